@@ -130,10 +130,15 @@ func (ex *explainer) planDevice(f Finding, d *delay) {
 	f.ID = "device"
 	ex.plan(func(times []int64) {
 		f.Gain = min(ex.gain(times[0]), int64(d.cost))
-		if d.patterns[waitstate.Device.String()] > d.patterns[waitstate.Launch.String()] {
+		byDevice := d.patterns[waitstate.Device.String()] > d.patterns[waitstate.Launch.String()]
+		switch {
+		case byDevice && len(d.names) == 0:
+			f.Title = "Threads wait for devices while these have no work"
+			f.Advice = "Launch work earlier. The trace does not tell which calls launch it."
+		case byDevice:
 			f.Title = "Threads wait for " + d.region() + " on a device"
 			f.Advice = "Make this work faster, or let the threads compute something else meanwhile."
-		} else {
+		default:
 			f.Title = d.region() + " runs while devices wait for work"
 			f.Advice = "Launch work before it rather than behind it, from several threads, or let the device do it."
 		}

@@ -144,6 +144,12 @@ func TestDevices(t *testing.T) {
 			x.visit(1, "kernel", 12, 20)
 			x.visit(1, "cudaMemcpy DtoH", 43, 50)
 		}, []string{"wait-for-launch at 1 from 20 for 20, cause 0"}, 0},
+		// The trace has no call for the transfer.
+		{"unknown transfer", 1, false, func(x *deviceTrace) {
+			x.launch(0, "cudaLaunchKernel", 5, trace.NoRef)
+			x.visit(1, "kernel", 8, 20)
+			x.visit(1, "cudaMemcpy DtoH", 43, 50)
+		}, nil, 1},
 		// If a process has two streams, the trace does not determine which of them a call refers to,
 		// unless an attribute names the stream. With attributes, the second stream has worked until 20,
 		// and its next launch is at 30.
@@ -326,10 +332,10 @@ func newStreams(n int, streamsFirst bool) (x *deviceTrace, host uint32, streams 
 // TestCausesAtTheSameTime checks the costs of a wait for a launch, which ends together with a call that has waited for
 // another stream.
 //
-// The host launches "long" at 0 and "short" at 2, waits from 4 to 24 for "long", which ends at 21, and launches work in
-// the second stream at 24, where it ended at 18. This stream waits for 6. It and the host last met in the launch of
-// "short", and from 3 on both were in it, or one had left it. Since then the host spent 1 in that call and 3 in the call
-// that waits, and waited for 17: D + W = 21, so that "long" has long-term costs of 17 * 6/21.
+// The host launches "long" at 0 and "short" at 2, waits from 4 to 24 for "long", which ends at 21, and launches work
+// in the second stream at 24, where it ended at 18. This stream waits for 6. It and the host last met in the launch
+// of "short", and from 3 on both were in it, or one had left it. Since then the host spent 1 in that call and 3 in
+// the call that waits, and waited for 17: D + W = 21, so that "long" has long-term costs of 17 * 6/21.
 func TestCausesAtTheSameTime(t *testing.T) {
 	for _, streamsFirst := range []bool{false, true} {
 		x, host, streams := newStreams(2, streamsFirst)
@@ -360,10 +366,10 @@ func TestCausesAtTheSameTime(t *testing.T) {
 	}
 }
 
-// TestLaunchAroundWait checks the runtime with other times if the call that starts a transfer contains a call that waits
-// for it. The transfer runs from 15 to 45 and the run ends at 60. If it takes 15, the transfer ends at 30, the inner call
-// at 33, the outer one at 35, and the run at 45. If the outer call takes no time of its own, the transfer still begins 5
-// after that call and ends at 45, the inner call ends at 48, and the run at 58.
+// TestLaunchAroundWait checks the runtime with other times if the call that starts a transfer contains a call that
+// waits for it. The transfer runs from 15 to 45 and the run ends at 60. If it takes 15, the transfer ends at 30, the
+// inner call at 33, the outer one at 35, and the run at 45. If the outer call takes no time of its own, the transfer
+// still begins 5 after that call and ends at 45, the inner call ends at 48, and the run at 58.
 func TestLaunchAroundWait(t *testing.T) {
 	x := newDeviceTrace(1, false)
 	x.Enter(0, 0, x.Region("main"))

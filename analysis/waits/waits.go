@@ -69,7 +69,7 @@ var unjudged = [waitstate.UnjudgedKinds]struct{ what, reason string }{
 		"the calls of the other side or the end are missing, or the group is unknown"},
 	waitstate.UnknownDevice: {"calls that wait for devices",
 		"the trace has no streams of devices, or does not record to which process these belong"},
-	waitstate.UnknownLaunch: {"kernels", "the trace does not record which calls launched them"},
+	waitstate.UnknownLaunch: {"kernels and transfers of devices", "the trace does not record which calls launched them"},
 }
 
 // sum is the number of some waits and their total time.

@@ -124,7 +124,8 @@ func (f *file) ScanParallel(ctx context.Context, sel trace.Selection, begin func
 }
 
 // eachLine reads the file and calls do with the fields of each line.
-func (f *file) eachLine(ctx context.Context, do func(t int64, location uint32, k trace.Kind, region uint32) error) error {
+func (f *file) eachLine(ctx context.Context,
+	do func(t int64, location uint32, k trace.Kind, region uint32) error) error {
 	in, _, err := f.src.Open()
 	if err != nil {
 		return err

@@ -89,6 +89,7 @@ the regions against each other.`,
 // explainOne explains a trace.
 func (a *app) explainOne(c *cobra.Command, path string, r *inputFlags, s *selectionFlags) (*explainResult, bool,
 	error) {
+	a.garbage.forExplain()
 	x, found, err := answerPart(a, c.Context(), path, r, s, "nothing can be explained",
 		func(in *input) (x *explainResult, ok bool, err error) {
 			x = &explainResult{heading: in.heading()}

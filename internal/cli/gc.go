@@ -33,6 +33,13 @@ func (g *gcTuning) forIndex() {
 	next(50)
 }
 
+// forExplain makes collections rarer after the first one. The memory in use is that of a few million calls and waits at
+// most, since weft explain keeps more of them in files.
+func (g *gcTuning) forExplain() {
+	g.first.Stop()
+	g.first = runtime.AddCleanup(new([16]byte), func(percent int) { debug.SetGCPercent(percent) }, 75)
+}
+
 // forTiles makes collections rarer while tiles are drawn. Each tile allocates some MiB; with the usual
 // setting there would be a collection for every second tile. Above 1 GiB the memory limit takes
 // precedence.

@@ -70,6 +70,7 @@ type Location struct {
 	pages   []page
 	current int    // index of the page with the last call that was added
 	begun   int64  // position of its first call among all calls
+	left    int64  // end of the last call that was added, in ticks
 	latest  *calls // the calls that were used last, or nil
 }
 
@@ -321,9 +322,12 @@ func (h *History) call(c *synclog.Call, p waitstate.Place) {
 	}
 	if p.Number == 0 {
 		l.begun = h.position
-	} else if n, ok := l.FirstInside(p.Number); ok && n < p.Number {
-		h.recordUse(waitstate.Place{Location: c.Location, Number: n}, h.position)
+	} else if l.left > c.Enter {
+		if n, ok := l.FirstInside(p.Number); ok && n < p.Number {
+			h.recordUse(waitstate.Place{Location: c.Location, Number: n}, h.position)
+		}
 	}
+	l.left = c.Leave
 	if c.Creates {
 		if g, ok := h.group(c.Location); ok {
 			h.creations[g] = append(h.creations[g], fork{c.Enter, p})

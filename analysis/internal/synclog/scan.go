@@ -48,8 +48,8 @@ func (l *Log) Scan(ctx context.Context, f func(*Call) error) error {
 }
 
 // Turn is the order of a call among the calls of all locations that end at the same time: the work of devices, for
-// which calls of threads wait; then these calls; then the idle times of streams, which end when a call launches work. Work
-// that takes no time follows the idle time before it.
+// which calls of threads wait; then these calls; then the idle times of streams, which end when a call launches work.
+// Work that takes no time follows the idle time before it.
 func Turn(stream, work bool, duration int64) int8 {
 	switch {
 	case !stream:

@@ -211,9 +211,11 @@ func (e *engine) handOver(s *stream, a *access) {
 // countUnfinishedWork counts the work whose launch is unknown.
 func (e *engine) countUnfinishedWork() {
 	for _, s := range e.devices.streams {
-		for _, b := range s.kernels.idle {
-			if e.counts(b.enter) {
-				e.Unjudged[UnknownLaunch]++
+		for _, list := range [2][]idleTime{s.kernels.idle, s.transfers.idle} {
+			for _, b := range list {
+				if e.counts(b.enter) {
+					e.Unjudged[UnknownLaunch]++
+				}
 			}
 		}
 	}

@@ -228,7 +228,8 @@ func (e *engine) reportAccessWait(x *originEpoch, a, post *access) {
 // reportLatePost reports the wait of a call of an origin for the post of a target.
 func (e *engine) reportLatePost(x *originEpoch, a, post *access) {
 	c := e.windowCommunicator(x.window)
-	e.reportWait(Wait{LatePost, a.place, a.path, a.enter, post.enter - a.enter, post.place, post.enter, c, c != trace.Undefined})
+	e.reportWait(Wait{LatePost, a.place, a.path, a.enter, post.enter - a.enter, post.place, post.enter, c,
+		c != trace.Undefined})
 }
 
 // judgeOrigin reports the waits of the calls that start and complete an epoch of an origin, once it is
