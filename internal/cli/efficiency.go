@@ -43,15 +43,16 @@ func (a *app) efficiencyCommand() *cobra.Command {
 		Use:   "efficiency TRACE…",
 		Short: "Compute the POP efficiency factors of one or several runs",
 		Long: `Compute the efficiency factors of the POP project. Parallel efficiency is the share of the
-time that is useful: outside of communication libraries and of the runtime of threads. It is
-the product of load balance and communication efficiency. Communication efficiency is the
+time that is useful: outside of communication libraries, of the runtime of threads, and of calls
+for devices. It is the product of load balance and communication efficiency. Communication efficiency is the
 product of serialisation efficiency (the loss by waiting for dependences) and transfer
 efficiency (the loss by the network). For these two, weft computes all times of the trace
 again for an ideal network that takes no time. A sentence explains each factor below 0.8.
 
 For programs with parallel regions of threads, the hybrid factors follow: the
 multiplicative model divides the parallel efficiency into those of MPI and OpenMP, the
-additive model into those of processes and of threads. Several traces, such as runs with
+additive model into those of processes and of threads. For programs with streams of devices,
+the factors of devices follow: how much of the time they run kernels. Several traces, such as runs with
 more and more processes, are compared with the first one: computation scaling is the useful
 time of the first run divided by that of another one, global efficiency its product with the
 parallel efficiency. With --weak the work is taken to grow with the number of threads.

@@ -43,8 +43,9 @@ func (a *app) waitsCommand() *cobra.Command {
 		Short: "Find wait states: who waited for whom, in which calls, and how long",
 		Long: `Find the times in which a location sits in a call because another one is late: receives
 whose sender is late, sends whose receiver is late, collective operations and barriers in
-which members come late, and locks that another thread holds. The patterns and their
-formulas are those of Scalasca; docs/analyses/waits.md lists the differences.
+which members come late, and locks that another thread holds. Threads also wait for devices, and
+streams of devices for the launch of work. The patterns and their formulas are those of Scalasca;
+docs/analyses/waits.md lists the differences.
 
 --by breaks each pattern down by region, call path, location, communicator, or pair of the
 waiting location and the one that it waits for. The last table lists the locations that were

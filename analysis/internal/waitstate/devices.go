@@ -9,16 +9,13 @@ import (
 type devices struct {
 	defs *trace.Definitions
 	// processes has the streams of each process. Those whose process is unknown are streams of trace.NoRef.
-	processes map[uint32]*deviceProcess
+	processes map[uint32][]*stream
 	count     int // number of processes
 	streams   map[uint32]*stream
 	// syncs are calls that end at the same time and wait for devices. They are judged once all work up to their
 	// end is known.
 	syncs []deviceSync
 }
-
-// deviceProcess has the streams of a process.
-type deviceProcess struct{ streams []*stream }
 
 // stream has the work in a stream of a device.
 type stream struct {
@@ -66,16 +63,13 @@ type deviceSync struct {
 }
 
 func newDevices(d *trace.Definitions) devices {
-	x := devices{defs: d, processes: map[uint32]*deviceProcess{}, streams: map[uint32]*stream{}}
+	x := devices{defs: d, processes: map[uint32][]*stream{}, streams: map[uint32]*stream{}}
 	for i, l := range d.Locations.All() {
 		if l.Kind == trace.StreamLocation {
 			s := &stream{}
 			x.streams[uint32(i)] = s
 			p := x.process(l.Group)
-			if x.processes[p] == nil {
-				x.processes[p] = &deviceProcess{}
-			}
-			x.processes[p].streams = append(x.processes[p].streams, s)
+			x.processes[p] = append(x.processes[p], s)
 		}
 	}
 	for _, g := range d.Groups.All() {
@@ -96,7 +90,7 @@ func (d *devices) process(group uint32) uint32 {
 
 // streamsOf returns the streams of the process of a location. Streams whose process is unknown belong
 // to the only process of the trace. The result is nil if there are no streams.
-func (d *devices) streamsOf(loc uint32) *deviceProcess {
+func (d *devices) streamsOf(loc uint32) []*stream {
 	process := trace.NoRef
 	if d.defs.Locations.Has(loc) {
 		process = d.process(d.defs.Locations.At(loc).Group)
@@ -128,10 +122,7 @@ func (e *engine) processDevice(c *synclog.Call, at Place) bool {
 		return false
 	case c.Idle:
 		if s := x.streams[c.Location]; s != nil && len(c.Points) > 0 {
-			q := &s.kernels
-			if trace.Role(c.Points[0].Ops[0]) == trace.TransferRole {
-				q = &s.transfers
-			}
+			q := s.queue(trace.Role(c.Points[0].Ops[0]))
 			s.idles++
 			q.idle = append(q.idle, idleTime{accessOf(c, at), s.idles})
 			e.match(s, q)
@@ -144,14 +135,11 @@ func (e *engine) processDevice(c *synclog.Call, at Place) bool {
 		x.syncs = append(x.syncs, deviceSync{accessOf(c, at), uint32(named), named != trace.Undefined})
 	case c.Role == trace.LaunchRole, c.Role == trace.TransferRole:
 		s := x.streams[uint32(named)]
-		if p := x.streamsOf(c.Location); named == trace.Undefined && p != nil && len(p.streams) == 1 {
-			s = p.streams[0]
+		if list := x.streamsOf(c.Location); named == trace.Undefined && len(list) == 1 {
+			s = list[0]
 		}
 		if s != nil {
-			q := &s.kernels
-			if c.Role == trace.TransferRole {
-				q = &s.transfers
-			}
+			q := s.queue(c.Role)
 			q.calls = append(q.calls, accessOf(c, at))
 			e.match(s, q)
 		}
@@ -159,6 +147,14 @@ func (e *engine) processDevice(c *synclog.Call, at Place) bool {
 		return false
 	}
 	return others == 0
+}
+
+// queue returns the queue of the work, or of the calls for work, with a role.
+func (s *stream) queue(role trace.Role) *workQueue {
+	if role == trace.TransferRole {
+		return &s.transfers
+	}
+	return &s.kernels
 }
 
 // match judges the idle times in a queue of stream s whose calls are known.
@@ -227,11 +223,9 @@ func (e *engine) endSyncs() {
 	x := &e.devices
 	for i := range x.syncs {
 		a := &x.syncs[i]
-		var list []*stream
-		if p := x.streamsOf(a.place.Location); a.named {
+		list := x.streamsOf(a.place.Location)
+		if a.named {
 			list = []*stream{x.streams[a.stream]}
-		} else if p != nil {
-			list = p.streams
 		}
 		switch counts := e.counts(a.enter); {
 		case counts && len(list) > 0:

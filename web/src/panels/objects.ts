@@ -16,6 +16,47 @@ export function hasClaims(lane: Lane): boolean {
   return lane.meta.tracks.some((t) => t.kind === "resource");
 }
 
+/**
+ * visitsField returns the field for the region whose visits are chosen, with its suggestions. It is hidden unless
+ * value is "visits NAME". change is called with such a value, or with "" if the field is empty.
+ */
+export function visitsField(
+  lane: Lane,
+  what: { id: string; label: string },
+  value: string,
+  change: (v: string) => void,
+): { input: HTMLInputElement; list: HTMLDataListElement } {
+  const visits = value.startsWith("visits "),
+    list = el("datalist", { id: what.id }),
+    input = el("input", {
+      type: "search",
+      placeholder: "region",
+      value: visits ? value.slice("visits ".length) : "",
+      hidden: !visits,
+      aria: { label: what.label },
+    });
+  input.setAttribute("list", list.id);
+  for (const name of [...new Set(lane.meta.regions.map((r) => r.name))].slice(0, mostRegions))
+    list.append(el("option", { value: name }));
+  input.addEventListener("change", () => change(input.value === "" ? "" : `visits ${input.value}`));
+  return { input, list };
+}
+
+/** visitsSelect returns the list of choices of which one is "visits". That one shows the field instead of changing. */
+export function visitsSelect(
+  label: string,
+  options: readonly (readonly [string, string])[],
+  value: string,
+  input: HTMLInputElement,
+  change: (v: string) => void,
+): HTMLSelectElement {
+  return select(label, options, value.startsWith("visits ") ? "visits" : value, (v) => {
+    input.hidden = v !== "visits";
+    if (v === "visits") input.focus();
+    else change(v);
+  });
+}
+
 /** chooser returns the control. Its value is "by NAME", "visits NAME", "locations", or "" for no choice. */
 export function chooser(
   lane: Lane,
@@ -23,30 +64,18 @@ export function chooser(
   locations: boolean,
   change: (v: string) => void,
 ): { select: HTMLSelectElement; input: HTMLInputElement; list: HTMLDataListElement } {
-  const visits = value.startsWith("visits "),
-    list = el("datalist", { id: `regions-${locations ? "behaviour" : "flow"}` }),
-    input = el("input", {
-      type: "search",
-      placeholder: "region",
-      value: visits ? value.slice("visits ".length) : "",
-      hidden: !visits,
-      aria: { label: "Region whose visits are the objects" },
-    });
-  input.setAttribute("list", list.id);
-  for (const name of [...new Set(lane.meta.regions.map((r) => r.name))].slice(0, mostRegions))
-    list.append(el("option", { value: name }));
-  input.addEventListener("change", () => change(`visits ${input.value}`));
+  const { input, list } = visitsField(
+    lane,
+    { id: `regions-${locations ? "behaviour" : "flow"}`, label: "Region whose visits are the objects" },
+    value,
+    (v) => change(v === "" ? "visits " : v),
+  );
   const options: (readonly [string, string])[] = [
     ...attributesOf(lane).map((a) => [`by ${a}`, `objects by ${printable(a)}`] as const),
     ...(locations ? [["locations", "objects are locations"] as const] : []),
     ["visits", "objects are visits of"],
   ];
-  const s = select("What the objects are", options, visits ? "visits" : value, (v) => {
-    input.hidden = v !== "visits";
-    if (v === "visits") input.focus();
-    else change(v);
-  });
-  return { select: s, input, list };
+  return { select: visitsSelect("What the objects are", options, value, input, change), input, list };
 }
 
 /** usualChoice returns the choice of objects for a user who has not chosen any. */

@@ -2,15 +2,13 @@
 // iterations of a loop.
 import type { Phase, Phases } from "../answers";
 import type { App } from "../app";
-import { count, el, name, printable, select } from "../dom";
+import { count, el, name, printable } from "../dom";
 import type { Scope, Tools } from "../dock";
 import { showInterval } from "../extras";
 import type { Lane } from "../lane";
 import { exact, short } from "../time";
+import { visitsField, visitsSelect } from "./objects";
 import { type Column, makeTable } from "./table";
-
-/** mostRegions is the largest number of regions in the list of suggestions. */
-const mostRegions = 500;
 
 /** lowFactor is the value below which a factor is emphasised. */
 export const lowFactor = 0.8;
@@ -26,31 +24,19 @@ export function toneColor(value: number): string {
  * phase, "time" for equal parts, "loop" for iterations, or "visits NAME".
  */
 export function phaseChooser(lane: Lane, value: string, change: (v: string) => void): HTMLElement[] {
-  const visits = value.startsWith("visits "),
-    list = el("datalist", { id: "regions-efficiency" }),
-    input = el("input", {
-      type: "search",
-      placeholder: "region",
-      value: visits ? value.slice("visits ".length) : "",
-      hidden: !visits,
-      aria: { label: "Region whose visits are the phases" },
-    });
-  input.setAttribute("list", list.id);
-  for (const region of [...new Set(lane.meta.regions.map((r) => r.name))].slice(0, mostRegions))
-    list.append(el("option", { value: region }));
-  input.addEventListener("change", () => change(input.value === "" ? "" : `visits ${input.value}`));
+  const { input, list } = visitsField(
+    lane,
+    { id: "regions-efficiency", label: "Region whose visits are the phases" },
+    value,
+    change,
+  );
   const options: (readonly [string, string])[] = [
     ["", "all of it"],
     ["time", "over time"],
     ["loop", "iterations of the loop"],
     ["visits", "visits of"],
   ];
-  const control = select("The time that has the factors", options, visits ? "visits" : value, (v) => {
-    input.hidden = v !== "visits";
-    if (v === "visits") input.focus();
-    else change(v);
-  });
-  return [control, input, list];
+  return [visitsSelect("The time that has the factors", options, value, input, change), input, list];
 }
 
 /** queryOf returns the parameters of a request for phases. */
