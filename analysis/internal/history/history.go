@@ -68,10 +68,11 @@ type Location struct {
 	stream  bool   // its calls are the work and the idle times of a stream of a device
 	count   int32  // number of calls
 	pages   []page
-	current int    // index of the page with the last call that was added
-	begun   int64  // position of its first call among all calls
-	left    int64  // end of the last call that was added, in ticks
-	latest  *calls // the calls that were used last, or nil
+	current int   // index of the page with the last call that was added
+	begun   int64 // position of its first call among all calls
+	left    int64 // end of the last call that was added, in ticks
+	// latest and former are the pages that were used last and before that. Each may be nil.
+	latest, former *calls
 }
 
 // callSource is a Source of a call.
@@ -193,7 +194,7 @@ func (h *History) Close() {
 	h.chunks.Close()
 	for _, l := range h.Locations {
 		if l != nil {
-			l.pages, l.latest = nil, nil
+			l.pages, l.latest, l.former = nil, nil, nil
 		}
 	}
 	h.cache, h.meetings, h.operations = cache{}, nil, operations{}
