@@ -112,8 +112,8 @@ type History struct {
 	Log *synclog.Log
 	// Finalize is the operation in which all processes finalise MPI. It is nil if the trace lacks it.
 	Finalize  *Operation
-	Locations []*Location // nil for locations without events
-	Counts    waitstate.Result
+	Locations []*Location      // nil for locations without events
+	Counts    waitstate.Result // of the window of Options.Hooks
 
 	err    error // the first error of a temporary file
 	built  bool
@@ -149,7 +149,7 @@ type Options struct {
 	// Window limits the history to the waits that begin before its end, and to the calls on which these
 	// depend. For later times, the data are not complete. Nil means the whole trace.
 	Window *trace.Window
-	// Hooks returns functions to call while the log is evaluated. It may be nil.
+	// Hooks returns functions to call while the log is evaluated, and the window of [History.Counts]. It may be nil.
 	Hooks func(*synclog.Log) waitstate.Hooks
 	// ChunkSize is the number of packed bytes of a chunk, and CachedCalls the number of unpacked calls in
 	// memory. Memory is the number of bytes of packed waits, messages and operations in memory. 0 stands
@@ -214,6 +214,7 @@ func (h *History) fail(err error) {
 func (h *History) read(ctx context.Context, hooks waitstate.Hooks) (err error) {
 	h.addLocations()
 	h.Counts, err = waitstate.Run(ctx, h.Log, waitstate.Hooks{
+		Window: hooks.Window,
 		Call: func(c *synclog.Call, p waitstate.Place) {
 			h.call(c, p)
 			if hooks.Call != nil {

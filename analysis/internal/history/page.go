@@ -226,7 +226,8 @@ func (h *History) store(p *page) {
 func (h *History) unpackAttached(l *Location, x *calls) {
 	x.complete = true // even if there is an error
 	p := x.page
-	x.waits, x.sources, x.operations = make([]Wait, 0, p.waits), make([]callSource, 0, p.sources), make([]part, 0, p.operations)
+	x.waits, x.sources = make([]Wait, 0, p.waits), make([]callSource, 0, p.sources)
+	x.operations = make([]part, 0, p.operations)
 	for i := range p.attached {
 		b, err := h.chunks.Read(p.attached[i], &h.room)
 		if err != nil {

@@ -383,7 +383,8 @@ func (m *messages) receive(c *synclog.Call, p *synclog.Point, own *call, post po
 	}
 }
 
-// match pairs a receive with the first waiting send, or adds it to the waiting receives. It takes over a reference to x.
+// match pairs a receive with the first waiting send, or adds it to the waiting receives. It takes over a reference
+// to x.
 func (m *messages) match(x *message) {
 	ends := m.channel(x.from, x.to, x.communicator)
 	q := ends.sends[x.tag]
