@@ -341,6 +341,21 @@ func (c *Cursor) Next() bool {
 	return c.Row < len(c.b.Time)
 }
 
+// Skip moves to a row, which must be the current one or one after it.
+func (c *Cursor) Skip(row int) {
+	c.Row = row
+	r := uint32(row)
+	for c.op < len(c.b.OpRow) && c.b.OpRow[c.op] < r {
+		c.op++
+	}
+	for c.at < len(c.b.AttrRow) && c.b.AttrRow[c.at] < r {
+		c.at++
+	}
+	for c.der < len(c.b.Derived) && c.b.Derived[c.der] < r {
+		c.der++
+	}
+}
+
 // End returns the time at which the current row ends. For a fragment or a range of samples, that is
 // its end time; for other rows it is their time.
 func (c *Cursor) End() int64 {
