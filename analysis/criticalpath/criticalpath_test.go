@@ -79,7 +79,7 @@ func find(t *testing.T, path string) *criticalpath.Result {
 		t.Fatal(err)
 	}
 	defer d.Close()
-	r, err := criticalpath.Find(context.Background(), d, criticalpath.Options{Rows: trace.NewRows(d.Defs())})
+	r, err := criticalpath.Find(context.Background(), d, criticalpath.Options{Rows: trace.NewRows(d.Defs()), Paths: true})
 	if err != nil {
 		t.Fatal(err)
 	}
