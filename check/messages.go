@@ -90,9 +90,9 @@ func (c *Checker) end(l *lane, ch channel, side int, tag int64, e end) error {
 		l.wait(side, tag, e)
 		return nil
 	case side == sends:
-		return c.pair(l, ch, e, other)
+		return c.checkPair(l, ch, e, other)
 	}
-	return c.pair(l, ch, other, e)
+	return c.checkPair(l, ch, other, e)
 }
 
 // mergeLane pairs the ends that wait in another checker's lane with those that wait in c.
@@ -184,24 +184,24 @@ func (l *lane) take(side int, tag int64) (end, bool) {
 	return e, true
 }
 
-// pair checks the two ends of a message against each other.
-func (c *Checker) pair(l *lane, ch channel, send, recv end) error {
+// checkPair checks the two ends of a message against each other.
+func (c *Checker) checkPair(l *lane, ch channel, send, recv end) error {
 	at := placeOf(ch.to, openRow{recv.time, recv.pos})
 	if send.length != unknown && recv.length != unknown && send.length != recv.length {
 		if err := c.report("trace.message-size", at,
 			fmt.Sprintf("a receive of %d bytes at %s", uint64(recv.length), c.seconds(recv.time)),
-			fmt.Sprintf("%d bytes, which location %s sent at %s", uint64(send.length), c.id(ch.from),
+			fmt.Sprintf("%d bytes, which location %s sent at %s", uint64(send.length), c.locationID(ch.from),
 				c.seconds(send.time))); err != nil {
 			return err
 		}
 	}
 	s := l.skew
 	if s == nil {
-		g := groupPair{c.group(ch.from), c.group(ch.to)}
+		g := groupPair{c.clockOwnerOf(ch.from), c.clockOwnerOf(ch.to)}
 		if compareOwners(g.b, g.a) < 0 {
 			g.a, g.b = g.b, g.a
 		}
-		s = c.skew(g)
+		s = c.skewOf(g)
 		l.skew = s
 	}
 	s.messages++
@@ -209,11 +209,11 @@ func (c *Checker) pair(l *lane, ch channel, send, recv end) error {
 		return nil
 	}
 	s.add(placeOf(ch.to, openRow{recv.time, recv.pos}), uint64(send.time)-uint64(recv.time))
-	if c.group(ch.from) != c.group(ch.to) {
-		return nil // clockSkews reports the pair of groups
+	if c.clockOwnerOf(ch.from) != c.clockOwnerOf(ch.to) {
+		return nil // reportClockSkews reports the pair of groups
 	}
 	return c.report("trace.receive-before-send", at,
-		fmt.Sprintf("a receive from location %s at %s", c.id(ch.from), c.seconds(recv.time)),
+		fmt.Sprintf("a receive from location %s at %s", c.locationID(ch.from), c.seconds(recv.time)),
 		"a time not before "+c.seconds(send.time)+", when the message was sent")
 }
 
@@ -252,7 +252,7 @@ func (c *Checker) reportUnmatched() error {
 					if i == maxSingly-1 {
 						count = int64(len(list) - i)
 					}
-					found := fmt.Sprintf("a %s location %s with tag %d at %s", what, c.id(other), tag, c.seconds(e.time))
+					found := fmt.Sprintf("a %s location %s with tag %d at %s", what, c.locationID(other), tag, c.seconds(e.time))
 					if err := c.reportCount(rule, placeOf(own, openRow{e.time, e.pos}), count, found, expected); err != nil {
 						return err
 					}
@@ -306,8 +306,8 @@ func (s *skew) merge(o *skew) {
 	s.messages, s.early, s.most = s.messages+o.messages, s.early+o.early, max(s.most, o.most)
 }
 
-// skew returns the skew of a pair. It creates the skew if needed.
-func (c *Checker) skew(g groupPair) *skew {
+// skewOf returns the skew of a pair. It creates the skew if needed.
+func (c *Checker) skewOf(g groupPair) *skew {
 	s := c.skews[g]
 	if s == nil {
 		s = &skew{}
@@ -316,18 +316,18 @@ func (c *Checker) skew(g groupPair) *skew {
 	return s
 }
 
-// group returns the owner of a location's clock.
-func (c *Checker) group(loc uint32) clockOwner {
+// clockOwnerOf returns the owner of a location's clock.
+func (c *Checker) clockOwnerOf(loc uint32) clockOwner {
 	if g := c.defs.Locations.At(loc).Group; int64(g) < int64(c.defs.Groups.Len()) {
 		return clockOwner{true, g}
 	}
 	return clockOwner{false, loc}
 }
 
-// owner returns the name that messages use for the owner of a clock.
-func (c *Checker) owner(o clockOwner) string {
+// ownerName returns the name that messages use for the owner of a clock.
+func (c *Checker) ownerName(o clockOwner) string {
 	if !o.group {
-		return "location " + c.id(o.ref)
+		return "location " + c.locationID(o.ref)
 	}
 	g := c.defs.Groups.At(o.ref)
 	return "location group " + cmp.Or(g.Name, g.ID)
@@ -336,8 +336,8 @@ func (c *Checker) owner(o clockOwner) string {
 // alignHint is the expectation in reports about clocks that differ.
 const alignHint = "clocks that agree; weft align corrects them"
 
-// clockSkews reports pairs of groups whose clocks differ.
-func (c *Checker) clockSkews() error {
+// reportClockSkews reports pairs of groups whose clocks differ.
+func (c *Checker) reportClockSkews() error {
 	pairs := slices.SortedFunc(maps.Keys(c.skews), func(x, y groupPair) int {
 		return cmp.Or(compareOwners(x.a, y.a), compareOwners(x.b, y.b))
 	})
@@ -348,7 +348,8 @@ func (c *Checker) clockSkews() error {
 		}
 		if err := c.reportCount("trace.clock-skew", s.first, s.early,
 			fmt.Sprintf("%d of %d messages between %s and %s received before they were sent, by up to %s, the first at %s",
-				s.early, s.messages, c.owner(g.a), c.owner(g.b), c.seconds(int64(min(s.most, 1<<63-1))), c.seconds(s.first.time)),
+				s.early, s.messages, c.ownerName(g.a), c.ownerName(g.b), c.seconds(int64(min(s.most, 1<<63-1))),
+				c.seconds(s.first.time)),
 			alignHint); err != nil {
 			return err
 		}

@@ -231,7 +231,7 @@ func (f *follower) run(ctx context.Context, text <-chan textPiece, grows bool) e
 				yield(nil, p.err)
 				return
 			}
-			if f.monitor.Open() == 0 {
+			if f.monitor.OpenChecks() == 0 {
 				if grows {
 					break
 				}
@@ -246,7 +246,7 @@ func (f *follower) run(ctx context.Context, text <-chan textPiece, grows bool) e
 				return
 			}
 		}
-		if f.monitor.Open() == 0 {
+		if f.monitor.OpenChecks() == 0 {
 			yield(nil, errDecided)
 		}
 	}, opt)
@@ -291,7 +291,7 @@ func (f *follower) begin(next func() (textPiece, bool)) (x format.Format, opt *f
 	f.in.format = x
 	opt = &format.FollowOptions{ReadOptions: &format.ReadOptions{Strict: r.strict, Report: f.in.report, Values: values,
 		Workers: 1}, Name: f.in.src.Path, TooLate: f.tooLate, Begin: f.startMonitor,
-		Finer: func(factor int64) { f.monitor.Finer(factor) }}
+		ScaleTimes: func(factor int64) { f.monitor.ScaleTimes(factor) }}
 	if late := f.flags.follow.late; late != "" {
 		opt.Late = f.flags.follow.ticks("--late", late)
 	}
@@ -303,7 +303,7 @@ func (f *follower) startMonitor(d *trace.Definitions) (format.Sink, error) {
 	f.defs = d
 	f.monitor = verify.NewMonitor(f.spec, d, verify.Semantics(f.flags.semantics))
 	if f.flags.follow.idle != "" {
-		f.monitor.Idle(f.flags.follow.ticks("--idle", f.flags.follow.idle))
+		f.monitor.SetIdleTime(f.flags.follow.ticks("--idle", f.flags.follow.idle))
 	}
 	return f.monitor, nil
 }
