@@ -50,7 +50,7 @@ func nameOf(d *trace.Definitions, region uint32) name {
 	return name{cmp.Or(x.Name, x.ID) + suffix, x.File, x.Line}
 }
 
-// regionName returns the name of a region of which n may stand for the claims.
+// regionName returns the name of the region, also if n stands for the claims of the region.
 func (n name) regionName() string { return strings.TrimSuffix(n.name, claimsSuffix) }
 
 // side has the call paths of all runs of a side. Times are sums over the runs until finish, and

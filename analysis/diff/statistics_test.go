@@ -12,7 +12,7 @@ import (
 	"github.com/weft-trace/weft/internal/effort"
 )
 
-// near reports whether two numbers are equal but for rounding errors.
+// near reports whether two numbers are equal except for rounding errors.
 func near(a, b float64) bool { return math.Abs(a-b) <= 1e-9*max(1, math.Abs(b)) }
 
 // The example of R's documentation of wilcox.test (permeability, two-sided), for which R's results

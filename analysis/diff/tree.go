@@ -73,7 +73,7 @@ func (r *Result) Tree(most, deepest int) *Tree {
 	for _, i := range largest[:min(len(largest), most)] {
 		place[i] = len(x.Paths)
 		e := PathEntry{RegionEntry: r.entry(&r.paths, i), Parent: -1, Subtree: changeOf(subtree[i][A], subtree[i][B])}
-		around := int32(-1) // the path on side A of which the partner is the parent
+		around := int32(-1) // the partner of the parent on side A, or -1
 		if parents[i] >= 0 {
 			e.Parent, around = place[parents[i]], pairs[parents[i]].sides[A]
 		}

@@ -62,7 +62,7 @@ type moment struct {
 // changes, for any n, including none.
 type run struct{ sum, most sum128 }
 
-// followedBy returns the run of the changes of r and then those of o.
+// followedBy returns the run of the changes of r followed by those of o.
 func (r run) followedBy(o run) run {
 	return run{r.sum.Plus(o.sum), greater(r.most, r.sum.Plus(o.most))}
 }

@@ -317,7 +317,7 @@ func (r *recorder) attribute(key, value string) {
 // wants reports whether a proposition uses an attribute.
 func (r *recorder) wants(key string) bool { return r.pairs[key] != nil }
 
-// takeMatches returns the propositions of which the current event has all attributes, and resets the
+// takeMatches returns the propositions whose attributes all occur in the current event, and resets the
 // counts. The list is valid until the next call.
 func (r *recorder) takeMatches() []int32 {
 	list := r.touched[:0]
