@@ -115,7 +115,7 @@ func (c *Checker) reportCount(rule string, at place, count int64, found, expecte
 	d := &trace.Defect{Rule: rule, Severity: severity(rule), Position: trace.Position{File: c.path, Line: at.pos},
 		Found: found, Expected: expected, Count: count}
 	if at.loc != trace.NoRef {
-		d.Record = "location " + c.id(at.loc)
+		d.Record = "location " + c.locationID(at.loc)
 		d.Event = trace.Place{Location: at.loc, HasLocation: true, Time: at.time, HasTime: at.event}
 	}
 	return c.opt.Defect(d)
@@ -131,16 +131,16 @@ func severity(rule string) trace.Severity {
 	return trace.Warning
 }
 
-// id returns the name that messages use for a location: its id in the file.
-func (c *Checker) id(loc uint32) string {
+// locationID returns the name that messages use for a location: its id in the file.
+func (c *Checker) locationID(loc uint32) string {
 	if c.defs.Locations.Has(loc) {
 		return c.defs.Locations.At(loc).ID
 	}
 	return fmt.Sprintf("(number %d)", loc)
 }
 
-// region returns the name of a region, or "(none)" if it is undefined.
-func (c *Checker) region(ref uint32) string {
+// regionName returns the name of a region, or "(none)" if it is undefined.
+func (c *Checker) regionName(ref uint32) string {
 	if int64(ref) < int64(c.defs.Regions.Len()) {
 		return c.defs.Regions.At(ref).Name
 	}
@@ -166,8 +166,8 @@ func Unreadable(path string, err error) *trace.Defect {
 	return d
 }
 
-// state returns the state of a location. It creates the state if needed.
-func (c *Checker) state(loc uint32) *locationState {
+// stateOf returns the state of a location. It creates the state if needed.
+func (c *Checker) stateOf(loc uint32) *locationState {
 	for int(loc) >= len(c.locs) {
 		c.locs = append(c.locs, nil)
 	}
@@ -192,7 +192,7 @@ func (c *Checker) Batch(b *trace.Batch) error {
 	for x, i := b.Cursor(), 0; i < len(b.Time); i++ {
 		if s == nil || b.Loc == trace.MixedLoc {
 			loc = b.Location(i)
-			s = c.state(loc)
+			s = c.stateOf(loc)
 		}
 		k, row := b.Kind[i], openRow{time: b.Time[i]}
 		if i < len(b.Pos) {
@@ -218,10 +218,10 @@ func (c *Checker) Batch(b *trace.Batch) error {
 				err = c.references(&x, placeOf(loc, row))
 			}
 		case trace.Leave:
-			err = c.leave(s, placeOf(loc, row), ref)
+			err = c.closeRegion(s, placeOf(loc, row), ref)
 		default:
 			x.Skip(i)
-			err = c.other(s, &x, placeOf(loc, row))
+			err = c.checkOther(s, &x, placeOf(loc, row))
 		}
 		if err != nil {
 			return err
@@ -230,8 +230,8 @@ func (c *Checker) Batch(b *trace.Batch) error {
 	return nil
 }
 
-// other checks a row that neither enters nor leaves a region.
-func (c *Checker) other(s *locationState, x *trace.Cursor, at place) error {
+// checkOther checks a row that neither enters nor leaves a region.
+func (c *Checker) checkOther(s *locationState, x *trace.Cursor, at place) error {
 	switch x.Kind() {
 	case trace.ClaimBegin:
 		if s.claims == nil {
@@ -262,9 +262,9 @@ func (c *Checker) other(s *locationState, x *trace.Cursor, at place) error {
 	return c.communication(s, x, at)
 }
 
-// leave closes a region. It reports a region that is not open, and one that was not entered last in a
+// closeRegion closes a region. It reports a region that is not open, and one that was not entered last in a
 // format whose regions nest.
-func (c *Checker) leave(s *locationState, at place, ref uint32) error {
+func (c *Checker) closeRegion(s *locationState, at place, ref uint32) error {
 	i := len(s.open) - 1
 	if i >= 0 && s.open[i].ref == ref {
 		if s.openIndex.Mapped() {
@@ -275,7 +275,7 @@ func (c *Checker) leave(s *locationState, at place, ref uint32) error {
 		return nil
 	}
 	if i = s.openIndex.Find(ref, len(s.open), func(i int) uint32 { return s.open[i].ref }); i < 0 {
-		return c.report("trace.leave-without-enter", at, "leave of "+c.region(ref)+" at "+c.seconds(at.time),
+		return c.report("trace.leave-without-enter", at, "leave of "+c.regionName(ref)+" at "+c.seconds(at.time),
 			"an enter before it")
 	}
 	inner := s.open[len(s.open)-1].ref
@@ -283,8 +283,8 @@ func (c *Checker) leave(s *locationState, at place, ref uint32) error {
 	if !c.nests {
 		return nil
 	}
-	return c.report("trace.leave-not-innermost", at, "leave of "+c.region(ref)+" at "+c.seconds(at.time),
-		"a leave of "+c.region(inner)+", which was entered last")
+	return c.report("trace.leave-not-innermost", at, "leave of "+c.regionName(ref)+" at "+c.seconds(at.time),
+		"a leave of "+c.regionName(inner)+", which was entered last")
 }
 
 // communication checks a row that belongs to a message, request, collective operation or lock.
@@ -298,22 +298,22 @@ func (c *Checker) communication(s *locationState, x *trace.Cursor, at place) err
 			return c.post(s, x.Op(4), x.Time(), at)
 		}
 		if k == trace.RecvComplete {
-			return c.complete(s, x.Op(4), x, at)
+			return c.completeRequest(s, x.Op(4), x, at)
 		}
 	case trace.RecvBegin, trace.CollectiveRequest:
 		s.posted = s.posted || k == trace.RecvBegin
 		return c.post(s, x.Op(0), x.Time(), at)
 	case trace.SendComplete, trace.RequestCancelled, trace.RequestTest:
-		return c.complete(s, x.Op(0), x, at)
+		return c.completeRequest(s, x.Op(0), x, at)
 	case trace.CollectiveBegin, trace.CollectiveEnd, trace.Collective:
-		return c.collective(s, x, at)
+		return c.countCollective(s, x, at)
 	case trace.CollectiveComplete:
 		c.countOperation(x)
-		return c.complete(s, x.Op(5), x, at)
+		return c.completeRequest(s, x.Op(5), x, at)
 	case trace.LockAcquire:
 		s.locks = append(s.locks, lock{openRow{x.Time(), at.pos}, x.Op(0), x.Op(1), x.Op(2)})
 	case trace.LockRelease:
-		return c.release(s, lock{openRow{x.Time(), at.pos}, x.Op(0), x.Op(1), x.Op(2)}, at)
+		return c.releaseLock(s, lock{openRow{x.Time(), at.pos}, x.Op(0), x.Op(1), x.Op(2)}, at)
 	}
 	return nil
 }
@@ -333,9 +333,9 @@ func (c *Checker) startedBefore(x *trace.Cursor) bool {
 	return false
 }
 
-// release removes the last acquisition of a lock, which may have been acquired several times. It reports
+// releaseLock removes the last acquisition of a lock, which may have been acquired several times. It reports
 // a lock that is not held.
-func (c *Checker) release(s *locationState, l lock, at place) error {
+func (c *Checker) releaseLock(s *locationState, l lock, at place) error {
 	for i := len(s.locks) - 1; i >= 0; i-- {
 		if held := &s.locks[i]; held.id == l.id && held.order == l.order && held.model == l.model {
 			s.locks = slices.Delete(s.locks, i, i+1)
@@ -353,7 +353,7 @@ func (c *Checker) post(s *locationState, id uint64, t int64, at place) error {
 		return nil
 	}
 	if was, ok := s.requests[id]; ok {
-		if err := c.requestWithoutEnd(at.loc, id, was); err != nil {
+		if err := c.reportOpenRequest(at.loc, id, was); err != nil {
 			return err
 		}
 	}
@@ -364,8 +364,8 @@ func (c *Checker) post(s *locationState, id uint64, t int64, at place) error {
 	return nil
 }
 
-// requestWithoutEnd reports a request that is neither completed nor cancelled.
-func (c *Checker) requestWithoutEnd(loc uint32, request uint64, posted openRow) error {
+// reportOpenRequest reports a request that is neither completed nor cancelled.
+func (c *Checker) reportOpenRequest(loc uint32, request uint64, posted openRow) error {
 	return c.report("trace.request-without-end", placeOf(loc, posted),
 		fmt.Sprintf("request %d posted at %s", request, c.seconds(posted.time)),
 		"its completion before the request is posted again or the trace ends"+c.recorderNote("operations"))
@@ -393,8 +393,8 @@ func (c *Checker) recorderNote(what string) string {
 	return "; " + *c.recorder + " writes no completion of non-blocking " + what
 }
 
-// complete closes a request; a test leaves it open. It reports a request that is not open.
-func (c *Checker) complete(s *locationState, id uint64, x *trace.Cursor, at place) error {
+// completeRequest closes a request; a test leaves it open. It reports a request that is not open.
+func (c *Checker) completeRequest(s *locationState, id uint64, x *trace.Cursor, at place) error {
 	if id == trace.Undefined {
 		return nil
 	}
@@ -426,10 +426,10 @@ func (c *Checker) Merge(o *Checker) error {
 		}
 	}
 	for g, s := range o.skews {
-		c.skew(g).merge(s)
+		c.skewOf(g).merge(s)
 	}
 	for comm, x := range o.collect {
-		c.operations(comm).merge(x)
+		c.operationsOf(comm).merge(x)
 	}
 	for ch, l := range o.lanes {
 		c.mergeLane(ch, l)
@@ -455,7 +455,7 @@ func (c *Checker) Finish(ctx context.Context) error {
 	if err := c.pairMessages(ctx); err != nil {
 		return err
 	}
-	for _, rest := range []func() error{c.clockSkews, c.collectives, c.distantEvents} {
+	for _, rest := range []func() error{c.reportClockSkews, c.compareCollectives, c.reportDistantEvents} {
 		if err := rest(); err != nil {
 			return err
 		}
@@ -474,7 +474,7 @@ func (c *Checker) reportUnfinished(loc uint32, s *locationState) (err error) {
 		if s.openIndex.Gap(i) {
 			continue
 		}
-		report("trace.enter-without-leave", e.openRow, "enter of "+c.region(e.ref)+" at "+c.seconds(e.time),
+		report("trace.enter-without-leave", e.openRow, "enter of "+c.regionName(e.ref)+" at "+c.seconds(e.time),
 			"a leave after it")
 	}
 	for _, id := range slices.Sorted(maps.Keys(s.claims)) {
@@ -483,7 +483,7 @@ func (c *Checker) reportUnfinished(loc uint32, s *locationState) (err error) {
 	}
 	for _, id := range slices.Sorted(maps.Keys(s.requests)) {
 		if err == nil {
-			err = c.requestWithoutEnd(loc, id, s.requests[id])
+			err = c.reportOpenRequest(loc, id, s.requests[id])
 		}
 	}
 	for _, e := range s.locks {

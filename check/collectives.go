@@ -87,8 +87,8 @@ func (o *operation) extend(begun, left int64, leaver uint32) {
 	}
 }
 
-// early reports whether a location left the operation before another location began it.
-func (o *operation) early() bool { return o.left < o.begun }
+// isEarly reports whether a location left the operation before another location began it.
+func (o *operation) isEarly() bool { return o.left < o.begun }
 
 // member is the progress of a location through the operations of a communicator.
 type member struct {
@@ -97,9 +97,9 @@ type member struct {
 	others int64 // number of its non-blocking operations so far, whose completions have no order
 }
 
-// collective processes the begin, the end or the single record of a blocking operation. It counts
+// countCollective processes the begin, the end or the single record of a blocking operation. It counts
 // the operation at the record with its operands: the begin in OTF, the end in OTF2 and Pallas.
-func (c *Checker) collective(s *locationState, x *trace.Cursor, at place) error {
+func (c *Checker) countCollective(s *locationState, x *trace.Cursor, at place) error {
 	switch x.Kind() {
 	case trace.Collective:
 		if step, t, d := c.countOperation(x), x.Time(), x.Op(5); d <= uint64(math.MaxInt64-max(t, 0)) {
@@ -137,7 +137,7 @@ func (c *Checker) countOperation(x *trace.Cursor) step {
 	if comm >= uint64(c.defs.Communicator.Len()) {
 		return step{}
 	}
-	o := c.operations(uint32(comm))
+	o := c.operationsOf(uint32(comm))
 	loc := x.Location()
 	m := o.members[loc]
 	if m == nil {
@@ -153,13 +153,13 @@ func (c *Checker) countOperation(x *trace.Cursor) step {
 		root = trace.Undefined // the two groups record different roots
 	}
 	m.number++
-	m.at = o.follow(m.at, &operation{kind: x.Op(0), root: root, locations: 1, least: loc, begun: math.MinInt64,
+	m.at = o.addChild(m.at, &operation{kind: x.Op(0), root: root, locations: 1, least: loc, begun: math.MinInt64,
 		left: math.MaxInt64})
 	return step{o, m.at}
 }
 
-// operations returns the operations of a communicator. It creates the tree if needed.
-func (c *Checker) operations(comm uint32) *operations {
+// operationsOf returns the operations of a communicator. It creates the tree if needed.
+func (c *Checker) operationsOf(comm uint32) *operations {
 	o := c.collect[comm]
 	if o == nil {
 		o = &operations{members: map[uint32]*member{}}
@@ -174,9 +174,9 @@ func (c *Checker) isIntercommunicator(comm uint32) bool {
 	return slices.ContainsFunc(c.defs.Communicator.At(comm).Attrs, func(a trace.Attr) bool { return a.Key == "other" })
 }
 
-// follow returns the number of the child of operation from with the kind and root of to. It adds
+// addChild returns the number of the child of operation from with the kind and root of to. It adds
 // the locations and times of to to that child, or adds to as a new child.
-func (o *operations) follow(from int32, to *operation) int32 {
+func (o *operations) addChild(from int32, to *operation) int32 {
 	for i := o.at(from).child; i != 0; i = o.at(i).next {
 		if x := o.at(i); x.kind == to.kind && x.root == to.root {
 			x.locations += to.locations
@@ -198,7 +198,7 @@ func (o *operations) merge(other *operations) {
 	for i := range other.count {
 		// Children have greater numbers than their parents, so that ours[i] is set.
 		for k := other.at(i).child; k != 0; k = other.at(k).next {
-			ours[k] = o.follow(ours[i], other.at(k))
+			ours[k] = o.addChild(ours[i], other.at(k))
 		}
 	}
 	for loc, m := range other.members {
@@ -207,22 +207,22 @@ func (o *operations) merge(other *operations) {
 	}
 }
 
-// collectives compares the operations of the members of each communicator.
-func (c *Checker) collectives() error {
+// compareCollectives compares the operations of the members of each communicator.
+func (c *Checker) compareCollectives() error {
 	for _, comm := range slices.Sorted(maps.Keys(c.collect)) {
-		if err := c.membership(comm, c.collect[comm]); err != nil {
+		if err := c.reportMembership(comm, c.collect[comm]); err != nil {
 			return err
 		}
-		if err := c.earlyOperations(comm, c.collect[comm]); err != nil {
+		if err := c.reportEarlyOperations(comm, c.collect[comm]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// membership reports members whose operations differ from those of most members, members with fewer
+// reportMembership reports members whose operations differ from those of most members, members with fewer
 // operations, and locations that do not belong to the communicator.
-func (c *Checker) membership(comm uint32, o *operations) error {
+func (c *Checker) reportMembership(comm uint32, o *operations) error {
 	const rule = "trace.collective-membership"
 	name := "communicator " + c.defs.Communicator.At(comm).ID
 	// If the sequences of members differ, the sequence that most members have is taken as correct. If
@@ -243,7 +243,7 @@ func (c *Checker) membership(comm uint32, o *operations) error {
 			x, y := o.at(i), o.at(best)
 			if err := c.reportCount(rule, place{loc: x.least}, int64(x.locations),
 				fmt.Sprintf("%s as number %d on %s", x, n, name),
-				fmt.Sprintf("%s, as at location %s", y, c.id(y.least))); err != nil {
+				fmt.Sprintf("%s, as at location %s", y, c.locationID(y.least))); err != nil {
 				return err
 			}
 		}
@@ -294,9 +294,9 @@ func (c *Checker) membership(comm uint32, o *operations) error {
 	return nil
 }
 
-// earlyOperations reports operations that one location left before another one began it, although
+// reportEarlyOperations reports operations that one location left before another one began it, although
 // all members wait for all others in such an operation.
-func (c *Checker) earlyOperations(comm uint32, o *operations) error {
+func (c *Checker) reportEarlyOperations(comm uint32, o *operations) error {
 	if c.isIntercommunicator(comm) {
 		return nil // the groups wait for each other, but members of a group do not
 	}
@@ -307,7 +307,7 @@ func (c *Checker) earlyOperations(comm uint32, o *operations) error {
 		if name, ok := c.defs.OperationName(x.kind); !ok || !collectives.WaitsForAll(name) || x.locations < 2 {
 			continue
 		}
-		if all++; !x.early() {
+		if all++; !x.isEarly() {
 			continue
 		}
 		early++

@@ -152,7 +152,7 @@ func (c *Checker) pairChannel(p *pairing, l *lane) error {
 			side = receives
 		case recv.done:
 		case send.tag == recv.tag && p.waiting[sends].count == 0 && p.waiting[receives].count == 0:
-			if err := c.pair(p, &send.end, &recv.end); err != nil {
+			if err := c.checkPair(p, &send.end, &recv.end); err != nil {
 				return err
 			}
 			if err := send.advance(); err != nil {
@@ -181,9 +181,9 @@ func (c *Checker) pairChannel(p *pairing, l *lane) error {
 // pairSides pairs an end of a side with one of the other side.
 func (c *Checker) pairSides(p *pairing, side int, e, other *end) error {
 	if side == sends {
-		return c.pair(p, e, other)
+		return c.checkPair(p, e, other)
 	}
-	return c.pair(p, other, e)
+	return c.checkPair(p, other, e)
 }
 
 // add adds an end. If it is final, the other side has no more ends, so that the end is never taken.
@@ -241,24 +241,24 @@ func (w *waitingEnds) take(tag int64) (end, bool) {
 	return e, true
 }
 
-// pair checks the two ends of a message against each other.
-func (c *Checker) pair(p *pairing, send, recv *end) error {
+// checkPair checks the two ends of a message against each other.
+func (c *Checker) checkPair(p *pairing, send, recv *end) error {
 	at := placeOf(p.to, openRow{recv.time, recv.pos})
 	if send.length != unknown && recv.length != unknown && send.length != recv.length {
 		if err := c.report("trace.message-size", at,
 			fmt.Sprintf("a receive of %d bytes at %s", uint64(recv.length), c.seconds(recv.time)),
-			fmt.Sprintf("%d bytes, which location %s sent at %s", uint64(send.length), c.id(p.from),
+			fmt.Sprintf("%d bytes, which location %s sent at %s", uint64(send.length), c.locationID(p.from),
 				c.seconds(send.time))); err != nil {
 			return err
 		}
 	}
 	s := p.skew
 	if s == nil {
-		g := groupPair{c.group(p.from), c.group(p.to)}
+		g := groupPair{c.clockOwnerOf(p.from), c.clockOwnerOf(p.to)}
 		if compareOwners(g.b, g.a) < 0 {
 			g.a, g.b = g.b, g.a
 		}
-		s = c.skew(g)
+		s = c.skewOf(g)
 		p.skew = s
 	}
 	s.messages++
@@ -266,11 +266,11 @@ func (c *Checker) pair(p *pairing, send, recv *end) error {
 		return nil
 	}
 	s.add(at, uint64(send.time)-uint64(recv.time))
-	if c.group(p.from) != c.group(p.to) {
+	if c.clockOwnerOf(p.from) != c.clockOwnerOf(p.to) {
 		return nil // clockSkews reports the pair of groups
 	}
 	return c.report("trace.receive-before-send", at,
-		fmt.Sprintf("a receive from location %s at %s", c.id(p.from), c.seconds(recv.time)),
+		fmt.Sprintf("a receive from location %s at %s", c.locationID(p.from), c.seconds(recv.time)),
 		"a time not before "+c.seconds(send.time)+", when the message was sent")
 }
 
@@ -302,7 +302,7 @@ func (c *Checker) reportUnmatched(p *pairing) error {
 				if i == maxSingly-1 {
 					count = int64(len(list)-i) + q.more
 				}
-				found := fmt.Sprintf("a %s location %s with tag %d at %s", what, c.id(other), tag, c.seconds(e.time))
+				found := fmt.Sprintf("a %s location %s with tag %d at %s", what, c.locationID(other), tag, c.seconds(e.time))
 				if err := c.reportCount(rule, placeOf(own, openRow{e.time, e.pos}), count, found, expected); err != nil {
 					return err
 				}
@@ -355,8 +355,8 @@ func (s *skew) merge(o *skew) {
 	s.messages, s.early, s.most = s.messages+o.messages, s.early+o.early, max(s.most, o.most)
 }
 
-// skew returns the skew of a pair. It creates the skew if needed.
-func (c *Checker) skew(g groupPair) *skew {
+// skewOf returns the skew of a pair. It creates the skew if needed.
+func (c *Checker) skewOf(g groupPair) *skew {
 	s := c.skews[g]
 	if s == nil {
 		s = &skew{}
@@ -365,18 +365,18 @@ func (c *Checker) skew(g groupPair) *skew {
 	return s
 }
 
-// group returns the owner of a location's clock.
-func (c *Checker) group(loc uint32) clockOwner {
+// clockOwnerOf returns the owner of a location's clock.
+func (c *Checker) clockOwnerOf(loc uint32) clockOwner {
 	if g := c.defs.Locations.At(loc).Group; int64(g) < int64(c.defs.Groups.Len()) {
 		return clockOwner{true, g}
 	}
 	return clockOwner{false, loc}
 }
 
-// owner returns the name that messages use for the owner of a clock.
-func (c *Checker) owner(o clockOwner) string {
+// ownerName returns the name that messages use for the owner of a clock.
+func (c *Checker) ownerName(o clockOwner) string {
 	if !o.group {
-		return "location " + c.id(o.ref)
+		return "location " + c.locationID(o.ref)
 	}
 	g := c.defs.Groups.At(o.ref)
 	return "location group " + cmp.Or(g.Name, g.ID)
@@ -385,8 +385,8 @@ func (c *Checker) owner(o clockOwner) string {
 // alignHint is the expectation in reports about clocks that differ.
 const alignHint = "clocks that agree; weft align corrects them"
 
-// clockSkews reports pairs of groups whose clocks differ.
-func (c *Checker) clockSkews() error {
+// reportClockSkews reports pairs of groups whose clocks differ.
+func (c *Checker) reportClockSkews() error {
 	pairs := slices.SortedFunc(maps.Keys(c.skews), func(x, y groupPair) int {
 		return cmp.Or(compareOwners(x.a, y.a), compareOwners(x.b, y.b))
 	})
@@ -397,7 +397,8 @@ func (c *Checker) clockSkews() error {
 		}
 		if err := c.reportCount("trace.clock-skew", s.first, s.early,
 			fmt.Sprintf("%d of %d messages between %s and %s received before they were sent, by up to %s, the first at %s",
-				s.early, s.messages, c.owner(g.a), c.owner(g.b), c.seconds(int64(min(s.most, 1<<63-1))), c.seconds(s.first.time)),
+				s.early, s.messages, c.ownerName(g.a), c.ownerName(g.b), c.seconds(int64(min(s.most, 1<<63-1))),
+				c.seconds(s.first.time)),
 			alignHint); err != nil {
 			return err
 		}

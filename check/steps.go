@@ -40,9 +40,9 @@ func (s *steps) split() (first, last, events int64, outlier openRow) {
 // distant.
 const minEvents = 16
 
-// distantEvents reports locations with events so far from all others that probably a bit of a time
+// reportDistantEvents reports locations with events so far from all others that probably a bit of a time
 // is wrong.
-func (c *Checker) distantEvents() error {
+func (c *Checker) reportDistantEvents() error {
 	suspect := make([]bool, len(c.locs))
 	for loc, s := range c.locs {
 		suspect[loc] = s != nil && s.steps.step > 0

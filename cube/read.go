@@ -26,7 +26,7 @@ type Error struct {
 	Found, Expected string
 }
 
-// Error returns the place and what is wrong there in one line.
+// Error returns the place and the defect in one line.
 func (e *Error) Error() string {
 	at := e.Path
 	switch {

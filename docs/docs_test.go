@@ -29,7 +29,7 @@ type command struct {
 	line int
 	text string
 	exit int
-	// want is the output that the document shows behind the block, if the
+	// want is the output that the document shows after the block, if the
 	// command is the block's only line. A line "…" stands for any lines.
 	want []string
 }
@@ -308,9 +308,9 @@ same table, ` + "`--rule`" + ` chooses rules by their ids. Severities are explai
 	}
 }
 
-// TestStatements holds the tables of statements and tests in the documents of the formats against
-// the tests: those that a row names are there, and subtests whose names it has in quotation marks,
-// with … for what is left out, and rows of measurements.
+// TestStatements compares the tables of statements and tests in the documents of the formats with the
+// tests. The tests that a row names must exist, and so must subtests, whose names are in quotation marks
+// and may be shortened by …, and rows of measurements.
 func TestStatements(t *testing.T) {
 	var all strings.Builder
 	if err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {

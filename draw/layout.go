@@ -428,7 +428,7 @@ func (l *sheet) findLinks(ctx context.Context) error {
 // legendEntries is the largest number of regions in the legend.
 const legendEntries = 16
 
-// legendText returns the text behind a region in the legend: the given time and its meaning, which
+// legendText returns the text after a region in the legend: the given time and its meaning, which
 // depends on the kind of track, or the number of spans if time is empty.
 func (l *sheet) legendText(kind index.TrackKind, time string, count int64) string {
 	of, one, several := " exclusive", "visit", "visits"

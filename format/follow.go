@@ -12,9 +12,9 @@ type FollowOptions struct {
 	// events. The definitions grow: a definition is added before the events that use it are delivered,
 	// if its line comes before theirs.
 	Begin func(d *trace.Definitions) (Sink, error)
-	// Finer is called between events when the clock of the definitions gets factor times as many ticks. All
+	// ScaleTimes is called between events when the clock of the definitions gets factor times as many ticks. All
 	// times that were delivered must be multiplied by factor.
-	Finer func(factor int64)
+	ScaleTimes func(factor int64)
 	// Late returns by how many ticks of a clock a line may be late, compared with the greatest time of
 	// an earlier line. Each line is held back for this time. Nil means that times never decrease.
 	Late func(c trace.Clock) (int64, error)

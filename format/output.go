@@ -108,7 +108,7 @@ func CreateFile(path string) (*Output, error) {
 	return &Output{Path: path, target: target, w: bufio.NewWriterSize(f, 256<<10), file: f}, nil
 }
 
-// createTemp creates a file beside path. Unlike os.CreateTemp, it gives the file the permissions of
+// createTemp creates a file in the folder of path. Unlike os.CreateTemp, it gives the file the permissions of
 // an ordinary new file.
 func createTemp(path string) (*os.File, error) {
 	for i := 0; ; i++ {

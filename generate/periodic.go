@@ -58,7 +58,7 @@ type periodicPlan struct {
 	waiting int64 // number of the first object that can have waited since the begin of the trace
 }
 
-// planPeriodic plans a trace with a period. The definitions of the workload are complete but for the properties.
+// planPeriodic plans a trace with a period. The definitions of the workload are complete except for the properties.
 func planPeriodic(o Options, d *trace.Definitions) (source, error) {
 	p := &periodicPlan{cpsPlan: cpsPlan{o.Seed, o.Events}, Faults: o.Faults, period: o.Period}
 	if p.period == 0 {

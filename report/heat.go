@@ -24,7 +24,7 @@ type heat struct {
 	Hint          string
 }
 
-// heatName is the name of a location beside or above the map.
+// heatName is the name of a location next to or above the map.
 type heatName struct {
 	X, Y int
 	Name string
@@ -85,7 +85,7 @@ func (r *Report) heat(m *messages.Result) *heat {
 	h := &heat{Cell: min(heatCell, heatWidth/n), Left: 12 + longest*heatLetter, Top: 12 + longest*heatLetter}
 	h.Size = n * h.Cell
 	h.Width, h.Height = h.Left+h.Size+10, h.Top+h.Size+40
-	every := 1 // only every every-th location has its name beside the map
+	every := 1 // only every every-th location has its name next to the map
 	if h.Cell < 11 {
 		every = (11 + h.Cell - 1) / h.Cell
 	}

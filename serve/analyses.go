@@ -80,7 +80,7 @@ func callTree(e *entry, p *params) func(context.Context) (any, error) {
 			sel.Location = func(loc uint32) bool { return wanted[loc] }
 		}
 		var nodes []calltree.Node
-		err := e.readers.with(ctx, func(d *reader) error {
+		err := e.readers.useReader(ctx, func(d *reader) error {
 			defs := d.Defs()
 			opt.Rows = trace.NewRows(defs)
 			all, err := analysis.Run(ctx, d.Events, sel.Surrounding(), func() *calltree.Part { return calltree.New(defs, opt) })
@@ -177,7 +177,7 @@ func newTreeAnswer(nodes []calltree.Node, limit int, color bool, visited func(*c
 // add adds an omitted path to the sums.
 func (o *omittedPaths) add(n *calltree.Node) {
 	o.Paths++
-	o.Exclusive.add(n.Exclusive)
+	o.Exclusive.addTicks(n.Exclusive)
 }
 
 // utilisationAnswer holds the numbers of busy, overhead and idle processors in the columns of a window.
@@ -194,7 +194,7 @@ func utilisation(e *entry, p *params) func(context.Context) (any, error) {
 	return func(ctx context.Context) (any, error) {
 		s, err := e.indexedSeries(ctx, w)
 		if s == nil && err == nil {
-			err = e.readers.with(ctx, func(d *reader) error {
+			err = e.readers.useReader(ctx, func(d *reader) error {
 				opt := states.Options{Series: &w}
 				part := states.New(d.Defs(), opt)
 				err := format.ScanReduced(ctx, d.Events, trace.Events(), states.Reduction(d.Defs(), opt), part)
@@ -214,7 +214,7 @@ const structureDepth = 8
 func structureText(e *entry, _ *params) func(context.Context) (any, error) {
 	return func(ctx context.Context) (any, error) {
 		text := ""
-		err := e.readers.with(ctx, func(d *reader) error {
+		err := e.readers.useReader(ctx, func(d *reader) error {
 			defs := d.Defs()
 			sum, err := analysis.Run(ctx, d.Events, trace.Events(), func() *structure.Part { return structure.New(defs) })
 			if err != nil {

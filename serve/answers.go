@@ -68,17 +68,17 @@ func (a *answerCache) get(ctx context.Context, name string, f func(context.Conte
 	a.mu.Unlock()
 	select {
 	case <-r.done:
-		a.leave(name, r)
+		a.removeWaiter(name, r)
 		return r.value, r.err
 	case <-ctx.Done():
-		a.leave(name, r)
+		a.removeWaiter(name, r)
 		return nil, ctx.Err()
 	}
 }
 
-// leave removes a request that waits for r. If no other request waits for r, it cancels the
+// removeWaiter removes a request that waits for r. If no other request waits for r, it cancels the
 // computation.
-func (a *answerCache) leave(name string, r *pendingAnswer) {
+func (a *answerCache) removeWaiter(name string, r *pendingAnswer) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if r.waiting--; r.waiting == 0 {
@@ -112,13 +112,13 @@ func (a *answerCache) compute(ctx context.Context, name string, r *pendingAnswer
 		delete(a.running, name)
 	}
 	if r.err == nil {
-		a.keep(name, r.value)
+		a.store(name, r.value)
 	}
 	close(r.done)
 }
 
-// keep stores an answer. It removes the answers that have not been used for the longest time.
-func (a *answerCache) keep(name string, value []byte) {
+// store stores an answer. It removes the answers that have not been used for the longest time.
+func (a *answerCache) store(name string, value []byte) {
 	if len(value) > a.limit/4 {
 		return
 	}

@@ -146,12 +146,12 @@ func behaviours(e *entry, p *params) func(context.Context) (any, error) {
 		}
 	}
 	if chosen != 1 {
-		p.fail("by", "one of by, locations and iterations")
+		p.setError("by", "one of by, locations and iterations")
 	}
-	window, v := p.selected(), p.x
+	window, v := p.selectedWindow(), p.x
 	return func(ctx context.Context) (any, error) {
 		a := &behaviourAnswer{Classes: []classFact{}, Usual: -1}
-		err := e.readers.with(ctx, func(d *reader) error {
+		err := e.readers.useReader(ctx, func(d *reader) error {
 			if region != "" {
 				wanted := regionsNamed(d.Defs(), region)
 				if len(wanted) == 0 {
@@ -210,8 +210,9 @@ func (a *behaviourAnswer) fill(r *distance.Behaviours, places *claimPlaces) {
 			near = *c.Nearest
 		}
 		a.Classes = append(a.Classes, classFact{c.Objects, c.Representative, c.Names, c.Claims, c.Usual, near, c.Distance,
-			differenceFact{places.side(&c.Difference.First, usual), places.side(&c.Difference.Second, own)},
-			places.first(own)})
+			differenceFact{places.sideDifferences(&c.Difference.First, usual),
+				places.sideDifferences(&c.Difference.Second, own)},
+			places.firstClaims(own)})
 	}
 	if a.Usual >= maxClasses {
 		a.Usual = maxClasses
@@ -257,8 +258,8 @@ func (cp *claimPlaces) claim(i int32, name string) claimFact {
 	return claimFact{name, cp.track(c.At), cp.v.jsonTime(c.Start), cp.v.jsonTime(c.End)}
 }
 
-// first returns the first claims of a list.
-func (cp *claimPlaces) first(list []int32) []claimFact {
+// firstClaims returns the first claims of a list.
+func (cp *claimPlaces) firstClaims(list []int32) []claimFact {
 	out := []claimFact{}
 	for _, i := range list[:min(len(list), maxClaims)] {
 		out = append(out, cp.claim(i, cp.set.Labels[cp.set.Claims[i].Label]))
@@ -266,8 +267,8 @@ func (cp *claimPlaces) first(list []int32) []claimFact {
 	return out
 }
 
-// side converts the differences on one side. list holds the claims of that side.
-func (cp *claimPlaces) side(d *distance.Differences, list []int32) sideFact {
+// sideDifferences converts the differences on one side. list holds the claims of that side.
+func (cp *claimPlaces) sideDifferences(d *distance.Differences, list []int32) sideFact {
 	type key struct {
 		label      uint32
 		occurrence int
@@ -312,7 +313,7 @@ func (s *Server) distanceFrom(e *entry, p *params) func(context.Context) (any, e
 		var sets [2]*distance.Set
 		var places [2]*claimPlaces
 		for i, t := range pieces {
-			err := t.e.readers.with(ctx, func(d *reader) error {
+			err := t.e.readers.useReader(ctx, func(d *reader) error {
 				s, missing, err := readClaims(ctx, d, t.window, opt)
 				if err != nil {
 					return err
@@ -332,8 +333,8 @@ func (s *Server) distanceFrom(e *entry, p *params) func(context.Context) (any, e
 			return nil, err
 		}
 		a.Reference, a.Claims, a.Distance = int64(len(sets[0].Claims)), int64(len(sets[1].Claims)), d.Distance
-		a.Difference = differenceFact{places[0].side(&d.First, places[0].claimsOf("")),
-			places[1].side(&d.Second, places[1].claimsOf(""))}
+		a.Difference = differenceFact{places[0].sideDifferences(&d.First, places[0].claimsOf("")),
+			places[1].sideDifferences(&d.Second, places[1].claimsOf(""))}
 		return a, nil
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// writeOrders writes a trace in which each object has claims of a tick each, one behind the other,
+// writeOrders writes a trace in which each object has claims of a tick each, one after the other,
 // in the given order. Objects do not overlap.
 func writeOrders(t *testing.T, path string, objects ...string) {
 	t.Helper()

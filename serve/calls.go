@@ -26,7 +26,7 @@ func (p *params) regionList() []uint32 {
 	for f := range strings.SplitSeq(p.values.Get("regions"), ",") {
 		n, err := strconv.Atoi(f)
 		if err != nil || n < -1 || n >= len(p.x.regions) || len(out) >= maxRegionList {
-			p.fail("regions", "numbers of regions such as 3,7, below "+strconv.Itoa(len(p.x.regions)))
+			p.setError("regions", "numbers of regions such as 3,7, below "+strconv.Itoa(len(p.x.regions)))
 			return nil
 		}
 		out = append(out, uint32(n))

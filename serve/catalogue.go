@@ -110,18 +110,18 @@ func (f *folderCatalogue) find(id string) *entry {
 		return e
 	}
 	// The id may come from a link that is older than the server.
-	f.walk()
+	f.refreshList()
 	return f.byID[id]
 }
 
 func (f *folderCatalogue) all() ([]*entry, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.list, f.walk()
+	return f.list, f.refreshList()
 }
 
-// walk reads the list of the folder again if it is older than listAge.
-func (f *folderCatalogue) walk() error {
+// refreshList reads the list of the folder again if it is older than listAge.
+func (f *folderCatalogue) refreshList() error {
 	if time.Since(f.at) < listAge {
 		return nil
 	}

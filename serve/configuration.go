@@ -91,8 +91,8 @@ func (c configuration) spanName(defs *trace.Definitions, x *trace.Cursor) (name 
 	return "", c.label != ""
 }
 
-// arrange returns the events that the configuration shows, at the locations that are its rows.
-func (c configuration) arrange(d format.Events) format.Events {
+// arrangeEvents returns the events that the configuration shows, at the locations that are its rows.
+func (c configuration) arrangeEvents(d format.Events) format.Events {
 	if name, values, ok := strings.Cut(c.only, "="); ok {
 		patterns := wildcard.Split(values)
 		d = transform.Filter(d, transform.FilterOptions{Row: transform.HasAttribute(d.Defs(), name,

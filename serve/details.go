@@ -34,12 +34,12 @@ type details struct {
 // reader.
 const detailTime = 2 * time.Second
 
-// describe calls f with a reader and a context that ends after detailTime. If f fails, describe sets
+// describeWithReader calls f with a reader and a context that ends after detailTime. If f fails, describe sets
 // d.partial. The answer then contains only the data of the index.
-func (e *entry) describe(ctx context.Context, d *details, f func(context.Context, *reader) error) error {
+func (e *entry) describeWithReader(ctx context.Context, d *details, f func(context.Context, *reader) error) error {
 	short, cancel := context.WithTimeout(ctx, e.s.detailTime)
 	defer cancel()
-	err := e.arranged.with(short, func(x *reader) error {
+	err := e.arranged.useReader(short, func(x *reader) error {
 		// f must not write to d after it has returned, even if its scan was cancelled.
 		return f(short, x)
 	})
@@ -92,12 +92,12 @@ func (e *entry) describeSpan(ctx context.Context, t *index.Track, s index.Span, 
 	default:
 		return d, nil
 	}
-	err = e.describe(ctx, &d, func(ctx context.Context, x *reader) error {
+	err = e.describeWithReader(ctx, &d, func(ctx context.Context, x *reader) error {
 		defs := x.Defs()
 		region := s.Region
 		err := find(ctx, x, t, s, func(c *trace.Cursor) bool {
 			if !config.renames() {
-				if !sameRegion(defs, c.Ref(), s.Region, name) {
+				if !isSameRegion(defs, c.Ref(), s.Region, name) {
 					return false
 				}
 				region = c.Ref()
@@ -122,22 +122,22 @@ func (e *entry) describeSpan(ctx context.Context, t *index.Track, s index.Span, 
 	return d, err
 }
 
-// sameRegion reports whether region ref of a reader is the region of the index with the given number
+// isSameRegion reports whether region ref of a reader is the region of the index with the given number
 // and name, or shares its row. Equal numbers do not prove that: in ETF, events define regions, so a
 // reader that begins in the middle of a file gives them other numbers.
-func sameRegion(defs *trace.Definitions, ref, region uint32, name string) bool {
+func isSameRegion(defs *trace.Definitions, ref, region uint32, name string) bool {
 	called := func(r uint32) bool { return defs.Regions.Has(r) && defs.Regions.At(r).Name == name }
 	switch {
 	case region == trace.NoRef:
 		return !defs.Regions.Has(ref)
 	case called(region):
-		return inSameRow(defs, ref, region)
+		return haveSameRow(defs, ref, region)
 	}
 	return called(ref)
 }
 
-// inSameRow reports whether two regions have the same row in [trace.Rows].
-func inSameRow(defs *trace.Definitions, a, b uint32) bool {
+// haveSameRow reports whether two regions have the same row in [trace.Rows].
+func haveSameRow(defs *trace.Definitions, a, b uint32) bool {
 	if a == b || !defs.Regions.Has(a) || !defs.Regions.Has(b) {
 		return a == b
 	}
@@ -178,7 +178,7 @@ func findVisit(ctx context.Context, x *reader, t *index.Track, s index.Span, beg
 	d.open = true
 	return eventAt(ctx, x, t.Location, s.End, func(c *trace.Cursor) bool {
 		switch {
-		case !inSameRow(x.Defs(), c.Ref(), region):
+		case !haveSameRow(x.Defs(), c.Ref(), region):
 		case s.Start == s.End && enters > 0:
 			if c.Kind() == trace.Enter {
 				enters--
@@ -213,7 +213,7 @@ func findClaim(ctx context.Context, x *reader, t *index.Track, s index.Span, beg
 		case len(c.Ops()) == 0:
 		case c.Kind() == trace.ClaimEnd:
 			atOnce[defs.ClaimID(c)] = true
-		case c.Kind() == trace.ClaimBegin && onResource(defs, t, c.Op(1)) && begins(c):
+		case c.Kind() == trace.ClaimBegin && isOnResource(defs, t, c.Op(1)) && begins(c):
 			id := defs.ClaimID(c)
 			delete(atOnce, id)
 			alike = append(alike, claim{id, eventAttributes(defs, c)})
@@ -256,8 +256,8 @@ func findClaim(ctx context.Context, x *reader, t *index.Track, s index.Span, beg
 	return nil
 }
 
-// onResource reports whether the resource in a claim's operands is that of a track.
-func onResource(defs *trace.Definitions, t *index.Track, op uint64) bool {
+// isOnResource reports whether the resource in a claim's operands is that of a track.
+func isOnResource(defs *trace.Definitions, t *index.Track, op uint64) bool {
 	if op >= uint64(defs.Resources.Len()) {
 		return t.Capacity == 0 && t.Unit == ""
 	}
@@ -268,7 +268,7 @@ func onResource(defs *trace.Definitions, t *index.Track, op uint64) bool {
 // describeInstant returns the kind and the attributes of an instant.
 func (e *entry) describeInstant(ctx context.Context, t *index.Track, i index.Instant) (d details, err error) {
 	d.kind = i.Kind.Spec().Name
-	err = e.describe(ctx, &d, func(ctx context.Context, x *reader) error {
+	err = e.describeWithReader(ctx, &d, func(ctx context.Context, x *reader) error {
 		defs := x.Defs()
 		if d.kind == "" {
 			d.kind = defs.Spec(i.Kind).Name
@@ -278,7 +278,7 @@ func (e *entry) describeInstant(ctx context.Context, t *index.Track, i index.Ins
 				return false
 			}
 			if r := defs.Spec(c.Kind()).Ref; r == trace.RefRegion && !e.config.renames() && i.Region != trace.NoRef &&
-				!sameRegion(defs, c.Ref(), i.Region, i.Name) {
+				!isSameRegion(defs, c.Ref(), i.Region, i.Name) {
 				return false
 			}
 			d.attributes = eventAttributes(defs, c)

@@ -50,7 +50,7 @@ type comparedWindow struct {
 func (s *Server) comparedWindows(e *entry, p *params) (list [2]comparedWindow) {
 	other, err := s.find(p.values.Get("reference"))
 	if err != nil {
-		p.fail("reference", "the id of a trace")
+		p.setError("reference", "the id of a trace")
 		return list
 	}
 	x, err := other.open()
@@ -61,7 +61,7 @@ func (s *Server) comparedWindows(e *entry, p *params) (list [2]comparedWindow) {
 	x.release()
 	reference := &params{values: p.values, x: x.traceView}
 	list = [2]comparedWindow{{other, x.traceView, reference.selectedBetween("referenceFrom", "referenceTo")},
-		{e, p.x, p.selected()}}
+		{e, p.x, p.selectedWindow()}}
 	p.err = cmp.Or(p.err, reference.err)
 	return list
 }
@@ -74,7 +74,7 @@ func (p *params) share(name string, most, def float64) float64 {
 	}
 	percentage, err := strconv.ParseFloat(text, 64)
 	if err != nil || !(percentage >= 0 && percentage <= most) {
-		p.fail(name, "a percentage from 0 to "+strconv.FormatFloat(most, 'f', -1, 64))
+		p.setError(name, "a percentage from 0 to "+strconv.FormatFloat(most, 'f', -1, 64))
 	}
 	return percentage / 100
 }
@@ -90,7 +90,7 @@ func (s *Server) differences(e *entry, p *params) func(context.Context) (any, er
 		a := &diffAnswer{Regions: []diff.RegionEntry{}, Paths: []diff.PathEntry{}}
 		compared := diff.New(opt)
 		for side, x := range sides {
-			err := x.e.readers.with(ctx, func(d *reader) error {
+			err := x.e.readers.useReader(ctx, func(d *reader) error {
 				events, err := cutWindow(ctx, d, x.window)
 				if err != nil {
 					return err

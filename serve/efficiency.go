@@ -36,11 +36,11 @@ type factorFact struct {
 
 // efficiencyFactors computes the factors of efficiency of a window.
 func efficiencyFactors(e *entry, p *params) func(context.Context) (any, error) {
-	window := p.selected()
+	window := p.selectedWindow()
 	return func(ctx context.Context) (any, error) {
 		a := &efficiencyAnswer{Factors: []factorFact{}, Hybrid: []factorFact{}, Devices: []factorFact{},
 			Sentences: []string{}}
-		err := e.readers.with(ctx, func(d *reader) error {
+		err := e.readers.useReader(ctx, func(d *reader) error {
 			piece, err := cutWindow(ctx, d, window)
 			if err != nil {
 				return err

@@ -124,7 +124,7 @@ func (e *entry) startIndexing() {
 	e.readers.close()
 	e.arranged.close()
 	e.linkCache.clear()
-	started := e.s.background(func() {
+	started := e.s.runInBackground(func() {
 		err := recoverPanic(func() error { return e.ensureIndex(e.s.ctx) })
 		e.mu.Lock()
 		e.early = nil
@@ -213,13 +213,13 @@ func (e *entry) ensureIndex(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		key, err := cache.Key(e.given.Source, []string{e.given.Source.Name}, e.readSettings().settings(f))
+		key, err := cache.Key(e.given.Source, []string{e.given.Source.Name}, e.readSettings().cacheSettings(f))
 		if err != nil {
 			return err
 		}
 		return e.openBuilt(cache.Entry{Key: key, Path: e.given.Index, Size: st.Size()})
 	}
-	settings := e.readSettings().settings(f)
+	settings := e.readSettings().cacheSettings(f)
 	found, ok, err := e.s.opt.Cache.Find(e.given.Source, settings)
 	if err != nil {
 		return err

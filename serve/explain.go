@@ -79,11 +79,11 @@ func cutWindow(ctx context.Context, d *reader, w *trace.Window) (format.Events, 
 
 // explanation computes the explanation of a window.
 func explanation(e *entry, p *params) func(context.Context) (any, error) {
-	window, v := p.selected(), p.x
+	window, v := p.selectedWindow(), p.x
 	return func(ctx context.Context) (any, error) {
 		var page *explain.Page
 		var ok bool
-		err := e.readers.with(ctx, func(d *reader) error {
+		err := e.readers.useReader(ctx, func(d *reader) error {
 			piece, err := cutWindow(ctx, d, window)
 			if err != nil {
 				return err

@@ -89,7 +89,7 @@ func TestLargeAnswers(t *testing.T) {
 	api := waitReady(t, s, 0)
 	send := func(n int) int {
 		w := httptest.NewRecorder()
-		s.write(w, httptest.NewRequest("GET", "/", nil), 200, "text/plain", make([]byte, n))
+		s.sendAnswer(w, httptest.NewRequest("GET", "/", nil), 200, "text/plain", make([]byte, n))
 		return w.Code
 	}
 	if c := send(largeAnswer); c != 200 {

@@ -82,18 +82,18 @@ func flow(p *params) storedAnswer {
 	opt := usage.LittleOptions{Attribute: p.values.Get("by")}
 	visits := p.values.Get("visits")
 	if (opt.Attribute != "") == (visits != "") {
-		p.fail("by", "either by or visits")
+		p.setError("by", "either by or visits")
 	}
-	opt.Begin, opt.End, opt.Events = p.events("begin"), p.events("end"), p.events("events")
+	opt.Begin, opt.End, opt.Events = p.eventFilter("begin"), p.eventFilter("end"), p.eventFilter("events")
 	per := p.choice("per", "s", "ns", "us", "ms", "min", "h")
 	unit, err := trace.Seconds(1e9).ParseDuration("1" + per)
 	if err != nil {
-		p.fail("per", "a time unit")
+		p.setError("per", "a time unit")
 	}
 	length := cmp.Or(p.values.Get("average"), "0")
 	average, err := p.x.clock.ParseDuration(length)
 	if err != nil {
-		p.fail("average", "a time such as 10ms")
+		p.setError("average", "a time such as 10ms")
 	}
 	shorten := p.choice("shorten", "0", "1") == "1"
 	window := p.selectedBetween("since", "until") // the parameters from and to are the columns of /flow/signals
@@ -104,7 +104,7 @@ func flow(p *params) storedAnswer {
 	}
 	return storedAnswer{name, func(ctx context.Context, e *entry, v *traceView) ([]byte, error) {
 		var a *flowAnswer
-		err := e.readers.with(ctx, func(d *reader) error {
+		err := e.readers.useReader(ctx, func(d *reader) error {
 			opt := opt
 			if visits != "" {
 				wanted := regionsNamed(d.Defs(), visits)
@@ -143,8 +143,8 @@ func flow(p *params) storedAnswer {
 	}}
 }
 
-// events reads a proposition that selects events. It returns nil if the parameter is missing.
-func (p *params) events(name string) *usage.EventFilter {
+// eventFilter reads a proposition that selects events. It returns nil if the parameter is missing.
+func (p *params) eventFilter(name string) *usage.EventFilter {
 	text := p.values.Get(name)
 	if text == "" {
 		return nil
@@ -184,8 +184,9 @@ func newFlowAnswer(v *traceView, r *usage.LittleResult, per string) *flowAnswer 
 	add := func(name, unit string, s usage.Signal, nonzero bool) {
 		counted, _ := s.Statistics(nonzero)
 		all, _ := s.Statistics(false)
-		a.Signals = append(a.Signals, signalFact{Name: name, Unit: unit, Mean: finite(counted.Mean),
-			Min: finite(counted.Min), Max: finite(counted.Max), Low: finite(all.Min), High: finite(all.Max), pieces: s})
+		a.Signals = append(a.Signals, signalFact{Name: name, Unit: unit, Mean: finiteOrZero(counted.Mean),
+			Min: finiteOrZero(counted.Min), Max: finiteOrZero(counted.Max),
+			Low: finiteOrZero(all.Min), High: finiteOrZero(all.Max), pieces: s})
 	}
 	add("throughput", "per "+per, r.Throughput, false)
 	add("work in progress", "", r.WIP, false)
@@ -233,7 +234,7 @@ func envelope(s usage.Signal, from, to int64) usage.Signal {
 	var out usage.Signal
 	for i := range c.Min {
 		if c.Min[i] == c.Min[i] {
-			out = append(out, usage.Piece{From: from + columns.start(i), To: from + columns.start(i+1), Start: c.Min[i],
+			out = append(out, usage.Piece{From: from + columns.startOf(i), To: from + columns.startOf(i+1), Start: c.Min[i],
 				End: c.Max[i]})
 		}
 	}
@@ -293,13 +294,13 @@ func flowSignals(stored []byte, p *params) (any, error) {
 			}
 		}
 		c := plotSignal(pieces, from, to, width)
-		a.Signals = append(a.Signals, curveFact{s.Name, withoutNaN(c.Min), withoutNaN(c.Max)})
+		a.Signals = append(a.Signals, curveFact{s.Name, nanAsNil(c.Min), nanAsNil(c.Max)})
 	}
 	return a, nil
 }
 
-// withoutNaN returns a copy of the list in which NaN is replaced by nil.
-func withoutNaN(list []float64) []*float64 {
+// nanAsNil returns a copy of the list in which NaN is replaced by nil.
+func nanAsNil(list []float64) []*float64 {
 	out := make([]*float64, len(list))
 	for i := range list {
 		if list[i] == list[i] {

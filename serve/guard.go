@@ -22,12 +22,12 @@ import (
 // cross-site requests.
 func (s *Server) guard(w http.ResponseWriter, r *http.Request) bool {
 	if !s.isKnownHost(hostName(r.Host)) {
-		s.fail(w, r, &problem{http.StatusForbidden,
+		s.sendError(w, r, &problem{http.StatusForbidden,
 			"the request goes to the host " + quote(r.Host) + ", expected localhost or a host name given to the server", 0})
 		return true
 	}
 	if o := r.Header.Get("Origin"); o != "" && !sameOrigin(o, r.Host) {
-		s.fail(w, r, &problem{http.StatusForbidden,
+		s.sendError(w, r, &problem{http.StatusForbidden,
 			"the request comes from a page of " + quote(o) + ", expected one of this server", 0})
 		return true
 	}
@@ -37,7 +37,7 @@ func (s *Server) guard(w http.ResponseWriter, r *http.Request) bool {
 	query := r.URL.Query()
 	if t := query.Get("token"); t != "" && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
 		if !s.isToken(t) && !s.ticket.take(t) {
-			s.unauthorized(w, r)
+			s.sendUnauthorized(w, r)
 			return true
 		}
 		query.Del("token")
@@ -61,31 +61,31 @@ func (s *Server) guard(w http.ResponseWriter, r *http.Request) bool {
 		h.Get("Sec-Fetch-Mode") == "navigate" {
 		// If a link on another site leads here, a browser does not send a strict cookie with the
 		// request. It does send the cookie after a redirect from a page of this server.
-		s.html(w, r, http.StatusOK, "<!doctype html><meta http-equiv=refresh content=\"0;url=/\"><title>weft</title>\n")
+		s.sendHTML(w, r, http.StatusOK, "<!doctype html><meta http-equiv=refresh content=\"0;url=/\"><title>weft</title>\n")
 		return true
 	}
-	s.unauthorized(w, r)
+	s.sendUnauthorized(w, r)
 	return true
 }
 
-// unauthorized answers a request without a valid token: with a page for a browser, and with JSON for
+// sendUnauthorized answers a request without a valid token: with a page for a browser, and with JSON for
 // other clients.
-func (s *Server) unauthorized(w http.ResponseWriter, r *http.Request) {
+func (s *Server) sendUnauthorized(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("WWW-Authenticate", `Bearer realm="weft"`)
 	w.Header().Add("Vary", "Accept")
 	if (r.Method == http.MethodGet || r.Method == http.MethodHead) && prefersHTML(r.Header.Get("Accept")) {
-		s.html(w, r, http.StatusUnauthorized, unauthorizedPage)
+		s.sendHTML(w, r, http.StatusUnauthorized, unauthorizedPage)
 		return
 	}
-	s.fail(w, r, &problem{http.StatusUnauthorized,
+	s.sendError(w, r, &problem{http.StatusUnauthorized,
 		"the request lacks the token, or has a wrong one; open the address that weft printed", 0})
 }
 
-// html sends a self-contained page.
-func (s *Server) html(w http.ResponseWriter, r *http.Request, status int, page string) {
+// sendHTML sends a self-contained page.
+func (s *Server) sendHTML(w http.ResponseWriter, r *http.Request, status int, page string) {
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("Content-Security-Policy", pagePolicy+tokenFormPolicy)
-	s.write(w, r, status, mediaTypes[".html"], []byte(page))
+	s.sendAnswer(w, r, status, mediaTypes[".html"], []byte(page))
 }
 
 // tokenFormScript opens the requested address again, with the secret. It keeps the fragment, because
@@ -187,7 +187,7 @@ func (s *Server) Ticket(l net.Listener) string {
 // sendSecret answers with the secret, so that the page can make a link for another browser.
 func (s *Server) sendSecret(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Cache-Control", "no-store")
-	return s.json(w, r, map[string]string{"token": s.opt.Token})
+	return s.sendJSON(w, r, map[string]string{"token": s.opt.Token})
 }
 
 // isToken reports whether a text is the secret of the server.

@@ -64,15 +64,15 @@ type columns struct {
 	width    int
 }
 
-// at returns the number of the column that contains the time t of the window.
-func (c columns) at(t int64) int {
+// columnOf returns the number of the column that contains the time t of the window.
+func (c columns) columnOf(t int64) int {
 	high, low := bits.Mul64(uint64(t)-uint64(c.from), uint64(c.width))
 	n, _ := bits.Div64(high, low, uint64(c.to)-uint64(c.from))
 	return int(n)
 }
 
-// start returns the time at which a column begins.
-func (c columns) start(n int) int64 {
+// startOf returns the time at which a column begins.
+func (c columns) startOf(n int) int64 {
 	high, low := bits.Mul64(uint64(n), uint64(c.to)-uint64(c.from))
 	t, _ := bits.Div64(high, low, uint64(c.width))
 	return c.from + int64(t)
@@ -86,11 +86,11 @@ func thinPath(list []interval, c columns) []interval {
 	for i := 0; i < len(list); {
 		column := -1
 		inside := func(x interval) bool {
-			return x.from >= c.from && x.from < c.to && x.to <= c.to && c.at(x.from) == c.at(max(x.from, x.to-1))
+			return x.from >= c.from && x.from < c.to && x.to <= c.to && c.columnOf(x.from) == c.columnOf(max(x.from, x.to-1))
 		}
 		n := i
-		for n < len(list) && inside(list[n]) && (column < 0 || c.at(list[n].from) == column) {
-			column = c.at(list[n].from)
+		for n < len(list) && inside(list[n]) && (column < 0 || c.columnOf(list[n].from) == column) {
+			column = c.columnOf(list[n].from)
 			n++
 		}
 		if n-i <= 4 {

@@ -98,7 +98,7 @@ func (l *linkCache) get(ctx context.Context, e *entry, at int64) (*linkTable, er
 		if l.table != nil && (l.table.covers(at) || tried) {
 			t := l.table
 			l.mu.Unlock()
-			e.s.linkCaches.touch(l)
+			e.s.linkCaches.markUsed(l)
 			return t, nil
 		}
 		if tried && l.reading == nil && l.err != nil {
@@ -138,7 +138,7 @@ func (l *linkCache) prefetch(e *entry, at int64) {
 // hold s.mu.
 func (l *linkCache) startReading(e *entry, at int64) bool {
 	done, age := make(chan struct{}), l.generation
-	if !e.s.background(func() { l.read(e, at, age, done) }) {
+	if !e.s.runInBackground(func() { l.read(e, at, age, done) }) {
 		return false
 	}
 	l.reading, l.err = done, nil
@@ -154,7 +154,7 @@ func (l *linkCache) read(e *entry, at int64, age int, done chan struct{}) {
 		case <-e.s.ctx.Done():
 			return e.s.ctx.Err()
 		}
-		return e.arranged.with(e.s.ctx, func(x *reader) error {
+		return e.arranged.useReader(e.s.ctx, func(x *reader) error {
 			sink := format.SinkFuncs{OnLinks: func(list []trace.Link) error {
 				for i := range list {
 					t.add(&list[i], x.Defs())
@@ -178,7 +178,7 @@ func (l *linkCache) read(e *entry, at int64, age int, done chan struct{}) {
 	l.reading = nil
 	close(done)
 	l.mu.Unlock()
-	e.s.linkCaches.touch(l)
+	e.s.linkCaches.markUsed(l)
 }
 
 // errOutdated is returned if a trace changed while it was read.
@@ -199,9 +199,9 @@ type linkCaches struct {
 	list  []*linkCache // in the order of last use
 }
 
-// touch makes a cache the one that was used last. If there are too many caches, it evicts those that
+// markUsed makes a cache the one that was used last. If there are too many caches, it evicts those that
 // have not been used for the longest time.
-func (l *linkCaches) touch(s *linkCache) {
+func (l *linkCaches) markUsed(s *linkCache) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if i := slices.Index(l.list, s); i >= 0 {

@@ -112,7 +112,7 @@ func linkAt(ctx context.Context, x *traceIndex, p *params) (any, error) {
 		}
 		var d details
 		var fact linkEndFact
-		err := x.e.describe(ctx, &d, func(ctx context.Context, r *reader) error {
+		err := x.e.describeWithReader(ctx, &d, func(ctx context.Context, r *reader) error {
 			return end.find(ctx, r, x.tracks[end.track].Location, end.at, &fact)
 		})
 		if err != nil {

@@ -100,7 +100,7 @@ func locations(ctx context.Context, x *traceIndex, p *params) (any, error) {
 	at := map[int]int{}
 	for _, kind := range []index.TrackKind{index.LocationTrack, index.ResourceTrack} {
 		wanted := x.tracksOfKind(kind, nil)
-		all, err := profiles(ctx, x, wanted, from, to)
+		all, err := trackProfiles(ctx, x, wanted, from, to)
 		if err != nil {
 			return nil, err
 		}

@@ -36,7 +36,7 @@ func (i *indexBuild) run(ctx context.Context, src format.Source, path string) (f
 			return f, err
 		}
 	}
-	events := configuration{rows: i.reading.rows, only: i.reading.only}.arrange(d.Events)
+	events := configuration{rows: i.reading.rows, only: i.reading.only}.arrangeEvents(d.Events)
 	if err := events.Prepare(ctx); err != nil {
 		return f, err
 	}
@@ -49,7 +49,7 @@ func (i *indexBuild) run(ctx context.Context, src format.Source, path string) (f
 		index.Options{Workers: i.reading.Workers, Color: i.reading.Color, Label: i.reading.label}); err != nil {
 		return f, err
 	}
-	return d.found(), nil
+	return d.defects(), nil
 }
 
 // reportEarly calls m.early with the facts that are known before the events are read, and returns
@@ -74,8 +74,8 @@ func (i *indexBuild) reportEarly(ctx context.Context, d *reader) (*earlyFacts, e
 	return f, ctx.Err()
 }
 
-// settings returns the settings on which the index of a trace depends.
-func (r *ReadSettings) settings(f format.Format) *cache.Settings {
+// cacheSettings returns the settings on which the index of a trace depends.
+func (r *ReadSettings) cacheSettings(f format.Format) *cache.Settings {
 	return &cache.Settings{Version: index.Version, Format: f.About().Name, Strict: r.Strict, Values: r.Values,
 		Correction: r.CorrectionText, Color: r.Color,
 		Label: r.label, Rows: r.rows, Only: r.only}
@@ -131,7 +131,7 @@ func MakeIndex(ctx context.Context, r ReadSettings, c *cache.Cache, src format.S
 		}
 		return &IndexResult{Path: o.Path, Size: st.Size(), Built: true, Format: f, ReadDefects: found}, nil
 	}
-	settings := r.settings(f)
+	settings := r.cacheSettings(f)
 	var damage error
 	if !o.Force {
 		e, ok, err := c.Find(src, settings)
@@ -139,7 +139,7 @@ func MakeIndex(ctx context.Context, r ReadSettings, c *cache.Cache, src format.S
 			return nil, err
 		}
 		if ok {
-			if damage = m.check(ctx, e.Path, o.Verify); damage == nil {
+			if damage = m.checkIndex(ctx, e.Path, o.Verify); damage == nil {
 				return &IndexResult{Path: e.Path, Size: e.Size, Format: f, ReadDefects: e.ReadDefects}, nil
 			}
 			if ctx.Err() != nil {
@@ -191,9 +191,9 @@ func (i *indexBuild) runToFile(ctx context.Context, src format.Source, path stri
 	return f, os.Rename(temporary, path)
 }
 
-// check opens an index, and reads all of it if whole is set. It returns an error if the index is
+// checkIndex opens an index, and reads all of it if whole is set. It returns an error if the index is
 // damaged.
-func (i *indexBuild) check(ctx context.Context, path string, whole bool) error {
+func (i *indexBuild) checkIndex(ctx context.Context, path string, whole bool) error {
 	if whole {
 		return i.indexes.verify(ctx, path)
 	}

@@ -68,7 +68,7 @@ func (s *Server) getNotes(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return s.jsonUncached(w, r, l)
+	return s.sendUncachedJSON(w, r, l)
 }
 
 // notes reads the notes on a trace. The list is empty if the file does not exist.
@@ -141,7 +141,7 @@ func (s *Server) putNotes(w http.ResponseWriter, r *http.Request) error {
 	if err := writeNotes(path, &l); err != nil {
 		return err
 	}
-	return s.jsonUncached(w, r, l)
+	return s.sendUncachedJSON(w, r, l)
 }
 
 // jsonError returns the text of an error of package json without the names of Go types.

@@ -12,7 +12,7 @@ import (
 	"github.com/weft-trace/weft/format"
 )
 
-// TestNotes checks that notes are stored beside the index.
+// TestNotes checks that notes are stored next to the index.
 func TestNotes(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "sample.otf2")

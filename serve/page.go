@@ -53,13 +53,13 @@ func (s *Server) servePage(w http.ResponseWriter, r *http.Request) error {
 		s.pages.tags.Store(name, tag)
 	}
 	w.Header().Set("Content-Security-Policy", pagePolicy)
-	if s.notModified(w, r, tag.(string)) {
+	if s.sendNotModified(w, r, tag.(string)) {
 		return nil
 	}
 	kind := mediaTypes[path.Ext(name)]
 	if kind == "" {
 		kind = "application/octet-stream"
 	}
-	s.write(w, r, http.StatusOK, kind, body)
+	s.sendAnswer(w, r, http.StatusOK, kind, body)
 	return nil
 }

@@ -29,7 +29,7 @@ type params struct {
 	err    error
 }
 
-func (p *params) fail(name, expected string) {
+func (p *params) setError(name, expected string) {
 	if p.err == nil {
 		p.err = badRequest(fmt.Sprintf("%s: found %s, expected %s", name, quote(p.values.Get(name)), expected))
 	}
@@ -47,7 +47,7 @@ func (p *params) number(name string, low, high, def int64) int64 {
 		if high < low {
 			expected = "none: the trace has nothing that could be meant"
 		}
-		p.fail(name, expected)
+		p.setError(name, expected)
 		return def
 	}
 	return n
@@ -56,7 +56,7 @@ func (p *params) number(name string, low, high, def int64) int64 {
 // required is like number for a parameter that must be given.
 func (p *params) required(name string, low, high int64) int64 {
 	if p.values.Get(name) == "" {
-		p.fail(name, fmt.Sprintf("a number from %d to %d", low, high))
+		p.setError(name, fmt.Sprintf("a number from %d to %d", low, high))
 	}
 	return p.number(name, low, high, low)
 }
@@ -87,15 +87,15 @@ func (p *params) between(begin, end string) (from, to int64, whole bool) {
 		}
 	}
 	if !trace.Before(from, to) {
-		p.fail(end, "a time after "+begin)
+		p.setError(end, "a time after "+begin)
 	}
 	return from, to, whole
 }
 
-// selected returns the window of a request, or nil if it covers the whole trace.
-func (p *params) selected() *trace.Window { return p.selectedBetween("from", "to") }
+// selectedWindow returns the window of a request, or nil if it covers the whole trace.
+func (p *params) selectedWindow() *trace.Window { return p.selectedBetween("from", "to") }
 
-// selectedBetween is like selected, for parameters with other names.
+// selectedBetween is like selectedWindow, for parameters with other names.
 func (p *params) selectedBetween(begin, end string) *trace.Window {
 	from, to, whole := p.between(begin, end)
 	if whole || from <= p.x.first && trace.Before(p.x.last, to) {
@@ -104,9 +104,9 @@ func (p *params) selectedBetween(begin, end string) *trace.Window {
 	return &trace.Window{From: from, To: to}
 }
 
-// visible returns the columns of the part of the window that lies in the trace, in ticks since the
+// visibleColumns returns the columns of the part of the window that lies in the trace, in ticks since the
 // first event. ok is false if there is no such part.
-func (p *params) visible() (c columns, ok bool) {
+func (p *params) visibleColumns() (c columns, ok bool) {
 	from, to, _ := p.window()
 	c.width = int(p.number("width", 1, maxWidth, 1000))
 	from, to = max(from, p.x.first), min(to, trace.Add(p.x.last, 1))
@@ -114,9 +114,9 @@ func (p *params) visible() (c columns, ok bool) {
 	return c, from < to && p.err == nil
 }
 
-// beyond returns the number of ticks by which the end of the window exceeds math.MaxInt64. In that
+// excessTicks returns the number of ticks by which the end of the window exceeds math.MaxInt64. In that
 // case, [params.window] returns math.MaxInt64 as the end.
-func (p *params) beyond() uint64 {
+func (p *params) excessTicks() uint64 {
 	text := p.values.Get("to")
 	to, ok := new(big.Int).SetString(text[:min(len(text), 40)], 10)
 	if !ok {
@@ -151,11 +151,11 @@ func (p *params) tracks(most int) []int {
 		low, err1 := strconv.Atoi(a)
 		high, err2 := strconv.Atoi(b)
 		if err1 != nil || err2 != nil || low > high || low < 0 || high >= len(p.x.tracks) {
-			p.fail("tracks", fmt.Sprintf("%s, below %d", expected, len(p.x.tracks)))
+			p.setError("tracks", fmt.Sprintf("%s, below %d", expected, len(p.x.tracks)))
 			return nil
 		}
 		if high-low >= most-len(out) {
-			p.fail("tracks", fmt.Sprintf("at most %d tracks", most))
+			p.setError("tracks", fmt.Sprintf("at most %d tracks", most))
 			return nil
 		}
 		for t := low; t <= high; t++ {
@@ -173,7 +173,7 @@ func (p *params) choice(name string, words ...string) string {
 		return words[0]
 	}
 	if !slices.Contains(words, s) {
-		p.fail(name, strings.Join(words, " or "))
+		p.setError(name, strings.Join(words, " or "))
 		return words[0]
 	}
 	return s

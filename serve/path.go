@@ -83,11 +83,11 @@ type pieceFact struct {
 var criticalPath = storedAnswer{"path", func(ctx context.Context, e *entry, v *traceView) ([]byte, error) {
 	a := &pathAnswer{Regions: []pathRegion{}, Locations: []pathLocation{}, Gains: []gainFact{},
 		Factors: criticalpath.Factors(), Pieces: []pieceFact{}}
-	err := e.readers.with(ctx, func(d *reader) error {
+	err := e.readers.useReader(ctx, func(d *reader) error {
 		if d.Defs().Resources.Len() > 0 {
-			return a.ofClaims(ctx, d, v)
+			return a.addClaimPath(ctx, d, v)
 		}
-		return a.ofCalls(ctx, d, v)
+		return a.addCallPath(ctx, d, v)
 	})
 	if err != nil {
 		return nil, err
@@ -107,8 +107,8 @@ var criticalPath = storedAnswer{"path", func(ctx context.Context, e *entry, v *t
 	return storedIntervals(a, line)
 }}
 
-// ofCalls fills in the critical path of a trace of calls.
-func (a *pathAnswer) ofCalls(ctx context.Context, d *reader, v *traceView) error {
+// addCallPath fills in the critical path of a trace of calls.
+func (a *pathAnswer) addCallPath(ctx context.Context, d *reader, v *traceView) error {
 	r, err := criticalpath.Find(ctx, d.Events, criticalpath.Options{Rows: trace.NewRows(d.Defs()), Gains: pathGains})
 	if a.Missing, err = missingReason(true, err); a.Missing != "" || err != nil {
 		return err
@@ -137,8 +137,8 @@ func (a *pathAnswer) ofCalls(ctx context.Context, d *reader, v *traceView) error
 	return nil
 }
 
-// ofClaims fills in the critical path of a trace of claims.
-func (a *pathAnswer) ofClaims(ctx context.Context, d *reader, v *traceView) error {
+// addClaimPath fills in the critical path of a trace of claims.
+func (a *pathAnswer) addClaimPath(ctx context.Context, d *reader, v *traceView) error {
 	r, err := constraints.Find(ctx, d.Events, constraints.Options{Use: constraints.Full})
 	var cycle *constraints.CycleError
 	if errors.Is(err, constraints.ErrNoClaims) || errors.As(err, &cycle) {
@@ -192,7 +192,7 @@ func pathFigures(stored []byte, _ *params) (any, error) {
 
 // pathLine returns the pieces of a stored path that lie in a window.
 func pathLine(stored []byte, p *params) (any, error) {
-	c, ok := p.visible()
+	c, ok := p.visibleColumns()
 	var a struct {
 		Missing string      `json:"missing"`
 		Claims  *claimsFact `json:"claims"`

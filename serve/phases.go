@@ -59,13 +59,13 @@ func efficiencyPhases(e *entry, p *params) func(context.Context) (any, error) {
 	by := p.choice("by", phasesByTime, phasesByRegion, phasesByLoop)
 	region := p.values.Get("region")
 	if (region != "") != (by == phasesByRegion) {
-		p.fail("region", "the name of a region if by is region, and nothing else")
+		p.setError("region", "the name of a region if by is region, and nothing else")
 	}
 	parts := int(p.number("count", 1, maxPhases, defaultParts))
-	window, v := p.selected(), p.x
+	window, v := p.selectedWindow(), p.x
 	return func(ctx context.Context) (any, error) {
 		a := &phasesAnswer{Steps: []string{}, Factors: []factorName{}, Phases: []phaseFact{}}
-		err := e.readers.with(ctx, func(d *reader) error {
+		err := e.readers.useReader(ctx, func(d *reader) error {
 			piece, err := cutWindow(ctx, d, window)
 			if err != nil {
 				return err

@@ -54,7 +54,7 @@ func (o *omittedRows) add(kind string, rows int64, exclusive trace.Ticks) {
 	if kind == claimRows {
 		to = &o.Held
 	}
-	to.add(exclusive)
+	to.addTicks(exclusive)
 }
 
 // appendJSON appends the same JSON as json.Marshal, but is several times as fast. A profile by location
@@ -139,8 +139,8 @@ func forEachParallel(ctx context.Context, workers, n int, f func(worker, i int) 
 	return first
 }
 
-// profiles returns the sums of each track in a window, in the order of tracks.
-func profiles(ctx context.Context, x Index, tracks []int, from, to int64) ([][]index.Sum, error) {
+// trackProfiles returns the sums of each track in a window, in the order of tracks.
+func trackProfiles(ctx context.Context, x Index, tracks []int, from, to int64) ([][]index.Sum, error) {
 	out := make([][]index.Sum, len(tracks))
 	err := forEachParallel(ctx, min(len(tracks), runtime.GOMAXPROCS(0)), len(tracks), func(_, i int) (err error) {
 		out[i], err = x.Profile(tracks[i], from, to)

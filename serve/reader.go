@@ -45,8 +45,8 @@ func (r *ReadSettings) open(ctx context.Context, f format.Format, src format.Sou
 // Close closes the file of the trace.
 func (rd *reader) Close() error { return rd.file.Close() }
 
-// found returns the defects that reading the trace has found so far.
-func (rd *reader) found() (f cache.ReadDefects) {
+// defects returns the defects that reading the trace has found so far.
+func (rd *reader) defects() (f cache.ReadDefects) {
 	for _, r := range rd.opt.Report.Rules() {
 		if f.Defects += r.Count; format.IsMissing(r.Rule) {
 			for _, d := range r.First {
@@ -77,9 +77,9 @@ type readerPool struct {
 	generation int // increased by close; readers of an older generation are closed instead of kept
 }
 
-// with calls f with a reader. If the context ends while a reader is being opened, opening continues, so
+// useReader calls f with a reader. If the context ends while a reader is being opened, opening continues, so
 // that later requests can use the reader.
-func (p *readerPool) with(ctx context.Context, f func(*reader) error) error {
+func (p *readerPool) useReader(ctx context.Context, f func(*reader) error) error {
 	select {
 	case p.free <- struct{}{}:
 	case <-ctx.Done():
@@ -102,7 +102,7 @@ func (p *readerPool) with(ctx context.Context, f func(*reader) error) error {
 	}
 	done := make(chan result)
 	s := p.e.s
-	started := s.background(func() {
+	started := s.runInBackground(func() {
 		var x *reader
 		err := recoverPanic(func() (err error) {
 			x, err = p.open(s.ctx)
@@ -144,7 +144,7 @@ func (p *readerPool) open(ctx context.Context) (*reader, error) {
 		return nil, err
 	}
 	if p != e.readers {
-		x.Events = e.config.arrange(x.Events)
+		x.Events = e.config.arrangeEvents(x.Events)
 	}
 	if err := x.Events.Prepare(ctx); err != nil {
 		x.Close()

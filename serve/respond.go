@@ -38,8 +38,8 @@ func unavailable(message string) error {
 	return &problem{http.StatusServiceUnavailable, message, retrySoon}
 }
 
-// fail answers a request with an error. If the error is not a problem, it also chooses the status.
-func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
+// sendError answers a request with an error. If the error is not a problem, it also chooses the status.
+func (s *Server) sendError(w http.ResponseWriter, r *http.Request, err error) {
 	var p *problem
 	var defect *trace.Defect
 	switch {
@@ -60,11 +60,11 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	h.Del("ETag")
 	h.Set("Cache-Control", "no-store")
 	body, _ := json.Marshal(map[string]string{"error": p.message})
-	s.write(w, r, p.status, "application/json", append(body, '\n'))
+	s.sendAnswer(w, r, p.status, "application/json", append(body, '\n'))
 }
 
-// write sends an answer. It compresses the answer if that saves time.
-func (s *Server) write(w http.ResponseWriter, r *http.Request, status int, kind string, body []byte) {
+// sendAnswer sends an answer. It compresses the answer if that saves time.
+func (s *Server) sendAnswer(w http.ResponseWriter, r *http.Request, status int, kind string, body []byte) {
 	h := w.Header()
 	h.Set("Content-Type", kind)
 	h.Add("Vary", "Accept-Encoding")
@@ -84,7 +84,7 @@ func (s *Server) write(w http.ResponseWriter, r *http.Request, status int, kind 
 		defer s.sending.Add(-n)
 		if sum := s.sending.Add(n); sum > maxSending && sum > n {
 			h.Del("Content-Encoding")
-			s.fail(w, r, unavailable("too many large answers at once"))
+			s.sendError(w, r, unavailable("too many large answers at once"))
 			return
 		}
 	}
@@ -122,10 +122,10 @@ func acceptsGzip(accept string) bool {
 	return false
 }
 
-// notModified answers with status 304 if the client already has the answer with this ETag. It returns
+// sendNotModified answers with status 304 if the client already has the answer with this ETag. It returns
 // whether it did so. The ETag does not depend on the contents of the answer, so it is known before the
 // answer is computed.
-func (s *Server) notModified(w http.ResponseWriter, r *http.Request, tag string) bool {
+func (s *Server) sendNotModified(w http.ResponseWriter, r *http.Request, tag string) bool {
 	h := w.Header()
 	h.Set("ETag", tag)
 	h.Set("Cache-Control", "private, no-cache")
@@ -152,8 +152,8 @@ type sum trace.Ticks
 // MarshalText returns the decimal number.
 func (s sum) MarshalText() ([]byte, error) { return trace.Ticks(s).Append(nil), nil }
 
-// add adds o to the sum.
-func (s *sum) add(o trace.Ticks) { *s = sum(trace.Ticks(*s).Plus(o)) }
+// addTicks adds o to the sum.
+func (s *sum) addTicks(o trace.Ticks) { *s = sum(trace.Ticks(*s).Plus(o)) }
 
 // mean is the mean of n durations. Its JSON is a string with the number of ticks, rounded to three
 // decimals, or "" if n is 0.

@@ -73,7 +73,7 @@ func (s *Server) apiRoutes() []route {
 		get(one+"/structure", s.fromAnalysis(structureText)),
 		get(one+"/defects", s.fromAnalysis(defects)),
 		get(one+"/info", s.fromAnalysis(information)),
-		{one + "/verify", map[string]handler{http.MethodPost: s.verification}},
+		{one + "/verify", map[string]handler{http.MethodPost: s.sendVerdicts}},
 		{one + "/notes", map[string]handler{http.MethodGet: s.getNotes, http.MethodPut: s.putNotes}},
 	}
 }
@@ -85,7 +85,7 @@ func (s *Server) routes() *http.ServeMux {
 		m.HandleFunc(x.path, s.handler(x.methods))
 	}
 	m.HandleFunc("/api/", func(w http.ResponseWriter, r *http.Request) {
-		s.fail(w, r, notFound("there is no "+quote(r.URL.Path)+"; /api/openapi.json lists what there is"))
+		s.sendError(w, r, notFound("there is no "+quote(r.URL.Path)+"; /api/openapi.json lists what there is"))
 	})
 	page := s.handler(map[string]func(http.ResponseWriter, *http.Request) error{http.MethodGet: s.servePage})
 	m.HandleFunc("/", page)
@@ -111,12 +111,12 @@ func (s *Server) handler(methods map[string]func(http.ResponseWriter, *http.Requ
 		f := methods[m]
 		if f == nil {
 			w.Header().Set("Allow", strings.Join(allowed, ", "))
-			s.fail(w, r, &problem{http.StatusMethodNotAllowed,
+			s.sendError(w, r, &problem{http.StatusMethodNotAllowed,
 				"found the method " + quote(r.Method) + ", expected " + strings.Join(allowed, " or "), 0})
 			return
 		}
 		if err := recoverPanic(func() error { return f(w, r) }); err != nil {
-			s.fail(w, r, err)
+			s.sendError(w, r, err)
 		}
 	}
 }
@@ -147,8 +147,8 @@ func (s *Server) openTraceIndex(r *http.Request) (*traceIndex, error) {
 	return e.open()
 }
 
-// json answers with a value as JSON.
-func (s *Server) json(w http.ResponseWriter, r *http.Request, v any) error {
+// sendJSON answers with a value as JSON.
+func (s *Server) sendJSON(w http.ResponseWriter, r *http.Request, v any) error {
 	var body []byte
 	var err error
 	if x, ok := v.(interface{ appendJSON([]byte) ([]byte, error) }); ok {
@@ -159,14 +159,14 @@ func (s *Server) json(w http.ResponseWriter, r *http.Request, v any) error {
 	if err != nil {
 		return err
 	}
-	s.write(w, r, http.StatusOK, "application/json", append(body, '\n'))
+	s.sendAnswer(w, r, http.StatusOK, "application/json", append(body, '\n'))
 	return nil
 }
 
-// jsonUncached answers with a value that clients must not cache.
-func (s *Server) jsonUncached(w http.ResponseWriter, r *http.Request, v any) error {
+// sendUncachedJSON answers with a value that clients must not cache.
+func (s *Server) sendUncachedJSON(w http.ResponseWriter, r *http.Request, v any) error {
 	w.Header().Set("Cache-Control", "no-store")
-	return s.json(w, r, v)
+	return s.sendJSON(w, r, v)
 }
 
 // binaryAnswer is an answer that is sent as it is, instead of as JSON.
@@ -179,9 +179,9 @@ type noContent struct{}
 // trace.
 type partialAnswer interface{ incomplete() bool }
 
-// tag returns the ETag of a request. It depends on the version of the server, on the key of the index
+// etag returns the ETag of a request. It depends on the version of the server, on the key of the index
 // (which depends on the contents of the trace), and on the request.
-func (s *Server) tag(x *traceView, r *http.Request) string {
+func (s *Server) etag(x *traceView, r *http.Request) string {
 	q, second := r.URL.Query(), ""
 	if other, err := s.find(q.Get("reference")); err == nil {
 		if _, _, v := other.status(); v != nil {
@@ -214,7 +214,7 @@ func (s *Server) fromIndex(f indexHandler) func(http.ResponseWriter, *http.Reque
 			return err
 		}
 		defer x.release()
-		if s.notModified(w, r, s.tag(x.traceView, r)) {
+		if s.sendNotModified(w, r, s.etag(x.traceView, r)) {
 			return nil
 		}
 		ctx, cancel := context.WithTimeout(r.Context(), quickTimeout)
@@ -233,11 +233,11 @@ func (s *Server) fromIndex(f indexHandler) func(http.ResponseWriter, *http.Reque
 			return nil
 		}
 		if b, ok := v.(*binaryAnswer); ok {
-			s.write(w, r, http.StatusOK, "application/octet-stream", *b)
+			s.sendAnswer(w, r, http.StatusOK, "application/octet-stream", *b)
 			s.bodies.Put(b)
 			return nil
 		}
-		return s.json(w, r, v)
+		return s.sendJSON(w, r, v)
 	}
 }
 
@@ -250,8 +250,8 @@ func (s *Server) fromAnalysis(f analysisHandler) func(http.ResponseWriter, *http
 		}
 		x.release()
 		e := x.e
-		tag := s.tag(x.traceView, r)
-		if s.notModified(w, r, tag) {
+		tag := s.etag(x.traceView, r)
+		if s.sendNotModified(w, r, tag) {
 			return nil
 		}
 		p := &params{values: r.URL.Query(), x: x.traceView}
@@ -270,7 +270,7 @@ func (s *Server) fromAnalysis(f analysisHandler) func(http.ResponseWriter, *http
 		if err != nil {
 			return e.recoverIndex(err)
 		}
-		s.write(w, r, http.StatusOK, "application/json", body)
+		s.sendAnswer(w, r, http.StatusOK, "application/json", body)
 		return nil
 	}
 }
@@ -298,7 +298,7 @@ func (s *Server) fromStoredFor(of func(p *params) storedAnswer, cut func(stored 
 		}
 		x.release()
 		e, v := x.e, x.traceView
-		if s.notModified(w, r, s.tag(v, r)) {
+		if s.sendNotModified(w, r, s.etag(v, r)) {
 			return nil
 		}
 		p := &params{values: r.URL.Query(), x: v}
@@ -319,13 +319,13 @@ func (s *Server) fromStoredFor(of func(p *params) storedAnswer, cut func(stored 
 		if err != nil {
 			return err
 		}
-		return s.json(w, r, answer)
+		return s.sendJSON(w, r, answer)
 	}
 }
 
 // sendOpenAPI answers with the description of the API.
 func (s *Server) sendOpenAPI(w http.ResponseWriter, r *http.Request) error {
-	s.write(w, r, http.StatusOK, "application/json", openapi)
+	s.sendAnswer(w, r, http.StatusOK, "application/json", openapi)
 	return nil
 }
 
@@ -368,7 +368,7 @@ func (s *Server) listTraces(w http.ResponseWriter, r *http.Request) error {
 		l, _, _ := e.status()
 		out.Traces = append(out.Traces, l)
 	}
-	return s.jsonUncached(w, r, out)
+	return s.sendUncachedJSON(w, r, out)
 }
 
 // readOnly reports whether the server refuses to store notes.
@@ -389,18 +389,18 @@ func (s *Server) showTrace(w http.ResponseWriter, r *http.Request) error {
 	l, before, ready := e.status()
 	switch {
 	case l.State == stateReady && ready != nil:
-		if s.notModified(w, r, s.tag(ready, r)) {
+		if s.sendNotModified(w, r, s.etag(ready, r)) {
 			return nil
 		}
-		return s.json(w, r, struct {
+		return s.sendJSON(w, r, struct {
 			traceStatus
 			traceFacts
 		}{l, ready.facts})
 	case before != nil:
-		return s.jsonUncached(w, r, struct {
+		return s.sendUncachedJSON(w, r, struct {
 			traceStatus
 			*earlyFacts
 		}{l, before})
 	}
-	return s.jsonUncached(w, r, l)
+	return s.sendUncachedJSON(w, r, l)
 }

@@ -146,7 +146,7 @@ func newServer(opt Options, indexes indexer) *Server {
 	s.heavyAnswers = make(chan struct{}, max(4, 2*runtime.GOMAXPROCS(0)))
 	s.requests = make(chan struct{}, maxRequests)
 	s.open.limit = cmp.Or(opt.Indexes, 16)
-	s.answers = answerCache{ctx: ctx, start: s.background,
+	s.answers = answerCache{ctx: ctx, start: s.runInBackground,
 		slots: make(chan struct{}, cmp.Or(opt.Analyses, max(2, runtime.GOMAXPROCS(0)))), limit: maxAnswerBytes,
 		running: map[string]*pendingAnswer{}, kept: map[string]*cachedAnswer{}, queueTime: queueTime}
 	s.pages.fs = opt.Page
@@ -244,9 +244,9 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	return err
 }
 
-// background runs f in a goroutine. Close waits for it. If the server is closed, background returns
+// runInBackground runs f in a goroutine. Close waits for it. If the server is closed, it returns
 // false and does not run f.
-func (s *Server) background(f func()) bool {
+func (s *Server) runInBackground(f func()) bool {
 	s.work.Lock()
 	defer s.work.Unlock()
 	if s.work.ended {
@@ -278,7 +278,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case s.requests <- struct{}{}:
 		defer func() { <-s.requests }()
 	default:
-		s.fail(w, r, &problem{http.StatusServiceUnavailable, "too many requests at once", retrySoon})
+		s.sendError(w, r, &problem{http.StatusServiceUnavailable, "too many requests at once", retrySoon})
 		return
 	}
 	h := w.Header()

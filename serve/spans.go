@@ -27,10 +27,10 @@ func tileOf(ctx context.Context, x *traceIndex, p *params, most int,
 	q := index.TileRequest{Width: int(p.required("width", 1, maxWidth)), Depths: int(p.number("depths", 1, maxDepths, 8)),
 		Tracks: p.tracks(most)}
 	if p.err == nil && q.Tracks == nil {
-		p.fail("tracks", "numbers and ranges of tracks such as 0-63,70")
+		p.setError("tracks", "numbers and ranges of tracks such as 0-63,70")
 	}
 	q.From, q.To, _ = p.window()
-	q.Beyond = p.beyond()
+	q.Beyond = p.excessTicks()
 	if p.err != nil {
 		return nil, p.err
 	}

@@ -99,7 +99,7 @@ func (e *entry) stateIndex(ctx context.Context, x *traceIndex) (*stateIndex, err
 		return p, nil
 	}
 	var p *stateIndex
-	err := e.readers.with(ctx, func(d *reader) (err error) {
+	err := e.readers.useReader(ctx, func(d *reader) (err error) {
 		p, err = newStateIndex(x.traceView, x.Index, d.Defs())
 		return err
 	})
@@ -130,9 +130,9 @@ type statesAnswer struct {
 // add adds the times of a processor to the totals.
 func (a *statesAnswer) add(busy, overhead, idle int64) {
 	a.Processors++
-	a.Busy.add(trace.TicksOf(busy))
-	a.Overhead.add(trace.TicksOf(overhead))
-	a.Idle.add(trace.TicksOf(idle))
+	a.Busy.addTicks(trace.TicksOf(busy))
+	a.Overhead.addTicks(trace.TicksOf(overhead))
+	a.Idle.addTicks(trace.TicksOf(idle))
 }
 
 // processorStates computes the states in a window: from the index if possible, and otherwise from the
@@ -146,7 +146,7 @@ func processorStates(e *entry, p *params) func(context.Context) (any, error) {
 			return a, err
 		}
 		a = &statesAnswer{Rows: []stateRow{}}
-		err = e.readers.with(ctx, func(d *reader) error {
+		err = e.readers.useReader(ctx, func(d *reader) error {
 			opt := states.Options{Window: &trace.Window{From: from, To: to}}
 			part, err := states.Read(ctx, d.Events, opt)
 			if err != nil {

@@ -48,7 +48,7 @@ func (s *Server) addTraces(w http.ResponseWriter, r *http.Request) error {
 		e.startIndexing()
 		ids = append(ids, e.id)
 	}
-	return s.jsonUncached(w, r, map[string][]string{"traces": ids})
+	return s.sendUncachedJSON(w, r, map[string][]string{"traces": ids})
 }
 
 // takeFiles writes the files of a form to the folder dir, and returns the traces among them.
@@ -65,7 +65,7 @@ func (s *Server) takeFiles(dir string, form *multipart.Reader) ([]*entry, error)
 			break
 		}
 		if err != nil {
-			return nil, uploadError(err)
+			return nil, asUploadProblem(err)
 		}
 		name := p.FormName()
 		if !fs.ValidPath(name) || name == "." || strings.ContainsAny(name, "\\\x00") {
@@ -88,7 +88,7 @@ func (s *Server) takeFiles(dir string, form *multipart.Reader) ([]*entry, error)
 		}
 		_, err = io.Copy(f, p)
 		if err := errors.Join(err, f.Close()); err != nil {
-			return nil, uploadError(err)
+			return nil, asUploadProblem(err)
 		}
 		names = append(names, name)
 	}
@@ -120,9 +120,9 @@ func (s *Server) noTraceError(dir string, names []string) error {
 	return badRequest(text)
 }
 
-// uploadError returns a problem for an error that the client has caused. It returns other errors
+// asUploadProblem returns a problem for an error that the client has caused. It returns other errors
 // unchanged.
-func uploadError(err error) error {
+func asUploadProblem(err error) error {
 	var large *http.MaxBytesError
 	if errors.As(err, &large) {
 		return &problem{http.StatusRequestEntityTooLarge, "files: found more than " + strconv.Itoa(maxUpload>>30) + " GiB", 0}

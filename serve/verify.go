@@ -62,8 +62,8 @@ type reasonFact struct {
 	Text    string `json:"text"`
 }
 
-// verification answers with the verdicts of the specification in the body of the request.
-func (s *Server) verification(w http.ResponseWriter, r *http.Request) error {
+// sendVerdicts answers with the verdicts of the specification in the body of the request.
+func (s *Server) sendVerdicts(w http.ResponseWriter, r *http.Request) error {
 	x, err := s.openTraceIndex(r)
 	if err != nil {
 		return err
@@ -72,7 +72,7 @@ func (s *Server) verification(w http.ResponseWriter, r *http.Request) error {
 	e, v := x.e, x.traceView
 	p := &params{values: r.URL.Query(), x: v}
 	opt := verify.Options{Semantics: verify.Semantics(p.choice("semantics", string(verify.Compatible),
-		string(verify.TwoValued), string(verify.ThreeValued), string(verify.FourValued))), Window: p.selected(),
+		string(verify.TwoValued), string(verify.ThreeValued), string(verify.FourValued))), Window: p.selectedWindow(),
 		Robust: p.choice("robust", "0", "1") == "1"}
 	if p.err != nil {
 		return p.err
@@ -83,7 +83,7 @@ func (s *Server) verification(w http.ResponseWriter, r *http.Request) error {
 	}
 	spec, wrong := parseSpecification(text)
 	if wrong != nil {
-		return s.jsonUncached(w, r, &verifyAnswer{Syntax: wrong, Checks: []checkFact{}, Warnings: []string{}})
+		return s.sendUncachedJSON(w, r, &verifyAnswer{Syntax: wrong, Checks: []checkFact{}, Warnings: []string{}})
 	}
 	h := sha256.Sum256([]byte(text))
 	name := fmt.Sprintf("%s %s verify %s %t %s", e.id, v.tag, opt.Semantics, opt.Robust, hex.EncodeToString(h[:]))
@@ -92,7 +92,7 @@ func (s *Server) verification(w http.ResponseWriter, r *http.Request) error {
 	}
 	body, err := s.answers.get(r.Context(), name, func(ctx context.Context) ([]byte, error) {
 		var x *verify.Result
-		err := e.readers.with(ctx, func(d *reader) (err error) {
+		err := e.readers.useReader(ctx, func(d *reader) (err error) {
 			x, err = verify.Run(ctx, d.Events, spec, opt)
 			return err
 		})
@@ -105,7 +105,7 @@ func (s *Server) verification(w http.ResponseWriter, r *http.Request) error {
 		return e.recoverIndex(err)
 	}
 	w.Header().Set("Cache-Control", "no-store")
-	s.write(w, r, http.StatusOK, "application/json", append(body[:len(body):len(body)], '\n'))
+	s.sendAnswer(w, r, http.StatusOK, "application/json", append(body[:len(body):len(body)], '\n'))
 	return nil
 }
 

@@ -232,8 +232,8 @@ func jsonRef(ref uint32) int {
 	return int(ref)
 }
 
-// finite returns f, or 0 if JSON cannot represent f.
-func finite(f float64) float64 {
+// finiteOrZero returns f, or 0 if JSON cannot represent f.
+func finiteOrZero(f float64) float64 {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return 0
 	}
@@ -270,11 +270,11 @@ func newTraceView(ctx context.Context, x Index, found cache.Entry, c configurati
 		f.Tracks[i] = trackFact{Kind: string(t.Kind), Name: cmp.Or(t.Name, t.ID), Sort: t.Sort, ID: t.ID,
 			Group: jsonRef(t.Group), Parent: t.Parent, Depth: t.Depth,
 			Spans: t.Spans, Events: t.Events, Instants: t.Instants, First: ticks(t.First - v.first),
-			Last: ticks(t.Last - v.first), Unit: t.Unit, Capacity: finite(t.Capacity), Offsets: t.Offsets,
-			Low: finite(t.Low), High: finite(t.High), Style: t.Style}
+			Last: ticks(t.Last - v.first), Unit: t.Unit, Capacity: finiteOrZero(t.Capacity), Offsets: t.Offsets,
+			Low: finiteOrZero(t.Low), High: finiteOrZero(t.High), Style: t.Style}
 	}
 	colors, err := draw.RegionColors(v.regions, v.tracks, func(tracks []int) ([][]index.Sum, error) {
-		return profiles(ctx, x, tracks, v.first, trace.Add(v.last, 1))
+		return trackProfiles(ctx, x, tracks, v.first, trace.Add(v.last, 1))
 	})
 	if err != nil {
 		return nil, err

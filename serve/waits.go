@@ -103,10 +103,10 @@ type violationsFact struct {
 
 // waitStates computes the wait states of a window.
 func waitStates(e *entry, p *params) func(context.Context) (any, error) {
-	opt := waits.Options{Worst: worstWaits, Window: p.selected()}
+	opt := waits.Options{Worst: worstWaits, Window: p.selectedWindow()}
 	return func(ctx context.Context) (any, error) {
 		var r *waits.Result
-		err := e.readers.with(ctx, func(d *reader) (err error) {
+		err := e.readers.useReader(ctx, func(d *reader) (err error) {
 			opt.Rows = trace.NewRows(d.Defs())
 			r, err = waits.Find(ctx, d.Events, opt)
 			return err
@@ -163,7 +163,7 @@ func newShares(list []waits.Share, track func(location uint32) int) sharesFact {
 		if i >= maxShares {
 			f.Left.Rows++
 			f.Left.Count += s.Count
-			f.Left.Time.add(s.Time)
+			f.Left.Time.addTicks(s.Time)
 			continue
 		}
 		x := waitShare{Path: s.Path, Count: s.Count, Time: sum(s.Time)}
@@ -246,7 +246,7 @@ var waitIntervals = storedAnswer{"waits", func(ctx context.Context, e *entry, v 
 		}
 	}
 	track := v.locationTracks()
-	err := e.readers.with(ctx, func(d *reader) error {
+	err := e.readers.useReader(ctx, func(d *reader) error {
 		r, err := waits.Find(ctx, d.Events, waits.Options{Each: func(w waits.Interval) {
 			if t := track(w.Location); t >= 0 {
 				list = append(list, interval{t, int64(v.jsonTime(w.Begin)), int64(v.jsonTime(w.Begin + w.Length)),
@@ -304,7 +304,7 @@ type trackWaits struct {
 // visibleWaits returns the stored waits in a window. It combines waits that are shorter than a column:
 // if they fill at least half of a column, the whole column counts as a wait.
 func visibleWaits(stored []byte, p *params) (any, error) {
-	c, ok := p.visible()
+	c, ok := p.visibleColumns()
 	wanted := p.tracks(maxTileTracks)
 	slices.Sort(wanted)
 	a := intervalsAnswer{Tracks: []trackWaits{}, Arrows: []waitArrow{}}
@@ -318,7 +318,7 @@ func visibleWaits(stored []byte, p *params) (any, error) {
 		time          int64
 	}
 	flush := func() {
-		if from, to := c.start(short.column), c.start(short.column+1); short.time > 0 && short.time >= (to-from)/2 {
+		if from, to := c.startOf(short.column), c.startOf(short.column+1); short.time > 0 && short.time >= (to-from)/2 {
 			a.add(interval{track: short.track, from: from, to: to})
 		}
 		short.time = 0
@@ -338,7 +338,7 @@ func visibleWaits(stored []byte, p *params) (any, error) {
 			}
 			return
 		}
-		if column := c.at(max(x.from, c.from)); x.track != short.track || column != short.column {
+		if column := c.columnOf(max(x.from, c.from)); x.track != short.track || column != short.column {
 			flush()
 			short.track, short.column = x.track, column
 		}

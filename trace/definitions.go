@@ -271,7 +271,7 @@ func Accumulates(mode string) bool {
 	return strings.HasPrefix(mode, "ACC/START") || strings.HasPrefix(mode, "ACCUMULATED_")
 }
 
-// Resource is something of which claims hold amounts, up to its capacity.
+// Resource is a thing that claims use: each claim holds an amount of its capacity.
 type Resource struct {
 	ID         string  `json:"id"`
 	Name       string  `json:"name,omitempty"`

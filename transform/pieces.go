@@ -22,7 +22,7 @@ func EachPiece(ctx context.Context, events format.Events, windows []trace.Window
 	return eachPiece(ctx, events, windows, 0, f)
 }
 
-// eachPiece calls f for the windows, of which the first one has the given number.
+// eachPiece calls f for the windows. The first window has the given number.
 func eachPiece(ctx context.Context, events format.Events, windows []trace.Window, number int,
 	f func(i int, piece format.Events) error) error {
 	if len(windows) <= fewPieces {

@@ -118,7 +118,7 @@ func everything(sel trace.Selection) trace.Selection {
 	return all
 }
 
-// errSeen ends a scan of which no more events are needed.
+// errSeen ends a scan when no more events are needed.
 var errSeen = errors.New("all has been seen")
 
 // eachRow calls f for the rows of a scan until f returns false.

@@ -83,7 +83,7 @@ type driver struct {
 	browser string // address of the browser
 	command *exec.Cmd
 	ended   chan struct{} // closed when the output has ended
-	errors  bytes.Buffer  // output beside answers; to be read after the end
+	errors  bytes.Buffer  // output other than answers; to be read after the end
 
 	mu      sync.Mutex
 	in      io.WriteCloser

@@ -369,7 +369,7 @@ func claimsTrace() *trace.Recorder {
 	return r
 }
 
-// ordersTrace has objects with claims of a millisecond each, one behind the other, in the given order of names.
+// ordersTrace has objects with claims of a millisecond each, one after the other, in the given order of names.
 func ordersTrace(objects ...string) *trace.Recorder {
 	r := trace.NewRecorder(trace.Seconds(1_000_000))
 	r.Location("events")

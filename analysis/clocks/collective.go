@@ -191,7 +191,7 @@ func newOperations(c *collector) operations {
 }
 
 // take adds the next call of a lane's location to the operation of sequence s that has the same number.
-// It then logs the operations of which it has the calls of all members.
+// It then logs the operations for which it has the calls of all members.
 func (o *operations) take(l *lane, s sequence, x operation) {
 	p := o.sequences[s]
 	number := l.taken.next(s)

@@ -16,7 +16,7 @@ type fitter struct {
 	curve  transform.Curve
 	differ bool            // the shifts of the times are not all equal
 	ahead  transform.Curve // times after the last point of the curve; the first one is the best end of the piece so far
-	next   int             // index in ahead of the next time to examine
+	next   int             // the next time to examine, as an index into ahead
 	// lo and hi are the least and the greatest slope of a line that begins at the last point of the
 	// curve and maps all examined times.
 	lo, hi fraction

@@ -26,7 +26,7 @@ func (b *unpacker) signed() int64 {
 	return int64(x>>1) ^ -int64(x&1)
 }
 
-// fronts is a heap of nodes, of which each is the first in the queue of its clock (clockState.queue) and waits for
+// fronts is a heap of nodes. Each of them is the first in the queue of its clock (clockState.queue) and waits for
 // undecided constraints. The heap is ordered by the time from the first event of a node's clock to the node.
 type fronts struct{ list []front }
 

@@ -275,7 +275,7 @@ func (q *queue) post(request uint64, t int64, wanted bool) (old call, lost bool)
 	return old, lost
 }
 
-// complete sets the open call of a request to x, but for its begin, and reports whether there was
+// complete sets the open call of a request to x, except for its begin, and reports whether there was
 // one. Without one it appends x to the queue, with its end as begin.
 func (q *queue) complete(request uint64, x call) bool {
 	n, ok := q.open[request]
@@ -444,7 +444,7 @@ func (p *Part) name(operation uint64) string {
 
 // Complete reports whether the calls that begin in the window have ended, and all members have taken
 // part in the operations that begin in it. Later events then do not change the result, unless
-// locations call operations of communicators of which they are no members. The part must have got all
+// locations call operations of communicators to which they do not belong. The part must have got all
 // events before the end of the window.
 func (p *Part) Complete() bool {
 	for _, open := range p.open {

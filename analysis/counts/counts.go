@@ -112,8 +112,8 @@ func (p *Part) metricEvents() int64 {
 	return p.kinds[trace.Metric].events
 }
 
-// mergeMembers corrects the counts for metric events of several members, of which only the first
-// row counts.
+// mergeMembers corrects the counts for metric events of several members: each of them has several rows,
+// but only the first row counts.
 func (p *Part) mergeMembers(b *trace.Batch) {
 	from := uint32(0)
 	for i, row := range b.OpRow {

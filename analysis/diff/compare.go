@@ -28,18 +28,18 @@ func (c *Comparison) Result() *Result {
 	exact := &exactU{}
 	if c.unit == Runs {
 		t := mannWhitney(slices.Clone(c.sides[A].runtimes), slices.Clone(c.sides[B].runtimes), exact)
-		t.shift(exact)
-		adjust([]*Test{t})
+		t.setShift(exact)
+		adjustForManyTests([]*Test{t})
 		r.RuntimeTest = t
 	}
 	x := align(c)
 	r.paths = table{pairs: x.pairs(), times: func(s Side, i int32) *times { return &c.sides[s].nodes[i].times },
-		key: func(s Side, i int32) int32 { return c.sides[s].nodes[i].key }, describe: r.path}
-	r.regions = table{pairs: x.regions(r.paths.pairs),
+		key: func(s Side, i int32) int32 { return c.sides[s].nodes[i].key }, describe: r.setPath}
+	r.regions = table{pairs: x.matchRegions(r.paths.pairs),
 		times: func(s Side, k int32) *times { return c.sides[s].regions[k] },
-		key:   func(_ Side, k int32) int32 { return k }, describe: r.region}
-	r.Paths, r.ComparedPaths = r.list(&r.paths, exact)
-	r.Regions, r.ComparedRegions = r.list(&r.regions, exact)
+		key:   func(_ Side, k int32) int32 { return k }, describe: r.setRegion}
+	r.Paths, r.ComparedPaths = r.reportedRows(&r.paths, exact)
+	r.Regions, r.ComparedRegions = r.reportedRows(&r.regions, exact)
 	return r
 }
 
@@ -52,8 +52,8 @@ type table struct {
 	describe func(p pair, row *Row)      // sets the fields of a row that name it
 }
 
-// both returns the times of a pair on both sides.
-func (t *table) both(p pair) (both [2]times) {
+// pairTimes returns the times of a pair on both sides.
+func (t *table) pairTimes(p pair) (both [2]times) {
 	for s, i := range p.sides {
 		if i >= 0 {
 			both[s] = *t.times(Side(s), i)
@@ -62,8 +62,8 @@ func (t *table) both(p pair) (both [2]times) {
 	return both
 }
 
-// chosen reports whether Options.Regions chooses the region of a pair on either side.
-func (c *Comparison) chosen(t *table, p pair) bool {
+// isChosen reports whether Options.Regions chooses the region of a pair on either side.
+func (c *Comparison) isChosen(t *table, p pair) bool {
 	if c.opt.Regions == nil {
 		return true
 	}
@@ -72,7 +72,7 @@ func (c *Comparison) chosen(t *table, p pair) bool {
 			continue
 		}
 		k := t.key(Side(s), i)
-		if c.opt.Regions(c.names.list[k].name, c.names.list[k].ownName(), c.sides[s].display(k)) {
+		if c.opt.Regions(c.names.list[k].name, c.names.list[k].regionName(), c.sides[s].displayName(k)) {
 			return true
 		}
 	}
@@ -91,9 +91,9 @@ func (al *alignment) pairs() (list []pair) {
 	return list
 }
 
-// regions matches the regions of both sides: first by name, file and line; then by name; and then by
+// matchRegions matches the regions of both sides: first by name, file and line; then by name; and then by
 // the matched paths that end in them, those with the most time first.
-func (al *alignment) regions(paths []pair) []pair {
+func (al *alignment) matchRegions(paths []pair) []pair {
 	var left [2][]int32
 	var list []pair
 	for k := range int32(len(al.names.list)) {
@@ -164,18 +164,18 @@ func (al *alignment) regions(paths []pair) []pair {
 	return list
 }
 
-// list returns the rows of a table whose difference is to be reported, sorted by class and
+// reportedRows returns the rows of a table whose difference is to be reported, sorted by class and
 // difference, and the number of compared pairs. It sets the tests of the table.
-func (r *Result) list(t *table, exact *exactU) (rows []Row, compared int) {
+func (r *Result) reportedRows(t *table, exact *exactU) (rows []Row, compared int) {
 	rows = []Row{}
 	var tests []*Test
 	t.tests = make([]*Test, len(t.pairs))
 	for i, p := range t.pairs {
-		if !r.comparison.chosen(t, p) {
+		if !r.comparison.isChosen(t, p) {
 			continue
 		}
 		compared++
-		both := t.both(p)
+		both := t.pairTimes(p)
 		test := r.test(&both, exact)
 		if test != nil {
 			tests = append(tests, test)
@@ -185,7 +185,7 @@ func (r *Result) list(t *table, exact *exactU) (rows []Row, compared int) {
 		if reported {
 			t.describe(p, &row)
 			if test != nil {
-				test.shift(exact)
+				test.setShift(exact)
 			}
 			rows = append(rows, row)
 		}
@@ -193,14 +193,14 @@ func (r *Result) list(t *table, exact *exactU) (rows []Row, compared int) {
 			test.a, test.b = nil, nil
 		}
 	}
-	adjust(tests)
-	slices.SortStableFunc(rows, func(a, b Row) int { return r.order(&a, &b) })
+	adjustForManyTests(tests)
+	slices.SortStableFunc(rows, func(a, b Row) int { return r.compareRows(&a, &b) })
 	return rows, compared
 }
 
 // row returns the row of a pair of a table, without a name, and whether it is reported.
 func (r *Result) row(t *table, i int) (row Row, reported bool) {
-	both := t.both(t.pairs[i])
+	both := t.pairTimes(t.pairs[i])
 	per := func(x *times) float64 { return x.inclusive / max(1, x.visits) }
 	row = Row{Exclusive: changeOf(both[A].exclusive, both[B].exclusive),
 		Inclusive: changeOf(both[A].inclusive, both[B].inclusive), Visits: changeOf(both[A].visits, both[B].visits),
@@ -208,8 +208,8 @@ func (r *Result) row(t *table, i int) (row Row, reported bool) {
 	return row, r.setKind(t.pairs[i], &row)
 }
 
-// order compares reported rows: by class, then by difference, the largest first, then by name.
-func (r *Result) order(a, b *Row) int {
+// compareRows compares reported rows: by class, then by difference, the largest first, then by name.
+func (r *Result) compareRows(a, b *Row) int {
 	return cmp.Or(cmp.Compare(rowClass(a), rowClass(b)),
 		cmp.Compare(math.Abs(r.testedChange(b).Difference), math.Abs(r.testedChange(a).Difference)),
 		slices.Compare(a.Path, b.Path), cmp.Compare(a.Region, b.Region))
@@ -309,13 +309,13 @@ func pairedTimes(both *[2]times, n int) (values [2][]float64) {
 	return values
 }
 
-// path sets the fields of a row that name a path.
-func (r *Result) path(p pair, row *Row) {
+// setPath sets the fields of a row that name a path.
+func (r *Result) setPath(p pair, row *Row) {
 	c := r.comparison
 	s, i := p.shown()
 	x := &c.sides[s]
 	n := c.names.list[x.nodes[i].key]
-	row.Region, row.File, row.Line, row.Path = x.display(x.nodes[i].key), n.file, n.line, x.path(i)
+	row.Region, row.File, row.Line, row.Path = x.displayName(x.nodes[i].key), n.file, n.line, x.path(i)
 	if p.sides[A] < 0 || p.sides[B] < 0 {
 		return
 	}
@@ -343,14 +343,14 @@ func (c *Comparison) sameNames(a, b int32) bool {
 	return true
 }
 
-// region sets the fields of a row that name a region.
-func (r *Result) region(p pair, row *Row) {
+// setRegion sets the fields of a row that name a region.
+func (r *Result) setRegion(p pair, row *Row) {
 	c := r.comparison
 	s, i := p.shown()
 	n := c.names.list[i]
-	row.Region, row.File, row.Line = c.sides[s].display(i), n.file, n.line
+	row.Region, row.File, row.Line = c.sides[s].displayName(i), n.file, n.line
 	if a, b := p.sides[A], p.sides[B]; a >= 0 && b >= 0 && c.names.list[a].name != c.names.list[b].name {
-		row.Was = []string{c.sides[A].display(a)}
+		row.Was = []string{c.sides[A].displayName(a)}
 	}
 }
 
@@ -380,7 +380,7 @@ func (r *Result) Stacks(deepest int, f func(path []string, deeper bool, a, b flo
 		nodes := c.sides[at.side].nodes
 		list := make([]string, nodes[at.path].depth+1)
 		for i, n := at.path, len(list)-1; n >= 0; i, n = nodes[i].parent, n-1 {
-			list[n] = c.sides[at.side].display(nodes[i].key)
+			list[n] = c.sides[at.side].displayName(nodes[i].key)
 		}
 		return list
 	}

@@ -250,7 +250,8 @@ func (c Change) Grows(share float64) bool { return c.B > c.A*(1+share) }
 func (r *Result) Region(name string) (c Change, ok bool) {
 	called := func(s Side, k int32) bool {
 		n := &r.comparison.names
-		return k >= 0 && (n.list[k].name == name || n.list[k].ownName() == name || r.comparison.sides[s].display(k) == name)
+		return k >= 0 && (n.list[k].name == name || n.list[k].regionName() == name ||
+			r.comparison.sides[s].displayName(k) == name)
 	}
 	var t [2]float64
 	for _, p := range r.regions.pairs {
@@ -271,7 +272,7 @@ func (r *Result) Region(name string) (c Change, ok bool) {
 func (r *Result) RegionNames() (list []string) {
 	for s := range r.comparison.sides {
 		for k := range r.comparison.sides[s].regions {
-			list = append(list, r.comparison.sides[s].display(int32(k)))
+			list = append(list, r.comparison.sides[s].displayName(int32(k)))
 		}
 	}
 	slices.Sort(list)

@@ -103,7 +103,7 @@ func (p *Part) Batch(b *trace.Batch) error {
 		}
 		if t == nil || b.Loc == trace.MixedLoc {
 			var err error
-			if t, err = p.tree(b.Location(i), times[i]); err != nil {
+			if t, err = p.treeOf(b.Location(i), times[i]); err != nil {
 				return err
 			}
 		}
@@ -116,20 +116,20 @@ func (p *Part) Batch(b *trace.Batch) error {
 		}
 	}
 	if slices.Contains(b.Kind, trace.ClaimBegin) || slices.Contains(b.Kind, trace.ClaimEnd) {
-		return p.claims(b, refs)
+		return p.processClaims(b, refs)
 	}
 	return nil
 }
 
-// claims processes the claims of a batch. All claims of a region at a location are visits of one outermost path,
+// processClaims processes the claims of a batch. All claims of a region at a location are visits of one outermost path,
 // and overlap.
-func (p *Part) claims(b *trace.Batch, refs []uint32) error {
+func (p *Part) processClaims(b *trace.Batch, refs []uint32) error {
 	for c := b.Cursor(); c.Next(); {
 		k := c.Kind()
 		if k != trace.ClaimBegin && k != trace.ClaimEnd || len(c.Ops()) == 0 {
 			continue
 		}
-		t, err := p.tree(c.Location(), c.Time())
+		t, err := p.treeOf(c.Location(), c.Time())
 		if err != nil {
 			return err
 		}
@@ -157,9 +157,9 @@ func (t *tree) endClaim(f frame, now int64) {
 	x.exclusive, x.inclusive, x.outer = x.exclusive+now-f.enter, x.inclusive+now-f.enter, x.outer+now-f.enter
 }
 
-// tree returns the tree of a location, which it creates if needed with now as the time of the first
+// treeOf returns the tree of a location, which it creates if needed with now as the time of the first
 // event.
-func (p *Part) tree(loc uint32, now int64) (*tree, error) {
+func (p *Part) treeOf(loc uint32, now int64) (*tree, error) {
 	if n := p.defs.Locations.Len(); int(loc) >= n {
 		return nil, fmt.Errorf("diff: found an event at location %d, expected one of the %d locations of the trace", loc, n)
 	}
@@ -178,15 +178,15 @@ func (t *tree) addTime(now int64) {
 		x := &t.nodes[t.stack[n-1].node]
 		x.exclusive += now - t.since
 		if x.flags&inLoop != 0 {
-			x.inIteration(t.iteration).exclusive += now - t.since
+			x.latestIteration(t.iteration).exclusive += now - t.since
 		}
 	}
 	t.since = now
 }
 
-// inIteration returns the times of a path in the latest iteration, which has the given number. It adds
+// latestIteration returns the times of a path in the latest iteration, which has the given number. It adds
 // them if needed.
-func (nd *node) inIteration(number int32) *iteration {
+func (nd *node) latestIteration(number int32) *iteration {
 	if n := len(nd.iterations); n == 0 || nd.iterations[n-1].number != number {
 		nd.iterations = append(nd.iterations, iteration{number: number})
 	}
@@ -232,7 +232,7 @@ func (t *tree) child(p *Part, parent int32, region uint32, now int64) int32 {
 	if !ok {
 		i = int32(len(t.nodes))
 		t.index[e] = i
-		t.nodes = append(t.nodes, t.path(p, e, now))
+		t.nodes = append(t.nodes, t.newPath(p, e, now))
 	}
 	if before >= 0 {
 		t.nodes[before].next = i
@@ -245,8 +245,8 @@ func (t *tree) child(p *Part, parent int32, region uint32, now int64) int32 {
 	return i
 }
 
-// path returns a new path that begins at time now.
-func (t *tree) path(p *Part, e edge, now int64) node {
+// newPath returns a new path that begins at time now.
+func (t *tree) newPath(p *Part, e edge, now int64) node {
 	x := node{edge: e, last: -1, next: -1, first: now, around: 1 << (e.region & 63)}
 	if p.loop != "" && p.defs.Regions.Has(e.region) && p.defs.Regions.At(e.region).Name == p.loop {
 		x.flags = loop | inLoop
@@ -285,7 +285,7 @@ func (t *tree) leave(now int64, region uint32) {
 	x.inclusive += d
 	x.outer += outer
 	if x.flags&inLoop != 0 {
-		in := x.inIteration(t.iteration)
+		in := x.latestIteration(t.iteration)
 		in.inclusive += d
 		in.outer += outer
 	}

@@ -50,8 +50,8 @@ func nameOf(d *trace.Definitions, region uint32) name {
 	return name{cmp.Or(x.Name, x.ID) + suffix, x.File, x.Line}
 }
 
-// ownName returns the name of a region of which n may stand for the claims.
-func (n name) ownName() string { return strings.TrimSuffix(n.name, claimsSuffix) }
+// regionName returns the name of the region, also if n stands for the claims of the region.
+func (n name) regionName() string { return strings.TrimSuffix(n.name, claimsSuffix) }
 
 // side has the call paths of all runs of a side. Times are sums over the runs until finish, and
 // then means, in ticks of the clock of the comparison.
@@ -98,8 +98,8 @@ type sample struct {
 	time float64
 }
 
-// add returns the sum of two lists of samples, both ordered by unit. It may change list.
-func add(list, more []sample) []sample {
+// addSamples returns the sum of two lists of samples, both ordered by unit. It may change list.
+func addSamples(list, more []sample) []sample {
 	switch {
 	case len(more) == 0:
 		return list
@@ -227,9 +227,9 @@ func (s *side) addSamples(c *Comparison, x *path, n *node, unit int32, scale flo
 		if c.opt.Metric == Inclusive {
 			t = n.inclusive
 		}
-		x.samples = add(x.samples, []sample{{unit, float64(t) * scale}})
+		x.samples = addSamples(x.samples, []sample{{unit, float64(t) * scale}})
 		if outer {
-			x.outerSamples = add(x.outerSamples, []sample{{unit, float64(n.outer) * scale}})
+			x.outerSamples = addSamples(x.outerSamples, []sample{{unit, float64(n.outer) * scale}})
 		}
 		return
 	}
@@ -241,12 +241,12 @@ func (s *side) addSamples(c *Comparison, x *path, n *node, unit int32, scale flo
 		return list
 	}
 	if c.opt.Metric == Exclusive {
-		x.samples = add(x.samples, each(func(i *iteration) int64 { return i.exclusive }))
+		x.samples = addSamples(x.samples, each(func(i *iteration) int64 { return i.exclusive }))
 		return
 	}
-	x.samples = add(x.samples, each(func(i *iteration) int64 { return i.inclusive }))
+	x.samples = addSamples(x.samples, each(func(i *iteration) int64 { return i.inclusive }))
 	if outer {
-		x.outerSamples = add(x.outerSamples, each(func(i *iteration) int64 { return i.outer }))
+		x.outerSamples = addSamples(x.outerSamples, each(func(i *iteration) int64 { return i.outer }))
 	}
 }
 
@@ -274,7 +274,7 @@ func (s *side) finish(c *Comparison) {
 		if x.outerSamples != nil {
 			list = x.outerSamples
 		}
-		r.samples = add(r.samples, list)
+		r.samples = addSamples(r.samples, list)
 		if c.unit == Locations && s.runs > 1 {
 			for j := range x.samples {
 				x.samples[j].time /= runs
@@ -308,9 +308,9 @@ func (s *side) children(i int32) []int32 {
 	return s.inside[i]
 }
 
-// display returns the name of a region for output: with file and line if other regions of the side
+// displayName returns the name of a region for output: with file and line if other regions of the side
 // have the same name.
-func (s *side) display(k int32) string {
+func (s *side) displayName(k int32) string {
 	x := s.names.list[k]
 	if s.several[x.name] < 2 {
 		return x.name
@@ -328,11 +328,11 @@ func (s *side) path(i int32) []string {
 	list := make([]string, min(n, maxPathNames))
 	last := 0
 	if n > maxPathNames {
-		list[0], list[1] = s.display(s.nodes[s.nodes[i].top].key), omittedCalls(n-maxPathNames+1)
+		list[0], list[1] = s.displayName(s.nodes[s.nodes[i].top].key), omittedCalls(n-maxPathNames+1)
 		last = 2
 	}
 	for at := len(list) - 1; at >= last; at-- {
-		list[at] = s.display(s.nodes[i].key)
+		list[at] = s.displayName(s.nodes[i].key)
 		i = s.nodes[i].parent
 	}
 	return list

@@ -149,8 +149,8 @@ func (e *exactU) atMost(n, m, u int) float64 {
 	return e.distribution(n, m)[min(u, n*m)]
 }
 
-// shift computes the Hodges-Lehmann shift and its confidence interval, and sets their fields.
-func (t *Test) shift(exact *exactU) {
+// setShift computes the Hodges-Lehmann shift and its confidence interval, and sets their fields.
+func (t *Test) setShift(exact *exactU) {
 	a, b := t.a, t.b
 	n, m := len(a), len(b)
 	pairs := n * m
@@ -211,8 +211,8 @@ func fromOrdinal(i int64) float64 {
 	return math.Float64frombits(uint64(i)) + 0
 }
 
-// adjust sets Q and Significant of all tests in a list. It changes the order of the list.
-func adjust(tests []*Test) {
+// adjustForManyTests sets Q and Significant of all tests in a list. It changes the order of the list.
+func adjustForManyTests(tests []*Test) {
 	slices.SortStableFunc(tests, func(x, y *Test) int { return cmp.Compare(y.P, x.P) })
 	q := 1.0
 	for i, t := range tests { // in descending order of P

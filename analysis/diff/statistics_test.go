@@ -12,7 +12,7 @@ import (
 	"github.com/weft-trace/weft/internal/effort"
 )
 
-// near reports whether two numbers are equal but for rounding errors.
+// near reports whether two numbers are equal except for rounding errors.
 func near(a, b float64) bool { return math.Abs(a-b) <= 1e-9*max(1, math.Abs(b)) }
 
 // The example of R's documentation of wilcox.test (permeability, two-sided), for which R's results
@@ -61,14 +61,14 @@ func TestMannWhitney(t *testing.T) {
 func TestShift(t *testing.T) {
 	e := &exactU{}
 	x := mannWhitney(slices.Clone(permeabilityY), slices.Clone(permeabilityX), e)
-	x.shift(e)
+	x.setShift(e)
 	if !near(x.Shift, 0.305) || !near(x.Low, -0.15) || !near(x.High, 0.76) || !near(x.Confidence, 0.9600399600399601) {
 		t.Errorf("found %g from %g to %g with %g, expected 0.305 from -0.15 to 0.76 with 0.96004", x.Shift, x.Low, x.High,
 			x.Confidence)
 	}
 	// With 4 and 4 values the interval covers all differences. Its confidence is 1 - 2/70.
 	x = mannWhitney([]float64{1, 2, 3, 4}, []float64{15, 16, 17, 18}, e)
-	x.shift(e)
+	x.setShift(e)
 	if x.Shift != 14 || x.Low != 11 || x.High != 17 || !near(x.Confidence, 1-2.0/70) {
 		t.Errorf("found %+v, expected 14 from 11 to 17", x)
 	}
@@ -141,7 +141,7 @@ func TestCorrect(t *testing.T) {
 		for _, p := range x.p {
 			list = append(list, &Test{P: p})
 		}
-		adjust(slices.Clone(list))
+		adjustForManyTests(slices.Clone(list))
 		for i, q := range x.q {
 			if !near(list[i].Q, q) || list[i].Significant != (q <= 0.05) {
 				t.Errorf("%v: found q = %g, significant %v, expected %g", x.p, list[i].Q, list[i].Significant, q)

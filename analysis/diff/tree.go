@@ -43,7 +43,7 @@ func (r *Result) Tree(most, deepest int) *Tree {
 	parents, subtree := r.parents(), make([][2]float64, len(pairs))
 	depth := make([]int, len(pairs))
 	for i, p := range pairs {
-		both := r.paths.both(p)
+		both := r.paths.pairTimes(p)
 		subtree[i] = [2]float64{both[A].exclusive, both[B].exclusive}
 		if parents[i] >= 0 {
 			depth[i] = depth[parents[i]] + 1
@@ -73,7 +73,7 @@ func (r *Result) Tree(most, deepest int) *Tree {
 	for _, i := range largest[:min(len(largest), most)] {
 		place[i] = len(x.Paths)
 		e := PathEntry{RegionEntry: r.entry(&r.paths, i), Parent: -1, Subtree: changeOf(subtree[i][A], subtree[i][B])}
-		around := int32(-1) // the path on side A of which the partner is the parent
+		around := int32(-1) // the partner of the parent on side A, or -1
 		if parents[i] >= 0 {
 			e.Parent, around = place[parents[i]], pairs[parents[i]].sides[A]
 		}
@@ -92,7 +92,7 @@ func (r *Result) Tree(most, deepest int) *Tree {
 		if _, reported := r.row(&r.paths, i); reported {
 			x.LeftReported++
 		}
-		for s, t := range r.paths.both(p) {
+		for s, t := range r.paths.pairTimes(p) {
 			left[s] += t.exclusive
 		}
 	}
@@ -131,12 +131,12 @@ func (r *Result) entry(t *table, i int) (e RegionEntry) {
 	s, at := p.shown()
 	k := t.key(s, at)
 	n := c.names.list[k]
-	e.Name, e.Region, e.File, e.Line = n.name, c.sides[s].display(k), n.file, n.line
+	e.Name, e.Region, e.File, e.Line = n.name, c.sides[s].displayName(k), n.file, n.line
 	if p.sides[A] < 0 || p.sides[B] < 0 {
 		return e
 	}
 	if c.names.list[t.key(A, p.sides[A])].name != n.name {
-		e.Was = []string{c.sides[A].display(t.key(A, p.sides[A]))}
+		e.Was = []string{c.sides[A].displayName(t.key(A, p.sides[A]))}
 	}
 	return e
 }
@@ -152,7 +152,7 @@ func (r *Result) Entries() []RegionEntry {
 	slices.SortStableFunc(list, func(a, b RegionEntry) int {
 		switch {
 		case a.Reported && b.Reported:
-			return r.order(&a.Row, &b.Row)
+			return r.compareRows(&a.Row, &b.Row)
 		case a.Reported:
 			return -1
 		case b.Reported:

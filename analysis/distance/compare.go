@@ -111,7 +111,7 @@ func (c *comparer) compare(g *graph) {
 			c.add(c.rank[from], -1)
 		}
 		x, y := c.reference.successors(c.inReference[i])
-		c.shared[i] = c.below(there(y)) - c.below(there(x))
+		c.shared[i] = c.countBelow(there(y)) - c.countBelow(there(x))
 		c.edges += int64(c.shared[i])
 	}
 }
@@ -202,8 +202,8 @@ func (c *comparer) add(rank, by int32) {
 	}
 }
 
-// below returns the number of nodes in the tree whose ranks are less than rank.
-func (c *comparer) below(rank int32) (n int32) {
+// countBelow returns the number of nodes in the tree whose ranks are less than rank.
+func (c *comparer) countBelow(rank int32) (n int32) {
 	for i := rank; i > 0; i &= i - 1 {
 		n += c.tree[i]
 	}
@@ -292,7 +292,7 @@ func (c *comparer) missing(x, y *graph, pairs, other []int32) (Differences, erro
 // edgeLister lists edges that graph x has and graph y does not.
 type edgeLister struct {
 	x, y          *graph
-	pairs, other  []int32 // see comparer.missing
+	pairs, other  []int32 // the matched nodes of x and y, as in comparer.missing
 	shared        []int32
 	list          []int32
 	from, low, up int32 // what list has been found for: next in x, and successors in y

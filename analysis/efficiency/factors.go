@@ -29,7 +29,7 @@ func seconds(r *Result, ticks float64) float64 {
 	return ticks * float64(r.Clock.Den) / float64(r.Clock.Num)
 }
 
-// Factor is a factor of a result. The factors of which it is a product or sum follow it with the
+// Factor is a factor of a result. If it is a product or sum of other factors, these follow it with the
 // next greater Level.
 type Factor struct {
 	Name  string

@@ -167,13 +167,13 @@ func Explain(ctx context.Context, events format.Events, opt Options) (page *Page
 	x.summarizeRegions()
 	x.series = x.findSeries()
 	x.later = synclog.LaterThreads(log.Defs)
-	x.plan(func(times []int64) { setFactors(times[0]) }, efficiency.IdealNetwork())
+	x.planRuntimes(func(times []int64) { setFactors(times[0]) }, efficiency.IdealNetwork())
 	x.late()
 	x.slowing()
 	x.transfer()
-	x.plan(func([]int64) {
+	x.planRuntimes(func([]int64) {
 		x.startup()
-		x.serial()
+		x.findSerial()
 		x.wrongOrder()
 	})
 	if err := x.carryOut(ctx); err != nil {
@@ -183,7 +183,7 @@ func Explain(ctx context.Context, events format.Events, opt Options) (page *Page
 		return cmp.Or(cmp.Compare(b.Gain, a.Gain), cmp.Compare(b.Loss, a.Loss))
 	})
 	x.page.Findings = x.page.Findings[:min(len(x.page.Findings), mostFindings)]
-	x.verdict()
+	x.setVerdict()
 	return x.page, true, nil
 }
 
@@ -231,8 +231,8 @@ func (ex *explainer) summarizeRegions() {
 	ex.page.Ran.Regions = ex.page.Ran.Regions[:min(5, len(ex.page.Ran.Regions))]
 }
 
-// add adds a finding to the page if its loss is large enough.
-func (ex *explainer) add(f Finding) {
+// addFinding adds a finding to the page if its loss is large enough.
+func (ex *explainer) addFinding(f Finding) {
 	f.LossShare, f.GainShare = f.Loss/ex.core, float64(f.Gain)/float64(ex.page.Ran.Runtime)
 	if f.LossShare < leastShare {
 		return
@@ -248,8 +248,8 @@ type change struct {
 	finish func(times []int64)
 }
 
-// plan lets carryOut call finish with the runtimes in ticks with each of several options.
-func (ex *explainer) plan(finish func(times []int64), options ...retime.Options) {
+// planRuntimes lets carryOut call finish with the runtimes in ticks with each of several options.
+func (ex *explainer) planRuntimes(finish func(times []int64), options ...retime.Options) {
 	ex.changes = append(ex.changes, change{options, finish})
 }
 
@@ -274,8 +274,8 @@ func (ex *explainer) carryOut(ctx context.Context) error {
 // gain returns the ticks by which a run would be shorter with a runtime, or 0 if it would be longer.
 func (ex *explainer) gain(time int64) int64 { return max(0, ex.page.Ran.Runtime-time) }
 
-// duration formats a number of ticks, which may exceed 64 bits for sums over locations.
-func (ex *explainer) duration(t float64) string {
+// formatDuration formats a number of ticks, which may exceed 64 bits for sums over locations.
+func (ex *explainer) formatDuration(t float64) string {
 	const coarse = 1 << 20
 	if t >= 1<<62 {
 		return ex.page.Clock.FormatSum(trace.TicksOf(int64(t / coarse)).Times(coarse))
@@ -283,13 +283,13 @@ func (ex *explainer) duration(t float64) string {
 	return ex.page.Clock.FormatDuration(int64(t))
 }
 
-// percent formats a share as a whole number of percent.
-func percent(share float64) string { return fmt.Sprintf("%.0f %%", 100*share) }
+// formatPercent formats a share as a whole number of percent.
+func formatPercent(share float64) string { return fmt.Sprintf("%.0f %%", 100*share) }
 
-// verdict sets the sentence on the efficiency and the largest loss.
-func (ex *explainer) verdict() {
+// setVerdict sets the sentence on the efficiency and the largest loss.
+func (ex *explainer) setVerdict() {
 	f := ex.page.Efficiency.Factors
-	text := percent(f.Parallel) + " of the time is useful."
+	text := formatPercent(f.Parallel) + " of the time is useful."
 	name, lowest := "load balance", f.LoadBalance
 	if f.Serialisation < lowest {
 		name, lowest = "serialisation", f.Serialisation
@@ -304,20 +304,20 @@ func (ex *explainer) verdict() {
 	switch {
 	case len(ex.page.Findings) == 0 && waiting >= leastShare:
 		text += fmt.Sprintf(" Waits take %s of the time of all threads, but no single cause takes more than %s.",
-			percent(waiting), percent(leastShare))
+			formatPercent(waiting), formatPercent(leastShare))
 	case len(ex.page.Findings) == 0:
-		text += " No loss exceeds " + percent(leastShare) + " of the time of all threads."
+		text += " No loss exceeds " + formatPercent(leastShare) + " of the time of all threads."
 	case lowest < 1-leastShare:
-		text += fmt.Sprintf(" The lowest factor is %s, %.2f: %s.", name, lowest, lower(ex.page.Findings[0].Title))
+		text += fmt.Sprintf(" The lowest factor is %s, %.2f: %s.", name, lowest, lowerTitle(ex.page.Findings[0].Title))
 	default:
-		text += " The largest loss: " + lower(ex.page.Findings[0].Title) + "."
+		text += " The largest loss: " + lowerTitle(ex.page.Findings[0].Title) + "."
 	}
 	ex.page.Verdict = text
 }
 
-// lower returns the title with a small first letter, to continue a sentence with it, unless it
+// lowerTitle returns the title with a small first letter, to continue a sentence with it, unless it
 // begins with the name of a region.
-func lower(s string) string {
+func lowerTitle(s string) string {
 	for _, word := range []string{"A ", "One ", "Communication ", "Messages "} {
 		if strings.HasPrefix(s, word) && !strings.Contains(s, " takes longer ") {
 			return strings.ToLower(s[:1]) + s[1:]

@@ -48,8 +48,8 @@ func (ex *explainer) delays() []*delay {
 	return list
 }
 
-// greatest returns the keys of a map in descending order of their values.
-func greatest[K cmp.Ordered](m map[K]float64) []K {
+// keysByValue returns the keys of a map in descending order of their values.
+func keysByValue[K cmp.Ordered](m map[K]float64) []K {
 	keys := make([]K, 0, len(m))
 	for k := range m {
 		keys = append(keys, k)
@@ -73,7 +73,7 @@ func (ex *explainer) late() {
 
 // planLate plans a finding about the waits that a call path causes.
 func (ex *explainer) planLate(d *delay) {
-	late := greatest(d.locations)
+	late := keysByValue(d.locations)
 	f := Finding{ID: "late", Loss: d.cost, Path: d.names, Evidence: []string{}}
 	f.At = late[:min(3, len(late))]
 	if d.patterns[waitstate.Device.String()]+d.patterns[waitstate.Launch.String()] > causeShare*d.cost {
@@ -96,7 +96,7 @@ func (ex *explainer) planLate(d *delay) {
 	}
 	factors := map[uint32]float64{}
 	for _, t := range scaled {
-		factors[t.location] = ratio(wanted, float64(t.time))
+		factors[t.location] = shorteningFactor(wanted, float64(t.time))
 	}
 	changes := []retime.Options{{Transfer: 1, At: func(p, loc uint32) float64 {
 		if factor, ok := factors[loc]; ok && p == d.path {
@@ -109,7 +109,7 @@ func (ex *explainer) planLate(d *delay) {
 	if locked {
 		changes = append(changes, retime.Options{Transfer: 1, WithoutLocks: true})
 	}
-	ex.plan(func(times []int64) {
+	ex.planRuntimes(func(times []int64) {
 		f.Gain, times = ex.gain(times[0]), times[1:]
 		noise, without := int64(0), int64(0)
 		if locked {
@@ -120,7 +120,7 @@ func (ex *explainer) planLate(d *delay) {
 		}
 		byLocks := locks > causeShare*d.cost || without > max(f.Gain, noise)
 		ex.describeLate(&f, d, lateTimes{spread, slow, wanted, noise, without, byLocks})
-		ex.add(f)
+		ex.addFinding(f)
 	}, append(changes, ex.withoutNoise(d.path)...)...)
 }
 
@@ -128,7 +128,7 @@ func (ex *explainer) planLate(d *delay) {
 // work.
 func (ex *explainer) planDevice(f Finding, d *delay) {
 	f.ID = "device"
-	ex.plan(func(times []int64) {
+	ex.planRuntimes(func(times []int64) {
 		f.Gain = min(ex.gain(times[0]), int64(d.cost))
 		byDevice := d.patterns[waitstate.Device.String()] > d.patterns[waitstate.Launch.String()]
 		switch {
@@ -143,7 +143,7 @@ func (ex *explainer) planDevice(f Finding, d *delay) {
 			f.Advice = "Launch work before it rather than behind it, from several threads, or let the device do it."
 		}
 		ex.describePlaces(&f, d)
-		ex.add(f)
+		ex.addFinding(f)
 	}, retime.Options{Transfer: 1, Scale: func(path uint32) float64 {
 		if path == d.path {
 			return 0
@@ -164,10 +164,10 @@ func (d *delay) region() string {
 // these waits to the evidence.
 func (ex *explainer) describePlaces(f *Finding, d *delay) {
 	for _, loc := range f.At {
-		f.Locations = append(f.Locations, ex.location(loc))
+		f.Locations = append(f.Locations, ex.locationName(loc))
 	}
-	for _, p := range greatest(d.patterns)[:min(3, len(d.patterns))] {
-		f.Evidence = append(f.Evidence, fmt.Sprintf("%s of %s", ex.duration(d.patterns[p]), p))
+	for _, p := range keysByValue(d.patterns)[:min(3, len(d.patterns))] {
+		f.Evidence = append(f.Evidence, fmt.Sprintf("%s of %s", ex.formatDuration(d.patterns[p]), p))
 	}
 }
 
@@ -195,10 +195,10 @@ func (ex *explainer) describeLate(f *Finding, d *delay, t lateTimes) {
 		f.Title = region + " takes longer now at one location, now at another, and others wait"
 		f.Advice = "Look for what disturbs it, such as other programs on the node, or let locations go on without waiting " +
 			"for each other."
-		f.Evidence = append(f.Evidence, fmt.Sprintf("at most %s at a location, %s in the mean", ex.duration(most),
-			ex.duration(t.all.mean())))
+		f.Evidence = append(f.Evidence, fmt.Sprintf("at most %s at a location, %s in the mean", ex.formatDuration(most),
+			ex.formatDuration(t.all.mean())))
 	case t.slow != nil:
-		place := ex.place(t.slow, t.all)
+		place := ex.placeName(t.slow, t.all)
 		f.Title = fmt.Sprintf("%s takes longer at %s than elsewhere, and others wait for it", region, place)
 		f.At = nil
 		for _, s := range t.slow[max(0, len(t.slow)-3):] {
@@ -208,19 +208,19 @@ func (ex *explainer) describeLate(f *Finding, d *delay, t lateTimes) {
 		if len(t.slow) > 1 {
 			f.Advice = "Look at what these locations have in common: their node, their data, or work that only they have."
 		}
-		f.Evidence = append(f.Evidence, fmt.Sprintf("%s there, %s in the mean of the others", ex.duration(t.slow.mean()),
-			ex.duration(t.wanted)))
+		f.Evidence = append(f.Evidence, fmt.Sprintf("%s there, %s in the mean of the others",
+			ex.formatDuration(t.slow.mean()), ex.formatDuration(t.wanted)))
 	default:
 		f.Title = region + " takes longer at some locations than at others, and they wait for each other"
 		f.Advice = "Divide its work more evenly, or let locations go on without waiting for each other."
-		f.Evidence = append(f.Evidence, fmt.Sprintf("at most %s at a location, %s in the mean", ex.duration(most),
-			ex.duration(t.wanted)))
+		f.Evidence = append(f.Evidence, fmt.Sprintf("at most %s at a location, %s in the mean", ex.formatDuration(most),
+			ex.formatDuration(t.wanted)))
 	}
 	ex.describePlaces(f, d)
 }
 
-// ratio returns the factor, at most 1, that shortens time to wanted.
-func ratio(wanted, time float64) float64 {
+// shorteningFactor returns the factor, at most 1, that shortens time to wanted.
+func shorteningFactor(wanted, time float64) float64 {
 	if time <= wanted || time == 0 {
 		return 1
 	}
@@ -289,11 +289,11 @@ func (s spread) slowest() (slow spread) {
 	return slow
 }
 
-// place names the locations of list: the location itself, or the group that contains exactly them
+// placeName names the locations of list: the location itself, or the group that contains exactly them
 // among all, or their number.
-func (ex *explainer) place(list, all spread) string {
+func (ex *explainer) placeName(list, all spread) string {
 	if len(list) == 1 {
-		return ex.location(list[0].location)
+		return ex.locationName(list[0].location)
 	}
 	d := ex.h.Log.Defs
 	above := func(loc uint32, f func(group uint32) (goOn bool)) {
@@ -327,8 +327,8 @@ func (ex *explainer) place(list, all spread) string {
 	return name
 }
 
-// location returns the full name of a location.
-func (ex *explainer) location(loc uint32) string {
+// locationName returns the full name of a location.
+func (ex *explainer) locationName(loc uint32) string {
 	if int64(loc) < int64(len(ex.names)) {
 		return ex.names[loc]
 	}
@@ -350,8 +350,8 @@ func (ex *explainer) synchronises(path uint32) bool {
 	return role >= trace.SendRole && role <= trace.CommunicationRole
 }
 
-// beginsOrEnds reports whether a path ends in a call that initialises or finalises MPI.
-func (ex *explainer) beginsOrEnds(path uint32) bool {
+// startsOrEndsMPI reports whether a path ends in a call that initialises or finalises MPI.
+func (ex *explainer) startsOrEndsMPI(path uint32) bool {
 	return path != synclog.NoPath && synclog.BeginsOrEndsMPI(ex.h.Log.Defs, ex.h.Log.Paths[path].Region)
 }
 
@@ -361,7 +361,7 @@ func (ex *explainer) communication() (startup, other float64) {
 	for s, t := range ex.own {
 		switch {
 		case !ex.communicates(s.Path):
-		case ex.beginsOrEnds(s.Path):
+		case ex.startsOrEndsMPI(s.Path):
 			startup += float64(t)
 		default:
 			other += float64(t)
@@ -376,17 +376,17 @@ func (ex *explainer) transfer() {
 	if loss < leastShare*ex.core {
 		return
 	}
-	f := Finding{ID: "transfer", Title: "Communication itself takes " + percent(loss/ex.core) +
+	f := Finding{ID: "transfer", Title: "Communication itself takes " + formatPercent(loss/ex.core) +
 		" of the time, waits left out",
 		Loss:     loss,
-		Evidence: []string{fmt.Sprintf("%s in calls of communication libraries", ex.duration(loss))},
+		Evidence: []string{fmt.Sprintf("%s in calls of communication libraries", ex.formatDuration(loss))},
 		Advice: "Send fewer or larger messages, or compute while they are on their way. weft comm shows sizes and " +
 			"latencies."}
-	ex.plan(func(times []int64) {
+	ex.planRuntimes(func(times []int64) {
 		f.Gain = ex.gain(times[0])
-		ex.add(f)
+		ex.addFinding(f)
 	}, retime.Options{Transfer: 1, Scale: func(path uint32) float64 {
-		if ex.communicates(path) && !ex.beginsOrEnds(path) {
+		if ex.communicates(path) && !ex.startsOrEndsMPI(path) {
 			return 0
 		}
 		return 1
@@ -399,24 +399,25 @@ func (ex *explainer) startup() {
 	if loss < 0.1*ex.core {
 		return
 	}
-	ex.add(Finding{ID: "startup", Title: "MPI_Init and MPI_Finalize take " + percent(loss/ex.core) + " of the time",
+	ex.addFinding(Finding{ID: "startup",
+		Title:    "MPI_Init and MPI_Finalize take " + formatPercent(loss/ex.core) + " of the time",
 		Loss:     loss,
 		Gain:     int64(loss / float64(max(1, ex.page.Ran.Threads))),
-		Evidence: []string{fmt.Sprintf("%s in both", ex.duration(loss))},
+		Evidence: []string{fmt.Sprintf("%s in both", ex.formatDuration(loss))},
 		Advice:   "Trace a longer run, or a window of it, to judge the rest."})
 }
 
-// serial adds a finding about the time in which only one thread of each process works.
-func (ex *explainer) serial() {
+// findSerial adds a finding about the time in which only one thread of each process works.
+func (ex *explainer) findSerial() {
 	e := ex.page.Efficiency
 	if e.Hybrid == nil {
 		return
 	}
 	loss := (1 - e.Hybrid.SerialRegion) * ex.core
 	threads := float64(e.Threads) / float64(max(1, e.Processes))
-	ex.add(Finding{ID: "serial", Title: "One thread of a process works alone for " + percent(1-e.Hybrid.SerialRegion) +
-		" of the time of all " +
-		"threads", Loss: loss, Gain: int64(loss / ex.core * float64(ex.page.Ran.Runtime) * (threads - 1) / threads),
+	ex.addFinding(Finding{ID: "serial", Title: "One thread of a process works alone for " +
+		formatPercent(1-e.Hybrid.SerialRegion) + " of the time of all threads",
+		Loss: loss, Gain: int64(loss / ex.core * float64(ex.page.Ran.Runtime) * (threads - 1) / threads),
 		Evidence: []string{fmt.Sprintf("the factor of serial regions is %.2f", e.Hybrid.SerialRegion)},
 		Advice:   "Let the other threads take part in what lies between the parallel regions."})
 }
@@ -435,9 +436,9 @@ func (ex *explainer) wrongOrder() {
 	if wrong.Float() < 0.25*all.Float() {
 		return
 	}
-	ex.add(Finding{ID: "wrong-order", Title: "Messages are received in another order than they are sent",
+	ex.addFinding(Finding{ID: "wrong-order", Title: "Messages are received in another order than they are sent",
 		Loss: wrong.Float(),
-		Evidence: []string{fmt.Sprintf("%s of the %s that wait for late senders", ex.duration(wrong.Float()),
-			ex.duration(all.Float()))},
+		Evidence: []string{fmt.Sprintf("%s of the %s that wait for late senders", ex.formatDuration(wrong.Float()),
+			ex.formatDuration(all.Float()))},
 		Advice: "Receive in the order of arrival: MPI_ANY_SOURCE, or MPI_Waitany on posted receives."})
 }

@@ -82,9 +82,9 @@ func (ex *explainer) findSeries() []*series {
 	return list
 }
 
-// changed returns options in which f changes the times of a series. Its arguments are the number of
+// withTimes returns options in which f changes the times of a series. Its arguments are the number of
 // the iteration and the time in ticks.
-func (s *series) changed(f func(iteration int, t int64) int64) retime.Options {
+func (s *series) withTimes(f func(iteration int, t int64) int64) retime.Options {
 	return retime.Options{Transfer: 1, Stretch: func(p waitstate.Place, path uint32, t int64) int64 {
 		if path != s.path {
 			return t
@@ -120,7 +120,7 @@ func (ex *explainer) withoutNoise(path uint32) (list []retime.Options) {
 	for _, s := range ex.series {
 		if s.path == path && len(s.times) > 2 {
 			m := s.medians()
-			list = append(list, s.changed(func(i int, t int64) int64 { return min(t, m[i]) }))
+			list = append(list, s.withTimes(func(i int, t int64) int64 { return min(t, m[i]) }))
 		}
 	}
 	return list
@@ -189,14 +189,14 @@ func (ex *explainer) slowing() {
 		names := ex.h.Log.PathNames(s.path, ex.regions)
 		f := Finding{ID: "slowing", Loss: loss, Path: names,
 			Title: names[len(names)-1] + " takes longer from iteration to iteration",
-			Evidence: []string{fmt.Sprintf("%s in the first of %d iterations, %s in the last one", ex.duration(begin),
-				s.iterations, ex.duration(begin+slope*float64(s.iterations-1)))},
+			Evidence: []string{fmt.Sprintf("%s in the first of %d iterations, %s in the last one", ex.formatDuration(begin),
+				s.iterations, ex.formatDuration(begin+slope*float64(s.iterations-1)))},
 			Advice: "Look for what grows with each iteration: lists, files, memory that is scattered; or for a clock " +
 				"frequency " +
 				"that falls."}
-		ex.plan(func(times []int64) {
+		ex.planRuntimes(func(times []int64) {
 			f.Gain = ex.gain(times[0])
-			ex.add(f)
-		}, s.changed(func(i int, t int64) int64 { return t - grown(i, t) }))
+			ex.addFinding(f)
+		}, s.withTimes(func(i int, t int64) int64 { return t - grown(i, t) }))
 	}
 }

@@ -156,7 +156,7 @@ type Part struct {
 	Begin  int64         // time of the first event of the whole trace
 }
 
-// Describe returns the content of a trace. If the format stores sums of all events, Of uses them and does
+// Describe returns the content of a trace. If the format stores sums of all events, Describe uses them and does
 // not read the events, unless exact is set. The second result lists the definition records, with
 // names of entries for which [trace.Definitions] has no table.
 func (t *Trace) Describe(ctx context.Context, exact bool) (*Info, []format.DefinitionRecords, error) {
@@ -297,10 +297,10 @@ func newTally(d *trace.Definitions, rows *trace.Rows, part *Part) *tally {
 	return t
 }
 
-// uncut returns a batch in which the events that transform.Cut adds at the begin of the window have a
+// moveCutEvents returns a batch in which the events that transform.Cut adds at the begin of the window have a
 // time before the window. As a result, the profile does not count a visit that ends at the begin of the
 // window.
-func (t *tally) uncut(b *trace.Batch) *trace.Batch {
+func (t *tally) moveCutEvents(b *trace.Batch) *trace.Batch {
 	if t.window == nil || len(b.AttrRow) == 0 {
 		return b
 	}
@@ -323,9 +323,9 @@ func (t *tally) uncut(b *trace.Batch) *trace.Batch {
 
 // Batch processes events of one location, or a mixed batch.
 func (t *tally) Batch(b *trace.Batch) error {
-	t.statistics.batch(b)
-	t.records.batch(b)
-	return errors.Join(t.counts.Batch(b), t.profile.Batch(t.uncut(b)), t.metrics.Batch(b))
+	t.statistics.addBatch(b)
+	t.records.addBatch(b)
+	return errors.Join(t.counts.Batch(b), t.profile.Batch(t.moveCutEvents(b)), t.metrics.Batch(b))
 }
 
 // Links counts links.

@@ -39,8 +39,8 @@ func newRecords(d *trace.Definitions) *records {
 	return r
 }
 
-// batch processes events of one location, or a mixed batch.
-func (r *records) batch(b *trace.Batch) {
+// addBatch processes events of one location, or a mixed batch.
+func (r *records) addBatch(b *trace.Batch) {
 	if r.values == nil || !slices.ContainsFunc(b.Kind, isDeclared) {
 		return
 	}

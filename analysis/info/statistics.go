@@ -48,8 +48,8 @@ func newStatistics(d *trace.Definitions) *statistics {
 	return &statistics{d, map[statisticKey]*[5]figure{}}
 }
 
-// batch processes events of one location, or a mixed batch.
-func (s *statistics) batch(b *trace.Batch) {
+// addBatch processes events of one location, or a mixed batch.
+func (s *statistics) addBatch(b *trace.Batch) {
 	if !slices.Contains(b.Kind, trace.Statistics) {
 		return
 	}

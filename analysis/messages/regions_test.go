@@ -28,7 +28,7 @@ func TestRegions(t *testing.T) {
 		{[]uint32{1}, nil, "2 30 2 30 2 30 0 0 2"},
 		{[]uint32{0, 1}, nil, "3 110 2 30 2 30 1 0 3"},
 		{[]uint32{}, nil, "0 0 0 0 0 0 0 0 0"},
-		// Message 1 is sent in the window, and received behind it in region 1.
+		// Message 1 is sent in the window, and received after it in region 1.
 		{[]uint32{1}, &trace.Window{From: 0, To: 4}, "1 10 0 0 1 10 0 0 1"},
 	} {
 		opt := Options{Window: test.window, Latency: true, Regions: func(region uint32) bool {

@@ -37,7 +37,7 @@ func (s State) String() string {
 //
 // In traces whose regions are event types (trace.Conventions) the region's ID determines the state:
 // idle inside -31, -52, -56, -61 and -601; overhead inside the other types from -11 to -80, from
-// -401 to -500, the collectives -756 to -793, tracing -902 to -1000 but for the full buffers -913
+// -401 to -500, the collectives -756 to -793, tracing -902 to -1000 except the full buffers -913
 // and -914, -602 and -603; a gap inside these two; busy in all others.
 //
 // In other traces the first matching rule counts, ignoring case: a group or role "idle" or "wait"

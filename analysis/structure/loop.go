@@ -28,9 +28,10 @@ type NoLoopError struct{ Reason string }
 func (e *NoLoopError) Error() string { return e.Reason }
 
 // FindLoop returns the outermost loop of a trace: the first step that repeats on the way from the begin of a location
-// into the calls that take the longest, or if there is none, the longest loop beside these calls. Locations that repeat
-// nothing do not count. The others must have the same number of iterations, or else the error is a [NoLoopError].
-// FindLoop reads the trace twice, and uses 16 bytes per iteration and location besides the memory of two parts.
+// into the calls that take the longest. If there is none, it is the longest loop next to one of these calls. Locations
+// that repeat nothing do not count. The others must have the same number of iterations, or else the error is a
+// [NoLoopError]. FindLoop reads the trace twice, and uses 16 bytes per iteration and location besides the
+// memory of two parts.
 func FindLoop(ctx context.Context, events format.Events, rows *trace.Rows) (*Loop, error) {
 	d := events.Defs()
 	p, err := analysis.Run(ctx, events, trace.Events(), func() *Part { return NewRows(d, rows) })

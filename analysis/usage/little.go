@@ -95,7 +95,7 @@ const objectBlock = 1024
 // at returns the object at an index.
 func (o *objects) at(i uint32) *object { return &o.blocks[i/objectBlock][i%objectBlock] }
 
-// extend appends objects without events until the list has n.
+// extend appends objects without events until the list has n objects.
 func (o *objects) extend(n int) {
 	for o.n = max(o.n, n); len(o.blocks)*objectBlock < o.n; {
 		o.blocks = append(o.blocks, new([objectBlock]object))

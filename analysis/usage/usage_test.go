@@ -100,7 +100,7 @@ func TestExampleUsage(t *testing.T) {
 	}
 }
 
-// expectNear checks that two numbers are equal but for rounding errors.
+// expectNear checks that two numbers are equal except for rounding errors.
 func expectNear(t *testing.T, what string, found, expected float64) {
 	t.Helper()
 	if math.Abs(found-expected) > 1e-9 {

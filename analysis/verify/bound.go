@@ -11,8 +11,8 @@ import (
 var units = map[string]*big.Rat{"ns": big.NewRat(1, 1e9), "us": big.NewRat(1, 1e6), "ms": big.NewRat(1, 1e3),
 	"s": big.NewRat(1, 1), "min": big.NewRat(60, 1), "h": big.NewRat(3600, 1)}
 
-// bound reads a bound, if there is one. A unit after the interval applies to both ends.
-func (p *parser) bound() (*Bound, error) {
+// parseBound reads a bound, if there is one. A unit after the interval applies to both ends.
+func (p *parser) parseBound() (*Bound, error) {
 	b := &Bound{}
 	var err error
 	first, second := p.rest[0], p.rest[min(1, len(p.rest)-1)]
@@ -21,24 +21,24 @@ func (p *parser) bound() (*Bound, error) {
 		return nil, nil // the keyword is the name of a definition here
 	case p.accept("by"):
 		b.Low = Duration{Number: "0", value: new(big.Rat)}
-		if b.High, err = p.duration(); err == nil && b.High.Unit == "" {
+		if b.High, err = p.parseDuration(); err == nil && b.High.Unit == "" {
 			err = p.unknownUnit()
 		}
 		return b, err
 	case p.accept("after"):
 		b.Infinite = true
-		if b.Low, err = p.duration(); err == nil && b.Low.Unit == "" {
+		if b.Low, err = p.parseDuration(); err == nil && b.Low.Unit == "" {
 			err = p.unknownUnit()
 		}
 		return b, err
 	case !p.accept("within") && !p.accept("during"):
 		return nil, nil
 	}
-	if b.LowOpen = p.is("("); !b.LowOpen && !p.is("[") {
+	if b.LowOpen = p.currentIs("("); !b.LowOpen && !p.currentIs("[") {
 		return nil, p.fail(p.rest[0], `"[" or "(" and an interval of times`)
 	}
 	p.next()
-	if b.Low, err = p.duration(); err != nil {
+	if b.Low, err = p.parseDuration(); err != nil {
 		return nil, err
 	}
 	if err := p.expect(","); err != nil {
@@ -46,11 +46,11 @@ func (p *parser) bound() (*Bound, error) {
 	}
 	high := p.rest[0]
 	if b.Infinite = p.accept("inf"); !b.Infinite {
-		if b.High, err = p.duration(); err != nil {
+		if b.High, err = p.parseDuration(); err != nil {
 			return nil, err
 		}
 	}
-	if b.HighOpen = p.is(")"); !b.HighOpen && !p.is("]") {
+	if b.HighOpen = p.currentIs(")"); !b.HighOpen && !p.currentIs("]") {
 		return nil, p.fail(p.rest[0], `"]" or ")"`)
 	}
 	p.next()
@@ -87,8 +87,8 @@ func (d Duration) inSeconds() *big.Rat {
 	return d.value
 }
 
-// duration reads a time.
-func (p *parser) duration() (Duration, error) {
+// parseDuration reads a time.
+func (p *parser) parseDuration() (Duration, error) {
 	t := p.rest[0]
 	p.accept("+")
 	if p.rest[0].kind != number {

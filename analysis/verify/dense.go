@@ -35,8 +35,8 @@ func (iv interval) intersect(y interval) interval {
 	return r
 }
 
-// union returns the times that are in any of the intervals. It reorders the list.
-func union(list []interval) times {
+// unionTimes returns the times that are in any of the intervals. It reorders the list.
+func unionTimes(list []interval) times {
 	list = slices.DeleteFunc(list, interval.empty)
 	slices.SortFunc(list, func(a, b interval) int {
 		if c := cmp.Compare(a.low, b.low); c != 0 {
@@ -135,9 +135,9 @@ func (w window) timesBefore(x interval) interval {
 	return r
 }
 
-// until returns the times of the domain at which "a until b" holds: b holds at some time within the
+// untilTimes returns the times of the domain at which "a until b" holds: b holds at some time within the
 // window, and a holds up to that time. If pending is set, b may also hold after the end of the domain.
-func until(a, b times, w window, domain interval, pending bool) times {
+func untilTimes(a, b times, w window, domain interval, pending bool) times {
 	if interval(w).empty() {
 		return nil
 	}
@@ -165,7 +165,7 @@ func until(a, b times, w window, domain interval, pending bool) times {
 			list = append(list, held.intersect(interval{domain.high - w.high, math.Inf(1), open, true}))
 		}
 	}
-	return union(list)
+	return unionTimes(list)
 }
 
 // piece is a part of a signal: the polynomial c + b·u + a·u², with u in ticks since the begin of the piece.
@@ -265,8 +265,8 @@ func (e *evaluator) number(c *Comparison) float64 {
 	return n
 }
 
-// compare returns the times of the domain at which the comparison of a signal with k is true.
-func compare(signal iter.Seq[piece], domain interval, op string, k float64) (out times) {
+// comparisonTimes returns the times of the domain at which the comparison of a signal with k is true.
+func comparisonTimes(signal iter.Seq[piece], domain interval, op string, k float64) (out times) {
 	for p := range signal {
 		p = p.within(domain)
 		if holds(p.c, op, k) {
@@ -330,13 +330,13 @@ func (e *SignalExpr) evaluate(signal func(i int) iter.Seq[piece], unit float64) 
 			}
 		}
 	case "abs":
-		return absolute(e.Args[0].evaluate(signal, unit))
+		return absoluteValue(e.Args[0].evaluate(signal, unit))
 	}
 	return combine(e.Args[0].evaluate(signal, unit), e.Args[1].evaluate(signal, unit), e.Op)
 }
 
-// absolute returns the absolute value of a signal.
-func absolute(arg iter.Seq[piece]) iter.Seq[piece] {
+// absoluteValue returns the absolute value of a signal.
+func absoluteValue(arg iter.Seq[piece]) iter.Seq[piece] {
 	return func(yield func(piece) bool) {
 		for p := range arg {
 			from := p.from
@@ -378,7 +378,7 @@ func combine(left, right iter.Seq[piece], op string) iter.Seq[piece] {
 		x, more := nextX()
 		y, also := nextY()
 		for more && also {
-			if r, ok := combined(x, y, op); ok && !yield(r) {
+			if r, ok := combinePieces(x, y, op); ok && !yield(r) {
 				return
 			}
 			if x.to < y.to || x.to == y.to && !x.last {
@@ -390,8 +390,9 @@ func combine(left, right iter.Seq[piece], op string) iter.Seq[piece] {
 	}
 }
 
-// combined returns the sum, the difference or the product of two pieces. ok is false if they have no time in common.
-func combined(x, y piece, op string) (r piece, ok bool) {
+// combinePieces returns the sum, the difference or the product of two pieces. ok is false if they have no time in
+// common.
+func combinePieces(x, y piece, op string) (r piece, ok bool) {
 	from, to := max(x.from, y.from), min(x.to, y.to)
 	ends := func(p *piece) bool { return p.to > to || p.last } // whether the piece has a value at the end of the result
 	last := ends(&x) && ends(&y)
@@ -437,7 +438,7 @@ func (e *evaluator) denseValue(f *Formula) denseValue {
 		v = same(all)
 	case Compare:
 		signal := f.Comparison.Signal.evaluate(e.signal, e.unit)
-		v = same(compare(signal, e.domain, f.Comparison.Op, e.number(f.Comparison)).intersect(all))
+		v = same(comparisonTimes(signal, e.domain, f.Comparison.Op, e.number(f.Comparison)).intersect(all))
 	case Not:
 		v = e.denseNot(args[0])
 	case And:
@@ -467,12 +468,12 @@ func (e *evaluator) denseNot(v denseValue) denseValue {
 }
 
 func denseOr(v, w denseValue) denseValue {
-	join := func(a, b times) times { return union(slices.Concat([]interval(a), []interval(b))) }
+	join := func(a, b times) times { return unionTimes(slices.Concat([]interval(a), []interval(b))) }
 	return denseValue{join(v.good, w.good), join(v.holds, w.holds), join(v.possible, w.possible)}
 }
 
 func (e *evaluator) denseUntil(a, b denseValue, bound *Bound) denseValue {
 	w := e.window(bound)
-	return denseValue{until(a.good, b.good, w, e.domain, false), until(a.holds, b.holds, w, e.domain, false),
-		until(a.possible, b.possible, w, e.domain, true)}
+	return denseValue{untilTimes(a.good, b.good, w, e.domain, false), untilTimes(a.holds, b.holds, w, e.domain, false),
+		untilTimes(a.possible, b.possible, w, e.domain, true)}
 }

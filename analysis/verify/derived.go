@@ -24,14 +24,14 @@ type signalSpec struct {
 // signalKinds lists the keywords with which a derived signal begins.
 var signalKinds = []string{string(Usage), string(Throughput), string(WIP), string(Latency)}
 
-// signal parses the definition of a signal: either the attributes of a signal of the trace, or a
+// parseSignal parses the definition of a signal: either the attributes of a signal of the trace, or a
 // derived signal.
-func (p *parser) signal() (*signalSpec, error) {
+func (p *parser) parseSignal() (*signalSpec, error) {
 	s := &signalSpec{}
 	var err error
 	t := p.rest[0]
 	if t.is("{") {
-		s.pairs, err = p.attributes()
+		s.pairs, err = p.parseAttributes()
 		return s, err
 	}
 	if t.kind != word || !slices.Contains(signalKinds, t.text) {
@@ -39,14 +39,14 @@ func (p *parser) signal() (*signalSpec, error) {
 	}
 	switch s.kind = SignalKind(p.next().text); {
 	case s.kind == Usage:
-		if s.pairs, err = p.attributes(); err != nil {
+		if s.pairs, err = p.parseAttributes(); err != nil {
 			return nil, err
 		}
 		if s.amount = p.accept("amount"); !s.amount {
 			p.accept("count")
 		}
 	case p.rest[0].kind == text:
-		s.object, err = p.text()
+		s.object, err = p.parseText()
 	case s.kind != Throughput:
 		err = p.fail(p.rest[0], "the attribute that names objects, in quotes")
 	default:
@@ -55,20 +55,20 @@ func (p *parser) signal() (*signalSpec, error) {
 		} else if p.accept("end") {
 			s.event = EndEvent
 		}
-		if !p.is("{") {
+		if !p.currentIs("{") {
 			expected := `"{" and the attributes of events`
 			if s.event == AnyEvent {
 				expected = `start, end, "{" and the attributes of events, or the attribute that names objects, in quotes`
 			}
 			return nil, p.fail(p.rest[0], expected, "start", "end")
 		}
-		s.pairs, err = p.attributes()
+		s.pairs, err = p.parseAttributes()
 	}
 	if err != nil {
 		return nil, err
 	}
 	if p.accept("over") {
-		over, err := p.duration()
+		over, err := p.parseDuration()
 		s.over = &over
 		return s, err
 	}
@@ -82,19 +82,19 @@ func (p *parser) signal() (*signalSpec, error) {
 	return s, nil
 }
 
-// define returns the signal for a parsed definition and an index.
-func (b *builder) define(name string, n *signalSpec, index int) (*Signal, error) {
+// defineSignal returns the signal for a parsed definition and an index.
+func (b *builder) defineSignal(name string, n *signalSpec, index int) (*Signal, error) {
 	s := &Signal{Name: name, Kind: n.kind, Event: n.event, Amount: n.amount, Over: n.over, index: index}
 	var err error
 	if len(n.object) > 0 {
 		at := n.object[0]
-		if s.Object, err = b.value(n.object, nil); err == nil && s.Object == "" {
+		if s.Object, err = b.buildText(n.object, nil); err == nil && s.Object == "" {
 			err = b.fail(at, "the name of an attribute")
 		}
 		return s, err
 	}
-	if s.Attributes, err = b.attributes(n.pairs, nil); err == nil && n.kind != TraceSignal {
-		s.prop, err = b.proposition(&propositionNode{n.event, n.pairs}, nil)
+	if s.Attributes, err = b.buildAttributes(n.pairs, nil); err == nil && n.kind != TraceSignal {
+		s.prop, err = b.buildProposition(&propositionNode{n.event, n.pairs}, nil)
 	}
 	return s, err
 }
@@ -162,8 +162,8 @@ func (d *derived) objectsBy(attribute string) *objectRecord {
 	return nil
 }
 
-// extend extends the stay of an object to a time, and adds a number to its count of open claims.
-func (o *objectRecord) extend(object string, t int64, open int) {
+// extendStay extends the stay of an object to a time, and adds a number to its count of open claims.
+func (o *objectRecord) extendStay(object string, t int64, open int) {
 	s, ok := o.stays[object]
 	if !ok {
 		s.Stay = signals.Stay{From: t, To: t}
@@ -203,12 +203,12 @@ func (r *recorder) seeObjects(c *trace.Cursor) {
 		t = max(t, r.window.From)
 	}
 	for _, x := range r.objectsOf(c) {
-		x.record.extend(x.object, t, 0)
+		x.record.extendStay(x.object, t, 0)
 	}
 }
 
-// claimBegins sets the fields of x that derived signals need when a claim begins.
-func (r *recorder) claimBegins(c *trace.Cursor, x *openClaim) {
+// beginDerivedClaim sets the fields of x that derived signals need when a claim begins.
+func (r *recorder) beginDerivedClaim(c *trace.Cursor, x *openClaim) {
 	x.start, x.amount, x.resource = c.Time(), 1, trace.NoRef
 	if ops := c.Ops(); c.Kind() == trace.ClaimBegin {
 		if len(ops) > 1 && ops[1] < uint64(trace.NoRef) {
@@ -224,10 +224,10 @@ func (r *recorder) claimBegins(c *trace.Cursor, x *openClaim) {
 	x.objects = r.objectsOf(c)
 }
 
-// claimEnds adds a claim that ends at time t to the signals.
-func (r *recorder) claimEnds(x *openClaim, t int64) {
+// endDerivedClaim adds a claim that ends at time t to the signals.
+func (r *recorder) endDerivedClaim(x *openClaim, t int64) {
 	if r.growth != nil {
-		r.growth.claimEnds(x, t)
+		r.growth.endClaim(x, t)
 		return
 	}
 	from := x.start
@@ -238,8 +238,8 @@ func (r *recorder) claimEnds(x *openClaim, t int64) {
 		from = max(from, w.From)
 	}
 	for _, o := range x.objects {
-		o.record.extend(o.object, from, 0)
-		o.record.extend(o.object, t, 0)
+		o.record.extendStay(o.object, from, 0)
+		o.record.extendStay(o.object, t, 0)
 	}
 	if len(r.derived.usages) == 0 || from >= t {
 		return
@@ -284,9 +284,9 @@ func hasAll(res *trace.Resource, list []Attribute) bool {
 	})
 }
 
-// ofResource reports whether a usage signal counts the claims of those resources that have its
+// countsByResource reports whether a usage signal counts the claims of those resources that have its
 // attributes. Otherwise it counts the claims and calls that have its attributes.
-func (r *recorder) ofResource(s *Signal) bool {
+func (r *recorder) countsByResource(s *Signal) bool {
 	for _, res := range r.defs.Resources.All() {
 		if s.Kind == Usage && hasAll(&res, s.Attributes) {
 			return true
@@ -306,20 +306,20 @@ func (r *recorder) closeClaims() {
 		if r.window == nil {
 			end = r.derived.last[location].end
 		}
-		r.claimEnds(x, end)
+		r.endDerivedClaim(x, end)
 	})
 }
 
 // newGrowing returns the computation of a derived signal. The caller adds claims and objects to it.
 func (r *recorder) newGrowing(s *Signal) *signals.Growing {
-	over, _ := r.average(s)
+	over, _ := r.averagingTicks(s)
 	return signals.NewGrowing(map[SignalKind]signals.Part{WIP: signals.OpenPart, Latency: signals.QuotientPart}[s.Kind],
 		r.first, over)
 }
 
-// average returns the duration over which a signal is averaged, in ticks. exact is false if that is not
+// averagingTicks returns the duration over which a signal is averaged, in ticks. exact is false if that is not
 // a whole number.
-func (r *recorder) average(s *Signal) (over int64, exact bool) {
+func (r *recorder) averagingTicks(s *Signal) (over int64, exact bool) {
 	if s.Over == nil {
 		return 0, true
 	}
@@ -339,7 +339,7 @@ func (e *evaluator) derivedPieces(s *Signal) (list []piece) {
 		for _, u := range e.derived.usages {
 			if u.signal == s {
 				sweep := u.claims
-				if e.ofResource(s) {
+				if e.countsByResource(s) {
 					sweep = u.resource
 				}
 				g.Sweep(sweep)
@@ -348,9 +348,9 @@ func (e *evaluator) derivedPieces(s *Signal) (list []piece) {
 	case s.Object == "":
 		x := eventRate{unit: e.unit}
 		for _, i := range e.matches[s.prop.index] {
-			x.event(g, e.time[i])
+			x.addEvent(g, e.time[i])
 		}
-		x.end(g)
+		x.addLastRate(g)
 	default:
 		for _, name := range slices.Sorted(maps.Keys(e.derived.objectsBy(s.Object).stays)) {
 			addStay(g, e.derived.objectsBy(s.Object).stays[name], e.unit)
@@ -386,8 +386,8 @@ type eventRate struct {
 	count int   // number of events at that time
 }
 
-// event adds an event that is not earlier than the events before it.
-func (e *eventRate) event(g *signals.Growing, t int64) {
+// addEvent adds an event that is not earlier than the events before it.
+func (e *eventRate) addEvent(g *signals.Growing, t int64) {
 	if e.count > 0 && t > e.t {
 		g.Set(e.t, float64(e.count)*e.unit/float64(t-e.t))
 		e.count = 0
@@ -396,8 +396,8 @@ func (e *eventRate) event(g *signals.Growing, t int64) {
 	e.count++
 }
 
-// end adds the rate after the last event.
-func (e *eventRate) end(g *signals.Growing) {
+// addLastRate adds the rate after the last event.
+func (e *eventRate) addLastRate(g *signals.Growing) {
 	if e.count > 0 {
 		g.Set(e.t, 0)
 	}
@@ -419,7 +419,7 @@ func (r *recorder) derivedWarnings() (list []Warning) {
 func (r *recorder) resourcePropositions() map[int32]bool {
 	list := map[int32]bool{}
 	for _, s := range r.spec.signals {
-		if r.ofResource(s) {
+		if r.countsByResource(s) {
 			list[int32(s.prop.index)] = true
 		}
 	}

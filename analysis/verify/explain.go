@@ -17,9 +17,9 @@ type explainer struct {
 	list     []Reason
 }
 
-// is reports whether a formula holds at a state. If holds is false, it reports whether the formula does
+// holdsAt reports whether a formula holds at a state. If holds is false, it reports whether the formula does
 // not hold there. In both cases, it returns false if the trace does not decide the question.
-func (e *explainer) is(v value, i int, holds bool) bool {
+func (e *explainer) holdsAt(v value, i int, holds bool) bool {
 	switch {
 	case e.complete:
 		return v.holds.has(i) == holds
@@ -39,12 +39,12 @@ func (e *explainer) addAt(depth int, f *Formula, holds bool, from, to int64, for
 	e.list = append(e.list, Reason{depth, f.String(), holds, from, to, fmt.Sprintf(format, args...)})
 }
 
-// at formats the time of a state.
-func (e *explainer) at(i int) string { return e.defs.Clock.FormatSeconds(e.time[i]) + " s" }
+// timeText formats the time of a state.
+func (e *explainer) timeText(i int) string { return e.defs.Clock.FormatSeconds(e.time[i]) + " s" }
 
-// state returns a text with the event at a state and its time.
-func (e *explainer) state(i int) string {
-	return e.names[e.label(i)] + " at " + e.at(i)
+// stateText returns a text with the event at a state and its time.
+func (e *explainer) stateText(i int) string {
+	return e.names[e.label(i)] + " at " + e.timeText(i)
 }
 
 // explain adds the reasons why a formula holds at a state. If holds is false, it adds the reasons why
@@ -67,18 +67,18 @@ func (e *explainer) explain(f *Formula, i int, holds bool, depth int) error {
 	switch f.Op {
 	case Prop:
 		if holds {
-			e.add(depth, f, holds, i, i, "%s has %s", e.state(i), f.Prop)
+			e.add(depth, f, holds, i, i, "%s has %s", e.stateText(i), f.Prop)
 		} else {
-			e.add(depth, f, holds, i, i, "%s does not have %s", e.state(i), f.Prop)
+			e.add(depth, f, holds, i, i, "%s does not have %s", e.stateText(i), f.Prop)
 		}
 	case Compare:
-		e.add(depth, f, holds, i, i, "%s", e.comparison(f.Comparison, i))
+		e.add(depth, f, holds, i, i, "%s", e.comparisonText(f.Comparison, i))
 	case Percentile:
-		e.percentileReasons(f, holds, depth)
+		e.explainPercentile(f, holds, depth)
 	case Not:
 		return e.explain(f.Args[0], i, !holds, depth)
 	case And, Or:
-		return e.junction(f, i, holds, depth)
+		return e.explainJunction(f, i, holds, depth)
 	case Implies:
 		switch {
 		case !holds:
@@ -86,7 +86,7 @@ func (e *explainer) explain(f *Formula, i int, holds bool, depth int) error {
 				return err
 			}
 			return e.explain(f.Args[1], i, false, depth+1)
-		case e.is(args[1], i, true):
+		case e.holdsAt(args[1], i, true):
 			return e.explain(f.Args[1], i, true, depth+1)
 		}
 		return e.explain(f.Args[0], i, false, depth+1)
@@ -94,16 +94,16 @@ func (e *explainer) explain(f *Formula, i int, holds bool, depth int) error {
 		if i+1 < e.n {
 			return e.explain(f.Args[0], i+1, holds, depth+1)
 		}
-		e.add(depth, f, holds, i, i, "%s is the last event", e.state(i))
+		e.add(depth, f, holds, i, i, "%s is the last event", e.stateText(i))
 	case Globally, Finally, Until:
-		return e.temporal(f, args, e.originAt(i), holds, depth)
+		return e.explainTemporal(f, args, e.originAt(i), holds, depth)
 	}
 	return nil
 }
 
-// junction explains a conjunction or disjunction, by the first argument that decides it or, if each
+// explainJunction explains a conjunction or disjunction, by the first argument that decides it or, if each
 // argument is necessary, by all.
-func (e *explainer) junction(f *Formula, i int, holds bool, depth int) error {
+func (e *explainer) explainJunction(f *Formula, i int, holds bool, depth int) error {
 	one := (f.Op == And) != holds // whether a single argument decides it
 	for _, a := range f.Args {
 		if len(e.list) >= maxReasons {
@@ -113,7 +113,7 @@ func (e *explainer) junction(f *Formula, i int, holds bool, depth int) error {
 		if err != nil {
 			return err
 		}
-		if !e.is(v, i, holds) {
+		if !e.holdsAt(v, i, holds) {
 			continue
 		}
 		if err := e.explain(a, i, holds, depth+1); err != nil || one {
@@ -123,15 +123,15 @@ func (e *explainer) junction(f *Formula, i int, holds bool, depth int) error {
 	return nil
 }
 
-// comparison returns a text with the value of a signal at a state.
-func (e *explainer) comparison(c *Comparison, i int) string {
+// comparisonText returns a text with the value of a signal at a state.
+func (e *explainer) comparisonText(c *Comparison, i int) string {
 	u := e.offset(e.time[i])
 	for p := range c.Signal.evaluate(e.signal, e.unit) {
 		if p.from <= u && (u < p.to || u == p.to && p.last) {
-			return fmt.Sprintf("%s is %s at %s", c.Signal, strconv.FormatFloat(p.value(u), 'g', 6, 64), e.at(i))
+			return fmt.Sprintf("%s is %s at %s", c.Signal, strconv.FormatFloat(p.value(u), 'g', 6, 64), e.timeText(i))
 		}
 	}
-	return fmt.Sprintf("%s has no value at %s", c.Signal, e.at(i))
+	return fmt.Sprintf("%s has no value at %s", c.Signal, e.timeText(i))
 }
 
 // origin describes the evaluation of a temporal formula at a state. time is the time of that state. The
@@ -170,9 +170,9 @@ func (e *explainer) timeBefore(o *origin, end int) int64 {
 	return o.last
 }
 
-// elapsed formats the time that passes from an origin to a state.
-func (e *explainer) elapsed(o *origin, j int) string {
-	return e.duration(uint64(e.time[j]) - uint64(o.time))
+// elapsedText formats the time that passes from an origin to a state.
+func (e *explainer) elapsedText(o *origin, j int) string {
+	return e.durationText(uint64(e.time[j]) - uint64(o.time))
 }
 
 // boundText formats the bound of a formula, relative to an origin.
@@ -184,25 +184,25 @@ func (e *explainer) boundText(f *Formula, o *origin) string {
 	return "from " + at + " " + f.Bound.String()
 }
 
-// temporal explains globally, finally and until, evaluated at an origin. args are the values of their
+// explainTemporal explains globally, finally and until, evaluated at an origin. args are the values of their
 // arguments.
-func (e *explainer) temporal(f *Formula, args []value, o origin, holds bool, depth int) error {
+func (e *explainer) explainTemporal(f *Formula, args []value, o origin, holds bool, depth int) error {
 	switch f.Op {
 	case Globally:
-		return e.everywhere(f, args[0], &o, holds, depth)
+		return e.explainGlobally(f, args[0], &o, holds, depth)
 	case Finally:
-		return e.somewhere(f, args[0], &o, holds, depth)
+		return e.explainFinally(f, args[0], &o, holds, depth)
 	}
-	return e.reaches(f, args[0], args[1], &o, holds, depth)
+	return e.explainUntil(f, args[0], args[1], &o, holds, depth)
 }
 
-// everywhere explains globally.
-func (e *explainer) everywhere(f *Formula, arg value, o *origin, holds bool, depth int) error {
+// explainGlobally explains globally.
+func (e *explainer) explainGlobally(f *Formula, arg value, o *origin, holds bool, depth int) error {
 	first, end := e.span(f, o)
 	if !holds {
 		for j := first; j < end; j++ {
-			if e.is(arg, j, false) {
-				e.addAt(depth, f, holds, o.time, e.time[j], "%s does not hold at %s", f.Args[0], e.state(j))
+			if e.holdsAt(arg, j, false) {
+				e.addAt(depth, f, holds, o.time, e.time[j], "%s does not hold at %s", f.Args[0], e.stateText(j))
 				return e.explain(f.Args[0], j, false, depth+1)
 			}
 		}
@@ -212,26 +212,27 @@ func (e *explainer) everywhere(f *Formula, arg value, o *origin, holds bool, dep
 	return nil
 }
 
-// somewhere explains finally.
-func (e *explainer) somewhere(f *Formula, arg value, o *origin, holds bool, depth int) error {
+// explainFinally explains finally.
+func (e *explainer) explainFinally(f *Formula, arg value, o *origin, holds bool, depth int) error {
 	first, end := e.span(f, o)
 	if holds {
 		for j := first; j < end; j++ {
-			if e.is(arg, j, true) {
-				e.addAt(depth, f, holds, o.time, e.time[j], "%s holds at %s, %s later", f.Args[0], e.state(j), e.elapsed(o, j))
+			if e.holdsAt(arg, j, true) {
+				e.addAt(depth, f, holds, o.time, e.time[j], "%s holds at %s, %s later", f.Args[0], e.stateText(j),
+					e.elapsedText(o, j))
 				return e.explain(f.Args[0], j, true, depth+1)
 			}
 		}
 	}
 	next := end
-	for next < e.n && !e.is(arg, next, true) {
+	for next < e.n && !e.holdsAt(arg, next, true) {
 		next++
 	}
 	text := fmt.Sprintf("%s holds at none of the %d events %s", f.Args[0], o.passed+end-first, e.boundText(f, o))
 	switch {
 	case f.Bound == nil:
 	case next < e.n:
-		text += fmt.Sprintf("; only at %s, %s later", e.state(next), e.elapsed(o, next))
+		text += fmt.Sprintf("; only at %s, %s later", e.stateText(next), e.elapsedText(o, next))
 	default:
 		text += ", nor later"
 	}
@@ -239,30 +240,30 @@ func (e *explainer) somewhere(f *Formula, arg value, o *origin, holds bool, dept
 	return nil
 }
 
-// reaches explains until.
-func (e *explainer) reaches(f *Formula, arg, goal value, o *origin, holds bool, depth int) error {
+// explainUntil explains until.
+func (e *explainer) explainUntil(f *Formula, arg, goal value, o *origin, holds bool, depth int) error {
 	first, end := e.span(f, o)
 	stop := o.next // the first state at which the first argument does not hold
-	for stop < e.n && !e.is(arg, stop, false) {
+	for stop < e.n && !e.holdsAt(arg, stop, false) {
 		stop++
 	}
 	for j := first; j < end; j++ {
-		if e.is(goal, j, true) {
+		if e.holdsAt(goal, j, true) {
 			if holds && j <= stop {
-				e.addAt(depth, f, holds, o.time, e.time[j], "%s holds at %s, %s later, and %s before it", f.Args[1], e.state(j),
-					e.elapsed(o, j), f.Args[0])
+				e.addAt(depth, f, holds, o.time, e.time[j], "%s holds at %s, %s later, and %s before it", f.Args[1], e.stateText(j),
+					e.elapsedText(o, j), f.Args[0])
 				return e.explain(f.Args[1], j, true, depth+1)
 			}
 			if !holds && stop < j {
 				e.addAt(depth, f, holds, o.time, e.time[j], "%s does not hold at %s, before %s does at %s", f.Args[0],
-					e.state(stop), f.Args[1], e.state(j))
+					e.stateText(stop), f.Args[1], e.stateText(j))
 				return e.explain(f.Args[0], stop, false, depth+1)
 			}
 			break
 		}
 	}
 	if stop < e.n && stop < end {
-		e.addAt(depth, f, holds, o.time, e.time[stop], "%s does not hold at %s, before %s does", f.Args[0], e.state(stop),
+		e.addAt(depth, f, holds, o.time, e.time[stop], "%s does not hold at %s, before %s does", f.Args[0], e.stateText(stop),
 			f.Args[1])
 		return e.explain(f.Args[0], stop, false, depth+1)
 	}
@@ -271,9 +272,9 @@ func (e *explainer) reaches(f *Formula, arg, goal value, o *origin, holds bool, 
 	return nil
 }
 
-// denseReason explains a formula that consists only of signals, by the times at which its parts hold or
+// explainDense explains a formula that consists only of signals, by the times at which its parts hold or
 // do not hold.
-func (e *explainer) denseReason(f *Formula, holds bool) {
+func (e *explainer) explainDense(f *Formula, holds bool) {
 	add := func(f *Formula, depth int, holds bool, r interval, text string) {
 		e.list = append(e.list, Reason{depth, f.String(), holds, e.tick(r.low), e.tick(r.high), text})
 	}

@@ -76,7 +76,7 @@ func instantiate(file string, list []*declaration) (*Spec, error) {
 func (b *builder) declare(d *declaration) error {
 	b.declared = d.name
 	if d.keyword == "signal" {
-		_, err := b.signal(d.name)
+		_, err := b.findSignal(d.name)
 		return err
 	}
 	from, to := int64(0), int64(0)
@@ -92,7 +92,7 @@ func (b *builder) declare(d *declaration) error {
 			return err
 		}
 		if d.keyword == "check" {
-			b.spec.Checks = append(b.spec.Checks, Check{title(d, n), f})
+			b.spec.Checks = append(b.spec.Checks, Check{instanceName(d, n), f})
 		}
 		if n == to {
 			return nil
@@ -100,8 +100,8 @@ func (b *builder) declare(d *declaration) error {
 	}
 }
 
-// title returns the name of a definition or check with its argument.
-func title(d *declaration, value int64) string {
+// instanceName returns the name of a definition or check with its argument.
+func instanceName(d *declaration, value int64) string {
 	if d.parameter == "" {
 		return d.name.text
 	}
@@ -110,7 +110,7 @@ func title(d *declaration, value int64) string {
 
 // apply returns the body of a definition or check for a value of its parameter.
 func (b *builder) apply(d *declaration, value int64) (*Formula, error) {
-	key := title(d, value)
+	key := instanceName(d, value)
 	if b.open[key] {
 		return nil, b.fail(d.name, "a definition that does not use itself")
 	}
@@ -125,7 +125,7 @@ func (b *builder) apply(d *declaration, value int64) (*Formula, error) {
 		}
 	}
 	b.open[key] = true
-	f, err := b.formula(d.body, env)
+	f, err := b.buildFormula(d.body, env)
 	delete(b.open, key)
 	if err != nil || d.keyword != "def" || len(f.Args) == 0 {
 		return f, err
@@ -135,8 +135,8 @@ func (b *builder) apply(d *declaration, value int64) (*Formula, error) {
 	return b.add(&named, "def "+key)
 }
 
-// formula converts a node to a formula.
-func (b *builder) formula(n *node, env *environment) (*Formula, error) {
+// buildFormula converts a node to a formula.
+func (b *builder) buildFormula(n *node, env *environment) (*Formula, error) {
 	key := instance{n, env}
 	if f := b.done[key]; f != nil {
 		return f, nil
@@ -146,19 +146,19 @@ func (b *builder) formula(n *node, env *environment) (*Formula, error) {
 			return nil, b.tooMany(maxInstances)
 		}
 	}
-	f, err := b.makeFormula(n, env)
+	f, err := b.newFormula(n, env)
 	if err == nil {
 		b.done[key] = f
 	}
 	return f, err
 }
 
-func (b *builder) makeFormula(n *node, env *environment) (*Formula, error) {
+func (b *builder) newFormula(n *node, env *environment) (*Formula, error) {
 	switch {
 	case n.ref != nil:
-		return b.reference(n.ref, env)
+		return b.resolveReference(n.ref, env)
 	case n.forall != nil:
-		return b.quantified(n.forall, env)
+		return b.expandQuantifier(n.forall, env)
 	}
 	f := &Formula{Op: n.op, Bound: n.bound}
 	var id strings.Builder
@@ -168,14 +168,14 @@ func (b *builder) makeFormula(n *node, env *environment) (*Formula, error) {
 	}
 	switch n.op {
 	case Prop:
-		p, err := b.proposition(n.prop, env)
+		p, err := b.buildProposition(n.prop, env)
 		if err != nil {
 			return nil, err
 		}
 		f.Prop, f.state = p, true
 		fmt.Fprintf(&id, " %d", p.index)
 	case Compare:
-		s, err := b.expression(n.comp.signal)
+		s, err := b.buildExpression(n.comp.signal)
 		if err != nil {
 			return nil, err
 		}
@@ -185,14 +185,14 @@ func (b *builder) makeFormula(n *node, env *environment) (*Formula, error) {
 		f.state = true
 	case Percentile:
 		var err error
-		if f.Responses, err = b.responses(n.times, env); err != nil {
+		if f.Responses, err = b.buildResponses(n.times, env); err != nil {
 			return nil, err
 		}
 		f.state, f.signal = true, true // like a check with signals, it takes the trace as complete by default
 		id.WriteString(f.Responses.String())
 	}
 	for _, a := range n.args {
-		x, err := b.formula(a, env)
+		x, err := b.buildFormula(a, env)
 		if err != nil {
 			return nil, err
 		}
@@ -222,8 +222,8 @@ func (b *builder) add(f *Formula, id string) (*Formula, error) {
 	return f, nil
 }
 
-// reference returns the formula that a name stands for.
-func (b *builder) reference(r *reference, env *environment) (*Formula, error) {
+// resolveReference returns the formula that a name stands for.
+func (b *builder) resolveReference(r *reference, env *environment) (*Formula, error) {
 	d := b.names[r.name.text]
 	if d.keyword == "signal" {
 		return nil, b.fail(r.name, "a comparison of the signal with a number")
@@ -245,7 +245,7 @@ func (b *builder) reference(r *reference, env *environment) (*Formula, error) {
 				value = -n
 			}
 		} else {
-			n, err := strconv.ParseInt(joined(r.arg), 10, 64)
+			n, err := strconv.ParseInt(joinTexts(r.arg), 10, 64)
 			if err != nil {
 				return nil, b.fail(t, "a whole number")
 			}
@@ -258,8 +258,8 @@ func (b *builder) reference(r *reference, env *environment) (*Formula, error) {
 	return b.apply(d, value)
 }
 
-// joined returns the concatenated texts of tokens.
-func joined(list []token) string {
+// joinTexts returns the concatenated texts of tokens.
+func joinTexts(list []token) string {
 	s := ""
 	for _, t := range list {
 		s += t.text
@@ -267,8 +267,8 @@ func joined(list []token) string {
 	return s
 }
 
-// quantified returns the conjunction of the formulas for each value.
-func (b *builder) quantified(q *quantifier, env *environment) (*Formula, error) {
+// expandQuantifier returns the conjunction of the formulas for each value.
+func (b *builder) expandQuantifier(q *quantifier, env *environment) (*Formula, error) {
 	f := &Formula{Op: And}
 	id := strconv.Itoa(int(And))
 	if uint64(q.to)-uint64(q.from) >= maxFormulas {
@@ -276,7 +276,7 @@ func (b *builder) quantified(q *quantifier, env *environment) (*Formula, error) 
 	}
 	var args strings.Builder
 	for n := q.from; ; n++ {
-		x, err := b.formula(q.body, &environment{q.parameter, n, env})
+		x, err := b.buildFormula(q.body, &environment{q.parameter, n, env})
 		if err != nil {
 			return nil, err
 		}
@@ -293,8 +293,8 @@ func (b *builder) quantified(q *quantifier, env *environment) (*Formula, error) 
 	return b.add(f, id+args.String())
 }
 
-// value returns the text of strings and parameters.
-func (b *builder) value(list []token, env *environment) (string, error) {
+// buildText returns the text of strings and parameters.
+func (b *builder) buildText(list []token, env *environment) (string, error) {
 	var s strings.Builder
 	for _, t := range list {
 		if t.kind == word {
@@ -310,15 +310,15 @@ func (b *builder) value(list []token, env *environment) (string, error) {
 	return s.String(), nil
 }
 
-// attributes returns the attributes of a proposition or signal.
-func (b *builder) attributes(pairs []pairNode, env *environment) ([]Attribute, error) {
+// buildAttributes returns the attributes of a proposition or signal.
+func (b *builder) buildAttributes(pairs []pairNode, env *environment) ([]Attribute, error) {
 	var list []Attribute
 	for _, p := range pairs {
-		key, err := b.value(p.key, env)
+		key, err := b.buildText(p.key, env)
 		if err != nil {
 			return nil, err
 		}
-		value, err := b.value(p.value, env)
+		value, err := b.buildText(p.value, env)
 		if err != nil {
 			return nil, err
 		}
@@ -327,8 +327,8 @@ func (b *builder) attributes(pairs []pairNode, env *environment) ([]Attribute, e
 	return sortAttributes(list), nil
 }
 
-func (b *builder) proposition(n *propositionNode, env *environment) (*Proposition, error) {
-	list, err := b.attributes(n.pairs, env)
+func (b *builder) buildProposition(n *propositionNode, env *environment) (*Proposition, error) {
+	list, err := b.buildAttributes(n.pairs, env)
 	if err != nil {
 		return nil, err
 	}
@@ -342,15 +342,15 @@ func (b *builder) proposition(n *propositionNode, env *environment) (*Propositio
 	return p, nil
 }
 
-func (b *builder) expression(n *signalNode) (*SignalExpr, error) {
+func (b *builder) buildExpression(n *signalNode) (*SignalExpr, error) {
 	e := &SignalExpr{Op: n.op, Number: n.number}
 	if n.op == "signal" {
-		s, err := b.signal(n.name)
+		s, err := b.findSignal(n.name)
 		e.Signal = s
 		return e, err
 	}
 	for _, a := range n.args {
-		x, err := b.expression(a)
+		x, err := b.buildExpression(a)
 		if err != nil {
 			return nil, err
 		}
@@ -359,8 +359,8 @@ func (b *builder) expression(n *signalNode) (*SignalExpr, error) {
 	return e, nil
 }
 
-// signal returns the signal with a name.
-func (b *builder) signal(name token) (*Signal, error) {
+// findSignal returns the signal with a name.
+func (b *builder) findSignal(name token) (*Signal, error) {
 	if s := b.signals[name.text]; s != nil {
 		return s, nil
 	}
@@ -375,7 +375,7 @@ func (b *builder) signal(name token) (*Signal, error) {
 		slices.Sort(names)
 		return nil, b.fail(name, "the name of a signal", names...)
 	}
-	s, err := b.define(name.text, d.signal, len(b.spec.signals))
+	s, err := b.defineSignal(name.text, d.signal, len(b.spec.signals))
 	if err != nil {
 		return nil, err
 	}

@@ -41,8 +41,8 @@ type token struct {
 	line, column int
 }
 
-// describe formats the token for messages.
-func (t token) describe() string {
+// description formats the token for messages.
+func (t token) description() string {
 	switch t.kind {
 	case endToken:
 		return "the end of the file"

@@ -19,7 +19,7 @@ import (
 // outermost globally, finally or until does not count, because such an operator is evaluated event by event.
 // If an operator without a bound is inside another one, such as in "globally if A then finally B", the monitor
 // holds the states since the first A without a B. For signals it holds the pieces in the same times. Signals
-// are known up to the time just before the last event; for those of objects, see [Monitor.Idle].
+// are known up to the time just before the last event; for those of objects, see [Monitor.SetIdleTime].
 //
 // The memory is 12 bytes for each state, 4 for each state at which a proposition holds, 3 bits for each
 // operator and state, and some for open claims and signals.
@@ -68,10 +68,10 @@ type obligation struct {
 
 func (n *obligation) isDecided() bool { return n.good || !n.possible }
 
-// is reports whether the formula holds. If holds is false, it reports whether the formula does not
+// isDecidedAs reports whether the formula holds. If holds is false, it reports whether the formula does not
 // hold. If complete is set, the trace is complete. Otherwise, the answer must be the same for all
 // continuations of the trace.
-func (n *obligation) is(holds, complete bool) bool {
+func (n *obligation) isDecidedAs(holds, complete bool) bool {
 	switch {
 	case complete:
 		return n.holds == holds
@@ -87,11 +87,11 @@ type compared struct {
 	known  int // number of held states at which the signals are known
 }
 
-// Idle sets how many ticks of a clock must pass without an event of an object until the object has left
+// SetIdleTime sets how many ticks of a clock must pass without an event of an object until the object has left
 // the system. An object with an open claim does not leave. If an object with the same name comes later,
-// it counts as another object. Without a call of Idle, objects leave at the end of the trace. Idle must
+// it counts as another object. Without a call of SetIdleTime, objects leave at the end of the trace. SetIdleTime must
 // be called before the first event.
-func (m *Monitor) Idle(ticks func(c trace.Clock) (int64, error)) { m.growth.idle = ticks }
+func (m *Monitor) SetIdleTime(ticks func(c trace.Clock) (int64, error)) { m.growth.idle = ticks }
 
 // NewMonitor returns a monitor for a trace that has no events yet. The definitions may grow.
 func NewMonitor(spec *Spec, d *trace.Definitions, s Semantics) *Monitor {
@@ -113,23 +113,23 @@ func NewMonitor(spec *Spec, d *trace.Definitions, s Semantics) *Monitor {
 // States returns the number of states so far.
 func (m *Monitor) States() int64 { return int64(m.passed + len(m.time)) }
 
-// Held returns the number of states that the monitor holds.
-func (m *Monitor) Held() int { return len(m.time) }
+// HeldStates returns the number of states that the monitor holds.
+func (m *Monitor) HeldStates() int { return len(m.time) }
 
-// Open returns the number of checks that are not decided.
-func (m *Monitor) Open() int { return len(m.open) }
+// OpenChecks returns the number of checks that are not decided.
+func (m *Monitor) OpenChecks() int { return len(m.open) }
 
 // Warnings returns a warning for each word of the specification that has not occurred in the trace so far.
 func (m *Monitor) Warnings() []Warning { return m.warnings() }
 
-// Finer multiplies all times by a factor. It must be called when the clock of the definitions gets factor
+// ScaleTimes multiplies all times by a factor. It must be called when the clock of the definitions gets factor
 // times as many ticks.
-func (m *Monitor) Finer(factor int64) {
+func (m *Monitor) ScaleTimes(factor int64) {
 	for i := range m.time {
 		m.time[i] *= factor
 	}
 	m.first, m.last, m.now, m.latest = m.first*factor, m.last*factor, m.now*factor, m.latest*factor
-	m.growth.finer(factor)
+	m.growth.scaleTimes(factor)
 	for _, s := range m.signals {
 		for i := range s.pieces {
 			s.pieces[i].from, s.pieces[i].to = s.pieces[i].from*factor, s.pieces[i].to*factor
@@ -150,7 +150,7 @@ func (m *Monitor) Finer(factor int64) {
 // calls together is proportional to the number of events.
 func (m *Monitor) Decide(ctx context.Context, now bool) ([]CheckResult, error) {
 	if len(m.open) == 0 {
-		m.forget(len(m.time))
+		m.removeStates(len(m.time))
 		return nil, nil
 	}
 	if !m.ended {
@@ -174,7 +174,7 @@ func (m *Monitor) Decide(ctx context.Context, now bool) ([]CheckResult, error) {
 	if m.ended {
 		m.closeClaims()
 	}
-	if err := m.growth.advance(m.ended); err != nil {
+	if err := m.growth.extendSignals(m.ended); err != nil {
 		return nil, err
 	}
 	e, err := m.evaluator()
@@ -182,14 +182,14 @@ func (m *Monitor) Decide(ctx context.Context, now bool) ([]CheckResult, error) {
 		return nil, err
 	}
 	for _, f := range m.comparisons {
-		c, known := &m.compared[f.index], m.known(f.Comparison.Signal)
+		c, known := &m.compared[f.index], m.knownStates(f.Comparison.Signal)
 		e.eachComparison(f.Comparison, c.known, known, func(i int) { c.states = append(c.states, uint32(i)) })
 		c.known = max(c.known, known)
 	}
 	var list []CheckResult
 	var open []int
 	for _, i := range m.open {
-		c, ok, err := m.check(ctx, e, &m.spec.Checks[i])
+		c, ok, err := m.decideCheck(ctx, e, &m.spec.Checks[i])
 		if err != nil {
 			return nil, err
 		}
@@ -200,7 +200,7 @@ func (m *Monitor) Decide(ctx context.Context, now bool) ([]CheckResult, error) {
 		list = append(list, c)
 	}
 	m.open = open
-	m.prune()
+	m.removeUnneededStates()
 	return list, nil
 }
 
@@ -222,19 +222,19 @@ func (m *Monitor) evaluator() (*evaluator, error) {
 				text := attributesString(m.spec.signals[i].Attributes)
 				return nil, fmt.Errorf("found two signals that have %s, expected one, as the trace is not read as a whole", text)
 			}
-			known[i], e.signals[i] = true, e.pieces(s)
+			known[i], e.signals[i] = true, e.signalPieces(s)
 		}
 	}
 	for i, s := range m.growth.signals {
 		if s != nil && m.any {
-			e.signals[i] = m.growth.pieces(e, s, m.ended)
+			e.signals[i] = m.growth.signalPieces(e, s, m.ended)
 		}
 	}
 	return e, nil
 }
 
-// check decides a check. ok is false if the check stays open.
-func (m *Monitor) check(ctx context.Context, e *evaluator, c *Check) (r CheckResult, ok bool, err error) {
+// decideCheck decides a check. ok is false if the check stays open.
+func (m *Monitor) decideCheck(ctx context.Context, e *evaluator, c *Check) (r CheckResult, ok bool, err error) {
 	f := c.Formula
 	r = CheckResult{Name: c.Name, Formula: f.String(), Reasons: []Reason{}}
 	at := 0
@@ -243,25 +243,25 @@ func (m *Monitor) check(ctx context.Context, e *evaluator, c *Check) (r CheckRes
 	}
 	if !m.any || at == 0 && m.passed+m.ready == 0 {
 		r.Holds = holdsAtEnd(f)
-		r.judge(false, true, m.opt.Semantics, f.signal)
+		r.setVerdict(false, true, m.opt.Semantics, f.signal)
 		return r, m.ended, nil
 	}
-	n, err := m.obligation(ctx, e, obligationKey{f, at})
+	n, err := m.evaluate(ctx, e, obligationKey{f, at})
 	if err != nil || !n.isDecided() && !m.ended {
 		return r, false, err
 	}
 	if r.Holds = n.holds; n.isDecided() {
 		r.Holds = n.good
 	}
-	r.judge(n.good, n.possible, m.opt.Semantics, f.signal)
+	r.setVerdict(n.good, n.possible, m.opt.Semantics, f.signal)
 	x := &explainer{evaluator: e, ctx: ctx, complete: !r.Decided, list: r.Reasons}
 	err = m.explain(x, n, r.Holds, 0)
 	r.Reasons = x.list
 	return r, true, err
 }
 
-// obligation evaluates a formula at a state.
-func (m *Monitor) obligation(ctx context.Context, e *evaluator, k obligationKey) (*obligation, error) {
+// evaluate evaluates a formula at a state.
+func (m *Monitor) evaluate(ctx context.Context, e *evaluator, k obligationKey) (*obligation, error) {
 	n := m.obligations[k]
 	if n == nil {
 		n = &obligation{obligationKey: k, possible: true}
@@ -273,19 +273,19 @@ func (m *Monitor) obligation(ctx context.Context, e *evaluator, k obligationKey)
 	n.round = m.round
 	switch k.f.Op {
 	case Not, And, Or, Implies:
-		return n, m.junction(ctx, e, n)
+		return n, m.evaluateJunction(ctx, e, n)
 	case Percentile: // the result is the same at all states, and the first state may no longer be held
 		holds, impossible := m.growth.responses[k.f.Responses].holds()
 		n.good, n.holds, n.possible = false, holds, !impossible
 		if impossible {
 			x := &explainer{evaluator: e, ctx: ctx}
-			x.percentileReasons(k.f, false, 0)
+			x.explainPercentile(k.f, false, 0)
 			n.reasons = x.list
 		}
 		return n, nil
 	case Next:
 		if n.good, n.holds, n.possible = false, false, true; k.at+1 < m.passed+m.ready {
-			a, err := m.obligation(ctx, e, obligationKey{k.f.Args[0], k.at + 1})
+			a, err := m.evaluate(ctx, e, obligationKey{k.f.Args[0], k.at + 1})
 			if err != nil {
 				return n, err
 			}
@@ -295,9 +295,9 @@ func (m *Monitor) obligation(ctx context.Context, e *evaluator, k obligationKey)
 	}
 	switch {
 	case k.at == dense:
-		return n, m.denseObligation(ctx, e, n)
+		return n, m.evaluateDense(ctx, e, n)
 	case k.f.isTemporal():
-		return n, m.temporal(ctx, e, n)
+		return n, m.evaluateTemporal(ctx, e, n)
 	}
 	v, err := e.value(ctx, k.f)
 	if err != nil {
@@ -314,12 +314,12 @@ func (m *Monitor) obligation(ctx context.Context, e *evaluator, k obligationKey)
 	return n, err
 }
 
-// junction evaluates not, and, or and implication.
-func (m *Monitor) junction(ctx context.Context, e *evaluator, n *obligation) error {
+// evaluateJunction evaluates not, and, or and implication.
+func (m *Monitor) evaluateJunction(ctx context.Context, e *evaluator, n *obligation) error {
 	isAnd := n.f.Op == And
 	good, holds, possible := isAnd, isAnd, isAnd
 	for i, f := range n.f.Args {
-		a, err := m.obligation(ctx, e, obligationKey{f, n.at})
+		a, err := m.evaluate(ctx, e, obligationKey{f, n.at})
 		if err != nil {
 			return err
 		}
@@ -337,9 +337,9 @@ func (m *Monitor) junction(ctx context.Context, e *evaluator, n *obligation) err
 	return nil
 }
 
-// temporal evaluates globally, finally and until. It skips the states that are known not to decide the
+// evaluateTemporal evaluates globally, finally and until. It skips the states that are known not to decide the
 // formula.
-func (m *Monitor) temporal(ctx context.Context, e *evaluator, n *obligation) error {
+func (m *Monitor) evaluateTemporal(ctx context.Context, e *evaluator, n *obligation) error {
 	if !n.begun {
 		n.origin, n.begun = e.originAt(n.at-m.passed), true
 		n.origin.next = n.at
@@ -382,7 +382,7 @@ func (m *Monitor) temporal(ctx context.Context, e *evaluator, n *obligation) err
 	}
 	if n.isDecided() {
 		x := &explainer{evaluator: e, ctx: ctx}
-		if err := x.temporal(n.f, args, o, n.good, 0); err != nil {
+		if err := x.explainTemporal(n.f, args, o, n.good, 0); err != nil {
 			return err
 		}
 		n.reasons = x.list
@@ -427,7 +427,7 @@ func (m *Monitor) explain(x *explainer, n *obligation, holds bool, depth int) er
 	case And, Or:
 		one := (n.f.Op == And) != holds // whether a single argument decides it
 		for i := range n.f.Args {
-			if a := arg(i, n.at); a.is(holds, complete) {
+			if a := arg(i, n.at); a.isDecidedAs(holds, complete) {
 				if err := m.explain(x, a, holds, depth+1); err != nil || one {
 					return err
 				}
@@ -441,7 +441,7 @@ func (m *Monitor) explain(x *explainer, n *obligation, holds bool, depth int) er
 				return err
 			}
 			return m.explain(x, arg(1, n.at), false, depth+1)
-		case arg(1, n.at).is(true, complete):
+		case arg(1, n.at).isDecidedAs(true, complete):
 			return m.explain(x, arg(1, n.at), true, depth+1)
 		}
 		return m.explain(x, arg(0, n.at), false, depth+1)
@@ -449,7 +449,7 @@ func (m *Monitor) explain(x *explainer, n *obligation, holds bool, depth int) er
 		if a := arg(0, n.at+1); a != nil {
 			return m.explain(x, a, holds, depth+1)
 		}
-		x.add(depth, n.f, holds, n.at-m.passed, n.at-m.passed, "%s is the last event", x.state(n.at-m.passed))
+		x.add(depth, n.f, holds, n.at-m.passed, n.at-m.passed, "%s is the last event", x.stateText(n.at-m.passed))
 		return nil
 	}
 	if n.isDecided() {
@@ -460,13 +460,13 @@ func (m *Monitor) explain(x *explainer, n *obligation, holds bool, depth int) er
 		return nil
 	}
 	if n.f.Op == Percentile {
-		x.percentileReasons(n.f, holds, depth)
+		x.explainPercentile(n.f, holds, depth)
 		return nil
 	}
 	if n.at == dense {
 		y := *x
 		y.list = nil
-		y.denseReason(n.f, holds)
+		y.explainDense(n.f, holds)
 		for _, r := range y.list[:min(len(y.list), maxReasons-len(x.list))] {
 			r.Depth += depth
 			x.list = append(x.list, r)
@@ -483,12 +483,12 @@ func (m *Monitor) explain(x *explainer, n *obligation, holds bool, depth int) er
 	}
 	o := n.origin
 	o.next -= m.passed
-	return x.temporal(n.f, args, o, holds, depth)
+	return x.explainTemporal(n.f, args, o, holds, depth)
 }
 
-// known returns the number of held states at which the signals of an expression are known. Signals of
+// knownStates returns the number of held states at which the signals of an expression are known. Signals of
 // the trace are known before the time of the last event, because further events may have the same time.
-func (m *Monitor) known(x *SignalExpr) int {
+func (m *Monitor) knownStates(x *SignalExpr) int {
 	if m.ended {
 		return len(m.time)
 	}
@@ -496,8 +496,8 @@ func (m *Monitor) known(x *SignalExpr) int {
 	return sort.Search(len(m.time), func(i int) bool { return m.time[i] >= t })
 }
 
-// prune removes the states that no open check needs.
-func (m *Monitor) prune() {
+// removeUnneededStates removes the states that no open check needs.
+func (m *Monitor) removeUnneededStates() {
 	needed := m.passed + m.ready
 	for _, n := range m.obligations {
 		if n.round != m.round || n.isDecided() || n.at == dense {
@@ -515,7 +515,7 @@ func (m *Monitor) prune() {
 		}
 	}
 	if n := needed - m.passed; 2*n >= len(m.time) {
-		m.forget(n)
+		m.removeStates(n)
 	}
 	t := m.now
 	if len(m.time) > 0 {
@@ -525,12 +525,12 @@ func (m *Monitor) prune() {
 		m.denseFrom = from
 		t = min(t, m.first+int64(from))
 	}
-	m.forgetPieces(t)
+	m.removePieces(t)
 }
 
-// forgetPieces removes the pieces of signals before a time. It keeps the last such piece of each
+// removePieces removes the pieces of signals before a time. It keeps the last such piece of each
 // signal, because later states need it.
-func (m *Monitor) forgetPieces(t int64) {
+func (m *Monitor) removePieces(t int64) {
 	for _, s := range m.signals {
 		n := sort.Search(len(s.pieces), func(i int) bool { return s.pieces[i].from > t })
 		if n > 1 {
@@ -545,26 +545,26 @@ func (m *Monitor) forgetPieces(t int64) {
 	}
 }
 
-// forget removes the first n held states.
-func (m *Monitor) forget(n int) {
+// removeStates removes the first n held states.
+func (m *Monitor) removeStates(n int) {
 	if n == 0 {
 		return
 	}
 	m.time = m.time[:copy(m.time, m.time[n:])]
 	m.labels = m.labels[:copy(m.labels, m.labels[n:])]
 	for p, list := range m.matches {
-		m.matches[p] = forgetStates(list, n)
+		m.matches[p] = withoutStates(list, n)
 	}
 	for i := range m.compared {
 		c := &m.compared[i]
-		c.states, c.known = forgetStates(c.states, n), max(0, c.known-n)
+		c.states, c.known = withoutStates(c.states, n), max(0, c.known-n)
 	}
 	m.passed += n
 	m.ready = max(0, m.ready-n)
 }
 
-// forgetStates removes the first n states from a list, and renumbers the others.
-func forgetStates(list []uint32, n int) []uint32 {
+// withoutStates returns a list without the first n states, and renumbers the others. It reuses the memory of the list.
+func withoutStates(list []uint32, n int) []uint32 {
 	i, _ := slices.BinarySearch(list, uint32(n))
 	list = list[:copy(list, list[i:])]
 	for k := range list {

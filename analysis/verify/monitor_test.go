@@ -75,7 +75,7 @@ func TestMonitorAgrees(t *testing.T) {
 		rest := followed(t, m, x.prefixes[n-1], func(_ int, _ int64, list []CheckResult) {
 			if x.kind == 0 {
 				states++
-				x.compareOpen(t, states, list, m.Open())
+				x.compareOpen(t, states, list, m.OpenChecks())
 			}
 			end := x.run(t, x.prefixes[n-1])
 			for _, c := range list {
@@ -256,7 +256,7 @@ func TestMonitorMemory(t *testing.T) {
 		if err != nil || len(list) > 0 {
 			t.Fatal(list, err)
 		}
-		most = max(most, m.Held())
+		most = max(most, m.HeldStates())
 		for i := range rows.Time {
 			rows.Time[i] += batch
 		}

@@ -33,9 +33,9 @@ func (m *Monitor) denseDomain(e *evaluator, f *Formula) interval {
 	return interval{low: m.denseFrom, high: e.offset(t), highOpen: true}
 }
 
-// denseObligation evaluates a formula of signals at the begin of the trace. The formula must not be a
+// evaluateDense evaluates a formula of signals at the begin of the trace. The formula must not be a
 // conjunction or disjunction.
-func (m *Monitor) denseObligation(ctx context.Context, e *evaluator, n *obligation) error {
+func (m *Monitor) evaluateDense(ctx context.Context, e *evaluator, n *obligation) error {
 	if domain := m.denseDomain(e, n.f); e.dense == nil || domain != e.domain {
 		e.dense, e.domain = map[*Formula]denseValue{}, domain
 	}
@@ -45,7 +45,7 @@ func (m *Monitor) denseObligation(ctx context.Context, e *evaluator, n *obligati
 	var good, holds, possible bool
 	switch n.f.Op {
 	case Globally, Finally, Until:
-		good, holds, possible = m.denseTemporal(e, n)
+		good, holds, possible = m.evaluateDenseTemporal(e, n)
 	default:
 		v := e.denseValue(n.f)
 		good, holds, possible = v.good.contains(0), v.holds.contains(0), v.possible.contains(0)
@@ -53,15 +53,15 @@ func (m *Monitor) denseObligation(ctx context.Context, e *evaluator, n *obligati
 	n.good, n.holds, n.possible = good, holds, possible
 	if n.isDecided() {
 		x := &explainer{evaluator: e, ctx: ctx}
-		x.denseReason(n.f, n.good)
+		x.explainDense(n.f, n.good)
 		n.reasons = x.list
 	}
 	return nil
 }
 
-// denseTemporal evaluates globally, finally and until. It skips the times that are known not to decide the
+// evaluateDenseTemporal evaluates globally, finally and until. It skips the times that are known not to decide the
 // formula.
-func (m *Monitor) denseTemporal(e *evaluator, n *obligation) (good, holds, possible bool) {
+func (m *Monitor) evaluateDenseTemporal(e *evaluator, n *obligation) (good, holds, possible bool) {
 	all := times{e.domain}
 	a, b := denseValue{all, all, all}, e.denseValue(n.f.Args[len(n.f.Args)-1])
 	switch n.f.Op {

@@ -12,11 +12,11 @@ import (
 // claims, objects and propositions.
 type growth struct {
 	*recorder
-	idle      func(c trace.Clock) (int64, error) // see [Monitor.Idle]
+	idle      func(c trace.Clock) (int64, error) // see [Monitor.SetIdleTime]
 	signals   []*grownSignal                     // by index of the signal; nil for signals of the trace
 	responses map[*Responses]*grownResponses
 	watches   bool // growth must be called for the states at which propositions hold
-	resources int  // number of resources when lookAtResources was last called
+	resources int  // number of resources when updateResourceUsages was last called
 }
 
 // grownSignal is a derived signal of a trace that grows.
@@ -48,8 +48,8 @@ func newGrowth(r *recorder) *growth {
 	return g
 }
 
-// begin is called at the first event.
-func (g *growth) begin() {
+// startSignals starts the computation of the signals. It is called at the first event.
+func (g *growth) startSignals() {
 	for _, s := range g.signals {
 		if s != nil {
 			s.Growing, s.known = g.newGrowing(s.Signal), g.first
@@ -57,19 +57,19 @@ func (g *growth) begin() {
 	}
 }
 
-// matched is called for a state with the propositions that hold there, and with the objects of the
-// event.
-func (g *growth) matched(list []int32, objects []claimObject) {
+// addState adds a state to signals and response times, given the propositions that hold there and the objects of
+// the event.
+func (g *growth) addState(list []int32, objects []claimObject) {
 	for _, p := range list {
 		for _, s := range g.signals {
 			if s != nil && s.Kind == Throughput && s.prop != nil && s.prop.index == int(p) {
 				s.rate.unit = g.defs.Clock.UnitTicks()
-				s.rate.event(s.Growing, g.time[len(g.time)-1])
+				s.rate.addEvent(s.Growing, g.time[len(g.time)-1])
 			}
 		}
 	}
 	for _, x := range g.responses {
-		x.matched(g.recorder, list, objects)
+		x.addState(g.recorder, list, objects)
 	}
 }
 
@@ -77,7 +77,7 @@ func (g *growth) matched(list []int32, objects []claimObject) {
 func (g *growth) usageClaims(x *openClaim) (list []int) {
 	for i, u := range g.derived.usages {
 		s := g.signals[u.signal.index]
-		if g.counts(s, x) {
+		if g.countsClaim(s, x) {
 			s.counted = s.counted || !s.ofResource
 			list = append(list, i)
 		}
@@ -85,8 +85,8 @@ func (g *growth) usageClaims(x *openClaim) (list []int) {
 	return list
 }
 
-// counts reports whether a usage signal counts a claim.
-func (g *growth) counts(s *grownSignal, x *openClaim) bool {
+// countsClaim reports whether a usage signal counts a claim.
+func (g *growth) countsClaim(s *grownSignal, x *openClaim) bool {
 	if !s.ofResource {
 		for _, p := range x.holds {
 			if int(p) == s.prop.index {
@@ -98,9 +98,9 @@ func (g *growth) counts(s *grownSignal, x *openClaim) bool {
 	return g.defs.Resources.Has(x.resource) && hasAll(g.defs.Resources.At(x.resource), s.Attributes)
 }
 
-// lookAtResources determines which usage signals count the claims of resources. It is called again when
+// updateResourceUsages determines which usage signals count the claims of resources. It is called again when
 // resources have been defined.
-func (g *growth) lookAtResources() error {
+func (g *growth) updateResourceUsages() error {
 	n := g.defs.Resources.Len()
 	for ; g.resources < n; g.resources++ {
 		res := g.defs.Resources.At(uint32(g.resources))
@@ -118,23 +118,23 @@ func (g *growth) lookAtResources() error {
 	return nil
 }
 
-// claimBegins is called at the begin of a claim.
-func (g *growth) claimBegins(x *openClaim) error {
-	if err := g.lookAtResources(); err != nil {
+// beginClaim adds the begin of a claim to the signals.
+func (g *growth) beginClaim(x *openClaim) error {
+	if err := g.updateResourceUsages(); err != nil {
 		return err
 	}
 	for _, o := range x.objects {
-		o.record.extend(o.object, x.start, 1)
+		o.record.extendStay(o.object, x.start, 1)
 	}
 	x.usages = g.usageClaims(x)
 	for _, i := range x.usages {
-		g.usage(i, x, func(s *grownSignal, v float64) { s.Begin(x.start, v) })
+		g.eachUsage(i, x, func(s *grownSignal, v float64) { s.Begin(x.start, v) })
 	}
 	return nil
 }
 
-// usage calls f for each usage signal that counts a claim.
-func (g *growth) usage(i int, x *openClaim, f func(s *grownSignal, v float64)) {
+// eachUsage calls f for each usage signal that counts a claim.
+func (g *growth) eachUsage(i int, x *openClaim, f func(s *grownSignal, v float64)) {
 	s := g.signals[g.derived.usages[i].signal.index]
 	v := 1.0
 	if s.Amount {
@@ -143,19 +143,19 @@ func (g *growth) usage(i int, x *openClaim, f func(s *grownSignal, v float64)) {
 	f(s, v)
 }
 
-// claimEnds is called at the end of a claim.
-func (g *growth) claimEnds(x *openClaim, t int64) {
+// endClaim adds the end of a claim to the signals.
+func (g *growth) endClaim(x *openClaim, t int64) {
 	for _, o := range x.objects {
-		o.record.extend(o.object, t, -1)
+		o.record.extendStay(o.object, t, -1)
 	}
 	for _, i := range x.usages {
-		g.usage(i, x, func(s *grownSignal, v float64) { s.End(x.start, t, v) })
+		g.eachUsage(i, x, func(s *grownSignal, v float64) { s.End(x.start, t, v) })
 	}
 }
 
-// advance extends each signal up to the time before which it is known. ended is set at the end of the
+// extendSignals extends each signal up to the time before which it is known. ended is set at the end of the
 // trace.
-func (g *growth) advance(ended bool) error {
+func (g *growth) extendSignals(ended bool) error {
 	if !g.any {
 		return nil
 	}
@@ -171,14 +171,14 @@ func (g *growth) advance(ended bool) error {
 	}
 	objects := map[string]int64{} // by attribute: the time from which on objects may still change
 	for _, o := range g.derived.objects {
-		from, err := g.leave(o, ended)
+		from, err := g.removeDeparted(o, ended)
 		if err != nil {
 			return err
 		}
 		objects[o.attribute] = from
 	}
 	for _, x := range g.responses {
-		x.advance(g.recorder)
+		x.countExceeding(g.recorder)
 	}
 	for _, s := range g.signals {
 		if s == nil {
@@ -188,7 +188,7 @@ func (g *growth) advance(ended bool) error {
 		switch {
 		case ended:
 			if known = g.last; s.Kind == Throughput && s.Object == "" {
-				s.rate.end(s.Growing)
+				s.rate.addLastRate(s.Growing)
 			}
 		case s.Kind == Usage:
 			known = open
@@ -197,17 +197,17 @@ func (g *growth) advance(ended bool) error {
 		case s.rate.count > 0:
 			known = s.rate.t
 		}
-		if _, exact := g.average(s.Signal); !exact && !ended {
+		if _, exact := g.averagingTicks(s.Signal); !exact && !ended {
 			continue // the ticks of later events may be shorter
 		}
-		s.known = s.Until(max(known, s.known), ended, s.add)
+		s.known = s.Until(max(known, s.known), ended, s.addLine)
 	}
 	return nil
 }
 
-// leave counts the objects that have left the system, and removes them. It returns the time from which
+// removeDeparted counts the objects that have left the system, and removes them. It returns the time from which
 // on objects may still come or change.
-func (g *growth) leave(o *objectRecord, ended bool) (from int64, err error) {
+func (g *growth) removeDeparted(o *objectRecord, ended bool) (from int64, err error) {
 	if g.idle == nil && !ended {
 		return g.first, nil
 	}
@@ -230,7 +230,7 @@ func (g *growth) leave(o *objectRecord, ended bool) (from int64, err error) {
 		}
 		for _, x := range g.responses {
 			if x.responses.By == o.attribute {
-				x.leave(g.recorder, name)
+				x.removeDeparted(g.recorder, name)
 			}
 		}
 		delete(o.stays, name)
@@ -238,8 +238,8 @@ func (g *growth) leave(o *objectRecord, ended bool) (from int64, err error) {
 	return from, nil
 }
 
-// add adds a line. If the last line was incomplete, the new one replaces it.
-func (s *grownSignal) add(x signals.Line) {
+// addLine adds a line. If the last line was incomplete, the new one replaces it.
+func (s *grownSignal) addLine(x signals.Line) {
 	if n := len(s.lines); n > 0 && s.lines[n-1].From == x.From {
 		s.lines[n-1] = x
 		return
@@ -247,15 +247,15 @@ func (s *grownSignal) add(x signals.Line) {
 	s.lines = append(s.lines, x)
 }
 
-// finer multiplies all times by a factor.
-func (g *growth) finer(factor int64) {
+// scaleTimes multiplies all times by a factor.
+func (g *growth) scaleTimes(factor int64) {
 	for _, s := range g.signals {
 		if s == nil || s.Growing == nil {
 			continue
 		}
 		s.known, s.rate.t = s.known*factor, s.rate.t*factor
-		over, _ := g.average(s.Signal)
-		s.Finer(factor, over)
+		over, _ := g.averagingTicks(s.Signal)
+		s.ScaleTimes(factor, over)
 		for i := range s.lines {
 			x := &s.lines[i]
 			x.From, x.To, x.Per = x.From*factor, x.To*factor, x.Per*factor
@@ -272,12 +272,12 @@ func (g *growth) finer(factor int64) {
 	}
 	g.recorder.open.Each(func(_ uint32, x *openClaim) { x.start *= factor })
 	for _, x := range g.responses {
-		x.finer(factor)
+		x.scaleTimes(factor)
 	}
 }
 
-// pieces returns the lines of a derived signal as pieces.
-func (g *growth) pieces(e *evaluator, s *grownSignal, ended bool) (list []piece) {
+// signalPieces returns the lines of a derived signal as pieces.
+func (g *growth) signalPieces(e *evaluator, s *grownSignal, ended bool) (list []piece) {
 	for _, x := range s.lines {
 		list = append(list, e.linePiece(x))
 	}

@@ -122,12 +122,12 @@ func followText(t *testing.T, spec *Spec, text string, s Semantics, idle int64) 
 		Begin: func(d *trace.Definitions) (format.Sink, error) {
 			m = NewMonitor(spec, d, s)
 			if idle >= 0 {
-				m.Idle(func(c trace.Clock) (int64, error) { return c.ParseDuration(fmt.Sprintf("%d ms", idle)) })
+				m.SetIdleTime(func(c trace.Clock) (int64, error) { return c.ParseDuration(fmt.Sprintf("%d ms", idle)) })
 			}
 			return m, nil
 		},
-		Finer:   func(factor int64) { m.Finer(factor) },
-		TooLate: func(line, _, _ int64) error { return fmt.Errorf("line %d is late", line) }}
+		ScaleTimes: func(factor int64) { m.ScaleTimes(factor) },
+		TooLate:    func(line, _, _ int64) error { return fmt.Errorf("line %d is late", line) }}
 	err := etf.Format{}.Follow(func(yield func([]byte, error) bool) {
 		for line := range strings.Lines(text) {
 			if !yield([]byte(line), nil) {
@@ -233,7 +233,7 @@ func TestMonitorVisitsAgree(t *testing.T) {
 		}
 		m := NewMonitor(spec, e.Defs(), TwoValued)
 		if r.IntN(2) == 0 {
-			m.Idle(func(trace.Clock) (int64, error) { return 1000, nil })
+			m.SetIdleTime(func(trace.Clock) (int64, error) { return 1000, nil })
 		}
 		got := map[string]Verdict{}
 		for _, c := range followed(t, m, e, func(_ int, _ int64, list []CheckResult) {
@@ -337,7 +337,7 @@ func TestMonitorDerivedMemory(t *testing.T) {
 	opt := &format.FollowOptions{ReadOptions: &format.ReadOptions{Report: format.NewReport(), Workers: 1}, Name: "text",
 		Begin: func(d *trace.Definitions) (format.Sink, error) {
 			m = NewMonitor(spec, d, Compatible)
-			m.Idle(func(trace.Clock) (int64, error) { return 10, nil })
+			m.SetIdleTime(func(trace.Clock) (int64, error) { return 10, nil })
 			return m, nil
 		}, TooLate: func(line, _, _ int64) error { return fmt.Errorf("line %d is late", line) }}
 	err = etf.Format{}.Follow(func(yield func([]byte, error) bool) {
@@ -364,7 +364,7 @@ func TestMonitorDerivedMemory(t *testing.T) {
 				most["spans"] = max(most["spans"], len(x.spans))
 				most["begins"] = max(most["begins"], len(x.begins))
 			}
-			most["lines"], most["states"] = max(most["lines"], lines), max(most["states"], m.Held())
+			most["lines"], most["states"] = max(most["lines"], lines), max(most["states"], m.HeldStates())
 			most["objects"] = max(most["objects"], len(m.derived.objects[0].stays))
 		}
 	}, opt)
@@ -452,8 +452,8 @@ func TestMonitorPercentilesInTime(t *testing.T) {
 					open++
 				}
 			}
-			if m.Open() != open {
-				t.Fatalf("case %d, after %d events: %d checks are open, expected %d\n%s", i, k, m.Open(), open, text.String())
+			if m.OpenChecks() != open {
+				t.Fatalf("case %d, after %d events: %d checks are open, expected %d\n%s", i, k, m.OpenChecks(), open, text.String())
 			}
 		})
 	}

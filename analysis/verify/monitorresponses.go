@@ -56,8 +56,8 @@ type grownBegin struct {
 	t      int64
 }
 
-// most returns the greatest number of ticks within the limit. It is negative if there is none.
-func (r *Responses) most(c trace.Clock) int64 {
+// maxTicks returns the greatest number of ticks within the limit. It is negative if there is none.
+func (r *Responses) maxTicks(c trace.Clock) int64 {
 	most, exact := floor(inTicks(r.Limit, c))
 	if exact && r.Op == "<" {
 		most.Sub(most, big.NewInt(1))
@@ -71,21 +71,21 @@ func (r *Responses) most(c trace.Clock) int64 {
 // within reports whether the time from one state to another is at most a number of ticks.
 func within(from, to, most int64) bool { return most >= 0 && uint64(to)-uint64(from) <= uint64(most) }
 
-// matched is called at a state with the propositions that hold there, and the objects of the event.
-func (g *grownResponses) matched(r *recorder, list []int32, objects []claimObject) {
+// addState adds a state, given the propositions that hold there and the objects of the event.
+func (g *grownResponses) addState(r *recorder, list []int32, objects []claimObject) {
 	from := slices.Contains(list, int32(g.responses.From.index))
 	to := slices.Contains(list, int32(g.responses.To.index))
 	if !from && !to {
 		return
 	}
 	s := grownState{t: r.now, label: r.labels[len(r.labels)-1]}
-	most := g.responses.most(r.defs.Clock)
+	most := g.responses.maxTicks(r.defs.Clock)
 	if g.responses.By == "" {
 		if from {
 			g.waiting = append(g.waiting, s)
 		}
 		if to {
-			g.answer(s, most)
+			g.addAnswer(s, most)
 		}
 		return
 	}
@@ -103,7 +103,7 @@ func (g *grownResponses) matched(r *recorder, list []int32, objects []claimObjec
 		if to && y.begun {
 			y.to, y.answered = s, true
 			if g.responses.millionths == allMillionths && !within(y.from.t, s.t, most) {
-				g.exceed(y.grownResponse, s.t)
+				g.recordExceeding(y.grownResponse, s.t)
 			}
 		}
 		if y.begun {
@@ -112,13 +112,13 @@ func (g *grownResponses) matched(r *recorder, list []int32, objects []claimObjec
 	}
 }
 
-// answer adds the response times of all states that wait for an answer.
-func (g *grownResponses) answer(to grownState, most int64) {
+// addAnswer adds the response times of all states that wait for an answer.
+func (g *grownResponses) addAnswer(to grownState, most int64) {
 	for _, from := range g.waiting {
 		g.add(grownResponse{from, to, true}, to.t, most)
 	}
 	for _, from := range g.late {
-		g.list(grownResponse{from, to, true}, to.t)
+		g.addToLongest(grownResponse{from, to, true}, to.t)
 	}
 	g.waiting, g.late = g.waiting[:0], g.late[:0]
 }
@@ -130,7 +130,7 @@ func (g *grownResponses) add(y grownResponse, last, most int64) {
 		g.exceeding++
 	}
 	if !g.exceeds { // otherwise it may already be in the list
-		g.list(y, last)
+		g.addToLongest(y, last)
 	}
 }
 
@@ -142,8 +142,8 @@ func (g *grownResponse) end(last int64) int64 {
 	return last
 }
 
-// list adds a response time to the longest ones.
-func (g *grownResponses) list(y grownResponse, last int64) {
+// addToLongest adds a response time to the longest ones.
+func (g *grownResponses) addToLongest(y grownResponse, last int64) {
 	order := func(a, b grownResponse) int {
 		return cmp.Or(cmp.Compare(uint64(b.end(last))-uint64(b.from.t), uint64(a.end(last))-uint64(a.from.t)),
 			cmp.Compare(a.from.t, b.from.t), cmp.Compare(a.from.object, b.from.object))
@@ -154,9 +154,9 @@ func (g *grownResponses) list(y grownResponse, last int64) {
 	}
 }
 
-// advance counts the states whose response time has come to exceed the limit.
-func (g *grownResponses) advance(r *recorder) {
-	most := g.responses.most(r.defs.Clock)
+// countExceeding counts the states whose response time has come to exceed the limit.
+func (g *grownResponses) countExceeding(r *recorder) {
+	most := g.responses.maxTicks(r.defs.Clock)
 	tooLong := func(s grownState) bool { return !within(s.t, r.latest, most) }
 	count := func(s grownState) {
 		g.total++
@@ -185,28 +185,28 @@ func (g *grownResponses) advance(r *recorder) {
 			if within(y.from.t, r.latest, most) {
 				return
 			}
-			g.exceed(y.grownResponse, r.latest)
+			g.recordExceeding(y.grownResponse, r.latest)
 		}
 		g.begins = g.begins[1:]
 	}
 }
 
-// exceed records that the response time of an object certainly exceeds the limit.
-func (g *grownResponses) exceed(y grownResponse, last int64) {
+// recordExceeding records that the response time of an object certainly exceeds the limit.
+func (g *grownResponses) recordExceeding(y grownResponse, last int64) {
 	if !g.exceeds {
-		g.list(y, last)
+		g.addToLongest(y, last)
 	}
 	g.exceeds = true
 }
 
-// leave counts the response time of an object that has left the system.
-func (g *grownResponses) leave(r *recorder, object string) {
+// removeDeparted counts the response time of an object that has left the system.
+func (g *grownResponses) removeDeparted(r *recorder, object string) {
 	y := g.spans[object]
 	delete(g.spans, object)
 	switch {
 	case !y.begun:
 	case y.answered:
-		g.add(y.grownResponse, y.to.t, g.responses.most(r.defs.Clock))
+		g.add(y.grownResponse, y.to.t, g.responses.maxTicks(r.defs.Clock))
 	default:
 		g.waiting = append(g.waiting, y.from)
 	}
@@ -218,26 +218,26 @@ func (g *grownResponses) holds() (holds, impossible bool) {
 	if g.responses.millionths == allMillionths && (g.exceeds || g.exceeding > 0) {
 		return false, true
 	}
-	return g.total == 0 || g.exceeding <= g.allowed(), false
+	return g.total == 0 || g.exceeding <= g.maxExceeding(), false
 }
 
-// allowed returns how many of the response times may exceed the limit.
-func (g *grownResponses) allowed() int64 {
+// maxExceeding returns how many of the response times may exceed the limit.
+func (g *grownResponses) maxExceeding() int64 {
 	return g.total - durations.Rank(g.total, g.responses.millionths, allMillionths)
 }
 
-// finer multiplies all times by a factor.
-func (g *grownResponses) finer(factor int64) {
+// scaleTimes multiplies all times by a factor.
+func (g *grownResponses) scaleTimes(factor int64) {
 	for _, list := range [][]grownState{g.waiting, g.late} {
 		for i := range list {
 			list[i].t *= factor
 		}
 	}
 	for i := range g.longest {
-		g.longest[i].finer(factor)
+		g.longest[i].scaleTimes(factor)
 	}
 	for object, y := range g.spans {
-		y.finer(factor)
+		y.scaleTimes(factor)
 		g.spans[object] = y
 	}
 	for i := range g.begins {
@@ -245,15 +245,15 @@ func (g *grownResponses) finer(factor int64) {
 	}
 }
 
-func (g *grownResponse) finer(factor int64) { g.from.t, g.to.t = g.from.t*factor, g.to.t*factor }
+func (g *grownResponse) scaleTimes(factor int64) { g.from.t, g.to.t = g.from.t*factor, g.to.t*factor }
 
-// grownReasons explains a percentile of a trace that grows: by the number of response times above the
+// explainGrown explains a percentile of a trace that grows: by the number of response times above the
 // limit, and by the longest ones.
-func (e *explainer) grownReasons(f *Formula, g *grownResponses, holds bool, depth int) {
+func (e *explainer) explainGrown(f *Formula, g *grownResponses, holds bool, depth int) {
 	r := f.Responses
 	last := e.latest
 	for _, s := range g.late { // these have no answer yet
-		g.list(grownResponse{from: s}, last)
+		g.addToLongest(grownResponse{from: s}, last)
 	}
 	g.late = nil
 	if len(g.longest) == 0 {
@@ -267,13 +267,13 @@ func (e *explainer) grownReasons(f *Formula, g *grownResponses, holds bool, dept
 	text := fmt.Sprintf("a response time from %s to %s is not %s %s", r.From, r.To, r.Op, r.Limit)
 	if !g.exceeds {
 		text = fmt.Sprintf("%d of %d response times from %s to %s are not %s %s; the %s %% percentile allows %d",
-			g.exceeding, g.total, r.From, r.To, r.Op, r.Limit, r.Percent, g.allowed())
+			g.exceeding, g.total, r.From, r.To, r.Op, r.Limit, r.Percent, g.maxExceeding())
 	}
 	e.addAt(depth, f, holds, e.recorder.first, last, "%s", text)
 	at := func(s grownState) string {
 		return e.names[s.label] + " at " + e.defs.Clock.FormatSeconds(s.t) + " s"
 	}
-	most := r.most(e.defs.Clock)
+	most := r.maxTicks(e.defs.Clock)
 	for i, y := range g.longest {
 		ok := within(y.from.t, y.end(last), most)
 		if len(e.list) >= maxReasons || i > 0 && ok {
@@ -283,7 +283,7 @@ func (e *explainer) grownReasons(f *Formula, g *grownResponses, holds bool, dept
 		if r.By != "" {
 			object = fmt.Sprintf(" for %s = %s", quote(r.By), quote(y.from.object))
 		}
-		long := e.duration(uint64(y.end(last)) - uint64(y.from.t))
+		long := e.durationText(uint64(y.end(last)) - uint64(y.from.t))
 		if !y.answered {
 			e.addAt(depth+1, f, false, y.from.t, last, "%s has no answer%s, %s before the last event", at(y.from), object, long)
 			continue

@@ -103,7 +103,7 @@ func Parse(file string, spec []byte) (*Spec, error) {
 	}
 	var list []*declaration
 	for p.rest[0].kind != endToken {
-		d, err := p.declaration()
+		d, err := p.parseDeclaration()
 		if err != nil {
 			return nil, err
 		}
@@ -117,7 +117,8 @@ var declarations = []string{"def", "signal", "check"}
 
 // fail returns an error about a token.
 func (p *parser) fail(t token, expected string, words ...string) error {
-	e := &SyntaxError{File: p.file, Line: t.line, Column: t.column, Found: t.describe(), Expected: expected, Words: words}
+	e := &SyntaxError{File: p.file, Line: t.line, Column: t.column, Found: t.description(), Expected: expected,
+		Words: words}
 	if t.kind == word {
 		e.Word = t.text
 	}
@@ -133,15 +134,15 @@ func (p *parser) next() token {
 	return t
 }
 
-// is reports whether the current token is a keyword or symbol.
-func (p *parser) is(s string) bool { return p.rest[0].is(s) }
+// currentIs reports whether the current token is a keyword or symbol.
+func (p *parser) currentIs(s string) bool { return p.rest[0].is(s) }
 
 // is reports whether a token is a keyword or symbol.
 func (t token) is(s string) bool { return (t.kind == word || t.kind == symbol) && t.text == s }
 
 // accept removes the current token if it is a keyword or symbol.
 func (p *parser) accept(s string) bool {
-	if p.is(s) {
+	if p.currentIs(s) {
 		p.next()
 		return true
 	}
@@ -156,35 +157,35 @@ func (p *parser) expect(s string) error {
 	return nil
 }
 
-// name removes the current token, which must be a name.
-func (p *parser) name(what string) (token, error) {
+// parseName removes the current token, which must be a name.
+func (p *parser) parseName(what string) (token, error) {
 	if p.rest[0].kind != word {
 		return token{}, p.fail(p.rest[0], what)
 	}
 	return p.next(), nil
 }
 
-func (p *parser) declaration() (*declaration, error) {
+func (p *parser) parseDeclaration() (*declaration, error) {
 	t := p.rest[0]
 	if t.kind != word || !slices.Contains(declarations, t.text) {
 		return nil, p.fail(t, "def, signal or check", declarations...)
 	}
 	d := &declaration{keyword: p.next().text}
 	var err error
-	if d.name, err = p.name("a name behind " + d.keyword); err != nil {
+	if d.name, err = p.parseName("a name behind " + d.keyword); err != nil {
 		return nil, err
 	}
 	if slices.Contains(confirmedWords, d.name.text) {
 		return nil, p.fail(d.name, "a name that is no keyword")
 	}
 	if d.keyword != "signal" && p.accept("(") {
-		t, err := p.name("the name of a parameter")
+		t, err := p.parseName("the name of a parameter")
 		if err != nil {
 			return nil, err
 		}
 		d.parameter = t.text
 		if d.bounded = p.accept(":"); d.bounded {
-			if d.from, d.to, err = p.valueRange(); err != nil {
+			if d.from, d.to, err = p.parseValueRange(); err != nil {
 				return nil, err
 			}
 		} else if d.keyword == "check" {
@@ -198,23 +199,23 @@ func (p *parser) declaration() (*declaration, error) {
 		return nil, err
 	}
 	if d.keyword == "signal" {
-		d.signal, err = p.signal()
+		d.signal, err = p.parseSignal()
 	} else {
-		d.body, err = p.formula()
+		d.body, err = p.parseFormula()
 	}
 	return d, err
 }
 
-// valueRange reads the values of a parameter: the first and the last one.
-func (p *parser) valueRange() (from, to int64, err error) {
-	if from, err = p.integer(); err != nil {
+// parseValueRange reads the values of a parameter: the first and the last one.
+func (p *parser) parseValueRange() (from, to int64, err error) {
+	if from, err = p.parseInteger(); err != nil {
 		return 0, 0, err
 	}
 	if !p.accept("..") && !p.accept("...") {
 		return 0, 0, p.fail(p.rest[0], `".."`)
 	}
 	at := p.rest[0]
-	if to, err = p.integer(); err != nil {
+	if to, err = p.parseInteger(); err != nil {
 		return 0, 0, err
 	}
 	if to < from {
@@ -223,7 +224,7 @@ func (p *parser) valueRange() (from, to int64, err error) {
 	return from, to, nil
 }
 
-func (p *parser) integer() (int64, error) {
+func (p *parser) parseInteger() (int64, error) {
 	t, s := p.rest[0], ""
 	if p.accept("-") {
 		s = "-"
@@ -240,8 +241,8 @@ func (p *parser) integer() (int64, error) {
 var formulaWords = []string{"not", "if", "globally", "finally", "until", "next", "true", "false", "forall", "start",
 	"end", "within", "during", "by", "derivative", "abs", "percentile"}
 
-// formula reads a formula.
-func (p *parser) formula() (*node, error) {
+// parseFormula reads a formula.
+func (p *parser) parseFormula() (*node, error) {
 	t := p.rest[0]
 	if p.depth++; p.depth > maxNesting {
 		return nil, p.fail(t, fmt.Sprintf("formulas nested at most %d deep", maxNesting))
@@ -249,25 +250,25 @@ func (p *parser) formula() (*node, error) {
 	defer func() { p.depth-- }()
 	switch {
 	case t.is("{"):
-		return p.proposition(AnyEvent)
+		return p.parseProposition(AnyEvent)
 	case t.is("("):
-		return p.parenthesis()
+		return p.parseParenthesis()
 	case t.kind == number || t.is("-"):
-		return p.comparison()
+		return p.parseComparison()
 	case t.kind != word:
 		return nil, p.fail(t, "a formula", formulaWords...)
 	case (t.text == "start" || t.text == "end") && p.rest[1].is("{"):
 		p.next()
-		return p.proposition(map[string]Event{"start": StartEvent, "end": EndEvent}[t.text])
+		return p.parseProposition(map[string]Event{"start": StartEvent, "end": EndEvent}[t.text])
 	case (t.text == "derivative" || t.text == "abs") && p.rest[1].is("("):
-		return p.comparison()
+		return p.parseComparison()
 	case t.text == "percentile" && p.rest[1].kind == number:
-		return p.percentile()
+		return p.parsePercentile()
 	case p.names[t.text] && !slices.Contains(confirmedWords, t.text), !slices.Contains(formulaWords, t.text):
 		return p.parseUse()
 	}
 	if slices.Contains(boundWords, t.text) { // a bound without an operator before it
-		return p.temporal(map[bool]Op{true: Globally, false: Finally}[t.text == "during"])
+		return p.parseTemporal(map[bool]Op{true: Globally, false: Finally}[t.text == "during"])
 	}
 	p.next()
 	switch t.text {
@@ -276,17 +277,17 @@ func (p *parser) formula() (*node, error) {
 	case "false":
 		return &node{op: False}, nil
 	case "not":
-		return p.operator(Not)
+		return p.parseOperator(Not)
 	case "next":
-		return p.operator(Next)
+		return p.parseOperator(Next)
 	case "if":
-		return p.implication()
+		return p.parseImplication()
 	case "globally", "finally":
-		return p.temporal(map[string]Op{"globally": Globally, "finally": Finally}[t.text])
+		return p.parseTemporal(map[string]Op{"globally": Globally, "finally": Finally}[t.text])
 	case "until":
-		return p.until()
+		return p.parseUntil()
 	case "forall":
-		return p.forall()
+		return p.parseForall()
 	}
 	return nil, p.fail(t, "a formula", formulaWords...)
 }
@@ -297,42 +298,42 @@ var boundWords = []string{"within", "during", "by"}
 // confirmedWords lists keywords that the original ETL tool does not accept as names.
 var confirmedWords = []string{"not", "if", "globally", "finally", "until", "start", "end"}
 
-// operator reads the argument of a unary operator.
-func (p *parser) operator(op Op) (*node, error) {
-	f, err := p.formula()
+// parseOperator reads the argument of a unary operator.
+func (p *parser) parseOperator(op Op) (*node, error) {
+	f, err := p.parseFormula()
 	return &node{op: op, args: []*node{f}}, err
 }
 
-func (p *parser) implication() (*node, error) {
-	a, err := p.formula()
+func (p *parser) parseImplication() (*node, error) {
+	a, err := p.parseFormula()
 	if err != nil {
 		return nil, err
 	}
 	if err := p.expect("then"); err != nil {
 		return nil, err
 	}
-	b, err := p.formula()
+	b, err := p.parseFormula()
 	return &node{op: Implies, args: []*node{a, b}}, err
 }
 
-func (p *parser) temporal(op Op) (*node, error) {
-	bound, err := p.bound()
+func (p *parser) parseTemporal(op Op) (*node, error) {
+	bound, err := p.parseBound()
 	if err != nil {
 		return nil, err
 	}
-	f, err := p.operator(op)
+	f, err := p.parseOperator(op)
 	if f != nil {
 		f.bound = bound
 	}
 	return f, err
 }
 
-func (p *parser) until() (*node, error) {
-	bound, err := p.bound()
+func (p *parser) parseUntil() (*node, error) {
+	bound, err := p.parseBound()
 	if err != nil {
 		return nil, err
 	}
-	goal, err := p.formula()
+	goal, err := p.parseFormula()
 	if err != nil {
 		return nil, err
 	}
@@ -341,15 +342,15 @@ func (p *parser) until() (*node, error) {
 			return nil, err
 		}
 	}
-	f, err := p.formula()
+	f, err := p.parseFormula()
 	return &node{op: Until, args: []*node{f, goal}, bound: bound}, err
 }
 
-func (p *parser) forall() (*node, error) {
+func (p *parser) parseForall() (*node, error) {
 	if err := p.expect("("); err != nil {
 		return nil, err
 	}
-	t, err := p.name("the name of a parameter")
+	t, err := p.parseName("the name of a parameter")
 	if err != nil {
 		return nil, err
 	}
@@ -357,26 +358,26 @@ func (p *parser) forall() (*node, error) {
 		return nil, p.fail(p.rest[0], `":"`)
 	}
 	q := &quantifier{name: t, parameter: t.text}
-	if q.from, q.to, err = p.valueRange(); err != nil {
+	if q.from, q.to, err = p.parseValueRange(); err != nil {
 		return nil, err
 	}
 	if err := p.expect(")"); err != nil {
 		return nil, err
 	}
-	q.body, err = p.formula()
+	q.body, err = p.parseFormula()
 	return &node{forall: q}, err
 }
 
-// parenthesis reads a formula in parentheses, or several formulas that are joined by the same operator.
-func (p *parser) parenthesis() (*node, error) {
+// parseParenthesis reads a formula in parentheses, or several formulas that are joined by the same operator.
+func (p *parser) parseParenthesis() (*node, error) {
 	p.next()
-	f, err := p.formula()
+	f, err := p.parseFormula()
 	if err != nil {
 		return nil, err
 	}
 	operators := []string{"and", "or", "implies", "iff"}
 	t := p.rest[0]
-	if !p.is(")") && (t.kind != word || !slices.Contains(operators, t.text)) {
+	if !p.currentIs(")") && (t.kind != word || !slices.Contains(operators, t.text)) {
 		return nil, p.fail(t, `"and", "or", "implies", "iff" or ")"`, operators...)
 	}
 	args := []*node{f}
@@ -384,7 +385,7 @@ func (p *parser) parenthesis() (*node, error) {
 		if !p.accept(t.text) {
 			return nil, p.fail(p.rest[0], fmt.Sprintf(`%q or ")"; different operators need parentheses`, t.text), t.text)
 		}
-		if f, err = p.formula(); err != nil {
+		if f, err = p.parseFormula(); err != nil {
 			return nil, err
 		}
 		args = append(args, f)
@@ -411,26 +412,26 @@ func (p *parser) parenthesis() (*node, error) {
 	return f, nil
 }
 
-func (p *parser) proposition(e Event) (*node, error) {
-	pairs, err := p.attributes()
+func (p *parser) parseProposition(e Event) (*node, error) {
+	pairs, err := p.parseAttributes()
 	return &node{op: Prop, prop: &propositionNode{e, pairs}}, err
 }
 
-// attributes reads the attributes of a proposition or signal.
-func (p *parser) attributes() ([]pairNode, error) {
+// parseAttributes reads the attributes of a proposition or signal.
+func (p *parser) parseAttributes() ([]pairNode, error) {
 	if err := p.expect("{"); err != nil {
 		return nil, err
 	}
 	var list []pairNode
 	for {
-		key, err := p.text()
+		key, err := p.parseText()
 		if err != nil {
 			return nil, err
 		}
 		if err := p.expect("="); err != nil {
 			return nil, err
 		}
-		value, err := p.text()
+		value, err := p.parseText()
 		if err != nil {
 			return nil, err
 		}
@@ -444,8 +445,8 @@ func (p *parser) attributes() ([]pairNode, error) {
 	}
 }
 
-// text reads strings and parameters that are joined by +.
-func (p *parser) text() ([]token, error) {
+// parseText reads strings and parameters that are joined by +.
+func (p *parser) parseText() ([]token, error) {
 	var list []token
 	for {
 		if k := p.rest[0].kind; k != text && k != word {
@@ -462,16 +463,16 @@ func (p *parser) text() ([]token, error) {
 // signal.
 func (p *parser) parseUse() (*node, error) {
 	if n := p.rest[1]; n.kind == symbol && slices.Contains(afterSignal, n.text) {
-		return p.comparison()
+		return p.parseComparison()
 	}
 	if t := p.rest[0]; !p.names[t.text] {
 		words := append(slices.Sorted(maps.Keys(p.names)), formulaWords...)
 		return nil, p.fail(t, "a formula, or the name of a definition or check", words...)
 	}
 	r := &reference{name: p.next()}
-	if p.is("(") && (p.rest[1].kind == word || p.rest[1].kind == number || p.rest[1].is("-")) {
+	if p.currentIs("(") && (p.rest[1].kind == word || p.rest[1].kind == number || p.rest[1].is("-")) {
 		p.next()
-		if p.is("-") {
+		if p.currentIs("-") {
 			r.arg = append(r.arg, p.next())
 		}
 		r.arg = append(r.arg, p.next())
@@ -488,9 +489,9 @@ var (
 	afterSignal = append([]string{"+", "-", "*"}, comparisons...)
 )
 
-func (p *parser) comparison() (*node, error) {
+func (p *parser) parseComparison() (*node, error) {
 	p.operands = 0
-	s, err := p.sum()
+	s, err := p.parseSum()
 	if err != nil {
 		return nil, err
 	}
@@ -500,14 +501,14 @@ func (p *parser) comparison() (*node, error) {
 	}
 	p.next()
 	c := &comparisonNode{signal: s, op: t.text}
-	if c.number, err = p.number(); err == nil && p.rest[0].kind == word && units[p.rest[0].text] != nil {
+	if c.number, err = p.parseNumber(); err == nil && p.rest[0].kind == word && units[p.rest[0].text] != nil {
 		c.unit = p.next().text // a unit, because a name cannot follow here
 	}
 	return &node{op: Compare, comp: c}, err
 }
 
-// number reads a number with its sign.
-func (p *parser) number() (float64, error) {
+// parseNumber reads a number with its sign.
+func (p *parser) parseNumber() (float64, error) {
 	s := ""
 	if p.accept("-") {
 		s = "-"
@@ -526,27 +527,27 @@ func (p *parser) number() (float64, error) {
 	return n, nil
 }
 
-// sum reads signals and numbers that are joined by + and -.
-func (p *parser) sum() (*signalNode, error) {
-	s, err := p.product()
-	for err == nil && (p.is("+") || p.is("-")) {
+// parseSum reads signals and numbers that are joined by + and -.
+func (p *parser) parseSum() (*signalNode, error) {
+	s, err := p.parseProduct()
+	for err == nil && (p.currentIs("+") || p.currentIs("-")) {
 		t := p.next()
 		var right *signalNode
-		if right, err = p.product(); err == nil {
+		if right, err = p.parseProduct(); err == nil {
 			s = &signalNode{op: t.text, args: []*signalNode{s, right}}
 		}
 	}
 	return s, err
 }
 
-// product reads a signal and numbers that are joined by *.
-func (p *parser) product() (*signalNode, error) {
-	s, err := p.operand()
-	for err == nil && p.is("*") {
+// parseProduct reads a signal and numbers that are joined by *.
+func (p *parser) parseProduct() (*signalNode, error) {
+	s, err := p.parseOperand()
+	for err == nil && p.currentIs("*") {
 		p.next()
 		at := p.rest[0]
 		var right *signalNode
-		if right, err = p.operand(); err != nil {
+		if right, err = p.parseOperand(); err != nil {
 			break
 		}
 		if s.op != "number" && right.op != "number" {
@@ -557,7 +558,7 @@ func (p *parser) product() (*signalNode, error) {
 	return s, err
 }
 
-func (p *parser) operand() (*signalNode, error) {
+func (p *parser) parseOperand() (*signalNode, error) {
 	t := p.rest[0]
 	if p.depth++; p.depth > maxNesting {
 		return nil, p.fail(t, fmt.Sprintf("expressions nested at most %d deep", maxNesting))
@@ -570,14 +571,14 @@ func (p *parser) operand() (*signalNode, error) {
 	case (t.is("derivative") || t.is("abs")) && p.rest[1].is("("):
 		p.next()
 		p.next()
-		s, err := p.sum()
+		s, err := p.parseSum()
 		if err != nil {
 			return nil, err
 		}
 		return &signalNode{op: t.text, args: []*signalNode{s}}, p.expect(")")
 	case t.is("("):
 		p.next()
-		s, err := p.sum()
+		s, err := p.parseSum()
 		if err != nil {
 			return nil, err
 		}
@@ -585,7 +586,7 @@ func (p *parser) operand() (*signalNode, error) {
 	case t.kind == word:
 		return &signalNode{op: "signal", name: p.next()}, nil
 	case t.kind == number || t.is("-"):
-		n, err := p.number()
+		n, err := p.parseNumber()
 		return &signalNode{op: "number", number: n}, err
 	}
 	return nil, p.fail(t, "the name of a signal")

@@ -28,7 +28,7 @@ var propertyKinds = []string{"always", "never", "response", "precedes", "period"
 func Property(kind, check, property string) (declarations string, err error) {
 	switch kind {
 	case "always", "never":
-		p, signals, err := condition(check, property)
+		p, signals, err := conditionText(check, property)
 		if err != nil {
 			return "", err
 		}
@@ -42,11 +42,11 @@ func Property(kind, check, property string) (declarations string, err error) {
 			return "", fmt.Errorf("found %q, expected A -> B", property)
 		}
 		b, bound := cutBound(b)
-		first, signals, err := condition(check+"_a", a)
+		first, signals, err := conditionText(check+"_a", a)
 		if err != nil {
 			return "", err
 		}
-		second, more, err := condition(check+"_b", b)
+		second, more, err := conditionText(check+"_b", b)
 		if err != nil {
 			return "", err
 		}
@@ -60,15 +60,15 @@ func Property(kind, check, property string) (declarations string, err error) {
 		}
 		return fmt.Sprintf("%scheck %s : globally if %s then finally %s%s", signals, check, first, bound, second), nil
 	case "period":
-		return period(check, property)
+		return periodDeclaration(check, property)
 	case "latency":
-		return latency(check, property)
+		return latencyDeclaration(check, property)
 	}
 	return "", fmt.Errorf("found the kind %q, expected one of %s", kind, strings.Join(propertyKinds, ", "))
 }
 
-// period returns the declaration of a periodic event.
-func period(check, property string) (string, error) {
+// periodDeclaration returns the declaration of a periodic event.
+func periodDeclaration(check, property string) (string, error) {
 	name, rest, ok := strings.Cut(property, " every ")
 	if !ok {
 		return "", fmt.Errorf("found %q, expected A every 10ms ± 1ms", property)
@@ -80,7 +80,7 @@ func period(check, property string) (string, error) {
 			break
 		}
 	}
-	p, err := proposition(name)
+	p, err := propositionText(name)
 	if err != nil {
 		return "", err
 	}
@@ -119,7 +119,7 @@ func parseDuration(s string) (Duration, error) {
 	if err == nil {
 		p := &parser{rest: tokens}
 		var d Duration
-		if d, err = p.duration(); err == nil && p.rest[0].kind == endToken {
+		if d, err = p.parseDuration(); err == nil && p.rest[0].kind == endToken {
 			return d, nil
 		}
 	}
@@ -141,11 +141,11 @@ func cutBound(s string) (event, bound string) {
 	return s, ""
 }
 
-// condition returns a proposition or comparison, together with the declarations of its signals.
-func condition(check, s string) (text, signals string, err error) {
+// conditionText returns a proposition or comparison, together with the declarations of its signals.
+func conditionText(check, s string) (text, signals string, err error) {
 	i := strings.IndexAny(s, "<>=!")
 	if strings.Contains(s, "{") || i < 0 {
-		text, err = proposition(s)
+		text, err = propositionText(s)
 		return text, "", err
 	}
 	name, rest := strings.TrimSpace(s[:i]), s[i:]
@@ -159,9 +159,9 @@ func condition(check, s string) (text, signals string, err error) {
 	return signal + " " + rest, fmt.Sprintf("signal %s : {'name' = %s}\n", signal, quote(name)), nil
 }
 
-// proposition returns the proposition for an event. The text of the event is either a proposition of
+// propositionText returns the proposition for an event. The text of the event is either a proposition of
 // the language, or a name that "start" or "end" may precede.
-func proposition(s string) (string, error) {
+func propositionText(s string) (string, error) {
 	s = strings.TrimSpace(s)
 	prefix := ""
 	if w, rest, ok := strings.Cut(s, " "); ok && slices.Contains([]string{"start", "end"}, w) {
@@ -182,7 +182,7 @@ func proposition(s string) (string, error) {
 // ParseProposition reads the text of an event as in [Property]: a proposition of the language, or a
 // name.
 func ParseProposition(s string) (*Proposition, error) {
-	text, err := proposition(s)
+	text, err := propositionText(s)
 	if err != nil {
 		return nil, err
 	}

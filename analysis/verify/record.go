@@ -174,12 +174,12 @@ func (r *recorder) Batch(b *trace.Batch) error {
 			continue
 		}
 		if r.whole && len(r.time) >= blockStates {
-			r.store()
+			r.storeBlock()
 		}
 		t, end := c.Time(), c.End()
 		if r.window != nil {
 			if t < r.window.From && end <= r.window.From {
-				r.beforeWindow(&c)
+				r.addBeforeWindow(&c)
 				continue
 			}
 			t, end = max(t, r.window.From), min(end, r.window.To)
@@ -187,7 +187,7 @@ func (r *recorder) Batch(b *trace.Batch) error {
 		if !r.any {
 			r.first, r.last, r.any = t, t, true
 			if r.growth != nil {
-				r.growth.begin()
+				r.growth.startSignals()
 			}
 		}
 		r.rows++
@@ -197,7 +197,7 @@ func (r *recorder) Batch(b *trace.Batch) error {
 		}
 		switch k {
 		case trace.Fragment, trace.Metric, trace.SampleRange:
-			r.signalEvent(&c)
+			r.addSignalEvent(&c)
 			r.seeObjects(&c)
 		case trace.Enter, trace.ClaimBegin:
 			if err := r.begin(&c); err != nil {
@@ -217,12 +217,12 @@ func (r *recorder) Batch(b *trace.Batch) error {
 	return nil
 }
 
-// beforeWindow handles an event before the window. A claim that begins there may end in the window, and the
+// addBeforeWindow handles an event before the window. A claim that begins there may end in the window, and the
 // value of a counter may last until the window.
-func (r *recorder) beforeWindow(c *trace.Cursor) {
+func (r *recorder) addBeforeWindow(c *trace.Cursor) {
 	switch c.Kind() {
 	case trace.Metric, trace.SampleRange:
-		r.signalEvent(c)
+		r.addSignalEvent(c)
 	case trace.Enter, trace.ClaimBegin, trace.Leave, trace.ClaimEnd:
 		r.outside = true
 		defer func() { r.outside = false }()
@@ -259,14 +259,14 @@ func (r *recorder) eventInfo(c *trace.Cursor) *visitInfo {
 	v := r.visits[key]
 	if v == nil {
 		v = &visitInfo{label: uint32(len(r.names))}
-		r.names = append(r.names, r.describe(c))
+		r.names = append(r.names, r.eventText(c))
 		r.visits[key] = v
 	}
 	return v
 }
 
-// describe returns a text that describes an event.
-func (r *recorder) describe(c *trace.Cursor) string {
+// eventText returns a text that describes an event.
+func (r *recorder) eventText(c *trace.Cursor) string {
 	spec := r.defs.Spec(c.Kind())
 	name, _ := r.defs.RefName(spec.Ref, c.Ref())
 	what := spec.Name
@@ -317,9 +317,9 @@ func (r *recorder) attribute(key, value string) {
 // wants reports whether a proposition uses an attribute.
 func (r *recorder) wants(key string) bool { return r.pairs[key] != nil }
 
-// holding returns the propositions of which the current event has all attributes, and resets the
+// takeMatches returns the propositions whose attributes all occur in the current event, and resets the
 // counts. The list is valid until the next call.
-func (r *recorder) holding() []int32 {
+func (r *recorder) takeMatches() []int32 {
 	list := r.touched[:0]
 	for _, p := range r.touched {
 		if int(r.counted[p]) >= len(r.spec.propositions[p].Attributes) {
@@ -340,7 +340,7 @@ func (r *recorder) match(list []int32, e Event, objects []claimObject) {
 			of := r.spec.propositions[p].Event
 			return of != AnyEvent && of != e
 		})
-		r.growth.matched(list, objects)
+		r.growth.addState(list, objects)
 	}
 	for _, p := range list {
 		if of := r.spec.propositions[p].Event; of == AnyEvent || of == e {
@@ -407,9 +407,9 @@ func (r *recorder) begin(c *trace.Cursor) error {
 	if len(holds) > 0 || r.open.HasOpen(c) || r.derived.needsClaims() {
 		x := openClaim{holds: slices.Clone(holds)}
 		if r.derived.needsClaims() {
-			r.claimBegins(c, &x)
+			r.beginDerivedClaim(c, &x)
 			if r.growth != nil {
-				if err := r.growth.claimBegins(&x); err != nil {
+				if err := r.growth.beginClaim(&x); err != nil {
 					return err
 				}
 			}
@@ -428,7 +428,7 @@ func (r *recorder) claimPropositions(c *trace.Cursor, v *visitInfo) []int32 {
 	r.ownAttributes(c)
 	r.refAttribute(c)
 	r.placeAttributes(c)
-	holds := r.holding()
+	holds := r.takeMatches()
 	if len(keys) == 0 {
 		v.claim, v.present = slices.Clone(holds), true
 	}
@@ -451,7 +451,7 @@ func (r *recorder) end(c *trace.Cursor) {
 	r.state(c)
 	if x, ok := r.open.End(c); ok {
 		r.match(x.holds, EndEvent, x.objects)
-		r.claimEnds(&x, c.Time())
+		r.endDerivedClaim(&x, c.Time())
 	}
 }
 
@@ -497,11 +497,11 @@ func (r *recorder) event(c *trace.Cursor) {
 			r.attribute(o.Name, name)
 		}
 	}
-	r.match(r.holding(), AnyEvent, r.objectsOfEvent(c))
+	r.match(r.takeMatches(), AnyEvent, r.objectsOfEvent(c))
 }
 
-// signalEvent processes an event with values of a signal.
-func (r *recorder) signalEvent(c *trace.Cursor) {
+// addSignalEvent processes an event with values of a signal.
+func (r *recorder) addSignalEvent(c *trace.Cursor) {
 	if len(r.spec.signals) == 0 || !r.defs.Metrics.Has(c.Ref()) {
 		return
 	}
@@ -580,8 +580,8 @@ func (r *recorder) signalsOf(key signalKey) (list []int) {
 // states returns the number of states so far.
 func (r *recorder) states() int { return r.stored + len(r.time) }
 
-// store moves the states into a block.
-func (r *recorder) store() {
+// storeBlock moves the states into a block.
+func (r *recorder) storeBlock() {
 	first, last := r.time[0], r.time[len(r.time)-1]
 	b := stateBlock{first: first}
 	if uint64(last)-uint64(first) <= math.MaxUint32 {

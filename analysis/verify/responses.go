@@ -45,8 +45,8 @@ type responsesNode struct {
 	by       []token
 }
 
-// percentile reads the comparison of a percentile.
-func (p *parser) percentile() (*node, error) {
+// parsePercentile reads the comparison of a percentile.
+func (p *parser) parsePercentile() (*node, error) {
 	p.next()
 	t := p.next()
 	n := &responsesNode{Responses: Responses{Percent: t.text}}
@@ -72,7 +72,7 @@ func (p *parser) percentile() (*node, error) {
 		} else if p.accept("end") {
 			e.event = EndEvent
 		}
-		if e.pairs, err = p.attributes(); err != nil {
+		if e.pairs, err = p.parseAttributes(); err != nil {
 			return nil, err
 		}
 		*x.event = e
@@ -83,22 +83,22 @@ func (p *parser) percentile() (*node, error) {
 		}
 		n.by = []token{p.next()}
 	}
-	if !p.is("<") && !p.is("<=") {
+	if !p.currentIs("<") && !p.currentIs("<=") {
 		return nil, p.fail(p.rest[0], "by, < or <=", "by")
 	}
 	n.Op = p.next().text
-	n.Limit, err = p.duration()
+	n.Limit, err = p.parseDuration()
 	return &node{op: Percentile, times: n}, err
 }
 
-// responses converts a node to a Responses.
-func (b *builder) responses(n *responsesNode, env *environment) (*Responses, error) {
+// buildResponses converts a node to a Responses.
+func (b *builder) buildResponses(n *responsesNode, env *environment) (*Responses, error) {
 	r := n.Responses
 	var err error
-	if r.From, err = b.proposition(n.from, env); err != nil {
+	if r.From, err = b.buildProposition(n.from, env); err != nil {
 		return nil, err
 	}
-	if r.To, err = b.proposition(n.to, env); err != nil {
+	if r.To, err = b.buildProposition(n.to, env); err != nil {
 		return nil, err
 	}
 	if len(n.by) > 0 {
@@ -109,8 +109,8 @@ func (b *builder) responses(n *responsesNode, env *environment) (*Responses, err
 	return &r, nil
 }
 
-// latency returns the declaration of a bound on a percentile of response times.
-func latency(check, property string) (string, error) {
+// latencyDeclaration returns the declaration of a bound on a percentile of response times.
+func latencyDeclaration(check, property string) (string, error) {
 	failed := func() (string, error) {
 		return "", fmt.Errorf("found %q, expected A..B p99 < 2ms, or A..B by id p99 < 2ms", strings.TrimSpace(property))
 	}
@@ -134,11 +134,11 @@ func latency(check, property string) (string, error) {
 	if event, name, ok := cutOutside(b, " by ", strings.LastIndex); ok {
 		b, by = event, " by "+quote(strings.Trim(strings.TrimSpace(name), "'"))
 	}
-	from, err := proposition(a)
+	from, err := propositionText(a)
 	if err != nil {
 		return "", err
 	}
-	to, err := proposition(b)
+	to, err := propositionText(b)
 	if err != nil {
 		return "", err
 	}
@@ -227,7 +227,7 @@ type responseTimes struct {
 
 // responseTimes returns the response times of the trace.
 func (e *evaluator) responseTimes(r *Responses) *responseTimes {
-	x := &responseTimes{most: r.most(e.defs.Clock)}
+	x := &responseTimes{most: r.maxTicks(e.defs.Clock)}
 	add := func(y response) {
 		last := y.to
 		if last < 0 {
@@ -285,10 +285,10 @@ func (e *evaluator) responseTimes(r *Responses) *responseTimes {
 // within reports whether a response time is within the limit.
 func (r *responseTimes) within(t uint64) bool { return r.most >= 0 && t <= uint64(r.most) }
 
-// percentile returns the states at which a comparison of a percentile holds. These are all states or
+// percentileStates returns the states at which a comparison of a percentile holds. These are all states or
 // none. The value is decided only if all response times must be within the limit and one of them
 // exceeds it.
-func (e *evaluator) percentile(r *Responses) value {
+func (e *evaluator) percentileStates(r *Responses) value {
 	if e.growth != nil {
 		holds, impossible := e.growth.responses[r].holds()
 		switch {
@@ -312,11 +312,11 @@ func (e *evaluator) percentile(r *Responses) value {
 // maxWorst is the greatest number of response times that an explanation lists.
 const maxWorst = 5
 
-// percentileReasons explains a percentile: by its value, and by the longest response times.
-func (e *explainer) percentileReasons(f *Formula, holds bool, depth int) {
+// explainPercentile explains a percentile: by its value, and by the longest response times.
+func (e *explainer) explainPercentile(f *Formula, holds bool, depth int) {
 	r := f.Responses
 	if e.growth != nil {
-		e.grownReasons(f, e.growth.responses[r], holds, depth)
+		e.explainGrown(f, e.growth.responses[r], holds, depth)
 		return
 	}
 	t := e.responseTimes(r)
@@ -329,7 +329,7 @@ func (e *explainer) percentileReasons(f *Formula, holds bool, depth int) {
 		return
 	}
 	text := fmt.Sprintf("the %s %% percentile of %d response times from %s to %s is %s, expected %s %s", r.Percent,
-		len(t.list), r.From, r.To, e.duration(t.value), r.Op, r.Limit)
+		len(t.list), r.From, r.To, e.durationText(t.value), r.Op, r.Limit)
 	if t.open > 0 {
 		text += fmt.Sprintf("; %d more wait at the end of the trace, within the limit", t.open)
 	}
@@ -343,18 +343,18 @@ func (e *explainer) percentileReasons(f *Formula, holds bool, depth int) {
 			object = fmt.Sprintf(" for %s = %s", quote(r.By), quote(y.object))
 		}
 		if y.to < 0 {
-			e.add(depth+1, f, false, y.from, e.n-1, "%s has no answer%s, %s before the last event", e.state(y.from), object,
-				e.duration(y.ticks))
+			e.add(depth+1, f, false, y.from, e.n-1, "%s has no answer%s, %s before the last event", e.stateText(y.from), object,
+				e.durationText(y.ticks))
 			continue
 		}
-		e.add(depth+1, f, t.within(y.ticks), y.from, y.to, "%s is answered by %s%s, %s later", e.state(y.from),
-			e.state(y.to), object, e.duration(y.ticks))
+		e.add(depth+1, f, t.within(y.ticks), y.from, y.to, "%s is answered by %s%s, %s later", e.stateText(y.from),
+			e.stateText(y.to), object, e.durationText(y.ticks))
 	}
 }
 
-// duration formats a duration in ticks without rounding. Otherwise, a duration that exceeds a bound by
+// durationText formats a duration in ticks without rounding. Otherwise, a duration that exceeds a bound by
 // little could look equal to it.
-func (e *explainer) duration(ticks uint64) string {
+func (e *explainer) durationText(ticks uint64) string {
 	c := e.defs.Clock
 	text := c.FormatDuration(int64(min(ticks, math.MaxInt64)))
 	_, unit, _ := strings.Cut(text, " ")

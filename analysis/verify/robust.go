@@ -49,12 +49,12 @@ func (e *evaluator) robustness(ctx context.Context, f *Formula) (Robustness, err
 		x := threshold{evaluator: e, ctx: ctx, least: least, states: map[thresholdKey]bitset{},
 			dense: map[thresholdKey]times{}}
 		if f.isDense() {
-			return x.times(f, false).contains(0), nil
+			return x.timesOf(f, false).contains(0), nil
 		}
 		s, err := x.statesOf(f, false)
 		return err == nil && s.has(0), err
 	}
-	low, high := order(-math.MaxFloat64), order(math.MaxFloat64)
+	low, high := ordinal(-math.MaxFloat64), ordinal(math.MaxFloat64)
 	if ok, err := reaches(-math.MaxFloat64); !ok || err != nil {
 		return Robustness(math.Inf(-1)), err
 	}
@@ -63,7 +63,7 @@ func (e *evaluator) robustness(ctx context.Context, f *Formula) (Robustness, err
 	}
 	for high-low > 1 || high-low < 0 { // at first, the difference is too large for an integer
 		middle := low/2 + high/2 + (low&1+high&1)/2
-		ok, err := reaches(unorder(middle))
+		ok, err := reaches(fromOrdinal(middle))
 		if err != nil {
 			return 0, err
 		}
@@ -73,7 +73,7 @@ func (e *evaluator) robustness(ctx context.Context, f *Formula) (Robustness, err
 			high = middle
 		}
 	}
-	r := unorder(low)
+	r := fromOrdinal(low)
 	if f.isDense() { // the greatest number may be a limit that is not reached, and crossings are rounded
 		r, _ = strconv.ParseFloat(strconv.FormatFloat(r, 'g', 14, 64), 64)
 		if math.Abs(r) < 1e-300 {
@@ -83,8 +83,8 @@ func (e *evaluator) robustness(ctx context.Context, f *Formula) (Robustness, err
 	return Robustness(r + 0), nil
 }
 
-// order maps floats to whole numbers that have the same order.
-func order(x float64) int64 {
+// ordinal maps floats to whole numbers that have the same order.
+func ordinal(x float64) int64 {
 	b := int64(math.Float64bits(x))
 	if b < 0 {
 		return -(b & math.MaxInt64)
@@ -92,8 +92,8 @@ func order(x float64) int64 {
 	return b
 }
 
-// unorder is the inverse of order.
-func unorder(n int64) float64 {
+// fromOrdinal is the inverse of ordinal.
+func fromOrdinal(n int64) float64 {
 	if n < 0 {
 		return -math.Float64frombits(uint64(-n))
 	}
@@ -169,7 +169,7 @@ func (t *threshold) statesOf(f *Formula, negated bool) (s bitset, err error) {
 		s = newBitset(t.n)
 		number := t.number(f.Comparison)
 		t.eachValue(f.Comparison.Signal, 0, t.n, func(i int, v float64) {
-			if t.holds(distance(v, f.Comparison.Op, number), negated) {
+			if t.holds(signedDistance(v, f.Comparison.Op, number), negated) {
 				s.set(i)
 			}
 		})
@@ -214,8 +214,8 @@ func junctionStates(list []bitset, all bool) bitset {
 	return r
 }
 
-// times returns the times at which a formula of signals reaches the robustness.
-func (t *threshold) times(f *Formula, negated bool) times {
+// timesOf returns the times at which a formula of signals reaches the robustness.
+func (t *threshold) timesOf(f *Formula, negated bool) times {
 	key := thresholdKey{f, negated}
 	if s, ok := t.dense[key]; ok {
 		return s
@@ -223,7 +223,7 @@ func (t *threshold) times(f *Formula, negated bool) times {
 	var args []times
 	for i, a := range f.Args {
 		flips := f.Op == Not || f.Op == Implies && i == 0
-		s := t.times(a, negated != flips)
+		s := t.timesOf(a, negated != flips)
 		if flips {
 			s = s.complement(t.domain)
 		}
@@ -235,7 +235,7 @@ func (t *threshold) times(f *Formula, negated bool) times {
 	case True:
 		s = all
 	case Compare:
-		s = t.compared(f.Comparison, negated).intersect(all)
+		s = t.comparedTimes(f.Comparison, negated).intersect(all)
 	case Not:
 		s = args[0]
 	case And:
@@ -248,21 +248,21 @@ func (t *threshold) times(f *Formula, negated bool) times {
 		for _, a := range args {
 			list = append(list, a...)
 		}
-		s = union(list)
+		s = unionTimes(list)
 	case Globally:
-		s = until(all, args[0].complement(t.domain), t.window(f.Bound), t.domain, false).complement(t.domain)
+		s = untilTimes(all, args[0].complement(t.domain), t.window(f.Bound), t.domain, false).complement(t.domain)
 	case Finally:
-		s = until(all, args[0], t.window(f.Bound), t.domain, false)
+		s = untilTimes(all, args[0], t.window(f.Bound), t.domain, false)
 	case Until:
-		s = until(args[0], args[1], t.window(f.Bound), t.domain, false)
+		s = untilTimes(args[0], args[1], t.window(f.Bound), t.domain, false)
 	}
 	t.dense[key] = s
 	return s
 }
 
-// distance returns how far a value is from the bound of a comparison. It is negative if the value
+// signedDistance returns how far a value is from the bound of a comparison. It is negative if the value
 // violates the comparison.
-func distance(v float64, op string, k float64) float64 {
+func signedDistance(v float64, op string, k float64) float64 {
 	switch op {
 	case ">=", ">":
 		return v - k
@@ -274,8 +274,8 @@ func distance(v float64, op string, k float64) float64 {
 	return math.Abs(v - k)
 }
 
-// compared returns the times at which a comparison reaches the robustness.
-func (t *threshold) compared(c *Comparison, negated bool) times {
+// comparedTimes returns the times at which a comparison reaches the robustness.
+func (t *threshold) comparedTimes(c *Comparison, negated bool) times {
 	k, least, more, less := t.number(c), t.least, ">=", "<="
 	if negated {
 		least, more, less = -least, ">", "<"
@@ -289,8 +289,8 @@ func (t *threshold) compared(c *Comparison, negated bool) times {
 			}
 		}
 	}
-	above, below := func() times { return compare(signal, t.domain, more, least) },
-		func() times { return compare(signal, t.domain, less, -least) }
+	above, below := func() times { return comparisonTimes(signal, t.domain, more, least) },
+		func() times { return comparisonTimes(signal, t.domain, less, -least) }
 	switch c.Op {
 	case ">=", ">":
 		return above()
@@ -299,7 +299,7 @@ func (t *threshold) compared(c *Comparison, negated bool) times {
 	case "==":
 		return above().intersect(below())
 	}
-	return union(append([]interval(above()), below()...))
+	return unionTimes(append([]interval(above()), below()...))
 }
 
 // percentileDistance returns how far a percentile of response times is from its limit, in the time unit of the trace.

@@ -252,7 +252,7 @@ func newEvaluator(r *recorder) *evaluator {
 				e.packed[i] = s
 			default:
 				s.unpack()
-				e.signals[i] = e.pieces(s)
+				e.signals[i] = e.signalPieces(s)
 			}
 		}
 	}
@@ -272,8 +272,8 @@ func (e *evaluator) tick(u float64) int64 {
 	return e.base + int64(math.Round(min(max(u, e.domain.low), e.domain.high)))
 }
 
-// pieces returns the pieces of a signal, in time order.
-func (e *evaluator) pieces(s *signalRecord) []piece {
+// signalPieces returns the pieces of a signal, in time order.
+func (e *evaluator) signalPieces(s *signalRecord) []piece {
 	slices.SortStableFunc(s.pieces, func(a, b rawPiece) int { return cmp.Compare(a.from, b.from) })
 	list := make([]piece, 0, len(s.pieces))
 	for i, x := range s.pieces {
@@ -281,16 +281,16 @@ func (e *evaluator) pieces(s *signalRecord) []piece {
 		if i+1 < len(s.pieces) {
 			next = &s.pieces[i+1]
 		}
-		if p, ok := e.piece(s, x, next); ok {
+		if p, ok := e.signalPiece(s, x, next); ok {
 			list = append(list, p)
 		}
 	}
 	return list
 }
 
-// piece returns the part of a piece of a signal before the begin of the next one. next is nil for the
+// signalPiece returns the part of a piece of a signal before the begin of the next one. next is nil for the
 // last piece. ok is false if that part is empty.
-func (e *evaluator) piece(s *signalRecord, x rawPiece, next *rawPiece) (p piece, ok bool) {
+func (e *evaluator) signalPiece(s *signalRecord, x rawPiece, next *rawPiece) (p piece, ok bool) {
 	last := next == nil
 	if s.steps && last {
 		x.to = max(x.to, e.recorder.last)
@@ -317,13 +317,13 @@ func (e *evaluator) signal(i int) iter.Seq[piece] {
 		known := false
 		for x := range s.all() {
 			if known {
-				if p, ok := e.piece(s, before, &x); ok && !yield(p) {
+				if p, ok := e.signalPiece(s, before, &x); ok && !yield(p) {
 					return
 				}
 			}
 			before, known = x, true
 		}
-		if p, ok := e.piece(s, before, nil); known && ok {
+		if p, ok := e.signalPiece(s, before, nil); known && ok {
 			yield(p)
 		}
 	}
@@ -399,7 +399,7 @@ func (e *evaluator) check(ctx context.Context, c Check, opt Options) (CheckResul
 		}
 		good, r.Holds, possible = v.good.has(0), v.holds.has(0), v.possible.has(0)
 	}
-	s := r.judge(good, possible, opt.Semantics, f.signal)
+	s := r.setVerdict(good, possible, opt.Semantics, f.signal)
 	if !e.any || !isDense && e.n == 0 {
 		if opt.Robust { // no signal decides it
 			r.Robustness = infinite(r.Holds)
@@ -415,7 +415,7 @@ func (e *evaluator) check(ctx context.Context, c Check, opt Options) (CheckResul
 	}
 	x := &explainer{evaluator: e, ctx: ctx, complete: s == TwoValued || !r.Decided, list: r.Reasons}
 	if isDense {
-		x.denseReason(f, r.Holds)
+		x.explainDense(f, r.Holds)
 	} else if err := x.explain(f, 0, r.Holds, 0); err != nil {
 		return r, err
 	}
@@ -423,10 +423,10 @@ func (e *evaluator) check(ctx context.Context, c Check, opt Options) (CheckResul
 	return r, nil
 }
 
-// judge sets the verdict of a check, and returns the semantics of the verdict. good states whether the
+// setVerdict sets the verdict of a check, and returns the semantics of the verdict. good states whether the
 // check holds for each continuation of the trace, and possible whether it holds for some. signal is set
 // if the check has signals.
-func (r *CheckResult) judge(good, possible bool, chosen Semantics, signal bool) Semantics {
+func (r *CheckResult) setVerdict(good, possible bool, chosen Semantics, signal bool) Semantics {
 	r.Decided = good || !possible
 	s := chosen
 	if s == "" || s == Compatible {
@@ -519,7 +519,7 @@ func (e *evaluator) value(ctx context.Context, f *Formula) (value, error) {
 	case Compare:
 		v = e.comparedStates(f)
 	case Percentile:
-		v = e.percentile(f.Responses)
+		v = e.percentileStates(f.Responses)
 	case Not:
 		v = e.not(args[0])
 	case And, Or:
@@ -536,7 +536,7 @@ func (e *evaluator) value(ctx context.Context, f *Formula) (value, error) {
 		v = value{nextStates(args[0].good, e.n, false), nextStates(args[0].holds, e.n, false),
 			nextStates(args[0].possible, e.n, true)}
 	}
-	e.keep(f, v)
+	e.cacheValue(f, v)
 	return v, nil
 }
 
@@ -562,8 +562,8 @@ func (e *evaluator) comparedStates(f *Formula) value {
 	return value{s, s, possible}
 }
 
-// keep caches the value of a formula for other formulas that contain it.
-func (e *evaluator) keep(f *Formula, v value) {
+// cacheValue caches the value of a formula for other formulas that contain it.
+func (e *evaluator) cacheValue(f *Formula, v value) {
 	e.values[f] = v
 	e.bytes += 3 * 8 * len(v.holds)
 }
@@ -588,7 +588,7 @@ func (e *evaluator) junction(ctx context.Context, f *Formula) (value, error) {
 		}
 		e.limitCache()
 	}
-	e.keep(f, v)
+	e.cacheValue(f, v)
 	return v, nil
 }
 

@@ -270,8 +270,8 @@ func TestCausesOfLaunches(t *testing.T) {
 	x.visit(1, "kernel", 125, 199)
 	events := format.Recorded(x.Recorder)
 	costs := costsOf(t, events)
-	// Until 20 the host is in main. Since the first wait has ended at 59, it was in the call that waits for 3, and in main
-	// for 58. Since the launches have returned at 22 and 122, the stream was idle for 3 twice, and in kernels.
+	// Until 20 the host is in main. After 59, where the first wait ends, it is in the call that waits for 3 ticks, and in
+	// main for 58. After 22 and 122, where the launches return, the stream is idle for 3 ticks each, and then in kernels.
 	want := map[string]float64{"wait-for-launch [main] 0": 20 + 58, "wait-for-launch [main cudaDeviceSynchronize] 0": 3,
 		"wait-for-device [kernel] 1": 34 + 74, "wait-for-device [] 1": 3 + 3}
 	if !maps.EqualFunc(costs, want, func(a, b float64) bool { return math.Abs(a-b) < 1e-9 }) {

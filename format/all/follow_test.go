@@ -30,8 +30,8 @@ func (r *rowTexts) begin(d *trace.Definitions) (format.Sink, error) {
 	return r, nil
 }
 
-// finer multiplies the times so far by factor, because ticks have become shorter.
-func (r *rowTexts) finer(factor int64) {
+// scaleTimes multiplies the times so far by factor, because ticks have become shorter.
+func (r *rowTexts) scaleTimes(factor int64) {
 	for i := range r.times {
 		r.times[i] *= factor
 	}
@@ -129,7 +129,7 @@ func TestFollow(t *testing.T) {
 				opt.Late = func(trace.Clock) (int64, error) { return math.MaxInt64 / 2, nil }
 			}
 			got := &rowTexts{}
-			opt.Begin, opt.Finer = got.begin, got.finer
+			opt.Begin, opt.ScaleTimes = got.begin, got.scaleTimes
 			err := f.Follow(func(yield func([]byte, error) bool) {
 				for rest := bytes.Clone(text); len(rest) > 0; {
 					n := 1 + r.IntN(min(len(rest), 1+r.IntN(2000)))
@@ -187,7 +187,7 @@ func FuzzFollow(f *testing.F) {
 				opt.Late = func(c trace.Clock) (int64, error) { return c.ParseDuration("1s") }
 			}
 			rows := &rowTexts{}
-			opt.Begin, opt.Finer = rows.begin, rows.finer
+			opt.Begin, opt.ScaleTimes = rows.begin, rows.scaleTimes
 			err := x.Follow(func(yield func([]byte, error) bool) {
 				for rest := []byte(text); len(rest) > 0; {
 					n := 1 + r.IntN(len(rest))

@@ -75,8 +75,8 @@ func (g *growingReader) SetClock() {
 	g.Model.Clock = g.Clock
 }
 
-// Finer multiplies the times of pending events by a factor, when later lines have shorter ticks.
-func (a *assembler) Finer(factor int64) {
+// ScaleTimes multiplies the times of pending events by a factor, when later lines have shorter ticks.
+func (a *assembler) ScaleTimes(factor int64) {
 	for _, h := range a.open {
 		for i := range h {
 			h[i].time *= factor

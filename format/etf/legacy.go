@@ -92,7 +92,7 @@ func (c *configuration) values(ctx int64, vals []string) []Attr {
 }
 
 // legacyConverter converts the lines of a V0.1 trace to lines of the current format. It uses the
-// configuration file that the trace names if that file is beside the trace.
+// configuration file that the trace names if that file is in the folder of the trace.
 type legacyConverter struct {
 	*linetrace.Rewriter
 	conf   configuration

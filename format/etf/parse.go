@@ -35,7 +35,7 @@ type timedLine struct {
 	x, y, z  float64 // C: amount and offset; F: c, b and a; TSP, TSR: the value of a sample
 }
 
-// carriedOrder tells where a carried event belongs: its position among all events, and that of its
+// carriedOrder holds the place of a carried event: its position among all events, and that of its
 // leave.
 type carriedOrder struct {
 	order [2]int64

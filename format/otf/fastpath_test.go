@@ -247,7 +247,7 @@ func zipText(t *testing.T, text string, level, buffer int) string {
 	return b.String()
 }
 
-// TestZippedWindow checks that a window of a compressed stream begins behind the restart point that
+// TestZippedWindow checks that a window of a compressed stream begins after the restart point that
 // was found.
 func TestZippedWindow(t *testing.T) {
 	effort.Sequential(t)

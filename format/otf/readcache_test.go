@@ -19,7 +19,7 @@ func (r *countingReader) ReadAt(p []byte, off int64) (int, error) {
 }
 
 // TestReadCache checks that the second reading of a file takes what the first one kept, and reads only
-// what lies behind it, also of a file that is longer than the budget.
+// what lies after it, also of a file that is longer than the budget.
 func TestReadCache(t *testing.T) {
 	const text = "0123456789abcdefghijklmno" // 25 bytes, read 5 at a time
 	for budget, again := range map[int64]int{100: 0, 25: 0, 12: 15, 4: 25} {

@@ -21,7 +21,7 @@ type original struct {
 // Renamable marks the trace as one whose texts an encoder can change.
 func (o *original) Renamable() {}
 
-// Joinable marks the trace as one that an encoder can join with others, and of which it can write a
+// Joinable marks the trace as one that an encoder can join with others, and that it can write in
 // part. It returns false, because a location must belong to a single trace: source places have other
 // tokens in each trace.
 func (o *original) Joinable() (shared bool) { return false }

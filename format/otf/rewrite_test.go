@@ -13,7 +13,7 @@ import (
 )
 
 // TestRewriteComments checks that comments stay as and where they are when a trace is written again: empty
-// ones, and those among snapshots and summaries, also behind the last event.
+// ones, and those among snapshots and summaries, also after the last event.
 func TestRewriteComments(t *testing.T) {
 	folder := t.TempDir()
 	files := map[string]string{

@@ -65,7 +65,7 @@ type encoder struct {
 	packed      []byte
 	events      []*EventWriter // indexed by location
 	strings     map[string]uint64
-	texts       uint64 // number of strings beside those of the model
+	texts       uint64 // number of strings that do not belong to the model
 	links       uint64
 	err         error // first error of writing a string
 	event       Event

@@ -266,7 +266,7 @@ const (
 	commGroup              = 5
 	commSelf               = 6
 
-	globalMembers = 1 // a flag of a group
+	globalMembers = 1 // flag of a group: ranks in it are places in the group of communicating locations
 )
 
 // groupOf returns the contents of a group's record.

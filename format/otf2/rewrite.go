@@ -366,7 +366,7 @@ func (e *encoder) rewriteRow(c *trace.Cursor) error {
 		ok = e.setParameter(c)
 	} else if ok {
 		p := o.part(c.Location())
-		ok, all = e.fillRecord(p.oldRecord(c.Kind(), c.Ops(), id), c, c.Ops())
+		ok, all = e.fillRecord(p.oldRecordID(c.Kind(), c.Ops(), id), c, c.Ops())
 		if ok {
 			e.fillOtherReferences(p)
 		}
@@ -382,8 +382,8 @@ func (e *encoder) rewriteRow(c *trace.Cursor) error {
 	return e.putEvent(c.Location(), x)
 }
 
-// oldRecord returns the id of the old version's record from which an event was read, if there is one.
-func (p *source) oldRecord(k trace.Kind, ops []uint64, id uint8) uint8 {
+// oldRecordID returns the id of the old version's record from which an event was read, if there is one.
+func (p *source) oldRecordID(k trace.Kind, ops []uint64, id uint8) uint8 {
 	if id < threadFork || id > taskComplete {
 		return id
 	}

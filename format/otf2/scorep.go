@@ -29,7 +29,7 @@ type scorep struct {
 // placeList numbers locations in the order of their first use.
 type placeList struct {
 	places    map[uint32]uint64
-	locations []uint32 // by place
+	locations []uint32 // by place in the group
 }
 
 // locationsOfParadigm returns the communicating locations of a paradigm.

@@ -147,8 +147,8 @@ func (d *decoder) scanShort(ctx context.Context, sel trace.Selection, threads ma
 	return format.Merge(ctx, format.Select(d.defs, sel, list), sink)
 }
 
-// openShort loads the events in the wanted times, for a thread of which only the list of events is
-// loaded. It returns false if times alone do not determine their order, or if a block cannot be read.
+// openShort loads the events in the wanted times, for a thread whose list of events is loaded, but not its
+// grammar. It returns false if times alone do not determine their order, or if a block cannot be read.
 func (tr *threadReader) openShort(id threadID, t *Thread) (ok bool, err error) {
 	tr.start(id, t)
 	if err := tr.describe(); err != nil {

@@ -278,8 +278,8 @@ func (c *checker) walk(ctx context.Context, t *Thread) error {
 
 // compare compares the figures of the next occurrence of a sequence with the stored ones. want has the
 // figures that follow from the events: the time of its begin, its duration, and the time of the blocks in
-// it. The stored exclusive time is the latter, but for a block its duration minus the latter, and for the
-// root 0. compare reports the first difference. equal is false if a figure differs or cannot be read.
+// it. The stored exclusive time is the time of the blocks. For a block, it is its duration minus that time,
+// and for the root it is 0. compare reports the first difference. equal is false if a figure differs or cannot be read.
 func (c *checker) compare(r *blockReader, t *Thread, at int, root bool, want [3]uint64,
 	stored *[3]sumCursor) (equal bool, err error) {
 	s := &t.Sequences[at]

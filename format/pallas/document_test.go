@@ -419,7 +419,7 @@ func TestDocument_TraceStructure_FIFO(t *testing.T) {
 	})
 }
 
-// irregular returns the events of a program of which little repeats, so that its grammar is long.
+// irregular returns the events of a program with few repetitions, so that its grammar is long.
 func irregular(seed uint64, events int) (list []inputEvent) {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	var open []uint32

@@ -5,7 +5,7 @@ import "fmt"
 // Record is the type of an event (docs/formats/pallas.md, "Event records").
 type Record uint32
 
-// The records. The comment behind a record lists the fields of its payload. The format defines no
+// The records. The comment after a record lists the fields of its payload. The format defines no
 // payload for a record without a comment.
 const (
 	Invalid Record = iota

@@ -184,7 +184,7 @@ func (tr *threadReader) start(id threadID, t *Thread) {
 }
 
 // begin moves to the first of the wanted times, or to the start. It returns an error for blocks that
-// cannot be read. Reading then goes on after them.
+// cannot be read. Reading then continues after them.
 func (tr *threadReader) begin(g *outline) error {
 	tr.stop()
 	tr.x = newReplay(tr.t, g, tr.r)

@@ -72,7 +72,8 @@ func (r *strideReader) read(out []uint64, b []byte) (ok bool) {
 }
 
 // readLiterals decodes the literals section of a block, which has the low bytes of n values. It returns
-// these bytes and the rest of b. The array behind low has at least 8 bytes from each of its positions.
+// these bytes and the rest of b. The underlying array of low has at least 8 bytes from each position
+// of low on.
 func (r *strideReader) readLiterals(b []byte, n int) (low, rest []byte, ok bool) {
 	if len(b) < 5 {
 		return nil, nil, false

@@ -81,10 +81,10 @@ type definitionLine struct {
 	written bool
 }
 
-// writeDefinitions writes the definition records that precede a line of the original file, given its
-// number, processor and time. In a file that is not in order of time, there are two rules. The
-// definitions of a single processor after the first record keep their positions among the records of
-// that processor. Definitions with an earlier time are written as well.
+// writeDefinitions writes the definition records that must precede a line of the original file. The
+// arguments are the number, the processor and the time of the line. In a file in time order, these are
+// the definitions that precede the line. In other files, these are the definitions with an earlier
+// time, and those of the line's processor that precede the line.
 func (w *rewriter) writeDefinitions(before, processor int64, t trace.Decimal, to *Writer) error {
 	var err error
 	if !w.moved {

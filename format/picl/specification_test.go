@@ -221,7 +221,7 @@ func TestEntryNames_2_3_3(t *testing.T) {
 	}
 }
 
-// statisticsCases are records behind those of TestStatistics_2_3_2, and the defects that they have.
+// statisticsCases are records that follow those of TestStatistics_2_3_2, and the defects that they have.
 var statisticsCases = []struct{ name, text, want string }{
 	{"types without events", "-102 -1 2.0 0 0 8 \"%d%d\" -13 1 -14 2 -29 3 -53 12 -54 7 -55 2 -59 1 -905 1\n", ""},
 	{"a receive of unknown length", "-3 -51 0.4 0 0 1 2 1\n-4 -51 0.5 0 0 2 2 -1 1\n" +
@@ -550,7 +550,7 @@ func TestMarksThatAreNoMessages(t *testing.T) {
 }
 
 // TestOldRecords_13 checks records of the old format: the ends of sends, receives and barriers, blocks of the library,
-// values behind words, numbers of values, texts, and times that do not fit.
+// values after words, numbers of values, texts, and times that do not fit.
 func TestOldRecords_13(t *testing.T) {
 	for _, x := range []struct {
 		name, text string

@@ -36,7 +36,7 @@ type Statistics struct {
 	digits   int32 // greatest number of decimals in the time of an event
 }
 
-// lostEvents tells for each group of events whether some of them may have no records, because recording
+// lostEvents states for each group of events whether some of them may have no records, because recording
 // stopped.
 type lostEvents [3]bool
 

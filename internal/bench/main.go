@@ -408,7 +408,7 @@ type task struct {
 	run  func() error
 }
 
-// try runs tasks in order. It records a failed task as a problem of file, and goes on with the next
+// try runs tasks in order. It records a failed task as a problem of file, and continues with the next
 // one. ok reports whether all succeeded. It only returns an error if the benchmark is being ended.
 func (b *session) try(problems *[]problem, file string, steps ...task) (ok bool, err error) {
 	ok = true

@@ -55,8 +55,8 @@ func TestSideBySide(t *testing.T) {
 	}
 }
 
-// TestVerifyAcceptances checks the verdicts on measurements: 4 s of CPU for 10^7 events and 3 operators, of which
-// decoding takes 1 s, are 100 ns for each event and operator.
+// TestVerifyAcceptances checks the verdicts on measurements. 4 s of CPU for 10^7 events and 3 operators, less 1 s for
+// decoding, are 100 ns for each event and operator.
 func TestVerifyAcceptances(t *testing.T) {
 	r := &verifyReport{rows: verifyRows(), claims: 1_000_000}
 	r.events = 10_000_000

@@ -59,7 +59,7 @@ weft cut and weft filter apply to OUT; they use the corrected times.`,
 			}
 			return nil
 		},
-		RunE: func(c *cobra.Command, args []string) error { return a.align(c.Context(), args, &o) },
+		RunE: func(c *cobra.Command, args []string) error { return a.runAlign(c.Context(), args, &o) },
 	}
 	o.flags(c.Flags())
 	c.Flags().StringVar(&o.clocks, "clocks", "process", "what has a clock of its own: process, node or location")
@@ -73,7 +73,7 @@ weft cut and weft filter apply to OUT; they use the corrected times.`,
 	c.Flags().Var(newInteger(&o.top, 50, 0, 0), "top", "how many clocks to list; 0 lists all")
 	registerCompletions(c, "clocks", clockLevels...)
 	registerCompletions(c, "model", clockModels...)
-	a.forceFlag(c)
+	a.defineForceFlag(c)
 	return c
 }
 
@@ -87,12 +87,12 @@ type alignResult struct {
 	Written *rewriteResult `json:"written,omitempty"`
 }
 
-// align runs weft align.
-func (a *app) align(ctx context.Context, args []string, o *alignOptions) error {
+// runAlign runs weft align.
+func (a *app) runAlign(ctx context.Context, args []string, o *alignOptions) error {
 	if o.writeTo == "-" && o.json {
 		return usageError("--correction -: expected no --json, since both go to standard output")
 	}
-	if len(args) == 1 && o.changes() {
+	if len(args) == 1 && o.changesTrace() {
 		return usageError("found no OUT, but flags that choose what is written there: the clocks are found from all " +
 			"of the trace, whatever is chosen")
 	}
@@ -109,7 +109,7 @@ func (a *app) align(ctx context.Context, args []string, o *alignOptions) error {
 	if err != nil {
 		return err
 	}
-	x, err := a.clocks(ctx, d, in.src.Path, opt)
+	x, err := a.computeClocks(ctx, d, in.src.Path, opt)
 	if err != nil {
 		return err
 	}
@@ -147,7 +147,7 @@ func (a *app) align(ctx context.Context, args []string, o *alignOptions) error {
 	if err := correction(); err != nil {
 		return err
 	}
-	in.bar.done()
+	in.bar.remove()
 	if o.json {
 		return a.writeJSON(a.out, x)
 	}
@@ -190,11 +190,12 @@ func (o *alignOptions) options(d *trace.Definitions) (opt clocks.Options, err er
 		}
 	}
 	return opt, usageError("--reference %s: the trace has no such location; %s", o.reference,
-		aLocation.nearest(d, o.reference))
+		aLocation.nearestHint(d, o.reference))
 }
 
-// clocks computes the offsets of the clocks of a trace.
-func (a *app) clocks(ctx context.Context, dec format.Events, path string, opt clocks.Options) (*clocks.Result, error) {
+// computeClocks computes the offsets of the clocks of a trace.
+func (a *app) computeClocks(ctx context.Context, dec format.Events, path string,
+	opt clocks.Options) (*clocks.Result, error) {
 	x, err := clocks.Solve(ctx, dec, opt)
 	if errors.Is(err, clocks.ErrTimeRange) {
 		return nil, &exitError{exitDefects, fmt.Errorf("%s: %w", path, err)}

@@ -70,6 +70,6 @@ All flags of weft cut and weft filter can be given, too; they use the original n
 	c.Flags().StringSliceVar(&keep, "keep", knownNames,
 		"names that are kept; * and ? match anything, re: begins a regular expression")
 	c.Flags().StringVar(&names, "names", "", "write a table of the replaced names to this file, as comma-separated values")
-	a.forceFlag(c)
+	a.defineForceFlag(c)
 	return c
 }

@@ -29,7 +29,7 @@ func (a *app) answer(in *input, err error, asJSON bool, r *inputFlags,
 	if err != nil {
 		return asTraceDefect(in.src.Path, err)
 	}
-	in.bar.done()
+	in.bar.remove()
 	if asJSON {
 		if !r.quiet {
 			a.reportFlagNames(in)
@@ -59,9 +59,9 @@ type bounds struct {
 	To   *int64 `json:"to"`
 }
 
-// bounds returns the bounds that the flags set, with the values in sel, and the window. The window
+// selectedBounds returns the bounds that the flags set, with the values in sel, and the window. The window
 // is nil if neither bound is set.
-func (s *selectionFlags) bounds(sel trace.Selection) (b bounds, w *trace.Window) {
+func (s *selectionFlags) selectedBounds(sel trace.Selection) (b bounds, w *trace.Window) {
 	if s.from != "" {
 		b.From = &sel.From
 	}
@@ -119,7 +119,7 @@ func answerPart[T any](a *app, ctx context.Context, path string, r *inputFlags, 
 	if !found && part {
 		in.notFound = efficiency.NoRegionTime + "; " + missing
 	}
-	in.bar.done()
+	in.bar.remove()
 	a.reportDefects(in, r.quiet)
 	if !found && !part {
 		err = &exitError{exitDefects, fmt.Errorf("%s: %s; %s", path, efficiency.NoRegionTime, missing)}

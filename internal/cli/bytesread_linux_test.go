@@ -159,7 +159,7 @@ func TestArchivesReadLittle(t *testing.T) {
 }
 
 // TestWindowsReadLittle checks that analyses of a window read the blocks of the window and those that a profile of it
-// needs, and not what is behind the window but for the other sides of messages.
+// needs, and not the part after the window, except the other sides of messages.
 func TestWindowsReadLittle(t *testing.T) {
 	for _, x := range []struct{ format, workload string }{
 		{"otf", "ring"}, {"otf2", "ring"}, {"pallas", "ring"}, {"otf2", "stencil"}, {"otf", "masterworker"},

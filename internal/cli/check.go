@@ -119,9 +119,9 @@ exit code is the highest of all.`,
 		},
 	}
 	r.flags(c.Flags())
-	r.clockFlag(c.Flags())
-	s.timeFlags(c.Flags())
-	s.placeFlags(c.Flags())
+	r.defineClockFlag(c.Flags())
+	s.defineTimeFlags(c.Flags())
+	s.definePlaceFlags(c.Flags())
 	refuseRegion(c.Flags(), "many defects belong to no call; --location and --window choose defects by place and time")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	c.Flags().Var(newInteger(&places, 10, 1, 0), "places", "how many places to name for each rule")
@@ -133,7 +133,7 @@ exit code is the highest of all.`,
 // checkOne checks the trace named by an argument.
 func (a *app) checkOne(ctx context.Context, arg string, r *inputFlags, s *selectionFlags, places int,
 	only []string) (*checkResult, error) {
-	in, err := a.source(ctx, arg, r)
+	in, err := a.findSource(ctx, arg, r)
 	if err != nil {
 		return nil, err
 	}
@@ -153,8 +153,8 @@ type ruleInfo struct {
 	Example  string `json:"example"`
 }
 
-// rules returns the rules for all formats and those of each format.
-func (a *app) rules() []format.Rule {
+// allRules returns the rules for all formats and those of each format.
+func (a *app) allRules() []format.Rule {
 	l := check.Rules()
 	for _, f := range a.formats {
 		l = append(l, f.About().Rules...)
@@ -165,7 +165,7 @@ func (a *app) rules() []format.Rule {
 // checkRuleNames returns an error for a pattern that matches no rule.
 func (a *app) checkRuleNames(list []string) error {
 	var ids []string
-	for _, r := range a.rules() {
+	for _, r := range a.allRules() {
 		ids = append(ids, r.ID)
 	}
 	for _, s := range list {
@@ -179,7 +179,7 @@ func (a *app) checkRuleNames(list []string) error {
 // listRules prints the table of rules.
 func (a *app) listRules(asJSON bool, only []string) error {
 	list := []ruleInfo{}
-	for _, r := range a.rules() {
+	for _, r := range a.allRules() {
 		if len(only) == 0 || wildcard.MatchAny(only, r.ID) {
 			list = append(list, ruleInfo{r.ID, r.Severity.String(), r.Doc, r.Example})
 		}
@@ -203,7 +203,7 @@ func (a *app) checkInput(ctx context.Context, in *input, r *inputFlags, s *selec
 			return nil, err
 		}
 		in.report.Add(check.Unreadable(in.src.Path, err))
-		return in.checkResult(a.rules(), only), nil
+		return in.checkResult(a.allRules(), only), nil
 	}
 	if s.anySet() {
 		sel, err := s.selection(ctx, in)
@@ -229,8 +229,8 @@ func (a *app) checkInput(ctx context.Context, in *input, r *inputFlags, s *selec
 			in.notFound = "found no event in the window"
 		}
 	}
-	in.bar.done()
-	return in.checkResult(a.rules(), only), nil
+	in.bar.remove()
+	return in.checkResult(a.allRules(), only), nil
 }
 
 // checkResult returns the defects found so far. If only is not empty, it returns only those of rules

@@ -30,8 +30,8 @@ type commResult struct {
 	Saturated bool `json:"saturated,omitempty"`
 }
 
-// saturated reports whether a sum of bytes exceeds 64 bits.
-func (c *commResult) saturated() bool {
+// hasSaturatedSums reports whether a sum of bytes exceeds 64 bits.
+func (c *commResult) hasSaturatedSums() bool {
 	more := c.Messages.Saturated || c.RMA.Bytes == math.MaxUint64
 	for _, o := range c.Collectives.Operations {
 		more = more || max(o.Sent, o.Received) == math.MaxUint64
@@ -122,7 +122,7 @@ weft messages lists the messages one by one, and counts them over time.`,
 					case asJSON:
 						return a.writeJSON(a.out, x)
 					case asCSV:
-						return a.commCSV(x, in.Defs().Clock, append(show, showMatrix)[0])
+						return a.writeCommCSV(x, in.Defs().Clock, append(show, showMatrix)[0])
 					}
 					a.printComm(x, in.Defs(), show, top)
 					return nil
@@ -131,8 +131,8 @@ weft messages lists the messages one by one, and counts them over time.`,
 		},
 	}
 	r.flags(c.Flags())
-	r.clockFlag(c.Flags())
-	s.stateFlags(c.Flags())
+	r.defineClockFlag(c.Flags())
+	s.registerForStates(c.Flags())
 	c.Flags().StringSliceVar(&show, "show", nil,
 		"tables to show: "+strings.Join(commTables, ", ")+"; all if not given, with --csv the matrix")
 	registerCompletions(c, "show", commTables...)
@@ -153,7 +153,7 @@ func (a *app) comm(ctx context.Context, in *input, s *selectionFlags) (*commResu
 	d := in.Defs()
 	x := &commResult{heading: in.heading()}
 	var window *trace.Window
-	x.bounds, window = s.bounds(sel)
+	x.bounds, window = s.selectedBounds(sel)
 	m := messages.New(d, messages.Options{Latency: true, Window: window, Regions: sel.Region})
 	o := collectives.New(d, collectives.Options{Window: window, Regions: sel.Region, Locations: sel.Location})
 	// Messages and operations in the window can have partners outside of it.
@@ -168,15 +168,15 @@ func (a *app) comm(ctx context.Context, in *input, s *selectionFlags) (*commResu
 		return nil
 	}}, func() bool { return m.Complete() && o.Complete() && t.Complete() })
 	x.Messages, x.Collectives, x.RMA = m.Result(), o.Result(), t.Result()
-	x.Saturated = x.saturated()
+	x.Saturated = x.hasSaturatedSums()
 	if s.anySet() && x.Messages.Sent+x.Messages.Received+x.RMA.Count == 0 && len(x.Collectives.Operations) == 0 {
 		in.notFound = "found no message, collective operation or transfer"
 	}
 	return x, err
 }
 
-// meanOf formats sum / n for text.
-func meanOf(c trace.Clock, sum trace.Ticks, n int64) string {
+// meanText formats sum / n for text.
+func meanText(c trace.Clock, sum trace.Ticks, n int64) string {
 	if n == 0 {
 		return "–"
 	}
@@ -191,7 +191,7 @@ func (a *app) printComm(x *commResult, d *trace.Definitions, show []string, top 
 	f := clock.FormatDuration
 	if l := m.Latency; l.Count > 0 {
 		printf(a.out, "Latency    min %s, median %s, mean %s, 90 %% %s, 99 %% %s, max %s\n", f(l.Min), f(l.Median),
-			meanOf(clock, l.Sum, l.Count), f(l.P90), f(l.P99), f(l.Max))
+			meanText(clock, l.Sum, l.Count), f(l.P90), f(l.P99), f(l.Max))
 		printf(a.out, "Longest    from %s to %s, sent at %s s, received at %s s\n", label(l.Longest.Source),
 			label(l.Longest.Destination), clock.FormatSeconds(l.Longest.Sent), clock.FormatSeconds(l.Longest.Received))
 	}
@@ -215,7 +215,7 @@ func (a *app) printComm(x *commResult, d *trace.Definitions, show []string, top 
 				c := m.Matrix[i]
 				row := table.Row{label(c.Source), label(c.Destination), c.Count, c.Bytes, "–", "–", "–", "–", "–"}
 				if l := c.Latency; l != nil {
-					row = append(row[:4], f(l.Min), meanOf(clock, l.Sum, l.Count), f(l.Max),
+					row = append(row[:4], f(l.Min), meanText(clock, l.Sum, l.Count), f(l.Max),
 						clock.FormatSeconds(l.Longest.Sent)+" s", l.Early)
 				}
 				return row
@@ -240,10 +240,10 @@ func (a *app) printComm(x *commResult, d *trace.Definitions, show []string, top 
 				row := table.Row{o.Label, operationLabel(o), o.Members, o.Calls, o.Sent, o.Received, "–", "–",
 					o.Matched, "–", "–"}
 				if t := o.Time; t.Count > 0 {
-					row[6], row[7] = meanOf(clock, t.Sum, t.Count), f(t.Max)
+					row[6], row[7] = meanText(clock, t.Sum, t.Count), f(t.Max)
 				}
 				if w := o.Waiting; w.Count > 0 {
-					row[9], row[10] = meanOf(clock, w.Sum, w.Count), f(w.Max)
+					row[9], row[10] = meanText(clock, w.Sum, w.Count), f(w.Max)
 				}
 				return row
 			})
@@ -265,7 +265,7 @@ func (a *app) printRMA(x *rma.Result, d *trace.Definitions, top int) {
 			t := &x.Transfers[i]
 			row := table.Row{label(t.Origin), label(t.Target), t.Operation, t.Count, t.Bytes, "–", "–", "–"}
 			if t.Completed > 0 {
-				row = append(row[:5], clock.FormatDuration(t.Min), meanOf(clock, t.Sum, t.Completed), clock.FormatDuration(t.Max))
+				row = append(row[:5], clock.FormatDuration(t.Min), meanText(clock, t.Sum, t.Completed), clock.FormatDuration(t.Max))
 			}
 			return row
 		})
@@ -279,8 +279,8 @@ func operationLabel(o *collectives.Operation) string {
 	return o.Name
 }
 
-// commCSV writes a table as CSV, with a line for each pair, size or operation of a communicator.
-func (a *app) commCSV(x *commResult, c trace.Clock, table string) error {
+// writeCommCSV writes a table as CSV, with a line for each pair, size or operation of a communicator.
+func (a *app) writeCommCSV(x *commResult, c trace.Clock, table string) error {
 	w := csv.NewWriter(a.out)
 	n := func(v int64) string { return strconv.FormatInt(v, 10) }
 	size := func(v uint64) string { return strconv.FormatUint(v, 10) }
@@ -289,7 +289,7 @@ func (a *app) commCSV(x *commResult, c trace.Clock, table string) error {
 		if count == 0 {
 			return []string{"", "", ""}
 		}
-		return []string{c.FormatSeconds(least), mean(c, sum, count), c.FormatSeconds(most)}
+		return []string{c.FormatSeconds(least), exactMean(c, sum, count), c.FormatSeconds(most)}
 	}
 	var rows [][]string
 	switch table {

@@ -46,28 +46,28 @@ decodes the whole trace and writes nothing, to measure the time.`,
 		Args: exactArgs(2, "IN and OUT"),
 		RunE: func(c *cobra.Command, args []string) error {
 			x.piece = pieceFlags{window: s.window, borders: borders[0]}
-			x.filter = s.filterFlags()
-			if x.changes() {
+			x.filter = s.asFilterFlags()
+			if x.changesTrace() {
 				return a.convertPart(c, args, &x)
 			}
 			return a.convert(c, args[0], args[1], &x)
 		},
 	}
 	r.flags(c.Flags())
-	r.clockFlag(c.Flags())
-	s.windowFlag(c.Flags())
-	s.placeFlags(c.Flags())
-	s.regionFlag(c.Flags())
+	r.defineClockFlag(c.Flags())
+	s.defineWindowFlag(c.Flags())
+	s.definePlaceFlags(c.Flags())
+	s.defineRegionFlag(c.Flags())
 	c.Flags().StringVar(&x.as, "to", "", "format of OUT, if its name does not determine it")
 	c.Flags().BoolVar(&x.json, "json", false, "print the loss table as JSON")
 	c.Flags().BoolVar(&x.allowLoss, "allow-loss", false, "write OUT even if something is lost")
-	plainFlag(c.Flags(), &x.plain)
-	a.forceFlag(c)
+	definePlainFlag(c.Flags(), &x.plain)
+	a.defineForceFlag(c)
 	return c
 }
 
-// plainFlag defines --plain for commands that write a trace.
-func plainFlag(f *pflag.FlagSet, plain *bool) {
+// definePlainFlag defines --plain for commands that write a trace.
+func definePlainFlag(f *pflag.FlagSet, plain *bool) {
 	f.BoolVar(plain, "plain", false, "write only what the format of OUT has records for, and nothing that only weft reads")
 }
 
@@ -89,7 +89,7 @@ func (a *app) convertPart(c *cobra.Command, args []string, x *rewriteFlags) erro
 	if err == nil {
 		err = decodeAll(ctx, d)
 	}
-	in.bar.done()
+	in.bar.remove()
 	in.flagNames = x.filter.flagNames()
 	a.reportDefects(in, x.quiet)
 	return err
@@ -105,7 +105,7 @@ func decodeAll(ctx context.Context, d format.Events) error {
 // convert converts a whole trace.
 func (a *app) convert(c *cobra.Command, from, dst string, x *rewriteFlags) error {
 	ctx, r, to := c.Context(), &x.inputFlags, x.as
-	in, err := a.source(ctx, from, r)
+	in, err := a.findSource(ctx, from, r)
 	if err != nil {
 		return err
 	}
@@ -116,11 +116,11 @@ func (a *app) convert(c *cobra.Command, from, dst string, x *rewriteFlags) error
 		}
 		// The measured time of decoding does not include finding the ends of links.
 		err = decodeAll(ctx, in.Events)
-		in.bar.done()
+		in.bar.remove()
 		a.reportDefects(in, r.quiet)
 		return err
 	}
-	w, err := a.writer(in.opt.Values, dst, to, x.asFlag)
+	w, err := a.newTraceWriter(in.opt.Values, dst, to, x.asFlag)
 	if err != nil {
 		return err
 	}
@@ -139,7 +139,7 @@ func (a *app) convert(c *cobra.Command, from, dst string, x *rewriteFlags) error
 		}
 		loss, err = w.encode(ctx, a, in.Events, in.file)
 	}
-	in.bar.done()
+	in.bar.remove()
 	if err != nil {
 		return err
 	}
@@ -162,10 +162,10 @@ type traceWriter struct {
 	name   string
 }
 
-// writer creates the output named by an argument. Its format follows from the name or from to, the
+// newTraceWriter creates the output named by an argument. Its format follows from the name or from to, the
 // value of the flag named flag.
-func (a *app) writer(values map[string]string, dst, to, flag string) (*traceWriter, error) {
-	f, err := a.target(dst, to, flag)
+func (a *app) newTraceWriter(values map[string]string, dst, to, flag string) (*traceWriter, error) {
+	f, err := a.outputFormat(dst, to, flag)
 	if err != nil {
 		return nil, err
 	}

@@ -12,10 +12,10 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// cubeFlag defines --cube and --force.
-func (a *app) cubeFlag(c *cobra.Command, file *string) {
+// defineCubeFlag defines --cube and --force.
+func (a *app) defineCubeFlag(c *cobra.Command, file *string) {
 	c.Flags().StringVar(file, "cube", "", "also write the figures by call path and location to this file of Cube (.cubex)")
-	a.forceFlag(c)
+	a.defineForceFlag(c)
 }
 
 // checkCube returns an error if --cube names standard output, because the text goes there.
@@ -35,8 +35,8 @@ func (a *app) writeCube(file string, in *input, s *selectionFlags, f *tracecube.
 	return a.writeFile(file, f.Cube().Write)
 }
 
-// profileCube writes the times and visits of a trace to a file. It does nothing if file is empty.
-func (a *app) profileCube(ctx context.Context, file string, in *input, s *selectionFlags, by string) error {
+// writeProfileCube writes the times and visits of a trace to a file. It does nothing if file is empty.
+func (a *app) writeProfileCube(ctx context.Context, file string, in *input, s *selectionFlags, by string) error {
 	if file == "" {
 		return nil
 	}
@@ -44,7 +44,7 @@ func (a *app) profileCube(ctx context.Context, file string, in *input, s *select
 	if err != nil {
 		return err
 	}
-	_, window := s.bounds(sel)
+	_, window := s.selectedBounds(sel)
 	f, err := tracecube.New(ctx, in.Events, sel, calltree.Options{Window: window, Rows: rowsBy(in.Defs(), by)})
 	if err != nil {
 		return err
@@ -52,8 +52,8 @@ func (a *app) profileCube(ctx context.Context, file string, in *input, s *select
 	return a.writeCube(file, in, s, f)
 }
 
-// waitsCube writes the waits of a trace to a Cube file, together with the results of other analyses.
-func (a *app) waitsCube(ctx context.Context, flags *waitsFlags, in *input, x *waitsResult, sel trace.Selection,
+// writeWaitsCube writes the waits of a trace to a Cube file, together with the results of other analyses.
+func (a *app) writeWaitsCube(ctx context.Context, flags *waitsFlags, in *input, x *waitsResult, sel trace.Selection,
 	opt calltree.Options) error {
 	f, err := tracecube.New(ctx, in.Events, sel, opt)
 	if err != nil {

@@ -27,7 +27,7 @@ cut also accepts all flags of weft filter, and then cuts and filters in one pass
 			"  weft cut --from 2s --to 3s --region 'MPI_*' big.otf2 piece.otf",
 		Args: exactArgs(2, "TRACE and OUT"),
 		RunE: func(c *cobra.Command, args []string) error {
-			if !x.piece.cuts() {
+			if !x.piece.selectsPiece() {
 				return usageError("found no time, expected --window, --from, --to, --percent, --around, --event or "+
 					"--occurrence; see %s --help", c.CommandPath())
 			}
@@ -35,7 +35,7 @@ cut also accepts all flags of weft filter, and then cuts and filters in one pass
 		},
 	}
 	x.flags(c.Flags())
-	a.forceFlag(c)
+	a.defineForceFlag(c)
 	return c
 }
 
@@ -61,6 +61,6 @@ weft filter also accepts all flags of weft cut.`,
 		},
 	}
 	x.flags(c.Flags())
-	a.forceFlag(c)
+	a.defineForceFlag(c)
 	return c
 }

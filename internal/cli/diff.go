@@ -93,8 +93,8 @@ type diffFlags struct {
 // register adds the flags to the command.
 func (f *diffFlags) register(c *cobra.Command) {
 	f.input.flags(c.Flags())
-	f.selection.timeFlags(c.Flags())
-	f.selection.placeFlags(c.Flags())
+	f.selection.defineTimeFlags(c.Flags())
+	f.selection.definePlaceFlags(c.Flags())
 	c.Flags().Var((*nameList)(&f.regions), "region",
 		"compare these regions, and the call paths that end in them; * and ? match anything, re: begins a regular expression")
 	c.Flags().StringVar(&f.loop, "iterations", "", "the region of which each visit is an iteration, for the statistics")
@@ -183,11 +183,11 @@ func (a *app) runDiff(c *cobra.Command, args []string, flags *diffFlags) error {
 	case flags.asJSON:
 		err = a.writeJSON(a.out, x)
 	case flags.asCSV:
-		err = a.diffCSV(x.Result)
+		err = a.writeDiffCSV(x.Result)
 	case flags.folded:
-		err = a.diffFolded(x.Result)
+		err = a.writeDiffFolded(x.Result)
 	case flags.markdown:
-		a.diffMarkdown(x, flags.top)
+		a.writeDiffMarkdown(x, flags.top)
 	default:
 		a.printDiff(x, flags.top)
 	}
@@ -218,7 +218,7 @@ func (a *app) readSides(c *cobra.Command, cmp *diff.Comparison, sides [2][]strin
 	flags *diffFlags) error {
 	for side, paths := range sides {
 		for _, path := range paths {
-			h, err := a.diffScan(c, cmp, diff.Side(side), path, &flags.input, &flags.selection)
+			h, err := a.scanRun(c, cmp, diff.Side(side), path, &flags.input, &flags.selection)
 			if err != nil {
 				return err
 			}
@@ -286,11 +286,11 @@ func sidesOf(c *cobra.Command, args []string) (as, bs []string, err error) {
 	return as, bs, nil
 }
 
-// diffScan adds a run to a side.
-func (a *app) diffScan(c *cobra.Command, cmp *diff.Comparison, side diff.Side, path string, r *inputFlags,
+// scanRun adds a run to a side.
+func (a *app) scanRun(c *cobra.Command, cmp *diff.Comparison, side diff.Side, path string, r *inputFlags,
 	s *selectionFlags) (*heading, error) {
 	if isCube(path) {
-		return a.diffCube(cmp, side, path, s)
+		return a.addCubeProfile(cmp, side, path, s)
 	}
 	in, err := a.openUnprepared(c.Context(), path, r)
 	if err != nil {
@@ -304,7 +304,7 @@ func (a *app) diffScan(c *cobra.Command, cmp *diff.Comparison, side diff.Side, p
 		return nil, err
 	}
 	h := in.heading()
-	in.bar.done()
+	in.bar.remove()
 	a.reportDefects(in, r.quiet)
 	return &h, nil
 }
@@ -366,16 +366,16 @@ func percentChange(c diff.Change) string {
 	return fmt.Sprintf("%+.1f", 100*(*c.Ratio-1))
 }
 
-// kindOf returns a word for the sort of difference of a row.
-func kindOf(r *diff.Row) string {
+// differenceWord returns a word for the sort of difference of a row.
+func differenceWord(r *diff.Row) string {
 	if !r.Significant() {
 		return "not significant"
 	}
 	return string(r.Kind)
 }
 
-// statisticsOf returns a description of the observations used for the statistics.
-func statisticsOf(x *diff.Result) string {
+// describeObservations returns a description of the observations used for the statistics.
+func describeObservations(x *diff.Result) string {
 	what := map[diff.Unit]string{diff.Runs: "runs", diff.Iterations: "iterations of the loop",
 		diff.Locations: "locations, matched by their order"}[x.Unit]
 	s := fmt.Sprintf("observations are %s: %d of A, %d of B", what, x.Samples[diff.A], x.Samples[diff.B])
@@ -402,7 +402,7 @@ func diffRow(x *diff.Result, r *diff.Row, name string) table.Row {
 	if r.Visits.Difference != 0 {
 		visits += " → " + n(r.Visits.B)
 	}
-	return table.Row{kindOf(r), name, f(m.A), f(m.B), f(m.Difference), percentChange(*m), q, shift, visits}
+	return table.Row{differenceWord(r), name, f(m.A), f(m.B), f(m.Difference), percentChange(*m), q, shift, visits}
 }
 
 // diffHead returns the header of a table of differences.
@@ -410,13 +410,13 @@ func diffHead(x *diff.Result, what string) table.Row {
 	return table.Row{"change", what, string(x.Metric) + " A", "B", "difference", "%", "Q", "shift", "visits"}
 }
 
-// regionOf returns the name of a region, and its name on side A if that differs.
-func regionOf(r *diff.Row) string { return withFormer(r.Region, r.Was) }
+// diffRegionName returns the name of a region, and its name on side A if that differs.
+func diffRegionName(r *diff.Row) string { return addFormerNames(r.Region, r.Was) }
 
-// pathOf returns the name of a call path, and its name on side A if that differs.
-func pathOf(r *diff.Row) string { return withFormer(strings.Join(r.Path, " > "), r.Was) }
+// diffPathName returns the name of a call path, and its name on side A if that differs.
+func diffPathName(r *diff.Row) string { return addFormerNames(strings.Join(r.Path, " > "), r.Was) }
 
-func withFormer(name string, was []string) string {
+func addFormerNames(name string, was []string) string {
 	if was == nil {
 		return name
 	}
@@ -444,7 +444,7 @@ func diffSummary(x *diffResult) (list [][2]string) {
 			formatTicks(x.Result.Clock, t.Low), formatTicks(x.Result.Clock, t.High))
 	}
 	return [][2]string{{"A", runs(x.A)}, {"B", runs(x.B)}, {"Runtime", runtime}, {"All locations", f(x.Time)},
-		{"Statistics", statisticsOf(x.Result)},
+		{"Statistics", describeObservations(x.Result)},
 		{"Differ", fmt.Sprintf("%d of %d regions, %d of %d call paths, by %s and %.3g %% or more", len(x.Regions),
 			x.ComparedRegions, len(x.Paths), x.ComparedPaths, formatTicks(x.Result.Clock, x.Least), 100*x.Change)}}
 }
@@ -459,15 +459,15 @@ func (a *app) printDiff(x *diffResult, top int) {
 		fmt.Fprintln(a.out, "\n"+noDifference)
 	}
 	a.printList("regions", len(x.Regions), top, diffHead(x.Result, "region"), func(i int) table.Row {
-		return diffRow(x.Result, &x.Regions[i], regionOf(&x.Regions[i]))
+		return diffRow(x.Result, &x.Regions[i], diffRegionName(&x.Regions[i]))
 	})
 	a.printList("call paths", len(x.Paths), top, diffHead(x.Result, "call path"), func(i int) table.Row {
-		return diffRow(x.Result, &x.Paths[i], pathOf(&x.Paths[i]))
+		return diffRow(x.Result, &x.Paths[i], diffPathName(&x.Paths[i]))
 	})
 }
 
-// diffMarkdown prints tables in Markdown, for pages of build pipelines.
-func (a *app) diffMarkdown(x *diffResult, top int) {
+// writeDiffMarkdown writes tables in Markdown, for pages of build pipelines.
+func (a *app) writeDiffMarkdown(x *diffResult, top int) {
 	escape := strings.NewReplacer("|", `\|`, "<", "&lt;", ">", "&gt;", "*", `\*`, "_", `\_`, "`", "\\`")
 	cell := func(v any) string { return escape.Replace(plain(fmt.Sprint(v))) }
 	line := func(row table.Row) {
@@ -504,12 +504,12 @@ func (a *app) diffMarkdown(x *diffResult, top int) {
 			fmt.Fprintf(a.out, "\n… and %d more %s\n", more, many)
 		}
 	}
-	list("region", "regions", x.Regions, regionOf)
-	list("call path", "call paths", x.Paths, pathOf)
+	list("region", "regions", x.Regions, diffRegionName)
+	list("call path", "call paths", x.Paths, diffPathName)
 }
 
-// diffCSV prints a line for each region, and then a line for each call path.
-func (a *app) diffCSV(x *diff.Result) error {
+// writeDiffCSV writes a line for each region, and then a line for each call path.
+func (a *app) writeDiffCSV(x *diff.Result) error {
 	w := csv.NewWriter(a.out)
 	head := []string{"kind", "name", "was", "change"}
 	for _, s := range []string{"exclusive", "inclusive", "visits", "per_visit"} {
@@ -528,7 +528,7 @@ func (a *app) diffCSV(x *diff.Result) error {
 			if r.Path != nil {
 				name = strings.Join(r.Path, " > ")
 			}
-			row := []string{kind, name, strings.Join(r.Was, " > "), kindOf(r)}
+			row := []string{kind, name, strings.Join(r.Was, " > "), differenceWord(r)}
 			for j, c := range []diff.Change{r.Exclusive, r.Inclusive, r.Visits, r.PerVisit} {
 				f := seconds
 				if j == 2 {
@@ -562,9 +562,9 @@ func (a *app) diffCSV(x *diff.Result) error {
 	return w.Error()
 }
 
-// diffFolded prints a line for each path, such as "main;solve 1234 1300", with its exclusive times on
+// writeDiffFolded writes a line for each path, such as "main;solve 1234 1300", with its exclusive times on
 // both sides in nanoseconds.
-func (a *app) diffFolded(x *diff.Result) error {
+func (a *app) writeDiffFolded(x *diff.Result) error {
 	b := bufio.NewWriter(a.out)
 	ns := func(t float64) float64 { return math.Round(t / x.Clock.PerSecond() * 1e9) }
 	err := x.Stacks(maxStacks, func(path []string, deeper bool, before, after float64) error {

@@ -25,8 +25,8 @@ func isCube(path string) bool {
 	return err == nil && string(head[257:262]) == "ustar"
 }
 
-// diffCube adds the profile in a Cube file to a side.
-func (a *app) diffCube(cmp *diff.Comparison, side diff.Side, path string, s *selectionFlags) (*heading, error) {
+// addCubeProfile adds the profile in a Cube file to a side.
+func (a *app) addCubeProfile(cmp *diff.Comparison, side diff.Side, path string, s *selectionFlags) (*heading, error) {
 	if s.anySet() {
 		return nil, usageError("%s: found a file of Cube, expected a trace with --window, --from, --to, --location and "+
 			"--group", path)

@@ -40,8 +40,8 @@ type orderFlags struct {
 // register adds the flags to a command.
 func (f *orderFlags) register(c *cobra.Command) {
 	f.input.flags(c.Flags())
-	f.input.clockFlag(c.Flags())
-	f.selection.stateFlags(c.Flags())
+	f.input.defineClockFlag(c.Flags())
+	f.selection.registerForStates(c.Flags())
 	c.Flags().StringSliceVar(&f.labels, "label", nil,
 		"attributes by which claims of both sides are the same; default: all attributes, or else the name")
 	c.Flags().BoolVar(&f.asJSON, "json", false, "print JSON")
@@ -83,7 +83,7 @@ func (a *app) runDistance(ctx context.Context, args []string, flags *orderFlags)
 	var reference *distance.Set
 	x := distanceResult{Traces: []distanceFrom{}}
 	for i, path := range args {
-		s, h, err := a.claimsOf(ctx, path, flags, distance.Options{Labels: flags.labels, Calls: flags.calls})
+		s, h, err := a.scanClaims(ctx, path, flags, distance.Options{Labels: flags.labels, Calls: flags.calls})
 		if err != nil {
 			return err
 		}
@@ -116,8 +116,8 @@ func (a *app) runDistance(ctx context.Context, args []string, flags *orderFlags)
 	return nil
 }
 
-// claimsOf reads the claims of a trace.
-func (a *app) claimsOf(ctx context.Context, path string, flags *orderFlags, opt distance.Options) (*distance.Set,
+// scanClaims reads the claims of a trace.
+func (a *app) scanClaims(ctx context.Context, path string, flags *orderFlags, opt distance.Options) (*distance.Set,
 	heading, error) {
 	in, err := a.open(ctx, path, &flags.input)
 	if err != nil {
@@ -128,7 +128,7 @@ func (a *app) claimsOf(ctx context.Context, path string, flags *orderFlags, opt 
 	if err != nil {
 		return nil, heading{}, asTraceDefect(path, err)
 	}
-	in.bar.done()
+	in.bar.remove()
 	a.reportDefects(in, flags.input.quiet)
 	return s, in.heading(), nil
 }

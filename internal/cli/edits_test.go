@@ -32,7 +32,7 @@ func toolLines(t *testing.T, path, name string, flags ...string) map[string]int 
 	return m
 }
 
-// differences returns the lines of which b has more than a, and those of which it has fewer.
+// differences returns the lines that occur more often in b than in a, and those that occur less often.
 func differences(a, b map[string]int) (more, fewer []string) {
 	for line, n := range b {
 		if n > a[line] {

@@ -72,9 +72,9 @@ messages between them. There is no --region: a factor compares the whole time of
 		RunE: func(c *cobra.Command, args []string) error { return a.runEfficiency(c, args, &f) },
 	}
 	f.input.flags(c.Flags())
-	f.input.clockFlag(c.Flags())
-	f.input.rolesFlag(c.Flags())
-	f.selection.partFlags(c.Flags())
+	f.input.defineClockFlag(c.Flags())
+	f.input.defineRolesFlag(c.Flags())
+	f.selection.registerForPart(c.Flags())
 	refuseRegion(c.Flags(), "a factor compares the whole time of locations; --phase takes the visits of a region")
 	c.Flags().BoolVar(&f.weak, "weak", false, "the work of runs with more threads is larger in proportion")
 	c.Flags().StringVar(&f.phase, "phase", "", "compute the factors of each visit of this region")
@@ -93,8 +93,8 @@ type efficiencyFlags struct {
 	loop                bool
 }
 
-// phased reports whether the factors of phases of a run are requested.
-func (f *efficiencyFlags) phased() bool { return f.phase != "" || f.loop }
+// wantsPhases reports whether the factors of phases of a run are requested.
+func (f *efficiencyFlags) wantsPhases() bool { return f.phase != "" || f.loop }
 
 // runEfficiency computes and prints the factors of the traces in args.
 func (a *app) runEfficiency(c *cobra.Command, args []string, f *efficiencyFlags) error {
@@ -103,18 +103,18 @@ func (a *app) runEfficiency(c *cobra.Command, args []string, f *efficiencyFlags)
 		return usageError("--json and --csv: expected one of them")
 	case f.phase != "" && f.loop:
 		return usageError("--phase and --loop: expected one of them")
-	case f.phased() && f.weak:
+	case f.wantsPhases() && f.weak:
 		return usageError("--weak: expected no --phase or --loop with it, whose phases are not compared with each other")
 	}
 	var list []*efficiencyResult
 	for _, path := range args {
-		found, err := a.efficiencyOf(c, path, f)
+		found, err := a.computeEfficiency(c, path, f)
 		if err != nil {
 			return err
 		}
 		list = append(list, found...)
 	}
-	if first := list[0]; !f.phased() && first.Missing == "" {
+	if first := list[0]; !f.wantsPhases() && first.Missing == "" {
 		for _, x := range list[1:] {
 			if x.Missing == "" {
 				scaling := efficiency.Scale(first.Result, x.Result, f.weak)
@@ -123,7 +123,7 @@ func (a *app) runEfficiency(c *cobra.Command, args []string, f *efficiencyFlags)
 		}
 	}
 	if f.asJSON {
-		if len(list) == 1 && !f.phased() {
+		if len(list) == 1 && !f.wantsPhases() {
 			return a.writeJSON(a.out, list[0])
 		}
 		return a.writeJSON(a.out, list)
@@ -131,8 +131,8 @@ func (a *app) runEfficiency(c *cobra.Command, args []string, f *efficiencyFlags)
 	list = slices.DeleteFunc(list, func(x *efficiencyResult) bool { return x.Missing != "" })
 	switch {
 	case f.asCSV:
-		return a.efficiencyCSV(list)
-	case f.phased():
+		return a.writeEfficiencyCSV(list)
+	case f.wantsPhases():
 		a.printPhases(list, len(args) > 1)
 	default:
 		a.printEfficiency(list)
@@ -140,19 +140,19 @@ func (a *app) runEfficiency(c *cobra.Command, args []string, f *efficiencyFlags)
 	return nil
 }
 
-// efficiencyOf computes the factors of a trace. With --phase or --loop it computes those of its phases.
-func (a *app) efficiencyOf(c *cobra.Command, path string, f *efficiencyFlags) ([]*efficiencyResult, error) {
+// computeEfficiency computes the factors of a trace. With --phase or --loop it computes those of its phases.
+func (a *app) computeEfficiency(c *cobra.Command, path string, f *efficiencyFlags) ([]*efficiencyResult, error) {
 	var h heading
 	list, found, err := answerPart(a, c.Context(), path, &f.input, &f.selection, "the trace has no efficiency",
 		func(in *input) (list []*efficiencyResult, ok bool, err error) {
 			h = in.heading()
 			opt := efficiency.Options{Rows: trace.NewRows(in.Defs())}
-			if f.phased() {
+			if f.wantsPhases() {
 				windows, err := a.phaseWindows(c.Context(), in, f)
 				if err != nil {
 					return nil, false, err
 				}
-				return phaseFactors(c.Context(), in, h, windows, opt)
+				return computePhaseFactors(c.Context(), in, h, windows, opt)
 			}
 			x, ok, err := efficiency.Find(c.Context(), in.Events, opt)
 			return []*efficiencyResult{{heading: h, Result: x}}, ok, err
@@ -186,7 +186,7 @@ func (a *app) phaseWindows(ctx context.Context, in *input, f *efficiencyFlags) (
 	windows, err := transform.FindOccurrences(ctx, in.Events, visits)
 	if err == nil && len(windows) == 0 {
 		why := "found no visit of the region, expected one or more"
-		if near, missing := aRegion.missing(in.Defs(), f.phase); missing {
+		if near, missing := aRegion.isMissing(in.Defs(), f.phase); missing {
 			why = "the trace has no such region; " + near
 		}
 		err = &exitError{exitDefects, fmt.Errorf("%s: --phase %s: %s", in.src.Path, f.phase, why)}
@@ -194,8 +194,8 @@ func (a *app) phaseWindows(ctx context.Context, in *input, f *efficiencyFlags) (
 	return windows, err
 }
 
-// phaseFactors computes the factors of each window.
-func phaseFactors(ctx context.Context, in *input, h heading, windows []trace.Window, opt efficiency.Options) (
+// computePhaseFactors computes the factors of each window.
+func computePhaseFactors(ctx context.Context, in *input, h heading, windows []trace.Window, opt efficiency.Options) (
 	list []*efficiencyResult, ok bool, err error) {
 	err = transform.EachPiece(ctx, in.Events, windows, func(i int, piece format.Events) error {
 		x := &efficiencyResult{heading: h, Phase: &efficiencyPhase{i + 1, windows[i].From, windows[i].To}}
@@ -224,7 +224,7 @@ func (a *app) printPhases(list []*efficiencyResult, several bool) {
 	}
 	printTable(a.out, head, len(list), 0, func(i int) table.Row {
 		x := list[i]
-		row := table.Row{x.Phase.Number, x.Result.Clock.FormatSeconds(x.Phase.From) + " s", a.durationOf(x, x.Runtime)}
+		row := table.Row{x.Phase.Number, x.Result.Clock.FormatSeconds(x.Phase.From) + " s", a.formatDuration(x, x.Runtime)}
 		if several {
 			row = append(table.Row{x.Path}, row...)
 		}
@@ -235,8 +235,8 @@ func (a *app) printPhases(list []*efficiencyResult, several bool) {
 	})
 }
 
-// efficiencyCSV prints the factors, with a line for each trace or phase.
-func (a *app) efficiencyCSV(list []*efficiencyResult) error {
+// writeEfficiencyCSV writes the factors, with a line for each trace or phase.
+func (a *app) writeEfficiencyCSV(list []*efficiencyResult) error {
 	w := csv.NewWriter(a.out)
 	models := slices.DeleteFunc(efficiency.Models(), func(m efficiency.Model) bool {
 		return !slices.ContainsFunc(list, func(x *efficiencyResult) bool { return m.Has(x.Result) })
@@ -291,8 +291,8 @@ func (a *app) printEfficiency(list []*efficiencyResult) {
 		{"trace", func(x *efficiencyResult) string { return x.Path }},
 		{"processes", func(x *efficiencyResult) string { return fmt.Sprint(x.Processes) }},
 		{"threads", func(x *efficiencyResult) string { return fmt.Sprint(x.Threads) }},
-		{"runtime", func(x *efficiencyResult) string { return a.durationOf(x, x.Runtime) }},
-		{"ideal runtime", func(x *efficiencyResult) string { return a.durationOf(x, x.Ideal) }},
+		{"runtime", func(x *efficiencyResult) string { return a.formatDuration(x, x.Runtime) }},
+		{"ideal runtime", func(x *efficiencyResult) string { return a.formatDuration(x, x.Ideal) }},
 	}
 	scaling := len(list) > 1
 	for _, m := range efficiency.Models() {
@@ -342,6 +342,6 @@ func (a *app) printEfficiency(list []*efficiencyResult) {
 	}
 }
 
-func (a *app) durationOf(x *efficiencyResult, t int64) string {
+func (a *app) formatDuration(x *efficiencyResult, t int64) string {
 	return x.Result.Clock.FormatDuration(t)
 }

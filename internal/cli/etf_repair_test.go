@@ -33,8 +33,8 @@ func TestRepairOfTRACEDefinitions(t *testing.T) {
 	}
 }
 
-// TestTRACEIntervalsThatEndFirst checks that the times of a line that ends before it starts count
-// neither for the resolution nor for the lines that are read, even where its start does not fit.
+// TestTRACEIntervalsThatEndFirst checks lines whose interval ends before it starts. Their times affect
+// neither the resolution nor other lines, even if the start does not fit.
 func TestTRACEIntervalsThatEndFirst(t *testing.T) {
 	for line, rule := range map[string]string{
 		"TSR 0 0 9223372036854775807 4.5 1 2 3\n": "etf.fragment-times",

@@ -75,9 +75,9 @@ the regions against each other.`,
 		},
 	}
 	r.flags(c.Flags())
-	r.clockFlag(c.Flags())
-	r.rolesFlag(c.Flags())
-	s.partFlags(c.Flags())
+	r.defineClockFlag(c.Flags())
+	r.defineRolesFlag(c.Flags())
+	s.registerForPart(c.Flags())
 	refuseRegion(c.Flags(), "the page weighs the regions against each other; weft waits and profile have --region")
 	c.Flags().StringVar(&baseline, "baseline", "", "compare with this run")
 	markInputFlag(c.Flags(), "baseline")
@@ -89,7 +89,7 @@ the regions against each other.`,
 // explainOne explains a trace.
 func (a *app) explainOne(c *cobra.Command, path string, r *inputFlags, s *selectionFlags) (*explainResult, bool,
 	error) {
-	a.garbage.forExplain()
+	a.garbage.tuneForExplain()
 	x, found, err := answerPart(a, c.Context(), path, r, s, "nothing can be explained",
 		func(in *input) (x *explainResult, ok bool, err error) {
 			x = &explainResult{heading: in.heading()}

@@ -64,8 +64,8 @@ before it for these ends of claims.`,
 	}
 	f := c.Flags()
 	flags.input.flags(f)
-	flags.input.clockFlag(f)
-	flags.selection.stateFlags(f)
+	flags.input.defineClockFlag(f)
+	flags.selection.registerForStates(f)
 	f.StringVar(&flags.by, "by", "", "attribute that names the object of a claim or event")
 	f.Var((*nameList)(&flags.visits), "visits", "take the visits of these regions as objects; * and ? match anything")
 	f.StringVar(&flags.begin, "begin", "", "events at which objects come; default: all")

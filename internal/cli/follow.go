@@ -27,8 +27,8 @@ type followFlags struct {
 	idle   string
 }
 
-// ticks returns a function that converts the value of a flag to ticks.
-func (*followFlags) ticks(flag, value string) func(trace.Clock) (int64, error) {
+// tickConverter returns a function that converts the value of a flag to ticks.
+func (*followFlags) tickConverter(flag, value string) func(trace.Clock) (int64, error) {
 	return func(c trace.Clock) (int64, error) {
 		t, err := c.ParseDuration(value)
 		if err == nil && t < 0 {
@@ -41,7 +41,7 @@ func (*followFlags) ticks(flag, value string) func(trace.Clock) (int64, error) {
 	}
 }
 
-func (s *followFlags) flags(f *pflag.FlagSet) {
+func (s *followFlags) register(f *pflag.FlagSet) {
 	f.BoolVar(&s.follow, "follow", false,
 		"verify a text while it grows, or a pipe, and print verdicts as they are decided")
 	f.StringVar(&s.late, "late", "", "follow: for how long to wait for lines with earlier times, such as 10ms")
@@ -68,7 +68,7 @@ func (s *followFlags) check(f *pflag.FlagSet) error {
 		if value == "" {
 			continue
 		}
-		if _, err := s.ticks(flag, value)(trace.Seconds(1e9)); err != nil {
+		if _, err := s.tickConverter(flag, value)(trace.Seconds(1e9)); err != nil {
 			return err
 		}
 	}
@@ -231,7 +231,7 @@ func (f *follower) run(ctx context.Context, text <-chan textPiece, grows bool) e
 				yield(nil, p.err)
 				return
 			}
-			if f.monitor.Open() == 0 {
+			if f.monitor.OpenChecks() == 0 {
 				if grows {
 					break
 				}
@@ -246,7 +246,7 @@ func (f *follower) run(ctx context.Context, text <-chan textPiece, grows bool) e
 				return
 			}
 		}
-		if f.monitor.Open() == 0 {
+		if f.monitor.OpenChecks() == 0 {
 			yield(nil, errDecided)
 		}
 	}, opt)
@@ -291,9 +291,9 @@ func (f *follower) begin(next func() (textPiece, bool)) (x format.Format, opt *f
 	f.in.format = x
 	opt = &format.FollowOptions{ReadOptions: &format.ReadOptions{Strict: r.strict, Report: f.in.report, Values: values,
 		Workers: 1}, Name: f.in.src.Path, TooLate: f.tooLate, Begin: f.startMonitor,
-		Finer: func(factor int64) { f.monitor.Finer(factor) }}
+		ScaleTimes: func(factor int64) { f.monitor.ScaleTimes(factor) }}
 	if late := f.flags.follow.late; late != "" {
-		opt.Late = f.flags.follow.ticks("--late", late)
+		opt.Late = f.flags.follow.tickConverter("--late", late)
 	}
 	return x, opt, head, nil
 }
@@ -303,7 +303,7 @@ func (f *follower) startMonitor(d *trace.Definitions) (format.Sink, error) {
 	f.defs = d
 	f.monitor = verify.NewMonitor(f.spec, d, verify.Semantics(f.flags.semantics))
 	if f.flags.follow.idle != "" {
-		f.monitor.Idle(f.flags.follow.ticks("--idle", f.flags.follow.idle))
+		f.monitor.SetIdleTime(f.flags.follow.tickConverter("--idle", f.flags.follow.idle))
 	}
 	return f.monitor, nil
 }
@@ -311,7 +311,7 @@ func (f *follower) startMonitor(d *trace.Definitions) (format.Sink, error) {
 // formatOf finds the format of a text from its beginning. It returns nil if it needs more of the text.
 // ended is set if there is no more text.
 func (f *follower) formatOf(head []byte, ended bool) (format.Format, error) {
-	x, err := f.namedFormat(&f.flags.input)
+	x, err := f.requestedFormat(&f.flags.input)
 	if err != nil {
 		return nil, err
 	}

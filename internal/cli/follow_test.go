@@ -46,7 +46,7 @@ func TestFollowAgrees(t *testing.T) {
 		t.Fatal(errs)
 	}
 	for i, x := range []struct{ in, by, late string }{
-		{cps, "id", "1s"}, // the events stand behind the claims
+		{cps, "id", "1s"}, // the events come after the claims
 		{cps, "", "1s"},
 		{"../../examples/odse.etf", "id", "1s"},
 		{"../../format/picl/testdata/ok/conceptual-ring8.trf", "", ""},

@@ -17,9 +17,9 @@ func tuneGC() *gcTuning {
 	return &gcTuning{runtime.AddCleanup(new([16]byte), func(percent int) { debug.SetGCPercent(percent) }, 50)}
 }
 
-// forIndex adapts the garbage collector to building an index. The memory of an index grows and stays in
+// tuneForIndex adapts the garbage collector to building an index. The memory of an index grows and stays in
 // use. Collections are the rarer, the less memory is in use.
-func (g *gcTuning) forIndex() {
+func (g *gcTuning) tuneForIndex() {
 	const room = 32 << 20
 	g.first.Stop()
 	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
@@ -33,17 +33,17 @@ func (g *gcTuning) forIndex() {
 	next(50)
 }
 
-// forExplain makes collections rarer after the first one. The memory in use is that of a few million calls and waits at
-// most, since weft explain keeps more of them in files.
-func (g *gcTuning) forExplain() {
+// tuneForExplain makes collections rarer after the first one. The memory in use is that of a few million calls and
+// waits at most, since weft explain keeps more of them in files.
+func (g *gcTuning) tuneForExplain() {
 	g.first.Stop()
 	g.first = runtime.AddCleanup(new([16]byte), func(percent int) { debug.SetGCPercent(percent) }, 75)
 }
 
-// forTiles makes collections rarer while tiles are drawn. Each tile allocates some MiB; with the usual
+// tuneForTiles makes collections rarer while tiles are drawn. Each tile allocates some MiB; with the usual
 // setting there would be a collection for every second tile. Above 1 GiB the memory limit takes
 // precedence.
-func (g *gcTuning) forTiles() {
+func (g *gcTuning) tuneForTiles() {
 	g.first.Stop()
 	debug.SetGCPercent(400)
 	debug.SetMemoryLimit(1 << 30)

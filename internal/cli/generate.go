@@ -41,7 +41,7 @@ func (a *app) generateCommand() *cobra.Command {
 			if _, err := wordIndex("--workload", o.Workload, names...); err != nil {
 				return err
 			}
-			if err := cmp.Or(problems.set(), faults.set()); err != nil {
+			if err := cmp.Or(problems.setOptions(), faults.setOptions()); err != nil {
 				return err
 			}
 			t, err := generate.New(o)
@@ -57,10 +57,10 @@ func (a *app) generateCommand() *cobra.Command {
 			if to == "null" {
 				// All formats are written in time order.
 				err := source.Scan(c.Context(), trace.Everything(), format.GlobalOrder, format.SinkFuncs{})
-				b.done()
+				b.remove()
 				return err
 			}
-			w, err := a.writer(values, args[0], to, "--to")
+			w, err := a.newTraceWriter(values, args[0], to, "--to")
 			if err != nil {
 				return err
 			}
@@ -81,7 +81,7 @@ func (a *app) generateCommand() *cobra.Command {
 			if err := format.Convert(c.Context(), source, trace.Everything(), e); err != nil {
 				return err
 			}
-			b.done()
+			b.remove()
 			if err := w.out.Commit(); err != nil {
 				return err
 			}
@@ -96,14 +96,14 @@ func (a *app) generateCommand() *cobra.Command {
 	f.Var(newInteger(&o.Events, generate.DefaultEvents, 1, 0), "events", "how many events, about")
 	f.Var(newInteger(&o.Locations, 0, 0, 0), "locations", "how many locations; 0 is the workload's own number")
 	f.Uint64Var(&o.Seed, "seed", 1, "seed of the random numbers")
-	problems.flags(f)
-	faults.flags(f)
+	problems.register(f)
+	faults.register(f)
 	f.StringVar(&to, "to", "", "format of OUT, if its name does not determine it")
 	f.StringArrayVar(&options, "option", nil, "setting of the format, NAME=VALUE; may be repeated")
-	plainFlag(f, &plain)
+	definePlainFlag(f, &plain)
 	f.BoolVar(&asJSON, "json", false, "print the loss table as JSON")
 	registerCompletions(c, "workload", names...)
-	a.forceFlag(c)
+	a.defineForceFlag(c)
 	return c
 }
 
@@ -119,7 +119,7 @@ func (c *progressTrace) Scan(ctx context.Context, sel trace.Selection, order for
 	return c.Trace.Scan(ctx, sel, order, format.SinkFuncs{
 		OnBatch: func(b *trace.Batch) error {
 			c.done += int64(b.Len())
-			c.bar.set(c.done, c.total)
+			c.bar.setProgress(c.done, c.total)
 			return sink.Batch(b)
 		},
 		OnLinks: sink.Links,

@@ -32,7 +32,7 @@ type faultFlags struct {
 	period, late string
 }
 
-func (ff *faultFlags) flags(f *pflag.FlagSet) {
+func (ff *faultFlags) register(f *pflag.FlagSet) {
 	f.StringVar(&ff.period, "period", "", "cps: objects arrive at this distance, such as 10ms (with faults 8ms)")
 	f.Var(newInteger(&ff.o.Faults.Violations, 0, 0, 0), "violations", "cps: how many objects are confirmed too early")
 	f.Var(newInteger(&ff.o.Faults.Stragglers, 0, 0, 0), "stragglers", "cps: how many objects begin late")
@@ -40,8 +40,8 @@ func (ff *faultFlags) flags(f *pflag.FlagSet) {
 	f.Var(newInteger(&ff.o.Faults.Anomalies, 0, 0, 0), "anomalies", "cps: how many objects leave out task E")
 }
 
-// set sets the options of the flags.
-func (ff *faultFlags) set() error {
+// setOptions sets the options of the flags.
+func (ff *faultFlags) setOptions() error {
 	for _, d := range []struct {
 		flag, value string
 		to          *int64
@@ -68,7 +68,7 @@ type problemFlags struct {
 	imbalance, slow, slowing, noise string
 }
 
-func (p *problemFlags) flags(f *pflag.FlagSet) {
+func (p *problemFlags) register(f *pflag.FlagSet) {
 	f.Var(newInteger(&p.o.Threads, 0, 0, 0), "threads", "phases: how many threads each process has; 0 is 1")
 	f.StringVar(&p.compute, "compute", "", "phases: for how long a thread computes in an iteration (default 100ms)")
 	f.StringVar(&p.late, "late-sender", "", "phases: one rank sends later by this time, such as 50ms")
@@ -80,8 +80,8 @@ func (p *problemFlags) flags(f *pflag.FlagSet) {
 	f.StringVar(&p.noise, "noise", "", "phases: in each iteration another rank computes longer by this part, such as 20%")
 }
 
-// set sets the options of the flags.
-func (p *problemFlags) set() error {
+// setOptions sets the options of the flags.
+func (p *problemFlags) setOptions() error {
 	duration := func(s string) (float64, error) {
 		t, err := trace.Seconds(1_000_000_000).ParseDuration(s)
 		if err == nil && t <= 0 {

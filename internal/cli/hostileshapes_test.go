@@ -44,7 +44,7 @@ func hostileTrace(t testing.TB, dir, shape string, n int) string {
 	case "first in, first out":
 		each(func(i int) { event("E", 2*i+1); event("E", 2*i+2) })
 		each(func(i int) { event("L", 2*i+1); event("L", 2*i+2) })
-	case "never left": // but for calls that cross, deep inside
+	case "never left": // except for calls that cross, deep inside
 		each(func(int) { event("E", 1); event("E", 1) })
 		for range n / 2 {
 			event("E", 2)

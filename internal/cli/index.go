@@ -41,16 +41,16 @@ damage, weft index reads an existing index completely.`,
 			"trace.otf2",
 		Args: exactArgs(1, "one trace"),
 		RunE: func(c *cobra.Command, args []string) error {
-			r, err := a.viewerReading(&v)
+			r, err := a.viewerSettings(&v)
 			if err != nil {
 				return err
 			}
 			in := &input{}
-			if err := a.locate(c.Context(), in, args[0]); err != nil {
+			if err := a.findFile(c.Context(), in, args[0]); err != nil {
 				return err
 			}
 			defer in.Close()
-			store, err := v.cache()
+			store, err := v.openCache()
 			if err != nil {
 				return err
 			}
@@ -60,13 +60,13 @@ damage, weft index reads an existing index completely.`,
 					"or WEFT_CACHE, or -o")
 			}
 			in.bar = a.newBar("indexing " + in.src.Path)
-			a.garbage.forIndex()
+			a.garbage.tuneForIndex()
 			m, err := serve.MakeIndex(c.Context(), r, store, in.src,
-				serve.IndexOptions{Path: out, Force: force, Verify: true, Progress: in.bar.set})
+				serve.IndexOptions{Path: out, Force: force, Verify: true, Progress: in.bar.setProgress})
 			if err != nil {
 				return err
 			}
-			in.bar.done()
+			in.bar.remove()
 			if asJSON {
 				r := indexResult{Path: in.src.Path, Format: m.Format.About().Name, Index: m.Path, Bytes: m.Size, Built: m.Built,
 					Defects: m.Defects}
@@ -88,7 +88,7 @@ damage, weft index reads an existing index completely.`,
 			return nil
 		},
 	}
-	v.flags(c.Flags())
+	v.register(c.Flags())
 	c.Flags().StringVarP(&out, "output", "o", "", "write the index to this file instead of the cache")
 	c.Flags().BoolVar(&force, "force", false, "build the index even if it exists; let -o replace any file")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")

@@ -58,16 +58,16 @@ of times may then be too small, by 1 ns for each visit. --exact reads all events
 		RunE: func(c *cobra.Command, args []string) error { return a.info(c.Context(), args[0], &o) },
 	}
 	o.inputFlags.flags(c.Flags())
-	o.clockFlag(c.Flags())
-	o.stateFlags(c.Flags())
+	o.defineClockFlag(c.Flags())
+	o.registerForStates(c.Flags())
 	c.Flags().BoolVar(&o.json, "json", false, "print JSON")
 	c.Flags().BoolVar(&o.definitions, "definitions", false, "also list all definitions")
 	c.Flags().BoolVar(&o.details, "details", false, "also list what only the format has")
 	c.Flags().BoolVar(&o.exact, "exact", false, "read all events, even if the trace stores sums of them")
 	c.Flags().Var(newInteger(&o.top, 10, 0, 0), "top", "how many regions, locations and attributes to list; 0 lists all")
-	byFlag(c, &o.by)
+	defineByFlag(c, &o.by)
 	c.Flags().StringVar(&o.picture, "plot", "", "draw the time line to this .svg or .png file")
-	a.forceFlag(c)
+	a.defineForceFlag(c)
 	return c
 }
 
@@ -120,16 +120,16 @@ func (a *app) info(ctx context.Context, arg string, o *infoOptions) error {
 	if o.picture != "" {
 		p := plotFlags{drawingFlags: drawingFlags{scale: 1}, rows: rowsByLocation, color: colorByRegion, maxRows: 64,
 			links: true, messages: true}
-		if err := a.plot(ctx, in, o.picture, &selectionFlags{}, &p); err != nil {
+		if err := a.plotTrace(ctx, in, o.picture, &selectionFlags{}, &p); err != nil {
 			return err
 		}
 	}
-	in.bar.done()
+	in.bar.remove()
 	if o.json {
 		if !o.quiet {
 			a.reportFlagNames(in)
 		}
-		return a.infoJSON(x, details)
+		return a.writeInfoJSON(x, details)
 	}
 	a.printInfo(x, in, o.by, o.top)
 	a.printDefinitions(tables)
@@ -152,8 +152,8 @@ func (in *input) info(by string, part *info.Part) *info.Trace {
 	}
 }
 
-// infoJSON prints info as JSON. It writes details row by row, as they may not fit into memory.
-func (a *app) infoJSON(x *info.Info, details []*format.Table) error {
+// writeInfoJSON writes info as JSON. It writes details row by row, as they may not fit into memory.
+func (a *app) writeInfoJSON(x *info.Info, details []*format.Table) error {
 	var b bytes.Buffer
 	if err := a.writeJSON(&b, x); err != nil {
 		return err

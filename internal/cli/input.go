@@ -34,14 +34,14 @@ type inputFlags struct {
 	roles string
 }
 
-// clockFlag defines --clock-correction, for commands that use times.
-func (r *inputFlags) clockFlag(f *pflag.FlagSet) {
+// defineClockFlag defines --clock-correction, for commands that use times.
+func (r *inputFlags) defineClockFlag(f *pflag.FlagSet) {
 	f.StringVar(&r.correction, "clock-correction", "", "put times right by a file that weft align wrote")
 	markInputFlag(f, "clock-correction")
 }
 
-// rolesFlag defines --roles, for commands that use the roles of regions.
-func (r *inputFlags) rolesFlag(f *pflag.FlagSet) {
+// defineRolesFlag defines --roles, for commands that use the roles of regions.
+func (r *inputFlags) defineRolesFlag(f *pflag.FlagSet) {
 	f.StringVar(&r.roles, "roles", "",
 		"file of lines ROLE PATTERN: roles of regions that do not follow from their names (see docs/commands/answer.md)")
 	markInputFlag(f, "roles")
@@ -102,7 +102,7 @@ func (in *input) inOrder(ctx context.Context, w *trace.Window, r format.Reductio
 
 // Close closes the trace and removes temporary files.
 func (in *input) Close() error {
-	in.bar.done()
+	in.bar.remove()
 	var err error
 	if in.file != nil {
 		err = in.file.Close()
@@ -186,7 +186,7 @@ func (a *app) open(ctx context.Context, arg string, r *inputFlags) (*input, erro
 // openUnprepared opens a trace without preparing its events. It is used for scans that prepare the
 // events themselves.
 func (a *app) openUnprepared(ctx context.Context, arg string, r *inputFlags) (*input, error) {
-	in, err := a.source(ctx, arg, r)
+	in, err := a.findSource(ctx, arg, r)
 	if err != nil {
 		return nil, err
 	}
@@ -226,14 +226,14 @@ func (in *input) openFile(ctx context.Context, opt *format.ReadOptions) error {
 	return nil
 }
 
-// source finds the file that an argument names, and its format. It does not open the trace.
-func (a *app) source(ctx context.Context, arg string, r *inputFlags) (*input, error) {
+// findSource finds the file that an argument names, and its format. It does not open the trace.
+func (a *app) findSource(ctx context.Context, arg string, r *inputFlags) (*input, error) {
 	values, err := a.parseOptions(r.options)
 	if err != nil {
 		return nil, err
 	}
 	in := &input{report: a.newReport(r)}
-	if err := a.locate(ctx, in, arg); err != nil {
+	if err := a.findFile(ctx, in, arg); err != nil {
 		return nil, err
 	}
 	if in.format, err = a.formatOf(in.src, r); err != nil {
@@ -241,13 +241,13 @@ func (a *app) source(ctx context.Context, arg string, r *inputFlags) (*input, er
 	}
 	in.bar = a.newBar("reading " + in.src.Path)
 	in.opt = &format.ReadOptions{Strict: r.strict, Report: in.report, Values: values, Workers: a.workers,
-		Progress: in.bar.set}
+		Progress: in.bar.setProgress}
 	return in, nil
 }
 
-// locate finds the file that an argument names. It copies standard input ("-"), pipes and devices to a
+// findFile finds the file that an argument names. It copies standard input ("-"), pipes and devices to a
 // temporary file.
-func (a *app) locate(ctx context.Context, in *input, arg string) error {
+func (a *app) findFile(ctx context.Context, in *input, arg string) error {
 	if arg == "" {
 		return usageError("found an empty name, expected that of a trace")
 	}
@@ -293,8 +293,8 @@ func (a *app) suggestTrace(folder string) string {
 	return ""
 }
 
-// namedFormat returns the format that --format names, or nil if the flag is not given.
-func (a *app) namedFormat(r *inputFlags) (format.Format, error) {
+// requestedFormat returns the format that --format names, or nil if the flag is not given.
+func (a *app) requestedFormat(r *inputFlags) (format.Format, error) {
 	if r.format == "" {
 		return nil, nil
 	}
@@ -304,7 +304,7 @@ func (a *app) namedFormat(r *inputFlags) (format.Format, error) {
 // formatOf returns the format of a trace: the one that --format names, or otherwise the one that the
 // content has.
 func (a *app) formatOf(src format.Source, r *inputFlags) (format.Format, error) {
-	if f, err := a.namedFormat(r); err != nil {
+	if f, err := a.requestedFormat(r); err != nil {
 		return nil, err
 	} else if f != nil {
 		if !f.About().EmptyMain && format.IsEmpty(src) {

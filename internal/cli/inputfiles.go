@@ -72,7 +72,7 @@ func (a *app) addInputFlags(f *pflag.FlagSet) {
 // contains. It returns "" if the command does not read it.
 func (a *app) roleAsInput(st os.FileInfo) string {
 	for _, r := range a.inputs {
-		if isOrHas(st, r.path) {
+		if containsFile(st, r.path) {
 			return r.what
 		}
 	}
@@ -81,7 +81,7 @@ func (a *app) roleAsInput(st os.FileInfo) string {
 			continue
 		}
 		for _, f := range r.files() {
-			if isOrHas(st, f.Path) {
+			if containsFile(st, f.Path) {
 				return "a file of " + r.what
 			}
 		}
@@ -89,21 +89,22 @@ func (a *app) roleAsInput(st os.FileInfo) string {
 	return ""
 }
 
-// otherOutput returns an error if a path is already an output of the command, or a folder that contains
+// checkOtherOutputs returns an error if a path is already an output of the command, or a folder that contains
 // one. The path need not exist. It ignores the output with the name but.
-func (a *app) otherOutput(path, but string) error {
-	path = resolved(path)
+func (a *app) checkOtherOutputs(path, but string) error {
+	path = resolvePath(path)
 	for _, out := range a.outputs {
-		if full := resolved(out); out != but && (full == path || strings.HasPrefix(full, path+string(filepath.Separator))) {
+		full := resolvePath(out)
+		if out != but && (full == path || strings.HasPrefix(full, path+string(filepath.Separator))) {
 			return usageError("%s: found the name of two outputs, expected a name for each", out)
 		}
 	}
 	return nil
 }
 
-// resolved returns the absolute path of a file with links resolved. If the file does not exist, it
+// resolvePath returns the absolute path of a file with links resolved. If the file does not exist, it
 // resolves the links of its folder. "-" stays as it is.
-func resolved(path string) string {
+func resolvePath(path string) string {
 	if path == "-" {
 		return path
 	}
@@ -119,8 +120,8 @@ func resolved(path string) string {
 	return path
 }
 
-// isOrHas reports whether st describes the file at a path or a folder that contains it.
-func isOrHas(st os.FileInfo, path string) bool {
+// containsFile reports whether st describes the file at a path or a folder that contains it.
+func containsFile(st os.FileInfo, path string) bool {
 	path, err := filepath.Abs(path)
 	for err == nil {
 		x, e := os.Stat(path)

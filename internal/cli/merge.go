@@ -44,7 +44,7 @@ All flags of weft cut and weft filter can be given, for the merged trace.`,
 			}
 			return nil
 		},
-		RunE: func(c *cobra.Command, args []string) error { return a.merge(c.Context(), args, &x) },
+		RunE: func(c *cobra.Command, args []string) error { return a.runMerge(c.Context(), args, &x) },
 	}
 	x.flags(c.Flags())
 	c.Flags().StringVar(&x.anchor, "anchor", "",
@@ -52,12 +52,12 @@ All flags of weft cut and weft filter can be given, for the merged trace.`,
 	c.Flags().BoolVar(&x.unify, "unify", false,
 		"make one of locations, groups, communicators and resources with the same id and name")
 	registerCompletions(c, "anchor", "wall", "first", "none")
-	a.forceFlag(c)
+	a.defineForceFlag(c)
 	return c
 }
 
-// merge runs weft merge.
-func (a *app) merge(ctx context.Context, args []string, x *mergeOptions) error {
+// runMerge runs weft merge.
+func (a *app) runMerge(ctx context.Context, args []string, x *mergeOptions) error {
 	var ins []*input
 	defer func() {
 		for _, in := range ins {

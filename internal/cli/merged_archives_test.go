@@ -54,7 +54,7 @@ func withoutNumbers(t *testing.T, path string) (definitions, events map[string]i
 }
 
 // TestMergeOfArchives checks that otf2-print prints for a merged archive each definition and each event of
-// all archives and no other, but for ids and times, and that otf2-print does not complain.
+// all archives and no other, except for ids and times, and that otf2-print does not complain.
 func TestMergeOfArchives(t *testing.T) {
 	if _, err := exec.LookPath("otf2-print"); err != nil {
 		t.Skip("otf2-print is not installed")
@@ -212,7 +212,7 @@ func withNames(t *testing.T, path string) (definitions, events map[string]int) {
 			return m[1] + " " + names[printedTokens[m[1]]+" "+m[2]]
 		})
 		if line = moreDigits.ReplaceAllString(line, "#"); strings.HasPrefix(first, "Def") {
-			line, _, _ = strings.Cut(line, ", KeyValue") // of definitions that are equal but for pairs, one stays
+			line, _, _ = strings.Cut(line, ", KeyValue") // of definitions that differ only in pairs, one stays
 			definitions[line] += n
 		} else if first == "Leave" { // some leaves name no function where others do
 			_, line, _ = strings.Cut(line, ",")
@@ -270,7 +270,7 @@ func TestMergeOfOTFTraces(t *testing.T) {
 }
 
 // TestPrunedArchive checks that otf2-print prints for a pruned archive only definitions and events of the archive,
-// but for ids, and only regions that an event refers to; and that it does not complain.
+// except for ids, and only regions that an event refers to; and that it does not complain.
 func TestPrunedArchive(t *testing.T) {
 	if _, err := exec.LookPath("otf2-print"); err != nil {
 		t.Skip("otf2-print is not installed")

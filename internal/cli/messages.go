@@ -68,14 +68,14 @@ operations.`,
 			if err != nil {
 				return err
 			}
-			window, err := o.timesOf(c.Context(), in, sel)
+			window, err := o.selectedWindow(c.Context(), in, sel)
 			if err != nil {
 				return err
 			}
 			in.keepInvolving(sel.Location)
 			if o.list {
 				err = a.listMessages(c.Context(), in, &o, &sel, window, r.quiet)
-				in.bar.done()
+				in.bar.remove()
 				a.reportDefectsBut(err, in, r.quiet)
 				return err
 			}
@@ -84,7 +84,7 @@ operations.`,
 			if err := in.inOrder(c.Context(), window, needs, p, p.Complete); err != nil {
 				return err
 			}
-			in.bar.done()
+			in.bar.remove()
 			x := p.Result()
 			a.noteNoMessage(in, &o.selectionFlags, x, r.quiet)
 			a.reportSaturated(x.Saturated, &r)
@@ -100,8 +100,8 @@ operations.`,
 		},
 	}
 	r.flags(c.Flags())
-	r.clockFlag(c.Flags())
-	o.stateFlags(c.Flags())
+	r.defineClockFlag(c.Flags())
+	o.registerForStates(c.Flags())
 	c.Flags().Var(newInteger(&o.bins, 0, 0, 1_000_000), "bins", "count messages in this many parts of the time, too")
 	c.Flags().BoolVar(&o.sizes, "sizes", false, "count messages by size, too")
 	c.Flags().BoolVar(&o.list, "list", false, "list the messages with their times")
@@ -132,9 +132,9 @@ func (a *app) noteMarks(in *input, quiet bool) {
 	}
 }
 
-// timesOf returns the window that the flags select, or nil for the whole trace. Bins need both ends
+// selectedWindow returns the window that the flags select, or nil for the whole trace. Bins need both ends
 // of the window.
-func (o *messageOptions) timesOf(ctx context.Context, in *input, sel trace.Selection) (*trace.Window, error) {
+func (o *messageOptions) selectedWindow(ctx context.Context, in *input, sel trace.Selection) (*trace.Window, error) {
 	if o.from == "" && o.to == "" && o.bins == 0 {
 		return nil, nil
 	}

@@ -93,7 +93,7 @@ func TestDamagedStates(t *testing.T) {
 }
 
 // TestDamagedThumbnailCount checks that commands do not look for as many thumbnails as a damaged anchor file announces,
-// and that records of thumbnails that nobody knows are left out.
+// and that unknown records of thumbnails are left out.
 func TestDamagedThumbnailCount(t *testing.T) {
 	path := localArchive(t)
 	b, err := os.ReadFile(path)
@@ -109,7 +109,7 @@ func TestDamagedThumbnailCount(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b[18] = 99 // the id of the first record, behind the header of the chunk
+	b[18] = 99 // the id of the first record, after the header of the chunk
 	if err := os.WriteFile(thumb, b, 0o666); err != nil {
 		t.Fatal(err)
 	}

@@ -28,7 +28,7 @@ func requireOTFPrint(t *testing.T) {
 	}
 }
 
-// localStreams is an OTF trace of which each stream has definitions of its own. Their tokens mean something else in
+// localStreams is an OTF trace in which each stream has its own definitions. Their tokens mean something else in
 // each stream, and than those of the global ones.
 var localStreams = map[string]string{
 	".otf": "1:1,2\n2:3\n",

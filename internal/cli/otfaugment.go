@@ -62,7 +62,7 @@ files are not touched. --output leaves the trace as it is and makes a copy of it
 			}
 			var done []*augmentResult
 			for _, arg := range args {
-				d, err := a.augment(c, arg, &x)
+				d, err := a.augmentTrace(c, arg, &x)
 				if err != nil {
 					return err
 				}
@@ -78,7 +78,7 @@ files are not touched. --output leaves the trace as it is and makes a copy of it
 		},
 	}
 	x.flags(c.Flags())
-	filesFlag(c, &x.inputFlags)
+	defineFilesFlag(c, &x.inputFlags)
 	c.Flags().Var(newInteger(&x.count, otf.DefaultPoints, 1, 1<<20), "count",
 		"number of equal parts that the times divide the trace into")
 	c.Flags().StringVar(&x.every, "every", "", "distance of the times: 10ms, 0.5s, ticks")
@@ -87,7 +87,7 @@ files are not touched. --output leaves the trace as it is and makes a copy of it
 	c.Flags().BoolVar(&x.remove, "remove", false, "remove them instead")
 	c.Flags().StringVarP(&x.output, "output", "o", "", "master file of a copy that gets them instead of TRACE")
 	c.Flags().BoolVar(&x.asJSON, "json", false, "print JSON")
-	a.forceFlag(c)
+	a.defineForceFlag(c)
 	return c
 }
 
@@ -99,8 +99,8 @@ type augmentResult struct {
 	Times   []uint64 `json:"times"`
 }
 
-// filesFlag defines a flag that sets the option otf.files.
-func filesFlag(c *cobra.Command, r *inputFlags) {
+// defineFilesFlag defines a flag that sets the option otf.files.
+func defineFilesFlag(c *cobra.Command, r *inputFlags) {
 	c.Flags().Func("files", "how many files of a trace are open at once (default 32, or less where the process may "+
 		"have less)", func(s string) error {
 		var n int
@@ -112,8 +112,8 @@ func filesFlag(c *cobra.Command, r *inputFlags) {
 	})
 }
 
-// augment adds the records to a trace, or to a copy of it if the output has another name.
-func (a *app) augment(c *cobra.Command, arg string, x *augmentFlags) (*augmentResult, error) {
+// augmentTrace adds the records to a trace, or to a copy of it if the output has another name.
+func (a *app) augmentTrace(c *cobra.Command, arg string, x *augmentFlags) (*augmentResult, error) {
 	set := c.Flags().Changed
 	switch {
 	case set("count") && set("every"):
@@ -129,7 +129,8 @@ func (a *app) augment(c *cobra.Command, arg string, x *augmentFlags) (*augmentRe
 	points := []uint64{}
 	opt := &otf.AugmentOptions{Read: in.opt, Snapshots: x.what == "snapshots", Summaries: x.what == "summaries",
 		Remove: x.remove,
-		Output: x.output, Guard: a.replaceable, Written: a.ownFiles.Add, Points: func(r otf.TimeRange) ([]uint64, error) {
+		Output: x.output, Guard: a.checkReplaceable, Written: a.ownFiles.Add,
+		Points: func(r otf.TimeRange) ([]uint64, error) {
 			var err error
 			points, err = x.points(r, set("count") || !set("at"))
 			return points, err
@@ -141,7 +142,7 @@ func (a *app) augment(c *cobra.Command, arg string, x *augmentFlags) (*augmentRe
 	} else if err != nil {
 		return nil, err
 	}
-	in.bar.done()
+	in.bar.remove()
 	a.reportDefects(in, x.quiet)
 	slices.Sort(points)
 	return &augmentResult{cmp.Or(x.output, arg), x.what, x.remove, slices.Compact(points)}, nil
@@ -152,7 +153,7 @@ func (a *app) otfSource(ctx context.Context, arg string, r *inputFlags) (*input,
 	if arg == "-" {
 		return nil, usageError("an OTF trace has several files and cannot be read from standard input")
 	}
-	in, err := a.source(ctx, arg, r)
+	in, err := a.findSource(ctx, arg, r)
 	if err == nil && in.format != (otf.Format{}) {
 		in.Close()
 		err = usageError("%s: found %s, expected %s", arg, in.format.About().Title, otf.Format{}.About().Title)
@@ -251,7 +252,7 @@ calls counts more than once; that of a group is the sum over its functions.`,
 			if err != nil {
 				return err
 			}
-			in.bar.done()
+			in.bar.remove()
 			if asJSON {
 				err = a.writeJSON(a.out, q)
 			} else {
@@ -262,7 +263,7 @@ calls counts more than once; that of a group is the sum over its functions.`,
 		},
 	}
 	r.flags(c.Flags())
-	filesFlag(c, &r)
+	defineFilesFlag(c, &r)
 	c.Flags().StringVar(&process, "process", "", "the process, by number or name")
 	c.Flags().StringVar(&from, "from", "", "first time wanted: 1.5ms, 3s, 20%, ticks; counted from the first event, or "+
 		"with @ the trace's own")

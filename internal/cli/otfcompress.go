@@ -79,7 +79,7 @@ func (a *app) otfReplaceCommand(c *cobra.Command, inflate bool, level *int) *cob
 	}
 	c.Flags().BoolVarP(&keep, "keep", "k", false, "keep the files as they are beside the new ones")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	a.forceFlag(c)
+	a.defineForceFlag(c)
 	return c
 }
 
@@ -134,15 +134,15 @@ func (a *app) replaceFiles(ctx context.Context, files []string, inflate bool, op
 		}
 		st, err := os.Stat(path)
 		if err == nil {
-			err = a.replaceable(to)
+			err = a.checkReplaceable(to)
 		}
 		if err != nil {
 			return done, err
 		}
 		bar := a.newBar(verb + " " + path)
-		opt.Progress = func(read int64) { bar.set(read, st.Size()) }
+		opt.Progress = func(read int64) { bar.setProgress(read, st.Size()) }
 		size, err := replace(ctx, path, opt)
-		bar.done()
+		bar.remove()
 		var d *trace.Defect
 		if errors.As(err, &d) {
 			fmt.Fprintln(a.err, plain(d.Error()))

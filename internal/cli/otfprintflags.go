@@ -26,8 +26,8 @@ var omitFlags = [5]struct{ flag, what string }{
 	otf.Statistics: {"nostat", "statistics"}, otf.Markers: {"nomarker", "markers"},
 }
 
-// flags defines the flags.
-func (c *compatFlags) flags(f *pflag.FlagSet) {
+// register defines the flags.
+func (c *compatFlags) register(f *pflag.FlagSet) {
 	f.StringVar(&c.num, "num", "", "with --compat of OTF: print the records with these numbers alone, such as 10..20")
 	f.StringSliceVar(&c.records, "records", nil,
 		"with --compat of OTF: print these types of records alone, by name or number")

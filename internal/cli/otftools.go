@@ -45,13 +45,13 @@ match anything. --invert keeps the others instead.`,
 		},
 	}
 	r.flags(c.Flags())
-	filesFlag(c, &r)
+	defineFilesFlag(c, &r)
 	c.Flags().StringSliceVar(&list, "processes", nil, "processes by number, range of numbers or name; * and ? match "+
 		"anything")
 	c.Flags().StringSliceVar(&list, "locations", nil, "the same as --processes")
 	c.Flags().BoolVarP(&invert, "invert", "v", false, "leave the chosen processes out, keep the others")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	a.forceFlag(c)
+	a.defineForceFlag(c)
 	return c
 }
 
@@ -123,7 +123,7 @@ func (a *app) otfShrink(ctx context.Context, from, to string, r *inputFlags, lis
 		&format.WriteOptions{Values: in.opt.Values, Workers: a.workers}); err != nil {
 		return nil, err
 	}
-	in.bar.done()
+	in.bar.remove()
 	if err := out.Commit(); err != nil {
 		return nil, err
 	}

@@ -13,7 +13,7 @@ import (
 // createOutput creates the output that an argument names; "-" is standard output. Without --force it
 // replaces only files that weft wrote and that have not changed since then.
 func (a *app) createOutput(arg string) (*format.Output, error) {
-	if err := a.otherOutput(arg, ""); err != nil {
+	if err := a.checkOtherOutputs(arg, ""); err != nil {
 		return nil, err
 	}
 	if arg == "-" {
@@ -21,7 +21,7 @@ func (a *app) createOutput(arg string) (*format.Output, error) {
 		return format.StreamOutput(a.out), nil
 	}
 	if st, err := os.Stat(arg); err == nil && st.Mode().IsRegular() {
-		if err := a.replaceable(arg); err != nil {
+		if err := a.checkReplaceable(arg); err != nil {
 			return nil, err
 		}
 	}
@@ -31,10 +31,10 @@ func (a *app) createOutput(arg string) (*format.Output, error) {
 	}
 	a.outputs = append(a.outputs, arg)
 	out.Guard(func(path string) error {
-		if err := a.otherOutput(path, arg); err != nil {
+		if err := a.checkOtherOutputs(path, arg); err != nil {
 			return err
 		}
-		return a.replaceable(path)
+		return a.checkReplaceable(path)
 	})
 	out.AtEnd(func() {
 		if out.Names() == nil { // the output was discarded; its name is free again
@@ -45,9 +45,9 @@ func (a *app) createOutput(arg string) (*format.Output, error) {
 	return out, nil
 }
 
-// replaceable returns an error for a file or folder that the command reads or that weft did not
+// checkReplaceable returns an error for a file or folder that the command reads or that weft did not
 // write. It returns nil with --force.
-func (a *app) replaceable(path string) error {
+func (a *app) checkReplaceable(path string) error {
 	if a.force {
 		return nil
 	}
@@ -65,14 +65,14 @@ func (a *app) replaceable(path string) error {
 	return &exitError{exitIO, fmt.Errorf("%s: found %s, expected another name; --force replaces it", path, found)}
 }
 
-// forceFlag defines --force for a command that writes files.
-func (a *app) forceFlag(c *cobra.Command) {
+// defineForceFlag defines --force for a command that writes files.
+func (a *app) defineForceFlag(c *cobra.Command) {
 	c.Flags().BoolVar(&a.force, "force", false, "replace files that weft did not write, and those that are read, too")
 }
 
-// target returns the format of an output: the format that a flag names, or otherwise the one that
+// outputFormat returns the format of an output: the format that a flag names, or otherwise the one that
 // follows from the output's name.
-func (a *app) target(arg, name, flag string) (format.Format, error) {
+func (a *app) outputFormat(arg, name, flag string) (format.Format, error) {
 	f, ok := (format.Format)(nil), false
 	switch {
 	case arg == "":

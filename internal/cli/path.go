@@ -82,9 +82,9 @@ type pathFlags struct {
 // register adds the flags to the command.
 func (f *pathFlags) register(c *cobra.Command) {
 	f.input.flags(c.Flags())
-	f.input.clockFlag(c.Flags())
-	f.input.rolesFlag(c.Flags())
-	f.selection.partFlags(c.Flags())
+	f.input.defineClockFlag(c.Flags())
+	f.input.defineRolesFlag(c.Flags())
+	f.selection.registerForPart(c.Flags())
 	refuseRegion(c.Flags(), "the path leads through all regions; --what-if names the regions to change")
 	c.Flags().StringVar(&f.dependencies, "dependencies", "full",
 		"how dependencies of a trace of claims are used: "+strings.Join(constraints.Uses(), ", "))
@@ -120,7 +120,7 @@ func (a *app) runPath(c *cobra.Command, args []string, flags *pathFlags) error {
 			return nil, nil, err
 		}
 		if in.Defs().Resources.Len() > 0 {
-			return a.claimPath(c.Context(), in, part, constraints.Use(use), flags.tolerance, flags.top)
+			return a.findClaimPath(c.Context(), in, part, constraints.Use(use), flags.tolerance, flags.top)
 		}
 		opt := criticalpath.Options{Rows: trace.NewRows(in.Defs()), WhatIf: changes,
 			Paths: flags.asJSON || flags.asCSV}
@@ -149,7 +149,7 @@ func (a *app) runPath(c *cobra.Command, args []string, flags *pathFlags) error {
 		return x, func() error {
 			switch {
 			case flags.asCSV:
-				return a.pathCSV(found, in.Defs().Clock)
+				return a.writePathCSV(found, in.Defs().Clock)
 			case missing == "":
 				a.printPath(found, in.Defs().Clock, flags.top, flags.pieces)
 			}
@@ -168,8 +168,8 @@ type claimPathResult struct {
 	*constraints.Result
 }
 
-// claimPath finds the critical path of a trace of claims.
-func (a *app) claimPath(ctx context.Context, in *input, part bool, use constraints.Use, tolerance string,
+// findClaimPath finds the critical path of a trace of claims.
+func (a *app) findClaimPath(ctx context.Context, in *input, part bool, use constraints.Use, tolerance string,
 	top int) (any, func() error, error) {
 	clock := in.Defs().Clock
 	opt := constraints.Options{Use: use}
@@ -232,7 +232,7 @@ func parseChanges(s string) (list []criticalpath.Change, err error) {
 // outsideRegions stands for times in which no region is open.
 const outsideRegions = "(outside of all regions)"
 
-func orOutside(region string) string {
+func regionOrOutside(region string) string {
 	if region == "" {
 		return outsideRegions
 	}
@@ -250,7 +250,7 @@ func (a *app) printPath(x *criticalpath.Result, clock trace.Clock, top, pieces i
 	}
 	a.printList("regions", len(x.Regions), top, table.Row{"region", "time", "%", "imbalance"}, func(i int) table.Row {
 		r := &x.Regions[i]
-		return table.Row{orOutside(r.Region), f(r.Time), share(r.Time, x.Length), f(int64(r.Imbalance))}
+		return table.Row{regionOrOutside(r.Region), f(r.Time), share(r.Time, x.Length), f(int64(r.Imbalance))}
 	})
 	a.printList("locations", len(x.Locations), top, table.Row{"location", "time", "%"}, func(i int) table.Row {
 		l := &x.Locations[i]
@@ -289,16 +289,16 @@ func longestPieces(list []criticalpath.Piece, n int) []criticalpath.Piece {
 	return list
 }
 
-// pathCSV prints the call paths on the critical path.
-func (a *app) pathCSV(x *criticalpath.Result, clock trace.Clock) error {
+// writePathCSV writes the call paths on the critical path.
+func (a *app) writePathCSV(x *criticalpath.Result, clock trace.Clock) error {
 	w := csv.NewWriter(a.out)
 	if err := w.Write([]string{"path", "location", "critical", "activities", "non_critical", "impact"}); err != nil {
 		return err
 	}
 	for i := range x.Paths {
 		p := &x.Paths[i]
-		if err := w.Write([]string{orOutside(strings.Join(p.Path, " > ")), p.LocationName, clock.FormatSeconds(p.Critical),
-			clock.FormatSeconds(p.Activities), clock.FormatSeconds(p.NonCritical),
+		if err := w.Write([]string{regionOrOutside(strings.Join(p.Path, " > ")), p.LocationName,
+			clock.FormatSeconds(p.Critical), clock.FormatSeconds(p.Activities), clock.FormatSeconds(p.NonCritical),
 			clock.FormatSeconds(int64(p.Impact))}); err != nil {
 			return err
 		}

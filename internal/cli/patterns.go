@@ -166,15 +166,15 @@ type flagNames struct {
 func (a *app) reportUnknownNames(where string, d *trace.Definitions, list []flagNames) {
 	for _, n := range list {
 		for _, s := range n.patterns {
-			if near, missing := n.what.missing(d, s); missing {
+			if near, missing := n.what.isMissing(d, s); missing {
 				a.printOnce(fmt.Sprintf("%s %s: %s has no such %s; %s", n.flag, s, where, n.what.word, near))
 			}
 		}
 	}
 }
 
-// missing reports whether a pattern matches nothing. near is a hint about the nearest name.
-func (n definitionKind) missing(d *trace.Definitions, pattern string) (near string, missing bool) {
+// isMissing reports whether a pattern matches nothing. near is a hint about the nearest name.
+func (n definitionKind) isMissing(d *trace.Definitions, pattern string) (near string, missing bool) {
 	matches, err := choose(d, n, []string{pattern})
 	if err != nil {
 		return "", false
@@ -184,11 +184,11 @@ func (n definitionKind) missing(d *trace.Definitions, pattern string) (near stri
 			return "", false
 		}
 	}
-	return n.nearest(d, pattern), true
+	return n.nearestHint(d, pattern), true
 }
 
-// nearest returns a hint about the name that is nearest to an unknown name.
-func (n definitionKind) nearest(d *trace.Definitions, name string) string {
+// nearestHint returns a hint about the name that is nearest to an unknown name.
+func (n definitionKind) nearestHint(d *trace.Definitions, name string) string {
 	shown := func(uint32) []string { return nil }
 	if n.shownNames != nil && mayBeShownName(name) {
 		shown = n.shownNames(d)

@@ -395,9 +395,9 @@ func TestLossOfPICLWrittenAnew(t *testing.T) {
 	}
 }
 
-// TestUnreadablePICL checks that lines that cannot be read are lost wherever they are not kept, but for repair. Where
-// PICL is edited, malformed ones and records that define a descriptor are kept; too long ones, and records of the old
-// format, are not.
+// TestUnreadablePICL checks the loss of lines that cannot be read. Every output that does not keep them counts them as
+// lost, except that of repair. Commands that edit PICL keep malformed lines and records that define a descriptor; they
+// do not keep lines that are too long, and records of the old format.
 func TestUnreadablePICL(t *testing.T) {
 	dir := t.TempDir()
 	other := textFile(t, "other.trf", "-2 3 0.1 1 0 0\n")

@@ -193,7 +193,7 @@ func TestPlainNameOfEvent(t *testing.T) {
 	weft(t, 0, "check", out)
 }
 
-// TestRepairInsideOfTracing checks that repair leaves a region ahead of the last exit of -901, so that check finds
+// TestRepairInsideOfTracing checks that repair leaves a region before the last exit of -901, so that check finds
 // nothing outside of what is traced.
 func TestRepairInsideOfTracing(t *testing.T) {
 	in := textFile(t, "in.trf", "-3 -901 0 0 0 0\n-3 0 0.1 0 0 0\n-3 1 0.2 0 0 0\n-4 -901 0.3 0 0 0\n-3 -901 0.5 0 0 0\n"+

@@ -148,7 +148,7 @@ func mergedNames() []numbersCase {
 	}
 }
 
-// prunedTraces are traces of which definitions are left out.
+// prunedTraces are traces from which definitions are left out.
 func prunedTraces() []numbersCase {
 	pruned := strings.ReplaceAll(idleLabels, "-5 11 -1.0 -1 -1 6 0 unused\n", "")
 	defects := "-201 -1 -1.0 -1 -1 0\n-201 -1 -1.0 -1 -1 2 2 -1 5\n-202 -1 -1.0 -1 -1 2 1 -7 x\n"

@@ -9,7 +9,7 @@ import (
 )
 
 // TestDefinitionsStayAhead_2_4 checks the order of the definition records that commands write for a file that is
-// not in the order of time. Header records come first. The others are in the order of time, ahead of the records
+// not in the order of time. Header records come first. The others are in the order of time, before the records
 // that they name.
 func TestDefinitionsStayAhead_2_4(t *testing.T) {
 	const text = "-5 -1 -1.0 1 -1 3 0 one\n-5 5 -1.0 1 -1 4 0 task\n-6 -1 -1.0 1 -1 1 \"%d%s\" 7 \"%d\"\n" +
@@ -26,7 +26,7 @@ func TestDefinitionsStayAhead_2_4(t *testing.T) {
 			t.Errorf("%q: found\n%s\nexpected\n%s", verb, got, want)
 		}
 	}
-	// A label of a later time than records that stand behind it stays ahead of these.
+	// A label of a later time than the records after it stays before these records.
 	out := filepath.Join(t.TempDir(), "out.trf")
 	weft(t, 0, "sort", "-q", textFile(t, "in.trf", "-2 9 0.5 0 0 0\n-5 5 3.0 -1 -1 4 0 task\n-2 5 0.1 1 0 0\n"), out)
 	if got, want := readText(t, out), "-5 5 3.0 -1 -1 4 0 task\n-2 5 0.1 1 0 0\n-2 9 0.5 0 0 0\n"; got != want {

@@ -27,8 +27,8 @@ type pieceFlags struct {
 // borders lists the values of --borders.
 var borders = []string{"reopen", "bare"}
 
-// cuts reports whether the flags select a piece.
-func (p *pieceFlags) cuts() bool {
+// selectsPiece reports whether the flags select a piece.
+func (p *pieceFlags) selectsPiece() bool {
 	return p.from+p.to+p.window+p.percent+p.around+p.event+p.occurrence != ""
 }
 
@@ -149,7 +149,7 @@ func (p *pieceFlags) find(ctx context.Context, d format.Events) (w trace.Window,
 		return whole.find(ctx, d)
 	}
 	why := fmt.Sprintf("found %d %s, expected %d or more", found, of, n)
-	if near, missing := aRegion.missing(defs, name); p.occurrence != "" && missing {
+	if near, missing := aRegion.isMissing(defs, name); p.occurrence != "" && missing {
 		why = "the trace has no such region; " + near
 	}
 	return w, &exitError{exitDefects, fmt.Errorf("%s %s: %s", flag, text, why)}
@@ -161,6 +161,6 @@ func (p *pieceFlags) isName(d *trace.Definitions, name string) bool {
 	if p.event != "" {
 		return len(kindsNamed(d, name)) > 0
 	}
-	_, missing := aRegion.missing(d, name)
+	_, missing := aRegion.isMissing(d, name)
 	return !missing
 }

@@ -104,7 +104,7 @@ an index written by weft index.`,
 					return usageError("--links=%t with --messages=%t: an index has both together; expected the same for both with "+
 						"--index", p.links, p.messages)
 				}
-				return a.plotKept(ctx, args[0], from, out, &r, &s, &p)
+				return a.plotFromIndex(ctx, args[0], from, out, &r, &s, &p)
 			}
 			if _, err := p.imageFormat(out); err != nil {
 				return err
@@ -114,17 +114,17 @@ an index written by weft index.`,
 				return err
 			}
 			defer in.Close()
-			if err := a.plot(ctx, in, out, &s, &p); err != nil {
+			if err := a.plotTrace(ctx, in, out, &s, &p); err != nil {
 				return err
 			}
-			in.bar.done()
+			in.bar.remove()
 			a.reportDefects(in, r.quiet)
 			return nil
 		},
 	}
 	r.flags(c.Flags())
-	r.clockFlag(c.Flags())
-	s.flags(c.Flags())
+	r.defineClockFlag(c.Flags())
+	s.register(c.Flags())
 	f := c.Flags()
 	f.StringVarP(&out, "output", "o", "",
 		"file to draw to, .svg or .png; the trace's name with .svg if not given, - for standard output")
@@ -142,7 +142,7 @@ an index written by weft index.`,
 	f.StringVar(&from, "index", "", "draw from the index in the cache, or from that in a `FILE` (--index=FILE)")
 	f.Lookup("index").NoOptDefVal = cacheIndex
 	markInputFlag(f, "index")
-	a.forceFlag(c)
+	a.defineForceFlag(c)
 	return c
 }
 
@@ -155,8 +155,8 @@ const (
 	mostDepths = 16 // greatest depth of nested spans that is drawn
 )
 
-// plotKept draws a picture from a stored index of a trace. The index is in the cache or in a file.
-func (a *app) plotKept(ctx context.Context, arg, from, out string, r *inputFlags, s *selectionFlags,
+// plotFromIndex draws a picture from a stored index of a trace. The index is in the cache or in a file.
+func (a *app) plotFromIndex(ctx context.Context, arg, from, out string, r *inputFlags, s *selectionFlags,
 	p *plotFlags) error {
 	if _, err := p.imageFormat(out); err != nil {
 		return err
@@ -171,7 +171,7 @@ func (a *app) plotKept(ctx context.Context, arg, from, out string, r *inputFlags
 	}
 	if from == cacheIndex {
 		in := &input{}
-		if err := a.locate(ctx, in, arg); err != nil {
+		if err := a.findFile(ctx, in, arg); err != nil {
 			return err
 		}
 		defer in.Close()
@@ -192,7 +192,7 @@ func (a *app) plotKept(ctx context.Context, arg, from, out string, r *inputFlags
 // index again.
 func (a *app) withIndex(ctx context.Context, in *input, r *inputFlags, f func(*index.Index) error) error {
 	call := func(anew bool) error {
-		x, err := a.indexOf(ctx, in, r, anew)
+		x, err := a.openIndex(ctx, in, r, anew)
 		if err != nil {
 			return err
 		}
@@ -206,15 +206,15 @@ func (a *app) withIndex(ctx context.Context, in *input, r *inputFlags, f func(*i
 	return err
 }
 
-// plot draws an open trace. It builds an index for this picture only.
-func (a *app) plot(ctx context.Context, in *input, out string, s *selectionFlags, p *plotFlags) error {
+// plotTrace draws an open trace. It builds an index for this picture only.
+func (a *app) plotTrace(ctx context.Context, in *input, out string, s *selectionFlags, p *plotFlags) error {
 	// The window and the locations are selected in the index, and not in the trace. Spans that are open
 	// at the begin of the window are therefore drawn, and messages end at their receivers.
 	sel, err := (&selectionFlags{kinds: s.kinds, regions: s.regions}).selection(ctx, in)
 	if err != nil {
 		return err
 	}
-	if s, err = s.absolute(ctx, in); err != nil {
+	if s, err = s.withAbsoluteTimes(ctx, in); err != nil {
 		return err
 	}
 	e, part := in.Events, false
@@ -252,7 +252,7 @@ func (a *app) plot(ctx context.Context, in *input, out string, s *selectionFlags
 	}
 	colors := x
 	p.wholeTimes = sel.Region != nil && p.color == colorByRegion
-	if part && (p.wholeTimes || !fewNames(x, p)) {
+	if part && (p.wholeTimes || !hasFewNames(x, p)) {
 		if colors, err = index.Temporary(ctx, in.Events, opt); err != nil {
 			return err
 		}
@@ -273,9 +273,9 @@ func (a *app) plot(ctx context.Context, in *input, out string, s *selectionFlags
 	return a.drawIndex(ctx, x, colors, in.src.Path, out, s, p)
 }
 
-// fewNames reports whether there are so few names that each has a colour of its own. The colours do not
+// hasFewNames reports whether there are so few names that each has a colour of its own. The colours do not
 // depend on the events then.
-func fewNames(x *index.Index, p *plotFlags) bool {
+func hasFewNames(x *index.Index, p *plotFlags) bool {
 	names := map[string]bool{}
 	for _, r := range x.Regions() {
 		names[r.Name] = true
@@ -428,10 +428,10 @@ func requireOneRowEach(x *index.Index) error {
 	return nil
 }
 
-// indexOf opens the index of a trace in the cache. It builds the index if it does not exist or if
+// openIndex opens the index of a trace in the cache. It builds the index if it does not exist or if
 // anew is true.
-func (a *app) indexOf(ctx context.Context, in *input, r *inputFlags, anew bool) (*index.Index, error) {
-	how, err := a.serverReading(r)
+func (a *app) openIndex(ctx context.Context, in *input, r *inputFlags, anew bool) (*index.Index, error) {
+	how, err := a.serverSettings(r)
 	if err != nil {
 		return nil, err
 	}
@@ -441,12 +441,12 @@ func (a *app) indexOf(ctx context.Context, in *input, r *inputFlags, anew bool) 
 	}
 	defer store.Close()
 	b := a.newBar("indexing " + in.src.Path)
-	defer b.done()
-	made, err := serve.MakeIndex(ctx, how, store, in.src, serve.IndexOptions{Force: anew, Progress: b.set})
+	defer b.remove()
+	made, err := serve.MakeIndex(ctx, how, store, in.src, serve.IndexOptions{Force: anew, Progress: b.setProgress})
 	if err != nil {
 		return nil, err
 	}
-	b.done()
+	b.remove()
 	x, err := index.Open(made.Path)
 	if err == nil {
 		a.reportIndexing(in.src.Path, made.ReadDefects, r.quiet)

@@ -55,9 +55,9 @@ type printFlags struct {
 // register adds the flags to the command.
 func (f *printFlags) register(c *cobra.Command) {
 	f.input.flags(c.Flags())
-	f.input.clockFlag(c.Flags())
-	f.selection.flags(c.Flags())
-	f.tool.flags(c.Flags())
+	f.input.defineClockFlag(c.Flags())
+	f.selection.register(c.Flags())
+	f.tool.register(c.Flags())
 	c.Flags().BoolVar(&f.asJSON, "json", false, "print JSON Lines")
 	c.Flags().BoolVar(&f.raw, "raw", false, "print the format's own records")
 	c.Flags().BoolVar(&f.compat, "compat", false, "print what the format's own tool prints")
@@ -92,7 +92,7 @@ func (a *app) runPrint(c *cobra.Command, args []string, flags *printFlags) error
 	if errors.Is(err, errEnough) {
 		err = nil
 	}
-	in.bar.done()
+	in.bar.remove()
 	if err == nil && !p.anyRow {
 		in.notFound = noEventToPrint
 	}
@@ -125,7 +125,7 @@ func (a *app) printRecords(ctx context.Context, arg string, flags *printFlags) e
 	if err != nil {
 		return err
 	}
-	in, err := a.source(ctx, arg, &flags.input)
+	in, err := a.findSource(ctx, arg, &flags.input)
 	if err != nil {
 		return err
 	}
@@ -142,7 +142,7 @@ func (a *app) printRecords(ctx context.Context, arg string, flags *printFlags) e
 	if errors.Is(err, format.ErrUnsupported) {
 		return usageError("%s has no text for %s", in.format.About().Title, flag)
 	}
-	in.bar.done()
+	in.bar.remove()
 	a.reportDefectsBut(err, in, flags.input.quiet)
 	return err
 }
@@ -258,7 +258,7 @@ func (p *printer) Batch(b *trace.Batch) error {
 		}
 		p.left--
 		if p.json {
-			p.jsonRow(&c)
+			p.writeJSONRow(&c)
 		} else {
 			p.textRow(&c)
 		}
@@ -305,8 +305,8 @@ func (p *printer) appendOperand(b []byte, c *trace.Cursor, t trace.OperandType, 
 	return digits.AppendUint(b, v)
 }
 
-// jsonRow writes an event as JSON (docs/json/print.md).
-func (p *printer) jsonRow(c *trace.Cursor) {
+// writeJSONRow writes an event as JSON (docs/json/print.md).
+func (p *printer) writeJSONRow(c *trace.Cursor) {
 	b := append(p.buf, `{"time":`...)
 	b = digits.AppendInt(b, c.Time())
 	b = append(b, `,"location":`...)
@@ -490,9 +490,9 @@ func (p *printer) Links(links []trace.Link) error {
 		p.left--
 		l := &links[i]
 		if p.json {
-			p.jsonLink(l)
+			p.writeJSONLink(l)
 		} else {
-			p.textLink(l)
+			p.writeTextLink(l)
 		}
 	}
 	_, err := p.out.Write(p.buf)
@@ -507,8 +507,8 @@ func (p *printer) locationID(loc uint32) (string, bool) {
 	return p.defs.Locations.At(loc).ID, true
 }
 
-// jsonLink writes a link as JSON (docs/json/print.md).
-func (p *printer) jsonLink(l *trace.Link) {
+// writeJSONLink writes a link as JSON (docs/json/print.md).
+func (p *printer) writeJSONLink(l *trace.Link) {
 	loc := func(b []byte, e *trace.End) []byte {
 		if s, ok := p.locationID(e.Location); ok {
 			return appendJSONString(b, s)
@@ -557,8 +557,8 @@ func (p *printer) jsonLink(l *trace.Link) {
 	p.buf = append(b, '}', '\n')
 }
 
-// textLink writes a link as text.
-func (p *printer) textLink(l *trace.Link) {
+// writeTextLink writes a link as text.
+func (p *printer) writeTextLink(l *trace.Link) {
 	line := len(p.buf)
 	b := append(p.buf, "link "...)
 	b = digits.AppendInt(b, l.ID)

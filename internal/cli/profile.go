@@ -49,8 +49,8 @@ const (
 	byDefinition = "definition"
 )
 
-// byFlag defines --by for commands that list regions only.
-func byFlag(c *cobra.Command, by *string) {
+// defineByFlag defines --by for commands that list regions only.
+func defineByFlag(c *cobra.Command, by *string) {
 	c.Flags().StringVar(by, "by", byRegion, "what has a row of its own: region, those of one name, or definition")
 	registerCompletions(c, "by", byRegion, byDefinition)
 }
@@ -131,8 +131,8 @@ type profileFlags struct {
 // register adds the flags to the command.
 func (f *profileFlags) register(a *app, c *cobra.Command) {
 	f.input.flags(c.Flags())
-	f.input.clockFlag(c.Flags())
-	f.selection.stateFlags(c.Flags())
+	f.input.defineClockFlag(c.Flags())
+	f.selection.registerForStates(c.Flags())
 	c.Flags().StringVar(&f.by, "by", byRegion,
 		"what to list: region, those of each location or group, or each definition where several have one name")
 	c.Flags().StringVar(&f.sortBy, "sort", "",
@@ -149,7 +149,7 @@ func (f *profileFlags) register(a *app, c *cobra.Command) {
 	c.Flags().BoolVar(&f.asCSV, "csv", false, "print comma-separated values, times in seconds")
 	c.Flags().Var(newInteger(&f.top, 50, 0, 0), "top",
 		"how many regions to list, of each location; 0 lists all, as --json and --csv do by themselves")
-	a.cubeFlag(c, &f.cubeFile)
+	a.defineCubeFlag(c, &f.cubeFile)
 }
 
 // validate returns a usage error if the flags contradict each other or have invalid values.
@@ -200,18 +200,18 @@ func (a *app) runProfile(c *cobra.Command, args []string, flags *profileFlags) e
 		return a.answerTree(c.Context(), in, err, flags)
 	}
 	return a.answer(in, err, flags.asJSON, &flags.input, func(in *input) (any, func() error, error) {
-		x, err := a.profile(c.Context(), in, &flags.selection, rowsBy(in.Defs(), flags.by), flags.by,
+		x, err := a.computeProfile(c.Context(), in, &flags.selection, rowsBy(in.Defs(), flags.by), flags.by,
 			cmp.Or(flags.sortBy, byExclusive))
 		if err != nil {
 			return nil, nil, err
 		}
-		if err := a.profileCube(c.Context(), flags.cubeFile, in, &flags.selection, flags.by); err != nil {
+		if err := a.writeProfileCube(c.Context(), flags.cubeFile, in, &flags.selection, flags.by); err != nil {
 			return nil, nil, err
 		}
 		x.keepTop(flags.top)
 		return x, func() error {
 			if flags.asCSV {
-				return a.profileCSV(x, in.Defs())
+				return a.writeProfileCSV(x, in.Defs())
 			}
 			a.printProfile(x, in.Defs())
 			return nil
@@ -224,16 +224,16 @@ func (a *app) answerTree(ctx context.Context, in *input, err error, flags *profi
 	o := &treeOptions{by: flags.by, sort: cmp.Or(flags.sortBy, byInclusive), json: flags.asJSON, csv: flags.asCSV,
 		tree: flags.tree, folded: flags.folded, pprof: flags.pprof, least: flags.least}
 	return a.answer(in, err, false, &flags.input, func(in *input) (any, func() error, error) {
-		x, err := a.callTree(ctx, in, &flags.selection, rowsBy(in.Defs(), flags.by), o.by, o.sort)
+		x, err := a.computeCallTree(ctx, in, &flags.selection, rowsBy(in.Defs(), flags.by), o.by, o.sort)
 		if err == nil {
-			err = a.profileCube(ctx, flags.cubeFile, in, &flags.selection, flags.by)
+			err = a.writeProfileCube(ctx, flags.cubeFile, in, &flags.selection, flags.by)
 		}
 		return nil, func() error { return a.printPaths(x, in, &flags.input, o) }, err
 	})
 }
 
-// profile computes the profile of a trace with parallel scans.
-func (a *app) profile(ctx context.Context, in *input, s *selectionFlags, rows *trace.Rows,
+// computeProfile computes the profile of a trace with parallel scans.
+func (a *app) computeProfile(ctx context.Context, in *input, s *selectionFlags, rows *trace.Rows,
 	by, sortBy string) (*profileResult, error) {
 	sel, err := s.selection(ctx, in)
 	if err != nil {
@@ -242,7 +242,7 @@ func (a *app) profile(ctx context.Context, in *input, s *selectionFlags, rows *t
 	d := in.Defs()
 	opt := profile.Options{Locations: by == byLocation || by == byGroup, Rows: rows}
 	x := &profileResult{heading: in.heading(), by: by}
-	x.bounds, opt.Window = s.bounds(sel)
+	x.bounds, opt.Window = s.selectedBounds(sel)
 	// The regions that are open depend on events before the window, and on other regions.
 	sum, err := analysis.Run(ctx, in.Events, sel.Surrounding(), func() *profile.Part { return profile.New(d, opt) })
 	if err != nil {
@@ -263,17 +263,17 @@ func (a *app) profile(ctx context.Context, in *input, s *selectionFlags, rows *t
 		x.Locations = []profile.Location{}
 	}
 	if by == byGroup {
-		x.group(d)
+		x.groupLocations(d)
 	}
 	if len(x.Regions)+len(x.Activities) == 0 {
 		in.notFound = "no region was open, and no claim"
 	}
-	x.sort(sortBy)
+	x.sortBy(sortBy)
 	return x, nil
 }
 
-// group sums up the profiles of locations by group.
-func (pr *profileResult) group(d *trace.Definitions) {
+// groupLocations sums up the profiles of locations by group.
+func (pr *profileResult) groupLocations(d *trace.Definitions) {
 	index := map[uint32]int{}
 	pr.Groups = []groupProfile{}
 	for _, l := range pr.Locations {
@@ -313,8 +313,8 @@ func (pr *profileResult) parts() (list []profilePart) {
 	return list
 }
 
-// sort sorts each list by a key.
-func (pr *profileResult) sort(key string) {
+// sortBy sorts each list by a key.
+func (pr *profileResult) sortBy(key string) {
 	sortRegions(pr.Regions, key)
 	for _, p := range pr.parts() {
 		sortRegions(*p.regions, key)
@@ -353,9 +353,9 @@ func (pr *profileResult) keepTop(top int) {
 	pr.Activities = pr.Activities[:min(top, len(pr.Activities))]
 }
 
-// mean returns sum / n in seconds. The result is exact if it is a finite decimal fraction, and
+// exactMean returns sum / n in seconds. The result is exact if it is a finite decimal fraction, and
 // otherwise rounded to a picosecond.
-func mean(c trace.Clock, sum trace.Ticks, n int64) string {
+func exactMean(c trace.Clock, sum trace.Ticks, n int64) string {
 	if n == 0 {
 		return c.FormatSeconds(0)
 	}
@@ -366,9 +366,9 @@ func mean(c trace.Clock, sum trace.Ticks, n int64) string {
 	return c.FormatSumSeconds(sum.Over(n))
 }
 
-// profileCSV writes a line for each region, or for each location and region, then a line for each
+// writeProfileCSV writes a line for each region, or for each location and region, then a line for each
 // activity.
-func (a *app) profileCSV(x *profileResult, d *trace.Definitions) error {
+func (a *app) writeProfileCSV(x *profileResult, d *trace.Definitions) error {
 	c, w := d.Clock, csv.NewWriter(a.out)
 	header := []string{"kind", "region", "group", "count", "exclusive", "inclusive", "sum", "min", "mean", "max",
 		"unclosed", "orphans"}
@@ -400,7 +400,7 @@ func (a *app) profileCSV(x *profileResult, d *trace.Definitions) error {
 			r := &l[i]
 			row := []string{"region", name(r.Region, r.Name), r.Group, n(r.Count), sums(r.Exclusive), sums(r.Inclusive),
 				sums(r.Sum),
-				s(r.Min), mean(c, r.Sum, r.Count), s(r.Max), n(r.Unclosed), n(r.Orphans)}
+				s(r.Min), exactMean(c, r.Sum, r.Count), s(r.Max), n(r.Unclosed), n(r.Orphans)}
 			if x.by == byDefinition {
 				row = append(row, r.ID)
 			}
@@ -422,7 +422,7 @@ func (a *app) profileCSV(x *profileResult, d *trace.Definitions) error {
 	}
 	for _, y := range x.Activities {
 		row := []string{"activity", name(y.Region, y.Name), "", n(y.Count), "", "", sums(y.Time),
-			s(y.Min), mean(c, y.Time, y.Count), s(y.Max), n(y.Unclosed), ""}
+			s(y.Min), exactMean(c, y.Time, y.Count), s(y.Max), n(y.Unclosed), ""}
 		if x.by == byDefinition {
 			row = append(row, idOf(d, y.Region))
 		}

@@ -33,9 +33,9 @@ type treeResult struct {
 // hasSeveralTrees reports whether there is a tree for each location or group.
 func (tr *treeResult) hasSeveralTrees() bool { return tr.By == byLocation || tr.By == byGroup }
 
-// roots returns two functions. The first returns the number of the tree with the call paths of a
+// callTreeRoots returns two functions. The first returns the number of the tree with the call paths of a
 // location, and the second the name of a tree.
-func roots(d *trace.Definitions, by string) (root func(uint32) uint32, names func() []string) {
+func callTreeRoots(d *trace.Definitions, by string) (root func(uint32) uint32, names func() []string) {
 	switch by {
 	case byLocation:
 		return func(loc uint32) uint32 { return loc }, func() []string {
@@ -70,7 +70,7 @@ func (a *app) printPaths(x *treeResult, in *input, r *inputFlags, o *treeOptions
 		a.noteDeeperCalls(x)
 	}
 	if o.pprof != "" {
-		p, err := x.pprof(in.Defs())
+		p, err := x.pprofProfile(in.Defs())
 		if err == nil {
 			err = a.writeFile(o.pprof, p.Write)
 		}
@@ -81,12 +81,12 @@ func (a *app) printPaths(x *treeResult, in *input, r *inputFlags, o *treeOptions
 	}
 	switch clock := in.Defs().Clock; {
 	case o.folded:
-		return x.folded(a.out, clock)
+		return x.writeFolded(a.out, clock)
 	case !o.tree:
 	case o.json:
 		return a.writeJSON(a.out, x)
 	case o.csv:
-		return a.treeCSV(x, clock)
+		return a.writeTreeCSV(x, clock)
 	default:
 		a.printTree(x, clock, o.least)
 	}
@@ -101,8 +101,8 @@ func (tr *treeResult) nameRegions(d *trace.Definitions) {
 	}
 }
 
-// callTree computes the call paths of a trace with parallel scans.
-func (a *app) callTree(ctx context.Context, in *input, s *selectionFlags, rows *trace.Rows,
+// computeCallTree computes the call paths of a trace with parallel scans.
+func (a *app) computeCallTree(ctx context.Context, in *input, s *selectionFlags, rows *trace.Rows,
 	by, sortBy string) (*treeResult, error) {
 	if len(s.regions) > 0 {
 		return nil, usageError("--region: expected none with --tree, --folded and --pprof; weft filter --region leaves " +
@@ -115,9 +115,9 @@ func (a *app) callTree(ctx context.Context, in *input, s *selectionFlags, rows *
 	d := in.Defs()
 	x := &treeResult{heading: in.heading(), By: by}
 	opt := calltree.Options{Rows: rows}
-	x.bounds, opt.Window = s.bounds(sel)
+	x.bounds, opt.Window = s.selectedBounds(sel)
 	var names func() []string
-	opt.Root, names = roots(d, by)
+	opt.Root, names = callTreeRoots(d, by)
 	// The regions that are open depend on events before the window.
 	all, err := analysis.Run(ctx, in.Events, sel.Surrounding(), func() *calltree.Part { return calltree.New(d, opt) })
 	if err != nil {
@@ -157,7 +157,7 @@ func (a *app) printTree(x *treeResult, clock trace.Clock, least float64) {
 		}
 		shown++
 		t.AppendRow(table.Row{clock.FormatSum(n.Inclusive), fmt.Sprintf("%.1f", part), clock.FormatSum(n.Exclusive), n.Count,
-			meanOf(clock, n.Inclusive, n.Count), strings.Repeat("  ", min(n.Depth, 40)) + n.Name})
+			meanText(clock, n.Inclusive, n.Count), strings.Repeat("  ", min(n.Depth, 40)) + n.Name})
 	}
 	t.Render()
 	if rest := len(x.Paths) - shown; rest > 0 {
@@ -165,8 +165,8 @@ func (a *app) printTree(x *treeResult, clock trace.Clock, least float64) {
 	}
 }
 
-// treeCSV writes a line for each path.
-func (a *app) treeCSV(x *treeResult, c trace.Clock) error {
+// writeTreeCSV writes a line for each path.
+func (a *app) writeTreeCSV(x *treeResult, c trace.Clock) error {
 	w := csv.NewWriter(a.out)
 	if err := w.Write([]string{"tree", "depth", "path", "count", "inclusive", "exclusive", "min", "mean",
 		"max"}); err != nil {
@@ -179,7 +179,7 @@ func (a *app) treeCSV(x *treeResult, c trace.Clock) error {
 		}
 		return w.Write([]string{x.Roots[n.Root], strconv.Itoa(n.Depth), strings.Join(stackNames(path), ";"),
 			strconv.FormatInt(n.Count, 10), c.FormatSumSeconds(n.Inclusive), c.FormatSumSeconds(n.Exclusive),
-			c.FormatSeconds(n.Min), mean(c, n.Inclusive, n.Count), c.FormatSeconds(n.Max)})
+			c.FormatSeconds(n.Min), exactMean(c, n.Inclusive, n.Count), c.FormatSeconds(n.Max)})
 	})
 	if err != nil {
 		return err
@@ -251,9 +251,9 @@ func (a *app) noteDeeperCalls(x *treeResult) {
 	}
 }
 
-// folded writes the input of flame graph tools: a line for each path, "main;solve;MPI_Send 1234",
+// writeFolded writes the input of flame graph tools: a line for each path, "main;solve;MPI_Send 1234",
 // with its exclusive time in nanoseconds.
-func (tr *treeResult) folded(w io.Writer, c trace.Clock) error {
+func (tr *treeResult) writeFolded(w io.Writer, c trace.Clock) error {
 	b := bufio.NewWriter(w)
 	err := tr.stacks(maxStacks, func(path []*calltree.Node, deeper bool, _ int64, exclusive trace.Ticks) error {
 		if exclusive == (trace.Ticks{}) {
@@ -275,8 +275,8 @@ func (tr *treeResult) folded(w io.Writer, c trace.Clock) error {
 	return b.Flush()
 }
 
-// pprof returns the profile for go tool pprof: visits, and exclusive times in nanoseconds.
-func (tr *treeResult) pprof(d *trace.Definitions) (*profile.Profile, error) {
+// pprofProfile returns the profile for go tool pprof: visits, and exclusive times in nanoseconds.
+func (tr *treeResult) pprofProfile(d *trace.Definitions) (*profile.Profile, error) {
 	p := &profile.Profile{
 		SampleType:        []*profile.ValueType{{Type: "visits", Unit: "count"}, {Type: "time", Unit: "nanoseconds"}},
 		DefaultSampleType: "time",

@@ -30,8 +30,8 @@ func (a *app) newBar(name string) *bar {
 	return &bar{name: name, start: time.Now()}
 }
 
-// set sets the amount of work that is done.
-func (b *bar) set(done, total int64) {
+// setProgress sets the amount of work that is done.
+func (b *bar) setProgress(done, total int64) {
 	if b == nil || total <= 0 {
 		return
 	}
@@ -49,8 +49,8 @@ func (b *bar) set(done, total int64) {
 	b.bar.SetCurrent(min(done, total))
 }
 
-// done removes the bar.
-func (b *bar) done() {
+// remove removes the bar.
+func (b *bar) remove() {
 	if b == nil {
 		return
 	}

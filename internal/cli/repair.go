@@ -45,7 +45,7 @@ repaired trace.`,
 			if _, err := wordIndex("--orphans", orphans, "drop", "enter"); err != nil {
 				return err
 			}
-			return a.repair(c, args, &x, orphans == "enter", places)
+			return a.runRepair(c, args, &x, orphans == "enter", places)
 		},
 	}
 	x.flags(c.Flags())
@@ -53,12 +53,12 @@ repaired trace.`,
 		"enter the region at the first event")
 	c.Flags().Var(newInteger(&places, 10, 1, 0), "places", "how many places to name for each change")
 	registerCompletions(c, "orphans", "drop", "enter")
-	a.forceFlag(c)
+	a.defineForceFlag(c)
 	return c
 }
 
-// repair runs weft repair.
-func (a *app) repair(c *cobra.Command, args []string, x *rewriteFlags, enter bool, places int) error {
+// runRepair runs weft repair.
+func (a *app) runRepair(c *cobra.Command, args []string, x *rewriteFlags, enter bool, places int) error {
 	ctx := c.Context()
 	r := x.inputFlagsOnly()
 	if !slices.ContainsFunc(r.options, func(o string) bool { return strings.HasPrefix(o, "otf2.order=") }) {
@@ -70,7 +70,7 @@ func (a *app) repair(c *cobra.Command, args []string, x *rewriteFlags, enter boo
 	}
 	defer in.Close()
 	in.report.Keep = places
-	target, err := a.target(args[1], x.as, "--as")
+	target, err := a.outputFormat(args[1], x.as, "--as")
 	if err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ func (a *app) repair(c *cobra.Command, args []string, x *rewriteFlags, enter boo
 	if d, err = x.transform(ctx, d); err != nil {
 		return err
 	}
-	rules := append(a.rules(), transform.RepairRules()...)
+	rules := append(a.allRules(), transform.RepairRules()...)
 	x.listsDefects = true // the command lists them together with the changes
 	return a.writeRewritten(ctx, []*input{in}, d, args[1], x, func(res *rewriteResult) (any, error) {
 		res.Changes = []checkRule{}

@@ -55,7 +55,7 @@ is none (see weft index).`,
 			if _, err := wordIndex("--by", by, byRegion, byDefinition); err != nil {
 				return err
 			}
-			x, err := a.report(c.Context(), args[0], &r, &s, by)
+			x, err := a.computeReport(c.Context(), args[0], &r, &s, by)
 			if err != nil {
 				return err
 			}
@@ -66,27 +66,27 @@ is none (see weft index).`,
 		},
 	}
 	r.flags(c.Flags())
-	r.clockFlag(c.Flags())
-	r.rolesFlag(c.Flags())
-	s.stateFlags(c.Flags())
+	r.defineClockFlag(c.Flags())
+	r.defineRolesFlag(c.Flags())
+	s.registerForStates(c.Flags())
 	c.Flags().StringVarP(&out, "output", "o", "",
 		"file to write; the trace's name with .html if not given, - for standard output")
-	byFlag(c, &by)
+	defineByFlag(c, &by)
 	c.Flags().StringVar(&title, "title", "", "title; the trace's name if not given")
-	a.forceFlag(c)
+	a.defineForceFlag(c)
 	return c
 }
 
-// report computes the contents of the page. Each analysis opens the trace again, so that a reader's
+// computeReport computes the contents of the page. Each analysis opens the trace again, so that a reader's
 // defects are counted once.
-func (a *app) report(ctx context.Context, arg string, r *inputFlags, s *selectionFlags, by string) (*report.Report,
-	error) {
-	base, err := a.source(ctx, arg, r)
+func (a *app) computeReport(ctx context.Context, arg string, r *inputFlags, s *selectionFlags,
+	by string) (*report.Report, error) {
+	base, err := a.findSource(ctx, arg, r)
 	if err != nil {
 		return nil, err
 	}
 	defer base.Close()
-	x := &report.Report{Title: filepath.Base(base.src.Path), Format: base.format.About().Title, Chosen: s.chosen()}
+	x := &report.Report{Title: filepath.Base(base.src.Path), Format: base.format.About().Title, Chosen: s.chosenNames()}
 	with := func(f func(in *input) error) error {
 		in := a.reopen(base, r)
 		defer in.Close()
@@ -94,10 +94,10 @@ func (a *app) report(ctx context.Context, arg string, r *inputFlags, s *selectio
 			return err
 		}
 		err := f(in)
-		in.bar.done()
+		in.bar.remove()
 		return err
 	}
-	err = with(func(in *input) error { return a.reportInfo(ctx, in, r, s, by, x) })
+	err = with(func(in *input) error { return a.addInfo(ctx, in, r, s, by, x) })
 	if err != nil {
 		return nil, err
 	}
@@ -143,11 +143,11 @@ func (a *app) report(ctx context.Context, arg string, r *inputFlags, s *selectio
 	if err != nil {
 		return nil, err
 	}
-	err = with(func(in *input) error { return a.reportTimes(ctx, in, s, by, x) })
+	err = with(func(in *input) error { return a.addTimes(ctx, in, s, by, x) })
 	if err != nil {
 		return nil, err
 	}
-	if err := with(func(in *input) error { return a.reportWhy(ctx, in, s, by, x) }); err != nil {
+	if err := with(func(in *input) error { return a.addReasons(ctx, in, s, by, x) }); err != nil {
 		return nil, err
 	}
 	in := a.reopen(base, r)
@@ -160,8 +160,8 @@ func (a *app) report(ctx context.Context, arg string, r *inputFlags, s *selectio
 	return x, nil
 }
 
-// chosen returns descriptions of the selected locations, groups and regions.
-func (s *selectionFlags) chosen() (list []string) {
+// chosenNames returns descriptions of the selected locations, groups and regions.
+func (s *selectionFlags) chosenNames() (list []string) {
 	for _, c := range []struct {
 		what string
 		list []string
@@ -173,8 +173,8 @@ func (s *selectionFlags) chosen() (list []string) {
 	return list
 }
 
-// reportInfo adds the result of weft info.
-func (a *app) reportInfo(ctx context.Context, in *input, r *inputFlags, s *selectionFlags, by string,
+// addInfo adds the result of weft info.
+func (a *app) addInfo(ctx context.Context, in *input, r *inputFlags, s *selectionFlags, by string,
 	x *report.Report) error {
 	part, err := s.infoPart(ctx, in)
 	if err != nil {
@@ -218,15 +218,15 @@ func (a *app) reopen(base *input, r *inputFlags) *input {
 	in := &input{src: base.src, format: base.format, report: a.newReport(r)}
 	opt := *base.opt
 	in.bar = a.newBar("reading " + in.src.Path)
-	opt.Report, opt.Progress = in.report, in.bar.set
+	opt.Report, opt.Progress = in.report, in.bar.setProgress
 	in.opt = &opt
 	return in
 }
 
-// reportTimes adds the results of weft profile and weft comm.
-func (a *app) reportTimes(ctx context.Context, in *input, s *selectionFlags, by string, x *report.Report) error {
+// addTimes adds the results of weft profile and weft comm.
+func (a *app) addTimes(ctx context.Context, in *input, s *selectionFlags, by string, x *report.Report) error {
 	rows := rowsBy(in.Defs(), by)
-	p, err := a.profile(ctx, in, s, rows, byLocation, byExclusive)
+	p, err := a.computeProfile(ctx, in, s, rows, byLocation, byExclusive)
 	if err != nil {
 		return err
 	}
@@ -237,7 +237,7 @@ func (a *app) reportTimes(ctx context.Context, in *input, s *selectionFlags, by 
 	}
 	for row, list := range rows.Regions() {
 		if x.Definitions == nil && slices.ContainsFunc(list, func(r uint32) bool { return x.Waits(r) != x.Waits(row) }) {
-			y, err := a.profile(ctx, in, s, nil, byLocation, byExclusive)
+			y, err := a.computeProfile(ctx, in, s, nil, byLocation, byExclusive)
 			if err != nil {
 				return err
 			}
@@ -246,7 +246,7 @@ func (a *app) reportTimes(ctx context.Context, in *input, s *selectionFlags, by 
 	}
 	x.From, x.To = p.From, p.To
 	x.Covered, x.Regions, x.Activities, x.Locations = p.Covered, p.Regions, p.Activities, p.Locations
-	if err := a.reportPaths(ctx, in, s, rows, by, x); err != nil {
+	if err := a.addCallPaths(ctx, in, s, rows, by, x); err != nil {
 		return err
 	}
 	name := regionNames(in.Defs(), by)
@@ -278,9 +278,9 @@ func (a *app) reportTimes(ctx context.Context, in *input, s *selectionFlags, by 
 // gainsShown is the number of regions whose gains weft path and weft report show.
 const gainsShown = 5
 
-// reportWhy adds the results of weft explain, weft waits, weft path and weft efficiency. It adds none
+// addReasons adds the results of weft explain, weft waits, weft path and weft efficiency. It adds none
 // if regions are selected, since these analyses need all regions.
-func (a *app) reportWhy(ctx context.Context, in *input, s *selectionFlags, by string, x *report.Report) error {
+func (a *app) addReasons(ctx context.Context, in *input, s *selectionFlags, by string, x *report.Report) error {
 	if len(s.regions) > 0 {
 		return nil
 	}
@@ -291,7 +291,7 @@ func (a *app) reportWhy(ctx context.Context, in *input, s *selectionFlags, by st
 			return err
 		}
 		opt := waits.Options{Locations: sel.Location, Rows: rows}
-		_, opt.Window = s.bounds(sel)
+		_, opt.Window = s.selectedBounds(sel)
 		if x.WaitStates, err = waits.Find(ctx, in.Events, opt); err != nil {
 			return err
 		}
@@ -313,10 +313,10 @@ func (a *app) reportWhy(ctx context.Context, in *input, s *selectionFlags, by st
 	return nil
 }
 
-// reportPaths adds the call paths of the selected regions, as if the trace had no other regions.
-func (a *app) reportPaths(ctx context.Context, in *input, s *selectionFlags, rows *trace.Rows, by string,
+// addCallPaths adds the call paths of the selected regions, as if the trace had no other regions.
+func (a *app) addCallPaths(ctx context.Context, in *input, s *selectionFlags, rows *trace.Rows, by string,
 	x *report.Report) error {
-	rest, err := s.absolute(ctx, in)
+	rest, err := s.withAbsoluteTimes(ctx, in)
 	if err != nil {
 		return err
 	}
@@ -326,7 +326,7 @@ func (a *app) reportPaths(ctx context.Context, in *input, s *selectionFlags, row
 	}
 	some := *in
 	some.Events, rest.regions = e, nil
-	t, err := a.callTree(ctx, &some, rest, rows, by, byInclusive)
+	t, err := a.computeCallTree(ctx, &some, rest, rows, by, byInclusive)
 	if err != nil {
 		return err
 	}
@@ -338,7 +338,7 @@ func (a *app) reportPaths(ctx context.Context, in *input, s *selectionFlags, row
 // withoutOtherRegions returns the events without regions that the flags do not select.
 func (s *selectionFlags) withoutOtherRegions(ctx context.Context, in *input) (format.Events, error) {
 	x := rewriteFlags{filter: filterFlags{regions: s.regions}}
-	if !x.changes() {
+	if !x.changesTrace() {
 		return in.Events, nil
 	}
 	return x.transform(ctx, in.Events)

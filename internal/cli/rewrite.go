@@ -35,11 +35,11 @@ type rewriteFlags struct {
 // flags defines the flags.
 func (rf *rewriteFlags) flags(f *pflag.FlagSet) {
 	rf.inputFlags.flags(f)
-	rf.clockFlag(f)
+	rf.defineClockFlag(f)
 	f.StringVar(&rf.as, "as", "", "format of OUT, if its name does not determine it")
 	f.BoolVar(&rf.json, "json", false, "print what was done and lost as JSON")
 	f.BoolVar(&rf.allowLoss, "allow-loss", false, "write OUT even if something is lost that its format cannot keep")
-	plainFlag(f, &rf.plain)
+	definePlainFlag(f, &rf.plain)
 	f.BoolVar(&rf.prune, "prune", false, "leave out definitions that nothing in OUT refers to")
 	p := &rf.piece
 	f.StringVar(&p.from, "from", "",
@@ -86,10 +86,10 @@ func (rf *rewriteFlags) flags(f *pflag.FlagSet) {
 		"leave out regions inside of so many others that are kept; 0 keeps all")
 }
 
-// changes reports whether the flags request a piece, a filter or pruning.
-func (rf *rewriteFlags) changes() bool {
+// changesTrace reports whether the flags request a piece, a filter or pruning.
+func (rf *rewriteFlags) changesTrace() bool {
 	_, filters, err := rf.filter.wanted(&trace.Definitions{Clock: trace.Seconds(1)})
-	return rf.piece.cuts() || filters || err != nil || rf.prune
+	return rf.piece.selectsPiece() || filters || err != nil || rf.prune
 }
 
 // inputFlagsOnly returns the flags for opening the file. They lack the clock correction, which the
@@ -118,7 +118,7 @@ func (rf *rewriteFlags) transform(ctx context.Context, d format.Events) (format.
 	if err != nil {
 		return nil, err
 	}
-	if rf.piece.cuts() || rf.piece.margin != "" {
+	if rf.piece.selectsPiece() || rf.piece.margin != "" {
 		w, err := rf.piece.times(ctx, d)
 		if err != nil {
 			return nil, err
@@ -157,7 +157,7 @@ type rewriteResult struct {
 // not nil, it may print more, and it returns the value for JSON.
 func (a *app) writeRewritten(ctx context.Context, ins []*input, d format.Events, dst string, x *rewriteFlags,
 	finish func(*rewriteResult) (any, error)) error {
-	w, err := a.writer(ins[0].opt.Values, dst, x.as, cmp.Or(x.asFlag, "--as"))
+	w, err := a.newTraceWriter(ins[0].opt.Values, dst, x.as, cmp.Or(x.asFlag, "--as"))
 	if err != nil {
 		return err
 	}
@@ -196,7 +196,7 @@ func (a *app) writeRewritten(ctx context.Context, ins []*input, d format.Events,
 	}
 	res := &rewriteResult{Output: dst, Format: w.format.About().Name, Events: n.events, Links: n.links}
 	for _, in := range ins {
-		in.bar.done()
+		in.bar.remove()
 		res.Input = append(res.Input, in.src.Path)
 	}
 	if err != nil {

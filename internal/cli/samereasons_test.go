@@ -76,7 +76,7 @@ func (f *figureComparison) commandOrMissing(to any, name string, more ...string)
 	}
 }
 
-// efficiencyFigures are the figures of efficiency but for the factors.
+// efficiencyFigures are the figures of efficiency except the factors.
 type efficiencyFigures struct {
 	absence
 	Processes, Threads        int

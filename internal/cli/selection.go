@@ -28,29 +28,29 @@ type selectionFlags struct {
 	regions   []string
 }
 
-// flags defines all flags of a selection.
-func (s *selectionFlags) flags(f *pflag.FlagSet) {
-	s.stateFlags(f)
+// register defines all flags of a selection.
+func (s *selectionFlags) register(f *pflag.FlagSet) {
+	s.registerForStates(f)
 	f.StringSliceVar(&s.kinds, "kind", nil, "kinds of events, "+kindsHelp)
 }
 
-// stateFlags defines the flags for commands that follow states. These commands need all kinds of
+// registerForStates defines the flags for commands that follow states. These commands need all kinds of
 // events, so there is no --kind.
-func (s *selectionFlags) stateFlags(f *pflag.FlagSet) {
-	s.timeFlags(f)
-	s.placeFlags(f)
-	s.regionFlag(f)
+func (s *selectionFlags) registerForStates(f *pflag.FlagSet) {
+	s.defineTimeFlags(f)
+	s.definePlaceFlags(f)
+	s.defineRegionFlag(f)
 }
 
-// partFlags defines the flags for commands that analyse a part of a trace like a whole trace. narrow
+// registerForPart defines the flags for commands that analyse a part of a trace like a whole trace. narrow
 // restricts the trace to that part.
-func (s *selectionFlags) partFlags(f *pflag.FlagSet) {
-	s.timeFlags(f)
-	s.placeFlags(f)
+func (s *selectionFlags) registerForPart(f *pflag.FlagSet) {
+	s.defineTimeFlags(f)
+	s.definePlaceFlags(f)
 }
 
-// regionFlag defines --region.
-func (s *selectionFlags) regionFlag(f *pflag.FlagSet) {
+// defineRegionFlag defines --region.
+func (s *selectionFlags) defineRegionFlag(f *pflag.FlagSet) {
 	f.Var((*nameList)(&s.regions), "region",
 		"regions by name or id; * and ? match anything, re: begins a regular expression")
 }
@@ -71,15 +71,15 @@ func kindsFor(sel *trace.Selection, wanted ...func(trace.Kind) bool) func(trace.
 	}
 }
 
-// placeFlags defines the flags that select locations.
-func (s *selectionFlags) placeFlags(f *pflag.FlagSet) {
+// definePlaceFlags defines the flags that select locations.
+func (s *selectionFlags) definePlaceFlags(f *pflag.FlagSet) {
 	f.Var((*nameList)(&s.locations), "location",
 		"locations by id or name; * and ? match anything, re: begins a regular expression")
 	f.Var((*nameList)(&s.groups), "group", "locations below groups (processes, nodes) with this id or name")
 }
 
-// filterFlags returns the equivalent flags of weft filter.
-func (s *selectionFlags) filterFlags() filterFlags {
+// asFilterFlags returns the equivalent flags of weft filter.
+func (s *selectionFlags) asFilterFlags() filterFlags {
 	return filterFlags{locations: s.locations, groups: s.groups, regions: s.regions}
 }
 
@@ -105,7 +105,7 @@ func (s *selectionFlags) infoPart(ctx context.Context, in *input) (*info.Part, e
 		return nil, err
 	}
 	y := pieceFlags{from: s.from, to: s.to, window: s.window}
-	if y.cuts() {
+	if y.selectsPiece() {
 		w, err := y.times(ctx, whole)
 		if err != nil {
 			return nil, err
@@ -122,8 +122,8 @@ func (s *selectionFlags) infoPart(ctx context.Context, in *input) (*info.Part, e
 // whole traces.
 func (s *selectionFlags) narrow(ctx context.Context, in *input) (narrowed bool, err error) {
 	x := rewriteFlags{piece: pieceFlags{from: s.from, to: s.to, window: s.window, borders: borders[0]},
-		filter: s.filterFlags()}
-	if !x.changes() {
+		filter: s.asFilterFlags()}
+	if !x.changesTrace() {
 		return false, nil
 	}
 	if err := in.Events.Prepare(ctx); err != nil {
@@ -158,16 +158,16 @@ func (in *input) keepInvolving(wanted func(loc uint32) bool) {
 	}
 }
 
-// timeFlags defines the flags that select times.
-func (s *selectionFlags) timeFlags(f *pflag.FlagSet) {
+// defineTimeFlags defines the flags that select times.
+func (s *selectionFlags) defineTimeFlags(f *pflag.FlagSet) {
 	f.StringVar(&s.from, "from", "",
 		"first time wanted: 1.5ms, 3s, 20%, ticks; counted from the first event, or with @ the trace's own")
 	f.StringVar(&s.to, "to", "", "end of the times wanted, exclusive")
-	s.windowFlag(f)
+	s.defineWindowFlag(f)
 }
 
-// windowFlag defines --window.
-func (s *selectionFlags) windowFlag(f *pflag.FlagSet) {
+// defineWindowFlag defines --window.
+func (s *selectionFlags) defineWindowFlag(f *pflag.FlagSet) {
 	f.StringVar(&s.window, "window", "", "both in one: 20%..30%, 1.5ms..2ms, @-5..@7; a side that is left out is open")
 }
 
@@ -265,9 +265,9 @@ func wantedRows(rows *trace.Rows, wanted func(region uint32) bool) func(row uint
 	}
 }
 
-// absolute returns the flags with their times in ticks of the trace's clock. It must be called before
+// withAbsoluteTimes returns the flags with their times in ticks of the trace's clock. It must be called before
 // events are filtered: percentages, and times relative to the first event, refer to the whole trace.
-func (s *selectionFlags) absolute(ctx context.Context, in *input) (*selectionFlags, error) {
+func (s *selectionFlags) withAbsoluteTimes(ctx context.Context, in *input) (*selectionFlags, error) {
 	times := selectionFlags{from: s.from, to: s.to, window: s.window}
 	sel, err := times.selection(ctx, in)
 	if err != nil {

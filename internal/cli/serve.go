@@ -44,7 +44,7 @@ traces. The connection is not encrypted: over a network use ssh -L, or a proxy w
 			}
 			opt := serve.Options{Version: readBuildVersion().Version, Page: web.Files(), Hosts: hosts}
 			var err error
-			if opt.Reading, err = a.viewerReading(&v); err != nil {
+			if opt.Reading, err = a.viewerSettings(&v); err != nil {
 				return err
 			}
 			if args[0] == "" {
@@ -54,10 +54,10 @@ traces. The connection is not encrypted: over a network use ssh -L, or a proxy w
 				return err
 			}
 			defer opt.Dir.Close()
-			if opt.Token, err = token(tokenFile, noToken); err != nil {
+			if opt.Token, err = readOrCreateToken(tokenFile, noToken); err != nil {
 				return err
 			}
-			if opt.Cache, err = v.cache(); err != nil {
+			if opt.Cache, err = v.openCache(); err != nil {
 				return err
 			}
 			defer opt.Cache.Close()
@@ -66,7 +66,7 @@ traces. The connection is not encrypted: over a network use ssh -L, or a proxy w
 				return err
 			}
 			if a, ok := l.Addr().(*net.TCPAddr); ok && tokenFile == "" && !noToken && !strings.HasSuffix(listen, ":0") {
-				opt.Token = keptToken(opt.Cache, a.Port)
+				opt.Token = persistentToken(opt.Cache, a.Port)
 			}
 			if noToken && !isLocalOnly(l) {
 				l.Close()
@@ -76,7 +76,7 @@ traces. The connection is not encrypted: over a network use ssh -L, or a proxy w
 			return a.runServer(c.Context(), opt, l, v.quiet, func(*serve.Server) {})
 		},
 	}
-	v.flags(c.Flags())
+	v.register(c.Flags())
 	c.Flags().StringVar(&listen, "listen", "127.0.0.1:0", "where to listen: HOST:PORT, or unix:PATH; port 0 is a free one")
 	c.Flags().StringVar(&tokenFile, "token-file", "", "file with the secret; it is made if it is not there")
 	c.Flags().BoolVar(&noToken, "no-token", false, "ask for no secret")
@@ -168,13 +168,13 @@ const minToken = 16
 // tokenLetters are the characters of secrets.
 const tokenLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 
-// keptToken returns the secret of a server with a fixed port. It is the same for each start, so
+// persistentToken returns the secret of a server with a fixed port. It is the same for each start, so
 // that links to the page stay valid. If the port is not fixed or the cache is not permanent, the
 // secret is new.
-func keptToken(c *cache.Cache, port int) string {
+func persistentToken(c *cache.Cache, port int) string {
 	if port > 0 {
 		if file := c.Secret(strconv.Itoa(port)); file != "" {
-			if t, err := token(file, false); err == nil {
+			if t, err := readOrCreateToken(file, false); err == nil {
 				return t
 			}
 		}
@@ -182,9 +182,9 @@ func keptToken(c *cache.Cache, port int) string {
 	return serve.NewToken()
 }
 
-// token returns the secret in a file. If the file does not exist, it writes a new secret to it. If file
+// readOrCreateToken returns the secret in a file. If the file does not exist, it writes a new secret to it. If file
 // is "", it returns a new secret. If none is set, it returns "".
-func token(file string, none bool) (string, error) {
+func readOrCreateToken(file string, none bool) (string, error) {
 	if none {
 		return "", nil
 	}

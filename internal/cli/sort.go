@@ -44,7 +44,7 @@ records may be in any order are not sorted.`,
 			if !only {
 				out = args[1]
 			}
-			x, err := a.sort(c.Context(), args[0], out, &r)
+			x, err := a.sortTrace(c.Context(), args[0], out, &r)
 			if err != nil {
 				return err
 			}
@@ -64,14 +64,14 @@ records may be in any order are not sorted.`,
 	r.flags(c.Flags())
 	c.Flags().BoolVar(&only, "check", false, "only check whether the trace is sorted")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	a.forceFlag(c)
+	a.defineForceFlag(c)
 	return c
 }
 
-// sort writes a trace in time order, and counts the records that were out of order. It only counts if
+// sortTrace writes a trace in time order, and counts the records that were out of order. It only counts if
 // to is empty.
-func (a *app) sort(ctx context.Context, from, to string, r *inputFlags) (*sortResult, error) {
-	in, err := a.source(ctx, from, r)
+func (a *app) sortTrace(ctx context.Context, from, to string, r *inputFlags) (*sortResult, error) {
+	in, err := a.findSource(ctx, from, r)
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +100,7 @@ func (a *app) sort(ctx context.Context, from, to string, r *inputFlags) (*sortRe
 		if err := a.writeSorted(ctx, in, to, r); err != nil {
 			return nil, err
 		}
-		in.bar.done()
+		in.bar.remove()
 		a.reportDefects(in, r.quiet)
 	}
 	return x, nil

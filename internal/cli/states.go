@@ -47,9 +47,9 @@ type statesFlags struct {
 // register adds the flags to the command.
 func (f *statesFlags) register(c *cobra.Command) {
 	f.input.flags(c.Flags())
-	f.input.clockFlag(c.Flags())
-	f.input.rolesFlag(c.Flags())
-	f.selection.stateFlags(c.Flags())
+	f.input.defineClockFlag(c.Flags())
+	f.input.defineRolesFlag(c.Flags())
+	f.selection.registerForStates(c.Flags())
 	c.Flags().BoolVar(&f.asJSON, "json", false, "print JSON")
 	c.Flags().BoolVar(&f.waits, "waits", false, "count what weft waits finds as idle; reads the trace twice")
 	c.Flags().StringVar(&f.barrier, "barrier", "", "what a barrier counts as: busy, overhead (the rule) or idle")
@@ -92,7 +92,7 @@ func (a *app) runStates(c *cobra.Command, args []string, flags *statesFlags) err
 		if err != nil {
 			return nil, nil, err
 		}
-		_, opt.Window = flags.selection.bounds(sel)
+		_, opt.Window = flags.selection.selectedBounds(sel)
 		opt.Regions = sel.Region
 		if flags.waits {
 			if in.Defs().Conventions.EventTypes {

@@ -60,9 +60,9 @@ of the trace, as weft cut and weft filter would write it.`,
 		},
 	}
 	r.flags(c.Flags())
-	r.clockFlag(c.Flags())
-	s.stateFlags(c.Flags())
-	byFlag(c, &by)
+	r.defineClockFlag(c.Flags())
+	s.registerForStates(c.Flags())
+	defineByFlag(c, &by)
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	c.Flags().Var(newInteger(&depth, 8, 1, 0), "depth", "how deep the tree is shown; --json has all of it")
 	return c

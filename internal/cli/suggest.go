@@ -23,7 +23,7 @@ type suggestFlags struct {
 	most    int
 }
 
-func (s *suggestFlags) flags(f *pflag.FlagSet) {
+func (s *suggestFlags) register(f *pflag.FlagSet) {
 	f.BoolVar(&s.suggest, "suggest", false, "print a specification with properties that hold in all the traces")
 	f.StringVar(&s.by, "by", "", "suggest: the attribute whose value tells objects apart, such as id; whole numbers")
 	f.Var(newInteger(&s.least, 5, 1, 0), "least", "suggest: the least number of observations of a property")
@@ -65,7 +65,7 @@ func (a *app) runSuggest(ctx context.Context, traces []string, flags *verifyFlag
 				return nil, nil, err
 			}
 			opt := suggest.Options{Location: sel.Location}
-			_, opt.Window = flags.selection.bounds(sel)
+			_, opt.Window = flags.selection.selectedBounds(sel)
 			err = m.Add(ctx, in.Events, opt)
 			var limit *suggest.LimitError
 			if errors.As(err, &limit) {
@@ -111,7 +111,7 @@ func specification(m *suggest.Miner, list []suggest.Property, traces []string, l
 	for {
 		var text bytes.Buffer
 		x := newSuggestions(m, list, traces)
-		x.write(&text, least)
+		x.writeSpecification(&text, least)
 		if m.By == "" || len(list) == 1 {
 			return x, text.Bytes()
 		}
@@ -177,8 +177,9 @@ func newSuggestions(m *suggest.Miner, list []suggest.Property, traces []string) 
 	return x
 }
 
-// write writes the properties as a specification. least is the smallest number of observations of a property.
-func (s *suggestions) write(w io.Writer, least int) {
+// writeSpecification writes the properties as a specification. least is the smallest number of observations of a
+// property.
+func (s *suggestions) writeSpecification(w io.Writer, least int) {
 	in := fmt.Sprintf("%d traces", len(s.Traces))
 	if len(s.Traces) == 1 {
 		in = "1 trace"
@@ -283,15 +284,15 @@ type timeUnit struct {
 func unitOf(t *big.Rat) timeUnit {
 	units := [...]timeUnit{{"s", 0}, {"ms", 3}, {"us", 6}, {"ns", 9}}
 	for _, u := range units {
-		if inUnit(t, u).Cmp(big.NewRat(1, 1)) >= 0 || t.Sign() == 0 {
+		if convertToUnit(t, u).Cmp(big.NewRat(1, 1)) >= 0 || t.Sign() == 0 {
 			return u
 		}
 	}
 	return units[len(units)-1]
 }
 
-// inUnit returns a time in a unit.
-func inUnit(t *big.Rat, u timeUnit) *big.Rat { return new(big.Rat).Mul(t, powerOfTen(u.digits)) }
+// convertToUnit returns a time in a unit.
+func convertToUnit(t *big.Rat, u timeUnit) *big.Rat { return new(big.Rat).Mul(t, powerOfTen(u.digits)) }
 
 // powerOfTen returns a power of 10.
 func powerOfTen(n int) *big.Rat {
@@ -301,7 +302,7 @@ func powerOfTen(n int) *big.Rat {
 // decimalIn returns a time in a unit. It is exact, unless it has more than 15 decimals: then it is
 // rounded up or down to 9 decimals.
 func decimalIn(t *big.Rat, u timeUnit, up bool) string {
-	x := inUnit(t, u)
+	x := convertToUnit(t, u)
 	for n := range 16 {
 		if y := new(big.Rat).Mul(x, powerOfTen(n)); y.IsInt() {
 			return x.FloatString(n)
@@ -318,6 +319,6 @@ func decimalIn(t *big.Rat, u timeUnit, up bool) string {
 // fourDigits returns a time for people, with four digits.
 func fourDigits(t *big.Rat) string {
 	u := unitOf(t)
-	f, _ := inUnit(t, u).Float64()
+	f, _ := convertToUnit(t, u).Float64()
 	return fmt.Sprintf("%.4g %s", f, u.name)
 }

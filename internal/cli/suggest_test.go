@@ -81,7 +81,7 @@ func TestSuggestionsHold(t *testing.T) {
 		}
 		list := m.Properties(int64(flags.least), 200)
 		var text bytes.Buffer
-		newSuggestions(m, list, make([]string, len(traces))).write(&text, flags.least)
+		newSuggestions(m, list, make([]string, len(traces))).writeSpecification(&text, flags.least)
 		spec, err := verify.Parse("suggested.etl", text.Bytes())
 		if err != nil {
 			t.Fatalf("%v\n%s", err, text.String())
@@ -178,7 +178,7 @@ func TestSuggestionsDetect(t *testing.T) {
 		t.Fatal(err)
 	}
 	var text bytes.Buffer
-	newSuggestions(m, m.Properties(5, 50), make([]string, 1)).write(&text, 5)
+	newSuggestions(m, m.Properties(5, 50), make([]string, 1)).writeSpecification(&text, 5)
 	spec, err := verify.Parse("suggested.etl", text.Bytes())
 	if err != nil {
 		t.Fatal(err)

@@ -10,8 +10,8 @@ import (
 var editVerbs = [][]string{{"convert"}, {"filter", "--not-region", "none"}, {"cut", "--from", "0%"}, {"merge"},
 	{"align"}, {"sort"}}
 
-// TestUnreadLinesStay_2_1 checks that commands that edit a trace keep lines that cannot be read where they stand,
-// whatever their kind: ahead of the same record, or behind all. repair leaves them out. In other formats they are lost.
+// TestUnreadLinesStay_2_1 checks that commands that edit a trace keep lines of any kind that cannot be read at their
+// places: before the same record, or after all records. repair leaves them out. In other formats they are lost.
 func TestUnreadLinesStay_2_1(t *testing.T) {
 	for _, x := range []struct {
 		ext, other, text, sound string
@@ -71,7 +71,7 @@ func TestUnreadLinesStay_2_1(t *testing.T) {
 	}
 }
 
-// TestUnreadLinesBehindNothing checks that lines that cannot be read come first where the record behind them is gone,
+// TestUnreadLinesBehindNothing checks that lines that cannot be read come first where the record after them is gone,
 // as comments do.
 func TestUnreadLinesBehindNothing(t *testing.T) {
 	got, printed := rewriteTRACE(t, "TU SECONDS\nE 0 1 ;\nE 9\nE 1 2 ; name=b\nE 2 3 ;\nD 0 9 0 0 ;\n", "filter",

@@ -58,16 +58,16 @@ prints their means and limits. All of that uses memory for each change of a sign
 	}
 	f := c.Flags()
 	flags.input.flags(f)
-	flags.input.clockFlag(f)
-	flags.selection.stateFlags(f)
+	flags.input.defineClockFlag(f)
+	flags.selection.registerForStates(f)
 	f.StringVar(&flags.average, "average", "0", "signals are averages over this time up to the present: 10ms")
 	f.BoolVar(&flags.asCSV, "csv", false, "print the signals as comma-separated values, times in seconds")
 	f.BoolVar(&flags.asJSON, "json", false, "print JSON; with OUT, what was written and lost")
 	f.BoolVar(&flags.signals, "signals", false, "with --json: the signals, too")
 	f.StringVar(&flags.as, "as", "", "format of OUT, if its name does not determine it")
 	f.BoolVar(&flags.allowLoss, "allow-loss", false, "write OUT even if something is lost that its format cannot keep")
-	plainFlag(f, &flags.plain)
-	a.forceFlag(c)
+	definePlainFlag(f, &flags.plain)
+	a.defineForceFlag(c)
 	return c
 }
 
@@ -93,7 +93,7 @@ func (a *app) runUsage(ctx context.Context, path string, flags *usageFlags) erro
 			return nil, nil, usageError("--average: %w", err)
 		}
 		opt := usage.Options{Regions: sel.Region}
-		if _, opt.Window = s.bounds(sel); !flags.asJSON {
+		if _, opt.Window = s.selectedBounds(sel); !flags.asJSON {
 			opt.Levels = usageLevels
 		}
 		if flags.asCSV || flags.signals || average > 0 {
@@ -204,7 +204,7 @@ func (a *app) addUsage(c *cobra.Command, args []string, flags *usageFlags) error
 	if flags.selection.anySet() || flags.asCSV || flags.signals {
 		return usageError("--csv, --signals, and flags for a part of the trace: found OUT, expected none")
 	}
-	to, err := a.target(args[1], flags.as, "--as")
+	to, err := a.outputFormat(args[1], flags.as, "--as")
 	if err != nil {
 		return err
 	}

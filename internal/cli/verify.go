@@ -110,8 +110,8 @@ The exit code is 1 if a property is violated, and 2 if the specification has an 
 	}
 	f := c.Flags()
 	flags.input.flags(f)
-	flags.input.clockFlag(f)
-	flags.selection.stateFlags(f)
+	flags.input.defineClockFlag(f)
+	flags.selection.registerForStates(f)
 	f.StringVar(&flags.spec, "spec", "",
 		"file of the specification, if its name does not end in .etl; - is standard input")
 	for i, p := range propertyFlags {
@@ -125,8 +125,8 @@ The exit code is 1 if a property is violated, and 2 if the specification has an 
 	f.BoolVar(&flags.asJSON, "json", false, "print JSON")
 	f.BoolVar(&flags.junit, "junit", false, "print JUnit XML, for build pipelines")
 	f.BoolVar(&flags.compat, "compat", false, "print what the command line of TRACE4CPS prints")
-	flags.suggest.flags(f)
-	flags.follow.flags(f)
+	flags.suggest.register(f)
+	flags.follow.register(f)
 	return c
 }
 
@@ -329,7 +329,7 @@ func (a *app) verifyInto(ctx context.Context, v *verified, spec *verify.Spec, fl
 		opt := verify.Options{Semantics: verify.Semantics(flags.semantics), Robust: flags.robust,
 			Location: sel.Location}
 		var window bounds
-		window, opt.Window = flags.selection.bounds(sel)
+		window, opt.Window = flags.selection.selectedBounds(sel)
 		x, err := verify.Run(ctx, in.Events, spec, opt)
 		if err != nil {
 			return nil, nil, err

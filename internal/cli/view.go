@@ -30,18 +30,18 @@ type viewerFlags struct {
 	color string
 }
 
-// flags defines the flags.
-func (v *viewerFlags) flags(f *pflag.FlagSet) {
+// register defines the flags.
+func (v *viewerFlags) register(f *pflag.FlagSet) {
 	v.inputFlags.flags(f)
-	v.clockFlag(f)
+	v.defineClockFlag(f)
 	f.StringVar(&v.color, "color", "", "attribute by whose value visits and claims are named, coloured and summed up, "+
 		"instead of by their region")
 	f.StringVar(&v.size, "cache-size", "20G", "how large the cache of indexes may become; those not used for longest "+
 		"go first")
 }
 
-// cache opens the cache of indexes.
-func (v *viewerFlags) cache() (*cache.Cache, error) {
+// openCache opens the cache of indexes.
+func (v *viewerFlags) openCache() (*cache.Cache, error) {
 	size, err := parseSize(v.size)
 	if err != nil {
 		return nil, usageError("--cache-size %s: %w", v.size, err)
@@ -64,14 +64,14 @@ func parseSize(s string) (int64, error) {
 	return n * factor, nil
 }
 
-// serverReading converts the flags into settings of package serve.
-func (a *app) serverReading(r *inputFlags) (serve.ReadSettings, error) {
+// serverSettings converts the flags into settings of package serve.
+func (a *app) serverSettings(r *inputFlags) (serve.ReadSettings, error) {
 	x := serve.ReadSettings{Formats: a.formats, Strict: r.strict, Workers: a.workers}
 	var err error
 	if x.Values, err = a.parseOptions(r.options); err != nil {
 		return x, err
 	}
-	if x.Format, err = a.namedFormat(r); err != nil {
+	if x.Format, err = a.requestedFormat(r); err != nil {
 		return x, err
 	}
 	if r.correction == "" {
@@ -86,9 +86,9 @@ func (a *app) serverReading(r *inputFlags) (serve.ReadSettings, error) {
 	return x, nil
 }
 
-// viewerReading is like serverReading, but also uses the other flags of the viewer's commands.
-func (a *app) viewerReading(v *viewerFlags) (serve.ReadSettings, error) {
-	x, err := a.serverReading(&v.inputFlags)
+// viewerSettings is like serverSettings, but also uses the other flags of the viewer's commands.
+func (a *app) viewerSettings(v *viewerFlags) (serve.ReadSettings, error) {
+	x, err := a.serverSettings(&v.inputFlags)
 	x.Color = v.color
 	return x, err
 }
@@ -121,12 +121,12 @@ cache, or next to the index that --index names. weft writes nothing next to a tr
 			}
 			opt := serve.Options{Version: readBuildVersion().Version, Page: web.Files()}
 			var err error
-			if opt.Reading, err = a.viewerReading(&v); err != nil {
+			if opt.Reading, err = a.viewerSettings(&v); err != nil {
 				return err
 			}
 			for _, arg := range args {
 				in := &input{}
-				if err := a.locate(c.Context(), in, arg); err != nil {
+				if err := a.findFile(c.Context(), in, arg); err != nil {
 					return err
 				}
 				defer in.Close()
@@ -135,7 +135,7 @@ cache, or next to the index that --index names. weft writes nothing next to a tr
 				}
 				opt.Traces = append(opt.Traces, serve.ServedTrace{Source: in.src, Index: index, Once: len(in.close) > 0})
 			}
-			if opt.Cache, err = v.cache(); err != nil {
+			if opt.Cache, err = v.openCache(); err != nil {
 				return err
 			}
 			defer opt.Cache.Close()
@@ -143,7 +143,7 @@ cache, or next to the index that --index names. weft writes nothing next to a tr
 			if err != nil {
 				return err
 			}
-			opt.Token = keptToken(opt.Cache, port)
+			opt.Token = persistentToken(opt.Cache, port)
 			return a.runServer(c.Context(), opt, l, v.quiet, func(s *serve.Server) {
 				if !noOpen {
 					openBrowser(s.Ticket(l))
@@ -151,7 +151,7 @@ cache, or next to the index that --index names. weft writes nothing next to a tr
 			})
 		},
 	}
-	v.flags(c.Flags())
+	v.register(c.Flags())
 	c.Flags().Var(newInteger(&port, 0, 0, 65535), "port", "port to listen on; a free one if not given")
 	c.Flags().BoolVar(&noOpen, "no-open", false, "do not open the browser")
 	c.Flags().StringVar(&index, "index", "", "use this index, which weft index -o made of the trace as it is")
@@ -163,14 +163,14 @@ cache, or next to the index that --index names. weft writes nothing next to a tr
 func (a *app) runServer(ctx context.Context, opt serve.Options, l net.Listener, quiet bool,
 	started func(*serve.Server)) error {
 	bars := &bars{a: a, list: map[string]*bar{}}
-	opt.Progress = bars.set
+	opt.Progress = bars.setProgress
 	opt.Ended = func(name string, err error) {
-		bars.done(name)
+		bars.remove(name)
 		if err != nil && !quiet {
 			printf(a.err, "weft: %v\n", err)
 		}
 	}
-	a.garbage.forTiles()
+	a.garbage.tuneForTiles()
 	s := serve.New(opt)
 	fmt.Fprintln(a.out, s.URL(l))
 	if f, ok := a.out.(interface{ Flush() error }); ok {
@@ -192,8 +192,8 @@ type bars struct {
 	list map[string]*bar
 }
 
-// set sets the share of a trace that is indexed.
-func (b *bars) set(name string, done, total int64) {
+// setProgress sets the share of a trace that is indexed.
+func (b *bars) setProgress(name string, done, total int64) {
 	b.mu.Lock()
 	x, ok := b.list[name]
 	if !ok {
@@ -201,16 +201,16 @@ func (b *bars) set(name string, done, total int64) {
 		b.list[name] = x
 	}
 	b.mu.Unlock()
-	x.set(done, total)
+	x.setProgress(done, total)
 }
 
-// done removes the bar of a trace.
-func (b *bars) done(name string) {
+// remove removes the bar of a trace.
+func (b *bars) remove(name string) {
 	b.mu.Lock()
 	x := b.list[name]
 	delete(b.list, name)
 	b.mu.Unlock()
-	x.done()
+	x.remove()
 }
 
 // openBrowser opens an address in a browser, if there is one. It cannot report a failure; the

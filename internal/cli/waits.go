@@ -91,9 +91,9 @@ type waitsFlags struct {
 // register adds the flags to the command.
 func (f *waitsFlags) register(a *app, c *cobra.Command) {
 	f.input.flags(c.Flags())
-	f.input.clockFlag(c.Flags())
-	f.input.rolesFlag(c.Flags())
-	f.selection.stateFlags(c.Flags())
+	f.input.defineClockFlag(c.Flags())
+	f.input.defineRolesFlag(c.Flags())
+	f.selection.registerForStates(c.Flags())
 	c.Flags().StringVar(&f.by, "by", waitsByRegion, "how to break each pattern down: "+strings.Join(waitBreakdowns, ", "))
 	registerCompletions(c, "by", waitBreakdowns...)
 	c.Flags().BoolVar(&f.why, "causes", false, "find root causes: which call path at which location made others wait")
@@ -103,7 +103,7 @@ func (f *waitsFlags) register(a *app, c *cobra.Command) {
 		"how many lines of each table to show; 0 shows all, as --json and --csv do")
 	c.Flags().BoolVar(&f.asJSON, "json", false, "print JSON")
 	c.Flags().BoolVar(&f.asCSV, "csv", false, "print the breakdown as comma-separated values, times in seconds")
-	a.cubeFlag(c, &f.cubeFile)
+	a.defineCubeFlag(c, &f.cubeFile)
 }
 
 // runWaits finds and prints the wait states of the trace in args.
@@ -130,7 +130,7 @@ func (a *app) runWaits(c *cobra.Command, args []string, flags *waitsFlags) error
 		x := &waitsResult{heading: in.heading()}
 		opt := waits.Options{Locations: sel.Location, Rows: trace.NewRows(in.Defs()), Worst: flags.worst, Bins: flags.bins}
 		opt.Regions = wantedRows(opt.Rows, sel.Region)
-		x.bounds, opt.Window = flags.selection.bounds(sel)
+		x.bounds, opt.Window = flags.selection.selectedBounds(sel)
 		if flags.why {
 			err = x.findWithCauses(c.Context(), in.Events, opt)
 		} else {
@@ -146,7 +146,7 @@ func (a *app) runWaits(c *cobra.Command, args []string, flags *waitsFlags) error
 		if x.Missing() != "" {
 			none = &exitError{exitDefects, fmt.Errorf("%s: %s", in.src.Path, x.Missing())}
 		} else if flags.cubeFile != "" {
-			err := a.waitsCube(c.Context(), flags, in, x, sel, calltree.Options{Window: opt.Window, Rows: opt.Rows})
+			err := a.writeWaitsCube(c.Context(), flags, in, x, sel, calltree.Options{Window: opt.Window, Rows: opt.Rows})
 			if err != nil {
 				return nil, nil, err
 			}
@@ -155,9 +155,9 @@ func (a *app) runWaits(c *cobra.Command, args []string, flags *waitsFlags) error
 			switch {
 			case flags.asCSV:
 				if flags.why {
-					return a.causesCSV(x.Causes, in.Defs().Clock)
+					return a.writeCausesCSV(x.Causes, in.Defs().Clock)
 				}
-				return a.waitsCSV(x.Result, flags.by)
+				return a.writeWaitsCSV(x.Result, flags.by)
 			case none == nil:
 				a.printWaits(x.Result, in.Defs(), flags.by, flags.top)
 				if flags.why {
@@ -210,8 +210,8 @@ func shareName(x *waits.Share, by string) string {
 	return x.Communicator
 }
 
-// breakdown returns the shares of a pattern.
-func breakdown(p *waits.Pattern, by string) []waits.Share {
+// sharesBy returns the shares of a pattern.
+func sharesBy(p *waits.Pattern, by string) []waits.Share {
 	switch by {
 	case waitsByRegion:
 		return p.Regions
@@ -252,7 +252,7 @@ func (a *app) printWaits(x *waits.Result, d *trace.Definitions, by string, top i
 		})
 	for i := range x.Patterns {
 		p := &x.Patterns[i]
-		list := breakdown(p, by)
+		list := sharesBy(p, by)
 		if p.PartOf != "" || len(list) == 0 {
 			continue
 		}
@@ -267,7 +267,7 @@ func (a *app) printWaits(x *waits.Result, d *trace.Definitions, by string, top i
 			func(i int) table.Row {
 				w := &p.Worst[i]
 				return table.Row{clock.FormatDuration(w.Time), clock.FormatSeconds(w.Begin) + " s", w.LocationName,
-					orOutside(strings.Join(w.Path, " > ")), w.CauseName, clock.FormatSeconds(w.CauseTime) + " s"}
+					regionOrOutside(strings.Join(w.Path, " > ")), w.CauseName, clock.FormatSeconds(w.CauseTime) + " s"}
 			})
 		a.printList("bins", len(p.Bins), 0, table.Row{"from", "to", "time"}, func(i int) table.Row {
 			b := &p.Bins[i]
@@ -292,7 +292,7 @@ func (a *app) printCauses(x *causes.Result, clock trace.Clock, top int) {
 		more := printTable(a.out, table.Row{"cause", "location", "short term", "long term", "%"}, len(p.Costs), top,
 			func(i int) table.Row {
 				c := &p.Costs[i]
-				return table.Row{orOutside(strings.Join(c.Path, " > ")), c.LocationName, f(c.ShortTerm), f(c.LongTerm),
+				return table.Row{regionOrOutside(strings.Join(c.Path, " > ")), c.LocationName, f(c.ShortTerm), f(c.LongTerm),
 					fmt.Sprintf("%.1f", 100*(c.ShortTerm+c.LongTerm)/all)}
 			})
 		if more > 0 {
@@ -302,12 +302,12 @@ func (a *app) printCauses(x *causes.Result, clock trace.Clock, top int) {
 	a.printList("call paths", len(x.IdleThreads), top, table.Row{"other threads are idle during", "first thread", "time"},
 		func(i int) table.Row {
 			t := &x.IdleThreads[i]
-			return table.Row{orOutside(strings.Join(t.Path, " > ")), t.LocationName, clock.FormatSum(t.Time)}
+			return table.Row{regionOrOutside(strings.Join(t.Path, " > ")), t.LocationName, clock.FormatSum(t.Time)}
 		})
 }
 
-// causesCSV prints the causes of all patterns.
-func (a *app) causesCSV(x *causes.Result, clock trace.Clock) error {
+// writeCausesCSV writes the causes of all patterns.
+func (a *app) writeCausesCSV(x *causes.Result, clock trace.Clock) error {
 	w := csv.NewWriter(a.out)
 	if err := w.Write([]string{"pattern", "path", "location", "short_term", "long_term"}); err != nil {
 		return err
@@ -319,15 +319,15 @@ func (a *app) causesCSV(x *causes.Result, clock trace.Clock) error {
 		p := &x.Patterns[i]
 		for j := range p.Costs {
 			c := &p.Costs[j]
-			if err := w.Write([]string{p.Pattern, orOutside(strings.Join(c.Path, " > ")), c.LocationName, seconds(c.ShortTerm),
-				seconds(c.LongTerm)}); err != nil {
+			if err := w.Write([]string{p.Pattern, regionOrOutside(strings.Join(c.Path, " > ")), c.LocationName,
+				seconds(c.ShortTerm), seconds(c.LongTerm)}); err != nil {
 				return err
 			}
 		}
 	}
 	for i := range x.IdleThreads {
 		t := &x.IdleThreads[i]
-		err := w.Write([]string{"idle-threads", orOutside(strings.Join(t.Path, " > ")), t.LocationName,
+		err := w.Write([]string{"idle-threads", regionOrOutside(strings.Join(t.Path, " > ")), t.LocationName,
 			clock.FormatSumSeconds(t.Time), "0"})
 		if err != nil {
 			return err
@@ -337,8 +337,8 @@ func (a *app) causesCSV(x *causes.Result, clock trace.Clock) error {
 	return w.Error()
 }
 
-// waitsCSV prints the breakdown of all patterns.
-func (a *app) waitsCSV(x *waits.Result, by string) error {
+// writeWaitsCSV writes the breakdown of all patterns.
+func (a *app) writeWaitsCSV(x *waits.Result, by string) error {
 	w := csv.NewWriter(a.out)
 	head := []string{"pattern", "part_of", by}
 	if by == waitsByPair {
@@ -349,7 +349,7 @@ func (a *app) waitsCSV(x *waits.Result, by string) error {
 	}
 	for i := range x.Patterns {
 		p := &x.Patterns[i]
-		list := breakdown(p, by)
+		list := sharesBy(p, by)
 		for j := range list {
 			s := &list[j]
 			row := []string{p.Pattern, p.PartOf, shareName(s, by)}

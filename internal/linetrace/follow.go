@@ -284,9 +284,9 @@ func (f *follower) refineTick(r *Times) error {
 	for i := range f.held {
 		f.held[i].t *= factor
 	}
-	if x, ok := f.asm.(interface{ Finer(factor int64) }); ok {
-		x.Finer(factor)
+	if x, ok := f.asm.(interface{ ScaleTimes(factor int64) }); ok {
+		x.ScaleTimes(factor)
 	}
-	f.opt.Finer(factor)
+	f.opt.ScaleTimes(factor)
 	return nil
 }

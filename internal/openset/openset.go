@@ -1,5 +1,5 @@
-// Package openset finds open elements in a stack from the middle of which elements may be removed.
-// This takes constant time for any depth. A damaged trace may have deeply nested calls that are
+// Package openset finds open elements in a stack. Elements may also be removed from the middle of the
+// stack. Both take constant time for any depth. A damaged trace may have deeply nested calls that are
 // left in the order in which they were entered, or many leaves of regions that are not open.
 package openset
 

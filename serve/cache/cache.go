@@ -263,7 +263,7 @@ func (c *Cache) Build(ctx context.Context, src format.Source, s *Settings,
 	if err := c.writeList(staging, main, &fileList{names, e.ReadDefects, e.TraceSize, stamp, e.Key}); err != nil {
 		return e, err
 	}
-	c.limit(e.Key, main)
+	c.limitSize(e.Key, main)
 	return e, nil
 }
 
@@ -327,9 +327,9 @@ func (c *Cache) sweep() {
 	}
 }
 
-// limit removes the least recently used files until the size of the cache is within its limit. It
+// limitSize removes the least recently used files until the size of the cache is within its limit. It
 // never removes the files with the keys in keep.
-func (c *Cache) limit(keep ...string) {
+func (c *Cache) limitSize(keep ...string) {
 	entries, err := os.ReadDir(c.dir)
 	if err != nil {
 		return

@@ -81,7 +81,7 @@ func notesKey(src format.Source) (string, error) {
 	}
 	x := &identity{src: src, h: sha256.New(), readLeft: readBudget, buf: make([]byte, blockSize)}
 	fmt.Fprintf(x.h, "weft notes\n")
-	if err := x.add(src.Name); err != nil {
+	if err := x.addFile(src.Name); err != nil {
 		return "", err
 	}
 	return x.sum(), nil
@@ -89,8 +89,8 @@ func notesKey(src format.Source) (string, error) {
 
 func (ident *identity) sum() string { return hex.EncodeToString(ident.h.Sum(nil)) }
 
-// add adds a file, or the fact that it is missing, to the hash.
-func (ident *identity) add(name string) error {
+// addFile adds a file, or the fact that it is missing, to the hash.
+func (ident *identity) addFile(name string) error {
 	f, err := format.OpenRegular(ident.src.FS, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		fmt.Fprintf(ident.h, "%q missing\n", name)
@@ -105,7 +105,7 @@ func (ident *identity) add(name string) error {
 		return fmt.Errorf("%s: %w", ident.src.Path, err)
 	}
 	if st.IsDir() {
-		return ident.folder(name)
+		return ident.addFolder(name)
 	}
 	fmt.Fprintf(ident.h, "%q %d %d\n", name, st.Size(), st.ModTime().UnixNano())
 	r, ok := f.(io.ReaderAt)
@@ -135,9 +135,9 @@ func (ident *identity) add(name string) error {
 	return nil
 }
 
-// folder adds the names in a folder to the hash. It ignores the trace's own folder, because other
+// addFolder adds the names in a folder to the hash. It ignores the trace's own folder, because other
 // files there rarely belong to the trace.
-func (ident *identity) folder(name string) error {
+func (ident *identity) addFolder(name string) error {
 	if name == "." {
 		return nil
 	}
@@ -157,7 +157,7 @@ func (ident *identity) folder(name string) error {
 func Key(src format.Source, files []string, s *Settings) (string, error) {
 	x := newIdentity(src, s)
 	for _, name := range slices.Compact(slices.Sorted(slices.Values(files))) {
-		if err := x.add(name); err != nil {
+		if err := x.addFile(name); err != nil {
 			return "", err
 		}
 	}
@@ -187,8 +187,8 @@ func Record(src format.Source) (format.Source, *Recorder) {
 	return src, r
 }
 
-// note records a name. For a new name, it also records the state of the file.
-func (r *Recorder) note(name string, st fs.FileInfo) {
+// recordFile records a name. For a new name, it also records the state of the file.
+func (r *Recorder) recordFile(name string, st fs.FileInfo) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	name = path.Clean(name)
@@ -214,7 +214,7 @@ func (r *Recorder) open(name string, open func(string) (fs.File, error)) (fs.Fil
 	f, err := open(name)
 	if err != nil {
 		if fs.ValidPath(name) {
-			r.note(name, nil)
+			r.recordFile(name, nil)
 		}
 		return nil, err
 	}
@@ -223,7 +223,7 @@ func (r *Recorder) open(name string, open func(string) (fs.File, error)) (fs.Fil
 		f.Close()
 		return nil, err
 	}
-	r.note(name, st)
+	r.recordFile(name, st)
 	return f, nil
 }
 
@@ -231,7 +231,7 @@ func (r *Recorder) open(name string, open func(string) (fs.File, error)) (fs.Fil
 func (r *Recorder) Stat(name string) (fs.FileInfo, error) {
 	st, err := fs.Stat(r.fs, name)
 	if fs.ValidPath(name) {
-		r.note(name, st)
+		r.recordFile(name, st)
 	}
 	return st, err
 }
@@ -240,7 +240,7 @@ func (r *Recorder) Stat(name string) (fs.FileInfo, error) {
 func (r *Recorder) ReadDir(name string) ([]fs.DirEntry, error) {
 	l, err := fs.ReadDir(r.fs, name)
 	if err == nil {
-		r.note(name, nil)
+		r.recordFile(name, nil)
 	}
 	return l, err
 }

@@ -31,7 +31,7 @@ func stampOf(src format.Source, files []string, now time.Time) string {
 	for from := 0; from < len(files); from += size {
 		wg.Go(func() {
 			for i := from; i < min(from+size, len(files)); i++ {
-				said[i] = describe(src.FS, files[i], latest)
+				said[i] = metadataText(src.FS, files[i], latest)
 			}
 		})
 	}
@@ -46,11 +46,11 @@ func stampOf(src format.Source, files []string, now time.Time) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// describe returns the metadata of a file as a text. It returns "" if the file cannot be examined, or has
+// metadataText returns the metadata of a file as a text. It returns "" if the file cannot be examined, or has
 // changed after latest, because a stamp would not show further changes of such a file.
-func describe(f fs.FS, name string, latest time.Time) string {
+func metadataText(f fs.FS, name string, latest time.Time) string {
 	if name == "." {
-		return "trace" // other files in the trace's folder do not matter, as in identity.folder
+		return "trace" // other files in the trace's folder do not matter, as in identity.addFolder
 	}
 	st, err := fs.Stat(f, name)
 	if errors.Is(err, fs.ErrNotExist) {

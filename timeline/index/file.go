@@ -188,7 +188,7 @@ const leastTrack = 40
 // trackKinds lists the kinds of tracks by their numbers in the directory.
 var trackKinds = [...]TrackKind{LocationTrack, ResourceTrack, CounterTrack, CommunicatorTrack}
 
-// withOffsets is a bit beside the number of a kind, for Track.Offsets.
+// withOffsets is a bit that is added to the number of a track's kind if Track.Offsets is set.
 const withOffsets = 0x80
 
 // describe appends the encoded description of a track to b.

@@ -141,8 +141,8 @@ func (s *linkSpool) channel(k pairing) *channel {
 	return c
 }
 
-// spooledPiece is a part of the message ends that a worker has written. It is in data or, if data is
-// nil, in the file: size bytes, from at on.
+// spooledPiece is a part of the message ends that a worker has written. Its size bytes are in data or,
+// if data is nil, at offset at in the file.
 type spooledPiece struct {
 	data []byte
 	at   int64

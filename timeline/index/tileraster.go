@@ -66,8 +66,8 @@ func (r *raster) column(t int64) float64 {
 	return float64(uint64(t)-uint64(r.from)) * r.scale
 }
 
-// drawSpan draws a span. A wide span, one of at least two columns, occupies each column of which it
-// overlaps more than half. Narrow spans are summed up in their columns. At either end, a wide span
+// drawSpan draws a span. A wide span, one of at least two columns, occupies each column if it
+// overlaps more than half of the column. Narrow spans are summed up in their columns. At either end, a wide span
 // may overlap half or less of a further column: this share is added to the sums of that column.
 func (r *raster) drawSpan(s *Span) {
 	a, b := r.column(s.Start), r.column(s.End)

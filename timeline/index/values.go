@@ -134,7 +134,7 @@ func (w *valueWriter) end(p *packer, e *trackEntry) error {
 		columns := min(maxColumns, count-from)
 		at := e.First + from*wide
 		q := TileRequest{From: at, To: math.MaxInt64, Width: int(columns)}
-		// the last bucket may end behind the largest time
+		// the last bucket may end after the largest time
 		if ticks, room := uint64(columns)*uint64(wide), uint64(math.MaxInt64)-uint64(at); ticks < room {
 			q.To = int64(uint64(at) + ticks)
 		} else {

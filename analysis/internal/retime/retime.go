@@ -262,7 +262,7 @@ func (r *retimer) enter(p waitstate.Place) int64 {
 	l := r.h.Locations[p.Location]
 	done := r.counts[p.Location]
 	if p.Number < done {
-		return r.begun(p)
+		return r.newBegin(p)
 	}
 	t := r.ends[p.Location]
 	if done == 0 && l.Created {
@@ -287,8 +287,8 @@ func (r *retimer) enter(p waitstate.Place) int64 {
 	return t + r.sum(l.Before(p.Number), p)
 }
 
-// begun returns the new begin of a call that has been computed.
-func (r *retimer) begun(p waitstate.Place) int64 {
+// newBegin returns the new begin of a call that has been computed.
+func (r *retimer) newBegin(p waitstate.Place) int64 {
 	i, first := r.h.Locations[p.Location].SpanOf(p.Number)
 	return r.times.spans[p.Location][i].enters[int(p.Number-first)*r.times.retimers+r.number]
 }
@@ -302,7 +302,7 @@ func (r *retimer) outerEnter(p waitstate.Place, before, newBefore int64) int64 {
 	if !ok {
 		return newBefore - (before - c.Enter)
 	}
-	begun := r.begun(waitstate.Place{Location: p.Location, Number: n})
+	begun := r.newBegin(waitstate.Place{Location: p.Location, Number: n})
 	return begun - r.scaled(c.Path, p.Location, l.Call(n).Enter-c.Enter)
 }
 
@@ -312,9 +312,9 @@ func canRelease(c *history.Call) bool {
 	return c.Role == trace.LockRole || c.Role == trace.RemoteMemoryRole || c.Work
 }
 
-// end returns the new end of a call for which canRelease is true. ok is false if it has not been computed, or is
+// newEnd returns the new end of a call for which canRelease is true. ok is false if it has not been computed, or is
 // another call.
-func (r *retimer) end(p waitstate.Place) (t int64, ok bool) {
+func (r *retimer) newEnd(p waitstate.Place) (t int64, ok bool) {
 	l := r.h.Locations[p.Location]
 	if p.Number >= r.counts[p.Location] || !canRelease(l.Call(p.Number)) {
 		return 0, false
@@ -323,9 +323,9 @@ func (r *retimer) end(p waitstate.Place) (t int64, ok bool) {
 	return r.times.spans[p.Location][i].ends[int(p.Number-first)*r.times.retimers+r.number], true
 }
 
-// released returns the new time at which a source releases a lock, or ends as work of a device. The time from
+// releaseTime returns the new time at which a source releases a lock, or ends as work of a device. The time from
 // there to the end of its call, or from its begin, is that of the trace, or of communication.
-func (r *retimer) released(s *history.Source) int64 {
+func (r *retimer) releaseTime(s *history.Source) int64 {
 	c := r.h.At(s.Place)
 	kept := func(t int64) int64 {
 		if c.Role == trace.RemoteMemoryRole {
@@ -333,7 +333,7 @@ func (r *retimer) released(s *history.Source) int64 {
 		}
 		return t
 	}
-	if end, ok := r.end(s.Place); ok {
+	if end, ok := r.newEnd(s.Place); ok {
 		return end - kept(c.Leave-s.Time)
 	}
 	return r.enter(s.Place) + kept(s.Time-c.Enter)
@@ -369,7 +369,7 @@ func (r *retimer) call(p waitstate.Place) {
 			after(s.Time, unknown/2) // the call does not depend on the release
 			return
 		}
-		after(s.Time, r.released(s))
+		after(s.Time, r.releaseTime(s))
 	})
 	l.EachOperation(p.Number, func(i int32) { r.operation(i, p, after) })
 	took := r.sum(l.Inside(p.Number), p)

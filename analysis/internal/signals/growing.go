@@ -236,8 +236,8 @@ func (g *Growing) trim() {
 	g.begin, g.leaves = g.begin-n, g.leaves-n
 }
 
-// Finer multiplies all times by a factor. over is the window in the new ticks.
-func (g *Growing) Finer(factor, over int64) {
+// ScaleTimes multiplies all times by a factor. over is the window in the new ticks.
+func (g *Growing) ScaleTimes(factor, over int64) {
 	g.over, g.first, g.at = over, g.first*factor, g.at*factor
 	for i := range g.edges {
 		g.edges[i].time *= factor

@@ -14,7 +14,7 @@ import (
 type instance struct {
 	operation, root uint64
 	members         []Member
-	incoming        map[uint32]access // by location: the latest access to its memory since the instance before
+	incoming        map[uint32]access // by location: the latest access to its memory since the previous instance
 }
 
 // sequence holds the incomplete operations of a sequence.

@@ -4,7 +4,7 @@
 //
 // An engine keeps the calls that wait for their other side in memory: about 200 bytes per pending
 // message, 60 bytes per member of an incomplete collective operation, and 150 bytes per non-blocking
-// operation of a location behind one that is not complete. It also keeps up to 256 late messages of each
+// operation of a location after one that is not complete. It also keeps up to 256 late messages of each
 // location, with 100 bytes each, and 500 bytes per epoch of one-sided communication that is not complete.
 package waitstate
 
