@@ -273,10 +273,14 @@ func (a *app) completeFlags(root *cobra.Command) {
 		kinds = append(kinds, s.Name+"\t"+s.Doc)
 	}
 	for _, c := range withSubcommands(root.Commands()) {
-		for flag, values := range map[string][]string{"format": formats, "to": formats, "option": options, "kind": kinds} {
+		for flag, values := range map[string][]string{"format": formats, "to": formats, "as": formats, "option": options,
+			"kind": kinds} {
 			f := c.Flags().Lookup(flag)
-			if f == nil || flag == "to" && c.Flags().Lookup("from") != nil {
-				continue // in commands with --from, --to is a time
+			if f == nil {
+				continue
+			}
+			if _, ok := f.Value.(*formatOrTime); flag == "to" && c.Flags().Lookup("from") != nil && !ok {
+				continue // the flag takes times only
 			}
 			registerCompletions(c, flag, values...)
 		}

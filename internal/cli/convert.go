@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
@@ -32,10 +35,11 @@ unless --allow-loss is given.
 --plain writes only data for which the target has records. Data that would be stored for
 weft only is then lost, and listed as such.
 
---window converts only a piece of the trace, as weft cut writes it. --location, --group
-and --region drop all other events, as weft filter does. There is no --from here, because
---to names a format. The commands cut and filter have more flags, and also write any
-format.
+--window, or --from and --to, convert only a piece of the trace, as weft cut writes it. --to
+takes a time as well as a format: names of formats begin with a letter, times do not. To
+give both, use --as for the format. --location, --group and --region drop all other
+events, as weft filter does. The commands cut and filter have more flags, and also write
+any format.
 
 If both formats are the same, nothing is lost: weft copies record by record. --to null
 decodes the whole trace and writes nothing, to measure the time.`,
@@ -45,9 +49,8 @@ decodes the whole trace and writes nothing, to measure the time.`,
 			"  cat trace.etf | weft convert --to picl - - > trace.trf",
 		Args: exactArgs(2, "IN and OUT"),
 		RunE: func(c *cobra.Command, args []string) error {
-			x.piece = pieceFlags{window: s.window, borders: borders[0]}
-			x.filter = s.filterFlags()
-			if x.changes() {
+			y := s.partOf(x.inputFlags)
+			if x.piece, x.filter = y.piece, y.filter; x.changes() {
 				return a.convertPart(c, args, &x)
 			}
 			return a.convert(c, args[0], args[1], &x)
@@ -55,16 +58,43 @@ decodes the whole trace and writes nothing, to measure the time.`,
 	}
 	r.flags(c.Flags())
 	r.clockFlag(c.Flags())
+	s.fromFlag(c.Flags())
+	c.Flags().Var(&formatOrTime{format: &x.as, time: &s.to}, "to",
+		"format of OUT, if its name does not determine it; or end of the times wanted, exclusive")
 	s.windowFlag(c.Flags())
 	s.placeFlags(c.Flags())
 	s.regionFlag(c.Flags())
-	c.Flags().StringVar(&x.as, "to", "", "format of OUT, if its name does not determine it")
+	c.Flags().StringVar(&x.as, "as", "", "format of OUT, as with --to")
 	c.Flags().BoolVar(&x.json, "json", false, "print the loss table as JSON")
 	c.Flags().BoolVar(&x.allowLoss, "allow-loss", false, "write OUT even if something is lost")
 	plainFlag(c.Flags(), &x.plain)
 	a.forceFlag(c)
 	return c
 }
+
+// formatOrTime is the value of a flag that takes a format or a time.
+type formatOrTime struct{ format, time *string }
+
+// Set sets the format if the value begins with a letter, and otherwise the time.
+func (v *formatOrTime) Set(value string) error {
+	if first, _ := utf8.DecodeRuneInString(value); unicode.IsLetter(first) {
+		*v.format = value
+	} else {
+		*v.time = value
+	}
+	return nil
+}
+
+// String returns the format and the time.
+func (v *formatOrTime) String() string {
+	if v.format == nil {
+		return ""
+	}
+	return strings.TrimSpace(*v.format + " " + *v.time)
+}
+
+// Type returns the word for the value in the help.
+func (v *formatOrTime) Type() string { return "string" }
 
 // plainFlag defines --plain for commands that write a trace.
 func plainFlag(f *pflag.FlagSet, plain *bool) {

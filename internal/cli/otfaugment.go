@@ -194,7 +194,8 @@ func (a *augmentFlags) points(r otf.TimeRange, regular bool) ([]uint64, error) {
 // otfSummaryCommand returns the command weft otf summary.
 func (a *app) otfSummaryCommand() *cobra.Command {
 	var r inputFlags
-	var process, from, to string
+	var process string
+	var s selectionFlags
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "summary TRACE",
@@ -213,12 +214,15 @@ calls counts more than once; that of a group is the sum over its functions.`,
 			if process == "" {
 				return usageError("found no --process, expected one; see weft otf summary --help")
 			}
+			if err := s.splitWindow(); err != nil {
+				return err
+			}
 			in, err := a.otfSource(c.Context(), args[0], &r)
 			if err != nil {
 				return err
 			}
 			defer in.Close()
-			whole := to == "" || strings.Contains(from+to, "%")
+			whole := s.to == "" || strings.Contains(s.from+s.to, "%")
 			files, err := otf.FileManagerOf(in.opt.Values)
 			if err != nil {
 				return err
@@ -229,7 +233,7 @@ calls counts more than once; that of a group is the sum over its functions.`,
 					for _, x := range []struct {
 						flag, text string
 						to         *uint64
-					}{{"--from", from, &begin}, {"--to", to, &end}} {
+					}{{"--from", s.from, &begin}, {"--to", s.to, &end}} {
 						if x.text == "" {
 							continue
 						}
@@ -264,9 +268,8 @@ calls counts more than once; that of a group is the sum over its functions.`,
 	r.flags(c.Flags())
 	filesFlag(c, &r)
 	c.Flags().StringVar(&process, "process", "", "the process, by number or name")
-	c.Flags().StringVar(&from, "from", "", "first time wanted: 1.5ms, 3s, 20%, ticks; counted from the first event, or "+
-		"with @ the trace's own")
-	c.Flags().StringVar(&to, "to", "", "end of the times wanted, exclusive")
+	c.Flags().StringVar(&process, "location", "", "the same as --process")
+	s.timeFlags(c.Flags())
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return c
 }

@@ -49,6 +49,7 @@ match anything. --invert keeps the others instead.`,
 	c.Flags().StringSliceVar(&list, "processes", nil, "processes by number, range of numbers or name; * and ? match "+
 		"anything")
 	c.Flags().StringSliceVar(&list, "locations", nil, "the same as --processes")
+	c.Flags().StringSliceVar(&list, "location", nil, "the same as --processes")
 	c.Flags().BoolVarP(&invert, "invert", "v", false, "leave the chosen processes out, keep the others")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	a.forceFlag(c)
