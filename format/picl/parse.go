@@ -322,9 +322,7 @@ func (p *blockParser) addRecord(h *head, l []byte, i int, t, number int64) error
 				"an entry and an exit; --option picl.marks=messages counts it as a message", trace.Note}, number, l)
 		}
 	} else if typ != TypeExit && (event == -913 || event == -914) {
-		b.Add(loc, t, trace.Gap, trace.NoRef)
-		b.MarkDerived()
-		b.Pos = append(b.Pos, number)
+		p.addGaps(loc, key, t, number)
 	}
 	return nil
 }
