@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/weft-trace/weft/internal/plural"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -189,8 +190,8 @@ func (c *Checker) pair(l *lane, ch channel, send, recv end) error {
 	at := placeOf(ch.to, openRow{recv.time, recv.pos})
 	if send.length != unknown && recv.length != unknown && send.length != recv.length {
 		if err := c.report("trace.message-size", at,
-			fmt.Sprintf("a receive of %d bytes at %s", uint64(recv.length), c.seconds(recv.time)),
-			fmt.Sprintf("%d bytes, which location %s sent at %s", uint64(send.length), c.id(ch.from),
+			fmt.Sprintf("a receive of %s at %s", plural.Of(uint64(recv.length), "byte"), c.seconds(recv.time)),
+			fmt.Sprintf("%s, which location %s sent at %s", plural.Of(uint64(send.length), "byte"), c.id(ch.from),
 				c.seconds(send.time))); err != nil {
 			return err
 		}
@@ -347,8 +348,9 @@ func (c *Checker) clockSkews() error {
 			continue
 		}
 		if err := c.reportCount("trace.clock-skew", s.first, s.early,
-			fmt.Sprintf("%d of %d messages between %s and %s received before they were sent, by up to %s, the first at %s",
-				s.early, s.messages, c.owner(g.a), c.owner(g.b), c.seconds(int64(min(s.most, 1<<63-1))), c.seconds(s.first.time)),
+			fmt.Sprintf("%d of %s between %s and %s received before they were sent, by up to %s, the first at %s",
+				s.early, plural.Of(s.messages, "message"), c.owner(g.a), c.owner(g.b), c.seconds(int64(min(s.most, 1<<63-1))),
+				c.seconds(s.first.time)),
 			alignHint); err != nil {
 			return err
 		}

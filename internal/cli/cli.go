@@ -20,6 +20,7 @@ import (
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/all"
 	"github.com/weft-trace/weft/internal/nearest"
+	"github.com/weft-trace/weft/internal/plural"
 	"github.com/weft-trace/weft/internal/written"
 	"github.com/weft-trace/weft/trace"
 )
@@ -299,7 +300,7 @@ func withSubcommands(list []*cobra.Command) []*cobra.Command {
 func exactArgs(n int, what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) != n {
-			return usageError("found %d arguments, expected %s; see %s --help", len(args), what, c.CommandPath())
+			return usageError("found %s, expected %s; see %s --help", plural.Of(len(args), "argument"), what, c.CommandPath())
 		}
 		return nil
 	}

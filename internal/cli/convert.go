@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/plural"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -233,8 +234,8 @@ func (w *traceWriter) encode(ctx context.Context, a *app, d format.Events, from 
 	}
 	if x := w.format.About(); x.FilesEach > 0 {
 		if n := int64(d.Defs().Locations.Len()); n*x.FilesEach > manyFiles {
-			printf(a.err, "%s: note: %d locations, and %s has %d files for each: about %d files\n", w.name, n, x.Title,
-				x.FilesEach, n*x.FilesEach)
+			printf(a.err, "%s: note: %s, and %s has %s for each: about %s\n", w.name, plural.Of(n, "location"), x.Title,
+				plural.Of(x.FilesEach, "file"), plural.Of(n*x.FilesEach, "file"))
 		}
 	}
 	if err := format.Convert(ctx, d, trace.Everything(), enc); err != nil {
@@ -256,8 +257,8 @@ func (w *traceWriter) encode(ctx context.Context, a *app, d format.Events, from 
 // returns the error refused. An empty file is an error, because it could not be read back.
 func (w *traceWriter) commit(loss *format.Loss, allowLoss bool) (refused, err error) {
 	if dropped := loss.Lost(); dropped > 0 && !allowLoss {
-		return &exitError{exitDefects, fmt.Errorf("%s: not written: %d records cannot be kept as %s; --allow-loss writes "+
-			"it without them", w.name, dropped, w.format.About().Title)}, nil
+		return &exitError{exitDefects, fmt.Errorf("%s: not written: %s cannot be kept as %s; --allow-loss writes "+
+			"it without them", w.name, plural.Of(dropped, "record"), w.format.About().Title)}, nil
 	}
 	if !w.format.About().EmptyMain {
 		w.out.BeforeCommit(func() error {

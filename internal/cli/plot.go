@@ -15,6 +15,7 @@ import (
 	"github.com/weft-trace/weft/draw"
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/internal/nearest"
+	"github.com/weft-trace/weft/internal/plural"
 	"github.com/weft-trace/weft/serve"
 	"github.com/weft-trace/weft/serve/cache"
 	"github.com/weft-trace/weft/timeline/index"
@@ -306,7 +307,7 @@ func checkRows(x *index.Index, d *trace.Definitions, name string) error {
 	}
 	near := nearest.Hint(name, rows)
 	if n := len(rows); n > maxListed {
-		rows = append(rows[:maxListed], fmt.Sprintf("… (%d more attributes)", n-maxListed))
+		rows = append(rows[:maxListed], fmt.Sprintf("… (%s)", plural.Of(n-maxListed, "more attribute")))
 	}
 	return usageError("--rows %s: expected one of %s%s", name, strings.Join(rows, ", "), near)
 }

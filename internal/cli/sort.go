@@ -9,6 +9,7 @@ import (
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/otf"
+	"github.com/weft-trace/weft/internal/plural"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -129,7 +130,7 @@ func (a *app) printSorted(res *sortResult) {
 		printf(a.out, "%s: all records are in the order of time\n", res.Path)
 		return
 	}
-	printf(a.out, "%s: %d records were not in the order of time\n", res.Path, res.Unsorted)
+	printf(a.out, "%s: %s out of the order of time\n", res.Path, plural.Of(res.Unsorted, "record"))
 }
 
 // writeSortedPart writes the selected part of a trace in time order, and prints the result.
@@ -173,7 +174,7 @@ func (a *app) writeSorted(ctx context.Context, in *input, to string, r *inputFla
 		return err
 	}
 	if n := enc.Loss().Lost(); n > 0 {
-		return &exitError{exitDefects, fmt.Errorf("%s: not written: %d records cannot be kept", to, n)}
+		return &exitError{exitDefects, fmt.Errorf("%s: not written: %s cannot be kept", to, plural.Of(n, "record"))}
 	}
 	return out.Commit()
 }
