@@ -20,8 +20,11 @@ func All(ctx context.Context, events format.Events, file format.File, path strin
 	var own format.Checker // the format's own checker
 	var mu sync.Mutex      // guards own and parts
 	parallel := *opt
+	whole := New(events.Defs(), path, opt)
+	defer whole.store.Close()
 	begin := func() func(int) format.Sink {
 		parts, own = nil, file.NewChecker()
+		whole.store.Clear()
 		if opt.Report != nil && !opt.Strict {
 			parallel.Report = format.NewReport() // a restarted scan discards the defects found so far
 			parallel.Report.Keep, parallel.Report.Only = opt.Report.Keep, opt.Report.Only
@@ -30,6 +33,7 @@ func All(ctx context.Context, events format.Events, file format.File, path strin
 			mu.Lock()
 			defer mu.Unlock()
 			p := &part{New(events.Defs(), path, &parallel), own, &mu}
+			p.store = whole.store
 			parts = append(parts, p)
 			return p
 		}
@@ -43,7 +47,6 @@ func All(ctx context.Context, events format.Events, file format.File, path strin
 	if err != nil {
 		return err
 	}
-	whole := New(events.Defs(), path, opt)
 	for _, p := range parts {
 		if err := whole.Merge(p.Checker); err != nil {
 			return err

@@ -12,6 +12,7 @@ import (
 
 	"github.com/weft-trace/weft/analysis"
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/chunks"
 	"github.com/weft-trace/weft/internal/openset"
 	"github.com/weft-trace/weft/trace"
 	"github.com/weft-trace/weft/transform"
@@ -19,10 +20,10 @@ import (
 
 // Checker checks the events of one scan. Its reports do not depend on the order in which the scan
 // delivers locations. It needs 64 bytes for each open region, claim, request, lock and collective
-// operation, 40 bytes for each message of which only one end has been processed, and 56 bytes for
-// each collective operation of a communicator; members with the same sequence of operations share
-// these. In global time order, few messages wait for their other end. Location by location, all
-// messages can wait.
+// operation, and 56 bytes for each collective operation of a communicator; members with the same
+// sequence of operations share these. It packs the ends of messages into 3 to 20 bytes each, until all
+// are known. It holds 16 MiB of these in memory, up to 8 KiB more of each pair of locations with
+// messages, and the rest in a temporary file.
 type Checker struct {
 	opt   *format.ReadOptions
 	defs  *trace.Definitions
@@ -36,6 +37,7 @@ type Checker struct {
 	recorder *string
 
 	lanes   map[channel]*lane
+	store   *chunks.Store // of the lanes
 	skews   map[groupPair]*skew
 	collect map[uint32]*operations // collective operations, by communicator
 
@@ -81,10 +83,14 @@ type entry struct {
 	openRow
 }
 
+// messageBytes is the number of bytes of packed ends of messages that are held in memory.
+const messageBytes = 16 << 20
+
 // New returns a checker that reports to opt. Messages name the trace by path.
 func New(d *trace.Definitions, path string, opt *format.ReadOptions) *Checker {
 	return &Checker{opt: opt, defs: d, path: path, nests: d.Conventions.Nested,
-		lanes: map[channel]*lane{}, skews: map[groupPair]*skew{}, collect: map[uint32]*operations{}}
+		lanes: map[channel]*lane{}, store: chunks.New(messageBytes), skews: map[groupPair]*skew{},
+		collect: map[uint32]*operations{}}
 }
 
 // place is the place of a defect: the location, or NoRef for the trace as a whole, and the position
@@ -182,58 +188,40 @@ func (c *Checker) hasEvents(loc uint32) bool {
 func (c *Checker) Batch(b *trace.Batch) error {
 	c.updateTableSizes()
 	var s *locationState
-	for x := b.Cursor(); x.Next(); {
-		loc := x.Location()
+	loc := b.Loc
+	for x, i := b.Cursor(), 0; i < len(b.Time); i++ {
 		if s == nil || b.Loc == trace.MixedLoc {
+			loc = b.Location(i)
 			s = c.state(loc)
 		}
-		t, k, ref := x.Time(), x.Kind(), x.Ref()
-		at := placeOf(loc, openRow{t, x.Pos()})
-		if s.any && t < s.last {
-			if err := c.report("trace.time-order", at, c.seconds(t), "a time not before "+c.seconds(s.last)); err != nil {
+		k, row := b.Kind[i], openRow{time: b.Time[i]}
+		if i < len(b.Pos) {
+			row.pos = b.Pos[i]
+		}
+		if s.any && row.time < s.last {
+			if err := c.report("trace.time-order", placeOf(loc, row), c.seconds(row.time),
+				"a time not before "+c.seconds(s.last)); err != nil {
 				return err
 			}
 		}
 		if k.IsEvent() {
-			s.steps.add(t, at.pos)
+			s.steps.add(row.time, row.pos)
 		}
-		s.any, s.last = true, t
+		s.any, s.last = true, row.time
 		var err error
-		switch k {
+		switch ref := b.Ref[i]; k {
 		case trace.Enter:
 			s.openIndex.Open(ref, len(s.open))
-			s.open = append(s.open, entry{ref, openRow{t, at.pos}})
+			s.open = append(s.open, entry{ref, row})
 			if ref >= c.refs[trace.RefRegion] {
-				err = c.references(&x, at)
+				x.Skip(i)
+				err = c.references(&x, placeOf(loc, row))
 			}
 		case trace.Leave:
-			err = c.leave(s, at, t, ref)
-		case trace.ClaimBegin:
-			if s.claims == nil {
-				s.claims = map[int64]openClaims{}
-			}
-			id, more := int64(x.Op(0)), int64(0)
-			if before, ok := s.claims[id]; ok {
-				more = before.more + 1
-			}
-			s.claims[id] = openClaims{openRow{t, at.pos}, more}
-			err = c.references(&x, at)
-		case trace.ClaimEnd:
-			id := int64(x.Op(0))
-			same, ok := s.claims[id]
-			if !ok {
-				err = c.report("trace.claim-end-without-begin", at, fmt.Sprintf("end of claim %d", id), "its begin before it")
-				break
-			}
-			if same.more--; same.more < 0 {
-				delete(s.claims, id)
-			} else {
-				s.claims[id] = same
-			}
+			err = c.leave(s, placeOf(loc, row), ref)
 		default:
-			if err = c.references(&x, at); err == nil {
-				err = c.communication(s, &x, at)
-			}
+			x.Skip(i)
+			err = c.other(s, &x, placeOf(loc, row))
 		}
 		if err != nil {
 			return err
@@ -242,9 +230,41 @@ func (c *Checker) Batch(b *trace.Batch) error {
 	return nil
 }
 
+// other checks a row that neither enters nor leaves a region.
+func (c *Checker) other(s *locationState, x *trace.Cursor, at place) error {
+	switch x.Kind() {
+	case trace.ClaimBegin:
+		if s.claims == nil {
+			s.claims = map[int64]openClaims{}
+		}
+		id, more := int64(x.Op(0)), int64(0)
+		if before, ok := s.claims[id]; ok {
+			more = before.more + 1
+		}
+		s.claims[id] = openClaims{openRow{at.time, at.pos}, more}
+		return c.references(x, at)
+	case trace.ClaimEnd:
+		id := int64(x.Op(0))
+		same, ok := s.claims[id]
+		if !ok {
+			return c.report("trace.claim-end-without-begin", at, fmt.Sprintf("end of claim %d", id), "its begin before it")
+		}
+		if same.more--; same.more < 0 {
+			delete(s.claims, id)
+		} else {
+			s.claims[id] = same
+		}
+		return nil
+	}
+	if err := c.references(x, at); err != nil {
+		return err
+	}
+	return c.communication(s, x, at)
+}
+
 // leave closes a region. It reports a region that is not open, and one that was not entered last in a
 // format whose regions nest.
-func (c *Checker) leave(s *locationState, at place, t int64, ref uint32) error {
+func (c *Checker) leave(s *locationState, at place, ref uint32) error {
 	i := len(s.open) - 1
 	if i >= 0 && s.open[i].ref == ref {
 		if s.openIndex.Mapped() {
@@ -255,14 +275,15 @@ func (c *Checker) leave(s *locationState, at place, t int64, ref uint32) error {
 		return nil
 	}
 	if i = s.openIndex.Find(ref, len(s.open), func(i int) uint32 { return s.open[i].ref }); i < 0 {
-		return c.report("trace.leave-without-enter", at, "leave of "+c.region(ref)+" at "+c.seconds(t), "an enter before it")
+		return c.report("trace.leave-without-enter", at, "leave of "+c.region(ref)+" at "+c.seconds(at.time),
+			"an enter before it")
 	}
 	inner := s.open[len(s.open)-1].ref
 	s.open = openset.Close(&s.openIndex, s.open, i, ref)
 	if !c.nests {
 		return nil
 	}
-	return c.report("trace.leave-not-innermost", at, "leave of "+c.region(ref)+" at "+c.seconds(t),
+	return c.report("trace.leave-not-innermost", at, "leave of "+c.region(ref)+" at "+c.seconds(at.time),
 		"a leave of "+c.region(inner)+", which was entered last")
 }
 
@@ -411,9 +432,7 @@ func (c *Checker) Merge(o *Checker) error {
 		c.operations(comm).merge(x)
 	}
 	for ch, l := range o.lanes {
-		if err := c.mergeLane(ch, l); err != nil {
-			return err
-		}
+		c.mergeLane(ch, l)
 	}
 	return nil
 }
@@ -423,7 +442,8 @@ func (c *Checker) Links([]trace.Link) error { return nil }
 
 // Finish reports regions, claims and other objects that are still open, messages without partner,
 // and defects that only the whole trace shows, such as clocks that differ.
-func (c *Checker) Finish(context.Context) error {
+func (c *Checker) Finish(ctx context.Context) error {
+	defer c.store.Close()
 	for loc, s := range c.locs {
 		if s == nil {
 			continue
@@ -432,7 +452,10 @@ func (c *Checker) Finish(context.Context) error {
 			return err
 		}
 	}
-	for _, rest := range []func() error{c.reportUnmatched, c.clockSkews, c.collectives, c.distantEvents} {
+	if err := c.pairMessages(ctx); err != nil {
+		return err
+	}
+	for _, rest := range []func() error{c.clockSkews, c.collectives, c.distantEvents} {
 		if err := rest(); err != nil {
 			return err
 		}

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/chunks"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -423,17 +425,70 @@ func TestNesting(t *testing.T) {
 func TestWaiting(t *testing.T) {
 	var rows []row
 	for i := range int64(10_000) {
-		rows = append(rows, send(0, 2*i, 1, 0, 7, 8))
-		if i >= 100 {
-			rows = append(rows, recv(1, 2*i+1, 0, 0, 7, 8))
+		rows = append(rows, send(0, 2*i, 1, 0, uint64(i%3), 8))
+		if i >= 101 {
+			rows = append(rows, recv(1, 2*i+1, 0, 0, uint64((i+1)%3), 8)) // the tag of the end that is 101 messages ago
 		}
 	}
 	c := New(definitions("otf2"), "x", &format.ReadOptions{})
+	c.store = chunks.New(1)
+	defer c.store.Close()
 	if err := deliver(c, rows, nil); err != nil {
 		t.Fatal(err)
 	}
-	q := c.lanes[channel{0, 1, 0}].ends[sends][7]
-	if len(q.list)-q.head != 100 || cap(q.list) > 1000 {
-		t.Errorf("%d ends wait in room for %d", len(q.list)-q.head, cap(q.list))
+	p := &pairing{channel: channel{0, 1, 0}}
+	for side := range p.readers {
+		p.readers[side].store = c.store
+	}
+	l := c.lanes[p.channel]
+	if n := len(l[sends].buf) + len(l[receives].buf); n > 2*endsPerChunk || len(l[sends].stored) == 0 {
+		t.Errorf("%d bytes of ends are not stored", n)
+	}
+	if err := c.pairChannel(p, l); err != nil {
+		t.Fatal(err)
+	}
+	left := int64(0)
+	for tag, q := range p.waiting[sends].queues {
+		if left += int64(len(q.list)-q.head) + q.more; cap(q.list) > 1000 {
+			t.Errorf("tag %d: room for %d ends", tag, cap(q.list))
+		}
+	}
+	if left != 101 || p.waiting[receives].count != 0 || p.skew.messages != 9899 {
+		t.Errorf("%d sends and %d receives wait after %d messages", left, p.waiting[receives].count, p.skew.messages)
+	}
+}
+
+// TestPackedEnds checks that any ends come back as they were added, from memory and from a file.
+func TestPackedEnds(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for _, limit := range []int64{0, 1 << 20} {
+		store := chunks.New(limit)
+		defer store.Close()
+		var p packedEnds
+		var list []end
+		for range 10_000 {
+			e := end{time: random.Int64(), length: int64(random.Uint64()), pos: random.Int64N(100), tag: random.Int64N(3) - 1}
+			if random.IntN(2) == 0 { // small steps
+				e = end{p.last.time + random.Int64N(200) - 100, p.last.length, p.last.pos + 1, p.last.tag}
+			}
+			list = append(list, e)
+			if err := p.add(store, e); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r := endReader{store: store}
+		err := r.start(&p)
+		for i := 0; err == nil && !r.done; i++ {
+			if r.end != list[i] {
+				t.Fatalf("end %d: found %+v, expected %+v", i, r.end, list[i])
+			}
+			if i == len(list)-1 {
+				list = nil
+			}
+			err = r.advance()
+		}
+		if err != nil || list != nil {
+			t.Fatalf("%v; %d ends not read", err, len(list))
+		}
 	}
 }

@@ -2,6 +2,7 @@ package check
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -16,36 +17,19 @@ type channel struct {
 	communicator uint64
 }
 
-// lane holds the ends of messages of a channel that wait for their other end: sends and receives,
-// each by tag. The tag -1 matches any tag.
-type lane struct {
-	ends  [2]map[int64]*queue
-	seq   int64  // sequence number of the last end that was added
-	skew  *skew  // skew of the two clocks, nil before the first pair
-	spare *queue // an unused queue
-}
+// lane holds the sends and the receives of a channel. Each side comes from one location.
+type lane [2]packedEnds
 
 // recentLanes caches the lanes that a location has used last, as sender at index 0 and as receiver
 // at index 1, by the low bits of the peer's number.
-type recentLanes [2][4]struct {
+type recentLanes [2][16]struct {
 	channel
 	lane *lane
 }
 
-// end is an end of a message that waits: its time in ticks, its length in bytes, its position in
-// the file, and its sequence number.
-type end struct{ time, length, pos, seq int64 }
-
-// queue holds message ends with the same tag, in time order.
-type queue struct {
-	list []end
-	head int
-}
-
-func (q *queue) empty() bool { return q.head == len(q.list) }
-
-// emptyQueues is the number of queues above which a lane deletes the queues that have become empty.
-const emptyQueues = 16
+// end is an end of a message: its time in ticks, its length in bytes, its position in the file, and its tag. The tag
+// -1 matches any tag.
+type end struct{ time, length, pos, tag int64 }
 
 // The sides of a lane.
 const (
@@ -56,7 +40,7 @@ const (
 // unknown is the value of a tag or length that the trace does not record.
 const unknown = -1
 
-// message checks an end of a message and pairs it.
+// message adds an end of a message to its lane.
 func (c *Checker) message(s *locationState, x *trace.Cursor, at place) error {
 	peer := x.Op(0)
 	if peer >= uint64(c.defs.Locations.Len()) {
@@ -70,7 +54,7 @@ func (c *Checker) message(s *locationState, x *trace.Cursor, at place) error {
 	if recent.lane == nil || recent.channel != ch {
 		recent.channel, recent.lane = ch, c.lane(ch)
 	}
-	return c.end(recent.lane, ch, side, int64(x.Op(2)), end{x.Time(), int64(x.Op(3)), at.pos, 0})
+	return recent.lane[side].add(c.store, end{x.Time(), int64(x.Op(3)), at.pos, int64(x.Op(2))})
 }
 
 // lane returns the lane of a channel. It creates the lane if needed.
@@ -83,100 +67,173 @@ func (c *Checker) lane(ch channel) *lane {
 	return l
 }
 
-// end pairs an end of a message with the oldest matching end, or adds it to the waiting ends.
-func (c *Checker) end(l *lane, ch channel, side int, tag int64, e end) error {
-	other, ok := l.take(1-side, tag)
-	switch {
-	case !ok:
-		l.wait(side, tag, e)
-		return nil
-	case side == sends:
-		return c.pair(l, ch, e, other)
+// mergeLane adds the sides that another checker's lane has.
+func (c *Checker) mergeLane(ch channel, o *lane) {
+	l := c.lane(ch)
+	for side := range o {
+		if x := &o[side]; len(x.stored) > 0 || len(x.buf) > 0 {
+			l[side] = *x
+		}
 	}
-	return c.pair(l, ch, other, e)
 }
 
-// mergeLane pairs the ends that wait in another checker's lane with those that wait in c.
-func (c *Checker) mergeLane(ch channel, o *lane) error {
-	l := c.lanes[ch]
-	if l == nil {
-		o.skew = nil // it belongs to the other checker
-		c.lanes[ch] = o
-		return nil
+// pairing pairs the sends and receives of a channel.
+type pairing struct {
+	channel
+	skew    *skew // skew of the two clocks
+	readers [2]endReader
+	waiting [2]waitingEnds
+}
+
+// waitingEnds holds the ends of one side of a channel that wait for their other end, by tag.
+type waitingEnds struct {
+	queues map[int64]*queue
+	count  int   // number of ends in the queues
+	added  int64 // number of ends that have been added
+}
+
+// queue holds message ends with the same tag, in the order of their events.
+type queue struct {
+	list []waitingEnd
+	head int
+	more int64 // number of ends after those in the list, which the queue does not hold
+}
+
+// waitingEnd is an end of a message that waits. Its number counts all ends of its side that have waited.
+type waitingEnd struct {
+	end
+	number int64
+}
+
+// emptyQueues is the number of queues above which those are deleted that have become empty.
+const emptyQueues = 16
+
+// empty reports whether no end waits in the queue.
+func (q *queue) empty() bool { return q.head == len(q.list) }
+
+// pairMessages pairs the ends of messages, and reports those that contradict each other or have no other end.
+func (c *Checker) pairMessages(ctx context.Context) error {
+	channels := slices.SortedFunc(maps.Keys(c.lanes), func(a, b channel) int {
+		return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to), cmp.Compare(a.communicator, b.communicator))
+	})
+	p := &pairing{}
+	for side := range p.readers {
+		p.readers[side].store = c.store
 	}
-	type tagged struct {
-		end
-		tag int64
-	}
-	for side, waiting := range o.ends {
-		var list []tagged
-		for tag, q := range waiting {
-			for _, e := range q.list[q.head:] {
-				list = append(list, tagged{e, tag})
-			}
+	for _, ch := range channels {
+		if err := ctx.Err(); err != nil {
+			return err
 		}
-		// An end without tag must pair with the oldest end of any tag, so that the order of all
-		// tags matters.
-		slices.SortFunc(list, func(a, b tagged) int { return cmp.Compare(a.seq, b.seq) })
-		for _, x := range list {
-			if err := c.end(l, ch, side, x.tag, x.end); err != nil {
+		p.channel = ch
+		if err := c.pairChannel(p, c.lanes[ch]); err != nil {
+			return err
+		}
+		if err := c.reportUnmatched(p); err != nil {
+			return err
+		}
+		p.waiting = [2]waitingEnds{}
+		delete(c.lanes, ch)
+	}
+	return nil
+}
+
+// pairChannel pairs the ends of a lane. It takes the ends of both sides in the order of time, so that few wait.
+func (c *Checker) pairChannel(p *pairing, l *lane) error {
+	p.skew = nil
+	send, recv := &p.readers[sends], &p.readers[receives]
+	for side := range p.readers {
+		if err := p.readers[side].start(&l[side]); err != nil {
+			return err
+		}
+	}
+	for !send.done || !recv.done {
+		side := sends
+		switch {
+		case send.done:
+			side = receives
+		case recv.done:
+		case send.tag == recv.tag && p.waiting[sends].count == 0 && p.waiting[receives].count == 0:
+			if err := c.pair(p, &send.end, &recv.end); err != nil {
 				return err
 			}
+			if err := send.advance(); err != nil {
+				return err
+			}
+			if err := recv.advance(); err != nil {
+				return err
+			}
+			continue
+		case recv.time < send.time:
+			side = receives
+		}
+		r, other := &p.readers[side], &p.readers[1-side]
+		if e, ok := p.waiting[1-side].take(r.tag); !ok {
+			p.waiting[side].add(r.end, other.done)
+		} else if err := c.pairSides(p, side, &r.end, &e); err != nil {
+			return err
+		}
+		if err := r.advance(); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// wait adds an end to the waiting ones of a side.
-func (l *lane) wait(side int, tag int64, e end) {
-	if l.ends[side] == nil {
-		l.ends[side] = map[int64]*queue{}
+// pairSides pairs an end of a side with one of the other side.
+func (c *Checker) pairSides(p *pairing, side int, e, other *end) error {
+	if side == sends {
+		return c.pair(p, e, other)
 	}
-	q := l.ends[side][tag]
+	return c.pair(p, other, e)
+}
+
+// add adds an end. If it is final, the other side has no more ends, so that the end is never taken.
+func (w *waitingEnds) add(e end, final bool) {
+	q := w.queues[e.tag]
 	if q == nil {
-		if q = l.spare; q == nil {
-			q = &queue{}
+		if w.queues == nil {
+			w.queues = map[int64]*queue{}
 		}
-		l.spare = nil
-		l.ends[side][tag] = q
+		q = &queue{}
+		w.queues[e.tag] = q
 	}
-	l.seq++
-	e.seq = l.seq
-	q.list = append(q.list, e)
+	if final && len(q.list)-q.head >= maxSingly {
+		q.more++
+		return
+	}
+	w.added++
+	w.count++
+	q.list = append(q.list, waitingEnd{e, w.added})
 }
 
 // take removes and returns the end that has waited longest among those that match a tag. It returns
 // false if there is none.
-func (l *lane) take(side int, tag int64) (end, bool) {
-	waiting := l.ends[side]
-	if len(waiting) == 0 {
+func (w *waitingEnds) take(tag int64) (end, bool) {
+	if w.count == 0 {
 		return end{}, false
 	}
 	best, key := (*queue)(nil), int64(0)
 	look := func(tag int64, q *queue) {
-		if q != nil && !q.empty() && (best == nil || q.list[q.head].seq < best.list[best.head].seq) {
+		if q != nil && !q.empty() && (best == nil || q.list[q.head].number < best.list[best.head].number) {
 			best, key = q, tag
 		}
 	}
 	if tag == unknown {
-		for tag, q := range waiting {
+		for tag, q := range w.queues {
 			look(tag, q)
 		}
 	} else {
-		look(tag, waiting[tag])
-		look(unknown, waiting[unknown])
+		look(tag, w.queues[tag])
+		look(unknown, w.queues[unknown])
 	}
 	if best == nil {
 		return end{}, false
 	}
-	e := best.list[best.head]
+	e := best.list[best.head].end
+	w.count--
 	if best.head++; best.empty() {
-		if best.head, best.list = 0, best.list[:0]; cap(best.list) > 64 {
-			best.list = nil
-		}
-		if len(waiting) > emptyQueues {
-			delete(waiting, key)
-			l.spare = best
+		if best.head, best.list = 0, best.list[:0]; len(w.queues) > emptyQueues {
+			delete(w.queues, key)
 		}
 	} else if best.head >= 64 && best.head*2 >= len(best.list) {
 		best.list = best.list[:copy(best.list, best.list[best.head:])]
@@ -186,35 +243,35 @@ func (l *lane) take(side int, tag int64) (end, bool) {
 }
 
 // pair checks the two ends of a message against each other.
-func (c *Checker) pair(l *lane, ch channel, send, recv end) error {
-	at := placeOf(ch.to, openRow{recv.time, recv.pos})
+func (c *Checker) pair(p *pairing, send, recv *end) error {
+	at := placeOf(p.to, openRow{recv.time, recv.pos})
 	if send.length != unknown && recv.length != unknown && send.length != recv.length {
 		if err := c.report("trace.message-size", at,
 			fmt.Sprintf("a receive of %s at %s", plural.Of(uint64(recv.length), "byte"), c.seconds(recv.time)),
-			fmt.Sprintf("%s, which location %s sent at %s", plural.Of(uint64(send.length), "byte"), c.id(ch.from),
+			fmt.Sprintf("%s, which location %s sent at %s", plural.Of(uint64(send.length), "byte"), c.id(p.from),
 				c.seconds(send.time))); err != nil {
 			return err
 		}
 	}
-	s := l.skew
+	s := p.skew
 	if s == nil {
-		g := groupPair{c.group(ch.from), c.group(ch.to)}
+		g := groupPair{c.group(p.from), c.group(p.to)}
 		if compareOwners(g.b, g.a) < 0 {
 			g.a, g.b = g.b, g.a
 		}
 		s = c.skew(g)
-		l.skew = s
+		p.skew = s
 	}
 	s.messages++
 	if recv.time >= send.time {
 		return nil
 	}
-	s.add(placeOf(ch.to, openRow{recv.time, recv.pos}), uint64(send.time)-uint64(recv.time))
-	if c.group(ch.from) != c.group(ch.to) {
+	s.add(at, uint64(send.time)-uint64(recv.time))
+	if c.group(p.from) != c.group(p.to) {
 		return nil // clockSkews reports the pair of groups
 	}
 	return c.report("trace.receive-before-send", at,
-		fmt.Sprintf("a receive from location %s at %s", c.id(ch.from), c.seconds(recv.time)),
+		fmt.Sprintf("a receive from location %s at %s", c.id(p.from), c.seconds(recv.time)),
 		"a time not before "+c.seconds(send.time)+", when the message was sent")
 }
 
@@ -222,41 +279,33 @@ func (c *Checker) pair(l *lane, ch channel, send, recv end) error {
 // locations and tag. The last of them counts all remaining messages.
 const maxSingly = 10
 
-// reportUnmatched reports messages without partner. It skips messages whose other location has no events:
-// either the selection excludes that location, or its file is missing, which the reader has
-// reported.
-func (c *Checker) reportUnmatched() error {
-	channels := slices.SortedFunc(maps.Keys(c.lanes), func(a, b channel) int {
-		return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to), cmp.Compare(a.communicator, b.communicator))
-	})
-	for _, ch := range channels {
-		for side, waiting := range c.lanes[ch].ends {
-			own, other, rule, what, partner := ch.from, ch.to, "trace.send-without-receive", "send to", "receive"
-			if side == receives {
-				own, other, rule, what, partner = ch.to, ch.from, "trace.receive-without-send", "receive from", "send"
-			}
-			if !c.hasEvents(other) {
-				continue
-			}
-			expected := "a " + partner + " to match"
-			if side == sends && c.locs[other].posted {
-				expected += c.recorderNote("receives")
-			}
-			for _, tag := range slices.Sorted(maps.Keys(waiting)) {
-				q := waiting[tag]
-				if q.empty() {
-					continue
+// reportUnmatched reports the messages of a channel without partner. It skips messages whose other location has no
+// events: either the selection excludes that location, or its file is missing, which the reader has reported.
+func (c *Checker) reportUnmatched(p *pairing) error {
+	for side := range p.waiting {
+		own, other, rule, what, partner := p.from, p.to, "trace.send-without-receive", "send to", "receive"
+		if side == receives {
+			own, other, rule, what, partner = p.to, p.from, "trace.receive-without-send", "receive from", "send"
+		}
+		if p.waiting[side].count == 0 || !c.hasEvents(other) {
+			continue
+		}
+		expected := "a " + partner + " to match"
+		if side == sends && c.locs[other].posted {
+			expected += c.recorderNote("receives")
+		}
+		queues := p.waiting[side].queues
+		for _, tag := range slices.Sorted(maps.Keys(queues)) {
+			q := queues[tag]
+			list := q.list[q.head:]
+			for i := range list[:min(len(list), maxSingly)] {
+				e, count := &list[i], int64(1)
+				if i == maxSingly-1 {
+					count = int64(len(list)-i) + q.more
 				}
-				list := q.list[q.head:]
-				for i, e := range list[:min(len(list), maxSingly)] {
-					count := int64(1)
-					if i == maxSingly-1 {
-						count = int64(len(list) - i)
-					}
-					found := fmt.Sprintf("a %s location %s with tag %d at %s", what, c.id(other), tag, c.seconds(e.time))
-					if err := c.reportCount(rule, placeOf(own, openRow{e.time, e.pos}), count, found, expected); err != nil {
-						return err
-					}
+				found := fmt.Sprintf("a %s location %s with tag %d at %s", what, c.id(other), tag, c.seconds(e.time))
+				if err := c.reportCount(rule, placeOf(own, openRow{e.time, e.pos}), count, found, expected); err != nil {
+					return err
 				}
 			}
 		}

@@ -341,6 +341,21 @@ func (c *Cursor) Next() bool {
 	return c.Row < len(c.b.Time)
 }
 
+// Skip moves to a row, which must be the current one or one after it.
+func (c *Cursor) Skip(row int) {
+	c.Row = row
+	r := uint32(row)
+	for c.op < len(c.b.OpRow) && c.b.OpRow[c.op] < r {
+		c.op++
+	}
+	for c.at < len(c.b.AttrRow) && c.b.AttrRow[c.at] < r {
+		c.at++
+	}
+	for c.der < len(c.b.Derived) && c.b.Derived[c.der] < r {
+		c.der++
+	}
+}
+
 // End returns the time at which the current row ends. For a fragment or a range of samples, that is
 // its end time; for other rows it is their time.
 func (c *Cursor) End() int64 {
@@ -353,11 +368,12 @@ func (c *Cursor) End() int64 {
 
 // End returns the latest end of a row (see [Cursor.End]), or math.MinInt64 if the batch is empty.
 func (b *Batch) End() int64 {
-	last := int64(math.MinInt64)
-	for _, t := range b.Time {
-		last = max(last, t)
+	last, ranges := int64(math.MinInt64), false
+	for i, k := range b.Kind {
+		last = max(last, b.Time[i])
+		ranges = ranges || k.HasEndTime()
 	}
-	if slices.ContainsFunc(b.Kind, Kind.HasEndTime) {
+	if ranges {
 		for c := b.Cursor(); c.Next(); {
 			last = max(last, c.End())
 		}

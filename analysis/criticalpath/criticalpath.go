@@ -35,6 +35,8 @@ type Options struct {
 	WhatIf []Change
 	// Gains is the number of regions for which Result.Gains has the runtime with half of their time.
 	Gains int
+	// Paths requests Result.Paths, of which there can be as many as call paths times locations.
+	Paths bool
 }
 
 // Change multiplies the exclusive times, without waits, of all regions with a name by a factor. The
@@ -55,7 +57,7 @@ type Result struct {
 	End    int64 `json:"end"`
 	Length int64 `json:"length"`
 	// Regions, Paths and Locations divide the path by region, by call path and location, and by
-	// location. Each is in descending order of time.
+	// location. Each is in descending order of time. Paths is empty unless Options.Paths is set.
 	Regions   []Region   `json:"regions"`
 	Paths     []Path     `json:"paths"`
 	Locations []Location `json:"locations"`
@@ -388,7 +390,7 @@ func (w *walker) setDivisions(r *Result, opt Options) {
 	}
 	impact := w.impact(r.Length, own, locations, critical)
 	for k, t := range own {
-		if t == 0 && w.times[k] == 0 {
+		if !opt.Paths || t == 0 && w.times[k] == 0 {
 			continue
 		}
 		x := Path{Path: log.PathNames(k.Path, regions), Location: k.Location, LocationName: name(k.Location),

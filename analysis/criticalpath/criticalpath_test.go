@@ -86,7 +86,7 @@ func find(t *testing.T, path string) *criticalpath.Result {
 // findIn returns the critical path of a trace.
 func findIn(t *testing.T, d format.Events) *criticalpath.Result {
 	t.Helper()
-	r, err := criticalpath.Find(context.Background(), d, criticalpath.Options{Rows: trace.NewRows(d.Defs())})
+	r, err := criticalpath.Find(context.Background(), d, criticalpath.Options{Rows: trace.NewRows(d.Defs()), Paths: true})
 	if err != nil {
 		t.Fatal(err)
 	}

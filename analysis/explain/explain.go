@@ -22,7 +22,6 @@ import (
 	"github.com/weft-trace/weft/analysis/internal/history"
 	"github.com/weft-trace/weft/analysis/internal/retime"
 	"github.com/weft-trace/weft/analysis/internal/synclog"
-	"github.com/weft-trace/weft/analysis/internal/waitstate"
 	"github.com/weft-trace/weft/analysis/waits"
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/internal/plural"
@@ -139,18 +138,13 @@ type explainer struct {
 // Explain explains a trace. ok is false if no thread has useful time. The error is
 // analysis.ErrTimeRange, or an error of the scan, of the temporary file, or of the context.
 func Explain(ctx context.Context, events format.Events, opt Options) (page *Page, ok bool, err error) {
-	var added func(waitstate.Result) *waits.Result
-	h, err := history.Build(ctx, events, history.Options{Rows: opt.Rows,
-		Hooks: func(log *synclog.Log) (hooks waitstate.Hooks) {
-			hooks, added = waits.Hooks(log, waits.Options{Rows: opt.Rows})
-			return hooks
-		}})
+	w, h, err := waits.FindWithHistory(ctx, events, waits.Options{Rows: opt.Rows})
 	if err != nil {
 		return nil, false, err
 	}
 	defer h.Close()
 	log := h.Log
-	x := &explainer{h: h, opt: opt, waits: added(h.Counts), own: h.ExclusiveTimes(), names: log.Defs.FullNames(),
+	x := &explainer{h: h, opt: opt, waits: w, own: h.ExclusiveTimes(), names: log.Defs.FullNames(),
 		regions: log.Defs.RegionNames(opt.Rows)}
 	if x.causes, err = causes.FromHistory(ctx, h, causes.Options{Rows: opt.Rows}); err != nil {
 		return nil, false, err

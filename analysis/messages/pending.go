@@ -62,13 +62,12 @@ type moment struct {
 // changes, for any n, including none.
 type run struct{ sum, most sum128 }
 
-// followedBy returns the run of the changes of r and then those of o.
-func (r run) followedBy(o run) run {
-	return run{r.sum.Plus(o.sum), greater(r.most, r.sum.Plus(o.most))}
+// add appends the changes of a moment and those of the run after it. The sum after the change of the moment needs no
+// comparison of its own, because no sum of the run is less.
+func (r *run) add(change sum128, after *run) {
+	sum := r.sum.Plus(change)
+	r.sum, r.most = sum.Plus(after.sum), greater(r.most, sum.Plus(after.most))
 }
-
-// singleChange returns the run of a single change.
-func singleChange(x sum128) run { return run{x, greater(x, sum128{})} }
 
 // greater returns the greater of two sums.
 func greater(a, b sum128) sum128 {
@@ -122,7 +121,7 @@ func (p *pending) drop(i int32) {
 		p.last = m.prev
 	}
 	for w := range before {
-		before[w] = before[w].followedBy(singleChange(m.change[w])).followedBy(m.run[w])
+		before[w].add(m.change[w], &m.run[w])
 	}
 	p.free = append(p.free, i)
 }
@@ -161,7 +160,7 @@ func (p *pending) most() (count int64, most uint64) {
 	for i := p.first; i != none; i = p.moments[i].next {
 		m := &p.moments[i]
 		for w := range all {
-			all[w] = all[w].followedBy(singleChange(m.change[w])).followedBy(m.run[w])
+			all[w].add(m.change[w], &m.run[w])
 		}
 	}
 	return all[messages].most.Int64(), size(all[bytes].most)

@@ -2,6 +2,7 @@ package states
 
 import (
 	"cmp"
+	"math/bits"
 	"slices"
 
 	"github.com/weft-trace/weft/internal/openset"
@@ -22,7 +23,7 @@ type engine struct {
 	any        bool
 	processors []processor
 	byNumber   map[int64]int32
-	places     map[uint32]*locationState
+	places     []*locationState   // by location; nil before its first change
 	at         [outside + 1]int64 // number of processors in each state
 	// settled holds the times before the last events of all working processors, by number of busy
 	// processors and by number of those in overhead.
@@ -32,6 +33,7 @@ type engine struct {
 	working     histogram
 	first, last int32 // first and last processor of the list
 	orphans     int64
+	table       []int32       // memory for pack
 	bins        *Times        // nil unless a series is requested
 	window      *trace.Window // nil counts all the time
 	limited     bool          // only time in visits of wanted regions counts
@@ -91,7 +93,10 @@ type locationState struct {
 func (e *engine) take(c change, number int64, x class) {
 	if !e.any {
 		e.any, e.start, e.now, e.first, e.last = true, c.time, c.time, none, none
-		e.byNumber, e.places = map[int64]int32{}, map[uint32]*locationState{}
+		e.byNumber = map[int64]int32{}
+	}
+	for int64(c.location) >= int64(len(e.places)) {
+		e.places = append(e.places, nil)
 	}
 	pl := e.places[c.location]
 	if pl != nil && pl.entered && !pl.alive && e.processors[pl.processor].alive == 0 && (c.kind != enter || !x.bracket) {
@@ -234,7 +239,7 @@ func (e *engine) advance(t int64) {
 	} else {
 		p := &e.processors[e.last]
 		p.times = append(p.times, s)
-		p.pack()
+		e.pack(p)
 	}
 	e.now = t
 }
@@ -252,24 +257,35 @@ func (e *engine) settle(s share) {
 
 // pack joins equal shares. It does so only if there are at least 64 of them, and twice as many as after
 // its last call.
-func (p *processor) pack() {
+func (e *engine) pack(p *processor) {
 	if len(p.times) < 64 || len(p.times) < 2*p.packed {
 		return
 	}
-	slices.SortFunc(p.times, func(a, b share) int {
-		return cmp.Or(cmp.Compare(a.busy, b.busy), cmp.Compare(a.overhead, b.overhead), cmp.Compare(a.rest, b.rest))
-	})
-	n := 0
-	for _, s := range p.times[1:] {
-		if t := &p.times[n]; t.busy == s.busy && t.overhead == s.overhead && t.rest == s.rest {
-			t.ticks += s.ticks
-		} else {
-			n++
-			p.times[n] = s
+	// table is a hash table of the shares before n. It holds their indexes plus 1.
+	size := 1 << bits.Len(uint(2*len(p.times)))
+	if len(e.table) < size {
+		e.table = make([]int32, size)
+	}
+	table, n := e.table[:size], 0
+	clear(table)
+	for _, s := range p.times {
+		h := (uint32(s.busy)*0x9e3779b1 ^ uint32(s.overhead)*0x85ebca6b ^ uint32(s.rest)*0xc2b2ae35) >> 7
+		for ; ; h++ {
+			k := &table[h&uint32(size-1)]
+			if *k == 0 {
+				p.times[n] = s
+				n++
+				*k = int32(n)
+				break
+			}
+			if t := &p.times[*k-1]; t.busy == s.busy && t.overhead == s.overhead && t.rest == s.rest {
+				t.ticks += s.ticks
+				break
+			}
 		}
 	}
-	p.times = p.times[:n+1]
-	p.packed = n + 1
+	p.times = p.times[:n]
+	p.packed = n
 }
 
 // unlist removes a processor from the list, and adds its times to those of the processor before it.
@@ -298,7 +314,7 @@ func (e *engine) unlist(i int32) {
 			q.packed = p.packed
 		}
 		q.times = append(q.times, p.times...)
-		q.pack()
+		e.pack(q)
 	}
 	p.times, p.packed = p.times[:0], 0
 }
@@ -331,6 +347,9 @@ func (e *engine) result() *Result {
 		r.Last = max(r.First, min(r.Last, w.To))
 	}
 	for _, pl := range e.places {
+		if pl == nil {
+			continue
+		}
 		for i := range pl.open {
 			if e.window != nil && !trace.Before(pl.latest, e.window.To) {
 				break // the regions go on after the window

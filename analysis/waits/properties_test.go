@@ -137,7 +137,8 @@ func TestCostsAreWaits(t *testing.T) {
 // that the times of each division of the path add up to its length.
 func TestPathIsWhole(t *testing.T) {
 	eachProgram(t, func(t *testing.T, _ *trace.Recorder, events format.Events) {
-		r, err := criticalpath.Find(context.Background(), events, criticalpath.Options{Rows: trace.NewRows(events.Defs())})
+		r, err := criticalpath.Find(context.Background(), events, criticalpath.Options{Rows: trace.NewRows(events.Defs()),
+			Paths: true})
 		if err != nil {
 			t.Fatal(err)
 		}

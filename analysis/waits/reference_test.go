@@ -277,7 +277,7 @@ func compareCauses(t *testing.T, what string, events format.Events, rows *trace.
 
 func comparePath(t *testing.T, what string, events format.Events, rows *trace.Rows, r *reference) {
 	t.Helper()
-	p, err := criticalpath.Find(t.Context(), events, criticalpath.Options{Rows: rows})
+	p, err := criticalpath.Find(t.Context(), events, criticalpath.Options{Rows: rows, Paths: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"github.com/weft-trace/weft/analysis/internal/durations"
+	"github.com/weft-trace/weft/analysis/internal/history"
 	"github.com/weft-trace/weft/analysis/internal/synclog"
 	"github.com/weft-trace/weft/analysis/internal/waitstate"
 	"github.com/weft-trace/weft/format"
@@ -135,23 +136,32 @@ func Find(ctx context.Context, events format.Events, opt Options) (*Result, erro
 		return nil, err
 	}
 	defer log.Close()
-	hooks, result := Hooks(log, opt)
-	counts, err := waitstate.Run(ctx, log, hooks)
-	if err != nil {
+	a := newAdder(log, opt)
+	if a.counts, err = waitstate.Run(ctx, log, a.hooks()); err != nil {
 		return nil, err
 	}
-	return result(counts), nil
+	return a.result(), nil
 }
 
-// Hooks returns the hooks by which package waitstate passes waits to the sums, and a function that
-// returns the result once the engine has finished.
-func Hooks(log *synclog.Log, opt Options) (hooks waitstate.Hooks, result func(waitstate.Result) *Result) {
-	a := newAdder(log, opt)
-	hooks = waitstate.Hooks{Window: opt.Window, Wait: a.add, Operation: a.addOperation}
-	return hooks, func(counts waitstate.Result) *Result {
-		a.counts = counts
-		return a.result()
+// FindWithHistory finds the wait states of a trace, and returns the history of its calls, for the analyses that start
+// from one. So all of them need one scan. The caller must close the history. The error is that of [history.Build].
+func FindWithHistory(ctx context.Context, events format.Events, opt Options) (*Result, *history.History, error) {
+	var a *adder
+	h, err := history.Build(ctx, events, history.Options{Rows: opt.Rows, Window: opt.Window,
+		Hooks: func(log *synclog.Log) waitstate.Hooks {
+			a = newAdder(log, opt)
+			return a.hooks()
+		}})
+	if err != nil {
+		return nil, nil, err
 	}
+	a.counts = h.Counts
+	return a.result(), h, nil
+}
+
+// hooks returns the functions by which package waitstate passes waits to the sums.
+func (a *adder) hooks() waitstate.Hooks {
+	return waitstate.Hooks{Window: a.opt.Window, Wait: a.add, Operation: a.addOperation}
 }
 
 func newAdder(log *synclog.Log, opt Options) *adder {

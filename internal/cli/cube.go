@@ -64,7 +64,7 @@ func (a *app) waitsCube(ctx context.Context, flags *waitsFlags, in *input, x *wa
 		f.AddCauses(x.Causes)
 	}
 	if opt.Window == nil && sel.Location == nil { // the critical path is defined for the whole run only
-		path, err := criticalpath.Find(ctx, in.Events, criticalpath.Options{Rows: opt.Rows})
+		path, err := criticalpath.Find(ctx, in.Events, criticalpath.Options{Rows: opt.Rows, Paths: true})
 		if err != nil {
 			return err
 		}

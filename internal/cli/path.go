@@ -123,7 +123,8 @@ func (a *app) runPath(c *cobra.Command, args []string, flags *pathFlags) error {
 		if in.Defs().Resources.Len() > 0 {
 			return a.claimPath(c.Context(), in, part, constraints.Use(use), flags.tolerance, flags.top)
 		}
-		opt := criticalpath.Options{Rows: trace.NewRows(in.Defs()), WhatIf: changes}
+		opt := criticalpath.Options{Rows: trace.NewRows(in.Defs()), WhatIf: changes,
+			Paths: flags.asJSON || flags.asCSV}
 		if len(changes) == 0 {
 			opt.Gains = gainsShown
 		}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"encoding/csv"
 	"fmt"
 	"math"
@@ -14,6 +15,7 @@ import (
 	"github.com/weft-trace/weft/analysis/calltree"
 	"github.com/weft-trace/weft/analysis/causes"
 	"github.com/weft-trace/weft/analysis/waits"
+	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/internal/plural"
 	"github.com/weft-trace/weft/trace"
 )
@@ -130,14 +132,13 @@ func (a *app) runWaits(c *cobra.Command, args []string, flags *waitsFlags) error
 		opt := waits.Options{Locations: sel.Location, Rows: trace.NewRows(in.Defs()), Worst: flags.worst, Bins: flags.bins}
 		opt.Regions = wantedRows(opt.Rows, sel.Region)
 		x.bounds, opt.Window = flags.selection.bounds(sel)
-		if x.Result, err = waits.Find(c.Context(), in.Events, opt); err != nil {
-			return nil, nil, err
-		}
 		if flags.why {
-			if x.Causes, err = causes.Find(c.Context(), in.Events, causes.Options{Locations: sel.Location, Rows: opt.Rows,
-				Window: opt.Window}); err != nil {
-				return nil, nil, err
-			}
+			err = x.findWithCauses(c.Context(), in.Events, opt)
+		} else {
+			x.Result, err = waits.Find(c.Context(), in.Events, opt)
+		}
+		if err != nil {
+			return nil, nil, err
 		}
 		any := slices.ContainsFunc(x.Patterns, func(p waits.Pattern) bool { return p.Count > 0 })
 		if x.Missing() == "" && flags.selection.anySet() && !any {
@@ -170,6 +171,19 @@ func (a *app) runWaits(c *cobra.Command, args []string, flags *waitsFlags) error
 	if err == nil {
 		err = none
 	}
+	return err
+}
+
+// findWithCauses finds waits and their causes.
+func (x *waitsResult) findWithCauses(ctx context.Context, events format.Events, opt waits.Options) error {
+	result, history, err := waits.FindWithHistory(ctx, events, opt)
+	if err != nil {
+		return err
+	}
+	defer history.Close()
+	x.Result = result
+	x.Causes, err = causes.FromHistory(ctx, history, causes.Options{Locations: opt.Locations, Rows: opt.Rows,
+		Window: opt.Window})
 	return err
 }
 

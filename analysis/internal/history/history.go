@@ -68,10 +68,11 @@ type Location struct {
 	stream  bool   // its calls are the work and the idle times of a stream of a device
 	count   int32  // number of calls
 	pages   []page
-	current int    // index of the page with the last call that was added
-	begun   int64  // position of its first call among all calls
-	left    int64  // end of the last call that was added, in ticks
-	latest  *calls // the calls that were used last, or nil
+	current int   // index of the page with the last call that was added
+	begun   int64 // position of its first call among all calls
+	left    int64 // end of the last call that was added, in ticks
+	// latest and former are the pages that were used last and before that. Each may be nil.
+	latest, former *calls
 }
 
 // callSource is a Source of a call.
@@ -112,8 +113,8 @@ type History struct {
 	// Finalize is the operation in which all processes of a world finalise MPI. Of several it is the one
 	// to which the last member comes latest. It is nil if the trace lacks it.
 	Finalize  *Operation
-	Locations []*Location // nil for locations without events
-	Counts    waitstate.Result
+	Locations []*Location      // nil for locations without events
+	Counts    waitstate.Result // of the window of Options.Hooks
 
 	err    error // the first error of a temporary file
 	built  bool
@@ -149,7 +150,7 @@ type Options struct {
 	// Window limits the history to the waits that begin before its end, and to the calls on which these
 	// depend. For later times, the data are not complete. Nil means the whole trace.
 	Window *trace.Window
-	// Hooks returns functions to call while the log is evaluated. It may be nil.
+	// Hooks returns functions to call while the log is evaluated, and the window of [History.Counts]. It may be nil.
 	Hooks func(*synclog.Log) waitstate.Hooks
 	// ChunkSize is the number of packed bytes of a chunk, and CachedCalls the number of unpacked calls in
 	// memory. Memory is the number of bytes of packed waits, messages and operations in memory. 0 stands
@@ -194,7 +195,7 @@ func (h *History) Close() {
 	h.chunks.Close()
 	for _, l := range h.Locations {
 		if l != nil {
-			l.pages, l.latest = nil, nil
+			l.pages, l.latest, l.former = nil, nil, nil
 		}
 	}
 	h.cache, h.meetings, h.operations = cache{}, nil, operations{}
@@ -214,6 +215,7 @@ func (h *History) fail(err error) {
 func (h *History) read(ctx context.Context, hooks waitstate.Hooks) (err error) {
 	h.addLocations()
 	h.Counts, err = waitstate.Run(ctx, h.Log, waitstate.Hooks{
+		Window: hooks.Window,
 		Call: func(c *synclog.Call, p waitstate.Place) {
 			h.call(c, p)
 			if hooks.Call != nil {

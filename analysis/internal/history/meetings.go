@@ -137,9 +137,10 @@ func (h *History) Opening(a, b waitstate.Place) Opening {
 	}
 	l := h.Locations[a.Location]
 	looks := mostLooks
-	for n := l.pageNumber(a.Number); looks > 0 && n >= 0; n-- {
+	n, _ := l.SpanOf(a.Number)
+	for ; looks > 0 && n >= 0; n-- {
 		page := &l.pages[n]
-		if !page.operations {
+		if page.operations == 0 {
 			if page.chunk.Since <= o.left {
 				return o
 			}

@@ -21,17 +21,18 @@ type page struct {
 	// lastUse is the position, in the order of all calls, of the last call whose end depends on a
 	// call of the page, or -1.
 	lastUse int64
-	// operations is set if a call of the page is the member of an operation.
-	operations bool
+	// waits, sources and operations are the numbers of attachments of these kinds.
+	waits, sources, operations int32
 }
 
 // calls holds the unpacked calls of a page.
 type calls struct {
-	page  *page
-	used  bool // used since the cache last looked for pages to drop
-	first int32
-	list  []Call
-	times []synclog.PathTime
+	location *Location
+	page     *page
+	used     bool // used since the cache last looked for pages to drop
+	first    int32
+	list     []Call
+	times    []synclog.PathTime
 	// complete is set once waits, sources and operations have been unpacked. Each is in the order of
 	// calls.
 	complete   bool
@@ -71,11 +72,22 @@ func (c *cache) add(x *calls) {
 			continue
 		}
 		c.size -= len(y.list)
-		y.page.calls = nil
+		y.location.forget(y)
 		c.list[c.hand] = c.list[len(c.list)-1]
 		c.list = c.list[:len(c.list)-1]
 	}
 	c.list = append(c.list, x)
+}
+
+// forget drops the calls of a page from memory.
+func (l *Location) forget(x *calls) {
+	x.page.calls = nil
+	if l.latest == x {
+		l.latest = nil
+	}
+	if l.former == x {
+		l.former = nil
+	}
 }
 
 // page returns the page with call n of a location. It finds the last pages without a search.
@@ -97,18 +109,23 @@ func (l *Location) pageNumber(n int32) int {
 	return i
 }
 
+// has reports whether call n is in the page. x may be nil.
+func (x *calls) has(n int32) bool { return x != nil && n >= x.first && n < x.first+int32(len(x.list)) }
+
 // load returns the calls of the page with call n of a location. As soon as the history is built, they
 // have their attachments.
 func (l *Location) load(n int32) *calls {
-	x := l.latest
-	if x == nil || n < x.first || n >= x.first+int32(len(x.list)) {
-		p := &l.pages[l.pageNumber(n)]
-		if p.calls == nil {
-			l.history.unpack(l, p)
+	if !l.latest.has(n) {
+		l.latest, l.former = l.former, l.latest
+		if !l.latest.has(n) {
+			p := &l.pages[l.pageNumber(n)]
+			if p.calls == nil {
+				l.history.unpack(l, p)
+			}
+			l.latest = p.calls
 		}
-		x = p.calls
-		l.latest = x
 	}
+	x := l.latest
 	if !x.complete && l.history.built {
 		l.history.unpackAttached(l, x)
 	}
@@ -135,7 +152,7 @@ func (l *Location) Span(i int) Span {
 
 // SpanOf returns the index of the span that has call n, and the number of its first call.
 func (l *Location) SpanOf(n int32) (i int, first int32) {
-	if x := l.latest; x != nil && n >= x.first && n < x.first+int32(len(x.list)) {
+	if x := l.latest; x.has(n) {
 		return x.page.number, x.first
 	}
 	i = l.pageNumber(n)
@@ -144,7 +161,7 @@ func (l *Location) SpanOf(n int32) (i int, first int32) {
 
 // unpack reads the calls of a page.
 func (h *History) unpack(l *Location, p *page) {
-	x := &calls{page: p, first: p.chunk.First, list: make([]Call, 0, p.chunk.Calls),
+	x := &calls{location: l, page: p, first: p.chunk.First, list: make([]Call, 0, p.chunk.Calls),
 		times: make([]synclog.PathTime, 0, p.chunk.Times)}
 	err := h.Log.ReadChunk(l.number, p.chunk, func(c *synclog.Call) {
 		x.times = append(x.times, c.Before...)
@@ -177,7 +194,14 @@ const (
 func (h *History) attach(at waitstate.Place, kind byte, numbers ...int64) {
 	l := h.Locations[at.Location]
 	p := l.page(at.Number)
-	p.operations = p.operations || kind == attachedOperation
+	switch kind {
+	case attachedWait:
+		p.waits++
+	case attachedSource, attachedRelease:
+		p.sources++
+	case attachedOperation:
+		p.operations++
+	}
 	p.tail = append(p.tail, kind)
 	p.tail = binary.AppendUvarint(p.tail, uint64(at.Number-p.chunk.First))
 	for _, x := range numbers {
@@ -201,15 +225,18 @@ func (h *History) store(p *page) {
 // unpackAttached reads the attachments of the calls of a page.
 func (h *History) unpackAttached(l *Location, x *calls) {
 	x.complete = true // even if there is an error
-	for i := range x.page.attached {
-		b, err := h.chunks.Read(x.page.attached[i], &h.room)
+	p := x.page
+	x.waits, x.sources = make([]Wait, 0, p.waits), make([]callSource, 0, p.sources)
+	x.operations = make([]part, 0, p.operations)
+	for i := range p.attached {
+		b, err := h.chunks.Read(p.attached[i], &h.room)
 		if err != nil {
 			h.fail(err)
 			return
 		}
 		h.unpackFrom(l, x, b)
 	}
-	h.unpackFrom(l, x, x.page.tail)
+	h.unpackFrom(l, x, p.tail)
 	slices.SortStableFunc(x.waits, func(a, b Wait) int {
 		if a.Place.Number != b.Place.Number {
 			return int(a.Place.Number) - int(b.Place.Number)

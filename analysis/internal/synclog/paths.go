@@ -37,17 +37,29 @@ func joinPaths(d *trace.Definitions, workers []*worker) []Path {
 			numbers[i][j] = at
 		}
 	}
-	below := map[int32][]int32{}
-	for i, e := range nodes {
-		below[e.parent] = append(below[e.parent], int32(i))
+	// order holds the nodes by their parents and regions. Those of a parent begin at start[parent+2].
+	start := make([]int32, len(nodes)+3)
+	for _, e := range nodes {
+		start[e.parent+2]++
 	}
-	for _, l := range below {
-		slices.SortFunc(l, func(a, b int32) int { return cmp.Compare(nodes[a].region, nodes[b].region) })
+	for i := range nodes {
+		start[i+1] += start[i]
+	}
+	start[len(nodes)+1], start[len(nodes)+2] = int32(len(nodes)), int32(len(nodes))
+	order := make([]int32, len(nodes))
+	for i, e := range slices.Backward(nodes) {
+		start[e.parent+2]--
+		order[start[e.parent+2]] = int32(i)
+	}
+	below := func(parent int32) []int32 { return order[start[parent+2]:start[parent+3]] }
+	for parent := range int32(len(nodes) + 2) {
+		slices.SortFunc(below(parent-2), func(a, b int32) int { return cmp.Compare(nodes[a].region, nodes[b].region) })
 	}
 	var paths []Path
 	place := make([]uint32, len(nodes))
-	joined := map[Path]uint32{}
-	parallel := map[uint32]uint32{} // by region row: its first path
+	joined := map[Path]uint32{}       // set only if there are paths of other threads
+	first := map[uint32]uint32{}      // by region row: its first path, set only with joined
+	threads := below(outermostThread) // outermost regions of threads that are not the first one
 	type step struct {
 		node   int32
 		parent uint32
@@ -55,7 +67,7 @@ func joinPaths(d *trace.Definitions, workers []*worker) []Path {
 	walk := func(root int32) {
 		var wait []step
 		push := func(node int32, parent uint32) {
-			for _, c := range slices.Backward(below[node]) {
+			for _, c := range slices.Backward(below(node)) {
 				wait = append(wait, step{c, parent})
 			}
 		}
@@ -64,19 +76,23 @@ func joinPaths(d *trace.Definitions, workers []*worker) []Path {
 			s := wait[len(wait)-1]
 			wait = wait[:len(wait)-1]
 			region := nodes[s.node].region
-			p := Path{s.parent, region}
-			first, ok := parallel[region]
-			if root == outermostThread && s.parent == NoPath && ok && d.RoleOf(region) == trace.ForkRole {
-				p = paths[first]
-			}
-			at, ok := joined[p]
-			if !ok {
-				at = uint32(len(paths))
-				joined[p] = at
+			p, at := Path{s.parent, region}, uint32(len(paths))
+			if len(threads) == 0 { // all paths differ
 				paths = append(paths, p)
-			}
-			if _, ok := parallel[region]; !ok {
-				parallel[region] = at
+			} else {
+				parallel, ok := first[region]
+				if root == outermostThread && s.parent == NoPath && ok && d.RoleOf(region) == trace.ForkRole {
+					p = paths[parallel]
+				}
+				if other, ok := joined[p]; ok {
+					at = other
+				} else {
+					joined[p] = at
+					paths = append(paths, p)
+				}
+				if !ok {
+					first[region] = at
+				}
 			}
 			place[s.node] = at
 			push(s.node, at)

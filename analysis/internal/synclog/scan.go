@@ -172,17 +172,20 @@ func (r *reader) unpack(withPoints bool) {
 	node, b := number(b[1:])
 	after, n := binary.Varint(b)
 	length, b := number(b[n:])
-	leave := c.Leave + after
-	*c = Call{Location: r.lane.loc, Path: NoPath, Region: trace.NoRef, Leave: leave, Enter: int64(uint64(leave) - length),
-		Device: flags&device != 0, Idle: flags&idle != 0, Bare: flags&bare != 0, InTeam: flags&inTeam != 0,
-		Unteamed: flags&unteamed != 0, Points: c.Points[:0],
-		Before: c.Before[:0], Inside: c.Inside[:0], Last: flags&last != 0}
+	c.Location, c.Path, c.Region = r.lane.loc, NoPath, trace.NoRef
+	c.Leave += after
+	c.Enter = int64(uint64(c.Leave) - length)
+	c.Device, c.Idle, c.Bare, c.Last = flags&device != 0, flags&idle != 0, flags&bare != 0, flags&last != 0
+	c.InTeam, c.Unteamed = flags&inTeam != 0, flags&unteamed != 0
+	var k regionKind
 	if node > 0 {
 		c.Path, c.Region = w.places[node-1], w.nodes[node-1].region
-		k := w.kind(c.Region)
-		c.Creates = k.lock == creates
-		c.Role, c.Init, c.Finalize, c.Synchronous, c.Window = k.role, k.init, k.finalize, k.synchronous, k.window
+		k = *w.kind(c.Region)
 	}
+	c.Role, c.Creates, c.Init, c.Finalize = k.role, k.lock == creates, k.init, k.finalize
+	c.Synchronous, c.Window = k.synchronous, k.window
+	c.Team, c.Inner = Team{}, 0
+	c.Points, c.Before, c.Inside = c.Points[:0], c.Before[:0], c.Inside[:0]
 	if c.InTeam || c.Unteamed {
 		c.Team.Communicator, b = number(b)
 		c.Team.Visit, b = number(b)

@@ -23,6 +23,7 @@ type worker struct {
 	nodes    []node  // the call paths of the worker's locations
 	index    map[node]int32
 	places   []uint32     // by node: index into Log.Paths; set by joinPaths
+	passedAt []int32      // by node plus 1: index in lane.passed at which its time was added last
 	kinds    []regionKind // by region
 	scratch  []uint32     // rows of the regions in a batch; reused for each batch
 	// free holds openCalls for reuse.
@@ -376,19 +377,28 @@ func (l *lane) addTime(t int64) {
 	}
 	l.since = t
 	node := l.innermost()
+	from := 0 // the first time that belongs to the innermost open call
+	if k := len(l.calls); k > 0 {
+		from = l.calls[k-1].before
+	}
 	if n := len(l.forks); n > 0 && len(l.stack) == l.forks[n-1].depth && l.forks[n-1].node != -1 {
 		if f := &l.forks[n-1]; !f.started || f.node == ahead {
 			node = f.node
 		}
 	}
-	l.passed = append(l.passed, nodeTime{node, d})
-	if n := len(l.passed); n >= 64 && n&(n-1) == 0 { // a power of 2, so that joining takes little time
-		from := 0
-		if k := len(l.calls); k > 0 {
-			from = l.calls[k-1].before
+	if node != ahead {
+		w := l.worker
+		for int(node)+1 >= len(w.passedAt) {
+			w.passedAt = append(w.passedAt, 0)
 		}
-		l.passed = l.passed[:from+combine(l.passed[from:])]
+		at := &w.passedAt[node+1]
+		if i := int(*at); i >= from && i < len(l.passed) && l.passed[i].node == node {
+			l.passed[i].time += d
+			return
+		}
+		*at = int32(len(l.passed))
 	}
+	l.passed = append(l.passed, nodeTime{node, d})
 }
 
 // setAhead sets the node for times before a parallel region, and packs the calls that have waited for

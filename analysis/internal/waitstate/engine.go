@@ -269,6 +269,9 @@ type engine struct {
 	locks       map[lockKey]*lock
 	windows     windows
 	devices     devices
+	// wait and message are the arguments of hooks. Variables would be allocated for each call.
+	wait    Wait
+	message Message
 }
 
 // Run calls the hooks with the waits in a log. The error comes from the log or the context.
@@ -343,7 +346,8 @@ func (e *engine) processCall(c *synclog.Call) error {
 // reportWait reports a wait, unless its length is 0 or negative.
 func (e *engine) reportWait(w Wait) {
 	if w.Length > 0 && e.hooks.Wait != nil {
-		e.hooks.Wait(&w)
+		e.wait = w
+		e.hooks.Wait(&e.wait)
 	}
 }
 

@@ -21,7 +21,7 @@ type call struct {
 	// pending is the number of messages with an unknown other end and of operations with unknown
 	// members, plus 1 until all points of the call have been handled.
 	pending int
-	// late is the message with the longest wait for a sender.
+	// late is the message with the longest wait for a sender. The call owns a reference to it.
 	late         *message
 	lateSender   int64 // longest wait for a sender
 	lateReceiver int64 // longest wait for a receiver
@@ -40,7 +40,11 @@ func (c *call) memberWait() int64 {
 }
 
 // message is a send or a receive, or both after they have been matched. Times are in ticks.
+//
+// A message is used again as soon as it has no references. Each queue, request and call that holds a
+// message has a reference to it.
 type message struct {
+	references    int32
 	from          uint32
 	to            uint32
 	communicator  uint64
@@ -48,35 +52,41 @@ type message struct {
 	sendEnter     int64
 	sendLeave     int64 // end of the call send
 	sendTime      int64
-	sendCall      *call // completes the send; nil until it is known
-	recvCall      *call // completes the receive; nil until it is known
+	sendCall      *call // completes the send; nil until it is known, and valid until the send is judged
+	recvCall      *call // completes the receive; nil until it is known, and valid until matched is set
+	recvEnter     int64 // begin of the call recvCall
+	recvTest      bool  // the call recvCall never waits
 	recvPost      Place // call that posts the receive
 	recvPostEnter int64
 	recvTime      int64
 	sent, matched bool
-	merged        *message // for a send that has been matched: the message of its receive, which has both ends
-	tag           uint64
-	posted        uint64 // for a receive: its number among the receives posted by its location
-	synchronous   bool   // the send call completes only after the receive is posted
-	late          *lateMessage
+	// merged is set for a send that has been matched: the message of its receive, which has both ends. The send
+	// has a reference to it.
+	merged      *message
+	tag         uint64
+	posted      uint64 // for a receive: its number among the receives posted by its location
+	synchronous bool   // the send call completes only after the receive is posted
+	late        *lateMessage
 }
 
 // lateMessage is a message whose receive waits for a late sender. It is a separate object, because it
-// may exist for longer than the message.
+// may exist for longer than the message. The message and the heap of its receiver have a reference each.
 type lateMessage struct {
-	from     uint32
-	wrong    Pattern // WrongOrderSame or WrongOrderDifferent, once one of these applies
-	sendTime int64
-	wait     Wait // its Length is 0 until it is known
+	references int32
+	from       uint32
+	wrong      Pattern // WrongOrderSame or WrongOrderDifferent, once one of these applies
+	sendTime   int64
+	wait       Wait // its Length is 0 until it is known
 }
 
 // lateMessage returns the object for a receive that waits for a late sender, which it creates if
 // needed.
-func (m *message) lateMessage() *lateMessage {
-	if m.late == nil {
-		m.late = &lateMessage{from: m.from, sendTime: m.sendTime}
+func (m *messages) lateMessage(x *message) *lateMessage {
+	if x.late == nil {
+		x.late = m.freeLates.take()
+		*x.late = lateMessage{references: 1, from: x.from, sendTime: x.sendTime}
 	}
-	return m.late
+	return x.late
 }
 
 // channel identifies the sends and receives that can match.
@@ -151,31 +161,54 @@ type messages struct {
 	orders   []*receiveOrder // by location
 	inboxes  []*inbox        // by location
 
-	freshCalls    []call // allocated and unused
-	freshMessages []message
+	freeCalls    freeList[call]
+	freeMessages freeList[message]
+	freeLates    freeList[lateMessage]
 }
 
-// freshObjects is the number of objects in one allocation.
+// freeList holds objects that are not in use.
+type freeList[T any] []*T
+
+// freshObjects is the number of objects in one allocation of a free list.
 const freshObjects = 32
 
-// newCall returns an unused call.
-func (m *messages) newCall() *call {
-	if len(m.freshCalls) == 0 {
-		m.freshCalls = make([]call, freshObjects)
+// take removes an object from the list and returns it. The caller must set all of its fields.
+func (f *freeList[T]) take() *T {
+	n := len(*f) - 1
+	if n < 0 {
+		fresh := make([]T, freshObjects)
+		for i := range fresh {
+			*f = append(*f, &fresh[i])
+		}
+		n = len(*f) - 1
 	}
-	c := &m.freshCalls[0]
-	m.freshCalls = m.freshCalls[1:]
-	return c
+	x := (*f)[n]
+	*f = (*f)[:n]
+	return x
 }
 
-// newMessage returns an unused message.
-func (m *messages) newMessage() *message {
-	if len(m.freshMessages) == 0 {
-		m.freshMessages = make([]message, freshObjects)
+// put adds an object to which no references are left.
+func (f *freeList[T]) put(x *T) { *f = append(*f, x) }
+
+// drop removes a reference to a message. The message is free if it was the last one.
+func (m *messages) drop(x *message) {
+	if x.references--; x.references > 0 {
+		return
 	}
-	x := &m.freshMessages[0]
-	m.freshMessages = m.freshMessages[1:]
-	return x
+	if x.merged != nil {
+		m.drop(x.merged)
+	}
+	if x.late != nil {
+		m.dropLate(x.late)
+	}
+	m.freeMessages.put(x)
+}
+
+// dropLate removes a reference to a late message. The late message is free if it was the last one.
+func (m *messages) dropLate(l *lateMessage) {
+	if l.references--; l.references == 0 {
+		m.freeLates.put(l)
+	}
 }
 
 // init prepares the matching.
@@ -186,7 +219,7 @@ func (m *messages) init(e *engine) {
 // callOf returns own, the call that completes messages, which it creates if it is nil.
 func (m *messages) callOf(c *synclog.Call, at Place, own *call) *call {
 	if own == nil {
-		own = m.newCall()
+		own = m.freeCalls.take()
 		*own = call{place: at, path: c.Path, enter: c.Enter, leave: c.Leave, bare: c.Bare,
 			test: c.Role == trace.TestRole, pending: 1}
 	}
@@ -202,12 +235,9 @@ func (e *engine) processMessage(c *synclog.Call, at Place, p *synclog.Point, own
 	case synclog.Send:
 		own = m.callOf(c, at, own)
 		own.pending++
-		m.send(c, at, p, own)
+		m.send(c, at, p, own, trace.Undefined)
 	case synclog.SendPost:
-		x := m.send(c, at, p, nil)
-		if id := p.Ops[4]; id != trace.Undefined {
-			m.requests[request{c.Location, id}] = posted{send: x, place: at, enter: c.Enter}
-		}
+		m.send(c, at, p, nil, p.Ops[4])
 	case synclog.SendDone:
 		k := request{c.Location, p.Ops[0]}
 		if r, ok := m.requests[k]; ok && r.send != nil {
@@ -220,6 +250,7 @@ func (e *engine) processMessage(c *synclog.Call, at Place, p *synclog.Point, own
 			}
 			x.sendCall = own
 			e.judgeSend(x)
+			m.drop(r.send)
 		}
 	case synclog.RecvPost:
 		b := m.inbox(c.Location)
@@ -293,14 +324,16 @@ func (m *messages) channel(from, to uint32, communicator uint64) *pendingEnds {
 	return x
 }
 
-// send adds a send. own is the call that completes it, or nil if that call is unknown.
-func (m *messages) send(c *synclog.Call, at Place, p *synclog.Point, own *call) *message {
+// send adds a send. own is the call that completes it, or nil if that call is unknown. Then id is the request whose
+// completion completes the send, or trace.Undefined.
+func (m *messages) send(c *synclog.Call, at Place, p *synclog.Point, own *call, id uint64) {
 	to := uint32(min(p.Ops[0], uint64(trace.NoRef)))
 	ends := m.channel(c.Location, to, p.Ops[1])
 	q := ends.receives[p.Ops[2]]
 	var x *message
 	if q.empty() {
-		x = m.newMessage()
+		x = m.freeMessages.take()
+		*x = message{references: 1}
 		q = ends.sends[p.Ops[2]]
 		if q == nil {
 			q = &fifo{}
@@ -313,10 +346,15 @@ func (m *messages) send(c *synclog.Call, at Place, p *synclog.Point, own *call) 
 	x.from, x.to, x.communicator, x.sent = c.Location, to, p.Ops[1], true
 	x.send, x.sendEnter, x.sendLeave, x.sendTime, x.sendCall = at, c.Enter, c.Leave, p.Time, own
 	x.synchronous = c.Synchronous
+	if id != trace.Undefined {
+		// An earlier request with this number never completes. The garbage collector frees its message.
+		x.references++
+		m.requests[request{c.Location, id}] = posted{send: x, place: at, enter: c.Enter}
+	}
 	if x.recvCall != nil {
 		m.e.judgeReceive(x)
+		m.drop(x)
 	}
-	return x
 }
 
 // receive adds a receive that a call completes. Parameter post is its posting.
@@ -326,9 +364,11 @@ func (m *messages) receive(c *synclog.Call, p *synclog.Point, own *call, post po
 		b.next++
 		post.number = b.next
 	}
-	x := m.newMessage()
-	*x = message{from: uint32(min(p.Ops[0], uint64(trace.NoRef))), to: c.Location, communicator: p.Ops[1], tag: p.Ops[2],
-		recvCall: own, recvPost: post.place, recvPostEnter: post.enter, recvTime: p.Time, posted: post.number}
+	x := m.freeMessages.take()
+	*x = message{references: 2, // of its order and of its matching
+		from: uint32(min(p.Ops[0], uint64(trace.NoRef))), to: c.Location, communicator: p.Ops[1], tag: p.Ops[2],
+		recvCall: own, recvEnter: own.enter, recvTest: own.test, recvPost: post.place, recvPostEnter: post.enter,
+		recvTime: p.Time, posted: post.number}
 	m.order(c.Location).push(x)
 	if len(b.open) == 0 || b.open[0] >= x.posted {
 		m.match(x)
@@ -343,7 +383,8 @@ func (m *messages) receive(c *synclog.Call, p *synclog.Point, own *call, post po
 	}
 }
 
-// match pairs a receive with the first waiting send, or adds it to the waiting receives.
+// match pairs a receive with the first waiting send, or adds it to the waiting receives. It takes over a reference
+// to x.
 func (m *messages) match(x *message) {
 	ends := m.channel(x.from, x.to, x.communicator)
 	q := ends.sends[x.tag]
@@ -357,10 +398,15 @@ func (m *messages) match(x *message) {
 		return
 	}
 	y := q.pop()
-	y.merged = x
+	if y.references > 1 { // its request is open
+		y.merged = x
+		x.references++
+	}
 	x.send, x.sendEnter, x.sendLeave, x.sendTime = y.send, y.sendEnter, y.sendLeave, y.sendTime
 	x.sendCall, x.synchronous, x.sent = y.sendCall, y.synchronous, true
+	m.drop(y)
 	m.e.judgeReceive(x)
+	m.drop(x)
 }
 
 // judgeReceive processes a message with both ends: it computes the wait of the call that completes
@@ -376,14 +422,19 @@ func (e *engine) judgeReceive(x *message) {
 		}
 	case !c.test:
 		if w := min(x.sendEnter, c.leave) - c.enter; w > c.lateSender {
+			if c.late != nil {
+				e.messages.drop(c.late)
+			}
 			c.late, c.lateSender = x, w
+			x.references++
 		}
 	}
 	e.countViolation(&e.EarlyMessages, x.sendTime-x.recvTime, c.enter)
 	if e.hooks.Message != nil {
-		e.hooks.Message(&Message{Send: x.send, Recv: c.place, SendEnter: x.sendEnter, SendLeave: x.sendLeave,
+		e.message = Message{Send: x.send, Recv: c.place, SendEnter: x.sendEnter, SendLeave: x.sendLeave,
 			RecvEnter: c.enter, RecvLeave: c.leave, SendTime: x.sendTime, RecvTime: x.recvTime,
-			Communicator: x.communicator})
+			Communicator: x.communicator}
+		e.hooks.Message(&e.message)
 	}
 	if x.sendCall != nil {
 		e.judgeSend(x)
@@ -396,7 +447,7 @@ func (e *engine) judgeReceive(x *message) {
 // the receive are both known.
 func (e *engine) judgeSend(x *message) {
 	c := x.sendCall
-	if x.recvCall == nil || c == nil {
+	if !x.matched || c == nil {
 		return // the other end comes later
 	}
 	c.judged = c.judged || !c.bare
@@ -413,7 +464,7 @@ func (e *engine) judgeSend(x *message) {
 }
 
 // completeOne subtracts one from c.pending, the number of messages and operations whose outcome is unknown. When the
-// number becomes 0, it reports the longest wait of the call.
+// number becomes 0, it reports the longest wait of the call, which is free afterwards.
 func (e *engine) completeOne(c *call) {
 	if c.pending--; c.pending > 0 {
 		return
@@ -428,13 +479,17 @@ func (e *engine) completeOne(c *call) {
 		}
 	case c.lateSender > 0:
 		x := c.late
-		l := x.lateMessage()
+		l := e.messages.lateMessage(x)
 		l.wait = Wait{LateSender, c.place, c.path, c.enter, c.lateSender, x.send, x.sendEnter, x.communicator, true}
 		e.reportWait(l.wait)
 		e.reportWrongOrder(l)
 	case c.lateReceiver > 0:
 		e.reportWait(c.receiver)
 	}
+	if c.late != nil {
+		e.messages.drop(c.late)
+	}
+	e.messages.freeCalls.put(c)
 }
 
 // reportWrongOrder reports a late-sender wait under the patterns of a wrong order, once both are
@@ -483,7 +538,7 @@ func (o *receiveOrder) advance(e *engine) {
 			if len(o.list)-o.head <= mostUnmatched {
 				return
 			}
-			o.pop()
+			e.messages.drop(o.pop())
 			continue
 		}
 		x := o.pop()
@@ -494,13 +549,21 @@ func (o *receiveOrder) advance(e *engine) {
 				y.wrong = WrongOrderSame
 			}
 			e.reportWrongOrder(y)
+			e.messages.dropLate(y)
 		}
-		if x.sendEnter > x.recvCall.enter && !x.recvCall.test {
+		if x.sendEnter > x.recvEnter && !x.recvTest {
 			if len(o.late) == mostLate {
-				o.late.dropEarliest()
+				for _, y := range o.late[mostLate/2:] { // sent before the first one of the list
+					e.messages.dropLate(y)
+				}
+				clear(o.late[mostLate/2:])
+				o.late = o.late[:mostLate/2]
 			}
-			heap.Push(&o.late, x.lateMessage())
+			y := e.messages.lateMessage(x)
+			y.references++
+			heap.Push(&o.late, y)
 		}
+		e.messages.drop(x)
 	}
 }
 
@@ -526,13 +589,6 @@ func (h *byTime) Pop() any {
 	(*h)[n] = nil
 	*h = (*h)[:n]
 	return x
-}
-
-// dropEarliest removes the second half of the heap's list. All of its messages were sent before the
-// first one of the list.
-func (h *byTime) dropEarliest() {
-	clear((*h)[len(*h)/2:])
-	*h = (*h)[:len(*h)/2]
 }
 
 // finish reports the waits of calls that wait for ends of messages that the trace does not have.

@@ -1,0 +1,127 @@
+package check
+
+import (
+	"encoding/binary"
+
+	"github.com/weft-trace/weft/internal/chunks"
+)
+
+// packedEnds holds the sends, or the receives, of a channel in the order of their events. It packs an end into 3 to 20
+// bytes.
+type packedEnds struct {
+	stored []chunks.Chunk
+	buf    []byte // the ends after the stored ones
+	last   end    // the last end that was added
+}
+
+// endsPerChunk is the number of bytes of packed ends that are stored together.
+const endsPerChunk = 4 << 10
+
+// maxPackedEnd is the greatest number of bytes of a packed end.
+const maxPackedEnd = 1 + 4*binary.MaxVarintLen64
+
+// The flags of a packed end.
+const (
+	otherTag    = 1 << iota // the tag differs from that of the end before, and follows
+	otherLength             // the length differs from that of the end before, and follows
+)
+
+// add adds an end. The error is that of the temporary file.
+func (p *packedEnds) add(store *chunks.Store, e end) error {
+	flags := byte(0)
+	if e.tag != p.last.tag {
+		flags |= otherTag
+	}
+	if e.length != p.last.length {
+		flags |= otherLength
+	}
+	b := append(p.buf, flags)
+	b = appendNumber(b, e.time-p.last.time)
+	b = appendNumber(b, e.pos-p.last.pos)
+	if flags&otherTag != 0 {
+		b = appendNumber(b, e.tag)
+	}
+	if flags&otherLength != 0 {
+		b = appendNumber(b, e.length)
+	}
+	p.buf, p.last = b, e
+	if len(b) < endsPerChunk {
+		return nil
+	}
+	c, taken, err := store.Keep(b)
+	p.stored = append(p.stored, c)
+	if p.buf = b[:0]; taken {
+		p.buf = make([]byte, 0, endsPerChunk+maxPackedEnd)
+	}
+	return err
+}
+
+// appendNumber appends a signed number, which takes one byte if it is from -64 to 63.
+func appendNumber(b []byte, x int64) []byte {
+	u := uint64(x)<<1 ^ uint64(x>>63)
+	if u < 0x80 {
+		return append(b, byte(u))
+	}
+	return binary.AppendUvarint(b, u)
+}
+
+// endReader reads packed ends one after the other.
+type endReader struct {
+	ends  *packedEnds
+	store *chunks.Store
+	next  int    // index in ends.stored of the next chunk
+	data  []byte // the packed ends after the current one, in its chunk
+	room  []byte // buffer for chunks from the file
+	// end is the current end. It is valid unless done is set.
+	end
+	done bool
+}
+
+// start begins to read ends, at the first one.
+func (r *endReader) start(ends *packedEnds) error {
+	r.ends, r.next, r.data, r.end, r.done = ends, 0, nil, end{}, false
+	return r.advance()
+}
+
+// advance moves to the next end. The error is that of the temporary file.
+func (r *endReader) advance() (err error) {
+	if len(r.data) == 0 {
+		switch {
+		case r.next < len(r.ends.stored):
+			if r.data, err = r.store.Read(r.ends.stored[r.next], &r.room); err != nil {
+				return err
+			}
+		case r.next == len(r.ends.stored):
+			r.data = r.ends.buf
+		}
+		r.next++
+		if len(r.data) == 0 {
+			r.done = true
+			return nil
+		}
+	}
+	flags := r.data[0]
+	r.data = r.data[1:]
+	r.time += r.number()
+	r.pos += r.number()
+	if flags&otherTag != 0 {
+		r.tag = r.number()
+	}
+	if flags&otherLength != 0 {
+		r.length = r.number()
+	}
+	return nil
+}
+
+// number reads a number as appendNumber writes it.
+func (r *endReader) number() int64 {
+	u := uint64(r.data[0])
+	if u < 0x80 {
+		r.data = r.data[1:]
+	} else {
+		var n int
+		u, n = binary.Uvarint(r.data)
+		r.data = r.data[n:]
+	}
+	return int64(u>>1) ^ -int64(u&1)
+}
