@@ -75,9 +75,10 @@ dependencies and messages are arrows, signals are curves. Among spans shorter th
 the picture shows the longest. The legend lists exclusive times of regions, or the times of
 claims or operations, and states which.
 
-weft builds an index of the trace for the picture. --index keeps the index in the cache
-and uses an existing one, so that further pictures take little time; --index=FILE uses
-an index written by weft index.`,
+weft builds an index of the trace for the picture. It reads the whole trace, also for a
+window: all pictures of a trace have the same rows, heights, scales and colours. --index
+keeps the index in the cache and uses an existing one, so that further pictures take little
+time; --index=FILE uses an index written by weft index.`,
 		Example: "  weft plot -o trace.svg trace.etf\n" +
 			"  weft plot --rows id --color name --from 10% --to 20% -o part.png trace.etf\n" +
 			"  weft plot --index --from 10% --to 20% -o part.png trace.otf2",
