@@ -228,12 +228,12 @@ var collectiveCases = []ruleCase{
 		join(collectiveRows(1, 3, 0, 1, 0, 1, 2), collectiveRows(5, 5, 0, none, 1, 2), collectiveRows(5, 4, 0, none, 0))},
 	{"trace.collective-membership 1", "operation 3 with root 2 as number 1",
 		join(collectiveRows(1, 3, 0, 1, 0, 1), collectiveRows(1, 3, 0, 2, 2))},
-	{"trace.collective-membership 1", "1 collective operations on communicator c0",
+	{"trace.collective-membership 1", "1 collective operation on communicator c0",
 		join(collectiveRows(1, 3, 0, 1, 0, 1, 2), collectiveRows(5, 5, 0, none, 0, 1))},
 	{"trace.collective-membership 1", "0 collective operations on communicator c0",
 		join(collectiveRows(1, 3, 0, 1, 0, 1), []row{event(2, 1, trace.ProcessBegin)})},
 	{"trace.collective-membership 1", "collective operations on communicator c0", collectiveRows(1, 3, 0, 1, 0, 1, 2, 3)},
-	{"trace.collective-membership 1", "1 collective operations on communicator c1", []row{
+	{"trace.collective-membership 1", "1 collective operation on communicator c1", []row{
 		event(0, 6, trace.CollectiveRequest, 4), event(0, 7, trace.CollectiveComplete, 1, 1, none, 0, 0, 4),
 		event(0, 8, trace.CollectiveRequest, 4), event(0, 9, trace.CollectiveComplete, 1, 1, none, 0, 0, 4),
 		event(1, 6, trace.CollectiveRequest, 4), event(1, 7, trace.CollectiveComplete, 1, 1, none, 0, 0, 4)}},

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/weft-trace/weft/analysis/collectives"
+	"github.com/weft-trace/weft/internal/plural"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -275,7 +276,7 @@ func (c *Checker) reportMembership(comm uint32, o *operations) error {
 		if found >= want {
 			continue
 		}
-		if err := c.report(rule, place{loc: loc}, fmt.Sprintf("%d collective operations on %s", found, name),
+		if err := c.report(rule, place{loc: loc}, fmt.Sprintf("%s on %s", plural.Of(found, "collective operation"), name),
 			fmt.Sprintf("%d, as another member has", want)); err != nil {
 			return err
 		}
@@ -320,8 +321,9 @@ func (c *Checker) reportEarlyOperations(comm uint32, o *operations) error {
 		return nil
 	}
 	return c.reportCount("trace.collective-early", placeOf(first.leaver, openRow{time: first.left}), early,
-		fmt.Sprintf("%d of %d operations on communicator %s left before all had come, by up to %s, the first at %s", early,
-			all, c.defs.Communicator.At(comm).ID, c.seconds(int64(min(most, math.MaxInt64))), c.seconds(first.left)),
+		fmt.Sprintf("%d of %s on communicator %s left before all had come, by up to %s, the first at %s", early,
+			plural.Of(all, "operation"), c.defs.Communicator.At(comm).ID, c.seconds(int64(min(most, math.MaxInt64))),
+			c.seconds(first.left)),
 		alignHint)
 }
 

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/weft-trace/weft/internal/plural"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -246,8 +247,8 @@ func (c *Checker) checkPair(p *pairing, send, recv *end) error {
 	at := placeOf(p.to, openRow{recv.time, recv.pos})
 	if send.length != unknown && recv.length != unknown && send.length != recv.length {
 		if err := c.report("trace.message-size", at,
-			fmt.Sprintf("a receive of %d bytes at %s", uint64(recv.length), c.seconds(recv.time)),
-			fmt.Sprintf("%d bytes, which location %s sent at %s", uint64(send.length), c.locationID(p.from),
+			fmt.Sprintf("a receive of %s at %s", plural.Of(uint64(recv.length), "byte"), c.seconds(recv.time)),
+			fmt.Sprintf("%s, which location %s sent at %s", plural.Of(uint64(send.length), "byte"), c.locationID(p.from),
 				c.seconds(send.time))); err != nil {
 			return err
 		}
@@ -396,8 +397,8 @@ func (c *Checker) reportClockSkews() error {
 			continue
 		}
 		if err := c.reportCount("trace.clock-skew", s.first, s.early,
-			fmt.Sprintf("%d of %d messages between %s and %s received before they were sent, by up to %s, the first at %s",
-				s.early, s.messages, c.ownerName(g.a), c.ownerName(g.b), c.seconds(int64(min(s.most, 1<<63-1))),
+			fmt.Sprintf("%d of %s between %s and %s received before they were sent, by up to %s, the first at %s",
+				s.early, plural.Of(s.messages, "message"), c.ownerName(g.a), c.ownerName(g.b), c.seconds(int64(min(s.most, 1<<63-1))),
 				c.seconds(s.first.time)),
 			alignHint); err != nil {
 			return err

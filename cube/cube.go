@@ -13,6 +13,8 @@ package cube
 import (
 	"fmt"
 	"slices"
+
+	"github.com/weft-trace/weft/internal/plural"
 )
 
 // Cube is a profile: the trees and the values of the metrics.
@@ -189,12 +191,12 @@ func (c *Cube) check() error {
 			return err
 		}
 		if len(m.Values) > len(c.Paths) {
-			return fmt.Errorf("cube: found values of %d call paths in %s, expected up to %d", len(m.Values), m.Name,
+			return fmt.Errorf("cube: found values of %s in %s, expected up to %d", plural.Of(len(m.Values), "call path"), m.Name,
 				len(c.Paths))
 		}
 		for _, row := range m.Values {
 			if len(row) > len(c.Locations) {
-				return fmt.Errorf("cube: found values of %d locations in %s, expected up to %d", len(row), m.Name,
+				return fmt.Errorf("cube: found values of %s in %s, expected up to %d", plural.Of(len(row), "location"), m.Name,
 					len(c.Locations))
 			}
 		}

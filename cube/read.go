@@ -15,6 +15,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/weft-trace/weft/internal/plural"
 )
 
 // Error reports a place at which a file violates the format.
@@ -86,7 +88,8 @@ func Open(r io.ReaderAt, size int64, name string) (*File, error) {
 			continue
 		}
 		if h.Size > size-at {
-			return nil, &Error{Path: name, Offset: at, Found: fmt.Sprintf("%d bytes of %s", size-at, strconv.Quote(h.Name)),
+			return nil, &Error{Path: name, Offset: at, Found: fmt.Sprintf("%s of %s", plural.Of(size-at, "byte"),
+				strconv.Quote(h.Name)),
 				Expected: strconv.FormatInt(h.Size, 10)}
 		}
 		f.members[strings.TrimPrefix(h.Name, "./")] = io.NewSectionReader(r, at, h.Size)
@@ -445,7 +448,7 @@ func (f *File) index(member string, r *io.SectionReader) (rows []uint32, order b
 		return nil, nil, err
 	}
 	if len(b) < indexHead || !bytes.HasPrefix(b, []byte(indexMark)) {
-		return nil, nil, f.wrong(member, 0, fmt.Sprintf("%d bytes %q", len(b), b[:min(len(b), len(indexMark))]),
+		return nil, nil, f.wrong(member, 0, fmt.Sprintf("%s %q", plural.Of(len(b), "byte"), b[:min(len(b), len(indexMark))]),
 			fmt.Sprintf("%d or more that begin with %q", indexHead, indexMark))
 	}
 	order = binary.LittleEndian
@@ -466,7 +469,8 @@ func (f *File) index(member string, r *io.SectionReader) (rows []uint32, order b
 	at++
 	n := order.Uint32(b[at:])
 	if rest := len(b) - indexHead; int64(rest) != 4*int64(n) {
-		return nil, nil, f.wrong(member, int64(at), fmt.Sprintf("%d call paths in %d bytes", n, rest), "4 bytes each")
+		return nil, nil, f.wrong(member, int64(at), fmt.Sprintf("%s in %s", plural.Of(n, "call path"), plural.Of(rest,
+			"byte")), "4 bytes each")
 	}
 	rows = make([]uint32, n)
 	for i := range rows {
@@ -512,8 +516,9 @@ func (d *dataReader) plain(in io.Reader, size int64, rows []uint32, values [][]f
 	// The sizes fit an int64: the file stores the number of rows and that of locations in 32 bits
 	// each.
 	if expected := int64(len(dataMark)) + int64(len(rows))*int64(d.width); size != expected {
-		return d.f.wrong(d.member, int64(len(dataMark)), fmt.Sprintf("%d bytes", size),
-			fmt.Sprintf("%d for %d call paths at %d locations", expected, len(rows), len(d.f.Locations)))
+		return d.f.wrong(d.member, int64(len(dataMark)), plural.Of(size, "byte"),
+			fmt.Sprintf("%d for %s at %s", expected, plural.Of(len(rows), "call path"), plural.Of(len(d.f.Locations),
+				"location")))
 	}
 	b := make([]byte, d.width)
 	for _, p := range rows {
@@ -533,7 +538,7 @@ func (d *dataReader) compressed(in io.Reader, size int64, rows []uint32, values 
 		return d.decodeError(err, at)
 	}
 	if n := d.order.Uint64(b[:8]); n != uint64(len(rows)) || int64(len(rows)) > (size-at-8)/24 {
-		return d.f.wrong(d.member, at, fmt.Sprintf("%d compressed parts in %d bytes", n, size),
+		return d.f.wrong(d.member, at, fmt.Sprintf("%s in %s", plural.Of(n, "compressed part"), plural.Of(size, "byte")),
 			fmt.Sprintf("%d, one of each call path, of 24 bytes or more", len(rows)))
 	}
 	at += 8
@@ -545,7 +550,8 @@ func (d *dataReader) compressed(in io.Reader, size int64, rows []uint32, values 
 		at += 24
 		n := d.order.Uint64(b[16:])
 		if n > uint64(size) {
-			return d.f.wrong(d.member, at-8, fmt.Sprintf("a compressed part of %d bytes", n), fmt.Sprintf("up to %d", size))
+			return d.f.wrong(d.member, at-8, fmt.Sprintf("a compressed part of %s", plural.Of(n, "byte")),
+				fmt.Sprintf("up to %d", size))
 		}
 		sizes[i] = int64(n)
 	}
@@ -581,8 +587,8 @@ func (d *dataReader) compressedRow(in io.Reader, at int64) ([]float64, error) {
 		return nil, d.decodeError(err, at)
 	}
 	if len(b) != d.width {
-		return nil, d.f.wrong(d.member, at, fmt.Sprintf("a compressed part that has %d bytes", len(b)),
-			fmt.Sprintf("%d for %d locations", d.width, len(d.f.Locations)))
+		return nil, d.f.wrong(d.member, at, fmt.Sprintf("a compressed part that has %s", plural.Of(len(b), "byte")),
+			fmt.Sprintf("%d for %s", d.width, plural.Of(len(d.f.Locations), "location")))
 	}
 	_, err = io.Copy(io.Discard, in)
 	return d.row(b), err

@@ -12,6 +12,7 @@ import (
 
 	"github.com/weft-trace/weft/draw/raster"
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/plural"
 	"github.com/weft-trace/weft/timeline/index"
 	"github.com/weft-trace/weft/trace"
 )
@@ -382,7 +383,7 @@ func (l *sheet) findOverloads(ctx context.Context) error {
 		}
 	}
 	if more -= maxOverloads; more > 0 {
-		l.notes = append(l.notes, fmt.Sprintf("Claims hold more than there is of %d more resources.", more))
+		l.notes = append(l.notes, fmt.Sprintf("Claims hold more than there is of %s.", plural.Of(more, "more resource")))
 	}
 	return nil
 }

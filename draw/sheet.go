@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/weft-trace/weft/draw/raster"
+	"github.com/weft-trace/weft/internal/plural"
 	"github.com/weft-trace/weft/timeline/index"
 )
 
@@ -322,7 +323,7 @@ func (l *sheet) drawFrame(c canvas) {
 			anchor: atMiddle, color: l.t.dim})
 	}
 	if l.more > 0 {
-		s := fmt.Sprintf("… and %d more rows", l.more)
+		s := fmt.Sprintf("… and %s", plural.Of(l.more, "more row"))
 		if l.more == 1 {
 			s = "… and 1 more row"
 		}

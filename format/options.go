@@ -19,7 +19,8 @@ type ReadOptions struct {
 	// Values maps names of options to their values.
 	Values  map[string]string
 	Workers int // number of cores; 0 means all
-	// Memory is the maximum number of bytes that external sorting keeps in memory. 0 means 64 MiB.
+	// Memory is the maximum number of bytes that external sorting keeps in memory. 0 means 64 MiB. A
+	// format that sorts several files at the same time keeps at least 1 MiB of each.
 	Memory int
 	// Progress, if it is not nil, is called with the part that has been read and the whole, in units
 	// that the format chooses, such as bytes or threads.

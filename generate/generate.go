@@ -20,6 +20,7 @@ import (
 	"strings"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/plural"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -146,17 +147,19 @@ func New(o Options) (*Trace, error) {
 		o.Events = DefaultEvents
 	}
 	if o.Events < 0 || o.Events > maxEvents {
-		return nil, fmt.Errorf("workload %s: found %d events, expected 1 to %d", m.Name, o.Events, int64(maxEvents))
+		return nil, fmt.Errorf("workload %s: found %s, expected 1 to %d", m.Name, plural.Of(o.Events, "event"),
+			int64(maxEvents))
 	}
 	if o.Locations == 0 {
 		o.Locations = m.Locations
 	}
 	if m.fixed && o.Locations != m.Locations {
-		return nil, fmt.Errorf("workload %s: found %d locations, expected %d: its number of locations cannot be chosen",
-			m.Name, o.Locations, m.Locations)
+		return nil, fmt.Errorf("workload %s: found %s, expected %d: its number of locations cannot be chosen",
+			m.Name, plural.Of(o.Locations, "location"), m.Locations)
 	}
 	if o.Locations < m.least || o.Locations > maxLocations {
-		return nil, fmt.Errorf("workload %s: found %d locations, expected %d to %d", m.Name, o.Locations, m.least,
+		return nil, fmt.Errorf("workload %s: found %s, expected %d to %d", m.Name, plural.Of(o.Locations, "location"),
+			m.least,
 			maxLocations)
 	}
 	if m.Name != "phases" && (o.Threads != 0 || o.Compute != 0 || o.Problems != Problems{}) {

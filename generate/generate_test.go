@@ -439,7 +439,7 @@ func TestOptions(t *testing.T) {
 		want string
 	}{
 		{Options{Workload: "tetris"}, "expected one of stencil, ring"},
-		{Options{Workload: "ring", Locations: 1}, "found 1 locations, expected 2 to"},
+		{Options{Workload: "ring", Locations: 1}, "found 1 location, expected 2 to"},
 		{Options{Workload: "ring", Locations: -1}, "found -1 locations"},
 		{Options{Workload: "cps", Locations: 3}, "cannot be chosen"},
 		{Options{Workload: "loops", Events: -1}, "found -1 events"},

@@ -55,7 +55,7 @@ func (r *Report) Draw(ctx context.Context, x, all *index.Index, from, to int64, 
 			p.Caption = fmt.Sprintf("%d of %d rows, at equal distances; the times in its legend are theirs. ", pictureRows, n)
 		} else {
 			sheet.Tracks = rows
-			p.Caption = fmt.Sprintf("Without the curves of %d counters. ", shown-len(rows))
+			p.Caption = "Without the curves of " + plural(int64(shown-len(rows)), "counter") + ". "
 		}
 		shown = len(sheet.Tracks)
 	}

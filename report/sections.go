@@ -161,7 +161,7 @@ func (r *Report) paths() section {
 			number(n.Count), r.time(n.Min), r.mean(n.Inclusive, n.Count), r.time(n.Max)})
 	}
 	if left > 0 {
-		t.More = fmt.Sprintf("… and %d more paths with less time", left)
+		t.More = "… and " + plural(int64(left), "more path") + " with less time"
 	}
 	s.table(t, mostPaths)
 	return s

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/plural"
 	"github.com/weft-trace/weft/internal/wildcard"
 	"github.com/weft-trace/weft/trace"
 	"github.com/weft-trace/weft/transform"
@@ -123,7 +124,8 @@ func (c configuration) check(known []string, path string) error {
 	for _, p := range []struct{ name, value string }{{"color", c.color}, {"label", c.label}, {"rows", c.rows},
 		{"only", only}} {
 		if len(p.value) > maxAttributeName {
-			return badRequest(fmt.Sprintf("%s: found %d bytes, expected the name of an attribute", p.name, len(p.value)))
+			return badRequest(fmt.Sprintf("%s: found %s, expected the name of an attribute", p.name, plural.Of(len(p.value),
+				"byte")))
 		}
 		if known != nil && p.value != "" && !slices.Contains(known, p.value) {
 			return notFound("visits and claims of " + path + " have no attribute " + quote(p.value))

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/weft-trace/weft/internal/plural"
 )
 
 // note is a text about an interval of time.
@@ -161,7 +163,7 @@ func jsonError(err error) string {
 // check returns an error for an invalid list. It sets the time of creation of new notes.
 func (l *noteList) check(now time.Time) error {
 	if len(l.Notes) > maxNotes {
-		return badRequest(fmt.Sprintf("found %d notes, expected at most %d", len(l.Notes), maxNotes))
+		return badRequest(fmt.Sprintf("found %s, expected at most %d", plural.Of(len(l.Notes), "note"), maxNotes))
 	}
 	seen := map[string]bool{}
 	for i := range l.Notes {

@@ -64,7 +64,32 @@ func (d *Definitions) Ranks(communicator uint32) []uint32 {
 }
 
 // SetRanks returns the location of each member of a set of ranks, like [Definitions.Ranks].
-func (d *Definitions) SetRanks(set uint32) []uint32 {
+func (d *Definitions) SetRanks(set uint32) []uint32 { return (&ranks{defs: d}).ofSet(set) }
+
+// ranks finds the locations of ranks. It keeps what it needs for each set.
+type ranks struct {
+	defs *Definitions
+	byID map[string]uint32 // locations by id
+	all  map[Value]*Set    // by paradigm: what Communicating has found
+}
+
+// communicating returns the result of [Definitions.Communicating].
+func (r *ranks) communicating(s *Set) *Set {
+	paradigm := s.attribute("paradigm")
+	all, ok := r.all[paradigm]
+	if !ok {
+		if r.all == nil {
+			r.all = map[Value]*Set{}
+		}
+		all = r.defs.Communicating(s)
+		r.all[paradigm] = all
+	}
+	return all
+}
+
+// ofSet returns the result of [Definitions.SetRanks].
+func (r *ranks) ofSet(set uint32) []uint32 {
+	d := r.defs
 	if !d.Sets.Has(set) {
 		return nil
 	}
@@ -74,15 +99,17 @@ func (d *Definitions) SetRanks(set uint32) []uint32 {
 	case s.Kind == "processes", s.Kind == "locations", s.Kind == "communicating locations":
 	case s.Kind == "ranks" && strings.Contains(s.attribute("flags").String(), "GLOBAL_MEMBERS"):
 	case s.Kind == "ranks":
-		if all = d.Communicating(s); all == nil {
+		if all = r.communicating(s); all == nil {
 			return nil
 		}
 	default:
 		return nil
 	}
-	byID := map[string]uint32{}
-	for i, l := range d.Locations.All() {
-		byID[l.ID] = uint32(i)
+	if r.byID == nil {
+		r.byID = map[string]uint32{}
+		for i, l := range d.Locations.All() {
+			r.byID[l.ID] = uint32(i)
+		}
 	}
 	list := make([]uint32, len(s.Members))
 	for i, member := range s.Members {
@@ -93,7 +120,7 @@ func (d *Definitions) SetRanks(set uint32) []uint32 {
 			}
 			member = all.Members[member]
 		}
-		if loc, ok := byID[strconv.FormatInt(member, 10)]; ok {
+		if loc, ok := r.byID[strconv.FormatInt(member, 10)]; ok {
 			list[i] = loc
 		}
 	}

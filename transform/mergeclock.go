@@ -6,6 +6,7 @@ import (
 	"math/big"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/plural"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -52,8 +53,8 @@ func basesOn(c, first trace.Clock, zero int64, apart []int64, n int) (base []int
 	base = make([]int64, n)
 	at, _, ok := first.Rescale(zero, c)
 	if !ok {
-		return nil, fmt.Errorf("merge: the time %d of the first trace does not fit the common clock of %d ticks a second",
-			zero, c.Num)
+		return nil, fmt.Errorf("merge: the time %d of the first trace does not fit the common clock of %s a second",
+			zero, plural.Of(c.Num, "tick"))
 	}
 	for i := range base {
 		if base[i] = at; apart == nil {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/plural"
 	"github.com/weft-trace/weft/trace"
 	"github.com/weft-trace/weft/transform"
 )
@@ -91,7 +92,7 @@ func Solve(ctx context.Context, events format.Events, opt Options) (*Result, err
 // wait.
 func solveWith(ctx context.Context, events format.Events, opt Options, waiting int) (*Result, error) {
 	if opt.Latency < 0 || opt.Latency > MaxLatency {
-		return nil, fmt.Errorf("clocks: found a latency of %d ticks, expected 0 to %d", opt.Latency, MaxLatency)
+		return nil, fmt.Errorf("clocks: found a latency of %s, expected 0 to %d", plural.Of(opt.Latency, "tick"), MaxLatency)
 	}
 	found, err := collect(ctx, events)
 	if err != nil {
@@ -289,8 +290,8 @@ func (s *solution) setResult(ctx context.Context) error {
 		return nil
 	})
 	if err == nil && useful {
-		err = fmt.Errorf("clocks: found violations of %d messages and %d collective operations after correction, expected "+
-			"none", s.After.Messages, s.After.Collectives)
+		err = fmt.Errorf("clocks: found violations of %s and %s after correction, expected "+
+			"none", plural.Of(s.After.Messages, "message"), plural.Of(s.After.Collectives, "collective operation"))
 	}
 	return err
 }

@@ -21,6 +21,7 @@ import (
 
 	"github.com/weft-trace/weft/analysis/internal/claims"
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/plural"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -91,8 +92,8 @@ type CycleError struct {
 
 // Error names the claims, and by how many ticks each would be after itself.
 func (e *CycleError) Error() string {
-	return fmt.Sprintf("found a cycle of dependencies among the claims %v, each of which is %d ticks after itself; "+
-		"expected none", e.Claims, e.By)
+	return fmt.Sprintf("found a cycle of dependencies among the claims %v, each of which is %s after itself; "+
+		"expected none", e.Claims, plural.Of(e.By, "tick"))
 }
 
 // ErrNoClaims is the error of [Find] for a trace without claims.

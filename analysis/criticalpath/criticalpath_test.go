@@ -11,6 +11,7 @@ import (
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/otf2"
 	"github.com/weft-trace/weft/trace"
+	"github.com/weft-trace/weft/transform"
 )
 
 // TestScout compares the results with those of Scalasca's analyser.
@@ -79,9 +80,54 @@ func find(t *testing.T, path string) *criticalpath.Result {
 		t.Fatal(err)
 	}
 	defer d.Close()
+	return findIn(t, d)
+}
+
+// findIn returns the critical path of a trace.
+func findIn(t *testing.T, d format.Events) *criticalpath.Result {
+	t.Helper()
 	r, err := criticalpath.Find(context.Background(), d, criticalpath.Options{Rows: trace.NewRows(d.Defs()), Paths: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return r
+}
+
+// TestPathOfRuns checks that the critical path of a merged trace of two runs is that of the run whose
+// last process comes to MPI_Finalize last, in whichever order they are merged.
+func TestPathOfRuns(t *testing.T) {
+	ctx := context.Background()
+	for _, names := range [][]string{{"hand", "p2p"}, {"p2p", "hand"}} {
+		var runs []format.Events
+		var zero []int64
+		seconds := func(d format.Events, ticks int64) float64 { return float64(ticks) / d.Defs().Clock.PerSecond() }
+		last, longest := 0.0, 0.0
+		for i, name := range names {
+			path := "../waits/testdata/" + name + "/traces.otf2"
+			d, err := otf2.Format{}.Open(ctx, format.FileSource(path), &format.ReadOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer d.Close()
+			first, _, _, err := format.Extent(ctx, d)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := findIn(t, d)
+			runs, zero = append(runs, d), append(zero, first)
+			if end := seconds(d, r.End-first); i == 0 || end > last {
+				last, longest = end, seconds(d, r.Length)
+			}
+		}
+		both, err := transform.Merge(ctx, runs, transform.MergeOptions{Zero: zero})
+		if err == nil {
+			err = both.Prepare(ctx)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := seconds(both, findIn(t, both).Length); got != longest {
+			t.Errorf("%v: found a path of %g s, expected that of the later run, %g s", names, got, longest)
+		}
+	}
 }

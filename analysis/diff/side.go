@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/weft-trace/weft/internal/plural"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -339,4 +340,4 @@ func (s *side) path(i int32) []string {
 }
 
 // omittedCalls returns the text that stands for n regions in the middle of a path.
-func omittedCalls(n int) string { return fmt.Sprintf("[%d calls]", n) }
+func omittedCalls(n int) string { return fmt.Sprintf("[%s]", plural.Of(n, "call")) }

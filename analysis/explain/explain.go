@@ -24,6 +24,7 @@ import (
 	"github.com/weft-trace/weft/analysis/internal/synclog"
 	"github.com/weft-trace/weft/analysis/waits"
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/plural"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -196,9 +197,9 @@ func (ex *explainer) listUnjudged() {
 		ex.confidence = MediumConfidence
 	}
 	if v := ex.waits.Violations; v.Messages+v.Operations > 0 {
-		ex.page.Unjudged = append(ex.page.Unjudged, fmt.Sprintf("clocks differ: %d messages are received before they are "+
-			"sent and %d "+
-			"operations left before all have come, by up to %s; weft align corrects them", v.Messages, v.Operations,
+		ex.page.Unjudged = append(ex.page.Unjudged, fmt.Sprintf("clocks differ: %s received before being sent and %s left "+
+			"before all have come, by up to %s; weft align corrects them",
+			plural.Of(v.Messages, "message"), plural.Of(v.Operations, "operation"),
 			ex.page.Clock.FormatDuration(v.Worst)))
 		ex.confidence = LowConfidence
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/weft-trace/weft/analysis/internal/retime"
 	"github.com/weft-trace/weft/analysis/internal/synclog"
 	"github.com/weft-trace/weft/analysis/internal/waitstate"
+	"github.com/weft-trace/weft/internal/plural"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -316,7 +317,7 @@ func (ex *explainer) placeName(list, all spread) string {
 		return n
 	}
 	inside, total := number(list), number(all)
-	name := fmt.Sprintf("%d locations", len(list))
+	name := plural.Of(len(list), "location")
 	above(list[0].location, func(g uint32) bool {
 		found := inside[g] == len(list) && total[g] == len(list)
 		if found {

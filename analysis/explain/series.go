@@ -8,6 +8,7 @@ import (
 
 	"github.com/weft-trace/weft/analysis/internal/retime"
 	"github.com/weft-trace/weft/analysis/internal/waitstate"
+	"github.com/weft-trace/weft/internal/plural"
 )
 
 // series is the times of a call path that locations spend before each call of another path, in the
@@ -189,8 +190,8 @@ func (ex *explainer) slowing() {
 		names := ex.h.Log.PathNames(s.path, ex.regions)
 		f := Finding{ID: "slowing", Loss: loss, Path: names,
 			Title: names[len(names)-1] + " takes longer from iteration to iteration",
-			Evidence: []string{fmt.Sprintf("%s in the first of %d iterations, %s in the last one", ex.formatDuration(begin),
-				s.iterations, ex.formatDuration(begin+slope*float64(s.iterations-1)))},
+			Evidence: []string{fmt.Sprintf("%s in the first of %s, %s in the last one", ex.formatDuration(begin),
+				plural.Of(s.iterations, "iteration"), ex.formatDuration(begin+slope*float64(s.iterations-1)))},
 			Advice: "Look for what grows with each iteration: lists, files, memory that is scattered; or for a clock " +
 				"frequency " +
 				"that falls."}

@@ -9,6 +9,7 @@ import (
 	"github.com/weft-trace/weft/analysis"
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/grammar"
+	"github.com/weft-trace/weft/internal/plural"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -82,8 +83,8 @@ func FindLoop(ctx context.Context, events format.Events, rows *trace.Rows) (*Loo
 		}
 		if n := len(l.iterations); n != len(loop.Iterations) {
 			names := d.FullNames()
-			return nil, &NoLoopError{fmt.Sprintf("found loops of %d iterations in %s and of %d in %s, expected one number",
-				len(loop.Iterations), names[first], n, names[i])}
+			return nil, &NoLoopError{fmt.Sprintf("found loops of %s in %s and of %d in %s, expected one number",
+				plural.Of(len(loop.Iterations), "iteration"), names[first], n, names[i])}
 		}
 		for k, w := range l.iterations {
 			x := &loop.Iterations[k]

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/weft-trace/weft/internal/plural"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -47,15 +48,17 @@ func (p *printer) text() string {
 				break
 			}
 		}
-		fmt.Fprintf(b, "%s: %d events, %s%s\n", strings.Join(names, ", "), s.Events, p.clock.FormatDuration(s.Span), longest)
+		fmt.Fprintf(b, "%s: %s, %s%s\n", strings.Join(names, ", "), plural.Of(s.Events, "event"),
+			p.clock.FormatDuration(s.Span), longest)
 		fmt.Fprintf(b, "%-44s %9s %11s %11s %11s %11s %6s\n", over, "COUNT", "MEAN", "MIN", "MAX", "SUM", "WAIT")
 		p.steps(b, s.Steps, 1, false)
 	}
 	if p.x.Unclosed > 0 {
-		fmt.Fprintf(b, "\n%d calls are never left; they end with their location or with what they are in\n", p.x.Unclosed)
+		fmt.Fprintf(b, "\n%s never left: the end is that of the location or of the call around it\n",
+			plural.Of(p.x.Unclosed, "call"))
 	}
 	if p.x.Orphans > 0 {
-		fmt.Fprintf(b, "%d leaves have no enter\n", p.x.Orphans)
+		fmt.Fprintf(b, "%s without enter\n", plural.Of(p.x.Orphans, "leave"))
 	}
 	return b.String()
 }

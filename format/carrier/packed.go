@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/plural"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -225,7 +226,7 @@ func UnpackLinks(data []byte, locations int) (links []trace.Link, err error) {
 		links = append(links, l)
 	}
 	if u.err == nil && len(u.data) > 0 {
-		u.err = fmt.Errorf("found %d bytes behind the last one, expected none", len(u.data))
+		u.err = fmt.Errorf("found %s behind the last one, expected none", plural.Of(len(u.data), "byte"))
 	}
 	if u.err != nil {
 		return nil, fmt.Errorf("links: %w", u.err)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/internal/pipeline"
+	"github.com/weft-trace/weft/internal/plural"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -213,7 +214,7 @@ func inflate(ctx context.Context, f *os.File, w io.Writer, progress func(int64))
 			// The data ends with a check sum, which libotf does not write.
 			at := in - int64(buffered.Buffered())
 			if rest := st.Size() - at; rest > 4 {
-				return defect("otf.corrupt", at, fmt.Sprintf("%d bytes behind the end of the compressed data", rest),
+				return defect("otf.corrupt", at, fmt.Sprintf("%s behind the end of the compressed data", plural.Of(rest, "byte")),
 					"at most a check sum of 4; what follows is lost"), nil
 			}
 			return nil, nil

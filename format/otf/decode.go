@@ -289,8 +289,15 @@ func (d *decoder) merge(ctx context.Context, list []survey, sel trace.Selection,
 		f.rows = min(batchRows, shared.rows)
 		streams, open = append(streams, f.Next), append(open, f)
 	}
+	sorted := 0 // number of files that are sorted, all at the same time
 	for i := range list {
-		f, err := d.stream(ctx, &list[i], sel)
+		if d.needsSorting(&list[i]) {
+			sorted++
+		}
+	}
+	memory := d.opt.SortMemory() / max(1, sorted)
+	for i := range list {
+		f, err := d.stream(ctx, &list[i], sel, memory)
 		if f != nil {
 			add(f)
 		}
@@ -313,7 +320,7 @@ func (d *decoder) merge(ctx context.Context, list []survey, sel trace.Selection,
 // scanFile delivers the events of the only file of a stream, location by location. The file must be in
 // the order of time.
 func (d *decoder) scanFile(ctx context.Context, x *bulkReader, file *survey, sel trace.Selection) error {
-	f, err := d.stream(ctx, file, sel)
+	f, err := d.stream(ctx, file, sel, d.opt.SortMemory())
 	if f == nil || err != nil {
 		return err
 	}

@@ -98,8 +98,8 @@ func (f *fileStream) next(ctx context.Context) (*Record, error) {
 	}
 }
 
-// stream opens a file for a scan. It sorts the records if necessary.
-func (d *decoder) stream(ctx context.Context, x *survey, sel trace.Selection) (*fileStream, error) {
+// stream opens a file for a scan. It sorts the records if necessary. memory is the number of bytes for that.
+func (d *decoder) stream(ctx context.Context, x *survey, sel trace.Selection, memory int) (*fileStream, error) {
 	s, err := d.r.open(x.id, x.part)
 	if err != nil || s == nil {
 		return nil, err
@@ -128,7 +128,7 @@ func (d *decoder) stream(ctx context.Context, x *survey, sel trace.Selection) (*
 	}
 	defer s.t.Close()
 	f.s = nil
-	return f, f.sort(ctx, d.opt.SortMemory(), func() (*Record, error) {
+	return f, f.sort(ctx, memory, func() (*Record, error) {
 		ok, err := s.next(ctx)
 		if !ok || err != nil {
 			return nil, err

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/plural"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -29,7 +30,7 @@ func (r TimeRange) Parse(s string) (uint64, error) {
 		return 0, err
 	}
 	if t < 0 && uint64(-t) > base {
-		return 0, fmt.Errorf("time %q: found %d ticks, expected 0 or more", s, t)
+		return 0, fmt.Errorf("time %q: found %s, expected 0 or more", s, plural.Of(t, "tick"))
 	}
 	return base + uint64(t), nil
 }
@@ -39,7 +40,8 @@ type ProcessError struct{ Found int }
 
 // Error returns a message with the number of processes that have the name.
 func (e *ProcessError) Error() string {
-	return fmt.Sprintf("found %d processes of this name, expected the number or name of one", e.Found)
+	return fmt.Sprintf("found %s of this name, expected the number or name of one", plural.Of(e.Found, "process",
+		"processes"))
 }
 
 // SumInterval computes the sums over the events of a process in an interval. process is the number or

@@ -374,8 +374,8 @@ func TestThumbnail_14(t *testing.T) {
 	for text, want := range map[string]string{
 		"":               `x.thumb:1: found the end of the line, expected 0:width,processes`,
 		"0:2,1\n":        `x.thumb:2: found the end of the line, expected the line of process 1 of 1`,
-		"0:2,1\n1:1,\n":  `x.thumb:2: found 1 functions, expected 2, each with a comma`,
-		"0:2,1\n1:1,2\n": `x.thumb:2: found 1 functions, expected 2, each with a comma`,
+		"0:2,1\n1:1,\n":  `x.thumb:2: found 1 function, expected 2, each with a comma`,
+		"0:2,1\n1:1,2\n": `x.thumb:2: found 1 function, expected 2, each with a comma`,
 	} {
 		src.FS.(fstest.MapFS)["x.thumb"].Data = []byte(text)
 		if _, err := ReadThumbnail(src); err == nil || err.Error() != want {

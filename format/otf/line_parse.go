@@ -3,6 +3,7 @@ package otf
 import (
 	"fmt"
 
+	"github.com/weft-trace/weft/internal/plural"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -453,7 +454,7 @@ func (r *Record) pair(l []byte, i int, library bool) problem {
 		}
 	}
 	if n > arrayLine {
-		return problem{"otf.long-array", fmt.Sprintf("%d bytes of an array on one line", n),
+		return problem{"otf.long-array", fmt.Sprintf("%s of an array on one line", plural.Of(n, "byte")),
 			fmt.Sprintf("at most %d; libotf does not read more", arrayLine), trace.Warning}
 	}
 	return problem{}

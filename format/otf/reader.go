@@ -14,6 +14,7 @@ import (
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/internal/lines"
+	"github.com/weft-trace/weft/internal/plural"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -159,7 +160,8 @@ func readMaster(src format.Source, opt *format.ReadOptions, library bool) (*Mast
 	}
 	defer f.Close()
 	if size > maxMaster {
-		return nil, fmt.Errorf("%s: found a master file of %d bytes, expected at most %d", src.Path, size, maxMaster)
+		return nil, fmt.Errorf("%s: found a master file of %s, expected at most %d", src.Path, plural.Of(size, "byte"),
+			maxMaster)
 	}
 	text := make([]byte, size)
 	if _, err := f.ReadAt(text, 0); err != nil && !errors.Is(err, io.EOF) {

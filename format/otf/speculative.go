@@ -363,7 +363,7 @@ func (br *bulkReader) deliverPiece(ctx context.Context, p piece, sel trace.Selec
 		}
 		sel.From = br.d.clock.firstFrom(*br.resume)
 	}
-	f, err := br.d.stream(ctx, &survey{id: p.stream, part: Events}, sel)
+	f, err := br.d.stream(ctx, &survey{id: p.stream, part: Events}, sel, br.d.opt.SortMemory())
 	if f == nil || err != nil {
 		return false, err
 	}

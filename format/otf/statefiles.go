@@ -56,7 +56,7 @@ func (s *stateFiles) time() uint64 {
 func (br *bulkReader) openStates(ctx context.Context, stream uint32, sel trace.Selection) (good bool, err error) {
 	br.states.close()
 	for _, part := range []Part{Snapshots, Statistics} {
-		f, err := br.d.stream(ctx, &survey{id: stream, part: part}, sel)
+		f, err := br.d.stream(ctx, &survey{id: stream, part: part}, sel, br.d.opt.SortMemory())
 		if err != nil {
 			return false, err
 		}

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"unsafe"
 
+	"github.com/weft-trace/weft/internal/plural"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -252,7 +253,7 @@ func (s *stream) readRecord(l []byte, i int, off int64) (ok bool, err error) {
 
 // reportLong reports the lines that were skipped because of their length.
 func (s *stream) reportLong(off int64) error {
-	p := problem{"otf.line-too-long", fmt.Sprintf("a line of %d bytes", s.t.long),
+	p := problem{"otf.line-too-long", fmt.Sprintf("a line of %s", plural.Of(s.t.long, "byte")),
 		fmt.Sprintf("at most %d (option otf.max-line); it is skipped", s.t.max), trace.Error}
 	s.t.long = 0
 	return s.report(p, off)

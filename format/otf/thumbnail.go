@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/plural"
 )
 
 // Thumbnail holds, for each process, the function on top of its call stack at Width equally spaced
@@ -52,8 +53,8 @@ func (r *Reader) Thumbnail(ctx context.Context, width int) (*Thumbnail, error) {
 		}
 	}
 	if len(rows)*t.Width > maxThumbnail {
-		return nil, fmt.Errorf("%s: found %d processes with %d samples, expected at most %d samples",
-			r.src.Path, len(rows), t.Width, maxThumbnail)
+		return nil, fmt.Errorf("%s: found %s with %s, expected at most %d samples",
+			r.src.Path, plural.Of(len(rows), "process", "processes"), plural.Of(t.Width, "sample"), maxThumbnail)
 	}
 	q := *r
 	q.opt.OneByOne = true
@@ -137,7 +138,7 @@ func ReadThumbnail(src format.Source) (*Thumbnail, error) {
 	}
 	defer f.Close()
 	if size > maxMaster {
-		return nil, fmt.Errorf("%s: found a thumbnail of %d bytes, expected at most %d", path, size, maxMaster)
+		return nil, fmt.Errorf("%s: found a thumbnail of %s, expected at most %d", path, plural.Of(size, "byte"), maxMaster)
 	}
 	text := make([]byte, size)
 	if _, err := f.ReadAt(text, 0); err != nil && !errors.Is(err, io.EOF) {
@@ -181,8 +182,8 @@ func parseThumbnail(text []byte, path string) (*Thumbnail, error) {
 			return nil, bad(s, fmt.Sprintf("the line of process %d of %d", len(t.Processes)+1, count))
 		}
 		if p.Functions = s.members(nil); len(p.Functions) != t.Width || !s.end() {
-			return nil, fmt.Errorf("%s:%d: found %d functions, expected %d, each with a comma",
-				path, number, len(p.Functions), t.Width)
+			return nil, fmt.Errorf("%s:%d: found %s, expected %d, each with a comma",
+				path, number, plural.Of(len(p.Functions), "function"), t.Width)
 		}
 		t.Processes = append(t.Processes, p)
 	}

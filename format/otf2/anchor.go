@@ -8,6 +8,7 @@ import (
 	"regexp"
 
 	"github.com/weft-trace/weft/format/internal/archive"
+	"github.com/weft-trace/weft/internal/plural"
 )
 
 // FileError reports content of a file that violates the format.
@@ -83,9 +84,9 @@ func parseAnchor(path string, b []byte) (*Anchor, error) {
 		return nil, bad(sub+1, "1, none: compressed archives of old versions cannot be read", "compression %d%s",
 			a.Compression, map[uint8]string{2: " (zlib)"}[a.Compression])
 	case a.EventChunk < minChunk || a.EventChunk > maxChunk:
-		return nil, bad(at, "a chunk size of 256 KiB to 16 MiB", "%d bytes", a.EventChunk)
+		return nil, bad(at, "a chunk size of 256 KiB to 16 MiB", "%s", plural.Of(a.EventChunk, "byte"))
 	case a.DefinitionChunk != 0 && (a.DefinitionChunk < minChunk || a.DefinitionChunk > maxChunk):
-		return nil, bad(at+8, "a chunk size of 256 KiB to 16 MiB", "%d bytes", a.DefinitionChunk)
+		return nil, bad(at+8, "a chunk size of 256 KiB to 16 MiB", "%s", plural.Of(a.DefinitionChunk, "byte"))
 	case c.bad:
 		return a, bad(len(b), "the rest of the anchor file", "the end of the file")
 	}
@@ -167,13 +168,13 @@ func (a *Anchor) parseAdditions(c *cursor) *anchorDefect {
 	case a.FileVersion > 3 && !c.bad && whole: // later versions may have more fields
 		return nil
 	case whole && a.parseFittingProperties(c, at):
-		return &anchorDefect{at, fmt.Sprintf("%d properties announced", announced),
+		return &anchorDefect{at, fmt.Sprintf("%s announced", plural.Of(announced, "property", "properties")),
 			fmt.Sprintf("%d, which is how many there are", len(a.Properties))}
 	case c.bad && !whole:
 		return &anchorDefect{len(c.b), "the end of the file", "the rest of the anchor file"}
 	case c.bad:
 	case ends:
-		return &anchorDefect{c.at + len(anchorEnd), fmt.Sprintf("%d bytes behind 02 01 00", len(after)),
+		return &anchorDefect{c.at + len(anchorEnd), fmt.Sprintf("%s behind 02 01 00", plural.Of(len(after), "byte")),
 			"the end of the file"}
 	case len(rest) == 0:
 		return &anchorDefect{c.at, "the end of the file", expected}
@@ -181,7 +182,8 @@ func (a *Anchor) parseAdditions(c *cursor) *anchorDefect {
 		return &anchorDefect{c.at, fmt.Sprintf("% x", rest[:min(len(rest), len(anchorEnd))]), expected}
 	}
 	a.Properties, a.TraceID, a.Snapshots, a.Thumbnails = nil, 0, 0, 0
-	return &anchorDefect{at, fmt.Sprintf("%d properties announced, behind which the file does not end", announced),
+	return &anchorDefect{at, fmt.Sprintf("%s announced, behind which the file does not end", plural.Of(announced,
+		"property", "properties")),
 		"properties, the id of the trace, the numbers of snapshots and thumbnails, and " + expected}
 }
 

@@ -46,7 +46,7 @@ func TestAnchorFile(t *testing.T) {
 			"t:0x58: found 3 bytes behind 02 01 00, expected the end of the file", properties, 1},
 		{"0 properties announced", count(0), "t:0x32: found 0 properties announced, expected 2, which is how many there are",
 			properties, 1},
-		{"1 property announced", count(1), "t:0x32: found 1 properties announced, expected 2, which is how many there are",
+		{"1 property announced", count(1), "t:0x32: found 1 property announced, expected 2, which is how many there are",
 			properties, 1},
 		{"3 properties announced", count(3), "t:0x32: found 3 properties announced, expected 2, which is how many there are",
 			properties, 1},

@@ -16,6 +16,7 @@ import (
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/internal/archive"
+	"github.com/weft-trace/weft/internal/plural"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -153,7 +154,7 @@ func (a *Archive) scan(name string, chunk uint64,
 				return e
 			}
 			if !ok && first == nil {
-				first = c.errorAt(h.at, "one with all its fields", "record %d of %d bytes", h.id, len(h.body))
+				first = c.errorAt(h.at, "one with all its fields", "record %d of %s", h.id, plural.Of(len(h.body), "byte"))
 			}
 		}
 		var bad *FileError

@@ -9,6 +9,7 @@ import (
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/internal/archive"
 	"github.com/weft-trace/weft/internal/pipeline"
+	"github.com/weft-trace/weft/internal/plural"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -84,8 +85,8 @@ func (c *checker) Finish(ctx context.Context) error {
 		}
 	}
 	if named != a.Anchor.Locations {
-		if err := c.report("otf2.counts", trace.Warning, a.src.Path, 0, fmt.Sprintf("%d locations announced",
-			a.Anchor.Locations), fmt.Sprintf("%d, which is how many are defined", named)); err != nil {
+		if err := c.report("otf2.counts", trace.Warning, a.src.Path, 0, fmt.Sprintf("%s announced",
+			plural.Of(a.Anchor.Locations, "location")), fmt.Sprintf("%d, which is how many are defined", named)); err != nil {
 			return err
 		}
 	}
@@ -173,7 +174,7 @@ func (c *checker) checkLastNumber(k *chunkReader, x *recordCounter) error {
 	if x.damaged || x.n >= k.last {
 		return nil
 	}
-	return c.report("otf2.chunk-numbers", trace.Error, k.path, k.size, fmt.Sprintf("%d events", x.n),
+	return c.report("otf2.chunk-numbers", trace.Error, k.path, k.size, plural.Of(x.n, "event"),
 		fmt.Sprintf("%d, by the last chunk's header", k.last))
 }
 
@@ -259,7 +260,7 @@ func (n *snapshotCounter) end(c *checker, r *EventReader, id uint8, at int64) er
 			fmt.Sprintf("one of the snapshot that begins at 0x%x", was.at))
 	case was.n != was.announced:
 		return c.report("otf2.counts", trace.Warning, r.c.path, was.at,
-			fmt.Sprintf("a snapshot of %d records announced", was.announced),
+			fmt.Sprintf("a snapshot of %s announced", plural.Of(was.announced, "record")),
 			fmt.Sprintf("%d, which is how many there are", was.n))
 	}
 	return nil
@@ -284,7 +285,7 @@ func (c *checker) checkThumbnails(ctx context.Context) error {
 		}
 		if err == nil && samples != announced {
 			if err := c.report("otf2.counts", trace.Warning, fmt.Sprintf("%s.%d.thumb", c.a.path, k), 0,
-				fmt.Sprintf("%d samples announced", announced),
+				fmt.Sprintf("%s announced", plural.Of(announced, "sample")),
 				fmt.Sprintf("%d, which is how many there are", samples)); err != nil {
 				return err
 			}

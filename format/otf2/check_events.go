@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/weft-trace/weft/internal/plural"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -119,7 +120,8 @@ func (ec *eventChecker) end(c *checker, l locationDefinition) error {
 	}
 	if ec.count.n != l.events && !ec.count.damaged {
 		return c.report("otf2.counts", trace.Note, c.a.path+".def", l.at,
-			fmt.Sprintf("location %d with %d events", l.id, l.events), fmt.Sprintf("%d, which is how many it has", ec.count.n))
+			fmt.Sprintf("location %d with %s", l.id, plural.Of(l.events, "event")), fmt.Sprintf("%d, which is how many it has",
+				ec.count.n))
 	}
 	return nil
 }
@@ -268,7 +270,8 @@ func (c *checker) checkEvent(r *EventReader, location uint64, e *Event) error {
 		return c.report(rule, trace.Warning, r.c.path, e.Offset, what+" with "+found, expected)
 	}
 	if r.spare > 0 {
-		if err := wrong("otf2.record-bytes", fmt.Sprintf("%d bytes behind its fields", r.spare), "none"); err != nil {
+		if err := wrong("otf2.record-bytes", fmt.Sprintf("%s behind its fields", plural.Of(r.spare, "byte")),
+			"none"); err != nil {
 			return err
 		}
 	}
@@ -345,7 +348,7 @@ func (c *checker) checkEvent(r *EventReader, location uint64, e *Event) error {
 func (c *checker) checkMetric(v []uint64, wrong func(rule, found, expected string) error) error {
 	members := c.ranks.members[v[0]]
 	if n := int(v[1]); n < len(members) {
-		return wrong("otf2.value", fmt.Sprintf("%d values of metric %d", n, v[0]),
+		return wrong("otf2.value", fmt.Sprintf("%s of metric %d", plural.Of(n, "value"), v[0]),
 			fmt.Sprintf("%d, as it is defined", len(members)))
 	}
 	for i := range min(int(v[1]), len(members)) {

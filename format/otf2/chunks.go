@@ -8,6 +8,7 @@ import (
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/internal/archive"
+	"github.com/weft-trace/weft/internal/plural"
 )
 
 // chunkReader reads a file of chunks and buffers a part of it (docs/formats/otf2.md, "Chunked
@@ -182,7 +183,7 @@ func (c *chunkReader) body() ([]byte, error) {
 	n := cur.length()
 	if left := c.end - at - int64(cur.at); cur.bad || n > uint64(left) {
 		return nil, c.errorAt(at, fmt.Sprintf("at most %d, which is what the chunk has", max(left, 0)),
-			"a record of %d bytes", n)
+			"a record of %s", plural.Of(n, "byte"))
 	}
 	c.at += cur.at
 	if b, err = c.peek(int(n)); err != nil {

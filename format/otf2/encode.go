@@ -250,6 +250,10 @@ func (e *encoder) writeRow(c *trace.Cursor) error {
 	e.last, e.loc = c.Time(), c.Location()
 	x := &e.event
 	x.Time = uint64(c.Time()) + e.base
+	if e.original != nil && c.Time() < 0 && uint64(-c.Time()) > e.base {
+		x.Time = 0
+		e.loss.Add("event", "time", format.Degraded, "OTF2 has no times before 0", 1)
+	}
 	e.first, e.final = min(e.first, x.Time), max(e.final, x.Time)
 	x.Attributes = x.Attributes[:0]
 	if e.original == nil && c.Kind() == trace.Marker {
@@ -258,10 +262,6 @@ func (e *encoder) writeRow(c *trace.Cursor) error {
 		}
 	}
 	if e.original != nil {
-		if c.Time() < 0 {
-			x.Time = 0
-			e.loss.Add("event", "time", format.Degraded, "OTF2 has no times before 0", 1)
-		}
 		return e.rewriteRow(c)
 	}
 	if c.Kind() >= trace.ThreadFork && c.Kind() <= trace.TaskComplete {

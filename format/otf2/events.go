@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"sort"
+
+	"github.com/weft-trace/weft/internal/plural"
 )
 
 // Attribute is an attribute of an event.
@@ -155,7 +157,7 @@ func (r *EventReader) Next() (*Event, error) {
 			if r.readAttributes(&cur); cur.bad {
 				e.Attributes = e.Attributes[:0]
 				return nil, r.recoverList(at, c.offset(),
-					c.errorAt(at, "a list of attributes", "one that does not end in its %d bytes", len(body)))
+					c.errorAt(at, "a list of attributes", "one that does not end in its %s", plural.Of(len(body), "byte")))
 			}
 			r.spare, r.loose = r.spare+len(body)-cur.at, r.loose || cur.loose
 		default:
@@ -293,7 +295,7 @@ func (r *EventReader) read(id uint8, at int64) (*Event, error) {
 	cur := cursor{b: body, big: c.big}
 	if cur.record(t, &e.Record); cur.bad {
 		return nil, r.recoverFrom(at, c.offset(),
-			c.errorAt(at, "one with all its fields", "%s of %d bytes", t.name, len(body)))
+			c.errorAt(at, "one with all its fields", "%s of %s", t.name, plural.Of(len(body), "byte")))
 	}
 	r.spare, r.loose, r.short = r.spare+len(body)-cur.at, r.loose || cur.loose, cur.missing > 0
 	r.globalize(t)

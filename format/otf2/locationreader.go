@@ -10,6 +10,7 @@ import (
 	"math/bits"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/plural"
 	"github.com/weft-trace/weft/internal/rowsort"
 	"github.com/weft-trace/weft/trace"
 )
@@ -437,7 +438,8 @@ func (lr *locationReader) addMetric(e *Event, now int64) error {
 			return errStandIn
 		}
 		if err := lr.opt().Defect(&trace.Defect{Rule: "otf2.undefined", Severity: trace.Warning, Position: lr.position(e),
-			Found:    fmt.Sprintf("%d values of metric %d, which has %d members", n, v[0], len(metrics)),
+			Found: fmt.Sprintf("%s of metric %d, which has %s", plural.Of(n, "value"), v[0], plural.Of(len(metrics),
+				"member")),
 			Expected: "no more than are defined; stand-ins take the place of others"}); err != nil {
 			return err
 		}

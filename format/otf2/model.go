@@ -10,6 +10,7 @@ import (
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/carrier"
+	"github.com/weft-trace/weft/internal/plural"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -329,7 +330,8 @@ func (m *model) addMetrics(of uint64, members []uint64, recorder string) {
 func (m *model) setClock(v []uint64, opt *format.ReadOptions) error {
 	if v[0] == 0 || v[0] > math.MaxInt64 {
 		return opt.Defect(&trace.Defect{Rule: "otf2.clock", Severity: trace.Error, Position: trace.Position{File: m.a.path +
-			".def"}, Found: fmt.Sprintf("%d ticks a second", v[0]), Expected: "1 to 2⁶³−1; a tick is taken to be a second"})
+			".def"}, Found: fmt.Sprintf("%s a second", plural.Of(v[0], "tick")),
+			Expected: "1 to 2⁶³−1; a tick is taken to be a second"})
 	}
 	m.defs.Clock = trace.Seconds(int64(v[0]))
 	if v[3] == undefined64 || v[3] > math.MaxInt64 {

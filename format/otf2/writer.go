@@ -14,6 +14,7 @@ import (
 	"sync"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/plural"
 )
 
 // Writer writes an archive. Definitions may be written at any time before Close. Definitions of
@@ -322,7 +323,8 @@ func (c *chunkWriter) begin(n int) (begun bool, err error) {
 	}
 	if int64(n)+headerSize+endMarkSize > c.chunk {
 		return false,
-			fmt.Errorf("%s: found a record of %d bytes, expected no more than a chunk of %d has room for", c.path, n, c.chunk)
+			fmt.Errorf("%s: found a record of %s, expected no more than a chunk of %d has room for", c.path, plural.Of(n,
+				"byte"), c.chunk)
 	}
 	if c.begun {
 		// zero bytes fill the rest of the chunk

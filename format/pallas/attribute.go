@@ -3,6 +3,8 @@ package pallas
 import (
 	"encoding/binary"
 	"fmt"
+
+	"github.com/weft-trace/weft/internal/plural"
 )
 
 // AttributeType states how to read the bytes of an attribute's value.
@@ -86,11 +88,11 @@ func (l attributeList) values(dst []Value) ([]Value, error) {
 	n, b := int(l.body[0]), l.body[1:]
 	for range n {
 		if len(b) < 6 {
-			return dst, fmt.Errorf("found %d bytes for an attribute, expected 6 or more", len(b))
+			return dst, fmt.Errorf("found %s for an attribute, expected 6 or more", plural.Of(len(b), "byte"))
 		}
 		size := int(binary.LittleEndian.Uint16(b))
 		if size < 6 || size > len(b) {
-			return dst, fmt.Errorf("found an attribute of %d bytes, expected 6 to %d", size, len(b))
+			return dst, fmt.Errorf("found an attribute of %s, expected 6 to %d", plural.Of(size, "byte"), len(b))
 		}
 		dst = append(dst, Value{binary.LittleEndian.Uint32(b[2:]), b[6:size]})
 		b = b[size:]

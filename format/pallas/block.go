@@ -12,6 +12,7 @@ import (
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/internal/archive"
+	"github.com/weft-trace/weft/internal/plural"
 )
 
 // maxBlock is the largest number of values in a block. Pallas' writers make blocks of 1000.
@@ -72,7 +73,7 @@ func (r *blockReader) close() {
 func (r *blockReader) read(dst []uint64, d *dataFile, v *Vector, x *Block) ([]uint64, error) {
 	n := int(min(x.Count, maxBlock+1))
 	if n > maxBlock {
-		return dst, archive.Damaged(d.path, int64(x.Offset), fmt.Sprintf("a block of %d values", x.Count),
+		return dst, archive.Damaged(d.path, int64(x.Offset), fmt.Sprintf("a block of %s", plural.Of(x.Count, "value")),
 			fmt.Sprintf("at most %d", maxBlock))
 	}
 	if values, ok := v.headValues(x); ok {
@@ -126,7 +127,8 @@ func (r *blockReader) decode(dst []uint64, b []byte, path string, v *Vector, x *
 		ok = decodeMasked(out, b, r.p.Encoding)
 	}
 	if !ok {
-		return dst[:from], bad(fmt.Sprintf("a block of %d bytes", len(b)), fmt.Sprintf("one that has %d values", n))
+		return dst[:from], bad(fmt.Sprintf("a block of %s", plural.Of(len(b), "byte")), fmt.Sprintf("one that has %s",
+			plural.Of(n, "value")))
 	}
 	if r.p.Compression.Lossy() && !v.durations {
 		out[0] = x.First // the head states the first and the last time exactly
@@ -185,7 +187,7 @@ func (r *blockReader) loadFrom(f format.DataFile, size int64, path string, x *Bl
 	}
 	n := binary.LittleEndian.Uint64(r.packed)
 	if left := uint64(size) - x.Offset - 8; n > left || n > 64*maxBlock {
-		return nil, archive.Damaged(path, int64(x.Offset), fmt.Sprintf("a block of %d bytes", n),
+		return nil, archive.Damaged(path, int64(x.Offset), fmt.Sprintf("a block of %s", plural.Of(n, "byte")),
 			fmt.Sprintf("at most %d, which is what the file has", left))
 	}
 	r.size, r.count = n, x.Count

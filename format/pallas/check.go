@@ -12,6 +12,7 @@ import (
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/internal/archive"
 	"github.com/weft-trace/weft/internal/pipeline"
+	"github.com/weft-trace/weft/internal/plural"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -123,7 +124,7 @@ func (c *checker) checkArchive(a *Archive) error {
 		return nil
 	}
 	if n := a.present(); a.fileThreads < n && a.Truncated == nil {
-		return c.report("pallas.ids", trace.Warning, path, 4, fmt.Sprintf("%d threads", a.fileThreads),
+		return c.report("pallas.ids", trace.Warning, path, 4, plural.Of(a.fileThreads, "thread"),
 			fmt.Sprintf("%d, which have a file", n))
 	}
 	return nil
@@ -155,7 +156,7 @@ func (c *checker) checkThread(ctx context.Context, t *Thread, scanned bool) erro
 		e := &t.Events[i]
 		if _, ok := e.Record.Values(e.Payload); !ok && e.Record < maxRecord && records[e.Record].defined {
 			if err := c.report("pallas.payload", trace.Warning, t.path, 0,
-				fmt.Sprintf("event %d, %s, with a payload of %d bytes", i, e.Record, len(e.Payload)),
+				fmt.Sprintf("event %d, %s, with a payload of %s", i, e.Record, plural.Of(len(e.Payload), "byte")),
 				"as many as its fields have; it is kept as bytes"); err != nil {
 				return err
 			}
@@ -453,7 +454,7 @@ func (w *fileWindow) block(x *Block) ([]byte, error) {
 	}
 	n := binary.LittleEndian.Uint64(head)
 	if n > 64*maxBlock {
-		return nil, archive.Damaged(w.d.path, int64(x.Offset), fmt.Sprintf("a block of %d bytes", n),
+		return nil, archive.Damaged(w.d.path, int64(x.Offset), fmt.Sprintf("a block of %s", plural.Of(n, "byte")),
 			fmt.Sprintf("at most %d", 64*maxBlock))
 	}
 	return w.bytes(x.Offset+8, n, x.Offset)

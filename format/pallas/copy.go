@@ -12,6 +12,7 @@ import (
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/internal/archive"
+	"github.com/weft-trace/weft/internal/plural"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -326,7 +327,8 @@ func writeThread(w *bufio.Writer, t *Thread, loops []uint64, place func(v *Vecto
 	for i := range t.Events {
 		e := &t.Events[i]
 		if len(e.Payload) > maxPayload {
-			return fmt.Errorf("%s: found a payload of %d bytes, expected %d at most", t.path, len(e.Payload), maxPayload)
+			return fmt.Errorf("%s: found a payload of %s, expected %d at most", t.path, plural.Of(len(e.Payload), "byte"),
+				maxPayload)
 		}
 		b = append(le32(b, uint32(e.Record)), byte(5+len(e.Payload)))
 		b = append(b, e.Payload...)

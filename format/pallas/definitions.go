@@ -1,6 +1,10 @@
 package pallas
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/weft-trace/weft/internal/plural"
+)
 
 // Ref is the number by which events and other definitions refer to a definition.
 type Ref = uint32
@@ -108,7 +112,7 @@ func (s *source) members(size int) int {
 	at := s.at
 	n := s.u32()
 	if left := s.left() / size; int64(n) > int64(left) {
-		s.fail(at, fmt.Sprintf("at most %d, which is what the file has room for", left), "%d members", n)
+		s.fail(at, fmt.Sprintf("at most %d, which is what the file has room for", left), "%s", plural.Of(n, "member"))
 		return 0
 	}
 	return int(n)

@@ -10,6 +10,7 @@ import (
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/carrier"
 	"github.com/weft-trace/weft/format/internal/archive"
+	"github.com/weft-trace/weft/internal/plural"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -209,7 +210,7 @@ func (m *model) loadArchive(g LocationGroup, restored bool, opt *format.ReadOpti
 	if n := a.present(); a.missingErr == nil && a.Truncated == nil && a.fileThreads > n {
 		if err := opt.Defect(&trace.Defect{Rule: "pallas.missing-file", Severity: trace.Error,
 			Position: trace.Position{File: t.displayDir + archiveFile(a.ID), Offset: 4, Binary: true},
-			Found:    fmt.Sprintf("%d threads with a file", n),
+			Found:    fmt.Sprintf("%s with a file", plural.Of(n, "thread")),
 			Expected: fmt.Sprintf("%d, which the archive has", a.fileThreads)}); err != nil {
 			return err
 		}

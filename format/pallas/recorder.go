@@ -8,6 +8,7 @@ import (
 
 	"github.com/weft-trace/weft/grammar"
 	"github.com/weft-trace/weft/internal/openset"
+	"github.com/weft-trace/weft/internal/plural"
 )
 
 // Recorder writes the events of a thread. It takes them in the order of time and finds repetitions. It
@@ -146,7 +147,7 @@ func (r *Recorder) visit(time uint64, record Record, region Ref) error {
 // records"), and at most 250 bytes. Record copies it. The attributes may be nil.
 func (r *Recorder) Record(time uint64, record Record, payload []byte, attributes []Value) error {
 	if len(payload) > maxPayload {
-		return fmt.Errorf("found a payload of %d bytes, expected %d at most", len(payload), maxPayload)
+		return fmt.Errorf("found a payload of %s, expected %d at most", plural.Of(len(payload), "byte"), maxPayload)
 	}
 	if r.w.finished {
 		return errClosed

@@ -8,6 +8,7 @@ import (
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/internal/archive"
+	"github.com/weft-trace/weft/internal/plural"
 )
 
 // FileError reports a part of a file that does not follow the format.
@@ -84,7 +85,7 @@ func (s *source) fill(n int) bool {
 	s.b, s.base = s.b[:size], s.at
 	if k, err := s.f.ReadAt(s.b, int64(s.at)); k < size {
 		s.b = nil
-		s.fail(s.at, fmt.Sprintf("%d bytes more", size), "%v", err)
+		s.fail(s.at, fmt.Sprintf("%s more", plural.Of(size, "byte")), "%v", err)
 		return false
 	}
 	return true
@@ -111,7 +112,7 @@ func (s *source) defect() *FileError {
 func (s *source) take(n int) []byte {
 	b := s.peek(n)
 	if b == nil {
-		s.fail(s.at, fmt.Sprintf("%d bytes more", n), "%d bytes", s.left())
+		s.fail(s.at, fmt.Sprintf("%s more", plural.Of(n, "byte")), "%s", plural.Of(s.left(), "byte"))
 		return nil
 	}
 	s.at += n
@@ -155,7 +156,7 @@ func (s *source) count(what string, size int) int {
 func (s *source) text(n uint64) string {
 	at := s.at
 	if n == 0 || n > uint64(s.left()) {
-		s.fail(at, "a text that ends in the file", "a text of %d bytes", n)
+		s.fail(at, "a text that ends in the file", "a text of %s", plural.Of(n, "byte"))
 		return ""
 	}
 	b := s.take(int(n))

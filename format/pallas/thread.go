@@ -10,6 +10,7 @@ import (
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/internal/archive"
+	"github.com/weft-trace/weft/internal/plural"
 )
 
 // TokenType states what a token names.
@@ -336,7 +337,7 @@ func (s *source) thread(l layout) *Thread {
 	t.inOrder = isIdentity(t.eventMap, len(t.Events)) && isIdentity(t.sequenceMap, t.lists.len())
 	t.dropPlaceholders()
 	if s.err == nil && s.left() > 0 {
-		s.fail(s.at, "the end of the file", "%d bytes more", s.left())
+		s.fail(s.at, "the end of the file", "%s more", plural.Of(s.left(), "byte"))
 	}
 	for i := range t.Events {
 		give(&t.Events[i].Timestamps)
@@ -402,7 +403,7 @@ func (s *source) event(l layout, blocks *[]Block) (e Event) {
 	at := s.at
 	n := s.u8()
 	if n < 5 && s.err == nil {
-		s.fail(at, "5 or more", "an event of %d bytes", n)
+		s.fail(at, "5 or more", "an event of %s", plural.Of(n, "byte"))
 	}
 	e.Payload = slices.Clone(s.take(int(n) - 5))
 	e.attributes = slices.Clone(s.take(s.count("bytes of attributes", 1)))
@@ -465,7 +466,7 @@ func (s *source) sequence(l layout, lists *tokenLists, blocks *[]Block) (x Seque
 	}
 	n := s.count("tokens", 4)
 	if int64(len(lists.tokens))+int64(n) > math.MaxUint32 {
-		s.fail(at, "less than 2³² in a thread", "%d tokens", int64(len(lists.tokens))+int64(n))
+		s.fail(at, "less than 2³² in a thread", "%s", plural.Of(int64(len(lists.tokens))+int64(n), "token"))
 		n = 0
 	}
 	b := s.take(4 * n)

@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"github.com/weft-trace/weft/grammar"
+	"github.com/weft-trace/weft/internal/plural"
 )
 
 // blockValues is the number of values in a block of Pallas' own writer.
@@ -440,7 +441,7 @@ func (t *threadWriter) appendSingle(b []byte, values [3]uint64) ([]byte, error) 
 // appendList appends the attributes of one occurrence (docs/formats/pallas.md, "Attributes").
 func appendList(b []byte, occurrence uint64, values []Value) ([]byte, error) {
 	if len(values) > 127 {
-		return b, fmt.Errorf("found %d attributes, expected at most 127", len(values))
+		return b, fmt.Errorf("found %s, expected at most 127", plural.Of(len(values), "attribute"))
 	}
 	if occurrence > math.MaxInt32 {
 		return b, fmt.Errorf("found attributes at occurrence %d of an event, expected them up to %d", occurrence,
@@ -450,7 +451,7 @@ func appendList(b []byte, occurrence uint64, values []Value) ([]byte, error) {
 	b = append(le32(b, uint32(occurrence)), 0, 0, byte(len(values)))
 	for _, v := range values {
 		if len(v.Bytes) > 8 {
-			return b[:at], fmt.Errorf("found a value of %d bytes, expected at most 8", len(v.Bytes))
+			return b[:at], fmt.Errorf("found a value of %s, expected at most 8", plural.Of(len(v.Bytes), "byte"))
 		}
 		b = binary.LittleEndian.AppendUint16(b, uint16(6+len(v.Bytes)))
 		b = append(le32(b, v.Attribute), v.Bytes...)

@@ -10,6 +10,7 @@ import (
 	"sort"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/plural"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -306,7 +307,7 @@ func (tr *threadReader) reportUnsound(g *outline) error {
 		if v := &tr.t.Events[i].Timestamps; n != v.Size {
 			return tr.options().Defect(&trace.Defect{Rule: "pallas.lost-events", Severity: trace.Error,
 				Position: trace.Position{File: tr.t.path},
-				Found:    fmt.Sprintf("%d occurrences of event %d in the grammar", n, i),
+				Found:    fmt.Sprintf("%s of event %d in the grammar", plural.Of(n, "occurrence"), i),
 				Expected: fmt.Sprintf("%d, which is how many times it has; the events are read in the order of time", v.Size)})
 		}
 	}
@@ -506,7 +507,7 @@ func (tr *threadReader) addRows(events []uint32, times []uint64) error {
 func (tr *threadReader) reportLate(n int, first uint64) error {
 	return tr.options().Defect(&trace.Defect{Rule: "pallas.time-range", Severity: trace.Error,
 		Position: trace.Position{File: tr.t.path},
-		Found:    fmt.Sprintf("%d events from %d ns on", n, first),
+		Found:    fmt.Sprintf("%s from %d ns on", plural.Of(n, "event"), first),
 		Expected: "times of less than 2⁶³ ns; they are skipped"})
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/internal/archive"
+	"github.com/weft-trace/weft/internal/plural"
 )
 
 // Trace is an open trace (in Pallas: GlobalArchive). Several goroutines may call its methods at the
@@ -76,7 +77,7 @@ func Open(src format.Source) (*Trace, error) {
 	t.Definitions = s.definitions(t.ABI, nil)
 	t.LocationGroups, t.Locations, t.Metadata = s.locationGroups(), s.locations(), s.metadata(t.ABI)
 	if s.err == nil && s.left() > 0 && t.ABI > 16 {
-		s.fail(s.at, "the end of the file", "%d bytes more", s.left())
+		s.fail(s.at, "the end of the file", "%s more", plural.Of(s.left(), "byte"))
 	}
 	if t.Truncated = s.defect(); s.err != nil {
 		t.search()
@@ -208,7 +209,7 @@ func (t *Trace) loadArchive(id uint32) (*Archive, error) {
 		}
 	}
 	if s.err == nil && s.left() > 0 && t.ABI > 16 {
-		s.fail(s.at, "the end of the file", "%d bytes more", s.left())
+		s.fail(s.at, "the end of the file", "%s more", plural.Of(s.left(), "byte"))
 	}
 	if a.Truncated = s.defect(); s.err != nil {
 		a.search()

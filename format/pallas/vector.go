@@ -2,9 +2,9 @@ package pallas
 
 import (
 	"encoding/binary"
-	"fmt"
 
 	"github.com/weft-trace/weft/format/internal/archive"
+	"github.com/weft-trace/weft/internal/plural"
 )
 
 // Block is a part of a vector whose values are stored together. Its fields summarise the values, so
@@ -135,7 +135,7 @@ func (s *source) wholeVector(l layout, event, durations bool, all *[]Block) (v V
 	if l.counted && stated <= uint64(s.left()/size) {
 		n = int(stated)
 	} else if l.counted && s.minor == nil { // the number of values determines the blocks as well
-		s.minor = archive.Damaged(s.path, int64(at)+8, fmt.Sprintf("%d blocks", stated), "no more than the file has room for")
+		s.minor = archive.Damaged(s.path, int64(at)+8, plural.Of(stated, "block"), "no more than the file has room for")
 	}
 	if durations {
 		v.Min, v.Max, v.Mean = s.u64(), s.u64(), s.u64()
@@ -156,7 +156,7 @@ func (s *source) wholeVector(l layout, event, durations bool, all *[]Block) (v V
 		}
 		x.Offset = s.u64()
 		if s.err == nil && (x.Count > left || x.Count == 0 && n < 0) {
-			s.fail(at, "at most what is left of its vector, and 1 at least", "a block of %d values", x.Count)
+			s.fail(at, "at most what is left of its vector, and 1 at least", "a block of %s", plural.Of(x.Count, "value"))
 		}
 		if s.err != nil {
 			return v
@@ -166,7 +166,7 @@ func (s *source) wholeVector(l layout, event, durations bool, all *[]Block) (v V
 		v.n++
 	}
 	if left > 0 {
-		s.fail(at, "as many as its blocks have", "a vector of %d values", v.Size)
+		s.fail(at, "as many as its blocks have", "a vector of %s", plural.Of(v.Size, "value"))
 	}
 	if l.abi <= 17 && durations {
 		// Some writers of those versions stored the sum in place of the mean.

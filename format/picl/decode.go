@@ -60,9 +60,9 @@ type decoder struct {
 	markMessages    bool   // marks of sends and receives also become messages
 	text            uint32 // the attribute that holds character data
 	peerLocations   map[procKey]uint32
-	broadcasts      struct { // locations to which a message to several processes goes, by the destination in the record
+	scopes          struct { // the locations for which processors and processes in records stand
 		sync.Mutex
-		to map[procKey][]uint32
+		locations map[processes][]uint32
 	}
 }
 
@@ -99,7 +99,7 @@ func newDecoder(opt *format.ReadOptions, f *lines.File, closer func() error) *de
 		locations:     map[procKey]uint32{}, onlyLocation: map[int64]uint32{}, regions: map[regionKey]uint32{},
 		direct:  map[int64]uint32{},
 		records: map[int64]trace.Kind{}, attrs: map[string]uint32{}}
-	d.broadcasts.to, d.sources.receivers = map[procKey][]uint32{}, map[procKey]bool{}
+	d.scopes.locations, d.sources.receivers = map[processes][]uint32{}, map[procKey]bool{}
 	d.markMessages = opt.Value("picl.marks", "marks") == "messages"
 	return d
 }

@@ -94,7 +94,7 @@ func (g *growingReader) addLocation(k procKey) {
 	if _, ok := d.locations[k]; ok {
 		return
 	}
-	clear(d.broadcasts.to)
+	clear(d.scopes.locations)
 	same := g.processes[k.processor]
 	if k.process == -1 && k.processor >= 0 && len(same) == 1 && same[0].process >= 0 {
 		d.locations[k] = d.locations[same[0]]

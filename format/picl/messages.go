@@ -72,7 +72,7 @@ func (p *blockParser) addMessage(b *trace.Batch, loc uint32, t, typ, event int64
 	add(trace.Undefined)
 }
 
-// maxDestinations limits the number of messages that one record produces.
+// maxDestinations limits the number of messages, or of further gaps, that one record produces.
 const maxDestinations = 256
 
 // mayBeSeveral reports whether a message to a processor may go to several of its processes, because the
@@ -86,27 +86,65 @@ func (d *decoder) mayBeSeveral(processor, process int64) bool {
 	return !itself && (process < -1 || !alone)
 }
 
+// processes is a processor and a process in a record, which may stand for several processes: with host set,
+// also for those of the host.
+type processes struct {
+	procKey
+	host bool
+}
+
+// standsFor returns the locations of all processes with records for which k stands.
+func (d *decoder) standsFor(k processes) []uint32 {
+	d.scopes.Lock()
+	defer d.scopes.Unlock()
+	all, ok := d.scopes.locations[k]
+	if ok {
+		return all
+	}
+	for to, loc := range d.locations {
+		if to.processor < 0 || to.processor == Host && !k.host || k.processor != -1 && k.processor != to.processor &&
+			!d.defs.inSet(TypeProcessorSet, k.processor, to.processor) {
+			continue
+		}
+		if k.process == -1 || to.process == k.process || to.process == -1 ||
+			d.defs.inSet(TypeProcessSet, k.process, to.process) {
+			all = append(all, loc)
+		}
+	}
+	slices.Sort(all)
+	all = slices.Compact(all)
+	d.scopes.locations[k] = all
+	return all
+}
+
+// addGaps adds a gap at a location, and at the locations of the processes for which its processor and
+// process stand (2.2).
+func (p *blockParser) addGaps(loc uint32, key procKey, t, line int64) {
+	add := func(loc uint32) {
+		b := p.batch(loc)
+		b.Add(loc, t, trace.Gap, trace.NoRef)
+		b.MarkDerived()
+		b.Pos = append(b.Pos, line)
+	}
+	add(loc)
+	if key.processor >= 0 && key.process >= 0 {
+		return
+	}
+	all := p.d.standsFor(processes{key, true})
+	if len(all) > maxDestinations {
+		return
+	}
+	for _, other := range all {
+		if other != loc {
+			add(other)
+		}
+	}
+}
+
 // destinations returns the locations to which a message goes if its destination is a processor, all
 // processors or a subset of them. They are those of all processes with records, without the sender.
 func (d *decoder) destinations(processor, process int64, from uint32) []uint32 {
-	k := procKey{processor, process}
-	d.broadcasts.Lock()
-	defer d.broadcasts.Unlock()
-	all, ok := d.broadcasts.to[k]
-	if !ok {
-		for to, loc := range d.locations {
-			if to.processor < 0 || to.processor == Host || processor != -1 && processor != to.processor &&
-				!d.defs.inSet(TypeProcessorSet, processor, to.processor) {
-				continue
-			}
-			if process == -1 || to.process == process || to.process == -1 || d.defs.inSet(TypeProcessSet, process, to.process) {
-				all = append(all, loc)
-			}
-		}
-		slices.Sort(all)
-		all = slices.Compact(all)
-		d.broadcasts.to[k] = all
-	}
+	all := d.standsFor(processes{procKey{processor, process}, false})
 	if i, own := slices.BinarySearch(all, from); own {
 		return append(slices.Clone(all[:i]), all[i+1:]...)
 	}

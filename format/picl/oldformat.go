@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/weft-trace/weft/internal/linetrace"
+	"github.com/weft-trace/weft/internal/plural"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -205,7 +206,7 @@ func (o *oldLine) parse() (found, expected string) {
 	o.key, o.node = key, n[2]
 	var ok bool
 	if o.at, ok = oldTime(n[0], n[1]); !ok {
-		return fmt.Sprintf("a time of %d seconds", n[0]), "microseconds that fit 64 bits"
+		return fmt.Sprintf("a time of %s", plural.Of(n[0], "second")), "microseconds that fit 64 bits"
 	}
 	return "", ""
 }
@@ -250,7 +251,7 @@ func (o *oldLine) checkCount() (found, expected string) {
 	if i < 0 || oldTable[i].values < 0 || oldTable[i].values == len(o.args) {
 		return "", ""
 	}
-	return fmt.Sprintf("%d values", len(o.args)),
+	return plural.Of(len(o.args), "value"),
 		fmt.Sprintf("%d of %s; those that are there count", oldTable[i].values, oldTable[i].name)
 }
 
@@ -377,7 +378,7 @@ func (c *oldConverter) writeCall(x *oldLine) error {
 	if len(x.args) >= 2 {
 		if t, ok := oldTime(x.args[0], x.args[1]); ok {
 			end.Time = t
-		} else if err := x.bad(fmt.Sprintf("an end after %d seconds", x.args[0]),
+		} else if err := x.bad(fmt.Sprintf("an end after %s", plural.Of(x.args[0], "second")),
 			"microseconds that fit 64 bits; the record takes no time"); err != nil {
 			return err
 		}
@@ -389,7 +390,7 @@ func (c *oldConverter) writeCall(x *oldLine) error {
 func (c *oldConverter) writeMarks(x *oldLine) error {
 	count := x.arg(0)
 	if count != int64(len(x.args))-1 {
-		err := x.bad(fmt.Sprintf("a count of %d and %d values", count, max(0, len(x.args)-1)),
+		err := x.bad(fmt.Sprintf("a count of %d and %s", count, plural.Of(max(0, len(x.args)-1), "value")),
 			"the count of values; a negative one means that there was no room for them")
 		if err != nil {
 			return err

@@ -319,12 +319,10 @@ func (p *blockParser) addRecord(h *head, l []byte, i int, t, number int64) error
 		if typ == TypeMark && !d.markMessages && len(p.vals) > 0 && spec.send != probeRole && spec.send != recvPost &&
 			(len(spec.entry) > 1 || len(spec.exit) > 1) {
 			return p.reportDefect(dataProblem{"picl.mark-message", "a mark of " + spec.name,
-				"an entry and an exit; --option picl.marks=messages counts it as a message", trace.Note}, number, l)
+				"an entry and an exit; --option picl.marks=messages counts marks as messages", trace.Note}, number, l)
 		}
 	} else if typ != TypeExit && (event == -913 || event == -914) {
-		b.Add(loc, t, trace.Gap, trace.NoRef)
-		b.MarkDerived()
-		b.Pos = append(b.Pos, number)
+		p.addGaps(loc, key, t, number)
 	}
 	return nil
 }

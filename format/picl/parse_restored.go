@@ -7,6 +7,7 @@ import (
 
 	"github.com/weft-trace/weft/format/carrier"
 	"github.com/weft-trace/weft/internal/attrlist"
+	"github.com/weft-trace/weft/internal/plural"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -224,7 +225,7 @@ func (p *blockParser) restoreMessage(b *trace.Batch, loc uint32, t, event int64,
 		n = len(m.entry) + len(m.exit)
 	}
 	if m == nil || len(v) < n || m.ops == 1 && len(v) > n {
-		return fmt.Sprintf("event type %d with %d values", event, len(v))
+		return fmt.Sprintf("event type %d with %s", event, plural.Of(len(v), "value"))
 	}
 	ops, isDerived := [5]uint64{trace.Undefined, trace.Undefined}, false
 	for _, fields := range [2]string{m.entry, m.exit} {

@@ -11,6 +11,7 @@ import (
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/internal/lines"
 	"github.com/weft-trace/weft/internal/linetrace"
+	"github.com/weft-trace/weft/internal/plural"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -288,7 +289,7 @@ func parseDescriptor(l []byte, n int64, vals []trace.Value) ([]trace.Value, data
 	if n == 1 && len(vals) == 2 {
 		return vals, dataProblem{}
 	}
-	problem.found = fmt.Sprintf("%d definitions in %d data fields", len(vals)/2, n)
+	problem.found = fmt.Sprintf("%s in %s", plural.Of(len(vals)/2, "definition"), plural.Of(n, "data field"))
 	problem.expected = "one data field with one definition; each definition counts"
 	return vals, problem
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/weft-trace/weft/internal/digits"
 	"github.com/weft-trace/weft/internal/lines"
+	"github.com/weft-trace/weft/internal/plural"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -280,10 +281,10 @@ func parseData(l []byte, n int64, h *head, line int64, res resolver, vals []trac
 	}
 	if n < 0 {
 		return decodeWords(l[i:], vals),
-			dataProblem{"picl.malformed-record", fmt.Sprintf("%d data fields", n), "a number ≥ 0", trace.Error}
+			dataProblem{"picl.malformed-record", plural.Of(n, "data field"), "a number ≥ 0", trace.Error}
 	}
 	if i == len(l) {
-		return vals, dataProblem{"picl.data-missing", fmt.Sprintf("%d data fields but no descriptor", n),
+		return vals, dataProblem{"picl.data-missing", fmt.Sprintf("%s but no descriptor", plural.Of(n, "data field")),
 			"a descriptor and data", trace.Warning}
 	}
 	var c *control
@@ -393,14 +394,14 @@ func countProblem(rest []byte, got, n, k, want int64) dataProblem {
 	switch {
 	case got == want:
 		if rest = bytes.TrimSpace(rest); len(rest) > 0 {
-			return dataProblem{"picl.extra-data", quote(rest), fmt.Sprintf("%d values", want), trace.Warning}
+			return dataProblem{"picl.extra-data", quote(rest), plural.Of(want, "value"), trace.Warning}
 		}
 		return dataProblem{}
 	case got == k && k > 1:
-		return dataProblem{"picl.one-structure", fmt.Sprintf("%d values", got),
+		return dataProblem{"picl.one-structure", plural.Of(got, "value"),
 			fmt.Sprintf("%d × %d; taken as one structure", n, k), trace.Warning}
 	}
-	return dataProblem{"picl.data-missing", fmt.Sprintf("%d values", got), fmt.Sprintf("%d × %d", n, k), trace.Warning}
+	return dataProblem{"picl.data-missing", plural.Of(got, "value"), fmt.Sprintf("%d × %d", n, k), trace.Warning}
 }
 
 // parseValue decodes one word as a value of the given type. If the word does not have the type, it
@@ -461,9 +462,9 @@ func decodeText(l []byte, n int64, vals []trace.Value) ([]trace.Value, dataProbl
 		return append(vals, trace.StringValue(string(bytes.Join(words, nil)))), dataProblem{}
 	}
 	if len(trimmed) == 0 {
-		return vals, dataProblem{"picl.data-missing", "no characters", fmt.Sprintf("%d characters", n), trace.Warning}
+		return vals, dataProblem{"picl.data-missing", "no characters", plural.Of(n, "character"), trace.Warning}
 	}
 	return append(vals, trace.StringValue(alias(trimmed))),
-		dataProblem{"picl.text-length", fmt.Sprintf("%d characters", len(trimmed)), fmt.Sprintf("%d characters", n),
+		dataProblem{"picl.text-length", plural.Of(len(trimmed), "character"), plural.Of(n, "character"),
 			trace.Warning}
 }

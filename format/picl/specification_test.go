@@ -597,3 +597,37 @@ func TestOldRecords_13(t *testing.T) {
 		}
 	}
 }
+
+// TestFullBufferOfSeveral_2_2 checks which processes have a gap behind a record of a full buffer. The value -1
+// denotes that the information applies to all processors or processes, and a subset that it applies to the members.
+func TestFullBufferOfSeveral_2_2(t *testing.T) {
+	const processes = "-3 1 0.1 0 0 0\n-3 1 0.1 1 0 0\n-3 1 0.1 1 1 0\n-3 1 0.1 2 0 0\n-3 1 0.1 32767 0 0\n"
+	for _, x := range []struct{ name, text, want string }{
+		{"a process", "-2 -913 0.5 1 1 0\n", "1/1"},
+		{"all processors", "-2 -913 0.5 -1 -1 0\n", "-1/-1 0/0 1/0 1/1 2/0 32767/0"},
+		{"overwritten records of all processors", "-2 -914 0.5 -1 -1 0\n", "-1/-1 0/0 1/0 1/1 2/0 32767/0"},
+		{"an entry of all processors", "-3 -913 0.5 -1 -1 0\n-4 -913 0.6 -1 -1 0\n", "-1/-1 0/0 1/0 1/1 2/0 32767/0"},
+		{"a process of all processors", "-2 -913 0.5 -1 0 0\n", "-1/0 0/0 1/0 2/0 32767/0"},
+		{"all processes of a processor", "-2 -913 0.5 1 -1 0\n", "1/-1 1/0 1/1"},
+		{"the only process of a processor", "-2 -913 0.5 2 -1 0\n", "2/0"},
+		{"a subset of processors", "-201 -1 0.0 -1 -1 3 2 -8 2 0\n-2 -913 0.5 -8 -1 0\n", "-8/-1 0/0 2/0"},
+		{"a subset of processes", "-202 -1 0.0 -1 -1 2 2 -8 1\n-2 -913 0.5 1 -8 0\n", "1/-8 1/1"},
+		{"an undefined subset", "-2 -913 0.5 -77 -1 0\n", "-77/-1"},
+	} {
+		_, rows, _ := opened(t, processes+x.text, nil)
+		var got []string
+		for _, r := range rows {
+			if rest, ok := strings.CutSuffix(r, " gap derived"); ok {
+				got = append(got, rest[strings.LastIndexByte(rest, ' ')+1:])
+			}
+		}
+		slices.Sort(got)
+		if strings.Join(got, " ") != x.want {
+			t.Errorf("%s: found gaps of %q, expected %q:\n%s", x.name, got, x.want, strings.Join(rows, "\n"))
+		}
+		// A copy has the same records.
+		if again := copyText(t, processes+x.text, nil); strings.Count(again, "\n") != strings.Count(processes+x.text, "\n") {
+			t.Errorf("%s: found the copy %q", x.name, again)
+		}
+	}
+}

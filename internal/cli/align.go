@@ -12,6 +12,7 @@ import (
 
 	"github.com/weft-trace/weft/analysis/clocks"
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/plural"
 	"github.com/weft-trace/weft/trace"
 	"github.com/weft-trace/weft/transform"
 )
@@ -54,8 +55,8 @@ weft cut and weft filter apply to OUT; they use the corrected times.`,
 			"  weft align --model linear --latency 1us --json trace.otf2",
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) < 1 || len(args) > 2 {
-				return usageError("found %d arguments, expected a trace, and where the corrected one goes; see %s --help",
-					len(args), c.CommandPath())
+				return usageError("found %s, expected a trace, and where the corrected one goes; see %s --help",
+					plural.Of(len(args), "argument"), c.CommandPath())
 			}
 			return nil
 		},
@@ -218,8 +219,8 @@ func printClocks(w io.Writer, x *clocks.Result, top int) {
 	}
 	t.Render()
 	if v := x.Contradictions; v.Any() {
-		fmt.Fprintf(w, "%d messages and %d collective operations contradict themselves, whatever the clocks; "+
-			"they are not used\n", v.Messages, v.Collectives)
+		fmt.Fprintf(w, "Not used: %s and %s that contradict themselves, whatever the clocks\n",
+			plural.Of(v.Messages, "message"), plural.Of(v.Collectives, "collective operation"))
 	}
 	if x.Amortised {
 		fmt.Fprintf(w, "Amortisation moves times by up to %s\n", x.Clock.FormatDuration(x.Moved))
@@ -243,7 +244,7 @@ func printClocks(w io.Writer, x *clocks.Result, top int) {
 				fmt.Sprintf("%.3f ppm", c.Drift), c.Constraints, x.Clock.FormatDuration(c.Moved)}
 		})
 	if n > 0 {
-		fmt.Fprintf(w, "  … and %d more clocks (--top 0 lists all)\n", n)
+		fmt.Fprintf(w, "  … and %s (--top 0 lists all)\n", plural.Of(n, "more clock"))
 	}
 	if x.Untied > 0 {
 		fmt.Fprintf(w, "Nothing ties %d of the clocks to the reference\n", x.Untied)

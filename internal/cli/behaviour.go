@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weft-trace/weft/analysis/distance"
+	"github.com/weft-trace/weft/internal/plural"
 )
 
 // behaviourResult is the JSON of weft behaviour (docs/json/behaviour.md).
@@ -76,7 +77,8 @@ class with the least distance.`,
 
 // printBehaviours prints the classes of objects.
 func (a *app) printBehaviours(x *distance.Behaviours, top int) {
-	fmt.Fprintf(a.out, "%d objects, %d claims, %d classes\n\n", x.Objects, x.Claims, len(x.Classes))
+	fmt.Fprintf(a.out, "%s, %s, %s\n\n", plural.Of(x.Objects, "object"), plural.Of(x.Claims, "claim"),
+		plural.Of(len(x.Classes), "class", "classes"))
 	header := table.Row{"class", "objects", "claims each", "from the usual one", "nearest", "representative", "others"}
 	printTable(a.out, header, len(x.Classes), top, func(i int) table.Row {
 		c := &x.Classes[i]

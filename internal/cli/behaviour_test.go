@@ -25,7 +25,7 @@ func TestBehaviourOfLongTexts(t *testing.T) {
 		t.Fatal(err)
 	}
 	out := weft(t, exitGood, "behaviour", "--by", "id", path)
-	if !strings.HasPrefix(out, "2000 objects, 20000 claims, 1 classes") {
+	if !strings.HasPrefix(out, "2000 objects, 20000 claims, 1 class") {
 		t.Errorf("found %.200s", out)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/weft-trace/weft/check"
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/internal/nearest"
+	"github.com/weft-trace/weft/internal/plural"
 	"github.com/weft-trace/weft/internal/wildcard"
 	"github.com/weft-trace/weft/trace"
 )
@@ -283,7 +284,8 @@ func (a *app) printCheck(res *checkResult) {
 	for _, x := range res.Rules {
 		a.printRule(x)
 	}
-	printf(a.out, "%s: %s: %d errors, %d warnings, %d notes\n", res.Path, res.Format, res.Errors, res.Warnings, res.Notes)
+	printf(a.out, "%s: %s: %s, %s, %s\n", res.Path, res.Format, plural.Of(res.Errors, "error"), plural.Of(res.Warnings,
+		"warning"), plural.Of(res.Notes, "note"))
 }
 
 // printRule prints the recorded places of a rule. If the rule has more places than were recorded, it

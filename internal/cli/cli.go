@@ -20,6 +20,7 @@ import (
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/all"
 	"github.com/weft-trace/weft/internal/nearest"
+	"github.com/weft-trace/weft/internal/plural"
 	"github.com/weft-trace/weft/internal/written"
 	"github.com/weft-trace/weft/trace"
 )
@@ -273,10 +274,14 @@ func (a *app) completeFlags(root *cobra.Command) {
 		kinds = append(kinds, s.Name+"\t"+s.Doc)
 	}
 	for _, c := range withSubcommands(root.Commands()) {
-		for flag, values := range map[string][]string{"format": formats, "to": formats, "option": options, "kind": kinds} {
+		for flag, values := range map[string][]string{"format": formats, "to": formats, "as": formats, "option": options,
+			"kind": kinds} {
 			f := c.Flags().Lookup(flag)
-			if f == nil || flag == "to" && c.Flags().Lookup("from") != nil {
-				continue // in commands with --from, --to is a time
+			if f == nil {
+				continue
+			}
+			if _, ok := f.Value.(*formatOrTime); flag == "to" && c.Flags().Lookup("from") != nil && !ok {
+				continue // the flag takes times only
 			}
 			registerCompletions(c, flag, values...)
 		}
@@ -295,7 +300,7 @@ func withSubcommands(list []*cobra.Command) []*cobra.Command {
 func exactArgs(n int, what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) != n {
-			return usageError("found %d arguments, expected %s; see %s --help", len(args), what, c.CommandPath())
+			return usageError("found %s, expected %s; see %s --help", plural.Of(len(args), "argument"), what, c.CommandPath())
 		}
 		return nil
 	}

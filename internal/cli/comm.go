@@ -16,6 +16,7 @@ import (
 	"github.com/weft-trace/weft/analysis/messages"
 	"github.com/weft-trace/weft/analysis/rma"
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/plural"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -200,7 +201,7 @@ func (a *app) printComm(x *commResult, d *trace.Definitions, show []string, top 
 		early += o.Early
 	}
 	if early > 0 {
-		fmt.Fprintf(a.out, "Early      %d collective operations left before all had come\n", early)
+		fmt.Fprintf(a.out, "Early      %s left before all had come\n", plural.Of(early, "collective operation"))
 	}
 	if m.Early+early > 0 {
 		fmt.Fprintln(a.out,
@@ -228,7 +229,7 @@ func (a *app) printComm(x *commResult, d *trace.Definitions, show []string, top 
 		}
 		a.printSizes(sizes, top)
 		if n := len(m.Sizes); len(sizes) < n {
-			fmt.Fprintf(a.out, "  of %d sizes (--csv --show sizes lists them)\n", n)
+			fmt.Fprintf(a.out, "  of %s (--csv --show sizes lists them)\n", plural.Of(n, "size"))
 		}
 	}
 	if wanted(showCollectives) {

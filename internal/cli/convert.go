@@ -6,12 +6,16 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/plural"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -32,10 +36,11 @@ unless --allow-loss is given.
 --plain writes only data for which the target has records. Data that would be stored for
 weft only is then lost, and listed as such.
 
---window converts only a piece of the trace, as weft cut writes it. --location, --group
-and --region drop all other events, as weft filter does. There is no --from here, because
---to names a format. The commands cut and filter have more flags, and also write any
-format.
+--window, or --from and --to, convert only a piece of the trace, as weft cut writes it. --to
+takes a time as well as a format: names of formats begin with a letter, times do not. To
+give both, use --as for the format. --location, --group and --region drop all other
+events, as weft filter does. The commands cut and filter have more flags, and also write
+any format.
 
 If both formats are the same, nothing is lost: weft copies record by record. --to null
 decodes the whole trace and writes nothing, to measure the time.`,
@@ -45,9 +50,8 @@ decodes the whole trace and writes nothing, to measure the time.`,
 			"  cat trace.etf | weft convert --to picl - - > trace.trf",
 		Args: exactArgs(2, "IN and OUT"),
 		RunE: func(c *cobra.Command, args []string) error {
-			x.piece = pieceFlags{window: s.window, borders: borders[0]}
-			x.filter = s.asFilterFlags()
-			if x.changesTrace() {
+			y := s.partOf(x.inputFlags)
+			if x.piece, x.filter = y.piece, y.filter; x.changesTrace() {
 				return a.convertPart(c, args, &x)
 			}
 			return a.convert(c, args[0], args[1], &x)
@@ -55,16 +59,43 @@ decodes the whole trace and writes nothing, to measure the time.`,
 	}
 	r.flags(c.Flags())
 	r.defineClockFlag(c.Flags())
+	s.defineFromFlag(c.Flags())
+	c.Flags().Var(&formatOrTime{format: &x.as, time: &s.to}, "to",
+		"format of OUT, if its name does not determine it; or end of the times wanted, exclusive")
 	s.defineWindowFlag(c.Flags())
 	s.definePlaceFlags(c.Flags())
 	s.defineRegionFlag(c.Flags())
-	c.Flags().StringVar(&x.as, "to", "", "format of OUT, if its name does not determine it")
+	c.Flags().StringVar(&x.as, "as", "", "format of OUT, as with --to")
 	c.Flags().BoolVar(&x.json, "json", false, "print the loss table as JSON")
 	c.Flags().BoolVar(&x.allowLoss, "allow-loss", false, "write OUT even if something is lost")
 	definePlainFlag(c.Flags(), &x.plain)
 	a.defineForceFlag(c)
 	return c
 }
+
+// formatOrTime is the value of a flag that takes a format or a time.
+type formatOrTime struct{ format, time *string }
+
+// Set sets the format if the value begins with a letter, and otherwise the time.
+func (v *formatOrTime) Set(value string) error {
+	if first, _ := utf8.DecodeRuneInString(value); unicode.IsLetter(first) {
+		*v.format = value
+	} else {
+		*v.time = value
+	}
+	return nil
+}
+
+// String returns the format and the time.
+func (v *formatOrTime) String() string {
+	if v.format == nil {
+		return ""
+	}
+	return strings.TrimSpace(*v.format + " " + *v.time)
+}
+
+// Type returns the word for the value in the help.
+func (v *formatOrTime) Type() string { return "string" }
 
 // definePlainFlag defines --plain for commands that write a trace.
 func definePlainFlag(f *pflag.FlagSet, plain *bool) {
@@ -203,8 +234,8 @@ func (w *traceWriter) encode(ctx context.Context, a *app, d format.Events, from 
 	}
 	if x := w.format.About(); x.FilesEach > 0 {
 		if n := int64(d.Defs().Locations.Len()); n*x.FilesEach > manyFiles {
-			printf(a.err, "%s: note: %d locations, and %s has %d files for each: about %d files\n", w.name, n, x.Title,
-				x.FilesEach, n*x.FilesEach)
+			printf(a.err, "%s: note: %s, and %s has %s for each: about %s\n", w.name, plural.Of(n, "location"), x.Title,
+				plural.Of(x.FilesEach, "file"), plural.Of(n*x.FilesEach, "file"))
 		}
 	}
 	if err := format.Convert(ctx, d, trace.Everything(), enc); err != nil {
@@ -226,8 +257,8 @@ func (w *traceWriter) encode(ctx context.Context, a *app, d format.Events, from 
 // returns the error refused. An empty file is an error, because it could not be read back.
 func (w *traceWriter) commit(loss *format.Loss, allowLoss bool) (refused, err error) {
 	if dropped := loss.Lost(); dropped > 0 && !allowLoss {
-		return &exitError{exitDefects, fmt.Errorf("%s: not written: %d records cannot be kept as %s; --allow-loss writes "+
-			"it without them", w.name, dropped, w.format.About().Title)}, nil
+		return &exitError{exitDefects, fmt.Errorf("%s: not written: %s cannot be kept as %s; --allow-loss writes "+
+			"it without them", w.name, plural.Of(dropped, "record"), w.format.About().Title)}, nil
 	}
 	if !w.format.About().EmptyMain {
 		w.out.BeforeCommit(func() error {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/plural"
 	"github.com/weft-trace/weft/serve/cache"
 	"github.com/weft-trace/weft/trace"
 )
@@ -32,7 +33,8 @@ func (a *app) reportDefects(in *input, quiet bool) {
 			fmt.Fprintln(a.err, plain(r.First[0].Error()))
 		}
 	}
-	printf(a.err, "%s: %d errors, %d warnings; weft check lists them\n", in.src.Path, n[trace.Error], n[trace.Warning])
+	printf(a.err, "%s: %s, %s; weft check lists them\n", in.src.Path, plural.Of(n[trace.Error], "error"),
+		plural.Of(n[trace.Warning], "warning"))
 }
 
 // reportDefectsBut is like reportDefects, for a command that has printed a part of its answer. err is
@@ -89,7 +91,7 @@ func (a *app) reportIndexing(path string, f cache.ReadDefects, quiet bool) {
 		a.printOnce(line)
 	}
 	if f.Defects > 0 {
-		printf(a.err, "%s: %d defects; weft check lists them\n", path, f.Defects)
+		printf(a.err, "%s: %s; weft check lists them\n", path, plural.Of(f.Defects, "defect"))
 	}
 }
 

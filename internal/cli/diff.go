@@ -17,6 +17,7 @@ import (
 	"github.com/weft-trace/weft/analysis/diff"
 	"github.com/weft-trace/weft/analysis/info"
 	"github.com/weft-trace/weft/internal/nearest"
+	"github.com/weft-trace/weft/internal/plural"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -269,14 +270,14 @@ func sidesOf(c *cobra.Command, args []string) (as, bs []string, err error) {
 	dash := c.ArgsLenAtDash()
 	if dash < 0 {
 		if len(args) != 2 {
-			return nil, nil, usageError("found %d arguments without --, expected two traces, or A… -- B…; see %s --help",
-				len(args), c.CommandPath())
+			return nil, nil, usageError("found %s without --, expected two traces, or A… -- B…; see %s --help",
+				plural.Of(len(args), "argument"), c.CommandPath())
 		}
 		dash = 1
 	}
 	if as, bs = args[:dash], args[dash:]; len(as) == 0 || len(bs) == 0 {
-		return nil, nil, usageError("found %d traces before -- and %d behind it, expected at least one on each side; "+
-			"see %s --help", len(as), len(bs), c.CommandPath())
+		return nil, nil, usageError("found %s before -- and %d behind it, expected at least one on each side; "+
+			"see %s --help", plural.Of(len(as), "trace"), len(bs), c.CommandPath())
 	}
 	for _, b := range bs {
 		if len(b) > 2 && strings.HasPrefix(b, "--") {
@@ -436,7 +437,7 @@ func diffSummary(x *diffResult) (list [][2]string) {
 		if len(list) == 1 {
 			return list[0].Path
 		}
-		return fmt.Sprintf("%d runs, %s …", len(list), list[0].Path)
+		return fmt.Sprintf("%s, %s …", plural.Of(len(list), "run"), list[0].Path)
 	}
 	runtime := f(x.Runtime)
 	if t := x.RuntimeTest; t != nil {
@@ -445,8 +446,9 @@ func diffSummary(x *diffResult) (list [][2]string) {
 	}
 	return [][2]string{{"A", runs(x.A)}, {"B", runs(x.B)}, {"Runtime", runtime}, {"All locations", f(x.Time)},
 		{"Statistics", describeObservations(x.Result)},
-		{"Differ", fmt.Sprintf("%d of %d regions, %d of %d call paths, by %s and %.3g %% or more", len(x.Regions),
-			x.ComparedRegions, len(x.Paths), x.ComparedPaths, formatTicks(x.Result.Clock, x.Least), 100*x.Change)}}
+		{"Differ", fmt.Sprintf("%d of %s, %d of %s, by %s and %.3g %% or more", len(x.Regions),
+			plural.Of(x.ComparedRegions, "region"), len(x.Paths), plural.Of(x.ComparedPaths, "call path"),
+			formatTicks(x.Result.Clock, x.Least), 100*x.Change)}}
 }
 
 const noDifference = "no difference"

@@ -11,6 +11,7 @@ import (
 	"github.com/weft-trace/weft/analysis"
 	"github.com/weft-trace/weft/analysis/distance"
 	"github.com/weft-trace/weft/internal/nearest"
+	"github.com/weft-trace/weft/internal/plural"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -67,7 +68,7 @@ these regions.`,
 			"  weft distance --label name,id reference.etf model.etf\n  weft distance --calls a.otf2 b.otf2",
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) < 2 {
-				return usageError("found %d traces, expected at least two; see weft distance --help", len(args))
+				return usageError("found %s, expected at least two; see weft distance --help", plural.Of(len(args), "trace"))
 			}
 			return nil
 		},

@@ -179,7 +179,7 @@ func TestMergeOfTRACECountsWhatDoesNotFit(t *testing.T) {
 	const signal = "S 1 ;\nF 1 0 1 1 0 0\n"
 	_, printed := rewriteTRACE(t, "TU NANOSECONDS\nE 1 1 ;\n", "merge",
 		textFile(t, "a.etf", signal+"E 1 0.0000000000000001 ;\n"))
-	if !strings.Contains(printed, "\n1 times were rounded") && !strings.HasPrefix(printed, "1 times were rounded") {
+	if !strings.Contains(printed, "\n1 time rounded") && !strings.HasPrefix(printed, "1 time rounded") {
 		t.Errorf("found %q, expected one time that is rounded", printed)
 	}
 	for text, want := range map[string]int64{

@@ -9,6 +9,7 @@ import (
 
 	"github.com/weft-trace/weft/analysis/efficiency"
 	"github.com/weft-trace/weft/analysis/explain"
+	"github.com/weft-trace/weft/internal/plural"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -115,17 +116,11 @@ func printExplanation(w io.Writer, x *explainResult, markdown bool) {
 	for _, r := range x.Ran.Regions {
 		regions = append(regions, fmt.Sprintf("%s %s", r.Region, share(r.Share)))
 	}
-	number := func(n int, one, many string) string {
-		if n == 1 {
-			return "1 " + one
-		}
-		return fmt.Sprintf("%d %s", n, many)
-	}
-	threads := number(x.Ran.Threads, "thread", "threads")
+	threads := plural.Of(x.Ran.Threads, "thread")
 	if x.Ran.Streams > 0 {
-		threads += " and " + number(x.Ran.Streams, "stream of devices", "streams of devices")
+		threads += " and " + plural.Of(x.Ran.Streams, "stream of devices", "streams of devices")
 	}
-	printf(w, "%s with %s ran for %s. Most time: %s.\n", number(x.Ran.Processes, "process", "processes"), threads,
+	printf(w, "%s with %s ran for %s. Most time: %s.\n", plural.Of(x.Ran.Processes, "process", "processes"), threads,
 		f(x.Ran.Runtime), strings.Join(regions, ", "))
 	printf(w, "\n%s\n", x.Verdict)
 	e := x.Efficiency.Factors

@@ -12,6 +12,7 @@ import (
 	"github.com/weft-trace/weft/analysis"
 	"github.com/weft-trace/weft/analysis/usage"
 	"github.com/weft-trace/weft/analysis/verify"
+	"github.com/weft-trace/weft/internal/plural"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -182,7 +183,8 @@ func (a *app) printFlow(x *flowResult, top int) {
 	for _, o := range x.Objects {
 		last = max(last, o.Last)
 	}
-	printf(a.out, "%d objects, from %s s to %s s\n", len(x.Objects), clock.FormatSeconds(first), clock.FormatSeconds(last))
+	printf(a.out, "%s, from %s s to %s s\n", plural.Of(len(x.Objects), "object"), clock.FormatSeconds(first),
+		clock.FormatSeconds(last))
 	if x.Incomplete > 0 {
 		printf(a.out, "%d more do not both come and leave\n", x.Incomplete)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/weft-trace/weft/analysis/verify"
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/internal/nearest"
+	"github.com/weft-trace/weft/internal/plural"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -152,7 +153,7 @@ func (a *app) runFollow(ctx context.Context, args []string, flags *verifyFlags) 
 		return err
 	}
 	if len(traces) != 1 {
-		return usageError("--follow: found %d traces, expected one; see weft verify --help", len(traces))
+		return usageError("--follow: found %s, expected one; see weft verify --help", plural.Of(len(traces), "trace"))
 	}
 	path := traces[0]
 	if path == "-" && flags.spec == "-" {
@@ -174,7 +175,7 @@ func (a *app) runFollow(ctx context.Context, args []string, flags *verifyFlags) 
 	}
 	a.reportDefects(f.in, flags.input.quiet)
 	if f.late > 0 && !flags.input.quiet {
-		printf(a.err, "%s: %d lines came too late; --late TIME waits for them\n", path, f.late)
+		printf(a.err, "%s: %s came too late; --late TIME waits for late ones\n", path, plural.Of(f.late, "line"))
 	}
 	if f.violated || f.late > 0 {
 		return &exitError{code: exitDefects}

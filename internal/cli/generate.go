@@ -11,6 +11,7 @@ import (
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/generate"
+	"github.com/weft-trace/weft/internal/plural"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -25,7 +26,7 @@ func (a *app) generateCommand() *cobra.Command {
 	long := "Write a synthetic trace of any size. The same flags give the same bytes.\n\nWorkloads:\n"
 	for _, w := range generate.Workloads() {
 		names = append(names, w.Name)
-		long += fmt.Sprintf("  %-13s %s (%d locations by default)\n", w.Name, w.Doc, w.Locations)
+		long += fmt.Sprintf("  %-13s %s (%s by default)\n", w.Name, w.Doc, plural.Of(w.Locations, "location"))
 	}
 	long += problemsHelp
 	c := &cobra.Command{

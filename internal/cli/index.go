@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/weft-trace/weft/internal/plural"
 	"github.com/weft-trace/weft/serve"
 	"github.com/weft-trace/weft/serve/cache"
 )
@@ -83,7 +84,7 @@ damage, weft index reads an existing index completely.`,
 			case !m.Built:
 				how = "was there"
 			}
-			printf(a.out, "%s (%d bytes, %s)\n", m.Path, m.Size, how)
+			printf(a.out, "%s (%s, %s)\n", m.Path, plural.Of(m.Size, "byte"), how)
 			a.reportIndexing(in.src.Path, m.ReadDefects, v.quiet)
 			return nil
 		},

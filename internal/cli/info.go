@@ -18,6 +18,7 @@ import (
 	"github.com/weft-trace/weft/analysis/info"
 	"github.com/weft-trace/weft/analysis/profile"
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/plural"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -257,7 +258,7 @@ func (a *app) printInfo(x *info.Info, in *input, by string, top int) {
 	for _, f := range x.Files {
 		size += f.Size
 	}
-	field("Size", "%d bytes%s", size, unlessZero(int64(len(x.Files)-1), " in %d files and a main file"))
+	field("Size", "%s%s", plural.Of(size, "byte"), unlessZero(int64(len(x.Files)-1), " in %d files and a main file"))
 	if x.First == nil {
 		field("Events", "none")
 	} else {
@@ -292,7 +293,8 @@ func (a *app) printInfo(x *info.Info, in *input, by string, top int) {
 	}
 	a.printInfoTables(x, d, by, top)
 	if x.Unclosed > 0 {
-		fmt.Fprintf(w, "\n%d regions are never left; they count until their location's last event.\n", x.Unclosed)
+		fmt.Fprintf(w, "\n%s of regions never left, which count until the last event of the location.\n",
+			plural.Of(x.Unclosed, "visit"))
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/plural"
 	"github.com/weft-trace/weft/transform"
 )
 
@@ -40,7 +41,8 @@ All flags of weft cut and weft filter can be given, for the merged trace.`,
 			"  weft merge --anchor MPI_Init --unify node1.otf node2.otf all.otf",
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) < 2 {
-				return usageError("found %d arguments, expected TRACE... and OUT; see %s --help", len(args), c.CommandPath())
+				return usageError("found %s, expected TRACE... and OUT; see %s --help", plural.Of(len(args), "argument"),
+					c.CommandPath())
 			}
 			return nil
 		},
@@ -88,7 +90,7 @@ func (a *app) runMerge(ctx context.Context, args []string, x *mergeOptions) erro
 	}
 	return a.writeRewritten(ctx, ins, d, args[len(args)-1], &x.rewriteFlags, func(res *rewriteResult) (any, error) {
 		if m.Rounded > 0 && !x.quiet {
-			fmt.Fprintf(a.err, "%d times were rounded to a tick of the common clock\n", m.Rounded)
+			fmt.Fprintf(a.err, "%s rounded to a tick of the common clock\n", plural.Of(m.Rounded, "time"))
 		}
 		return res, nil
 	})

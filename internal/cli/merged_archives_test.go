@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
@@ -355,5 +356,35 @@ func TestPrunedOTFTrace(t *testing.T) {
 	}
 	if n := len(definitions); n == 0 || len(events) == 0 {
 		t.Errorf("otfprint prints %d definitions and %d events", n, len(events))
+	}
+}
+
+// TestEarlierArchiveMerged checks that an archive which was recorded before the first one of a merge keeps its times.
+// Its ticks are 1 µs, and those of the merged archive 8 ns: 125 in 1 µs.
+func TestEarlierArchiveMerged(t *testing.T) {
+	const folder = "../../analysis/waits/testdata/"
+	out := filepath.Join(t.TempDir(), "both.otf2")
+	printed := weft(t, 0, "merge", folder+"omp/traces.otf2", folder+"hand/traces.otf2", out)
+	if strings.Contains(printed, "no times before 0") {
+		t.Errorf("found the loss %q", printed)
+	}
+	times := func(path, location string) (list []int64) {
+		for line := range strings.Lines(weft(t, 0, "print", "--json", "--location", location, path)) {
+			var row struct{ Time int64 }
+			if err := json.Unmarshal([]byte(line), &row); err != nil {
+				t.Fatal(err)
+			}
+			list = append(list, row.Time)
+		}
+		return list
+	}
+	before, after := times(folder+"hand/traces.otf2", "0"), times(out, "3")
+	if len(before) == 0 || len(before) != len(after) {
+		t.Fatalf("found %d events, expected %d", len(after), len(before))
+	}
+	for i := range before {
+		if got, want := after[i]-after[0], 125*(before[i]-before[0]); got != want {
+			t.Errorf("event %d: found %d ticks behind the first one, expected %d", i, got, want)
+		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/weft-trace/weft/analysis/messages"
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/plural"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -126,8 +127,8 @@ func (a *app) noteNoMessage(in *input, s *selectionFlags, x *messages.Result, qu
 func (a *app) noteMarks(in *input, quiet bool) {
 	for _, r := range in.report.Rules() {
 		if strings.HasSuffix(r.Rule, ".mark-message") && len(r.First) > 0 && !quiet {
-			printf(a.err, "%s: %d marks of sends and receives are no messages, expected %s\n", in.src.Path, r.Count,
-				r.First[0].Expected)
+			printf(a.err, "%s: no message: found %s of sends and receives, expected %s\n", in.src.Path,
+				plural.Of(r.Count, "mark"), r.First[0].Expected)
 		}
 	}
 }
@@ -182,21 +183,23 @@ func (a *app) printMatching(x *messages.Result) {
 		unsized int64
 	}{{"Sent", x.Sent, x.SentBytes, x.SentUnsized}, {"Received", x.Received, x.ReceivedBytes, x.ReceivedUnsized},
 		{"Matched", x.Matched, x.MatchedBytes, x.MatchedUnsized}} {
-		fmt.Fprintf(a.out, "%-10s %d messages, %d bytes", l.what, l.count, l.bytes)
+		fmt.Fprintf(a.out, "%-10s %s, %s", l.what, plural.Of(l.count, "message"), plural.Of(l.bytes, "byte"))
 		if l.unsized > 0 {
 			fmt.Fprintf(a.out, ", %d of unknown size", l.unsized)
 		}
 		fmt.Fprintln(a.out)
 	}
-	fmt.Fprintf(a.out, "Unmatched  %d sends, %d receives\n", x.SendsUnmatched, x.ReceivesUnmatched)
+	fmt.Fprintf(a.out, "Unmatched  %s, %s\n", plural.Of(x.SendsUnmatched, "send"), plural.Of(x.ReceivesUnmatched,
+		"receive"))
 	if x.Early > 0 {
-		fmt.Fprintf(a.out, "Early      %d receives before their send\n", x.Early)
+		fmt.Fprintf(a.out, "Early      %s before their send\n", plural.Of(x.Early, "receive"))
 	}
 	if x.SizeMismatches > 0 {
-		fmt.Fprintf(a.out, "Sizes      %d messages of another size at the receiver\n", x.SizeMismatches)
+		fmt.Fprintf(a.out, "Sizes      %s of another size at the receiver\n", plural.Of(x.SizeMismatches, "message"))
 	}
 	if x.PendingKnown {
-		fmt.Fprintf(a.out, "Pending    at most %d messages, at most %d bytes\n", x.MaxPending, x.MaxBytes)
+		fmt.Fprintf(a.out, "Pending    at most %s, at most %s\n", plural.Of(x.MaxPending, "message"),
+			plural.Of(x.MaxBytes, "byte"))
 	}
 }
 

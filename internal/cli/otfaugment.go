@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weft-trace/weft/format/otf"
+	"github.com/weft-trace/weft/internal/plural"
 )
 
 // augmentFlags holds the flags of the commands that add records at break points.
@@ -58,7 +59,7 @@ files are not touched. --output leaves the trace as it is and makes a copy of it
 		Args: someArgs,
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) > 1 && x.output != "" {
-				return usageError("found --output and %d traces, expected one", len(args))
+				return usageError("found --output and %s, expected one", plural.Of(len(args), "trace"))
 			}
 			var done []*augmentResult
 			for _, arg := range args {
@@ -176,7 +177,7 @@ func (a *augmentFlags) points(r otf.TimeRange, regular bool) ([]uint64, error) {
 	case a.every != "":
 		d, err := r.Clock().ParseDuration(a.every)
 		if err == nil && d < 1 {
-			err = fmt.Errorf("%s: found %d ticks, expected at least 1", a.every, d)
+			err = fmt.Errorf("%s: found %s, expected at least 1", a.every, plural.Of(d, "tick"))
 		}
 		if err != nil {
 			return nil, usageError("--every: %w", err)
@@ -195,7 +196,8 @@ func (a *augmentFlags) points(r otf.TimeRange, regular bool) ([]uint64, error) {
 // otfSummaryCommand returns the command weft otf summary.
 func (a *app) otfSummaryCommand() *cobra.Command {
 	var r inputFlags
-	var process, from, to string
+	var process string
+	var s selectionFlags
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "summary TRACE",
@@ -214,12 +216,15 @@ calls counts more than once; that of a group is the sum over its functions.`,
 			if process == "" {
 				return usageError("found no --process, expected one; see weft otf summary --help")
 			}
+			if err := s.splitWindow(); err != nil {
+				return err
+			}
 			in, err := a.otfSource(c.Context(), args[0], &r)
 			if err != nil {
 				return err
 			}
 			defer in.Close()
-			whole := to == "" || strings.Contains(from+to, "%")
+			whole := s.to == "" || strings.Contains(s.from+s.to, "%")
 			files, err := otf.FileManagerOf(in.opt.Values)
 			if err != nil {
 				return err
@@ -230,7 +235,7 @@ calls counts more than once; that of a group is the sum over its functions.`,
 					for _, x := range []struct {
 						flag, text string
 						to         *uint64
-					}{{"--from", from, &begin}, {"--to", to, &end}} {
+					}{{"--from", s.from, &begin}, {"--to", s.to, &end}} {
 						if x.text == "" {
 							continue
 						}
@@ -265,9 +270,8 @@ calls counts more than once; that of a group is the sum over its functions.`,
 	r.flags(c.Flags())
 	defineFilesFlag(c, &r)
 	c.Flags().StringVar(&process, "process", "", "the process, by number or name")
-	c.Flags().StringVar(&from, "from", "", "first time wanted: 1.5ms, 3s, 20%, ticks; counted from the first event, or "+
-		"with @ the trace's own")
-	c.Flags().StringVar(&to, "to", "", "end of the times wanted, exclusive")
+	c.Flags().StringVar(&process, "location", "", "the same as --process")
+	s.defineTimeFlags(c.Flags())
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return c
 }
@@ -276,8 +280,9 @@ calls counts more than once; that of a group is the sum over its functions.`,
 func (a *app) printSums(q *otf.IntervalSums) {
 	printf(a.out, "Process    %s\nTimes      %d to %d, %s\n", otf.SumOwner{ID: q.Process, Name: q.Name}, q.From, q.To,
 		q.Duration(q.To-q.From))
-	fmt.Fprintf(a.out, "Sent       %d messages, %d bytes\nReceived   %d messages, %d bytes\n", q.Messages.Sent,
-		q.Messages.SentBytes, q.Messages.Received, q.Messages.ReceivedBytes)
+	fmt.Fprintf(a.out, "Sent       %s, %s\nReceived   %s, %s\n", plural.Of(q.Messages.Sent, "message"),
+		plural.Of(q.Messages.SentBytes, "byte"), plural.Of(q.Messages.Received, "message"),
+		plural.Of(q.Messages.ReceivedBytes, "byte"))
 	section := func(n int, head table.Row, row func(i int) table.Row) { a.printList("", n, 0, head, row) }
 	calls := func(what string, l []otf.CallSums) {
 		section(len(l), table.Row{what, "calls", "exclusive", "inclusive"}, func(i int) table.Row {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/otf"
+	"github.com/weft-trace/weft/internal/plural"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -70,7 +71,7 @@ func (a *app) otfReplaceCommand(c *cobra.Command, inflate bool, level *int) *cob
 			return errors.Join(a.writeJSON(a.out, done), err)
 		}
 		for _, x := range done {
-			printf(a.out, "%s -> %s: %d -> %d bytes\n", x.From, x.To, x.SizeBefore, x.Size)
+			printf(a.out, "%s -> %s: %d -> %s\n", x.From, x.To, x.SizeBefore, plural.Of(x.Size, "byte"))
 		}
 		if len(files) == 0 {
 			fmt.Fprintln(a.out, "Nothing to do.")

@@ -10,6 +10,7 @@ import (
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/otf"
+	"github.com/weft-trace/weft/internal/plural"
 	"github.com/weft-trace/weft/internal/wildcard"
 )
 
@@ -39,8 +40,9 @@ match anything. --invert keeps the others instead.`,
 			if asJSON {
 				return a.writeJSON(a.out, x)
 			}
-			printf(a.out, "%s: kept %d of %d processes in %d of %d streams\n", args[1], x.Processes, x.ProcessesBefore,
-				x.Streams, x.StreamsBefore)
+			printf(a.out, "%s: kept %d of %s in %d of %s\n", args[1], x.Processes, plural.Of(x.ProcessesBefore, "process",
+				"processes"),
+				x.Streams, plural.Of(x.StreamsBefore, "stream"))
 			return nil
 		},
 	}
@@ -49,6 +51,7 @@ match anything. --invert keeps the others instead.`,
 	c.Flags().StringSliceVar(&list, "processes", nil, "processes by number, range of numbers or name; * and ? match "+
 		"anything")
 	c.Flags().StringSliceVar(&list, "locations", nil, "the same as --processes")
+	c.Flags().StringSliceVar(&list, "location", nil, "the same as --processes")
 	c.Flags().BoolVarP(&invert, "invert", "v", false, "leave the chosen processes out, keep the others")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	a.defineForceFlag(c)

@@ -16,6 +16,7 @@ import (
 	"github.com/weft-trace/weft/analysis/constraints"
 	"github.com/weft-trace/weft/analysis/criticalpath"
 	"github.com/weft-trace/weft/internal/nearest"
+	"github.com/weft-trace/weft/internal/plural"
 	"github.com/weft-trace/weft/internal/wildcard"
 	"github.com/weft-trace/weft/trace"
 )
@@ -193,9 +194,9 @@ func (a *app) findClaimPath(ctx context.Context, in *input, part bool, use const
 	}
 	return &claimPathResult{in.heading(), x}, func() error {
 		f := clock.FormatDuration
-		printf(a.out, "Path       %s, with %d of %d claims\nBy         %d dependencies of the trace, %d inferred\n",
+		printf(a.out, "Path       %s, with %d of %s\nBy         %s of the trace, %d inferred\n",
 			f(x.Length),
-			len(x.Critical), x.Claims, x.Dependencies, x.Inferred)
+			len(x.Critical), plural.Of(x.Claims, "claim"), plural.Of(x.Dependencies, "dependency", "dependencies"), x.Inferred)
 		a.printList("activities", len(x.Regions), top, table.Row{"activity", "claims", "time", "%"}, func(i int) table.Row {
 			r := &x.Regions[i]
 			return table.Row{r.Region, r.Claims, clock.FormatSum(r.Time), percentOf(r.Time, trace.TicksOf(x.Length))}
@@ -242,9 +243,9 @@ func regionOrOutside(region string) string {
 func (a *app) printPath(x *criticalpath.Result, clock trace.Clock, top, pieces int) {
 	f := clock.FormatDuration
 	share := func(t, all int64) string { return percentOf(trace.TicksOf(t), trace.TicksOf(all)) }
-	printf(a.out, "Path       %s, from %s s to %s s, in %d pieces\nRuntime    %s\n", f(x.Length),
+	printf(a.out, "Path       %s, from %s s to %s s, in %s\nRuntime    %s\n", f(x.Length),
 		clock.FormatSeconds(x.Begin),
-		clock.FormatSeconds(x.End), len(x.Pieces), f(x.Runtime))
+		clock.FormatSeconds(x.End), plural.Of(len(x.Pieces), "piece"), f(x.Runtime))
 	if t := x.WhatIf; t != nil {
 		printf(a.out, "What if    %s, %s %% of the runtime\n", f(*t), share(*t, x.Runtime))
 	}

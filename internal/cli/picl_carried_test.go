@@ -17,8 +17,8 @@ func TestMergedPICLKeepsMessages(t *testing.T) {
 	for _, ext := range []string{".trf", ".etf"} {
 		out := filepath.Join(t.TempDir(), "out"+ext)
 		weft(t, 0, "merge", in, other, out)
-		if got := weft(t, 0, "messages", out); !strings.Contains(got, "Sent       2 messages, 40 bytes\nReceived   1 "+
-			"messages, 10 bytes\n") {
+		const want = "Sent       2 messages, 40 bytes\nReceived   1 message, 10 bytes\n"
+		if got := weft(t, 0, "messages", out); !strings.Contains(got, want) {
 			t.Errorf("%s: %s", ext, got)
 		}
 		printed[ext] = weft(t, 0, "print", "--json", out)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/plural"
 	"github.com/weft-trace/weft/trace"
 	"github.com/weft-trace/weft/transform"
 )
@@ -119,7 +120,7 @@ func (p *pieceFlags) find(ctx context.Context, d format.Events) (w trace.Window,
 			return w, usageError("%s %s: found number %d, expected 1 or more: the first one is %s#1", flag, text, v, text[:i])
 		}
 	}
-	found, of := 0, "events"
+	found, one, many := 0, "event", "events"
 	if p.event != "" {
 		var kind func(trace.Kind) bool
 		if kind, err = chooseKinds(defs, flag, []string{name}); err != nil {
@@ -132,8 +133,8 @@ func (p *pieceFlags) find(ctx context.Context, d format.Events) (w trace.Window,
 			return w, err
 		}
 		w, found, err = transform.FindOccurrence(ctx, d, transform.Occurrence{Region: region, N: n, Each: p.each})
-		if of = "visits or claims"; p.each {
-			of += " at the location with the most"
+		if one, many = "visit or claim", "visits or claims"; p.each {
+			one, many = one+" at the location with the most", many+" at the location with the most"
 		}
 	}
 	if err != nil || found >= n {
@@ -148,7 +149,7 @@ func (p *pieceFlags) find(ctx context.Context, d format.Events) (w trace.Window,
 		}
 		return whole.find(ctx, d)
 	}
-	why := fmt.Sprintf("found %d %s, expected %d or more", found, of, n)
+	why := fmt.Sprintf("found %s, expected %d or more", plural.Of(found, one, many), n)
 	if near, missing := aRegion.isMissing(defs, name); p.occurrence != "" && missing {
 		why = "the trace has no such region; " + near
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/weft-trace/weft/draw"
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/internal/nearest"
+	"github.com/weft-trace/weft/internal/plural"
 	"github.com/weft-trace/weft/serve"
 	"github.com/weft-trace/weft/serve/cache"
 	"github.com/weft-trace/weft/timeline/index"
@@ -74,9 +75,10 @@ dependencies and messages are arrows, signals are curves. Among spans shorter th
 the picture shows the longest. The legend lists exclusive times of regions, or the times of
 claims or operations, and states which.
 
-weft builds an index of the trace for the picture. --index keeps the index in the cache
-and uses an existing one, so that further pictures take little time; --index=FILE uses
-an index written by weft index.`,
+weft builds an index of the trace for the picture. It reads the whole trace, also for a
+window: all pictures of a trace have the same rows, heights, scales and colours. --index
+keeps the index in the cache and uses an existing one, so that further pictures take little
+time; --index=FILE uses an index written by weft index.`,
 		Example: "  weft plot -o trace.svg trace.etf\n" +
 			"  weft plot --rows id --color name --from 10% --to 20% -o part.png trace.etf\n" +
 			"  weft plot --index --from 10% --to 20% -o part.png trace.otf2",
@@ -306,7 +308,7 @@ func checkRows(x *index.Index, d *trace.Definitions, name string) error {
 	}
 	near := nearest.Hint(name, rows)
 	if n := len(rows); n > maxListed {
-		rows = append(rows[:maxListed], fmt.Sprintf("… (%d more attributes)", n-maxListed))
+		rows = append(rows[:maxListed], fmt.Sprintf("… (%s)", plural.Of(n-maxListed, "more attribute")))
 	}
 	return usageError("--rows %s: expected one of %s%s", name, strings.Join(rows, ", "), near)
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/weft-trace/weft/analysis"
 	"github.com/weft-trace/weft/analysis/profile"
+	"github.com/weft-trace/weft/internal/plural"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -486,6 +487,7 @@ func (a *app) printProfile(x *profileResult, d *trace.Definitions) {
 			})
 	}
 	if x.Unclosed > 0 {
-		fmt.Fprintf(a.out, "\n%d regions are never left; they count until their location's last event.\n", x.Unclosed)
+		fmt.Fprintf(a.out, "\n%s of regions never left, which count until the last event of the location.\n",
+			plural.Of(x.Unclosed, "visit"))
 	}
 }

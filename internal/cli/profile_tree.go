@@ -17,6 +17,7 @@ import (
 	"github.com/google/pprof/profile"
 	"github.com/weft-trace/weft/analysis"
 	"github.com/weft-trace/weft/analysis/calltree"
+	"github.com/weft-trace/weft/internal/plural"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -161,7 +162,7 @@ func (a *app) printTree(x *treeResult, clock trace.Clock, least float64) {
 	}
 	t.Render()
 	if rest := len(x.Paths) - shown; rest > 0 {
-		fmt.Fprintf(a.out, "  … and %d paths below %g %% (--least 0 lists all)\n", rest, least)
+		fmt.Fprintf(a.out, "  … and %s below %g %% (--least 0 lists all)\n", plural.Of(rest, "path"), least)
 	}
 }
 
@@ -175,7 +176,7 @@ func (a *app) writeTreeCSV(x *treeResult, c trace.Clock) error {
 	err := x.stacks(math.MaxInt, func(path []*calltree.Node, _ bool, _ int64, _ trace.Ticks) error {
 		n := path[len(path)-1]
 		if len(path) > maxStacks {
-			path = []*calltree.Node{path[0], {Name: fmt.Sprintf("[%d calls]", len(path)-2)}, n}
+			path = []*calltree.Node{path[0], {Name: fmt.Sprintf("[%s]", plural.Of(len(path)-2, "call"))}, n}
 		}
 		return w.Write([]string{x.Roots[n.Root], strconv.Itoa(n.Depth), strings.Join(stackNames(path), ";"),
 			strconv.FormatInt(n.Count, 10), c.FormatSumSeconds(n.Inclusive), c.FormatSumSeconds(n.Exclusive),
@@ -246,8 +247,8 @@ func (a *app) noteDeeperCalls(x *treeResult) {
 		}
 	}
 	if n > 0 {
-		fmt.Fprintf(a.err, "%d paths of more than %d calls within each other are summed up as %s\n", n, maxStacks,
-			deeperCalls)
+		fmt.Fprintf(a.err, "%s of more than %d calls within each other summed up as %s\n", plural.Of(n, "path"),
+			maxStacks, deeperCalls)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/plural"
 	"github.com/weft-trace/weft/trace"
 	"github.com/weft-trace/weft/transform"
 )
@@ -100,7 +101,7 @@ func (a *app) runRepair(c *cobra.Command, args []string, x *rewriteFlags, enter 
 			}
 		}
 		if !x.json {
-			err = printf(a.out, "%s: %d changes\n", in.src.Path, total)
+			err = printf(a.out, "%s: %s\n", in.src.Path, plural.Of(total, "change"))
 		}
 		return res, err
 	})

@@ -83,6 +83,12 @@ func (s *selectionFlags) asFilterFlags() filterFlags {
 	return filterFlags{locations: s.locations, groups: s.groups, regions: s.regions}
 }
 
+// partOf returns the equivalent flags of weft cut and weft filter.
+func (s *selectionFlags) partOf(r inputFlags) *rewriteFlags {
+	return &rewriteFlags{inputFlags: r, filter: s.asFilterFlags(),
+		piece: pieceFlags{from: s.from, to: s.to, window: s.window, borders: borders[0]}}
+}
+
 // locationFilter returns a function that reports whether a location is selected. It returns nil if all
 // locations are selected.
 func (s *selectionFlags) locationFilter(in *input) (func(loc uint32) bool, error) {
@@ -121,8 +127,7 @@ func (s *selectionFlags) infoPart(ctx context.Context, in *input) (*info.Part, e
 // narrow restricts the events to the selection, as weft cut and weft filter do, for analyses of
 // whole traces.
 func (s *selectionFlags) narrow(ctx context.Context, in *input) (narrowed bool, err error) {
-	x := rewriteFlags{piece: pieceFlags{from: s.from, to: s.to, window: s.window, borders: borders[0]},
-		filter: s.asFilterFlags()}
+	x := s.partOf(inputFlags{})
 	if !x.changesTrace() {
 		return false, nil
 	}
@@ -160,10 +165,15 @@ func (in *input) keepInvolving(wanted func(loc uint32) bool) {
 
 // defineTimeFlags defines the flags that select times.
 func (s *selectionFlags) defineTimeFlags(f *pflag.FlagSet) {
-	f.StringVar(&s.from, "from", "",
-		"first time wanted: 1.5ms, 3s, 20%, ticks; counted from the first event, or with @ the trace's own")
+	s.defineFromFlag(f)
 	f.StringVar(&s.to, "to", "", "end of the times wanted, exclusive")
 	s.defineWindowFlag(f)
+}
+
+// defineFromFlag defines --from.
+func (s *selectionFlags) defineFromFlag(f *pflag.FlagSet) {
+	f.StringVar(&s.from, "from", "",
+		"first time wanted: 1.5ms, 3s, 20%, ticks; counted from the first event, or with @ the trace's own")
 }
 
 // defineWindowFlag defines --window.

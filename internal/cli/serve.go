@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/weft-trace/weft/internal/plural"
 	"github.com/weft-trace/weft/serve"
 	"github.com/weft-trace/weft/serve/cache"
 	"github.com/weft-trace/weft/web"
@@ -143,8 +144,8 @@ func listenUnix(path string) (net.Listener, error) {
 	}
 	l, err := net.Listen("unix", path)
 	if errors.Is(err, syscall.EINVAL) {
-		return nil, fmt.Errorf("%s: found a path of %d bytes, expected one that the system takes for a socket (about 100)",
-			path, len(path))
+		return nil, fmt.Errorf("%s: found a path of %s, expected one that the system takes for a socket (about 100)",
+			path, plural.Of(len(path), "byte"))
 	}
 	if err != nil {
 		return nil, err

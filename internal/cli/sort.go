@@ -9,6 +9,7 @@ import (
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/otf"
+	"github.com/weft-trace/weft/internal/plural"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -17,12 +18,22 @@ type sortResult struct {
 	Path     string `json:"path"`
 	Format   string `json:"format"`
 	Unsorted int64  `json:"unsorted"`
+	// Loss lists what is lost of a selected part.
+	Loss []format.LossRow `json:"loss,omitempty"`
+}
+
+// sortFlags holds the flags of weft sort.
+type sortFlags struct {
+	inputFlags
+	selection selectionFlags
+	only      bool // --check
+	json      bool
+	allowLoss bool
 }
 
 // sortCommand returns the command weft sort.
 func (a *app) sortCommand() *cobra.Command {
-	var r inputFlags
-	var only, asJSON bool
+	var x sortFlags
 	c := &cobra.Command{
 		Use:   "sort TRACE OUT",
 		Short: "Write a trace with its records in the order of time",
@@ -30,80 +41,112 @@ func (a *app) sortCommand() *cobra.Command {
 of order. weft reads unsorted traces as if they were sorted, but other tools show wrong
 windows of them, or none. Records with equal times keep their order.
 
---check writes nothing: the exit code is 1 if records are out of order. Formats whose
-records may be in any order are not sorted.`,
-		Example: "  weft sort trace.otf sorted.otf\n  weft sort --check trace.trf",
+--window, or --from and --to, write only a piece, as weft cut does. --location, --group and
+--region drop all other events, as weft filter does. The printed number is always that of
+the whole trace.
+
+--check writes nothing: the exit code is 1 if records are out of order. It always checks the
+whole trace. Formats whose records may be in any order are not sorted.`,
+		Example: "  weft sort trace.otf sorted.otf\n  weft sort --window 20%..30% trace.otf piece.otf\n" +
+			"  weft sort --check trace.trf",
 		Args: func(c *cobra.Command, args []string) error {
-			if only {
+			if x.only {
 				return exactArgs(1, "one trace")(c, args)
 			}
 			return exactArgs(2, "TRACE and OUT")(c, args)
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			out := ""
-			if !only {
-				out = args[1]
+			if x.only && x.selection.anySet() {
+				return usageError("--check: found a flag that selects events with it, expected none: it checks whole files")
 			}
-			x, err := a.sortTrace(c.Context(), args[0], out, &r)
-			if err != nil {
-				return err
-			}
-			if asJSON {
-				err = a.writeJSON(a.out, x)
-			} else if x.Unsorted == 0 {
-				printf(a.out, "%s: all records are in the order of time\n", x.Path)
-			} else {
-				printf(a.out, "%s: %d records were not in the order of time\n", x.Path, x.Unsorted)
-			}
-			if err == nil && only && x.Unsorted > 0 {
-				err = &exitError{code: exitDefects}
-			}
-			return err
+			return a.sortTrace(c.Context(), args, &x)
 		},
 	}
-	r.flags(c.Flags())
-	c.Flags().BoolVar(&only, "check", false, "only check whether the trace is sorted")
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	x.flags(c.Flags())
+	x.selection.registerForStates(c.Flags())
+	c.Flags().BoolVar(&x.only, "check", false, "only check whether the trace is sorted")
+	c.Flags().BoolVar(&x.json, "json", false, "print JSON")
+	c.Flags().BoolVar(&x.allowLoss, "allow-loss", false, "write a piece or selected events even if something else is lost")
 	a.defineForceFlag(c)
 	return c
 }
 
-// sortTrace writes a trace in time order, and counts the records that were out of order. It only counts if
-// to is empty.
-func (a *app) sortTrace(ctx context.Context, from, to string, r *inputFlags) (*sortResult, error) {
-	in, err := a.findSource(ctx, from, r)
+// sortTrace counts the records of a trace that are out of order. It writes the selected part of the trace in
+// time order if there is a second argument.
+func (a *app) sortTrace(ctx context.Context, args []string, x *sortFlags) error {
+	from, to := args[0], ""
+	if !x.only {
+		to = args[1]
+	}
+	in, err := a.findSource(ctx, from, &x.inputFlags)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer in.Close()
 	rule := in.format.About().Name + ".unsorted"
 	if !slices.ContainsFunc(in.format.About().Rules, func(r format.Rule) bool { return r.ID == rule }) {
-		return nil, usageError("%s: the records of %s may stand in any order", from, in.format.About().Title)
+		return usageError("%s: the records of %s may stand in any order", from, in.format.About().Title)
 	}
 	if f, ok := format.ByExtension(a.formats, to); ok && f != in.format {
-		return nil, usageError("%s: found a name of %s, expected one of %s, in which the trace is; weft convert writes "+
+		return usageError("%s: found a name of %s, expected one of %s, in which the trace is; weft convert writes "+
 			"another format", to, f.About().Title, in.format.About().Title)
 	}
 	if err := in.openFile(ctx, in.opt); err != nil {
-		return nil, err
+		return err
 	}
 	if err := in.Prepare(ctx); err != nil {
-		return nil, err
+		return err
 	}
-	x := &sortResult{Path: in.src.Path, Format: in.format.About().Name}
+	res := &sortResult{Path: in.src.Path, Format: in.format.About().Name}
 	for _, y := range in.report.Rules() {
 		if y.Rule == rule {
-			x.Unsorted = y.Count
+			res.Unsorted = y.Count
 		}
+	}
+	if x.selection.anySet() {
+		return a.writeSortedPart(ctx, in, to, x, res)
 	}
 	if to != "" {
-		if err := a.writeSorted(ctx, in, to, r); err != nil {
-			return nil, err
+		if err := a.writeSorted(ctx, in, to, &x.inputFlags); err != nil {
+			return err
 		}
 		in.bar.remove()
-		a.reportDefects(in, r.quiet)
+		a.reportDefects(in, x.quiet)
 	}
-	return x, nil
+	if x.json {
+		err = a.writeJSON(a.out, res)
+	} else {
+		a.printSorted(res)
+	}
+	if err == nil && x.only && res.Unsorted > 0 {
+		err = &exitError{code: exitDefects}
+	}
+	return err
+}
+
+// printSorted prints the number of records that were out of order.
+func (a *app) printSorted(res *sortResult) {
+	if res.Unsorted == 0 {
+		printf(a.out, "%s: all records are in the order of time\n", res.Path)
+		return
+	}
+	printf(a.out, "%s: %s out of the order of time\n", res.Path, plural.Of(res.Unsorted, "record"))
+}
+
+// writeSortedPart writes the selected part of a trace in time order, and prints the result.
+func (a *app) writeSortedPart(ctx context.Context, in *input, to string, x *sortFlags, res *sortResult) error {
+	y := x.selection.partOf(x.inputFlags)
+	y.as, y.json, y.allowLoss = res.Format, x.json, x.allowLoss
+	d, err := y.transform(ctx, in.Events)
+	if err != nil {
+		return err
+	}
+	return a.writeRewritten(ctx, []*input{in}, d, to, y, func(r *rewriteResult) (any, error) {
+		if res.Loss = r.Loss; !x.json {
+			a.printSorted(res)
+		}
+		return res, nil
+	})
 }
 
 // writeSorted writes a trace with the format's encoder, which writes in time order. For OTF it uses a
@@ -131,7 +174,7 @@ func (a *app) writeSorted(ctx context.Context, in *input, to string, r *inputFla
 		return err
 	}
 	if n := enc.Loss().Lost(); n > 0 {
-		return &exitError{exitDefects, fmt.Errorf("%s: not written: %d records cannot be kept", to, n)}
+		return &exitError{exitDefects, fmt.Errorf("%s: not written: %s cannot be kept", to, plural.Of(n, "record"))}
 	}
 	return out.Commit()
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/weft-trace/weft/analysis/suggest"
 	"github.com/weft-trace/weft/analysis/verify"
+	"github.com/weft-trace/weft/internal/plural"
 )
 
 // suggestFlags holds the flags of weft verify --suggest.
@@ -87,15 +88,15 @@ func (a *app) runSuggest(ctx context.Context, traces []string, flags *verifyFlag
 	list := m.Properties(int64(flags.suggest.least), most)
 	if !flags.input.quiet {
 		if m.LeftOut > 0 {
-			printf(a.err, "%d names are left out: more than %d, or with line breaks\n", m.LeftOut, suggest.MaxNames)
+			printf(a.err, "%s left out: more than %d, or with line breaks\n", plural.Of(m.LeftOut, "name"), suggest.MaxNames)
 		}
 		if m.Other > 0 {
-			printf(a.err, "%d values of %s are left out: they are no whole numbers\n", m.Other, plain(m.By))
+			printf(a.err, "%s of %s left out: no whole numbers\n", plural.Of(m.Other, "value"), plain(m.By))
 		}
 	}
 	if len(list) == 0 {
-		return &exitError{exitDefects, fmt.Errorf("%s: found no property with %d observations, expected at least one; "+
-			"--least lowers their number", traces[0], flags.suggest.least)}
+		return &exitError{exitDefects, fmt.Errorf("%s: found no property with %s, expected at least one; "+
+			"--least lowers their number", traces[0], plural.Of(flags.suggest.least, "observation"))}
 	}
 	x, text := specification(m, list, traces, flags.suggest.least)
 	if flags.asJSON {
@@ -177,10 +178,9 @@ func newSuggestions(m *suggest.Miner, list []suggest.Property, traces []string) 
 	return x
 }
 
-// writeSpecification writes the properties as a specification. least is the smallest number of observations of a
-// property.
+// writeSpecification writes the properties as a specification. least is the smallest number of observations of a property.
 func (s *suggestions) writeSpecification(w io.Writer, least int) {
-	in := fmt.Sprintf("%d traces", len(s.Traces))
+	in := plural.Of(len(s.Traces), "trace")
 	if len(s.Traces) == 1 {
 		in = "1 trace"
 	}
@@ -226,7 +226,8 @@ func suggestionComment(p *suggest.Property, by string) string {
 		if p.Objects == 1 {
 			where = strings.TrimSuffix(where, "s")
 		}
-		return fmt.Sprintf("No %s before the first %s: %d times %s, in %d %s.", b, a, p.Support, b, p.Objects, where)
+		return fmt.Sprintf("No %s before the first %s: %s %s, in %d %s.", b, a, plural.Of(p.Support, "time"), b,
+			p.Objects, where)
 	}
 	mean := new(big.Rat)
 	mean.SetFloat64(p.Mean)
@@ -236,7 +237,8 @@ func suggestionComment(p *suggest.Property, by string) string {
 		middle.Quo(middle, big.NewRat(2, 1))
 		what = fmt.Sprintf("%s every %s ± %s", a, fourDigits(middle), fourDigits(new(big.Rat).Sub(p.Max, middle)))
 	}
-	s := fmt.Sprintf("%s: %d times, min %s, mean %s, max %s", what, p.Support, fourDigits(p.Min), fourDigits(mean),
+	s := fmt.Sprintf("%s: %s, min %s, mean %s, max %s", what, plural.Of(p.Support, "time"), fourDigits(p.Min),
+		fourDigits(mean),
 		fourDigits(p.Max))
 	if p.Undecided > 0 {
 		s += fmt.Sprintf("; %d more are undecided at the end of a trace", p.Undecided)

@@ -88,7 +88,7 @@ func TestLongMessages(t *testing.T) {
 		"messages --json":               `"maxPendingBytes": 18446744073709551614,`,
 		"messages --sizes":              "18446744073709551614         1  18446744073709551614",
 		"messages --list --csv":         ",18446744073709551614,",
-		"messages --window @0ns..@12ns": "Sent       1 messages, 18446744073709551614 bytes\n",
+		"messages --window @0ns..@12ns": "Sent       1 message, 18446744073709551614 bytes\n",
 	} {
 		code, out, errs := runWeft(t, append(strings.Fields(args), path)...)
 		if code != 0 || !strings.Contains(out, want) {

@@ -201,16 +201,16 @@ func usageSignals(x *usage.Result, average int64) (list []namedSignal) {
 
 // addUsage writes the trace again, and adds the use of its resources as signals.
 func (a *app) addUsage(c *cobra.Command, args []string, flags *usageFlags) error {
-	if flags.selection.anySet() || flags.asCSV || flags.signals {
-		return usageError("--csv, --signals, and flags for a part of the trace: found OUT, expected none")
+	if flags.asCSV || flags.signals {
+		return usageError("--csv and --signals: found OUT, expected none")
 	}
 	to, err := a.outputFormat(args[1], flags.as, "--as")
 	if err != nil {
 		return err
 	}
-	x := rewriteFlags{inputFlags: flags.input, as: flags.as, json: flags.asJSON, allowLoss: flags.allowLoss,
-		plain: flags.plain, piece: pieceFlags{borders: borders[0]}}
-	return a.rewriteOne(c, args, &x, func(ctx context.Context, d format.Events) (format.Events, error) {
+	x := flags.selection.partOf(flags.input)
+	x.as, x.json, x.allowLoss, x.plain = flags.as, flags.asJSON, flags.allowLoss, flags.plain
+	return a.rewriteOne(c, args, x, func(ctx context.Context, d format.Events) (format.Events, error) {
 		average, err := d.Defs().Clock.ParseDuration(flags.average)
 		if err != nil {
 			return nil, usageError("--average: %w", err)

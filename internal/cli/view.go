@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/weft-trace/weft/internal/plural"
 	"github.com/weft-trace/weft/serve"
 	"github.com/weft-trace/weft/serve/cache"
 	"github.com/weft-trace/weft/transform"
@@ -112,7 +113,7 @@ cache, or next to the index that --index names. weft writes nothing next to a tr
 		Args:    someArgs,
 		RunE: func(c *cobra.Command, args []string) error {
 			if index != "" && len(args) > 1 {
-				return usageError("--index: found %d traces, expected one", len(args))
+				return usageError("--index: found %s, expected one", plural.Of(len(args), "trace"))
 			}
 			if index != "" {
 				if _, err := os.Stat(index); err != nil {

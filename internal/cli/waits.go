@@ -16,6 +16,7 @@ import (
 	"github.com/weft-trace/weft/analysis/causes"
 	"github.com/weft-trace/weft/analysis/waits"
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/plural"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -228,12 +229,12 @@ func sharesBy(p *waits.Pattern, by string) []waits.Share {
 func (a *app) printWaits(x *waits.Result, d *trace.Definitions, by string, top int) {
 	clock := d.Clock
 	f := clock.FormatSum
-	printf(a.out, "Waiting    %s, %s %% of the time of %d locations\n", f(x.Waiting), percentOf(x.Waiting, x.Time),
-		x.Locations)
+	printf(a.out, "Waiting    %s, %s %% of the time of %s\n", f(x.Waiting), percentOf(x.Waiting, x.Time),
+		plural.Of(x.Locations, "location"))
 	if v := x.Violations; v.Messages+v.Operations > 0 {
-		printf(a.out, "Clocks     differ: %d messages received before they were sent, %d operations left before all had "+
-			"come, "+
-			"by up to %s; waits are not to be trusted; see weft align\n", v.Messages, v.Operations,
+		printf(a.out, "Clocks     differ: %s received before being sent, %s left before all had come, by up to %s; "+
+			"waits are not to be trusted; see weft align\n",
+			plural.Of(v.Messages, "message"), plural.Of(v.Operations, "operation"),
 			clock.FormatDuration(v.Worst))
 	}
 	for _, u := range x.Unjudged {

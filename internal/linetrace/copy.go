@@ -12,6 +12,7 @@ import (
 	"github.com/weft-trace/weft/format/carrier"
 	"github.com/weft-trace/weft/internal/digits"
 	"github.com/weft-trace/weft/internal/lines"
+	"github.com/weft-trace/weft/internal/plural"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -71,7 +72,7 @@ func Open(ctx context.Context, src format.Source, opt *format.ReadOptions, name 
 		*file.Skipped++
 		return opt.Defect(&trace.Defect{Rule: name + ".line-too-long", Severity: trace.Error,
 			Position: trace.Position{File: src.Path, Line: line},
-			Found:    fmt.Sprintf("a line of %d bytes", length),
+			Found:    fmt.Sprintf("a line of %s", plural.Of(length, "byte")),
 			Expected: fmt.Sprintf("at most %d (option %s)", maxLine, option)})
 	}
 	head := make([]byte, 64<<10)

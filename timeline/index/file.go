@@ -14,6 +14,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/weft-trace/weft/internal/plural"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -160,7 +161,7 @@ func (d *directory) decode(b []byte) error {
 	d.linkLevels = c.levels()
 	n := c.count()
 	if n > len(c.b)/leastTrack {
-		return fmt.Errorf("found %d tracks in %d bytes", n, len(c.b))
+		return fmt.Errorf("found %s in %s", plural.Of(n, "track"), plural.Of(len(c.b), "byte"))
 	}
 	d.Tracks = make([]*trackEntry, n)
 	entries := make([]trackEntry, len(d.Tracks))
@@ -411,7 +412,7 @@ var decoder = sync.OnceValue(func() *zstd.Decoder {
 // block reads a block and returns its bytes, which are valid until the next call.
 func (r *reader) block(b *blockEntry) ([]byte, error) {
 	if b.size < 5 || b.at < 0 {
-		return nil, fmt.Errorf("%w: a block of %d bytes at 0x%x", ErrDamaged, b.size, b.at)
+		return nil, fmt.Errorf("%w: a block of %s at 0x%x", ErrDamaged, plural.Of(b.size, "byte"), b.at)
 	}
 	r.packed = slices.Grow(r.packed[:0], int(b.size))[:b.size]
 	if _, err := r.f.ReadAt(r.packed, b.at); err != nil {
@@ -504,7 +505,7 @@ func (ix *Index) open() error {
 	}
 	size := st.Size()
 	if size < int64(len(head))+endSize {
-		return fmt.Errorf("%w: found %d bytes", ErrDamaged, size)
+		return fmt.Errorf("%w: found %s", ErrDamaged, plural.Of(size, "byte"))
 	}
 	begin, end := make([]byte, len(head)), make([]byte, endSize)
 	if _, err := ix.f.ReadAt(begin, 0); err != nil {
@@ -518,7 +519,8 @@ func (ix *Index) open() error {
 	}
 	at, n := binary.LittleEndian.Uint64(end), binary.LittleEndian.Uint64(end[8:])
 	if at > uint64(size) || n > uint64(size)-at {
-		return fmt.Errorf("%w: found a directory of %d bytes at 0x%x, expected it in %d bytes", ErrDamaged, n, at, size)
+		return fmt.Errorf("%w: found a directory of %s at 0x%x, expected it in %s", ErrDamaged, plural.Of(n, "byte"), at,
+			plural.Of(size, "byte"))
 	}
 	packed := make([]byte, n)
 	if _, err := ix.f.ReadAt(packed, int64(at)); err != nil {

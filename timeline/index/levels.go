@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/weft-trace/weft/internal/plural"
 )
 
 // run stands for n equal buckets of one depth, beginning with number bucket. For instants, share is the
@@ -69,7 +71,7 @@ func (rr *runReader) each(b []byte, low, high int64, f func(*run)) error {
 	share, cover, height, offset := rr.table.columns[0], rr.table.columns[1], rr.table.columns[2], rr.table.columns[3]
 	if len(share) != n || len(cover) != n || len(height) > 0 && len(height) != n ||
 		len(offset) > 0 && len(offset) != n {
-		return fmt.Errorf("found %d buckets, but %d shares", n, len(share))
+		return fmt.Errorf("found %s, but %s", plural.Of(n, "bucket"), plural.Of(len(share), "share"))
 	}
 	skip, counts, regions := &rr.table.numbers[0], &rr.table.numbers[1], &rr.table.numbers[2]
 	next := int64(0)

@@ -8,6 +8,8 @@ import (
 
 	"github.com/klauspost/compress/huff0"
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/weft-trace/weft/internal/plural"
 )
 
 // A column of numbers is stored as planes: one with the lowest bytes of all numbers, one with the next
@@ -136,7 +138,7 @@ type planeReader struct {
 func (p *planeReader) plane(c *columns, buf *[]byte, most int) ([]byte, error) {
 	kind, n := c.byte(), c.uint()
 	if n > uint64(most) {
-		return nil, fmt.Errorf("found a column of %d bytes, expected at most %d", n, most)
+		return nil, fmt.Errorf("found a column of %s, expected at most %d", plural.Of(n, "byte"), most)
 	}
 	if kind == planeRice {
 		values, err := c.readRice(int(n), p.values)
@@ -188,7 +190,7 @@ func (p *planeReader) plane(c *columns, buf *[]byte, most int) ([]byte, error) {
 		return nil, fmt.Errorf("found a column that is packed as %d", kind)
 	}
 	if err == nil && uint64(len(out)) != n {
-		err = fmt.Errorf("found a column of %d bytes, expected %d", len(out), n)
+		err = fmt.Errorf("found a column of %s, expected %d", plural.Of(len(out), "byte"), n)
 	}
 	*buf = out
 	return out, err
@@ -221,7 +223,7 @@ func (p *planeReader) readNumbers(c *columns, n int, to *column) (err error) {
 		return err
 	}
 	if count > 8 || count == 0 && n > 0 {
-		return fmt.Errorf("found numbers of %d bytes, expected 1 to 8", count)
+		return fmt.Errorf("found numbers of %s, expected 1 to 8", plural.Of(count, "byte"))
 	}
 	for j := range count {
 		plane, err := p.plane(c, &to.buffer, n)
@@ -229,7 +231,7 @@ func (p *planeReader) readNumbers(c *columns, n int, to *column) (err error) {
 			return err
 		}
 		if len(plane) != n {
-			return fmt.Errorf("found %d numbers, expected %d", len(plane), n)
+			return fmt.Errorf("found %s, expected %d", plural.Of(len(plane), "number"), n)
 		}
 		if count == 1 {
 			to.narrow = plane

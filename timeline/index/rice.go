@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math/bits"
 	"slices"
+
+	"github.com/weft-trace/weft/internal/plural"
 )
 
 // A column of fewer than smallColumn numbers is stored as Rice codes, which need no table. It consists
@@ -92,7 +94,7 @@ func (w *bitWriter) end() []byte {
 // readRice reads the Rice codes of n numbers into to, whose memory it reuses.
 func (c *columns) readRice(n int, to []uint64) ([]uint64, error) {
 	if n >= smallColumn {
-		return nil, fmt.Errorf("found a short column of %d numbers, expected fewer than %d", n, smallColumn)
+		return nil, fmt.Errorf("found a short column of %s, expected fewer than %d", plural.Of(n, "number"), smallColumn)
 	}
 	least, low := c.uint(), uint(c.byte())
 	to = slices.Grow(to[:0], n)[:n]

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/weft-trace/weft/internal/plural"
 )
 
 // Span is a visit of a region, a claim, or a collective operation.
@@ -187,7 +189,7 @@ func (sb *spanBlock) decode(b []byte) error {
 	depth, height, offset, recursive := sb.table.columns[0], sb.table.columns[1], sb.table.columns[2], sb.table.columns[3]
 	if len(depth) != n || len(height) > 0 && len(height) != n || len(offset) > 0 && len(offset) != n ||
 		len(recursive) > 0 && len(recursive) != (n+7)/8 {
-		return fmt.Errorf("found %d spans, but %d depths", n, len(depth))
+		return fmt.Errorf("found %s, but %d depths", plural.Of(n, "span"), len(depth))
 	}
 	sb.recursive = slices.Grow(sb.recursive, n)[:n]
 	clear(sb.recursive)

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+
+	"github.com/weft-trace/weft/internal/plural"
 )
 
 // verifyPiece is the number of bytes that Verify holds at a time.
@@ -32,7 +34,7 @@ func (ix *Index) Verify(ctx context.Context) error {
 // verify checks a block against its checksum, using buf to read it.
 func (ix *Index) verify(b *blockEntry, buf []byte) error {
 	if b.size < 5 || b.at < 0 {
-		return fmt.Errorf("%w: a block of %d bytes at 0x%x", ErrDamaged, b.size, b.at)
+		return fmt.Errorf("%w: a block of %s at 0x%x", ErrDamaged, plural.Of(b.size, "byte"), b.at)
 	}
 	var want, got uint32
 	for done := int64(0); done < int64(b.size); {

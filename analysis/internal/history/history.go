@@ -110,7 +110,8 @@ type part struct{ call, operation int32 }
 // History holds the calls and waits of a trace. Close removes its temporary files.
 type History struct {
 	Log *synclog.Log
-	// Finalize is the operation in which all processes finalise MPI. It is nil if the trace lacks it.
+	// Finalize is the operation in which all processes of a world finalise MPI. Of several it is the one
+	// to which the last member comes latest. It is nil if the trace lacks it.
 	Finalize  *Operation
 	Locations []*Location      // nil for locations without events
 	Counts    waitstate.Result // of the window of Options.Hooks
@@ -495,7 +496,7 @@ func (h *History) recordOperation(o *waitstate.Operation) {
 		h.attach(m.Place, attachedOperation, int64(h.operations.count))
 	}
 	h.addOperation(&x)
-	if o.Finalize {
+	if o.Finalize && (h.Finalize == nil || x.LastEnter > h.Finalize.LastEnter) {
 		h.Finalize = &x
 	}
 }

@@ -54,11 +54,23 @@ type horizon struct {
 	any        bool
 	messages   map[flow]int64
 	operations map[Sequence]int64
-	joins      map[uint32]int64 // by region
+	joins      map[worldRegion]int64
+	worlds     []uint32 // the world of each location; nil if there is one
+}
+
+// worldRegion is a region that the processes of a world visit.
+type worldRegion struct{ region, world uint32 }
+
+// world returns the world of a location.
+func (h *horizon) world(loc uint32) uint32 {
+	if int64(loc) < int64(len(h.worlds)) {
+		return h.worlds[loc]
+	}
+	return 0
 }
 
 func newHorizon(d *trace.Definitions, to int64, workers []*worker) *horizon {
-	h := &horizon{defs: d, to: to, workers: workers}
+	h := &horizon{defs: d, to: to, workers: workers, worlds: d.Worlds()}
 	later := LaterThreads(d) // scans may have added locations
 	for i, l := range d.Locations.All() {
 		if l.Kind.IsProcessor() && !later[i] {
@@ -105,19 +117,21 @@ func (h *horizon) reached(upTo int64) bool {
 
 // mark stores the messages, operations and calls that must be completed.
 func (h *horizon) mark(lanes map[uint32]*lane) {
-	h.messages, h.operations, h.joins = map[flow]int64{}, map[Sequence]int64{}, map[uint32]int64{}
+	h.messages, h.operations, h.joins = map[flow]int64{}, map[Sequence]int64{},
+		map[worldRegion]int64{}
 	for f, n := range h.flows() {
 		if n.sends != n.receives {
 			h.messages[f] = max(n.sends, n.receives)
 		}
 	}
-	for _, l := range lanes {
+	for loc, l := range lanes {
 		for s, n := range l.sequences {
 			h.operations[s] = max(h.operations[s], n)
 		}
 		for r, n := range l.regions {
 			if k := l.worker.kind(r); k.init || k.finalize {
-				h.joins[r] = max(h.joins[r], n)
+				w := worldRegion{r, h.world(loc)}
+				h.joins[w] = max(h.joins[w], n)
 			}
 		}
 	}
@@ -162,7 +176,9 @@ func (h *horizon) complete(lanes map[uint32]*lane) bool {
 		}
 	}
 	for r, n := range h.joins {
-		if slices.ContainsFunc(h.main, func(loc uint32) bool { return lanes[loc] == nil || lanes[loc].regions[r] < n }) {
+		if slices.ContainsFunc(h.main, func(loc uint32) bool {
+			return h.world(loc) == r.world && (lanes[loc] == nil || lanes[loc].regions[r.region] < n)
+		}) {
 			return false
 		}
 	}

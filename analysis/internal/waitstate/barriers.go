@@ -27,13 +27,25 @@ type barriers struct {
 	// next one of each location.
 	joins   map[joinKey][]Member
 	next    map[visitor]int64
-	regions map[uint32][]int64 // by region row: the number of visits of each location, ascending
+	regions map[regionOfWorld][]int64 // the number of visits of each location, ascending
+	worlds  []uint32                  // the world of each location; nil if there is one
 }
 
-// joinKey identifies the visits with the same number of a region by all processes.
+// joinKey identifies the visits with the same number of a region by all processes of a world.
 type joinKey struct {
-	region uint32
+	regionOfWorld
 	number int64
+}
+
+// regionOfWorld is a region row that the processes of a world visit.
+type regionOfWorld struct{ region, world uint32 }
+
+// regionAt returns a region row for the world of a location.
+func (b *barriers) regionAt(region, location uint32) regionOfWorld {
+	if int64(location) < int64(len(b.worlds)) {
+		return regionOfWorld{region, b.worlds[location]}
+	}
+	return regionOfWorld{region: region}
 }
 
 // visitor identifies a region or team and a location.
@@ -61,13 +73,17 @@ type fork struct {
 func (b *barriers) init(e *engine) {
 	*b = barriers{teams: map[synclog.Team][]Member{}, visits: map[uint64][]uint64{}, rounds: map[uint64]*round{},
 		locations: map[uint64]int{}, forks: map[uint32]fork{}, starts: map[synclog.Team][]Member{},
-		begun: map[visitor]uint64{}, joins: map[joinKey][]Member{}, next: map[visitor]int64{}, regions: map[uint32][]int64{}}
+		begun: map[visitor]uint64{}, joins: map[joinKey][]Member{}, next: map[visitor]int64{},
+		regions: map[regionOfWorld][]int64{}, worlds: e.defs.Worlds()}
 	e.log.Barriers(func(barrier uint64, _ uint32, _ int64) { b.locations[barrier]++ })
 	e.log.Teams(func(c uint64, _ uint32, visits uint64) { b.visits[c] = append(b.visits[c], visits) })
 	for _, l := range b.visits {
 		slices.Sort(l)
 	}
-	e.log.Visits(func(region, _ uint32, visits int64) { b.regions[region] = append(b.regions[region], visits) })
+	e.log.Visits(func(region, location uint32, visits int64) {
+		r := b.regionAt(region, location)
+		b.regions[r] = append(b.regions[r], visits)
+	})
 	for _, l := range b.regions {
 		slices.Sort(l)
 	}
@@ -80,10 +96,10 @@ func (e *engine) processBarrier(c *synclog.Call, place Place) {
 	switch {
 	case c.Init || c.Finalize:
 		at := visitor{uint64(c.Region), c.Location}
-		k := joinKey{c.Region, b.next[at]}
+		k := joinKey{b.regionAt(c.Region, c.Location), b.next[at]}
 		b.next[at]++
 		list := append(b.joins[k], m)
-		counts := b.regions[c.Region]
+		counts := b.regions[k.regionOfWorld]
 		if i, _ := slices.BinarySearch(counts, k.number+1); len(list) < len(counts)-i {
 			b.joins[k] = list
 			return
@@ -201,10 +217,13 @@ func (e *engine) processTeamBegin(c *synclog.Call, place Place, p *synclog.Point
 // completion are the patterns of these waits. If one of them equals Patterns, the waits of that kind
 // are not reported.
 func (e *engine) judgeAll(o *Operation, waiting, completion Pattern) {
+	o.Root = -1
 	if len(o.Members) < 2 {
+		if o.Finalize && e.barriers.worlds != nil { // the world may be the last one to finalise MPI
+			e.reportOperation(o)
+		}
 		return
 	}
-	o.Root = -1
 	e.Judged += e.countedMembers(o.Members)
 	slices.SortFunc(o.Members, func(a, b Member) int { return int(a.Place.Location) - int(b.Place.Location) })
 	last, first := LastToArrive(o.Members), FirstLeave(o.Members)

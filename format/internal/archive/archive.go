@@ -11,6 +11,7 @@ import (
 	"os"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/plural"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -85,7 +86,7 @@ func Load(src format.Source, name, path string, most int64) ([]byte, error) {
 	}
 	defer f.Close()
 	if size > most {
-		return nil, Damaged(path, 0, fmt.Sprintf("%d bytes", size), fmt.Sprintf("at most %d", most))
+		return nil, Damaged(path, 0, plural.Of(size, "byte"), fmt.Sprintf("at most %d", most))
 	}
 	b := make([]byte, size)
 	if _, err := f.ReadAt(b, 0); err != nil && !errors.Is(err, io.EOF) {

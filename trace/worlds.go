@@ -1,0 +1,142 @@
+package trace
+
+import "strings"
+
+// worldName is part of the name of the communicator of all processes that were started together.
+const worldName = "COMM_WORLD"
+
+// Worlds returns, for each location, a number of its world: the processes that can synchronise with each
+// other, such as those of a run of MPI. A merged trace may have several. Worlds have different numbers.
+// The result is nil if the trace does not distinguish worlds.
+//
+// Members of a communicator belong to one world, and so do a communicator and its parent, and the
+// threads of a process. If no communicator has a name like MPI_COMM_WORLD, worlds must also be in
+// different trees of groups, and each location that has such a tree must be in a communicator.
+// If one has, locations outside of all communicators belong to another world.
+func (d *Definitions) Worlds() []uint32 {
+	w := worlds{defs: d, ranks: ranks{defs: d}, above: make([]uint32, d.Locations.Len())}
+	for i := range w.above {
+		w.above[i] = uint32(i)
+	}
+	covered := make([]bool, len(w.above)) // in a communicator of several locations
+	named := false
+	first := make([]uint32, d.Communicator.Len())
+	for i, c := range d.Communicator.All() {
+		list := w.members(&c)
+		first[i] = NoRef
+		for _, loc := range list {
+			if first[i] == NoRef {
+				first[i] = loc
+			}
+			covered[loc] = covered[loc] || len(list) > 1
+			w.join(first[i], loc)
+		}
+		if strings.Contains(strings.ToUpper(c.Name), worldName) && len(list) > 0 {
+			named = true
+			covered[first[i]] = true
+		}
+	}
+	for i, c := range d.Communicator.All() {
+		if d.Communicator.Has(c.Parent) && first[i] != NoRef && first[c.Parent] != NoRef {
+			w.join(first[i], first[c.Parent])
+		}
+	}
+	w.joinGroups(!named)
+	return w.result(covered, named)
+}
+
+// worlds is a partition of the locations.
+type worlds struct {
+	defs  *Definitions
+	ranks ranks
+	above []uint32 // another location of the same world, or the location itself for one in each world
+}
+
+// find returns the location that stands for the world of a location.
+func (w *worlds) find(loc uint32) uint32 {
+	for w.above[loc] != loc {
+		w.above[loc] = w.above[w.above[loc]]
+		loc = w.above[loc]
+	}
+	return loc
+}
+
+// join makes one world of those of two locations. The lower location stands for it.
+func (w *worlds) join(a, b uint32) {
+	if a, b = w.find(a), w.find(b); a < b {
+		w.above[b] = a
+	} else {
+		w.above[a] = b
+	}
+}
+
+// members returns the known members of a communicator, including those of the other group of a
+// communicator between two groups.
+func (w *worlds) members(c *Communicator) (list []uint32) {
+	add := func(set uint32) {
+		for _, loc := range w.ranks.ofSet(set) {
+			if loc != NoRef {
+				list = append(list, loc)
+			}
+		}
+	}
+	add(c.Set)
+	for _, a := range c.Attrs {
+		if a.Key != "other" {
+			continue
+		}
+		for i, s := range w.defs.Sets.All() {
+			if s.ID == a.Value.Str {
+				add(uint32(i))
+			}
+		}
+	}
+	return list
+}
+
+// joinGroups makes one world of the locations of each process or, if trees is set, of each tree of
+// groups.
+func (w *worlds) joinGroups(trees bool) {
+	groups := &w.defs.Groups
+	in := map[uint32]uint32{} // by group: its first location
+	for i, l := range w.defs.Locations.All() {
+		g := l.Group
+		if !trees && (!groups.Has(g) || groups.At(g).Kind != "process") {
+			continue
+		}
+		for n := 0; trees && groups.Has(g) && groups.Has(groups.At(g).Parent) && n < groups.Len(); n++ {
+			g = groups.At(g).Parent
+		}
+		if _, ok := in[g]; !ok {
+			in[g] = uint32(i)
+		}
+		w.join(in[g], uint32(i))
+	}
+}
+
+// result returns the number of the world of each location. It returns nil if there is one world, or if
+// no communicator is a named world and a world has no communicator.
+func (w *worlds) result(covered []bool, named bool) []uint32 {
+	known := make([]bool, len(w.above)) // by the location that stands for a world
+	for i, c := range covered {
+		if root := w.find(uint32(i)); c {
+			known[root] = true
+		}
+	}
+	list := make([]uint32, len(w.above))
+	numbers := map[uint32]bool{}
+	for i := range list {
+		if list[i] = w.find(uint32(i)); known[list[i]] {
+			numbers[list[i]] = true
+			continue
+		}
+		list[i] = NoRef
+		if w.defs.Locations.At(uint32(i)).Kind.IsProcessor() {
+			numbers[NoRef] = true
+		}
+	}
+	if len(numbers) < 2 || numbers[NoRef] && !named {
+		return nil
+	}
+	return list
+}
