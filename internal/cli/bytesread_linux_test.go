@@ -87,6 +87,8 @@ func TestOTFReadsLittle(t *testing.T) {
 			{append([]string{"info", "--location", "2"}, late...), part(stream, 75.1), false},
 			{append([]string{"cut", "--force", "--location", "2", "--json", "IN", filepath.Join(dir, "piece.otf")}, late...),
 				part(stream, 75.1), false},
+			{append([]string{"states", "--json"}, late...), part(size, before), true},
+			{append([]string{"usage", "--json"}, late...), part(size, before), true},
 			{[]string{"print", "--limit", "5"}, 4 * 64 << 10, true},
 			{[]string{"print", "--limit", "5", "--location", "2"}, 64 << 10, true},
 			{[]string{"print", "--json", "--window", "30%..30.1%"}, part(size, 0.1), false},
