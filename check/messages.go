@@ -398,8 +398,8 @@ func (c *Checker) reportClockSkews() error {
 		}
 		if err := c.reportCount("trace.clock-skew", s.first, s.early,
 			fmt.Sprintf("%d of %s between %s and %s received before they were sent, by up to %s, the first at %s",
-				s.early, plural.Of(s.messages, "message"), c.ownerName(g.a), c.ownerName(g.b), c.seconds(int64(min(s.most, 1<<63-1))),
-				c.seconds(s.first.time)),
+				s.early, plural.Of(s.messages, "message"), c.ownerName(g.a), c.ownerName(g.b),
+				c.seconds(int64(min(s.most, 1<<63-1))), c.seconds(s.first.time)),
 			alignHint); err != nil {
 			return err
 		}

@@ -473,6 +473,10 @@ func (k Kind) HasEndTime() bool { return k == Fragment || k == SampleRange }
 // and markers, which are added to a trace later, are not either.
 func (k Kind) IsEvent() bool { return !k.IsState() && k != Marker }
 
+// IsActivity reports whether rows of kind k are events that show that a location is active. Comments and
+// statistics do not.
+func (k Kind) IsActivity() bool { return k.IsEvent() && k != Comment && k != Statistics }
+
 // IsSend reports whether kind k begins a message: a send, or the begin of one.
 func (k Kind) IsSend() bool { return k == Send || k == SendBegin }
 

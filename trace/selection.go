@@ -10,9 +10,12 @@ type Selection struct {
 	// these are all events before From. Alternatively, a format may deliver enters for the regions that
 	// are open at some time at or before From, with their original times, and all later events.
 	Stacks bool
-	// OneEventFrom is a time from which on a scan needs only one event ([Kind.IsEvent]) of each
-	// location, or 0. The format may leave out all other events from that time on. Callers use it to
-	// find out whether a location has later events.
+	// Begun also requires, with Stacks, an event of each location that has events before From, at the time
+	// of the first of them. A format that leaves out these events delivers NoOp and Comment there.
+	Begun bool
+	// OneEventFrom is a time from which on a scan needs only one event ([Kind.IsActivity]) of each
+	// location, or 0. The format may leave out all events after that one. Callers use it to find out
+	// whether a location has later events.
 	OneEventFrom int64
 	// FirstEvents is set if the caller usually ends the scan after the first events in time order.
 	FirstEvents bool
@@ -57,7 +60,7 @@ func Events() Selection { return Selection{From: math.MinInt64, To: math.MaxInt6
 // open in the window of s, and how these continue. It consists of the events that Stacks selects, and
 // all later events up to the end of the trace.
 func (s *Selection) Following() Selection {
-	return Selection{From: s.From, To: math.MaxInt64, Stacks: true, Location: s.Location}
+	return Selection{From: s.From, To: math.MaxInt64, Stacks: true, Begun: s.Begun, Location: s.Location}
 }
 
 // Surrounding returns a selection of the events at the locations of s that determine which regions are
@@ -73,14 +76,14 @@ func (s *Selection) Surrounding() Selection {
 	return x
 }
 
-// ReachesOneEvent reports whether the rows of b contain an event at or after OneEventFrom, so that
+// ReachesOneEvent reports whether the rows of b contain the event that OneEventFrom asks for, so that
 // later events of the location are not needed. The rows must be in time order.
 func (s *Selection) ReachesOneEvent(b *Batch) bool {
 	if s.OneEventFrom == 0 {
 		return false
 	}
 	for i := b.Len() - 1; i >= 0 && b.Time[i] >= s.OneEventFrom; i-- {
-		if b.Kind[i].IsEvent() {
+		if b.Kind[i].IsActivity() {
 			return true
 		}
 	}

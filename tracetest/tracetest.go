@@ -259,7 +259,7 @@ func checkSurrounding(t *testing.T, f format.Format, src format.Source, rows []s
 		case kinds[i].IsState():
 		case times[i] < to:
 			before[standIn.ReplaceAllString(l, "#")]++
-		case kinds[i].IsEvent():
+		case kinds[i].IsActivity():
 			goesOn[locations[i]] = true
 		}
 	}
@@ -285,7 +285,7 @@ func checkSurrounding(t *testing.T, f format.Format, src format.Source, rows []s
 					}
 					if x.Time() < to {
 						found[standIn.ReplaceAllString(row(d.Defs(), &x), "#")]++
-					} else if x.Kind().IsEvent() {
+					} else if x.Kind().IsActivity() {
 						on[x.Location()] = true
 					}
 				}

@@ -9,14 +9,16 @@ import (
 )
 
 // Read returns a part that has handled the events of a trace up to the end of the window of the
-// options, and one later event of each location that has one. Without a window, or if the trace has
+// options, or those from a snapshot before the window on, and one later event of each location that has one. Without a
+// window, or if the trace has
 // tracing regions, it has handled all events.
 func Read(ctx context.Context, events format.Events, opt Options) (*Part, error) {
 	d := events.Defs()
 	p := New(d, opt)
 	counted := trace.Selection{From: math.MinInt64, To: math.MaxInt64}
 	if opt.Window != nil && !p.bracketed {
-		counted.To = opt.Window.To
+		// What is open when the window begins, and which processors have begun, replaces all earlier events.
+		counted.From, counted.To, counted.Begun = opt.Window.From, opt.Window.To, true
 	}
 	err := format.ScanReduced(ctx, events, counted.Surrounding(), Reduction(d, opt), p)
 	if err == nil && counted.To < math.MaxInt64 {
@@ -45,7 +47,7 @@ func (p *Part) readLater(ctx context.Context, events format.Events, from int64) 
 		}
 		for i, k := range b.Kind {
 			loc := b.Location(i)
-			if _, known := found[loc]; known || !missing[loc] || !counts(k) {
+			if _, known := found[loc]; known || !missing[loc] || !k.IsActivity() {
 				continue
 			}
 			if found[loc] = b.Time[i]; len(found) == len(missing) {

@@ -12,7 +12,8 @@ import (
 )
 
 // sparing delivers the fewest events that ScanParallel may deliver: all events before the time
-// Selection.Enough and, from that time on, one event of each location that has had an earlier one.
+// Selection.OneEventFrom and, from that time on, those up to one that is an activity, of each location that
+// has had an earlier one.
 type sparing struct{ format.Events }
 
 func (s sparing) ScanParallel(ctx context.Context, sel trace.Selection, begin func() func(int) format.Sink) error {
@@ -29,7 +30,7 @@ func (s sparing) ScanParallel(ctx context.Context, sel trace.Selection, begin fu
 				if !met[loc] || done[loc] {
 					continue
 				}
-				done[loc] = true
+				done[loc] = c.Kind().IsActivity()
 			}
 			met[loc] = true
 			out.Reset(loc)

@@ -8,7 +8,7 @@ import (
 // Reduction returns the reduction of a trace to the events that a part with these options needs. If
 // they come in global time order, the result equals that of all events.
 func Reduction(d *trace.Definitions, opt Options) format.Reduction {
-	return format.Reduction{Ends: counts, New: func() format.Reducer {
+	return format.Reduction{Ends: trace.Kind.IsActivity, New: func() format.Reducer {
 		p := New(d, opt)
 		gapped := map[uint32]bool{} // locations whose last event begins a gap
 		return func(b *trace.Batch, rows []int32) []int32 {
@@ -21,7 +21,7 @@ func Reduction(d *trace.Definitions, opt Options) format.Reduction {
 					if !change {
 						continue
 					}
-				case counts(k):
+				case k.IsActivity():
 					loc := b.Location(i)
 					if !change && !gapped[loc] {
 						continue

@@ -87,11 +87,6 @@ type class struct {
 // processor.
 func (c class) changes() bool { return c.bracket || c.wanted || c.state != Busy }
 
-// counts reports whether an event of kind k shows that a processor is active.
-func counts(k trace.Kind) bool {
-	return k != trace.Comment && k != trace.Statistics && k.IsEvent()
-}
-
 // none is the processor number of a location that does not belong to a processor.
 const none = -1
 
@@ -112,7 +107,7 @@ func New(d *trace.Definitions, opt Options) *Part {
 // time at each location.
 func (p *Part) Batch(b *trace.Batch) error {
 	for i, k := range b.Kind {
-		if !counts(k) {
+		if !k.IsActivity() {
 			continue
 		}
 		loc := b.Location(i)

@@ -1,8 +1,13 @@
 package otf
 
 import (
+	"bytes"
+	"os/exec"
+	"path/filepath"
+	"slices"
 	"testing"
 
+	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -26,6 +31,51 @@ func TestCounterPropertiesOfOtherFormats(t *testing.T) {
 	} {
 		if got := counterProperties(&trace.MetricDef{Mode: x.mode, Type: x.typ}); got != x.want {
 			t.Errorf("%q, %v: found %#x, expected %#x", x.mode, x.typ, got, x.want)
+		}
+	}
+}
+
+// TestRelativeCounters checks that the loss table has the metrics whose values are relative, which OTF cannot say:
+// otfprint calls them absolute. Weft restores their modes unless the trace is plain.
+func TestRelativeCounters(t *testing.T) {
+	r := trace.NewRecorder(trace.Seconds(1000))
+	loc := r.Location("a")
+	for _, x := range []struct{ id, mode string }{
+		{"first", "RELATIVE_POINT"}, {"second", "RELATIVE_NEXT"}, {"third", "ABSOLUTE_POINT"}, {"fourth", ""},
+	} {
+		m := r.Defs().Metrics.Add(trace.MetricDef{ID: x.id, Name: x.id, Mode: x.mode, Kind: trace.CounterMetric,
+			Type: trace.Uint64, Location: trace.NoRef})
+		r.Event(loc, 5, trace.Metric, m, []uint64{1})
+	}
+	for plain, how := range map[bool]format.Fidelity{false: format.WeftOnly, true: format.Lost} {
+		path := filepath.Join(t.TempDir(), "x.otf")
+		out, err := format.CreateFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		enc, err := Format{}.Create(out, &format.WriteOptions{Plain: plain})
+		if err == nil {
+			err = format.Convert(t.Context(), format.Recorded(r), trace.Everything(), enc)
+		}
+		if err == nil {
+			err = out.Commit()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := format.LossRow{Kind: "metric", Field: "mode", How: how,
+			Reason: "OTF has no relative counters, they become absolute", Count: 2}
+		if rows := enc.Loss().Rows(); !slices.Contains(rows, want) {
+			t.Errorf("plain %t: found %v, expected %v", plain, rows, want)
+		}
+		text, err := exec.Command(tool(t, "otfprint"), path).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []string{`"first", properties ABS/POINT/`, `"second", properties ABS/NEXT/`} {
+			if !bytes.Contains(text, []byte(want)) {
+				t.Errorf("otfprint: found %s, expected %q in it", text, want)
+			}
 		}
 	}
 }

@@ -132,11 +132,15 @@ func (e *encoder) writeCommunicatorDefinitions(put func(*Record)) {
 		}
 		put(&r)
 	}
-	how := format.WeftOnly
+	e.loss.Add("communicator", "members", e.restored(), "their locations are not known", int64(unknown))
+}
+
+// restored returns how what is only in the packed definitions is kept.
+func (e *encoder) restored() format.Fidelity {
 	if e.plain {
-		how = format.Lost
+		return format.Lost
 	}
-	e.loss.Add("communicator", "members", how, "their locations are not known", int64(unknown))
+	return format.WeftOnly
 }
 
 // writeRegionDefinitions writes the definitions of functions, counters and files.
@@ -160,8 +164,12 @@ func (e *encoder) writeRegionDefinitions(put func(*Record)) {
 		}
 		put(&r)
 	}
+	relative := int64(0)
 	for i := range d.Metrics.Len() {
 		m := d.Metrics.At(uint32(i))
+		if strings.HasPrefix(m.Mode, "REL") {
+			relative++
+		}
 		name := m.Name
 		if name == "" {
 			name = m.ID
@@ -169,6 +177,7 @@ func (e *encoder) writeRegionDefinitions(put func(*Record)) {
 		put(&Record{Type: DefCounter, Token: uint64(e.tokens.metrics.at(i)), Group: group(DefCounterGroup, m.Group),
 			Name: name, Unit: m.Unit, Properties: counterProperties(m)})
 	}
+	e.loss.Add("metric", "mode", e.restored(), "OTF has no relative counters, they become absolute", relative)
 	for i := range d.Files.Len() {
 		put(&Record{Type: DefFile, Token: uint64(e.tokens.files.at(i)), Name: d.Files.At(uint32(i)).Name})
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"math/bits"
+	"slices"
 	"unsafe"
 
 	"github.com/weft-trace/weft/format"
@@ -20,26 +21,30 @@ type bulkReader struct {
 	// withStates is set if streams have snapshots or statistics that are selected.
 	withStates bool
 	resume     *uint64 // time of the snapshots to begin with; nil begins at the start
-	lanes      []*lane // all lanes in use
-	oldest     int     // index of the lane that is reused next if all maxLanes are in use
-	free       []*lane
-	text       []byte  // buffer of the stream, kept between files
-	nearLanes  []*lane // lanes of processes with small numbers, by process
-	farLanes   map[uint64]*lane
-	form       timeForm
-	base, to   uint64 // of the selected times
-	crowded    bool   // the file had more processes than maxLanes
-	waiting    int    // number of lanes that wait for a record after the selected times
-	processes  [1 << processBits]processText
-	visits     [1 << visitBits]visitText
-	peers      [1 << peerBits]peerText
-	tails      [1 << peerBits]tailText
-	counter    uint64 // the last counter; metric is its metric
-	metric     uint32
-	hasRows    bool
-	first      uint64 // time of the first row
-	last       uint64 // time of the last row
-	unordered  bool   // a row was earlier than the one before it, or belonged to a process of another stream
+	begun      bool    // deliverBegun is called for each stream that begins at snapshots
+	// earlier holds the processes with events before the snapshots that the scan begins with, as far as they
+	// are known; a process may occur twice.
+	earlier   []uint64
+	lanes     []*lane // all lanes in use
+	oldest    int     // index of the lane that is reused next if all maxLanes are in use
+	free      []*lane
+	text      []byte  // buffer of the stream, kept between files
+	nearLanes []*lane // lanes of processes with small numbers, by process
+	farLanes  map[uint64]*lane
+	form      timeForm
+	base, to  uint64 // of the selected times
+	crowded   bool   // the file had more processes than maxLanes
+	waiting   int    // number of lanes that wait for a record after the selected times
+	processes [1 << processBits]processText
+	visits    [1 << visitBits]visitText
+	peers     [1 << peerBits]peerText
+	tails     [1 << peerBits]tailText
+	counter   uint64 // the last counter; metric is its metric
+	metric    uint32
+	hasRows   bool
+	first     uint64 // time of the first row
+	last      uint64 // time of the last row
+	unordered bool   // a row was earlier than the one before it, or belonged to a process of another stream
 }
 
 func newBulk(d *decoder, sink format.Sink) *bulkReader {
@@ -118,6 +123,12 @@ func (l *lane) add(time int64, kind trace.Kind, ref uint32) *trace.Batch {
 func (br *bulkReader) run(ctx context.Context, f *fileStream) error {
 	br.begin(f)
 	defer br.end()
+	slices.Sort(br.earlier)
+	for _, p := range slices.Compact(br.earlier) { // they may have their next event only after the selected times
+		if _, err := br.lane(&Record{Process: p, Stream: f.s.id}); err != nil {
+			return err
+		}
+	}
 	to := f.to
 	if f.enough > 0 {
 		f.to = min(to, f.enough)
@@ -167,7 +178,7 @@ func (br *bulkReader) run(ctx context.Context, f *fileStream) error {
 		if br.d.addRow(l.batch(), r); br.d.err != nil {
 			return br.d.err
 		}
-		goesOn := l.waits && l.rows.kind[l.n].IsEvent()
+		goesOn := l.waits && l.rows.kind[l.n].IsActivity()
 		l.n++
 		if l.n == trace.BatchRows {
 			err = br.emit(l)

@@ -36,10 +36,10 @@ func (d *decoder) scanFromSnapshots(ctx context.Context, sel trace.Selection, si
 }
 
 // carriesOpen reports whether some open calls are known only from the data that weft carries for a
-// trace of another format: from claims, or from enters and leaves that OTF's own records do not
-// contain.
+// trace of another format: from claims and gaps, or from enters and leaves that OTF's own records do
+// not contain.
 func (d *decoder) carriesOpen() bool {
-	return d.carried && d.restorer.Packs(trace.Enter, trace.Leave, trace.ClaimBegin, trace.ClaimEnd)
+	return d.carried && d.restorer.Packs(trace.Enter, trace.Leave, trace.ClaimBegin, trace.ClaimEnd, trace.Gap)
 }
 
 // snapshotsAt returns the time of the last snapshots that are not after t. ok is false if there are
@@ -72,6 +72,12 @@ func (br *bulkReader) deliverOpen(ctx context.Context, stream uint32, at uint64)
 		return false, err
 	}
 	sink := br.sink.(*snapshotSink).whole
+	br.earlier = br.earlier[:0]
+	if br.begun {
+		if good, err := br.deliverBegun(ctx, stream, at, sink); !good || err != nil {
+			return false, err
+		}
+	}
 	var b trace.Batch
 	for {
 		ok, err := s.next(ctx)
@@ -93,6 +99,7 @@ func (br *bulkReader) deliverOpen(ctx context.Context, stream uint32, at uint64)
 			if err := deliver(sink, &b); err != nil {
 				return false, err
 			}
+			br.earlier = append(br.earlier, r.Process)
 			b.Reset(l)
 		}
 		b.Add(b.Loc, br.d.clock.toModel(r.OriginalTime), trace.Enter, br.d.region(s.reported, r.Function))
@@ -105,4 +112,53 @@ func deliver(sink format.Sink, b *trace.Batch) error {
 		return nil
 	}
 	return sink.Batch(b)
+}
+
+// deliverBegun delivers the first event of each location in a stream before time at (see
+// [trace.Selection.Begun]). It reads the stream from the beginning until all its processes have had an
+// event. good is false if the trace must be surveyed first.
+func (br *bulkReader) deliverBegun(ctx context.Context, stream uint32, at uint64, sink format.Sink) (good bool,
+	err error) {
+	d := br.d
+	f, err := d.stream(ctx, &survey{id: stream, part: Events}, trace.Selection{From: math.MinInt64,
+		To: d.clock.firstFrom(at)}, d.opt.SortMemory())
+	if f == nil || err != nil {
+		return false, err
+	}
+	defer f.close()
+	f.s.t.few = 4 * window
+	missing := map[uint32]uint64{} // processes by location
+	for _, p := range d.r.master.Processes(stream) {
+		missing[d.location(uint64(p))] = uint64(p)
+	}
+	var out trace.Batch
+	commented := map[uint32]bool{}
+	for len(missing) > 0 {
+		b, err := f.Next(ctx)
+		if b == nil || err != nil || d.needsDefinition {
+			return err == nil && !d.needsDefinition, err
+		}
+		for i, k := range b.Kind {
+			loc := b.Location(i)
+			first := trace.NoOp
+			p, ok := missing[loc]
+			switch {
+			case !ok || !k.IsEvent():
+				continue
+			case k.IsActivity():
+				br.earlier = append(br.earlier, p)
+				delete(missing, loc)
+			case commented[loc]:
+				continue
+			default:
+				first, commented[loc] = trace.Comment, true
+			}
+			out.Reset(loc)
+			out.Add(loc, b.Time[i], first, trace.NoRef)
+			if err := sink.Batch(&out); err != nil {
+				return false, err
+			}
+		}
+	}
+	return true, nil
 }

@@ -296,3 +296,41 @@ func (o *openStacks) add(b *trace.Batch) {
 		}
 	}
 }
+
+// TestResumeWaitsForOpen checks that a scan from snapshots finds a later event of each process with open calls, even if
+// the process has no event between the snapshots and the end of the window.
+func TestResumeWaitsForOpen(t *testing.T) {
+	m := filepath.Join(t.TempDir(), "x.otf")
+	w := Create(m, &WriterOptions{Streams: 1})
+	list := []Record{{Type: DefTimerResolution, TicksPerSecond: 1000}, {Type: DefProcess, Token: 1, Name: "busy"},
+		{Type: DefProcess, Token: 2, Name: "quiet"}, {Type: DefFunction, Token: 1, Name: "f"},
+		{Type: Enter, Time: 1, Process: 2, Function: 1}}
+	for i := range uint64(1000) {
+		list = append(list, Record{Type: Enter, Time: 10*i + 10, Process: 1, Function: 1},
+			Record{Type: Leave, Time: 10*i + 18, Process: 1, Function: 1})
+	}
+	for _, r := range append(list, Record{Type: Leave, Time: 20000, Process: 2, Function: 1}) {
+		if err := w.Write(&r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := Augment(t.Context(), m, &AugmentOptions{Snapshots: true, Points: Every(1000)}); err != nil {
+		t.Fatal(err)
+	}
+	d, err := (Format{}).Open(t.Context(), format.FileSource(m), &format.ReadOptions{Workers: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sel := trace.Events()
+	sel.From, sel.To = 5000, 6000
+	got := visits{}
+	if ok, err := d.(*decoder).scanFromSnapshots(t.Context(), sel.Surrounding(), got.sink(d)); !ok || err != nil {
+		t.Fatalf("%t, %v", ok, err)
+	}
+	if l := got["2"]; !slices.Equal(l, []string{"1 enter f\n", "20000 leave f\n"}) {
+		t.Errorf("found %q, expected the enter and the leave of the quiet process", l)
+	}
+}

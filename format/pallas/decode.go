@@ -96,8 +96,16 @@ func (d *decoder) grammar(id threadID, again bool) (*Thread, error) {
 		return t, nil
 	}
 	t, err := d.thread(id, leanThread)
-	if t == nil || err != nil || !again || !t.whole {
-		return t, err
+	if t != nil && err == nil && again {
+		d.keepGrammar(id, t)
+	}
+	return t, err
+}
+
+// keepGrammar keeps a lean thread without defects for later scans, within the limit.
+func (d *decoder) keepGrammar(id threadID, t *Thread) {
+	if !t.whole {
+		return
 	}
 	size := t.memory()
 	d.mu.Lock()
@@ -109,7 +117,6 @@ func (d *decoder) grammar(id threadID, again bool) (*Thread, error) {
 		d.grammars[id] = t
 		d.grammarBytes += size
 	}
-	return t, nil
 }
 
 // Prepare does nothing. Opening the trace has read all that scans need.

@@ -12,7 +12,9 @@ import (
 
 // Details returns tables of threads, events, sequences and loops, like those of the tool pallas_info.
 // It does not read times. Times and durations are in nanoseconds. It keeps one thread at a time in
-// memory.
+// memory. A later call of Summary does not read the threads again. If there is no summary, it keeps the grammars for
+// scans, as
+// far as they fit into mostGrammarBytes.
 func (d *decoder) Details(ctx context.Context) (tables []*format.Table, err error) {
 	tables = []*format.Table{
 		{Key: "threads", Title: "Threads", Columns: []string{"thread", "archive", "name", "first", "last", "events",
@@ -33,14 +35,13 @@ func (d *decoder) Details(ctx context.Context) (tables []*format.Table, err erro
 			return false
 		})
 	}()
-	quiet := *d.opt
-	quiet.Report, quiet.Strict = format.NewReport(), false // reading the trace reports its defects
-	q := d.withOptions(&quiet)
+	sums := d.newSummaryBuilder() // it reports no defects, which reading the trace does
+	summed := !d.hasLinks()
 	for _, id := range d.threads {
 		if err := ctx.Err(); err != nil {
 			return tables, err
 		}
-		t, err := q.thread(id, threadSums)
+		t, err := sums.d.thread(id, threadSums)
 		if err != nil {
 			return tables, err
 		}
@@ -48,6 +49,14 @@ func (d *decoder) Details(ctx context.Context) (tables []*format.Table, err erro
 			continue
 		}
 		t.Close()
+		if summed = summed && sums.sound(); summed {
+			if summed, err = sums.addThread(t, d.location[id]); err != nil {
+				return tables, err
+			}
+		}
+		if !summed { // without a summary, the events will be read
+			d.keepGrammar(id, t.withoutSequences())
+		}
 		row := func(i int, values ...any) {
 			err = cmp.Or(err, tables[i].Add(append([]any{int64(id.id), int64(id.archive)}, values...)...))
 		}
@@ -76,6 +85,11 @@ func (d *decoder) Details(ctx context.Context) (tables []*format.Table, err erro
 		if err != nil {
 			return tables, err
 		}
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.summarized = true; summed && sums.sound() {
+		d.summary = sums.summary()
 	}
 	return tables, nil
 }

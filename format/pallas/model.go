@@ -38,6 +38,9 @@ type model struct {
 
 	grammars     map[threadID]*Thread // lean threads that are kept for later scans
 	grammarBytes int                  // approximate size of grammars
+	// summary is what Details has summed up while it read the threads; nil if there is no summary.
+	summary    *format.Summary
+	summarized bool // Details has tried to make a summary
 }
 
 type threadID struct{ archive, id uint32 }

@@ -19,8 +19,11 @@ import (
 // do not nest; events have attributes other than those of messages and collective operations that weft
 // wrote; a sum needs more than 63 bits; or the trace has a defect.
 func (d *decoder) Summary(ctx context.Context) (*format.Summary, error) {
-	if slices.ContainsFunc(d.t.Metadata, func(m Metadata) bool { return strings.HasPrefix(m.Key, linkKey) }) {
-		return nil, nil
+	d.mu.Lock()
+	s, known := d.summary, d.summarized
+	d.mu.Unlock()
+	if known || d.hasLinks() {
+		return s, nil
 	}
 	x := d.newSummaryBuilder()
 	ok, err := x.addThreads(ctx)
@@ -28,6 +31,11 @@ func (d *decoder) Summary(ctx context.Context) (*format.Summary, error) {
 		return nil, err
 	}
 	return x.summary(), nil
+}
+
+// hasLinks reports whether the trace carries links.
+func (d *decoder) hasLinks() bool {
+	return slices.ContainsFunc(d.t.Metadata, func(m Metadata) bool { return strings.HasPrefix(m.Key, linkKey) })
 }
 
 // Preview returns fewer sums than Summary, but for more traces. It accepts regions that are visited
@@ -84,12 +92,19 @@ func (sb *summaryBuilder) addThreads(ctx context.Context) (bool, error) {
 		}
 		t.Close()
 		ok, err := sb.addThread(t, sb.d.location[id])
-		if !ok || err != nil {
+		if err != nil {
 			return false, err
 		}
+		if !ok {
+			sb.d.keepGrammar(id, t.withoutSequences()) // the caller will read the events
+			return false, nil
+		}
 	}
-	return len(sb.d.opt.Report.Rules()) == 0, nil
+	return sb.sound(), nil
 }
+
+// sound reports whether the threads that have been read have no defect.
+func (sb *summaryBuilder) sound() bool { return len(sb.d.opt.Report.Rules()) == 0 }
 
 // summaryBuilder computes a summary or a preview.
 type summaryBuilder struct {

@@ -206,7 +206,7 @@ func (tr *threadReader) begin(g *outline) error {
 		}
 	}
 	if enough, ok := tr.d.ticks.file(tr.sel.OneEventFrom); ok && tr.sel.OneEventFrom != 0 {
-		if at, err := tr.x.firstFrom(enough, tr.isAlwaysEvent); err == nil && at < math.MaxUint64 {
+		if at, err := tr.x.firstFrom(enough, tr.isAlwaysActivity); err == nil && at < math.MaxUint64 {
 			if n, err := tr.x.countBefore(at + 1); err == nil {
 				tr.until = min(tr.until, n)
 			}
@@ -232,10 +232,10 @@ func (tr *threadReader) begin(g *outline) error {
 	return nil
 }
 
-// isAlwaysEvent reports whether each occurrence of an event is an event of the model. In traces that
+// isAlwaysActivity reports whether each occurrence of an event is an activity in the model. In traces that
 // weft wrote, an attribute may turn an occurrence into anything else.
-func (tr *threadReader) isAlwaysEvent(e int) bool {
-	return tr.info[e].kind.IsEvent() && (tr.d.restorer == nil || !tr.t.Events[e].HasAttributes())
+func (tr *threadReader) isAlwaysActivity(e int) bool {
+	return tr.info[e].kind.IsActivity() && (tr.d.restorer == nil || !tr.t.Events[e].HasAttributes())
 }
 
 // reachedEnd reports whether all events before the end of the wanted times have been read, given the

@@ -90,6 +90,17 @@ func (a *app) info(ctx context.Context, arg string, o *infoOptions) error {
 	if err != nil {
 		return err
 	}
+	var details []*format.Table
+	if o.details { // before the sums, which a format may compute from the same data
+		if details, err = in.file.Details(ctx); err != nil {
+			return err
+		}
+		defer func() {
+			for _, t := range details {
+				t.Close()
+			}
+		}()
+	}
 	x, records, err := in.info(o.by, part).Describe(ctx, o.exact)
 	if err != nil {
 		return err
@@ -106,17 +117,6 @@ func (a *app) info(ctx context.Context, arg string, o *infoOptions) error {
 		for i := range tables {
 			x.Definitions[tables[i].key] = tables[i].objects()
 		}
-	}
-	var details []*format.Table
-	if o.details {
-		if details, err = in.file.Details(ctx); err != nil {
-			return err
-		}
-		defer func() {
-			for _, t := range details {
-				t.Close()
-			}
-		}()
 	}
 	if o.picture != "" {
 		p := plotFlags{drawingFlags: drawingFlags{scale: 1}, rows: rowsByLocation, color: colorByRegion, maxRows: 64,

@@ -23,10 +23,11 @@ waiting) and idle, as ParaGraph defines it, and for how long how many of them ar
 (concurrency profile). For PICL the event types decide, for other traces the
 groups and names of the regions. With --waits, the time in which a call waits for others,
 as weft waits finds it, is idle, too. --window, or --from and --to, count the time in a
-window alone, for which weft reads the trace up to the end of the window. --location and
---group show the processors with one of these locations, and the concurrency profile of all.
---region counts the time of each processor in visits of these regions alone: in the concurrency
-profile, a processor outside of them is in no state. The times of regions that never contain one another add up.`,
+window alone, for which weft reads the trace up to the end of the window, in OTF from the
+snapshots before the window on (weft otf snapshots). --location and --group show the processors with one of
+these locations, and the concurrency profile of all. --region counts the time of each processor
+in visits of these regions alone: in the concurrency profile, a processor outside of them is in
+no state. The times of regions that never contain one another add up.`,
 		Example: "  weft states trace.trf\n  weft states --window 20%..30% trace.otf2\n" +
 			"  weft states --waits trace.otf2\n  weft states --barrier idle --json trace.trf",
 		Args: exactArgs(1, "one trace"),

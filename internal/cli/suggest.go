@@ -178,12 +178,10 @@ func newSuggestions(m *suggest.Miner, list []suggest.Property, traces []string) 
 	return x
 }
 
-// writeSpecification writes the properties as a specification. least is the smallest number of observations of a property.
+// writeSpecification writes the properties as a specification. least is the smallest number of observations of a
+// property.
 func (s *suggestions) writeSpecification(w io.Writer, least int) {
 	in := plural.Of(len(s.Traces), "trace")
-	if len(s.Traces) == 1 {
-		in = "1 trace"
-	}
 	fmt.Fprintf(w, "// Properties that hold in %s, each observed at least %d times. Those that tell most come first.\n",
 		in, least)
 	if s.By != "" {
