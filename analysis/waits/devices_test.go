@@ -54,13 +54,18 @@ func (d *deviceTrace) sync(loc uint32, enter, leave int64) {
 // launch visits a call that launches work and takes 2 ticks. If stream is not trace.NoRef, an attribute
 // of the call names that stream.
 func (d *deviceTrace) launch(loc uint32, region string, enter int64, stream uint32) {
+	d.visitFor(loc, region, enter, enter+2, stream)
+}
+
+// visitFor visits a call of which an attribute names a stream, unless the stream is trace.NoRef.
+func (d *deviceTrace) visitFor(loc uint32, region string, enter, leave int64, stream uint32) {
 	var attrs []trace.Attr
 	if stream != trace.NoRef {
 		attrs = append(attrs, trace.Attr{Key: "CUDA_STREAM_REF",
 			Value: trace.Value{Type: trace.LocationRef, Num: uint64(stream)}})
 	}
 	d.Enter(loc, enter, d.Region(region), attrs...)
-	d.Leave(loc, enter+2, d.Region(region))
+	d.Leave(loc, leave, d.Region(region))
 }
 
 // TestDevices checks waits for devices. The comments give the calculation of each wait.
@@ -471,7 +476,7 @@ func simulateDevices(seed uint64) *trace.Recorder {
 			if named {
 				stream = streams[k]
 			}
-			switch r.IntN(4) {
+			switch r.IntN(6) {
 			case 0:
 				x.visit(host, "work", t, t+r.Int64N(100))
 			case 1:
@@ -479,15 +484,75 @@ func simulateDevices(seed uint64) *trace.Recorder {
 				t = max(t, slices.Max(free)) + r.Int64N(5)
 				x.sync(host, enter, t)
 				continue
+			case 2:
+				if named {
+					enter := t
+					t = max(t, free[k]) + 2
+					x.visitFor(host, "cudaStreamSynchronize", enter, t, stream)
+					continue
+				}
+				fallthrough
 			default:
-				x.launch(host, "cudaLaunchKernel", t, stream)
+				call, work := "cudaLaunchKernel", fmt.Sprint("kernel ", r.IntN(3))
+				if r.IntN(4) == 0 {
+					call, work = "cudaMemcpyAsync", "cudaMemcpy HtoD"
+				}
+				x.launch(host, call, t, stream)
 				begin := max(free[k], t+r.Int64N(10))
 				free[k] = begin + r.Int64N(200)
-				x.visit(streams[k], fmt.Sprint("kernel ", r.IntN(3)), begin, free[k])
+				x.visit(streams[k], work, begin, free[k])
 			}
 			t += 100
 		}
 		x.Leave(host, max(t, slices.Max(free))+10, x.Region("main"))
 	}
 	return x.Recorder
+}
+
+// TestReferenceOfDevices compares waits and the critical path of random programs with those of a script.
+func TestReferenceOfDevices(t *testing.T) {
+	type result struct {
+		Waits [][4]any `json:"waits"` // pattern, location, begin, length
+		Path  [][3]any `json:"path"`  // location, begin, end
+	}
+	var list []format.Events
+	for seed := range uint64(100) {
+		list = append(list, format.Recorded(simulateDevices(seed)))
+	}
+	count := map[string]int{}
+	for seed, want := range runScript[result](t, list, "reference_devices.py") {
+		var found, expected []string
+		for _, p := range find(t, list[seed], waits.Options{Worst: 1000}).Patterns {
+			for _, w := range p.Worst {
+				count[p.Pattern]++
+				found = append(found, fmt.Sprint(p.Pattern, " ", w.Location, " ", w.Begin, " ", w.Time))
+			}
+		}
+		for _, w := range want.Waits {
+			expected = append(expected, fmt.Sprint(w[0], " ", w[1], " ", w[2], " ", w[3]))
+		}
+		slices.Sort(found)
+		if slices.Sort(expected); !slices.Equal(found, expected) {
+			t.Errorf("program %d: found the waits %q, expected %q", seed, found, expected)
+		}
+		p, err := criticalpath.Find(t.Context(), list[seed], criticalpath.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, expected = nil, nil
+		for _, x := range p.Pieces {
+			found = append(found, fmt.Sprint(x.Location, " ", x.From, " ", x.To))
+		}
+		for _, x := range want.Path {
+			expected = append(expected, fmt.Sprint(x[0], " ", x[1], " ", x[2]))
+		}
+		if !slices.Equal(found, expected) {
+			t.Errorf("program %d: found the path %q, expected %q", seed, found, expected)
+		}
+	}
+	for _, p := range []string{"wait-for-device", "wait-for-launch"} {
+		if count[p] < 100 {
+			t.Errorf("found %d waits %s in all programs, expected more", count[p], p)
+		}
+	}
 }

@@ -47,6 +47,12 @@ type reference struct {
 // runReference runs the script on traces, and returns its results.
 func runReference(t *testing.T, traces []format.Events) []reference {
 	t.Helper()
+	return runScript[reference](t, traces, "reference.py", "reference_waits.py", "reference_onesided.py")
+}
+
+// runScript runs the first script in testdata, which uses the others, on traces, and returns its results.
+func runScript[R any](t *testing.T, traces []format.Events, scripts ...string) []R {
+	t.Helper()
 	python, err := exec.LookPath("python3")
 	if err != nil {
 		t.Skip("found no python3, expected it for the second implementation")
@@ -56,21 +62,20 @@ func runReference(t *testing.T, traces []format.Events) []reference {
 		describe(t, &in, e)
 	}
 	// Read the scripts here, so that go test runs the test again when they change.
-	for _, script := range []string{"testdata/reference.py", "testdata/reference_waits.py",
-		"testdata/reference_onesided.py"} {
-		if _, err := os.ReadFile(script); err != nil {
+	for _, name := range scripts {
+		if _, err := os.ReadFile("testdata/" + name); err != nil {
 			t.Fatal(err)
 		}
 	}
-	cmd := exec.Command(python, "-B", "testdata/reference.py")
+	cmd := exec.Command(python, "-B", "testdata/"+scripts[0])
 	cmd.Stdin, cmd.Stderr = &in, os.Stderr
 	out, err := cmd.Output()
 	if err != nil {
 		t.Fatal(err)
 	}
-	var list []reference
+	var list []R
 	for d := json.NewDecoder(bytes.NewReader(out)); d.More(); {
-		var r reference
+		var r R
 		if err := d.Decode(&r); err != nil {
 			t.Fatal(err)
 		}
@@ -93,6 +98,7 @@ func describe(t *testing.T, b *bytes.Buffer, events format.Events) {
 	type location struct {
 		ID      string `json:"id"`
 		Process string `json:"process"`
+		Stream  bool   `json:"stream,omitempty"`
 	}
 	head := struct {
 		Locations     []location          `json:"locations"`
@@ -100,7 +106,8 @@ func describe(t *testing.T, b *bytes.Buffer, events format.Events) {
 		Sets          map[string][]string `json:"sets"`
 	}{Communicators: map[string][]string{}, Sets: map[string][]string{}}
 	for _, l := range d.Locations.All() {
-		head.Locations = append(head.Locations, location{l.ID, strconv.Itoa(int(l.Group))})
+		head.Locations = append(head.Locations, location{l.ID, strconv.Itoa(int(l.Group)),
+			l.Kind == trace.StreamLocation})
 	}
 	for i, c := range d.Communicator.All() {
 		list, ok := d.Members(uint32(i))
@@ -133,6 +140,9 @@ func describe(t *testing.T, b *bytes.Buffer, events format.Events) {
 			}
 			if spec.Ref == trace.RefWindow && c.Ref() != trace.NoRef {
 				x["window"] = c.Ref()
+			}
+			if keys, values := c.Attrs(); len(keys) == 1 && values[0].Type == trace.LocationRef {
+				x["stream"] = d.Locations.At(uint32(values[0].Num)).ID
 			}
 			for i, v := range c.Ops() {
 				if i >= len(spec.Operands) {
