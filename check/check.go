@@ -51,7 +51,8 @@ type locationState struct {
 	last        int64
 	open        []entry              // open regions, innermost last
 	claims      map[int64]openClaims // by id
-	requests    map[uint64]openRow
+	requests    map[uint64]request
+	receives    receiveOrder
 	collectives []collective // open operations, innermost last
 	locks       []lock       // held locks, the last acquired last
 	steps       steps
@@ -63,6 +64,15 @@ type locationState struct {
 // openRow is the time in ticks, and the position in the file, of the event that opens a region,
 // claim or other object.
 type openRow struct{ time, pos int64 }
+
+// request is an open request. For a receive, receive is its number among those of the location. For a send, sent is
+// its index in sends, unless that is nil.
+type request struct {
+	openRow
+	receive uint64
+	sends   *packedEnds
+	sent    int64
+}
 
 // openClaims are the open claims with the same id, of which only one should exist. openRow is that
 // of the last one, and more the number of the others.
@@ -295,14 +305,22 @@ func (c *Checker) communication(s *locationState, x *trace.Cursor, at place) err
 			return err
 		}
 		if k == trace.SendBegin && !c.startedBefore(x) {
-			return c.post(s, x.Op(4), x.Time(), at)
+			r := request{openRow: openRow{at.time, at.pos}}
+			if l := c.laneOf(s, x, sends); l != nil {
+				r.sends, r.sent = &l[sends], l[sends].count-1
+			}
+			return c.post(s, x.Op(4), r, at)
 		}
 		if k == trace.RecvComplete {
 			return c.completeRequest(s, x.Op(4), x, at)
 		}
 	case trace.RecvBegin, trace.CollectiveRequest:
-		s.posted = s.posted || k == trace.RecvBegin
-		return c.post(s, x.Op(0), x.Time(), at)
+		r := request{openRow: openRow{at.time, at.pos}}
+		if k == trace.RecvBegin {
+			s.posted = true
+			r.receive = s.receives.post(x.Op(0) != trace.Undefined)
+		}
+		return c.post(s, x.Op(0), r, at)
 	case trace.SendComplete, trace.RequestCancelled, trace.RequestTest:
 		return c.completeRequest(s, x.Op(0), x, at)
 	case trace.CollectiveBegin, trace.CollectiveEnd, trace.Collective:
@@ -348,19 +366,24 @@ func (c *Checker) releaseLock(s *locationState, l lock, at place) error {
 }
 
 // post opens a request. It reports an open request with the same number.
-func (c *Checker) post(s *locationState, id uint64, t int64, at place) error {
+func (c *Checker) post(s *locationState, id uint64, r request, at place) error {
 	if id == trace.Undefined {
 		return nil
 	}
 	if was, ok := s.requests[id]; ok {
-		if err := c.reportOpenRequest(at.loc, id, was); err != nil {
+		if err := c.reportOpenRequest(at.loc, id, was.openRow); err != nil {
 			return err
+		}
+		if was.receive > 0 {
+			if err := c.closeReceive(&s.receives, was.receive); err != nil {
+				return err
+			}
 		}
 	}
 	if s.requests == nil {
-		s.requests = map[uint64]openRow{}
+		s.requests = map[uint64]request{}
 	}
-	s.requests[id] = openRow{t, at.pos}
+	s.requests[id] = r
 	return nil
 }
 
@@ -398,7 +421,8 @@ func (c *Checker) completeRequest(s *locationState, id uint64, x *trace.Cursor, 
 	if id == trace.Undefined {
 		return nil
 	}
-	if _, ok := s.requests[id]; !ok {
+	r, ok := s.requests[id]
+	if !ok {
 		if c.startedBefore(x) {
 			return nil // posted before the piece that was cut out
 		}
@@ -408,6 +432,15 @@ func (c *Checker) completeRequest(s *locationState, id uint64, x *trace.Cursor, 
 	}
 	if x.Kind() != trace.RequestTest {
 		delete(s.requests, id)
+	}
+	if x.Kind() != trace.RequestCancelled {
+		return nil
+	}
+	if r.sends != nil {
+		r.sends.cancelled = append(r.sends.cancelled, r.sent)
+	}
+	if r.receive > 0 {
+		return c.closeReceive(&s.receives, r.receive)
 	}
 	return nil
 }
@@ -423,6 +456,9 @@ func (c *Checker) Merge(o *Checker) error {
 	for _, s := range o.locs {
 		if s != nil {
 			s.recent = recentLanes{} // they refer to lanes of the other checker
+			if err := o.release(&s.receives, len(s.receives.held)); err != nil {
+				return err
+			}
 		}
 	}
 	for g, s := range o.skews {
@@ -449,6 +485,9 @@ func (c *Checker) Finish(ctx context.Context) error {
 			continue
 		}
 		if err := c.reportUnfinished(uint32(loc), s); err != nil {
+			return err
+		}
+		if err := c.release(&s.receives, len(s.receives.held)); err != nil {
 			return err
 		}
 	}
@@ -483,7 +522,7 @@ func (c *Checker) reportUnfinished(loc uint32, s *locationState) (err error) {
 	}
 	for _, id := range slices.Sorted(maps.Keys(s.requests)) {
 		if err == nil {
-			err = c.reportOpenRequest(loc, id, s.requests[id])
+			err = c.reportOpenRequest(loc, id, s.requests[id].openRow)
 		}
 	}
 	for _, e := range s.locks {

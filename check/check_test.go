@@ -194,6 +194,17 @@ var requestCases = []ruleCase{
 	{"", "", []row{event(0, 1, trace.SendBegin, none, none, 0, 0, 4), event(0, 2, trace.RequestTest, 4),
 		event(0, 3, trace.SendComplete, 4), event(0, 4, trace.RecvBegin, 4), event(0, 5, trace.RequestCancelled, 4),
 		event(0, 6, trace.CollectiveRequest, 4), event(0, 7, trace.CollectiveComplete, 1, 1, none, 0, 0, 4)}},
+	// The receive that is posted first gets the message that is sent first, although it completes last.
+	{"", "", []row{send(0, 1, 1, 0, 7, 8), send(0, 2, 1, 0, 7, 16), event(1, 1, trace.RecvBegin, 4),
+		event(1, 2, trace.RecvBegin, 5), event(1, 3, trace.RecvComplete, 0, 0, 7, 16, 5),
+		event(1, 4, trace.RecvComplete, 0, 0, 7, 8, 4)}},
+	// A cancelled receive gets no message.
+	{"", "", []row{send(0, 1, 1, 0, 7, 8), send(0, 2, 1, 0, 7, 16), event(1, 1, trace.RecvBegin, 4),
+		event(1, 2, trace.RecvBegin, 5), recv(1, 3, 0, 0, 7, 16), event(1, 4, trace.RequestCancelled, 4),
+		event(1, 4, trace.RecvComplete, 0, 0, 7, 8, 5)}},
+	// Nothing receives a cancelled send.
+	{"", "", []row{event(0, 1, trace.SendBegin, 1, 0, 7, 16, 4), event(0, 2, trace.RequestCancelled, 4),
+		send(0, 3, 1, 0, 7, 8), recv(1, 5, 0, 0, 7, 8)}},
 	{"trace.request-without-begin 2", "send-complete of request 4 at 0.003 s",
 		[]row{event(0, 3, trace.SendComplete, 4), event(0, 4, trace.RequestTest, 4)}},
 	{"trace.request-without-end 2", "request 4 posted at 0.003 s",

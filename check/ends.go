@@ -2,6 +2,7 @@ package check
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"github.com/weft-trace/weft/internal/chunks"
 )
@@ -12,6 +13,9 @@ type packedEnds struct {
 	stored []chunks.Chunk
 	buf    []byte // the ends after the stored ones
 	last   end    // the last end that was added
+	count  int64  // number of ends that were added
+	// cancelled holds the indexes of the sends that were cancelled. Nothing receives them.
+	cancelled []int64
 }
 
 // endsPerChunk is the number of bytes of packed ends that are stored together.
@@ -44,7 +48,7 @@ func (p *packedEnds) add(store *chunks.Store, e end) error {
 	if flags&otherLength != 0 {
 		b = appendNumber(b, e.length)
 	}
-	p.buf, p.last = b, e
+	p.buf, p.last, p.count = b, e, p.count+1
 	if len(b) < endsPerChunk {
 		return nil
 	}
@@ -74,17 +78,31 @@ type endReader struct {
 	room  []byte // buffer for chunks from the file
 	// end is the current end. It is valid unless done is set.
 	end
-	done bool
+	done      bool
+	count     int64   // number of ends that were read
+	cancelled []int64 // the cancelled ends that were not read
 }
 
 // start begins to read ends, at the first one.
 func (r *endReader) start(ends *packedEnds) error {
-	r.ends, r.next, r.data, r.end, r.done = ends, 0, nil, end{}, false
+	r.ends, r.next, r.data, r.end, r.done, r.count = ends, 0, nil, end{}, false, 0
+	r.cancelled = ends.cancelled
+	slices.Sort(r.cancelled)
 	return r.advance()
 }
 
-// advance moves to the next end. The error is that of the temporary file.
-func (r *endReader) advance() (err error) {
+// advance moves to the next end that was not cancelled. The error is that of the temporary file.
+func (r *endReader) advance() error {
+	for {
+		if err := r.read(); err != nil || r.done || len(r.cancelled) == 0 || r.cancelled[0] != r.count-1 {
+			return err
+		}
+		r.cancelled = r.cancelled[1:]
+	}
+}
+
+// read reads the next end. The error is that of the temporary file.
+func (r *endReader) read() (err error) {
 	if len(r.data) == 0 {
 		switch {
 		case r.next < len(r.ends.stored):
@@ -100,6 +118,7 @@ func (r *endReader) advance() (err error) {
 			return nil
 		}
 	}
+	r.count++
 	flags := r.data[0]
 	r.data = r.data[1:]
 	r.time += r.number()

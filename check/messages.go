@@ -42,19 +42,42 @@ const unknown = -1
 
 // message adds an end of a message to its lane.
 func (c *Checker) message(s *locationState, x *trace.Cursor, at place) error {
-	peer := x.Op(0)
-	if peer >= uint64(c.defs.Locations.Len()) {
-		return nil // undefined peer, so that no other end can match
+	e := end{x.Time(), int64(x.Op(3)), at.pos, int64(x.Op(2))}
+	if x.Kind().IsSend() {
+		if l := c.laneOf(s, x, sends); l != nil {
+			return l[sends].add(c.store, e)
+		}
+		return nil
 	}
-	side, ch := sends, channel{at.loc, uint32(peer), x.Op(1)}
-	if x.Kind().IsRecv() {
-		side, ch = receives, channel{uint32(peer), at.loc, x.Op(1)}
+	number := uint64(0)
+	if x.Kind() == trace.RecvComplete {
+		number = s.requests[x.Op(4)].receive
+	}
+	if number == 0 {
+		number = s.receives.post(false)
+	}
+	if l := c.laneOf(s, x, receives); l != nil {
+		return c.completeReceive(&s.receives, number, l, e)
+	}
+	return c.closeReceive(&s.receives, number)
+}
+
+// laneOf returns the lane of an end of a message. It returns nil if the peer is undefined, so that no other end can
+// match.
+func (c *Checker) laneOf(s *locationState, x *trace.Cursor, side int) *lane {
+	loc, peer := x.Location(), x.Op(0)
+	if peer >= uint64(c.defs.Locations.Len()) {
+		return nil
+	}
+	ch := channel{loc, uint32(peer), x.Op(1)}
+	if side == receives {
+		ch.from, ch.to = ch.to, ch.from
 	}
 	recent := &s.recent[side][peer%uint64(len(s.recent[side]))]
 	if recent.lane == nil || recent.channel != ch {
 		recent.channel, recent.lane = ch, c.lane(ch)
 	}
-	return recent.lane[side].add(c.store, end{x.Time(), int64(x.Op(3)), at.pos, int64(x.Op(2))})
+	return recent.lane
 }
 
 // lane returns the lane of a channel. It creates the lane if needed.

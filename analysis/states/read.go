@@ -8,10 +8,9 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Read returns a part that has handled the events of a trace up to the end of the window of the
-// options, or those from a snapshot before the window on, and one later event of each location that has one. Without a
-// window, or if the trace has
-// tracing regions, it has handled all events.
+// Read returns a part that has handled the events of a trace up to the end of the window of the options, or those
+// from a snapshot before the window on, and one later event of each location that has one. Without a window, or if
+// the trace has tracing regions, it has handled all events.
 func Read(ctx context.Context, events format.Events, opt Options) (*Part, error) {
 	d := events.Defs()
 	p := New(d, opt)

@@ -15,7 +15,7 @@ import (
 // LittleOptions selects the attribute that identifies the objects that go through a system, and the
 // events that are counted for the event-based throughput.
 type LittleOptions struct {
-	// Attribute is the name of the attribute that identifies objects. All claims and events with the
+	// Attribute is the name of the attribute that identifies objects; "" selects none. All claims and events with the
 	// same value belong to one object. The object is in the system from the earliest to the latest of
 	// their times.
 	Attribute string
@@ -289,7 +289,7 @@ func (l *Little) match(c *trace.Cursor) (x openClaim) {
 	for i, k := range keys {
 		if int(k) >= len(l.keys) {
 			for _, a := range l.defs.Attributes.All()[len(l.keys):] {
-				l.keys = append(l.keys, attributeKey{a.Name, a.Name == l.opt.Attribute})
+				l.keys = append(l.keys, attributeKey{a.Name, l.opt.Attribute != "" && a.Name == l.opt.Attribute})
 			}
 		}
 		key := &l.keys[k]

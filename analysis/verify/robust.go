@@ -61,8 +61,8 @@ func (e *evaluator) robustness(ctx context.Context, f *Formula) (Robustness, err
 	if ok, err := reaches(math.MaxFloat64); ok || err != nil {
 		return Robustness(math.Inf(1)), err
 	}
-	for high-low > 1 || high-low < 0 { // at first, the difference is too large for an integer
-		middle := low/2 + high/2 + (low&1+high&1)/2
+	for uint64(high)-uint64(low) > 1 {
+		middle := low + int64((uint64(high)-uint64(low))/2) // high-low may be too large for an int64
 		ok, err := reaches(fromOrdinal(middle))
 		if err != nil {
 			return 0, err

@@ -344,13 +344,14 @@ func inTicks(d Duration, c trace.Clock) *big.Rat {
 	return new(big.Rat).Mul(d.value, perSecond)
 }
 
-// ticks converts a bound to whole ticks. ok is false if no difference between times is within the
-// bound.
+// ticks converts a bound to whole ticks. ok is false if no time is within the bound. If a time is within it, but no
+// whole tick, low is greater than high: a trace that goes on can have shorter ticks.
 func (e *evaluator) ticks(b *Bound) (w ticks, ok bool) {
 	if b == nil {
 		return noLimits, true
 	}
-	low, exact := floor(e.inTicks(b.Low))
+	from := e.inTicks(b.Low)
+	low, exact := floor(from)
 	if !exact || b.LowOpen {
 		low.Add(low, big.NewInt(1))
 	}
@@ -358,19 +359,21 @@ func (e *evaluator) ticks(b *Bound) (w ticks, ok bool) {
 		return w, false
 	}
 	w = ticks{low.Uint64(), math.MaxUint64}
-	if !b.Infinite {
-		high, exact := floor(e.inTicks(b.High))
-		if exact && b.HighOpen {
-			high.Sub(high, big.NewInt(1))
-		}
-		if high.Sign() < 0 {
-			return w, false
-		}
-		if high.IsUint64() {
-			w.high = high.Uint64()
-		}
+	if b.Infinite {
+		return w, true
 	}
-	return w, w.low <= w.high
+	to := e.inTicks(b.High)
+	if c := from.Cmp(to); c > 0 || c == 0 && (b.LowOpen || b.HighOpen) || to.Sign() < 0 {
+		return w, false
+	}
+	high, exact := floor(to)
+	if exact && b.HighOpen {
+		high.Sub(high, big.NewInt(1))
+	}
+	if high.IsUint64() {
+		w.high = high.Uint64()
+	}
+	return w, true
 }
 
 // floor returns the greatest whole number that is not above x, and whether x equals it.

@@ -10,11 +10,10 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Details returns tables of threads, events, sequences and loops, like those of the tool pallas_info.
-// It does not read times. Times and durations are in nanoseconds. It keeps one thread at a time in
-// memory. A later call of Summary does not read the threads again. If there is no summary, it keeps the grammars for
-// scans, as
-// far as they fit into mostGrammarBytes.
+// Details returns tables of threads, events, sequences and loops, like those of the tool pallas_info. It does not
+// read times. Times and durations are in nanoseconds. It keeps one thread at a time in memory. A later call of
+// Summary does not read the threads again. If there is no summary, it keeps the grammars for scans, as far as they
+// fit into mostGrammarBytes.
 func (d *decoder) Details(ctx context.Context) (tables []*format.Table, err error) {
 	tables = []*format.Table{
 		{Key: "threads", Title: "Threads", Columns: []string{"thread", "archive", "name", "first", "last", "events",

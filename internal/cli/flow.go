@@ -54,7 +54,7 @@ loop. --region leaves out events of other regions, and claims with other names.
 The throughput of an object that stays for a time d is 1/d while it is in the system, and the
 latency at a time is the work in progress divided by the throughput (Little's law). --average gives
 the averages over the last 10ms, say, at each time. --events counts events: the throughput between two of
-them is one divided by the time between them.
+them is one divided by the time between them. It needs neither --by nor --visits.
 
 Events are propositions as weft verify has them: "end {'name' = 'G'}", or a name, with start or end
 before it for these ends of claims.`,
@@ -115,8 +115,8 @@ func (f *flowFlags) options(in *input) (opt usage.LittleOptions, err error) {
 
 // runFlow analyses the trace at path.
 func (a *app) runFlow(ctx context.Context, path string, flags *flowFlags) error {
-	if n := countSet(flags.by != "", len(flags.visits) > 0); n != 1 {
-		return usageError("--by, --visits: found %d of them, expected one", n)
+	if n := countSet(flags.by != "", len(flags.visits) > 0); n > 1 || n == 0 && flags.events == "" {
+		return usageError("--by, --visits: found %d of them, expected one, or --events alone", n)
 	}
 	if n := countSet(flags.asJSON, flags.asCSV); n > 1 {
 		return usageError("--json and --csv: found %d of them, expected one", n)
@@ -131,9 +131,9 @@ func (a *app) runFlow(ctx context.Context, path string, flags *flowFlags) error 
 			return nil, nil, err
 		}
 		clock := in.Defs().Clock
-		average, err := clock.ParseDuration(flags.average)
+		average, err := parseAverage(clock, flags.average)
 		if err != nil {
-			return nil, nil, usageError("--average: %w", err)
+			return nil, nil, err
 		}
 		unit, err := trace.Seconds(1e9).ParseDuration("1" + flags.per)
 		if err != nil {
@@ -151,9 +151,12 @@ func (a *app) runFlow(ctx context.Context, path string, flags *flowFlags) error 
 		}
 		ticks := float64(unit) / 1e9 * clock.PerSecond()
 		x := flowResult{in.heading(), flags.per, p.Result(average, ticks, flags.shorten)}
-		if len(x.Objects) == 0 {
+		if found := len(x.Objects) > 0 || flags.by == "" && len(flags.visits) == 0 && len(x.Events) > 0; !found {
 			what, hint := "visits of the regions", ""
-			if flags.by != "" {
+			switch {
+			case flags.by == "" && len(flags.visits) == 0:
+				what = "two events of --events at different times"
+			case flags.by != "":
 				what, hint = fmt.Sprintf("objects with the attribute %q", flags.by), attributeHint(in.Defs(), flags.by)
 			}
 			if x.Incomplete > 0 {
@@ -169,12 +172,27 @@ func (a *app) runFlow(ctx context.Context, path string, flags *flowFlags) error 
 			if flags.asCSV {
 				return a.writeSignals(x.LittleResult.Clock, x.signals())
 			}
-			if len(x.Objects) > 0 {
+			switch {
+			case len(x.Objects) > 0:
 				a.printFlow(&x, flags.top)
+			case len(x.Events) > 0:
+				a.printSignals(x.signals())
 			}
 			return nil
 		}, nil
 	})
+}
+
+// parseAverage returns the value of --average in ticks.
+func parseAverage(clock trace.Clock, text string) (int64, error) {
+	average, err := clock.ParseDuration(text)
+	if err != nil {
+		return 0, usageError("--average: %w", err)
+	}
+	if average < 0 {
+		return 0, usageError("--average %s: expected a time that is not negative", text)
+	}
+	return average, nil
 }
 
 // printFlow prints the times and the throughput of objects as text.
@@ -232,8 +250,11 @@ type namedSignal struct {
 
 // signals returns the signals of the result.
 func (f *flowResult) signals() []namedSignal {
-	list := []namedSignal{{"throughput", "per " + f.Unit, f.Throughput}, {"work in progress", "", f.WIP},
-		{"latency", f.Unit, f.Latency}}
+	var list []namedSignal
+	if len(f.Objects) > 0 {
+		list = []namedSignal{{"throughput", "per " + f.Unit, f.Throughput}, {"work in progress", "", f.WIP},
+			{"latency", f.Unit, f.Latency}}
+	}
 	if len(f.Events) > 0 {
 		list = append(list, namedSignal{"events", "per " + f.Unit, f.Events})
 	}

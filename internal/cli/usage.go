@@ -88,9 +88,9 @@ func (a *app) runUsage(ctx context.Context, path string, flags *usageFlags) erro
 		if err != nil {
 			return nil, nil, err
 		}
-		average, err := in.Defs().Clock.ParseDuration(flags.average)
+		average, err := parseAverage(in.Defs().Clock, flags.average)
 		if err != nil {
-			return nil, nil, usageError("--average: %w", err)
+			return nil, nil, err
 		}
 		opt := usage.Options{Regions: sel.Region}
 		if _, opt.Window = s.selectedBounds(sel); !flags.asJSON {

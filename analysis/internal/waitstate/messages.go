@@ -60,6 +60,7 @@ type message struct {
 	recvPostEnter int64
 	recvTime      int64
 	sent, matched bool
+	cancelled     bool // the send was cancelled; nothing receives it
 	// merged is set for a send that has been matched: the message of its receive, which has both ends. The send
 	// has a reference to it.
 	merged      *message
@@ -152,6 +153,13 @@ func (q *fifo) pop() *message {
 
 // empty reports whether the queue has no messages. A nil queue is empty.
 func (q *fifo) empty() bool { return q == nil || q.head == len(q.list) }
+
+// dropCancelled removes the sends at the head of a queue that were cancelled.
+func (m *messages) dropCancelled(q *fifo) {
+	for !q.empty() && q.list[q.head].cancelled {
+		m.drop(q.pop())
+	}
+}
 
 // messages matches sends and receives.
 type messages struct {
@@ -259,9 +267,13 @@ func (e *engine) processMessage(c *synclog.Call, at Place, p *synclog.Point, own
 		m.requests[request{c.Location, p.Ops[0]}] = posted{place: at, enter: c.Enter, number: b.next}
 	case synclog.Cancelled:
 		k := request{c.Location, p.Ops[0]}
-		if r, ok := m.requests[k]; ok {
-			delete(m.requests, k)
+		r, ok := m.requests[k]
+		switch delete(m.requests, k); {
+		case ok && r.send == nil:
 			m.close(m.inbox(c.Location), r.number)
+		case ok:
+			r.send.cancelled = true
+			m.drop(r.send)
 		}
 	case synclog.Recv:
 		own = m.callOf(c, at, own)
@@ -388,7 +400,7 @@ func (m *messages) receive(c *synclog.Call, p *synclog.Point, own *call, post po
 func (m *messages) match(x *message) {
 	ends := m.channel(x.from, x.to, x.communicator)
 	q := ends.sends[x.tag]
-	if q.empty() {
+	if m.dropCancelled(q); q.empty() {
 		q = ends.receives[x.tag]
 		if q == nil {
 			q = &fifo{}
