@@ -388,7 +388,10 @@ func (w *walker) setDivisions(r *Result, opt Options) {
 		critical[k.Path] += t
 		onPath[k.Location] += t
 	}
-	impact := w.impact(r.Length, own, locations, critical)
+	var impact map[uint32]float64
+	if opt.Paths {
+		impact = w.impact(r.Length, own, locations, critical)
+	}
 	for k, t := range own {
 		if !opt.Paths || t == 0 && w.times[k] == 0 {
 			continue
@@ -432,32 +435,49 @@ func (w *walker) setDivisions(r *Result, opt Options) {
 // the critical path is divided among the paths in which it spends less time than the critical path.
 func (w *walker) impact(length int64, own map[history.PathLocation]int64, locations []uint32,
 	critical map[uint32]int64) map[uint32]float64 {
-	out := map[uint32]float64{}
-	paths := make([]uint32, 0, len(critical))
-	for p := range critical {
-		paths = append(paths, p)
+	// Most locations visit few of the paths, and so this looks at the visited ones only: a location falls short of
+	// the critical path by all of the time of the others.
+	all := int64(0)
+	for _, t := range critical {
+		all += max(0, t)
 	}
-	slices.Sort(paths) // the order of adding floats must not depend on that of the map
-	busy := map[uint32]int64{}
+	excess, busy := map[uint32]int64{}, map[uint32]int64{}
 	for k, t := range own {
 		busy[k.Location] += t
+		c := max(0, critical[k.Path])
+		excess[k.Location] -= c - max(0, c-t)
 	}
+	share := map[uint32]float64{} // by location: the loss for each tick that it falls short
+	whole, shares := 0.0, 0       // their sum and number
 	for _, loc := range locations {
-		idle := length - busy[loc]
-		excess := int64(0)
-		for _, p := range paths {
-			excess += max(0, critical[p]-own[history.PathLocation{Path: p, Location: loc}])
-		}
-		if excess == 0 {
-			continue
-		}
-		for _, p := range paths {
-			over := max(0, critical[p]-own[history.PathLocation{Path: p, Location: loc}])
-			out[p] += float64(idle) * float64(over) / float64(excess)
+		if e := excess[loc] + all; e > 0 {
+			share[loc] = float64(length-busy[loc]) / float64(e)
+			whole, shares = whole+share[loc], shares+1
 		}
 	}
-	for _, p := range paths {
-		out[p] = max(0, out[p])
+	visits := make([]history.PathLocation, 0, len(own))
+	for k := range own {
+		if _, ok := share[k.Location]; ok && critical[k.Path] > 0 {
+			visits = append(visits, k)
+		}
+	}
+	// The order of adding floats must not depend on that of the maps.
+	slices.SortFunc(visits, func(a, b history.PathLocation) int {
+		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Location, b.Location))
+	})
+	out := map[uint32]float64{}
+	for len(visits) > 0 {
+		path, lost, others, n := visits[0].Path, 0.0, whole, 0
+		c := critical[path]
+		for ; n < len(visits) && visits[n].Path == path; n++ {
+			x := share[visits[n].Location]
+			lost += x * float64(max(0, c-own[visits[n]]))
+			others -= x
+		}
+		if n < shares {
+			lost += others * float64(c)
+		}
+		out[path], visits = max(0, lost), visits[n:]
 	}
 	return out
 }
