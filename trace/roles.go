@@ -101,7 +101,9 @@ func (d *Definitions) RegionRole(r *Region) Role {
 		}
 	}
 	if d.Conventions.EventTypes {
-		if e, err := strconv.ParseInt(r.ID, 10, 64); err == nil {
+		// The user's own event types have the numbers from 0 on. Only names of MPI imply a role for these, since other
+		// words, such as "wait", can be names of anything there.
+		if e, err := strconv.ParseInt(r.ID, 10, 64); err == nil && (e < 0 || !isMPI(r.Name)) {
 			return eventTypeRole(e)
 		}
 	}
@@ -127,6 +129,12 @@ func eventTypeRole(e int64) Role {
 		return CommunicationRole
 	}
 	return UserRole
+}
+
+// isMPI reports whether a name is that of a call of MPI.
+func isMPI(name string) bool {
+	name = strings.ToLower(name)
+	return strings.HasPrefix(name, "mpi_") || strings.HasPrefix(name, "pmpi_")
 }
 
 // prefixRole is the role of library calls whose names begin with prefix.

@@ -81,10 +81,13 @@ func TestOwnRoles(t *testing.T) {
 func TestEventTypes(t *testing.T) {
 	d := &Definitions{Conventions: Conventions{EventTypes: true}}
 	for id, want := range map[string]Role{"-31": WaitingRole, "-402": BarrierRole, "-760": CollectiveRole,
-		"-901": TracingRole, "-1": TracingRole, "-950": RuntimeRole, "-21": CommunicationRole, "5": UserRole} {
+		"-901": TracingRole, "-1": TracingRole, "-950": RuntimeRole, "-21": CommunicationRole, "5": SendRole} {
 		if role := d.RegionRole(&Region{ID: id, Name: "MPI_Send"}); role != want {
 			t.Errorf("event type %s: found %v, want %v", id, role, want)
 		}
+	}
+	if role := d.RegionRole(&Region{ID: "5", Name: "wait"}); role != UserRole {
+		t.Errorf("event type 5, wait: found %v, want %v", role, UserRole)
 	}
 }
 
