@@ -155,8 +155,8 @@ func (m *Miner) whole(value string) (bool, error) {
 	}
 	m.From, m.To = min(m.From, n), max(m.To, n)
 	if uint64(m.To)-uint64(m.From) >= MaxValues {
-		return false, &LimitError{fmt.Sprintf("found values of %s from %d to %d, or more, expected a range of at most %d", m.By,
-			m.From, m.To, MaxValues)}
+		return false, &LimitError{fmt.Sprintf("found values of %s from %d to %d, or more, expected a range of at most %d",
+			m.By, m.From, m.To, MaxValues)}
 	}
 	return true, nil
 }

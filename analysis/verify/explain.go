@@ -3,6 +3,7 @@ package verify
 import (
 	"context"
 	"fmt"
+	"math"
 	"strconv"
 )
 
@@ -272,22 +273,34 @@ func (e *explainer) explainUntil(f *Formula, arg, goal value, o *origin, holds b
 	return nil
 }
 
+// secondsText formats a time in ticks since the begin of the trace in seconds. Times between two ticks have three more
+// digits.
+func (e *explainer) secondsText(u float64) string {
+	clock, t := e.defs.Clock, e.tick(u)
+	const most = math.MaxInt64/1000 - 1
+	if u == math.Trunc(u) || clock.Base != 0 || max(clock.Num, t, -t) > most {
+		return clock.FormatSeconds(t)
+	}
+	clock.Num *= 1000
+	return clock.FormatSeconds(1000*e.tick(math.Floor(u)) + int64(math.Round(1000*(u-math.Floor(u)))))
+}
+
 // explainDense explains a formula that consists only of signals, by the times at which its parts hold or
 // do not hold.
 func (e *explainer) explainDense(f *Formula, holds bool) {
 	add := func(f *Formula, depth int, holds bool, r interval, text string) {
 		e.list = append(e.list, Reason{depth, f.String(), holds, e.tick(r.low), e.tick(r.high), text})
 	}
-	seconds := func(u float64) string { return e.defs.Clock.FormatSeconds(e.tick(u)) + " s" }
+	seconds := func(u float64) string { return e.secondsText(u) + " s" }
 	words := func(r interval) string {
 		if r.low == r.high {
 			return "at " + seconds(r.low)
 		}
 		return "from " + seconds(r.low) + " to " + seconds(r.high)
 	}
-	// part adds a reason about a part f of the formula: the times at which f holds or, if holds is
+	// part adds a reason about a part f of the formula: the times within limits at which f holds or, if holds is
 	// false, the times at which f does not hold.
-	part := func(f *Formula, holds bool, depth int) {
+	part := func(f *Formula, holds bool, depth int, limits interval) {
 		v := e.denseValue(f)
 		set := v.holds
 		if !holds {
@@ -298,10 +311,11 @@ func (e *explainer) explainDense(f *Formula, holds bool) {
 				set = v.possible.complement(e.domain)
 			}
 		}
+		set = set.intersect(times{limits})
 		verb := map[bool]string{true: "holds", false: "does not hold"}[holds]
 		switch {
 		case len(set) == 0:
-			add(f, depth, !holds, e.domain, fmt.Sprintf("%s %s at any time", f, map[bool]string{true: "does not hold",
+			add(f, depth, !holds, limits, fmt.Sprintf("%s %s at any time", f, map[bool]string{true: "does not hold",
 				false: "holds"}[holds]))
 		case len(set) == 1:
 			add(f, depth, holds, set[0], fmt.Sprintf("%s %s %s", f, verb, words(set[0])))
@@ -315,17 +329,19 @@ func (e *explainer) explainDense(f *Formula, holds bool) {
 			f, holds = f.Args[0], !holds
 			continue
 		case Globally, Finally:
-			part(f.Args[0], f.Op == Finally || holds, depth)
+			w := e.window(f.Bound)
+			part(f.Args[0], f.Op == Finally || holds, depth,
+				e.domain.intersect(interval{e.domain.low + w.low, e.domain.low + w.high, w.lowOpen, w.highOpen}))
 			return
 		case And, Or, Implies, Until:
 			for _, a := range f.Args {
 				if len(e.list) < maxReasons {
-					part(a, e.denseValue(a).holds.contains(e.domain.low), depth)
+					part(a, e.denseValue(a).holds.contains(e.domain.low), depth, e.domain)
 				}
 			}
 			return
 		}
-		part(f, holds, depth)
+		part(f, holds, depth, e.domain)
 		return
 	}
 }

@@ -62,7 +62,7 @@ func (e *evaluator) robustness(ctx context.Context, f *Formula) (Robustness, err
 		return Robustness(math.Inf(1)), err
 	}
 	for uint64(high)-uint64(low) > 1 {
-		middle := low + int64((uint64(high)-uint64(low))/2) // high-low may be too large for an int64
+		middle := middleOf(low, high)
 		ok, err := reaches(fromOrdinal(middle))
 		if err != nil {
 			return 0, err
@@ -81,6 +81,11 @@ func (e *evaluator) robustness(ctx context.Context, f *Formula) (Robustness, err
 		}
 	}
 	return Robustness(r + 0), nil
+}
+
+// middleOf returns a number between low and high, which differ by 2 or more.
+func middleOf(low, high int64) int64 {
+	return low + int64((uint64(high)-uint64(low))/2) // high-low may be too large for an int64
 }
 
 // ordinal maps floats to whole numbers that have the same order.

@@ -101,3 +101,13 @@ func TestExpressionAtEnd(t *testing.T) {
 		}
 	}
 }
+
+// TestMiddle checks that bisection ends: the middle of two numbers lies between them.
+func TestMiddle(t *testing.T) {
+	for _, x := range [][2]int64{{-3, -1}, {-4, -2}, {-3, 0}, {-1, 1}, {1, 3}, {math.MinInt64, math.MaxInt64},
+		{ordinal(-math.MaxFloat64), ordinal(math.MaxFloat64)}} {
+		if m := middleOf(x[0], x[1]); m <= x[0] || m >= x[1] {
+			t.Errorf("the middle of %d and %d is %d", x[0], x[1], m)
+		}
+	}
+}
