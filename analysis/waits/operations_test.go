@@ -172,3 +172,15 @@ func TestCostsOfContradictions(t *testing.T) {
 		t.Errorf("found costs of %v, expected 300: %+v", sum, r.Patterns[0].Costs)
 	}
 }
+
+// TestCancelledSend checks that a receive gets the send after a cancelled one: 90 - 30 = 60.
+func TestCancelledSend(t *testing.T) {
+	p := newPairOfRanks()
+	p.call(1, "MPI_Isend", 40, 42, func() { p.rec.Event(1, 41, trace.SendBegin, trace.NoRef, []uint64{0, 0, 3, 16, 7}) })
+	p.call(1, "MPI_Cancel", 43, 45, func() { p.rec.Event(1, 44, trace.RequestCancelled, trace.NoRef, []uint64{7}) })
+	p.call(1, "MPI_Send", 90, 95, func() { p.rec.Event(1, 91, trace.Send, trace.NoRef, []uint64{0, 0, 3, 8}) })
+	p.call(0, "MPI_Recv", 30, 100, func() { p.rec.Event(0, 99, trace.Recv, trace.NoRef, []uint64{1, 0, 3, 8}) })
+	if found, _ := p.judge(t); !slices.Equal(found, []string{"late-sender at 0 from 30 for 60"}) {
+		t.Errorf("found %q, expected one wait of 60", found)
+	}
+}
