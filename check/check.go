@@ -64,8 +64,8 @@ type locationState struct {
 // claim or other object.
 type openRow struct{ time, pos int64 }
 
-// openClaims are the open claims with the same id, of which only one should exist. openRow is that
-// of the last one, and more the number of the others.
+// openClaims holds the open claims with the same id. There should be only one. openRow
+// describes the last one, and more counts the others.
 type openClaims struct {
 	openRow
 	more int64

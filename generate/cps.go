@@ -129,7 +129,7 @@ func planCPS(o Options, d *trace.Definitions) (source, error) {
 	return planPeriodic(o, d)
 }
 
-func (p *cpsPlan) rows() int64 { return p.events }
+func (p *cpsPlan) rowCount() int64 { return p.events }
 
 func (p *cpsPlan) run(w *writer) {
 	s := newCPS(p)

@@ -17,7 +17,7 @@ type Reference struct {
 	block    func(event uint32) bool
 	occurred func(sequence uint32, o Occurrence) error
 
-	levels []stack // open levels, the first of which is the location itself; further ones are kept for reuse
+	levels []stack // open levels, from the location itself inwards; levels beyond these are kept for reuse
 	depth  int
 	loops  map[loopKey]uint32 // numbers of the loops that were not discarded
 	ends   suffixTree

@@ -34,8 +34,8 @@ type picture struct {
 	Caption            string
 }
 
-// section is a part of the page with a title: facts, tables and a heat map, each of which may be
-// missing.
+// section is a part of the page with a title: facts, tables and a heat map. Each of these may
+// be missing.
 type section struct {
 	ID, Title, Hint string
 	Lead            string // shown before the hint, in larger letters

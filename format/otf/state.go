@@ -133,7 +133,7 @@ func NewState(process uint64, g *Grouping) *State {
 
 // Event replays an event of the process. Times must not decrease; an earlier time returns an
 // [OrderError]. Event ignores records that are not events, and the end of something that has not
-// begun. A leave ends the function on top of the stack whatever function it names, as in otfaux.
+// begun. A leave ends the function on top of the stack even if it names another one, as in otfaux.
 func (s *State) Event(r *Record) error {
 	if r.Time < s.now {
 		return &OrderError{r.Type, r.Time, s.now}

@@ -6,7 +6,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// likeOption is the name of the option for the layout of archives that are written anew. Its values are
+// likeOption is the name of the option for the layout of archives that are encoded as a whole. Its values are
 // likeWeft and likeScoreP.
 const (
 	likeOption = "otf2.like"
