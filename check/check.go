@@ -50,7 +50,7 @@ type locationState struct {
 	any         bool // the location has had an event; last is its time
 	last        int64
 	open        []entry              // open regions, innermost last
-	claims      map[int64]openClaims // by id
+	claims      map[int64]openClaims // indexed by id
 	requests    map[uint64]openRow
 	collectives []collective // open operations, innermost last
 	locks       []lock       // held locks, the last acquired last

@@ -215,7 +215,7 @@ type object struct {
 	// M2.
 	at, room  [2]int64
 	claims    [tasks]endedClaim
-	buffers   [tasks]int64 // by task: id of the claim of memory for its output
+	buffers   [tasks]int64 // indexed by task: id of the claim of memory for its output
 	done      uint8        // set of finished tasks, by bits
 	skips     bool         // task E is left out
 	preempted bool

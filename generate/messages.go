@@ -194,7 +194,7 @@ type master struct {
 	// results holds the results in transit. They arrive in the order in which they were sent.
 	results     []result // a ring buffer
 	first, next uint64
-	workers     []worker // by rank; 0 is unused
+	workers     []worker // indexed by rank; 0 is unused
 	waiting     bool     // rank 0 waits in MPI_Recv for a result
 }
 

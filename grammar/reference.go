@@ -44,7 +44,7 @@ type span struct{ start, end, blocks uint64 }
 // the path to it.
 type suffixTree struct {
 	next     map[uint64]uint32 // children, by number of the parent << 32 | next token towards the front
-	sequence []uint32          // by node: the sequence that consists of exactly its tokens, or 0
+	sequence []uint32          // indexed by node: the sequence that consists of exactly its tokens, or 0
 }
 
 // NewReference returns a Reference that looks for repetitions of at most maxLoop + 1 tokens. With 0

@@ -21,7 +21,7 @@ type comparer struct {
 	limit  int // greatest value of listed
 
 	reference    *graph
-	first, count []int32 // by label: where its nodes are in the order of the reference
+	first, count []int32 // indexed by label: where its nodes are in the order of the reference
 
 	// inGraph and inReference hold the positions of each common node in the graph that was compared
 	// last and in the reference, in the order of the graph. shared holds the number of common edges

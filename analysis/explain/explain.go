@@ -126,7 +126,7 @@ type explainer struct {
 	// own is the time of each path at each location, without waits, in ticks.
 	own    map[history.PathLocation]int64
 	series []*series
-	later  []bool   // by location: a thread that is not the first one of its process
+	later  []bool   // indexed by location: a thread that is not the first one of its process
 	names  []string // full names by location
 	// regions are the names of the regions, by region.
 	regions    []string

@@ -97,7 +97,7 @@ type Part struct {
 	free          []int32
 	waiting       int64 // number of nodes in the window that wait for their other end
 	conversations map[channel]*conversation
-	recent        []*recent // by location
+	recent        []*recent // indexed by location
 	seq           int64
 
 	matrix     map[pair]*cell

@@ -65,16 +65,16 @@ type State struct {
 
 	stack       []frame
 	sends       openTable[pendingSend]
-	files       openTable[openFile]       // by handle
-	collectives openTable[openCollective] // by matching id
-	operations  openTable[openOperation]  // by matching id
+	files       openTable[openFile]       // indexed by handle
+	collectives openTable[openCollective] // indexed by matching id
+	operations  openTable[openOperation]  // indexed by matching id
 	counters    tokenTable[counterValue]
 	collected   tokenTable[uint64] // collective operations by communicator
 
 	functions tokenTable[callSum]
 	messages  transferSum
-	transfers tokenTable[transferSum] // by collective operation
-	accesses  tokenTable[accessSum]   // by file
+	transfers tokenTable[transferSum] // indexed by collective operation
+	accesses  tokenTable[accessSum]   // indexed by file
 }
 
 // repeatedEvent is the part of an event that its record in a snapshot repeats.

@@ -132,7 +132,7 @@ func (d *Definitions) index() {
 // index a slice instead of a map.
 type stringsByRef struct {
 	list []String
-	low  []int32 // by ref: 1 + the index in list, or 0 if undefined
+	low  []int32 // indexed by ref: 1 + the index in list, or 0 if undefined
 	high map[Ref]int32
 }
 

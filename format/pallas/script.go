@@ -14,7 +14,7 @@ type script struct {
 	// list in events.
 	lists     tokenLists
 	sequences []scriptSequence
-	loops     []scriptLoop // by id
+	loops     []scriptLoop // indexed by id
 	// events lists the events of sequences that are short and occur often. Each list has its length
 	// before it. Some unused elements follow the last list.
 	events []uint32

@@ -109,7 +109,7 @@ type threadBuffers struct {
 	blocks [3][]uint64
 	b      []byte           // bytes of the grammar
 	data   [2][]byte        // bytes of blocks
-	recent [256]recentBlock // by hash
+	recent [256]recentBlock // indexed by hash
 }
 
 // maxFreeBuffers limits how many threadBuffers are kept for reuse.

@@ -16,7 +16,7 @@ import (
 type sources struct {
 	sync.Mutex
 	receivers map[procKey]bool          // processes with receives that may lack facts
-	found     map[int64]receivedMessage // by the line of the receive; nil before the search
+	found     map[int64]receivedMessage // indexed by the line of the receive; nil before the search
 }
 
 // receivedMessage holds the facts that a receive does not state. A from of NoRef, or a tag or length of
