@@ -462,7 +462,8 @@ func (o *recordOutput) put(typ Type) {
 	o.rec = Record{}
 }
 
-// repeat passes on a record that repeats an event.
+// repeat writes a record of a snapshot for an earlier event, with the original time, source line and pairs
+// of that event.
 func (o *recordOutput) repeat(typ Type, h *repeatedEvent) {
 	o.rec.OriginalTime, o.rec.SCL, o.rec.KeyValues = h.time, h.scl, h.pairs
 	o.put(typ)
