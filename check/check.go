@@ -50,8 +50,8 @@ type locationState struct {
 	any         bool // the location has had an event; last is its time
 	last        int64
 	open        []entry              // open regions, innermost last
-	claims      map[int64]openClaims // by id
-	requests    map[uint64]request
+	claims      map[int64]openClaims // indexed by id
+	requests    map[uint64]request   // indexed by id
 	receives    receiveOrder
 	collectives []collective // open operations, innermost last
 	locks       []lock       // held locks, the last acquired last
@@ -74,8 +74,8 @@ type request struct {
 	sent    int64
 }
 
-// openClaims are the open claims with the same id, of which only one should exist. openRow is that
-// of the last one, and more the number of the others.
+// openClaims holds the open claims with the same id. There should be only one. openRow
+// describes the last one, and more counts the others.
 type openClaims struct {
 	openRow
 	more int64

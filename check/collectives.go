@@ -195,7 +195,7 @@ func (o *operations) addChild(from int32, to *operation) int32 {
 
 // merge adds the operations that another checker has counted for other locations.
 func (o *operations) merge(other *operations) {
-	ours := make([]int32, other.count) // by number in other: our number
+	ours := make([]int32, other.count) // indexed by number in other: our number
 	for i := range other.count {
 		// Children have greater numbers than their parents, so that ours[i] is set.
 		for k := other.at(i).child; k != 0; k = other.at(k).next {

@@ -435,7 +435,7 @@ func (f *File) wrong(member string, offset int64, found, expected string) error 
 	return &Error{Path: f.name, Member: member, Offset: offset, Found: found, Expected: expected}
 }
 
-// readAll returns all bytes of a member, whatever its current position.
+// readAll returns all bytes of a member regardless of its current position.
 func readAll(r *io.SectionReader) ([]byte, error) {
 	return io.ReadAll(io.NewSectionReader(r, 0, r.Size()))
 }
@@ -581,7 +581,7 @@ func (d *dataReader) compressedRow(in io.Reader, at int64) ([]float64, error) {
 		return nil, d.decodeError(err, at)
 	}
 	// The memory for a row grows while it is read. Its size is therefore limited by that of the
-	// data, whatever the width says.
+	// data, not by the width that the file states.
 	b, err := io.ReadAll(io.LimitReader(d.z, int64(d.width)+1))
 	if err != nil {
 		return nil, d.decodeError(err, at)

@@ -462,7 +462,7 @@ func TestSheetOfLittleAndMuch(t *testing.T) {
 	}
 }
 
-// TestArrange checks that the tracks of a group become neighbours, whatever their order in the
+// TestArrange checks that the tracks of a group become neighbours regardless of their order in the
 // trace, and that groups that contain each other cause no endless loop.
 func TestArrange(t *testing.T) {
 	loc := func(g uint32) index.Track { return index.Track{Kind: index.LocationTrack, Group: g, Parent: -1} }

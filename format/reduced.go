@@ -122,7 +122,7 @@ func scanReduced(ctx context.Context, d Events, sel trace.Selection, r Reduction
 // Reduced holds the events that a Reduction chose.
 type Reduced struct {
 	store *chunks.Store
-	lanes []*reducedLane // by location
+	lanes []*reducedLane // indexed by location
 }
 
 // Reduce scans a trace like [ScanReduced], and returns the packed events instead of delivering
@@ -224,7 +224,7 @@ type reducedSink struct {
 	ends   func(trace.Kind) bool
 	// rows is reused for each batch.
 	rows  []int32
-	lanes []*reducedLane // by location
+	lanes []*reducedLane // indexed by location
 	// codes holds all codes so far. number maps them to their indexes, and recent is a cache of number.
 	codes  []reducedCode
 	number map[reducedCode]int

@@ -7,8 +7,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// TestPlacesInTime checks that a report keeps the earliest defects, in whatever order they are
-// added and whatever their texts are.
+// TestPlacesInTime checks that a report keeps the earliest defects, regardless of the order in
+// which they are added and of their texts.
 func TestPlacesInTime(t *testing.T) {
 	at := func(time int64, found string) *trace.Defect {
 		return &trace.Defect{Rule: "x", Found: found, Event: trace.Place{Time: time, HasTime: true}}

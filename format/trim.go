@@ -59,7 +59,7 @@ func (s *selector) pick(b *trace.Batch) *trace.Batch {
 		return b
 	}
 	s.out.Reset(b.Loc)
-	c := b.Cursor() // outside of the loop, which would copy it each time
+	c := b.Cursor() // declared before the loop, because it would be copied for each row in it
 	for c.Next() {
 		if s.wants(b, c.Row) {
 			s.out.AppendRow(&c)

@@ -25,7 +25,7 @@ func newCodePlan(o Options, grain int64, start func(*codePlan, *agenda, *writer)
 	return &codePlan{o.Seed, o.Locations, grains / n * grain, int(grains % n), grain, start}
 }
 
-func (p *codePlan) rows() int64 { return p.share*int64(p.n) + int64(p.more)*p.grain }
+func (p *codePlan) rowCount() int64 { return p.share*int64(p.n) + int64(p.more)*p.grain }
 
 func (p *codePlan) run(w *writer) {
 	a := newAgenda(p.n)
@@ -178,7 +178,7 @@ func (s *loops) step(loc uint32, t int64) int64 {
 	gap := r.rng.call()
 	switch {
 	case r.depth > 0 && (r.left == r.depth || r.sample > 0 && r.left > r.depth):
-		// A sample needs a row in addition to the rows for leaving the open regions.
+		// Write a sample of the counters, if enough rows remain to leave the open regions.
 		s.measure(loc, r, t)
 	case r.depth == 0 || r.left > r.depth && r.depth < loDeepest && (r.depth == 1 || r.trips[r.depth-1] > 0):
 		gap = s.enter(loc, r, t, gap)

@@ -129,7 +129,7 @@ func planCPS(o Options, d *trace.Definitions) (source, error) {
 	return planPeriodic(o, d)
 }
 
-func (p *cpsPlan) rows() int64 { return p.events }
+func (p *cpsPlan) rowCount() int64 { return p.events }
 
 func (p *cpsPlan) run(w *writer) {
 	s := newCPS(p)
@@ -215,7 +215,7 @@ type object struct {
 	// M2.
 	at, room  [2]int64
 	claims    [tasks]endedClaim
-	buffers   [tasks]int64 // by task: id of the claim of memory for its output
+	buffers   [tasks]int64 // indexed by task: id of the claim of memory for its output
 	done      uint8        // set of finished tasks, by bits
 	skips     bool         // task E is left out
 	preempted bool

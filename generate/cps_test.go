@@ -21,12 +21,12 @@ type claimChecker struct {
 	t        *testing.T
 	d        *trace.Definitions
 	claims   map[int64]*openClaim
-	open     []map[int64]*openClaim // by resource
-	running  map[uint32]string      // by task: the object that it works on, since it has one at a time
+	open     []map[int64]*openClaim // indexed by resource
+	running  map[uint32]string      // indexed by task: the object that it works on, since it has one at a time
 	class    map[string]string      // complexities by object
 	classes  map[string]int         // number of objects by complexity
-	parts    map[string]int         // by object: number of claims by task G
-	done     map[string]int         // by object: number of marks that confirm it
+	parts    map[string]int         // indexed by object: number of claims by task G
+	done     map[string]int         // indexed by object: number of marks that confirm it
 	fragment int64                  // end of the last fragment of the signal
 }
 

@@ -75,7 +75,7 @@ type source interface {
 	// run simulates the workload from the beginning and writes its events.
 	run(w *writer)
 	// rows returns the number of events, exactly or approximately.
-	rows() int64
+	rowCount() int64
 }
 
 // linker is a source that also generates links.
@@ -186,7 +186,7 @@ func (t *Trace) Defs() *trace.Definitions { return &t.defs }
 // Count returns the number of events of a scan. It is exact for all workloads except cps. For cps without a
 // period, it is the requested number, which differs from that of a scan by at most 30. For cps with a period,
 // it is the mean number for random complexities.
-func (t *Trace) Count() int64 { return t.src.rows() }
+func (t *Trace) Count() int64 { return t.src.rowCount() }
 
 // Prepare does nothing, because the definitions are complete.
 func (t *Trace) Prepare(context.Context) error { return nil }

@@ -62,7 +62,7 @@ func planRing(o Options, d *trace.Definitions) (source, error) {
 	return &ringPlan{o.Seed, o.Locations, round(o.Events-2*int64(o.Locations), 8*int64(o.Locations))}, nil
 }
 
-func (p *ringPlan) rows() int64 { return int64(p.n) * (8*p.rounds + 2) }
+func (p *ringPlan) rowCount() int64 { return int64(p.n) * (8*p.rounds + 2) }
 
 type ring struct {
 	*ringPlan
@@ -179,7 +179,7 @@ func planMaster(o Options, d *trace.Definitions) (source, error) {
 
 // rows returns the number of rows. For each task there are the send and receive of the task, its
 // computing, and the send and receive of the result; for each worker, there is a stop message.
-func (p *masterPlan) rows() int64 { return 14*p.tasks + 6*int64(p.n-1) + 2*int64(p.n) }
+func (p *masterPlan) rowCount() int64 { return 14*p.tasks + 6*int64(p.n-1) + 2*int64(p.n) }
 
 type master struct {
 	*masterPlan
@@ -194,7 +194,7 @@ type master struct {
 	// results holds the results in transit. They arrive in the order in which they were sent.
 	results     []result // a ring buffer
 	first, next uint64
-	workers     []worker // by rank; 0 is unused
+	workers     []worker // indexed by rank; 0 is unused
 	waiting     bool     // rank 0 waits in MPI_Recv for a result
 }
 

@@ -532,7 +532,7 @@ func (p *phasesPlan) count(list []phaseRow) int64 {
 	return n
 }
 
-func (p *phasesPlan) rows() int64 { return p.total }
+func (p *phasesPlan) rowCount() int64 { return p.total }
 
 type phases struct {
 	*phasesPlan

@@ -51,7 +51,7 @@ func planStencil(o Options, d *trace.Definitions) (source, error) {
 	return p, nil
 }
 
-func (p *stencilPlan) rows() int64 { return p.total }
+func (p *stencilPlan) rowCount() int64 { return p.total }
 
 type stencil struct {
 	*stencilPlan

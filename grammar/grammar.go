@@ -64,7 +64,7 @@ type Builder struct {
 	block    func(event uint32) bool
 	occurred func(sequence uint32, o Occurrence) error
 
-	levels  []level // open levels, the first of which is the location itself; further ones are kept for reuse
+	levels  []level // open levels, from the location itself inwards; levels beyond these are kept for reuse
 	depth   int
 	byLoop  map[loopKey]uint32
 	scratch []Token

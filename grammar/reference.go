@@ -17,7 +17,7 @@ type Reference struct {
 	block    func(event uint32) bool
 	occurred func(sequence uint32, o Occurrence) error
 
-	levels []stack // open levels, the first of which is the location itself; further ones are kept for reuse
+	levels []stack // open levels, from the location itself inwards; levels beyond these are kept for reuse
 	depth  int
 	loops  map[loopKey]uint32 // numbers of the loops that were not discarded
 	ends   suffixTree
@@ -44,7 +44,7 @@ type span struct{ start, end, blocks uint64 }
 // the path to it.
 type suffixTree struct {
 	next     map[uint64]uint32 // children, by number of the parent << 32 | next token towards the front
-	sequence []uint32          // by node: the sequence that consists of exactly its tokens, or 0
+	sequence []uint32          // indexed by node: the sequence that consists of exactly its tokens, or 0
 }
 
 // NewReference returns a Reference that looks for repetitions of at most maxLoop + 1 tokens. With 0

@@ -15,15 +15,15 @@ import (
 type view struct {
 	Title, Lead string
 	Window      string // the window and other restrictions of the selection; empty for the whole trace
-	Figures     []figure
+	Figures     []keyFigure
 	Picture     picture
 	First       []section // before the time line
 	Sections    []section // after it
 	Path        string
 }
 
-// figure is one of the key numbers at the top of the page. Hint explains it.
-type figure struct{ Value, Exact, Name, Hint string }
+// keyFigure is one of the key numbers at the top of the page. Hint explains it.
+type keyFigure struct{ Value, Exact, Name, Hint string }
 
 // picture is the time line for the template. Light and Dark hold SVG elements; if they are empty,
 // the images' data URLs are used.
@@ -34,8 +34,8 @@ type picture struct {
 	Caption            string
 }
 
-// section is a part of the page with a title: facts, tables and a heat map, each of which may be
-// missing.
+// section is a part of the page with a title: facts, tables and a heat map. Each of these may
+// be missing.
 type section struct {
 	ID, Title, Hint string
 	Lead            string // shown before the hint, in larger letters
@@ -166,40 +166,40 @@ func (r *Report) length() int64 {
 }
 
 // figures returns the key numbers for the top of the page.
-func (r *Report) figures() []figure {
-	l := []figure{{Value: r.Clock.FormatDuration(r.length()), Exact: r.Clock.FormatSeconds(r.length()) + " s",
+func (r *Report) figures() []keyFigure {
+	l := []keyFigure{{Value: r.Clock.FormatDuration(r.length()), Exact: r.Clock.FormatSeconds(r.length()) + " s",
 		Name: "duration"}}
 	if waits, covered := r.waiting().Float(), r.Covered.Float(); covered > 0 && waits > 0 {
-		l = append(l, figure{Value: percent(waits, covered), Name: "communicating and waiting",
+		l = append(l, keyFigure{Value: percent(waits, covered), Name: "communicating and waiting",
 			Hint: "of the time in which any region is open"})
 	}
 	if w := r.workers(); len(w) > 1 {
 		if most, mean := w.maxAndMean(); most > 0 {
-			l = append(l, figure{Value: percentOf(mean / float64(most)), Name: "load balance",
+			l = append(l, keyFigure{Value: percentOf(mean / float64(most)), Name: "load balance",
 				Hint: "mean work of locations as a percentage of the greatest"})
 		}
 	}
 	if m := r.Messages; m != nil && m.Sent > 0 {
-		l = append(l, figure{Value: count(m.Sent), Name: "messages, " + size(m.SentBytes),
+		l = append(l, keyFigure{Value: count(m.Sent), Name: "messages, " + size(m.SentBytes),
 			Exact: count(m.SentBytes) + " bytes"})
 	}
 	if n := r.operations(); n > 0 {
-		l = append(l, figure{Value: count(n), Name: "calls of collective operations"})
+		l = append(l, keyFigure{Value: count(n), Name: "calls of collective operations"})
 	}
 	claims := int64(0)
 	for _, a := range r.Activities {
 		claims += a.Count
 	}
 	if claims > 0 {
-		l = append(l, figure{Value: count(claims), Name: "claims"})
+		l = append(l, keyFigure{Value: count(claims), Name: "claims"})
 	}
 	switch {
 	case r.Errors > 0:
-		l = append(l, figure{Value: count(r.Errors), Name: "errors", Hint: "found by weft check"})
+		l = append(l, keyFigure{Value: count(r.Errors), Name: "errors", Hint: "found by weft check"})
 	case r.Warnings > 0:
-		l = append(l, figure{Value: count(r.Warnings), Name: "warnings", Hint: "found by weft check"})
+		l = append(l, keyFigure{Value: count(r.Warnings), Name: "warnings", Hint: "found by weft check"})
 	default:
-		l = append(l, figure{Value: "none", Name: "errors", Hint: "found by weft check"})
+		l = append(l, keyFigure{Value: "none", Name: "errors", Hint: "found by weft check"})
 	}
 	return l
 }

@@ -77,7 +77,7 @@ func TestColors(t *testing.T) {
 	if got := get(t, s, "/api/traces")["traces"].([]any); len(got) != 1 {
 		t.Errorf("the list has %d traces, expected one", len(got))
 	}
-	// Notes belong to the trace, whatever its colours.
+	// Notes belong to the trace, regardless of its colours.
 	note := `{"notes":[{"id":"n","from":"1","to":"2","track":-1,"text":"slow","created":"2024-01-01T00:00:00Z"}]}`
 	if w := send(s, "PUT", "/api/traces/"+id+"/notes", strings.NewReader(note), "Authorization", "Bearer "+secret,
 		"Content-Type", "application/json"); w.Code/100 != 2 {

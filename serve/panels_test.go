@@ -345,7 +345,7 @@ func TestCountersOfTool(t *testing.T) {
 		at int64
 		v  float64
 	}
-	printed := map[string][]value{} // by location and counter
+	printed := map[string][]value{} // indexed by location and counter
 	line, member := regexp.MustCompile(`(?m)^METRIC +(\d+) +(\d+)  .*$`),
 		regexp.MustCompile(`\("([^"]+)" <\d+>; \w+; ([^)]+)\)`)
 	for _, l := range line.FindAllStringSubmatch(string(text), -1) {

@@ -104,7 +104,7 @@ func efficiencyPhases(e *entry, p *params) func(context.Context) (any, error) {
 	}
 }
 
-// equalParts divides a window into at most n parts, none of which is empty.
+// equalParts divides a window into at most n parts. No part is empty.
 func equalParts(w trace.Window, n int) []trace.Window {
 	length := uint64(w.To) - uint64(w.From)
 	n = int(min(uint64(n), length))

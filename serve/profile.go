@@ -44,7 +44,7 @@ type profileAnswer struct {
 type omittedRows struct {
 	Rows      int64 `json:"rows"`
 	Exclusive sum   `json:"exclusive"` // of visits
-	Held      sum   `json:"held"`      // by claims
+	Held      sum   `json:"held"`      // sum over claims
 }
 
 // add adds rows of a kind, given the sum of their exclusive times.

@@ -534,8 +534,8 @@ func TestOverviewOfOTF(t *testing.T) {
 	await.Receive(t, "the index is being built", h.at)
 	v := get(t, s, api)
 	await.Send(t, "building goes on", h.result, nil)
-	// The files contain the record SF1NaE200000000I10000000000 and, for messages,
-	// SM2...NS100000000NR2 and SM0...NS1NR2.
+	// The expected sums are in the files' own summary records. SF1NaE200000000I10000000000 has the number of
+	// calls and the times of a function; SM2...NS100000000NR2 and SM0...NS1NR2 have the numbers of messages.
 	for path, want := range map[string]string{
 		"overview/to": "2001", "overview/regions/len": "1", "overview/regions/0/count": "10",
 		"overview/regions/0/exclusive": fmt.Sprint(0x200000000), "overview/regions/0/inclusive": fmt.Sprint(0x10000000000),

@@ -17,7 +17,7 @@ type stateIndex struct {
 	exact       bool
 	tracks      []int // the first track of each processor
 	first, last int64 // the first and last event of all processors
-	rank        []int // by region: overheadRank, idleRank, or 0 for busy
+	rank        []int // indexed by region: overheadRank, idleRank, or 0 for busy
 }
 
 const (

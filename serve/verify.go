@@ -168,7 +168,7 @@ func parseSpecification(text string) (spec *verify.Spec, wrong *syntaxFact) {
 		}
 	}
 	number := map[string]int{}
-	origin := make([]int, len(lines)) // by line of the specification that is parsed: the number of its line in text
+	origin := make([]int, len(lines)) // for each line of the parsed specification, the number of its line in text
 	for i := range origin {
 		origin[i] = i + 1
 	}

@@ -143,7 +143,7 @@ func newPreviewOverview(d *trace.Definitions, p *format.Preview) *overview {
 type overviewRows struct {
 	rows  *trace.Rows
 	names []string       // names of all regions, with file and line if several regions have the same name
-	at    map[uint32]int // by row: the index in o.Regions
+	at    map[uint32]int // indexed by row: the index in o.Regions
 	o     *overview
 }
 

@@ -70,7 +70,7 @@ func (d *Definitions) SetRanks(set uint32) []uint32 { return (&ranks{defs: d}).o
 type ranks struct {
 	defs *Definitions
 	byID map[string]uint32 // locations by id
-	all  map[Value]*Set    // by paradigm: what Communicating has found
+	all  map[Value]*Set    // indexed by paradigm: what Communicating has found
 }
 
 // communicating returns the result of [Definitions.Communicating].

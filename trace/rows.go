@@ -16,7 +16,7 @@ type Rows struct {
 	defs    *Definitions
 	mu      sync.Mutex
 	first   map[place]uint32
-	rowOf   atomic.Pointer[[]uint32] // by region: its row
+	rowOf   atomic.Pointer[[]uint32] // indexed by region: its row
 	several atomic.Bool              // some row has several regions
 }
 

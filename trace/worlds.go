@@ -98,7 +98,7 @@ func (w *worlds) members(c *Communicator) (list []uint32) {
 // groups.
 func (w *worlds) joinGroups(trees bool) {
 	groups := &w.defs.Groups
-	in := map[uint32]uint32{} // by group: its first location
+	in := map[uint32]uint32{} // indexed by group: its first location
 	for i, l := range w.defs.Locations.All() {
 		g := l.Group
 		if !trees && (!groups.Has(g) || groups.At(g).Kind != "process") {
@@ -117,7 +117,7 @@ func (w *worlds) joinGroups(trees bool) {
 // result returns the number of the world of each location. It returns nil if there is one world, or if
 // no communicator is a named world and a world has no communicator.
 func (w *worlds) result(covered []bool, named bool) []uint32 {
-	known := make([]bool, len(w.above)) // by the location that stands for a world
+	known := make([]bool, len(w.above)) // indexed by the location that stands for a world
 	for i, c := range covered {
 		if root := w.find(uint32(i)); c {
 			known[root] = true

@@ -131,7 +131,7 @@ func (c *corrected) next(ctx context.Context) (*trace.Batch, error) {
 type correctScan struct {
 	passThrough
 	*correct
-	curves []Curve // by location
+	curves []Curve // indexed by location
 	out    trace.Batch
 	times  []int64
 	ops    []uint64

@@ -191,7 +191,7 @@ func (c *cut) findOpen(ctx context.Context) error {
 			continue
 		}
 		for k, x := range l.rest {
-			if k.class == pairs[trace.ClaimBegin].class {
+			if k.class == pairings[trace.ClaimBegin].class {
 				c.claims[claimStart{int64(k.op), x[0].time}] = true
 			}
 		}

@@ -25,7 +25,7 @@ type requestEnds struct {
 
 // isRequest reports whether pairs of a class are requests, whose completion a recorder may leave out.
 func isRequest(class int8) bool {
-	return class == pairs[trace.RecvBegin].class || class == pairs[trace.CollectiveRequest].class
+	return class == pairings[trace.RecvBegin].class || class == pairings[trace.CollectiveRequest].class
 }
 
 // findOthers finds the messages in transit whose other end is in the times up to limit. It also removes
@@ -73,7 +73,7 @@ func (c *cut) findOthers(ctx context.Context, flows *flows) error {
 		}
 		if k == trace.RequestTest {
 			for _, begin := range []trace.Kind{trace.RecvBegin, trace.CollectiveRequest} {
-				name(request{x.Location(), pairKey{class: pairs[begin].class, op: x.Op(0)}}, false, true)
+				name(request{x.Location(), pairKey{class: pairings[begin].class, op: x.Op(0)}}, false, true)
 			}
 		} else if p := pairOf(k); isRequest(p.class) {
 			name(request{x.Location(), p.key(x)}, k != trace.RecvBegin && k != trace.CollectiveRequest, false)

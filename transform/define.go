@@ -38,7 +38,7 @@ type definer struct {
 	src    *trace.Definitions
 	tables tables // the tables of src
 	into   *target
-	index  [tableCount][]uint32 // by index in src: the index in the target, or unmapped
+	index  [tableCount][]uint32 // indexed by index in src: the index in the target, or unmapped
 	ids    map[int64]uint32     // locations of src, by the number that the file itself gives them
 	series map[string]uint32    // groups of time series of src, by id
 	// undefinedGroups maps the ids of groups of time series that src does not define to new ids.

@@ -83,7 +83,7 @@ type filter struct {
 // unwanted one: posted receives and collective operations. Each is a bit at its number.
 type unwantedBegins struct {
 	receives, collectives      numberSet
-	posted                     map[uint64]uint32 // by open request: the number of the posted receive
+	posted                     map[uint64]uint32 // indexed by open request: the number of the posted receive
 	open                       []uint32          // numbers of the open collective operations
 	nextReceive, nextOperation uint32
 }
@@ -228,7 +228,7 @@ type filterScan struct {
 	FilterOptions
 	defs    *trace.Definitions
 	ordered bool
-	kinds   map[trace.Kind]bool // by kind: whether the kind is kept
+	kinds   map[trace.Kind]bool // indexed by kind: whether the kind is kept
 	locs    byLocation[filterState]
 	begins  byLocation[unwantedBegins]
 	queue   queue            // waiting rows of all locations, in the order of time
@@ -275,8 +275,8 @@ func (s *filterScan) wantsKind(k trace.Kind) bool {
 	}
 	together := []trace.Kind{k}
 	if class := pairOf(k).class; class != 0 {
-		for o := range pairs {
-			if pairs[o].class == class {
+		for o := range pairings {
+			if pairings[o].class == class {
 				together = append(together, trace.Kind(o))
 			}
 		}

@@ -15,7 +15,7 @@ type flows struct {
 	// wanted reports whether messages of a location count. A message counts if both of its ends are at
 	// such locations. A nil function means that all messages count.
 	wanted func(loc uint32) bool
-	net    map[flow]int64 // by flow: number of sends minus number of receives
+	net    map[flow]int64 // indexed by flow: number of sends minus number of receives
 	// kept holds the last rows of each flow that has messages in transit.
 	kept map[flow]*ring
 	seq  int64

@@ -64,7 +64,7 @@ func Merge(ctx context.Context, list []format.Events, m MergeOptions) (*MergedTr
 	x := &MergedTrace{}
 	to := &target{defs: &x.defs, same: m.same}
 	first := list[0].Defs()
-	var apart []int64 // by trace: nanoseconds from the epoch of the first trace to its epoch
+	var apart []int64 // indexed by trace: nanoseconds from the epoch of the first trace to its epoch
 	if m.Wall {
 		m.Zero = nil
 		var err error

@@ -21,16 +21,16 @@ type numbering struct {
 	separateRuns bool
 	traces       int
 	defs         *trace.Definitions // the definitions of the merged trace
-	processors   map[int64]int      // by number: the trace to which the processor belongs
+	processors   map[int64]int      // indexed by number: the trace to which the processor belongs
 	recorded     map[int64]bool     // processors that have records
 	reserved     map[int64]bool     // processors that a trace has, or to which its data refer
 	next         int64              // greater than the number of each processor with records
-	events       map[int64]string   // by number: the names of the event type
+	events       map[int64]string   // indexed by number: the names of the event type
 	byLabel      map[string]int64   // user event types by their label
 	nextEvent    int64
-	sets         map[setID]string // by subset: its members as text
+	sets         map[setID]string // indexed by subset: its members as text
 	lowest       int64            // each number of a subset in the traces is at least this
-	labels       map[string]int   // by label: the number of traces that have it
+	labels       map[string]int   // indexed by label: the number of traces that have it
 	written      map[string]bool  // labels of the merged trace
 }
 
@@ -58,7 +58,7 @@ type ownNumbers struct {
 	named      *dataNumbers
 	texts      map[string]bool // texts of the labels
 	own        []int64         // processors that have records
-	processors map[int64]int64 // by number in this trace: number in the merged trace
+	processors map[int64]int64 // indexed by number in this trace: number in the merged trace
 	types      map[int64]int64
 	used       map[int64]bool // numbers in the merged trace that are values of types
 	sets       map[setID]int64

@@ -73,7 +73,7 @@ type resourceUse struct {
 type locationEnd struct {
 	rows    int64
 	orphans []uint32        // regions that are left without an enter, in the order of the leaves
-	ends    map[int64]int64 // by number of a fragment: its new end
+	ends    map[int64]int64 // indexed by number of a fragment: its new end
 	// traced is the number of the row in which tracing ends. unleft holds the numbers of earlier rows
 	// with an enter whose leave is missing.
 	traced int64
@@ -200,7 +200,7 @@ type repairState struct {
 	// curves holds the last fragment of each signal.
 	curves map[uint32]fragment
 	number int64           // number of fragments so far
-	ends   map[int64]int64 // by number of a fragment: its new end
+	ends   map[int64]int64 // indexed by number of a fragment: its new end
 	traced int64           // row number of the last leave of tracing
 }
 

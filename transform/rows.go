@@ -86,7 +86,7 @@ type byAttribute struct {
 	sameDefinitions
 	name  string
 	defs  *trace.Definitions
-	isKey []bool // by attribute: whether it has the name
+	isKey []bool // indexed by attribute: whether it has the name
 	// location maps each value to its location.
 	location map[string]uint32
 	missing  uint32 // 1 + the location of events without the attribute; 0 until it is defined
@@ -160,7 +160,7 @@ type moveScan struct {
 	visits bool            // visits of regions become claims
 	keep   bool            // keep the places of claims that have ended, because links refer to them
 	next   int64           // id of the next claim
-	claims map[place]place // by place in the original trace, with a [trace.Definitions.ClaimID]: the new place of a claim
+	claims map[place]place // new places of claims, indexed by those in the original trace with ClaimIDs
 	marks  map[place]place
 	stacks byLocation[openVisits]
 	out    trace.Batch

@@ -99,8 +99,9 @@ type pairing struct {
 	close trace.Kind
 }
 
-// pairs holds the pairings of common kinds that begin and end intervals at a location.
-var pairs = func() (p [trace.Declared]pairing) {
+// pairings states, for each common kind that begins or ends an interval at a location, how begins and
+// ends are matched. It is indexed by kind.
+var pairings = func() (p [trace.Declared]pairing) {
 	class := int8(0)
 	put := func(x pairing, begin trace.Kind, opEnd int8, ends ...trace.Kind) {
 		class++
@@ -138,10 +139,10 @@ var pairs = func() (p [trace.Declared]pairing) {
 
 // pairOf returns the pairing of a kind.
 func pairOf(k trace.Kind) *pairing {
-	if int(k) < len(pairs) {
-		return &pairs[k]
+	if int(k) < len(pairings) {
+		return &pairings[k]
 	}
-	return &pairs[trace.NoKind]
+	return &pairings[trace.NoKind]
 }
 
 // pairKey identifies pairs of a begin and an end. A begin and the end that belongs to it have equal keys.
@@ -202,7 +203,7 @@ func (s *state) update(c *trace.Cursor) (matched bool) {
 		return true
 	}
 	id := p.key(c)
-	if s.byLine && p.class == pairs[trace.ClaimBegin].class {
+	if s.byLine && p.class == pairings[trace.ClaimBegin].class {
 		id.pos = c.Pos()
 	}
 	l := s.rest[id]
@@ -239,7 +240,7 @@ func (s *state) list() []openRow {
 		}
 	}
 	for k, x := range s.rest {
-		if k.class != pairs[trace.SendBegin].class {
+		if k.class != pairings[trace.SendBegin].class {
 			l = append(l, x...)
 		}
 	}

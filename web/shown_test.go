@@ -57,7 +57,7 @@ func TestShown(t *testing.T) {
 		t.Error(e)
 	}
 
-	// 600 levels, of which 255 can be drawn and 8 are drawn
+	// 600 levels; 255 of them can be drawn and 8 are drawn
 	if m := out.Levels.Before; m.Mark != "+247 or more" || !strings.Contains(m.Title, "247 or more levels below") {
 		t.Errorf("beside a row of 600 levels stands %+v", m)
 	}

@@ -85,7 +85,7 @@ func (f *finder) idleTimes(ctx context.Context) ([]IdleTime, error) {
 // first thread.
 func (f *finder) otherThreads() map[uint32]int64 {
 	d := f.h.Log.Defs
-	first, number := map[uint32]uint32{}, map[uint32]int64{} // by location group
+	first, number := map[uint32]uint32{}, map[uint32]int64{} // indexed by location group
 	teams := map[uint32]bool{}
 	for loc, l := range d.Locations.All() {
 		if !l.Kind.IsProcessor() || !d.Groups.Has(l.Group) || d.Groups.At(l.Group).Kind != "process" {

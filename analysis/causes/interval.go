@@ -12,14 +12,14 @@ import (
 // waits.
 type interval struct {
 	h        *history.History
-	times    []int64  // by path plus 1; element 0 is the time outside of all regions
+	times    []int64  // indexed by path plus 1; element 0 is the time outside of all regions
 	paths    []uint32 // indexes of the elements of times that are not 0
-	added    []bool   // by index of times: whether paths contains the index
+	added    []bool   // indexed by index of times: whether paths contains the index
 	location uint32
 	from, to int32   // the calls [from, to) lie completely in the interval
 	lock     int32   // a call that belongs to the interval up to its release of a lock, or -1
 	waited   int64   // sum of the waits in the interval
-	blocks   []*tree // by location: sums over calls; nil until needed
+	blocks   []*tree // indexed by location: sums over calls; nil until needed
 }
 
 // init prepares an empty interval.

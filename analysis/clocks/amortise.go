@@ -18,7 +18,7 @@ const amortisationDivisor = 100
 type moves struct {
 	s       *solution
 	forward pile
-	moved   []int64 // by clock: the greatest move of a time, in ticks
+	moved   []int64 // indexed by clock: the greatest move of a time, in ticks
 	links   []link  // reused for each node
 }
 

@@ -23,7 +23,7 @@ const (
 // collection holds the results of the first pass over a trace.
 type collection struct {
 	spans []span
-	tied  []bool // by location: it sends or receives messages, or takes part in operations
+	tied  []bool // indexed by location: it sends or receives messages, or takes part in operations
 	log   *constraintLog
 }
 

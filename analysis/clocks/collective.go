@@ -290,7 +290,7 @@ func (o *operation) waits(root bool) (from, to bool) {
 // ranks finds the locations of ranks of communicators.
 type ranks struct {
 	defs      *trace.Definitions
-	locations map[uint64][]uint32 // by communicator: the locations in the order of their ranks
+	locations map[uint64][]uint32 // indexed by communicator: the locations in the order of their ranks
 }
 
 // newRanks returns the ranks of a trace's communicators.

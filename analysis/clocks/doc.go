@@ -60,7 +60,7 @@
 // The result needs 16 bytes for each point of a curve. Amortisation makes up to one point for each
 // moved time. So the memory grows with the length of a trace in which most messages are violated
 // after the linear correction. The corners need about 200 bytes for each pair of clocks with
-// messages, whatever the number of messages.
+// messages regardless of the number of messages.
 //
 // Messages are matched as in package messages, without comparing times of different locations. The
 // n-th collective operations of all members of a communicator form one operation. The type of the

@@ -65,13 +65,13 @@ type estimate struct {
 	lines     []line
 	pairs     []pair
 	number    map[[2]int32]int32 // index in pairs, by the clocks from and to
-	recent    []int32            // by clock: index in pairs of the last constraint with a cause on it
-	out, in   [][]int32          // by clock: indexes of the pairs in which it is the clock from (out) or to (in)
+	recent    []int32            // indexed by clock: index in pairs of the last constraint with a cause on it
+	out, in   [][]int32          // indexed by clock: indexes of the pairs in which it is the clock from (out) or to (in)
 	// component holds, for each clock, the lowest clock of its component. A component consists of the
 	// clocks that constraints join, directly or through others.
 	component []int32
 	search    *search // finds components
-	place     []int32 // by clock: its index in the current ring, or none
+	place     []int32 // indexed by clock: its index in the current ring, or none
 	placed    []int32 // the clocks of the current ring
 }
 

@@ -19,7 +19,7 @@ type constraintLog struct {
 	store *chunks.Store
 	list  []chunks.Chunk
 	buf   []byte
-	last  []int64 // by location: the last time in the current piece
+	last  []int64 // indexed by location: the last time in the current piece
 	count int64
 	err   error
 }

@@ -27,7 +27,7 @@ type problem struct {
 	defs    *trace.Definitions
 	latency int64
 	origin  int64   // first time of the trace; times of nodes are relative to it
-	clockOf []int32 // by location; none for locations that have no clock
+	clockOf []int32 // indexed by location; none for locations that have no clock
 	clocks  []clock
 	log     *constraintLog
 	ignored bitset // numbers of the constraints that no clock can meet

@@ -281,7 +281,7 @@ func TestInnocent(t *testing.T) {
 }
 
 // TestNonBlocking checks that non-blocking operations are matched in the order of their requests,
-// whatever the order in which they complete. The members' third operations differ, so that neither
+// regardless of the order in which they complete. The members' third operations differ, so that neither
 // these nor the fourth ones count.
 func TestNonBlocking(t *testing.T) {
 	p := newProgram([]clockFunc{linear(0, 0), linear(0, 0)})

@@ -10,11 +10,11 @@ import (
 // and drift of the first clock stay 0.
 type ring struct {
 	clocks []int32
-	place  []int32 // by clock: its index in clocks, or none; all rings of an estimate share it
+	place  []int32 // indexed by clock: its index in clocks, or none; all rings of an estimate share it
 	pairs  []*pair // constraints between these clocks
 	// offsetOnly is set if drifts must be 0.
 	offsetOnly bool
-	out        [][]int32 // by index in clocks: indices of the pairs whose causes are on the clock
+	out        [][]int32 // indexed by index in clocks: indices of the pairs whose causes are on the clock
 	// weights and corners hold the results of pair.weight, by index in pairs.
 	weights []float64
 	corners []corner

@@ -125,7 +125,7 @@ type solution struct {
 	reference int32
 	waiting   int
 	e         *estimate
-	linear    []transform.Curve // by clock
+	linear    []transform.Curve // indexed by clock
 	moves     *moves            // nil without amortisation
 }
 
@@ -240,7 +240,7 @@ func (s *solution) setResult(ctx context.Context) error {
 	}
 	q := s.q
 	s.Clocks = make([]Clock, len(q.clocks))
-	tied := map[int32]int32{} // by component: its first clock in the result
+	tied := map[int32]int32{} // indexed by component: its first clock in the result
 	for _, l := range s.e.byComponent() {
 		for _, c := range l {
 			tied[c] = l[0]

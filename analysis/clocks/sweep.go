@@ -57,7 +57,7 @@ const (
 // effects, so that few nodes wait for others.
 type agenda struct {
 	linear []transform.Curve
-	steps  [][]step // by clock; ascending in time and in shift
+	steps  [][]step // indexed by clock; ascending in time and in shift
 }
 
 // key returns the time at which a node is visited.

@@ -77,9 +77,9 @@ func (f *fronts) pop() *waiter {
 // search finds the strongly connected components of a graph with Tarjan's algorithm.
 type search struct {
 	next  func(u, i int32) int32 // the i-th successor of u, or none after the last
-	index []int32                // by node: the order in which it was found; nodes with an index other than 0 are skipped
+	index []int32                // order in which each node was found; nodes with an index other than 0 are skipped
 	low   []int32
-	on    []bool // by node: it is on the stack
+	on    []bool // indexed by node: it is on the stack
 	stack []int32
 	count int32
 }

@@ -133,7 +133,7 @@ type sequence struct {
 type Part struct {
 	defs      *trace.Definitions
 	opt       Options
-	open      map[uint32][]call // by location; the call that began last is the last
+	open      map[uint32][]call // indexed by location; the call that began last is the last
 	queues    map[uint32]*queue
 	sums      map[callKey]*sums
 	sequences map[sequenceKey]*sequence

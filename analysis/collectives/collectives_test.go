@@ -162,7 +162,7 @@ func TestNames(t *testing.T) {
 // record another operation than the others.
 type program struct {
 	rows []testtrace.Row
-	want map[string]*expected // by communicator, operation number and whether it is non-blocking
+	want map[string]*expected // indexed by communicator, operation number and whether it is non-blocking
 }
 
 // expected has the expected sums of an operation on a communicator: byte counts, and durations in ticks.
@@ -190,7 +190,7 @@ func randomProgram(rng *rand.Rand, locations int) *program {
 	for i := range now {
 		now[i] = rng.Int64N(50) // each location's clock has its own offset
 	}
-	begun, dead := map[string]bool{}, map[string]bool{} // by series and member: has a call, makes no further calls
+	begun, dead := map[string]bool{}, map[string]bool{} // indexed by series and member: has a call, makes no further calls
 	broken := map[string]bool{}
 	for range 60 {
 		comm, operation, posted := rng.IntN(3), []uint64{0, 1, 8, 11}[rng.IntN(4)], rng.IntN(4) == 0

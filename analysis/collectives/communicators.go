@@ -10,7 +10,7 @@ import (
 )
 
 // communicators maps communicators to the first one with the same name and the same members in the
-// same order. Some recorders, and merged traces, define a communicator anew in each process.
+// same order. Some recorders, and merged traces, define the same communicator again in each process.
 type communicators struct {
 	firstOf []uint32 // index of the first equal communicator, by communicator
 	// first holds the first communicators of each key; several if different members have the same

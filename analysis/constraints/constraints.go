@@ -119,7 +119,7 @@ type graph struct {
 	// inferred and dependencies are the numbers of inferred and of stored dependencies.
 	inferred     int
 	dependencies int
-	follows      []bool // by claim: a dependency ends at it
+	follows      []bool // indexed by claim: a dependency ends at it
 }
 
 // Find returns the critical path of a trace of claims. The error is [ErrNoClaims], a [CycleError],

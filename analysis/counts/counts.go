@@ -18,7 +18,7 @@ import (
 // Part counts the events of some locations of a trace.
 type Part struct {
 	defs  *trace.Definitions
-	kinds []kind // by trace.Kind
+	kinds []kind // indexed by trace.Kind
 	// regions are the events by region index plus 1, with unknown regions at 0.
 	regions   []int64
 	locations []location

@@ -382,8 +382,8 @@ func (w *walker) setDivisions(r *Result, opt Options) {
 		own[k] += 0 // so that each path and location on the critical path has an entry
 	}
 	locations := log.Locations()
-	critical := map[uint32]int64{} // by path
-	onPath := map[uint32]int64{}   // by location
+	critical := map[uint32]int64{} // indexed by path
+	onPath := map[uint32]int64{}   // indexed by location
 	for k, t := range w.times {
 		critical[k.Path] += t
 		onPath[k.Location] += t

@@ -31,7 +31,7 @@ const (
 type alignment struct {
 	sides      *[2]side
 	names      *names
-	partner    [2][]int32 // by side and path: its partner on the other side, or -1
+	partner    [2][]int32 // indexed by side and path: its partner on the other side, or -1
 	pending    []pair     // matched paths whose inner paths are not matched so far
 	mayExamine int        // number of paths that the search may still examine
 }

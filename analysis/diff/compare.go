@@ -46,7 +46,7 @@ func (c *Comparison) Result() *Result {
 // table has all pairs of call paths, or all pairs of regions.
 type table struct {
 	pairs    []pair
-	tests    []*Test // by pair; nil for a pair without a test
+	tests    []*Test // indexed by pair; nil for a pair without a test
 	times    func(s Side, i int32) *times
 	key      func(s Side, i int32) int32 // the region of an element of a side, as an index into names
 	describe func(p pair, row *Row)      // sets the fields of a row that name it
@@ -107,7 +107,7 @@ func (al *alignment) matchRegions(paths []pair) []pair {
 			left[B] = append(left[B], k)
 		}
 	}
-	partner := map[int32]int32{} // by key of a region of A
+	partner := map[int32]int32{} // indexed by key of a region of A
 	taken := map[int32]bool{}
 	byName := map[string][]int32{}
 	for _, k := range left[B] {
@@ -359,8 +359,8 @@ func (r *Result) setRegion(p pair, row *Row) {
 // of paths with more than deepest names are summed for their first deepest names, and passed to f last,
 // with deeper set. Stacks returns the first error of f.
 func (r *Result) Stacks(deepest int, f func(path []string, deeper bool, a, b float64) error) error {
-	c := r.comparison     // by side and path: the path itself, or the enclosing one with deepest names
-	var around [2][]int32 // by side and path: the path itself, or the enclosing one with deepest names
+	c := r.comparison     // for each side and path, the path itself or the enclosing one with the deepest names
+	var around [2][]int32 // indexed by side and path: the path itself, or the enclosing one with deepest names
 	for s := range c.sides {
 		nodes := c.sides[s].nodes
 		around[s] = make([]int32, len(nodes))

@@ -269,7 +269,7 @@ func TestRecursion(t *testing.T) {
 	}
 }
 
-// TestOrder checks that rows that are not significant come last, whatever their difference.
+// TestOrder checks that rows that are not significant come last regardless of their difference.
 func TestOrder(t *testing.T) {
 	a := run("f:1 g:1000 h:5", "f:2 g:2000 h:6", "f:3 g:3000 h:7", "f:4 g:4000 h:8")
 	b := run("f:11 g:2500 h:1", "f:12 g:3500 h:2", "f:13 g:1500 h:3", "f:14 g:4500 h:4")

@@ -17,7 +17,7 @@ type Part struct {
 	defs    *trace.Definitions
 	rows    *trace.Rows
 	loop    string
-	trees   []*tree  // by location
+	trees   []*tree  // indexed by location
 	scratch []uint32 // the rows of the regions of a batch
 }
 

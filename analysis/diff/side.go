@@ -67,11 +67,11 @@ type side struct {
 	samples int
 
 	// finish sets the following fields.
-	inside  [][]int32 // by path: the paths directly inside of it, in the order of their first visits
+	inside  [][]int32 // indexed by path: the paths directly inside of it, in the order of their first visits
 	outside []int32   // the outermost paths
 	// regions holds the times of each region, by key.
 	regions map[int32]*times
-	several map[string]int // by name: number of keys with it
+	several map[string]int // indexed by name: number of keys with it
 }
 
 // times holds the visits and times of a path or region, the times in ticks.
@@ -148,7 +148,7 @@ func (s *side) add(c *Comparison, p *Part) {
 		begin, end = 0, 0
 	}
 	s.runtimes = append(s.runtimes, float64(end-begin)*scale)
-	keys := map[uint32]int32{} // by region of the run
+	keys := map[uint32]int32{} // indexed by region of the run
 	key := func(region uint32) int32 {
 		k, ok := keys[region]
 		if !ok {

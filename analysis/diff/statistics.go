@@ -196,7 +196,7 @@ func kthDifference(a, b []float64, k int) float64 {
 // ordinal maps floats to integers in the same order, with consecutive integers for neighbouring
 // floats.
 func ordinal(x float64) int64 {
-	i := int64(math.Float64bits(x + 0)) // -0 is 0
+	i := int64(math.Float64bits(x + 0)) // adding 0 turns -0 into 0
 	if i < 0 {
 		i ^= math.MaxInt64
 	}

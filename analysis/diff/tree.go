@@ -103,7 +103,7 @@ func (r *Result) Tree(most, deepest int) *Tree {
 // parents returns for each pair of paths the index of the pair around it, or -1. That has a lesser index.
 func (r *Result) parents() []int {
 	c := r.comparison
-	var index [2][]int // by side and path: the pair
+	var index [2][]int // indexed by side and path: the pair
 	for s := range index {
 		index[s] = make([]int, len(c.sides[s].nodes))
 	}

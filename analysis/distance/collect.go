@@ -48,7 +48,7 @@ type Part struct {
 // callStack holds the open visits of a location.
 type callStack struct {
 	open   []openVisit
-	count  map[uint32]int // by region: number of open visits
+	count  map[uint32]int // indexed by region: number of open visits
 	visits int            // of iterations
 	object uint32
 	inside int // depth of the visit that is the open iteration, plus 1; 0 outside

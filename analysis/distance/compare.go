@@ -21,7 +21,7 @@ type comparer struct {
 	limit  int // greatest value of listed
 
 	reference    *graph
-	first, count []int32 // by label: where its nodes are in the order of the reference
+	first, count []int32 // indexed by label: where its nodes are in the order of the reference
 
 	// inGraph and inReference hold the positions of each common node in the graph that was compared
 	// last and in the reference, in the order of the graph. shared holds the number of common edges
@@ -30,8 +30,10 @@ type comparer struct {
 	shared               []int32
 	edges                int64 // the sum of shared
 
-	pairs [2][]int32 // for the reference and the graph, by position: index in inGraph, or -1
-	keys  []uint64   // this field and the following ones are scratch memory of compare
+	// pairs maps each node of the reference (0) and of the graph (1) to the index of its common node in
+	// inGraph, or to -1.
+	pairs [2][]int32
+	keys  []uint64 // this field and the following ones are scratch memory of compare
 	rank  []int32
 	table [2][]int32
 	tree  []int32

@@ -36,7 +36,7 @@ type graph struct {
 
 // builder builds graphs. The graphs share its memory.
 type builder struct {
-	counts []uint32 // by label
+	counts []uint32 // indexed by label
 	graph  graph
 }
 

@@ -4,7 +4,7 @@
 // package combines package waits and the analyses that build on it, and reads the trace once.
 //
 // The gain of a finding is the runtime of the trace minus the runtime without the loss, for which
-// all waits are computed anew. [Explain] keeps the calls and waits of the trace in 12 MiB of memory
+// all waits are computed again. [Explain] keeps the calls and waits of the trace in 12 MiB of memory
 // and, above that, in temporary files of about 30 bytes per call. It also uses 16 bytes per call for the
 // times of paths that repeat.
 package explain
@@ -126,7 +126,7 @@ type explainer struct {
 	// own is the time of each path at each location, without waits, in ticks.
 	own    map[history.PathLocation]int64
 	series []*series
-	later  []bool   // by location: a thread that is not the first one of its process
+	later  []bool   // indexed by location: a thread that is not the first one of its process
 	names  []string // full names by location
 	// regions are the names of the regions, by region.
 	regions    []string

@@ -18,7 +18,7 @@ type series struct {
 	iterations int
 	// total is the sum of all times in ticks.
 	total float64
-	times map[uint32][]stretch // by location, for those that have all iterations
+	times map[uint32][]stretch // indexed by location, for those that have all iterations
 }
 
 // stretch is a time in ticks that a location spends before the call with number call.

@@ -2,7 +2,7 @@
 //
 // The n-th send from a source to a destination with a tag pairs with the n-th receive there with
 // that tag (first in, first out). A send or receive with an unknown tag (-1) pairs with the oldest
-// end between the same locations, whatever its tag. The rows that pair are Send and SendBegin with
+// end between the same locations regardless of its tag. The rows that pair are Send and SendBegin with
 // Recv and RecvComplete.
 //
 // The pairs do not depend on the order of events of different locations, since each end pairs with
@@ -97,7 +97,7 @@ type Part struct {
 	free          []int32
 	waiting       int64 // number of nodes in the window that wait for their other end
 	conversations map[channel]*conversation
-	recent        []*recent // by location
+	recent        []*recent // indexed by location
 	seq           int64
 
 	matrix     map[pair]*cell

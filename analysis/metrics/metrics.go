@@ -19,7 +19,7 @@ import (
 // Part holds the metrics of some locations of a trace.
 type Part struct {
 	defs    *trace.Definitions
-	metrics []summary       // by metric
+	metrics []summary       // indexed by metric
 	series  map[key]*series // only those with values
 	near    [16]*series     // cache of the series used last, by metric mod 16
 }
@@ -229,7 +229,7 @@ type Metric struct {
 // Result lists all metrics of the trace, in the order of the definitions.
 func (p *Part) Result() []Metric {
 	out := make([]Metric, p.defs.Metrics.Len())
-	growth, ticks := make([]float64, len(out)), make([]float64, len(out)) // by metric
+	growth, ticks := make([]float64, len(out)), make([]float64, len(out)) // indexed by metric
 	latest, seen := make([]int64, len(out)), make([]bool, len(out))
 	keys := slices.SortedFunc(maps.Keys(p.series), func(a, b key) int {
 		return cmp.Or(cmp.Compare(a.location, b.location), cmp.Compare(a.metric, b.metric))

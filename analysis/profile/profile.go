@@ -52,9 +52,9 @@ type Options struct {
 type Part struct {
 	defs      *trace.Definitions
 	opt       Options
-	cells     []cell      // by slot; unused if each location has its own
-	before    []cell      // by slot: counts before the window, which are discarded
-	locations []*location // by index, nil for those without events
+	cells     []cell      // indexed by slot; unused if each location has its own
+	before    []cell      // indexed by slot: counts before the window, which are discarded
+	locations []*location // indexed by index, nil for those without events
 	scratch   []uint32    // the rows of the regions of a batch
 	kept      struct {    // scratch: the rows of a batch that are events, if others are among them
 		times []int64
@@ -444,7 +444,7 @@ func (p *Part) grow(tab *[]cell, slot uint32) ([]cell, uint32) {
 func (p *Part) claims(b *trace.Batch) {
 	p.book.Step, p.book.Ended = p.step, p.endClaim
 	w := p.opt.Window
-	c := b.Cursor() // outside of the loop, which would copy it each time
+	c := b.Cursor() // declared before the loop, because it would be copied for each row in it
 	for c.Next() {
 		x := p.book.Take(&c, w.Clip(c.Time()), w != nil && c.Time() < w.From)
 		if x == nil {

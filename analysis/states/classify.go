@@ -56,7 +56,7 @@ type Options struct {
 	// trace does not record how long they waited. PICL has separate event types for waiting, so
 	// that Wait has no effect.
 	Wait State
-	// Waits holds times in which processors are idle whatever regions are open. It may be nil. It has
+	// Waits holds times in which processors are idle even if regions are open. It may be nil. It has
 	// no effect with Changes, nor in traces that mark when tracing is on.
 	Waits *Waits
 	// Classify returns the state inside a region. If it is nil or returns Default, the rules above

@@ -23,7 +23,7 @@ type engine struct {
 	any        bool
 	processors []processor
 	byNumber   map[int64]int32
-	places     []*locationState   // by location; nil before its first change
+	places     []*locationState   // indexed by location; nil before its first change
 	at         [outside + 1]int64 // number of processors in each state
 	// settled holds the times before the last events of all working processors, by number of busy
 	// processors and by number of those in overhead.

@@ -11,8 +11,8 @@ import (
 // changes before that entry lie outside of the traced time. Only the end of the trace shows that a
 // location has no such entry.
 type entrance struct {
-	entered []bool              // by location: whether it has had its entry of tracing
-	held    map[uint32][]change // by location: changes before its entry
+	entered []bool              // indexed by location: whether it has had its entry of tracing
+	held    map[uint32][]change // indexed by location: changes before its entry
 	queue   []change            // changes of all other locations
 	// size is the number of changes in held and queue.
 	size    int

@@ -24,7 +24,7 @@ type Series struct {
 // the same time for any number of columns.
 type Times struct {
 	w    Columns
-	part [Gap + 1][]float64 // by state: ticks in columns that an interval covers partly
+	part [Gap + 1][]float64 // indexed by state: ticks in columns that an interval covers partly
 	// whole holds, by state, the number of intervals that cover a column completely, minus that of the
 	// column before it.
 	whole [Gap + 1][]float64

@@ -41,8 +41,8 @@ type Part struct {
 	opt  Options
 
 	classes   []class         // classes of regions
-	numbers   []int64         // by location: number of the processor; -1 if there is none
-	met       []bool          // by location: whether it has had an event
+	numbers   []int64         // indexed by location: number of the processor; -1 if there is none
+	met       []bool          // indexed by location: whether it has had an event
 	gapped    map[uint32]bool // locations in a gap
 	changes   []change        // only with Options.Changes
 	locations map[uint32]span

@@ -31,8 +31,8 @@ const MaxLoop = 100
 type Part struct {
 	defs      *trace.Definitions
 	rows      *trace.Rows
-	locations []*location // by index, nil where there were no events
-	wanted    []uint32    // by location: the sequence whose occurrences are recorded; nil records none
+	locations []*location // indexed by index, nil where there were no events
+	wanted    []uint32    // indexed by location: the sequence whose occurrences are recorded; nil records none
 }
 
 // location builds the structure of one location.
@@ -40,12 +40,12 @@ type location struct {
 	builder   *grammar.Builder // nil once the location is finished
 	sequences []grammar.SequenceInfo
 	loops     []grammar.LoopInfo
-	events    []event // by number: the tokens of the grammar
+	events    []event // indexed by number: the tokens of the grammar
 	// numbers holds the number of each event, under its own reference and that of its row.
 	numbers     map[event]uint32
 	open        []uint32              // the regions of the open enters, outermost first
 	openIndex   openset.Index[uint32] // index of open
-	total       []Times               // by sequence
+	total       []Times               // indexed by sequence
 	wanted      uint32                // the sequence whose occurrences are in iterations; 0 records none
 	iterations  []trace.Window
 	count       int64
@@ -333,7 +333,7 @@ type merger struct {
 	known map[string]int // index in Result.Sequences, by key of the steps
 	// shapes holds the index in Result.Shapes, by key of the steps.
 	shapes  map[string]int
-	names   []string // by location
+	names   []string // indexed by location
 	regions []string // names of regions
 	key     []byte   // scratch
 }

@@ -66,7 +66,7 @@ type Miner struct {
 
 	names   map[Name]int32 // -1 for a name that is left out
 	symbols []symbol
-	pairs   [][]pair // by both names of the pair
+	pairs   [][]pair // indexed by both names of the pair
 	claims  map[string]bool
 	values  map[string]bool // for each value of By: whether it is a whole number
 }
@@ -176,7 +176,7 @@ type part struct {
 	held    int // number of pairs of names in all objects
 	open    *claims.Pairs[openClaim]
 	known   map[labelKey]*label
-	ticks   [][]tickPair // by both names of the pair
+	ticks   [][]tickPair // indexed by both names of the pair
 	gaps    []tickDelays
 	counts  []int64
 	full    []string // full names of locations
@@ -210,9 +210,9 @@ func (d *tickDelays) add(n int64, least, greatest uint64, sum float64) {
 
 // object holds the events of an object.
 type object struct {
-	at    []int32 // by name: 1 + its index in names
+	at    []int32 // indexed by name: 1 + its index in names
 	names []occurrences
-	open  [][]pending // by A and B
+	open  [][]pending // indexed by A and B
 }
 
 // occurrences holds the occurrences of a name in an object.

@@ -49,16 +49,16 @@ type EventFilter struct {
 type Little struct {
 	defs    *trace.Definitions
 	opt     LittleOptions
-	keys    []attributeKey // by attribute
+	keys    []attributeKey // indexed by attribute
 	values  texts.Set      // values of the attribute, by number of the object
 	objects objects
 	text    []byte // memory for the value of an attribute
 	open    claims.Table[openClaim]
 	// times holds the times of the selected events, in ticks.
 	times  []int64
-	last   []lastTime // by location
+	last   []lastTime // indexed by location
 	visits map[visitKey][]visit
-	counts map[uint32]int // by location: number of visits of Options.Visits
+	counts map[uint32]int // indexed by location: number of visits of Options.Visits
 	full   []string       // full names of locations
 }
 

@@ -39,8 +39,8 @@ type Part struct {
 	defs      *trace.Definitions
 	opt       Options
 	book      claims.Book
-	resources []*resource // by resource; nil for those that were not used
-	last      []int64     // by location: time of the last event; 0 without events
+	resources []*resource // indexed by resource; nil for those that were not used
+	last      []int64     // indexed by location: time of the last event; 0 without events
 	// first and end are the time of the first event and the latest end of an event, valid if any is
 	// set.
 	first int64
@@ -51,7 +51,7 @@ type Part struct {
 // resource is the use of a resource so far. Times are in ticks.
 type resource struct {
 	count int64
-	open  []int64 // by number of open claims: the time
+	open  []int64 // indexed by number of open claims: the time
 	// amounts holds the time by lower end of the range of amounts, in ascending order.
 	amounts  []amountTime
 	held     claims.Sum // integral of the amount over time

@@ -104,7 +104,7 @@ type derived struct {
 	usages   []*usageRecord
 	objects  []*objectRecord
 	last     map[uint32]lastEvent // last event of each location
-	resource map[uint32][]int     // by resource: indexes in usages of the signals that count its claims
+	resource map[uint32][]int     // indexed by resource: indexes in usages of the signals that count its claims
 }
 
 // lastEvent holds the time of the last event of a location, and its end.

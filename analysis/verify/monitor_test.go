@@ -126,7 +126,7 @@ func newAgreement(t *testing.T, r *rand.Rand, number int) *agreement {
 	for c := range 2 {
 		f, _ := randomFormula(r, x.kind, 4)
 		if x.kind > 0 && !strings.Contains(f, "{") && !strings.Contains(f, "next") {
-			// A proposition makes Run evaluate the signals at states.
+			// Add a proposition about events: Run then evaluates the signals at the times of events.
 			f = "(" + f + " or ({'p' = '1'} and not {'p' = '1'}))"
 		}
 		fmt.Fprintf(&text, "check c%d : %s\n", c, f)

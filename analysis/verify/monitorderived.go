@@ -13,7 +13,7 @@ import (
 type growth struct {
 	*recorder
 	idle      func(c trace.Clock) (int64, error) // see [Monitor.SetIdleTime]
-	signals   []*grownSignal                     // by index of the signal; nil for signals of the trace
+	signals   []*grownSignal                     // indexed by index of the signal; nil for signals of the trace
 	responses map[*Responses]*grownResponses
 	watches   bool // growth must be called for the states at which propositions hold
 	resources int  // number of resources when updateResourceUsages was last called
@@ -169,7 +169,7 @@ func (g *growth) extendSignals(ended bool) error {
 			}
 		})
 	}
-	objects := map[string]int64{} // by attribute: the time from which on objects may still change
+	objects := map[string]int64{} // indexed by attribute: the time from which on objects may still change
 	for _, o := range g.derived.objects {
 		from, err := g.removeDeparted(o, ended)
 		if err != nil {

@@ -30,9 +30,9 @@ type recorder struct {
 	blocks  []stateBlock
 	stored  int        // number of states that are in blocks, before those in time and labels
 	names   []string   // texts that describe the events of states
-	matches [][]uint32 // by proposition: the states at which it holds, in ascending order
+	matches [][]uint32 // indexed by proposition: the states at which it holds, in ascending order
 
-	pairs map[string]map[string]*neededAttribute // by key and value
+	pairs map[string]map[string]*neededAttribute // indexed by key and value
 	// by proposition: number of its attributes that the current event has
 	counted []int32
 	touched []int32

@@ -102,7 +102,7 @@ type Reason struct {
 type Warning struct {
 	Text  string   `json:"text"` // a sentence
 	Word  string   `json:"-"`
-	Words []string `json:"-"` // words that occur in the trace, one of which may be meant by Word
+	Words []string `json:"-"` // similar words that occur in the trace, as suggestions for Word
 }
 
 // Run reads a trace and decides the checks of a specification. The error is that of the scan, or of the

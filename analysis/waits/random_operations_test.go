@@ -14,7 +14,7 @@ type simOperation struct {
 	comm           uint64
 	number, root   uint64 // number of the operation, and rank of the root or trace.Undefined
 	ranks          []*simRank
-	enter          []int64 // by member: begin of the call that takes part or posts
+	enter          []int64 // indexed by member: begin of the call that takes part or posts
 	sent, received []uint64
 }
 

@@ -25,8 +25,8 @@ type sim struct {
 	comms   []simComm
 	threads bool
 	waiting map[channelOf]*queueOf
-	locks   map[int]*simLock // by process
-	memory  []simMemory      // by process
+	locks   map[int]*simLock // indexed by process
+	memory  []simMemory      // indexed by process
 	work    int64            // longest computation, in units of residues
 	inOrder bool             // receives of a channel complete in the order in which they were posted
 }
@@ -35,7 +35,7 @@ type sim struct {
 type simRank struct {
 	number   int
 	threads  []uint32 // its locations; the first one communicates
-	clock    []int64  // by thread: the time from which on it is free, in ticks
+	clock    []int64  // indexed by thread: the time from which on it is free, in ticks
 	requests []*simRequest
 	next     uint64 // number of the next request
 	team     uint64 // communicator of its threads

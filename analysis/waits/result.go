@@ -49,7 +49,7 @@ type Pattern struct {
 	Locations     []Share `json:"locations"`
 	PathLocations []Share `json:"pathLocations"`
 	Communicators []Share `json:"communicators"`
-	Pairs         []Share `json:"pairs"` // by waiting location and the location that it waits for
+	Pairs         []Share `json:"pairs"` // indexed by waiting location and the location that it waits for
 	// Worst holds the longest waits, the longest first, at most Options.Worst.
 	Worst []Wait `json:"worst"`
 	// Bins holds the waiting times in equal parts of the window or, without one, of the trace.

@@ -123,9 +123,9 @@ type adder struct {
 	regions  []string
 	patterns [waitstate.Patterns]patternSums
 	last     map[lastKey]*sum
-	joint    map[uint64]int64 // by communicator: number of operations in which all members wait for all others
+	joint    map[uint64]int64 // indexed by communicator: number of operations in which all members wait for all others
 	counts   waitstate.Result
-	inside   []bool // by path: whether it is in one of the wanted regions
+	inside   []bool // indexed by path: whether it is in one of the wanted regions
 }
 
 // Find finds the wait states of a trace. The error is that of the scan, of the temporary file, or

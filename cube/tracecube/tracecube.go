@@ -34,7 +34,7 @@ type Builder struct {
 	paths   []node
 	index   map[node]int
 	metrics []cube.Metric
-	used    []bool // by location: it belongs to the cube
+	used    []bool // indexed by location: it belongs to the cube
 }
 
 // node is a call path: the index of its parent, or −1, and the name of its last region.

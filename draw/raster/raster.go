@@ -123,7 +123,7 @@ func CurveBoxes(h int, t *index.Tile, s index.Strip, low, high float64, c *Color
 // claims on top of each other, and an empty column separates claims next to each other.
 func StackBoxes(h int, t *index.Tile, lanes []index.Strip, from, to, least int, c *Colors) iter.Seq[Box] {
 	return func(yield func(Box) bool) {
-		at := make([]int, len(lanes)) // by lane, the first run that ends after x
+		at := make([]int, len(lanes)) // indexed by lane, the first run that ends after x
 		begin := func(k int) int { return int(t.X[k]) }
 		end := func(k int) int { return int(t.X[k]) + max(1, int(t.N[k])) }
 		for i, s := range lanes {

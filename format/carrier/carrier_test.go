@@ -94,7 +94,7 @@ func TestPack(t *testing.T) {
 	}
 }
 
-// TestRows checks that a packed row is restored, whatever row it is relative to, and that invalid
+// TestRows checks that a packed row is restored relative to any other row, and that invalid
 // bytes do not change that row.
 func TestRows(t *testing.T) {
 	d := &trace.Definitions{Clock: trace.Seconds(1000)}

@@ -161,7 +161,7 @@ func (d *decoder) appendCarriedEnd(b *trace.Batch, p *pending, line int64) error
 type assembler struct {
 	d     *decoder
 	links *linker
-	open  []pendingHeap // by location; a single heap if a batch mixes locations
+	open  []pendingHeap // indexed by location; a single heap if a batch mixes locations
 	mixed bool
 	out   trace.Batch
 	rest  trace.Batch // reused by deliver

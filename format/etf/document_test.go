@@ -159,7 +159,7 @@ func TestTimeRounded(t *testing.T) {
 }
 
 // TestDocument_UniqueIDs: "An event has an identifier (unique within the events)", and so on. The
-// later line is reported with the earlier one, whatever the order of their times.
+// later line is reported with the earlier one regardless of the order of their times.
 func TestDocument_UniqueIDs(t *testing.T) {
 	for _, x := range []struct {
 		name, text string
@@ -351,7 +351,7 @@ func TestDocument_Comments(t *testing.T) {
 	if rows := loss.Rows(); len(rows) > 0 {
 		t.Errorf("found losses %+v, expected none", rows)
 	}
-	// Another format does not keep their places, which all but the first one had.
+	// Another format does not keep their places. All but the first one had a place.
 	moved := &format.Loss{}
 	if err := format.LostDefinitions(t.Context(), d, d.Defs(), "otf", moved); err != nil {
 		t.Fatal(err)

@@ -52,8 +52,8 @@ func ExampleReader() {
 	// claim 196 ends at 121.205
 }
 
-// This example writes records one by one. The order of the file is that of the format, whatever the
-// order of the calls.
+// This example writes records one by one. The writer puts them into the order that the
+// format requires.
 func ExampleWriter() {
 	var b bytes.Buffer
 	w := etf.NewWriter(&b)

@@ -401,7 +401,8 @@ func sameScale(v int64, scale, wanted int32) trace.Decimal {
 	return trace.Decimal{Coef: v, Scale: scale}
 }
 
-// quickEvent does for an event what quickClaim does for a claim.
+// quickEvent updates the result with the event at the start of rest. It returns the length of the
+// event's line, or 0 if the line's numbers need the slower general parser.
 func (r *scanResult) quickEvent(b *lines.Block, rest []byte, line int64) int {
 	t, scale, i := digits.Decimal(rest, skipInteger(rest, 2), digits.AnyByte)
 	if i == 0 || skipSemicolon(rest, i) == 0 {

@@ -152,8 +152,8 @@ func (c *legacyConverter) begin(number int64) error {
 	return c.emit(&Record{Keyword: T, Attrs: c.header}, number)
 }
 
-// openConfiguration opens the configuration file. That is the file with the given name beside the
-// trace, or the only file whose name ends in it: people who keep several traces in a folder add a
+// openConfiguration opens the configuration file. That is the file with the given name in the
+// folder of the trace, or the only file whose name ends in it: people who keep several traces in a folder add a
 // prefix to its name.
 func (c *legacyConverter) openConfiguration() (fs.File, error) {
 	dir := path.Dir(c.Src.Name)

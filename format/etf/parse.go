@@ -68,7 +68,7 @@ type blockParser struct {
 	d           *decoder
 	place       linetrace.Place
 	mixed       bool
-	slots       []int32        // by location: 1 + its index in perLocation
+	slots       []int32        // indexed by location: 1 + its index in perLocation
 	perLocation []*blockEvents // events by location; the first used elements belong to this block
 	used        int
 	keys        []uint32 // attributes of the current line

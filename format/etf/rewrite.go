@@ -28,8 +28,8 @@ type rewriter struct {
 	lines   *linetrace.Lines
 	renamed bool          // leave comments out, because texts are renamed
 	sound   bool          // rewrite lines that have a defect
-	recoded int64         // number of lines that are written anew because the file has two encodings
-	changed inexactCounts // counts for the lines that are written anew
+	recoded int64         // number of lines that are rewritten because the file has two encodings
+	changed inexactCounts // counts for the rewritten lines
 	rec     Record
 	text    []byte
 	err     error

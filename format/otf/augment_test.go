@@ -238,7 +238,7 @@ func randomTrace(t *testing.T, seed uint64, opt *WriterOptions) string {
 	type process struct {
 		stack                   []uint64
 		collectives, operations []uint64
-		accessed                [10]bool // by file
+		accessed                [10]bool // indexed by file
 	}
 	var all [processes]process
 	now := uint64(rng.IntN(1000))

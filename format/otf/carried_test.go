@@ -127,8 +127,8 @@ func TestAugmentCarriedData(t *testing.T) {
 			t.Errorf("%s: found summaries of the groups %q, expected MPI only", what, groups)
 		}
 	}
-	// The break points are at a fifth of the time each. All messages are sent before the first, and
-	// received between the second and the third.
+	// The break points divide the time into five equal parts. All messages are sent before the first point,
+	// and received between the second and the third one.
 	augment(t, m, &AugmentOptions{Points: Regular(5)})
 	check("augmented", 6)
 	augment(t, m, &AugmentOptions{Remove: true})

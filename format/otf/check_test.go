@@ -79,7 +79,7 @@ func TestCheck(t *testing.T) {
 		files map[string]string // replacements for files of the sound trace; "-" removes one
 	}{
 		{"", 0, "", "", nil},
-		// Files of other traces.
+		// Files of other traces in the same folder are not checked.
 		{"", 0, "", "", map[string]string{"x.abc.otf": "1:1\n", "x.abc.1.events": "1\n*1\n", "x.1.otf": "1:1\n",
 			"x.1.1.events.z": "", "x.def": "OTF2", "x.def.z": ""}},
 		{"otf.no-trailer", 1, "x.a.snaps", `an end with the line "TE1O1"`, map[string]string{"x.a.snaps": "1\n*2\nTE1O1\n"}},
@@ -168,7 +168,7 @@ func TestCheckReal(t *testing.T) {
 	}
 }
 
-// TestCheckDamaged checks that checking and shrinking never fail, whatever the files contain.
+// TestCheckDamaged checks that checking and shrinking never fail, for any content of the files.
 func TestCheckDamaged(t *testing.T) {
 	effort.Sequential(t)
 	rng := rand.New(rand.NewPCG(9, 9))

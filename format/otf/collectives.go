@@ -42,7 +42,7 @@ type lookahead struct {
 	rows, rest trace.Batch
 	open       map[uint32]int // row at which the operation of a location has begun
 	begun      map[int]*operation
-	current    map[uint32]*operation // by location, while the rows are written
+	current    map[uint32]*operation // indexed by location, while the rows are written
 	turns      map[turn]uint64       // number of operations so far
 	ranks      map[uint32][]uint32   // locations of the ranks, by communicator
 }

@@ -41,7 +41,7 @@ type decoder struct {
 	unlinked bool
 	// strayed is set if a process has events in several streams.
 	strayed   bool
-	stacks    []*openRegions // by location, for leaves that name no region
+	stacks    []*openRegions // indexed by location, for leaves that name no region
 	links     *carrier.Links // the links found so far; nil if links are not selected
 	linkCount int64
 }

@@ -82,7 +82,7 @@ type model struct {
 	restorer *carrier.Restorer
 	clock    fileClock
 	learnt   [processes + 1]int
-	process  []uint64  // by location
+	process  []uint64  // indexed by location
 	standIns []standIn // of undefined tokens
 	// groupNames holds the names of groups that OTF's own records define.
 	groupNames map[scopedToken]string

@@ -332,13 +332,13 @@ func TestDocument_2_8(t *testing.T) {
 			opt          AugmentOptions
 			snaps, stats int
 		}{
-			{AugmentOptions{Snapshots: true, Points: pointsAt(5, 205)}, 2, 0},                  // added
-			{AugmentOptions{Summaries: true, Points: pointsAt(5, 205)}, 2, 2},                  // added
-			{AugmentOptions{Snapshots: true, Points: pointsAt(5, 17, 18, 19, 100, 400)}, 2, 2}, // replaced
-			{AugmentOptions{Summaries: true, Points: pointsAt(5, 17, 18, 19, 100, 400)}, 2, 2}, // replaced
-			{AugmentOptions{Summaries: true, Remove: true}, 2, 0},                              // deleted
-			{AugmentOptions{Snapshots: true, Remove: true}, 0, 0},                              // deleted
-			{AugmentOptions{Points: Every(37)}, 2, 2}, {AugmentOptions{Remove: true}, 0, 0},    // both
+			{AugmentOptions{Snapshots: true, Points: pointsAt(5, 205)}, 2, 0},                  // adds files
+			{AugmentOptions{Summaries: true, Points: pointsAt(5, 205)}, 2, 2},                  // adds files
+			{AugmentOptions{Snapshots: true, Points: pointsAt(5, 17, 18, 19, 100, 400)}, 2, 2}, // replaces the files
+			{AugmentOptions{Summaries: true, Points: pointsAt(5, 17, 18, 19, 100, 400)}, 2, 2}, // replaces the files
+			{AugmentOptions{Summaries: true, Remove: true}, 2, 0},                              // deletes files
+			{AugmentOptions{Snapshots: true, Remove: true}, 0, 0},                              // deletes files
+			{AugmentOptions{Points: Every(37)}, 2, 2}, {AugmentOptions{Remove: true}, 0, 0},    // adds and deletes both kinds
 		} {
 			augment(t, m, &x.opt)
 			if snaps() != x.snaps || stats() != x.stats {

@@ -100,7 +100,7 @@ func (e *encoder) writeProcessDefinitions(put func(*Record)) {
 	for i, name := range e.laneNames {
 		put(&Record{Type: DefProcess, Token: laneProcess + uint64(i), Name: name})
 	}
-	members := make([][]uint32, d.Groups.Len()) // by index of the group, for groups that are nodes
+	members := make([][]uint32, d.Groups.Len()) // indexed by index of the group, for groups that are nodes
 	for i := range d.Locations.Len() {
 		for g := d.Locations.At(uint32(i)).Group; g != trace.NoRef; g = d.Groups.At(g).Parent {
 			if d.Groups.At(g).Kind == "node" {

@@ -285,7 +285,7 @@ func (br *bulkReader) emit(l *lane) error {
 // messageKind maps the first byte of a line to the kind of message.
 var messageKind = [256]trace.Kind{'S': trace.Send, 'R': trace.Recv}
 
-// The types of caches for lines of processes and functions, of which a trace has few. The key is the text
+// The types of caches for lines of processes and functions. A trace has few of these. The key is the text
 // of a line, which has at most 8 bytes including its end; the entry holds the meaning of the line.
 type (
 	processText struct {

@@ -7,7 +7,7 @@ import (
 	"github.com/weft-trace/weft/format/internal/archive"
 )
 
-// FileManager limits how many files are open at once, whatever the number of streams. It closes files
+// FileManager limits how many files are open at once regardless of the number of streams. It closes files
 // to make room for others and opens them again when they are needed. One FileManager may serve several
 // traces and goroutines, readers and writers. A nil FileManager sets no limit.
 type FileManager = archive.FileManager

@@ -15,7 +15,7 @@ import (
 // in at most one stream. The zero MasterControl is empty and ready to use (docs/formats/otf.md,
 // "Master file").
 type MasterControl struct {
-	streams map[uint32][]uint32 // by stream; the processes ascend
+	streams map[uint32][]uint32 // indexed by stream; the processes ascend
 	process map[uint32]uint32
 }
 

@@ -9,7 +9,7 @@ type channel struct{ from, to, communicator, tag uint64 }
 type balance struct {
 	since          int64 // number of the first message of this period, among the messages of all channels
 	sent, received int64
-	waiting        []uint64 // ids of sends that are pending in the state of the sender
+	waiting        []uint64 // ids of the unreceived sends, as they are in the sender's state
 }
 
 // messageMatcher follows the messages of all processes in the order of time. It stores a channel only while

@@ -29,7 +29,7 @@ func (o *original) Joinable() (shared bool) { return false }
 // rewriting is the state of an encoder that writes OTF traces again.
 type rewriting struct {
 	sources []*sourceTrace
-	origins []origin              // by location; empty if the only trace is not pruned
+	origins []origin              // indexed by location; empty if the only trace is not pruned
 	records []*Record             // the definitions in their written form; nil if they are those of the only trace
 	groups  map[namedGroup]uint64 // tokens of the groups of functions and files
 	keys    map[int]bool          // attributes that events use, by index

@@ -127,7 +127,7 @@ func Shrink(ctx context.Context, src format.Source, ro *format.ReadOptions, keep
 type shrinker struct {
 	keep   func(process uint64) bool
 	master MasterControl
-	groups map[scopedToken]bool // by group: the group is kept
+	groups map[scopedToken]bool // indexed by group: the group is kept
 }
 
 // noteGroup records which groups are kept: all except those that lose their last member.

@@ -65,16 +65,16 @@ type State struct {
 
 	stack       []frame
 	sends       openTable[pendingSend]
-	files       openTable[openFile]       // by handle
-	collectives openTable[openCollective] // by matching id
-	operations  openTable[openOperation]  // by matching id
+	files       openTable[openFile]       // indexed by handle
+	collectives openTable[openCollective] // indexed by matching id
+	operations  openTable[openOperation]  // indexed by matching id
 	counters    tokenTable[counterValue]
 	collected   tokenTable[uint64] // collective operations by communicator
 
 	functions tokenTable[callSum]
 	messages  transferSum
-	transfers tokenTable[transferSum] // by collective operation
-	accesses  tokenTable[accessSum]   // by file
+	transfers tokenTable[transferSum] // indexed by collective operation
+	accesses  tokenTable[accessSum]   // indexed by file
 }
 
 // repeatedEvent is the part of an event that its record in a snapshot repeats.
@@ -133,7 +133,7 @@ func NewState(process uint64, g *Grouping) *State {
 
 // Event replays an event of the process. Times must not decrease; an earlier time returns an
 // [OrderError]. Event ignores records that are not events, and the end of something that has not
-// begun. A leave ends the function on top of the stack whatever function it names, as in otfaux.
+// begun. A leave ends the function on top of the stack even if it names another one, as in otfaux.
 func (s *State) Event(r *Record) error {
 	if r.Time < s.now {
 		return &OrderError{r.Type, r.Time, s.now}
@@ -462,7 +462,8 @@ func (o *recordOutput) put(typ Type) {
 	o.rec = Record{}
 }
 
-// repeat passes on a record that repeats an event.
+// repeat writes a record of a snapshot for an earlier event, with the original time, source line and pairs
+// of that event.
 func (o *recordOutput) repeat(typ Type, h *repeatedEvent) {
 	o.rec.OriginalTime, o.rec.SCL, o.rec.KeyValues = h.time, h.scl, h.pairs
 	o.put(typ)

@@ -91,7 +91,7 @@ func (e *OrderError) Error() string {
 }
 
 // Write writes a record to the file of its part ([Record.Part]). Times must not decrease, except to 0,
-// which begins anew. The token of a definition must not be 0 ([WriterOptions.ZeroTokens]).
+// which starts a new sequence of times. The token of a definition must not be 0 ([WriterOptions.ZeroTokens]).
 func (w *StreamWriter) Write(r *Record) error {
 	if err := w.opt.checkToken(r); err != nil {
 		return err
@@ -222,7 +222,7 @@ func appendShort(b, text []byte) []byte {
 	return b[:n+len(text)]
 }
 
-// WritePart writes a record to the given part of the stream, whatever its type. It is for records of
+// WritePart writes a record to the given part of the stream regardless of its type. It is for records of
 // type Unknown and for snapshots among the events. Readers find other records only in the part of
 // their type.
 func (w *StreamWriter) WritePart(r *Record, part Part) error {

@@ -276,7 +276,7 @@ func writeFile(t *testing.T, name, text string) {
 }
 
 // TestZipWindow checks that windows of compressed files begin at restart points and contain the same
-// records as those of plain files, whatever the bytes between the restart points are.
+// records as those of plain files, for any bytes between the restart points.
 func TestZipWindow(t *testing.T) {
 	effort.Sequential(t)
 	dir := t.TempDir()

@@ -198,8 +198,8 @@ func (a *Anchor) readAdditions(c *cursor, properties func() []Property) {
 	}
 }
 
-// parseFittingProperties reads the added fields at an offset of a complete file, whatever number of
-// properties the file announces. It reads all bytes between that number and the fields after the
+// parseFittingProperties reads the added fields at an offset of a complete file. It ignores the
+// number of properties that the file announces. It reads all bytes between that number and the fields after the
 // properties as properties. If they are not properties, it returns false and leaves a unchanged.
 func (a *Anchor) parseFittingProperties(c *cursor, at int) bool {
 	b := c.b[:len(c.b)-len(anchorEnd)]

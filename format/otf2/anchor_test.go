@@ -145,7 +145,8 @@ func TestAnchorFileRefused(t *testing.T) {
 	}
 }
 
-// TestAnchorFileCut checks that an anchor file that ends before the substrate is said to end, at whatever byte.
+// TestAnchorFileCut checks that the reader reports the end of an anchor file that is cut at any byte before the
+// substrate.
 func TestAnchorFileCut(t *testing.T) {
 	whole := (&Anchor{EventChunk: minChunk, DefinitionChunk: minChunk, Substrate: 1, Compression: 1}).append(nil)
 	const substrate = 2 + len("OTF2\x00") + 2 + 3 + 8 + 8 // the fields before it

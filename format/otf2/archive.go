@@ -24,7 +24,7 @@ import (
 type Archive struct {
 	Anchor
 	src format.Source
-	// files limits the number of files that are open at once, whatever the number of locations.
+	// files limits the number of files that are open at once regardless of the number of locations.
 	files *archive.FileManager
 	name  string // name of the anchor file without its extension; the other names begin with it
 	path  string // like name, but as the user wrote it

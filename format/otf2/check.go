@@ -33,8 +33,8 @@ func (d *decoder) NewChecker() format.Checker {
 	return c
 }
 
-// forLocation returns a checker that reports defects as those of a location.
-func (c *checker) forLocation(id uint64) *checker {
+// checkerOfLocation returns a checker that reports defects as those of a location.
+func (c *checker) checkerOfLocation(id uint64) *checker {
 	l := *c
 	l.opt = c.opt.At(c.lookup(Locations, id))
 	return &l
@@ -101,7 +101,7 @@ func (c *checker) Finish(ctx context.Context) error {
 		}
 		return l, ok, nil
 	}, func(_ int, l locationDefinition) (struct{}, error) {
-		c := c.forLocation(l.id)
+		c := c.checkerOfLocation(l.id)
 		if err := c.checkEvents(ctx, l); err != nil {
 			return struct{}{}, err
 		}

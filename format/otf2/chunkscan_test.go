@@ -392,7 +392,7 @@ func TestChunksDense(t *testing.T) {
 	same(t, format.FileSource(denseArchive(t)), trace.Everything(), true, 2, 3)
 }
 
-// TestChunksEnd checks that a scan ends whatever the sink does, also if chunks wait for their turn.
+// TestChunksEnd checks that a scan ends even if its sink fails or stops, also if chunks wait for their turn.
 func TestChunksEnd(t *testing.T) {
 	stop := errors.New("stop")
 	for _, path := range []string{longArchive(t, longEvents, nil, -1), denseArchive(t)} {

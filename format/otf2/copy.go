@@ -15,15 +15,15 @@ import (
 
 // Copy copies all files of an archive unchanged. This is possible because their contents do not depend
 // on the archive's name. Copy reads all files first and reports their defects. If definitions, events
-// or markers are damaged, it returns format.ErrUnsupported, so that the readable parts are written
-// anew.
+// or markers are damaged, it returns format.ErrUnsupported, so that the caller encodes the
+// readable parts.
 func (Format) Copy(ctx context.Context, src format.Source, ro *format.ReadOptions, dst *format.Output,
 	wo *format.WriteOptions) (*format.Loss, error) {
 	if err := about.CheckOptions(wo.Values); err != nil {
 		return nil, err
 	}
 	if wo.Value(likeOption, likeWeft) != likeWeft {
-		return nil, format.ErrUnsupported // the caller writes the archive anew
+		return nil, format.ErrUnsupported // the caller encodes the whole archive
 	}
 	damaged, err := readAll(ctx, src, ro)
 	if err != nil {

@@ -568,7 +568,7 @@ func TestThumbnail(t *testing.T) {
 }
 
 // TestWindowUndefined checks that an undefined id reads the same in a window as in the whole
-// archive, whatever has been read before: here a region that an event uses, and later an attribute.
+// archive. What was read before does not matter: here a region that an event uses, and later an attribute.
 func TestWindowUndefined(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "made.otf2")
 	dst, err := format.CreateFile(path)

@@ -139,7 +139,7 @@ func (e *encoder) Begin(d *trace.Definitions) error {
 	e.defs = d
 	native := d.Native
 	if e.wantsScorep {
-		e.scorep, native = newScorep(d), nil // the archive is written anew
+		e.scorep, native = newScorep(d), nil // the whole archive is encoded
 	}
 	switch native := native.(type) {
 	case *model:

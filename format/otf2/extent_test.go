@@ -15,8 +15,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// TestExtentOfDamaged checks that the extent is that of the events that a scan delivers, whatever
-// is damaged.
+// TestExtentOfDamaged checks that, in damaged archives, the extent covers exactly the events that a
+// scan delivers.
 func TestExtentOfDamaged(t *testing.T) {
 	effort.Sequential(t)
 	m, anchor := archiveFiles(t, "heat2d-mt")

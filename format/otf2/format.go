@@ -40,8 +40,8 @@ var about = format.About{
 
 	Rules: []format.Rule{
 		{ID: "otf2.damaged", Severity: trace.Error,
-			Doc: "A file ends too early or has something in it that the format does not allow; what stands before, and in " +
-				"the chunks behind, is read.",
+			Doc: "A file ends too early, or contains bytes that the format does not allow; records before them, and in " +
+				"later chunks, are read.",
 			Example: "an event file that ends in the middle of a record, or has no end-of-file mark"},
 		{ID: "otf2.missing-file", Severity: trace.Error,
 			Doc: "A file is not there that the definitions or the anchor file name; the location has no events, or no " +
@@ -74,8 +74,8 @@ var about = format.About{
 				"fewer values, than its definition; a bit may be wrong.",
 			Example: "MpiCollectiveEnd with operation 77; a metric defined as UINT64 with a value of type DOUBLE"},
 		{ID: "otf2.record-bytes", Severity: trace.Warning,
-			Doc: "A record has bytes behind its fields, or none for the last of them, or a number has more bytes than it " +
-				"needs, which no writer makes; a bit may be wrong.",
+			Doc: "A record has bytes after its fields, or no bytes for the last field, or a number with more bytes than " +
+				"it needs. No writer does this; a bit may be wrong.",
 			Example: "an MpiSend of 12 bytes whose fields end after 11; the tag 5 as 02 05 00"},
 		{ID: "otf2.trace-length", Severity: trace.Warning,
 			Doc: "An event is farther from the time that the clock properties state than that is long, while nearly all " +
@@ -86,7 +86,7 @@ var about = format.About{
 				"is read without what it says.", Example: "event 200"},
 		{ID: "otf2.time-order", Severity: trace.Warning,
 			Doc: "Times of a location go back, in the file or because of its clock offsets; the later time is taken, or they " +
-				"are sorted.", Example: "a time of 500 ticks behind one of 600"},
+				"are sorted.", Example: "a time of 500 ticks after one of 600"},
 		{ID: "otf2.time-range", Severity: trace.Error, Doc: "Times are 2⁶³ ticks or more; those events are skipped.",
 			Example: "a time of 2⁶³ ticks"},
 	},

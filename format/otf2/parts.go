@@ -22,7 +22,7 @@ type source struct {
 	// communicating locations can have such an id, too.
 	sharedIDs map[uint64]bool
 	own       map[uint64]uint64     // ids of locations in the archive, by written id
-	locals    map[uint64]*localizer // by the id of the location in the archive
+	locals    map[uint64]*localizer // indexed by the id of the location in the archive
 }
 
 // partsOf returns the parts that a trace was merged from, or nil if they are not archives of OTF2.

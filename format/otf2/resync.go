@@ -12,7 +12,7 @@ import (
 // If the id, length or time of a record is damaged, its bytes do not show where the next record begins.
 // The reader then tries possible meanings of the record, and accepts the first one after which valid
 // records follow. It examines few records for each of them. In total it examines at most resyncBudget
-// times the bytes of the file. Reading therefore takes linear time, whatever the file contains.
+// times the bytes of the file. Reading therefore takes linear time for any content of a file.
 const (
 	timeSize      = 9       // size of a time record
 	resyncRecords = 6       // number of records that must be valid
@@ -183,7 +183,7 @@ func (r *EventReader) peekAt(at int64, n int) []byte {
 	return b
 }
 
-// endByLength returns the end of an event at an offset according to its length, whatever its id. It
+// endByLength returns the end of an event at an offset according to its length regardless of its id. It
 // returns 0 if the bytes are not an event.
 func (r *EventReader) endByLength(at int64) int64 {
 	if r.budget <= 0 {
@@ -222,7 +222,7 @@ func (r *EventReader) fits(t *recordType, b []byte) bool {
 func (r *EventReader) validFrom(at int64) bool { return r.validRecords(at, false) }
 
 // validRecords reports whether valid records begin at an offset. If timed is true, the first one is
-// read as a time, whatever its id.
+// read as a time regardless of its id.
 func (r *EventReader) validRecords(at int64, timed bool) bool {
 	c := r.c
 	if r.budget <= 0 || at > c.end {

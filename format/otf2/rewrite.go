@@ -33,7 +33,7 @@ type original struct {
 	clocks  int64                 // number of clock offsets that are left out
 	seen    seenFrom              // the communicator used last, and its ranks
 	seeing  rankings
-	members [][2]uint64 // by index of the metric: its class or instance, and its position there
+	members [][2]uint64 // indexed by index of the metric: its class or instance, and its position there
 	// marked holds the locations of markers, markers the ids of their definitions by index.
 	marked       map[uint32]*source
 	markers      map[uint32]uint64

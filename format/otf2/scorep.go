@@ -6,7 +6,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// likeOption is the name of the option for the layout of archives that are written anew. Its values are
+// likeOption is the name of the option for the layout of archives that are encoded as a whole. Its values are
 // likeWeft and likeScoreP.
 const (
 	likeOption = "otf2.like"
@@ -20,8 +20,8 @@ const (
 // locations of MPI. The roles of regions follow from their names.
 type scorep struct {
 	process []int    // number of the process of each location, -1 for none
-	master  []bool   // by location
-	groups  []uint32 // by process: its group in the model; trace.NoRef for none
+	master  []bool   // indexed by location
+	groups  []uint32 // indexed by process: its group in the model; trace.NoRef for none
 	// communicating holds the communicating locations of each paradigm. In MPI, master threads come first.
 	communicating map[uint64]*placeList
 }
@@ -29,7 +29,7 @@ type scorep struct {
 // placeList numbers locations in the order of their first use.
 type placeList struct {
 	places    map[uint32]uint64
-	locations []uint32 // by place in the group
+	locations []uint32 // indexed by place in the group
 }
 
 // locationsOfParadigm returns the communicating locations of a paradigm.

@@ -18,7 +18,7 @@ import (
 
 // Copy writes a Pallas trace as a trace of ABI 20. It keeps definitions, ids, events with their
 // attributes, and grammars. It copies blocks unchanged unless the options ask for another compression.
-// It records a thread anew from its events if its grammar lacks events, or if the options ask for a new
+// It builds a new grammar for a thread from its events if its grammar lacks events, or if the options ask for a new
 // grammar.
 func (Format) Copy(ctx context.Context, src format.Source, ro *format.ReadOptions, out *format.Output,
 	wo *format.WriteOptions) (*format.Loss, error) {
@@ -99,9 +99,9 @@ type copier struct {
 	names       *refMap // new refs of the definitions of the current archive
 	d           *decoder
 	r           *blockReader
-	newGrammars bool          // build the grammars anew from the events
-	recode      bool          // encode the blocks anew
-	rereader    *threadReader // reads the threads that are recorded anew
+	newGrammars bool          // build new grammars from the events
+	recode      bool          // encode the blocks again
+	rereader    *threadReader // reads the threads that get a new grammar
 	values      []uint64
 	room        packBuffers
 	packed      []byte
@@ -144,7 +144,7 @@ func (c *copier) copyThreadByID(ctx context.Context, a *ArchiveWriter, id uint32
 			if err == nil || !isTraceError(err) {
 				return err
 			}
-			// Record the thread anew. Reading its events reports the defect.
+			// Read the events of the thread and write it again. Reading them reports the defect.
 		}
 	}
 	if c.unifier != nil {
@@ -167,7 +167,7 @@ func (c *copier) folder(a *ArchiveWriter, id uint32) (string, error) {
 	return dir, os.MkdirAll(dir, 0o777)
 }
 
-// record records the events of a thread anew.
+// record reads the events of a thread and writes the thread again with a new grammar.
 func (c *copier) record(ctx context.Context, t *Thread, a *ArchiveWriter) error {
 	if c.w.p.Compression.Lossy() { // the other threads of the trace keep this codec
 		return fmt.Errorf("%s: found a thread that must be written anew, which %s is not; expected --option "+

@@ -105,7 +105,7 @@ func TestCopy(t *testing.T) {
 	}
 }
 
-// TestCopyUnsound checks that a thread is recorded anew if its grammar lacks events.
+// TestCopyUnsound checks that a thread gets a new grammar if its grammar lacks events.
 func TestCopyUnsound(t *testing.T) {
 	var list []inputEvent
 	for i := range uint64(40) {

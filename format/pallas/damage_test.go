@@ -18,7 +18,7 @@ import (
 // sequences, the first of which is the root, and loops.
 type handMade struct {
 	records   []Record
-	blocks    [][][]uint64 // by event
+	blocks    [][][]uint64 // indexed by event
 	sequences [][]Token
 	loops     []Loop
 	groups    []LocationGroup

@@ -80,7 +80,7 @@ func (s *source) definitions(abi uint8, global *Definitions) *Definitions {
 		d.Regions = append(d.Regions, Region{s.u32(), s.u32()})
 	}
 	for range s.count("attributes", 16) {
-		// the type takes 4 bytes, of which the lowest holds it
+		// the type has 4 bytes; the lowest one holds its value
 		d.Attributes = append(d.Attributes, Attribute{s.u32(), s.u32(), s.u32(), AttributeType(s.u32())})
 	}
 	for range s.count("groups", 12) {
@@ -132,7 +132,7 @@ func (d *Definitions) index() {
 // index a slice instead of a map.
 type stringsByRef struct {
 	list []String
-	low  []int32 // by ref: 1 + the index in list, or 0 if undefined
+	low  []int32 // indexed by ref: 1 + the index in list, or 0 if undefined
 	high map[Ref]int32
 }
 

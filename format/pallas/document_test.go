@@ -350,8 +350,8 @@ func repeatThread(h handMade, n int) fstest.MapFS {
 	return m
 }
 
-// TestDocument_TraceStructure_FIFO checks that the cache drops what was loaded first, whatever was
-// used last.
+// TestDocument_TraceStructure_FIFO checks that the cache drops what was loaded first, even if it
+// was used last.
 func TestDocument_TraceStructure_FIFO(t *testing.T) {
 	effort.Sequential(t)
 	t.Run("grammars", func(t *testing.T) {

@@ -18,8 +18,8 @@ import (
 const (
 	rowAttribute Ref = 0xfffffff0 // attribute of an event that has the whole row as text
 
-	definitionKey = "weft.definitions." // key of the metadata with all definitions, in numbered pieces
-	linkKey       = "weft.link."        // key of the metadata with packed links, before a number
+	definitionKey = "weft.definitions." // key of the metadata with all definitions; a number follows for each piece
+	linkKey       = "weft.link."        // key of the metadata with packed links; a number follows for each piece
 	timeKey       = "time"              // name, among the definitions, of the conversion from ticks to times
 )
 

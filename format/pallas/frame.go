@@ -32,7 +32,7 @@ const (
 
 // strides holds, for each value of a block, how many low bytes differ from the value before it.
 type strides struct {
-	kept   [maxStride]uint8 // by value, from the second one on
+	kept   [maxStride]uint8 // indexed by value, from the second one on
 	counts [maxKept + 1]int // how many values have each number of low bytes, from the third value on
 }
 

@@ -13,7 +13,7 @@ import (
 // written unchanged, and its events keep their refs (docs/formats/pallas.md, "Rewriting a trace").
 type rewrittenTrace struct {
 	m        *model
-	threads  map[uint32]threadID // by index of the location
+	threads  map[uint32]threadID // indexed by index of the location
 	archives map[uint32]*refsOfModel
 	records  map[trace.Kind]Record // records of the kinds that only Pallas has
 	groups   map[uint32]uint32     // ids of location groups, by their index

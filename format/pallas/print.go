@@ -63,7 +63,7 @@ func (d *decoder) printThread(ctx context.Context, id threadID, p *format.Printi
 	}
 	defer t.Close()
 	fmt.Fprintf(w, "%21s\n", "Timestamp")
-	texts := make([]string, len(t.Events)) // by event; empty for events that are not wanted
+	texts := make([]string, len(t.Events)) // indexed by event; empty for events that are not wanted
 	for i := range t.Events {
 		if p.Kind == nil || p.Kind(kindOf(t.Events[i].Record)) {
 			texts[i] = "    " + t.Archive.Definitions.describe(&t.Events[i]) + "\n"

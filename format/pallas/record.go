@@ -20,10 +20,10 @@ const (
 	MPIIrecv         // sender, communicator, tag, length, request
 	MPIRequestTest
 	MPIRequestCancelled
-	MPICollectiveBegin // nothing
+	MPICollectiveBegin // no fields
 	MPICollectiveEnd   // operation, communicator, root, bytes sent, bytes received
 	OMPFork            // threads
-	OMPJoin            // nothing
+	OMPJoin            // no fields
 	OMPAcquireLock     // lock
 	OMPReleaseLock     // lock
 	OMPTaskCreate      // task
@@ -35,17 +35,17 @@ const (
 	ParameterUnsignedInt
 	ThreadFork // threads
 	ThreadJoin
-	ThreadTeamBegin    // nothing
-	ThreadTeamEnd      // nothing
+	ThreadTeamBegin    // no fields
+	ThreadTeamEnd      // no fields
 	ThreadAcquireLock  // lock
 	ThreadReleaseLock  // lock
-	ThreadTaskCreate   // nothing
-	ThreadTaskSwitch   // nothing
-	ThreadTaskComplete // nothing
+	ThreadTaskCreate   // no fields
+	ThreadTaskSwitch   // no fields
+	ThreadTaskComplete // no fields
 	ThreadCreate
-	ThreadBegin // nothing
+	ThreadBegin // no fields
 	ThreadWait
-	ThreadEnd // nothing
+	ThreadEnd // no fields
 	IOCreateHandle
 	IODestroyHandle
 	IODuplicateHandle

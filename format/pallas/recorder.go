@@ -35,7 +35,7 @@ type Recorder struct {
 	key    []byte
 
 	events    []*recordedEvent
-	sequences []*[sequencePiece]recordedSequence // by their numbers in the grammar
+	sequences []*[sequencePiece]recordedSequence // indexed by their numbers in the grammar
 }
 
 // finder finds repetitions: it is a [grammar.Builder] or a [grammar.Reference].

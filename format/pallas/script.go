@@ -14,7 +14,7 @@ type script struct {
 	// list in events.
 	lists     tokenLists
 	sequences []scriptSequence
-	loops     []scriptLoop // by id
+	loops     []scriptLoop // indexed by id
 	// events lists the events of sequences that are short and occur often. Each list has its length
 	// before it. Some unused elements follow the last list.
 	events []uint32
@@ -27,7 +27,7 @@ type script struct {
 type scriptSequence struct {
 	size   uint64 // number of events in one occurrence
 	left   uint32 // number of occurrences that are not accounted for by other sequences yet
-	listed uint32 // position of the list of its events in events; notListed, or noEvents if it has none
+	listed uint32 // position in events of the sequence's own list; notListed or noEvents if there is none
 }
 
 // scriptLoop is a loop: a sequence and how often it is repeated.

@@ -81,7 +81,8 @@ func replayed(t testing.TB, th *Thread, skipped []uint32) (all []uint32) {
 	}
 }
 
-// TestConfirmUndo checks that the tokens are unchanged if the sequences do not agree.
+// TestConfirmUndo changes single tokens of a thread, so that the sizes of its sequences contradict each
+// other. newLeanScript must then return nil and leave the tokens as they were.
 func TestConfirmUndo(t *testing.T) {
 	p := program{rng: rand.New(rand.NewPCG(3, 5))}
 	for range 5 {

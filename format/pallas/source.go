@@ -152,7 +152,7 @@ func (s *source) count(what string, size int) int {
 	return int(n)
 }
 
-// text reads a string of n bytes, of which the last is 0.
+// text reads a string of n bytes. The last byte must be 0.
 func (s *source) text(n uint64) string {
 	at := s.at
 	if n == 0 || n > uint64(s.left()) {

@@ -20,7 +20,7 @@ const blockValues = 1000
 // recordedVector collects values until they fill a block. A trace may have millions of vectors.
 type recordedVector struct {
 	size    uint64
-	blocks  []uint64 // for each block: its values in the grammar, of which the last is its position
+	blocks  []uint64 // for each block: its values in the grammar; the last one is its position
 	values  []uint64 // values that no block has yet
 	sum     uint64
 	one     [1]uint64

@@ -20,7 +20,7 @@ type unifier struct {
 	used      [3]map[Ref]bool
 	global    [3]map[Ref]bool // refs that the definitions of the trace itself have
 	last      [3]Ref
-	renamed   map[uint32]*refMap // by archive
+	renamed   map[uint32]*refMap // indexed by archive
 	events    map[string]uint32
 	sequences map[string]uint32
 	loops     map[[2]uint32]uint32

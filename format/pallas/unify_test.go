@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestUnify checks that equal events and sequences of several threads get the same ids, whatever
-// their archives name them, and that the content of the threads is unchanged.
+// TestUnify checks that equal events and sequences of several threads get the same ids,
+// although their archives use different ids, and that the content of the threads is unchanged.
 func TestUnify(t *testing.T) {
 	path := writeUnlike(t)
 	want := contentLines(t, path)

@@ -31,8 +31,8 @@ type WriterOptions struct {
 	MaxLoopLength int
 	// Compatible makes the writer produce the same grammars as Pallas' own library, and the blocks in
 	// the same order. Blocks then wait in temporary files until a thread is closed. If the program dies
-	// before that, nothing of the thread can be read. A leave ends the innermost visit, whatever its
-	// region. thread.pallas and the block files have the same bytes as those of the library, except for
+	// before that, nothing of the thread can be read. A leave ends the innermost visit, even of
+	// another region. thread.pallas and the block files have the same bytes as those of the library, except for
 	// the bytes that zstd produces.
 	Compatible bool
 	// LoopFinding is the method of finding repetitions in compatible threads: NoLoops, BasicLoops
@@ -57,7 +57,7 @@ type Writer struct {
 	freePacked  chan *pendingBlock
 	freeBuffers chan *threadBuffers
 	threads     atomic.Int64    // number of threads that have begun
-	zstd        []*zstd.Encoder // encoders, of which the shortest frame is used
+	zstd        []*zstd.Encoder // encoders; the shortest of their frames is written
 	locations   []Location      // locations for the main file
 	mu          sync.Mutex
 	archives    []*ArchiveWriter
@@ -109,7 +109,7 @@ type threadBuffers struct {
 	blocks [3][]uint64
 	b      []byte           // bytes of the grammar
 	data   [2][]byte        // bytes of blocks
-	recent [256]recentBlock // by hash
+	recent [256]recentBlock // indexed by hash
 }
 
 // maxFreeBuffers limits how many threadBuffers are kept for reuse.

@@ -31,7 +31,7 @@ type encoder struct {
 	labelled      map[locationEvent]labelState
 	ownLabels     map[scope]int // indexes of the labels that the encoder has added for a single process
 	ownLabelCount int           // number of labels in written that the encoder has added for single processes
-	// event types of statistics with several names, of which the trace kept only one
+	// event types of statistics that had several names; the trace kept only one of them
 	ambiguous            map[int64]bool
 	severalNames         map[int64]bool
 	rec                  Record

@@ -125,7 +125,7 @@ type checker struct {
 	d       *decoder
 	tracing map[uint32]bool // regions of event types -901 and -1
 	outside map[uint32]*outsideTracing
-	fields  []int64          // by attribute: the record type that defines the subsets in it; 0 for none
+	fields  []int64          // indexed by attribute: the record type that defines the subsets in it; 0 for none
 	missing map[setKey]int64 // undefined subsets in data fields, with the first line that uses each
 }
 

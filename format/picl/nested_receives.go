@@ -18,7 +18,7 @@ var receiveCalls = [2]struct{ call, wait int64 }{{-51, -52}, {-60, -61}}
 type nesting struct {
 	found  bool
 	waits  bool           // some wait occurs
-	places []nestingPlace // by slot; nil if no call receives
+	places []nestingPlace // indexed by slot; nil if no call receives
 	early  [8]uint64      // bit set of the slots in which a wait occurs before any call
 }
 
@@ -83,7 +83,7 @@ func (n *nesting) add(o *nesting) {
 type receiveFilter struct {
 	format.Sink
 	regions map[uint32]callOrWait
-	state   map[uint32]*[len(receiveCalls)]receiving // by location
+	state   map[uint32]*[len(receiveCalls)]receiving // indexed by location
 	kept    trace.Batch
 }
 

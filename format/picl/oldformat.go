@@ -109,7 +109,7 @@ func startsStandard(text []byte) bool {
 // oldConverter converts the lines of an old-format trace to lines of the new format.
 type oldConverter struct {
 	*linetrace.Rewriter
-	open  map[int64]*oldCall // by node: the send, receive or barrier whose end is not known yet
+	open  map[int64]*oldCall // indexed by node: the send, receive or barrier whose end is not known yet
 	waits map[int64]Record
 	// silent holds the nodes that trace no statistics, so that no compstats record states the end of a
 	// call.

@@ -107,7 +107,7 @@ func TestQuickHead(t *testing.T) {
 }
 
 // TestShortList checks that the fast parser of a list of integers agrees with the full parser or
-// declines, whatever follows the list.
+// declines, for any text after the list.
 func TestShortList(t *testing.T) {
 	for _, l := range []string{" 1", " 12345678 9", " 1234567 -5 0", " -1 -12345678901", " 1  2", " 1 x", " +1 2",
 		" 1 2 3 4 5", " 12345678901 1", "", " ", " 1 ", "1 2", " 0007 1"} {
@@ -164,8 +164,8 @@ func TestLabels(t *testing.T) {
 	}
 }
 
-// TestLabelsOfSubsets checks that a label of a subset names the event types in it, whatever the
-// number of the subset and the order of the records.
+// TestLabelsOfSubsets checks that a label of a subset names the event types in it, for any
+// number of the subset and any order of the records.
 func TestLabelsOfSubsets(t *testing.T) {
 	const set, label = "-203 -1 -1 -1 -1 3 2 100 7 8\n", "-5 100 -1 -1 -1 4 0 pair\n"
 	for _, text := range []string{set + label, label + set} {

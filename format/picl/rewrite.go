@@ -234,7 +234,7 @@ func (w *rewriter) writeDefinition(number int64, to *Writer) error {
 }
 
 // renameDefinition gives the current label another name. ok is false for a definition that must be left
-// out, because it may reveal something. anew is set if the line must be written anew.
+// out, because it may reveal something. anew is set if the line must be rewritten.
 func (w *rewriter) renameDefinition(l []byte, bad bool) (anew, ok bool) {
 	r := &w.rec
 	if r.Type == TypeLabel {

@@ -43,7 +43,7 @@ var rules = []format.Rule{
 	{ID: "picl.statistics", Severity: trace.Warning, Doc: "A figure of a statistics record disagrees with the events.",
 		Example: "-101 -1 0.3 0 0 1 \"%d%lf\" 0 0.5, where event 0 took 0.2 s", Stays: true},
 	{ID: "picl.outside-tracing", Severity: trace.Warning, Doc: "An event of a process stands before its first entry of " +
-		"-901 or -1, or behind its last exit.", Example: "-3 0 0.1 0 0 0, then -3 -901 0.2 0 0 0", Stays: true},
+		"-901 or -1, or after its last exit.", Example: "-3 0 0.1 0 0 0, then -3 -901 0.2 0 0 0", Stays: true},
 	{ID: "picl.carrier", Severity: trace.Warning, Doc: "A record that weft wrote for another format's trace has been " +
 		"changed; it is skipped.", Example: "-7 -1 0.0 -1 -1 21 0 weft:definitions.0 {}"},
 	{ID: "picl.empty", Severity: trace.Warning, Doc: "The file is empty: a trace without events, or one that was " +

@@ -16,7 +16,7 @@ import (
 type sources struct {
 	sync.Mutex
 	receivers map[procKey]bool          // processes with receives that may lack facts
-	found     map[int64]receivedMessage // by the line of the receive; nil before the search
+	found     map[int64]receivedMessage // indexed by the line of the receive; nil before the search
 }
 
 // receivedMessage holds the facts that a receive does not state. A from of NoRef, or a tag or length of
@@ -156,13 +156,13 @@ func (d *decoder) findSources(ctx context.Context) error {
 	found := map[int64]receivedMessage{}
 	for _, loc := range slices.Sorted(maps.Keys(boxes)) {
 		x := boxes[loc]
-		from := newQueues(x.sends, func(s *waitingSend) uint32 { return s.from })
+		from := newSendQueues(x.sends, func(s *waitingSend) uint32 { return s.from })
 		for _, r := range x.receives {
 			if r.from != trace.NoRef {
 				from.take(r.from, r.tag)
 			}
 		}
-		left := newQueues(x.sends, func(*waitingSend) uint32 { return 0 })
+		left := newSendQueues(x.sends, func(*waitingSend) uint32 { return 0 })
 		for _, r := range x.receives {
 			if r.from == trace.NoRef {
 				if s := left.take(0, r.tag); s != nil {
@@ -191,9 +191,9 @@ func (r *waitingReceive) complete(o receivedMessage) {
 	}
 }
 
-// queues holds sends by group and tag, with the oldest first. The tag -1 stands for all sends of a
+// sendQueues holds sends by group and tag, with the oldest first. The tag -1 stands for all sends of a
 // group.
-type queues struct {
+type sendQueues struct {
 	sends []waitingSend
 	list  map[queueKey][]int
 }
@@ -204,8 +204,8 @@ type queueKey struct {
 	all   bool
 }
 
-func newQueues(sends []waitingSend, group func(*waitingSend) uint32) *queues {
-	q := &queues{sends, map[queueKey][]int{}}
+func newSendQueues(sends []waitingSend, group func(*waitingSend) uint32) *sendQueues {
+	q := &sendQueues{sends, map[queueKey][]int{}}
 	for i := range sends {
 		s := &sends[i]
 		if s.taken {
@@ -220,7 +220,7 @@ func newQueues(sends []waitingSend, group func(*waitingSend) uint32) *queues {
 
 // take removes the oldest send of a group that matches a tag, and returns it. It returns nil if there
 // is none.
-func (q *queues) take(group uint32, tag int64) *waitingSend {
+func (q *sendQueues) take(group uint32, tag int64) *waitingSend {
 	keys := []queueKey{{group, tag, false}, {group, -1, false}}
 	if tag == -1 {
 		keys = []queueKey{{group, 0, true}}

@@ -127,7 +127,7 @@ func TestRewrite_2_2_2(t *testing.T) {
 	}
 }
 
-// TestDefinitions_2_3_5 checks that each definition of a record of type -6 counts, whatever its number of data
+// TestDefinitions_2_3_5 checks that each definition of a record of type -6 counts regardless of its number of data
 // fields, and that nothing else is a defect.
 func TestDefinitions_2_3_5(t *testing.T) {
 	for _, data := range []string{`1 "%d%s" 16 "%x" 17 "%i"`, `2 "%d%s" 16 "%x" 17 "%i"`, `2 "%d%s" 16 "%x"17 "%i"`} {

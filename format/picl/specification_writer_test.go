@@ -15,7 +15,7 @@ import (
 )
 
 // TestParaGraphBrackets_10 checks that ParaGraph's brackets surround all records of a process,
-// whatever their order in the file.
+// regardless of their order in the file.
 func TestParaGraphBrackets_10(t *testing.T) {
 	for _, x := range []struct{ name, text, want string }{
 		{"records outside on both sides", "-3 1 -0.5 0 0 0\n-3 -901 0.0 0 0 0\n-4 -901 1.0 0 0 0\n-4 1 1.1 0 0 0\n",

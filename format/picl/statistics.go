@@ -22,7 +22,7 @@ type Statistics struct {
 	order            []procKey
 	defs             *definitions
 	unrecordedValues map[statisticsKey]map[int64]float64 // values of event types that have no event records
-	pending          map[int64][]pendingSum              // by processor; -1 for records about several processors
+	pending          map[int64][]pendingSum              // indexed by processor; -1 for records about several processors
 	decided          []*trace.Defect                     // defects of pending sums that have been decided
 	ownSubsets       []int64                             // subsets that statistics records name as their event type
 	complete         bool                                // defs holds all subsets of the file

@@ -534,7 +534,7 @@ func (w *Writer) insertTracingRecord(p *tracedProcess, typ int64, t trace.Decima
 	if w.stats != nil {
 		before := w.stats.disorder
 		w.count(&r)
-		w.stats.disorder = before // the inserted record is in order where it stands
+		w.stats.disorder = before // the record is inserted at its place in time order
 	}
 	return w.body.Insert(place, append(r.Append(nil, w.opt.Digits), '\n'))
 }

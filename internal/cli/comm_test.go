@@ -628,8 +628,8 @@ func TestOperationsOfOTF(t *testing.T) {
 	}
 }
 
-// TestPlainPallasTimes checks that times of a plain Pallas trace are nanoseconds, whatever the
-// ticks of the original: here 1001 per second.
+// TestPlainPallasTimes checks that times of a plain Pallas trace are nanoseconds, even if the
+// original has other ticks: here 1001 per second.
 func TestPlainPallasTimes(t *testing.T) {
 	const path = "../../format/otf/testdata/ok/hand_spaces/hand_spaces.otf"
 	out := filepath.Join(t.TempDir(), "x.pallas")

@@ -117,7 +117,7 @@ func TestClockCorrectionEverywhere(t *testing.T) {
 			code, stdout, errs := runWeft(t, line...)
 			if code != plain || strings.Contains(errs, "correction") {
 				t.Errorf("%s, %s: exit code %d, without the flag %d: %.200s%.300s", c.Name(), name, code, plain, stdout, errs)
-			} else if slices.Contains(more, "OUT") && c.Name() != "align" { // which moves all clocks to 0 or later
+			} else if slices.Contains(more, "OUT") && c.Name() != "align" { // align moves all clocks to 0 or later
 				if a, b := extentOf(t, out); a != first+1000 || b != last+1000 {
 					t.Errorf("%s, %s: found times from %d to %d, expected %d to %d", c.Name(), name, a, b, first+1000, last+1000)
 				}

@@ -240,7 +240,7 @@ func TestCubeFiles(t *testing.T) {
 		c.Metric("critical_path") == nil {
 		t.Errorf("found %+v", c.Metrics)
 	}
-	weft(t, 0, "waits", "-q", "--window", "0..0.0005s", "--cube", file, hand) // weft wrote it
+	weft(t, 0, "waits", "-q", "--window", "0..0.0005s", "--cube", file, hand) // weft may replace its own file
 	if c := readCube(t, file); c.Metric("critical_path") != nil {
 		t.Error("found the critical path of a window")
 	}

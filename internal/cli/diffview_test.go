@@ -78,7 +78,7 @@ func (f *diffFigures) byPath() map[string]map[string]any {
 type diffServer struct {
 	*serverProcess
 	base string
-	ids  map[string]string // by path
+	ids  map[string]string // indexed by path
 }
 
 // newDiffServer starts a viewer and waits until it has the traces.

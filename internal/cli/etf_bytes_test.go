@@ -88,7 +88,7 @@ func TestMergeOfTwoEncodings(t *testing.T) {
 }
 
 // TestTRACEOfTwoEncodings checks that lines of a file in two encodings stay where nothing changes
-// them, and that the loss table counts those that are written anew.
+// them, and that the loss table counts those that are rewritten.
 func TestTRACEOfTwoEncodings(t *testing.T) {
 	const text = "# \xe9 é\nTU SECONDS\nT a=é, \xe9=1\nR 1 1 false ; name=é\nR 2 1 false ; name=\xe9\nC 1 0 4 1 1 ; " +
 		"k\xe9=é\nC 2 0 4 2 1 ; ké=\xe9\n"

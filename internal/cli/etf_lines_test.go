@@ -82,14 +82,14 @@ func TestLossOfUnreadTRACELines(t *testing.T) {
 		n    int64
 		how  format.Fidelity
 	}{
-		{[]string{"filter"}, "out.etf", 1, format.Lost}, // edits have all but the line that is too long
+		{[]string{"filter"}, "out.etf", 1, format.Lost}, // edits omit the line that is too long
 		{[]string{"cut", "--from", "0%"}, "out.etf", 1, format.Lost},
 		{[]string{"anonymize"}, "out.etf", 7, format.Lost},
 		{[]string{"filter", "--prune"}, "out.etf", 7, format.Lost},
 		{[]string{"convert"}, "out.trf", 7, format.Lost},
 		{[]string{"convert"}, "out.otf2", 7, format.Lost},
 		{[]string{"repair"}, "out.etf", 7, format.Degraded}, // to leave them out is to mend
-		{[]string{"convert"}, "out.etf", 1, format.Lost},    // a copy has all but the line that is too long
+		{[]string{"convert"}, "out.etf", 1, format.Lost},    // a copy omits the line that is too long
 	} {
 		args := append(x.args, "-q", "--json", "--allow-loss", "--option", "etf.max-line=1k", in,
 			filepath.Join(t.TempDir(), x.out))

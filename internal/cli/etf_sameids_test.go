@@ -124,8 +124,8 @@ D 1 2 1 2 ;
 	}
 }
 
-// TestOccurrencesOfSameIDs checks that the piece of a claim ends with its own line, whatever its id. The time unit is
-// the tick: the piece of a claim up to 10 ends before 11.
+// TestOccurrencesOfSameIDs checks that the piece of a claim ends with its own line regardless of its id. The time
+// unit is the tick: the piece of a claim up to 10 ends before 11.
 func TestOccurrencesOfSameIDs(t *testing.T) {
 	const head = "TU SECONDS\nR 0 9 false ;\n"
 	for _, x := range []struct{ claims, region, want string }{

@@ -135,7 +135,7 @@ func hostileClaimsTrace(shape string, n int) (text string, ok bool) {
 		for i := range 2 * n {
 			fmt.Fprintf(&b, "C %d 5 %d 0 %d 1 ; name=c\n", i, 5+i%2, i)
 		}
-	case "two claims for one that ends": // which leaves the lowest place
+	case "two claims for one that ends": // the one that ends leaves the lowest place
 		for i := range 2 * n {
 			fmt.Fprintf(&b, "C %d %d %d 0 0 1 ; name=c\n", i, i/2, (i/2+1)*(1-i%2)+i%2*(i+4*n))
 		}

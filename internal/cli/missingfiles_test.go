@@ -85,7 +85,7 @@ func TestMissingFile(t *testing.T) {
 				if code := Main(args, strings.NewReader(""), &out, &errs); code != exitGood {
 					t.Fatalf("of the whole trace: found exit code %d, expected 0: %s", code, errs.String())
 				}
-				os.Remove(filepath.Join(dir, x.file+".z")) // which otf compress has made
+				os.Remove(filepath.Join(dir, x.file+".z")) // the output of otf compress
 				if err := os.Remove(filepath.Join(dir, x.file)); err != nil {
 					t.Fatal(err)
 				}

@@ -60,7 +60,7 @@ func TestPlainMessages(t *testing.T) {
 				t.Errorf("%s as %s: found %d sends and receives, expected %d:\n%s", in, format, n, len(messages), found)
 			}
 			for _, want := range messages {
-				if format == "otf" { // which has blocking messages alone
+				if format == "otf" { // OTF has only blocking messages
 					want = strings.NewReplacer("send-begin", "send      ", "recv-complete    ", "recv            ").Replace(want)
 				}
 				if !strings.Contains(found, want) {

@@ -169,7 +169,7 @@ func TestVerbsEditPICL(t *testing.T) {
 		if strings.HasPrefix(filepath.Base(path), "old-") {
 			continue // weft writes it in the new form
 		}
-		editLines(t, path, filepath.Base(path) != "conceptual-output2.trf") // which has something to repair
+		editLines(t, path, filepath.Base(path) != "conceptual-output2.trf") // that trace needs repairs
 	}
 	editLines(t, textFile(t, "descriptors.trf", unusualDescriptors), false)
 	editLines(t, textFile(t, "pieces.trf", unusualPieces), true)

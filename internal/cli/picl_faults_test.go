@@ -53,7 +53,7 @@ func TestUnreadablePICLLines(t *testing.T) {
 		for _, args := range []string{"convert", "cut --from 0s", "filter --kind enter,leave", "sort", "merge",
 			"anonymize", "repair"} {
 			for _, ext := range []string{".trf", ".etf"} {
-				if args == "sort" && ext == ".etf" { // which writes no other format
+				if args == "sort" && ext == ".etf" { // sort writes no other format
 					continue
 				}
 				out := filepath.Join(t.TempDir(), "out"+ext)

@@ -32,7 +32,7 @@ func TestDefinitionsStayAhead_2_4(t *testing.T) {
 	if got, want := readText(t, out), "-5 5 3.0 -1 -1 4 0 task\n-2 5 0.1 1 0 0\n-2 9 0.5 0 0 0\n"; got != want {
 		t.Errorf("found\n%s\nexpected\n%s", got, want)
 	}
-	// Of two records that define the same subset, the last one in the file counts, whatever their times.
+	// Of two records that define the same subset, the last one in the file counts, regardless of their times.
 	weft(t, 0, "sort", "-q", "--force", textFile(t, "in.trf",
 		"-2 9 0.5 0 0 0\n-201 -1 0.4 -1 -1 2 2 -5 0\n-201 -1 0.2 -1 -1 2 2 -5 1\n-2 9 0.1 1 0 0\n-2 9 0.3 1 0 0\n"), out)
 	if got := readText(t, out); strings.Index(got, "-5 0\n") > strings.Index(got, "-5 1\n") {

@@ -250,7 +250,7 @@ type printer struct {
 func (p *printer) Batch(b *trace.Batch) error {
 	p.buf = p.buf[:0]
 	p.anyRow = p.anyRow || b.Len() > 0
-	c := b.Cursor() // outside of the loop: inside, it would be copied for each row
+	c := b.Cursor() // declared before the loop, because it would be copied for each row in it
 	for c.Next() {
 		if p.left == 0 {
 			p.out.Write(p.buf)

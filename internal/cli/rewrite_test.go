@@ -69,8 +69,8 @@ func TestTransformsAreSound(t *testing.T) {
 	}
 }
 
-// TestMarkersOfLocations checks that markers of the whole trace stay whatever locations are chosen, and those of
-// a location with it. Markers of OTF2 are at a location of their own. The whole trace is process 0 in OTF.
+// TestMarkersOfLocations checks that markers of the whole trace stay for any choice of locations, and that those
+// of a location stay with it. Markers of OTF2 are at a location of their own. The whole trace is process 0 in OTF.
 func TestMarkersOfLocations(t *testing.T) {
 	dir := t.TempDir()
 	hand := filepath.Join(dir, "hand.otf")

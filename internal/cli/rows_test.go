@@ -269,7 +269,7 @@ func TestRowsOfIndex(t *testing.T) {
 }
 
 // TestColorsOfParts checks that a name has the same colour in all pictures of a trace with more
-// names than colours, whatever part is drawn.
+// names than colours, for any part that is drawn.
 func TestColorsOfParts(t *testing.T) {
 	r := trace.NewRecorder(trace.Seconds(1_000_000))
 	at := int64(0)

@@ -25,7 +25,7 @@ type verifyFlags struct {
 	input          inputFlags
 	selection      selectionFlags
 	spec           string
-	properties     [6][]string // by index of propertyFlags
+	properties     [6][]string // indexed by index of propertyFlags
 	semantics      string
 	asJSON, compat bool
 	junit          bool

@@ -1,6 +1,6 @@
 // Package lines reads large texts line by line. It divides a text into chunks of whole lines, which
 // can be parsed independently. It finds the runs of a text that are in time order, and delivers
-// lines in time order, with limited memory, whatever their order in the file.
+// lines in time order, with limited memory regardless of their order in the file.
 package lines
 
 import (

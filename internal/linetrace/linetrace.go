@@ -42,7 +42,7 @@ type Text struct {
 	Scanned bool       // a scan has already reported the defects
 	Growing sync.Mutex // guards the tables to which parsing adds entries
 
-	spans []span // by chunk: its least and greatest time
+	spans []span // indexed by chunk: its least and greatest time
 	close func() error
 }
 

@@ -14,7 +14,7 @@ type Lines struct {
 	text        *Text
 	pieces      map[piece]*pieceText
 	cachedBytes int             // size of the cached pieces, in bytes
-	starts      map[int][]int64 // by the number of a chunk: offsets in the file at which its pieces begin
+	starts      map[int][]int64 // indexed by the number of a chunk: offsets in the file at which its pieces begin
 	last        *pieceText
 	chunk       []byte // buffer for reading a chunk
 	joined      []byte

@@ -18,7 +18,7 @@ const linearSearch = 64
 // positions for which [Index.Gap] returns true.
 type Index[K comparable] struct {
 	at   map[K][]int32 // positions in ascending order; nil if the index has no map
-	gap  []bool        // by position; positions beyond its end are no gaps
+	gap  []bool        // indexed by position; positions beyond its end are no gaps
 	gaps int
 }
 

@@ -69,7 +69,7 @@ const (
 // a package has failed.
 func (r *report) events(in io.Reader, mode string) (failed bool, err error) {
 	packages := map[string]*row{}
-	outputs := map[string][]string{} // by package and test
+	outputs := map[string][]string{} // indexed by package and test
 	get := func(name string) *row {
 		if packages[name] == nil {
 			packages[name] = &row{name: title(name, mode)}

@@ -165,7 +165,7 @@ func Key(src format.Source, files []string, s *Settings) (string, error) {
 }
 
 // Recorder is a file system that records the names of the files that a decoder opens, lists or asks
-// for. These are the files of the trace, whatever its format.
+// for. For any format, these are the files of the trace.
 type Recorder struct {
 	fs    fs.FS
 	mu    sync.Mutex

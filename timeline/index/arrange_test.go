@@ -17,7 +17,7 @@ import (
 	"github.com/weft-trace/weft/tracetest"
 )
 
-// TestSameBytes checks that a trace always gives an index of the same bytes, whatever the number of
+// TestSameBytes checks that a trace always gives an index of the same bytes regardless of the number of
 // workers and the order in which they finish. The traces have messages, threads, markers, claims
 // and stored links.
 func TestSameBytes(t *testing.T) {

@@ -318,9 +318,9 @@ type worker struct {
 	freeLocation *location    // an ended location, for reuse
 	freeTracks   []*spanTrack // ended tracks, for reuse
 	regions      []uint32     // merged number of each region
-	isColor      []bool       // by attribute: whether its values take the place of regions
-	isLabel      []bool       // by attribute: whether it names the spans
-	attrs        []bool       // by attribute: whether visits or claims begin with it
+	isColor      []bool       // indexed by attribute: whether its values take the place of regions
+	isLabel      []bool       // indexed by attribute: whether it names the spans
+	attrs        []bool       // indexed by attribute: whether visits or claims begin with it
 	links        endWriter
 	meetings     endWriter
 	collectives  collector

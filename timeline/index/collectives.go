@@ -146,7 +146,7 @@ func (b *builder) writeCollectives(dir *directory) error {
 		}
 		e.First, e.Last = list[0].start, list[0].end
 		// Overlapping operations are in different lanes.
-		var lanes []int64 // by lane: the time up to which it is occupied
+		var lanes []int64 // indexed by lane: the time up to which it is occupied
 		spans := make([]Span, 0, len(list))
 		for _, x := range list {
 			r, ok := regions[x.operation]
@@ -170,7 +170,7 @@ func (b *builder) writeCollectives(dir *directory) error {
 		}
 		slices.SortStableFunc(spans, func(a, b Span) int { return cmp.Compare(a.End, b.End) })
 		t := spanTrack{entry: e, kind: CommunicatorTrack}
-		next := make([][]Span, len(lanes)+1) // by lane: the spans that remain
+		next := make([][]Span, len(lanes)+1) // indexed by lane: the spans that remain
 		for _, s := range spans {
 			next[s.Depth] = append(next[s.Depth], s)
 		}

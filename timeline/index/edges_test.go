@@ -44,7 +44,7 @@ func TestMixedBatches(t *testing.T) {
 }
 
 // TestLongSpan checks that a query for any time returns the begin and end of a span that extends
-// over several blocks, and of the spans beside it.
+// over several blocks, and of the spans next to it.
 func TestLongSpan(t *testing.T) {
 	const n = 3 * blockSpans
 	r := trace.NewRecorder(trace.Seconds(1000))

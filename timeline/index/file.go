@@ -108,7 +108,7 @@ type trackEntry struct {
 	names      []uint32 // names of the instants, as indexes into Names
 	blocks     []blockEntry
 	sums       []blockEntry
-	levels     [][]levelEntry // by depth; in each list, the level with the shortest buckets comes first
+	levels     [][]levelEntry // indexed by depth; in each list, the level with the shortest buckets comes first
 	instants   []blockEntry
 	instantLvl []levelEntry
 	values     []blockEntry

@@ -172,7 +172,7 @@ type levelMaker struct {
 	reader reader
 	block  spanBlock
 	last   spanBlock  // the last block of the track
-	lower  []*buckets // by depth
+	lower  []*buckets // indexed by depth
 	upper  [2]buckets
 	free   [][]Span // memory of blocks that were kept
 	kept   int      // number of blocks in memory, at most the field most

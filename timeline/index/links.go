@@ -355,7 +355,7 @@ func (b *bundle) pair() uint64 { return uint64(b.source)<<32 | uint64(b.destinat
 
 // joiner joins bundles between the same locations. Its memory is reused.
 type joiner struct {
-	slots []int32 // by hash of a pair: 1 + the index of its bundle; all are 0 between calls
+	slots []int32 // indexed by hash of a pair: 1 + the index of its bundle; all are 0 between calls
 }
 
 // join combines those bundles of each bucket that connect the same locations. It returns the shorter

@@ -175,7 +175,7 @@ func (s *sumReader) read(r *reader, e *trackEntry, block int) ([]sum, error) {
 // tally collects sums by region.
 type tally struct {
 	list   []regionSum
-	slot   []int32          // by region plus 1: 1 + its index in list; the first entry is for NoRef
+	slot   []int32          // indexed by region plus 1: 1 + its index in list; the first entry is for NoRef
 	others map[uint32]int32 // the same for regions that the index does not define, to which a damaged index may refer
 }
 
@@ -367,7 +367,7 @@ func properlyNested(frames []openSpan, b *spanBlock) bool {
 // exclusive time of a span is its duration minus the durations of its direct children, which
 // precede it in the block.
 func (t *tally) addNested(frames []openSpan, since int64, b *spanBlock, at, sign int64) {
-	var below [DeepDepth + 2]int64 // by depth: the durations of the spans whose parent has not been found yet
+	var below [DeepDepth + 2]int64 // indexed by depth: the durations of the spans whose parent has not been found yet
 	for i, f := range frames {
 		below[i+1] = since - f.start - f.exclusive
 		if i+1 < len(frames) {

@@ -78,7 +78,7 @@ func (ix *Index) rankIntervals(ctx context.Context, e *trackEntry, from, to int6
 	f func(rank int, begin, end int64)) error {
 	w := ix.scratch()
 	defer scratches.Put(w)
-	left := make([]int64, ranks) // by rank: the begin of the part of the window whose intervals f has already received
+	left := make([]int64, ranks) // for each rank, the begin of the part whose intervals f has already received
 	for r := range left {
 		left[r] = to
 	}

@@ -60,7 +60,7 @@ func TestRiceSize(t *testing.T) {
 	}
 }
 
-// TestRiceSame checks that equal numbers take the same space, whatever their number.
+// TestRiceSame checks that equal numbers take the same space regardless of their number.
 func TestRiceSame(t *testing.T) {
 	values := slices.Repeat([]uint64{1 << 40}, smallColumn-1)
 	b := appendRice(nil, values)

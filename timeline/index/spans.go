@@ -49,7 +49,7 @@ func (o *openSpan) span(end int64) Span { return Span{o.start, end, o.region, o.
 // spanBlock is a decoded block of spans.
 type spanBlock struct {
 	spans     []Span
-	recursive []bool     // by span
+	recursive []bool     // indexed by span
 	deep      []uint32   // levels of the spans of depth DeepDepth, in order
 	open      []openSpan // spans that are open after the last one
 	table     table

@@ -59,7 +59,7 @@ func (c *columns) sums(l []sum) []sum {
 // blockSummer sums up blocks of spans. Its memory is reused.
 type blockSummer struct {
 	cells     []sum   // of the latest block
-	slot      []int32 // by region plus 1: 1 + its index in cells
+	slot      []int32 // indexed by region plus 1: 1 + its index in cells
 	exclusive []uint64
 	visits    []sum // sums of all blocks of locations, by region plus 1
 	claims    []sum // the same for resources

@@ -126,7 +126,7 @@ type History struct {
 	operations operations
 	meetings   map[pair]*meetings
 	waited     map[PathLocation]int64 // waits by path and location, in ticks
-	forks      map[uint32][]fork      // by location group, in the order of time
+	forks      map[uint32][]fork      // indexed by location group, in the order of time
 	creations  map[uint32][]fork      // calls that create threads, by location group, with their begin
 	begins     []begin                // empty as soon as the history is built
 	// ends holds, by location group, the calls in which threads have ended their work in teams since

@@ -9,7 +9,7 @@ import (
 )
 
 // Forward calls f with the place of each call, in the order of their ends. Calls with equal ends come
-// in the order of [synclog.Turn], then in that of their locations. The error is that of a temporary
+// in the order of [synclog.TieRank], then in that of their locations. The error is that of a temporary
 // file, or of the context.
 func (h *History) Forward(ctx context.Context, f func(p waitstate.Place)) error {
 	return h.visit(ctx, f, false)
@@ -85,7 +85,7 @@ type cursor struct {
 // set sets the fields of a cursor from its place, which is at location l.
 func (a *cursor) set(l *Location) {
 	x := l.Call(a.place.Number)
-	a.leave, a.turn = x.Leave, synclog.Turn(l.stream, x.Work, x.Leave-x.Enter)
+	a.leave, a.turn = x.Leave, synclog.TieRank(l.stream, x.Work, x.Leave-x.Enter)
 }
 
 // cursors is a heap of cursors, ordered by the end of the call.
@@ -97,7 +97,7 @@ type cursors struct {
 // Len, Less, Swap, Push and Pop implement [heap.Interface].
 func (cs *cursors) Len() int { return len(cs.list) }
 
-// Less orders by time, then by [synclog.Turn], then by location.
+// Less orders by time, then by [synclog.TieRank], then by location.
 func (cs *cursors) Less(i, j int) bool {
 	if cs.reverse {
 		i, j = j, i

@@ -8,7 +8,7 @@ import "github.com/weft-trace/weft/trace"
 type Visits struct {
 	wanted func(region uint32) bool
 	open   map[visit]int // number of open visits
-	depth  []int         // by location: number of open visits of all chosen regions
+	depth  []int         // indexed by location: number of open visits of all chosen regions
 }
 
 // visit identifies the open visits of a region at a location.

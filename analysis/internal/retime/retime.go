@@ -43,11 +43,11 @@ const unknown = math.MinInt64
 type retimer struct {
 	h       *history.History
 	opt     Options
-	scale   []float64 // by path: the result of Options.Scale; nil if all are 1
+	scale   []float64 // indexed by path: the result of Options.Scale; nil if all are 1
 	times   *times    // of all retimers
 	number  int       // of this retimer
-	ends    []int64   // by location: the new end of the last computed call
-	counts  []int32   // by location: number of computed calls
+	ends    []int64   // indexed by location: the new end of the last computed call
+	counts  []int32   // indexed by location: number of computed calls
 	arrived map[int32]arrival
 }
 
@@ -123,7 +123,7 @@ func newRetimer(h *history.History, t *times, number int, opt Options) *retimer 
 type times struct {
 	h        *history.History
 	retimers int
-	spans    [][]spanTimes // by location and span
+	spans    [][]spanTimes // indexed by location and span
 	position int64         // number of calls that have been computed
 	kept     kept          // computed spans on which later calls depend
 	free     [][]int64     // memory of spans that are no longer needed

@@ -147,7 +147,7 @@ func (g *Growing) advance(t int64, whole bool, line func(Line)) {
 		if g.over > 0 && g.leaves < len(g.steps) && t-g.steps[g.leaves].from >= g.over {
 			next, ends, leaves = g.steps[g.leaves].from+g.over, true, true
 		}
-		if !g.line(next, ends, line) {
+		if !g.deliverLine(next, ends, line) {
 			return
 		}
 		if g.at = next; leaves {
@@ -157,9 +157,9 @@ func (g *Growing) advance(t int64, whole bool, line func(Line)) {
 	}
 }
 
-// line delivers the line from the last change to time t. ends is set if the signal changes there. The result is false
-// if the line is incomplete.
-func (g *Growing) line(t int64, ends bool, line func(Line)) bool {
+// deliverLine delivers the line from the last change to time t. ends is set if the signal changes at t. The result is
+// false if the line is incomplete.
+func (g *Growing) deliverLine(t int64, ends bool, line func(Line)) bool {
 	now := g.steps[len(g.steps)-1].v
 	x := Line{From: g.at, To: t, Per: 1}
 	switch {

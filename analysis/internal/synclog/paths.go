@@ -58,7 +58,7 @@ func joinPaths(d *trace.Definitions, workers []*worker) []Path {
 	var paths []Path
 	place := make([]uint32, len(nodes))
 	joined := map[Path]uint32{}       // set only if there are paths of other threads
-	first := map[uint32]uint32{}      // by region row: its first path, set only with joined
+	first := map[uint32]uint32{}      // indexed by region row: its first path, set only with joined
 	threads := below(outermostThread) // outermost regions of threads that are not the first one
 	type step struct {
 		node   int32

@@ -47,10 +47,10 @@ func (l *Log) Scan(ctx context.Context, f func(*Call) error) error {
 	return nil
 }
 
-// Turn is the order of a call among the calls of all locations that end at the same time: the work of devices, for
-// which calls of threads wait; then these calls; then the idle times of streams, which end when a call launches work.
-// Work that takes no time follows the idle time before it.
-func Turn(stream, work bool, duration int64) int8 {
+// TieRank orders calls of all locations that end at the same time; calls with smaller ranks come first. The work of
+// devices has rank 0, because calls of threads wait for it. These calls have rank 1. Idle times of streams have rank 2,
+// because they end when a call launches work. Work that takes no time also has rank 2, as it follows an idle time.
+func TieRank(stream, work bool, duration int64) int8 {
 	switch {
 	case !stream:
 		return 1
@@ -60,9 +60,9 @@ func Turn(stream, work bool, duration int64) int8 {
 	return 2
 }
 
-// turn returns the [Turn] of the next call.
+// turn returns the [TieRank] of the next call.
 func (r *reader) turn() int8 {
-	return Turn(r.lane.stream, r.call.Device && !r.call.Idle, r.call.Leave-r.call.Enter)
+	return TieRank(r.lane.stream, r.call.Device && !r.call.Idle, r.call.Leave-r.call.Enter)
 }
 
 // readers is a heap of readers, ordered by the end of the next call.

@@ -17,14 +17,14 @@ type worker struct {
 	// launches is [Log.Launches].
 	launches bool
 	chunk    int    // size of a chunk in bytes
-	later    []bool // by location: whether it is a thread that is not the first one of its process
+	later    []bool // indexed by location: whether it is a thread that is not the first one of its process
 	store    *chunks.Store
-	lanes    []*lane // by location
+	lanes    []*lane // indexed by location
 	nodes    []node  // the call paths of the worker's locations
 	index    map[node]int32
-	places   []uint32     // by node: index into Log.Paths; set by joinPaths
-	passedAt []int32      // by node plus 1: index in lane.passed at which its time was added last
-	kinds    []regionKind // by region
+	places   []uint32     // indexed by node: index into Log.Paths; set by joinPaths
+	passedAt []int32      // indexed by node plus 1: index in lane.passed at which its time was added last
+	kinds    []regionKind // indexed by region
 	scratch  []uint32     // rows of the regions in a batch; reused for each batch
 	// free holds openCalls for reuse.
 	free  []*openCall

@@ -14,7 +14,7 @@ type Set struct {
 	// recent holds texts that were found lately, by the last bits of their hashes. A large table does not fit into the
 	// processor's cache, and most texts soon occur again.
 	recent [64]recentText
-	ends   []int // by number: end of the text in bytes; it begins where the text before it ends
+	ends   []int // indexed by number: end of the text in bytes; it begins where the text before it ends
 	bytes  []byte
 }
 

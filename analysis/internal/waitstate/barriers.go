@@ -14,15 +14,15 @@ import (
 type barriers struct {
 	// teams holds the members so far of barriers of teams.
 	teams  map[synclog.Team][]Member
-	visits map[uint64][]uint64 // by communicator of a team: the number of visits of each location, ascending
+	visits map[uint64][]uint64 // indexed by communicator of a team: the number of visits of each location, ascending
 	// rounds holds the last visits of barriers whose teams are unknown, by barrier. locations holds the
 	// number of locations that visit such a barrier.
 	rounds    map[uint64]*round
 	locations map[uint64]int
-	forks     map[uint32]fork // by location: the last begin of its work in a team
+	forks     map[uint32]fork // indexed by location: the last begin of its work in a team
 	// starts holds the members so far of begins of work in teams.
 	starts map[synclog.Team][]Member
-	begun  map[visitor]uint64 // by communicator and location: number of visits of the team so far
+	begun  map[visitor]uint64 // indexed by communicator and location: number of visits of the team so far
 	// joins holds the members so far of initialisations and finalisations. next holds the number of the
 	// next one of each location.
 	joins   map[joinKey][]Member

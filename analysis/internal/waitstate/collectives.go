@@ -14,7 +14,7 @@ import (
 type instance struct {
 	operation, root uint64
 	members         []Member
-	incoming        map[uint32]access // by location: the latest access to its memory since the previous instance
+	incoming        map[uint32]access // indexed by location: the latest access to its memory since the previous instance
 }
 
 // sequence holds the incomplete operations of a sequence.
@@ -22,7 +22,7 @@ type sequence struct {
 	communicator uint64 // trace.Undefined if it is unknown
 	posted       bool
 	unknown      bool             // the trace does not define the communicator or the window
-	next         map[uint32]int64 // by location: number of its next operation
+	next         map[uint32]int64 // indexed by location: number of its next operation
 	counts       []int64          // number of calls of each location, ascending
 	done         int64            // number of the first operation in list
 	list         []instance

@@ -261,10 +261,10 @@ type engine struct {
 	log         *synclog.Log
 	defs        *trace.Definitions
 	hooks       Hooks
-	numbers     []int32 // by location: number of the next call
+	numbers     []int32 // indexed by location: number of the next call
 	messages    messages
 	collectives map[synclog.Sequence]*sequence
-	postings    map[uint32]*postings // by location
+	postings    map[uint32]*postings // indexed by location
 	barriers    barriers
 	locks       map[lockKey]*lock
 	windows     windows

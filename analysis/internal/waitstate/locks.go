@@ -14,7 +14,7 @@ type lockKey struct {
 // lock holds the releases and acquisitions of a lock that have not been matched yet.
 type lock struct {
 	pattern  Pattern            // pattern of the waits
-	released map[uint64]release // by order of acquisition: releases whose next acquisition has not come yet
+	released map[uint64]release // indexed by order of acquisition: releases whose next acquisition has not come yet
 	// waiting holds, by order of acquisition, the acquisitions whose predecessor has not released the
 	// lock yet.
 	waiting map[uint64]acquired

@@ -166,8 +166,8 @@ type messages struct {
 	e        *engine
 	channels map[channel]*pendingEnds
 	requests map[request]posted
-	orders   []*receiveOrder // by location
-	inboxes  []*inbox        // by location
+	orders   []*receiveOrder // indexed by location
+	inboxes  []*inbox        // indexed by location
 
 	freeCalls    freeList[call]
 	freeMessages freeList[message]

@@ -55,7 +55,7 @@ func (a *access) contains(t int64) bool { return a.enter < t && t <= a.leave }
 
 // windows has the incomplete synchronisations of one-sided communication.
 type windows struct {
-	communicators map[uint64]uint64 // by window
+	communicators map[uint64]uint64 // indexed by window
 	sets          map[uint64][]uint32
 	groups        groups
 	locks         windowLocks

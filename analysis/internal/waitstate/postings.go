@@ -8,7 +8,7 @@ import "github.com/weft-trace/weft/analysis/internal/synclog"
 type postings struct {
 	list    []posting
 	dropped int            // number of postings that have been removed from list
-	open    map[uint64]int // by request: number of its posting, counted from the first one of the location
+	open    map[uint64]int // indexed by request: number of its posting, counted from the first one of the location
 }
 
 // posting is a non-blocking collective operation at a location.

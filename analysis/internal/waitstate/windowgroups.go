@@ -57,9 +57,9 @@ type completion struct {
 type originEpoch struct {
 	window          uint64
 	targets         []uint32 // ascending
-	posts           []access // by index of targets
-	known           []bool   // by index of targets: the post has come
-	accessed        []int64  // by index of targets: end of the last access in ticks
+	posts           []access // indexed by index of targets
+	known           []bool   // indexed by index of targets: the post has come
+	accessed        []int64  // indexed by index of targets: end of the last access in ticks
 	missing         int      // number of posts that have not come
 	last            *access  // the latest of posts
 	start, complete access

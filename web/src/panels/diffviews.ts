@@ -56,7 +56,7 @@ function labelOf(r: DiffRegion): string {
   return r.was ? `${r.region} (was ${r.was.join(" > ")})` : r.region;
 }
 
-/** Views shows an answer. all is set if rows that are not reported are shown, too. */
+/** Views shows the result of a comparison of A and B. all is set if it also shows rows below the thresholds. */
 export class Views {
   private readonly numbers: readonly ReadonlyMap<string, number>[];
 

@@ -314,7 +314,7 @@ export class TreeTable<N extends PathNode<N>> {
   }
 }
 
-/** indent returns the space before the name of a path, in its level and some more pixels. */
+/** indent returns the space before the name of a path: a width for its level, and more additional pixels. */
 function indent(level: number, more: number): HTMLElement {
   return el(
     "span",

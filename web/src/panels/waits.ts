@@ -109,7 +109,7 @@ function patternTable(
   );
 }
 
-/** shareTable returns the table of the parts of some patterns. */
+/** shareTable returns a table that breaks the waits of patterns down by path, location, pair and so on. */
 function shareTable(lane: Lane, tools: Tools, listed: readonly WaitPattern[], by: (typeof breakdowns)[number]): Table {
   const row = (track: number | undefined): string => rowName(lane, track);
   const name = (s: WaitShare): string =>
