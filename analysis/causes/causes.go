@@ -13,7 +13,7 @@
 // the last one is the one that both leave latest. The comparison begins when both have begun the
 // calls of that synchronisation and one of them has ended. It leaves out the waits of both
 // locations. The part of a wait that no excess explains is a cost of the call of that
-// synchronisation.
+// synchronisation, or of the work of the late location before it.
 //
 // [Find] keeps the calls and waits of the trace in 12 MiB of memory and, above that, in temporary
 // files of about 30 bytes per call. It also uses 3 bytes per call for sums, and about 100 bytes per
@@ -122,6 +122,7 @@ type finder struct {
 	waiting interval
 	late    interval
 	passed  interval // scratch for interval.excludeVisited; empty between calls
+	earlier interval // scratch for finder.explainRest; empty between calls
 }
 
 // Find finds the causes of the waits of a trace. The error is analysis.ErrTimeRange, or comes from the
@@ -142,7 +143,8 @@ func FromHistory(ctx context.Context, h *history.History, opt Options) (*Result,
 	f.waiting.init(h)
 	f.late.init(h)
 	f.passed.init(h)
-	f.passed.blocks = f.late.blocks
+	f.earlier.init(h)
+	f.passed.blocks, f.earlier.blocks = f.late.blocks, f.late.blocks
 	err := h.Backward(ctx, func(p waitstate.Place) {
 		list := h.Locations[p.Location].Waits(p.Number)
 		for i := len(list) - 1; i >= 0; i-- {
@@ -192,10 +194,6 @@ func (f *finder) follow(w *history.Wait, id waitID) {
 	total := excess + own
 	// Backward has already visited later waits, so they cannot carry costs any more.
 	passed := float64(f.late.excludeVisited(w.Place, &f.passed))
-	opened := synclog.NoPath
-	if o.B >= 0 {
-		opened = f.h.Locations[w.Cause.Location].Call(o.B).Path
-	}
 	if counted > 0 {
 		k := &f.patterns[w.Pattern]
 		k.waiting.Add(counted)
@@ -215,19 +213,22 @@ func (f *finder) follow(w *history.Wait, id waitID) {
 		// some time is left if the two locations left their last synchronisation at different times, or
 		// if passed is set
 		if rest > 0 {
-			f.cost(w.Pattern, opened, w.Cause.Location).ShortTerm += rest
+			f.explainRest(w, &o, rest, func(path uint32, cost float64) {
+				f.cost(w.Pattern, path, w.Cause.Location).ShortTerm += cost
+			})
 		}
 	}
 	for _, s := range carried {
+		addLong := func(path uint32, cost float64) { f.cost(s.pattern, path, w.Cause.Location).LongTerm += cost }
 		if total <= 0 {
-			f.cost(s.pattern, opened, w.Cause.Location).LongTerm += s.cost
+			f.explainRest(w, &o, s.cost, addLong)
 			continue
 		}
 		part := s.cost / total
-		f.spread(w, part, func(path uint32, cost float64) { f.cost(s.pattern, path, w.Cause.Location).LongTerm += cost })
+		f.spread(w, part, addLong)
 		f.passOn(s.pattern, part)
 		if passed > 0 {
-			f.cost(s.pattern, opened, w.Cause.Location).LongTerm += part * passed
+			f.explainRest(w, &o, part*passed, addLong)
 		}
 	}
 	if carried != nil {
@@ -246,6 +247,40 @@ func (f *finder) spread(w *history.Wait, part float64, add func(path uint32, cos
 			add(path-1, part*float64(d)) // NoPath has the index 0
 		}
 	}
+}
+
+// explainRest calls add for the paths that get a cost that no excess explains. The waiting location can have left the
+// last synchronisation o before the late location came to it. Then these are the paths in which the late location has
+// worked since its last call before that, in proportion to their times. Otherwise it is the path of the call of the
+// synchronisation.
+func (f *finder) explainRest(w *history.Wait, o *history.Opening, cost float64, add func(path uint32, cost float64)) {
+	if o.B < 0 {
+		add(synclog.NoPath, cost)
+		return
+	}
+	l, iv := f.h.Locations[w.Cause.Location], &f.earlier
+	waiting := f.h.Locations[w.Place.Location].Call(o.A)
+	left := min(waiting.Leave, max(o.Met, waiting.Enter))
+	opened := l.Call(o.B)
+	path := opened.Path
+	if opened.Enter > left && opened.Leave > opened.Enter { // not an event outside of calls, such as the begin of a team
+		iv.location = w.Cause.Location
+		iv.addCalls(l, min(l.FirstAfter(left), o.B), o.B)
+		iv.addAll(l.Before(o.B))
+	}
+	total := 0.0
+	for _, p := range iv.paths {
+		total += float64(max(0, iv.times[p]))
+	}
+	if total == 0 {
+		add(path, cost)
+	}
+	for _, p := range iv.paths {
+		if t := iv.times[p]; t > 0 {
+			add(p-1, cost*float64(t)/total) // NoPath has the index 0
+		}
+	}
+	iv.clear()
 }
 
 // passOn adds a share of the cost of pattern p to each wait of the late location: part times the length

@@ -16,13 +16,14 @@ import json
 import sys
 from collections import defaultdict
 
-from reference_waits import WaitStates, is_mpi, is_init, omp_barrier, is_runtime
+from reference_waits import WaitStates, is_mpi, is_init, is_lock_call, omp_barrier, is_runtime
 
 
 class Trace(WaitStates):
     """The root causes, the critical path and the factors of a trace."""
 
     def causes(self):
+        self.known_ends = {}
         shared = self.shared_points()
         waits_of = defaultdict(list)
         for w in self.waits:
@@ -54,7 +55,18 @@ class Trace(WaitStates):
             for k in own:
                 ts[k.call.path] -= k.time
             d = {cp: t - tr.get(cp, 0) for cp, t in ts.items() if t > tr.get(cp, 0)}
-            plans[w] = (d, sum(d.values()), own, sum(k.time for k in own), rest.path if rest else ())
+            # The late location can have come to the last meeting after the waiting one had left it. Its work since its
+            # last call before that explains what no excess explains.
+            earlier = defaultdict(int)
+            if rest and rest.e > start_r and self.synchronises(rest):
+                since = max([t for t in self.ends_of_calls(S) if t <= start_r],
+                            default=self.locs[S].events[0]["time"])
+                earlier = self.exclusive(S, since, rest.e)
+                for k in waits_of[S]:
+                    if since < k.call.x <= rest.e:
+                        earlier[k.call.path] -= k.time
+            earlier = {cp: t for cp, t in earlier.items() if t > 0} or {rest.path if rest else (): 1}
+            plans[w] = (d, sum(d.values()), own, sum(k.time for k in own), earlier)
             for k in own:
                 uses[k] += 1
         self.short = defaultdict(float)
@@ -73,22 +85,43 @@ class Trace(WaitStates):
                     self.short[w.pattern, w.cause_loc, cp] += f * t
                     for pattern, c in carried[w].items():
                         self.long[pattern, w.cause_loc, cp] += c / (D + W) * t
-                # What no excess explains comes from the call in which both last met.
-                self.short[w.pattern, w.cause_loc, rest] += w.time - f * (D + W)
+                for cp, t in rest.items():
+                    self.short[w.pattern, w.cause_loc, cp] += (w.time - f * (D + W)) * t / sum(rest.values())
                 for k in own:
                     carried[k][w.pattern] += f * k.time
                     for pattern, c in carried[w].items():
                         carried[k][pattern] += c / (D + W) * k.time
             else:
-                self.short[w.pattern, w.cause_loc, rest] += w.time
-                for pattern, c in carried[w].items():
-                    self.long[pattern, w.cause_loc, rest] += c
+                for cp, t in rest.items():
+                    part = t / sum(rest.values())
+                    self.short[w.pattern, w.cause_loc, cp] += w.time * part
+                    for pattern, c in carried[w].items():
+                        self.long[pattern, w.cause_loc, cp] += c * part
             for k in own:
                 uses[k] -= 1
                 if uses[k] == 0:
                     ready.append(k)
         if done != len(self.waits):
             raise ValueError("waits depend on each other in a circle")
+
+    @staticmethod
+    def synchronises(call):
+        return is_mpi(call.region) or omp_barrier(call.region) is not None or is_lock_call(call.region)
+
+    def ends_of_calls(self, loc):
+        """The ends of a location's calls in which it synchronises, and the times of such events outside of calls."""
+        if loc not in self.known_ends:
+            ends = set()
+            for ev in self.locs[loc].events:
+                c = ev["call"]
+                called = c and self.synchronises(c)
+                if ev["kind"] not in ("enter", "leave", "request-test", "collective-begin", "rma-collective-begin"):
+                    ends.add(c.x if called else ev["time"])
+                elif ev["kind"] == "enter" and (is_init(c.region) or omp_barrier(c.region) or c.region in
+                                                ("MPI_Finalize", "MPI_Barrier") or c.region.startswith("MPI_Win_")):
+                    ends.add(c.x)
+            self.known_ends[loc] = ends
+        return self.known_ends[loc]
 
     # --- critical path (A.6)
 
