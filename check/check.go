@@ -14,6 +14,7 @@ import (
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/internal/chunks"
 	"github.com/weft-trace/weft/internal/openset"
+	"github.com/weft-trace/weft/internal/postorder"
 	"github.com/weft-trace/weft/trace"
 	"github.com/weft-trace/weft/transform"
 )
@@ -52,7 +53,7 @@ type locationState struct {
 	open        []entry              // open regions, innermost last
 	claims      map[int64]openClaims // indexed by id
 	requests    map[uint64]request   // indexed by id
-	receives    receiveOrder
+	receives    postorder.Receives[heldReceive]
 	collectives []collective // open operations, innermost last
 	locks       []lock       // held locks, the last acquired last
 	steps       steps
@@ -318,7 +319,7 @@ func (c *Checker) communication(s *locationState, x *trace.Cursor, at place) err
 		r := request{openRow: openRow{at.time, at.pos}}
 		if k == trace.RecvBegin {
 			s.posted = true
-			r.receive = s.receives.post(x.Op(0) != trace.Undefined)
+			r.receive = s.receives.Post(x.Op(0) != trace.Undefined)
 		}
 		return c.post(s, x.Op(0), r, at)
 	case trace.SendComplete, trace.RequestCancelled, trace.RequestTest:
@@ -375,7 +376,7 @@ func (c *Checker) post(s *locationState, id uint64, r request, at place) error {
 			return err
 		}
 		if was.receive > 0 {
-			if err := c.closeReceive(&s.receives, was.receive); err != nil {
+			if err := c.addReceives(s.receives.Close(was.receive)); err != nil {
 				return err
 			}
 		}
@@ -440,7 +441,7 @@ func (c *Checker) completeRequest(s *locationState, id uint64, x *trace.Cursor, 
 		r.sends.cancelled = append(r.sends.cancelled, r.sent)
 	}
 	if r.receive > 0 {
-		return c.closeReceive(&s.receives, r.receive)
+		return c.addReceives(s.receives.Close(r.receive))
 	}
 	return nil
 }
@@ -456,7 +457,7 @@ func (c *Checker) Merge(o *Checker) error {
 	for _, s := range o.locs {
 		if s != nil {
 			s.recent = recentLanes{} // they refer to lanes of the other checker
-			if err := o.release(&s.receives, len(s.receives.held)); err != nil {
+			if err := o.addReceives(s.receives.Flush()); err != nil {
 				return err
 			}
 		}
@@ -487,7 +488,7 @@ func (c *Checker) Finish(ctx context.Context) error {
 		if err := c.reportUnfinished(uint32(loc), s); err != nil {
 			return err
 		}
-		if err := c.release(&s.receives, len(s.receives.held)); err != nil {
+		if err := c.addReceives(s.receives.Flush()); err != nil {
 			return err
 		}
 	}

@@ -54,12 +54,28 @@ func (c *Checker) message(s *locationState, x *trace.Cursor, at place) error {
 		number = s.requests[x.Op(4)].receive
 	}
 	if number == 0 {
-		number = s.receives.post(false)
+		number = s.receives.Post(false)
 	}
 	if l := c.laneOf(s, x, receives); l != nil {
-		return c.completeReceive(&s.receives, number, l, e)
+		return c.addReceives(s.receives.Complete(number, heldReceive{l, e}))
 	}
-	return c.closeReceive(&s.receives, number)
+	return c.addReceives(s.receives.Close(number))
+}
+
+// heldReceive is a receive with its lane.
+type heldReceive struct {
+	lane *lane
+	end
+}
+
+// addReceives adds receives to their lanes.
+func (c *Checker) addReceives(list []heldReceive) error {
+	for i := range list {
+		if err := list[i].lane[receives].add(c.store, list[i].end); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // laneOf returns the lane of an end of a message. It returns nil if the peer is undefined, so that no other end can

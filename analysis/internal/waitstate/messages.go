@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/weft-trace/weft/analysis/internal/synclog"
+	"github.com/weft-trace/weft/internal/postorder"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -65,8 +66,7 @@ type message struct {
 	// has a reference to it.
 	merged      *message
 	tag         uint64
-	posted      uint64 // for a receive: its number among the receives posted by its location
-	synchronous bool   // the send call completes only after the receive is posted
+	synchronous bool // the send call completes only after the receive is posted
 	late        *lateMessage
 }
 
@@ -110,20 +110,6 @@ type posted struct {
 	number uint64 // for a receive: its number among the receives posted by its location
 }
 
-// inbox keeps the order in which a location posts receives. Messages do not overtake each other: the
-// receive that is posted first gets the message that is sent first, even if another receive completes
-// before it. But the trace states the source of a receive only when the receive completes. Therefore
-// receives that complete early are held until all receives that were posted before them have completed.
-type inbox struct {
-	// next is the number of the next posted receive.
-	next uint64
-	open []uint64   // numbers of the posted receives that have not completed, ascending
-	held []*message // ordered by number
-}
-
-// mostHeld is the greatest number of receives of a location that are held.
-const mostHeld = 256
-
 // pendingEnds holds the sends and the receives of a channel that wait for their other end, by tag and
 // in order.
 type pendingEnds struct {
@@ -166,8 +152,8 @@ type messages struct {
 	e        *engine
 	channels map[channel]*pendingEnds
 	requests map[request]posted
-	orders   []*receiveOrder // indexed by location
-	inboxes  []*inbox        // indexed by location
+	orders   []*receiveOrder                 // indexed by location
+	inboxes  []*postorder.Receives[*message] // indexed by location
 
 	freeCalls    freeList[call]
 	freeMessages freeList[message]
@@ -261,20 +247,17 @@ func (e *engine) processMessage(c *synclog.Call, at Place, p *synclog.Point, own
 			m.drop(r.send)
 		}
 	case synclog.RecvPost:
-		b := m.inbox(c.Location)
-		b.next++
-		b.open = append(b.open, b.next)
-		m.requests[request{c.Location, p.Ops[0]}] = posted{place: at, enter: c.Enter, number: b.next}
+		m.requests[request{c.Location, p.Ops[0]}] = posted{place: at, enter: c.Enter,
+			number: m.inbox(c.Location).Post(true)}
 	case synclog.Cancelled:
 		k := request{c.Location, p.Ops[0]}
-		r, ok := m.requests[k]
-		switch delete(m.requests, k); {
-		case ok && r.send == nil:
-			m.close(m.inbox(c.Location), r.number)
-		case ok:
+		if r, ok := m.requests[k]; ok && r.send == nil {
+			m.matchAll(m.inbox(c.Location).Close(r.number))
+		} else if ok {
 			r.send.cancelled = true
 			m.drop(r.send)
 		}
+		delete(m.requests, k)
 	case synclog.Recv:
 		own = m.callOf(c, at, own)
 		own.pending++
@@ -293,36 +276,22 @@ func (e *engine) processMessage(c *synclog.Call, at Place, p *synclog.Point, own
 	return own
 }
 
-// inbox returns the inbox of a location, which it creates if needed.
-func (m *messages) inbox(location uint32) *inbox {
+// inbox returns the receives of a location.
+func (m *messages) inbox(location uint32) *postorder.Receives[*message] {
 	for int64(location) >= int64(len(m.inboxes)) {
 		m.inboxes = append(m.inboxes, nil)
 	}
 	if m.inboxes[location] == nil {
-		m.inboxes[location] = &inbox{}
+		m.inboxes[location] = &postorder.Receives[*message]{}
 	}
 	return m.inboxes[location]
 }
 
-// close removes a posted receive from the open ones, and matches the receives that were held
-// because of it.
-func (m *messages) close(b *inbox, number uint64) {
-	if i, ok := slices.BinarySearch(b.open, number); ok {
-		b.open = slices.Delete(b.open, i, i+1)
-	}
-	n := 0
-	for n < len(b.held) && (len(b.open) == 0 || b.held[n].posted < b.open[0]) {
-		n++
-	}
-	m.release(b, n)
-}
-
-// release matches the first n held receives.
-func (m *messages) release(b *inbox, n int) {
-	for _, x := range b.held[:n] {
+// matchAll matches receives, in their order.
+func (m *messages) matchAll(list []*message) {
+	for _, x := range list {
 		m.match(x)
 	}
-	b.held = slices.Delete(b.held, 0, n)
 }
 
 // channel returns the waiting ends of a channel, which it creates if needed.
@@ -373,26 +342,15 @@ func (m *messages) send(c *synclog.Call, at Place, p *synclog.Point, own *call, 
 func (m *messages) receive(c *synclog.Call, p *synclog.Point, own *call, post posted) {
 	b := m.inbox(c.Location)
 	if post.number == 0 {
-		b.next++
-		post.number = b.next
+		post.number = b.Post(false)
 	}
 	x := m.freeMessages.take()
 	*x = message{references: 2, // of its order and of its matching
 		from: uint32(min(p.Ops[0], uint64(trace.NoRef))), to: c.Location, communicator: p.Ops[1], tag: p.Ops[2],
 		recvCall: own, recvEnter: own.enter, recvTest: own.test, recvPost: post.place, recvPostEnter: post.enter,
-		recvTime: p.Time, posted: post.number}
+		recvTime: p.Time}
 	m.order(c.Location).push(x)
-	if len(b.open) == 0 || b.open[0] >= x.posted {
-		m.match(x)
-		m.close(b, x.posted)
-		return
-	}
-	i, _ := slices.BinarySearchFunc(b.held, x.posted, func(y *message, n uint64) int { return cmp.Compare(y.posted, n) })
-	b.held = slices.Insert(b.held, i, x)
-	m.close(b, x.posted)
-	if len(b.held) > mostHeld {
-		m.release(b, 1)
-	}
+	m.matchAll(b.Complete(post.number, x))
 }
 
 // match pairs a receive with the first waiting send, or adds it to the waiting receives. It takes over a reference
@@ -607,7 +565,7 @@ func (h *byTime) Pop() any {
 func (m *messages) finish() {
 	for _, b := range m.inboxes {
 		if b != nil {
-			m.release(b, len(b.held))
+			m.matchAll(b.Flush())
 		}
 	}
 	var calls []*call

@@ -1,0 +1,89 @@
+// Package postorder puts the receives of a location into the order in which it posts them.
+package postorder
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Receives holds receives of a location that complete early. Messages do not overtake each other: the receive that is
+// posted first gets the message that is sent first, even if another receive completes before it. But a trace states
+// the source of a receive only when the receive completes. Therefore receives that complete early are held until all
+// receives that were posted before them have completed. The zero value has no receives.
+//
+// Receives returns lists of values, in the order of their posts. A list is valid until the next call. Receives holds up
+// to 256 values, and 8 bytes for each posted receive that has not completed.
+type Receives[T any] struct {
+	posted uint64    // number of receives that have been posted
+	open   []uint64  // numbers of those that have not completed, ascending
+	held   []held[T] // ordered by number
+	ready  []T       // memory for the results
+}
+
+// held is a receive that has completed before one that was posted before it.
+type held[T any] struct {
+	number uint64
+	value  T
+}
+
+// mostHeld is the greatest number of receives that are held. A recorder may write no completion of some receives.
+const mostHeld = 256
+
+// Post returns the number of a receive that is posted, counted from 1. If open is set, the receive completes later.
+func (r *Receives[T]) Post(open bool) uint64 {
+	r.posted++
+	if open {
+		r.open = append(r.open, r.posted)
+	}
+	return r.posted
+}
+
+// Complete adds the value of a receive that completes, by its number. It returns the values that are next.
+func (r *Receives[T]) Complete(number uint64, value T) []T {
+	r.ready = r.ready[:0]
+	if len(r.open) == 0 || r.open[0] >= number {
+		r.ready = append(r.ready, value)
+		return r.closeOpen(number)
+	}
+	i, _ := slices.BinarySearchFunc(r.held, number, func(x held[T], n uint64) int { return cmp.Compare(x.number, n) })
+	r.held = slices.Insert(r.held, i, held[T]{number, value})
+	if r.closeOpen(number); len(r.held) > mostHeld {
+		r.pass(1)
+	}
+	return r.ready
+}
+
+// Close removes a receive that never completes, by its number. It returns the values that were held because of it.
+func (r *Receives[T]) Close(number uint64) []T {
+	r.ready = r.ready[:0]
+	return r.closeOpen(number)
+}
+
+// Flush returns all values that are held.
+func (r *Receives[T]) Flush() []T {
+	r.ready = r.ready[:0]
+	r.pass(len(r.held))
+	return r.ready
+}
+
+// closeOpen removes a receive from the open ones, and passes on the values that were held because of it.
+func (r *Receives[T]) closeOpen(number uint64) []T {
+	if i, ok := slices.BinarySearch(r.open, number); ok {
+		r.open = slices.Delete(r.open, i, i+1)
+	}
+	n := 0
+	for n < len(r.held) && (len(r.open) == 0 || r.held[n].number < r.open[0]) {
+		n++
+	}
+	r.pass(n)
+	return r.ready
+}
+
+// pass moves the first n held values to ready.
+func (r *Receives[T]) pass(n int) {
+	for i := range r.held[:n] {
+		r.ready = append(r.ready, r.held[i].value)
+	}
+	clear(r.held[:n])
+	r.held = r.held[n:]
+}
