@@ -520,7 +520,7 @@ func TestReferenceOfDevices(t *testing.T) {
 		list = append(list, format.Recorded(simulateDevices(seed)))
 	}
 	count := map[string]int{}
-	for seed, want := range runScript[result](t, list, "reference_devices.py") {
+	for seed, want := range runScript[result](t, list, "reference_devices.py", "reference_input.py") {
 		var found, expected []string
 		for _, p := range find(t, list[seed], waits.Options{Worst: 1000}).Patterns {
 			for _, w := range p.Worst {

@@ -47,7 +47,8 @@ type reference struct {
 // runReference runs the script on traces, and returns its results.
 func runReference(t *testing.T, traces []format.Events) []reference {
 	t.Helper()
-	return runScript[reference](t, traces, "reference.py", "reference_waits.py", "reference_onesided.py")
+	return runScript[reference](t, traces, "reference.py", "reference_input.py", "reference_waits.py",
+		"reference_onesided.py")
 }
 
 // runScript runs the first script in testdata, which uses the others, on traces, and returns its results.

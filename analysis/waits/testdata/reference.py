@@ -16,6 +16,7 @@ import json
 import sys
 from collections import defaultdict
 
+from reference_input import traces
 from reference_waits import WaitStates, is_mpi, is_init, is_lock_call, omp_barrier, is_runtime
 
 
@@ -387,20 +388,8 @@ class Trace(WaitStates):
 
 def main():
     sys.setrecursionlimit(10000)
-    definitions, events = None, []
-
-    def finish():
-        if definitions is not None:
-            print(json.dumps(Trace(definitions, events).result()), flush=True)
-
-    for line in sys.stdin:
-        record = json.loads(line)
-        if "locations" in record:
-            finish()
-            definitions, events = record, []
-        else:
-            events.append(record)
-    finish()
+    for definitions, events in traces():
+        print(json.dumps(Trace(definitions, events).result()), flush=True)
 
 
 if __name__ == "__main__":

@@ -8,15 +8,16 @@ length], and the pieces of the path as [location, begin, end].
 """
 
 import json
-import sys
 from collections import defaultdict
+
+from reference_input import traces
 
 LAUNCHES = {"cudaLaunchKernel": "kernel", "cudaMemcpyAsync": "transfer"}
 SYNCHRONISATIONS = {"cudaDeviceSynchronize", "cudaStreamSynchronize"}
 
 
 def visits(events):
-    """Returns the outermost visits of interesting regions as (enter, leave, region, stream), by begin."""
+    """Returns all visits as (enter, leave, region, named stream), by their begin."""
     out, open_visits = [], []
     for e in events:
         if e["kind"] == "enter":
@@ -93,21 +94,9 @@ def critical_path(by_location, waits):
 
 
 def main():
-    definitions, events = None, []
-
-    def finish():
-        if definitions is not None:
-            waits, path = evaluate(definitions, events)
-            print(json.dumps({"waits": sorted([p, l, b, e - b] for p, l, b, e, _ in waits), "path": path}))
-
-    for line in sys.stdin:
-        record = json.loads(line)
-        if "locations" in record:
-            finish()
-            definitions, events = record, []
-        else:
-            events.append(record)
-    finish()
+    for definitions, events in traces():
+        waits, path = evaluate(definitions, events)
+        print(json.dumps({"waits": sorted([p, l, b, e - b] for p, l, b, e, _ in waits), "path": path}))
 
 
 if __name__ == "__main__":
