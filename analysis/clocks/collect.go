@@ -42,8 +42,6 @@ type collector struct {
 	limit    int   // number of waiting ends that blocks a lane
 	facts    []fact
 	ops      operations
-	// kept holds the rows of a batch that can be matched. It is reused for each batch.
-	kept trace.Batch
 }
 
 // fact holds the properties of a location that are known from the scan before its events are matched.
@@ -133,7 +131,7 @@ func (c *collector) run(ctx context.Context, d format.Events) error {
 		}
 	}
 	c.ops = newOperations(c)
-	c.matching = messages.New(c.defs, messages.Options{Pair: c.pair})
+	c.matching = messages.New(c.defs, messages.Options{Pair: c.pair, CanMatch: c.canMatch})
 	streams := x.Streams(readyRows)
 	if c.limit == 0 {
 		c.limit = max(64, waitingEnds/max(1, len(streams)))
@@ -233,39 +231,22 @@ func (c *collector) read(l *lane) error {
 		*s = span{b.Time[0], b.Time[0], true}
 	}
 	s.first, s.last = min(s.first, slices.Min(b.Time)), max(s.last, slices.Max(b.Time))
-	matched := 0
-	hopeless := false
 	for k := b.Cursor(); k.Next(); {
 		switch kind := k.Kind(); {
 		case kind.IsSend() || kind.IsRecv():
-			if c.canMatch(kind, k.Op(0)) {
-				matched++
-			} else {
-				hopeless = true
+			if peer := k.Op(0); peer < uint64(trace.NoRef) && c.canMatch(kind, uint32(peer)) {
+				l.waiting++
 			}
 		case isCollective(kind) && !c.defs.Conventions.OwnOperations:
 			l.members.processEvent(&k, true, func(s sequence, o operation) { c.ops.take(l, s, o) })
 		}
 	}
-	l.waiting += matched
-	switch {
-	case matched == 0:
-		return nil
-	case hopeless:
-		c.kept.Reset(b.Loc)
-		for k := b.Cursor(); k.Next(); {
-			if kind := k.Kind(); (kind.IsSend() || kind.IsRecv()) && c.canMatch(kind, k.Op(0)) {
-				c.kept.AppendRow(&k)
-			}
-		}
-		b = &c.kept
-	}
 	return c.matching.Batch(b)
 }
 
 // canMatch reports whether location peer has any events that match an event of the given kind.
-func (c *collector) canMatch(kind trace.Kind, peer uint64) bool {
-	if peer >= uint64(len(c.facts)) {
+func (c *collector) canMatch(kind trace.Kind, peer uint32) bool {
+	if int64(peer) >= int64(len(c.facts)) {
 		return false
 	}
 	if kind.IsSend() {
@@ -347,6 +328,7 @@ func (r *reducer) batch(b *trace.Batch, rows []int32) []int32 {
 			sends = true
 		case k.IsRecv():
 			receives = true
+		case k == trace.RecvBegin || k == trace.RequestCancelled:
 		case !r.own && isCollective(k):
 			collective = true
 		default:

@@ -34,66 +34,26 @@ type openMessage struct {
 	ended  bool // both ends are known, or the other end cannot be found
 }
 
-// request identifies a non-blocking operation of a location.
-type request struct {
-	location uint32
-	id       uint64
-}
-
 // listing holds the messages that have not been passed to Options.List.
 type listing struct {
 	number int64
-	// open holds all messages by number, and sends those whose send is not complete.
-	open  map[int64]*openMessage
-	sends map[request]*openMessage
-	recvs map[request]int64 // times at which receives were posted
+	open   map[int64]*openMessage // by number
 }
 
-// begin creates the message of a send or receive, whose other end is at location peer.
-func (p *Part) begin(c *trace.Cursor, n *node, peer uint32) *openMessage {
+// begin creates the message of a send or receive.
+func (p *Part) begin(c *trace.Cursor, at channel, n *node) *openMessage {
 	l := &p.listing
 	l.number++
-	m := &openMessage{Message: Message{Communicator: c.Op(1), Tag: n.tag, Bytes: c.Op(3), Send: NoTime,
-		SendComplete: NoTime, RecvBegin: NoTime, Recv: NoTime}, number: l.number, wanted: n.wanted}
-	id := request{c.Location(), c.Op(4)}
-	known := len(c.Ops()) > 4 && id.id != trace.Undefined
+	m := &openMessage{Message: Message{Source: at.source, Destination: at.destination, Communicator: at.communicator,
+		Tag: n.tag, Bytes: c.Op(3), Send: NoTime, SendComplete: NoTime, RecvBegin: NoTime, Recv: NoTime},
+		number: l.number, wanted: n.wanted}
 	if c.Kind().IsSend() {
-		m.Source, m.Destination, m.Send = c.Location(), peer, n.time
-		if known && c.Kind() == trace.SendBegin {
-			m.waits = true
-			l.sends[id] = m
-		}
+		m.Send = n.time
 	} else {
-		m.Source, m.Destination, m.Recv = peer, c.Location(), n.time
-		if at, ok := l.recvs[id]; ok && known {
-			m.RecvBegin = at
-			delete(l.recvs, id)
-		}
+		m.Recv = n.time
 	}
 	l.open[m.number] = m
 	return m
-}
-
-// phase processes a record of a non-blocking operation that is neither a send nor a receive of a
-// message: the completion of a send, or the posting of a receive.
-func (p *Part) phase(c *trace.Cursor) error {
-	if len(c.Ops()) == 0 {
-		return nil
-	}
-	l, id := &p.listing, request{c.Location(), c.Op(0)}
-	switch c.Kind() {
-	case trace.SendComplete:
-		m := l.sends[id]
-		if m == nil {
-			return nil
-		}
-		delete(l.sends, id)
-		m.SendComplete, m.waits = c.Time(), false
-		return p.ready(m)
-	case trace.RecvBegin:
-		l.recvs[id] = c.Time()
-	}
-	return nil
 }
 
 // endUnmatched notes that the other end of a message cannot be found.
@@ -150,6 +110,9 @@ func (p *Part) put(m *openMessage) error {
 // Finish passes on the messages that still wait for records, in the order of their first record.
 // With Options.List it must be called once, after the last batch.
 func (p *Part) Finish() error {
+	if err := p.flush(); err != nil {
+		return err
+	}
 	for _, m := range slices.SortedFunc(maps.Values(p.listing.open),
 		func(a, b *openMessage) int { return cmp.Compare(a.number, b.number) }) {
 		if err := p.put(m); err != nil {

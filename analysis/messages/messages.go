@@ -1,9 +1,11 @@
 // Package messages pairs sends with receives and counts them.
 //
 // The n-th send from a source to a destination with a tag pairs with the n-th receive there with
-// that tag (first in, first out). A send or receive with an unknown tag (-1) pairs with the oldest
-// end between the same locations regardless of its tag. The rows that pair are Send and SendBegin with
-// Recv and RecvComplete.
+// that tag (first in, first out). The order of receives is that in which they are posted, since MPI
+// gives the message that is sent first to the receive that is posted first. A send or receive with an
+// unknown tag (-1) pairs with the oldest end between the same locations regardless of its tag. The rows
+// that pair are Send and SendBegin with Recv and RecvComplete; RecvBegin posts a receive. A send that is
+// cancelled before its receive is known pairs with nothing.
 //
 // The pairs do not depend on the order of events of different locations, since each end pairs with
 // the oldest matching one. So parts that processed different locations can be merged: the merge
@@ -60,6 +62,9 @@ type Options struct {
 	// Pair, if it is not nil, receives each pair of a send and a receive as soon as both are known, in
 	// no particular order. It receives all pairs even if a window is set.
 	Pair func(Pair)
+	// CanMatch, if it is not nil, reports whether location peer has any event that can match a send or receive of the
+	// given kind. The part does not hold events for which it returns false. Nil means that all can match.
+	CanMatch func(kind trace.Kind, peer uint32) bool
 }
 
 // Pair is a message whose two ends are known. Locations are indices into Definitions.Locations.
@@ -97,8 +102,9 @@ type Part struct {
 	free          []int32
 	waiting       int64 // number of nodes in the window that wait for their other end
 	conversations map[channel]*conversation
-	recent        []*recent // indexed by location
+	locations     []*location // indexed by location; nil for locations without rows
 	seq           int64
+	cancels       bool // a request was cancelled
 
 	matrix     map[pair]*cell
 	sent       cell
@@ -131,7 +137,7 @@ func New(d *trace.Definitions, opt Options) *Part {
 		p.bins = newBins(*opt.Window, opt.Bins)
 	}
 	if opt.List != nil {
-		p.listing = listing{open: map[int64]*openMessage{}, sends: map[request]*openMessage{}, recvs: map[request]int64{}}
+		p.listing.open = map[int64]*openMessage{}
 	}
 	if opt.Latency {
 		p.latencies = &latencies{pairs: map[pair]*transfer{}}
@@ -141,7 +147,7 @@ func New(d *trace.Definitions, opt Options) *Part {
 
 // Needs reports whether the analysis uses events of kind k. A scan can leave out all others.
 func Needs(k trace.Kind) bool {
-	return k.IsSend() || k.IsRecv() || k == trace.SendComplete || k == trace.RecvBegin
+	return k.IsSend() || k.IsRecv() || k == trace.SendComplete || k == trace.RecvBegin || k == trace.RequestCancelled
 }
 
 // Batch processes a batch with events of one or several locations. It returns the error of
@@ -151,10 +157,8 @@ func (p *Part) Batch(b *trace.Batch) error {
 		k := c.Kind()
 		p.visits.Take(&c)
 		if !k.IsSend() && !k.IsRecv() {
-			if p.opt.List != nil {
-				if err := p.phase(&c); err != nil {
-					return err
-				}
+			if err := p.request(&c); err != nil {
+				return err
 			}
 			continue
 		}
@@ -164,18 +168,18 @@ func (p *Part) Batch(b *trace.Batch) error {
 		if x := c.Op(0); x < uint64(trace.NoRef) {
 			peer = uint32(x)
 		}
+		if peer != trace.NoRef && p.opt.CanMatch != nil && !p.opt.CanMatch(k, peer) {
+			peer = trace.NoRef
+		}
 		if p.any && n.time < p.last {
 			p.ordered = false
 		}
 		p.any, p.last = true, n.time
 		var err error
-		if p.opt.List != nil {
-			n.message = p.begin(&c, &n, peer)
-		}
 		if k.IsSend() {
-			err = p.send(channel{pair{c.Location(), peer}, c.Op(1)}, &n)
+			err = p.send(&c, channel{pair{c.Location(), peer}, c.Op(1)}, &n)
 		} else {
-			err = p.recv(channel{pair{peer, c.Location()}, c.Op(1)}, &n)
+			err = p.receive(&c, channel{pair{peer, c.Location()}, c.Op(1)}, &n)
 		}
 		if err != nil {
 			return err
@@ -186,15 +190,6 @@ func (p *Part) Batch(b *trace.Batch) error {
 
 // Links ignores links.
 func (p *Part) Links([]trace.Link) error { return nil }
-
-// send counts a send, and pairs it with its receive or queues it.
-func (p *Part) send(at channel, n *node) error {
-	c := p.conversation(at, false)
-	if n.wanted {
-		p.countSend(c, n)
-	}
-	return p.pairOrQueue(c, n, false)
-}
 
 // countSend counts a send if it is in the window.
 func (p *Part) countSend(c *conversation, n *node) {
@@ -219,14 +214,6 @@ func (p *Part) countSend(c *conversation, n *node) {
 	}
 }
 
-// recv counts a receive, and pairs it with its send or queues it.
-func (p *Part) recv(at channel, n *node) error {
-	if n.wanted {
-		p.countReceive(n)
-	}
-	return p.pairOrQueue(p.conversation(at, true), n, true)
-}
-
 // countReceive counts a receive if it is in the window.
 func (p *Part) countReceive(n *node) {
 	if p.opt.Window.Has(n.time) {
@@ -244,19 +231,23 @@ func (p *Part) countReceive(n *node) {
 // add counts a message with a number of bytes.
 func (c *cell) add(bytes uint64) { c.merge(cell{1, bytes}) }
 
-// pairOrQueue pairs an end with the oldest matching one, or queues it if there is none.
-func (p *Part) pairOrQueue(c *conversation, n *node, recv bool) error {
+// pairOrQueue pairs an end with the oldest matching one, or queues it if there is none. It returns the index of the
+// node if it queues the end, and otherwise none.
+func (p *Part) pairOrQueue(c *conversation, n *node, recv bool) (int32, error) {
 	if c.at.source == trace.NoRef || c.at.destination == trace.NoRef {
-		return p.endUnmatched(n) // nothing can match
+		p.dropMoment(n)
+		return none, p.endUnmatched(n) // nothing can match
 	}
 	others, own := c.sides(recv)
 	other := p.oldest(others, n.tag)
 	if other == none {
-		if p.streaming() && !recv {
+		switch {
+		case recv:
+			p.dropMoment(n) // a receive before its send ends no pending message
+		case p.streaming():
 			n.moment = p.pending.wait(n.time)
 		}
-		p.wait(own, n)
-		return nil
+		return p.wait(own, n), nil
 	}
 	o := p.nodes[other]
 	p.remove(others, other)
@@ -267,11 +258,19 @@ func (p *Part) pairOrQueue(c *conversation, n *node, recv bool) error {
 	if p.opt.Pair != nil {
 		p.opt.Pair(Pair{c.at.source, c.at.destination, send.time, received.time})
 	}
-	return p.match(c, send, received)
+	return none, p.match(c, send, received)
 }
 
 // streaming reports whether the part computes the pending messages while it processes events.
 func (p *Part) streaming() bool { return p.ordered && !p.opt.Intervals }
+
+// dropMoment removes the moment of a receive that ends no pending message.
+func (p *Part) dropMoment(n *node) {
+	if n.moment != none && p.streaming() {
+		p.pending.decide(n.moment)
+	}
+	n.moment = none
+}
 
 // match counts a pair of a send and a receive.
 func (p *Part) match(c *conversation, send, recv *node) error {
@@ -307,7 +306,12 @@ func (p *Part) match(c *conversation, send, recv *node) error {
 	case p.opt.Intervals:
 		p.intervals = append(p.intervals, interval{send.time, recv.time, send.bytes})
 	case p.ordered && send.moment != none:
-		p.pending.arrive(send.moment, recv.time, send.bytes)
+		if recv.moment == none {
+			recv.moment = p.pending.wait(recv.time)
+		}
+		p.pending.arrive(send.moment, recv.moment, send.bytes)
+	default:
+		p.dropMoment(recv)
 	}
 	return p.pair(send.message, recv.message)
 }
@@ -335,6 +339,9 @@ func (p *Part) Merge(o *Part) error {
 	if p.defs != o.defs || p.opt.Intervals != o.opt.Intervals || p.opt.Latency != o.opt.Latency ||
 		p.opt.Bins != o.opt.Bins || !p.opt.Window.Same(o.opt.Window) {
 		return fmt.Errorf("messages: found parts of different traces or options")
+	}
+	if err := errors.Join(p.flush(), o.flush()); err != nil {
+		return err
 	}
 	if !o.any {
 		return nil
@@ -375,7 +382,7 @@ func (p *Part) Merge(o *Part) error {
 			for i := own.first; i != none; i = o.nodes[i].next {
 				n := o.nodes[i]
 				n.moment = none
-				if err := p.pairOrQueue(p.conversation(at, recv), &n, recv); err != nil {
+				if _, err := p.pairOrQueue(p.conversation(at, recv), &n, recv); err != nil {
 					return err
 				}
 			}
@@ -445,8 +452,10 @@ type Cell struct {
 	Latency *Transfer `json:"latency,omitempty"`
 }
 
-// Result returns the counts so far. The part can process further events.
+// Result returns the counts of all events that the part has processed. It pairs the receives that were held because
+// others were posted before them, so it is called last.
 func (p *Part) Result() *Result {
+	p.flush() // fails only with Options.List, and then Finish was called
 	r := &Result{Sent: p.sent.count, SentBytes: p.sent.bytes, Received: p.received.count, ReceivedBytes: p.received.bytes,
 		Matched: p.matched.count, MatchedBytes: p.matched.bytes, SentUnsized: p.unsized.sent,
 		ReceivedUnsized: p.unsized.received, MatchedUnsized: p.unsized.matched,
@@ -463,8 +472,8 @@ func (p *Part) Result() *Result {
 	r.Saturated = max(r.SentBytes, r.ReceivedBytes, r.MatchedBytes, r.MaxBytes) == math.MaxUint64
 	for k, v := range p.matrix {
 		c := Cell{Source: k.source, Destination: k.destination, Count: v.count, Bytes: v.bytes}
-		c.SourceID, c.SourceName = p.location(k.source)
-		c.DestinationID, c.DestinationName = p.location(k.destination)
+		c.SourceID, c.SourceName = p.locationName(k.source)
+		c.DestinationID, c.DestinationName = p.locationName(k.destination)
 		if p.latencies != nil && p.latencies.pairs[k] != nil {
 			x := p.latencies.pairs[k].result(k)
 			c.Latency = &x
@@ -480,8 +489,8 @@ func (p *Part) Result() *Result {
 	return r
 }
 
-// location returns the id and the name of a location. Both are "" if it is unknown.
-func (p *Part) location(loc uint32) (id, name string) {
+// locationName returns the id and the name of a location. Both are "" if it is unknown.
+func (p *Part) locationName(loc uint32) (id, name string) {
 	if p.defs.Locations.Has(loc) {
 		l := p.defs.Locations.At(loc)
 		return l.ID, l.Name

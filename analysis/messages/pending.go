@@ -13,9 +13,9 @@ import (
 // send whose message is never received must not count, and that this is unknown at the time of the
 // send.
 //
-// So pending keeps a list of the moments with undecided sends. All changes between two moments are
-// summed in a run. When the last undecided send of a moment is received, the moment and the runs
-// before and after it become one run.
+// So pending keeps a list of the moments with undecided sends, and with undecided receives, which wait for
+// earlier ones. All changes between two moments are summed in a run. When the last send and receive of a moment
+// are decided, the moment and the runs before and after it become one run.
 type pending struct {
 	moments     []moment
 	free        []int32
@@ -51,7 +51,7 @@ const (
 // moment is a time at which messages were sent or received.
 type moment struct {
 	time int64
-	// undecided is the number of messages that were sent at this time and have not been received.
+	// undecided is the number of ends of messages at this time of which the other end is not known so far.
 	undecided  int64
 	change     [2]sum128 // change of both quantities at this time by messages that were received
 	run        [2]run    // sums from this moment to the next one in the list
@@ -126,26 +126,29 @@ func (p *pending) drop(i int32) {
 	p.free = append(p.free, i)
 }
 
-// wait adds a send at time t, which is undecided, and returns the index of its moment.
+// wait adds an undecided send or receive at time t, and returns the index of its moment.
 func (p *pending) wait(t int64) int32 {
 	i := p.momentAt(t)
 	p.moments[i].undecided++
 	return i
 }
 
-// arrive counts a message that was sent at moment i and received at time t.
-func (p *pending) arrive(i int32, t int64, size uint64) {
-	now := p.momentAt(t)
-	if i == now {
-		p.moments[i].undecided--
-		return
+// arrive counts a message that was sent and received at undecided moments. It decides both.
+func (p *pending) arrive(send, recv int32, size uint64) {
+	if m, n := &p.moments[send], &p.moments[recv]; m.time < n.time {
+		m.change[messages].Add(1)
+		m.change[bytes] = m.change[bytes].Plus(sum128Of(size))
+		n.change[messages].Add(-1)
+		n.change[bytes] = n.change[bytes].Minus(sum128Of(size))
 	}
-	m, n := &p.moments[i], &p.moments[now]
-	m.change[messages].Add(1)
-	m.change[bytes] = m.change[bytes].Plus(sum128Of(size))
-	n.change[messages].Add(-1)
-	n.change[bytes] = n.change[bytes].Minus(sum128Of(size))
-	if m.undecided--; m.undecided == 0 {
+	p.decide(send)
+	p.decide(recv)
+}
+
+// decide decides a send or receive at moment i.
+func (p *pending) decide(i int32) {
+	m := &p.moments[i]
+	if m.undecided--; m.undecided == 0 && i != p.last {
 		p.drop(i)
 	}
 }

@@ -22,9 +22,11 @@ type node struct {
 	prev, next, after int32
 	moment            int32 // for a send: its moment in Part.pending
 	seq               int64
+	request           uint64       // of a non-blocking send, or trace.Undefined
 	message           *openMessage // nil unless messages are listed
 	unsized           bool         // the number of bytes is unknown
 	wanted            bool         // in a visit of one of the wanted regions
+	cancelled         bool         // a send that nothing receives
 }
 
 // list holds the indices of the first and last node of a linked list.
@@ -44,7 +46,7 @@ const manySteps = 8
 type conversation struct {
 	at              channel
 	sends, receives side
-	recent          int       // number of entries of Part.recent that refer to it
+	recent          int       // number of entries of location.recent that refer to it
 	sent            *cell     // sums of Part.matrix for the pair; nil until something was sent in the window
 	latency         *transfer // sums of Part.latencies for the pair; nil until a latency is known
 }
@@ -62,9 +64,6 @@ func (c *conversation) sides(recv bool) (other, own *side) {
 // found without a look-up in the map of all conversations. It is a power of 2.
 const recentPlaces = 8
 
-// recent is the cache of a location's conversations: as sender at index 0, as receiver at index 1.
-type recent [2][recentPlaces]*conversation
-
 // conversation returns the conversation of a channel, which it creates if needed. recv reports
 // whether the end for which it is needed is a receive.
 func (p *Part) conversation(at channel, recv bool) *conversation {
@@ -72,13 +71,7 @@ func (p *Part) conversation(at channel, recv bool) *conversation {
 	if recv {
 		loc, peer, kind = peer, loc, 1
 	}
-	for int(loc) >= len(p.recent) {
-		p.recent = append(p.recent, nil)
-	}
-	if p.recent[loc] == nil {
-		p.recent[loc] = new(recent)
-	}
-	place := &p.recent[loc][kind][(peer^uint32(at.communicator))%recentPlaces]
+	place := &p.location(loc).recent[kind][(peer^uint32(at.communicator))%recentPlaces]
 	c := *place
 	if c != nil && c.at == at {
 		return c
@@ -98,8 +91,19 @@ func (p *Part) conversation(at channel, recv bool) *conversation {
 }
 
 // oldest returns the index of the end that has waited longest among those on a side that match a tag.
-// It returns none if no end matches.
+// It returns none if no end matches. It removes cancelled sends.
 func (p *Part) oldest(s *side, tag int64) int32 {
+	for {
+		i := p.first(s, tag)
+		if i == none || !p.nodes[i].cancelled {
+			return i
+		}
+		p.remove(s, i)
+	}
+}
+
+// first returns the index of the first end on a side that matches a tag, or none.
+func (p *Part) first(s *side, tag int64) int32 {
 	if tag == -1 || s.first == none {
 		return s.first
 	}
@@ -142,8 +146,8 @@ func (p *Part) index(s *side, i int32) {
 	s.tags[n.tag] = l
 }
 
-// wait appends an end to the queue of its side.
-func (p *Part) wait(s *side, n *node) {
+// wait appends an end to the queue of its side. It returns the index of its node.
+func (p *Part) wait(s *side, n *node) int32 {
 	if p.opt.Window.Has(n.time) {
 		p.waiting++
 	}
@@ -166,14 +170,16 @@ func (p *Part) wait(s *side, n *node) {
 	if s.tags != nil {
 		p.index(s, i)
 	}
+	return i
 }
 
 // remove removes node i from the queue of its side. It must be the oldest end with its tag.
 func (p *Part) remove(s *side, i int32) {
 	n := &p.nodes[i]
-	if p.opt.Window.Has(n.time) {
+	if !n.cancelled && p.opt.Window.Has(n.time) {
 		p.waiting--
 	}
+	n.seq = 0
 	if n.prev != none {
 		p.nodes[n.prev].next = n.next
 	} else {

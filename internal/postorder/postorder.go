@@ -38,10 +38,18 @@ func (r *Receives[T]) Post(open bool) uint64 {
 	return r.posted
 }
 
+// Open reports whether a receive is posted that has not completed. If none is, there is nothing to wait for, and a
+// receive that completes without a post need not be added.
+func (r *Receives[T]) Open() bool { return len(r.open) > 0 }
+
+// IsNext reports whether no receive that was posted before the one with the given number is open. Complete then returns
+// its value.
+func (r *Receives[T]) IsNext(number uint64) bool { return len(r.open) == 0 || r.open[0] >= number }
+
 // Complete adds the value of a receive that completes, by its number. It returns the values that are next.
 func (r *Receives[T]) Complete(number uint64, value T) []T {
 	r.ready = r.ready[:0]
-	if len(r.open) == 0 || r.open[0] >= number {
+	if r.IsNext(number) {
 		r.ready = append(r.ready, value)
 		return r.closeOpen(number)
 	}

@@ -1,0 +1,253 @@
+package messages
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/weft-trace/weft/internal/openset"
+	"github.com/weft-trace/weft/internal/postorder"
+	"github.com/weft-trace/weft/trace"
+)
+
+// location holds the state of a location.
+type location struct {
+	// recent is the cache of the location's conversations: as sender at index 0, as receiver at index 1.
+	recent   [2][recentPlaces]*conversation
+	receives postorder.Receives[heldReceive]
+	requests []request // the open ones, in the order in which they were opened
+	closed   request   // the last one that was closed
+	numbers  openset.Index[uint64]
+}
+
+// request is a non-blocking send or receive that has not completed.
+type request struct {
+	id      uint64
+	receive uint64 // number of the posted receive, counted from 1; 0 for a send
+	posted  int64  // time in ticks at which the receive was posted
+	// send is the index of the node of the send, and seq its number. The send is paired if the node has another
+	// number.
+	send    int32
+	seq     int64
+	message *openMessage // message of the send; nil unless messages are listed
+}
+
+// heldReceive is a receive that has completed, with its channel.
+type heldReceive struct {
+	at channel
+	node
+}
+
+// location returns the state of a location, which it creates if needed.
+func (p *Part) location(loc uint32) *location {
+	for int(loc) >= len(p.locations) {
+		p.locations = append(p.locations, nil)
+	}
+	if p.locations[loc] == nil {
+		p.locations[loc] = &location{}
+	}
+	return p.locations[loc]
+}
+
+// send counts a send, and pairs it with its receive or queues it.
+func (p *Part) send(c *trace.Cursor, at channel, n *node) error {
+	if n.request = trace.Undefined; c.Kind() == trace.SendBegin {
+		n.request = c.Op(4)
+	}
+	if p.opt.List != nil {
+		n.message = p.begin(c, at, n)
+		n.message.waits = n.request != trace.Undefined
+	}
+	conversation := p.conversation(at, false)
+	if n.wanted {
+		p.countSend(conversation, n)
+	}
+	i, err := p.pairOrQueue(conversation, n, false)
+	if err != nil || !p.tracksSends() || n.request == trace.Undefined {
+		return err
+	}
+	return p.open(p.location(at.source), request{id: n.request, send: i, seq: n.seq, message: n.message})
+}
+
+// tracksSends reports whether the part keeps the requests of sends. It needs them for the list of messages. Otherwise it
+// begins to keep them at the first cancellation, since traces rarely have any.
+func (p *Part) tracksSends() bool { return p.opt.List != nil || p.cancels }
+
+// receive counts a receive, and pairs it with its send or queues it. The receive is held until all receives that were
+// posted before it have completed.
+func (p *Part) receive(c *trace.Cursor, at channel, n *node) error {
+	own := p.location(at.destination)
+	if p.opt.List != nil {
+		n.message = p.begin(c, at, n)
+	}
+	if !own.receives.Open() {
+		return p.takeReceive(at, n)
+	}
+	number := uint64(0)
+	if r := own.close(c.Op(4), true); r != nil {
+		number = r.receive
+		if n.message != nil {
+			n.message.RecvBegin = r.posted
+		}
+	} else {
+		number = own.receives.Post(false)
+	}
+	if own.receives.IsNext(number) {
+		if err := p.takeReceive(at, n); err != nil {
+			return err
+		}
+		return p.pairReceives(own.receives.Close(number))
+	}
+	if p.opt.Window.Has(n.time) {
+		p.waiting++
+	}
+	if p.streaming() {
+		n.moment = p.pending.wait(n.time)
+	}
+	return p.pairReceives(own.receives.Complete(number, heldReceive{at, *n}))
+}
+
+// pairReceives counts receives that were held, and pairs them with their sends or queues them.
+func (p *Part) pairReceives(list []heldReceive) error {
+	for i := range list {
+		if p.opt.Window.Has(list[i].time) {
+			p.waiting--
+		}
+		if err := p.takeReceive(list[i].at, &list[i].node); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// takeReceive counts a receive, and pairs it with its send or queues it.
+func (p *Part) takeReceive(at channel, n *node) error {
+	if n.wanted {
+		p.countReceive(n)
+	}
+	_, err := p.pairOrQueue(p.conversation(at, true), n, true)
+	return err
+}
+
+// flush pairs the receives that are held.
+func (p *Part) flush() error {
+	for _, l := range p.locations {
+		if l != nil {
+			if err := p.pairReceives(l.receives.Flush()); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// open adds a request. An open request with the same number never completes.
+func (p *Part) open(l *location, r request) error {
+	earlier := l.close(r.id, false)
+	closed := uint64(0)
+	if earlier != nil {
+		closed = earlier.receive
+	}
+	l.numbers.Open(r.id, len(l.requests))
+	l.requests = append(l.requests, r)
+	if closed > 0 {
+		return p.pairReceives(l.receives.Close(closed))
+	}
+	return nil
+}
+
+// close removes the open request with a number, and returns it. It returns nil if there is none, or if receive is set
+// and the request is a send. The result is valid until the next call.
+func (l *location) close(id uint64, receive bool) *request {
+	if len(l.requests) == 0 || id == trace.Undefined {
+		return nil
+	}
+	i := l.numbers.Find(id, len(l.requests), func(i int) uint64 { return l.requests[i].id })
+	if i < 0 || receive && l.requests[i].receive == 0 {
+		return nil
+	}
+	l.closed = l.requests[i]
+	l.requests = openset.Close(&l.numbers, l.requests, i, id)
+	return &l.closed
+}
+
+// request processes a record of a non-blocking operation that is neither a send nor a receive of a
+// message: the completion of a send, the posting of a receive, or a cancellation.
+func (p *Part) request(c *trace.Cursor) error {
+	id := c.Op(0)
+	switch c.Kind() {
+	case trace.RecvBegin:
+		l := p.location(c.Location())
+		number := l.receives.Post(id != trace.Undefined)
+		if id == trace.Undefined {
+			return nil
+		}
+		return p.open(l, request{id: id, receive: number, posted: c.Time()})
+	case trace.SendComplete, trace.RequestCancelled:
+	default:
+		return nil
+	}
+	if c.Kind() == trace.RequestCancelled && !p.tracksSends() {
+		if err := p.trackSends(); err != nil {
+			return err
+		}
+	}
+	l := p.location(c.Location())
+	r := l.close(id, false)
+	if r == nil {
+		return nil
+	}
+	if r.receive > 0 {
+		return p.pairReceives(l.receives.Close(r.receive))
+	}
+	if c.Kind() == trace.RequestCancelled {
+		if err := p.cancel(r); err != nil {
+			return err
+		}
+	}
+	if m := r.message; m != nil {
+		if m.waits = false; c.Kind() == trace.SendComplete {
+			m.SendComplete = c.Time()
+		}
+		return p.ready(m)
+	}
+	return nil
+}
+
+// trackSends begins to keep the requests of sends, with those that wait for their receives.
+func (p *Part) trackSends() error {
+	p.cancels = true
+	type send struct {
+		source uint32
+		node   int32
+	}
+	var waiting []send
+	for _, c := range p.conversations {
+		for i := c.sends.first; i != none; i = p.nodes[i].next {
+			if p.nodes[i].request != trace.Undefined {
+				waiting = append(waiting, send{c.at.source, i})
+			}
+		}
+	}
+	// In the order of the sends, a request replaces an earlier one with the same number.
+	slices.SortFunc(waiting, func(a, b send) int { return cmp.Compare(p.nodes[a.node].seq, p.nodes[b.node].seq) })
+	for _, x := range waiting {
+		n := &p.nodes[x.node]
+		if err := p.open(p.location(x.source), request{id: n.request, send: x.node, seq: n.seq}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// cancel marks a send as cancelled if it has no receive so far.
+func (p *Part) cancel(r *request) error {
+	if r.send == none || p.nodes[r.send].seq != r.seq {
+		return nil
+	}
+	n := &p.nodes[r.send]
+	if n.cancelled = true; p.opt.Window.Has(n.time) {
+		p.waiting--
+	}
+	p.dropMoment(n)
+	return p.endUnmatched(n)
+}
