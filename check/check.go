@@ -50,9 +50,9 @@ type Checker struct {
 type locationState struct {
 	any         bool // the location has had an event; last is its time
 	last        int64
-	open        []entry              // open regions, innermost last
-	claims      map[int64]openClaims // indexed by id
-	requests    map[uint64]request   // indexed by id
+	open        []entry                      // open regions, innermost last
+	claims      map[int64]openClaims         // indexed by id
+	requests    openset.Map[uint64, request] // by id
 	receives    postorder.Receives[heldReceive]
 	collectives []collective // open operations, innermost last
 	locks       []lock       // held locks, the last acquired last
@@ -371,7 +371,7 @@ func (c *Checker) post(s *locationState, id uint64, r request, at place) error {
 	if id == trace.Undefined {
 		return nil
 	}
-	if was, ok := s.requests[id]; ok {
+	if was, ok := s.requests.Get(id); ok {
 		if err := c.reportOpenRequest(at.loc, id, was.openRow); err != nil {
 			return err
 		}
@@ -381,10 +381,7 @@ func (c *Checker) post(s *locationState, id uint64, r request, at place) error {
 			}
 		}
 	}
-	if s.requests == nil {
-		s.requests = map[uint64]request{}
-	}
-	s.requests[id] = r
+	s.requests.Put(id, r)
 	return nil
 }
 
@@ -422,7 +419,7 @@ func (c *Checker) completeRequest(s *locationState, id uint64, x *trace.Cursor, 
 	if id == trace.Undefined {
 		return nil
 	}
-	r, ok := s.requests[id]
+	r, ok := s.requests.Get(id)
 	if !ok {
 		if c.startedBefore(x) {
 			return nil // posted before the piece that was cut out
@@ -432,7 +429,7 @@ func (c *Checker) completeRequest(s *locationState, id uint64, x *trace.Cursor, 
 			"the post of that request before it")
 	}
 	if x.Kind() != trace.RequestTest {
-		delete(s.requests, id)
+		s.requests.Take(id)
 	}
 	if x.Kind() != trace.RequestCancelled {
 		return nil
@@ -521,9 +518,10 @@ func (c *Checker) reportUnfinished(loc uint32, s *locationState) (err error) {
 		e := s.claims[id]
 		report("trace.claim-without-end", e.openRow, fmt.Sprintf("claim %d from %s", id, c.seconds(e.time)), "its end")
 	}
-	for _, id := range slices.Sorted(maps.Keys(s.requests)) {
+	requests := maps.Collect(s.requests.All)
+	for _, id := range slices.Sorted(maps.Keys(requests)) {
 		if err == nil {
-			err = c.reportOpenRequest(loc, id, s.requests[id].openRow)
+			err = c.reportOpenRequest(loc, id, requests[id].openRow)
 		}
 	}
 	for _, e := range s.locks {

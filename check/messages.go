@@ -51,7 +51,8 @@ func (c *Checker) message(s *locationState, x *trace.Cursor, at place) error {
 	}
 	number := uint64(0)
 	if x.Kind() == trace.RecvComplete {
-		number = s.requests[x.Op(4)].receive
+		r, _ := s.requests.Get(x.Op(4))
+		number = r.receive
 	}
 	if number == 0 {
 		number = s.receives.Post(false)

@@ -14,14 +14,11 @@ type location struct {
 	// recent is the cache of the location's conversations: as sender at index 0, as receiver at index 1.
 	recent   [2][recentPlaces]*conversation
 	receives postorder.Receives[heldReceive]
-	requests []request // the open ones, in the order in which they were opened
-	closed   request   // the last one that was closed
-	numbers  openset.Index[uint64]
+	requests openset.Map[uint64, request] // the open ones, by number
 }
 
 // request is a non-blocking send or receive that has not completed.
 type request struct {
-	id      uint64
 	receive uint64 // number of the posted receive, counted from 1; 0 for a send
 	posted  int64  // time in ticks at which the receive was posted
 	// send is the index of the node of the send, and seq its number. The send is paired if the node has another
@@ -65,10 +62,11 @@ func (p *Part) send(c *trace.Cursor, at channel, n *node) error {
 	if err != nil || !p.tracksSends() || n.request == trace.Undefined {
 		return err
 	}
-	return p.open(p.location(at.source), request{id: n.request, send: i, seq: n.seq, message: n.message})
+	return p.open(p.location(at.source), n.request, request{send: i, seq: n.seq, message: n.message})
 }
 
-// tracksSends reports whether the part keeps the requests of sends. It needs them for the list of messages. Otherwise it
+// tracksSends reports whether the part keeps the requests of sends. It needs them for the list of messages. Otherwise
+// it
 // begins to keep them at the first cancellation, since traces rarely have any.
 func (p *Part) tracksSends() bool { return p.opt.List != nil || p.cancels }
 
@@ -83,7 +81,8 @@ func (p *Part) receive(c *trace.Cursor, at channel, n *node) error {
 		return p.takeReceive(at, n)
 	}
 	number := uint64(0)
-	if r := own.close(c.Op(4), true); r != nil {
+	if r, ok := own.requests.Get(c.Op(4)); ok && r.receive > 0 {
+		own.requests.Take(c.Op(4))
 		number = r.receive
 		if n.message != nil {
 			n.message.RecvBegin = r.posted
@@ -141,33 +140,13 @@ func (p *Part) flush() error {
 }
 
 // open adds a request. An open request with the same number never completes.
-func (p *Part) open(l *location, r request) error {
-	earlier := l.close(r.id, false)
-	closed := uint64(0)
-	if earlier != nil {
-		closed = earlier.receive
-	}
-	l.numbers.Open(r.id, len(l.requests))
-	l.requests = append(l.requests, r)
-	if closed > 0 {
-		return p.pairReceives(l.receives.Close(closed))
+func (p *Part) open(l *location, id uint64, r request) error {
+	earlier, _ := l.requests.Take(id)
+	l.requests.Put(id, r)
+	if earlier.receive > 0 {
+		return p.pairReceives(l.receives.Close(earlier.receive))
 	}
 	return nil
-}
-
-// close removes the open request with a number, and returns it. It returns nil if there is none, or if receive is set
-// and the request is a send. The result is valid until the next call.
-func (l *location) close(id uint64, receive bool) *request {
-	if len(l.requests) == 0 || id == trace.Undefined {
-		return nil
-	}
-	i := l.numbers.Find(id, len(l.requests), func(i int) uint64 { return l.requests[i].id })
-	if i < 0 || receive && l.requests[i].receive == 0 {
-		return nil
-	}
-	l.closed = l.requests[i]
-	l.requests = openset.Close(&l.numbers, l.requests, i, id)
-	return &l.closed
 }
 
 // request processes a record of a non-blocking operation that is neither a send nor a receive of a
@@ -181,7 +160,7 @@ func (p *Part) request(c *trace.Cursor) error {
 		if id == trace.Undefined {
 			return nil
 		}
-		return p.open(l, request{id: id, receive: number, posted: c.Time()})
+		return p.open(l, id, request{receive: number, posted: c.Time()})
 	case trace.SendComplete, trace.RequestCancelled:
 	default:
 		return nil
@@ -192,8 +171,8 @@ func (p *Part) request(c *trace.Cursor) error {
 		}
 	}
 	l := p.location(c.Location())
-	r := l.close(id, false)
-	if r == nil {
+	r, ok := l.requests.Take(id)
+	if !ok {
 		return nil
 	}
 	if r.receive > 0 {
@@ -232,7 +211,7 @@ func (p *Part) trackSends() error {
 	slices.SortFunc(waiting, func(a, b send) int { return cmp.Compare(p.nodes[a.node].seq, p.nodes[b.node].seq) })
 	for _, x := range waiting {
 		n := &p.nodes[x.node]
-		if err := p.open(p.location(x.source), request{id: n.request, send: x.node, seq: n.seq}); err != nil {
+		if err := p.open(p.location(x.source), n.request, request{send: x.node, seq: n.seq}); err != nil {
 			return err
 		}
 	}
@@ -240,7 +219,7 @@ func (p *Part) trackSends() error {
 }
 
 // cancel marks a send as cancelled if it has no receive so far.
-func (p *Part) cancel(r *request) error {
+func (p *Part) cancel(r request) error {
 	if r.send == none || p.nodes[r.send].seq != r.seq {
 		return nil
 	}

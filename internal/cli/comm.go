@@ -76,8 +76,8 @@ func (a *app) commCommand() *cobra.Command {
 sends and receives without a partner, and the collective operations of each communicator.
 
 Sends are matched with receives first in, first out by source, destination, tag and,
-where the trace has them, communicator. Latency is the time from a send to its
-receive. If messages are received before they are sent, the clocks differ, and
+where the trace has them, communicator; receives in the order in which they are posted.
+Latency is the time from a send to its receive. If messages are received before they are sent, the clocks differ, and
 latencies are not reliable: weft align computes the differences of the clocks.
 
 The n-th calls of all members of a communicator form one collective operation. WAIT is the

@@ -35,9 +35,9 @@ func (a *app) messagesCommand() *cobra.Command {
 		Use:   "messages TRACE",
 		Short: "Match messages and show who sends how much to whom",
 		Long: `Match sends with receives, first in first out by source, destination, tag and, where the
-trace has them, communicator. Show the matrix of counts and bytes by source and
-destination, the sends and receives without a partner, and the greatest number and size
-of pending messages.
+trace has them, communicator; receives in the order in which they are posted. Show the
+matrix of counts and bytes by source and destination, the sends and receives without a
+partner, and the greatest number and size of pending messages.
 
 --location and --group count the messages that one of these locations sends or receives.
 --window, or --from and --to, count what is sent, and what is received, in a window; a message

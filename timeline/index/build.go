@@ -252,9 +252,13 @@ func (b *builder) endTracks(ctx context.Context, dir *directory) error {
 	var jobs []*endedLocation
 	for _, w := range b.workers {
 		for _, l := range w.locations {
-			if l != nil {
-				jobs = append(jobs, &endedLocation{index: l.index, location: l})
+			if l == nil {
+				continue
 			}
+			if err := w.links.putAll(l, l.receives.waiting.Flush()); err != nil {
+				return err
+			}
+			jobs = append(jobs, &endedLocation{index: l.index, location: l})
 		}
 		for i := range w.ended {
 			jobs = append(jobs, &w.ended[i])
@@ -346,6 +350,7 @@ func (w *worker) End(n uint32) error {
 	l := w.locations[n]
 	w.locations[n] = nil
 	list, err := l.end(w.packer, w.b.defs)
+	err = cmp.Or(err, w.links.putAll(l, l.receives.waiting.Flush()))
 	w.ended = append(w.ended, endedLocation{index: n, tracks: list})
 	if l.visits != nil {
 		w.freeTracks = append(w.freeTracks, l.visits)
@@ -461,7 +466,7 @@ func (w *worker) processOther(l *location, c *trace.Cursor) error {
 	case trace.CollectiveEnd, trace.CollectiveComplete, trace.Collective:
 		w.processCollective(l, c)
 	default:
-		if k.IsSend() || k.IsRecv() {
+		if k.IsSend() || k.IsRecv() || k == trace.RecvBegin || k == trace.RequestCancelled {
 			return w.links.processMessage(l, c)
 		}
 	}

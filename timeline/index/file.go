@@ -19,7 +19,7 @@ import (
 )
 
 // Version is the version of the file's layout. Files of other versions are rejected.
-const Version = 13
+const Version = 14
 
 const (
 	head    = "weftidxC"

@@ -8,11 +8,13 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/weft-trace/weft/internal/openset"
+	"github.com/weft-trace/weft/internal/postorder"
 	"github.com/weft-trace/weft/trace"
 )
 
 // pairing identifies messages that are paired in order: the n-th send from one location to another with
-// the same tag and communicator belongs to the n-th receive.
+// the same tag and communicator belongs to the n-th receive that is posted.
 type pairing struct {
 	source, destination, comm uint32
 	tag                       int64
@@ -229,49 +231,105 @@ func (w *endWriter) keep(part int, b []byte) (err error) {
 	return err
 }
 
-// processMessage handles a send or receive.
+// messageEnd is a send or receive at time at, in ticks. bytes is valid for a send.
+type messageEnd struct {
+	channelEnd
+	at    int64
+	bytes uint64
+}
+
+// receives holds the receives of a location that wait for those that were posted before them, and the numbers of the
+// posted receives by their requests.
+type receives struct {
+	waiting  postorder.Receives[messageEnd]
+	requests openset.Map[uint64, uint64]
+}
+
+// processMessage handles a send or receive, the post of a receive, or a cancellation. It writes the receives in the
+// order of their posts.
 func (w *endWriter) processMessage(l *location, c *trace.Cursor) error {
+	in := &l.receives
+	switch k := c.Kind(); {
+	case k == trace.RecvBegin:
+		id := c.Op(0)
+		number := in.waiting.Post(id != trace.Undefined)
+		if id == trace.Undefined {
+			return nil
+		}
+		earlier, ok := in.requests.Take(id)
+		in.requests.Put(id, number)
+		if ok { // the earlier request with this number never completes
+			return w.putAll(l, in.waiting.Close(earlier))
+		}
+		return nil
+	case k == trace.RequestCancelled:
+		if number, ok := in.requests.Take(c.Op(0)); ok {
+			return w.putAll(l, in.waiting.Close(number))
+		}
+		return nil
+	}
 	// A send without a destination counts as one without a receive, and a receive without a source
 	// as one without a send.
-	k := channelEnd{commRef(c.Op(0)), commRef(c.Op(1)), int64(c.Op(2)), c.Kind().IsRecv()}
-	ch := l.channels.find(k)
+	e := messageEnd{channelEnd{commRef(c.Op(0)), commRef(c.Op(1)), int64(c.Op(2)), c.Kind().IsRecv()}, c.Time(), c.Op(3)}
+	if !e.recv || !in.waiting.Open() {
+		return w.putEnd(l, &e)
+	}
+	number, ok := in.requests.Take(c.Op(4))
+	if !ok {
+		number = in.waiting.Post(false)
+	}
+	return w.putAll(l, in.waiting.Complete(number, e))
+}
+
+// putAll writes ends of messages of a location.
+func (w *endWriter) putAll(l *location, list []messageEnd) error {
+	for i := range list {
+		if err := w.putEnd(l, &list[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// putEnd writes an end of a message of a location.
+func (w *endWriter) putEnd(l *location, e *messageEnd) error {
+	ch := l.channels.find(e.channelEnd)
 	n := int64(0)
 	switch { // each end reads only the count that its own worker changes
 	case ch == nil:
-	case k.recv:
+	case e.recv:
 		n = ch.recvs
 	default:
 		n = ch.sends
 	}
 	if ch == nil || n == stretchLength {
-		pair := pairing{source: l.index, destination: k.peer, comm: k.comm, tag: k.tag}
-		if k.recv {
-			pair.source, pair.destination = k.peer, l.index
+		pair := pairing{source: l.index, destination: e.peer, comm: e.comm, tag: e.tag}
+		if e.recv {
+			pair.source, pair.destination = e.peer, l.index
 		}
 		if ch != nil {
 			pair.stretch = ch.stretch + 1
 		}
 		ch = w.spool.channel(pair)
-		l.channels.set(k, ch)
+		l.channels.set(e.channelEnd, ch)
 	}
 	p := ch.part
 	b := w.buffer(int(p))
-	at := c.Time()
-	if k.recv {
+	if e.recv {
 		ch.recvs++
 		b = appendUvarint(b, uint64(ch.slot)<<1|1)
-		b = appendVarint(b, at-w.last[p])
+		b = appendVarint(b, e.at-w.last[p])
 	} else {
 		ch.sends++
 		b = appendUvarint(b, uint64(ch.slot)<<1)
-		b = appendVarint(b, at-w.last[p])
-		bytes := c.Op(3)
+		b = appendVarint(b, e.at-w.last[p])
+		bytes := e.bytes
 		if bytes > math.MaxInt64 {
 			bytes = 0
 		}
 		b = appendUvarint(b, bytes)
 	}
-	w.last[p] = at
+	w.last[p] = e.at
 	return w.keep(int(p), b)
 }
 

@@ -29,6 +29,7 @@ type location struct {
 	collectives openCollectives
 	threads     threads
 	channels    channels // channels of its messages
+	receives    receives
 }
 
 func (w *worker) location(n uint32) *location {

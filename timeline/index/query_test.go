@@ -3,6 +3,7 @@ package index
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -177,6 +178,33 @@ func TestMessages(t *testing.T) {
 			t.Errorf("found %d links, expected %d", got, n-n/50)
 		}
 		checkLinksOf(t, x, n)
+	}
+}
+
+// TestOrderOfPosts checks that the receive that is posted first gets the message that is sent first, even if it
+// completes later, and that a receive that never completes holds back none.
+func TestOrderOfPosts(t *testing.T) {
+	r := trace.NewRecorder(trace.Seconds(1000))
+	a, b := r.Location("a"), r.Location("b")
+	for id := range uint64(3) {
+		r.Event(b, 0, trace.RecvBegin, trace.NoRef, []uint64{id})
+	}
+	r.Send(a, 1, b, 5, 10)
+	r.Send(a, 2, b, 5, 20)
+	r.Event(b, 5, trace.RecvComplete, trace.NoRef, []uint64{uint64(a), trace.Undefined, 5, 20, 1})
+	r.Send(a, 6, b, 5, 40)
+	r.Event(b, 8, trace.RecvComplete, trace.NoRef, []uint64{uint64(a), trace.Undefined, 5, 10, 0})
+	r.Recv(b, 9, a, 5, 40)
+	links, err := buildIndex(t, r).LinksOf(0, 0, 20, 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[int64]int64{}
+	for _, l := range links {
+		found[l.Start] = l.End
+	}
+	if expected := map[int64]int64{1: 8, 2: 5, 6: 9}; !maps.Equal(found, expected) {
+		t.Errorf("found receives %v by sends, expected %v", found, expected)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/weft-trace/weft/analysis/internal/synclog"
+	"github.com/weft-trace/weft/internal/openset"
 	"github.com/weft-trace/weft/internal/postorder"
 	"github.com/weft-trace/weft/trace"
 )
@@ -96,10 +97,10 @@ type channel struct {
 	communicator uint64
 }
 
-// request identifies an open request of a location.
-type request struct {
-	location uint32
-	id       uint64
+// inbox holds the receives of a location that wait for earlier ones, and its open requests.
+type inbox struct {
+	receives postorder.Receives[*message]
+	requests openset.Map[uint64, posted]
 }
 
 // posted is an open request.
@@ -151,9 +152,8 @@ func (m *messages) dropCancelled(q *fifo) {
 type messages struct {
 	e        *engine
 	channels map[channel]*pendingEnds
-	requests map[request]posted
-	orders   []*receiveOrder                 // indexed by location
-	inboxes  []*postorder.Receives[*message] // indexed by location
+	orders   []*receiveOrder // indexed by location
+	inboxes  []*inbox        // indexed by location
 
 	freeCalls    freeList[call]
 	freeMessages freeList[message]
@@ -207,7 +207,7 @@ func (m *messages) dropLate(l *lateMessage) {
 
 // init prepares the matching.
 func (m *messages) init(e *engine) {
-	*m = messages{e: e, channels: map[channel]*pendingEnds{}, requests: map[request]posted{}}
+	*m = messages{e: e, channels: map[channel]*pendingEnds{}}
 }
 
 // callOf returns own, the call that completes messages, which it creates if it is nil.
@@ -233,9 +233,9 @@ func (e *engine) processMessage(c *synclog.Call, at Place, p *synclog.Point, own
 	case synclog.SendPost:
 		m.send(c, at, p, nil, p.Ops[4])
 	case synclog.SendDone:
-		k := request{c.Location, p.Ops[0]}
-		if r, ok := m.requests[k]; ok && r.send != nil {
-			delete(m.requests, k)
+		requests := &m.inbox(c.Location).requests
+		if r, ok := requests.Get(p.Ops[0]); ok && r.send != nil {
+			requests.Take(p.Ops[0])
 			own = m.callOf(c, at, own)
 			own.pending++
 			x := r.send
@@ -247,17 +247,16 @@ func (e *engine) processMessage(c *synclog.Call, at Place, p *synclog.Point, own
 			m.drop(r.send)
 		}
 	case synclog.RecvPost:
-		m.requests[request{c.Location, p.Ops[0]}] = posted{place: at, enter: c.Enter,
-			number: m.inbox(c.Location).Post(true)}
+		b := m.inbox(c.Location)
+		m.open(b, p.Ops[0], posted{place: at, enter: c.Enter, number: b.receives.Post(true)})
 	case synclog.Cancelled:
-		k := request{c.Location, p.Ops[0]}
-		if r, ok := m.requests[k]; ok && r.send == nil {
-			m.matchAll(m.inbox(c.Location).Close(r.number))
+		b := m.inbox(c.Location)
+		if r, ok := b.requests.Take(p.Ops[0]); ok && r.send == nil {
+			m.matchAll(b.receives.Close(r.number))
 		} else if ok {
 			r.send.cancelled = true
 			m.drop(r.send)
 		}
-		delete(m.requests, k)
 	case synclog.Recv:
 		own = m.callOf(c, at, own)
 		own.pending++
@@ -266,9 +265,9 @@ func (e *engine) processMessage(c *synclog.Call, at Place, p *synclog.Point, own
 		own = m.callOf(c, at, own)
 		own.pending++
 		post := posted{place: at, enter: c.Enter}
-		k := request{c.Location, p.Ops[4]}
-		if r, ok := m.requests[k]; ok && r.send == nil {
-			delete(m.requests, k)
+		requests := &m.inbox(c.Location).requests
+		if r, ok := requests.Get(p.Ops[4]); ok && r.send == nil {
+			requests.Take(p.Ops[4])
 			post = r
 		}
 		m.receive(c, p, own, post)
@@ -276,13 +275,23 @@ func (e *engine) processMessage(c *synclog.Call, at Place, p *synclog.Point, own
 	return own
 }
 
-// inbox returns the receives of a location.
-func (m *messages) inbox(location uint32) *postorder.Receives[*message] {
+// open adds a request of a location. An open request with the same number never completes. The garbage collector frees
+// the message if that is a send.
+func (m *messages) open(b *inbox, id uint64, r posted) {
+	earlier, _ := b.requests.Take(id)
+	b.requests.Put(id, r)
+	if earlier.number > 0 {
+		m.matchAll(b.receives.Close(earlier.number))
+	}
+}
+
+// inbox returns the receives and requests of a location.
+func (m *messages) inbox(location uint32) *inbox {
 	for int64(location) >= int64(len(m.inboxes)) {
 		m.inboxes = append(m.inboxes, nil)
 	}
 	if m.inboxes[location] == nil {
-		m.inboxes[location] = &postorder.Receives[*message]{}
+		m.inboxes[location] = &inbox{}
 	}
 	return m.inboxes[location]
 }
@@ -328,9 +337,8 @@ func (m *messages) send(c *synclog.Call, at Place, p *synclog.Point, own *call, 
 	x.send, x.sendEnter, x.sendLeave, x.sendTime, x.sendCall = at, c.Enter, c.Leave, p.Time, own
 	x.synchronous = c.Synchronous
 	if id != trace.Undefined {
-		// An earlier request with this number never completes. The garbage collector frees its message.
 		x.references++
-		m.requests[request{c.Location, id}] = posted{send: x, place: at, enter: c.Enter}
+		m.open(m.inbox(c.Location), id, posted{send: x, place: at, enter: c.Enter})
 	}
 	if x.recvCall != nil {
 		m.e.judgeReceive(x)
@@ -342,7 +350,7 @@ func (m *messages) send(c *synclog.Call, at Place, p *synclog.Point, own *call, 
 func (m *messages) receive(c *synclog.Call, p *synclog.Point, own *call, post posted) {
 	b := m.inbox(c.Location)
 	if post.number == 0 {
-		post.number = b.Post(false)
+		post.number = b.receives.Post(false)
 	}
 	x := m.freeMessages.take()
 	*x = message{references: 2, // of its order and of its matching
@@ -350,7 +358,7 @@ func (m *messages) receive(c *synclog.Call, p *synclog.Point, own *call, post po
 		recvCall: own, recvEnter: own.enter, recvTest: own.test, recvPost: post.place, recvPostEnter: post.enter,
 		recvTime: p.Time}
 	m.order(c.Location).push(x)
-	m.matchAll(b.Complete(post.number, x))
+	m.matchAll(b.receives.Complete(post.number, x))
 }
 
 // match pairs a receive with the first waiting send, or adds it to the waiting receives. It takes over a reference
@@ -565,7 +573,7 @@ func (h *byTime) Pop() any {
 func (m *messages) finish() {
 	for _, b := range m.inboxes {
 		if b != nil {
-			m.matchAll(b.Flush())
+			m.matchAll(b.receives.Flush())
 		}
 	}
 	var calls []*call
