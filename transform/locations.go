@@ -6,7 +6,9 @@ import (
 )
 
 // FilterLocations drops the events at locations for which wanted returns false. It keeps both ends
-// of a message or remote memory access if one end is at a wanted location. Links stay if both of
+// of a message or remote memory access if one end is at a wanted location. It also keeps all non-blocking
+// receives, since the order in which a location posts them determines which messages they receive. Links stay if both
+// of
 // their ends are at wanted locations. Its memory does not grow with the trace.
 func FilterLocations(d format.Events, wanted func(loc uint32) bool) format.Events {
 	return transformed{&locationFilter{sameDefinitions{d}, wanted}}
@@ -53,13 +55,16 @@ func (s *locationScan) processBatch(b *trace.Batch, out format.Sink) error {
 }
 
 // concerns reports whether a row at an unwanted location belongs to a message or remote memory
-// access whose other end is at a wanted location. It also returns true for completions, whose other
-// end is unknown.
+// access whose other end is at a wanted location. It also returns true for completions of sends and
+// accesses, whose other end is unknown, and for non-blocking receives.
 func (s *locationScan) concerns(x *trace.Cursor) bool {
 	k := x.Kind()
 	message := k >= trace.Send && k <= trace.RequestCancelled
 	if access := k >= trace.RMAPut && k <= trace.RMACompleteRemote; !message && !access {
 		return false
+	}
+	if k == trace.RecvComplete {
+		return true
 	}
 	operands := s.defs.Spec(k).Operands
 	for i, v := range x.Ops() {

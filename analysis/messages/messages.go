@@ -51,6 +51,9 @@ type Options struct {
 	// visit of a region for which it returns true. Nil means all messages. The part then needs Enter and Leave events,
 	// too. The greatest number of pending messages is unknown.
 	Regions func(region uint32) bool
+	// Locations limits the counts, the list, the sums and Pair to messages that a location for which it returns true sends
+	// or receives. Nil means all messages. The part also needs the non-blocking receives of the other locations.
+	Locations func(location uint32) bool
 	// Bins is the number of parts of equal length of the window for which sends and receives are
 	// also counted separately. It requires a window.
 	Bins int
@@ -167,6 +170,12 @@ func (p *Part) Batch(b *trace.Batch) error {
 		peer := trace.NoRef
 		if x := c.Op(0); x < uint64(trace.NoRef) {
 			peer = uint32(x)
+		}
+		if p.opt.Locations != nil && !p.opt.Locations(c.Location()) && (peer == trace.NoRef || !p.opt.Locations(peer)) {
+			if err := p.skip(&c); err != nil {
+				return err
+			}
+			continue
 		}
 		if peer != trace.NoRef && p.opt.CanMatch != nil && !p.opt.CanMatch(k, peer) {
 			peer = trace.NoRef

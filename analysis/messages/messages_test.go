@@ -92,6 +92,25 @@ func TestMessages(t *testing.T) {
 	}
 }
 
+// TestLocations checks that messages of other locations do not count, and that their receives keep their places in the
+// order of posts: the sends of location 0 at 1 and 2 are received at 8 and 5.
+func TestLocations(t *testing.T) {
+	d := testtrace.Defs(3, 0, 0)
+	p := New(d, Options{Latency: true, Locations: func(loc uint32) bool { return loc == 0 }})
+	rows := []testtrace.Row{row(1, 0, trace.RecvBegin, 69), row(1, 0, trace.RecvBegin, 70), row(1, 0, trace.RecvBegin, 71),
+		testtrace.Send(2, 1, 1, 5, 99), testtrace.Send(0, 1, 1, 5, 10), testtrace.Send(0, 2, 1, 5, 20),
+		row(1, 5, trace.RecvComplete, 0, trace.Undefined, 5, 20, 71),
+		row(1, 8, trace.RecvComplete, 0, trace.Undefined, 5, 10, 70),
+		row(1, 9, trace.RecvComplete, 2, trace.Undefined, 5, 99, 69)}
+	if err := p.Batch(testtrace.Mixed(d, rows)); err != nil {
+		t.Fatal(err)
+	}
+	r := p.Result()
+	if r.Sent != 2 || r.Matched != 2 || r.SizeMismatches != 0 || r.Latency.Min != 3 || r.Latency.Max != 7 {
+		t.Errorf("found %+v, latency %+v", r, r.Latency)
+	}
+}
+
 func TestMatrix(t *testing.T) {
 	d := testtrace.Defs(2, 0, 0)
 	p := New(d, Options{})

@@ -105,6 +105,19 @@ func (p *Part) receive(c *trace.Cursor, at channel, n *node) error {
 	return p.pairReceives(own.receives.Complete(number, heldReceive{at, *n}))
 }
 
+// skip processes a send or receive that does not count. A receive completes its request.
+func (p *Part) skip(c *trace.Cursor) error {
+	if c.Kind() != trace.RecvComplete {
+		return nil
+	}
+	own := p.location(c.Location())
+	r, _ := own.requests.Take(c.Op(4))
+	if r.receive == 0 {
+		return nil
+	}
+	return p.pairReceives(own.receives.Close(r.receive))
+}
+
 // pairReceives counts receives that were held, and pairs them with their sends or queues them.
 func (p *Part) pairReceives(list []heldReceive) error {
 	for i := range list {

@@ -197,6 +197,37 @@ var windowTests = []struct {
 		x.put(1, 22, 26, 2)
 		x.unlock(1, 30, 32, 2)
 	}, []string{"rma-lock-contention at 1 from 5 for 16, cause 0"}},
+	// Rank 1 computes until 20. The put of rank 0 waits for its call of MPI: 20 - 3. The put from 30 to 32 ends before
+	// rank 1 calls MPI again at 40. Rank 0 unlocks from 38 on, and waits until 40, although that call of rank 1 ends
+	// later.
+	{"progress", 3, func(x *windowTrace) {
+		x.lock(0, 0, 2, 1, 0)
+		x.put(0, 3, 25, 1)
+		x.lock(1, 20, 22, 2, 0)
+		x.put(0, 30, 32, 1)
+		x.unlock(0, 38, 45, 1)
+		x.unlock(1, 40, 60, 2)
+	}, []string{"wait-for-progress at 0 from 3 for 17, cause 1", "wait-for-progress at 0 from 38 for 2, cause 1"}},
+	// Rank 1 is in a call of MPI when the put of rank 0 begins, so that the put does not wait for the next one.
+	{"progress in a call", 3, func(x *windowTrace) {
+		x.lock(0, 0, 2, 1, 0)
+		x.lock(1, 0, 5, 2, 0)
+		x.put(0, 3, 25, 1)
+		x.unlock(0, 26, 27, 1)
+		x.unlock(1, 10, 11, 2)
+	}, nil},
+	// Rank 2 holds the lock until 9. Rank 0 waits for that and for rank 1, which calls MPI at 20: 20 - 5. The wait of
+	// rank 3 for the lock until 31 is longer than that for the call of rank 1 at 30: 31 - 26.
+	{"progress and lock", 4, func(x *windowTrace) {
+		x.lock(2, 0, 2, 1, 0)
+		x.unlock(2, 8, 10, 1)
+		x.lock(0, 5, 24, 1, 0)
+		x.lock(1, 20, 22, 2, 0)
+		x.lock(3, 26, 40, 1, 0)
+		x.unlock(1, 30, 34, 2)
+		x.unlock(0, 30, 32, 1)
+		x.unlock(3, 41, 42, 1)
+	}, []string{"rma-lock-contention at 3 from 26 for 5, cause 0", "wait-for-progress at 0 from 5 for 15, cause 1"}},
 	// Both ranks unlock at the same time. So neither waits in that call for the later release by the
 	// other rank.
 	{"overlapping releases", 3, func(x *windowTrace) {

@@ -224,7 +224,7 @@ var compared = []string{"late-sender", "late-sender-wrong-order", "late-receiver
 	"wait-at-nxn", "nxn-completion", "late-broadcast", "early-reduce", "early-scan", "wait-at-finalize", "init-completion",
 	"wait-at-implicit-omp-barrier", "wait-at-explicit-omp-barrier", "lock-contention",
 	"wait-at-rma-create", "wait-at-rma-free", "wait-at-rma-fence", "early-rma-fence", "late-post", "early-wait",
-	"late-complete", "rma-lock-contention"}
+	"late-complete", "rma-lock-contention", "wait-for-progress"}
 
 // compare compares the results of all analyses of a trace with those of the script.
 func compare(t *testing.T, what string, events format.Events, r *reference) {

@@ -155,7 +155,8 @@ func (a *app) comm(ctx context.Context, in *input, s *selectionFlags) (*commResu
 	x := &commResult{heading: in.heading()}
 	var window *trace.Window
 	x.bounds, window = s.selectedBounds(sel)
-	m := messages.New(d, messages.Options{Latency: true, Window: window, Regions: sel.Region})
+	m := messages.New(d, messages.Options{Latency: true, Window: window, Regions: sel.Region,
+		Locations: sel.Location})
 	o := collectives.New(d, collectives.Options{Window: window, Regions: sel.Region, Locations: sel.Location})
 	// Messages and operations in the window can have partners outside of it.
 	needs := kindsFor(&sel, messages.Needs, collectives.Needs, rma.Needs)

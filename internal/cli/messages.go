@@ -80,7 +80,8 @@ operations.`,
 				a.reportDefectsBut(err, in, r.quiet)
 				return err
 			}
-			p := messages.New(in.Defs(), messages.Options{Window: window, Bins: o.bins, Regions: sel.Region})
+			p := messages.New(in.Defs(), messages.Options{Window: window, Bins: o.bins, Regions: sel.Region,
+				Locations: sel.Location})
 			needs := format.KindReduction(kindsFor(&sel, messages.Needs))
 			if err := in.inOrder(c.Context(), window, needs, p, p.Complete); err != nil {
 				return err
@@ -281,38 +282,39 @@ func (a *app) listMessages(ctx context.Context, in *input, o *messageOptions, se
 		}
 		return "", ""
 	}
-	p := messages.New(d, messages.Options{Window: window, Regions: sel.Region, List: func(m *messages.Message) error {
-		x, size := listedMessage{Tag: m.Tag}, ""
-		if m.Bytes != trace.Undefined {
-			x.Bytes, size = &m.Bytes, strconv.FormatUint(m.Bytes, 10)
-		}
-		x.Source, x.SourceName = name(m.Source)
-		x.Destination, x.DestinationName = name(m.Destination)
-		if m.Communicator < uint64(d.Communicator.Len()) {
-			c := d.Communicator.At(uint32(m.Communicator))
-			x.Communicator = cmp.Or(c.Name, c.ID)
-		}
-		l := []string{x.Source, x.Destination, x.Communicator, strconv.FormatInt(x.Tag, 10), size}
-		for _, t := range []struct {
-			at int64
-			to **int64
-		}{{m.Send, &x.Send}, {m.SendComplete, &x.SendComplete}, {m.RecvBegin, &x.RecvBegin}, {m.Recv, &x.Recv}} {
-			if t.at == messages.NoTime {
-				l = append(l, "")
-				continue
+	p := messages.New(d, messages.Options{Window: window, Regions: sel.Region, Locations: sel.Location,
+		List: func(m *messages.Message) error {
+			x, size := listedMessage{Tag: m.Tag}, ""
+			if m.Bytes != trace.Undefined {
+				x.Bytes, size = &m.Bytes, strconv.FormatUint(m.Bytes, 10)
 			}
-			*t.to = &t.at
-			l = append(l, d.Clock.FormatSeconds(t.at))
-		}
-		switch {
-		case o.json:
-			return lines.Encode(&x)
-		case o.csv:
-			return rows.Write(append(l, x.SourceName, x.DestinationName))
-		}
-		l[0], l[1] = label(m.Source), label(m.Destination)
-		return text(l)
-	}})
+			x.Source, x.SourceName = name(m.Source)
+			x.Destination, x.DestinationName = name(m.Destination)
+			if m.Communicator < uint64(d.Communicator.Len()) {
+				c := d.Communicator.At(uint32(m.Communicator))
+				x.Communicator = cmp.Or(c.Name, c.ID)
+			}
+			l := []string{x.Source, x.Destination, x.Communicator, strconv.FormatInt(x.Tag, 10), size}
+			for _, t := range []struct {
+				at int64
+				to **int64
+			}{{m.Send, &x.Send}, {m.SendComplete, &x.SendComplete}, {m.RecvBegin, &x.RecvBegin}, {m.Recv, &x.Recv}} {
+				if t.at == messages.NoTime {
+					l = append(l, "")
+					continue
+				}
+				*t.to = &t.at
+				l = append(l, d.Clock.FormatSeconds(t.at))
+			}
+			switch {
+			case o.json:
+				return lines.Encode(&x)
+			case o.csv:
+				return rows.Write(append(l, x.SourceName, x.DestinationName))
+			}
+			l[0], l[1] = label(m.Source), label(m.Destination)
+			return text(l)
+		}})
 	if err := in.inOrder(ctx, window, format.KindReduction(kindsFor(sel, messages.Needs)), p, p.Complete); err != nil {
 		return err
 	}

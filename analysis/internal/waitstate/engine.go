@@ -49,6 +49,7 @@ const (
 	EarlyWait
 	LateComplete
 	WindowLock
+	Progress
 	Device
 	Launch
 	Patterns // number of patterns
@@ -92,6 +93,7 @@ var patterns = [Patterns + 1]struct {
 	EarlyWait:           {name: "early-wait"},
 	LateComplete:        {name: "late-complete", partOf: EarlyWait, part: true},
 	WindowLock:          {name: "rma-lock-contention"},
+	Progress:            {name: "wait-for-progress"},
 	Device:              {name: "wait-for-device"},
 	Launch:              {name: "wait-for-launch"},
 	Reduction:           {name: "reduction"},
@@ -277,7 +279,7 @@ type engine struct {
 // Run calls the hooks with the waits in a log. The error comes from the log or the context.
 func Run(ctx context.Context, log *synclog.Log, hooks Hooks) (Result, error) {
 	e := &engine{log: log, defs: log.Defs, hooks: hooks, collectives: map[synclog.Sequence]*sequence{},
-		postings: map[uint32]*postings{}, locks: map[lockKey]*lock{}, windows: newWindows(),
+		postings: map[uint32]*postings{}, locks: map[lockKey]*lock{}, windows: newWindows(log.Defs),
 		devices: newDevices(log.Defs)}
 	e.messages.init(e)
 	e.countMembers()
@@ -310,6 +312,7 @@ func (e *engine) processCall(c *synclog.Call) error {
 	if e.processDevice(c, at) {
 		return nil
 	}
+	e.windows.progress.add(e, c, at)
 	switch {
 	case c.Last, c.Creates && len(c.Points) == 0:
 		return nil

@@ -59,11 +59,12 @@ type windows struct {
 	sets          map[uint64][]uint32
 	groups        groups
 	locks         windowLocks
+	progress      progress
 }
 
-func newWindows() windows {
+func newWindows(d *trace.Definitions) windows {
 	return windows{communicators: map[uint64]uint64{}, sets: map[uint64][]uint32{}, groups: newGroups(),
-		locks: newWindowLocks()}
+		locks: newWindowLocks(), progress: newProgress(d)}
 }
 
 // windowCommunicator returns the communicator of a window, or trace.Undefined if it is unknown.

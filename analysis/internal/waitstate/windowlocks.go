@@ -88,6 +88,10 @@ type lockEpoch struct {
 	waits    bool
 	// released is the time in ticks of the epoch's own release, once it is known.
 	released int64
+	// progress holds the calls that have waited for their target, until the epoch is judged. unresolved is the number of
+	// calls of which that is not known.
+	progress   []progressWait
+	unresolved int
 }
 
 // processWindowLock processes the request, acquisition or release of a lock of a window.
@@ -106,6 +110,7 @@ func (e *engine) processWindowLock(c *synclog.Call, at Place, p *synclog.Point) 
 		g.open[own] = slices.Delete(g.open[own], i, i+1)
 		a.leave = min(a.leave, p.Time)
 		e.callInLock(x, &a)
+		e.callAtTarget(x, k.target, &a)
 		if x.waits && x.previous.time > p.Time {
 			x.waits = false // both unlock at the same time, so that this one was not the later one
 		}
@@ -121,7 +126,7 @@ func (e *engine) processWindowLock(c *synclog.Call, at Place, p *synclog.Point) 
 			g.list = append(g.list, l)
 		}
 		for _, y := range l.ended {
-			if y.first.place.Location == c.Location {
+			if y.first.place.Location == c.Location && y.unresolved == 0 {
 				e.judgeLock(y)
 			}
 		}
@@ -135,6 +140,7 @@ func (e *engine) processWindowLock(c *synclog.Call, at Place, p *synclog.Point) 
 	x := g.open[own][i]
 	x.shared = p.Ops[3] == 1
 	e.callInLock(x, &a)
+	e.callAtTarget(x, k.target, &a)
 }
 
 // lockAccess processes an access to the memory of a target.
@@ -142,6 +148,7 @@ func (e *engine) lockAccess(window uint64, target uint32, a *access) {
 	for _, x := range e.windows.locks.open[windowLocation{window, a.place.Location}] {
 		if x.key.target == uint64(target) || x.key.target == trace.Undefined {
 			e.callInLock(x, a)
+			e.callAtTarget(x, uint64(target), a)
 		}
 	}
 }
@@ -196,7 +203,12 @@ func (e *engine) releaseWindow(x *lockEpoch, r windowRelease) {
 	}
 	x.until = l.begun
 	l.ended = append(l.ended, x)
-	for len(l.ended) > 0 && (len(l.open) == 0 || l.open[0].number > l.ended[0].until) {
+	e.judgeEnded(l)
+}
+
+// judgeEnded judges the epochs of a lock of which everything is known, in the order of their ends.
+func (e *engine) judgeEnded(l *windowLock) {
+	for len(l.ended) > 0 && l.ended[0].unresolved == 0 && (len(l.open) == 0 || l.open[0].number > l.ended[0].until) {
 		e.judgeLock(l.ended[0])
 		l.ended = l.ended[1:]
 	}
@@ -211,13 +223,15 @@ func (e *engine) judgeLock(x *lockEpoch) {
 	if e.counts(x.first.enter) {
 		e.Judged++
 	}
+	a, h := &x.waiting, x.previous
+	until := min(h.time, a.leave)
+	later := e.reportProgress(x, until)
 	if !x.waits {
 		return
 	}
-	a, h := &x.waiting, x.previous
-	c := e.windowCommunicator(x.key.window)
-	until := min(h.time, a.leave)
-	e.reportWait(Wait{WindowLock, a.place, a.path, a.enter, until - a.enter, h.place, until, c, c != trace.Undefined})
+	if c := e.windowCommunicator(x.key.window); !later {
+		e.reportWait(Wait{WindowLock, a.place, a.path, a.enter, until - a.enter, h.place, until, c, c != trace.Undefined})
+	}
 	if e.hooks.Handover != nil {
 		e.hooks.Handover(&Handover{h.place, a.place, until, a.leave})
 	}
@@ -234,6 +248,8 @@ func (e *engine) finishLocks() {
 	for _, list := range e.windows.locks.open {
 		for _, x := range list {
 			e.countUnmatchedWindow(&x.first)
+			x.waits = false // it is unknown whether it has got the lock
+			e.reportProgress(x, 0)
 		}
 	}
 }

@@ -138,7 +138,7 @@ class OneSided:
                     x = held.pop((ev["window"], ev["remote"], ev["lock"]))
                     x["calls"].append(ev["call"])
                     x["release"], x["number"] = ev["time"], i
-        for group in epochs.values():
+        for (_, target, _), group in epochs.items():
             for x in group:
                 # Others can have the lock from the begin of the call that unlocks on.
                 before = []
@@ -150,6 +150,7 @@ class OneSided:
                         if c.e < y["release"] and (y["calls"][-1].e < end or y["release"] <= end):
                             time = min(y["release"], end)
                             before.append((y["release"], time - c.e, time, y["loc"], y["number"], c))
+                waited = None
                 if before:
                     _, _, time, loc, number, call = max(before, key=lambda b: b[:2])
                     w = self.make_wait("rma-lock-contention", call, time - call.e, loc, time, number, None)
@@ -157,3 +158,33 @@ class OneSided:
                     # A call that unlocks has the lock before it releases it.
                     late = x["number"] if call is x["calls"][-1] else call.last
                     self.release_edges.append((x["loc"], late, loc, number))
+                    waited = w
+                for call in dict.fromkeys(x["calls"]):
+                    self.progress(x, call, target, waited)
+
+    def progress(self, x, call, target, waited):
+        """The wait of a call of epoch x for the next MPI call of the target. waited is the epoch's wait for the lock."""
+        if target == call.loc or target not in self.locs:
+            return
+        calls = [c for c in self.mpi_calls(target) if c.x > call.e]
+        if not calls:
+            return
+        cause = min(calls, key=lambda c: c.x)
+        unlocks = call is x["calls"][-1]
+        if not call.e < cause.e <= (min(call.x, x["release"]) if unlocks else call.x):
+            return
+        self.release_edges.append((call.loc, x["number"] if unlocks else call.last, target, cause.first))
+        self.points.append({"pair": (call, cause)})
+        if waited and waited.call is call:
+            if cause.e <= waited.end:
+                return
+            self.waits.remove(waited)
+        w = self.make_wait("wait-for-progress", call, cause.e - call.e, target, cause.e, cause.first, cause)
+        self.waits.append(w)
+
+    def mpi_calls(self, loc):
+        recorded = {id(ev["call"]) for ev in self.locs[loc].events
+                    if ev.get("call") and ev["kind"] not in ("enter", "leave")}
+        always = ("MPI_Init", "MPI_Finalize", "MPI_Win_")
+        return [c for c in self.locs[loc].calls if c.region.startswith("MPI_")
+                and (id(c) in recorded or c.region.startswith(always))]
