@@ -41,10 +41,10 @@ type listing struct {
 }
 
 // begin creates the message of a send or receive.
-func (p *Part) begin(c *trace.Cursor, at channel, n *node) *openMessage {
+func (p *Part) begin(c *trace.Cursor, at channel, n *end) *openMessage {
 	l := &p.listing
 	l.number++
-	m := &openMessage{Message: Message{Source: at.source, Destination: at.destination, Communicator: at.communicator,
+	m := &openMessage{Message: Message{Source: at.Source, Destination: at.Destination, Communicator: at.Communicator,
 		Tag: n.tag, Bytes: c.Op(3), Send: NoTime, SendComplete: NoTime, RecvBegin: NoTime, Recv: NoTime},
 		number: l.number, wanted: n.wanted}
 	if c.Kind().IsSend() {
@@ -57,7 +57,7 @@ func (p *Part) begin(c *trace.Cursor, at channel, n *node) *openMessage {
 }
 
 // endUnmatched notes that the other end of a message cannot be found.
-func (p *Part) endUnmatched(n *node) error {
+func (p *Part) endUnmatched(n *end) error {
 	if n.message == nil {
 		return nil
 	}

@@ -32,6 +32,7 @@ import (
 
 	"github.com/weft-trace/weft/analysis/internal/durations"
 	"github.com/weft-trace/weft/analysis/internal/inside"
+	"github.com/weft-trace/weft/analysis/internal/matching"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -100,14 +101,10 @@ type Part struct {
 	defs *trace.Definitions
 	opt  Options
 
-	// nodes holds the waiting ends, and free the indices of unused nodes.
-	nodes         []node
-	free          []int32
-	waiting       int64 // number of nodes in the window that wait for their other end
-	conversations map[channel]*conversation
-	locations     []*location // indexed by location; nil for locations without rows
-	seq           int64
-	cancels       bool // a request was cancelled
+	matcher   *matching.Matcher[end, sums]
+	waiting   int64       // number of ends in the window that wait for their other end
+	locations []*location // indexed by location; nil for locations without rows
+	cancels   bool        // a request was cancelled
 
 	matrix     map[pair]*cell
 	sent       cell
@@ -134,7 +131,7 @@ type Part struct {
 
 // New returns an empty part for a trace.
 func New(d *trace.Definitions, opt Options) *Part {
-	p := &Part{defs: d, opt: opt, conversations: map[channel]*conversation{}, matrix: map[pair]*cell{}, ordered: true,
+	p := &Part{defs: d, opt: opt, matcher: matching.New[end, sums](), matrix: map[pair]*cell{}, ordered: true,
 		visits: inside.New(opt.Regions)}
 	if opt.Window != nil && opt.Bins > 0 {
 		p.bins = newBins(*opt.Window, opt.Bins)
@@ -165,7 +162,7 @@ func (p *Part) Batch(b *trace.Batch) error {
 			}
 			continue
 		}
-		n := node{time: c.Time(), tag: int64(c.Op(2)), bytes: durations.Bytes(c.Op(3)), moment: none,
+		n := end{time: c.Time(), tag: int64(c.Op(2)), bytes: durations.Bytes(c.Op(3)), moment: none,
 			unsized: c.Op(3) == trace.Undefined, wanted: p.visits.At(c.Location())}
 		peer := trace.NoRef
 		if x := c.Op(0); x < uint64(trace.NoRef) {
@@ -186,9 +183,9 @@ func (p *Part) Batch(b *trace.Batch) error {
 		p.any, p.last = true, n.time
 		var err error
 		if k.IsSend() {
-			err = p.send(&c, channel{pair{c.Location(), peer}, c.Op(1)}, &n)
+			err = p.send(&c, channel{Source: c.Location(), Destination: peer, Communicator: c.Op(1)}, &n)
 		} else {
-			err = p.receive(&c, channel{pair{peer, c.Location()}, c.Op(1)}, &n)
+			err = p.receive(&c, channel{Source: peer, Destination: c.Location(), Communicator: c.Op(1)}, &n)
 		}
 		if err != nil {
 			return err
@@ -201,16 +198,17 @@ func (p *Part) Batch(b *trace.Batch) error {
 func (p *Part) Links([]trace.Link) error { return nil }
 
 // countSend counts a send if it is in the window.
-func (p *Part) countSend(c *conversation, n *node) {
+func (p *Part) countSend(c *conversation, n *end) {
 	if p.opt.Window.Has(n.time) {
 		p.sent.add(n.bytes)
-		if c.sent == nil {
-			if c.sent = p.matrix[c.at.pair]; c.sent == nil {
-				c.sent = &cell{}
-				p.matrix[c.at.pair] = c.sent
+		if c.Data.sent == nil {
+			k := pairOf(c.Channel)
+			if c.Data.sent = p.matrix[k]; c.Data.sent == nil {
+				c.Data.sent = &cell{}
+				p.matrix[k] = c.Data.sent
 			}
 		}
-		c.sent.add(n.bytes)
+		c.Data.sent.add(n.bytes)
 		if n.unsized {
 			p.unsized.sent++
 		} else {
@@ -224,7 +222,7 @@ func (p *Part) countSend(c *conversation, n *node) {
 }
 
 // countReceive counts a receive if it is in the window.
-func (p *Part) countReceive(n *node) {
+func (p *Part) countReceive(n *end) {
 	if p.opt.Window.Has(n.time) {
 		p.received.add(n.bytes)
 		if n.unsized {
@@ -240,41 +238,44 @@ func (p *Part) countReceive(n *node) {
 // add counts a message with a number of bytes.
 func (c *cell) add(bytes uint64) { c.merge(cell{1, bytes}) }
 
-// pairOrQueue pairs an end with the oldest matching one, or queues it if there is none. It returns the index of the
-// node if it queues the end, and otherwise none.
-func (p *Part) pairOrQueue(c *conversation, n *node, recv bool) (int32, error) {
-	if c.at.source == trace.NoRef || c.at.destination == trace.NoRef {
+// pairOrQueue pairs an end with the oldest matching one, or queues it if there is none. It returns the handle of an end
+// that it queues.
+func (p *Part) pairOrQueue(c *conversation, n *end, side matching.Side) (h matching.Handle, err error) {
+	if c.Source == trace.NoRef || c.Destination == trace.NoRef {
 		p.dropMoment(n)
-		return none, p.endUnmatched(n) // nothing can match
+		return h, p.endUnmatched(n) // nothing can match
 	}
-	others, own := c.sides(recv)
-	other := p.oldest(others, n.tag)
-	if other == none {
+	o, found := p.matcher.Take(c, 1-side, n.tag)
+	if !found {
 		switch {
-		case recv:
+		case side == matching.Receives:
 			p.dropMoment(n) // a receive before its send ends no pending message
 		case p.streaming():
 			n.moment = p.pending.wait(n.time)
 		}
-		return p.wait(own, n), nil
+		if p.opt.Window.Has(n.time) {
+			p.waiting++
+		}
+		return p.matcher.Add(c, side, n.tag, *n), nil
 	}
-	o := p.nodes[other]
-	p.remove(others, other)
+	if p.opt.Window.Has(o.time) {
+		p.waiting--
+	}
 	send, received := n, &o
-	if recv {
+	if side == matching.Receives {
 		send, received = &o, n
 	}
 	if p.opt.Pair != nil {
-		p.opt.Pair(Pair{c.at.source, c.at.destination, send.time, received.time})
+		p.opt.Pair(Pair{c.Source, c.Destination, send.time, received.time})
 	}
-	return none, p.match(c, send, received)
+	return h, p.match(c, send, received)
 }
 
 // streaming reports whether the part computes the pending messages while it processes events.
 func (p *Part) streaming() bool { return p.ordered && !p.opt.Intervals }
 
 // dropMoment removes the moment of a receive that ends no pending message.
-func (p *Part) dropMoment(n *node) {
+func (p *Part) dropMoment(n *end) {
 	if n.moment != none && p.streaming() {
 		p.pending.decide(n.moment)
 	}
@@ -282,7 +283,7 @@ func (p *Part) dropMoment(n *node) {
 }
 
 // match counts a pair of a send and a receive.
-func (p *Part) match(c *conversation, send, recv *node) error {
+func (p *Part) match(c *conversation, send, recv *end) error {
 	wanted := send.wanted || recv.wanted
 	switch {
 	case send.wanted && !recv.wanted:
@@ -305,10 +306,10 @@ func (p *Part) match(c *conversation, send, recv *node) error {
 			p.early++
 		}
 		if p.latencies != nil {
-			if c.latency == nil {
-				c.latency = p.latencies.pair(c.at.pair)
+			if c.Data.latency == nil {
+				c.Data.latency = p.latencies.pair(pairOf(c.Channel))
 			}
-			p.latencies.add(c.latency, send.time, recv.time)
+			p.latencies.add(c.Data.latency, send.time, recv.time)
 		}
 	}
 	switch {
@@ -385,19 +386,14 @@ func (p *Part) Merge(o *Part) error {
 	p.mismatched += o.mismatched
 	p.intervals = append(p.intervals, o.intervals...)
 	maps.Copy(p.matrix, o.matrix)
-	for at, c := range o.conversations {
-		for _, recv := range [2]bool{false, true} {
-			_, own := c.sides(recv)
-			for i := own.first; i != none; i = o.nodes[i].next {
-				n := o.nodes[i]
-				n.moment = none
-				if _, err := p.pairOrQueue(p.conversation(at, recv), &n, recv); err != nil {
-					return err
-				}
-			}
+	var err error
+	o.matcher.Each(func(at channel, side matching.Side, _ int64, _ matching.Handle, n end) {
+		n.moment = none
+		if err == nil {
+			_, err = p.pairOrQueue(p.matcher.Conversation(at, side), &n, side)
 		}
-	}
-	return nil
+	})
+	return err
 }
 
 // Result holds the counts of a trace's messages. Sizes are in bytes. A sum of sizes that exceeds 64

@@ -192,8 +192,8 @@ func TestBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if n, m, q := len(p.nodes), len(p.pending.moments), len(p.conversations); n > 4 || m > 8 || q > 2 {
-		t.Errorf("found %d waiting ends, %d moments and %d queues, expected few", n, m, q)
+	if m := len(p.pending.moments); m > 8 {
+		t.Errorf("found %d moments, expected few", m)
 	}
 	if r := p.Result(); r.MaxPending != 1 || r.SendsUnmatched != 1 {
 		t.Errorf("found %+v", r)

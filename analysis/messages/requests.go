@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/weft-trace/weft/analysis/internal/matching"
 	"github.com/weft-trace/weft/internal/openset"
 	"github.com/weft-trace/weft/internal/postorder"
 	"github.com/weft-trace/weft/trace"
@@ -11,8 +12,6 @@ import (
 
 // location holds the state of a location.
 type location struct {
-	// recent is the cache of the location's conversations: as sender at index 0, as receiver at index 1.
-	recent   [2][recentPlaces]*conversation
 	receives postorder.Receives[heldReceive]
 	requests openset.Map[uint64, request] // the open ones, by number
 }
@@ -21,17 +20,14 @@ type location struct {
 type request struct {
 	receive uint64 // number of the posted receive, counted from 1; 0 for a send
 	posted  int64  // time in ticks at which the receive was posted
-	// send is the index of the node of the send, and seq its number. The send is paired if the node has another
-	// number.
-	send    int32
-	seq     int64
+	send    matching.Handle
 	message *openMessage // message of the send; nil unless messages are listed
 }
 
 // heldReceive is a receive that has completed, with its channel.
 type heldReceive struct {
 	at channel
-	node
+	end
 }
 
 // location returns the state of a location, which it creates if needed.
@@ -46,7 +42,7 @@ func (p *Part) location(loc uint32) *location {
 }
 
 // send counts a send, and pairs it with its receive or queues it.
-func (p *Part) send(c *trace.Cursor, at channel, n *node) error {
+func (p *Part) send(c *trace.Cursor, at channel, n *end) error {
 	if n.request = trace.Undefined; c.Kind() == trace.SendBegin {
 		n.request = c.Op(4)
 	}
@@ -54,15 +50,15 @@ func (p *Part) send(c *trace.Cursor, at channel, n *node) error {
 		n.message = p.begin(c, at, n)
 		n.message.waits = n.request != trace.Undefined
 	}
-	conversation := p.conversation(at, false)
+	conversation := p.matcher.Conversation(at, matching.Sends)
 	if n.wanted {
 		p.countSend(conversation, n)
 	}
-	i, err := p.pairOrQueue(conversation, n, false)
+	h, err := p.pairOrQueue(conversation, n, matching.Sends)
 	if err != nil || !p.tracksSends() || n.request == trace.Undefined {
 		return err
 	}
-	return p.open(p.location(at.source), n.request, request{send: i, seq: n.seq, message: n.message})
+	return p.open(p.location(at.Source), n.request, request{send: h, message: n.message})
 }
 
 // tracksSends reports whether the part keeps the requests of sends. It needs them for the list of messages. Otherwise
@@ -72,8 +68,8 @@ func (p *Part) tracksSends() bool { return p.opt.List != nil || p.cancels }
 
 // receive counts a receive, and pairs it with its send or queues it. The receive is held until all receives that were
 // posted before it have completed.
-func (p *Part) receive(c *trace.Cursor, at channel, n *node) error {
-	own := p.location(at.destination)
+func (p *Part) receive(c *trace.Cursor, at channel, n *end) error {
+	own := p.location(at.Destination)
 	if p.opt.List != nil {
 		n.message = p.begin(c, at, n)
 	}
@@ -124,7 +120,7 @@ func (p *Part) pairReceives(list []heldReceive) error {
 		if p.opt.Window.Has(list[i].time) {
 			p.waiting--
 		}
-		if err := p.takeReceive(list[i].at, &list[i].node); err != nil {
+		if err := p.takeReceive(list[i].at, &list[i].end); err != nil {
 			return err
 		}
 	}
@@ -132,11 +128,11 @@ func (p *Part) pairReceives(list []heldReceive) error {
 }
 
 // takeReceive counts a receive, and pairs it with its send or queues it.
-func (p *Part) takeReceive(at channel, n *node) error {
+func (p *Part) takeReceive(at channel, n *end) error {
 	if n.wanted {
 		p.countReceive(n)
 	}
-	_, err := p.pairOrQueue(p.conversation(at, true), n, true)
+	_, err := p.pairOrQueue(p.matcher.Conversation(at, matching.Receives), n, matching.Receives)
 	return err
 }
 
@@ -209,37 +205,35 @@ func (p *Part) request(c *trace.Cursor) error {
 func (p *Part) trackSends() error {
 	p.cancels = true
 	type send struct {
-		source uint32
-		node   int32
+		source  uint32
+		request uint64
+		handle  matching.Handle
 	}
 	var waiting []send
-	for _, c := range p.conversations {
-		for i := c.sends.first; i != none; i = p.nodes[i].next {
-			if p.nodes[i].request != trace.Undefined {
-				waiting = append(waiting, send{c.at.source, i})
-			}
+	p.matcher.Each(func(at channel, side matching.Side, _ int64, h matching.Handle, n end) {
+		if side == matching.Sends && n.request != trace.Undefined {
+			waiting = append(waiting, send{at.Source, n.request, h})
 		}
-	}
+	})
 	// In the order of the sends, a request replaces an earlier one with the same number.
-	slices.SortFunc(waiting, func(a, b send) int { return cmp.Compare(p.nodes[a.node].seq, p.nodes[b.node].seq) })
+	slices.SortFunc(waiting, func(a, b send) int { return cmp.Compare(a.handle.Number, b.handle.Number) })
 	for _, x := range waiting {
-		n := &p.nodes[x.node]
-		if err := p.open(p.location(x.source), n.request, request{send: x.node, seq: n.seq}); err != nil {
+		if err := p.open(p.location(x.source), x.request, request{send: x.handle}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// cancel marks a send as cancelled if it has no receive so far.
+// cancel lets nothing match a send, if it has no receive so far.
 func (p *Part) cancel(r request) error {
-	if r.send == none || p.nodes[r.send].seq != r.seq {
+	n, ok := p.matcher.Cancel(r.send)
+	if !ok {
 		return nil
 	}
-	n := &p.nodes[r.send]
-	if n.cancelled = true; p.opt.Window.Has(n.time) {
+	if p.opt.Window.Has(n.time) {
 		p.waiting--
 	}
-	p.dropMoment(n)
-	return p.endUnmatched(n)
+	p.dropMoment(&n)
+	return p.endUnmatched(&n)
 }

@@ -5,6 +5,7 @@ import (
 	"container/heap"
 	"slices"
 
+	"github.com/weft-trace/weft/analysis/internal/matching"
 	"github.com/weft-trace/weft/analysis/internal/synclog"
 	"github.com/weft-trace/weft/internal/openset"
 	"github.com/weft-trace/weft/internal/postorder"
@@ -62,11 +63,10 @@ type message struct {
 	recvPostEnter int64
 	recvTime      int64
 	sent, matched bool
-	cancelled     bool // the send was cancelled; nothing receives it
 	// merged is set for a send that has been matched: the message of its receive, which has both ends. The send
 	// has a reference to it.
 	merged      *message
-	tag         uint64
+	tag         int64
 	synchronous bool // the send call completes only after the receive is posted
 	late        *lateMessage
 }
@@ -91,12 +91,6 @@ func (m *messages) lateMessage(x *message) *lateMessage {
 	return x.late
 }
 
-// channel identifies the sends and receives that can match.
-type channel struct {
-	from, to     uint32
-	communicator uint64
-}
-
 // inbox holds the receives of a location that wait for earlier ones, and its open requests.
 type inbox struct {
 	receives postorder.Receives[*message]
@@ -105,16 +99,11 @@ type inbox struct {
 
 // posted is an open request.
 type posted struct {
-	send   *message // nil for requests other than sends
-	place  Place    // call that posts it
+	send   *message        // nil for requests other than sends
+	handle matching.Handle // of the send
+	place  Place           // call that posts it
 	enter  int64
 	number uint64 // for a receive: its number among the receives posted by its location
-}
-
-// pendingEnds holds the sends and the receives of a channel that wait for their other end, by tag and
-// in order.
-type pendingEnds struct {
-	sends, receives map[uint64]*fifo
 }
 
 // fifo is a queue of messages.
@@ -138,22 +127,15 @@ func (q *fifo) pop() *message {
 	return m
 }
 
-// empty reports whether the queue has no messages. A nil queue is empty.
-func (q *fifo) empty() bool { return q == nil || q.head == len(q.list) }
-
-// dropCancelled removes the sends at the head of a queue that were cancelled.
-func (m *messages) dropCancelled(q *fifo) {
-	for !q.empty() && q.list[q.head].cancelled {
-		m.drop(q.pop())
-	}
-}
+// empty reports whether the queue has no messages.
+func (q *fifo) empty() bool { return q.head == len(q.list) }
 
 // messages matches sends and receives.
 type messages struct {
-	e        *engine
-	channels map[channel]*pendingEnds
-	orders   []*receiveOrder // indexed by location
-	inboxes  []*inbox        // indexed by location
+	e       *engine
+	matcher *matching.Matcher[*message, struct{}]
+	orders  []*receiveOrder // indexed by location
+	inboxes []*inbox        // indexed by location
 
 	freeCalls    freeList[call]
 	freeMessages freeList[message]
@@ -207,7 +189,7 @@ func (m *messages) dropLate(l *lateMessage) {
 
 // init prepares the matching.
 func (m *messages) init(e *engine) {
-	*m = messages{e: e, channels: map[channel]*pendingEnds{}}
+	*m = messages{e: e, matcher: matching.New[*message, struct{}]()}
 }
 
 // callOf returns own, the call that completes messages, which it creates if it is nil.
@@ -254,7 +236,9 @@ func (e *engine) processMessage(c *synclog.Call, at Place, p *synclog.Point, own
 		if r, ok := b.requests.Take(p.Ops[0]); ok && r.send == nil {
 			m.matchAll(b.receives.Close(r.number))
 		} else if ok {
-			r.send.cancelled = true
+			if _, waits := m.matcher.Cancel(r.handle); waits {
+				m.drop(r.send)
+			}
 			m.drop(r.send)
 		}
 	case synclog.Recv:
@@ -303,42 +287,26 @@ func (m *messages) matchAll(list []*message) {
 	}
 }
 
-// channel returns the waiting ends of a channel, which it creates if needed.
-func (m *messages) channel(from, to uint32, communicator uint64) *pendingEnds {
-	k := channel{from, to, communicator}
-	x := m.channels[k]
-	if x == nil {
-		x = &pendingEnds{map[uint64]*fifo{}, map[uint64]*fifo{}}
-		m.channels[k] = x
-	}
-	return x
-}
-
 // send adds a send. own is the call that completes it, or nil if that call is unknown. Then id is the request whose
 // completion completes the send, or trace.Undefined.
 func (m *messages) send(c *synclog.Call, at Place, p *synclog.Point, own *call, id uint64) {
 	to := uint32(min(p.Ops[0], uint64(trace.NoRef)))
-	ends := m.channel(c.Location, to, p.Ops[1])
-	q := ends.receives[p.Ops[2]]
-	var x *message
-	if q.empty() {
+	ends := m.matcher.Conversation(matching.Channel{Source: c.Location, Destination: to, Communicator: p.Ops[1]},
+		matching.Sends)
+	tag := int64(p.Ops[2])
+	x, ok := m.matcher.Take(ends, matching.Receives, tag)
+	var h matching.Handle
+	if !ok {
 		x = m.freeMessages.take()
 		*x = message{references: 1}
-		q = ends.sends[p.Ops[2]]
-		if q == nil {
-			q = &fifo{}
-			ends.sends[p.Ops[2]] = q
-		}
-		q.push(x)
-	} else {
-		x = q.pop()
+		h = m.matcher.Add(ends, matching.Sends, tag, x)
 	}
 	x.from, x.to, x.communicator, x.sent = c.Location, to, p.Ops[1], true
 	x.send, x.sendEnter, x.sendLeave, x.sendTime, x.sendCall = at, c.Enter, c.Leave, p.Time, own
 	x.synchronous = c.Synchronous
 	if id != trace.Undefined {
 		x.references++
-		m.open(m.inbox(c.Location), id, posted{send: x, place: at, enter: c.Enter})
+		m.open(m.inbox(c.Location), id, posted{send: x, handle: h, place: at, enter: c.Enter})
 	}
 	if x.recvCall != nil {
 		m.e.judgeReceive(x)
@@ -354,7 +322,7 @@ func (m *messages) receive(c *synclog.Call, p *synclog.Point, own *call, post po
 	}
 	x := m.freeMessages.take()
 	*x = message{references: 2, // of its order and of its matching
-		from: uint32(min(p.Ops[0], uint64(trace.NoRef))), to: c.Location, communicator: p.Ops[1], tag: p.Ops[2],
+		from: uint32(min(p.Ops[0], uint64(trace.NoRef))), to: c.Location, communicator: p.Ops[1], tag: int64(p.Ops[2]),
 		recvCall: own, recvEnter: own.enter, recvTest: own.test, recvPost: post.place, recvPostEnter: post.enter,
 		recvTime: p.Time}
 	m.order(c.Location).push(x)
@@ -364,18 +332,13 @@ func (m *messages) receive(c *synclog.Call, p *synclog.Point, own *call, post po
 // match pairs a receive with the first waiting send, or adds it to the waiting receives. It takes over a reference
 // to x.
 func (m *messages) match(x *message) {
-	ends := m.channel(x.from, x.to, x.communicator)
-	q := ends.sends[x.tag]
-	if m.dropCancelled(q); q.empty() {
-		q = ends.receives[x.tag]
-		if q == nil {
-			q = &fifo{}
-			ends.receives[x.tag] = q
-		}
-		q.push(x)
+	ends := m.matcher.Conversation(matching.Channel{Source: x.from, Destination: x.to, Communicator: x.communicator},
+		matching.Receives)
+	y, ok := m.matcher.Take(ends, matching.Sends, x.tag)
+	if !ok {
+		m.matcher.Add(ends, matching.Receives, x.tag, x)
 		return
 	}
-	y := q.pop()
 	if y.references > 1 { // its request is open
 		y.merged = x
 		x.references++
@@ -577,23 +540,17 @@ func (m *messages) finish() {
 		}
 	}
 	var calls []*call
-	for _, ends := range m.channels {
-		for _, q := range ends.receives {
-			for _, x := range q.list[q.head:] {
-				if m.e.counts(x.recvCall.enter) {
-					m.e.Unjudged[UnmatchedReceive]++
-				}
-				calls = append(calls, x.recvCall)
+	m.matcher.Each(func(_ matching.Channel, side matching.Side, _ int64, _ matching.Handle, x *message) {
+		switch {
+		case side == matching.Receives:
+			if m.e.counts(x.recvCall.enter) {
+				m.e.Unjudged[UnmatchedReceive]++
 			}
+			calls = append(calls, x.recvCall)
+		case x.sendCall != nil:
+			calls = append(calls, x.sendCall)
 		}
-		for _, q := range ends.sends {
-			for _, x := range q.list[q.head:] {
-				if x.sendCall != nil {
-					calls = append(calls, x.sendCall)
-				}
-			}
-		}
-	}
+	})
 	// maps have a random order, which must not affect the sums of floating-point numbers
 	slices.SortFunc(calls, func(a, b *call) int {
 		return cmp.Or(cmp.Compare(a.leave, b.leave), cmp.Compare(a.place.Location, b.place.Location), cmp.Compare(a.enter,
