@@ -17,7 +17,7 @@
 //
 // [Find] keeps the calls and waits of the trace in 12 MiB of memory and, above that, in temporary
 // files of about 30 bytes per call. It also uses 3 bytes per call for sums, and about 100 bytes per
-// wait that has caused later ones.
+// wait whose interval is not complete.
 package causes
 
 import (
@@ -94,30 +94,12 @@ type costs struct {
 	sums             map[key]*Cost
 }
 
-// share is a part of the cost of a later wait, in ticks, for which a wait of the late location is
-// responsible. The pattern is that of the later wait.
-type share struct {
-	pattern waitstate.Pattern
-	cost    float64
-}
-
-// waitID identifies a wait: the number of its call, and its index among the waits of the call.
-type waitID struct {
-	call  waitstate.Place
-	index int32
-}
-
 // finder distributes the costs of waits, from the last wait to the first.
 type finder struct {
 	h        *history.History
 	opt      Options
 	patterns [waitstate.Patterns]costs
-	// carried holds, for each wait, the shares of the costs of later waits that it passes on.
-	carried map[waitID][]share
-	free    [][]share // unused lists of shares
-	// rangeCosts holds the costs that waits pass on to the calls in a long interval. By pattern and
-	// location, it has the cost per tick of wait for each block of fewCalls calls.
-	rangeCosts [waitstate.Patterns][]ranges
+	carried  carried
 	// waiting and late are the intervals of the two locations in the current wait.
 	waiting interval
 	late    interval
@@ -139,16 +121,17 @@ func Find(ctx context.Context, events format.Events, opt Options) (*Result, erro
 // FromHistory finds the causes of the waits of a history. The error comes from a temporary file, or
 // from the context.
 func FromHistory(ctx context.Context, h *history.History, opt Options) (*Result, error) {
-	f := &finder{h: h, opt: opt, carried: map[waitID][]share{}}
+	f := &finder{h: h, opt: opt, carried: newCarried(h)}
 	f.waiting.init(h)
 	f.late.init(h)
 	f.passed.init(h)
 	f.earlier.init(h)
 	f.passed.blocks, f.earlier.blocks = f.late.blocks, f.late.blocks
 	err := h.Backward(ctx, func(p waitstate.Place) {
+		shares := f.carried.visit(p)
 		list := h.Locations[p.Location].Waits(p.Number)
 		for i := len(list) - 1; i >= 0; i-- {
-			f.follow(&list[i], waitID{p, int32(i)})
+			f.follow(&list[i], shares)
 		}
 	})
 	if err != nil {
@@ -163,19 +146,17 @@ func FromHistory(ctx context.Context, h *history.History, opt Options) (*Result,
 	return r, h.Err()
 }
 
-// follow distributes the cost of a wait, and the costs of later waits that it passes on, among call
+// follow distributes the cost of a wait, and the shares of the costs of later waits that it carries, among call
 // paths and earlier waits.
-func (f *finder) follow(w *history.Wait, id waitID) {
+func (f *finder) follow(w *history.Wait, shares []share) {
 	if w.Pattern == waitstate.Reduction {
 		return // the history also has this wait as EarlyReduce
 	}
-	f.addRangeCosts(w, id)
-	carried := f.carried[id]
 	counted := int64(0) // the part of the wait that counts
 	if f.opt.Locations == nil || f.opt.Locations(w.Place.Location) {
 		counted = f.opt.Window.Clip(w.Begin+w.Length) - f.opt.Window.Clip(w.Begin)
 	}
-	if counted <= 0 && len(carried) == 0 {
+	if counted <= 0 && len(shares) == 0 {
 		return
 	}
 	o := f.h.Opening(w.Place, w.Cause)
@@ -218,22 +199,19 @@ func (f *finder) follow(w *history.Wait, id waitID) {
 			})
 		}
 	}
-	for _, s := range carried {
+	for _, s := range shares {
+		cost := s.perTick * float64(w.Length)
 		addLong := func(path uint32, cost float64) { f.cost(s.pattern, path, w.Cause.Location).LongTerm += cost }
 		if total <= 0 {
-			f.explainRest(w, &o, s.cost, addLong)
+			f.explainRest(w, &o, cost, addLong)
 			continue
 		}
-		part := s.cost / total
+		part := cost / total
 		f.spread(w, part, addLong)
 		f.passOn(s.pattern, part)
 		if passed > 0 {
 			f.explainRest(w, &o, part*passed, addLong)
 		}
-	}
-	if carried != nil {
-		delete(f.carried, id)
-		f.free = append(f.free, carried[:0])
 	}
 	f.waiting.clear()
 	f.late.clear()
@@ -288,63 +266,9 @@ func (f *finder) explainRest(w *history.Wait, o *history.Opening, cost float64, 
 func (f *finder) passOn(p waitstate.Pattern, part float64) {
 	x := &f.late
 	if x.lock >= 0 {
-		f.passOnCalls(x.lock, x.lock+1, p, part)
+		f.carried.add(x.location, x.lock, x.lock+1, share{p, part})
 	}
-	if x.to-x.from <= 2*fewCalls {
-		f.passOnCalls(x.from, x.to, p, part)
-		return
-	}
-	if f.rangeCosts[p] == nil {
-		f.rangeCosts[p] = make([]ranges, len(f.h.Locations))
-	}
-	if f.rangeCosts[p][x.location] == nil {
-		f.rangeCosts[p][x.location] = make(ranges, f.h.Locations[x.location].Count()/fewCalls+2)
-	}
-	first, last := (x.from+fewCalls-1)/fewCalls, x.to/fewCalls
-	f.passOnCalls(x.from, first*fewCalls, p, part)
-	f.rangeCosts[p][x.location].add(first, last, part)
-	f.passOnCalls(last*fewCalls, x.to, p, part)
-}
-
-// passOnCalls adds a share to each wait in the calls [from, to) of the late location: part times the
-// length of the wait.
-func (f *finder) passOnCalls(from, to int32, p waitstate.Pattern, part float64) {
-	l := f.h.Locations[f.late.location]
-	for n := from; n < to; n++ {
-		list := l.Waits(n)
-		for i := range list {
-			if w := &list[i]; w.Pattern != waitstate.Reduction {
-				f.addShare(waitID{w.Place, int32(i)}, p, part*float64(w.Length))
-			}
-		}
-	}
-}
-
-// addShare adds a share to a wait.
-func (f *finder) addShare(id waitID, p waitstate.Pattern, cost float64) {
-	list, ok := f.carried[id]
-	if at := slices.IndexFunc(list, func(s share) bool { return s.pattern == p }); at >= 0 {
-		list[at].cost += cost
-		return
-	}
-	if k := len(f.free) - 1; !ok && k >= 0 {
-		list, f.free = f.free[k], f.free[:k]
-	}
-	f.carried[id] = append(list, share{p, cost})
-}
-
-// rounding is the greatest cost per tick of a wait that counts as a rounding error.
-const rounding = 1e-9
-
-// addRangeCosts adds the shares of a wait that rangeCosts stores for long intervals.
-func (f *finder) addRangeCosts(w *history.Wait, id waitID) {
-	for p, list := range f.rangeCosts {
-		if list != nil && list[w.Place.Location] != nil {
-			if part := list[w.Place.Location].at(w.Place.Number / fewCalls); part > rounding {
-				f.addShare(id, waitstate.Pattern(p), part*float64(w.Length))
-			}
-		}
-	}
+	f.carried.add(x.location, x.from, x.to, share{p, part})
 }
 
 // cost returns the cost of a path at a location, which it creates if necessary.

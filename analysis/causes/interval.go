@@ -205,25 +205,3 @@ func (t *tree) visit(from, to int32, f func(*block)) {
 		from, to = from/2, to/2
 	}
 }
-
-// ranges holds a number for each block of fewCalls calls. It is a Fenwick tree of the differences
-// between successive numbers, so that adding to a range of blocks is fast.
-type ranges []float64
-
-// add adds x to the numbers of the blocks [from, to).
-func (r ranges) add(from, to int32, x float64) {
-	for i := int(from) + 1; i < len(r); i += i & -i {
-		r[i] += x
-	}
-	for i := int(to) + 1; i < len(r); i += i & -i {
-		r[i] -= x
-	}
-}
-
-// at returns the number of a block.
-func (r ranges) at(block int32) (sum float64) {
-	for i := int(block) + 1; i > 0; i -= i & -i {
-		sum += r[i]
-	}
-	return sum
-}

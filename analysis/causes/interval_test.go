@@ -4,10 +4,12 @@ import (
 	"context"
 	"maps"
 	"math"
+	"math/big"
 	"math/rand/v2"
 	"testing"
 
 	"github.com/weft-trace/weft/analysis/internal/history"
+	"github.com/weft-trace/weft/analysis/internal/waitstate"
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/generate"
 	"github.com/weft-trace/weft/trace"
@@ -64,24 +66,48 @@ func TestTree(t *testing.T) {
 	}
 }
 
-// TestRanges compares ranges with an array to which each number is added separately.
-func TestRanges(t *testing.T) {
-	const n = 100
-	r, expected := make(ranges, n+1), make([]float64, n)
+// TestCarried compares shares with an array to which each share is added separately. Small shares are in sums with large
+// ones, which end later or earlier.
+func TestCarried(t *testing.T) {
+	const n = 300
 	random := rand.New(rand.NewPCG(3, 4))
-	for range 50 {
-		from := random.Int32N(n)
-		to := from + random.Int32N(n-from+1)
-		x := float64(random.IntN(1000)) // whole numbers, whose sums are exact
-		r.add(from, to, x)
-		for i := from; i < to; i++ {
-			expected[i] += x
+	c := newCarried(&history.History{Locations: make([]*history.Location, 2)})
+	var expected [2][n]*big.Rat
+	for p := range expected {
+		for i := range expected[p] {
+			expected[p][i] = new(big.Rat)
 		}
 	}
-	for i, x := range expected {
-		if found := r.at(int32(i)); found != x {
-			t.Errorf("call %d: found %g, expected %g", i, found, x)
+	seen := 0
+	for call := int32(n - 1); call >= 0; call-- {
+		found := [2]float64{}
+		for _, s := range c.visit(waitstate.Place{Location: 1, Number: call}) {
+			found[s.pattern] = s.perTick
 		}
+		for p := range expected {
+			x, _ := expected[p][call].Float64()
+			if math.Abs(found[p]-x) > 1e-14*x {
+				t.Errorf("call %d: found %g, expected %g", call, found[p], x)
+			}
+			if x > 0 {
+				seen++
+			}
+		}
+		for range random.IntN(3) {
+			from := random.Int32N(call + 1)
+			to := from + random.Int32N(min(20, call-from+1))
+			s := share{waitstate.Pattern(random.IntN(2)), random.Float64() * math.Pow(10, float64(random.IntN(14)-5))}
+			c.add(1, from, to, s)
+			for i := from; i < to; i++ {
+				expected[s.pattern][i].Add(expected[s.pattern][i], new(big.Rat).SetFloat64(s.perTick))
+			}
+		}
+	}
+	if seen < n {
+		t.Errorf("found %d calls with shares, expected more", seen)
+	}
+	if l := &c.locations[1]; len(l.changes) > 0 {
+		t.Errorf("found %d changes after the last call", len(l.changes))
 	}
 }
 
