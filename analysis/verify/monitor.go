@@ -146,7 +146,7 @@ func (m *Monitor) ScaleTimes(factor int64) {
 }
 
 // Decide returns the checks that have been decided by the events since the last decision. Unless now is
-// set, it waits until these events make up a quarter of the held states. Therefore the time of all
+// set, it waits until their number is a quarter of that of the held states and open checks. Therefore the time of all
 // calls together is proportional to the number of events.
 func (m *Monitor) Decide(ctx context.Context, now bool) ([]CheckResult, error) {
 	if len(m.open) == 0 {
@@ -154,7 +154,7 @@ func (m *Monitor) Decide(ctx context.Context, now bool) ([]CheckResult, error) {
 		return nil, nil
 	}
 	if !m.ended {
-		held := len(m.time)
+		held := len(m.time) + len(m.open)
 		if m.isDense {
 			for _, s := range m.signals {
 				held += len(s.pieces)
@@ -212,9 +212,9 @@ func (m *Monitor) End(ctx context.Context) ([]CheckResult, error) {
 
 // evaluator returns an evaluator of the held states.
 func (m *Monitor) evaluator() (*evaluator, error) {
-	e := &evaluator{recorder: m.recorder, n: m.ready, none: newBitset(m.ready), unit: m.defs.Clock.UnitTicks(),
-		base: m.first, values: map[*Formula]value{}, compared: m.compared, signals: make([][]piece, len(m.spec.signals))}
-	e.all = e.none.complement(m.ready)
+	e := &evaluator{recorder: m.recorder, n: m.ready, all: wholeRun(m.ready), unit: m.defs.Clock.UnitTicks(),
+		base: m.first, values: map[*Formula]value{}, bounds: map[*Bound]boundTicks{}, compared: m.compared,
+		signals: make([][]piece, len(m.spec.signals))}
 	known := make([]bool, len(m.spec.signals))
 	for _, s := range m.signals {
 		for _, i := range s.of {
@@ -236,13 +236,13 @@ func (m *Monitor) evaluator() (*evaluator, error) {
 // decideCheck decides a check. ok is false if the check stays open.
 func (m *Monitor) decideCheck(ctx context.Context, e *evaluator, c *Check) (r CheckResult, ok bool, err error) {
 	f := c.Formula
-	r = CheckResult{Name: c.Name, Formula: f.String(), Reasons: []Reason{}}
+	r = CheckResult{Name: c.Name, Reasons: []Reason{}}
 	at := 0
 	if f.isDense() {
 		at = dense
 	}
 	if !m.any || at == 0 && m.passed+m.ready == 0 {
-		r.Holds = holdsAtEnd(f)
+		r.Holds, r.Formula = holdsAtEnd(f), f.String()
 		r.setVerdict(false, true, m.opt.Semantics, f.signal)
 		return r, m.ended, nil
 	}
@@ -250,6 +250,7 @@ func (m *Monitor) decideCheck(ctx context.Context, e *evaluator, c *Check) (r Ch
 	if err != nil || !n.isDecided() && !m.ended {
 		return r, false, err
 	}
+	r.Formula = f.String()
 	if r.Holds = n.holds; n.isDecided() {
 		r.Holds = n.good
 	}
@@ -365,15 +366,11 @@ func (m *Monitor) evaluateTemporal(ctx context.Context, e *evaluator, n *obligat
 	if !ok {
 		n.good, n.holds, n.possible = false, false, false
 	} else {
-		for ; o.next < e.n; o.next++ {
-			since := uint64(e.time[o.next]) - uint64(o.time)
-			within := since >= w.low && since <= w.high
-			if since > w.high || within && goal.possible.has(o.next) || !holds.good.has(o.next) {
-				break
-			}
-			if o.last = e.time[o.next]; within {
-				o.passed++
-			}
+		first, _ := e.span(&o, w)
+		_, end := e.span(&o, ticks{0, w.high}) // before first if the bound has no whole tick
+		stop := holds.good.find(o.next, end, false)
+		if stop = goal.possible.find(min(first, stop), stop, true); stop > o.next {
+			o.next, o.last, o.passed = stop, e.time[stop-1], o.passed+max(0, stop-first)
 		}
 		n.good, n.holds, n.possible = e.untilFrom(holds, goal, w, &o)
 	}

@@ -17,6 +17,7 @@ type node struct {
 	times  *responsesNode
 	ref    *reference
 	forall *quantifier
+	shared bool // the node is an argument of two nodes
 }
 
 // propositionNode is a proposition whose attributes may contain parameters.
@@ -81,6 +82,7 @@ type parser struct {
 	file  string
 	rest  []token // the tokens that remain, beginning with the current one
 	names map[string]bool
+	used  map[string]bool // names that formulas use
 	depth int
 	// operands is the number of signals and numbers in the current comparison so far.
 	operands int
@@ -88,14 +90,14 @@ type parser struct {
 
 // Parse reads a specification. The name of the file is used only in messages. An error is a
 // [*SyntaxError]. The memory is proportional to the text, except for quantified formulas and checks,
-// which count once for each value. There may be up to 100 000 different formulas, and up to 500 000 in
-// the scope of parameters.
+// which count once for each value. There may be up to 4 million different formulas, and up to 8 million in
+// the scope of parameters, which take up to about 1 GB.
 func Parse(file string, spec []byte) (*Spec, error) {
 	tokens, err := lex(file, string(spec))
 	if err != nil {
 		return nil, err
 	}
-	p := &parser{file: file, rest: tokens, names: map[string]bool{}}
+	p := &parser{file: file, rest: tokens, names: map[string]bool{}, used: map[string]bool{}}
 	for i, t := range tokens {
 		if t.kind == word && slices.Contains(declarations, t.text) && tokens[i+1].kind == word {
 			p.names[tokens[i+1].text] = true
@@ -109,7 +111,7 @@ func Parse(file string, spec []byte) (*Spec, error) {
 		}
 		list = append(list, d)
 	}
-	return instantiate(file, list)
+	return instantiate(file, list, p.used)
 }
 
 // declarations lists the keywords with which a declaration begins.
@@ -406,6 +408,7 @@ func (p *parser) parseParenthesis() (*node, error) {
 	}
 	f = &node{op: Implies, args: args}
 	if t.text == "iff" {
+		args[0].shared, args[1].shared = true, true
 		back := &node{op: Implies, args: []*node{args[1], args[0]}}
 		f = &node{op: And, args: []*node{f, back}}
 	}
@@ -470,6 +473,7 @@ func (p *parser) parseUse() (*node, error) {
 		return nil, p.fail(t, "a formula, or the name of a definition or check", words...)
 	}
 	r := &reference{name: p.next()}
+	p.used[r.name.text] = true
 	if p.currentIs("(") && (p.rest[1].kind == word || p.rest[1].kind == number || p.rest[1].is("-")) {
 		p.next()
 		if p.currentIs("-") {

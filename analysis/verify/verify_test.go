@@ -201,10 +201,11 @@ func TestSyntaxErrors(t *testing.T) {
 		"check a : finally by 3 msec true":           `1:24: found "msec", expected a unit of time, or a formula`,
 		"check a : finally within [0, 3] mss true":   `1:33: found "mss", expected a unit of time, or a formula`,
 		"signal s : wip 'id' check a : s <= 3 m":     `1:38: found "m", expected def, signal or check`,
-		"check a(i : 0 .. 9999) : (" + strings.Repeat("true and ", 100) + "true)": "1:7: found more formulas, " +
-			"expected at most 500000",
-		"check a : forall (i : 0 .. 9999) forall (j : 0 .. 99) true": "1:7: found more formulas, " +
-			"expected at most 500000",
+		"check a(i : 0 .. 99999) : (" + strings.Repeat("true and ", 100) + "true)": "1:7: found more formulas, " +
+			"expected at most 8000000",
+		"check a : forall (i : 0 .. 9999) forall (j : 0 .. 999) true": "1:7: found more formulas, " +
+			"expected at most 8000000",
+		"check a(i : 0 .. 1000000) : true": "1:7: found \"a\", expected a parameter with at most 1000000 values",
 	} {
 		_, err := Parse("spec.etl", []byte(text))
 		var e *SyntaxError
@@ -228,12 +229,14 @@ func TestSharedDefinitions(t *testing.T) {
 		fmt.Fprintf(&b, "def d%d : (d%d and next d%d)\n", i, i-1, i-1)
 	}
 	b.WriteString("check c : d199\n")
+	// An even number of false ones is true.
+	b.WriteString("check parity : " + strings.Repeat("(false iff ", 101) + "false" + strings.Repeat(")", 101) + "\n")
 	spec, err := Parse("", []byte(b.String()))
 	if err != nil {
 		t.Fatal(err)
 	}
 	x, err := Run(context.Background(), states("p", "p", "q"), spec, Options{})
-	if err != nil || x.Checks[0].Verdict != Bad {
+	if err != nil || x.Checks[0].Verdict != Bad || x.Checks[1].Verdict != Good {
 		t.Errorf("%v %v", x, err)
 	}
 }
