@@ -192,7 +192,7 @@ func (b *builder) newFormula(n *node, env *environment) (*Formula, error) {
 		f.Prop, f.state = p, true
 		key.args[0] = int32(p.index)
 	case Compare:
-		s, err := b.buildExpression(n.comp.signal)
+		s, err := b.buildExpression(n.comp.signal, env)
 		if err != nil {
 			return nil, err
 		}
@@ -389,21 +389,32 @@ func (b *builder) buildProposition(n *propositionNode, env *environment) (*Propo
 	return p, nil
 }
 
-func (b *builder) buildExpression(n *signalNode) (*SignalExpr, error) {
+func (b *builder) buildExpression(n *signalNode, env *environment) (*SignalExpr, error) {
 	e := &SignalExpr{Op: n.op, Number: n.number}
 	if n.op == "signal" {
+		if value, ok := env.lookup(n.name.text); ok {
+			return &SignalExpr{Op: "number", Number: float64(value)}, nil
+		}
 		s, err := b.findSignal(n.name)
 		e.Signal = s
 		return e, err
 	}
 	for _, a := range n.args {
-		x, err := b.buildExpression(a)
+		x, err := b.buildExpression(a, env)
 		if err != nil {
 			return nil, err
 		}
 		e.Args = append(e.Args, x)
 	}
+	if e.Op == "*" && !e.Args[0].isConstant() && !e.Args[1].isConstant() {
+		return nil, b.fail(n.right, "a number; signals cannot be multiplied with each other")
+	}
 	return e, nil
+}
+
+// isConstant reports whether an expression has no signals.
+func (e *SignalExpr) isConstant() bool {
+	return e.Op != "signal" && !slices.ContainsFunc(e.Args, func(a *SignalExpr) bool { return !a.isConstant() })
 }
 
 // findSignal returns the signal with a name.

@@ -37,12 +37,13 @@ type comparisonNode struct {
 	unit   string // a unit of time, or ""
 }
 
-// signalNode is a parsed signal expression. Its names are not resolved yet.
+// signalNode is a parsed signal expression. Its names, of signals and parameters, are not resolved yet.
 type signalNode struct {
 	op     string
 	args   []*signalNode
 	name   token // for "signal"
 	number float64
+	right  token // for "*": the first token of the right operand
 }
 
 // reference is a use of a definition or a check by its name.
@@ -544,7 +545,7 @@ func (p *parser) parseSum() (*signalNode, error) {
 	return s, err
 }
 
-// parseProduct reads a signal and numbers that are joined by *.
+// parseProduct reads a signal, numbers and parameters that are joined by *.
 func (p *parser) parseProduct() (*signalNode, error) {
 	s, err := p.parseOperand()
 	for err == nil && p.currentIs("*") {
@@ -554,10 +555,7 @@ func (p *parser) parseProduct() (*signalNode, error) {
 		if right, err = p.parseOperand(); err != nil {
 			break
 		}
-		if s.op != "number" && right.op != "number" {
-			return nil, p.fail(at, "a number; signals cannot be multiplied with each other")
-		}
-		s = &signalNode{op: "*", args: []*signalNode{s, right}}
+		s = &signalNode{op: "*", args: []*signalNode{s, right}, right: at}
 	}
 	return s, err
 }
@@ -593,5 +591,5 @@ func (p *parser) parseOperand() (*signalNode, error) {
 		n, err := p.parseNumber()
 		return &signalNode{op: "number", number: n}, err
 	}
-	return nil, p.fail(t, "the name of a signal")
+	return nil, p.fail(t, "a signal, a number or a parameter")
 }

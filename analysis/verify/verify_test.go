@@ -182,7 +182,7 @@ func TestSyntaxErrors(t *testing.T) {
 		"check a : finally within [3, 1] true":       "a time not before the begin",
 		"check a : (true and true or true)":          "different operators need parentheses",
 		"signal s : {'a'='b'} check a : s":           "a comparison of the signal with a number",
-		"signal s : {'a'='b'} check a : s * s > 1":   "signals cannot be multiplied",
+		"signal s : {'a'='b'} check a : s * s > 1":   "1:36: found \"s\", expected a number; signals cannot be multiplied",
 		"def f(i) : {'a' = i} check a : f":           "an argument in parentheses",
 		"def f : true check a : f(1)":                "no argument",
 		"check a(i : 5 .. 2) : true":                 "a number not below 5",
@@ -262,6 +262,37 @@ func TestProductsOfSums(t *testing.T) {
 		if c := x.Checks[i]; c.Verdict != want {
 			t.Errorf("%s, %s: %s, expected %s", c.Name, c.Formula, c.Verdict, want)
 		}
+	}
+}
+
+// TestNamedNumbers checks that parameters are numbers in expressions of signals. The signal is 2.
+func TestNamedNumbers(t *testing.T) {
+	rec := trace.NewRecorder(trace.Seconds(1))
+	loc := rec.Location("main")
+	rec.Value(loc, 0, rec.Counter("s", ""), 2)
+	rec.Mark(loc, 5, rec.Region("end"))
+	spec, err := Parse("", []byte(`signal s : {'name' = 's'}
+		def twice(k) : globally k * s - k - k == 0 // 2k - k - k = 0
+		check product(i : -1 .. 2) : globally s * i == 4
+		check sum(i : -1 .. 2) : globally s + i <= 3
+		check all : forall (i : 0 .. 9) (twice(i) and globally 3 * i * s - i * 2 * 3 == 0)
+		check none : forall (i : 1 .. 2) globally abs(i - s) == 1`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, err := Run(context.Background(), format.Recorded(rec), spec, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := ""
+	for _, c := range x.Checks {
+		got += " " + c.Name + " " + string(c.Verdict)
+	}
+	// s * i is -2, 0, 2 and 4, s + i is 1, 2, 3 and 4, and abs(i - s) is 1 and 0.
+	want := " product(-1) bad product(0) bad product(1) bad product(2) good" +
+		" sum(-1) good sum(0) good sum(1) good sum(2) bad all good none bad"
+	if got != want {
+		t.Errorf("found   %s\nexpected%s", got, want)
 	}
 }
 
