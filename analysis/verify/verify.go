@@ -436,6 +436,11 @@ func (e *evaluator) check(ctx context.Context, c Check, opt Options) (CheckResul
 		if err != nil {
 			return r, err
 		}
+		// The verdict and the distance are rounded in different ways. If that lets the distance contradict the verdict,
+		// a signal is at a bound as far as floats can show it.
+		if r.Holds && distance < 0 || !r.Holds && distance > 0 {
+			distance = 0
+		}
 		r.Robustness = &distance
 	}
 	x := &explainer{evaluator: e, ctx: ctx, complete: s == TwoValued || !r.Decided, list: r.Reasons, check: f,
