@@ -347,7 +347,7 @@ func (b *builder) buildText(list []token, env *environment) (string, error) {
 		if t.kind == word {
 			n, ok := env.lookup(t.text)
 			if !ok {
-				return "", b.fail(t, "a parameter, or a string in quotes")
+				return "", b.failText(t)
 			}
 			s.WriteString(strconv.FormatInt(n, 10))
 			continue
