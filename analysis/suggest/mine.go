@@ -16,7 +16,7 @@ import (
 // Limits of a [Miner].
 const (
 	MaxNames  = 256     // number of names of events, starts and ends that are compared
-	MaxValues = 10000   // range of the values of [Options.By]
+	MaxValues = 100_000 // range of the values of [Options.By]
 	maxPairs  = 8 << 20 // number of pairs of names, added up over objects
 )
 
@@ -287,8 +287,8 @@ func (p *part) Batch(b *trace.Batch) error {
 		for _, o := range objects {
 			p.occur(o, names, c.Time())
 			if p.held > maxPairs {
-				return &LimitError{fmt.Sprintf("found more than %d pairs of names in objects, expected at most that many; "+
-					"a window or a selection of locations leaves fewer", maxPairs)}
+				return &LimitError{fmt.Sprintf("found %d objects with more than %d pairs of names together, expected at most "+
+					"that many; a window or a selection of locations leaves fewer", len(p.objects), maxPairs)}
 			}
 		}
 	}

@@ -135,6 +135,22 @@ func TestObjects(t *testing.T) {
 	}
 }
 
+// TestManyObjects checks that a trace may have more objects than 10 000. Each arrives and is done 3 ms later.
+func TestManyObjects(t *testing.T) {
+	rec := trace.NewRecorder(trace.Seconds(1000))
+	loc := rec.Location("main")
+	const n = 20_000
+	for i := range int64(n) {
+		id := trace.Attr{Key: "id", Value: trace.IntValue(i)}
+		rec.Mark(loc, 10*i, rec.Region("arrival"), id)
+		rec.Mark(loc, 10*i+3, rec.Region("done"), id)
+	}
+	want := []string{"arrival -> done 20000 3..3 mean 3.0", "arrival < done 20000"}
+	if got := mined(t, "id", 5, format.Recorded(rec)); !slices.Equal(got, want) {
+		t.Errorf("found %q, expected %q", got, want)
+	}
+}
+
 // TestLimits checks that traces that exceed a limit are reported.
 func TestLimits(t *testing.T) {
 	rec := trace.NewRecorder(trace.Seconds(1000))
@@ -147,7 +163,7 @@ func TestLimits(t *testing.T) {
 		t.Errorf("%d names left out, error %v, expected 10", m.LeftOut, err)
 	}
 	err := NewMiner("id").Add(context.Background(), format.Recorded(rec), Options{})
-	if err == nil || !strings.Contains(err.Error(), "values of id from 0 to 10000") {
+	if err == nil || !strings.Contains(err.Error(), "values of id from 0 to 100000") {
 		t.Errorf("error %v", err)
 	}
 }
