@@ -37,8 +37,10 @@ type Monitor struct {
 
 	open        []int // indexes of the checks that are not decided
 	obligations map[obligationKey]*obligation
+	evaluated   []*obligation // those that have been evaluated in this round
 	comparisons []*Formula
-	compared    []compared // indexed like the formulas of comparisons
+	compared    map[*Formula]*compared // by formula of the comparison
+	quietness   quietness
 }
 
 // isTemporal reports whether the formula is globally, finally or until.
@@ -96,11 +98,14 @@ func (m *Monitor) SetIdleTime(ticks func(c trace.Clock) (int64, error)) { m.grow
 // NewMonitor returns a monitor for a trace that has no events yet. The definitions may grow.
 func NewMonitor(spec *Spec, d *trace.Definitions, s Semantics) *Monitor {
 	m := &Monitor{recorder: newRecorder(spec, d, nil), opt: Options{Semantics: s},
-		obligations: map[obligationKey]*obligation{}, compared: make([]compared, len(spec.formulas))}
+		obligations: map[obligationKey]*obligation{}, compared: map[*Formula]*compared{},
+		quietness: newQuietness(spec)}
+	m.isMatched = make([]bool, len(spec.propositions))
 	m.growth = newGrowth(m.recorder)
 	for _, f := range spec.formulas {
 		if f.Op == Compare {
 			m.comparisons = append(m.comparisons, f)
+			m.compared[f] = &compared{}
 		}
 	}
 	for i, c := range spec.Checks {
@@ -129,6 +134,7 @@ func (m *Monitor) ScaleTimes(factor int64) {
 		m.time[i] *= factor
 	}
 	m.first, m.last, m.now, m.latest = m.first*factor, m.last*factor, m.now*factor, m.latest*factor
+	m.quietness.last *= factor
 	m.growth.scaleTimes(factor)
 	for _, s := range m.signals {
 		for i := range s.pieces {
@@ -146,15 +152,15 @@ func (m *Monitor) ScaleTimes(factor int64) {
 }
 
 // Decide returns the checks that have been decided by the events since the last decision. Unless now is
-// set, it waits until their number is a quarter of that of the held states and open checks. Therefore the time of all
-// calls together is proportional to the number of events.
+// set, it waits until their number is a quarter of that of the held states and of a sixteenth of the open checks.
+// Therefore the time of all calls together is proportional to the number of events.
 func (m *Monitor) Decide(ctx context.Context, now bool) ([]CheckResult, error) {
 	if len(m.open) == 0 {
 		m.removeStates(len(m.time))
 		return nil, nil
 	}
 	if !m.ended {
-		held := len(m.time) + len(m.open)
+		held := len(m.time) + len(m.open)/16 // most open checks are quiet, which costs little time
 		if m.isDense {
 			for _, s := range m.signals {
 				held += len(s.pieces)
@@ -171,6 +177,7 @@ func (m *Monitor) Decide(ctx context.Context, now bool) ([]CheckResult, error) {
 	}
 	m.ready, m.taken = len(m.time), m.rows
 	m.round++
+	m.evaluated = m.evaluated[:0]
 	if m.ended {
 		m.closeClaims()
 	}
@@ -182,19 +189,25 @@ func (m *Monitor) Decide(ctx context.Context, now bool) ([]CheckResult, error) {
 		return nil, err
 	}
 	for _, f := range m.comparisons {
-		c, known := &m.compared[f.index], m.knownStates(f.Comparison.Signal)
+		c, known := m.compared[f], m.knownStates(f.Comparison.Signal)
 		e.eachComparison(f.Comparison, c.known, known, func(i int) { c.states = append(c.states, uint32(i)) })
 		c.known = max(c.known, known)
 	}
+	m.wake()
 	var list []CheckResult
-	var open []int
+	open := m.open[:0]
 	for _, i := range m.open {
+		if m.quietness.checks[i].quiet {
+			open = append(open, i)
+			continue
+		}
 		c, ok, err := m.decideCheck(ctx, e, &m.spec.Checks[i])
 		if err != nil {
 			return nil, err
 		}
 		if !ok {
 			open = append(open, i)
+			m.rest(i)
 			continue
 		}
 		list = append(list, c)
@@ -272,6 +285,7 @@ func (m *Monitor) evaluate(ctx context.Context, e *evaluator, k obligationKey) (
 		return n, nil
 	}
 	n.round = m.round
+	m.evaluated = append(m.evaluated, n)
 	switch k.f.Op {
 	case Not, And, Or, Implies:
 		return n, m.evaluateJunction(ctx, e, n)
@@ -496,8 +510,8 @@ func (m *Monitor) knownStates(x *SignalExpr) int {
 // removeUnneededStates removes the states that no open check needs.
 func (m *Monitor) removeUnneededStates() {
 	needed := m.passed + m.ready
-	for _, n := range m.obligations {
-		if n.round != m.round || n.isDecided() || n.at == dense {
+	for _, n := range m.evaluated {
+		if n.isDecided() || n.at == dense {
 			continue
 		}
 		switch n.f.Op {
@@ -547,13 +561,19 @@ func (m *Monitor) removeStates(n int) {
 	if n == 0 {
 		return
 	}
+	m.quietness.last = m.time[n-1]
 	m.time = m.time[:copy(m.time, m.time[n:])]
 	m.labels = m.labels[:copy(m.labels, m.labels[n:])]
-	for p, list := range m.matches {
-		m.matches[p] = withoutStates(list, n)
+	left := m.matched[:0]
+	for _, p := range m.matched {
+		if m.matches[p] = withoutStates(m.matches[p], n); len(m.matches[p]) > 0 {
+			left = append(left, p)
+		} else {
+			m.isMatched[p] = false
+		}
 	}
-	for i := range m.compared {
-		c := &m.compared[i]
+	m.matched = left
+	for _, c := range m.compared {
 		c.states, c.known = withoutStates(c.states, n), max(0, c.known-n)
 	}
 	m.passed += n

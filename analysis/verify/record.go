@@ -56,7 +56,10 @@ type recorder struct {
 	outside   bool // the current event is before the window
 
 	growth *growth // nil unless the trace grows
-	latest int64   // time of the last state
+	// matched holds the propositions that hold at a state that is held, if the trace grows. isMatched is set for them.
+	matched   []int32
+	isMatched []bool
+	latest    int64 // time of the last state
 }
 
 // neededAttribute is an attribute that propositions need.
@@ -352,6 +355,10 @@ func (r *recorder) match(list []int32, e Event, objects []claimObject) {
 	for _, p := range list {
 		if of := r.spec.propositions[p].Event; of == AnyEvent || of == e {
 			r.matches[p] = append(r.matches[p], state)
+			if r.growth != nil && !r.isMatched[p] {
+				r.isMatched[p] = true
+				r.matched = append(r.matched, p)
+			}
 			if len(objects) > 0 && r.growth == nil {
 				r.addObjects(p, objects)
 			}

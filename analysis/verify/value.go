@@ -83,7 +83,7 @@ func (e *evaluator) comparedStates(f *Formula) value {
 		e.eachComparison(f.Comparison, 0, e.n, s.set)
 		return value{s, s, s}
 	}
-	c := &e.compared[f.index]
+	c := e.compared[f]
 	for _, i := range c.states {
 		s.set(int(i))
 	}

@@ -212,9 +212,9 @@ type evaluator struct {
 	unit    float64 // ticks in the time unit of the trace
 	signals [][]piece
 	packed  []*signalRecord // signals whose pieces are not in signals yet
-	// compared holds the states at which comparisons are true, by index of the comparison's formula. If
+	// compared holds the states at which comparisons are true, by the comparison's formula. If
 	// it is nil, comparisons are evaluated from the signals.
-	compared []compared
+	compared map[*Formula]*compared
 
 	values map[*Formula]value
 	dense  map[*Formula]denseValue
