@@ -187,6 +187,19 @@ func (s bitset) setRun(x run) {
 	}
 }
 
+// compact returns the set of n states as runs if these are few.
+func (s bitset) compact(n int) stateSet {
+	var r runs
+	for from := s.find(0, n, true); from < n; {
+		end := s.find(from, n, false)
+		if r = r.add(from, end); len(r) > fewRuns(n) {
+			return s
+		}
+		from = s.find(end, n, true)
+	}
+	return r
+}
+
 // fewRuns returns the greatest number of runs for which a set of n states is stored as runs. These then take at most
 // two times the memory of bits, and less time.
 func fewRuns(n int) int { return 2 + n/32 }

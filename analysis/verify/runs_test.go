@@ -54,6 +54,9 @@ func TestRuns(t *testing.T) {
 		a, inA := random()
 		b, inB := random()
 		expect("complement", a.complement(n), func(i int) bool { return !inA.has(i) })
+		if x, ok := inA.compact(n).(runs); ok != (len(a) <= fewRuns(n)) || ok && !slices.Equal(x, a) {
+			t.Fatalf("compact: %v, expected %v", x, a)
+		}
 		pending := r.IntN(2) == 0
 		next := func(i int) bool { return i+1 < n && inA.has(i+1) || i+1 == n && pending }
 		expect("next", a.next(n, pending), next)

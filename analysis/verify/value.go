@@ -81,20 +81,22 @@ func (e *evaluator) comparedStates(f *Formula) value {
 	s := newBitset(e.n)
 	if e.compared == nil {
 		e.eachComparison(f.Comparison, 0, e.n, s.set)
-		return value{s, s, s}
+		x := s.compact(e.n)
+		return value{x, x, x}
 	}
 	c := e.compared[f]
 	for _, i := range c.states {
 		s.set(int(i))
 	}
+	x := s.compact(e.n)
 	if c.known >= e.n {
-		return value{s, s, s}
+		return value{x, x, x}
 	}
 	possible := slices.Clone(s)
 	for i := c.known; i < e.n; i++ {
 		possible.set(i)
 	}
-	return value{s, s, possible}
+	return value{x, x, possible.compact(e.n)}
 }
 
 // cacheValue caches the value of a formula for other formulas that contain it.
@@ -179,7 +181,7 @@ func (e *evaluator) untilSet(a, b stateSet, w ticks, pending bool) stateSet {
 			return s
 		}
 	}
-	return untilStates(t, e.bits(a), e.bits(b), w, pending)
+	return untilStates(t, e.bits(a), e.bits(b), w, pending).compact(e.n)
 }
 
 // next returns the states whose next state is in a set.
