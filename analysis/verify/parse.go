@@ -514,6 +514,9 @@ func (p *parser) parseUse() (*node, error) {
 		return p.parseComparison()
 	}
 	if t := p.rest[0]; !p.names[t.text] {
+		if slices.Contains(afterFormula, t.text) {
+			return nil, p.fail(t, "a formula")
+		}
 		if w := foreignWords[t.text]; w != "" {
 			return nil, p.fail(t, fmt.Sprintf("a formula; the word for it is %s", w))
 		}

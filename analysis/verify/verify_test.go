@@ -235,7 +235,8 @@ func TestSyntaxErrors(t *testing.T) {
 		}
 	}
 	// Hints: the found word is no hint for itself.
-	for text, want := range map[string]string{"check c : start true": "[]", "check c : finally by 5 µs true": "us"} {
+	for text, want := range map[string]string{"check c : start true": "[]", "check c : and true": "[]",
+		"check c : finally by 5 µs true": "us"} {
 		_, err := Parse("spec.etl", []byte(text))
 		var e *SyntaxError
 		if errors.As(err, &e); e == nil || !strings.Contains(fmt.Sprint(e.Words), want) || slices.Contains(e.Words, e.Word) {
