@@ -16,8 +16,12 @@ import (
 // Limits of a [Miner].
 const (
 	MaxNames  = 256     // number of names of events, starts and ends that are compared
-	MaxValues = 10000   // range of the values of [Options.By]
+	MaxValues = 100_000 // range of the values of [Options.By]
 	maxPairs  = 8 << 20 // number of pairs of names, added up over objects
+	pairBytes = 24      // size of a pair
+	// Sizes in pairs: of the occurrences of a name, and of an index of a name in an object.
+	namePairs    = 4
+	indexesAPair = pairBytes / 4
 )
 
 // LimitError reports that a trace exceeds a limit of a [Miner].
@@ -102,8 +106,8 @@ func NewMiner(by string) *Miner {
 }
 
 // Add reads a trace. For each event, the time is proportional to the number of names in the event's object,
-// which is at most [MaxNames]. The memory is 24 bytes for each pair of names of each object, about 100 for
-// each pair of names, and about 100 for each open claim.
+// which is at most [MaxNames]. The memory is about 100 bytes for each name of each object, for each pair of names, and
+// for each open claim; and 24 for each pair of names of an object that has many events with the same name.
 func (m *Miner) Add(ctx context.Context, events format.Events, opt Options) error {
 	p := &part{Miner: m, defs: events.Defs(), window: opt.Window, objects: map[string]*object{},
 		open: claims.NewPairs[openClaim](events.Defs()), known: map[labelKey]*label{}}
@@ -173,7 +177,7 @@ type part struct {
 	defs    *trace.Definitions
 	window  *trace.Window
 	objects map[string]*object
-	held    int // number of pairs of names in all objects
+	held    int // about how many pairs of names would take the memory of all objects
 	open    *claims.Pairs[openClaim]
 	known   map[labelKey]*label
 	ticks   [][]tickPair // indexed by both names of the pair
@@ -210,17 +214,22 @@ func (d *tickDelays) add(n int64, least, greatest uint64, sum float64) {
 
 // object holds the events of an object.
 type object struct {
-	at    []int32 // indexed by name: 1 + its index in names
-	names []occurrences
-	open  [][]pending // indexed by A and B
+	at     []int32 // indexed by name: 1 + its index in names
+	names  []occurrences
+	events int64 // number of events so far
+	// open is indexed by A and B. It is nil as long as the occurrences of the names are enough (see object.pending). A
+	// trace may have many objects, and most of them have few events with the same name.
+	open [][]pending
 }
 
-// occurrences holds the occurrences of a name in an object.
+// occurrences holds the occurrences of a name in an object. The events of an object are numbered from 1.
 type occurrences struct {
 	symbol      int32
 	count       int64
 	first, last int64
 	sum         float64
+	begin, at   int64 // numbers of the first and of the last event
+	answered    int64 // like at, but before the current event until that has been processed; 0 if there is none
 }
 
 // pending describes the events A after the last B.
@@ -287,8 +296,8 @@ func (p *part) Batch(b *trace.Batch) error {
 		for _, o := range objects {
 			p.occur(o, names, c.Time())
 			if p.held > maxPairs {
-				return &LimitError{fmt.Sprintf("found more than %d pairs of names in objects, expected at most that many; "+
-					"a window or a selection of locations leaves fewer", maxPairs)}
+				return &LimitError{fmt.Sprintf("found %d objects with more events of different names than %d MiB can hold, "+
+					"expected fewer; a window or a selection of locations leaves fewer", len(p.objects), maxPairs*pairBytes>>20)}
 			}
 		}
 	}

@@ -21,20 +21,61 @@ func (p *part) since(t int64) float64 { return float64(uint64(t) - uint64(p.base
 func (p *part) nameIndex(o *object, s int32) (i int, isNew bool) {
 	for int(s) >= len(o.at) {
 		o.at = append(o.at, 0)
+		if len(o.at)%indexesAPair == 0 {
+			p.held++
+		}
 	}
 	if i := o.at[s]; i > 0 {
 		return int(i) - 1, false
 	}
-	for a := range o.names {
-		x := &o.names[a]
-		o.open[a] = append(o.open[a], pending{x.count, x.first, x.sum})
+	n := len(o.names) + 1
+	if o.open != nil {
+		for a := range o.names {
+			x := &o.names[a]
+			o.open[a] = append(o.open[a], pending{x.count, x.first, x.sum})
+		}
+		o.open = append(o.open, make([]pending, n))
+		p.held += 2*n - 1
 	}
 	o.names = append(o.names, occurrences{symbol: s})
-	n := len(o.names)
-	o.open = append(o.open, make([]pending, n))
 	o.at[s] = int32(n)
-	p.held += 2*n - 1
+	p.held += namePairs
 	return n - 1, true
+}
+
+// pending returns the events A after the last B, except for the current B. If open is nil, these are none, the last one
+// or all of them.
+func (p *part) pending(o *object, a, b int) pending {
+	if o.open != nil {
+		return o.open[a][b]
+	}
+	x, answered := &o.names[a], o.names[b].answered
+	switch {
+	case answered < x.begin:
+		return pending{x.count, x.first, x.sum}
+	case answered >= x.at:
+		return pending{}
+	}
+	return pending{1, x.last, p.since(x.last)}
+}
+
+// prepare creates open if another event with the name A needs it: if for some B, two events A would be after the last
+// B, but not all.
+func (p *part) prepare(o *object, a int) {
+	x := &o.names[a]
+	needs := func(y occurrences) bool { return x.begin <= y.answered && y.answered < x.at }
+	if o.open != nil || !slices.ContainsFunc(o.names, needs) {
+		return
+	}
+	open := make([][]pending, len(o.names))
+	for a := range open {
+		open[a] = make([]pending, len(o.names))
+		for b := range open[a] {
+			open[a][b] = p.pending(o, a, b)
+		}
+	}
+	o.open = open
+	p.held += len(open) * len(open)
 }
 
 // pair returns the observations of two names in this trace.
@@ -51,22 +92,30 @@ func (p *part) pair(a, b int32) *tickPair {
 // occur processes an event of an object. names are the names of the event.
 func (p *part) occur(o *object, names []int32, t int64) {
 	p.current = p.current[:0]
+	o.events++
 	for _, s := range names {
 		for int(s) >= len(p.counts) {
 			p.counts, p.gaps = append(p.counts, 0), append(p.gaps, tickDelays{})
 		}
 		p.counts[s]++
 		a, isNew := p.nameIndex(o, s)
+		if !isNew {
+			p.prepare(o, a)
+		}
 		x := &o.names[a]
 		if isNew {
 			p.current = append(p.current, s)
-			x.first = t
+			x.first, x.begin = t, o.events
 		} else if gap := uint64(t) - uint64(x.last); gap > 0 {
 			p.gaps[s].add(1, gap, gap, float64(gap))
 		}
 		x.count++
 		x.last = t
 		x.sum += p.since(t)
+		x.at = o.events
+		if o.open == nil {
+			continue
+		}
 		row := o.open[a]
 		for b := range row {
 			w := &row[b]
@@ -80,7 +129,7 @@ func (p *part) occur(o *object, names []int32, t int64) {
 	for _, s := range names {
 		b := int(o.at[s]) - 1
 		for a := range o.names {
-			w := &o.open[a][b]
+			w := p.pending(o, a, b)
 			if w.count == 0 {
 				continue
 			}
@@ -89,8 +138,13 @@ func (p *part) occur(o *object, names []int32, t int64) {
 			y.answers++
 			y.add(w.count, uint64(t)-uint64(x.last), uint64(t)-uint64(w.oldest),
 				float64(w.count)*p.since(t)-w.sum)
-			*w = pending{}
+			if o.open != nil {
+				o.open[a][b] = pending{}
+			}
 		}
+	}
+	for _, s := range names {
+		o.names[o.at[s]-1].answered = o.events
 	}
 	for _, s := range p.current {
 		for a := range o.names {
@@ -108,7 +162,7 @@ func (p *part) finish() {
 			for s := range int32(len(p.symbols)) {
 				w := pending{x.count, x.first, x.sum}
 				if int(s) < len(o.at) && o.at[s] > 0 {
-					w = o.open[a][o.at[s]-1]
+					w = p.pending(o, a, int(o.at[s])-1)
 				}
 				if w.count > 0 {
 					y := p.pair(x.symbol, s)

@@ -135,6 +135,29 @@ func TestObjects(t *testing.T) {
 	}
 }
 
+// TestManyObjects checks that a trace may have more objects than 10 000, with many names each. Each object has events
+// with 24 names, 1 ms apart.
+func TestManyObjects(t *testing.T) {
+	rec := trace.NewRecorder(trace.Seconds(1000))
+	loc := rec.Location("main")
+	const objects, names = 20_000, 24
+	for i := range int64(objects) {
+		for k := range int64(names) {
+			rec.Mark(loc, 100*i+k, rec.Region(fmt.Sprintf("n%02d", k)), trace.Attr{Key: "id", Value: trace.IntValue(i)})
+		}
+	}
+	// A response and a precedence between neighbours, and a response from the first to the last one.
+	want := []string{"n00 -> n23 20000 23..23 mean 23.0"}
+	for k := range names - 1 {
+		want = append(want, fmt.Sprintf("n%02d -> n%02d 20000 1..1 mean 1.0", k, k+1),
+			fmt.Sprintf("n%02d < n%02d 20000", k, k+1))
+	}
+	slices.Sort(want)
+	if got := mined(t, "id", 5, format.Recorded(rec)); !slices.Equal(got, want) {
+		t.Errorf("found %q, expected %q", got, want)
+	}
+}
+
 // TestLimits checks that traces that exceed a limit are reported.
 func TestLimits(t *testing.T) {
 	rec := trace.NewRecorder(trace.Seconds(1000))
@@ -147,7 +170,7 @@ func TestLimits(t *testing.T) {
 		t.Errorf("%d names left out, error %v, expected 10", m.LeftOut, err)
 	}
 	err := NewMiner("id").Add(context.Background(), format.Recorded(rec), Options{})
-	if err == nil || !strings.Contains(err.Error(), "values of id from 0 to 10000") {
+	if err == nil || !strings.Contains(err.Error(), "values of id from 0 to 100000") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -47,13 +47,15 @@ type EventFilter struct {
 // It needs only the events of each location in order. It uses about 100 bytes per object and 8
 // bytes per selected event, besides memory for open claims.
 type Little struct {
-	defs    *trace.Definitions
-	opt     LittleOptions
-	keys    []attributeKey // indexed by attribute
-	values  texts.Set      // values of the attribute, by number of the object
-	objects objects
-	text    []byte // memory for the value of an attribute
-	open    claims.Table[openClaim]
+	defs *trace.Definitions
+	opt  LittleOptions
+	// filtered is set if the options have a filter.
+	filtered bool
+	keys     []attributeKey // indexed by attribute
+	values   texts.Set      // values of the attribute, by number of the object
+	objects  objects
+	text     []byte // memory for the value of an attribute
+	open     claims.Table[openClaim]
 	// times holds the times of the selected events, in ticks.
 	times  []int64
 	last   []lastTime // indexed by location
@@ -130,7 +132,8 @@ type openClaim struct {
 
 // NewLittle returns an empty part for a trace.
 func NewLittle(d *trace.Definitions, opt LittleOptions) *Little {
-	return &Little{defs: d, opt: opt, visits: map[visitKey][]visit{}, counts: map[uint32]int{}}
+	return &Little{defs: d, opt: opt, filtered: opt.Events != nil || opt.Begin != nil || opt.End != nil,
+		visits: map[visitKey][]visit{}, counts: map[uint32]int{}}
 }
 
 // Batch processes events of one location, or a mixed batch.
@@ -272,7 +275,28 @@ func (s *object) extend(o object) {
 }
 
 // match returns the object that the attributes of a row name, and the filters that select these attributes.
-func (l *Little) match(c *trace.Cursor) (x openClaim) {
+func (l *Little) match(c *trace.Cursor) openClaim {
+	keys, values := c.Attrs()
+	x := openClaim{begins: true, ends: true}
+	for i, k := range keys {
+		if int(k) >= len(l.keys) {
+			for _, a := range l.defs.Attributes.All()[len(l.keys):] {
+				l.keys = append(l.keys, attributeKey{a.Name, l.opt.Attribute != "" && a.Name == l.opt.Attribute})
+			}
+		}
+		if l.keys[k].identifies {
+			l.text = values[i].Append(l.text[:0])
+			x.object, x.has = l.number(l.text), true
+		}
+	}
+	if l.filtered {
+		l.filter(c, &x)
+	}
+	return x
+}
+
+// filter sets the filters that select the attributes of a row.
+func (l *Little) filter(c *trace.Cursor, x *openClaim) {
 	keys, values := c.Attrs()
 	filters := [...]*EventFilter{l.opt.Events, l.opt.Begin, l.opt.End}
 	var fits [len(filters)]int
@@ -285,29 +309,17 @@ func (l *Little) match(c *trace.Cursor) (x openClaim) {
 			}
 		}
 	}
-	named, filtered := false, filters != [len(filters)]*EventFilter{}
+	named := false
 	for i, k := range keys {
-		if int(k) >= len(l.keys) {
-			for _, a := range l.defs.Attributes.All()[len(l.keys):] {
-				l.keys = append(l.keys, attributeKey{a.Name, l.opt.Attribute != "" && a.Name == l.opt.Attribute})
-			}
-		}
-		key := &l.keys[k]
-		if key.identifies {
-			l.text = values[i].Append(l.text[:0])
-			x.object, x.has = l.number(l.text), true
-		}
-		if filtered {
-			named = named || key.name == nameAttribute
-			fit(key.name, values[i].String())
-		}
+		name := l.keys[k].name
+		named = named || name == nameAttribute
+		fit(name, values[i].String())
 	}
-	if r := c.Ref(); filtered && !named && l.defs.Spec(c.Kind()).Ref == trace.RefRegion && l.defs.Regions.Has(r) {
+	if r := c.Ref(); !named && l.defs.Spec(c.Kind()).Ref == trace.RefRegion && l.defs.Regions.Has(r) {
 		fit(nameAttribute, l.defs.Regions.At(r).Name)
 	}
 	selects := func(n int) bool { return filters[n] != nil && fits[n] == len(filters[n].Attributes) }
 	x.selected, x.begins, x.ends = selects(0), filters[1] == nil || selects(1), filters[2] == nil || selects(2)
-	return x
 }
 
 // Merge adds another part of the same trace. Both must have the same options, and must have handled

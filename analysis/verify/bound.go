@@ -5,6 +5,7 @@ import (
 	"math/big"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // units maps the units of time to their lengths in seconds.
@@ -35,14 +36,14 @@ func (p *parser) parseBound() (*Bound, error) {
 		return nil, nil
 	}
 	if b.LowOpen = p.currentIs("("); !b.LowOpen && !p.currentIs("[") {
-		return nil, p.fail(p.rest[0], `"[" or "(" and an interval of times`)
+		return nil, p.fail(p.rest[0], `"[" or "(" and an interval of times, or "by" in place of "within"`)
 	}
 	p.next()
 	if b.Low, err = p.parseDuration(); err != nil {
 		return nil, err
 	}
-	if err := p.expect(","); err != nil {
-		return nil, err
+	if !p.accept(",") {
+		return nil, p.failAfterTime(`"," and the end of the interval`)
 	}
 	high := p.rest[0]
 	if b.Infinite = p.accept("inf"); !b.Infinite {
@@ -51,7 +52,7 @@ func (p *parser) parseBound() (*Bound, error) {
 		}
 	}
 	if b.HighOpen = p.currentIs(")"); !b.HighOpen && !p.currentIs("]") {
-		return nil, p.fail(p.rest[0], `"]" or ")"`)
+		return nil, p.failAfterTime(`"]" or ")"`)
 	}
 	p.next()
 	if t := p.rest[0]; p.isUnit() {
@@ -75,8 +76,27 @@ func (p *parser) unknownUnit() error {
 		p.rest[1].kind == symbol && slices.Contains(afterSignal, p.rest[1].text) {
 		return nil
 	}
-	words := append(slices.Sorted(maps.Keys(units)), slices.Sorted(maps.Keys(p.names))...)
-	return p.fail(t, "a unit of time, or a formula", append(words, formulaWords...)...)
+	words := append(unitWords(t.text), slices.Sorted(maps.Keys(p.names))...)
+	return p.fail(t, unitNames+", or a formula", append(words, formulaWords...)...)
+}
+
+// unitNames describes the units.
+const unitNames = "a unit of time (ns, us, ms, s, min or h)"
+
+// unitWords returns the units that a word may stand for.
+func unitWords(s string) []string {
+	if u := strings.NewReplacer("µ", "u", "μ", "u").Replace(s); units[u] != nil {
+		return []string{u}
+	}
+	return slices.Sorted(maps.Keys(units))
+}
+
+// failAfterTime returns an error about the token after a time in an interval.
+func (p *parser) failAfterTime(expected string) error {
+	if t := p.rest[0]; t.kind == word {
+		return p.fail(t, unitNames+", "+expected, unitWords(t.text)...)
+	}
+	return p.fail(p.rest[0], expected)
 }
 
 // inSeconds returns the duration in seconds. Without a unit, the result is in time units of the trace.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"sort"
 	"strconv"
 )
 
@@ -16,18 +17,34 @@ type explainer struct {
 	ctx      context.Context
 	complete bool // assume that the trace is complete, because no continuation is known
 	list     []Reason
+	check    *Formula // the formula that check explains, or nil
+	text     string   // its text, which a reason shares
+}
+
+// deciding returns the set of states that decides whether a formula holds at a state. It holds there if the state is
+// in the set, provided that in is set, or is not in the set otherwise. If holds is false, the question is whether it
+// does not hold. The trace does not decide the question at other states.
+func (e *explainer) deciding(v value, holds bool) (s stateSet, in bool) {
+	switch {
+	case e.complete:
+		return v.holds, holds
+	case holds:
+		return v.good, true
+	}
+	return v.possible, false
 }
 
 // holdsAt reports whether a formula holds at a state. If holds is false, it reports whether the formula does
 // not hold there. In both cases, it returns false if the trace does not decide the question.
 func (e *explainer) holdsAt(v value, i int, holds bool) bool {
-	switch {
-	case e.complete:
-		return v.holds.has(i) == holds
-	case holds:
-		return v.good.has(i)
-	}
-	return !v.possible.has(i)
+	s, in := e.deciding(v, holds)
+	return s.has(i) == in
+}
+
+// firstAt returns the first state at or after from for which holdsAt is true, or to if none is before to.
+func (e *explainer) firstAt(v value, from, to int, holds bool) int {
+	s, in := e.deciding(v, holds)
+	return s.find(from, to, in)
 }
 
 // add adds a reason: the states from first to last decide the formula.
@@ -37,7 +54,11 @@ func (e *explainer) add(depth int, f *Formula, holds bool, first, last int, form
 
 // addAt adds a reason: the time between from and to decides the formula.
 func (e *explainer) addAt(depth int, f *Formula, holds bool, from, to int64, format string, args ...any) {
-	e.list = append(e.list, Reason{depth, f.String(), holds, from, to, fmt.Sprintf(format, args...)})
+	text := e.text
+	if f != e.check {
+		text = f.String()
+	}
+	e.list = append(e.list, Reason{depth, text, holds, from, to, fmt.Sprintf(format, args...)})
 }
 
 // timeText formats the time of a state.
@@ -146,20 +167,20 @@ type origin struct {
 // originAt returns the origin at a state, before any later state has been examined.
 func (e *evaluator) originAt(i int) origin { return origin{time: e.time[i], last: e.time[i], next: i} }
 
-// span returns the states within the bound of a formula that may still decide it: first <= i < end.
-func (e *explainer) span(f *Formula, o *origin) (first, end int) {
+// span returns the states within a bound that may still decide a formula: first <= i < end.
+func (e *evaluator) span(o *origin, w ticks) (first, end int) {
+	since := func(j int) uint64 { return uint64(e.time[j]) - uint64(o.time) }
+	first = o.next + sort.Search(e.n-o.next, func(i int) bool { return since(o.next+i) >= w.low })
+	return first, first + sort.Search(e.n-first, func(i int) bool { return since(first+i) > w.high })
+}
+
+// spanOf returns the states within the bound of a formula that may still decide it.
+func (e *explainer) spanOf(f *Formula, o *origin) (first, end int) {
 	w, ok := e.ticks(f.Bound)
 	if !ok {
 		return o.next, o.next
 	}
-	since := func(j int) uint64 { return uint64(e.time[j]) - uint64(o.time) }
-	for first = o.next; first < e.n && since(first) < w.low; {
-		first++
-	}
-	for end = first; end < e.n && since(end) <= w.high; {
-		end++
-	}
-	return first, end
+	return e.span(o, w)
 }
 
 // timeBefore returns the time of the state before end. If no state is left, it returns the time of the last
@@ -199,13 +220,11 @@ func (e *explainer) explainTemporal(f *Formula, args []value, o origin, holds bo
 
 // explainGlobally explains globally.
 func (e *explainer) explainGlobally(f *Formula, arg value, o *origin, holds bool, depth int) error {
-	first, end := e.span(f, o)
+	first, end := e.spanOf(f, o)
 	if !holds {
-		for j := first; j < end; j++ {
-			if e.holdsAt(arg, j, false) {
-				e.addAt(depth, f, holds, o.time, e.time[j], "%s does not hold at %s", f.Args[0], e.stateText(j))
-				return e.explain(f.Args[0], j, false, depth+1)
-			}
+		if j := e.firstAt(arg, first, end, false); j < end {
+			e.addAt(depth, f, holds, o.time, e.time[j], "%s does not hold at %s", f.Args[0], e.stateText(j))
+			return e.explain(f.Args[0], j, false, depth+1)
 		}
 	}
 	e.addAt(depth, f, holds, o.time, e.timeBefore(o, end), "%s holds at all %d events %s", f.Args[0], o.passed+end-first,
@@ -215,20 +234,15 @@ func (e *explainer) explainGlobally(f *Formula, arg value, o *origin, holds bool
 
 // explainFinally explains finally.
 func (e *explainer) explainFinally(f *Formula, arg value, o *origin, holds bool, depth int) error {
-	first, end := e.span(f, o)
+	first, end := e.spanOf(f, o)
 	if holds {
-		for j := first; j < end; j++ {
-			if e.holdsAt(arg, j, true) {
-				e.addAt(depth, f, holds, o.time, e.time[j], "%s holds at %s, %s later", f.Args[0], e.stateText(j),
-					e.elapsedText(o, j))
-				return e.explain(f.Args[0], j, true, depth+1)
-			}
+		if j := e.firstAt(arg, first, end, true); j < end {
+			e.addAt(depth, f, holds, o.time, e.time[j], "%s holds at %s, %s later", f.Args[0], e.stateText(j),
+				e.elapsedText(o, j))
+			return e.explain(f.Args[0], j, true, depth+1)
 		}
 	}
-	next := end
-	for next < e.n && !e.holdsAt(arg, next, true) {
-		next++
-	}
+	next := e.firstAt(arg, end, e.n, true)
 	text := fmt.Sprintf("%s holds at none of the %d events %s", f.Args[0], o.passed+end-first, e.boundText(f, o))
 	switch {
 	case f.Bound == nil:
@@ -243,24 +257,18 @@ func (e *explainer) explainFinally(f *Formula, arg value, o *origin, holds bool,
 
 // explainUntil explains until.
 func (e *explainer) explainUntil(f *Formula, arg, goal value, o *origin, holds bool, depth int) error {
-	first, end := e.span(f, o)
-	stop := o.next // the first state at which the first argument does not hold
-	for stop < e.n && !e.holdsAt(arg, stop, false) {
-		stop++
-	}
-	for j := first; j < end; j++ {
-		if e.holdsAt(goal, j, true) {
-			if holds && j <= stop {
-				e.addAt(depth, f, holds, o.time, e.time[j], "%s holds at %s, %s later, and %s before it", f.Args[1], e.stateText(j),
-					e.elapsedText(o, j), f.Args[0])
-				return e.explain(f.Args[1], j, true, depth+1)
-			}
-			if !holds && stop < j {
-				e.addAt(depth, f, holds, o.time, e.time[j], "%s does not hold at %s, before %s does at %s", f.Args[0],
-					e.stateText(stop), f.Args[1], e.stateText(j))
-				return e.explain(f.Args[0], stop, false, depth+1)
-			}
-			break
+	first, end := e.spanOf(f, o)
+	stop := e.firstAt(arg, o.next, e.n, false) // the first state at which the first argument does not hold
+	if j := e.firstAt(goal, first, end, true); j < end {
+		if holds && j <= stop {
+			e.addAt(depth, f, holds, o.time, e.time[j], "%s holds at %s, %s later, and %s before it", f.Args[1], e.stateText(j),
+				e.elapsedText(o, j), f.Args[0])
+			return e.explain(f.Args[1], j, true, depth+1)
+		}
+		if !holds && stop < j {
+			e.addAt(depth, f, holds, o.time, e.time[j], "%s does not hold at %s, before %s does at %s", f.Args[0],
+				e.stateText(stop), f.Args[1], e.stateText(j))
+			return e.explain(f.Args[0], stop, false, depth+1)
 		}
 	}
 	if stop < e.n && stop < end {

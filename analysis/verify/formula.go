@@ -1,7 +1,6 @@
 package verify
 
 import (
-	"fmt"
 	"math/big"
 	"slices"
 	"strconv"
@@ -33,8 +32,11 @@ const (
 // Formula is a formula of a specification. Formulas share their parts: if a definition is used twice,
 // both uses refer to the same Formula.
 type Formula struct {
-	Op   Op
-	Args []*Formula
+	Op     Op
+	signal bool  // the formula contains a comparison
+	state  bool  // the formula contains a proposition or Next
+	index  int32 // position in Spec.formulas, where arguments come before the formulas that use them
+	Args   []*Formula
 	// Bound limits the times of Globally, Finally and Until. Nil means all later times.
 	Bound *Bound
 	// Prop is the proposition of a formula with the operator Prop.
@@ -46,10 +48,6 @@ type Formula struct {
 	// Name is the name of the definition, with its argument, if the formula is the body of a
 	// definition. Otherwise it is "".
 	Name string
-
-	index  int  // position in Spec.formulas, where arguments come before the formulas that use them
-	signal bool // the formula contains a comparison
-	state  bool // the formula contains a proposition or Next
 }
 
 // Bound is an interval of time, counted from the state at which a formula is evaluated.
@@ -175,23 +173,52 @@ type Spec struct {
 // attributesString returns the attributes in the syntax of a specification.
 func attributesString(l []Attribute) string {
 	var b strings.Builder
+	writeAttributes(&b, l)
+	return b.String()
+}
+
+// writeAttributes appends the text of attributesString to b.
+func writeAttributes(b *strings.Builder, l []Attribute) {
+	b.WriteByte('{')
 	for i, a := range l {
 		if i > 0 {
 			b.WriteString(", ")
 		}
-		fmt.Fprintf(&b, "%s = %s", quote(a.Key), quote(a.Value))
+		writeQuoted(b, a.Key)
+		b.WriteString(" = ")
+		writeQuoted(b, a.Value)
 	}
-	return "{" + b.String() + "}"
+	b.WriteByte('}')
 }
 
 // quote returns a string in the syntax of a specification.
 func quote(s string) string {
-	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(s) + "'"
+	var b strings.Builder
+	writeQuoted(&b, s)
+	return b.String()
+}
+
+// writeQuoted appends the text of quote to b.
+func writeQuoted(b *strings.Builder, s string) {
+	b.WriteByte('\'')
+	for i := strings.IndexAny(s, `\'`); i >= 0; i = strings.IndexAny(s, `\'`) {
+		b.WriteString(s[:i] + `\` + s[i:i+1])
+		s = s[i+1:]
+	}
+	b.WriteString(s + "'")
 }
 
 // String returns the proposition in the syntax of a specification.
 func (p *Proposition) String() string {
-	return [...]string{AnyEvent: "", StartEvent: "start ", EndEvent: "end "}[p.Event] + attributesString(p.Attributes)
+	var b strings.Builder
+	p.write(&b)
+	return b.String()
+}
+
+// write appends the text of String to b.
+func (p *Proposition) write(b *strings.Builder) {
+	b.WriteString([...]string{AnyEvent: "", StartEvent: "start ", EndEvent: "end "}[p.Event])
+	writeAttributes(b, p.Attributes)
 }
 
 // String returns the duration in the syntax of a specification.
@@ -256,6 +283,9 @@ func (f *Formula) String() string {
 	var b strings.Builder
 	f.write(&b, true)
 	s := b.String()
+	if len(s) <= maxText {
+		return s
+	}
 	if r := []rune(s); len(r) > maxText {
 		return string(r[:maxText/2]) + " … " + string(r[len(r)-maxText/2:])
 	}
@@ -283,7 +313,7 @@ func (f *Formula) write(b *strings.Builder, whole bool) {
 	case True, False:
 		b.WriteString(strconv.FormatBool(f.Op == True))
 	case Prop:
-		b.WriteString(f.Prop.String())
+		f.Prop.write(b)
 	case Compare:
 		b.WriteString(f.Comparison.String())
 	case Not:
@@ -308,7 +338,7 @@ func (f *Formula) write(b *strings.Builder, whole bool) {
 		b.WriteString(" then ")
 		arg(1)
 	case Globally, Finally:
-		b.WriteString(map[Op]string{Globally: "globally ", Finally: "finally "}[f.Op])
+		b.WriteString([...]string{Globally: "globally ", Finally: "finally "}[f.Op])
 		bound()
 		arg(0)
 	case Percentile:

@@ -8,11 +8,14 @@ import (
 )
 
 // maxFormulas is the greatest number of different formulas in a specification.
-const maxFormulas = 100_000
+const maxFormulas = 4_000_000
 
 // maxInstances limits the number of formulas in the scope of parameters, which count once for each
 // value. Equal ones count, too, because the limit also bounds the time for creating them.
-const maxInstances = 5 * maxFormulas
+const maxInstances = 2 * maxFormulas
+
+// maxParameter is the greatest number of values of a parameter.
+const maxParameter = 1_000_000
 
 // instance is a formula together with the values of its parameters.
 type instance struct {
@@ -42,10 +45,12 @@ type builder struct {
 	parser // used for messages
 	spec   *Spec
 	names  map[string]*declaration
-	known  map[string]*Formula // formulas by a text that identifies them
-	done   map[instance]*Formula
-	// environments holds the environments of definitions with parameters, by name and value.
-	environments map[string]*environment
+	used   map[string]bool // names that formulas use
+	known  map[formulaKey]*Formula
+	// applied holds the formulas of definitions and checks that formulas use, by name and argument.
+	applied      map[string]*Formula
+	done         map[instance]*Formula // formulas of nodes that are arguments of two nodes
+	bounds       map[*Bound]string
 	open         map[string]bool // definitions whose bodies are being built, by name and argument
 	propositions map[string]*Proposition
 	signals      map[string]*Signal
@@ -53,10 +58,23 @@ type builder struct {
 	instances    int   // number of formulas in the scope of parameters so far
 }
 
+// formulaKey identifies a formula.
+type formulaKey struct {
+	op   Op
+	n    int32    // number of arguments
+	args [2]int32 // indexes of the first two of them, or of the proposition
+	text string   // all else: the other arguments, the bound, the comparison, the response times
+}
+
+// definitionOp is in place of the operator in the key of the body of a definition. The text has the name of the
+// definition with its argument.
+const definitionOp = Percentile + 1
+
 // instantiate converts declarations to a specification.
-func instantiate(file string, list []*declaration) (*Spec, error) {
+func instantiate(file string, list []*declaration, used map[string]bool) (*Spec, error) {
 	b := &builder{parser: parser{file: file}, spec: &Spec{}, names: map[string]*declaration{},
-		known: map[string]*Formula{}, done: map[instance]*Formula{}, environments: map[string]*environment{},
+		used: used, known: map[formulaKey]*Formula{}, applied: map[string]*Formula{},
+		done: map[instance]*Formula{}, bounds: map[*Bound]string{},
 		open: map[string]bool{}, propositions: map[string]*Proposition{}, signals: map[string]*Signal{}}
 	for _, d := range list {
 		if first := b.names[d.name.text]; first != nil {
@@ -83,16 +101,17 @@ func (b *builder) declare(d *declaration) error {
 	if d.bounded {
 		from, to = d.from, d.to
 	}
-	if uint64(to)-uint64(from) >= maxFormulas {
-		return b.fail(d.name, fmt.Sprintf("a parameter with at most %d values", maxFormulas))
+	if uint64(to)-uint64(from) >= maxParameter {
+		return b.fail(d.name, fmt.Sprintf("a parameter with at most %d values", maxParameter))
 	}
 	for n := from; ; n++ {
-		f, err := b.apply(d, n)
+		name := instanceName(d, n)
+		f, err := b.apply(d, n, name)
 		if err != nil {
 			return err
 		}
 		if d.keyword == "check" {
-			b.spec.Checks = append(b.spec.Checks, Check{instanceName(d, n), f})
+			b.spec.Checks = append(b.spec.Checks, Check{name, f})
 		}
 		if n == to {
 			return nil
@@ -108,9 +127,11 @@ func instanceName(d *declaration, value int64) string {
 	return d.name.text + "(" + strconv.FormatInt(value, 10) + ")"
 }
 
-// apply returns the body of a definition or check for a value of its parameter.
-func (b *builder) apply(d *declaration, value int64) (*Formula, error) {
-	key := instanceName(d, value)
+// apply returns the body of a definition or check for a value of its parameter. key is its name with the argument.
+func (b *builder) apply(d *declaration, value int64, key string) (*Formula, error) {
+	if f := b.applied[key]; f != nil {
+		return f, nil
+	}
 	if b.open[key] {
 		return nil, b.fail(d.name, "a definition that does not use itself")
 	}
@@ -119,20 +140,20 @@ func (b *builder) apply(d *declaration, value int64) (*Formula, error) {
 	}
 	var env *environment
 	if d.parameter != "" {
-		if env = b.environments[key]; env == nil {
-			env = &environment{name: d.parameter, value: value}
-			b.environments[key] = env
-		}
+		env = &environment{name: d.parameter, value: value}
 	}
 	b.open[key] = true
 	f, err := b.buildFormula(d.body, env)
 	delete(b.open, key)
-	if err != nil || d.keyword != "def" || len(f.Args) == 0 {
-		return f, err
+	if err == nil && d.keyword == "def" && len(f.Args) > 0 {
+		named := *f // in messages, the formula is written out instead of its name
+		named.Name = key
+		f, err = b.add(&named, formulaKey{op: definitionOp, text: key})
 	}
-	named := *f // in messages, the formula is written out instead of its name
-	named.Name = key
-	return b.add(&named, "def "+key)
+	if err == nil && b.used[d.name.text] {
+		b.applied[key] = f
+	}
+	return f, err
 }
 
 // buildFormula converts a node to a formula.
@@ -147,7 +168,7 @@ func (b *builder) buildFormula(n *node, env *environment) (*Formula, error) {
 		}
 	}
 	f, err := b.newFormula(n, env)
-	if err == nil {
+	if err == nil && n.shared {
 		b.done[key] = f
 	}
 	return f, err
@@ -161,11 +182,7 @@ func (b *builder) newFormula(n *node, env *environment) (*Formula, error) {
 		return b.expandQuantifier(n.forall, env)
 	}
 	f := &Formula{Op: n.op, Bound: n.bound}
-	var id strings.Builder
-	fmt.Fprintf(&id, "%d", n.op)
-	if n.bound != nil {
-		id.WriteString(n.bound.String())
-	}
+	key := formulaKey{op: n.op, text: b.boundText(n.bound)}
 	switch n.op {
 	case Prop:
 		p, err := b.buildProposition(n.prop, env)
@@ -173,14 +190,14 @@ func (b *builder) newFormula(n *node, env *environment) (*Formula, error) {
 			return nil, err
 		}
 		f.Prop, f.state = p, true
-		fmt.Fprintf(&id, " %d", p.index)
+		key.args[0] = int32(p.index)
 	case Compare:
-		s, err := b.buildExpression(n.comp.signal)
+		s, err := b.buildExpression(n.comp.signal, env)
 		if err != nil {
 			return nil, err
 		}
 		f.Comparison, f.signal = &Comparison{s, n.comp.op, n.comp.number, n.comp.unit}, true
-		id.WriteString(f.Comparison.String())
+		key.text += f.Comparison.String()
 	case Next:
 		f.state = true
 	case Percentile:
@@ -189,18 +206,35 @@ func (b *builder) newFormula(n *node, env *environment) (*Formula, error) {
 			return nil, err
 		}
 		f.state, f.signal = true, true // like a check with signals, it takes the trace as complete by default
-		id.WriteString(f.Responses.String())
+		key.text += f.Responses.String()
+	}
+	if len(n.args) > 0 {
+		f.Args = make([]*Formula, 0, len(n.args))
 	}
 	for _, a := range n.args {
 		x, err := b.buildFormula(a, env)
 		if err != nil {
 			return nil, err
 		}
-		f.Args = append(f.Args, x)
-		f.signal, f.state = f.signal || x.signal, f.state || x.state
-		fmt.Fprintf(&id, " %d", x.index)
+		f.addArgument(x)
 	}
-	return b.add(f, id.String())
+	return b.add(f, key)
+}
+
+// addArgument adds an argument to a formula.
+func (f *Formula) addArgument(x *Formula) {
+	f.Args = append(f.Args, x)
+	f.signal, f.state = f.signal || x.signal, f.state || x.state
+}
+
+// boundText returns a text that identifies a bound, which may be nil.
+func (b *builder) boundText(bound *Bound) string {
+	text, known := b.bounds[bound]
+	if !known && bound != nil {
+		text = bound.String()
+		b.bounds[bound] = text
+	}
+	return text
 }
 
 // tooMany returns the error for the declaration that makes the number of formulas exceed limit.
@@ -209,16 +243,30 @@ func (b *builder) tooMany(limit int) error {
 		Expected: fmt.Sprintf("at most %d, with those of each value of a parameter", limit)}
 }
 
-// add returns the formula with the text id. That is the earlier one if there is one, and f otherwise.
-func (b *builder) add(f *Formula, id string) (*Formula, error) {
-	if known := b.known[id]; known != nil {
+// add returns the formula with a key, to which it adds the arguments of f. That is the earlier one if there is one,
+// and f otherwise.
+func (b *builder) add(f *Formula, key formulaKey) (*Formula, error) {
+	if key.op != definitionOp {
+		key.n = int32(len(f.Args))
+		var others []byte
+		for i, x := range f.Args {
+			if i < len(key.args) {
+				key.args[i] = x.index
+			} else {
+				others = strconv.AppendInt(append(others, ' '), int64(x.index), 10)
+			}
+		}
+		key.text += string(others)
+	}
+	if known := b.known[key]; known != nil {
 		return known, nil
 	}
-	if f.index = len(b.spec.formulas); f.index >= maxFormulas {
+	if len(b.spec.formulas) >= maxFormulas {
 		return nil, b.tooMany(maxFormulas)
 	}
+	f.index = int32(len(b.spec.formulas))
 	b.spec.formulas = append(b.spec.formulas, f)
-	b.known[id] = f
+	b.known[key] = f
 	return f, nil
 }
 
@@ -255,7 +303,7 @@ func (b *builder) resolveReference(r *reference, env *environment) (*Formula, er
 			return nil, b.fail(t, fmt.Sprintf("a value of %d to %d", d.from, d.to))
 		}
 	}
-	return b.apply(d, value)
+	return b.apply(d, value, instanceName(d, value))
 }
 
 // joinTexts returns the concatenated texts of tokens.
@@ -270,19 +318,15 @@ func joinTexts(list []token) string {
 // expandQuantifier returns the conjunction of the formulas for each value.
 func (b *builder) expandQuantifier(q *quantifier, env *environment) (*Formula, error) {
 	f := &Formula{Op: And}
-	id := strconv.Itoa(int(And))
-	if uint64(q.to)-uint64(q.from) >= maxFormulas {
-		return nil, b.fail(q.name, fmt.Sprintf("a parameter with at most %d values", maxFormulas))
+	if uint64(q.to)-uint64(q.from) >= maxParameter {
+		return nil, b.fail(q.name, fmt.Sprintf("a parameter with at most %d values", maxParameter))
 	}
-	var args strings.Builder
 	for n := q.from; ; n++ {
 		x, err := b.buildFormula(q.body, &environment{q.parameter, n, env})
 		if err != nil {
 			return nil, err
 		}
-		f.Args = append(f.Args, x)
-		f.signal, f.state = f.signal || x.signal, f.state || x.state
-		fmt.Fprintf(&args, " %d", x.index)
+		f.addArgument(x)
 		if n == q.to {
 			break
 		}
@@ -290,17 +334,20 @@ func (b *builder) expandQuantifier(q *quantifier, env *environment) (*Formula, e
 	if len(f.Args) == 1 {
 		return f.Args[0], nil
 	}
-	return b.add(f, id+args.String())
+	return b.add(f, formulaKey{op: And})
 }
 
 // buildText returns the text of strings and parameters.
 func (b *builder) buildText(list []token, env *environment) (string, error) {
+	if len(list) == 1 && list[0].kind == text {
+		return list[0].text, nil
+	}
 	var s strings.Builder
 	for _, t := range list {
 		if t.kind == word {
 			n, ok := env.lookup(t.text)
 			if !ok {
-				return "", b.fail(t, "a parameter, or a string in quotes")
+				return "", b.failText(t)
 			}
 			s.WriteString(strconv.FormatInt(n, 10))
 			continue
@@ -342,21 +389,32 @@ func (b *builder) buildProposition(n *propositionNode, env *environment) (*Propo
 	return p, nil
 }
 
-func (b *builder) buildExpression(n *signalNode) (*SignalExpr, error) {
+func (b *builder) buildExpression(n *signalNode, env *environment) (*SignalExpr, error) {
 	e := &SignalExpr{Op: n.op, Number: n.number}
 	if n.op == "signal" {
+		if value, ok := env.lookup(n.name.text); ok {
+			return &SignalExpr{Op: "number", Number: float64(value)}, nil
+		}
 		s, err := b.findSignal(n.name)
 		e.Signal = s
 		return e, err
 	}
 	for _, a := range n.args {
-		x, err := b.buildExpression(a)
+		x, err := b.buildExpression(a, env)
 		if err != nil {
 			return nil, err
 		}
 		e.Args = append(e.Args, x)
 	}
+	if e.Op == "*" && !e.Args[0].isConstant() && !e.Args[1].isConstant() {
+		return nil, b.fail(n.right, "a number; signals cannot be multiplied with each other")
+	}
 	return e, nil
+}
+
+// isConstant reports whether an expression has no signals.
+func (e *SignalExpr) isConstant() bool {
+	return e.Op != "signal" && !slices.ContainsFunc(e.Args, func(a *SignalExpr) bool { return !a.isConstant() })
 }
 
 // findSignal returns the signal with a name.

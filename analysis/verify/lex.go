@@ -64,6 +64,14 @@ func shorten(s string) string {
 var symbols = [...]string{"...", "..", ">=", "<=", "==", "!=", ">", "<", "{", "}", "[", "]", "(", ")", ",", ":", "=",
 	"+", "-", "*"}
 
+// foreignSymbols maps symbols of other languages to what this one has in their place.
+var foreignSymbols = map[rune]string{'&': `"and", with parentheses around both formulas`,
+	'|': `"or", with parentheses around both formulas`, '!': `"not"`, '~': `"not"`, '¬': `"not"`,
+	';': "the next definition; none has a symbol at its end", '#': "// before a comment",
+	'/': "// before a comment, or * for a part, as in 0.5 * s", '→': "if A then B for an implication",
+	'≤': "<=", '≥': ">=", '≠': "!=", '−': "-", '…': "..", '‘': "' around strings", '’': "' around strings",
+	'“': "' around strings", '”': "' around strings"}
+
 // lex splits a specification into tokens. The last one is an endToken.
 func lex(file, s string) ([]token, error) {
 	var list []token
@@ -123,8 +131,12 @@ func lex(file, s string) ([]token, error) {
 				}
 			}
 			if t.text == "" {
+				expected := foreignSymbols[r]
+				if expected == "" {
+					expected = "a name, a number, a string in quotes or a symbol of the language"
+				}
 				return nil, &SyntaxError{File: file, Line: line, Column: column, Found: fmt.Sprintf("%q", r),
-					Expected: "a name, a number, a string in quotes or a symbol of the language"}
+					Expected: expected}
 			}
 		}
 		list = append(list, t)

@@ -37,8 +37,10 @@ type Monitor struct {
 
 	open        []int // indexes of the checks that are not decided
 	obligations map[obligationKey]*obligation
+	evaluated   []*obligation // those that have been evaluated in this round
 	comparisons []*Formula
-	compared    []compared // indexed like the formulas of comparisons
+	compared    map[*Formula]*compared // by formula of the comparison
+	quietness   quietness
 }
 
 // isTemporal reports whether the formula is globally, finally or until.
@@ -96,11 +98,14 @@ func (m *Monitor) SetIdleTime(ticks func(c trace.Clock) (int64, error)) { m.grow
 // NewMonitor returns a monitor for a trace that has no events yet. The definitions may grow.
 func NewMonitor(spec *Spec, d *trace.Definitions, s Semantics) *Monitor {
 	m := &Monitor{recorder: newRecorder(spec, d, nil), opt: Options{Semantics: s},
-		obligations: map[obligationKey]*obligation{}, compared: make([]compared, len(spec.formulas))}
+		obligations: map[obligationKey]*obligation{}, compared: map[*Formula]*compared{},
+		quietness: newQuietness(spec)}
+	m.isMatched = make([]bool, len(spec.propositions))
 	m.growth = newGrowth(m.recorder)
 	for _, f := range spec.formulas {
 		if f.Op == Compare {
 			m.comparisons = append(m.comparisons, f)
+			m.compared[f] = &compared{}
 		}
 	}
 	for i, c := range spec.Checks {
@@ -129,6 +134,7 @@ func (m *Monitor) ScaleTimes(factor int64) {
 		m.time[i] *= factor
 	}
 	m.first, m.last, m.now, m.latest = m.first*factor, m.last*factor, m.now*factor, m.latest*factor
+	m.quietness.last *= factor
 	m.growth.scaleTimes(factor)
 	for _, s := range m.signals {
 		for i := range s.pieces {
@@ -146,15 +152,15 @@ func (m *Monitor) ScaleTimes(factor int64) {
 }
 
 // Decide returns the checks that have been decided by the events since the last decision. Unless now is
-// set, it waits until these events make up a quarter of the held states. Therefore the time of all
-// calls together is proportional to the number of events.
+// set, it waits until their number is a quarter of that of the held states and of a sixteenth of the open checks.
+// Therefore the time of all calls together is proportional to the number of events.
 func (m *Monitor) Decide(ctx context.Context, now bool) ([]CheckResult, error) {
 	if len(m.open) == 0 {
 		m.removeStates(len(m.time))
 		return nil, nil
 	}
 	if !m.ended {
-		held := len(m.time)
+		held := len(m.time) + len(m.open)/16 // most open checks are quiet, which costs little time
 		if m.isDense {
 			for _, s := range m.signals {
 				held += len(s.pieces)
@@ -171,6 +177,7 @@ func (m *Monitor) Decide(ctx context.Context, now bool) ([]CheckResult, error) {
 	}
 	m.ready, m.taken = len(m.time), m.rows
 	m.round++
+	m.evaluated = m.evaluated[:0]
 	if m.ended {
 		m.closeClaims()
 	}
@@ -182,19 +189,25 @@ func (m *Monitor) Decide(ctx context.Context, now bool) ([]CheckResult, error) {
 		return nil, err
 	}
 	for _, f := range m.comparisons {
-		c, known := &m.compared[f.index], m.knownStates(f.Comparison.Signal)
+		c, known := m.compared[f], m.knownStates(f.Comparison.Signal)
 		e.eachComparison(f.Comparison, c.known, known, func(i int) { c.states = append(c.states, uint32(i)) })
 		c.known = max(c.known, known)
 	}
+	m.wake()
 	var list []CheckResult
-	var open []int
+	open := m.open[:0]
 	for _, i := range m.open {
+		if m.quietness.checks[i].quiet {
+			open = append(open, i)
+			continue
+		}
 		c, ok, err := m.decideCheck(ctx, e, &m.spec.Checks[i])
 		if err != nil {
 			return nil, err
 		}
 		if !ok {
 			open = append(open, i)
+			m.rest(i)
 			continue
 		}
 		list = append(list, c)
@@ -212,9 +225,9 @@ func (m *Monitor) End(ctx context.Context) ([]CheckResult, error) {
 
 // evaluator returns an evaluator of the held states.
 func (m *Monitor) evaluator() (*evaluator, error) {
-	e := &evaluator{recorder: m.recorder, n: m.ready, none: newBitset(m.ready), unit: m.defs.Clock.UnitTicks(),
-		base: m.first, values: map[*Formula]value{}, compared: m.compared, signals: make([][]piece, len(m.spec.signals))}
-	e.all = e.none.complement(m.ready)
+	e := &evaluator{recorder: m.recorder, n: m.ready, all: wholeRun(m.ready), unit: m.defs.Clock.UnitTicks(),
+		base: m.first, values: map[*Formula]value{}, bounds: map[*Bound]boundTicks{}, compared: m.compared,
+		signals: make([][]piece, len(m.spec.signals))}
 	known := make([]bool, len(m.spec.signals))
 	for _, s := range m.signals {
 		for _, i := range s.of {
@@ -236,13 +249,13 @@ func (m *Monitor) evaluator() (*evaluator, error) {
 // decideCheck decides a check. ok is false if the check stays open.
 func (m *Monitor) decideCheck(ctx context.Context, e *evaluator, c *Check) (r CheckResult, ok bool, err error) {
 	f := c.Formula
-	r = CheckResult{Name: c.Name, Formula: f.String(), Reasons: []Reason{}}
+	r = CheckResult{Name: c.Name, Reasons: []Reason{}}
 	at := 0
 	if f.isDense() {
 		at = dense
 	}
 	if !m.any || at == 0 && m.passed+m.ready == 0 {
-		r.Holds = holdsAtEnd(f)
+		r.Holds, r.Formula = holdsAtEnd(f), f.String()
 		r.setVerdict(false, true, m.opt.Semantics, f.signal)
 		return r, m.ended, nil
 	}
@@ -250,6 +263,7 @@ func (m *Monitor) decideCheck(ctx context.Context, e *evaluator, c *Check) (r Ch
 	if err != nil || !n.isDecided() && !m.ended {
 		return r, false, err
 	}
+	r.Formula = f.String()
 	if r.Holds = n.holds; n.isDecided() {
 		r.Holds = n.good
 	}
@@ -271,6 +285,7 @@ func (m *Monitor) evaluate(ctx context.Context, e *evaluator, k obligationKey) (
 		return n, nil
 	}
 	n.round = m.round
+	m.evaluated = append(m.evaluated, n)
 	switch k.f.Op {
 	case Not, And, Or, Implies:
 		return n, m.evaluateJunction(ctx, e, n)
@@ -365,15 +380,11 @@ func (m *Monitor) evaluateTemporal(ctx context.Context, e *evaluator, n *obligat
 	if !ok {
 		n.good, n.holds, n.possible = false, false, false
 	} else {
-		for ; o.next < e.n; o.next++ {
-			since := uint64(e.time[o.next]) - uint64(o.time)
-			within := since >= w.low && since <= w.high
-			if since > w.high || within && goal.possible.has(o.next) || !holds.good.has(o.next) {
-				break
-			}
-			if o.last = e.time[o.next]; within {
-				o.passed++
-			}
+		first, _ := e.span(&o, w)
+		_, end := e.span(&o, ticks{0, w.high}) // before first if the bound has no whole tick
+		stop := holds.good.find(o.next, end, false)
+		if stop = goal.possible.find(min(first, stop), stop, true); stop > o.next {
+			o.next, o.last, o.passed = stop, e.time[stop-1], o.passed+max(0, stop-first)
 		}
 		n.good, n.holds, n.possible = e.untilFrom(holds, goal, w, &o)
 	}
@@ -499,8 +510,8 @@ func (m *Monitor) knownStates(x *SignalExpr) int {
 // removeUnneededStates removes the states that no open check needs.
 func (m *Monitor) removeUnneededStates() {
 	needed := m.passed + m.ready
-	for _, n := range m.obligations {
-		if n.round != m.round || n.isDecided() || n.at == dense {
+	for _, n := range m.evaluated {
+		if n.isDecided() || n.at == dense {
 			continue
 		}
 		switch n.f.Op {
@@ -550,13 +561,19 @@ func (m *Monitor) removeStates(n int) {
 	if n == 0 {
 		return
 	}
+	m.quietness.last = m.time[n-1]
 	m.time = m.time[:copy(m.time, m.time[n:])]
 	m.labels = m.labels[:copy(m.labels, m.labels[n:])]
-	for p, list := range m.matches {
-		m.matches[p] = withoutStates(list, n)
+	left := m.matched[:0]
+	for _, p := range m.matched {
+		if m.matches[p] = withoutStates(m.matches[p], n); len(m.matches[p]) > 0 {
+			left = append(left, p)
+		} else {
+			m.isMatched[p] = false
+		}
 	}
-	for i := range m.compared {
-		c := &m.compared[i]
+	m.matched = left
+	for _, c := range m.compared {
 		c.states, c.known = withoutStates(c.states, n), max(0, c.known-n)
 	}
 	m.passed += n

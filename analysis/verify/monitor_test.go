@@ -103,10 +103,64 @@ func TestMonitorAgrees(t *testing.T) {
 	}
 }
 
+// TestMonitorQuiet checks a monitor that decides after random numbers of events, of which most concern no proposition.
+// At the end, its verdicts and reasons are those of Run.
+func TestMonitorQuiet(t *testing.T) {
+	effort.Sequential(t)
+	r := rand.New(rand.NewPCG(15, 16))
+	late, quiet := 0, 0
+	for i := range effort.Rounds(3000) {
+		x := newAgreement(t, r, i)
+		if !x.quiet {
+			continue
+		}
+		whole := x.prefixes[len(x.prefixes)-1]
+		m := NewMonitor(x.spec, whole.Defs(), x.semantics)
+		end := x.run(t, whole)
+		take := func(list []CheckResult, err error) error {
+			for _, c := range list {
+				if end[c.Name].Verdict != c.Verdict {
+					t.Fatalf("case %d: %s is %s, at the end %s\n%s", i, c.Name, c.Verdict, end[c.Name].Verdict, x.text)
+				}
+			}
+			return err
+		}
+		sel := trace.Events()
+		sel.NoStates = true
+		err := whole.Scan(context.Background(), sel, format.GlobalOrder, rowSink{m, func(int64) error {
+			if r.IntN(6) > 0 {
+				return nil
+			}
+			err := take(m.Decide(context.Background(), true))
+			for _, c := range m.quietness.checks {
+				if c.quiet {
+					quiet++
+				}
+			}
+			return err
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		rest, err := m.End(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range rest {
+			late++
+			x.compare(t, "at the end", c, end[c.Name])
+		}
+	}
+	if late < 20 || quiet < 20 {
+		t.Errorf("%d verdicts at the end, %d times a quiet check, expected at least 20 each", late, quiet)
+	}
+}
+
 // agreement is a random case of TestMonitorAgrees: a specification with two checks, and a trace.
 type agreement struct {
 	number    int
-	kind      int // of the formulas: 0 for propositions, 2 for propositions and a signal
+	kind      int  // of the formulas: 0 for propositions, 2 for propositions and a signal
+	quiet     bool // propositions hold at few states
 	text      string
 	spec      *Spec
 	semantics Semantics
@@ -118,6 +172,9 @@ func newAgreement(t *testing.T, r *rand.Rand, number int) *agreement {
 	t.Helper()
 	x := &agreement{number: number, kind: r.IntN(2) * 2}
 	n := 1 + r.IntN(9)
+	if x.quiet = r.IntN(2) == 0; x.quiet {
+		n = 1 + r.IntN(25)
+	}
 	for k := range n {
 		x.prefixes = append(x.prefixes, x.prefix(k+1))
 	}
@@ -125,6 +182,10 @@ func newAgreement(t *testing.T, r *rand.Rand, number int) *agreement {
 	text.WriteString("signal s : {'name' = 's'}\n")
 	for c := range 2 {
 		f, _ := randomFormula(r, x.kind, 4)
+		if x.quiet && r.IntN(2) == 0 {
+			g, _ := randomFormula(r, x.kind, 3)
+			f = []string{"globally " + g, "not finally " + g, "until " + g + " we have that not " + g}[r.IntN(3)]
+		}
 		if x.kind > 0 && !strings.Contains(f, "{") && !strings.Contains(f, "next") {
 			// Add a proposition about events: Run then evaluates the signals at the times of events.
 			f = "(" + f + " or ({'p' = '1'} and not {'p' = '1'}))"
@@ -149,7 +210,7 @@ func (a *agreement) prefix(states int) format.Events {
 	for k := range states {
 		var attrs []trace.Attr
 		for _, n := range []string{"p", "q"} {
-			if r.IntN(3) > 0 {
+			if !a.quiet && r.IntN(3) > 0 || a.quiet && r.IntN(8) == 0 {
 				attrs = append(attrs, trace.Attr{Key: n, Value: trace.StringValue("1")})
 			}
 		}

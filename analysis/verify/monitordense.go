@@ -128,8 +128,8 @@ func undecided(a, b times, w window, from float64, domain interval) float64 {
 // denseNeeded returns the first time that open obligations need. It returns +Inf if there is none.
 func (m *Monitor) denseNeeded() float64 {
 	from := math.Inf(1)
-	for _, n := range m.obligations {
-		if n.at != dense || n.round != m.round || n.isDecided() {
+	for _, n := range m.evaluated {
+		if n.at != dense || n.isDecided() {
 			continue
 		}
 		switch n.f.Op {

@@ -17,6 +17,7 @@ type node struct {
 	times  *responsesNode
 	ref    *reference
 	forall *quantifier
+	shared bool // the node is an argument of two nodes
 }
 
 // propositionNode is a proposition whose attributes may contain parameters.
@@ -36,12 +37,13 @@ type comparisonNode struct {
 	unit   string // a unit of time, or ""
 }
 
-// signalNode is a parsed signal expression. Its names are not resolved yet.
+// signalNode is a parsed signal expression. Its names, of signals and parameters, are not resolved yet.
 type signalNode struct {
 	op     string
 	args   []*signalNode
 	name   token // for "signal"
 	number float64
+	right  token // for "*": the first token of the right operand
 }
 
 // reference is a use of a definition or a check by its name.
@@ -81,21 +83,24 @@ type parser struct {
 	file  string
 	rest  []token // the tokens that remain, beginning with the current one
 	names map[string]bool
+	used  map[string]bool // names that formulas use
 	depth int
+	// declared is set after the first declaration.
+	declared bool
 	// operands is the number of signals and numbers in the current comparison so far.
 	operands int
 }
 
 // Parse reads a specification. The name of the file is used only in messages. An error is a
 // [*SyntaxError]. The memory is proportional to the text, except for quantified formulas and checks,
-// which count once for each value. There may be up to 100 000 different formulas, and up to 500 000 in
-// the scope of parameters.
+// which count once for each value. There may be up to 4 million different formulas, and up to 8 million in
+// the scope of parameters, which take up to about 1 GB.
 func Parse(file string, spec []byte) (*Spec, error) {
 	tokens, err := lex(file, string(spec))
 	if err != nil {
 		return nil, err
 	}
-	p := &parser{file: file, rest: tokens, names: map[string]bool{}}
+	p := &parser{file: file, rest: tokens, names: map[string]bool{}, used: map[string]bool{}}
 	for i, t := range tokens {
 		if t.kind == word && slices.Contains(declarations, t.text) && tokens[i+1].kind == word {
 			p.names[tokens[i+1].text] = true
@@ -108,8 +113,9 @@ func Parse(file string, spec []byte) (*Spec, error) {
 			return nil, err
 		}
 		list = append(list, d)
+		p.declared = true
 	}
-	return instantiate(file, list)
+	return instantiate(file, list, p.used)
 }
 
 // declarations lists the keywords with which a declaration begins.
@@ -117,10 +123,9 @@ var declarations = []string{"def", "signal", "check"}
 
 // fail returns an error about a token.
 func (p *parser) fail(t token, expected string, words ...string) error {
-	e := &SyntaxError{File: p.file, Line: t.line, Column: t.column, Found: t.description(), Expected: expected,
-		Words: words}
+	e := &SyntaxError{File: p.file, Line: t.line, Column: t.column, Found: t.description(), Expected: expected}
 	if t.kind == word {
-		e.Word = t.text
+		e.Word, e.Words = t.text, slices.DeleteFunc(words, func(w string) bool { return w == t.text })
 	}
 	return e
 }
@@ -168,7 +173,7 @@ func (p *parser) parseName(what string) (token, error) {
 func (p *parser) parseDeclaration() (*declaration, error) {
 	t := p.rest[0]
 	if t.kind != word || !slices.Contains(declarations, t.text) {
-		return nil, p.fail(t, "def, signal or check", declarations...)
+		return nil, p.failDeclaration()
 	}
 	d := &declaration{keyword: p.next().text}
 	var err error
@@ -204,6 +209,23 @@ func (p *parser) parseDeclaration() (*declaration, error) {
 		d.body, err = p.parseFormula()
 	}
 	return d, err
+}
+
+// failDeclaration returns an error about the current token, which begins no declaration.
+func (p *parser) failDeclaration() error {
+	t := p.rest[0]
+	expected, words := "def, signal or check", slices.Clone(declarations)
+	switch {
+	case !p.declared:
+	case t.kind == word && slices.Contains(operators, t.text):
+		expected = fmt.Sprintf("the next definition; parentheses are around formulas that are joined: (A %s B)", t.text)
+		words = nil
+	case t.is("until"):
+		expected, words = "the next definition; until B we have that A means that A holds until B", nil
+	case t.is("-") && p.rest[1].is(">"):
+		expected = "the next definition; if A then B is the implication"
+	}
+	return p.fail(t, expected, words...)
 }
 
 // parseValueRange reads the values of a parameter: the first and the last one.
@@ -255,8 +277,10 @@ func (p *parser) parseFormula() (*node, error) {
 		return p.parseParenthesis()
 	case t.kind == number || t.is("-"):
 		return p.parseComparison()
+	case t.is("["):
+		return nil, p.fail(t, `a formula, or "within" before an interval of times`)
 	case t.kind != word:
-		return nil, p.fail(t, "a formula", formulaWords...)
+		return nil, p.fail(t, "a formula")
 	case (t.text == "start" || t.text == "end") && p.rest[1].is("{"):
 		p.next()
 		return p.parseProposition(map[string]Event{"start": StartEvent, "end": EndEvent}[t.text])
@@ -289,7 +313,10 @@ func (p *parser) parseFormula() (*node, error) {
 	case "forall":
 		return p.parseForall()
 	}
-	return nil, p.fail(t, "a formula", formulaWords...)
+	// The keyword needs something else after it, and that is missing.
+	after := map[string]string{"start": `"{" and the attributes of claims`, "end": `"{" and the attributes of claims`,
+		"percentile": "a percentage, such as 99", "abs": `"(" and a signal`, "derivative": `"(" and a signal`}
+	return nil, p.fail(p.rest[0], after[t.text]+", after "+t.text)
 }
 
 // boundWords lists the keywords of bounds with which a formula may begin.
@@ -338,8 +365,8 @@ func (p *parser) parseUntil() (*node, error) {
 		return nil, err
 	}
 	for _, w := range []string{"we", "have", "that"} {
-		if err := p.expect(w); err != nil {
-			return nil, err
+		if !p.accept(w) {
+			return nil, p.fail(p.rest[0], `"we have that", and what holds until then`, w)
 		}
 	}
 	f, err := p.parseFormula()
@@ -368,6 +395,9 @@ func (p *parser) parseForall() (*node, error) {
 	return &node{forall: q}, err
 }
 
+// operators lists the keywords that join formulas in parentheses.
+var operators = []string{"and", "or", "implies", "iff"}
+
 // parseParenthesis reads a formula in parentheses, or several formulas that are joined by the same operator.
 func (p *parser) parseParenthesis() (*node, error) {
 	p.next()
@@ -375,15 +405,18 @@ func (p *parser) parseParenthesis() (*node, error) {
 	if err != nil {
 		return nil, err
 	}
-	operators := []string{"and", "or", "implies", "iff"}
 	t := p.rest[0]
 	if !p.currentIs(")") && (t.kind != word || !slices.Contains(operators, t.text)) {
-		return nil, p.fail(t, `"and", "or", "implies", "iff" or ")"`, operators...)
+		return nil, p.fail(t, `"and", "or", "implies", "iff" or ")"`, slices.Clone(operators)...)
 	}
 	args := []*node{f}
 	for !p.accept(")") {
 		if !p.accept(t.text) {
-			return nil, p.fail(p.rest[0], fmt.Sprintf(`%q or ")"; different operators need parentheses`, t.text), t.text)
+			expected := fmt.Sprintf(`%q or ")"`, t.text)
+			if slices.Contains(operators, p.rest[0].text) {
+				expected += "; different operators need parentheses"
+			}
+			return nil, p.fail(p.rest[0], expected, t.text)
 		}
 		if f, err = p.parseFormula(); err != nil {
 			return nil, err
@@ -406,6 +439,7 @@ func (p *parser) parseParenthesis() (*node, error) {
 	}
 	f = &node{op: Implies, args: args}
 	if t.text == "iff" {
+		args[0].shared, args[1].shared = true, true
 		back := &node{op: Implies, args: []*node{args[1], args[0]}}
 		f = &node{op: And, args: []*node{f, back}}
 	}
@@ -419,8 +453,8 @@ func (p *parser) parseProposition(e Event) (*node, error) {
 
 // parseAttributes reads the attributes of a proposition or signal.
 func (p *parser) parseAttributes() ([]pairNode, error) {
-	if err := p.expect("{"); err != nil {
-		return nil, err
+	if !p.accept("{") {
+		return nil, p.fail(p.rest[0], `"{" and attributes, as in {'name' = 'A'}`)
 	}
 	var list []pairNode
 	for {
@@ -450,7 +484,7 @@ func (p *parser) parseText() ([]token, error) {
 	var list []token
 	for {
 		if k := p.rest[0].kind; k != text && k != word {
-			return nil, p.fail(p.rest[0], "a string in quotes, or a parameter")
+			return nil, p.failText(p.rest[0])
 		}
 		list = append(list, p.next())
 		if !p.accept("+") {
@@ -459,6 +493,20 @@ func (p *parser) parseText() ([]token, error) {
 	}
 }
 
+// failText returns an error about a token in place of a string.
+func (p *parser) failText(t token) error {
+	expected := "a string in quotes, or a parameter"
+	if t.kind == word || t.kind == number {
+		expected = fmt.Sprintf("a string in quotes, as %s, or a parameter", quote(shorten(t.text)))
+	}
+	return p.fail(t, expected)
+}
+
+// foreignWords maps words of other languages to those of this one.
+var foreignWords = map[string]string{"always": "globally", "G": "globally", "eventually": "finally",
+	"sometime": "finally", "F": "finally", "never": "globally not", "X": "next", "U": "until",
+	"exists": "not forall (…) not"}
+
 // parseUse reads the name of a definition with its argument, or a comparison that begins with the name of a
 // signal.
 func (p *parser) parseUse() (*node, error) {
@@ -466,10 +514,20 @@ func (p *parser) parseUse() (*node, error) {
 		return p.parseComparison()
 	}
 	if t := p.rest[0]; !p.names[t.text] {
+		if slices.Contains(afterFormula, t.text) {
+			return nil, p.fail(t, "a formula")
+		}
+		if w := foreignWords[t.text]; w != "" {
+			return nil, p.fail(t, fmt.Sprintf("a formula; the word for it is %s", w))
+		}
 		words := append(slices.Sorted(maps.Keys(p.names)), formulaWords...)
 		return nil, p.fail(t, "a formula, or the name of a definition or check", words...)
 	}
+	if p.rest[1].is("=") {
+		return nil, p.failComparison(p.rest[1])
+	}
 	r := &reference{name: p.next()}
+	p.used[r.name.text] = true
 	if p.currentIs("(") && (p.rest[1].kind == word || p.rest[1].kind == number || p.rest[1].is("-")) {
 		p.next()
 		if p.currentIs("-") {
@@ -497,15 +555,33 @@ func (p *parser) parseComparison() (*node, error) {
 	}
 	t := p.rest[0]
 	if t.kind != symbol || !slices.Contains(comparisons, t.text) {
-		return nil, p.fail(t, "one of >= > <= < == !=")
+		return nil, p.failComparison(t)
 	}
 	p.next()
 	c := &comparisonNode{signal: s, op: t.text}
-	if c.number, err = p.parseNumber(); err == nil && p.rest[0].kind == word && units[p.rest[0].text] != nil {
-		c.unit = p.next().text // a unit, because a name cannot follow here
+	if t := p.rest[0]; t.kind == word {
+		return nil, p.fail(t, "a number; signals and parameters are before the comparison")
 	}
-	return &node{op: Compare, comp: c}, err
+	if c.number, err = p.parseNumber(); err != nil {
+		return nil, err
+	}
+	if t := p.rest[0]; t.kind == word { // a unit, because a name cannot follow here
+		switch {
+		case units[t.text] != nil:
+			c.unit = p.next().text
+		case !slices.Contains(afterFormula, t.text):
+			return nil, p.fail(t, unitNames+", or the end of the formula", unitWords(t.text)...)
+		}
+	}
+	return &node{op: Compare, comp: c}, nil
 }
+
+// afterFormula lists the keywords that may follow a formula, and those that are often put there by mistake, which
+// other messages explain.
+var afterFormula = append([]string{"then", "we", "until"}, append(operators, declarations...)...)
+
+// failComparison returns an error about a token in place of a comparison operator.
+func (p *parser) failComparison(t token) error { return p.fail(t, "one of >= > <= < == !=") }
 
 // parseNumber reads a number with its sign.
 func (p *parser) parseNumber() (float64, error) {
@@ -540,7 +616,7 @@ func (p *parser) parseSum() (*signalNode, error) {
 	return s, err
 }
 
-// parseProduct reads a signal and numbers that are joined by *.
+// parseProduct reads a signal, numbers and parameters that are joined by *.
 func (p *parser) parseProduct() (*signalNode, error) {
 	s, err := p.parseOperand()
 	for err == nil && p.currentIs("*") {
@@ -550,10 +626,7 @@ func (p *parser) parseProduct() (*signalNode, error) {
 		if right, err = p.parseOperand(); err != nil {
 			break
 		}
-		if s.op != "number" && right.op != "number" {
-			return nil, p.fail(at, "a number; signals cannot be multiplied with each other")
-		}
-		s = &signalNode{op: "*", args: []*signalNode{s, right}}
+		s = &signalNode{op: "*", args: []*signalNode{s, right}, right: at}
 	}
 	return s, err
 }
@@ -589,5 +662,5 @@ func (p *parser) parseOperand() (*signalNode, error) {
 		n, err := p.parseNumber()
 		return &signalNode{op: "number", number: n}, err
 	}
-	return nil, p.fail(t, "the name of a signal")
+	return nil, p.fail(t, "a signal, a number or a parameter")
 }

@@ -41,7 +41,13 @@ func Property(kind, check, property string) (declarations string, err error) {
 		if !ok {
 			return "", fmt.Errorf("found %q, expected A -> B", property)
 		}
-		b, bound := cutBound(b)
+		if strings.Contains(b, "->") && !strings.ContainsAny(b, "{'") {
+			return "", fmt.Errorf("found %q, expected A -> B with one arrow", strings.TrimSpace(property))
+		}
+		b, given, bound, err := cutBound(b)
+		if err != nil {
+			return "", err
+		}
 		first, signals, err := conditionText(check+"_a", a)
 		if err != nil {
 			return "", err
@@ -53,7 +59,7 @@ func Property(kind, check, property string) (declarations string, err error) {
 		signals += more
 		if kind == "precedes" {
 			if bound != "" {
-				return "", fmt.Errorf("found %q behind the event, expected A -> B alone", bound)
+				return "", fmt.Errorf("found %q behind the event, expected A -> B alone", given)
 			}
 			const pattern = "%scheck %s : not until (%s and not %s) we have that not %s"
 			return fmt.Sprintf(pattern, signals, check, second, first, first), nil
@@ -123,22 +129,38 @@ func parseDuration(s string) (Duration, error) {
 			return d, nil
 		}
 	}
-	return Duration{}, fmt.Errorf("found %q, expected a time such as 5ms", strings.TrimSpace(s))
+	return Duration{}, fmt.Errorf("found %q, expected a time such as 5ms (ns, us, ms, s, min or h)", strings.TrimSpace(s))
 }
 
-// cutBound splits a text into an event and the bound after it. It returns the bound in the syntax of
-// the language.
-func cutBound(s string) (event, bound string) {
-	for _, w := range []string{" within ", " by ", " after "} {
-		if i := strings.LastIndex(s, w); i >= 0 && strings.LastIndexAny(s, "'}") < i {
-			bound = strings.TrimSpace(s[i+len(w):])
-			if w != " within " || strings.HasPrefix(bound, "[") || strings.HasPrefix(bound, "(") {
-				return s[:i], strings.TrimSpace(w) + " " + bound + " "
-			}
-			return s[:i], "by " + bound + " "
+// cutBound splits a text into an event and the bound after it. It returns the bound as it is given and in the syntax of
+// the language, with a space after it, or "" if there is none.
+func cutBound(s string) (event, given, bound string, err error) {
+	for _, w := range []string{"within", "by", "after"} {
+		i := strings.LastIndex(s+" ", " "+w+" ")
+		if i < 0 || strings.LastIndexAny(s, "'}") >= i {
+			continue
 		}
+		event, given = s[:i], strings.TrimSpace(s[i:])
+		t := strings.TrimSpace(strings.TrimPrefix(given, w))
+		if t == "" {
+			expected := "a time such as 5ms"
+			if w == "within" {
+				expected += ", or an interval such as [1ms, 5ms]"
+			}
+			return "", "", "", fmt.Errorf("found nothing after %q, expected %s", w, expected)
+		}
+		if w == "within" && (t[0] == '[' || t[0] == '(') {
+			return event, given, given + " ", nil
+		}
+		if _, err := parseDuration(t); err != nil {
+			return "", "", "", fmt.Errorf("after %q: %w", w, err)
+		}
+		if w == "within" {
+			w = "by"
+		}
+		return event, given, w + " " + t + " ", nil
 	}
-	return s, ""
+	return s, "", "", nil
 }
 
 // conditionText returns a proposition or comparison, together with the declarations of its signals.

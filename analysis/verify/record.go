@@ -33,10 +33,11 @@ type recorder struct {
 	matches [][]uint32 // indexed by proposition: the states at which it holds, in ascending order
 
 	pairs map[string]map[string]*neededAttribute // indexed by key and value
-	// by proposition: number of its attributes that the current event has
-	counted []int32
-	touched []int32
-	seen    map[string]map[string]bool // values of the attributes that propositions use; nil if there are too many
+	// required holds, by proposition, the attributes that an event needs besides the one that has the proposition
+	// among its candidates.
+	required   [][]*neededAttribute
+	candidates []int32                    // candidates of the attributes of the current event
+	seen       map[string]map[string]bool // values of the attributes that propositions use; nil if there are too many
 
 	visits   map[labelKey]*visitInfo
 	open     *claims.Pairs[openClaim]
@@ -55,13 +56,20 @@ type recorder struct {
 	outside   bool // the current event is before the window
 
 	growth *growth // nil unless the trace grows
-	latest int64   // time of the last state
+	// matched holds the propositions that hold at a state that is held, if the trace grows. isMatched is set for them.
+	matched   []int32
+	isMatched []bool
+	latest    int64 // time of the last state
 }
 
 // neededAttribute is an attribute that propositions need.
 type neededAttribute struct {
-	propositions []int32
-	counted      int // number of the last event that counted it; an event counts an attribute once
+	propositions []int32 // all that need it
+	// candidates holds the propositions whose other attributes are needed by at least as many propositions. An event
+	// examines only the candidates of its attributes. So if there is a proposition for each object, the event does not
+	// examine those of other objects.
+	candidates []int32
+	counted    int // number of the last event that counted it; an event counts an attribute once
 }
 
 // labelKey identifies states that have the same text in explanations.
@@ -138,7 +146,7 @@ type rawPiece struct {
 
 func newRecorder(spec *Spec, d *trace.Definitions, window *trace.Window) *recorder {
 	r := &recorder{spec: spec, defs: d, window: window, matches: make([][]uint32, len(spec.propositions)),
-		counted: make([]int32, len(spec.propositions)), pairs: map[string]map[string]*neededAttribute{},
+		required: make([][]*neededAttribute, len(spec.propositions)), pairs: map[string]map[string]*neededAttribute{},
 		seen: map[string]map[string]bool{}, visits: map[labelKey]*visitInfo{}, open: claims.NewPairs[openClaim](d),
 		signals: map[signalKey]*signalRecord{}, derived: newDerived(spec)}
 	for _, f := range spec.formulas {
@@ -158,7 +166,18 @@ func newRecorder(spec *Spec, d *trace.Definitions, window *trace.Window) *record
 				r.pairs[a.Key][a.Value] = n
 			}
 			n.propositions = append(n.propositions, int32(i))
+			r.required[i] = append(r.required[i], n)
 		}
+	}
+	for i, list := range r.required {
+		least := 0
+		for k, n := range list {
+			if len(n.propositions) < len(list[least].propositions) {
+				least = k
+			}
+		}
+		list[least].candidates = append(list[least].candidates, int32(i))
+		r.required[i] = slices.Delete(list, least, least+1)
 	}
 	return r
 }
@@ -226,17 +245,11 @@ func (r *recorder) addBeforeWindow(c *trace.Cursor) {
 	case trace.Enter, trace.ClaimBegin, trace.Leave, trace.ClaimEnd:
 		r.outside = true
 		defer func() { r.outside = false }()
-		states, labels := len(r.time), len(r.labels)
+		states, labels := len(r.time), len(r.labels) // states before the window do not count
 		if c.Kind() == trace.Enter || c.Kind() == trace.ClaimBegin {
 			r.begin(c) // an error is possible only for a growing trace
 		} else {
 			r.end(c)
-		}
-		// States before the window do not count.
-		for p, list := range r.matches {
-			if n := len(list); n > 0 && int(list[n-1]) >= r.stored+states {
-				r.matches[p] = list[:n-1]
-			}
 		}
 		r.time, r.labels = r.time[:states], r.labels[:labels]
 	}
@@ -287,7 +300,7 @@ func (r *recorder) eventText(c *trace.Cursor) string {
 	return what
 }
 
-// attribute counts an attribute of the current event for each proposition that requires it.
+// attribute notes an attribute of the current event.
 func (r *recorder) attribute(key, value string) {
 	values, ok := r.pairs[key]
 	if !ok {
@@ -306,34 +319,31 @@ func (r *recorder) attribute(key, value string) {
 		return
 	}
 	n.counted = r.events
-	for _, p := range n.propositions {
-		if r.counted[p] == 0 {
-			r.touched = append(r.touched, p)
-		}
-		r.counted[p]++
-	}
+	r.candidates = append(r.candidates, n.candidates...)
 }
 
 // wants reports whether a proposition uses an attribute.
 func (r *recorder) wants(key string) bool { return r.pairs[key] != nil }
 
-// takeMatches returns the propositions whose attributes all occur in the current event, and resets the
-// counts. The list is valid until the next call.
+// takeMatches returns the propositions whose attributes all occur in the current event. The list is valid until the
+// next call.
 func (r *recorder) takeMatches() []int32 {
-	list := r.touched[:0]
-	for _, p := range r.touched {
-		if int(r.counted[p]) >= len(r.spec.propositions[p].Attributes) {
+	list := r.candidates[:0]
+	for _, p := range r.candidates {
+		if !slices.ContainsFunc(r.required[p], func(n *neededAttribute) bool { return n.counted != r.events }) {
 			list = append(list, p)
 		}
-		r.counted[p] = 0
 	}
-	r.touched = r.touched[:0]
+	r.candidates = r.candidates[:0]
 	return list
 }
 
 // match records which propositions hold at the last state. It ignores those about events other than e.
 // objects are the objects of the state.
 func (r *recorder) match(list []int32, e Event, objects []claimObject) {
+	if r.outside {
+		return
+	}
 	state := uint32(r.states() - 1)
 	if r.growth != nil && r.growth.watches {
 		list = slices.DeleteFunc(slices.Clone(list), func(p int32) bool {
@@ -345,7 +355,11 @@ func (r *recorder) match(list []int32, e Event, objects []claimObject) {
 	for _, p := range list {
 		if of := r.spec.propositions[p].Event; of == AnyEvent || of == e {
 			r.matches[p] = append(r.matches[p], state)
-			if len(objects) > 0 && !r.outside && r.growth == nil {
+			if r.growth != nil && !r.isMatched[p] {
+				r.isMatched[p] = true
+				r.matched = append(r.matched, p)
+			}
+			if len(objects) > 0 && r.growth == nil {
 				r.addObjects(p, objects)
 			}
 		}

@@ -2,6 +2,7 @@ package verify
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"math/big"
@@ -131,7 +132,10 @@ func latencyDeclaration(check, property string) (string, error) {
 		op, limit = "<=", limit[1:]
 	}
 	by := ""
-	if event, name, ok := cutOutside(b, " by ", strings.LastIndex); ok {
+	if event, name, ok := cutOutside(b+" ", " by ", strings.LastIndex); ok {
+		if strings.TrimSpace(name) == "" {
+			return "", errors.New(`found nothing after "by", expected an attribute, as in A..B by id p99 < 2ms`)
+		}
 		b, by = event, " by "+quote(strings.Trim(strings.TrimSpace(name), "'"))
 	}
 	from, err := propositionText(a)

@@ -148,28 +148,28 @@ func (t *threshold) statesOf(f *Formula, negated bool) (s bitset, err error) {
 			return nil, err
 		}
 		if flips {
-			s = s.complement(t.n)
+			s = s.not(t.n)
 		}
 		args = append(args, s)
 	}
 	until := func(a, b bitset) bitset {
 		w, ok := t.ticks(f.Bound)
 		if !ok {
-			return t.none
+			return newBitset(t.n)
 		}
 		return untilStates(t.time[:t.n], a, b, w, false)
 	}
 	switch f.Op {
 	case True:
-		s = t.all
+		s = t.bits(t.all)
 	case False:
-		s = t.none
+		s = newBitset(t.n)
 	case Prop:
 		v, err := t.value(t.ctx, f)
 		if err != nil {
 			return nil, err
 		}
-		s = v.holds
+		s = t.bits(v.holds)
 	case Compare:
 		s = newBitset(t.n)
 		number := t.number(f.Comparison)
@@ -179,17 +179,17 @@ func (t *threshold) statesOf(f *Formula, negated bool) (s bitset, err error) {
 			}
 		})
 	case Percentile:
-		if s = t.none; t.holds(t.percentileDistance(f.Responses), negated) {
-			s = t.all
+		if s = newBitset(t.n); t.holds(t.percentileDistance(f.Responses), negated) {
+			s = t.bits(t.all)
 		}
 	case Not:
 		s = args[0]
 	case And, Or, Implies:
 		s = junctionStates(args, f.Op == And)
 	case Globally:
-		s = until(t.all, args[0].complement(t.n)).complement(t.n)
+		s = until(t.bits(t.all), args[0].not(t.n)).not(t.n)
 	case Finally:
-		s = until(t.all, args[0])
+		s = until(t.bits(t.all), args[0])
 	case Until:
 		s = until(args[0], args[1])
 	case Next:

@@ -4,9 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"math"
+	"math/rand/v2"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/effort"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -108,6 +112,45 @@ func TestMiddle(t *testing.T) {
 		{ordinal(-math.MaxFloat64), ordinal(math.MaxFloat64)}} {
 		if m := middleOf(x[0], x[1]); m <= x[0] || m >= x[1] {
 			t.Errorf("the middle of %d and %d is %d", x[0], x[1], m)
+		}
+	}
+}
+
+// TestRobustnessSign checks that the sign of the robustness agrees with the verdict if a signal just reaches a bound,
+// so that rounding decides. The signals are parabolas with their greatest value inside of the trace. The bound is that
+// value, as far as a float can have it, or one of the floats next to it.
+func TestRobustnessSign(t *testing.T) {
+	r := rand.New(rand.NewPCG(13, 14))
+	for range effort.Rounds(400) {
+		rec := trace.NewRecorder(trace.Seconds(1000))
+		s, top := rec.Counter("s", ""), 0.1*float64(r.IntN(100))
+		slope, length := 0.1*float64(1+r.IntN(30)), uint64(1+r.IntN(10000))
+		bend := -slope / (float64(length) / 1000) // the top is in the middle
+		top += slope * slope / -bend / 4
+		rec.Event(rec.Location("main"), 0, trace.Fragment, s, []uint64{length,
+			trace.FloatValue(top - slope*slope/-bend/4).Num, trace.FloatValue(slope).Num, trace.FloatValue(bend).Num})
+		number := top
+		for range r.IntN(4) {
+			number = math.Nextafter(number, []float64{math.Inf(1), math.Inf(-1)}[r.IntN(2)])
+		}
+		bound := strconv.FormatFloat(number, 'g', -1, 64)
+		formula := []string{"globally s <= B", "globally s < B", "finally s >= B", "finally s > B", "not finally s >= B",
+			"finally (s >= B and s <= B)", "globally if s > B then s < 0", "finally s == B", "globally s != B",
+			"globally s - B <= 0", "finally 2 * s > 2 * B"}[r.IntN(11)]
+		formula = strings.ReplaceAll(formula, "> 2 * B", "- 2 * B > 0")
+		spec, err := Parse("", []byte("signal s : {'name' = 's'} check c : "+strings.ReplaceAll(formula, "B", bound)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		x, err := Run(context.Background(), format.Recorded(rec), spec, Options{Semantics: TwoValued, Robust: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := x.Checks[0]
+		if d := float64(*c.Robustness); d > 0 && c.Verdict != IsTrue || d < 0 && c.Verdict != IsFalse {
+			t.Errorf("%s, with the greatest value %v: %s, but robustness %v", c.Formula, top, c.Verdict, d)
+		} else if math.Abs(d) > 1e-9 {
+			t.Errorf("%s, with the greatest value %v: robustness %v", c.Formula, top, d)
 		}
 	}
 }

@@ -12,7 +12,10 @@ func (s bitset) has(i int) bool { return s[i/64]>>(i%64)&1 != 0 }
 func (s bitset) set(i int) { s[i/64] |= 1 << (i % 64) }
 
 // complement returns the states below n that are not in s.
-func (s bitset) complement(n int) bitset {
+func (s bitset) complement(n int) stateSet { return s.not(n) }
+
+// not is complement as bits.
+func (s bitset) not(n int) bitset {
 	r := make(bitset, len(s))
 	for i := range s {
 		r[i] = ^s[i]
@@ -68,7 +71,7 @@ func untilStates(t []int64, a, b bitset, w ticks, pending bool) bitset {
 	return out
 }
 
-// nextStates returns the states whose next state is in a. The last state is in the result if pending is set.
+// nextStates returns the states of n whose next state is in a. The last state is in the result if pending is set.
 func nextStates(a bitset, n int, pending bool) bitset {
 	out := newBitset(n)
 	for i := range n {

@@ -106,7 +106,9 @@ type Warning struct {
 }
 
 // Run reads a trace and decides the checks of a specification. The error is that of the scan, or of the
-// context. The time is linear in the number of events and in the number of operators of the specification.
+// context. The time is linear in the number of events and in the number of operators of the specification. For
+// checks whose propositions hold at few events each, such as one for each object, it is proportional to the sum of
+// both, and not to the product.
 //
 // The memory is 10 to 12 bytes for each event, with 4 more temporarily; 4 for each state at which a
 // proposition of the specification holds; 6 to 40 for each piece of a signal in use, fewer if its values have
@@ -152,10 +154,11 @@ func (r *recorder) warnings() []Warning {
 				Words: slices.DeleteFunc(r.attributeNames(), func(name string) bool { return name == key })})
 			continue
 		}
+		words := slices.Sorted(maps.Keys(values))
 		for _, value := range slices.Sorted(maps.Keys(r.pairs[key])) {
 			if n := r.pairs[key][value]; n.counted == 0 && needed(n) {
 				list = append(list, Warning{Text: fmt.Sprintf("no event has %s = %s", quote(key), quote(value)),
-					Word: value, Words: slices.Sorted(maps.Keys(values))})
+					Word: value, Words: words})
 			}
 		}
 	}
@@ -200,27 +203,35 @@ func (r *recorder) attributeNames() []string {
 // evaluator decides formulas on a recorded trace.
 type evaluator struct {
 	*recorder
-	n       int // number of states
-	all     bitset
-	none    bitset
+	n       int    // number of states
+	all     runs   // all states
+	allBits bitset // the same as bits
+	none    runs
 	base    int64 // the time from which dense times are counted
 	domain  interval
 	unit    float64 // ticks in the time unit of the trace
 	signals [][]piece
 	packed  []*signalRecord // signals whose pieces are not in signals yet
-	// compared holds the states at which comparisons are true, by index of the comparison's formula. If
+	// compared holds the states at which comparisons are true, by the comparison's formula. If
 	// it is nil, comparisons are evaluated from the signals.
-	compared []compared
+	compared map[*Formula]*compared
 
 	values map[*Formula]value
 	dense  map[*Formula]denseValue
-	bytes  int // total size of values
+	bytes  int // approximate size of values
+	bounds map[*Bound]boundTicks
+}
+
+// boundTicks is the result of evaluator.ticks.
+type boundTicks struct {
+	ticks
+	ok bool
 }
 
 // value holds the states at which a formula holds. Those in good hold for each continuation of the
 // trace, those in holds if the trace is complete, and those in possible for some continuation. Each of
 // these sets is a subset of the next one.
-type value struct{ good, holds, possible bitset }
+type value struct{ good, holds, possible stateSet }
 
 // denseValue holds the times at which a formula of signals holds, in the same three sets as value.
 type denseValue struct{ good, holds, possible times }
@@ -230,9 +241,8 @@ const cacheBytes = 64 << 20
 
 func newEvaluator(r *recorder) *evaluator {
 	n := len(r.time)
-	e := &evaluator{recorder: r, n: n, none: newBitset(n), unit: r.defs.Clock.UnitTicks(), base: r.first,
-		values: map[*Formula]value{}, dense: map[*Formula]denseValue{}}
-	e.all = e.none.complement(n)
+	e := &evaluator{recorder: r, n: n, all: wholeRun(n), unit: r.defs.Clock.UnitTicks(), base: r.first,
+		values: map[*Formula]value{}, dense: map[*Formula]denseValue{}, bounds: map[*Bound]boundTicks{}}
 	e.domain = interval{low: 0, high: e.offset(r.last)}
 	e.signals = make([][]piece, len(r.spec.signals))
 	e.packed = make([]*signalRecord, len(r.spec.signals))
@@ -350,6 +360,16 @@ func (e *evaluator) ticks(b *Bound) (w ticks, ok bool) {
 	if b == nil {
 		return noLimits, true
 	}
+	known, ok := e.bounds[b]
+	if !ok {
+		known.ticks, known.ok = e.newTicks(b)
+		e.bounds[b] = known
+	}
+	return known.ticks, known.ok
+}
+
+// newTicks computes ticks.
+func (e *evaluator) newTicks(b *Bound) (w ticks, ok bool) {
 	from := e.inTicks(b.Low)
 	low, exact := floor(from)
 	if !exact || b.LowOpen {
@@ -409,14 +429,22 @@ func (e *evaluator) check(ctx context.Context, c Check, opt Options) (CheckResul
 		}
 		return r, nil
 	}
-	if opt.Robust {
+	if opt.Robust && !f.signal {
+		r.Robustness = infinite(r.Holds)
+	} else if opt.Robust {
 		distance, err := e.robustness(ctx, f)
 		if err != nil {
 			return r, err
 		}
+		// The verdict and the distance are rounded in different ways. If that lets the distance contradict the verdict,
+		// a signal is at a bound as far as floats can show it.
+		if r.Holds && distance < 0 || !r.Holds && distance > 0 {
+			distance = 0
+		}
 		r.Robustness = &distance
 	}
-	x := &explainer{evaluator: e, ctx: ctx, complete: s == TwoValued || !r.Decided, list: r.Reasons}
+	x := &explainer{evaluator: e, ctx: ctx, complete: s == TwoValued || !r.Decided, list: r.Reasons, check: f,
+		text: r.Formula}
 	if isDense {
 		x.explainDense(f, r.Holds)
 	} else if err := x.explain(f, 0, r.Holds, 0); err != nil {
@@ -484,151 +512,6 @@ func holdsAtEnd(f *Formula) bool {
 		return false
 	}
 	return at(f)
-}
-
-// value returns the states at which a formula holds.
-func (e *evaluator) value(ctx context.Context, f *Formula) (value, error) {
-	if v, ok := e.values[f]; ok {
-		return v, nil
-	}
-	if err := ctx.Err(); err != nil {
-		return value{}, err
-	}
-	same := func(s bitset) value { return value{s, s, s} }
-	var args [2]value
-	if f.Op != And && f.Op != Or {
-		for i, a := range f.Args {
-			v, err := e.value(ctx, a)
-			if err != nil {
-				return v, err
-			}
-			args[i] = v
-		}
-	}
-	var v value
-	switch f.Op {
-	case True:
-		v = same(e.all)
-	case False:
-		v = same(e.none)
-	case Prop:
-		s := newBitset(e.n)
-		for _, i := range e.matches[f.Prop.index] {
-			if int(i) < e.n {
-				s.set(int(i))
-			}
-		}
-		v = same(s)
-	case Compare:
-		v = e.comparedStates(f)
-	case Percentile:
-		v = e.percentileStates(f.Responses)
-	case Not:
-		v = e.not(args[0])
-	case And, Or:
-		return e.junction(ctx, f)
-	case Implies:
-		v = e.or(e.not(args[0]), args[1])
-	case Globally:
-		v = e.not(e.until(same(e.all), e.not(args[0]), f.Bound))
-	case Finally:
-		v = e.until(same(e.all), args[0], f.Bound)
-	case Until:
-		v = e.until(args[0], args[1], f.Bound)
-	case Next:
-		v = value{nextStates(args[0].good, e.n, false), nextStates(args[0].holds, e.n, false),
-			nextStates(args[0].possible, e.n, true)}
-	}
-	e.cacheValue(f, v)
-	return v, nil
-}
-
-// comparedStates returns the states at which a comparison is true. In a growing trace, these include
-// states at which the signals are not known yet and the comparison may be true.
-func (e *evaluator) comparedStates(f *Formula) value {
-	s := newBitset(e.n)
-	if e.compared == nil {
-		e.eachComparison(f.Comparison, 0, e.n, s.set)
-		return value{s, s, s}
-	}
-	c := &e.compared[f.index]
-	for _, i := range c.states {
-		s.set(int(i))
-	}
-	if c.known >= e.n {
-		return value{s, s, s}
-	}
-	possible := slices.Clone(s)
-	for i := c.known; i < e.n; i++ {
-		possible.set(i)
-	}
-	return value{s, s, possible}
-}
-
-// cacheValue caches the value of a formula for other formulas that contain it.
-func (e *evaluator) cacheValue(f *Formula, v value) {
-	e.values[f] = v
-	e.bytes += 3 * 8 * len(v.holds)
-}
-
-// junction returns the states at which all arguments of a conjunction hold, or at which some argument
-// of a disjunction holds. cacheBytes limits how many values of arguments it keeps.
-func (e *evaluator) junction(ctx context.Context, f *Formula) (value, error) {
-	start := e.all
-	if f.Op == Or {
-		start = e.none
-	}
-	v := value{start, start, start}
-	for _, a := range f.Args {
-		x, err := e.value(ctx, a)
-		if err != nil {
-			return v, err
-		}
-		if f.Op == Or {
-			v = e.or(v, x)
-		} else {
-			v = e.not(e.or(e.not(v), e.not(x)))
-		}
-		e.limitCache()
-	}
-	e.cacheValue(f, v)
-	return v, nil
-}
-
-// limitCache removes all cached values if they take more than cacheBytes. They are computed again when
-// needed.
-func (e *evaluator) limitCache() {
-	if e.bytes > cacheBytes {
-		clear(e.values)
-		e.bytes = 0
-	}
-}
-
-func (e *evaluator) not(v value) value {
-	r := value{good: v.possible.complement(e.n), holds: v.holds.complement(e.n)}
-	r.possible = v.good.complement(e.n)
-	return r
-}
-
-func (e *evaluator) or(v, w value) value {
-	join := func(a, b bitset) bitset {
-		r := make(bitset, len(a))
-		for i := range a {
-			r[i] = a[i] | b[i]
-		}
-		return r
-	}
-	return value{join(v.good, w.good), join(v.holds, w.holds), join(v.possible, w.possible)}
-}
-
-func (e *evaluator) until(a, b value, bound *Bound) value {
-	w, ok := e.ticks(bound)
-	if !ok {
-		return value{e.none, e.none, e.none}
-	}
-	t := e.time[:e.n]
-	return value{untilStates(t, a.good, b.good, w, false), untilStates(t, a.holds, b.holds, w, false),
-		untilStates(t, a.possible, b.possible, w, true)}
 }
 
 // eachComparison calls f for each state i, from <= i < to, at which a comparison is true.

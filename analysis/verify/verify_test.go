@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -174,7 +175,7 @@ func TestSyntaxErrors(t *testing.T) {
 		"check c : finally":                          "spec.etl:1:18: found the end of the file, expected a formula",
 		"check c :\n (true and )":                    `spec.etl:2:12: found ")"`,
 		"globallydef c : p":                          `spec.etl:1:1: found "globallydef", expected def, signal or check`,
-		"check c : {'a' = i}":                        `spec.etl:1:18: found "i", expected a parameter`,
+		"check c : {'a' = i}":                        `spec.etl:1:18: found "i", expected a string in quotes, as 'i', or a`,
 		"check c : {'a' = 'b}":                       "spec.etl:1:18: found a string without end",
 		"check a : b check b : a":                    "a definition that does not use itself",
 		"check a : true check a : true":              `1:22: found "a", expected a name that is not defined in line 1`,
@@ -182,7 +183,7 @@ func TestSyntaxErrors(t *testing.T) {
 		"check a : finally within [3, 1] true":       "a time not before the begin",
 		"check a : (true and true or true)":          "different operators need parentheses",
 		"signal s : {'a'='b'} check a : s":           "a comparison of the signal with a number",
-		"signal s : {'a'='b'} check a : s * s > 1":   "signals cannot be multiplied",
+		"signal s : {'a'='b'} check a : s * s > 1":   "1:36: found \"s\", expected a number; signals cannot be multiplied",
 		"def f(i) : {'a' = i} check a : f":           "an argument in parentheses",
 		"def f : true check a : f(1)":                "no argument",
 		"check a(i : 5 .. 2) : true":                 "a number not below 5",
@@ -198,18 +199,48 @@ func TestSyntaxErrors(t *testing.T) {
 		"signal s : wip 'id' over -1":                `1:26: found "-", expected a time`,
 		"signal s : wip ''":                          `1:16: found '', expected the name of an attribute`,
 		"check a : " + strings.Repeat("not ", 20000): "nested at most",
-		"check a : finally by 3 msec true":           `1:24: found "msec", expected a unit of time, or a formula`,
-		"check a : finally within [0, 3] mss true":   `1:33: found "mss", expected a unit of time, or a formula`,
-		"signal s : wip 'id' check a : s <= 3 m":     `1:38: found "m", expected def, signal or check`,
-		"check a(i : 0 .. 9999) : (" + strings.Repeat("true and ", 100) + "true)": "1:7: found more formulas, " +
-			"expected at most 500000",
-		"check a : forall (i : 0 .. 9999) forall (j : 0 .. 99) true": "1:7: found more formulas, " +
-			"expected at most 500000",
+		"check a : finally by 3 msec true":           `1:24: found "msec", expected a unit of time (ns, us, ms, s, min or h)`,
+		"check a : finally within [0, 3] mss true":   `1:33: found "mss", expected a unit of time (ns, us, ms, s, min or h)`,
+		"signal s : wip 'id' check a : s <= 3 m":     `1:38: found "m", expected a unit of time (ns, us, ms, s, min or h)`,
+		"check c : start true":                       `1:17: found "true", expected "{" and the attributes of`,
+		"check c : end 'A'":                          `1:15: found 'A', expected "{" and the attributes of claims, after end`,
+		"check c : percentile from {'a'='b'}":        `1:22: found "from", expected a percentage, such as 99`,
+		"check c : abs":                              `found the end of the file, expected "(" and a signal, after abs`,
+		"check c : always true":                      `1:11: found "always", expected a formula; the word for it is globally`,
+		"check c : true and true":                    `1:16: found "and", expected the next definition; parentheses`,
+		"check c : true until true":                  `1:16: found "until", expected the next definition; until B we`,
+		"check c : true -> true":                     `1:16: found "-", expected the next definition; if A then B`,
+		"check c : !true":                            `1:11: found '!', expected "not"`,
+		"check c : (true & true)":                    `1:17: found '&', expected "and"`,
+		"check c : true;":                            `1:15: found ';', expected the next definition`,
+		"check c : finally [0, 5 ms] true":           `1:19: found "[", expected a formula, or "within" before an interval`,
+		"check c : finally within 5 ms true":         `1:26: found "5", expected "[" or "(" and an interval`,
+		"check c : finally within [0, 5 sec] true":   `1:32: found "sec", expected a unit of time`,
+		"check c : finally within [0 sec, 5 s] true": `1:29: found "sec", expected a unit of time`,
+		"check c : {'id' = 3}":                       `1:19: found "3", expected a string in quotes, as '3', or a parameter`,
+		"signal s : wip 'i' check c : s = 5":         `1:32: found "=", expected one of >= > <= < == !=`,
+		"signal s : wip 'i' check c : 5 > s":         `1:34: found "s", expected a number; signals and parameters are before`,
+		"check c : until true true":                  `1:22: found "true", expected "we have that", and`,
+		"check c : (true and true":                   `found the end of the file, expected "and" or ")"`,
+		"check a(i : 0 .. 99999) : (" + strings.Repeat("true and ", 100) + "true)": "1:7: found more formulas, " +
+			"expected at most 8000000",
+		"check a : forall (i : 0 .. 9999) forall (j : 0 .. 999) true": "1:7: found more formulas, " +
+			"expected at most 8000000",
+		"check a(i : 0 .. 1000000) : true": "1:7: found \"a\", expected a parameter with at most 1000000 values",
 	} {
 		_, err := Parse("spec.etl", []byte(text))
 		var e *SyntaxError
 		if !errors.As(err, &e) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.60s: %v, expected %s", text, err, want)
+		}
+	}
+	// Hints: the found word is no hint for itself.
+	for text, want := range map[string]string{"check c : start true": "[]", "check c : and true": "[]",
+		"check c : finally by 5 µs true": "us"} {
+		_, err := Parse("spec.etl", []byte(text))
+		var e *SyntaxError
+		if errors.As(err, &e); e == nil || !strings.Contains(fmt.Sprint(e.Words), want) || slices.Contains(e.Words, e.Word) {
+			t.Errorf("%s: %+v", text, e)
 		}
 	}
 	_, err := Parse("spec.etl", []byte("check c : globaly p"))
@@ -228,12 +259,14 @@ func TestSharedDefinitions(t *testing.T) {
 		fmt.Fprintf(&b, "def d%d : (d%d and next d%d)\n", i, i-1, i-1)
 	}
 	b.WriteString("check c : d199\n")
+	// An even number of false ones is true.
+	b.WriteString("check parity : " + strings.Repeat("(false iff ", 101) + "false" + strings.Repeat(")", 101) + "\n")
 	spec, err := Parse("", []byte(b.String()))
 	if err != nil {
 		t.Fatal(err)
 	}
 	x, err := Run(context.Background(), states("p", "p", "q"), spec, Options{})
-	if err != nil || x.Checks[0].Verdict != Bad {
+	if err != nil || x.Checks[0].Verdict != Bad || x.Checks[1].Verdict != Good {
 		t.Errorf("%v %v", x, err)
 	}
 }
@@ -259,6 +292,55 @@ func TestProductsOfSums(t *testing.T) {
 		if c := x.Checks[i]; c.Verdict != want {
 			t.Errorf("%s, %s: %s, expected %s", c.Name, c.Formula, c.Verdict, want)
 		}
+	}
+}
+
+// TestPropertyErrors checks the messages about properties in plain words.
+func TestPropertyErrors(t *testing.T) {
+	for property, want := range map[string]string{
+		"response A -> B within":       `found nothing after "within", expected a time such as 5ms, or an interval`,
+		"response A -> B by":           `found nothing after "by", expected a time such as 5ms`,
+		"response A -> B within 5 sec": `after "within": found "5 sec", expected a time such as 5ms (ns, us, ms, s, min`,
+		"response A -> B -> C":         "expected A -> B with one arrow",
+		"precedes A -> B within 5ms":   `found "within 5ms" behind the event`,
+		"period A every 5 sec":         `found "5 sec", expected a time`,
+		"latency A..B by p99 < 5ms":    `found nothing after "by", expected an attribute`,
+	} {
+		kind, text, _ := strings.Cut(property, " ")
+		if _, err := Property(kind, "c", text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, expected %s", property, err, want)
+		}
+	}
+}
+
+// TestNamedNumbers checks that parameters are numbers in expressions of signals. The signal is 2.
+func TestNamedNumbers(t *testing.T) {
+	rec := trace.NewRecorder(trace.Seconds(1))
+	loc := rec.Location("main")
+	rec.Value(loc, 0, rec.Counter("s", ""), 2)
+	rec.Mark(loc, 5, rec.Region("end"))
+	spec, err := Parse("", []byte(`signal s : {'name' = 's'}
+		def twice(k) : globally k * s - k - k == 0 // 2k - k - k = 0
+		check product(i : -1 .. 2) : globally s * i == 4
+		check sum(i : -1 .. 2) : globally s + i <= 3
+		check all : forall (i : 0 .. 9) (twice(i) and globally 3 * i * s - i * 2 * 3 == 0)
+		check none : forall (i : 1 .. 2) globally abs(i - s) == 1`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, err := Run(context.Background(), format.Recorded(rec), spec, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := ""
+	for _, c := range x.Checks {
+		got += " " + c.Name + " " + string(c.Verdict)
+	}
+	// s * i is -2, 0, 2 and 4, s + i is 1, 2, 3 and 4, and abs(i - s) is 1 and 0.
+	want := " product(-1) bad product(0) bad product(1) bad product(2) good" +
+		" sum(-1) good sum(0) good sum(1) good sum(2) bad all good none bad"
+	if got != want {
+		t.Errorf("found   %s\nexpected%s", got, want)
 	}
 }
 

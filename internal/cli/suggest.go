@@ -53,7 +53,7 @@ func (s *suggestFlags) check(f *pflag.FlagSet) error {
 
 // maxInstances is the greatest number of values of a parameter, multiplied by the number of properties,
 // in a specification.
-const maxInstances = 50000
+const maxInstances = 300_000
 
 // runSuggest prints a specification with properties that hold in the traces.
 func (a *app) runSuggest(ctx context.Context, traces []string, flags *verifyFlags) error {

@@ -15,7 +15,8 @@ func TestSet(t *testing.T) {
 	for i := range sets {
 		maps[i] = map[string]uint32{}
 		for range 5000 {
-			text := fmt.Sprint(rng.IntN(1500))
+			// Small and great whole numbers, numbers in other forms, and other texts.
+			text := fmt.Sprintf([]string{"%d", "0%d", "x%d", "%d00000", "-%d", "%d0000000000"}[rng.IntN(6)], rng.IntN(1500))
 			if text == "7" {
 				text = ""
 			}
