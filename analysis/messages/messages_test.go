@@ -67,6 +67,12 @@ func TestMessages(t *testing.T) {
 			row(0, 4, trace.SendComplete, 7), testtrace.Recv(1, 5, 0, 5, 20)},
 			Result{Sent: 2, SentBytes: 30, Received: 1, ReceivedBytes: 20, Matched: 1, MatchedBytes: 20, SendsUnmatched: 1,
 				MaxPending: 1, MaxBytes: 20}},
+		// The send has completed when a receive gets its number. What is cancelled is that receive.
+		{"number used again", []testtrace.Row{row(0, 1, trace.SendBegin, 1, trace.Undefined, 5, 10, 7),
+			row(0, 2, trace.SendComplete, 7), row(0, 3, trace.RecvBegin, 7), row(0, 4, trace.RequestCancelled, 7),
+			testtrace.Recv(1, 5, 0, 5, 10)},
+			Result{Sent: 1, SentBytes: 10, Received: 1, ReceivedBytes: 10, Matched: 1, MatchedBytes: 10, MaxPending: 1,
+				MaxBytes: 10}},
 		{"peer unknown", []testtrace.Row{testtrace.Send(0, 0, trace.Undefined, 5, 10),
 			testtrace.Recv(1, 2, trace.Undefined, 5, 10)},
 			Result{Sent: 1, SentBytes: 10, Received: 1, ReceivedBytes: 10, SendsUnmatched: 1, ReceivesUnmatched: 1}},

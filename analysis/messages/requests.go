@@ -62,8 +62,7 @@ func (p *Part) send(c *trace.Cursor, at channel, n *end) error {
 }
 
 // tracksSends reports whether the part keeps the requests of sends. It needs them for the list of messages. Otherwise
-// it
-// begins to keep them at the first cancellation, since traces rarely have any.
+// it begins to keep them at the first cancellation, since traces rarely have any.
 func (p *Part) tracksSends() bool { return p.opt.List != nil || p.cancels }
 
 // receive counts a receive, and pairs it with its send or queues it. The receive is held until all receives that were
@@ -207,18 +206,23 @@ func (p *Part) trackSends() error {
 	type send struct {
 		source  uint32
 		request uint64
+		time    int64
 		handle  matching.Handle
 	}
 	var waiting []send
 	p.matcher.Each(func(at channel, side matching.Side, _ int64, h matching.Handle, n end) {
 		if side == matching.Sends && n.request != trace.Undefined {
-			waiting = append(waiting, send{at.Source, n.request, h})
+			waiting = append(waiting, send{at.Source, n.request, n.time, h})
 		}
 	})
 	// In the order of the sends, a request replaces an earlier one with the same number.
 	slices.SortFunc(waiting, func(a, b send) int { return cmp.Compare(a.handle.Number, b.handle.Number) })
 	for _, x := range waiting {
-		if err := p.open(p.location(x.source), x.request, request{send: x.handle}); err != nil {
+		l := p.location(x.source)
+		if r, ok := l.requests.Get(x.request); ok && r.receive > 0 && r.posted >= x.time {
+			continue // the send had completed when the receive got its number
+		}
+		if err := p.open(l, x.request, request{send: x.handle}); err != nil {
 			return err
 		}
 	}

@@ -255,7 +255,7 @@ func (b *builder) endTracks(ctx context.Context, dir *directory) error {
 			if l == nil {
 				continue
 			}
-			if err := w.links.putAll(l, l.receives.waiting.Flush()); err != nil {
+			if err := w.links.putAll(l, l.receives.Flush()); err != nil {
 				return err
 			}
 			jobs = append(jobs, &endedLocation{index: l.index, location: l})
@@ -350,7 +350,7 @@ func (w *worker) End(n uint32) error {
 	l := w.locations[n]
 	w.locations[n] = nil
 	list, err := l.end(w.packer, w.b.defs)
-	err = cmp.Or(err, w.links.putAll(l, l.receives.waiting.Flush()))
+	err = cmp.Or(err, w.links.putAll(l, l.receives.Flush()))
 	w.ended = append(w.ended, endedLocation{index: n, tracks: list})
 	if l.visits != nil {
 		w.freeTracks = append(w.freeTracks, l.visits)
@@ -465,8 +465,10 @@ func (w *worker) processOther(l *location, c *trace.Cursor) error {
 		return w.processThread(l, c)
 	case trace.CollectiveEnd, trace.CollectiveComplete, trace.Collective:
 		w.processCollective(l, c)
+	case trace.RecvBegin, trace.SendComplete, trace.RequestCancelled:
+		return w.links.processRequest(l, c)
 	default:
-		if k.IsSend() || k.IsRecv() || k == trace.RecvBegin || k == trace.RequestCancelled {
+		if k.IsSend() || k.IsRecv() {
 			return w.links.processMessage(l, c)
 		}
 	}

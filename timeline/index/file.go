@@ -19,7 +19,7 @@ import (
 )
 
 // Version is the version of the file's layout. Files of other versions are rejected.
-const Version = 14
+const Version = 15
 
 const (
 	head    = "weftidxC"

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/weft-trace/weft/internal/openset"
 	"github.com/weft-trace/weft/internal/postorder"
 	"github.com/weft-trace/weft/trace"
 )
@@ -31,7 +30,12 @@ type channel struct {
 	slot  uint32 // index in the channels of its part
 	sends int64  // number of sends so far, counted by the source's worker
 	recvs int64  // number of receives so far, counted by the destination's worker
+	// cancelled holds the numbers of the sends, counted from 0, that were cancelled. Nothing receives them.
+	cancelled []int64
 }
+
+// live returns the number of sends that were not cancelled.
+func (c *channel) live() int64 { return c.sends - int64(len(c.cancelled)) }
 
 // channelEnd identifies one end of channels at a location: its sends to another location, or its
 // receives from it, with the same tag and communicator.
@@ -238,61 +242,77 @@ type messageEnd struct {
 	bytes uint64
 }
 
-// receives holds the receives of a location that wait for those that were posted before them, and the numbers of the
-// posted receives by their requests.
-type receives struct {
-	waiting  postorder.Receives[messageEnd]
-	requests openset.Map[uint64, uint64]
+// receives holds the receives of a location that wait for those that were posted before them.
+type receives = postorder.Receives[messageEnd]
+
+// request is a non-blocking send or receive that has not completed.
+type request struct {
+	receive uint64   // number of the posted receive, counted from 1; 0 for a send
+	channel *channel // of a send
+	send    int64    // number of the send in its channel, counted from 0
 }
 
-// processMessage handles a send or receive, the post of a receive, or a cancellation. It writes the receives in the
-// order of their posts.
-func (w *endWriter) processMessage(l *location, c *trace.Cursor) error {
-	in := &l.receives
-	switch k := c.Kind(); {
-	case k == trace.RecvBegin:
-		id := c.Op(0)
-		number := in.waiting.Post(id != trace.Undefined)
-		if id == trace.Undefined {
-			return nil
-		}
-		earlier, ok := in.requests.Take(id)
-		in.requests.Put(id, number)
-		if ok { // the earlier request with this number never completes
-			return w.putAll(l, in.waiting.Close(earlier))
-		}
-		return nil
-	case k == trace.RequestCancelled:
-		if number, ok := in.requests.Take(c.Op(0)); ok {
-			return w.putAll(l, in.waiting.Close(number))
-		}
+// open adds a request. An open request with the same number never completes.
+func (w *endWriter) open(l *location, id uint64, r request) error {
+	if id == trace.Undefined {
 		return nil
 	}
+	earlier, _ := l.requests.Take(id)
+	l.requests.Put(id, r)
+	if earlier.receive > 0 {
+		return w.putAll(l, l.receives.Close(earlier.receive))
+	}
+	return nil
+}
+
+// processRequest handles the post of a receive, the completion of a send, or a cancellation.
+func (w *endWriter) processRequest(l *location, c *trace.Cursor) error {
+	id := c.Op(0)
+	if c.Kind() == trace.RecvBegin {
+		return w.open(l, id, request{receive: l.receives.Post(id != trace.Undefined)})
+	}
+	r, ok := l.requests.Take(id)
+	switch {
+	case !ok:
+	case r.receive > 0:
+		return w.putAll(l, l.receives.Close(r.receive))
+	case c.Kind() == trace.RequestCancelled:
+		r.channel.cancelled = append(r.channel.cancelled, r.send)
+	}
+	return nil
+}
+
+// processMessage handles a send or receive. It writes the receives in the order of their posts.
+func (w *endWriter) processMessage(l *location, c *trace.Cursor) error {
 	// A send without a destination counts as one without a receive, and a receive without a source
 	// as one without a send.
 	e := messageEnd{channelEnd{commRef(c.Op(0)), commRef(c.Op(1)), int64(c.Op(2)), c.Kind().IsRecv()}, c.Time(), c.Op(3)}
-	if !e.recv || !in.waiting.Open() {
-		return w.putEnd(l, &e)
+	if !e.recv || !l.receives.Open() {
+		ch, err := w.putEnd(l, &e)
+		if err != nil || c.Kind() != trace.SendBegin {
+			return err
+		}
+		return w.open(l, c.Op(4), request{channel: ch, send: ch.sends - 1})
 	}
-	number, ok := in.requests.Take(c.Op(4))
-	if !ok {
-		number = in.waiting.Post(false)
+	if r, ok := l.requests.Get(c.Op(4)); ok && r.receive > 0 {
+		l.requests.Take(c.Op(4))
+		return w.putAll(l, l.receives.Complete(r.receive, e))
 	}
-	return w.putAll(l, in.waiting.Complete(number, e))
+	return w.putAll(l, l.receives.Complete(l.receives.Post(false), e))
 }
 
 // putAll writes ends of messages of a location.
 func (w *endWriter) putAll(l *location, list []messageEnd) error {
 	for i := range list {
-		if err := w.putEnd(l, &list[i]); err != nil {
+		if _, err := w.putEnd(l, &list[i]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// putEnd writes an end of a message of a location.
-func (w *endWriter) putEnd(l *location, e *messageEnd) error {
+// putEnd writes an end of a message of a location, and returns its channel.
+func (w *endWriter) putEnd(l *location, e *messageEnd) (*channel, error) {
 	ch := l.channels.find(e.channelEnd)
 	n := int64(0)
 	switch { // each end reads only the count that its own worker changes
@@ -300,7 +320,7 @@ func (w *endWriter) putEnd(l *location, e *messageEnd) error {
 	case e.recv:
 		n = ch.recvs
 	default:
-		n = ch.sends
+		n = ch.live()
 	}
 	if ch == nil || n == stretchLength {
 		pair := pairing{source: l.index, destination: e.peer, comm: e.comm, tag: e.tag}
@@ -330,7 +350,7 @@ func (w *endWriter) putEnd(l *location, e *messageEnd) error {
 		b = appendUvarint(b, bytes)
 	}
 	w.last[p] = e.at
-	return w.keep(int(p), b)
+	return ch, w.keep(int(p), b)
 }
 
 // flush stores the rest of the buffers in the spool.
@@ -371,28 +391,38 @@ func (w *endWriter) addStored(b *builder, list []trace.Link) error {
 	return nil
 }
 
-// pair returns the messages of a part. The n-th send of a channel belongs to its n-th receive. The
-// spool has both in order, because one worker stores all events of a location. The result reuses the
+// pair returns the messages of a part. The n-th send of a channel that was not cancelled belongs to its n-th receive.
+// The spool has both in order, because one worker stores all events of a location. The result reuses the
 // memory of out.
 func (s *linkSpool) pair(part int, out []link) ([]link, error) {
 	list := s.channels[part].list
-	// place holds the index of a channel's first message in the result, and the numbers of ends
-	// that have been read.
-	type place struct{ base, sends, recvs int64 }
+	// place holds the index of a channel's first message in the result, the numbers of ends that have been read,
+	// counting cancelled sends as received, and the cancelled sends after these receives.
+	type place struct {
+		base, sends, recvs int64
+		cancelled          []int64
+	}
 	at := make([]place, len(list))
 	n := int64(0)
 	for i, c := range list {
-		at[i].base = n
-		n += max(c.sends, c.recvs)
+		slices.Sort(c.cancelled)
+		at[i].base, at[i].cancelled = n, c.cancelled
+		n += max(c.sends, c.recvs+int64(len(c.cancelled)))
 	}
 	out = slices.Grow(out[:0], int(n))[:n]
 	clear(out)
 	for i, c := range list {
-		for k := range max(c.sends, c.recvs) {
+		cancelled, pairs := c.cancelled, min(c.live(), c.recvs)
+		for k := range max(c.sends, c.recvs+int64(len(c.cancelled))) {
 			l := &out[at[i].base+k]
-			l.kind, l.unpaired, l.unsent, l.source, l.destination = Message, k >= min(c.sends, c.recvs), k >= c.sends, c.source,
-				c.destination
+			l.kind, l.unsent, l.source, l.destination = Message, k >= c.sends, c.source, c.destination
 			l.tag, l.comm, l.name = c.tag, c.comm, trace.NoRef
+			if len(cancelled) > 0 && cancelled[0] == k {
+				l.unpaired, cancelled = true, cancelled[1:]
+				continue
+			}
+			l.unpaired = pairs <= 0
+			pairs--
 		}
 	}
 	err := s.eachSpooled(part, func(c *columns) {
@@ -408,6 +438,10 @@ func (s *linkSpool) pair(part int, out []link) ([]link, error) {
 					l.end = last
 				}
 			} else {
+				for len(p.cancelled) > 0 && p.cancelled[0] == p.recvs {
+					p.cancelled = p.cancelled[1:]
+					p.recvs++
+				}
 				l := &out[p.base+p.recvs]
 				p.recvs++
 				if l.end = last; l.unsent {

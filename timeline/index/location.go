@@ -30,6 +30,7 @@ type location struct {
 	threads     threads
 	channels    channels // channels of its messages
 	receives    receives
+	requests    openset.Map[uint64, request] // the open ones, by number
 }
 
 func (w *worker) location(n uint32) *location {

@@ -208,6 +208,44 @@ func TestOrderOfPosts(t *testing.T) {
 	}
 }
 
+// TestCancelledSend checks that nothing receives a send that is cancelled: the receives at 6 and 7 belong to the sends at
+// 3 and 4. The send at 3 has completed before the request with its number is cancelled. A message without a receive ends
+// where it begins.
+func TestCancelledSend(t *testing.T) {
+	r := trace.NewRecorder(trace.Seconds(1000))
+	a, b := r.Location("a"), r.Location("b")
+	begin := func(at int64, id uint64) {
+		r.Event(a, at, trace.SendBegin, trace.NoRef, []uint64{uint64(b), trace.Undefined, 5, 10, id})
+	}
+	begin(1, 7)
+	r.Event(a, 2, trace.RequestCancelled, trace.NoRef, []uint64{7})
+	begin(3, 7)
+	r.Event(a, 4, trace.SendComplete, trace.NoRef, []uint64{7})
+	r.Event(a, 4, trace.RequestCancelled, trace.NoRef, []uint64{7})
+	begin(4, 8)
+	begin(5, 9)
+	r.Event(a, 6, trace.RequestCancelled, trace.NoRef, []uint64{9})
+	r.Recv(b, 6, a, 5, 10)
+	r.Recv(b, 7, a, 5, 10)
+	r.Recv(b, 8, a, 5, 10)
+	x := buildIndex(t, r)
+	links, err := x.LinksOf(0, 0, 20, 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[int64]int64{}
+	for _, l := range links {
+		found[l.Start] = l.End
+	}
+	if expected := map[int64]int64{1: 1, 3: 6, 4: 7, 5: 5}; !maps.Equal(found, expected) {
+		t.Errorf("found receives %v by sends, expected %v", found, expected)
+	}
+	cells, err := x.Matrix(t.Context(), 0, 20)
+	if err != nil || len(cells) != 1 || cells[0].Count != 4 || cells[0].Matched != 2 || cells[0].Received != 3 {
+		t.Errorf("found %+v, %v, expected 4 messages sent, 3 received and 2 pairs", cells, err)
+	}
+}
+
 // compareMatrix compares the matrix of a window with that of package messages.
 func compareMatrix(t *testing.T, x *Index, r *trace.Recorder, n int) {
 	t.Helper()
