@@ -328,7 +328,7 @@ func (r *reducer) batch(b *trace.Batch, rows []int32) []int32 {
 			sends = true
 		case k.IsRecv():
 			receives = true
-		case k == trace.RecvBegin || k == trace.RequestCancelled:
+		case k == trace.RecvBegin || k == trace.SendComplete || k == trace.RequestCancelled:
 		case !r.own && isCollective(k):
 			collective = true
 		default:

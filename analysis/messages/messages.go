@@ -104,7 +104,6 @@ type Part struct {
 	matcher   *matching.Matcher[end, sums]
 	waiting   int64       // number of ends in the window that wait for their other end
 	locations []*location // indexed by location; nil for locations without rows
-	cancels   bool        // a request was cancelled
 
 	matrix     map[pair]*cell
 	sent       cell

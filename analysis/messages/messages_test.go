@@ -98,6 +98,22 @@ func TestMessages(t *testing.T) {
 	}
 }
 
+// TestSelectedNumbers checks that a request of a send that does not count takes the place of an earlier one with the same
+// number: the send to location 1 is received, and the one to location 2 is cancelled.
+func TestSelectedNumbers(t *testing.T) {
+	d := testtrace.Defs(3, 0, 0)
+	p := New(d, Options{Locations: func(loc uint32) bool { return loc == 1 }})
+	rows := []testtrace.Row{row(0, 1, trace.SendBegin, 1, trace.Undefined, 5, 10, 7), row(0, 2, trace.SendComplete, 7),
+		row(0, 3, trace.SendBegin, 2, trace.Undefined, 5, 10, 7), row(0, 4, trace.RequestCancelled, 7),
+		testtrace.Recv(1, 5, 0, 5, 10)}
+	if err := p.Batch(testtrace.Mixed(d, rows)); err != nil {
+		t.Fatal(err)
+	}
+	if r := p.Result(); r.Sent != 1 || r.Matched != 1 {
+		t.Errorf("found %+v, expected one message that is received", r)
+	}
+}
+
 // TestLocations checks that messages of other locations do not count, and that their receives keep their places in the
 // order of posts: the sends of location 0 at 1 and 2 are received at 8 and 5.
 func TestLocations(t *testing.T) {

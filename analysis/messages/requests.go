@@ -1,9 +1,6 @@
 package messages
 
 import (
-	"cmp"
-	"slices"
-
 	"github.com/weft-trace/weft/analysis/internal/matching"
 	"github.com/weft-trace/weft/internal/openset"
 	"github.com/weft-trace/weft/internal/postorder"
@@ -43,27 +40,21 @@ func (p *Part) location(loc uint32) *location {
 
 // send counts a send, and pairs it with its receive or queues it.
 func (p *Part) send(c *trace.Cursor, at channel, n *end) error {
-	if n.request = trace.Undefined; c.Kind() == trace.SendBegin {
-		n.request = c.Op(4)
-	}
+	nonBlocking := c.Kind() == trace.SendBegin && c.Op(4) != trace.Undefined
 	if p.opt.List != nil {
 		n.message = p.begin(c, at, n)
-		n.message.waits = n.request != trace.Undefined
+		n.message.waits = nonBlocking
 	}
 	conversation := p.matcher.Conversation(at, matching.Sends)
 	if n.wanted {
 		p.countSend(conversation, n)
 	}
 	h, err := p.pairOrQueue(conversation, n, matching.Sends)
-	if err != nil || !p.tracksSends() || n.request == trace.Undefined {
+	if err != nil || !nonBlocking {
 		return err
 	}
-	return p.open(p.location(at.Source), n.request, request{send: h, message: n.message})
+	return p.open(p.location(at.Source), c.Op(4), request{send: h, message: n.message})
 }
-
-// tracksSends reports whether the part keeps the requests of sends. It needs them for the list of messages. Otherwise
-// it begins to keep them at the first cancellation, since traces rarely have any.
-func (p *Part) tracksSends() bool { return p.opt.List != nil || p.cancels }
 
 // receive counts a receive, and pairs it with its send or queues it. The receive is held until all receives that were
 // posted before it have completed.
@@ -100,12 +91,15 @@ func (p *Part) receive(c *trace.Cursor, at channel, n *end) error {
 	return p.pairReceives(own.receives.Complete(number, heldReceive{at, *n}))
 }
 
-// skip processes a send or receive that does not count. A receive completes its request.
+// skip processes a send or receive that does not count. A send opens its request, and a receive completes it.
 func (p *Part) skip(c *trace.Cursor) error {
-	if c.Kind() != trace.RecvComplete {
+	if c.Kind() != trace.RecvComplete && c.Kind() != trace.SendBegin || c.Op(4) == trace.Undefined {
 		return nil
 	}
 	own := p.location(c.Location())
+	if c.Kind() == trace.SendBegin {
+		return p.open(own, c.Op(4), request{})
+	}
 	r, _ := own.requests.Take(c.Op(4))
 	if r.receive == 0 {
 		return nil
@@ -173,11 +167,6 @@ func (p *Part) request(c *trace.Cursor) error {
 	default:
 		return nil
 	}
-	if c.Kind() == trace.RequestCancelled && !p.tracksSends() {
-		if err := p.trackSends(); err != nil {
-			return err
-		}
-	}
 	l := p.location(c.Location())
 	r, ok := l.requests.Take(id)
 	if !ok {
@@ -196,35 +185,6 @@ func (p *Part) request(c *trace.Cursor) error {
 			m.SendComplete = c.Time()
 		}
 		return p.ready(m)
-	}
-	return nil
-}
-
-// trackSends begins to keep the requests of sends, with those that wait for their receives.
-func (p *Part) trackSends() error {
-	p.cancels = true
-	type send struct {
-		source  uint32
-		request uint64
-		time    int64
-		handle  matching.Handle
-	}
-	var waiting []send
-	p.matcher.Each(func(at channel, side matching.Side, _ int64, h matching.Handle, n end) {
-		if side == matching.Sends && n.request != trace.Undefined {
-			waiting = append(waiting, send{at.Source, n.request, n.time, h})
-		}
-	})
-	// In the order of the sends, a request replaces an earlier one with the same number.
-	slices.SortFunc(waiting, func(a, b send) int { return cmp.Compare(a.handle.Number, b.handle.Number) })
-	for _, x := range waiting {
-		l := p.location(x.source)
-		if r, ok := l.requests.Get(x.request); ok && r.receive > 0 && r.posted >= x.time {
-			continue // the send had completed when the receive got its number
-		}
-		if err := p.open(l, x.request, request{send: x.handle}); err != nil {
-			return err
-		}
 	}
 	return nil
 }

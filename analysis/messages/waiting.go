@@ -30,6 +30,5 @@ type end struct {
 	moment    int32        // its moment in Part.pending, or none
 	unsized   bool         // the number of bytes is unknown
 	wanted    bool         // in a visit of one of the wanted regions
-	request   uint64       // of a non-blocking send, or trace.Undefined
 	message   *openMessage // nil unless messages are listed
 }
