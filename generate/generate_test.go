@@ -458,6 +458,9 @@ func TestOptions(t *testing.T) {
 		{Options{Workload: "phases", Problems: Problems{SlowNode: 2, Noise: 0.1}}, "expected one of them"},
 		{Options{Workload: "phases", Problems: Problems{Lock: 1}}, "lock: expected 2 or more threads"},
 		{Options{Workload: "phases", Threads: 2, Compute: 5, Problems: Problems{Lock: 5}}, "less than the 5 ns of computing"},
+		// The fastest rank computes for 2 / (1 + 3) of 100 ns.
+		{Options{Workload: "phases", Threads: 2, Locations: 8, Compute: 100, Problems: Problems{Imbalance: 3, Lock: 50}},
+			"less than the 50 ns of computing"},
 		{Options{Workload: "ring", Period: 1000}, "those of workload cps"},
 		{Options{Workload: "phases", Faults: Faults{Anomalies: 1}}, "those of workload cps"},
 		{Options{Workload: "cps", Period: 999}, "period: found 999 µs, expected 1000 to"},

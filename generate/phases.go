@@ -122,7 +122,7 @@ type phasesPlan struct {
 }
 
 // valid returns an error if a problem has an invalid value.
-func (p *Problems) valid(threads int, compute int64, processes int) error {
+func (p *Problems) valid(threads, processes int) error {
 	for _, d := range []struct {
 		name string
 		time int64
@@ -160,8 +160,6 @@ func (p *Problems) valid(threads int, compute int64, processes int) error {
 		return errors.New("noise: expected 3 or more locations")
 	case p.Lock > 0 && threads < 2:
 		return errors.New("lock: expected 2 or more threads")
-	case p.Lock >= compute:
-		return fmt.Errorf("lock: found %d ns, expected less than the %d ns of computing", p.Lock, compute)
 	}
 	return nil
 }
@@ -179,7 +177,7 @@ func planPhases(o Options, d *trace.Definitions) (source, error) {
 	if o.Compute < 1 || o.Compute > mostTime {
 		return nil, fmt.Errorf("compute: found %d ns, expected 1 to %d", o.Compute, int64(mostTime))
 	}
-	if err := o.Problems.valid(o.Threads, o.Compute, o.Locations); err != nil {
+	if err := o.Problems.valid(o.Threads, o.Locations); err != nil {
 		return nil, err
 	}
 	p := &phasesPlan{Problems: o.Problems, seed: o.Seed, n: int64(o.Locations), threads: int64(o.Threads),
@@ -193,6 +191,9 @@ func planPhases(o Options, d *trace.Definitions) (source, error) {
 	if p.Imbalance > 1 {
 		p.fastest = times(2 / (1 + p.Imbalance))
 		p.slowest = 2*p.compute - p.fastest
+	}
+	if p.Lock > 0 && p.Lock >= p.fastest {
+		return nil, fmt.Errorf("lock: found %d ns, expected less than the %d ns of computing", p.Lock, p.fastest)
 	}
 	p.slow = times(max(1, p.SlowNode))
 	p.growth, p.noise = times(p.Slowing), times(p.Noise)

@@ -234,7 +234,7 @@ func TestNothingPlanted(t *testing.T) {
 // TestPlantedTogether checks, for several numbers of processes, that the amounts of several
 // problems add up.
 func TestPlantedTogether(t *testing.T) {
-	all := generate.Problems{LateSender: 7 * ms, Serial: 3 * ms, Lock: 11 * ms, Slowing: 0.013}
+	all := generate.Problems{LateSender: 7 * ms, Serial: 3 * ms, Lock: 8 * ms, Slowing: 0.013}
 	for _, n := range []int{2, 3, 5, 13, 16} {
 		for _, uneven := range []string{"none", "imbalance", "slow node", "noise"} {
 			o := generate.Options{Events: 2000, Locations: n, Threads: 3, Compute: 17*ms + 1, Problems: all}
