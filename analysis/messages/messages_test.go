@@ -98,8 +98,8 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// TestSelectedNumbers checks that a request of a send that does not count takes the place of an earlier one with the same
-// number: the send to location 1 is received, and the one to location 2 is cancelled.
+// TestSelectedNumbers checks that a request of a send that does not count takes the place of an earlier one with the
+// same number: the send to location 1 is received, and the one to location 2 is cancelled.
 func TestSelectedNumbers(t *testing.T) {
 	d := testtrace.Defs(3, 0, 0)
 	p := New(d, Options{Locations: func(loc uint32) bool { return loc == 1 }})

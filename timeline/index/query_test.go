@@ -208,9 +208,9 @@ func TestOrderOfPosts(t *testing.T) {
 	}
 }
 
-// TestCancelledSend checks that nothing receives a send that is cancelled: the receives at 6 and 7 belong to the sends at
-// 3 and 4. The send at 3 has completed before the request with its number is cancelled. A message without a receive ends
-// where it begins.
+// TestCancelledSend checks that nothing receives a send that is cancelled: the receives at 6 and 7 belong to the sends
+// at 3 and 4. The send at 3 has completed before the request with its number is cancelled. A message without a receive
+// ends where it begins.
 func TestCancelledSend(t *testing.T) {
 	r := trace.NewRecorder(trace.Seconds(1000))
 	a, b := r.Location("a"), r.Location("b")
