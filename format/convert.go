@@ -66,7 +66,8 @@ func SaveEvents(ctx context.Context, path string, f Format, events Events) error
 func Recorded(r *trace.Recorder) Events { return &memoryEvents{r.Defs(), r.Batches, r.Links} }
 
 // Held reads the selected events into memory and returns them. It returns nil if they have more than limit
-// rows. Strings and definitions are those of events, so that these must stay open. A row uses about 60 bytes.
+// rows. The result shares the strings and definitions of events, so events must stay open. A row uses about 60
+// bytes.
 func Held(ctx context.Context, events Events, sel trace.Selection, limit int64) (Events, error) {
 	var batches [][]*trace.Batch
 	var links []trace.Link

@@ -20,7 +20,7 @@ const (
 	Lost       Fidelity = "lost"       // removed
 )
 
-// countedHows lists the values that count as a loss, with the worst first.
+// countedHows lists the values of Fidelity that count as a loss, with the worst first.
 var countedHows = []Fidelity{Lost, Degraded, WeftOnly}
 
 // LossRow counts how often a field of a kind was lost, or degraded, for one reason.
@@ -74,7 +74,7 @@ func (l *Loss) Rows() []LossRow {
 	return out
 }
 
-// Lost returns the number of things that are [Lost].
+// Lost returns the number of losses whose fidelity is [Lost].
 func (l *Loss) Lost() (n int64) {
 	for _, r := range l.Rows() {
 		if r.How == Lost {

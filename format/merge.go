@@ -154,7 +154,7 @@ type Regrouper struct {
 
 // Batch accepts a mixed batch.
 func (r *Regrouper) Batch(b *trace.Batch) error {
-	c := b.Cursor() // declared outside the loop, which would copy it each time
+	c := b.Cursor() // declared outside the loop: a declaration inside the loop would copy the cursor for each row
 	for c.Next() {
 		loc := int(c.Location())
 		for loc >= len(r.open) {

@@ -22,7 +22,7 @@ import (
 // Pair is a key with a value.
 type Pair struct{ Key, Value string }
 
-// header is the first of the carried definitions.
+// header is the first carried definition. It describes the carried trace and the packed rows.
 type header struct {
 	Version int         `json:"version"`
 	Origin  string      `json:"origin"`
@@ -41,7 +41,7 @@ type table struct {
 	add  func(*trace.Definitions, []byte) error
 }
 
-// tableOf returns the description of a table by its name, and by a function that returns it.
+// tableOf describes the table called name. Function t returns that table of a trace's definitions.
 func tableOf[T any](name string, t func(*trace.Definitions) *trace.Table[T]) table {
 	return table{name,
 		func(d *trace.Definitions) int { return t(d).Len() },
@@ -82,9 +82,9 @@ var tables = []table{
 // OpaqueLimit is the greatest size in bytes of an opaque record that is carried.
 const OpaqueLimit = 4 << 10
 
-// definitions returns all definitions of d as texts with unique keys such as "region.3". It leaves
-// out reserved attributes from index used on, and opaque records of more than OpaqueLimit bytes,
-// whose number is tooLong.
+// definitions returns all definitions of d as texts with unique keys such as "region.3". It leaves out
+// reserved attributes from index used on, and opaque records of more than OpaqueLimit bytes. tooLong is the
+// number of these records.
 func definitions(d *trace.Definitions, rows *Rows, used int) (pairs []Pair, tooLong int64) {
 	h, _ := json.Marshal(header{1, d.Origin, d.Clock, rows.names(d), d.Encoding})
 	pairs = append(pairs, Pair{"trace", string(h)})
@@ -100,7 +100,8 @@ func definitions(d *trace.Definitions, rows *Rows, used int) (pairs []Pair, tooL
 			}
 			b, err := json.Marshal(v)
 			if err != nil {
-				// Marshal fails only for values without a JSON form, such as infinite numbers.
+				// Marshal fails only for values without a JSON form, such as infinite numbers. These are
+				// written as text.
 				b, _ = json.Marshal(fmt.Sprint(v))
 			}
 			pairs = append(pairs, Pair{t.name + "." + strconv.Itoa(i), string(b)})

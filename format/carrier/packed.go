@@ -22,9 +22,9 @@ import (
 // magic is the prefix of packed definitions.
 const magic = "weft\x02"
 
-// Pack returns all definitions of d, and the pairs extra, as compressed bytes for [Unpack]. rows
-// must be the Rows that has packed the rows of the trace, or nil if there is none. tooLong is the
-// number of opaque records of more than [OpaqueLimit] bytes, which are left out.
+// Pack returns all definitions of d, and the pairs extra, as compressed bytes for [Unpack]. rows must be the
+// Rows value that has packed the rows of the trace, or nil if none has. tooLong is the number of opaque
+// records of more than [OpaqueLimit] bytes, which are left out.
 func Pack(d *trace.Definitions, rows *Rows, extra ...Pair) (data []byte, tooLong int64) {
 	return packed(d, rows, d.Attributes.Len(), extra)
 }
@@ -243,26 +243,27 @@ func appendValue(b []byte, v *trace.Value) []byte {
 	return binary.AppendUvarint(b, v.Num)
 }
 
-// Rows packs rows into few bytes: the difference between a row and the row that readers derive from
-// the record that carries the bytes. The zero Rows is ready to use. It numbers kinds in the order
-// in which they occur, so that [Pack] must be called with it after the last row is packed.
+// Rows packs rows into few bytes: the difference between a row and the row that readers derive from the record
+// that carries the bytes. The zero Rows is ready to use. A Rows value numbers kinds in the order in which they
+// occur. Therefore [Pack] must get it only after the last row is packed.
 type Rows struct {
 	codes map[trace.Kind]uint64
 	kinds []trace.Kind
 	// gaps counts the differences between rows and their records, for Report.
 	gaps map[recordGap]int64
-	// open counts the open claims by location and id, and repeated the claims that began while another one with
-	// the same id was open at their location.
+	// open counts the open claims by location and id. repeated counts the claims that began while another
+	// claim with the same id was open at the same location.
 	open     map[claimKey]int
 	repeated int64
-	// emptyRow is an empty row. A row without a record is packed as the difference to it.
+	// emptyRow is an empty row. Append packs a row without a record of its own as the difference from
+	// emptyRow.
 	emptyRow trace.Batch
 }
 
 // recordGap describes in which fields a row and the row from its record differ.
 type recordGap struct {
 	kind, base trace.Kind
-	operands   uint64 // bit i for operand i; the last bit for all further operands
+	operands   uint64 // bit i is set if operand i differs; the last bit stands for all further operands
 	attrs, ref bool
 	field      string // the field of a gap that NoteField has counted
 }
@@ -369,7 +370,7 @@ const (
 	flagBits = 3
 )
 
-// manyOps is stored instead of a number of operands that follows separately.
+// manyOps in the place of an operand count means that the count follows separately.
 const manyOps = 15
 
 // Append appends the difference between row c and row base, which readers derive from the record
@@ -476,7 +477,8 @@ var valueTypes = [...]trace.Type{trace.None, trace.Uint8, trace.Uint16, trace.Ui
 	trace.FileRef, trace.HandleRef,
 	trace.LocationGroupRef, trace.Char, trace.Bytes, trace.Bool}
 
-// operandType returns the type of an operand. The last operand of some kinds may be repeated.
+// operandType returns the type of operand i. Operands beyond the last listed one have its type, because some
+// kinds repeat their last operand.
 func operandType(spec *trace.KindSpec, i int) trace.OperandType {
 	if n := len(spec.Operands); i < n {
 		return spec.Operands[i].Type
@@ -497,7 +499,7 @@ func appendOperand(b []byte, t trace.OperandType, v uint64) []byte {
 	return binary.AppendUvarint(b, v+1) // Undefined becomes 0
 }
 
-// errCut is the error for truncated bytes.
+// errCut reports packed bytes that end too early.
 var errCut = errors.New("packed bytes that are cut off")
 
 // unpacker reads values from packed bytes. After an error all values are zero.
@@ -526,8 +528,8 @@ func (u *unpacker) byte() byte {
 	return v
 }
 
-// count returns n, which must be a number of things of at least one byte each, or 0 if the bytes
-// are too few.
+// count returns n, the number of items that follow, if the remaining bytes can hold n items of at least one
+// byte each. Otherwise it fails and returns 0.
 func (u *unpacker) count(n uint64) int {
 	if n > uint64(len(u.data)) {
 		u.err, u.data = errCut, nil
@@ -596,8 +598,8 @@ func (r *Restorer) kind(u *unpacker) (k *packedKind, code uint64, err error) {
 	return &r.codes[code>>flagBits], code, nil
 }
 
-// Amend replaces the last row of b, which must be derived from the record alone, by the row that
-// was packed into data. If data is invalid, it returns an error and leaves the row unchanged.
+// Amend replaces the last row of b, which the caller has derived from the record alone, by the row that was
+// packed into data. If data is invalid, it returns an error and leaves the row unchanged.
 func (r *Restorer) Amend(b *trace.Batch, data []byte) error {
 	u := unpacker{data: data}
 	row := b.Len() - 1
