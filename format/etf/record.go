@@ -31,7 +31,7 @@ const (
 	TS                // group of time series
 	TSS               // time series
 	TSP               // samples with their times
-	TSR               // samples at equal distances
+	TSR               // samples at equal intervals
 	keywordCount
 )
 
@@ -98,7 +98,7 @@ type Record struct {
 	// Line is the number of the line, from 1.
 	Line int64
 	line string // the original line, if it must be written unchanged
-	// changes reports whether a number of the line would get another value or sign when it is written.
+	// changes reports whether a number of the line would get another value or sign if the record were written.
 	changes bool
 }
 
@@ -160,7 +160,7 @@ type scanner struct {
 	i    int
 	bad  problem
 	lost []byte // the first time of the line that had to be rounded
-	// changes reports that a number is -0, or has more digits than a float64 can reproduce.
+	// changes is set if a number is -0, or has more digits than a float64 can reproduce.
 	changes bool
 }
 
@@ -265,7 +265,7 @@ func (s *scanner) real(name string) float64 {
 	s.lost = nil
 	d := s.decimal(name)
 	inexact := s.lost != nil
-	s.lost = lost     // the field is no time, so it must not set lost
+	s.lost = lost     // the field is not a time, so it must not set lost
 	const most = 1e15 // a float64 reproduces all numbers of 15 digits
 	if inexact || d.Coef > most || d.Coef < -most || d.Coef == 0 && bytes.IndexByte(s.l[at:s.i], '-') >= 0 {
 		s.changes = true
@@ -446,9 +446,9 @@ func repeatedKey(key string) problem {
 		trace.Warning}
 }
 
-// inexactCounts counts parts of lines that weft reads but does not reproduce exactly.
+// inexactCounts counts the parts of lines that weft reads but cannot write back exactly.
 type inexactCounts struct {
-	rounded   int64 // times with more digits than fit
+	rounded   int64 // times with more digits than fit a tick
 	lessText  int64 // attribute lists with a value or backslash that the record does not contain
 	otherForm int64 // other attribute lists that would be written in another form
 }
@@ -603,7 +603,7 @@ func appendShort(b, s []byte) []byte {
 	return b[:n+len(s)]
 }
 
-// copy32 copies 32 bytes. An assignment of arrays would call a function that handles overlap.
+// copy32 copies 32 bytes. An array assignment would call a slower function that handles overlapping memory.
 func copy32(to, from []byte) {
 	_, _ = to[31], from[31]
 	w0, w1 := binary.LittleEndian.Uint64(from), binary.LittleEndian.Uint64(from[8:])
