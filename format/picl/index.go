@@ -30,11 +30,11 @@ type scanResult struct {
 	linetrace.Times
 	records     int64
 	defs        []Record
-	defsAfter   []int64 // for each of defs, the number of records of the chunk before it
-	defined     []int64 // numbers of the lines of definitions, and of those that cannot be read
+	defsAfter   []int64 // number of records of the chunk before each element of defs
+	defined     []int64 // line numbers of the definitions and of the lines that cannot be read
 	problems    []*trace.Defect
 	unread      int64 // number of definition records that cannot be read
-	malformed   int64 // number of lines without a record, except for blank ones
+	malformed   int64 // number of lines without a record, not counting blank lines
 	encodings   encodingCounts
 	locations   []seenAt[procKey]
 	events      []seenAt[int64]
@@ -42,7 +42,8 @@ type scanResult struct {
 	firstRecord int64
 	statistics  bool
 	nesting     nesting
-	// processes with receives that may lack the source (true), or only the length or type (false)
+	// processes with receives that lack information: true if the source may be missing, false if only the
+	// length or type may be missing
 	open       map[procKey]bool
 	carrierDef []carrier.Pair
 }
@@ -111,7 +112,7 @@ func (d *decoder) index(ctx context.Context) error {
 	if err := d.orderPieces(all); err != nil {
 		return err
 	}
-	// If the file is not in order of time, the contents of a call are known only after sorting.
+	// If the file is not in order of time, the records inside a call are known only after sorting.
 	d.nesting.found = d.nesting.found || len(d.Runs) != 1 && d.nesting.waits && d.nesting.places != nil
 	if !d.nesting.found { // each receive is then a single record
 		maps.DeleteFunc(d.sources.receivers, func(_ procKey, source bool) bool { return !source })
@@ -295,7 +296,7 @@ func (d *decoder) scanChunk(b *lines.Block) *scanResult {
 	return r
 }
 
-// scanReceive records which facts about its message the record of a receive does not state.
+// scanReceive notes which information about its message the record of a receive lacks.
 func (r *scanResult) scanReceive(h *head, l []byte, markMessages bool) {
 	typ, event, key := h.f[0], h.f[1], procKey{h.f[3], h.f[4]}
 	skip := int64(0)
@@ -312,7 +313,7 @@ func (r *scanResult) scanReceive(h *head, l []byte, markMessages bool) {
 		r.nesting.note(typ, event, key)
 	}
 	if typ == TypeEntry && h.mayHaveMore(l, skip) {
-		r.nesting.found = true // the entry has the fields of a mark, and its exit may repeat them
+		r.nesting.found = true // the entry has the fields of a mark, and its exit may repeat these fields
 	}
 }
 
@@ -331,8 +332,8 @@ func (n *encodingCounts) add(l []byte) {
 	}
 }
 
-// encoding returns the encoding to use for all definition records. If records differ in their encoding,
-// it is UTF-8, which has all characters.
+// encoding returns the encoding to use for all definition records. If the encodings of records differ, the
+// result is UTF-8, which can represent all characters.
 func (n *encodingCounts) encoding() trace.Encoding {
 	switch {
 	case n.utf8 > 0:
@@ -402,9 +403,9 @@ func (d *decoder) define(locations map[procKey]int64, events map[int64]int64, us
 	if err := d.RestoreFrom(carried, "picl", "event messages"); err != nil || d.Restore != nil {
 		return err
 	}
-	// In a file that is not in order of time, the position of a label loses its meaning when the
-	// records are sorted. The encoder then writes labels for the regions, and keeps only labels that
-	// name something else.
+	// In a file that is not in order of time, the position of a label loses its meaning when the records are
+	// sorted. The encoder then writes labels for the regions, and keeps only the labels that these do not
+	// replace.
 	moved := false
 	for _, k := range d.kept {
 		moved = moved || k.before > 0 && len(d.Runs) != 1
@@ -496,8 +497,8 @@ func (d *decoder) defineRegions(events []int64) {
 	for _, e := range events {
 		labels := map[string]bool{}
 		var names []string
-		covered := false // some label applies to all records
-		simple := true   // no other label names the event type
+		covered := false // a label applies to all records
+		simple := true   // no other label applies to the event type
 		for _, list := range [2][]int32{d.defs.byEvent[e], d.defs.bySubset} {
 			for _, i := range list {
 				l := &d.defs.labels[i]
