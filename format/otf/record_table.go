@@ -1,7 +1,7 @@
 package otf
 
-// spec describes a record type: the part it belongs to and its spelling. Readers, writers and printers
-// share one table of them.
+// spec describes a record type: the part it belongs to and its spelling. Readers, writers and printers share
+// one table of specs.
 type spec struct {
 	name        string
 	part        Part
@@ -15,16 +15,16 @@ type spec struct {
 type fieldSpec struct {
 	f    field
 	bits uint8 // size of a number; 0 for texts and members
-	// Keywords before the value; "" if the value follows the previous one directly.
+	// The keywords before the value. They are "" if the value follows the previous value directly.
 	short, long string
-	old         string // another spelling that is read like short and never written
-	// omitZero is set for fields that may be missing in a file. They are not written if they are 0. A
-	// name is not written if the record has none.
+	old         string // another spelling of the keyword, which readers accept and writers never use
+	// omitZero is set for a field that may be missing in a file and that is not written if it is 0. A name is
+	// not written if the record has no name.
 	omitZero bool
-	// mayBeMissing is set for fields that may be missing in a file, but are always written.
+	// mayBeMissing is set for a field that may be missing in a file but that is always written.
 	mayBeMissing bool
-	// tight is set for fields that have no blank between the previous value and their keyword, even in
-	// the long spelling.
+	// tight is set for a field without a blank between the previous value and its keyword, even in the long
+	// spelling.
 	tight bool
 }
 
@@ -71,7 +71,7 @@ func fields(first fieldSpec, more ...fieldSpec) []fieldSpec {
 	return append([]fieldSpec{first}, more...)
 }
 
-// specs describes all record types. Unused type numbers have no name (docs/formats/otf.md, "Records").
+// specs describes all record types. Type numbers without a name are unused (docs/formats/otf.md, "Records").
 var specs = [NumTypes]spec{
 	DefVersion: {"DefVersion", Definitions, "DV", "DEFVERSION",
 		[]fieldSpec{{f: fMajor, bits: 8}, {f: fMinor, bits: 8, short: ".", long: ".", tight: true},
@@ -184,7 +184,7 @@ var specs = [NumTypes]spec{
 		fields(token, n8(fTime, "T", "TIME"), n4(fProcess, "P", "PROCESS"), quoted(fText, "V", "VALUE")), false},
 }
 
-// String returns the name of the type in libotf and its documents.
+// String returns the name that libotf and its documents give the type.
 func (t Type) String() string {
 	if t == Unknown {
 		return "Unknown"
