@@ -26,7 +26,7 @@ var regular, bold = newFace(goregular.TTF), newFace(gobold.TTF)
 func newFace(ttf []byte) *face {
 	f, err := sfnt.Parse(ttf)
 	if err != nil {
-		panic(err) // the fonts are part of the program
+		panic(err) // the fonts are part of the program, so this is a programming error
 	}
 	return &face{font: f, widths: map[rune]float64{}}
 }
@@ -34,8 +34,8 @@ func newFace(ttf []byte) *face {
 // em is the size at which outlines are loaded. It is large enough for drawing at any scale.
 const em = 1024
 
-// advance returns the width of a character at size 1. A character that the font does not have
-// counts as 1 wide, like ideographs.
+// advance returns the width of a character at size 1. The width of a character that the font lacks is 1, like
+// the width of ideographs.
 func (f *face) advance(r rune) float64 {
 	w, ok := f.widths[r]
 	if !ok {
