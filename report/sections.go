@@ -96,8 +96,8 @@ func (r *Report) overview() section {
 	return s
 }
 
-// table adds t to the section unless it has no rows. It shows at most most rows, and the number of
-// the others.
+// table adds t to the section unless it has no rows. The page shows at most most rows of the table, and the
+// number of the other rows.
 func (s *section) table(t table, most int) {
 	if n := len(t.Rows); n > most {
 		t.Rows, t.More = t.Rows[:most], fmt.Sprintf("… and %d more", n-most)
@@ -137,7 +137,7 @@ func (r *Report) paths() section {
 		}
 	}
 	if total == (trace.Ticks{}) || !slices.ContainsFunc(r.Paths, func(n calltree.Node) bool { return n.Depth > 0 }) {
-		return section{} // the table of regions shows the same
+		return section{} // the table of regions shows the same times
 	}
 	s := section{ID: "paths", Title: "Call paths", Hint: "Each region below the regions that are open around it; the " +
 		"path with most inclusive time comes first."}
@@ -167,8 +167,8 @@ func (r *Report) paths() section {
 	return s
 }
 
-// leastShown returns the inclusive time that a path needs for being shown, where total is the time
-// of all paths. It is 0 if there are few paths, so that all of them are shown.
+// leastShown returns the inclusive time that a path needs to be shown. total is the time of all paths. The
+// result is 0 if there are few paths, so that all paths are shown.
 func leastShown(paths int, total float64) float64 {
 	if paths <= mostRows {
 		return 0
@@ -176,8 +176,8 @@ func leastShown(paths int, total float64) float64 {
 	return math.Trunc(minPathPercent / 100 * total)
 }
 
-// leastInclusive returns the inclusive time of the mostPaths-th path, ordered by descending time.
-// It returns 0 if there are at most mostPaths paths.
+// leastInclusive returns the mostPaths-th largest inclusive time of a path. It returns 0 if there are at most
+// mostPaths paths.
 func leastInclusive(list []calltree.Node) trace.Ticks {
 	if len(list) <= mostPaths {
 		return trace.Ticks{}
@@ -334,7 +334,7 @@ func (r *Report) resources() section {
 	return s
 }
 
-// checks returns the section of the broken rules, the most severe ones first.
+// checks returns the section of the broken rules, with the most severe rules first.
 func (r *Report) checks() section {
 	s := section{ID: "checks", Title: "Checks",
 		Hint: fmt.Sprintf("weft check finds %s, %s and %s.", plural(r.Errors, "error"), plural(r.Warnings, "warning"),

@@ -73,8 +73,8 @@ func (r *Report) efficiency() section {
 	return s
 }
 
-// factorClass returns the class of a factor for the style of the page: factors below 0.8 are worth a
-// look, and those below 0.6 are bad.
+// factorClass returns the class of a factor for the style of the page: factors below 0.8 are marked as
+// notable, and factors below 0.6 as bad.
 func factorClass(value float64) string {
 	switch {
 	case value < 0.6:
@@ -140,7 +140,7 @@ func (r *Report) mostIn(p *waits.Pattern) cell {
 	return text(fmt.Sprintf("%s, %s", x.Region, percent(x.Time.Float(), p.Time.Float())))
 }
 
-// causes returns the table of the call paths whose work made others wait.
+// causes returns the table of the call paths whose work made other locations wait.
 func (r *Report) causes(x *causes.Result) table {
 	t := table{Title: "Causes", Head: []column{{Name: "call path"}, {Name: "location"}, {Name: "pattern"},
 		{Name: "waits caused", Number: true}, {Name: "", Hint: "part of all waits of the pattern"},
@@ -164,10 +164,10 @@ func (r *Report) causes(x *causes.Result) table {
 	return t
 }
 
-// causesShown is the number of causes that are shown of each pattern.
+// causesShown is the number of causes that are shown for each pattern.
 const causesShown = 5
 
-// outside stands for the time outside of all regions.
+// outside is the text for the time outside of all regions.
 const outside = "(outside of all regions)"
 
 // ticks returns a cell with a duration that can have a fraction of a tick.
