@@ -11,12 +11,12 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Correct corrects the times of a trace. It maps the times of events, the times in their operands, and
-// the ends of links by the curve of the location to which they belong. The order of the events of a
-// location does not change. The order across locations is computed again: by merging streams if the
-// trace is a [format.Streamer], and otherwise by sorting with the given number of bytes of memory (0
-// means 64 MiB) and a temporary file. Correct returns an error if the correction is for a clock with
-// other ticks, or names no location of the trace.
+// Correct corrects the times of a trace. It maps the times of events, the times in operands, and the times of
+// the ends of links, each by the curve of its location. The order of the events of a location does not change.
+// The order across locations is computed again: by merging streams if the trace is a [format.Streamer], and
+// otherwise by sorting with the given number of bytes of memory (0 means 64 MiB) and a temporary file. Correct
+// returns an error if the correction is for a clock with a different number of ticks per second, or if it
+// contains no location of the trace.
 func Correct(d format.Events, c *Correction, memory int) (format.Events, error) {
 	defs := d.Defs()
 	if own := defs.Clock; own.Num != c.Clock.Num || own.Den != c.Clock.Den {
@@ -48,7 +48,8 @@ type correct struct {
 // Scan delivers the events in the order of the corrected times, or by location.
 func (c *correct) Scan(ctx context.Context, sel trace.Selection, order format.Order, sink format.Sink) error {
 	sink = format.Trim(c.Defs(), sel, sink)
-	inner := everything(sel) // all times, because a corrected time in sel may have any original time
+	// read all times, because an event with a corrected time in sel may have any original time
+	inner := everything(sel)
 	inner.NoEvents = sel.NoEvents
 	x := &correctScan{correct: c}
 	through := func(s stage) error {
@@ -131,7 +132,7 @@ func (c *corrected) next(ctx context.Context) (*trace.Batch, error) {
 type correctScan struct {
 	passThrough
 	*correct
-	curves []Curve // indexed by location
+	curves []Curve // curve of each location
 	out    trace.Batch
 	times  []int64
 	ops    []uint64

@@ -11,19 +11,18 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// The attributes that [Cut] adds to events. Their values are texts with times in seconds, as the
-// trace's clock has them.
+// The attributes that [Cut] adds to events. Their values are texts with times in seconds, on the trace's
+// clock.
 const (
-	// BeganAttribute is added to events that are repeated at the begin of a piece. Its value is
-	// their original time.
+	// BeganAttribute is added to events that are repeated at the begin of a piece. Its value is the original
+	// time of the event.
 	BeganAttribute = "cut.began"
-	// PostedAttribute is added to completions of sends that were posted before the piece and are
-	// not repeated in it, because their messages were received before it. Its value is the time at
-	// which the send was posted.
+	// PostedAttribute is added to completions of sends that were posted before the piece and are not repeated
+	// in the piece, because their messages were received before the piece. Its value is the time at which the
+	// send was posted.
 	PostedAttribute = "cut.posted"
-	// EndsAttribute is added to events that end a region, claim or other interval at the end of the
-	// piece although it continues. Its value is the time of the actual end, or "later" if that is
-	// unknown.
+	// EndsAttribute is added to events that end a region, claim or other interval at the end of the piece
+	// although it continues. Its value is the time of the actual end, or "later" if this time is unknown.
 	EndsAttribute = "cut.ends"
 )
 
@@ -67,23 +66,24 @@ func CutAt(d format.Events, w trace.Window, wanted func(loc uint32) bool) format
 	return transformed{&cut{sameDefinitions: sameDefinitions{d}, window: w, flows: flows{wanted: wanted}}}
 }
 
-// cut is a piece of a trace.
+// cut is a trace after [Cut].
 type cut struct {
 	sameDefinitions
 	window              trace.Window
 	flows               flows // messages between selected locations in transit at the begin of the window
 	prepared            bool
-	began, posted, ends uint32 // the attributes that the cut adds to events
+	began, posted, ends uint32 // indexes of the attributes that the cut adds to events
 	// border holds the open regions, claims and operations at the begin of the window, for locations
 	// that have later events.
 	border byLocation[border]
 	claims map[claimStart]bool // claims that are open at the begin of the window
 }
 
-// claimStart identifies a claim by its id and the time of its begin, in ticks.
+// claimStart identifies a claim by its id and its begin time in ticks.
 type claimStart struct{ id, time int64 }
 
-// border holds the rows to repeat at a location: everything that is open at the begin of the window.
+// border holds the rows that are repeated at a location: the begins of everything that is open at the begin of
+// the window.
 type border struct {
 	state
 	messages []openRow // ends of messages that are in transit, or that are received before they are sent
@@ -133,7 +133,7 @@ func attribute(d *trace.Definitions, name, doc string) uint32 {
 	return d.Attributes.Add(trace.AttributeDef{Name: name, Type: trace.String, Doc: doc, Reserved: true})
 }
 
-// findOpen finds everything that is open at the begin of the window. It reads the trace up to there.
+// findOpen finds everything that is open at the begin of the window. It reads the trace up to that time.
 func (c *cut) findOpen(ctx context.Context) error {
 	from := c.window.From
 	all := trace.Selection{From: math.MinInt64, To: from, Repeated: true, Location: c.flows.wanted}
@@ -199,9 +199,9 @@ func (c *cut) findOpen(ctx context.Context) error {
 	return nil
 }
 
-// findPending finds the sends or receives of the messages that are in transit at the begin of the
-// window and whose other ends come later. They are the last ones of their flows. Therefore it reads
-// windows of growing length before the begin until it has found all of them.
+// findPending finds the sends or receives of the messages that are in transit at the begin of the window and
+// whose other ends come later. These are the last sends or receives of their flows. Therefore findPending
+// reads windows of growing length before the begin, until it has found all of them.
 func (c *cut) findPending(ctx context.Context, flows *flows, first int64) error {
 	flows.begin()
 	if err := c.findOthers(ctx, flows); err != nil {
@@ -232,12 +232,11 @@ func (c *cut) findPending(ctx context.Context, flows *flows, first int64) error 
 	return nil
 }
 
-// prefix collects everything that is open at the begin of a piece, at the locations that one worker
-// reads.
+// prefix collects everything that is open at the begin of a piece, for the locations that one worker reads.
 type prefix struct {
 	from   int64
 	first  int64 // time of the first event, in ticks
-	byLine bool  // see trace.Definitions.ClaimLines
+	byLine bool  // the value of trace.Definitions.ClaimLines
 	border byLocation[border]
 	later  map[uint32]bool // locations with an event at or after the begin of the piece
 	flows  flows
@@ -295,25 +294,25 @@ func endOf(x *trace.Cursor) (end int64, ok bool) {
 	return int64(v), v != trace.Undefined
 }
 
-// readsNextEvents reports whether a scan also reads the next event of each location after its times, to
-// find out which locations continue. For formats with large blocks or grammars, this takes less time
-// than another scan.
+// readsNextEvents reports whether a scan also reads the next event of each location after the selected times,
+// to find out which locations have later events. For formats with large blocks or grammars, this takes less
+// time than another scan.
 func (c *cut) readsNextEvents() bool { return c.inner.Defs().CheapNext }
 
-// extendToNextEvents extends a selection to the next event of each location after its times, if
+// extendToNextEvents extends a selection to the next event of each location after the selected times, if
 // readsNextEvents returns true.
 func (c *cut) extendToNextEvents(sel *trace.Selection) {
 	if !c.readsNextEvents() || sel.To == math.MaxInt64 || sel.From >= sel.To {
 		return
 	}
 	if sel.OneEventFrom = sel.To; sel.To == 0 {
-		sel.OneEventFrom = 1 // 0 would select all events
+		sel.OneEventFrom = 1 // the value 0 would select all events
 	}
 	sel.To = math.MaxInt64
 }
 
-// continuingLocations returns which of the given locations have events from time from on. later holds
-// the locations that have events after the times of a scan that extendToNextEvents has extended.
+// continuingLocations returns the candidates that have events at time from or later. later holds the locations
+// that have events after the times of a scan that extendToNextEvents has extended.
 func (c *cut) continuingLocations(
 	ctx context.Context, later map[uint32]bool, from int64, candidates []uint32,
 ) (map[uint32]bool, error) {
@@ -323,8 +322,8 @@ func (c *cut) continuingLocations(
 	return hasLaterEvents(ctx, c.inner, from, candidates)
 }
 
-// hasLaterEvents returns which of the given locations have events from time from on. It reads windows
-// of growing length, so it reads little if the locations continue soon.
+// hasLaterEvents returns the candidates that have events at time from or later. It reads windows of growing
+// length, so it reads little if the next events of the locations come soon.
 func hasLaterEvents(ctx context.Context, d format.Events, from int64, candidates []uint32) (map[uint32]bool, error) {
 	found := map[uint32]bool{}
 	wanted := map[uint32]bool{}
@@ -389,20 +388,20 @@ type cutScan struct {
 	ordered bool
 	states  byLocation[cutState]
 	later   map[uint32]bool // locations with an event at or after the end of the piece
-	closed  map[int64]bool  // claims that were ended at the end of the piece
+	closed  map[int64]bool  // claims that the cut has ended at the end of the piece
 	reopens trace.Batch
 	late    []lateSamples
 	marks   []mark // rows of the current batch that get PostedAttribute
 }
 
-// mark is a row that completes a send that was posted before the piece.
+// mark is a row that completes a send that was posted before the piece begins.
 type mark struct {
 	row   int
 	began int64
 }
 
-// lateSamples is a range of samples that extends into the piece. Its first sample inside the piece
-// comes after the begin of the piece.
+// lateSamples is a range of samples that extends into the piece, and whose first sample inside the piece comes
+// after the begin of the piece.
 type lateSamples struct {
 	loc   uint32
 	time  int64
@@ -410,7 +409,7 @@ type lateSamples struct {
 	open  openRow
 }
 
-// cutState holds the open rows of a location. It is valid if begun is set.
+// cutState holds the open rows of a location. It is valid only if begun is set.
 type cutState struct {
 	state
 	begun bool
@@ -549,7 +548,7 @@ func (s *cutScan) processBatch(b *trace.Batch, out format.Sink) error {
 	return c.flush()
 }
 
-// has reports whether a time lies in the piece.
+// has reports whether a time is in the piece.
 func (c *cut) has(t int64) bool {
 	return t >= c.window.From && (t < c.window.To || c.window.To == math.MaxInt64)
 }
@@ -594,7 +593,7 @@ func (s *cutScan) flush(ctx context.Context, out format.Sink) error {
 			return err
 		}
 	}
-	s.ordered = true // from here on, the late ranges of all locations come in the order of time
+	s.ordered = true // from here on, the late ranges of all locations are delivered in the order of time
 	if err := s.catchUp(0, math.MaxInt64); err != nil {
 		return err
 	}
@@ -661,8 +660,8 @@ func (s *cutScan) links(l []trace.Link) []trace.Link {
 	return keep
 }
 
-// end reports whether an end of a link lies in the piece. If it is at a claim that extends into the
-// piece, end moves it to the part of the claim in the piece.
+// end reports whether an end of a link lies in the piece. If e is at a claim that extends into the piece, end
+// moves e to the part of the claim that is in the piece.
 func (s *cutScan) end(e *trace.End) bool {
 	if s.has(e.Time) && e.Location != trace.NoRef {
 		return true
