@@ -7,8 +7,7 @@ import (
 	"os"
 )
 
-// openLock opens a file. This system has no locks, so that it returns an error together with the
-// file.
+// openLock opens a file. This system has no locks, so openLock returns both the file and an error.
 func openLock(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
