@@ -180,8 +180,7 @@ func (e *someEvents) fill(rng *rand.Rand, locations int, mixed, ordered bool) []
 }
 
 // keptRows returns the rows that a reduction must keep. If ends is true, they include the first and the last
-// row for which countsAsEnd returns true. A last row that wantedRow does
-// not choose has no operands.
+// row for which countsAsEnd returns true. A last row that wantedRow does not choose has no operands.
 func keptRows(all [][]row, ends bool) (want [][]row) {
 	for _, list := range all {
 		first := slices.IndexFunc(list, func(r row) bool { return countsAsEnd(r.kind) })
