@@ -82,9 +82,9 @@ func (l *sheet) drawArrows(c canvas, t *index.Tile, scale int) {
 	}
 	alpha := 0.85
 	switch n := len(all); {
-	case n > 3*manyArrows:
+	case n > 3*maxOpaqueArrows:
 		alpha = 0.3
-	case n > manyArrows:
+	case n > maxOpaqueArrows:
 		alpha = 0.45
 	default:
 		c.lines(l.t.paper, 0.7, 3.2, all...)
@@ -146,8 +146,8 @@ func circle(x, y, r float64) []point {
 	return out
 }
 
-// manyArrows is the number of arrows above which all arrows are drawn more transparently.
-const manyArrows = 200
+// maxOpaqueArrows is the number of arrows above which all arrows are drawn more transparently.
+const maxOpaqueArrows = 200
 
 // arc returns a curve from s to d as a polyline. The middle of the curve is h above the straight line from s
 // to d.

@@ -31,8 +31,8 @@ func newFace(ttf []byte) *face {
 	return &face{font: f, widths: map[rune]float64{}}
 }
 
-// em is the size at which outlines are loaded. It is large enough for drawing at any scale.
-const em = 1024
+// outlineSize is the size at which outlines are loaded. It is large enough for drawing at any scale.
+const outlineSize = 1024
 
 // advance returns the width of a character at size 1. The width of a character that the font lacks is 1, like
 // the width of ideographs.
@@ -41,8 +41,8 @@ func (f *face) advance(r rune) float64 {
 	if !ok {
 		w = 1
 		if g, err := f.font.GlyphIndex(&f.buf, r); err == nil && g != 0 {
-			if a, err := f.font.GlyphAdvance(&f.buf, g, fixed.I(em), font.HintingNone); err == nil {
-				w = float64(a) / 64 / em
+			if a, err := f.font.GlyphAdvance(&f.buf, g, fixed.I(outlineSize), font.HintingNone); err == nil {
+				w = float64(a) / 64 / outlineSize
 			}
 		}
 		f.widths[r] = w
@@ -92,7 +92,7 @@ func (f *face) fit(s string, size, width float64) string {
 func (f *face) draw(z *vector.Rasterizer, s string, size, x, y float64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	k := size / em / 64
+	k := size / outlineSize / 64
 	for _, r := range s {
 		at := func(p fixed.Point26_6) (float32, float32) {
 			return float32(x + float64(p.X)*k), float32(y + float64(p.Y)*k)
@@ -101,7 +101,7 @@ func (f *face) draw(z *vector.Rasterizer, s string, size, x, y float64) {
 		if err != nil {
 			continue
 		}
-		outline, err := f.font.LoadGlyph(&f.buf, g, fixed.I(em), nil)
+		outline, err := f.font.LoadGlyph(&f.buf, g, fixed.I(outlineSize), nil)
 		if err != nil {
 			continue
 		}

@@ -55,10 +55,10 @@ type sheetRow struct {
 // The heights of the parts of rows are the same as on the viewer's page.
 const (
 	curveHeight    = 34
-	leastRow       = 15
-	leastAmount    = 14
-	leastStack     = 36
-	mostStack      = 128
+	minRow         = 15
+	minAmount      = 14
+	minStack       = 36
+	maxStack       = 128
 	sheetFits      = 900 // if the total height of the rows exceeds this number of pixels, strips become lower
 	sheetRows      = 64
 	sheetDepths    = 8
@@ -215,14 +215,14 @@ func (l *sheet) placeRows() int {
 			r.extra = curveHeight
 			r.h = curveHeight + 4 + r.strips*l.strip
 		case r.stacked:
-			r.extra = max(leastStack, min(mostStack, r.strips*l.strip))
+			r.extra = max(minStack, min(maxStack, r.strips*l.strip))
 			r.h = r.extra + 2*l.pad()
 		default:
 			// the height of a single lane already shows the amount
 			if t.Kind == index.ResourceTrack && t.Depth > 1 && !isValue(t) {
-				r.extra = max(leastAmount, (3*l.strip+1)/2)
+				r.extra = max(minAmount, (3*l.strip+1)/2)
 			}
-			r.h = max(leastRow, r.strips*l.strip+r.extra+2*l.pad())
+			r.h = max(minRow, r.strips*l.strip+r.extra+2*l.pad())
 		}
 		r.y = y
 		y += r.h

@@ -20,8 +20,8 @@ const (
 	Lost       Fidelity = "lost"       // removed
 )
 
-// countedHows lists the values of Fidelity that count as a loss, with the worst first.
-var countedHows = []Fidelity{Lost, Degraded, WeftOnly}
+// lossesByRank lists the values of Fidelity that count as a loss, with the worst first.
+var lossesByRank = []Fidelity{Lost, Degraded, WeftOnly}
 
 // LossRow counts how often a field of a kind was lost, or degraded, for one reason.
 type LossRow struct {
@@ -67,7 +67,7 @@ func (l *Loss) Rows() []LossRow {
 		out = append(out, r)
 	}
 	slices.SortFunc(out, func(a, b LossRow) int {
-		return cmp.Or(cmp.Compare(slices.Index(countedHows, a.How), slices.Index(countedHows, b.How)),
+		return cmp.Or(cmp.Compare(slices.Index(lossesByRank, a.How), slices.Index(lossesByRank, b.How)),
 			cmp.Compare(a.Kind, b.Kind),
 			cmp.Compare(a.Field, b.Field), cmp.Compare(a.Reason, b.Reason))
 	})

@@ -45,7 +45,7 @@ func (p *codePlan) begin(a *agenda, i int) (r rng, left int64) {
 
 const (
 	functions = 200
-	deepest   = 20
+	maxDepth  = 20
 	callees   = 8 // number of functions that a function may call
 )
 
@@ -70,7 +70,7 @@ type callTreeRank struct {
 	rng   rng
 	left  int64 // number of rows that the location still has to write
 	depth int64
-	stack [deepest]uint8
+	stack [maxDepth]uint8
 }
 
 func startCallTree(p *codePlan, a *agenda, w *writer) program {
@@ -88,7 +88,7 @@ func (s *callTree) step(loc uint32, t int64) int64 {
 	r.left--
 	// Each open function needs one of the remaining rows for its leave. If enough rows remain, a function is
 	// entered slightly more often than one is left, so that all depths occur.
-	if r.depth == 0 || r.left > r.depth && r.depth < deepest && (r.depth == 1 || x&63 < 34) {
+	if r.depth == 0 || r.left > r.depth && r.depth < maxDepth && (r.depth == 1 || x&63 < 34) {
 		f := uint8(mainRegion)
 		if r.depth > 0 {
 			f = callee(r.stack[r.depth-1], x>>6)
@@ -129,8 +129,8 @@ const (
 	loMetrics
 )
 
-// loDeepest is the largest number of open regions: main, the nested loops and a kernel.
-const loDeepest = loKernel + 1
+// loMaxDepth is the largest number of open regions: main, the nested loops and a kernel.
+const loMaxDepth = loKernel + 1
 
 func planLoops(o Options, d *trace.Definitions) (source, error) {
 	defineProcesses(d, o.Locations, false, loopRegion("step"), loopRegion("sweep"), loopRegion("row"),
@@ -155,7 +155,7 @@ type loopsRank struct {
 	rng      rng
 	left     int64 // number of rows that the location still has to write
 	depth    int64 // number of open regions
-	trips    [loDeepest]int64
+	trips    [loMaxDepth]int64
 	kernel   uint8
 	sample   uint8 // number of metrics that remain to be sampled
 	value    [2]uint64
@@ -179,7 +179,7 @@ func (s *loops) step(loc uint32, t int64) int64 {
 	case r.depth > 0 && (r.left == r.depth || r.sample > 0 && r.left > r.depth):
 		// Write a sample of the counters, if enough rows remain to leave the open regions.
 		s.measure(loc, r, t)
-	case r.depth == 0 || r.left > r.depth && r.depth < loDeepest && (r.depth == 1 || r.trips[r.depth-1] > 0):
+	case r.depth == 0 || r.left > r.depth && r.depth < loMaxDepth && (r.depth == 1 || r.trips[r.depth-1] > 0):
 		gap = s.enter(loc, r, t, gap)
 	default:
 		r.depth--

@@ -80,8 +80,8 @@ var capacity = [resources]int64{1, 1, 1, 1, 1, 1, 100 * quarters, 120 * quarters
 
 const (
 	arrivalTime  = 4000 // mean time between two arrivals, in µs
-	mostWaiting  = 4    // largest number of objects that have arrived and have not begun
-	mostActive   = 16   // largest number of objects between tasks A and G
+	maxWaiting   = 4    // largest number of objects that have arrived and have not begun
+	maxActive    = 16   // largest number of objects between tasks A and G
 	preemptRan   = 200  // least time, in µs, that G must have run before it can be preempted
 	preemptRest  = 300  // least time, in µs, that G must still need at that moment
 	fragmentTime = 10_000
@@ -150,7 +150,7 @@ func (p *cpsPlan) links(ctx context.Context, sink format.Sink) error {
 
 // deliverLinks runs the steps of a simulation and delivers the links that they add to s.
 func deliverLinks(ctx context.Context, s *cps, step func() bool, sink format.Sink) error {
-	s.links = make([]trace.Link, 0, linkBatch+mostActive)
+	s.links = make([]trace.Link, 0, linkBatch+maxActive)
 	for more := true; more; {
 		more = step()
 		if len(s.links) < linkBatch && more || len(s.links) == 0 {
@@ -182,9 +182,9 @@ type cps struct {
 	started   int64
 	next      int64 // time of the next arrival; the constant never if the queue is full
 	exhausted bool  // no further objects will arrive
-	waiting   [mostWaiting]data
+	waiting   [maxWaiting]data
 
-	objects [mostActive]object
+	objects [maxActive]object
 	active  uint16   // set of the objects in the pipeline; one bit for each object
 	full    bool     // the first waiting object does not fit into the memories
 	at      [2]int64 // places for the first waiting object in both memories, in the same form as object.at
@@ -237,20 +237,20 @@ type processorState struct {
 
 // queue holds the objects that wait for a task, in the order of their arrival.
 type queue struct {
-	list        [mostActive]uint8
+	list        [maxActive]uint8
 	first, next uint8
 }
 
 func (q *queue) empty() bool { return q.first == q.next }
 
 func (q *queue) add(i int) {
-	q.list[q.next%mostActive] = uint8(i)
+	q.list[q.next%maxActive] = uint8(i)
 	q.next++
 }
 
 func (q *queue) take() int {
 	q.first++
-	return int(q.list[(q.first-1)%mostActive])
+	return int(q.list[(q.first-1)%maxActive])
 }
 
 // cpsRow is a row of the current time, before the rows of this time are sorted.
@@ -379,7 +379,7 @@ func (s *cps) arrive() {
 		return
 	}
 	s.planned += rows
-	s.waiting[s.arrived%mostWaiting] = d
+	s.waiting[s.arrived%maxWaiting] = d
 	s.add(cpsRow{loc: eventsLocation, kind: trace.Mark, ref: arrival, n: 1, ops: [4]uint64{uint64(s.arrived)},
 		text: d.text, class: d.class})
 	s.arrived++
@@ -389,7 +389,7 @@ func (s *cps) arrive() {
 // expect schedules the next arrival, unless the queue of waiting objects is full.
 func (s *cps) expect() {
 	s.next = never
-	if s.arrived-s.started < mostWaiting {
+	if s.arrived-s.started < maxWaiting {
 		s.next = s.now + arrivalTime/4 + s.arrivals.exponential(arrivalTime*3/4)
 	}
 }
@@ -426,7 +426,7 @@ func (s *cps) admit() bool {
 	if s.started == s.arrived || s.full {
 		return false
 	}
-	d := &s.waiting[s.started%mostWaiting]
+	d := &s.waiting[s.started%maxWaiting]
 	s.room = [2]int64{d.size, d.size}
 	if d.class == high {
 		s.room[1] = 3 * d.size // room for the outputs of B, D and F, which exist at the same time
@@ -435,7 +435,7 @@ func (s *cps) admit() bool {
 		s.at[m] = s.place(m, n)
 	}
 	// Room becomes free only when another object ends.
-	s.full = s.at[0] == none || s.at[1] == none || s.active == 1<<mostActive-1
+	s.full = s.at[0] == none || s.at[1] == none || s.active == 1<<maxActive-1
 	return !s.full
 }
 
@@ -462,7 +462,7 @@ func (s *cps) place(m int, n int64) int64 {
 func (s *cps) start() {
 	i := bits.TrailingZeros16(^s.active)
 	s.active |= 1 << i
-	s.objects[i] = object{data: s.waiting[s.started%mostWaiting], at: s.at, room: s.room}
+	s.objects[i] = object{data: s.waiting[s.started%maxWaiting], at: s.at, room: s.room}
 	s.started++
 	if s.next == never && !s.exhausted {
 		s.expect()
@@ -581,11 +581,11 @@ func (s *cps) finish(r int) {
 	case taskD:
 		s.ready[taskE].add(i)
 	case taskE:
-		if o.class != high || o.did(taskF) {
+		if o.class != high || o.hasDone(taskF) {
 			s.ready[taskG].add(i)
 		}
 	case taskF:
-		if o.did(taskE) {
+		if o.hasDone(taskE) {
 			s.ready[taskG].add(i)
 		}
 	case taskG:
@@ -593,7 +593,7 @@ func (s *cps) finish(r int) {
 	}
 }
 
-func (o *object) did(task int) bool { return o.done>>task&1 != 0 }
+func (o *object) hasDone(task int) bool { return o.done>>task&1 != 0 }
 
 // complete ends the task on processor r and frees its inputs. It returns the object and the task.
 func (s *cps) complete(r int) (i, task int) {
@@ -606,11 +606,11 @@ func (s *cps) complete(r int) (i, task int) {
 	case taskB, taskD, taskE:
 		s.free(o, task-1)
 	case taskC:
-		if o.class != high || o.did(taskF) {
+		if o.class != high || o.hasDone(taskF) {
 			s.free(o, taskB)
 		}
 	case taskF:
-		if o.did(taskC) {
+		if o.hasDone(taskC) {
 			s.free(o, taskB)
 		}
 	case taskG:

@@ -122,7 +122,7 @@ func (k *claimChecker) row(c *trace.Cursor) {
 // TestClaimsAndLinks checks the claims of cps traces, and the links between them.
 func TestClaimsAndLinks(t *testing.T) {
 	for _, o := range []Options{{Events: 1}, {Events: 2000}, {Events: 300_000, Seed: 3}, {Events: 1, Period: 1000},
-		{Events: 20_000, Period: 1001}, {Events: 2000, Period: mostPeriod},
+		{Events: 20_000, Period: 1001}, {Events: 2000, Period: maxPeriod},
 		{Events: 20_000, Faults: Faults{Violations: 5, Stragglers: 7, Anomalies: 11}}} {
 		o.Workload = "cps"
 		x := newTrace(t, o)

@@ -302,7 +302,7 @@ func TestCallTreeIsDeepAndBroad(t *testing.T) {
 			depth[c.Location()]--
 		}
 	})
-	if most != deepest || len(seen) < functions/2 {
+	if most != maxDepth || len(seen) < functions/2 {
 		t.Errorf("%d functions, %d deep", len(seen), most)
 	}
 }

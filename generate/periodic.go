@@ -29,8 +29,8 @@ const (
 
 // Limits of the period, in µs.
 const (
-	leastPeriod = 1000
-	mostPeriod  = 10_000_000
+	minPeriod = 1000
+	maxPeriod = 10_000_000
 )
 
 // scheduled holds the time at which each task begins, in half periods after the begin of the period in which
@@ -64,8 +64,8 @@ func planPeriodic(o Options, d *trace.Definitions) (source, error) {
 	if p.period == 0 {
 		p.period = DefaultPeriod
 	}
-	if p.period < leastPeriod || p.period > mostPeriod {
-		return nil, fmt.Errorf("period: found %d µs, expected %d to %d", p.period, leastPeriod, mostPeriod)
+	if p.period < minPeriod || p.period > maxPeriod {
+		return nil, fmt.Errorf("period: found %d µs, expected %d to %d", p.period, minPeriod, maxPeriod)
 	}
 	if p.Late != 0 && p.Stragglers == 0 {
 		return nil, errors.New("late: expected stragglers, which are late")
@@ -77,11 +77,11 @@ func planPeriodic(o Options, d *trace.Definitions) (source, error) {
 	// high. The signal has a fragment in each interval of length fragmentTime.
 	const hundredths = 100*(2+2*11) + 30*2*2
 	p.objects = round(100*o.Events, hundredths+100*p.period/fragmentTime)
-	if p.objects > mostTime/p.period {
+	if p.objects > maxDuration/p.period {
 		return nil, fmt.Errorf("workload cps: %d objects take too long, expected fewer events or a shorter period", p.objects)
 	}
 	if p.Stragglers != 0 {
-		if p.Late < p.period || p.Late > mostTime {
+		if p.Late < p.period || p.Late > maxDuration {
 			return nil, fmt.Errorf("late: found %d µs, expected at least the period of %d µs", p.Late, p.period)
 		}
 		p.waiting = min((p.Late-1)/p.period+1, p.objects)

@@ -29,8 +29,8 @@ type Problems struct {
 // DefaultCompute is the default of Options.Compute.
 const DefaultCompute = 100_000_000
 
-// mostTime is the largest duration that an option may have: 11 days in nanoseconds.
-const mostTime = 1_000_000_000_000_000
+// maxDuration is the largest duration that an option may have: 11 days in nanoseconds.
+const maxDuration = 1_000_000_000_000_000
 
 // The regions of the workload phases.
 const (
@@ -130,8 +130,8 @@ func (p *Problems) valid(threads int, compute int64, processes int) error {
 		name string
 		time int64
 	}{{"late sender", p.LateSender}, {"serial", p.Serial}, {"lock", p.Lock}} {
-		if d.time < 0 || d.time > mostTime {
-			return fmt.Errorf("%s: found %d ns, expected 0 to %d", d.name, d.time, int64(mostTime))
+		if d.time < 0 || d.time > maxDuration {
+			return fmt.Errorf("%s: found %d ns, expected 0 to %d", d.name, d.time, int64(maxDuration))
 		}
 	}
 	const most = 1000
@@ -179,8 +179,8 @@ func planPhases(o Options, d *trace.Definitions) (source, error) {
 	if o.Threads < 1 || int64(o.Threads)*int64(o.Locations) > maxLocations {
 		return nil, fmt.Errorf("threads: found %d, expected 1 to %d", o.Threads, maxLocations/o.Locations)
 	}
-	if o.Compute < 1 || o.Compute > mostTime {
-		return nil, fmt.Errorf("compute: found %d ns, expected 1 to %d", o.Compute, int64(mostTime))
+	if o.Compute < 1 || o.Compute > maxDuration {
+		return nil, fmt.Errorf("compute: found %d ns, expected 1 to %d", o.Compute, int64(maxDuration))
 	}
 	if err := o.Problems.valid(o.Threads, o.Compute, o.Locations); err != nil {
 		return nil, err

@@ -10,7 +10,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// name prepares a name for the page: the result is valid UTF-8 without control characters, of at most mostName
+// name prepares a name for the page: the result is valid UTF-8 without control characters, of at most maxNameLength
 // characters.
 func name(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
@@ -20,9 +20,9 @@ func name(s string) string {
 		}
 		return r
 	}, s)
-	if n := 0; len(s) > mostName {
+	if n := 0; len(s) > maxNameLength {
 		for i := range s {
-			if n++; n == mostName {
+			if n++; n == maxNameLength {
 				return s[:i] + "…"
 			}
 		}

@@ -55,7 +55,7 @@ const (
 	heatTips    = 20 // largest number of locations for which cells have tips
 )
 
-// heat returns the heat map of the messages in m. It returns nil if fewer than 3 or more than mostHeat
+// heat returns the heat map of the messages in m. It returns nil if fewer than 3 or more than maxHeatRows
 // locations exchange messages.
 func (r *Report) heat(m *messages.Result) *heat {
 	var locs []uint32
@@ -70,7 +70,7 @@ func (r *Report) heat(m *messages.Result) *heat {
 	slices.Sort(locs)
 	locs = slices.Compact(locs)
 	n := len(locs)
-	if n < 3 || n > mostHeat {
+	if n < 3 || n > maxHeatRows {
 		return nil
 	}
 	longest := 8

@@ -112,11 +112,11 @@ func (r *Report) locations() section {
 		for _, w := range late {
 			t.Rows = append(t.Rows, line(w))
 		}
-		s.table(t, mostStragglers)
+		s.table(t, maxStragglers)
 	}
 	t = table{Title: "All locations", Head: head}
 	list := all
-	if len(all) > mostLocations {
+	if len(all) > maxLocations {
 		t.Title = fmt.Sprintf("The %d locations with most work, and the %d with least", endsShown, endsShown)
 		list = slices.Concat(byWork[:endsShown], byWork[len(byWork)-endsShown:])
 		t.More = fmt.Sprintf("… and %d more between them", len(all)-2*endsShown)

@@ -92,15 +92,15 @@ type barPart struct {
 
 // These limits keep the page small.
 const (
-	mostRows       = 20
-	mostPaths      = 40
-	mostLocations  = 32 // largest number of locations of which all are shown
+	maxRows        = 20
+	maxPaths       = 40
+	maxLocations   = 32 // largest number of locations of which all are shown
 	endsShown      = 12 // number of first locations and number of last locations that are shown if there are more
-	mostStragglers = 10
-	mostFacts      = 24
-	mostFiles      = 10
-	mostName       = 160 // largest number of characters of a name
-	mostHeat       = 64  // largest number of locations in a heat map
+	maxStragglers  = 10
+	maxFacts       = 24
+	maxFiles       = 10
+	maxNameLength  = 160 // largest number of characters of a name
+	maxHeatRows    = 64  // largest number of locations in a heat map
 	stackParts     = 8
 	minPathPercent = 0.5 // least inclusive time of a shown path, as a percentage of the time of all paths
 )

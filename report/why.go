@@ -33,12 +33,12 @@ func (r *Report) findings() section {
 			text(string(f.Confidence)), text(where),
 			{Text: name(strings.Join(f.Evidence, "; "))}, {Text: name(f.Advice)}})
 	}
-	s.table(t, mostRows)
+	s.table(t, maxRows)
 	t = table{Title: "Not judged", Head: []column{{Name: "what and why"}}}
 	for _, u := range x.Unjudged {
 		t.Rows = append(t.Rows, []cell{{Text: name(u)}})
 	}
-	s.table(t, mostRows)
+	s.table(t, maxRows)
 	return s
 }
 
@@ -68,7 +68,7 @@ func (r *Report) efficiency() section {
 		c.Text, c.Class = fmt.Sprintf("%.3f", value), factorClass(value)
 		t.Rows = append(t.Rows, []cell{{Text: f.Name, Depth: f.Level}, c})
 	}
-	s.table(t, 2*mostRows)
+	s.table(t, 2*maxRows)
 	s.Remark = strings.Join(x.Sentences(), " ")
 	return s
 }
@@ -112,9 +112,9 @@ func (r *Report) waits() section {
 		t.Rows = append(t.Rows, []cell{c, number(p.Count), r.sum(p.Time), bar(p.Time.Float(), x.Time.Float()),
 			r.mean(p.Time, p.Count), r.time(p.Statistics.Max), r.mostIn(p)})
 	}
-	s.table(t, mostRows)
+	s.table(t, maxRows)
 	if r.Explanation != nil {
-		s.table(r.causes(r.Explanation.Causes), mostRows)
+		s.table(r.causes(r.Explanation.Causes), maxRows)
 	}
 	t = table{Title: "Last to come to collective operations", Head: []column{{Name: "location"}, {Name: "communicator"},
 		{Name: "operations", Number: true}, {Name: "of", Number: true}, {Name: "others lost", Number: true}}}
@@ -201,20 +201,20 @@ func (r *Report) criticalPath() section {
 		}
 		t.Rows = append(t.Rows, []cell{region, r.time(y.Time), bar(float64(y.Time), length), r.ticks(y.Imbalance)})
 	}
-	s.table(t, mostRows)
+	s.table(t, maxRows)
 	t = table{Title: "Locations", Head: []column{{Name: "location"}, {Name: "time", Number: true},
 		{Name: "", Hint: "part of the path"}}}
 	for i := range x.Locations {
 		y := &x.Locations[i]
 		t.Rows = append(t.Rows, []cell{text(y.LocationName), r.time(y.Time), bar(float64(y.Time), length)})
 	}
-	s.table(t, mostRows)
+	s.table(t, maxRows)
 	t = table{Title: "If a region took half of its time", Head: []column{{Name: "region"},
 		{Name: "the run is shorter by", Number: true}, {Name: "", Hint: "part of the runtime"}}}
 	for i := range x.Gains {
 		g := &x.Gains[i]
 		t.Rows = append(t.Rows, []cell{text(g.Region), r.time(g.Half), bar(float64(g.Half), float64(x.Runtime))})
 	}
-	s.table(t, mostRows)
+	s.table(t, maxRows)
 	return s
 }

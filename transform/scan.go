@@ -118,8 +118,8 @@ func everything(sel trace.Selection) trace.Selection {
 	return all
 }
 
-// errSeen ends a scan from which no more events are needed.
-var errSeen = errors.New("all has been seen")
+// errScanDone ends a scan from which no more events are needed.
+var errScanDone = errors.New("the scan needs no more events")
 
 // eachRow calls f for the rows of a scan until f returns false.
 func eachRow(ctx context.Context, d format.Events, sel trace.Selection, order format.Order,
@@ -127,12 +127,12 @@ func eachRow(ctx context.Context, d format.Events, sel trace.Selection, order fo
 	err := d.Scan(ctx, sel, order, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
 		for x := b.Cursor(); x.Next(); {
 			if !f(&x) {
-				return errSeen
+				return errScanDone
 			}
 		}
 		return nil
 	}})
-	if errors.Is(err, errSeen) {
+	if errors.Is(err, errScanDone) {
 		return nil
 	}
 	return err

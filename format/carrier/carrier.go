@@ -177,16 +177,16 @@ func NewRestorer(d *trace.Definitions, pairs []Pair) (*Restorer, error) {
 	return r, nil
 }
 
-// sized is a table of definitions, reduced to its size.
-type sized interface{ Len() int }
+// anyTable is a table of definitions, reduced to its size.
+type anyTable interface{ Len() int }
 
 // checkReferences checks the references between definitions.
 func checkReferences(d *trace.Definitions) error {
 	for _, x := range []struct {
 		what  string
-		table sized
+		table anyTable
 		to    string
-		in    sized
+		in    anyTable
 		ref   func(i int) uint32
 	}{
 		{"group", &d.Groups, "parent", &d.Groups, func(i int) uint32 { return d.Groups.At(uint32(i)).Parent }},
@@ -218,7 +218,8 @@ func checkReferences(d *trace.Definitions) error {
 // refLimit returns the size of the table to which the Ref of a kind refers, or 0 for kinds without
 // a table.
 func refLimit(d *trace.Definitions, k trace.RefKind) int {
-	tables := [...]sized{trace.RefRegion: &d.Regions, trace.RefMetric: &d.Metrics, trace.RefCommunicator: &d.Communicator,
+	tables := [...]anyTable{
+		trace.RefRegion: &d.Regions, trace.RefMetric: &d.Metrics, trace.RefCommunicator: &d.Communicator,
 		trace.RefParameter: &d.Parameters, trace.RefWindow: &d.Windows, trace.RefContext: &d.Contexts,
 		trace.RefHandle: &d.Handles,
 		trace.RefFile:   &d.Files, trace.RefMarker: &d.Markers, trace.RefString: &d.Strings}
@@ -238,7 +239,7 @@ func IsValidOperand(d *trace.Definitions, t trace.OperandType, v uint64) bool {
 // operandLimit returns the size of the table to which operands of a type refer. ok is false for
 // types that do not refer to a table.
 func operandLimit(d *trace.Definitions, t trace.OperandType) (n int, ok bool) {
-	tables := [...]sized{trace.OpString: &d.Strings, trace.OpLocation: &d.Locations, trace.OpRegion: &d.Regions,
+	tables := [...]anyTable{trace.OpString: &d.Strings, trace.OpLocation: &d.Locations, trace.OpRegion: &d.Regions,
 		trace.OpCommunicator: &d.Communicator, trace.OpMetric: &d.Metrics, trace.OpResource: &d.Resources,
 		trace.OpFile:   &d.Files,
 		trace.OpHandle: &d.Handles, trace.OpWindow: &d.Windows, trace.OpContext: &d.Contexts}

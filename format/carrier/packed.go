@@ -370,8 +370,8 @@ const (
 	flagBits = 3
 )
 
-// manyOps in the place of an operand count means that the count follows separately.
-const manyOps = 15
+// countFollows in the place of an operand count means that the count follows separately.
+const countFollows = 15
 
 // Append appends the difference between row c and row base, which readers derive from the record
 // alone.
@@ -407,11 +407,11 @@ func (r *Rows) Append(b []byte, d *trace.Definitions, c, base *trace.Cursor) []b
 	}
 	ops := c.Ops()
 	same := sameOperands(c, base)
-	same = min(same, manyOps)
+	same = min(same, countFollows)
 	rest := ops[same:]
-	b = append(b, byte(same<<4|min(len(rest), manyOps)))
-	if len(rest) >= manyOps {
-		b = binary.AppendUvarint(b, uint64(len(rest)-manyOps))
+	b = append(b, byte(same<<4|min(len(rest), countFollows)))
+	if len(rest) >= countFollows {
+		b = binary.AppendUvarint(b, uint64(len(rest)-countFollows))
 	}
 	spec := d.Spec(c.Kind())
 	for i, v := range rest {
@@ -499,8 +499,8 @@ func appendOperand(b []byte, t trace.OperandType, v uint64) []byte {
 	return binary.AppendUvarint(b, v+1) // Undefined becomes 0
 }
 
-// errCut reports packed bytes that end too early.
-var errCut = errors.New("packed bytes that are cut off")
+// errTruncated reports packed bytes that end too early.
+var errTruncated = errors.New("packed bytes that are cut off")
 
 // unpacker reads values from packed bytes. After an error all values are zero.
 type unpacker struct {
@@ -511,7 +511,7 @@ type unpacker struct {
 func (u *unpacker) uvarint() uint64 {
 	v, n := binary.Uvarint(u.data)
 	if n <= 0 {
-		u.err, u.data = errCut, nil
+		u.err, u.data = errTruncated, nil
 		return 0
 	}
 	u.data = u.data[n:]
@@ -520,7 +520,7 @@ func (u *unpacker) uvarint() uint64 {
 
 func (u *unpacker) byte() byte {
 	if len(u.data) == 0 {
-		u.err = errCut
+		u.err = errTruncated
 		return 0
 	}
 	v := u.data[0]
@@ -532,7 +532,7 @@ func (u *unpacker) byte() byte {
 // byte each. Otherwise it fails and returns 0.
 func (u *unpacker) count(n uint64) int {
 	if n > uint64(len(u.data)) {
-		u.err, u.data = errCut, nil
+		u.err, u.data = errTruncated, nil
 		return 0
 	}
 	return int(n)
@@ -616,13 +616,13 @@ func (r *Restorer) Amend(b *trace.Batch, data []byte) error {
 	}
 	counts := u.byte()
 	same, rest := int(counts>>4), uint64(counts&15)
-	if rest == manyOps {
+	if rest == countFollows {
 		rest += u.uvarint()
 	}
 	var room [16]uint64
 	ops := append(room[:0], b.LastOps()...)
 	if u.err != nil || same > len(ops) {
-		return errCut
+		return errTruncated
 	}
 	ops = ops[:same]
 	for i := range u.count(rest) {

@@ -69,8 +69,8 @@ type idsOfKind struct {
 
 func newIDs(what string) *idsOfKind { return &idsOfKind{what, idset.New(4 << 20), map[int64]int64{}} }
 
-// maxTwice limits the number of repeated ids of each kind for which the checker searches the lines.
-const maxTwice = 1 << 16
+// maxRepeatedIDs limits the number of repeated ids of each kind for which the checker searches the lines.
+const maxRepeatedIDs = 1 << 16
 
 // openClaim is a claim that has begun and not ended.
 type openClaim struct {
@@ -167,11 +167,11 @@ func (c *checker) add(k Keyword, id, line int64) error {
 	return err
 }
 
-// recordDuplicate records a repeated id. Beyond maxTwice ids, it reports the defect at once, without the
+// recordDuplicate records a repeated id. Beyond maxRepeatedIDs ids, it reports the defect at once, without the
 // earlier line.
 func (c *checker) recordDuplicate(k Keyword, id, line int64) error {
 	x := c.ids[k]
-	if _, known := x.twice[id]; known || len(x.twice) < maxTwice {
+	if _, known := x.twice[id]; known || len(x.twice) < maxRepeatedIDs {
 		x.twice[id] = 0
 		return nil
 	}

@@ -113,8 +113,8 @@ type dependency struct {
 	text                []byte // the whole line, in the memory of the block
 }
 
-// recentOf returns the index in blockParser.recent for lines with keyword k.
-func recentOf(k Keyword) int {
+// recentIndex returns the index in blockParser.recent for lines with keyword k.
+func recentIndex(k Keyword) int {
 	switch k {
 	case C:
 		return 0
@@ -541,7 +541,7 @@ func (p *blockParser) storeDependency(attrs []byte, number int64, l []byte) erro
 // parseAttributes parses the attributes of a line. It returns the region that the attributes name, or ref if they
 // name no region.
 func (p *blockParser) parseAttributes(list []byte, ref uint32, kind Keyword, number int64, l []byte) (uint32, error) {
-	recent := &p.recent[recentOf(kind)]
+	recent := &p.recent[recentIndex(kind)]
 	named := kind == C || kind == E
 	from := len(p.keys)
 	rank := int8(math.MaxInt8)

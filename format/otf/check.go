@@ -112,7 +112,7 @@ func (c *checker) lastLines(ctx context.Context, f File) (before, last []byte, e
 // lastBytes returns the last decompressed bytes of a file. If the file is damaged, these are the bytes before
 // the damage, which readers report.
 func lastBytes(ctx context.Context, r io.Reader) ([]byte, error) {
-	end, buf := make([]byte, 0, 2*chunk), make([]byte, chunk)
+	end, buf := make([]byte, 0, 2*readSize), make([]byte, readSize)
 	for {
 		if err := ctx.Err(); err != nil {
 			return nil, err

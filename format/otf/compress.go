@@ -192,7 +192,7 @@ func inflate(ctx context.Context, f *os.File, w io.Writer, progress func(int64))
 	buffered := bufio.NewReaderSize(f, 64<<10)
 	z := flate.NewReader(buffered)
 	defer z.Close()
-	buf := make([]byte, chunk)
+	buf := make([]byte, readSize)
 	for {
 		if err := ctx.Err(); err != nil {
 			return nil, err

@@ -351,7 +351,7 @@ func (c *copier) copySorted(s *stream, w *StreamWriter, part Part, ro *format.Re
 // time.
 func (c *copier) spread(streams uint32) error {
 	err := c.distribute(streams, true)
-	if errors.Is(err, errStray) {
+	if errors.Is(err, errSeveralStreams) {
 		c.abort()
 		c.loss = &format.Loss{}
 		err = c.distribute(streams, false)
@@ -359,9 +359,9 @@ func (c *copier) spread(streams uint32) error {
 	return err
 }
 
-// errStray reports a process in a stream to which the master file does not assign it. Streams then
+// errSeveralStreams reports a process in a stream to which the master file does not assign it. Streams then
 // cannot be copied separately.
-var errStray = errors.New("otf: a process in several streams")
+var errSeveralStreams = errors.New("otf: a process in several streams")
 
 // share is a part of a copy. Its original streams and its new streams belong to no other share.
 type share struct {
@@ -435,15 +435,15 @@ func (c *copier) shares(streams uint32) []share {
 	return list
 }
 
-// moves counts records that change places with other records of the same time. Readers order such records by
+// moveCounter counts records that change places with other records of the same time. Readers order such records by
 // the number of the stream, which the copy may change.
-type moves struct {
+type moveCounter struct {
 	time uint64
 	tie  uint32 // greatest stream number so far among the records with that time
 	n    int64
 }
 
-func (m *moves) record(time uint64, stream uint32) {
+func (m *moveCounter) record(time uint64, stream uint32) {
 	switch {
 	case time != m.time:
 		m.time, m.tie = time, stream
@@ -528,7 +528,7 @@ func (c *copier) copyShare(w *Writer, x share, part Part) error {
 			case x.number < 0:
 				id = w.assign(uint32(process))
 			case !ok || c.shareOf[id] != x.number:
-				return nil, errStray
+				return nil, errSeveralStreams
 			}
 			k.process, k.w = process, w.Stream(id)
 		}
@@ -539,7 +539,7 @@ func (c *copier) copyShare(w *Writer, x share, part Part) error {
 		return err
 	}
 	defer cur.Close()
-	var moved moves
+	var moved moveCounter
 	defer func() {
 		c.loss.Add("record", "order", format.Degraded, "changes places with a simultaneous record of another file", moved.n)
 	}()
@@ -580,7 +580,7 @@ func (c *copier) copyShare(w *Writer, x share, part Part) error {
 
 // wrapError adds the name of the trace to an error.
 func (c *copier) wrapError(err error) error {
-	if c.ctx.Err() != nil || errors.Is(err, errStray) {
+	if c.ctx.Err() != nil || errors.Is(err, errSeveralStreams) {
 		return err
 	}
 	return fmt.Errorf("%s: %w", c.r.src.Path, err)

@@ -61,7 +61,7 @@ func (r *Reader) cursor(ctx context.Context, part Part, ids []uint32) (*Cursor, 
 			}
 			s.c = c
 			if s.ahead.aheadShared = shared; r.opt.Buffer == 0 {
-				s.t.chunk = shared.chunk
+				s.t.readSize = shared.readSize
 			}
 			c.all = append(c.all, s)
 			continue

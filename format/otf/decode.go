@@ -284,7 +284,7 @@ func (d *decoder) merge(ctx context.Context, list []survey, sel trace.Selection,
 	shared := shareAhead(len(list))
 	add := func(f *fileStream) {
 		if f.s != nil {
-			f.s.ahead.aheadShared, f.s.t.chunk = shared, shared.chunk
+			f.s.ahead.aheadShared, f.s.t.readSize = shared, shared.readSize
 		}
 		f.rows = min(batchRows, shared.rows)
 		streams, open = append(streams, f.Next), append(open, f)

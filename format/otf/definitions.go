@@ -626,13 +626,13 @@ func (m *model) addProcesses(list []*Record, master *MasterControl) {
 	}
 }
 
-// fewTokens is the maximum size of the tables for small tokens.
-const fewTokens = 1 << 16
+// maxSmallTokens is the maximum size of the tables for small tokens.
+const maxSmallTokens = 1 << 16
 
 // storeSmall stores 1 + i as the definition of a token in a table of small tokens, if the token is
 // small. It returns the table, which may have grown.
 func storeSmall(table []uint32, token uint64, i uint32) []uint32 {
-	if token >= fewTokens {
+	if token >= maxSmallTokens {
 		return table
 	}
 	for uint64(len(table)) <= token {

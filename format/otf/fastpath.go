@@ -254,7 +254,7 @@ func (br *bulkReader) lane(r *Record) (*lane, error) {
 }
 
 func (br *bulkReader) setLane(process uint64, l *lane) {
-	if process >= fewTokens {
+	if process >= maxSmallTokens {
 		if br.farLanes == nil {
 			br.farLanes = map[uint64]*lane{}
 		}
@@ -371,7 +371,7 @@ func (br *bulkReader) readLines(text unsafe.Pointer, pos, end int, l *lane, time
 		if byte(w) == '*' {
 			second := marks & (marks - 1)
 			if second != 0 { // the 8 bytes also contain the line of the record, which is mostly a visit
-				both := upTo(w, second)
+				both := clearAfterLineEnd(w, second)
 				known := &br.visits[both*hashFactor>>(64-visitBits)]
 				if known.text == both {
 					l = br.lanes[known.lane]
@@ -384,7 +384,7 @@ func (br *bulkReader) readLines(text unsafe.Pointer, pos, end int, l *lane, time
 					continue
 				}
 			}
-			star := upTo(w, marks)
+			star := clearAfterLineEnd(w, marks)
 			known := &br.processes[star*hashFactor>>(64-processBits)]
 			if known.text != star && !br.cacheProcess(known, w, marks) {
 				break
@@ -399,7 +399,7 @@ func (br *bulkReader) readLines(text unsafe.Pointer, pos, end int, l *lane, time
 		}
 		next := 0 // position after the record's line
 		if w&(visitBit|0x20) == visitBit {
-			line := upTo(w, marks)
+			line := clearAfterLineEnd(w, marks)
 			known := &br.visits[line*hashFactor>>(64-visitBits)]
 			if known.text == line || br.cacheVisit(known, w, marks) {
 				if l.visit(int64(time-br.base), known); br.d.unnamedLeaves {
@@ -469,7 +469,7 @@ func (br *bulkReader) cacheVisit(to *visitText, w, marks uint64) bool {
 	}
 	ref, ok := br.visitedRegion(kind, v)
 	if ok {
-		*to = visitText{text: upTo(w, marks), ref: ref, kind: kind}
+		*to = visitText{text: clearAfterLineEnd(w, marks), ref: ref, kind: kind}
 	}
 	return ok
 }
@@ -490,7 +490,7 @@ func (br *bulkReader) cacheVisitWithProcess(w, marks uint64, l *lane) {
 	second, n := marks&(marks-1), lineLength(marks)
 	if kind, v, ok := parseVisit(w>>(8*n+8), lineLength(second)-n-1); ok && !br.crowded {
 		if ref, ok := br.visitedRegion(kind, v); ok {
-			text := upTo(w, second)
+			text := clearAfterLineEnd(w, second)
 			br.visits[text*hashFactor>>(64-visitBits)] = visitText{text, ref, kind, l.at}
 		}
 	}
@@ -509,7 +509,7 @@ func (br *bulkReader) cacheProcess(to *processText, w, marks uint64) bool {
 	if bad != 0 || l == nil {
 		return false
 	}
-	*to = processText{upTo(w, marks), l}
+	*to = processText{clearAfterLineEnd(w, marks), l}
 	return true
 }
 
@@ -541,7 +541,7 @@ func (br *bulkReader) addMessage(l *lane, text unsafe.Pointer, pos int, time int
 	guess := pos + 8 + lineLength(lineEnds(word(text, pos+8)))
 	w := word(text, pos+1)
 	marks := noDigits(w)
-	key := upTo(w, marks)
+	key := clearAfterLineEnd(w, marks)
 	peer := &br.peers[key*hashFactor>>(64-peerBits)]
 	location, i := peer.location, pos+1+lineLength(marks)
 	if peer.text != key {
@@ -557,7 +557,7 @@ func (br *bulkReader) addMessage(l *lane, text unsafe.Pointer, pos int, time int
 	length, k := parseNumber(text, i+1)
 	w = word(text, k)
 	marks = lineEnds(w)
-	key = upTo(w, marks)
+	key = clearAfterLineEnd(w, marks)
 	tail := &br.tails[key*hashFactor>>(64-peerBits)]
 	tag, communicator, n := tail.tag, tail.communicator, k+lineLength(marks)
 	if tail.text != key {

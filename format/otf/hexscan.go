@@ -21,9 +21,9 @@ func lineEnds(w uint64) uint64 {
 // lineLength returns the number of bytes before the first mark of lineEnds, or 8 if there is no mark.
 func lineLength(marks uint64) int { return bits.TrailingZeros64(marks) >> 3 }
 
-// upTo returns w with all bytes after the first line end set to zero. marks are the line ends of w, as
+// clearAfterLineEnd returns w with all bytes after the first line end set to zero. marks are the line ends of w, as
 // lineEnds returns them.
-func upTo(w, marks uint64) uint64 { return w & (marks ^ (marks - 1)) }
+func clearAfterLineEnd(w, marks uint64) uint64 { return w & (marks ^ (marks - 1)) }
 
 // hexWord parses 8 bytes as hexadecimal digits, all at the same time. The lowest byte is the first digit. bad
 // is 0 if all bytes are digits.

@@ -126,11 +126,11 @@ func parseHex(l []byte, i int) (v uint64, end int) {
 
 // oldEnd lists the fields of EndFileOperation in the old spelling, whose keyword is FE. In this spelling, the
 // field called handle contains the matching id.
-var oldEnd = []fieldSpec{n4(fFile, "", ""), n8(fMatching, "H", "HANDLEID"), n4(fOperation, "OP", "OPERATION"),
-	n8(fBytes, "B", "BYTES"), scl}
+var oldEnd = []fieldSpec{u32(fFile, "", ""), u64(fMatching, "H", "HANDLEID"), u32(fOperation, "OP", "OPERATION"),
+	u64(fBytes, "B", "BYTES"), scl}
 
 // oldGroup is a second group after the properties of a counter. libotf uses it even if it is 0.
-var oldGroup = n4(fGroup, "G", "GROUP")
+var oldGroup = u32(fGroup, "G", "GROUP")
 
 // scanner is a position in a line.
 type scanner struct {

@@ -12,8 +12,8 @@ import (
 	"github.com/weft-trace/weft/format/internal/archive"
 )
 
-// chunk is the number of bytes that are read at once from a file, unless there are many files.
-const chunk = 256 << 10
+// readSize is the number of bytes that are read at once from a file, unless there are many files.
+const readSize = 256 << 10
 
 // slack is the number of bytes after the text in a buffer that code may read.
 const slack = 64
@@ -34,8 +34,8 @@ type lineReader struct {
 	end   bool  // the end of the file has been read
 	bad   error // error of the compressed data
 	max   int   // length in bytes of the longest line that is read
-	// chunk is the number of bytes that are read at once; 0 means the constant chunk.
-	chunk int
+	// readSize is the number of bytes that are read at once; 0 means the constant readSize.
+	readSize int
 	// few is the number of bytes to read next if only a part of the file may be needed. It grows by a
 	// quarter with each read. 0 means chunk.
 	few  int
@@ -48,8 +48,8 @@ type lineReader struct {
 
 // zipChunk returns the number of bytes that are read at once from a compressed file.
 func (t *lineReader) zipChunk() int {
-	if t.chunk > 0 {
-		return min(t.chunk, 64<<10)
+	if t.readSize > 0 {
+		return min(t.readSize, 64<<10)
 	}
 	return 64 << 10
 }
@@ -72,8 +72,8 @@ func (s section) Read(p []byte) (int, error) {
 }
 
 // openLines begins to read a file.
-func openLines(h *archive.Input, name string, compressed bool, max, chunk int) *lineReader {
-	t := &lineReader{h: h, name: name, stop: h.Size, max: max, chunk: chunk}
+func openLines(h *archive.Input, name string, compressed bool, max, readSize int) *lineReader {
+	t := &lineReader{h: h, name: name, stop: h.Size, max: max, readSize: readSize}
 	t.r = section{t}
 	if compressed {
 		t.begun = 2
@@ -92,9 +92,9 @@ func (t *lineReader) fill() error {
 		t.base += int64(t.from)
 		t.buf, t.from = t.buf[:rest], 0
 	}
-	most := t.chunk
+	most := t.readSize
 	if most == 0 {
-		most = chunk
+		most = readSize
 	}
 	few := t.few > 0 && t.few < most
 	if few {
@@ -217,7 +217,7 @@ var restartMark = []byte{0, 0, 0xff, 0xff}
 // restart points, the position stays at the beginning.
 func (t *lineReader) searchZip(from uint64) error {
 	lo, hi := int64(2), t.h.Size // decompression can begin at lo
-	for hi-lo > chunk {
+	for hi-lo > readSize {
 		mid := lo + (hi-lo)/2
 		at, _, time, err := t.restartAfter(mid, hi)
 		if err != nil {

@@ -21,15 +21,15 @@ type aheadShared struct {
 	processes [1 << processBits]aheadProcess
 	functions [1 << functionBits]aheadFunction
 	rows      int // number of records that a stream reads ahead
-	chunk     int // number of bytes that a stream reads at once
+	readSize  int // number of bytes that a stream reads at once
 }
 
 // shareAhead returns the common settings for reading ahead in n streams. Up to 64 streams get buffers of the
 // full size, which is fastest. More than 64 streams get smaller buffers; each of 4000 streams takes 16 KiB.
 func shareAhead(n int) *aheadShared {
-	x := &aheadShared{rows: aheadRows, chunk: chunk}
+	x := &aheadShared{rows: aheadRows, readSize: readSize}
 	if n > 64 {
-		x.rows, x.chunk = aheadRows/4, max(8<<10, min(chunk, 32<<20/n))
+		x.rows, x.readSize = aheadRows/4, max(8<<10, min(readSize, 32<<20/n))
 	}
 	return x
 }
@@ -115,7 +115,7 @@ func (s *stream) refill() bool {
 			if marks == 0 {
 				break
 			}
-			star := upTo(w, marks)
+			star := clearAfterLineEnd(w, marks)
 			known := &a.processes[star*hashFactor>>(64-processBits)]
 			if known.text != star && !s.cacheProcess(known, w, marks) {
 				break
@@ -142,7 +142,7 @@ func (s *stream) refill() bool {
 		x.time, x.process, x.to, x.start, x.typ = time, process, 0, start, frequentType[byte(w)]
 		// Enters and leaves alternate unpredictably, so a branch between them would be slow.
 		if w&(visitBit|0x20) == visitBit && byte(w) != 'N' {
-			line := upTo(w, marks)
+			line := clearAfterLineEnd(w, marks)
 			n := lineLength(marks)
 			known := &a.functions[line*hashFactor>>(64-functionBits)]
 			if known.text != line {
@@ -183,7 +183,7 @@ func (s *stream) cacheProcess(to *aheadProcess, w, marks uint64) bool {
 	if bad != 0 || !s.selects(v) {
 		return false
 	}
-	*to = aheadProcess{upTo(w, marks), uint32(v)}
+	*to = aheadProcess{clearAfterLineEnd(w, marks), uint32(v)}
 	return true
 }
 

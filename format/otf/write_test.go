@@ -227,7 +227,7 @@ func TestWindow(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))
 	var text []byte
 	time, times := uint64(0), []uint64{}
-	for len(text) < 3*chunk {
+	for len(text) < 3*readSize {
 		if rng.IntN(3) > 0 {
 			time += rng.Uint64N(100)
 		}

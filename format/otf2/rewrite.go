@@ -23,15 +23,15 @@ type original struct {
 	names  *names          // names of the written definitions
 	// written definitions; nil if they are the definitions of the only part
 	records []*Record
-	ids     [tables][]uint64      // written ids of entries that have been used so far, by index
-	added   [tables][]uint32      // indexes of entries that no archive defines
-	next    [tables]uint64        // next free id of each table
-	strings map[string]uint64     // ids by text
-	words   map[uint64]bool       // ids of strings that do not change if texts are renamed
-	types   map[uint64]uint64     // types of attributes, by id
-	ranks   map[seenFrom]rankings // ranks of locations in communicators
-	clocks  int64                 // number of clock offsets that were left out
-	seen    seenFrom              // the last communicator that was used, and its ranks
+	ids     [tables][]uint64       // written ids of entries that have been used so far, by index
+	added   [tables][]uint32       // indexes of entries that no archive defines
+	next    [tables]uint64         // next free id of each table
+	strings map[string]uint64      // ids by text
+	words   map[uint64]bool        // ids of strings that do not change if texts are renamed
+	types   map[uint64]uint64      // types of attributes, by id
+	ranks   map[groupView]rankings // ranks of locations in communicators
+	clocks  int64                  // number of clock offsets that were left out
+	seen    groupView              // the last communicator that was used, and its ranks
 	seeing  rankings
 	// class or instance of each metric, and the position of the metric in it; indexed by metric
 	members [][2]uint64
@@ -49,8 +49,8 @@ type original struct {
 	metricPending  bool
 }
 
-// seenFrom is a communicator from the point of view of the members of one of its groups.
-type seenFrom struct {
+// groupView is a communicator from the point of view of the members of one of its groups.
+type groupView struct {
 	comm  *printComm
 	other bool
 }
@@ -64,7 +64,7 @@ const unknownID = undefined64 - 1
 // rewrite makes the encoder write the archives of the parts again, including the changes to the trace.
 func (e *encoder) rewrite(parts []*source) error {
 	o := &original{parts: parts, strings: map[string]uint64{}, words: map[uint64]bool{}, types: map[uint64]uint64{},
-		ranks: map[seenFrom]rankings{}, names: parts[0].m.ranks, shared: map[uint32]bool{}, marked: map[uint32]*source{},
+		ranks: map[groupView]rankings{}, names: parts[0].m.ranks, shared: map[uint32]bool{}, marked: map[uint32]*source{},
 		markers: map[uint32]uint64{}}
 	e.original = o
 	o.unkeptBefore = o.unkeptCount()
@@ -286,7 +286,7 @@ func (o *original) rank(from uint64, c *printComm, of uint64) (uint64, bool) {
 	if c == nil || c.a == nil {
 		return 0, false
 	}
-	key := seenFrom{c, c.b != nil && c.a.contains(from)}
+	key := groupView{c, c.b != nil && c.a.contains(from)}
 	side := c.a
 	if key.other {
 		side = c.b

@@ -19,8 +19,8 @@ const (
 	lastWindow   = 2048
 )
 
-// mostShort is the largest number of events of a thread that scanShort reads without the grammar.
-const mostShort = 1 << 17
+// maxShortEvents is the largest number of events of a thread that scanShort reads without the grammar.
+const maxShortEvents = 1 << 17
 
 // scanBeginning delivers the first of the selected events, for a caller that usually stops after a few events.
 // It reads window after window of time, each longer than the window before. For each thread, it reads only the
@@ -162,7 +162,7 @@ func (tr *threadReader) openShort(id threadID, t *Thread) (ok bool, err error) {
 		if t.Events[e].Record == maxRecord {
 			continue
 		}
-		if len(s.events) > mostShort {
+		if len(s.events) > maxShortEvents {
 			return false, nil
 		}
 		block, before := v.blocksBefore(tr.from)

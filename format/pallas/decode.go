@@ -83,11 +83,11 @@ func (d *decoder) thread(id threadID, wanted threadPart) (*Thread, error) {
 	return t, nil
 }
 
-// mostGrammarBytes limits the memory of the threads that are kept for later scans.
-const mostGrammarBytes = 32 << 20
+// maxKeptBytes limits the memory of the threads that are kept for later scans.
+const maxKeptBytes = 32 << 20
 
 // grammar loads a thread without the blocks of its sequences. If again is set, it keeps the thread for later
-// scans, as far as mostGrammarBytes allows. Several scans may share the result.
+// scans, as far as maxKeptBytes allows. Several scans may share the result.
 func (d *decoder) grammar(id threadID, again bool) (*Thread, error) {
 	d.mu.Lock()
 	t := d.grammars[id]
@@ -102,7 +102,7 @@ func (d *decoder) grammar(id threadID, again bool) (*Thread, error) {
 	return t, err
 }
 
-// keepGrammar keeps a lean thread without defects for later scans, as far as mostGrammarBytes allows.
+// keepGrammar keeps a lean thread without defects for later scans, as far as maxKeptBytes allows.
 func (d *decoder) keepGrammar(id threadID, t *Thread) {
 	if !t.whole {
 		return
@@ -110,7 +110,7 @@ func (d *decoder) keepGrammar(id threadID, t *Thread) {
 	size := t.memory()
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.grammarBytes+size <= mostGrammarBytes && d.grammars[id] == nil {
+	if d.grammarBytes+size <= maxKeptBytes && d.grammars[id] == nil {
 		if d.grammars == nil {
 			d.grammars = map[threadID]*Thread{}
 		}

@@ -13,7 +13,7 @@ import (
 // Details returns tables of threads, events, sequences and loops, like the tables of the tool pallas_info. It
 // reads only grammars, and not the blocks of times. Times and durations are in nanoseconds. Details keeps one
 // thread at a time in memory. A later call of Summary does not read the threads again. If no summary is
-// possible, Details keeps the grammars for scans, as far as mostGrammarBytes allows.
+// possible, Details keeps the grammars for scans, as far as maxKeptBytes allows.
 func (d *decoder) Details(ctx context.Context) (tables []*format.Table, err error) {
 	tables = []*format.Table{
 		{Key: "threads", Title: "Threads", Columns: []string{"thread", "archive", "name", "first", "last", "events",

@@ -31,7 +31,7 @@ type pendingBlock struct {
 const blocksUnderWay = 32
 
 // unplaced marks an offset that holds the number of a block instead of its position.
-const unplaced = 1 << 63
+const blockNumberFlag = 1 << 63
 
 // flush makes a block of the values that a vector has collected. The position of a full block is unknown until
 // the block has been written. Until then, the offset of the block holds the block's number.
@@ -128,7 +128,7 @@ func (t *threadWriter) pack(d *dataWriter, values []uint64) (number uint64, err 
 	p := &t.packing
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	number = unplaced | p.next
+	number = blockNumberFlag | p.next
 	p.next++
 	p.list = append(p.list, x)
 	go t.compress(x)
@@ -178,8 +178,8 @@ func (t *threadWriter) wait() error {
 // locate replaces the numbers of a vector's blocks by positions. All blocks must have been written.
 func (t *threadWriter) locate(v *recordedVector) {
 	for i := v.words() - 1; i < len(v.blocks); i += v.words() {
-		if place := &v.blocks[i]; *place&unplaced != 0 {
-			*place = t.packing.places[*place&^unplaced]
+		if place := &v.blocks[i]; *place&blockNumberFlag != 0 {
+			*place = t.packing.places[*place&^blockNumberFlag]
 		}
 	}
 }

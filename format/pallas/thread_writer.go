@@ -58,11 +58,11 @@ func (t *threadWriter) push(v *recordedVector, n uint64) {
 
 // These are limits for the buffers of values that are not in a block yet. A buffer counts if it has room for
 // at least largeBuffer values. All threads together may use allBuffers bytes, and each thread at least
-// leastBuffers.
+// minBuffers.
 const (
-	largeBuffer  = 16
-	allBuffers   = 40 << 20
-	leastBuffers = 32 << 10
+	largeBuffer = 16
+	allBuffers  = 40 << 20
+	minBuffers  = 32 << 10
 )
 
 // countBuffer includes the buffer of a vector in held if it is large. In compatible threads, it does
@@ -77,7 +77,7 @@ func (t *threadWriter) countBuffer(v *recordedVector) {
 	}
 	t.held += 8 * int64(cap(v.values)-int(v.counted))
 	v.counted = uint16(cap(v.values)) // the size of a block, or a little more
-	t.full = t.held > max(leastBuffers, allBuffers/t.w.threads.Load())
+	t.full = t.held > max(minBuffers, allBuffers/t.w.threads.Load())
 }
 
 // shrink makes blocks of the collected values if their buffers take too much memory. This happens if there are
@@ -256,7 +256,7 @@ func (w *Writer) appendBlock(b []byte, room *packBuffers, values []uint64) []byt
 
 // bufferLimit returns the size of the buffer. It is smaller if there are many threads.
 func (d *dataWriter) bufferLimit() int {
-	return max(leastDataBuffer, dataBuffer/int(1+d.threads.Load()/16))
+	return max(minDataBuffer, dataBuffer/int(1+d.threads.Load()/16))
 }
 
 // appendBlock appends a block to the file.
@@ -364,10 +364,10 @@ func (t *threadWriter) write(root [][]grammar.Token) error {
 }
 
 // dataBuffer is the size of the buffer for the file of a thread. The buffers for its block files are
-// smaller if there are many threads, but have at least leastDataBuffer bytes.
+// smaller if there are many threads, but have at least minDataBuffer bytes.
 const (
-	dataBuffer      = 64 << 10
-	leastDataBuffer = 4 << 10
+	dataBuffer    = 64 << 10
+	minDataBuffer = 4 << 10
 )
 
 // flush writes the buffer to the file. The file is open only during flush, because there may be more

@@ -135,4 +135,4 @@ func (g *growingReader) SetClock() {
 }
 
 // MostDigits returns the greatest number of decimals that a time may have.
-func (g *growingReader) MostDigits() int32 { return mostDigits }
+func (g *growingReader) MostDigits() int32 { return maxDecimals }

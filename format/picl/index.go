@@ -19,8 +19,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// seenAt holds a value that occurs in the records of a chunk, and the first line in which it occurs.
-type seenAt[T comparable] struct {
+// firstSeen holds a value that occurs in the records of a chunk, and the first line in which it occurs.
+type firstSeen[T comparable] struct {
 	id   T
 	line int64
 }
@@ -36,8 +36,8 @@ type scanResult struct {
 	unread      int64 // number of definition records that cannot be read
 	malformed   int64 // number of lines without a record, not counting blank lines
 	encodings   encodingCounts
-	locations   []seenAt[procKey]
-	events      []seenAt[int64]
+	locations   []firstSeen[procKey]
+	events      []firstSeen[int64]
 	types       []int64 // record types that the user defined or that are unknown
 	firstRecord int64
 	statistics  bool
@@ -184,14 +184,14 @@ func setName(typ int64) string {
 	return map[int64]string{TypeProcessorSet: "processors", TypeProcessSet: "processes", TypeEventSet: "event types"}[typ]
 }
 
-// mostDigits is the greatest number of decimals that a time may have.
-const mostDigits = 18
+// maxDecimals is the greatest number of decimals that a time may have.
+const maxDecimals = 18
 
 // orderPieces chooses the tick and splits the file into sorted pieces.
 func (d *decoder) orderPieces(all []*linetrace.Times) error {
 	defect := trace.Defect{Rule: "picl.empty", Severity: trace.Warning, Position: trace.Position{File: d.File.Name},
 		Found: "an empty file", Expected: "records, unless the trace has no events"}
-	breaks, where := d.Order(all, mostDigits)
+	breaks, where := d.Order(all, maxDecimals)
 	if err := d.ReportSpan("picl.long-span"); err != nil {
 		return err
 	}
@@ -281,7 +281,7 @@ func (d *decoder) scanChunk(b *lines.Block) *scanResult {
 		key := procKey{h.f[3], h.f[4]}
 		if s := &seenLoc[uint8(key.processor)^uint8(key.process*7)]; *s != key {
 			*s = key
-			r.locations = append(r.locations, seenAt[procKey]{key, number})
+			r.locations = append(r.locations, firstSeen[procKey]{key, number})
 		}
 		switch h.f[1] {
 		case -51, -60, -52, -61, -58:
@@ -289,7 +289,7 @@ func (d *decoder) scanChunk(b *lines.Block) *scanResult {
 		}
 		if s := &seenEvent[uint8(h.f[1])]; *s != h.f[1] {
 			*s = h.f[1]
-			r.events = append(r.events, seenAt[int64]{h.f[1], number})
+			r.events = append(r.events, firstSeen[int64]{h.f[1], number})
 		}
 	}
 	r.ExtendMax()

@@ -50,7 +50,7 @@ func (p *blockParser) addMessage(b *trace.Batch, loc uint32, t, typ, event int64
 		b.Pos = append(b.Pos, line)
 	}
 	// A record without a destination has an unknown destination; -1 stands for all processes.
-	if kind.IsSend() && len(vals) > destinationField && (field[2] < 0 || p.d.mayBeSeveral(field[2], field[3])) {
+	if kind.IsSend() && len(vals) > destinationField && (field[2] < 0 || p.d.maySendToSeveral(field[2], field[3])) {
 		if to := p.d.destinations(field[2], field[3], loc); len(to) > 0 && len(to) <= maxDestinations {
 			for _, l := range to {
 				add(uint64(l))
@@ -75,9 +75,9 @@ func (p *blockParser) addMessage(b *trace.Batch, loc uint32, t, typ, event int64
 // maxDestinations limits the number of messages, or of further gaps, that one record produces.
 const maxDestinations = 256
 
-// mayBeSeveral reports whether a message to a processor may go to several of its processes, because the
+// maySendToSeveral reports whether a message to a processor may go to several of its processes, because the
 // process is unknown or a subset.
-func (d *decoder) mayBeSeveral(processor, process int64) bool {
+func (d *decoder) maySendToSeveral(processor, process int64) bool {
 	if process >= 0 || processor == Host {
 		return false
 	}
@@ -93,8 +93,8 @@ type processes struct {
 	host bool
 }
 
-// standsFor returns the locations of all processes with records for which k stands.
-func (d *decoder) standsFor(k processes) []uint32 {
+// locationsOf returns the locations of all processes with records for which k stands.
+func (d *decoder) locationsOf(k processes) []uint32 {
 	d.scopes.Lock()
 	defer d.scopes.Unlock()
 	all, ok := d.scopes.locations[k]
@@ -130,7 +130,7 @@ func (p *blockParser) addGaps(loc uint32, key procKey, t, line int64) {
 	if key.processor >= 0 && key.process >= 0 {
 		return
 	}
-	all := p.d.standsFor(processes{key, true})
+	all := p.d.locationsOf(processes{key, true})
 	if len(all) > maxDestinations {
 		return
 	}
@@ -144,7 +144,7 @@ func (p *blockParser) addGaps(loc uint32, key procKey, t, line int64) {
 // destinations returns the locations to which a message goes if its destination is a processor, all processors
 // or a subset of them. These are the locations of all processes there that have records, without the sender.
 func (d *decoder) destinations(processor, process int64, from uint32) []uint32 {
-	all := d.standsFor(processes{procKey{processor, process}, false})
+	all := d.locationsOf(processes{procKey{processor, process}, false})
 	if i, own := slices.BinarySearch(all, from); own {
 		return append(slices.Clone(all[:i]), all[i+1:]...)
 	}

@@ -5,11 +5,11 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// waitOf maps the event type of a wait inside a call to the event type of the call. PICL records one of
+// callOfWait maps the event type of a wait inside a call to the event type of the call. PICL records one of
 // the two. If the wait lies inside the call, both describe the same operation.
-var waitOf = map[int64]int64{-31: -30, -37: -36, -43: -42, -49: -48, -52: -51, -61: -60}
+var callOfWait = map[int64]int64{-31: -30, -37: -36, -43: -42, -49: -48, -52: -51, -61: -60}
 
-// receiveCalls lists those pairs of waitOf that receive messages.
+// receiveCalls lists those pairs of callOfWait that receive messages.
 var receiveCalls = [2]struct{ call, wait int64 }{{-51, -52}, {-60, -61}}
 
 // nesting detects whether a file may have waits inside of calls that receive. Processes share a limited

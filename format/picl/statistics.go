@@ -91,7 +91,7 @@ type eventTotals struct {
 	count  int64
 	volume int64
 	unsure bool // some volumes are unknown
-	// waited is the part of these totals that the totals of the wait also contain (waitOf).
+	// waited is the part of these totals that the totals of the wait also contain (callOfWait).
 	waited *eventTotals
 }
 
@@ -204,7 +204,7 @@ func (s *Statistics) Add(r *Record) {
 		}
 		v := max(e.volume, volume(spec, r.Values, false, true)) // the exit may repeat the volume
 		own := eventTotals{time: subtract(r.Time, e.time), timed: true, count: 1, volume: max(0, v), unsure: v < 0}
-		if call := p.open[waitOf[r.Event]]; len(call) > 0 && waitOf[r.Event] != 0 {
+		if call := p.open[callOfWait[r.Event]]; len(call) > 0 && callOfWait[r.Event] != 0 {
 			call[len(call)-1].waited.add(&own)
 		}
 		e.waited.count, e.waited.volume = min(e.waited.count, 1), min(e.waited.volume, own.volume)

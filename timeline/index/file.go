@@ -160,7 +160,7 @@ func (d *directory) decode(b []byte) error {
 	d.links = c.blocks()
 	d.linkLevels = c.levels()
 	n := c.count()
-	if n > len(c.b)/leastTrack {
+	if n > len(c.b)/minTrackSize {
 		return fmt.Errorf("found %s in %s", plural.Of(n, "track"), plural.Of(len(c.b), "byte"))
 	}
 	d.Tracks = make([]*trackEntry, n)
@@ -183,8 +183,8 @@ func (d *directory) decode(b []byte) error {
 	return c.end(text)
 }
 
-// leastTrack is the smallest size of a track in the directory, in bytes.
-const leastTrack = 40
+// minTrackSize is the smallest size of a track in the directory, in bytes.
+const minTrackSize = 40
 
 // trackKinds lists the kinds of tracks, indexed by their numbers in the directory.
 var trackKinds = [...]TrackKind{LocationTrack, ResourceTrack, CounterTrack, CommunicatorTrack}

@@ -100,7 +100,7 @@ func (w *instantWriter) end(p *packer, e *trackEntry) error {
 		}
 	}
 	extent := e.Last - e.First
-	if extent < 0 || e.Instants < leastBuckets {
+	if extent < 0 || e.Instants < minBuckets {
 		return nil
 	}
 	b := countRuns{width: bucketLength(extent, e.Instants/perBucket), first: e.First}
@@ -142,7 +142,7 @@ func (c *countRuns) write(p *packer) (out []levelEntry, err error) {
 			return nil, err
 		}
 		out = append(out, l)
-		if len(c.runs) <= leastBuckets || c.width > maxWidth {
+		if len(c.runs) <= minBuckets || c.width > maxWidth {
 			return out, nil
 		}
 		upper := countRuns{width: c.width * levelStep, first: c.first}

@@ -104,8 +104,8 @@ const (
 	perBucket = 8
 	// levelStep is the number of buckets of the level below that a bucket combines.
 	levelStep = 4
-	// leastBuckets is the number of buckets that a level must exceed to get a level above it.
-	leastBuckets = 512
+	// minBuckets is the number of buckets that a level must exceed to get a level above it.
+	minBuckets = 512
 )
 
 // maxWidth is the largest length of a bucket.
@@ -129,7 +129,7 @@ func (p *packer) makeLevels(t *spanTrack, last bool) error {
 	defer p.levels.drop(t)
 	e, depths := t.entry, t.depths
 	extent := e.Last - e.First
-	if extent < 0 || e.Spans < leastBuckets || len(depths) == 0 {
+	if extent < 0 || e.Spans < minBuckets || len(depths) == 0 {
 		return nil
 	}
 	wide := bucketLength(extent, slices.Max(depths)/perBucket)
@@ -214,7 +214,7 @@ func (b *buckets) write(p *packer) (out []levelEntry, err error) {
 			return nil, err
 		}
 		out = append(out, l)
-		if len(b.runs) <= leastBuckets || b.width > maxWidth {
+		if len(b.runs) <= minBuckets || b.width > maxWidth {
 			return out, nil
 		}
 		upper := &p.levels.upper[i%2]

@@ -146,7 +146,7 @@ func (w *valueWriter) end(p *packer, e *trackEntry) error {
 		}
 		lvl.addCurve(from, plot)
 	}
-	if n >= leastBuckets {
+	if n >= minBuckets {
 		var err error
 		if e.valueLvl, err = lvl.write(p); err != nil {
 			return err
@@ -204,7 +204,7 @@ func (l *curveLevel) write(p *packer) (out []levelEntry, err error) {
 			level.blocks = append(level.blocks, e)
 		}
 		out = append(out, level)
-		if len(l.list) <= leastBuckets || l.width > maxWidth {
+		if len(l.list) <= minBuckets || l.width > maxWidth {
 			return out, nil
 		}
 		upper := curveLevel{width: l.width * levelStep}
