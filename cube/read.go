@@ -102,7 +102,7 @@ func Open(r io.ReaderAt, size int64, name string) (*File, error) {
 	return f, p.parse(text)
 }
 
-// parser reads anchor.xml.
+// parser reads anchor.xml, the XML file of a cube that describes its metrics, call tree and locations.
 type parser struct {
 	f         *File
 	d         *xml.Decoder

@@ -19,7 +19,7 @@ const (
 	noteLine    = 16
 )
 
-// The sizes of texts.
+// These are the font sizes of texts, in pixels.
 const (
 	titleSize = 17
 	textSize  = 12

@@ -108,13 +108,13 @@ type memoryEvents struct {
 	links   func() []trace.Link
 }
 
-// Defs returns the definitions.
+// Defs returns the definitions of the trace.
 func (m *memoryEvents) Defs() *trace.Definitions { return m.defs }
 
 // Prepare does nothing.
 func (m *memoryEvents) Prepare(context.Context) error { return nil }
 
-// Scan delivers the events.
+// Scan delivers the events from memory.
 func (m *memoryEvents) Scan(ctx context.Context, sel trace.Selection, order Order, sink Sink) error {
 	sink = Trim(m.defs, sel, sink)
 	if order == GlobalOrder {
@@ -151,7 +151,7 @@ func (m *memoryEvents) ScanParallel(ctx context.Context, sel trace.Selection, be
 // batchStream is a stream of given batches.
 type batchStream struct{ list []*trace.Batch }
 
-// next returns the next batch.
+// next returns the next batch of the list, or nil after the last one.
 func (s *batchStream) next(context.Context) (*trace.Batch, error) {
 	if len(s.list) == 0 {
 		return nil, nil

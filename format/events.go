@@ -59,7 +59,7 @@ type File interface {
 	// NewChecker returns a checker for defects that only a comparison of records can find. It returns
 	// nil if opening and scanning report all defects.
 	NewChecker() Checker
-	// Close frees the trace's files.
+	// Close closes the files of the trace.
 	Close() error
 }
 

@@ -17,7 +17,7 @@ const (
 	Recomputed Fidelity = "recomputed" // not written, but computed again from the events
 	WeftOnly   Fidelity = "weft only"  // weft restores it, but other tools cannot read it
 	Degraded   Fidelity = "degraded"   // kept in another form with the same meaning
-	Lost       Fidelity = "lost"       // removed
+	Lost       Fidelity = "lost"       // not in the written file
 )
 
 // lossesByRank lists the values of Fidelity that count as a loss, with the worst first.

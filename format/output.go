@@ -127,7 +127,7 @@ func StreamOutput(w io.Writer) *Output {
 	return o
 }
 
-// Write appends to the output.
+// Write appends p to the output.
 func (o *Output) Write(p []byte) (int, error) {
 	n, err := o.w.Write(p)
 	if err != nil {

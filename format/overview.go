@@ -55,7 +55,7 @@ type LocationSummary struct {
 // small by up to Missing ticks.
 type RegionSummary struct {
 	Region               uint32
-	Count                int64 // visits
+	Count                int64 // number of visits
 	Inclusive, Exclusive int64
 	Sum                  int64
 	Min, Max             int64 // shortest and longest visit

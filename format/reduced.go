@@ -427,7 +427,8 @@ type reducedReader struct {
 	b     trace.Batch
 }
 
-// next returns the next events.
+// next returns the next batch of the location, from memory or from the temporary file, or nil after the last
+// one.
 func (r *reducedReader) next(context.Context) (*trace.Batch, error) {
 	if len(r.data) == 0 {
 		if r.chunk == len(r.lane.chunks) {

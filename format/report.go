@@ -54,7 +54,7 @@ func (r *Report) Pass() {
 	}
 }
 
-// Add adds a defect.
+// Add adds a defect to the report.
 func (r *Report) Add(d *trace.Defect) {
 	if r.Only != nil && !r.Only(d) {
 		return

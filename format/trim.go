@@ -25,7 +25,7 @@ type trimmer struct {
 	sink Sink
 }
 
-// selector selects rows of batches.
+// selector selects the rows of batches that belong to a selection.
 type selector struct {
 	defs  *trace.Definitions
 	sel   trace.Selection

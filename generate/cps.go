@@ -42,7 +42,7 @@ const (
 	cpsLocations   = resources + 2
 )
 
-// The numbers of the attributes.
+// These are the indexes of the attributes in the definitions.
 const (
 	attrName = iota
 	attrID
@@ -69,7 +69,7 @@ var (
 	// taskTimes holds the mean execution time of each task in µs, at medium complexity. classTimes holds the
 	// factor of this time for each complexity.
 	taskTimes  = [tasks]int64{1900, 3600, 3900, 4200, 3500, 3000, 1800}
-	classTimes = [...]int64{600, 1000, 1500} // in thousandths
+	classTimes = [...]int64{600, 1000, 1500} // in thousandths of the time at medium complexity
 )
 
 // Amounts of memory are multiples of a quarter of a MB. They are therefore exact in binary and in

@@ -11,7 +11,7 @@ import (
 // TokenType is the type of the entry to which a token refers.
 type TokenType uint8
 
-// The types of tokens.
+// A token refers to an event, a sequence or a loop.
 const (
 	Invalid TokenType = iota
 	Event

@@ -35,7 +35,7 @@ const (
 	onlySeparator   = ";only="
 )
 
-// The limits of configurations.
+// These limits bound the memory that the configurations of clients take.
 const (
 	// for each trace; a new configuration replaces the one that has not been used for the longest time
 	maxConfigurations = 8

@@ -32,7 +32,7 @@ type noteList struct {
 	Notes []note `json:"notes"`
 }
 
-// The limits of notes.
+// These limits bound the notes of a trace.
 const (
 	maxNotes     = 10_000
 	maxNoteText  = 10_000

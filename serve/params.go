@@ -13,7 +13,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// The limits of parameters.
+// These are the maximum values of parameters of requests.
 const (
 	maxWidth      = 8192
 	maxTileTracks = 4096

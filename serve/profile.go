@@ -204,7 +204,7 @@ const (
 	defaultProfileRows = 20_000
 )
 
-// The kinds of profile rows.
+// These names tell rows of visits from rows of claims.
 const (
 	visitRows = "region"
 	claimRows = "claim"

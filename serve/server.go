@@ -97,7 +97,7 @@ type Server struct {
 	pages        pageFiles
 	zips         sync.Pool
 	bodies       sync.Pool // buffers of binary answers, for reuse
-	work         struct {  // background work
+	work         struct {  // work in the background, which Close waits for
 		sync.Mutex
 		sync.WaitGroup
 		ended bool
@@ -117,7 +117,7 @@ func NewToken() string {
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
-// The limits of requests.
+// These limits bound the requests, the time for each of them, and the memory of answers.
 const (
 	maxRequests    = 256              // number of requests at the same time
 	headerTimeout  = 10 * time.Second // to read the header of a request

@@ -16,7 +16,7 @@ import (
 	"github.com/weft-trace/weft/format"
 )
 
-// The limits of an upload.
+// These limits bound the files of an upload.
 const (
 	maxUpload      = 64 << 30 // largest size of an upload in bytes
 	maxUploadFiles = 20_000

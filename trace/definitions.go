@@ -161,7 +161,7 @@ type Definitions struct {
 // LocationKind is the kind of source that the events of a location come from.
 type LocationKind string
 
-// The kinds of locations.
+// A location is one of these kinds of event sources.
 const (
 	ProcessLocation  LocationKind = "process"
 	ThreadLocation   LocationKind = "thread"
@@ -316,7 +316,7 @@ type Named struct {
 // Encoding is the encoding of the texts in a file.
 type Encoding uint8
 
-// The encodings.
+// These are the ways in which a text may be encoded.
 const (
 	UnknownEncoding Encoding = iota // also for ASCII texts, which are the same in both other encodings
 	UTF8

@@ -145,8 +145,8 @@ func (d *Definitions) Communicating(ranks *Set) (found *Set) {
 	return found
 }
 
-// attribute returns the value of an attribute of the set. Its name may have the name of a format as
-// a prefix.
+// attribute returns the value of the attribute of the set with the given name. In the set, the name of a
+// format may precede the name of the attribute.
 func (s *Set) attribute(name string) Value {
 	for _, a := range s.Attrs {
 		if a.Key == name || strings.HasSuffix(a.Key, "."+name) {

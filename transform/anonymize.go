@@ -98,7 +98,7 @@ func (a *anonymized) begin(sel trace.Selection, _ format.Order, _ format.Sink) (
 	return &rewriteScan{definer: a.definer, edit: a.x.replaceValues, editLinks: a.x.replaceLinks}, a.inside(sel), nil
 }
 
-// anonymizer assigns replacements to names.
+// anonymizer assigns a meaningless replacement to each name.
 type anonymizer struct {
 	AnonymizeOptions
 	// names maps each name to its replacement, and counts the replacements of each type.

@@ -119,7 +119,7 @@ type corrected struct {
 	x    *correctScan
 }
 
-// next returns the next batch.
+// next returns the next batch of the stream with corrected times.
 func (c *corrected) next(ctx context.Context) (*trace.Batch, error) {
 	b, err := c.from(ctx)
 	if b == nil || err != nil {

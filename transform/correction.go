@@ -83,7 +83,7 @@ type correctionFile struct {
 // correctionLocation is the curve of a location.
 type correctionLocation struct {
 	ID     string     `json:"id"`
-	Points [][2]int64 `json:"points"` // [read, true]
+	Points [][2]int64 `json:"points"` // pairs of the time that the clock showed and the corrected time
 }
 
 // correctionType is the value of the field Type in a file with a correction.

@@ -34,18 +34,17 @@ const laterText = "later"
 
 // Cut returns the piece of a trace in a window. The piece is a complete trace:
 //
-//   - What is open where it begins (regions, claims, calling contexts, thread teams,
-//     collective operations, posted receives, held locks, files) begins again there, in
-//     the same order, with [BeganAttribute].
-//   - Messages that are in transit there are sent again at the border. A receive whose
-//     send comes later, as with clocks that differ, is received again. So matching first
-//     in, first out remains correct. A send that is completed in the piece but was
-//     received before is not repeated; its completion has [PostedAttribute].
-//   - What extends over a border (fragments of signals, gaps, flushes, markers) is
-//     clipped.
-//   - Regions, claims, calling contexts and thread teams that are open where it ends
-//     are ended there, with [EndsAttribute], if their location has later events. If it
-//     has none, they stay open, as they do in the whole trace.
+//   - Regions, claims, calling contexts, thread teams, collective operations, posted receives, held locks
+//     and files that are open at the begin of the window begin again at this time, in the same order, with
+//     [BeganAttribute].
+//   - Messages that are in transit at the begin of the window are sent again at this time. A receive whose
+//     send comes later, because clocks differ, is received again. Therefore, matching messages first in,
+//     first out gives the same pairs. A send that is completed in the piece, but was received before the
+//     piece, is not repeated; its completion has [PostedAttribute].
+//   - Fragments of signals, gaps, flushes and markers that extend beyond the window are clipped.
+//   - Regions, claims, calling contexts and thread teams that are open at the end of the window end at this
+//     time, with [EndsAttribute], if their location has later events. If the location has no later events,
+//     they stay open, as in the whole trace.
 //   - Links are kept if both their ends are in the piece.
 //
 // So the inclusive and exclusive times of consecutive pieces add up to those of the whole trace. So
@@ -73,30 +72,30 @@ type cut struct {
 	flows               flows // messages between selected locations in transit at the begin of the window
 	prepared            bool
 	began, posted, ends uint32 // indexes of the attributes that the cut adds to events
-	// border holds the open regions, claims and operations at the begin of the window, for locations
+	// openBegins holds the open regions, claims and operations at the begin of the window, for locations
 	// that have later events.
-	border byLocation[border]
-	claims map[claimStart]bool // claims that are open at the begin of the window
+	openBegins byLocation[openBegins]
+	claims     map[claimStart]bool // claims that are open at the begin of the window
 }
 
 // claimStart identifies a claim by its id and its begin time in ticks.
 type claimStart struct{ id, time int64 }
 
-// border holds the rows that are repeated at a location: the begins of everything that is open at the begin of
-// the window.
-type border struct {
+// openBegins holds the rows that are repeated at a location: the begins of all visits, claims and other
+// operations that are open at the begin of the window.
+type openBegins struct {
 	state
 	messages []openRow // ends of messages that are in transit, or that are received before they are sent
 	spans    []openRow // rows with an end time that extend into the window
 }
 
 // empty reports whether there are no rows to repeat.
-func (b *border) empty() bool {
+func (b *openBegins) empty() bool {
 	return len(b.regions)+len(b.rest)+len(b.messages)+len(b.spans) == 0
 }
 
 // list returns the rows to repeat, in the order of their begins.
-func (b *border) list() []openRow {
+func (b *openBegins) list() []openRow {
 	return slices.Concat(b.spans, b.state.list(), b.messages)
 }
 
@@ -154,9 +153,9 @@ func (c *cut) findOpen(ctx context.Context) error {
 	flows, first := c.flows, from
 	later := map[uint32]bool{}
 	for _, p := range workers {
-		for loc, l := range p.border {
+		for loc, l := range p.openBegins {
 			if l != nil {
-				*c.border.at(uint32(loc)) = *l
+				*c.openBegins.at(uint32(loc)) = *l
 			}
 		}
 		maps.Copy(later, p.later)
@@ -167,9 +166,9 @@ func (c *cut) findOpen(ctx context.Context) error {
 		return err
 	}
 	var ask []uint32
-	for loc, l := range c.border {
+	for loc, l := range c.openBegins {
 		if l == nil || l.empty() {
-			c.border[loc] = nil
+			c.openBegins[loc] = nil
 		} else {
 			slices.SortStableFunc(l.messages, func(a, b openRow) int { return int(a.seq - b.seq) })
 			ask = append(ask, uint32(loc))
@@ -181,12 +180,12 @@ func (c *cut) findOpen(ctx context.Context) error {
 	}
 	c.claims = map[claimStart]bool{}
 	for _, loc := range ask {
-		l := c.border[loc]
+		l := c.openBegins[loc]
 		if !goesOn[loc] {
 			// If a location has no later events, its open intervals end at its last event.
 			l.state = state{}
 			if l.empty() {
-				c.border[loc] = nil
+				c.openBegins[loc] = nil
 			}
 			continue
 		}
@@ -226,7 +225,7 @@ func (c *cut) findPending(ctx context.Context, flows *flows, first int64) error 
 		}
 	}
 	flows.each(func(loc uint32, o openRow) {
-		l := c.border.at(loc)
+		l := c.openBegins.at(loc)
 		l.messages = append(l.messages, o)
 	})
 	return nil
@@ -234,12 +233,12 @@ func (c *cut) findPending(ctx context.Context, flows *flows, first int64) error 
 
 // prefix collects everything that is open at the begin of a piece, for the locations that one worker reads.
 type prefix struct {
-	from   int64
-	first  int64 // time of the first event, in ticks
-	byLine bool  // the value of trace.Definitions.ClaimLines
-	border byLocation[border]
-	later  map[uint32]bool // locations with an event at or after the begin of the piece
-	flows  flows
+	from       int64
+	first      int64 // time of the first event, in ticks
+	byLine     bool  // the value of trace.Definitions.ClaimLines
+	openBegins byLocation[openBegins]
+	later      map[uint32]bool // locations with an event at or after the begin of the piece
+	flows      flows
 }
 
 // processBatch processes rows before the piece.
@@ -253,7 +252,7 @@ func (p *prefix) processBatch(b *trace.Batch) error {
 			}
 			continue
 		}
-		l := p.border.at(x.Location())
+		l := p.openBegins.at(x.Location())
 		l.byLine = p.byLine
 		l.update(&x)
 		switch k := x.Kind(); {
@@ -272,7 +271,7 @@ func (p *prefix) processBatch(b *trace.Batch) error {
 
 // keepSpan keeps a row that extends into the window. Unless it is a marker, it replaces an earlier row of
 // the same kind and reference.
-func (b *border) keepSpan(x *trace.Cursor) {
+func (b *openBegins) keepSpan(x *trace.Cursor) {
 	b.spans = slices.DeleteFunc(b.spans,
 		func(o openRow) bool { return o.kind == x.Kind() && o.ref == x.Ref() && o.kind != trace.Marker })
 	b.spans = append(b.spans, openRow{x.Kind(), x.Ref(), x.Time(), 0, copyRow(x)})
@@ -364,7 +363,7 @@ func (c *cut) begin(sel trace.Selection, order format.Order, sink format.Sink) (
 	s := &cutScan{cut: c, gather: rowCollector{sink: sink}, ordered: order == format.GlobalOrder,
 		later: map[uint32]bool{}}
 	if s.ordered {
-		for loc := range c.border {
+		for loc := range c.openBegins {
 			if err := s.reopen(uint32(loc)); err != nil {
 				return nil, sel, err
 			}
@@ -433,7 +432,7 @@ func (s *cutScan) reopen(loc uint32) error {
 	}
 	x.begun = true
 	x.byLine = s.Defs().ClaimLines
-	l := s.border.get(loc)
+	l := s.openBegins.get(loc)
 	if l == nil {
 		return nil
 	}
@@ -588,7 +587,7 @@ func (s *cutScan) deliverInside(b *trace.Batch) error {
 // flush delivers the repeated rows of locations that have no events in the piece. It then ends
 // everything that is open at the end of the piece.
 func (s *cutScan) flush(ctx context.Context, out format.Sink) error {
-	for loc := range s.border {
+	for loc := range s.openBegins {
 		if _, err := s.at(uint32(loc)); err != nil {
 			return err
 		}

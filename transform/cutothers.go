@@ -33,7 +33,7 @@ func isRequest(class int8) bool {
 // piece, until it has found all other ends and all names.
 func (c *cut) findOthers(ctx context.Context, flows *flows) error {
 	requests := map[request]*requestEnds{}
-	for loc, l := range c.border {
+	for loc, l := range c.openBegins {
 		if l == nil {
 			continue
 		}
@@ -113,7 +113,7 @@ func (c *cut) findOthers(ctx context.Context, flows *flows) error {
 		from, length = to, length*32
 	}
 	for at, r := range requests {
-		if rest := c.border[at.loc].rest; r.named == 0 {
+		if rest := c.openBegins[at.loc].rest; r.named == 0 {
 			delete(rest, at.key)
 		} else {
 			rest[at.key] = rest[at.key][r.open-min(r.named, r.open):]

@@ -15,7 +15,7 @@ import (
 // FilterOptions selects the events that [Filter] keeps. The functions report whether events are selected. A
 // nil function selects all events.
 type FilterOptions struct {
-	// Location selects locations.
+	// Location reports whether the filter keeps the events of a location.
 	Location func(loc uint32) bool
 	// Markers selects locations whose markers are kept although Location does not select them, because the
 	// markers concern the whole trace, selected locations, or groups. A nil Markers selects no locations. See
@@ -92,7 +92,7 @@ type unwantedBegins struct {
 // numberSet is a set of small numbers.
 type numberSet []uint64
 
-// set adds n.
+// set adds the number n to the set.
 func (ns *numberSet) set(n uint32) {
 	for int(n>>6) >= len(*ns) {
 		*ns = append(*ns, 0)
@@ -156,7 +156,7 @@ func (f *filter) begin(sel trace.Selection, order format.Order, _ format.Sink) (
 	return s, inner, nil
 }
 
-// prepareLocal finds the unwanted begins.
+// prepareLocal finds the posted receives and collective operations whose ends have an unwanted communicator.
 func (f *filter) prepareLocal(ctx context.Context) error {
 	if f.wanted.Communicator == nil {
 		return nil

@@ -457,7 +457,7 @@ type mergedStream struct {
 	x    *mergeInput
 }
 
-// nextBatch returns the next batch.
+// nextBatch returns the next batch of an input, with the times and definitions of the merged trace.
 func (s *mergedStream) nextBatch(context.Context) (*trace.Batch, error) {
 	b, err, ok := s.next()
 	if !ok || err != nil {

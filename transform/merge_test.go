@@ -170,7 +170,7 @@ func TestMergeStops(t *testing.T) {
 // TestMergeLongRunningClocks checks that traces can be merged although their times do not fit their exact
 // common clock. One clock counts processor cycles since the machine was started.
 func TestMergeLongRunningClocks(t *testing.T) {
-	const up, rate = 7_397_466_976_977_800, 2_095_197_216 // 40 days
+	const up, rate = 7_397_466_976_977_800, 2_095_197_216 // cycles since the start (40 days), and cycles per second
 	a, b := trace.NewRecorder(trace.Seconds(rate)), trace.NewRecorder(trace.Seconds(1_000_000))
 	cycles, other := a.Location("cycles"), b.Location("microseconds")
 	a.Mark(cycles, up, trace.NoRef)

@@ -297,7 +297,7 @@ func leaveOf(k trace.Kind) trace.Kind {
 	return trace.Leave
 }
 
-// processBatch repairs a batch.
+// processBatch delivers the repaired events of a batch.
 func (rs *repairScan) processBatch(b *trace.Batch, out format.Sink) error {
 	rs.out.Reset(b.Loc)
 	rs.placed = len(b.Pos) > 0
@@ -330,7 +330,7 @@ func (rs *repairScan) processBatch(b *trace.Batch, out format.Sink) error {
 	return out.Batch(&rs.out)
 }
 
-// repairRow repairs a row.
+// repairRow appends a repaired event to a batch, or leaves it out.
 func (rs *repairScan) repairRow(l *repairState, loc uint32, x *trace.Cursor, b *trace.Batch) {
 	t, k, ref := x.Time(), x.Kind(), x.Ref()
 	if t < l.last {

@@ -117,7 +117,7 @@ func (r *repair) reportUnnamed() {
 	}
 }
 
-// define turns stand-ins into definitions.
+// define makes a stand-in for a resource or metric an ordinary definition.
 func (r *repair) define(_ table, v any) {
 	switch e := v.(type) {
 	case *trace.Resource:

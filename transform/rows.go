@@ -58,7 +58,7 @@ func (t timeOrdered) Scan(ctx context.Context, sel trace.Selection, _ format.Ord
 	return t.transformed.Scan(ctx, sel, format.GlobalOrder, sink)
 }
 
-// ScanParallel scans in one goroutine.
+// ScanParallel scans in one goroutine, because the events must come in the order of time.
 func (t timeOrdered) ScanParallel(ctx context.Context, sel trace.Selection, begin func() func(int) format.Sink) error {
 	return format.ScanInOne(ctx, t, sel, begin)
 }
@@ -146,7 +146,7 @@ func (b *byAttribute) shared(n *uint32, name string) uint32 {
 	return *n - 1
 }
 
-// add defines a location.
+// add defines a location for the events with one value of the attribute.
 func (b *byAttribute) add(name string) uint32 {
 	return b.defs.Locations.Add(trace.Location{ID: name, Name: name, Kind: trace.ValueLocation, Group: trace.NoRef})
 }

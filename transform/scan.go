@@ -217,7 +217,7 @@ func (c *rowCollector) addRow(x *trace.Cursor, b *trace.Batch) error {
 	return nil
 }
 
-// flush delivers the collected rows.
+// flush delivers the rows that the collector has not delivered yet.
 func (c *rowCollector) flush() error {
 	if c.out.Len() == 0 {
 		return nil

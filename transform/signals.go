@@ -127,7 +127,7 @@ func (s *addScan) processBatch(b *trace.Batch, out format.Sink) error {
 	return out.Batch(&s.out)
 }
 
-// addRow adds the next row.
+// addRow moves the first of the remaining rows to the batch.
 func (s *addScan) addRow() {
 	r := &s.rows[0]
 	s.out.Add(r.location, r.time, r.kind, r.metric)

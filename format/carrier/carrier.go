@@ -56,7 +56,7 @@ func tableOf[T any](name string, t func(*trace.Definitions) *trace.Table[T]) tab
 		}}
 }
 
-// tables holds all carried tables.
+// tables holds the tables of definitions that a written file can carry.
 var tables = []table{
 	tableOf("property", func(d *trace.Definitions) *trace.Table[trace.Attr] { return &d.Properties }),
 	tableOf("string", func(d *trace.Definitions) *trace.Table[string] { return &d.Strings }),

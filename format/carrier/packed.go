@@ -290,7 +290,7 @@ func (r *Rows) NoteOperands(c *trace.Cursor, operands uint64) {
 // is derived, since formats with records for messages write one for it.
 func isMessage(k trace.Kind) bool { return k.IsSend() || k.IsRecv() }
 
-// note counts a gap.
+// note counts a field in which a row differs from its record.
 func (r *Rows) note(x recordGap) {
 	if r.gaps == nil {
 		r.gaps = map[recordGap]int64{}

@@ -94,7 +94,7 @@ type resourceUse struct {
 	excess int
 }
 
-// begin adds an open claim.
+// begin adds a claim that begins to the open claims of the resource.
 func (u *resourceUse) begin(h *openClaim) {
 	h.number, h.next = u.number, u.open[h.id]
 	u.number++

@@ -455,7 +455,7 @@ func (e *encoder) checkEnd(at, t int64) {
 	e.lastEnd, e.ended = at, t
 }
 
-// Close writes the complete text.
+// Close writes the remaining lines.
 func (e *encoder) Close() error {
 	if err := e.finish(); err != nil {
 		return err

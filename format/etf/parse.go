@@ -42,7 +42,7 @@ type carriedOrder struct {
 	flags uint8
 }
 
-// Flags of carried events.
+// These flags describe events of other formats that the attribute "weft" of a line restores.
 const (
 	derived uint8 = 1 << iota
 	neverLeft

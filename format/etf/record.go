@@ -16,7 +16,7 @@ import (
 // Keyword is the first word of a line, which determines its kind.
 type Keyword uint8
 
-// The keywords of TRACE files.
+// These are the keywords with which the lines of TRACE files begin.
 const (
 	NoKeyword Keyword = iota
 	TU                // time unit of all time stamps
@@ -215,7 +215,7 @@ func (s *scanner) integer(name string) int64 {
 // endsAt reports whether position i ends a field.
 func (s *scanner) endsAt(i int) bool { return i == len(s.l) || isSpace(s.l[i]) || s.l[i] == ';' }
 
-// decimal reads a time.
+// decimal reads a time, written as a decimal number. name is the field's name in an error.
 func (s *scanner) decimal(name string) trace.Decimal {
 	s.end()
 	l, j := s.l, s.i
@@ -453,7 +453,7 @@ type inexactCounts struct {
 	otherForm int64 // other attribute lists that would be written in another form
 }
 
-// add counts an attribute list.
+// add counts an attribute list that a copy through the model would spell differently.
 func (u *inexactCounts) add(list []byte) {
 	keys, less, other := map[string]bool{}, false, false
 	for {

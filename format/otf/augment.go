@@ -206,7 +206,7 @@ type augmenter struct {
 	points     []samplePoint
 }
 
-// samplePoint is a break point.
+// samplePoint is a time at which augmenting writes snapshots or summaries (a break point).
 type samplePoint struct {
 	time              uint64
 	snapshot, summary bool
@@ -245,7 +245,7 @@ func (a *augmenter) requireDefinitions() error {
 	return nil
 }
 
-// readDefinitions reads the definitions.
+// readDefinitions reads the definitions that the computation of snapshots and summaries needs.
 func (a *augmenter) readDefinitions() error {
 	a.resolution = defaultResolution
 	if !a.opt.Remove {

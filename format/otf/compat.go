@@ -109,7 +109,7 @@ type PrintOptions struct {
 // PairText is the way in which the values of key-value pairs are printed.
 type PairText uint8
 
-// The values of PairText.
+// These values choose how key-value pairs are printed.
 const (
 	FullPairs  PairText = iota // print the bytes of arrays
 	ShortPairs                 // print only the lengths of arrays

@@ -78,7 +78,7 @@ func IsPartName(name string) (ok, compressed bool) {
 // ready to use.
 type Compression struct {
 	Level int // 1 to 9; 0 means 4, which is libotf's level
-	// Keep keeps the original file.
+	// Keep is true if the original file is not removed.
 	Keep bool
 	// Workers is the number of goroutines that compress a file together; less than 2 means 1.
 	Workers int

@@ -99,10 +99,10 @@ type lanes struct {
 // freeLanes is a heap of the lanes without a claim. The lane with the lowest number comes first.
 type freeLanes struct{ sort.IntSlice }
 
-// Push appends a lane.
+// Push appends a free lane, for package heap.
 func (f *freeLanes) Push(x any) { f.IntSlice = append(f.IntSlice, x.(int)) }
 
-// Pop removes the last lane.
+// Pop removes the last free lane, for package heap.
 func (f *freeLanes) Pop() any {
 	last := len(f.IntSlice) - 1
 	x := f.IntSlice[last]
@@ -147,7 +147,7 @@ func (e *encoder) Loss() *format.Loss { return &e.loss }
 // Abort frees the resources of the encoder. The output removes the files.
 func (e *encoder) Abort() { e.w.Abort() }
 
-// Begin takes the definitions.
+// Begin stores the definitions and prepares the encoder for events.
 func (e *encoder) Begin(d *trace.Definitions) error {
 	e.defs, e.tokens = d, newTokens(d)
 	m := emptyModel(d)
@@ -215,8 +215,8 @@ func (e *encoder) place(loc uint32) *placeOfLocation {
 	return p
 }
 
-// placeOfMarkers is like place, for the markers of a location. It does not determine the stream, because
-// process 0, which stands for the whole trace, has no stream.
+// placeOfMarkers returns the process to which the markers of a location are written. In contrast to place,
+// it does not determine a stream, because process 0, which stands for the whole trace, has no stream.
 func (e *encoder) placeOfMarkers(loc uint32) *placeOfLocation {
 	for int(loc) >= len(e.places) {
 		e.places = append(e.places, placeOfLocation{})
@@ -230,7 +230,7 @@ func (e *encoder) placeOfMarkers(loc uint32) *placeOfLocation {
 	return p
 }
 
-// writeRow writes a row.
+// writeRow writes the records of an event.
 func (e *encoder) writeRow(c *trace.Cursor) error {
 	t, ok := e.reader.clock.toFile(c.Time())
 	if !ok {

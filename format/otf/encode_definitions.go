@@ -290,7 +290,7 @@ func counterProperties(m *trace.MetricDef) uint64 {
 		}
 	}
 	if !strings.HasPrefix(m.Mode, "ACC") {
-		typ |= 1 // absolute
+		typ |= 1 // the values are absolute, not relative
 	}
 	for scope, word := range [4]string{"START", "POINT", "LAST", "NEXT"} {
 		if strings.Contains(m.Mode, word) {

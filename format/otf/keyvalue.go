@@ -6,7 +6,7 @@ import "math"
 // (docs/formats/otf.md, "Key-value lists").
 type ValueType uint32
 
-// The value types.
+// These are the types that a value of a key-value pair may have.
 const (
 	Char    ValueType = 0
 	Int8    ValueType = 1

@@ -171,7 +171,7 @@ func (s *scanner) hex() (v uint64) {
 	return v
 }
 
-// word parses a keyword.
+// word returns the keyword at the current position: the following capital letters and number signs (#).
 func (s *scanner) word() []byte {
 	start := s.i
 	for s.i < len(s.l) {

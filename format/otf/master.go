@@ -113,7 +113,7 @@ func (m *MasterControl) AppendTo(b []byte) []byte {
 	return b
 }
 
-// WriteTo writes the master file.
+// WriteTo writes the master file to w. It returns the number of bytes.
 func (m *MasterControl) WriteTo(w io.Writer) (int64, error) {
 	n, err := w.Write(m.AppendTo(nil))
 	return int64(n), err

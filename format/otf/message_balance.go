@@ -25,7 +25,8 @@ type unevenTime struct {
 	since int64
 }
 
-// nextMessage counts a message record, and returns the balance of its channel, which it creates if needed.
+// nextMessage counts a message record, and returns the balance of its channel. It creates the balance at the
+// first message of the channel.
 func (m *messageMatcher) nextMessage(c channel) *balance {
 	b := m.open[c]
 	if b == nil {

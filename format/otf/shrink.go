@@ -123,7 +123,7 @@ func Shrink(ctx context.Context, src format.Source, ro *format.ReadOptions, keep
 	return err
 }
 
-// shrinker removes processes from records.
+// shrinker removes the processes that a copy leaves out from definitions and other records.
 type shrinker struct {
 	keep   func(process uint64) bool
 	master MasterControl

@@ -286,7 +286,7 @@ func (s *State) Pend(send *Record) (id uint64) {
 	return id
 }
 
-// Deliver ends a pending message.
+// Deliver marks a message as received, so that it is not pending any more.
 func (s *State) Deliver(id uint64) { s.sends.end(id) }
 
 // Restore sets the state from the records of a snapshot and of the statistics of one time. The caller calls it

@@ -25,7 +25,7 @@ type WriterOptions struct {
 	Streams uint32
 	// Master maps processes to streams. The Writer copies it.
 	Master *MasterControl
-	// Long selects the long spelling.
+	// Long selects the long spelling of keywords, such as ENTER for E.
 	Long bool
 	// InlineSnapshots writes snapshots among the events.
 	InlineSnapshots bool
@@ -351,7 +351,7 @@ func (w *StreamWriter) Abort() {
 	}
 }
 
-// partWriter writes one file.
+// partWriter writes the file of one part of a stream.
 type partWriter struct {
 	name, temp string
 	file       archive.Handle

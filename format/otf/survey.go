@@ -302,7 +302,7 @@ func (s *surveyor) record(time, process uint64, off int64) {
 
 func isUnnamedLeave(l []byte) bool {
 	if len(l) > 1 && hexValue[l[1]]-1 < 15 {
-		return false // most leaves name a function
+		return false // a digit other than 0 follows: the leave names a function, like most leaves
 	}
 	switch string(bytes.TrimRight(l, " \t\r")) {
 	case "L", "LEAVE", "L0", "LEAVE 0":

@@ -123,7 +123,7 @@ func (f *unfinishedFS) hide(file string) {
 	}
 }
 
-// makeMaster makes the master file.
+// makeMaster computes the missing master file from the files of the streams.
 func (f *unfinishedFS) makeMaster(ctx context.Context, src format.Source, opt *Options) error {
 	var o Options
 	if opt != nil {

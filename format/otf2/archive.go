@@ -304,7 +304,7 @@ func (c *clock) advance(t uint64) {
 	}
 }
 
-// correct returns the corrected time.
+// correct returns the corrected time for the time t of the file, both in ticks.
 func (c *clock) correct(t uint64) uint64 {
 	if c == nil {
 		return t

@@ -85,7 +85,7 @@ func (e *encoder) resolve(c *trace.Communicator) *commMembers {
 	return x
 }
 
-// The numbers of paradigms.
+// pthreadParadigm is OTF2's number of the paradigm Pthreads.
 const pthreadParadigm = 7
 
 // otherParadigms returns the paradigms of communicators except MPI.

@@ -97,7 +97,7 @@ type encoder struct {
 	scorep      *scorep // the layout of Score-P's archives; nil for weft's own layout
 }
 
-// Create returns an encoder.
+// Create returns an encoder that writes an archive.
 func (Format) Create(out *format.Output, opt *format.WriteOptions) (format.Encoder, error) {
 	if err := about.CheckOptions(opt.Values); err != nil {
 		return nil, err
@@ -160,7 +160,7 @@ func (e *encoder) Begin(d *trace.Definitions) error {
 	return nil
 }
 
-// Links writes links as strings.
+// Links writes links as strings of the archive, because OTF2 has no record for links.
 func (e *encoder) Links(l []trace.Link) error {
 	if e.original != nil {
 		e.loss.Add("link", "", format.Lost, "OTF2 has no links", int64(len(l)))
@@ -176,7 +176,7 @@ func (e *encoder) Links(l []trace.Link) error {
 	return e.err
 }
 
-// writeString writes a string.
+// writeString writes the definition of a string.
 func (e *encoder) writeString(id uint64, s string) {
 	if e.err == nil {
 		e.err = e.w.Define(&Record{ID: defString, Values: []uint64{id, 0},
@@ -184,7 +184,7 @@ func (e *encoder) writeString(id uint64, s string) {
 	}
 }
 
-// Batch writes rows.
+// Batch writes the events of a batch.
 func (e *encoder) Batch(b *trace.Batch) error {
 	if b.Len() > 0 && !e.begun && e.original == nil {
 		e.begun = true

@@ -191,7 +191,7 @@ func (c *clock) inverse(i int, t uint64) uint64 {
 	return own
 }
 
-// write writes the location's definitions.
+// write writes the file of definitions of a location.
 func (l *localizer) write(w *EventWriter) error {
 	for t, m := range l.local.maps {
 		var err error

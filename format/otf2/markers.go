@@ -68,7 +68,7 @@ func (m *model) readMarkers(opt *format.ReadOptions) error {
 
 const textName = "text" // attribute with the text of a marker
 
-// markerStream delivers the markers.
+// markerStream delivers the markers of an archive as events in the order of time.
 type markerStream struct {
 	d  *decoder
 	at int

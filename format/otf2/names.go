@@ -180,7 +180,7 @@ var nameFields = map[uint8]struct {
 	defCartTopology:  {CartTopologies, 1}, defInterrupt: {InterruptGenerators, 1},
 }
 
-// define records a definition.
+// define stores the names in a definition record for later lookups.
 func (n *names) define(r *Record) {
 	v := r.Values
 	if x, ok := nameFields[r.ID]; ok {

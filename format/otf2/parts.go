@@ -88,7 +88,7 @@ var sharedByContent = map[Table]bool{Strings: true, IOParadigms: true, MetricMem
 type joiner struct {
 	o        *original
 	used     [tables]map[uint64]bool
-	contents [tables]map[string]uint64 // written ids by content
+	contents [tables]map[string]uint64 // written ids, by the content of the definition
 	entries  [tables]map[uint32]uint64 // written ids by the index in the written trace
 	others   map[string]bool           // records without an id that have been written
 	clock    bool                      // the clock has been defined

@@ -88,7 +88,7 @@ func (r *EventReader) resumeAt(to resumePoint) {
 	}
 }
 
-// setTime sets the current time.
+// setTime sets the time of the following events.
 func (r *EventReader) setTime(t uint64) {
 	if r.fresh {
 		r.began, r.fresh = t, false

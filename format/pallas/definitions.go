@@ -36,7 +36,7 @@ type Group struct {
 	Members        []uint32
 }
 
-// Comm is a communicator.
+// Comm is the definition of a communicator.
 type Comm struct{ Ref, Name, Group, Parent Ref }
 
 // LocationGroup is a process, or a group of processes such as a machine.

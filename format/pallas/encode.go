@@ -154,7 +154,7 @@ func (e *encoder) Begin(d *trace.Definitions) error {
 	return nil
 }
 
-// Batch writes rows.
+// Batch writes the events of a batch.
 func (e *encoder) Batch(b *trace.Batch) error {
 	if b.Len() > 0 && !e.begun {
 		e.begun = true

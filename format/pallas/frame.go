@@ -64,8 +64,8 @@ func (s *strides) compute(v []uint64) bool {
 	return values.len() > samples/2
 }
 
-// commonLength returns the number of low bytes if all values from the third on have the same number. Otherwise
-// it returns 0.
+// commonLength returns the number of low bytes that a value of the frame has, if all values from the third on
+// have the same number of low bytes. Otherwise it returns 0.
 func (s *strides) commonLength(n int) int {
 	for k, c := range s.counts {
 		if c == n-2 {
@@ -99,7 +99,7 @@ func appendHead(b []byte, n int) []byte {
 // appendFirst appends the header of a frame of n values, and its first block.
 func appendFirst(b []byte, n int, first, second uint64, k int) []byte {
 	b = append24(appendHead(b, n), (15+k)<<3|compressedBlock)
-	b = le64(append(b, byte(8+k)<<3), first, second)[:len(b)+1+8+k] // literals
+	b = le64(append(b, byte(8+k)<<3), first, second)[:len(b)+1+8+k] // the block's literals
 	// The block has one sequence: 8+k literals, and a match at the third repeated offset, whose initial
 	// value is 8.
 	return append(b, 1, sameCodes, byte(8+k), 1, byte(5-k), 3)

@@ -47,7 +47,7 @@ func (g *grammarWriter) writeIDs(n int, discarded func(i int) bool) {
 	g.b = b
 }
 
-// write writes the whole grammar.
+// write writes the grammar of a thread: its events, sequences and loops.
 func (g *grammarWriter) write() error {
 	t, r := g.t, g.t.r
 	g.b = le32(g.b, t.id, t.archive)

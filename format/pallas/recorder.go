@@ -111,7 +111,7 @@ func (r *Recorder) occurrences(s uint32) *recordedSequence {
 // OrderError reports an event with an earlier time than the event before it.
 type OrderError struct{ Time, Last uint64 }
 
-// Error describes both times.
+// Error describes the time of the event and the later time of the event before it.
 func (e *OrderError) Error() string {
 	return fmt.Sprintf("found an event at %d ns, expected one at %d ns or later", e.Time, e.Last)
 }

@@ -51,7 +51,8 @@ func requestOperand(k trace.Kind) (at int, ends bool) {
 	return -1, false
 }
 
-// operands returns the operands of a row, with a slot in place of the request.
+// operands returns the operands of a row, in which a slot replaces the request. A slot is the lowest number
+// that no other open request has.
 func (s *requestSlots) operands(k trace.Kind, ops []uint64) []uint64 {
 	at, ends := requestOperand(k)
 	if at < 0 || at >= len(ops) || ops[at] == trace.Undefined {

@@ -16,7 +16,7 @@ import (
 // TokenType is the type of the entry to which a token refers.
 type TokenType uint8
 
-// The types of tokens.
+// These are the types of the entries of a grammar.
 const (
 	InvalidToken TokenType = iota
 	EventToken
@@ -116,8 +116,8 @@ type Thread struct {
 	// agree.
 	script *script
 	// A lean thread has no Sequences. sizes holds the sizes of the vectors of its sequences, in the order of
-	// the sequences. It leaves out sequences whose vectors have one value each, because there may be millions
-	// of them.
+	// the sequences. Sequences whose vectors have one value each are left out, because a thread may have
+	// millions of them.
 	lean  bool
 	sizes []vectorSizes
 

@@ -239,7 +239,7 @@ func (w *Writer) appendBlock(b []byte, room *packBuffers, values []uint64) []byt
 		}
 	}
 	room.plain = l
-	const head = 8 // the length
+	const head = 8 // size in bytes of the length before the block
 	at := len(b)
 	b = append(b, make([]byte, head)...)
 	switch {

@@ -52,7 +52,7 @@ const (
 	// everything except the blocks of one-block vectors of sequences, because such a block repeats the sums of
 	// its vector
 	threadSums
-	leanThread   // no blocks of sequences
+	leanThread   // all data except the blocks of sequences
 	threadEvents // only the events and the blocks of their times
 )
 

@@ -321,7 +321,7 @@ func (r *scanResult) scanReceive(h *head, l []byte, markMessages bool) {
 // UTF-8.
 type encodingCounts struct{ utf8, other int64 }
 
-// add counts a line.
+// add counts a line by the encoding of its text.
 func (n *encodingCounts) add(l []byte) {
 	switch {
 	case !slices.ContainsFunc(l, func(b byte) bool { return b >= utf8.RuneSelf }):

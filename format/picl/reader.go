@@ -150,7 +150,7 @@ func (p *dataProblem) defect(file string, line int64, text []byte) *trace.Defect
 		Record: record, Found: p.found, Expected: p.expected}
 }
 
-// setHead sets the fields of the record that its head contains.
+// setHead sets the fields of the record that come from the head of its line.
 func (r *Record) setHead(h *head, line int64) {
 	r.Type, r.Event, r.Time, r.Processor, r.Process, r.Fields, r.Line = h.f[0], h.f[1], h.time(), h.f[3], h.f[4], h.f[5],
 		line

@@ -34,7 +34,7 @@ const (
 // Host is the number that stands for the host in the field processor.
 const Host = 32767
 
-// Record is a PICL record.
+// Record is a record of a PICL file: a line with six numbers and a list of values.
 type Record struct {
 	Type      int64         // record type
 	Event     int64         // -1 stands for all event types; numbers below -1 may be subsets

@@ -95,7 +95,7 @@ type eventTotals struct {
 	waited *eventTotals
 }
 
-// add adds other totals.
+// add adds the totals g to f.
 func (f *eventTotals) add(g *eventTotals) {
 	f.time, f.timed = add(f.time, g.time), f.timed || g.timed
 	f.count += g.count

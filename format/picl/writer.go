@@ -32,7 +32,7 @@ type WriterOptions struct {
 // Brackets is a way to write events with and without duration (specification section 2.3.3).
 type Brackets int
 
-// The values of Brackets.
+// These values choose how the writer writes an entry that its exit follows immediately.
 const (
 	Keep      Brackets = iota // write entries, exits and marks unchanged
 	EntryExit                 // write each mark as an entry and an exit

@@ -15,7 +15,7 @@ import (
 // Problem is a defect of a pair in a list.
 type Problem uint8
 
-// The values of Problem.
+// These are the problems that an attribute list may have.
 const (
 	NoProblem Problem = iota
 	NoEquals          // a pair without "=", which is read as a key with an empty value

@@ -239,7 +239,7 @@ func (r *report) fail(mode, what string) {
 	r.end(&row{name: title("go test", mode), failed: 1, note: what})
 }
 
-// skip records a skipped test.
+// skip stores the name of a skipped test and the reason for the skip.
 func (r *report) skip(name, reason string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

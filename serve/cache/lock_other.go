@@ -16,7 +16,7 @@ func openLock(path string) (*os.File, error) {
 	return f, errors.ErrUnsupported
 }
 
-// removeLock removes the file.
+// removeLock closes and removes the lock file.
 func removeLock(path string, f *os.File) {
 	f.Close()
 	os.Remove(path)

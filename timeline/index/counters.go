@@ -14,7 +14,7 @@ import (
 // Holding is the time for which a value of a counter, series or signal applies.
 type Holding string
 
-// The values of Holding.
+// These values say for how long a value of a metric holds.
 const (
 	// from the value's own time to the time of the next value, or to the end of the track
 	HoldsOn   Holding = "next"

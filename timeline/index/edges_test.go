@@ -105,10 +105,10 @@ func TestBundle(t *testing.T) {
 func TestHeightsOfTile(t *testing.T) {
 	r := trace.NewRecorder(trace.Seconds(1000))
 	cpu, a := r.Resource("cpu", 4, ""), r.Region("a")
-	r.Release(r.Claim(cpu, 0, a, 2), 10)  // 128 of 255
-	r.Release(r.Claim(cpu, 10, a, 4), 20) // 255
-	r.Release(r.Claim(cpu, 20, a, 1), 25) // 64
-	r.Release(r.Claim(cpu, 25, a, 2), 30) // 128
+	r.Release(r.Claim(cpu, 0, a, 2), 10)  // height 128 of 255
+	r.Release(r.Claim(cpu, 10, a, 4), 20) // height 255
+	r.Release(r.Claim(cpu, 20, a, 1), 25) // height 64
+	r.Release(r.Claim(cpu, 25, a, 2), 30) // height 128
 	x := buildIndex(t, r)
 	for i, k := range x.Tracks() {
 		if k.Kind != ResourceTrack {

@@ -69,7 +69,7 @@ type Region struct {
 // TrackKind is the kind of a track's content.
 type TrackKind string
 
-// The kinds of tracks.
+// These are the kinds of the rows of a time line.
 const (
 	LocationTrack     TrackKind = "location"     // visits of regions, and instants
 	ResourceTrack     TrackKind = "resource"     // claims, and the amount in use
@@ -285,7 +285,7 @@ func (f *file) write(data []byte) (at int64, err error) {
 	return at, err
 }
 
-// flush writes the collected blocks.
+// flush writes the blocks in memory to the file.
 func (f *file) flush() error {
 	if len(f.pending) == 0 {
 		return nil

@@ -15,7 +15,7 @@ import (
 // LinkKind is the kind of connection that a link stands for.
 type LinkKind uint8
 
-// The kinds of links.
+// These are the kinds of arrows between events.
 const (
 	Message    LinkKind = iota // a send and its receive
 	Dependency                 // a stored link

@@ -206,7 +206,8 @@ type endWriter struct {
 // bufferSize is the size at which a buffer is stored in the spool.
 const bufferSize = 8 << 10
 
-// buffer returns the buffer of a part, with room for one more event.
+// buffer returns the encoded events of a part that are not yet in the spool. If there are none, the times of
+// the part start again from 0.
 func (w *endWriter) buffer(part int) []byte {
 	b := w.buffers[part]
 	if len(b) > 0 {

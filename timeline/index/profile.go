@@ -171,7 +171,7 @@ func (s *sumReader) read(r *reader, e *trackEntry, block int) ([]sum, error) {
 	return s.lists[block%blockSums], nil
 }
 
-// tally collects sums by region.
+// tally adds up the visits of each region.
 type tally struct {
 	list []regionSum
 	// 1 + the index in list of each region; indexed by region plus 1; the first element is for NoRef

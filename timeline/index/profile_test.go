@@ -117,7 +117,7 @@ func TestProfileOfDisorder(t *testing.T) {
 			}
 		}
 		if seed%30 == 29 {
-			events = 12000 // several blocks
+			events = 12000 // enough events for several blocks
 		}
 		for range events {
 			if rng.IntN(2) == 0 {

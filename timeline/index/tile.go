@@ -31,7 +31,7 @@ const MaxWidth = 1 << 14
 // StripKind is the kind of a strip's content.
 type StripKind uint8
 
-// The kinds of strips.
+// These are the kinds of the horizontal strips of which a track consists.
 const (
 	SpanStrip    StripKind = iota // spans of one depth
 	InstantStrip                  // instants; share is their number in the column, at most 255
