@@ -182,11 +182,11 @@ func (p *periodicPlan) links(ctx context.Context, sink format.Sink) error {
 type periodic struct {
 	cps
 	plan      *periodicPlan
-	half      int64 // number of the next half of a period
+	half      int64 // number of the next half period; each period has two
 	straggler int64 // number of the next straggler to arrive
-	arrival   int64 // arrival time of that straggler
-	confirmed int64 // time of the next mark named done
-	object    int64 // number of the object of that mark
+	arrival   int64 // arrival time of the next straggler
+	confirmed int64 // time of the next mark with the name "done"
+	object    int64 // number of the object of the next mark
 }
 
 func newPeriodic(p *periodicPlan) *periodic {

@@ -46,8 +46,8 @@ type factorName struct {
 	Level int    `json:"level"`
 }
 
-// phaseFact is a phase. Values holds its factors in the order of [phasesAnswer.Factors]. It is empty if the
-// phase has no time in regions.
+// phaseFact is a phase. Values holds the factors of the phase in the order of [phasesAnswer.Factors]. Values is
+// empty if no region is open in the phase.
 type phaseFact struct {
 	Number int       `json:"number"` // number of the phase, counted from 1
 	From   ticks     `json:"from"`

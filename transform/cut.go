@@ -47,16 +47,16 @@ const laterText = "later"
 //     they stay open, as in the whole trace.
 //   - Links are kept if both their ends are in the piece.
 //
-// So the inclusive and exclusive times of consecutive pieces add up to those of the whole trace. So
-// do their counts, without the events that have BeganAttribute.
+// The inclusive and exclusive times of consecutive pieces add up to the times of the whole trace. The counts
+// of events also add up, without the events that have BeganAttribute.
 //
-// The piece repeats a message only if its other end is in the window, or in as much time after it.
-// It repeats a request only if an event in these times names it.
+// The piece repeats a message only if its other end is in the window, or in an interval of the same length
+// after the window. The piece repeats a request only if an event in these intervals names it.
 //
 // Prepare reads the trace up to the window. It then reads the window until it has found the other
-// ends of the messages in transit and the ends of open requests, and as much time after the window if
-// one is missing. If messages are in transit, it also reads again from shortly before the window. It
-// keeps in memory what is open at the begin of the piece.
+// ends of the messages in transit and the ends of open requests. If an end is missing, Prepare also reads an
+// interval of the same length after the window. If messages are in transit, Prepare reads again from shortly
+// before the window. Everything that is open at the begin of the piece stays in memory.
 func Cut(d format.Events, w trace.Window) format.Events { return CutAt(d, w, nil) }
 
 // CutAt is like [Cut], for the locations for which wanted returns true. It reads no other

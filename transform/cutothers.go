@@ -9,7 +9,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// request identifies the requests with the same id that are open at a location at the same time.
+// request identifies requests by their location and id. Several requests with the same id may be open at the
+// same time.
 type request struct {
 	loc uint32
 	key pairKey

@@ -39,10 +39,10 @@ func (o *outsideCounter) add(t uint64, at int64) {
 	}
 }
 
-// fewFarOutside reports whether at most a tenth of the events are outside of the stated extent and at least
+// hasFewFarOutside reports whether at most a tenth of the events are outside of the stated extent and at least
 // one of them is far outside. EZTrace states lengths that are too short: many events are then outside, but
 // none is far outside.
-func (o *outsideCounter) fewFarOutside() bool { return o.length > 0 && o.far > 0 && o.out*10 <= o.n }
+func (o *outsideCounter) hasFewFarOutside() bool { return o.length > 0 && o.far > 0 && o.out*10 <= o.n }
 
 // checkEvents counts the events of a location, compares their count with the numbers in the location's
 // chunks, and checks the bytes and values of each event. It reads the events unless a scan has checked
@@ -107,7 +107,7 @@ func (ec *eventChecker) add(e *Event) error {
 // end makes the checks that are possible only after all events of the location.
 func (ec *eventChecker) end(c *checker, l locationDefinition) error {
 	k, times := ec.plain.r.c, &ec.times
-	if times.fewFarOutside() {
+	if times.hasFewFarOutside() {
 		if err := c.report("otf2.trace-length", trace.Warning, k.path, times.farOffset,
 			fmt.Sprintf("an event at %d", times.time),
 			fmt.Sprintf("times of %d to %d, as the clock properties say and nearly all events of the location are", times.begin,

@@ -193,7 +193,7 @@ func (g *outline) follow() {
 	}
 }
 
-// token returns the token of the sequence with an index.
+// token returns the token of the sequence with the index at in the list of sequences.
 func (g *outline) token(at int) Token {
 	for id, i := range g.t.sequenceMap {
 		if int(i) == at {

@@ -282,7 +282,7 @@ func (u *unifier) thread(t *Thread, g *outline, m *refMap) (*Thread, error) {
 			default:
 				place, _ := indexOf(t.loopMap, k.ID(), len(t.Loops))
 				if loops[place] == NoToken {
-					id := u.loop(&c.Loops[place], sequences[st.sequence], myLoops)
+					id := u.loopID(&c.Loops[place], sequences[st.sequence], myLoops)
 					loops[place] = MakeToken(LoopToken, id)
 					c.loopMap = setID(c.loopMap, id, place)
 				}
@@ -311,8 +311,8 @@ func (u *unifier) thread(t *Thread, g *outline, m *refMap) (*Thread, error) {
 	return c, nil
 }
 
-// loop returns the id of a loop that repeats the token body.
-func (u *unifier) loop(l *Loop, body Token, mine map[uint32]bool) uint32 {
+// loopID returns the id of a loop that repeats the token body.
+func (u *unifier) loopID(l *Loop, body Token, mine map[uint32]bool) uint32 {
 	l.Sequence = body
 	key := [2]uint32{uint32(body), l.Iterations}
 	id, ok := u.loops[key]
