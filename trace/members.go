@@ -66,11 +66,11 @@ func (d *Definitions) Ranks(communicator uint32) []uint32 {
 // SetRanks returns the location of each member of a set of ranks, like [Definitions.Ranks].
 func (d *Definitions) SetRanks(set uint32) []uint32 { return (&ranks{defs: d}).ofSet(set) }
 
-// ranks finds the locations of ranks. It keeps what it needs for each set.
+// ranks finds the locations of ranks. It caches the results that several communicators share.
 type ranks struct {
 	defs *Definitions
 	byID map[string]uint32 // locations by id
-	all  map[Value]*Set    // indexed by paradigm: what Communicating has found
+	all  map[Value]*Set    // result of Communicating, indexed by paradigm
 }
 
 // communicating returns the result of [Definitions.Communicating].
@@ -127,9 +127,9 @@ func (r *ranks) ofSet(set uint32) []uint32 {
 	return list
 }
 
-// Communicating returns the set of communicating locations into which the members of a
-// communicator's set are indexes. It has the same paradigm. The result is nil if there is none, or
-// more than one.
+// Communicating returns the set of communicating locations into which the members of a communicator's set are
+// indexes. The set of communicating locations has the same paradigm as the communicator's set. The result is
+// nil if no set or several sets match.
 func (d *Definitions) Communicating(ranks *Set) (found *Set) {
 	paradigm := ranks.attribute("paradigm")
 	for i := range d.Sets.Len() {
@@ -145,8 +145,8 @@ func (d *Definitions) Communicating(ranks *Set) (found *Set) {
 	return found
 }
 
-// attribute returns the value of an attribute of the set. Its name may have the name of a format as
-// a prefix.
+// attribute returns the value of the attribute of the set with the given name. In the set, the name of a
+// format may precede the name of the attribute.
 func (s *Set) attribute(name string) Value {
 	for _, a := range s.Attrs {
 		if a.Key == name || strings.HasSuffix(a.Key, "."+name) {

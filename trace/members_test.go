@@ -28,7 +28,7 @@ func TestMembers(t *testing.T) {
 		{set("ranks", mpi, -1), nil, false},     // negative rank
 		{set("ranks", nil, 0), nil, false},      // another paradigm
 		{set("locations", nil, 40), nil, false}, // no such location
-		// in OTF2, a communicator that was created at run time has ids of locations
+		// In OTF2, a communicator that was created at run time has ids of locations.
 		{set("ranks", append(slices.Clone(mpi), Attr{Key: "flags", Value: StringValue("GLOBAL_MEMBERS")}), 10, 30),
 			[]uint32{0, 2}, true},
 		{set("subset", nil, 10), nil, false},
@@ -39,7 +39,7 @@ func TestMembers(t *testing.T) {
 			t.Errorf("%d: found %v, %t, expected %v, %t", i, got, known, x.want, x.known)
 		}
 	}
-	// If one location is not defined, the other ranks still have theirs.
+	// If one location is not defined, the ranks of the other locations are still found.
 	some := d.Communicator.Add(Communicator{Set: set("locations", nil, 40, 30)})
 	if got := d.Ranks(some); !slices.Equal(got, []uint32{NoRef, 2}) {
 		t.Errorf("found the ranks %v, expected none and location 2", got)

@@ -79,7 +79,7 @@ func (e *encoder) writeTimeDefinitions(put func(*Record)) {
 	}
 }
 
-// samplePointOf returns the sample point that an opaque definition holds. ok is false for other
+// samplePointOf returns the sample point that an opaque definition contains. ok is false for other
 // definitions.
 func samplePointOf(o *trace.Opaque) (r *Record, ok bool) {
 	if o.Format != "otf" || !strings.HasPrefix(o.Data, specs[DefAuxSamplePoint].short) {
@@ -135,7 +135,7 @@ func (e *encoder) writeCommunicatorDefinitions(put func(*Record)) {
 	e.loss.Add("communicator", "members", e.restored(), "their locations are not known", int64(unknown))
 }
 
-// restored returns how what is only in the packed definitions is kept.
+// restored returns the fidelity of data that only the carried definitions contain.
 func (e *encoder) restored() format.Fidelity {
 	if e.plain {
 		return format.Lost
@@ -228,8 +228,8 @@ var severities = map[string]uint64{"error": 1, "HIGH": 1, "warning": 2, "MEDIUM"
 // nodeToken is the first token for the process groups that stand for nodes.
 const nodeToken = laneProcess
 
-// parent returns the process of a thread: the process whose id is that of the thread's group. It
-// returns 0 if there is none.
+// parent returns the process of a thread: the process whose id equals the id of the thread's group. It returns
+// 0 if there is none.
 func (e *encoder) parent(l *trace.Location) uint64 {
 	if l.Kind != trace.ThreadLocation || l.Group == trace.NoRef || e.defs.Groups.At(l.Group).Kind != "process" {
 		return 0
@@ -280,8 +280,8 @@ func (e *encoder) groupTokens(put func(*Record)) func(t Type, name string) uint6
 	}
 }
 
-// counterProperties returns OTF's properties of a metric: those that its mode describes, with its
-// type. Without a mode they are absolute, at a point in time. OTF cannot say relative.
+// counterProperties returns OTF's properties of a metric: the bits for its mode and for its type. A metric
+// without a mode is absolute at a point in time. OTF has no property for relative metrics.
 func counterProperties(m *trace.MetricDef) uint64 {
 	typ := map[trace.Type]uint64{trace.Int64: 0x20, trace.Float32: 0x100, trace.Float64: 0x120}[m.Type]
 	for p := range uint64(0x200) {
@@ -290,7 +290,7 @@ func counterProperties(m *trace.MetricDef) uint64 {
 		}
 	}
 	if !strings.HasPrefix(m.Mode, "ACC") {
-		typ |= 1 // absolute
+		typ |= 1 // the values are absolute, not relative
 	}
 	for scope, word := range [4]string{"START", "POINT", "LAST", "NEXT"} {
 		if strings.Contains(m.Mode, word) {

@@ -96,7 +96,7 @@ func (e *encoder) defineAll() error {
 	return e.err
 }
 
-// defineGroups writes the groups and communicators: first those of all locations, then those of the trace.
+// defineGroups writes the groups and communicators: first the ones of all locations, then those of the trace.
 func (e *encoder) defineGroups(put func(id uint8, v ...uint64), name func(string) uint64) {
 	d := e.defs
 	communicating := make([]uint32, d.Locations.Len())
@@ -164,9 +164,9 @@ func (e *encoder) defineGroups(put func(id uint8, v ...uint64), name func(string
 	}
 }
 
-// metricMode returns the number of a metric mode. A mode in the words of another format, such as
-// "ACC/LAST/DOUBLE", is the one with the same property and time, otherwise of the property alone at a point in
-// time. Without a mode a metric is absolute.
+// metricMode returns the number of a metric mode. For a mode of another format, such as "ACC/LAST/DOUBLE", it
+// is the mode with the same property and time. If there is no such mode, it is the mode with the same property
+// at a point in time. A metric without a mode is absolute.
 func metricMode(word string) uint64 {
 	point := uint64(17)
 	for i, mode := range metricModes {

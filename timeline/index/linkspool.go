@@ -18,19 +18,20 @@ import (
 type pairing struct {
 	source, destination, comm uint32
 	tag                       int64
-	stretch                   int64 // number of the stretch of the pairing; a stretch has stretchLength messages
+	// number of the stretch, which is a series of stretchLength messages of the pairing
+	stretch int64
 }
 
 // stretchLength is the number of messages of a pairing that go to the same part of the spool.
 const stretchLength = 1 << 18
 
-// channel is a stretch of messages of a pairing.
+// channel holds the state of one stretch of the messages of a pairing.
 type channel struct {
 	pairing
 	part  uint8
-	slot  uint32 // index in the channels of its part
-	sends int64  // number of sends so far, counted by the source's worker
-	recvs int64  // number of receives so far, counted by the destination's worker
+	slot  uint32 // index in the channels of the part
+	sends int64  // number of sends so far, counted by the worker of the source
+	recvs int64  // number of receives so far, counted by the worker of the destination
 }
 
 // channelEnd identifies one end of channels at a location: its sends to another location, or its
@@ -41,15 +42,15 @@ type channelEnd struct {
 	recv       bool
 }
 
-// channels holds the channels of a location. Most locations use few channels, in turn. These are in a
-// list. If there are more, they are in a map.
+// channels holds the channels of a location. Most locations use few channels, which are stored in a list. If a
+// location uses more channels, they are stored in a map.
 type channels struct {
 	few  []numberedChannel
-	next int // index in few of the channel after the last one that was found
+	next int // index in few after the channel that was found last
 	many map[channelEnd]*channel
 }
 
-// numberedChannel is a channel with the end by which it is found.
+// numberedChannel is a channel together with the end by which it is found.
 type numberedChannel struct {
 	channelEnd
 	channel *channel
@@ -101,18 +102,18 @@ func (c *channels) set(k channelEnd, ch *channel) {
 // message are in the same part, so that one part at a time can be paired in memory.
 const spoolParts = 64
 
-// linkSpool stores the ends of messages, in memory if there are few and otherwise in a temporary
-// file. It also stores the links that the trace itself has.
+// linkSpool stores the ends of messages, in memory if there are few and otherwise in a temporary file. It also
+// stores the links that the trace itself contains.
 type linkSpool struct {
 	mu     sync.Mutex
 	file   *os.File
-	kept   int64 // bytes in memory
-	size   int64 // size of the file
+	kept   int64 // number of bytes in memory
+	size   int64 // size of the file in bytes
 	count  int64 // number of sides of meetings
 	pieces [spoolParts][]spooledPiece
 	stored []link
-	// channels holds all channels of each part, by slot. In each part, requested holds the channels for
-	// which only one of the two ends has called the method channel.
+	// channels holds all channels of each part, by slot. In each part, requested holds the channels that only
+	// one of the two ends has requested so far.
 	channels [spoolParts]struct {
 		mu        sync.Mutex
 		list      []*channel
@@ -123,7 +124,7 @@ type linkSpool struct {
 // channel returns the channel of a pairing. It creates the channel when the first of the two ends
 // asks for it.
 func (s *linkSpool) channel(k pairing) *channel {
-	// The messages between two locations are in the same part, unless there are too many.
+	// The messages between two locations are in the same part, unless there are many of them.
 	h := uint64(k.source)*0x9e3779b97f4a7c15 ^ uint64(k.destination)*0xc2b2ae3d27d4eb4f ^ uint64(k.stretch)
 	h *= 0x9e3779b97f4a7c15
 	part := uint8(h >> 58)
@@ -157,13 +158,12 @@ const spoolMemory = 4 << 20
 func (s *linkSpool) close() {
 	if s != nil && s.file != nil {
 		s.file.Close()
-		os.Remove(s.file.Name()) // removes a file that could not be removed while it was open
+		os.Remove(s.file.Name()) // remove the file on systems that cannot remove an open file
 		s.file = nil
 	}
 }
 
-// put stores the contents of a buffer. It returns the buffer without contents, or nil if the spool now
-// owns it.
+// put stores the contents of a buffer. It returns the emptied buffer, or nil if the spool now owns the buffer.
 func (s *linkSpool) put(part int, data []byte) ([]byte, error) {
 	p, err := s.place(part, data)
 	if p.data != nil || err != nil {
@@ -173,7 +173,7 @@ func (s *linkSpool) put(part int, data []byte) ([]byte, error) {
 	return data[:0], err
 }
 
-// place reserves a place for a buffer: it takes the buffer itself, or reserves a part of the file.
+// place reserves a place for a buffer: it takes over the buffer, or reserves a part of the file.
 func (s *linkSpool) place(part int, data []byte) (p spooledPiece, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -201,14 +201,15 @@ func (s *linkSpool) place(part int, data []byte) (p spooledPiece, err error) {
 type endWriter struct {
 	spool   *linkSpool
 	buffers [spoolParts][]byte
-	last    [spoolParts]int64 // the last time written to the part
+	last    [spoolParts]int64 // the last time that was written to each part
 	count   int64             // number of sides of meetings
 }
 
 // bufferSize is the size at which a buffer is stored in the spool.
 const bufferSize = 8 << 10
 
-// buffer returns the buffer of a part, with room for one more event.
+// buffer returns the encoded events of a part that are not yet in the spool. If there are none, the times of
+// the part start again from 0.
 func (w *endWriter) buffer(part int) []byte {
 	b := w.buffers[part]
 	if len(b) > 0 {
@@ -268,8 +269,8 @@ func (w *endWriter) processMessage(l *location, c *trace.Cursor) error {
 		}
 		return nil
 	}
-	// A send without a destination counts as one without a receive, and a receive without a source
-	// as one without a send.
+	// A send without a destination counts as a send without a receive, and a receive without a source as a
+	// receive without a send.
 	e := messageEnd{channelEnd{commRef(c.Op(0)), commRef(c.Op(1)), int64(c.Op(2)), c.Kind().IsRecv()}, c.Time(), c.Op(3)}
 	if !e.recv || !in.waiting.Open() {
 		return w.putEnd(l, &e)
@@ -333,7 +334,7 @@ func (w *endWriter) putEnd(l *location, e *messageEnd) error {
 	return w.keep(int(p), b)
 }
 
-// flush stores the rest of the buffers in the spool.
+// flush stores the remaining contents of the buffers in the spool.
 func (w *endWriter) flush() error {
 	for p, b := range w.buffers {
 		if len(b) > 0 {
@@ -347,7 +348,7 @@ func (w *endWriter) flush() error {
 	return nil
 }
 
-// addStored adds links that the trace stores.
+// addStored adds the stored links of the trace.
 func (w *endWriter) addStored(b *builder, list []trace.Link) error {
 	for i := range list {
 		x := &list[i]
@@ -371,13 +372,13 @@ func (w *endWriter) addStored(b *builder, list []trace.Link) error {
 	return nil
 }
 
-// pair returns the messages of a part. The n-th send of a channel belongs to its n-th receive. The
-// spool has both in order, because one worker stores all events of a location. The result reuses the
-// memory of out.
+// pair returns the messages of a part. The n-th send of a channel belongs to its n-th receive. The spool has
+// the sends and the receives of a channel in order, because one worker stores all events of a location. The
+// result reuses the memory of out.
 func (s *linkSpool) pair(part int, out []link) ([]link, error) {
 	list := s.channels[part].list
-	// place holds the index of a channel's first message in the result, and the numbers of ends
-	// that have been read.
+	// place holds the index in the result of a channel's first message, and the numbers of its ends that have
+	// been read.
 	type place struct{ base, sends, recvs int64 }
 	at := make([]place, len(list))
 	n := int64(0)
