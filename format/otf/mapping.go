@@ -11,7 +11,7 @@ var mapping = map[format.Subject]format.Mapped{
 	format.LocationDefinitions:     {How: format.Exact, As: "DefProcess"},
 	format.RegionDefinitions:       {How: format.Exact, As: "DefFunction, DefFunctionGroup, DefScl"},
 	format.ResourceDefinitions:     {How: format.WeftOnly, As: "packed definitions"},
-	format.MetricDefinitions:       {How: format.Exact, As: "DefCounter; relative modes weft only"},
+	format.MetricDefinitions:       {How: format.Exact, As: "DefCounter, with the scale in the unit; relative modes weft only"},
 	format.CommunicatorDefinitions: {How: format.Exact, As: "DefProcessGroup"},
 	format.OtherDefinitions:        {How: format.WeftOnly, As: "packed definitions"},
 	format.OpaqueDefinitions:       {How: format.WeftOnly, As: "packed definitions, up to 4 KiB"},

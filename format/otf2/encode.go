@@ -79,6 +79,8 @@ type encoder struct {
 	windows     []uint32          // communicators whose members' memory needs a window
 	windowComms map[uint64]uint32 // communicators of all windows, by id
 	memory      uint32            // communicator of the current transfer, if it has no window
+	// others holds the ids to which events refer in tables that the model does not have.
+	others [tables]map[uint64]bool
 	// by communicator that is a team of threads: paradigm of the threads
 	teams  map[uint32]uint64
 	forks  uint64                // paradigm of the threads that were forked last; 0 if unknown
@@ -338,12 +340,27 @@ func (e *encoder) nativeRecord(c *trace.Cursor) (all bool) {
 	if ok {
 		ok, all = e.fillRecord(id, c, said)
 		all = all && slices.Equal(said, ops) // otherwise the record contains more than the row
+		e.noteOtherReferences()
 	}
 	if !ok {
 		x.ID, x.Values = parameterString, append(x.Values[:0], kindParameter, e.string(carrier.Label(e.defs, c)))
 		return false
 	}
 	return all
+}
+
+// noteOtherReferences notes the definitions to which the event refers and for which the model has no table.
+func (e *encoder) noteOtherReferences() {
+	for _, i := range otherReferences[e.event.ID] {
+		t, v := eventTypes[e.event.ID].fields[i].table, e.event.Values[i]
+		if v == undefined32 {
+			continue
+		}
+		if e.others[t] == nil {
+			e.others[t] = map[uint64]bool{}
+		}
+		e.others[t][v] = true
+	}
 }
 
 // transfer returns the OTF2 kind and operands of a transfer to or from remote memory, or of the end of

@@ -319,7 +319,7 @@ func (m *model) addMetrics(of uint64, members []uint64, recorder string) {
 				enumWord(metricTypes, r[3]), trace.Type(min(r[5], typeLocationGroup)), false
 			x.Attrs = append(x.Attrs, attrList("description", m.text(r[2]))...)
 			if r[7] != 0 {
-				x.Attrs = append(x.Attrs, attrList("scale", fmt.Sprintf("%d^%d", 2+8*min(r[6], 1), int64(r[7])))...)
+				x.Attrs = append(x.Attrs, attrList(scaleName, fmt.Sprintf("%d^%d", 2+8*min(r[6], 1), int64(r[7])))...)
 			}
 		}
 		m.metrics[of] = append(m.metrics[of], m.defs.Metrics.Add(x))
