@@ -321,15 +321,12 @@ func (e *encoder) nativeRecord(c *trace.Cursor) (all bool) {
 		if len(ops) > 0 {
 			v = ops[0]
 		}
-		typ := uint64(typeUint64)
-		switch e.defs.Metrics.At(c.Ref()).Type {
-		case trace.Int64, trace.Int8, trace.Int16, trace.Int32:
-			typ = typeInt64
-		case trace.Float64:
-			typ = typeDouble
+		of, exact := e.defs.Metrics.At(c.Ref()).Type, true
+		if of == trace.Float32 {
+			v, exact = toDouble(v)
 		}
-		x.ID, x.Values = metricEvent, append(x.Values[:0], uint64(c.Ref()), 1, typ, v)
-		return len(ops) == 2 && ops[1] == 0
+		x.ID, x.Values = metricEvent, append(x.Values[:0], uint64(c.Ref()), 1, metricType(of), v)
+		return exact && len(ops) == 2 && ops[1] == 0
 	}
 	kind, said := e.transfer(c)
 	if said == nil {

@@ -58,3 +58,29 @@ func TestReferencesStayDefined(t *testing.T) {
 		t.Errorf("otfprint does not say that the values are millions:\n%s", out)
 	}
 }
+
+// TestFloatCounters checks that a counter of OTF with 4-byte floating-point values has these values for the tools of
+// OTF2, which has only 8-byte ones, and again in OTF. Floating point is 105 in the properties; 40490fdb is 3.14159.
+func TestFloatCounters(t *testing.T) {
+	path := writeTrace(t, map[string]string{
+		".otf":      "1:1\n",
+		".0.def":    "DTR3e8\nDP1NM\"a\"\nDCNT1G0NM\"ratio\"P105U\"\"\n",
+		".1.events": "1\n*1\nCNT1V40490fdb\n2\n*1\nCNT1Vbf000000\n3\n*1\nCNT1V7fa00001\n3\n*1\n",
+	})
+	there, back := filepath.Join(t.TempDir(), "x.otf2"), filepath.Join(t.TempDir(), "x.otf")
+	weft(t, 0, "convert", "-q", path, there)
+	if out, _ := runTool(t, there, "otf2-print", "-A"); out != nil {
+		for _, want := range []string{"Value Type: DOUBLE", `("ratio" <0>; DOUBLE; 3.14159)`, `("ratio" <0>; DOUBLE; -0.5)`} {
+			if !strings.Contains(string(out), want) {
+				t.Errorf("otf2-print: found\n%s\nexpected %s", out, want)
+			}
+		}
+	}
+	weft(t, 0, "convert", "-q", there, back)
+	events := readText(t, strings.TrimSuffix(back, ".otf")+".1.events")
+	for _, want := range []string{"CNT1V40490fdb", "CNT1Vbf000000", "CNT1V7fa00001"} { // the last one is not a number
+		if !strings.Contains(events, want) {
+			t.Errorf("found %q, expected %s", events, want)
+		}
+	}
+}
