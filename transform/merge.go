@@ -26,8 +26,8 @@ type MergeOptions struct {
 	// Wall aligns the traces by the time of day. In that case, Zero has no effect, and all traces must
 	// have an epoch. The common clock also has a tick at each epoch.
 	Wall bool
-	// Unify makes one of the locations, groups, communicators, resources and metrics with the same id
-	// and name. Without it, those of different traces stay separate. Signals become one only if the
+	// Unify makes one of the locations, groups, communicators, windows, calling contexts, handles, resources
+	// and metrics with the same id and name. Without it, those of different traces stay separate. Signals become one only if the
 	// fragments of one trace begin where those of another end.
 	Unify bool
 }
@@ -309,6 +309,9 @@ func (m *MergeOptions) same(t table, v any) string {
 	case *trace.Named:
 		if t == parameters || t == files || t == markers {
 			return text(x.Name, x.Attrs)
+		}
+		if m.Unify {
+			return text(x.ID, x.Name)
 		}
 	case *trace.MetricDef:
 		if m.Unify {
