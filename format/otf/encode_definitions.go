@@ -122,7 +122,7 @@ func (e *encoder) writeCommunicatorDefinitions(put func(*Record)) {
 	unknown := 0
 	for i, c := range d.Communicator.All() {
 		r := Record{Type: DefProcessGroup, Token: uint64(e.tokens.communicators.at(i)), Name: c.Name}
-		for _, l := range d.Ranks(uint32(i)) {
+		for _, l := range d.SetMembers(c.Set) {
 			if l != trace.NoRef {
 				r.Members = append(r.Members, e.tokens.locations.at(int(l)))
 			}

@@ -53,9 +53,12 @@ func TestReferencesStayDefined(t *testing.T) {
 			t.Errorf("%s: the bindings say %s, %v, expected %s events", name, got, err, count)
 		}
 	}
-	otf := filepath.Join(dir, "a.otf")
-	if out, _ := runTool(t, otf, "otfprint"); out != nil && !strings.Contains(string(out), `unit "10^6 W"`) {
-		t.Errorf("otfprint does not say that the values are millions:\n%s", out)
+	out, _ := runTool(t, filepath.Join(dir, "a.otf"), "otfprint")
+	for _, want := range []string{`unit "10^6 W"`, `process 2, name "process 1 · main"`,
+		`name "alone", procs 2` + "\n"} {
+		if out != nil && !strings.Contains(string(out), want) {
+			t.Errorf("otfprint: found\n%s\nexpected %s", out, want)
+		}
 	}
 }
 

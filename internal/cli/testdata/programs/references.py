@@ -4,19 +4,24 @@
 
 One location of two has events: with attributes that refer to the process of the other one and to the
 class of a metric, a sample with its interrupt generator, and a file that a second I/O paradigm deletes.
-The unit of the metric is a million watts.
+The unit of the metric is a million watts. The second location is the only member of a communicator
+whose ranks are places among all communicating locations, of which it is the first.
 """
 import sys
 
 sys.path.append("/usr/lib/python3/dist-packages")
 import otf2
-from otf2.enums import Base, InterruptGeneratorMode, IoParadigmClass, IoParadigmFlag, Type
+from otf2.enums import (Base, GroupFlag, GroupType, InterruptGeneratorMode, IoParadigmClass, IoParadigmFlag,
+                        Paradigm, Type)
 
 with otf2.writer.open(sys.argv[1], timer_resolution=1000000000) as trace:
     d = trace.definitions
     node = d.system_tree_node("machine", class_name="machine")
     groups = [d.location_group("process %d" % i, system_tree_parent=node) for i in range(2)]
     locations = [d.location("main", group=g) for g in groups]
+    d.group("", group_type=GroupType.COMM_LOCATIONS, paradigm=Paradigm.MPI, members=locations[::-1])
+    d.comm("alone", group=d.group("one", group_type=GroupType.COMM_GROUP, paradigm=Paradigm.MPI,
+                                  group_flags=GroupFlag.GLOBAL_MEMBERS, members=locations[1:]))
     main = d.region("main", source_file="", begin_line_number=0, end_line_number=0)
     power = d.metric_member("power", value_type=Type.UINT64, base=Base.DECIMAL, exponent=6, unit="W")
     powers, others = d.metric_class((power,)), d.metric_class((power, power))
