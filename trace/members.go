@@ -75,6 +75,12 @@ func (d *Definitions) Ranks(communicator uint32) []uint32 {
 	return d.SetMembers(set)
 }
 
+// KnownMembers returns the members of a communicator that the trace defines. If the communicator connects two groups,
+// those of the second group follow those of the first.
+func (d *Definitions) KnownMembers(communicator uint32) []uint32 {
+	return (&ranks{defs: d}).ofCommunicator(d.Communicator.At(communicator))
+}
+
 // SetMembers returns the location of each member of a set of ranks or locations, or [NoRef] for a member that the
 // trace does not define. Ranks are indexes into the set of all communicating locations. The result is nil if the trace
 // does not say how it numbers them.
@@ -99,6 +105,29 @@ func (r *ranks) communicating(s *Set) *Set {
 		r.all[paradigm] = all
 	}
 	return all
+}
+
+// ofCommunicator returns the result of [Definitions.KnownMembers].
+func (r *ranks) ofCommunicator(c *Communicator) (list []uint32) {
+	add := func(set uint32) {
+		for _, loc := range r.ofSet(set) {
+			if loc != NoRef {
+				list = append(list, loc)
+			}
+		}
+	}
+	add(c.Set)
+	for _, a := range c.Attrs {
+		if a.Key != "other" {
+			continue
+		}
+		for i, s := range r.defs.Sets.All() {
+			if s.ID == a.Value.Str {
+				add(uint32(i))
+			}
+		}
+	}
+	return list
 }
 
 // ofSet returns the result of [Definitions.SetMembers].

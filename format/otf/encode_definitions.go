@@ -122,13 +122,11 @@ func (e *encoder) writeCommunicatorDefinitions(put func(*Record)) {
 	unknown := 0
 	for i, c := range d.Communicator.All() {
 		r := Record{Type: DefProcessGroup, Token: uint64(e.tokens.communicators.at(i)), Name: c.Name}
-		for _, l := range d.SetMembers(c.Set) {
-			if l != trace.NoRef {
-				r.Members = append(r.Members, e.tokens.locations.at(int(l)))
-			}
+		for _, l := range d.KnownMembers(uint32(i)) {
+			r.Members = append(r.Members, e.tokens.locations.at(int(l)))
 		}
 		if d.Sets.Has(c.Set) {
-			unknown += len(d.Sets.At(c.Set).Members) - len(r.Members)
+			unknown += max(0, len(d.Sets.At(c.Set).Members)-len(r.Members))
 		}
 		put(&r)
 	}
