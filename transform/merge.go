@@ -27,8 +27,8 @@ type MergeOptions struct {
 	// have an epoch. The common clock also has a tick at each epoch.
 	Wall bool
 	// Unify makes one of the locations, groups, communicators, windows, calling contexts, handles, resources
-	// and metrics with the same id and name. Without it, those of different traces stay separate. Signals become one only if the
-	// fragments of one trace begin where those of another end.
+	// and metrics with the same id and name. Without it, those of different traces stay separate. Signals
+	// become one only if the fragments of one trace begin where those of another end.
 	Unify bool
 }
 

@@ -5,13 +5,14 @@ import "github.com/weft-trace/weft/format"
 // mapping states how well OTF keeps each subject of other formats, and in which records.
 // docs/mapping.md has the resulting table.
 var mapping = map[format.Subject]format.Mapped{
-	format.ClockTicks:              {How: format.Exact, As: "DefTimerResolution"},
-	format.ClockStart:              {How: format.WeftOnly, As: "packed definitions"},
-	format.TraceProperties:         {How: format.WeftOnly, As: "packed definitions"},
-	format.LocationDefinitions:     {How: format.Exact, As: "DefProcess"},
-	format.RegionDefinitions:       {How: format.Exact, As: "DefFunction, DefFunctionGroup, DefScl"},
-	format.ResourceDefinitions:     {How: format.WeftOnly, As: "packed definitions"},
-	format.MetricDefinitions:       {How: format.Exact, As: "DefCounter, with the scale in the unit; relative modes weft only"},
+	format.ClockTicks:          {How: format.Exact, As: "DefTimerResolution"},
+	format.ClockStart:          {How: format.WeftOnly, As: "packed definitions"},
+	format.TraceProperties:     {How: format.WeftOnly, As: "packed definitions"},
+	format.LocationDefinitions: {How: format.Exact, As: "DefProcess"},
+	format.RegionDefinitions:   {How: format.Exact, As: "DefFunction, DefFunctionGroup, DefScl"},
+	format.ResourceDefinitions: {How: format.WeftOnly, As: "packed definitions"},
+	format.MetricDefinitions: {How: format.Exact,
+		As: "DefCounter, with the scale in the unit; relative modes weft only"},
 	format.CommunicatorDefinitions: {How: format.Exact, As: "DefProcessGroup"},
 	format.OtherDefinitions:        {How: format.WeftOnly, As: "packed definitions"},
 	format.OpaqueDefinitions:       {How: format.WeftOnly, As: "packed definitions, up to 4 KiB"},

@@ -501,7 +501,8 @@ func (p *source) prune(list []*Record) []*Record {
 	communicating := map[uint64]uint64{} // ids of the groups of communicating locations, by paradigm
 	// The model has no table for the classes and instances to which attributes of events refer.
 	metricAttributes := slices.ContainsFunc(list, func(r *Record) bool {
-		return r.ID == defAttribute && r.Values[2] == typeMetric && p.writtenDefinition(Attributes, r.Values[0]) != trace.NoRef
+		return r.ID == defAttribute && r.Values[2] == typeMetric &&
+			p.writtenDefinition(Attributes, r.Values[0]) != trace.NoRef
 	})
 	for _, r := range list {
 		t, own := ownTables[r.ID]

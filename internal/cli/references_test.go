@@ -13,7 +13,8 @@ import (
 func TestReferencesStayDefined(t *testing.T) {
 	python, dir := pythonOTF2(t), t.TempDir()
 	path := filepath.Join(dir, "in", "traces.otf2")
-	if out, err := exec.Command(python, "testdata/programs/references.py", filepath.Dir(path)).CombinedOutput(); err != nil {
+	out, err := exec.Command(python, "testdata/programs/references.py", filepath.Dir(path)).CombinedOutput()
+	if err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	events := func(path string) string {
@@ -31,7 +32,8 @@ func TestReferencesStayDefined(t *testing.T) {
 	if !strings.Contains(events(path), attributes) {
 		t.Fatalf("found\n%s\nexpected %s", events(path), attributes)
 	}
-	for name, count := range map[string]string{"pruned.otf2": "7", "a.otf": "9", "b.etf": "9", "c.trf": "9", "d/d.pallas": "9"} {
+	for name, count := range map[string]string{"pruned.otf2": "7", "a.otf": "9", "b.etf": "9", "c.trf": "9",
+		"d/d.pallas": "9"} {
 		out := filepath.Join(dir, name)
 		mkdir(t, filepath.Dir(out))
 		if name == "pruned.otf2" {
@@ -53,7 +55,7 @@ func TestReferencesStayDefined(t *testing.T) {
 			t.Errorf("%s: the bindings say %s, %v, expected %s events", name, got, err, count)
 		}
 	}
-	out, _ := runTool(t, filepath.Join(dir, "a.otf"), "otfprint")
+	out, _ = runTool(t, filepath.Join(dir, "a.otf"), "otfprint")
 	for _, want := range []string{`unit "10^6 W"`, `process 2, name "process 1 · main"`,
 		`name "alone", procs 2` + "\n"} {
 		if out != nil && !strings.Contains(string(out), want) {
