@@ -29,8 +29,21 @@ func (d *Definitions) MemberCount(communicator uint32) (n int, known bool) {
 		slices.ContainsFunc(d.Communicator.At(communicator).Attrs, func(a Attr) bool { return a.Key == "other" }) {
 		return 0, false
 	}
+	if d.IsSelf(uint64(communicator)) {
+		return 1, true
+	}
 	n = len(d.Sets.At(d.Communicator.At(communicator).Set).Members)
 	return n, n > 0
+}
+
+// IsSelf reports whether each location is the only member of a communicator of its own, as with MPI_COMM_SELF. One
+// definition stands for all of these communicators.
+func (d *Definitions) IsSelf(communicator uint64) bool {
+	if communicator >= uint64(d.Communicator.Len()) {
+		return false
+	}
+	set := d.Communicator.At(uint32(communicator)).Set
+	return d.Sets.Has(set) && d.Sets.At(set).Kind == "self"
 }
 
 // CommunicatorIDAttribute is the name of the attribute of a window for remote memory access that
