@@ -22,7 +22,7 @@ func (d *Definitions) Worlds() []uint32 {
 	named := false
 	first := make([]uint32, d.Communicator.Len())
 	for i, c := range d.Communicator.All() {
-		list := w.members(&c)
+		list := w.ranks.ofCommunicator(&c)
 		first[i] = NoRef
 		for _, loc := range list {
 			if first[i] == NoRef {
@@ -68,30 +68,6 @@ func (w *worlds) join(a, b uint32) {
 	} else {
 		w.above[a] = b
 	}
-}
-
-// members returns the known members of a communicator, including those of the other group of a
-// communicator between two groups.
-func (w *worlds) members(c *Communicator) (list []uint32) {
-	add := func(set uint32) {
-		for _, loc := range w.ranks.ofSet(set) {
-			if loc != NoRef {
-				list = append(list, loc)
-			}
-		}
-	}
-	add(c.Set)
-	for _, a := range c.Attrs {
-		if a.Key != "other" {
-			continue
-		}
-		for i, s := range w.defs.Sets.All() {
-			if s.ID == a.Value.Str {
-				add(uint32(i))
-			}
-		}
-	}
-	return list
 }
 
 // joinGroups merges the worlds of the locations of each process or, if trees is set, of each tree of groups.

@@ -236,9 +236,13 @@ func (a *anonymizer) edit(t table, v any) {
 	}
 }
 
-// anonymizeID removes an id unless it is a number, because another id may be a name.
+// anonymizeID removes an id that does not consist of numbers, because such an id may be a name. The id of a definition
+// of one stream is two numbers, with a slash between them.
 func (a *anonymizer) anonymizeID(id *string) {
-	if _, err := strconv.ParseInt(*id, 10, 64); err != nil {
-		*id = ""
+	for part := range strings.SplitSeq(*id, "/") {
+		if _, err := strconv.ParseInt(part, 10, 64); err != nil {
+			*id = ""
+			return
+		}
 	}
 }

@@ -16,7 +16,7 @@ import (
 // The order across locations is computed again: by merging streams if the trace is a [format.Streamer], and
 // otherwise by sorting with the given number of bytes of memory (0 means 64 MiB) and a temporary file. Correct
 // returns an error if the correction is for a clock with a different number of ticks per second, or if it
-// contains no location of the trace.
+// contains no location of the trace. A correction that changes no time leaves the trace as it is.
 func Correct(d format.Events, c *Correction, memory int) (format.Events, error) {
 	defs := d.Defs()
 	if own := defs.Clock; own.Num != c.Clock.Num || own.Den != c.Clock.Den {
@@ -34,8 +34,22 @@ func Correct(d format.Events, c *Correction, memory int) (format.Events, error) 
 	if memory == 0 {
 		memory = 64 << 20
 	}
+	x := &retimed{sameDefinitions{d}, c, memory}
+	if !x.changesTimes() {
+		return d, nil
+	}
 	defs.Retimed = true
-	return &retimed{sameDefinitions{d}, c, memory}, nil
+	return x, nil
+}
+
+// changesTimes reports whether the correction changes a time of a location.
+func (c *retimed) changesTimes() bool {
+	for i := range c.Defs().Locations.Len() {
+		if slices.ContainsFunc(c.curve(uint32(i)), func(p Point) bool { return p.Read != p.True }) {
+			return true
+		}
+	}
+	return false
 }
 
 // retimed is a trace with corrected times.

@@ -13,7 +13,8 @@ type share struct {
 }
 
 // carried holds the shares of the waits of all locations. A share belongs to all waits in a range of calls. The finder
-// visits the calls of a location from the last to the first, so carried keeps the sums of the shares at the current call
+// visits the calls of a location from the last to the first, so carried keeps the sums of the shares at the current
+// call
 // of each location, and the changes of these sums at the calls before it.
 type carried struct {
 	locations []carriedAt // indexed by location

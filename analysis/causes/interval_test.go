@@ -66,7 +66,8 @@ func TestTree(t *testing.T) {
 	}
 }
 
-// TestCarried compares shares with an array to which each share is added separately. Small shares are in sums with large
+// TestCarried compares shares with an array to which each share is added separately. Small shares are in sums with
+// large
 // ones, which end later or earlier.
 func TestCarried(t *testing.T) {
 	const n = 300

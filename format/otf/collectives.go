@@ -89,7 +89,11 @@ func (e *encoder) holdRows(b *trace.Batch) error {
 			delete(h.open, c.Location())
 			at := turn{c.Location(), ops[1]}
 			h.turns[at]++
-			h.begun[begin] = &operation{append([]uint64(nil), ops...), h.turns[at]<<16 | ops[1]&0xffff}
+			matching := h.turns[at]<<16 | ops[1]&0xffff
+			if e.defs.IsSelf(ops[1]) {
+				matching |= uint64(c.Location()+1) << 48 // other locations are in other operations
+			}
+			h.begun[begin] = &operation{append([]uint64(nil), ops...), matching}
 		}
 	}
 	if h.rows.Len() > maxHeldRows {

@@ -122,13 +122,11 @@ func (e *encoder) writeCommunicatorDefinitions(put func(*Record)) {
 	unknown := 0
 	for i, c := range d.Communicator.All() {
 		r := Record{Type: DefProcessGroup, Token: uint64(e.tokens.communicators.at(i)), Name: c.Name}
-		for _, l := range d.Ranks(uint32(i)) {
-			if l != trace.NoRef {
-				r.Members = append(r.Members, e.tokens.locations.at(int(l)))
-			}
+		for _, l := range d.KnownMembers(uint32(i)) {
+			r.Members = append(r.Members, e.tokens.locations.at(int(l)))
 		}
 		if d.Sets.Has(c.Set) {
-			unknown += len(d.Sets.At(c.Set).Members) - len(r.Members)
+			unknown += max(0, len(d.Sets.At(c.Set).Members)-len(r.Members))
 		}
 		put(&r)
 	}
@@ -164,7 +162,7 @@ func (e *encoder) writeRegionDefinitions(put func(*Record)) {
 		}
 		put(&r)
 	}
-	relative := int64(0)
+	relative, scaled := int64(0), int64(0)
 	for i := range d.Metrics.Len() {
 		m := d.Metrics.At(uint32(i))
 		if strings.HasPrefix(m.Mode, "REL") {
@@ -174,9 +172,14 @@ func (e *encoder) writeRegionDefinitions(put func(*Record)) {
 		if name == "" {
 			name = m.ID
 		}
+		unit := scaledUnit(m)
+		if unit != m.Unit {
+			scaled++
+		}
 		put(&Record{Type: DefCounter, Token: uint64(e.tokens.metrics.at(i)), Group: group(DefCounterGroup, m.Group),
-			Name: name, Unit: m.Unit, Properties: counterProperties(m)})
+			Name: name, Unit: unit, Properties: counterProperties(m)})
 	}
+	e.loss.Add("metric", "scale", format.Degraded, "OTF has no scale of values, the unit names it", scaled)
 	e.loss.Add("metric", "mode", e.restored(), "OTF has no relative counters, they become absolute", relative)
 	for i := range d.Files.Len() {
 		put(&Record{Type: DefFile, Token: uint64(e.tokens.files.at(i)), Name: d.Files.At(uint32(i)).Name})
@@ -278,6 +281,17 @@ func (e *encoder) groupTokens(put func(*Record)) func(t Type, name string) uint6
 		}
 		return token
 	}
+}
+
+// scaledUnit returns the unit of a metric's values. A scale, such as 10^6, becomes a factor of the unit: OTF has no
+// field for it.
+func scaledUnit(m *trace.MetricDef) string {
+	for _, a := range m.Attrs {
+		if a.Key == "scale" && a.Value.Str != "" {
+			return strings.TrimSpace(a.Value.Str + " " + m.Unit)
+		}
+	}
+	return m.Unit
 }
 
 // counterProperties returns OTF's properties of a metric: the bits for its mode and for its type. A metric

@@ -398,6 +398,9 @@ func (o *rewriting) onlyTrace() *sourceTrace {
 // writeStandIns defines the tokens that the original trace does not define.
 func (s *sourceTrace) writeStandIns(write func(*Record) error) error {
 	for _, x := range s.model.standIns {
+		if _, listed := s.r.master.Stream(0); x.table == processes && x.token == 0 && !listed {
+			continue // no process: markers of the whole trace have the process 0
+		}
 		t := [...]Type{functions: DefFunction, groups: DefProcessGroup, counters: DefCounter, files: DefFile,
 			functionGroups: DefFunctionGroup, fileGroups: DefFileGroup, processes: DefProcess,
 			collectives: DefCollectiveOperation, markers: DefMarker}[x.table]

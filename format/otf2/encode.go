@@ -79,6 +79,8 @@ type encoder struct {
 	windows     []uint32          // communicators that need a window for the memory of their members
 	windowComms map[uint64]uint32 // communicators of all windows, by id
 	memory      uint32            // communicator of the current transfer, if the transfer has no window
+	// others holds the ids to which events refer in tables that the model does not have.
+	others [tables]map[uint64]bool
 	// paradigm of the threads of each communicator that is a team of threads
 	teams  map[uint32]uint64
 	forks  uint64                // paradigm of the threads that were forked last; 0 if unknown
@@ -319,15 +321,12 @@ func (e *encoder) nativeRecord(c *trace.Cursor) (all bool) {
 		if len(ops) > 0 {
 			v = ops[0]
 		}
-		typ := uint64(typeUint64)
-		switch e.defs.Metrics.At(c.Ref()).Type {
-		case trace.Int64, trace.Int8, trace.Int16, trace.Int32:
-			typ = typeInt64
-		case trace.Float64:
-			typ = typeDouble
+		of, exact := e.defs.Metrics.At(c.Ref()).Type, true
+		if of == trace.Float32 {
+			v, exact = toDouble(v)
 		}
-		x.ID, x.Values = metricEvent, append(x.Values[:0], uint64(c.Ref()), 1, typ, v)
-		return len(ops) == 2 && ops[1] == 0
+		x.ID, x.Values = metricEvent, append(x.Values[:0], uint64(c.Ref()), 1, metricType(of), v)
+		return exact && len(ops) == 2 && ops[1] == 0
 	}
 	kind, said := e.transfer(c)
 	if said == nil {
@@ -338,12 +337,27 @@ func (e *encoder) nativeRecord(c *trace.Cursor) (all bool) {
 	if ok {
 		ok, all = e.fillRecord(id, c, said)
 		all = all && slices.Equal(said, ops) // otherwise the record contains more than the row
+		e.noteOtherReferences()
 	}
 	if !ok {
 		x.ID, x.Values = parameterString, append(x.Values[:0], kindParameter, e.string(carrier.Label(e.defs, c)))
 		return false
 	}
 	return all
+}
+
+// noteOtherReferences notes the definitions to which the event refers and for which the model has no table.
+func (e *encoder) noteOtherReferences() {
+	for _, i := range otherReferences[e.event.ID] {
+		t, v := eventTypes[e.event.ID].fields[i].table, e.event.Values[i]
+		if v == undefined32 {
+			continue
+		}
+		if e.others[t] == nil {
+			e.others[t] = map[uint64]bool{}
+		}
+		e.others[t][v] = true
+	}
 }
 
 // transfer converts a transfer to or from remote memory, or the end of such a transfer, that belongs to a

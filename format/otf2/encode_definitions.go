@@ -2,7 +2,10 @@ package otf2
 
 import (
 	"cmp"
+	"fmt"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/weft-trace/weft/trace"
@@ -36,6 +39,11 @@ func (e *encoder) defineAll() error {
 	put(defClock, resolution, start, length, realtime)
 	put(defParadigm, mpiParadigm, name("MPI"), 0)
 	put(defIOParadigm, 0, name("POSIX"), name("POSIX I/O"), 0, 0, 0)
+	for _, id := range slices.Sorted(maps.Keys(e.others[IOParadigms])) {
+		if text := name(fmt.Sprintf("I/O paradigm %d", id)); id != 0 {
+			put(defIOParadigm, id, text, text, 0, 0, 0)
+		}
+	}
 	if !e.plain {
 		put(defAttribute, shortRow, name("weft.row"), typeUint64, name("what the event is in the trace that it comes from"))
 		put(defAttribute, longRow, name("weft.row-text"), typeString,
@@ -67,7 +75,8 @@ func (e *encoder) defineAll() error {
 			name(r.Name), role, paradigm, 0)
 	}
 	for i, m := range d.Metrics.All() {
-		put(defMetricMember, uint64(i), name(m.Name), undefined32, 0, metricMode(m.Mode), metricType(m.Type), 1, 0,
+		base, exponent := scaleOf(&m)
+		put(defMetricMember, uint64(i), name(m.Name), undefined32, 0, metricMode(m.Mode), metricType(m.Type), base, exponent,
 			name(m.Unit))
 		put(defMetricClass, uint64(i), 1, uint64(i), 2, 0)
 	}
@@ -87,6 +96,9 @@ func (e *encoder) defineAll() error {
 		put(defRegion, region, name(x.Name), undefined32, 0, undefined32, 0, 0, name(x.Name), 1, 1, 0)
 		put(defContext, uint64(i), region, undefined32, undefined32)
 	}
+	for _, id := range slices.Sorted(maps.Keys(e.others[InterruptGenerators])) {
+		put(defInterrupt, id, name(fmt.Sprintf("interrupt generator %d", id)), 0, 1, 0, 0)
+	}
 	for i, x := range d.Files.All() {
 		put(defIOFile, uint64(i), name(x.Name), undefined32)
 	}
@@ -94,6 +106,24 @@ func (e *encoder) defineAll() error {
 		put(defIOHandle, uint64(i), name("handle "+x.Name), undefined32, 0, 0, undefined32, undefined32)
 	}
 	return e.err
+}
+
+// scaleName is the name of the attribute with the scale of a metric's values, as BASE^EXPONENT.
+const scaleName = "scale"
+
+// scaleOf returns the base and the exponent of the scale of a metric's values.
+func scaleOf(m *trace.MetricDef) (base, exponent uint64) {
+	for _, a := range m.Attrs {
+		if a.Key != scaleName {
+			continue
+		}
+		of, power, _ := strings.Cut(a.Value.Str, "^")
+		n, err := strconv.ParseInt(power, 10, 64)
+		if at := slices.Index([]string{"2", "10"}, of); at >= 0 && err == nil {
+			return uint64(at), uint64(n)
+		}
+	}
+	return 1, 0
 }
 
 // defineGroups writes the groups and communicators: first the ones of all locations, then those of the trace.

@@ -262,11 +262,15 @@ func (lr *locationReader) addMetricFast(b []byte, at int, now int64) (next int) 
 }
 
 // lookupMetric looks up a metric by the location's id. The fast path does not accept a metric whose
-// values have other types in the file than in the model.
+// values have other types in the file than in the model, as those of a Float32 have.
 func (lr *locationReader) lookupMetric(id uint64) {
 	m := &lr.recentMetric
 	*m = recentMetric{id: id, known: true, list: lr.d.metrics[lr.r.mapped(Metrics, id)]}
 	for _, i := range m.list {
-		m.types = append(m.types, uint8(metricType(lr.d.defs.Metrics.At(i).Type)))
+		typ := uint8(0)
+		if of := lr.d.defs.Metrics.At(i).Type; of != trace.Float32 {
+			typ = uint8(metricType(of))
+		}
+		m.types = append(m.types, typ)
 	}
 }

@@ -450,10 +450,14 @@ func (lr *locationReader) addMetric(e *Event, now int64) error {
 	}
 	for i := range int(v[1]) {
 		lr.b.Add(lr.loc, now, trace.Metric, metrics[i])
-		if typ := v[2+2*i]; typ != metricType(lr.d.defs.Metrics.At(metrics[i]).Type) {
+		value, of := v[3+2*i], lr.d.defs.Metrics.At(metrics[i]).Type
+		switch typ := v[2+2*i]; {
+		case typ != metricType(of):
 			lr.d.unkept.Add(1)
+		case of == trace.Float32: // of a trace of another format
+			value = toSingle(value)
 		}
-		lr.b.AddOps(v[3+2*i], uint64(i))
+		lr.b.AddOps(value, uint64(i))
 		if i > 0 {
 			continue
 		}

@@ -138,12 +138,23 @@ func newModel(a *Archive, opt *format.ReadOptions) (*model, error) {
 // metricType returns the OTF2 type for the values of a metric.
 func metricType(t trace.Type) uint64 {
 	switch t {
-	case trace.Int64:
+	case trace.Int64, trace.Int8, trace.Int16, trace.Int32:
 		return typeInt64
-	case trace.Float64:
+	case trace.Float64, trace.Float32:
 		return typeDouble
 	}
 	return typeUint64
+}
+
+// toDouble returns the bits of a double with the value of a Float32. exact is false if the way back gives other bits.
+func toDouble(single uint64) (double uint64, exact bool) {
+	double = math.Float64bits(float64(math.Float32frombits(uint32(single))))
+	return double, toSingle(double) == single
+}
+
+// toSingle returns the bits of the Float32 that is nearest to a double.
+func toSingle(double uint64) uint64 {
+	return uint64(math.Float32bits(float32(math.Float64frombits(double))))
 }
 
 // eventCount returns the number of events of a location. It returns 0 if the location has not been read to its
@@ -321,7 +332,7 @@ func (m *model) addMetrics(of uint64, members []uint64, recorder string) {
 				enumWord(metricTypes, r[3]), trace.Type(min(r[5], typeLocationGroup)), false
 			x.Attrs = append(x.Attrs, attrList("description", m.text(r[2]))...)
 			if r[7] != 0 {
-				x.Attrs = append(x.Attrs, attrList("scale", fmt.Sprintf("%d^%d", 2+8*min(r[6], 1), int64(r[7])))...)
+				x.Attrs = append(x.Attrs, attrList(scaleName, fmt.Sprintf("%d^%d", 2+8*min(r[6], 1), int64(r[7])))...)
 			}
 		}
 		m.metrics[of] = append(m.metrics[of], m.defs.Metrics.Add(x))

@@ -162,14 +162,17 @@ func (o *original) join(pruned bool) {
 }
 
 // definitionRank returns a sort key for definitions: 0 for the clock, strings, paradigms, the system tree
-// and locations, and 1 for all other definitions.
+// and locations, 1 for the groups of communicating locations, whose ids come first, and 2 for all other
+// definitions.
 func definitionRank(r *Record) int {
 	switch r.ID {
 	case defClock, defString, defParadigm, defParadigmProp, defIOParadigm, defTreeNode, defNodeDomain, defLocationGroup,
 		defLocation:
 		return 0
+	case defGroup:
+		return 1 + communicatingFirst(r)
 	}
-	return 1
+	return 2
 }
 
 // add returns the records of a part that no earlier part contains.
@@ -496,6 +499,11 @@ type definition struct {
 func (p *source) prune(list []*Record) []*Record {
 	kept := map[definition]bool{}
 	communicating := map[uint64]uint64{} // ids of the groups of communicating locations, by paradigm
+	// The model has no table for the classes and instances to which attributes of events refer.
+	metricAttributes := slices.ContainsFunc(list, func(r *Record) bool {
+		return r.ID == defAttribute && r.Values[2] == typeMetric &&
+			p.writtenDefinition(Attributes, r.Values[0]) != trace.NoRef
+	})
 	for _, r := range list {
 		t, own := ownTables[r.ID]
 		switch {
@@ -506,8 +514,11 @@ func (p *source) prune(list []*Record) []*Record {
 					kept[definition{t, r.Values[0]}] = true
 				}
 			}
+			if metricAttributes {
+				kept[definition{t, r.Values[0]}] = true
+			}
 		case t == Strings || t == InterruptGenerators || t == IOParadigms || t == SourceLocations || t == Paradigms,
-			t != LocationGroups && t != SystemTreeNodes && p.writtenDefinition(t, r.Values[0]) != trace.NoRef:
+			p.writtenDefinition(t, r.Values[0]) != trace.NoRef:
 			kept[definition{t, r.Values[0]}] = true
 		}
 		if r.ID == defGroup && communicatingFirst(r) == 0 {

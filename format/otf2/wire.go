@@ -113,6 +113,7 @@ const (
 	typeString
 	typeAttribute
 	typeLocation
+	typeMetric        = 16
 	typeLocationGroup = 25
 )
 
