@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -74,12 +75,22 @@ func (e *encoder) defineAll() error {
 		put(defRegion, uint64(i), name(r.Name), undefined32, 0, file, uint64(uint32(r.Line)), uint64(uint32(r.End)),
 			name(r.Name), role, paradigm, 0)
 	}
+	inexact := int64(0) // number of metrics with a mode that OTF2 does not have
 	for i, m := range d.Metrics.All() {
+		mode, exact := metricMode(m.Mode)
+		if !exact {
+			inexact++
+		}
 		base, exponent := scaleOf(&m)
-		put(defMetricMember, uint64(i), name(m.Name), undefined32, 0, metricMode(m.Mode), metricType(m.Type), base, exponent,
+		put(defMetricMember, uint64(i), name(m.Name), undefined32, 0, mode, metricType(m.Type), base, exponent,
 			name(m.Unit))
 		put(defMetricClass, uint64(i), 1, uint64(i), 2, 0)
 	}
+	how := format.WeftOnly
+	if e.plain {
+		how = format.Lost
+	}
+	e.loss.Add("metric", "mode", how, "OTF2 has no such mode, the values count as those of a point in time", inexact)
 	e.defineGroups(put, name)
 	put(defParameter, kindParameter, name("weft.kind"), 0)
 	for i, p := range d.Parameters.All() {
@@ -196,20 +207,20 @@ func (e *encoder) defineGroups(put func(id uint8, v ...uint64), name func(string
 
 // metricMode returns the number of a metric mode. For a mode of another format, such as "ACC/LAST/DOUBLE", it
 // is the mode with the same property and time. If there is no such mode, it is the mode with the same property
-// at a point in time. A metric without a mode is absolute.
-func metricMode(word string) uint64 {
+// at a point in time, and exact is false. A metric without a mode is absolute.
+func metricMode(word string) (mode uint64, exact bool) {
 	point := uint64(17)
 	for i, mode := range metricModes {
 		property, at, _ := strings.Cut(mode, "_")
 		switch {
 		case mode == "" || !strings.HasPrefix(word, property[:3]):
 		case strings.Contains(word, at):
-			return uint64(i)
+			return uint64(i), true
 		case at == "POINT":
 			point = uint64(i)
 		}
 	}
-	return point
+	return point, word == ""
 }
 
 // writeTree writes the groups of locations. A group with locations becomes a location group, and a group

@@ -14,8 +14,9 @@ func TestMetricMode(t *testing.T) {
 		"ABS/START/SIGNED8": 17, "ABS/POINT/SIGNED8": 17, "ABS/LAST/SIGNED4": 33, "ABS/NEXT/UNSIGNED2": 49,
 		"": 17, "unknown": 17,
 	} {
-		if got := metricMode(word); got != want {
-			t.Errorf("%q: found %d, expected %d", word, got, want)
+		got, exact := metricMode(word)
+		if got != want || exact == (word == "unknown" || word == "ABS/START/SIGNED8") {
+			t.Errorf("%q: found %d, exact %t, expected %d", word, got, exact, want)
 		}
 	}
 }
