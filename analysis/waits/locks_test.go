@@ -309,7 +309,8 @@ func TestPathOfThreads(t *testing.T) {
 	}
 }
 
-// TestPathOfNumberedThreads checks that the path goes from a thread to the call that created the thread according to their
+// TestPathOfNumberedThreads checks that the path goes from a thread to the call that created the thread according to
+// their
 // numbers. Thread 2 is created at 10 and begins at 25, after thread 1, which is created at 16.
 func TestPathOfNumberedThreads(t *testing.T) {
 	x := newThreads(3)

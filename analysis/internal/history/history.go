@@ -369,7 +369,8 @@ func (h *History) call(c *synclog.Call, p waitstate.Place) {
 }
 
 // findCreators finds the calls that have created the threads of each process. A recorder may number the threads.
-// Recorders of POSIX threads may not record which call has created which thread. So the other calls and threads, without
+// Recorders of POSIX threads may not record which call has created which thread. So the other calls and threads,
+// without
 // the first thread, count as having the same order.
 func (h *History) findCreators() {
 	threads := map[uint32][]*Location{}

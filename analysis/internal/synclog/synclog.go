@@ -342,7 +342,8 @@ func (l *Log) Extent(location uint32) (first, last int64, ok bool) {
 	return x.first, x.latest, true
 }
 
-// Thread returns a number of the thread that begins at a location, or trace.Undefined if the trace has no event of that.
+// Thread returns a number of the thread that begins at a location, or trace.Undefined if the trace has no event of
+// that.
 // The point of the kind Create in the call that creates the thread has the same number.
 func (l *Log) Thread(location uint32) uint64 {
 	x := l.lane(location)
