@@ -308,7 +308,7 @@ func (c *Checker) communication(s *locationState, x *trace.Cursor, at place) err
 		if k == trace.SendBegin && !c.startedBefore(x) {
 			r := request{openRow: openRow{at.time, at.pos}}
 			if l := c.laneOf(s, x, sends); l != nil {
-				r.sends, r.sent = &l[sends], l[sends].count-1
+				r.sends, r.sent = l[sends], l[sends].count-1
 			}
 			return c.post(s, x.Op(4), r, at)
 		}
@@ -435,7 +435,7 @@ func (c *Checker) completeRequest(s *locationState, id uint64, x *trace.Cursor, 
 		return nil
 	}
 	if r.sends != nil {
-		r.sends.cancelled = append(r.sends.cancelled, r.sent)
+		r.sends.rest().cancelled = append(r.sends.rest().cancelled, r.sent)
 	}
 	if r.receive > 0 {
 		return c.addReceives(s.receives.Close(r.receive))

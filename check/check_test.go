@@ -452,7 +452,7 @@ func TestWaiting(t *testing.T) {
 		p.readers[side].store = c.store
 	}
 	l := c.lanes[p.channel]
-	if n := len(l[sends].buf) + len(l[receives].buf); n > 2*endsPerChunk || len(l[sends].stored) == 0 {
+	if n := len(l[sends].buf) + len(l[receives].buf); n > 2*endsPerChunk || l[sends].more == nil {
 		t.Errorf("%d bytes of ends are not stored", n)
 	}
 	if err := c.pairChannel(p, l); err != nil {

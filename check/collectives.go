@@ -132,10 +132,10 @@ func (c *Checker) countCollective(s *locationState, x *trace.Cursor, at place) e
 }
 
 // countOperation counts an operation on its communicator and returns its step. Non-blocking operations
-// and those without a defined communicator have the zero step.
+// and those without a defined communicator, or with one member, have the zero step.
 func (c *Checker) countOperation(x *trace.Cursor) step {
 	comm := x.Op(1)
-	if comm >= uint64(c.defs.Communicator.Len()) {
+	if comm >= uint64(c.defs.Communicator.Len()) || c.defs.IsSelf(comm) {
 		return step{}
 	}
 	o := c.operationsOf(uint32(comm))

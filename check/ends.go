@@ -10,12 +10,26 @@ import (
 // packedEnds holds the sends, or the receives, of a channel in the order of their events. It packs an end into 3 to 20
 // bytes.
 type packedEnds struct {
+	buf   []byte // the ends after the stored ones
+	last  end    // the last end that was added
+	count int64  // number of ends that were added
+	more  *moreEnds
+}
+
+// moreEnds holds what only long channels and channels with cancelled sends need. A trace can have millions of
+// channels with few messages each.
+type moreEnds struct {
 	stored []chunks.Chunk
-	buf    []byte // the ends after the stored ones
-	last   end    // the last end that was added
-	count  int64  // number of ends that were added
 	// cancelled holds the indexes of the sends that were cancelled. Nothing receives them.
 	cancelled []int64
+}
+
+// rest returns the field more, which it creates if needed.
+func (p *packedEnds) rest() *moreEnds {
+	if p.more == nil {
+		p.more = &moreEnds{}
+	}
+	return p.more
 }
 
 // endsPerChunk is the number of bytes of packed ends that are stored together.
@@ -53,7 +67,7 @@ func (p *packedEnds) add(store *chunks.Store, e end) error {
 		return nil
 	}
 	c, taken, err := store.Keep(b)
-	p.stored = append(p.stored, c)
+	p.rest().stored = append(p.rest().stored, c)
 	if p.buf = b[:0]; taken {
 		p.buf = make([]byte, 0, endsPerChunk+maxPackedEnd)
 	}
@@ -71,11 +85,12 @@ func appendNumber(b []byte, x int64) []byte {
 
 // endReader reads packed ends one after the other.
 type endReader struct {
-	ends  *packedEnds
-	store *chunks.Store
-	next  int    // index in ends.stored of the next chunk
-	data  []byte // the packed ends after the current one, in its chunk
-	room  []byte // buffer for chunks from the file
+	stored []chunks.Chunk
+	buf    []byte // the packed ends after the stored ones
+	store  *chunks.Store
+	next   int    // index in stored of the next chunk
+	data   []byte // the packed ends after the current one, in its chunk
+	room   []byte // buffer for chunks from the file
 	// end is the current end. It is valid unless done is set.
 	end
 	done      bool
@@ -83,11 +98,17 @@ type endReader struct {
 	cancelled []int64 // the cancelled ends that were not read
 }
 
-// start begins to read ends, at the first one.
+// start begins to read ends, at the first one. Nil stands for no ends.
 func (r *endReader) start(ends *packedEnds) error {
-	r.ends, r.next, r.data, r.end, r.done, r.count = ends, 0, nil, end{}, false, 0
-	r.cancelled = ends.cancelled
-	slices.Sort(r.cancelled)
+	*r = endReader{store: r.store, room: r.room}
+	if ends == nil {
+		r.done = true
+		return nil
+	}
+	if r.buf = ends.buf; ends.more != nil {
+		r.stored, r.cancelled = ends.more.stored, ends.more.cancelled
+		slices.Sort(r.cancelled)
+	}
 	return r.advance()
 }
 
@@ -105,12 +126,12 @@ func (r *endReader) advance() error {
 func (r *endReader) read() (err error) {
 	if len(r.data) == 0 {
 		switch {
-		case r.next < len(r.ends.stored):
-			if r.data, err = r.store.Read(r.ends.stored[r.next], &r.room); err != nil {
+		case r.next < len(r.stored):
+			if r.data, err = r.store.Read(r.stored[r.next], &r.room); err != nil {
 				return err
 			}
-		case r.next == len(r.ends.stored):
-			r.data = r.ends.buf
+		case r.next == len(r.stored):
+			r.data = r.buf
 		}
 		r.next++
 		if len(r.data) == 0 {

@@ -17,8 +17,8 @@ type channel struct {
 	communicator uint64
 }
 
-// lane holds the sends and the receives of a channel. Each side comes from one location.
-type lane [2]packedEnds
+// lane holds the sends and the receives of a channel. Each side comes from one location. A side without ends is nil.
+type lane [2]*packedEnds
 
 // recentLanes caches the lanes that a location has used last, as sender at index 0 and as receiver
 // at index 1, by the low bits of the peer's number.
@@ -79,8 +79,9 @@ func (c *Checker) addReceives(list []heldReceive) error {
 	return nil
 }
 
-// laneOf returns the lane of an end of a message. It returns nil if the peer is undefined, so that no other end can
-// match.
+// laneOf returns the lane of an end of a message, with that side of it. It returns nil if the peer is undefined, so
+// that
+// no other end can match.
 func (c *Checker) laneOf(s *locationState, x *trace.Cursor, side int) *lane {
 	loc, peer := x.Location(), x.Op(0)
 	if peer >= uint64(c.defs.Locations.Len()) {
@@ -93,6 +94,9 @@ func (c *Checker) laneOf(s *locationState, x *trace.Cursor, side int) *lane {
 	recent := &s.recent[side][peer%uint64(len(s.recent[side]))]
 	if recent.lane == nil || recent.channel != ch {
 		recent.channel, recent.lane = ch, c.lane(ch)
+		if recent.lane[side] == nil {
+			recent.lane[side] = &packedEnds{}
+		}
 	}
 	return recent.lane
 }
@@ -111,8 +115,8 @@ func (c *Checker) lane(ch channel) *lane {
 func (c *Checker) mergeLane(ch channel, o *lane) {
 	l := c.lane(ch)
 	for side := range o {
-		if x := &o[side]; len(x.stored) > 0 || len(x.buf) > 0 {
-			l[side] = *x
+		if x := o[side]; x != nil {
+			l[side] = x
 		}
 	}
 }
@@ -182,7 +186,7 @@ func (c *Checker) pairChannel(p *pairing, l *lane) error {
 	p.skew = nil
 	send, recv := &p.readers[sends], &p.readers[receives]
 	for side := range p.readers {
-		if err := p.readers[side].start(&l[side]); err != nil {
+		if err := p.readers[side].start(l[side]); err != nil {
 			return err
 		}
 	}

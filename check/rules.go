@@ -28,16 +28,17 @@ var rules = []format.Rule{
 		Doc:     "The end of a claim has no begin before it.",
 		Example: "the end of claim 5, which has no begin"},
 	{ID: "trace.claim-without-end", Severity: trace.Warning,
-		Doc:     "A claim begins and does not end.",
+		Doc:     "A claim begins and never ends.",
 		Example: "claim 5 begins at 2 s; the trace ends at 9 s without its end"},
 	{ID: "trace.leave-without-enter", Severity: trace.Warning,
-		Doc:     "A region is left that is not open at its location.",
+		Doc:     "A location leaves a region that is not open at this location.",
 		Example: "enter f, leave f, leave f"},
 	{ID: "trace.enter-without-leave", Severity: trace.Warning,
-		Doc:     "A region is entered and not left; the run may have died.",
+		Doc:     "A location enters a region and never leaves it; the run may have been aborted.",
 		Example: "enter main, enter f, leave f; the trace ends"},
 	{ID: "trace.leave-not-innermost", Severity: trace.Warning,
-		Doc:     "A region is left that was not entered last, in a trace of OTF, OTF2 or Pallas, whose regions nest.",
+		Doc: "A location leaves a region while a region that it entered later is still open. The rule is for traces of " +
+			"OTF, OTF2 and Pallas, in which regions nest.",
 		Example: "enter f, enter g, leave f, leave g"},
 	{ID: "trace.send-without-receive", Severity: trace.Warning,
 		Doc:     "A message was sent and not received, though the receiver has events.",
@@ -49,39 +50,39 @@ var rules = []format.Rule{
 		Doc:     "A message has another length at the receiver than at the sender.",
 		Example: "a send of 8 bytes whose receive has 10 bytes"},
 	{ID: "trace.receive-before-send", Severity: trace.Warning,
-		Doc: "A message was received before it was sent, by a location of the same group and thus with the same " +
-			"clock. The send belongs to another message, or the clocks differ nevertheless.",
+		Doc: "A message was received before it was sent, though sender and receiver belong to one location group and " +
+			"thus have one clock. The send may belong to another message, or the clocks may differ nevertheless.",
 		Example: "sent at 0.081 s, received at 0.058 s"},
 	{ID: "trace.clock-skew", Severity: trace.Warning,
-		Doc: "Messages between two location groups were received before they were sent, so their clocks differ; `weft " +
-			"align` corrects them.",
+		Doc: "Messages between two location groups were received before they were sent. The clocks of the groups " +
+			"differ; `weft align` corrects the times.",
 		Example: "20 of 20 messages between P#0 and P#3 received before they were sent, by up to 0.0238 s"},
 	{ID: "trace.request-without-begin", Severity: trace.Warning,
-		Doc:     "A request is completed, cancelled or tested that is not open.",
+		Doc:     "An event completes, cancels or tests a request that is not open.",
 		Example: "send-complete of request 4, which was not posted"},
 	{ID: "trace.request-without-end", Severity: trace.Warning,
-		Doc:     "A request is posted and neither completed nor cancelled before its number is used again or the trace ends.",
+		Doc:     "A request is posted, and before it is completed or cancelled, its number is used again or the trace ends.",
 		Example: "a receive posted as request 4, and another one posted as request 4"},
 	{ID: "trace.lock-release-without-acquire", Severity: trace.Warning,
-		Doc:     "A lock is released that its location does not hold, or with another order than that of its acquisition.",
+		Doc:     "A location releases a lock that it does not hold, or with another order number than at the acquisition.",
 		Example: "lock 0 acquired with order 10 and released with order 11"},
 	{ID: "trace.lock-without-release", Severity: trace.Warning,
-		Doc:     "A lock is acquired and not released.",
+		Doc:     "A lock is acquired and never released.",
 		Example: "lock 0 acquired at 1 s; the trace ends"},
 	{ID: "trace.collective-open", Severity: trace.Warning,
 		Doc:     "A collective operation begins and does not end, or ends without a begin.",
 		Example: "collective-begin, and no collective-end before the trace ends"},
 	{ID: "trace.collective-membership", Severity: trace.Warning,
-		Doc: "Members of a communicator did different collective operations, with other roots or in another order, or " +
-			"locations that are no members did some.",
+		Doc: "Members of a communicator did different collective operations, or the same ones with different roots or " +
+			"in a different order, or a location that is no member did some of them.",
 		Example: "three ranks of a communicator do 12 operations and the fourth does 11; or one does a broadcast " +
 			"where the others do a reduction"},
 	{ID: "trace.collective-early", Severity: trace.Warning,
-		Doc: "A member left a collective operation, in which all members wait for all others, before another member " +
-			"began it, so their clocks differ; `weft align` corrects them.",
+		Doc: "A member left a collective operation, in which each member waits for all others, before another member " +
+			"began the operation. The clocks of the members differ; `weft align` corrects the times.",
 		Example: "rank 0 leaves a barrier at 1 s, rank 1 begins it at 2 s"},
 	{ID: "trace.absurd-delta", Severity: trace.Warning,
-		Doc: "Events of a location are more than a million (2²⁰) times as far from all other events as these are " +
-			"from each other; a bit of a time may be wrong.",
+		Doc: "Some events of a location are far from all other events in time: more than a million (2²⁰) times as far " +
+			"as the other events are from each other. A bit of a time may be wrong.",
 		Example: "events from 0 s to 3 s, and one at 36 million s"},
 }

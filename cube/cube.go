@@ -1,13 +1,13 @@
-// Package cube writes and reads Cube 4 files (.cubex). A cube is the profile of a program; CubeGUI,
-// the tools of Cube, and other programs of performance analysis read such files.
+// Package cube writes and reads Cube 4 files (.cubex). A cube is the profile of a program; CubeGUI, the tools
+// of Cube, and other programs of performance analysis read such files.
 //
-// A cube has three trees: metrics, call paths, and the system with its machines, processes and
-// threads. A metric has a value for each call path at each location. A file is a tar archive. Its
-// member anchor.xml holds the trees. The members N.index and N.data hold the values of the metric
-// with the id N, for the call paths that have values other than 0.
+// A cube has three trees: metrics, call paths, and the system with its machines, processes and threads. A
+// metric has a value for each call path at each location. A file is a tar archive. Its member anchor.xml holds
+// the trees. The members N.index and N.data hold the values of the metric with the id N, for the call paths
+// that have values other than 0.
 //
-// Trees are lists here. The Parent of an entry is the index of the entry above it in the tree,
-// which must come earlier in the list; it is −1 for an entry at the top.
+// Trees are lists here. The field Parent of an entry is the index of the entry above it in the tree. The
+// parent must come earlier in the list. Parent is −1 for an entry at the top.
 package cube
 
 import (
@@ -23,7 +23,7 @@ type Cube struct {
 	Metrics    []Metric
 	Regions    []Region
 	Paths      []Path
-	Nodes      []Node // of the system tree above processes: machines and their parts
+	Nodes      []Node // parts of the system tree above processes: machines and their parts
 	Groups     []Group
 	Locations  []Location
 }
@@ -33,22 +33,22 @@ type Attribute struct{ Key, Value string }
 
 // The kinds of metrics that have values of their own.
 const (
-	Exclusive = "EXCLUSIVE" // the value of a call path does not include the values of paths below it
-	Inclusive = "INCLUSIVE" // the value of a call path includes the values of paths below it
+	Exclusive = "EXCLUSIVE" // the value of a call path does not include the values of the paths below it
+	Inclusive = "INCLUSIVE" // the value of a call path includes the values of the paths below it
 )
 
-// Types of values that weft writes. [Metric.HasValues] accepts further ones.
+// Types of values that weft writes. [Metric.HasValues] accepts further types.
 const (
 	Double = "DOUBLE"
 	Uint64 = "UINT64"
 )
 
-// Metric is something that is measured. Its values are a part of those of its parent.
+// Metric is a quantity that is measured, such as time. Its values are part of the values of its parent.
 type Metric struct {
 	Parent      int
 	Kind        string // Exclusive, Inclusive, or the kind of a derived metric
 	Name        string // unique in the cube
-	Title       string // shown to people
+	Title       string // name for display
 	Unit        string // "sec", "occ", "bytes"
 	Type        string // type of the values
 	URL         string
@@ -64,11 +64,11 @@ type Region struct {
 	Name, Mangled  string
 	Paradigm, Role string
 	File           string
-	Begin, End     int // lines, -1 if unknown
+	Begin, End     int // first and last line; -1 if unknown
 	Description    string
 }
 
-// Path is a call path: its last region, and the call path around it.
+// Path is a call path: its last region, and the call path around that region.
 type Path struct {
 	Parent int
 	Region int // index into Cube.Regions
@@ -77,7 +77,7 @@ type Path struct {
 // Node is a part of the system that contains processes.
 type Node struct {
 	Parent      int
-	Name, Class string // Class is "machine", "node", and the like
+	Name, Class string // Class is the kind of the node, such as "machine" or "node"
 }
 
 // Group is a process, or another group of locations.
@@ -96,15 +96,15 @@ type Location struct {
 	Type  string // "thread", "accelerator stream", "gpu", "metric"
 }
 
-// HasValues reports whether the metric has values of its own of a type that this package can read:
-// numbers of 8 to 64 bits. Other metrics are derived from these, or have records as values.
+// HasValues reports whether the metric has values of its own of a type that this package can read: numbers of
+// 8 to 64 bits. Other metrics are derived from such metrics, or have records as values.
 func (m *Metric) HasValues() bool {
 	_, ok := types[m.Type]
 	return ok && (m.Kind == Exclusive || m.Kind == Inclusive)
 }
 
-// At returns the value of a call path at a location, by their indexes in the cube. It is 0 if
-// Values has none.
+// At returns the value of a call path at a location, both given by their indexes in the cube. The value is 0
+// if Values does not contain it.
 func (m *Metric) At(path, location int) float64 {
 	if path >= len(m.Values) || location >= len(m.Values[path]) {
 		return 0
@@ -131,7 +131,7 @@ func (c *Cube) Metric(name string) *Metric {
 	return nil
 }
 
-// PathNames returns the names of the regions on a call path, the outermost first.
+// PathNames returns the names of the regions on a call path, with the outermost region first.
 func (c *Cube) PathNames(path int) []string {
 	var names []string
 	for ; path >= 0; path = c.Paths[path].Parent {
@@ -141,8 +141,8 @@ func (c *Cube) PathNames(path int) []string {
 	return names
 }
 
-// valueType describes how the values of a metric are stored: the size of a value in bytes, and whether
-// it is a floating-point number, a signed integer or an unsigned one.
+// valueType describes how the values of a metric are stored: the size of a value in bytes, and whether it is a
+// floating-point number, a signed integer or an unsigned integer.
 type valueType struct {
 	size          int
 	float, signed bool
@@ -231,8 +231,8 @@ func (c *Cube) check() error {
 	return nil
 }
 
-// walk walks a tree of n entries depth-first, the children of an entry in the order of the list. It
-// returns the entries in this order, and for each the number of entries above it.
+// walk walks a tree of n entries depth-first. It visits the children of an entry in the order of the list. It
+// returns the entries in the order of the walk, and the number of entries above each of them.
 func walk(n int, parent func(i int) int) (order, depths []int) {
 	below := make([][]int, n+1)
 	for i := range n {
@@ -255,9 +255,8 @@ func walk(n int, parent func(i int) int) (order, depths []int) {
 	return order, depths
 }
 
-// inclusiveOrder returns the call paths in the order in which files store the values of inclusive
-// metrics. First comes the root of a tree. Then a depth-first walk appends all children of each
-// path that it visits.
+// inclusiveOrder returns the call paths in the order in which files store the values of inclusive metrics. For
+// each tree, first comes the root. Then a depth-first walk appends all children of each path that it visits.
 func inclusiveOrder(paths []Path) []int {
 	below := make([][]int, len(paths)+1)
 	for i, p := range paths {

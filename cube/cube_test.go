@@ -41,8 +41,8 @@ func archive(t testing.TB, members ...member) []byte {
 	return b.Bytes()
 }
 
-// sample is a hand-written anchor.xml. Its call paths are a, a/b, a/b/c, a/b/c/f, a/d and a/d/e.
-// The order of its locations differs from that of their ids.
+// sample is a hand-written anchor.xml. Its call paths are a, a/b, a/b/c, a/b/c/f, a/d and a/d/e. The order of
+// its locations differs from the order of their ids.
 const sample = `<?xml version="1.0" encoding="UTF-8"?>
 <cube version="4.4">
  <attr key="Creator" value="by &quot;hand&quot;"/>
@@ -96,7 +96,7 @@ func doubles(order binary.AppendByteOrder, values ...float64) (b []byte) {
 	return b
 }
 
-// compressed returns the data of a metric whose rows are compressed, each by itself.
+// compressed returns the data of a metric whose rows are compressed, each row separately.
 func compressed(order binary.AppendByteOrder, rows ...[]byte) []byte {
 	b := order.AppendUint64([]byte("ZCUBEX.DATA"), uint64(len(rows)))
 	var parts []byte
@@ -145,8 +145,8 @@ func samples(t testing.TB) map[string][]byte {
 
 func read(b []byte) (*Cube, error) { return Read(bytes.NewReader(b), int64(len(b)), "x.cubex") }
 
-// values returns the values of a cube that are not 0, one in a line, with the names of metric, path
-// and location.
+// values returns the values of a cube that are not 0, each on a line with the names of its metric, path and
+// location.
 func values(c *Cube) (lines []string) {
 	for i := range c.Metrics {
 		m := &c.Metrics[i]
@@ -190,7 +190,7 @@ func TestReadSamples(t *testing.T) {
 	}
 }
 
-// example returns a cube whose lists are in another order than a walk through their trees.
+// example returns a cube whose lists have a different order than a walk through their trees.
 func example() *Cube {
 	c := &Cube{
 		Attributes: []Attribute{{"Creator", `a <b> & "c" 'd'`}},
@@ -429,8 +429,8 @@ func FuzzMembers(f *testing.F) {
 	})
 }
 
-// checkRewrite reads a cube, writes it and reads it again, and compares the numbers of values. It
-// accepts bytes that cannot be read.
+// checkRewrite reads a cube, writes it and reads it again. The values must remain the same. It accepts bytes
+// that cannot be read.
 func checkRewrite(t *testing.T, b []byte) {
 	c, err := read(b)
 	if err != nil {
@@ -438,7 +438,7 @@ func checkRewrite(t *testing.T, b []byte) {
 	}
 	var w bytes.Buffer
 	if c.Write(&w) != nil {
-		return // a 64-bit integer was rounded up to 2^63 or 2^64, which its type does not have
+		return // rounding a 64-bit integer has resulted in 2^63 or 2^64, which its type cannot represent
 	}
 	again, err := read(w.Bytes())
 	if err != nil {

@@ -23,8 +23,8 @@ import (
 type Error struct {
 	Path            string
 	Member          string // member of the archive; "" if the archive itself is wrong
-	Line            int    // in anchor.xml; 0 for other members
-	Offset          int64  // in bytes, in the member; used if Line is 0
+	Line            int    // line in anchor.xml; 0 for other members
+	Offset          int64  // offset in the member in bytes; used if Line is 0
 	Found, Expected string
 }
 
@@ -102,19 +102,19 @@ func Open(r io.ReaderAt, size int64, name string) (*File, error) {
 	return f, p.parse(text)
 }
 
-// parser reads anchor.xml.
+// parser reads anchor.xml, the XML file of a cube that describes its metrics, call tree and locations.
 type parser struct {
 	f         *File
 	d         *xml.Decoder
 	open      []element
-	regions   map[int]int // index of a region by its id
+	regions   map[int]int // maps the ids of regions to their indexes
 	locations []int       // ids of the locations, in the order of the list
 }
 
 // element is an XML element whose end has not been read.
 type element struct {
 	name  string
-	index int // index of the metric, region, path or location that the element defines
+	index int // index of the metric, region, path or location that the element defines, in its list
 	text  *strings.Builder
 }
 
@@ -210,8 +210,8 @@ func (p *parser) start(t *xml.StartElement) error {
 		}
 		return n, nil
 	}
-	// parent returns the index in its list of the element of the same name directly around this
-	// one, or −1.
+	// parent returns the index of the element of the same name directly around this element, or −1 if there is
+	// none.
 	parent := func() int {
 		if above.name == name {
 			return above.index
@@ -391,8 +391,8 @@ func (p *parser) finish() error {
 	return nil
 }
 
-// Load reads the values of a metric into its Values. It does nothing for a metric without values of
-// its own (see [Metric.HasValues]). Errors are like those of [Open].
+// Load reads the values of a metric into its field Values. It does nothing for a metric without values of its
+// own (see [Metric.HasValues]). Load returns the same types of errors as [Open].
 func (f *File) Load(metric int) error {
 	m, id := &f.Metrics[metric], f.ids[metric]
 	index, ok := f.members[id+".index"]
@@ -435,13 +435,13 @@ func (f *File) wrong(member string, offset int64, found, expected string) error 
 	return &Error{Path: f.name, Member: member, Offset: offset, Found: found, Expected: expected}
 }
 
-// readAll returns all bytes of a member regardless of its current position.
+// readAll returns all bytes of a member, whatever the current position in the member is.
 func readAll(r *io.SectionReader) ([]byte, error) {
 	return io.ReadAll(io.NewSectionReader(r, 0, r.Size()))
 }
 
-// index reads the index of a metric. rows holds the numbers of the call paths that have values, and
-// order the byte order of the values.
+// index reads the index of a metric. rows holds the numbers of the call paths that have values. order is the
+// byte order of the values.
 func (f *File) index(member string, r *io.SectionReader) (rows []uint32, order binary.ByteOrder, err error) {
 	b, err := readAll(r)
 	if err != nil {
@@ -513,8 +513,7 @@ func (d *dataReader) read(r *io.SectionReader, rows []uint32, values [][]float64
 }
 
 func (d *dataReader) plain(in io.Reader, size int64, rows []uint32, values [][]float64) error {
-	// The sizes fit an int64: the file stores the number of rows and that of locations in 32 bits
-	// each.
+	// The sizes fit an int64, because the file stores the numbers of rows and of locations in 32 bits each.
 	if expected := int64(len(dataMark)) + int64(len(rows))*int64(d.width); size != expected {
 		return d.f.wrong(d.member, int64(len(dataMark)), plural.Of(size, "byte"),
 			fmt.Sprintf("%d for %s at %s", expected, plural.Of(len(rows), "call path"), plural.Of(len(d.f.Locations),
@@ -530,7 +529,7 @@ func (d *dataReader) plain(in io.Reader, size int64, rows []uint32, values [][]f
 	return nil
 }
 
-// compressed reads rows that are compressed with zlib, each by itself.
+// compressed reads rows that are compressed with zlib, each row separately.
 func (d *dataReader) compressed(in io.Reader, size int64, rows []uint32, values [][]float64) error {
 	at := int64(len(zdataMark))
 	var b [24]byte
@@ -580,8 +579,8 @@ func (d *dataReader) compressedRow(in io.Reader, at int64) ([]float64, error) {
 	if err != nil {
 		return nil, d.decodeError(err, at)
 	}
-	// The memory for a row grows while it is read. Its size is therefore limited by that of the
-	// data, not by the width that the file states.
+	// The memory for a row grows while it is read. Therefore the size of the data limits the memory, and not
+	// the width that the file states.
 	b, err := io.ReadAll(io.LimitReader(d.z, int64(d.width)+1))
 	if err != nil {
 		return nil, d.decodeError(err, at)
@@ -632,7 +631,7 @@ func (d *dataReader) row(b []byte) []float64 {
 	return list
 }
 
-// isFlate reports whether err says that deflate data, which zlib and gzip contain, is damaged.
+// isFlate reports whether err reports damaged deflate data, which zlib and gzip contain.
 func isFlate(err error) bool {
 	var c flate.CorruptInputError
 	return errors.As(err, &c)

@@ -22,10 +22,10 @@ const (
 // indexHead is the size of an index in bytes, without the numbers of the call paths.
 const indexHead = len(indexMark) + 4 + 2 + 1 + 4
 
-// Write writes the cube to w. Call paths, nodes, groups and locations get new numbers in the order
-// of a walk through their trees; metrics and regions keep their numbers. A metric without values
-// gets no members in the archive. Write returns an error if the lists are not a valid cube or a
-// value does not fit the type of its metric.
+// Write writes the cube to w. Call paths, nodes, groups and locations get new numbers, in the order of a walk
+// through their trees. Metrics and regions keep their numbers. A metric without values gets no members in the
+// archive. Write returns an error if the lists are not a valid cube or a value does not fit the type of its
+// metric.
 func (c *Cube) Write(w io.Writer) error {
 	if err := c.check(); err != nil {
 		return err
@@ -71,7 +71,7 @@ func (c *Cube) Write(w io.Writer) error {
 	return t.Close()
 }
 
-// order is the order in which entries are written, as lists of indexes.
+// order holds the order in which entries are written, as lists of indexes.
 type order struct {
 	paths, depths     []int
 	nodes, nodeDepths []int
@@ -99,8 +99,8 @@ func (c *Cube) order() *order {
 	return o
 }
 
-// rows returns the positions in counted of the call paths that have a value other than 0. counted
-// lists the call paths in the order of the file.
+// rows returns the positions in counted of the call paths with a value other than 0. counted lists the call
+// paths in the order of the file.
 func (m *Metric) rows(counted []int) (rows []uint32) {
 	for n, p := range counted {
 		if p >= len(m.Values) {
@@ -116,12 +116,12 @@ func (m *Metric) rows(counted []int) (rows []uint32) {
 	return rows
 }
 
-// index returns the index of a metric with values in rows.
+// index returns the text of a metric's index member. rows lists the call paths with values.
 func (m *Metric) index(rows []uint32) []byte {
 	b := append(make([]byte, 0, indexHead+4*len(rows)), indexMark...)
-	b = binary.LittleEndian.AppendUint32(b, 1) // written in little-endian order, it marks the byte order
-	b = binary.LittleEndian.AppendUint16(b, 0) // version
-	b = append(b, 1)                           // format: only call paths with values are listed
+	b = binary.LittleEndian.AppendUint32(b, 1) // this number, written in little-endian order, marks the byte order
+	b = binary.LittleEndian.AppendUint16(b, 0) // version of the index
+	b = append(b, 1)                           // format of the index: only call paths with values are listed
 	b = binary.LittleEndian.AppendUint32(b, uint32(len(rows)))
 	for _, r := range rows {
 		b = binary.LittleEndian.AppendUint32(b, r)
@@ -150,8 +150,8 @@ func (m *Metric) data(w io.Writer, rows []uint32, counted, locations []int) erro
 	return out.Flush()
 }
 
-// bits returns the stored form of a value, whose first byte in the file is the lowest one. ok is
-// false if the type cannot represent the value.
+// bits returns the stored form of a value, whose first byte in the file is the lowest byte. ok is false if the
+// type cannot represent the value.
 func (t valueType) bits(v float64) (bits uint64, ok bool) {
 	if t.float {
 		return math.Float64bits(v), true

@@ -28,9 +28,9 @@ func claimPieces(boxes iter.Seq[raster.Box]) []raster.Box {
 	return out
 }
 
-// minSlant is the smallest horizontal extent of a slanted bundle, as a share of the plot's width.
-// The links of a bundle begin within about half of this extent; in a shorter bundle, a slant would
-// therefore say nothing about the times of single links.
+// minSlant is the smallest horizontal extent of a slanted bundle, as a share of the plot's width. The links of
+// a bundle begin within about half of this extent. In a shorter bundle, a slant would therefore not show the
+// times of single links.
 const minSlant = 1.0 / 32
 
 // drawArrows draws each link from the span that contains its begin to the span that contains its
@@ -56,7 +56,7 @@ func (l *sheet) drawArrows(c canvas, t *index.Tile, scale int) {
 		default:
 			leaves := s.x
 			if a.Kind == index.Dependency && a.Start > l.origin {
-				leaves = l.x(a.Start - 1) // the next span may begin at the end of this one
+				leaves = l.x(a.Start - 1) // the next span may begin at the end of this span
 			}
 			// A message arrives at the span that ends with its receive, and a dependency leaves
 			// the claim that ends there.
@@ -82,9 +82,9 @@ func (l *sheet) drawArrows(c canvas, t *index.Tile, scale int) {
 	}
 	alpha := 0.85
 	switch n := len(all); {
-	case n > 3*manyArrows:
+	case n > 3*maxOpaqueArrows:
 		alpha = 0.3
-	case n > manyArrows:
+	case n > maxOpaqueArrows:
 		alpha = 0.45
 	default:
 		c.lines(l.t.paper, 0.7, 3.2, all...)
@@ -95,10 +95,10 @@ func (l *sheet) drawArrows(c canvas, t *index.Tile, scale int) {
 	}
 }
 
-// linkEnds returns a function that finds the vertical position of one end of a link in row r, at
-// the horizontal position x. ends is set if the end lies at the end of a span. The position is in
-// the strip of the span that the link belongs to, or in the middle of the row if the tile does not
-// determine the span.
+// linkEnds returns a function that finds the vertical position of one end of a link in row r, at the
+// horizontal position x. ends is set if this end of the link lies at the end of a span. The position is in the
+// strip of the span to which the link belongs. If the tile does not determine this span, the position is in
+// the middle of the row.
 func (l *sheet) linkEnds(t *index.Tile, scale int) func(r *sheetRow, x float64, ends bool) float64 {
 	strips, stacks := map[*sheetRow]rowStrips{}, map[*sheetRow][]raster.Box{}
 	for r, of := range l.strips(t) {
@@ -146,10 +146,11 @@ func circle(x, y, r float64) []point {
 	return out
 }
 
-// manyArrows is the number of arrows above which all arrows are drawn more transparently.
-const manyArrows = 200
+// maxOpaqueArrows is the number of arrows above which all arrows are drawn more transparently.
+const maxOpaqueArrows = 200
 
-// arc returns a curve from s to d as a polyline. Its highest point is h above them.
+// arc returns a curve from s to d as a polyline. The middle of the curve is h above the straight line from s
+// to d.
 func arc(s, d point, h float64) []point {
 	var out []point
 	for i := range 17 {
@@ -176,8 +177,8 @@ func arrowHead(s []point, size float64) []point {
 	return []point{tip, {bx - uy*size*0.42, by + ux*size*0.42}, {bx + uy*size*0.42, by - ux*size*0.42}}
 }
 
-// clip returns the part of a stroke between the left and right sides of the plot. whole reports
-// whether that includes the stroke's end.
+// clip returns the part of a stroke between the left and right sides of the plot. whole reports whether this
+// part includes the end of the stroke.
 func (b box) clip(s []point) (out []point, whole bool) {
 	lo, hi := b.x-0.5, b.x+b.w+0.5
 	for i := 1; i < len(s); i++ {

@@ -18,9 +18,8 @@ var timeUnits = []struct {
 	seconds float64
 }{{"s", 1}, {"ms", 1e-3}, {"µs", 1e-6}, {"ns", 1e-9}}
 
-// ticks returns labelled round times between from and to, which the labels show relative to origin.
-// On an axis of width pixels, the labels do not touch; measure returns the width of a label in
-// pixels.
+// ticks returns labelled round times between from and to. The labels show the times relative to origin. On an
+// axis of width pixels, the labels do not touch; measure returns the width of a label in pixels.
 func ticks(k trace.Clock, from, to, origin int64, width float64, measure func(string) float64) []tick {
 	t0 := k.Float(from - origin)
 	if (from >= origin) != (from-origin >= 0) { // the difference overflows
@@ -44,7 +43,7 @@ func ticks(k trace.Clock, from, to, origin int64, width float64, measure func(st
 		var out []tick
 		widest := 0.0
 		if last-first > width {
-			continue // the steps are too small for floating-point numbers at this distance from the origin
+			continue // at this distance from the origin, the steps are too small for floating-point numbers
 		}
 		for n := range int(last-first) + 1 {
 			i := first + float64(n)

@@ -17,9 +17,9 @@ const (
 
 // label is a text with its position and style.
 type label struct {
-	x, y   float64 // begin of the base line, or its middle or end, according to anchor
+	x, y   float64 // position of the beginning, middle or end of the base line, depending on anchor
 	s      string
-	full   string // the text before it was shortened; shown as a tooltip
+	full   string // the complete text if s was shortened; shown as a tooltip
 	size   float64
 	bold   bool
 	anchor anchor
@@ -44,7 +44,7 @@ type canvas interface {
 	// boxes fills rectangles. title becomes their tooltip, if the format of the canvas has
 	// tooltips.
 	boxes(c rgb, alpha float64, title string, b ...box)
-	// polygons fills closed outlines.
+	// polygons fills the insides of closed outlines.
 	polygons(c rgb, alpha float64, outlines ...[]point)
 	// lines draws polylines of the given width in pixels.
 	lines(c rgb, alpha, width float64, strokes ...[]point)

@@ -15,8 +15,8 @@ func hex(n uint32) rgb { return rgb{uint8(n >> 16), uint8(n >> 8), uint8(n)} }
 
 func (c rgb) String() string { return fmt.Sprintf("#%02x%02x%02x", c.r, c.g, c.b) }
 
-// ink returns the colour of text on a background of colour c: dark on light colours, and light on
-// dark ones.
+// ink returns the colour of text on a background of colour c: a dark colour on light backgrounds, and a light
+// colour on dark backgrounds.
 func (c rgb) ink() rgb {
 	if 0.299*float64(c.r)+0.587*float64(c.g)+0.114*float64(c.b) > 140 {
 		return hex(0x16191d)
@@ -24,9 +24,9 @@ func (c rgb) ink() rgb {
 	return hex(0xffffff)
 }
 
-// Both palettes begin with the colours of Okabe and Ito, which people with any colour vision can
-// distinguish, with yellow last because it glares on large areas. Muted colours of Paul Tol follow
-// for pictures with more names. A colour whose contrast to the paper is below 1.75 is darker in the
+// Both palettes begin with the colours of Okabe and Ito, which people with any type of colour vision can
+// distinguish. Yellow is the last of these, because it is too bright on large areas. Muted colours of Paul Tol
+// follow, for pictures with more names. A colour whose contrast to the paper is below 1.75 is darker in the
 // light palette, and lighter in the dark one.
 var lightPalette = []rgb{hex(0x0072b2), hex(0xe69f00), hex(0x009e73), hex(0xd55e00), hex(0x56b4e9), hex(0xcc79a7),
 	hex(0xcac037), hex(0x332288),
@@ -51,12 +51,12 @@ func Palette(onDark bool) []string {
 
 // ColorOf assigns a colour to each name, as an index into [Palette].
 //
-// Names are handled 16 at a time. A hash of each name selects one of the first 6 colours, so that
-// the same name tends to have the same colour in pictures of different traces. If several names
-// select the same colour, the first one in alphabetical order gets it. A second hash selects
-// another colour for the rest, and names that clash again get a free colour. Few names share the
-// first 6, 8 or 12 colours. The first names get different colours, as many as the palette has, and
-// their order has no influence on the colours.
+// Names are handled 16 at a time. A hash of each name selects one of the first 6 colours, so that the same
+// name tends to have the same colour in pictures of different traces. If several names select the same colour,
+// the first name in alphabetical order gets the colour. A second hash selects another colour for the other
+// names, and names that still have no colour of their own get a free colour. If there are only a few names,
+// ColorOf uses only the first 6, 8 or 12 colours. The first names get different colours, as long as the
+// palette has unused colours. The order of these names has no influence on the colours.
 func ColorOf(names []string) []int {
 	out := make([]int, 0, len(names))
 	for len(out) < len(names) {
@@ -73,7 +73,7 @@ const clearColors = 6
 // of colours in the palette. n is the number of all names of the picture: if there are few, only the first
 // colours of the palette are used.
 func distinctColors(names []string, n int) []int {
-	// Few names use only the first colours of the palette.
+	// For few names, use only the first colours of the palette.
 	choice := len(lightPalette)
 	for _, size := range []int{clearColors, 8, 12} {
 		if n <= size {
@@ -90,8 +90,8 @@ func distinctColors(names []string, n int) []int {
 	slices.SortStableFunc(order, func(a, b int) int { return strings.Compare(names[a], names[b]) })
 	out := make([]int, len(names))
 	taken := make([]bool, choice)
-	// assign gives each name in order the colour that wanted returns for its hash, unless another name
-	// has the colour. order then holds the names without a colour.
+	// assign gives each name in order the colour that wanted returns for its hash, unless another name has
+	// this colour. Afterwards, order holds the names that still have no colour.
 	assign := func(wanted func(hash int) int) {
 		left := order[:0]
 		for _, i := range order {
@@ -124,10 +124,10 @@ func distinctColors(names []string, n int) []int {
 // theme holds the colours of a picture.
 type theme struct {
 	paper, text, dim, grid, band, rule, other, curve, arrow rgb
-	palette                                                 []rgb // colours of names
+	palette                                                 []rgb // colours for names
 }
 
-// The background and the colours of strips equal those of the viewer's page.
+// The background and the colours of strips are the same as on the viewer's page.
 var (
 	light = theme{paper: hex(0xffffff), text: hex(0x1c2127), dim: hex(0x5b6670), grid: hex(0xd9dee3), band: hex(0xf2f4f6),
 		rule: hex(0xc3cad2), other: hex(0xa9b0b8), curve: hex(0x0072b2), arrow: hex(0x1c2127), palette: lightPalette}

@@ -1,5 +1,5 @@
-// Package draw draws the time line of an index as PNG and SVG ([Sheet]). Both look like the
-// viewer's page. The same index and options always give the same bytes.
+// Package draw draws the time line of an index as PNG and SVG ([Sheet]). The pictures look like the viewer's
+// page. The same index and options always result in the same bytes.
 package draw
 
 import (
@@ -38,7 +38,7 @@ func (o *Options) width() (int, error) {
 	return w, nil
 }
 
-// The default width of a picture, and the bounds of its width and scale.
+// The default width of a picture, and the limits of its width and scale.
 const (
 	DefaultWidth = 1280
 	LeastWidth   = gutter + margin + minPlot
@@ -46,7 +46,7 @@ const (
 	MostScale    = 8
 )
 
-// The horizontal parts of a picture, in pixels.
+// The widths of the horizontal parts of a picture, in pixels.
 const (
 	margin  = 16
 	gutter  = 200 // width of the labels to the left of the plot, including a margin

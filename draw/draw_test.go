@@ -12,8 +12,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// TestTextsDoNotOverlap checks that texts neither overlap nor leave the picture, however many
-// names there are.
+// TestTextsDoNotOverlap checks that texts do not overlap and do not leave the picture, however many names
+// there are.
 func TestTextsDoNotOverlap(t *testing.T) {
 	r := trace.NewRecorder(trace.Seconds(1000))
 	for i := range int64(40) {
@@ -152,8 +152,8 @@ func TestGlyphs(t *testing.T) {
 	}
 }
 
-// TestColorOfClashes checks that a name keeps its colour in lists with other names, unless a name
-// before it in the alphabet selects the same colour.
+// TestColorOfClashes checks that a name has the same colour in lists with other names, unless an earlier name
+// in the alphabet selects the same colour.
 func TestColorOfClashes(t *testing.T) {
 	alone := func(name string) int { return ColorOf([]string{name})[0] }
 	kept := 0
@@ -181,8 +181,8 @@ func TestColorOfClashes(t *testing.T) {
 	}
 }
 
-// TestColorOf checks that names have different colours as long as the palette has enough, and that
-// the colours do not depend on the order of the first names.
+// TestColorOf checks that names have different colours as long as the palette has enough colours, and that the
+// colours do not depend on the order of the first names.
 func TestColorOf(t *testing.T) {
 	var names []string
 	for i := range 40 {

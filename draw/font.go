@@ -26,23 +26,23 @@ var regular, bold = newFace(goregular.TTF), newFace(gobold.TTF)
 func newFace(ttf []byte) *face {
 	f, err := sfnt.Parse(ttf)
 	if err != nil {
-		panic(err) // the fonts are part of the program
+		panic(err) // the fonts are part of the program, so this is a programming error
 	}
 	return &face{font: f, widths: map[rune]float64{}}
 }
 
-// em is the size at which outlines are loaded. It is large enough for drawing at any scale.
-const em = 1024
+// outlineSize is the size at which outlines are loaded. It is large enough for drawing at any scale.
+const outlineSize = 1024
 
-// advance returns the width of a character at size 1. A character that the font does not have
-// counts as 1 wide, like ideographs.
+// advance returns the width of a character at size 1. The width of a character that the font lacks is 1, like
+// the width of ideographs.
 func (f *face) advance(r rune) float64 {
 	w, ok := f.widths[r]
 	if !ok {
 		w = 1
 		if g, err := f.font.GlyphIndex(&f.buf, r); err == nil && g != 0 {
-			if a, err := f.font.GlyphAdvance(&f.buf, g, fixed.I(em), font.HintingNone); err == nil {
-				w = float64(a) / 64 / em
+			if a, err := f.font.GlyphAdvance(&f.buf, g, fixed.I(outlineSize), font.HintingNone); err == nil {
+				w = float64(a) / 64 / outlineSize
 			}
 		}
 		f.widths[r] = w
@@ -92,7 +92,7 @@ func (f *face) fit(s string, size, width float64) string {
 func (f *face) draw(z *vector.Rasterizer, s string, size, x, y float64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	k := size / em / 64
+	k := size / outlineSize / 64
 	for _, r := range s {
 		at := func(p fixed.Point26_6) (float32, float32) {
 			return float32(x + float64(p.X)*k), float32(y + float64(p.Y)*k)
@@ -101,7 +101,7 @@ func (f *face) draw(z *vector.Rasterizer, s string, size, x, y float64) {
 		if err != nil {
 			continue
 		}
-		outline, err := f.font.LoadGlyph(&f.buf, g, fixed.I(em), nil)
+		outline, err := f.font.LoadGlyph(&f.buf, g, fixed.I(outlineSize), nil)
 		if err != nil {
 			continue
 		}

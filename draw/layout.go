@@ -23,11 +23,11 @@ type sheet struct {
 	t             *theme
 	title         string
 	width, height int
-	from, to      int64 // bounds of the window
+	from, to      int64 // first and last time of the window, in ticks
 	origin        int64
 	depths        int
-	strip         int // height of a strip
-	plot          box // area of the rows to the right of their labels
+	strip         int // height of a strip in pixels
+	plot          box // area of the rows, to the right of the row labels
 	all           []index.Track
 	rows          []sheetRow
 	more          int // number of rows that are left out
@@ -47,19 +47,19 @@ type sheetRow struct {
 	indent float64
 	y, h   int
 	strips int
-	extra  int // height of the curve or stack
+	extra  int // height of the curve or stack, in pixels
 	// stacked is set if the lanes of a resource are stacked in a box.
 	stacked bool
 }
 
-// The heights of the parts of rows equal those of the viewer's page.
+// The heights of the parts of rows are the same as on the viewer's page.
 const (
 	curveHeight    = 34
-	leastRow       = 15
-	leastAmount    = 14
-	leastStack     = 36
-	mostStack      = 128
-	sheetFits      = 900 // strips become lower if the rows together would be higher
+	minRow         = 15
+	minAmount      = 14
+	minStack       = 36
+	maxStack       = 128
+	sheetFits      = 900 // if the total height of the rows exceeds this number of pixels, strips become lower
 	sheetRows      = 64
 	sheetDepths    = 8
 	moreRowsHeight = 22
@@ -89,7 +89,7 @@ func (s *Sheet) layOut(ctx context.Context) (*sheet, error) {
 		l.from, l.to = first, windowEnd(last)
 	}
 	if l.to <= l.from {
-		l.from-- // the window is the latest possible tick
+		l.from-- // the window consists of the latest possible tick
 	}
 	l.all = s.Index.Tracks()
 	of, err := Colors(ctx, s.Index, cmp.Or(s.Colors, s.Index))
@@ -201,7 +201,7 @@ func isValue(t *index.Track) bool { return t.Sort == string(trace.ValueLocation)
 // trackName returns the label of a track.
 func trackName(t *index.Track) string { return cmp.Or(t.Name, cmp.Or(t.Sort, string(t.Kind))+" "+t.ID) }
 
-// placeRows positions the rows for the current height of strips, and returns the sum of their
+// placeRows positions the rows according to the current height of strips, and returns the sum of the row
 // heights.
 func (l *sheet) placeRows() int {
 	y := int(l.plot.y)
@@ -215,13 +215,14 @@ func (l *sheet) placeRows() int {
 			r.extra = curveHeight
 			r.h = curveHeight + 4 + r.strips*l.strip
 		case r.stacked:
-			r.extra = max(leastStack, min(mostStack, r.strips*l.strip))
+			r.extra = max(minStack, min(maxStack, r.strips*l.strip))
 			r.h = r.extra + 2*l.pad()
 		default:
-			if t.Kind == index.ResourceTrack && t.Depth > 1 && !isValue(t) { // the height of a single lane shows the amount
-				r.extra = max(leastAmount, (3*l.strip+1)/2)
+			// the height of a single lane already shows the amount
+			if t.Kind == index.ResourceTrack && t.Depth > 1 && !isValue(t) {
+				r.extra = max(minAmount, (3*l.strip+1)/2)
 			}
-			r.h = max(leastRow, r.strips*l.strip+r.extra+2*l.pad())
+			r.h = max(minRow, r.strips*l.strip+r.extra+2*l.pad())
 		}
 		r.y = y
 		y += r.h
@@ -237,11 +238,10 @@ func (l *sheet) pad() int {
 	return 1
 }
 
-// rect returns the upper edge and the height of a strip of a row. A pixel of the picture has scale
-// units of the result.
+// rect returns the upper edge and the height of a strip of a row, in units of 1/scale pixels of the picture.
 func (l *sheet) rect(r *sheetRow, s index.Strip, scale int) (y, h int) {
 	top := r.y + l.pad()
-	gap := 0 // between strips
+	gap := 0 // gap between strips, in pixels
 	if l.strip >= 8 {
 		gap = 1
 	}
@@ -315,15 +315,14 @@ func arrange(tracks []index.Track, groups []trace.LocationGroup) []int {
 		visit(g)
 	}
 	for g := range groups {
-		visit(uint32(g)) // only groups that contain each other are left
+		visit(uint32(g)) // the remaining groups contain each other
 	}
 	add(resources)
 	add(counters)
 	return append(out, communicators...)
 }
 
-// heading returns the heading above a track. Tracks next to each other with the same heading share
-// it.
+// heading returns the heading above a track. Neighbouring tracks with the same heading share it.
 func heading(t *index.Track, groups []trace.LocationGroup) string {
 	switch {
 	case t.Kind == index.CommunicatorTrack:
@@ -338,7 +337,7 @@ func heading(t *index.Track, groups []trace.LocationGroup) string {
 	return ""
 }
 
-// groupPath returns the name of a group, with those of up to two groups around it.
+// groupPath returns the name of a group, preceded by the names of up to two groups around it.
 func groupPath(groups []trace.LocationGroup, g uint32) string {
 	var names []string
 	for ; g != trace.NoRef && int(g) < len(groups) && len(names) < 3; g = groups[g].Parent {
@@ -429,8 +428,8 @@ func (l *sheet) findLinks(ctx context.Context) error {
 // legendEntries is the largest number of regions in the legend.
 const legendEntries = 16
 
-// legendText returns the text after a region in the legend: the given time and its meaning, which
-// depends on the kind of track, or the number of spans if time is empty.
+// legendText returns the text after a region in the legend: the given time and its meaning, which depends on
+// the kind of track. If time is empty, the text states the number of spans.
 func (l *sheet) legendText(kind index.TrackKind, time string, count int64) string {
 	of, one, several := " exclusive", "visit", "visits"
 	switch {
@@ -452,8 +451,8 @@ func (l *sheet) legendText(kind index.TrackKind, time string, count int64) strin
 	return fmt.Sprint(count, " ", several)
 }
 
-// layLegend fills the legend with the regions in which the rows spend the most time. It places the
-// entries from y on, and returns their lower end.
+// layLegend fills the legend with the regions in which the rows spend the most time. It places the entries
+// below the position y, and returns the position of their lower end.
 func (l *sheet) layLegend(ctx context.Context, y float64) (float64, error) {
 	tracks := l.tracks()
 	sums, err := l.Index.Profiles(ctx, tracks, l.from, l.to)
@@ -527,8 +526,8 @@ func (l *sheet) layLegend(ctx context.Context, y float64) (float64, error) {
 	return placeLegend(l.legend, float64(l.width-margin), y), nil
 }
 
-// exclusiveTimes returns, by the name of the region, the exclusive times in Times of the locations
-// that the given tracks of Index have.
+// exclusiveTimes returns exclusive times by the name of the region. It takes them from the index Times, for
+// the locations of the given tracks of Index.
 func (l *sheet) exclusiveTimes(ctx context.Context, tracks []int) (map[string]trace.Ticks, error) {
 	drawn := map[uint32]bool{}
 	for _, i := range tracks {

@@ -3,7 +3,7 @@ package draw
 // legendEntry is a name in the legend with its colour.
 type legendEntry struct {
 	x, y  float64
-	kind  byte // b: box, a: arrow
+	kind  byte // shape of the sample: b for a box, a for an arrow
 	color rgb
 	name  string
 	full  string
@@ -19,15 +19,15 @@ const (
 	noteLine    = 16
 )
 
-// Sizes of texts.
+// These are the font sizes of texts, in pixels.
 const (
 	titleSize = 17
 	textSize  = 12
 	smallSize = 10.5
 )
 
-// placeLegend positions the entries of a legend in lines from y on, none of which exceeds the right
-// edge. It returns the lower end of the last line.
+// placeLegend positions the entries of a legend in lines below the position y. No line exceeds the right edge.
+// It returns the position of the lower end of the last line.
 func placeLegend(legend []legendEntry, right, y float64) float64 {
 	x := float64(gutter)
 	for i := range legend {

@@ -8,10 +8,11 @@ import (
 	"github.com/weft-trace/weft/timeline/index"
 )
 
-// drawNames writes the names of regions into those spans that are large enough.
+// drawNames writes the names of regions into the spans that are large enough.
 func (l *sheet) drawNames(c canvas, t *index.Tile, scale int) {
 	of := float64(scale)
-	// write draws a name into a box, in pixels of the tile from the plot's left edge.
+	// write draws the name of a region into a box. The position of the box is in pixels of the tile, from the
+	// plot's left edge.
 	write := func(region uint32, x, y, w, h int, size float64) {
 		full := l.Index.Region(region)
 		name := regular.fit(full, size, float64(w)/of-8)
@@ -47,9 +48,9 @@ func (l *sheet) drawNames(c canvas, t *index.Tile, scale int) {
 	}
 }
 
-// nameMarks writes the names of instants in rows without spans. A name is to the right of its
-// instant if it fits before the next instant. The name of the last instant is to its left if there
-// is only room there.
+// nameMarks writes the names of instants in rows without spans. A name is drawn to the right of its instant if
+// it fits there before the next instant. The name of the last instant is drawn to the left of the instant if
+// only the left side has room.
 func (l *sheet) nameMarks(c canvas) error {
 	if l.strip < minMarkedStrip {
 		return nil
@@ -98,8 +99,8 @@ func (l *sheet) nameMarks(c canvas) error {
 	return nil
 }
 
-// minMarkedStrip is the smallest height of strips, in pixels, for which names of instants are
-// drawn. maxNamedMarks is the largest number of instants in a row for which they are.
+// minMarkedStrip is the smallest height of strips, in pixels, for which names of instants are drawn.
+// maxNamedMarks is the largest number of instants in a row for which names are drawn.
 const (
 	minMarkedStrip = 12
 	maxNamedMarks  = 256

@@ -9,9 +9,9 @@ import (
 	"github.com/weft-trace/weft/transform"
 )
 
-// ValueOrder returns the indexes of tracks in the order for a picture whose rows are values of an
-// attribute: first the rows of values, in natural order of their names; then rows that several
-// values share; then counters and signals.
+// ValueOrder returns the indexes of tracks in the order for a picture whose rows are values of an attribute.
+// First come the rows of single values, in natural order of their names, then the rows that several values
+// share, and then counters and signals.
 func ValueOrder(tracks []index.Track) []int {
 	order := make([]int, len(tracks))
 	for i := range order {

@@ -22,7 +22,7 @@ type pngCanvas struct {
 	scale float64
 }
 
-// maxPixels limits the size of a PNG image in memory, where each pixel takes 4 bytes.
+// maxPixels limits the number of pixels of a PNG image in memory. Each pixel takes 4 bytes.
 const maxPixels = 1 << 27
 
 func newPNGCanvas(w, h, scale int) (*pngCanvas, error) {
@@ -84,7 +84,8 @@ func (p *pngCanvas) lines(c rgb, alpha, width float64, strokes ...[]point) {
 // maxOutline limits the width and height of a filled outline, in pixels of the image.
 const maxOutline = 1 << 16
 
-// fill fills all outlines in one pass, so that pixels in several outlines are coloured once.
+// fill fills all outlines in one pass, so that pixels that are inside of several outlines are coloured only
+// once.
 func (p *pngCanvas) fill(c rgb, alpha float64, outlines [][]point) {
 	lo, hi := point{math.Inf(1), math.Inf(1)}, point{math.Inf(-1), math.Inf(-1)}
 	for _, o := range outlines {
@@ -99,7 +100,7 @@ func (p *pngCanvas) fill(c rgb, alpha float64, outlines [][]point) {
 		return
 	}
 	if r.Dx() > maxOutline || r.Dy() > maxOutline {
-		return // outlines of real pictures are smaller
+		return // outlines of real pictures are never this large
 	}
 	z := vector.NewRasterizer(r.Dx(), r.Dy())
 	for _, o := range outlines {
@@ -116,8 +117,8 @@ func (p *pngCanvas) fill(c rgb, alpha float64, outlines [][]point) {
 	p.fillRaster(z, r, paint(c, alpha))
 }
 
-// fillRaster fills the shape that z holds, at r. The rasteriser writes to all of r, and so an r
-// that exceeds the image needs a mask.
+// fillRaster fills the shape that z holds, at r. The rasteriser writes to all pixels of r. Therefore an r that
+// exceeds the image needs a mask.
 func (p *pngCanvas) fillRaster(z *vector.Rasterizer, r image.Rectangle, src *image.Uniform) {
 	if r.In(p.img.Bounds()) {
 		z.Draw(p.img, r, src, image.Point{})

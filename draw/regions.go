@@ -8,8 +8,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// maxWeighed is the number of tracks whose profiles decide which regions are most important. The
-// number is small so that a trace with an index is shown without delay.
+// maxWeighed is the number of tracks whose profiles determine which regions are the most important. The number
+// is small so that a trace with an index is shown without delay.
 const maxWeighed = 16
 
 // RegionColors assigns a colour to each region of an index, as an index into [Palette]. The regions
@@ -59,9 +59,9 @@ func RegionColors(regions []index.Region, tracks []index.Track,
 	return out, nil
 }
 
-// Colors assigns to each region of index x the colour that the region with the same name has in the
-// index of. That index may hold other events of the same trace. A name that does not exist there gets a
-// colour that other names may have, too.
+// Colors assigns to each region of index x the colour that the region with the same name has in the index of.
+// The index of may hold other events of the same trace. A name that of does not contain gets a colour that
+// other names may also have.
 func Colors(ctx context.Context, x, of *index.Index) ([]int, error) {
 	regions := of.Regions()
 	list, err := RegionColors(regions, of.Tracks(), func(tracks []int) ([][]index.Sum, error) {

@@ -21,11 +21,11 @@ import (
 // boxes. The time for drawing does not depend on the size of the trace.
 type Sheet struct {
 	Index *index.Index
-	// Colors is the index of the whole trace. It is needed if Index holds only some of the trace's
-	// events, so that names have the same colours in all pictures of the trace; nil means Index.
+	// Colors is the index of the whole trace. It is needed if Index holds only some of the trace's events:
+	// with it, names have the same colours in all pictures of the trace. Nil means Index.
 	Colors *index.Index
-	// Times is the index of the whole trace. It is needed if Index lacks regions, so that the legend has
-	// the exclusive times of the trace; nil means Index.
+	// Times is the index of the whole trace. It is needed if Index lacks regions: the legend then takes
+	// exclusive times from Times. Nil means Index.
 	Times *index.Index
 	// From and To bound the window; To is exclusive. If To is not greater than From, the window is
 	// the whole trace.
@@ -33,8 +33,8 @@ type Sheet struct {
 	// Origin is the time at which the axis shows 0; nil means the first event of Colors, or else
 	// of Index.
 	Origin *int64
-	// Tracks lists the tracks to draw, in order; nil means all, with those of a group next to each
-	// other. At most MaxRows of them are drawn; 0 means 64.
+	// Tracks lists the tracks to draw, in order. Nil means all tracks, such that the tracks of a group are
+	// next to each other. At most MaxRows tracks are drawn; 0 means 64.
 	Tracks  []int
 	MaxRows int
 	// MaxDepth is the largest number of strips that a track has for spans or lanes of claims; 0
@@ -43,15 +43,15 @@ type Sheet struct {
 	// StripHeight is the height of a strip in pixels; 0 means a height that depends on the number
 	// of strips.
 	StripHeight int
-	// Links is the largest number of messages and dependencies, or of bundles of them, that are
-	// drawn; 0 draws none.
+	// Links is the largest number of messages and dependencies, or of bundles of these, that are drawn. 0
+	// draws no links.
 	Links int
-	// Spans selects the sort of spans in rows of claims.
+	// Spans selects the kinds of spans in rows of claims.
 	Spans Spans
 	Options
 }
 
-// Spans selects the sort of spans in rows of claims.
+// Spans selects the kinds of spans in rows of claims.
 type Spans int
 
 // The values of Spans. Rows for the values of an attribute may contain visits of regions.
@@ -114,7 +114,7 @@ func (l *sheet) tile(ctx context.Context, scale int) (*index.Tile, error) {
 		Tracks: l.tracks()})
 }
 
-// strips returns an iterator over the rows, in order, with the strips of each in tile t.
+// strips returns an iterator over the rows, in order, with the strips of each row in tile t.
 func (l *sheet) strips(t *index.Tile) iter.Seq2[*sheetRow, rowStrips] {
 	return func(yield func(*sheetRow, rowStrips) bool) {
 		k := 0
@@ -138,11 +138,11 @@ func (l *sheet) strips(t *index.Tile) iter.Seq2[*sheetRow, rowStrips] {
 
 // rowStrips holds the strips of a row.
 type rowStrips struct {
-	single []index.Strip // strips that are drawn below each other
+	single []index.Strip // strips that are drawn one below another
 	lanes  []index.Strip // strips of the lanes of a stack, drawn on top of single
 }
 
-// values returns the values for which the lower and the upper edge of a curve stand.
+// values returns the values that the lower and the upper edge of a curve represent.
 func (l *sheet) values(r *sheetRow, t *index.Tile, s index.Strip) (low, high float64) {
 	x := &l.all[r.track]
 	if s.Kind == index.CurveStrip {
@@ -155,14 +155,13 @@ func (l *sheet) values(r *sheetRow, t *index.Tile, s index.Strip) (low, high flo
 		high = max(high, float64(v))
 	}
 	if high == 0 {
-		high = 1 // no amount is in use
+		high = 1 // no amount is in use, so any range will do
 	}
 	return 0, high
 }
 
-// curveColors returns the colours for the curve or amount in strip s. In a row with a stack, the amount
-// is drawn in a pale colour behind the stack, so that lanes that are left out remain visible as an
-// amount.
+// curveColors returns the colours for the curve or amount in strip s. In a row with a stack, the amount is
+// drawn in a pale colour behind the stack. In this way, the amount of lanes that are left out remains visible.
 func (l *sheet) curveColors(r *sheetRow, s index.Strip) *raster.Colors {
 	c := l.colors
 	switch {
@@ -227,8 +226,8 @@ func (l *sheet) boxes(c canvas, t *index.Tile) {
 	}
 }
 
-// shapes draws the boxes of a strip, shifted down by y. All boxes with the same colour and title
-// become one shape.
+// shapes draws the boxes of a strip, moved down by y. All boxes with the same colour and title become one
+// shape.
 func (l *sheet) shapes(c canvas, y int, alpha float64, title func(raster.Box) string, all iter.Seq[raster.Box]) {
 	var shapes []shape
 	at := map[shapeKey]int{}
@@ -259,7 +258,7 @@ type shape struct {
 	list []box
 }
 
-// add adds a box to the shape. If it begins where the last box ends, it extends that box.
+// add adds a box to the shape. If the box begins where the last box ends, add extends the last box instead.
 func (s *shape) add(b box) {
 	if n := len(s.list); n > 0 {
 		if o := &s.list[n-1]; o.y == b.y && o.h == b.h && o.x+o.w == b.x {
@@ -291,7 +290,7 @@ func (l *sheet) drawFrame(c canvas) {
 	clock := l.Index.Clock()
 	end := l.to
 	if _, last, _ := l.Index.Extent(); end == windowEnd(last) {
-		end = last // do not count the tick after the last event
+		end = last // the tick after the last event does not count
 	}
 	span := clock.FormatDuration(saturatedDiff(end, l.from))
 	if l.from != l.origin {
@@ -367,8 +366,8 @@ func (l *sheet) drawLabel(c canvas, r *sheetRow) {
 		full: r.label, size: size, color: l.t.text})
 }
 
-// edgeLabels returns the labels at the upper and the lower edge of a curve, which are empty for
-// rows without a curve.
+// edgeLabels returns the labels at the upper and the lower edge of a curve. Both are empty for rows without a
+// curve.
 func (l *sheet) edgeLabels(r *sheetRow) (high, low string) {
 	t := &l.all[r.track]
 	switch t.Kind {

@@ -77,7 +77,7 @@ func sheetPNG(t testing.TB, s *Sheet) image.Image {
 	return img
 }
 
-// sheets returns pictures that consist of strips only, without names and arrows on top.
+// sheets returns pictures that consist only of strips, without names and arrows on top.
 func sheets(t testing.TB) map[string]*Sheet {
 	cps, stencil, loops := generatedIndex(t, "cps", 2000, 0), generatedIndex(t, "stencil", 20000, 0),
 		generatedIndex(t, "loops", 4000, 2)
@@ -161,7 +161,7 @@ func rasterStrips(t testing.TB, s *Sheet, scale int) (*image.RGBA, []image.Recta
 		}
 		track := l.all[r.track]
 		resource := track.Kind == index.ResourceTrack && (track.Depth > 1 || track.Offsets)
-		box := resource && track.Capacity > 0 // the lanes are stacked, or at the offsets of the claims
+		box := resource && track.Capacity > 0 // whether the lanes are stacked, or drawn at the offsets of the claims
 		var lanes []index.Strip
 		for _, s := range tile.Strips {
 			if s.Kind == index.AmountStrip && (!resource || track.Offsets) {
@@ -202,8 +202,8 @@ func rasterStrips(t testing.TB, s *Sheet, scale int) (*image.RGBA, []image.Recta
 	return img, places
 }
 
-// TestSheetPixels checks that the strips of a PNG have the pixels that package raster draws, and
-// thus those of the viewer's page.
+// TestSheetPixels checks that the strips of a PNG have the pixels that package raster draws, and therefore the
+// same pixels as the viewer's page.
 func TestSheetPixels(t *testing.T) {
 	for name, s := range sheets(t) {
 		for _, scale := range []int{1, 2, 3} {
@@ -323,8 +323,8 @@ func TestSheetBoxes(t *testing.T) {
 	}
 }
 
-// TestSheetGolden compares pictures with files that a person has inspected. After a change, run go
-// test ./draw -run TestSheetGolden -update and inspect them again.
+// TestSheetGolden compares pictures with files that a person has inspected. After a change, run go test ./draw
+// -run TestSheetGolden -update and inspect the files again.
 func TestSheetGolden(t *testing.T) {
 	odse, stencil := exampleIndex(t), generatedIndex(t, "stencil", 3000, 4)
 	first, last, _ := stencil.Extent()
@@ -422,8 +422,8 @@ func TestSheetTexts(t *testing.T) {
 	}
 }
 
-// TestSheetOfLittleAndMuch draws an empty trace and others with extreme content, and expects
-// neither errors nor panics.
+// TestSheetOfLittleAndMuch draws an empty trace, and traces with extreme content. It expects neither errors
+// nor panics.
 func TestSheetOfLittleAndMuch(t *testing.T) {
 	empty := trace.NewRecorder(trace.Seconds(1000))
 	one := trace.NewRecorder(trace.Seconds(1))
@@ -462,8 +462,8 @@ func TestSheetOfLittleAndMuch(t *testing.T) {
 	}
 }
 
-// TestArrange checks that the tracks of a group become neighbours regardless of their order in the
-// trace, and that groups that contain each other cause no endless loop.
+// TestArrange checks that the tracks of a group become neighbours, whatever their order in the trace is, and
+// that groups that contain each other cause no endless loop.
 func TestArrange(t *testing.T) {
 	loc := func(g uint32) index.Track { return index.Track{Kind: index.LocationTrack, Group: g, Parent: -1} }
 	tracks := []index.Track{loc(1), loc(0), {Kind: index.CounterTrack, Group: 0, Parent: 1},
@@ -484,8 +484,8 @@ func TestArrange(t *testing.T) {
 	}
 }
 
-// TestSheetNamesInStacks checks that a claim in a stack shows its name if the claim is large enough
-// and strips are high enough. A claim whose place changes shows it once more.
+// TestSheetNamesInStacks checks that a claim in a stack shows its name if the claim is large enough and strips
+// are high enough. If the place of a claim changes, the claim shows its name again.
 func TestSheetNamesInStacks(t *testing.T) {
 	r := trace.NewRecorder(trace.Seconds(1000))
 	heads := r.Resource("heads", 100, "")

@@ -66,7 +66,8 @@ func SaveEvents(ctx context.Context, path string, f Format, events Events) error
 func Recorded(r *trace.Recorder) Events { return &memoryEvents{r.Defs(), r.Batches, r.Links} }
 
 // Held reads the selected events into memory and returns them. It returns nil if they have more than limit
-// rows. Strings and definitions are those of events, so that these must stay open. A row uses about 60 bytes.
+// rows. The result shares the strings and definitions of events, so events must stay open. A row uses about 60
+// bytes.
 func Held(ctx context.Context, events Events, sel trace.Selection, limit int64) (Events, error) {
 	var batches [][]*trace.Batch
 	var links []trace.Link
@@ -107,13 +108,13 @@ type memoryEvents struct {
 	links   func() []trace.Link
 }
 
-// Defs returns the definitions.
+// Defs returns the definitions of the trace.
 func (m *memoryEvents) Defs() *trace.Definitions { return m.defs }
 
 // Prepare does nothing.
 func (m *memoryEvents) Prepare(context.Context) error { return nil }
 
-// Scan delivers the events.
+// Scan delivers the events from memory.
 func (m *memoryEvents) Scan(ctx context.Context, sel trace.Selection, order Order, sink Sink) error {
 	sink = Trim(m.defs, sel, sink)
 	if order == GlobalOrder {
@@ -150,7 +151,7 @@ func (m *memoryEvents) ScanParallel(ctx context.Context, sel trace.Selection, be
 // batchStream is a stream of given batches.
 type batchStream struct{ list []*trace.Batch }
 
-// next returns the next batch.
+// next returns the next batch of the list, or nil after the last one.
 func (s *batchStream) next(context.Context) (*trace.Batch, error) {
 	if len(s.list) == 0 {
 		return nil, nil

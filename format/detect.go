@@ -79,9 +79,8 @@ func EmptyError(src Source) error {
 	return fmt.Errorf("%s: %w: found an empty file, expected a trace", src.Path, ErrUnknown)
 }
 
-// Probe returns the format with the highest confidence for a file with the given name and
-// beginning, head. It returns nil if no confidence is at least least. It skips a byte-order mark in
-// head.
+// Probe returns the format with the highest confidence for a file with the given name and beginning, head. It
+// returns nil if every confidence is below least. It skips a byte-order mark in head.
 func Probe(formats []Format, name string, head []byte, least int) (best Format) {
 	head = bytes.TrimPrefix(head, []byte(lines.ByteOrderMark))
 	for _, x := range formats {

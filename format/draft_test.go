@@ -10,8 +10,8 @@ import (
 	"github.com/weft-trace/weft/format"
 )
 
-// TestDraft checks for each guess that the file has head, body and tail, and that no other file
-// remains in the directory.
+// TestDraft checks a file whose head is written first as a guess. For each guess, the file must have head,
+// body and tail, and no other file may remain in the directory.
 func TestDraft(t *testing.T) {
 	for _, x := range []struct{ name, guess, head string }{
 		{"none", "", "head\n"}, {"right", "head\n", "head\n"}, {"other", "hxxd\n", "head\n"},

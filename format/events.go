@@ -17,21 +17,20 @@ type Events interface {
 	// Defs returns the trace's definitions. They are complete after Prepare, or grow during a scan,
 	// always before the first batch that needs the entry.
 	Defs() *trace.Definitions
-	// Prepare reads the data of the trace that are needed before events can be delivered, such as
-	// whether events are in time order. Scan calls it if needed. Further calls have no effect.
-	// ScanParallel can skip it.
+	// Prepare reads what a scan must know before it can deliver events, such as whether the events are in time
+	// order. Scan calls it if needed. Further calls have no effect. ScanParallel can skip it.
 	Prepare(ctx context.Context) error
 	// Scan delivers exactly the events and links that sel selects to one sink, from one goroutine:
 	// location by location, or as mixed batches in time order. Links come after all events.
 	Scan(ctx context.Context, sel trace.Selection, order Order, sink Sink) error
-	// ScanParallel delivers the same events as a Scan by location, in several goroutines if the
-	// format supports that. Function begin starts a scan. It returns a function that returns the
-	// sink of each worker, numbered from 0, and that is called before anything is delivered to the
-	// sink. Each sink is called by one goroutine at a time, and gets all events of a location in
-	// time order. Links go to sink 0, after all events.
+	// ScanParallel delivers the same events as a Scan by location, in several goroutines if the format
+	// supports that. ScanParallel calls begin when it starts a scan. begin returns a function that returns the
+	// sink of the worker with a given number, from 0. ScanParallel calls this function for a worker before it
+	// delivers anything to the worker's sink. Each sink is called by one goroutine at a time, and gets all
+	// events of a location in time order. Links go to sink 0, after all events.
 	//
-	// ScanParallel calls begin again if the trace turns out to need preparation or another way of
-	// reading. The caller must then discard everything that the previous sinks received.
+	// ScanParallel calls begin again if the trace turns out to need preparation or another way of reading. The
+	// caller must then discard everything that the previous sinks received.
 	ScanParallel(ctx context.Context, sel trace.Selection, begin func() func(worker int) Sink) error
 }
 
@@ -53,14 +52,14 @@ type File interface {
 	// Summary returns the sums over events that the trace itself stores. It returns nil unless the
 	// trace stores all fields of a [Summary]. It reports no defects.
 	Summary(ctx context.Context) (*Summary, error)
-	// Preview returns the sums that the trace stores of its first part, which can have fewer fields
-	// than a [Summary]. It returns nil if the trace stores no such sums, or if reading them would
+	// Preview returns the sums over the first part of the trace that the trace itself stores. These can have
+	// fewer fields than a [Summary]. It returns nil if the trace stores no such sums, or if reading them would
 	// take long. It can be called before Prepare, and reports no defects.
 	Preview(ctx context.Context) (*Preview, error)
 	// NewChecker returns a checker for defects that only a comparison of records can find. It returns
 	// nil if opening and scanning report all defects.
 	NewChecker() Checker
-	// Close frees the trace's files.
+	// Close closes the files of the trace.
 	Close() error
 }
 
@@ -157,8 +156,8 @@ func Batches(ctx context.Context, e Events, sel trace.Selection, order Order) it
 		ctx, cancel := context.WithCancel(ctx)
 		batches, next, end := make(chan *trace.Batch), make(chan struct{}), make(chan error, 1)
 		go func() {
-			// A scan can deliver batches in any goroutine, but the body of the caller's loop must
-			// run in the caller's.
+			// A scan can deliver batches in any goroutine, but the body of the caller's loop must run in the
+			// caller's own goroutine.
 			end <- e.Scan(ctx, sel, order, SinkFuncs{OnBatch: func(b *trace.Batch) error {
 				select {
 				case batches <- b:
@@ -202,8 +201,8 @@ func Batches(ctx context.Context, e Events, sel trace.Selection, order Order) it
 // ok is false if there are no events. It reads the events, unless e is a [File] that stores these
 // times.
 func Extent(ctx context.Context, e Events) (first, last int64, ok bool, err error) {
-	// A File stores the end times of its own records, but not those of signals of another format
-	// that it carries.
+	// The Extent method of a File covers the end times of the file's own records. It does not cover signals of
+	// another format that the file carries.
 	d := e.Defs()
 	carried := d.Origin != d.Format && slices.ContainsFunc(d.Metrics.All(),
 		func(m trace.MetricDef) bool { return m.Kind == trace.SignalMetric || m.Kind == trace.SeriesMetric })

@@ -16,8 +16,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// ExampleBatches reads in time order the messages that the first process sends. In the file they
-// are the lines that begin with -3 -21 and have 0 after the time.
+// ExampleBatches reads in time order the messages that the first process sends. In the file, the lines of
+// these messages begin with -3 -21 and have 0 after the time.
 func ExampleBatches() {
 	ctx := context.Background()
 	f, err := all.Open(ctx, "../examples/ring.trf", nil)
@@ -66,7 +66,8 @@ func ExampleSave() {
 		log.Fatal(err)
 	}
 	for line := range strings.Lines(string(text)) {
-		if !strings.HasPrefix(line, "T ") { // lines with T hold data for which TRACE has no other line
+		// lines that begin with T hold data for which the format has no other line
+		if !strings.HasPrefix(line, "T ") {
 			fmt.Print(line)
 		}
 	}
@@ -77,8 +78,8 @@ func ExampleSave() {
 	// C 1 0.025 0.065 0 1 ; name=bake, depth=1, @loaves#int64=12, weft=1:3:4
 }
 
-// ExampleConvert writes a trace in another format, and prints from the encoder's Loss how many
-// things the format cannot keep. The last end in the original is that of line C 196, at 121.205 ms.
+// ExampleConvert writes a trace in another format, and prints from the encoder's Loss how many things the
+// format cannot keep. The last claim of the original is in line C 196, and ends at 121.205 ms.
 func ExampleConvert() {
 	ctx := context.Background()
 	f, err := all.Open(ctx, "../examples/odse.etf", nil)

@@ -26,7 +26,7 @@ func (f folder) nonUTF8Path(name string) string {
 	return filepath.Join(f.path, filepath.FromSlash(name))
 }
 
-// Open opens a file.
+// Open opens a file of the folder.
 func (f folder) Open(name string) (fs.File, error) {
 	if path := f.nonUTF8Path(name); path != "" {
 		return os.Open(path)

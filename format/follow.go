@@ -12,15 +12,15 @@ type FollowOptions struct {
 	// events. The definitions grow: a definition is added before the events that use it are delivered,
 	// if its line comes before theirs.
 	Begin func(d *trace.Definitions) (Sink, error)
-	// ScaleTimes is called between events when the clock of the definitions gets factor times as many ticks. All
-	// times that were delivered must be multiplied by factor.
+	// ScaleTimes is called between events when a tick of the clock in the definitions becomes factor times
+	// shorter. All times delivered so far must be multiplied by factor.
 	ScaleTimes func(factor int64)
-	// Late returns by how many ticks of a clock a line may be late, compared with the greatest time of
-	// an earlier line. Each line is held back for this time. Nil means that times never decrease.
+	// Late returns by how many ticks of the clock c the time of a line may be less than the greatest time of
+	// an earlier line. Follow holds each line back for this time. Nil means that times never decrease.
 	Late func(c trace.Clock) (int64, error)
-	// TooLate is called for a line that is later than Late allows or, if Late is nil, whose time is
-	// less than that of the line before. Such a line is skipped. t is the time of the line, and least
-	// is the least time that was allowed. Both are in ticks.
+	// TooLate is called for a line that is later than Late allows or, if Late is nil, whose time is less than
+	// that of the line before. Follow skips such a line. t is the time of the line, and least is the earliest
+	// time allowed. Both are in ticks.
 	TooLate func(line, t, least int64) error
 }
 

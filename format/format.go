@@ -24,15 +24,15 @@ type Format interface {
 	// Copy writes the trace src in the same format, record by record, without conversion to the
 	// model. It does not commit dst.
 	Copy(ctx context.Context, src Source, ro *ReadOptions, dst *Output, wo *WriteOptions) (*Loss, error)
-	// Raw prints the format's own records as text. For text formats that is the file unchanged.
+	// Raw prints the format's own records as text. For a text format, Raw prints the file unchanged.
 	Raw(ctx context.Context, src Source, opt *ReadOptions, w io.Writer) error
 	// Compat prints the same text as the format's own tool prints for the trace, including the
 	// tool's errors.
 	Compat(ctx context.Context, src Source, opt *ReadOptions, p Printing, w io.Writer) error
 	// Follow reads a text that grows, piece by piece, and delivers the events that each piece completes, in
 	// global time order, before it asks for the next piece. It holds back a last line without a line end. The
-	// end of the pieces is the end of the text; an error among them ends Follow with that error. Follow does
-	// not change a piece, and does not use it after it has asked for the next one.
+	// text ends when pieces ends. If pieces yields an error, Follow returns that error. Follow does not change
+	// a piece, and does not use it after it has asked for the next one.
 	Follow(pieces iter.Seq2[[]byte, error], opt *FollowOptions) error
 }
 
@@ -92,15 +92,16 @@ type About struct {
 	// EmptyMain is set if the main file of a trace can be empty because other files hold the content.
 	// In other formats, an empty file is not a trace ([EmptyError]).
 	EmptyMain bool
-	// Reads, Writes and Seeks say in a few words what the format supports. Empty means unsupported.
+	// Reads, Writes and Seeks describe in a few words what the format supports. An empty text means that the
+	// format does not support the operation.
 	Reads, Writes, Seeks string
 	Options              []Option
 	// Rules holds the rules whose violations reading and checking report.
 	Rules []Rule
 	// Mapping returns how the format keeps a subject.
 	Mapping func(s Subject) Mapped
-	// Place returns the path of the main file for a trace to be written to path, which can be a
-	// folder. It is nil for formats whose traces can have any name in any folder.
+	// Place returns the path of the main file of a trace that is written to path, which can be a folder. Place
+	// is nil for formats whose traces can have any name in any folder.
 	Place func(path string) string
 }
 
@@ -110,7 +111,7 @@ type Rule struct {
 	Severity trace.Severity
 	Doc      string // one sentence for users
 	Example  string // what violates it: a record, or a situation in a few words
-	// Stays is set if reading does not repair such defects.
+	// Stays is set if reading does not repair violations of the rule.
 	Stays bool
 }
 

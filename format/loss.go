@@ -17,11 +17,11 @@ const (
 	Recomputed Fidelity = "recomputed" // not written, but computed again from the events
 	WeftOnly   Fidelity = "weft only"  // weft restores it, but other tools cannot read it
 	Degraded   Fidelity = "degraded"   // kept in another form with the same meaning
-	Lost       Fidelity = "lost"       // removed
+	Lost       Fidelity = "lost"       // not in the written file
 )
 
-// countedHows lists the values that count as a loss, with the worst first.
-var countedHows = []Fidelity{Lost, Degraded, WeftOnly}
+// lossesByRank lists the values of Fidelity that count as a loss, with the worst first.
+var lossesByRank = []Fidelity{Lost, Degraded, WeftOnly}
 
 // LossRow counts how often a field of a kind was lost, or degraded, for one reason.
 type LossRow struct {
@@ -67,14 +67,14 @@ func (l *Loss) Rows() []LossRow {
 		out = append(out, r)
 	}
 	slices.SortFunc(out, func(a, b LossRow) int {
-		return cmp.Or(cmp.Compare(slices.Index(countedHows, a.How), slices.Index(countedHows, b.How)),
+		return cmp.Or(cmp.Compare(slices.Index(lossesByRank, a.How), slices.Index(lossesByRank, b.How)),
 			cmp.Compare(a.Kind, b.Kind),
 			cmp.Compare(a.Field, b.Field), cmp.Compare(a.Reason, b.Reason))
 	})
 	return out
 }
 
-// Lost returns the number of things that are [Lost].
+// Lost returns the number of losses whose fidelity is [Lost].
 func (l *Loss) Lost() (n int64) {
 	for _, r := range l.Rows() {
 		if r.How == Lost {

@@ -53,7 +53,7 @@ const (
 	subjectCount
 )
 
-// subject describes a [Subject].
+// subject holds the texts and kinds of a [Subject].
 type subject struct {
 	what  string       // text for display
 	kinds []trace.Kind // kinds of events that it covers; nil for definitions
@@ -162,8 +162,8 @@ func count(b bool) int {
 	return 0
 }
 
-// AddDefinitions counts the definitions of a trace that a format does not keep exactly, as its
-// mapping says. If plain is set, definitions that only weft restores count as lost.
+// AddDefinitions counts the definitions of a trace that the format does not keep exactly according to mapping.
+// If plain is set, definitions that only weft restores count as lost.
 func (l *Loss) AddDefinitions(d *trace.Definitions, mapping func(Subject) Mapped, plain bool) {
 	for s := range subjectCount {
 		n := definitionCounts[s]

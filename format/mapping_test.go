@@ -14,7 +14,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// update makes TestMappingDocument rewrite the document.
+// update is the flag that makes TestMappingDocument rewrite the document.
 var update = flag.Bool("update", false, "rewrite docs/mapping.md")
 
 // TestMappingIsComplete checks that every common kind belongs to exactly one subject, and that
@@ -83,7 +83,7 @@ func TestDefinitionLosses(t *testing.T) {
 	}
 }
 
-// columns returns the formats in the columns of the table.
+// columns returns the formats that have a column in the table.
 func columns() (out []format.About) {
 	for _, f := range all.Formats() {
 		if f.About().Writes != "" {

@@ -102,7 +102,7 @@ func (m *merger) before(i, j int) bool {
 	return i < j
 }
 
-// build compares all streams.
+// build builds the tree that finds the stream with the earliest event.
 func (m *merger) build() {
 	k := len(m.heads)
 	m.tree = make([]int, max(k, 1))
@@ -152,9 +152,9 @@ type Regrouper struct {
 	held  int
 }
 
-// Batch accepts a mixed batch.
+// Batch accepts a batch whose events may belong to several locations.
 func (r *Regrouper) Batch(b *trace.Batch) error {
-	c := b.Cursor() // declared outside the loop, which would copy it each time
+	c := b.Cursor() // declared outside the loop: a declaration inside the loop would copy the cursor for each row
 	for c.Next() {
 		loc := int(c.Location())
 		for loc >= len(r.open) {

@@ -42,8 +42,8 @@ func stream(number uint32, list ...event) format.Stream {
 	return s.next
 }
 
-// TestMerge checks that events with equal times come by their order if both have one, then by
-// stream, then by their position in the stream.
+// TestMerge checks that events with equal times come by their order number if both events have an order
+// number, then by stream, then by their position in the stream.
 func TestMerge(t *testing.T) {
 	for _, x := range []struct {
 		name    string

@@ -13,8 +13,8 @@ import (
 	"github.com/weft-trace/weft/internal/await"
 )
 
-// TestPipeBeside checks that a pipe among the files of a trace is refused, since reading it could
-// never end. It checks this in the file system of the machine and in others.
+// TestPipeBeside checks that a pipe among the files of a trace is refused, because reading a pipe may never
+// end. The test opens the trace in the file system of the machine and in other file systems.
 func TestPipeBeside(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"x.trace", "x.part"} {

@@ -37,8 +37,8 @@ func (e *OptionError) Error() string {
 	return fmt.Sprintf("option %s: found %q, expected %s", e.Option, e.Value, e.Expected)
 }
 
-// CheckOptions returns an [OptionError] for the first setting of the format that has an unknown
-// name or an invalid value. It ignores settings of other formats, whose names begin differently.
+// CheckOptions returns an [OptionError] for the first setting of the format that has an unknown name or an
+// invalid value. It ignores settings of other formats, which have another prefix.
 func (a About) CheckOptions(values map[string]string) error {
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if !strings.HasPrefix(name, a.Name+".") {

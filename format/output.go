@@ -103,7 +103,7 @@ func CreateFile(path string) (*Output, error) {
 		return nil, fmt.Errorf("%s: cannot create: %w", path, err)
 	}
 	if st != nil {
-		f.Chmod(st.Mode().Perm()) // an error is ignored
+		f.Chmod(st.Mode().Perm()) // an error is ignored: the file then keeps the permissions of a new file
 	}
 	return &Output{Path: path, target: target, w: bufio.NewWriterSize(f, 256<<10), file: f}, nil
 }
@@ -127,7 +127,7 @@ func StreamOutput(w io.Writer) *Output {
 	return o
 }
 
-// Write appends to the output.
+// Write appends p to the output.
 func (o *Output) Write(p []byte) (int, error) {
 	n, err := o.w.Write(p)
 	if err != nil {
@@ -159,8 +159,8 @@ func (o *Output) ReadFrom(r io.Reader) (int64, error) {
 	return o.file.ReadFrom(r)
 }
 
-// Commit gives the file, and the files registered with Rename, their names, or writes the text to
-// the stream. If it fails, all files are as they were before.
+// Commit gives the file, and the files registered with Rename, their names, or writes the text to the stream.
+// If Commit fails, all files are as they were before.
 func (o *Output) Commit() error {
 	if o.done {
 		return nil

@@ -32,8 +32,7 @@ type Summary struct {
 	Kinds     []KindSummary     // in the order of kinds
 	Locations []LocationSummary // locations with events, in the order of the definitions
 	Regions   []RegionSummary   // visited regions, in the order of the definitions
-	// Changed is set if a transform has changed the times of the events but not those of the
-	// summary.
+	// Changed is set if a transform has changed the times of the events but not the times in the summary.
 	Changed bool
 }
 
@@ -56,7 +55,7 @@ type LocationSummary struct {
 // small by up to Missing ticks.
 type RegionSummary struct {
 	Region               uint32
-	Count                int64 // visits
+	Count                int64 // number of visits
 	Inclusive, Exclusive int64
 	Sum                  int64
 	Min, Max             int64 // shortest and longest visit
@@ -71,8 +70,8 @@ type Preview struct {
 	Locations []LocationSums // in the order of the definitions
 }
 
-// RegionSums holds sums over the visits of a region. Unlike that of RegionSummary, Inclusive includes
-// visits inside of another visit of the region.
+// RegionSums holds sums over the visits of a region. Unlike RegionSummary.Inclusive, the field Inclusive here
+// includes visits inside of another visit of the region.
 type RegionSums struct {
 	Region               uint32
 	Count                int64
@@ -98,17 +97,18 @@ type Overview struct {
 	Respelled int64
 	// Unread is the number of lines of events and links in the last scan that could not be read.
 	Unread int64
-	// Damaged is the number of records in the last scan that events do not keep in full, because
-	// they have defects, or data that their control string skips.
+	// Damaged is the number of records in the last scan that events do not keep in full. Such a record has a
+	// defect, or contains data that its own description of the data says to skip.
 	Damaged int64
-	// Recoded is the number of records whose text is not UTF-8. The definitions have it as UTF-8.
+	// Recoded is the number of records whose text is not UTF-8. The definitions hold the text converted to
+	// UTF-8.
 	Recoded int64
-	// Rounded is the number of times in the last scan that have more digits than a tick.
+	// Rounded is the number of time stamps in the last scan that were rounded to a tick.
 	Rounded int64
 }
 
-// LostText counts in l the texts of records that definitions and events do not keep. how is the
-// fidelity for lines that cannot be read.
+// LostText adds to l the texts of records that definitions and events do not keep. how is the fidelity of
+// lines that cannot be read.
 func (o *Overview) LostText(l *Loss, how Fidelity) {
 	l.Add("record", "spelling", Degraded, "values stay; on the way back the form of the data is chosen anew", o.Respelled)
 	l.Add("line", "", how, "cannot be read", o.Unread)
@@ -117,9 +117,9 @@ func (o *Overview) LostText(l *Loss, how Fidelity) {
 	l.Add("time", "", Degraded, "has more digits than fit and is rounded", o.Rounded)
 }
 
-// LostDefinitions counts in l the definitions of trace f that an encoded trace lacks: names for which
-// [trace.Definitions] has no table, positions, spellings, and records that were left out to save
-// memory. written holds the definitions of the encoded trace, and to is the name of its format.
+// LostDefinitions adds to l the definitions of trace f that an encoded trace lacks: names for which
+// [trace.Definitions] has no table, positions, spellings, and records that were left out to save memory.
+// written holds the definitions of the encoded trace, and to is the name of its format.
 func LostDefinitions(ctx context.Context, f File, written *trace.Definitions, to string, l *Loss) error {
 	o, err := f.Overview(ctx)
 	if o == nil {
@@ -130,7 +130,7 @@ func LostDefinitions(ctx context.Context, f File, written *trace.Definitions, to
 	}
 	how := Lost
 	if written.Repaired {
-		how = Degraded // a repair leaves it out on purpose
+		how = Degraded // a repair leaves such text out on purpose
 	}
 	o.LostText(l, how)
 	for _, x := range o.Definitions {

@@ -23,10 +23,10 @@ type Reduction struct {
 	// Begin, if it is not nil, is called before the first call of New, and again if the scan is
 	// restarted. Results of the earlier Reducers must be discarded then.
 	Begin func()
-	// Ends reports whether events of a kind count as the first and the last event of a location. These
-	// two events are kept as well. The last one has no operands unless the Reducer chose it. Ends must
-	// return true for all kinds that the Reducer may choose. If Ends is nil, no events are kept for
-	// this reason.
+	// Ends reports whether the first and the last event of a location are to be found among the events of a
+	// kind. These two events are kept as well. The last one has no operands unless the Reducer chose it. Ends
+	// must return true for all kinds that the Reducer may choose. If Ends is nil, no events are kept for this
+	// reason.
 	Ends func(trace.Kind) bool
 }
 
@@ -64,10 +64,10 @@ func ScanReduced(ctx context.Context, d Events, sel trace.Selection, r Reduction
 	return scanReduced(ctx, d, sel, r, sink, reducedBytes)
 }
 
-// ScanReducedWindow is [ScanReduced] for the analysis of a window that also needs later events, such
-// as the receives of messages that are sent in the window. It passes the events up to the end of the
-// window to the sink, and then those of growing parts after it, until complete returns true. A nil
-// window means the whole trace.
+// ScanReducedWindow is [ScanReduced] for the analysis of a window that also needs later events, such as the
+// receives of messages that are sent in the window. It passes the events up to the end of the window to the
+// sink. Then it passes the events of successive, ever longer parts after the window, until complete returns
+// true. A nil window means the whole trace.
 func ScanReducedWindow(ctx context.Context, d Events, w *trace.Window, r Reduction, sink Sink,
 	complete func() bool) error {
 	return ScanExtended(d.Defs(), w, trace.Events(), func(sel trace.Selection) (bool, error) {
@@ -168,10 +168,10 @@ func reduce(ctx context.Context, d Events, sel trace.Selection, r Reduction, mem
 	return x, nil
 }
 
-// Streams returns a stream for each location with events, in the order of the locations. A batch
-// has 8 to 256 rows, such that the batches of all streams together have about as many rows as the
-// parameter says, if possible. Streams must be called only once, since a stream frees the events
-// that it has delivered.
+// Streams returns a stream for each location with events, in the order of the locations. A batch has 8 to 256
+// rows. Within these limits, Streams chooses the size such that the batches of all streams together have about
+// the given number of rows. Streams must be called only once, since a stream frees the events that it has
+// delivered.
 func (r *Reduced) Streams(rows int) []Stream {
 	streams := make([]Stream, len(r.lanes))
 	for i, l := range r.lanes {
@@ -194,9 +194,9 @@ type reducedLane struct {
 	buf      []byte // the packed events that are not stored yet
 	last     int64  // time of the previous event
 	order    int64  // order of the last event
-	started  bool   // there has been an event for which Reduction.Ends returns true
+	started  bool   // an event for which Reduction.Ends returns true has occurred
 	latest   reducedEvent
-	pending  bool // latest is such an event and has not been packed yet
+	pending  bool // latest holds such an event, which has not been packed yet
 	ordered  bool // some event has an order
 }
 
@@ -277,8 +277,8 @@ func (r *reducedSink) Batch(b *trace.Batch) error {
 	return nil
 }
 
-// laneEnds adds the first accepted event of the batch to rows if it is the first one of its
-// location, and keeps the last one in the lane.
+// laneEnds adds the first event of the batch for which Reduction.Ends returns true to rows, if it is the first
+// such event of its location. It keeps the last such event in the lane.
 func (r *reducedSink) laneEnds(b *trace.Batch, rows []int32) []int32 {
 	l := r.lane(b.Loc)
 	if !l.started {
@@ -390,8 +390,7 @@ func (r *reducedSink) code(c reducedCode) uint64 {
 	return uint64(n)
 }
 
-// finish packs the last accepted event of a location if needed, and stores the remaining packed
-// events.
+// finish packs the event that is pending at a location, if any, and stores the remaining packed events.
 func (r *reducedSink) finish(l *reducedLane) error {
 	if l.pending {
 		l.pending = false
@@ -420,7 +419,7 @@ type reducedReader struct {
 	lane  *reducedLane
 	store *chunks.Store
 	rows  int // rows per batch
-	chunk int // number of the next chunk
+	chunk int // index of the next chunk to read
 	data  []byte
 	room  []byte // buffer for chunks from the file
 	time  int64
@@ -428,7 +427,8 @@ type reducedReader struct {
 	b     trace.Batch
 }
 
-// next returns the next events.
+// next returns the next batch of the location, from memory or from the temporary file, or nil after the last
+// one.
 func (r *reducedReader) next(context.Context) (*trace.Batch, error) {
 	if len(r.data) == 0 {
 		if r.chunk == len(r.lane.chunks) {

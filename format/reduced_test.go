@@ -54,7 +54,7 @@ func (e *someEvents) ScanParallel(_ context.Context, _ trace.Selection, begin fu
 	return deliver(e.batches)
 }
 
-// row has the fields of an event that a reduced scan keeps.
+// row holds the fields of an event that a reduced scan keeps.
 type row struct {
 	location uint32
 	time     int64
@@ -65,7 +65,7 @@ type row struct {
 	derived  bool
 }
 
-// add appends the row to a batch; ordered is set if the batch has orders.
+// add appends the row to a batch; ordered is true if the events of the batch have order numbers.
 func (r row) add(b *trace.Batch, ordered bool) {
 	b.Add(r.location, r.time, r.kind, r.ref)
 	if len(r.ops) > 0 {
@@ -87,10 +87,10 @@ func rowsOf(b *trace.Batch) (list []row) {
 	return list
 }
 
-// wantedRow reports whether the Reducer of the tests chooses an event.
+// wantedRow reports whether the Reducer of the tests keeps an event.
 func wantedRow(k trace.Kind, ref uint32) bool { return k == trace.Send || ref%5 == 0 && countsAsEnd(k) }
 
-// countsAsEnd is Reduction.Ends in the tests.
+// countsAsEnd is the function Reduction.Ends of the tests.
 func countsAsEnd(k trace.Kind) bool { return k != trace.Comment }
 
 func TestScanReduced(t *testing.T) {
@@ -126,7 +126,8 @@ func TestScanReduced(t *testing.T) {
 			}
 			return nil
 		}}
-		memory := []int64{1 << 20, 2000, 0}[round%3] // 2000 bytes and 0 bytes need the file
+		// with limits of 2000 bytes and 0 bytes, the scan needs a temporary file
+		memory := []int64{1 << 20, 2000, 0}[round%3]
 		if err := scanReduced(t.Context(), e, trace.Events(), reduction, sink, memory); err != nil {
 			t.Fatal(err)
 		}
@@ -178,8 +179,8 @@ func (e *someEvents) fill(rng *rand.Rand, locations int, mixed, ordered bool) []
 	return all
 }
 
-// keptRows returns the rows that a reduction keeps. If ends is set, these include the first and the
-// last row for which lives returns true, the last one without its operands.
+// keptRows returns the rows that a reduction must keep. If ends is true, they include the first and the last
+// row for which countsAsEnd returns true. A last row that wantedRow does not choose has no operands.
 func keptRows(all [][]row, ends bool) (want [][]row) {
 	for _, list := range all {
 		first := slices.IndexFunc(list, func(r row) bool { return countsAsEnd(r.kind) })

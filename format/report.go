@@ -15,8 +15,8 @@ import (
 type Report struct {
 	// Keep is the number of defects that are kept for each rule. 0 means 10.
 	Keep int
-	// Only, if it is not nil, reports whether a defect counts. It must be set before a pass begins.
-	// Several goroutines can call it at the same time.
+	// Only, if it is not nil, reports whether a defect counts. It must be set before a pass begins. Only must
+	// be safe for concurrent use.
 	Only   func(d *trace.Defect) bool
 	mu     sync.Mutex
 	rules  map[string]*ruleDefects
@@ -54,7 +54,7 @@ func (r *Report) Pass() {
 	}
 }
 
-// Add adds a defect.
+// Add adds a defect to the report.
 func (r *Report) Add(d *trace.Defect) {
 	if r.Only != nil && !r.Only(d) {
 		return
@@ -65,8 +65,8 @@ func (r *Report) Add(d *trace.Defect) {
 	r.keepFirst(d)
 }
 
-// Merge adds the defects of the last pass of another report, to which no defects must be added at
-// the same time.
+// Merge adds the defects of the last pass of another report. No other goroutine may add defects to that report
+// at the same time.
 func (r *Report) Merge(o *Report) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -136,7 +136,7 @@ func compareTimes(a, b *trace.Place) int {
 	return 0
 }
 
-// IsMissing reports whether the defects of a rule are missing files.
+// IsMissing reports whether a rule is about missing files.
 func IsMissing(rule string) bool {
 	return strings.HasSuffix(rule, ".missing-file") || strings.HasSuffix(rule, ".missing-definitions")
 }

@@ -23,7 +23,7 @@ type Table struct {
 	row []byte
 }
 
-// The types of packed values.
+// These bytes mark the types of the values in a packed row.
 const (
 	nothing = iota
 	integer
@@ -31,7 +31,7 @@ const (
 	text
 )
 
-// Add appends a row.
+// Add appends a row to the table.
 func (t *Table) Add(row ...any) error {
 	b := t.row[:0]
 	for _, v := range row {

@@ -25,7 +25,7 @@ type trimmer struct {
 	sink Sink
 }
 
-// selector selects rows of batches.
+// selector selects the rows of batches that belong to a selection.
 type selector struct {
 	defs  *trace.Definitions
 	sel   trace.Selection
@@ -42,8 +42,8 @@ const (
 	yes
 )
 
-// pick returns the selected rows of a batch. That is the batch itself if all rows are selected, and nil
-// if none is. The result is valid until the next call.
+// pick returns the selected rows of a batch. The result is the batch itself if all rows are selected, and nil
+// if no row is. The result is valid until the next call.
 func (s *selector) pick(b *trace.Batch) *trace.Batch {
 	if s.sel.All() {
 		return b
@@ -59,7 +59,7 @@ func (s *selector) pick(b *trace.Batch) *trace.Batch {
 		return b
 	}
 	s.out.Reset(b.Loc)
-	c := b.Cursor() // declared before the loop, because it would be copied for each row in it
+	c := b.Cursor() // declared outside the loop: a declaration inside the loop would copy the cursor for each row
 	for c.Next() {
 		if s.wants(b, c.Row) {
 			s.out.AppendRow(&c)
@@ -101,7 +101,7 @@ func Select(d *trace.Definitions, sel trace.Selection, streams []Stream) []Strea
 	return out
 }
 
-// selectedStream is a stream that delivers only the selected rows of another one.
+// selectedStream is a stream that delivers only the selected rows of another stream.
 type selectedStream struct {
 	selector
 	from Stream
@@ -161,9 +161,9 @@ func (t *trimmer) wantsEnd(e trace.End) bool {
 		(t.sel.Location == nil || t.sel.Location(e.Location))
 }
 
-// ExactScan prepares a scan for a format that may deliver more than is selected. It returns the
-// selection that the format must deliver at least, and a sink that passes only the selected events and
-// links on to sink.
+// ExactScan prepares a scan for a format that may deliver more events than are selected. It returns the
+// selection that the format must deliver at least, and a sink that passes only the selected events and links
+// on to sink.
 func ExactScan(d *trace.Definitions, sel trace.Selection, sink Sink) (trace.Selection, Sink) {
 	sink = Trim(d, sel, sink)
 	if sel.Stacks {

@@ -7,13 +7,12 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// codePlan is the plan of a workload without messages, in which each location has a given number of
-// rows.
+// codePlan is the plan of a workload without messages. Each location has a fixed number of rows.
 type codePlan struct {
 	seed  uint64
 	n     int
-	share int64 // number of rows of each location
-	more  int   // number of locations that have grain more rows than share
+	share int64 // minimum number of rows of each location
+	more  int   // number of locations with grain more rows than share
 	grain int64
 	start func(p *codePlan, a *agenda, w *writer) program
 }
@@ -32,8 +31,8 @@ func (p *codePlan) run(w *writer) {
 	simulate(a, p.start(p, a, w), w)
 }
 
-// begin returns the random generator and the number of rows of location i, and puts the location on
-// the agenda.
+// begin puts location i on the agenda. It returns the random generator of the location, and the number of its
+// rows.
 func (p *codePlan) begin(a *agenda, i int) (r rng, left int64) {
 	r = newRNG(p.seed, uint64(i))
 	a.set(uint32(i), r.between(0, startupSkew))
@@ -46,7 +45,7 @@ func (p *codePlan) begin(a *agenda, i int) (r rng, left int64) {
 
 const (
 	functions = 200
-	deepest   = 20
+	maxDepth  = 20
 	callees   = 8 // number of functions that a function may call
 )
 
@@ -69,9 +68,9 @@ type callTree struct {
 
 type callTreeRank struct {
 	rng   rng
-	left  int64 // rows that the location still has to write
+	left  int64 // number of rows that the location still has to write
 	depth int64
-	stack [deepest]uint8
+	stack [maxDepth]uint8
 }
 
 func startCallTree(p *codePlan, a *agenda, w *writer) program {
@@ -87,9 +86,9 @@ func (s *callTree) step(loc uint32, t int64) int64 {
 	r := &s.ranks[loc]
 	x := r.rng.next()
 	r.left--
-	// Each open function needs one of the remaining rows for its leave. Otherwise a function is entered
-	// slightly more often than one is left, so that all depths occur.
-	if r.depth == 0 || r.left > r.depth && r.depth < deepest && (r.depth == 1 || x&63 < 34) {
+	// Each open function needs one of the remaining rows for its leave. If enough rows remain, a function is
+	// entered slightly more often than one is left, so that all depths occur.
+	if r.depth == 0 || r.left > r.depth && r.depth < maxDepth && (r.depth == 1 || x&63 < 34) {
 		f := uint8(mainRegion)
 		if r.depth > 0 {
 			f = callee(r.stack[r.depth-1], x>>6)
@@ -104,23 +103,23 @@ func (s *callTree) step(loc uint32, t int64) int64 {
 	if r.left == 0 {
 		return never
 	}
-	// The time to the next row is between 50 ns and 8 µs, and short in most cases.
+	// The time to the next row is between 50 ns and 8 µs. It is short in most cases.
 	return t + 50 + int64(x>>16&1023)<<(x>>32&3)*int64(x>>48&1)
 }
 
-// callee returns one of the functions that f may call. The first ones are called more often.
+// callee returns one of the functions that f may call. The first of these functions are called more often.
 func callee(f uint8, x uint64) uint8 {
 	i := min(x%callees, x>>3%callees)
 	h := (uint64(f)*callees + i + 1) * 0x9e3779b97f4a7c15
 	return uint8(1 + h>>32%(functions-1))
 }
 
-// Numbers of the regions and metrics of the loops workload.
+// The numbers of the regions and metrics of the loops workload.
 const (
 	loStep = 1 + iota
 	loSweep
 	loRow
-	loKernel // the first of four kernels, which have consecutive numbers
+	loKernel // the first of the four kernels, which have consecutive numbers
 )
 
 const (
@@ -130,8 +129,8 @@ const (
 	loMetrics
 )
 
-// loDeepest is the largest number of open regions: main, the nested loops and a kernel.
-const loDeepest = loKernel + 1
+// loMaxDepth is the largest number of open regions: main, the nested loops and a kernel.
+const loMaxDepth = loKernel + 1
 
 func planLoops(o Options, d *trace.Definitions) (source, error) {
 	defineProcesses(d, o.Locations, false, loopRegion("step"), loopRegion("sweep"), loopRegion("row"),
@@ -154,11 +153,11 @@ type loops struct {
 
 type loopsRank struct {
 	rng      rng
-	left     int64 // rows that the location still has to write
+	left     int64 // number of rows that the location still has to write
 	depth    int64 // number of open regions
-	trips    [loDeepest]int64
+	trips    [loMaxDepth]int64
 	kernel   uint8
-	sample   uint8 // number of metrics that are still to be sampled
+	sample   uint8 // number of metrics that remain to be sampled
 	value    [2]uint64
 	residual int64 // residual of the solver, in units of 2^-20
 }
@@ -180,7 +179,7 @@ func (s *loops) step(loc uint32, t int64) int64 {
 	case r.depth > 0 && (r.left == r.depth || r.sample > 0 && r.left > r.depth):
 		// Write a sample of the counters, if enough rows remain to leave the open regions.
 		s.measure(loc, r, t)
-	case r.depth == 0 || r.left > r.depth && r.depth < loDeepest && (r.depth == 1 || r.trips[r.depth-1] > 0):
+	case r.depth == 0 || r.left > r.depth && r.depth < loMaxDepth && (r.depth == 1 || r.trips[r.depth-1] > 0):
 		gap = s.enter(loc, r, t, gap)
 	default:
 		r.depth--
@@ -208,7 +207,7 @@ func (s *loops) enter(loc uint32, r *loopsRank, t, gap int64) int64 {
 	ref := uint32(d)
 	switch d {
 	case loStep:
-		// The solver starts over with a new system of equations.
+		// The solver starts again with a new system of equations.
 		r.residual = 1 << 20
 		r.trips[d] = r.rng.between(2, 7)
 	case loSweep:

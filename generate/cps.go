@@ -10,7 +10,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Tasks, by their numbers, which are also numbers of regions. Objects go through the tasks A→B→C→D→E→G;
+// The numbers of tasks, which are also the numbers of their regions. Objects go through the tasks A→B→C→D→E→G;
 // objects of high complexity also go through B→F→G.
 const (
 	taskA = iota
@@ -22,10 +22,10 @@ const (
 	taskG
 	tasks
 	arrival = tasks     // region of the marks that record arrivals
-	done    = tasks + 1 // region of the marks that confirm the end of an object, with a period
+	done    = tasks + 1 // region of the marks that confirm the end of an object, in traces with a period
 )
 
-// Resources, by their numbers, which are also numbers of locations.
+// The numbers of resources, which are also the numbers of their locations.
 const (
 	cpu = iota
 	gpu
@@ -42,17 +42,17 @@ const (
 	cpsLocations   = resources + 2
 )
 
-// Numbers of the attributes.
+// These are the indexes of the attributes in the definitions.
 const (
 	attrName = iota
 	attrID
 	attrComplexity
 )
 
-// none means no object, no memory or no class.
+// none means that there is no object, no memory or no class.
 const none = -1
 
-// Complexities of data objects, by their numbers.
+// The numbers of the complexities of data objects.
 const (
 	low = iota
 	medium
@@ -62,13 +62,14 @@ const (
 var (
 	taskNames  = [...]string{"A", "B", "C", "D", "E", "F", "G", "arrival", "done"}
 	classNames = [...]string{"low", "medium", "high"}
-	// processorOf holds, for each task, the processor on which it runs. memoryOf holds the memory for
+	// processorOf maps each task to the processor on which it runs. memoryOf maps each task to the memory for
 	// its output.
 	processorOf = [tasks]int{cpu, gpu, fpga1, fpga2, fpga3, fpga4, cpu}
 	memoryOf    = [tasks]int{mem1, mem2, mem1, mem2, mem1, mem2, none}
-	// taskTimes holds, for each task, the mean execution time in µs at medium complexity.
+	// taskTimes holds the mean execution time of each task in µs, at medium complexity. classTimes holds the
+	// factor of this time for each complexity.
 	taskTimes  = [tasks]int64{1900, 3600, 3900, 4200, 3500, 3000, 1800}
-	classTimes = [...]int64{600, 1000, 1500} // in thousandths
+	classTimes = [...]int64{600, 1000, 1500} // in thousandths of the time at medium complexity
 )
 
 // Amounts of memory are multiples of a quarter of a MB. They are therefore exact in binary and in
@@ -79,10 +80,10 @@ var capacity = [resources]int64{1, 1, 1, 1, 1, 1, 100 * quarters, 120 * quarters
 
 const (
 	arrivalTime  = 4000 // mean time between two arrivals, in µs
-	mostWaiting  = 4    // largest number of objects that have arrived and not begun
-	mostActive   = 16   // largest number of objects between tasks A and G
-	preemptRan   = 200  // least time, in µs, for which G has run before it is preempted
-	preemptRest  = 300  // least time, in µs, that G still needs then
+	maxWaiting   = 4    // largest number of objects that have arrived and have not begun
+	maxActive    = 16   // largest number of objects between tasks A and G
+	preemptRan   = 200  // least time, in µs, that G must have run before it can be preempted
+	preemptRest  = 300  // least time, in µs, that G must still need at that moment
 	fragmentTime = 10_000
 )
 
@@ -141,7 +142,7 @@ func (p *cpsPlan) run(w *writer) {
 // linkBatch is the number of links that are delivered together.
 const linkBatch = 1024
 
-// links repeats the simulation, which needs less memory than storing the links of the first one.
+// links repeats the simulation, which needs less memory than storing the links during the first simulation.
 func (p *cpsPlan) links(ctx context.Context, sink format.Sink) error {
 	s := newCPS(p)
 	return deliverLinks(ctx, s, s.step, sink)
@@ -149,7 +150,7 @@ func (p *cpsPlan) links(ctx context.Context, sink format.Sink) error {
 
 // deliverLinks runs the steps of a simulation and delivers the links that they add to s.
 func deliverLinks(ctx context.Context, s *cps, step func() bool, sink format.Sink) error {
-	s.links = make([]trace.Link, 0, linkBatch+mostActive)
+	s.links = make([]trace.Link, 0, linkBatch+maxActive)
 	for more := true; more; {
 		more = step()
 		if len(s.links) < linkBatch && more || len(s.links) == 0 {
@@ -175,18 +176,18 @@ type cps struct {
 	now   int64
 	rows  []cpsRow // rows at the current time
 
-	planned   int64 // number of rows that the objects so far will have written in the end
+	planned   int64 // number of rows that the objects so far write in total, including rows in the future
 	arrivals  rng
 	arrived   int64 // number of objects that have arrived
 	started   int64
-	next      int64 // time of the next arrival; never if the queue is full
-	exhausted bool  // set if no further objects will arrive
-	waiting   [mostWaiting]data
+	next      int64 // time of the next arrival; the constant never if the queue is full
+	exhausted bool  // no further objects will arrive
+	waiting   [maxWaiting]data
 
-	objects [mostActive]object
-	active  uint16   // set of the objects in the pipeline, by bits
-	full    bool     // set if the first waiting object does not fit into the memories
-	at      [2]int64 // places for the first waiting object in both memories, like object.at
+	objects [maxActive]object
+	active  uint16   // set of the objects in the pipeline; one bit for each object
+	full    bool     // the first waiting object does not fit into the memories
+	at      [2]int64 // places for the first waiting object in both memories, in the same form as object.at
 	room    [2]int64
 	ready   [tasks]queue
 	proc    [processors]processorState
@@ -196,28 +197,28 @@ type cps struct {
 	nextLink  int64
 
 	fragment int64 // time at which the next fragment of the signal begins
-	heat     int64 // temperature at that time, in hundredths of a degree
+	heat     int64 // temperature at the time of the field fragment, in hundredths of a degree
 }
 
 // data is a data object that has arrived.
 type data struct {
 	text  string // number of the object in decimal
 	class int
-	size  int64 // size of each of its buffers, in quarters
-	rng   rng   // random generator for its execution times
+	size  int64 // size of each of the object's buffers, in quarters of a MB
+	rng   rng   // random generator for the object's execution times
 }
 
 // object is a data object in the pipeline.
 type object struct {
 	data
-	// All memory that an object will need is reserved when it begins. Objects therefore never wait
-	// for memory of each other. at is the first quarter, and room the number of quarters, in M1 and
-	// M2.
+	// All memory that an object will need is reserved when the object begins. Therefore objects in the
+	// pipeline never wait for memory. at is the first quarter, and room the number of quarters, in each of the
+	// memories M1 and M2.
 	at, room  [2]int64
 	claims    [tasks]endedClaim
-	buffers   [tasks]int64 // indexed by task: id of the claim of memory for its output
-	done      uint8        // set of finished tasks, by bits
-	skips     bool         // task E is left out
+	buffers   [tasks]int64 // id of the claim of memory for the output of each task
+	done      uint8        // set of finished tasks; one bit for each task
+	skips     bool         // the object leaves out task E
 	preempted bool
 	rest      int64 // time, in µs, that G still needs after it was preempted
 }
@@ -227,7 +228,7 @@ type endedClaim struct{ id, end int64 }
 
 // processorState is the task that a processor is running.
 type processorState struct {
-	object int // index of the object that it works on, or none
+	object int // index of the object on which the processor works, or none
 	task   int
 	begin  int64
 	end    int64
@@ -236,20 +237,20 @@ type processorState struct {
 
 // queue holds the objects that wait for a task, in the order of their arrival.
 type queue struct {
-	list        [mostActive]uint8
+	list        [maxActive]uint8
 	first, next uint8
 }
 
 func (q *queue) empty() bool { return q.first == q.next }
 
 func (q *queue) add(i int) {
-	q.list[q.next%mostActive] = uint8(i)
+	q.list[q.next%maxActive] = uint8(i)
 	q.next++
 }
 
 func (q *queue) take() int {
 	q.first++
-	return int(q.list[(q.first-1)%mostActive])
+	return int(q.list[(q.first-1)%maxActive])
 }
 
 // cpsRow is a row of the current time, before the rows of this time are sorted.
@@ -259,8 +260,8 @@ type cpsRow struct {
 	ref   uint32
 	n     uint8 // number of operands
 	ops   [4]uint64
-	text  string // value of the attribute id; "" for none
-	class int    // value of the attribute complexity, or none
+	text  string // value of the attribute id; "" if the row does not have it
+	class int    // value of the attribute complexity; none if the row does not have it
 }
 
 func newCPS(p *cpsPlan) *cps {
@@ -271,8 +272,8 @@ func newCPS(p *cpsPlan) *cps {
 	return s
 }
 
-// step moves to the next time at which something happens, and simulates what happens. It returns false
-// after the last step.
+// step moves to the next time at which something happens, and simulates the events of that time. It returns
+// false after the last step.
 func (s *cps) step() bool {
 	s.now = min(s.next, s.fragment)
 	for i := range s.proc {
@@ -303,9 +304,9 @@ func (s *cps) add(r cpsRow) {
 	}
 }
 
-// before reports whether row r comes before row q of the same time. The order is that of the lines in a
-// TRACE file: first ends of claims, in the order in which the claims began; then new claims by their
-// ids; then events; then fragments.
+// before reports whether row r comes before row q of the same time. The order is the order of the lines in a
+// TRACE file: first ends of claims, in the order in which the claims began; then new claims by their ids; then
+// events; then fragments.
 func (r *cpsRow) before(q *cpsRow) bool {
 	a, b := r.rank(), q.rank()
 	if a != b {
@@ -367,8 +368,8 @@ func newData(seed uint64, number int64) data {
 // arrive simulates the arrival of a data object.
 func (s *cps) arrive() {
 	d := newData(s.seed, s.arrived)
-	// An object needs a row for its arrival, two for the claim of each task, and two for the claim of
-	// each output except that of G.
+	// An object needs a row for its arrival, two for the claim of each task, and two for the claim of each
+	// output. Task G has no output.
 	rows := int64(1 + 2*11)
 	if d.class == high {
 		rows += 2 * 2
@@ -378,7 +379,7 @@ func (s *cps) arrive() {
 		return
 	}
 	s.planned += rows
-	s.waiting[s.arrived%mostWaiting] = d
+	s.waiting[s.arrived%maxWaiting] = d
 	s.add(cpsRow{loc: eventsLocation, kind: trace.Mark, ref: arrival, n: 1, ops: [4]uint64{uint64(s.arrived)},
 		text: d.text, class: d.class})
 	s.arrived++
@@ -388,7 +389,7 @@ func (s *cps) arrive() {
 // expect schedules the next arrival, unless the queue of waiting objects is full.
 func (s *cps) expect() {
 	s.next = never
-	if s.arrived-s.started < mostWaiting {
+	if s.arrived-s.started < maxWaiting {
 		s.next = s.now + arrivalTime/4 + s.arrivals.exponential(arrivalTime*3/4)
 	}
 }
@@ -401,7 +402,7 @@ func (s *cps) dispatch() {
 		}
 	}
 	p := &s.proc[cpu]
-	// G is preempted by A, once for each object, if more than one object waits.
+	// A preempts G, at most once for each object, if more than one object waits.
 	if p.object != none && p.task == taskG && s.arrived-s.started > 1 && !s.objects[p.object].preempted &&
 		s.now-p.begin >= preemptRan && p.end-s.now >= preemptRest && s.admit() {
 		s.preempt(p)
@@ -425,20 +426,21 @@ func (s *cps) admit() bool {
 	if s.started == s.arrived || s.full {
 		return false
 	}
-	d := &s.waiting[s.started%mostWaiting]
+	d := &s.waiting[s.started%maxWaiting]
 	s.room = [2]int64{d.size, d.size}
 	if d.class == high {
-		s.room[1] = 3 * d.size // for the outputs of B, D and F, which exist at the same time
+		s.room[1] = 3 * d.size // room for the outputs of B, D and F, which exist at the same time
 	}
 	for m, n := range s.room {
 		s.at[m] = s.place(m, n)
 	}
-	// Only the end of another object makes room.
-	s.full = s.at[0] == none || s.at[1] == none || s.active == 1<<mostActive-1
+	// Room becomes free only when another object ends.
+	s.full = s.at[0] == none || s.at[1] == none || s.active == 1<<maxActive-1
 	return !s.full
 }
 
-// place returns the position of the first n free quarters in a memory, or none if there are none.
+// place returns the position of the first n free quarters in a memory. It returns none if the memory does not
+// have n free quarters in a row.
 func (s *cps) place(m int, n int64) int64 {
 	x := int64(0)
 	for again := true; again; {
@@ -460,7 +462,7 @@ func (s *cps) place(m int, n int64) int64 {
 func (s *cps) start() {
 	i := bits.TrailingZeros16(^s.active)
 	s.active |= 1 << i
-	s.objects[i] = object{data: s.waiting[s.started%mostWaiting], at: s.at, room: s.room}
+	s.objects[i] = object{data: s.waiting[s.started%maxWaiting], at: s.at, room: s.room}
 	s.started++
 	if s.next == never && !s.exhausted {
 		s.expect()
@@ -494,7 +496,7 @@ func (o *object) time(task int) int64 {
 	return o.rng.between(mean*7/8, mean*9/8)
 }
 
-// run begins a task that takes the given time for an object, and begins the claims that the task needs.
+// run begins a task for an object, which takes the given time in µs. It begins the claims that the task needs.
 func (s *cps) run(task, i int, time int64) {
 	o := &s.objects[i]
 	r := processorOf[task]
@@ -579,11 +581,11 @@ func (s *cps) finish(r int) {
 	case taskD:
 		s.ready[taskE].add(i)
 	case taskE:
-		if o.class != high || o.did(taskF) {
+		if o.class != high || o.hasDone(taskF) {
 			s.ready[taskG].add(i)
 		}
 	case taskF:
-		if o.did(taskE) {
+		if o.hasDone(taskE) {
 			s.ready[taskG].add(i)
 		}
 	case taskG:
@@ -591,7 +593,7 @@ func (s *cps) finish(r int) {
 	}
 }
 
-func (o *object) did(task int) bool { return o.done>>task&1 != 0 }
+func (o *object) hasDone(task int) bool { return o.done>>task&1 != 0 }
 
 // complete ends the task on processor r and frees its inputs. It returns the object and the task.
 func (s *cps) complete(r int) (i, task int) {
@@ -604,11 +606,11 @@ func (s *cps) complete(r int) (i, task int) {
 	case taskB, taskD, taskE:
 		s.free(o, task-1)
 	case taskC:
-		if o.class != high || o.did(taskF) {
+		if o.class != high || o.hasDone(taskF) {
 			s.free(o, taskB)
 		}
 	case taskF:
-		if o.did(taskC) {
+		if o.hasDone(taskC) {
 			s.free(o, taskB)
 		}
 	case taskG:
@@ -632,9 +634,9 @@ func (s *cps) free(o *object, task int) {
 		ops: [4]uint64{uint64(o.buffers[task]), uint64(m)}, class: none})
 }
 
-// sample adds a fragment to the signal. The temperature approaches a value that depends on the
-// number of busy processors. The coefficients have few decimal digits, so that the end of a
-// fragment equals the begin of the next one exactly.
+// sample adds a fragment to the signal. The temperature approaches a value that depends on the number of busy
+// processors. The coefficients have few decimal digits, so that the value at the end of a fragment exactly
+// equals the value at the begin of the next fragment.
 func (s *cps) sample() {
 	goal := int64(4000)
 	for i := range s.proc {
@@ -643,8 +645,8 @@ func (s *cps) sample() {
 		}
 	}
 	s.fragment += fragmentTime
-	// The linear coefficient of a fragment, b thousandths per ms, changes the temperature by b
-	// hundredths in all. The quadratic one, a ten-thousandths per ms², changes it by a hundredths.
+	// The linear coefficient of a fragment, b thousandths per ms, changes the temperature by b hundredths over
+	// the whole fragment. The quadratic coefficient, a ten-thousandths per ms², changes it by a hundredths.
 	b := (goal - s.heat) / 4
 	a := -b / 4
 	s.add(cpsRow{loc: signalLocation, kind: trace.Fragment, ref: 0, n: 4, class: none, ops: [4]uint64{uint64(s.fragment),

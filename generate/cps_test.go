@@ -22,11 +22,11 @@ type claimChecker struct {
 	d        *trace.Definitions
 	claims   map[int64]*openClaim
 	open     []map[int64]*openClaim // indexed by resource
-	running  map[uint32]string      // indexed by task: the object that it works on, since it has one at a time
+	running  map[uint32]string      // the object on which each task works; a task works on one object at a time
 	class    map[string]string      // complexities by object
 	classes  map[string]int         // number of objects by complexity
-	parts    map[string]int         // indexed by object: number of claims by task G
-	done     map[string]int         // indexed by object: number of marks that confirm it
+	parts    map[string]int         // number of claims of each object by task G
+	done     map[string]int         // number of marks that confirm each object
 	fragment int64                  // end of the last fragment of the signal
 }
 
@@ -122,7 +122,7 @@ func (k *claimChecker) row(c *trace.Cursor) {
 // TestClaimsAndLinks checks the claims of cps traces, and the links between them.
 func TestClaimsAndLinks(t *testing.T) {
 	for _, o := range []Options{{Events: 1}, {Events: 2000}, {Events: 300_000, Seed: 3}, {Events: 1, Period: 1000},
-		{Events: 20_000, Period: 1001}, {Events: 2000, Period: mostPeriod},
+		{Events: 20_000, Period: 1001}, {Events: 2000, Period: maxPeriod},
 		{Events: 20_000, Faults: Faults{Violations: 5, Stragglers: 7, Anomalies: 11}}} {
 		o.Workload = "cps"
 		x := newTrace(t, o)
@@ -187,8 +187,7 @@ func TestClaimsAndLinks(t *testing.T) {
 	}
 }
 
-// TestPeriodic checks the number of objects and events of traces with a period, and that objects with faults are
-// different ones.
+// TestPeriodic checks the number of objects and events of traces with a period. No object may have two faults.
 func TestPeriodic(t *testing.T) {
 	for _, n := range []int64{1, 2, 3, 99} {
 		// 100 objects: 25.2 events for each, and 0.8 fragments.

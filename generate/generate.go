@@ -1,16 +1,15 @@
-// Package generate creates synthetic traces: workloads of known structure and of any size. Equal
-// options give equal traces on every machine. The traces serve tests, benchmarks and authors of
-// trace tools.
+// Package generate creates synthetic traces: workloads of known structure and of any size. Equal options
+// result in equal traces on every machine. The traces serve tests, benchmarks and authors of trace tools.
 //
-// A generated trace is a [format.Events], like a trace that is read from a file. A conversion
-// therefore writes it:
+// A generated trace is a [format.Events], like a trace that is read from a file. A conversion therefore writes
+// it:
 //
 //	t, err := generate.New(generate.Options{Workload: "stencil", Events: 1e6})
 //	...
 //	err = format.Convert(ctx, t, trace.Everything(), encoder)
 //
-// Scans simulate the workload and deliver its events immediately. The memory that a scan needs
-// depends on the number of locations, not on the number of events.
+// Scans simulate the workload and deliver its events immediately. The memory that a scan needs depends on the
+// number of locations, not on the number of events.
 package generate
 
 import (
@@ -35,16 +34,16 @@ type Workload struct {
 // Options holds the settings of a generated trace.
 type Options struct {
 	Workload string // name of one of the [Workloads]
-	// Events is the approximate number of events. A trace consists of whole iterations and has at
-	// least one, so that the number may differ by half an iteration. 0 means DefaultEvents.
+	// Events is the approximate number of events. A trace consists of one or more whole iterations. Therefore
+	// the number may differ from Events by half an iteration. 0 means DefaultEvents.
 	Events int64
-	// Locations is the number of processes. 0 means the default of the workload. The workload cps
-	// has a fixed number of locations, and does not use this option.
+	// Locations is the number of processes. 0 means the default of the workload. The workload cps has a fixed
+	// number of locations, and ignores this option.
 	Locations int
 	// Seed selects one of the traces of a workload.
 	Seed uint64
 
-	// The options below only apply to the workload phases.
+	// The following options apply only to the workload phases.
 
 	// Threads is the number of threads of each process. 0 means 1.
 	Threads int
@@ -53,7 +52,7 @@ type Options struct {
 	Compute  int64
 	Problems Problems
 
-	// The options below only apply to the workload cps.
+	// The following options apply only to the workload cps.
 
 	// Period is the time, in µs, between the arrivals of two objects. 0 means that objects arrive at random times
 	// and wait for each other, or DefaultPeriod if there are Faults.
@@ -64,7 +63,7 @@ type Options struct {
 // DefaultEvents is the default of Options.Events.
 const DefaultEvents = 100_000
 
-// Bounds of the options. They keep times within int64, and definitions within memory.
+// The bounds of the options. They keep times within int64, and limit the memory for definitions.
 const (
 	maxEvents    = 1_000_000_000_000
 	maxLocations = 1 << 20
@@ -74,7 +73,7 @@ const (
 type source interface {
 	// run simulates the workload from the beginning and writes its events.
 	run(w *writer)
-	// rows returns the number of events, exactly or approximately.
+	// rowCount returns the number of events, exactly or approximately.
 	rowCount() int64
 }
 
@@ -84,8 +83,7 @@ type linker interface {
 	links(ctx context.Context, sink format.Sink) error
 }
 
-// workloadMaker is a workload together with the function that plans traces of it and sets their
-// definitions.
+// workloadMaker is a workload together with the function that plans its traces and sets their definitions.
 type workloadMaker struct {
 	Workload
 	least int // least number of locations
@@ -129,8 +127,7 @@ type Trace struct {
 
 var _ format.Events = (*Trace)(nil)
 
-// New plans a trace. It returns an error for invalid options. The workload is only simulated by
-// scans.
+// New plans a trace. It returns an error for invalid options. Only scans simulate the workload.
 func New(o Options) (*Trace, error) {
 	var m *workloadMaker
 	var names []string
@@ -184,22 +181,22 @@ func New(o Options) (*Trace, error) {
 func (t *Trace) Defs() *trace.Definitions { return &t.defs }
 
 // Count returns the number of events of a scan. It is exact for all workloads except cps. For cps without a
-// period, it is the requested number, which differs from that of a scan by at most 30. For cps with a period,
-// it is the mean number for random complexities.
+// period, it is the requested number, which differs from the number in a scan by at most 30. For cps with a
+// period, it is the mean number for random complexities.
 func (t *Trace) Count() int64 { return t.src.rowCount() }
 
 // Prepare does nothing, because the definitions are complete.
 func (t *Trace) Prepare(context.Context) error { return nil }
 
-// Scan delivers all events in the order of time, and of equal times in the order of locations; or
-// it delivers them location by location. The events of a location are always in the order in which
+// Scan delivers all events in the order of time, or location by location. In the order of time, events with
+// equal times are in the order of their locations. The events of a location are always in the order in which
 // they happened.
 func (t *Trace) Scan(ctx context.Context, sel trace.Selection, order format.Order, sink format.Sink) error {
 	sel, sink = format.ExactScan(&t.defs, sel, sink)
 	if order == format.GlobalOrder {
 		return t.ordered(ctx, sel, sink)
 	}
-	// With many locations, the buffer is larger, because their batches would be tiny otherwise.
+	// With many locations, the buffer is larger, because the batches of a location would otherwise be tiny.
 	rows := min(max(1<<16, 64*t.defs.Locations.Len()), 1<<20)
 	r := format.Regroup(sink, rows)
 	if err := t.ordered(ctx, sel, r); err != nil {

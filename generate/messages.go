@@ -2,15 +2,15 @@ package generate
 
 import "github.com/weft-trace/weft/trace"
 
-// Regions of the ring and masterworker workloads.
+// The regions of the ring and masterworker workloads.
 const (
 	bmRecv = 1 + iota
 	bmCompute
 	bmSend
 )
 
-// Places in the program of a rank with blocking calls. At each place the rank writes the row of
-// blockingRows. A task takes it from bmRecvEnter to bmSendLeave.
+// The places in the program of a rank with blocking calls. At each place, the rank writes the row in
+// blockingRows. A task takes the rank from bmRecvEnter to bmSendLeave.
 const (
 	bmRecvEnter = iota
 	bmRecvDone
@@ -24,7 +24,7 @@ const (
 	bmBegin
 )
 
-// blockingRows holds the row that is written at each place.
+// blockingRows holds the row that a rank writes at each place.
 var blockingRows = [...]struct {
 	kind trace.Kind
 	ref  uint32
@@ -74,7 +74,7 @@ type ring struct {
 // inbox holds the messages for a rank. At most one message is in transit at a time.
 type inbox struct {
 	rng     rng
-	arrives int64 // time at which the message in transit arrives; never if there is none
+	arrives int64 // time at which the message in transit arrives; the constant never if there is none
 	waiting bool  // the rank is in MPI_Recv, and no message is in transit
 }
 
@@ -94,8 +94,8 @@ func (p *ringPlan) run(w *writer) {
 	simulate(s.agenda, s, w)
 }
 
-// receive returns the time at which a call of MPI_Recv that was entered by time t has the message.
-// It returns never if no message is in transit.
+// receive returns the time at which a call of MPI_Recv, entered at time t or before, receives the message. It
+// returns never if no message is in transit.
 func (r *inbox) receive(t int64) int64 {
 	if r.waiting = r.arrives == never; r.waiting {
 		return never
@@ -152,7 +152,7 @@ func (s *ring) round(r *ringRank) {
 	}
 }
 
-// Tags of the messages in the masterworker workload.
+// The tags of the messages in the masterworker workload.
 const (
 	tagTask = 1 + iota
 	tagResult
@@ -177,22 +177,22 @@ func planMaster(o Options, d *trace.Definitions) (source, error) {
 	return &masterPlan{o.Seed, o.Locations, round(o.Events-2*n-6*(n-1), 14)}, nil
 }
 
-// rows returns the number of rows. For each task there are the send and receive of the task, its
-// computing, and the send and receive of the result; for each worker, there is a stop message.
+// rowCount returns the number of rows. Each task has the rows for the send and receive of the task, for its
+// computation, and for the send and receive of the result. Each worker also receives a stop message.
 func (p *masterPlan) rowCount() int64 { return 14*p.tasks + 6*int64(p.n-1) + 2*int64(p.n) }
 
 type master struct {
 	*masterPlan
 	agenda *agenda
 	w      *writer
-	rng    rng // rank 0's
+	rng    rng // random generator of rank 0
 	pc     uint8
 	begin  bool   // rank 0 has not sent a first task to all workers yet
 	peer   uint32 // the worker with which rank 0 exchanges its current message
 	left   int64  // number of tasks that have not been sent
-	active int    // number of workers to which no stop message was sent
+	active int    // number of workers that have not been sent a stop message
 	// results holds the results in transit. They arrive in the order in which they were sent.
-	results     []result // a ring buffer
+	results     []result // a ring buffer of results
 	first, next uint64
 	workers     []worker // indexed by rank; 0 is unused
 	waiting     bool     // rank 0 waits in MPI_Recv for a result
@@ -228,7 +228,7 @@ func (s *master) step(loc uint32, t int64) int64 {
 	return s.work(loc, t)
 }
 
-// collect returns the time at which a call of MPI_Recv by rank 0 that was entered by time t has a
+// collect returns the time at which a call of MPI_Recv by rank 0, entered at time t or before, receives a
 // result. It returns never if no result is in transit.
 func (s *master) collect(t int64) int64 {
 	if s.waiting = s.first == s.next; s.waiting {
@@ -240,8 +240,8 @@ func (s *master) collect(t int64) int64 {
 	return max(t, x.arrives) + s.rng.call()
 }
 
-// runMaster is the program of rank 0. It sends a task to each worker, and then a further message
-// for each result.
+// runMaster is the program of rank 0. It sends a task to each worker. Then, for each result that it receives,
+// it sends another message to the worker.
 func (s *master) runMaster(t int64) int64 {
 	w := s.w
 	at := s.pc

@@ -10,14 +10,14 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Faults are the faults of objects in the workload cps. They are independent of each other. With the zero value all
-// objects of the same complexity behave in the same way. The properties of the trace record the faults; see
-// docs/commands/generate.md.
+// Faults are the faults of objects in the workload cps. The faults are independent of each other. With the
+// zero value, all objects of the same complexity behave in the same way. The properties of the trace record
+// the faults; see docs/commands/generate.md.
 type Faults struct {
-	Violations int64 // number of objects that are confirmed (mark done) before task G has ended
+	Violations int64 // number of objects whose end is confirmed (mark done) before task G has ended
 	Stragglers int64 // number of objects that wait between their arrival and task A
-	Late       int64 // time, in µs, for which they wait. 0 means LatePeriods periods
-	Anomalies  int64 // number of objects that leave out task E; they are of medium complexity
+	Late       int64 // time, in µs, for which stragglers wait. 0 means LatePeriods periods
+	Anomalies  int64 // number of objects that leave out task E; their complexity is medium
 }
 
 const (
@@ -29,27 +29,27 @@ const (
 
 // Limits of the period, in µs.
 const (
-	leastPeriod = 1000
-	mostPeriod  = 10_000_000
+	minPeriod = 1000
+	maxPeriod = 10_000_000
 )
 
-// scheduled is the time at which each task begins, in halves of a period since the begin of the period in which
-// task A begins. With the period DefaultPeriod, tasks take less than a period. A and G share a processor and
-// take less than half a period each.
+// scheduled holds the time at which each task begins, in half periods after the begin of the period in which
+// task A begins. With DefaultPeriod, tasks take less than a period. A and G share a processor, and each takes
+// less than half a period.
 var scheduled = [tasks]int64{taskA: 0, taskB: 2, taskC: 4, taskF: 4, taskD: 6, taskE: 8, taskG: 11}
 
 // inFlight is the greatest number of objects between tasks A and G.
 const inFlight = 6
 
-// Streams of random numbers that choose the objects with faults.
+// The streams of random numbers that choose the objects with faults.
 const (
 	violationStream = 1<<63 + iota
 	stragglerStream
 	anomalyStream
 )
 
-// periodicPlan is the plan of the workload cps with a period: objects arrive at equal distances. Tasks begin at
-// fixed times in the period, so that no object waits for another one.
+// periodicPlan is the plan of the workload cps with a period: objects arrive at equal intervals. Tasks begin
+// at fixed times in the period, so that no object waits for another object.
 type periodicPlan struct {
 	cpsPlan
 	Faults
@@ -64,8 +64,8 @@ func planPeriodic(o Options, d *trace.Definitions) (source, error) {
 	if p.period == 0 {
 		p.period = DefaultPeriod
 	}
-	if p.period < leastPeriod || p.period > mostPeriod {
-		return nil, fmt.Errorf("period: found %d µs, expected %d to %d", p.period, leastPeriod, mostPeriod)
+	if p.period < minPeriod || p.period > maxPeriod {
+		return nil, fmt.Errorf("period: found %d µs, expected %d to %d", p.period, minPeriod, maxPeriod)
 	}
 	if p.Late != 0 && p.Stragglers == 0 {
 		return nil, errors.New("late: expected stragglers, which are late")
@@ -73,15 +73,15 @@ func planPeriodic(o Options, d *trace.Definitions) (source, error) {
 	if p.Stragglers != 0 && p.Late == 0 {
 		p.Late = LatePeriods * p.period
 	}
-	// An object has two marks, and begins and ends of 11 claims, or of 13 if its complexity is high. The
-	// signal has a fragment each fragmentTime.
+	// An object has two marks, and the begins and ends of 11 claims, or of 13 claims if its complexity is
+	// high. The signal has a fragment in each interval of length fragmentTime.
 	const hundredths = 100*(2+2*11) + 30*2*2
 	p.objects = round(100*o.Events, hundredths+100*p.period/fragmentTime)
-	if p.objects > mostTime/p.period {
+	if p.objects > maxDuration/p.period {
 		return nil, fmt.Errorf("workload cps: %d objects take too long, expected fewer events or a shorter period", p.objects)
 	}
 	if p.Stragglers != 0 {
-		if p.Late < p.period || p.Late > mostTime {
+		if p.Late < p.period || p.Late > maxDuration {
 			return nil, fmt.Errorf("late: found %d µs, expected at least the period of %d µs", p.Late, p.period)
 		}
 		p.waiting = min((p.Late-1)/p.period+1, p.objects)
@@ -126,8 +126,8 @@ func (p *periodicPlan) record(d *trace.Definitions) {
 	}
 }
 
-// chosen returns the object that has fault number i of n. The objects from first on are divided into n parts of
-// equal size, and each part has one fault.
+// chosen returns the number of the object that has fault i of n. The objects from first on are divided into n
+// parts of equal size, and each part has one object with the fault.
 func (p *periodicPlan) chosen(stream uint64, first, n, i int64) int64 {
 	from, to := p.partBegin(first, n, i), p.partBegin(first, n, i+1)
 	r := newRNG(p.seed^stream, uint64(i))
@@ -155,10 +155,10 @@ func (p *periodicPlan) hasFault(stream uint64, first, n, object int64) bool {
 	return p.chosen(stream, first, n, i) == object
 }
 
-// data returns an object. skips reports whether it leaves out task E.
+// data returns the object with a number. skips reports whether the object leaves out task E.
 func (p *periodicPlan) data(object int64) (d data, skips bool) {
 	d = newData(p.seed, object)
-	d.size /= 3 // more objects than without a period are in flight
+	d.size /= 3 // more objects are in the pipeline at the same time than without a period
 	if skips = p.hasFault(anomalyStream, 0, p.Anomalies, object); skips {
 		d.class = medium
 	}
@@ -177,16 +177,16 @@ func (p *periodicPlan) links(ctx context.Context, sink format.Sink) error {
 	return deliverLinks(ctx, &s.cps, s.step, sink)
 }
 
-// periodic simulates the pipeline with a period. A step of the simulation goes to the next time at which something
-// happens.
+// periodic simulates the pipeline with a period. A step of the simulation moves to the next time at which
+// something happens.
 type periodic struct {
 	cps
 	plan      *periodicPlan
-	half      int64 // number of the next half of a period
+	half      int64 // number of the next half period; each period has two
 	straggler int64 // number of the next straggler to arrive
-	arrival   int64 // time of its arrival
-	confirmed int64 // time of the next mark done
-	object    int64 // its object
+	arrival   int64 // arrival time of the next straggler
+	confirmed int64 // time of the next mark with the name "done"
+	object    int64 // number of the object of the next mark
 }
 
 func newPeriodic(p *periodicPlan) *periodic {
@@ -204,7 +204,8 @@ func (s *periodic) expectStraggler() {
 	}
 }
 
-// step goes to the next time at which something happens, and simulates it. It returns false after the last step.
+// step moves to the next time at which something happens, and simulates the events of that time. It returns
+// false after the last step.
 func (s *periodic) step() bool {
 	p := s.plan
 	next := s.half * p.period / 2
@@ -254,7 +255,8 @@ func (s *periodic) mark(region uint32, object int64) {
 		class: class})
 }
 
-// inFlightObject returns an object that task A begins with. Each object in flight has its part of the memories.
+// inFlightObject returns the state of an object that begins with task A. part is the part of the memories that
+// it uses, since each object in flight has a part of its own.
 func inFlightObject(d data, skips bool, part int64) object {
 	return object{data: d, skips: skips,
 		at: [2]int64{part * capacity[mem1] / inFlight, part * capacity[mem2] / inFlight}}
@@ -285,7 +287,8 @@ func (s *periodic) dispatch() {
 		time := o.time(t) * p.period / DefaultPeriod
 		s.run(t, i, time)
 		if t == taskG {
-			// The mark is not at the same time as the end of G, because not all formats keep the order then.
+			// The mark is not at the same time as the end of G, because not all formats keep the order of
+			// simultaneous events.
 			s.object, s.confirmed = object, s.now+time+p.period/100
 			if p.hasFault(violationStream, 0, p.Violations, object) {
 				s.confirmed = s.now + p.period/100

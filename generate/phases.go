@@ -14,22 +14,25 @@ import (
 // the zero value, all ranks have the same amount of work, and no rank waits. The properties of the
 // trace record the problems and their effects; see docs/commands/generate.md.
 type Problems struct {
-	LateSender int64   // by how much later one rank sends in each iteration
-	Imbalance  float64 // ratio of the longest to the shortest computing time of the ranks; their mean stays the same
-	Serial     int64   // time for which only rank 0 works in each iteration
-	SlowNode   float64 // factor of the computing times on the last node
-	Lock       int64   // part of each thread's computing time for which it holds a lock
-	Slowing    float64 // by how much the computing time grows with each iteration, as a share of that of the first one
-	Noise      float64 // share by which one rank, another one in each iteration, computes longer
+	LateSender int64 // delay of one rank's send in each iteration
+	// ratio of the longest to the shortest computing time of the ranks; the mean does not change
+	Imbalance float64
+	Serial    int64   // time in each iteration for which only rank 0 works
+	SlowNode  float64 // factor by which computing takes longer on the last node
+	Lock      int64   // part of each thread's computing time for which the thread holds a lock
+	// growth of the computing time with each iteration, as a share of the computing time of the first
+	// iteration
+	Slowing float64
+	Noise   float64 // share by which one rank, a different rank in each iteration, computes longer
 }
 
 // DefaultCompute is the default of Options.Compute.
 const DefaultCompute = 100_000_000
 
-// mostTime is the largest duration that an option may have: 11 days in nanoseconds.
-const mostTime = 1_000_000_000_000_000
+// maxDuration is the largest duration that an option may have: 11 days in nanoseconds.
+const maxDuration = 1_000_000_000_000_000
 
-// Regions of the workload phases.
+// The regions of the workload phases.
 const (
 	phInit = 1 + iota
 	phSerial
@@ -47,14 +50,14 @@ const (
 	phImplicit
 )
 
-// Durations in the workload phases, in nanoseconds.
+// The durations in the workload phases, in nanoseconds.
 const (
-	phStep = 1000   // between two successive events
-	phCall = 10_000 // of a collective operation, after the last member has entered it
-	phPrep = 5000   // for preparing a message
+	phStep = 1000   // time between two successive events
+	phCall = 10_000 // duration of a collective operation after the last member has entered it
+	phPrep = 5000   // time for preparing a message
 )
 
-// Numbers of collective operations and of the threading model, as OTF2 defines them.
+// The numbers of collective operations and of the threading model, as OTF2 defines them.
 const (
 	barrierOp   = 0
 	broadcastOp = 1
@@ -68,9 +71,9 @@ const (
 	phStart    moment = iota // the iteration begins
 	phRootCame               // the location enters MPI_Bcast
 	phShared                 // MPI_Bcast ends
-	phComputed               // the location has computed without a lock
+	phComputed               // the location has finished the part of the computation without the lock
 	phAcquire                // the location acquires the lock
-	phRelease                // the location has computed
+	phRelease                // the location has finished the whole computation
 	phMet                    // the implicit barrier ends
 	phReduce                 // the location enters MPI_Allreduce
 	phReduced                // MPI_Allreduce ends
@@ -79,8 +82,8 @@ const (
 	phEnd                    // MPI_Barrier ends
 )
 
-// Sets of locations that write a row, as bits: the first thread of rank 0, the first threads of
-// other ranks, and all other threads.
+// The sets of locations that write a row, as bits: the first thread of rank 0, the first threads of other
+// ranks, and all other threads.
 const (
 	phRoot = 1 << iota
 	phFirst
@@ -89,14 +92,14 @@ const (
 	phThreads = phMasters | phOthers
 )
 
-// phaseRow is a row in an iteration, plus nanoseconds after the moment from.
+// phaseRow is a row in an iteration. Its time is plus nanoseconds after the moment from.
 type phaseRow struct {
 	who  uint8
 	kind trace.Kind
 	ref  uint32
 	from moment
 	plus int64
-	op   uint64 // number of the collective operation, for rows of one
+	op   uint64 // number of the collective operation, for rows of a collective operation
 }
 
 type phasesPlan struct {
@@ -106,15 +109,15 @@ type phasesPlan struct {
 	threads    int64 // number of threads of each process
 	compute    int64
 	iterations int64
-	begin      int64 // time of the first event
+	begin      int64 // time of the first event, in ns
 	rank       int64 // the rank that sends late
 	node       int64 // first rank on the slow node
-	fastest    int64 // shortest computing time with an imbalance
+	fastest    int64 // shortest computing time of a rank if there is an imbalance, in ns
 	slowest    int64
-	slow       int64      // computing time on the slow node
-	growth     int64      // increase of the computing time with each iteration
-	noise      int64      // time by which one rank computes longer
-	most       int64      // longest computing time in the first iteration
+	slow       int64      // computing time on the slow node, in ns
+	growth     int64      // increase of the computing time with each iteration, in ns
+	noise      int64      // time by which one rank computes longer, in ns
+	most       int64      // longest computing time in the first iteration, in ns
 	prologue   []phaseRow // rows before the first iteration, relative to begin
 	iteration  []phaseRow
 	epilogue   []phaseRow // rows after the last iteration, relative to its end
@@ -127,14 +130,14 @@ func (p *Problems) valid(threads, processes int) error {
 		name string
 		time int64
 	}{{"late sender", p.LateSender}, {"serial", p.Serial}, {"lock", p.Lock}} {
-		if d.time < 0 || d.time > mostTime {
-			return fmt.Errorf("%s: found %d ns, expected 0 to %d", d.name, d.time, int64(mostTime))
+		if d.time < 0 || d.time > maxDuration {
+			return fmt.Errorf("%s: found %d ns, expected 0 to %d", d.name, d.time, int64(maxDuration))
 		}
 	}
 	const most = 1000
 	for _, d := range []struct {
 		name        string
-		value, zero float64 // zero is the value that means that the problem does not exist
+		value, zero float64 // zero is the value with which the problem does not occur
 	}{{"imbalance", p.Imbalance, 1}, {"slow node", p.SlowNode, 1}, {"slowing", p.Slowing, 0}, {"noise", p.Noise, 0}} {
 		if d.value != 0 && !(d.value >= d.zero && d.value <= most) {
 			return fmt.Errorf("%s: found %g, expected %g to %d", d.name, d.value, d.zero, most)
@@ -174,8 +177,8 @@ func planPhases(o Options, d *trace.Definitions) (source, error) {
 	if o.Threads < 1 || int64(o.Threads)*int64(o.Locations) > maxLocations {
 		return nil, fmt.Errorf("threads: found %d, expected 1 to %d", o.Threads, maxLocations/o.Locations)
 	}
-	if o.Compute < 1 || o.Compute > mostTime {
-		return nil, fmt.Errorf("compute: found %d ns, expected 1 to %d", o.Compute, int64(mostTime))
+	if o.Compute < 1 || o.Compute > maxDuration {
+		return nil, fmt.Errorf("compute: found %d ns, expected 1 to %d", o.Compute, int64(maxDuration))
 	}
 	if err := o.Problems.valid(o.Threads, o.Locations); err != nil {
 		return nil, err
@@ -302,8 +305,7 @@ func (p *phasesPlan) record(d *trace.Definitions) {
 		}
 	}
 	if t := p.LateSender; t > 0 {
-		// The receiver is not ready at once, because it sends its own message before it enters
-		// MPI_Recv.
+		// The receiver is not ready immediately, because it sends its own message before it enters MPI_Recv.
 		plant("late-sender", t, "pack", rank(p.rank), n*t, "late-sender", n*max(0, t-3*phStep), "wait-at-barrier",
 			n*(p.n-2)*t)
 	}
@@ -347,7 +349,8 @@ func (p *phasesPlan) firstComputing(rank int64) int64 {
 	return p.compute
 }
 
-// slowingSum returns the sum of the time by which slowing lengthens the first iterations.
+// slowingSum returns the total time by which slowing lengthens the given number of iterations, from the first
+// on.
 func (p *phasesPlan) slowingSum(iterations int64) int64 {
 	return iterations * (iterations - 1) / 2 * p.growth
 }
@@ -372,8 +375,8 @@ func (p *phasesPlan) starts(iteration int64) int64 {
 	return p.begin + 2*phStep + phCall + iteration*p.duration(phStart, phEnd) + p.slowingSum(iteration)
 }
 
-// duration returns the time from one moment to another, in an iteration without slowing. Both must be
-// moments at which all ranks are synchronised.
+// duration returns the time from one moment to another, in an iteration without slowing. At both moments, all
+// ranks must be synchronised.
 func (p *phasesPlan) duration(from, to moment) int64 {
 	t := int64(0)
 	if from < phShared && to >= phShared {
@@ -404,7 +407,7 @@ func (p *phasesPlan) timeAfterCompute() int64 {
 	return phStep
 }
 
-// at returns the time of a moment of a location in an iteration.
+// at returns the time of a moment in an iteration of a location.
 func (p *phasesPlan) at(loc uint32, iteration int64, m moment) int64 {
 	start := p.starts(iteration)
 	rank, thread := int64(loc)/p.threads, int64(loc)%p.threads
@@ -517,7 +520,7 @@ func (p *phasesPlan) program() {
 	add(phMasters, trace.Leave, mainRegion, phStart, 2*phStep+phCall)
 }
 
-// count returns the number of rows that all locations together write for a list.
+// count returns the number of rows that all locations together write for a list of rows.
 func (p *phasesPlan) count(list []phaseRow) int64 {
 	n := int64(0)
 	for i := range list {
@@ -557,7 +560,7 @@ func (p *phasesPlan) run(w *writer) {
 	simulate(a, s, w)
 }
 
-// list returns the rows of the part of the program that a location is in: prologue, iteration or
+// list returns the rows of the current part of a location's program: the prologue, an iteration or the
 // epilogue.
 func (s *phases) list(r *phaseRank) []phaseRow {
 	switch {

@@ -9,8 +9,8 @@ import (
 // ranksPerNode is the number of processes on a node.
 const ranksPerNode = 4
 
-// Region 0 of every workload of processes is main. If the workload has messages, it has one
-// communicator, number 0.
+// In all workloads of processes, region 0 is main. If the workload has messages, it has a single communicator,
+// with number 0.
 const (
 	mainRegion = 0
 	world      = 0
@@ -56,11 +56,11 @@ func mpiRegion(name, role string) trace.Region {
 	return trace.Region{Name: name, Group: "MPI", Role: role}
 }
 
-// Times and rates of message passing; times are in nanoseconds.
+// The times and rates of message passing. Times are in nanoseconds.
 const (
 	latency     = 1500
-	bytesPerNS  = 10 // bandwidth
-	callMin     = 80 // between two events of one call
+	bytesPerNS  = 10 // bandwidth in bytes per nanosecond
+	callMin     = 80 // shortest and longest time between two events of one call
 	callMax     = 400
 	startupSkew = 50_000
 )

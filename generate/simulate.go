@@ -12,11 +12,11 @@ import (
 // never is the time of an event that does not happen. It is later than all other times.
 const never = math.MaxInt64
 
-// rng is a SplitMix64 random generator. It needs eight bytes for each location, and gives the same
-// numbers on every machine. For the latter reason, all random values are computed with integers.
+// rng is a SplitMix64 random generator. It needs eight bytes for each location, and produces the same numbers
+// on every machine. To achieve this, all random values are computed with integers.
 type rng uint64
 
-// newRNG returns the generator of a stream: that of a location or of a data object.
+// newRNG returns the random generator of a stream. Each location or data object has a stream of its own.
 func newRNG(seed, stream uint64) rng {
 	r := rng(seed)
 	return rng(r.next() ^ stream*0xd1342543de82ef95)
@@ -39,14 +39,14 @@ func (r *rng) between(lo, hi int64) int64 {
 // exponential returns a random number with an exponential distribution of the given mean.
 func (r *rng) exponential(mean int64) int64 {
 	x := r.next()
-	// The number of leading zeros is geometric with mean 1; the fraction below
-	// it adds one half.
+	// The number of leading zeros has a geometric distribution with mean 1. The fraction adds one half on
+	// average.
 	n := int64(bits.LeadingZeros64(x|1))<<16 + int64(x&0xffff)
 	return mean * n / (3 << 15)
 }
 
-// batchRows is smaller than a full batch, so that the batch is still in the processor's cache when
-// an encoder reads it.
+// batchRows is smaller than a full batch. Such a batch is still in the processor's cache when an encoder reads
+// it.
 const batchRows = 512
 
 // writer collects rows into mixed batches.
@@ -86,8 +86,8 @@ func (w *writer) flush() {
 	w.b.Reset(trace.MixedLoc)
 }
 
-// agenda is a tournament tree of the times of the locations' next rows. The root is the earliest
-// time; of equal times, it is that of the location with the lowest number.
+// agenda is a tournament tree of the times of the locations' next rows. The root holds the earliest time. At
+// equal times, it holds the time of the location with the lowest number.
 type agenda struct {
 	leaf int
 	node []slot
@@ -114,8 +114,8 @@ func (a *agenda) set(loc uint32, t int64) {
 	i := a.leaf + int(loc)
 	a.node[i].at = t
 	for i >>= 1; i > 0; i >>= 1 {
-		// Both values are loaded before they are compared, so that the compiler uses a conditional
-		// move. A branch would be mispredicted half of the time.
+		// Both values are loaded before they are compared, so that the compiler uses a conditional move. The
+		// processor would mispredict a branch half of the time.
 		l, r := a.node[2*i], a.node[2*i+1]
 		at, who := l.at, l.loc
 		if r.at < at {

@@ -6,7 +6,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Regions of the stencil workload.
+// The regions of the stencil workload.
 const (
 	stCompute = 1 + iota
 	stIrecv
@@ -16,10 +16,11 @@ const (
 )
 
 const (
-	reduceEvery = 10      // number of iterations between two reductions
-	reduceBytes = 8       // contributed by each process
-	allreduceOp = 11      // OTF2's number of the operation
-	haloBytes   = 8 << 10 // sent to the west and east; twice as many go to the north and south
+	reduceEvery = 10 // number of iterations between two reductions
+	reduceBytes = 8  // number of bytes that each process contributes to a reduction
+	allreduceOp = 11 // OTF2's number of the operation
+	// number of bytes sent to the west and to the east; twice as many bytes go to the north and to the south
+	haloBytes   = 8 << 10
 	computeTime = 120_000
 )
 
@@ -35,7 +36,7 @@ func planStencil(o Options, d *trace.Definitions) (source, error) {
 		mpiRegion("MPI_Isend", "point2point"),
 		mpiRegion("MPI_Waitall", "point2point"), mpiRegion("MPI_Allreduce", "coll_all2all"))
 	p := &stencilPlan{seed: o.Seed, nx: 1}
-	// The grid has the sides whose lengths differ least.
+	// Choose the grid whose two sides differ least.
 	for i := 1; i*i <= o.Locations; i++ {
 		if o.Locations%i == 0 {
 			p.nx = i
@@ -66,7 +67,7 @@ type stencilRank struct {
 	done  int64 // number of finished iterations
 	speed int64 // compute time in 1024ths of the average
 	pc    uint8
-	i     uint8 // current neighbour
+	i     uint8 // index of the current neighbour
 	n     uint8 // number of neighbours
 	dir   [4]uint8
 	peer  [4]uint32
@@ -75,10 +76,10 @@ type stencilRank struct {
 	// its iterations needs the halo of this rank.
 	sent    [2]uint8
 	arrived [2]int64
-	waiting bool // in MPI_Waitall, while a message has not been sent
+	waiting bool // the rank is in MPI_Waitall, and a message for it has not been sent yet
 }
 
-// Places in the program of a rank.
+// The places in the program of a rank.
 const (
 	stBegin = iota
 	stComputeEnter
@@ -126,8 +127,8 @@ func (r *stencilRank) request(send uint64) uint64 {
 	return uint64(r.done)*8 + send*4 + uint64(r.dir[r.i])
 }
 
-// ready returns the time at which a call of MPI_Waitall that was entered by time t is complete. It
-// returns never if messages have not been sent.
+// ready returns the time at which a call of MPI_Waitall, entered at time t or before, is complete. It returns
+// never if messages have not been sent.
 func (r *stencilRank) ready(t int64) int64 {
 	k := r.done & 1
 	if r.waiting = r.sent[k] < r.n; r.waiting {
@@ -138,8 +139,8 @@ func (r *stencilRank) ready(t int64) int64 {
 	return t + r.rng.call()
 }
 
-// forNeighbours moves to the next neighbour and to place again in the program. After the last
-// neighbour, it moves to place then.
+// forNeighbours moves to the next neighbour and to the place again in the program. After the last neighbour,
+// it moves to the place then.
 func (r *stencilRank) forNeighbours(again, then uint8) {
 	if r.i++; r.i < r.n {
 		r.pc = again
@@ -162,7 +163,7 @@ func (s *stencil) step(loc uint32, t int64) int64 {
 		d := computeTime * r.speed >> 10
 		d += r.rng.between(-d/16, d/16)
 		if r.rng.between(0, 256) == 0 {
-			d *= 3 // a disturbance by the operating system
+			d *= 3 // this simulates a disturbance by the operating system
 		}
 		return t + d
 	case stComputeLeave:
@@ -236,7 +237,7 @@ func (s *stencil) step(loc uint32, t int64) int64 {
 	return t + r.rng.call()
 }
 
-// endIteration begins the next iteration, or the end of the program.
+// endIteration moves to the next iteration or, after the last one, to the end of the program.
 func (s *stencil) endIteration(r *stencilRank) {
 	r.pc = stComputeEnter
 	if r.done == s.iterations {
@@ -248,8 +249,8 @@ func (s *stencil) collective(r *stencilRank) {
 	s.w.b.AddOps(allreduceOp, world, trace.Undefined, reduceBytes, reduceBytes, uint64(r.done/reduceEvery))
 }
 
-// deliver adds a message for rank to that arrives at time t and belongs to an even or odd
-// iteration.
+// deliver adds a message for rank to. It arrives at time t, and parity states whether it belongs to an even or
+// an odd iteration.
 func (s *stencil) deliver(to uint32, parity, t int64) {
 	q := &s.ranks[to]
 	q.sent[parity]++

@@ -1,6 +1,5 @@
-// Package grammar finds repetitions in the events of a location while these are added. A [Builder]
-// combines the events into sequences and loops, in the form in which the trace format Pallas stores
-// them.
+// Package grammar finds repetitions in the events of a location while the events are added. A [Builder]
+// combines events into sequences and loops, in the same form as the trace format Pallas.
 package grammar
 
 import (
@@ -9,10 +8,10 @@ import (
 	"slices"
 )
 
-// TokenType is the type of the entry that a token refers to.
+// TokenType is the type of the entry to which a token refers.
 type TokenType uint8
 
-// The types of tokens.
+// A token refers to an event, a sequence or a loop.
 const (
 	Invalid TokenType = iota
 	Event
@@ -26,17 +25,17 @@ type Token uint32
 // MakeToken returns the token for the entry of type t with the number id.
 func MakeToken(t TokenType, id uint32) Token { return Token(id<<2 | uint32(t)) }
 
-// Type returns the type of the entry that the token refers to.
+// Type returns the type of the entry to which the token refers.
 func (t Token) Type() TokenType { return TokenType(t & 3) }
 
-// ID returns the number of the entry that the token refers to.
+// ID returns the number of the entry to which the token refers.
 func (t Token) ID() uint32 { return uint32(t >> 2) }
 
 // String returns the token as Pallas writes it: E1, S2, L3.
 func (t Token) String() string { return fmt.Sprintf("%c%d", "?ESL"[t.Type()], t.ID()) }
 
-// SequenceInfo is a sequence of tokens. Block is set if its first event begins a block, and for
-// sequence 0, the root, whose tokens are those of the whole location.
+// SequenceInfo is a sequence of tokens. Sequence 0 is the root, which contains the tokens of the whole
+// location. Block is set for the root, and for sequences whose first event begins a block.
 type SequenceInfo struct {
 	Block  bool
 	Tokens []Token
@@ -47,24 +46,26 @@ type SequenceInfo struct {
 type LoopInfo struct {
 	Sequence    uint32
 	Iterations  uint32
-	Occurrences uint64 // in sequences that have ended
+	Occurrences uint64 // number of occurrences in sequences that have ended
 }
 
-// Occurrence is an occurrence of a sequence. Start is the time of its first event, and Duration the
-// time from there to its last event. For a block, Blocks is the part of Duration outside of the
-// blocks inside of it; for other sequences, it is the part inside of blocks.
+// Occurrence is an occurrence of a sequence. Start is the time of its first event, and Duration the time from
+// the first to the last event. For a block, Blocks is the part of Duration outside of the blocks inside of it;
+// for other sequences, it is the part inside of blocks.
 type Occurrence struct{ Start, Duration, Blocks uint64 }
 
-// Builder finds repetitions: if the last tokens of the innermost open level equal those before
-// them, it replaces both by a loop. It needs memory for the grammar, and for some hundred tokens of
-// each open level. It is not safe for concurrent use.
+// Builder finds repetitions: if the last tokens of the innermost open level equal the tokens before them, it
+// replaces both by a loop. It needs memory for the grammar, and for some hundred tokens of each open level. It
+// is not safe for concurrent use.
 type Builder struct {
 	tables
 	maxLoop  int
 	block    func(event uint32) bool
 	occurred func(sequence uint32, o Occurrence) error
 
-	levels  []level // open levels, from the location itself inwards; levels beyond these are kept for reuse
+	// open levels, with the whole location first and the innermost level last; further elements are kept for
+	// reuse
+	levels  []level
 	depth   int
 	byLoop  map[loopKey]uint32
 	scratch []Token
@@ -72,13 +73,13 @@ type Builder struct {
 
 type loopKey struct{ sequence, iterations uint32 }
 
-// level is an open level. Tokens that may still become a part of repetitions are in tail.
+// level is an open level. tail holds the tokens that may still become part of repetitions.
 type level struct {
-	tokens tokenList // the tokens before those in tail
+	tokens tokenList // the tokens before the tokens in tail
 	tail   []item
 	loops  []int // positions in tail of the loops to which iterations may be added
 	start  uint64
-	blocks uint64 // total duration of the blocks directly in the level
+	blocks uint64 // total duration of the blocks that are directly in the level
 }
 
 // tokenList is a list that grows without its tokens being copied.
@@ -100,23 +101,21 @@ func (t *tokenList) append(k Token) {
 
 func (t *tokenList) clear() { t.full, t.last = nil, t.last[:0] }
 
-// item is a token together with its occurrence. An item with iterations above 0 is a loop, whose
-// token is that of the sequence; the loop gets a number later, when its number of iterations is
-// final.
+// item is a token together with its occurrence. An item with iterations above 0 is a loop, and its token is
+// the token of the repeated sequence. The loop gets a number when its number of iterations is final.
 type item struct {
-	token      Token // of the sequence, for loops
+	token      Token // for loops, the token of the sequence
 	iterations uint32
 	start, end uint64
-	blocks     uint64 // total duration of the blocks in it, or of itself if it is a block
+	blocks     uint64 // total duration of the blocks in the item, or of the item itself if it is a block
 }
 
 // same reports whether two items have the same token and number of iterations.
 func (a *item) same(b *item) bool { return a.token == b.token && a.iterations == b.iterations }
 
-// New returns a Builder that looks for repetitions of up to maxLoop tokens. block must report
-// whether an event begins a block. occurred is called for each occurrence of a sequence except the
-// root; the occurrences of a sequence come in the order of time. The methods of the Builder return
-// the errors of occurred.
+// New returns a Builder that looks for repetitions of up to maxLoop tokens. block must report whether an event
+// begins a block. occurred is called for each occurrence of a sequence except the root; the occurrences of a
+// sequence come in the order of time. If occurred returns an error, the methods of the Builder return it.
 func New(maxLoop int, block func(event uint32) bool, occurred func(sequence uint32, o Occurrence) error) *Builder {
 	b := &Builder{tables: newTables(), maxLoop: max(1, maxLoop), block: block, occurred: occurred,
 		byLoop: map[loopKey]uint32{}}
@@ -141,7 +140,7 @@ func (b *Builder) Add(event uint32, time uint64) error {
 	return b.append(item{token: MakeToken(Event, event), start: time, end: time})
 }
 
-// ErrClosed is the error of Close if no level is open.
+// ErrClosed is returned by Close if no level is open.
 var ErrClosed = errors.New("grammar: nothing is open")
 
 // Close ends the innermost open level at a time. The caller must have added its last event before.
@@ -180,8 +179,8 @@ func (b *Builder) Root() {
 	b.Sequences[0].Tokens = slices.Concat(b.Tokens()...)
 }
 
-// Tokens returns all tokens so far. Those of open levels follow the tokens of the levels around
-// them. The pieces are valid until something is added.
+// Tokens returns all tokens so far. The tokens of an open level follow the tokens of the level around it. The
+// pieces are valid until something is added.
 func (b *Builder) Tokens() (pieces [][]Token) {
 	for i := range b.levels[:b.depth] {
 		l := &b.levels[i]
@@ -195,7 +194,7 @@ func (b *Builder) Tokens() (pieces [][]Token) {
 	return pieces
 }
 
-// Blocks returns the total duration of the blocks that have ended and do not lie in another block.
+// Blocks returns the total duration of the blocks that have ended and that are not inside of another block.
 func (b *Builder) Blocks() (n uint64) {
 	for i := range b.levels[:b.depth] {
 		n += b.levels[i].blocks
@@ -226,8 +225,7 @@ func (b *Builder) append(it item) error {
 	return nil
 }
 
-// shorten moves items from the tail to the tokens of the level, if they are too old for a
-// repetition.
+// shorten moves items that are too old for a repetition from the tail to the tokens of the level.
 func (b *Builder) shorten(l *level) {
 	n := len(l.tail) - 2*b.maxLoop
 	for i := range l.tail[:n] {
@@ -243,7 +241,7 @@ func (b *Builder) shorten(l *level) {
 	l.loops = loops
 }
 
-// recentLoops is the number of the latest loops of a level to which iterations may be added.
+// recentLoops is the number of loops, the latest of a level, to which iterations may be added.
 const recentLoops = 4
 
 // extend adds an iteration to a loop if the items after it equal the loop's sequence. It reports
@@ -374,7 +372,7 @@ func (b *Builder) occurs(s uint32, items []item) error {
 func (b *Builder) freeze(l *level) []Token {
 	tokens := b.scratch[:0]
 	n := len(l.tokens.full)*pieceTokens + len(l.tokens.last) + len(l.tail)
-	long := n >= pieceTokens // a long list is kept by the caller, and must not be in scratch
+	long := n >= pieceTokens // the caller keeps a long list, so it must not be in scratch
 	if long {
 		tokens = make([]Token, 0, n)
 	}

@@ -6,18 +6,20 @@ import (
 	"slices"
 )
 
-// Reference makes the same grammar as Pallas' own writer, with its algorithms None, Basic and
-// BasicTruncated (docs/formats/pallas.md, "Compatible files"). Tokens that equal a known sequence
-// are replaced at once, and a discarded loop keeps its number. A [Builder] makes shorter grammars
-// and is faster: a Reference searches maxLoop tokens for each event. It needs memory for the
-// grammar and for the tokens of open levels. It is not safe for concurrent use.
+// Reference makes the same grammar as Pallas' own writer, with its algorithms None, Basic and BasicTruncated
+// (docs/formats/pallas.md, "Compatible files"). Tokens that equal a known sequence are replaced at once, and a
+// discarded loop keeps its number. A [Builder] makes shorter grammars and is faster: a Reference searches
+// maxLoop tokens for each event. A Reference needs memory for the grammar and for the tokens of open levels.
+// It is not safe for concurrent use.
 type Reference struct {
 	tables
 	maxLoop  int
 	block    func(event uint32) bool
 	occurred func(sequence uint32, o Occurrence) error
 
-	levels []stack // open levels, from the location itself inwards; levels beyond these are kept for reuse
+	// open levels, with the whole location first and the innermost level last; further elements are kept for
+	// reuse
+	levels []stack
 	depth  int
 	loops  map[loopKey]uint32 // numbers of the loops that were not discarded
 	ends   suffixTree
@@ -26,12 +28,12 @@ type Reference struct {
 // stack holds the tokens of an open level.
 type stack struct {
 	tokens []Token
-	spans  []span // occurrences of the last tokens
+	spans  []span // spans of the last tokens
 	start  uint64
-	blocks uint64 // total duration of the blocks in the tokens before those of spans
+	blocks uint64 // total duration of the blocks in the tokens before the tokens of spans
 
-	// If maxLoop is unlimited, before holds the previous position of each token, and last the last
-	// position of each token; both are increased by 1, and 0 stands for none.
+	// before and last are used if maxLoop is unlimited. before holds the previous position of each token, and
+	// last the last position of each token. Both are increased by 1, and 0 means that there is none.
 	before []int
 	last   map[Token]int
 }
@@ -40,17 +42,17 @@ type stack struct {
 // of the blocks in it. For a block, blocks is its own duration.
 type span struct{ start, end, blocks uint64 }
 
-// suffixTree finds sequences by their last tokens, read backwards. A node stands for the tokens on
-// the path to it.
+// suffixTree finds sequences by their last tokens, read backwards. A node stands for the tokens on the path
+// from the root to the node.
 type suffixTree struct {
 	next     map[uint64]uint32 // children, by number of the parent << 32 | next token towards the front
-	sequence []uint32          // indexed by node: the sequence that consists of exactly its tokens, or 0
+	sequence []uint32          // for each node, the sequence that consists of exactly the node's tokens, or 0
 }
 
-// NewReference returns a Reference that looks for repetitions of at most maxLoop + 1 tokens. With 0
-// it looks for none (None). With [math.MaxInt] their length is not limited (Basic); an event then
-// costs time in proportion to the number of equal tokens before it. block and occurred are used as
-// by [New].
+// NewReference returns a Reference that looks for repetitions of at most maxLoop + 1 tokens. With maxLoop 0 it
+// looks for no repetitions (None). With [math.MaxInt] their length is not limited (Basic). The time for an
+// event is then proportional to the number of equal tokens before it. block and occurred have the same meaning
+// as in [New].
 func NewReference(maxLoop int, block func(event uint32) bool,
 	occurred func(sequence uint32, o Occurrence) error) *Reference {
 	b := &Reference{tables: newTables(), maxLoop: maxLoop, block: block, occurred: occurred, loops: map[loopKey]uint32{},
@@ -103,8 +105,8 @@ func (b *Reference) Close(time uint64) error {
 // End ends the location. All levels must have been closed, and nothing may be added afterwards.
 func (b *Reference) End() {}
 
-// Tokens returns all tokens so far. Those of open levels follow the tokens of the levels around
-// them. The pieces are valid until something is added.
+// Tokens returns all tokens so far. The tokens of an open level follow the tokens of the level around it. The
+// pieces are valid until something is added.
 func (b *Reference) Tokens() (pieces [][]Token) {
 	for i := range b.levels[:b.depth] {
 		pieces = append(pieces, b.levels[i].tokens)
@@ -112,8 +114,8 @@ func (b *Reference) Tokens() (pieces [][]Token) {
 	return pieces
 }
 
-// occurs calls b.occurred for an occurrence of sequence s. Before the call, x is the span of the
-// sequence's tokens. Afterwards, x is the span of the one token that stands for the sequence.
+// occurs calls b.occurred for an occurrence of sequence s. Before the call, x is the span of the sequence's
+// tokens. Afterwards, x is the span of the single token that stands for the sequence.
 func (b *Reference) occurs(s uint32, x *span) error {
 	o := Occurrence{x.start, x.end - x.start, x.blocks}
 	if b.Sequences[s].Block {
@@ -123,15 +125,15 @@ func (b *Reference) occurs(s uint32, x *span) error {
 	return b.occurred(s, o)
 }
 
-// sequence returns the number of the sequence with these tokens, which it adds on first use. found
-// reports whether it existed.
+// sequence returns the number of the sequence with these tokens. It adds the sequence on first use. found
+// reports whether the sequence existed before.
 func (b *Reference) sequence(tokens []Token) (s uint32, found bool, err error) {
 	h := hash(tokens)
 	if s, found = b.find(h, tokens); found {
 		return s, true, nil
 	}
 	if len(tokens) >= pieceTokens {
-		tokens = slices.Clone(tokens) // they are stored
+		tokens = slices.Clone(tokens) // the copy is stored in the sequence
 	}
 	s, err = b.add(h, tokens, len(tokens) > 0 && tokens[0].Type() == Event && b.block(tokens[0].ID()))
 	return s, false, err
@@ -143,7 +145,7 @@ func (b *Reference) store(k Token, x span) error {
 	l := &b.levels[b.depth-1]
 	l.push(k, x)
 	if n := len(l.spans) / 2; n > 64 && n/4 > b.maxLoop {
-		// Searches do not go back as far as these tokens.
+		// Searches never go back as far as these tokens.
 		for i := range n {
 			l.blocks += l.spans[i].blocks
 		}
@@ -189,7 +191,7 @@ func (l *stack) whole(from, to int) span {
 	return x
 }
 
-// replaceKnown replaces the last tokens by a known sequence that equals them, the shortest one.
+// replaceKnown replaces the last tokens by the shortest known sequence that equals them, if there is one.
 func (b *Reference) replaceKnown(l *stack) error {
 	n := len(l.tokens)
 	node := uint32(0)
@@ -211,7 +213,7 @@ func (b *Reference) replaceKnown(l *stack) error {
 	return nil
 }
 
-// learn adds sequence s with its tokens to those that [Reference.replaceKnown] finds.
+// learn adds sequence s with its tokens to the sequences that [Reference.replaceKnown] finds.
 func (e *suffixTree) learn(tokens []Token, s uint32) {
 	node := uint32(0)
 	for i := len(tokens) - 1; i >= 0; i-- {
@@ -322,8 +324,8 @@ func (b *Reference) makeLoop(l *stack, size int) error {
 	return nil
 }
 
-// squash looks for a loop that equals loop i. If there is one, it discards loop i and returns the
-// number of the other; else it returns i.
+// squash looks for a loop that equals loop i. If there is such a loop, it discards loop i and returns the
+// number of the other loop. Otherwise it returns i.
 func (b *Reference) squash(i uint32) uint32 {
 	loop := &b.Loops[i]
 	key := loopKey{loop.Sequence, loop.Iterations}

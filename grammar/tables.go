@@ -23,7 +23,7 @@ func newTables() tables {
 	return tables{slots: make([]slot, 64), Sequences: []SequenceInfo{{Block: true}}}
 }
 
-// Grammar returns the sequences and loops found so far. Callers must not change them. They may get
+// Grammar returns the sequences and loops found so far. Callers must not change them. The slices may get
 // further entries later.
 func (b *tables) Grammar() ([]SequenceInfo, []LoopInfo) { return b.Sequences, b.Loops }
 
@@ -36,8 +36,8 @@ func hash(tokens []Token) uint32 {
 	return uint32(h ^ h>>32)
 }
 
-// find returns the number of the sequence with these tokens, whose hash is h. ok is false if there
-// is none.
+// find returns the number of the sequence with these tokens, whose hash is h. ok is false if there is no such
+// sequence.
 func (b *tables) find(h uint32, tokens []Token) (s uint32, ok bool) {
 	mask := uint32(len(b.slots) - 1)
 	for i := h & mask; b.slots[i].sequence != 0; i = (i + 1) & mask {
@@ -78,7 +78,7 @@ func (b *tables) put(x slot) {
 	b.slots[i] = x
 }
 
-// keep returns a copy of tokens. Short copies share an allocation, and long ones get their own.
+// keep returns a copy of tokens. Short copies share an allocation, and long copies have their own.
 func (b *tables) keep(tokens []Token) []Token {
 	n := len(tokens)
 	if n >= pieceTokens {

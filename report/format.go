@@ -10,7 +10,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// name makes a name fit for the page: valid UTF-8 without control characters, of at most mostName
+// name prepares a name for the page: the result is valid UTF-8 without control characters, of at most maxNameLength
 // characters.
 func name(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
@@ -20,9 +20,9 @@ func name(s string) string {
 		}
 		return r
 	}, s)
-	if n := 0; len(s) > mostName {
+	if n := 0; len(s) > maxNameLength {
 		for i := range s {
-			if n++; n == mostName {
+			if n++; n == maxNameLength {
 				return s[:i] + "…"
 			}
 		}
@@ -41,12 +41,13 @@ func (r *Report) region(ref uint32, s string) cell {
 // location returns a cell with the name of a location.
 func (r *Report) location(l *profile.Location) cell { return r.place(l.Location) }
 
-// time returns a cell with a duration of t ticks. Exact holds it in seconds with all digits.
+// time returns a cell with a duration of t ticks. The cell's field Exact holds the duration in seconds with
+// all digits.
 func (r *Report) time(t int64) cell {
 	return cell{Text: r.Clock.FormatDuration(t), Exact: r.Clock.FormatSeconds(t) + " s", Number: true}
 }
 
-// sum returns a cell with a sum of durations. Exact holds it in seconds with all digits.
+// sum returns a cell with a sum of durations. The cell's field Exact holds the sum in seconds with all digits.
 func (r *Report) sum(t trace.Ticks) cell {
 	return cell{Text: r.Clock.FormatSum(t), Exact: r.Clock.FormatSumSeconds(t) + " s", Number: true}
 }
@@ -54,7 +55,7 @@ func (r *Report) sum(t trace.Ticks) cell {
 // exactTime returns a cell with a time in seconds, with all digits.
 func (r *Report) exactTime(t int64) cell { return cell{Text: r.Clock.FormatSeconds(t) + " s"} }
 
-// mean returns a cell with the mean of n durations whose sum is given.
+// mean returns a cell with the mean of n durations. sum is the sum of the durations.
 func (r *Report) mean(sum trace.Ticks, n int64) cell {
 	if n == 0 {
 		return cell{Text: "–", Number: true}
@@ -74,7 +75,8 @@ func count[T int64 | uint64](n T) string {
 	return s
 }
 
-// byteSize returns a cell with a number of bytes in a binary unit. Exact holds all digits.
+// byteSize returns a cell with a number of bytes in a binary unit. The cell's field Exact holds the number
+// with all digits.
 func byteSize[T int64 | uint64](n T) cell {
 	return cell{Text: size(n), Exact: count(n) + " bytes", Number: true}
 }
@@ -138,8 +140,8 @@ func float(f float64) string {
 	return strconv.FormatFloat(short, 'f', -1, 64)
 }
 
-// plural formats a number together with the noun for what it counts. words holds the singular and,
-// if it is irregular, the plural of that noun.
+// plural formats a number together with a noun, such as "2 calls". words holds the singular of the noun and,
+// if the plural is irregular, its plural.
 func plural(n int64, words ...string) string {
 	switch {
 	case n == 1:

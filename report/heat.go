@@ -10,13 +10,13 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// heat is a heat map: for each pair of locations, the number of bytes that one sent to the other.
-// All sizes are in pixels.
+// heat is a heat map: for each pair of locations, it shows the number of bytes that the first location has
+// sent to the second. All sizes are in pixels.
 type heat struct {
 	Width, Height int
 	Left, Top     int
-	Cell          int // width of a cell
-	Size          int // width of all cells
+	Cell          int // width and height of a cell
+	Size          int // width and height of all cells together
 	Columns, Rows []heatName
 	Shades        []shade
 	Tips          []tip
@@ -36,7 +36,7 @@ type shade struct {
 	Path  string
 }
 
-// tip is a cell whose explanation is shown when the pointer is over it.
+// tip is a cell whose explanation appears when the pointer is over the cell.
 type tip struct {
 	X, Y, Level int
 	Text        string
@@ -45,18 +45,18 @@ type tip struct {
 // heatKey is the sample of a colour level in the legend of the map.
 type heatKey struct{ X, Level int }
 
-// Sizes of the heat map, in pixels.
+// The sizes of the heat map, in pixels.
 const (
-	heatLetter  = 6  // width of a letter of a name
-	heatLetters = 20 // letters of a name
+	heatLetter  = 6  // width of a letter in a name
+	heatLetters = 20 // largest number of letters of a name
 	heatWidth   = 480
 	heatCell    = 24
 	heatLevels  = 6
-	heatTips    = 20 // largest number of locations with which cells have tips
+	heatTips    = 20 // largest number of locations for which cells have tips
 )
 
-// heat returns the heat map of the messages in m, or nil if they have fewer than 3 or more than
-// mostHeat locations.
+// heat returns the heat map of the messages in m. It returns nil if fewer than 3 or more than maxHeatRows
+// locations exchange messages.
 func (r *Report) heat(m *messages.Result) *heat {
 	var locs []uint32
 	most, least := uint64(0), uint64(math.MaxUint64)
@@ -70,7 +70,7 @@ func (r *Report) heat(m *messages.Result) *heat {
 	slices.Sort(locs)
 	locs = slices.Compact(locs)
 	n := len(locs)
-	if n < 3 || n > mostHeat {
+	if n < 3 || n > maxHeatRows {
 		return nil
 	}
 	longest := 8
@@ -85,7 +85,7 @@ func (r *Report) heat(m *messages.Result) *heat {
 	h := &heat{Cell: min(heatCell, heatWidth/n), Left: 12 + longest*heatLetter, Top: 12 + longest*heatLetter}
 	h.Size = n * h.Cell
 	h.Width, h.Height = h.Left+h.Size+10, h.Top+h.Size+40
-	every := 1 // only every every-th location has its name next to the map
+	every := 1 // only every n-th location has its name next to the map, where n is every
 	if h.Cell < 11 {
 		every = (11 + h.Cell - 1) / h.Cell
 	}

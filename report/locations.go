@@ -112,11 +112,11 @@ func (r *Report) locations() section {
 		for _, w := range late {
 			t.Rows = append(t.Rows, line(w))
 		}
-		s.table(t, mostStragglers)
+		s.table(t, maxStragglers)
 	}
 	t = table{Title: "All locations", Head: head}
 	list := all
-	if len(all) > mostLocations {
+	if len(all) > maxLocations {
 		t.Title = fmt.Sprintf("The %d locations with most work, and the %d with least", endsShown, endsShown)
 		list = slices.Concat(byWork[:endsShown], byWork[len(byWork)-endsShown:])
 		t.More = fmt.Sprintf("… and %d more between them", len(all)-2*endsShown)
@@ -155,8 +155,8 @@ func meanOfMax(s *spread) string {
 // mean returns the mean time, or 0 if no time has been added.
 func (s *spread) mean() float64 { return s.sum.Float() / float64(max(1, s.n)) }
 
-// barParts returns the exclusive times of a location's regions as parts of a bar, the longest
-// first. The length of the bar stands for a time of whole ticks. Regions that would be too narrow to see are
+// barParts returns the exclusive times of a location's regions as parts of a bar, with the longest time first.
+// The length of the bar represents a time of whole ticks. Regions that would be too narrow to be visible are
 // left out.
 func (r *Report) barParts(list []profile.Region, whole int64) (out []barPart) {
 	list = slices.Clone(list)

@@ -10,8 +10,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// TestWithoutFunctions checks that a report without functions shows regions without colours and locations
-// by number.
+// TestWithoutFunctions checks that a report without functions shows regions without colours, and locations by
+// their numbers.
 func TestWithoutFunctions(t *testing.T) {
 	r := Report{Title: "t", Info: &info.Info{}, Covered: trace.TicksOf(10),
 		Regions:  []profile.Region{{Name: "solve", Count: 1, Exclusive: trace.TicksOf(10), Inclusive: trace.TicksOf(10)}},

@@ -12,20 +12,19 @@ import (
 	"github.com/weft-trace/weft/timeline/index"
 )
 
-// Limits that keep the page small.
+// These limits keep the page small.
 const (
 	pictureWidth  = 1280
 	pictureRows   = 48
-	pictureStrips = 120 // strips of spans in all rows together
+	pictureStrips = 120 // largest number of strips of spans in all rows together
 	pictureArrows = 400
-	smallSVG      = 300 << 10 // bytes
-	smallPNG      = 400 << 10 // bytes
+	smallSVG      = 300 << 10 // largest size of an SVG document in bytes
+	smallPNG      = 400 << 10 // largest size of a PNG image in bytes
 )
 
-// Draw draws the time line of index x from time from to time to, or the whole time line if the
-// window is empty. It sets r.Picture and r.Color. all is the index of the whole trace, which may be
-// x; it decides about the colours of regions. chosen lists the tracks to draw, in this order; nil
-// stands for all tracks.
+// Draw draws the time line of index x from time from to time to, or the whole time line if the window is
+// empty. It sets r.Picture and r.Color. all is the index of the whole trace, which may be x. It determines the
+// colours of regions. chosen lists the tracks to draw, in this order; nil selects all tracks.
 func (r *Report) Draw(ctx context.Context, x, all *index.Index, from, to int64, chosen []int) error {
 	p := &r.Picture
 	*p = Picture{Width: pictureWidth}
@@ -87,8 +86,8 @@ func (r *Report) Draw(ctx context.Context, x, all *index.Index, from, to int64, 
 	return err
 }
 
-// paint draws s in light and in dark colours. Pictures whose SVG is small are drawn as SVG, and
-// others as PNG. If the PNG is too large, only the light one is kept.
+// paint draws s in light and in dark colours. If the SVG document is small, it draws SVG, and otherwise PNG.
+// If the PNG image is too large, it keeps only the light image.
 func (p *Picture) paint(ctx context.Context, s *draw.Sheet) error {
 	paint := func(dark bool, f func(context.Context, io.Writer) error) ([]byte, error) {
 		var b bytes.Buffer
@@ -114,7 +113,7 @@ func (p *Picture) paint(ctx context.Context, s *draw.Sheet) error {
 		}
 	}
 	if len(p.PNG) > smallPNG {
-		return nil // the light picture is used for dark mode too
+		return nil // dark mode then also uses the light picture
 	}
 	p.DarkPNG, err = paint(true, s.PNG)
 	return err

@@ -18,13 +18,13 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Report holds the results of analyses of a trace. Its slices hold all entries, in the order in
-// which the page lists them. The page shows the first entries of each and the number of the rest.
+// Report holds the results of analyses of a trace. Its slices hold all entries, in the order in which the page
+// lists them. For each slice, the page shows the first entries and the number of the remaining ones.
 type Report struct {
 	Title  string // title of the page: the name of the trace
 	Format string // display name of the trace's format
 
-	// Info describes the selected part of the trace, as all other fields do.
+	// Info describes the selected part of the trace. All other fields also refer to this part.
 	Info  *info.Info
 	Clock trace.Clock
 	// From and To are the bounds of the window in ticks; To is exclusive. A nil bound means that
@@ -33,21 +33,21 @@ type Report struct {
 	// Begin is the time of the first event of the whole trace. The page shows the window's bounds
 	// relative to it. Nil means Info.First.
 	Begin *int64
-	// Chosen describes the restrictions of the selection other than the window, such as locations.
-	// It is empty if there are none.
+	// Chosen describes the restrictions of the selection other than the window, such as locations. It is empty
+	// if there are no other restrictions.
 	Chosen []string
 
 	// Picture is the picture of the time line at the top of the page.
 	Picture Picture
 
-	Covered    trace.Ticks // time in which any region was open, added up over locations
+	Covered    trace.Ticks // time in ticks in which any region was open, summed over locations
 	Regions    []profile.Region
 	Activities []profile.Activity
 	Locations  []profile.Location
-	Paths      []calltree.Node // a tree of call paths over all locations together
+	Paths      []calltree.Node // a tree of call paths, summed over all locations
 
-	// Definitions holds the locations with one entry for each region definition, whereas Regions
-	// and Locations combine regions of the same name. It may be nil unless Waits returns different
+	// Definitions holds the locations with a separate entry for each region definition. In contrast, Regions
+	// and Locations combine regions of the same name. Definitions may be nil unless Waits returns different
 	// values for regions of the same name.
 	Definitions []profile.Location
 	// Waits reports whether a location only communicates, synchronises or waits while the region is
@@ -57,10 +57,11 @@ type Report struct {
 	// regions have no colour.
 	Color func(region uint32) string
 
-	// Explanation explains the runtime. The page leaves out the sections of those of its fields that are
-	// nil.
+	// Explanation explains the runtime. If a field of it is nil, the page leaves out the section of that
+	// field.
 	Explanation *explain.Page
-	// WaitStates holds the wait states of the selected part. The page has no section of them if it is nil.
+	// WaitStates holds the wait states of the selected part. If it is nil, the page has no section about wait
+	// states.
 	WaitStates *waits.Result
 
 	Messages    *messages.Result
@@ -75,7 +76,7 @@ type Report struct {
 
 // Picture is the picture of a trace's time line. The page leaves out its empty fields.
 type Picture struct {
-	// SVG and DarkSVG are documents for light and dark mode. The page contains their elements. If SVG is
+	// SVG and DarkSVG are SVG documents for light and dark mode, whose elements the page includes. If SVG is
 	// empty, the page shows the images PNG and DarkPNG.
 	SVG, DarkSVG []byte
 	PNG, DarkPNG []byte
@@ -106,7 +107,7 @@ var pageTemplate = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("page").Parse(page))
 })
 
-// Write writes the report to w as an HTML page. Its errors are those of w.
+// Write writes the report to w as an HTML page. It returns the errors of w.
 func (r *Report) Write(w io.Writer) error {
 	whole := *r
 	if whole.Waits == nil {

@@ -64,8 +64,8 @@ func texts(t *testing.T, page []byte) (elements []xml.StartElement, text string)
 	}
 }
 
-// TestNamesAreText checks that a name with characters that have a meaning in HTML appears on the
-// page as text, wherever the page shows names.
+// TestNamesAreText checks that a name with characters that have a meaning in HTML appears on the page as text,
+// in all places in which the page shows names.
 func TestNamesAreText(t *testing.T) {
 	bad := `<script>alert("1")</script> '"&` + "\x00\x07\n"
 	rtl := "\u200f\u0632\u0645\u0646 \u0627\u0644\u062d\u0633\u0627\u0628\u200f \u202eevil"
@@ -160,9 +160,9 @@ func TestLittleAndMuch(t *testing.T) {
 	}
 }
 
-// TestStragglers checks the limits for stragglers. Nine locations have 100 ticks of work each. A
-// tenth location with 111 ticks is no straggler, because it raises the mean itself; with 113 ticks
-// it is one.
+// TestStragglers checks the limits for stragglers. Nine locations have 100 ticks of work each. A tenth
+// location with 111 ticks is not a straggler, because its own work raises the mean. With 113 ticks it is a
+// straggler.
 func TestStragglers(t *testing.T) {
 	for work, want := range map[int64]string{111: "There is none.", 113: "Here 1 of 10 do."} {
 		r := emptyReport()
@@ -184,7 +184,7 @@ func TestStragglers(t *testing.T) {
 			t.Errorf("%d: the text %q is missing", work, want)
 		}
 	}
-	// A location whose work exceeds the mean by less than 1 % of the duration is no straggler.
+	// A location whose work exceeds the mean by less than 1 % of the duration is not a straggler.
 	r := emptyReport()
 	first, last := int64(0), int64(100000)
 	r.Info.First, r.Info.Last = &first, &last

@@ -75,29 +75,29 @@ func (r *Report) overview() section {
 		keys = append(keys, k)
 	}
 	slices.Sort(keys)
-	for _, k := range keys[:min(len(keys), mostFacts)] {
+	for _, k := range keys[:min(len(keys), maxFacts)] {
 		add(name(k), text(fmt.Sprint(x.Properties[k])))
 	}
-	if n := len(keys) - mostFacts; n > 0 {
+	if n := len(keys) - maxFacts; n > 0 {
 		add("…", cell{Text: plural(int64(n), "more property", "more properties")})
 	}
 	kinds := table{Title: "Events by kind", Head: []column{{Name: "kind"}, {Name: "events", Number: true}}}
 	for _, k := range x.Kinds {
 		kinds.Rows = append(kinds.Rows, []cell{text(k.Name), number(k.Events + k.Derived)})
 	}
-	s.table(kinds, mostRows)
+	s.table(kinds, maxRows)
 	if len(x.Files) > 1 {
 		files := table{Title: "Files", Head: []column{{Name: "file"}, {Name: "bytes", Number: true}}}
 		for _, f := range x.Files {
 			files.Rows = append(files.Rows, []cell{text(f.Path), number(f.Size)})
 		}
-		s.table(files, mostFiles)
+		s.table(files, maxFiles)
 	}
 	return s
 }
 
-// table adds t to the section unless it has no rows. It shows at most most rows, and the number of
-// the others.
+// table adds t to the section unless it has no rows. The page shows at most most rows of the table, and the
+// number of the other rows.
 func (s *section) table(t table, most int) {
 	if n := len(t.Rows); n > most {
 		t.Rows, t.More = t.Rows[:most], fmt.Sprintf("… and %d more", n-most)
@@ -124,7 +124,7 @@ func (r *Report) regions() section {
 			bar(x.Exclusive.Float(), r.Covered.Float()), r.sum(x.Inclusive), number(x.Count), r.time(x.Min),
 			r.mean(x.Sum, x.Count), r.time(x.Max)})
 	}
-	s.table(t, mostRows)
+	s.table(t, maxRows)
 	return s
 }
 
@@ -137,7 +137,7 @@ func (r *Report) paths() section {
 		}
 	}
 	if total == (trace.Ticks{}) || !slices.ContainsFunc(r.Paths, func(n calltree.Node) bool { return n.Depth > 0 }) {
-		return section{} // the table of regions shows the same
+		return section{} // the table of regions shows the same times
 	}
 	s := section{ID: "paths", Title: "Call paths", Hint: "Each region below the regions that are open around it; the " +
 		"path with most inclusive time comes first."}
@@ -147,11 +147,11 @@ func (r *Report) paths() section {
 	// A path has at least the inclusive time of each path below it. If a path is shown, its parents
 	// are therefore shown too.
 	list := slices.Clone(r.Paths)
-	least, share := leastInclusive(list), leastShown(len(list), total.Float())
+	least, share := inclusiveOfLastPath(list), minTimeShown(len(list), total.Float())
 	left := 0
 	for i := range list {
 		n := &list[i]
-		if n.Inclusive.Cmp(least) < 0 || n.Inclusive.Float() < share || len(t.Rows) == mostPaths {
+		if n.Inclusive.Cmp(least) < 0 || n.Inclusive.Float() < share || len(t.Rows) == maxPaths {
 			left++
 			continue
 		}
@@ -163,23 +163,23 @@ func (r *Report) paths() section {
 	if left > 0 {
 		t.More = "… and " + plural(int64(left), "more path") + " with less time"
 	}
-	s.table(t, mostPaths)
+	s.table(t, maxPaths)
 	return s
 }
 
-// leastShown returns the inclusive time that a path needs for being shown, where total is the time
-// of all paths. It is 0 if there are few paths, so that all of them are shown.
-func leastShown(paths int, total float64) float64 {
-	if paths <= mostRows {
+// minTimeShown returns the inclusive time that a path needs to be shown. total is the time of all paths. The
+// result is 0 if there are few paths, so that all paths are shown.
+func minTimeShown(paths int, total float64) float64 {
+	if paths <= maxRows {
 		return 0
 	}
 	return math.Trunc(minPathPercent / 100 * total)
 }
 
-// leastInclusive returns the inclusive time of the mostPaths-th path, ordered by descending time.
-// It returns 0 if there are at most mostPaths paths.
-func leastInclusive(list []calltree.Node) trace.Ticks {
-	if len(list) <= mostPaths {
+// inclusiveOfLastPath returns the maxPaths-th largest inclusive time of a path. It returns 0 if there are at most
+// maxPaths paths.
+func inclusiveOfLastPath(list []calltree.Node) trace.Ticks {
+	if len(list) <= maxPaths {
 		return trace.Ticks{}
 	}
 	times := make([]trace.Ticks, len(list))
@@ -187,7 +187,7 @@ func leastInclusive(list []calltree.Node) trace.Ticks {
 		times[i] = list[i].Inclusive
 	}
 	slices.SortFunc(times, func(a, b trace.Ticks) int { return b.Cmp(a) })
-	return times[mostPaths-1]
+	return times[maxPaths-1]
 }
 
 // messages returns the section of the messages.
@@ -243,7 +243,7 @@ func (r *Report) messages() section {
 		}
 		t.Rows = append(t.Rows, row)
 	}
-	s.table(t, mostRows)
+	s.table(t, maxRows)
 	s.Heat = r.heat(m)
 	return s
 }
@@ -288,7 +288,7 @@ func (r *Report) collectives() section {
 		}
 		t.Rows = append(t.Rows, row)
 	}
-	s.table(t, mostRows)
+	s.table(t, maxRows)
 	if early > 0 {
 		s.Remark = plural(early, "operation") + " were left by a member before all had come: clocks differ, or records " +
 			"are missing. Waits are not reliable; see weft align."
@@ -320,7 +320,7 @@ func (r *Report) resources() section {
 			{Text: strings.TrimSpace(float(y.Capacity) + " " + name(y.Unit)), Number: true}, number(y.Count), r.time(y.Busy),
 			bar(float64(y.Busy), float64(length)), use, number(y.MaxOpen), {Text: float(float64(y.MaxAmount)), Number: true}})
 	}
-	s.table(t, 2*mostRows)
+	s.table(t, 2*maxRows)
 	t = table{Title: "Activities",
 		Head: []column{{Name: "activity"}, {Name: "claims", Number: true},
 			{Name: "time", Hint: "of all its claims", Number: true}, {Name: "min", Number: true}, {Name: "mean", Number: true},
@@ -330,11 +330,11 @@ func (r *Report) resources() section {
 		t.Rows = append(t.Rows, []cell{r.region(y.Region, y.Name), number(y.Count), r.sum(y.Time), r.time(y.Min),
 			r.mean(y.Time, y.Count), r.time(y.Max)})
 	}
-	s.table(t, mostRows)
+	s.table(t, maxRows)
 	return s
 }
 
-// checks returns the section of the broken rules, the most severe ones first.
+// checks returns the section of the broken rules, with the most severe rules first.
 func (r *Report) checks() section {
 	s := section{ID: "checks", Title: "Checks",
 		Hint: fmt.Sprintf("weft check finds %s, %s and %s.", plural(r.Errors, "error"), plural(r.Warnings, "warning"),
@@ -364,6 +364,6 @@ func (r *Report) checks() section {
 		}
 		t.Rows = append(t.Rows, []cell{rule, number(x.Count), {Text: name(x.Doc)}, {Text: where}})
 	}
-	s.table(t, mostRows)
+	s.table(t, maxRows)
 	return s
 }

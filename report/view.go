@@ -17,16 +17,16 @@ type view struct {
 	Window      string // the window and other restrictions of the selection; empty for the whole trace
 	Figures     []keyFigure
 	Picture     picture
-	First       []section // before the time line
-	Sections    []section // after it
+	First       []section // sections before the time line
+	Sections    []section // sections after the time line
 	Path        string
 }
 
 // keyFigure is one of the key numbers at the top of the page. Hint explains it.
 type keyFigure struct{ Value, Exact, Name, Hint string }
 
-// picture is the time line for the template. Light and Dark hold SVG elements; if they are empty,
-// the images' data URLs are used.
+// picture is the time line for the template. Light and Dark hold SVG elements. If they are empty, the page
+// uses the data URLs of the images.
 type picture struct {
 	Light, Dark        template.HTML
 	Source, DarkSource template.URL
@@ -38,11 +38,11 @@ type picture struct {
 // be missing.
 type section struct {
 	ID, Title, Hint string
-	Lead            string // shown before the hint, in larger letters
+	Lead            string // text before the hint, in larger letters
 	Facts           []fact
 	Tables          []table
 	Heat            *heat
-	Remark          string // shown after the tables
+	Remark          string // text after the tables
 }
 
 // fact is a line of a section that shows a value with its name.
@@ -51,12 +51,12 @@ type fact struct {
 	Values []cell
 }
 
-// table is a list with named columns, below the facts of a section.
+// table is a list with named columns. It appears below the facts of a section.
 type table struct {
 	Title string
 	Head  []column
 	Rows  [][]cell
-	More  string // says how many rows are not shown
+	More  string // states how many rows are not shown
 }
 
 // column is a column of a table, with the text of its head.
@@ -68,10 +68,10 @@ type column struct {
 // cell is the content of a field of a table, or the value of a fact.
 type cell struct {
 	Text   string
-	Exact  string // the exact value, shown when the pointer is over the cell
+	Exact  string // the exact value, which appears when the pointer is over the cell
 	Number bool
-	Depth  int     // depth of a call path
-	Color  string  // colour of a region
+	Depth  int     // depth of a call path in the tree
+	Color  string  // colour of a region, as "#rrggbb"
 	Bar    float64 // length of the bar, in percent
 	HasBar bool
 	Stack  []barPart
@@ -90,19 +90,19 @@ type barPart struct {
 	Name  string
 }
 
-// Limits for the size of the page.
+// These limits keep the page small.
 const (
-	mostRows       = 20
-	mostPaths      = 40
-	mostLocations  = 32 // largest number of locations that are all shown
-	endsShown      = 12 // number of first locations shown, and of last ones, if there are more
-	mostStragglers = 10
-	mostFacts      = 24
-	mostFiles      = 10
-	mostName       = 160 // characters
-	mostHeat       = 64  // locations
+	maxRows        = 20
+	maxPaths       = 40
+	maxLocations   = 32 // largest number of locations of which all are shown
+	endsShown      = 12 // number of first locations and number of last locations that are shown if there are more
+	maxStragglers  = 10
+	maxFacts       = 24
+	maxFiles       = 10
+	maxNameLength  = 160 // largest number of characters of a name
+	maxHeatRows    = 64  // largest number of locations in a heat map
 	stackParts     = 8
-	minPathPercent = 0.5 // least inclusive time of a shown path, in percent of the time of all paths
+	minPathPercent = 0.5 // least inclusive time of a shown path, as a percentage of the time of all paths
 )
 
 // view returns the data for the template.
@@ -137,7 +137,7 @@ func (r *Report) view() *view {
 	return v
 }
 
-// bound formats a bound of the window, as a time since the first event if possible. It returns none
+// bound formats a bound of the window, as a time since the first event if possible. It returns the text none
 // if the bound is not set.
 func (r *Report) bound(t *int64, none string) string {
 	if t == nil || *t == math.MaxInt64 {

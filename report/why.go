@@ -33,12 +33,12 @@ func (r *Report) findings() section {
 			text(string(f.Confidence)), text(where),
 			{Text: name(strings.Join(f.Evidence, "; "))}, {Text: name(f.Advice)}})
 	}
-	s.table(t, mostRows)
+	s.table(t, maxRows)
 	t = table{Title: "Not judged", Head: []column{{Name: "what and why"}}}
 	for _, u := range x.Unjudged {
 		t.Rows = append(t.Rows, []cell{{Text: name(u)}})
 	}
-	s.table(t, mostRows)
+	s.table(t, maxRows)
 	return s
 }
 
@@ -68,13 +68,13 @@ func (r *Report) efficiency() section {
 		c.Text, c.Class = fmt.Sprintf("%.3f", value), factorClass(value)
 		t.Rows = append(t.Rows, []cell{{Text: f.Name, Depth: f.Level}, c})
 	}
-	s.table(t, 2*mostRows)
+	s.table(t, 2*maxRows)
 	s.Remark = strings.Join(x.Sentences(), " ")
 	return s
 }
 
-// factorClass returns the class of a factor for the style of the page: factors below 0.8 are worth a
-// look, and those below 0.6 are bad.
+// factorClass returns the class of a factor for the style of the page: factors below 0.8 are marked as
+// notable, and factors below 0.6 as bad.
 func factorClass(value float64) string {
 	switch {
 	case value < 0.6:
@@ -112,9 +112,9 @@ func (r *Report) waits() section {
 		t.Rows = append(t.Rows, []cell{c, number(p.Count), r.sum(p.Time), bar(p.Time.Float(), x.Time.Float()),
 			r.mean(p.Time, p.Count), r.time(p.Statistics.Max), r.mostIn(p)})
 	}
-	s.table(t, mostRows)
+	s.table(t, maxRows)
 	if r.Explanation != nil {
-		s.table(r.causes(r.Explanation.Causes), mostRows)
+		s.table(r.causes(r.Explanation.Causes), maxRows)
 	}
 	t = table{Title: "Last to come to collective operations", Head: []column{{Name: "location"}, {Name: "communicator"},
 		{Name: "operations", Number: true}, {Name: "of", Number: true}, {Name: "others lost", Number: true}}}
@@ -140,7 +140,7 @@ func (r *Report) mostIn(p *waits.Pattern) cell {
 	return text(fmt.Sprintf("%s, %s", x.Region, percent(x.Time.Float(), p.Time.Float())))
 }
 
-// causes returns the table of the call paths whose work made others wait.
+// causes returns the table of the call paths whose work made other locations wait.
 func (r *Report) causes(x *causes.Result) table {
 	t := table{Title: "Causes", Head: []column{{Name: "call path"}, {Name: "location"}, {Name: "pattern"},
 		{Name: "waits caused", Number: true}, {Name: "", Hint: "part of all waits of the pattern"},
@@ -164,10 +164,10 @@ func (r *Report) causes(x *causes.Result) table {
 	return t
 }
 
-// causesShown is the number of causes that are shown of each pattern.
+// causesShown is the number of causes that are shown for each pattern.
 const causesShown = 5
 
-// outside stands for the time outside of all regions.
+// outside is the text for the time outside of all regions.
 const outside = "(outside of all regions)"
 
 // ticks returns a cell with a duration that can have a fraction of a tick.
@@ -201,20 +201,20 @@ func (r *Report) criticalPath() section {
 		}
 		t.Rows = append(t.Rows, []cell{region, r.time(y.Time), bar(float64(y.Time), length), r.ticks(y.Imbalance)})
 	}
-	s.table(t, mostRows)
+	s.table(t, maxRows)
 	t = table{Title: "Locations", Head: []column{{Name: "location"}, {Name: "time", Number: true},
 		{Name: "", Hint: "part of the path"}}}
 	for i := range x.Locations {
 		y := &x.Locations[i]
 		t.Rows = append(t.Rows, []cell{text(y.LocationName), r.time(y.Time), bar(float64(y.Time), length)})
 	}
-	s.table(t, mostRows)
+	s.table(t, maxRows)
 	t = table{Title: "If a region took half of its time", Head: []column{{Name: "region"},
 		{Name: "the run is shorter by", Number: true}, {Name: "", Hint: "part of the runtime"}}}
 	for i := range x.Gains {
 		g := &x.Gains[i]
 		t.Rows = append(t.Rows, []cell{text(g.Region), r.time(g.Half), bar(float64(g.Half), float64(x.Runtime))})
 	}
-	s.table(t, mostRows)
+	s.table(t, maxRows)
 	return s
 }

@@ -18,13 +18,14 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// This file has the answers that need the trace's events and not only the index.
+// This file contains the answers that need the events of the trace, because the index does not contain enough
+// data.
 
-// nodeFact is a call path in a tree: the sums over its visits, and its children. Left holds the sums of
-// omitted paths below it.
+// nodeFact is a call path in a tree: the sums over its visits, and its children. Left holds the sums of the
+// omitted paths below the node.
 type nodeFact struct {
 	Region int `json:"region"`
-	// the region in the trace, even if the values of an attribute take the place of regions
+	// the region in the trace; values of an attribute never take its place
 	Call      int           `json:"call"`
 	Name      string        `json:"name"`
 	Count     int64         `json:"count"`
@@ -32,7 +33,7 @@ type nodeFact struct {
 	Exclusive sum           `json:"exclusive"`
 	Min       ticks         `json:"min"`
 	Max       ticks         `json:"max"`
-	Longest   *visitFact    `json:"longest,omitempty"` // the visit that took Max
+	Longest   *visitFact    `json:"longest,omitempty"` // the visit whose duration is Max
 	Children  []*nodeFact   `json:"children"`
 	Left      *omittedPaths `json:"left,omitempty"`
 }
@@ -52,7 +53,7 @@ type visitFact struct {
 // treeAnswer is the tree of call paths. Left holds the sums of all omitted paths.
 type treeAnswer struct {
 	Roots []*nodeFact  `json:"roots"`
-	Paths int64        `json:"paths"` // number of call paths, including omitted ones
+	Paths int64        `json:"paths"` // number of all call paths, including omitted paths
 	Left  omittedPaths `json:"left"`
 }
 
@@ -89,8 +90,8 @@ func callTree(e *entry, p *params) func(context.Context) (any, error) {
 			}
 			nodes = all.Result()
 			if e.config.renames() {
-				// Regions with the same name must be one row here, because the page has no list of the
-				// regions of this answer.
+				// In this answer, regions with the same name must be one row, because the page has no list of
+				// the regions of the answer.
 				names := defs.RegionNames(opt.Rows)
 				for i := range nodes {
 					if r := nodes[i].Region; int(r) < len(names) {
@@ -119,8 +120,8 @@ func callTree(e *entry, p *params) func(context.Context) (any, error) {
 // answer.
 func newTreeAnswer(nodes []calltree.Node, limit int, color bool, visited func(*calltree.Visit) *visitFact) *treeAnswer {
 	a := &treeAnswer{Roots: []*nodeFact{}, Paths: int64(len(nodes))}
-	// Keep the paths with more inclusive time than least. alike is the number of paths with exactly that
-	// time that are kept, too.
+	// Keep the paths with more inclusive time than least. alike is the number of paths with exactly that time
+	// that are also kept.
 	least, alike := trace.TicksOf(math.MinInt64), 0
 	if len(nodes) > limit {
 		times := make([]trace.Ticks, len(nodes))
@@ -132,7 +133,7 @@ func newTreeAnswer(nodes []calltree.Node, limit int, color bool, visited func(*c
 		more := sort.Search(len(times), func(i int) bool { return times[i].Cmp(least) > 0 })
 		alike = limit - (len(times) - more)
 	}
-	// by path; for an omitted path, the node of the nearest path above it that is kept
+	// the node of each path; for an omitted path, it is the node of the nearest path above it that is kept
 	nodeOf := make([]*nodeFact, len(nodes))
 	shown := make([]bool, len(nodes))
 	for i := range nodes {
@@ -230,8 +231,8 @@ func structureText(e *entry, _ *params) func(context.Context) (any, error) {
 	}
 }
 
-// defectFact is a defect. Time is relative to the first event; it is "", and Track is -1, if the place
-// of the defect is unknown.
+// defectFact is a defect. Time is relative to the first event. If the place of the defect is unknown, Time is
+// "" and Track is -1.
 type defectFact struct {
 	Rule     string `json:"rule"`
 	Severity string `json:"severity"`
@@ -266,7 +267,7 @@ func (e *entry) withFreshReader(ctx context.Context, f func(*reader) error) erro
 	return f(d)
 }
 
-// defects checks the whole trace.
+// defects computes the list of defects, for which it reads the whole trace.
 func defects(e *entry, p *params) func(context.Context) (any, error) {
 	v := p.x
 	return func(ctx context.Context) (any, error) {

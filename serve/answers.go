@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// answerCache computes answers that take long, and keeps the last ones. Requests for the same answer
-// share one computation, and the number of computations at a time is limited.
+// answerCache computes answers that take long, and keeps the latest answers. Requests for the same answer
+// share one computation. The number of simultaneous computations is limited.
 type answerCache struct {
 	ctx   context.Context
 	start func(func()) bool // runs a function in the background; returns false if the server is closed
@@ -20,7 +20,7 @@ type answerCache struct {
 	bytes   int
 	clock   int64 // incremented with each use
 
-	queueTime time.Duration // the constant queueTime, except in tests
+	queueTime time.Duration // the value of the constant queueTime; tests set other values
 }
 
 // pendingAnswer is an answer that is being computed, or whose computation waits for its turn.
@@ -38,12 +38,12 @@ type cachedAnswer struct {
 	used  int64
 }
 
-// queueTime is how long a computation may wait for its turn. After that, the client is asked to try
-// again.
+// queueTime is the longest time for which a computation may wait for its turn. After this time, the client is
+// asked to try again.
 const queueTime = 5 * time.Second
 
-// get returns the answer with a name. It calls f to compute the answer if it is neither cached nor
-// pending. f is cancelled when the last waiting request gives up.
+// get returns the answer with a name. It calls f to compute the answer if it is neither cached nor pending. If
+// all requests that wait for the answer are cancelled, get cancels the context of f.
 func (a *answerCache) get(ctx context.Context, name string, f func(context.Context) ([]byte, error)) ([]byte, error) {
 	a.mu.Lock()
 	if k := a.kept[name]; k != nil {
@@ -84,7 +84,7 @@ func (a *answerCache) removeWaiter(name string, r *pendingAnswer) {
 	if r.waiting--; r.waiting == 0 {
 		r.cancel()
 		if a.running[name] == r {
-			delete(a.running, name) // a later request starts again
+			delete(a.running, name) // a later request starts the computation again
 		}
 	}
 }

@@ -20,7 +20,7 @@ const (
 	maxClaims      = 500
 )
 
-// behaviourAnswer holds the classes of objects in a trace, with the rare ones first.
+// behaviourAnswer holds the classes of objects in a trace, with the rarest classes first.
 type behaviourAnswer struct {
 	// Missing is the reason why there are no classes, or "".
 	Missing string      `json:"missing"`
@@ -31,9 +31,9 @@ type behaviourAnswer struct {
 	Usual   int         `json:"usual"` // index of the class with the most objects, or -1
 }
 
-// classFact is a class of objects with the same order of claims. Usual is its distance from the class
-// with the most objects, and Difference compares that class (first) with this one (second). Nearest is
-// the index of the most similar class, and Distance the distance from it.
+// classFact is a class of objects with the same order of claims. Usual is its distance from the usual class,
+// which has the most objects. Difference compares the usual class (first) with this class (second). Nearest is
+// the index of the most similar class, and Distance the distance from that class.
 type classFact struct {
 	Objects        int64          `json:"objects"`
 	Representative string         `json:"representative"`
@@ -47,15 +47,15 @@ type classFact struct {
 	Shown []claimFact `json:"shown"`
 }
 
-// differenceFact holds the differences between two lists of claims. The second list lacks the claims in
-// First, and the first list those in Second.
+// differenceFact holds the differences between two lists of claims. The second list lacks the claims in First,
+// and the first list lacks the claims in Second.
 type differenceFact struct {
 	First  sideFact `json:"first"`
 	Second sideFact `json:"second"`
 }
 
-// sideFact holds the claims (nodes) and the successions of claims (edges) that only one of two lists
-// has. The counts include those that the answer leaves out.
+// sideFact holds the claims (nodes) and the successions of claims (edges) that only one of two lists has. The
+// counts include the claims and successions that the answer leaves out.
 type sideFact struct {
 	NodeCount int64       `json:"nodeCount"`
 	EdgeCount int64       `json:"edgeCount"`
@@ -69,7 +69,7 @@ type edgeFact struct {
 	To   claimFact `json:"to"`
 }
 
-// claimFact is a claim or call: its label with the number of the occurrence, and its place.
+// claimFact is a claim or call: its label, the number of its occurrence, and its place.
 type claimFact struct {
 	Label string `json:"label"`
 	Track int    `json:"track"`
@@ -95,8 +95,8 @@ func (p *params) claimOptions() (opt distance.Options) {
 	return opt
 }
 
-// readClaims returns the claims in a window of a trace. A nil window stands for the whole trace. If
-// there are no claims, missing is the reason, else "".
+// readClaims returns the claims in a window of a trace. A nil window stands for the whole trace. If there are
+// no claims, missing is the reason. Otherwise missing is "".
 func readClaims(ctx context.Context, d *reader, w *trace.Window, opt distance.Options) (s *distance.Set, missing string,
 	err error) {
 	piece, err := cutWindow(ctx, d, w)
@@ -123,7 +123,8 @@ func readClaims(ctx context.Context, d *reader, w *trace.Window, opt distance.Op
 	return s, missing, nil
 }
 
-// attributeHint returns a hint that names the attribute of a trace that is most similar to a name.
+// attributeHint returns a hint that contains the name of an attribute of the trace: the name that is most
+// similar to the given name.
 func attributeHint(d *trace.Definitions, name string) string {
 	var names []string
 	for _, x := range d.Attributes.All() {
@@ -198,7 +199,7 @@ func (a *behaviourAnswer) fill(r *distance.Behaviours, places *claimPlaces) {
 		}
 	}
 	usual := places.claimsOf(r.Classes[a.Usual].Representative)
-	// keep the usual class, because all others are compared with it
+	// keep the usual class, because all other classes are compared with it
 	a.Left = max(0, len(r.Classes)-maxClasses)
 	for i := range r.Classes {
 		c := &r.Classes[i]
@@ -220,7 +221,7 @@ func (a *behaviourAnswer) fill(r *distance.Behaviours, places *claimPlaces) {
 	}
 }
 
-// claimPlaces finds the claims that the nodes of differences represent.
+// claimPlaces finds the claims to which the nodes of differences correspond.
 type claimPlaces struct {
 	v        *traceView
 	set      *distance.Set
@@ -252,7 +253,7 @@ func newClaimPlaces(v *traceView, d *trace.Definitions, s *distance.Set, calls b
 // claimsOf returns the claims of an object, as indexes into the claims of the set.
 func (cp *claimPlaces) claimsOf(object string) []int32 { return cp.byObject[cp.objects[object]] }
 
-// claim converts a claim and gives it a name.
+// claim converts a claim for an answer. name is its label in the answer.
 func (cp *claimPlaces) claim(i int32, name string) claimFact {
 	c := &cp.set.Claims[i]
 	return claimFact{name, cp.track(c.At), cp.v.jsonTime(c.Start), cp.v.jsonTime(c.End)}
@@ -267,7 +268,7 @@ func (cp *claimPlaces) firstClaims(list []int32) []claimFact {
 	return out
 }
 
-// sideDifferences converts the differences on one side. list holds the claims of that side.
+// sideDifferences converts the differences on one side of a comparison. list holds the claims of this side.
 func (cp *claimPlaces) sideDifferences(d *distance.Differences, list []int32) sideFact {
 	type key struct {
 		label      uint32
@@ -302,7 +303,7 @@ func (cp *claimPlaces) sideDifferences(d *distance.Differences, list []int32) si
 	return f
 }
 
-// distanceFrom compares the claims of a trace with those of another one, the reference.
+// distanceFrom compares the claims of a trace with the claims of another trace, the reference.
 func (s *Server) distanceFrom(e *entry, p *params) func(context.Context) (any, error) {
 	opt := p.claimOptions()
 	opt.Calls = p.choice("calls", "0", "1") == "1"

@@ -10,8 +10,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// writeOrders writes a trace in which each object has claims of a tick each, one after the other,
-// in the given order. Objects do not overlap.
+// writeOrders writes a trace in which each object has claims of one tick each, one after another, in the given
+// order. Objects do not overlap.
 func writeOrders(t *testing.T, path string, objects ...string) {
 	t.Helper()
 	r := trace.NewRecorder(trace.Seconds(1000))
@@ -29,8 +29,9 @@ func writeOrders(t *testing.T, path string, objects ...string) {
 	save(t, path, r)
 }
 
-// TestBehaviour checks the classes of objects and the distance of traces for the order A, C, B
-// beside A, B, C (docs/analyses/distance.md): A→B and B→C against A→C and C→B.
+// TestBehaviour checks the classes of objects and the distance of traces. The objects have the orders A, C, B
+// and A, B, C (docs/analyses/distance.md). The successions A→B and B→C occur only in one class, A→C and C→B
+// only in the other.
 func TestBehaviour(t *testing.T) {
 	one, two := filepath.Join(t.TempDir(), "one.otf2"), filepath.Join(t.TempDir(), "two.otf2")
 	writeOrders(t, one, "ABC", "ABC", "ACB")
@@ -58,7 +59,7 @@ func TestBehaviour(t *testing.T) {
 		{api + "/behaviour?by=id", "Behaviour", "classes/0/difference/first/edgeCount", "2"},
 		{api + "/behaviour?by=id", "Behaviour", "classes/0/difference/second/edges/0/from/label", "A"},
 		{api + "/behaviour?by=id", "Behaviour", "classes/0/difference/second/edges/0/to/label", "C"},
-		// object 2 begins 6 ticks behind object 0
+		// Object 2 begins 6 ticks after object 0.
 		{api + "/behaviour?by=id", "Behaviour", "classes/0/difference/second/edges/0/from/from", "6"},
 		{api + "/behaviour?by=id", "Behaviour", "classes/0/difference/second/edges/0/to/to", "8"},
 		{api + "/behaviour?by=id", "Behaviour", "classes/0/difference/second/edges/0/to/track", fmt.Sprint(cpu)},

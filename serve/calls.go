@@ -13,7 +13,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Limits for lists of calls.
+// The limits for lists of calls.
 const (
 	maxCalls      = 10_000
 	defaultCalls  = 1000
@@ -58,8 +58,8 @@ func compareCalls(a, b call) int {
 		cmp.Compare(a.Depth, b.Depth))
 }
 
-// longestCalls keeps the longest calls, as many as most. It collects up to twice as many, then sorts
-// the list and drops the second half.
+// longestCalls keeps the longest calls, at most `most` of them. It collects up to twice as many calls, and
+// then sorts the list and drops the second half.
 type longestCalls struct {
 	limit int
 	least int64
@@ -67,7 +67,7 @@ type longestCalls struct {
 	more  bool
 }
 
-// add adds a call if it may belong to the longest ones.
+// add adds a call if it may be one of the longest calls.
 func (l *longestCalls) add(c call) {
 	if c.length < l.least {
 		return
@@ -78,7 +78,7 @@ func (l *longestCalls) add(c call) {
 	}
 }
 
-// shorten sorts the calls, and drops those beyond the limit.
+// shorten sorts the calls, and drops the calls beyond the limit.
 func (l *longestCalls) shorten() {
 	slices.SortFunc(l.list, compareCalls)
 	if len(l.list) > l.limit {
@@ -134,18 +134,19 @@ func listCalls(ctx context.Context, x *traceIndex, p *params) (any, error) {
 // adjacentAnswer is a call with its position among all calls of some regions. Total is the number of
 // these calls.
 type adjacentAnswer struct {
-	Span   spanFact `json:"span"`
-	Number int64    `json:"number"` // position among all calls, ordered by start and then by track; the first is 1
-	Total  int64    `json:"total"`
+	Span spanFact `json:"span"`
+	// position among all calls, ordered by start and then by track; the first position is 1
+	Number int64 `json:"number"`
+	Total  int64 `json:"total"`
 }
 
-// adjacentCall answers with the first call of some regions after a time and track, or with the last one
-// before them. It considers all locations. The answer includes the position of the call among all calls
-// of these regions.
+// adjacentCall answers with the first call of some regions after a time and track, or with the last call
+// before them. It considers all locations. The answer includes the position of the call among all calls of
+// these regions.
 func adjacentCall(ctx context.Context, x *traceIndex, p *params) (any, error) {
 	regions, at := p.regionList(), p.time("time")
 	forward := p.choice("direction", "next", "previous") == "next"
-	none := int64(-1) // without a track, skip the calls that start exactly at the time
+	none := int64(-1) // without a track, skip the calls that start exactly at the given time
 	if forward {
 		none = int64(len(x.tracks))
 	}

@@ -24,7 +24,7 @@ func TestCalls(t *testing.T) {
 		{"/calls?regions=1", "more", "false"},
 		{"/calls?regions=1&least=6", "calls/len", "1"}, {"/calls?regions=1&limit=1", "more", "true"},
 		{"/calls?regions=1&limit=1", "calls/0/start", "10"},
-		// 2 of 40 ticks of the first call lie in the window, and 5 ticks of the second
+		// In the window are 2 of the 40 ticks of the first call, and 5 ticks of the second call.
 		{"/calls?regions=1&from=48&to=100&by=part", "calls/0/start", "60"},
 		{"/calls?regions=1&from=48&to=100&by=part", "calls/1/start", "10"},
 		{"/calls?regions=1&from=48&to=100&by=part&least=3", "calls/len", "1"},
@@ -32,12 +32,12 @@ func TestCalls(t *testing.T) {
 		{"/calls?regions=1&from=48&to=100", "calls/0/start", "10"},
 		{"/calls?regions=1&from=48&to=100&limit=1", "calls/0/start", "10"},
 		{"/calls?regions=1&from=51&to=59", "calls/len", "0"},
-		// main is open beyond both ends of the window, and its own end is returned
+		// main is open beyond both ends of the window, and the answer has the actual end of the call.
 		{"/calls?regions=0&from=20&to=30&tracks=0", "calls/0/end", "100"}, {"/calls?regions=0,1", "calls/len", "4"},
 		{"/hit?regions=1&time=-1", "span/start", "10"}, {"/hit?regions=1&time=-1", "number", "1"},
 		{"/hit?regions=1&time=-1", "total", "2"},
 		{"/hit?regions=1&time=10", "number", "2"}, {"/hit?regions=1&time=60&direction=previous", "number", "1"},
-		// main begins at 0 on one track and at 5 on the other
+		// main begins at 0 on one track, and at 5 on the other track.
 		{"/hit?regions=0&time=0", "number", "2"}, {"/hit?regions=0&time=0", "span/track", "1"},
 	} {
 		if got := fmt.Sprint(look(get(t, s, api+x.query), x.path)); got != x.want {
@@ -73,7 +73,7 @@ func TestLastTick(t *testing.T) {
 	save(t, path, r)
 	s := newTestServer(t, options(t), path)
 	api := waitReady(t, s, 0)
-	// int64 cannot represent an exclusive end after the last tick
+	// int64 cannot represent an exclusive end after the last tick.
 	for _, x := range []struct{ query, path, want string }{
 		{"", "length", length},
 		{"/profile?from=960&to=1001", "rows/1/count", "2"}, {"/profile", "rows/1/count", "2"},
@@ -89,8 +89,8 @@ func TestLastTick(t *testing.T) {
 			t.Errorf("%s: %s is %s, want %s", x.query, x.path, got, x.want)
 		}
 	}
-	// with 82 columns for 82 ticks, the last span is at column 40 of one track, and that of the
-	// other track ends before it
+	// With 82 columns for 82 ticks, the last span of one track is at column 40, and the last span of the other
+	// track ends before that column.
 	tile := ask(s, "GET", api+"/tiles?tracks=0-2&width=82&depths=2&from=960&to=1042").Body.Bytes()
 	if n := binary.LittleEndian.Uint32(tile[8:]); n != 4 {
 		t.Fatalf("found %d strips, want 4", n)
@@ -101,8 +101,8 @@ func TestLastTick(t *testing.T) {
 	}
 }
 
-// TestCallsProfile checks windows of a larger trace: the longest call and the number of calls equal
-// those of the profile, and adjacentCall visits each call once in either direction.
+// TestCallsProfile checks windows of a larger trace: the longest call and the number of calls must equal the
+// values in the profile, and adjacentCall must visit each call once in either direction.
 func TestCallsProfile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "g.otf2")
 	writeGenerated(t, path, 3000)

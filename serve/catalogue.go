@@ -15,15 +15,15 @@ import (
 
 // catalogue is the list of traces that a server shows.
 type catalogue interface {
-	// all returns all traces. To do so, it may read the folder.
+	// all returns all traces. It may read the folder for this purpose.
 	all() ([]*entry, error)
-	// find returns the trace with an id, or nil.
+	// find returns the trace with an id, or nil if there is none.
 	find(id string) *entry
 	// entries returns the traces that have been listed or requested so far.
 	entries() []*entry
 }
 
-// fixedCatalogue is a catalogue of given traces, to which uploads add further ones.
+// fixedCatalogue is a catalogue that consists of given traces and of uploaded traces.
 type fixedCatalogue struct {
 	mu        sync.Mutex
 	list      []*entry
@@ -57,16 +57,17 @@ func (f *fixedCatalogue) find(id string) *entry {
 	return nil
 }
 
-// Limits of a folder's catalogue.
+// The limits of a folder's catalogue.
 const (
-	maxDepth       = 8               // nesting of folders
-	maxSeen        = 100_000         // files and folders to look at
-	maxTraces      = 2000            // largest number of traces in a list
-	maxProbed      = 5000            // largest number of files with unknown extensions that are opened
-	listAge        = 5 * time.Second // a list up to this age is used again
-	probeHead      = 8 << 10         // bytes to read from a file
-	nameConfidence = 50              // the confidence of a format for an empty file with one of its extensions
-	minConfidence  = 90              // the confidence that a file with an unknown extension must reach
+	maxDepth  = 8               // greatest depth of nested folders that are searched
+	maxSeen   = 100_000         // largest number of files and folders that are examined
+	maxTraces = 2000            // largest number of traces in a list
+	maxProbed = 5000            // largest number of files with unknown extensions that are opened
+	listAge   = 5 * time.Second // age up to which a list is used again
+	probeHead = 8 << 10         // number of bytes that are read from a file to detect its format
+	// the confidence with which a format recognises an empty file by its extension
+	nameConfidence = 50
+	minConfidence  = 90 // the confidence that a file with an unknown extension must reach
 )
 
 // folderCatalogue is a catalogue of the traces below a folder. It leaves out files and folders
@@ -82,10 +83,10 @@ type folderCatalogue struct {
 	probed map[string]probeResult
 }
 
-// probeResult is the result of detecting the format of a file.
+// probeResult is the format that was detected for a file.
 type probeResult struct {
 	fileStamp
-	format format.Format // nil if the file is no trace
+	format format.Format // nil if the file is not a trace
 }
 
 func newFolderCatalogue(s *Server, dir *os.Root) *folderCatalogue {
@@ -109,7 +110,7 @@ func (f *folderCatalogue) find(id string) *entry {
 	if e := f.byID[id]; e != nil {
 		return e
 	}
-	// The id may come from a link that is older than the server.
+	// The id may come from a link that was made before the server started.
 	f.refreshList()
 	return f.byID[id]
 }
@@ -151,7 +152,7 @@ func (f *folderCatalogue) refreshList() error {
 			}
 			return nil
 		}
-		st, err := fs.Stat(f.root, name) // the target, if name is a symbolic link
+		st, err := fs.Stat(f.root, name) // if name is a symbolic link, this describes its target
 		if err != nil || !st.Mode().IsRegular() {
 			return nil
 		}
@@ -196,7 +197,7 @@ func (f *folderCatalogue) refreshList() error {
 func (f *folderCatalogue) source(name string) format.Source {
 	dir, err := fs.Sub(f.root, path.Dir(name))
 	if err != nil {
-		dir = f.root // cannot happen: names from a walk are valid
+		dir = f.root // cannot happen, because the names from a walk are valid
 	}
 	return format.Source{FS: dir, Name: path.Base(name), Path: name}
 }
@@ -206,8 +207,8 @@ func (f *folderCatalogue) hasKnownExtension(name string) bool {
 	return slices.ContainsFunc(f.s.opt.Reading.Formats, func(x format.Format) bool { return x.About().HasExtension(name) })
 }
 
-// probe detects the format of a file from its first bytes. It returns nil if no format has a
-// confidence of least or more.
+// probe detects the format of a file from its first bytes. It returns nil if the confidence of every format is
+// less than least.
 func (f *folderCatalogue) probe(name string, least int) format.Format {
 	file, err := f.root.Open(name)
 	if err != nil {

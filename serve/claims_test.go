@@ -63,8 +63,8 @@ func TestClaims(t *testing.T) {
 	}
 }
 
-// writeClaims writes a trace with many claims on resources with several lanes. Some claims have no
-// duration, at the begin of the trace and later, and one never ends. The expected numbers come from
+// writeClaims writes a trace with many claims on resources with several lanes. Some claims, at the begin of
+// the trace and later, have no duration, and one claim never ends. The expected numbers come from
 // analysis/profile, which reads all events.
 func writeClaims(t *testing.T, path string) {
 	t.Helper()
@@ -171,8 +171,8 @@ func profileOfEvents(t *testing.T, s *Server, name string, src format.Source, w 
 	return p.Result()
 }
 
-// TestTracksOfProfile checks that the kinds of the requested tracks decide which kinds of rows an
-// answer has, and that it never has collective operations.
+// TestTracksOfProfile checks that the kinds of the requested tracks determine the kinds of rows of an answer,
+// and that an answer never contains collective operations.
 func TestTracksOfProfile(t *testing.T) {
 	s := newTestServer(t, options(t), "../format/otf2/testdata/ok/heat2d-mt/traces.otf2", "../examples/odse.etf")
 	for n, want := range []string{"region", "claim"} {
@@ -199,7 +199,7 @@ func TestTracksOfProfile(t *testing.T) {
 	}
 }
 
-// TestLocationsOfResources checks that the busy time of a resource equals that of `weft profile`,
+// TestLocationsOfResources checks that the busy time of a resource equals the busy time in `weft profile`,
 // including resources whose claims overlap.
 func TestLocationsOfResources(t *testing.T) {
 	s := newTestServer(t, options(t), "../examples/odse.etf")

@@ -12,8 +12,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// waitColored waits until the index of a trace in another colour is ready, and returns the trace's
-// description.
+// waitColored waits until the index of a trace with another attribute for colours is ready. It returns the
+// description of the trace.
 func waitColored(t *testing.T, s *Server, target string) map[string]any {
 	t.Helper()
 	d := waitIndexed(t, s, target)
@@ -31,8 +31,8 @@ func regionNames(d map[string]any) (out []string) {
 	return out
 }
 
-// TestColors checks that a trace can be requested with an attribute in place of regions, and that
-// its answers then have the sums of the attribute's values.
+// TestColors checks that a trace can be requested with an attribute in place of regions, and that the answers
+// then contain sums of the attribute's values.
 func TestColors(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.otf2")
 	writeSample(t, path)
@@ -52,7 +52,7 @@ func TestColors(t *testing.T) {
 	if got := regionNames(d); !slices.Equal(got, []string{"5", "6"}) {
 		t.Errorf("found regions %q, expected the values of step", got)
 	}
-	// In the coloured trace, work has step 5 from 110 to 150, and step 6 from 160 to 165.
+	// In the trace coloured by step, work has step 5 from 110 to 150, and step 6 from 160 to 165.
 	rows := map[string]string{}
 	for _, r := range get(t, s, "/api/traces/"+id+"/profile")["rows"].([]any) {
 		rows[look(r, "name").(string)] = look(r, "inclusive").(string)
@@ -64,20 +64,20 @@ func TestColors(t *testing.T) {
 	if look(span, "span/name") != "5" || attributesOf(span)["region"] != "work<b>&\"x\"" {
 		t.Errorf("found the span %v", span)
 	}
-	// The coloured trace has no numbers for the regions of calls.
+	// The answers about the coloured trace contain no numbers for the regions of calls.
 	for _, r := range get(t, s, "/api/traces/"+id+"/calltree")["roots"].([]any) {
 		if got := fmt.Sprint(look(r, "region")); got != "-1" {
 			t.Errorf("the call tree has region %s of %v, expected -1", got, look(r, "name"))
 		}
 	}
-	// Return to regions.
+	// Request the trace coloured by regions again.
 	if got := waitColored(t, s, "/api/traces/"+id+"?color=")["id"]; got != base["id"] {
 		t.Errorf("by region: found %v, expected %v", got, base["id"])
 	}
 	if got := get(t, s, "/api/traces")["traces"].([]any); len(got) != 1 {
 		t.Errorf("the list has %d traces, expected one", len(got))
 	}
-	// Notes belong to the trace, regardless of its colours.
+	// Notes belong to the trace, whatever attribute colours it.
 	note := `{"notes":[{"id":"n","from":"1","to":"2","track":-1,"text":"slow","created":"2024-01-01T00:00:00Z"}]}`
 	if w := send(s, "PUT", "/api/traces/"+id+"/notes", strings.NewReader(note), "Authorization", "Bearer "+secret,
 		"Content-Type", "application/json"); w.Code/100 != 2 {
@@ -88,9 +88,9 @@ func TestColors(t *testing.T) {
 	}
 }
 
-// TestColorsOfPaths checks that call paths are distinguishable in a trace with an attribute in
-// place of regions. Regions of the same name differ in the place in their names, and all in their
-// numbers, by which the page's address keeps open paths.
+// TestColorsOfPaths checks that call paths are distinguishable in a trace with an attribute in place of
+// regions. The names of regions with the same name contain different source places. All regions have different
+// numbers, which the page's address uses for open paths.
 func TestColorsOfPaths(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.otf2")
 	r := trace.NewRecorder(trace.Seconds(1000))
@@ -115,7 +115,7 @@ func TestColorsOfPaths(t *testing.T) {
 	}
 }
 
-// TestColorsOfLink checks that the id of a coloured trace is valid after the server was restarted,
+// TestColorsOfLink checks that the id of a coloured trace is still valid after the server has been restarted,
 // and that the list of attributes comes from the cached index.
 func TestColorsOfLink(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.otf2")
@@ -156,8 +156,7 @@ func TestColorsOfIndex(t *testing.T) {
 	}
 }
 
-// TestColorOfServer checks that a server whose traces show attribute values also answers with
-// regions.
+// TestColorOfServer checks that a server that shows attribute values by default also answers with regions.
 func TestColorOfServer(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.otf2")
 	writeSample(t, path)

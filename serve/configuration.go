@@ -14,21 +14,20 @@ import (
 	"github.com/weft-trace/weft/transform"
 )
 
-// configuration states which attributes take the place of the spans and rows of a trace. Each
-// configuration has its own index. An empty field stands for the regions, names or rows of the trace
-// itself.
+// configuration states which attributes take the place of the spans and rows of a trace. Each configuration
+// has an index of its own. If a field is empty, the regions, names or rows of the trace itself are used.
 type configuration struct {
 	color string // attribute whose values take the place of regions
 	label string // attribute whose values name spans
-	rows  string // attribute whose values are rows, in place of locations and resources
-	// only is NAME=VALUE,…: visits, claims and marks with another value of the attribute, or without it, are left
-	// out. Values may contain * and ?, which stand for any text and any character. Commas within brackets do
-	// not separate values.
+	rows  string // attribute whose values are the rows, in place of locations and resources
+	// only has the form NAME=VALUE,…. Visits, claims and marks are left out if they have none of these values
+	// for the attribute NAME. Values may contain * for any text and ? for any character. Commas within
+	// brackets do not separate values.
 	only string
 }
 
-// Separators in the id of a trace with a configuration: ID~COLOR;label=LABEL;rows=ROWS;only=ONLY. Names are
-// escaped as path segments, which have no semicolon.
+// The separators in the id of a trace with a configuration: ID~COLOR;label=LABEL;rows=ROWS;only=ONLY. Names
+// are escaped as path segments, which contain no semicolon.
 const (
 	configSeparator = "~"
 	labelSeparator  = ";label="
@@ -36,11 +35,12 @@ const (
 	onlySeparator   = ";only="
 )
 
-// Limits of configurations.
+// These limits bound the memory that the configurations of clients take.
 const (
-	maxConfigurations = 8    // for each trace; a new one removes the one that has not been used for the longest time
-	maxAttributeName  = 1000 // bytes
-	maxValues         = 4000 // bytes of the values of configuration.only
+	// for each trace; a new configuration replaces the one that has not been used for the longest time
+	maxConfigurations = 8
+	maxAttributeName  = 1000 // largest length of a name in bytes
+	maxValues         = 4000 // largest total length of the values of configuration.only in bytes
 )
 
 // String returns the part of a trace's id that describes the configuration, without the first
@@ -75,7 +75,7 @@ func parseConfiguration(s string) (c configuration, ok bool) {
 // renames reports whether attributes take the place of regions.
 func (c configuration) renames() bool { return c.color != "" || c.label != "" }
 
-// spanName returns the name of the span that an event begins. ok is false if it has none.
+// spanName returns the name of the span that an event begins. ok is false if the span has no name.
 func (c configuration) spanName(defs *trace.Definitions, x *trace.Cursor) (name string, ok bool) {
 	attribute := c.color
 	if c.label != "" {
@@ -105,11 +105,11 @@ func (c configuration) arrangeEvents(d format.Events) format.Events {
 	return d
 }
 
-// changesEvents reports whether arrange returns other events than those of the trace.
+// changesEvents reports whether arrangeEvents returns other events than the events of the trace.
 func (c configuration) changesEvents() bool { return c.rows != "" || c.only != "" }
 
 // check returns an error for a configuration with names that are too long, or without the form NAME=VALUE.
-// known has the attributes of the trace that can be chosen; nil stands for any.
+// known contains the attributes of the trace that can be chosen; if it is nil, any attribute can be chosen.
 func (c configuration) check(known []string, path string) error {
 	only, values, ok := strings.Cut(c.only, "=")
 	if c.only != "" && (!ok || only == "" || len(values) > maxValues) {
@@ -162,7 +162,7 @@ func (e *entry) configured(c configuration) (*entry, error) {
 		if c.changesEvents() {
 			x.arranged = &readerPool{e: x, free: make(chan struct{}, maxReaders)}
 		}
-		x.given.Index = "" // the given index has other names, rows and spans
+		x.given.Index = "" // the index that was given has other names, rows and spans
 		if e.others == nil {
 			e.others = map[configuration]*entry{}
 		}
@@ -172,8 +172,8 @@ func (e *entry) configured(c configuration) (*entry, error) {
 	return x, nil
 }
 
-// evictConfiguration removes the entry of another configuration: of those that are not being indexed,
-// the one that has not been used for the longest time. It returns whether it has removed one. The
+// evictConfiguration removes the entry of a configuration. Of the entries that are not being indexed, it
+// chooses the one that has not been used for the longest time. It reports whether it has removed an entry. The
 // caller must hold e.mu.
 func (e *entry) evictConfiguration() bool {
 	var oldest *entry

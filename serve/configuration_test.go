@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestConfiguration checks names by an attribute, and rows by an attribute, with the sample: work
-// has step 5 from 110 to 150 and step 6 from 160 to 165, other visits have none.
+// TestConfiguration checks names from an attribute, and rows from an attribute, with the trace of writeSample.
+// In this trace, work has step 5 from 110 to 150 and step 6 from 160 to 165. Other visits have no step.
 func TestConfiguration(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.otf2")
 	writeSample(t, path)
@@ -69,7 +69,7 @@ func TestConfiguration(t *testing.T) {
 			t.Errorf("%s: found %v spans, expected %s", c.query, n, c.spans)
 		}
 	}
-	// figures of the trace do not depend on its rows
+	// Analyses of the trace do not depend on its rows.
 	for _, what := range []string{"/waits", "/efficiency", "/path", "/structure", "/behaviour?locations=1"} {
 		if w := ask(s, "GET", at+what); w.Code != 200 {
 			t.Errorf("%s: status %d: %s", what, w.Code, w.Body)

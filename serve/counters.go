@@ -20,7 +20,7 @@ type counterRow struct {
 	Mean    *float64 `json:"mean,omitempty"`
 	// Holding is the time for which each value applies.
 	Holding index.Holding `json:"holding"`
-	// Increase is the last value minus the first one. It is set for counters that accumulate. Rate is
+	// Increase is the last value minus the first value. It is set for counters that accumulate. Rate is
 	// Increase divided by the number of seconds between both values.
 	Increase *float64 `json:"increase,omitempty"`
 	Rate     *float64 `json:"rate,omitempty"`
@@ -41,7 +41,7 @@ func jsonFloat(f float64, known bool) *float64 {
 	return &f
 }
 
-// counters computes the statistics of the requested tracks with values.
+// counters computes the statistics of the requested tracks that have values.
 func counters(e *entry, p *params) func(context.Context) (any, error) {
 	from, to, _ := p.window()
 	v := p.x

@@ -14,28 +14,26 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// attribute is a name and a value that the trace holds for an event.
+// attribute is a name and a value. Together they describe an event, according to the trace.
 type attribute struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
 }
 
-// details holds the data about a span, instant or link that come from the trace, because the index
-// lacks them.
+// details holds the data about a span, instant or link that the index lacks and that come from the trace.
 type details struct {
 	kind       string
 	attributes []attribute
 	open       bool
-	partial    bool // some data are missing because reading took too long
+	partial    bool // some data are missing because reading the trace took too long
 }
 
-// detailTime is the time limit for reading details. Tests change [Server.detailTime] instead. If the
-// time is over while the trace is being opened, opening continues, so that later requests can use the
-// reader.
+// detailTime is the time limit for reading details. Tests change the field [Server.detailTime] instead. If the
+// time ends while the trace is being opened, opening continues, so that later requests can use the reader.
 const detailTime = 2 * time.Second
 
-// describeWithReader calls f with a reader and a context that ends after detailTime. If f fails, describe sets
-// d.partial. The answer then contains only the data of the index.
+// describeWithReader calls f with a reader and a context that ends after detailTime. If f fails,
+// describeWithReader sets d.partial. The answer then contains only the data of the index.
 func (e *entry) describeWithReader(ctx context.Context, d *details, f func(context.Context, *reader) error) error {
 	short, cancel := context.WithTimeout(ctx, e.s.detailTime)
 	defer cancel()
@@ -122,9 +120,9 @@ func (e *entry) describeSpan(ctx context.Context, t *index.Track, s index.Span, 
 	return d, err
 }
 
-// isSameRegion reports whether region ref of a reader is the region of the index with the given number
-// and name, or shares its row. Equal numbers do not prove that: in ETF, events define regions, so a
-// reader that begins in the middle of a file gives them other numbers.
+// isSameRegion reports whether region ref of a reader is the region of the index with the given number and
+// name, or shares a row with it. The numbers alone do not decide this, because in some formats events define
+// regions: a reader that begins in the middle of a file then numbers the regions in a different order.
 func isSameRegion(defs *trace.Definitions, ref, region uint32, name string) bool {
 	called := func(r uint32) bool { return defs.Regions.Has(r) && defs.Regions.At(r).Name == name }
 	switch {
@@ -152,8 +150,8 @@ type spanMatcher func(c *trace.Cursor) bool
 func findVisit(ctx context.Context, x *reader, t *index.Track, s index.Span, begins spanMatcher, around []index.Span,
 	inner int, d *details) error {
 	region := s.Region
-	// Of several visits of a region that begin at the same time, the outermost begins with the
-	// first event.
+	// If several visits of a region begin at the same time, the outermost visit begins with the first of the
+	// events.
 	before := 0
 	for _, o := range around {
 		if o.Region == s.Region && o.Start == s.Start {
@@ -196,9 +194,9 @@ func findVisit(ctx context.Context, x *reader, t *index.Track, s index.Span, beg
 // maxSimultaneousClaims is the largest number of claims with the same begin that are examined.
 const maxSimultaneousClaims = 10_000
 
-// findClaim finds the begin event of a claim. Claims of the same activity that begin at the same time
-// are in the order of their lanes. If other claims ended between them, this order is not certain. In
-// that case, the end of the claim identifies it.
+// findClaim finds the begin event of a claim. Claims of the same activity that begin at the same time are in
+// the order of their lanes. If other claims ended between them, this order is not certain. In that case,
+// findClaim identifies the claim by its end.
 func findClaim(ctx context.Context, x *reader, t *index.Track, s index.Span, begins spanMatcher, around []index.Span,
 	d *details) error {
 	type claim struct {
@@ -256,7 +254,7 @@ func findClaim(ctx context.Context, x *reader, t *index.Track, s index.Span, beg
 	return nil
 }
 
-// isOnResource reports whether the resource in a claim's operands is that of a track.
+// isOnResource reports whether the resource in a claim's operands is the resource of a track.
 func isOnResource(defs *trace.Definitions, t *index.Track, op uint64) bool {
 	if op >= uint64(defs.Resources.Len()) {
 		return t.Capacity == 0 && t.Unit == ""
@@ -314,7 +312,7 @@ func eventAttributes(defs *trace.Definitions, c *trace.Cursor) (out []attribute)
 	return out
 }
 
-// operandText formats the operand v of an event as `weft print` does.
+// operandText formats the operand v of an event in the same way as `weft print`.
 func operandText(defs *trace.Definitions, c *trace.Cursor, o *trace.Operand, v uint64) string {
 	if o.Type == trace.OpLocation && v < uint64(defs.Locations.Len()) {
 		return defs.FullNames()[v]

@@ -59,7 +59,7 @@ func TestClaimsOfFile(t *testing.T) {
 			k, v, _ := strings.Cut(a, "=")
 			want[k] = v
 		}
-		// A tick is 1 µs, whereas times in the file are in ms.
+		// A tick is 1 µs, but times in the file are in ms.
 		var start, end float64
 		fmt.Sscan(f[2]+" "+f[3], &start, &end)
 		from, to := int64(start*1000+0.5), int64(end*1000+0.5)
@@ -126,7 +126,7 @@ func TestSimultaneousBegins(t *testing.T) {
 	s := newTestServer(t, options(t), path)
 	api := waitReady(t, s, 0)
 	for i, x := range get(t, s, api)["tracks"].([]any) {
-		want := []string{"0 false"} // of the tape
+		want := []string{"0 false"} // attributes of the claims of the tape
 		switch {
 		case look(x, "kind") == "location" && fmt.Sprint(look(x, "spans")) == "3":
 			want = []string{"10 false", "11 false", "12 false"}
@@ -144,8 +144,8 @@ func TestSimultaneousBegins(t *testing.T) {
 	}
 }
 
-// TestAttributesFromTheMiddle checks that attributes of a late claim are found if the server reads
-// the file from the middle, so that the decoder has not seen the definitions of the first names.
+// TestAttributesFromTheMiddle checks that attributes of a late claim are found even if the server reads the
+// file from the middle. In that case, the decoder has not seen the definitions of the first names.
 func TestAttributesFromTheMiddle(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "late.etf")
 	var text strings.Builder
@@ -182,7 +182,7 @@ func TestOpen(t *testing.T) {
 	r.Enter(p, 1, a) // left
 	r.Enter(p, 2, b) // never left
 	r.Enter(p, 3, a) // left
-	r.Enter(p, 9, a) // left at once
+	r.Enter(p, 9, a) // left immediately
 	r.Leave(p, 9, a)
 	r.Leave(p, 9, a)
 	r.Leave(p, 9, a)

@@ -16,20 +16,20 @@ const (
 	defaultDiffRows = 2000
 )
 
-// diffAnswer compares two windows. The fields of Result are those of the output of `weft diff`; they
-// are absent if Missing is set.
+// diffAnswer compares two windows. The fields of Result are the same as in the output of `weft diff`. They are
+// absent if Missing is set.
 type diffAnswer struct {
 	// Missing is the reason why there are no differences, or "".
 	Missing string `json:"missing"`
 	*diff.Result
-	// Regions and Paths have the compared rows, whether they are reported or not.
+	// Regions and Paths contain the compared rows, including rows whose difference is not reported.
 	Regions []diff.RegionEntry `json:"regions"`
 	Paths   []diff.PathEntry   `json:"paths"`
 	Left    diffLeft           `json:"left"`
 }
 
-// diffLeft describes the rows that an answer leaves out: their numbers, the numbers of reported ones
-// among them, and the exclusive time of the call paths.
+// diffLeft describes the rows that an answer leaves out: their number, the number of reported rows among them,
+// and the exclusive time of the call paths.
 type diffLeft struct {
 	Regions         int         `json:"regions"`
 	ReportedRegions int         `json:"reportedRegions"`
@@ -38,15 +38,15 @@ type diffLeft struct {
 	Time            diff.Change `json:"time"`
 }
 
-// comparedWindow is a window of a trace; a nil window is the whole trace.
+// comparedWindow is a window of a trace. A nil window is the whole trace.
 type comparedWindow struct {
 	e      *entry
 	v      *traceView
 	window *trace.Window
 }
 
-// comparedWindows reads the parameters of a request that compares a trace with another one, the
-// reference. The window of the reference is the first result.
+// comparedWindows reads the parameters of a request that compares a trace with another trace, the reference.
+// The first element of the result is the window of the reference.
 func (s *Server) comparedWindows(e *entry, p *params) (list [2]comparedWindow) {
 	other, err := s.find(p.values.Get("reference"))
 	if err != nil {
@@ -66,7 +66,8 @@ func (s *Server) comparedWindows(e *entry, p *params) (list [2]comparedWindow) {
 	return list
 }
 
-// share reads a percentage from 0 to most as a share. It returns def, a share, if the parameter is missing.
+// share reads a percentage from 0 to most, and returns it as a share. If the parameter is missing, it returns
+// def, which is also a share.
 func (p *params) share(name string, most, def float64) float64 {
 	text := p.values.Get(name)
 	if text == "" {
@@ -79,7 +80,7 @@ func (p *params) share(name string, most, def float64) float64 {
 	return percentage / 100
 }
 
-// differences compares the call paths and regions of a trace with those of another one.
+// differences compares the call paths and regions of a trace with the ones of another trace.
 func (s *Server) differences(e *entry, p *params) func(context.Context) (any, error) {
 	opt := diff.Options{Runs: [2]int{1, 1}, Least: p.share("least", 100, diff.DefaultLeast),
 		Change: p.share("change", 1e9, diff.DefaultChange),

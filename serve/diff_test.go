@@ -8,8 +8,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// writeProgram writes a trace of four locations. Each calls main for 1000 ticks, and in main a region for the
-// given ticks.
+// writeProgram writes a trace of four locations. Each location calls main for 1000 ticks, and inside of main
+// it calls a region for the given ticks.
 func writeProgram(t *testing.T, path, region string, ticks int64) {
 	t.Helper()
 	r := trace.NewRecorder(trace.Seconds(1000))
@@ -24,7 +24,8 @@ func writeProgram(t *testing.T, path, region string, ticks int64) {
 	save(t, path, r)
 }
 
-// TestDiff checks the differences of two programs, two windows of one, and a trace without calls.
+// TestDiff checks the differences between two programs, between two windows of a program, and with a trace
+// without calls.
 func TestDiff(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name string) string { return filepath.Join(dir, name+".otf2") }
@@ -42,8 +43,9 @@ func TestDiff(t *testing.T) {
 	}
 	const windows = "/diff?referenceFrom=200&referenceTo=400&from=400&to=600&reference="
 	for _, c := range []struct{ target, path, want string }{
-		// 4 locations with 400 and 500 ticks in solve, and 600 and 500 in main. All values are equal: U = 16, which is
-		// significant (docs/analyses/diff.md)
+		// At 4 locations, solve takes 400 ticks in one program and 500 in the other, and main takes 600 and
+		// 500 ticks. All values of a program are equal. Therefore U = 16, which is significant
+		// (docs/analyses/diff.md).
 		{api[1] + "/diff?reference=" + id[0], "regions/0/region", "solve"},
 		{api[1] + "/diff?reference=" + id[0], "regions/0/kind", "regression"},
 		{api[1] + "/diff?reference=" + id[0], "regions/0/exclusive/difference", "400"},
@@ -60,7 +62,8 @@ func TestDiff(t *testing.T) {
 		{api[2] + "/diff?reference=" + id[0], "paths/1/parent", "0"},
 		{api[2] + "/diff?reference=" + id[0], "paths/2/kind", "added"},
 		{api[2] + "/diff?limit=1&reference=" + id[0], "left/reportedPaths", "2"},
-		// solve lasts from 100 to 500: it has all 200 ticks from 200 on, and 100 of those from 400 on
+		// solve lasts from 100 to 500. It takes all 200 ticks of the window from 200 on, and 100 ticks of the
+		// window from 400 on.
 		{api[0] + windows + id[0], "regions/0/region", "main"},
 		{api[0] + windows + id[0], "regions/0/exclusive/b", "400"},
 		{api[0] + windows + id[0], "regions/1/inclusive/a", "800"},

@@ -13,7 +13,7 @@ type efficiencyAnswer struct {
 	Missing   string       `json:"missing"`
 	Processes int          `json:"processes"`
 	Threads   int          `json:"threads"`
-	Streams   int          `json:"streams"` // of devices
+	Streams   int          `json:"streams"` // number of streams of devices
 	Runtime   ticks        `json:"runtime"`
 	Ideal     ticks        `json:"ideal"`
 	Useful    sum          `json:"useful"`
@@ -64,7 +64,7 @@ func efficiencyFactors(e *entry, p *params) func(context.Context) (any, error) {
 	}
 }
 
-// appendFactors appends the values that factors have in a result.
+// appendFactors appends the factors in list, with the values that they have in the result r.
 func appendFactors(to []factorFact, list []efficiency.Factor, r *efficiency.Result) []factorFact {
 	for _, f := range list {
 		to = append(to, factorFact{f.Name, f.Level, f.Value(r)})

@@ -20,11 +20,11 @@ import (
 	"github.com/weft-trace/weft/timeline/index"
 )
 
-// state is the progress of the server with a trace.
+// state describes how far the server has got with a trace.
 type state string
 
 const (
-	stateNew      state = "new" // not requested so far
+	stateNew      state = "new" // no client has requested the trace so far
 	stateIndexing state = "indexing"
 	stateReady    state = "ready"
 	stateFailed   state = "failed"
@@ -34,30 +34,30 @@ const (
 type entry struct {
 	s         *Server
 	id        string
-	name      string // of the main file
-	path      string // for messages
+	name      string // name of the main file
+	path      string // path of the trace in messages
 	given     ServedTrace
 	config    configuration
 	base      *entry // the entry of the same trace in the catalogue; nil if this entry is in the catalogue
 	readers   *readerPool
-	arranged  *readerPool // reads the events at the locations that are rows; usually the same as readers
+	arranged  *readerPool // reads the events at the locations that are rows; usually the same pool as readers
 	linkCache linkCache
 
 	mu             sync.Mutex
-	others         map[configuration]*entry // entries of the same trace with a configuration
+	others         map[configuration]*entry // entries of the same trace with other configurations
 	used           time.Time                // time of the last request; set only if base is not nil
 	state          state
-	stamp          fileStamp // stamp of the main file when indexing began
+	stamp          fileStamp // stamp of the main file at the time when indexing began
 	format         format.Format
 	bytes          int64
 	progress       float64
 	err            string
-	early          *earlyFacts // known while the trace is being indexed
+	early          *earlyFacts // facts that are known while the trace is being indexed
 	failed         time.Time   // time at which indexing failed
-	retryable      bool        // the failure may be temporary
-	found          cache.Entry // the index, once the trace is ready
-	view           *traceView  // computed from the index, once the trace is ready
-	changesChecked time.Time   // last time at which the files of the trace were checked for changes
+	retryable      bool        // the failure may have been temporary
+	found          cache.Entry // the index file; set once the trace is ready
+	view           *traceView  // data computed from the index; set once the trace is ready
+	changesChecked time.Time   // time at which the files of the trace were last checked for changes
 }
 
 // changeCheckInterval is the shortest time between two checks of all files of a trace for changes.
@@ -87,7 +87,8 @@ func (s *Server) newEntry(g ServedTrace, id, name string) *entry {
 	return e
 }
 
-// refresh starts indexing if the trace has not been indexed, or if its files have changed since.
+// refresh starts indexing if the trace has not been indexed, or if its files have changed since it was
+// indexed.
 func (e *entry) refresh() {
 	e.mu.Lock()
 	fresh := e.state == stateNew || e.state == stateFailed && e.retryable && time.Since(e.failed) > retryDelay
@@ -95,7 +96,7 @@ func (e *entry) refresh() {
 		st, err := fs.Stat(e.given.Source.FS, e.given.Source.Name)
 		fresh = fresh || err == nil && (fileStamp{st.Size(), st.ModTime()}) != e.stamp
 	}
-	// A check of all files of a trace may take long, so it happens less often.
+	// A check of all files of a trace may take long, so it is done less often.
 	look := !fresh && e.state == stateReady && time.Since(e.changesChecked) > changeCheckInterval
 	if look {
 		e.changesChecked = time.Now()
@@ -148,8 +149,8 @@ func (e *entry) startIndexing() {
 // attempt to index on request.
 const retryDelay = 10 * time.Second
 
-// isSystemError reports whether an error is about files or the system, rather than about the contents
-// of a trace.
+// isSystemError reports whether the cause of an error is the file system or another part of the system, and
+// not the content of a trace.
 func isSystemError(err error) bool {
 	var path *fs.PathError
 	var call *os.SyscallError
@@ -157,8 +158,8 @@ func isSystemError(err error) bool {
 	return errors.As(err, &path) || errors.As(err, &call) || errors.As(err, &link)
 }
 
-// recoverPanic calls f. If f panics, it returns an error in one line that includes the place of the
-// panic. As a result, one trace can neither end the server nor block other requests.
+// recoverPanic calls f. If f panics, it returns an error in one line that includes the place of the panic.
+// Therefore a single trace cannot end the server or block other requests.
 func recoverPanic(f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -171,7 +172,7 @@ func recoverPanic(f func() error) (err error) {
 // panicLocation returns the function and line of the panic that is being recovered.
 func panicLocation() string {
 	pcs := make([]uintptr, 32)
-	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs)]) // skips the deferred function
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs)]) // skip the deferred function
 	for {
 		f, more := frames.Next()
 		if !strings.HasPrefix(f.Function, "runtime.") || !more {
@@ -204,7 +205,7 @@ func (e *entry) ensureIndex(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// In a folder, the format of an empty file follows from its name.
+	// In a folder, even an empty file gets a format from its name.
 	if !f.About().EmptyMain && format.IsEmpty(e.given.Source) {
 		return format.EmptyError(e.given.Source)
 	}
@@ -288,8 +289,8 @@ func (e *entry) openBuilt(found cache.Entry) error {
 	return nil
 }
 
-// traceIndex is the open index of a ready trace, with constant data about the trace. The function open
-// returns one. Its caller must call release when it no longer needs the index.
+// traceIndex is the open index of a ready trace, with constant data about the trace. The method open of an
+// entry returns a traceIndex. Its caller must call release when it no longer needs the index.
 type traceIndex struct {
 	Index
 	*traceView
@@ -329,7 +330,7 @@ func (e *entry) recoverIndex(err error) error {
 	ready, found := e.state == stateReady, e.found
 	e.mu.Unlock()
 	if !errors.Is(err, index.ErrDamaged) {
-		// If the index file exists, then a file of the trace must be missing.
+		// If the index file still exists, a file of the trace must be missing.
 		if _, gone := os.Stat(found.Path); gone == nil {
 			return notFound("a file of " + e.path + " is gone")
 		}

@@ -12,7 +12,7 @@ import (
 	"github.com/weft-trace/weft/transform"
 )
 
-// explainAnswer holds the explanation of where the time of a run goes.
+// explainAnswer explains in which parts of the program the time of a run is lost.
 type explainAnswer struct {
 	// Missing is the reason why nothing can be explained, or "".
 	Missing  string              `json:"missing"`
@@ -27,20 +27,20 @@ type explainAnswer struct {
 type ranFact struct {
 	Processes int         `json:"processes"`
 	Threads   int         `json:"threads"`
-	Streams   int         `json:"streams"` // of devices
+	Streams   int         `json:"streams"` // number of streams of devices
 	Runtime   ticks       `json:"runtime"`
 	Regions   []ranRegion `json:"regions"`
 }
 
-// ranRegion is a region with its exclusive time, and the share of that in the time of all locations.
+// ranRegion is a region with its exclusive time, and the share of this time in the time of all locations.
 type ranRegion struct {
 	Region string  `json:"region"`
 	Time   sum     `json:"time"`
 	Share  float64 `json:"share"`
 }
 
-// findingFact is a finding. Path is the call path that it is about, and Tracks the tracks. Each may be
-// empty.
+// findingFact is a finding. Path is the call path that it concerns, and Tracks are the tracks that it
+// concerns. Each may be empty.
 type findingFact struct {
 	ID         string   `json:"id"`
 	Title      string   `json:"title"`
@@ -54,9 +54,9 @@ type findingFact struct {
 	Confidence string   `json:"confidence"`
 }
 
-// missingReason returns the reason why an analysis has no result, or "" if it has one. ok is set if the
-// analysis has succeeded. If err states that times are too far apart, its text is the reason. All other
-// errors are returned.
+// missingReason returns the reason why an analysis has no result. It returns "" if the analysis has a result.
+// ok is set if the analysis has succeeded. If err states that times are too far apart, its text is the reason.
+// All other errors are returned.
 func missingReason(ok bool, err error) (string, error) {
 	switch {
 	case errors.Is(err, analysis.ErrTimeRange):

@@ -14,8 +14,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// TestTraceIsGone checks that a trace which is deleted while the server shows it is still shown
-// from its index. Only data that the index lacks is missing.
+// TestTraceIsGone checks that a trace which is deleted while the server shows it is still shown from its
+// index. Only the data that the index lacks is missing.
 func TestTraceIsGone(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sample.otf2")
 	writeSample(t, path)
@@ -46,8 +46,8 @@ func TestTraceIsGone(t *testing.T) {
 	}
 }
 
-// TestFailedForNow checks that indexing is repeated after a full disk, but not after a defect of
-// the trace.
+// TestFailedForNow checks that the server indexes a trace again after a failure because of a full disk, but
+// not after a failure because of a defect of the trace.
 func TestFailedForNow(t *testing.T) {
 	for _, c := range []struct {
 		err   error
@@ -109,7 +109,7 @@ func TestLargeAnswers(t *testing.T) {
 		s.heavyAnswers <- struct{}{}
 	}
 	ctx, leave := context.WithCancel(t.Context())
-	leave() // the request does not wait for its turn
+	leave() // the request gives up before its turn
 	r := httptest.NewRequest("GET", api+"/profile", nil).WithContext(ctx)
 	r.Host = "localhost"
 	r.Header.Set("Authorization", "Bearer "+secret)

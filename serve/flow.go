@@ -15,9 +15,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// longestObjects is the number of objects that an answer lists. maxPieces is the largest number of
-// pieces of a signal that are kept. For a longer signal, only the extremes in keptColumns columns are
-// kept.
+// longestObjects is the largest number of objects that an answer lists. maxPieces is the largest number of
+// pieces of a signal that are kept. For a longer signal, only the extremes in keptColumns columns are kept.
 const (
 	longestObjects = 1000
 	maxPieces      = 200_000
@@ -35,13 +34,13 @@ type flowAnswer struct {
 	Last       ticks        `json:"last"`
 	Latencies  *latencyFact `json:"latencies,omitempty"`
 	Signals    []signalFact `json:"signals"`
-	Longest    []objectFact `json:"longest"` // the objects that stay longest
+	Longest    []objectFact `json:"longest"` // the objects that stay in the system for the longest time
 }
 
-// latencyFact holds statistics of latencies. A histogram counts the latencies in each bucket.
+// latencyFact holds statistics of latencies. Its histogram counts the latencies in each bucket.
 type latencyFact struct {
 	Min       ticks        `json:"min"`
-	Mean      float64      `json:"mean"` // in ticks
+	Mean      float64      `json:"mean"` // mean latency in ticks
 	Median    ticks        `json:"median"`
 	P90       ticks        `json:"p90"`
 	P99       ticks        `json:"p99"`
@@ -63,7 +62,7 @@ type signalFact struct {
 	Mean float64 `json:"mean"`
 	Min  float64 `json:"min"`
 	Max  float64 `json:"max"`
-	// Low and High are the extremes of the curve. The curve is 0 while nothing is in the system.
+	// Low and High are the extremes of the curve. The curve is 0 while no object is in the system.
 	Low    float64 `json:"low"`
 	High   float64 `json:"high"`
 	pieces usage.Signal
@@ -96,7 +95,8 @@ func flow(p *params) storedAnswer {
 		p.setError("average", "a time such as 10ms")
 	}
 	shorten := p.choice("shorten", "0", "1") == "1"
-	window := p.selectedBetween("since", "until") // the parameters from and to are the columns of /flow/signals
+	// for this answer, the parameters from and to select the columns of /flow/signals
+	window := p.selectedBetween("since", "until")
 	name := fmt.Sprintf("flow %q %q %q %q %q %s %s %t", opt.Attribute, visits, p.values.Get("begin"), p.values.Get("end"),
 		p.values.Get("events"), length, per, shorten)
 	if window != nil {
@@ -203,8 +203,8 @@ func newFlowAnswer(v *traceView, r *usage.LittleResult, per string) *flowAnswer 
 // pieceBytes is the size of a piece of a signal in a stored answer.
 const pieceBytes = 32
 
-// storedSignals encodes a stored answer: the statistics as its head, then the number of pieces of each
-// signal, and then the pieces. Their times are those of the trace's clock.
+// storedSignals encodes a stored answer: the statistics as its head, then the number of pieces of each signal,
+// and then the pieces. The times in the pieces are on the clock of the trace.
 func storedSignals(v *traceView, a *flowAnswer) ([]byte, error) {
 	b, err := storedIntervals(a, nil)
 	if err != nil {
@@ -225,7 +225,7 @@ func storedSignals(v *traceView, a *flowAnswer) ([]byte, error) {
 	return b, nil
 }
 
-// envelope returns one piece for each column. It goes from the least to the greatest value in the
+// envelope returns one piece for each column. The piece extends from the least to the greatest value in the
 // column.
 func envelope(s usage.Signal, from, to int64) usage.Signal {
 	width := min(keptColumns, int(min(uint64(to)-uint64(from), keptColumns)))

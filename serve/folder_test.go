@@ -132,7 +132,7 @@ func TestEscape(t *testing.T) {
 			t.Errorf("%s: status %d: %.40s", p, w.Code, w.Body)
 		}
 	}
-	// After the list was made, a symbolic link takes the place of a folder.
+	// After the server has made the list, a symbolic link takes the place of a folder.
 	if err := os.Mkdir(filepath.Join(dir, "sub"), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -151,8 +151,7 @@ func TestEscape(t *testing.T) {
 	}
 }
 
-// TestLimitsOfFolder checks that traces are listed although the folder is nested deeper than the
-// limit.
+// TestLimitsOfFolder checks that traces are listed even if the folder is nested deeper than the limit.
 func TestLimitsOfFolder(t *testing.T) {
 	dir := t.TempDir()
 	deep := dir

@@ -14,12 +14,12 @@ import (
 	"time"
 )
 
-// guard refuses requests that the server must not answer. If the address of the page contains a token,
-// guard replaces it by a cookie. It returns whether it has answered the request. If so, the caller must
-// not answer it.
+// guard refuses requests that the server must not answer. If the address of the page contains a token, guard
+// replaces the token by a cookie. guard reports whether it has answered the request. If it has, the caller
+// must not answer the request.
 //
-// The check of the Host header prevents DNS rebinding. The check of the Origin header prevents
-// cross-site requests.
+// The check of the Host header prevents DNS rebinding. The check of the Origin header prevents cross-site
+// requests.
 func (s *Server) guard(w http.ResponseWriter, r *http.Request) bool {
 	if !s.isKnownHost(hostName(r.Host)) {
 		s.sendError(w, r, &problem{http.StatusForbidden,
@@ -45,7 +45,7 @@ func (s *Server) guard(w http.ResponseWriter, r *http.Request) bool {
 		http.SetCookie(w, &http.Cookie{Name: s.cookie, Value: s.opt.Token, Path: "/", HttpOnly: true,
 			SameSite: http.SameSiteStrictMode})
 		w.Header().Set("Cache-Control", "no-store")
-		// A path that begins with two slashes would be an address on another host.
+		// A path that begins with two slashes would be taken as an address on another host.
 		w.Header().Set("Location", "/"+strings.TrimLeft(to.String(), "/"))
 		w.WriteHeader(http.StatusSeeOther)
 		return true
@@ -59,7 +59,7 @@ func (s *Server) guard(w http.ResponseWriter, r *http.Request) bool {
 	}
 	if h := r.Header; r.URL.Path == "/" && h.Get("Sec-Fetch-Site") == "cross-site" &&
 		h.Get("Sec-Fetch-Mode") == "navigate" {
-		// If a link on another site leads here, a browser does not send a strict cookie with the
+		// If the user follows a link on another site, the browser does not send a strict cookie with the
 		// request. It does send the cookie after a redirect from a page of this server.
 		s.sendHTML(w, r, http.StatusOK, "<!doctype html><meta http-equiv=refresh content=\"0;url=/\"><title>weft</title>\n")
 		return true
@@ -88,8 +88,8 @@ func (s *Server) sendHTML(w http.ResponseWriter, r *http.Request, status int, pa
 	s.sendAnswer(w, r, status, mediaTypes[".html"], []byte(page))
 }
 
-// tokenFormScript opens the requested address again, with the secret. It keeps the fragment, because
-// that holds the view.
+// tokenFormScript opens the requested address again, with the secret. It keeps the fragment of the address,
+// because the fragment contains the view.
 const tokenFormScript = `document.forms[0].onsubmit = (e) => {
   e.preventDefault();
   const given = document.forms[0].elements[0].value.trim().split(/[?&]token=/);
@@ -102,8 +102,8 @@ var tokenFormPolicy = func() string {
 	return "; script-src 'sha256-" + base64.StdEncoding.EncodeToString(h[:]) + "'"
 }()
 
-// unauthorizedPage tells a person with a browser that the token is missing, and asks for the secret.
-// Other clients get JSON instead.
+// unauthorizedPage tells the user of a browser that the token is missing, and asks for the secret. Other
+// clients get JSON instead.
 const unauthorizedPage = `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -162,7 +162,7 @@ type ticket struct {
 // ticketTime is the time for which a ticket is valid.
 const ticketTime = 2 * time.Minute
 
-// take reports whether a token is the valid ticket. After that, the ticket is no longer valid.
+// take reports whether a token is the valid ticket. After a successful call, the ticket is no longer valid.
 func (t *ticket) take(token string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -173,7 +173,7 @@ func (t *ticket) take(token string) bool {
 	return true
 }
 
-// Ticket returns an address like that of [Server.URL] that works only once.
+// Ticket returns an address like the result of [Server.URL], but it works only once.
 func (s *Server) Ticket(l net.Listener) string {
 	if s.opt.Token == "" {
 		return s.URL(l)
@@ -193,8 +193,8 @@ func (s *Server) sendSecret(w http.ResponseWriter, r *http.Request) error {
 // isToken reports whether a text is the secret of the server.
 func (s *Server) isToken(t string) bool { return equalText(t, s.opt.Token) }
 
-// equalText reports whether two texts are equal. The time that it takes does not depend on their
-// contents.
+// equalText reports whether two texts are equal. The time that it takes does not depend on the contents of the
+// texts.
 func equalText(x, y string) bool {
 	a, b := sha256.Sum256([]byte(x)), sha256.Sum256([]byte(y))
 	return subtle.ConstantTimeCompare(a[:], b[:]) == 1

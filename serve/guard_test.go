@@ -185,7 +185,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// TestNotModified checks that the server does not send an answer again that the client already has.
+// TestNotModified checks that the server does not send an answer again if the client already has it.
 func TestNotModified(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sample.otf2")
 	writeSample(t, path)
@@ -218,7 +218,8 @@ func TestNotModified(t *testing.T) {
 	}
 }
 
-// TestCompressed checks that an answer to another machine is compressed if the client accepts that.
+// TestCompressed checks that an answer to another machine is compressed if the client accepts compressed
+// answers.
 func TestCompressed(t *testing.T) {
 	s := newTestServer(t, options(t))
 	plain := ask(s, "GET", "/api/openapi.json").Body.Bytes()
@@ -247,8 +248,8 @@ func TestCompressed(t *testing.T) {
 	}
 }
 
-// TestSecret checks that an authorised client gets the secret, and that others get the page that
-// asks for it.
+// TestSecret checks that an authorised client gets the secret, and that other clients get the page that asks
+// for it.
 func TestSecret(t *testing.T) {
 	s := newTestServer(t, options(t))
 	if v := get(t, s, "/api/secret"); v["token"] != secret {

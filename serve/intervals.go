@@ -9,22 +9,21 @@ import (
 // interval is an interval of time on a track: a wait, or a piece of the critical path.
 type interval struct {
 	track    int
-	from, to int64 // in ticks since the first event of the trace
-	// cause is the track for which a wait waits, or -1. begun is the time at which that track begins
-	// the call that ends the wait. For pieces of a path, neither is set.
+	from, to int64 // begin and end in ticks since the first event of the trace
+	// cause is the track for which a wait waits, or -1. begun is the time at which that track begins the call
+	// that ends the wait. For pieces of a path, both fields are unset.
 	cause int
 	begun int64
 }
 
-// intervalBytes is the size of an interval in a stored answer. maxIntervals is the largest number of
+// intervalBytes is the size of an interval in a stored answer, in bytes. maxIntervals is the largest number of
 // intervals in a stored answer.
 const (
 	intervalBytes = 32
 	maxIntervals  = 500_000
 )
 
-// storedIntervals encodes a stored answer: the length of the JSON of head, that JSON, and the
-// intervals.
+// storedIntervals encodes a stored answer: the length of the JSON of head, the JSON itself, and the intervals.
 func storedIntervals(head any, list []interval) ([]byte, error) {
 	text, err := json.Marshal(head)
 	if err != nil {
@@ -78,9 +77,9 @@ func (c columns) startOf(n int) int64 {
 	return c.from + int64(t)
 }
 
-// thinPath removes pieces of a path if there are too many for a picture. In each column, it keeps the first
-// and the last piece, and the pieces on the lowest and on the highest track. The pieces are in the
-// order of time.
+// thinPath removes pieces of a path if a picture cannot show all of them. In each column, it keeps the first
+// and the last piece, and the pieces on the lowest and on the highest track. The pieces are in the order of
+// time.
 func thinPath(list []interval, c columns) []interval {
 	out := list[:0]
 	for i := 0; i < len(list); {

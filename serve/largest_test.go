@@ -9,8 +9,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// TestLargestTime uses a trace with a visit, a mark and a message at the largest possible time. The
-// page requests windows that end one tick after it.
+// TestLargestTime uses a trace with a visit, a mark and a message at the largest possible time. The page
+// requests windows that end one tick after this time.
 func TestLargestTime(t *testing.T) {
 	const last = math.MaxInt64
 	for _, first := range []int64{0, last - 1000} {
@@ -51,10 +51,10 @@ func TestLargestTime(t *testing.T) {
 				t.Errorf("from %d: %s: %s is %s, expected %s", first, x.question, x.at, got, x.want)
 			}
 		}
-		// with 10 columns for 10 ticks, the largest time is in the last column
+		// With 10 columns for 10 ticks, the largest time is in the last column.
 		w := ask(s, "GET", api+"/tiles"+window+"&width=10&tracks=0&depths=2")
-		// 24 bytes of head, 16 bytes for each strip, the regions, and then the first columns and
-		// the numbers of columns
+		// The answer begins with 24 bytes of head, 16 bytes for each strip, and the regions. Then follow the
+		// first columns and the numbers of columns of the runs.
 		body := w.Body.Bytes()
 		if w.Code != 200 || len(body) < 24 {
 			t.Fatalf("tile: status %d: %s", w.Code, w.Body)

@@ -15,25 +15,24 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// dependencyPoint identifies the event or claim at an end of a dependency among those with the same
-// location and time.
+// dependencyPoint identifies the event or claim at an end of a dependency among the events and claims with the
+// same location and time.
 type dependencyPoint struct {
 	kind trace.EndKind
 	id   int64
 }
 
-// dependency holds the data about a stored link that come from the trace, because the index lacks them.
+// dependency holds the data about a stored link that the index lacks and that come from the trace.
 type dependency struct {
 	from, to   dependencyPoint
 	attributes []attribute
 }
 
-// dependencies returns the data of the links that the trace stores, in the order of links. An element
-// is nil if the link is not stored or was not found. partial is set if the trace could not be read in
-// time.
+// dependencies returns the data of stored links, in the order of links. An element is nil if the link is not a
+// stored link, or if it was not found. partial is set if the trace could not be read in time.
 //
-// Formats store links separately from the events at their ends. To find one link, all links must be
-// read. They are cached for later requests.
+// Formats store links separately from the events at their ends. To find one link, all links must be read. The
+// links are cached for later requests.
 func (e *entry) dependencies(ctx context.Context, links []index.Link) (found []*dependency, partial bool, err error) {
 	found = make([]*dependency, len(links))
 	var wanted []int
@@ -45,7 +44,7 @@ func (e *entry) dependencies(ctx context.Context, links []index.Link) (found []*
 	if len(wanted) == 0 {
 		return found, false, nil
 	}
-	// The table holds the links around one time. Use the time of the link in the middle.
+	// The table will hold the links around one time. Use the time of the link in the middle.
 	slices.SortFunc(wanted, func(a, b int) int { return cmp.Compare(links[a].Start, links[b].Start) })
 	center := links[wanted[len(wanted)/2]].Start
 	short, cancel := context.WithTimeout(ctx, e.s.detailTime)
@@ -70,12 +69,12 @@ func (e *entry) dependencies(ctx context.Context, links []index.Link) (found []*
 type linkCache struct {
 	mu         sync.Mutex
 	table      *linkTable
-	reading    chan struct{} // closed when reading ends; nil if nobody is reading
+	reading    chan struct{} // closed when reading ends; nil if no goroutine is reading
 	err        error         // error of the last attempt to read
 	generation int           // increases whenever the links become invalid
 }
 
-// clear removes the links, because the trace has changed and is read again.
+// clear removes the links, because the trace has changed and will be read again.
 func (l *linkCache) clear() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -83,7 +82,7 @@ func (l *linkCache) clear() {
 	l.generation++
 }
 
-// evict removes the links to free memory for those of another trace.
+// evict removes the links, to free memory for the links of another trace.
 func (l *linkCache) evict() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -123,8 +122,8 @@ func (l *linkCache) get(ctx context.Context, e *entry, at int64) (*linkTable, er
 	}
 }
 
-// prefetch starts to read the links around a time, unless links have been read before. It is called
-// when the page shows single links, because the user is then likely to select one.
+// prefetch starts to read the links around a time, unless links have been read before. It is called when the
+// page shows single links, because the user is then likely to select a link.
 func (l *linkCache) prefetch(e *entry, at int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -134,8 +133,8 @@ func (l *linkCache) prefetch(e *entry, at int64) {
 	l.startReading(e, at)
 }
 
-// startReading starts to read in the background. It returns whether that was possible. The caller must
-// hold s.mu.
+// startReading starts to read in the background. It reports whether this was possible. The caller must hold
+// s.mu.
 func (l *linkCache) startReading(e *entry, at int64) bool {
 	done, age := make(chan struct{}), l.generation
 	if !e.s.runInBackground(func() { l.read(e, at, age, done) }) {
@@ -181,11 +180,11 @@ func (l *linkCache) read(e *entry, at int64, age int, done chan struct{}) {
 	e.s.linkCaches.markUsed(l)
 }
 
-// errOutdated is returned if a trace changed while it was read.
+// errOutdated reports that a trace has changed while it was read.
 var errOutdated = errors.New("the trace has changed")
 
-// maxLinkTables is the largest number of traces whose links are kept. maxLinkBytes is the memory
-// limit for the links of each.
+// maxLinkTables is the largest number of traces whose links are kept. maxLinkBytes is the memory limit for the
+// links of each trace, in bytes.
 const (
 	maxLinkTables = 2
 	maxLinkBytes  = 48 << 20
@@ -194,13 +193,13 @@ const (
 // linkCaches limits the memory of the link caches of all traces. It evicts the caches that have not
 // been used for the longest time.
 type linkCaches struct {
-	slots chan struct{} // has a slot for each trace that is being read
+	slots chan struct{} // contains an element for each trace that is being read
 	mu    sync.Mutex
-	list  []*linkCache // in the order of last use
+	list  []*linkCache // in the order of their last use
 }
 
-// markUsed makes a cache the one that was used last. If there are too many caches, it evicts those that
-// have not been used for the longest time.
+// markUsed records that a cache was used now. If there are too many caches, it evicts the caches that have not
+// been used for the longest time.
 func (l *linkCaches) markUsed(s *linkCache) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -214,22 +213,22 @@ func (l *linkCaches) markUsed(s *linkCache) {
 	}
 }
 
-// linkTable holds the stored links that begin nearest to the time center, as many as its memory limit
-// allows.
+// linkTable holds the stored links that begin nearest to the time center. It holds as many links as its memory
+// limit allows.
 type linkTable struct {
 	center  int64
 	radius  uint64 // the table has all links that begin closer to center than this
-	limit   int    // bytes
+	limit   int    // memory limit in bytes
 	rows    []linkRow
-	sets    [][]attribute // attributes of links; many links may have the same set
+	sets    [][]attribute // different sets of attributes of links; many links may share a set
 	numbers map[string]uint32
 	bytes   int         // memory of sets
-	set     []attribute // reused by add
+	set     []attribute // memory that add reuses
 	name    []byte
 }
 
-// linkRow is a link in a table. set is the index of its attributes in linkTable.sets. from and to are
-// the kinds of its ends, and fromID and toID the ids of the events or claims there.
+// linkRow is a link in a table. set is the index of its attributes in linkTable.sets. from and to are the
+// kinds of its ends. fromID and toID are the ids of the events or claims at its ends.
 type linkRow struct {
 	start, end, id int64
 	fromID, toID   int64
@@ -237,8 +236,8 @@ type linkRow struct {
 	from, to       trace.EndKind
 }
 
-// rowBytes is the memory of a row, setBytes that of a set of attributes, and attributeBytes that of an
-// attribute in a set. The texts are not included.
+// rowBytes is the memory of a row in bytes, setBytes the memory of a set of attributes, and attributeBytes the
+// memory of an attribute in a set. These do not include the texts.
 const (
 	rowBytes       = 48
 	setBytes       = 100
@@ -302,7 +301,7 @@ func (t *linkTable) shrink() {
 	slices.Sort(far)
 	t.radius = far[len(far)/2]
 	t.rows = slices.DeleteFunc(t.rows, func(r linkRow) bool { return !t.covers(r.start) })
-	sets := t.sets // the sets that remain get new numbers
+	sets := t.sets // the remaining sets get new numbers
 	t.sets, t.numbers, t.bytes = nil, map[string]uint32{}, 0
 	for i := range t.rows {
 		t.rows[i].set = t.setNumber(sets[t.rows[i].set])
@@ -320,7 +319,7 @@ func (t *linkTable) finish() {
 	slices.SortStableFunc(t.rows, func(a, b linkRow) int { return a.compare(b.start, b.end, b.id) })
 }
 
-// find returns the first link with the given id, start and end, or nil if there is none.
+// find returns the first link with the given id, start and end, or nil if there is no such link.
 func (t *linkTable) find(id, start, end int64) *dependency {
 	i := sort.Search(len(t.rows), func(i int) bool { return t.rows[i].compare(start, end, id) >= 0 })
 	if i == len(t.rows) || t.rows[i].compare(start, end, id) != 0 {

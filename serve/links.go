@@ -10,8 +10,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// This file answers requests for links. The index holds only the ends of a link. All other data come
-// from the trace.
+// This file answers requests for links. The index contains only the ends of a link; all other data come from
+// the trace.
 
 // linkAnswer describes a link and the events or claims at its ends.
 type linkAnswer struct {
@@ -146,8 +146,8 @@ func (f *linkEndFact) setEvent(defs *trace.Definitions, c *trace.Cursor) {
 	}
 }
 
-// messageEnd returns a finder for the send or receive of a message. is selects the kind. The finder
-// skips n equal messages that come before it at the same time.
+// messageEnd returns a finder for the send or receive of a message. The function is selects the kind of the
+// event. The finder skips n equal messages that come before this message at the same time.
 func messageEnd(is func(trace.Kind) bool, peer uint32, l *index.Link, n int) endFinder {
 	return func(ctx context.Context, r *reader, loc uint32, at int64, f *linkEndFact) error {
 		defs := r.Defs()
@@ -192,7 +192,7 @@ func threadLinkEnd(k trace.Kind) endFinder {
 	}
 }
 
-// dependencyEnd returns a finder for the claim or event at an end of a dependency. For a claim, it
+// dependencyEnd returns a finder for the claim or event at an end of a dependency. For a claim, the finder
 // describes the begin event, even if the dependency ends inside of the claim or at its end.
 func (ti *traceIndex) dependencyEnd(track int, at int64, end dependencyPoint) (endFinder, error) {
 	if track < 0 || end.kind == trace.AtLocation {
@@ -203,8 +203,7 @@ func (ti *traceIndex) dependencyEnd(track int, at int64, end dependencyPoint) (e
 	case trace.AtEvent:
 		kind = trace.Mark
 	case trace.AtClaimEnd:
-		// The claim ends at this time. The spans that end there show the times at which the claim may
-		// have begun.
+		// The claim ends at this time. It may have begun at the begin of any span that ends at this time.
 		times = times[:0]
 		for _, t := range ti.spanTracks(ti.tracks[track].Location) {
 			for depth := range ti.tracks[t].Depth {
@@ -248,7 +247,7 @@ func (v *traceView) spanTracks(location uint32) (out []int) {
 	return out
 }
 
-// describeLinks adds the attributes of dependencies to facts, which describe links in the same
+// describeLinks adds the attributes of dependencies to facts. facts describes the same links in the same
 // order.
 func (e *entry) describeLinks(ctx context.Context, links []index.Link, facts []linkFact) (partial bool, err error) {
 	found, partial, err := e.dependencies(ctx, links)
@@ -260,7 +259,7 @@ func (e *entry) describeLinks(ctx context.Context, links []index.Link, facts []l
 	return partial, err
 }
 
-// endFact is the place of an end of a link. Track is -1 if the location has no track.
+// endFact is the place of an end of a link. Track is -1 if the location of the end has no track.
 type endFact struct {
 	Track int   `json:"track"`
 	Time  ticks `json:"time"`
@@ -277,8 +276,8 @@ type linkFact struct {
 	Bytes        int64       `json:"bytes"`
 	Tag          string      `json:"tag"`
 	Communicator string      `json:"communicator"`
-	Alone        bool        `json:"alone,omitempty"`  // a send without a receive
-	Unsent       bool        `json:"unsent,omitempty"` // a receive without a send
+	Alone        bool        `json:"alone,omitempty"`  // set for a send without a receive
+	Unsent       bool        `json:"unsent,omitempty"` // set for a receive without a send
 	Attributes   []attribute `json:"attributes,omitempty"`
 }
 

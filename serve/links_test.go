@@ -13,8 +13,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// linkDetails requests the details of the links that begin in a window. The keys of the result
-// consist of the time of the begin and the tag.
+// linkDetails requests the details of the links that begin in a window. The keys of the result consist of the
+// begin time and the tag of a link.
 func linkDetails(t *testing.T, s *Server, api, window string) map[string]map[string]any {
 	t.Helper()
 	out := map[string]map[string]any{}
@@ -67,7 +67,7 @@ func TestEndsOfMessages(t *testing.T) {
 			look(v, "from/kind") != "send" || look(v, "to/kind") != "recv" || look(v, "partial") != false {
 			t.Errorf("message %s: found %s in %v, want %s", key, x, v, want)
 		}
-		// operands are shown as names instead of ids
+		// Operands are shown as names instead of ids.
 		if from, to := attributesOf(v["from"])["receiver"], attributesOf(v["to"])["sender"]; from != "b" || to != "a" {
 			t.Errorf("message %s: found the receiver %s and the sender %s, want b and a", key, from, to)
 		}
@@ -83,8 +83,8 @@ func TestEndsOfMessages(t *testing.T) {
 	}
 }
 
-// TestDependenciesOfLargeTrace checks that the attributes of a dependency and of its ends are found
-// in a large trace. Comments make the file large.
+// TestDependenciesOfLargeTrace checks that the attributes of a dependency and of its ends are found in a large
+// trace. The test adds comments to make the file large.
 func TestDependenciesOfLargeTrace(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "large.etf")
 	f, err := os.Create(path)
@@ -100,7 +100,8 @@ func TestDependenciesOfLargeTrace(t *testing.T) {
 	write("TU SECONDS\nR 0 9 false ; name=disk\nR 1 9 false ; name=cpu\n")
 	write("C 0 1 5 0 1 ; name=read, n=first\nC 1 2 5 0 1 ; name=read, n=second\n" +
 		"C 2 5 9 1 1 ; name=work, n=third\nC 3 5 8 1 1 ; name=work, n=fourth\nE 0 6 ; name=tick, n=fifth\n")
-	// Types of ends: 2 is end to start, 0 is start to start, 6 is the end of a claim to an event.
+	// The types of dependencies are: 2 from end to start, 0 from start to start, 6 from the end of a claim to
+	// an event.
 	write("D 7 2 1 2 ; type=data, size=4\nD 8 2 0 3 ; type=data, size=5\nD 9 0 0 1 ; why=order\nD 10 6 1 0\n")
 	comment := "# " + strings.Repeat("x", 1<<16) + "\n"
 	for range 300 {
@@ -187,7 +188,7 @@ func TestLinkTable(t *testing.T) {
 	}
 }
 
-// TestPartial checks that an incomplete answer forbids clients to cache it.
+// TestPartial checks that clients must not cache an incomplete answer.
 func TestPartial(t *testing.T) {
 	d := &summaryFile{}
 	s := newSlowServer(t, d)

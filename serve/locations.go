@@ -13,15 +13,16 @@ import (
 // matrixRow holds the sums of the messages from one track to another. Latencies are in ticks; they are
 // "" if no message was received.
 type matrixRow struct {
-	Source      int    `json:"source"`
-	Destination int    `json:"destination"`
-	Count       int64  `json:"count"`
-	Bytes       int64  `json:"bytes"`
-	Matched     int64  `json:"matched"` // number of received messages; Min, Max and Sum are taken over their latencies
-	Min         string `json:"min"`
-	Mean        mean   `json:"mean"`
-	Max         string `json:"max"`
-	Sum         string `json:"sum"`
+	Source      int   `json:"source"`
+	Destination int   `json:"destination"`
+	Count       int64 `json:"count"`
+	Bytes       int64 `json:"bytes"`
+	// number of received messages; Min, Max and Sum are the minimum, maximum and sum of their latencies
+	Matched int64  `json:"matched"`
+	Min     string `json:"min"`
+	Mean    mean   `json:"mean"`
+	Max     string `json:"max"`
+	Sum     string `json:"sum"`
 }
 
 // matrixAnswer is the communication matrix of a window. Tracks lists the tracks that send or receive,
@@ -72,8 +73,9 @@ type shareFact struct {
 // locationRow holds the activity of a location or resource in a window. Busy is the time in which at
 // least one span was open, and Exclusive lists the regions with the most exclusive time.
 type locationRow struct {
-	Track         int         `json:"track"`
-	Events        int64       `json:"events"` // in the whole trace; 0 except for the first track of a location
+	Track int `json:"track"`
+	// number of events in the whole trace; 0 except for the first track of a location
+	Events        int64       `json:"events"`
 	Spans         int64       `json:"spans"`
 	Busy          ticks       `json:"busy"`
 	Exclusive     []shareFact `json:"exclusive"`
@@ -117,8 +119,8 @@ func locations(ctx context.Context, x *traceIndex, p *params) (any, error) {
 			}
 		}
 	}
-	// For the sender, a message belongs to the window in which it is sent. For the receiver, it belongs
-	// to the window in which it is received.
+	// For the sender, a message belongs to the window in which it was sent. For the receiver, it belongs to
+	// the window in which it was received.
 	for _, c := range cells {
 		if i, ok := at[c.Source]; ok {
 			rows[i].Sent += c.Count
@@ -139,7 +141,7 @@ func (v *traceView) activityRow(track int, sums []index.Sum) locationRow {
 	r := locationRow{Track: track, Events: t.Events, Exclusive: []shareFact{}}
 	for _, s := range sums {
 		r.Spans += s.Count
-		r.Busy += ticks(s.Exclusive.Int64()) // correct only if claims do not overlap
+		r.Busy += ticks(s.Exclusive.Int64()) // this is correct only if claims do not overlap
 		if s.Exclusive.Cmp(trace.Ticks{}) > 0 {
 			r.Exclusive = append(r.Exclusive, shareFact{jsonRef(s.Region), sum(s.Exclusive)})
 		}

@@ -52,8 +52,8 @@ func (i *indexBuild) run(ctx context.Context, src format.Source, path string) (f
 	return d.defects(), nil
 }
 
-// reportEarly calls m.early with the facts that are known before the events are read, and returns
-// these facts. It ignores errors of the summary, because reading the events reports the defect.
+// reportEarly calls i.early with the facts that are known before the events are read. It returns the same
+// facts. It ignores errors of the summary, because reading the events reports the same defects.
 func (i *indexBuild) reportEarly(ctx context.Context, d *reader) (*earlyFacts, error) {
 	f := newEarlyFacts(d.Defs())
 	i.early(f)
@@ -83,8 +83,8 @@ func (r *ReadSettings) cacheSettings(f format.Format) *cache.Settings {
 
 // IndexOptions holds the options of [MakeIndex].
 type IndexOptions struct {
-	Path     string // path of the index; "" for one in the cache
-	Force    bool   // build the index even if it exists
+	Path     string // path of the index; "" means that the index is in the cache
+	Force    bool   // build the index even if it already exists
 	Verify   bool   // read an existing index completely, and build it again if it is damaged
 	Progress func(done, total int64)
 }
@@ -156,8 +156,8 @@ func MakeIndex(ctx context.Context, r ReadSettings, c *cache.Cache, src format.S
 		ReadDefects: e.ReadDefects}, nil
 }
 
-// runToFile builds an index in a separate file, atomically. If path is a symbolic link, its target
-// is replaced. A replaced file's permissions are kept.
+// runToFile builds an index in a separate file, atomically. If path is a symbolic link, runToFile replaces the
+// target of the link. A new file gets the permissions of the file that it replaces.
 func (i *indexBuild) runToFile(ctx context.Context, src format.Source, path string) (f cache.ReadDefects, err error) {
 	st, err := os.Stat(path)
 	switch {
@@ -186,7 +186,7 @@ func (i *indexBuild) runToFile(ctx context.Context, src format.Source, path stri
 		return f, err
 	}
 	if st != nil {
-		os.Chmod(temporary, st.Mode().Perm()) // an error does not matter, because the owner can read the file
+		os.Chmod(temporary, st.Mode().Perm()) // an error is ignored, because the owner can read the file
 	}
 	return f, os.Rename(temporary, path)
 }

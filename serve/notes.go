@@ -32,14 +32,14 @@ type noteList struct {
 	Notes []note `json:"notes"`
 }
 
-// Limits of notes.
+// These limits bound the notes of a trace.
 const (
 	maxNotes     = 10_000
 	maxNoteText  = 10_000
 	maxNoteBytes = 8 << 20
 )
 
-// notesSuffix is the end of the name of the file with notes. The name of the index file precedes it.
+// notesSuffix is the suffix of the name of the file with notes. The name of the index file precedes it.
 const notesSuffix = ".notes.json"
 
 // notesPath returns the path of the file with the notes about a trace, or "" if notes cannot be stored.
@@ -98,7 +98,7 @@ func (e *entry) notes() (noteList, error) {
 	return l, nil
 }
 
-// putNotes replaces the notes on a trace by those in the body of the request.
+// putNotes replaces the notes on a trace by the notes in the body of the request.
 func (s *Server) putNotes(w http.ResponseWriter, r *http.Request) error {
 	e, err := s.entry(r)
 	if err != nil {

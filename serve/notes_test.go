@@ -93,8 +93,8 @@ func TestNotes(t *testing.T) {
 	}
 }
 
-// TestNotesOfIndex checks that the notes on a trace with a given index are beside that index, and
-// that a trace from standard input cannot have notes.
+// TestNotesOfIndex checks that the notes on a trace with a given index are next to that index, and that a
+// trace from standard input cannot have notes.
 func TestNotesOfIndex(t *testing.T) {
 	dir := t.TempDir()
 	path, index := filepath.Join(dir, "sample.otf2"), filepath.Join(t.TempDir(), "x.weftidx")

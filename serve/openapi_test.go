@@ -34,8 +34,8 @@ type operation struct {
 	}
 }
 
-// check returns an error if a value does not match a schema. at is the value's place, for the
-// message.
+// check returns an error if a value does not match a schema. at is the position of the value in the answer,
+// for the message.
 func (d *description) check(s *schema, v any, at string) error {
 	if name, ok := strings.CutPrefix(s.Ref, "#/components/schemas/"); ok {
 		x := d.Components.Schemas[name]
@@ -150,13 +150,13 @@ func TestDescription(t *testing.T) {
 		look(first, "links/0/from/track"), look(first, "links/0/from/time"))
 	for p, methods := range d.Paths {
 		if methods["get"] == nil {
-			continue // TestVerification asks for verdicts
+			continue // TestVerification requests this path
 		}
 		short := strings.TrimPrefix(p, "/api/traces/{id}")
 		target := strings.Replace(p, "/api/traces/{id}", api, 1) + queries[short]
 		w := ask(s, "GET", target)
 		if w.Code == 204 && short == "/instant" {
-			continue // the trace has no such span; TestClaims uses one that has
+			continue // the trace has no such span; TestClaims requests it for a trace that has one
 		}
 		if w.Code != 200 {
 			t.Errorf("%s: status %d: %s", target, w.Code, w.Body)

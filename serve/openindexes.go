@@ -60,7 +60,7 @@ func (fileIndexer) build(ctx context.Context, d format.Events, path string, opt 
 func (fileIndexer) open(path string) (Index, error) {
 	x, err := index.Open(path)
 	if err != nil {
-		return nil, err // returning x would make the interface different from nil
+		return nil, err // if x were returned, the interface would not be nil
 	}
 	return x, nil
 }
@@ -74,15 +74,15 @@ func (fileIndexer) verify(ctx context.Context, path string) error {
 	return x.Verify(ctx)
 }
 
-// openIndexes keeps indexes open: those in use, and those that were used last.
+// openIndexes keeps indexes open: the indexes in use, and the indexes that were used last.
 type openIndexes struct {
 	mu     sync.Mutex
 	limit  int
-	list   []*openIndex // in the order of last use
+	list   []*openIndex // in the order of their last use
 	closed bool
 }
 
-// openIndex is an open index and the number of its users.
+// openIndex is an open index, together with the number of its users.
 type openIndex struct {
 	e       *entry
 	x       Index
@@ -129,7 +129,7 @@ func (o *openIndexes) add(e *entry, x Index) {
 	o.trim()
 }
 
-// drop removes the index of a trace from the list, because a new index replaces it.
+// drop removes the index of a trace from the list, because a new index has replaced it.
 func (o *openIndexes) drop(e *entry) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -142,8 +142,8 @@ func (o *openIndexes) remove(e *entry) {
 	}
 }
 
-// trim closes indexes that are not in use until the limit is kept, beginning with the one that has not
-// been used for the longest time.
+// trim closes indexes that are not in use until the number of indexes is within the limit. It begins with the
+// index that has not been used for the longest time.
 func (o *openIndexes) trim() {
 	for i := 0; i < len(o.list) && len(o.list) > o.limit; {
 		if o.list[i].readers > 0 {

@@ -34,9 +34,9 @@ func TestCounters(t *testing.T) {
 	memory, cycles, power, hits := metric("memory", "ABSOLUTE_NEXT", "MiB"), metric("cycles", "ACCUMULATED_START", ""),
 		metric("power", "ABSOLUTE_LAST", "W"), metric("hits", "ABSOLUTE_POINT", "")
 	r.Enter(loc, 100, work)
-	for i := range int64(5) { // at 110, 120 … 150
+	for i := range int64(5) { // at the times 110, 120 … 150
 		at := 110 + 10*i
-		put(memory, at, float64(10*i)) // 0, 10 … 40
+		put(memory, at, float64(10*i)) // the values 0, 10 … 40
 		put(cycles, at, float64(100*i*i))
 		put(power, at, float64(i+1))
 		put(hits, at, float64(i))
@@ -58,22 +58,23 @@ func TestCounters(t *testing.T) {
 	for _, c := range []struct{ query, name, path, want string }{
 		{"", "memory", "samples", "5"}, {"", "memory", "first", "0"}, {"", "memory", "last", "40"},
 		{"", "memory", "max", "40"},
-		// 0, 10, 20 and 30 apply for 10 ticks each, and 40 from 150 to 200
+		// 0, 10, 20 and 30 apply for 10 ticks each, and 40 applies from 150 to 200.
 		{"", "memory", "mean", fmt.Sprint((10*60 + 50*40) / 90.)}, {"", "memory", "holding", "next"},
 		{"", "memory", "increase", "<nil>"},
-		// in the window from 125 to 145, 10 applies for 5 ticks, 20 for 10 and 30 for 5
+		// In the window from 125 to 145, the value 10 applies for 5 ticks, 20 for 10 ticks, and 30 for 5
+		// ticks.
 		{"?from=25&to=45", "memory", "samples", "2"}, {"?from=25&to=45", "memory", "first", "10"},
 		{"?from=25&to=45", "memory", "mean", "20"}, {"?from=25&to=45", "memory", "min", "10"},
-		// before the first value, no value applies
+		// Before the first value, no value applies.
 		{"?from=0&to=10", "memory", "samples", "0"}, {"?from=0&to=10", "memory", "mean", "<nil>"},
 		{"?from=0&to=10", "memory", "first", "<nil>"},
-		// after the last value, that value still applies
+		// After the last value, the last value still applies.
 		{"?from=60&to=70", "memory", "samples", "0"}, {"?from=60&to=70", "memory", "mean", "40"},
-		// the values increase by 1600 within 40 ms
+		// The values increase by 1600 within 40 ms.
 		{"", "cycles", "increase", "1600"}, {"", "cycles", "rate", "40000"},
-		// at 125 the value of 120 applies, and at the end that of 140
+		// At 125, the value of 120 applies. At the end of the window, the value of 140 applies.
 		{"?from=25&to=45", "cycles", "increase", "800"}, {"?from=25&to=45", "cycles", "rate", "40000"},
-		// 2 applies up to 120, 3 up to 130, 4 up to 140, and 5 up to 150
+		// 2 applies up to 120, 3 up to 130, 4 up to 140, and 5 up to 150.
 		{"", "power", "mean", "3.5"}, {"", "power", "holding", "last"}, {"?from=25&to=45", "power", "mean", "4"},
 		{"?from=25&to=45", "power", "last", "5"}, {"?from=25&to=45", "power", "samples", "2"},
 		{"?from=25&to=45", "hits", "mean", "2.5"}, {"?from=25&to=45", "hits", "first", "2"},
@@ -88,8 +89,8 @@ func TestCounters(t *testing.T) {
 	}
 }
 
-// writeWaits writes a trace with work and with waits in MPI calls. Its locations begin and end at
-// different times. With comments, its events include comments.
+// writeWaits writes a trace with work and with waits in MPI calls. Its locations begin and end at different
+// times. If comments is set, the events include comments.
 func writeWaits(t *testing.T, path string, comments bool) {
 	t.Helper()
 	r := trace.NewRecorder(trace.Seconds(1000))
@@ -117,14 +118,14 @@ func writeWaits(t *testing.T, path string, comments bool) {
 	save(t, path, r)
 }
 
-// TestStates compares the states in windows with those of package analysis/states, which reads all
-// events in the order of time. For some of the traces, the server can compute them from the index;
-// for the others it cannot.
+// TestStates compares the states in windows with those of package analysis/states, which reads all events in
+// the order of time. For some of the traces, the server can compute the states from the index. For the others
+// it must read the events.
 func TestStates(t *testing.T) {
 	dir := t.TempDir()
 	nested, commented, stencil := filepath.Join(dir, "nested.otf2"), filepath.Join(dir, "comments.otf"),
 		filepath.Join(dir, "g.otf2")
-	// Of two regions with the same name, one is work and the other is waiting.
+	// One of the two regions with the same name is work, and the other is waiting.
 	twofold := filepath.Join(dir, "twofold.otf2")
 	r := trace.NewRecorder(trace.Seconds(1000))
 	f, g := r.Region("f"), r.Defs().Regions.Add(trace.Region{ID: "9", Name: "f", Role: "barrier"})
@@ -305,8 +306,8 @@ func TestTree(t *testing.T) {
 		if most > least {
 			t.Errorf("limit %d: left out is one of %d ticks, shown one of %d", limit, most, least)
 		}
-		// The sums of the omitted paths below all nodes and at the top add up to those of all
-		// omitted paths.
+		// The sums of the omitted paths below all nodes, together with the sums at the top, equal the sums of
+		// all omitted paths.
 		for i, n := range nodes {
 			if n.Parent < 0 && !shown[n.Name] {
 				exclusive -= n.Inclusive.Int64()

@@ -13,7 +13,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Limits of parameters.
+// These are the maximum values of parameters of requests.
 const (
 	maxWidth      = 8192
 	maxTileTracks = 4096
@@ -53,7 +53,7 @@ func (p *params) number(name string, low, high, def int64) int64 {
 	return n
 }
 
-// required is like number for a parameter that must be given.
+// required is like number, for a parameter that must not be missing.
 func (p *params) required(name string, low, high int64) int64 {
 	if p.values.Get(name) == "" {
 		p.setError(name, fmt.Sprintf("a number from %d to %d", low, high))
@@ -61,7 +61,7 @@ func (p *params) required(name string, low, high int64) int64 {
 	return p.number(name, low, high, low)
 }
 
-// time reads a time that is relative to the first event. It returns the time on the clock of the trace.
+// time reads a time relative to the first event. It returns the time on the clock of the trace.
 func (p *params) time(name string) int64 {
 	return trace.Add(p.x.first, p.required(name, math.MinInt64, math.MaxInt64))
 }
@@ -104,8 +104,8 @@ func (p *params) selectedBetween(begin, end string) *trace.Window {
 	return &trace.Window{From: from, To: to}
 }
 
-// visibleColumns returns the columns of the part of the window that lies in the trace, in ticks since the
-// first event. ok is false if there is no such part.
+// visibleColumns returns the columns of the part of the window that lies in the trace. Their times are in
+// ticks since the first event. ok is false if no part of the window lies in the trace.
 func (p *params) visibleColumns() (c columns, ok bool) {
 	from, to, _ := p.window()
 	c.width = int(p.number("width", 1, maxWidth, 1000))

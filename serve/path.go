@@ -13,8 +13,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// pathGains is the number of regions whose gains are in the answer. maxPathPieces is the largest number
-// of pieces of the path in the answer.
+// pathGains is the largest number of regions whose gains are in an answer. maxPathPieces is the largest number
+// of pieces of the path in an answer.
 const (
 	pathGains     = 5
 	maxPathPieces = 1000
@@ -24,19 +24,18 @@ const (
 type pathAnswer struct {
 	// Missing is the reason why there is no path, or "".
 	Missing string `json:"missing"`
-	// Claims is set for a trace of claims. The path is then the longest one in the constraint
-	// graph.
+	// Claims is set for a trace of claims. The path is then the longest path in the constraint graph.
 	Claims    *claimsFact    `json:"claims,omitempty"`
 	Begin     ticks          `json:"begin"`
 	End       ticks          `json:"end"`
 	Length    ticks          `json:"length"`
 	Runtime   ticks          `json:"runtime"`
-	Count     int            `json:"count"` // number of all pieces
+	Count     int            `json:"count"` // number of all pieces of the path
 	Regions   []pathRegion   `json:"regions"`
 	Locations []pathLocation `json:"locations"`
 	Gains     []gainFact     `json:"gains"`
 	Factors   []float64      `json:"factors"` // factors by which the curves of gains scale the time of a region
-	Pieces    []pieceFact    `json:"pieces"`  // the longest pieces
+	Pieces    []pieceFact    `json:"pieces"`  // the longest pieces of the path
 }
 
 // claimsFact describes the constraint graph of a trace of claims: the numbers of claims, of
@@ -51,7 +50,7 @@ type claimsFact struct {
 type pathRegion struct {
 	Name      string  `json:"name"`
 	Time      sum     `json:"time"`
-	Imbalance float64 `json:"imbalance"` // in ticks
+	Imbalance float64 `json:"imbalance"` // imbalance in ticks
 	Claims    int     `json:"claims"`
 }
 
@@ -61,8 +60,8 @@ type pathLocation struct {
 	Time  ticks `json:"time"`
 }
 
-// gainFact is the effect of a region on the runtime. Half is the time by which the run would be shorter
-// if the region took half of its time. Curve holds the runtimes for pathAnswer.Factors.
+// gainFact is the effect of a region on the runtime. Half is the time by which the run would be shorter if the
+// region took half as long. Curve holds the runtimes for pathAnswer.Factors.
 type gainFact struct {
 	Region string  `json:"region"`
 	Half   ticks   `json:"half"`
@@ -74,7 +73,7 @@ type pieceFact struct {
 	Track int    `json:"track"`
 	From  ticks  `json:"from"`
 	To    ticks  `json:"to"`
-	By    string `json:"by"` // how the path reaches the piece, or the activity of its claim
+	By    string `json:"by"` // the reason why the path moves to the piece, or the activity of the claim
 }
 
 // criticalPath computes the critical path as a stored answer. The head of the answer is the JSON with
@@ -202,8 +201,7 @@ func pathLine(stored []byte, p *params) (any, error) {
 	}
 	var list []interval
 	eachInterval(stored, func(x interval) {
-		// a piece that ends at the begin of the window is needed for the arrow from it to the next
-		// piece
+		// a piece that ends at the begin of the window is needed for the arrow to the next piece
 		if ok && x.to >= c.from && x.from <= c.to {
 			list = append(list, x)
 		}
@@ -218,7 +216,7 @@ func pathLine(stored []byte, p *params) (any, error) {
 // lineAnswer holds the pieces of the critical path in a window, for drawing.
 type lineAnswer struct {
 	Missing string        `json:"missing"`
-	Joined  bool          `json:"joined"` // each piece ends at the time at which the next one begins
+	Joined  bool          `json:"joined"` // whether each piece ends at the time at which the next piece begins
 	Pieces  []pieceOfLine `json:"pieces"`
 }
 

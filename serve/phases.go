@@ -13,8 +13,8 @@ import (
 	"github.com/weft-trace/weft/transform"
 )
 
-// maxPhases is the largest number of phases in an answer, and defaultParts the number of equal parts of a window
-// if the request does not state one.
+// maxPhases is the largest number of phases in an answer. defaultParts is the number of equal parts into which
+// a window is divided if the request does not state a number.
 const (
 	maxPhases    = 200
 	defaultParts = 20
@@ -32,7 +32,8 @@ const (
 type phasesAnswer struct {
 	// Missing is the reason why there are no phases, or "".
 	Missing string `json:"missing"`
-	// Steps holds the names of the steps of an iteration. It is empty if the phases are not those of a loop.
+	// Steps holds the names of the steps of an iteration. It is empty if the phases are not iterations of a
+	// loop.
 	Steps   []string     `json:"steps"`
 	Factors []factorName `json:"factors"`
 	Phases  []phaseFact  `json:"phases"`
@@ -45,10 +46,10 @@ type factorName struct {
 	Level int    `json:"level"`
 }
 
-// phaseFact is a phase. Values holds its factors in the order of [phasesAnswer.Factors]. It is empty if the
-// phase has no time in regions.
+// phaseFact is a phase. Values holds the factors of the phase in the order of [phasesAnswer.Factors]. Values is
+// empty if no region is open in the phase.
 type phaseFact struct {
-	Number int       `json:"number"` // counted from 1
+	Number int       `json:"number"` // number of the phase, counted from 1
 	From   ticks     `json:"from"`
 	To     ticks     `json:"to"`
 	Values []float64 `json:"values"`
@@ -120,7 +121,7 @@ func equalParts(w trace.Window, n int) []trace.Window {
 	return list
 }
 
-// compute sets the factors of the first phases, whose windows are given.
+// compute sets the factors of the first phases. windows contains the windows of these phases.
 func (a *phasesAnswer) compute(ctx context.Context, events format.Events, windows []trace.Window, v *traceView) error {
 	factors := efficiency.StandardFactors()
 	for _, f := range factors {

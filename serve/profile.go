@@ -14,9 +14,9 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// profileRow holds the sums of a region in a window, on one track or in one group if the profile is
-// divided by these. Otherwise Track or Group is -1. Inclusive and Exclusive are as in index.Sum, and
-// Min, Max and Mean are durations of single spans.
+// profileRow holds the sums of a region in a window. If the profile is divided by track or by group, the sums
+// belong to the track or group with the number Track or Group. Otherwise the field is -1. Inclusive and
+// Exclusive are as in index.Sum, and Min, Max and Mean are durations of single spans.
 type profileRow struct {
 	Kind      string `json:"kind"`
 	Track     int    `json:"track"`
@@ -32,7 +32,7 @@ type profileRow struct {
 	Sum       sum    `json:"sum"`
 }
 
-// profileAnswer is the profile of a window. Left holds the sums of the rows beyond the limit.
+// profileAnswer is the profile of a window. Left holds the sums of the rows that exceed the limit.
 type profileAnswer struct {
 	From ticks        `json:"from"`
 	To   ticks        `json:"to"`
@@ -40,14 +40,14 @@ type profileAnswer struct {
 	Left omittedRows  `json:"left"`
 }
 
-// omittedRows holds the sums over the rows beyond the limit.
+// omittedRows holds the sums over the rows that exceed the limit.
 type omittedRows struct {
 	Rows      int64 `json:"rows"`
-	Exclusive sum   `json:"exclusive"` // of visits
-	Held      sum   `json:"held"`      // sum over claims
+	Exclusive sum   `json:"exclusive"` // sum of the exclusive times of visits
+	Held      sum   `json:"held"`      // sum of the durations of claims
 }
 
-// add adds rows of a kind, given the sum of their exclusive times.
+// add adds the given number of rows of a kind. exclusive is the sum of their exclusive times.
 func (o *omittedRows) add(kind string, rows int64, exclusive trace.Ticks) {
 	o.Rows = trace.Add(o.Rows, rows)
 	to := &o.Exclusive
@@ -57,8 +57,8 @@ func (o *omittedRows) add(kind string, rows int64, exclusive trace.Ticks) {
 	to.addTicks(exclusive)
 }
 
-// appendJSON appends the same JSON as json.Marshal, but is several times as fast. A profile by location
-// may have a row for each pair of a location and a region.
+// appendJSON appends the same JSON as json.Marshal, and is several times as fast. A profile by location may
+// have a row for each pair of a location and a region.
 func (a *profileAnswer) appendJSON(b []byte) ([]byte, error) {
 	names := map[string][]byte{}
 	number := func(name string, t ticks) {
@@ -149,7 +149,8 @@ func trackProfiles(ctx context.Context, x Index, tracks []int, from, to int64) (
 	return out, err
 }
 
-// profileKey identifies a row by its track, group and region. -1 stands for all of them.
+// profileKey identifies a row by its track, group and region. A field with the value -1 stands for all tracks,
+// groups or regions.
 type profileKey struct {
 	track, group int32
 	region       uint32
@@ -183,8 +184,8 @@ func (p *profileSums) add(k profileKey, s *index.Sum) {
 	o.Min, o.Max = min(o.Min, s.Min), max(o.Max, s.Max)
 }
 
-// shorten keeps the rows with the most exclusive time, as many as most. It adds the others to left. add
-// must not be called after that.
+// shorten keeps the rows with the most exclusive time, at most `most` of them. It adds the other rows to left.
+// add must not be called afterwards.
 func (p *profileSums) shorten(kind string, most int) {
 	slices.SortFunc(p.list, func(a, b profileSum) int {
 		return cmp.Or(b.Exclusive.Cmp(a.Exclusive), cmp.Compare(jsonRef(a.key.region), jsonRef(b.key.region)),
@@ -203,7 +204,7 @@ const (
 	defaultProfileRows = 20_000
 )
 
-// Kinds of profile rows.
+// These names tell rows of visits from rows of claims.
 const (
 	visitRows = "region"
 	claimRows = "claim"
@@ -238,7 +239,7 @@ func profileOf(ctx context.Context, x *traceIndex, p *params) (any, error) {
 			}
 			continue
 		}
-		// A list for each worker needs far less memory than a list for each of many locations.
+		// A list for each worker needs far less memory than a list for each location.
 		parts := make([]profileSums, max(1, min(len(wanted), runtime.GOMAXPROCS(0))))
 		for i := range parts {
 			parts[i].at = map[profileKey]int32{}
@@ -258,7 +259,7 @@ func profileOf(ctx context.Context, x *traceIndex, p *params) (any, error) {
 			o := &parts[worker]
 			for j := range sums {
 				if k.region = sums[j].Region; by == "location" {
-					o.list = append(o.list, profileSum{k, sums[j]}) // each region of a track gets its own row
+					o.list = append(o.list, profileSum{k, sums[j]}) // each region of a track gets a row of its own
 				} else {
 					o.add(k, &sums[j])
 				}

@@ -14,8 +14,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// TestProfileOfMany checks the profile of a window over many locations, for each way of grouping.
-// The expected sums follow from the loop that records the trace.
+// TestProfileOfMany checks the profile of a window over many locations, for each grouping. The expected sums
+// follow from the loop in recordMany.
 func TestProfileOfMany(t *testing.T) {
 	s := newTestServer(t, options(t), recordMany(t))
 	api := waitReady(t, s, 0)
@@ -23,7 +23,7 @@ func TestProfileOfMany(t *testing.T) {
 	for _, by := range []string{"region", "location", "group"} {
 		compareProfile(t, ask(s, "GET", api+"/profile?from=5&to=100&by="+by).Body.Bytes(), by, sums)
 	}
-	// The totals of an answer include the rows that the limit cuts off.
+	// The totals of an answer include the rows that exceed the limit.
 	v := get(t, s, api+"/profile?from=5&to=100&by=location&limit=7")
 	all, listed := int64(0), int64(0)
 	for _, x := range sums {
@@ -45,7 +45,7 @@ func TestProfileOfMany(t *testing.T) {
 // manyLocations is the number of locations of the trace of [TestProfileOfMany].
 const manyLocations = 300
 
-// manyNames are its regions.
+// manyNames are the names of the regions of that trace.
 var manyNames = []string{"main", "a<\"&\u2028", "b", "c"}
 
 func recordMany(t *testing.T) (path string) {
@@ -135,7 +135,7 @@ func compareProfile(t *testing.T, text []byte, by string, sums map[string][5]int
 	}
 }
 
-// TestProfileJSON compares the JSON of a profile with that of json.Marshal.
+// TestProfileJSON compares the JSON of a profile with the result of json.Marshal.
 func TestProfileJSON(t *testing.T) {
 	of := func(n int64) sum { return sum(trace.TicksOf(n)) }
 	long := sum(trace.TicksOf(4e18).Times(3))
@@ -171,8 +171,8 @@ func TestMean(t *testing.T) {
 	}
 }
 
-// TestOneNameOneRow checks that regions with the same name, file and line share a row, in which
-// nested visits count once, as in `weft profile`. A region with another line has its own row.
+// TestOneNameOneRow checks that regions with the same name, file and line share a row. Nested visits of these
+// regions count once, as in `weft profile`. A region with another line has its own row.
 func TestOneNameOneRow(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "names.otf2")
 	r := trace.NewRecorder(trace.Seconds(1_000_000))
@@ -210,7 +210,7 @@ func TestOneNameOneRow(t *testing.T) {
 		t.Errorf("found the regions %v, expected their places", v["regions"])
 	}
 	checkAnswer(t, s, "Trace", get(t, s, api))
-	// The details of a visit are found for each of the definitions, and none of the visits is open.
+	// The details of visits are found for each of the definitions, and no visit is shown as open.
 	for _, q := range []string{"depth=0&time=5", "depth=1&time=150", "depth=2&time=250"} {
 		v := get(t, s, api+"/span?track=0&"+q)
 		if look(v, "span/name") != "fib" || fmt.Sprint(look(v, "span/open")) != "false" ||
@@ -245,8 +245,8 @@ func TestOneNameOneRow(t *testing.T) {
 	}
 }
 
-// TestProfileLimit checks that a limited profile has the rows with the most exclusive time and the
-// sum of the others. The expected numbers follow from the loop that writes the trace.
+// TestProfileLimit checks that a limited profile contains the rows with the most exclusive time, and the sum
+// of the other rows. The expected numbers follow from the loop that writes the trace.
 func TestProfileLimit(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "many.etf")
 	var text strings.Builder

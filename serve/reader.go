@@ -15,7 +15,7 @@ import (
 // reader is an open trace and its settings.
 type reader struct {
 	format.Events
-	file   format.File // the file; its times are not corrected
+	file   format.File // the open file; its times are not corrected
 	format format.Format
 	src    format.Source
 	opt    *format.ReadOptions
@@ -61,20 +61,20 @@ func (rd *reader) info() *info.Trace {
 	return &info.Trace{Events: rd.Events, File: rd.file, Format: rd.format, Source: rd.src, Report: rd.opt.Report}
 }
 
-// maxReaders is the largest number of open readers of a trace. readerIdleTime is the time without use
-// after which a reader is closed.
+// maxReaders is the largest number of open readers of a trace. readerIdleTime is the time after which a reader
+// that is not used is closed.
 const (
 	maxReaders     = 3
 	readerIdleTime = time.Minute
 )
 
-// readerPool keeps readers of a trace open, because it may be necessary to read the trace to open it.
+// readerPool keeps readers of a trace open, because opening a trace may require reading it.
 type readerPool struct {
 	e          *entry
-	free       chan struct{} // one slot for each reader that is in use or being opened
+	free       chan struct{} // contains an element for each reader that is in use or being opened
 	mu         sync.Mutex
 	idle       []*reader
-	generation int // increased by close; readers of an older generation are closed instead of kept
+	generation int // close increases this number; readers with a lower number are closed instead of kept
 }
 
 // useReader calls f with a reader. If the context ends while a reader is being opened, opening continues, so
@@ -153,7 +153,7 @@ func (p *readerPool) open(ctx context.Context) (*reader, error) {
 	return x, nil
 }
 
-// errFound ends a scan as soon as it has found the event that it looks for.
+// errFound ends a scan as soon as it has found the event for which it searches.
 var errFound = errors.New("found")
 
 // giveBack returns a reader to the pool. It closes the reader if reading has failed with err, or if the

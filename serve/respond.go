@@ -19,11 +19,11 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// problem is an error that the client receives with an HTTP status.
+// problem is an error that the client receives as an HTTP status with a message.
 type problem struct {
 	status  int
 	message string
-	retry   int // seconds after which the client may retry; 0 if it must not
+	retry   int // number of seconds after which the client may retry; 0 if it must not retry
 }
 
 // Error returns the message for the client.
@@ -38,7 +38,8 @@ func unavailable(message string) error {
 	return &problem{http.StatusServiceUnavailable, message, retrySoon}
 }
 
-// sendError answers a request with an error. If the error is not a problem, it also chooses the status.
+// sendError answers a request with an error. If the error is not of type problem, sendError chooses the
+// status.
 func (s *Server) sendError(w http.ResponseWriter, r *http.Request, err error) {
 	var p *problem
 	var defect *trace.Defect
@@ -80,7 +81,7 @@ func (s *Server) sendAnswer(w http.ResponseWriter, r *http.Request, status int, 
 		s.zips.Put(z)
 	}
 	if n := int64(len(body)); n >= largeAnswer {
-		// A slow client keeps the answer in memory until it has read all of it.
+		// A slow client keeps the answer in memory until the client has read all of it.
 		defer s.sending.Add(-n)
 		if sum := s.sending.Add(n); sum > maxSending && sum > n {
 			h.Del("Content-Encoding")
@@ -89,7 +90,7 @@ func (s *Server) sendAnswer(w http.ResponseWriter, r *http.Request, status int, 
 		}
 	}
 	h.Set("Content-Length", strconv.Itoa(len(body)))
-	// The deadline begins here, because it may have taken long to compute the answer.
+	// The deadline starts here, because computing the answer may have taken long.
 	http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTimeout))
 	w.WriteHeader(status)
 	if r.Method != http.MethodHead {
@@ -122,9 +123,9 @@ func acceptsGzip(accept string) bool {
 	return false
 }
 
-// sendNotModified answers with status 304 if the client already has the answer with this ETag. It returns
-// whether it did so. The ETag does not depend on the contents of the answer, so it is known before the
-// answer is computed.
+// sendNotModified answers with status 304 if the client already has the answer with this ETag. It reports
+// whether it has answered. The ETag does not depend on the contents of the answer. Therefore it is known
+// before the answer is computed.
 func (s *Server) sendNotModified(w http.ResponseWriter, r *http.Request, tag string) bool {
 	h := w.Header()
 	h.Set("ETag", tag)
@@ -143,13 +144,13 @@ func (s *Server) sendNotModified(w http.ResponseWriter, r *http.Request, tag str
 // numbers.
 type ticks int64
 
-// MarshalText returns the decimal number.
+// MarshalText returns the number in decimal.
 func (t ticks) MarshalText() ([]byte, error) { return strconv.AppendInt(nil, int64(t), 10), nil }
 
 // sum is a sum of durations in ticks. Its JSON is a decimal string.
 type sum trace.Ticks
 
-// MarshalText returns the decimal number.
+// MarshalText returns the number in decimal.
 func (s sum) MarshalText() ([]byte, error) { return trace.Ticks(s).Append(nil), nil }
 
 // addTicks adds o to the sum.
@@ -162,14 +163,14 @@ type mean struct {
 	n   int64
 }
 
-// MarshalText returns the decimal number.
+// MarshalText returns the number in decimal.
 func (m mean) MarshalText() ([]byte, error) { return m.append(nil), nil }
 
 func (m mean) append(b []byte) []byte {
 	if m.n <= 0 {
 		return b
 	}
-	if n := m.sum.Int64(); n >= 0 && n < 1<<51 && m.n < 1<<60 { // the common case
+	if n := m.sum.Int64(); n >= 0 && n < 1<<51 && m.n < 1<<60 { // this is the most frequent case
 		x := (2000*n + m.n) / (2 * m.n)
 		return appendFraction(strconv.AppendInt(b, x/1000, 10), x%1000)
 	}

@@ -15,13 +15,13 @@ import (
 //go:embed openapi.json
 var openapi []byte
 
-// route is a path of the API with a handler for each method.
+// route is a path of the API, with a handler for each method.
 type route struct {
 	path    string
 	methods map[string]func(http.ResponseWriter, *http.Request) error
 }
 
-// indexHandler answers a request from the index. analysisHandler reads the parameters of a request, and
+// An indexHandler answers a request from the index. An analysisHandler reads the parameters of a request, and
 // returns a function that computes the answer. Requests for the same answer share a single call of that
 // function.
 type (
@@ -92,8 +92,8 @@ func (s *Server) routes() *http.ServeMux {
 	return m
 }
 
-// handler returns a handler that calls the function for the request's method and answers with its
-// error.
+// handler returns a handler that calls the function for the method of the request. If the function returns an
+// error, the handler answers with the error.
 func (s *Server) handler(methods map[string]func(http.ResponseWriter, *http.Request) error) http.HandlerFunc {
 	var allowed []string
 	for m := range methods {
@@ -169,18 +169,18 @@ func (s *Server) sendUncachedJSON(w http.ResponseWriter, r *http.Request, v any)
 	return s.sendJSON(w, r, v)
 }
 
-// binaryAnswer is an answer that is sent as it is, instead of as JSON.
+// binaryAnswer is an answer that is sent without change, and not as JSON.
 type binaryAnswer []byte
 
-// noContent is returned if a query finds nothing. The server then answers with 204 No Content.
+// noContent reports that a query finds nothing. The server then answers with 204 No Content.
 type noContent struct{}
 
-// partialAnswer is an answer that may be incomplete because it would have taken too long to read the
-// trace.
+// partialAnswer is an answer that may be incomplete, because reading the trace completely would have taken too
+// long.
 type partialAnswer interface{ incomplete() bool }
 
-// etag returns the ETag of a request. It depends on the version of the server, on the key of the index
-// (which depends on the contents of the trace), and on the request.
+// etag returns the ETag of a request. It depends on the version of the server, on the key of the index, and on
+// the request. The key depends on the contents of the trace.
 func (s *Server) etag(x *traceView, r *http.Request) string {
 	q, second := r.URL.Query(), ""
 	if other, err := s.find(q.Get("reference")); err == nil {
@@ -192,8 +192,8 @@ func (s *Server) etag(x *traceView, r *http.Request) string {
 	return `W/"` + hex.EncodeToString(h[:16]) + `"`
 }
 
-// limitConcurrency returns a handler that limits how many requests at a time use much memory or all
-// cores.
+// limitConcurrency returns a handler that limits the number of simultaneous requests that use much memory or
+// all cores.
 func (s *Server) limitConcurrency(f indexHandler) indexHandler {
 	return func(ctx context.Context, x *traceIndex, p *params) (any, error) {
 		select {
@@ -224,7 +224,7 @@ func (s *Server) fromIndex(f indexHandler) func(http.ResponseWriter, *http.Reque
 			return x.e.recoverIndex(err)
 		}
 		if y, ok := v.(partialAnswer); ok && y.incomplete() {
-			// A later request may get a complete answer.
+			// A later request for the same answer may get a complete answer.
 			w.Header().Del("ETag")
 			w.Header().Set("Cache-Control", "no-store")
 		}
@@ -275,14 +275,14 @@ func (s *Server) fromAnalysis(f analysisHandler) func(http.ResponseWriter, *http
 	}
 }
 
-// storedAnswer is the result of an analysis of a whole trace. It is kept in the answerCache, and
-// several answers are computed from it. name identifies it among the analyses of a trace.
+// storedAnswer is the result of an analysis of a whole trace. The answerCache keeps it, and several answers
+// are computed from it. name identifies the result among the analyses of a trace.
 type storedAnswer struct {
 	name    string
 	compute func(ctx context.Context, e *entry, v *traceView) ([]byte, error)
 }
 
-// fromStored returns an HTTP handler that uses cut to compute answers from a stored answer.
+// fromStored returns an HTTP handler. The handler computes answers from a stored answer by calling cut.
 func (s *Server) fromStored(a storedAnswer, cut func(stored []byte, p *params) (any, error)) func(http.ResponseWriter,
 	*http.Request) error {
 	return s.fromStoredFor(func(*params) storedAnswer { return a }, cut)
@@ -329,7 +329,7 @@ func (s *Server) sendOpenAPI(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// traceStatus is a trace in the list of traces.
+// traceStatus describes a trace in the list of traces.
 type traceStatus struct {
 	ID       string  `json:"id"`
 	Name     string  `json:"name"`
@@ -341,8 +341,8 @@ type traceStatus struct {
 	Error    string  `json:"error"`
 }
 
-// status returns the status of a trace. before is set while the trace is being indexed, and ready when
-// it is ready. Otherwise they are nil.
+// status returns the status of a trace. before is set while the trace is being indexed, and ready when the
+// trace is ready. Otherwise both are nil.
 func (e *entry) status() (l traceStatus, before *earlyFacts, ready *traceView) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

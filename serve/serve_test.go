@@ -90,7 +90,7 @@ func newTestServer(t *testing.T, opt Options, paths ...string) *Server {
 		opt.Traces = append(opt.Traces, ServedTrace{Source: format.FileSource(p)})
 	}
 	s := New(opt)
-	s.detailTime = time.Hour // details must be complete on slow machines too
+	s.detailTime = time.Hour // details must be complete even on slow machines
 	t.Cleanup(s.Close)
 	return s
 }
@@ -191,7 +191,7 @@ func look(v any, path string) any {
 	return v
 }
 
-// TestAnswers checks answers about the sample. The expected values were counted by hand.
+// TestAnswers checks answers about the trace of writeSample. The expected values were counted by hand.
 func TestAnswers(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sample.otf2")
 	writeSample(t, path)
@@ -226,7 +226,8 @@ func TestAnswers(t *testing.T) {
 		{"/links", "total", "1"}, {"/links", "shown", "1"}, {"/links", "bundled", "false"},
 		{"/links", "links/0/kind", "message"}, {"/links?from=0&to=15", "shown", "0"},
 		{"/profile", "from", "0"}, {"/profile", "to", "101"},
-		// main: rank 0 100 ticks, of them 45 in work; rank 1 90 ticks, of them 15 in stuck.
+		// main takes 100 ticks on rank 0, of which 45 are in work, and 90 ticks on rank 1, of which 15 are in
+		// stuck.
 		{"/profile", "rows/0/name", "main"}, {"/profile", "rows/0/inclusive", "190"}, {"/profile", "rows/0/exclusive", "130"},
 		{"/profile", "rows/0/count", "2"}, {"/profile", "rows/0/min", "90"}, {"/profile", "rows/0/max", "100"},
 		{"/profile", "rows/0/mean", "95"},
@@ -245,7 +246,7 @@ func TestAnswers(t *testing.T) {
 		{"/locations", "rows/0/sentBytes", "64"}, {"/locations", "rows/1/received", "1"},
 		{"/locations", "rows/0/exclusive/0/ticks", "55"},
 		{"/locations?from=0&to=10", "rows/1/busy", "5"}, {"/locations?from=0&to=10", "rows/0/sent", "0"},
-		// rank 1 is idle before 5 and after 95; rank 0 never is.
+		// Rank 1 is idle before 5 and after 95. Rank 0 is never idle.
 		{"/utilisation?from=0&to=100&width=2", "width", "2"}, {"/utilisation?from=0&to=100&width=2", "busy/0", "0.95"},
 		{"/utilisation?from=0&to=100&width=1", "busy/0", "0.95"},
 		{"/defects", "more", "0"}, {"/info", "events", "11"}, {"/info", "format", "otf2"}, {"/info", "span", "0.1"},
@@ -266,7 +267,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestProfileIsExact compares profiles of windows with those that `weft profile` computes from all
+// TestProfileIsExact compares profiles of windows with the profiles that `weft profile` computes from all
 // events.
 func TestProfileIsExact(t *testing.T) {
 	effort.Sequential(t)
@@ -461,8 +462,8 @@ func TestNoEvents(t *testing.T) {
 	}
 }
 
-// TestStructureNames checks that threads with the same name have different names in the text of
-// structures, namely their full names as on the page.
+// TestStructureNames checks that threads with the same name have different names in the text of structures:
+// their full names, as on the page.
 func TestStructureNames(t *testing.T) {
 	s := newTestServer(t, options(t), "../format/otf2/testdata/ok/heat2d-mt/traces.otf2")
 	text := fmt.Sprint(get(t, s, waitReady(t, s, 0)+"/structure")["text"])
@@ -473,7 +474,7 @@ func TestStructureNames(t *testing.T) {
 	}
 }
 
-// TestConcurrent sends all requests at the same time. It is meant for the race detector.
+// TestConcurrent sends all requests at the same time, so that the race detector finds data races.
 func TestConcurrent(t *testing.T) {
 	dir := t.TempDir()
 	var paths []string

@@ -26,20 +26,20 @@ import (
 // ReadSettings holds the settings with which traces are read.
 type ReadSettings struct {
 	Formats []format.Format
-	Format  format.Format // nil: the format of each trace is detected
+	Format  format.Format // if nil, the format of each trace is detected
 	Values  map[string]string
 	Strict  bool
-	Workers int // number of cores; 0 for all
-	// Correction is the correction of the clocks. CorrectionText is the text of the file from which it
-	// was read. Both are nil if there is no correction.
+	Workers int // number of cores; 0 means all cores
+	// Correction is the correction of the clocks. CorrectionText is the text of the file that contains the
+	// correction. Both are nil if there is no correction.
 	Correction     *transform.Correction
 	CorrectionText []byte
 	// Color is the attribute whose values name and colour spans. It is "" if regions name and colour
 	// spans.
 	Color string
-	// These fields are set by the user of the viewer, for a configuration of a trace; "" stands for
-	// none. label is the attribute whose values name spans. rows is the attribute whose values are the
-	// rows of the time line. only selects spans by the values of an attribute.
+	// These fields are set by the user of the viewer, for a configuration of a trace; "" means that the
+	// attribute is not set. label is the attribute whose values name spans. rows is the attribute whose values
+	// are the rows of the time line. only selects spans by the values of an attribute.
 	label, rows, only string
 }
 
@@ -61,18 +61,18 @@ type Options struct {
 	Cache   *cache.Cache
 	// Page holds the files of the viewer's page, including index.html.
 	Page fs.FS
-	// Token is the secret that requests need, or "" for none. See [NewToken].
+	// Token is the secret that requests must contain. If it is "", requests need no secret. See [NewToken].
 	Token string
 	// Hosts lists the host names that requests may use, in addition to localhost, 127.0.0.1 and
 	// [::1].
 	Hosts []string
-	// Traces lists the traces to show. If Dir is set, the server shows the traces in that folder
-	// instead, and refuses uploads and notes. If not, it stores notes next to the index of a trace.
+	// Traces lists the traces to show. If Dir is set, the server shows the traces in that folder instead, and
+	// refuses uploads and notes. If Dir is not set, the server stores notes next to the index of a trace.
 	Traces []ServedTrace
 	Dir    *os.Root
-	// Builds and Analyses are the largest numbers of builds and analyses that run at a time, and
-	// Indexes the largest number of open indexes. 0 stands for 2 builds, for as many analyses as there
-	// are cores but at least 2, and for 16 indexes.
+	// Builds and Analyses are the largest numbers of builds and analyses that run at the same time. Indexes is
+	// the largest number of open indexes. 0 means 2 builds, as many analyses as there are cores but at least
+	// 2, and 16 indexes.
 	Builds, Analyses, Indexes int
 	// Progress is called while a trace is indexed. Ended is called when a trace is ready or has failed.
 	// err is nil if the trace is ready. Both functions may be nil.
@@ -88,8 +88,8 @@ type Server struct {
 	indexes      indexer
 	traces       catalogue
 	builds       chan struct{}
-	requests     chan struct{} // has a slot for each request that is being answered
-	heavyAnswers chan struct{} // has a slot for each request that may need much memory
+	requests     chan struct{} // contains an element for each request that is being answered
+	heavyAnswers chan struct{} // contains an element for each request that may need much memory
 	sending      atomic.Int64  // total size of the large answers that are being sent
 	open         openIndexes
 	answers      answerCache
@@ -97,7 +97,7 @@ type Server struct {
 	pages        pageFiles
 	zips         sync.Pool
 	bodies       sync.Pool // buffers of binary answers, for reuse
-	work         struct {  // background work
+	work         struct {  // work in the background, which Close waits for
 		sync.Mutex
 		sync.WaitGroup
 		ended bool
@@ -107,7 +107,7 @@ type Server struct {
 	ticket  ticket
 	mux     *http.ServeMux
 
-	detailTime time.Duration // the constant detailTime, except in tests
+	detailTime time.Duration // the value of the constant detailTime; tests set other values
 }
 
 // NewToken returns a secret of 192 random bits.
@@ -117,19 +117,19 @@ func NewToken() string {
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
-// Limits of requests.
+// These limits bound the requests, the time for each of them, and the memory of answers.
 const (
-	maxRequests    = 256              // at a time
-	headerTimeout  = 10 * time.Second // to read the header
+	maxRequests    = 256              // number of requests at the same time
+	headerTimeout  = 10 * time.Second // to read the header of a request
 	bodyTimeout    = 30 * time.Second // to read the body of a request
-	idleTimeout    = 2 * time.Minute  // between requests
+	idleTimeout    = 2 * time.Minute  // between two requests on a connection
 	writeTimeout   = time.Minute      // to send the whole answer
 	quickTimeout   = 30 * time.Second // to compute an answer from an index
 	slowTimeout    = 10 * time.Minute // to compute an analysis
 	maxHeader      = 32 << 10
 	shutdownGrace  = 3 * time.Second
-	maxAnswerBytes = 64 << 20 // largest size of analyses that are kept
-	largeAnswer    = 1 << 20  // bytes; only larger answers count for maxSending
+	maxAnswerBytes = 64 << 20 // largest total size of the analyses that are kept, in bytes
+	largeAnswer    = 1 << 20  // smallest size in bytes of an answer that counts for maxSending
 	maxSending     = 512 << 20
 )
 
@@ -183,7 +183,7 @@ func (s *Server) URL(l net.Listener) string { return s.address(l, s.opt.Token) }
 func (s *Server) address(l net.Listener, token string) string {
 	a, ok := l.Addr().(*net.TCPAddr)
 	if !ok {
-		a = &net.TCPAddr{IP: net.IPv6unspecified} // a Unix socket has no port
+		a = &net.TCPAddr{IP: net.IPv6unspecified} // the address of a Unix socket has no port
 	}
 	host := a.String()
 	switch {
@@ -230,7 +230,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	case <-ctx.Done():
 		grace, cancel := context.WithTimeout(context.Background(), shutdownGrace)
 		defer cancel()
-		// Builds and analyses end first, so that the requests that wait for them are answered.
+		// Builds and analyses end first, so that the requests that wait for these are answered.
 		s.stop()
 		if h.Shutdown(grace) != nil {
 			h.Close()
@@ -244,8 +244,8 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	return err
 }
 
-// runInBackground runs f in a goroutine. Close waits for it. If the server is closed, it returns
-// false and does not run f.
+// runInBackground runs f in a goroutine, for which Close waits. If the server is closed, runInBackground
+// returns false and does not run f.
 func (s *Server) runInBackground(f func()) bool {
 	s.work.Lock()
 	defer s.work.Unlock()
@@ -256,7 +256,7 @@ func (s *Server) runInBackground(f func()) bool {
 	return true
 }
 
-// Close ends the background work, waits for it, and closes the traces and indexes.
+// Close ends the background work, waits until it has ended, and closes the traces and indexes.
 func (s *Server) Close() {
 	s.stop()
 	s.work.Lock()

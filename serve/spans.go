@@ -16,7 +16,8 @@ func tiles(ctx context.Context, x *traceIndex, p *params) (any, error) {
 
 // summary answers with one strip that summarises some tracks in a window.
 func summary(ctx context.Context, x *traceIndex, p *params) (any, error) {
-	// If there are many tracks, Summary reads only some of them. Therefore their number needs no limit.
+	// If there are many tracks, Summary reads only some of them. Therefore the number of tracks needs no
+	// limit.
 	return tileOf(ctx, x, p, max(1, len(p.x.tracks)), x.Summary)
 }
 
@@ -52,7 +53,7 @@ type spanFact struct {
 	Group  string `json:"group"`
 	Start  ticks  `json:"start"`
 	End    ticks  `json:"end"`
-	Open   *bool  `json:"open,omitempty"` // nil unless the request asks for it
+	Open   *bool  `json:"open,omitempty"` // whether the span has no end; nil unless the request asks for it
 }
 
 // span converts a span of a track for an answer.
@@ -61,7 +62,7 @@ func (v *traceView) span(track int, s index.Span) spanFact {
 	return spanFact{track, int(s.Depth), jsonRef(s.Region), r.Name, r.Group, v.jsonTime(s.Start), v.jsonTime(s.End), nil}
 }
 
-// aroundFact is a span around the span of an answer.
+// aroundFact is a span that encloses the span of an answer.
 type aroundFact struct {
 	Region int    `json:"region"`
 	Name   string `json:"name"`
@@ -74,7 +75,7 @@ type aroundFact struct {
 type spanAnswer struct {
 	Span       spanFact     `json:"span"`
 	Attributes []attribute  `json:"attributes"`
-	Partial    bool         `json:"partial"` // attributes are missing because reading took too long
+	Partial    bool         `json:"partial"` // attributes are missing because reading the trace took too long
 	Around     []aroundFact `json:"around"`
 	Links      []linkFact   `json:"links"`
 }
@@ -151,7 +152,7 @@ func edgeAt(ctx context.Context, x *traceIndex, p *params) (any, error) {
 }
 
 // innerVisits returns the number of visits of the same region inside of a span that end at the same time as
-// the span and the location. Leave events at that time first end these visits.
+// the span and as the location. Leave events at this time end these inner visits before they end the span.
 func (ti *traceIndex) innerVisits(track int, s index.Span) (n int, err error) {
 	t := &ti.tracks[track]
 	if t.Kind != index.LocationTrack || s.End != t.Last || s.Start == s.End {

@@ -35,7 +35,7 @@ func listen(t *testing.T) net.Listener {
 // heldIndexer is an indexer whose builds wait until the test lets them end.
 type heldIndexer struct {
 	fileIndexer
-	at     chan struct{} // gets a value when a build begins
+	at     chan struct{} // receives a value when a build begins
 	result chan error    // receives the error with which the build ends
 	builds atomic.Int32
 	most   atomic.Int32
@@ -71,7 +71,7 @@ func newHeldServer(t *testing.T, opt Options, h *heldIndexer, paths ...string) *
 	return s
 }
 
-// TestIndexing checks what the server answers about a trace while it is being indexed.
+// TestIndexing checks the answers of the server about a trace that is being indexed.
 func TestIndexing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sample.otf2")
 	writeSample(t, path)
@@ -130,7 +130,7 @@ func TestFailed(t *testing.T) {
 	waitReady(t, s, 0)
 }
 
-// TestBuildsAtOnce checks that at most two indexes are built at a time.
+// TestBuildsAtOnce checks that at most two indexes are built at the same time.
 func TestBuildsAtOnce(t *testing.T) {
 	dir := t.TempDir()
 	var paths []string
@@ -189,8 +189,8 @@ func TestStop(t *testing.T) {
 	}
 }
 
-// TestDamaged checks that an index is built again if it is damaged, whether that is found when it
-// is opened or later.
+// TestDamaged checks that a damaged index is built again, whether the damage is found when the index is opened
+// or later.
 func TestDamaged(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "g.trf")
 	writeGenerated(t, path, 20_000)
@@ -261,7 +261,7 @@ func TestAnswersAreShared(t *testing.T) {
 	}
 	await.Receive(t, "work begins", begun)
 	await.Until(t, "both wait", func() bool { return a.waiting("x") == 2 })
-	leave() // the other request still waits
+	leave() // the other request still waits for the answer
 	if s := await.Receive(t, "who asked is answered", got); s != "context canceled" {
 		t.Errorf("who went away got %q", s)
 	}
@@ -326,8 +326,8 @@ func TestBusy(t *testing.T) {
 	get(t, s, api+"/calltree")
 }
 
-// TestOpenIndexes checks that indexes in use stay open, and that the least recently used others are
-// closed.
+// TestOpenIndexes checks that indexes in use stay open, and that the least recently used of the other indexes
+// are closed.
 func TestOpenIndexes(t *testing.T) {
 	dir := t.TempDir()
 	var paths []string
@@ -378,7 +378,7 @@ type summaryFile struct {
 	format.File
 	summary *format.Summary
 	err     error
-	at      chan struct{} // gets a value when a scan begins
+	at      chan struct{} // receives a value when a scan begins
 	release chan struct{}
 }
 
@@ -429,7 +429,7 @@ func newSlowServer(t *testing.T, d *summaryFile) *Server {
 	writeSample(t, path)
 	d.at, d.release = make(chan struct{}, 10), make(chan struct{})
 	f := &wrappingFormat{mustFormat(t, "otf2"), func(f format.File) format.File {
-		own := *d // a reader that was given up and the next one may be open at the same time
+		own := *d // a reader that was given up and its successor may be open at the same time
 		own.File = f
 		return &own
 	}}
@@ -438,8 +438,8 @@ func newSlowServer(t *testing.T, d *summaryFile) *Server {
 	return newTestServer(t, opt, path)
 }
 
-// TestOverview checks that the sums that a trace stores are shown while it is being indexed, and
-// not afterwards.
+// TestOverview checks that the sums that a trace stores are shown while the trace is being indexed, and not
+// afterwards.
 func TestOverview(t *testing.T) {
 	d := &summaryFile{summary: &format.Summary{
 		Kinds:     []format.KindSummary{{Kind: trace.Enter, Events: 40}, {Kind: trace.Leave, Events: 39}},
@@ -504,7 +504,7 @@ func TestOverviewOfPallas(t *testing.T) {
 	for _, x := range look(early, "overview/regions").([]any) {
 		told[look(x, "name")] = x
 	}
-	// The trace stores means rounded down. Sums may therefore be too small by less than a tick for
+	// The trace stores means that are rounded down. Therefore each sum may be too small by up to a tick for
 	// each visit.
 	var missing, visits int64
 	fmt.Sscan(fmt.Sprint(look(early, "overview/missing")), &missing)
@@ -549,9 +549,8 @@ func TestOverviewOfOTF(t *testing.T) {
 	waitReady(t, s, 0)
 }
 
-// TestOverviewOfWritten checks that the visits and messages of a trace are shown while it is being
-// indexed, if weft has written it as Pallas with attributes. The expected numbers are those of
-// writeSample.
+// TestOverviewOfWritten checks a trace with attributes that weft has written as Pallas: its visits and
+// messages are shown while the trace is being indexed. The expected numbers follow from writeSample.
 func TestOverviewOfWritten(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sample.pallas")
 	writeSample(t, path)
@@ -564,7 +563,7 @@ func TestOverviewOfWritten(t *testing.T) {
 	for path, want := range map[string]string{
 		"state": "indexing", "overview/to": "200", "overview/events": "7", "overview/locations/len": "2",
 		"overview/locations/0/events": "4",
-		// stuck has no leave event
+		// The visit of stuck has no leave event.
 		"overview/regions/0/name": "main", "overview/regions/0/count": "2", "overview/regions/0/inclusive": "190",
 		"overview/regions/0/exclusive": "145",
 		"overview/regions/1/name":      `work<b>&"x"`, "overview/regions/1/count": "2", "overview/regions/1/inclusive": "45",
@@ -579,7 +578,7 @@ func TestOverviewOfWritten(t *testing.T) {
 	waitReady(t, s, 0)
 }
 
-// panickingFile is a file whose scans panic if the test says so.
+// panickingFile is a file whose scans panic if the test requests this.
 type panickingFile struct {
 	format.File
 	armed *atomic.Bool
@@ -623,8 +622,8 @@ func TestPanic(t *testing.T) {
 	}
 }
 
-// TestOverviewOfOneName checks that a region which each process defines has one row, and that the
-// names of different regions of the same name include their places.
+// TestOverviewOfOneName checks that a region that each process defines has a single row, and that the names of
+// different regions with the same name include their source places.
 func TestOverviewOfOneName(t *testing.T) {
 	d := &trace.Definitions{Clock: trace.Seconds(1)}
 	a := d.Regions.Add(trace.Region{ID: "1", Name: "send"})

@@ -10,14 +10,14 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// stateIndex computes the states busy, overhead and idle from an index. If exact is set, the results
-// are equal to those of package analysis/states, which reads all events. Otherwise the index does not
-// contain enough data, and the events must be read.
+// stateIndex computes the states busy, overhead and idle from an index. exact is set if the results equal the
+// results of package analysis/states, which reads all events. If exact is not set, the index does not contain
+// enough data, and the events must be read.
 type stateIndex struct {
 	exact       bool
 	tracks      []int // the first track of each processor
-	first, last int64 // the first and last event of all processors
-	rank        []int // indexed by region: overheadRank, idleRank, or 0 for busy
+	first, last int64 // times of the first and the last event of all processors
+	rank        []int // rank of each region: overheadRank, idleRank, or 0 for busy; indexed by region
 }
 
 const (
@@ -73,7 +73,7 @@ func newStateIndex(v *traceView, x Index, d *trace.Definitions) (*stateIndex, er
 			continue
 		}
 		if int(y.Region) >= len(p.rank) {
-			return p, nil // the trace defines this region later
+			return p, nil // the region is defined later in the trace
 		}
 		switch opt.StateIn(d, d.Regions.At(y.Region)) {
 		case states.Overhead:
@@ -85,7 +85,7 @@ func newStateIndex(v *traceView, x Index, d *trace.Definitions) (*stateIndex, er
 	for row, regions := range trace.NewRows(d).Regions() {
 		for _, r := range regions {
 			if opt.StateIn(d, d.Regions.At(r)) != opt.StateIn(d, d.Regions.At(row)) {
-				return p, nil // the index merges regions that stand for different states
+				return p, nil // the index has merged regions that stand for different states
 			}
 		}
 	}
@@ -93,7 +93,7 @@ func newStateIndex(v *traceView, x Index, d *trace.Definitions) (*stateIndex, er
 	return p, nil
 }
 
-// stateIndex returns the stateIndex of a trace. It is computed only once.
+// stateIndex returns the stateIndex of a trace. It computes the stateIndex only once.
 func (e *entry) stateIndex(ctx context.Context, x *traceIndex) (*stateIndex, error) {
 	if p := x.processors.Load(); p != nil {
 		return p, nil
@@ -117,8 +117,8 @@ type stateRow struct {
 	Idle     ticks `json:"idle"`
 }
 
-// statesAnswer holds the states of each processor, and those of all processors together. A
-// processor with several locations has a row for each of them.
+// statesAnswer holds the states of each processor, and the sums over all processors. A processor with several
+// locations has a row for each location.
 type statesAnswer struct {
 	Processors int        `json:"processors"`
 	Busy       sum        `json:"busy"`
@@ -171,7 +171,7 @@ func processorStates(e *entry, p *params) func(context.Context) (any, error) {
 func (e *entry) openStateIndex(ctx context.Context) (*traceIndex, *stateIndex, error) {
 	if e.config != (configuration{}) {
 		if e = e.base; e == nil || e.config.renames() {
-			return nil, nil, nil // the values of an attribute name the spans in both entries
+			return nil, nil, nil // in both entries, the values of an attribute name the spans
 		}
 		if _, _, ready := e.status(); ready == nil {
 			return nil, nil, nil
@@ -197,8 +197,7 @@ func (s *stateIndex) rankOf(region uint32) int {
 	return 0
 }
 
-// indexedStates computes the states in a window from the index, or returns nil if the index does
-// not suffice.
+// indexedStates computes the states in a window from the index. It returns nil if the index does not suffice.
 func (e *entry) indexedStates(ctx context.Context, from, to int64) (*statesAnswer, error) {
 	x, p, err := e.openStateIndex(ctx)
 	if x == nil || err != nil {
@@ -232,8 +231,7 @@ func (e *entry) indexedStates(ctx context.Context, from, to int64) (*statesAnswe
 	return a, nil
 }
 
-// indexedSeries computes the states by column from the index, or returns nil if the index does not
-// suffice.
+// indexedSeries computes the states by column from the index. It returns nil if the index does not suffice.
 func (e *entry) indexedSeries(ctx context.Context, w states.Columns) (*states.Series, error) {
 	x, p, err := e.openStateIndex(ctx)
 	if x == nil || err != nil {

@@ -16,9 +16,9 @@ import (
 	"github.com/weft-trace/weft/format"
 )
 
-// Limits of an upload.
+// These limits bound the files of an upload.
 const (
-	maxUpload      = 64 << 30 // bytes
+	maxUpload      = 64 << 30 // largest size of an upload in bytes
 	maxUploadFiles = 20_000
 )
 
@@ -74,7 +74,7 @@ func (s *Server) takeFiles(dir string, form *multipart.Reader) ([]*entry, error)
 		if len(names) >= maxUploadFiles {
 			return nil, badRequest("files: found more than " + strconv.Itoa(maxUploadFiles))
 		}
-		// This fails if the form uses the same name for a file and a folder.
+		// MkdirAll fails if the form uses the same name for a file and a folder.
 		err = root.MkdirAll(path.Dir(name), 0o700)
 		var f *os.File
 		if err == nil {
@@ -102,8 +102,8 @@ func (s *Server) takeFiles(dir string, form *multipart.Reader) ([]*entry, error)
 // maxReasons is the largest number of files for which noTraceError gives the reason.
 const maxReasons = 3
 
-// noTraceError returns an error with the reasons why no file of a folder is a trace. The reasons are
-// those that the commands give for such files.
+// noTraceError returns an error with the reasons why no file of a folder is a trace. The reasons are the same
+// as in the messages of the commands for such files.
 func (s *Server) noTraceError(dir string, names []string) error {
 	var why []string
 	for _, name := range names[:min(len(names), maxReasons)] {
@@ -120,7 +120,7 @@ func (s *Server) noTraceError(dir string, names []string) error {
 	return badRequest(text)
 }
 
-// asUploadProblem returns a problem for an error that the client has caused. It returns other errors
+// asUploadProblem converts an error that the client has caused to a problem. It returns other errors
 // unchanged.
 func asUploadProblem(err error) error {
 	var large *http.MaxBytesError
@@ -143,7 +143,7 @@ func (f *fixedCatalogue) add(s *Server, dir string, list []*entry) (out []*entry
 	for _, x := range list {
 		src := format.FileSource(filepath.Join(dir, filepath.FromSlash(x.path)))
 		src.Path = x.path
-		// The trace cannot be recognised later, because its folder will have another name.
+		// The server cannot recognise the trace later, because the folder will have another name.
 		e := s.newEntry(ServedTrace{Source: src, Once: true}, traceID(filepath.Join(dir, x.path), 0), x.name)
 		e.format = x.format
 		out = append(out, e)

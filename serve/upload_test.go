@@ -77,7 +77,7 @@ func TestUpload(t *testing.T) {
 			t.Errorf("%s: status %d: %v, want 400", name, code, v)
 		}
 	}
-	// The reasons are those of the command line.
+	// The reasons are the same as in the messages of the command line.
 	for _, x := range []struct {
 		files map[string][]byte
 		want  []string
@@ -112,7 +112,7 @@ func TestUpload(t *testing.T) {
 	if l, _ := filepath.Glob(filepath.Join(temp, "weft-dropped-*")); len(l) != 1 {
 		t.Errorf("found the folders %q, want one", l)
 	}
-	// A file that only has the name of a trace is opened, and the error has the same reason.
+	// A file that only has the name of a trace is opened, and the error contains the same reason.
 	for _, name := range []string{"a.trf", "a.otf", "a.otf2", "a.pallas"} {
 		_, v := post(map[string][]byte{name: nil})
 		m := waitIndexed(t, s, "/api/traces/"+fmt.Sprint(look(v, "traces/0")))

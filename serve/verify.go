@@ -51,8 +51,8 @@ type checkFact struct {
 	Reasons    []reasonFact `json:"reasons"`
 }
 
-// reasonFact explains why a part of the formula holds or does not hold. From and To are the times that
-// determine it.
+// reasonFact explains why a part of the formula holds or does not hold. From and To are the times of the
+// interval that decides this.
 type reasonFact struct {
 	Depth   int    `json:"depth"`
 	Formula string `json:"formula"`
@@ -109,7 +109,7 @@ func (s *Server) sendVerdicts(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// readText reads the body of a request. The body may have up to `most` bytes. what is its name in
+// readText reads the body of a request. The body may have up to `most` bytes. what is the name of the body in
 // messages.
 func readText(w http.ResponseWriter, r *http.Request, most int64, what string) (string, error) {
 	c := http.NewResponseController(w)
@@ -152,9 +152,9 @@ type propertyLine struct {
 	kind, property string
 }
 
-// parseSpecification reads a specification. It may contain text in the language, and lines such as
-// "--never overflow" that have a property in plain words, in the form of the command line's flags.
-// wrong reports a syntax error.
+// parseSpecification reads a specification. The text may contain formulas in the language ETL, and lines such
+// as "--never overflow" with a property in plain words, in the form of the command line's flags. wrong is nil
+// unless the text has a syntax error.
 func parseSpecification(text string) (spec *verify.Spec, wrong *syntaxFact) {
 	lines := strings.Split(text, "\n")
 	var properties []propertyLine
@@ -164,11 +164,11 @@ func parseSpecification(text string) (spec *verify.Spec, wrong *syntaxFact) {
 			p.line = i + 1
 			properties = append(properties, p)
 			count[p.kind]++
-			lines[i] = "" // keeps the numbers of the other lines
+			lines[i] = "" // an empty line keeps the numbers of the other lines
 		}
 	}
 	number := map[string]int{}
-	origin := make([]int, len(lines)) // for each line of the parsed specification, the number of its line in text
+	origin := make([]int, len(lines)) // number of the line in text, for each line of the parsed specification
 	for i := range origin {
 		origin[i] = i + 1
 	}
@@ -211,8 +211,9 @@ func parseSpecification(text string) (spec *verify.Spec, wrong *syntaxFact) {
 	return spec, nil
 }
 
-// cutProperty reads a line with a property: two hyphens, the kind of the property, blanks or =, and the
-// property, which may be in quotes. ok is false if the line belongs to the language.
+// cutProperty reads a line with a property. The line consists of two hyphens, the kind of the property, blanks
+// or =, and the property, which may be in quotes. ok is false for all other lines, which belong to the
+// language ETL.
 func cutProperty(line string) (p propertyLine, ok bool) {
 	text := strings.TrimLeft(line, " \t")
 	if !strings.HasPrefix(text, "--") {

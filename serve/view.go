@@ -15,8 +15,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// traceView holds the data about a ready trace that do not change. They are computed from the index,
-// and only once.
+// traceView holds constant data about a ready trace. The data are computed from the index, only once.
 type traceView struct {
 	tag         string // key of the index, which depends on the trace's contents
 	clock       trace.Clock
@@ -25,18 +24,19 @@ type traceView struct {
 	regions     []index.Region
 	groups      []trace.LocationGroup
 	facts       traceFacts
-	processors  atomic.Pointer[stateIndex] // nil before its first use
+	processors  atomic.Pointer[stateIndex] // nil until it is used for the first time
 }
 
-// traceFacts is the part of a trace's description that is known once the trace is ready.
+// traceFacts is the part of a trace's description that is known only when the trace is ready.
 type traceFacts struct {
 	ETag string `json:"etag,omitempty"`
 	// Color is the attribute whose values take the place of regions, or "". Attributes lists the
 	// attributes that the user can choose.
-	Color      string       `json:"color"`
-	Label      string       `json:"label"` // attribute that names spans, or ""
-	Rows       string       `json:"rows"`  // attribute whose values are rows, or ""
-	Only       string       `json:"only"`  // values of an attribute that spans must have, NAME=VALUE,…, or ""
+	Color string `json:"color"`
+	Label string `json:"label"` // attribute that names spans; "" if there is none
+	Rows  string `json:"rows"`  // attribute whose values are rows; "" if there is none
+	// values of an attribute that spans must have, NAME=VALUE,…; "" if all spans are shown
+	Only       string       `json:"only"`
 	Attributes []string     `json:"attributes"`
 	Clock      *clockFact   `json:"clock,omitempty"`
 	Origin     string       `json:"origin"`
@@ -52,7 +52,7 @@ type traceFacts struct {
 	Defects    int64        `json:"defects"`
 }
 
-// earlyFacts is the part of a trace's description that is known while the trace is indexed.
+// earlyFacts is the part of a trace's description that is known while the trace is being indexed.
 type earlyFacts struct {
 	Clock  *clockFact  `json:"clock,omitempty"`
 	Groups []groupFact `json:"groups,omitempty"`
@@ -61,15 +61,15 @@ type earlyFacts struct {
 	Overview *overview `json:"overview,omitempty"`
 }
 
-// overview holds the sums over events that a trace stores.
+// overview holds the sums over events that the trace itself stores.
 type overview struct {
 	Regions   []overviewRegion   `json:"regions"`
 	Locations []overviewLocation `json:"locations"`
 	Events    int64              `json:"events"`
-	// Missing is the greatest amount by which a time may be too small.
+	// Missing is the greatest amount by which a time can be too small.
 	Missing ticks `json:"missing"`
-	// To is set if the sums cover only the time up to it, on the clock of the trace. In that case,
-	// Events counts only visits and messages.
+	// To is set if the sums cover only the time up to To, on the clock of the trace. In that case, Events
+	// counts only visits and messages.
 	To *ticks `json:"to,omitempty"`
 }
 
@@ -101,8 +101,8 @@ func newEarlyFacts(d *trace.Definitions) *earlyFacts {
 // because an overview is sent repeatedly while the trace is indexed.
 const maxOverviewRows = 1000
 
-// newOverview converts a summary. Regions are in the order of decreasing exclusive time, and
-// locations in that of decreasing numbers of events.
+// newOverview converts a summary. Regions are in the order of decreasing exclusive time, and locations in the
+// order of decreasing numbers of events.
 func newOverview(d *trace.Definitions, s *format.Summary) *overview {
 	o := &overview{Regions: []overviewRegion{}, Locations: []overviewLocation{}}
 	for _, k := range s.Kinds {
@@ -139,11 +139,11 @@ func newPreviewOverview(d *trace.Definitions, p *format.Preview) *overview {
 	return o
 }
 
-// overviewRows adds regions to an overview, and combines those of the same row.
+// overviewRows adds regions to an overview. It combines the regions of the same row.
 type overviewRows struct {
 	rows  *trace.Rows
 	names []string       // names of all regions, with file and line if several regions have the same name
-	at    map[uint32]int // indexed by row: the index in o.Regions
+	at    map[uint32]int // index in o.Regions of each row; indexed by row
 	o     *overview
 }
 
@@ -174,7 +174,7 @@ func (o *overview) shorten() {
 	o.Locations = o.Locations[:min(len(o.Locations), maxOverviewRows)]
 }
 
-// clockFact states that Den seconds have Num ticks.
+// clockFact describes a clock: Num ticks take Den seconds.
 type clockFact struct {
 	Num int64 `json:"num"`
 	Den int64 `json:"den"`
@@ -187,7 +187,7 @@ type groupFact struct {
 	Parent int    `json:"parent"`
 }
 
-// trackFact describes a track; the fields are those of index.Track.
+// trackFact describes a track. Its fields are the same as in index.Track.
 type trackFact struct {
 	Kind     string  `json:"kind"`
 	Name     string  `json:"name"`
@@ -224,7 +224,7 @@ type palettes struct {
 	Dark  []string `json:"dark"`
 }
 
-// jsonRef returns a reference for JSON, where -1 stands for none.
+// jsonRef returns a reference for JSON, in which -1 stands for no reference.
 func jsonRef(ref uint32) int {
 	if ref == trace.NoRef {
 		return -1
@@ -285,7 +285,7 @@ func newTraceView(ctx context.Context, x Index, found cache.Entry, c configurati
 	return v, nil
 }
 
-// unknown is the name that an undefined region gets.
+// unknown is the name for an undefined region.
 const unknown = "unknown"
 
 // region returns a region of the index. An undefined region gets the name unknown.
@@ -299,8 +299,8 @@ func (v *traceView) region(r uint32) index.Region {
 // jsonTime returns a time relative to the first event.
 func (v *traceView) jsonTime(t int64) ticks { return ticks(t - v.first) }
 
-// tracksOfKind returns the tracks of a kind, without duplicates: those in selected or, if selected is
-// nil, those of the whole trace.
+// tracksOfKind returns the tracks of a kind, without duplicates. It returns tracks of selected or, if selected
+// is nil, of the whole trace.
 func (v *traceView) tracksOfKind(kind index.TrackKind, selected []int) []int {
 	var out []int
 	if selected == nil {
@@ -321,8 +321,8 @@ func (v *traceView) tracksOfKind(kind index.TrackKind, selected []int) []int {
 	return out
 }
 
-// firstTrack returns the first track of a location. If the location has visits, that is the track of
-// its visits. It returns -1 if the location has no track.
+// firstTrack returns the first track of a location. If the location has visits, this is the track of its
+// visits. It returns -1 if the location has no track.
 func (v *traceView) firstTrack(location uint32) int {
 	return slices.IndexFunc(v.tracks, func(t index.Track) bool {
 		return t.Location == location && t.Kind != index.CommunicatorTrack

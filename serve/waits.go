@@ -20,19 +20,20 @@ const (
 // waitsAnswer holds the wait states of a window.
 type waitsAnswer struct {
 	// Missing is the reason why no wait can be found, or "".
-	Missing   string           `json:"missing"`
-	Locations int              `json:"locations"`
-	Time      sum              `json:"time"` // sum over the locations of the time from their first to their last event
-	Judged    int64            `json:"judged"`
-	Waiting   sum              `json:"waiting"`
-	Patterns  []patternFact    `json:"patterns"`
-	Late      []lateFact       `json:"late"`
-	Clocks    violationsFact   `json:"clocks"`
-	Unjudged  []waits.Unjudged `json:"unjudged"`
+	Missing   string `json:"missing"`
+	Locations int    `json:"locations"`
+	// time from the first to the last event of a location, summed over the locations
+	Time     sum              `json:"time"`
+	Judged   int64            `json:"judged"`
+	Waiting  sum              `json:"waiting"`
+	Patterns []patternFact    `json:"patterns"`
+	Late     []lateFact       `json:"late"`
+	Clocks   violationsFact   `json:"clocks"`
+	Unjudged []waits.Unjudged `json:"unjudged"`
 }
 
-// patternFact holds the waits of a pattern: their number and time, the shares of that time, and the
-// longest waits. PartOf is the pattern that contains this one, or "".
+// patternFact holds the waits of a pattern: their number and time, the shares of that time, and the longest
+// waits. PartOf is the pattern that contains this pattern, or "".
 type patternFact struct {
 	Pattern       string     `json:"pattern"`
 	PartOf        string     `json:"partOf"`
@@ -48,8 +49,8 @@ type patternFact struct {
 	Worst         []waitFact `json:"worst"`
 }
 
-// sharesFact lists the shares of a pattern's waiting time, with the largest first. Left holds the sums
-// over the shares that it leaves out.
+// sharesFact lists the shares of a pattern's waiting time, with the largest first. Left holds the sums over
+// the shares that the list leaves out.
 type sharesFact struct {
 	Rows []waitShare `json:"rows"`
 	Left struct {
@@ -83,8 +84,8 @@ type waitFact struct {
 	CauseTime  ticks    `json:"causeTime"`
 }
 
-// lateFact counts the collective operations of a communicator to which a location came last, out of Of
-// operations. Lost is the time that the other members waited in these operations.
+// lateFact counts the collective operations of a communicator in which a location was the last to arrive. Of
+// is the number of all operations. Lost is the time that the other members waited in these operations.
 type lateFact struct {
 	Communicator string `json:"communicator"`
 	Track        int    `json:"track"`
@@ -93,8 +94,8 @@ type lateFact struct {
 	Lost         sum    `json:"lost"`
 }
 
-// violationsFact counts the messages and operations whose times contradict causality. Worst is the
-// greatest contradiction.
+// violationsFact counts the messages and operations whose times contradict causality. Worst is the greatest
+// contradiction in ticks.
 type violationsFact struct {
 	Messages   int64 `json:"messages"`
 	Operations int64 `json:"operations"`
@@ -199,9 +200,9 @@ func (v *traceView) locationTracks() func(location uint32) int {
 	}
 }
 
-// callDepth returns the depth of a call that is open on a track at a time, and that is the last call of
-// a path. That is the innermost call with the name at the end of the path. If there is none, it is the
-// innermost call. The result is -1 if no call is open.
+// callDepth returns the depth of the last call of a path, which is open on a track at a time. This is the
+// innermost open call with the name at the end of the path. If there is no such call, callDepth returns the
+// depth of the innermost open call. It returns -1 if no call is open.
 func (ti *traceIndex) callDepth(track int, path []string, at int64) (int, error) {
 	if track < 0 {
 		return -1, nil
@@ -228,7 +229,7 @@ func (ti *traceIndex) callDepth(track int, path []string, at int64) (int, error)
 // waitsHead is the head of a stored answer of waits.
 type waitsHead struct {
 	Missing string `json:"missing"` // the reason why no wait can be found, or ""
-	Left    int64  `json:"left"`    // number of waits that are not stored, because there are longer ones
+	Left    int64  `json:"left"`    // number of waits that are not stored, because longer waits take their place
 }
 
 // waitIntervals stores the waits of all patterns, ordered by track and begin. If there are more than
@@ -285,8 +286,8 @@ type intervalsAnswer struct {
 // maxWaitArrows is the largest number of waits whose causes are shown.
 const maxWaitArrows = 100
 
-// waitArrow leads from the cause of a wait to the end of the wait. The cause is the call that the track
-// Cause begins at time From. The wait ends at time To.
+// waitArrow leads from the cause of a wait to the end of the wait. The cause is the call that begins on the
+// track Cause at time From. The wait ends at time To.
 type waitArrow struct {
 	Track int   `json:"track"`
 	To    ticks `json:"to"`
@@ -294,8 +295,8 @@ type waitArrow struct {
 	From  ticks `json:"from"`
 }
 
-// trackWaits holds the waits on a track: begin and end of the first wait, begin and end of the second
-// one, and so on.
+// trackWaits holds the waits on a track: the begin and end of the first wait, the begin and end of the second
+// wait, and so on.
 type trackWaits struct {
 	Track int     `json:"track"`
 	Times []ticks `json:"times"`
@@ -313,7 +314,7 @@ func visibleWaits(stored []byte, p *params) (any, error) {
 		return a, err
 	}
 	long := (c.to - c.from) / int64(c.width)
-	var short struct { // the short waits in a column
+	var short struct { // the waits in a column that are shorter than the column
 		track, column int
 		time          int64
 	}
@@ -354,8 +355,8 @@ func visibleWaits(stored []byte, p *params) (any, error) {
 	return a, nil
 }
 
-// add adds a wait. Waits must come in the order of track and begin. If a wait touches or overlaps the
-// one before it, it extends that one.
+// add adds a wait. Waits must come in the order of track and begin. If a wait touches or overlaps the previous
+// wait, it extends the previous wait.
 func (a *intervalsAnswer) add(x interval) {
 	n := len(a.Tracks)
 	if n == 0 || a.Tracks[n-1].Track != x.track {

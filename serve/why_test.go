@@ -68,13 +68,13 @@ func TestWaits(t *testing.T) {
 	}
 }
 
-// trackName returns the id of the track whose number is in a field of an answer.
+// trackName returns the id of the track whose number is in the given field of an answer.
 func trackName(t *testing.T, s *Server, api string, v any, field string) string {
 	t.Helper()
 	return fmt.Sprint(look(get(t, s, api), fmt.Sprintf("tracks/%v/id", look(v, field))))
 }
 
-// TestNothingToJudge checks that an answer about a trace without waits says why it has none.
+// TestNothingToJudge checks that an answer about a trace without waits states the reason why it contains none.
 func TestNothingToJudge(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.otf2")
 	r := trace.NewRecorder(trace.Seconds(1000))
@@ -82,7 +82,7 @@ func TestNothingToJudge(t *testing.T) {
 	r.Enter(l, 10, r.Region("MPI_Init"))
 	r.Leave(l, 20, r.Region("MPI_Init"))
 	save(t, path, r)
-	const far = "../format/otf/testdata/ok/bigtime/bigtime.otf" // its times are 2^63 apart
+	const far = "../format/otf/testdata/ok/bigtime/bigtime.otf" // the times in this trace are 2^63 ticks apart
 	s := newTestServer(t, options(t), path, far)
 	api, farAPI := waitReady(t, s, 0), waitReady(t, s, 1)
 	for _, x := range []string{"path", "path/line", "efficiency", "explain"} {
@@ -116,8 +116,7 @@ func number(t *testing.T, v any, path string) float64 {
 	return f
 }
 
-// TestEfficiency checks the factors of the trace, and that the hybrid ones exist for a process with
-// threads.
+// TestEfficiency checks the factors of the trace. The hybrid factors must exist for a process with threads.
 func TestEfficiency(t *testing.T) {
 	s := newTestServer(t, options(t), handTrace, "../analysis/waits/testdata/omp/traces.otf2")
 	api := waitReady(t, s, 0)
@@ -150,8 +149,8 @@ func TestEfficiency(t *testing.T) {
 	}
 }
 
-// TestPhases checks the factors of phases. The runtimes of equal parts are equal, so that the mean of their parallel
-// efficiencies is that of the whole trace.
+// TestPhases checks the factors of phases. The runtimes of equal parts are equal. Therefore the mean of their
+// parallel efficiencies is the parallel efficiency of the whole trace.
 func TestPhases(t *testing.T) {
 	s := newTestServer(t, options(t), handTrace, "../examples/odse.etf")
 	api := waitReady(t, s, 0) + "/efficiency/phases"
@@ -167,7 +166,7 @@ func TestPhases(t *testing.T) {
 	if math.Abs(sum/4-1045./1820) > 1e-9 {
 		t.Errorf("found a mean of %v, expected that of all of it, %v", sum/4, 1045./1820)
 	}
-	// rank 0 is in work from 100 to 600, and six times in all
+	// Rank 0 is in work six times, the first time from 100 to 600.
 	v = get(t, s, api+"?by=region&region=work")
 	checkAnswer(t, s, "Phases", v)
 	for _, c := range []struct{ path, want string }{
@@ -232,14 +231,14 @@ func TestExplain(t *testing.T) {
 	if id := trackName(t, s, api, v, "findings/1/tracks/0"); id != "0" {
 		t.Errorf("found the location %s, expected that of rank 0", id)
 	}
-	// between 620 and 1000, only work, main and app are useful; the window has 380 ticks
+	// Between 620 and 1000, only work, main and app are useful. The window has 380 ticks.
 	if v := get(t, s, api+"/explain?from=620&to=1000"); fmt.Sprint(look(v, "ran/runtime")) != "380" {
 		t.Errorf("found %v, expected a runtime of 380", look(v, "ran"))
 	}
 }
 
-// TestWaitIntervals checks the waits that are drawn. Rank 0 waits from 800 to 1000 at the barrier,
-// from 1300 to 1400 at the all-reduce, from 1500 to 1600 at the reduction, and from 1700 to 1740 at
+// TestWaitIntervals checks the waits that are shown in the time line. Rank 0 waits from 800 to 1000 at the
+// barrier, from 1300 to 1400 at the all-reduce, from 1500 to 1600 at the reduction, and from 1700 to 1740 at
 // the end.
 func TestWaitIntervals(t *testing.T) {
 	s := newTestServer(t, options(t), handTrace, "../examples/odse.etf")
@@ -254,8 +253,8 @@ func TestWaitIntervals(t *testing.T) {
 		{"?width=1000&from=300&to=1000", "0:[800 1000] 1:[300 600 900 1000] 2:[400 700] "},
 		{"?width=1000&from=600&to=650", "2:[400 700] "},
 		{"?width=1000" + tracks, "0:[800 1000 1300 1400 1500 1600 1700 1740] "},
-		// a column has 260 ticks; 200 ticks of the column from 780 are waits, and at most 100 of
-		// any other
+		// A column has 260 ticks. In the column from 780 on, 200 ticks are waits. In every other column, at
+		// most 100 ticks are waits.
 		{"?width=7" + tracks, "0:[780 1040] "},
 		{"?from=5000&to=6000", ""},
 	} {
@@ -269,8 +268,8 @@ func TestWaitIntervals(t *testing.T) {
 			t.Errorf("%s: found %s and %v left out, expected %s", c.query, got, v["left"], c.want)
 		}
 	}
-	// Rank 1 waits from 300 for the send that rank 0 begins at 600, and rank 2 from 400 for that of rank 1 at 700
-	// (docs/analyses/waits.md).
+	// Rank 1 waits from 300 for the send that rank 0 begins at 600. Rank 2 waits from 400 for the send that
+	// rank 1 begins at 700 (docs/analyses/waits.md).
 	arrows := ""
 	for _, x := range look(get(t, s, api+"/waits/intervals?width=1000&from=500&to=750"), "arrows").([]any) {
 		arrows += fmt.Sprintf("%s:%v from %s:%v ", trackName(t, s, api, x, "track"), look(x, "to"), trackName(t, s, api, x,
@@ -319,7 +318,7 @@ func TestPath(t *testing.T) {
 		"":                   "0:10~600 1:600~700 2:700~1000 0:1000~1200 2:1200~1740 ",
 		"?from=650&to=900":   "1:600~700 2:700~1000 ",
 		"?from=5000&to=6000": "",
-		// the first and the last piece, and the first one on the highest rank
+		// These are the first and the last piece, and the first piece on the highest rank.
 		"?width=1&from=0":       "0:10~600 2:700~1000 2:1200~1740 ",
 		"?from=0&to=9000000000": "0:10~600 1:600~700 2:700~1000 0:1000~1200 2:1200~1740 ",
 	} {
@@ -367,8 +366,8 @@ func TestPathOfClaims(t *testing.T) {
 	}
 }
 
-// TestThinned checks that of the pieces in one column the first, the last, and those on the lowest
-// and highest track are kept, and that pieces in separate columns stay.
+// TestThinned checks that for each column the first piece, the last piece, and the pieces on the lowest and
+// highest track are kept, and that pieces in separate columns stay.
 func TestThinned(t *testing.T) {
 	piece := func(track int, from, to int64) interval { return interval{track: track, from: from, to: to} }
 	list := []interval{piece(0, 0, 10), piece(3, 10, 11), piece(9, 11, 12), piece(4, 12, 13), piece(1, 13, 14),

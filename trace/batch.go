@@ -150,15 +150,15 @@ func (b *Batch) DropLast() {
 	}
 }
 
-// AppendRows copies the rows [from, to) of src to the end of b, with operands, attributes and
-// positions. Both batches must have the same Loc. If only one of them has positions or an order,
-// those of the other batch's rows become 0.
+// AppendRows copies the rows [from, to) of src to the end of b, with operands, attributes and positions. Both
+// batches must have the same Loc. If only one of the batches has positions, rows of the other batch get
+// position 0. The same applies to Order.
 func (b *Batch) AppendRows(src *Batch, from, to int) {
 	if from >= to {
 		return
 	}
 	had := len(b.Time)
-	shift := uint32(had) - uint32(from) // this may wrap around; the additions below then wrap back
+	shift := uint32(had) - uint32(from) // the subtraction may wrap around; the additions below then wrap back
 	if b.Loc == MixedLoc {
 		b.Locs = append(b.Locs, src.Locs[from:to]...)
 	}
@@ -317,8 +317,8 @@ func appendColumn[T any](column []T, had int, src []T, from, to int) []T {
 type Cursor struct {
 	Row int // number of the current row
 	b   *Batch
-	op  int // first entry of OpRow that is not below Row
-	at  int // first entry of AttrRow that is not below Row
+	op  int // index of the first entry of OpRow that is at least Row
+	at  int // index of the first entry of AttrRow that is at least Row
 	der int
 }
 
@@ -356,8 +356,8 @@ func (c *Cursor) Skip(row int) {
 	}
 }
 
-// End returns the time at which the current row ends. For a fragment or a range of samples, that is
-// its end time; for other rows it is their time.
+// End returns the time in ticks at which the current row ends: the end time of a fragment or of a range of
+// samples, and the row's own time for all other kinds.
 func (c *Cursor) End() int64 {
 	t := c.b.Time[c.Row]
 	if !c.b.Kind[c.Row].HasEndTime() || len(c.Ops()) == 0 {
@@ -461,7 +461,7 @@ const (
 	AtLocation                  // a time at a location
 )
 
-// String returns the name of the end in JSON.
+// String returns the name of the kind of end in JSON.
 func (e EndKind) String() string {
 	return [...]string{"event", "claim-begin", "claim-end", "location"}[e&3]
 }

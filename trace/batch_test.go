@@ -47,7 +47,7 @@ func TestCursor(t *testing.T) {
 		o.AppendRow(&c)
 	}
 	check(o)
-	// AppendRows copies the same rows in two pieces, for each row at which the second piece can begin.
+	// Copy the same rows with AppendRows in two pieces, for each row at which the second piece can begin.
 	for at := range 7 {
 		o := &Batch{Loc: MixedLoc}
 		o.AppendRows(b, 0, at)

@@ -15,8 +15,8 @@ import (
 type Clock struct {
 	Num int64 `json:"num"` // ticks per Den seconds
 	Den int64 `json:"den"`
-	// Unit is the number of ticks in the unit of the file's time stamps (TU in TRACE). Fragments of
-	// signals count time in it. 0 stands for one second.
+	// Unit is the number of ticks in the unit of the file's time stamps (TU in TRACE). Fragments of signals
+	// count time in this unit. The value 0 means that the unit is one second.
 	Unit int64 `json:"unit,omitempty"`
 	// Base is the file's time stamp of tick 0. It is 0 unless the time stamps of the file exceed
 	// int64.
@@ -104,8 +104,8 @@ func (c Clock) Decimal() (m int64, digits int, ok bool) {
 	return int64(q), digits, true
 }
 
-// Rescale converts t ticks of c to ticks of the clock to, rounding half to even. exact reports
-// whether the result is not rounded. ok is false if the result does not fit an int64.
+// Rescale converts t ticks of c to ticks of the clock to, rounding half to even. exact is true if no rounding
+// was necessary. ok is false if the result does not fit an int64.
 func (c Clock) Rescale(t int64, to Clock) (u int64, exact, ok bool) {
 	if c.Num == to.Num && c.Den == to.Den {
 		return t, true, true
@@ -124,13 +124,13 @@ func (c Clock) Rescale(t int64, to Clock) (u int64, exact, ok bool) {
 	return n.Int64(), exact, n.IsInt64()
 }
 
-// RescaleSum converts a sum like [Clock.Rescale]. Its result has no limit.
+// RescaleSum converts a sum like [Clock.Rescale]. The result is an integer of arbitrary size.
 func (c Clock) RescaleSum(t Ticks, to Clock) *big.Int {
 	n, _ := rescale(t, c.Den, c.Num, to.Num, to.Den)
 	return n
 }
 
-// rescale returns t × a/b × p/q, rounded half to even. exact reports whether it is not rounded.
+// rescale returns t × a/b × p/q, rounded half to even. exact is true if no rounding was necessary.
 func rescale(t Ticks, a, b, p, q int64) (n *big.Int, exact bool) {
 	n = t.Big()
 	sign := int64(n.Sign())
@@ -152,8 +152,8 @@ func mul(a, b int64) (int64, bool) {
 	return int64(lo), hi != 0 || lo>>63 != 0
 }
 
-// mulDiv returns t × m / d, rounded half to even, whether the result is exact, and whether it fits an
-// int64. m must not be negative, and d must be positive.
+// mulDiv returns t × m / d, rounded half to even. The second result reports whether the quotient is exact, and
+// the third whether it fits an int64. m must not be negative, and d must be positive.
 func mulDiv(t, m, d int64) (int64, bool, bool) {
 	neg := t < 0
 	u := uint64(t)
@@ -258,8 +258,8 @@ func abs(t int64) int64 {
 	return t
 }
 
-// durationUnits lists the units in which durations are displayed. A second is count/per units. A unit
-// is used for durations of less than most units.
+// durationUnits lists the units in which durations are displayed, from the shortest to the longest. A second
+// has count/per of a unit. FormatMean chooses the first unit of which the duration has less than most.
 var durationUnits = []struct {
 	name             string
 	count, per, most int64
@@ -322,10 +322,10 @@ func FormatFloatSeconds(s float64) string {
 	return text
 }
 
-// ParseTime reads a time in a user's notation, and returns it in ticks of c. The notation is a
-// number with a unit (ns us µs ms s min h), a number of ticks ("1500"), or a percentage of the time
-// from the first to the last tick of the trace ("12.5%"). It is relative to the first tick of the
-// trace, or after "@", a time on the trace's own clock. Fractions of a tick are rounded.
+// ParseTime reads a time in a user's notation, and returns it in ticks of c. The notation is a number with a
+// unit (ns us µs ms s min h), a number of ticks ("1500"), or a percentage of the time from the first to the
+// last tick of the trace ("12.5%"). The time counts from the first tick of the trace. A leading "@" makes it a
+// time on the trace's own clock instead. Fractions of a tick are rounded.
 func (c Clock) ParseTime(s string, first, last int64) (int64, error) {
 	body, own := strings.CutPrefix(strings.TrimSpace(s), "@")
 	fail := func(why string) (int64, error) {

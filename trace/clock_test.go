@@ -115,8 +115,8 @@ func TestRescale(t *testing.T) {
 	})
 }
 
-// TestRescaleTies checks that a result halfway between two ticks is rounded to the even one, also
-// if intermediate results exceed 64 bits.
+// TestRescaleTies checks that a result halfway between two ticks is rounded to the even tick, even if
+// intermediate results exceed 64 bits.
 func TestRescaleTies(t *testing.T) {
 	const prime = 1<<31 + 11
 	for _, c := range []struct {
@@ -136,8 +136,8 @@ func TestRescaleTies(t *testing.T) {
 	}
 }
 
-// TestRescaleLimits checks that results from -2^63 to 2^63-1 fit and others do not, in both of
-// Rescale's ways of calculating.
+// TestRescaleLimits checks that results from -2^63 to 2^63-1 fit and that other results do not, for both ways
+// in which Rescale calculates.
 func TestRescaleLimits(t *testing.T) {
 	clock := func(num, den int64) Clock { return Clock{Num: num, Den: den} }
 	for _, c := range []struct {

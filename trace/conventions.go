@@ -18,8 +18,8 @@ type Conventions struct {
 	// EventTypes is set if the id of a region is a number in PICL's list of event types, which
 	// determines its role, and the id of a location is PROCESSOR/PROCESS.
 	EventTypes bool
-	// SignedIDs is set if ids of claims and events may be any integers. One of them is -1, whose
-	// bits equal those of Undefined.
+	// SignedIDs is set if ids of claims and events may be any integers. The id -1 is then a valid id, although
+	// its bits equal those of Undefined.
 	SignedIDs bool
 	// AttributeKeys is set if the format has a key for each attribute of a definition or event.
 	AttributeKeys bool

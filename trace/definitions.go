@@ -69,7 +69,7 @@ type Joinable interface {
 // of the format writes the records of all of them.
 type SourceTraces struct {
 	List  []SourceTrace
-	First int64 // a time before or at the first event
+	First int64 // a time in ticks at or before the first event
 }
 
 // SourceTrace is one of the traces from which a trace was merged.
@@ -122,8 +122,8 @@ type Definitions struct {
 	// Pruned is set if the encoder must leave out the records of Native's file to which no entry and no
 	// event refers. It is set only if Native is [Joinable] or is a [SourceTraces].
 	Pruned bool
-	// Encoding is the encoding of texts in the file, if the decoder has found it out. The texts
-	// here are UTF-8 (see [ToUTF8]).
+	// Encoding is the encoding of texts in the file, if the decoder has determined it. The texts in
+	// Definitions are UTF-8 (see [ToUTF8]).
 	Encoding Encoding
 	// CheapNext is set if it costs less to read one more event of each location than to scan once more,
 	// because the file is read in large blocks.
@@ -161,7 +161,7 @@ type Definitions struct {
 // LocationKind is the kind of source that the events of a location come from.
 type LocationKind string
 
-// The kinds of locations.
+// A location is one of these kinds of event sources.
 const (
 	ProcessLocation  LocationKind = "process"
 	ThreadLocation   LocationKind = "thread"
@@ -316,7 +316,7 @@ type Named struct {
 // Encoding is the encoding of the texts in a file.
 type Encoding uint8
 
-// The encodings.
+// These are the ways in which a text may be encoded.
 const (
 	UnknownEncoding Encoding = iota // also for ASCII texts, which are the same in both other encodings
 	UTF8
@@ -329,9 +329,9 @@ type Opaque struct {
 	Data   string
 }
 
-// CheckTree returns an error if a location group or communicator is its own ancestor. Such a trace
-// cannot be written. A Parent that was not set refers to entry 0; an entry without a parent has
-// NoRef.
+// CheckTree returns an error if a location group or communicator is its own ancestor. Such a trace cannot be
+// written. The Parent of an entry without a parent must be NoRef: a Parent that was left at zero refers to
+// entry 0.
 func (d *Definitions) CheckTree() error {
 	ring := func(what string, n int, parent func(i int) uint32) error {
 		for i := range n {

@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,7 +11,10 @@ import (
 // Locations. known is false if the trace does not define one of them, or does not say how it
 // numbers ranks.
 func (d *Definitions) Members(communicator uint32) (list []uint32, known bool) {
-	list = d.Ranks(communicator)
+	if !d.Communicator.Has(communicator) {
+		return nil, false
+	}
+	list = d.SetMembers(d.Communicator.At(communicator).Set)
 	if list == nil || slices.Contains(list, NoRef) {
 		return nil, false
 	}
@@ -25,8 +29,21 @@ func (d *Definitions) MemberCount(communicator uint32) (n int, known bool) {
 		slices.ContainsFunc(d.Communicator.At(communicator).Attrs, func(a Attr) bool { return a.Key == "other" }) {
 		return 0, false
 	}
+	if d.IsSelf(uint64(communicator)) {
+		return 1, true
+	}
 	n = len(d.Sets.At(d.Communicator.At(communicator).Set).Members)
 	return n, n > 0
+}
+
+// IsSelf reports whether each location is the only member of a communicator of its own, as with MPI_COMM_SELF. One
+// definition stands for all of these communicators.
+func (d *Definitions) IsSelf(communicator uint64) bool {
+	if communicator >= uint64(d.Communicator.Len()) {
+		return false
+	}
+	set := d.Communicator.At(uint32(communicator)).Set
+	return d.Sets.Has(set) && d.Sets.At(set).Kind == "self"
 }
 
 // CommunicatorIDAttribute is the name of the attribute of a window for remote memory access that
@@ -53,24 +70,40 @@ func (d *Definitions) WindowCommunicator(window uint32) uint32 {
 }
 
 // Ranks returns the location of each rank of a communicator, or [NoRef] for a rank whose location
-// the trace does not define. The result is nil if the trace does not say how it numbers ranks. The
-// members of a communicator's set are indexes into the set of all communicating locations or, if
-// its attribute "flags" contains GLOBAL_MEMBERS, ids of locations.
+// the trace does not define. The result is nil if the trace does not say how it numbers ranks. Ranks are
+// places among the members of the communicator's set or, if the attribute "flags" of the set contains
+// GLOBAL_MEMBERS, among all communicating locations.
 func (d *Definitions) Ranks(communicator uint32) []uint32 {
 	if !d.Communicator.Has(communicator) {
 		return nil
 	}
-	return d.SetRanks(d.Communicator.At(communicator).Set)
+	set := d.Communicator.At(communicator).Set
+	if d.Sets.Has(set) && strings.Contains(d.Sets.At(set).attribute("flags").String(), "GLOBAL_MEMBERS") {
+		all := d.Communicating(d.Sets.At(set))
+		if all == nil {
+			return nil
+		}
+		return (&ranks{defs: d}).locations(all.Members)
+	}
+	return d.SetMembers(set)
 }
 
-// SetRanks returns the location of each member of a set of ranks, like [Definitions.Ranks].
-func (d *Definitions) SetRanks(set uint32) []uint32 { return (&ranks{defs: d}).ofSet(set) }
+// KnownMembers returns the members of a communicator that the trace defines. If the communicator connects two groups,
+// those of the second group follow those of the first.
+func (d *Definitions) KnownMembers(communicator uint32) []uint32 {
+	return (&ranks{defs: d}).ofCommunicator(d.Communicator.At(communicator))
+}
 
-// ranks finds the locations of ranks. It keeps what it needs for each set.
+// SetMembers returns the location of each member of a set of ranks or locations, or [NoRef] for a member that the
+// trace does not define. Ranks are indexes into the set of all communicating locations. The result is nil if the trace
+// does not say how it numbers them.
+func (d *Definitions) SetMembers(set uint32) []uint32 { return (&ranks{defs: d}).ofSet(set) }
+
+// ranks finds the locations of ranks. It caches the results that several communicators share.
 type ranks struct {
 	defs *Definitions
 	byID map[string]uint32 // locations by id
-	all  map[Value]*Set    // indexed by paradigm: what Communicating has found
+	all  map[Value]*Set    // result of Communicating, indexed by paradigm
 }
 
 // communicating returns the result of [Definitions.Communicating].
@@ -87,49 +120,79 @@ func (r *ranks) communicating(s *Set) *Set {
 	return all
 }
 
-// ofSet returns the result of [Definitions.SetRanks].
+// ofCommunicator returns the result of [Definitions.KnownMembers].
+func (r *ranks) ofCommunicator(c *Communicator) (list []uint32) {
+	add := func(set uint32) {
+		for _, loc := range r.ofSet(set) {
+			if loc != NoRef {
+				list = append(list, loc)
+			}
+		}
+	}
+	add(c.Set)
+	for _, a := range c.Attrs {
+		if a.Key != "other" {
+			continue
+		}
+		for i, s := range r.defs.Sets.All() {
+			if s.ID == a.Value.Str {
+				add(uint32(i))
+			}
+		}
+	}
+	return list
+}
+
+// ofSet returns the result of [Definitions.SetMembers].
 func (r *ranks) ofSet(set uint32) []uint32 {
 	d := r.defs
 	if !d.Sets.Has(set) {
 		return nil
 	}
 	s := d.Sets.At(set)
-	var all *Set // the set that the members are indexes into; nil if the members are ids of locations
-	switch {
-	case s.Kind == "processes", s.Kind == "locations", s.Kind == "communicating locations":
-	case s.Kind == "ranks" && strings.Contains(s.attribute("flags").String(), "GLOBAL_MEMBERS"):
-	case s.Kind == "ranks":
-		if all = r.communicating(s); all == nil {
+	switch s.Kind {
+	case "processes", "locations", "communicating locations":
+		return r.locations(s.Members)
+	case "ranks":
+		all := r.communicating(s)
+		if all == nil {
 			return nil
 		}
-	default:
-		return nil
+		members := make([]int64, len(s.Members))
+		for i, rank := range s.Members {
+			if members[i] = unknownMember; rank >= 0 && rank < int64(len(all.Members)) {
+				members[i] = all.Members[rank]
+			}
+		}
+		return r.locations(members)
 	}
+	return nil
+}
+
+// unknownMember is an id that no location has.
+const unknownMember = math.MinInt64
+
+// locations returns the locations with the given ids, or NoRef for ids that no location has.
+func (r *ranks) locations(ids []int64) []uint32 {
 	if r.byID == nil {
 		r.byID = map[string]uint32{}
-		for i, l := range d.Locations.All() {
+		for i, l := range r.defs.Locations.All() {
 			r.byID[l.ID] = uint32(i)
 		}
 	}
-	list := make([]uint32, len(s.Members))
-	for i, member := range s.Members {
+	list := make([]uint32, len(ids))
+	for i, id := range ids {
 		list[i] = NoRef
-		if all != nil {
-			if member < 0 || member >= int64(len(all.Members)) {
-				continue
-			}
-			member = all.Members[member]
-		}
-		if loc, ok := r.byID[strconv.FormatInt(member, 10)]; ok {
+		if loc, ok := r.byID[strconv.FormatInt(id, 10)]; ok && id != unknownMember {
 			list[i] = loc
 		}
 	}
 	return list
 }
 
-// Communicating returns the set of communicating locations into which the members of a
-// communicator's set are indexes. It has the same paradigm. The result is nil if there is none, or
-// more than one.
+// Communicating returns the set of communicating locations into which the members of a communicator's set are
+// indexes. The set of communicating locations has the same paradigm as the communicator's set. The result is
+// nil if no set or several sets match.
 func (d *Definitions) Communicating(ranks *Set) (found *Set) {
 	paradigm := ranks.attribute("paradigm")
 	for i := range d.Sets.Len() {
@@ -145,8 +208,8 @@ func (d *Definitions) Communicating(ranks *Set) (found *Set) {
 	return found
 }
 
-// attribute returns the value of an attribute of the set. Its name may have the name of a format as
-// a prefix.
+// attribute returns the value of the attribute of the set with the given name. In the set, the name of a
+// format may precede the name of the attribute.
 func (s *Set) attribute(name string) Value {
 	for _, a := range s.Attrs {
 		if a.Key == name || strings.HasSuffix(a.Key, "."+name) {

@@ -13,6 +13,7 @@ func TestMembers(t *testing.T) {
 		d.Locations.Add(Location{ID: id})
 	}
 	mpi := []Attr{{Key: "paradigm", Value: StringValue("MPI")}}
+	global := append(slices.Clone(mpi), Attr{Key: "flags", Value: StringValue("GLOBAL_MEMBERS")})
 	set := func(kind string, attrs []Attr, members ...int64) uint32 {
 		return d.Sets.Add(Set{Kind: kind, Members: members, Attrs: attrs})
 	}
@@ -28,9 +29,8 @@ func TestMembers(t *testing.T) {
 		{set("ranks", mpi, -1), nil, false},     // negative rank
 		{set("ranks", nil, 0), nil, false},      // another paradigm
 		{set("locations", nil, 40), nil, false}, // no such location
-		// in OTF2, a communicator that was created at run time has ids of locations
-		{set("ranks", append(slices.Clone(mpi), Attr{Key: "flags", Value: StringValue("GLOBAL_MEMBERS")}), 10, 30),
-			[]uint32{0, 2}, true},
+		// Of such a set, otf2-print shows the members as places among the communicating locations, too.
+		{set("ranks", global, 2, 0), []uint32{1, 2}, true},
 		{set("subset", nil, 10), nil, false},
 		{NoRef, nil, false},
 	} {
@@ -38,6 +38,12 @@ func TestMembers(t *testing.T) {
 		if got, known := d.Members(c); !slices.Equal(got, x.want) || known != x.known {
 			t.Errorf("%d: found %v, %t, expected %v, %t", i, got, known, x.want, x.known)
 		}
+	}
+	// OTF2: "No translation of ranks in event records needs to be done when a group […] has this flag. I.e., the ranks
+	// are indexes into the COMM_LOCATIONS group."
+	if got := d.Ranks(d.Communicator.Add(Communicator{Set: set("ranks", global, 2, 0)})); !slices.Equal(got,
+		[]uint32{2, 0, 1}) {
+		t.Errorf("found the ranks %v, expected those of all communicating locations", got)
 	}
 	// If one location is not defined, the other ranks still have theirs.
 	some := d.Communicator.Add(Communicator{Set: set("locations", nil, 40, 30)})

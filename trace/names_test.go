@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestFullNames checks that full names are unique. The process precedes the thread if several
-// processes have threads of the same name, and the id follows if that is not enough.
+// TestFullNames checks that full names are unique. The name of the process precedes the name of the thread if
+// several processes have threads of the same name. The id follows if the name is still not unique.
 func TestFullNames(t *testing.T) {
 	for _, x := range []struct {
 		locations [][3]string // process, name, id

@@ -10,9 +10,9 @@ func TestPolynomial(t *testing.T) {
 	}{
 		{Polynomial{C: 7}, 0, 4, 7, 7, 7},
 		{Polynomial{C: 1, B: -2}, 0, 4, -7, 1, -3},
-		{Polynomial{C: 1, B: 2, A: -0.5}, 0, 4, 1, 3, 3},       // its maximum is at 2
-		{Polynomial{C: 1, B: 2, A: -0.5}, 0, 1, 1, 2.5, 1.875}, // before its maximum
-		{Polynomial{C: 0, B: -2, A: 1}, 0, 4, -1, 8, 0},        // its minimum is at 1
+		{Polynomial{C: 1, B: 2, A: -0.5}, 0, 4, 1, 3, 3},       // the maximum is at 2
+		{Polynomial{C: 1, B: 2, A: -0.5}, 0, 1, 1, 2.5, 1.875}, // the window ends before the maximum
+		{Polynomial{C: 0, B: -2, A: 1}, 0, 4, -1, 8, 0},        // the minimum is at 1
 		{Polynomial{C: 0, B: -2, A: 1}, 2, 2, 0, 0, 0},
 	} {
 		low, high := x.f.Between(x.from, x.to)

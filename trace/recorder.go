@@ -13,7 +13,7 @@ import (
 type Recorder struct {
 	defs    Definitions
 	rows    [][]*Batch // batches of each location
-	late    []bool     // indexed by location: it has events that are not in time order
+	late    []bool     // whether a location has events out of time order; indexed by location
 	regions map[string]uint32
 	attrs   map[string]uint32
 	links   []Link

@@ -101,8 +101,8 @@ func (d *Definitions) RegionRole(r *Region) Role {
 		}
 	}
 	if d.Conventions.EventTypes {
-		// The user's own event types have the numbers from 0 on. Only names of MPI imply a role for these, since other
-		// words, such as "wait", can be names of anything there.
+		// PICL reserves negative event types; users number their own from 0 on. Only names of MPI imply a role
+		// for a user's event type, because a user may call anything "wait".
 		if e, err := strconv.ParseInt(r.ID, 10, 64); err == nil && (e < 0 || !isMPI(r.Name)) {
 			return eventTypeRole(e)
 		}

@@ -2,7 +2,7 @@ package trace
 
 import "testing"
 
-// TestRoles checks roles that regions have according to the standards of their libraries.
+// TestRoles checks the roles that regions have according to the standards of their libraries.
 func TestRoles(t *testing.T) {
 	for _, test := range []struct {
 		region   Region
@@ -60,7 +60,7 @@ func TestRoles(t *testing.T) {
 	}
 }
 
-// TestOwnRoles checks that a user's role takes precedence.
+// TestOwnRoles checks that a role from the user takes precedence.
 func TestOwnRoles(t *testing.T) {
 	d := &Definitions{Roles: func(r *Region) Role {
 		if r.Name == "MPI_Send" {

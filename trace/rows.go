@@ -16,8 +16,8 @@ type Rows struct {
 	defs    *Definitions
 	mu      sync.Mutex
 	first   map[place]uint32
-	rowOf   atomic.Pointer[[]uint32] // indexed by region: its row
-	several atomic.Bool              // some row has several regions
+	rowOf   atomic.Pointer[[]uint32] // row of each region; indexed by region
+	several atomic.Bool              // whether a row has several regions
 }
 
 // place is the key of a row: the name, file and line that its regions have in common.

@@ -18,10 +18,10 @@ func TestRows(t *testing.T) {
 		r.Regions() != nil {
 		t.Errorf("each its own: found %v, %v", got, r.Regions())
 	}
-	add("c", "f", "", 0)    // same row as b
-	add("d", "g", "x.c", 2) // another file or line
-	add("e", "g", "x.c", 1) // same row as c
-	add("f", "", "", 0)     // no name
+	add("c", "f", "", 0)    // the same row as b
+	add("d", "g", "x.c", 2) // another file or line than c
+	add("e", "g", "x.c", 1) // the same row as c
+	add("f", "", "", 0)     // a region without a name
 	add("g", "", "", 0)
 	add("h", "f", "", 0)
 	in := []uint32{0, 1, 2, 3, 4, 5, 6, 7, 8, NoRef}

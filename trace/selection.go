@@ -34,14 +34,14 @@ type Selection struct {
 	// Region reports whether events whose Ref is a region are selected. It must be safe for
 	// concurrent use. If it is not nil, events without a region are not selected.
 	Region func(ref uint32) bool
-	// Links selects links.
+	// Links chooses which links a scan delivers.
 	Links LinkSelection
 }
 
 // LinkSelection is a choice of links.
 type LinkSelection uint8
 
-// The values of LinkSelection.
+// These values choose which links a scan delivers.
 const (
 	NoLinks       LinkSelection = iota
 	SelectedLinks               // links with at least one end at a selected time and location

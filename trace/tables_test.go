@@ -42,8 +42,7 @@ func TestAdd(t *testing.T) {
 	}
 }
 
-// TestWants checks which events selections contain. One of them selects links only, and thus no
-// event.
+// TestWants checks which events selections contain. One selection contains only links, and therefore no event.
 func TestWants(t *testing.T) {
 	d := &Definitions{}
 	g := d.Regions.Add(Region{})

@@ -19,7 +19,7 @@ type Ticks struct {
 // TicksOf converts n ticks to Ticks.
 func TicksOf(n int64) Ticks { return Ticks{n >> 63, uint64(n)} }
 
-// Add adds n ticks.
+// Add adds n ticks to t.
 func (t *Ticks) Add(n int64) {
 	low, carry := bits.Add64(t.low, uint64(n), 0)
 	t.high, t.low = t.high+n>>63+int64(carry), low

@@ -42,7 +42,7 @@ func TestTicks(t *testing.T) {
 
 func float64FromBig(n *big.Int) float64 { f, _ := new(big.Float).SetInt(n).Float64(); return f }
 
-// TestClockOfTicks checks that sums of more than 64 bits are formatted like smaller ones.
+// TestClockOfTicks checks that sums of more than 64 bits are formatted in the same way as smaller sums.
 func TestClockOfTicks(t *testing.T) {
 	sum := TicksOf(4e18).Plus(TicksOf(4e18)).Plus(TicksOf(4e18))
 	ns, third := Seconds(1e9), Seconds(3)

@@ -2,8 +2,8 @@ package trace
 
 import "testing"
 
-// TestCheckTree checks that CheckTree finds groups that are their own ancestors, directly or
-// through others.
+// TestCheckTree checks that CheckTree finds groups that are their own ancestors, directly or through other
+// groups.
 func TestCheckTree(t *testing.T) {
 	for _, test := range []struct {
 		parents []uint32

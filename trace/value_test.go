@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestWhole checks which values are whole numbers, and that a number that replaces one is of its kind.
+// TestWhole checks which values are whole numbers. A number that replaces a value must have the same kind of
+// type as the value.
 func TestWhole(t *testing.T) {
 	for _, x := range []struct {
 		value Value

@@ -5,24 +5,24 @@ import "strings"
 // worldName is part of the name of the communicator of all processes that were started together.
 const worldName = "COMM_WORLD"
 
-// Worlds returns, for each location, a number of its world: the processes that can synchronise with each
-// other, such as those of a run of MPI. A merged trace may have several. Worlds have different numbers.
-// The result is nil if the trace does not distinguish worlds.
+// Worlds returns the number of the world to which each location belongs. A world is a set of processes that
+// can synchronise with each other, such as the processes of one MPI run. A merged trace may have several
+// worlds. The result is nil if the trace does not distinguish worlds.
 //
-// Members of a communicator belong to one world, and so do a communicator and its parent, and the
-// threads of a process. If no communicator has a name like MPI_COMM_WORLD, worlds must also be in
-// different trees of groups, and each location that has such a tree must be in a communicator.
-// If one has, locations outside of all communicators belong to another world.
+// Members of a communicator belong to one world, and so do a communicator and its parent, and the threads of a
+// process. If no communicator has a name like MPI_COMM_WORLD, Worlds also requires that worlds are in
+// different trees of groups, and that each location in such a tree is in a communicator. If a communicator has
+// such a name, the locations outside of all communicators form another world.
 func (d *Definitions) Worlds() []uint32 {
 	w := worlds{defs: d, ranks: ranks{defs: d}, above: make([]uint32, d.Locations.Len())}
 	for i := range w.above {
 		w.above[i] = uint32(i)
 	}
-	covered := make([]bool, len(w.above)) // in a communicator of several locations
+	covered := make([]bool, len(w.above)) // whether a communicator of several locations contains the location
 	named := false
 	first := make([]uint32, d.Communicator.Len())
 	for i, c := range d.Communicator.All() {
-		list := w.members(&c)
+		list := w.ranks.ofCommunicator(&c)
 		first[i] = NoRef
 		for _, loc := range list {
 			if first[i] == NoRef {
@@ -49,10 +49,10 @@ func (d *Definitions) Worlds() []uint32 {
 type worlds struct {
 	defs  *Definitions
 	ranks ranks
-	above []uint32 // another location of the same world, or the location itself for one in each world
+	above []uint32 // another location of the same world; the location that stands for a world refers to itself
 }
 
-// find returns the location that stands for the world of a location.
+// find returns the location that stands for the world of the location loc.
 func (w *worlds) find(loc uint32) uint32 {
 	for w.above[loc] != loc {
 		w.above[loc] = w.above[w.above[loc]]
@@ -61,7 +61,7 @@ func (w *worlds) find(loc uint32) uint32 {
 	return loc
 }
 
-// join makes one world of those of two locations. The lower location stands for it.
+// join merges the worlds of two locations. The location with the lower index stands for the merged world.
 func (w *worlds) join(a, b uint32) {
 	if a, b = w.find(a), w.find(b); a < b {
 		w.above[b] = a
@@ -70,35 +70,10 @@ func (w *worlds) join(a, b uint32) {
 	}
 }
 
-// members returns the known members of a communicator, including those of the other group of a
-// communicator between two groups.
-func (w *worlds) members(c *Communicator) (list []uint32) {
-	add := func(set uint32) {
-		for _, loc := range w.ranks.ofSet(set) {
-			if loc != NoRef {
-				list = append(list, loc)
-			}
-		}
-	}
-	add(c.Set)
-	for _, a := range c.Attrs {
-		if a.Key != "other" {
-			continue
-		}
-		for i, s := range w.defs.Sets.All() {
-			if s.ID == a.Value.Str {
-				add(uint32(i))
-			}
-		}
-	}
-	return list
-}
-
-// joinGroups makes one world of the locations of each process or, if trees is set, of each tree of
-// groups.
+// joinGroups merges the worlds of the locations of each process or, if trees is set, of each tree of groups.
 func (w *worlds) joinGroups(trees bool) {
 	groups := &w.defs.Groups
-	in := map[uint32]uint32{} // indexed by group: its first location
+	in := map[uint32]uint32{} // first location of each group; indexed by group
 	for i, l := range w.defs.Locations.All() {
 		g := l.Group
 		if !trees && (!groups.Has(g) || groups.At(g).Kind != "process") {
@@ -114,10 +89,11 @@ func (w *worlds) joinGroups(trees bool) {
 	}
 }
 
-// result returns the number of the world of each location. It returns nil if there is one world, or if
-// no communicator is a named world and a world has no communicator.
+// result returns the number of each location's world. The result is nil if there is only one world. It is also
+// nil if no communicator has a name like MPI_COMM_WORLD and some world has no communicator.
 func (w *worlds) result(covered []bool, named bool) []uint32 {
-	known := make([]bool, len(w.above)) // indexed by the location that stands for a world
+	// whether a world is covered; indexed by the location that stands for the world
+	known := make([]bool, len(w.above))
 	for i, c := range covered {
 		if root := w.find(uint32(i)); c {
 			known[root] = true

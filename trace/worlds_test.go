@@ -6,13 +6,14 @@ import (
 	"testing"
 )
 
-// TestWorlds checks which locations can synchronise with each other. MPI_Finalize is collective over the processes of
-// MPI_COMM_WORLD, and over all that are connected to it by another communicator (MPI 4.1, 11.2.2 and 11.10.4).
+// TestWorlds checks which locations can synchronise with each other. MPI_Finalize is collective over the
+// processes of MPI_COMM_WORLD, and over all processes that are connected to these by another communicator (MPI
+// 4.1, 11.2.2 and 11.10.4).
 func TestWorlds(t *testing.T) {
 	const none = NoRef
 	for _, x := range []struct {
 		name    string
-		count   int // of locations
+		count   int // number of locations
 		comms   []testCommunicator
 		parents [][2]uint32 // pairs of a communicator and its parent
 		groups  []LocationGroup

@@ -29,8 +29,9 @@ type files struct {
 	data map[string][]byte
 }
 
-// load reads the files of a trace. Unless the format stores a trace as a single text, these are all
-// files whose names begin like that of the main file, and those in a folder with its name.
+// load reads the files of a trace. If the format does not store a trace as a single text, the files of a trace
+// are all files whose names begin with the name of the main file, without its extension, and all files in the
+// folder of that name.
 func load(t testing.TB, f format.Format, path string) files {
 	t.Helper()
 	x := files{filepath.Base(path), map[string][]byte{}}
@@ -147,9 +148,9 @@ func ReadSource(f format.Format, src format.Source, opt *format.ReadOptions) (in
 	return n, err
 }
 
-// checkTruncation cuts the files of a trace at several positions, and checks that reading them neither
-// panics nor hangs. The positions are step bytes apart; if step is 0, there are about places of
-// them.
+// checkTruncation cuts the files of a trace at several positions, and checks that reading the cut files
+// neither panics nor hangs. The positions are step bytes apart. If step is 0, there are about places
+// positions.
 func checkTruncation(t *testing.T, f format.Format, x files, step, places int) {
 	effort.Sequential(t)
 	for name, text := range x.data {
@@ -157,7 +158,7 @@ func checkTruncation(t *testing.T, f format.Format, x files, step, places int) {
 		if step == 0 {
 			step = effort.Step(len(text), places)
 		}
-		if k := len(x.data); k > 1 { // with many files, each is cut at fewer positions
+		if k := len(x.data); k > 1 { // if there are many files, each is cut at fewer positions
 			step = max(step*k, effort.Step(len(text)*k, 400))
 		}
 		if effort.Soak() {
@@ -171,8 +172,8 @@ func checkTruncation(t *testing.T, f format.Format, x files, step, places int) {
 	}
 }
 
-// checkBitFlips changes bytes of the files of a trace at random, and checks that reading them neither
-// panics nor hangs.
+// checkBitFlips changes bytes of the files of a trace at random, and checks that reading the changed files
+// neither panics nor hangs.
 func checkBitFlips(t *testing.T, f format.Format, x files, rounds int) {
 	effort.Sequential(t)
 	alphabet := []byte("0123456789-+.eE;,=\\\"%# \t\n\r\x00\xff")

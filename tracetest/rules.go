@@ -10,8 +10,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// RuleTest is a text that breaks one rule of its format. It is an alias of a struct type, so that
-// composite literals of it in tables need no type name.
+// RuleTest is a text that breaks one rule of its format. It is an alias of a struct type, so that composite
+// literals in tables need no type name.
 type RuleTest = struct {
 	Rule   string
 	Text   string
@@ -19,10 +19,10 @@ type RuleTest = struct {
 	Events int   // number of events that can be read in spite of the defect
 }
 
-// Rules checks that each text causes exactly its defect, with the severity in the format's table of
-// rules, its line, and texts for what was found and expected. It also checks that the other events
-// of the text can be read, that strict reading ends with the defect, and that each rule of the
-// format has a test. values holds the format's options.
+// Rules checks that each text causes exactly its defect. The defect must have the severity in the format's
+// table of rules, the right line, and texts for what was found and expected. It also checks that the other
+// events of the text can be read, that strict reading ends with the defect, and that each rule of the format
+// has a test. values holds the format's options.
 func Rules(t *testing.T, f format.Format, tests []RuleTest, values map[string]string) {
 	tested := map[string]bool{}
 	known := map[string]format.Rule{}

@@ -1,5 +1,5 @@
-// Package tracetest is the conformance suite of formats: the test of each format calls [Run]. Other
-// tests use its functions that dump and compare traces.
+// Package tracetest is the conformance suite of formats: the test of each format calls [Run]. Other tests use
+// the functions of the package that dump and compare traces.
 package tracetest
 
 import (
@@ -27,9 +27,9 @@ import (
 type Options struct {
 	// Files lists the paths of traces that can be read without an error.
 	Files []string
-	// EditStep is the distance, in bytes, between the positions at which files are cut. With 0,
-	// files of up to 1000 bytes are cut at every byte, and longer ones at 500 to 1000 positions. In
-	// a long run (package effort), files are cut at every byte.
+	// EditStep is the distance, in bytes, between the positions at which files are cut. With 0, files of up to
+	// 1000 bytes are cut at every byte, and longer files at 500 to 1000 positions. In a long run (package
+	// effort), files are cut at every byte.
 	EditStep int
 }
 
@@ -87,8 +87,8 @@ func Open(t testing.TB, f format.Format, src format.Source, opt *format.ReadOpti
 	return d
 }
 
-// checkParallel checks that one worker and four deliver the same events, and that Scan and ScanParallel
-// deliver the same events of each location in the same order.
+// checkParallel checks that one worker and four workers deliver the same events, and that Scan and
+// ScanParallel deliver the same events of each location in the same order.
 func checkParallel(t *testing.T, f format.Format, src format.Source) {
 	one := Open(t, f, src, &format.ReadOptions{Workers: 1})
 	four := Open(t, f, src, &format.ReadOptions{Workers: 4})
@@ -110,8 +110,8 @@ func checkParallel(t *testing.T, f format.Format, src format.Source) {
 	}
 }
 
-// checkEnds checks that no event of a location is delivered after the location was reported to have
-// ended, and that several workers deliver as many events as one.
+// checkEnds checks that no event of a location is delivered after the location was reported to have ended, and
+// that several workers deliver as many events as one worker.
 func checkEnds(t *testing.T, f format.Format, src format.Source) {
 	want := map[string]int{}
 	for id, rows := range byLocation(t, Open(t, f, src, nil)) {
@@ -163,8 +163,8 @@ type ender struct {
 // End implements [format.Ender].
 func (e *ender) End(loc uint32) error { return e.end(loc) }
 
-// checkSelection checks that a scan with a selection delivers the events that remain when the events of
-// a whole scan are filtered.
+// checkSelection checks scans with a selection. Such a scan must deliver the same events as a filter of all
+// events with the selection.
 func checkSelection(t *testing.T, f format.Format, src format.Source) {
 	d := Open(t, f, src, nil)
 	var times []int64
@@ -247,8 +247,8 @@ func anyStandIn(rows []string) []string {
 
 var standIn = regexp.MustCompile("#[0-9]+")
 
-// checkSurrounding checks that a scan with [trace.Selection.Surrounding] delivers all rows before the
-// time to except states, and at least one later event of each location that has one.
+// checkSurrounding checks that a scan with [trace.Selection.Surrounding] delivers all rows before the time to
+// except states, and at least one later event of each location that has later events.
 func checkSurrounding(t *testing.T, f format.Format, src format.Source, rows []string, times []int64,
 	kinds []trace.Kind, locations []uint32, to int64) {
 	sel := trace.Selection{From: math.MinInt64, To: to}
@@ -263,7 +263,7 @@ func checkSurrounding(t *testing.T, f format.Format, src format.Source, rows []s
 			goesOn[locations[i]] = true
 		}
 	}
-	had := map[uint32]bool{} // locations with rows before to; others need no later event
+	had := map[uint32]bool{} // locations with rows before to; other locations need no later event
 	for i := range rows {
 		if times[i] < to && kinds[i].IsEvent() {
 			had[locations[i]] = true
@@ -343,7 +343,7 @@ func checkSame(t *testing.T, f format.Format, a, b format.Source) {
 }
 
 // checkEncoder checks a trace that an encoder has written from the model alone: the decoder must return
-// everything but the losses that the encoder has reported.
+// everything except the losses that the encoder has reported.
 func checkEncoder(t *testing.T, f format.Format, src format.Source) {
 	name := filepath.Join(t.TempDir(), "encoded"+f.About().Extensions[0])
 	d := Open(t, f, src, nil)
@@ -583,7 +583,7 @@ func checkKinds(t *testing.T, f format.Format) {
 	loss := Encode(t, f, rec, name)
 	back := Open(t, f, format.FileSource(name), nil)
 	want, got := Dump(t, rec, trace.Everything()), Dump(t, back, trace.Everything())
-	// Carried data is damaged, too.
+	// Traces with carried data are damaged, too.
 	t.Run("truncated", func(t *testing.T) { checkTruncation(t, f, load(t, f, name), 0, 150) })
 	t.Run("flipped", func(t *testing.T) { checkBitFlips(t, f, load(t, f, name), 150) })
 	lost, whole := map[string]bool{}, map[string]bool{}
@@ -628,7 +628,7 @@ func checkKinds(t *testing.T, f format.Format) {
 	}
 }
 
-// Glob returns the files that match a pattern. It fails the test if there are none.
+// Glob returns the files that match a pattern. It fails the test if no file matches.
 func Glob(t testing.TB, pattern string) []string {
 	t.Helper()
 	files, err := filepath.Glob(pattern)

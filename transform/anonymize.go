@@ -13,22 +13,20 @@ import (
 
 // AnonymizeOptions are the settings of [Anonymize].
 type AnonymizeOptions struct {
-	// Keep reports whether to keep a name. A nil Keep keeps none.
+	// Keep reports whether a name is kept. A nil Keep keeps no names.
 	Keep func(name string) bool
-	// Replaced, if it is not nil, is called once for each name that is replaced, with its
-	// replacement, in the order in which the names are first replaced.
+	// Replaced, if it is not nil, is called once for each name that is replaced, together with the
+	// replacement. The calls are in the order in which names are first replaced.
 	Replaced func(name, by string)
 }
 
-// Anonymize removes from a trace all data that identify its origin. It replaces the names of
-// regions, files, locations, groups (hosts), communicators, metrics and all other definitions by
-// their type with a number, and the texts in attributes by "text" with a number. It removes source
-// lines, opaque definitions and the time of day. Equal names get equal replacements. It keeps
-// times, numbers, also those in texts, the kinds of events, the names of attributes, and keywords
-// of a format (paradigms, types, units).
+// Anonymize removes from a trace all data that identify its origin. It replaces the names of regions, files,
+// locations, groups (hosts), communicators, metrics and all other definitions by their type with a number, and
+// the texts in attributes by "text" with a number. It removes source lines, opaque definitions and the time of
+// day. Equal names get equal replacements. It keeps times, numbers (including numbers in texts), the kinds of
+// events, the names of attributes, and keywords of a format (paradigms, types, units).
 //
-// Up to 65536 texts of event attributes get different replacements. All further texts become
-// "text".
+// Up to 65536 texts of event attributes get different replacements. All further texts become "text".
 func Anonymize(d format.Events, a AnonymizeOptions) format.Events {
 	x := &anonymizer{AnonymizeOptions: a, names: map[string]string{}, counts: map[string]int{},
 		words: d.Defs().Conventions.Keywords}
@@ -54,7 +52,8 @@ func Anonymize(d format.Events, a AnonymizeOptions) format.Events {
 	return transformed{&anonymized{r, x}}
 }
 
-// isRenamable reports whether an encoder can rename the texts of a native form, or of all of its parts.
+// isRenamable reports whether an encoder can rename the texts of a native form of definitions, or of all of
+// its parts.
 func isRenamable(native any) bool {
 	if parts, ok := native.(*trace.SourceTraces); ok {
 		return !slices.ContainsFunc(parts.List, func(p trace.SourceTrace) bool { return !isRenamable(p.Defs.Native) })
@@ -63,8 +62,8 @@ func isRenamable(native any) bool {
 	return ok
 }
 
-// rename returns the replacement of a text in the file's own form of the definitions. The text need
-// not be in trace.Definitions. word is set if it can be a keyword, which is kept.
+// rename returns the replacement of a text in the native form of the definitions. The text need not occur in
+// trace.Definitions. word is set if it can be a keyword, which is kept.
 func (a *anonymizer) rename(text string, word bool) string {
 	lower := strings.ToLower(text)
 	word = word || slices.Contains(groupKinds, lower) || slices.Contains(paradigms, lower) ||
@@ -99,13 +98,13 @@ func (a *anonymized) begin(sel trace.Selection, _ format.Order, _ format.Sink) (
 	return &rewriteScan{definer: a.definer, edit: a.x.replaceValues, editLinks: a.x.replaceLinks}, a.inside(sel), nil
 }
 
-// anonymizer assigns replacements to names.
+// anonymizer assigns a meaningless replacement to each name.
 type anonymizer struct {
 	AnonymizeOptions
 	// names maps each name to its replacement, and counts the replacements of each type.
 	names  map[string]string
 	counts map[string]int
-	words  bool // attributes of definitions are those of the trace's own format
+	words  bool // attributes of definitions are in the words of the trace's own format
 }
 
 // name returns the replacement of the name s of a definition. thing is the type of the definition, such
@@ -163,14 +162,14 @@ var keywordAttributes = []string{"flags", "paradigm", "type", "kind", "recorder"
 
 // replaceAttrs replaces the texts in attributes of a definition.
 func (a *anonymizer) replaceAttrs(l []trace.Attr) {
-	for i := range l { // definer has made this copy of l, so it can be changed
+	for i := range l { // l is a copy that the definer has made, so it can be changed
 		if !a.words || !slices.Contains(keywordAttributes, strings.ToLower(l[i].Key)) {
 			l[i].Value = a.text(l[i].Value)
 		}
 	}
 }
 
-// paradigms lists the groups of regions that do not identify the program.
+// paradigms lists groups of regions whose names do not identify the program.
 var paradigms = []string{"user", "compiler", "mpi", "openmp", "pthread", "openacc", "opencl", "cuda", "hip", "shmem",
 	"sampling", "measurement system", "io", "unknown"}
 
@@ -178,7 +177,7 @@ var paradigms = []string{"user", "compiler", "mpi", "openmp", "pthread", "openac
 var ioParadigms = []string{"posix", "posix i/o", "isoc", "isoc i/o", "mpi-io", "mpi i/o", "netcdf", "pnetcdf", "hdf5",
 	"adios"}
 
-// groupKinds lists the kinds of location groups that do not identify the machine.
+// groupKinds lists kinds of location groups whose names do not identify the machine.
 var groupKinds = []string{"machine", "cluster", "rack", "node", "host", "socket", "numa", "process", "accelerator",
 	"group", "time series"}
 
@@ -201,7 +200,7 @@ func (a *anonymizer) edit(t table, v any) {
 		a.replaceAttrs(e.Attrs)
 	case *trace.LocationGroup:
 		if !slices.Contains(groupKinds, strings.ToLower(e.Kind)) {
-			e.Kind = "" // arbitrary text in OTF2
+			e.Kind = "" // the kind is an arbitrary text in OTF2
 		}
 		e.Name = a.name(cmp.Or(e.Kind, "group"), e.Name)
 		a.replaceAttrs(e.Attrs)
@@ -237,9 +236,13 @@ func (a *anonymizer) edit(t table, v any) {
 	}
 }
 
-// anonymizeID removes an id that is not a number, because such an id may be a name.
+// anonymizeID removes an id that does not consist of numbers, because such an id may be a name. The id of a definition
+// of one stream is two numbers, with a slash between them.
 func (a *anonymizer) anonymizeID(id *string) {
-	if _, err := strconv.ParseInt(*id, 10, 64); err != nil {
-		*id = ""
+	for part := range strings.SplitSeq(*id, "/") {
+		if _, err := strconv.ParseInt(part, 10, 64); err != nil {
+			*id = ""
+			return
+		}
 	}
 }

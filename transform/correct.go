@@ -11,12 +11,12 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Correct corrects the times of a trace. It maps the times of events, the times in their operands, and
-// the ends of links by the curve of the location to which they belong. The order of the events of a
-// location does not change. The order across locations is computed again: by merging streams if the
-// trace is a [format.Streamer], and otherwise by sorting with the given number of bytes of memory (0
-// means 64 MiB) and a temporary file. Correct returns an error if the correction is for a clock with
-// other ticks, or names no location of the trace.
+// Correct corrects the times of a trace. It maps the times of events, the times in operands, and the times of
+// the ends of links, each by the curve of its location. The order of the events of a location does not change.
+// The order across locations is computed again: by merging streams if the trace is a [format.Streamer], and
+// otherwise by sorting with the given number of bytes of memory (0 means 64 MiB) and a temporary file. Correct
+// returns an error if the correction is for a clock with a different number of ticks per second, or if it
+// contains no location of the trace. A correction that changes no time leaves the trace as it is.
 func Correct(d format.Events, c *Correction, memory int) (format.Events, error) {
 	defs := d.Defs()
 	if own := defs.Clock; own.Num != c.Clock.Num || own.Den != c.Clock.Den {
@@ -34,23 +34,38 @@ func Correct(d format.Events, c *Correction, memory int) (format.Events, error) 
 	if memory == 0 {
 		memory = 64 << 20
 	}
+	x := &retimed{sameDefinitions{d}, c, memory}
+	if !x.changesTimes() {
+		return d, nil
+	}
 	defs.Retimed = true
-	return &correct{sameDefinitions{d}, c, memory}, nil
+	return x, nil
 }
 
-// correct is a trace with corrected times.
-type correct struct {
+// changesTimes reports whether the correction changes a time of a location.
+func (c *retimed) changesTimes() bool {
+	for i := range c.Defs().Locations.Len() {
+		if slices.ContainsFunc(c.curve(uint32(i)), func(p Point) bool { return p.Read != p.True }) {
+			return true
+		}
+	}
+	return false
+}
+
+// retimed is a trace with corrected times.
+type retimed struct {
 	sameDefinitions
 	correction *Correction
 	memory     int
 }
 
 // Scan delivers the events in the order of the corrected times, or by location.
-func (c *correct) Scan(ctx context.Context, sel trace.Selection, order format.Order, sink format.Sink) error {
+func (c *retimed) Scan(ctx context.Context, sel trace.Selection, order format.Order, sink format.Sink) error {
 	sink = format.Trim(c.Defs(), sel, sink)
-	inner := everything(sel) // all times, because a corrected time in sel may have any original time
+	// read all times, because an event with a corrected time in sel may have any original time
+	inner := everything(sel)
 	inner.NoEvents = sel.NoEvents
-	x := &correctScan{correct: c}
+	x := &correctScan{retimed: c}
 	through := func(s stage) error {
 		return scanThrough(ctx, s, sink, func(p format.Sink) error { return c.inner.Scan(ctx, inner, order, p) })
 	}
@@ -66,7 +81,7 @@ func (c *correct) Scan(ctx context.Context, sel trace.Selection, order format.Or
 	list, closeAll, err := s.Streams(ctx, inner)
 	defer closeAll()
 	for i := range list {
-		list[i] = (&corrected{list[i], &correctScan{correct: c}}).next
+		list[i] = (&corrected{list[i], &correctScan{retimed: c}}).next
 	}
 	if err == nil {
 		err = format.Merge(ctx, list, sink)
@@ -79,21 +94,21 @@ func (c *correct) Scan(ctx context.Context, sel trace.Selection, order format.Or
 }
 
 // ScanParallel delivers the events by location, in several goroutines if no links are selected.
-func (c *correct) ScanParallel(ctx context.Context, sel trace.Selection, begin func() func(int) format.Sink) error {
+func (c *retimed) ScanParallel(ctx context.Context, sel trace.Selection, begin func() func(int) format.Sink) error {
 	if sel.Links != trace.NoLinks || sel.NoEvents {
 		return format.ScanInOne(ctx, c, sel, begin)
 	}
 	return scanEach(ctx, c.inner, everything(sel), func() func(int) (stage, format.Sink) {
 		sinks := begin()
 		return func(w int) (stage, format.Sink) {
-			return &correctScan{correct: c}, format.Trim(c.Defs(), sel, sinks(w))
+			return &correctScan{retimed: c}, format.Trim(c.Defs(), sel, sinks(w))
 		}
 	})
 }
 
 // sameForAll reports whether all locations have the same curve, so that the order of events does
 // not change.
-func (c *correct) sameForAll() bool {
+func (c *retimed) sameForAll() bool {
 	d := c.Defs()
 	first := c.curve(0)
 	for i := range d.Locations.Len() {
@@ -105,7 +120,7 @@ func (c *correct) sameForAll() bool {
 }
 
 // curve returns the curve of a location.
-func (c *correct) curve(loc uint32) Curve {
+func (c *retimed) curve(loc uint32) Curve {
 	if d := c.Defs(); d.Locations.Has(loc) {
 		return c.correction.Locations[d.Locations.At(loc).ID]
 	}
@@ -118,7 +133,7 @@ type corrected struct {
 	x    *correctScan
 }
 
-// next returns the next batch.
+// next returns the next batch of the stream with corrected times.
 func (c *corrected) next(ctx context.Context) (*trace.Batch, error) {
 	b, err := c.from(ctx)
 	if b == nil || err != nil {
@@ -130,8 +145,8 @@ func (c *corrected) next(ctx context.Context) (*trace.Batch, error) {
 // correctScan is one scan of a corrected trace.
 type correctScan struct {
 	passThrough
-	*correct
-	curves []Curve // indexed by location
+	*retimed
+	curves []Curve // curve of each location
 	out    trace.Batch
 	times  []int64
 	ops    []uint64

@@ -13,22 +13,21 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Correction maps the times of each location to a common clock. The times of locations without a
-// curve stay as they are.
+// Correction maps the times of each location to a common clock. Locations without a curve keep their times.
 type Correction struct {
-	// Clock is the clock of all times, before and after the correction. Only its ticks per second
-	// matter.
+	// Clock is the clock of all times, before and after the correction. Only its number of ticks per second
+	// has a meaning.
 	Clock trace.Clock
 	// Locations maps the ids of locations in the file to their curves.
 	Locations map[string]Curve
 }
 
-// Curve maps recorded times to corrected times, in ticks, by straight lines between its points.
-// Before the first and after the last point the difference is constant. A curve without points
+// Curve maps recorded times to corrected times, in ticks, by straight lines between its points. Before the
+// first and after the last point, the difference between both times is constant. A curve without points
 // changes no times.
 type Curve []Point
 
-// Point maps a recorded time to the corrected one, in ticks.
+// Point maps a recorded time to the corrected time, both in ticks.
 type Point struct{ Read, True int64 }
 
 // Check returns an error if the curve is invalid. The recorded times must increase from point to
@@ -58,12 +57,12 @@ func (c Curve) At(t int64) int64 {
 	}
 	a, b := c[i-1], c[i]
 	hi, lo := bits.Mul64(uint64(t)-uint64(a.Read), uint64(b.True)-uint64(a.True))
-	// Since t is before b, the quotient is less than the difference of the corrected times.
+	// Because t is before b, the quotient is less than the difference of the corrected times.
 	q, _ := bits.Div64(hi, lo, uint64(b.Read)-uint64(a.Read))
 	return int64(uint64(a.True) + q)
 }
 
-// shift returns t moved by the distance by which the curve moves p.
+// shift returns t, moved by the distance by which the curve moves the point p.
 func shift(t int64, p Point) int64 {
 	d := p.True - p.Read
 	if (d > 0) != (p.True > p.Read) && d != 0 {
@@ -84,13 +83,13 @@ type correctionFile struct {
 // correctionLocation is the curve of a location.
 type correctionLocation struct {
 	ID     string     `json:"id"`
-	Points [][2]int64 `json:"points"` // [read, true]
+	Points [][2]int64 `json:"points"` // pairs of the time that the clock showed and the corrected time
 }
 
-// correctionType is the field Type of a file with a correction.
+// correctionType is the value of the field Type in a file with a correction.
 const correctionType = "weft clock correction"
 
-// Write writes the correction as JSON for [ReadCorrection]. Equal corrections give equal bytes.
+// Write writes the correction as JSON for [ReadCorrection]. Equal corrections result in equal bytes.
 func (c *Correction) Write(w io.Writer) error {
 	f := correctionFile{Type: correctionType, Version: 1, Num: c.Clock.Num, Den: c.Clock.Den,
 		Locations: []correctionLocation{}}
@@ -110,7 +109,7 @@ func (c *Correction) Write(w io.Writer) error {
 	return e.Encode(&f)
 }
 
-// ReadCorrection reads a correction that [Correction.Write] has written. Errors have name as the
+// ReadCorrection reads a correction that [Correction.Write] has written. Error messages contain name as the
 // name of the file.
 func ReadCorrection(r io.Reader, name string) (*Correction, error) {
 	var f correctionFile
@@ -119,7 +118,7 @@ func ReadCorrection(r io.Reader, name string) (*Correction, error) {
 	if err := d.Decode(&f); err != nil {
 		var kind *json.UnmarshalTypeError
 		if errors.As(err, &kind) {
-			// the message without the names of Go types
+			// Report the message without the names of Go types.
 			err = fmt.Errorf("found a %s at byte %d", kind.Value, kind.Offset)
 		}
 		return nil, fmt.Errorf("%s: expected a clock correction in JSON: %w", name, err)

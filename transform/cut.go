@@ -11,19 +11,18 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// The attributes that [Cut] adds to events. Their values are texts with times in seconds, as the
-// trace's clock has them.
+// The attributes that [Cut] adds to events. Their values are texts with times in seconds, on the trace's
+// clock.
 const (
-	// BeganAttribute is added to events that are repeated at the begin of a piece. Its value is
-	// their original time.
+	// BeganAttribute is added to events that are repeated at the begin of a piece. Its value is the original
+	// time of the event.
 	BeganAttribute = "cut.began"
-	// PostedAttribute is added to completions of sends that were posted before the piece and are
-	// not repeated in it, because their messages were received before it. Its value is the time at
-	// which the send was posted.
+	// PostedAttribute is added to completions of sends that were posted before the piece and are not repeated
+	// in the piece, because their messages were received before the piece. Its value is the time at which the
+	// send was posted.
 	PostedAttribute = "cut.posted"
-	// EndsAttribute is added to events that end a region, claim or other interval at the end of the
-	// piece although it continues. Its value is the time of the actual end, or "later" if that is
-	// unknown.
+	// EndsAttribute is added to events that end a region, claim or other interval at the end of the piece
+	// although it continues. Its value is the time of the actual end, or "later" if this time is unknown.
 	EndsAttribute = "cut.ends"
 )
 
@@ -35,30 +34,29 @@ const laterText = "later"
 
 // Cut returns the piece of a trace in a window. The piece is a complete trace:
 //
-//   - What is open where it begins (regions, claims, calling contexts, thread teams,
-//     collective operations, posted receives, held locks, files) begins again there, in
-//     the same order, with [BeganAttribute].
-//   - Messages that are in transit there are sent again at the border. A receive whose
-//     send comes later, as with clocks that differ, is received again. So matching first
-//     in, first out remains correct. A send that is completed in the piece but was
-//     received before is not repeated; its completion has [PostedAttribute].
-//   - What extends over a border (fragments of signals, gaps, flushes, markers) is
-//     clipped.
-//   - Regions, claims, calling contexts and thread teams that are open where it ends
-//     are ended there, with [EndsAttribute], if their location has later events. If it
-//     has none, they stay open, as they do in the whole trace.
+//   - Regions, claims, calling contexts, thread teams, collective operations, posted receives, held locks
+//     and files that are open at the begin of the window begin again at this time, in the same order, with
+//     [BeganAttribute].
+//   - Messages that are in transit at the begin of the window are sent again at this time. A receive whose
+//     send comes later, because clocks differ, is received again. Therefore, matching messages first in,
+//     first out gives the same pairs. A send that is completed in the piece, but was received before the
+//     piece, is not repeated; its completion has [PostedAttribute].
+//   - Fragments of signals, gaps, flushes and markers that extend beyond the window are clipped.
+//   - Regions, claims, calling contexts and thread teams that are open at the end of the window end at this
+//     time, with [EndsAttribute], if their location has later events. If the location has no later events,
+//     they stay open, as in the whole trace.
 //   - Links are kept if both their ends are in the piece.
 //
-// So the inclusive and exclusive times of consecutive pieces add up to those of the whole trace. So
-// do their counts, without the events that have BeganAttribute.
+// The inclusive and exclusive times of consecutive pieces add up to the times of the whole trace. The counts
+// of events also add up, without the events that have BeganAttribute.
 //
-// The piece repeats a message only if its other end is in the window, or in as much time after it.
-// It repeats a request only if an event in these times names it.
+// The piece repeats a message only if its other end is in the window, or in an interval of the same length
+// after the window. The piece repeats a request only if an event in these intervals names it.
 //
 // Prepare reads the trace up to the window. It then reads the window until it has found the other
-// ends of the messages in transit and the ends of open requests, and as much time after the window if
-// one is missing. If messages are in transit, it also reads again from shortly before the window. It
-// keeps in memory what is open at the begin of the piece.
+// ends of the messages in transit and the ends of open requests. If an end is missing, Prepare also reads an
+// interval of the same length after the window. If messages are in transit, Prepare reads again from shortly
+// before the window. Everything that is open at the begin of the piece stays in memory.
 func Cut(d format.Events, w trace.Window) format.Events { return CutAt(d, w, nil) }
 
 // CutAt is like [Cut], for the locations for which wanted returns true. It reads no other
@@ -67,36 +65,37 @@ func CutAt(d format.Events, w trace.Window, wanted func(loc uint32) bool) format
 	return transformed{&cut{sameDefinitions: sameDefinitions{d}, window: w, flows: flows{wanted: wanted}}}
 }
 
-// cut is a piece of a trace.
+// cut is a trace after [Cut].
 type cut struct {
 	sameDefinitions
 	window              trace.Window
 	flows               flows // messages between selected locations in transit at the begin of the window
 	prepared            bool
-	began, posted, ends uint32 // the attributes that the cut adds to events
-	// border holds the open regions, claims and operations at the begin of the window, for locations
+	began, posted, ends uint32 // indexes of the attributes that the cut adds to events
+	// openBegins holds the open regions, claims and operations at the begin of the window, for locations
 	// that have later events.
-	border byLocation[border]
-	claims map[claimStart]bool // claims that are open at the begin of the window
+	openBegins byLocation[openBegins]
+	claims     map[claimStart]bool // claims that are open at the begin of the window
 }
 
-// claimStart identifies a claim by its id and the time of its begin, in ticks.
+// claimStart identifies a claim by its id and its begin time in ticks.
 type claimStart struct{ id, time int64 }
 
-// border holds the rows to repeat at a location: everything that is open at the begin of the window.
-type border struct {
+// openBegins holds the rows that are repeated at a location: the begins of all visits, claims and other
+// operations that are open at the begin of the window.
+type openBegins struct {
 	state
 	messages []openRow // ends of messages that are in transit, or that are received before they are sent
 	spans    []openRow // rows with an end time that extend into the window
 }
 
 // empty reports whether there are no rows to repeat.
-func (b *border) empty() bool {
+func (b *openBegins) empty() bool {
 	return len(b.regions)+len(b.rest)+len(b.messages)+len(b.spans) == 0
 }
 
 // list returns the rows to repeat, in the order of their begins.
-func (b *border) list() []openRow {
+func (b *openBegins) list() []openRow {
 	return slices.Concat(b.spans, b.state.list(), b.messages)
 }
 
@@ -133,7 +132,7 @@ func attribute(d *trace.Definitions, name, doc string) uint32 {
 	return d.Attributes.Add(trace.AttributeDef{Name: name, Type: trace.String, Doc: doc, Reserved: true})
 }
 
-// findOpen finds everything that is open at the begin of the window. It reads the trace up to there.
+// findOpen finds everything that is open at the begin of the window. It reads the trace up to that time.
 func (c *cut) findOpen(ctx context.Context) error {
 	from := c.window.From
 	all := trace.Selection{From: math.MinInt64, To: from, Repeated: true, Location: c.flows.wanted}
@@ -154,9 +153,9 @@ func (c *cut) findOpen(ctx context.Context) error {
 	flows, first := c.flows, from
 	later := map[uint32]bool{}
 	for _, p := range workers {
-		for loc, l := range p.border {
+		for loc, l := range p.openBegins {
 			if l != nil {
-				*c.border.at(uint32(loc)) = *l
+				*c.openBegins.at(uint32(loc)) = *l
 			}
 		}
 		maps.Copy(later, p.later)
@@ -167,9 +166,9 @@ func (c *cut) findOpen(ctx context.Context) error {
 		return err
 	}
 	var ask []uint32
-	for loc, l := range c.border {
+	for loc, l := range c.openBegins {
 		if l == nil || l.empty() {
-			c.border[loc] = nil
+			c.openBegins[loc] = nil
 		} else {
 			slices.SortStableFunc(l.messages, func(a, b openRow) int { return int(a.seq - b.seq) })
 			ask = append(ask, uint32(loc))
@@ -181,12 +180,12 @@ func (c *cut) findOpen(ctx context.Context) error {
 	}
 	c.claims = map[claimStart]bool{}
 	for _, loc := range ask {
-		l := c.border[loc]
+		l := c.openBegins[loc]
 		if !goesOn[loc] {
 			// If a location has no later events, its open intervals end at its last event.
 			l.state = state{}
 			if l.empty() {
-				c.border[loc] = nil
+				c.openBegins[loc] = nil
 			}
 			continue
 		}
@@ -199,9 +198,9 @@ func (c *cut) findOpen(ctx context.Context) error {
 	return nil
 }
 
-// findPending finds the sends or receives of the messages that are in transit at the begin of the
-// window and whose other ends come later. They are the last ones of their flows. Therefore it reads
-// windows of growing length before the begin until it has found all of them.
+// findPending finds the sends or receives of the messages that are in transit at the begin of the window and
+// whose other ends come later. These are the last sends or receives of their flows. Therefore findPending
+// reads windows of growing length before the begin, until it has found all of them.
 func (c *cut) findPending(ctx context.Context, flows *flows, first int64) error {
 	flows.begin()
 	if err := c.findOthers(ctx, flows); err != nil {
@@ -226,21 +225,20 @@ func (c *cut) findPending(ctx context.Context, flows *flows, first int64) error 
 		}
 	}
 	flows.each(func(loc uint32, o openRow) {
-		l := c.border.at(loc)
+		l := c.openBegins.at(loc)
 		l.messages = append(l.messages, o)
 	})
 	return nil
 }
 
-// prefix collects everything that is open at the begin of a piece, at the locations that one worker
-// reads.
+// prefix collects everything that is open at the begin of a piece, for the locations that one worker reads.
 type prefix struct {
-	from   int64
-	first  int64 // time of the first event, in ticks
-	byLine bool  // see trace.Definitions.ClaimLines
-	border byLocation[border]
-	later  map[uint32]bool // locations with an event at or after the begin of the piece
-	flows  flows
+	from       int64
+	first      int64 // time of the first event, in ticks
+	byLine     bool  // the value of trace.Definitions.ClaimLines
+	openBegins byLocation[openBegins]
+	later      map[uint32]bool // locations with an event at or after the begin of the piece
+	flows      flows
 }
 
 // processBatch processes rows before the piece.
@@ -254,7 +252,7 @@ func (p *prefix) processBatch(b *trace.Batch) error {
 			}
 			continue
 		}
-		l := p.border.at(x.Location())
+		l := p.openBegins.at(x.Location())
 		l.byLine = p.byLine
 		l.update(&x)
 		switch k := x.Kind(); {
@@ -273,7 +271,7 @@ func (p *prefix) processBatch(b *trace.Batch) error {
 
 // keepSpan keeps a row that extends into the window. Unless it is a marker, it replaces an earlier row of
 // the same kind and reference.
-func (b *border) keepSpan(x *trace.Cursor) {
+func (b *openBegins) keepSpan(x *trace.Cursor) {
 	b.spans = slices.DeleteFunc(b.spans,
 		func(o openRow) bool { return o.kind == x.Kind() && o.ref == x.Ref() && o.kind != trace.Marker })
 	b.spans = append(b.spans, openRow{x.Kind(), x.Ref(), x.Time(), 0, copyRow(x)})
@@ -295,25 +293,25 @@ func endOf(x *trace.Cursor) (end int64, ok bool) {
 	return int64(v), v != trace.Undefined
 }
 
-// readsNextEvents reports whether a scan also reads the next event of each location after its times, to
-// find out which locations continue. For formats with large blocks or grammars, this takes less time
-// than another scan.
+// readsNextEvents reports whether a scan also reads the next event of each location after the selected times,
+// to find out which locations have later events. For formats with large blocks or grammars, this takes less
+// time than another scan.
 func (c *cut) readsNextEvents() bool { return c.inner.Defs().CheapNext }
 
-// extendToNextEvents extends a selection to the next event of each location after its times, if
+// extendToNextEvents extends a selection to the next event of each location after the selected times, if
 // readsNextEvents returns true.
 func (c *cut) extendToNextEvents(sel *trace.Selection) {
 	if !c.readsNextEvents() || sel.To == math.MaxInt64 || sel.From >= sel.To {
 		return
 	}
 	if sel.OneEventFrom = sel.To; sel.To == 0 {
-		sel.OneEventFrom = 1 // 0 would select all events
+		sel.OneEventFrom = 1 // the value 0 would select all events
 	}
 	sel.To = math.MaxInt64
 }
 
-// continuingLocations returns which of the given locations have events from time from on. later holds
-// the locations that have events after the times of a scan that extendToNextEvents has extended.
+// continuingLocations returns the candidates that have events at time from or later. later holds the locations
+// that have events after the times of a scan that extendToNextEvents has extended.
 func (c *cut) continuingLocations(
 	ctx context.Context, later map[uint32]bool, from int64, candidates []uint32,
 ) (map[uint32]bool, error) {
@@ -323,8 +321,8 @@ func (c *cut) continuingLocations(
 	return hasLaterEvents(ctx, c.inner, from, candidates)
 }
 
-// hasLaterEvents returns which of the given locations have events from time from on. It reads windows
-// of growing length, so it reads little if the locations continue soon.
+// hasLaterEvents returns the candidates that have events at time from or later. It reads windows of growing
+// length, so it reads little if the next events of the locations come soon.
 func hasLaterEvents(ctx context.Context, d format.Events, from int64, candidates []uint32) (map[uint32]bool, error) {
 	found := map[uint32]bool{}
 	wanted := map[uint32]bool{}
@@ -365,7 +363,7 @@ func (c *cut) begin(sel trace.Selection, order format.Order, sink format.Sink) (
 	s := &cutScan{cut: c, gather: rowCollector{sink: sink}, ordered: order == format.GlobalOrder,
 		later: map[uint32]bool{}}
 	if s.ordered {
-		for loc := range c.border {
+		for loc := range c.openBegins {
 			if err := s.reopen(uint32(loc)); err != nil {
 				return nil, sel, err
 			}
@@ -389,20 +387,20 @@ type cutScan struct {
 	ordered bool
 	states  byLocation[cutState]
 	later   map[uint32]bool // locations with an event at or after the end of the piece
-	closed  map[int64]bool  // claims that were ended at the end of the piece
+	closed  map[int64]bool  // claims that the cut has ended at the end of the piece
 	reopens trace.Batch
 	late    []lateSamples
 	marks   []mark // rows of the current batch that get PostedAttribute
 }
 
-// mark is a row that completes a send that was posted before the piece.
+// mark is a row that completes a send that was posted before the piece begins.
 type mark struct {
 	row   int
 	began int64
 }
 
-// lateSamples is a range of samples that extends into the piece. Its first sample inside the piece
-// comes after the begin of the piece.
+// lateSamples is a range of samples that extends into the piece, and whose first sample inside the piece comes
+// after the begin of the piece.
 type lateSamples struct {
 	loc   uint32
 	time  int64
@@ -410,7 +408,7 @@ type lateSamples struct {
 	open  openRow
 }
 
-// cutState holds the open rows of a location. It is valid if begun is set.
+// cutState holds the open rows of a location. It is valid only if begun is set.
 type cutState struct {
 	state
 	begun bool
@@ -434,7 +432,7 @@ func (s *cutScan) reopen(loc uint32) error {
 	}
 	x.begun = true
 	x.byLine = s.Defs().ClaimLines
-	l := s.border.get(loc)
+	l := s.openBegins.get(loc)
 	if l == nil {
 		return nil
 	}
@@ -549,7 +547,7 @@ func (s *cutScan) processBatch(b *trace.Batch, out format.Sink) error {
 	return c.flush()
 }
 
-// has reports whether a time lies in the piece.
+// has reports whether a time is in the piece.
 func (c *cut) has(t int64) bool {
 	return t >= c.window.From && (t < c.window.To || c.window.To == math.MaxInt64)
 }
@@ -589,12 +587,12 @@ func (s *cutScan) deliverInside(b *trace.Batch) error {
 // flush delivers the repeated rows of locations that have no events in the piece. It then ends
 // everything that is open at the end of the piece.
 func (s *cutScan) flush(ctx context.Context, out format.Sink) error {
-	for loc := range s.border {
+	for loc := range s.openBegins {
 		if _, err := s.at(uint32(loc)); err != nil {
 			return err
 		}
 	}
-	s.ordered = true // from here on, the late ranges of all locations come in the order of time
+	s.ordered = true // from here on, the late ranges of all locations are delivered in the order of time
 	if err := s.catchUp(0, math.MaxInt64); err != nil {
 		return err
 	}
@@ -661,8 +659,8 @@ func (s *cutScan) links(l []trace.Link) []trace.Link {
 	return keep
 }
 
-// end reports whether an end of a link lies in the piece. If it is at a claim that extends into the
-// piece, end moves it to the part of the claim in the piece.
+// end reports whether an end of a link lies in the piece. If e is at a claim that extends into the piece, end
+// moves e to the part of the claim that is in the piece.
 func (s *cutScan) end(e *trace.End) bool {
 	if s.has(e.Time) && e.Location != trace.NoRef {
 		return true

@@ -12,9 +12,9 @@ import (
 	"github.com/weft-trace/weft/transform"
 )
 
-// TestCutAt checks that a piece of some locations reads no others, and has the same events as a
-// piece of all locations has at these. It has only those messages in transit that are between two
-// of its locations.
+// TestCutAt checks that a piece of some locations reads no other locations. At these locations it must have
+// the same events as a piece of all locations, except that it has only messages in transit between two of its
+// locations.
 func TestCutAt(t *testing.T) {
 	r := trace.NewRecorder(trace.Seconds(1))
 	a, b, c := r.Location("a"), r.Location("b"), r.Location("c")
@@ -70,12 +70,12 @@ func (w watchedEvents) ScanParallel(ctx context.Context, sel trace.Selection,
 	return w.Events.ScanParallel(ctx, sel, begin)
 }
 
-// TestCutEnded checks that a piece does not repeat operations that ended before it. The begin and
-// the end of each operation have the id 7, at different positions among their operands.
+// TestCutEnded checks that a piece does not repeat operations that ended before it. The begin and the end of
+// each operation have the same id 7, but at different positions among their operands.
 func TestCutEnded(t *testing.T) {
 	for _, x := range []struct {
 		begin, end       trace.Kind
-		ofBegin, ofOther []uint64 // operands of the begin, and of its end
+		ofBegin, ofOther []uint64 // operands of the begin, and of the end
 	}{
 		{trace.CollectiveBegin, trace.CollectiveEnd, []uint64{1, 0, 0, 8, 9, 7}, []uint64{1, 0, 0, 8, 9, 7}},
 		{trace.CollectiveRequest, trace.CollectiveComplete, []uint64{7}, []uint64{1, 0, 0, 8, 9, 7}},
@@ -106,13 +106,13 @@ func TestCutEnded(t *testing.T) {
 	}
 }
 
-// TestCutPending checks which messages and requests a piece from time 20 to 28 repeats. These are only
-// messages whose other end comes, the oldest ones of those with the same sender, receiver and tag,
-// and only requests that a later event names. Other ends and later events count up to time 36, as
-// long after the piece as the piece is.
+// TestCutPending checks which messages and requests a piece from time 20 to 28 repeats. The piece repeats a
+// message only if its other end follows. Of several messages with the same sender, receiver and tag, these are
+// the oldest. It repeats a request only if a later event names the request. Other ends and later events count
+// up to time 36, because the piece is 8 ticks long.
 func TestCutPending(t *testing.T) {
 	type row struct {
-		loc  uint32 // 0 or 1
+		loc  uint32 // location 0 or 1
 		time int64
 		kind trace.Kind
 		ops  []uint64
@@ -201,7 +201,7 @@ func (r *readEvents) ScanParallel(ctx context.Context, sel trace.Selection,
 	})
 }
 
-// TestCutWithoutReceives checks that Cut reads hardly more rows if messages have no other end than if they have.
+// TestCutWithoutReceives checks that Cut reads only a few more rows if messages have no other end.
 func TestCutWithoutReceives(t *testing.T) {
 	cost := func(received func(message int) bool) int {
 		r := trace.NewRecorder(trace.Seconds(1_000_000))

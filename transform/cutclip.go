@@ -9,8 +9,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// goesBeyond reports whether a row that ends at time end has any content from time t on. The last
-// sample of a range is at its end.
+// goesBeyond reports whether a row of kind k that ends at time end still has any content at time t or later. A
+// range of samples still has its last sample at its end.
 func goesBeyond(k trace.Kind, end, t int64) bool {
 	return end > t || end == t && k == trace.SampleRange
 }
@@ -20,8 +20,9 @@ func (s *cutScan) isOver(x *trace.Cursor, end int64) bool {
 	return s.window.To < math.MaxInt64 && goesBeyond(x.Kind(), end, s.window.To)
 }
 
-// samplesBefore returns how many of n samples at equal distances from begin to end are before time
-// to. It also returns the time of the last one of these, and that of the first one of the others.
+// samplesBefore returns how many of n samples are before time to. The samples are at equal intervals from
+// begin to end. It also returns the time of the last of these samples, and the time of the first of the other
+// samples.
 func samplesBefore(begin, end int64, n int, to int64) (count int, last, next int64) {
 	at := func(i int) int64 {
 		if n < 2 {
@@ -35,8 +36,8 @@ func samplesBefore(begin, end int64, n int, to int64) (count int, last, next int
 	return count, at(max(count-1, 0)), at(min(count, n-1))
 }
 
-// clipBegin moves the begin of a row that extends into the piece to time from or, for a range of
-// samples, to its first sample there. It returns false if nothing of the row remains.
+// clipBegin moves the begin of a row that extends into the piece to time from. For a range of samples, it
+// moves the begin to the first sample at or after from. It returns false if nothing of the row remains.
 func clipBegin(o *openRow, from int64, clock trace.Clock) bool {
 	switch o.kind {
 	case trace.Fragment, trace.SampleRange, trace.Marker:

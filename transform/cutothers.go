@@ -9,7 +9,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// request identifies the requests with the same id that are open at a location at the same time.
+// request identifies requests by their location and id. Several requests with the same id may be open at the
+// same time.
 type request struct {
 	loc uint32
 	key pairKey
@@ -17,10 +18,10 @@ type request struct {
 
 // requestEnds counts events about the requests with the same id, from the begin of the piece on.
 type requestEnds struct {
-	open  int // number of requests that are open at the begin of the piece
-	begun int // number of open requests that were posted later
-	ended int // how many of the first ones have ended, the newest first
-	named int // how many of the first ones an end or a test names, the newest first
+	open  int // number of requests that are open at the begin of the piece: the old requests
+	begun int // number of open requests that were posted in or after the piece
+	ended int // number of old requests that have ended; the newest end first
+	named int // number of old requests that an end or a test names; the newest are named first
 }
 
 // isRequest reports whether pairs of a class are requests, whose completion a recorder may leave out.
@@ -28,12 +29,12 @@ func isRequest(class int8) bool {
 	return class == pairings[trace.RecvBegin].class || class == pairings[trace.CollectiveRequest].class
 }
 
-// findOthers finds the messages in transit whose other end is in the times up to limit. It also removes
-// the open requests that no event in these times names. It reads growing windows, beginning with the
-// piece, until it has found all other ends and names.
+// findOthers finds the messages in transit whose other end is in the times up to limit. It also removes the
+// open requests that no event in these times names. It reads windows of growing length, beginning with the
+// piece, until it has found all other ends and all names.
 func (c *cut) findOthers(ctx context.Context, flows *flows) error {
 	requests := map[request]*requestEnds{}
-	for loc, l := range c.border {
+	for loc, l := range c.openBegins {
 		if l == nil {
 			continue
 		}
@@ -113,7 +114,7 @@ func (c *cut) findOthers(ctx context.Context, flows *flows) error {
 		from, length = to, length*32
 	}
 	for at, r := range requests {
-		if rest := c.border[at.loc].rest; r.named == 0 {
+		if rest := c.openBegins[at.loc].rest; r.named == 0 {
 			delete(rest, at.key)
 		} else {
 			rest[at.key] = rest[at.key][r.open-min(r.named, r.open):]
@@ -122,8 +123,8 @@ func (c *cut) findOthers(ctx context.Context, flows *flows) error {
 	return nil
 }
 
-// limit returns the time up to which findOthers reads: as long after the window as the window itself.
-// Ends after that time change nothing in the piece.
+// limit returns the time up to which findOthers reads: the window's end plus the length of the window. Ends
+// after that time change nothing in the piece.
 func (c *cut) limit() int64 {
 	length := uint64(c.window.To) - uint64(c.window.From)
 	if c.window.To == math.MaxInt64 || length > uint64(math.MaxInt64-max(c.window.To, 0)) {

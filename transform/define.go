@@ -7,8 +7,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// table identifies a table of definitions. The values are in the order in which tables are copied: a
-// table comes after those to which its entries refer.
+// table identifies a table of definitions. The values are in the order in which tables are copied: a table
+// comes after the tables to which its entries refer.
 type table int
 
 const (
@@ -32,22 +32,23 @@ const (
 	tableCount
 )
 
-// definer copies definitions of one trace to another one, together with all definitions to which they
-// refer. It also translates the references of events. It copies an entry when it is first needed.
+// definer copies definitions from one trace to another trace. It copies an entry when the entry is first
+// needed, together with all definitions to which the entry refers. It also translates the references of
+// events.
 type definer struct {
 	src    *trace.Definitions
 	tables tables // the tables of src
 	into   *target
-	index  [tableCount][]uint32 // indexed by index in src: the index in the target, or unmapped
-	ids    map[int64]uint32     // locations of src, by the number that the file itself gives them
+	index  [tableCount][]uint32 // index in the target of each entry of src, or unmapped; indexed by index in src
+	ids    map[int64]uint32     // locations of src, by the number that the file itself gives to each
 	series map[string]uint32    // groups of time series of src, by id
 	// undefinedGroups maps the ids of groups of time series that src does not define to new ids.
 	undefinedGroups map[string]string
 	// edit changes the copy of an entry before the target is searched for an equal entry. A nil edit
 	// changes nothing.
 	edit func(v any)
-	// variants holds numbers for entries of src, by table and index. Equal entries become one only if
-	// their numbers are equal. All other entries have the number 0.
+	// variants holds numbers for entries of src, by table and index. Equal entries become one entry only if
+	// their numbers are equal. Entries that are not in the map have the number 0.
 	variants map[entryKey]int
 }
 
@@ -65,12 +66,12 @@ type target struct {
 	edit func(t table, v any)
 	// same returns a key that equal entries share, or "" for entries that are always added.
 	same func(t table, v any) string
-	// whole is set if entries keep their ids, even if several have the same one.
+	// whole is set if entries keep their ids, even if several entries have the same id.
 	whole bool
-	// found holds the entries by their key from same. ids holds the ids in use.
+	// found maps the keys that same returns to entries. ids holds the ids in use.
 	found [tableCount]map[string]uint32
 	ids   [tableCount]map[string]bool
-	most  [tableCount]map[string]int64 // for a text before a number at the end of ids: the greatest such number
+	most  [tableCount]map[string]int64 // the greatest number at the end of an id, by the text before the number
 }
 
 // unmapped is the index in place of an entry that has not been copied.
@@ -82,7 +83,7 @@ func newDefiner(src *trace.Definitions, into *target) *definer {
 	return &definer{src: src, into: into, tables: tablesOf(src)}
 }
 
-// tables holds the tables of definitions. Each is a *trace.Table.
+// tables holds the tables of definitions. Each element is a *trace.Table.
 type tables [tableCount]interface{ Len() int }
 
 // tablesOf returns the tables of a trace.
@@ -106,8 +107,8 @@ func (d *definer) copyAll() {
 	}
 }
 
-// lookup returns the index in the target of entry i of a table of src. It copies the entry if
-// necessary. It returns NoRef if there is no such entry.
+// lookup returns the index in the target of entry i of a table of src. It copies the entry if necessary. It
+// returns NoRef if the entry does not exist.
 func (d *definer) lookup(t table, i uint32) uint32 {
 	l := d.index[t]
 	if int(i) < len(l) && l[i] != unmapped {
@@ -126,8 +127,8 @@ func (d *definer) lookup(t table, i uint32) uint32 {
 	return x
 }
 
-// mappedIndex returns the index in the target of entry i of a table of src, given the address of the table.
-// It returns NoRef if the entry has not been copied.
+// mappedIndex returns the index in the target of entry i of a table of src, The parameter table is the address
+// of the table. It returns NoRef if the entry has not been copied.
 func (d *definer) mappedIndex(table any, i uint32) uint32 {
 	for t, x := range d.tables {
 		if x == table && i < uint32(len(d.index[t])) {
@@ -216,9 +217,9 @@ func (d *definer) copy(t table, i uint32) uint32 {
 		func(v *trace.Named) { v.Attrs = d.attrs(v.Attrs) })
 }
 
-// copyEntry adds a copy of entry i of a table to the target, and returns its index. translate
-// translates the references of the copy. id returns the address of its id, and is nil for entries
-// without ids.
+// copyEntry adds a copy of entry i of a table to the target, and returns its index. translate translates the
+// references of the copy. The function id returns the address of an entry's id. It is nil for tables without
+// ids.
 func copyEntry[T any](m *definer, t table, i uint32, id func(*T) *string, translate func(*T)) uint32 {
 	v := *m.tables[t].(*trace.Table[T]).At(i)
 	if translate != nil {
@@ -245,7 +246,7 @@ func (d *definer) hasCycle(i uint32) bool {
 	return false
 }
 
-// seriesID returns the id of a time series, GROUP/SERIES, with the id that its group has in the target.
+// seriesID returns the id of a time series, GROUP/SERIES, in which GROUP is the id of the group in the target.
 // A group without a definition gets an id that no other group has.
 func (d *definer) seriesID(id string) string {
 	group, series, ok := strings.Cut(id, "/")
@@ -269,8 +270,8 @@ func (d *definer) seriesID(id string) string {
 	return d.undefinedGroups[group] + "/" + series
 }
 
-// unusedID returns an id that is not in use: id, if possible; otherwise the text before with the number
-// after the greatest one that has followed it so far.
+// unusedID returns an id that is not in use. It returns id if possible. Otherwise it returns the text before
+// followed by a number: the greatest number that has followed this text so far, plus one.
 func (ta *target) unusedID(t table, before, id string) string {
 	if ta.ids[t] == nil {
 		ta.ids[t], ta.most[t] = map[string]bool{}, map[string]int64{}
@@ -330,7 +331,7 @@ func put[T any](to *target, t table, v T, variant int, id func(*T) *string) uint
 	return i
 }
 
-// attrs returns the attributes of a definition with translated references.
+// attrs returns the attributes of a definition, with translated references.
 func (d *definer) attrs(l []trace.Attr) []trace.Attr {
 	if len(l) == 0 {
 		return l
@@ -343,7 +344,7 @@ func (d *definer) attrs(l []trace.Attr) []trace.Attr {
 	return out
 }
 
-// value returns a value, with its reference translated if it is one.
+// value returns a value. If the value is a reference, value translates it.
 func (d *definer) value(v trace.Value) trace.Value {
 	if t := valueTables[v.Type]; t != noTable && v.Num < uint64(d.length(t)) {
 		v.Num = uint64(d.lookup(t, uint32(v.Num)))
@@ -351,7 +352,7 @@ func (d *definer) value(v trace.Value) trace.Value {
 	return v
 }
 
-// Tables to which the values of a type, the Ref of a kind, and the operands of a type refer.
+// The tables to which the values of a type, the Ref of a kind, and the operands of a type refer.
 var (
 	valueTables = [256]table{trace.AttributeRef: attributes, trace.LocationRef: locations, trace.RegionRef: regions,
 		trace.GroupRef:  sets,
@@ -365,7 +366,7 @@ var (
 		trace.OpFile: files, trace.OpHandle: handles, trace.OpWindow: windows, trace.OpContext: contexts}
 )
 
-// translateMembers translates the members of a set. Members are numbers that the file gives to locations, ranks
+// translateMembers translates the members of a set. Members are the file's own numbers of locations, ranks
 // among the communicating locations, or numbers of regions or metrics.
 func (d *definer) translateMembers(s *trace.Set) {
 	if d.ids == nil {
@@ -397,7 +398,7 @@ func (d *definer) translateMembers(s *trace.Set) {
 	case "metrics":
 	case "ranks":
 		if d.into.whole {
-			break // all communicating locations are the same, and in the same order
+			break // the communicating locations and their order do not change
 		}
 		var all []int64
 		if x := d.src.Communicating(s); x != nil {
@@ -422,7 +423,7 @@ func (d *definer) translateMembers(s *trace.Set) {
 	s.Members = list
 }
 
-// kind returns the kind in the target for a kind of src.
+// kind returns the kind in the target that corresponds to a kind of src.
 func (d *definer) kind(k trace.Kind) trace.Kind {
 	if k < trace.Declared {
 		return k
@@ -433,8 +434,8 @@ func (d *definer) kind(k trace.Kind) trace.Kind {
 	return k
 }
 
-// rewrite makes out a batch with the references of the target. out shares the unchanged columns with b,
-// and is valid until the next call.
+// rewrite makes out a copy of the batch b with the references of the target. out shares the unchanged columns
+// with b, and is valid until the next call.
 func (d *definer) rewrite(b *trace.Batch, out *trace.Batch) {
 	kinds, refs, ops, keys, vals, locs := out.Kind[:0], out.Ref[:0], out.Op[:0], out.AttrKey[:0], out.AttrVal[:0],
 		out.Locs[:0]

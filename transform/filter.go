@@ -12,17 +12,17 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// FilterOptions selects the events that [Filter] keeps. Functions report whether events are
-// selected; nil selects all.
+// FilterOptions selects the events that [Filter] keeps. The functions report whether events are selected. A
+// nil function selects all events.
 type FilterOptions struct {
-	// Location selects locations.
+	// Location reports whether the filter keeps the events of a location.
 	Location func(loc uint32) bool
-	// Markers selects locations whose markers are kept although Location does not select them,
-	// because they concern the whole trace, selected locations, or groups. Nil selects none. See
+	// Markers selects locations whose markers are kept although Location does not select them, because the
+	// markers concern the whole trace, selected locations, or groups. A nil Markers selects no locations. See
 	// [HasMarkers].
 	Markers func(loc uint32) bool
-	// Scopes makes the filter also drop the markers about a single location that Location does not
-	// select, even if the marker is at a selected location.
+	// Scopes makes the filter also drop markers at selected locations that concern a single other location, if
+	// Location does not select that location.
 	Scopes bool
 	// Kind and NotKind apply to a begin and its end together. Both are kept if Kind selects one of
 	// them. Both are dropped if NotKind selects one of them.
@@ -35,16 +35,16 @@ type FilterOptions struct {
 	// begins them, whose attributes it can examine ([HasAttribute]). If that row is missing, it gets
 	// the row that ends them. Events of other kinds are kept. Row must be safe for concurrent use.
 	Row func(x *trace.Cursor) bool
-	// MinDuration is the least duration in ticks of kept visits and claims. Those without an end
+	// MinDuration is the least duration in ticks of kept visits and claims. Visits and claims without an end
 	// are kept.
 	MinDuration int64
-	// MaxDepth is the number of nested regions that are kept: visits inside of MaxDepth or more other
-	// visits are dropped. Only visits that are kept count, including short ones. 0 keeps all visits.
+	// MaxDepth is the number of nested regions that are kept: visits inside of MaxDepth or more other visits
+	// are dropped. Only visits that are kept count as nesting, including short visits. 0 keeps all visits.
 	MaxDepth int
 }
 
-// HasAttribute returns a function for the field Row of [FilterOptions]. The function selects rows with
-// an attribute called name for whose value, as text, match returns true. match must be safe for
+// HasAttribute returns a function for the field Row of [FilterOptions]. The function selects rows that have an
+// attribute called name, if match returns true for the attribute's value as text. match must be safe for
 // concurrent use.
 func HasAttribute(d *trace.Definitions, name string, match func(value string) bool) func(x *trace.Cursor) bool {
 	return func(x *trace.Cursor) bool {
@@ -58,15 +58,14 @@ func HasAttribute(d *trace.Definitions, name string, match func(value string) bo
 	}
 }
 
-// Filter drops events. It drops a visit as a whole, with its enter and leave, so that the remaining
-// visits nest as before. The time of a dropped visit counts for the enclosing region, and events
-// inside of it stay. Definitions stay; see [Prune]. If one end of a message is dropped, the other
-// end has no partner. Links are kept if both their ends are.
+// Filter drops events. It drops a visit as a whole, with its enter and leave, so that the remaining visits
+// nest as before. The time of a dropped visit counts for the enclosing region, and events inside of it stay.
+// Definitions stay; see [Prune]. If one end of a message is dropped, the other end has no partner. Links are
+// kept if both of their ends are kept.
 //
-// Filter uses 16 bytes per open region. With MinDuration it also keeps the events of the last
-// MinDuration ticks. With Communicator, it reads the trace twice, and uses a bit for each posted
-// receive and collective operation. If links are selected, it uses 64 bytes for each dropped claim
-// and mark.
+// Filter uses 16 bytes per open region. With MinDuration it also keeps the events of the last MinDuration
+// ticks. With Communicator, it reads the trace twice, and uses a bit for each posted receive and collective
+// operation. If links are selected, it uses 64 bytes for each dropped claim and mark.
 func Filter(d format.Events, w FilterOptions) format.Events {
 	return transformed{&filter{sameDefinitions: sameDefinitions{d}, wanted: w}}
 }
@@ -79,19 +78,21 @@ type filter struct {
 	begins   byLocation[unwantedBegins]
 }
 
-// unwantedBegins holds the begins at a location that have no communicator, but whose end has an
-// unwanted one: posted receives and collective operations. Each is a bit at its number.
+// unwantedBegins holds the begins at a location that have no communicator themselves, but whose end has an
+// unwanted communicator. These are posted receives and collective operations. Each is identified by its
+// number, and stored as a bit.
 type unwantedBegins struct {
-	receives, collectives      numberSet
-	posted                     map[uint64]uint32 // indexed by open request: the number of the posted receive
-	open                       []uint32          // numbers of the open collective operations
+	receives, collectives numberSet
+	// number of the posted receive of each open request; indexed by request
+	posted                     map[uint64]uint32
+	open                       []uint32 // numbers of the open collective operations
 	nextReceive, nextOperation uint32
 }
 
 // numberSet is a set of small numbers.
 type numberSet []uint64
 
-// set adds n.
+// set adds the number n to the set.
 func (ns *numberSet) set(n uint32) {
 	for int(n>>6) >= len(*ns) {
 		*ns = append(*ns, 0)
@@ -155,7 +156,7 @@ func (f *filter) begin(sel trace.Selection, order format.Order, _ format.Sink) (
 	return s, inner, nil
 }
 
-// prepareLocal finds the unwanted begins.
+// prepareLocal finds the posted receives and collective operations whose ends have an unwanted communicator.
 func (f *filter) prepareLocal(ctx context.Context) error {
 	if f.wanted.Communicator == nil {
 		return nil
@@ -178,8 +179,8 @@ func (f *filter) beginLocal(sel trace.Selection, order format.Order) (stage, tra
 	return s, inner
 }
 
-// HasMarkers reports whether a location only collects events, so that its markers concern other
-// locations or the whole trace.
+// HasMarkers reports whether a location only collects events of other sources. Markers at such a location
+// concern other locations or the whole trace.
 func HasMarkers(l *trace.Location) bool { return l.Kind == trace.EventsLocation }
 
 // Reads reports whether a filter keeps any events of a location.
@@ -206,7 +207,7 @@ func (s *filterScan) hasDroppedScope(x *trace.Cursor) bool {
 	return known && !s.Location(loc)
 }
 
-// scope returns the location that a marker is about. single is set if it is about a single location,
+// scope returns the location that a marker concerns. single is set if the marker concerns a single location,
 // and known if that location is defined.
 func (s *filterScan) scope(x *trace.Cursor) (loc uint32, single, known bool) {
 	const location = 1
@@ -228,26 +229,27 @@ type filterScan struct {
 	FilterOptions
 	defs    *trace.Definitions
 	ordered bool
-	kinds   map[trace.Kind]bool // indexed by kind: whether the kind is kept
+	kinds   map[trace.Kind]bool // whether a kind is kept; indexed by kind
 	locs    byLocation[filterState]
 	begins  byLocation[unwantedBegins]
 	queue   queue            // waiting rows of all locations, in the order of time
 	dropped map[linkEnd]bool // claims and marks that were dropped
 	byLine  bool             // the begin and the end of a claim have the same position in the file
 	gather  rowCollector
-	byID    map[string]uint32 // locations that markers name; nil until needed
+	byID    map[string]uint32 // locations that markers name, by id; nil until needed
 }
 
 // filterState is the state of a location.
 type filterState struct {
-	queue      queue
-	open       []visit
-	among      openset.Index[visitKey]
-	depth      int                                   // number of open regions that are kept
-	claims     map[int64]openset.Queue[visit, int64] // open claims by id, with their positions in the file as keys
-	requests   map[uint64]struct{}                   // sends that were dropped and are not complete
-	receives   uint32                                // number of receives posted so far
-	operations uint32                                // number of collective operations that began so far
+	queue queue
+	open  []visit
+	among openset.Index[visitKey]
+	depth int // number of open regions that are kept
+	// open claims by id; their keys are their positions in the file
+	claims     map[int64]openset.Queue[visit, int64]
+	requests   map[uint64]struct{} // requests of sends that were dropped and are not complete
+	receives   uint32              // number of receives posted so far
+	operations uint32              // number of collective operations that began so far
 }
 
 // visitKey joins a leave with its enter: the kind of the enter, and the region.
@@ -260,12 +262,12 @@ type visitKey struct {
 type visit struct {
 	kind trace.Kind // kind of the event that began it
 	ref  uint32
-	kept bool  // whether it is kept, as far as known; only visits that are kept count for the depth
-	row  int64 // row number of its begin in the queue as long as that waits, else -1
+	kept bool  // whether the visit is kept, as far as known; only visits that are kept count for the depth
+	row  int64 // row number of the visit's begin in the queue while that row waits; otherwise -1
 }
 
-// wantsKind reports whether events of a kind are kept. That depends also on the kinds of its begins and
-// ends.
+// wantsKind reports whether events of a kind are kept. The answer also depends on the kinds with which the
+// kind forms a begin and an end.
 func (s *filterScan) wantsKind(k trace.Kind) bool {
 	if s.Kind == nil && s.NotKind == nil {
 		return true
@@ -287,8 +289,8 @@ func (s *filterScan) wantsKind(k trace.Kind) bool {
 	return w
 }
 
-// wantsRefs reports whether the region and the communicator of a row allow keeping it. The row is not a
-// visit.
+// wantsRefs reports whether the row can be kept according to its region and communicator. The row must not
+// belong to a visit.
 func (s *filterScan) wantsRefs(x *trace.Cursor) bool {
 	if s.Region == nil && s.Communicator == nil {
 		return true
@@ -353,7 +355,7 @@ func (s *filterScan) processBatch(b *trace.Batch, out format.Sink) error {
 	return s.gather.flush()
 }
 
-// row reports whether to keep a row. wait is set if only the end of the visit or claim determines that.
+// row reports whether to keep a row. wait is set if the answer depends on the end of the visit or claim.
 func (s *filterScan) row(l *filterState, q *queue, x *trace.Cursor) (keep, wait bool) {
 	k := x.Kind()
 	switch k {
@@ -397,7 +399,7 @@ func (s *filterScan) row(l *filterState, q *queue, x *trace.Cursor) (keep, wait 
 		}
 		open := l.claims[int64(x.Op(0))]
 		if !s.byLine {
-			open = openset.Queue[visit, int64]{} // a claim that begins again ends the open one
+			open = openset.Queue[visit, int64]{} // a claim that begins again ends the open claim
 		}
 		open.Open(v, [2]int64{x.Pos()})
 		setElement(&l.claims, int64(x.Op(0)), open)
@@ -454,8 +456,8 @@ func (s *filterScan) row(l *filterState, q *queue, x *trace.Cursor) (keep, wait 
 	return keep, false
 }
 
-// dropsBegin reports whether a posted receive or a collective operation, given its number, belongs to
-// an unwanted communicator.
+// dropsBegin reports whether the posted receive or the collective operation with a number belongs to an
+// unwanted communicator.
 func (s *filterScan) dropsBegin(loc, number uint32, receive bool) bool {
 	l := s.begins.get(loc)
 	switch {
@@ -467,7 +469,7 @@ func (s *filterScan) dropsBegin(loc, number uint32, receive bool) bool {
 	return l.collectives.has(number)
 }
 
-// recordDropped stores that a claim or mark is dropped, because its links must be dropped, too.
+// recordDropped stores that a claim or mark is dropped, because links to it must also be dropped.
 func (s *filterScan) recordDropped(x *trace.Cursor, keep bool) {
 	if s.dropped == nil || keep {
 		return
@@ -481,7 +483,7 @@ func (s *filterScan) recordDropped(x *trace.Cursor, keep bool) {
 // linkEnd identifies a mark or a claim by its position in the file or by its id. A mark and a claim may
 // have the same id.
 type linkEnd struct {
-	mark, isPlaced bool // isPlaced is set if pos identifies it
+	mark, isPlaced bool // isPlaced is set if the field pos identifies the claim or mark
 	id, pos        int64
 }
 
@@ -501,7 +503,7 @@ func (s *filterScan) flush(_ context.Context, out format.Sink) error {
 	return s.gather.flush()
 }
 
-// links returns the links whose both ends are kept.
+// links returns the links of which both ends are kept.
 func (s *filterScan) links(l []trace.Link) []trace.Link {
 	var keep []trace.Link
 	gone := func(e *trace.End) bool {
@@ -530,8 +532,9 @@ func (s *filterScan) links(l []trace.Link) []trace.Link {
 // queue holds rows in order until the filter knows which of them to keep.
 type queue struct {
 	chunks []*chunk
-	count  int64        // number of the next row
-	due    []waitingRow // rows that are kept as soon as MinDuration has passed since their time, with the oldest first
+	count  int64 // number of the next row
+	// rows that are kept as soon as MinDuration has passed since their time; the oldest row is first
+	due []waitingRow
 }
 
 // waitingRow is a row number with the time of the row in ticks.
@@ -540,9 +543,9 @@ type waitingRow struct{ row, time int64 }
 // chunk holds some rows of the queue, with a decision about each.
 type chunk struct {
 	rows      trace.Batch
-	first     int64 // number of its first row
+	first     int64 // number of the chunk's first row
 	decisions []decision
-	// waiting is the number of rows about which there is no decision yet.
+	// waiting is the number of rows that are not decided yet.
 	waiting int
 }
 
@@ -555,12 +558,12 @@ const (
 	dropped
 )
 
-// chunkRows is the greatest number of rows in a chunk. As many rows may stay in memory for a location
-// that has ended.
+// chunkRows is the greatest number of rows in a chunk. For a location that has ended, up to this number of
+// rows may stay in memory.
 const chunkRows = 256
 
-// add adds a row. If waits is set, there is no decision about it yet. Such a row is kept unless it is
-// dropped before MinDuration has passed.
+// add adds a row. If waits is set, the row is not decided yet. Such a row is kept unless it is dropped before
+// MinDuration has passed.
 func (q *queue) add(x *trace.Cursor, b *trace.Batch, waits bool) {
 	n := len(q.chunks)
 	if n == 0 || q.chunks[n-1].full(b) {
@@ -596,7 +599,7 @@ func (c *chunk) full(b *trace.Batch) bool {
 		(len(c.rows.Order) > 0) != (len(b.Order) > 0)
 }
 
-// decide makes the decision about a row. It returns false if it has already been made.
+// decide sets the decision about a row. It returns false if the row has already been decided.
 func (q *queue) decide(row int64, f decision) bool {
 	if len(q.chunks) == 0 || row < q.chunks[0].first {
 		return false
@@ -611,7 +614,7 @@ func (q *queue) decide(row int64, f decision) bool {
 	return false
 }
 
-// drop decides to drop a row. It returns false if the decision was to keep it.
+// drop decides to drop a row. It returns false if the row has already been decided.
 func (q *queue) drop(row int64) bool { return q.decide(row, dropped) }
 
 // keepWaited decides to keep the rows that have waited for the given duration at time t. Both are in

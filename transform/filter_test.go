@@ -133,8 +133,8 @@ func TestFilterKinds(t *testing.T) {
 	}
 }
 
-// TestFilterGivesTimeToParent checks that the exclusive times in a filtered trace are those in the
-// whole trace, with the time of dropped visits added to that of the enclosing ones.
+// TestFilterGivesTimeToParent checks the exclusive times in a filtered trace. They must equal the exclusive
+// times in the whole trace, plus the time of dropped visits for the regions that enclose these visits.
 func TestFilterGivesTimeToParent(t *testing.T) {
 	r := trace.NewRecorder(trace.Seconds(1000))
 	loc := r.Location("p")
@@ -173,8 +173,8 @@ func TestFilterContexts(t *testing.T) {
 	}
 }
 
-// TestFilterCommunicator checks that a communicator's events are dropped, and the begins of its
-// collective operations with them.
+// TestFilterCommunicator checks that the events of a communicator are dropped, together with the begins of its
+// collective operations.
 func TestFilterCommunicator(t *testing.T) {
 	r := trace.NewRecorder(trace.Seconds(1000))
 	loc := r.Location("p")
@@ -210,8 +210,8 @@ func TestFilterCommunicator(t *testing.T) {
 	}
 }
 
-// TestFilterRows checks that visits, claims and marks are kept or dropped by the attributes of the rows
-// that begin them, that their ends are treated like the begins, and that other events are kept.
+// TestFilterRows checks that visits, claims and marks are kept or dropped according to the attributes of the
+// rows that begin them. Their ends must be treated in the same way, and other events must be kept.
 func TestFilterRows(t *testing.T) {
 	r := trace.NewRecorder(trace.Seconds(1))
 	loc := r.Location("p")
@@ -246,8 +246,8 @@ func TestFilterRows(t *testing.T) {
 	}
 }
 
-// TestFilterEndsWithoutBegin checks ends whose begin is missing. They have no attributes: a filter that
-// selects a value of an attribute drops them, and a filter that drops a value keeps them.
+// TestFilterEndsWithoutBegin checks ends whose begin is missing. Such ends have no attributes. Therefore a
+// filter that selects a value of an attribute drops them, and a filter that drops a value keeps them.
 func TestFilterEndsWithoutBegin(t *testing.T) {
 	r := trace.NewRecorder(trace.Seconds(1))
 	work, at := r.Region("work"), r.Location("p")

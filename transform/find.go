@@ -28,19 +28,19 @@ func FindEvent(ctx context.Context, d format.Events, kind func(trace.Kind) bool,
 	return w, found, err
 }
 
-// Occurrence selects visits of regions, or claims by their activities: the N-th one of the selected
-// regions, counted from 1 in the order of begins. If Each is set, it selects the N-th one at each
-// location that has so many.
+// Occurrence selects visits of regions, or claims by their activities. It selects the N-th visit or claim of
+// the selected regions, counted from 1 in the order of their begins. If Each is set, it selects the N-th one
+// at each location that has at least N.
 type Occurrence struct {
 	Region func(ref uint32) bool
 	N      int
 	Each   bool
 }
 
-// FindOccurrence returns the window from the first begin to the last end of the selected visits,
-// including both. If one of them has no end, the window extends to the end of the trace. found is the
-// number of visits of the selected regions or, with Each, the number at the location that has the most.
-// It is less than N if there is no N-th visit; otherwise it may be lower than the actual number.
+// FindOccurrence returns the window from the first begin to the last end of the selected visits, including
+// both. If a selected visit has no end, the window extends to the end of the trace. found is the number of
+// visits of the selected regions or, with Each, their number at the location with the most visits. If found is
+// less than N, the N-th visit does not exist. Otherwise found may be lower than the actual number.
 func FindOccurrence(ctx context.Context, d format.Events, o Occurrence) (w trace.Window, found int, err error) {
 	sel := trace.Events()
 	sel.Kind = func(k trace.Kind) bool {
@@ -82,9 +82,9 @@ func FindOccurrence(ctx context.Context, d format.Events, o Occurrence) (w trace
 	return w, found, err
 }
 
-// FindOccurrences returns the windows that [FindOccurrence] returns for N = 1, 2, … with Each set, for
-// as many as there are at the location with the most. It uses 16 bytes per window, and 32 per open
-// visit or claim.
+// FindOccurrences returns a window for each N = 1, 2, … that [FindOccurrence] with Each set would return. N
+// goes up to the number of visits at the location with the most visits. FindOccurrences uses 16 bytes for each
+// window, and 32 bytes for each open visit or claim.
 func FindOccurrences(ctx context.Context, d format.Events, region func(ref uint32) bool) ([]trace.Window, error) {
 	sel := trace.Events()
 	sel.Kind = func(k trace.Kind) bool {
@@ -123,26 +123,28 @@ func FindOccurrences(ctx context.Context, d format.Events, region func(ref uint3
 	return list, err
 }
 
-// openOccurrences holds the open visits and claims of a location, and the number of all so far.
+// openOccurrences holds the open visits and claims of a location, and the number of all visits and claims so
+// far.
 type openOccurrences struct {
 	count int
 	open  []openOccurrence
 }
 
-// openOccurrence is an open visit or claim. Its number is counted from 0 at the location.
+// openOccurrence is an open visit or claim. number is its number at the location, counted from 0.
 type openOccurrence struct {
 	number int
 	ref    uint32
 	claim  claimNumber
 }
 
-// claimNumber is the [trace.Definitions.ClaimID] of a claim, or zero for a visit.
+// claimNumber is the [trace.Definitions.ClaimID] of a claim. It is zero for a visit.
 type claimNumber struct {
 	is bool
 	id int64
 }
 
-// claimOf returns the number of the claim that a row begins or ends, or zero if the row is of a visit.
+// claimOf returns the number of the claim that a row begins or ends. It returns zero if the row belongs to a
+// visit.
 func claimOf(d *trace.Definitions, c *trace.Cursor) (n claimNumber) {
 	if k := c.Kind(); k == trace.ClaimBegin || k == trace.ClaimEnd {
 		n = claimNumber{true, d.ClaimID(c)}
@@ -150,8 +152,8 @@ func claimOf(d *trace.Definitions, c *trace.Cursor) (n claimNumber) {
 	return n
 }
 
-// find returns the index of the visit or claim that a row ends, or -1. If several visits of the region
-// are open, it returns the last one.
+// find returns the index of the visit or claim that a row ends, or -1. If several visits of the region are
+// open, it returns the latest of these.
 func (oo *openOccurrences) find(c *trace.Cursor, claim claimNumber) int {
 	for i, o := range slices.Backward(oo.open) {
 		if o.ref == c.Ref() && o.claim == claim {
@@ -167,7 +169,7 @@ type occurrence struct {
 	count  int
 	ref    uint32
 	claim  claimNumber
-	inside int // number of open visits of the same region inside of it
+	inside int // number of open visits of the same region inside of the selected one
 }
 
 // ends reports whether a row ends the selected visit or claim.

@@ -2,7 +2,8 @@ package transform
 
 import "github.com/weft-trace/weft/trace"
 
-// flow identifies sends and receives that can match: those with the same ends, tag and communicator.
+// flow identifies the sends and receives that can match each other: they have the same ends, tag and
+// communicator.
 type flow struct {
 	source, destination uint32
 	communicator        uint64
@@ -15,17 +16,17 @@ type flows struct {
 	// wanted reports whether messages of a location count. A message counts if both of its ends are at
 	// such locations. A nil function means that all messages count.
 	wanted func(loc uint32) bool
-	net    map[flow]int64 // indexed by flow: number of sends minus number of receives
+	net    map[flow]int64 // number of sends minus number of receives; indexed by flow
 	// kept holds the last rows of each flow that has messages in transit.
 	kept map[flow]*ring
 	seq  int64
-	// missing is the number of incomplete flows. In an incomplete flow, the other end of some message
-	// in transit has not been found.
+	// missing is the number of incomplete flows. A flow is incomplete if the other end of some message in
+	// transit has not been found.
 	missing int
 }
 
-// flowOf returns the flow of a send or receive. ok is false for other rows, and if a part of the
-// flow is unknown.
+// flowOf returns the flow of a send or receive. ok is false for other rows, and for rows whose flow is partly
+// unknown.
 func flowOf(x *trace.Cursor) (f flow, send, ok bool) {
 	k := x.Kind()
 	send = k.IsSend()
@@ -98,8 +99,8 @@ func (fl *flows) dropUnmatched() bool {
 	return len(fl.kept) > 0
 }
 
-// keep handles the rows in a second scan, which has the same order at each location. It keeps the last
-// rows of each flow, because their messages are in transit.
+// keep handles the rows in a second scan, which has the same order at each location as the first. It keeps the
+// last rows of each flow, because these belong to the messages in transit.
 func (fl *flows) keep(x *trace.Cursor) {
 	f, send, ok := fl.flowOf(x)
 	if !ok {
@@ -165,8 +166,8 @@ func (fl *flows) eachMissing(f func(loc uint32)) {
 	}
 }
 
-// each calls f for the rows of the messages in transit whose other end has been found. Those of a flow
-// are in order.
+// each calls f for the rows of the messages in transit whose other end has been found. The rows of a flow are
+// in order.
 func (fl *flows) each(f func(loc uint32, o openRow)) {
 	for k, r := range fl.kept {
 		loc := k.source

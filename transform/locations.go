@@ -5,11 +5,10 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// FilterLocations drops the events at locations for which wanted returns false. It keeps both ends
-// of a message or remote memory access if one end is at a wanted location. It also keeps all non-blocking
-// receives, since the order in which a location posts them determines which messages they receive. Links stay if both
-// of
-// their ends are at wanted locations. Its memory does not grow with the trace.
+// FilterLocations drops the events at locations for which wanted returns false. It keeps both ends of a
+// message or remote memory access if one end is at a wanted location. It also keeps all non-blocking receives,
+// since the order in which a location posts them determines which messages they receive. Links stay if both of
+// their ends are at wanted locations. The memory that it needs does not grow with the trace.
 func FilterLocations(d format.Events, wanted func(loc uint32) bool) format.Events {
 	return transformed{&locationFilter{sameDefinitions{d}, wanted}}
 }

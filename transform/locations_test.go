@@ -11,8 +11,8 @@ import (
 	"github.com/weft-trace/weft/transform"
 )
 
-// TestFilterLocations checks, in a ring of four locations, that two messages per round have one end at a
-// given location, and that both their ends stay.
+// TestFilterLocations checks a ring of four locations. In each round, two messages have one end at a given
+// location, and both ends of these messages must stay.
 func TestFilterLocations(t *testing.T) {
 	g, err := generate.New(generate.Options{Workload: "ring", Locations: 4, Events: 4000})
 	if err != nil {

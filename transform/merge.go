@@ -19,41 +19,41 @@ import (
 
 // MergeOptions are the settings of [Merge].
 type MergeOptions struct {
-	// Zero holds a time for each trace, in ticks of its own clock. These times stand for the same
-	// moment, whose time in the merged trace is that of the first trace. Nil means tick 0 of each
-	// trace.
+	// Zero holds a time for each trace, in ticks of the trace's own clock. All these times stand for the same
+	// moment. In the merged trace, the time of this moment is the time that it has in the first trace. Nil
+	// means tick 0 of each trace.
 	Zero []int64
-	// Wall aligns the traces by the time of day. In that case, Zero has no effect, and all traces must
-	// have an epoch. The common clock also has a tick at each epoch.
+	// Wall aligns the traces by the time of day. In that case, Zero has no effect, and all traces must have an
+	// epoch. The common clock is chosen such that each epoch is at a whole tick.
 	Wall bool
-	// Unify makes one of the locations, groups, communicators, resources and metrics with the same id
-	// and name. Without it, those of different traces stay separate. Signals become one only if the
-	// fragments of one trace begin where those of another end.
+	// Unify makes one entry of the locations, groups, communicators, windows, calling contexts, handles, resources and
+	// metrics of different traces
+	// that have the same id and name. Without Unify, the entries of different traces stay separate. Signals
+	// become one signal only if the fragments of one trace begin where the fragments of another trace end.
 	Unify bool
 }
 
-// Merge puts traces on one time line. Equal regions, attributes, parameters, files and other names
-// become one. Locations, communicators and all other definitions that belong to a run stay
-// separate, unless Unify is set. An id that is in use is replaced by the next number.
+// Merge puts traces on one time line. Equal regions, attributes, parameters, files and other names become one
+// entry. Locations, communicators and all other definitions that belong to a run stay separate, unless Unify
+// is set. An id that is in use is replaced by the next number.
 //
-// Clocks with different ticks become one clock that has the ticks of all. Traces with different
-// epochs need a clock on which the difference between these is a whole number of ticks. If that
-// clock would exceed 10^15 ticks a second, or if times of a trace would not fit it, the common
-// clock has picoseconds or, if these do not fit either, the shortest ticks of all traces. Times are
-// then rounded, and [MergedTrace.Rounded] counts them. If clocks or epochs differ, Merge needs the
-// extent of each trace, for which it has to read traces of some formats.
+// Clocks with different ticks become one clock that has the ticks of all. Traces with different epochs need a
+// clock on which the difference between the epochs is a whole number of ticks. If that clock would exceed
+// 10^15 ticks a second, or if times of a trace would not fit it, the common clock has picoseconds or, if these
+// do not fit either, the shortest ticks of all traces. Times are then rounded, and [MergedTrace.Rounded]
+// counts them. If clocks or epochs differ, Merge needs the extent of each trace, for which it has to read
+// traces of some formats.
 //
-// If several traces have claims or marks with ids, Merge makes the ids different. With n traces, an
-// id becomes id × n + the number of its trace. [MergedTrace.Lost] reports ids for which that does
-// not fit 64 bits.
+// If several traces have claims or marks with ids, Merge makes the ids different. With n traces, an id becomes
+// id × n + the number of its trace. [MergedTrace.Lost] reports ids for which the result does not fit 64 bits.
 //
-// Traces of PICL have data that refer to processors, event types and subsets by number. They keep
-// these numbers if possible. Otherwise the numbers in the data change too, as far as possible
-// ([MergedTrace.Lost]). Merge reads such traces once to find the numbers. If no two of them have
-// records of the same processor, or if Unify is set, they are regarded as parts of one run.
+// Traces of PICL have data that refer to processors, event types and subsets by number. They keep these
+// numbers if possible. Otherwise the numbers in the data change too, as far as possible ([MergedTrace.Lost]).
+// Merge reads such traces once to find the numbers. If no two traces have records of the same processor, or if
+// Unify is set, the traces are regarded as parts of one run.
 //
-// Events with equal times come in the order of the traces. Merge holds one batch of each trace in
-// memory, besides the memory of its reader.
+// Events with equal times come in the order of the traces. Merge holds one batch of each trace in memory,
+// besides the memory of its reader.
 func Merge(ctx context.Context, list []format.Events, m MergeOptions) (*MergedTrace, error) {
 	if len(list) == 0 {
 		return nil, errors.New("merge: found no trace, expected at least one")
@@ -64,7 +64,7 @@ func Merge(ctx context.Context, list []format.Events, m MergeOptions) (*MergedTr
 	x := &MergedTrace{}
 	to := &target{defs: &x.defs, same: m.same}
 	first := list[0].Defs()
-	var apart []int64 // indexed by trace: nanoseconds from the epoch of the first trace to its epoch
+	var apart []int64 // nanoseconds from the epoch of the first trace to the epoch of each trace; indexed by trace
 	if m.Wall {
 		m.Zero = nil
 		var err error
@@ -78,7 +78,7 @@ func Merge(ctx context.Context, list []format.Events, m MergeOptions) (*MergedTr
 		}
 		return m.Zero[i]
 	}
-	var base []int64 // times in the merged trace for the times in Zero
+	var base []int64 // times in the merged trace that correspond to the times in Zero
 	var err error
 	if x.defs.Clock, base, err = commonClock(ctx, list, zero, apart); err != nil {
 		return nil, err
@@ -87,7 +87,7 @@ func Merge(ctx context.Context, list []format.Events, m MergeOptions) (*MergedTr
 	x.defs.Format, x.defs.Origin, x.defs.Conventions = first.Format, first.Origin, first.Conventions
 	x.defs.ClaimLines = first.ClaimLines && len(list) == 1
 	if len(list) == 1 {
-		to.same, to.whole = nil, true // keeps entries of one trace that are equal
+		to.same, to.whole = nil, true // keep entries of the same trace separate even if they are equal
 		if zero(0) == 0 {
 			x.defs.Native, x.defs.Retimed, x.defs.Repaired = first.Native, first.Retimed, first.Repaired
 		}
@@ -126,7 +126,7 @@ func Merge(ctx context.Context, list []format.Events, m MergeOptions) (*MergedTr
 		p.numbers = x.numbers[i]
 		p.definer.edit = p.numbers.edit
 		for j := range src.Locations.Len() {
-			// the record of the other trace has more information
+			// The record of the other trace has more information about the location.
 			if src.Locations.At(uint32(j)).Kind != trace.PeerLocation {
 				p.definer.lookup(locations, uint32(j))
 			}
@@ -144,7 +144,7 @@ func Merge(ctx context.Context, list []format.Events, m MergeOptions) (*MergedTr
 	return x, nil
 }
 
-// join sets the native form of the merged definitions, if the traces have forms that can be joined.
+// join sets the native form of the merged definitions, if the native forms of the traces can be joined.
 func (mt *MergedTrace) join(ctx context.Context) error {
 	if mt.defs.Format == "" {
 		return nil
@@ -173,7 +173,8 @@ func (mt *MergedTrace) join(ctx context.Context) error {
 	return nil
 }
 
-// epochDistances returns the number of ns from the epoch of the first trace to that of each trace.
+// epochDistances returns the number of nanoseconds from the epoch of the first trace to the epoch of each
+// trace.
 func epochDistances(list []format.Events) (apart []int64, err error) {
 	first := list[0].Defs().Clock
 	for i, d := range list {
@@ -201,11 +202,12 @@ func (mt *MergedTrace) copyGlobals() {
 		case mt.defs.Encoding == trace.UnknownEncoding:
 			mt.defs.Encoding = src.Encoding
 		case src.Encoding != trace.UnknownEncoding && src.Encoding != mt.defs.Encoding:
-			mt.defs.Encoding = trace.UTF8 // UTF-8 has all characters
+			mt.defs.Encoding = trace.UTF8 // UTF-8 can represent all characters
 		}
 		for _, o := range src.Opaque.All() {
 			keep := true
-			if mt.numbers != nil { // these refer to definitions by number, and to positions among the records
+			// opaque definitions refer to definitions by number, and to positions among the records
+			if mt.numbers != nil {
 				o.Data, keep = mt.numbers[i].definition(o.Data)
 			}
 			if keep {
@@ -216,8 +218,8 @@ func (mt *MergedTrace) copyGlobals() {
 	}
 }
 
-// copyOperations adds the collective operations of a trace that defines its own ones. If another
-// trace uses the number of an operation for a different one, the operation gets the next number.
+// copyOperations adds the collective operations of a trace that defines its own operations. If another trace
+// uses the number of an operation for a different one, the operation gets the next number.
 func (mt *MergedTrace) copyOperations(p *mergeInput) {
 	equal := func(a, b trace.Named) bool { return a.Name == b.Name && slices.Equal(a.Attrs, b.Attrs) }
 	for _, o := range p.src.Operations.All() {
@@ -256,9 +258,9 @@ func (mt *MergedTrace) copyOperations(p *mergeInput) {
 	}
 }
 
-// copyProperties adds the properties of a trace that no other trace has. If another trace has other
-// values for a key, the key gets the number of the trace as a suffix, or the next number that makes
-// it unused. A trace can have a key several times.
+// copyProperties adds the properties of a trace that no other trace has. If another trace has different values
+// for a key, the key gets a number as a suffix: the number of the trace or, if that key is in use, the next
+// number with which the key is unused. A trace can have a key several times.
 func (mt *MergedTrace) copyProperties(src *trace.Definitions, number int) {
 	valuesOf := func(d *trace.Definitions) map[string][]string {
 		values := map[string][]string{}
@@ -287,7 +289,7 @@ func (mt *MergedTrace) copyProperties(src *trace.Definitions, number int) {
 	}
 }
 
-// same returns a key that is equal for entries that become one. It returns "" for entries that stay
+// same returns a key that is equal for entries that become one entry. It returns "" for entries that stay
 // separate.
 func (m *MergeOptions) same(t table, v any) string {
 	text := func(parts ...any) string {
@@ -309,6 +311,9 @@ func (m *MergeOptions) same(t table, v any) string {
 	case *trace.Named:
 		if t == parameters || t == files || t == markers {
 			return text(x.Name, x.Attrs)
+		}
+		if m.Unify {
+			return text(x.ID, x.Name)
 		}
 	case *trace.MetricDef:
 		if m.Unify {
@@ -351,8 +356,8 @@ type MergedTrace struct {
 	numbers         []*ownNumbers
 }
 
-// Lost returns the losses of the last scan: numbers that have lost their meaning, and properties with
-// new keys.
+// Lost returns the losses of the last scan: numbers that no longer refer to the right entry, and properties
+// with new keys.
 func (mt *MergedTrace) Lost() *format.Loss {
 	loss := &format.Loss{}
 	loss.Add("property", "key", format.Degraded,
@@ -373,8 +378,8 @@ func (mt *MergedTrace) Defs() *trace.Definitions { return &mt.defs }
 // Prepare does nothing, since Merge has prepared all traces.
 func (mt *MergedTrace) Prepare(context.Context) error { return nil }
 
-// Scan delivers the events in the order of time, or one trace after the other, each location by
-// location.
+// Scan delivers the events in the order of time. Otherwise it delivers one trace after the other, each
+// location by location.
 func (mt *MergedTrace) Scan(ctx context.Context, sel trace.Selection, order format.Order, sink format.Sink) error {
 	_, sink = format.ExactScan(&mt.defs, sel, sink)
 	for _, x := range mt.numbers {
@@ -456,7 +461,7 @@ type mergedStream struct {
 	x    *mergeInput
 }
 
-// nextBatch returns the next batch.
+// nextBatch returns the next batch of an input, with the times and definitions of the merged trace.
 func (s *mergedStream) nextBatch(context.Context) (*trace.Batch, error) {
 	b, err, ok := s.next()
 	if !ok || err != nil {
@@ -473,17 +478,17 @@ type mergeInput struct {
 	number, of int
 	clock, to  trace.Clock
 	zero, base int64
-	// more / less is the time unit of fragments in the merged trace, divided by that in this trace.
+	// more / less is the time unit of fragments in the merged trace, divided by the time unit in this trace.
 	more, less float64
-	operations map[uint64]uint64             // new numbers of collective operations, for those whose number changes
-	scopes     [tableCount]map[string]uint32 // entries of src that markers name, by id; nil until used
+	operations map[uint64]uint64             // new numbers of the collective operations whose number changes
+	scopes     [tableCount]map[string]uint32 // entries of src that markers name, by id; nil until needed
 	rounded    *int64
 	large      *int64
 	out        trace.Batch
 	times      []int64
 }
 
-// time converts a time to the common clock. It counts the time if it was rounded.
+// time converts a time to the common clock. If the time was rounded, time counts it as rounded.
 func (m *mergeInput) time(t int64) int64 {
 	s, exact, ok := m.onCommonClock(t)
 	switch {
@@ -498,8 +503,8 @@ func (m *mergeInput) time(t int64) int64 {
 	return s
 }
 
-// onCommonClock converts a time to the common clock. exact is false if the time was rounded, and ok
-// is false if it does not fit.
+// onCommonClock converts a time to the common clock. exact is false if the time was rounded, and ok is false
+// if the time does not fit.
 func (m *mergeInput) onCommonClock(t int64) (s int64, exact, ok bool) {
 	d := t - m.zero
 	if (t < m.zero) != (d < 0) {
@@ -510,7 +515,7 @@ func (m *mergeInput) onCommonClock(t int64) (s int64, exact, ok bool) {
 	return s, exact, ok && (s < d) == (m.base < 0)
 }
 
-// id returns the id in the merged trace of a claim or mark.
+// id returns the id that a claim or mark has in the merged trace.
 func (m *mergeInput) id(id int64) int64 {
 	if m.of == 1 {
 		return id
@@ -521,11 +526,12 @@ func (m *mergeInput) id(id int64) int64 {
 	return id*int64(m.of) + int64(m.number)
 }
 
-// nodePrefix begins the ids of nodes of OTF2's system tree, which is in one table with the groups of locations.
+// nodePrefix is the prefix of the ids of nodes in OTF2's system tree. The nodes are in one table with the
+// groups of locations.
 const nodePrefix = "node/"
 
-// scope converts the scope of an OTF2 marker, such as a location, to the number of the definition in
-// the merged trace. It returns Undefined if there is no such definition.
+// scope converts the scope of an OTF2 marker, such as a location, to the number of the definition in the
+// merged trace. It returns Undefined if the merged trace has no such definition.
 func (m *mergeInput) scope(kind, number uint64) uint64 {
 	const node = 3
 	kinds := [...]table{noTable, locations, groups, groups, sets, communicators}
@@ -582,7 +588,7 @@ func (m *mergeInput) change(b *trace.Batch) *trace.Batch {
 	if m.numbers != nil {
 		m.numbers.replaceValues(b, o, m.src)
 	}
-	o.Order = nil // an order that holds in one file does not hold in several
+	o.Order = nil // the order within one file is not valid across several files
 	m.times = m.times[:0]
 	for _, t := range b.Time {
 		m.times = append(m.times, m.time(t))
@@ -599,7 +605,7 @@ func (m *mergeInput) change(b *trace.Batch) *trace.Batch {
 				ops[2] = m.scope(ops[1], ops[2])
 			}
 		case trace.ClaimBegin, trace.ClaimEnd, trace.Mark:
-			// in traces with signed ids, -1 is a valid id
+			// In traces with signed ids, -1 is a valid id.
 			if len(ops) > 0 && (ops[0] != trace.Undefined || m.src.Conventions.SignedIDs) {
 				ops[0] = uint64(m.id(int64(ops[0])))
 			}

@@ -90,8 +90,8 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// TestMergeByWallClock checks that each event gets exactly the time that corresponds to its time of
-// day on the clock of the first trace, also for clocks with long ticks.
+// TestMergeByWallClock checks that each event gets exactly the time that corresponds to its time of day on the
+// clock of the first trace, even if clocks have long ticks.
 func TestMergeByWallClock(t *testing.T) {
 	const minute = 60
 	one := func(c trace.Clock, at, epoch int64) format.Events {
@@ -104,8 +104,8 @@ func TestMergeByWallClock(t *testing.T) {
 	for _, x := range []struct {
 		name        string
 		a, b        format.Events
-		num, den    int64 // time of the second trace's event in seconds
-		rate, every int64 // ticks in that many seconds
+		num, den    int64 // time in seconds of the event in the second trace
+		rate, every int64 // number of ticks, and the number of seconds that they take
 	}{
 		{"tenths", one(trace.Seconds(1), 1, 1500*ms), one(trace.Seconds(1), 1, 1100*ms), 6, 10, 5, 1},
 		{"minutes", one(trace.Seconds(1), 1, 5000*ms), one(trace.Clock{Num: 1, Den: minute}, 1, 2000*ms), 57, 1, 1, 1},
@@ -167,10 +167,10 @@ func TestMergeStops(t *testing.T) {
 	}
 }
 
-// TestMergeLongRunningClocks checks that traces can be merged although their times do not fit their
-// exact common clock: one clock counts processor cycles since the machine was started.
+// TestMergeLongRunningClocks checks that traces can be merged although their times do not fit their exact
+// common clock. One clock counts processor cycles since the machine was started.
 func TestMergeLongRunningClocks(t *testing.T) {
-	const up, rate = 7_397_466_976_977_800, 2_095_197_216 // 40 days
+	const up, rate = 7_397_466_976_977_800, 2_095_197_216 // cycles since the start (40 days), and cycles per second
 	a, b := trace.NewRecorder(trace.Seconds(rate)), trace.NewRecorder(trace.Seconds(1_000_000))
 	cycles, other := a.Location("cycles"), b.Location("microseconds")
 	a.Mark(cycles, up, trace.NoRef)

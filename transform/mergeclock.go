@@ -15,8 +15,9 @@ func tooFar(i int) error {
 	return fmt.Errorf("merge: trace %d was recorded too long before or after the first one for the common clock", i+1)
 }
 
-// commonClock returns a clock for all traces, and for each trace the time on it of the time from zero.
-// These are equal to the time of the first trace, or differ from it by the nanoseconds in apart.
+// commonClock returns a clock for all traces. For each trace, it also returns the time on this clock that
+// corresponds to the trace's time from zero. All these times equal the time of the first trace, or differ from
+// it by the nanoseconds in apart.
 func commonClock(ctx context.Context, list []format.Events, zero func(i int) int64, apart []int64) (c trace.Clock,
 	base []int64, err error) {
 	first := list[0].Defs().Clock
@@ -47,8 +48,8 @@ func commonClock(ctx context.Context, list []format.Events, zero func(i int) int
 	return c, nil, err
 }
 
-// basesOn returns, for each of n traces, the time on clock c of its time from zero. first is the clock
-// of the first trace, and zero the time from zero in that trace.
+// basesOn returns, for each of n traces, the time on clock c that corresponds to the trace's time from zero.
+// first is the clock of the first trace, and zero is the time from zero in that trace.
 func basesOn(c, first trace.Clock, zero int64, apart []int64, n int) (base []int64, err error) {
 	base = make([]int64, n)
 	at, _, ok := first.Rescale(zero, c)
@@ -97,18 +98,18 @@ func finestClock(list []format.Events) trace.Clock {
 	return trace.Clock{Num: best.Num, Den: best.Den}
 }
 
-// picoseconds is the number of ticks per second of a common clock if none can have the ticks of all
+// picoseconds is the number of ticks per second of the common clock if no clock can have the ticks of all
 // traces.
 const picoseconds = 1_000_000_000_000
 
-// exactClock returns a clock on which the ticks of all traces, and the distances in nanoseconds, are
-// whole numbers of ticks. The clock is invalid if it would need too many ticks per second.
+// exactClock returns a clock on which the ticks of all traces, and the distances in nanoseconds, are whole
+// numbers of ticks. The returned clock is invalid if it would need too many ticks per second.
 func exactClock(list []format.Events, apart []int64) trace.Clock {
 	c := list[0].Defs().Clock
 	num, den := big.NewInt(c.Num), big.NewInt(c.Den)
 	first := new(big.Rat).SetFrac64(c.Num, c.Den)
 	with := func(s *big.Rat) {
-		// lcm(a/b, c/d) = lcm(a, c) / gcd(b, d) for fractions in lowest terms.
+		// For fractions in lowest terms: lcm(a/b, c/d) = lcm(a, c) / gcd(b, d).
 		r := new(big.Rat).SetFrac(num, den)
 		g := new(big.Int).GCD(nil, nil, r.Num(), s.Num())
 		num = new(big.Int).Div(new(big.Int).Mul(r.Num(), s.Num()), g)
@@ -134,7 +135,7 @@ func exactClock(list []format.Events, apart []int64) trace.Clock {
 		return trace.Clock{}
 	}
 	x := trace.Clock{Num: num.Int64(), Den: den.Int64()}
-	// Keep the unit of the first trace if multiples of it by powers of ten can express all times.
+	// Keep the time unit of the first trace if multiples of the unit by powers of ten can express all times.
 	if u, exact, ok := c.Rescale(c.Unit, x); exact && ok && isPowerOfTen(u) {
 		x.Unit = u
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// span is the interval from the start of the first fragment of a signal to the end of the last one.
+// span is the interval from the start of the first fragment of a signal to the end of the last fragment.
 type span struct {
 	from, to int64
 	any      bool
@@ -22,13 +22,12 @@ func (s *span) add(from, to int64) {
 	s.from, s.to = min(s.from, from), max(s.to, to)
 }
 
-// continues reports whether one span begins where the other ends. A span without fragments continues
-// every span.
+// continues reports whether one span begins where the other ends. A span without fragments continues every
+// other span.
 func (s *span) continues(o *span) bool { return !s.any || !o.any || s.from == o.to || s.to == o.from }
 
-// chainSignals determines which signals with the same id and name become one. Their fragments must
-// continue each other, trace after trace, because the domain of a signal has no gaps and does not
-// overlap.
+// chainSignals determines which signals with the same id and name become one signal. Their fragments must
+// continue each other, trace after trace, because the domain of a signal has no gaps and does not overlap.
 func (mt *MergedTrace) chainSignals(ctx context.Context) error {
 	type name struct{ id, name, unit string }
 	signals := func(d *trace.Definitions, f func(i uint32, n name, m *trace.MetricDef)) {
@@ -38,7 +37,7 @@ func (mt *MergedTrace) chainSignals(ctx context.Context) error {
 			}
 		}
 	}
-	traces := map[name]int{} // the number of traces that have such a signal
+	traces := map[name]int{} // number of traces with a signal of this id and name
 	for _, p := range mt.list {
 		signals(p.src, func(_ uint32, n name, _ *trace.MetricDef) { traces[n]++ })
 	}

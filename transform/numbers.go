@@ -13,25 +13,25 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// numbering assigns numbers to the processors, event types and subsets of a merged trace. It serves
+// numbering assigns numbers to the processors, event types and subsets of a merged trace. It is used for
 // traces whose records and data refer to these by number ([trace.Conventions.EventTypes]).
 type numbering struct {
-	// separateRuns is set if two of the traces have records of the same processor. In that case, they are not
-	// parts of one run.
+	// separateRuns is set if two of the traces have records of the same processor. In that case, the traces
+	// are not parts of one run.
 	separateRuns bool
 	traces       int
 	defs         *trace.Definitions // the definitions of the merged trace
-	processors   map[int64]int      // indexed by number: the trace to which the processor belongs
+	processors   map[int64]int      // the trace to which each processor belongs; indexed by processor number
 	recorded     map[int64]bool     // processors that have records
-	reserved     map[int64]bool     // processors that a trace has, or to which its data refer
-	next         int64              // greater than the number of each processor with records
-	events       map[int64]string   // indexed by number: the names of the event type
-	byLabel      map[string]int64   // user event types by their label
+	reserved     map[int64]bool     // processors that a trace has, or to which the data of a trace refer
+	next         int64              // a number that is greater than the number of each processor with records
+	events       map[int64]string   // the names of each event type; indexed by its number
+	byLabel      map[string]int64   // numbers of user event types by label
 	nextEvent    int64
-	sets         map[setID]string // indexed by subset: its members as text
-	lowest       int64            // each number of a subset in the traces is at least this
-	labels       map[string]int   // indexed by label: the number of traces that have it
-	written      map[string]bool  // labels of the merged trace
+	sets         map[setID]string // the members of each subset as text; indexed by subset
+	lowest       int64            // lower bound of the numbers of subsets in the traces
+	labels       map[string]int   // the number of traces with each label; indexed by label
+	written      map[string]bool  // labels that the merged trace already has
 }
 
 // setID identifies a subset.
@@ -40,29 +40,29 @@ type setID struct {
 	id   int64
 }
 
-// The kinds of sets that PICL's subset records define.
+// The kinds of sets that subset records of PICL define.
 const (
 	processorSets = "processors"
 	processSets   = "processes"
 	eventSets     = "event types"
 )
 
-// hostNumber is the number of the host in PICL.
+// hostNumber is the processor number of the host in PICL.
 const hostNumber = 32767
 
-// ownNumbers translates the numbers of one trace to those of the merged trace.
+// ownNumbers translates the numbers of one trace to the numbers of the merged trace.
 type ownNumbers struct {
 	*numbering
 	trace      int
 	src        *trace.Definitions
 	named      *dataNumbers
-	texts      map[string]bool // texts of the labels
+	texts      map[string]bool // texts of the trace's labels
 	own        []int64         // processors that have records
-	processors map[int64]int64 // indexed by number in this trace: number in the merged trace
+	processors map[int64]int64 // number in the merged trace of each processor; indexed by its number in this trace
 	types      map[int64]int64
-	used       map[int64]bool // numbers in the merged trace that are values of types
+	used       map[int64]bool // the values of types: new numbers of event types
 	sets       map[setID]int64
-	all        int64 // subset of the processors with records; 0 until it is defined
+	all        int64 // the number of the subset of the processors with records; 0 until it is defined
 	fields     fieldList
 	changed    bool  // at least one number differs in the merged trace
 	hosts      int64 // number of hosts that have become processors
@@ -71,12 +71,12 @@ type ownNumbers struct {
 	described  int64 // number of descriptor definitions
 }
 
-// field states what the numbers in the values of an attribute mean.
+// field is the meaning of the numbers in the values of an attribute.
 type field uint8
 
 const (
 	noField           field = iota
-	processorField          // -1 means that the processor is unknown
+	processorField          // a processor; -1 means that it is unknown
 	receiverField           // a processor; -1 means all processors
 	processorSetField       // a subset or a processor
 	processField
@@ -108,7 +108,7 @@ func (l *fieldList) meaning(d *trace.Definitions, key uint32) field {
 	return (*l)[key]
 }
 
-// dataNumbers collects the numbers to which the data of a trace's records refer.
+// dataNumbers collects the numbers that occur as references in the data of a trace's records.
 type dataNumbers struct {
 	defs       *trace.Definitions
 	fields     fieldList
@@ -166,8 +166,8 @@ func (d *dataNumbers) addSets() {
 // -1000 belong to subsets that records of a trace define.
 var predefinedSets = []int64{-1001, -1002, -1011, -1012, -1013, -1014, -1201, -1401, -1501, -1601, -1901, -1902}
 
-// newNumbering returns the translation of numbers for each trace. It reads the traces to find the
-// numbers in use. It returns nil if the traces refer to nothing by number.
+// newNumbering returns the translation of numbers for each trace. It reads the traces to find the numbers in
+// use. It returns nil if the traces do not refer to entries by number.
 func newNumbering(ctx context.Context, list []format.Events, unify bool,
 	merged *trace.Definitions) (all []*ownNumbers, err error) {
 	n := &numbering{defs: merged, traces: len(list), processors: map[int64]int{}, recorded: map[int64]bool{},
@@ -198,7 +198,7 @@ func newNumbering(ctx context.Context, list []format.Events, unify bool,
 	return all, nil
 }
 
-// collect collects the numbers that a trace uses. It sets separateRuns if the trace belongs to another run
+// collect collects the numbers that a trace uses. It sets separateRuns if the trace belongs to a different run
 // than the traces before it.
 func (on *ownNumbers) collect(unify bool) {
 	n, seen := on.numbering, map[int64]bool{}
@@ -257,8 +257,8 @@ func (on *ownNumbers) collect(unify bool) {
 	}
 }
 
-// keepPredefined reserves the numbers of those predefined subsets of event types that not all traces
-// define in the same way. They keep their meaning in the traces that do not define them.
+// keepPredefined reserves the numbers of the predefined subsets of event types that a trace redefines, unless
+// all traces redefine them in the same way. These subsets keep their meaning in the other traces.
 func (n *numbering) keepPredefined(all []*ownNumbers) {
 	same := map[string]int{}
 	for _, x := range all {
@@ -356,7 +356,8 @@ func (on *ownNumbers) define() {
 // unlabelled returns the name of a user event type without a label.
 func unlabelled(event int64) string { return "event " + strconv.FormatInt(event, 10) }
 
-// eventType returns the number in the merged trace of a user event type, with all of its names.
+// eventType returns the number that a user event type has in the merged trace. names holds all names of the
+// event type.
 func (on *ownNumbers) eventType(e int64, names []string) int64 {
 	key, to := strings.Join(names, "\n"), e
 	had, taken := on.events[e]
@@ -406,8 +407,8 @@ func (on *ownNumbers) processor(p int64) int64 {
 	return to
 }
 
-// allProcessors returns the subset of all processors with records in the trace, except for the host. If the
-// traces are parts of one run, it returns -1, which stands for all processors.
+// allProcessors returns the subset of all processors with records in the trace, except the host. If the traces
+// are parts of one run, it returns -1, which stands for all processors.
 func (on *ownNumbers) allProcessors() int64 {
 	if !on.separateRuns {
 		return -1
@@ -438,7 +439,7 @@ func (on *ownNumbers) event(e int64) int64 {
 		return on.eventType(e, []string{unlabelled(e)})
 	}
 	if e < -1000 && !slices.Contains(predefinedSets, e) {
-		return on.set(setID{eventSets, e}) // even if no record defines the subset
+		return on.set(setID{eventSets, e}) // set also handles subsets that no record defines
 	}
 	if to, ok := on.sets[setID{eventSets, e}]; ok {
 		return to
@@ -458,7 +459,7 @@ func (on *ownNumbers) set(k setID) int64 {
 		on.sets[k] = on.event(k.id)
 		return on.sets[k]
 	case i >= 0:
-		on.sets[k] = k.id // a subset may be a member of itself
+		on.sets[k] = k.id // set the number first, because a subset may be a member of itself
 		members = fmt.Sprint(on.members(k.kind, on.src.Sets.At(uint32(i)).Members))
 	case !on.separateRuns:
 		return k.id // another part of the run may define the subset
@@ -498,7 +499,7 @@ func (on *ownNumbers) members(kind string, list []int64) []int64 {
 	return out
 }
 
-// edit replaces the numbers in a definition by those of the merged trace.
+// edit replaces the numbers in a definition by the numbers of the merged trace.
 func (on *ownNumbers) edit(v any) {
 	format := func(n int64) string { return strconv.FormatInt(n, 10) }
 	switch v := v.(type) {
@@ -526,7 +527,7 @@ func (on *ownNumbers) edit(v any) {
 		}
 	case *trace.Set:
 		v.ID, v.Members = format(on.set(setID{v.Kind, idNumber(v.ID)})), on.members(v.Kind, v.Members)
-	case *trace.AttributeDef: // its values are event types
+	case *trace.AttributeDef: // the values of the attribute are event types
 		if e, err := strconv.ParseInt(v.Name, 10, 64); err == nil && v.Type == trace.None {
 			to := on.event(e)
 			v.Name, v.Doc = format(to), on.newName(e, to, v.Doc)
@@ -534,8 +535,8 @@ func (on *ownNumbers) edit(v any) {
 	}
 }
 
-// newName returns the name for an event type whose number changes. If the name contains the number,
-// because there is no label, the name changes, too.
+// newName returns the name for an event type whose number changes. If the name contains the number because the
+// event type has no label, the name also changes.
 func (on *ownNumbers) newName(from, to int64, name string) string {
 	if to != from && (name == unlabelled(from) || slices.Contains(predefinedSets, from) && !on.texts[name]) {
 		return unlabelled(to)
@@ -543,8 +544,8 @@ func (on *ownNumbers) newName(from, to int64, name string) string {
 	return name
 }
 
-// replaceValues replaces the numbers in attribute values by those of the merged trace. It reads the rows
-// of b, and writes to out.
+// replaceValues replaces the numbers in attribute values by the numbers of the merged trace. It reads the rows
+// of b, and writes the new values to out.
 func (on *ownNumbers) replaceValues(b, out *trace.Batch, d *trace.Definitions) {
 	last := uint32(trace.NoRef)
 	for i, k := range b.AttrKey {
@@ -577,8 +578,8 @@ func (on *ownNumbers) replaceValues(b, out *trace.Batch, d *trace.Definitions) {
 	}
 }
 
-// nothingKnown reports whether the row of attribute i describes no message, because the message's
-// length, type and other end are all -1.
+// nothingKnown reports whether the row of attribute i contains no information about its message: the length,
+// type and other end of the message are all -1.
 func nothingKnown(b *trace.Batch, i int) bool {
 	first, end := i, i
 	for first > 0 && b.AttrRow[first-1] == b.AttrRow[i] {
@@ -614,7 +615,7 @@ func (m *MergeOptions) sameNumber(t table, v any) string {
 	return m.same(t, v)
 }
 
-// countLost counts the numbers that have lost their meaning as losses.
+// countLost counts the numbers that no longer refer to the right entry as losses.
 func (on *ownNumbers) countLost(loss *format.Loss) {
 	loss.Add("location", "processor", format.Degraded, "the host of another trace became a processor", on.hosts)
 	loss.Add("event", "data", format.Degraded, "data of unknown meaning may name what has another number", on.unknown)

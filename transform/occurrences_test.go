@@ -10,8 +10,8 @@ import (
 	"github.com/weft-trace/weft/transform"
 )
 
-// TestFindOccurrences compares the windows of all visits with those of single ones, in random traces
-// with visits that nest, that do not nest, and that have no end.
+// TestFindOccurrences compares the windows of all visits with the windows of single visits. The traces are
+// random, with visits that nest, that do not nest, and that have no end.
 func TestFindOccurrences(t *testing.T) {
 	for seed := range uint64(60) {
 		random := rand.New(rand.NewPCG(seed, 1))

@@ -48,23 +48,24 @@ func (r *definitionRecord) String() string {
 	return fmt.Sprintf("-1\t%d %d %s %d %d %s", r.typ, r.event, r.time, r.processor, r.process, r.data)
 }
 
-// key returns the record as text without its time.
+// key returns the record as text, without its time.
 func (r *definitionRecord) key() string {
 	return fmt.Sprint(r.typ, " ", r.event, " ", r.processor, " ", r.process, " ", r.data)
 }
 
-// text returns the text of a label.
+// text returns the text of a label record.
 func (r *definitionRecord) text() string {
 	f := strings.SplitN(r.data, " ", 3)
 	return f[len(f)-1]
 }
 
-// counts reports whether the definitions of the trace contain the subset that the record defines. They
-// do not if the record has a defect, or if a later record replaces the subset.
+// counts reports whether the definitions of the trace contain the subset that the record defines. They do not
+// contain the subset if the record has a defect, or if a later record replaces the subset.
 func (r *definitionRecord) counts(d *trace.Definitions) bool {
 	data := r.data
 	if i, j := strings.IndexByte(data, '"'), strings.LastIndexByte(data, '"'); i >= 0 {
-		data = data[:i] + "0" + data[j+1:] // the descriptor is a control string, in whose place 0 stands here
+		// the record has a control string as descriptor; this code puts 0 in its place
+		data = data[:i] + "0" + data[j+1:]
 	}
 	var list []int64
 	for _, word := range strings.FieldsFunc(data, func(c rune) bool { return c != '-' && (c < '0' || c > '9') }) {
@@ -106,7 +107,7 @@ func (on *ownNumbers) definition(text string) (string, bool) {
 	everywhere := on.labels[r.key()] == on.traces
 	if r.event != -1 && !on.named.events[r.event] && !isEventSet(on.src, r.event) &&
 		slices.ContainsFunc(on.src.Regions.All(), func(g trace.Region) bool { return idNumber(g.ID) == r.event }) {
-		return "", false // a region of the merged trace contains it
+		return "", false // a region of the merged trace already contains the label
 	}
 	switch {
 	case r.processor != -1:
@@ -124,8 +125,8 @@ func (on *ownNumbers) definition(text string) (string, bool) {
 	return r.String(), !had
 }
 
-// needed returns a definition record of the trace without its position. It returns false for labels
-// that the definitions contain or that nothing refers to, for descriptors, and for subsets that the
+// needed returns a definition record of the trace without its position. ok is false for labels that the
+// definitions contain, for labels to which nothing refers, for descriptors, and for subsets that the
 // definitions contain.
 func (d *dataNumbers) needed(text string) (string, bool) {
 	r, ok := parseDefinition(text)

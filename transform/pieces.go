@@ -7,22 +7,23 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// heldRows is the number of rows up to which [EachPiece] holds a part of the trace in memory, and fewPieces the
-// number of pieces that it cuts out of a part without dividing the part.
+// heldRows is the largest number of rows of a part of the trace that [EachPiece] holds in memory. fewPieces is
+// the largest number of pieces that it cuts out of a part without dividing the part.
 const (
 	heldRows  = 1 << 18
 	fewPieces = 8
 )
 
-// EachPiece calls f with the piece of each window in turn, which it cuts out as [Cut] does. f must not keep the
-// piece. EachPiece divides the windows and the trace into parts that it holds in memory, with 30 MB at most. So it
-// needs less time than to cut each piece out of the whole trace, for which all events before the window are read.
+// EachPiece calls f with the piece of each window in turn. It cuts the pieces in the same way as [Cut]. f must
+// not retain the piece. EachPiece divides the windows and the trace into parts, and holds a part in memory, in
+// at most 30 MB. This takes less time than cutting each piece out of the whole trace, because that requires
+// reading all events before the window.
 func EachPiece(ctx context.Context, events format.Events, windows []trace.Window,
 	f func(i int, piece format.Events) error) error {
 	return eachPiece(ctx, events, windows, 0, f)
 }
 
-// eachPiece calls f for the windows. The first window has the given number.
+// eachPiece calls f for the windows. number is the number of the first window.
 func eachPiece(ctx context.Context, events format.Events, windows []trace.Window, number int,
 	f func(i int, piece format.Events) error) error {
 	if len(windows) <= fewPieces {

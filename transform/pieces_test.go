@@ -103,8 +103,9 @@ func TestCorrectLinks(t *testing.T) {
 	}
 }
 
-// TestEachPiece checks that pieces of random traces have the events that each has if it is cut out of the whole trace.
-// The attributes that cutting adds do not count, and neither do messages that are in transit during the whole piece.
+// TestEachPiece checks the pieces of random traces. Each piece must have the same events as if it were cut out
+// of the whole trace. The attributes that cutting adds do not count, nor do messages that are in transit
+// during the whole piece.
 func TestEachPiece(t *testing.T) {
 	for seed := range uint64(12) {
 		pick := seeded(seed)
@@ -119,7 +120,7 @@ func TestEachPiece(t *testing.T) {
 			from := first + int64(pick(int(last-first)+1))
 			windows = append(windows, trace.Window{From: from, To: from + 1 + int64(pick(int(last-first)/4+1))})
 		}
-		if seed%2 == 0 { // as phases of a run are
+		if seed%2 == 0 { // such windows follow each other like the phases of a run
 			slices.SortFunc(windows, func(a, b trace.Window) int { return int(a.From - b.From) })
 		}
 		next := 0
@@ -141,8 +142,9 @@ func TestEachPiece(t *testing.T) {
 	}
 }
 
-// bareRows returns the rows of a piece without attributes, and without messages that are sent at its begin and not
-// received in it. Each message has another length.
+// bareRows returns the rows of a piece without attributes. It leaves out messages that are sent at the begin
+// of the piece and not received in it, which it recognises by their lengths: each message has a different
+// length.
 func bareRows(events []event, begin int64) (rows []string) {
 	const length = 3
 	slices.SortStableFunc(events, func(a, b event) int { return int(a.loc) - int(b.loc) })

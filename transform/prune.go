@@ -16,12 +16,11 @@ const (
 	PruneSignals            // only signals, for formats in which each signal must have fragments
 )
 
-// Prune removes definitions to which neither an event of the trace nor a remaining definition refers.
-// It reads the trace once to find the references. A location remains if it has events, is the other end
-// of a message, or belongs to a remaining communicator. The properties of the trace remain, and so do
-// resources whose locations remain. Opaque definitions remain, too, because their meaning is unknown.
-// In traces whose data refer to definitions by number, sets remain, and so do the labels to which the
-// data refer.
+// Prune removes all definitions to which neither an event of the trace nor a remaining definition refers. It
+// reads the trace once to find the references. A location remains if it has events, is the other end of a
+// message, or belongs to a remaining communicator. The properties of the trace remain, and so do resources
+// whose locations remain. Opaque definitions remain, too, because their meaning is unknown. In traces whose
+// data refer to definitions by number, all sets remain, and the labels to which the data refer also remain.
 func Prune(ctx context.Context, d format.Events, what PruneScope) (format.Events, error) {
 	if err := d.Prepare(ctx); err != nil {
 		return nil, err
@@ -65,7 +64,7 @@ func Prune(ctx context.Context, d format.Events, what PruneScope) (format.Events
 	}
 	p := newRewritten(d, nil)
 	if defs := p.definer.into.defs; numbers != nil {
-		// Data refer to entries by number, so the numbers must not change.
+		// The data refer to entries by number, so the numbers must not change.
 		p.definer.into.whole = true
 		for i := range used.length(sets) {
 			used.lookup(sets, uint32(i))
@@ -114,8 +113,8 @@ type rewritten struct {
 	definer *definer
 }
 
-// newRewritten returns a trace whose only definitions are the properties of the whole trace. Other
-// definitions are added when they are needed, after edit has changed them.
+// newRewritten returns a trace whose definitions initially contain only the properties of the whole trace. A
+// scan adds the other definitions when they are needed. edit changes each definition before it is added.
 func newRewritten(d format.Events, edit func(table, any)) *rewritten {
 	src := d.Defs()
 	defs := &trace.Definitions{Clock: src.Clock, Format: src.Format, Origin: src.Origin,
@@ -153,7 +152,7 @@ type rewriteScan struct {
 	passThrough
 	*definer
 	out       trace.Batch
-	edit      func(*trace.Batch) // changes values; can be nil
+	edit      func(*trace.Batch) // changes the values in a batch; can be nil
 	editLinks func([]trace.Link)
 }
 

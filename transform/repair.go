@@ -17,10 +17,10 @@ const RepairAttribute = "repair"
 
 // RepairOptions are the settings of [Repair].
 type RepairOptions struct {
-	// Enter makes Repair insert an enter for each region that is left without one, at the first event
-	// of the location. Traces that begin late have such leaves. Without Enter, such leaves are dropped.
+	// Enter makes Repair insert an enter for each region that is left without an enter, at the first event of
+	// the location. Traces that begin late have such leaves. Without Enter, Repair drops such leaves.
 	Enter bool
-	// Nest makes Repair close the regions inside of a region when that is left. Without Nest, regions
+	// Nest makes Repair close all regions inside of a region when the region is left. Without Nest, regions
 	// may overlap, as in PICL.
 	Nest bool
 	// Report receives each change as a defect. It must not be nil.
@@ -29,12 +29,12 @@ type RepairOptions struct {
 	Path string
 }
 
-// Repair makes a trace consistent whose regions or claims contradict each other. Defects of the file,
-// such as times out of order, wrong lengths and counts, and missing definitions, are repaired by the
-// reader, which reports them when it delivers the events.
+// Repair makes a trace consistent if its regions or claims contradict each other. The reader of a format
+// repairs defects of the file, such as times out of order, wrong lengths and counts, and missing definitions.
+// It reports these defects when it delivers the events.
 //
-// Prepare reads the trace once. Repair uses 24 bytes per open region, 112 bytes per open claim and,
-// with Enter, 4 bytes for each leave without an enter.
+// Prepare reads the trace once. Repair uses 24 bytes per open region, 112 bytes per open claim and, with
+// Enter, 4 bytes for each leave without an enter.
 func Repair(d format.Events, r RepairOptions) format.Events {
 	x := &repair{sameDefinitions: sameDefinitions{d}, how: r}
 	own := newRewritten(transformed{x}, x.define)
@@ -43,21 +43,22 @@ func Repair(d format.Events, r RepairOptions) format.Events {
 	return transformed{&definedTrace{rewritten: own, repair: x}}
 }
 
-// repair is the state of a repaired trace, except for the definitions that are missing.
+// repair is the state of a repaired trace, without the state about missing definitions.
 type repair struct {
 	sameDefinitions
 	how      RepairOptions
 	prepared bool
-	mark     uint32 // attribute that marks repaired events
+	mark     uint32 // index of the attribute that marks repaired events
 	unknown  uint32 // region of visits without a region; NoRef until it is needed
 	ends     byLocation[locationEnd]
-	most     [2]int64 // greatest ids of claims and of marks
-	// resourceUses holds the use of each undefined resource.
+	most     [2]int64 // the greatest id of a claim, and the greatest id of a mark
+	// resourceUses holds the use of each undefined resource, by resource.
 	resourceUses map[uint64]*resourceUse
-	// tracing states, by region, whether its visits enclose the traced time of a process, like those of
-	// PICL's event type -901.
+	// tracing states for each region whether its visits enclose the traced time of a process, like the visits
+	// of PICL's event type -901.
 	tracing []bool
-	// unnamed is the key for attributes that have none. hasUnnamed is set if there are such attributes.
+	// unnamed is the key that attributes without a key get. hasUnnamed is set if the trace has such
+	// attributes.
 	unnamed    string
 	hasUnnamed bool
 }
@@ -72,10 +73,10 @@ type resourceUse struct {
 // locationEnd holds the results of the first pass for a location.
 type locationEnd struct {
 	rows    int64
-	orphans []uint32        // regions that are left without an enter, in the order of the leaves
-	ends    map[int64]int64 // indexed by number of a fragment: its new end
-	// traced is the number of the row in which tracing ends. unleft holds the numbers of earlier rows
-	// with an enter whose leave is missing.
+	orphans []uint32        // regions that are left without an enter, in the order of their leaves
+	ends    map[int64]int64 // new ends of fragments; indexed by the number of the fragment
+	// traced is the number of the row in which tracing ends. unleft contains the numbers of earlier rows with
+	// an enter whose leave is missing.
 	traced int64
 	unleft map[int64]bool
 }
@@ -156,8 +157,8 @@ func (r *repair) begin(sel trace.Selection, _ format.Order, _ format.Sink) (stag
 type repairScan struct {
 	passThrough
 	*repair
-	quiet  bool // set in the first pass, which changes nothing
-	placed bool // the current batch has positions of rows
+	quiet  bool // set in the first pass, which does not change the trace
+	placed bool // the rows of the current batch have positions
 	locs   byLocation[repairState]
 	out    trace.Batch
 	// taken holds the ids in use, separately for claims, marks and links.
@@ -169,11 +170,11 @@ type repairScan struct {
 // ids is a set of numbers that are mostly consecutive.
 type ids struct {
 	words map[int64]uint64
-	most  int64 // greatest id that the trace has or that take has assigned
+	most  int64 // greatest id that the trace has or that add has assigned
 }
 
-// add adds an id to the set and returns it. If the id is in use, add adds and returns the number
-// after the greatest id instead.
+// add adds an id to the set and returns it. If the id is already in use, add instead adds and returns the
+// greatest id plus one.
 func (i *ids) add(id int64) int64 {
 	if i.words == nil {
 		i.words = map[int64]uint64{}
@@ -194,13 +195,13 @@ type repairState struct {
 	last    int64
 	open    []unclosedVisit
 	among   openset.Index[visitKey]
-	claims  map[int64]openset.Queue[unclosedClaim, claimKey] // open claims by original id
+	claims  map[int64]openset.Queue[unclosedClaim, claimKey] // open claims by their original ids
 	seq     int64
 	orphans []uint32
 	// curves holds the last fragment of each signal.
 	curves map[uint32]fragment
 	number int64           // number of fragments so far
-	ends   map[int64]int64 // indexed by number of a fragment: its new end
+	ends   map[int64]int64 // new ends of fragments; indexed by the number of the fragment
 	traced int64           // row number of the last leave of tracing
 }
 
@@ -215,8 +216,7 @@ type unclosedVisit struct {
 // fragment is a fragment of a signal: its number at the location, and its end in ticks.
 type fragment struct{ number, end int64 }
 
-// claimKey identifies a claim among those with the same id: by its position in the file, or by its
-// resource and activity.
+// claimKey distinguishes claims with the same id: by position in the file, or by resource and activity.
 type claimKey struct {
 	pos      int64
 	resource uint64
@@ -231,11 +231,11 @@ func useKey(ref uint32, resource uint64) claimKey {
 
 // unclosedClaim is a claim that has not ended so far.
 type unclosedClaim struct {
-	id       int64 // its new id
+	id       int64 // the claim's new id
 	ref      uint32
 	resource uint64
-	seq      int64    // number of its begin at the location
-	ops      []uint64 // operands of its begin; set only in the first pass
+	seq      int64    // number of the claim's begin at the location
+	ops      []uint64 // operands of the claim's begin; set only in the first pass
 }
 
 // report reports a change to a row. If x is nil, the change is at time t.
@@ -277,7 +277,7 @@ func (rs *repairScan) regionOrUnknown(ref uint32) uint32 {
 	return rs.unknown
 }
 
-// add inserts a missing row. The value of its RepairAttribute is why.
+// add inserts a missing row. why becomes the value of its RepairAttribute.
 func (rs *repairScan) add(loc uint32, t int64, k trace.Kind, ref uint32, why string, ops ...uint64) {
 	rs.out.Add(loc, t, k, ref)
 	if len(ops) > 0 {
@@ -297,7 +297,7 @@ func leaveOf(k trace.Kind) trace.Kind {
 	return trace.Leave
 }
 
-// processBatch repairs a batch.
+// processBatch delivers the repaired events of a batch.
 func (rs *repairScan) processBatch(b *trace.Batch, out format.Sink) error {
 	rs.out.Reset(b.Loc)
 	rs.placed = len(b.Pos) > 0
@@ -330,7 +330,7 @@ func (rs *repairScan) processBatch(b *trace.Batch, out format.Sink) error {
 	return out.Batch(&rs.out)
 }
 
-// repairRow repairs a row.
+// repairRow appends a repaired event to a batch, or leaves it out.
 func (rs *repairScan) repairRow(l *repairState, loc uint32, x *trace.Cursor, b *trace.Batch) {
 	t, k, ref := x.Time(), x.Kind(), x.Ref()
 	if t < l.last {
@@ -401,8 +401,8 @@ func (rs *repairScan) keep(x *trace.Cursor, t int64, ref uint32, ops []uint64) {
 	}
 }
 
-// renumber returns the operands of a claim or mark with a new id. It returns nil if the id is not in
-// use yet. set is the index in taken.
+// renumber returns the operands of a claim or mark with a new id, if the id of the claim or mark is already in
+// use. Otherwise it returns nil. set is the index in taken.
 func (rs *repairScan) renumber(set int, loc uint32, x *trace.Cursor, t int64, what string) []uint64 {
 	id := int64(x.Op(0))
 	if rs.quiet {
@@ -464,9 +464,9 @@ func (rs *repairScan) beginClaim(l *repairState, loc uint32, x *trace.Cursor, t 
 	rs.keep(x, t, x.Ref(), ops)
 }
 
-// leaveClaim ends a claim. If several open claims have the id, it ends the one from the same line of
-// the file. If there is none, it ends the first one with the same activity and resource, or else the
-// first one.
+// leaveClaim ends a claim. If several open claims have the id, it ends the claim from the same line of the
+// file. If there is no such claim, it ends the first claim with the same activity and resource, and otherwise
+// the first claim.
 func (rs *repairScan) leaveClaim(l *repairState, loc uint32, x *trace.Cursor, t int64) {
 	id := int64(x.Op(0))
 	open := l.claims[id]
@@ -566,7 +566,7 @@ func (rs *repairScan) leave(l *repairState, loc uint32, x *trace.Cursor, t int64
 	return true
 }
 
-// endTracing closes the visits without a leave at the last leave of tracing, because no later event is
+// endTracing closes the visits without a leave at the last leave of tracing, because later events are not
 // traced.
 func (rs *repairScan) endTracing(l *repairState, loc uint32, x *trace.Cursor, t int64) {
 	if rs.quiet {
@@ -579,7 +579,7 @@ func (rs *repairScan) endTracing(l *repairState, loc uint32, x *trace.Cursor, t 
 	}
 	for i := len(l.open) - 1; i >= 0; i-- {
 		if i >= len(l.open) || l.among.Gap(i) || !e.unleft[l.open[i].row] || l.open[i].ref == x.Ref() {
-			continue // closing has moved the visits to lower indices
+			continue // closing has moved the following visits to lower indexes
 		}
 		v := l.open[i]
 		key := visitKey{v.kind, v.ref}
@@ -600,7 +600,7 @@ func (rs *repairScan) closeVisit(loc uint32, v unclosedVisit, t int64) {
 		"its leave; it is left here")
 }
 
-// end closes everything that is open after the last row of a location.
+// end closes all visits, claims and other intervals that are open after the last row of a location.
 func (rs *repairScan) end(l *repairState, loc uint32) {
 	var open []unclosedClaim
 	for _, list := range l.claims {
@@ -624,7 +624,7 @@ func (rs *repairScan) end(l *repairState, loc uint32) {
 	l.among.Reset()
 }
 
-// links drops links whose ends are not in the trace.
+// links drops links with an end that does not exist in the trace.
 func (rs *repairScan) links(l []trace.Link) []trace.Link {
 	var keep []trace.Link
 	report := func(rule string, x *trace.Link, found, expected string) {

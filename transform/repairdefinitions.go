@@ -10,11 +10,11 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// definedTrace is a repaired trace that has definitions for everything to which its events refer.
+// definedTrace is a repaired trace with definitions for everything to which its events refer.
 type definedTrace struct {
 	*rewritten
 	repair   *repair
-	complete bool // groups and keys of attributes have been added
+	complete bool // groups, and keys of attributes, have been added
 }
 
 // Prepare finds the necessary repairs and adds the missing definitions.
@@ -107,7 +107,7 @@ func (dt *definedTrace) nameAttributes() {
 	}
 }
 
-// reportUnnamed reports that attributes without a key get one. It does so only once.
+// reportUnnamed reports that attributes without a key get a key. It reports this only once.
 func (r *repair) reportUnnamed() {
 	if !r.hasUnnamed {
 		r.hasUnnamed = true
@@ -117,7 +117,7 @@ func (r *repair) reportUnnamed() {
 	}
 }
 
-// define turns stand-ins into definitions.
+// define makes a stand-in for a resource or metric an ordinary definition.
 func (r *repair) define(_ table, v any) {
 	switch e := v.(type) {
 	case *trace.Resource:
@@ -132,7 +132,7 @@ func (r *repair) define(_ table, v any) {
 	}
 }
 
-// standIn turns a stand-in into a definition and reports that.
+// standIn turns a stand-in into a definition and reports the change.
 func (r *repair) standIn(what, id, found string, undefined *bool, name *string, attrs *[]trace.Attr) {
 	if !*undefined {
 		return

@@ -21,17 +21,17 @@ func ByResource(d format.Events) format.Events {
 	return timeOrdered{transformed{&byResource{sameDefinitions{d}}}}
 }
 
-// ByAttribute moves visits of regions, claims and events without duration to locations that stand for
-// the values of an attribute. As a result, a picture shows each value in a row of its own. Events
-// without the attribute share one location, and so do the values after the first [MaxValues]. Visits
-// become claims on no resource, because visits of several locations overlap. Counters and signals stay
-// at their locations. All other events are dropped, because they have a meaning only at their own
-// locations. Scans deliver events in the order of time.
+// ByAttribute moves visits of regions, claims and events without duration to locations that stand for the
+// values of an attribute. As a result, a picture shows each value in a row of its own. Events without the
+// attribute share one location, and the values after the first [MaxValues] share another location. Visits
+// become claims on no resource, because visits of several locations overlap. Counters and signals stay at
+// their locations. All other events are dropped, because their meaning depends on their locations. Scans
+// deliver events in the order of time.
 //
 // A location that stands for a value has the kind [trace.ValueLocation], and the value as its name.
 // ByAttribute uses about 200 bytes for each value, and as much memory as [ByResource].
 func ByAttribute(d format.Events, name string) format.Events {
-	own := newRewritten(d, nil) // definitions to which locations can be added
+	own := newRewritten(d, nil) // the definitions of a copy, to which locations can be added
 	return timeOrdered{transformed{&byAttribute{sameDefinitions: sameDefinitions{transformed{own}}, name: name,
 		defs: own.Defs()}}}
 }
@@ -39,8 +39,8 @@ func ByAttribute(d format.Events, name string) format.Events {
 // MaxValues is the greatest number of values of an attribute that get locations of their own.
 const MaxValues = 1 << 12
 
-// Names of the shared locations: that of events without the attribute, which the attribute's name
-// follows, and that of further values.
+// The names of the shared locations. noValue, followed by the name of the attribute, is the name of the
+// location for events without the attribute. furtherValues is the name of the location for further values.
 const (
 	noValue       = "(no "
 	furtherValues = "(further values)"
@@ -58,7 +58,7 @@ func (t timeOrdered) Scan(ctx context.Context, sel trace.Selection, _ format.Ord
 	return t.transformed.Scan(ctx, sel, format.GlobalOrder, sink)
 }
 
-// ScanParallel scans in one goroutine.
+// ScanParallel scans in one goroutine, because the events must come in the order of time.
 func (t timeOrdered) ScanParallel(ctx context.Context, sel trace.Selection, begin func() func(int) format.Sink) error {
 	return format.ScanInOne(ctx, t, sel, begin)
 }
@@ -86,7 +86,7 @@ type byAttribute struct {
 	sameDefinitions
 	name  string
 	defs  *trace.Definitions
-	isKey []bool // indexed by attribute: whether it has the name
+	isKey []bool // whether an attribute has the wanted name; indexed by attribute
 	// location maps each value to its location.
 	location map[string]uint32
 	missing  uint32 // 1 + the location of events without the attribute; 0 until it is defined
@@ -146,7 +146,7 @@ func (b *byAttribute) shared(n *uint32, name string) uint32 {
 	return *n - 1
 }
 
-// add defines a location.
+// add defines a location for the events with one value of the attribute.
 func (b *byAttribute) add(name string) uint32 {
 	return b.defs.Locations.Add(trace.Location{ID: name, Name: name, Kind: trace.ValueLocation, Group: trace.NoRef})
 }
@@ -155,12 +155,13 @@ func (b *byAttribute) add(name string) uint32 {
 type moveScan struct {
 	passThrough
 	defs *trace.Definitions
-	// returns the location to which an event moves, or NoRef if the event is dropped
+	// row returns the location to which an event moves, or NoRef if the event is dropped.
 	row    func(c *trace.Cursor) uint32
-	visits bool            // visits of regions become claims
-	keep   bool            // keep the places of claims that have ended, because links refer to them
-	next   int64           // id of the next claim
-	claims map[place]place // new places of claims, indexed by those in the original trace with ClaimIDs
+	visits bool  // visits of regions become claims
+	keep   bool  // remember the places of claims that have ended, because links refer to them
+	next   int64 // id of the next claim
+	// new places of claims, by their places in the original trace, which contain the ClaimID
+	claims map[place]place
 	marks  map[place]place
 	stacks byLocation[openVisits]
 	out    trace.Batch
@@ -175,7 +176,7 @@ type place struct {
 // openVisits holds the open visits of a location.
 type openVisits struct {
 	list  []openVisit
-	among openset.Index[uint32] // finds regions in list
+	among openset.Index[uint32] // finds open visits of a region in list
 }
 
 // openVisit is an open visit of a region, with the claim that it has become.
@@ -209,7 +210,7 @@ func (m *moveScan) processBatch(b *trace.Batch, out format.Sink) error {
 			claim := place{m.row(&c), m.id()}
 			m.claims[place{at, m.defs.ClaimID(&c)}] = claim
 			if m.visits {
-				m.begin(&c, claim, trace.Undefined, unitAmount, trace.Undefined) // the claim belongs to no resource
+				m.begin(&c, claim, trace.Undefined, unitAmount, trace.Undefined) // the new claim belongs to no resource
 			} else {
 				m.begin(&c, claim, c.Op(1), c.Op(2), c.Op(3))
 			}
@@ -238,10 +239,10 @@ func (m *moveScan) processBatch(b *trace.Batch, out format.Sink) error {
 	return out.Batch(&m.out)
 }
 
-// unitAmount is the number 1 as float64 bits: the amount of claims that were visits.
+// unitAmount is the number 1 as float64 bits. It is the amount of the claims that visits become.
 var unitAmount = math.Float64bits(1)
 
-// id returns a new id of a claim.
+// id returns a new id for a claim.
 func (m *moveScan) id() int64 {
 	m.next++
 	return m.next

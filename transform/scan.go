@@ -15,7 +15,7 @@ type stage interface {
 	processBatch(b *trace.Batch, out format.Sink) error
 	// flush delivers the remaining events, after the last batch.
 	flush(ctx context.Context, out format.Sink) error
-	// links changes links, which come after all events. It can reuse the list.
+	// links changes links, which come after all events. The result can reuse the memory of l.
 	links(l []trace.Link) []trace.Link
 }
 
@@ -49,8 +49,8 @@ func (tr transformed) Scan(ctx context.Context, sel trace.Selection, order forma
 	return scanThrough(ctx, s, sink, func(p format.Sink) error { return tr.events().Scan(ctx, inner, order, p) })
 }
 
-// ScanParallel delivers the events after the transform. If the transform is a [localTransform] and no
-// links are selected, it uses several goroutines, otherwise one.
+// ScanParallel delivers the events after the transform. If the transform is a [localTransform] and no links
+// are selected, it uses several goroutines. Otherwise it uses one goroutine.
 func (tr transformed) ScanParallel(ctx context.Context, sel trace.Selection, begin func() func(int) format.Sink) error {
 	t, ok := tr.transform.(localTransform)
 	if !ok || sel.Links != trace.NoLinks {
@@ -70,9 +70,9 @@ func (tr transformed) ScanParallel(ctx context.Context, sel trace.Selection, beg
 	})
 }
 
-// localTransform is implemented by transforms whose stages treat each location independently of the
-// others if no links are selected. For them, several goroutines can work on different locations, each
-// with its own stage.
+// localTransform is implemented by transforms whose stages treat each location independently of the others if
+// no links are selected. Several goroutines can then work on different locations, each with a stage of its
+// own.
 type localTransform interface {
 	// beginLocal is like transform.begin.
 	beginLocal(sel trace.Selection, order format.Order) (stage, trace.Selection)
@@ -81,8 +81,8 @@ type localTransform interface {
 	prepareLocal(ctx context.Context) error
 }
 
-// scanEach scans events in several goroutines. Each of them passes its events through a stage of its
-// own to its sink.
+// scanEach scans events in several goroutines. Each goroutine passes its events through a stage of its own to
+// a sink of its own.
 func scanEach(ctx context.Context, d format.Events, sel trace.Selection,
 	begin func() func(int) (stage, format.Sink)) error {
 	var mu sync.Mutex
@@ -107,8 +107,8 @@ func scanEach(ctx context.Context, d format.Events, sel trace.Selection,
 	return err
 }
 
-// everything returns the selection of all events at the locations of sel, and of all links if sel
-// selects any.
+// everything returns a selection of all events at the locations of sel. It selects all links if sel selects
+// any links.
 func everything(sel trace.Selection) trace.Selection {
 	all := trace.Everything()
 	all.Location = sel.Location
@@ -118,8 +118,8 @@ func everything(sel trace.Selection) trace.Selection {
 	return all
 }
 
-// errSeen ends a scan when no more events are needed.
-var errSeen = errors.New("all has been seen")
+// errScanDone ends a scan from which no more events are needed.
+var errScanDone = errors.New("the scan needs no more events")
 
 // eachRow calls f for the rows of a scan until f returns false.
 func eachRow(ctx context.Context, d format.Events, sel trace.Selection, order format.Order,
@@ -127,12 +127,12 @@ func eachRow(ctx context.Context, d format.Events, sel trace.Selection, order fo
 	err := d.Scan(ctx, sel, order, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
 		for x := b.Cursor(); x.Next(); {
 			if !f(&x) {
-				return errSeen
+				return errScanDone
 			}
 		}
 		return nil
 	}})
-	if errors.Is(err, errSeen) {
+	if errors.Is(err, errScanDone) {
 		return nil
 	}
 	return err
@@ -189,7 +189,7 @@ func (s *stageSink) Links(l []trace.Link) error {
 	return s.sink.Links(l)
 }
 
-// flush flushes the stage. It does so only once.
+// flush flushes the stage. Further calls have no effect.
 func (s *stageSink) flush() error {
 	if s.flushed {
 		return nil
@@ -217,7 +217,7 @@ func (c *rowCollector) addRow(x *trace.Cursor, b *trace.Batch) error {
 	return nil
 }
 
-// flush delivers the collected rows.
+// flush delivers the rows that the collector has not delivered yet.
 func (c *rowCollector) flush() error {
 	if c.out.Len() == 0 {
 		return nil

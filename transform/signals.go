@@ -17,17 +17,17 @@ type AddedSignal struct {
 	Pieces     []AddedPiece // in time order
 }
 
-// AddedPiece is a linear piece of a signal. It goes from the value Start at time From to the value End
-// just before time To. Times are in ticks.
+// AddedPiece is a linear piece of a signal. The signal has the value Start at time From, and approaches the
+// value End at time To. Times are in ticks.
 type AddedPiece struct {
 	From, To   int64
 	Start, End float64
 }
 
-// AddSignals adds signals to a trace, each with a location of its own. It adds them to the definitions
-// of the trace. These must be complete, so the trace must have been scanned. At equal times, the added
-// fragments come after all other events except for values of counters. If counters is set, the signals
-// become counters, with a value at the begin of each piece. That is for formats without fragments.
+// AddSignals adds signals to a trace, each with a location of its own. It adds the signals to the definitions
+// of the trace, which must be complete. Therefore the trace must have been scanned before. At equal times, the
+// added fragments come after all other events except values of counters. If counters is set, the signals
+// become counters with a value at the begin of each piece, for formats without fragments.
 func AddSignals(d format.Events, list []AddedSignal, counters bool) format.Events {
 	x := &signalAdder{sameDefinitions: sameDefinitions{d}}
 	defs := d.Defs()
@@ -127,7 +127,7 @@ func (s *addScan) processBatch(b *trace.Batch, out format.Sink) error {
 	return out.Batch(&s.out)
 }
 
-// addRow adds the next row.
+// addRow moves the first of the remaining rows to the batch.
 func (s *addScan) addRow() {
 	r := &s.rows[0]
 	s.out.Add(r.location, r.time, r.kind, r.metric)

@@ -16,11 +16,11 @@ type openRow struct {
 	ref  uint32
 	time int64
 	seq  int64 // position among the begins at the location
-	row  *row  // its operands and attributes; nil if it has none
+	row  *row  // operands and attributes of the row; nil if it has none
 }
 
-// sendOf returns the time at which the send was posted that a row completes. ok is false if that time
-// is unknown.
+// sendOf returns the time at which the send that a row completes was posted. ok is false if this time is
+// unknown.
 func (s *state) sendOf(x *trace.Cursor) (t int64, ok bool) {
 	l := s.rest[pairOf(x.Kind()).key(x)]
 	if len(l) == 0 {
@@ -29,7 +29,7 @@ func (s *state) sendOf(x *trace.Cursor) (t int64, ok bool) {
 	return l[len(l)-1].time, true
 }
 
-// stripAttributes removes the attributes of the innermost open visit. They describe a message. The
+// stripAttributes removes the attributes of the innermost open visit. These attributes describe a message. The
 // piece repeats the enter of the visit, but must not repeat the message.
 func (s *state) stripAttributes() {
 	if n := len(s.regions); n > 0 && s.regions[n-1].row != nil {
@@ -37,7 +37,8 @@ func (s *state) stripAttributes() {
 	}
 }
 
-// row holds the operands and attributes of an event, and its position in the file. Few events have any.
+// row holds the operands and attributes of an event, and its position in the file. Few events have operands or
+// attributes.
 type row struct {
 	pos  int64
 	ops  []uint64
@@ -59,7 +60,7 @@ func copyRow(c *trace.Cursor) *row {
 	return r
 }
 
-// operands returns the operands. It returns none if the row is nil.
+// operands returns the operands. It returns no operands if the row is nil.
 func (r *row) operands() []uint64 {
 	if r == nil {
 		return nil
@@ -67,8 +68,8 @@ func (r *row) operands() []uint64 {
 	return r.ops
 }
 
-// add appends the row to a batch, with the time t. It also appends the position of the row, if all
-// earlier rows of the batch have one.
+// add appends the row to a batch, with the time t. It also appends the position of the row, if all earlier
+// rows of the batch have positions.
 func (o *openRow) add(b *trace.Batch, loc uint32, t int64) {
 	b.Add(loc, t, o.kind, o.ref)
 	if o.row == nil {
@@ -90,17 +91,17 @@ func (o *openRow) add(b *trace.Batch, loc uint32, t int64) {
 type pairing struct {
 	class int8 // 0 for kinds that neither begin nor end an interval
 	ends  bool
-	// ref states whether the reference is a part of the key. op is the index of the operand that is a
-	// part of it, or -1.
+	// ref states whether the reference is part of the key. op is the index of the operand that is part of the
+	// key, or -1.
 	ref bool
 	op  int8
-	// close is set for kinds that begin an interval. It is the kind of the row that ends the interval,
-	// if such a row can be made from the key alone.
+	// close is set for kinds that begin an interval, if the row that ends the interval can be made from the
+	// key alone. It is the kind of that row.
 	close trace.Kind
 }
 
-// pairings states, for each common kind that begins or ends an interval at a location, how begins and
-// ends are matched. It is indexed by kind.
+// pairings states how begins and ends of intervals at a location are matched, for each common kind that begins
+// or ends an interval. It is indexed by kind.
 var pairings = func() (p [trace.Declared]pairing) {
 	class := int8(0)
 	put := func(x pairing, begin trace.Kind, opEnd int8, ends ...trace.Kind) {
@@ -145,12 +146,12 @@ func pairOf(k trace.Kind) *pairing {
 	return &pairings[trace.NoKind]
 }
 
-// pairKey identifies pairs of a begin and an end. A begin and the end that belongs to it have equal keys.
+// pairKey identifies pairs of a begin and an end. A begin and its end have equal keys.
 type pairKey struct {
 	class int8
 	ref   uint32
 	op    uint64
-	pos   int64 // position in the file of the line of a claim
+	pos   int64 // position in the file of a claim's line
 }
 
 // key returns the key of the current row.
@@ -172,7 +173,7 @@ type state struct {
 	regions []openRow // finds visits by region
 	among   openset.Index[uint32]
 	rest    map[pairKey][]openRow
-	byLine  bool // see trace.Definitions.ClaimLines
+	byLine  bool // the value of trace.Definitions.ClaimLines
 }
 
 // update handles a row: it opens the interval that the row begins, or closes the interval that it ends.
@@ -224,14 +225,14 @@ func (s *state) update(c *trace.Cursor) (matched bool) {
 	s.seq++
 	o := openRow{k, c.Ref(), c.Time(), s.seq, copyRow(c)}
 	if k == trace.ClaimBegin && len(l) > 0 {
-		l = l[:0] // a claim that begins again ends the open one
+		l = l[:0] // a claim that begins again ends the open claim
 	}
 	s.rest[id] = append(l, o)
 	return true
 }
 
-// list returns the open rows in the order of their begins. It leaves out sends that are not complete,
-// because a piece that repeated them would have additional messages.
+// list returns the open rows in the order of their begins. It leaves out sends that are not complete, because
+// a piece that repeats them would have additional messages.
 func (s *state) list() []openRow {
 	var l []openRow
 	for i := range s.regions {
@@ -248,7 +249,7 @@ func (s *state) list() []openRow {
 	return l
 }
 
-// clone returns a copy of the state. Both share the rows, which never change.
+// clone returns a copy of the state. The copy shares the rows, which never change.
 func (s *state) clone() *state {
 	c := &state{seq: s.seq, regions: slices.Clone(s.regions), among: s.among.Clone(),
 		rest: maps.Clone(s.rest), byLine: s.byLine}
@@ -261,7 +262,7 @@ func (s *state) clone() *state {
 // byLocation is a list of pointers by location.
 type byLocation[T any] []*T
 
-// at returns the element of a location, which it adds if needed.
+// at returns the element of a location. It adds the element if needed.
 func (l *byLocation[T]) at(loc uint32) *T {
 	for int(loc) >= len(*l) {
 		*l = append(*l, nil)
@@ -282,7 +283,7 @@ func (l byLocation[T]) get(loc uint32) *T {
 	return l[loc]
 }
 
-// setElement sets an element of a map, which it creates if needed.
+// setElement sets an element of a map. It creates the map if needed.
 func setElement[K comparable, V any](m *map[K]V, k K, v V) {
 	if *m == nil {
 		*m = map[K]V{}

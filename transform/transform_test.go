@@ -20,7 +20,7 @@ import (
 	"github.com/weft-trace/weft/transform"
 )
 
-// event is an event in a form that can be compared.
+// event holds the fields of an event by which tests compare events.
 type event struct {
 	loc   uint32
 	time  int64
@@ -34,11 +34,11 @@ func (e event) String() string {
 	return fmt.Sprint(e.loc, " ", e.time, " ", e.kind.Spec().Name, " ", int32(e.ref), e.ops, e.attrs)
 }
 
-// began reports whether the event is a repeated one at the begin of a piece.
+// began reports whether the event is repeated at the begin of a piece.
 func (e *event) began() bool { return e.attrs[transform.BeganAttribute] != "" }
 
-// list returns the events of a trace, in time order if ordered is set, otherwise by location, and
-// its links.
+// list returns the events of a trace, and its links. The events are in time order if ordered is set, and
+// otherwise by location.
 func list(t *testing.T, d format.Events, ordered bool) (out []event, links []trace.Link) {
 	t.Helper()
 	last := map[uint32]int64{}
@@ -79,8 +79,8 @@ func list(t *testing.T, d format.Events, ordered bool) (out []event, links []tra
 	return out, links
 }
 
-// listBoth returns the events of a trace by location. It checks that a scan in time order delivers
-// the same ones.
+// listBoth returns the events of a trace by location. It checks that a scan in time order delivers the same
+// events.
 func listBoth(t *testing.T, d format.Events) ([]event, []trace.Link) {
 	t.Helper()
 	a, links := list(t, d, false)
@@ -228,7 +228,7 @@ func randomTrace(pick chooser, steps int, wild bool) *trace.Recorder {
 	return r
 }
 
-// cell has the sums of a region or activity.
+// cell holds the sums of a region or activity.
 type cell struct{ inclusive, exclusive, count int64 }
 
 // profiled returns the sums of a trace by region and activity.
@@ -353,8 +353,8 @@ func FuzzPieces(f *testing.F) {
 	})
 }
 
-// checkRepaired checks that a repaired trace has no defects, that repairing it again changes
-// nothing, and that a consistent trace stays unchanged.
+// checkRepaired checks that a repaired trace has no defects, that repairing it again changes nothing, and that
+// repairing does not change a consistent trace.
 func checkRepaired(t *testing.T, r *trace.Recorder, how transform.RepairOptions) {
 	mend := func(d format.Events) (format.Events, *format.Report) {
 		rep := format.NewReport()
@@ -440,7 +440,7 @@ func TestCorrect(t *testing.T) {
 		for _, streams := range []bool{false, true} {
 			var inner format.Events = format.Recorded(r)
 			if !streams {
-				inner = struct{ format.Events }{inner} // hides the streams
+				inner = struct{ format.Events }{inner} // this hides the method Streams
 			}
 			d, err := transform.Correct(inner, c, 1<<20)
 			if err != nil {
@@ -468,7 +468,7 @@ func TestCorrect(t *testing.T) {
 	}
 }
 
-// TestAnonymize checks that no name of the trace remains, except those to be kept.
+// TestAnonymize checks that no name of the trace remains, except the names to keep.
 func TestAnonymize(t *testing.T) {
 	r := trace.NewRecorder(trace.Clock{Num: 1000, Den: 1, Epoch: 5, HasEpoch: true})
 	d := r.Defs()

@@ -7,10 +7,10 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// SelectWindow returns the events of a trace in a window, and the links with both ends in it. Unlike
-// [Cut], it neither repeats the begin of an interval that is open at the start of the window nor ends
-// one at its end. Therefore messages and visits may lack their other end. If the format can seek, the
-// cost is that of the window.
+// SelectWindow returns the events of a trace in a window, and the links with both ends in it. Unlike [Cut], it
+// does not repeat the begins of intervals that are open at the start of the window, and does not end intervals
+// that are open at its end. Therefore messages and visits may lack their other end. If the format can seek,
+// the cost depends only on the size of the window.
 func SelectWindow(d format.Events, w trace.Window) format.Events {
 	return &windowEvents{sameDefinitions{d}, w}
 }
@@ -35,7 +35,8 @@ func (w *windowEvents) Scan(ctx context.Context, sel trace.Selection, order form
 	return w.inner.Scan(ctx, w.selection(sel), order, windowLinks{sink, w.window})
 }
 
-// ScanParallel delivers the selected events of the window, in as many goroutines as the trace does.
+// ScanParallel delivers the selected events of the window. It uses as many goroutines as ScanParallel of the
+// trace.
 func (w *windowEvents) ScanParallel(ctx context.Context, sel trace.Selection,
 	begin func() func(int) format.Sink) error {
 	return w.inner.ScanParallel(ctx, w.selection(sel), func() func(int) format.Sink {

@@ -195,7 +195,7 @@ func newOperations(c *collector) operations {
 func (o *operations) take(l *lane, s sequence, x operation) {
 	p := o.sequences[s]
 	number := l.taken.next(s)
-	if p == nil || p.broken || len(p.counts) < 2 {
+	if p == nil || p.broken || len(p.counts) < 2 || o.ranks.defs.IsSelf(s.communicator) {
 		return
 	}
 	for p.first+len(p.pending) <= number {

@@ -328,6 +328,9 @@ func (p *Part) addCall(loc uint32, x call) {
 	if s == nil {
 		s = &sequence{counts: map[uint32]int64{}, limit: math.MaxInt64, matched: map[uint64]*matched{}}
 		s.members = len(p.members(x.communicator))
+		if p.defs.IsSelf(x.communicator) {
+			s.limit = 0 // an operation has no other members
+		}
 		p.sequences[k] = s
 	}
 	n := s.counts[loc]
@@ -631,7 +634,9 @@ func (p *Part) Result() *Result {
 			c := p.defs.Communicator.At(uint32(k.communicator))
 			o.Communicator, o.CommunicatorID, o.CommunicatorName = uint32(k.communicator), c.ID, c.Name
 			seq := p.sequences[sequenceKey{k.communicator, k.posted}]
-			o.Members = len(seq.counts)
+			if o.Members = len(seq.counts); p.defs.IsSelf(k.communicator) {
+				o.Members = 1
+			}
 			if m := seq.matched[k.operation]; m != nil {
 				o.Matched, o.Waiting, o.Early = m.count, durationsOf(&m.waiting), m.early
 			}

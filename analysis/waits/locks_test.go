@@ -309,5 +309,38 @@ func TestPathOfThreads(t *testing.T) {
 	}
 }
 
+// TestPathOfNumberedThreads checks that the path goes from a thread to the call that created the thread according to
+// their
+// numbers. Thread 2 is created at 10 and begins at 25, after thread 1, which is created at 16.
+func TestPathOfNumberedThreads(t *testing.T) {
+	x := newThreads(3)
+	number := func(thread uint32, t int64, k trace.Kind, n uint64) {
+		x.Event(thread, t, k, trace.NoRef, []uint64{trace.Undefined, n})
+	}
+	for i, begin := range []int64{10, 16} {
+		x.Enter(0, begin, x.Region("pthread_create"))
+		number(0, begin+1, trace.ThreadCreate, uint64(i))
+		x.Leave(0, begin+4, x.Region("pthread_create"))
+	}
+	x.call(0, "pthread_join", 20, 101, "", 0)
+	number(1, 17, trace.ThreadBegin, 1)
+	x.call(1, "work", 17, 50, "", 0)
+	x.end(1, 50, trace.Undefined)
+	number(2, 25, trace.ThreadBegin, 0)
+	x.call(2, "work", 25, 100, "", 0)
+	x.end(2, 100, trace.Undefined)
+	p, err := criticalpath.Find(t.Context(), format.Recorded(x.Recorder), criticalpath.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pieces []string
+	for _, x := range p.Pieces {
+		pieces = append(pieces, fmt.Sprint(x.Location, x.From, x.To, " ", x.By))
+	}
+	if want := []string{"2 10 100 fork", "0 100 101 wait-at-join"}; !slices.Equal(pieces, want) {
+		t.Errorf("found the pieces %q, expected %q", pieces, want)
+	}
+}
+
 // threadPrograms is the number of random programs of POSIX threads that tests use.
 const threadPrograms = 100

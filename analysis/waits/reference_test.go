@@ -120,7 +120,7 @@ func describe(t *testing.T, b *bytes.Buffer, events format.Events) {
 		}
 	}
 	for i := range d.Sets.All() {
-		for _, loc := range d.SetRanks(uint32(i)) {
+		for _, loc := range d.SetMembers(uint32(i)) {
 			id := strconv.Itoa(i)
 			head.Sets[id] = append(head.Sets[id], d.Locations.At(loc).ID)
 		}

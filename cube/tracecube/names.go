@@ -2,10 +2,10 @@ package tracecube
 
 import "strings"
 
-// weftPrefix begins the unique names of metrics that Scalasca does not have.
+// weftPrefix is the prefix of the unique names of metrics that Scalasca does not have.
 const weftPrefix = "weft_"
 
-// longTermSuffix ends the unique names of metrics for long-term costs of delays.
+// longTermSuffix is the suffix of the unique names of metrics for long-term costs of delays.
 const longTermSuffix = "_longterm"
 
 // waitNames maps wait patterns to the unique names of Scalasca's metrics. The pattern
@@ -42,8 +42,8 @@ var delayNames = map[string]string{
 	"wait-at-explicit-omp-barrier": "delay_ompbarrier",
 }
 
-// metricInfo describes a metric: the unique name of its parent, whose values include its own; its
-// title; and an explanation.
+// metricInfo describes a metric. parent is the unique name of its parent, whose values include the values of
+// the metric.
 type metricInfo struct{ parent, title, text string }
 
 // scalascaMetrics holds the metrics that Scalasca has, by unique name.
@@ -116,7 +116,7 @@ var scalascaMetrics = map[string]metricInfo{
 		"Time in which the other threads of the process are idle because this one works alone."},
 }
 
-// weftParents has the parents of weft's own metrics that are part of another one of these.
+// weftParents maps the names of weft's own metrics to their parents, if the parent is another metric of weft.
 var weftParents = map[string]string{
 	"weft_early_rma_fence": "weft_wait_at_rma_fence",
 	"weft_late_complete":   "weft_early_wait",

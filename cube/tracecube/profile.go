@@ -9,12 +9,12 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// outermostPath is the name of the path that cubes of weft have around several outermost regions.
+// outermostPath is the name of the call path that weft puts around several outermost regions in a cube.
 const outermostPath = "(program)"
 
 // Profile returns the times and visits of the call paths in a cube, for a comparison. Times are in
-// nanoseconds. It leaves out the time outside of all regions, and paths that stand for the program as a
-// whole. The error is that of reading, or reports a cube without values of the metrics time and visits.
+// nanoseconds. It leaves out the time outside of all regions, and paths that stand for the program as a whole.
+// It returns an error if reading fails, or if the cube lacks values of the metrics time and visits.
 func Profile(f *cube.File) (*diff.Profile, error) {
 	times, visits := -1, -1
 	for i := range f.Metrics {
@@ -43,7 +43,8 @@ func Profile(f *cube.File) (*diff.Profile, error) {
 	}
 	time := exclusive(f, times)
 	count := exclusive(f, visits)
-	place := make([]int, len(f.Paths)) // index into p.Paths; that of the path around a path that is left out
+	// index into p.Paths; a path that is left out has the index of the path around it
+	place := make([]int, len(f.Paths))
 	dropped := make([]bool, len(f.Paths))
 	for i, x := range f.Paths {
 		around := -1
@@ -68,8 +69,8 @@ func Profile(f *cube.File) (*diff.Profile, error) {
 	return p, nil
 }
 
-// exclusive returns a function that returns the value of a metric for a call path at a location, without
-// those of the paths below it.
+// exclusive returns a function that returns the value of a metric for a call path at a location, without the
+// values of the paths below it.
 func exclusive(f *cube.File, metric int) func(path, location int) float64 {
 	m := &f.Metrics[metric]
 	if m.Kind != cube.Inclusive {

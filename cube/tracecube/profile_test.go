@@ -8,8 +8,8 @@ import (
 	"github.com/weft-trace/weft/cube"
 )
 
-// TestProfileInclusive checks that inclusive values, as Score-P writes them, become exclusive ones, and
-// that paths that stand for the program are left out.
+// TestProfileInclusive checks that the inclusive values that Score-P writes are converted to exclusive values,
+// and that paths that stand for the program are left out.
 func TestProfileInclusive(t *testing.T) {
 	c := &cube.Cube{Regions: []cube.Region{{Name: "(program)", Begin: -1, End: -1}, {Name: "main", Begin: 3, End: 9},
 		{Name: "solve", Begin: -1, End: -1}},

@@ -1,10 +1,10 @@
-// Package tracecube makes cubes (package cube) from the results of analyses of a trace: metrics by
-// call path and location. The metrics have the unique names that Scalasca's analyser uses, so that
-// the tools for its cubes recognise them.
+// Package tracecube makes cubes (package cube) from the results of analyses of a trace: metrics by call path
+// and location. The metrics have the unique names that Scalasca's analyser uses, so that the tools for its
+// cubes recognise them.
 //
-// Call paths are those of the wait states: the paths of a thread begin with the path of the
-// parallel region in the first thread of its process. All metrics are exclusive: the value of a
-// call path does not include those of paths below it.
+// Call paths are the same as in the analysis of wait states: the paths of a thread begin with the path of the
+// parallel region in the first thread of its process. All metrics are exclusive: the value of a call path does
+// not include the values of the paths below it.
 //
 // For each call path in which a metric has a value, a Builder needs 8 bytes per location.
 package tracecube
@@ -29,12 +29,12 @@ import (
 // Builder collects the metrics of a trace from which Cube makes a cube.
 type Builder struct {
 	defs    *trace.Definitions
-	names   []string          // of regions, by the index of a region's row
-	regions map[string]uint32 // the first row of each name
+	names   []string          // names of the regions, by the index of a region's row
+	regions map[string]uint32 // first row with each name
 	paths   []node
 	index   map[node]int
 	metrics []cube.Metric
-	used    []bool // indexed by location: it belongs to the cube
+	used    []bool // whether a location belongs to the cube; indexed by location
 }
 
 // node is a call path: the index of its parent, or −1, and the name of its last region.
@@ -43,8 +43,8 @@ type node struct {
 	name   string
 }
 
-// New returns a Builder with the times and visits of the call paths of a trace, for which it scans
-// the events once. Errors are those of the scan.
+// New returns a Builder with the times and visits of the call paths of a trace, for which it scans the events
+// once. It returns an error if the scan fails.
 func New(ctx context.Context, events format.Events, sel trace.Selection, opt calltree.Options) (*Builder, error) {
 	d := events.Defs()
 	f := &Builder{defs: d, names: d.RegionNames(opt.Rows), regions: map[string]uint32{}, index: map[node]int{},
@@ -78,8 +78,8 @@ func (f *Builder) name(region uint32) string {
 	return "unknown"
 }
 
-// path returns the number of the call path whose last region is name. It adds the path on first
-// use.
+// path returns the number of the call path whose parent is parent and whose last region is name. It adds the
+// path on first use.
 func (f *Builder) path(parent int, name string) int {
 	n := node{parent, name}
 	i, ok := f.index[n]
@@ -94,8 +94,8 @@ func (f *Builder) path(parent int, name string) int {
 // outsidePath is the name of the call path for events outside of all regions.
 const outsidePath = "(outside of all regions)"
 
-// pathOf returns the number of the call path with the given regions, the outermost first. Without
-// regions, it is outsidePath. It adds paths on first use.
+// pathOf returns the number of the call path with the given regions, with the outermost region first. If there
+// are no regions, it returns the number of outsidePath. It adds paths on first use.
 func (f *Builder) pathOf(names []string) int {
 	if len(names) == 0 {
 		return f.path(-1, outsidePath)
@@ -137,8 +137,7 @@ func (f *Builder) addTree(list []calltree.Node) {
 	}
 }
 
-// laterThreads returns, by location, whether it is a thread other than the first one of its
-// process.
+// laterThreads returns, for each location, whether it is a thread other than the first thread of its process.
 func (f *Builder) laterThreads() []bool {
 	later, begun := make([]bool, f.defs.Locations.Len()), map[uint32]bool{}
 	for i, l := range f.defs.Locations.All() {
@@ -149,8 +148,8 @@ func (f *Builder) laterThreads() []bool {
 	return later
 }
 
-// firstPaths returns, for each region name, the first path that ends with it in a depth-first walk.
-// The walk visits regions in the order of the definitions.
+// firstPaths returns, for each region name, the first path in a depth-first walk that ends with a region of
+// that name. The walk visits regions in the order of the definitions.
 func (f *Builder) firstPaths() map[string]int {
 	below := make([][]int, len(f.paths)+1)
 	for i, n := range f.paths {
@@ -294,9 +293,9 @@ func (f *Builder) AddPath(r *criticalpath.Result) {
 	}
 }
 
-// Cube returns a cube with the metrics. If nothing was added, it has one call path, for events outside of
-// all regions, without values, since readers of cubes expect a path. The cube and the Builder share the
-// values, and so nothing may be added to the Builder afterwards.
+// Cube returns a cube with the metrics. If nothing was added, the cube has a single call path without values,
+// for events outside of all regions, because readers of cubes expect at least one path. The cube shares the
+// values with the Builder, so nothing may be added to the Builder afterwards.
 func (f *Builder) Cube() *cube.Cube {
 	if f.Empty() {
 		f.path(-1, outsidePath)
@@ -395,7 +394,7 @@ const (
 func (f *Builder) addSystem(c *cube.Cube) {
 	d := f.defs
 	nodes := map[uint32]int{trace.NoRef: -1}
-	// node returns the index of the cube's node for a group, which it adds on first use, or −1 if
+	// node returns the index of the cube's node for a group. It adds the node on first use. It returns −1 if
 	// the group is undefined.
 	node := func(group uint32) int {
 		var chain []uint32
@@ -462,8 +461,8 @@ func (f *Builder) addSystem(c *cube.Cube) {
 	}
 }
 
-// oneMachine adds a machine around the nodes of a cube unless they already have a single root,
-// because readers expect one.
+// oneMachine adds a machine around the nodes of a cube unless they already have a single root, because readers
+// expect a single machine.
 func oneMachine(c *cube.Cube) {
 	roots, loose := 0, false
 	for _, n := range c.Nodes {

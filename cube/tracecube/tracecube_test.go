@@ -49,7 +49,7 @@ func figures(t *testing.T, path string) (*Builder, format.Events) {
 	return f, d
 }
 
-// TestLocks checks the unique names of metrics for waits at locks, which depend on the region.
+// TestLocks checks the unique names of metrics for waits at locks. The names depend on the region.
 func TestLocks(t *testing.T) {
 	d := &trace.Definitions{Clock: trace.Seconds(1)}
 	f := &Builder{defs: d, regions: map[string]uint32{}}
@@ -117,8 +117,9 @@ func TestHierarchy(t *testing.T) {
 	}
 }
 
-// TestPartsOfWaits checks the metrics of one-sided communication. If a wait pattern is a part of
-// another one, its metric is a child of the metric of the other pattern, which includes its time.
+// TestPartsOfWaits checks the metrics of one-sided communication. If a wait pattern is part of another
+// pattern, its metric is a child of the metric of that pattern. The time of the parent includes the time of
+// the child.
 func TestPartsOfWaits(t *testing.T) {
 	f, d := figures(t, "../../analysis/waits/testdata/rma/traces.otf2")
 	w, err := waits.Find(context.Background(), d, waits.Options{Rows: trace.NewRows(d.Defs())})
@@ -141,8 +142,8 @@ func TestPartsOfWaits(t *testing.T) {
 	}
 }
 
-// TestSeveralRoots checks that several outermost paths become children of an artificial one and
-// keep their values.
+// TestSeveralRoots checks that several outermost paths become children of an artificial path and keep their
+// values.
 func TestSeveralRoots(t *testing.T) {
 	f, _ := figures(t, "../../analysis/waits/testdata/p2p/traces.otf2")
 	f.add(f.metric("time"), f.pathOf([]string{"other"}), 2, 7)

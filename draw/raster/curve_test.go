@@ -6,8 +6,8 @@ import (
 	"github.com/weft-trace/weft/timeline/index"
 )
 
-// TestConstantCurve checks that a curve of equal values is drawn at the upper edge, where the label
-// shows the value. One of the values, 0.7, is rounded in a tile.
+// TestConstantCurve checks that a curve of equal values is drawn at the upper edge, where the label shows the
+// value. One of the values is 0.7, which is rounded in a tile.
 func TestConstantCurve(t *testing.T) {
 	for _, v := range []float64{3, 0, -2, 0.7, 1e300} {
 		f := float32(v)

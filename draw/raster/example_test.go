@@ -13,9 +13,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// ExampleSpans draws a strip of 10 columns of 10 ms each. It has two visits, from 20 to 50 ms and
-// from 60 to 100 ms. The second visit is four columns wide, and so its last column stays empty as a
-// separator.
+// ExampleSpans draws a strip of 10 columns of 10 ms each. It has two visits, from 20 to 50 ms and from 60 to
+// 100 ms. The second visit is four columns wide. Therefore its last column stays empty as a separator.
 func ExampleSpans() {
 	r := trace.NewRecorder(trace.Seconds(1000))
 	p, work := r.Location("p"), r.Region("work")

@@ -7,12 +7,12 @@ import (
 	"github.com/weft-trace/weft/timeline/index"
 )
 
-// DepthAt returns the depth of the span that an end of a link belongs to. column is the horizontal
-// position of that end in the tile, in columns; it may be fractional. ends is set if the link's end
-// belongs to the end of a span rather than to its begin. nested is set for nested spans: the result
-// is the innermost span at the column or, with ends, the innermost span that ends there. For the
-// lanes of a resource, it is the claim that begins (with ends: ends) there, or else the only claim
-// at the column. DepthAt returns −1 if the tile does not determine the span.
+// DepthAt returns the depth of the span to which one end of a link belongs. column is the horizontal position
+// of this end in the tile, in columns; it may be fractional. ends is set if this end of the link belongs to
+// the end of a span, and not to its begin. nested is set for nested spans. In this case, DepthAt chooses the
+// innermost span at the column or, with ends, the innermost span that ends there. For the lanes of a resource,
+// it chooses the claim that begins there (with ends: that ends there). If there is no such claim, it chooses
+// the only claim at the column. DepthAt returns −1 if the tile does not determine the span.
 func DepthAt(t *index.Tile, strips []index.Strip, column float64, nested, ends bool) int {
 	inner, edge, near, holds := -1, -1, 1.01, 0
 	reach := 1
@@ -53,8 +53,8 @@ func DepthAt(t *index.Tile, strips []index.Strip, column float64, nested, ends b
 	return -1
 }
 
-// runAt returns the index of the run of a strip that covers a column. If no run does, it returns
-// the nearest one at most reach columns away, or −1.
+// runAt returns the index of the run of a strip that covers a column. If there is no such run, it returns the
+// nearest run that is at most reach columns away. It returns −1 if there is none.
 func runAt(t *index.Tile, s index.Strip, column, reach int) int {
 	end := func(k int) int { return int(t.X[k]) + int(t.N[k]) }
 	last := s.First + s.Count

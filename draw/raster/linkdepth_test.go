@@ -20,7 +20,7 @@ func tileOf(runs ...[][2]int) *index.Tile {
 	return t
 }
 
-// TestDepthAt has the same cases as the test of the same function in web/src.
+// TestDepthAt has the same cases as the test of the same function of the viewer's page in web.
 func TestDepthAt(t *testing.T) {
 	nested := tileOf([][2]int{{0, 50}, {60, 30}}, [][2]int{{10, 20}, {61, 1}})
 	lanes := tileOf([][2]int{{0, 30}}, [][2]int{{10, 30}}, [][2]int{{20, 30}})

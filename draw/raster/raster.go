@@ -1,11 +1,9 @@
-// Package raster draws the strips of a tile as pixels. It is the counterpart of web/src/raster.ts.
-// Both round to whole pixels in the same way, so that a PNG picture has the same pixels as the
-// viewer's page.
+// Package raster draws the strips of a tile as pixels. It is the counterpart of web/src/raster.ts. Both round
+// to whole pixels in the same way, so that a PNG picture has the same pixels as the viewer's page.
 //
-// A run is drawn in the colour of its region. A run that is a single span is opaque; others are
-// more transparent the less of their time is covered by spans. A span of four columns or more
-// leaves its last column empty, which separates it from the next span. The height of a claim is its
-// share of the resource's capacity.
+// A run is drawn in the colour of its region. A run of a single span is opaque. Other runs are more
+// transparent if spans cover less of their time. A span of four columns or more leaves its last column empty,
+// which separates it from the next span. The height of a claim is its share of the resource's capacity.
 package raster
 
 import (
@@ -22,8 +20,8 @@ import (
 // Colors holds the colours of strips.
 type Colors struct {
 	Region func(region uint32) color.RGBA // colour of a region of the index
-	Other  color.RGBA                     // runs without a region
-	Mark   color.RGBA                     // instants
+	Other  color.RGBA                     // colour of runs without a region
+	Mark   color.RGBA                     // colour of instants
 	Curve  color.RGBA
 }
 
@@ -48,9 +46,9 @@ type Box struct {
 // so that it stays visible.
 const LeastClaim = 3
 
-// SpanBoxes returns the boxes of a strip of spans from left to right. The strip has the height h
-// and a background of the colour back. The height of a claim is its share of h by the resource's
-// capacity, but at least least pixels.
+// SpanBoxes returns the boxes of a strip of spans from left to right. The strip has the height h and a
+// background of the colour back. The height of a claim, as a share of h, is its share of the resource's
+// capacity. It is at least least pixels.
 func SpanBoxes(h, least int, t *index.Tile, s index.Strip, back color.RGBA, c *Colors) iter.Seq[Box] {
 	return func(yield func(Box) bool) {
 		for k := s.First; k < s.First+s.Count; k++ {
@@ -73,8 +71,8 @@ func SpanBoxes(h, least int, t *index.Tile, s index.Strip, back color.RGBA, c *C
 	}
 }
 
-// InstantBoxes returns the boxes of a strip of events without duration, h pixels high. They are
-// blended over the existing pixels with an opacity of [MarkAlpha].
+// InstantBoxes returns the boxes of a strip of events without duration. h is the height of the strip in
+// pixels. The boxes are blended over the existing pixels with an opacity of [MarkAlpha].
 func InstantBoxes(h int, t *index.Tile, s index.Strip, c *Colors) iter.Seq[Box] {
 	return func(yield func(Box) bool) {
 		for k := s.First; k < s.First+s.Count; k++ {
@@ -85,16 +83,16 @@ func InstantBoxes(h int, t *index.Tile, s index.Strip, c *Colors) iter.Seq[Box] 
 	}
 }
 
-// CurveBoxes returns the boxes of a strip that shows a curve. low is the value at the lower edge
-// and high that at the upper edge; if they are equal, the curve is drawn at the upper edge. Amounts
-// of a resource are filled down to the lower edge.
+// CurveBoxes returns the boxes of a strip that shows a curve. low is the value at the lower edge, and high the
+// value at the upper edge. If both are equal, the curve is drawn at the upper edge. For amounts of a resource,
+// the area below the curve is filled.
 func CurveBoxes(h int, t *index.Tile, s index.Strip, low, high float64, c *Colors) iter.Seq[Box] {
 	row := func(v float32) int {
 		if low == high {
 			return 0
 		}
 		up := math.Floor((float64(v)-low)/(high-low)*float64(h-1) + 0.5)
-		if !(up > 0) { // this also excludes NaN
+		if !(up > 0) { // this condition is also true for NaN
 			return h - 1
 		}
 		return h - 1 - int(min(up, float64(h-1)))
@@ -115,15 +113,15 @@ func CurveBoxes(h int, t *index.Tile, s index.Strip, low, high float64, c *Color
 	}
 }
 
-// StackBoxes returns the boxes of the lanes of a resource for the columns [from, to). The lanes are
-// stacked in a box of height h, the first lane at the bottom. The height of a claim is its share of
-// h by the capacity, at least least pixels; in a column with several claims of a lane, it is their
-// mean. If claims have offsets, each is at its offset instead of on top of the others. Claims that
-// exceed the capacity are cut off at the top. If there is room, a line separates
-// claims on top of each other, and an empty column separates claims next to each other.
+// StackBoxes returns the boxes of the lanes of a resource for the columns [from, to). The lanes are stacked in
+// a box of height h, the first lane at the bottom. The height of a claim, as a share of h, is its share of the
+// capacity. It is at least least pixels. In a column with several claims of a lane, the height is the mean of
+// their heights. If claims have offsets, each is at its offset instead of on top of the others. Claims that
+// exceed the capacity are cut off at the top. If there is room, a line separates claims on top of each other,
+// and an empty column separates claims next to each other.
 func StackBoxes(h int, t *index.Tile, lanes []index.Strip, from, to, least int, c *Colors) iter.Seq[Box] {
 	return func(yield func(Box) bool) {
-		at := make([]int, len(lanes)) // indexed by lane, the first run that ends after x
+		at := make([]int, len(lanes)) // for each lane, the first run that ends after x
 		begin := func(k int) int { return int(t.X[k]) }
 		end := func(k int) int { return int(t.X[k]) + max(1, int(t.N[k])) }
 		for i, s := range lanes {
@@ -199,7 +197,7 @@ func Spans(img *image.RGBA, x0, y0, h, least int, t *index.Tile, s index.Strip, 
 	}
 }
 
-// Instants draws a strip of instants over the pixels that img has.
+// Instants draws a strip of instants over the existing pixels of img.
 func Instants(img *image.RGBA, x0, y0, h int, t *index.Tile, s index.Strip, c *Colors) {
 	for b := range InstantBoxes(h, t, s, c) {
 		x := x0 + b.X

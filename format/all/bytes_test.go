@@ -49,8 +49,9 @@ func (f countedFile) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// TestReadsWhatIsAskedFor counts the bytes that scans of parts of a trace read. OTF 2.5 and 4.3: a
-// reader finds the selected times by bisection, and the selected processes in the master file.
+// TestReadsWhatIsAskedFor counts the bytes that scans of parts of a trace read. Sections 2.5 and 4.3 of OTF's
+// specification require that a reader finds the selected times by bisection, and the selected processes in the
+// master file.
 func TestReadsWhatIsAskedFor(t *testing.T) {
 	if testing.Short() {
 		t.Skip("writes traces of 10 MB")
@@ -71,8 +72,8 @@ func TestReadsWhatIsAskedFor(t *testing.T) {
 	}
 }
 
-// These values are used in place of an order: parallel for scans by several workers, and extent for
-// reading only the extent.
+// The values parallel and extent stand for other ways of reading than a scan in an order: a scan by several
+// workers, and reading only the extent of the trace.
 const parallel, extent = format.Order(-1), format.Order(-2)
 
 // partialScan is a scan of a part of a trace.
@@ -106,10 +107,13 @@ func partialScans() []partialScan {
 		{"otf", "one of four locations", format.GlobalOrder, ofOne, 0.26},
 		{"otf", "one of four locations, parallel", parallel, ofOne, 0.26},
 		{"otf", "profile of 0.1 %", parallel, stacks, 0.60},
-		{"otf one stream", "profile of 0.1 %", parallel, stacks, 0.95}, // pieces of 2 MiB, three for each core
-		{"otf", "everything", format.GlobalOrder, everything, 1.01},    // held while the order is checked, up to 32 MB
+		// the scan reads pieces of 2 MiB, three for each core
+		{"otf one stream", "profile of 0.1 %", parallel, stacks, 0.95},
+		// the reader holds up to 32 MB while it checks the order
+		{"otf", "everything", format.GlobalOrder, everything, 1.01},
 		{"otf", "everything, parallel", parallel, everything, 1.01},
-		{"otf2", "0.1 % of the time", format.GlobalOrder, small(0.001), 0.55}, // a chunk of 1 MiB of each location
+		// the scan reads a chunk of 1 MiB of each location
+		{"otf2", "0.1 % of the time", format.GlobalOrder, small(0.001), 0.55},
 		{"otf2", "one of four locations", format.GlobalOrder, ofOne, 0.27},
 		{"otf2", "profile of 0.1 %", parallel, stacks, 0.55},
 		{"otf2", "everything", format.GlobalOrder, everything, 1.01},

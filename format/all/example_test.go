@@ -13,9 +13,9 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// The same code reads traces of three formats. A file of Eclipse TRACE4CPS does not define locations. weft makes
-// 10 locations of the file in this example: one for each of its 8 resources, one for its signal, and one for its
-// events.
+// ExampleOpen reads traces of three formats with the same code. A file of Eclipse TRACE4CPS does not define
+// locations. weft makes 10 locations of the file in this example: one for each of its 8 resources, one for its
+// signal, and one for its events.
 func ExampleOpen() {
 	ctx := context.Background()
 	for _, name := range []string{
@@ -47,7 +47,7 @@ func ExampleOpen() {
 	// all.go is no trace
 }
 
-// A recorded trace is written in all formats that can be written.
+// ExampleFormats writes a recorded trace in all formats that weft can write.
 func ExampleFormats() {
 	r := trace.NewRecorder(trace.Seconds(1000))
 	p, work := r.Location("p"), r.Region("work")

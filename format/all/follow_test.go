@@ -30,7 +30,7 @@ func (r *rowTexts) begin(d *trace.Definitions) (format.Sink, error) {
 	return r, nil
 }
 
-// scaleTimes multiplies the times so far by factor, because ticks have become shorter.
+// scaleTimes multiplies the times of the collected events by factor, because ticks have become shorter.
 func (r *rowTexts) scaleTimes(factor int64) {
 	for i := range r.times {
 		r.times[i] *= factor
@@ -62,8 +62,8 @@ func (r *rowTexts) Batch(b *trace.Batch) error {
 	return nil
 }
 
-// followTexts holds texts whose times get more digits, whose claims end after later lines, or which
-// have definitions between events.
+// followTexts holds texts that are difficult for a reader of a growing text: times get more digits, claims end
+// after later lines, or definitions stand between events.
 var followTexts = map[string]string{
 	"digits.etf": "TU MILLISECONDS\nR 0 1 false ; name=CPU\nC 0 0 5 0 1 ; name=A\nE 0 1.5 ; name=x\n" +
 		"C 1 1.75 2 0 1 ; name=B\n" +
@@ -78,8 +78,8 @@ var followTexts = map[string]string{
 		"-3 -51 0.15 1 0 0\n-4 -51 0.300001 1 0 3 2 100 7 0\n-4 -901 0.3 0 0 0\n-4 -901 0.4 1 0 0\n",
 }
 
-// TestFollow checks that a text that comes in pieces has the same events as the whole text. This
-// requires that its lines are in time order, or that the reader waits for all lines.
+// TestFollow checks that a text that comes in pieces has the same events as the whole text. The events are the
+// same only if the lines are in time order, or if the reader waits for all lines.
 func TestFollow(t *testing.T) {
 	texts := map[string][]byte{}
 	for name, text := range followTexts {
@@ -136,7 +136,7 @@ func TestFollow(t *testing.T) {
 					if !yield(rest[:n], nil) {
 						return
 					}
-					clear(rest[:n]) // the events must not refer to it
+					clear(rest[:n]) // the events must not refer to this memory
 					rest = rest[n:]
 				}
 			}, opt)
@@ -170,7 +170,7 @@ func TestFollow(t *testing.T) {
 }
 
 // FuzzFollow checks that the reader of a growing text fails for no text, and delivers events in the order of
-// time. It splits the text into random pieces.
+// time. The test splits the text into random pieces.
 func FuzzFollow(f *testing.F) {
 	for _, text := range followTexts {
 		f.Add(text, uint64(1))

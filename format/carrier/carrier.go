@@ -22,7 +22,7 @@ import (
 // Pair is a key with a value.
 type Pair struct{ Key, Value string }
 
-// header is the first of the carried definitions.
+// header is the first carried definition. It describes the carried trace and the packed rows.
 type header struct {
 	Version int         `json:"version"`
 	Origin  string      `json:"origin"`
@@ -41,7 +41,7 @@ type table struct {
 	add  func(*trace.Definitions, []byte) error
 }
 
-// tableOf returns the description of a table by its name, and by a function that returns it.
+// tableOf describes the table called name. Function t returns that table of a trace's definitions.
 func tableOf[T any](name string, t func(*trace.Definitions) *trace.Table[T]) table {
 	return table{name,
 		func(d *trace.Definitions) int { return t(d).Len() },
@@ -56,7 +56,7 @@ func tableOf[T any](name string, t func(*trace.Definitions) *trace.Table[T]) tab
 		}}
 }
 
-// tables holds all carried tables.
+// tables holds the tables of definitions that a written file can carry.
 var tables = []table{
 	tableOf("property", func(d *trace.Definitions) *trace.Table[trace.Attr] { return &d.Properties }),
 	tableOf("string", func(d *trace.Definitions) *trace.Table[string] { return &d.Strings }),
@@ -82,9 +82,9 @@ var tables = []table{
 // OpaqueLimit is the greatest size in bytes of an opaque record that is carried.
 const OpaqueLimit = 4 << 10
 
-// definitions returns all definitions of d as texts with unique keys such as "region.3". It leaves
-// out reserved attributes from index used on, and opaque records of more than OpaqueLimit bytes,
-// whose number is tooLong.
+// definitions returns all definitions of d as texts with unique keys such as "region.3". It leaves out
+// reserved attributes from index used on, and opaque records of more than OpaqueLimit bytes. tooLong is the
+// number of these records.
 func definitions(d *trace.Definitions, rows *Rows, used int) (pairs []Pair, tooLong int64) {
 	h, _ := json.Marshal(header{1, d.Origin, d.Clock, rows.names(d), d.Encoding})
 	pairs = append(pairs, Pair{"trace", string(h)})
@@ -100,7 +100,8 @@ func definitions(d *trace.Definitions, rows *Rows, used int) (pairs []Pair, tooL
 			}
 			b, err := json.Marshal(v)
 			if err != nil {
-				// Marshal fails only for values without a JSON form, such as infinite numbers.
+				// Marshal fails only for values without a JSON form, such as infinite numbers. These are
+				// written as text.
 				b, _ = json.Marshal(fmt.Sprint(v))
 			}
 			pairs = append(pairs, Pair{t.name + "." + strconv.Itoa(i), string(b)})
@@ -176,16 +177,16 @@ func NewRestorer(d *trace.Definitions, pairs []Pair) (*Restorer, error) {
 	return r, nil
 }
 
-// sized is a table of definitions, reduced to its size.
-type sized interface{ Len() int }
+// anyTable is a table of definitions, reduced to its size.
+type anyTable interface{ Len() int }
 
 // checkReferences checks the references between definitions.
 func checkReferences(d *trace.Definitions) error {
 	for _, x := range []struct {
 		what  string
-		table sized
+		table anyTable
 		to    string
-		in    sized
+		in    anyTable
 		ref   func(i int) uint32
 	}{
 		{"group", &d.Groups, "parent", &d.Groups, func(i int) uint32 { return d.Groups.At(uint32(i)).Parent }},
@@ -217,7 +218,8 @@ func checkReferences(d *trace.Definitions) error {
 // refLimit returns the size of the table to which the Ref of a kind refers, or 0 for kinds without
 // a table.
 func refLimit(d *trace.Definitions, k trace.RefKind) int {
-	tables := [...]sized{trace.RefRegion: &d.Regions, trace.RefMetric: &d.Metrics, trace.RefCommunicator: &d.Communicator,
+	tables := [...]anyTable{
+		trace.RefRegion: &d.Regions, trace.RefMetric: &d.Metrics, trace.RefCommunicator: &d.Communicator,
 		trace.RefParameter: &d.Parameters, trace.RefWindow: &d.Windows, trace.RefContext: &d.Contexts,
 		trace.RefHandle: &d.Handles,
 		trace.RefFile:   &d.Files, trace.RefMarker: &d.Markers, trace.RefString: &d.Strings}
@@ -237,7 +239,7 @@ func IsValidOperand(d *trace.Definitions, t trace.OperandType, v uint64) bool {
 // operandLimit returns the size of the table to which operands of a type refer. ok is false for
 // types that do not refer to a table.
 func operandLimit(d *trace.Definitions, t trace.OperandType) (n int, ok bool) {
-	tables := [...]sized{trace.OpString: &d.Strings, trace.OpLocation: &d.Locations, trace.OpRegion: &d.Regions,
+	tables := [...]anyTable{trace.OpString: &d.Strings, trace.OpLocation: &d.Locations, trace.OpRegion: &d.Regions,
 		trace.OpCommunicator: &d.Communicator, trace.OpMetric: &d.Metrics, trace.OpResource: &d.Resources,
 		trace.OpFile:   &d.Files,
 		trace.OpHandle: &d.Handles, trace.OpWindow: &d.Windows, trace.OpContext: &d.Contexts}

@@ -33,8 +33,8 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// TestPack checks that packed definitions are restored, from bytes and from texts in pieces, and
-// that damaged data, and data that grows beyond the limit, are errors.
+// TestPack checks that packed definitions are restored, from bytes and from texts in pieces. Damaged data, and
+// data that grows beyond the limit, must be errors.
 func TestPack(t *testing.T) {
 	d := &trace.Definitions{Clock: trace.Seconds(1000), Origin: "x"}
 	r := rand.New(rand.NewPCG(1, 2))
@@ -77,10 +77,10 @@ func TestPack(t *testing.T) {
 		damaged := slices.Clone(data[:len(data)-i%7])
 		damaged[r.IntN(len(damaged))] ^= 1 << r.IntN(8)
 		if pairs, err := Unpack(damaged); err == nil {
-			NewRestorer(&trace.Definitions{}, pairs) // must not panic
+			NewRestorer(&trace.Definitions{}, pairs) // this call must not panic
 		}
 	}
-	// Data that would be compressed more than readers allow is compressed less.
+	// Packed data must not shrink by compression more than readers allow. Otherwise it is compressed less.
 	same := &trace.Definitions{Clock: trace.Seconds(1)}
 	for range 1000 {
 		same.Strings.Add(strings.Repeat("a", 30000))

@@ -8,8 +8,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// The encoder of a format without a record for a row packs the row into bytes and, at the end, all
-// definitions. The decoder restores definitions and events from the bytes.
+// Example shows an encoder of a format without a record for a row of events. The encoder packs the row into
+// bytes and, at the end, all definitions. The decoder restores definitions and events from the bytes.
 func Example() {
 	r := trace.NewRecorder(trace.Seconds(1000))
 	p := r.Location("p")

@@ -22,9 +22,9 @@ import (
 // magic is the prefix of packed definitions.
 const magic = "weft\x02"
 
-// Pack returns all definitions of d, and the pairs extra, as compressed bytes for [Unpack]. rows
-// must be the Rows that has packed the rows of the trace, or nil if there is none. tooLong is the
-// number of opaque records of more than [OpaqueLimit] bytes, which are left out.
+// Pack returns all definitions of d, and the pairs extra, as compressed bytes for [Unpack]. rows must be the
+// Rows value that has packed the rows of the trace, or nil if none has. tooLong is the number of opaque
+// records of more than [OpaqueLimit] bytes, which are left out.
 func Pack(d *trace.Definitions, rows *Rows, extra ...Pair) (data []byte, tooLong int64) {
 	return packed(d, rows, d.Attributes.Len(), extra)
 }
@@ -243,26 +243,27 @@ func appendValue(b []byte, v *trace.Value) []byte {
 	return binary.AppendUvarint(b, v.Num)
 }
 
-// Rows packs rows into few bytes: the difference between a row and the row that readers derive from
-// the record that carries the bytes. The zero Rows is ready to use. It numbers kinds in the order
-// in which they occur, so that [Pack] must be called with it after the last row is packed.
+// Rows packs rows into few bytes: the difference between a row and the row that readers derive from the record
+// that carries the bytes. The zero Rows is ready to use. A Rows value numbers kinds in the order in which they
+// occur. Therefore [Pack] must get it only after the last row is packed.
 type Rows struct {
 	codes map[trace.Kind]uint64
 	kinds []trace.Kind
 	// gaps counts the differences between rows and their records, for Report.
 	gaps map[recordGap]int64
-	// open counts the open claims by location and id, and repeated the claims that began while another one with
-	// the same id was open at their location.
+	// open counts the open claims by location and id. repeated counts the claims that began while another
+	// claim with the same id was open at the same location.
 	open     map[claimKey]int
 	repeated int64
-	// emptyRow is an empty row. A row without a record is packed as the difference to it.
+	// emptyRow is an empty row. Append packs a row without a record of its own as the difference from
+	// emptyRow.
 	emptyRow trace.Batch
 }
 
 // recordGap describes in which fields a row and the row from its record differ.
 type recordGap struct {
 	kind, base trace.Kind
-	operands   uint64 // bit i for operand i; the last bit for all further operands
+	operands   uint64 // bit i is set if operand i differs; the last bit stands for all further operands
 	attrs, ref bool
 	field      string // the field of a gap that NoteField has counted
 }
@@ -289,7 +290,7 @@ func (r *Rows) NoteOperands(c *trace.Cursor, operands uint64) {
 // is derived, since formats with records for messages write one for it.
 func isMessage(k trace.Kind) bool { return k.IsSend() || k.IsRecv() }
 
-// note counts a gap.
+// note counts a field in which a row differs from its record.
 func (r *Rows) note(x recordGap) {
 	if r.gaps == nil {
 		r.gaps = map[recordGap]int64{}
@@ -369,8 +370,8 @@ const (
 	flagBits = 3
 )
 
-// manyOps is stored instead of a number of operands that follows separately.
-const manyOps = 15
+// countFollows in the place of an operand count means that the count follows separately.
+const countFollows = 15
 
 // Append appends the difference between row c and row base, which readers derive from the record
 // alone.
@@ -406,11 +407,11 @@ func (r *Rows) Append(b []byte, d *trace.Definitions, c, base *trace.Cursor) []b
 	}
 	ops := c.Ops()
 	same := sameOperands(c, base)
-	same = min(same, manyOps)
+	same = min(same, countFollows)
 	rest := ops[same:]
-	b = append(b, byte(same<<4|min(len(rest), manyOps)))
-	if len(rest) >= manyOps {
-		b = binary.AppendUvarint(b, uint64(len(rest)-manyOps))
+	b = append(b, byte(same<<4|min(len(rest), countFollows)))
+	if len(rest) >= countFollows {
+		b = binary.AppendUvarint(b, uint64(len(rest)-countFollows))
 	}
 	spec := d.Spec(c.Kind())
 	for i, v := range rest {
@@ -476,7 +477,8 @@ var valueTypes = [...]trace.Type{trace.None, trace.Uint8, trace.Uint16, trace.Ui
 	trace.FileRef, trace.HandleRef,
 	trace.LocationGroupRef, trace.Char, trace.Bytes, trace.Bool}
 
-// operandType returns the type of an operand. The last operand of some kinds may be repeated.
+// operandType returns the type of operand i. Operands beyond the last listed one have its type, because some
+// kinds repeat their last operand.
 func operandType(spec *trace.KindSpec, i int) trace.OperandType {
 	if n := len(spec.Operands); i < n {
 		return spec.Operands[i].Type
@@ -497,8 +499,8 @@ func appendOperand(b []byte, t trace.OperandType, v uint64) []byte {
 	return binary.AppendUvarint(b, v+1) // Undefined becomes 0
 }
 
-// errCut is the error for truncated bytes.
-var errCut = errors.New("packed bytes that are cut off")
+// errTruncated reports packed bytes that end too early.
+var errTruncated = errors.New("packed bytes that are cut off")
 
 // unpacker reads values from packed bytes. After an error all values are zero.
 type unpacker struct {
@@ -509,7 +511,7 @@ type unpacker struct {
 func (u *unpacker) uvarint() uint64 {
 	v, n := binary.Uvarint(u.data)
 	if n <= 0 {
-		u.err, u.data = errCut, nil
+		u.err, u.data = errTruncated, nil
 		return 0
 	}
 	u.data = u.data[n:]
@@ -518,7 +520,7 @@ func (u *unpacker) uvarint() uint64 {
 
 func (u *unpacker) byte() byte {
 	if len(u.data) == 0 {
-		u.err = errCut
+		u.err = errTruncated
 		return 0
 	}
 	v := u.data[0]
@@ -526,11 +528,11 @@ func (u *unpacker) byte() byte {
 	return v
 }
 
-// count returns n, which must be a number of things of at least one byte each, or 0 if the bytes
-// are too few.
+// count returns n, the number of items that follow, if the remaining bytes can hold n items of at least one
+// byte each. Otherwise it fails and returns 0.
 func (u *unpacker) count(n uint64) int {
 	if n > uint64(len(u.data)) {
-		u.err, u.data = errCut, nil
+		u.err, u.data = errTruncated, nil
 		return 0
 	}
 	return int(n)
@@ -596,8 +598,8 @@ func (r *Restorer) kind(u *unpacker) (k *packedKind, code uint64, err error) {
 	return &r.codes[code>>flagBits], code, nil
 }
 
-// Amend replaces the last row of b, which must be derived from the record alone, by the row that
-// was packed into data. If data is invalid, it returns an error and leaves the row unchanged.
+// Amend replaces the last row of b, which the caller has derived from the record alone, by the row that was
+// packed into data. If data is invalid, it returns an error and leaves the row unchanged.
 func (r *Restorer) Amend(b *trace.Batch, data []byte) error {
 	u := unpacker{data: data}
 	row := b.Len() - 1
@@ -614,13 +616,13 @@ func (r *Restorer) Amend(b *trace.Batch, data []byte) error {
 	}
 	counts := u.byte()
 	same, rest := int(counts>>4), uint64(counts&15)
-	if rest == manyOps {
+	if rest == countFollows {
 		rest += u.uvarint()
 	}
 	var room [16]uint64
 	ops := append(room[:0], b.LastOps()...)
 	if u.err != nil || same > len(ops) {
-		return errCut
+		return errTruncated
 	}
 	ops = ops[:same]
 	for i := range u.count(rest) {

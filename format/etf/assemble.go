@@ -14,8 +14,8 @@ import (
 // or a sample of a line with several samples. It takes 48 bytes.
 type pending struct {
 	time, order int64
-	// value is the claim's id, the sample's value or, for the end of a carried visit or claim, the
-	// number of its line. In the first two cases, order is the number of the line.
+	// value is the claim's id, the sample's value or, for the end of a carried visit or claim, the number of
+	// the end's line. For a claim and a sample, order holds the number of the line instead.
 	value    uint64
 	ref, loc uint32
 	res      uint32 // resource of the claim, or index of the sample in its line

@@ -60,39 +60,41 @@ type checker struct {
 
 // idsOfKind collects the ids of all claims, of all events or of all dependencies.
 type idsOfKind struct {
-	what  string
-	set   *idset.Set
-	twice map[int64]int64 // ids that several lines have, with the first of these lines once it is known
+	what string
+	set  *idset.Set
+	// ids that occur in several lines, with the number of the first of these lines; 0 while that number is
+	// unknown
+	twice map[int64]int64
 }
 
 func newIDs(what string) *idsOfKind { return &idsOfKind{what, idset.New(4 << 20), map[int64]int64{}} }
 
-// maxTwice limits the number of repeated ids of each kind for which the checker searches the lines.
-const maxTwice = 1 << 16
+// maxRepeatedIDs limits the number of repeated ids of each kind for which the checker searches the lines.
+const maxRepeatedIDs = 1 << 16
 
 // openClaim is a claim that has begun and not ended.
 type openClaim struct {
 	id, pos        int64
 	number         uint64 // position among the claims of the resource, counted from 0
 	amount, offset float64
-	ended          bool       // the claim ends at the time at which it begins
+	ended          bool       // the claim begins and ends at the same time
 	next           *openClaim // the previous open claim with the same id
 }
 
 // resourceUse tracks the open claims of a resource.
 type resourceUse struct {
 	time   int64
-	begun  []*openClaim         // claims that began at this time and are not settled yet
-	open   map[int64]*openClaim // open claims by id, including those in begun
+	begun  []*openClaim         // claims that began at the current time and that settle has not added to sum yet
+	open   map[int64]*openClaim // open claims by id, including the claims in begun
 	number uint64               // number of the next claim
 	places places
-	// sum is the total amount of the settled claims. excess counts the open claims that alone exceed
-	// the capacity. Each of those is a defect of its own, and sum leaves them out.
+	// sum is the total amount of the claims that settle has added. excess counts the open claims that exceed
+	// the capacity on their own. Each of these is reported as a defect of its own, and sum leaves them out.
 	sum    preciseSum
 	excess int
 }
 
-// begin adds an open claim.
+// begin adds a claim that begins to the open claims of the resource.
 func (u *resourceUse) begin(h *openClaim) {
 	h.number, h.next = u.number, u.open[h.id]
 	u.number++
@@ -165,11 +167,11 @@ func (c *checker) add(k Keyword, id, line int64) error {
 	return err
 }
 
-// recordDuplicate records a repeated id. Beyond maxTwice ids, it reports the defect at once, without the
+// recordDuplicate records a repeated id. Beyond maxRepeatedIDs ids, it reports the defect at once, without the
 // earlier line.
 func (c *checker) recordDuplicate(k Keyword, id, line int64) error {
 	x := c.ids[k]
-	if _, known := x.twice[id]; known || len(x.twice) < maxTwice {
+	if _, known := x.twice[id]; known || len(x.twice) < maxRepeatedIDs {
 		x.twice[id] = 0
 		return nil
 	}
@@ -324,7 +326,7 @@ func (c *checker) settle(res uint32, u *resourceUse) error {
 	clear(u.begun)
 	u.begun = u.begun[:0]
 	if pos == 0 {
-		return nil // none of them has a duration
+		return nil // none of the claims has a duration
 	}
 	if sum := u.sum.sum; r.Capacity > 0 && u.excess == 0 && sum > r.Capacity*(1+1e-12) {
 		return c.opt.Defect(&trace.Defect{Rule: "etf.overload", Severity: trace.Warning,

@@ -83,7 +83,7 @@ func (c *columns) grow(b *trace.Batch, rows, ops, attrs int) {
 	c.begin(b)
 }
 
-// addRow adds a row. Its n operands have already been written by means of operand.
+// addRow adds a row. The caller has already written its n operands to the addresses that operand returns.
 func (c *columns) addRow(loc uint32, t int64, k trace.Kind, ref uint32, line int64, n int) {
 	i := c.rows
 	*element[int64](c.time, i) = t

@@ -23,7 +23,7 @@ type decoder struct {
 	// skipped counts the lines of events and dependencies that the last scan could not read.
 	// skippedLinks counts the dependencies among them.
 	skipped, skippedLinks atomic.Int64
-	// The counts of inexactCounts, for the event lines of the last scan.
+	// lessText, otherForm and rounded are counted as in inexactCounts, for the event lines of the last scan.
 	lessText, otherForm, rounded atomic.Int64
 
 	defines   inexactCounts // counts for the lines of definitions
@@ -48,7 +48,7 @@ type decoder struct {
 	metrics   map[seriesKey]uint32
 	regions   map[string]uint32
 	attrs     map[string]uint32
-	events    uint32              // the location to which events without a resource belong
+	events    uint32              // location of events without a resource
 	lineOfID  map[seriesKey]int64 // line that defines each signal or series
 	groups    map[int64]uint32    // locations by the id of their time series
 }
@@ -128,7 +128,7 @@ func (d *decoder) define(defs []defLine, events bool) error {
 	if err != nil || d.Restore != nil {
 		if d.Restore != nil {
 			for _, o := range m.Opaque.All() {
-				d.Model.Opaque.Add(o) // lines read later are appended to it
+				d.Model.Opaque.Add(o) // the file's own lines without effect follow the carried ones
 			}
 		}
 		d.Lanes = d.Lanes && d.Restore == nil
@@ -392,7 +392,7 @@ func (d *decoder) Scan(ctx context.Context, sel trace.Selection, order format.Or
 		return nil
 	}
 	sel, sink = format.ExactScan(d.Model, sel, sink)
-	// Dependencies may refer to claims anywhere in the file.
+	// A dependency may refer to a claim anywhere in the file, so the scan reads the whole file.
 	return d.Deliver(ctx, d, sel, order, d.Restore != nil || sel.Links != trace.NoLinks && d.deps > 0, sink)
 }
 

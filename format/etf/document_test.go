@@ -50,7 +50,7 @@ func parseText(t *testing.T, text string) parsedText {
 	return x
 }
 
-// defectsAre compares the defects of a text with the wanted ones, which may be prefixes.
+// defectsAre compares the defects of a text with the wanted texts. A wanted text may be a prefix.
 func (p *parsedText) defectsAre(t *testing.T, want ...string) {
 	t.Helper()
 	slices.Sort(want)
@@ -59,8 +59,8 @@ func (p *parsedText) defectsAre(t *testing.T, want ...string) {
 	}
 }
 
-// TestDocument_TimeUnit: "TU … must be specified at most once per trace file". The first one
-// counts.
+// TestDocument_TimeUnit checks the sentence "TU … must be specified at most once per trace file". The first TU
+// line counts.
 func TestDocument_TimeUnit(t *testing.T) {
 	for _, x := range []struct {
 		name, head string
@@ -91,8 +91,8 @@ func TestDocument_TimeUnit(t *testing.T) {
 	}
 }
 
-// TestDocument_Offset: "The value should be an integer in milliseconds. It must be specified at
-// most once."
+// TestDocument_Offset checks the sentences "The value should be an integer in milliseconds. It must be
+// specified at most once."
 func TestDocument_Offset(t *testing.T) {
 	for _, x := range []struct {
 		line    string
@@ -116,8 +116,8 @@ func TestDocument_Offset(t *testing.T) {
 	}
 }
 
-// TestDocument_Attributes: "Special characters thus are '=' and ','. If one of these is to be used
-// in a key or value string, then it must be escaped by pre-fixing the character with a '\\'."
+// TestDocument_Attributes checks the sentences "Special characters thus are '=' and ','. If one of these is to
+// be used in a key or value string, then it must be escaped by pre-fixing the character with a '\\'."
 func TestDocument_Attributes(t *testing.T) {
 	for _, x := range []struct {
 		list, want string
@@ -137,7 +137,8 @@ func TestDocument_Attributes(t *testing.T) {
 	} {
 		t.Run(x.list, func(t *testing.T) {
 			want := strings.ReplaceAll(x.want, `="`, `:string="`)
-			// Once on the slow path, and once on the fast path, which knows the keys from the line before.
+			// The first previous line makes the reader take the slow path, and the second one the fast path,
+			// which knows the keys from the line before.
 			for _, before := range []string{"E 1 0 ;\n", "E 1 0 ; " + strings.SplitN(x.list, "=", 2)[0] + "=x\n"} {
 				got := parseText(t, before+"E 0 1 ; "+x.list+"\n")
 				got.defectsAre(t, x.defects...)
@@ -158,8 +159,9 @@ func TestTimeRounded(t *testing.T) {
 		"etf.time-rounded 5: time 2.1234567890123456789, digits that fit 64 bits")
 }
 
-// TestDocument_UniqueIDs: "An event has an identifier (unique within the events)", and so on. The
-// later line is reported with the earlier one regardless of the order of their times.
+// TestDocument_UniqueIDs checks the sentence "An event has an identifier (unique within the events)", and the
+// like for other records. The defect is at the later line and names the earlier line, regardless of the order
+// of their times.
 func TestDocument_UniqueIDs(t *testing.T) {
 	for _, x := range []struct {
 		name, text string
@@ -187,7 +189,7 @@ func TestDocument_UniqueIDs(t *testing.T) {
 	}
 }
 
-// TestDocument_Amount: "It claims 100.0 of the CPU resource". A negative amount is invalid.
+// TestDocument_Amount checks the sentence "It claims 100.0 of the CPU resource". A negative amount is invalid.
 func TestDocument_Amount(t *testing.T) {
 	for line, want := range map[string][]string{
 		"C 0 0 1 0 0 ;":   nil,
@@ -286,8 +288,8 @@ func TestCopyOfLongLines(t *testing.T) {
 	}
 }
 
-// TestDocument_TraceAttributes: "The T line specifies general attributes of the execution trace".
-// Their number is not limited, and keys that occur in several T lines occur as often after a
+// TestDocument_TraceAttributes checks the sentence "The T line specifies general attributes of the execution
+// trace". The number of attributes is not limited. Keys that occur in several T lines occur as often after a
 // conversion through the model.
 func TestDocument_TraceAttributes(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "y.etf")
@@ -306,7 +308,7 @@ func TestDocument_TraceAttributes(t *testing.T) {
 	}
 }
 
-// TestCopyOfLegacy checks that a copy of a V0.1 trace keeps comments, and keeps unreadable lines as
+// TestCopyOfLegacy checks that a copy of a trace of version 0.1 keeps comments, and keeps unreadable lines as
 // comments.
 func TestCopyOfLegacy(t *testing.T) {
 	got, loss := copyText(t, "TraceVersion\tV0.1\n# about\nConfigurationSource\tnone.txt\n"+
@@ -330,9 +332,9 @@ func TestKeptRecordsAreNotSkipped(t *testing.T) {
 		"etf.fragment-times 7: ", "etf.number 8: ", "etf.empty-signal 3: ")
 }
 
-// TestDocument_Comments: "Comments start with a #". A trace that goes through the model keeps its
-// comments, and keeps repeated definitions as comments; so do cuts, and conversions there and back.
-// Comments that are too many to be kept are counted.
+// TestDocument_Comments checks the sentence "Comments start with a #". A trace that is converted through the
+// model keeps its comments, and keeps repeated definitions as comments. Cut traces, and traces converted to
+// another format and back, keep them too. The loss table counts comments that are too many to be kept.
 func TestDocument_Comments(t *testing.T) {
 	dir := t.TempDir()
 	src := write(t, "# about\nTU SECONDS\nO 0\nS 0 ; name=s\n  # more\r\nS 0 ; name=t\nF 0 0 1 1 0 0\nX 5 6\nTU "+
@@ -351,7 +353,7 @@ func TestDocument_Comments(t *testing.T) {
 	if rows := loss.Rows(); len(rows) > 0 {
 		t.Errorf("found losses %+v, expected none", rows)
 	}
-	// Another format does not keep their places. All but the first one had a place.
+	// Another format does not keep the places of comments. All comments but the first one had a place.
 	moved := &format.Loss{}
 	if err := format.LostDefinitions(t.Context(), d, d.Defs(), "otf", moved); err != nil {
 		t.Fatal(err)
@@ -373,8 +375,8 @@ func TestDocument_Comments(t *testing.T) {
 	}
 }
 
-// TestDocument_DependencyTypes: "There are nine types of dependencies". The document gives the ends
-// of types 0, 4 and 6.
+// TestDocument_DependencyTypes checks the sentence "There are nine types of dependencies". The document says
+// only for types 0, 4 and 6 which events or claims they connect.
 func TestDocument_DependencyTypes(t *testing.T) {
 	start, end, event := trace.AtClaimStart, trace.AtClaimEnd, trace.AtEvent
 	text := "R 0 9 false ;\nC 1 1 2 0 1 ;\nC 2 3 5 0 1 ;\nE 1 7 ;\nE 2 8 ;\n"

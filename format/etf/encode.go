@@ -56,12 +56,12 @@ type encoder struct {
 	lastCurve                        *curve // the curve to which a fragment or sample was last added, at time drawn
 	drawn                            int64
 	claims                           openClaims
-	// for other formats: positions in queue of the open visits of a region
+	// positions in queue of the open visits of a region; used only for traces of other formats
 	stacks  map[stackKey][]int64
-	depth   []int32  // for other formats: number of open visits at each location
+	depth   []int32  // number of open visits at each location; used only for traces of other formats
 	deep    []int32  // greatest value that depth has had at each location
 	used    []bool   // locations that have claims
-	claimed []uint32 // for other formats: 1 + the resource of a location's claims
+	claimed []uint32 // 1 + the resource of a location's claims; used only for traces of other formats
 }
 
 type stackKey struct{ loc, ref uint32 }
@@ -122,7 +122,7 @@ func (e *encoder) Batch(b *trace.Batch) error {
 	if e.native {
 		return e.writeNativeBatch(b)
 	}
-	c := b.Cursor() // declared outside the loop, where it would be copied in each round
+	c := b.Cursor() // declared outside the loop: a declaration inside the loop would copy the cursor for each row
 	for c.Next() {
 		e.seq++
 		e.last = e.Time(c.Time())
@@ -141,7 +141,7 @@ type row struct {
 	ops  []uint64
 	keys []uint32 // keys of the attributes
 	vals []trace.Value
-	pos  int64 // position in the file: the number of the line
+	pos  int64 // number of the line in the file
 }
 
 // writeNativeBatch writes the rows of a batch of a TRACE trace. It reads the columns directly, because a
@@ -316,7 +316,8 @@ func (e *encoder) writeNativeRow(x *row) error {
 		}
 		e.checkEnd(at, x.time)
 		var more []byte
-		// a line has a single attribute list, so those of the claim's end follow those of its begin
+		// a line has a single attribute list, so the attributes of the claim's end follow the attributes of
+		// its begin
 		if len(x.keys) > 0 {
 			b := e.tail[:0]
 			if text := e.queue.claim(at).text; text[len(text)-1] != ';' {
@@ -326,7 +327,7 @@ func (e *encoder) writeNativeRow(x *row) error {
 			more = e.tail
 		}
 		if err := e.queue.end(at, e.timeText(), more); err != nil || at > e.queue.first {
-			return err // an older claim is still open, so this one must wait
+			return err // an older claim is still open, so this claim must wait
 		}
 		return e.queue.write()
 	case trace.Mark:
@@ -413,9 +414,8 @@ func (e *encoder) countStripped(x *row) {
 	}
 }
 
-// checkSections counts a change of order. It looks for an event that precedes another one at the same
-// time although its line belongs to a later section of the file. The sections are claims, events,
-// fragments and samples.
+// checkSections counts a change of order if an event precedes another event of the same time although its line
+// belongs to a later section of the file. The sections are claims, events, fragments and samples.
 func (e *encoder) checkSections(k trace.Kind, t int64) {
 	rank := 0
 	switch k {
@@ -434,8 +434,8 @@ func (e *encoder) checkSections(k trace.Kind, t int64) {
 	e.section, e.sectionTime = rank, t
 }
 
-// checkCurves counts a change of order between curves. It looks for a fragment or sample of curve x at
-// the same time as an earlier one of a curve that the file has after x.
+// checkCurves counts a change of order if a fragment or sample of curve x follows one of the same time whose
+// curve comes after x in the file.
 func (e *encoder) checkCurves(x *curve, r *row) {
 	if t := r.time; e.lastCurve == nil || e.drawn != t || e.lastCurve.compare(x) <= 0 {
 		e.lastCurve, e.drawn = x, t
@@ -445,9 +445,9 @@ func (e *encoder) checkCurves(x *curve, r *row) {
 		"changes places with a simultaneous event of another signal or series", 1)
 }
 
-// checkEnd counts a change of order at the end of claim number at. It looks for an earlier event at the
-// same time that a reader of the file would deliver after the claim's end. A reader orders events with
-// equal times by their lines, and claims are written in the order in which they begin.
+// checkEnd counts a change of order at the end of the claim with number at, if an earlier event of the same
+// time would be delivered after that end by a reader of the file. A reader orders events with equal times by
+// their lines, and claims are written in the order in which they begin.
 func (e *encoder) checkEnd(at, t int64) {
 	if e.lastBegin > at && e.begun == t || e.lastEnd > at && e.ended == t {
 		e.Lost.Add("claim-end", "order", format.Degraded, "changes places with a simultaneous event of another claim", 1)
@@ -455,7 +455,7 @@ func (e *encoder) checkEnd(at, t int64) {
 	e.lastEnd, e.ended = at, t
 }
 
-// Close writes the complete text.
+// Close writes the remaining lines.
 func (e *encoder) Close() error {
 	if err := e.finish(); err != nil {
 		return err
@@ -552,8 +552,8 @@ func splitRepeated(list []Attr) (parts [][]Attr) {
 	return append(parts, list[from:])
 }
 
-// writeComments writes comments before all other lines. At the end of the trace, it writes all those
-// that have no other place.
+// writeComments writes comments before all other lines. At the end of the trace (end is set), it writes all
+// comments that have no other place.
 func (e *encoder) writeComments(end bool) {
 	if e.from != nil {
 		for _, x := range e.from.inOrder() {

@@ -26,8 +26,7 @@ func write(t *testing.T, text string) format.Source {
 	return format.FileSource(name)
 }
 
-// TestDocumentationExample checks the example of the format's documentation against values
-// determined by hand.
+// TestDocumentationExample checks the example of the format's documentation against values determined by hand.
 func TestDocumentationExample(t *testing.T) {
 	d := tracetest.Open(t, Format{}, format.FileSource("testdata/ok/doc-examples.etf"), nil)
 	want := []string{
@@ -61,8 +60,8 @@ func TestDocumentationExample(t *testing.T) {
 	}
 }
 
-// TestTies checks that simultaneous events keep the order of their lines, and that the end of a
-// claim has the place of its line.
+// TestTies checks that simultaneous events keep the order of their lines, and that the end of a claim is
+// ordered by the line of the claim.
 func TestTies(t *testing.T) {
 	d := tracetest.Open(t, Format{}, write(t, "R 0 9 false ;\nE 0 1 ;\nC 0 0 1 0 1 ;\nE 1 1 ;\nC 1 1 2 0 1 ;\nE 2 1 ;\n"),
 		nil)
@@ -78,8 +77,8 @@ func TestTies(t *testing.T) {
 	}
 }
 
-// TestAnyOrder checks that lines in any order give the same events as sorted lines. Many pieces are
-// sorted on disk.
+// TestAnyOrder checks that lines in any order give the same events as sorted lines. The texts are long enough
+// for many pieces that are sorted on disk.
 func TestAnyOrder(t *testing.T) {
 	var sorted, shuffled []string
 	for i := range 2000 {
@@ -156,7 +155,7 @@ func TestLongNumbersAtTheEnd(t *testing.T) {
 	}
 }
 
-// TestManySigns checks that a line of minus signs takes no more stack than any other.
+// TestManySigns checks that a long line of minus signs takes no more stack than any other line.
 func TestManySigns(t *testing.T) {
 	text := "E 1 " + strings.Repeat("-", 12<<20) + "5 ; a=b\n"
 	rep := format.NewReport()
@@ -173,9 +172,9 @@ func TestManySigns(t *testing.T) {
 	}
 }
 
-// TestLateSections checks that sections are written in their order even if dependencies were expected to
-// be the last. The content decides about the format, not the name, because other tools use .etf,
-// too.
+// TestLateSections checks that sections are written in their order even if dependencies were expected to be
+// the last. The reader must find the format by the content, not by the name, because other tools use the
+// suffix .etf, too.
 func TestLateSections(t *testing.T) {
 	line := func(k Keyword, id int64) *Record {
 		return &Record{Keyword: k, ID: id, End: trace.Decimal{Coef: 1}, Dst: 1}
@@ -245,8 +244,9 @@ func TestProbe(t *testing.T) {
 	}
 }
 
-// TestLongClaims checks the place of a claim that is still open when the writer has got more than queueLimit later
-// claims. The line of the claim must be the first one, so that the lines of the file are in the order of begins.
+// TestLongClaims checks the place of a claim that is still open when the writer has received more than
+// queueLimit later claims. The line of the claim must be the first one, so that the lines of the file are in
+// the order of begins.
 func TestLongClaims(t *testing.T) {
 	r := trace.NewRecorder(trace.Seconds(1000))
 	r.Defs().Origin = "etf"

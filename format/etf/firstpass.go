@@ -93,8 +93,8 @@ func countEncodings(text []byte) (n encodingCounts) {
 	return n
 }
 
-// encoding returns the encoding to use for all lines. If lines differ in their encoding, it is UTF-8,
-// which has all characters.
+// encoding returns the encoding to use for all lines. If the encodings of lines differ, the result is UTF-8,
+// which can represent all characters.
 func (n encodingCounts) encoding() trace.Encoding {
 	switch {
 	case n.utf8 > 0:

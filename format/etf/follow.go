@@ -40,13 +40,13 @@ func (g *growingReader) Grow(b *lines.Block) (*linetrace.Times, error) {
 	for _, x := range r.defs {
 		switch unit, isUnit := x.unit(); {
 		case isLegacy(x.text):
-			return nil, g.refuse(&x, "the dialect V0.1", "a trace that can be read line by line")
+			return nil, g.lineError(&x, "the dialect V0.1", "a trace that can be read line by line")
 		case x.other:
 			continue
 		case bytes.Contains(x.text, []byte(carryPrefix)):
-			return nil, g.refuse(&x, "the definitions of another format's trace", "a trace of TRACE itself")
+			return nil, g.lineError(&x, "the definitions of another format's trace", "a trace of TRACE itself")
 		case isUnit && g.timed && !g.unitKnown && unit != d.unit:
-			return nil, g.refuse(&x, "the time unit "+unit, "it ahead of all events, as the trace is not read as a whole")
+			return nil, g.lineError(&x, "the time unit "+unit, "it ahead of all events, as the trace is not read as a whole")
 		case isUnit && !g.unitKnown:
 			d.unit, g.unitKnown = unit, true
 		}
@@ -64,8 +64,8 @@ func (g *growingReader) Grow(b *lines.Block) (*linetrace.Times, error) {
 	return &r.Times, d.addDefinitions(l, r.events)
 }
 
-// refuse returns an error about a line that cannot be used in a file that is still being written.
-func (g *growingReader) refuse(x *defLine, found, expected string) error {
+// lineError returns an error about a line that cannot be used in a file that is still being written.
+func (g *growingReader) lineError(x *defLine, found, expected string) error {
 	return &format.FollowError{Text: fmt.Sprintf("%s:%d: found %s, expected %s", g.File.Name, x.line, found, expected)}
 }
 

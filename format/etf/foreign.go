@@ -52,7 +52,7 @@ func (e *encoder) writeForeignRow(c *trace.Cursor) error {
 		e.depth[loc]--
 		return e.writeForeignEnd(c, at)
 	case trace.ClaimBegin:
-		if !e.ownLine(c) {
+		if !e.canBeClaimLine(c) {
 			break
 		}
 		ops := c.Ops()
@@ -134,10 +134,10 @@ func (e *encoder) attributePairs(c *trace.Cursor) []carrier.Pair {
 	return e.pairs
 }
 
-// ownLine reports whether a claim can be a C line of its resource. The claim's location must stand for
+// canBeClaimLine reports whether a claim can be a C line of its resource. The claim's location must stand for
 // its resource only, and the claim must have an offset if the resource uses offsets. The R line of the
 // location then describes the resource.
-func (e *encoder) ownLine(c *trace.Cursor) bool {
+func (e *encoder) canBeClaimLine(c *trace.Cursor) bool {
 	ops, loc := c.Ops(), c.Location()
 	if len(ops) < 3 || len(ops) > 4 || ops[1] >= uint64(e.Defs.Resources.Len()) || !e.Defs.Locations.Has(loc) {
 		return false

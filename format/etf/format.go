@@ -15,7 +15,7 @@ type Format struct{ format.Unsupported }
 // About returns the name and properties of the format.
 func (Format) About() format.About { return about }
 
-// Probe returns how likely a file has this format, in percent.
+// Probe returns the confidence, from 0 to 100, that a file has this format.
 func (Format) Probe(name string, head []byte) int {
 	return probe(name, head)
 }
@@ -68,7 +68,7 @@ var about = format.About{
 	Rules: rules,
 }
 
-// looksLike reports whether the first line of a text begins with a keyword.
+// looksLike reports whether the first line of a text begins with a keyword of TRACE.
 func looksLike(text []byte) bool {
 	k, _, _ := parseKeyword(bytes.TrimLeft(text, "\r\n"))
 	return k != NoKeyword
@@ -115,7 +115,7 @@ func probe(name string, text []byte) int {
 	case named && bad > 0 && bytes.IndexByte(text, 0) < 0 && looksLike(text):
 		return 25 // no line can be read, but the text begins like a TRACE file
 	case named && good+bad == 0 && bytes.IndexByte(text, 0) < 0 && len(text) > 0:
-		return 30 // the file has comments only
+		return 30 // the file has only comments
 	}
 	return 0
 }

@@ -31,8 +31,8 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// quickHead has the definitions for FuzzQuick; its lines leave their keys for the line that
-// follows.
+// quickHead has the definitions for FuzzQuick. The fast path takes the keys of each line's attributes from the
+// line before.
 const quickHead = `TU MILLISECONDS
 R 0 100 false ; name=CPU
 R 1 1024 true ; name=M1
@@ -89,7 +89,7 @@ func FuzzQuick(f *testing.F) {
 			}
 			return out.String()
 		}
-		// Numbers and attributes in the last few bytes are not read on the fast path either.
+		// A number or attribute in the last few bytes of a block is not read on the fast path.
 		blank := "\n" + strings.Repeat(" ", 40)
 		if quick, thorough := read(blank+"\n"), read(blank); quick != thorough {
 			t.Errorf("%q: quickly %s, thoroughly %s", l, quick, thorough)

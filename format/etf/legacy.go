@@ -16,7 +16,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// isLegacy recognises the dialect "TraceVersion V0.1".
+// isLegacy reports whether a file has the dialect "TraceVersion V0.1".
 func isLegacy(head []byte) bool {
 	f := bytes.Fields(head[:min(len(head), 64)])
 	return len(f) >= 2 && string(f[0]) == "TraceVersion" && string(f[1]) == "V0.1"
@@ -152,9 +152,9 @@ func (c *legacyConverter) begin(number int64) error {
 	return c.emit(&Record{Keyword: T, Attrs: c.header}, number)
 }
 
-// openConfiguration opens the configuration file. That is the file with the given name in the
-// folder of the trace, or the only file whose name ends in it: people who keep several traces in a folder add a
-// prefix to its name.
+// openConfiguration opens the configuration file. It has the name c.named and is in the folder of the trace.
+// Failing that, it is the only file there whose name ends in c.named, because people who keep several traces
+// in a folder add a prefix to the name.
 func (c *legacyConverter) openConfiguration() (fs.File, error) {
 	dir := path.Dir(c.Src.Name)
 	base := path.Base(strings.ReplaceAll(c.named, "\\", "/"))
@@ -196,7 +196,7 @@ func (c *legacyConverter) convertLine(l []byte, number int64) error {
 		f = strings.Fields(text)
 	}
 	bad := func(found, expected string) error {
-		text = "# " + text // a copy keeps the line as a comment
+		text = "# " + text // a copy keeps the line, as a comment
 		return cmp.Or(c.Defect("etf.legacy-line", trace.Error, number, quote(l), found, expected), comment())
 	}
 	if len(f) < 2 {
@@ -271,9 +271,9 @@ func legacyTime(s string) trace.Decimal {
 	return d
 }
 
-// readResource reads the fields of a resource, and stores its mode for the claims that follow. If the
-// fields are invalid, it returns the text that it found and a description of the text that it expected.
-// So do readClaim and readDependency.
+// readResource reads the fields of a resource, and stores its mode for the claims that follow. If the fields
+// are invalid, it returns the text that it found and a description of the text that it expected. readClaim and
+// readDependency return the same results.
 func (c *legacyConverter) readResource(f legacyFields) (r Record, found, expected string) {
 	a, ok := f.numbers(1, 2)
 	if !ok || len(f) < 6 {

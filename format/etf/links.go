@@ -183,8 +183,8 @@ func isBefore(a, b []byte) bool {
 	return cmp.Or(cmp.Compare(placeNumber(a, 1), placeNumber(b, 1)), cmp.Compare(placeNumber(a, 0), placeNumber(b, 0))) < 0
 }
 
-// join finds the claim or event for each end of a dependency. If several claims have the id, it takes
-// the one that begins first, because sorting the lines by time does not change which one that is.
+// join finds the claim or event for each end of a dependency. If several claims have the id, join takes the
+// claim that begins first. This choice does not depend on whether the lines were sorted by time.
 func (l *linker) join(ctx context.Context, found *extsort.Sorter) error {
 	ids, err := l.ids.Sort(ctx)
 	if err != nil {

@@ -2,8 +2,8 @@ package etf
 
 import "cmp"
 
-// places holds the parts of a resource that open claims occupy. It finds the claims that overlap with a
-// part in logarithmic time, however many claims are open. It leaves out claims of nothing.
+// places holds the parts of a resource that open claims occupy. It finds the claims that overlap with a part
+// in logarithmic time, however many claims are open. It leaves out claims whose amount is 0.
 type places struct {
 	begins placeTree // ordered by offset
 	ends   placeTree // ordered by the end of the part: offset + amount
@@ -23,8 +23,8 @@ func (p *places) remove(h *openClaim) {
 	}
 }
 
-// overlaps returns the number of claims that overlap with h. other is the one of them with the lowest
-// offset and, among several at that offset, the one that began first. It is nil if no claim overlaps.
+// overlaps returns the number of claims that overlap with h. other is the overlapping claim with the lowest
+// offset; among several at that offset, it is the claim that began first. other is nil if no claim overlaps.
 func (p *places) overlaps(h *openClaim) (other *openClaim, n int) {
 	end := h.offset + h.amount
 	if end <= h.offset {
@@ -37,7 +37,8 @@ func (p *places) overlaps(h *openClaim) (other *openClaim, n int) {
 	return other, n
 }
 
-// place is a claim in a placeTree. Places are ordered by key and, if their keys are equal, by number.
+// place is an entry of a placeTree: the part of a resource that a claim holds. Places are ordered by key and,
+// if their keys are equal, by number.
 type place struct {
 	key    float64
 	number uint64
@@ -79,7 +80,7 @@ func (n *placeNode) update() *placeNode {
 	return n
 }
 
-// split splits a tree into the places before a key and number, and the rest.
+// split splits a tree into the places before the given key and number, and all other places.
 func (n *placeNode) split(key float64, number uint64) (before, rest *placeNode) {
 	switch {
 	case n == nil:

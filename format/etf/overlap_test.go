@@ -47,13 +47,13 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// TestOverlapsOfManyClaims checks that at most one defect is reported for each claim. It names one
-// overlapping claim and the number of further ones. A claim that ends when others begin, or that has no
+// TestOverlapsOfManyClaims checks that at most one defect is reported for each claim. The defect names one
+// overlapping claim and the number of the others. A claim that ends when others begin, or that has no
 // duration, overlaps with none.
 func TestOverlapsOfManyClaims(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("R 0 100 true ;\n")
-	for i := range 5 { // all at one place
+	for i := range 5 { // all claims have the same position
 		fmt.Fprintf(&text, "C %d %d 20 0 0 1 ;\n", i, i)
 	}
 	text.WriteString("C 5 4 30 0 90 5 ;\nC 6 20 30 0 0 1 ;\nC 7 25 25 0 0 1 ;\n")
@@ -81,7 +81,8 @@ func TestOverloadIsExact(t *testing.T) {
 		fmt.Fprintf(&text, "C %d %d %d 0 0.1 ;\n", i, i, i+10)
 	}
 	text.WriteString("C 10000 20000 20001 0 1000000 ;\nC 10001 20002 20004 0 0.75 ;\nC 10002 20003 20004 0 0.5 ;\n")
-	// A claim that alone exceeds the capacity is reported as such, and no overload is reported while it is open.
+	// A claim that alone exceeds the capacity is reported as too large, and no overload is reported while this
+	// claim is open.
 	text.WriteString("C 10003 30000 30009 0 5 ;\nC 10004 30001 30009 0 0.75 ;\nC 10005 30002 30009 0 0.5 ;\n")
 	list := found(t, text.String(), "etf.overload")
 	if want := []string{"10004: 1.25 of resource 0 held at 20003 s: at most its capacity 1"}; !slices.Equal(list, want) {
@@ -96,7 +97,7 @@ func TestOverloadIsExact(t *testing.T) {
 	}
 }
 
-// found are the positions and words of the defects of a rule in a text.
+// found returns the positions and texts of the defects of a rule in a text.
 func found(t *testing.T, text, rule string) (list []string) {
 	t.Helper()
 	rep := format.NewReport()

@@ -35,14 +35,14 @@ type timedLine struct {
 	x, y, z  float64 // C: amount and offset; F: c, b and a; TSP, TSR: the value of a sample
 }
 
-// carriedOrder holds the place of a carried event: its position among all events, and that of its
-// leave.
+// carriedOrder holds the position of a carried event among all events of the original trace, and the position
+// of its leave.
 type carriedOrder struct {
 	order [2]int64
 	flags uint8
 }
 
-// Flags of carried events.
+// These flags describe events of other formats that the attribute "weft" of a line restores.
 const (
 	derived uint8 = 1 << iota
 	neverLeft
@@ -53,7 +53,7 @@ const (
 // a batch of events in time order, and the pending events that come after it.
 type blockEvents struct {
 	batch   trace.Batch
-	columns columns // adds rows to batch, unless a trace is restored
+	columns columns // adds rows to batch, unless the file carries another format's trace
 	ends    pendingHeap
 }
 
@@ -75,9 +75,9 @@ type blockParser struct {
 	vals        []trace.Value
 	times       []int64        // times of the current TSP line
 	raw         []Attr         // attributes of the current carried line
-	pairs       []carrier.Pair // reused by restored
+	pairs       []carrier.Pair // memory that the function restored reuses
 	discarded   blockEvents    // receives the attributes of dependencies, which are dropped
-	links       bool           // whether links are selected
+	links       bool           // links are selected
 	deps        []dependency
 	places      []idPlace
 	texts       []carriedLinks
@@ -86,11 +86,11 @@ type blockParser struct {
 	// among them.
 	skipped, skippedLinks int64
 	kept                  inexactCounts // counts for the lines of the block
-	rounded               bool          // a rounded time of the current line has been reported
+	rounded               bool          // a rounded time in the current line has already been reported
 	// Caches that remain valid for the next blocks.
 	regions map[string]uint32
 	attrs   map[string]uint32
-	recent  [3]recentKeys // of claims, events and dependencies
+	recent  [3]recentKeys // the attribute keys of the last claim, event and dependency
 	last    [64]recentRegion
 	amounts amounts
 }
@@ -113,8 +113,8 @@ type dependency struct {
 	text                []byte // the whole line, in the memory of the block
 }
 
-// recentOf returns the index in recent for lines with keyword k.
-func recentOf(k Keyword) int {
+// recentIndex returns the index in blockParser.recent for lines with keyword k.
+func recentIndex(k Keyword) int {
 	switch k {
 	case C:
 		return 0
@@ -221,7 +221,7 @@ func (p *blockParser) parseLine(l []byte, number int64) error {
 	case NoKeyword:
 		return p.report(unknownKeyword(l), number, l)
 	case TU, O, T, R, S, TS, TSS:
-		return nil // a definition, which was read when the trace was opened
+		return nil // the line is a definition, which was read when the trace was opened
 	}
 	rec := &p.rec
 	attrs, bad := rec.parse(k, l, i)
@@ -541,7 +541,7 @@ func (p *blockParser) storeDependency(attrs []byte, number int64, l []byte) erro
 // parseAttributes parses the attributes of a line. It returns the region that the attributes name, or ref if they
 // name no region.
 func (p *blockParser) parseAttributes(list []byte, ref uint32, kind Keyword, number int64, l []byte) (uint32, error) {
-	recent := &p.recent[recentOf(kind)]
+	recent := &p.recent[recentIndex(kind)]
 	named := kind == C || kind == E
 	from := len(p.keys)
 	rank := int8(math.MaxInt8)

@@ -8,9 +8,9 @@ import (
 	"github.com/weft-trace/weft/internal/openset"
 )
 
-// openClaims finds open claims in the queue by their ids. If ids increase by one from claim to claim,
-// it computes a claim's number from its id. Maps have all other claims. If several open claims have the
-// same id, it takes the one whose line number matches, or else the oldest.
+// openClaims finds open claims in the queue by their ids. If ids increase by one from claim to claim, it
+// computes a claim's number from its id. All other claims are in maps. If several open claims have the same
+// id, openClaims takes the claim whose line number matches, or else the oldest claim.
 type openClaims struct {
 	any    bool
 	offset int64 // number of a claim minus its id
@@ -86,7 +86,7 @@ func (o *openClaims) remove(q *queue, k claimKey, pos int64) (at int64, isGuess,
 	return at, isGuess, true
 }
 
-// queueLimit is the number of claims that may wait for an older claim to end. Beyond it, the older
+// queueLimit is the number of claims that may wait for an older claim to end. Beyond this number, the older
 // claim is put aside. textLimit is the largest size, in bytes, of a claim's buffer that is reused.
 const (
 	queueLimit = 1 << 14
@@ -94,8 +94,9 @@ const (
 	textRoom   = 160
 )
 
-// queue stores claims until they end, and writes them in the order in which they begin. A claim that
-// lasts longer than the next queueLimit claims is put aside. It is inserted at its place in the end.
+// queue stores claims until they end, and writes them in the order in which they begin. If more than
+// queueLimit claims begin while an older claim is open, the older claim is put aside. When that claim ends, end
+// inserts its line into the text that has been written.
 type queue struct {
 	w     *Writer
 	list  []queuedClaim // ring buffer of claims by number
@@ -133,11 +134,11 @@ type queuedClaim struct {
 	text   []byte // the line without the end time, which belongs at position cut
 	end    []byte
 	cut    int
-	order  int64    // for other formats: position of the enter among all rows
-	region uint32   // for other formats: the region that is visited
+	order  int64    // position of the enter among all rows; used only for traces of other formats
+	region uint32   // the region that is visited; used only for traces of other formats
 	key    claimKey // resource and id, for traces that were read from a TRACE file
 	done   bool
-	other  bool  // a map of openClaims has the claim
+	other  bool  // a map of openClaims contains the claim
 	place  int64 // position in the spool, for a claim that was put aside
 	pos    int64 // number of the claim's line in the original file
 }
@@ -150,7 +151,7 @@ func (q *queuedClaim) append(b []byte) []byte {
 		b = append(append(append(b, q.text[:q.cut]...), q.end...), q.text[q.cut:]...)
 		return append(b, '\n')
 	}
-	// Copying a fixed number of bytes is faster.
+	// Copying a fixed number of bytes is faster than copying only the bytes in use.
 	from, to := q.text[:textRoom], b[n:n+textRoom]
 	copy32(to, from)
 	i := q.cut
@@ -179,7 +180,7 @@ func (q *queue) claim(n int64) *queuedClaim {
 // must be at least 32 bytes, too.
 func (q *queue) begin(id int64, start []byte) (int64, *queuedClaim) {
 	if q.list == nil {
-		q.list = make([]queuedClaim, 64) // small, so that it stays in the processor's cache
+		q.list = make([]queuedClaim, 64) // a small buffer stays in the processor's cache
 	}
 	if q.next-q.first == int64(len(q.list)) {
 		old := q.list
@@ -269,9 +270,9 @@ func (q *queue) write() error {
 	return nil
 }
 
-// drain ends all open claims at time t and writes all claims. If carried is set, the claims are visits
-// of another format's trace, and get the mark that says that they have no leave. It returns the number
-// of claims that were open.
+// drain ends all open claims at time t and writes all claims. If carried is set, the claims are visits of
+// another format's trace, and their lines state that they have no leave. It returns the number of claims that
+// were open.
 func (q *queue) drain(t []byte, carried bool) (open int64, err error) {
 	waiting := slices.Sorted(maps.Keys(q.aside))
 	for n := q.first; n < q.next; n++ {

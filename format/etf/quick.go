@@ -11,8 +11,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// quickInteger reads an integer and the blank after it. next is where the next field begins, or 0 if
-// the slow path must read the number.
+// quickInteger reads an integer and the blank after it. next is the index at which the next field begins, or 0
+// if the slow path must read the number.
 func quickInteger(data []byte, i int) (v int64, next int) {
 	if i+1 < len(data) && data[i+1] == ' ' { // most ids of resources and dependency types have one digit
 		if d := data[i] - '0'; d <= 9 {
@@ -80,7 +80,7 @@ func (p *blockParser) amount(data []byte, i int) (v float64, next int) {
 	}
 	x := binary.LittleEndian.Uint64(data[i:])
 	y := x ^ 0x2020202020202020
-	// sets the highest bit of each blank; only the lowest set bit is reliable
+	// sets the highest bit of the first byte that is a blank; bytes after the first blank may be wrong
 	blank := (y - 0x0101010101010101) &^ y & 0x8080808080808080
 	x &= blank ^ (blank - 1)
 	known := &p.amounts[x*0x9e3779b97f4a7c15>>56]
@@ -98,9 +98,9 @@ func (p *blockParser) amount(data []byte, i int) (v float64, next int) {
 	return v, next
 }
 
-// quickClaim adds the claim at the start of rest. It returns the length of the line including its end.
-// It returns 0 if the line needs the slow path: if it has a defect, an exponent, repeated blanks, or
-// other attribute keys than the claim before it. Few lines of large files do.
+// quickClaim adds the claim at the start of rest. It returns the length of the line including its end. It
+// returns 0 if the line needs the slow path: if it has a defect, an exponent, repeated blanks, or other
+// attribute keys than the claim before it. In large files, few lines need it.
 func (p *blockParser) quickClaim(rest []byte, line int64) int {
 	d := p.d
 	id, i := quickInteger(rest, 2)
@@ -280,10 +280,10 @@ func (r *recentKeys) put(n int, k recentKey) {
 // endsValue is set for bytes that end a value or that need the slow path.
 var endsValue = [256]bool{',': true, '\n': true, '\\': true, '\r': true, '=': true}
 
-// quickAttributes reads an attribute list with the same keys as in the previous line and without
-// escapes. It adds the attributes to the next row, which must have room for them. It returns the region
-// that they name and the position of the next line. If the list is different, it adds nothing and
-// returns the position 0.
+// quickAttributes reads an attribute list with the same keys as in the previous line and without escapes. It
+// adds the attributes to the next row, which must have room for them. It returns the region that the
+// attributes name and the position of the next line. If the list is different, it adds nothing and returns the
+// position 0.
 func (p *blockParser) quickAttributes(data []byte, i int, c *columns, recent *recentKeys) (ref uint32, end int) {
 	ref = trace.NoRef
 	rank := int8(math.MaxInt8)

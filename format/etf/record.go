@@ -16,7 +16,7 @@ import (
 // Keyword is the first word of a line, which determines its kind.
 type Keyword uint8
 
-// The keywords of TRACE files.
+// These are the keywords with which the lines of TRACE files begin.
 const (
 	NoKeyword Keyword = iota
 	TU                // time unit of all time stamps
@@ -31,7 +31,7 @@ const (
 	TS                // group of time series
 	TSS               // time series
 	TSP               // samples with their times
-	TSR               // samples at equal distances
+	TSR               // samples at equal intervals
 	keywordCount
 )
 
@@ -98,7 +98,7 @@ type Record struct {
 	// Line is the number of the line, from 1.
 	Line int64
 	line string // the original line, if it must be written unchanged
-	// changes reports whether a number of the line would get another value or sign when it is written.
+	// changes reports whether a number of the line would get another value or sign if the record were written.
 	changes bool
 }
 
@@ -160,7 +160,7 @@ type scanner struct {
 	i    int
 	bad  problem
 	lost []byte // the first time of the line that had to be rounded
-	// changes reports that a number is -0, or has more digits than a float64 can reproduce.
+	// changes is set if a number is -0, or has more digits than a float64 can reproduce.
 	changes bool
 }
 
@@ -215,7 +215,7 @@ func (s *scanner) integer(name string) int64 {
 // endsAt reports whether position i ends a field.
 func (s *scanner) endsAt(i int) bool { return i == len(s.l) || isSpace(s.l[i]) || s.l[i] == ';' }
 
-// decimal reads a time.
+// decimal reads a time, written as a decimal number. name is the field's name in an error.
 func (s *scanner) decimal(name string) trace.Decimal {
 	s.end()
 	l, j := s.l, s.i
@@ -265,7 +265,7 @@ func (s *scanner) real(name string) float64 {
 	s.lost = nil
 	d := s.decimal(name)
 	inexact := s.lost != nil
-	s.lost = lost     // the field is no time, so it must not set lost
+	s.lost = lost     // the field is not a time, so it must not set lost
 	const most = 1e15 // a float64 reproduces all numbers of 15 digits
 	if inexact || d.Coef > most || d.Coef < -most || d.Coef == 0 && bytes.IndexByte(s.l[at:s.i], '-') >= 0 {
 		s.changes = true
@@ -446,14 +446,14 @@ func repeatedKey(key string) problem {
 		trace.Warning}
 }
 
-// inexactCounts counts parts of lines that weft reads but does not reproduce exactly.
+// inexactCounts counts the parts of lines that weft reads but cannot write back exactly.
 type inexactCounts struct {
-	rounded   int64 // times with more digits than fit
+	rounded   int64 // times with more digits than fit a tick
 	lessText  int64 // attribute lists with a value or backslash that the record does not contain
 	otherForm int64 // other attribute lists that would be written in another form
 }
 
-// add counts an attribute list.
+// add counts an attribute list that a copy through the model would spell differently.
 func (u *inexactCounts) add(list []byte) {
 	keys, less, other := map[string]bool{}, false, false
 	for {
@@ -603,7 +603,7 @@ func appendShort(b, s []byte) []byte {
 	return b[:n+len(s)]
 }
 
-// copy32 copies 32 bytes. An assignment of arrays would call a function that handles overlap.
+// copy32 copies 32 bytes. An array assignment would call a slower function that handles overlapping memory.
 func copy32(to, from []byte) {
 	_, _ = to[31], from[31]
 	w0, w1 := binary.LittleEndian.Uint64(from), binary.LittleEndian.Uint64(from[8:])

@@ -16,8 +16,8 @@ import (
 	"github.com/weft-trace/weft/tracetest"
 )
 
-// TestRecordedClaims checks that the claims that a simulator records are claims for TRACE's tools,
-// and that weft restores them completely.
+// TestRecordedClaims checks that the tools of TRACE4CPS can read the claims that a simulator records, and that
+// weft restores the claims completely.
 func TestRecordedClaims(t *testing.T) {
 	r := trace.NewRecorder(trace.Seconds(1000))
 	cpu, memory := r.Resource("CPU", 4, "cores"), r.Resource("memory", 100, "")
@@ -32,14 +32,14 @@ func TestRecordedClaims(t *testing.T) {
 	r.Release(c, 15)
 	r.Release(d, 20)
 	r.Claim(memory, 20, job, 7) // never ends
-	// with an offset: 5 units from the second on
+	// The claim has an offset: the job uses 5 units, from the second unit on.
 	place := r.Defs().Locations.Add(trace.Location{ID: "2", Name: "buffer", Kind: trace.ResourceLocation,
 		Group: trace.NoRef})
 	buffer := r.Defs().Resources.Add(trace.Resource{ID: "2", Name: "buffer", Capacity: 10, UsesOffset: true,
 		Location: place})
 	r.Event(place, 30, trace.ClaimBegin, job, []uint64{70, uint64(buffer), math.Float64bits(5), math.Float64bits(2)})
 	r.Event(place, 40, trace.ClaimEnd, job, []uint64{70, uint64(buffer)})
-	// TRACE has no record for a claim at a location that also has other events
+	// The format has no record for a claim at a location that also has other events.
 	thread := r.Location("thread")
 	shared := r.Defs().Resources.Add(trace.Resource{ID: "shared", Name: "shared", Capacity: 1, Location: thread})
 	r.Enter(thread, 1, job)

@@ -39,8 +39,8 @@ type rewriter struct {
 	trace []Record
 	props []Attr
 	notes []note
-	// before holds, by line number, the notes that stand before a line that has not been written yet.
-	// Its values are parts of notes.
+	// before maps a line that has not been written yet to the notes that stand before it. Its values are
+	// slices of the field notes.
 	before map[int64][]note
 	unread map[int64]bool // lines that cannot be read and have been written, by number
 	other  Record         // scratch for lines other than the current one
@@ -58,7 +58,7 @@ type note struct {
 	text   string
 	line   int64
 	before int64 // number of the next line with a record; 0 if there is none
-	placed bool  // the note is written before that line
+	placed bool  // the note is written before the line with number before
 }
 
 // rewrite makes the encoder keep the lines of the original file where they have not changed.
@@ -123,7 +123,7 @@ func (w *rewriter) findNotes(e *encoder) {
 	}
 	at := w.d.opaqueAt
 	if len(w.notes) != len(at) {
-		at = nil // the trace's comments have been changed
+		at = nil // the comments of the trace have been changed
 	}
 	for i := len(at) - 1; i >= 0; i-- {
 		x := &w.notes[i]
@@ -165,14 +165,14 @@ func (w *rewriter) restoreBytes(x *note, number int64) {
 	}
 }
 
-// sameText reports whether two texts have the same characters. It takes texts that are not UTF-8 for
+// sameText reports whether two texts have the same characters. It reads texts that are not valid UTF-8 as
 // Latin-1.
 func sameText[T string | []byte](a, b T) bool {
 	return string(a) == string(b) || !isASCII(a) && trace.ToUTF8(string(a)) == trace.ToUTF8(string(b))
 }
 
-// recordAfter returns the number of the first line after number that holds a record, or 0 if there is
-// none. It returns -1 if another note comes first; more has the line numbers of the following notes.
+// recordAfter returns the number of the first line after number that holds a record, or 0 if there is none. It
+// returns -1 if another note comes before that line. more holds the line numbers of the following notes.
 func (w *rewriter) recordAfter(number int64, more []int64) int64 {
 	last := int64(0)
 	if n := len(w.d.Chunks); n > 0 {
@@ -204,8 +204,9 @@ func noteText(s string) string {
 	return strings.ReplaceAll(s, "\n", " ")
 }
 
-// appendNotes appends the notes that stand before a line, and the lines there that cannot be read, in
-// the order of the file. again is set if lines that have been written may be written again.
+// appendNotes appends the notes that stand before a line, and the lines there that cannot be read, in the
+// order of the file. If again is set, appendNotes also appends lines that cannot be read and that have been
+// written before.
 func (w *rewriter) appendNotes(b []byte, number int64, again bool) []byte {
 	list := w.before[number]
 	put := func(before int64) {
@@ -277,7 +278,7 @@ func (w *rewriter) findUnread() {
 		return
 	}
 	last := w.d.Chunks[len(w.d.Chunks)-1].Line
-	behind := len(w.notes) // index of the first such note after the last record so far
+	behind := len(w.notes) // index of the first note after the last record found so far
 	for number := int64(1); missing > 0 && len(w.unread) < maxUnread || behind < len(w.notes); number++ {
 		l, err := w.lines.At(number)
 		if err != nil {
@@ -387,10 +388,11 @@ func (w *rewriter) sampleCount(number int64) int {
 type pendingSamples struct {
 	lines []sampleLine // the lines from index first on are not written yet; they are ordered by their first samples
 	first int
-	older map[int64]int64 // for all waiting lines but the last: number in the file → sampleLine.begun
-	held  int             // number of samples in lines
-	begun int64           // number of lines begun so far
-	// Time of the last sample, and begun of its line.
+	// maps the line's number in the file to sampleLine.begun, for all waiting lines but the last
+	older map[int64]int64
+	held  int   // number of samples in lines
+	begun int64 // number of lines begun so far
+	// time is the time of the last sample. last is the field begun of that sample's line.
 	time, last int64
 }
 
@@ -438,7 +440,7 @@ type sampleLine struct {
 	Record
 	number  int64 // number in the original file, 0 if it has none
 	begun   int64 // position among the lines of the series, from 1
-	samples int   // number of samples in the original line; 0 as long as it is not needed
+	samples int   // number of samples in the original line; 0 until it is needed
 }
 
 // maxPendingSamples limits how many samples of a series wait for other samples of their lines.
@@ -464,8 +466,8 @@ func (w *Writer) rewriteSample(c *curve, number, t int64, r *Record) (changed bo
 	return changed, w.writeSamples(c, a.held > maxPendingSamples)
 }
 
-// endLine ends the last line before another one begins: it writes the line, or lets it wait for the
-// rest of its samples.
+// endLine ends the last line before another one begins: it writes the line, or keeps it until the rest of its
+// samples arrive.
 func (w *Writer) endLine(c *curve) error {
 	a := &c.again
 	list := a.waiting()
@@ -509,9 +511,8 @@ func (w *Writer) writeSamples(c *curve, all bool) error {
 	return nil
 }
 
-// canonicalLine returns the canonical form of the last line that was read, with its samples in the
-// order of time. It rounds the times as those of events are rounded, unless lines with a defect are
-// rewritten.
+// canonicalLine returns the canonical form of the last line that was read, with its samples in the order of
+// time. It rounds the times in the same way as the times of events, unless lines with a defect are rewritten.
 func (w *rewriter) canonicalLine() []byte {
 	r := &w.rec
 	round := func(t *trace.Decimal) {

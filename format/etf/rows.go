@@ -45,8 +45,8 @@ func (p *blockParser) eventsOf(loc uint32) *blockEvents {
 	return l
 }
 
-// prepare reserves the memory that a block with few locations usually needs for one of them. Growing
-// the slices step by step would allocate twice as much.
+// prepare reserves the memory that a block usually needs for a location if it has few of them. Growing the
+// slices step by step would allocate twice as much.
 func (l *blockEvents) prepare() {
 	const n = 256
 	l.batch = trace.Batch{Time: make([]int64, 0, n), Kind: make([]trace.Kind, 0, n), Ref: make([]uint32, 0, n),
@@ -213,7 +213,7 @@ func (p *blockParser) addRestored(it *timedLine, r carriedOrder) error {
 		if kind, ref, err = d.Restore.Kind(p.pairs); err != nil || kind == trace.NoKind {
 			return bad(fmt.Sprintf("an event with %v", err))
 		}
-		if it.kind == C { // the line is a claim, whose attributes belong to its end as well
+		if it.kind == C { // the line is a claim; its attributes also belong to the claim's end
 			end = trace.ClaimEnd
 			for _, x := range p.pairs {
 				if x.Key == "claim" || x.Key == "resource" {

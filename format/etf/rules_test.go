@@ -12,8 +12,7 @@ import (
 	"github.com/weft-trace/weft/tracetest"
 )
 
-// ruleTests has a test for each rule: a text, the line of the defect and the number of readable
-// events.
+// ruleTests has a test for each rule: a text, the line of the defect and the number of readable events.
 var ruleTests = []tracetest.RuleTest{
 	{"etf.number", "R 0 1 false ;\nC 0 x 1 0 1 ;\nC 1 1 2 0 1 ;\n", 2, 2},
 	{"etf.field-count", "R 0 1 false ;\nC 0 0 1 0 1 2 3 ;\nC 1 1 2 0 1 ;\nE 0 ;\n", 2, 2},
@@ -62,7 +61,7 @@ var ruleTests = []tracetest.RuleTest{
 	{"etf.offset-fraction", "O 1.5\nE 0 1 ;\n", 1, 1},
 	{"etf.fragment-rounding", "S 0 ;\nF 0 0 10.000000001 1 0 0\nF 0 10.000000002 11 1 0 0\n", 3, 2},
 	{"etf.time-rounded", "E 0 10000000000 ;\nE 1 0.0000000000001 ;\n", 2, 2},
-	// 18 · 10¹⁸ ticks are above 2⁶³ - 1, 9.2 · 10¹⁸.
+	// The trace lasts 18 · 10¹⁸ ticks, more than the maximum 2⁶³ - 1 = 9.2 · 10¹⁸.
 	{"etf.long-span", "TU NANOSECONDS\nE 0 -9000000000000000000 ;\nE 1 9000000000000000000 ;\n", 0, 2},
 	{"etf.configuration", "TraceVersion\tV0.1\nConfigurationID\tnone.txt\nR\t1\t2\tB\t0\t1\tx\n", 3, 0},
 	{"etf.carrier", "T weft.definitions.0 = {}\nE 0 1 ;\n", 0, 1},
@@ -114,7 +113,7 @@ func TestLegacyConfiguration(t *testing.T) {
 	}
 }
 
-// twoRanks returns the carried definitions of a trace of two processes.
+// twoRanks returns packed definitions of weft ("carried" definitions) of a trace of two processes.
 func twoRanks() string {
 	d := &trace.Definitions{Clock: trace.Seconds(1_000_000_000)}
 	d.Locations.Add(trace.Location{ID: "0", Name: "rank 0", Kind: trace.ProcessLocation, Group: trace.NoRef})

@@ -10,10 +10,10 @@ import (
 	"github.com/weft-trace/weft/internal/spool"
 )
 
-// Writer writes the records of a TRACE file in the canonical order: TU, O, T, R, C, E, D, then each
-// signal with its fragments, and each group with its series. Records may come in any order. Records
-// that must wait for others are stored in temporary files. There are fewest of these if the definitions
-// come first.
+// Writer writes the records of a TRACE file in the canonical order: TU, O, T, R, C, E, D, then each signal
+// with its fragments, and each group with its series. Records may come in any order. Records that must wait
+// for others are stored in temporary files. A Writer needs the fewest temporary files if the definitions come
+// first.
 type Writer struct {
 	w       io.Writer
 	unit    string
@@ -23,7 +23,7 @@ type Writer struct {
 	head    []byte // T lines
 	res     []byte
 	first   *format.Draft  // text of the C lines
-	begun   bool           // first contains a line
+	begun   bool           // first contains at least one line
 	rest    [2]spool.Spool // text of the E lines and of the D lines
 	joined  bool           // first also has the E lines, from claimsEnd on, and the D lines, from eventsEnd on
 
@@ -44,7 +44,7 @@ type curve struct {
 	again pendingSamples
 }
 
-// rank returns 0 for signals and 1 for time series, the order of both in the file.
+// rank returns 0 for signals and 1 for time series. Curves with a lower rank come first in the file.
 func (c *curve) rank() int {
 	if c.key.kind == S {
 		return 0
@@ -52,7 +52,7 @@ func (c *curve) rank() int {
 	return 1
 }
 
-// compare orders curves as the file has them.
+// compare orders curves as they are ordered in the file.
 func (c *curve) compare(o *curve) int {
 	return cmp.Or(cmp.Compare(c.rank(), o.rank()), c.compareSeries(o), cmp.Compare(c.place, o.place))
 }
@@ -219,7 +219,8 @@ func (w *Writer) definitions() []byte {
 	return append(append(b, w.head...), w.res...)
 }
 
-// discardDefinitions removes all definitions that the writer has got, so that new ones can be written in their place.
+// discardDefinitions removes all definitions that the writer has received, so that new ones can be written in
+// their place.
 func (w *Writer) discardDefinitions() {
 	w.unit, w.off, w.offSeen, w.notes, w.head, w.res = "", 0, false, nil, nil, nil
 	for _, c := range w.curves {
@@ -271,7 +272,7 @@ func (w *Writer) endSamples(c *curve) error {
 func (w *Writer) Close() error {
 	defer w.Discard()
 	if w.joined {
-		// The E lines that came after join.
+		// These are the E lines that came after the call of join.
 		if err := w.rest[0].CopyTo(inserter{&w.first.Spool, w.eventsEnd}); err != nil {
 			return err
 		}

@@ -27,12 +27,13 @@ type TimeRange struct {
 
 // AugmentOptions are the settings of [Augment].
 type AugmentOptions struct {
-	// Read sets how defects are treated and reported and how progress is reported; nil is lenient.
+	// Read sets how defects are treated and reported and how progress is reported; nil means lenient reading.
 	Read *format.ReadOptions
-	// Snapshots and Summaries select what is written or removed. If neither is set, both are.
+	// Snapshots and Summaries select the kinds of records that are written or removed. If neither is set, both
+	// kinds are.
 	Snapshots, Summaries bool
-	// Points returns the break points for a trace with events in r: times in ticks, in any order. nil
-	// means Regular(200).
+	// Points returns the break points for a trace with events in r. Break points are times in ticks, in any
+	// order. A nil Points means Regular(200).
 	Points func(r TimeRange) ([]uint64, error)
 	// Remove removes snapshots and summaries from the trace instead of adding them.
 	Remove bool
@@ -41,7 +42,8 @@ type AugmentOptions struct {
 	// Guard is called for each name that the copy would give or remove, whether or not a file has that
 	// name. If it returns an error, Augment ends and changes no file. A nil Guard allows everything.
 	Guard func(path string) error
-	// Written is called with the names of the files of the copy when they are complete. It may be nil.
+	// Written is called with the names of the files of the copy when they are complete. A nil Written is not
+	// called.
 	Written func(names []string)
 }
 
@@ -101,23 +103,23 @@ func Every(d uint64) func(TimeRange) ([]uint64, error) {
 	}
 }
 
-// Augment adds snapshots and summaries to a trace, or removes them. path is the master file, whose
-// name may lack ".otf". Each break point gets a snapshot of every process that has something open, and
-// a summary of every process that has done anything. One more summary follows the last event. A trace
-// without events returns an error that wraps [ErrNoEvents], and one without a file of global definitions one that
-// wraps [ErrNoDefinitions].
+// Augment adds snapshots and summaries to a trace, or removes them. path is the master file, whose name may
+// lack ".otf". Each break point gets a snapshot of every process that has something open, and a summary of
+// every process that has done anything. One more summary follows the last event. Augment returns an error that
+// wraps [ErrNoEvents] for a trace without events, and an error that wraps [ErrNoDefinitions] for a trace
+// without a file of global definitions.
 //
-// Snapshots and summaries that the trace has already are replaced. Streams without events keep theirs,
-// because they cannot be computed again. The global definitions get the time range of the events, if
-// theirs is not as wide, and a DefAuxSamplePoint for each break point, which replace those of the same
-// kind. Everything else stays as it is, byte for byte. The new files are compressed if the events of
-// the stream are.
+// Augment replaces the snapshots and summaries that the trace already has. Streams without events keep their
+// snapshots and summaries, because these cannot be computed again. The global definitions get a
+// DefAuxSamplePoint for each break point, which replaces the existing sample points of the same kind. They
+// also get the time range of the events, unless their own time range is at least as wide. Everything else
+// stays as it is, byte for byte. The new files are compressed if the events of the stream are.
 //
-// The events must be in the order of time; otherwise the error is a [trace.Defect]. The trace is read
-// twice and never held in memory. Memory grows with what is open at once, with the functions, counters
-// and files of the processes, and with the number of break points. Without snapshots, each stream is
-// replayed separately, on several cores. New files get their names when all are written. After an
-// error of reading or writing, or when ctx ends, the trace is unchanged.
+// The events must be in the order of time; otherwise the error is a [trace.Defect]. The trace is read twice
+// and never held in memory. Memory grows with the number of calls, messages and operations that are open at
+// the same time, with the functions, counters and files of the processes, and with the number of break points.
+// Without snapshots, each stream is replayed separately, on several cores. New files get their names when all
+// of them are complete. After an error of reading or writing, or when ctx ends, the trace is unchanged.
 func Augment(ctx context.Context, path string, opt *AugmentOptions) (err error) {
 	a := &augmenter{ctx: ctx, hasEvents: map[uint32]bool{}}
 	if opt != nil {
@@ -187,7 +189,7 @@ type augmenter struct {
 	r    *Reader
 
 	target string // common beginning of the names of the final files
-	temp   string // directory that holds the new files until all are complete
+	temp   string // directory that holds the new files until all of them are complete
 	long   bool   // the trace is in the long spelling
 
 	resolution uint64
@@ -199,12 +201,12 @@ type augmenter struct {
 	hasEvents  map[uint32]bool // streams that have events
 	spread     bool            // processes have events in streams to which the master file does not assign them
 	size       int64
-	done       atomic.Int64 // bytes read, of size
+	done       atomic.Int64 // number of bytes read so far, out of size bytes
 	unreceived map[unevenTime]int64
 	points     []samplePoint
 }
 
-// samplePoint is a break point.
+// samplePoint is a time at which augmenting writes snapshots or summaries (a break point).
 type samplePoint struct {
 	time              uint64
 	snapshot, summary bool
@@ -228,8 +230,8 @@ func (a *augmenter) prepare(path string) error {
 	return nil
 }
 
-// requireDefinitions returns an error if the file of the global definitions is missing. A new file with nothing but
-// break points would hide that the definitions are lost.
+// requireDefinitions returns an error if the file of the global definitions is missing. Otherwise Augment
+// would make a new file with only break points, which would hide the loss of the definitions.
 func (a *augmenter) requireDefinitions() error {
 	s, err := a.r.withoutReport().open(0, Definitions)
 	if err != nil {
@@ -243,7 +245,7 @@ func (a *augmenter) requireDefinitions() error {
 	return nil
 }
 
-// readDefinitions reads the definitions.
+// readDefinitions reads the definitions that the computation of snapshots and summaries needs.
 func (a *augmenter) readDefinitions() error {
 	a.resolution = defaultResolution
 	if !a.opt.Remove {
@@ -413,9 +415,9 @@ func (a *augmenter) eachRecord(c *Cursor, f func(*Record) error) error {
 	return c.Err()
 }
 
-// replay reads the events again and writes the snapshots and summaries of each break point. All streams
-// must be replayed together if there are messages, which connect streams, or if a stream has events of
-// another stream's processes. Otherwise each stream is replayed separately.
+// replay reads the events again and writes the snapshots and summaries of each break point. All streams must
+// be replayed together if the trace has messages, which connect streams, or if a stream has events of another
+// stream's processes. Otherwise each stream is replayed separately.
 func (a *augmenter) replay() (err error) {
 	if a.long, err = a.r.withoutReport().isLong(); err != nil {
 		return err
@@ -521,8 +523,8 @@ func (p *replayer) state(r *Record) (*State, error) {
 	return s, nil
 }
 
-// zippedLevel is the compression level of new files if the events are compressed. VampirTrace uses the
-// same.
+// zippedLevel is the compression level of new files if the events are compressed. VampirTrace uses the same
+// level.
 const zippedLevel = 4
 
 // augmentBuffer is the number of bytes that each new file collects. It is smaller than the default,

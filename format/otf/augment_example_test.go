@@ -10,7 +10,7 @@ import (
 	"github.com/weft-trace/weft/format/otf"
 )
 
-// Add snapshots and summaries to a trace, then ask for the sums of an interval.
+// ExampleAugment adds snapshots and summaries to a trace, and then computes the sums of an interval.
 func ExampleAugment() {
 	dir, remove := temp()
 	defer remove()

@@ -43,13 +43,13 @@ func (a *augmenter) writeDefinitions() error {
 		return err
 	}
 	if st, err := os.Stat(s.t.name); err == nil {
-		os.Chmod(out.name, st.Mode().Perm()) // an error does not matter
+		os.Chmod(out.name, st.Mode().Perm()) // an error is ignored: the file then keeps the permissions of a new file
 	}
 	return nil
 }
 
-// newDefinitions returns the lines of the new definitions. ranged is set if they include a time range, which
-// replaces existing ones.
+// newDefinitions returns the lines of the new definitions. ranged is set if the new definitions include a time
+// range, which replaces existing time ranges.
 func (a *augmenter) newDefinitions() (text []byte, ranged bool) {
 	if len(a.hasEvents) > 0 {
 		x := a.events
@@ -72,8 +72,8 @@ func (a *augmenter) newDefinitions() (text []byte, ranged bool) {
 	return text, ranged
 }
 
-// copyDefinitions copies the definitions without those that are replaced, and adds the new lines after the last
-// complete line. Text after it without a line end is not a record and must not become one.
+// copyDefinitions copies the definitions except those that are replaced, and adds the new lines after the last
+// complete line. Text after that line lacks a line end. It is not a record and must not become part of one.
 func (a *augmenter) copyDefinitions(s *stream, out *partWriter, added []byte, ranged bool) (dropped bool, err error) {
 	if s == nil {
 		out.buf = append(out.buf, added...)
@@ -97,7 +97,7 @@ func (a *augmenter) copyDefinitions(s *stream, out *partWriter, added []byte, ra
 			out.buf = append(append(append(out.buf, pairs...), added...), l...)
 			return dropped, nil
 		}
-		l = l[:len(l)+1] // including the line end
+		l = l[:len(l)+1] // include the line end
 		switch {
 		case isPairLine(l) && len(pairs) < s.t.max:
 			pairs = append(pairs, l...)
@@ -118,8 +118,8 @@ func (a *augmenter) copyDefinitions(s *stream, out *partWriter, added []byte, ra
 // isPairLine reports whether a line of a file of definitions is a key-value pair.
 func isPairLine(l []byte) bool { return bytes.HasPrefix(bytes.TrimLeft(l, " \t"), []byte("K")) }
 
-// replaces reports whether the definition in a line is replaced or removed. That holds for a time range
-// if there is a new one, and for sample points of the selected kinds.
+// replaces reports whether the definition in a line is replaced or removed. This is the case for sample points
+// of the selected kinds, and for a time range if there is a new one.
 func (a *augmenter) replaces(l []byte, ranged bool) bool {
 	keyword, rest := cutKeyword(l)
 	switch keyword {
@@ -202,8 +202,8 @@ func (a *augmenter) copyUnchanged() error {
 	return nil
 }
 
-// commit gives the new files their names and removes the files they replace. The definitions and the
-// master file, which refer to the others, come last.
+// commit gives the new files their names and removes the files they replace. The definitions and the master
+// file come last, because they refer to the other files.
 func (a *augmenter) commit() error {
 	if err := a.ctx.Err(); err != nil {
 		return err

@@ -74,8 +74,7 @@ func TestAugmentRemove(t *testing.T) {
 	}
 }
 
-// TestAugmentDefinitions checks that definitions that are not replaced stay unchanged, however they
-// are spelled.
+// TestAugmentDefinitions checks that definitions that are not replaced stay unchanged, in any spelling.
 func TestAugmentDefinitions(t *testing.T) {
 	const events = "a\n*1\nE1\n14\n*1\nL1\n14\n*1\n"
 	for _, c := range []struct{ name, before, after string }{
@@ -105,8 +104,8 @@ func TestAugmentDefinitions(t *testing.T) {
 	}
 }
 
-// TestAugmentCompressed checks that new files are compressed if the events are, and that old files of
-// the other kind are removed.
+// TestAugmentCompressed checks that new files are compressed if the files of events are compressed, and that
+// old files of the other kind are removed.
 func TestAugmentCompressed(t *testing.T) {
 	effort.Sequential(t)
 	plain := randomTrace(t, 9, &WriterOptions{Streams: 2})
@@ -145,7 +144,7 @@ func TestAugmentOutput(t *testing.T) {
 	augment(t, m, &AugmentOptions{Snapshots: true, Points: Regular(9), Output: out + ".otf"})
 	sameFiles(t, "trace", contents(t, filepath.Dir(m)), before)
 	augment(t, m, &AugmentOptions{Snapshots: true, Points: Regular(9)})
-	want := map[string]string{"copy.9.events": "old"} // of a stream that the copy does not have
+	want := map[string]string{"copy.9.events": "old"} // this file belongs to a stream that the copy does not have
 	for name, text := range contents(t, filepath.Dir(m)) {
 		want["copy"+strings.TrimPrefix(name, "random")] = text
 	}
@@ -220,9 +219,9 @@ func TestAugmentFails(t *testing.T) {
 	}
 }
 
-// TestAugmentSpread checks a process that has events in streams of other processes. It counts as one
-// process, whose records are in the stream to which the master file assigns it, or else in the stream
-// of its first event.
+// TestAugmentSpread checks a process that has events in streams of other processes. It counts as one process,
+// whose records are in the stream to which the master file assigns it, or in the stream of its first event if
+// the master file does not name the process.
 func TestAugmentSpread(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "spread")
@@ -277,8 +276,8 @@ func TestAugmentCores(t *testing.T) {
 	}
 }
 
-// TestAugmentWithoutEvents checks that statistics stay that cannot be computed again: those of traces
-// and streams without events.
+// TestAugmentWithoutEvents checks that augmenting keeps the statistics that weft cannot compute again:
+// statistics of traces and streams without events.
 func TestAugmentWithoutEvents(t *testing.T) {
 	for _, events := range []string{"", "none"} {
 		m := handTrace(t, events)
@@ -309,7 +308,7 @@ func TestAugmentWithoutEvents(t *testing.T) {
 	}
 }
 
-// TestRegular checks that regular break points are those of otfaux.
+// TestRegular checks that regular break points equal the break points that otfaux chooses.
 func TestRegular(t *testing.T) {
 	effort.Sequential(t)
 	for _, c := range []struct {
@@ -317,7 +316,7 @@ func TestRegular(t *testing.T) {
 		n           int
 		want        []uint64
 	}{
-		// Printed by otfaux.
+		// The points were printed by otfaux.
 		{10, 20, 2, []uint64{15}},
 		{10, 20, 3, []uint64{13, 17}},
 		{10, 20, 4, []uint64{12, 15, 18}},
@@ -325,7 +324,7 @@ func TestRegular(t *testing.T) {
 		{0, 20, 3, []uint64{7, 14}},
 		{10, 42, 4, []uint64{18, 26, 34}},
 		{10, 20, 100, []uint64{11, 12, 13, 14, 15, 16, 17, 18, 19, 20}},
-		// Computed by hand.
+		// The points were computed by hand.
 		{10, 20, 1, nil},
 		{5, 5, 200, nil},
 		{0, 1<<64 - 1, 4, []uint64{1 << 62, 1 << 63, 3 << 62}},
@@ -345,8 +344,8 @@ func TestRegular(t *testing.T) {
 			t.Fatalf("otfaux: %v: %s", err, out)
 		}
 		got, want := samplePoints(t, m), samplePoints(t, theirs)
-		// otfaux adds up fractions. If the sum stays below the end of the range, it adds a point at
-		// the last event.
+		// otfaux adds up fractions. If the sum stays below the end of the range, otfaux adds a point at the
+		// last event.
 		want = slices.DeleteFunc(want, func(s string) bool { return strings.Contains(s, "DAUX2777Y") })
 		sameTexts(t, fmt.Sprintf("%d points", n), got, want)
 	}

@@ -27,7 +27,7 @@ func FuzzAugment(f *testing.F) {
 			}
 		}
 		oneLine(Augment(context.Background(), name, &AugmentOptions{Points: func(r TimeRange) ([]uint64, error) {
-			// Limit the number of points to save time.
+			// This limits the number of points, to save time.
 			more, err := Every(max(every, (r.Last-r.First)/50, 1))(r)
 			return append(more, point, r.First, r.Last), err
 		}}))

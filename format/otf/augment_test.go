@@ -34,8 +34,8 @@ func duplicate(t *testing.T, m string) string {
 	return filepath.Join(dir, filepath.Base(m))
 }
 
-// sortedTraces returns the master files of the real traces that can be augmented, by name. It leaves
-// out traces without events and those that are not in the order of time.
+// sortedTraces returns the master files of the real traces that can be augmented, by name. It leaves out
+// traces without events and traces that are not in the order of time.
 func sortedTraces(t *testing.T) map[string]string {
 	t.Helper()
 	m := map[string]string{}
@@ -71,9 +71,8 @@ func contents(t *testing.T, dir string) map[string]string {
 	return m
 }
 
-// texts returns the records of a part, with time and process. It sorts them except for the records of
-// call stacks and pending messages, because only the order of these matters: otfaux writes others in
-// the order of a hash table.
+// texts returns the records of a part, with time and process. It sorts them except for the records of call
+// stacks and pending messages, because otfaux writes the other records in the order of a hash table.
 func texts(t *testing.T, m string, part Part, wanted func(Type) bool) []string {
 	t.Helper()
 	r, err := Open(t.Context(), format.FileSource(m), nil)
@@ -91,7 +90,7 @@ func texts(t *testing.T, m string, part Part, wanted func(Type) bool) []string {
 	var l []line
 	for c.Next() {
 		x := c.Record()
-		if !wanted(x.Type) || part.timed() && x.Process == noProcess { // libotf does not read these
+		if !wanted(x.Type) || part.timed() && x.Process == noProcess { // libotf does not read such records
 			continue
 		}
 		key := fmt.Sprintf("%20d %10d %2d", x.Time, x.Process, x.Type)
@@ -219,9 +218,9 @@ func TestAugmentAsOtfaux(t *testing.T) {
 	}
 }
 
-// randomTrace writes a trace of a few processes with everything that augmenting considers: nested
-// functions, messages (some are lost, some arrive before they are sent), collective operations, file
-// operations and counters. It avoids what otfaux handles wrongly ([TestOtfauxDiffers]).
+// randomTrace writes a trace of a few processes with everything that augmenting considers: nested functions,
+// messages (some are lost, some arrive before they are sent), collective operations, file operations and
+// counters. The trace avoids cases that otfaux handles wrongly ([TestOtfauxDiffers]).
 func randomTrace(t *testing.T, seed uint64, opt *WriterOptions) string {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(seed, 5))
@@ -500,8 +499,8 @@ DAUX21Y1
 `,
 }
 
-// TestAugmentHand checks small traces whose results were computed by hand: a break point does not
-// count the events at its own time, and open functions have their time up to it.
+// TestAugmentHand checks small traces whose results were computed by hand: a break point does not count the
+// events at its own time, and functions that are open at a break point have their time up to this point.
 func TestAugmentHand(t *testing.T) {
 	m := handTrace(t, handEvents)
 	if err := Augment(t.Context(), m, &AugmentOptions{Points: pointsAt(0x19, 0x12, 0xa, 0x19, 0x14)}); err != nil {
@@ -518,8 +517,8 @@ func TestAugmentHand(t *testing.T) {
 	}
 }
 
-// TestOtfauxDiffers checks cases that otfaux handles wrongly. want is the correct file, theirs the
-// file of otfaux.
+// TestOtfauxDiffers checks cases that otfaux handles wrongly. The field want is the correct file, and theirs
+// is the file of otfaux.
 func TestOtfauxDiffers(t *testing.T) {
 	const end = "20\n*1\nN\n20\n*1\n"
 	for _, c := range []struct {

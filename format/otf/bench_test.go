@@ -11,7 +11,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// benchmarkTrace returns the trace that the variable WEFT_BENCH_OTF names.
+// benchmarkTrace returns the trace that the environment variable WEFT_BENCH_OTF names.
 func benchmarkTrace(b *testing.B) format.Source {
 	name := os.Getenv("WEFT_BENCH_OTF")
 	if name == "" {

@@ -16,28 +16,29 @@ import (
 // Keys of the key-value pairs in which weft keeps what OTF's own records cannot express
 // (docs/formats/otf.md, "Traces of other formats").
 const (
-	rowKey        = 1 // the part of an event that its record does not express
-	locationKey   = 2 // index of an event's location, if it is not that of its process
+	rowKey        = 1 // the part of an event that the event's record does not express
+	locationKey   = 2 // index of an event's location, if it is not the location of the event's process
 	linkKey       = 3 // packed links
 	definitionKey = 4 // all definitions of the model; the pair belongs to the DefCreator
-	lastKey       = 4 // the keys of the trace itself are greater than this one
+	lastKey       = 4 // all keys of the trace itself are greater than lastKey
 )
 
-// carriedName is the prefix of the names of these keys.
+// carriedName is the prefix of the names of weft's own keys.
 const carriedName = "weft."
 
 // Names of carried definitions that only this package uses.
 const baseName = "otf.base" // ticks of the file at which the model's time is 0
 
-// laneProcess is the first process number for the lanes of resources.
+// laneProcess is the first process number for the lanes of resources. The claims of a resource become visits
+// on its lanes.
 const laneProcess = 0xf0000000
 
-// tokens assigns tokens to the entries of a table. An entry keeps its own id if that is a number that
-// fits and is unused. Otherwise it gets another token. The token of an entry depends only on earlier
-// entries, so tokens may be used while a table grows.
+// tokens assigns tokens to the entries of a table. An entry keeps its own id if the id is an unused number
+// that fits 32 bits. Otherwise it gets another token. The token of an entry depends only on earlier entries,
+// so tokens may be used while a table grows.
 type tokens struct {
-	own   bool // keep every id that is a number that fits, even if the number is in use
-	apart bool // a process has another token in each stream
+	own   bool // keep every id that is a number of at most 32 bits, even if the number is in use
+	apart bool // a process has a different token in each stream
 	list  []uint32
 	used  map[uint32]bool
 	id    func(i int) string
@@ -69,7 +70,7 @@ func (t *tokens) at(i int) uint32 {
 		}
 		if t.own {
 			// In the id of a process, the number of the stream comes after the process. In the id of a
-			// stream's own definition, it comes before the token.
+			// definition of a stream, the number of the stream comes before the token.
 			id := t.id(n)[strings.LastIndexByte(t.id(n), '/')+1:]
 			id, _, stray := strings.Cut(id, "@")
 			if v, err := strconv.ParseUint(id, 10, 32); err == nil && !(stray && t.apart) {
@@ -129,7 +130,7 @@ func stringToken(i uint32) uint64 { return uint64(i) + 1 }
 // fileClock converts between times of a file and times of the model.
 type fileClock struct {
 	scale uint64 // ticks of the file per tick of the model
-	base  uint64 // time of the file at time 0 of the model
+	base  uint64 // the file's time stamp of time 0 of the model
 }
 
 // newFileClock returns the clock for a trace whose first event is at time first. Times of a file are
@@ -150,7 +151,7 @@ func (f fileClock) toFile(t int64) (v uint64, ok bool) {
 		}
 		t = int64(v)
 	}
-	v = uint64(t) + f.base // wraps around for negative times
+	v = uint64(t) + f.base // the conversion and the sum wrap around for negative times, with the right result
 	return v, t < 0 == (v < f.base) && v < math.MaxInt64
 }
 
@@ -163,7 +164,7 @@ func (f fileClock) toModel(v uint64) int64 {
 	return t
 }
 
-// firstFrom returns the first time of the model that is not before a given time of the file.
+// firstFrom returns the first time of the model that is at or after the given time of the file.
 func (f fileClock) firstFrom(v uint64) int64 {
 	t := f.toModel(v)
 	if x, ok := f.toFile(t); ok && x < v {
@@ -217,7 +218,7 @@ func restoreModel(data []byte) (*model, error) {
 	return m, nil
 }
 
-// indexTokens adds the tokens of carried definitions to the index. It skips those that an earlier call
+// indexTokens adds the tokens of carried definitions to the index. It skips the tokens that an earlier call
 // has added.
 func (m *model) indexTokens(t *allTokens) {
 	d := m.defs
@@ -273,15 +274,15 @@ func (m *model) nameGroups(list []*Record) {
 	}
 }
 
-// addSamplePoints adds the sample points in the definitions of the file, which m has read, to the
-// carried definitions. Sample points appear there if weft or another tool adds snapshots and summaries
-// later.
+// addSamplePoints adds the sample points in the definitions of the file, which m has read, to the carried
+// definitions. The file has such sample points if weft or another tool has added snapshots and summaries after
+// the conversion.
 func (md *model) addSamplePoints(m *model) {
 	known := map[trace.Opaque]bool{}
 	for _, o := range md.defs.Opaque.All() {
 		known[o] = true
 	}
-	base := uint64(0) // of the times in carried definitions
+	base := uint64(0) // time offset of the carried definitions
 	for _, a := range md.defs.Properties.All() {
 		if a.Key == baseName {
 			base = a.Value.Num
@@ -359,9 +360,9 @@ func (d *decoder) amend(b *trace.Batch, r *Record) {
 	}
 }
 
-// repeatsEvent reports whether r belongs to a snapshot and repeats an event together with the data that
-// weft carries for that event. otfaux writes such snapshots. The packed row is that of the event, not
-// that of r.
+// repeatsEvent reports whether r belongs to a snapshot and repeats an event together with the data that weft
+// carries for that event. otfaux writes such snapshots. The packed row describes the event, not the snapshot
+// record r.
 func (d *decoder) repeatsEvent(r *Record, packed []byte) bool {
 	if d.restorer == nil || r.Type.Part() != Snapshots {
 		return false

@@ -89,15 +89,15 @@ func readCounts(t *testing.T, m string) (d format.File, counts map[trace.Kind]in
 	return d, counts, groups
 }
 
-// TestAugmentCarriedData checks that snapshots and summaries of a trace of another format add no events
-// but their own: what weft carries of an event is not repeated, the groups of summaries have the names
-// that OTF's own definitions give them, and the lanes of resources do not become locations.
+// TestAugmentCarriedData checks that snapshots and summaries of a trace of another format add only their own
+// events. The data that weft packs for an event ("carried data") is not repeated. The groups of summaries have
+// the names from OTF's own definitions. The lanes of resources do not become locations.
 func TestAugmentCarriedData(t *testing.T) {
 	r := trace.NewRecorder(trace.Clock{Num: 1000, Den: 7})
 	a, b := r.Location("a"), r.Location("b")
 	f := r.Region("MPI_Isend")
 	r.Defs().Regions.At(f).Group = "MPI"
-	for i := range int64(3) { // non-blocking messages that are under way for most of the time
+	for i := range int64(3) { // non-blocking messages, each of which is under way for most of the time
 		r.Enter(a, 10*i, f)
 		r.Event(a, 10*i+1, trace.SendBegin, trace.NoRef,
 			[]uint64{uint64(b), trace.Undefined, 0, 8, uint64(i)})
@@ -120,7 +120,7 @@ func TestAugmentCarriedData(t *testing.T) {
 				t.Errorf("%s: found %d events %s, expected %d", what, counts[k], d.Defs().Spec(k).Name, want)
 			}
 		}
-		if n := d.Defs().Locations.Len(); n != 3 { // a, b and the resource's own one
+		if n := d.Defs().Locations.Len(); n != 3 { // the locations are a, b and the location of the resource
 			t.Errorf("%s: found %d locations, expected 3", what, n)
 		}
 		if slices.ContainsFunc(groups, func(g string) bool { return g != "MPI" }) || len(groups) == 0 != (snapshots == 1) {
@@ -161,8 +161,8 @@ func TestAugmentCarriedData(t *testing.T) {
 	check("snapshots of otfaux", 1)
 }
 
-// TestMembersOfProcessGroups checks that the members of process groups are tokens of processes, which
-// are not the ids of locations if one of these is 0. Members that are no locations are left out and
+// TestMembersOfProcessGroups checks that the members of process groups are tokens of processes. The tokens
+// differ from the ids of locations if a location has id 0. Members that are no locations are left out and
 // counted.
 func TestMembersOfProcessGroups(t *testing.T) {
 	r := trace.NewRecorder(trace.Seconds(1000))
@@ -201,14 +201,14 @@ func TestMembersOfProcessGroups(t *testing.T) {
 }
 
 // TestCarriedSnapshotsStay checks that the snapshots and summaries of a converted trace stay OTF's own
-// records, and that the events stay as they are, when the trace is written again.
+// records, and that the events do not change, when the trace is written again.
 func TestCarriedSnapshotsStay(t *testing.T) {
 	r := trace.NewRecorder(trace.Clock{Num: 1000, Den: 1})
 	r.Defs().Origin = "otf2"
 	a, b := r.Location("a"), r.Location("b")
 	f := r.Region("f")
-	r.Defs().Regions.At(f).Group = "G" // summaries of groups refer to it
-	for i := range int64(4) {          // events at the time of a break point, too
+	r.Defs().Regions.At(f).Group = "G" // summaries of groups refer to this name
+	for i := range int64(4) {          // one event is at the time of a break point
 		r.Enter(a, 10*i, f)
 		r.Event(a, 10*i+5, trace.Send, trace.NoRef, []uint64{uint64(b), trace.Undefined, 0, 8})
 		r.Event(a, 10*i+7, trace.ThreadBegin, trace.NoRef, nil)

@@ -112,7 +112,7 @@ func (c *checker) lastLines(ctx context.Context, f File) (before, last []byte, e
 // lastBytes returns the last decompressed bytes of a file. If the file is damaged, these are the bytes before
 // the damage, which readers report.
 func lastBytes(ctx context.Context, r io.Reader) ([]byte, error) {
-	end, buf := make([]byte, 0, 2*chunk), make([]byte, chunk)
+	end, buf := make([]byte, 0, 2*readSize), make([]byte, readSize)
 	for {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -132,7 +132,8 @@ func lastBytes(ctx context.Context, r io.Reader) ([]byte, error) {
 	}
 }
 
-// checkDirectory looks for files in the directory of the trace that readers ignore.
+// checkDirectory looks for files in the directory of the trace that look like parts of it but that readers
+// ignore.
 func (c *checker) checkDirectory() error {
 	r := c.d.r
 	list := r.partFiles()
@@ -166,8 +167,8 @@ type partFile struct {
 	stream uint32
 }
 
-// partFiles returns all files next to the master file that have such names, including files of streams
-// that the master file does not name. It returns nil if the source cannot list its files.
+// partFiles returns all files next to the master file whose names are names of parts of the trace. It includes
+// the files of streams that the master file does not name. It returns nil if the source cannot list its files.
 func (r *Reader) partFiles() (out []partFile) {
 	dir, stub := path.Split(r.stub)
 	l, err := fs.ReadDir(r.src.FS, path.Clean("./"+dir))
@@ -184,8 +185,8 @@ func (r *Reader) partFiles() (out []partFile) {
 		}
 		number, part, ok := strings.Cut(strings.TrimSuffix(rest, ".z"), ".")
 		if !ok || strings.Contains(part, ".") {
-			// the file belongs to a trace of another format, or to one whose name begins with the name
-			// of this one
+			// the file belongs to a trace of another format, or to a trace whose name begins with the name of
+			// this trace
 			continue
 		}
 		id, err := strconv.ParseUint(number, 16, 32)

@@ -34,15 +34,16 @@ func soundTrace() map[string]string {
 		"x.otf":      "1:1\na:2\n",
 		"x.0.def":    "DTR3e8\nDP1NM\"one\"\nDP2NM\"two\"\nDP3NM\"three\"\nDF1G0NM\"f\"\nDF2G0NM\"g\"\nDPG7M1,2,NM\"comm\"\n",
 		"x.1.events": "1\n*1\nE1\nE2\n2\n*1\nS2L8T5C7\n3\n*1\nS2L9T5C7\n4\n*1\nS3L9T5C7\nL2\nL1\n4\n*1\n",
-		"x.a.events": "1\n*2\nR1L8T5C7\nR1L9T5C7\n1\n*2\n", // received before they are sent, as clocks differ
+		// messages are received before they are sent, as clocks differ
+		"x.a.events": "1\n*2\nR1L8T5C7\nR1L9T5C7\n1\n*2\n",
 		"x.a.snaps":  "1\n*2\nTE1O1\n1\n*2\n",
 		"x.thumb":    "0:1,1\n1:1,\n",
 		"x.y.events": "", "x.0a.events": "", "x..events": "", "y.b.events": "", "x.b.txt": "", "xx.b.events": "",
 	}
 }
 
-// TestGroup0 checks that an undefined group 0 means no group: summaries of all communicators, and of
-// functions without a group, refer to nothing undefined.
+// TestGroup0 checks that an undefined group 0 means no group: summaries of all communicators, and of functions
+// without a group, are no undefined references.
 func TestGroup0(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
@@ -74,9 +75,9 @@ func TestCheck(t *testing.T) {
 	for _, x := range []struct {
 		rule  string
 		count int64
-		file  string // that has the defect
+		file  string // name of the file that has the defect
 		found string
-		files map[string]string // replacements for files of the sound trace; "-" removes one
+		files map[string]string // replacements for files of the sound trace; the text "-" removes a file
 	}{
 		{"", 0, "", "", nil},
 		// Files of other traces in the same folder are not checked.
@@ -126,7 +127,7 @@ func TestCheck(t *testing.T) {
 		} else if err := checkTrace(t, dir, &format.ReadOptions{Strict: true}); err == nil && d.Severity >= trace.Warning {
 			t.Errorf("%s: strict checking found nothing", x.rule)
 		}
-		// The same with compressed files.
+		// The checks are repeated with compressed files.
 		for _, name := range []string{"x.1.events", "x.a.events", "x.a.snaps"} {
 			if _, err := CompressFile(context.Background(), filepath.Join(dir, name), Compression{}); err != nil {
 				t.Fatal(err)
@@ -146,7 +147,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestCheckReal checks that nothing is found in real traces whose messages have partners and whose
+// TestCheckReal checks that the checker finds no defects in real traces whose messages have partners and whose
 // writers were closed.
 func TestCheckReal(t *testing.T) {
 	for _, name := range []string{"mpi4", "map_1to1", "map_explicit", "aux_snapshots", "time0", "hello"} {
@@ -168,7 +169,7 @@ func TestCheckReal(t *testing.T) {
 	}
 }
 
-// TestCheckDamaged checks that checking and shrinking never fail, for any content of the files.
+// TestCheckDamaged checks that checking and shrinking never fail, whatever the files contain.
 func TestCheckDamaged(t *testing.T) {
 	effort.Sequential(t)
 	rng := rand.New(rand.NewPCG(9, 9))

@@ -6,8 +6,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// modelOperations lists the collective operations by their numbers in the model, which are those of
-// OTF2. kind is the kind that OTF has for the operation. otfprofile aborts if an operation has no kind.
+// modelOperations lists the collective operations by their numbers in the model, which are OTF2's numbers.
+// kind is OTF's kind of the operation. otfprofile aborts if an operation has no kind.
 var modelOperations = [...]struct {
 	name string
 	kind uint64
@@ -40,15 +40,15 @@ const maxHeldRows = 1 << 16
 // lookahead holds the rows that wait for the end of a collective operation.
 type lookahead struct {
 	rows, rest trace.Batch
-	open       map[uint32]int // row at which the operation of a location has begun
+	open       map[uint32]int // row at which the current operation of each location has begun
 	begun      map[int]*operation
-	current    map[uint32]*operation // indexed by location, while the rows are written
-	turns      map[turn]uint64       // number of operations so far
+	current    map[uint32]*operation // operation of each location, while the rows are written
+	turns      map[turn]uint64       // number of operations at each location and communicator so far
 	ranks      map[uint32][]uint32   // locations of the ranks, by communicator
 }
 
-// operation is a collective operation at one location: its operands in the model, and a number that is
-// the same at all members.
+// operation is a collective operation at one location: its operands in the model, and a number that all
+// members of the communicator use for this operation.
 type operation struct {
 	ops      []uint64
 	matching uint64
@@ -61,7 +61,7 @@ type turn struct {
 	communicator uint64
 }
 
-// holdRows takes the rows of a batch and writes those that need not wait.
+// holdRows takes the rows of a batch. It writes the rows that need not wait, and holds the others back.
 func (e *encoder) holdRows(b *trace.Batch) error {
 	h := &e.held
 	if h.open == nil {
@@ -89,7 +89,11 @@ func (e *encoder) holdRows(b *trace.Batch) error {
 			delete(h.open, c.Location())
 			at := turn{c.Location(), ops[1]}
 			h.turns[at]++
-			h.begun[begin] = &operation{append([]uint64(nil), ops...), h.turns[at]<<16 | ops[1]&0xffff}
+			matching := h.turns[at]<<16 | ops[1]&0xffff
+			if e.defs.IsSelf(ops[1]) {
+				matching |= uint64(c.Location()+1) << 48 // other locations are in other operations
+			}
+			h.begun[begin] = &operation{append([]uint64(nil), ops...), matching}
 		}
 	}
 	if h.rows.Len() > maxHeldRows {

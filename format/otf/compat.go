@@ -10,8 +10,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Compat prints the text that otfprint prints. The Tool of p may be a [PrintOptions]. A selection of
-// kinds applies to all records except definitions.
+// Compat prints the text that otfprint prints. p.Tool may be a [PrintOptions]. The selection of kinds in p
+// applies to all records except definitions.
 func (Format) Compat(ctx context.Context, src format.Source, opt *format.ReadOptions, p format.Printing,
 	w io.Writer) error {
 	o, sel := &Options{Read: opt}, p.Selection
@@ -91,28 +91,28 @@ func kindOf(t Type) trace.Kind {
 // PrintOptions select what [PrintCompat] prints, like the flags of otfprint. The zero PrintOptions
 // print everything, including the contents of byte arrays.
 type PrintOptions struct {
-	// First and Last are the numbers of the first and last record to print (otfprint --num). A Last of
-	// 0 means no bound. Records that are not selected have no number.
+	// First and Last are the numbers of the first and last record to print (otfprint --num). A Last of 0 means
+	// no bound. Only selected records are numbered.
 	First, Last int64
 	// Omit selects the parts to leave out, by [Part] (--nodef, --noevent, --nosnap, --nostat and
 	// --nomarker).
 	Omit [numParts]bool
 	// Wanted reports whether records of a type are printed (--records); nil selects all.
 	Wanted func(Type) bool
-	// Pairs selects the text of key-value pairs (--nokeyvalue, --fullkeyvalue).
+	// Pairs selects how the values of key-value pairs are printed (--nokeyvalue, --fullkeyvalue).
 	Pairs PairText
-	// Events is the maximum number of events to print; 0 means all. Printing ends after them. otfprint
+	// Events is the maximum number of events to print; 0 means all. Printing ends after these events. otfprint
 	// has no such flag.
 	Events int64
 }
 
-// PairText selects the text of key-value pairs.
+// PairText is the way in which the values of key-value pairs are printed.
 type PairText uint8
 
-// The texts of key-value pairs.
+// These values choose how key-value pairs are printed.
 const (
-	FullPairs  PairText = iota // with the bytes of arrays
-	ShortPairs                 // with the lengths of arrays
+	FullPairs  PairText = iota // print the bytes of arrays
+	ShortPairs                 // print only the lengths of arrays
 	NoPairs
 )
 
@@ -168,7 +168,7 @@ func PrintCompat(ctx context.Context, src format.Source, opt *Options, print *Pr
 			return c.Err()
 		}
 		if c.stopped && x.part != Events {
-			return nil // otfprint does the same
+			return nil // otfprint also ends here without an error
 		}
 		if p.done || x.part == Events && p.opt.Events > 0 && p.events == p.opt.Events {
 			break

@@ -21,7 +21,8 @@ import (
 // untimed returns the output of otfprint without the line with the running time.
 func untimed(t *testing.T, args ...string) []byte {
 	t.Helper()
-	out, _ := exec.Command(tool(t, "otfprint"), args...).Output() // otfprint fails where it stops reading
+	// otfprint fails at the record where it stops reading
+	out, _ := exec.Command(tool(t, "otfprint"), args...).Output()
 	if i := bytes.LastIndex(out, []byte("processing time:")); i >= 0 {
 		return out[:i]
 	}
@@ -75,7 +76,8 @@ func TestPrintOptions_2(t *testing.T) {
 				if filepath.Base(dir) == "all_z4" {
 					t.Skip("libotf with a new zlib reads no compressed events of more than 4 KiB")
 				}
-				// The file comes first: after --records otfprint would take it for a record type.
+				// The file name precedes the flags: after --records, otfprint would take the name for a record
+				// type.
 				want := untimed(t, append([]string{m}, strings.Fields(x.flags)...)...)
 				var got bytes.Buffer
 				err := PrintCompat(t.Context(), format.FileSource(m), nil, &x.opt, &got)
@@ -103,8 +105,8 @@ func sameText(t *testing.T, got, want []byte, err error) {
 	}
 }
 
-// TestPrintProcesses_2 checks a selection of processes. otfprint then reads only the definitions of
-// their streams, and numbers only these.
+// TestPrintProcesses_2 checks a selection of processes. For such a selection, otfprint reads and numbers only
+// the definitions of the streams of these processes.
 func TestPrintProcesses_2(t *testing.T) {
 	tool(t, "otfprint")
 	compare := func(t *testing.T, m string, processes []uint32) {
@@ -154,13 +156,13 @@ func TestPrintProcesses_2(t *testing.T) {
 	}
 }
 
-// reads counts what was read of the files of a directory.
+// reads counts the reads of the files of a directory.
 type reads struct {
 	bytes, opens int
 	most         int // greatest number of bytes of a single read
 }
 
-// counting is a file system that counts what is read.
+// counting is a file system that counts the reads of its files.
 type counting struct {
 	fs.FS
 	*reads
@@ -188,9 +190,9 @@ func (f countedFile) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// TestCompatReadsLittle checks that printing a small window of one of many processes reads at most
-// twice as much as otfprint, which reads about 110 kB of a stream of 2 MB, and does not look for files
-// of other streams.
+// TestCompatReadsLittle checks that printing a small window of one of many processes reads at most twice as
+// much as otfprint, and does not look for files of other streams. otfprint reads about 110 kB of a stream of 2
+// MB.
 func TestCompatReadsLittle(t *testing.T) {
 	files := fstest.MapFS{"x.0.def": {Data: []byte("DTR3e8\nDP1NM\"p\"\nDF1G0NM\"f\"\n")}}
 	var control strings.Builder

@@ -25,11 +25,11 @@ type File struct {
 	Stream     uint32
 	Part       Part
 	Compressed bool
-	Size       int64 // bytes, as stored
+	Size       int64 // size in bytes on disk
 }
 
-// Files lists the files of the trace, stream by stream, beginning with those of stream 0. If a file
-// exists both plain and compressed, it lists the plain one, because readers use that.
+// Files lists the files of the trace, stream by stream, beginning with those of stream 0. If a file exists
+// both plain and compressed, Files lists the plain file, because readers use it.
 func (r *Reader) Files() ([]File, error) { return r.files(false) }
 
 // NeededFiles is like Files. In addition, it reports missing files in the same way as reading does.
@@ -78,7 +78,7 @@ func IsPartName(name string) (ok, compressed bool) {
 // ready to use.
 type Compression struct {
 	Level int // 1 to 9; 0 means 4, which is libotf's level
-	// Keep keeps the original file.
+	// Keep is true if the original file is not removed.
 	Keep bool
 	// Workers is the number of goroutines that compress a file together; less than 2 means 1.
 	Workers int
@@ -88,10 +88,10 @@ type Compression struct {
 
 const defaultLevel = 4
 
-// CompressFile compresses a file to one with the suffix ".z", which replaces an existing file of that
-// name. Each MiB of text can be decompressed independently (docs/formats/otf.md, "Files"). The
-// original is removed when the new file is complete. On an error nothing changes. CompressFile returns
-// the size of the new file.
+// CompressFile compresses a file to one with the suffix ".z", which replaces an existing file of that name.
+// Each MiB of text can be decompressed independently (docs/formats/otf.md, "Files"). The original is removed
+// when the new file is complete. After an error, the original is unchanged. CompressFile returns the size of
+// the new file.
 func CompressFile(ctx context.Context, path string, opt Compression) (int64, error) {
 	level := opt.Level
 	if level == 0 {
@@ -149,10 +149,10 @@ func CompressFile(ctx context.Context, path string, opt Compression) (int64, err
 // flushEnd are the last bytes of a compressed file that is complete.
 var flushEnd = []byte{0, 0, 0xff, 0xff}
 
-// DecompressFile decompresses a file, whose name ends in ".z", to one without the suffix. That file
-// must not exist, because readers prefer it. The original is removed when the new file is complete. A
-// truncated or damaged file returns a [trace.Defect]. With Keep the new file then contains what could
-// be read; without Keep nothing changes. DecompressFile returns the size of the new file.
+// DecompressFile decompresses a file, whose name ends in ".z", to one without the suffix. That file must not
+// exist, because readers prefer it. The original is removed when the new file is complete. A truncated or
+// damaged file returns a [trace.Defect]. In this case, with Keep the new file contains the text that could be
+// read; without Keep nothing changes. DecompressFile returns the size of the new file.
 func DecompressFile(ctx context.Context, path string, opt Compression) (int64, error) {
 	to, ok := strings.CutSuffix(path, ".z")
 	if !ok {
@@ -192,7 +192,7 @@ func inflate(ctx context.Context, f *os.File, w io.Writer, progress func(int64))
 	buffered := bufio.NewReaderSize(f, 64<<10)
 	z := flate.NewReader(buffered)
 	defer z.Close()
-	buf := make([]byte, chunk)
+	buf := make([]byte, readSize)
 	for {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -201,7 +201,7 @@ func inflate(ctx context.Context, f *os.File, w io.Writer, progress func(int64))
 		if _, err := w.Write(buf[:n]); err != nil {
 			return nil, err
 		}
-		in, seekErr := f.Seek(0, io.SeekCurrent) // how much of the file has been read
+		in, seekErr := f.Seek(0, io.SeekCurrent) // the number of bytes of the file that have been read
 		if seekErr != nil {
 			return nil, seekErr
 		}
@@ -267,7 +267,7 @@ func replaceFile(from, to string, opt Compression, write func(f *os.File, w io.W
 	if err := out.Commit(); err != nil {
 		return 0, err
 	}
-	os.Chmod(to, st.Mode().Perm()) // an error does not matter
+	os.Chmod(to, st.Mode().Perm()) // an error is ignored: the file then keeps the permissions of a new file
 	made, err := os.Stat(to)
 	if err != nil {
 		return 0, fileError(to, err)

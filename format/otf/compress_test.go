@@ -20,8 +20,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// samples returns texts of traces, and bytes that do not compress, of sizes around the size of a
-// piece. otfcompress loses data of some of them.
+// samples returns texts of traces, and bytes that do not compress, of sizes around the size of a piece.
+// otfcompress loses data of some samples.
 func samples() map[string][]byte {
 	rng := rand.New(rand.NewPCG(5, 5))
 	out := map[string][]byte{}
@@ -96,7 +96,7 @@ func TestCompress(t *testing.T) {
 	}
 }
 
-// checkPieces decompresses from the beginning of each MiB of text.
+// checkPieces decompresses the file from the beginning of each MiB of text.
 func checkPieces(t *testing.T, name string, z, text []byte) {
 	t.Helper()
 	found := map[int]bool{}
@@ -183,8 +183,8 @@ func TestCompressPeers(t *testing.T) {
 	}
 }
 
-// TestDecompressBad checks that no data is lost: truncated or damaged files stay, and an existing
-// plain file, which readers prefer, is not overwritten.
+// TestDecompressBad checks that decompressing loses no data. Truncated or damaged files stay. An existing
+// plain file is not overwritten, because readers prefer the plain file.
 func TestDecompressBad(t *testing.T) {
 	effort.Sequential(t)
 	ctx := context.Background()
@@ -224,7 +224,7 @@ func TestDecompressBad(t *testing.T) {
 		}
 		os.Remove(path)
 	}
-	// The data is terminated, so libotf would lose what follows.
+	// The compressed data has an end marker, so libotf would lose all data after the marker.
 	var b bytes.Buffer
 	w, _ := flate.NewWriter(&b, 4)
 	w.Write(text)

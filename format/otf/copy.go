@@ -125,8 +125,8 @@ func (r *Reader) copyThroughModel(ctx context.Context, ro *format.ReadOptions, o
 	return e.Loss(), format.Convert(ctx, d, trace.Everything(), e)
 }
 
-// writerOptions returns the options for writing files. streams and Level are -1 if those of the
-// original trace are to be kept.
+// writerOptions returns the options for writing files. streams is -1 if the copy keeps the streams of the
+// original trace. Level is -1 if it keeps the compression.
 func writerOptions(wo *format.WriteOptions) (opt WriterOptions, streams int64, err error) {
 	number := func(name string, max uint64) (int64, error) {
 		s := wo.Value(name, "keep")
@@ -164,7 +164,7 @@ func writerOptions(wo *format.WriteOptions) (opt WriterOptions, streams int64, e
 		return opt, 0, &format.OptionError{Option: "otf.spelling", Value: s, Expected: "keep, short or long"}
 	}
 	opt.Files, err = FileManagerOf(wo.Values)
-	opt.ZeroTokens = true // the original trace may have them
+	opt.ZeroTokens = true // the original trace may have tokens 0
 	return opt, streams, err
 }
 
@@ -213,17 +213,17 @@ type copier struct {
 	opt     WriterOptions
 	master  *MasterControl
 	writers map[uint32]*StreamWriter
-	shareOf map[uint32]int // number of the share that writes each stream
+	shareOf map[uint32]int // index of the share that writes each stream
 	sort    bool           // also sort files in which times go back to 0
 	loss    *format.Loss
-	thumb   string // temporary name of the copied thumbnail, "" if there is none
+	thumb   string // temporary name of the copied thumbnail; "" if there is no thumbnail
 	// edit changes a record before it is written. If it returns false, the record is left out. A nil
 	// edit changes nothing.
 	edit func(*Record) bool
 }
 
-// selects reports whether the current record belongs in the copy. An incomplete last line does not: if
-// the copy gave it a line end, it could be taken for a record.
+// selects reports whether the current record belongs in the copy. An incomplete last line does not belong in
+// the copy: with a line end, the line could be taken for a record.
 func (c *copier) selects(s *stream) bool { return !s.cut && (c.edit == nil || c.edit(&s.rec)) }
 
 func (c *copier) writer(id uint32) *StreamWriter {
@@ -235,7 +235,7 @@ func (c *copier) writer(id uint32) *StreamWriter {
 	return w
 }
 
-// copyStreams copies each file to one of the same stream.
+// copyStreams copies each file to a file of the same stream.
 func (c *copier) copyStreams(ro *format.ReadOptions) error {
 	ids := append([]uint32{0}, c.master.Streams()...)
 	for _, f := range c.r.partFiles() {
@@ -306,7 +306,8 @@ func (c *copier) copyFile(id uint32, part Part, ro *format.ReadOptions) error {
 	}
 }
 
-// recopySorted copies a file again after it has turned out not to be in the order of time.
+// recopySorted copies a file again, in the order of time, after the first attempt has found records out of
+// order.
 func (c *copier) recopySorted(s *stream, w *StreamWriter, part Part, ro *format.ReadOptions) error {
 	if err := w.restart(part); err != nil {
 		return err
@@ -350,7 +351,7 @@ func (c *copier) copySorted(s *stream, w *StreamWriter, part Part, ro *format.Re
 // time.
 func (c *copier) spread(streams uint32) error {
 	err := c.distribute(streams, true)
-	if errors.Is(err, errStray) {
+	if errors.Is(err, errSeveralStreams) {
 		c.abort()
 		c.loss = &format.Loss{}
 		err = c.distribute(streams, false)
@@ -358,13 +359,13 @@ func (c *copier) spread(streams uint32) error {
 	return err
 }
 
-// errStray reports a process in a stream to which the master file does not assign it. Streams then
+// errSeveralStreams reports a process in a stream to which the master file does not assign it. Streams then
 // cannot be copied separately.
-var errStray = errors.New("otf: a process in several streams")
+var errSeveralStreams = errors.New("otf: a process in several streams")
 
 // share is a part of a copy. Its original streams and its new streams belong to no other share.
 type share struct {
-	number  int // -1 if the share has all streams
+	number  int // -1 if the share contains all streams
 	in, out []uint32
 }
 
@@ -424,7 +425,8 @@ func (c *copier) shares(streams uint32) []share {
 	list = slices.DeleteFunc(list, func(x share) bool { return len(x.in) == 0 })
 	slices.SortFunc(list, func(a, b share) int { return cmp.Compare(a.in[0], b.in[0]) })
 	for i := 1; i < len(list); i++ {
-		// Shares that are copied separately cannot count simultaneous records that change places.
+		// The copies of separate shares cannot count the simultaneous records that change places with each
+		// other.
 		if a, b := &list[i-1], &list[i]; slices.Max(a.in) > b.in[0] || len(b.out) > 0 && len(a.out) > 0 &&
 			slices.Max(a.out) > slices.Min(b.out) {
 			return nil
@@ -433,15 +435,15 @@ func (c *copier) shares(streams uint32) []share {
 	return list
 }
 
-// moves counts records that change places with simultaneous ones. Readers order simultaneous records by
+// moveCounter counts records that change places with other records of the same time. Readers order such records by
 // the number of the stream, which the copy may change.
-type moves struct {
+type moveCounter struct {
 	time uint64
 	tie  uint32 // greatest stream number so far among the records with that time
 	n    int64
 }
 
-func (m *moves) record(time uint64, stream uint32) {
+func (m *moveCounter) record(time uint64, stream uint32) {
 	switch {
 	case time != m.time:
 		m.time, m.tie = time, stream
@@ -492,7 +494,7 @@ func (c *copier) distribute(streams uint32, apart bool) error {
 	return w.writeMissingFiles()
 }
 
-// copyUntimed copies the definitions or markers of all streams to stream 0.
+// copyUntimed copies the definitions or markers of all streams to the files of stream 0.
 func (c *copier) copyUntimed(w *Writer, part Part) error {
 	cur, err := c.r.Cursor(c.ctx, part)
 	if err != nil {
@@ -511,9 +513,9 @@ func (c *copier) copyUntimed(w *Writer, part Part) error {
 	return cur.Err()
 }
 
-// copyShare copies a part of the streams of a share.
+// copyShare copies a part of each stream of a share.
 func (c *copier) copyShare(w *Writer, x share, part Part) error {
-	// Cache of the destinations of processes.
+	// This is a cache of the destinations of processes.
 	var known [256]struct {
 		process uint64
 		w       *StreamWriter
@@ -526,7 +528,7 @@ func (c *copier) copyShare(w *Writer, x share, part Part) error {
 			case x.number < 0:
 				id = w.assign(uint32(process))
 			case !ok || c.shareOf[id] != x.number:
-				return nil, errStray
+				return nil, errSeveralStreams
 			}
 			k.process, k.w = process, w.Stream(id)
 		}
@@ -537,7 +539,7 @@ func (c *copier) copyShare(w *Writer, x share, part Part) error {
 		return err
 	}
 	defer cur.Close()
-	var moved moves
+	var moved moveCounter
 	defer func() {
 		c.loss.Add("record", "order", format.Degraded, "changes places with a simultaneous record of another file", moved.n)
 	}()
@@ -578,7 +580,7 @@ func (c *copier) copyShare(w *Writer, x share, part Part) error {
 
 // wrapError adds the name of the trace to an error.
 func (c *copier) wrapError(err error) error {
-	if c.ctx.Err() != nil || errors.Is(err, errStray) {
+	if c.ctx.Err() != nil || errors.Is(err, errSeveralStreams) {
 		return err
 	}
 	return fmt.Errorf("%s: %w", c.r.src.Path, err)
@@ -593,7 +595,8 @@ func (c *copier) attach(out *format.Output) {
 	out.AtEnd(c.abort)
 }
 
-// thumbnailSuffix is the suffix of the file with a picture of the trace, which otfaux makes.
+// thumbnailSuffix is the suffix of the file with a small picture of the trace. The tool otfaux makes this
+// file.
 const thumbnailSuffix = ".thumb"
 
 // copyThumbnail copies the thumbnail, which stays valid because times, processes and functions do not

@@ -15,7 +15,7 @@ import (
 	"github.com/weft-trace/weft/format"
 )
 
-// copyOf copies a trace into a new directory and returns the name of the copy.
+// copyOf copies a trace into a new directory, with the given options, and returns the name of the copy.
 func copyOf(t *testing.T, from string, values map[string]string) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), filepath.Base(from))
@@ -89,7 +89,8 @@ func TestCopyChanged(t *testing.T) {
 		}
 		l := strings.Split(b.String(), "\n")
 		for i := range l {
-			_, l[i], _ = strings.Cut(l[i], "\t") // remove the numbers, which change with simultaneous records
+			// remove the numbers of the lines, which change if simultaneous records change places
+			_, l[i], _ = strings.Cut(l[i], "\t")
 		}
 		slices.Sort(l)
 		return l
@@ -110,7 +111,7 @@ func TestCopyChanged(t *testing.T) {
 			t.Errorf("%v: %d streams, want %d (%v)", x.values, m.Len(), x.streams, err)
 		}
 	}
-	// otfmerge made one stream of the same trace.
+	// The expected text is of the same trace after otfmerge made one stream of it.
 	if merged := "../../../shared/traces/otf/merge_mpi4_n1/expected/otfprint_fullkv.txt.gz"; exists(merged) {
 		var theirs []string
 		for _, l := range strings.Split(string(gunzip(t, merged)), "\n") {
@@ -132,14 +133,13 @@ func exists(name string) bool {
 	return err == nil
 }
 
-// TestCopyOver checks that a file that is not in order is sorted, that an incomplete last line does
-// not become a record, that files of an older trace are removed, and that an aborted copy leaves
-// nothing.
+// TestCopyOver checks copies over an older trace. A file that is not in order is sorted. An incomplete last
+// line does not become a record. Files of the older trace are removed. An aborted copy leaves no files.
 func TestCopyOver(t *testing.T) {
 	dir := t.TempDir()
 	from, to := filepath.Join(dir, "a.otf"), filepath.Join(dir, "b.otf")
 	writeFile(t, from, "1:1\n")
-	writeFile(t, filepath.Join(dir, "a.1.events"), "9\n*1\nL1\n4\n*1\nE1\nE2") // the last line has no end
+	writeFile(t, filepath.Join(dir, "a.1.events"), "9\n*1\nL1\n4\n*1\nE1\nE2") // the last line has no line end
 	writeFile(t, to, "1:7\n2:8\n")
 	writeFile(t, filepath.Join(dir, "b.1.events"), "1\n*7\nE1\n")
 	writeFile(t, filepath.Join(dir, "b.1.stats"), "1\n*7\nSF1N1E1I1\n")
@@ -192,7 +192,8 @@ func TestUnify(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := b.String()
-	// "two" has token 5 in its stream, where "same" has it now, and gets the one behind the greatest, 8.
+	// Function "two" has token 5 in its stream, but in the copy "same" has token 5. "two" gets the first token
+	// after the greatest one, which is 8.
 	for _, want := range []string{"1 Enter: function 5, process 1", "1 Enter: function 5, process 2",
 		"1 Enter: function 6, process 1", "1 Enter: function 9, process 2",
 		`function 5, name "same"`, `function 6, name "one"`, `function 9, name "two"`} {
@@ -205,8 +206,8 @@ func TestUnify(t *testing.T) {
 	}
 }
 
-// TestCopySpread checks that simultaneous records that change places are counted, and that streams
-// without events get a file, because libotf reads no events at all if one is missing.
+// TestCopySpread checks that simultaneous records that change places are counted. Streams without events get a
+// file, because libotf reads no events at all if the file of a stream is missing.
 func TestCopySpread(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "t.otf")

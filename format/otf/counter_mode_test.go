@@ -11,8 +11,9 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// TestCounterPropertiesOfOtherFormats checks the bits that OTF_Definitions.h gives the properties of a counter
-// whose mode has the words of another format: ABS 1, POINT 4, LAST 8, NEXT 12, SIGNED8 0x20, DOUBLE 0x120.
+// TestCounterPropertiesOfOtherFormats checks a counter whose mode is written in the words of another format.
+// OTF_Definitions.h gives these bits of the property: ABS 1, POINT 4, LAST 8, NEXT 12, SIGNED8 0x20, DOUBLE
+// 0x120.
 func TestCounterPropertiesOfOtherFormats(t *testing.T) {
 	for _, x := range []struct {
 		mode string
@@ -26,7 +27,8 @@ func TestCounterPropertiesOfOtherFormats(t *testing.T) {
 		{"ABSOLUTE_POINT", trace.Float64, 0x125},
 		{"ABSOLUTE_LAST", trace.Uint64, 9},
 		{"ABSOLUTE_NEXT", trace.Uint64, 13},
-		{"ACC/LAST/UNSIGNED8", trace.Float64, 0x128}, // the values count, not the type that the mode names
+		// the type of the values counts, not the type that the mode names
+		{"ACC/LAST/UNSIGNED8", trace.Float64, 0x128},
 		{"", trace.Uint64, 5},
 	} {
 		if got := counterProperties(&trace.MetricDef{Mode: x.mode, Type: x.typ}); got != x.want {
@@ -35,8 +37,9 @@ func TestCounterPropertiesOfOtherFormats(t *testing.T) {
 	}
 }
 
-// TestRelativeCounters checks that the loss table has the metrics whose values are relative, which OTF cannot say:
-// otfprint calls them absolute. Weft restores their modes unless the trace is plain.
+// TestRelativeCounters checks that the loss table lists the metrics whose values are relative. OTF cannot
+// express this: otfprint calls the values absolute. Weft restores the modes unless the trace is written with
+// --plain.
 func TestRelativeCounters(t *testing.T) {
 	r := trace.NewRecorder(trace.Seconds(1000))
 	loc := r.Location("a")

@@ -11,21 +11,21 @@ type Cursor struct {
 	ctx     context.Context
 	r       *Reader
 	part    Part
-	list    []streamHead // streams that have a record, as a heap; list[0] has the next one
-	wait    []*stream    // streams that are read one by one after those in list
+	list    []streamHead // streams that have another record, as a heap; list[0] has the next record
+	wait    []*stream    // streams that are read one by one after the streams in list
 	all     []*stream
 	cur     *stream
 	err     error
 	merged  bool // records are delivered in the order of time
 	n       int64
-	bound   uint64 // for line: the next record belongs to cur as long as its time is less than bound
+	bound   uint64 // used by the method line: the next record belongs to cur if its time is less than bound
 	stopped bool   // a malformed record has ended reading (only with the option AsLibrary)
 }
 
-// Cursor begins to read a part of the trace. Definitions and markers are delivered file by file,
-// beginning with the file of stream 0. The other parts are merged in the order of time, and at equal
-// times in the order of the streams, unless the options say otherwise. A stream without the file has
-// no records of the part; a missing file of events is reported.
+// Cursor begins to read a part of the trace. Definitions and markers are delivered file by file, beginning
+// with the file of stream 0. The other parts are merged in the order of time, and at equal times in the order
+// of the streams, unless the options say otherwise. If a file does not exist, the stream has no records of the
+// part. A missing file of events is reported.
 func (r *Reader) Cursor(ctx context.Context, part Part) (*Cursor, error) {
 	return r.cursor(ctx, part, r.master.Streams())
 }
@@ -61,7 +61,7 @@ func (r *Reader) cursor(ctx context.Context, part Part, ids []uint32) (*Cursor, 
 			}
 			s.c = c
 			if s.ahead.aheadShared = shared; r.opt.Buffer == 0 {
-				s.t.chunk = shared.chunk
+				s.t.readSize = shared.readSize
 			}
 			c.all = append(c.all, s)
 			continue
@@ -132,8 +132,9 @@ func (c *Cursor) advance(s *stream) (bool, error) {
 // streamHead is a stream with the sort key of its current record.
 type streamHead struct {
 	time uint64
-	tie  uint32 // number of the stream, which orders records of equal time; 0 if the order is that of libotf's heap
-	s    *stream
+	// number of the stream, which orders records of equal time; 0 if the order of libotf's heap applies
+	tie uint32
+	s   *stream
 }
 
 func (c *Cursor) head(s *stream) streamHead {
@@ -210,7 +211,7 @@ func (c *Cursor) next() (bool, error) {
 			c.list = nil
 		}
 		if ok && s.cut && c.r.opt.AsLibrary {
-			c.cur = s // libotf delivers a last line without line end at once
+			c.cur = s // libotf delivers a last line without line end immediately
 			return true, nil
 		}
 		if ok && len(c.list) > 0 {
@@ -308,7 +309,7 @@ func (c *Cursor) Count() int64 { return c.n }
 type Progress struct {
 	// Read and Size are bytes of the files of the part, as stored.
 	Read, Size int64
-	// Time is the time of the current record, 0 before the first.
+	// Time is the time of the current record in ticks; 0 before the first record.
 	Time uint64
 }
 
@@ -335,8 +336,8 @@ func (c *Cursor) Close() {
 	c.finish()
 }
 
-// Handlers holds a function for each record type; types whose function is nil are ignored. A record is
-// valid only during the call.
+// Handlers holds a function for each record type. Types with a nil function are ignored. A record is valid
+// only during the call.
 type Handlers [NumTypes]func(*Record) error
 
 // Each calls the handlers with the next records: at most limit of them, or all if limit is less than

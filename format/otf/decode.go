@@ -11,18 +11,18 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// decoder reads an OTF trace and delivers its contents in the common model. Its ticks are those of the
-// trace, minus the base of its clock.
+// decoder reads an OTF trace and delivers its contents in the common model. Times in the model are the times
+// of the file minus the base of the decoder's clock.
 type decoder struct {
 	format.EventsOnly
 	*model
 	r     *Reader
 	opt   *format.ReadOptions
 	files []survey
-	// unnamedLeaves is set if some leaves name no function. metUnnamedLeave is set when a speculative
-	// scan finds such a leave that the surveys did not find.
+	// unnamedLeaves is set if some leave records do not state a function. metUnnamedLeave is set when a
+	// speculative scan finds such a leave that the surveys did not find.
 	unnamedLeaves, metUnnamedLeave bool
-	namedLeaves                    bool // some leaves name a function
+	namedLeaves                    bool // some leave records state a function
 	hasEvents                      bool
 	first                          uint64
 	last                           uint64
@@ -40,8 +40,9 @@ type decoder struct {
 	// unlinked is set if the scan may ignore links.
 	unlinked bool
 	// strayed is set if a process has events in several streams.
-	strayed   bool
-	stacks    []*openRegions // indexed by location, for leaves that name no region
+	strayed bool
+	// open regions of each location, for leaves that do not name a region; indexed by location
+	stacks    []*openRegions
 	links     *carrier.Links // the links found so far; nil if links are not selected
 	linkCount int64
 }
@@ -77,8 +78,8 @@ func (Format) Open(ctx context.Context, src format.Source, opt *format.ReadOptio
 	return d, nil
 }
 
-// lenientOptions returns options under which strict reading does not stop. They are for defects that
-// libotf accepts silently.
+// lenientOptions returns options under which strict reading does not stop. They are used to report defects
+// that libotf accepts silently.
 func lenientOptions(opt *format.ReadOptions) *format.ReadOptions {
 	o := *opt
 	o.Strict = false
@@ -103,8 +104,7 @@ func (d *decoder) reportUndefined(what string, stream uint32, token uint64) {
 	}
 }
 
-// reportTooLate reports a record whose time does not fit the common model. The Reader of this package
-// can read such a record.
+// reportTooLate reports a record whose time does not fit the common model. [Reader] can read such a record.
 func (d *decoder) reportTooLate(r *Record) error {
 	return lenientOptions(d.r.opt.Read).Defect(&trace.Defect{Rule: "otf.time-range", Severity: trace.Error,
 		Position: trace.Position{File: d.r.src.Path},
@@ -146,7 +146,7 @@ func (d *decoder) Scan(ctx context.Context, sel trace.Selection, order format.Or
 	}
 	r := format.Regroup(sink, 1<<16)
 	if d.marked {
-		// A marker may belong to any location at any time.
+		// A marker may belong to any location at any time, so all marker records are read first.
 		if err := d.scanOrdered(ctx, files, sel, r); err != nil {
 			return err
 		}
@@ -284,7 +284,7 @@ func (d *decoder) merge(ctx context.Context, list []survey, sel trace.Selection,
 	shared := shareAhead(len(list))
 	add := func(f *fileStream) {
 		if f.s != nil {
-			f.s.ahead.aheadShared, f.s.t.chunk = shared, shared.chunk
+			f.s.ahead.aheadShared, f.s.t.readSize = shared, shared.readSize
 		}
 		f.rows = min(batchRows, shared.rows)
 		streams, open = append(streams, f.Next), append(open, f)

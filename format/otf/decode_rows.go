@@ -103,7 +103,8 @@ func (d *decoder) addRow(b *trace.Batch, r *Record) {
 	d.addAttributes(b, r, text, texted)
 }
 
-// addAttributes adds the attributes of a record to the last row of b. texted is set if the row has a text.
+// addAttributes adds the attributes of a record to the last row of b. text is the text of the row, and texted
+// is set if the row has one.
 func (d *decoder) addAttributes(b *trace.Batch, r *Record, text string, texted bool) {
 	stream := r.Stream
 	carries := false // weft carries the row itself, so attributes that repeat a field are left out
@@ -159,7 +160,7 @@ func (d *decoder) leave(loc, stream uint32, function uint64) uint32 {
 	return d.open(loc).leave(d.region(stream, function))
 }
 
-// openRegions holds the open regions of a location, innermost last.
+// openRegions holds the open regions of a location, with the innermost region last.
 type openRegions struct {
 	list  []uint32
 	among openset.Index[uint32]
@@ -193,7 +194,7 @@ func (s *openRegions) leave(region uint32) uint32 {
 	return region
 }
 
-// ownAttribute returns an attribute that weft adds to those of the trace. It defines the attribute on
+// ownAttribute returns an attribute that weft adds to the attributes of the trace. It defines the attribute on
 // the first call.
 func (m *model) ownAttribute(at *uint32, name string, t trace.Type) uint32 {
 	if *at == trace.NoRef {
@@ -206,8 +207,8 @@ func (m *model) ownAttribute(at *uint32, name string, t trace.Type) uint32 {
 	return *at
 }
 
-// definitionOf returns the definition that a token names. An undefined token gets a stand-in, which add
-// makes. Token 0 of a table of groups means no group, unless it is defined.
+// definitionOf returns the definition that a token names. For an undefined token, the function add makes a
+// stand-in. Token 0 in a table of groups means that there is no group, unless the trace defines token 0.
 func (m *model) definitionOf(table int, what string, stream uint32, token uint64,
 	add func(id, name string) uint32) uint32 {
 	i, ok := m.find(table, stream, token)

@@ -17,7 +17,7 @@ import (
 	"github.com/weft-trace/weft/tracetest"
 )
 
-// kinds maps record types to kinds of events.
+// kinds maps record types of OTF to kinds of events of the model.
 var kinds = map[string]trace.Kind{
 	"NoOp": trace.NoOp, "Enter": trace.Enter, "Leave": trace.Leave, "SendMsg": trace.Send, "RecvMsg": trace.Recv,
 	"Counter":             trace.Metric,
@@ -39,8 +39,8 @@ var kinds = map[string]trace.Kind{
 	"CounterSnapshot":     trace.MetricSnapshot, "Marker": trace.Marker,
 }
 
-// TestDecode checks that the model has as many events of each kind as libotf delivers records, in the
-// order of time, and the same in both orders of delivery.
+// TestDecode checks that the model has as many events of each kind as libotf delivers records, that these are
+// in the order of time, and that both orders of delivery give the same events.
 func TestDecode(t *testing.T) {
 	for _, dir := range traces(t) {
 		name := filepath.Base(dir)
@@ -85,7 +85,8 @@ func TestDecode(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				// libotf loses records of the first two types, and the model those of the third.
+				// libotf loses records of the traces empty_stream and tokens, and the model loses records of
+				// the trace bigtime.
 				if name != "empty_stream" && name != "tokens" && name != "bigtime" && !maps.Equal(got, want) {
 					t.Errorf("ordered %t: %v, want %v", ordered, got, want)
 				}
@@ -94,7 +95,7 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// TestRows checks the operands of each kind of event.
+// TestRows checks the operands of an event of each kind.
 func TestRows(t *testing.T) {
 	d := tracetest.Open(t, Format{}, format.FileSource("testdata/ok/all_short/all_short.otf"), nil)
 	defer d.Close()
@@ -119,9 +120,9 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// TestLenient checks that a definition of a stream replaces the global one, that a leave without
-// function closes the innermost function, that a file that is not in order is sorted, and that an
-// unlisted process is read.
+// TestLenient checks how the reader treats deviations. A definition of a stream replaces the global one. A
+// leave without a function closes the innermost function. A file that is not in order is sorted. A process
+// that the master file does not list is read.
 func TestLenient(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name, text string) {
@@ -190,7 +191,7 @@ func TestStringOverLines(t *testing.T) {
 	}
 }
 
-// TestAsyncTimes checks that counters can have the times at which VampirTrace read them.
+// TestAsyncTimes checks the option that gives counters the times at which VampirTrace measured them.
 func TestAsyncTimes(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "t.otf")
@@ -227,8 +228,8 @@ func TestAsyncTimes(t *testing.T) {
 	}
 }
 
-// TestManySamplePoints checks that only the text of sample points is kept in memory, because a trace
-// may have millions of them.
+// TestManySamplePoints checks that the reader keeps sample points in memory only as text, because a trace may
+// have millions of them.
 func TestManySamplePoints(t *testing.T) {
 	const n = 100_000
 	var defs strings.Builder

@@ -11,7 +11,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Tables of definitions. Each has tokens of its own.
+// The tables of definitions. Each table has tokens of its own.
 const (
 	functions = iota
 	groups    // groups of processes: communicators
@@ -25,7 +25,7 @@ const (
 	fileGroups
 	sclFiles
 	scls
-	processes // processes that are in several streams
+	processes // processes that have events in several streams
 )
 
 // scopedToken is a token in one table of the definitions of one stream.
@@ -40,20 +40,18 @@ type model struct {
 	defs   *trace.Definitions
 	index  map[scopedToken]uint32 // index of the definition in its table of the model, or in the strings
 	places map[scopedToken]sourcePlace
-	// operations holds the collective operations that streams define for themselves; nil if there are
-	// none.
+	// operations holds the collective operations that single streams define; nil if there are none.
 	operations *localOperations
 	kinds      map[uint32]uint64 // kinds of the collective operations, as OTF numbers them
 	local      map[uint32]bool   // streams that have definitions of their own
 	unified    bool              // equal definitions of several streams become one
 	// onlyUnnamedLeaves is set if no leave names a function. It is known after Prepare.
 	onlyUnnamedLeaves bool
-	// marksLeaves is set by an encoder that writes the trace as OTF again. If some leaves name a
-	// function and others do not, the latter then get an attribute, so that the encoder can tell both
-	// apart.
+	// marksLeaves is set by an encoder that writes the trace as OTF again. If some leaves name a function and
+	// others do not, the leaves without a function get an attribute, so that the encoder can distinguish them.
 	marksLeaves bool
-	// locations holds the locations by process. Processes that the master file does not name are also
-	// in index, by stream.
+	// locations holds the locations by process. Processes that the master file does not name also have an
+	// entry in index for each stream.
 	locations map[uint64]uint32
 	// home maps processes that the master file does not name to the stream in which they were first found.
 	home map[uint64]uint32
@@ -62,33 +60,34 @@ type model struct {
 	// undefined is called once for each token that has no definition.
 	undefined func(what string, stream uint32, token uint64)
 	marked    bool            // the trace has markers
-	async     map[uint32]bool // keys of the pairs that hold the time at which a counter was read
-	// by process, for small numbers: 1 + the location; 0 means that it must be looked up in locations
+	async     map[uint32]bool // tokens of the keys whose pairs hold the time at which a counter was read
+	// 1 + the location of each process with a small number; 0 means that the location must be looked up in
+	// locations
 	nearLocations []uint32
-	// small holds the definitions of small global tokens, by table: 1 + the index; 0 means that it must
-	// be looked up in index.
+	// small holds 1 + the index of the definition of each small global token, by table; 0 means that the index
+	// must be looked up in the field index.
 	small [processes + 1][]uint32
-	// Attributes that weft adds. Each is NoRef until the first use.
+	// These are the attributes that weft adds. Each is NoRef until its first use.
 	scl      uint32 // source places
 	comments uint32 // texts of comments
 	record   uint32 // record types
 	unnamed  uint32 // leaves without a function
 	place    uint32 // streams of markers
-	// frozen forbids adding definitions. needsDefinition is set if one would have been added.
+	// frozen forbids adding definitions. needsDefinition is set when a definition would have been added.
 	frozen, needsDefinition bool
-	// State for a trace that weft has converted: what restores the carried data, the clock, and the
-	// number of entries of each table that are in the index.
+	// These fields are used for a trace that weft has converted: the restorer of the carried data, the clock,
+	// and the number of entries of each table that are in the index.
 	carried  bool
 	restorer *carrier.Restorer
 	clock    fileClock
 	learnt   [processes + 1]int
-	process  []uint64  // indexed by location
-	standIns []standIn // of undefined tokens
+	process  []uint64  // process of each location; indexed by location
+	standIns []standIn // stand-ins for undefined tokens
 	// groupNames holds the names of groups that OTF's own records define.
 	groupNames map[scopedToken]string
 }
 
-// standIn is a definition that takes the place of a missing one.
+// standIn is a definition that replaces a missing definition.
 type standIn struct {
 	table int
 	token uint64
@@ -114,8 +113,8 @@ func definitionID(stream uint32, token uint64) string {
 	return fmt.Sprintf("%d/%d", stream, token)
 }
 
-// find returns the definition that a token of a stream names: the stream's own definition, else the
-// global one.
+// find returns the definition that a token of a stream names: the stream's own definition if there is one, and
+// otherwise the global definition.
 func (m *model) find(table int, stream uint32, token uint64) (uint32, bool) {
 	if len(m.local) > 0 && m.local[stream] {
 		if i, ok := m.index[scopedToken{table, stream, token}]; ok {
@@ -138,7 +137,7 @@ var valueTypes = [...]trace.Type{
 	Bytes: trace.Bytes,
 }
 
-// value returns the value of a pair in the model. It does not refer to the pair's bytes.
+// value returns the value of a pair as a value of the model. The result does not share the memory of the pair.
 func (v *KeyValue) value() trace.Value {
 	t := valueTypes[v.Type]
 	switch v.Type {
@@ -212,8 +211,8 @@ func newModel(ctx context.Context, r *Reader) (*model, error) {
 	}
 	known := map[string]uint32{}
 	for _, r := range list {
-		// set makes a definition the meaning of the token of r. If equal definitions are unified, they
-		// become one; like is the definition without its id, for that comparison.
+		// set makes a definition the meaning of the token of r. With the option to unify definitions, equal
+		// definitions become one entry; like is the definition without its id, for that comparison.
 		set := func(table int, like any, add func() uint32) {
 			key := ""
 			if unify {
@@ -250,7 +249,8 @@ func (m *model) readDefinitions(ctx context.Context, r *Reader) (list []*Record,
 			case x.Type == Marker:
 				m.marked = true
 			case x.Type == DefAuxSamplePoint && x.Stream == 0 && len(x.KeyValues) == 0:
-				// A trace may have many of them, and nothing refers to them, so only their text is kept.
+				// A trace may have many of these definitions, and no other record refers to them, so only
+				// their text is kept.
 				m.keepOpaque(x)
 			default:
 				list = append(list, x.Clone())
@@ -301,9 +301,9 @@ func (m *model) addTexts(list []*Record) {
 	}
 }
 
-// numberOperations adds the collective operations. In the model, events refer to them by numbers. The
-// number of a global operation is its token. An operation that a stream defines has the number of an
-// equal operation, if there is one; otherwise its token, if that is free; otherwise another free
+// numberOperations adds the collective operations. In the model, events refer to them by numbers. The number
+// of a global operation is its token. An operation that a single stream defines gets the number of an equal
+// operation, if there is one. Otherwise it gets its own token, if that number is free, or else another free
 // number.
 func (m *model) numberOperations(list []*Record) {
 	type operation struct {
@@ -347,8 +347,8 @@ func (m *model) numberOperations(list []*Record) {
 	}
 }
 
-// localOperations maps, for the collective operations that streams define, the token to the number that
-// events have in the model (number), and the number to the token (token).
+// localOperations holds two maps for the collective operations that single streams define. number maps a token
+// to the number that events have in the model, and token maps that number back to the token.
 type localOperations struct{ number, token map[scopedToken]uint64 }
 
 // operationNumber returns the number of the collective operation that a token of a stream names.
@@ -380,8 +380,8 @@ func (m *model) textOf(table int, stream uint32, token uint64) string {
 	return ""
 }
 
-// addDefinition adds a definition to its table, and calls set with it. async is set if counters have the
-// times at which they were read.
+// addDefinition calls set for a definition, which adds the definition to its table. async is set if counters
+// have the times at which they were read.
 func (m *model) addDefinition(r *Record, async bool, set func(table int, like any, add func() uint32)) {
 	d, attrs := m.defs, m.attrs(r)
 	switch r.Type {
@@ -475,12 +475,13 @@ func (m *model) keepOpaque(r *Record) {
 	m.defs.Opaque.Add(trace.Opaque{Format: "otf", Data: string(r.appendLine(nil, false))})
 }
 
-// Names of the attributes for fields that the model lacks.
+// The names of the attributes for fields that the model lacks.
 const (
 	sclName    = "otf.scl"    // source code location, as a token
 	recordName = "otf.record" // type of a comment among snapshots or summaries, as OTF numbers records
-	streamName = "otf.stream" // stream whose file a marker is in, if it is not the global one
-	// unnamedName is the name of an attribute of leaves that name no function, where others do.
+	streamName = "otf.stream" // stream whose file contains a marker, unless the marker is in the global file
+	// unnamedName is the name of the attribute that marks leaves without a function in a trace in which other
+	// leaves have one.
 	unnamedName = "otf.unnamed-leave"
 	textName    = "text"
 	rangeName   = "otf.time-range" // property with the range of a DefTimeRange
@@ -503,8 +504,8 @@ const (
 	asyncOption = "otf.async-times"  // use the times at which counters were read
 )
 
-// CarriedOption is the name of the option that determines whether the reader restores carried data: data of a
-// trace of another format that weft keeps in comments and pairs.
+// CarriedOption is the name of the option that determines whether the reader restores carried data. Carried
+// data is data from a trace of another format that weft keeps in comments and pairs.
 const CarriedOption = "otf.carried"
 
 // asyncName is the prefix of VampirTrace's keys for the times at which counters were read.
@@ -546,7 +547,7 @@ func (m *model) addComment(r *Record) {
 	if _, s, ok := strings.Cut(r.Text, startTime); ok {
 		s = strings.TrimSpace(strings.TrimLeft(s, ": "))
 		if t, err := strconv.ParseInt(s, 10, 64); err == nil && t > 0 {
-			switch { // seconds, microseconds or nanoseconds since 1970
+			switch { // the number counts seconds, microseconds or nanoseconds since 1970
 			case t < 1e11:
 				t *= 1e9
 			case t < 1e17:
@@ -583,7 +584,7 @@ func (m *model) addProcesses(list []*Record, master *MasterControl) {
 			parents[r.Parent] = true
 		}
 	}
-	group := map[uint64]uint32{} // groups by process; threads are in the group of their process
+	group := map[uint64]uint32{} // groups by process; a thread is in the group of its process
 	above := func(p uint64) uint32 {
 		if g, ok := nodes[p]; ok {
 			return g
@@ -625,13 +626,13 @@ func (m *model) addProcesses(list []*Record, master *MasterControl) {
 	}
 }
 
-// fewTokens is the size of the tables for small tokens.
-const fewTokens = 1 << 16
+// maxSmallTokens is the maximum size of the tables for small tokens.
+const maxSmallTokens = 1 << 16
 
 // storeSmall stores 1 + i as the definition of a token in a table of small tokens, if the token is
 // small. It returns the table, which may have grown.
 func storeSmall(table []uint32, token uint64, i uint32) []uint32 {
-	if token >= fewTokens {
+	if token >= maxSmallTokens {
 		return table
 	}
 	for uint64(len(table)) <= token {

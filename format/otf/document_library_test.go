@@ -18,7 +18,8 @@ import (
 	"github.com/weft-trace/weft/tracetest"
 )
 
-// The tests of this file are those of the sections 3 and 4 of the specification, see document_test.go.
+// The tests of this file check sections 3 and 4 of the specification. document_test.go describes the names of
+// the tests.
 
 // interfaces builds testdata/interfaces.c with libotf. It returns a function that runs one part of the
 // program in a directory.
@@ -42,14 +43,14 @@ func interfaces(t *testing.T) func(t *testing.T, part, dir string) string {
 	}
 }
 
-// TestDocument_3 uses the interfaces of section 3 with the library and with this package. The files
-// and the records must be the same.
+// TestDocument_3 calls the functions of section 3 in the library and in this package. The files and the
+// records must be the same.
 func TestDocument_3(t *testing.T) {
 	libotf := interfaces(t)
 	t.Run("3.1.1 global write interface", func(t *testing.T) {
 		theirs := t.TempDir()
 		libotf(t, "write", theirs)
-		id := uint64(0) // zeroed, because the library has its own
+		id := uint64(0) // the id is 0, because the library chooses its own
 		for l := range strings.Lines(contents(t, theirs)["written.0.def"]) {
 			fmt.Sscanf(l, "DUI%x", &id)
 		}
@@ -64,7 +65,7 @@ func TestDocument_3(t *testing.T) {
 		noError(t, w.Close())
 		sameFiles(t, "3.1.2", contents(t, ours), contents(t, theirs))
 	})
-	// The library reads what this package has written.
+	// The library reads the files that this package has written.
 	t.Run("3.2.1 global read interface", func(t *testing.T) {
 		dir, got := writeCalls(t, 1), ""
 		want := libotf(t, "read", dir)
@@ -121,7 +122,7 @@ func TestDocument_3(t *testing.T) {
 	})
 }
 
-// noError ends the test if there is an error.
+// noError ends the test if err is not nil.
 func noError(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
@@ -155,9 +156,9 @@ func readAll(t *testing.T, c *Cursor, err error, h *Handlers) {
 	noError(t, err)
 }
 
-// tracedRun writes a trace as section 4.1 describes it: each process writes a stream of its own, with
-// definitions at the beginning, during the run and at the end. One process writes the global
-// definitions and the master file.
+// tracedRun writes a trace as section 4.1 describes: each process writes a stream of its own, with definitions
+// at the beginning, during the run and at the end. One process writes the global definitions and the master
+// file.
 func tracedRun(t *testing.T, processes uint32) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "run.otf")
@@ -269,7 +270,7 @@ func TestDocument_4_2(t *testing.T) {
 	m := tracedRun(t, tracedProcesses)
 	want, _ := recordsOf(t, format.FileSource(m), Events, nil)
 	t.Run("4.2 M streams of N processes", func(t *testing.T) {
-		var pairs MasterControl // a fixed number of processes in each stream
+		var pairs MasterControl // the control assigns a fixed number of processes to each stream
 		for p := uint32(1); p <= tracedProcesses; p++ {
 			pairs.Assign(p, (p+1)/2)
 		}
@@ -408,8 +409,8 @@ func TestDocument_4_3(t *testing.T) {
 		}
 	})
 	t.Run("4.3 from the latest snapshot on", func(t *testing.T) {
-		// t* is the latest snapshot before the interval. Its open calls and the events from t* on are
-		// sufficient for the interval.
+		// The specification calls the latest snapshot before the interval t*. The open calls of t* and the
+		// events from t* on are sufficient for the interval.
 		x := duplicate(t, m)
 		augment(t, x, &AugmentOptions{Snapshots: true, Points: pointsAt(101, 305, 602, 903)})
 		for _, q := range []struct{ from, latest uint64 }{{101, 101}, {304, 101}, {305, 305}, {306, 305}, {999, 903}} {

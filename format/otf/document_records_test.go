@@ -13,7 +13,8 @@ import (
 	"github.com/weft-trace/weft/tracetest"
 )
 
-// The tests of this file are those of the sections 2.3 to 2.9 of the specification, see document_test.go.
+// The tests of this file check sections 2.3 to 2.9 of the specification. document_test.go describes the names
+// of the tests.
 
 func TestDocument_2_3(t *testing.T) {
 	t.Run("2.3 single lines of text", func(t *testing.T) {
@@ -91,8 +92,8 @@ func TestDocument_2_3(t *testing.T) {
 	})
 }
 
-// TestDocument_2_4: "Unsorted files are regarded invalid". No writer makes such a file, and reading
-// reports it.
+// TestDocument_2_4 checks the sentence "Unsorted files are regarded invalid". No writer makes such a file, and
+// reading reports the defect.
 func TestDocument_2_4(t *testing.T) {
 	t.Run("2.4 writing", func(t *testing.T) {
 		for _, typ := range []Type{Enter, EnterSnapshot, FunctionSummary} {
@@ -119,7 +120,7 @@ func TestDocument_2_4(t *testing.T) {
 			files["x.1"+suffixes[part]] = strings.ReplaceAll("5\n*1\nR\n4\n*1\nR\n6\n*1\nR\n6\n*1\n", "R", record)
 			rep := format.NewReport()
 			d := tracetest.Open(t, Format{}, memoryTrace(files), &format.ReadOptions{Report: rep})
-			tracetest.Dump(t, d, trace.Everything()) // Dump expects the order of time
+			tracetest.Dump(t, d, trace.Everything()) // Dump expects events in the order of time
 			d.Close()
 			if l := rep.Rules(); len(l) != 1 || l[0].Rule != "otf.unsorted" || l[0].Count != 1 {
 				t.Errorf("%s: found %v, expected otf.unsorted", part, l)
@@ -128,11 +129,11 @@ func TestDocument_2_4(t *testing.T) {
 	})
 }
 
-// TestDocument_2_5 checks that a time is found by looking at few places of a file.
+// TestDocument_2_5 checks that the search for a time reads few places of a file.
 func TestDocument_2_5(t *testing.T) {
 	for _, part := range []Part{Events, Snapshots, Statistics} {
 		t.Run("2.5 time search, "+part.String(), func(t *testing.T) {
-			// Texts of records that look like other kinds of lines do not mislead the search.
+			// The text of a record may look like another kind of line. Such texts do not mislead the search.
 			record := map[Part]string{Events: "#\"*1 5 E1\"", Snapshots: "TC\"*1 5 E1\"", Statistics: "SC\"*1 5 E1\""}[part]
 			var b strings.Builder
 			const n = 200_000
@@ -145,7 +146,7 @@ func TestDocument_2_5(t *testing.T) {
 				w := src
 				w.FS = watch
 				want := fmt.Sprintf("%d *%d %s", at, (at/10+1)%2+1, record)
-				for from := at - 9; from <= at; from += 9 { // between two times, and at one
+				for from := at - 9; from <= at; from += 9 { // between two times, and exactly at a time
 					sameRecords(t, w, part, &Options{From: uint64(from), To: uint64(at) + 1}, want)
 				}
 				if size := int64(b.Len()); watch.read/2 > size/10 {
@@ -217,7 +218,8 @@ func TestDocument_2_6(t *testing.T) {
 		}
 	})
 	t.Run("2.6 late, local and global definitions", func(t *testing.T) {
-		// The writer accepts definitions at any time. The events stay in order and have the names.
+		// The writer accepts definitions at any time. The events stay in order and have the names from the
+		// definitions.
 		files := writtenFiles(t, &WriterOptions{UniqueID: 1},
 			Record{Type: Enter, Time: 5, Process: 1, Function: 7}, Record{Type: Enter, Time: 6, Process: 2, Function: 7},
 			Record{Type: DefFunction, Token: 7, Name: "global"}, Record{Type: Leave, Time: 7, Process: 1, Function: 7},
@@ -231,7 +233,7 @@ func TestDocument_2_6(t *testing.T) {
 			"7 a leave global"}; !slices.Equal(got, want) {
 			t.Errorf("found %q, expected %q", got, want)
 		}
-		// Each definition has the scope of its file.
+		// Each definition is valid for the streams to which its file belongs.
 		sameRecords(t, memoryTrace(in), Definitions, nil, "0: DV1.c.5\"salmon\"", "0: DUI1", "0: DF7G0NM\"global\"",
 			"0: DP1NM\"a\"", "0: DP2NM\"b\"", "2: DF7G0NM\"local\"")
 	})
@@ -303,9 +305,9 @@ func handSnapshots(t *testing.T, level int) string {
 	return name
 }
 
-// TestDocument_2_8: "Because they live in a separate file, it is possible to add, manipulate, replace
-// and delete snapshots of a stream without affecting event data". The same holds for summaries.
-// Neither is made unless requested.
+// TestDocument_2_8 checks the sentence "Because they live in a separate file, it is possible to add,
+// manipulate, replace and delete snapshots of a stream without affecting event data". The same holds for
+// summaries. Augmenting makes snapshots or summaries only on request.
 func TestDocument_2_8(t *testing.T) {
 	for level := range 2 {
 		m := handSnapshots(t, level)
@@ -332,13 +334,20 @@ func TestDocument_2_8(t *testing.T) {
 			opt          AugmentOptions
 			snaps, stats int
 		}{
-			{AugmentOptions{Snapshots: true, Points: pointsAt(5, 205)}, 2, 0},                  // adds files
-			{AugmentOptions{Summaries: true, Points: pointsAt(5, 205)}, 2, 2},                  // adds files
-			{AugmentOptions{Snapshots: true, Points: pointsAt(5, 17, 18, 19, 100, 400)}, 2, 2}, // replaces the files
-			{AugmentOptions{Summaries: true, Points: pointsAt(5, 17, 18, 19, 100, 400)}, 2, 2}, // replaces the files
-			{AugmentOptions{Summaries: true, Remove: true}, 2, 0},                              // deletes files
-			{AugmentOptions{Snapshots: true, Remove: true}, 0, 0},                              // deletes files
-			{AugmentOptions{Points: Every(37)}, 2, 2}, {AugmentOptions{Remove: true}, 0, 0},    // adds and deletes both kinds
+			// adds the files of snapshots
+			{AugmentOptions{Snapshots: true, Points: pointsAt(5, 205)}, 2, 0},
+			// adds the files of summaries
+			{AugmentOptions{Summaries: true, Points: pointsAt(5, 205)}, 2, 2},
+			// replaces the files of snapshots
+			{AugmentOptions{Snapshots: true, Points: pointsAt(5, 17, 18, 19, 100, 400)}, 2, 2},
+			// replaces the files of summaries
+			{AugmentOptions{Summaries: true, Points: pointsAt(5, 17, 18, 19, 100, 400)}, 2, 2},
+			// deletes the files of summaries
+			{AugmentOptions{Summaries: true, Remove: true}, 2, 0},
+			// deletes the files of snapshots
+			{AugmentOptions{Snapshots: true, Remove: true}, 0, 0},
+			// adds and deletes files of both kinds
+			{AugmentOptions{Points: Every(37)}, 2, 2}, {AugmentOptions{Remove: true}, 0, 0},
 		} {
 			augment(t, m, &x.opt)
 			if snaps() != x.snaps || stats() != x.stats {
@@ -357,8 +366,8 @@ func TestDocument_2_8(t *testing.T) {
 	}
 }
 
-// TestDocument_2_9: "p([a, b]) := p(b) − p(a)". Any two points in time with statistics give the sums
-// between them, without reading events.
+// TestDocument_2_9 checks the equation "p([a, b]) := p(b) − p(a)". Any two points in time with statistics give
+// the sums between them, without reading events.
 func TestDocument_2_9(t *testing.T) {
 	values := []struct{ time, count, exclusive, inclusive uint64 }{{10, 1, 3, 4}, {20, 1, 5, 9}, {35, 6, 11, 25},
 		{70, 9, 30, 31}}

@@ -39,8 +39,8 @@ func oneStreamTrace(part Part, text string) format.Source {
 	return memoryTrace(map[string]string{"x.otf": "1:1,2\n", "x.1" + suffixes[part]: text})
 }
 
-// recordsOf returns the records of a part and the rules of the defects. A record has the form "time
-// *process text" with decimal numbers, or "stream: text". Its lines are joined by " | ".
+// recordsOf returns the records of a part and the rules of the defects. A record has the form "time *process
+// text" with decimal numbers, or "stream: text". A record of several lines has its lines joined by " | ".
 func recordsOf(t *testing.T, src format.Source, part Part, opt *Options) (list, rules []string) {
 	t.Helper()
 	o, rep := Options{}, format.NewReport()
@@ -78,7 +78,7 @@ func recordText(r *Record, part Part) string {
 	return fmt.Sprintf("%x: %s", r.Stream, text)
 }
 
-// sameRecords compares the records of a part with those that are wanted.
+// sameRecords compares the records of a part with the wanted records.
 func sameRecords(t *testing.T, src format.Source, part Part, opt *Options, want ...string) (rules []string) {
 	t.Helper()
 	got, rules := recordsOf(t, src, part, opt)
@@ -108,8 +108,7 @@ func writtenFiles(t *testing.T, opt *WriterOptions, records ...Record) map[strin
 	return files
 }
 
-// filledRecord returns a record of a type whose fields all have a value. Numbers have the greatest
-// value.
+// filledRecord returns a record of a type in which each field has a value. Numbers have the greatest value.
 func filledRecord(typ Type) Record {
 	r := Record{Type: typ}
 	for _, f := range specs[typ].fields {
@@ -134,7 +133,7 @@ func eachType(f func(Type)) {
 	}
 }
 
-// allValueTypes returns one pair of each value type.
+// allValueTypes returns one key-value pair of each value type.
 func allValueTypes() (l []KeyValue) {
 	for v := Char; v < Bytes; v++ {
 		l = append(l, KeyValue{Key: uint32(v) + 1, Type: v, Bits: math.MaxUint64 >> (64 - v.bits())})
@@ -174,8 +173,8 @@ func TestDocument_2_1(t *testing.T) {
 			"10 *1 S1L2T3C4X5")
 	})
 	t.Run("2.1 byte order", func(t *testing.T) {
-		// The values 1.0, -2 and 0x01020304 differ in their bytes between machines. A file contains them as
-		// text, which does not.
+		// The values 1.0, -2 and 0x01020304 have different bytes on different machines. A file contains the
+		// values as text, which is the same on all machines.
 		r := Record{Type: NoOp, KeyValues: []KeyValue{{Key: 1, Type: Float64, Bits: math.Float64bits(1)},
 			{Key: 2, Type: Int32, Bits: 0xfffffffe}, {Key: 3, Type: Uint32, Bits: 0x01020304}}}
 		if got, want := string(r.Append(nil, false)), "K1YaV3ff0000000000000\nK2Y5Vfffffffe\nK3Y6V1020304\n"+
@@ -187,7 +186,8 @@ func TestDocument_2_1(t *testing.T) {
 
 func TestDocument_2_2(t *testing.T) {
 	t.Run("2.2 names of files", func(t *testing.T) {
-		// The name has an arbitrary prefix, the stream in hexadecimal, and a suffix for the part.
+		// A file name consists of an arbitrary prefix, the stream number in hexadecimal, and a suffix for the
+		// part.
 		for _, prefix := range []string{"x", "my trace.v2", "größe", "a.1.events", "x.otf.otf"} {
 			dir := t.TempDir()
 			var m MasterControl
@@ -311,7 +311,7 @@ func TestDocument_2_2_processes(t *testing.T) {
 		for name, text := range all {
 			writeFile(t, filepath.Join(dir, "x."+name), text)
 		}
-		for _, name := range old { // of the trace that is replaced
+		for _, name := range old { // these files belong to the trace that is replaced
 			writeFile(t, filepath.Join(dir, "y."+name), "old")
 		}
 		writeFile(t, filepath.Join(dir, "y.otf"), "1:1\n3:3\n")
@@ -342,7 +342,7 @@ func TestDocument_2_2_processes(t *testing.T) {
 		if diff := cmp.Diff(all, convert("x.otf", "y.otf", nil)); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
-		// A thumbnail whose functions have other numbers now is removed.
+		// A thumbnail is removed if the copy gives other numbers to its functions.
 		if _, ok := convert("x.otf", "y.otf", map[string]string{unifyOption: "true"})["thumb"]; ok {
 			t.Error("the thumbnail of the trace that was replaced is still there")
 		}
@@ -357,7 +357,7 @@ func TestDocument_2_2_partitions(t *testing.T) {
 			r := Record{Type: Enter, Time: 3 * i, Process: i*i%7 + 1, Function: i%3 + 1}
 			records, want = append(records, r), append(want, recordText(&r, Events))
 		}
-		// The number of streams and the streams of the processes can be queried and changed.
+		// A program can query and change the number of streams and the streams of the processes.
 		var explicit MasterControl
 		explicit.Assign(1, 9)
 		explicit.Assign(2, 0xfffffffe)

@@ -80,7 +80,7 @@ DefMarker marker=Token name=Name type=Kind
 Marker marker=Token text=Text
 `
 
-// dumper formats records like the C program that made the dumps.
+// dumper formats records like the C program that wrote the dumps in testdata.
 type dumper map[string][]string
 
 func newDumper() dumper {
@@ -153,7 +153,7 @@ func (d dumper) line(r *Record) string {
 		default:
 			v := *numbers[name]
 			if name == "Handle" && r.Type != EndFileOperation {
-				v = uint64(uint32(v)) // libotf reads only 32 bits of it
+				v = uint64(uint32(v)) // libotf reads only 32 bits of this field
 			}
 			put("%s=%d", key, v)
 		}
@@ -179,7 +179,7 @@ func (d dumper) line(r *Record) string {
 	return b.String()
 }
 
-// TestDump checks that every field and pair of every record is the one that libotf passes to its
+// TestDump checks that every field and key-value pair of every record equals the one that libotf passes to its
 // handlers.
 func TestDump(t *testing.T) {
 	effort.Sequential(t)

@@ -14,10 +14,10 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// encoder writes a trace of the common model. It writes OTF's own records wherever they exist, so that
-// other tools see the events. What a record cannot express is carried in a key-value pair before it.
-// All definitions are carried too, in a pair of a file that is written last, because definitions may
-// be added until then. A plain trace carries nothing.
+// encoder writes a trace of the common model. It writes OTF's own records wherever they exist, so that other
+// tools see the events. A key-value pair before a record carries the parts of the event that the record cannot
+// express. A further pair carries all definitions. The file with this pair is written last, because
+// definitions may be added until then. A plain trace has no such pairs.
 type encoder struct {
 	out    *format.Output
 	defs   *trace.Definitions
@@ -32,7 +32,7 @@ type encoder struct {
 	plain         bool
 	begun         bool // the clock has been chosen
 	places        []placeOfLocation
-	locationsByID map[string]uint32 // locations by id, made when a marker needs them
+	locationsByID map[string]uint32 // locations by id; the map is made when a marker needs it
 	rec           Record
 	again         Record
 	text          []byte
@@ -41,8 +41,9 @@ type encoder struct {
 	// lanes holds the lanes of the claims, by resource.
 	lanes     map[uint32]*lanes
 	claims    map[heldClaim]int // lane of each open claim
-	laneNames []string          // names of the processes from laneProcess on
-	// last is the time of the last event. tie is its rank among simultaneous events.
+	laneNames []string          // names of the processes with the numbers from laneProcess on
+	// last is the time of the last event, in ticks of the file. tie is the rank of that event among events of
+	// the same time.
 	last   uint64
 	tie    uint64
 	extent extent // of the written records without markers
@@ -51,13 +52,14 @@ type encoder struct {
 	operations     map[uint64]bool   // collective operations that records refer to
 	windows        map[uint32]uint32 // communicator of each window for remote memory access
 	processesByID  map[string]int    // process locations by id, to which threads refer
-	defaultStreams bool              // the number of streams was not chosen
+	defaultStreams bool              // the user has not chosen the number of streams
 	held           lookahead         // rows that are held back for the end of collective operations
 	original       *rewriting        // nil unless an OTF trace is written again with its own tokens
-	written        *visitSum         // identifies the written visits; nil unless the original trace has a thumbnail
+	// checksum of the written visits; nil unless the original trace has a thumbnail
+	written *visitSum
 }
 
-// extent holds the first and the last time of records.
+// extent holds the first and the last time of a set of records.
 type extent struct {
 	any         bool
 	first, last uint64
@@ -74,7 +76,7 @@ func (e *extent) add(t uint64) {
 // has reports whether a time lies in the extent.
 func (e *extent) has(t uint64) bool { return e.any && e.first <= t && t <= e.last }
 
-// placeOfLocation is the process and stream that the events of a location are written to.
+// placeOfLocation holds the process and the stream to which the events of a location are written.
 type placeOfLocation struct {
 	known   bool // the process is set
 	process uint64
@@ -94,13 +96,13 @@ type lanes struct {
 	free      freeLanes
 }
 
-// freeLanes is a heap of the lanes without a claim, the lowest first.
+// freeLanes is a heap of the lanes without a claim. The lane with the lowest number comes first.
 type freeLanes struct{ sort.IntSlice }
 
-// Push appends a lane.
+// Push appends a free lane, for package heap.
 func (f *freeLanes) Push(x any) { f.IntSlice = append(f.IntSlice, x.(int)) }
 
-// Pop removes the last lane.
+// Pop removes the last free lane, for package heap.
 func (f *freeLanes) Pop() any {
 	last := len(f.IntSlice) - 1
 	x := f.IntSlice[last]
@@ -139,13 +141,13 @@ func newEncoder(out *format.Output, opt *WriterOptions) *encoder {
 // Order returns GlobalOrder, because several locations share a stream.
 func (e *encoder) Order() format.Order { return format.GlobalOrder }
 
-// Loss returns what could not be kept so far.
+// Loss returns the losses so far.
 func (e *encoder) Loss() *format.Loss { return &e.loss }
 
 // Abort frees the resources of the encoder. The output removes the files.
 func (e *encoder) Abort() { e.w.Abort() }
 
-// Begin takes the definitions.
+// Begin stores the definitions and prepares the encoder for events.
 func (e *encoder) Begin(d *trace.Definitions) error {
 	e.defs, e.tokens = d, newTokens(d)
 	m := emptyModel(d)
@@ -203,7 +205,7 @@ func (e *encoder) Batch(b *trace.Batch) error {
 	return nil
 }
 
-// place returns where the events of a location are written.
+// place returns the process and stream to which the events of a location are written.
 func (e *encoder) place(loc uint32) *placeOfLocation {
 	p := e.placeOfMarkers(loc)
 	if p.w == nil {
@@ -213,7 +215,8 @@ func (e *encoder) place(loc uint32) *placeOfLocation {
 	return p
 }
 
-// placeOfMarkers does the same for a marker. Its stream need not be known, because process 0 has none.
+// placeOfMarkers returns the process to which the markers of a location are written. In contrast to place,
+// it does not determine a stream, because process 0, which stands for the whole trace, has no stream.
 func (e *encoder) placeOfMarkers(loc uint32) *placeOfLocation {
 	for int(loc) >= len(e.places) {
 		e.places = append(e.places, placeOfLocation{})
@@ -227,7 +230,7 @@ func (e *encoder) placeOfMarkers(loc uint32) *placeOfLocation {
 	return p
 }
 
-// writeRow writes a row.
+// writeRow writes the records of an event.
 func (e *encoder) writeRow(c *trace.Cursor) error {
 	t, ok := e.reader.clock.toFile(c.Time())
 	if !ok {
@@ -272,8 +275,8 @@ func (e *encoder) writeRow(c *trace.Cursor) error {
 // partRank is the order of the parts of a stream for simultaneous records.
 var partRank = [numParts]uint8{Snapshots: 0, Statistics: 1, Events: 2, Markers: 3}
 
-// completeRecord completes the record of a row. If the trace is not plain, it adds a key-value pair
-// with the part of the row that the record lacks. It returns false if no record is to be written.
+// completeRecord completes the record of a row. If the trace is not plain, it adds a key-value pair with the
+// part of the row that the record lacks. It returns false if no record must be written.
 func (e *encoder) completeRecord(c *trace.Cursor, r *Record) bool {
 	if r.check() != nil {
 		e.truncate(r)
@@ -289,8 +292,8 @@ func (e *encoder) completeRecord(c *trace.Cursor, r *Record) bool {
 		return true
 	}
 	if x, ok = e.decode(c, r, true); !ok {
-		// A reader of this record would create a definition that the trace does not have. Therefore a
-		// NoOp carries the row.
+		// A reader of this record would create a definition that the trace does not have. Therefore a NoOp
+		// record carries the row instead.
 		*r = Record{Type: NoOp, Time: r.Time, Process: r.Process, Stream: r.Stream, KeyValues: r.KeyValues[:0]}
 		x, _ = e.decode(c, r, true)
 	}
@@ -315,8 +318,8 @@ func (e *encoder) completeRecord(c *trace.Cursor, r *Record) bool {
 	return true
 }
 
-// setMarkerProcess sets the process of a marker from an OTF2 trace to the location that the marker is
-// for, if it is for a single one. In OTF2 markers have a location of their own, and a scope.
+// setMarkerProcess sets the process of a marker from an OTF2 trace to the location to which the marker's scope
+// refers, if the scope is a single location. In OTF2, markers have both a location and a scope.
 func (e *encoder) setMarkerProcess(c *trace.Cursor, r *Record) {
 	const scope, location = 1, 1
 	ops := c.Ops()
@@ -362,8 +365,8 @@ func sameRow(c, x *trace.Cursor) bool {
 		slices.Equal(keys, gotKeys) && slices.Equal(values, got)
 }
 
-// truncate cuts the numbers of a record to the size of their fields. A length of a message that is not known
-// becomes 0, and one that is too large the largest one.
+// truncate cuts the numbers of a record to the size of their fields. An unknown message length becomes 0, and
+// a message length that is too large becomes the largest possible length.
 func (e *encoder) truncate(r *Record) {
 	if r.Type == SendMsg || r.Type == RecvMsg {
 		if r.Length == trace.Undefined {
@@ -378,8 +381,8 @@ func (e *encoder) truncate(r *Record) {
 	}
 }
 
-// native sets r to the record that expresses the row best for other tools, or to a comment if OTF has
-// no such record. frequent is true for events that a reader always restores completely.
+// native sets r to the record that expresses the row best for other tools, or to a comment if OTF has no such
+// record. frequent is true for events that a reader of the record always restores completely.
 func (e *encoder) native(c *trace.Cursor, r *Record) (frequent bool) {
 	kind, ref, ops := c.Kind(), c.Ref(), c.Ops()
 	keys, values := c.Attrs()
@@ -470,7 +473,7 @@ func (e *encoder) nativeFields(c *trace.Cursor, r *Record) {
 		location(0) == 0:
 	default:
 		if r.Type = typ; typ == Marker && e.original != nil {
-			r.Stream = 0 // unless an attribute says otherwise
+			r.Stream = 0 // a marker is in the global file unless an attribute names another stream
 		}
 		if m.table != noTable {
 			*r.number(m.ref) = named(m.table)
@@ -502,9 +505,9 @@ func (e *encoder) nativeFields(c *trace.Cursor, r *Record) {
 	}
 }
 
-// transferOperands returns the operands of a transfer to or from remote memory, or of its end, as OTF's records
-// have them: the communicator of the window, and as tag the number that joins the transfer and its end.
-// It returns nil for other events.
+// transferOperands returns the operands of a transfer to or from remote memory, or of the transfer's end, as
+// OTF's records have them: the communicator of the window, and as the tag the number that joins the transfer
+// and its end. It returns nil for other events.
 func (e *encoder) transferOperands(c *trace.Cursor) []uint64 {
 	if c.Ref() == trace.NoRef || len(c.Ops()) == 0 {
 		return nil
@@ -580,7 +583,7 @@ func (e *encoder) addAttributes(r *Record, keys []uint32, values []trace.Value) 
 		} else if t, ok := pairTypes[v.Type]; ok {
 			kv.Type, kv.Bits = t, v.Num&(^uint64(0)>>(64-t.bits()))
 		} else {
-			continue // the carried row has the attribute
+			continue // the carried row already contains the attribute
 		}
 		r.KeyValues = append(r.KeyValues, kv)
 	}
@@ -645,13 +648,13 @@ func (e *encoder) convertClaim(c *trace.Cursor, r *Record, region uint64) {
 	}
 }
 
-// Links writes links after the last event.
+// Links writes links as records after the last event.
 func (e *encoder) Links(links []trace.Link) error {
 	if e.original != nil {
 		e.loss.Add("link", "", format.Lost, "OTF has no links", int64(len(links)))
 		return nil
 	}
-	if e.plain || e.defs.Locations.Len() == 0 { // without a process there is no record to carry them
+	if e.plain || e.defs.Locations.Len() == 0 { // without a process, no record can carry the links
 		e.loss.Add("link", "", format.Lost, "OTF has no links", int64(len(links)))
 		return nil
 	}

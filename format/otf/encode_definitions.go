@@ -79,7 +79,7 @@ func (e *encoder) writeTimeDefinitions(put func(*Record)) {
 	}
 }
 
-// samplePointOf returns the sample point that an opaque definition holds. ok is false for other
+// samplePointOf returns the sample point that an opaque definition contains. ok is false for other
 // definitions.
 func samplePointOf(o *trace.Opaque) (r *Record, ok bool) {
 	if o.Format != "otf" || !strings.HasPrefix(o.Data, specs[DefAuxSamplePoint].short) {
@@ -122,20 +122,18 @@ func (e *encoder) writeCommunicatorDefinitions(put func(*Record)) {
 	unknown := 0
 	for i, c := range d.Communicator.All() {
 		r := Record{Type: DefProcessGroup, Token: uint64(e.tokens.communicators.at(i)), Name: c.Name}
-		for _, l := range d.Ranks(uint32(i)) {
-			if l != trace.NoRef {
-				r.Members = append(r.Members, e.tokens.locations.at(int(l)))
-			}
+		for _, l := range d.KnownMembers(uint32(i)) {
+			r.Members = append(r.Members, e.tokens.locations.at(int(l)))
 		}
 		if d.Sets.Has(c.Set) {
-			unknown += len(d.Sets.At(c.Set).Members) - len(r.Members)
+			unknown += max(0, len(d.Sets.At(c.Set).Members)-len(r.Members))
 		}
 		put(&r)
 	}
 	e.loss.Add("communicator", "members", e.restored(), "their locations are not known", int64(unknown))
 }
 
-// restored returns how what is only in the packed definitions is kept.
+// restored returns the fidelity of data that only the carried definitions contain.
 func (e *encoder) restored() format.Fidelity {
 	if e.plain {
 		return format.Lost
@@ -164,7 +162,7 @@ func (e *encoder) writeRegionDefinitions(put func(*Record)) {
 		}
 		put(&r)
 	}
-	relative := int64(0)
+	relative, scaled := int64(0), int64(0)
 	for i := range d.Metrics.Len() {
 		m := d.Metrics.At(uint32(i))
 		if strings.HasPrefix(m.Mode, "REL") {
@@ -174,9 +172,14 @@ func (e *encoder) writeRegionDefinitions(put func(*Record)) {
 		if name == "" {
 			name = m.ID
 		}
+		unit := scaledUnit(m)
+		if unit != m.Unit {
+			scaled++
+		}
 		put(&Record{Type: DefCounter, Token: uint64(e.tokens.metrics.at(i)), Group: group(DefCounterGroup, m.Group),
-			Name: name, Unit: m.Unit, Properties: counterProperties(m)})
+			Name: name, Unit: unit, Properties: counterProperties(m)})
 	}
+	e.loss.Add("metric", "scale", format.Degraded, "OTF has no scale of values, the unit names it", scaled)
 	e.loss.Add("metric", "mode", e.restored(), "OTF has no relative counters, they become absolute", relative)
 	for i := range d.Files.Len() {
 		put(&Record{Type: DefFile, Token: uint64(e.tokens.files.at(i)), Name: d.Files.At(uint32(i)).Name})
@@ -228,8 +231,8 @@ var severities = map[string]uint64{"error": 1, "HIGH": 1, "warning": 2, "MEDIUM"
 // nodeToken is the first token for the process groups that stand for nodes.
 const nodeToken = laneProcess
 
-// parent returns the process of a thread: the process whose id is that of the thread's group. It
-// returns 0 if there is none.
+// parent returns the process of a thread: the process whose id equals the id of the thread's group. It returns
+// 0 if there is none.
 func (e *encoder) parent(l *trace.Location) uint64 {
 	if l.Kind != trace.ThreadLocation || l.Group == trace.NoRef || e.defs.Groups.At(l.Group).Kind != "process" {
 		return 0
@@ -280,8 +283,19 @@ func (e *encoder) groupTokens(put func(*Record)) func(t Type, name string) uint6
 	}
 }
 
-// counterProperties returns OTF's properties of a metric: those that its mode describes, with its
-// type. Without a mode they are absolute, at a point in time. OTF cannot say relative.
+// scaledUnit returns the unit of a metric's values. A scale, such as 10^6, becomes a factor of the unit: OTF has no
+// field for it.
+func scaledUnit(m *trace.MetricDef) string {
+	for _, a := range m.Attrs {
+		if a.Key == "scale" && a.Value.Str != "" {
+			return strings.TrimSpace(a.Value.Str + " " + m.Unit)
+		}
+	}
+	return m.Unit
+}
+
+// counterProperties returns OTF's properties of a metric: the bits for its mode and for its type. A metric
+// without a mode is absolute at a point in time. OTF has no property for relative metrics.
 func counterProperties(m *trace.MetricDef) uint64 {
 	typ := map[trace.Type]uint64{trace.Int64: 0x20, trace.Float32: 0x100, trace.Float64: 0x120}[m.Type]
 	for p := range uint64(0x200) {
@@ -290,7 +304,7 @@ func counterProperties(m *trace.MetricDef) uint64 {
 		}
 	}
 	if !strings.HasPrefix(m.Mode, "ACC") {
-		typ |= 1 // absolute
+		typ |= 1 // the values are absolute, not relative
 	}
 	for scope, word := range [4]string{"START", "POINT", "LAST", "NEXT"} {
 		if strings.Contains(m.Mode, word) {

@@ -38,8 +38,8 @@ func write(name string) {
 	}
 }
 
-// Write a trace: definitions, then events. The writer finds the stream of each
-// process, and writes the master file when it is closed.
+// ExampleCreate writes a trace: definitions, then events. The writer finds the stream of each process, and
+// writes the master file when the writer is closed.
 func ExampleCreate() {
 	dir, remove := temp()
 	defer remove()
@@ -72,7 +72,7 @@ func ExampleCreate() {
 	// *1
 }
 
-// Write one stream alone, here the global definitions.
+// ExampleNewStreamWriter writes one stream alone: the global definitions.
 func ExampleNewStreamWriter() {
 	dir, remove := temp()
 	defer remove()
@@ -89,7 +89,7 @@ func ExampleNewStreamWriter() {
 	// DP1NM"proc one"
 }
 
-// Read the events of all streams in the order of time, with a function for each
+// ExampleOpen reads the events of all streams in the order of time. It gives the reader a function for each
 // type of record that matters.
 func ExampleOpen() {
 	ctx := context.Background()
@@ -120,7 +120,7 @@ func ExampleOpen() {
 	// byebye
 }
 
-// Read one stream alone, here the global definitions.
+// ExampleOpenStream reads one stream alone: the global definitions.
 func ExampleOpenStream() {
 	dir, remove := temp()
 	defer remove()
@@ -146,7 +146,7 @@ func ExampleOpenStream() {
 	// process 4 is named "rank 3"
 }
 
-// Write and read a master file.
+// ExampleMasterControl writes and reads a master file.
 func ExampleMasterControl() {
 	dir, remove := temp()
 	defer remove()
@@ -175,8 +175,8 @@ func ExampleMasterControl() {
 	// stream 2 contains process 103
 }
 
-// A trace library: each process writes a stream of its own, one of them the
-// global definitions and the master file.
+// This example is a tracing library: each process writes a stream of its own. One process writes the global
+// definitions and the master file.
 func Example_traceLibrary() {
 	dir, remove := temp()
 	defer remove()
@@ -187,7 +187,8 @@ func Example_traceLibrary() {
 		m.Assign(p, p)
 		wg.Go(func() {
 			w := otf.NewStreamWriter(name, p, nil)
-			w.Write(&otf.Record{Type: otf.DefFunction, Token: 1, Name: fmt.Sprintf("work of %d", p)}) // local
+			// a local definition
+			w.Write(&otf.Record{Type: otf.DefFunction, Token: 1, Name: fmt.Sprintf("work of %d", p)})
 			for t := range uint64(1000) {
 				w.Write(&otf.Record{Type: otf.Enter, Time: 2 * t, Process: uint64(p), Function: 1})
 				w.Write(&otf.Record{Type: otf.Leave, Time: 2*t + 1, Process: uint64(p), Function: 1})
@@ -215,7 +216,7 @@ func Example_traceLibrary() {
 	// Output: 6000 <nil>
 }
 
-// Merge a trace of two streams into one, by the handlers that copy.
+// This example merges a trace of two streams into one stream, with the handlers that copy records.
 func Example_merging() {
 	dir, remove := temp()
 	defer remove()
@@ -243,8 +244,8 @@ func Example_merging() {
 	// Output: 2 streams become 1
 }
 
-// Read in parallel, each goroutine the processes of one stream, and of these a
-// part of the time only, the beginning of which is searched for.
+// This example reads a trace in parallel. Each goroutine reads the processes of one stream. Each reads only an
+// interval of time, and finds its beginning by a search.
 func Example_parallelReading() {
 	dir, remove := temp()
 	defer remove()

@@ -11,8 +11,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// bulkReader delivers the events of a file that is in the order of time, location by location. It
-// parses frequent lines itself, many at a time, and leaves all others to [stream.next].
+// bulkReader delivers the events of a file that is in the order of time, location by location. It parses
+// frequent lines itself, many at a time, and leaves all other lines to [stream.next].
 type bulkReader struct {
 	d      *decoder
 	f      *fileStream
@@ -20,10 +20,11 @@ type bulkReader struct {
 	states stateFiles
 	// withStates is set if streams have snapshots or statistics that are selected.
 	withStates bool
-	resume     *uint64 // time of the snapshots to begin with; nil begins at the start
-	begun      bool    // deliverBegun is called for each stream that begins at snapshots
-	// earlier holds the processes with events before the snapshots that the scan begins with, as far as they
-	// are known; a process may occur twice.
+	// time of the snapshots at which the scan begins; nil means that it begins at the start of the file
+	resume *uint64
+	begun  bool // deliverBegun is called for each stream that begins at snapshots
+	// earlier holds the known processes with events before the snapshots at which the scan begins. A process
+	// may occur twice.
 	earlier   []uint64
 	lanes     []*lane // all lanes in use
 	oldest    int     // index of the lane that is reused next if all maxLanes are in use
@@ -32,19 +33,19 @@ type bulkReader struct {
 	nearLanes []*lane // lanes of processes with small numbers, by process
 	farLanes  map[uint64]*lane
 	form      timeForm
-	base, to  uint64 // of the selected times
+	base, to  uint64 // time of the file at time 0 of the model, and end of the selected times
 	crowded   bool   // the file had more processes than maxLanes
 	waiting   int    // number of lanes that wait for a record after the selected times
 	processes [1 << processBits]processText
 	visits    [1 << visitBits]visitText
 	peers     [1 << peerBits]peerText
 	tails     [1 << peerBits]tailText
-	counter   uint64 // the last counter; metric is its metric
+	counter   uint64 // counter is the counter of the last value, and metric is its metric
 	metric    uint32
 	hasRows   bool
 	first     uint64 // time of the first row
 	last      uint64 // time of the last row
-	unordered bool   // a row was earlier than the one before it, or belonged to a process of another stream
+	unordered bool   // a row was earlier than the row before it, or belonged to a process of another stream
 }
 
 func newBulk(d *decoder, sink format.Sink) *bulkReader {
@@ -61,13 +62,13 @@ func (br *bulkReader) begin(f *fileStream) {
 	}
 	br.clearTables()
 	br.f, br.hasRows, br.last, br.crowded, br.metric = f, false, 0, false, trace.NoRef
-	if f.s.byLine = true; len(f.s.t.buf) == 0 { // otherwise a search has read some text
+	if f.s.byLine = true; len(f.s.t.buf) == 0 { // otherwise a search has already read some text
 		f.s.t.buf = br.text
 	}
 }
 
-// clearTables empties the caches. An entry of zeros would match the text 0, which belongs in the first
-// entry. Therefore the first entry gets a text that never occurs.
+// clearTables empties the caches. A zero entry would match the text 0, which belongs in the first entry.
+// Therefore the first entry gets a text that never belongs there.
 func (br *bulkReader) clearTables() {
 	clear(br.processes[:])
 	clear(br.visits[:])
@@ -92,7 +93,7 @@ type lane struct {
 	n       uint         // number of rows
 	waits   bool         // the lane waits for a record after the selected times
 	rows    laneRows
-	b       trace.Batch // the other columns
+	b       trace.Batch // the columns that laneRows does not contain
 }
 
 type laneRows struct {
@@ -101,7 +102,7 @@ type laneRows struct {
 	kind [trace.BatchRows]trace.Kind
 }
 
-// maxLanes limits the memory: a lane takes 53 KB.
+// maxLanes limits the number of lanes, and so the memory: a lane takes 53 KB.
 const maxLanes = 128
 
 // batch returns the batch of the lane, with room for one more row.
@@ -124,7 +125,8 @@ func (br *bulkReader) run(ctx context.Context, f *fileStream) error {
 	br.begin(f)
 	defer br.end()
 	slices.Sort(br.earlier)
-	for _, p := range slices.Compact(br.earlier) { // they may have their next event only after the selected times
+	// the next event of these processes may come after the selected times
+	for _, p := range slices.Compact(br.earlier) {
 		if _, err := br.lane(&Record{Process: p, Stream: f.s.id}); err != nil {
 			return err
 		}
@@ -138,7 +140,7 @@ func (br *bulkReader) run(ctx context.Context, f *fileStream) error {
 		if br.waiting > 0 && patience > 0 {
 			patience--
 		} else if f.held {
-			// The held record comes before the lines that readFrequent would take.
+			// The held record comes before the lines that readFrequent would read.
 		} else if err := br.readFrequent(ctx); err != nil || br.needsSurvey() {
 			return err
 		}
@@ -155,9 +157,9 @@ func (br *bulkReader) run(ctx context.Context, f *fileStream) error {
 			continue
 		}
 		if r == nil && f.held && f.to < to {
-			// If a process has one more record, it continues after the selected times. A process that
-			// has ended has no such record. Therefore run stops waiting after some records, and reads
-			// the rest.
+			// A process with a further record continues after the selected times. A process that has ended has
+			// no further record. Therefore run stops waiting after a number of records, and reads the rest of
+			// the file.
 			f.to = to
 			br.setWaiting(!br.crowded)
 			continue
@@ -169,7 +171,8 @@ func (br *bulkReader) run(ctx context.Context, f *fileStream) error {
 			br.unordered = true
 		}
 		if br.last = r.Time; !br.hasRows {
-			br.hasRows, br.first = true, r.Time // readFrequent does not read the first record
+			// readFrequent does not read the first record, so the first time is set here
+			br.hasRows, br.first = true, r.Time
 		}
 		l, err := br.lane(r)
 		if err != nil {
@@ -201,7 +204,7 @@ func (br *bulkReader) run(ctx context.Context, f *fileStream) error {
 	return nil
 }
 
-// setWaiting makes all lanes wait for a record, or none.
+// setWaiting makes all lanes wait for a record after the selected times, or makes no lane wait.
 func (br *bulkReader) setWaiting(on bool) {
 	for _, l := range br.lanes {
 		l.waits = on
@@ -251,7 +254,7 @@ func (br *bulkReader) lane(r *Record) (*lane, error) {
 }
 
 func (br *bulkReader) setLane(process uint64, l *lane) {
-	if process >= fewTokens {
+	if process >= maxSmallTokens {
 		if br.farLanes == nil {
 			br.farLanes = map[uint64]*lane{}
 		}
@@ -285,20 +288,21 @@ func (br *bulkReader) emit(l *lane) error {
 // messageKind maps the first byte of a line to the kind of message.
 var messageKind = [256]trace.Kind{'S': trace.Send, 'R': trace.Recv}
 
-// The types of caches for lines of processes and functions. A trace has few of these. The key is the text
-// of a line, which has at most 8 bytes including its end; the entry holds the meaning of the line.
+// The types of entries in the caches for lines of processes and functions. A trace has few different lines of
+// this sort. The key of an entry is the text of a line of at most 8 bytes, including its end. The entry holds
+// the meaning of the line.
 type (
 	processText struct {
 		text uint64
 		l    *lane
 	}
-	// visitText caches the meaning of the line of an enter or leave. Its text may also consist of two lines: the line
-	// that selects the process, and the line of the enter or leave after it.
+	// visitText caches the meaning of the line of an enter or leave. The text may also consist of two lines:
+	// the line that selects the process, and the following line of the enter or leave.
 	visitText struct {
 		text uint64
 		ref  uint32
 		kind trace.Kind
-		lane uint16 // index of the lane that the process line selects, if there is one
+		lane uint16 // index of the lane that the process line selects, if the text includes a process line
 	}
 	// peerText caches the part of a message line before the L. tailText caches the part from the T on.
 	peerText struct{ text, location uint64 }
@@ -313,9 +317,8 @@ const (
 	neverText   = 1                  // a text that never hashes to the first place of a table
 )
 
-// readFrequent reads the lines in the buffer up to the first that is not a frequent line in libotf's
-// spelling: time, process, enter, leave, send, receive, counter. The result is the same as if next had
-// read them.
+// readFrequent reads the frequent lines in the buffer: time, process, enter, leave, send, receive and counter,
+// in libotf's spelling. It stops before the first other line. The result is the same as if next had read them.
 func (br *bulkReader) readFrequent(ctx context.Context) error {
 	s, t := br.f.s, br.f.s.t
 	l := br.laneOf(s.process)
@@ -326,7 +329,7 @@ func (br *bulkReader) readFrequent(ctx context.Context) error {
 	if n == 0 {
 		return nil
 	}
-	clear(t.buf[len(t.buf) : len(t.buf)+slack]) // so that no line end is found there
+	clear(t.buf[len(t.buf) : len(t.buf)+slack]) // no line end can be found after the text
 	br.base, br.to = br.d.clock.base, br.f.to
 	end := t.from + n
 	for full := true; full; {
@@ -355,7 +358,7 @@ func (br *bulkReader) readFrequent(ctx context.Context) error {
 func (br *bulkReader) readLines(text unsafe.Pointer, pos, end int, l *lane, time uint64) (int, *lane, uint64) {
 	for pos < end {
 		w := word(text, pos)
-		if w&0x20 != 0 && byte(w) != '*' { // not a capital letter, so mostly a digit
+		if w&0x20 != 0 && byte(w) != '*' { // the byte is not a capital letter, so it is mostly a digit
 			v, n := br.form.read(text, pos, w)
 			if n == 0 || v < time || v >= br.to {
 				break
@@ -367,8 +370,8 @@ func (br *bulkReader) readLines(text unsafe.Pointer, pos, end int, l *lane, time
 		marks := lineEnds(w)
 		if byte(w) == '*' {
 			second := marks & (marks - 1)
-			if second != 0 { // the line of the record also lies in the 8 bytes; it is mostly a visit
-				both := upTo(w, second)
+			if second != 0 { // the 8 bytes also contain the line of the record, which is mostly a visit
+				both := clearAfterLineEnd(w, second)
 				known := &br.visits[both*hashFactor>>(64-visitBits)]
 				if known.text == both {
 					l = br.lanes[known.lane]
@@ -381,7 +384,7 @@ func (br *bulkReader) readLines(text unsafe.Pointer, pos, end int, l *lane, time
 					continue
 				}
 			}
-			star := upTo(w, marks)
+			star := clearAfterLineEnd(w, marks)
 			known := &br.processes[star*hashFactor>>(64-processBits)]
 			if known.text != star && !br.cacheProcess(known, w, marks) {
 				break
@@ -396,7 +399,7 @@ func (br *bulkReader) readLines(text unsafe.Pointer, pos, end int, l *lane, time
 		}
 		next := 0 // position after the record's line
 		if w&(visitBit|0x20) == visitBit {
-			line := upTo(w, marks)
+			line := clearAfterLineEnd(w, marks)
 			known := &br.visits[line*hashFactor>>(64-visitBits)]
 			if known.text == line || br.cacheVisit(known, w, marks) {
 				if l.visit(int64(time-br.base), known); br.d.unnamedLeaves {
@@ -424,8 +427,8 @@ func (l *lane) visit(time int64, v *visitText) {
 	l.n++
 }
 
-// nest applies the last row that was added to the stack of open regions. If the row is a leave that
-// names no region, nest sets its region to the one that was entered last.
+// nest applies the last row that was added to the stack of open regions. If the row is a leave that names no
+// region, nest sets its region to the innermost open region.
 func (l *lane) nest() {
 	i := (l.n - 1) & (trace.BatchRows - 1)
 	if ref := l.rows.ref[i]; l.rows.kind[i] == trace.Enter {
@@ -466,7 +469,7 @@ func (br *bulkReader) cacheVisit(to *visitText, w, marks uint64) bool {
 	}
 	ref, ok := br.visitedRegion(kind, v)
 	if ok {
-		*to = visitText{text: upTo(w, marks), ref: ref, kind: kind}
+		*to = visitText{text: clearAfterLineEnd(w, marks), ref: ref, kind: kind}
 	}
 	return ok
 }
@@ -480,14 +483,14 @@ func (br *bulkReader) visitedRegion(kind trace.Kind, function uint64) (ref uint3
 	return br.d.region(br.f.s.reported, function), true
 }
 
-// cacheVisitWithProcess caches the meaning of the two lines in w, if the second one is an enter or leave.
+// cacheVisitWithProcess caches the meaning of the two lines in w, if the second line is an enter or leave.
 //
 //go:noinline
 func (br *bulkReader) cacheVisitWithProcess(w, marks uint64, l *lane) {
 	second, n := marks&(marks-1), lineLength(marks)
 	if kind, v, ok := parseVisit(w>>(8*n+8), lineLength(second)-n-1); ok && !br.crowded {
 		if ref, ok := br.visitedRegion(kind, v); ok {
-			text := upTo(w, second)
+			text := clearAfterLineEnd(w, second)
 			br.visits[text*hashFactor>>(64-visitBits)] = visitText{text, ref, kind, l.at}
 		}
 	}
@@ -506,12 +509,12 @@ func (br *bulkReader) cacheProcess(to *processText, w, marks uint64) bool {
 	if bad != 0 || l == nil {
 		return false
 	}
-	*to = processText{upTo(w, marks), l}
+	*to = processText{clearAfterLineEnd(w, marks), l}
 	return true
 }
 
-// addOther reads the record at pos if it is a frequent one. It returns the position of the next line, or
-// 0 if it cannot read the record.
+// addOther reads the record at pos if it is a frequent record other than a visit. It returns the position of
+// the next line, or 0 if it cannot read the record.
 func (br *bulkReader) addOther(l *lane, text unsafe.Pointer, pos int, time uint64) (next int) {
 	switch t := int64(time - br.base); byteAt(text, pos) {
 	case 'S', 'R':
@@ -524,7 +527,7 @@ func (br *bulkReader) addOther(l *lane, text unsafe.Pointer, pos int, time uint6
 		}
 	}
 	if hexValue[byteAt(text, pos)] < 16 {
-		return pos // a time line need not be followed by a record
+		return pos // a record need not follow a time line
 	}
 	return 0
 }
@@ -533,12 +536,12 @@ func (br *bulkReader) addOther(l *lane, text unsafe.Pointer, pos int, time uint6
 // message is spelled in another way.
 func (br *bulkReader) addMessage(l *lane, text unsafe.Pointer, pos int, time int64) (next int) {
 	kind := messageKind[byteAt(text, pos)]
-	// Most lines end at this position. It is known early, so the processor can go on there without
+	// Most lines end at this position. The processor knows the position early, and can continue there without
 	// waiting for the end of parsing.
 	guess := pos + 8 + lineLength(lineEnds(word(text, pos+8)))
 	w := word(text, pos+1)
 	marks := noDigits(w)
-	key := upTo(w, marks)
+	key := clearAfterLineEnd(w, marks)
 	peer := &br.peers[key*hashFactor>>(64-peerBits)]
 	location, i := peer.location, pos+1+lineLength(marks)
 	if peer.text != key {
@@ -554,7 +557,7 @@ func (br *bulkReader) addMessage(l *lane, text unsafe.Pointer, pos int, time int
 	length, k := parseNumber(text, i+1)
 	w = word(text, k)
 	marks = lineEnds(w)
-	key = upTo(w, marks)
+	key = clearAfterLineEnd(w, marks)
 	tail := &br.tails[key*hashFactor>>(64-peerBits)]
 	tag, communicator, n := tail.tag, tail.communicator, k+lineLength(marks)
 	if tail.text != key {
@@ -592,7 +595,7 @@ func (br *bulkReader) addMessage(l *lane, text unsafe.Pointer, pos int, time int
 	return n + 1
 }
 
-// carriedPair is the beginning of a key-value pair with the data of a row that its record itself lacks.
+// carriedPair is the beginning of a key-value pair that carries the part of a row that its record lacks.
 const carriedPair = 'K' | '1'<<8 | 'Y'<<16 | 'b'<<24 | 'V'<<32
 
 // addAmended adds the row of a NoOp or message that follows the carried pair at pos. It returns the
@@ -644,7 +647,7 @@ func (br *bulkReader) addAmended(l *lane, text unsafe.Pointer, pos int, time int
 }
 
 // addCounterValue adds the row of the counter value at pos and returns the position of the next line, or 0 if
-// it is spelled in another way.
+// the line is spelled in another way.
 func (br *bulkReader) addCounterValue(l *lane, text unsafe.Pointer, pos int, time int64) (next int) {
 	counter, i := parseNumber(text, pos+3)
 	if byteAt(text, pos+1) != 'N' || byteAt(text, pos+2) != 'T' || byteAt(text, i) != 'V' {

@@ -16,8 +16,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// rowsOf returns the rows of the events of a stream by location. way is one of three ways of reading;
-// "ordered" reads line by line.
+// rowsOf returns the rows of the events of a stream by location. The argument way is one of three ways of
+// reading; "ordered" reads line by line.
 func rowsOf(t *testing.T, text string, way string) (rows map[string][]string, defects string) {
 	const defs = "DTR3e8\nDP1NM\"a\"\nDP2NM\"b\"\nDPabcdeNM\"far\"\nDF1G0NM\"one\"\nDF2G0NM\"two\"\nDF1000G0NM\"big\"\n" +
 		"DCNT1G0NM\"c\"P0U\"#\"\nDK1YbNM\"k\"T\"\"\nDK17YbNM\"l\"T\"\"\nDPG7M1,2,NM\"comm\"\nDS3F1LN4\n"
@@ -68,7 +68,8 @@ func rowsOf(t *testing.T, text string, way string) (rows map[string][]string, de
 	return rows, defects
 }
 
-// sameRows checks that the ways of reading agree. It returns whether the speculative scan succeeded.
+// sameRows checks that all ways of reading give the same rows. It returns whether the speculative scan
+// succeeded.
 func sameRows(t *testing.T, text string) bool {
 	want, defects := rowsOf(t, text, "ordered")
 	got, found := rowsOf(t, text, "scan")
@@ -132,7 +133,7 @@ func TestFastPath(t *testing.T) {
 		if sameRows(t, text) {
 			tried++
 		}
-		// Damage the text.
+		// The text is damaged at random bytes.
 		b := []byte(text)
 		for range 1 + rng.IntN(3) {
 			at := rng.IntN(len(b))
@@ -150,7 +151,7 @@ func TestFastPath(t *testing.T) {
 	if tried < effort.Rounds(100) {
 		t.Errorf("only %d of %d sound files were read at once", tried, effort.Rounds(150))
 	}
-	// A text longer than a read buffer, with more processes than lanes.
+	// This text is longer than a read buffer, and has more processes than the reader has lanes.
 	sameRows(t, frequentLines(rand.New(rand.NewPCG(7, 7)), 60_000, false))
 	sameRows(t, frequentLines(rand.New(rand.NewPCG(8, 8)), 60_000, true))
 	var b strings.Builder
@@ -168,8 +169,8 @@ func FuzzFastPath(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) { sameRows(t, text) })
 }
 
-// TestPieces checks that a large file that is read in several pieces at a time gives the same events
-// as one reader.
+// TestPieces checks that a large file that is read as several pieces in parallel gives the same events as one
+// reader.
 func TestPieces(t *testing.T) {
 	events := 900_000
 	if effort.Race {
@@ -216,11 +217,11 @@ func TestPieces(t *testing.T) {
 			t.Errorf("%s: by one %t %v, by four %t %v", f.name, okOne, one, ok, four)
 		}
 	}
-	// Times that decrease between two pieces are detected.
+	// The scan must notice that times decrease from one piece to the next.
 	if ok, _ := scan("x.1.events", text+text, 4); ok {
 		t.Error("a file that is not in the order of time was read at once")
 	}
-	// So is damaged data.
+	// The scan must notice damaged data.
 	bad := []byte(zipped)
 	bad[len(bad)/2] ^= 0x55
 	bad[len(bad)/2+1] ^= 0x55
@@ -247,8 +248,8 @@ func zipText(t *testing.T, text string, level, buffer int) string {
 	return b.String()
 }
 
-// TestZippedWindow checks that a window of a compressed stream begins after the restart point that
-// was found.
+// TestZippedWindow checks that reading a window of a compressed stream begins at the restart point that the
+// search found.
 func TestZippedWindow(t *testing.T) {
 	effort.Sequential(t)
 	text := "0\n*1\nE1\n" + frequentLines(rand.New(rand.NewPCG(5, 5)), 300_000, false)

@@ -7,18 +7,18 @@ import (
 	"github.com/weft-trace/weft/format/internal/archive"
 )
 
-// FileManager limits how many files are open at once regardless of the number of streams. It closes files
-// to make room for others and opens them again when they are needed. One FileManager may serve several
-// traces and goroutines, readers and writers. A nil FileManager sets no limit.
+// FileManager limits the number of files that are open at the same time, however many streams a trace has. It
+// closes files to make room for others and opens them again when they are needed. One FileManager may serve
+// several traces and goroutines, readers and writers. A nil FileManager sets no limit.
 type FileManager = archive.FileManager
 
-// FilesOption is the name of the option that limits how many files of a trace are open at once. A copy
-// may have as many again open for writing.
+// FilesOption is the name of the option that limits the number of files of a trace that are open at the same
+// time. A copy may have the same number of files open for writing in addition.
 const FilesOption = "otf.files"
 
-// FileManagerOf returns a file manager with the limit that the option otf.files in values sets. By
-// default it is the one that all traces of the process share, with a limit of 128 files, or a quarter of
-// the number of files that the process may have open, if that is less.
+// FileManagerOf returns a file manager with the limit that the option otf.files in values sets. By default,
+// all traces of the program share one file manager. Its limit is 128 files, or a quarter of the number of
+// files that the program may have open, if that is less.
 func FileManagerOf(values map[string]string) (*FileManager, error) {
 	n, err := (&format.ReadOptions{Values: values}).Int(FilesOption, 0)
 	if err != nil {

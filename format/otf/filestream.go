@@ -13,13 +13,14 @@ import (
 // fileStream delivers the records of one file as batches in the order of time.
 type fileStream struct {
 	d      *decoder
-	s      *stream // nil when the records come from the sorter
+	s      *stream // nil if the records come from the sorter
 	sorter *extsort.Sorter
 	it     *extsort.Iterator
-	to     uint64 // end of the selected times
-	enough uint64 // from this time on, one record of each process is enough (see bulkReader); 0 if all are needed
-	held   bool   // the current record has not been delivered, because its time is not before to
-	rows   int    // rows of a batch
+	to     uint64 // end of the selected times, in ticks of the file
+	// from this time on, one record of each process is enough (see bulkReader); 0 if all records are needed
+	enough uint64
+	held   bool // the current record has not been delivered, because its time is at or after to
+	rows   int  // number of rows in a batch
 	rec    Record
 	b      trace.Batch
 }
@@ -80,7 +81,7 @@ func (f *fileStream) next(ctx context.Context) (*Record, error) {
 			f.held = f.it == nil
 			return nil, nil
 		}
-		if f.d.carried && r.Time <= math.MaxInt64 { // weft itself writes no later times
+		if f.d.carried && r.Time <= math.MaxInt64 { // a trace that weft has written has no later times
 			if skip, err := f.d.restorePlace(r); skip || err != nil {
 				if err != nil {
 					return nil, err
@@ -98,7 +99,7 @@ func (f *fileStream) next(ctx context.Context) (*Record, error) {
 	}
 }
 
-// stream opens a file for a scan. It sorts the records if necessary. memory is the number of bytes for that.
+// stream opens a file for a scan. If necessary, it sorts the records, in at most memory bytes of memory.
 func (d *decoder) stream(ctx context.Context, x *survey, sel trace.Selection, memory int) (*fileStream, error) {
 	s, err := d.r.open(x.id, x.part)
 	if err != nil || s == nil {
@@ -149,7 +150,7 @@ func (d *decoder) needsSorting(x *survey) bool {
 	return x.unsorted > 0 || x.part == Events && len(d.async) > 0
 }
 
-// markers returns the markers in the order of time. The files of markers need not be in that order.
+// markers returns the markers in the order of time. In the files, markers need not be in the order of time.
 func (d *decoder) markers(ctx context.Context) (*fileStream, error) {
 	c, err := d.r.withoutReport().Cursor(ctx, Markers) // defects were reported when the definitions were read
 	if err != nil {
@@ -180,7 +181,8 @@ func (f *fileStream) sort(ctx context.Context, memory int, next func() (*Record,
 		}
 		if err == nil {
 			buf = appendSorted(buf[:0], r)
-			err = f.sorter.Add(int64(r.Time^1<<63), n, buf) // the order of times is kept in signed numbers
+			// flipping the highest bit keeps the order of unsigned times in signed numbers
+			err = f.sorter.Add(int64(r.Time^1<<63), n, buf)
 		}
 		if err != nil {
 			return err

@@ -9,7 +9,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Format is the Open Trace Format, version 1.
+// Format implements [format.Format] for the Open Trace Format, version 1.
 type Format struct{ format.Unsupported }
 
 // About returns the description of the format.
@@ -105,8 +105,8 @@ var about = format.About{
 	},
 }
 
-// Probe recognises a master file by its text. It recognises an unfinished file of a killed writer, and
-// a file of a trace that may lack its master file, by its name.
+// Probe recognises a master file by its text. By its name, Probe recognises an unfinished file of a writer
+// that was killed, and a file of a trace whose master file may be missing.
 func (Format) Probe(name string, text []byte) int {
 	if _, _, _, ok := parseUnfinishedName(path.Base(name)); ok {
 		return 60

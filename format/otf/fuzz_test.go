@@ -23,7 +23,7 @@ func source(part Part, text []byte, compressed bool) format.Source {
 		fmt.Sprintf("x.1%s%s", suffixes[part], z): {Data: text}}, Name: "x.otf", Path: "x.otf"}
 }
 
-// allDescriptions returns descriptions of the records of a part.
+// allDescriptions returns a text for each record of a part.
 func allDescriptions(t *testing.T, src format.Source, part Part, opt *Options) (out []string) {
 	r, err := Open(context.Background(), src, opt)
 	if err != nil {
@@ -80,9 +80,10 @@ func FuzzRead(f *testing.F) {
 		var want []string
 		for i := 0; c.Next(); i++ {
 			if c.cur.cut {
-				continue // with a line end it could be taken for a record
+				continue // with a line end, the text could be taken for a record
 			}
-			if err := w.WritePart(c.Record(), part); err == nil { // otherwise the record is not in the order of time
+			// an error means that the record is not in the order of time
+			if err := w.WritePart(c.Record(), part); err == nil {
 				want = append(want, first[i])
 			}
 		}

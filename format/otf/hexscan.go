@@ -11,22 +11,22 @@ import (
 // eachByte has the lowest bit of each byte set.
 const eachByte = 0x0101010101010101
 
-// lineEnds marks the line ends among the 8 bytes of w, whose lowest byte is the first. The mark is the
-// highest bit of the byte. A vertical tab after a line end may be marked by mistake.
+// lineEnds marks the line ends among the 8 bytes of w. The lowest byte is the first. To mark a byte, lineEnds
+// sets the highest bit of that byte in the result. A vertical tab after a line end may be marked by mistake.
 func lineEnds(w uint64) uint64 {
 	w ^= '\n' * eachByte
 	return (w - eachByte) &^ w & (0x80 * eachByte)
 }
 
-// lineLength returns the number of bytes before the first mark of lineEnds, 8 if there is none.
+// lineLength returns the number of bytes before the first mark of lineEnds, or 8 if there is no mark.
 func lineLength(marks uint64) int { return bits.TrailingZeros64(marks) >> 3 }
 
-// upTo returns w with all bytes after the first line end set to zero. marks are the line ends of w, as
+// clearAfterLineEnd returns w with all bytes after the first line end set to zero. marks are the line ends of w, as
 // lineEnds returns them.
-func upTo(w, marks uint64) uint64 { return w & (marks ^ (marks - 1)) }
+func clearAfterLineEnd(w, marks uint64) uint64 { return w & (marks ^ (marks - 1)) }
 
-// hexWord parses 8 bytes as hexadecimal digits, all at once. The first byte is the lowest. bad is 0 if
-// all bytes are digits.
+// hexWord parses 8 bytes as hexadecimal digits, all at the same time. The lowest byte is the first digit. bad
+// is 0 if all bytes are digits.
 func hexWord(w uint64) (v, bad uint64) {
 	v = w&(0x0f*eachByte) + w>>6&eachByte*9
 	letter := (v + 6*eachByte) >> 4 & eachByte
@@ -37,10 +37,11 @@ func hexWord(w uint64) (v, bad uint64) {
 	return v * (1 + 1<<48) >> 32, bad
 }
 
-// padDigits returns the first n bytes of w, 1 to 8, with zero digits before them.
+// padDigits returns the first n bytes of w as 8 bytes, with zero digits before them. n is from 1 to 8.
 func padDigits(w uint64, n int) uint64 { return w<<(64-8*uint(n)) | '0'*eachByte>>(8*uint(n)) }
 
-// word returns the 8 bytes at i. Every text is followed by at least slack bytes.
+// word returns the 8 bytes of text at position i. At least slack bytes follow every text, so the result never
+// reaches beyond its memory.
 func word(text unsafe.Pointer, i int) uint64 {
 	return binary.LittleEndian.Uint64((*[8]byte)(unsafe.Add(text, i))[:])
 }
@@ -53,7 +54,7 @@ type digitPairs [1 << 16]uint16
 
 const validPair = 0x100
 
-// allDigitPairs returns the table of digit pairs, which it makes on the first call.
+// allDigitPairs returns the table of digit pairs. The first call makes the table.
 var allDigitPairs = sync.OnceValue(func() *digitPairs {
 	const digits = "0123456789abcdef"
 	p := new(digitPairs)
@@ -70,14 +71,14 @@ func (p *digitPairs) at(text unsafe.Pointer, i int) uint64 {
 	return uint64(p[binary.LittleEndian.Uint16((*[2]byte)(unsafe.Add(text, i))[:])])
 }
 
-// lastDigits is the number of digits of a time that are parsed each time. The digits before them are
-// compared with those of the previous time.
+// lastDigits is the number of final digits of a time that are parsed for each time line. The digits before
+// them are compared with the digits of the previous time.
 const lastDigits = 6
 
 // timeForm describes the last time line, so that the next one can be parsed faster.
 type timeForm struct {
 	n     int    // number of digits
-	high  uint64 // value of all digits but the last ones, minus the contribution of validPair
+	high  uint64 // value of all digits except the last lastDigits, minus the contribution of validPair
 	text  uint64 // bytes of the high digits
 	mask  uint64 // selects the bytes of a text that hold the high digits
 	pairs *digitPairs
@@ -117,8 +118,8 @@ func (f *timeForm) parseSlow(text unsafe.Pointer, pos int) (v uint64, n int) {
 	return v, n
 }
 
-// noDigits marks the bytes of w that are not digits. A mark is the highest bit of the byte, as for
-// lineEnds. One bit decides: in a record's line, digits have it and all other bytes lack it.
+// noDigits marks the bytes of w that are not digits. A mark is the highest bit of the byte, as for lineEnds.
+// noDigits tests a single bit, which all digits have and all other bytes in a record's line lack.
 func noDigits(w uint64) uint64 { return ^w << 2 & (0x80 * eachByte) }
 
 // parseNumber parses the number at position i. end is the position after it. end is i if there is no
@@ -127,7 +128,7 @@ func parseNumber(text unsafe.Pointer, i int) (v uint64, end int) {
 	// Among the bytes of a record's line, only digits have this bit.
 	const digit = 0x20
 	w := word(text, i)
-	if w>>8&digit == 0 { // the number has one digit, as many have
+	if w>>8&digit == 0 { // the number has one digit, which is frequent
 		if c := hexValue[byte(w)]; c < 16 {
 			return uint64(c), i + 1
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Clock returns the clock of the times.
+// Clock returns the clock of the times in r.
 func (r TimeRange) Clock() trace.Clock {
 	return trace.Seconds(int64(min(max(r.TicksPerSecond, 1), math.MaxInt64)))
 }
@@ -44,9 +44,9 @@ func (e *ProcessError) Error() string {
 		"processes"))
 }
 
-// SumInterval computes the sums over the events of a process in an interval. process is the number or
-// the name of the process. choose returns the interval. It is called with the time range of the trace,
-// whose last time is set only if whole is set.
+// SumInterval computes the sums over the events of a process in an interval. process is the number or the name
+// of the process. SumInterval calls choose with the time range of the trace, and choose returns the interval.
+// The last time of the range is set only if whole is set.
 func SumInterval(ctx context.Context, src format.Source, opt *Options, process string, whole bool,
 	choose func(TimeRange) (from, to uint64, err error)) (*IntervalSums, error) {
 	r, err := Open(ctx, src, opt)
@@ -97,7 +97,7 @@ type (
 		FileGroups     []AccessSums  `json:"fileGroups"`
 		ticksPerSecond uint64
 	}
-	// SumOwner identifies the process, function or other definition that sums belong to.
+	// SumOwner identifies the process, function or other definition to which sums belong.
 	SumOwner struct {
 		ID   string `json:"id,omitempty"`
 		Name string `json:"name,omitempty"`
@@ -142,7 +142,7 @@ type definitionNames map[nameKey]string
 
 // readNames reads the names of definitions and the resolution of the clock.
 func readNames(ctx context.Context, r *Reader) (definitionNames, TimeRange, error) {
-	names, span := definitionNames{}, TimeRange{TicksPerSecond: 1_000_000} // the default of the format
+	names, span := definitionNames{}, TimeRange{TicksPerSecond: 1_000_000} // the format's default
 	c, err := r.Cursor(ctx, Definitions)
 	if err != nil {
 		return nil, span, err
@@ -159,7 +159,7 @@ func readNames(ctx context.Context, r *Reader) (definitionNames, TimeRange, erro
 	return names, span, c.Err()
 }
 
-// summed returns the identity of a definition that a record of a stream refers to.
+// summed returns the owner of the sums in a record of a stream: the definition with the given type and token.
 func (n definitionNames) summed(stream uint32, typ Type, token uint64) SumOwner {
 	name, ok := n[nameKey{stream, typ, token}]
 	if !ok {
@@ -205,7 +205,7 @@ func readSpan(ctx context.Context, r *Reader, span *TimeRange, whole bool) error
 	return c.Err()
 }
 
-// add adds a summary record of the process, which a given stream contains.
+// add adds the sums of a summary record. stream is the stream that contains the process.
 func (q *IntervalSums) add(r *Record, names definitionNames, stream uint32) {
 	calls := func(n SumOwner) CallSums { return CallSums{n, r.Count, r.Exclusive, r.Inclusive} }
 	messages := func(n SumOwner) MessageSums { return MessageSums{n, r.SentCount, r.ReceivedCount, r.Sent, r.Received} }
@@ -228,7 +228,7 @@ func (q *IntervalSums) add(r *Record, names definitionNames, stream uint32) {
 	}
 }
 
-// Duration formats a number of ticks as a duration for people. All 64 bits may be used.
+// Duration formats a number of ticks as a duration for people. ticks may use all 64 bits.
 func (q *IntervalSums) Duration(ticks uint64) string {
 	return trace.FormatFloatSeconds(float64(ticks) / float64(q.ticksPerSecond))
 }

@@ -2,11 +2,11 @@ package otf
 
 import "math"
 
-// ValueType is the type of the value of a key-value pair. The numbers are those of the format
+// ValueType is the type of the value of a key-value pair. The numbers are defined by the format
 // (docs/formats/otf.md, "Key-value lists").
 type ValueType uint32
 
-// The value types.
+// These are the types that a value of a key-value pair may have.
 const (
 	Char    ValueType = 0
 	Int8    ValueType = 1
@@ -20,7 +20,7 @@ const (
 	Float32 ValueType = 9
 	Float64 ValueType = 10
 	Bytes   ValueType = 11
-	// UnknownValue may be the type in a DefKeyValue. No pair has it.
+	// UnknownValue may be the type in a DefKeyValue record. No pair has this type.
 	UnknownValue ValueType = math.MaxUint32
 )
 

@@ -9,9 +9,9 @@ const (
 	fromField            operandSource = iota
 	constant                           // a constant; no field is used
 	processLocation                    // the location of a process
-	optionalLocation                   // the location of a process, 0 for none
-	optionalCommunicator               // a communicator, 0 for none
-	optionalRoot                       // a rank or process, 0 for none
+	optionalLocation                   // the location of a process; 0 means no process
+	optionalCommunicator               // a communicator; 0 means no communicator
+	optionalRoot                       // a rank or process; 0 means none
 	fileTime                           // a time in ticks of the file
 )
 
@@ -25,7 +25,7 @@ type operand struct {
 // eventModel describes the event that a record type becomes in the common model.
 type eventModel struct {
 	kind  trace.Kind
-	table int // table that the reference points to, noTable for none
+	table int // table to which the reference points; noTable if there is no reference
 	ref   field
 	ops   []operand
 }
@@ -50,8 +50,8 @@ var (
 	originalTimeOperand = fieldAs(fileTime, fOriginalTime)
 )
 
-// eventModels maps record types to events. Visits, counters and comments are not in it: they are
-// converted by code of their own.
+// eventModels maps record types to events. It does not contain visits, counters and comments, which addRow
+// converts with separate code.
 var eventModels = [NumTypes]eventModel{
 	SendMsg: eventWithoutRef(trace.Send, fieldAs(processLocation, fPeer), communicatorOperand, numberOf(fTag),
 		numberOf(fLength)),
@@ -107,7 +107,7 @@ var eventModels = [NumTypes]eventModel{
 	Marker: eventWithRef(trace.Marker, markers, fToken, constantOf(0)),
 }
 
-// typeOfKind maps kinds of events to the record types that they are written as.
+// typeOfKind maps kinds of events to the record types with which they are written.
 var typeOfKind = func() map[trace.Kind]Type {
 	m := map[trace.Kind]Type{trace.SendBegin: SendMsg, trace.RecvComplete: RecvMsg}
 	for t, x := range eventModels {

@@ -20,7 +20,7 @@ import (
 	"github.com/weft-trace/weft/tracetest"
 )
 
-// The tests of this file are those of the sections 6 to 15, see letter_test.go.
+// The tests of this file check sections 6 to 15 of the same chapter as letter_test.go.
 
 func TestLetter_6(t *testing.T) {
 	array := make([]byte, 250)
@@ -164,8 +164,8 @@ func TestLetter_7(t *testing.T) {
 	})
 }
 
-// TestLetter_7_records checks that the numbers of record types are those of libotf, which its tools
-// and handlers use.
+// TestLetter_7_records checks that the numbers of record types equal the numbers that libotf, its tools and
+// its handlers use.
 func TestLetter_7_records(t *testing.T) {
 	want := map[Type]int{EventComment: 0, Counter: 1, Enter: 2, CollectiveOperation: 5, RecvMsg: 10, SendMsg: 11,
 		Leave: 12, DefTimerResolution: 13, DefProcess: 14, DefProcessGroup: 15,
@@ -217,9 +217,9 @@ func TestLetter_9(t *testing.T) {
 			"5 *2 E2", "7 *2 E3", "5 *3 E1", "5 *3 E2", "7 *3 E3")
 	})
 	t.Run("9 equal times by libotf's heap", func(t *testing.T) {
-		// In libotf's heap of the streams 1, 2 and 3, equal ones change their places: first 2, then 1
-		// and 2 in turn while both are at time 5, then 3. The records at time 7 come in the order that
-		// remains.
+		// libotf merges streams with a heap, in which streams with equal times change places. Streams 1, 2 and
+		// 3 are read as follows: first stream 2, then streams 1 and 2 in turn while both are at time 5, then
+		// stream 3. The records at time 7 come in the order of the heap at that time.
 		sameRecords(t, memoryTrace(ties), Events, &Options{AsLibrary: true}, "5 *2 E1", "5 *1 E1", "5 *2 E2", "5 *1 E2",
 			"5 *3 E1", "5 *3 E2", "7 *2 E3", "7 *3 E3", "7 *1 E3")
 		dir := t.TempDir()
@@ -242,7 +242,7 @@ func TestLetter_9(t *testing.T) {
 	t.Run("9 processes that the master file does not name", func(t *testing.T) {
 		src := oneStreamTrace(Events, "4\n*1\nE4\n*9\nE5\n")
 		sameRecords(t, src, Events, &Options{AsLibrary: true}, "4 *1 E4")
-		sameRecords(t, src, Events, nil, "4 *1 E4", "4 *9 E5") // weft reads them
+		sameRecords(t, src, Events, nil, "4 *1 E4", "4 *9 E5") // weft reads these records, libotf does not
 	})
 	t.Run("9 a limit of records", func(t *testing.T) {
 		r, err := Open(t.Context(), memoryTrace(ties), nil)
@@ -316,7 +316,7 @@ func TestLetter_10(t *testing.T) {
 			t.Errorf("found %v, expected one record and an error", c.Err())
 		}
 	})
-	// Unusual text is read as by the real tool.
+	// weft and otfprint read unusual text alike.
 	t.Run("10 otfprint", func(t *testing.T) {
 		otfprint := tool(t, "otfprint")
 		for part, texts := range unusualTexts {
@@ -346,7 +346,8 @@ func TestLetter_10(t *testing.T) {
 // sameAsPrinted compares the records of a trace with those that otfprint prints.
 func sameAsPrinted(t *testing.T, otfprint, m string) {
 	t.Helper()
-	want, _ := exec.Command(otfprint, "--fullkeyvalue", m).Output() // otfprint fails where it stops reading
+	// otfprint fails at the record where it stops reading
+	want, _ := exec.Command(otfprint, "--fullkeyvalue", m).Output()
 	var got bytes.Buffer
 	if err := PrintCompat(t.Context(), format.FileSource(m), nil, nil, &got); err != nil {
 		t.Fatal(err)
@@ -366,12 +367,13 @@ func printedLines(text []byte) (l []string) {
 	return l
 }
 
-// unusualTexts are unusual files that otfprint reads too. Definitions and markers follow valid ones.
+// unusualTexts are texts of unusual files, which otfprint reads too. In the files of definitions and markers,
+// the texts follow valid records.
 var unusualTexts = map[Part][]string{Events: unusualEvents, Definitions: {
 	"DF3G2N\"f\"\nDP3N\"p\"P2\nDPG1M1,N\"g\"\nDF4G2NM\"f\"S4\nDCO1NM\"b\"T2\nDS1F2L3\nDCNT2G2NM\"c\"P3G4U\"u\"\n" +
 		"DCNT3G2NM\"c\"P3G0U\"u\"\n",
 	"DFL1N\"f\"G0\nDF3G0NM\"f\"\n", "DFLG1N\"g\"\nDF3G0NM\"f\"\n", "DK1Y6N\"k\"T\"\"\nDF3G0NM\"f\"\n",
-	// the old keyword N is not read here
+	// otfprint does not read the old keyword N in these records
 	"DPdPT2\nDPe\nDPfNM\"\"\nDP10NM\"x\"\n", "DPG3eaMNM\"x\"\nDPG3eaM1,2,abcdef,NM\"x\"\nDA3M1,2,\nDA4M\nDA5M1,2\n" +
 		"DCA1M\n",
 	"DEFPROCESSGROUP 3ea MEMBERS  NAME \"x\"\nDEFPROCESSGROUP 3eb MEMBERSNAME \"x\"\n" +
@@ -398,7 +400,8 @@ var unusualTexts = map[Part][]string{Events: unusualEvents, Definitions: {
 }}
 
 var unusualEvents = []string{
-	"5\n*1\nE0000000000000000001\nE1234567890\nCNT1V10123456789abcdef\nE1\n", // numbers wrap around
+	// numbers that are too large wrap around
+	"5\n*1\nE0000000000000000001\nE1234567890\nCNT1V10123456789abcdef\nE1\n",
 	"5\n*1\nCNTV\nE1\n", "5\n*1\nSLTC\nE1\n", "5\n*1\nE\nE1\n", "5\n*1\nEX3\nE1\n", // numbers are missing
 	"5\n*1\nEA\nE1\n", "5\n*1\nCNT1VA\nE1\n", // capital letters are not digits
 	"5 rest\n*1 rest\nE1\n6X\n*2Y\nE2\n", "E1\n*2\nE1\n5\n*1\nE2\n", "5\nE1\n6\nE1\n*1\nE2\n", "*1\nE1\n", "5\nE1\n",
@@ -408,14 +411,16 @@ var unusualEvents = []string{
 	"5\n*1\nQ1\nE1\nXY\"z\"\nE2\n", "5\n*1\nS1L2T3\nE1\n", "5\n*1\nS1T3L2C4\nE1\n", "5\n*1\n#x\nE1\n", "5\n*1\nE1Y2\n" +
 		"E1\n",
 	"5\n*1\nCOPE5Y2\nPBrest\nE1\n",
-	"5\n*1\nE1S4\nL1S4\nS1L2T3C4S5\nCOP1C2RT3S4R5D6S7\nFE1H2OP3B4X5\nFB5X6\nT1P2C3T4L5\n",  // deprecated spellings
-	"5\n*1\nENTER 1 SCL 4\nE1X4\nSEND 1 LEN 2 TAG 3 COMM 4\nS1L2T3C4\nLEAVE \nNOOP \nE1\n", // mixed spellings
+	// records in deprecated spellings
+	"5\n*1\nE1S4\nL1S4\nS1L2T3C4S5\nCOP1C2RT3S4R5D6S7\nFE1H2OP3B4X5\nFB5X6\nT1P2C3T4L5\n",
+	// records in mixed spellings
+	"5\n*1\nENTER 1 SCL 4\nE1X4\nSEND 1 LEN 2 TAG 3 COMM 4\nS1L2T3C4\nLEAVE \nNOOP \nE1\n",
 	"5\n*1\nK1Y6V5\nK1Y6V6\nE1\n", "5\n*1\nK9Y6V1\nK3Y6V2\nE1\nE2\n", "5\n*1\nK1Y6V5\nQQ\nE1\n",
 	"5\n*1\nK1Y6V5\n6\n*2\nE1\n", "5\n*1\nK1YbV5b7c\nE1\n", "5\n*1\nK1YffffffffV1\nE1\n",
 	"5\n*1\nF1H2OP0B3D4\nF1H2OP1B3D4\nF1H2OP2B3D4\nF1H2OP3B3D4\nF1H2OP4B3D4\nF1H2OP5B3D4\nF1H2OP6B3D4\nF1H2OP7B3D4\n" +
 		"F1H2OP8B3D4\nF1H2OP9B3D4\nF1H2OPaB3D4\nF1H2OP1fB3D4\n",
 	"5\n*1\nF1H2OP23B3D4\nF1H2OP43B3D4\nF1H2OP83B3D4\nF1H2OP103B3D4\nF1H2OP203B3D4\nF1H2OP409B3D4\nF1H2OP7e0B3D4\n",
-	// Operations and flags of files.
+	// These records have operations and flags of files.
 	"5\n*1\n#\"a\x00b\"\nE1\n", "5\n*1\nEN1\nE1\n", "5\n*1\nK1Y6V5\n*3\nK1Y6V6\nE1\n*2\nE2\n", // process 3 is in no stream
 	"5\n*1\nT0P2C0T4L5\nU1P0C3T4L5X6\nG1P2C3T4L5\nM2C3T4\nTE1O2\nTRMAPUT 1 PROCESS 2 COMM 3 TAG 4 LEN 5\n" +
 		"TENTER 1 OTIME 2\n",
@@ -443,7 +448,7 @@ func TestLetter_11(t *testing.T) {
 			Definitions, nil)
 		sameRecords(t, memoryTrace(map[string]string{"x.otf": "1:1\n", "x.0.def.z": ""}), Definitions, nil)
 	})
-	zipped := zipText(t, text, 6, 5) // restarts in the middle of lines
+	zipped := zipText(t, text, 6, 5) // the restart points are in the middle of lines
 	t.Run("11 restarts at any byte", func(t *testing.T) {
 		if rules := sameRecords(t, memoryTrace(map[string]string{"x.otf": "1:1\n", "x.1.events.z": zipped}), Events, nil,
 			"5 *1 E1", "9 *1 L1"); len(rules) > 0 {
@@ -451,7 +456,7 @@ func TestLetter_11(t *testing.T) {
 		}
 	})
 	t.Run("11 a stream that is finished", func(t *testing.T) {
-		// libotf loses the rest of the piece there; weft keeps all of it.
+		// libotf loses the rest of the piece after the end marker; weft reads the rest.
 		b, err := os.ReadFile(terminated(t, text))
 		if err != nil {
 			t.Fatal(err)
@@ -460,7 +465,7 @@ func TestLetter_11(t *testing.T) {
 			"9 *1 L1")
 	})
 	t.Run("11 a file that is cut off", func(t *testing.T) {
-		// Everything that can be decompressed is read.
+		// weft reads all data that can be decompressed.
 		for n := len(zipped); n > 2; n-- {
 			got, _ := recordsOf(t, memoryTrace(map[string]string{"x.otf": "1:1\n", "x.1.events.z": zipped[:n]}), Events, nil)
 			if n == len(zipped) && len(got) != 2 || len(got) > 3 || len(got) > 0 && !strings.HasPrefix(got[0], "5 *1 E") {
@@ -496,7 +501,7 @@ func TestLetter_12(t *testing.T) {
 
 func TestLetter_13(t *testing.T) {
 	t.Run("13 a string larger than the buffer", func(t *testing.T) {
-		// libotf leaves a part of a line in the file.
+		// libotf would leave a part of a line in the file. weft does not.
 		text := strings.Repeat("y", 5000)
 		got := writtenFiles(t, &WriterOptions{Buffer: 64}, Record{Type: EventComment, Time: 1, Process: 1, Text: text},
 			Record{Type: NoOp, Time: 2, Process: 1})[".1.events"]
@@ -554,8 +559,8 @@ func TestLetter_15(t *testing.T) {
 	}
 }
 
-// terminated compresses a text as zlib does, with a check sum at the end, and returns the name of the
-// file.
+// terminated compresses a text in the usual form of zlib, with a check sum at the end, and returns the name of
+// the file.
 func terminated(t *testing.T, text string) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "z")

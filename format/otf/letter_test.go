@@ -28,7 +28,7 @@ func TestLetter_1(t *testing.T) {
 	events := []string{"1 *1 E1", "2 *2 E2"}
 	for _, x := range []struct {
 		name string
-		file string // added or replaced file; a leading "-" removes it
+		file string // name of an added or replaced file; a leading "-" removes the file
 		text string
 		part Part
 		want []string
@@ -70,7 +70,7 @@ func TestLetter_1(t *testing.T) {
 			src.Name = name
 			sameRecords(t, src, Events, nil, events...)
 		}
-		// Remove a single .otf suffix; streams are opened by the name without it.
+		// The reader removes only one suffix .otf, and opens the files of streams by the name without it.
 		src := memoryTrace(map[string]string{"x.otf.otf": "1:1\n", "x.otf.1.events": "1\n*1\nE1\n"})
 		src.Name = "x.otf.otf"
 		sameRecords(t, src, Events, nil, "1 *1 E1")
@@ -138,7 +138,8 @@ func TestLetter_2(t *testing.T) {
 	t.Run("2 signed values are two's complements of their width", func(t *testing.T) {
 		r := Record{Type: NoOp}
 		for i, typ := range []ValueType{Int8, Int16, Int32, Int64} {
-			r.KeyValues = append(r.KeyValues, KeyValue{Key: uint32(i), Type: typ, Bits: math.MaxUint64}) // -1
+			// the value is -1
+			r.KeyValues = append(r.KeyValues, KeyValue{Key: uint32(i), Type: typ, Bits: math.MaxUint64})
 		}
 		if got, want := string(r.Append(nil, false)),
 			"K0Y1Vff\nK1Y3Vffff\nK2Y5Vffffffff\nK3Y7Vffffffffffffffff\nN\n"; got != want {
@@ -150,7 +151,7 @@ func TestLetter_2(t *testing.T) {
 func TestLetter_3(t *testing.T) {
 	for _, x := range []struct {
 		name, text, want string
-		reported         bool // the line is reported
+		reported         bool // a defect names the line
 	}{
 		{"3 lines as they are written", "1:1\n2:2,3,abcdef\na:10\n", "1:1\n2:2,3,abcdef\na:10\n", false},
 		{"3 sorted when they are written", "a:3,2\n1:9,8\n", "1:8,9\na:2,3\n", false},
@@ -283,15 +284,15 @@ func TestLetter_4(t *testing.T) {
 		src := memoryTrace(map[string]string{"x.otf": "1:1\n", "x.1.events": "5\n*1\nE1\n*ffffffff\nE2\n"})
 		sameRecords(t, src, Events, nil, "5 *1 E1", "5 *4294967295 E2")
 		sameRecords(t, src, Events, &Options{AsLibrary: true}, "5 *1 E1")
-		// libotf takes it for one that is not set yet where it is the first of a file, and else delivers its
-		// records if the master file names it.
+		// libotf treats the process ffffffff as "no process set yet" if it is the first of a file. Elsewhere
+		// libotf delivers its records if the master file names it.
 		src = memoryTrace(map[string]string{"x.otf": "1:1,ffffffff\n",
 			"x.1.events": "1\n*ffffffff\nE1\n1\n*1\nE2\n*ffffffff\nE3\n2\n*1\nL2\n"})
 		sameRecords(t, src, Events, &Options{AsLibrary: true}, "1 *1 E2", "1 *4294967295 E3", "2 *1 L2")
 	})
 }
 
-// spellings lists all record types in both spellings.
+// spellings lists records of all types in both spellings, short and long.
 var spellings = []struct {
 	r           Record
 	short, long string
@@ -419,7 +420,7 @@ func traceWith(part Part, lines string) format.Source {
 	return oneStreamTrace(part, "5\n*1\n"+lines)
 }
 
-// sameRecord compares two records in the fields that the type of the first one has.
+// sameRecord compares two records in the fields that the type of the first record has.
 func sameRecord(a, b *Record) bool {
 	return a.Type == b.Type && a.Unnamed == b.Unnamed && bytes.Equal(a.Append(nil, true), b.Append(nil, true))
 }
@@ -435,8 +436,8 @@ func TestLetter_5(t *testing.T) {
 				if got := string(x.r.Append(nil, long)); got != want+"\n" {
 					t.Errorf("written: found %q, expected %q", got, want)
 				}
-				// Read field by field: between other records in the other spelling, and as the last
-				// record.
+				// The record is read field by field: between other records in the other spelling, and as the
+				// last record.
 				part := x.r.Type.Part()
 				r, err := Open(t.Context(), traceWith(part, x.long+"\n"+x.short+"\n"+want+"\n"), nil)
 				if err != nil {

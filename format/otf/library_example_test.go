@@ -11,7 +11,7 @@ import (
 	"github.com/weft-trace/weft/format/otf"
 )
 
-// Read one record of text, and see what is wrong with another.
+// ExampleParseRecord reads one record of text, and shows the error for a faulty text.
 func ExampleParseRecord() {
 	r, err := otf.ParseRecord("a\n*1\nK7Y6V5\nS2L1000T2aC0\n", otf.Events)
 	if err != nil {
@@ -27,7 +27,7 @@ func ExampleParseRecord() {
 	// record:0x0: error: otf.malformed: found SendMsg: the end of the line, expected TAG
 }
 
-// Give an event pairs of several types.
+// ExamplePair gives an event key-value pairs of several types.
 func ExamplePair() {
 	r := otf.Record{Type: otf.NoOp, KeyValues: []otf.KeyValue{
 		otf.Pair(1, int16(-2)), otf.Pair(2, uint64(3)), otf.Pair(3, 0.5),
@@ -43,7 +43,7 @@ func ExamplePair() {
 	// NOOP
 }
 
-// Read one trace in several intervals, of some processes.
+// ExampleReader_Select reads one trace in several intervals, for some processes.
 func ExampleReader_Select() {
 	dir, remove := temp()
 	defer remove()
@@ -72,7 +72,7 @@ func ExampleReader_Select() {
 	// 4 events of process 2 from 10000
 }
 
-// Find where the events of a stream reach a time.
+// ExampleStreamReader_Search finds the position in a stream where the events reach a time.
 func ExampleStreamReader_Search() {
 	dir, remove := temp()
 	defer remove()
@@ -94,7 +94,7 @@ func ExampleStreamReader_Search() {
 	// "2710\n*3\nE1\n2"
 }
 
-// Find the latest snapshot at or before a time.
+// ExampleStreamReader_SearchBack finds the latest snapshot at or before a time.
 func ExampleStreamReader_SearchBack() {
 	ctx := context.Background()
 	s, err := otf.OpenStream(format.FileSource("testdata/ok/aux_snapshots/aux_snapshots"), 1, nil)
@@ -122,7 +122,7 @@ func ExampleStreamReader_SearchBack() {
 	// 10521 CounterSnapshot
 }
 
-// Copy one stream of a trace, record by record.
+// ExampleStreamWriter_Handlers copies one stream of a trace, record by record.
 func ExampleStreamWriter_Handlers() {
 	dir, remove := temp()
 	defer remove()
@@ -156,8 +156,8 @@ func ExampleStreamWriter_Handlers() {
 	// *1
 }
 
-// Find the receive of each message: a first pass takes the receives, a second one asks
-// for the sends.
+// ExampleMessageMatching finds the receive of each message. A first pass over the trace stores the receives,
+// and a second pass finds the receive of each send.
 func ExampleMessageMatching() {
 	var m otf.MessageMatching
 	for _, r := range []otf.Record{
@@ -176,7 +176,7 @@ func ExampleMessageMatching() {
 	// sent at 2 received false 0
 }
 
-// Make the thumbnail of a trace, as otfaux writes it.
+// ExampleReader_Thumbnail makes the thumbnail of a trace, as otfaux writes it.
 func ExampleReader_Thumbnail() {
 	dir, remove := temp()
 	defer remove()

@@ -18,9 +18,9 @@ import (
 	"github.com/weft-trace/weft/format"
 )
 
-// TestTimeSearch_12 checks that the time search finds the time line of the first record at or after a
-// time, and the first record of the latest time up to a time: in plain and compressed files, also if
-// time lines are repeated.
+// TestTimeSearch_12 checks that the time search finds the time line of the first record at or after a time,
+// and the first record of the latest time up to a time. It tests plain and compressed files, and files with
+// repeated time lines.
 func TestTimeSearch_12(t *testing.T) {
 	for _, x := range []struct {
 		name     string
@@ -32,8 +32,7 @@ func TestTimeSearch_12(t *testing.T) {
 		{"snapshots", Snapshots, 0, false}, {"compressed snapshots", Snapshots, 4, true},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			// The times are 10, 20, …. Some have 3000 records, which is more than a block of the
-			// search.
+			// The times are 10, 20, …. Some times have 3000 records, which is more than a block of the search.
 			var text bytes.Buffer
 			starts := map[uint64]int64{}
 			record := map[Part]string{Events: "K1Y6V5\nE1\n", Snapshots: "TE1O0\n"}[x.part]
@@ -56,7 +55,7 @@ func TestTimeSearch_12(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, q := range []struct{ at, first, latest uint64 }{ // 0 means none
+			for _, q := range []struct{ at, first, latest uint64 }{ // first and latest are positions; 0 means none
 				{0, 10, 0}, {10, 10, 10}, {11, 20, 10}, {999, 1000, 990}, {1000, 1000, 1000}, {1001, 1010, 1000},
 				{10_000, 10_000, 10_000}, {19_995, last, 19_990}, {last, last, last}, {last + 1, 0, last}, {1<<64 - 1, 0, last},
 			} {
@@ -118,8 +117,8 @@ func inflatedFrom(data []byte, off int64) []byte {
 	return b.Bytes()
 }
 
-// TestSelect checks that the interval and the processes of an open reader can be changed, and that
-// cursors that have begun keep their own.
+// TestSelect checks that the interval and the processes of an open reader can be changed, and that a cursor
+// keeps the interval and the processes with which it began.
 func TestSelect(t *testing.T) {
 	src := source(Events, []byte("1\n*1\nE1\n2\n*2\nE2\n3\n*1\nE3\n4\n*2\nE4\n4\n*2\n"), false)
 	r, err := Open(t.Context(), src, &Options{To: 2})
@@ -208,7 +207,7 @@ func TestReadBuffer(t *testing.T) {
 	}
 }
 
-// TestHandlersCopy checks that Handlers copies all records to the writer of a trace and to that of a
+// TestHandlersCopy checks that Handlers copies all records to the writer of a trace and to the writer of a
 // stream. Unknown records go to the part in which they were read. Incomplete lines are left out.
 func TestHandlersCopy(t *testing.T) {
 	text := map[Part]string{
@@ -246,7 +245,7 @@ func TestHandlersCopy(t *testing.T) {
 		for _, stub := range []string{name, name + "2"} {
 			b, err := os.ReadFile(fileName(stub, id, part))
 			got := string(b)
-			if part == Definitions && stub == name { // the writer has its own version and unique id
+			if part == Definitions && stub == name { // the writer writes its own version and unique id
 				_, got, _ = strings.Cut(got, "\n")
 				_, got, _ = strings.Cut(got, "\n")
 			}
@@ -257,7 +256,7 @@ func TestHandlersCopy(t *testing.T) {
 	}
 }
 
-// TestPairs_6 checks the bits that the constructors of pairs write to a file for each type.
+// TestPairs_6 checks the bits that the constructors of key-value pairs write to a file for each type.
 func TestPairs_6(t *testing.T) {
 	for _, x := range []struct {
 		pair KeyValue
@@ -278,9 +277,8 @@ func TestPairs_6(t *testing.T) {
 	}
 }
 
-// TestTokenZero_8 checks that definitions of token 0, which the format reserves, are refused with an
-// error that names the record and the field, and that nothing of them is written. An option allows
-// them for copies.
+// TestTokenZero_8 checks that the writer refuses definitions of token 0, which the format reserves. The error
+// names the record and the field, and no part of the record is written. An option allows token 0 for copies.
 func TestTokenZero_8(t *testing.T) {
 	const field = ": Token: found 0, which the format reserves, expected 1 or more"
 	types := []Type{DefProcess, DefProcessGroup, DefAttributeList, DefProcessOrGroupAttributes, DefProcessSubstitutes,
@@ -311,8 +309,7 @@ func TestTokenZero_8(t *testing.T) {
 			}
 		}
 	}
-	// Other numbers may be 0: the group of a function, the parent of a process, the function of a
-	// leave.
+	// Some other fields may be 0: the group of a function, the parent of a process, the function of a leave.
 	w := Create(filepath.Join(t.TempDir(), "x"), nil)
 	for _, r := range []Record{
 		{Type: DefProcess, Token: 1}, {Type: DefFunction, Token: 1}, {Type: DefCounter, Token: 1},
@@ -349,10 +346,10 @@ func TestTokenZeroCopy(t *testing.T) {
 	}
 }
 
-// TestThumbnail_14 checks that the thumbnail is that of otfaux.
+// TestThumbnail_14 checks that the thumbnail equals the thumbnail that otfaux writes.
 func TestThumbnail_14(t *testing.T) {
-	// Function 1 is entered at 0 and left at 50, where function 2 is entered. The samples are at 0, 9,
-	// 19, …, 49, 59.
+	// Function 1 is entered at time 0 and left at time 50. Function 2 is entered at time 50. The samples are
+	// at 0, 9, 19, …, 49, 59.
 	src := source(Events, []byte("0\n*1\nE1\n32\n*1\nL1\nE2\n63\n*1\nL2\n63\n*1\n"), false)
 	r, err := Open(t.Context(), src, nil)
 	if err != nil {
@@ -434,7 +431,7 @@ func TestThumbnailPeer(t *testing.T) {
 	}
 }
 
-// TestMessageMatchingPeer checks that messages are matched as by otfaux --match-messages.
+// TestMessageMatchingPeer checks that messages are matched as otfaux --match-messages matches them.
 func TestMessageMatchingPeer(t *testing.T) {
 	otfaux := tool(t, "otfaux")
 	master := copyTrace(t, "mpi4")
@@ -497,7 +494,7 @@ func TestStreamZero_2_1(t *testing.T) {
 	}
 }
 
-// TestCreateOverOlderTrace checks that a trace that replaces another one has none of its files.
+// TestCreateOverOlderTrace checks that a trace that replaces an older trace has no files of the older trace.
 func TestCreateOverOlderTrace(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "x")
 	write := func(opt *WriterOptions, records ...*Record) {

@@ -34,7 +34,7 @@ var keywords = func() (k [numParts]map[string]Type) {
 			continue
 		}
 		k[s.part][s.short], k[s.part][s.long] = Type(t), Type(t)
-		if s.part == Snapshots { // snapshots may also be among the events
+		if s.part == Snapshots { // snapshots may also be in the file of the events
 			k[Events][s.short], k[Events][s.long] = Type(t), Type(t)
 		}
 	}
@@ -43,8 +43,8 @@ var keywords = func() (k [numParts]map[string]Type) {
 	return k
 }()
 
-// parseFrequent parses the line of a frequent event in the short spelling without blanks: enter,
-// leave, send, receive, counter, no operation. It returns false for any other line.
+// parseFrequent parses the line of a frequent event in the short spelling without blanks. The frequent events
+// are enter, leave, send, receive, counter and no operation. parseFrequent returns false for any other line.
 func (r *Record) parseFrequent(l []byte) bool {
 	switch l[0] {
 	case 'E':
@@ -124,13 +124,13 @@ func parseHex(l []byte, i int) (v uint64, end int) {
 	return v, i
 }
 
-// oldEnd lists the fields of EndFileOperation in the old spelling FE. The field that it calls handle is
-// the matching id.
-var oldEnd = []fieldSpec{n4(fFile, "", ""), n8(fMatching, "H", "HANDLEID"), n4(fOperation, "OP", "OPERATION"),
-	n8(fBytes, "B", "BYTES"), scl}
+// oldEnd lists the fields of EndFileOperation in the old spelling, whose keyword is FE. In this spelling, the
+// field called handle contains the matching id.
+var oldEnd = []fieldSpec{u32(fFile, "", ""), u64(fMatching, "H", "HANDLEID"), u32(fOperation, "OP", "OPERATION"),
+	u64(fBytes, "B", "BYTES"), scl}
 
 // oldGroup is a second group after the properties of a counter. libotf uses it even if it is 0.
-var oldGroup = n4(fGroup, "G", "GROUP")
+var oldGroup = u32(fGroup, "G", "GROUP")
 
 // scanner is a position in a line.
 type scanner struct {
@@ -164,14 +164,14 @@ var hexValue = func() (t [256]uint8) {
 	return t
 }()
 
-// hex parses a number. It is 0 without digits, and bits beyond 64 are lost.
+// hex parses a number. The result is 0 if there are no digits. Bits beyond 64 are lost.
 func (s *scanner) hex() (v uint64) {
 	s.skip()
 	v, s.i = parseHex(s.l, s.i)
 	return v
 }
 
-// word parses a keyword.
+// word returns the keyword at the current position: the following capital letters and number signs (#).
 func (s *scanner) word() []byte {
 	start := s.i
 	for s.i < len(s.l) {
@@ -200,7 +200,7 @@ func (s *scanner) skipKeyword(f *fieldSpec) bool {
 	start := s.i
 	s.skip()
 	if s.library && s.i > start {
-		// For a blank, libotf compares only the first spelling.
+		// If the field has a blank before its keyword, libotf recognises only the first spelling.
 		f = &fieldSpec{f: f.f, short: f.long, long: f.long, old: f.old}
 	}
 	start = s.i
@@ -233,7 +233,7 @@ func (s *scanner) skipKeyword(f *fieldSpec) bool {
 	return false
 }
 
-// lineType returns the kind of a line and the index of its first byte that is not a blank.
+// lineType returns the kind of a line and the index of the first byte of the line that is not a blank.
 func lineType(l []byte) (lineKind, int) {
 	i := 0
 	for i < len(l) && (l[i] == ' ' || l[i] == '\t' || l[i] == '\r') {
@@ -275,7 +275,7 @@ func (r *Record) parse(l []byte, i int, part Part, library bool) (bad problem) {
 	if t == EndFileOperation && (string(w) == "FE" || string(w) == "FILEOPEND") {
 		list, r.Handle = oldEnd, 0
 	}
-	there := false // the last optional field is present
+	there := false // whether the last optional field is present
 	for k := range list {
 		f := &list[k]
 		if f.omitZero || f.mayBeMissing {
@@ -285,7 +285,7 @@ func (r *Record) parse(l []byte, i int, part Part, library bool) (bad problem) {
 				there = f.short == "" || s.skipKeyword(f)
 			}
 			if !there {
-				s.i = at // libotf is strict about blanks here
+				s.i = at // libotf accepts no other blanks here
 				if f.bits > 0 {
 					*r.number(f.f) = 0
 				} else {
@@ -330,7 +330,7 @@ func (r *Record) parse(l []byte, i int, part Part, library bool) (bad problem) {
 	return problem{}
 }
 
-// noQuote is the text of the expectation if a string does not end on its line.
+// noQuote is the text of what was expected in the defect of a string that does not end on its line.
 const noQuote = "a quote at the end of the string; the record is skipped"
 
 // text parses a string in quotes.
@@ -365,7 +365,7 @@ func (s *scanner) members(list []uint32) []uint32 {
 	}
 }
 
-// manyPairs is the number of pairs from which on an index is used to find a key.
+// manyPairs is the number of pairs in a record from which on an index is used to find a key.
 const manyPairs = 32
 
 // find returns the pair with the key in the record that is being read, like [Record.Find]. It is fast
@@ -390,7 +390,7 @@ func (r *Record) find(key uint32) (*KeyValue, bool) {
 }
 
 // pair parses a key-value line from i on and adds the pair to the record. If library is set, it reads arrays
-// in the way of libotf, even if libotf would not write such lines.
+// in the same way as libotf, even if libotf would not write such lines.
 func (r *Record) pair(l []byte, i int, library bool) problem {
 	if library && i > 0 {
 		return problem{} // libotf does not recognise a pair after blanks
@@ -424,7 +424,7 @@ func (r *Record) pair(l []byte, i int, library bool) problem {
 	switch {
 	case !known, library && old.Type == Bytes && !last:
 		if n := len(r.KeyValues); n < cap(r.KeyValues) {
-			r.KeyValues = r.KeyValues[:n+1] // its bytes are reused
+			r.KeyValues = r.KeyValues[:n+1] // reuse the memory of the pair's bytes
 			to = &r.KeyValues[n]
 			*to = KeyValue{Key: key, Type: typ, Bytes: to.Bytes[:0]}
 		} else {

@@ -12,35 +12,35 @@ import (
 	"github.com/weft-trace/weft/format/internal/archive"
 )
 
-// chunk is the number of bytes that are read at once from a file, unless there are many files.
-const chunk = 256 << 10
+// readSize is the number of bytes that are read at once from a file, unless there are many files.
+const readSize = 256 << 10
 
-// slack is the number of bytes after the text that may be read.
+// slack is the number of bytes after the text in a buffer that code may read.
 const slack = 64
 
 // lineReader reads the lines of a file, which may be compressed.
 type lineReader struct {
 	h     *archive.Input
-	name  string // as the user wrote it
+	name  string // name of the file as the user wrote it
 	r     io.Reader
-	zip   io.ReadCloser // decompressor, nil for a plain file
-	read  int64         // bytes of the file that were read
+	zip   io.ReadCloser // decompressor; nil for a plain file
+	read  int64         // number of bytes of the file that have been read
 	begun int64         // position in a compressed file at which decompression began
 	stop  int64         // position in the file at which reading ends
 	buf   []byte
-	at    int   // where the current line begins in buf
-	from  int   // where the next line begins in buf
+	at    int   // index in buf at which the current line begins
+	from  int   // index in buf at which the next line begins
 	base  int64 // offset of buf in the text; in a compressed file, in the text that begins at begun
 	end   bool  // the end of the file has been read
 	bad   error // error of the compressed data
-	max   int   // length of the longest line that is read
-	// chunk is the number of bytes that are read at once; 0 means the constant chunk.
-	chunk int
+	max   int   // length in bytes of the longest line that is read
+	// readSize is the number of bytes that are read at once; 0 means the constant readSize.
+	readSize int
 	// few is the number of bytes to read next if only a part of the file may be needed. It grows by a
 	// quarter with each read. 0 means chunk.
 	few  int
 	kept *readCache // bytes that were read earlier
-	long int64      // bytes of skipped lines, which were longer than max
+	long int64      // number of bytes in skipped lines, which were longer than max
 	skip bool       // the current line is being skipped
 
 	progress *progress
@@ -48,8 +48,8 @@ type lineReader struct {
 
 // zipChunk returns the number of bytes that are read at once from a compressed file.
 func (t *lineReader) zipChunk() int {
-	if t.chunk > 0 {
-		return min(t.chunk, 64<<10)
+	if t.readSize > 0 {
+		return min(t.readSize, 64<<10)
 	}
 	return 64 << 10
 }
@@ -72,12 +72,12 @@ func (s section) Read(p []byte) (int, error) {
 }
 
 // openLines begins to read a file.
-func openLines(h *archive.Input, name string, compressed bool, max, chunk int) *lineReader {
-	t := &lineReader{h: h, name: name, stop: h.Size, max: max, chunk: chunk}
+func openLines(h *archive.Input, name string, compressed bool, max, readSize int) *lineReader {
+	t := &lineReader{h: h, name: name, stop: h.Size, max: max, readSize: readSize}
 	t.r = section{t}
 	if compressed {
 		t.begun = 2
-		t.read = t.begun // the header of the zlib stream
+		t.read = t.begun // the header of the zlib stream has been read
 		t.zip = flate.NewReader(bufio.NewReaderSize(t.r, t.zipChunk()))
 		t.r = t.zip
 	}
@@ -92,9 +92,9 @@ func (t *lineReader) fill() error {
 		t.base += int64(t.from)
 		t.buf, t.from = t.buf[:rest], 0
 	}
-	most := t.chunk
+	most := t.readSize
 	if most == 0 {
-		most = chunk
+		most = readSize
 	}
 	few := t.few > 0 && t.few < most
 	if few {
@@ -103,7 +103,7 @@ func (t *lineReader) fill() error {
 		t.few = 0
 	}
 	room := most
-	if t.zip == nil { // a small file needs a buffer of its own size only
+	if t.zip == nil { // for a small file, a buffer of the size of the file is enough
 		room = int(min(int64(most), max(t.stop-t.read, 0))) + 1
 	}
 	if cap(t.buf)-slack-rest < min(room, most/2) {
@@ -123,7 +123,7 @@ func (t *lineReader) fill() error {
 			continue
 		case err == nil:
 		case err == io.EOF, t.zip != nil && errors.Is(err, io.ErrUnexpectedEOF):
-			// libotf writes no end mark in compressed data.
+			// libotf writes no end mark in compressed data, so the end of the file is the end of the data.
 			t.end = true
 		case t.zip != nil && isCorrupt(err):
 			t.end, t.bad = true, err
@@ -209,15 +209,15 @@ const (
 	nearWindow = 2 * window
 )
 
-// restartMark is the sequence of bytes before a restart point of a compressed file. If the writer has
-// reset its dictionary there, decompression can begin after them.
+// restartMark is the sequence of bytes before a restart point of a compressed file. If the writer has reset
+// its dictionary there, decompression can begin after these bytes.
 var restartMark = []byte{0, 0, 0xff, 0xff}
 
-// searchZip is search for compressed files. It looks for times after restart points. In a file without
-// restart points, it stays at the beginning.
+// searchZip is like search, for compressed files. It looks for times after restart points. In a file without
+// restart points, the position stays at the beginning.
 func (t *lineReader) searchZip(from uint64) error {
 	lo, hi := int64(2), t.h.Size // decompression can begin at lo
-	for hi-lo > chunk {
+	for hi-lo > readSize {
 		mid := lo + (hi-lo)/2
 		at, _, time, err := t.restartAfter(mid, hi)
 		if err != nil {
@@ -242,7 +242,7 @@ func (t *lineReader) searchZip(from uint64) error {
 	return nil
 }
 
-// begin reads a compressed file from off on.
+// begin reads a compressed file from offset off on.
 func (t *lineReader) begin(off int64) {
 	t.begun, t.read, t.buf, t.from, t.base, t.end = off, off, t.buf[:0], 0, 0, false
 	t.zip.(flate.Resetter).Reset(bufio.NewReaderSize(section{t}, t.zipChunk()), nil)
@@ -292,8 +292,8 @@ func (t *lineReader) restartAfter(off, end int64) (at int64, before []byte, time
 			continue
 		}
 		off += int64(i + len(restartMark))
-		// The data can contain the same bytes by chance. Decompression from such a place fails, or
-		// yields a text that is not of the format.
+		// The data can contain the same bytes by chance. Decompression from such a position fails, or yields a
+		// text that is not in the format.
 		z := flate.NewReader(io.NewSectionReader(t.h, off, t.h.Size-off))
 		n, err = io.ReadFull(z, text)
 		z.Close()
@@ -307,8 +307,8 @@ func (t *lineReader) restartAfter(off, end int64) (at int64, before []byte, time
 	return -1, nil, 0, nil
 }
 
-// firstTime returns the position of the first time line that is followed by a process line, or -1 if
-// there is none. It ignores the first line, which may be incomplete.
+// firstTime returns the position of the first time line that is followed by a process line, or -1 if there is
+// none. firstTime ignores the first line, which may be incomplete.
 func firstTime(text []byte) (at int, time uint64) {
 	for i := bytes.IndexByte(text, '\n') + 1; i > 0; {
 		k := bytes.IndexByte(text[i:], '\n')
@@ -368,8 +368,7 @@ func (t *lineReader) timeAfter(off, end int64, buf []byte) (at int64, time uint6
 		if i, time := firstTime(data); i >= 0 {
 			return off + int64(i), time, nil
 		}
-		// Go back to the line end before the last two lines, because the first of them may be the time
-		// line.
+		// Go back to the line end before the last two lines, because the first of these may be the time line.
 		last := bytes.LastIndexByte(data, '\n')
 		if last > 0 {
 			last = bytes.LastIndexByte(data[:last], '\n')

@@ -5,14 +5,15 @@ import "github.com/weft-trace/weft/format"
 // mapping states how well OTF keeps each subject of other formats, and in which records.
 // docs/mapping.md has the resulting table.
 var mapping = map[format.Subject]format.Mapped{
-	format.ClockTicks:              {How: format.Exact, As: "DefTimerResolution"},
-	format.ClockStart:              {How: format.WeftOnly, As: "packed definitions"},
-	format.TraceProperties:         {How: format.WeftOnly, As: "packed definitions"},
-	format.LocationDefinitions:     {How: format.Exact, As: "DefProcess"},
-	format.RegionDefinitions:       {How: format.Exact, As: "DefFunction, DefFunctionGroup, DefScl"},
-	format.ResourceDefinitions:     {How: format.WeftOnly, As: "packed definitions"},
-	format.MetricDefinitions:       {How: format.Exact, As: "DefCounter; relative modes weft only"},
-	format.CommunicatorDefinitions: {How: format.Exact, As: "DefProcessGroup"},
+	format.ClockTicks:          {How: format.Exact, As: "DefTimerResolution"},
+	format.ClockStart:          {How: format.WeftOnly, As: "packed definitions"},
+	format.TraceProperties:     {How: format.WeftOnly, As: "packed definitions"},
+	format.LocationDefinitions: {How: format.Exact, As: "DefProcess; the rest in packed definitions"},
+	format.RegionDefinitions:   {How: format.Exact, As: "DefFunction, DefFunctionGroup, DefScl; the rest packed"},
+	format.ResourceDefinitions: {How: format.WeftOnly, As: "packed definitions"},
+	format.MetricDefinitions: {How: format.Exact,
+		As: "DefCounter, with the scale in the unit; relative modes and the rest weft only"},
+	format.CommunicatorDefinitions: {How: format.Exact, As: "DefProcessGroup; the rest in packed definitions"},
 	format.OtherDefinitions:        {How: format.WeftOnly, As: "packed definitions"},
 	format.OpaqueDefinitions:       {How: format.WeftOnly, As: "packed definitions, up to 4 KiB"},
 	format.EventAttributes:         {How: format.Exact, As: "key-value"},

@@ -11,15 +11,15 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// MasterControl maps processes to streams. A stream number is from 1 to 0xfffffffe, and a process is
-// in at most one stream. The zero MasterControl is empty and ready to use (docs/formats/otf.md,
-// "Master file").
+// MasterControl maps processes to streams. A stream number is from 1 to 0xfffffffe, and a process is in at
+// most one stream. The zero MasterControl is empty and ready to use. It holds the contents of a master file
+// (docs/formats/otf.md, "Master file").
 type MasterControl struct {
-	streams map[uint32][]uint32 // indexed by stream; the processes ascend
+	streams map[uint32][]uint32 // processes of each stream, in ascending order
 	process map[uint32]uint32
 }
 
-// NoStream is a number that no stream has.
+// NoStream is a number that is not the number of any stream.
 const NoStream = ^uint32(0)
 
 func validStream(id uint32) bool { return id != 0 && id != NoStream }
@@ -77,7 +77,7 @@ func (m *MasterControl) NewStream() uint32 {
 	return last + 1
 }
 
-// Append adds the entries of o. A process that is in m already keeps its stream.
+// Append adds the entries of o. A process that is already in m keeps its stream.
 func (m *MasterControl) Append(o *MasterControl) {
 	for _, id := range o.Streams() {
 		m.AddStream(id)
@@ -94,8 +94,8 @@ func (m *MasterControl) Clone() *MasterControl {
 	return c
 }
 
-// AppendTo appends the text of the master file to b. It leaves out streams without processes, because
-// a reader would take their line as process 0.
+// AppendTo appends the text of the master file to b. It leaves out streams without processes, because a reader
+// would read their lines as if they named process 0.
 func (m *MasterControl) AppendTo(b []byte) []byte {
 	for _, id := range m.Streams() {
 		if len(m.streams[id]) == 0 {
@@ -113,7 +113,7 @@ func (m *MasterControl) AppendTo(b []byte) []byte {
 	return b
 }
 
-// WriteTo writes the master file.
+// WriteTo writes the master file to w. It returns the number of bytes.
 func (m *MasterControl) WriteTo(w io.Writer) (int64, error) {
 	n, err := w.Write(m.AppendTo(nil))
 	return int64(n), err

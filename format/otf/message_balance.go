@@ -4,12 +4,11 @@ package otf
 // its k-th receive.
 type channel struct{ from, to, communicator, tag uint64 }
 
-// balance counts the sends and receives of a channel since the time at which both numbers were last
-// equal.
+// balance counts the sends and receives of a channel since the last time at which their numbers were equal.
 type balance struct {
-	since          int64 // number of the first message of this period, among the messages of all channels
+	since          int64 // number of the first message of this period, counted over the messages of all channels
 	sent, received int64
-	waiting        []uint64 // ids of the unreceived sends, as they are in the sender's state
+	waiting        []uint64 // ids of the sends without a receive, as State.Pend has returned them
 }
 
 // messageMatcher follows the messages of all processes in the order of time. It stores a channel only while
@@ -19,14 +18,15 @@ type messageMatcher struct {
 	open map[channel]*balance
 }
 
-// unevenTime identifies a period in which a channel has had more sends than receives, or the other way
-// round. since is the number of the message that began the period.
+// unevenTime identifies a period in which a channel has more sends than receives, or more receives than sends.
+// since is the number of the message that began the period.
 type unevenTime struct {
 	channel
 	since int64
 }
 
-// nextMessage counts a message record, and returns the balance of its channel, which it creates if needed.
+// nextMessage counts a message record, and returns the balance of its channel. It creates the balance at the
+// first message of the channel.
 func (m *messageMatcher) nextMessage(c channel) *balance {
 	b := m.open[c]
 	if b == nil {
@@ -50,8 +50,8 @@ func (m *messageMatcher) settle(c channel, b *balance) {
 // count counts a message record without making it pending.
 func (m *messageMatcher) count(r *Record) { m.follow(r, nil, nil) }
 
-// lost returns the periods at whose end some sends have no receive, with the number of sends that have
-// one. All messages must have been counted.
+// lost returns the periods at whose end some sends have no receive. It maps each period to the number of sends
+// that do have a receive. All messages must have been counted.
 func (m *messageMatcher) lost() map[unevenTime]int64 {
 	lost := map[unevenTime]int64{}
 	for c, b := range m.open {
@@ -62,9 +62,9 @@ func (m *messageMatcher) lost() map[unevenTime]int64 {
 	return lost
 }
 
-// follow updates the states of the senders: a message is pending from its send to its receive. A
-// message that is never received does not become pending, nor does one that is received before it is
-// sent. If states is nil, follow only counts the messages.
+// follow updates the states of the senders: a message is pending from its send to its receive. Messages that
+// are never received, or that are received before they are sent, do not become pending. If states is nil,
+// follow only counts the messages.
 func (m *messageMatcher) follow(r *Record, lost map[unevenTime]int64, states map[uint64]*State) {
 	switch r.Type {
 	case SendMsg:

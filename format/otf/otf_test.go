@@ -12,8 +12,8 @@ import (
 	"github.com/weft-trace/weft/format"
 )
 
-// traces returns the directories of real traces with dumps of libotf: those in the repository, and
-// those in a directory next to it, if that exists.
+// traces returns the directories of real traces with dumps of libotf. The traces are in the repository and, if
+// it exists, in a directory next to the repository.
 func traces(t *testing.T) []string {
 	t.Helper()
 	var dirs []string
@@ -85,8 +85,8 @@ func eachTrace(t *testing.T, test func(t *testing.T, dir, master string)) {
 	}
 }
 
-// TestPrintCompat checks that the output of otfprint is reproduced, except where libotf or otfprint is
-// wrong.
+// TestPrintCompat checks that weft prints the same as otfprint, except for cases in which libotf or otfprint
+// is wrong.
 func TestPrintCompat(t *testing.T) {
 	eachTrace(t, func(t *testing.T, dir, m string) {
 		want := gunzip(t, filepath.Join(dir, "expected/otfprint_fullkv.txt.gz"))
@@ -111,16 +111,16 @@ func TestPrintCompat(t *testing.T) {
 	})
 }
 
-// TestRewrite checks that files that libotf wrote are the same byte for byte after reading and writing
-// them.
+// TestRewrite checks that files that libotf wrote stay the same, byte for byte, when they are read and written
+// again.
 func TestRewrite(t *testing.T) {
 	for _, dir := range traces(t) {
 		name := filepath.Base(dir)
 		if len(name) > 5 && name[:5] == "hand_" {
-			continue // libotf did not write it
+			continue // another writer than libotf wrote this trace
 		}
 		m := master(t, dir)
-		if m == "" || name == "kv_types" { // libotf cannot read its single digits
+		if m == "" || name == "kv_types" { // libotf cannot read bytes of a single digit, which this trace has
 			continue
 		}
 		t.Run(name, func(t *testing.T) {

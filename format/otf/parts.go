@@ -7,16 +7,16 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// sourceTrace is a trace whose definitions and events are written as OTF again. If several traces
-// become one, a definition gets another token if its token is in use (docs/formats/otf.md, "Rewriting a
-// trace").
+// sourceTrace is an OTF trace whose definitions and events are written as OTF again. If several traces are
+// merged into one, a definition gets another token if its own token is already in use (docs/formats/otf.md,
+// "Rewriting a trace").
 type sourceTrace struct {
 	trace.SourceTrace
-	number int // counted from 1
+	number int // number of the trace, counted from 1
 	r      *Reader
 	model  *model
-	tokens [tokenSpaces]map[streamToken]uint64 // maps tokens of the trace to written tokens
-	// streams maps the streams of the trace to the written streams.
+	tokens [tokenSpaces]map[streamToken]uint64 // written token for each token of the trace
+	// streams maps the streams of the trace to the streams that are written.
 	streams map[uint32]uint32
 }
 
@@ -27,8 +27,8 @@ type streamToken struct {
 	token  uint64
 }
 
-// tokenSpace is a set of tokens, each of which has one meaning in a trace. Processes and groups of
-// processes share a space.
+// tokenSpace identifies a set of tokens in which each token has one meaning. Processes and groups of processes
+// share a space.
 type tokenSpace uint8
 
 const (
@@ -54,8 +54,8 @@ type tokenField struct {
 	space tokenSpace
 }
 
-// definitionTokens lists the tokens in a definition: its own token, those in its fields, and those of
-// its members.
+// definitionTokens lists the tokens in a definition: its own token, the tokens in its fields, and the tokens
+// of its members.
 type definitionTokens struct {
 	own     tokenSpace
 	refs    []tokenField
@@ -84,28 +84,29 @@ var tokensOfDefinitions = map[Type]definitionTokens{
 	DefMarker:              {own: markerTokens},
 }
 
-// joinOrder lists the types of definitions with tokens in the order in which they are joined. A
-// definition comes after those that it refers to, except for those of its own type.
+// joinOrder lists the types of definitions with tokens in the order in which they are joined. A definition
+// comes after the definitions to which it refers, except for definitions of its own type.
 var joinOrder = []Type{DefKeyValue, DefProcess, DefProcessGroup, DefProcessSubstitutes, DefAttributeList,
 	DefProcessOrGroupAttributes, DefSCLFile, DefSCL, DefFunctionGroup, DefFunction, DefCollectiveOperation,
 	DefCounterGroup, DefCounter, DefCounterAssignments, DefFileGroup, DefFile, DefMarker}
 
 // joiner joins the definitions of several traces.
 type joiner struct {
-	merged   bool // there are several traces
+	merged   bool // several traces are merged
 	global   bool // all tokens are global
 	together bool // definitions without tokens are global, too
 	used     [tokenSpaces]map[streamToken]bool
 	greatest map[Type]uint64                     // the greatest token of the definitions of each type
-	entries  [tokenSpaces]map[joinedEntry]uint64 // written tokens by entry of the written trace
-	creator  string                              // creator of the first trace
+	entries  [tokenSpaces]map[joinedEntry]uint64 // written token of each entry of the written trace
+	creator  string                              // creator of the first trace, from its definitions
 	// contents holds the written tokens of definitions for which the model has no table, by the content
 	// of the definition.
 	contents map[streamType]map[string]uint64
 	records  map[*Record]bool // records that define an entry of the written trace
 }
 
-// streamType is a type of definitions of a stream.
+// streamType is a record type together with a stream. It identifies the definitions of that type in that
+// stream.
 type streamType struct {
 	stream uint32
 	typ    Type
@@ -117,8 +118,8 @@ type joinedEntry struct {
 	index uint32
 }
 
-// token returns the written token for a token of a stream of the trace. A token that no definition has
-// stays unchanged.
+// token returns the written token for a token of a stream of the trace. A token without a definition stays
+// unchanged.
 func (s *sourceTrace) token(space tokenSpace, stream uint32, token uint64) uint64 {
 	if s.Index == nil || token == 0 {
 		return token
@@ -132,7 +133,7 @@ func (s *sourceTrace) token(space tokenSpace, stream uint32, token uint64) uint6
 	return token
 }
 
-// scope returns the key for the token of a definition among the tokens of its trace.
+// scope returns the key of a definition's token among the tokens of its trace.
 func (r *Record) scope() streamToken {
 	if r.Type == DefProcess {
 		return streamToken{0, r.Token}
@@ -140,7 +141,7 @@ func (r *Record) scope() streamToken {
 	return streamToken{r.Stream, r.Token}
 }
 
-// writtenKey returns the key for a token of a stream among the written tokens.
+// writtenKey returns the key of a token of a stream among the written tokens.
 func (j *joiner) writtenKey(stream uint32, token uint64) streamToken {
 	if j.global {
 		stream = 0
@@ -219,7 +220,7 @@ func (e *encoder) join(sources []*sourceTrace) (records []*Record) {
 				x.table.set(int(entry.index), uint32(token))
 			}
 		}
-		for token := range j.used[x.space] { // entries that the model has added get other tokens
+		for token := range j.used[x.space] { // entries that the model has added get tokens that are not in use
 			x.table.markUsed(uint32(token.token))
 		}
 	}
@@ -237,7 +238,7 @@ func (s *sourceTrace) definitions(e *encoder) (list []*Record) {
 	return list
 }
 
-// addNew returns those definitions of a source that no source before it has.
+// addNew returns the definitions of a source that no earlier source has.
 func (j *joiner) addNew(s *sourceTrace, list []*Record) []*Record {
 	for i := range s.tokens {
 		s.tokens[i] = map[streamToken]uint64{}
@@ -274,8 +275,8 @@ func (j *joiner) addNew(s *sourceTrace, list []*Record) []*Record {
 // contentTypes lists the types of definitions that are equal if their contents are equal.
 var contentTypes = []Type{DefFunctionGroup, DefCounterGroup, DefFileGroup, DefSCLFile, DefSCL}
 
-// assign gives a definition its written token, unless that depends on its content. It returns false if the
-// written trace has the definition already.
+// assign gives a definition its written token, unless the token depends on the content of the definition. It
+// returns false if the written trace already has the definition.
 func (j *joiner) assign(s *sourceTrace, r *Record) bool {
 	space := tokensOfDefinitions[r.Type].own
 	switch r.Type {
@@ -314,9 +315,9 @@ func (j *joiner) assign(s *sourceTrace, r *Record) bool {
 	return true
 }
 
-// assignByContent handles the types of definitions that are equal if their contents are. It gives the
-// definition the written token of its content. shared is false for other types. first is true if no
-// earlier definition had the content.
+// assignByContent handles the types of definitions that are equal if their contents are equal. It gives the
+// definition the written token for its content. shared is false for other types. first is true if no earlier
+// definition has the same content.
 func (j *joiner) assignByContent(s *sourceTrace, r *Record) (first, shared bool) {
 	if !slices.Contains(contentTypes, r.Type) {
 		return true, false
@@ -340,8 +341,8 @@ func (j *joiner) assignByContent(s *sourceTrace, r *Record) (first, shared bool)
 	return !known, true
 }
 
-// freeToken returns an unused token: the given one, if it is unused, or else one after the greatest token of
-// the type.
+// freeToken returns an unused token: the given token if it is unused, and otherwise a token after the greatest
+// token of the type.
 func (j *joiner) freeToken(space tokenSpace, typ Type, at streamToken) (token uint64) {
 	for j.used[space][at] || at.token == 0 {
 		if at.token = j.greatest[typ] + 1; at.token >= laneProcess {
@@ -400,15 +401,15 @@ func (j *joiner) translateOther(s *sourceTrace, r *Record) bool {
 			return true
 		}
 		t, ok := s.Time(s.model.clock.toModel(r.SampleTime))
-		r.SampleTime = uint64(t) // a time on the clock of the merged trace, until it is written
+		r.SampleTime = uint64(t) // until it is written, the field holds a time on the clock of the merged trace
 		return ok
 	}
 	return true
 }
 
-// updateMerged converts the times in a definition of a merged trace. It returns false if the clock of
-// the merged file cannot represent such a time, or if the definition is a sample point whose records
-// are all gone.
+// updateMerged converts the times in a definition of a merged trace. It returns false if the clock of the
+// merged file cannot represent such a time, or if the definition is a sample point of which no records are
+// left.
 func (e *encoder) updateMerged(r *Record) bool {
 	switch r.Type {
 	case DefTimerResolution:
@@ -493,8 +494,9 @@ func (e *encoder) prune() {
 	e.w.master, e.files.master = master, master
 }
 
-// numberStreams numbers the streams of all traces. Those of the first trace keep their numbers, and
-// those of the others come after them. It returns the streams, with the processes of the first trace.
+// numberStreams numbers the streams of all traces. The streams of the first trace keep their numbers, and the
+// streams of the other traces get the following numbers. It returns the streams, with the processes of the
+// first trace only.
 func numberStreams(sources []*sourceTrace) *MasterControl {
 	m := sources[0].r.master.Clone()
 	for i, s := range sources {
@@ -511,7 +513,7 @@ func numberStreams(sources []*sourceTrace) *MasterControl {
 	return m
 }
 
-// assignStreams assigns the processes of all traces but the first to their streams.
+// assignStreams assigns the processes of all traces except the first to their streams.
 func assignStreams(m *MasterControl, sources []*sourceTrace) {
 	for _, s := range sources[1:] {
 		for _, id := range s.r.master.Streams() {
@@ -522,8 +524,8 @@ func assignStreams(m *MasterControl, sources []*sourceTrace) {
 	}
 }
 
-// sameTrace returns the description of a trace that is written alone: its entries, times and numbers
-// stay the same.
+// sameTrace returns the description of a trace that is written alone. Its entries, times and operation numbers
+// do not change.
 func sameTrace(d *trace.Definitions) trace.SourceTrace {
 	return trace.SourceTrace{Defs: d, Retimed: d.Retimed, Index: func(_ any, i uint32) uint32 { return i },
 		Time: func(t int64) (int64, bool) { return t, true }, Operation: func(n uint64) uint64 { return n }}

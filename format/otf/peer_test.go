@@ -90,7 +90,7 @@ func peerTrace(t *testing.T, name string, streams uint32, long bool, uid uint64)
 	}
 }
 
-// TestPeerWrites checks that a program that uses libotf and one that uses this package write the same
+// TestPeerWrites checks that a program that uses libotf and a program that uses this package write the same
 // files.
 func TestPeerWrites(t *testing.T) {
 	gcc := tool(t, "gcc")
@@ -112,7 +112,7 @@ func TestPeerWrites(t *testing.T) {
 		if out, err := exec.Command(program, name, fmt.Sprint(x.streams), fmt.Sprint(long)).CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s", err, out)
 		}
-		// The unique id is that of the library.
+		// The trace gets the unique id that the library chose.
 		r, err := Open(t.Context(), format.FileSource(name+".otf"), nil)
 		if err != nil {
 			t.Fatal(err)
@@ -225,16 +225,17 @@ func TestPeerReads(t *testing.T) {
 	}
 }
 
-// TestCompatLines checks that weft prints the same as otfprint for lines that libotf reads in a way of
-// its own.
+// TestCompatLines checks that weft prints the same as otfprint for lines that libotf reads differently from
+// the specification.
 func TestCompatLines(t *testing.T) {
 	otfprint := tool(t, "otfprint")
-	// If the first line of an array announces six bytes and has three, libotf leaves the last three
-	// uninitialised. otfprint prints whatever its memory held, PrintCompat prints zeros.
+	// If the first line of an array announces six bytes and has three, libotf leaves the last three bytes
+	// uninitialised. otfprint prints random bytes for them, and PrintCompat prints zeros.
 	unset := regexp.MustCompile(`8:5B7C4A[0-9A-F]{6}`)
 	for _, lines := range []string{
-		"E1 ", "L1 ", "S2L1T1C1 ", "L1\t", "ENTER 1 ", // without a source code location
-		"E1X4 ", "E1X4\r", "S2L1T1C1X4 ", "ENTER 1 SCL 4 ", "E2X4X5", "E2Xg", // with a source code location
+		"E1 ", "L1 ", "S2L1T1C1 ", "L1\t", "ENTER 1 ", // libotf finds no source code location in these lines
+		// libotf finds a source code location in these lines
+		"E1X4 ", "E1X4\r", "S2L1T1C1X4 ", "ENTER 1 SCL 4 ", "E2X4X5", "E2Xg",
 		"K8YbV5b7c4aL3\nK8YbV5b7c4aL3\nE2", "K8YbV5b7c4aL3\nK7Y8V5\nK8YbV5b7c4aL3\nE2", "K8YbV5b7c4aL6\nK8YbV5b7c4aL3\nE2",
 		"K8YbV5b7c4aL6\nb\nK8YbV112233L3\nE2",
 		" K7Y8V5\nE2",
@@ -245,7 +246,8 @@ func TestCompatLines(t *testing.T) {
 			"DTR3e8\nDP1NM\"a\"\nDP2NM\"b\"\nDF1G0NM\"f\"\nDF2G0NM\"g\"\nDK7Y8NM\"n\"T\"\"\nDK8YbNM\"b\"T\"\"\n")
 		writeFile(t, filepath.Join(dir, "t.1.events"), "a\n*1\nE1\n"+lines+"\nL2\nc\n*1\nL1\nd\n*1\n")
 		name := filepath.Join(dir, "t.otf")
-		want, _ := exec.Command(otfprint, "--fullkeyvalue", name).Output() // otfprint fails where it stops reading
+		// otfprint fails at the record where it stops reading
+		want, _ := exec.Command(otfprint, "--fullkeyvalue", name).Output()
 		var kept [][]byte
 		for _, l := range bytes.SplitAfter(want, []byte("\n")) {
 			if !bytes.HasPrefix(l, []byte("processing time:")) {

@@ -8,11 +8,11 @@ import (
 	"github.com/weft-trace/weft/format"
 )
 
-// maxStatisticsBytes is the maximum size of statistics that are read from their beginning. If the
-// definitions list the times of the statistics, only the last ones are read.
+// maxStatisticsBytes is the maximum size of statistics that are read from their beginning. If the definitions
+// list the times of the statistics, only the last statistics are read.
 const maxStatisticsBytes = 64 << 20
 
-// Preview adds up the last statistics of each process. It reads nothing but statistics.
+// Preview adds up the last statistics of each process. It reads only statistics.
 func (d *decoder) Preview(ctx context.Context) (*format.Preview, error) {
 	size, err := d.r.size(Statistics)
 	if err != nil || size == 0 {
@@ -46,8 +46,8 @@ func (d *decoder) summaryPoints(ctx context.Context) (points []uint64, err error
 	return points, err
 }
 
-// lastSums adds up the last statistics of each process, if they are not before time from. It returns
-// nil if they contain no function.
+// lastSums adds up the last statistics of each process at or after time from. It returns nil if these
+// statistics contain no function.
 func (d *decoder) lastSums(ctx context.Context, from uint64) (*format.Preview, error) {
 	type place struct {
 		stream  uint32
@@ -56,7 +56,8 @@ func (d *decoder) lastSums(ctx context.Context, from uint64) (*format.Preview, e
 	type sums struct {
 		time      uint64
 		functions map[uint64]callSum
-		// all: sums of the records that cover all peers; peers: sums over the records for single peers
+		// all holds the sums of the records that cover all peers. peers holds the sums over the records for
+		// single peers.
 		all, peers transferSum
 	}
 	last := map[place]*sums{}

@@ -39,7 +39,7 @@ func previewed(t *testing.T, path string) (string, int64) {
 	return b.String(), p.To
 }
 
-// TestPreviewOfOtfaux compares the preview with the last statistics in the text that otfaux writes.
+// TestPreviewOfOtfaux compares the preview with the last statistics in the files that otfaux writes.
 func TestPreviewOfOtfaux(t *testing.T) {
 	otfaux := tool(t, "otfaux")
 	dir := t.TempDir()
@@ -68,8 +68,8 @@ func TestPreviewOfOtfaux(t *testing.T) {
 	}
 }
 
-// sumsOf adds up the last statistics of each process in the files, as text like [previewed]. end is the
-// time of the last ones.
+// sumsOf adds up the last statistics of each process in the files, as text like [previewed]. The result end is
+// the time of the last statistics.
 func sumsOf(t *testing.T, files []string) (want string, end int64) {
 	t.Helper()
 	type sums struct{ count, exclusive, inclusive int64 }
@@ -117,8 +117,8 @@ type statistics struct {
 	records       []string
 }
 
-// lastStatistics returns the last statistics of each process in a file. Each process has a block of records
-// at each time. The last block of a process with records is its last one in the file.
+// lastStatistics returns the last statistics of each process in a file. Each process has a block of records at
+// each time. For each process, the last block that has records counts.
 func lastStatistics(t *testing.T, file string) (list []*statistics) {
 	t.Helper()
 	text, err := os.ReadFile(file)

@@ -18,12 +18,12 @@ import (
 type printer struct {
 	opt      PrintOptions
 	done     bool              // all selected records have been printed
-	n        int64             // number of records so far
-	events   int64             // number of events that were printed
-	counters map[uint64]uint64 // properties of the defined counters
+	n        int64             // number of records printed so far
+	events   int64             // number of events printed so far
+	counters map[uint64]uint64 // properties of each defined counter
 	b        []byte
 	number   []byte // text of n
-	high     uint64 // the last time without its last digits; highText is its text
+	high     uint64 // high is the last time without its last digits, and highText is the text of high
 	highText []byte
 	smalls   *[1000]uint32
 }
@@ -86,7 +86,7 @@ func (p *printer) printSelected(r *Record, part Part) bool {
 	switch {
 	case p.opt.Last > 0 && p.n > p.opt.Last, part == Events && p.opt.Events > 0 && p.events == p.opt.Events:
 		p.b, p.done = p.b[:before], true
-		return part != Events // in other parts, otfprint looks for malformed records up to the end
+		return part != Events // in other parts, otfprint continues to the end, to look for malformed records
 	case p.n < p.opt.First:
 		p.b = p.b[:before]
 	case part == Events:
@@ -125,7 +125,7 @@ func (p *printer) flush(w io.Writer) error {
 
 func (p *printer) printf(format string, args ...any) { p.b = fmt.Appendf(p.b, format, args...) }
 
-// cText returns the part of a string that a C program sees: it ends at a zero byte.
+// cText returns the part of a string that a C program sees, which ends before the first zero byte.
 func cText(s string) string {
 	if i := strings.IndexByte(s, 0); i >= 0 {
 		return s[:i]
@@ -170,7 +170,7 @@ func propertyNames(p uint64) string {
 // counterValue returns the text of a counter's value, which depends on its properties.
 func (p *printer) counterValue(counter, v uint64) string {
 	switch p.counters[counter] & 0x1e0 {
-	case 0, 0x40, 0x80: // unsigned of 8, 4 and 2 bytes; otfprint does not truncate them
+	case 0, 0x40, 0x80: // unsigned types of 8, 4 and 2 bytes; otfprint does not truncate them
 		return strconv.FormatUint(v, 10)
 	case 0x20, 0x60, 0xa0:
 		return strconv.FormatInt(int64(v), 10)
@@ -401,7 +401,7 @@ func (p *printer) printRecord(r *Record) {
 	p.b = append(p.b, '\n')
 }
 
-// printDefinition prints a definition, whose name and text are given as otfprint prints them.
+// printDefinition prints a definition. name and text are the texts that otfprint prints for it.
 func (p *printer) printDefinition(r *Record, name, text string) {
 	switch r.Type {
 	case DefVersion:
@@ -550,7 +550,7 @@ func (p *printer) printSnapshot(r *Record, text string) {
 	case CollectiveCountSnapshot:
 		p.printf("SnapCollopCount: process %d, communicator %d, count %d", r.Process, r.Communicator, r.Count)
 	case CounterSnapshot:
-		// otfprint prints the two numbers in the wrong order.
+		// otfprint prints the numbers of the two fields in the wrong order.
 		p.printf("SnapCounter: otime %d, process %d, counter %d, value %s", r.Process, uint32(r.OriginalTime), r.Counter,
 			p.counterValue(r.Counter, r.Value))
 	}

@@ -10,7 +10,7 @@ import (
 type readAhead struct {
 	list   []aheadRecord
 	at     int // index of the next record
-	filled int // value of at when stream.rec was set from the current record
+	filled int // value of at when stream.rec was last set from the current record
 	form   timeForm
 	*aheadShared
 }
@@ -21,15 +21,15 @@ type aheadShared struct {
 	processes [1 << processBits]aheadProcess
 	functions [1 << functionBits]aheadFunction
 	rows      int // number of records that a stream reads ahead
-	chunk     int // number of bytes that a stream reads at once
+	readSize  int // number of bytes that a stream reads at once
 }
 
 // shareAhead returns the common settings for reading ahead in n streams. Up to 64 streams get buffers of the
-// full size, which is fastest. More streams get smaller buffers, so that 4000 streams take 16 KiB each.
+// full size, which is fastest. More than 64 streams get smaller buffers; each of 4000 streams takes 16 KiB.
 func shareAhead(n int) *aheadShared {
-	x := &aheadShared{rows: aheadRows, chunk: chunk}
+	x := &aheadShared{rows: aheadRows, readSize: readSize}
 	if n > 64 {
-		x.rows, x.chunk = aheadRows/4, max(8<<10, min(chunk, 32<<20/n))
+		x.rows, x.readSize = aheadRows/4, max(8<<10, min(readSize, 32<<20/n))
 	}
 	return x
 }
@@ -39,13 +39,13 @@ func shareAhead(n int) *aheadShared {
 type aheadRecord struct {
 	time     uint64
 	process  uint32
-	function uint32 // of an enter or leave
+	function uint32 // function of an enter or leave
 	from, to int32
 	// start is the position of the event's time line. It is -1 unless exactly a time line and a process
 	// line precede the event's line.
 	start   int32
 	typ     Type
-	hasPair bool // a key-value pair precedes the event's line, and begins at from
+	hasPair bool // a key-value pair, which begins at from, precedes the event's line
 }
 
 // isVisit reports whether the record is an enter or a leave without a key-value pair.
@@ -68,10 +68,11 @@ const (
 	functionBits = 13
 )
 
-// frequentType maps the first byte of a line to the frequent record type.
+// frequentType maps the first byte of a line to the record type of the line, if that type is frequent.
 var frequentType = [256]Type{'E': Enter, 'L': Leave, 'S': SendMsg, 'R': RecvMsg, 'C': Counter, 'N': NoOp}
 
-// refill reads frequent lines ahead, as [bulkReader.readLines] does. It reports whether it read any.
+// refill reads frequent lines ahead, as [bulkReader.readLines] does. It reports whether it has read at least
+// one line.
 //
 //go:noinline
 func (s *stream) refill() bool {
@@ -91,7 +92,7 @@ func (s *stream) refill() bool {
 		a.list = make([]aheadRecord, 0, a.rows)
 		a.form = newTimeForm()
 	}
-	clear(t.buf[len(t.buf) : len(t.buf)+slack]) // so that no line end is found there
+	clear(t.buf[len(t.buf) : len(t.buf)+slack]) // no line end can be found after the text
 	text := unsafe.Pointer(unsafe.SliceData(t.buf))
 	pos, end := t.from, t.from+size
 	list, n, done := a.list[:a.rows], 0, pos
@@ -99,7 +100,7 @@ func (s *stream) refill() bool {
 	for pos < end && n < len(list) {
 		w := word(text, pos)
 		start := int32(-1)
-		if w&0x20 != 0 && byte(w) != '*' { // not a capital letter, so mostly a digit
+		if w&0x20 != 0 && byte(w) != '*' { // the byte is not a capital letter, so it is mostly a digit
 			start = int32(pos)
 			v, n := a.form.read(text, pos, w)
 			if n == 0 {
@@ -114,7 +115,7 @@ func (s *stream) refill() bool {
 			if marks == 0 {
 				break
 			}
-			star := upTo(w, marks)
+			star := clearAfterLineEnd(w, marks)
 			known := &a.processes[star*hashFactor>>(64-processBits)]
 			if known.text != star && !s.cacheProcess(known, w, marks) {
 				break
@@ -141,7 +142,7 @@ func (s *stream) refill() bool {
 		x.time, x.process, x.to, x.start, x.typ = time, process, 0, start, frequentType[byte(w)]
 		// Enters and leaves alternate unpredictably, so a branch between them would be slow.
 		if w&(visitBit|0x20) == visitBit && byte(w) != 'N' {
-			line := upTo(w, marks)
+			line := clearAfterLineEnd(w, marks)
 			n := lineLength(marks)
 			known := &a.functions[line*hashFactor>>(64-functionBits)]
 			if known.text != line {
@@ -182,7 +183,7 @@ func (s *stream) cacheProcess(to *aheadProcess, w, marks uint64) bool {
 	if bad != 0 || !s.selects(v) {
 		return false
 	}
-	*to = aheadProcess{upTo(w, marks), uint32(v)}
+	*to = aheadProcess{clearAfterLineEnd(w, marks), uint32(v)}
 	return true
 }
 
@@ -272,7 +273,7 @@ func (s *stream) advanceRefilled() bool {
 	if a.at > 0 {
 		x := &a.list[a.at-1]
 		s.time, s.process = x.time, uint64(x.process)
-		s.rec.KeyValues = s.rec.KeyValues[:0] // the pairs of that record
+		s.rec.KeyValues = s.rec.KeyValues[:0] // discard the pairs of the previous record
 	}
 	if !s.refill() {
 		return false
@@ -282,7 +283,7 @@ func (s *stream) advanceRefilled() bool {
 	return true
 }
 
-// current returns the current record, to which advance has gone.
+// current returns the record to which advance has gone.
 func (s *stream) current() *aheadRecord { return &s.ahead.list[s.ahead.at-1] }
 
 // needsFill reports whether the current record was read ahead and has not been copied to rec.

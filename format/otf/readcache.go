@@ -5,36 +5,34 @@ import (
 	"sync/atomic"
 )
 
-// maxCachedBytes limits how much of the files a survey keeps in memory for the scan that follows. As a
-// result, small traces and small parts of traces are read only once. If a whole trace is larger,
-// nothing of it is kept: it costs more to allocate memory than to read the file again from the page
-// cache.
+// maxCachedBytes limits how much of the files a survey keeps in memory for the scan that follows. As a result,
+// small traces and small parts of traces are read only once. If a whole trace is larger, none of its bytes are
+// kept, because allocating memory costs more than reading the file again from the page cache.
 const maxCachedBytes = 32 << 20
 
-// readCache holds bytes of a file that a survey has read. They are contiguous. A nil *readCache is
-// empty.
+// readCache holds contiguous bytes of a file that a survey has read. A nil *readCache is empty.
 type readCache struct {
-	to     int64 // end of the bytes in the file
+	to     int64 // position in the file after the last byte in the cache
 	blocks [][]byte
 	from   int64         // position of the first block in the file
-	budget *atomic.Int64 // number of bytes that all files may still keep; nil when the cache is complete
+	budget *atomic.Int64 // number of bytes that all files may still store; nil when the cache is complete
 }
 
-// newCacheBudget returns the number of bytes that the files of one survey may keep together.
+// newCacheBudget returns the total number of bytes that the files of one survey may store.
 func newCacheBudget() *atomic.Int64 {
 	var room atomic.Int64
 	room.Store(maxCachedBytes)
 	return &room
 }
 
-// cache makes the reader store the bytes that it reads from now on, until the budget is used up. Bytes
-// after that are read from the file again.
+// cache makes the reader store the bytes that it reads from now on, until the budget is used up. The scan
+// reads the bytes after these from the file again.
 func (t *lineReader) cache(room *atomic.Int64) {
 	t.kept = &readCache{to: t.read, from: t.read, budget: room}
 }
 
-// readAt reads from the cache, or else from the file. While the cache is being filled, it stores what
-// it reads. Reads must ascend: readAt drops the blocks before off.
+// readAt reads from the cache, or else from the file. While the cache is being filled, readAt stores the bytes
+// that it reads. The offsets of successive reads must ascend, because readAt drops the blocks before off.
 func (k *readCache) readAt(h io.ReaderAt, p []byte, off int64) (int, error) {
 	switch {
 	case k == nil:
@@ -57,7 +55,7 @@ func (k *readCache) readAt(h io.ReaderAt, p []byte, off int64) (int, error) {
 	return copy(p, k.blocks[0][off-k.from:]), nil
 }
 
-// done ends filling the cache. Later reads take their bytes from it.
+// done ends the filling of the cache. Later reads take their bytes from the cache.
 func (k *readCache) done() *readCache {
 	if k == nil || len(k.blocks) == 0 {
 		return nil

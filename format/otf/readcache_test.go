@@ -18,8 +18,8 @@ func (r *countingReader) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// TestReadCache checks that the second reading of a file takes what the first one kept, and reads only
-// what lies after it, also of a file that is longer than the budget.
+// TestReadCache checks that a second reading of a file uses the bytes that the first reading kept, and reads
+// only the bytes after them. This also holds for a file that is longer than the budget of the cache.
 func TestReadCache(t *testing.T) {
 	const text = "0123456789abcdefghijklmno" // 25 bytes, read 5 at a time
 	for budget, again := range map[int64]int{100: 0, 25: 0, 12: 15, 4: 25} {

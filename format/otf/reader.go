@@ -20,7 +20,7 @@ import (
 
 // Options are the settings of a [Reader]. The zero value reads everything.
 type Options struct {
-	// Read sets how defects are treated and reported; nil is lenient.
+	// Read sets how defects are treated and reported; nil means lenient reading.
 	Read *format.ReadOptions
 	// Files limits the number of open files; nil sets no limit.
 	Files *FileManager
@@ -33,16 +33,15 @@ type Options struct {
 	Processes func(process uint64) bool
 	// OneByOne delivers the records stream after stream instead of merging the streams by time.
 	OneByOne bool
-	// Buffer is the number of bytes that are read at once from each file, at least 4096. The default 0
-	// means 256 KiB, or less where many streams are read together. The buffer grows to hold the
-	// longest line.
+	// Buffer is the number of bytes that are read at once from each file, at least 4096. The default 0 means
+	// 256 KiB, or less if many streams are read together. The buffer grows to hold the longest line.
 	Buffer int
-	// AsLibrary reads as libotf does where libotf is less tolerant than this package. Records of
-	// processes that the master file does not name are left out, a malformed record ends all reading
-	// of its part, and simultaneous records of several streams come in the order of libotf's heap.
+	// AsLibrary makes the reader behave like libotf where libotf is less tolerant than this package. The
+	// reader then leaves out records of processes that the master file does not name. A malformed record ends
+	// all reading of its part. Simultaneous records of several streams come in the order of libotf's heap.
 	AsLibrary bool
 
-	printing bool // set by PrintCompat
+	printing bool // PrintCompat reads the trace
 }
 
 // Reader reads a trace (docs/formats/otf.md). Several goroutines may call its methods at once, except
@@ -53,7 +52,7 @@ type Reader struct {
 	opt      Options
 	master   *MasterControl
 	maxLine  int
-	progress *progress // set by a decoder
+	progress *progress // a decoder sets this field
 	listed   *directoryListing
 	cut      *cutLines
 }
@@ -134,7 +133,7 @@ func newReader(src format.Source, stub string, opt *Options) (*Reader, error) {
 	return r, nil
 }
 
-// Select changes what cursors that begin from now on deliver: the times of events, snapshots and
+// Select changes the selection of the cursors that begin from now on: the times of events, snapshots and
 // statistics, and the processes (Options.From, To and Processes). Cursors that have begun keep their
 // selection. No other goroutine may use the reader during the call.
 func (r *Reader) Select(from, to uint64, processes func(process uint64) bool) {
@@ -196,7 +195,7 @@ func OpenStream(src format.Source, id uint32, opt *Options) (*StreamReader, erro
 	return &StreamReader{r, id}, nil
 }
 
-// Select changes what cursors that begin from now on deliver, as [Reader.Select] does.
+// Select changes the selection of the cursors that begin from now on, as [Reader.Select] does.
 func (s *StreamReader) Select(from, to uint64, processes func(process uint64) bool) {
 	s.r.Select(from, to, processes)
 }
@@ -285,14 +284,14 @@ func (r *Reader) open(id uint32, part Part) (*stream, error) {
 	return nil, nil
 }
 
-// manyStreams is the number of streams above which the directory is listed. With so many, a listing
+// manyStreams is the number of streams above which the directory is listed. For so many streams, a listing
 // costs less than an attempt to open each file that may exist.
 const manyStreams = 64
 
 // directoryListing holds the names of the files in the directory of a trace once it has been listed.
 type directoryListing struct {
 	once  sync.Once
-	names map[string]bool // nil if the directory cannot be listed
+	names map[string]bool // names of the existing files; nil if the directory cannot be listed
 }
 
 // mayExist reports whether a file may exist. It returns false only if the directory has been listed

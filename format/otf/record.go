@@ -2,7 +2,7 @@ package otf
 
 import "unsafe"
 
-// Type is a record type. The numbers are those of libotf's OTF_*_RECORD.
+// Type is a record type. The numbers are the values of libotf's constants OTF_*_RECORD.
 type Type uint8
 
 // The record types (docs/formats/otf.md, "Records").
@@ -40,7 +40,7 @@ const (
 	SendSnapshot                Type = 38
 	SummaryComment              Type = 39
 	SnapshotComment             Type = 40
-	Unknown                     Type = 41 // a record that has none of these types
+	Unknown                     Type = 41 // a record that has none of the types above
 	FileOperation               Type = 42
 	OpenFileSnapshot            Type = 43
 	CollectiveSummary           Type = 44
@@ -88,28 +88,29 @@ var suffixes = [numParts]string{".def", ".events", ".snaps", ".stats", ".marker"
 // String returns the suffix of the files of the part, without the dot.
 func (p Part) String() string { return suffixes[p][1:] }
 
-// timed reports whether the records of the part have times and processes, which state lines set.
+// timed reports whether the records of the part have times and processes, which time lines and process lines
+// set.
 func (p Part) timed() bool { return p == Events || p == Snapshots || p == Statistics }
 
-// Record is one record of any type. Each type uses the fields that its entry in the table of types
-// lists ([Type.Fields]). Readers set these and leave the others as they are; writers ignore the
-// others. Numbers are unsigned. Fields that the format holds in 32 bits (nearly all but times, sums
-// and matching ids) must be less than 2^32 when written.
+// Record is one record of any type. Each type uses the fields that its entry in the table of types lists
+// ([Type.Fields]). Readers set these fields and leave the other fields as they are; writers ignore the other
+// fields. Numbers are unsigned. Fields that the format holds in 32 bits must be less than 2^32 when they are
+// written. These are nearly all fields except times, sums and matching ids.
 //
-// The record of a reader, with its strings and slices, belongs to the reader and is valid until the
-// next one is read. [Record.Clone] makes a lasting copy.
+// The record of a reader, with its strings and slices, belongs to the reader and is valid until the next
+// record is read. [Record.Clone] makes a lasting copy.
 type Record struct {
 	Type   Type
 	in     Part   // part in which a record of type Unknown was read
 	torn   bool   // the Text of an Unknown record is only a part of its line
-	Stream uint32 // of the file that contains the record, 0 for the global files
-	// Time is in ticks since the beginning of the clock. Definitions have no time.
+	Stream uint32 // number of the stream whose file contains the record; 0 for the global files
+	// Time is the time in ticks since time 0 of the clock. Definitions have no time.
 	Time uint64
 	// Process is the token of the process that the record belongs to.
 	Process uint64
 	// KeyValues are the key-value pairs before the record.
 	KeyValues []KeyValue
-	byKey     map[uint32]int // index of KeyValues, for find
+	byKey     map[uint32]int // index in KeyValues by key, for the method find
 	// Text is a comment, the text of a marker or of the version, the description of a key, or the
 	// whole line of an Unknown record.
 	Text string
@@ -117,20 +118,20 @@ type Record struct {
 	// differs from an empty name.
 	Name    string
 	Unnamed bool
-	Unit    string   // of a counter
-	Members []uint32 // of groups, attribute lists and assignments
+	Unit    string   // unit of a counter's values
+	Members []uint32 // members of a group, attribute list or assignment
 
-	Token  uint64 // of what is defined, or of a marker's definition
-	Parent uint64 // of a process, 0 for none
-	Group  uint64 // of a function, counter or file
-	Kind   uint64 // of a collective operation, marker, key or sample point
-	// Properties are flags of a counter. Bit 0: 0 accumulated, 1 absolute. Bits 2 and 3 say which time
-	// a value describes: 0 all time since the beginning, 4 that point in time, 8 the time since the
-	// last value, c the time until the next value. Bits 5 to 8 are the type of the value: 0 unsigned
-	// and 20 signed of 64 bits, 40 and 60 of 32, 80 and a0 of 16, 100 float, 120 double (hexadecimal).
+	Token  uint64 // token of the defined entry; for a marker, the token of the marker's definition
+	Parent uint64 // parent of a process; 0 for none
+	Group  uint64 // group of a function, counter or file
+	Kind   uint64 // kind of a collective operation, marker, key or sample point
+	// Properties are flags of a counter. Bit 0: 0 accumulated, 1 absolute. Bits 2 and 3 state which time a
+	// value describes: 0 all time since the beginning, 4 that point in time, 8 the time since the last value,
+	// c the time until the next value. Bits 5 to 8 are the type of the value: 0 unsigned and 20 signed of 64
+	// bits, 40 and 60 of 32, 80 and a0 of 16, 100 float, 120 double (hexadecimal).
 	Properties     uint64
 	AttributeList  uint64
-	Major          uint64 // of the version; Major, Minor and Sub have 8 bits
+	Major          uint64 // fields of a DefVersion; Major, Minor and Sub have 8 bits
 	Minor          uint64
 	Sub            uint64
 	UniqueID       uint64
@@ -140,33 +141,33 @@ type Record struct {
 	SampleTime     uint64
 
 	Function     uint64
-	Peer         uint64 // the receiver, the sender, or the remote process
-	Origin       uint64 // 0 if it is the process of the record
-	Communicator uint64 // a process group, 0 for none
+	Peer         uint64 // the receiver of a send, the sender of a receive, or the remote process
+	Origin       uint64 // process that has started the transfer; 0 if it is the process of the record
+	Communicator uint64 // process group; 0 for none
 	Tag          uint64
-	Length       uint64 // of a message in bytes, 32 bits
+	Length       uint64 // length of a message in bytes, with 32 bits
 	Counter      uint64
-	Value        uint64 // its type depends on the properties of the counter
+	Value        uint64 // value of a counter, whose type depends on the properties of the counter
 	Collective   uint64
-	Root         uint64 // 0 for none
-	Sent         uint64 // bytes
-	Received     uint64 // bytes
-	Duration     uint64 // ticks
+	Root         uint64 // root of a collective operation; 0 for none
+	Sent         uint64 // number of bytes sent
+	Received     uint64 // number of bytes received
+	Duration     uint64 // duration in ticks
 	Matching     uint64 // id that joins the begin and the end of an operation
 	File         uint64
 	Line         uint64
 	Handle       uint64
-	// Operation is an operation on a file. The low 5 bits: 0 open, 1 close, 2 read, 3 write, 4 seek, 5
-	// unlink, 6 rename, 7 dup, 8 sync, 9 lock, 10 unlock, 31 another. Flags: 20 failed, 40
-	// asynchronous, 80 collective, 100 direct, 200 synchronous, 400 read lock (hexadecimal).
+	// Operation is an operation on a file. The low 5 bits are the operation: 0 open, 1 close, 2 read, 3 write,
+	// 4 seek, 5 unlink, 6 rename, 7 dup, 8 sync, 9 lock, 10 unlock, 31 other. The other bits are flags: 20
+	// failed, 40 asynchronous, 80 collective, 100 direct, 200 synchronous, 400 read lock (hexadecimal).
 	Operation uint64
 	Bytes     uint64
-	SCL       uint64 // source code location, 0 for none
+	SCL       uint64 // source code location; 0 for none
 
-	OriginalTime  uint64 // time of the event that a snapshot repeats
+	OriginalTime  uint64 // time in ticks of the event that a snapshot repeats
 	Count         uint64
-	Exclusive     uint64 // ticks
-	Inclusive     uint64 // ticks
+	Exclusive     uint64 // exclusive time in ticks
+	Inclusive     uint64 // inclusive time in ticks
 	SentCount     uint64
 	ReceivedCount uint64
 	Opens         uint64

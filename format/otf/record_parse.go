@@ -9,15 +9,15 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// ParseRecord parses the text of one record of a part, in the form that [Record.Append] writes: the
-// lines of its key-value pairs, then the line of the record. Lines before it may set its time and
-// process, as in a file. The last line may lack its line end, and a string may contain line ends. The
-// strings of the record refer to text.
+// ParseRecord parses the text of one record of a part, in the form that [Record.Append] writes: the lines of
+// its key-value pairs, then the line of the record. Lines before it may set its time and process, as in a
+// file. The last line may lack its line end, and a string may contain line ends. The strings of the record
+// refer to text.
 //
-// The error is a [trace.Defect] with an offset into text. It reports what a reader would report, and
-// also a text without a record or with more text after the record. In two cases ParseRecord returns
-// the record together with the error: an unknown keyword makes a record of type Unknown, and a line
-// may have more bytes of an array than libotf reads (otf.long-array).
+// The error is a [trace.Defect] with an offset into text. It reports what a reader would report, and also a
+// text without a record or with more text after the record. In two cases ParseRecord returns the record
+// together with the error: an unknown keyword makes a record of type Unknown, and a line that has more bytes
+// of an array than libotf reads makes a normal record (otf.long-array).
 func ParseRecord(text string, part Part) (*Record, error) {
 	if part >= numParts {
 		return nil, fmt.Errorf("otf: found part %d, expected one of Definitions to Markers", part)
@@ -55,8 +55,7 @@ func ParseRecord(text string, part Part) (*Record, error) {
 	return nil, lineDefect(problem{"otf.malformed", "no record", "the line of one", trace.Error}, len(text))
 }
 
-// parseLast parses the line of a record. The line is the first size bytes of l, without the first i of
-// them. It reports an error if another record follows.
+// parseLast parses the line of a record. The line is l[i:size]. It reports an error if another record follows.
 func (r *Record) parseLast(l []byte, i, size int, part Part, at int, odd error) (*Record, error) {
 	bad := r.parse(l[:size], i, part, false)
 	for bad.expected == noQuote && size < len(l) {

@@ -9,7 +9,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// TestParseRecord checks the records of single texts (sections of the format's document).
+// TestParseRecord checks records that are parsed from single texts. The names of the cases are sections of
+// docs/formats/otf.md.
 func TestParseRecord(t *testing.T) {
 	for _, x := range []struct {
 		name, text string
@@ -46,7 +47,7 @@ func TestParseRecordDefects(t *testing.T) {
 		name, text string
 		part       Part
 		rule, want string
-		typ        Type // type of the record that is returned nevertheless, 0 for none
+		typ        Type // type of the record that ParseRecord returns in spite of the error, 0 for none
 	}{
 		{"missing field", "S2L8T5", Events, "otf.malformed",
 			`record:0x0: error: otf.malformed: found SendMsg: the end of the line, expected COMM`, 0},

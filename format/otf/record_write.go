@@ -17,8 +17,8 @@ func appendHex(b []byte, v uint64) []byte {
 	return binary.BigEndian.AppendUint64(b, hexText(uint32(v))<<(-8*n&63))[:len(b)+n]
 }
 
-// hexText returns the 8 hexadecimal digits of a number, with the first digit in the highest byte. It
-// computes all digits at once.
+// hexText returns the 8 hexadecimal digits of a number, with the first digit in the highest byte. It computes
+// all digits at the same time.
 func hexText(v uint32) uint64 {
 	x := uint64(v)
 	x = (x | x<<16) & 0x0000ffff0000ffff

@@ -8,13 +8,12 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// scanFromSnapshots scans the streams one after another. It begins each stream at the last snapshots
-// that are not after sel.From. First it delivers the calls that were open there, as enters with their
-// original times, and then the events from there on. The definitions must list the time of the
-// snapshots (DefAuxSamplePoint). In that case, all processes have a snapshot at that time, and a
-// process without records there has no open calls. ok is false if the trace cannot be read in this way.
-// One such case is a trace converted from another format, if OTF's own records do not contain all
-// enters and leaves.
+// scanFromSnapshots scans the streams one after another. It begins each stream at the last snapshots at or
+// before sel.From. First it delivers the calls that are open at these snapshots, as enters with their original
+// times. Then it delivers the events after the snapshots. The definitions must list the time of the snapshots
+// (DefAuxSamplePoint). In that case, all processes have a snapshot at that time, and a process without records
+// there has no open calls. ok is false if the trace cannot be read in this way. An example is a trace
+// converted from another format, if OTF's own records do not contain all enters and leaves.
 func (d *decoder) scanFromSnapshots(ctx context.Context, sel trace.Selection, sink func(int) format.Sink) (ok bool,
 	err error) {
 	from, ok := d.clock.toFile(sel.From)
@@ -25,7 +24,7 @@ func (d *decoder) scanFromSnapshots(ctx context.Context, sel trace.Selection, si
 	if !ok || err != nil {
 		return false, err
 	}
-	// The snapshots state which calls are open, so the events before them are not needed.
+	// The snapshots contain the open calls, so the events before the snapshots are not needed.
 	ask := sel
 	ask.From, ask.Stacks = math.MinInt64, false
 	behind := trace.Selection{From: d.clock.firstFrom(at), To: math.MaxInt64, Links: trace.AllLinks}
@@ -35,8 +34,8 @@ func (d *decoder) scanFromSnapshots(ctx context.Context, sel trace.Selection, si
 	}, &at)
 }
 
-// carriesOpen reports whether some open calls are known only from the data that weft carries for a
-// trace of another format: from claims and gaps, or from enters and leaves that OTF's own records do
+// carriesOpen reports whether some open calls are known only from the data that weft carries for a trace of
+// another format. This data consists of claims and gaps, and of enters and leaves that OTF's own records do
 // not contain.
 func (d *decoder) carriesOpen() bool {
 	return d.carried && d.restorer.Packs(trace.Enter, trace.Leave, trace.ClaimBegin, trace.ClaimEnd, trace.Gap)
@@ -127,7 +126,7 @@ func (br *bulkReader) deliverBegun(ctx context.Context, stream uint32, at uint64
 	}
 	defer f.close()
 	f.s.t.few = 4 * window
-	missing := map[uint32]uint64{} // processes by location
+	missing := map[uint32]uint64{} // missing processes; indexed by location
 	for _, p := range d.r.master.Processes(stream) {
 		missing[d.location(uint64(p))] = uint64(p)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// visits holds the enters and leaves of each location as times and names.
+// visits holds the enters and leaves of each location, as texts of time and name.
 type visits map[string][]string
 
 func (v visits) sink(d format.Events) func(int) format.Sink {
@@ -30,8 +30,8 @@ func (v visits) sink(d format.Events) func(int) format.Sink {
 	}
 }
 
-// TestResume checks that a scan from snapshots delivers the calls that a reader of the whole trace
-// finds open at the time of the snapshots, and all events from there on.
+// TestResume checks a scan that resumes from snapshots. The scan must deliver the calls that a reader of the
+// whole trace finds open at the time of the snapshots, and all later events.
 func TestResume(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 4))
 	m := filepath.Join(t.TempDir(), "x.otf")
@@ -115,8 +115,8 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// TestResumeUnnamedLeaves checks that a decoder that has met leaves without a function finds their
-// functions also after snapshots, in each of its scans. Their functions depend on all earlier enters.
+// TestResumeUnnamedLeaves checks leaves without a function. A decoder that has met such leaves must find their
+// functions in each of its scans, also in scans from snapshots. The functions depend on all earlier enters.
 func TestResumeUnnamedLeaves(t *testing.T) {
 	m := filepath.Join(t.TempDir(), "x.otf")
 	w := Create(m, &WriterOptions{Streams: 1})
@@ -158,8 +158,8 @@ func TestResumeUnnamedLeaves(t *testing.T) {
 	}
 }
 
-// TestResumeCarried checks that snapshots show what is open also in traces of other formats, even if a
-// tick of the file is a fraction of a tick of the trace. They do not if OTF's own records do not
+// TestResumeCarried checks that snapshots show what is open also in traces of other formats, even if a tick of
+// the file is a fraction of a tick of the trace. A scan does not use the snapshots if OTF's own records do not
 // contain all enters and leaves.
 func TestResumeCarried(t *testing.T) {
 	for _, x := range []struct {
@@ -223,7 +223,8 @@ func TestResumeCarried(t *testing.T) {
 	}
 }
 
-// recordStacks records enters and leaves of two locations, and after half of them what add adds.
+// recordStacks records enters and leaves of two locations. After half of them it calls add, which may record
+// further events.
 func recordStacks(clock trace.Clock, add func(r *trace.Recorder, loc, region uint32)) (r *trace.Recorder,
 	locs []uint32) {
 	rng := rand.New(rand.NewPCG(7, 7))
@@ -276,7 +277,7 @@ func writeSnapshots(t *testing.T, r *trace.Recorder) string {
 	return m
 }
 
-// openStacks are the regions that are open in each location before a time, and the number of later events.
+// openStacks holds the regions that are open in each location before a time, and the number of later events.
 type openStacks struct {
 	from  int64
 	open  map[uint32][]uint32

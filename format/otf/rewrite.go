@@ -10,43 +10,42 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// original refers to the definitions of an OTF trace that can be written again. If it is, its
-// definitions are written unchanged, and its events keep their tokens (docs/formats/otf.md, "Rewriting
-// a trace").
+// original refers to the definitions of an OTF trace. If that trace is written as OTF again, its definitions
+// are written unchanged, and its events keep their tokens (docs/formats/otf.md, "Rewriting a trace").
 type original struct {
 	r     *Reader
 	model *model
 }
 
-// Renamable marks the trace as one whose texts an encoder can change.
+// Renamable marks the trace as a trace whose texts an encoder can change.
 func (o *original) Renamable() {}
 
-// Joinable marks the trace as one that an encoder can join with others, and that it can write in
-// part. It returns false, because a location must belong to a single trace: source places have other
-// tokens in each trace.
+// Joinable marks the trace as a trace that an encoder can join with others, and that it can write in part. It
+// returns false, because a location must belong to a single trace: source places have different tokens in each
+// trace.
 func (o *original) Joinable() (shared bool) { return false }
 
 // rewriting is the state of an encoder that writes OTF traces again.
 type rewriting struct {
 	sources []*sourceTrace
-	origins []origin              // indexed by location; empty if the only trace is not pruned
-	records []*Record             // the definitions in their written form; nil if they are those of the only trace
-	groups  map[namedGroup]uint64 // tokens of the groups of functions and files
-	keys    map[int]bool          // attributes that events use, by index
-	// if the trace is pruned: the tokens in events that refer to definitions without a table in the
-	// model
+	origins []origin // origin of each location; empty if the only trace is not pruned
+	// the definitions in their written form; nil if the definitions of the only trace are written unchanged
+	records []*Record
+	groups  map[namedGroup]uint64 // tokens of function groups and file groups
+	keys    map[int]bool          // indexes of the attributes that events use
+	// tokens in events that refer to definitions without a table in the model; nil unless the trace is pruned
 	referred map[tokenOf]bool
-	entries  map[*Record]bool // records of entries of the written trace, if definitions are joined
-	moved    bool             // the only trace begins or ends at another time than its original
+	entries  map[*Record]bool // records that define an entry of the written trace, if definitions are joined
+	moved    bool             // the only trace begins or ends at a different time than its original
 	// global is set if the definitions of single streams become global.
 	global bool
 }
 
-// origin is the place of a location in the trace that it was read from.
+// origin describes where a location comes from: the trace, process and stream from which it was read.
 type origin struct {
-	source *sourceTrace // nil if the location is not from a trace
+	source *sourceTrace // nil if the location does not come from an OTF trace
 	stream uint32
-	// listed is set if the master file names the process for the stream.
+	// listed is set if the master file assigns the process to the stream.
 	listed bool
 }
 
@@ -113,8 +112,8 @@ func (e *encoder) rewrite(sources []*sourceTrace) error {
 	})
 }
 
-// joinsStreams reports whether the definitions of single streams in a trace become global. That is so
-// if its processes change their streams, or if equal definitions of several streams become one.
+// joinsStreams reports whether the definitions of single streams in a trace become global. This is the case if
+// its processes change their streams, or if equal definitions of several streams become one definition.
 func (e *encoder) joinsStreams(s *sourceTrace) bool {
 	return len(s.model.local) > 0 && (!e.defaultStreams || s.model.unified)
 }
@@ -135,7 +134,7 @@ func (e *encoder) isEveryone(loc uint32) bool {
 	return false
 }
 
-// findLocations finds out where the locations of a trace come from. It also sets the tokens of processes that
+// findLocations determines where the locations of a trace come from. It also sets the tokens of processes that
 // the trace does not define.
 func (e *encoder) findLocations(s *sourceTrace) {
 	o := e.original
@@ -152,14 +151,14 @@ func (e *encoder) findLocations(s *sourceTrace) {
 			continue
 		}
 		if t, ok := s.tokens[processTokens][streamToken{0, process}]; ok {
-			e.tokens.locations.set(int(at), uint32(t)) // also if the process has events in a second stream
+			e.tokens.locations.set(int(at), uint32(t)) // this also applies if the process has events in a second stream
 		} else {
 			s.tokens[processTokens][streamToken{0, process}] = uint64(e.tokens.locations.at(int(at)))
 		}
 	}
 }
 
-// place returns the process that the id of a location names, and its place.
+// place returns the process that is named in the id of a location, and the location's origin.
 func (s *sourceTrace) place(id string) (process uint64, x origin, ok bool) {
 	x.source = s
 	number, stream, stray := strings.Cut(id, "@")
@@ -178,7 +177,7 @@ func (s *sourceTrace) place(id string) (process uint64, x origin, ok bool) {
 	return process, x, true
 }
 
-// origin returns the place of a location in the trace that it was read from.
+// origin returns the origin of a location with the given id.
 func (o *rewriting) origin(loc uint32, id string) (x origin) {
 	if o.sources[0].Index == nil {
 		_, x, _ = o.sources[0].place(id)
@@ -196,8 +195,8 @@ func (o *rewriting) source(loc uint32) *sourceTrace {
 	return o.sources[0]
 }
 
-// stream returns the stream that the events of a process are written to. Processes stay in their streams, also
-// those that the master file does not name, unless the trace is repaired.
+// stream returns the stream to which the events of a process are written. Processes stay in their streams,
+// unless the trace is repaired. This includes processes that the master file does not name.
 func (e *encoder) stream(loc, process uint32) uint32 {
 	if e.original != nil && e.defaultStreams {
 		x := e.original.origin(loc, e.defs.Locations.At(loc).ID)
@@ -213,7 +212,7 @@ func (e *encoder) stream(loc, process uint32) uint32 {
 	return e.w.assign(process)
 }
 
-// markerStream returns the stream whose file a marker at a location is written to.
+// markerStream returns the stream to whose file a marker at a location is written.
 func (e *encoder) markerStream(loc, stream uint32) uint32 {
 	if e.original == nil || !e.defaultStreams {
 		return 0
@@ -237,8 +236,8 @@ func (e *encoder) eachDefinition(part Part, use func(r *Record) error) error {
 	return nil
 }
 
-// eachOriginal calls use with each definition of a part of a trace, with new names where texts are
-// renamed.
+// eachOriginal calls use with each definition of a part of a trace. If texts are renamed, the definition has
+// its new name.
 func (e *encoder) eachOriginal(s *sourceTrace, part Part, use func(r *Record) error) error {
 	c, err := s.r.withoutReport().Cursor(context.Background(), part)
 	if err != nil {
@@ -256,7 +255,8 @@ func (e *encoder) eachOriginal(s *sourceTrace, part Part, use func(r *Record) er
 	return c.Err()
 }
 
-// rename replaces the parts of a definition that reveal the origin of a trace, if texts are renamed.
+// rename replaces the parts of a definition that reveal the origin of a trace, if the texts of the trace are
+// renamed.
 func (e *encoder) rename(r *Record) {
 	rename := e.defs.Rename
 	if rename == nil {
@@ -271,9 +271,9 @@ func (e *encoder) rename(r *Record) {
 		r.KeyValues[i].Bytes = nil
 	}
 	switch r.Type {
-	case DefVersion: // a constant of libotf
+	case DefVersion: // libotf's version text is a constant
 		return
-	case DefUniqueID: // libotf derives it from the time of day
+	case DefUniqueID: // libotf derives this id from the time of day
 		r.UniqueID = 0
 	case DefSCL:
 		r.Line = 0
@@ -288,7 +288,7 @@ func (e *encoder) rename(r *Record) {
 	text(fText, false)
 }
 
-// rewriteDefinitions writes the definitions of the original trace and those that were added to the
+// rewriteDefinitions writes the definitions of the original trace and the definitions that were added to the
 // model.
 func (e *encoder) rewriteDefinitions() error {
 	merged := len(e.original.sources) > 1
@@ -328,7 +328,7 @@ func (e *encoder) rewriteDefinitions() error {
 		}
 	}
 	if only := e.original.onlyTrace(); only != nil && e.defs.Repaired {
-		if empty { // the file is missing, and libotf expects it
+		if empty { // the file is missing although libotf expects it
 			if err := write(&Record{Type: DefTimerResolution, TicksPerSecond: uint64(e.defs.Clock.Num)}); err != nil {
 				return err
 			}
@@ -337,8 +337,8 @@ func (e *encoder) rewriteDefinitions() error {
 			return err
 		}
 	}
-	// Entries that the model has added have no id. Stand-ins for undefined tokens have one; they stay
-	// undefined unless the trace is repaired.
+	// Entries that the model has added have no id. Stand-ins for undefined tokens have an id; their tokens
+	// stay undefined unless the trace is repaired.
 	for i, a := range e.defs.Attributes.All() {
 		if a.ID == "" && e.original.keys[i] {
 			t, ok := pairTypes[a.Type]
@@ -386,8 +386,8 @@ func (e *encoder) updateTimes(r *Record) bool {
 	return true
 }
 
-// onlyTrace returns the trace that is written again with its own tokens. It returns nil if several traces
-// become one.
+// onlyTrace returns the trace that is written again with its own tokens. It returns nil if several traces are
+// merged.
 func (o *rewriting) onlyTrace() *sourceTrace {
 	if o.sources[0].Index != nil {
 		return nil
@@ -398,6 +398,9 @@ func (o *rewriting) onlyTrace() *sourceTrace {
 // writeStandIns defines the tokens that the original trace does not define.
 func (s *sourceTrace) writeStandIns(write func(*Record) error) error {
 	for _, x := range s.model.standIns {
+		if _, listed := s.r.master.Stream(0); x.table == processes && x.token == 0 && !listed {
+			continue // no process: markers of the whole trace have the process 0
+		}
 		t := [...]Type{functions: DefFunction, groups: DefProcessGroup, counters: DefCounter, files: DefFile,
 			functionGroups: DefFunctionGroup, fileGroups: DefFileGroup, processes: DefProcess,
 			collectives: DefCollectiveOperation, markers: DefMarker}[x.table]
@@ -416,7 +419,7 @@ func (s *sourceTrace) writeStandIns(write func(*Record) error) error {
 // record to write.
 func (e *encoder) setOriginalRecord(c *trace.Cursor, r *Record) bool {
 	if c.Derived() {
-		return false // another row writes the record from which this row comes
+		return false // another row writes the record from which this row was read
 	}
 	frequent := e.native(c, r)
 	s := e.original.source(c.Location())

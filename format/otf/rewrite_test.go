@@ -12,8 +12,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// TestRewriteComments checks that comments stay as and where they are when a trace is written again: empty
-// ones, and those among snapshots and summaries, also after the last event.
+// TestRewriteComments checks that comments keep their text and place when a trace is written again: empty
+// comments, comments among snapshots and summaries, and comments after the last event.
 func TestRewriteComments(t *testing.T) {
 	folder := t.TempDir()
 	files := map[string]string{
@@ -39,7 +39,8 @@ func TestRewriteComments(t *testing.T) {
 }
 
 // TestRepairDefinesOperations checks that a repaired trace defines the collective operations that its events,
-// snapshots and summaries refer to, each once. Without the definitions otfprofile aborts.
+// snapshots and summaries refer to, and defines each operation once. Without the definitions, otfprofile
+// aborts.
 func TestRepairDefinesOperations(t *testing.T) {
 	folder := t.TempDir()
 	for part, text := range map[string]string{
@@ -71,8 +72,8 @@ func TestRepairDefinesOperations(t *testing.T) {
 	}
 }
 
-// TestRewriteThumbnail checks that a thumbnail stays if the visits and their times do, and is counted as degraded
-// otherwise.
+// TestRewriteThumbnail checks that a rewrite keeps the thumbnail if it keeps the visits and their times.
+// Otherwise the loss table counts the thumbnail as degraded.
 func TestRewriteThumbnail(t *testing.T) {
 	const thumbnail = "0:2,1\n1:0,1,\n"
 	folder := t.TempDir()
@@ -88,8 +89,9 @@ func TestRewriteThumbnail(t *testing.T) {
 		sel  trace.Selection
 		keep bool
 	}{
-		"all":     {trace.Everything(), true},
-		"shorter": {trace.Selection{From: math.MinInt64, To: 5}, false}, // the last event is at another time
+		"all": {trace.Everything(), true},
+		// the last event has another time than in the whole trace
+		"shorter": {trace.Selection{From: math.MinInt64, To: 5}, false},
 	} {
 		d, err := Format{}.Open(t.Context(), format.FileSource(filepath.Join(folder, "x.otf")), &format.ReadOptions{})
 		if err != nil {

@@ -12,15 +12,15 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// TestScanInWindows checks that a consumer that stops after the first events causes little reading,
-// and that one that does not stop gets all events in the order of time. The records of a file are
-// sorted if its beginning shows that it is not in order.
+// TestScanInWindows checks that a consumer that stops after the first events causes little reading, and that a
+// consumer that does not stop gets all events in the order of time. The records of a file are sorted if its
+// beginning shows that it is not in order.
 func TestScanInWindows(t *testing.T) {
 	const n = 100_000
 	for _, x := range []struct {
 		name  string
-		late  int   // index of the record that has the time early, 0 for none
-		early int64 // an earlier time than those before
+		late  int   // index of the record that has the time early; 0 for none
+		early int64 // time of the record late, before the times of the records before it
 		most  int   // maximum number of bytes read for the first five events
 	}{
 		{"in order", 0, 0, 400_000},

@@ -11,17 +11,16 @@ type Place struct {
 	// compressed file it is a position at which decompression can start: after the header of the
 	// file, or at a restart point.
 	Offset int64
-	// Skip is the number of bytes of text between Offset and the time line in a compressed file, 0 in
-	// a plain file.
+	// Skip is the number of bytes of text between Offset and the time line in a compressed file. It is 0 in a
+	// plain file.
 	Skip int64
 	// Time and Process are the time and process of the record.
 	Time, Process uint64
 }
 
-// Search finds the first record of a part at time t or later, by bisection. ok is false if no such
-// record exists. The records must be in the order of time. To read from the record on, call
-// [StreamReader.Select] with the time of the place. Search finds nothing in definitions and markers,
-// which are not ordered by time.
+// Search finds the first record of a part at time t or later, by bisection. ok is false if no such record
+// exists. The records must be in the order of time. To start reading at the record, call [StreamReader.Select]
+// with the time of the place. Search finds nothing in definitions and markers, which are not ordered by time.
 func (s *StreamReader) Search(ctx context.Context, part Part, t uint64) (p Place, ok bool, err error) {
 	err = s.eachPlace(ctx, part, t, func(x Place) bool {
 		if x.Time >= t {
@@ -32,9 +31,9 @@ func (s *StreamReader) Search(ctx context.Context, part Part, t uint64) (p Place
 	return p, ok, err
 }
 
-// SearchBack finds the latest time of a part that is not after t, and returns the first record of that
-// time. It uses bisection. With [Snapshots] it finds the latest snapshot at or before t. ok is false
-// if no such record exists. The records must be in the order of time.
+// SearchBack finds the latest time of a part at or before t, and returns the first record of that time. It
+// uses bisection. For [Snapshots], this is the latest snapshot at or before t. ok is false if no such record
+// exists. The records must be in the order of time.
 func (s *StreamReader) SearchBack(ctx context.Context, part Part, t uint64) (p Place, ok bool, err error) {
 	after := t + 1
 	if after == 0 {
@@ -50,7 +49,7 @@ func (s *StreamReader) SearchBack(ctx context.Context, part Part, t uint64) (p P
 	if !ok || err != nil {
 		return p, false, err
 	}
-	// The bisection may have ended at a later record of that time.
+	// The bisection may have ended at a later record of the same time.
 	return s.Search(ctx, part, p.Time)
 }
 
@@ -86,7 +85,7 @@ func (t *lineReader) eachPlace(use func(Place) bool) error {
 		switch kind {
 		case timeLine:
 			if timed && !begun {
-				continue // libotf uses the first of several time lines
+				continue // libotf uses the first of several successive time lines
 			}
 			timed, p.Time, p.Offset = true, sc.hex(), off
 			if t.zip != nil {

@@ -15,9 +15,9 @@ import (
 // Process is a process of a trace.
 type Process struct {
 	ID      uint32
-	Name    string // in its definition, empty if it has none
+	Name    string // name in the definition of the process; empty if it has none
 	Defined bool
-	Stream  uint32 // assigned by the master file; NoStream if it assigns none
+	Stream  uint32 // stream to which the master file assigns the process; NoStream if it does not
 }
 
 // Processes lists the processes that the definitions or the master file name, in the order of their
@@ -64,11 +64,11 @@ func (r *Reader) eachDefinition(ctx context.Context, f func(*Record)) error {
 	return c.Err()
 }
 
-// Shrink copies a trace with only the processes for which keep returns true. The copy is a trace of
-// its own with their definitions, events, snapshots, statistics and markers, and with all other
-// definitions. Groups and lists of processes lose the other processes and are left out if none remain.
-// Streams keep their numbers; streams without a kept process vanish. It is an error if no process is
-// kept. The format's writing options apply, except otf.streams. The trace appears when out is
+// Shrink copies a trace with only the processes for which keep returns true. The copy is a complete trace. It
+// contains the definitions, events, snapshots, statistics and markers of the kept processes, and all
+// definitions that are not about processes. Groups and lists of processes lose the other processes and are
+// left out if none remain. Streams keep their numbers; streams without a kept process vanish. It is an error
+// if no process is kept. The format's writing options apply, except otf.streams. The trace appears when out is
 // committed.
 func Shrink(ctx context.Context, src format.Source, ro *format.ReadOptions, keep func(process uint64) bool,
 	out *format.Output, wo *format.WriteOptions) error {
@@ -91,7 +91,7 @@ func Shrink(ctx context.Context, src format.Source, ro *format.ReadOptions, keep
 				s.master.Assign(p, id)
 			}
 		}
-		if len(s.master.Processes(id)) == 0 { // if a process is kept, the copy reports a missing file
+		if len(s.master.Processes(id)) == 0 { // if the stream has a kept process, the copy reports the missing file
 			if err := r.checkExists(id, Events); err != nil {
 				return err
 			}
@@ -123,14 +123,14 @@ func Shrink(ctx context.Context, src format.Source, ro *format.ReadOptions, keep
 	return err
 }
 
-// shrinker removes processes from records.
+// shrinker removes the processes that a copy leaves out from definitions and other records.
 type shrinker struct {
 	keep   func(process uint64) bool
 	master MasterControl
-	groups map[scopedToken]bool // indexed by group: the group is kept
+	groups map[scopedToken]bool // whether a group is kept; indexed by group
 }
 
-// noteGroup records which groups are kept: all except those that lose their last member.
+// noteGroup notes whether a group is kept. Groups that lose their last member are not kept.
 func (s *shrinker) noteGroup(r *Record) {
 	if r.Type == DefProcessGroup {
 		s.groups[scopedToken{groups, r.Stream, r.Token}] = len(r.Members) == 0 || slices.ContainsFunc(r.Members, s.member)

@@ -14,7 +14,7 @@ import (
 	"github.com/weft-trace/weft/format"
 )
 
-// shrunk copies a trace with some of its processes and returns the name of the copy.
+// shrunk copies a trace with the processes for which keep returns true, and returns the name of the copy.
 func shrunk(t *testing.T, from string, keep func(uint64) bool, values map[string]string) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), filepath.Base(from))
@@ -36,7 +36,7 @@ func shrunk(t *testing.T, from string, keep func(uint64) bool, values map[string
 	return name
 }
 
-// allRecords describes the records of a part, except those for which drop returns true.
+// allRecords returns a text for each record of a part, except for records for which drop returns true.
 func allRecords(t *testing.T, name string, part Part, drop func(*Record) bool) []string {
 	t.Helper()
 	r, err := Open(context.Background(), format.FileSource(name), nil)
@@ -60,7 +60,8 @@ func allRecords(t *testing.T, name string, part Part, drop func(*Record) bool) [
 	return out
 }
 
-// TestShrink checks that the records with a time in a shrunk trace are those of the chosen processes.
+// TestShrink checks that the records with a time in a shrunk trace are exactly the records of the chosen
+// processes.
 func TestShrink(t *testing.T) {
 	for _, from := range []string{"all_short", "all_kv_short", "all_one_stream_3procs", "all_z4", "aux_snapshots", "mpi4",
 		"map_explicit", "localdefs", "hand_markers", "tokens"} {
@@ -70,7 +71,7 @@ func TestShrink(t *testing.T) {
 			t.Fatal(err)
 		}
 		for n, values := range []map[string]string{nil, {"otf.level": "4"}, {"otf.spelling": "long"}} {
-			// Every second process, and the others.
+			// The first selection has every second process, and the second one has the others.
 			i := n
 			chosen := map[uint64]bool{}
 			for _, id := range m.Streams() {
@@ -154,8 +155,8 @@ func TestOtfshrink(t *testing.T) {
 	}
 }
 
-// TestShrinkDefinitions checks that the other processes are removed from definitions, that definitions
-// without any process left are omitted, and that a stream in which the kept process has no events
+// TestShrinkDefinitions checks that processes that are not kept are removed from definitions, and that
+// definitions that lose all their processes are omitted. A stream in which the kept process has no events
 // stays readable.
 func TestShrinkDefinitions(t *testing.T) {
 	dir := t.TempDir()
@@ -220,8 +221,8 @@ func TestShrinkDefinitions(t *testing.T) {
 	}
 }
 
-// TestShrinkWithoutSnapshots checks that a copy has no files of snapshots and statistics if the kept
-// process has none. libotf takes an empty one for damage.
+// TestShrinkWithoutSnapshots checks that a copy has no files of snapshots and statistics if the kept process
+// has none. libotf reports an empty file as damaged.
 func TestShrinkWithoutSnapshots(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{

@@ -12,7 +12,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// sortFiles returns the number of open temporary files of sorters.
+// sortFiles returns the number of temporary files that sorters have open.
 func sortFiles(t *testing.T) (n int) {
 	t.Helper()
 	list, err := os.ReadDir("/proc/self/fd")
@@ -28,10 +28,11 @@ func sortFiles(t *testing.T) (n int) {
 	return n
 }
 
-// TestSortMemoryOfAllStreams checks that the memory for sorting counts for all files together: four files whose records
-// take more than 1 MiB each do not stay in memory if 4 MiB are allowed, but do so with the default.
+// TestSortMemoryOfAllStreams checks that the limit of memory for sorting applies to all files together. The
+// records of each of four files take more than 1 MiB. They do not stay in memory with a limit of 4 MiB, but
+// stay in memory with the default limit.
 func TestSortMemoryOfAllStreams(t *testing.T) {
-	const streams, records = 4, 30_000 // a record takes more than 40 bytes
+	const streams, records = 4, 30_000 // a record takes more than 40 bytes of memory
 	files := fstest.MapFS{"x.otf": {Data: []byte("1:1\n2:2\n3:3\n4:4\n")}}
 	defs := "DTR3b9aca00\n"
 	for s := 1; s <= streams; s++ {

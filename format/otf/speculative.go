@@ -13,9 +13,9 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// scanSpeculatively delivers the events, several streams at a time, without a survey of the trace. It
-// assumes that the files are in order and undamaged, and that their definitions are complete. If that
-// proves wrong, it returns ok false. The caller must then use [decoder.Scan], which takes all earlier
+// scanSpeculatively delivers the events, several streams at a time, without a survey of the trace. It assumes
+// that the files are in order and undamaged, and that their definitions are complete. If one of these
+// assumptions proves wrong, ok is false. The caller must then use [decoder.Scan], which takes all earlier
 // records into account.
 func (d *decoder) scanSpeculatively(ctx context.Context, sel trace.Selection, sink func(int) format.Sink) (ok bool,
 	err error) {
@@ -25,7 +25,7 @@ func (d *decoder) scanSpeculatively(ctx context.Context, sel trace.Selection, si
 	return d.scanStreams(ctx, sel, sink, nil)
 }
 
-// scanStreams does the work of scanSpeculatively. If resume is not nil, it begins at the snapshots of
+// scanStreams does the work of scanSpeculatively. If resume is not nil, scanStreams begins at the snapshots of
 // that time (see [decoder.scanFromSnapshots]).
 func (d *decoder) scanStreams(ctx context.Context, sel trace.Selection, sink func(int) format.Sink,
 	resume *uint64) (ok bool, err error) {
@@ -119,10 +119,10 @@ func (d *decoder) scanStreams(ctx context.Context, sel trace.Selection, sink fun
 type piece struct {
 	stream   uint32
 	from, to int64
-	time     uint64 // time at the beginning of the piece, 0 for the beginning of the file
+	time     uint64 // time in ticks at the beginning of the piece; 0 for the beginning of the file
 	skip     int
 	tail     []byte
-	optional bool // the piece may turn out not to be needed, depending on those before it
+	optional bool // the pieces before this piece may show that it is not needed
 }
 
 // pieceSize is the approximate size of a piece in bytes. The decoded piece stays in memory until it
@@ -133,11 +133,11 @@ const pieceSize = 2 << 20
 type decodedPiece struct {
 	stream        uint32
 	good, hasRows bool
-	first, last   uint64 // times of the first and last row, if any is set
+	first, last   uint64 // times of the first and last row, if there are rows
 	batches       []*trace.Batch
 }
 
-// errNeedsSurvey is the error with which a speculative scan ends if the trace must be surveyed.
+// errNeedsSurvey ends a speculative scan if the trace must be surveyed.
 var errNeedsSurvey = errors.New("otf: the trace must be looked through first")
 
 // scanPieces serves traces with few large streams. It decodes the pieces of a stream at the same time,
@@ -164,7 +164,7 @@ func scanPieces(ctx context.Context, readers []*bulkReader, streams []uint32, se
 	next, end := 0, 0
 	var before decodedPiece
 	beyond := newContinuation(sel)
-	// Delivered batches are reused, because copying costs less than allocating.
+	// Batches are reused after their delivery, because copying costs less than allocating.
 	var delivered sync.Pool
 	decode := func(w int, p piece) (decodedPiece, error) {
 		x := decodedPiece{stream: p.stream}
@@ -213,8 +213,9 @@ func scanPieces(ctx context.Context, readers []*bulkReader, streams []uint32, se
 	}
 	var err error
 	for more := 1; next < len(list) && err == nil; {
-		// Pieces after the selected times are optional. They are read only if the pieces before them
-		// are not enough: one piece first, then twice as many each time.
+		// Pieces after the selected times are optional. They are read only if the pieces before them are not
+		// enough. The first round reads one piece, and each further round reads twice as many as the round
+		// before.
 		if more *= 2; !list[next].optional {
 			more = 1
 		}
@@ -229,14 +230,14 @@ func scanPieces(ctx context.Context, readers []*bulkReader, streams []uint32, se
 	return err == nil, err
 }
 
-// continuation determines for which streams enough events after the selected times have been read. That
-// is the case when each location with events before that time has one after it. A nil *continuation
-// requires all events.
+// continuation determines for which streams enough events after the selected times have been read. This is the
+// case when each location with events before the end of the selected times also has an event after it. A nil
+// *continuation requires all events.
 type continuation struct {
 	sel    trace.Selection
 	stream uint32
 	ends   map[uint32]bool // locations for which an event after the selected times is still missing
-	done   atomic.Int64    // the last stream with enough events; −1 if there is none
+	done   atomic.Int64    // number of the last stream with enough events; −1 if there is none
 }
 
 func newContinuation(sel trace.Selection) *continuation {
@@ -279,8 +280,8 @@ func (g *continuation) addPiece(x decodedPiece) {
 	}
 }
 
-// pieces divides a file into pieces. A plain file is divided before time lines that are followed by a
-// process line, a compressed file after its restart points.
+// pieces divides a file into pieces. A plain file is divided before time lines that are followed by a process
+// line. A compressed file is divided after its restart points.
 func (s *stream) pieces() (list []piece, err error) {
 	t := s.t
 	buf := make([]byte, window)
@@ -308,8 +309,8 @@ func (s *stream) pieces() (list []piece, err error) {
 	return append(list, next), nil
 }
 
-// splitAfter splits a plain file shortly after the first record at time enough, because the part before
-// that may be sufficient. It marks the later pieces as optional.
+// splitAfter splits a plain file shortly after the first record at time enough, because the part up to that
+// record may be sufficient. It marks the later pieces as optional.
 func (s *stream) splitAfter(list []piece, enough uint64) ([]piece, error) {
 	if s.t.zip != nil {
 		return list, nil
@@ -382,7 +383,7 @@ func (br *bulkReader) deliverPiece(ctx context.Context, p piece, sel trace.Selec
 	if err := br.run(ctx, f); err != nil {
 		return false, err
 	}
-	// Ticks of the model are signed, and their differences must fit.
+	// Times in the model are signed, and the difference of two times must fit as well.
 	return !br.needsSurvey() && f.s.begun && br.last <= math.MaxInt64/4, nil
 }
 

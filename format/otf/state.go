@@ -9,17 +9,17 @@ import (
 // [State] uses it to compute sums. Without definitions, functions and files have group 0, and the kind
 // of collective operations is unknown.
 type Grouping struct {
-	// Global is searched for tokens that are not defined here. It may be nil.
+	// Global is searched for tokens that this Grouping does not define. It may be nil.
 	Global *Grouping
 
 	function, file, collective map[uint64]uint64
-	// carried lists the keys of pairs that only weft uses. Such pairs belong to their event, and
-	// snapshots do not repeat them.
+	// carried contains the keys of pairs that only weft uses. Such a pair belongs to its event, and snapshots
+	// do not repeat it.
 	carried map[uint64]uint64
 }
 
-// Define adds a definition; definitions of other types are ignored. A later definition of the same
-// token replaces the earlier one.
+// Define adds a definition. It ignores definitions of other types. A later definition of the same token
+// replaces the earlier definition.
 func (g *Grouping) Define(r *Record) {
 	set := func(m *map[uint64]uint64, v uint64) {
 		if *m == nil {
@@ -41,7 +41,7 @@ func (g *Grouping) Define(r *Record) {
 	}
 }
 
-// find looks up a token in one of the tables, first here and then in the global Grouping.
+// find looks up a token in one of the tables, first in g and then in g.Global.
 func (g *Grouping) find(table func(*Grouping) map[uint64]uint64, token uint64) uint64 {
 	if v, ok := table(g)[token]; ok || g.Global == nil {
 		return v
@@ -54,27 +54,28 @@ func fileGroupsOf(g *Grouping) map[uint64]uint64      { return g.file }
 func carriedKeysOf(g *Grouping) map[uint64]uint64     { return g.carried }
 func collectiveKindsOf(g *Grouping) map[uint64]uint64 { return g.collective }
 
-// State replays the events of one process. At each time it holds the open calls, messages and operations,
-// for snapshots, and the sums so far, for summaries. Its memory grows with the number of these at one time
-// and with the number of functions, counters and files, but not with the number of events.
+// State replays the events of one process. At each time it holds the open calls, messages and operations, for
+// snapshots, and the sums so far, for summaries. The memory grows with the number of calls, messages and
+// operations that are open at the same time, and with the number of functions, counters and files. It does not
+// grow with the number of events.
 type State struct {
 	process uint64
 	group   *Grouping
-	now     uint64 // time of the last event
+	now     uint64 // time of the last event, in ticks
 	counted uint64 // time up to which the exclusive time of the function on top of the stack is complete
 
 	stack       []frame
 	sends       openTable[pendingSend]
-	files       openTable[openFile]       // indexed by handle
-	collectives openTable[openCollective] // indexed by matching id
-	operations  openTable[openOperation]  // indexed by matching id
+	files       openTable[openFile]       // open files by handle
+	collectives openTable[openCollective] // open collective operations by matching id
+	operations  openTable[openOperation]  // open file operations by matching id
 	counters    tokenTable[counterValue]
-	collected   tokenTable[uint64] // collective operations by communicator
+	collected   tokenTable[uint64] // sums of collective operations by communicator
 
 	functions tokenTable[callSum]
 	messages  transferSum
-	transfers tokenTable[transferSum] // indexed by collective operation
-	accesses  tokenTable[accessSum]   // indexed by file
+	transfers tokenTable[transferSum] // sums of collective operations by operation
+	accesses  tokenTable[accessSum]   // sums of file operations by file
 }
 
 // repeatedEvent is the part of an event that its record in a snapshot repeats.
@@ -87,7 +88,7 @@ type repeatedEvent struct {
 type frame struct {
 	repeatedEvent
 	sum  *tokenEntry[callSum]
-	from uint64 // time from which its inclusive time counts
+	from uint64 // time in ticks from which the inclusive time of the function counts
 }
 
 type pendingSend struct {
@@ -122,8 +123,8 @@ type transferSum struct{ sentCount, receivedCount, sent, received uint64 }
 
 type accessSum struct{ opens, closes, reads, writes, seeks, bytesRead, bytesWritten uint64 }
 
-// NewState returns the state of a process before its first event. The state keeps g, which must not
-// change during its use; a nil g means an empty Grouping.
+// NewState returns the state of a process before its first event. The state retains g, which must not change
+// while the state is in use. A nil g means an empty Grouping.
 func NewState(process uint64, g *Grouping) *State {
 	if g == nil {
 		g = &Grouping{}
@@ -131,9 +132,9 @@ func NewState(process uint64, g *Grouping) *State {
 	return &State{process: process, group: g}
 }
 
-// Event replays an event of the process. Times must not decrease; an earlier time returns an
-// [OrderError]. Event ignores records that are not events, and the end of something that has not
-// begun. A leave ends the function on top of the stack even if it names another one, as in otfaux.
+// Event replays an event of the process. Times must not decrease: for an earlier time, Event returns an
+// [OrderError]. Event ignores records that are not events, and ends of operations that have not begun. A leave
+// ends the function on top of the stack even if it names another one, as in otfaux.
 func (s *State) Event(r *Record) error {
 	if r.Time < s.now {
 		return &OrderError{r.Type, r.Time, s.now}
@@ -199,8 +200,8 @@ func (s *State) collectiveOf(r *Record, time uint64) openCollective {
 	return openCollective{s.repeat(r, time), r.Collective, r.Matching, r.Communicator, r.Root, r.Sent, r.Received}
 }
 
-// addExclusive adds the time since its previous call to the exclusive time of the function on top of
-// the stack.
+// addExclusive adds the time since the last call of addExclusive to the exclusive time of the function on top
+// of the stack.
 func (s *State) addExclusive(t uint64) {
 	if n := len(s.stack); n > 0 {
 		s.stack[n-1].sum.v.exclusive += t - s.counted
@@ -208,7 +209,7 @@ func (s *State) addExclusive(t uint64) {
 	s.counted = t
 }
 
-// The kinds of collective operations (DefCollectiveOperation).
+// The kinds of collective operations, from DefCollectiveOperation.
 const (
 	barrier  = 1
 	oneToAll = 2
@@ -216,8 +217,9 @@ const (
 	allToAll = 4
 )
 
-// countCollective counts a collective operation that has ended. Its kind decides whether the process
-// has sent, received, or both. Like otfaux, it counts a barrier as sent only.
+// countCollective counts a collective operation that has ended. The kind of the operation determines whether
+// the process has sent data, received data, or both. Like otfaux, countCollective counts a barrier as data
+// sent only.
 func (s *State) countCollective(c *openCollective) {
 	s.collected.at(c.communicator).v++
 	x := &s.transfers.at(c.collective).v
@@ -235,7 +237,7 @@ func (s *State) countCollective(c *openCollective) {
 	}
 }
 
-// Operations on files (FileOperation), and masks of their bits.
+// The operations on files (FileOperation), and masks of their bits.
 const (
 	fileOpen       = 0
 	fileClose      = 1
@@ -246,8 +248,8 @@ const (
 	fileFailed     = 32
 )
 
-// countAccess counts an operation on a file. A failed open opens no file; otfaux writes a snapshot of
-// it nevertheless.
+// countAccess counts an operation on a file. A failed open does not open a file, but otfaux still writes a
+// snapshot of it.
 func (s *State) countAccess(r *Record) {
 	op, good := r.Operation&fileOperations, r.Operation&fileFailed == 0
 	if op > fileSeek {
@@ -276,20 +278,20 @@ func (s *State) countAccess(r *Record) {
 	}
 }
 
-// Pend makes a message pending that the process has sent. Only the events of other processes show
-// whether a message is received, so the caller decides that. The returned id is for [State.Deliver].
+// Pend marks a message that the process has sent as pending. Only the events of other processes show whether a
+// message is received, so the caller decides whether to call Pend. The returned id is for [State.Deliver].
 func (s *State) Pend(send *Record) (id uint64) {
 	id = s.sends.last
 	s.sends.begin(id, pendingSend{s.repeat(send, send.Time), send.Peer, send.Communicator, send.Tag, send.Length})
 	return id
 }
 
-// Deliver ends a pending message.
+// Deliver marks a message as received, so that it is not pending any more.
 func (s *State) Deliver(id uint64) { s.sends.end(id) }
 
-// Restore takes the records of a snapshot and of the statistics of one time, at which the replay is to
-// begin. The functions on the stack count their time from then on, because the statistics contain the
-// time before.
+// Restore sets the state from the records of a snapshot and of the statistics of one time. The caller calls it
+// for each of these records, and the replay then begins at that time. The functions on the stack count their
+// time from then on, because the statistics already contain the earlier time.
 func (s *State) Restore(r *Record) {
 	s.now, s.counted = r.Time, r.Time
 	switch r.Type {
@@ -318,10 +320,10 @@ func (s *State) Restore(r *Record) {
 	}
 }
 
-// Snapshot calls put with the records of a snapshot at time t: what is open, without the events at t
-// itself, which must not have been replayed yet. The records of each kind are in the order in which
-// they began, the bottom of the stack first; counts and counters are in the order of their tokens. A
-// record is valid during the call. An error of put ends the snapshot.
+// Snapshot calls put with the records of a snapshot at time t: all calls, messages and operations that are
+// open. Events at time t do not count, and must not have been replayed yet. The records of each kind are in
+// the order in which their entries began, with the bottom of the stack first. Counts and counters are in the
+// order of their tokens. A record is valid during the call. An error of put ends the snapshot.
 func (s *State) Snapshot(t uint64, put func(*Record) error) error {
 	o, err := s.output(t, EnterSnapshot, put)
 	if err != nil {
@@ -361,14 +363,14 @@ func (s *State) Snapshot(t uint64, put func(*Record) error) error {
 	return o.err
 }
 
-// Summary calls put with the records of a summary at time t: the sums from the beginning up to t,
-// without the events at t itself, which must not have been replayed yet. Functions that are running
-// have their time up to t. The records of each kind are in the order of their tokens.
+// Summary calls put with the records of a summary at time t: the sums from the beginning up to t. Events at
+// time t do not count, and must not have been replayed yet. Functions that are running at t count with their
+// time up to t. The records of each kind are in the order of their tokens.
 //
-// As in otfaux, the inclusive time of a function is the sum over its calls, and that of a group the
-// sum over its functions, so time in recursive calls counts more than once. Messages are summed over
-// all peers, communicators and tags, and collective operations over all communicators; these fields of
-// the records are 0. A record is valid during the call. An error of put ends the summary.
+// As in otfaux, the inclusive time of a function is the sum over its calls, and the inclusive time of a group
+// is the sum over its functions, so time in recursive calls counts more than once. Messages are summed over
+// all peers, communicators and tags, and collective operations over all communicators; these fields of the
+// records are 0. A record is valid during the call. An error of put ends the summary.
 func (s *State) Summary(t uint64, put func(*Record) error) error {
 	o, err := s.output(t, FunctionSummary, put)
 	if err != nil {

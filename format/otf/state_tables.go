@@ -17,7 +17,7 @@ type numbered[V any] struct {
 	v V
 }
 
-// begin adds an entry. It replaces an earlier one of the same key.
+// begin adds an entry. It replaces an earlier entry with the same key.
 func (o *openTable[V]) begin(key uint64, v V) {
 	if o.open == nil {
 		o.open = map[uint64]numbered[V]{}
@@ -42,7 +42,7 @@ func (o *openTable[V]) list() []V {
 	return list
 }
 
-// tokenTable holds a value for each token. An entry is made when it is first used.
+// tokenTable holds a value for each token. An entry is added when its token is first used.
 type tokenTable[V any] struct {
 	entry  map[uint64]*tokenEntry[V]
 	list   []*tokenEntry[V]
@@ -54,7 +54,7 @@ type tokenEntry[V any] struct {
 	v     V
 }
 
-// at returns the entry of a token, which it makes if necessary.
+// at returns the entry of a token, and adds it if necessary.
 func (t *tokenTable[V]) at(token uint64) *tokenEntry[V] {
 	if e := t.entry[token]; e != nil {
 		return e

@@ -32,7 +32,7 @@ func (s *stateFiles) close() {
 	s.list = nil
 }
 
-// first returns the file with the next record, snapshots first at equal times. It returns nil at the
+// first returns the file with the next record. At equal times, snapshots come first. It returns nil at the
 // end.
 func (s *stateFiles) first() (first *stateFile) {
 	for _, f := range s.list {
@@ -43,7 +43,7 @@ func (s *stateFiles) first() (first *stateFile) {
 	return first
 }
 
-// time returns the time of the next record, and the greatest time at the end.
+// time returns the time of the next record in ticks. At the end, it returns the greatest possible time.
 func (s *stateFiles) time() uint64 {
 	if f := s.first(); f != nil {
 		return f.s.rec.Time
@@ -51,7 +51,7 @@ func (s *stateFiles) time() uint64 {
 	return math.MaxUint64
 }
 
-// openStates opens the snapshots and statistics of a stream. good is false if one of them must be
+// openStates opens the snapshots and statistics of a stream. good is false if one of the files must be
 // surveyed first.
 func (br *bulkReader) openStates(ctx context.Context, stream uint32, sel trace.Selection) (good bool, err error) {
 	br.states.close()
@@ -72,7 +72,7 @@ func (br *bulkReader) openStates(ctx context.Context, stream uint32, sel trace.S
 	return true, nil
 }
 
-// addStates adds the rows of all records that have the next time.
+// addStates adds the rows of all records that have the time of the next record.
 func (br *bulkReader) addStates(ctx context.Context) error {
 	t := br.states.time()
 	br.unordered = br.unordered || t > math.MaxInt64/4

@@ -19,23 +19,23 @@ const noProcess = math.MaxUint32
 // stream reads the records of one part of one stream.
 type stream struct {
 	r        *Reader
-	c        *Cursor // the cursor that the stream belongs to, if any
+	c        *Cursor // the cursor to which the stream belongs; may be nil
 	id       uint32
-	reported uint32 // the stream number to put into record reports
+	reported uint32 // the stream number to use in defects about records
 	part     Part
 	t        *lineReader
 	rec      Record
-	n        int // number of lines; the context is checked after some of them
-	// State of the lines so far.
+	n        int // number of lines so far; the context is checked after every few lines
+	// The following fields hold the state that the lines so far have set.
 	time      uint64
 	process   uint64
-	begun     bool  // there have been a time line and a process line
-	timed     bool  // there has been a time line
+	begun     bool  // a time line and a process line have been read
+	timed     bool  // a time line has been read
 	skip      bool  // the current process is not selected
-	stateless int64 // number of records before the first time and process
+	stateless int64 // number of records before the first time line and process line
 	asked     [64]struct {
 		process uint64
-		answer  uint8 // 1 no, 2 yes, 0 not asked
+		answer  uint8 // answer of Options.Processes for a process: 1 no, 2 yes, 0 not asked yet
 	}
 	byLine    bool // read line by line, without reading ahead
 	ahead     readAhead
@@ -43,7 +43,7 @@ type stream struct {
 	end       bool
 	delivered bool // a record or a step (see the method step) has already been delivered
 	failed    bool // the current record is malformed, and libotf stops at it
-	silent    bool // the current record is a step, which libotf counts but does not deliver
+	silent    bool // the current record is a step: libotf counts it but does not deliver it
 	empty     bool // the last line was empty
 	cut       bool // the current record is a line without a line end
 }
@@ -60,8 +60,8 @@ func (s *stream) report(p problem, off int64) error {
 // stringOf returns a string with the bytes of b, without copying them.
 func stringOf(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
-// asLibrary reports whether blanks are accepted only in the places where libotf accepts them. That also
-// holds for strict reading, which stops where libotf gives up.
+// asLibrary reports whether blanks are accepted only in the places where libotf accepts them. This also
+// applies to strict reading, which stops where libotf stops.
 func (s *stream) asLibrary() bool { return s.r.opt.AsLibrary || s.r.opt.Read.Strict }
 
 // selects reports whether the records of a process are selected. It caches the answer.
@@ -120,7 +120,7 @@ func (s *stream) nextLine(ctx context.Context) (ok bool, err error) {
 		}
 		s.empty = len(l) == 0
 		if whole && len(l) > 0 && s.begun && s.part == Events {
-			// Nearly all lines are of these kinds.
+			// Nearly all lines are of the following kinds.
 			switch c := l[0]; {
 			case hexValue[c] < 16:
 				s.time, _ = parseHex(l, 0)
@@ -185,8 +185,8 @@ func (s *stream) nextLine(ctx context.Context) (ok bool, err error) {
 	}
 }
 
-// lineType returns the kind of a line and the index of its first byte that is not a blank. Where libotf
-// is imitated, only blanks and tabs are blank space.
+// lineType returns the kind of a line and the index of its first byte that is not a blank. If the reader
+// follows libotf, only blanks and tabs count as blanks.
 func (s *stream) lineType(l []byte) (kind lineKind, i int) {
 	kind, i = lineType(l)
 	if s.r.opt.AsLibrary && kind != recordLine && bytes.IndexByte(l[:i], '\r') >= 0 {
@@ -195,7 +195,8 @@ func (s *stream) lineType(l []byte) (kind lineKind, i int) {
 	return kind, i
 }
 
-// readTime parses a time line from i on. At the beginning libotf takes the first of several time lines.
+// readTime parses a time line from i on. At the beginning of a file, libotf uses the first of several
+// successive time lines.
 func (s *stream) readTime(l []byte, i int) {
 	if s.part.timed() && (s.begun || !s.timed) {
 		sc := scanner{l: l, i: i}
@@ -203,8 +204,8 @@ func (s *stream) readTime(l []byte, i int) {
 	}
 }
 
-// readPair parses a line with a key-value pair from i on. Where libotf is imitated, ok is true if
-// libotf treats the line as a step, or stops at it. s.end is set if the line ends all reading.
+// readPair parses a line with a key-value pair from i on. If the reader follows libotf, ok is true if libotf
+// treats the line as a step, or stops at the line. s.end is set if the line ends all reading.
 func (s *stream) readPair(l []byte, i int, off int64) (ok bool, err error) {
 	if bad := s.rec.pair(l, i, s.r.opt.AsLibrary); bad.rule != "" {
 		if err := s.reportMalformed(bad, off); err != nil {
@@ -218,9 +219,9 @@ func (s *stream) readPair(l []byte, i int, off int64) (ok bool, err error) {
 	return s.r.opt.AsLibrary && s.part.timed() && s.makeStep(), nil
 }
 
-// readRecord parses the line of a record from i on. If a string of the record does not end on that
-// line, it continues with further lines. ok is false if the record is malformed. In that case it has
-// been reported, and s.end is set if it ends all reading.
+// readRecord parses the line of a record from i on. If a string of the record does not end on that line, it
+// continues with further lines. ok is false if the record is malformed. In that case the record has been
+// reported, and s.end is set if it ends all reading.
 func (s *stream) readRecord(l []byte, i int, off int64) (ok bool, err error) {
 	r := &s.rec
 	bad := r.parse(l, i, s.part, s.asLibrary())
@@ -259,7 +260,8 @@ func (s *stream) reportLong(off int64) error {
 	return s.report(p, off)
 }
 
-// reportStateless counts a record before the first time and process, and reports the first one.
+// reportStateless counts a record before the first time line and process line. It reports the first such
+// record.
 func (s *stream) reportStateless(l []byte, off int64) error {
 	if s.stateless++; s.stateless > 1 {
 		return nil
@@ -269,8 +271,8 @@ func (s *stream) reportStateless(l []byte, off int64) error {
 		"a time line and a process line; records before them are skipped", trace.Error}, off)
 }
 
-// endReading ends reading at the end of the file. If the reader imitates libotf, it may still deliver a record or a
-// step. Its results have the meaning of those of nextLine.
+// endReading ends reading at the end of the file. If the reader follows libotf, endReading may still deliver a
+// record or a step. The results mean the same as the results of nextLine.
 func (s *stream) endReading(off int64, library bool) (ok bool, err error) {
 	s.end = true
 	if err := s.reportCorrupt(off); err != nil {
@@ -303,14 +305,14 @@ func (s *stream) readCutLine(l []byte, kind lineKind, off int64) (ok bool, err e
 	return true, nil
 }
 
-// cutLines collects the last lines without a line end that a reader and its copies have found. Each
-// file has at most one.
+// cutLines collects the last lines without a line end that a reader and its copies have found. Each file has
+// at most one such line.
 type cutLines struct {
 	mu   sync.Mutex
 	list map[cutLine]bool
 }
 
-// cutLine identifies such a line.
+// cutLine identifies a last line without a line end.
 type cutLine struct {
 	time, process uint64
 	text          string
@@ -328,15 +330,15 @@ func (c *cutLines) add(r *Record) {
 	c.list[cutLine{r.Time, r.Process, strings.Clone(r.Text)}] = true
 }
 
-// has reports whether a record is in one of these lines.
+// has reports whether a record was read from one of these lines.
 func (c *cutLines) has(r *Record) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.list[cutLine{r.Time, r.Process, r.Text}]
 }
 
-// readProcess parses a process line from i on. ok is true if the line is delivered as an unknown record.
-// That is the case if the reader follows libotf, which does not accept the line.
+// readProcess parses a process line from i on. ok is true if the line is delivered as an unknown record. This
+// is the case if the reader follows libotf and libotf does not accept the line.
 func (s *stream) readProcess(l []byte, i int, off int64) (ok bool, err error) {
 	library := s.r.opt.AsLibrary
 	sc := scanner{l: l, i: i + 1}
@@ -390,7 +392,7 @@ func (s *stream) setState() {
 	}
 }
 
-// setUnknown makes the current record one of type Unknown with the line as text.
+// setUnknown makes the current record a record of type Unknown with the line as its text.
 func (s *stream) setUnknown(l []byte) {
 	r := &s.rec
 	r.torn = false
@@ -422,7 +424,7 @@ func (s *stream) reportMalformed(p problem, off int64) error {
 	if s.r.opt.AsLibrary {
 		s.end = true
 		if s.c != nil && s.c.merged {
-			s.failed = true // has its effect when the merge reaches the record
+			s.failed = true // this takes effect when the merge reaches the record
 		} else if s.c != nil {
 			s.c.stopped = true
 		}

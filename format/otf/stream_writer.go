@@ -25,7 +25,7 @@ type WriterOptions struct {
 	Streams uint32
 	// Master maps processes to streams. The Writer copies it.
 	Master *MasterControl
-	// Long selects the long spelling.
+	// Long selects the long spelling of keywords, such as ENTER for E.
 	Long bool
 	// InlineSnapshots writes snapshots among the events.
 	InlineSnapshots bool
@@ -58,7 +58,7 @@ type StreamWriter struct {
 	id    uint32
 	opt   WriterOptions
 	parts [numParts]*partWriter
-	err   error // of the first write that failed
+	err   error // error of the first write that failed
 }
 
 // NewStreamWriter returns a writer for the stream with the number id of the trace whose files begin
@@ -128,7 +128,7 @@ var definesToken = func() (t [256]bool) {
 	return t
 }()
 
-// checkToken returns an error if the record defines token 0 although it must not.
+// checkToken returns an error if the record defines token 0 although the options do not allow it.
 func (o *WriterOptions) checkToken(r *Record) error {
 	if definesToken[r.Type] && r.Token == 0 && !o.ZeroTokens {
 		return fmt.Errorf("%s: Token: found 0, which the format reserves, expected 1 or more", r.Type)
@@ -206,8 +206,8 @@ func (w *StreamWriter) writeLine(x *aheadRecord, text []byte) error {
 	return w.err
 }
 
-// appendShort appends text, which must be followed by at least slack bytes of memory. Most texts are
-// short: for these it copies a fixed number of bytes, which is faster.
+// appendShort appends text. At least slack bytes of memory must follow text. For a short text, appendShort
+// copies a fixed number of bytes, which is faster.
 func appendShort(b, text []byte) []byte {
 	const short = 32
 	n := len(b)
@@ -309,7 +309,7 @@ func (w *StreamWriter) finish() error {
 			continue
 		}
 		if Part(part).timed() && p.process <= noProcess {
-			// Readers find the time of the last event there.
+			// Readers find the time of the last event in the last lines of the file.
 			p.buf = append(appendHex(p.buf, p.last), '\n')
 			p.buf = append(appendHex(append(p.buf, '*'), p.process), '\n')
 		}
@@ -351,7 +351,7 @@ func (w *StreamWriter) Abort() {
 	}
 }
 
-// partWriter writes one file.
+// partWriter writes the file of one part of a stream.
 type partWriter struct {
 	name, temp string
 	file       archive.Handle
@@ -360,7 +360,7 @@ type partWriter struct {
 	zip        *flate.Writer
 	zipped     bytes.Buffer
 	buf        []byte
-	last       uint64 // time of the last record
+	last       uint64 // time of the last record, in ticks
 	process    uint64
 }
 

@@ -10,18 +10,17 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Summary returns the sums of what a process did at times from ≤ time < to. The result has records of
-// the types FunctionSummary, FunctionGroupSummary, MessageSummary, CollectiveSummary,
-// FileOperationSummary and FileGroupOperationSummary at time to, in that order and then in the order
-// of their tokens. Records whose sums are all 0 are left out. [State.Summary] documents the sums.
-// Functions that begin before the interval or end after it count with the time inside. The caller owns
-// the records.
+// Summary returns the sums over the calls, messages and operations of a process at times from ≤ time < to. The
+// result has records of the types FunctionSummary, FunctionGroupSummary, MessageSummary, CollectiveSummary,
+// FileOperationSummary and FileGroupOperationSummary at time to, in that order and then in the order of their
+// tokens. Records whose sums are all 0 are left out. [State.Summary] documents the sums. Functions that begin
+// before the interval or end after it count with their time inside the interval. The caller owns the records.
 //
-// If the trace has statistics at both times, Summary reads only these. If it has statistics and a
-// snapshot at an earlier time, Summary replays the events from there on, otherwise from the beginning.
-// It uses only those options of the reader that concern defects and files. It ignores records of the
-// process in streams to which the master file does not assign the process. The events that it reads
-// must be in the order of time; otherwise the error is a [trace.Defect].
+// If the trace has statistics at both times, Summary reads only these. Otherwise it replays events: from the
+// last time with statistics and a snapshot, or from the beginning if there is no such time. It uses only those
+// options of the reader that concern defects and files. It ignores records of the process in streams to which
+// the master file does not assign the process. The events that it reads must be in the order of time;
+// otherwise the error is a [trace.Defect].
 func (r *Reader) Summary(ctx context.Context, process, from, to uint64) ([]Record, error) {
 	stream, ok := r.master.Stream(uint32(process))
 	if !ok || process > noProcess {
@@ -182,9 +181,9 @@ func (q *sumQuery) statisticsAt(t uint64) (*State, error) {
 	return s, nil
 }
 
-// readStatistics reads the statistics records at time t into s. complete is false if there are none, or if s
-// cannot be computed from them: otfaux can write sums of function groups and file groups without those of
-// functions and files, and other tools divide the sums of messages by peer. If a process has no statistics,
+// readStatistics reads the statistics records at time t into s. complete is false if there are no statistics,
+// or if s cannot be computed from them: otfaux can write sums of function groups and file groups without those
+// of functions and files, and other tools divide the sums of messages by peer. If a process has no statistics,
 // either nothing has happened yet or its file is missing.
 func (q *sumQuery) readStatistics(s *State, t uint64) (complete bool, err error) {
 	var n [NumTypes]int
@@ -202,16 +201,16 @@ func (q *sumQuery) readStatistics(s *State, t uint64) (complete bool, err error)
 	return some && !grouped && !split, err
 }
 
-// stateAt returns the state at time t, from which events can be replayed. It returns nil if the records
-// of the trace do not determine it.
+// stateAt returns the state at time t, from which events can be replayed. It returns nil if the records of the
+// trace do not determine the state.
 func (q *sumQuery) stateAt(t uint64) (*State, error) {
 	s := NewState(q.process, q.group)
 	complete, err := q.readStatistics(s, t)
 	if err != nil || !complete {
 		return nil, err
 	}
-	// The snapshot of a process without anything open has no records. That looks the same as a missing
-	// file.
+	// A process without open calls, messages and operations has no records in a snapshot. A missing file looks
+	// the same.
 	there, err := q.partExists(Snapshots)
 	if err != nil || !there {
 		return nil, err
@@ -246,7 +245,7 @@ func (q *sumQuery) replay(t uint64) error {
 	return err
 }
 
-// subtract subtracts the sums at the beginning of the interval from those at its end.
+// subtract subtracts the sums at the beginning of the interval from the sums at its end.
 func subtract(begin, end []Record) []Record {
 	type key struct {
 		t                           Type
@@ -268,7 +267,7 @@ func subtract(begin, end []Record) []Record {
 			}
 			v := r.number(f.f)
 			if o := old[of(r)]; o != nil {
-				*v -= *o.number(f.f) // the result is correct even if sums exceed 64 bits
+				*v -= *o.number(f.f) // the difference is correct even if sums exceed 64 bits
 			}
 			some = some || *v != 0
 		}

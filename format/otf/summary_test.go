@@ -56,8 +56,8 @@ func span(t *testing.T, m string) (first, last uint64, ok bool) {
 	return first, last, ok
 }
 
-// sameSums checks that the sums are the same from events only, from summaries, and from summaries with
-// snapshots.
+// sameSums checks that the sums are the same from events only, and from events with summaries, with snapshots,
+// or with both.
 func sameSums(t *testing.T, m string, queries int) {
 	t.Helper()
 	first, last, _ := span(t, m)
@@ -103,7 +103,7 @@ func sameSums(t *testing.T, m string, queries int) {
 		from, to := first+rng.Uint64N(last-first+2), first+rng.Uint64N(last-first+2)
 		from, to = min(from, to), max(from, to)
 		switch step := (last - first + 1) / 10; n % 5 {
-		case 0: // at break points
+		case 0: // the interval is between break points
 			from, to = first+from%9*step, first+to%9*step
 			from, to = min(from, to), max(from, to)
 		case 1:
@@ -157,7 +157,7 @@ func TestSummaryReadsLittle(t *testing.T) {
 	}
 }
 
-// TestSummaryRefuses checks queries that have no answer.
+// TestSummaryRefuses checks that queries without an answer return an error.
 func TestSummaryRefuses(t *testing.T) {
 	m := handTrace(t, "a\n*1\nE1\n5\n*1\nL1\n5\n*1\n")
 	r, err := Open(t.Context(), format.FileSource(m), nil)

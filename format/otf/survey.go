@@ -26,7 +26,7 @@ type survey struct {
 	unsorted      int64
 	unsortedAt    int64
 	begun         bool       // the file has a time line and a process line
-	from          int64      // if the beginning was searched for: the position of the first surveyed record
+	from          int64      // position of the first surveyed record, if the survey searched for its beginning
 	kept          *readCache // bytes of the file that the survey has read
 	complete      bool       // the whole file was surveyed
 }
@@ -71,7 +71,8 @@ func (d *decoder) surveyAll(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d.r.progress = newProgress(d.opt, 2*size) // each file is read twice, and the second time from the cache if it is
+	// each file is read twice; the second time, its bytes may come from the cache
+	d.r.progress = newProgress(d.opt, 2*size)
 	d.files, d.hasEvents = nil, false
 	d.count, d.first, d.last = 0, 0, 0
 	room := newCacheBudget()
@@ -93,10 +94,10 @@ func (d *decoder) surveyAll(ctx context.Context) error {
 		return err
 	}
 	if d.last > math.MaxInt64/4 && !d.carried {
-		// Ticks of the model are signed, and their differences must fit.
+		// Times in the model are signed, and the difference of two times must fit as well.
 		d.clock.base = d.first
 		d.defs.Properties.Add(trace.Attr{Key: baseName, Value: trace.Value{Num: d.first, Type: trace.Uint64}})
-		d.last = min(d.last, d.first+math.MaxInt64) // see reportTooLate
+		d.last = min(d.last, d.first+math.MaxInt64) // reportTooLate reports later times
 	}
 	if d.carried {
 		d.last = min(d.last, math.MaxInt64)
@@ -147,7 +148,7 @@ func (d *decoder) addSurvey(f survey, s *stream) error {
 			}
 		}
 		if key := (scopedToken{processes, f.id, p}); home != f.id && d.model.index[key] == 0 {
-			// Each stream is in the order of time, but two streams together are not.
+			// Each of the two streams is in the order of time, but both together are not.
 			l := *d.defs.Locations.At(d.location(p))
 			l.ID, l.Name = fmt.Sprintf("%d@%x", p, f.id), fmt.Sprintf("%s in stream %x", l.Label(), f.id)
 			d.model.index[key], d.strayed = d.defs.Locations.Add(l), true
@@ -205,7 +206,7 @@ func surveyFile(ctx context.Context, s *stream, to uint64) (survey, error) {
 		if n&0xff == 0 && ctx.Err() != nil {
 			return f, ctx.Err()
 		}
-		for k := 1; s.advance(); k++ { // takes the frequent lines of events
+		for k := 1; s.advance(); k++ { // advance reads only the frequent lines of events
 			r := s.current()
 			if r.time >= to {
 				f.begun = s.begun
@@ -245,7 +246,7 @@ func surveyFile(ctx context.Context, s *stream, to uint64) (survey, error) {
 			}
 			c := scanner{l: l, i: i + 1}
 			if c.skip(); c.i == len(l) || hexValue[l[c.i]] > 15 {
-				break // stream.next reports it
+				break // stream.next reports the defect
 			}
 			s.process, s.begun = c.hex()&noProcess, true
 		case recordLine:
@@ -267,7 +268,7 @@ func surveyFile(ctx context.Context, s *stream, to uint64) (survey, error) {
 // surveyor adds records to a survey.
 type surveyor struct {
 	f             *survey
-	highest, last uint64 // times
+	highest, last uint64 // times in ticks
 	known         [64]struct {
 		process uint64
 		set     bool
@@ -301,7 +302,7 @@ func (s *surveyor) record(time, process uint64, off int64) {
 
 func isUnnamedLeave(l []byte) bool {
 	if len(l) > 1 && hexValue[l[1]]-1 < 15 {
-		return false // most leaves name a function
+		return false // a digit other than 0 follows: the leave names a function, like most leaves
 	}
 	switch string(bytes.TrimRight(l, " \t\r")) {
 	case "L", "LEAVE", "L0", "LEAVE 0":
@@ -310,8 +311,8 @@ func isUnnamedLeave(l []byte) bool {
 	return bytes.HasPrefix(l, []byte("L0X")) || bytes.HasPrefix(l, []byte("LEAVE 0 "))
 }
 
-// Extent returns the times of the first and the last event. It reads the beginnings and the ends of
-// the files, or the whole trace if those do not suffice.
+// Extent returns the times of the first and the last event. It reads the beginnings and the ends of the files,
+// or the whole trace if these do not suffice.
 func (d *decoder) Extent(ctx context.Context) (first, last int64, ok bool, err error) {
 	if !d.indexed {
 		if x, err := d.surveyEnds(ctx); x.trusted || err != nil {
@@ -329,12 +330,12 @@ type timeBounds struct {
 	any         bool
 	first, last uint64
 	size        int64 // size on disk of all files
-	// trusted is set if the parts of the files that were read are in the order of time. Otherwise the
-	// whole trace must be surveyed.
+	// trusted is set if the surveyed parts of the files are in the order of time. Otherwise the whole trace
+	// must be surveyed.
 	trusted bool
 }
 
-// endBytes is how many bytes of the beginning and of the end of a file are surveyed at first to find
+// endBytes is the number of bytes at the beginning and at the end of a file that are surveyed first to find
 // its times.
 const endBytes = 4 << 10
 
@@ -371,8 +372,8 @@ func (d *decoder) surveyEnds(ctx context.Context) (timeBounds, error) {
 	return e, err
 }
 
-// surveyEnds surveys the beginning and the end of a file. It surveys the whole file if that is small
-// or compressed.
+// surveyEnds surveys the beginning and the end of a file. It surveys the whole file if the file is small or
+// compressed.
 func surveyEnds(ctx context.Context, s *stream) (survey, error) {
 	size := s.t.h.Size
 	if size <= 4*endBytes || s.t.zip != nil {
@@ -395,7 +396,7 @@ func surveyEnds(ctx context.Context, s *stream) (survey, error) {
 	s.t.stop = endBytes
 	f, err := surveyFile(ctx, s, math.MaxUint64)
 	if err != nil || !f.hasRecords {
-		f.begun = false // the first record may have lost its time
+		f.begun = false // the time line of the first record may be missing
 		return f, err
 	}
 	s.t.readFrom(tail)
@@ -411,10 +412,9 @@ func surveyEnds(ctx context.Context, s *stream) (survey, error) {
 }
 
 // surveySelected surveys only the parts of the trace that sel selects: in the streams of the selected
-// locations, the records in the selected times, which it finds by bisection. It assumes that the rest
-// of the files is in the order of time, as the format demands. ok is false if sel selects everything,
-// or if the survey finds a record whose meaning depends on all earlier records. In both cases, the
-// whole trace must be surveyed.
+// locations, it finds the records in the selected times by bisection. It assumes that the rest of the files is
+// in the order of time, as the format demands. ok is false if sel selects everything, or if the survey finds a
+// record whose meaning depends on all earlier records. In both cases, the whole trace must be surveyed.
 func (d *decoder) surveySelected(ctx context.Context, sel trace.Selection) (list []survey, ok bool, err error) {
 	if d.indexed || d.unnamedLeaves || len(d.async) > 0 || sel.From == math.MinInt64 && sel.To == math.MaxInt64 &&
 		sel.Location == nil {
@@ -482,8 +482,8 @@ func (d *decoder) trustworthy(f *survey) bool {
 	return f.unsorted == 0 && !f.unnamedLeaves
 }
 
-// streamsOf returns the streams of the locations that sel selects. ok is false if the master file does
-// not list the process of such a location, because then it can have events in any stream.
+// streamsOf returns the streams of the locations that sel selects. ok is false if the master file does not
+// list the process of such a location, because such a process can have events in any stream.
 func (d *decoder) streamsOf(sel trace.Selection) (streams []uint32, ok bool) {
 	if sel.Location == nil {
 		return d.r.master.Streams(), true

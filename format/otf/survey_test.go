@@ -6,8 +6,8 @@ import (
 	"github.com/weft-trace/weft/format"
 )
 
-// TestExtentFromEnds checks that the time range that the ends of files show is that of the whole
-// files, if these are in the order of time.
+// TestExtentFromEnds checks the time range that a reader finds at the ends of files. It must equal the time
+// range of the whole files, if the files are in the order of time.
 func TestExtentFromEnds(t *testing.T) {
 	eachTrace(t, func(t *testing.T, dir, m string) {
 		report := format.NewReport()

@@ -27,7 +27,7 @@ type Thumbnail struct {
 // ThumbnailProcess is a process of a [Thumbnail].
 type ThumbnailProcess struct {
 	Process uint64
-	// Functions holds the token of the function at each sample, 0 if no function is open.
+	// Functions holds the token of the function at each sample; 0 if no function is open.
 	Functions []uint32
 }
 
@@ -190,8 +190,8 @@ func parseThumbnail(text []byte, path string) (*Thumbnail, error) {
 	return t, nil
 }
 
-// visitSum identifies the contents of a thumbnail: the visits, and the times of the first and the last
-// event. It does not depend on the order of the records.
+// visitSum is a checksum of the data that a thumbnail shows: the visits, and the times of the first and the
+// last event. It does not depend on the order of the records.
 type visitSum struct {
 	any         bool
 	first, last uint64
@@ -229,8 +229,8 @@ func (r *Reader) hasThumbnail() bool {
 	return true
 }
 
-// keepThumbnails copies the thumbnail of an OTF trace that is written again, if the events that it
-// shows have not changed. Other thumbnails count as lost.
+// keepThumbnails copies the thumbnail of an OTF trace that is written again, if the visits that it shows have
+// not changed. Other thumbnails count as lost.
 func (e *encoder) keepThumbnails() error {
 	// A thumbnail only repeats the events, so the trace itself loses nothing without it.
 	lose := func(reason string) { e.loss.Add("trace", "thumbnail", format.Degraded, reason, 1) }

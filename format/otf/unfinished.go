@@ -16,10 +16,10 @@ import (
 	"github.com/weft-trace/weft/format"
 )
 
-// A writer gives its files their final names when it is closed. If it is killed before that, its files
-// keep their temporary names. One of them can be passed to [Open], which then reads them all. libotf
-// writes its files under their final names, and the master file last. If there is no master file, one
-// of the other files can be passed to [Open].
+// A writer gives its files their final names when it is closed. If it is killed before that, its files keep
+// their temporary names. Any of these files can be passed to [Open], which then reads all of them. libotf
+// writes its files under their final names, and the master file last. If there is no master file, any of the
+// other files can be passed to [Open].
 
 // unfinishedPattern matches the name of an unfinished file: .NAME.STREAM.PART.PROCESS.tmp.
 var unfinishedPattern = regexp.MustCompile(
@@ -42,20 +42,21 @@ func parseUnfinishedName(name string) (trace, file, process string, ok bool) {
 // partPattern matches the name of a file of a trace other than the master file: NAME.STREAM.PART.
 var partPattern = regexp.MustCompile(`^(.+)\.([0-9a-f]+)\.(def|events|snaps|stats|marker)(\.z)?$`)
 
-// unfinishedFS is a file system that shows unfinished files under their final names, and a master file.
+// unfinishedFS is a file system that shows unfinished files under their final names. It also shows a master
+// file for them.
 type unfinishedFS struct {
 	fs.FS
-	prefix string            // of the paths in messages, before the name in FS
-	files  map[string]string // existing file by final name; "" hides a file
+	prefix string            // prefix of the paths in messages, which stands before the name in FS
+	files  map[string]string // existing file for each final name; "" hides a file
 	master string
-	text   []byte // of the master file
+	text   []byte // text of the master file
 }
 
-// openUnfinished returns the source of a trace if src is one of its unfinished files, or a file of a
-// trace without a master file. Otherwise it returns src. If several files have the same final name, it
-// takes the one that the process of src wrote; or else the unfinished file that was changed last; or
-// else the file that already has the final name. It makes a master file from the processes that have
-// records.
+// openUnfinished returns the source of a trace if src is one of its unfinished files, or a file of a trace
+// without a master file. Otherwise it returns src. Of several files with the same final name, openUnfinished
+// takes the file that the process of src wrote. Failing that, it takes the unfinished file that was changed
+// last, and failing that, the file that already has the final name. It makes a master file from the processes
+// that have records.
 func openUnfinished(ctx context.Context, src format.Source, opt *Options) (format.Source, error) {
 	dir, base := path.Split(src.Name)
 	name, _, process, ok := parseUnfinishedName(base)
@@ -86,8 +87,8 @@ func openUnfinished(ctx context.Context, src format.Source, opt *Options) (forma
 			written[file], f.files[dir+file] = at, dir+x.Name()
 		}
 	}
-	// An unfinished compressed file hides a plain file of the same name, because that belongs to
-	// another trace. An unfinished plain file hides a compressed one for the same reason.
+	// An unfinished compressed file hides a plain file of the same name, because the plain file belongs to
+	// another trace. For the same reason, an unfinished plain file hides a compressed file.
 	for file := range f.files {
 		if plain, z := strings.CutSuffix(file, ".z"); z {
 			f.hide(plain)
@@ -122,7 +123,7 @@ func (f *unfinishedFS) hide(file string) {
 	}
 }
 
-// makeMaster makes the master file.
+// makeMaster computes the missing master file from the files of the streams.
 func (f *unfinishedFS) makeMaster(ctx context.Context, src format.Source, opt *Options) error {
 	var o Options
 	if opt != nil {
@@ -172,8 +173,8 @@ func (r *Reader) masterOfFiles(ctx context.Context) (*MasterControl, error) {
 	return m, nil
 }
 
-// FileBeside returns the path of a file of the trace whose master file src names, for a trace that lacks
-// its master file. It returns "" if there is no such file.
+// FileBeside serves traces whose master file is missing. It returns the path of another file of the trace
+// whose master file src names, or "" if there is no such file.
 func FileBeside(src format.Source) string {
 	stub, named := strings.CutSuffix(src.Name, ".otf")
 	r := &Reader{src: src, stub: stub}
@@ -232,7 +233,7 @@ type renamedEntry struct {
 	name string
 }
 
-// Name returns the other name.
+// Name returns the name under which the file is shown.
 func (r renamedEntry) Name() string { return r.name }
 
 // memoryFile is a file whose content is in memory.

@@ -32,14 +32,15 @@ func TestKilledWriter(t *testing.T) {
 	if err := w.Flush(); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Write(&Record{Type: Enter, Time: 99, Process: 7, Function: 99}); err != nil { // this record is lost
+	// this record is lost when the process is killed
+	if err := w.Write(&Record{Type: Enter, Time: 99, Process: 7, Function: 99}); err != nil {
 		t.Fatal(err)
 	}
 	fmt.Println("flushed")
 	time.Sleep(time.Minute)
 }
 
-// functionsOf returns a function that lists the functions of all events of a cursor.
+// functionsOf returns a function that returns the numbers of the functions of all events of a cursor.
 func functionsOf(t *testing.T) func(c *Cursor, err error) []uint64 {
 	t.Helper()
 	return func(c *Cursor, err error) (l []uint64) {
@@ -58,7 +59,7 @@ func functionsOf(t *testing.T) func(c *Cursor, err error) []uint64 {
 	}
 }
 
-// functionsIn returns the functions of all events of a trace.
+// functionsIn returns the numbers of the functions of all events of a trace.
 func functionsIn(t *testing.T, src format.Source) []uint64 {
 	t.Helper()
 	r, err := Open(t.Context(), src, nil)
@@ -68,8 +69,8 @@ func functionsIn(t *testing.T, src format.Source) []uint64 {
 	return functionsOf(t)(r.Cursor(t.Context(), Events))
 }
 
-// TestUnfinishedFiles checks that the records that a killed writer has flushed can be read by the name
-// of an unfinished file.
+// TestUnfinishedFiles checks that the records that a killed writer has flushed can be read if the caller opens
+// an unfinished file by its name.
 func TestUnfinishedFiles(t *testing.T) {
 	dir := t.TempDir()
 	cmd := exec.Command(os.Args[0], "-test.run=^TestKilledWriter$", "-test.v")
@@ -105,9 +106,9 @@ func TestUnfinishedFiles(t *testing.T) {
 	}
 }
 
-// TestUnfinishedFilesTogether checks that all unfinished files of a trace are read together. If there
-// are several of one name, the one of the named process counts, or else the latest. Files that were
-// closed already are read as well.
+// TestUnfinishedFilesTogether checks that all unfinished files of a trace are read together. If there are
+// several unfinished files of one stream, the file of the named process counts, or the latest file if no
+// process is named. Files that were already closed are read as well.
 func TestUnfinishedFilesTogether(t *testing.T) {
 	event := func(process, function int) string { return fmt.Sprintf("%x\n*%x\nE%x\n", function, process, function) }
 	dir := t.TempDir()

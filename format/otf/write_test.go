@@ -61,8 +61,8 @@ func describe(r *Record) string {
 	return fmt.Sprintf("%d %d %d %t %s", r.Stream, r.Time, r.Process, r.Unnamed, r.Append(nil, false))
 }
 
-// TestWriteRead checks that records that were written can be read: every record type, with pairs of
-// every type, short and long, plain and compressed, with few open files.
+// TestWriteRead checks that the reader returns the records that the writer wrote: every record type with pairs
+// of every type, in short and long spelling, in plain and compressed files, with few open files.
 func TestWriteRead(t *testing.T) {
 	effort.Sequential(t)
 	ctx := context.Background()
@@ -82,7 +82,7 @@ func TestWriteRead(t *testing.T) {
 				r := randomRecord(rng, typ)
 				part := typ.Part()
 				if part.timed() {
-					time[part] += rng.Uint64N(5) + 1 // no simultaneous records in several streams
+					time[part] += rng.Uint64N(5) + 1 // simultaneous records in several streams would have no certain order
 					r.Time, r.Process = time[part], rng.Uint64N(5)
 				}
 				if part == Definitions {
@@ -130,7 +130,7 @@ func TestWriteRead(t *testing.T) {
 			}
 			exp := want[part]
 			if part == Definitions {
-				// They are delivered stream by stream.
+				// The reader delivers such records stream by stream.
 				slices.SortStableFunc(exp, func(a, b string) int { return int(a[0]) - int(b[0]) })
 			}
 			for i := range max(len(got), len(exp)) {
@@ -146,7 +146,7 @@ func TestWriteRead(t *testing.T) {
 	}
 }
 
-// TestUnsorted checks that a record out of order is refused, and that others are not.
+// TestUnsorted checks that the writer refuses a record out of order, and accepts the records in order.
 func TestUnsorted(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "x")
 	w := Create(name, nil)
@@ -219,15 +219,15 @@ func TestHandlers(t *testing.T) {
 	}
 }
 
-// TestWindow checks that a time window has the records that reading everything finds in it, also if a
-// time line is repeated many times, as other writers do.
+// TestWindow checks that reading a time window gives the records that reading the whole trace gives in this
+// window. A time line may be repeated many times, as some writers do.
 func TestWindow(t *testing.T) {
 	effort.Sequential(t)
 	ctx := context.Background()
 	rng := rand.New(rand.NewPCG(3, 3))
 	var text []byte
 	time, times := uint64(0), []uint64{}
-	for len(text) < 3*chunk {
+	for len(text) < 3*readSize {
 		if rng.IntN(3) > 0 {
 			time += rng.Uint64N(100)
 		}
@@ -275,8 +275,8 @@ func writeFile(t *testing.T, name, text string) {
 	}
 }
 
-// TestZipWindow checks that windows of compressed files begin at restart points and contain the same
-// records as those of plain files, for any bytes between the restart points.
+// TestZipWindow checks that windows of compressed files begin at restart points and contain the same records
+// as windows of plain files, whatever bytes are between the restart points.
 func TestZipWindow(t *testing.T) {
 	effort.Sequential(t)
 	dir := t.TempDir()

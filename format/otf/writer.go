@@ -15,19 +15,19 @@ import (
 // version is the format version that weft writes: that of libotf 1.12.5.
 var version = Record{Type: DefVersion, Major: 1, Minor: 12, Sub: 5, Text: "salmon"}
 
-// Writer writes a whole trace. It chooses the stream of each process, begins the global definitions
-// with a version and a unique id, and writes the master file. The files get their names when the
-// Writer is closed, the master file last. A Writer is for one goroutine at a time; [Writer.Stream]
-// returns a stream for another goroutine.
+// Writer writes a whole trace. It chooses the stream of each process, begins the global definitions with a
+// version and a unique id, and writes the master file. The files get their names when the Writer is closed;
+// the master file gets its name last. Only one goroutine at a time may use a Writer. [Writer.Stream] returns a
+// writer of one stream for another goroutine.
 type Writer struct {
-	path    string // of the master file
+	path    string // path of the master file
 	stub    string
 	opt     WriterOptions
 	master  *MasterControl
 	streams map[uint32]*StreamWriter
 	headed  bool // the version and unique id have been written
 	last    *StreamWriter
-	process uint64 // process whose stream is last
+	process uint64 // process to whose stream the field last belongs
 }
 
 // Create returns a writer for the trace with this name, with or without ".otf".
@@ -47,8 +47,8 @@ func Create(name string, opt *WriterOptions) *Writer {
 // assigned before their first record.
 func (w *Writer) Master() *MasterControl { return w.master }
 
-// Stream returns the writer of a stream, which it makes if necessary. While another goroutine writes
-// to that stream, the Writer must not be given records of its processes.
+// Stream returns the writer of a stream, which it makes if necessary. While another goroutine writes to that
+// stream, the caller must not write records of its processes with the Writer.
 func (w *Writer) Stream(id uint32) *StreamWriter {
 	s := w.streams[id]
 	if s == nil {
@@ -58,9 +58,9 @@ func (w *Writer) Stream(id uint32) *StreamWriter {
 	return s
 }
 
-// assign returns the stream of a process. A process without a stream gets a new one while there are
-// fewer than the options allow. After that it gets the stream with the fewest processes, the lowest
-// number among equals.
+// assign returns the stream of a process. A process without a stream gets a new stream as long as the options
+// allow another one. After that, the process gets the stream with the fewest processes; among equals, the
+// stream with the lowest number.
 func (w *Writer) assign(process uint32) uint32 {
 	if id, ok := w.master.Stream(process); ok {
 		return id
@@ -130,8 +130,8 @@ func (w *Writer) writeHeader(first *Record) error {
 	return w.Stream(0).Write(&Record{Type: DefUniqueID, UniqueID: id})
 }
 
-// writeMissingFiles writes a file of events for each stream that has none. If one is missing, libotf reads no
-// events at all.
+// writeMissingFiles writes a file of events for each stream without such a file. If one is missing, libotf
+// reads no events of the whole trace.
 func (w *Writer) writeMissingFiles() error {
 	last := uint64(0)
 	for _, s := range w.streams {
@@ -149,7 +149,7 @@ func (w *Writer) writeMissingFiles() error {
 		if err != nil {
 			return err
 		}
-		p.last, p.process = last, uint64(l[0]) // finish writes them as the end of the file
+		p.last, p.process = last, uint64(l[0]) // finish writes time and process as the end of the file
 	}
 	return nil
 }
@@ -169,8 +169,8 @@ func (w *Writer) Flush() error {
 	return nil
 }
 
-// Close writes the remaining text and the master file, and gives all files their names. It removes
-// files of an older trace with the same name.
+// Close writes the remaining text and the master file, and gives all files their names. Close removes files of
+// an older trace with the same name.
 func (w *Writer) Close() error {
 	defer w.Abort()
 	for _, s := range w.streams {
@@ -191,8 +191,8 @@ func (w *Writer) Close() error {
 	return out.Commit()
 }
 
-// nameTrace adds the files of a whole trace to n, except the thumbnail. It removes files of an older
-// trace with the same name, which would be read as part of the new one.
+// nameTrace adds the files of a whole trace to n, except the thumbnail. It also makes n remove files of an
+// older trace with the same name, because readers would take these as part of the new trace.
 func nameTrace(n renamer, stub string, master *MasterControl, writers iter.Seq[*StreamWriter]) {
 	written := map[string]bool{}
 	for w := range writers {

@@ -131,7 +131,7 @@ func (a *Anchor) libraryDefect(sizes, substrate, additions int) *anchorDefect {
 // propertyName matches the property names that OTF2's library accepts.
 var propertyName = regexp.MustCompile(`^[A-Za-z0-9_]+(::[A-Za-z0-9_]+)+$`)
 
-// anchorEnd is the sequence of bytes that ends an anchor file.
+// anchorEnd is the sequence of bytes with which an anchor file ends.
 var anchorEnd = []byte{endOfFile, endOfBuffer, endOfChunk}
 
 // anchorDefect describes a defect at an offset of an anchor file.
@@ -198,12 +198,13 @@ func (a *Anchor) readAdditions(c *cursor, properties func() []Property) {
 	}
 }
 
-// parseFittingProperties reads the added fields at an offset of a complete file. It ignores the
-// number of properties that the file announces. It reads all bytes between that number and the fields after the
-// properties as properties. If they are not properties, it returns false and leaves a unchanged.
+// parseFittingProperties reads the added fields at an offset of a complete file. It ignores the number of
+// properties that the file announces. It reads all bytes between that number and the fields after the
+// properties as properties. If these bytes are not properties, it returns false and leaves a unchanged.
 func (a *Anchor) parseFittingProperties(c *cursor, at int) bool {
 	b := c.b[:len(c.b)-len(anchorEnd)]
-	behind := map[uint8]int{2: 8, 3: 16}[a.FileVersion] // size in bytes of the fields after the properties
+	// size in bytes of the fields after the properties; indexed by version
+	behind := map[uint8]int{2: 8, 3: 16}[a.FileVersion]
 	end := len(b) - behind
 	if behind == 0 || end < at+4 {
 		return false

@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// TestAnchorFile checks the fields after the description as docs/formats/otf2.md, "Anchor file",
-// describes them: properties, the id of the trace, the numbers of snapshots and thumbnails, and 02
-// 01 00.
+// TestAnchorFile checks the fields after the description as docs/formats/otf2.md, "Anchor file", describes
+// them. The fields are the properties, the id of the trace, the numbers of snapshots and thumbnails, and the
+// bytes 02 01 00.
 func TestAnchorFile(t *testing.T) {
 	properties := []Property{{"A::B", "one"}, {"C::D", ""}}
 	whole := Anchor{FileVersion: 3, TraceVersion: 2, EventChunk: minChunk, DefinitionChunk: minChunk, Substrate: 1,
@@ -31,7 +31,7 @@ func TestAnchorFile(t *testing.T) {
 	for _, x := range []struct {
 		what       string
 		b          []byte
-		want       string // the error; empty for a sound file
+		want       string // wanted error; empty for a sound file
 		properties []Property
 		snapshots  uint32
 	}{
@@ -77,8 +77,9 @@ func TestAnchorFile(t *testing.T) {
 	}
 }
 
-// TestAnchorFileVersions checks that anchor files of version 1 have no properties, those of version
-// 2 no snapshots and thumbnails, and those of later versions more fields than this package reads.
+// TestAnchorFileVersions checks anchor files of different versions. Files of version 1 have no properties,
+// files of version 2 have no snapshots and thumbnails, and files of later versions have more fields than this
+// package reads.
 func TestAnchorFileVersions(t *testing.T) {
 	whole := Anchor{FileVersion: 3, TraceVersion: 2, EventChunk: minChunk, DefinitionChunk: minChunk, Substrate: 1,
 		Compression: 1, TraceID: 5}
@@ -94,8 +95,8 @@ func TestAnchorFileVersions(t *testing.T) {
 	}
 }
 
-// TestAnchorFileRefused checks that defects for which otf2-print 3.0.2 rejects an anchor file are
-// reported, although weft can read the file. The names were tried with that version.
+// TestAnchorFileRefused checks that defects for which otf2-print 3.0.2 rejects an anchor file are reported,
+// although weft can read the file. The names of the cases were tried with this version of otf2-print.
 func TestAnchorFileRefused(t *testing.T) {
 	sound := Anchor{FileVersion: 3, TraceVersion: 2, EventChunk: minChunk, DefinitionChunk: minChunk, Substrate: 1,
 		Compression: 1}
@@ -145,11 +146,11 @@ func TestAnchorFileRefused(t *testing.T) {
 	}
 }
 
-// TestAnchorFileCut checks that the reader reports the end of an anchor file that is cut at any byte before the
-// substrate.
+// TestAnchorFileCut checks that the reader reports the end of an anchor file that ends at any byte before the
+// field of the substrate.
 func TestAnchorFileCut(t *testing.T) {
 	whole := (&Anchor{EventChunk: minChunk, DefinitionChunk: minChunk, Substrate: 1, Compression: 1}).append(nil)
-	const substrate = 2 + len("OTF2\x00") + 2 + 3 + 8 + 8 // the fields before it
+	const substrate = 2 + len("OTF2\x00") + 2 + 3 + 8 + 8 // length of the fields before the substrate, in bytes
 	for n := 2 + len("OTF2\x00"); n < substrate+2; n++ {
 		_, err := parseAnchor("t", whole[:n])
 		want := fmt.Sprintf("t:%#x: found the end of the file, expected an anchor file", n)

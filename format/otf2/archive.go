@@ -20,14 +20,15 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Archive is an open archive. Its methods may be called by several goroutines at once.
+// Archive is an open archive. Several goroutines may call its methods at the same time.
 type Archive struct {
 	Anchor
 	src format.Source
-	// files limits the number of files that are open at once regardless of the number of locations.
+	// files limits the number of files that are open at the same time, however many locations there are.
 	files *archive.FileManager
-	name  string // name of the anchor file without its extension; the other names begin with it
-	path  string // like name, but as the user wrote it
+	// name of the anchor file without its extension; the names of the other files begin with this name
+	name string
+	path string // like name, but as the user wrote it
 	// defining holds the locations that have a definition file, once listing is done.
 	listing  sync.Once
 	defining map[uint64]bool
@@ -40,7 +41,7 @@ type Archive struct {
 func Open(src format.Source) (*Archive, error) {
 	b, err := archive.Load(src, src.Name, src.Path, maxAnchor)
 	if m := (*missingFile)(nil); errors.As(err, &m) {
-		err = m.Err // this error names the file already
+		err = m.Err // this error already names the file
 	}
 	if err != nil {
 		return nil, err
@@ -64,11 +65,11 @@ func (a *Archive) properties() iter.Seq2[string, string] {
 	}
 }
 
-// Definitions calls use for each global definition, in file order, with the record and its offset in
-// the file. The record has the values of the file: they are not adapted to later versions, which give
-// some fields another meaning. The record is valid only during the call. Unknown definitions have no
-// values. Definitions skips damaged records, and returns the error of the first one at the end. It
-// returns an error of use immediately.
+// Definitions calls use for each global definition, in file order, with the record and its offset in the file.
+// The record has the values of the file: they are not adapted to later versions, which give some fields
+// another meaning. The record is valid only during the call. Unknown definitions have no values. Definitions
+// skips damaged records, and returns the error of the first damaged record at the end. If use returns an
+// error, Definitions returns that error immediately.
 func (a *Archive) Definitions(use func(at int64, r *Record) error) error {
 	return a.eachRecord(".def", a.definitionChunk(), definitionTypes[:], use)
 }
@@ -125,16 +126,16 @@ func (a *Archive) eachRecord(name string, chunk uint64, types []recordType, use 
 			if cur.record(t, &r); cur.bad {
 				return false, nil
 			}
-			// an incomplete record is passed to use all the same
+			// an incomplete record is passed to use as well
 			whole = cur.missing == 0 || a.Version[0] < 3 && cur.missing <= t.added
 		}
 		return whole, use(h.at, &r)
 	})
 }
 
-// scan reads a file in which every record has a length. It calls use for each record; use also returns
-// whether the record is complete. scan returns the first defect at the end, and an error of use
-// immediately.
+// scan reads a file in which every record has a length. It calls use for each record; use also returns whether
+// the record is complete. At the end, scan returns the first defect. If use returns an error, scan returns
+// that error immediately.
 func (a *Archive) scan(name string, chunk uint64,
 	use func(c *chunkReader, h recordHead) (ok bool, err error)) (first error) {
 	c, err := openChunks(a.files, a.src, a.name+name, a.path+name, chunk)
@@ -172,7 +173,8 @@ func (a *Archive) scan(name string, chunk uint64,
 	}
 }
 
-// idMap maps the ids of a location to those of the archive. An id without an entry stays the same.
+// idMap maps the ids of a location's own file to the ids of the archive. An id without an entry does not
+// change.
 type idMap struct {
 	dense  []uint64
 	sparse map[uint64]uint64
@@ -204,8 +206,8 @@ type localDefinitions struct {
 	clocks []ClockOffset
 }
 
-// localDefinitions reads the definitions in a location's own file, which may be missing. It skips
-// damaged records and reports the first one as error.
+// localDefinitions reads the definitions in a location's own file, which may be missing. It skips damaged
+// records, and returns the error of the first damaged record.
 func (a *Archive) localDefinitions(location uint64) (*localDefinitions, error) {
 	l := &localDefinitions{}
 	var first error
@@ -302,7 +304,7 @@ func (c *clock) advance(t uint64) {
 	}
 }
 
-// correct returns the corrected time.
+// correct returns the corrected time for the time t of the file, both in ticks.
 func (c *clock) correct(t uint64) uint64 {
 	if c == nil {
 		return t
@@ -349,7 +351,7 @@ func (a *Archive) LocationIDs() ([]uint64, error) {
 	return slices.Clip(ids), err
 }
 
-// reportDefect reports an error that the trace causes as a defect. It returns other errors.
+// reportDefect reports err as a defect if the trace is the cause of the error. It returns other errors.
 func reportDefect(opt *format.ReadOptions, err error) error {
 	return archive.ReportDefect(opt, err, damagedRule, "otf2.missing-file", "a file of the archive")
 }
@@ -357,7 +359,7 @@ func reportDefect(opt *format.ReadOptions, err error) error {
 // damagedRule is the rule that reports files that cannot be read as a whole.
 const damagedRule = "otf2.damaged"
 
-// openArchive opens an archive and reports the damage of a readable one.
+// openArchive opens an archive. It reports the damage of an archive that is readable in spite of it.
 func openArchive(src format.Source, opt *format.ReadOptions) (*Archive, error) {
 	a, err := Open(src)
 	if a == nil {
@@ -386,7 +388,7 @@ func (a *Archive) ownDefinitions() (map[uint64]bool, error) {
 	return a.defining, a.unlisted
 }
 
-// requireDefinitions reports a location that has no definition file although others have one.
+// requireDefinitions reports a location that has no definition file although other locations have one.
 func (a *Archive) requireDefinitions(id uint64, opt *format.ReadOptions) error {
 	all, err := a.ownDefinitions()
 	if err != nil || len(all) == 0 || all[id] {

@@ -12,12 +12,12 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// TestClockOffsetsAtOneTime checks that the first of several clock offsets at one time counts, that
-// a defect names the time, and that all events are kept (docs/formats/otf2.md, "Clock correction").
+// TestClockOffsetsAtOneTime checks several clock offsets of one location at the same time. The first one
+// counts, a defect names the time, and all events are kept (docs/formats/otf2.md, "Clock correction").
 func TestClockOffsetsAtOneTime(t *testing.T) {
 	for _, x := range []struct {
 		offsets []ClockOffset
-		want    []int64 // times of events at 100, 150 and 200
+		want    []int64 // corrected times of events at 100, 150 and 200
 		defects []string
 	}{
 		{[]ClockOffset{{Time: 100, Offset: 0}, {Time: 200, Offset: 10}}, []int64{100, 155, 210}, nil},

@@ -16,24 +16,24 @@ import (
 // checker checks the files of an archive: it compares what one file states about the contents of
 // another file with these contents.
 type checker struct {
-	format.SinkFuncs // no functions: locationReader checks events while it has their bytes
+	format.SinkFuncs // no functions are set: locationReader checks the events while it has their bytes
 
 	*model
 	opt *format.ReadOptions
-	// *eventChecker by location id, for locations whose events have all been read and have no defects
+	// *eventChecker by location id, for the locations without defects whose events have all been read
 	read *sync.Map
 }
 
-// NewChecker returns a checker for the files of the archive. Scans that follow check the events that
-// they read. Finish then reads those locations again that have defects or were not read from the begin
-// to the end.
+// NewChecker returns a checker for the files of the archive. Scans that follow check the events that they
+// read. Finish then reads the locations again that have defects, and the locations that were not read
+// completely.
 func (d *decoder) NewChecker() format.Checker {
 	c := &checker{model: d.model, opt: d.opt, read: &sync.Map{}}
 	d.checker.Store(c)
 	return c
 }
 
-// checkerOfLocation returns a checker that reports defects as those of a location.
+// checkerOfLocation returns a checker that reports defects at a location.
 func (c *checker) checkerOfLocation(id uint64) *checker {
 	l := *c
 	l.opt = c.opt.At(c.lookup(Locations, id))
@@ -60,7 +60,7 @@ func (c *checker) Finish(ctx context.Context) error {
 	definitions, named := uint64(0), uint64(0)
 	seen := map[uint64]bool{}
 	var stop error
-	a.Definitions(func(at int64, r *Record) error { // the decoder has reported damaged records
+	a.Definitions(func(at int64, r *Record) error { // the decoder has already reported damaged records
 		definitions++
 		if stop = c.checkDefinition(at, r); stop != nil {
 			return stop
@@ -92,7 +92,7 @@ func (c *checker) Finish(ctx context.Context) error {
 	}
 	cores := c.opt.Cores()
 	if c.opt.Strict {
-		cores = 1 // makes the first defect, at which strict reading stops, always the same
+		cores = 1 // with one core, strict reading always stops at the same defect
 	}
 	rest := locations
 	err := pipeline.Run(ctx, cores, func() (l locationDefinition, ok bool, err error) {
@@ -144,7 +144,7 @@ func (c *checker) checkDefinition(at int64, r *Record) error {
 // recordCounter counts the events of a file or the records of a snapshot file.
 type recordCounter struct {
 	n       uint64
-	begin   int64 // number of the current chunk
+	begin   int64 // index of the current chunk
 	damaged bool  // the count is unreliable from here on
 }
 

@@ -18,7 +18,7 @@ type statedExtent struct{ begin, length uint64 }
 type outsideCounter struct {
 	statedExtent
 	n, out    uint64
-	far       uint64 // number of events that are outside by more than the stated length
+	far       uint64 // number of events whose distance from the extent exceeds the stated length
 	farOffset int64  // offset of the first of these events
 	time      uint64
 }
@@ -39,10 +39,10 @@ func (o *outsideCounter) add(t uint64, at int64) {
 	}
 }
 
-// fewFarOutside reports whether at most a tenth of the events are outside and at least one of them
-// is far outside. EZTrace states lengths that are too short: many events are outside then, but none
-// is far outside.
-func (o *outsideCounter) fewFarOutside() bool { return o.length > 0 && o.far > 0 && o.out*10 <= o.n }
+// hasFewFarOutside reports whether at most a tenth of the events are outside of the stated extent and at least
+// one of them is far outside. EZTrace states lengths that are too short: many events are then outside, but
+// none is far outside.
+func (o *outsideCounter) hasFewFarOutside() bool { return o.length > 0 && o.far > 0 && o.out*10 <= o.n }
 
 // checkEvents counts the events of a location, compares their count with the numbers in the location's
 // chunks, and checks the bytes and values of each event. It reads the events unless a scan has checked
@@ -53,7 +53,7 @@ func (c *checker) checkEvents(ctx context.Context, l locationDefinition) error {
 	}
 	r, _ := c.a.Events(l.id, EventOptions{})
 	if r == nil {
-		return nil // the decoder has reported this, and defects of the location's definitions
+		return nil // the decoder has reported this error and the defects of the location's definitions
 	}
 	defer r.Close()
 	x := newEventChecker(c, r, l.id)
@@ -71,7 +71,7 @@ func (c *checker) checkEvents(ctx context.Context, l locationDefinition) error {
 			return err
 		}
 		if err != nil {
-			x.count.damaged = true // the decoder has reported this
+			x.count.damaged = true // the decoder has reported this error
 			continue
 		}
 		if err := x.add(e); err != nil {
@@ -104,10 +104,10 @@ func (ec *eventChecker) add(e *Event) error {
 	return c.checkNumber(r.c, &ec.count, e)
 }
 
-// end checks what can be checked only after all events of the location.
+// end makes the checks that are possible only after all events of the location.
 func (ec *eventChecker) end(c *checker, l locationDefinition) error {
 	k, times := ec.plain.r.c, &ec.times
-	if times.fewFarOutside() {
+	if times.hasFewFarOutside() {
 		if err := c.report("otf2.trace-length", trace.Warning, k.path, times.farOffset,
 			fmt.Sprintf("an event at %d", times.time),
 			fmt.Sprintf("times of %d to %d, as the clock properties say and nearly all events of the location are", times.begin,
@@ -133,15 +133,15 @@ type fastChecker struct {
 	c        *checker
 	r        *EventReader
 	location uint64
-	comm     uint64 // the communicator looked up last, by the location's id
+	comm     uint64 // the last communicator that was looked up, as an id of the location
 	ranks    *printComm
 	known    bool // whether the communicator is defined
 	metric   uint64
 	types    []uint8 // types of the metric's members; empty if its events need the full check
 }
 
-// fastCheckEvents selects the events, besides metrics, that fastChecker can check. Their fields are
-// numbers that may have any value, enumerations, communicators, and ranks in these.
+// fastCheckEvents selects the events, besides metrics, that fastChecker can check. Their fields are numbers
+// that may have any value, enumerations, communicators, and ranks in communicators.
 var fastCheckEvents = func() (l [len(eventTypes)]bool) {
 	for id := range l {
 		l[id] = plainEvents[id]
@@ -165,7 +165,7 @@ func (q *fastChecker) read(x *recordCounter, times *outsideCounter, to int64) {
 	const timed, least = timeSize, 4 // size of a time record, and the number of bytes after it that must be buffered
 	stop := int(min(to-k.base, int64(len(b))))
 	for n < most && at < stop && at+timed+least <= len(b) {
-		k.at, r.time = at, t // the position at which reading stops
+		k.at, r.time = at, t // reading stops at this position
 		if b[at] == timestampRecord {
 			next := binary.LittleEndian.Uint64(b[at+1:])
 			if unusualTime(next, t) {
@@ -310,9 +310,9 @@ func (c *checker) checkEvent(r *EventReader, location uint64, e *Event) error {
 	}
 	id, values, reported := e.ID, e.Values, -1
 	if t.event == 0 {
-		reported = eventKinds[id].ref // the field that the decoder checks
+		reported = eventKinds[id].ref // the decoder checks this field
 	} else {
-		id, values = t.event, values[1:] // without the time of the repeated event
+		id, values = t.event, values[1:] // leave out the time of the repeated event
 	}
 	for i, v := range e.Values {
 		f := &field{table: noTable}
@@ -360,7 +360,7 @@ func (c *checker) checkMetric(v []uint64, wrong func(rule, found, expected strin
 	return nil
 }
 
-// firstNonRank is the first number that is not a rank. The numbers from it on are negative as 32-bit
+// firstNonRank is the first number that is not a rank. The numbers from firstNonRank on are negative as 32-bit
 // numbers: MPI uses them for the null process and the wildcard, and OTF2 for special roots.
 const firstNonRank = 1<<32 - 16
 

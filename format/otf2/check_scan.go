@@ -14,8 +14,8 @@ type eventCheck struct {
 	defect bool
 }
 
-// newEventCheck returns a check of the location's events. It returns nil if no checker wants them, or
-// if not all events are read.
+// newEventCheck returns a check of the location's events. It returns nil if no checker is active, or if the
+// scan does not read all events.
 func (lr *locationReader) newEventCheck() *eventCheck {
 	c, id := lr.d.checker.Load(), lr.id
 	if c == nil || lr.r.start > 0 || lr.r.c.end > 0 || lr.d.opt.Value("otf2.raw-clocks", "false") == "true" {
@@ -28,7 +28,7 @@ func (lr *locationReader) newEventCheck() *eventCheck {
 		read: func(e *eventChecker) { c.read.Store(id, e) }}
 }
 
-// add checks an event that was read in full. If err is not nil, add stops the check.
+// add checks an event that the decoder has read completely. If err is not nil, add stops the check.
 func (k *eventCheck) add(e *Event, err error) {
 	if k == nil || k.defect {
 		return
@@ -36,7 +36,7 @@ func (k *eventCheck) add(e *Event, err error) {
 	k.defect = err != nil || k.eventChecker.add(e) != nil
 }
 
-// end passes the numbers of all events to the checker if no event has a defect.
+// end passes the numbers of all events to the checker if none of the events has a defect.
 func (k *eventCheck) end(r *EventReader) {
 	if k == nil || k.defect || r.stop > 0 || len(k.report.Rules()) > 0 {
 		return
@@ -47,7 +47,8 @@ func (k *eventCheck) end(r *EventReader) {
 	k.read(k.eventChecker)
 }
 
-// fillChecked calls fillFast and checks the events that it has added, the bytes of which are still in memory.
+// fillChecked calls fillFast and checks the events that fillFast has added, while their bytes are still in
+// memory.
 func (lr *locationReader) fillChecked() error {
 	if lr.check == nil || lr.check.defect {
 		return lr.fillFast()

@@ -23,7 +23,7 @@ type chunkReader struct {
 	part  []byte
 	at    int // position in part
 	room  []byte
-	big   bool   // byte order of the chunk
+	big   bool   // whether the byte order of the chunk is big-endian
 	first uint64 // number of the chunk's first event
 	last  uint64
 }
@@ -114,8 +114,8 @@ func (c *chunkReader) seek(at int64) {
 	c.base, c.at, c.part = at, 0, c.part[:0]
 }
 
-// peekAt moves to an offset in the current chunk and returns the next n bytes, or all that remain.
-// It returns none if the file cannot be read; the next read at that offset returns the error.
+// peekAt moves to an offset in the current chunk and returns the next n bytes, or all that remain. It returns
+// no bytes if the file cannot be read. The next read at that offset then returns the error.
 func (c *chunkReader) peekAt(at int64, n int) []byte {
 	c.seek(at)
 	b, err := c.peek(n)
@@ -132,8 +132,8 @@ type recordHead struct {
 	body []byte // valid until the next call
 }
 
-// next reads a record that has a length, as all records other than events have. At the end of a
-// chunk it moves to the next one. A record that extends beyond its chunk is an error.
+// next reads a record with a length. All records except events have a length. At the end of a chunk, next
+// moves to the next chunk. A record that extends beyond its chunk is an error.
 func (c *chunkReader) next() (h recordHead, err error) {
 	for {
 		b, err := c.peek(10)

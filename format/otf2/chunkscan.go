@@ -17,11 +17,11 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// splitLarge divides locations into large ones, largest first, and others. All cores together read a
-// large location; a single core reads each of the others. Reading together saves time if one core would
-// still read a location when the other cores have finished. It has a cost: only one core at a time does
-// the work of the sink then. A location is therefore large only if its size is at least 1.5 times a
-// core's share.
+// splitLarge divides locations into large locations, with the largest first, and all others. All cores
+// together read a large location, and a single core reads each of the others. Reading a location with all
+// cores saves time if one core would still read it when the other cores have finished. The cost is that only
+// one core at a time does the work of the sink. A location is therefore large only if its size is at least 1.5
+// times a core's share.
 func (d *decoder) splitLarge(ids []uint64, cores int) (large, others []uint64) {
 	if cores < 2 {
 		return nil, ids
@@ -54,19 +54,18 @@ func (d *decoder) splitLarge(ids []uint64, cores int) (large, others []uint64) {
 	return large, slices.DeleteFunc(slices.Clone(ids), func(id uint64) bool { return slices.Contains(large, id) })
 }
 
-// errNeedsEarlier is returned if a chunk cannot be read without the contents of earlier chunks.
+// errNeedsEarlier reports a chunk that cannot be read without the contents of earlier chunks.
 var errNeedsEarlier = errors.New("otf2: a chunk needs what stands before it")
 
-// chunkScan reads the chunks of one location with several workers, and delivers them in order to one
-// sink. Each worker reads its chunk as if it were the first of the file. The result is correct if the
-// chunk begins with a time, and if the earlier chunks end at no later time, in the same interval of
-// clock offsets, and without attributes for the next event. This is checked when the chunk's turn
-// comes.
+// chunkScan reads the chunks of one location with several workers, and delivers them in order to one sink.
+// Each worker reads its chunk as if the chunk were the first in the file. The result is correct if the chunk
+// begins with a time, and if the earlier chunks end at no later time, in the same interval of clock offsets,
+// and without attributes for the next event. This is checked when the chunk's turn comes.
 //
-// Batches that wait for their turn take at most chunkRoom bytes per worker. A worker without room waits
-// for the turn of its chunk and delivers each batch immediately from then on. Together with the
-// buffered part of the file and the current batch, a worker needs 4.2 MiB for events without operands.
-// Texts are not counted, because nearly all of them belong to definitions.
+// Batches that wait for their turn take at most chunkRoom bytes per worker. A worker without room waits for
+// the turn of its chunk and delivers each batch immediately from then on. Together with the buffered part of
+// the file and the current batch, a worker needs 4.2 MiB for events without operands. Texts are not counted,
+// because nearly all of them belong to definitions.
 type chunkScan struct {
 	sink    format.Sink
 	readers []*locationReader // one reader per worker
@@ -75,8 +74,8 @@ type chunkScan struct {
 	room int64 // bytes left for waiting batches
 	free []*trace.Batch
 
-	// The following fields belong to the chunk whose turn it is. All workers may read over; only the
-	// worker of that chunk may use the other fields.
+	// The following fields describe the chunk whose turn it is. All workers may read over; only the worker of
+	// that chunk may use the other fields.
 	last  int64  // time of the last delivered event
 	clock *clock // clock of the location after the delivered chunks
 	over  atomic.Bool
@@ -86,17 +85,19 @@ const chunkRoom = 4 << 20
 
 // chunkJob holds a chunk and the result of reading it.
 type chunkJob struct {
-	number      int64
-	stop        int64         // number of the chunk before which its reader stops
-	turn, after chan struct{} // closed when all earlier chunks, and this chunk, have been delivered
-	begun       bool          // delivery of this chunk has begun
+	number int64
+	stop   int64 // index of the chunk before which the chunk's reader stops
+	// turn is closed when all earlier chunks have been delivered; after is closed when this chunk has been
+	// delivered
+	turn, after chan struct{}
+	begun       bool // delivery of this chunk has begun
 	batches     []*trace.Batch
 
-	any         bool   // the chunk has events
-	time        uint64 // time of the first event, by the location's clock
-	first, last int64  // times of the first and the last event, in the model
-	interval    int    // interval of clock offsets after the last event
-	end         bool   // end of the selection
+	any         bool   // the chunk has at least one event
+	time        uint64 // time of the first event on the location's clock
+	first, last int64  // times of the first and the last event, in ticks of the model
+	interval    int    // index of the interval of clock offsets after the last event
+	end         bool   // the selection has ended in this chunk
 	err         error
 }
 
@@ -115,8 +116,8 @@ func (lr *locationReader) scanChunks(ctx context.Context, workers int, sink form
 	for range workers {
 		s.readers = append(s.readers, lr.clone())
 	}
-	// Cancelling this context also ends the waiting of other workers. It is separate from ctx so that
-	// the original error is returned.
+	// Cancelling this context also ends the waiting of other workers. It is a context of its own so that the
+	// original error is returned.
 	waiting, cancel := context.WithCancel(ctx)
 	defer cancel()
 	after := make(chan struct{})
@@ -135,10 +136,10 @@ func (lr *locationReader) scanChunks(ctx context.Context, workers int, sink form
 		returned := false
 		defer func() {
 			if !returned {
-				cancel() // other workers may wait for this one
+				cancel() // other workers may be waiting for this worker
 			}
 		}()
-		// The error takes effect only in the chunk's turn, because the scan can end earlier.
+		// The error is returned when it is the chunk's turn, because the scan can end earlier.
 		j.err = s.readChunk(waiting, s.readers[w], j)
 		returned = true
 		return j, nil
@@ -167,8 +168,8 @@ func (lr *locationReader) clone() *locationReader {
 	return &y
 }
 
-// enterChunk moves to a chunk as if it were the first, and reads its first event. It returns nil if
-// the chunk has no events.
+// enterChunk moves to a chunk as if the chunk were the first in the file, and reads its first event. It
+// returns nil if the chunk has no events.
 func (lr *locationReader) enterChunk(j *chunkJob) (*Event, error) {
 	r := lr.r
 	r.time, r.number, r.stop, r.ended = 0, 0, j.stop, false
@@ -253,8 +254,8 @@ func (s *chunkScan) takeBatch(ctx context.Context, x *locationReader, j *chunkJo
 	return s.sink.Batch(&x.b)
 }
 
-// holdBatch keeps a batch until it is the chunk's turn and gives the reader another one. It returns
-// false if there is no room.
+// holdBatch keeps a batch until it is the chunk's turn and gives the reader another one. It returns false if
+// the worker has no room left.
 func (s *chunkScan) holdBatch(x *locationReader, j *chunkJob) bool {
 	n := batchBytes(&x.b)
 	s.mu.Lock()
@@ -303,9 +304,9 @@ func (s *chunkScan) beginDelivery(j *chunkJob) error {
 	return nil
 }
 
-// sameInterval reports whether the first time of a chunk is in the same interval of clock offsets
-// as it would be if nothing preceded the chunk. If so, all later times are corrected equally. A
-// buffer flush in an earlier chunk may have advanced the clock farther.
+// sameInterval reports whether the first time of a chunk belongs to the interval of clock offsets in which the
+// chunk's reader, which does not know the earlier chunks, has started. If so, all later times are corrected
+// equally. A buffer flush in an earlier chunk may have advanced the clock farther.
 func (s *chunkScan) sameInterval(first uint64) bool {
 	if s.clock == nil {
 		return true

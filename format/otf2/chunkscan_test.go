@@ -21,9 +21,9 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// longArchive writes an archive with one location of many chunks and one of few events. It has
-// calls, messages, metrics, attributes and buffer flushes. Each flush ends before the next event,
-// except the one with the number far.
+// longArchive writes an archive with one location of many chunks and one of few events. It has calls,
+// messages, metrics, attributes and buffer flushes. Each flush ends before the next event, except flush number
+// far, which ends later than many events.
 func longArchive(t testing.TB, events int, offsets []ClockOffset, far int) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "long.otf2")
@@ -87,7 +87,7 @@ func longArchive(t testing.TB, events int, offsets []ClockOffset, far int) strin
 	return path
 }
 
-// manyOffsets returns clock offsets with intervals that end inside of chunks.
+// manyOffsets returns clock offsets with intervals that end in the middle of chunks.
 func manyOffsets() (l []ClockOffset) {
 	for i := range uint64(9) {
 		l = append(l, ClockOffset{100 + i*100_000, int64(1000 + i*i*31), 0})
@@ -142,8 +142,8 @@ func bigEndianChunks(t testing.TB, path string, location uint64, chunk int) []by
 	return file
 }
 
-// rowsSink collects the rows of each location. It checks that a sink gets one location at a time
-// and that a location has one sink.
+// rowsSink collects the rows of each location. It checks that each sink receives one location at a time and
+// that each location has only one sink.
 type rowsSink struct {
 	mu   sync.Mutex
 	rows map[uint32]*trace.Batch
@@ -179,8 +179,8 @@ type readings struct {
 	attributes int
 }
 
-// rowsOf scans with a number of workers, and a second time if that is needed. It scans serially if
-// workers is 0. tried reports whether the first attempt succeeded.
+// rowsOf scans an archive with the given number of workers, and a second time if the first scan asks for it.
+// It scans serially if workers is 0. The result tried reports whether the first attempt succeeded.
 func rowsOf(t testing.TB, src format.Source, sel trace.Selection, workers int) (x readings, tried bool) {
 	t.Helper()
 	opt := &format.ReadOptions{Report: format.NewReport(), Workers: workers}
@@ -206,7 +206,7 @@ func rowsOf(t testing.TB, src format.Source, sel trace.Selection, workers int) (
 	return readings{s.rows, opt.Report.Rules(), d.Defs().Attributes.Len()}, passes == 1
 }
 
-// same compares scans by several workers with a serial scan.
+// same checks that scans by several workers give the same rows as a serial scan.
 func same(t *testing.T, src format.Source, sel trace.Selection, try bool, workers ...int) readings {
 	t.Helper()
 	want, _ := rowsOf(t, src, sel, 0)
@@ -226,8 +226,8 @@ func same(t *testing.T, src format.Source, sel trace.Selection, try bool, worker
 
 const longEvents = 90_000
 
-// TestChunks checks that several workers read a long location as one does: with and without clock
-// offsets, in both byte orders, in full and in windows.
+// TestChunks checks that several workers read the same events of a long location as one worker: with and
+// without clock offsets, in both byte orders, in full and in windows.
 func TestChunks(t *testing.T) {
 	clocks, workers := [][]ClockOffset{nil, manyOffsets()[:2], manyOffsets()}, []int{1, 2, 3, 4, 5, 6, 7, 8}
 	if effort.Race {
@@ -255,12 +255,12 @@ func TestChunks(t *testing.T) {
 	}
 }
 
-// TestChunksNeedOthers checks chunks that depend on earlier ones: for the time, for the interval of
-// clock offsets after a flush far into the future, or for attributes.
+// TestChunksNeedOthers checks chunks that can be read only after earlier chunks. They lack the time, the
+// interval of clock offsets after a flush that ends much later, or attributes.
 func TestChunksNeedOthers(t *testing.T) {
 	path := longArchive(t, longEvents, nil, -1)
 	same(t, mapped(t, path, "long/0.evt", func(b []byte) []byte {
-		// Two enters replace a time.
+		// Two enter records replace a time record.
 		copy(b[3*minChunk+headerSize:], []byte{enter, 4, 3, 0, 0, 0, enter, 1, 4})
 		return b
 	}), trace.Everything(), false, 2, 3, 8)
@@ -276,20 +276,20 @@ func TestChunksNeedOthers(t *testing.T) {
 		t.Fatal("no chunk has room for attributes")
 		return nil
 	}), trace.Everything(), false, 2, 3, 8)
-	// The flush is in the third chunk. Without it, the clock would stay in the first interval for a
-	// while, where times are less by a tick.
+	// The flush is in the third chunk. Without the flush, the clock would stay in the first interval of clock
+	// offsets for a while, where times are less by a tick.
 	bent := []ClockOffset{{100, 1000, 0}, {600_000, 1000, 0}, {1_000_000, 998, 0}}
 	x := same(t, format.FileSource(longArchive(t, longEvents, bent, longEvents/3)), trace.Everything(), false, 2, 3, 8)
 	if len(x.rules) > 0 {
 		t.Errorf("times go back: %v", x.rules)
 	}
 	same(t, format.FileSource(longArchive(t, longEvents, manyOffsets(), longEvents/3)), trace.Everything(), false, 2, 3, 8)
-	// Two offsets make a single interval.
+	// Two offsets make only one interval.
 	same(t, format.FileSource(longArchive(t, longEvents, manyOffsets()[:2], longEvents/3)), trace.Everything(), true, 2, 3,
 		8)
 }
 
-// TestChunksDamaged checks that damage in the middle is reported as by a serial scan.
+// TestChunksDamaged checks that workers report damage in the middle of a file like a serial scan.
 func TestChunksDamaged(t *testing.T) {
 	path := longArchive(t, longEvents, nil, -1)
 	const middle = 3 * minChunk
@@ -338,7 +338,7 @@ func TestChunksDamaged(t *testing.T) {
 			}
 		})
 	}
-	// A chunk may be empty, and it may end the file.
+	// These changes make a chunk empty, or end the file with a chunk.
 	for what, change := range map[string]func(b []byte) []byte{
 		"an empty chunk": func(b []byte) []byte { clear(b[middle+headerSize : middle+minChunk]); return b },
 		"an empty chunk at the end": func(b []byte) []byte {
@@ -353,7 +353,7 @@ func TestChunksDamaged(t *testing.T) {
 	}
 }
 
-// denseArchive writes an archive whose events need far more memory than bytes in the file.
+// denseArchive writes an archive whose events need far more bytes of memory than of the file.
 func denseArchive(t testing.TB) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "dense.otf2")
@@ -407,7 +407,7 @@ func TestChunksEnd(t *testing.T) {
 					_, err := d.(*decoder).tryParallel(ctx, trace.Everything(), func(int) format.Sink {
 						return format.SinkFuncs{OnBatch: func(*trace.Batch) error {
 							if n++; n == at {
-								time.Sleep(10 * time.Millisecond) // the other workers are waiting by then
+								time.Sleep(10 * time.Millisecond) // the other workers are waiting after this time
 								return do()
 							}
 							return nil
@@ -435,7 +435,7 @@ func TestChunksEnd(t *testing.T) {
 	}
 }
 
-// TestLarge checks that all cores together read those locations at which one core would finish
+// TestLarge checks which locations all cores read together: the locations at which a single core would finish
 // last.
 func TestLarge(t *testing.T) {
 	path := longArchive(t, longEvents, nil, -1)

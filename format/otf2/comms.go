@@ -17,7 +17,7 @@ type commMembers struct {
 	all       bool // all locations are members, and the rank of each is its index
 }
 
-// rank returns the rank of a location. A location that is not a member becomes one.
+// rank returns the rank of a location. It adds a location that is not a member yet.
 func (c *commMembers) rank(loc uint32) uint64 {
 	if c.all {
 		return uint64(loc)
@@ -60,7 +60,7 @@ func (e *encoder) resolve(c *trace.Communicator) *commMembers {
 	case "locations", "processes", "communicating locations":
 	case "ranks":
 		if slices.ContainsFunc(set.Attrs, func(a trace.Attr) bool { return a.Key == "flags" }) {
-			return all // the ranks are those among all communicating locations
+			return all // the ranks refer to all communicating locations
 		}
 		if l := e.communicatingMembers(set); l != nil {
 			members = nil
@@ -85,14 +85,14 @@ func (e *encoder) resolve(c *trace.Communicator) *commMembers {
 	return x
 }
 
-// Numbers of paradigms.
+// pthreadParadigm is OTF2's number of the paradigm Pthreads.
 const pthreadParadigm = 7
 
-// otherParadigms returns the paradigms of communicators besides MPI.
+// otherParadigms returns the paradigms of communicators except MPI.
 func (e *encoder) otherParadigms() []uint64 {
 	found := map[uint64]bool{}
 	for i := range e.defs.Communicator.Len() {
-		if e.scorep == nil || !e.members(uint32(i)).all { // like Score-P: all members are in MPI's group
+		if e.scorep == nil || !e.members(uint32(i)).all { // as in Score-P, all members are in MPI's group
 			found[e.commParadigm(uint32(i))] = true
 		}
 	}
@@ -114,8 +114,8 @@ func paradigmClass(paradigm uint64) uint64 {
 	return 0
 }
 
-// commParadigm returns the paradigm of a communicator: the paradigm of its set; without one, that of
-// the threads whose team the communicator is; otherwise MPI.
+// commParadigm returns the paradigm of a communicator: the paradigm of its set, if the set has one. Otherwise,
+// if the communicator is a team of threads, it is the paradigm of these threads. Otherwise it is MPI.
 func (e *encoder) commParadigm(comm uint32) uint64 {
 	if set := e.defs.Communicator.At(comm).Set; e.defs.Sets.Has(set) {
 		for _, a := range e.defs.Sets.At(set).Attrs {
@@ -141,7 +141,7 @@ func (e *encoder) noteTeam(c *trace.Cursor) {
 	case trace.ThreadFork, trace.ThreadJoin:
 		if ops := c.Ops(); len(ops) > 0 {
 			if p := ops[len(ops)-1]; p > 0 && p < uint64(len(paradigms)) {
-				e.forks = p // the team of these threads follows
+				e.forks = p // a later event names the team of these threads
 			}
 		}
 		return
@@ -160,8 +160,7 @@ func (e *encoder) noteTeam(c *trace.Cursor) {
 	}
 }
 
-// locationsOf returns the ids of the locations of a set. It returns none unless all members are
-// locations.
+// locationsOf returns the ids of the locations of a set. It returns no ids unless all members are locations.
 func (e *encoder) locationsOf(s *trace.Set) (ids []uint64) {
 	members := s.Members
 	if s.Kind == "ranks" {
@@ -198,9 +197,8 @@ func (e *encoder) locationByNumber(n int64) (uint32, bool) {
 	return loc, ok
 }
 
-// communicatingMembers returns the members of the set of communicating locations that has the same
-// paradigm as ranks. The members of ranks are positions in that set. It returns nil if there is no such
-// set.
+// communicatingMembers returns the members of the set of communicating locations that has the same paradigm as
+// the set ranks. The members of ranks are positions in that set. It returns nil if there is no such set.
 func (e *encoder) communicatingMembers(ranks *trace.Set) []int64 {
 	if s := e.defs.Communicating(ranks); s != nil {
 		return s.Members

@@ -13,10 +13,9 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Copy copies all files of an archive unchanged. This is possible because their contents do not depend
-// on the archive's name. Copy reads all files first and reports their defects. If definitions, events
-// or markers are damaged, it returns format.ErrUnsupported, so that the caller encodes the
-// readable parts.
+// Copy copies all files of an archive unchanged. This is possible because their contents do not depend on the
+// archive's name. Copy reads all files first and reports their defects. If definitions, events or markers are
+// damaged, Copy returns format.ErrUnsupported. The caller then encodes the readable parts.
 func (Format) Copy(ctx context.Context, src format.Source, ro *format.ReadOptions, dst *format.Output,
 	wo *format.WriteOptions) (*format.Loss, error) {
 	if err := about.CheckOptions(wo.Values); err != nil {
@@ -114,13 +113,13 @@ func (m *model) readStates(ctx context.Context) error {
 	return m.eachThumbnail(func(int, *Record) error { return ctx.Err() })
 }
 
-// eachThumbnail calls use with each readable record of the thumbnails, and reports the unreadable ones.
-// It ends at the first file that is missing, since the number in the anchor file may be damaged.
+// eachThumbnail calls use with each readable record of the thumbnails, and reports the unreadable ones. It
+// ends at the first missing file, because the number of thumbnails in the anchor file may be damaged.
 func (m *model) eachThumbnail(use func(k int, r *Record) error) error {
 	for k := range int(m.a.Anchor.Thumbnails) {
 		var failed error
 		err := m.a.Thumbnail(k, func(_ int64, r *Record) error {
-			if typeByID(thumbnailTypes[:], r.ID) != nil { // not one of a later version
+			if typeByID(thumbnailTypes[:], r.ID) != nil { // skip records of later versions
 				failed = use(k, r)
 			}
 			return failed

@@ -19,8 +19,7 @@ type decoder struct {
 	format.EventsOnly
 	*model
 	opt *format.ReadOptions
-	// unordered holds the locations whose events must be sorted. It is nil if sorting was not
-	// requested.
+	// unordered contains the locations whose events must be sorted. It is nil if sorting was not requested.
 	unordered map[uint64]bool
 	preparing sync.Mutex
 }
@@ -47,15 +46,15 @@ func (d *decoder) Defs() *trace.Definitions { return d.defs }
 // Close does nothing: each file is closed after it has been read.
 func (d *decoder) Close() error { return nil }
 
-// ScanParallel delivers several locations at a time. It reads several chunks at a time of locations
-// that are far larger than the others (see [chunkScan] for the memory). In three cases it starts again
-// with one goroutine: an id needs a stand-in, and the order of stand-ins must not depend on timing; a
-// chunk depends on earlier ones; or the trace has a defect.
+// ScanParallel delivers several locations at a time. For locations that are far larger than the others, it
+// reads several chunks at a time (see [chunkScan] for the memory). In three cases, the scan starts again with
+// one goroutine. First, an id needs a stand-in: the order of stand-ins must not depend on timing. Second, a
+// chunk depends on earlier chunks. Third, the trace has a defect.
 func (d *decoder) ScanParallel(ctx context.Context, sel trace.Selection, begin func() func(int) format.Sink) error {
 	if err := d.Prepare(ctx); err != nil {
 		return err
 	}
-	if !d.sortsAny(sel) { // one sorter at a time uses all the memory
+	if !d.sortsAny(sel) { // sorting uses all the memory for one location at a time
 		if ok, err := d.tryParallel(ctx, sel, begin()); ok || err != nil {
 			return err
 		}
@@ -82,7 +81,7 @@ func (d *decoder) withOptions(opt *format.ReadOptions) *decoder {
 	return &decoder{model: d.model, opt: opt, unordered: d.unordered}
 }
 
-// Prepare finds the locations whose times go back, if sorting was requested.
+// Prepare finds the locations with decreasing times, if sorting was requested.
 func (d *decoder) Prepare(ctx context.Context) error {
 	if d.opt.Value(orderOption, "raise") != "sort" {
 		return nil
@@ -128,7 +127,7 @@ func (d *decoder) sortsAny(sel trace.Selection) bool {
 	return false
 }
 
-// goesBack reports whether the times of a location go back. It ignores defects, which the scan
+// goesBack reports whether the times of a location decrease anywhere. It ignores defects, which the scan
 // reports.
 func (d *decoder) goesBack(ctx context.Context, id uint64) (bool, error) {
 	quiet := *d.opt
@@ -222,7 +221,7 @@ func (d *decoder) scan(ctx context.Context, sel trace.Selection, sink func(int) 
 		}
 		progress()
 	}
-	ended := make([]*locationReader, workers) // the last finished reader of each worker
+	ended := make([]*locationReader, workers) // the reader that each worker has finished last
 	markers := d.markerStream(sel)
 	err := pipeline.Run(ctx, workers, func() (id uint64, ok bool, err error) {
 		if ok = len(others) > 0; ok {
@@ -280,7 +279,7 @@ func (d *decoder) Streams(ctx context.Context, sel trace.Selection) (list []form
 	}
 	d.opt.Pass()
 	most := max(64, min(trace.BatchRows, 1<<20/max(1, len(d.locations))))
-	places := map[uint32]int{} // positions in list of the sorted locations
+	places := map[uint32]int{} // index in list of each location that is sorted
 	for _, id := range slices.Sorted(slices.Values(d.locations)) {
 		if sel.Location != nil && !sel.Location(d.lookup(Locations, id)) {
 			continue
@@ -311,7 +310,7 @@ func (d *decoder) Streams(ctx context.Context, sel trace.Selection) (list []form
 	for loc, rows := range sorted {
 		list[places[loc]] = rows.Next
 	}
-	// locations without readable events
+	// remove the locations without readable events
 	list = slices.DeleteFunc(list, func(s format.Stream) bool { return s == nil })
 	if x := d.markerStream(sel); x != nil {
 		list = append(list, x.Next)
@@ -376,7 +375,7 @@ func (d *decoder) extent(id uint64) (first, last int64, ok bool) {
 			}
 		}
 	}
-	sorted := d.unordered[id] // the first event is not the earliest
+	sorted := d.unordered[id] // the first event in the file is not the earliest
 	first, last = math.MaxInt64, math.MinInt64
 	each(false, func(t int64) bool {
 		first, last, ok = min(first, t), max(last, t), true

@@ -20,7 +20,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// scanned returns the number of events of a trace by kind, its defects, and its definitions.
+// scanned returns the number of events of a trace by kind, the rules of its defects, and its definitions.
 func scanned(t testing.TB, src format.Source, values map[string]string) (n map[string]int, rules string,
 	defs *trace.Definitions) {
 	t.Helper()
@@ -88,7 +88,7 @@ func TestCounts(t *testing.T) {
 	}
 }
 
-// TestProperties checks that values of properties of all types are those that otf2-print shows.
+// TestProperties checks that values of properties of all types equal the values that otf2-print shows.
 func TestProperties(t *testing.T) {
 	const anchor = "testdata/ok/propvals/traces.otf2"
 	_, _, defs := scanned(t, format.FileSource(anchor), nil)
@@ -143,7 +143,7 @@ func mapped(t testing.TB, anchor, name string, change func(b []byte) []byte) for
 	return format.Source{FS: m, Name: filepath.Base(anchor), Path: filepath.Base(anchor)}
 }
 
-// TestDamage checks that each sort of damage has a rule and that the rest is read.
+// TestDamage checks that each sort of damage breaks a rule, and that the rest of the archive is read.
 func TestDamage(t *testing.T) {
 	const anchor = "testdata/ok/ring/eztrace_log.otf2"
 	whole, _, _ := scanned(t, format.FileSource(anchor), nil)
@@ -195,11 +195,11 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// TestSorted checks that events whose times go back are sorted on request: all of them are
-// delivered in order and with their own times.
+// TestSorted checks that the reader sorts events whose times go back, on request. It must deliver all events
+// in order, with their own times.
 func TestSorted(t *testing.T) {
 	const anchor = "testdata/ok/ring/eztrace_log.otf2"
-	late := func(b []byte) []byte { // events at 1 ns and 2 ns after all others
+	late := func(b []byte) []byte { // late appends events at 1 ns and 2 ns to the file, after all others
 		return append(b[:len(b)-2:len(b)-2], 5, 1, 0, 0, 0, 0, 0, 0, 0, 22, 0, 5, 2, 0, 0, 0, 0, 0, 0, 0, 22, 0, 2, 1)
 	}
 	times := func(src format.Source, values map[string]string, ordered bool) (l []int64, rules []format.RuleCount) {
@@ -231,7 +231,7 @@ func TestSorted(t *testing.T) {
 		return l, report.Rules()
 	}
 	whole, _ := times(format.FileSource(anchor), nil, false)
-	base := whole[0] // EZTrace's clock begins with the first event
+	base := whole[0] // EZTrace's clock begins at the first event
 	for _, ordered := range []bool{false, true} {
 		got, rules := times(mapped(t, anchor, "eztrace_log/0.evt", late), map[string]string{"otf2.order": "sort"}, ordered)
 		if len(got) != len(whole)+2 || !slices.IsSorted(got) || !slices.Equal(got[2:], whole) || got[1]-got[0] != 1 ||
@@ -278,8 +278,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestRandom checks that random archives with many undefined ids are read in full, with the same
-// result for one core and for several.
+// TestRandom checks that random archives with many undefined ids are read in full, with the same result on one
+// core and on several cores.
 func TestRandom(t *testing.T) {
 	for seed := range uint64(5) {
 		path := random(t, seed, 400)
@@ -301,8 +301,8 @@ func TestRandom(t *testing.T) {
 	}
 }
 
-// TestWindow checks that windows of archives with many chunks have the events that the whole
-// archive has there, with one interval of clock offsets and with several.
+// TestWindow checks that windows of archives with many chunks have the events that the whole archive has in
+// this window, with one interval of clock offsets and with several intervals.
 func TestWindow(t *testing.T) {
 	effort.Sequential(t)
 	for seed := range uint64(3) {
@@ -374,7 +374,7 @@ func TestWindow(t *testing.T) {
 	}
 }
 
-// checked returns the rules that a check reports.
+// checked returns the rules that a check of an archive reports.
 func checked(t testing.TB, src format.Source) (rules string) {
 	t.Helper()
 	rep := format.NewReport()
@@ -396,7 +396,7 @@ func checked(t testing.TB, src format.Source) (rules string) {
 	return rules
 }
 
-// TestCheck checks defects that only a check finds.
+// TestCheck checks defects that reading does not report, and only a check reports.
 func TestCheck(t *testing.T) {
 	const anchor = "testdata/ok/heat2d-mt/traces.otf2"
 	if rules := checked(t, format.FileSource(anchor)); rules != "" {
@@ -435,8 +435,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestCheckRefused changes bytes so that otf2-print 3.0.2 rejects the archive, and checks that a
-// check finds an error.
+// TestCheckRefused changes bytes so that otf2-print 3.0.2 rejects the archive, and requires that a check
+// reports an error.
 func TestCheckRefused(t *testing.T) {
 	const anchor = "testdata/ok/heat2d-mt/traces.otf2"
 	for _, x := range []struct {
@@ -475,8 +475,8 @@ func TestDefinitionIDs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// places maps each string's id to its offset; names maps it to the number of uses as a region's
-	// name.
+	// places maps the id of each string to its offset. names maps the id to the number of regions that have
+	// the string as name.
 	places, names := map[uint64]int64{}, map[uint64]int{}
 	if err := a.Definitions(func(at int64, r *Record) error {
 		switch r.ID {
@@ -547,8 +547,8 @@ func TestMarkers(t *testing.T) {
 	}
 }
 
-// TestThumbnail checks that thumbnails are read record by record. OTF2's own library wrote these
-// from 1, 2 and 3.
+// TestThumbnail checks that thumbnails are read record by record. OTF2's own library wrote the records of this
+// archive.
 func TestThumbnail(t *testing.T) {
 	a, err := Open(format.FileSource("testdata/ok/thumbnails/t.otf2"))
 	if err != nil {
@@ -567,8 +567,8 @@ func TestThumbnail(t *testing.T) {
 	}
 }
 
-// TestWindowUndefined checks that an undefined id reads the same in a window as in the whole
-// archive. What was read before does not matter: here a region that an event uses, and later an attribute.
+// TestWindowUndefined checks that events with an undefined id are the same in a window as in the whole
+// archive, regardless of earlier reads. The undefined ids are a region of an event and later an attribute.
 func TestWindowUndefined(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "made.otf2")
 	dst, err := format.CreateFile(path)
@@ -610,8 +610,8 @@ func TestWindowUndefined(t *testing.T) {
 	}
 }
 
-// TestTags checks that tags are numbers of 32 bits, as otf2-print shows them. 2³²−1 is a valid tag.
-// An unknown tag stays unknown in an archive.
+// TestTags checks that tags are numbers of 32 bits, as otf2-print shows them. 2³²−1 is a valid tag. A message
+// with an unknown tag keeps an unknown tag in an archive.
 func TestTags(t *testing.T) {
 	tags := []uint64{0, 5, 1 << 31, 1<<32 - 2, 1<<32 - 1}
 	read := func(src format.Source) (got []uint64) {
@@ -666,7 +666,7 @@ func TestTags(t *testing.T) {
 	if got := read(format.FileSource(path)); !slices.Equal(got, append(tags, trace.Undefined)) {
 		t.Errorf("found tags %d, expected %d and an unknown one", got, tags)
 	}
-	// It occurs twice: otf2-print does not distinguish the unknown one.
+	// The tag occurs twice, because otf2-print shows the unknown tag like the valid tag 2³²−1.
 	if n := strings.Count(string(compat(t, path)), "Tag: 4294967295, "); n != 2 {
 		t.Errorf("found tag 4294967295 %d times in what otf2-print prints, expected 2", n)
 	}

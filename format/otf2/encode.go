@@ -18,14 +18,14 @@ import (
 // except in tables whose first ids the archive itself uses.
 const (
 	definitionKey = "WEFT::DEFINITIONS::" // properties with all definitions, in numbered pieces
-	baseKey       = "base"                // key of the time of tick 0 among the definitions
+	baseKey       = "base"                // key of the definition that holds the time of tick 0
 
 	shortRow      = 0 // attribute of an event: its packed row, if the row fits in 8 bytes
 	longRow       = 1 // attribute of an event: its packed row as text, if the row is longer
 	kindParameter = 0 // parameter with the name of a kind that OTF2 does not have
 	allComm       = 0 // communicator of all locations
-	allLocations  = 0 // group of the communicating locations
-	allRanks      = 1 // group of the same locations, as ranks
+	allLocations  = 0 // group of all communicating locations
+	allRanks      = 1 // group of the same locations, as ranks among the communicating locations
 )
 
 // firstID holds the id of index 0 of each table.
@@ -40,12 +40,12 @@ func (e *encoder) firstID(t Table) uint64 {
 }
 
 const (
-	// firstPooled is the id of the first string that is not in the model. firstLink is the id of
-	// the first string that holds links; no record refers to such strings.
+	// firstPooled is the id of the first string that does not come from the model. firstLink is the id of the
+	// first string that contains links; no record refers to such strings.
 	firstPooled = 1 << 30
 	firstLink   = 1 << 31
-	// maxTexts limits the number of strings that are found by their text. A string beyond this
-	// limit gets a new id each time.
+	// maxTexts limits the number of strings whose ids can be found by their text. A string beyond this limit
+	// gets a new id each time.
 	maxTexts = 1 << 16
 )
 
@@ -61,11 +61,11 @@ type encoder struct {
 	loss        format.Loss
 	plain       bool
 	rows        carrier.Rows
-	missing     uint64 // operands that the record cannot hold, a bit for each
+	missing     uint64 // the operands that the record cannot hold, as a bit set
 	packed      []byte
 	events      []*EventWriter // indexed by location
 	strings     map[string]uint64
-	texts       uint64 // number of strings that do not belong to the model
+	texts       uint64 // number of strings that do not come from the model
 	links       uint64
 	err         error // first error of writing a string
 	event       Event
@@ -75,29 +75,31 @@ type encoder struct {
 	final       uint64
 	ids         [trace.Declared]uint8 // record ids of events, by kind
 	comms       []*commMembers
-	numbers     map[int64]uint32  // locations by the number that is their id
-	windows     []uint32          // communicators whose members' memory needs a window
+	numbers     map[int64]uint32  // locations by the number that their id states
+	windows     []uint32          // communicators that need a window for the memory of their members
 	windowComms map[uint64]uint32 // communicators of all windows, by id
-	memory      uint32            // communicator of the current transfer, if it has no window
-	// by communicator that is a team of threads: paradigm of the threads
+	memory      uint32            // communicator of the current transfer, if the transfer has no window
+	// others holds the ids to which events refer in tables that the model does not have.
+	others [tables]map[uint64]bool
+	// paradigm of the threads of each communicator that is a team of threads
 	teams  map[uint32]uint64
 	forks  uint64                // paradigm of the threads that were forked last; 0 if unknown
-	types  map[uint32]trace.Type // types of attributes that are defined without one
+	types  map[uint32]trace.Type // types of attributes that the trace defines without a type
 	marked map[uint32]bool       // definitions of markers that have been written
-	// entries to which markers may belong, by id; nil until used
+	// entries to which markers can belong, by id; nil until needed
 	scopes [tables]map[string]uint32
 	scoped []scopedMarker
-	// groupIDs holds the ids of groups that are written as groups of locations, and nodeIDs the ids of
-	// groups that are written as nodes of the system tree.
+	// groupIDs holds the ids of the groups that are written as groups of locations. nodeIDs holds the ids of
+	// the groups that are written as nodes of the system tree.
 	groupIDs, nodeIDs map[uint32]uint64
 	calls             *collective.Calls // operands for the ends of collective operations
 	original          *original         // the archive that the trace was read from; nil for other formats
-	// option: the archive is to be like those of Score-P
+	// the archive must have the layout of Score-P's archives, as an option requests
 	wantsScorep bool
-	scorep      *scorep // layout of such an archive, or nil
+	scorep      *scorep // the layout of Score-P's archives; nil for weft's own layout
 }
 
-// Create returns an encoder.
+// Create returns an encoder that writes an archive.
 func (Format) Create(out *format.Output, opt *format.WriteOptions) (format.Encoder, error) {
 	if err := about.CheckOptions(opt.Values); err != nil {
 		return nil, err
@@ -110,7 +112,7 @@ func (Format) Create(out *format.Output, opt *format.WriteOptions) (format.Encod
 		strings: map[string]uint64{}, types: map[uint32]trace.Type{},
 		windowComms: map[uint64]uint32{}, marked: map[uint32]bool{}, first: undefined64}
 	for id := len(eventKinds) - 1; id >= firstEvent; id-- {
-		// Several records can have the same kind. The OpenMP records of old versions are not used.
+		// Several records can have the same kind. The encoder does not use the OpenMP records of old versions.
 		if k := eventKinds[id].kind; k != trace.NoKind && (id < ompFork || id > ompTaskComplete) && k != trace.Parameter {
 			e.ids[k] = uint8(id)
 		}
@@ -118,8 +120,8 @@ func (Format) Create(out *format.Output, opt *format.WriteOptions) (format.Encod
 	return e, nil
 }
 
-// Order returns the order in which the encoder takes events. It needs global order to count
-// simultaneous events that change places. Rewriting an archive changes no places, and needs no order
+// Order returns the order in which the encoder takes events. It needs global order to count simultaneous
+// events that change places. Rewriting an archive does not change the order of events, and needs no order
 // across locations.
 func (e *encoder) Order() format.Order {
 	if e.original != nil {
@@ -160,7 +162,7 @@ func (e *encoder) Begin(d *trace.Definitions) error {
 	return nil
 }
 
-// Links writes links as strings.
+// Links writes links as strings of the archive, because OTF2 has no record for links.
 func (e *encoder) Links(l []trace.Link) error {
 	if e.original != nil {
 		e.loss.Add("link", "", format.Lost, "OTF2 has no links", int64(len(l)))
@@ -176,7 +178,7 @@ func (e *encoder) Links(l []trace.Link) error {
 	return e.err
 }
 
-// writeString writes a string.
+// writeString writes the definition of a string.
 func (e *encoder) writeString(id uint64, s string) {
 	if e.err == nil {
 		e.err = e.w.Define(&Record{ID: defString, Values: []uint64{id, 0},
@@ -184,7 +186,7 @@ func (e *encoder) writeString(id uint64, s string) {
 	}
 }
 
-// Batch writes rows.
+// Batch writes the events of a batch.
 func (e *encoder) Batch(b *trace.Batch) error {
 	if b.Len() > 0 && !e.begun && e.original == nil {
 		e.begun = true
@@ -308,8 +310,8 @@ func (e *encoder) writeRow(c *trace.Cursor) error {
 	return e.location(c.Location()).Write(x)
 }
 
-// nativeRecord fills in the OTF2 record of a row. It reports whether the record holds everything of the
-// row except the attributes.
+// nativeRecord fills in the OTF2 record of a row. It reports whether the record contains the whole row except
+// its attributes.
 func (e *encoder) nativeRecord(c *trace.Cursor) (all bool) {
 	e.missing = 0
 	x := &e.event
@@ -319,15 +321,12 @@ func (e *encoder) nativeRecord(c *trace.Cursor) (all bool) {
 		if len(ops) > 0 {
 			v = ops[0]
 		}
-		typ := uint64(typeUint64)
-		switch e.defs.Metrics.At(c.Ref()).Type {
-		case trace.Int64, trace.Int8, trace.Int16, trace.Int32:
-			typ = typeInt64
-		case trace.Float64:
-			typ = typeDouble
+		of, exact := e.defs.Metrics.At(c.Ref()).Type, true
+		if of == trace.Float32 {
+			v, exact = toDouble(v)
 		}
-		x.ID, x.Values = metricEvent, append(x.Values[:0], uint64(c.Ref()), 1, typ, v)
-		return len(ops) == 2 && ops[1] == 0
+		x.ID, x.Values = metricEvent, append(x.Values[:0], uint64(c.Ref()), 1, metricType(of), v)
+		return exact && len(ops) == 2 && ops[1] == 0
 	}
 	kind, said := e.transfer(c)
 	if said == nil {
@@ -338,6 +337,7 @@ func (e *encoder) nativeRecord(c *trace.Cursor) (all bool) {
 	if ok {
 		ok, all = e.fillRecord(id, c, said)
 		all = all && slices.Equal(said, ops) // otherwise the record contains more than the row
+		e.noteOtherReferences()
 	}
 	if !ok {
 		x.ID, x.Values = parameterString, append(x.Values[:0], kindParameter, e.string(carrier.Label(e.defs, c)))
@@ -346,10 +346,24 @@ func (e *encoder) nativeRecord(c *trace.Cursor) (all bool) {
 	return all
 }
 
-// transfer returns the OTF2 kind and operands of a transfer to or from remote memory, or of the end of
-// one, if it belongs to a communicator, as in OTF. It records a window of that communicator, which the
-// operands name. The tag becomes the number by which a transfer and its end match. For other rows
-// transfer returns the kind and no operands.
+// noteOtherReferences notes the definitions to which the event refers and for which the model has no table.
+func (e *encoder) noteOtherReferences() {
+	for _, i := range otherReferences[e.event.ID] {
+		t, v := eventTypes[e.event.ID].fields[i].table, e.event.Values[i]
+		if v == undefined32 {
+			continue
+		}
+		if e.others[t] == nil {
+			e.others[t] = map[uint64]bool{}
+		}
+		e.others[t][v] = true
+	}
+}
+
+// transfer converts a transfer to or from remote memory, or the end of such a transfer, that belongs to a
+// communicator instead of a window, as in OTF. It returns OTF2's kind and operands. It notes that the
+// communicator needs a window, and the operands refer to this window. The tag becomes the number by which a
+// transfer and its end match. For other rows transfer returns the kind and no operands.
 func (e *encoder) transfer(c *trace.Cursor) (kind trace.Kind, ops []uint64) {
 	kind, e.memory = c.Kind(), trace.NoRef
 	comm := uint64(trace.Undefined)
@@ -367,8 +381,8 @@ func (e *encoder) transfer(c *trace.Cursor) (kind trace.Kind, ops []uint64) {
 	return kind, ops
 }
 
-// window returns the id of a window for the memory of a communicator's members. The ids follow those of
-// the windows of the trace; a trace with such transfers has none.
+// window returns the id of a window for the memory of a communicator's members. The ids follow the ids of the
+// trace's own windows. A trace with transfers that belong to communicators has no windows of its own.
 func (e *encoder) window(comm uint32) uint64 {
 	n := slices.Index(e.windows, comm)
 	if n < 0 {
@@ -403,8 +417,8 @@ func (e *encoder) recordID(k trace.Kind) uint8 {
 	return e.ids[k]
 }
 
-// fillRecord fills in the record of an event. ok is false if the record cannot be filled in, and all is
-// false if it does not hold everything of the event.
+// fillRecord fills in the record of an event. ok is false if the record cannot be filled in. all is false if
+// the record does not contain the whole event.
 func (e *encoder) fillRecord(id uint8, c *trace.Cursor, ops []uint64) (ok, all bool) {
 	ref := c.Ref()
 	x, k, t := &e.event, &eventKinds[id], &eventTypes[id]

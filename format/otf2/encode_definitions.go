@@ -2,9 +2,13 @@ package otf2
 
 import (
 	"cmp"
+	"fmt"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -36,6 +40,11 @@ func (e *encoder) defineAll() error {
 	put(defClock, resolution, start, length, realtime)
 	put(defParadigm, mpiParadigm, name("MPI"), 0)
 	put(defIOParadigm, 0, name("POSIX"), name("POSIX I/O"), 0, 0, 0)
+	for _, id := range slices.Sorted(maps.Keys(e.others[IOParadigms])) {
+		if text := name(fmt.Sprintf("I/O paradigm %d", id)); id != 0 {
+			put(defIOParadigm, id, text, text, 0, 0, 0)
+		}
+	}
 	if !e.plain {
 		put(defAttribute, shortRow, name("weft.row"), typeUint64, name("what the event is in the trace that it comes from"))
 		put(defAttribute, longRow, name("weft.row-text"), typeString,
@@ -66,11 +75,22 @@ func (e *encoder) defineAll() error {
 		put(defRegion, uint64(i), name(r.Name), undefined32, 0, file, uint64(uint32(r.Line)), uint64(uint32(r.End)),
 			name(r.Name), role, paradigm, 0)
 	}
+	inexact := int64(0) // number of metrics with a mode that OTF2 does not have
 	for i, m := range d.Metrics.All() {
-		put(defMetricMember, uint64(i), name(m.Name), undefined32, 0, metricMode(m.Mode), metricType(m.Type), 1, 0,
+		mode, exact := metricMode(m.Mode)
+		if !exact {
+			inexact++
+		}
+		base, exponent := scaleOf(&m)
+		put(defMetricMember, uint64(i), name(m.Name), undefined32, 0, mode, metricType(m.Type), base, exponent,
 			name(m.Unit))
 		put(defMetricClass, uint64(i), 1, uint64(i), 2, 0)
 	}
+	how := format.WeftOnly
+	if e.plain {
+		how = format.Lost
+	}
+	e.loss.Add("metric", "mode", how, "OTF2 has no such mode, the values count as those of a point in time", inexact)
 	e.defineGroups(put, name)
 	put(defParameter, kindParameter, name("weft.kind"), 0)
 	for i, p := range d.Parameters.All() {
@@ -87,6 +107,9 @@ func (e *encoder) defineAll() error {
 		put(defRegion, region, name(x.Name), undefined32, 0, undefined32, 0, 0, name(x.Name), 1, 1, 0)
 		put(defContext, uint64(i), region, undefined32, undefined32)
 	}
+	for _, id := range slices.Sorted(maps.Keys(e.others[InterruptGenerators])) {
+		put(defInterrupt, id, name(fmt.Sprintf("interrupt generator %d", id)), 0, 1, 0, 0)
+	}
 	for i, x := range d.Files.All() {
 		put(defIOFile, uint64(i), name(x.Name), undefined32)
 	}
@@ -96,7 +119,25 @@ func (e *encoder) defineAll() error {
 	return e.err
 }
 
-// defineGroups writes the groups and communicators: first those of all locations, then those of the trace.
+// scaleName is the name of the attribute with the scale of a metric's values, as BASE^EXPONENT.
+const scaleName = "scale"
+
+// scaleOf returns the base and the exponent of the scale of a metric's values.
+func scaleOf(m *trace.MetricDef) (base, exponent uint64) {
+	for _, a := range m.Attrs {
+		if a.Key != scaleName {
+			continue
+		}
+		of, power, _ := strings.Cut(a.Value.Str, "^")
+		n, err := strconv.ParseInt(power, 10, 64)
+		if at := slices.Index([]string{"2", "10"}, of); at >= 0 && err == nil {
+			return uint64(at), uint64(n)
+		}
+	}
+	return 1, 0
+}
+
+// defineGroups writes the groups and communicators: first the ones of all locations, then those of the trace.
 func (e *encoder) defineGroups(put func(id uint8, v ...uint64), name func(string) uint64) {
 	d := e.defs
 	communicating := make([]uint32, d.Locations.Len())
@@ -164,22 +205,22 @@ func (e *encoder) defineGroups(put func(id uint8, v ...uint64), name func(string
 	}
 }
 
-// metricMode returns the number of a metric mode. A mode in the words of another format, such as
-// "ACC/LAST/DOUBLE", is the one with the same property and time, otherwise of the property alone at a point in
-// time. Without a mode a metric is absolute.
-func metricMode(word string) uint64 {
+// metricMode returns the number of a metric mode. For a mode of another format, such as "ACC/LAST/DOUBLE", it
+// is the mode with the same property and time. If there is no such mode, it is the mode with the same property
+// at a point in time, and exact is false. A metric without a mode is absolute.
+func metricMode(word string) (mode uint64, exact bool) {
 	point := uint64(17)
 	for i, mode := range metricModes {
 		property, at, _ := strings.Cut(mode, "_")
 		switch {
 		case mode == "" || !strings.HasPrefix(word, property[:3]):
 		case strings.Contains(word, at):
-			return uint64(i)
+			return uint64(i), true
 		case at == "POINT":
 			point = uint64(i)
 		}
 	}
-	return point
+	return point, word == ""
 }
 
 // writeTree writes the groups of locations. A group with locations becomes a location group, and a group

@@ -99,7 +99,8 @@ func (b big) file(events uint64) []byte {
 	return append(append(binary.BigEndian.AppendUint64(head, events), b...), endOfFile, endOfBuffer)
 }
 
-// otherEnd returns a big-endian file with the records of a source, and closes the source.
+// otherEnd returns a big-endian file with the records of a source of little-endian events, and closes the
+// source.
 func otherEnd(t *testing.T, r eventSource, types []recordType) []byte {
 	defer r.Close()
 	var b big

@@ -8,27 +8,27 @@ import (
 	"github.com/weft-trace/weft/internal/plural"
 )
 
-// Attribute is an attribute of an event.
+// Attribute is an attribute of an event, as an archive stores it.
 type Attribute struct {
-	ID    uint32 // id of its definition
+	ID    uint32 // id of the attribute's definition
 	Type  uint8
-	Value uint64 // encoded like the values of a record
+	Value uint64 // value, encoded in the same way as the values of a record
 }
 
-// Event is an event of a location. Its references are those of the archive. Its time is corrected
-// and in ticks.
+// Event is an event of a location. Its references are ids of the archive. Its time is in ticks, and has been
+// corrected.
 type Event struct {
 	Record
 	Time       uint64
 	Attributes []Attribute
 	Number     uint64 // position among the events of the location, from 1 on
-	Offset     int64  // offset of its record
+	Offset     int64  // offset in bytes of the event's record in the file
 }
 
 // EventOptions holds the settings of an [EventReader].
 type EventOptions struct {
-	RawClocks bool // times are not corrected
-	RawIDs    bool // references are not mapped to those of the archive
+	RawClocks bool // do not correct times
+	RawIDs    bool // do not map references to ids of the archive
 }
 
 // EventReader reads the events of a location (docs/formats/otf2.md, "Event stream grammar"). It
@@ -37,23 +37,24 @@ type EventReader struct {
 	c      *chunkReader
 	local  *localDefinitions
 	clock  *clock
-	time   uint64 // time of the location's clock
+	time   uint64 // time of the location's clock, in ticks
 	start  int64  // the first chunk to read
 	stop   int64  // the chunk before which reading stops; 0 for the end of the file
 	number uint64
 	event  Event
 	ended  bool
 	types  []recordType // types of the records: of events or of snapshots
-	what   string       // what the records are, for messages
-	// Properties of the current event. Writers produce none of them: bytes after the fields of the
-	// event or of its attributes, numbers with more bytes than needed, and missing fields.
+	what   string       // name of the kind of records, for messages
+	// These fields describe unusual properties of the current event, which no writer produces: bytes after the
+	// fields of the event or of its attributes (spare), numbers with more bytes than needed (loose), and
+	// missing fields (short).
 	spare        int
 	loose, short bool
-	// State for resuming after damage.
+	// The following fields are used to resume reading after damage.
 	later      bool   // the archive has a later version of OTF2, with possibly unknown or longer records
 	fresh      bool   // no time has been read in the current chunk
 	began      uint64 // first time of the current chunk
-	validUntil int64  // records before this offset have been found valid
+	validUntil int64  // all records before this offset are valid
 	budget     int64  // number of bytes that may still be examined
 	scratch    Record
 }
@@ -64,8 +65,8 @@ func (a *Archive) eventReader(c *chunkReader, l *localDefinitions, types []recor
 	return &EventReader{c: c, local: l, types: types, what: what, later: later, budget: resyncBudget*c.size + partSize}
 }
 
-// Events opens the events of a location. If the error is a [FileError], the location's definitions
-// are damaged and the reader is usable all the same.
+// Events opens the events of a location. If the error is a [FileError], the location's definitions are
+// damaged, but the reader can be used.
 func (a *Archive) Events(location uint64, opt EventOptions) (*EventReader, error) {
 	l := &localDefinitions{}
 	var bad error
@@ -89,9 +90,9 @@ func (a *Archive) Events(location uint64, opt EventOptions) (*EventReader, error
 // Close closes the file.
 func (r *EventReader) Close() { r.c.close() }
 
-// Next returns the next event, which is valid until the next call, or io.EOF after the last one.
-// After a [FileError], the next call resumes after the damage: where valid records follow, or at
-// the next chunk if there is no such offset.
+// Next returns the next event, which is valid until the next call. It returns io.EOF after the last event.
+// After a [FileError], the next call resumes after the damage: where valid records follow, or at the next
+// chunk if there is no such offset.
 func (r *EventReader) Next() (*Event, error) {
 	c := r.c
 	e := &r.event
@@ -166,9 +167,9 @@ func (r *EventReader) Next() (*Event, error) {
 	}
 }
 
-// Seek moves to the last chunk that begins before a time, so that no event at or after the time is
-// missed. It reads the beginnings of some chunks. If these are damaged, or if corrected times may go
-// back, it stays at the beginning of the file. Seek must be called before Next.
+// Seek moves to the last chunk that begins before a time, so that no event at or after the time is missed. It
+// reads the beginnings of some chunks. If these beginnings are damaged, or if corrected times may decrease,
+// Seek stays at the beginning of the file. Seek must be called before Next.
 func (r *EventReader) Seek(from uint64) {
 	if !r.ordered() {
 		return
@@ -184,9 +185,9 @@ func (r *EventReader) Seek(from uint64) {
 	}
 }
 
-// stopBefore makes reading end after the last chunk that begins before a time. It reads the
-// beginnings of the chunks after that one. It has no effect if these are damaged or if corrected
-// times may go back. It must be called before Next.
+// stopBefore makes reading end after the last chunk that begins before a time. It reads the beginnings of the
+// chunks after that one. It has no effect if these beginnings are damaged, or if corrected times may decrease.
+// It must be called before Next.
 func (r *EventReader) stopBefore(to uint64) {
 	if !r.ordered() {
 		return
@@ -214,8 +215,7 @@ func (r *EventReader) ordered() bool {
 // chunks returns the number of chunks in the file.
 func (r *EventReader) chunks() int64 { return (r.c.size + r.c.chunk - 1) / r.c.chunk }
 
-// chunkTime returns the corrected time at the beginning of a chunk. ok is false if it cannot be
-// read.
+// chunkTime returns the corrected time at the beginning of a chunk. ok is false if the time cannot be read.
 func (r *EventReader) chunkTime(k int64) (t uint64, ok bool) {
 	var b [headerSize + 9]byte
 	if _, err := r.c.f.ReadAt(b[:], k*r.c.chunk); err != nil || b[0] != chunkHeader || b[headerSize] != timestampRecord {

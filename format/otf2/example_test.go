@@ -27,7 +27,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	// The records are described in docs/formats/otf2.md.
+	// docs/formats/otf2.md describes these records.
 	const clock, text, node, group, location, region, enter, leave = 5, 10, 12, 13, 14, 15, 12, 13
 	const none = 1<<32 - 1
 	define := func(id uint8, values ...uint64) {
@@ -109,7 +109,7 @@ func ExampleOpen() {
 				log.Fatal(err)
 			}
 			n++
-			if e.ID == 14 { // a send: docs/formats/otf2.md
+			if e.ID == 14 { // record 14 is a send (docs/formats/otf2.md)
 				sends++
 			}
 		}

@@ -24,7 +24,7 @@ func TestExtentOfDamaged(t *testing.T) {
 	for name, f := range m {
 		if strings.HasSuffix(name, ".evt") {
 			names = append(names, name)
-			f.Data = f.Data[:min(len(f.Data), 900)] // shorter than any chunk
+			f.Data = f.Data[:min(len(f.Data), 900)] // the file is shorter than any chunk
 		}
 	}
 	slices.Sort(names)
@@ -35,7 +35,7 @@ func TestExtentOfDamaged(t *testing.T) {
 		whole := file.Data
 		for _, other := range names {
 			if other != name {
-				m[other] = &fstest.MapFile{} // none of their events is the first or the last
+				m[other] = &fstest.MapFile{} // the other locations have neither the first event nor the last one
 			}
 		}
 		for at := range whole {

@@ -34,7 +34,7 @@ func plainRecord(b []byte, at int, v *plainValues) (next int) {
 		return 0
 	}
 	t, from, size := &eventTypes[b[at]], at+2, int(b[at+1])
-	if t.noLength { // its only field follows, without a length
+	if t.noLength { // the only field of the event follows the id directly
 		if from--; size == 0xff {
 			size = 0
 		}
@@ -61,7 +61,7 @@ func plainRecord(b []byte, at int, v *plainValues) (next int) {
 		case n <= size && at < end:
 			v[i] = binary.LittleEndian.Uint64(b[at:]) & (1<<(8*n) - 1)
 			if bits.Len64(v[i]) <= int(8*n-8) {
-				return 0 // more bytes than needed
+				return 0 // the number has more bytes than needed
 			}
 			at += int(n)
 		case n == 0xff:
@@ -161,8 +161,8 @@ func (lr *locationReader) comm(id uint64) *recentComm {
 	return c
 }
 
-// rankLocation returns the location of a rank of a communicator. It returns Undefined if the rank
-// needs the full lookup.
+// rankLocation returns the location with a rank in a communicator. It returns Undefined if the rank needs the
+// full lookup.
 func (lr *locationReader) rankLocation(comm, rank uint64) uint64 {
 	r := &lr.recentRanks[uint32(rank)*0x9e3779b1>>(32-rankBits)]
 	if !r.known || uint64(r.comm) != comm || uint64(r.rank) != rank {
@@ -189,7 +189,7 @@ const fewValues = 16
 type recentMetric struct {
 	id    uint64
 	known bool
-	list  []uint32 // metrics of the members
+	list  []uint32 // indexes of the metrics of the members
 	types []uint8  // types of the values in the file
 }
 
@@ -204,7 +204,7 @@ func plainMetric(b []byte, at int) (id uint64, count, next, end int) {
 	}
 	id = uint64(binary.LittleEndian.Uint32(b[at+3:]) & uint32(1<<(8*n)-1))
 	if n > 0 && bits.Len64(id) <= int(8*n-8) {
-		return 0, 0, 0, 0 // more bytes than needed
+		return 0, 0, 0, 0 // the number has more bytes than needed
 	}
 	next = at + 3 + int(n)
 	return id, int(b[next]), next + 1, end
@@ -225,7 +225,7 @@ func plainMembers(b []byte, at, end int, types []uint8, values *[fewValues]uint6
 		case n <= 8 && at < end:
 			values[i] = binary.LittleEndian.Uint64(b[at:]) & (1<<(8*n) - 1)
 			if bits.Len64(values[i]) <= int(8*n-8) {
-				return false // more bytes than needed
+				return false // the number has more bytes than needed
 			}
 			at += int(n)
 		case n == 0xff:
@@ -262,11 +262,15 @@ func (lr *locationReader) addMetricFast(b []byte, at int, now int64) (next int) 
 }
 
 // lookupMetric looks up a metric by the location's id. The fast path does not accept a metric whose
-// values have other types in the file than in the model.
+// values have other types in the file than in the model, as those of a Float32 have.
 func (lr *locationReader) lookupMetric(id uint64) {
 	m := &lr.recentMetric
 	*m = recentMetric{id: id, known: true, list: lr.d.metrics[lr.r.mapped(Metrics, id)]}
 	for _, i := range m.list {
-		m.types = append(m.types, uint8(metricType(lr.d.defs.Metrics.At(i).Type)))
+		typ := uint8(0)
+		if of := lr.d.defs.Metrics.At(i).Type; of != trace.Float32 {
+			typ = uint8(metricType(of))
+		}
+		m.types = append(m.types, typ)
 	}
 }

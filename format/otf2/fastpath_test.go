@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// TestPlainRecords checks that the fast path and the full reader agree: the full reader reads every
-// event that the fast path accepts and finds nothing unusual, and the fast path accepts every event
-// without anything unusual.
+// TestPlainRecords checks that the fast path and the full reader agree: the full reader must read every event
+// that the fast path accepts and find no special case, and the fast path must accept every event without
+// special cases.
 func TestPlainRecords(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	number := func() uint64 {

@@ -42,7 +42,7 @@ func archiveFiles(t *testing.T, name string) (m fstest.MapFS, anchor string) {
 	return m, anchor
 }
 
-// findings checks an archive as weft check does and returns the number of defects by rule.
+// findings checks an archive like the command weft check, and returns the number of defects by rule.
 func findings(t *testing.T, m fs.FS, anchor string) map[string]int64 {
 	t.Helper()
 	ctx := context.Background()
@@ -71,7 +71,7 @@ func findings(t *testing.T, m fs.FS, anchor string) map[string]int64 {
 	return out
 }
 
-// parts returns the meaning of each byte of an event file of one chunk.
+// parts returns a name for the meaning of each byte of an event file of one chunk.
 func parts(t *testing.T, b []byte) []string {
 	t.Helper()
 	out := make([]string, len(b))
@@ -95,7 +95,7 @@ func parts(t *testing.T, b []byte) []string {
 			at += 9
 			continue
 		}
-		task := "" // statements about tasks are not checked
+		task := "" // the document states nothing about tasks
 		if id != attributeRecord && strings.HasPrefix(eventTypes[id].name, "ThreadTask") {
 			task = eventTypes[id].name + " "
 		}
@@ -169,9 +169,9 @@ func parts(t *testing.T, b []byte) []string {
 var silent = []string{"time", "padding", "value of an attribute", "Metric value", "ParameterInt value",
 	"ProgramBegin argument", "MpiCollectiveEnd sent", "MpiCollectiveEnd received", "Thread"}
 
-// TestFlips checks that flipped bits inside of events are found, except in the parts that the
-// document names. It flips every 307th bit, and in a long run every bit. With -v it prints the
-// figures of the document.
+// TestFlips checks that flipped bits inside of events are found, except in the parts that the document names.
+// It flips every 307th bit, and in a long run of the tests every bit. With the flag -v it prints the numbers
+// that the document states.
 func TestFlips(t *testing.T) {
 	effort.Sequential(t)
 	step := 307
@@ -180,8 +180,8 @@ func TestFlips(t *testing.T) {
 	}
 	for _, x := range []struct {
 		archive, file string
-		least         float64  // minimum percentage that is found
-		more          []string // parts in which few bits are silent, too
+		least         float64  // minimum percentage of flips that must be found
+		more          []string // further parts in which a few flips remain unnoticed
 	}{
 		{"heat2d-mt", "traces/0.evt", 91, nil},
 		{"ring", "eztrace_log/0.evt", 84, []string{"record id"}},
@@ -243,7 +243,7 @@ func TestFlips(t *testing.T) {
 	}
 }
 
-// TestEventRules breaks each rule about the bytes and values of events once.
+// TestEventRules breaks each rule about the bytes and values of events once, and requires its defect.
 func TestEventRules(t *testing.T) {
 	m, anchor := archiveFiles(t, "heat2d-mt")
 	const name = "traces/0.evt"

@@ -7,7 +7,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// orderOption is the name of the option for times that go back.
+// orderOption is the name of the option that selects how the reader handles decreasing times.
 const orderOption = "otf2.order"
 
 // Format implements [format.Format] for OTF2.
@@ -92,7 +92,7 @@ var about = format.About{
 	},
 }
 
-// Probe recognizes an anchor file.
+// Probe recognises an anchor file.
 func (Format) Probe(name string, head []byte) int {
 	if len(head) > 6 && head[0] == chunkHeader && string(head[2:6]) == "OTF2" {
 		return 100

@@ -13,7 +13,7 @@ import (
 	"github.com/weft-trace/weft/tracetest"
 )
 
-// fuzzFile fuzzes a file of a small archive.
+// fuzzFile fuzzes the named file of a small archive.
 func fuzzFile(f *testing.F, anchor, name string, more ...string) {
 	for _, path := range append([]string{filepath.Join(filepath.Dir(anchor), name)}, more...) {
 		b, err := os.ReadFile(path)

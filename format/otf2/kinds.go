@@ -8,19 +8,19 @@ type operandSource uint8
 const (
 	plain     operandSource = iota // the value of a field
 	constant                       // a fixed value
-	reference                      // the index of the definition that a field refers to
+	reference                      // the index of the definition to which a field refers
 	peer                           // the location of a rank in the communicator of another field
 	target                         // the location of a rank in the communicator of a window
-	// a number; if it is unknown, all ones are written, which is a valid tag, too
+	// a number; an unknown number is written with all bits set, which is also a valid tag
 	tag
-	root     // a rank; all ones mean none
-	optional // a number; all ones mean undefined
+	root     // a rank; a number with all bits set means that there is no root
+	optional // a number; a number with all bits set is undefined
 )
 
 // operand describes how an operand of an event is read from a record.
 type operand struct {
 	source       operandSource
-	field, other int // fields of the record; other holds the communicator or the window
+	field, other int // indexes of fields of the record; other is the field with the communicator or the window
 	table        Table
 	value        uint64
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/weft-trace/weft/internal/effort"
 )
 
-// libraryWriter builds the program that writes archives with OTF2's own library. The returned
-// function writes one into a folder of its own and returns its anchor file.
+// libraryWriter builds the program that writes archives with OTF2's own library. The returned function writes
+// an archive into a new folder and returns the path of the anchor file.
 func libraryWriter(t *testing.T) (write func(seed, events int) string) {
 	t.Helper()
 	for tool, pkg := range map[string]string{"otf2-config": "libotf2-trace-dev", "cc": "gcc"} {
@@ -49,8 +49,8 @@ func libraryWriter(t *testing.T) (write func(seed, events int) string) {
 	}
 }
 
-// TestLibraryPrint checks that archives of OTF2's own library print as otf2-print prints them, with
-// every kind of definition, event, attribute and record of snapshots.
+// TestLibraryPrint checks that archives of OTF2's own library print as otf2-print prints them. The archives
+// have every kind of definition, event, attribute and record of snapshots.
 func TestLibraryPrint(t *testing.T) {
 	effort.Sequential(t)
 	tool, err := exec.LookPath("otf2-print")
@@ -70,8 +70,8 @@ func TestLibraryPrint(t *testing.T) {
 	}
 }
 
-// TestLibrarySnapshots checks that the records of snapshots and thumbnails that OTF2's own library
-// wrote are those of the program: in order, and as many as announced.
+// TestLibrarySnapshots checks that the records of snapshots and thumbnails that OTF2's own library wrote equal
+// the records that the program wrote: in order, and as many as announced.
 func TestLibrarySnapshots(t *testing.T) {
 	a, err := Open(format.FileSource(libraryWriter(t)(2, 300)))
 	if err != nil {

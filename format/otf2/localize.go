@@ -10,12 +10,12 @@ import (
 // definitions describe (docs/formats/otf2.md, "Rewriting an archive").
 type localizer struct {
 	local *localDefinitions
-	// ids maps references of the archive to those of the location, for each table with a mapping table.
-	// It is extended if a reference is missing in the mapping table.
+	// ids maps references of the archive to references of the location, for each table with a mapping table.
+	// localize adds references that are missing in the mapping table.
 	ids   [mappedTables]map[uint64]uint64
-	clock *clock // nil if the times in the file are those of the archive
+	clock *clock // nil if the times in the file are not corrected
 	event Event
-	last  uint64 // last time of the location's clock
+	last  uint64 // the last time that was written, on the location's clock
 	// off is the number of times that the clock cannot represent exactly.
 	off int64
 }
@@ -29,7 +29,7 @@ func (e *encoder) localizer(loc uint32) *localizer {
 	if p.index != nil {
 		own, ok := p.own[id]
 		if !ok {
-			return nil // an added location
+			return nil // the location was added to the trace
 		}
 		id = own
 	}
@@ -38,7 +38,8 @@ func (e *encoder) localizer(loc uint32) *localizer {
 	}
 	var x *localizer
 	l, _ := p.m.a.localDefinitions(id) // the decoder has reported damaged records and ignores them
-	if o.shared[loc] {                 // the events of several archives have the times and the ids of the written one
+	// the events of several archives use the times and the ids of the written archive
+	if o.shared[loc] {
 		o.clocks += int64(len(l.clocks))
 		l = &localDefinitions{}
 	}
@@ -69,7 +70,7 @@ func increasing(l []ClockOffset) bool {
 	return true
 }
 
-// replace replaces the ids of the archive in the mapping.
+// replace replaces each id of the archive in the mapping by the result of by.
 func (m *idMap) replace(by func(id uint64) uint64) {
 	for local, id := range m.dense {
 		m.dense[local] = by(id)
@@ -79,8 +80,8 @@ func (m *idMap) replace(by func(id uint64) uint64) {
 	}
 }
 
-// inverse returns the ids of the location by those of the archive. If several ids map to the same one,
-// it returns the smallest.
+// inverse returns a map from ids of the archive to ids of the location. If several ids of the location map to
+// the same id, it uses the smallest.
 func (m *idMap) inverse() map[uint64]uint64 {
 	ids := map[uint64]uint64{}
 	add := func(local, global uint64) {
@@ -173,8 +174,8 @@ func (l *localizer) raw(t uint64) uint64 {
 	}
 }
 
-// inverse returns the smallest time of the location's clock that interval i of clock offsets does not
-// correct to a time before t.
+// inverse returns the smallest time of the location's clock that interval i of clock offsets corrects to t or
+// a later time.
 func (c *clock) inverse(i int, t uint64) uint64 {
 	x, y := &c.offsets[i], &c.offsets[i+1]
 	slope := float64(y.Offset-x.Offset) / float64(y.Time-x.Time)
@@ -190,7 +191,7 @@ func (c *clock) inverse(i int, t uint64) uint64 {
 	return own
 }
 
-// write writes the location's definitions.
+// write writes the file of definitions of a location.
 func (l *localizer) write(w *EventWriter) error {
 	for t, m := range l.local.maps {
 		var err error

@@ -28,23 +28,23 @@ type locationReader struct {
 	end         bool
 	sufficient  bool // the selection needs no further events of this location
 	b           trace.Batch
-	mustSort    bool // the times go back, and sorting was requested
+	mustSort    bool // the times decrease somewhere, and sorting was requested
 	check       *eventCheck
 	// sorter sorts the rows. It exists while the location is read.
 	sorter *rowsort.Sorter
 	sorted *rowsort.Rows
-	// recent caches the regions of ids, indexed by the low bits of the id.
+	// recent is a cache of regions, indexed by the low bits of the location's region id.
 	recent       [256]struct{ id, region uint32 }
 	recentComm   recentComm
 	recentMetric recentMetric
 	recentRanks  [1 << rankBits]recentRank
 }
 
-// errStandIn is returned by a parallel scan if an id needs a stand-in.
+// errStandIn ends a parallel scan in which an id needs a stand-in.
 var errStandIn = errors.New("otf2: a stand-in is needed")
 
-// location opens the events of a location. It returns nil if the file is missing. If ended is not
-// nil, its memory is reused, because there may be many short files.
+// location opens the events of a location. It returns nil if the file is missing. If ended is not nil, the new
+// reader reuses the memory of ended, because there may be many short files.
 func (d *decoder) location(id uint64, sel trace.Selection, try bool, ended *locationReader) (*locationReader, error) {
 	r, err := d.a.openEvents(id, d.opt.At(d.lookup(Locations, id)))
 	if r == nil || err != nil {
@@ -69,7 +69,7 @@ func (d *decoder) location(id uint64, sel trace.Selection, try bool, ended *loca
 	}
 	x.check = x.newEventCheck()
 	for i := range x.recent {
-		x.recent[i].id = ^uint32(i) // an id that belongs to another slot
+		x.recent[i].id = ^uint32(i) // initialise the slot with an id that belongs to another slot
 	}
 	x.recentComm, x.recentRanks, x.recentMetric = recentComm{}, [len(x.recentRanks)]recentRank{}, recentMetric{}
 	return x, nil
@@ -173,15 +173,14 @@ func (lr *locationReader) fill(ctx context.Context) (*trace.Batch, error) {
 	return &lr.b, nil
 }
 
-// fillFast adds the times, enters, leaves, messages and metrics that follow, as long as they are in
-// the buffered part of the file and nothing about them is unusual. It leaves the rest to
-// [EventReader.Next].
+// fillFast adds the times, enters, leaves, messages and metrics that follow, as long as their records are in
+// the buffered part of the file and have the usual form. It leaves all other records to [EventReader.Next].
 func (lr *locationReader) fillFast() error {
 	r, c := lr.r, lr.r.c
 	if c.big || len(r.event.Attributes) > 0 {
 		return nil
 	}
-	const most = 16 // maximum number of bytes read for a record, including the begin of the next one
+	const most = 16 // maximum number of bytes read for a record, including the first bytes of the next record
 	part, at := c.part, c.at
 	b := &lr.b
 	time, number := r.time, r.number
@@ -242,15 +241,13 @@ func (lr *locationReader) fillFast() error {
 	return nil
 }
 
-// modelTime returns the time in the model. odd is set if the time is out of range or before the last
-// one.
+// modelTime returns the time in the model. odd is set if the time is out of range, or before the last time.
 func (lr *locationReader) modelTime(t uint64) (now int64, odd bool) {
 	now = int64(t - lr.d.base)
 	return now, t > math.MaxInt64 || now < lr.last
 }
 
-// region returns the index of the region for a location's own reference. ok is false if it is not
-// defined.
+// region returns the index of the region with an id of the location. ok is false if the id is not defined.
 func (lr *locationReader) region(ref uint32) (uint32, bool) {
 	i := lr.d.lookup(Regions, lr.r.mapped(Regions, uint64(ref)))
 	return i, i != trace.NoRef
@@ -391,7 +388,7 @@ func (lr *locationReader) resolveRef(e *Event, t Table, v uint64) (uint32, error
 	return i, nil
 }
 
-// index returns the operand for a reference.
+// index returns the operand for a reference to a definition.
 func (lr *locationReader) index(t Table, v uint64) uint64 {
 	if i := lr.d.defined(t, v); i != trace.NoRef {
 		return uint64(i)
@@ -421,7 +418,7 @@ func (lr *locationReader) operand(o operand, v []uint64) uint64 {
 	return v[o.field]
 }
 
-// peer returns the location of a rank.
+// peer returns the location with a rank in a communicator.
 func (lr *locationReader) peer(rank uint64, comm *printComm) uint64 {
 	if l, ok := comm.location(lr.id, rank); ok {
 		return lr.index(Locations, l)
@@ -453,10 +450,14 @@ func (lr *locationReader) addMetric(e *Event, now int64) error {
 	}
 	for i := range int(v[1]) {
 		lr.b.Add(lr.loc, now, trace.Metric, metrics[i])
-		if typ := v[2+2*i]; typ != metricType(lr.d.defs.Metrics.At(metrics[i]).Type) {
+		value, of := v[3+2*i], lr.d.defs.Metrics.At(metrics[i]).Type
+		switch typ := v[2+2*i]; {
+		case typ != metricType(of):
 			lr.d.unkept.Add(1)
+		case of == trace.Float32: // of a trace of another format
+			value = toSingle(value)
 		}
-		lr.b.AddOps(v[3+2*i], uint64(i))
+		lr.b.AddOps(value, uint64(i))
 		if i > 0 {
 			continue
 		}

@@ -16,14 +16,14 @@ import (
 type marker struct {
 	time            uint64
 	duration, scope uint64
-	scopeID         uint64 // id of the definition that the scope refers to
+	scopeID         uint64 // id of the definition to which the scope refers
 	ref             uint32
 	text            string
 }
 
 const markersID = "markers"
 
-// Ids of the records in a marker file.
+// The ids of the records in a marker file.
 const (
 	defMarker   = 5
 	markerEvent = 6
@@ -33,7 +33,7 @@ const (
 // particular order.
 func (m *model) readMarkers(opt *format.ReadOptions) error {
 	kinds := map[uint64]uint32{}
-	var places []uint64 // ids of the markers' definitions, which may follow their markers
+	var places []uint64 // for each marker, the id of its definition, which may follow the marker in the file
 	err := m.a.Markers(func(_ int64, r *Record) error {
 		v := r.Values
 		switch r.ID {
@@ -68,7 +68,7 @@ func (m *model) readMarkers(opt *format.ReadOptions) error {
 
 const textName = "text" // attribute with the text of a marker
 
-// markerStream delivers the markers.
+// markerStream delivers the markers of an archive as events in the order of time.
 type markerStream struct {
 	d  *decoder
 	at int
@@ -102,8 +102,7 @@ func (s *markerStream) Next(ctx context.Context) (*trace.Batch, error) {
 	return &s.b, ctx.Err()
 }
 
-// scopeTables holds, for each scope of a marker, the table of the definitions that the marker can
-// belong to.
+// scopeTables holds, for each scope, the table of the definition to which a marker with that scope belongs.
 var scopeTables = [...]Table{noTable, Locations, LocationGroups, SystemTreeNodes, Groups, Comms}
 
 // scopeEntry returns the entry of the written trace to which a marker belongs.
@@ -130,16 +129,16 @@ func (e *encoder) scopeEntry(scope, number uint64) (t Table, i uint32, ok bool) 
 	return t, i, ok
 }
 
-// scopedMarker is a marker that belongs to a group of locations. The id of the group is not known
-// before the archive ends.
+// scopedMarker is a marker that belongs to a group of locations. The id of the group is unknown until all
+// events have been written.
 type scopedMarker struct {
 	record *Record
 	group  uint32
 }
 
-// writeScopedMarkers writes the markers that belong to groups of locations, once these groups have ids.
-// A group of the model is written as a group of locations or as a node of the system tree. A group that
-// is written as neither has no locations.
+// writeScopedMarkers writes the markers that belong to groups of locations, once these groups have ids. A
+// group of the model is written as a group of locations or as a node of the system tree. A group without
+// locations is written as neither, and its markers belong to the whole trace.
 func (e *encoder) writeScopedMarkers() error {
 	for _, x := range e.scoped {
 		scope, of := uint64(0), uint64(0)
@@ -156,11 +155,11 @@ func (e *encoder) writeScopedMarkers() error {
 	return nil
 }
 
-// addMarker writes the marker for a row of another format. The marker belongs to the scope of the row
-// if the row has one, and otherwise to the row's location.
+// addMarker writes the marker for a row of another format. The marker belongs to the scope of the row if the
+// row has one, and otherwise to the row's location.
 //
-// Unless the archive is plain, the row is also written as an event: a marker can neither keep the row's
-// place among others nor hold attributes. A reader of that event ignores the marker.
+// Unless the archive is plain, the row is also written as an event: a marker cannot keep the position of the
+// row among other events, and cannot hold attributes. A reader of that event ignores the marker.
 func (e *encoder) addMarker(c *trace.Cursor) error {
 	if err := e.defineMarker(c.Ref()); err != nil {
 		return err
@@ -219,7 +218,7 @@ func (e *encoder) addMarker(c *trace.Cursor) error {
 	return e.w.Mark(r)
 }
 
-// defineMarker writes the definition of a marker, unless it has been written. NoRef stands for markers
+// defineMarker writes the definition of a marker, unless it has already been written. NoRef stands for markers
 // without a definition.
 func (e *encoder) defineMarker(ref uint32) error {
 	if e.marked[ref] {

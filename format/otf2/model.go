@@ -19,25 +19,25 @@ type model struct {
 	a    *Archive
 	opt  *format.ReadOptions
 	defs *trace.Definitions
-	// names and groups, used to find the locations of ranks
+	// names and groups, which are used to find the locations of ranks
 	ranks     *names
-	locations []uint64            // ids in file order
-	index     [tables]indexTable  // indexes of the definitions that events and attributes refer to
+	locations []uint64            // ids of the locations, in file order
+	index     [tables]indexTable  // indexes of the definitions to which events and attributes refer
 	metrics   map[uint64][]uint32 // metrics of the members of a class or an instance
 
 	attributes map[attributeKey]uint32 // attributes that the model itself adds to events
 	kinds      map[uint8]trace.Kind    // kinds of unknown events
 	standIns   map[standIn]bool        // undefined ids that have a stand-in
-	// restores definitions and rows of another format; nil if the archive has none
+	// the restorer of the definitions and rows of another format; nil if the archive contains none
 	restorer       *carrier.Restorer
 	base           uint64   // time of tick 0
 	markers        []marker // in order of time
 	markerLocation uint32   // the location of the markers
 	// events holds the number of events of each location that has been read to its end, by index.
 	events []atomic.Uint64
-	// checker checks the events of locations that are read; nil if none is wanted.
+	// checker checks the events of locations that are read. It is nil if no checks were requested.
 	checker atomic.Pointer[checker]
-	places  sync.Map // *place by location id
+	places  sync.Map // maps a location id to a *scanPlace
 	// unkept counts values in events that the model cannot represent: references to nothing, and values
 	// of metrics and attributes whose type differs from the defined one.
 	unkept atomic.Int64
@@ -45,15 +45,15 @@ type model struct {
 	oldOpenMP [ompTaskComplete - ompFork + 1]atomic.Bool
 }
 
-// Renamable marks the model's encoder as able to rename texts.
+// Renamable marks the model as a [trace.Renamable]: its encoder can rename texts.
 func (m *model) Renamable() {}
 
-// Joinable says that the model's encoder can write several archives, or parts of them, as one. shared
-// is true: several archives may have events at the same location.
+// Joinable marks the model as a [trace.Joinable]: its encoder can write several archives, or parts of them, as
+// one archive. shared is true, because several archives may have events of the same location.
 func (m *model) Joinable() (shared bool) { return true }
 
-// definitionOrder lists the definitions so that each comes after those that it refers to, except those
-// of the same table.
+// definitionOrder lists the types of definitions. Each comes after the types to which it refers, except its
+// own.
 var definitionOrder = []uint8{defString, defParadigm, defIOParadigm, defTreeNode, defLocationGroup, defLocation,
 	defRegion, defAttribute, defMetricMember, defMetricClass, defMetricInst, defGroup, defComm, defInterComm,
 	defCartDimension, defCartTopology, defCallsite, defCallpath, defParameter, defWindow, defSourceLoc, defContext,
@@ -81,7 +81,7 @@ func newModel(a *Archive, opt *format.ReadOptions) (*model, error) {
 		}
 	}
 	if restored {
-		// The number of strings can be as large as that of events. They are therefore stored only once.
+		// The archive can have as many strings as events. Therefore the strings are stored only once.
 		m.ranks.carries = true
 		err := a.Definitions(func(_ int64, r *Record) error {
 			if typeByID(definitionTypes[:], r.ID) != nil {
@@ -91,7 +91,7 @@ func newModel(a *Archive, opt *format.ReadOptions) (*model, error) {
 		})
 		return m, reportDefect(opt, err)
 	}
-	// A definition can come before those that it refers to. All definitions are therefore collected
+	// A definition can precede the definitions to which it refers. Therefore all definitions are collected
 	// before any is used.
 	var by [len(definitionTypes)][]*Record
 	var all []*Record
@@ -138,15 +138,27 @@ func newModel(a *Archive, opt *format.ReadOptions) (*model, error) {
 // metricType returns the OTF2 type for the values of a metric.
 func metricType(t trace.Type) uint64 {
 	switch t {
-	case trace.Int64:
+	case trace.Int64, trace.Int8, trace.Int16, trace.Int32:
 		return typeInt64
-	case trace.Float64:
+	case trace.Float64, trace.Float32:
 		return typeDouble
 	}
 	return typeUint64
 }
 
-// eventCount returns the number of events of a location, or 0 if it has not been read to the end.
+// toDouble returns the bits of a double with the value of a Float32. exact is false if the way back gives other bits.
+func toDouble(single uint64) (double uint64, exact bool) {
+	double = math.Float64bits(float64(math.Float32frombits(uint32(single))))
+	return double, toSingle(double) == single
+}
+
+// toSingle returns the bits of the Float32 that is nearest to a double.
+func toSingle(double uint64) uint64 {
+	return uint64(math.Float32bits(float32(math.Float64frombits(double))))
+}
+
+// eventCount returns the number of events of a location. It returns 0 if the location has not been read to its
+// end.
 func (m *model) eventCount(location uint64) uint64 {
 	if i := m.lookup(Locations, location); int(i) < len(m.events) {
 		return m.events[i].Load()
@@ -182,7 +194,7 @@ func (m *model) text(id uint64) string {
 	return trace.ToUTF8(s)
 }
 
-// lookup returns the index of an id in a table, or NoRef if there is none.
+// lookup returns the index of an id in a table, or NoRef if the table does not contain the id.
 func (m *model) lookup(t Table, id uint64) uint32 {
 	if i, ok := m.index[t][id]; ok {
 		return i
@@ -196,8 +208,9 @@ type standIn struct {
 	id    uint64
 }
 
-// defined returns the index of an id in a table. It returns NoRef if there is none, or if the entry
-// is a stand-in, which other goroutines may not have added yet.
+// defined returns the index of an id in a table. It returns NoRef if the table does not contain the id, or if
+// the entry is a stand-in. Stand-ins do not count, because whether they exist yet can depend on other
+// goroutines.
 func (m *model) defined(t Table, id uint64) uint32 {
 	i := m.lookup(t, id)
 	if i != trace.NoRef && len(m.standIns) > 0 && m.standIns[standIn{t, id}] {
@@ -208,8 +221,8 @@ func (m *model) defined(t Table, id uint64) uint32 {
 
 func id(v uint64) string { return strconv.FormatUint(v, 10) }
 
-// otherSide is the attribute of a communicator between two groups. It names the second group: in events
-// of the members of the first group, ranks are positions in the second one.
+// otherSide is the attribute of a communicator between two groups. It names the second group: in events of the
+// members of the first group, ranks are positions in the second group.
 const otherSide = "other"
 
 // attrList returns a list with one attribute of a definition, or nil if the value is empty.
@@ -240,7 +253,7 @@ func (m *model) define(r *Record, opt *format.ReadOptions) error {
 			Parent: trace.NoRef})
 	case defLocation:
 		if _, ok := m.index[Locations][v[0]]; ok {
-			return nil // a location has one file
+			return nil // a location has only one file
 		}
 		kind := [...]trace.LocationKind{"", trace.ThreadLocation, trace.StreamLocation, trace.SignalLocation}[v[2]&3]
 		m.index[Locations][v[0]] = d.Locations.Add(trace.Location{ID: id(v[0]), Name: m.text(v[1]), Kind: kind,
@@ -319,7 +332,7 @@ func (m *model) addMetrics(of uint64, members []uint64, recorder string) {
 				enumWord(metricTypes, r[3]), trace.Type(min(r[5], typeLocationGroup)), false
 			x.Attrs = append(x.Attrs, attrList("description", m.text(r[2]))...)
 			if r[7] != 0 {
-				x.Attrs = append(x.Attrs, attrList("scale", fmt.Sprintf("%d^%d", 2+8*min(r[6], 1), int64(r[7])))...)
+				x.Attrs = append(x.Attrs, attrList(scaleName, fmt.Sprintf("%d^%d", 2+8*min(r[6], 1), int64(r[7])))...)
 			}
 		}
 		m.metrics[of] = append(m.metrics[of], m.defs.Metrics.Add(x))
@@ -337,7 +350,7 @@ func (m *model) setClock(v []uint64, opt *format.ReadOptions) error {
 	if v[3] == undefined64 || v[3] > math.MaxInt64 {
 		return nil
 	}
-	// The date belongs to the global offset.
+	// The wall-clock time in the clock properties applies to the global offset.
 	if before, ok := nanoseconds(v[1], v[0]); ok && before <= v[3] {
 		m.defs.Clock.Epoch, m.defs.Clock.HasEpoch = int64(v[3]-before), true
 	}
@@ -380,8 +393,9 @@ func (m *model) setCommParent(comm, parent uint64) {
 	m.defs.Communicator.At(own).Parent = p
 }
 
-// addDescription processes a definition record that describes another definition: it adds the described property to
-// the attributes of that definition. It keeps records for which the model has no table as opaque records.
+// addDescription processes a definition that describes another definition. It adds the property that the
+// record describes to the attributes of the other definition. It keeps records for which the model has no
+// table as opaque records.
 func (m *model) addDescription(r *Record) {
 	v := r.Values
 	value := func(typ, x uint64) string { return trace.ToUTF8(m.ranks.value(typ, x)) }
@@ -410,7 +424,7 @@ func (m *model) addDescription(r *Record) {
 
 // Attributes that the model itself adds to events.
 const (
-	rankName  = "otf2.rank" // rank of a message whose partner is unknown
+	rankName  = "otf2.rank" // rank of a message whose other side is unknown
 	valueName = "value"     // value of a parameter
 )
 

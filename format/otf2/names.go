@@ -9,17 +9,17 @@ import (
 // replaces an earlier one with the same id.
 type names struct {
 	tables [tables]nameTable
-	// members holds the metric members of metrics, by id.
+	// members holds the ids of the metric members of each metric, by the metric's id.
 	members map[uint64][]uint64
-	metrics map[uint64][]uint64 // values of the definitions of metric members, by id
+	metrics map[uint64][]uint64 // values in the definition of each metric member, by id
 	groups  map[uint64]*printGroup
 	comms   map[uint64]*printComm
-	// communicators holds the communicators of windows and topologies. An entry is nil if the
-	// communicator was not defined before it.
+	// communicators holds the communicators of windows and topologies. An entry is nil if the communicator was
+	// not defined before the window or topology.
 	communicators map[Table]map[uint64]*printComm
 	communicating map[uint64]*printGroup // groups of communicating locations, by paradigm
 	pool          pool
-	carries       bool // weft wrote the archive, so some strings are encoded links and not texts
+	carries       bool // weft wrote the archive; therefore some strings contain encoded links
 	stated        statedExtent
 	attributes    map[uint64]uint64 // types of attributes, by id
 }
@@ -34,14 +34,14 @@ type nameTable struct {
 type entryName struct {
 	name  string
 	has   bool   // the definition has a name
-	shown string // the name with the id
+	shown string // the name followed by the id
 }
 
 // printGroup is a group of locations.
 type printGroup struct {
 	typ, flags, paradigm uint64
 	members              []uint64
-	locations            *printGroup // the group in which the members are positions
+	locations            *printGroup // the group of which the members are positions
 }
 
 // printComm is a communicator, or an inter-communicator if it has two groups.
@@ -100,8 +100,8 @@ func (n *names) get(t Table, id uint64) *entryName {
 	return nil
 }
 
-// pool holds the strings with consecutive ids from [firstPooled] on. There can be as many as events.
-// The pool stores their bytes, and the position of each string.
+// pool holds the strings with consecutive ids from [firstPooled] on. An archive can have as many of these
+// strings as events. The pool stores the bytes of all strings, and the position of each string.
 type pool struct {
 	slabs [][]byte
 	texts []slice
@@ -132,7 +132,7 @@ func (p *pool) get(id uint64) (string, bool) {
 	return string(p.slabs[x.slab][x.from:x.to]), true
 }
 
-// text returns the string with an id, if it exists.
+// text returns the string with an id. ok is false if the string does not exist.
 func (n *names) text(id uint64) (string, bool) {
 	if id == undefined32 {
 		return "", false
@@ -143,7 +143,7 @@ func (n *names) text(id uint64) (string, bool) {
 	return n.pool.get(id)
 }
 
-// rawName returns the name of a definition, and "UNDEFINED" for an undefined reference.
+// rawName returns the name of a definition. It returns "UNDEFINED" for an undefined reference.
 func (n *names) rawName(t Table, id uint64) (string, bool) {
 	if id == undefined32 && t != Locations || id == undefined64 {
 		return "UNDEFINED", true
@@ -165,7 +165,8 @@ func (n *names) shown(t Table, id uint64) string {
 	return "INVALID <" + strconv.FormatUint(id, 10) + ">"
 }
 
-// nameFields holds the field with the name, for definitions that have such a field.
+// nameFields maps the id of a definition type to the field that contains the name. It lacks types without a
+// name.
 var nameFields = map[uint8]struct {
 	table Table
 	field int
@@ -179,7 +180,7 @@ var nameFields = map[uint8]struct {
 	defCartTopology:  {CartTopologies, 1}, defInterrupt: {InterruptGenerators, 1},
 }
 
-// define records a definition.
+// define stores the names in a definition record for later lookups.
 func (n *names) define(r *Record) {
 	v := r.Values
 	if x, ok := nameFields[r.ID]; ok {
@@ -228,7 +229,8 @@ func (n *names) define(r *Record) {
 	case defSourceLoc:
 		file, _ := n.text(v[1])
 		line := strconv.Itoa(int(int32(v[2])))
-		n.add(SourceLocations, v[0], file+":"+line[:min(len(line), 10)], true) // otf2-print truncates it to this width
+		// otf2-print truncates the text to this width
+		n.add(SourceLocations, v[0], file+":"+line[:min(len(line), 10)], true)
 	case defContext:
 		region := "UNDEFINED"
 		if x := n.tables[Regions].get(v[1]); x != nil && v[1] != undefined32 {
@@ -257,7 +259,7 @@ func (n *names) define(r *Record) {
 	}
 }
 
-// Types of groups.
+// The types of groups.
 const (
 	locationsGroup         = 1
 	regionsGroup           = 2
@@ -266,7 +268,8 @@ const (
 	commGroup              = 5
 	commSelf               = 6
 
-	globalMembers = 1 // flag of a group: ranks in it are places in the group of communicating locations
+	// flag of a group: the ranks in the group are positions in the group of communicating locations
+	globalMembers = 1
 )
 
 // groupOf returns the contents of a group's record.
@@ -294,8 +297,8 @@ func (n *names) ranks(id uint64) *printGroup {
 	return nil
 }
 
-// putComm records a communicator. It also replaces an earlier one with this id in the windows and
-// topologies that refer to it.
+// putComm records a communicator. If it replaces an earlier communicator with the same id, it also replaces
+// that one in the windows and topologies that refer to it.
 func (n *names) putComm(id uint64, c printComm) {
 	if old := n.comms[id]; old != nil {
 		*old = c
@@ -324,7 +327,7 @@ func (c *printComm) location(from, rank uint64) (id uint64, ok bool) {
 	}
 	g := c.a
 	if c.b != nil && g.contains(from) {
-		g = c.b // from is a member of the first group, so its peer is in the second one
+		g = c.b // from is a member of the first group, so its peer is in the second group
 	}
 	switch l := g.locations; {
 	case g.typ == commSelf:

@@ -13,19 +13,19 @@ import (
 type source struct {
 	m       *model
 	retimed bool
-	index   func(table any, i uint32) uint32 // index in the written trace; nil if it is the same
-	ids     [tables]map[uint64]uint64        // written ids; nil if no id changes
+	index   func(table any, i uint32) uint32 // index in the written trace; nil if indexes do not change
+	ids     [tables]map[uint64]uint64        // written ids by id; nil if no id changes
 	// ranks holds a list for each paradigm: for each communicating location of this part, its position
 	// among the communicating locations of all parts.
 	ranks map[uint64][]uint64
-	// sharedIDs holds ids of groups without communicating locations. In archives of EZTrace, a group of
-	// communicating locations can have such an id, too.
+	// sharedIDs contains ids of groups whose members are not communicating locations. In archives of EZTrace,
+	// a group of communicating locations can have the same id.
 	sharedIDs map[uint64]bool
-	own       map[uint64]uint64     // ids of locations in the archive, by written id
+	own       map[uint64]uint64     // ids of locations in the archive, by their written ids
 	locals    map[uint64]*localizer // indexed by the id of the location in the archive
 }
 
-// partsOf returns the parts that a trace was merged from, or nil if they are not archives of OTF2.
+// partsOf returns the parts from which a trace was merged. It returns nil if these are not archives of OTF2.
 func partsOf(native *trace.SourceTraces) (parts []*source) {
 	for _, x := range native.List {
 		m, ok := x.Defs.Native.(*model)
@@ -71,7 +71,7 @@ func (p *source) writtenDefinition(t Table, id uint64) uint32 {
 	return p.index(table, i)
 }
 
-// ownTables holds the table of each definition that has an id.
+// ownTables maps the types of definitions that have an id to their tables.
 var ownTables = map[uint8]Table{defParadigm: Paradigms, defIOParadigm: IOParadigms, defString: Strings,
 	defAttribute: Attributes, defTreeNode: SystemTreeNodes, defLocationGroup: LocationGroups, defLocation: Locations,
 	defRegion: Regions, defCallsite: Callsites, defCallpath: Callpaths, defGroup: Groups, defMetricMember: MetricMembers,
@@ -80,7 +80,7 @@ var ownTables = map[uint8]Table{defParadigm: Paradigms, defIOParadigm: IOParadig
 	defSourceLoc: SourceLocations, defContext: CallingContexts, defInterrupt: InterruptGenerators, defIOFile: IOFiles,
 	defIODirectory: IOFiles, defIOHandle: IOHandles}
 
-// sharedByContent holds the tables outside of the model in which equal entries become one.
+// sharedByContent contains the tables without an equivalent in the model in which equal entries are merged.
 var sharedByContent = map[Table]bool{Strings: true, IOParadigms: true, MetricMembers: true, CartDimensions: true,
 	SourceLocations: true, InterruptGenerators: true}
 
@@ -88,17 +88,17 @@ var sharedByContent = map[Table]bool{Strings: true, IOParadigms: true, MetricMem
 type joiner struct {
 	o        *original
 	used     [tables]map[uint64]bool
-	contents [tables]map[string]uint64 // written ids by content
+	contents [tables]map[string]uint64 // written ids, by the content of the definition
 	entries  [tables]map[uint32]uint64 // written ids by the index in the written trace
-	others   map[string]bool           // records without an id
+	others   map[string]bool           // records without an id that have been written
 	clock    bool                      // the clock has been defined
-	pruned   bool                      // definitions that nothing refers to are left out
-	// communicating holds the record with the communicating locations of each paradigm.
+	pruned   bool                      // leave out the definitions to which no entry of the written trace refers
+	// communicating holds, for each paradigm, the record of the group of communicating locations.
 	communicating map[uint64]*Record
 }
 
-// join collects the records of all parts, with their written ids. If pruned is set, it leaves out
-// records that no entry of the written trace refers to.
+// join collects the records of all parts, with their written ids. If pruned is set, it leaves out records to
+// which no entry of the written trace refers.
 func (o *original) join(pruned bool) {
 	j := &joiner{o: o, pruned: pruned, others: map[string]bool{}, communicating: map[uint64]*Record{}}
 	for t := range Table(tables) {
@@ -132,7 +132,7 @@ func (o *original) join(pruned bool) {
 				o.members = append(o.members, [2]uint64{unknownID})
 			}
 			x := memberOf(p.m.defs.Metrics.At(uint32(i)))
-			// if several parts share a metric, the class of the first part is used
+			// If several parts share a metric, the class in the first part is used.
 			if o.members[at][0] == unknownID {
 				o.members[at] = [2]uint64{p.id(Metrics, x[0]), x[1]}
 			}
@@ -162,17 +162,20 @@ func (o *original) join(pruned bool) {
 }
 
 // definitionRank returns a sort key for definitions: 0 for the clock, strings, paradigms, the system tree
-// and locations, and 1 for all other definitions.
+// and locations, 1 for the groups of communicating locations, whose ids come first, and 2 for all other
+// definitions.
 func definitionRank(r *Record) int {
 	switch r.ID {
 	case defClock, defString, defParadigm, defParadigmProp, defIOParadigm, defTreeNode, defNodeDomain, defLocationGroup,
 		defLocation:
 		return 0
+	case defGroup:
+		return 1 + communicatingFirst(r)
 	}
-	return 1
+	return 2
 }
 
-// add returns the records of a part that no earlier part has.
+// add returns the records of a part that no earlier part contains.
 func (j *joiner) add(p *source) []*Record {
 	list := p.records()
 	if j.pruned {
@@ -182,12 +185,12 @@ func (j *joiner) add(p *source) []*Record {
 		p.ids[t] = map[uint64]uint64{}
 	}
 	for _, r := range list {
-		// an id that is in use is not given to another one
+		// an id that a location already uses is not assigned again
 		if r.ID == defLocation && r.Values[0] < undefined64-1 {
 			j.o.next[Locations] = max(j.o.next[Locations], r.Values[0]+1)
 		}
 	}
-	// each calls do for records of some kinds, and removes those for which do returns false.
+	// each calls do for the records of some types, and removes the records for which do returns false.
 	each := func(kinds func(r *Record) bool, do func(r *Record) bool) {
 		for _, r := range list {
 			if r.ID != 0 && kinds(r) && !do(r) {
@@ -215,7 +218,7 @@ func (j *joiner) add(p *source) []*Record {
 	each(communicating, j.communicatingGroup(p))
 	each(is(defGroup), func(r *Record) bool { return communicating(r) || j.assign(p)(r) })
 	each(func(r *Record) bool { return r.ID == defGroup && !communicating(r) }, p.translateGroup)
-	// topologies of one communicator
+	// topologies of the same communicator
 	each(is(defCartTopology), j.assignContent(p))
 	each(func(r *Record) bool {
 		return r.ID != defString && r.ID != defGroup && r.ID != defCartTopology && !shared(r)
@@ -237,9 +240,9 @@ func (j *joiner) add(p *source) []*Record {
 	return slices.DeleteFunc(list, func(r *Record) bool { return r.ID == 0 })
 }
 
-// records returns copies of those definitions of the archive that OTF2 3.0 has.
+// records returns copies of the archive's definitions, without definitions that OTF2 3.0 does not have.
 func (p *source) records() (list []*Record) {
-	p.m.a.Definitions(func(_ int64, r *Record) error { // the decoder has reported damaged records
+	p.m.a.Definitions(func(_ int64, r *Record) error { // the decoder has already reported damaged records
 		if typeByID(definitionTypes[:], r.ID) != nil {
 			list = append(list, &Record{r.ID, slices.Clone(r.Values), slices.Clone(r.Texts)})
 		}
@@ -248,8 +251,8 @@ func (p *source) records() (list []*Record) {
 	return list
 }
 
-// nextID returns the next id of a table, since otf2-print expects consecutive ids. Locations keep their
-// ids if possible: the ids may encode ranks and threads.
+// nextID returns the next free id of a table. Ids are consecutive, because otf2-print expects this. Locations
+// keep their ids if possible, because these may encode ranks and threads.
 func (j *joiner) nextID(t Table, id uint64) uint64 {
 	if t != Locations || j.used[t][id] {
 		id = j.o.next[t]
@@ -262,11 +265,11 @@ func (j *joiner) nextID(t Table, id uint64) uint64 {
 }
 
 // assign returns a function that gives a definition its written id. The function returns false if the
-// definition has been written already, alone or as the same entry of the written trace.
+// definition has already been written, with the same id or as the same entry of the written trace.
 func (j *joiner) assign(p *source) func(r *Record) bool {
 	return func(r *Record) bool {
 		t, id := ownTables[r.ID], r.Values[0]
-		if t == Paradigms { // their ids are numbers of OTF2
+		if t == Paradigms { // the ids of paradigms are fixed by OTF2
 			first := !j.used[t][id]
 			j.used[t][id] = true
 			return first
@@ -306,8 +309,8 @@ func (j *joiner) mergedMetric(p *source, r *Record) (id uint64, ok bool) {
 	return j.o.members[at][0], true
 }
 
-// assignContent is like assign, for definitions that are equal if their contents are. It also
-// translates their references.
+// assignContent is like assign, for definitions that are equal if their contents are equal. It also translates
+// their references.
 func (j *joiner) assignContent(p *source) func(r *Record) bool {
 	return func(r *Record) bool {
 		t, id := ownTables[r.ID], r.Values[0]
@@ -360,7 +363,7 @@ func (r *Record) eachReference(do func(t Table, i int)) {
 	}
 }
 
-// memberTables holds the tables that members of groups refer to, by the type of the group.
+// memberTables maps the types of groups to the tables to which the members refer.
 var memberTables = map[uint64]Table{locationsGroup: Locations, regionsGroup: Regions, metricsGroup: Metrics,
 	communicatingLocations: Locations}
 
@@ -369,8 +372,8 @@ func (p *source) translate(r *Record) {
 	r.eachReference(func(t Table, i int) { r.Values[i] = p.id(t, r.Values[i]) })
 }
 
-// communicatingGroup returns a function that adds the communicating locations of a group to the group
-// with the same paradigm of earlier parts. The function returns true if there is no such group.
+// communicatingGroup returns a function that adds the communicating locations of a group to the group of
+// earlier parts with the same paradigm. The function returns true if earlier parts have no such group.
 func (j *joiner) communicatingGroup(p *source) func(r *Record) bool {
 	return func(r *Record) bool {
 		p.translate(r)
@@ -410,7 +413,7 @@ func (p *source) translateGroup(r *Record) bool {
 	return true
 }
 
-// addMembers adds members to a group and returns their places in it.
+// addMembers adds members to a group and returns their positions in it.
 func addMembers(r *Record, members []uint64) (places []uint64) {
 	_, _, g := groupOf(r.Values)
 	at := map[uint64]uint64{}
@@ -438,10 +441,10 @@ func setMembers(r *Record, members []uint64) {
 	r.Values = slices.Concat(r.Values[:3:3], []uint64{uint64(len(members))}, members, after)
 }
 
-// joinAnchor adds the properties of the other archives to those of the first archive. If an archive has
-// another value for a property, the property is added with the number of the archive. The texts that an
-// archive can have only once, such as its description, become properties of that sort; moved is their
-// number.
+// joinAnchor adds the properties of the other archives to those of the first archive. If the archives have
+// different values for a property, the property is added again, with the number of the archive in its name.
+// Texts that an archive can have only once, such as its description, also become properties, whose names begin
+// with WEFT; moved is the number of these texts.
 func joinAnchor(a *Anchor, parts []*source) (moved int64) {
 	add := func(name, value string, number int) {
 		for at, first := 0, name; at >= 0; number++ {
@@ -468,12 +471,12 @@ func joinAnchor(a *Anchor, parts []*source) (moved int64) {
 	return moved
 }
 
-// setClock sets the clock properties of a merged trace. The extent includes that of the first archive,
-// unless its times have changed.
+// setClock sets the clock properties of a merged trace. The extent includes the extent of the first archive,
+// unless the times of that archive have changed.
 func (e *encoder) setClock(r *Record) {
 	first, clock, v := e.original.parts[0], e.defs.Clock, r.Values
 	begin, end := e.first, max(e.first, e.final)
-	if e.first > e.final { // no events
+	if e.first > e.final { // the trace has no events
 		begin, end = v[1], v[1]+v[2]
 	} else if !first.retimed && e.base == 0 && v[2] <= undefined64-v[1] {
 		begin, end = min(begin, v[1]), max(end, v[1]+v[2])
@@ -490,12 +493,17 @@ type definition struct {
 	id    uint64
 }
 
-// prune returns the records that must be written: those that an entry of the written trace refers to,
-// and those that events can refer to if the model has no table for them. A record without an id is
-// written if the definition that it describes is.
+// prune returns the records that must be written: the records to which an entry of the written trace refers,
+// and records to which events can refer and for which the model has no table. A record without an id is
+// written if the definition that it describes is written.
 func (p *source) prune(list []*Record) []*Record {
 	kept := map[definition]bool{}
 	communicating := map[uint64]uint64{} // ids of the groups of communicating locations, by paradigm
+	// The model has no table for the classes and instances to which attributes of events refer.
+	metricAttributes := slices.ContainsFunc(list, func(r *Record) bool {
+		return r.ID == defAttribute && r.Values[2] == typeMetric &&
+			p.writtenDefinition(Attributes, r.Values[0]) != trace.NoRef
+	})
 	for _, r := range list {
 		t, own := ownTables[r.ID]
 		switch {
@@ -506,8 +514,11 @@ func (p *source) prune(list []*Record) []*Record {
 					kept[definition{t, r.Values[0]}] = true
 				}
 			}
+			if metricAttributes {
+				kept[definition{t, r.Values[0]}] = true
+			}
 		case t == Strings || t == InterruptGenerators || t == IOParadigms || t == SourceLocations || t == Paradigms,
-			t != LocationGroups && t != SystemTreeNodes && p.writtenDefinition(t, r.Values[0]) != trace.NoRef:
+			p.writtenDefinition(t, r.Values[0]) != trace.NoRef:
 			kept[definition{t, r.Values[0]}] = true
 		}
 		if r.ID == defGroup && communicatingFirst(r) == 0 {
@@ -536,7 +547,7 @@ func (p *source) prune(list []*Record) []*Record {
 	}
 	for before := -1; before < len(kept); {
 		before = len(kept)
-		// most records refer to earlier definitions
+		// Most records refer to earlier definitions, so the loop goes backwards.
 		for _, r := range slices.Backward(list) {
 			stays(r)
 		}
@@ -544,7 +555,7 @@ func (p *source) prune(list []*Record) []*Record {
 	return slices.DeleteFunc(list, func(r *Record) bool { return !stays(r) })
 }
 
-// pruneStrings removes the strings that no record and no event refers to.
+// pruneStrings removes the strings to which no record and no event refers.
 func (o *original) pruneStrings() {
 	kept := map[uint64]bool{}
 	for _, r := range o.records {

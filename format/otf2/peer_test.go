@@ -24,7 +24,7 @@ type randomArchive struct {
 	ids [tables][]uint64 // defined ids
 }
 
-// pick returns a reference to a definition of a table, to nothing, or to an undefined id.
+// pick returns a random reference to a definition of a table, the reference to nothing, or an undefined id.
 func (m *randomArchive) pick(t Table, width uint64) uint64 {
 	switch l := m.ids[t]; {
 	case len(l) > 0 && m.rng.IntN(8) > 0:
@@ -35,7 +35,7 @@ func (m *randomArchive) pick(t Table, width uint64) uint64 {
 	return width
 }
 
-// edge returns a number, often one at the limit of a range.
+// edge returns a random number, often a number at the limit of a range.
 func (m *randomArchive) edge(width uint64) uint64 {
 	switch m.rng.IntN(6) {
 	case 0:
@@ -50,7 +50,7 @@ func (m *randomArchive) edge(width uint64) uint64 {
 	return m.rng.Uint64() & (1<<m.rng.IntN(64) - 1) & width
 }
 
-// value returns a value of a type.
+// value returns a random value of a type.
 func (m *randomArchive) value(typ uint64) uint64 {
 	v := m.edge(undefined64)
 	switch typ {
@@ -79,7 +79,7 @@ func (m *randomArchive) value(typ uint64) uint64 {
 	return v
 }
 
-// fields makes values for some fields.
+// fields returns random values for the given fields.
 func (m *randomArchive) fields(v []uint64, l []field) []uint64 {
 	first := len(v)
 	for i, f := range l {
@@ -117,7 +117,7 @@ func (m *randomArchive) fields(v []uint64, l []field) []uint64 {
 	return v
 }
 
-// define makes a definition. change modifies values that would be invalid.
+// define adds a random definition. The function change modifies values that would be invalid.
 func (m *randomArchive) define(id uint8, change func(v []uint64)) {
 	t := &definitionTypes[id]
 	r := Record{ID: id, Values: m.fields(nil, t.fields)}
@@ -173,10 +173,10 @@ func (m *randomArchive) property(v []uint64, names uint64) {
 	v[2] = m.value(v[1])
 }
 
-// text returns the id of one of the strings.
+// text returns the id of a random string.
 func (m *randomArchive) text() uint64 { return m.ids[Strings][m.rng.IntN(len(m.ids[Strings]))] }
 
-// definitions makes some definitions of each kind.
+// definitions adds some definitions of each kind.
 func (m *randomArchive) definitions() {
 	m.define(defClock, func(v []uint64) {
 		v[0] = 1 + m.rng.Uint64N(1e10)
@@ -243,7 +243,7 @@ func (m *randomArchive) definitions() {
 		m.define(41, nil)
 		m.define(42, nil)
 	}
-	var ranks []uint64 // groups of ranks
+	var ranks []uint64 // ids of groups of ranks
 	for i, id := range m.ids[Groups] {
 		if (i-1)%6 == 4 {
 			ranks = append(ranks, id)
@@ -266,7 +266,7 @@ func (m *randomArchive) members(v []uint64, typ uint64, of Table) {
 		case of != noTable:
 			v[4+i] = m.ids[of][m.rng.IntN(len(m.ids[of]))]
 		case typ == commGroup && n > 0:
-			v[4+i] = 0 // at least one exists
+			v[4+i] = 0 // id 0 exists in each table
 		default:
 			v[4+i] = m.rng.Uint64N(8)
 		}
@@ -318,7 +318,7 @@ func (m *randomArchive) attributes() (l []Attribute) {
 	for range 1 + m.rng.IntN(3) {
 		a := m.ids[Attributes][m.rng.IntN(len(m.ids[Attributes]))]
 		if slices.Contains(used, a) {
-			continue // each occurs once
+			continue // each attribute occurs once
 		}
 		used = append(used, a)
 		typ := uint8(1 + m.rng.IntN(25))
@@ -373,7 +373,7 @@ func (m *randomArchive) thumbnail(k int) {
 func (m *randomArchive) maps(location uint64) {
 	e := m.w.Location(location)
 	for t := Table(0); t < mappedTables; t++ {
-		if t == Attributes { // two attributes of an event must not become one
+		if t == Attributes { // otherwise two attributes of an event could become one attribute
 			l := slices.Clone(m.ids[t])
 			slices.Reverse(l)
 			if err := e.Map(t, l); err != nil {
@@ -444,8 +444,8 @@ func random(t testing.TB, seed uint64, events int) string {
 	return path
 }
 
-// TestPeerPrint checks that otf2-print reads the archives that the writer writes, and that weft
-// prints what otf2-print prints: every kind of record, with values at the limits of all ranges.
+// TestPeerPrint checks that otf2-print reads the archives that the writer writes, and that weft prints the
+// same text as otf2-print. The archives have every kind of record, with values at the limits of all ranges.
 func TestPeerPrint(t *testing.T) {
 	effort.Sequential(t)
 	tool, err := exec.LookPath("otf2-print")
@@ -495,8 +495,8 @@ func traced(t *testing.T, name, compiler, module string, launch ...string) strin
 	return anchorOf(t, dir)
 }
 
-// TestEZTrace runs real programs under EZTrace and checks that weft prints the archives as
-// otf2-print does and that the model has what the programs did.
+// TestEZTrace runs real programs under EZTrace and checks that weft prints the archives like otf2-print and
+// that the model has the operations of the programs.
 func TestEZTrace(t *testing.T) {
 	effort.Long(t)
 	for _, x := range []struct {
@@ -504,11 +504,12 @@ func TestEZTrace(t *testing.T) {
 		launch                 []string
 		want                   map[string]int
 	}{
-		// 3 ranks send 10 messages with non-blocking and 5 with blocking calls, and take part in
-		// three collective operations. EZTrace does not record when the former are received.
+		// Each of 3 ranks sends 10 messages with non-blocking and 5 with blocking calls, and takes part in
+		// three collective operations. EZTrace does not record when messages of non-blocking calls are
+		// received.
 		{"exchange", "mpicc", "openmpi", []string{"mpirun", "--oversubscribe", "-np", "3"},
 			map[string]int{"send": 45, "recv": 15, "recv-begin": 30, "collective-end": 9}},
-		// 3 threads and the main thread.
+		// The program has 3 threads and the main thread.
 		{"workers", "gcc", "pthread", []string{"env"}, map[string]int{"thread-begin": 4, "thread-end": 4}},
 	} {
 		t.Run(x.name, func(t *testing.T) {
@@ -541,7 +542,7 @@ func reordered(t *testing.T, anchor string, rng *rand.Rand) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var texts, rest []Record // these come first: otf2-print ends at once without them
+	var texts, rest []Record // texts has the definitions that come first: otf2-print ends at once without them
 	if err := a.Definitions(func(_ int64, r *Record) error {
 		l := &rest
 		if r.ID == defString || r.ID == defClock {
@@ -564,7 +565,7 @@ func reordered(t *testing.T, anchor string, rng *rand.Rand) string {
 		if definitionTypes[twice.ID].fields[0].name == "self" {
 			twice.Values = append([]uint64{other.Values[0]}, twice.Values[1:]...)
 		}
-		if twice.ID != defLocation { // otf2-print reads the files of a repeated location twice
+		if twice.ID != defLocation { // otf2-print would read the files of a repeated location twice
 			rest = append(rest, twice)
 		}
 	}
@@ -585,8 +586,8 @@ func reordered(t *testing.T, anchor string, rng *rand.Rand) string {
 	return path
 }
 
-// TestPeerOrder checks that definitions may come in any order and more than once, and that names
-// are those of otf2-print then, unless it crashes, as it often does.
+// TestPeerOrder checks that definitions may come in any order and more than once, and that weft then prints
+// the same names as otf2-print. The test skips archives for which otf2-print crashes, which happens often.
 func TestPeerOrder(t *testing.T) {
 	effort.Sequential(t)
 	tool, err := exec.LookPath("otf2-print")

@@ -1,17 +1,17 @@
 package otf2
 
-// scanPlace is a point between the events of a location at which a scan can begin. A scan saves one near
-// its last events if the same locations will be read again. The next scan then need not begin at the
-// begin of a chunk.
+// scanPlace is a point between the events of a location at which a scan can begin. A scan saves a scanPlace
+// near its last events if the same locations will be read again. The next scan then need not start at the
+// beginning of a chunk.
 type scanPlace struct {
-	last   int64 // no event before the place is later
+	last   int64 // the latest time of the events before the place
 	chunk  int64
-	reader EventReader // without the open file
-	chunks chunkReader // without the open file and its memory
+	reader EventReader // state of the reader, without the open file
+	chunks chunkReader // state of the chunk reader, without the open file and the memory
 	at     int         // index of the interval of clock offsets
 }
 
-// place returns the current place. last is the time of the latest event before it.
+// place returns the current place. last is the latest time of the events before it.
 func (r *EventReader) place(last int64) *scanPlace {
 	p := &scanPlace{last: last, chunk: r.c.chunkNumber(), reader: *r, chunks: *r.c}
 	p.chunks.base, p.chunks.at, p.chunks.part, p.chunks.room, p.chunks.f = r.c.offset(), 0, nil, nil, nil

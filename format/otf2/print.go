@@ -19,13 +19,14 @@ type printer struct {
 	*names
 	w    *bufio.Writer
 	line []byte
-	// Texts of events and definitions, split into parts, and the beginnings of lines of events.
+	// events and definitions hold the texts of events and definitions, split into parts. words holds the
+	// beginnings of the lines of events.
 	events, definitions [][]part
 	words               [len(eventTypes)]string
 }
 
-// part is a part of a text: literal words, and the number of the field that follows them. The number is
-// -1 if no field follows.
+// part is a part of a text: a literal text, and the index of the field that follows it. The index is -1 if no
+// field follows.
 type part struct {
 	words string
 	field int
@@ -60,7 +61,7 @@ func newPrinter(w io.Writer) *printer {
 	return p
 }
 
-// enumWord returns the word of an enumeration's value.
+// enumWord returns the word for a value of an enumeration.
 func enumWord(words []string, v uint64) string {
 	if v < uint64(len(words)) && words[v] != "" {
 		return words[v]
@@ -86,7 +87,7 @@ func flagWords(words []string, v uint64) string {
 	return "{" + strings.Join(l, ", ") + "}"
 }
 
-// appendFloat appends a number formatted as with %g in C's printf.
+// appendFloat appends a number in the format %g of C's printf.
 func appendFloat(b []byte, v float64) []byte {
 	switch {
 	case math.IsNaN(v):
@@ -119,7 +120,8 @@ func (n *names) appendTyped(b []byte, typ, v uint64) []byte {
 	return strconv.AppendUint(b, v, 10)
 }
 
-// value returns the text of a value of a type: for a reference, the name of the definition.
+// value returns the text of a value of the given type. For a reference, the text is the name of the
+// definition.
 func (n *names) value(typ, v uint64) string {
 	if t := tableOf(typ); t != noTable {
 		if name, ok := n.rawName(t, v); ok {
@@ -196,7 +198,8 @@ func (p *printer) commOf(t Table, id uint64) *printComm {
 	return p.communicators[t][id]
 }
 
-// paradigm returns the name of a paradigm, or its word if it has no name.
+// paradigm returns the name of a paradigm. If the paradigm has no name, it returns otf2-print's word for the
+// paradigm.
 func (p *printer) paradigm(v uint64) string {
 	if x := p.tables[Paradigms].get(v); x != nil {
 		return x.shown
@@ -283,7 +286,7 @@ func appendTime(b []byte, time uint64) []byte {
 	return append(b, ' ', ' ')
 }
 
-// writeEvent writes the line of an event, and its attributes on a line of their own.
+// writeEvent writes the line of an event, and a second line with its attributes if it has any.
 func (p *printer) writeEvent(b []byte, attributes []Attribute) error {
 	b = append(b, '\n')
 	if len(attributes) > 0 {

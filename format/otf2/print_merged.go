@@ -13,7 +13,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// errLimit stops printing after the last selected event.
+// errLimit ends the printing after the last selected event.
 var errLimit = errors.New("otf2: no more events are to be printed")
 
 // kindOf returns the kind of an event in the common model, or [trace.NoKind] if it is unknown.
@@ -92,7 +92,8 @@ func sortedIDs(ids []uint64) iter.Seq2[uint32, uint64] {
 	}
 }
 
-// mergeHeap is a heap of locations. They are ordered by the time of their next event, and then by id.
+// mergeHeap is a heap of locations. Its order is the time of the next event and, at equal times, the id of the
+// location.
 type mergeHeap struct{ list []*mergedLocation }
 
 type mergedLocation struct {
@@ -130,7 +131,7 @@ func (m *mergeHeap) add(id uint64, r eventSource, opt *format.ReadOptions) error
 	return nil
 }
 
-// advance reads the next event of the first location.
+// advance reads the next event of the first location in the heap.
 func (m *mergeHeap) advance(opt *format.ReadOptions) error {
 	if err := m.list[0].read(opt); err != nil {
 		return err

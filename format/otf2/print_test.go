@@ -35,7 +35,7 @@ func anchorOf(t testing.TB, dir string) string {
 	return found
 }
 
-// compat returns what weft prints for an archive.
+// compat returns the text that weft print --compat prints for an archive.
 func compat(t testing.TB, anchor string) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -78,14 +78,16 @@ func TestPrint(t *testing.T) {
 	}
 }
 
-// TestPrintWindow checks that printing a window shows the events that the whole has there, as
-// otf2-print --time does, also if clock offsets let corrected times go back.
+// TestPrintWindow checks that printing a window shows the events that the whole archive has in this window,
+// like otf2-print --time, even if clock offsets let corrected times decrease.
 func TestPrintWindow(t *testing.T) {
 	for _, offsets := range [][]ClockOffset{
 		nil,
 		{{Time: 0, Offset: 0}, {Time: 400_000, Offset: 1000}},
-		{{Time: 0, Offset: 900_000}, {Time: 400_000, Offset: 100_000}},                             // back from 900 000
-		{{Time: 0, Offset: 0}, {Time: 200_000, Offset: 300_000}, {Time: 400_000, Offset: -90_000}}, // back in the middle
+		// corrected times go back at the beginning, by the offset of 900 000
+		{{Time: 0, Offset: 900_000}, {Time: 400_000, Offset: 100_000}},
+		// corrected times go back in the middle
+		{{Time: 0, Offset: 0}, {Time: 200_000, Offset: 300_000}, {Time: 400_000, Offset: -90_000}},
 	} {
 		path := filepath.Join(t.TempDir(), "w.otf2")
 		dst, err := format.CreateFile(path)

@@ -10,8 +10,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// restore builds the model from the definitions that weft has stored in the properties of the archive.
-// It returns false if there are none.
+// restore builds the model from the definitions that weft has stored in the properties of the archive. It
+// returns false if the archive has no such definitions.
 func (m *model) restore() (bool, error) {
 	pairs, err := carrier.UnpackTexts(m.a.properties(), definitionKey)
 	if len(pairs) == 0 || err != nil {
@@ -49,7 +49,7 @@ func (m *model) restore() (bool, error) {
 	return true, nil
 }
 
-// addRestored adds the row that weft has stored in an event. It returns false if the event has none.
+// addRestored adds the row that weft has stored in an event. It returns false if the event contains no row.
 func (lr *locationReader) addRestored(e *Event, now int64) (ok bool, err error) {
 	r := lr.d.restorer
 	last := len(e.Attributes) - 1
@@ -82,7 +82,7 @@ func (d *decoder) deliverLinks(sel trace.Selection, sink format.Sink) error {
 		return nil
 	}
 	var failed error
-	d.a.Definitions(func(_ int64, r *Record) error { // defects of the file have been reported
+	d.a.Definitions(func(_ int64, r *Record) error { // defects of the file have already been reported
 		if r.ID != defString || r.Values[0] < firstLink || len(r.Texts) == 0 {
 			return nil
 		}

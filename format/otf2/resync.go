@@ -9,27 +9,28 @@ import (
 	"github.com/weft-trace/weft/format/internal/archive"
 )
 
-// If the id, length or time of a record is damaged, its bytes do not show where the next record begins.
-// The reader then tries possible meanings of the record, and accepts the first one after which valid
-// records follow. It examines few records for each of them. In total it examines at most resyncBudget
-// times the bytes of the file. Reading therefore takes linear time for any content of a file.
+// If the id, length or time of a record is damaged, its bytes do not show where the next record begins. The
+// reader then tries possible meanings of the record, and accepts the first one after which valid records
+// follow. It examines few records for each possible meaning. In total it examines at most resyncBudget times
+// the bytes of the file. Reading therefore takes linear time for any content of a file.
 const (
-	timeSize      = 9       // size of a time record
-	resyncRecords = 6       // number of records that must be valid
-	resyncWindow  = 2 << 10 // number of bytes that these records may span
-	resyncFew     = 2       // number of records that must be valid if the window ends before resyncRecords
-	resyncBeyond  = 512     // number of bytes after a damaged record in which the next one is searched
-	resyncBudget  = 16      // limit of examined bytes, as a multiple of the file's size
+	timeSize      = 9       // size in bytes of a time record
+	resyncRecords = 6       // number of successive records that must be valid
+	resyncWindow  = 2 << 10 // maximum number of bytes that these records may span
+	// number of records that must be valid if they reach the end of the window before resyncRecords records
+	resyncFew    = 2
+	resyncBeyond = 512 // number of bytes after a damaged record in which the next record is searched
+	resyncBudget = 16  // limit of examined bytes, as a multiple of the file's size
 )
 
-// resumePoint is an offset at which reading can resume.
+// resumePoint is an offset in the file at which reading can resume.
 type resumePoint struct {
-	at    int64 // 0 if there is no such offset
-	timed bool  // the damaged record is read as a time
+	at    int64 // offset in bytes; 0 if reading cannot resume
+	timed bool  // read the damaged record as a time
 	time  uint64
 }
 
-// unusualTime reports whether a time is before the current one or more than doubles it.
+// unusualTime reports whether a time is earlier than the time before, or more than twice as large.
 func unusualTime(t, before uint64) bool { return t-before > before }
 
 // atEnd reports whether an end mark at an offset really ends the chunk or the file. It does if all
@@ -87,7 +88,7 @@ func (r *EventReader) resumeAt(to resumePoint) {
 	}
 }
 
-// setTime sets the current time.
+// setTime sets the time of the following events.
 func (r *EventReader) setTime(t uint64) {
 	if r.fresh {
 		r.began, r.fresh = t, false
@@ -95,9 +96,9 @@ func (r *EventReader) setTime(t uint64) {
 	r.time = t
 }
 
-// deliver returns the current event. If its id is unknown, or if no writer produces its bytes, it can
-// be something else than an event. If the records that follow show this, deliver returns an error and
-// resumes after it.
+// deliver returns the current event. If the id is unknown, or if no writer produces such bytes, the bytes may
+// not be an event. If the records that follow confirm this, deliver returns an error and resumes after the
+// bytes.
 func (r *EventReader) deliver(t *recordType) (*Event, error) {
 	e := &r.event
 	natural := r.c.offset()
@@ -183,7 +184,7 @@ func (r *EventReader) peekAt(at int64, n int) []byte {
 	return b
 }
 
-// endByLength returns the end of an event at an offset according to its length regardless of its id. It
+// endByLength returns the end of an event at an offset, as computed from its length. It ignores the id. It
 // returns 0 if the bytes are not an event.
 func (r *EventReader) endByLength(at int64) int64 {
 	if r.budget <= 0 {
@@ -195,11 +196,11 @@ func (r *EventReader) endByLength(at int64) int64 {
 	}
 	n := int(b[1])
 	switch {
-	case n == 0xff: // number of an event that has no length
+	case n == 0xff: // the number of an event without a length
 		return at + 2
 	case 2+n > len(b):
 		return 0
-	case n <= 8: // may be a number
+	case n <= 8: // the byte may be the length of a number
 		return at + 2 + int64(n)
 	}
 	for i := firstEvent; i < len(r.types); i++ {
@@ -221,22 +222,22 @@ func (r *EventReader) fits(t *recordType, b []byte) bool {
 // validFrom reports whether valid records begin at an offset.
 func (r *EventReader) validFrom(at int64) bool { return r.validRecords(at, false) }
 
-// validRecords reports whether valid records begin at an offset. If timed is true, the first one is
-// read as a time regardless of its id.
+// validRecords reports whether valid records begin at an offset. If timed is true, the first record is read as
+// a time, whatever its id is.
 func (r *EventReader) validRecords(at int64, timed bool) bool {
 	c := r.c
 	if r.budget <= 0 || at > c.end {
 		return false
 	}
 	b := r.peekAt(at, resyncWindow)
-	inside := at+int64(len(b)) < c.end // the window ends before the chunk
+	inside := at+int64(len(b)) < c.end // the window ends before the end of the chunk
 	pos, time := 0, r.began
 	defer func() { r.budget -= int64(pos) + 1 }()
 	good := func() bool {
 		r.validUntil = max(r.validUntil, at+int64(pos))
 		return true
 	}
-	// enough records are valid at the window's end
+	// ends reports whether enough records are valid at the end of the window.
 	ends := func(n int) bool { return inside && n >= resyncFew && good() }
 	for n := 0; n < resyncRecords; n++ {
 		if pos == len(b) {

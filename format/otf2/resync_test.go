@@ -44,7 +44,7 @@ func events(t *testing.T, m fstest.MapFS, anchor string, location uint64) (list 
 	}
 }
 
-// kept returns the number of events of a sound list that another list contains in the same order.
+// kept returns the number of events of the sound list that the other list contains in the same order.
 func kept(sound, list []Event) (n int) {
 	from := 0
 	for _, e := range list {

@@ -11,33 +11,35 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// original holds the archives from which a trace was read, if they are written as OTF2 again. Whatever
-// is unchanged is written as it was, with its ids (docs/formats/otf2.md, "Rewriting an archive"). An
-// entry of the model's tables has the same id as in the archive. If the trace was merged from several
-// archives, or pruned, ids change (parts.go).
+// original holds the archives from which a trace was read, if they are written as OTF2 again. Unchanged
+// records are written as they were, with their ids (docs/formats/otf2.md, "Rewriting an archive"). An entry of
+// the model's tables has the same id as in the archive. If the trace was merged from several archives, or
+// pruned, ids change (parts.go).
 type original struct {
 	parts []*source
 	// part of each location; empty if there is only one part
 	partOf []*source
 	shared map[uint32]bool // locations that several parts have
 	names  *names          // names of the written definitions
-	// written definitions; nil if they are the same as in the only part
+	// written definitions; nil if they are the definitions of the only part
 	records []*Record
-	ids     [tables][]uint64      // ids of entries that have been referred to, by index
-	added   [tables][]uint32      // entries that no archive defines
-	next    [tables]uint64        // next free ids
-	strings map[string]uint64     // ids by text
-	words   map[uint64]bool       // strings that stay as they are if texts are renamed
-	types   map[uint64]uint64     // types of attributes, by id
-	ranks   map[seenFrom]rankings // ranks in communicators
-	clocks  int64                 // number of clock offsets that are left out
-	seen    seenFrom              // the communicator used last, and its ranks
+	ids     [tables][]uint64       // written ids of entries that have been used so far, by index
+	added   [tables][]uint32       // indexes of entries that no archive defines
+	next    [tables]uint64         // next free id of each table
+	strings map[string]uint64      // ids by text
+	words   map[uint64]bool        // ids of strings that do not change if texts are renamed
+	types   map[uint64]uint64      // types of attributes, by id
+	ranks   map[groupView]rankings // ranks of locations in communicators
+	clocks  int64                  // number of clock offsets that were left out
+	seen    groupView              // the last communicator that was used, and its ranks
 	seeing  rankings
-	members [][2]uint64 // indexed by index of the metric: its class or instance, and its position there
-	// marked holds the locations of markers, markers the ids of their definitions by index.
+	// class or instance of each metric, and the position of the metric in it; indexed by metric
+	members [][2]uint64
+	// marked maps the locations of markers to their parts. markers maps the indexes of marker definitions to
+	// their ids.
 	marked       map[uint32]*source
 	markers      map[uint32]uint64
-	referred     map[uint64]bool // strings that events refer to, if the trace is pruned
+	referred     map[uint64]bool // ids of strings to which events refer, if the trace is pruned
 	unkeptBefore int64           // value of unkeptCount when writing began
 
 	// metric collects the values of one event, which arrive as separate rows. metricLocation is the
@@ -47,22 +49,22 @@ type original struct {
 	metricPending  bool
 }
 
-// seenFrom is a communicator as seen by the members of one of its groups.
-type seenFrom struct {
+// groupView is a communicator from the point of view of the members of one of its groups.
+type groupView struct {
 	comm  *printComm
 	other bool
 }
 
-// rankings maps locations to ranks.
+// rankings maps the ids of locations to their ranks.
 type rankings map[uint64]uint64
 
-// unknownID marks an entry that has not been referred to.
+// unknownID marks an entry whose written id has not been determined.
 const unknownID = undefined64 - 1
 
 // rewrite makes the encoder write the archives of the parts again, including the changes to the trace.
 func (e *encoder) rewrite(parts []*source) error {
 	o := &original{parts: parts, strings: map[string]uint64{}, words: map[uint64]bool{}, types: map[uint64]uint64{},
-		ranks: map[seenFrom]rankings{}, names: parts[0].m.ranks, shared: map[uint32]bool{}, marked: map[uint32]*source{},
+		ranks: map[groupView]rankings{}, names: parts[0].m.ranks, shared: map[uint32]bool{}, marked: map[uint32]*source{},
 		markers: map[uint32]uint64{}}
 	e.original = o
 	o.unkeptBefore = o.unkeptCount()
@@ -70,7 +72,8 @@ func (e *encoder) rewrite(parts []*source) error {
 	a := first.Anchor
 	a.FileVersion, a.Locations, a.Definitions, a.Snapshots, a.Thumbnails = e.w.Anchor.FileVersion, 0, 0, 0, 0
 	valid := map[string]bool{}
-	a.Properties = slices.DeleteFunc(slices.Clone(a.Properties), func(p Property) bool { // already reported
+	// the decoder has already reported this property
+	a.Properties = slices.DeleteFunc(slices.Clone(a.Properties), func(p Property) bool {
 		bad := !propertyName.MatchString(p.Name) || valid[p.Name]
 		valid[p.Name] = true
 		return bad
@@ -141,7 +144,7 @@ func (o *original) eachDefinition(do func(r *Record)) {
 	})
 }
 
-// defineMarkers writes those definitions of a part's markers that no earlier part has.
+// defineMarkers writes the definitions of a part's markers that no earlier part contains.
 func (e *encoder) defineMarkers(p *source) error {
 	o, index := e.original, map[string]uint32{}
 	for i, x := range p.m.defs.Markers.All() {
@@ -192,8 +195,8 @@ func (o *original) part(loc uint32) *source {
 	return o.parts[0]
 }
 
-// eventCount returns the number of events that the location has in its archive, or 0 if it has not been read
-// to its end. The location is given by its written id.
+// eventCount returns the number of events of a location in its archive. It returns 0 if the location has not
+// been read to its end. location is the written id of the location.
 func (o *original) eventCount(location uint64) uint64 {
 	for _, p := range o.parts {
 		if p.index == nil {
@@ -206,13 +209,13 @@ func (o *original) eventCount(location uint64) uint64 {
 	return 0
 }
 
-// wordFields holds, by definition, the field that is not renamed: names of attributes and properties,
-// and units.
+// wordFields maps definition types to the field whose text is never renamed, such as the name of an attribute
+// or a unit.
 var wordFields = map[uint8]int{defAttribute: 1, defMetricMember: 8,
 	defNodeProperty: 1, defGroupProperty: 1, defLocationProperty: 1, defContextProperty: 1, defIOFileProperty: 1}
 
-// renameDefinition removes from a definition what identifies the origin of a trace, if renaming was
-// requested.
+// renameDefinition removes texts and numbers that identify the origin of a trace from a definition, if
+// renaming was requested.
 func (e *encoder) renameDefinition(r *Record) {
 	rename, v := e.defs.Rename, r.Values
 	if rename == nil {
@@ -256,7 +259,7 @@ func (e *encoder) id(t Table, i uint32) uint64 {
 		return undefined32
 	}
 	n, err := strconv.ParseUint(text, 10, 64)
-	added := o.partOf != nil || err != nil // definitions of several archives have ids already
+	added := o.partOf != nil || err != nil // definitions of several archives already have ids
 	if added {
 		n = o.next[t]
 		o.next[t]++
@@ -283,7 +286,7 @@ func (o *original) rank(from uint64, c *printComm, of uint64) (uint64, bool) {
 	if c == nil || c.a == nil {
 		return 0, false
 	}
-	key := seenFrom{c, c.b != nil && c.a.contains(from)}
+	key := groupView{c, c.b != nil && c.a.contains(from)}
 	side := c.a
 	if key.other {
 		side = c.b
@@ -382,7 +385,8 @@ func (e *encoder) rewriteRow(c *trace.Cursor) error {
 	return e.putEvent(c.Location(), x)
 }
 
-// oldRecordID returns the id of the old version's record from which an event was read, if there is one.
+// oldRecordID returns the id of the record type of an old version from which an event was read, if there is
+// one.
 func (p *source) oldRecordID(k trace.Kind, ops []uint64, id uint8) uint8 {
 	if id < threadFork || id > taskComplete {
 		return id
@@ -402,7 +406,8 @@ func (p *source) oldRecordID(k trace.Kind, ops []uint64, id uint8) uint8 {
 	return id
 }
 
-// otherReferences holds the fields of events that refer to definitions for which the model has no table.
+// otherReferences lists, for each event type, the fields with references to definitions for which the model
+// has no table.
 var otherReferences = func() (l [len(eventTypes)][]int) {
 	for id := range l {
 		for i, f := range eventTypes[id].fields {
@@ -414,7 +419,8 @@ var otherReferences = func() (l [len(eventTypes)][]int) {
 	return l
 }()
 
-// rawRanks holds, by event, the fields with ranks that are not locations in the model, such as roots.
+// rawRanks lists, for each event type, the fields with ranks that the model does not convert to locations,
+// such as roots.
 var rawRanks = func() (l [len(eventTypes)][]int) {
 	for id := range l {
 		for i, f := range eventTypes[id].fields {
@@ -432,9 +438,9 @@ var rawRanks = func() (l [len(eventTypes)][]int) {
 	return l
 }()
 
-// fillOtherReferences replaces references of the event to definitions without a table in the model by
-// the written ids. It also replaces ranks among the communicating locations of the event's archive by
-// ranks among the communicating locations of all archives.
+// fillOtherReferences replaces references of the event to definitions without a table in the model by the
+// written ids. It also replaces ranks among the communicating locations of one archive by ranks among the
+// communicating locations of all archives.
 func (e *encoder) fillOtherReferences(p *source) {
 	if p.index == nil {
 		return
@@ -486,7 +492,7 @@ func (e *encoder) setAttributes(c *trace.Cursor, x *Event) {
 	}
 }
 
-// setParameter fills in the record of a parameter. Its value is an attribute of the row.
+// setParameter fills in the record of a parameter. The parameter's value is an attribute of the row.
 func (e *encoder) setParameter(c *trace.Cursor) bool {
 	keys, values := c.Attrs()
 	i := slices.IndexFunc(keys, func(k uint32) bool {
@@ -539,8 +545,8 @@ func (e *encoder) rewriteMarker(c *trace.Cursor, p *source) error {
 		Texts: []string{text}})
 }
 
-// addMetricValue adds the value of one member of a metric to the current metric event. The values of an
-// event come one after another.
+// addMetricValue adds the value of one member of a metric to the current metric event. The values of an event
+// are in successive rows.
 func (e *encoder) addMetricValue(c *trace.Cursor) error {
 	o, ops := e.original, c.Ops()
 	of := e.member(c.Ref())
@@ -606,7 +612,7 @@ func (e *encoder) putEvent(loc uint32, x *Event) error {
 	return w.Write(x)
 }
 
-// closeRewritten writes the definitions of the source archive and the added ones, and ends the
+// closeRewritten writes the definitions of the source archives and the added definitions, and ends the
 // archive.
 func (e *encoder) closeRewritten() error {
 	o, d := e.original, e.defs

@@ -4,8 +4,8 @@ import (
 	"github.com/weft-trace/weft/format"
 )
 
-// writeSnapshotsAndThumbnails writes those parts of an archive that depend on its events: the snapshots
-// of locations that have kept all events, and the thumbnails if all locations have.
+// writeSnapshotsAndThumbnails writes the parts of an archive that repeat its events: the snapshots of
+// locations that have kept all events, and the thumbnails if all locations have kept all events.
 func (e *encoder) writeSnapshotsAndThumbnails() error {
 	o, all := e.original, true
 	if o.partOf != nil {

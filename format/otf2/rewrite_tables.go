@@ -4,8 +4,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// modelTable returns the address of the model's table for a table of OTF2, and the id of its entry i as text. The
-// table is nil if the model has none, or no entry i.
+// modelTable returns the address of the model's table for a table of OTF2, and the id of its entry i as text.
+// The table is nil if the model has no such table, or if the table has no entry i.
 func modelTable(d *trace.Definitions, t Table, i uint32) (table any, id string) {
 	named := func(x *trace.Named) string { return x.ID }
 	switch t {
@@ -35,7 +35,7 @@ func modelTable(d *trace.Definitions, t Table, i uint32) (table any, id string) 
 	return nil, ""
 }
 
-// entryOf returns a table and the id of an entry, if the entry exists.
+// entryOf returns a table and the id of its entry i. The table is nil if the entry does not exist.
 func entryOf[T any](t *trace.Table[T], i uint32, id func(*T) string) (any, string) {
 	if !t.Has(i) {
 		return nil, ""

@@ -14,22 +14,23 @@ const (
 	likeScoreP = "scorep"
 )
 
-// scorep holds the layout of an archive that is like those of Score-P, because Scalasca's analyser
-// expects that (docs/formats/otf2.md, "Archives like those of Score-P"). Each process has a location
-// group of kind process, which begins with the master thread. The master threads are the communicating
-// locations of MPI. The roles of regions follow from their names.
+// scorep holds the layout of an archive that resembles the archives of Score-P. Scalasca's analyser expects
+// this layout (docs/formats/otf2.md, "Archives like those of Score-P"). Each process has a location group of
+// kind process, which begins with the master thread. The master threads are the communicating locations of
+// MPI. The roles of regions follow from their names.
 type scorep struct {
-	process []int    // number of the process of each location, -1 for none
-	master  []bool   // indexed by location
-	groups  []uint32 // indexed by process: its group in the model; trace.NoRef for none
-	// communicating holds the communicating locations of each paradigm. In MPI, master threads come first.
+	process []int    // process of each location; -1 if a location belongs to no process
+	master  []bool   // whether a location is a master thread; indexed by location
+	groups  []uint32 // group in the model of each process; trace.NoRef if the process has no group
+	// communicating holds the list of the communicating locations of each paradigm. For MPI, the list begins
+	// with the master threads.
 	communicating map[uint64]*placeList
 }
 
 // placeList numbers locations in the order of their first use.
 type placeList struct {
 	places    map[uint32]uint64
-	locations []uint32 // indexed by place in the group
+	locations []uint32 // locations, in the order of their places
 }
 
 // locationsOfParadigm returns the communicating locations of a paradigm.
@@ -86,8 +87,8 @@ func (l *placeList) place(loc uint32) uint64 {
 	return p
 }
 
-// writeTree writes the system tree, the location groups and the locations. Function node writes the node of
-// a group, with the nodes above it, and returns its id.
+// writeTree writes the system tree, the location groups and the locations. The function node writes the node
+// of a group and the nodes above it, and returns the id of the group's node.
 func (s *scorep) writeTree(e *encoder, put func(id uint8, v ...uint64), name func(string) uint64,
 	node func(g uint32) uint64) {
 	for i, g := range s.groups {
@@ -112,7 +113,7 @@ func (s *scorep) writeTree(e *encoder, put func(id uint8, v ...uint64), name fun
 	}
 }
 
-// scorepRoles maps roles of regions to those of OTF2.
+// scorepRoles maps weft's roles of regions to OTF2's roles.
 var scorepRoles = map[trace.Role]string{trace.SendRole: "POINT2POINT", trace.ReceiveRole: "POINT2POINT",
 	trace.ProbeRole: "POINT2POINT", trace.ImmediateSendRole: "POINT2POINT", trace.ImmediateReceiveRole: "POINT2POINT",
 	trace.CompletionRole: "POINT2POINT", trace.TestRole: "POINT2POINT", trace.MessageRole: "POINT2POINT",
@@ -124,6 +125,6 @@ var scorepRoles = map[trace.Role]string{trace.SendRole: "POINT2POINT", trace.Rec
 	trace.TaskRole: "TASK", trace.TaskWaitRole: "TASK_WAIT", trace.LockRole: "CRITICAL", trace.IORole: "FILE_IO",
 	trace.MemoryRole: "ALLOCATE", trace.RuntimeRole: "ARTIFICIAL"}
 
-// scorepParadigms maps paradigms of regions to those of OTF2.
+// scorepParadigms maps weft's paradigms of regions to OTF2's paradigms.
 var scorepParadigms = map[trace.Paradigm]string{trace.MPI: "MPI", trace.SHMEM: "SHMEM", trace.OpenMP: "OPENMP",
 	trace.Pthread: "PTHREAD", trace.CUDA: "CUDA", trace.HIP: "HIP"}

@@ -8,14 +8,14 @@ import (
 	"github.com/weft-trace/weft/format"
 )
 
-// TestSnapshotCounts checks that the number of records that the begin of a snapshot announces is compared with how
-// many there are until its end.
+// TestSnapshotCounts checks that the number of records that the begin of a snapshot announces is compared with
+// the number of records until the end of the snapshot.
 func TestSnapshotCounts(t *testing.T) {
-	const begin, end, measurement = 10, 11, 12 // docs/formats/otf2.md, "Snapshots"
+	const begin, end, measurement = 10, 11, 12 // the records that docs/formats/otf2.md, "Snapshots", describes
 	for _, x := range []struct {
 		name string
 		ids  []uint8
-		// announced are the numbers of the begins.
+		// announced are the numbers of records that the begins of snapshots announce.
 		announced []uint64
 		want      string
 	}{

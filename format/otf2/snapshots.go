@@ -6,9 +6,9 @@ import (
 	"path/filepath"
 )
 
-// SnapshotReader reads the snapshots of a location. They describe its state at certain times
-// (docs/formats/otf2.md, "Snapshots"). It holds 64 KiB of the file in memory, or a whole record if one
-// is longer.
+// SnapshotReader reads the snapshots of a location. A snapshot describes the state of the location at a time
+// (docs/formats/otf2.md, "Snapshots"). The reader holds 64 KiB of the file in memory, or a whole record if a
+// record is longer.
 type SnapshotReader struct{ r EventReader }
 
 // Snapshots opens the snapshots of a location. An archive has snapshots if [Anchor].Snapshots is
@@ -25,15 +25,14 @@ func (a *Archive) Snapshots(location uint64) (*SnapshotReader, error) {
 // Close closes the file.
 func (s *SnapshotReader) Close() { s.r.Close() }
 
-// Next returns the next record, which is valid until the next call, or io.EOF after the last one. The
-// time of a record is the time of its snapshot; its first value is the time at which the event
-// occurred. Unknown records have no values. After a [FileError], the next call resumes after the
-// damage.
+// Next returns the next record, which is valid until the next call. It returns io.EOF after the last record.
+// The time of a record is the time of its snapshot; its first value is the time at which the event occurred.
+// Unknown records have no values. After a [FileError], the next call resumes after the damage.
 func (s *SnapshotReader) Next() (*Event, error) { return s.r.Next() }
 
-// SnapshotWriter writes the snapshots of a location. It must be used by one goroutine at a time.
+// SnapshotWriter writes the snapshots of a location. Only one goroutine at a time may use it.
 type SnapshotWriter struct {
-	// Count is the number of snapshots that have been begun.
+	// Count is the number of snapshots that have begun.
 	Count uint32
 	e     EventWriter
 }
@@ -51,9 +50,9 @@ func (w *Writer) Snapshots(location uint64) *SnapshotWriter {
 	return s
 }
 
-// Write writes a record of a snapshot. x.Time is the time of the snapshot. Write returns an
-// [OrderError] if it is less than that of the record before. Write uses only the record, time and
-// attributes of x.
+// Write writes a record of a snapshot. x.Time is the time of the snapshot. Write returns an [OrderError] if
+// this time is less than the time of the previous record. Write uses only the record, time and attributes of
+// x.
 func (s *SnapshotWriter) Write(x *Event) error {
 	if s.e.any && x.Time < s.e.time {
 		return &OrderError{s.e.time, x.Time}
@@ -64,8 +63,8 @@ func (s *SnapshotWriter) Write(x *Event) error {
 	return s.e.write(&snapshotTypes[x.ID], x)
 }
 
-// closeSnapshots closes the snapshot files. If any location has one, it creates files for all
-// locations, because OTF2's own library requires them.
+// closeSnapshots closes the snapshot files. If any location has a snapshot file, closeSnapshots creates
+// snapshot files for all locations, because OTF2's own library requires them.
 func (w *Writer) closeSnapshots() (err error) {
 	if w.Anchor.Snapshots = 0; len(w.snapshots) == 0 {
 		return nil

@@ -34,8 +34,8 @@ func records(t *testing.T, a *Archive, location uint64) (l []string, errs int) {
 	}
 }
 
-// TestSnapshotWriter checks that the written snapshots are read again. Locations without snapshots
-// get a file without records, which OTF2's own library requires.
+// TestSnapshotWriter checks that the reader returns the snapshots that the writer wrote. Locations without
+// snapshots get a file without records, because OTF2's own library requires such a file.
 func TestSnapshotWriter(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "made.otf2")
 	dst, err := format.CreateFile(path)
@@ -90,8 +90,8 @@ func TestSnapshotWriter(t *testing.T) {
 	}
 }
 
-// TestSnapshotValues checks that the fields and attributes of the records of snapshots are checked as
-// those of events. The archive defines location 0, region 0, attribute 0, of type UINT8, and a
+// TestSnapshotValues checks that the fields and attributes of the records of snapshots are checked like the
+// fields and attributes of events. The archive defines location 0, region 0, attribute 0, of type UINT8, and a
 // metric of one value of type INT64.
 func TestSnapshotValues(t *testing.T) {
 	enters := func(region uint64, attributes ...Attribute) []Event {
@@ -179,8 +179,8 @@ func TestSnapshotValues(t *testing.T) {
 	}
 }
 
-// TestSnapshotDamage checks that damage in snapshots and thumbnails has a rule and that the rest is
-// read.
+// TestSnapshotDamage checks that damage in snapshots and thumbnails breaks a rule and that the rest of the
+// archive is read.
 func TestSnapshotDamage(t *testing.T) {
 	end := func(b []byte, more ...byte) []byte { return append(append(bytes.Clone(b[:len(b)-2]), more...), 2, 1) }
 	// The values of events and records are random.
@@ -189,7 +189,7 @@ func TestSnapshotDamage(t *testing.T) {
 	for _, x := range []struct {
 		what, file, rules string
 		change            func(b []byte) []byte
-		records           int // of location 1
+		records           int // number of records of location 1
 	}{
 		{"nothing", "all/1.snap", "", bytes.Clone, len(whole)},
 		{"a missing file", "all/7.snap", "otf2.missing-file 1 ", func([]byte) []byte { return nil }, len(whole)},

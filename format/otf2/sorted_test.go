@@ -17,8 +17,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// descending returns the ring trace with n events in descending order of time after all others of
-// each location. They need more than the least memory of a sorter.
+// descending returns the ring trace with n more events at the end of each location, in descending order of
+// time. The events need more than the least memory of a sorter.
 func descending(t *testing.T, n int) format.Source {
 	t.Helper()
 	src := mapped(t, "testdata/ok/ring/eztrace_log.otf2", "", nil)
@@ -37,7 +37,7 @@ func descending(t *testing.T, n int) format.Source {
 	return src
 }
 
-// sortFiles returns the number of open temporary files of sorters.
+// sortFiles returns the number of temporary files that sorters have open.
 func sortFiles(t *testing.T) (n int) {
 	t.Helper()
 	list, err := os.ReadDir("/proc/self/fd")
@@ -86,7 +86,7 @@ func TestSortedFiles(t *testing.T) {
 				if n := sortFiles(t) - before; n != 0 {
 					t.Errorf("%d files of sorters are open behind it", n)
 				}
-				// A location has runs of 1 MiB. All in order of time are one file.
+				// A location has runs of 1 MiB. All locations in order of time have one file together.
 				if limit := map[format.Order]int{format.PerLocation: 4, format.GlobalOrder: 1}[order]; most == 0 || most > limit {
 					t.Errorf("%d files of sorters are open at a time, expected 1 to %d", most, limit)
 				}

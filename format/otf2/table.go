@@ -9,13 +9,13 @@ const (
 	enc64             // compressed, 64 bits
 	encFixed          // 64 bits, not compressed
 	encText           // text, ended by a zero byte
-	encTyped          // a value whose type is given by the field before it
+	encTyped          // a value whose type is in the field before it
 )
 
 // Table identifies a sort of definition. A reference refers to a definition in a table.
 type Table uint8
 
-// The tables. The first ones have the same numbers as in mapping tables.
+// The tables. The first tables have the same numbers as in mapping tables.
 const (
 	Strings Table = iota
 	Attributes
@@ -59,14 +59,14 @@ const (
 	showRef      // the name of the referenced definition
 	showEnum     // the word of an enumeration
 	showFlags    // the words of all flags that are set
-	showRank     // a rank in the communicator of another field
-	showRoot     // a rank in the communicator of another field, or a special root's word
-	showWinRank  // a rank in the communicator of the window in another field
-	showWinRoot  // a rank in the communicator of the window in another field, or a special root's word
+	showRank     // a rank in the communicator that another field names
+	showRoot     // like showRank; a special root is shown as a word
+	showWinRank  // a rank in the communicator of the window that another field names
+	showWinRoot  // like showWinRank; a special root is shown as a word
 	showParadigm // the name of a paradigm, or its word
 	showTyped    // a value, according to its type
 	showType     // the type of a metric's values
-	showScope    // the definition that a scope refers to; the field before holds the scope
+	showScope    // the definition to which a scope refers; the field before it contains the scope
 	showTopoRank // a rank in the communicator of a topology
 )
 
@@ -75,13 +75,13 @@ type field struct {
 	name  string
 	enc   encoding
 	show  showMode
-	table Table    // table of a reference
+	table Table    // table to which a reference refers
 	words []string // words of an enumeration, by value, or of flags, by bit
-	other int      // index of the field that ranks, types and scopes depend on
-	none  uint64   // value if an old file does not have the field
+	other int      // index of the field on which a rank, type or scope depends
+	none  uint64   // value of the field in an old file that lacks the field
 }
 
-// undefined32 and undefined64 are references that refer to nothing.
+// undefined32 and undefined64 are references that refer to no definition.
 const (
 	undefined32 = 1<<32 - 1
 	undefined64 = 1<<64 - 1
@@ -126,7 +126,7 @@ func typed(name string, by int) field {
 func (f field) as(s showMode) field  { f.show = s; return f }
 func (f field) since(n uint64) field { f.none = n; return f }
 
-// Words of enumerations, by value, and words of flags, by bit.
+// The words of enumerations, indexed by value, and the words of flags, indexed by bit.
 var (
 	typeNames = []string{"NONE", "UINT8", "UINT16", "UINT32", "UINT64", "INT8", "INT16", "INT32", "INT64", "FLOAT",
 		"DOUBLE", "STRING", "ATTRIBUTE", "LOCATION", "REGION", "GROUP", "METRIC", "COMM", "PARAMETER", "RMA_WIN",
@@ -186,24 +186,24 @@ var (
 	markerScopes   = []string{"GLOBAL", "LOCATION", "LOCATION_GROUP", "SYSTEM_TREE_NODE", "GROUP", "COMM"}
 )
 
-// recordType is a row of a table of records.
+// recordType describes a type of record.
 type recordType struct {
 	name   string // name in the format's own documents
 	word   string // word that otf2-print shows
 	fields []field
-	each   []field // repeated fields; the last one of fields holds their count
+	each   []field // repeated fields; the last element of fields holds their count
 	after  []field
 	// text is the text with which otf2-print shows the fields; %2 stands for the third field. The texts
 	// of records with repeated fields are in print.go.
 	text     string
 	noLength bool // the record has one field and no length
-	// added is the number of fields at the end that later versions have added.
+	// added is the number of fields that later versions have added at the end of the record.
 	added int
 	// event is the id of the event that a record of a snapshot repeats; 0 for none.
 	event uint8
 }
 
-// field returns the field that value i of n values belongs to.
+// field returns the field to which value i of n values belongs.
 func (t *recordType) field(i, n int) *field {
 	switch after := n - len(t.after); {
 	case i < len(t.fields):
@@ -231,7 +231,7 @@ func (t *recordType) maxNumberSize() int {
 	return 8
 }
 
-// eventTypes holds the events by id (docs/formats/otf2.md, "Event records").
+// eventTypes holds the event types by id (docs/formats/otf2.md, "Event records").
 var eventTypes = [...]recordType{
 	10: {name: "BufferFlush", word: "BUFFER_FLUSH", text: "Stop Time: %0", fields: []field{fixed("stop")}},
 	11: {name: "MeasurementOnOff", word: "MEASUREMENT_ON_OFF", text: "Mode: %0",
@@ -394,7 +394,7 @@ var eventTypes = [...]recordType{
 	88: {name: "CommDestroy", word: "COMM_DESTROY", text: "Communicator: %0", fields: []field{ref("communicator", Comms)}},
 }
 
-// snapshotTypes holds the records of snapshots by id (docs/formats/otf2.md, "Snapshots").
+// snapshotTypes holds the types of snapshot records by id (docs/formats/otf2.md, "Snapshots").
 var snapshotTypes = [...]recordType{
 	10: {name: "SnapshotStart", word: "SNAPSHOT_START", text: "# Events: %0", fields: []field{number64("records")}},
 	11: {name: "SnapshotEnd", word: "SNAPSHOT_END", text: "Cont. Read Position: %0", fields: []field{number64("next")}},
@@ -418,8 +418,8 @@ var snapshotTypes = [...]recordType{
 	29: snapshotOf(34),
 }
 
-// snapshotOf returns the snapshot record that repeats an event: the time of the event, followed by
-// the event's fields.
+// snapshotOf returns the type of the snapshot record that repeats an event. Its fields are the time of the
+// event and the event's own fields.
 func snapshotOf(event uint8) recordType {
 	t := eventTypes[event]
 	t.noLength, t.event = false, event
@@ -430,7 +430,7 @@ func snapshotOf(event uint8) recordType {
 	return t
 }
 
-// Ids of events that are treated specially.
+// The ids of the event types that code in this package refers to.
 const (
 	bufferFlush     = 10
 	enter           = 12
@@ -446,7 +446,7 @@ const (
 	attributeRecord = 6
 )
 
-// definitionTypes holds the global definitions by id (docs/formats/otf2.md, "Definitions").
+// definitionTypes holds the types of global definitions by id (docs/formats/otf2.md, "Definitions").
 var definitionTypes = [...]recordType{
 	5: {name: "ClockProperties", added: 1, word: "CLOCK_PROPERTIES", fields: []field{number64("resolution"),
 		number64("offset"), number64("length"), number64("realtime").since(undefined64)}},
@@ -552,7 +552,7 @@ var definitionTypes = [...]recordType{
 			ref("common", Comms), flags("flags", createDestroy)}},
 }
 
-// Ids of definitions that are treated specially.
+// The ids of the definition types that code in this package refers to.
 const (
 	defClock            = 5
 	defParadigm         = 6
@@ -592,13 +592,13 @@ const (
 	defInterComm     = 43
 )
 
-// Ids of definitions that occur only in a location's own file.
+// The ids of the definition types that occur only in a location's own file.
 const (
 	localMapping = 5
 	localClock   = 6
 )
 
-// Ids of records of snapshots and thumbnails that are not events.
+// The ids of the snapshot and thumbnail records that are not events.
 const (
 	snapshotStart   = 10
 	snapshotEnd     = 11
@@ -614,7 +614,7 @@ var thumbnailTypes = [...]recordType{
 	11: {name: "Sample", fields: []field{number64("baseline"), count("values")}, each: []field{number64("value")}},
 }
 
-// markerTypes holds the records of a marker file.
+// markerTypes holds the types of the records in a marker file.
 var (
 	markerTypes = [...]recordType{
 		5: {name: "DefMarker",

@@ -6,10 +6,10 @@ import (
 	"math/bits"
 )
 
-// Record is a definition, an event or a marker. It holds an id and the values of the fields, in the
-// order of docs/formats/otf2.md. The values of repeated fields follow their count. A reference has the
-// width listed there, and an undefined one has all bits of that width set. Signed numbers are in two's
-// complement, floating-point numbers in IEEE 754 encoding. The value of a text is its index in Texts.
+// Record is a definition, an event or a marker. It holds an id and the values of the fields, in the order of
+// docs/formats/otf2.md. The values of repeated fields follow their count. A reference has the width that the
+// list states. All bits of an undefined reference are set. Signed numbers are in two's complement,
+// floating-point numbers in IEEE 754 encoding. The value of a text is its index in Texts.
 type Record struct {
 	ID     uint8
 	Values []uint64
@@ -20,7 +20,7 @@ type Record struct {
 type cursor struct {
 	b   []byte
 	at  int
-	big bool // byte order
+	big bool // the byte order is big-endian
 	bad bool
 	// loose is set if a number has more bytes than needed. missing is the number of fields at the end
 	// that a record does not contain.
@@ -98,7 +98,7 @@ func (c *cursor) length() uint64 {
 	return c.fixed(8)
 }
 
-// Types of values (docs/formats/otf2.md, "Enumerations").
+// The types of values (docs/formats/otf2.md, "Enumerations").
 const (
 	typeUint8 = 1 + iota
 	typeUint16
@@ -113,11 +113,12 @@ const (
 	typeString
 	typeAttribute
 	typeLocation
+	typeMetric        = 16
 	typeLocationGroup = 25
 )
 
-// tableOf returns the table that references of a type refer to, or noTable if the type is not a
-// reference.
+// tableOf returns the table to which references of a type refer, or noTable if the type is not a reference
+// type.
 func tableOf(typ uint64) Table {
 	switch {
 	case typ == typeString:
@@ -172,8 +173,8 @@ func (c *cursor) skipAttributes() {
 	}
 }
 
-// record reads the values of a record of type t into r and reuses its memory. A field that an old
-// file does not contain gets the default value of the field.
+// record reads the values of a record of type t into r. It reuses the memory of r. A field that an old file
+// does not contain gets the default value of the field.
 func (c *cursor) record(t *recordType, r *Record) {
 	r.Values, r.Texts = r.Values[:0], r.Texts[:0]
 	c.readFields(t.fields, r)
@@ -181,7 +182,7 @@ func (c *cursor) record(t *recordType, r *Record) {
 		return
 	}
 	n := r.Values[len(r.Values)-1]
-	if n > uint64(len(c.b)-c.at) { // each element has at least one byte
+	if n > uint64(len(c.b)-c.at) { // each element takes at least one byte
 		c.fail()
 		return
 	}
@@ -225,7 +226,7 @@ func (c *cursor) readFields(l []field, r *Record) {
 	}
 }
 
-// Bytes that mark the byte order.
+// The bytes that mark the byte order.
 const (
 	littleEndian = 0x42
 	bigEndian    = 0x23
@@ -244,7 +245,7 @@ func appendCompressed(b []byte, v uint64, size int) []byte {
 	return binary.LittleEndian.AppendUint64(b, v)[:len(b)+n]
 }
 
-// appendTyped appends a value of a type.
+// appendTyped appends a value of the given type.
 func appendTyped(b []byte, typ, v uint64) []byte {
 	switch typ {
 	case typeUint8, typeInt8:

@@ -34,9 +34,9 @@ type Writer struct {
 	thumbnails  []*chunkWriter
 }
 
-// NewWriter begins an archive whose anchor file is dst. The other files appear beside it when dst
-// is committed. They replace an archive of the same name. The default chunk size is 256 KiB and the
-// default versions are those of OTF2 3.0.
+// NewWriter begins an archive whose anchor file is dst. The other files appear beside it when dst is
+// committed. The new files replace an existing archive of the same name. The default chunk size is 256 KiB and
+// the default versions are those of OTF2 3.0.
 func NewWriter(dst *format.Output, a Anchor) (*Writer, error) {
 	if dst.Path == "-" {
 		return nil, errors.New("OTF2 has several files, expected the name of a file to write to")
@@ -75,8 +75,8 @@ var thumbnailFile = regexp.MustCompile(`^\.[0-9]+\.thumb$`)
 // locationFile matches the names of files in an archive's folder.
 var locationFile = regexp.MustCompile(`^[0-9]+\.(evt|def|snap)$`)
 
-// checkReplaceable returns an error unless the folder of locations is missing or contains only
-// files of an archive.
+// checkReplaceable returns an error if the folder of locations exists and contains other files than those of
+// an archive.
 func checkReplaceable(name string) error {
 	entries, err := os.ReadDir(name)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -100,7 +100,7 @@ func (w *Writer) renameFiles(name string) error {
 	if _, err := os.Lstat(w.markers.path); err == nil {
 		w.dst.Rename(w.markers.path, name+".marker")
 	} else {
-		w.dst.Remove(name + ".marker") // a file of an archive that is replaced
+		w.dst.Remove(name + ".marker") // remove the file of an archive that is replaced
 	}
 	made := map[string]bool{}
 	thumbnails, _ := filepath.Glob(filepath.Join(w.folder, "*.thumb"))
@@ -109,7 +109,7 @@ func (w *Writer) renameFiles(name string) error {
 		made[to] = true
 		w.dst.Rename(path, to)
 	}
-	// Thumbnails of a replaced archive would be read as thumbnails of this one.
+	// Otherwise readers would take the thumbnails of a replaced archive as thumbnails of this archive.
 	old, _ := filepath.Glob(name + ".*.thumb")
 	for _, path := range old {
 		if thumbnailFile.MatchString(path[len(name):]) && !made[path] {
@@ -149,7 +149,7 @@ func (w *Writer) Thumbnail(k int, r *Record) error {
 	return w.thumbnails[k].record(thumbnailTypes[:], r)
 }
 
-// EventWriter writes the events of a location. It must be used by one goroutine at a time.
+// EventWriter writes the events of a location. Only one goroutine at a time may use it.
 type EventWriter struct {
 	// Count is the number of events written.
 	Count uint64
@@ -174,7 +174,7 @@ func (w *Writer) Location(id uint64) *EventWriter {
 	return e
 }
 
-// stampSize is the size of a time record.
+// stampSize is the size of a time record in bytes.
 const stampSize = 9
 
 // OrderError reports an event with an earlier time than the event written before it.
@@ -192,10 +192,10 @@ func (e *EventWriter) Write(x *Event) error {
 		return &OrderError{e.time, x.Time}
 	}
 	t := &eventTypes[x.ID]
-	const bare = 10 // maximum size of an event without a length
+	const bare = 10 // maximum size in bytes of an event without a length
 	if c := &e.c; t.noLength && len(x.Attributes) == 0 && e.any &&
 		c.base+int64(len(c.buf))+stampSize+bare+endMarkSize <= c.start+c.chunk {
-		// Most events are of this sort.
+		// Most events have no length and no attributes, and fit into the current chunk.
 		b := c.buf
 		if x.Time != e.time {
 			b = binary.LittleEndian.AppendUint64(append(b, timestampRecord), x.Time)
@@ -258,8 +258,7 @@ func (e *EventWriter) Map(t Table, global []uint64) error {
 	return e.local.append(withLength(b, 1))
 }
 
-// MapSome writes a mapping table of pairs of a local and a global id, in ascending order of local
-// ids.
+// MapSome writes a mapping table of pairs of a local and a global id. The local ids must ascend.
 func (e *EventWriter) MapSome(t Table, pairs [][2]uint64) error {
 	b := appendCompressed([]byte{localMapping, 0, byte(t)}, uint64(len(pairs)), 8)
 	b = append(b, 1)
@@ -302,11 +301,11 @@ func (w *Writer) Close() error {
 // the file.
 type chunkWriter struct {
 	path        string
-	chunk       int64 // size of a chunk
+	chunk       int64 // size of a chunk in bytes
 	bufSize     int   // maximum number of bytes in buf
 	buf         []byte
-	base        int64 // offset of buf in the file
-	start       int64 // offset of the current chunk
+	base        int64 // offset of buf in the file, in bytes
+	start       int64 // offset of the current chunk in the file, in bytes
 	first, last uint64
 	begun       bool
 }
@@ -315,7 +314,7 @@ type chunkWriter struct {
 // of the file.
 const endMarkSize = 2
 
-// begin makes room for n bytes in a chunk and reports whether a new chunk begins.
+// begin makes room for n bytes in a chunk. It reports whether it has begun a new chunk.
 func (c *chunkWriter) begin(n int) (begun bool, err error) {
 	at := c.base + int64(len(c.buf))
 	if c.begun && at+int64(n)+endMarkSize <= c.start+c.chunk {
@@ -327,7 +326,7 @@ func (c *chunkWriter) begin(n int) (begun bool, err error) {
 				"byte"), c.chunk)
 	}
 	if c.begun {
-		// zero bytes fill the rest of the chunk
+		// Zero bytes fill the rest of the chunk.
 		c.buf = append(c.buf, make([]byte, c.start+c.chunk-at)...)
 		if err := c.writeEventNumbers(); err != nil {
 			return false, err
@@ -340,7 +339,8 @@ func (c *chunkWriter) begin(n int) (begun bool, err error) {
 	return true, c.flushFull()
 }
 
-// writeEventNumbers writes the number of the first event and that of the last event of a chunk into its header.
+// writeEventNumbers writes the numbers of the first and the last event of a chunk into the header of the
+// chunk.
 func (c *chunkWriter) writeEventNumbers() error {
 	var b [16]byte
 	binary.LittleEndian.PutUint64(b[:], max(c.first, 1))
@@ -353,7 +353,7 @@ func (c *chunkWriter) writeEventNumbers() error {
 	return c.writeAt(b[:], at)
 }
 
-// append writes a record to a file without events.
+// append writes a record to a file that contains no events.
 func (c *chunkWriter) append(b []byte) error {
 	if _, err := c.begin(len(b)); err != nil {
 		return err
@@ -382,7 +382,7 @@ func (c *chunkWriter) flush() error {
 	return err
 }
 
-// writeAt writes to the file. The file is not kept open, because there may be many.
+// writeAt writes to the file. It opens and closes the file each time, because there may be many files.
 func (c *chunkWriter) writeAt(b []byte, at int64) error {
 	f, err := os.OpenFile(c.path, os.O_WRONLY|os.O_CREATE, 0o666)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 // AttributeType states how to read the bytes of an attribute's value.
 type AttributeType uint32
 
-// The types of attributes. From StringValue on, values are refs of definitions.
+// The types of attributes. From StringValue on, values are refs of definitions (see [Ref]).
 const (
 	NoValue AttributeType = iota
 	Uint8Value
@@ -63,7 +63,7 @@ func (v Value) Uint() (n uint64) {
 	return n
 }
 
-// attributeList holds the attributes of one occurrence of an event.
+// attributeList holds the encoded attributes of one occurrence of an event.
 type attributeList struct {
 	occurrence int64
 	body       []byte // the number of values, followed by the values

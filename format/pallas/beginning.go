@@ -10,22 +10,22 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Sizes of the windows of time that [decoder.scanBeginning] reads. If events are spread evenly over the
-// time, the first window has firstWindow events. Each further window has windowGrowth times as many, up
-// to lastWindow. The same numbers limit how many blocks of times begin in a window.
+// Sizes of the windows of time that [decoder.scanBeginning] reads. If the events are spread evenly, the first
+// window has firstWindow events. Each further window has windowGrowth times as many events as the window
+// before it, up to lastWindow. The same numbers limit the blocks of times that begin in a window.
 const (
 	firstWindow  = 32
 	windowGrowth = 8
 	lastWindow   = 2048
 )
 
-// mostShort is the largest number of events of a thread that scanShort reads without the grammar.
-const mostShort = 1 << 17
+// maxShortEvents is the largest number of events of a thread that scanShort reads without the grammar.
+const maxShortEvents = 1 << 17
 
-// scanBeginning delivers the first of the selected events, for a caller that usually stops after a few.
-// It reads window after window of time, each longer than the one before. Of each thread, it reads only
-// the list of events and the blocks that the window needs. It returns the selection of the events that
-// it has not delivered. done reports that there are none left.
+// scanBeginning delivers the first of the selected events, for a caller that usually stops after a few events.
+// It reads window after window of time, each longer than the window before. For each thread, it reads only the
+// list of events and the blocks that the window needs. rest selects the events that it has not delivered. done
+// is set if there are no such events.
 func (d *decoder) scanBeginning(ctx context.Context, sel trace.Selection, sink format.Sink) (rest trace.Selection,
 	done bool, err error) {
 	from := uint64(0)
@@ -65,10 +65,10 @@ func (d *decoder) scanBeginning(ctx context.Context, sel trace.Selection, sink f
 	return sel, false, nil
 }
 
-// threadBeginnings loads the lists of events of the selected threads. It returns three results about
-// the blocks that follow the time from: the times at which they begin, in order; the first time of
-// those blocks that also have later times; and the mean time between events from there on. It returns
-// nothing if a thread cannot be read in parts.
+// threadBeginnings loads the lists of events of the selected threads. It also returns three results about the
+// blocks that contain times at or after from: begins lists the times after from at which such blocks begin, in
+// order; first is the earliest time of these blocks, but at least from; and pace is the mean time between their
+// events, in nanoseconds. It returns no threads if a thread cannot be read in parts.
 func (d *decoder) threadBeginnings(sel trace.Selection, from uint64) (threads map[threadID]*Thread, begins []uint64,
 	first uint64, pace float64) {
 	count, last := uint64(0), from
@@ -148,7 +148,8 @@ func (d *decoder) scanShort(ctx context.Context, sel trace.Selection, threads ma
 }
 
 // openShort loads the events in the wanted times, for a thread whose list of events is loaded, but not its
-// grammar. It returns false if times alone do not determine their order, or if a block cannot be read.
+// grammar. It returns false if times alone do not determine the order of these events, or if a block cannot be
+// read.
 func (tr *threadReader) openShort(id threadID, t *Thread) (ok bool, err error) {
 	tr.start(id, t)
 	if err := tr.describe(); err != nil {
@@ -161,7 +162,7 @@ func (tr *threadReader) openShort(id threadID, t *Thread) (ok bool, err error) {
 		if t.Events[e].Record == maxRecord {
 			continue
 		}
-		if len(s.events) > mostShort {
+		if len(s.events) > maxShortEvents {
 			return false, nil
 		}
 		block, before := v.blocksBefore(tr.from)

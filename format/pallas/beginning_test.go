@@ -11,8 +11,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// TestFew checks that a caller that asks for few events gets the same as others, from the begin of
-// the trace and from its middle on, whether it stops or not.
+// TestFew checks callers that need few events. They must get the same events as other callers, from the begin
+// of the trace and from its middle on, whether they stop or not.
 func TestFew(t *testing.T) {
 	var files []string
 	for _, folder := range folders(t) {
@@ -23,7 +23,7 @@ func TestFew(t *testing.T) {
 		for len(p.list) < 5000 {
 			p.body(int(2 + seed%7))
 		}
-		if seed%2 == 0 { // no two events have the same time
+		if seed%2 == 0 { // only if no two events have the same time
 			for i := range p.list {
 				p.list[i].time += uint64(i)
 			}

@@ -14,10 +14,10 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// benchEvents is the number of events in the benchmarks' traces.
+// benchEvents is the number of events in the traces of the benchmarks.
 const benchEvents = 2_000_000
 
-// workloads lists programs that record n events.
+// workloads maps names to programs that record n events.
 var workloads = map[string]func(r *Recorder, n int) error{
 	"regular": func(r *Recorder, n int) error {
 		time := uint64(0)
@@ -42,7 +42,7 @@ var workloads = map[string]func(r *Recorder, n int) error{
 		}
 		return visit(r.Leave, 0)
 	},
-	"functions": func(r *Recorder, n int) error { // 100 functions in random order
+	"functions": func(r *Recorder, n int) error { // calls of 100 functions in random order
 		rng := rand.New(rand.NewPCG(1, 1))
 		time := uint64(0)
 		for range n / 2 {
@@ -141,9 +141,9 @@ func BenchmarkScan(b *testing.B) {
 	}
 }
 
-// BenchmarkLive measures memory where the grammar of each thread is as long as its events: the
-// most memory in use at the end of a thread, once for a scan and once for threads that are loaded
-// and not kept by the caller.
+// BenchmarkLive measures memory for threads whose grammar is as long as their events. It reports the most
+// memory in use at the end of a thread: once for a scan, and once for threads that the caller loads and does
+// not keep.
 func BenchmarkLive(b *testing.B) {
 	path := recordBench(b, "tree", nil, 16)
 	live := func() float64 {

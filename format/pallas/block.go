@@ -18,25 +18,25 @@ import (
 // maxBlock is the largest number of values in a block. Pallas' writers make blocks of 1000.
 const maxBlock = 1 << 20
 
-// blockReader reads blocks of a trace's files. It must be used by one goroutine at a time.
+// blockReader reads blocks of a trace's files. Only one goroutine at a time may use it.
 type blockReader struct {
 	p       Parameters
 	zstd    *zstd.Decoder
 	strides strideReader
 	packed  []byte
 	plain   []byte
-	// size and count are the numbers of bytes and of values of the last block that was read. They
-	// predict the size of the next one.
+	// size and count are the numbers of bytes and of values of the last block that was read. They predict the
+	// size of the next block.
 	size, count uint64
-	// compute the last time of a block from its values, as Pallas' tools do, even if the block's head
-	// states it
+	// asTool makes the reader compute the last time of a block from the values, as Pallas' tools do, even if
+	// the head of the block contains this time.
 	asTool bool
-	// While keeping is set, the reader also stores blocks in kept, up to room bytes. It is set during a
-	// search for the wanted times, because the blocks of the search are read again when the events are
-	// delivered.
+	// While keeping is set, the reader also stores the blocks that it reads in kept, up to room bytes. keeping
+	// is set during a search for the wanted times, because the blocks of the search are read again when the
+	// events are delivered.
 	keeping bool
 	kept    map[keptBlock][]byte
-	room    int // number of bytes that kept may still grow by
+	room    int // number of bytes that kept can still store
 }
 
 // keptBlock identifies a block of an open file.
@@ -86,8 +86,8 @@ func (r *blockReader) read(dst []uint64, d *dataFile, v *Vector, x *Block) ([]ui
 	return r.decode(dst, b, d.path, v, x)
 }
 
-// headValues returns the values of a block if they follow from its head. That is possible for at most
-// two values.
+// headValues returns the values of a block if the head of the block determines them. This is possible for at
+// most two values.
 func (v *Vector) headValues(x *Block) (values [2]uint64, ok bool) {
 	switch {
 	case !v.durations:
@@ -131,7 +131,7 @@ func (r *blockReader) decode(dst []uint64, b []byte, path string, v *Vector, x *
 			plural.Of(n, "value")))
 	}
 	if r.p.Compression.Lossy() && !v.durations {
-		out[0] = x.First // the head states the first and the last time exactly
+		out[0] = x.First // the head contains the exact first and last time
 		if !r.asTool {
 			out[n-1] = x.Last
 		}
@@ -232,8 +232,8 @@ func rawFrame(b []byte) ([]byte, bool) {
 	return b[head:], true
 }
 
-// decodeMasked decodes values that are stored with as many bytes as the greatest value needs, or with
-// all 8.
+// decodeMasked decodes values that are stored with as many bytes as the greatest value needs, or with all 8
+// bytes.
 func decodeMasked(out []uint64, b []byte, e Encoding) bool {
 	n := len(out)
 	if len(b) == 8*n {
@@ -261,8 +261,8 @@ func decodeMasked(out []uint64, b []byte, e Encoding) bool {
 	return true
 }
 
-// decodeHistogram decodes values that were rounded to 256 steps between the least and the greatest
-// value. The data state both, except if they are less than 256 apart. In that case they are lo and hi.
+// decodeHistogram decodes values that were rounded to 256 steps between the least and the greatest value. The
+// data contain these two values, unless they are less than 256 apart. In that case they are lo and hi.
 func decodeHistogram(out []uint64, b []byte, lo, hi uint64) bool {
 	if len(b) != len(out)+16 {
 		return false

@@ -16,12 +16,12 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// NewChecker returns a checker for the parts of the trace that a reader of events does not look at: the
-// times and durations of sequences, sums, ids, and numbers that files state about each other. Scans
-// between NewChecker and Finish check each thread that they read, while its blocks are in memory.
-// Finish then reads only the threads that no scan has read completely, and those that have defects. For
-// each core, the checker holds the grammar of one thread, one block (8 KB) of each of its events, three
-// of each of its sequences, 1 MB of each of its files, and up to 32 MB of its compressed blocks.
+// NewChecker returns a checker for the parts of the trace that a reader of events does not use: the times and
+// durations of sequences, sums, ids, and numbers that files state about each other. Scans between NewChecker
+// and Finish check each thread that they read, while its blocks are in memory. Finish then reads only the
+// threads that no scan has read completely, and the threads with defects. For each core, the checker holds the
+// grammar of one thread, one block (8 KB) of each event, three blocks of each sequence, 1 MB of each file of
+// the thread, and up to 32 MB of compressed blocks.
 func (d *decoder) NewChecker() format.Checker {
 	c := &checker{d: d, opt: d.opt, sound: &sync.Map{}}
 	d.checker.Store(c)
@@ -29,7 +29,7 @@ func (d *decoder) NewChecker() format.Checker {
 }
 
 type checker struct {
-	format.SinkFuncs // ignores events and links, which Sink needs
+	format.SinkFuncs // implements format.Sink and ignores events and links
 
 	d      *decoder
 	opt    *format.ReadOptions
@@ -38,8 +38,8 @@ type checker struct {
 	sound  *sync.Map // the ids of threads in which a scan has found no defect
 }
 
-// checkScanned checks a thread that a scan has just read. It reports nothing. If the thread has a
-// defect, Finish reads it again and reports it.
+// checkScanned checks a thread that a scan has just read. It reports nothing. If the thread has a defect,
+// Finish reads the thread again and reports the defect.
 func (c *checker) checkScanned(ctx context.Context, id threadID, t *Thread, r *blockReader) error {
 	opt := *c.opt
 	opt.Report, opt.Strict = format.NewReport(), true
@@ -70,7 +70,7 @@ func (c *checker) Finish(ctx context.Context) error {
 	q := c.d.withOptions(&quiet)
 	cores := c.opt.Cores()
 	if c.opt.Strict {
-		cores = 1 // with one goroutine, the first defect, at which strict reading stops, is always the same
+		cores = 1 // with one goroutine, strict reading always stops at the same defect
 	}
 	workers := make([]*checker, cores)
 	defer func() {
@@ -191,9 +191,9 @@ func (c *checker) checkThread(ctx context.Context, t *Thread, scanned bool) erro
 	return c.walk(ctx, t)
 }
 
-// walk computes the times and durations of all occurrences of sequences from their events, and compares
-// them with those that the thread stores. It stops at the first difference, or where data cannot be
-// read.
+// walk computes the times and durations of all occurrences of sequences from their events, and compares them
+// with the times and durations that the thread stores. It stops at the first difference, or where data cannot
+// be read.
 func (c *checker) walk(ctx context.Context, t *Thread) error {
 	g := newOutline(t)
 	if g.err != nil || !g.sound() {
@@ -277,10 +277,11 @@ func (c *checker) walk(ctx context.Context, t *Thread) error {
 	return nil
 }
 
-// compare compares the figures of the next occurrence of a sequence with the stored ones. want has the
-// figures that follow from the events: the time of its begin, its duration, and the time of the blocks in
-// it. The stored exclusive time is the time of the blocks. For a block, it is its duration minus that time,
-// and for the root it is 0. compare reports the first difference. equal is false if a figure differs or cannot be read.
+// compare compares the figures of the next occurrence of a sequence with the stored figures. want contains the
+// figures that follow from the events: the time at which the occurrence begins, its duration, and the total
+// duration of the blocks in it. For a block, the stored exclusive time must be the duration minus the duration
+// of the blocks inside; for the root it must be 0. For other sequences, it must be the duration of the blocks
+// inside. compare reports the first difference. equal is false if a figure differs or cannot be read.
 func (c *checker) compare(r *blockReader, t *Thread, at int, root bool, want [3]uint64,
 	stored *[3]sumCursor) (equal bool, err error) {
 	s := &t.Sequences[at]
@@ -329,8 +330,8 @@ func (s *sumCursor) next(r *blockReader, t *Thread, v *Vector) (n uint64, err er
 	return s.values[s.at-1], nil
 }
 
-// firstTime returns the time of the first event, as the heads of the blocks state it, or 2⁶⁴−1 if there
-// is none.
+// firstTime returns the time of the first event, as the heads of the blocks state it. If the thread has no
+// events, it returns 2⁶⁴−1.
 func (t *Thread) firstTime() uint64 {
 	first := ^uint64(0)
 	for i := range t.Events {
@@ -434,7 +435,7 @@ type fileWindow struct {
 	d       *dataFile
 	r       *blockReader
 	single  bool // most blocks have been kept, so the others are read one by one
-	missing bool // the file is missing, which has already been reported
+	missing bool // the file is missing, and has already been reported as missing
 	b       []byte
 	from    uint64
 	side    []byte
@@ -460,8 +461,8 @@ func (w *fileWindow) block(x *Block) ([]byte, error) {
 	return w.bytes(x.Offset+8, n, x.Offset)
 }
 
-// bytes returns the n bytes of the file at offset at. They are valid until the next call. block is the
-// offset of the block with these bytes, which an error message states.
+// bytes returns the n bytes of the file at offset at. They are valid until the next call. block is the offset
+// of the block that contains these bytes, for error messages.
 func (w *fileWindow) bytes(at, n, block uint64) ([]byte, error) {
 	if at >= w.from && at+n >= at && at+n <= w.from+uint64(len(w.b)) {
 		return w.b[at-w.from : at-w.from+n], nil

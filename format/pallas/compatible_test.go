@@ -47,8 +47,8 @@ func recordAgain(t testing.TB, th *Thread, a *ArchiveWriter) {
 	}
 }
 
-// plainBlocks returns a block file without compression, and the number of the block at each
-// offset.
+// plainBlocks returns a block file without compression. places maps the offset of each block in the compressed
+// file to the number of the block.
 func plainBlocks(t testing.TB, compression Compression, file []byte) (plain []byte, places map[uint64]uint64) {
 	t.Helper()
 	z, err := zstd.NewReader(nil)
@@ -115,8 +115,8 @@ func withPlaces(b []byte, events, sequences map[uint64]uint64) []byte {
 	return b
 }
 
-// TestCompatible checks that compatible threads have the same bytes as those of Pallas' own
-// library.
+// TestCompatible checks that threads written with the option Compatible have the same bytes as the threads of
+// Pallas' own library.
 func TestCompatible(t *testing.T) {
 	effort.Sequential(t)
 	compared := 0

@@ -95,7 +95,7 @@ const unifyOption = "pallas.unify-tokens"
 // copier copies the threads of a trace.
 type copier struct {
 	*staging
-	*unifier            // nil if ids stay unchanged
+	*unifier            // nil if ids do not change
 	names       *refMap // new refs of the definitions of the current archive
 	d           *decoder
 	r           *blockReader
@@ -144,7 +144,8 @@ func (c *copier) copyThreadByID(ctx context.Context, a *ArchiveWriter, id uint32
 			if err == nil || !isTraceError(err) {
 				return err
 			}
-			// Read the events of the thread and write it again. Reading them reports the defect.
+			// Otherwise read the events of the thread and write it again. Reading the events reports the
+			// defect.
 		}
 	}
 	if c.unifier != nil {
@@ -358,7 +359,7 @@ func writeThread(w *bufio.Writer, t *Thread, loops []uint64, place func(v *Vecto
 	for i, l := range t.Loops {
 		n := l.Occurrences
 		if t.Archive.Trace.ABI < 19 && l.Sequence != NoToken {
-			n = loops[i] // old versions of the format do not store this number
+			n = loops[i] // old versions of the format do not store the number of occurrences
 		}
 		b = le64(le32(b, uint32(l.Sequence), l.Iterations), n)
 	}

@@ -55,8 +55,8 @@ func withoutTimes(l []string) (out []string) {
 	return out
 }
 
-// TestCopy checks that copies of traces of this ABI have the same bytes, and that copies of others
-// have the same content.
+// TestCopy checks that copies of traces of the current ABI have the same bytes, and that copies of traces of
+// older ABIs have the same content.
 func TestCopy(t *testing.T) {
 	for _, dir := range folders(t) {
 		t.Run(filepath.Base(dir), func(t *testing.T) {
@@ -95,7 +95,8 @@ func TestCopy(t *testing.T) {
 				if tr, err := Open(format.FileSource(name)); err != nil {
 					t.Fatal(err)
 				} else if tr.Compression.Lossy() && values != nil {
-					got, want = withoutTimes(got), withoutTimes(want) // times that go back by the codec's error are corrected
+					// lossy codecs let times go back, and the copy corrects such times
+					got, want = withoutTimes(got), withoutTimes(want)
 				}
 				if !slices.Equal(got, want) {
 					t.Errorf("%v: %d lines, want %d", values, len(got), len(want))
@@ -105,7 +106,7 @@ func TestCopy(t *testing.T) {
 	}
 }
 
-// TestCopyUnsound checks that a thread gets a new grammar if its grammar lacks events.
+// TestCopyUnsound checks that a copy computes a new grammar for a thread if the thread's grammar lacks events.
 func TestCopyUnsound(t *testing.T) {
 	var list []inputEvent
 	for i := range uint64(40) {
@@ -118,7 +119,7 @@ func TestCopyUnsound(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The only loop has 40 iterations.
+	// The file has only one loop, with 40 iterations.
 	at := bytes.LastIndex(b, []byte{40, 0, 0, 0})
 	b[at] = 30
 	if err := os.WriteFile(file, b, 0o666); err != nil {

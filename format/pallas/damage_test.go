@@ -14,15 +14,15 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// handMade is a trace of one thread that no writer made: events with the blocks of their times,
-// sequences, the first of which is the root, and loops.
+// handMade describes a trace of one thread that no writer made. It has events with the blocks of their times,
+// sequences and loops. The first sequence is the root.
 type handMade struct {
 	records   []Record
-	blocks    [][][]uint64 // indexed by event
+	blocks    [][][]uint64 // times of each block of each event
 	sequences [][]Token
 	loops     []Loop
 	groups    []LocationGroup
-	lists     map[int][]byte // attributes, by event
+	lists     map[int][]byte // attributes of events, by the number of the event
 }
 
 func (h handMade) files() fstest.MapFS {
@@ -55,7 +55,7 @@ func (h handMade) files() fstest.MapFS {
 			}
 			at := len(data)
 			if len(l) == 0 {
-				at = 0 // the position of another block
+				at = 0 // the position belongs to another block
 			}
 			b = le64(b, uint64(len(l)), first, last, uint64(at))
 			data = le64(le64(data, uint64(8*len(l))), l...)
@@ -106,7 +106,7 @@ func readTimes(t *testing.T, m fstest.MapFS) (times []int64, rules string) {
 		}
 	}
 	for _, r := range rep.Rules() {
-		if r.Rule != "pallas.occurrences" { // handMade has no times of sequences
+		if r.Rule != "pallas.occurrences" { // handMade does not write times of sequences
 			rules += r.Rule + " "
 		}
 	}
@@ -150,7 +150,7 @@ func TestHandMade(t *testing.T) {
 			t.Errorf("%s: %v, %q; want %s, %q", test.name, got, rules, test.want, test.rules)
 		}
 	}
-	// One block cannot be read; the others can.
+	// One block is damaged. The reader must read the others.
 	m := handMade{events, [][][]uint64{{{1}}, {{2, 3, 4}, {5, 6, 7}}}, [][]Token{{e(0), l(0)}, {e(1)}},
 		[]Loop{{s(1), 6, 1}}, one, nil}.files()
 	data := m["archive_0/thread_0/event_durations.dat"].Data
@@ -158,14 +158,14 @@ func TestHandMade(t *testing.T) {
 	if got, rules := readTimes(t, m); fmt.Sprint(got) != "[1 5 6 7]" || rules != "pallas.damaged" {
 		t.Errorf("a damaged block: %v, %q", got, rules)
 	}
-	// The main file ends before the groups; the archives are found by their folders.
+	// The main file ends before the location groups. The reader must find the archives by their folders.
 	m = handMade{events, times, [][]Token{{e(0), l(0)}, {e(1)}}, []Loop{{s(1), 4, 1}}, one, nil}.files()
 	m["main.pallas"].Data = m["main.pallas"].Data[:40]
 	if got, rules := readTimes(t, m); fmt.Sprint(got) != "[1 2 3 4 5]" || rules != "pallas.damaged" {
 		t.Errorf("a main file that is cut off: %v, %q", got, rules)
 	}
-	// A location without its file has lost its events. So has a location without a folder if the
-	// archive counts its thread.
+	// A location without its file has lost its events. A location without a folder has lost its events, too,
+	// if the archive counts its thread.
 	delete(m, "archive_0/thread_0/thread.pallas")
 	if got, rules := readTimes(t, m); len(got) > 0 || rules != "pallas.damaged pallas.missing-file" {
 		t.Errorf("a thread without grammar: %v, %q", got, rules)
@@ -176,8 +176,8 @@ func TestHandMade(t *testing.T) {
 	}
 }
 
-// TestLostBlock checks that the events after an unreadable block keep their times, but not
-// attributes that may belong to other events, and that a window may begin after such a block.
+// TestLostBlock checks a thread with an unreadable block. The events after the block keep their times, but not
+// attributes that may belong to other events. A window may begin after such a block.
 func TestLostBlock(t *testing.T) {
 	e, l := MakeToken(EventToken, 0), MakeToken(LoopToken, 0)
 	list, err := appendList(nil, 4, []Value{{9, []byte{1, 2, 3, 4}}})
@@ -221,7 +221,7 @@ func TestLostBlock(t *testing.T) {
 	}
 	h.lists = nil
 	m = h.files()
-	m["archive_0/thread_0/event_durations.dat"].Data[8+24] = 7 // the second block
+	m["archive_0/thread_0/event_durations.dat"].Data[8+24] = 7 // this byte is in the second block
 	if got := rows(m, 6); got != "8 " {
 		t.Errorf("a window that begins in a damaged block: %s", got)
 	}
@@ -301,8 +301,8 @@ func identity(b []byte, n int) []byte {
 	return b
 }
 
-// TestWindowBack checks that a window of a thread in which times go back has the same events as
-// the whole thread in that window, in any order of the grammar.
+// TestWindowBack checks a thread in which times go back. A window of the thread must have the events that the
+// whole thread has in this window, in any order of the grammar.
 func TestWindowBack(t *testing.T) {
 	e := func(i uint32) Token { return MakeToken(EventToken, i) }
 	long := make([][]uint64, 2)

@@ -60,8 +60,8 @@ func asDefect(opt *format.ReadOptions, rule string, err error) error {
 	return archive.ReportDefect(opt, err, rule, "pallas.missing-file", "a file of the trace")
 }
 
-// thread loads the wanted part of a thread, or returns nil if the location has no events. The caller
-// may change the result, which it does not share.
+// thread loads the wanted part of a thread, or returns nil if the location has no events. The result is not
+// shared with other callers, so the caller may change it.
 func (d *decoder) thread(id threadID, wanted threadPart) (*Thread, error) {
 	a, err := d.t.Archive(id.archive)
 	if err != nil {
@@ -83,11 +83,11 @@ func (d *decoder) thread(id threadID, wanted threadPart) (*Thread, error) {
 	return t, nil
 }
 
-// mostGrammarBytes limits the memory of the threads that are kept for later scans.
-const mostGrammarBytes = 32 << 20
+// maxKeptBytes limits the memory of the threads that are kept for later scans.
+const maxKeptBytes = 32 << 20
 
-// grammar loads a thread without the blocks of its sequences. If again is set, it keeps the thread for
-// later scans, within the limit. Several scans may share the result.
+// grammar loads a thread without the blocks of its sequences. If again is set, it keeps the thread for later
+// scans, as far as maxKeptBytes allows. Several scans may share the result.
 func (d *decoder) grammar(id threadID, again bool) (*Thread, error) {
 	d.mu.Lock()
 	t := d.grammars[id]
@@ -102,7 +102,7 @@ func (d *decoder) grammar(id threadID, again bool) (*Thread, error) {
 	return t, err
 }
 
-// keepGrammar keeps a lean thread without defects for later scans, within the limit.
+// keepGrammar keeps a lean thread without defects for later scans, as far as maxKeptBytes allows.
 func (d *decoder) keepGrammar(id threadID, t *Thread) {
 	if !t.whole {
 		return
@@ -110,7 +110,7 @@ func (d *decoder) keepGrammar(id threadID, t *Thread) {
 	size := t.memory()
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.grammarBytes+size <= mostGrammarBytes && d.grammars[id] == nil {
+	if d.grammarBytes+size <= maxKeptBytes && d.grammars[id] == nil {
 		if d.grammars == nil {
 			d.grammars = map[threadID]*Thread{}
 		}
@@ -119,7 +119,7 @@ func (d *decoder) keepGrammar(id threadID, t *Thread) {
 	}
 }
 
-// Prepare does nothing. Opening the trace has read all that scans need.
+// Prepare does nothing, because opening the trace has already read everything that scans need.
 func (d *decoder) Prepare(context.Context) error { return nil }
 
 // withOptions returns a decoder of the same trace with other options.
@@ -127,8 +127,9 @@ func (d *decoder) withOptions(opt *format.ReadOptions) *decoder {
 	return &decoder{model: d.model, opt: opt}
 }
 
-// ScanParallel delivers the events of each thread in the order of its grammar, and several threads at
-// the same time. If times go back or the trace has a defect, it starts again with a single goroutine.
+// ScanParallel delivers the events of each thread in the order of its grammar, and several threads at the same
+// time. If the times of a thread decrease somewhere, or the trace has a defect, it starts again with a single
+// goroutine.
 func (d *decoder) ScanParallel(ctx context.Context, sel trace.Selection, begin func() func(int) format.Sink) error {
 	quiet := *d.opt
 	quiet.Report, quiet.Strict = format.NewReport(), false
@@ -139,10 +140,10 @@ func (d *decoder) ScanParallel(ctx context.Context, sel trace.Selection, begin f
 	return err
 }
 
-// Scan delivers the events thread by thread, or merges the threads in the order of time. A merge holds
-// one block (8 KB) of each event of each thread, and up to 32 MB of compressed blocks. Scan first looks
-// for times that go back in each thread. It sorts a thread with such times in memory, which takes 20
-// bytes for each event.
+// Scan delivers the events thread by thread, or merges the threads in the order of time. A merge holds one
+// block (8 KB) of each event of each thread, and up to 32 MB of compressed blocks. Scan first looks for
+// decreasing times in each thread. It sorts a thread with such times in memory, which takes 20 bytes for each
+// event.
 func (d *decoder) Scan(ctx context.Context, sel trace.Selection, order format.Order, sink format.Sink) error {
 	if order == format.PerLocation {
 		return d.scan(ctx, sel, func(int) format.Sink { return sink }, true)

@@ -9,8 +9,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// eventInfo holds the parts of an event that are the same in all of its occurrences, in terms of the
-// common model.
+// eventInfo holds the properties of an event that all its occurrences share, in terms of the common model.
 type eventInfo struct {
 	kind    trace.Kind
 	more    bool // occurrences have operands or attributes
@@ -23,8 +22,8 @@ type eventInfo struct {
 // openMP is the number of the threading paradigm OpenMP, as in OTF2.
 const openMP = 3
 
-// recordKinds maps records that the format defines to kinds of the common model. before and after are
-// operands to add around those from the payload.
+// recordKinds maps records that the format defines to kinds of the common model. before and after are operands
+// to add before and after the operands from the payload.
 var recordKinds = [maxRecord]struct {
 	kind          trace.Kind
 	before, after []uint64
@@ -133,7 +132,7 @@ func (m *model) value(s *scope, v Value) (key uint32, out trace.Value) {
 	out = trace.Value{Num: n, Type: m.defs.Attributes.At(i).Type}
 	ref := func(i uint32, ok bool) {
 		if out.Num = uint64(i); !ok {
-			out.Num, out.Type = n, trace.Uint32 // the definition of the ref is missing
+			out.Num, out.Type = n, trace.Uint32 // the ref has no definition
 		}
 	}
 	switch size := len(v.Bytes); out.Type {

@@ -36,7 +36,7 @@ type Group struct {
 	Members        []uint32
 }
 
-// Comm is a communicator.
+// Comm is the definition of a communicator.
 type Comm struct{ Ref, Name, Group, Parent Ref }
 
 // LocationGroup is a process, or a group of processes such as a machine.
@@ -54,7 +54,7 @@ type Definitions struct {
 	Groups     []Group
 	Comms      []Comm
 
-	global *Definitions // for an archive: the definitions of its trace
+	global *Definitions // the definitions of the whole trace, if these are the definitions of an archive
 	text   stringsByRef
 	region map[Ref]int
 	attr   map[Ref]int
@@ -118,7 +118,7 @@ func (s *source) members(size int) int {
 	return int(n)
 }
 
-// index builds the lookup tables. If several definitions have the same ref, the first one counts.
+// index builds the lookup tables. If several definitions have the same ref, the first definition counts.
 func (d *Definitions) index() {
 	d.text = newStringsByRef(d.Strings)
 	d.region = indexesByRef(d.Regions, func(x *Region) Ref { return x.Ref })
@@ -127,9 +127,9 @@ func (d *Definitions) index() {
 	d.comm = indexesByRef(d.Comms, func(x *Comm) Ref { return x.Ref })
 }
 
-// stringsByRef finds strings by their refs. If several strings have the same ref, the first one counts.
-// A trace may have as many strings as events. Therefore small refs, which nearly all strings have,
-// index a slice instead of a map.
+// stringsByRef finds strings by their refs. If several strings have the same ref, the first string counts. A
+// trace may have as many strings as events. Therefore small refs, which nearly all strings have, index a slice
+// instead of a map.
 type stringsByRef struct {
 	list []String
 	low  []int32 // indexed by ref: 1 + the index in list, or 0 if undefined
@@ -210,7 +210,7 @@ func (d *Definitions) Comm(r Ref) *Comm {
 	return findDefinition(d, r, func(d *Definitions) ([]Comm, map[Ref]int) { return d.Comms, d.comm })
 }
 
-// findDefinition looks up a ref in a table of an archive, and then in that of its trace.
+// findDefinition looks up a ref in a table of an archive, and then in the same table of the archive's trace.
 func findDefinition[T any](d *Definitions, r Ref, table func(*Definitions) ([]T, map[Ref]int)) *T {
 	for ; d != nil; d = d.global {
 		l, m := table(d)
@@ -238,8 +238,8 @@ func (s *source) locations() (l []Location) {
 // Metadata is a key and a value that the writer stored for a trace or an archive.
 type Metadata struct{ Key, Value string }
 
-// metadata reads the metadata, which come last in main files and in archives. It returns none for ABI
-// 16, whose layout is unknown.
+// metadata reads the metadata, which come last in main files and in archives. It returns nil for ABI 16, whose
+// layout is unknown.
 func (s *source) metadata(abi uint8) (l []Metadata) {
 	if abi == 16 {
 		return nil

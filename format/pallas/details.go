@@ -10,10 +10,10 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Details returns tables of threads, events, sequences and loops, like those of the tool pallas_info. It does not
-// read times. Times and durations are in nanoseconds. It keeps one thread at a time in memory. A later call of
-// Summary does not read the threads again. If there is no summary, it keeps the grammars for scans, as far as they
-// fit into mostGrammarBytes.
+// Details returns tables of threads, events, sequences and loops, like the tables of the tool pallas_info. It
+// reads only grammars, and not the blocks of times. Times and durations are in nanoseconds. Details keeps one
+// thread at a time in memory. A later call of Summary does not read the threads again. If no summary is
+// possible, Details keeps the grammars for scans, as far as maxKeptBytes allows.
 func (d *decoder) Details(ctx context.Context) (tables []*format.Table, err error) {
 	tables = []*format.Table{
 		{Key: "threads", Title: "Threads", Columns: []string{"thread", "archive", "name", "first", "last", "events",
@@ -34,7 +34,7 @@ func (d *decoder) Details(ctx context.Context) (tables []*format.Table, err erro
 			return false
 		})
 	}()
-	sums := d.newSummaryBuilder() // it reports no defects, which reading the trace does
+	sums := d.newSummaryBuilder() // does not report defects, because reading the trace reports them
 	summed := !d.hasLinks()
 	for _, id := range d.threads {
 		if err := ctx.Err(); err != nil {
@@ -93,7 +93,7 @@ func (d *decoder) Details(ctx context.Context) (tables []*format.Table, err erro
 	return tables, nil
 }
 
-// lastTime returns the time of the last event.
+// lastTime returns the time of the last event in nanoseconds.
 func (t *Thread) lastTime() (last uint64) {
 	for i := range t.Events {
 		if b := t.Events[i].Timestamps.Blocks; len(b) > 0 {
@@ -103,9 +103,9 @@ func (t *Thread) lastTime() (last uint64) {
 	return last
 }
 
-// Contention returns the share of the thread's duration by which the occurrences of a sequence exceed
-// the shortest one: count × (mean − min) ÷ duration of the thread. If the result would exceed 1, it
-// returns −1, which stands for no value.
+// Contention returns the share of the thread's duration by which the occurrences of a sequence exceed the
+// shortest occurrence: count × (mean − min) ÷ duration of the thread. If the result would exceed 1, it returns
+// −1, which stands for no value.
 func (t *Thread) Contention(s *Sequence) float64 {
 	v, whole := &s.Durations, t.Duration()
 	if whole == 0 || v.Size == 0 {

@@ -9,7 +9,8 @@ import (
 	"github.com/weft-trace/weft/format"
 )
 
-// TestSummaryAfterDetails checks that Summary returns the same whether Details has read the threads before or not.
+// TestSummaryAfterDetails checks that Summary returns the same result before and after a call of Details,
+// which reads the threads.
 func TestSummaryAfterDetails(t *testing.T) {
 	files, err := filepath.Glob("testdata/ok/*/trace/*.pallas")
 	if err != nil || len(files) == 0 {

@@ -44,8 +44,8 @@ func testRealDurations(t *testing.T) {
 	}
 }
 
-// testBlocksDurations uses the functions of the document's figure, which is missing, with made-up
-// times: foo 0-50 with bar 10-30 in it, and baz 60-90, three times, 100 ns apart.
+// testBlocksDurations uses the functions of a figure that the document names but does not show, with made-up
+// times: foo runs 0-50 with bar 10-30 inside of it, and baz runs 60-90, three times, 100 ns apart.
 func testBlocksDurations(t *testing.T) {
 	const main, foo, bar, baz = 0, 1, 2, 3
 	list := []inputEvent{{0, Enter, region(main), nil}}
@@ -61,7 +61,7 @@ func testBlocksDurations(t *testing.T) {
 		var got []string
 		for i, s := range th.Sequences {
 			if i == 0 {
-				continue // the root
+				continue // sequence 0 is the root
 			}
 			name := "loop"
 			if e := th.Event(s.Tokens[0]); e != nil && s.Type == BlockSequence {
@@ -76,13 +76,13 @@ func testBlocksDurations(t *testing.T) {
 			"bar 0 [20 20 20] [20 20 20] [1010 1110 1210]",
 			"baz 0 [30 30 30] [30 30 30] [1060 1160 1260]",
 			"foo 0 [50 50 50] [30 30 30] [1000 1100 1200]",
-			"loop 1 [90 90 90] [80 80 80] [1000 1100 1200]", // 50 of foo and 30 of baz
-			"main 0 [2000] [1760] [0]",                      // without 3 · (50 + 30)
+			"loop 1 [90 90 90] [80 80 80] [1000 1100 1200]", // 50 ns of foo and 30 ns of baz
+			"main 0 [2000] [1760] [0]",                      // 2000 ns without 3 · (50 + 30) ns
 		}, got); diff != "" {
 			t.Errorf("compatible %v (-want +got):\n%s", compatible, diff)
 		}
-		// The sum of the loop's blocks durations is the time that its functions take, each
-		// counted once. It equals the sum of their exclusive blocks durations.
+		// The sum of the loop's blocks durations is the time of its functions, if each function counts once.
+		// This time equals the sum of the functions' exclusive blocks durations.
 		var loop, blocks uint64
 		for _, s := range th.Sequences[1:] {
 			switch e := th.Event(s.Tokens[0]); {
@@ -95,8 +95,7 @@ func testBlocksDurations(t *testing.T) {
 		if loop != 240 || blocks != 240 {
 			t.Errorf("found %d ns in blocks and %d ns exclusive, expected 240 of both", loop, blocks)
 		}
-		// A reader returns the same for the loop as a whole: 290 ns from its first to its last
-		// event.
+		// A reader returns this duration for the loop as a whole: 290 ns from its first to its last event.
 		r := must(NewReader(th))(t)
 		for r.Token().Type() != LoopToken {
 			if !r.Step(true, false) {
@@ -113,8 +112,8 @@ func testSequencesWithoutEnter(t *testing.T) {
 	th := threads(t, mainFile(t, "testdata/ok/allrecords"))[0]
 	again := recorded(t, events(t, th), &WriterOptions{Compatible: true})
 	for _, th := range []*Thread{th, again} {
-		// In pallas_info, S1 to S3 are of THREAD_TEAM_BEGIN, OMP_FORK and THREAD_BEGIN, and S4
-		// of ENTER. The brackets hold the type and Total_excl_duration.
+		// In the output of pallas_info, the sequences S1 to S3 consist of THREAD_TEAM_BEGIN, OMP_FORK and
+		// THREAD_BEGIN, and S4 of ENTER. Each pair has the type and Total_excl_duration.
 		for id, want := range [][2]uint64{{0, 0}, {1, 0}, {1, 0}, {1, 0}, {0, 406}} {
 			s := th.Sequence(MakeToken(SequenceToken, uint32(id)))
 			if got := [2]uint64{uint64(s.Type), s.Exclusive.Total()}; got != want {
@@ -154,7 +153,7 @@ func testSubArraysOfTimes(t *testing.T) {
 }
 
 func testStatisticsOfDurations(t *testing.T) {
-	// The thread has 1500 calls of 1 to 7 ns.
+	// The thread has 1500 calls, which last 1 to 7 ns.
 	var list []inputEvent
 	var long []uint64
 	for i := range uint64(1500) {
@@ -221,8 +220,7 @@ func testWrittenDuringExecution(t *testing.T) {
 		}
 	}
 	name := filepath.Join(filepath.Dir(w.path), "archive_0/thread_0/event_durations.dat")
-	// Not written yet are at most the two current blocks, and the blocks that are being
-	// written.
+	// At most the two current blocks, and the blocks that are being written, are missing in the file.
 	if st := must(os.Stat(name))(t); st.Size() < 8*events*3/4 {
 		t.Errorf("found %d bytes of %d events before the end", st.Size(), events)
 	}
@@ -271,5 +269,5 @@ func testReadOfOneValue(t *testing.T) {
 		t.Errorf("found %d, expected 2500", got)
 	}
 	const name = "archive_0/thread_0/event_durations.dat"
-	log.expect(t, "a value of the third block", name, name+"@16016") // after two lengths and 2000 values
+	log.expect(t, "a value of the third block", name, name+"@16016") // offset after two lengths and 2000 values
 }

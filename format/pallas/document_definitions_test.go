@@ -70,7 +70,7 @@ func testLocalDefinitions(t *testing.T) {
 			t.Errorf("archive %d (-want +got):\n%s", id, diff)
 		}
 	}
-	// Definitions of an archive do not apply to another one.
+	// A definition of one archive does not apply to another archive.
 	if s, ok := threads(t, path)[0].Archive.Definitions.Text(3); ok {
 		t.Errorf("found %q, expected no string 3", s)
 	}
@@ -80,7 +80,7 @@ func testLocalDefinitions(t *testing.T) {
 }
 
 func testGlobalRegionNames(t *testing.T) {
-	// pallas_info prints it so; the document does not specify it.
+	// pallas_info prints this text. The document does not specify it.
 	w := must(Create(filepath.Join(t.TempDir(), "main"), nil))(t)
 	w.LocationGroups = []LocationGroup{{0, NoRef, NoRef}, {1, NoRef, NoRef}}
 	w.Definitions = Definitions{Strings: []String{{1, "everywhere"}}, Regions: []Region{{1, 1}}}
@@ -98,7 +98,7 @@ func testGlobalRegionNames(t *testing.T) {
 
 func testWideReference(t *testing.T) {
 	th := threads(t, mainFile(t, "testdata/ok/sparse_ids"))[0]
-	// In truth.txt the last call is that of region 005ed0b2, little-endian.
+	// In truth.txt, the last call is a call of region 005ed0b2 (bytes in little-endian order).
 	at := slices.IndexFunc(th.Events, func(e Event) bool {
 		return e.Record == Enter && fmt.Sprintf("%x", e.Payload) == "005ed0b2"
 	})
@@ -115,8 +115,7 @@ func testWideReference(t *testing.T) {
 }
 
 func testDefinitionsOfTools(t *testing.T) {
-	// The trace has an attribute of each type, in the order of the types, with the strings
-	// that pallas_info lists.
+	// The trace has an attribute of each type, in the order of the types. pallas_info lists these names.
 	names := strings.Fields("none u8 u16 u32 u64 i8 i16 i32 i64 float double string attribute location region group " +
 		"metric comm parameter rma_win src callctx intgen iofile iohandle locgroup")
 	th := threads(t, mainFile(t, "testdata/ok/attrs"))[0]
@@ -133,7 +132,7 @@ func testDefinitionsOfTools(t *testing.T) {
 	for id, th := range threads(t, mainFile(t, "testdata/ok/abi18_mpi")) {
 		d := th.Archive.Definitions
 		name := func(r Ref) string { s, _ := d.Text(r); return s }
-		// pallas_info lists these for the trace and for the archive.
+		// pallas_info lists these definitions for the trace and for the archive.
 		for ref, want := range map[Ref]string{1: "odd group [1 3] odd comm 1 0", 7: fmt.Sprintf("self [%d] self 7 0", id)} {
 			g, c := d.Group(ref), d.Comm(ref)
 			if got := fmt.Sprintf("%s %d %s %d %d", name(g.Name), g.Members, name(c.Name), c.Group, c.Parent); got != want {
@@ -160,7 +159,7 @@ func testPlacesOfLocations(t *testing.T) {
 			t.Errorf("archive %d has locations %v and groups %v, expected its own thread", id, a.Locations, a.groups)
 		}
 	}
-	// An old library wrote the locations into the main file nevertheless.
+	// An old library wrote the locations into the main file.
 	a := must(must(Open(format.FileSource(mainFile(t, "testdata/ok/global_locations"))))(t).Archive(0))(t)
 	if a.ownCount != 0 || a.mainCount != 2 || a.Locations[1] != (Location{1, 6, 0}) {
 		t.Errorf("found locations %v, %d of the archive, expected two of the main file", a.Locations, a.ownCount)
@@ -183,7 +182,7 @@ func testHierarchyOfGroups(t *testing.T) {
 			t.Errorf("location %d is in %q, expected %q", i, up, want)
 		}
 	}
-	// These are the library's own bytes of a root: id 0, name 4, parent -1.
+	// The library wrote these bytes for a root: id 0, name 4, parent -1.
 	tr := must(Open(format.FileSource(mainFile(t, "testdata/ok/minimal"))))(t)
 	if want := []LocationGroup{{0, 4, NoRef}}; !slices.Equal(tr.LocationGroups, want) {
 		t.Errorf("found %v, expected %v", tr.LocationGroups, want)

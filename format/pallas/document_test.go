@@ -63,7 +63,7 @@ func (f accessed) ReadAt(b []byte, at int64) (int, error) {
 	return f.at.ReadAt(b, at)
 }
 
-// expect compares the accesses since its last call.
+// expect compares the accesses since the last call of expect with the wanted accesses.
 func (a *accesses) expect(t *testing.T, when string, want ...string) {
 	t.Helper()
 	if diff := cmp.Diff(want, a.list); diff != "" {
@@ -100,7 +100,7 @@ type toolThread struct {
 	id, archive      uint32
 	events           uint64
 	kinds, sequences int
-	tokens           map[int][]string // of sequences, by the names of the tokens
+	tokens           map[int][]string // tokens of each sequence, as names
 }
 
 // toolText parses the output of pallas_info for a trace. It returns the lines before the list of
@@ -131,7 +131,8 @@ func toolText(t *testing.T, dir string) (head []string, list []*toolThread) {
 		case len(f) == 0:
 			rows = false
 		case rows && len(line) > nameWidth:
-			f := strings.Fields(line[nameWidth:]) // the first and the last time may have no blank between them
+			// the tool may print the first and the last time without a blank between them
+			f := strings.Fields(line[nameWidth:])
 			number := func(i int) uint64 {
 				return must(strconv.ParseUint(f[len(f)-i], 10, 64))(t)
 			}
@@ -183,8 +184,8 @@ func TestDocument_Introduction(t *testing.T) {
 		}
 		return tokens, th.Count()
 	}
-	// The root has one token, main has three including the loop, the loop's sequence has two, and
-	// each function has two.
+	// The root has one token. The sequence of main has three tokens, one of which is the loop. The loop's
+	// sequence has two tokens, and each function has two.
 	for _, x := range []struct{ times, tokens int }{{10, 10}, {100, 10}, {1000, 10}} {
 		if tokens, events := size(x.times); tokens != x.tokens || events != uint64(2+4*x.times) {
 			t.Errorf("%d iterations: found %d tokens for %d events, expected %d for %d", x.times, tokens, events,
@@ -249,7 +250,7 @@ func testMainFileContent(t *testing.T) {
 
 func testUserData(t *testing.T) {
 	tr := must(Open(format.FileSource(mainFile(t, "testdata/ok/abi17_metadata"))))(t)
-	// The bytes of the file are the reference.
+	// The wanted values were read from the bytes of the file.
 	want := []Metadata{{"app", "stencil"}, {"empty", ""}, {"long", strings.Repeat("x", 3000)}, {"utf8", "hétérogène"}}
 	if !slices.Equal(tr.Metadata, want) {
 		t.Errorf("found %v, expected %v", tr.Metadata, want)
@@ -269,7 +270,7 @@ func testProcessesAndThreads(t *testing.T) {
 		slices.Sort(got)
 		slices.Sort(want)
 		if strings.HasSuffix(dir, "empty_thread") {
-			got = got[:len(want)] // the tool crashes on the second thread
+			got = got[:len(want)] // pallas_info crashes on the second thread
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("%s: found %q, expected %q", filepath.Base(dir), got, want)
@@ -350,8 +351,8 @@ func repeatThread(h handMade, n int) fstest.MapFS {
 	return m
 }
 
-// TestDocument_TraceStructure_FIFO checks that the cache drops what was loaded first, even if it
-// was used last.
+// TestDocument_TraceStructure_FIFO checks that the cache drops the thread that was loaded first, even if this
+// thread was used last.
 func TestDocument_TraceStructure_FIFO(t *testing.T) {
 	effort.Sequential(t)
 	t.Run("grammars", func(t *testing.T) {
@@ -365,7 +366,7 @@ func TestDocument_TraceStructure_FIFO(t *testing.T) {
 		for _, x := range []struct {
 			id   uint32
 			read bool
-		}{{0, true}, {1, true}, {2, true}, {0, false}, // cached, and used
+		}{{0, true}, {1, true}, {2, true}, {0, false}, // thread 0 is in the cache, and is used
 			{3, true}, {0, true}, // thread 0 was dropped for thread 3, and thread 1 is dropped for thread 0
 			{2, false}, {3, false}, {0, false}, {1, true}, {3, false}, {0, false}, {2, true}} {
 			th := must(a.Thread(x.id))(t)
@@ -383,7 +384,7 @@ func TestDocument_TraceStructure_FIFO(t *testing.T) {
 		}
 	})
 	t.Run("data", func(t *testing.T) {
-		// The file has ten blocks of 1 MB; eight of them fit.
+		// The file has ten blocks of 1 MB; eight blocks fit into the cache.
 		const values, blocks = 1 << 17, 10
 		times := make([][]uint64, blocks)
 		for i := range times {
@@ -400,7 +401,7 @@ func TestDocument_TraceStructure_FIFO(t *testing.T) {
 			block uint64
 			read  bool
 		}{{0, false}, {1, true}, {2, true}, {3, true}, {4, true}, {5, true}, {6, true}, {7, true},
-			{0, false},           // cached, and used
+			{0, false},           // block 0 is in the cache, and is used
 			{8, true}, {0, true}, // block 0 was dropped for block 8, and block 1 is dropped for block 0
 			{2, false}, {1, true}, {2, true}, {4, false}, {1, false}} {
 			k := x.block*values + 5
@@ -496,14 +497,15 @@ func testTokenBits(t *testing.T) {
 				x.bits, uint32(k))
 		}
 	}
-	// These are the greatest tokens that the format can express, in a file.
+	// These are the greatest tokens that the format can express. They are written to a file.
 	h := rootOf(ThreadTaskSwitch, []uint64{7})
 	h.sequences, h.loops = [][]Token{{MakeToken(EventToken, 0)}}, nil
 	m := h.files()
 	for token, rules := range map[uint32]string{1: "", 0xfffffffd: "pallas.grammar", 0xfffffffe: "pallas.grammar",
 		0xffffffff: "pallas.grammar", 0xfffffffc: "pallas.grammar"} {
 		b := slices.Clone(h.files()["archive_0/thread_0/thread.pallas"].Data)
-		copy(b[len(b)-8-12-48-4:], le32(nil, token)) // before the vectors and the maps of sequences and loops
+		// these bytes are before the vectors and the maps of sequences and loops
+		copy(b[len(b)-8-12-48-4:], le32(nil, token))
 		m["archive_0/thread_0/thread.pallas"] = &fstest.MapFile{Data: b}
 		if times, got := readTimes(t, m); got != rules || fmt.Sprint(times) != "[7]" {
 			t.Errorf("%#x: found %v, %q, expected [7], %q", token, times, got, rules)
@@ -511,14 +513,14 @@ func testTokenBits(t *testing.T) {
 	}
 }
 
-// testSequencesOfTools compares sequences with the output of the tool.
+// testSequencesOfTools compares sequences with the output of pallas_info.
 func testSequencesOfTools(t *testing.T) {
 	compared := 0
 	for _, dir := range toolFolders(t) {
 		_, list := toolText(t, dir)
 		all := threads(t, mainFile(t, dir))
 		if len(all) > 0 && all[0].Archive.Trace.ABI < 17 {
-			continue // in ABI 16 all sequences are blocks
+			continue // in ABI 16 all sequences have the type "block"
 		}
 		for _, x := range list {
 			th := all[slices.IndexFunc(all, func(y *Thread) bool { return y.ID == x.id && y.Archive.ID == x.archive })]
@@ -541,8 +543,8 @@ func testSequencesOfTools(t *testing.T) {
 				if diff := cmp.Diff(want, got); diff != "" {
 					t.Errorf("%s: sequence %d (-tool +weft):\n%s", dir, id, diff)
 				}
-				// A block is delimited by an enter and a leave. All other sequences except the
-				// root are of the other type.
+				// A block is delimited by an enter and a leave. All other sequences except the root have the
+				// type "loop".
 				block := strings.HasPrefix(want[0], "Enter ") && strings.HasPrefix(want[len(want)-1], "Leave ")
 				if root := MakeToken(SequenceToken, uint32(id)) == th.Root; (s.Type == BlockSequence) != (block || root) {
 					t.Errorf("%s: sequence %d has type %d: %q", dir, id, s.Type, want)
@@ -557,7 +559,7 @@ func testSequencesOfTools(t *testing.T) {
 }
 
 func testLoops(t *testing.T) {
-	// The root is E0 and L0, which repeats S1 = E1 E2 three times. S1 is no block.
+	// The root consists of E0 and L0. The loop L0 repeats S1 = E1 E2 three times. S1 is no block.
 	h := handMade{[]Record{ThreadBegin, ThreadTaskCreate, ThreadTaskComplete},
 		[][][]uint64{{{1}}, {{2, 4, 6}}, {{3, 5, 7}}}, [][]Token{{1, 3}, {5, 9}},
 		[]Loop{{MakeToken(SequenceToken, 1), 3, 1}}, []LocationGroup{{0, NoRef, NoRef}}, nil}
@@ -572,8 +574,8 @@ func testLoops(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("found %q, expected %q", got, want)
 	}
-	// In pallas_info, the sequence of a single call is the call's own block; otherwise it is a
-	// loop's.
+	// In the output of pallas_info, a loop of a single call repeats the call's own block sequence. Otherwise
+	// the repeated sequence has the type "loop".
 	for name, want := range map[string]SequenceType{"nested": BlockSequence, "attrs": BlockSequence,
 		"global_locations": LoopSequence, "vecedge_1001": LoopSequence} {
 		th := threads(t, mainFile(t, filepath.Join("testdata/ok", name)))[0]
@@ -584,7 +586,7 @@ func testLoops(t *testing.T) {
 }
 
 func testEventParts(t *testing.T) {
-	// This is the second loop iteration of the library's trace "attrs" in truth.txt.
+	// This text is the second loop iteration of the library's trace "attrs" in truth.txt.
 	th := threads(t, mainFile(t, "testdata/ok/attrs"))[0]
 	lines := strings.Split(unzip(t, "testdata/ok/attrs/truth.txt.gz"), "\n")
 	if got := threadText(t, th); !slices.Equal(got, lines[:len(lines)-1]) {

@@ -16,15 +16,16 @@ import (
 // Names of the metadata and attributes that a converted trace has in addition to Pallas' own records
 // (docs/formats/pallas.md, "Traces of other formats").
 const (
-	rowAttribute Ref = 0xfffffff0 // attribute of an event that has the whole row as text
+	rowAttribute Ref = 0xfffffff0 // attribute of an event that contains the whole row as text
 
-	definitionKey = "weft.definitions." // key of the metadata with all definitions; a number follows for each piece
-	linkKey       = "weft.link."        // key of the metadata with packed links; a number follows for each piece
-	timeKey       = "time"              // name, among the definitions, of the conversion from ticks to times
+	// key of the metadata with all definitions, without the number of the piece
+	definitionKey = "weft.definitions."
+	linkKey       = "weft.link." // key of the metadata with packed links, without the number of the piece
+	timeKey       = "time"       // key, among the definitions, of the conversion from ticks to times
 )
 
-// tickScale converts ticks to times in nanoseconds: a tick takes Scale nanoseconds, and tick 0 is at
-// Base. If a tick is not a whole number of nanoseconds, the file has ticks in place of nanoseconds.
+// tickScale converts ticks to times in nanoseconds: a tick takes Scale nanoseconds, and tick 0 is at Base. If
+// a tick is not a whole number of nanoseconds, the file contains ticks instead of nanoseconds.
 type tickScale struct {
 	Scale uint64 `json:"scale"`
 	Base  uint64 `json:"base"`
@@ -38,7 +39,7 @@ func newTicks(c trace.Clock) (t tickScale, exact bool) {
 	return tickScale{Scale: 1}, false
 }
 
-// file converts a tick to a time of the file. ok is false if it does not fit.
+// file converts a tick to a time of the file. ok is false if the time does not fit.
 func (t tickScale) file(tick int64) (v uint64, ok bool) {
 	const most = math.MaxInt64
 	abs := uint64(tick)
@@ -69,10 +70,10 @@ type encoder struct {
 	begun bool
 	loss  format.Loss
 	plain bool
-	// ofAll is set if a plain trace needs a communicator of all threads, in addition to those that it
-	// defines.
+	// ofAll is set if a plain trace needs a communicator of all threads, in addition to the communicators that
+	// it defines.
 	ofAll bool
-	from  *rewrittenTrace // the trace that is rewritten, or nil
+	from  *rewrittenTrace // the trace that is rewritten; nil if there is none
 	rows  carrier.Rows
 	slots bool // replace request numbers by slots
 	// renumbered counts the requests that were replaced by slots, by kind of event.
@@ -119,8 +120,8 @@ func (Format) Create(out *format.Output, opt *format.WriteOptions) (format.Encod
 		renumbered: map[trace.Kind]int64{}, strings: map[string]Ref{}}, nil
 }
 
-// Order returns the global order, so that the encoder can count simultaneous events that change places.
-// In a trace that is rewritten, none do.
+// Order returns the global order, so that the encoder can count simultaneous events that change places. In a
+// trace that is rewritten, no events change places.
 func (e *encoder) Order() format.Order {
 	if e.from != nil {
 		return format.PerLocation
@@ -128,7 +129,7 @@ func (e *encoder) Order() format.Order {
 	return format.GlobalOrder
 }
 
-// Loss returns what could not be kept so far.
+// Loss returns the losses so far.
 func (e *encoder) Loss() *format.Loss { return &e.loss }
 
 // Begin converts the definitions of the trace.
@@ -153,7 +154,7 @@ func (e *encoder) Begin(d *trace.Definitions) error {
 	return nil
 }
 
-// Batch writes rows.
+// Batch writes the events of a batch.
 func (e *encoder) Batch(b *trace.Batch) error {
 	if b.Len() > 0 && !e.begun {
 		e.begun = true
@@ -231,7 +232,7 @@ func (e *encoder) string(s string) Ref {
 	return r
 }
 
-// writeRow writes a row as a record of Pallas. If no record can hold all of the row, an attribute has the
+// writeRow writes a row as a record of Pallas. If no record can hold the whole row, an attribute contains the
 // whole row as text.
 func (e *encoder) writeRow(c *trace.Cursor) error {
 	name := e.defs.Spec(c.Kind()).Name
@@ -271,7 +272,7 @@ func (e *encoder) writeRow(c *trace.Cursor) error {
 	}
 	ops := e.calls.Operands(c)
 	record, all := e.ownRecord(c, ops)
-	all = all && slices.Equal(ops, c.Ops()) // otherwise the record says more than the row
+	all = all && slices.Equal(ops, c.Ops()) // otherwise the record contains more than the row
 	keys, _ := c.Attrs()
 	switch {
 	case record == Generic:
@@ -305,8 +306,8 @@ var ownRecords = map[trace.Kind]Record{
 	trace.ThreadEnd: ThreadEnd,
 }
 
-// ownRecord returns Pallas' own record for a row with the given operands, and stores the payload in
-// e.payload. all is true if the record holds everything except for the attributes.
+// ownRecord returns Pallas' own record for a row with the given operands, and stores the payload in e.payload.
+// all is true if the record holds the whole row except its attributes.
 func (e *encoder) ownRecord(c *trace.Cursor, ops []uint64) (record Record, all bool) {
 	e.payload = e.payload[:0]
 	small := func(v uint64) uint32 {
@@ -324,10 +325,10 @@ func (e *encoder) ownRecord(c *trace.Cursor, ops []uint64) (record Record, all b
 	case trace.Send, trace.SendBegin, trace.Recv, trace.RecvComplete:
 		n := 4
 		if k == trace.SendBegin || k == trace.RecvComplete {
-			n = 5 // the record has a request as well
+			n = 5 // the record also has a request
 		}
 		all = len(ops) == n
-		v := [5]uint64{4: trace.Undefined} // for an event without a request
+		v := [5]uint64{4: trace.Undefined} // the request is undefined for an event without a request
 		copy(v[:], ops)
 		e.payload = le32(e.payload, small(v[0]), small(e.communicator(k, v[1])), small(v[2]))
 		e.payload = le64(e.payload, v[3:n]...)
@@ -393,9 +394,9 @@ func (e *encoder) ownRecord(c *trace.Cursor, ops []uint64) (record Record, all b
 	return Generic, false
 }
 
-// communicator returns the communicator to write in place of one of the trace. An event without a
-// communicator has ranks of processes, but the file has ranks of threads. Therefore a plain trace needs
-// a communicator of all threads.
+// communicator returns the communicator to write in place of a communicator of the trace. Without a
+// communicator, the ranks of an event are numbers of processes, but the file needs numbers of threads.
+// Therefore a plain trace needs a communicator of all threads.
 func (e *encoder) communicator(k trace.Kind, comm uint64) uint64 {
 	if comm != trace.Undefined || !e.plain || e.from != nil {
 		return comm
@@ -418,7 +419,8 @@ func (e *encoder) Links(links []trace.Link) error {
 	return nil
 }
 
-// Close writes the definitions twice: in the form of Pallas' tools, and in that of weft.
+// Close writes the definitions in two forms: the form of Pallas' tools, and the form from which weft restores
+// the trace.
 func (e *encoder) Close() error {
 	if e.from != nil {
 		return e.closeRewritten()
@@ -458,7 +460,7 @@ func (e *encoder) Close() error {
 		}
 		e.w.LocationGroups = append(e.w.LocationGroups, LocationGroup{uint32(i) + 1, e.string(name), parent})
 		if !slices.ContainsFunc(d.Groups.All(), func(x trace.LocationGroup) bool { return x.Parent == uint32(i) }) {
-			e.w.Archive(uint32(i) + 1) // a process without events has an archive, too
+			e.w.Archive(uint32(i) + 1) // a process without events also has an archive
 		}
 	}
 	e.rows.Report(&e.loss, d, about.Mapping, e.plain)

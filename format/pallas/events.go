@@ -26,14 +26,14 @@ func (e *Event) Attributes() iter.Seq2[uint64, []Value] {
 	}
 }
 
-// Replay delivers all events of the thread in the order of its grammar. It calls put with some thousand
-// events at a time: their indexes in t.Events, and their times in nanoseconds. The slices are valid
-// during the call. One of Pallas' writers leaves events out of the grammar. If the grammar lacks events
-// that have times, Replay delivers the events in the order of time instead. It stops if put returns an
-// error. It leaves out events whose times cannot be read, and returns the first such error at the end.
+// Replay delivers all events of the thread in the order of its grammar. It calls put with some thousand events
+// at a time: their indexes in t.Events, and their times in nanoseconds. The slices are valid during the call.
+// One of Pallas' writers leaves events out of the grammar. If the grammar lacks events that have times, Replay
+// delivers the events in the order of time instead. Replay stops if put returns an error. It leaves out events
+// whose times cannot be read, and returns the first such error at the end.
 //
-// Replay reads no file except for that of the times. It holds at most one block (8 KB) of each event,
-// and up to 4 MB more.
+// Replay reads only the file of the times. It holds at most one block (8 KB) of each event, and up to 4 MB
+// more.
 func (t *Thread) Replay(ctx context.Context, put func(events []uint32, times []uint64) error) error {
 	return t.replay(ctx, false, put)
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/weft-trace/weft/format/pallas"
 )
 
-// ExampleCreate writes a trace: definitions, a process, a thread, and its events in the order of
-// time. The writer finds repetitions by itself.
+// ExampleCreate writes a trace: definitions, a process, a thread, and its events in the order of time. The
+// writer finds repetitions of events.
 func ExampleCreate() {
 	dir, err := os.MkdirTemp("", "pallas")
 	if err != nil {
@@ -53,7 +53,7 @@ func ExampleCreate() {
 	// Output: rank 0 202 events, 3 sequences, 1 loop of 100
 }
 
-// ExampleReader walks through the grammar of a thread: into sequences, but past loops.
+// ExampleReader walks through the grammar of a thread. It enters sequences, but skips loops.
 func ExampleReader() {
 	t, err := pallas.Open(format.FileSource("testdata/ok/minimal/trace/main.pallas"))
 	if err != nil {
@@ -90,9 +90,8 @@ func ExampleReader() {
 	//   E2 LEAVE at 4000000000 ns
 }
 
-// ExampleSequence computes for how long the program was in functions of a library, without other
-// functions called from there. It reads no file of times, because the sums are stored with the
-// grammar.
+// ExampleSequence computes for how long the program was in functions of a library, without other functions
+// that the library calls. The program reads no file of times, because the sums are stored with the grammar.
 func ExampleSequence() {
 	t, err := pallas.Open(format.FileSource("testdata/ok/abi18_mpi/trace/main.pallas"))
 	if err != nil {

@@ -94,7 +94,7 @@ var about = format.About{
 	},
 }
 
-// Probe returns how likely head is the start of a main file, in percent. A main file has no magic
+// Probe returns the confidence, from 0 to 100, that head is the start of a main file. A main file has no magic
 // number, so Probe checks whether its settings are in range.
 func (Format) Probe(name string, head []byte) int {
 	sure := 0

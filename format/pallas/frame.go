@@ -8,36 +8,37 @@ import (
 	"github.com/klauspost/compress/huff0"
 )
 
-// In most blocks of a trace, the high bytes of a time or duration equal those of the value before it. A
-// stride frame is a zstd frame that uses nothing but this fact. It stores some low bytes of each value
-// as literals, and copies the remaining bytes from 8 bytes before. The first block of the frame holds
-// two values, and makes 8 the repeated offset. If all values of the second block have the same number
-// of literal bytes, it stores only these bytes. If not, it also stores these numbers in an entropy
-// code, which takes a fraction of a bit for the most frequent number. To make a stride frame takes some
-// nanoseconds for each value; zstd needs a hundred to find the same matches.
+// In most blocks of a trace, the high bytes of a time or duration equal the high bytes of the value before it.
+// A stride frame is a zstd frame that exploits only this fact. It stores some low bytes of each value as
+// literals, and copies the remaining bytes from 8 bytes before. The first block of the frame holds two values,
+// and makes 8 the repeated offset. If all values of the second block have the same number of literal bytes, it
+// stores only these bytes. Otherwise it also stores the number of literal bytes of each value in an entropy
+// code, which takes a fraction of a bit for the most frequent number. Making a stride frame takes some
+// nanoseconds for each value; zstd takes a hundred nanoseconds to find the same matches.
 
 const (
 	frameMagic = 0xfd2fb528
-	minStride  = 4    // values
-	fewValues  = 64   // with fewer values, all kinds of frames are tried
-	maxStride  = 1024 // more than a block has
-	maxKept    = 5    // bytes of a value that may be literals; the rest is copied, and zstd copies at least 3 bytes
+	minStride  = 4    // minimum number of values in a stride frame
+	fewValues  = 64   // with fewer values than this, all kinds of frames are tried
+	maxStride  = 1024 // maximum number of values in a stride frame, which is more than a block has
+	// maximum number of literal bytes of a value; the other bytes are copied, and zstd copies at least 3 bytes
+	maxKept = 5
 
 	compressedBlock = 2 << 1
 	lastBlock       = 1
-	sameCodes       = 0x54 // each of literal lengths, offsets and match lengths has a single code
+	sameCodes       = 0x54 // literal lengths, offsets and match lengths have a single code each
 	mixedCodes      = 0x98 // offsets have a single code; literal lengths and match lengths have tables
-	tableCodes      = 0xa8 // all three have tables
+	tableCodes      = 0xa8 // literal lengths, offsets and match lengths have tables
 )
 
 // strides holds, for each value of a block, how many low bytes differ from the value before it.
 type strides struct {
-	kept   [maxStride]uint8 // indexed by value, from the second one on
-	counts [maxKept + 1]int // how many values have each number of low bytes, from the third value on
+	kept   [maxStride]uint8 // number of low bytes that differ; indexed by value, from the second value on
+	counts [maxKept + 1]int // number of values with each number of low bytes, from the third value on
 }
 
-// compute fills in the strides of v. It returns whether a stride frame is likely to be the shortest
-// one. That is not so if values repeat, because zstd finds repeated values, or if high bytes differ.
+// compute fills in the strides of v. It reports whether a stride frame is likely to be the shortest frame. It
+// is not if values repeat, because zstd finds repeated values, or if high bytes differ.
 func (s *strides) compute(v []uint64) bool {
 	s.counts = [maxKept + 1]int{}
 	all := uint64(0)
@@ -63,8 +64,8 @@ func (s *strides) compute(v []uint64) bool {
 	return values.len() > samples/2
 }
 
-// commonLength returns the number of low bytes if all values from the third on have the same number,
-// else 0.
+// commonLength returns the number of low bytes that a value of the frame has, if all values from the third on
+// have the same number of low bytes. Otherwise it returns 0.
 func (s *strides) commonLength(n int) int {
 	for k, c := range s.counts {
 		if c == n-2 {
@@ -90,7 +91,7 @@ func (s *bitSet) len() (n int) {
 func appendHead(b []byte, n int) []byte {
 	b = le32(b, frameMagic)
 	if n < 32 {
-		return append(b, 0x20, byte(8*n)) // the size of the contents, in a single segment
+		return append(b, 0x20, byte(8*n)) // the size of the contents, in the form for a frame with a single segment
 	}
 	return append(b, 0x60, byte(8*n-256), byte((8*n-256)>>8))
 }
@@ -98,7 +99,7 @@ func appendHead(b []byte, n int) []byte {
 // appendFirst appends the header of a frame of n values, and its first block.
 func appendFirst(b []byte, n int, first, second uint64, k int) []byte {
 	b = append24(appendHead(b, n), (15+k)<<3|compressedBlock)
-	b = le64(append(b, byte(8+k)<<3), first, second)[:len(b)+1+8+k] // literals
+	b = le64(append(b, byte(8+k)<<3), first, second)[:len(b)+1+8+k] // the block's literals
 	// The block has one sequence: 8+k literals, and a match at the third repeated offset, whose initial
 	// value is 8.
 	return append(b, 1, sameCodes, byte(8+k), 1, byte(5-k), 3)
@@ -227,9 +228,9 @@ func (s *strides) appendMixed(b []byte, n int) []byte {
 	return b
 }
 
-// appendSmallFrame appends a frame of a few values. Such a frame is often shorter than a stride frame,
-// but slower to read. Its first value is a block of its own, and the offset of its first match is coded
-// like those of all others. The values after the first one must not all have the same number of literal
+// appendSmallFrame appends a frame of a few values. Such a frame is often shorter than a stride frame, but
+// slower to read. The first value is a block of its own, and the offset of the first match is coded like the
+// offsets of all other matches. The values after the first one must not all have the same number of literal
 // bytes, because some readers reject a table with a single code.
 func appendSmallFrame(b []byte, v []uint64, s *strides) []byte {
 	n := len(v)
@@ -321,13 +322,12 @@ const (
 type stateTable struct {
 	next  [stateCount]uint16
 	codes [maxKept + 1]struct {
-		bits uint32 // plus a state: the number of bits of the state to write, times 2¹⁶
-		from int32  // plus the rest of the state: an index of next
+		bits uint32 // add the state, then shift right by 16 bits to get the number of bits of the state to write
+		from int32  // add the rest of the state to get an index of next
 	}
 }
 
-// build builds the table for codes that occur as often as counts says, and appends its description to
-// b.
+// build builds the table for codes with the frequencies counts, and appends the description of the table to b.
 func (t *stateTable) build(b []byte, counts [maxKept + 1]int) []byte {
 	total, most := 0, 0
 	for c, n := range counts {
@@ -374,7 +374,7 @@ func (t *stateTable) build(b []byte, counts [maxKept + 1]int) []byte {
 	return appendShares(b, share[:])
 }
 
-// first returns a state for the given code, with which encoding begins. The code is that of the last
+// first returns a state for the given code, with which encoding begins. The code is the code of the last
 // sequence.
 func (t *stateTable) first(code uint8) uint32 {
 	x := &t.codes[code]

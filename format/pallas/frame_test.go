@@ -13,8 +13,8 @@ import (
 	"github.com/weft-trace/weft/internal/effort"
 )
 
-// TestStrideFrame checks that zstd and weft decode stride frames to the same values, and that weft
-// leaves frames to zstd if they differ in any byte other than those of the values.
+// TestStrideFrame checks that zstd and weft decode stride frames to the same values. weft must leave a frame
+// to zstd if a byte differs that belongs to no value.
 func TestStrideFrame(t *testing.T) {
 	effort.Sequential(t)
 	z, err := zstd.NewReader(nil)
@@ -31,8 +31,8 @@ func TestStrideFrame(t *testing.T) {
 	for _, n := range []int{4, 5, 6, 13, 17, 18, 31, 32, 33, 129, 130, 131, 400, 999, 1000, 1024} {
 		var frames, values []byte // all frames of this length, for one run of the tool
 		for kept := 1; kept <= maxKept; kept++ {
-			for _, other := range []uint64{0, 2, 10, 60} { // one value in this many has other high bytes
-				for _, few := range []bool{false, true} { // low bytes that are Huffman coded
+			for _, other := range []uint64{0, 2, 10, 60} { // one of this many values has other high bytes
+				for _, few := range []bool{false, true} { // whether the low bytes are Huffman coded
 					v := make([]uint64, n)
 					v[0] = rng.Uint64() &^ (1<<(8*maxKept) - 1)
 					for i := 1; i < n; i++ {
@@ -66,7 +66,7 @@ func TestStrideFrame(t *testing.T) {
 					if !r.read(got, slices.Clip(slices.Clone(frame))) || !slices.Equal(got, v) {
 						t.Fatalf("%s: read as %v, want %v", what, got, v)
 					}
-					// A frame that it decodes has the values that zstd decodes.
+					// If weft decodes the changed frame, zstd must decode it to the same values.
 					for at := range min(len(frame), 90) {
 						for _, at := range []int{at, len(frame) - 1 - at} {
 							b := slices.Clone(frame)
@@ -96,8 +96,7 @@ func TestStrideFrame(t *testing.T) {
 	}
 }
 
-// TestAppendFrame checks that blocks of all sorts of values are not much longer than those of
-// zstd.
+// TestAppendFrame checks that blocks of all sorts of values are not much longer than blocks of zstd.
 func TestAppendFrame(t *testing.T) {
 	w, err := Create(t.TempDir()+"/main", nil)
 	if err != nil {

@@ -38,7 +38,7 @@ func inMemory(t testing.TB, dir string) fstest.MapFS {
 	return m
 }
 
-// readAll reads a trace in all ways. It must not panic for any trace.
+// readAll reads a trace in all ways that the package offers. Reading must not panic for any trace.
 func readAll(t testing.TB, m fstest.MapFS) (events int) {
 	src := format.Source{FS: m, Name: "main.pallas", Path: "main.pallas"}
 	d, err := (Format{}).Open(context.Background(), src, &format.ReadOptions{Workers: 2, Report: format.NewReport()})
@@ -120,8 +120,8 @@ func FuzzMain(f *testing.F) {
 	})
 }
 
-// TestTruncated checks that each file of a trace may end anywhere or be missing: the part before
-// can be read.
+// TestTruncated checks that each file of a trace may end anywhere or be missing. The reader must read the part
+// before the end.
 func TestTruncated(t *testing.T) {
 	effort.Sequential(t)
 	whole := inMemory(t, filepath.Join("testdata", "ok", "abi18_mpi"))
@@ -144,8 +144,7 @@ func TestTruncated(t *testing.T) {
 	}
 }
 
-// FuzzFrame checks that frames that are decoded as stride frames have the values that zstd
-// decodes.
+// FuzzFrame checks frames that weft decodes as stride frames. zstd must decode them to the same values.
 func FuzzFrame(f *testing.F) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, n := range []int{4, 40, 300} {

@@ -47,7 +47,7 @@ func (g *grammarWriter) writeIDs(n int, discarded func(i int) bool) {
 	g.b = b
 }
 
-// write writes the whole grammar.
+// write writes the grammar of a thread: its events, sequences and loops.
 func (g *grammarWriter) write() error {
 	t, r := g.t, g.t.r
 	g.b = le32(g.b, t.id, t.archive)
@@ -89,7 +89,7 @@ func (g *grammarWriter) write() error {
 	for _, l := range loops {
 		k := Token(grammar.MakeToken(grammar.Sequence, l.Sequence))
 		if l.Iterations == 0 {
-			k = NoToken // the loop was discarded
+			k = NoToken // the writer has discarded the loop
 		}
 		g.b = le64(le32(g.b, uint32(k), l.Iterations), l.Occurrences)
 	}
@@ -98,7 +98,7 @@ func (g *grammarWriter) write() error {
 	return nil
 }
 
-// writeEvent writes an event, and the block of those of its times that are in no block yet.
+// writeEvent writes an event. It first makes a block of the event's times that are not in a block yet.
 func (g *grammarWriter) writeEvent(e *recordedEvent) error {
 	t := g.t
 	t.lendBuffer(0, &e.times)
@@ -116,7 +116,8 @@ func (g *grammarWriter) writeEvent(e *recordedEvent) error {
 	return nil
 }
 
-// sequence writes sequence i, and blocks of those of its times and durations that are in no block yet.
+// sequence writes sequence i. It first makes blocks of the sequence's times and durations that are not in a
+// block yet.
 func (g *grammarWriter) sequence(i int) error {
 	t := g.t
 	kind, length, pieces := LoopSequence, g.size, g.root

@@ -11,8 +11,8 @@ import (
 	"github.com/weft-trace/weft/internal/effort"
 )
 
-// TestRecordOutside checks recorded traces with a reader that was written from the format's
-// description alone. It must find the recorded events, and no contradictions.
+// TestRecordOutside checks recorded traces with a reader that was written from the format's description alone.
+// This reader must find the recorded events, and no contradictions.
 func TestRecordOutside(t *testing.T) {
 	effort.Long(t)
 	effort.Sequential(t)
@@ -25,7 +25,7 @@ func TestRecordOutside(t *testing.T) {
 		for range 1 + seed%4 {
 			p.body(int(seed % 7))
 		}
-		if seed%5 == 0 { // blocks of more than 1000 values
+		if seed%5 == 0 { // one block has more than 1000 values
 			for range 1500 {
 				p.put(Enter, region(1))
 				p.put(Leave, region(1))

@@ -22,7 +22,7 @@ import (
 // The tests of this file are named after the sections of the byte-level description of the format,
 // which completes Pallas' own document (docs/formats/pallas.md, "The format to the byte").
 
-// rootOf returns a hand-made trace whose root has one event with these times.
+// rootOf returns a hand-made trace whose root has one event. The event has the given times.
 func rootOf(record Record, blocks ...[]uint64) handMade {
 	n := uint32(0)
 	for _, l := range blocks {
@@ -52,7 +52,7 @@ func TestLetter_1(t *testing.T) {
 		h := rootOf(ThreadTaskSwitch, []uint64{1, 2, 3})
 		h.groups = []LocationGroup{{5, NoRef, NoRef}, {0, NoRef, 5}}
 		m := h.files()
-		b := le64(le32(nil, 0, 1), 0, 0, 0, 0, 0, 0, 2) // two locations, one of which has a thread
+		b := le64(le32(nil, 0, 1), 0, 0, 0, 0, 0, 0, 2) // two locations, only one of which has a thread
 		m["archive_0/archive.pallas"] = &fstest.MapFile{Data: le64(le32(b, 0, NoRef, 0, 1, NoRef, 0), 0)}
 		if times, rules := readTimes(t, m); fmt.Sprint(times) != "[1 2 3]" || rules != "" {
 			t.Errorf("found %v, %q, expected [1 2 3] and nothing wrong", times, rules)
@@ -83,7 +83,7 @@ func TestLetter_3(t *testing.T) {
 		{"3 storage of times", 29, 2, func(p *Parameters) { p.TimestampStorage = 2 }},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			// The library wrote these settings; pallas_info prints them.
+			// The library wrote these settings, and pallas_info prints them.
 			want := Parameters{ABI: 20, Compression: ZSTD, ZSTDLevel: 5, LoopFinding: BasicTruncated, MaxLoopLength: 100,
 				TimestampStorage: 1}
 			x.want(&want)
@@ -185,7 +185,7 @@ func TestLetter_7(t *testing.T) {
 		})
 	}
 	t.Run("7 a vector of nothing has two numbers", func(t *testing.T) {
-		for _, said := range []uint64{0, 1} { // the library writes 1
+		for _, said := range []uint64{0, 1} { // length in the file; the library writes 1
 			s := &source{b: le64(nil, 0, said, 77)}
 			s.size = len(s.b)
 			var blocks []Block
@@ -202,7 +202,7 @@ func TestLetter_8(t *testing.T) {
 	for _, x := range []struct {
 		name     string
 		p        Parameters
-		min, max uint64 // as the sub-array of the block states them
+		min, max uint64 // first and last value, as the sub-array of the block states them
 		b        []byte
 		want     []uint64
 	}{
@@ -213,10 +213,10 @@ func TestLetter_8(t *testing.T) {
 		{"8 Masking, zeros alone are plain", Parameters{Encoding: Masking}, 0, 0, le64(nil, 0, 0, 0), []uint64{0, 0, 0}},
 		{"8 Masking, 8 bytes are plain", Parameters{Encoding: Masking}, 1, 1 << 63, le64(nil, 1, 1<<63, 7),
 			[]uint64{1, 1 << 63, 7}},
-		// The range is 510, so that a step is 2.
+		// The range of the values is 510, so that a step is 510/255 = 2.
 		{"8 Histogram", Parameters{Compression: Histogram}, 1000, 1510, append(le64(nil, 1000, 1510), 0, 1, 128, 255),
 			[]uint64{1000, 1002, 1256, 1510}},
-		// The range is 1000, so that a step is 3.92; steps are rounded down.
+		// The range of the values is 1000, so that a step is 1000/255 = 3.92; times are rounded down.
 		{"8 Histogram, odd steps", Parameters{Compression: Histogram}, 0, 1000, append(le64(nil, 0, 1000), 1, 2, 3, 254),
 			[]uint64{3, 7, 11, 996}},
 		{"8 Histogram of 255 or less, without its head", Parameters{Compression: Histogram}, 1000, 1255,
@@ -276,7 +276,7 @@ func TestLetter_8(t *testing.T) {
 		}
 	})
 	t.Run("8 the first and the last time are exact", func(t *testing.T) {
-		// A step is 1000/255, so that the times between become 392 and 784 instead of 393 and 785.
+		// A step is 1000/255, so that the reader returns the times 392 and 784 for 393 and 785.
 		r := newBlockReader(Parameters{Compression: Histogram})
 		c := &Block{Count: 4, First: 3, Last: 999}
 		b := append(le64(nil, 0, 1000), 0, 100, 200, 255)
@@ -365,7 +365,7 @@ func TestLetter_12(t *testing.T) {
 		}
 		return list
 	}
-	// Sequences are looked for up to the longest length, and loops up to less than that.
+	// The writer looks for sequences up to the longest length, and for loops of less than this length.
 	for _, x := range []struct {
 		length    int
 		sequences string
@@ -399,7 +399,7 @@ func TestLetter_16(t *testing.T) {
 	for abi, want := range map[byte]string{20: "INVALID", 18: "BUFFER_FLUSH"} {
 		m := h.files()
 		m["main.pallas"].Data[0] = abi
-		if abi == 18 { // no root and no maps, and loops of 8 bytes
+		if abi == 18 { // ABI 18 has no root and no maps, and its loops have 8 bytes
 			b := m["archive_0/thread_0/thread.pallas"].Data
 			events := b[44 : 44+4+1+8+16+32]
 			sequences := b[44+len(events)+8+4:]
@@ -415,13 +415,12 @@ func TestLetter_16(t *testing.T) {
 	}
 }
 
-// TestLetter_16_blocks checks that all sequences are blocks in ABI 16: the exclusive time of a
-// repeated sequence is the time without its calls, where later versions store the time of the
-// calls.
+// TestLetter_16_blocks checks that all sequences are blocks in ABI 16. The exclusive time of a repeated
+// sequence is its time without its calls. Later versions store the time of the calls instead.
 func TestLetter_16_blocks(t *testing.T) {
 	effort.Sequential(t)
 	var all [2][]uint64
-	for i, name := range []string{"abi16_loops", "abi18_loops"} { // the same program
+	for i, name := range []string{"abi16_loops", "abi18_loops"} { // both traces are of the same program
 		th := threads(t, mainFile(t, filepath.Join("testdata/ok", name)))[0]
 		s := th.Sequence(MakeToken(SequenceToken, 4))
 		if want := SequenceType(i); s.Type != want {
@@ -466,9 +465,9 @@ func TestLetter_16_means(t *testing.T) {
 	}
 }
 
-// TestLetter_18 compares the bytes that section 18 shows of the trace "minimal" with those of the
-// file, and with those that weft writes: ENTER main at 1000, GENERIC "init" at 1500, LEAVE main at
-// 4 s.
+// TestLetter_18 compares the bytes that section 18 shows of the trace "minimal" with the bytes of the file,
+// and with the bytes that weft writes. The events are ENTER main at 1000, GENERIC "init" at 1500, LEAVE main
+// at 4 s.
 func TestLetter_18(t *testing.T) {
 	effort.Sequential(t)
 	const last = 4_000_000_000
@@ -494,7 +493,7 @@ func TestLetter_18(t *testing.T) {
 	if !bytes.Equal(real, want) {
 		t.Errorf("the library's file is\n%x, expected\n%x", real, want)
 	}
-	copy(want, le32(nil, 7, 3)) // ids
+	copy(want, le32(nil, 7, 3)) // ids of the archive and the thread
 	if !bytes.Equal(got, want) {
 		t.Errorf("found\n%x, expected\n%x", got, want)
 	}

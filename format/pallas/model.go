@@ -28,17 +28,18 @@ type model struct {
 	anyID    map[uint32]uint32     // the first location with each id in any archive
 	mu       sync.Mutex            // guards the fields below, except for restorer
 	kinds    map[Record]trace.Kind // kinds for records for which the common model has none
-	payload  uint32                // attribute with the payload of those records; trace.NoRef until it is used
+	// attribute with the payload of the records in kinds; trace.NoRef until it is used
+	payload uint32
 	// attribute with the rank of an unknown peer of a message; trace.NoRef until it is used
 	rank     uint32
 	standIn  map[uint32]bool   // regions that stand for undefined ones
 	restorer *carrier.Restorer // restores what the trace carries; nil if it carries nothing
 	ticks    tickScale
-	checker  atomic.Pointer[checker] // checks each thread that a scan reads; nil if there is no check
+	checker  atomic.Pointer[checker] // checks each thread that a scan reads; nil if no check was requested
 
 	grammars     map[threadID]*Thread // lean threads that are kept for later scans
 	grammarBytes int                  // approximate size of grammars
-	// summary is what Details has summed up while it read the threads; nil if there is no summary.
+	// summary holds the sums that Details has computed while it read the threads; nil if there is no summary.
 	summary    *format.Summary
 	summarized bool // Details has tried to make a summary
 }
@@ -61,7 +62,7 @@ func newScope(d *Definitions, id string, outer *scope) *scope {
 	return &scope{d, id, outer, map[Ref]uint32{}, map[Ref]uint32{}, map[Ref]uint32{}, map[Ref]uint32{}, map[Ref]uint32{}}
 }
 
-// lookUp finds a ref in a table of a scope, or else in those of the outer scopes.
+// lookUp finds a ref in a table of a scope, or in the same table of the outer scopes.
 func lookUp(s *scope, table func(*scope) map[Ref]uint32, r Ref) (uint32, bool) {
 	for ; s != nil; s = s.outer {
 		if i, ok := table(s)[r]; ok {
@@ -178,8 +179,8 @@ func (m *model) loadArchive(g LocationGroup, restored bool, opt *format.ReadOpti
 	t := m.t
 	a, err := t.Archive(g.ID)
 	if archive.IsMissing(err) {
-		// A group without an archive that has child groups is a machine or the like. Old writers could
-		// nevertheless put locations into it.
+		// A group without an archive but with child groups is usually a machine. Old writers could
+		// nevertheless put locations into such a group.
 		in := func(parent uint32) bool { return parent == g.ID }
 		if !slices.ContainsFunc(t.LocationGroups, func(x LocationGroup) bool { return in(x.Parent) }) &&
 			!slices.ContainsFunc(t.Locations, func(l Location) bool { return in(l.Parent) }) {
@@ -357,8 +358,8 @@ const (
 	ranksGroup         = 5
 )
 
-// communicatingGroup returns the group of communicating locations of a paradigm, or nil if there is
-// none. The members of a communicator's group are indexes of this group.
+// communicatingGroup returns the group of communicating locations of a paradigm, or nil if there is none. The
+// members of a communicator's group are positions in this group.
 func (m *model) communicatingGroup(s *scope, paradigm uint32) *Group {
 	for d := s.d; d != nil; d = d.global {
 		for i := range d.Groups {

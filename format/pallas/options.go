@@ -13,9 +13,9 @@ import (
 // keepGrammar is the value of pallas.grammar for copies that keep the grammar of their source.
 const keepGrammar = "keep"
 
-// writeOptions returns the settings of a writer. own holds the settings of the Pallas trace that is
-// copied, or is nil. Settings without an option are those of own. If own has a lossy compression, the
-// default is ZSTD instead. A copy that keeps the blocks also keeps their compression.
+// writeOptions returns the settings of a writer. own holds the settings of the Pallas trace that is copied, or
+// is nil. Settings without an option are taken from own. If own has a lossy compression, the default is ZSTD
+// instead. A copy that keeps the blocks also keeps their compression.
 func writeOptions(opt *format.WriteOptions, own *Parameters) (*WriterOptions, error) {
 	o := &WriterOptions{}
 	if unify, err := opt.Bool(unifyOption); err != nil || unify && own == nil {

@@ -13,19 +13,19 @@ import (
 // written unchanged, and its events keep their refs (docs/formats/pallas.md, "Rewriting a trace").
 type rewrittenTrace struct {
 	m        *model
-	threads  map[uint32]threadID // indexed by index of the location
+	threads  map[uint32]threadID // threads of locations; indexed by location
 	archives map[uint32]*refsOfModel
 	records  map[trace.Kind]Record // records of the kinds that only Pallas has
-	groups   map[uint32]uint32     // ids of location groups, by their index
+	groups   map[uint32]uint32     // ids of location groups; indexed by group
 	regions  map[uint32]Ref        // refs of the regions that a command has added
 	attrs    map[uint32]Ref
-	next     Ref // this ref and all greater ones are unused
+	next     Ref // this ref and all greater refs are unused
 }
 
 // refsOfModel maps definitions of the model to the refs that they have in an archive.
 type refsOfModel struct {
 	s     *scope
-	name  func(string) string // maps a text of the archive to its new text; nil if texts stay unchanged
+	name  func(string) string // maps a text of the archive to its new text; nil if texts do not change
 	refs  [refTables]map[uint32]Ref
 	texts map[string]Ref
 	peers map[Ref]map[uint64]uint32 // ranks of locations, by communicator
@@ -62,7 +62,7 @@ func (e *encoder) rewrite(m *model) {
 	w := e.w
 	w.Definitions, w.LocationGroups, w.Metadata, w.locations = *m.t.Definitions, m.t.LocationGroups,
 		renamedValues(m.t.Metadata, name), m.t.Locations
-	d := &w.Definitions // appending to these must not change the lists of the model
+	d := &w.Definitions // appending to the lists of d must not change the lists of the model
 	d.Strings, d.Regions, d.Attributes = renamedStrings(d.Strings, name), slices.Clip(d.Regions), slices.Clip(d.Attributes)
 	o.reserve(m.t.Definitions)
 	for _, a := range m.archives {
@@ -75,8 +75,8 @@ func (e *encoder) rewrite(m *model) {
 	}
 }
 
-// renaming returns the function that maps texts of the trace to new ones, or nil if texts stay
-// unchanged. It passes on the names of attributes as words.
+// renaming returns the function that maps texts of the trace to new texts, or nil if texts do not change. It
+// treats the names of attributes as keywords (see [trace.Definitions]).
 func (e *encoder) renaming(m *model) func(text string) string {
 	rename := e.defs.Rename
 	if rename == nil {
@@ -119,7 +119,7 @@ func renamedValues(l []Metadata, name func(string) string) []Metadata {
 	return l
 }
 
-// reserve marks the refs that d uses as used.
+// reserve marks the refs of the definitions d as used.
 func (o *rewrittenTrace) reserve(d *Definitions) {
 	use := func(r Ref) {
 		if r < 1<<31 {
@@ -253,7 +253,7 @@ func (o *rewrittenTrace) refOf(v *refsOfModel, table int, i uint32, added map[ui
 	return r
 }
 
-// originalRecord returns the record that a row was read from, and its attributes. It leaves the payload in
+// originalRecord returns the record from which a row was read, and its attributes. It stores the payload in
 // e.payload.
 func (e *encoder) originalRecord(c *trace.Cursor, archive uint32) (record Record, attributes []Value) {
 	o := e.from

@@ -8,22 +8,22 @@ import (
 	"github.com/weft-trace/weft/format"
 )
 
-// outline is the result of following the tokens of a thread from its root. Its lists have the same
-// indexes as those of the thread.
+// outline is the result of following the tokens of a thread from its root. Its lists have the same indexes as
+// the lists of the thread.
 type outline struct {
 	t    *Thread
 	root int
-	// order lists the sequences that can be reached from the root. Each comes after those that its own
-	// tokens name. It may also contain sequences that do not occur.
+	// order lists the sequences that can be reached from the root. A sequence comes after all sequences to
+	// which its tokens refer. The list may also contain sequences that do not occur.
 	order []int
-	// sequences and events hold how often each of them occurs. size holds the number of events in one
-	// occurrence of each sequence. Numbers are limited to 2⁶⁴−1.
+	// sequences and events hold the number of occurrences of each sequence and event. size holds the number of
+	// events in one occurrence of each sequence. Numbers are limited to 2⁶⁴−1.
 	sequences, events, size []uint64
 	total                   uint64 // number of events of the thread
 	err                     *GrammarError
 }
 
-// GrammarError reports a token that names nothing, or that leads back to the sequence that contains it.
+// GrammarError reports a token that refers to nothing, or that leads back to the sequence that contains it.
 type GrammarError struct {
 	Path            string // path of the thread's file
 	Sequence        Token
@@ -38,13 +38,14 @@ func (e *GrammarError) Error() string {
 // Is reports whether target is [format.ErrDamaged].
 func (e *GrammarError) Is(target error) bool { return target == format.ErrDamaged }
 
-// step is what a token stands for: an event or a sequence once, or the sequence of a loop many times.
+// step is the meaning of a token: one occurrence of an event or a sequence, or many occurrences of the
+// sequence of a loop.
 type step struct {
-	event, sequence int // an index; -1 if the token is of the other type
+	event, sequence int // indexes in the thread; -1 if the token is not an event, or not a sequence or loop
 	times           uint64
 }
 
-// step returns what a token stands for. ok is false if it names nothing.
+// step returns the meaning of a token. ok is false if the token refers to nothing.
 func (t *Thread) step(k Token) (s step, ok bool) {
 	s = step{-1, -1, 1}
 	switch k.Type() {
@@ -65,8 +66,8 @@ func (t *Thread) step(k Token) (s step, ok bool) {
 	return s, ok
 }
 
-// newOutline follows all tokens once. For a thread with a script, which is sound, it returns an empty
-// outline.
+// newOutline follows all tokens once. A thread with a script has no defects, so newOutline returns an empty
+// outline for it.
 func newOutline(t *Thread) *outline {
 	if t.script != nil {
 		return &outline{t: t}
@@ -101,9 +102,9 @@ func newOutline(t *Thread) *outline {
 	return g
 }
 
-// followDirect does the work of follow in one pass and without a stack. It requires each sequence to
-// come after those that its tokens name, as in the files of all writers. If that is not so, or if the
-// grammar has a defect, it returns false.
+// followDirect does the work of follow in one pass and without a stack. It requires each sequence to come
+// after the sequences to which its tokens refer, as in the files of all writers. If a sequence does not, or if
+// the grammar has a defect, followDirect returns false.
 func (g *outline) followDirect() bool {
 	t := g.t
 	if !t.inOrder {
@@ -192,7 +193,7 @@ func (g *outline) follow() {
 	}
 }
 
-// token returns the token that names the sequence with an index.
+// token returns the token of the sequence with the index at in the list of sequences.
 func (g *outline) token(at int) Token {
 	for id, i := range g.t.sequenceMap {
 		if int(i) == at {

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// blockPacker compresses the full blocks of a thread while it is recorded, several at the same time. It
-// writes them in the order in which they became full.
+// blockPacker compresses the full blocks of a thread while the thread is recorded. It compresses several
+// blocks at the same time. It writes them in the order in which they became full.
 type blockPacker struct {
 	mu     sync.Mutex
 	idle   sync.Cond // signalled when all blocks have been written; uses mu
@@ -31,10 +31,10 @@ type pendingBlock struct {
 const blocksUnderWay = 32
 
 // unplaced marks an offset that holds the number of a block instead of its position.
-const unplaced = 1 << 63
+const blockNumberFlag = 1 << 63
 
-// flush makes a block of the values that a vector has collected. The position of a full block is
-// unknown until it has been written. Until then, its offset holds a number.
+// flush makes a block of the values that a vector has collected. The position of a full block is unknown until
+// the block has been written. Until then, the offset of the block holds the block's number.
 func (t *threadWriter) flush(v *recordedVector) error {
 	n := len(v.values)
 	if n == 0 {
@@ -82,7 +82,7 @@ func (t *threadWriter) flush(v *recordedVector) error {
 	return err
 }
 
-// recentBlock is a short block of durations that has been written and may be shared.
+// recentBlock is a short block of durations that has been written. Other vectors may share it.
 type recentBlock struct {
 	n      int
 	values [recentValues]uint64
@@ -92,9 +92,9 @@ type recentBlock struct {
 // recentValues is the largest number of values in a block that is remembered as a recentBlock.
 const recentValues = 4
 
-// findRecent looks for an earlier block with the same few durations, which many functions share. It
-// returns the position of that block. If there is none, it returns the position of the next block, and
-// false.
+// findRecent looks for an earlier block with the same few durations, because many functions have the same few
+// durations. It returns the position of that block. If there is none, it returns the position of the next
+// block, and false.
 func (t *threadWriter) findRecent(values []uint64, length bool, d *dataWriter) (at uint64, ok bool) {
 	n := len(values)
 	if !length || n > recentValues || t.w.compatible {
@@ -128,7 +128,7 @@ func (t *threadWriter) pack(d *dataWriter, values []uint64) (number uint64, err 
 	p := &t.packing
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	number = unplaced | p.next
+	number = blockNumberFlag | p.next
 	p.next++
 	p.list = append(p.list, x)
 	go t.compress(x)
@@ -175,12 +175,11 @@ func (t *threadWriter) wait() error {
 	return p.err
 }
 
-// locate replaces the numbers of a vector's blocks by their positions. All blocks must have been
-// written.
+// locate replaces the numbers of a vector's blocks by positions. All blocks must have been written.
 func (t *threadWriter) locate(v *recordedVector) {
 	for i := v.words() - 1; i < len(v.blocks); i += v.words() {
-		if place := &v.blocks[i]; *place&unplaced != 0 {
-			*place = t.packing.places[*place&^unplaced]
+		if place := &v.blocks[i]; *place&blockNumberFlag != 0 {
+			*place = t.packing.places[*place&^blockNumberFlag]
 		}
 	}
 }

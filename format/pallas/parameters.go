@@ -87,7 +87,7 @@ type Parameters struct {
 	MaxLoopLength    uint64
 	TimestampStorage TimestampStorage
 
-	stored Encoding // as stated in the file, even if the compression is lossy
+	stored Encoding // the encoding that the file states, even if the compression is lossy
 }
 
 // parameters reads the settings. It reports an error for a version, compression or encoding that

@@ -95,7 +95,7 @@ func (d *decoder) printThread(ctx context.Context, id threadID, p *format.Printi
 	return asDefect(d.opt, "pallas.damaged", err)
 }
 
-// kindOf returns the kind of a record, or [trace.NoKind] if only Pallas has such records.
+// kindOf returns the kind of a record, or [trace.NoKind] if the common model has no kind for it.
 func kindOf(r Record) trace.Kind {
 	if int(r) < len(recordKinds) {
 		return recordKinds[r].kind
@@ -144,7 +144,7 @@ func (d *Definitions) describe(e *Event) string {
 	case MPIRecv:
 		return "MPI_RECV(" + with("src comm tag len") + ")"
 	case MPIIrecv:
-		v[4] = v[2] // the tool prints the tag in this place, too
+		v[4] = v[2] // the tool prints the tag in the place of the length, too
 		return "MPI_IRECV(" + with("src comm tag len tag") + ")"
 	case MPICollectiveEnd:
 		return "MPI_COLLECTIVE_END(" + with("op comm root sent recv") + ")"

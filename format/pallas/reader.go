@@ -9,14 +9,15 @@ import "slices"
 // A step takes constant time, unless it passes a sequence or loop. Then it takes time proportional to
 // the number of different events and sequences inside.
 type Reader struct {
-	t    *Thread
-	g    *outline
-	seen [2][]uint64 // occurrences passed so far: of events, and of sequences, by index
+	t *Thread
+	g *outline
+	// number of occurrences of each event and of each sequence that the reader has passed, by index
+	seen [2][]uint64
 	in   []enclosing
 	all  [][]containedCount // the contents of each sequence, computed on first use
 }
 
-// enclosing is a sequence or loop around the position of the reader.
+// enclosing is a sequence or loop that contains the current token.
 type enclosing struct {
 	token  Token
 	tokens []Token // the tokens of a sequence; for a loop, the token of the sequence that it repeats
@@ -58,8 +59,8 @@ func (r *Reader) Token() Token {
 // root.
 func (r *Reader) Depth() int { return len(r.in) - 1 }
 
-// Occurrence returns the number of the current token among the occurrences of its event or sequence,
-// counted from 0. For a loop, it is the number of the sequence in the first iteration.
+// Occurrence returns the number of the current token among the occurrences of its event or sequence, counted
+// from 0. For a loop, it is the occurrence number of the loop's sequence in the first iteration.
 func (r *Reader) Occurrence() uint64 {
 	s, ok := r.t.step(r.Token())
 	switch {
@@ -84,10 +85,10 @@ func (r *Reader) Time() (uint64, error) {
 	return r.t.Value(&r.t.Sequences[s.sequence].Timestamps, k)
 }
 
-// Duration returns the duration of the current token in nanoseconds. For a block, exclusive is the
-// duration without the blocks inside it. For a sequence of the other type, it is the duration of the
-// blocks inside it (docs/formats/pallas.md, "Vectors"). For a loop, duration is that of all iterations
-// together, and exclusive the time that they spend in blocks. For an event, both are 0.
+// Duration returns the duration of the current token in nanoseconds. For a block, exclusive is the duration
+// without the blocks inside it. For a sequence that is not a block, exclusive is the duration of the blocks
+// inside it (docs/formats/pallas.md, "Vectors"). For a loop, duration is the duration of all iterations
+// together, and exclusive is the time that the iterations spend in blocks. For an event, both are 0.
 func (r *Reader) Duration() (duration, exclusive uint64, err error) {
 	s, ok := r.t.step(r.Token())
 	if !ok || s.sequence < 0 || s.times == 0 {
@@ -153,8 +154,8 @@ func (r *Reader) Enter() bool {
 	return true
 }
 
-// Leave moves out of the enclosing sequence or loop, past the rest of it, to the next token. Its result
-// is that of Next. In the root, it does nothing and returns false.
+// Leave skips the rest of the enclosing sequence or loop, and moves to the token after it. The result is the
+// same as that of Next. In the root, Leave does nothing and returns false.
 func (r *Reader) Leave() bool {
 	if len(r.in) == 1 {
 		return false
@@ -215,7 +216,7 @@ func (r *Reader) pass(k Token, times uint64) {
 	}
 }
 
-// contents returns how often events and other sequences occur in a sequence, given its index.
+// contents returns the number of occurrences of events and other sequences in the sequence with index at.
 func (r *Reader) contents(at int) []containedCount {
 	if r.all[at] != nil {
 		return r.all[at]
@@ -241,7 +242,7 @@ func (r *Reader) contents(at int) []containedCount {
 	return r.all[at]
 }
 
-// add computes the contents of a sequence from those of the sequences in it.
+// add computes the contents of a sequence from the contents of the sequences inside it.
 func (r *Reader) add(at int) []containedCount {
 	l := []containedCount{}
 	places := map[containedCount]int{}

@@ -38,8 +38,8 @@ func threads(t testing.TB, main string) (l []*Thread) {
 	return l
 }
 
-// TestReader checks that a reader that enters everything meets the events that are replayed, and
-// that one that skips parts meets the remaining ones with the same numbers, times and durations.
+// TestReader checks that a reader that enters all sequences and loops meets the events of a replay. A reader
+// that skips parts must meet the remaining events with the same numbers, times and durations.
 func TestReader(t *testing.T) {
 	for _, name := range []string{"nested", "abi18_mpi", "abi16_loops", "synced_empty_thread", "mismatched_leave",
 		"deep99", "vecedge_1001"} {
@@ -62,7 +62,7 @@ func readAlong(t *testing.T, th *Thread, rng *rand.Rand) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// place names a token by its position, which is the same for all readers.
+	// place returns a name for the token at the position of the reader. The name is the same for all readers.
 	place := func() string {
 		time, err := r.Time()
 		if err != nil {

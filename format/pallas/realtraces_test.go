@@ -17,8 +17,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// folders returns the folders of the real traces: those of the project and, if they exist, those
-// of the specifications.
+// folders returns the folders of the real traces: the traces of the project and, if they exist, the traces
+// beside the specifications.
 func folders(t testing.TB) []string {
 	t.Helper()
 	var l []string
@@ -35,7 +35,7 @@ func folders(t testing.TB) []string {
 			t.Fatal(err)
 		}
 		for _, dir := range m {
-			// The writer crashed with some settings.
+			// Pallas' writer crashed with some settings and left no trace.
 			if x, _ := filepath.Glob(filepath.Join(dir, "trace", "*.pallas")); len(x) > 0 {
 				l = append(l, dir)
 			}
@@ -164,8 +164,8 @@ func compare(t *testing.T, got, want []string, c Compression, th *Thread) {
 	}
 }
 
-// lossOf returns the amount by which a codec may change a time: a step of the widest block for
-// histograms, and the observed error for zfp.
+// lossOf returns the amount by which a codec may change a time: a step of the widest block for histograms, and
+// the largest error that was observed for zfp.
 func lossOf(th *Thread, c Compression) uint64 {
 	if c == ZFP {
 		return 2
@@ -176,11 +176,11 @@ func lossOf(th *Thread, c Compression) uint64 {
 			width, last = max(width, b.Last-b.First), max(last, b.Last)
 		}
 	}
-	return width/255 + 2 + last>>52 // doubles round large times
+	return width/255 + 2 + last>>52 // conversions to floating-point numbers round large times
 }
 
-// TestCompat checks that print --compat prints what pallas_print -T prints, and the whole trace
-// where the tool crashes.
+// TestCompat checks that print --compat prints the same text as pallas_print -T, and the whole trace if the
+// tool crashes.
 func TestCompat(t *testing.T) {
 	effort.Sequential(t)
 	for _, dir := range folders(t) {

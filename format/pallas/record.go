@@ -68,11 +68,11 @@ const (
 	CommDestroy
 	Generic // string
 	BufferFlush
-	maxRecord // marks an unused element of a thread's list of events
+	maxRecord // record of an unused element in a thread's list of events
 )
 
-// closers maps each record that begins something to the record that ends it. openers maps the other way
-// round. Both map other records to Invalid.
+// closers maps each record that begins an operation to the record that ends it. openers maps each record that
+// ends an operation to the record that begins it. Both map other records to Invalid.
 var (
 	closers = [maxRecord]Record{Enter: Leave, OMPFork: OMPJoin, ThreadFork: ThreadJoin, ThreadTeamBegin: ThreadTeamEnd,
 		ThreadBegin: ThreadEnd}
@@ -80,7 +80,8 @@ var (
 		ThreadEnd: ThreadBegin}
 )
 
-// closing returns the record that ends what r begins. ok is false if r begins nothing.
+// closing returns the record that ends the operation that r begins. ok is false if r does not begin an
+// operation.
 func (r Record) closing() (end Record, ok bool) {
 	if r < maxRecord {
 		end = closers[r]
@@ -88,7 +89,8 @@ func (r Record) closing() (end Record, ok bool) {
 	return end, end != Invalid
 }
 
-// opening returns the record that begins what r ends. ok is false if r ends nothing.
+// opening returns the record that begins the operation that r ends. ok is false if r does not end an
+// operation.
 func (r Record) opening() (start Record, ok bool) {
 	if r < maxRecord {
 		start = openers[r]

@@ -11,25 +11,25 @@ import (
 	"github.com/weft-trace/weft/internal/plural"
 )
 
-// Recorder writes the events of a thread. It takes them in the order of time and finds repetitions. It
-// writes times in blocks of 1000, as soon as a block is full. If there are many threads or events, it
-// writes smaller blocks. Its memory is that of the grammar, some 100 KB, and its share of the 64 MB for
-// all threads together. Only one goroutine at a time may use it. To get the same bytes in each run,
-// begin all threads before you record any of them.
+// Recorder writes the events of a thread. It takes them in the order of time and finds repetitions. It writes
+// times in blocks of 1000, as soon as a block is full. If there are many threads or events, it writes smaller
+// blocks. It uses memory for the grammar, about 100 KB for itself, and a share of 64 MB for all threads
+// together. Only one goroutine at a time may use it. To get the same bytes in each run, begin all threads
+// before you record any of them.
 //
-// A recorder finds a repetition when the last tokens of a function, up to MaxLoopLength of them, occur
-// twice in a row.
+// A recorder finds a repetition when the last tokens of a function, up to MaxLoopLength of them, occur twice
+// in a row.
 type Recorder struct {
 	w *threadWriter
 	g finder
 
 	open      []openRecord
 	openIndex openset.Index[openRecord] // finds elements of open
-	last      uint64                    // time of the last event
+	last      uint64                    // time of the last event, in nanoseconds
 	start     uint64
 	started   bool
 
-	// enter and leave events by region, for regions with a small id: 1 + the number of the event
+	// 1 + the numbers of the enter and leave events of each region with a small id
 	visits [2][]uint32
 	byKey  map[string]uint32 // numbers of all other events
 	key    []byte
@@ -48,7 +48,7 @@ type finder interface {
 	Grammar() ([]grammar.SequenceInfo, []grammar.LoopInfo)
 }
 
-// openRecord is the record that began a level of the grammar.
+// openRecord is the record that began an open level of the grammar.
 type openRecord struct {
 	record Record
 	region uint32
@@ -69,8 +69,8 @@ func (e *recordedEvent) attributeLists() []byte {
 	return *e.attributes
 }
 
-// recordedSequence holds the occurrences of a sequence. In irregular programs, most sequences occur
-// once. Those have no vectors.
+// recordedSequence holds the occurrences of a sequence. In irregular programs, most sequences occur once. A
+// sequence that occurs once has no vectors.
 type recordedSequence struct {
 	once    bool
 	first   [3]uint64 // duration, exclusive duration and start of the first occurrence
@@ -111,13 +111,13 @@ func (r *Recorder) occurrences(s uint32) *recordedSequence {
 // OrderError reports an event with an earlier time than the event before it.
 type OrderError struct{ Time, Last uint64 }
 
-// Error describes both times.
+// Error describes the time of the event and the later time of the event before it.
 func (e *OrderError) Error() string {
 	return fmt.Sprintf("found an event at %d ns, expected one at %d ns or later", e.Time, e.Last)
 }
 
-// Enter records the enter of a region. The time is in nanoseconds. If it is less than that of the event
-// before, Enter records nothing and returns an [OrderError].
+// Enter records the enter of a region. The time is in nanoseconds. If the time is less than the time of the
+// previous event, Enter records nothing and returns an [OrderError].
 func (r *Recorder) Enter(time uint64, region Ref) error { return r.visit(time, Enter, region) }
 
 // Leave records the leave of a region. It also ends the visits inside that region that are still open,
@@ -228,12 +228,12 @@ func (r *Recorder) add(time uint64, record Record, region, event uint32, attribu
 	return nil
 }
 
-// checkpointDue reports whether to write a checkpoint. It looks only when enough bytes of times have
-// been written since the last one. Then a checkpoint is due if it is the first one, if it would be much
-// smaller than the times written since the last one, or if ten times as much has been written as at the
-// last one.
+// checkpointDue reports whether to write a checkpoint. It returns false until enough bytes of times have been
+// written since the last checkpoint. Then a checkpoint is due in three cases: it is the first; it would be
+// much smaller than the times written since the last checkpoint; or ten times as many bytes have been written
+// as at the last checkpoint.
 func (r *Recorder) checkpointDue() bool {
-	const bytes = 230 // size of a sequence with its sums
+	const bytes = 230 // size in bytes of a sequence with its sums
 	t := r.w
 	sequences, _ := r.g.Grammar()
 	step := min(max(t.last, firstCheckpoint), checkpointBytes)
@@ -245,8 +245,8 @@ func (r *Recorder) checkpointDue() bool {
 	return true
 }
 
-// endMatching ends levels up to and including the innermost one that the record start opened for the
-// region. If there is no such level, it ends none and returns false.
+// endMatching ends levels up to and including the innermost level that the record start opened for the region.
+// If there is no such level, it ends no levels and returns false.
 func (r *Recorder) endMatching(start Record, region uint32) (found bool, err error) {
 	k := openRecord{start, region}
 	at := len(r.open) - 1
@@ -290,11 +290,11 @@ func (r *Recorder) appendEvent(time uint64, event uint32, attributes []Value) er
 	return r.g.Add(event, time)
 }
 
-// Checkpoint writes the current grammar, so that everything recorded so far can be read even if the
-// program dies. Visits that are open then have no end. Its cost is proportional to the length of the
-// grammar. The recorder also writes checkpoints by itself: the first after 130,000 times, and further
-// ones every two million. If the grammar is nearly as long as the thread, it waits until ten times as
-// many times have been recorded as at the last one. Compatible recordings have no checkpoints; see
+// Checkpoint writes the current grammar, so that everything recorded so far can be read even if the program
+// dies. Visits that are open then have no end. Its cost is proportional to the length of the grammar. The
+// recorder also writes checkpoints by itself: the first after 130,000 times, and then one for every two
+// million times. If the grammar is nearly as long as the thread, the recorder waits until ten times as many
+// times have been recorded as at the last checkpoint. Compatible recordings have no checkpoints; see
 // [WriterOptions].
 func (r *Recorder) Checkpoint() error {
 	if r.w.finished || !r.started || r.w.w.compatible {
@@ -303,8 +303,8 @@ func (r *Recorder) Checkpoint() error {
 	return r.w.write(r.g.Tokens())
 }
 
-// firstCheckpoint is the number of bytes of times, before compression, that a thread writes before its
-// first checkpoint. checkpointBytes is the smallest number that it writes between later ones.
+// firstCheckpoint is the number of bytes of times, before compression, that a thread writes before its first
+// checkpoint. checkpointBytes is the smallest number of bytes that it writes between later checkpoints.
 const (
 	firstCheckpoint = 1 << 20
 	checkpointBytes = 16 << 20

@@ -25,7 +25,7 @@ func (f inputEvent) String() string {
 	return fmt.Sprintf("%d %v %x %v", f.time, f.record, f.payload, f.attributes)
 }
 
-// recorded records events as a trace of one thread, and returns that thread as it is read.
+// recorded records events as a trace of one thread, reads the trace and returns the thread.
 func recorded(t testing.TB, list []inputEvent, opt *WriterOptions) *Thread {
 	t.Helper()
 	w, err := Create(filepath.Join(t.TempDir(), "x", "main"), opt)
@@ -123,7 +123,7 @@ func (p *program) body(depth int) {
 			times := 1 + p.rng.IntN(6)
 			seed := p.rng.Uint64()
 			for range times {
-				// The same calls follow again, at other times.
+				// The program makes the same calls again, at other times.
 				q := program{rng: rand.New(rand.NewPCG(seed, 1)), time: p.time}
 				q.body(depth - 1)
 				for _, f := range q.list {
@@ -162,7 +162,7 @@ func TestRecord(t *testing.T) {
 	}
 }
 
-// durations compares the times of sequences with those of their events.
+// durations checks the stored durations of sequences against the times of their events.
 func durations(t testing.TB, th *Thread) {
 	t.Helper()
 	values := func(v *Vector) []uint64 {
@@ -267,8 +267,8 @@ func TestRecordRegular(t *testing.T) {
 	durations(t, th)
 }
 
-// TestRecordUnclosed checks that calls that do not nest, do not end or did not begin are recorded
-// as they are, and that open calls end with the thread.
+// TestRecordUnclosed checks that the recorder keeps leaves that do not nest, calls that do not end, and leaves
+// without an enter. Open calls end with the thread.
 func TestRecordUnclosed(t *testing.T) {
 	effort.Sequential(t)
 	list := []inputEvent{{1, Leave, region(1), nil}, {2, Enter, region(1), nil}, {3, Enter, region(2), nil},
@@ -299,8 +299,8 @@ func TestRecordUnclosed(t *testing.T) {
 	}
 }
 
-// TestRecordDeep checks that a leave ends the innermost call of its region and everything inside
-// of it, at any depth, and also after leaves of regions that were not open.
+// TestRecordDeep checks that a leave ends the innermost call of its region and all calls inside of it, at any
+// depth, and also after leaves of regions that were not open.
 func TestRecordDeep(t *testing.T) {
 	for _, deep := range []int{1, 1000} {
 		var list []inputEvent
@@ -331,8 +331,7 @@ func TestRecordDeep(t *testing.T) {
 	}
 }
 
-// TestCheckpoint checks that the events up to a checkpoint can be read if nothing is written after
-// it.
+// TestCheckpoint checks that the events up to a checkpoint can be read if the program writes nothing after it.
 func TestCheckpoint(t *testing.T) {
 	effort.Sequential(t)
 	for seed := range uint64(effort.Rounds(30)) {

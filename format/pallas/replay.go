@@ -13,14 +13,14 @@ type replay struct {
 	t     *Thread
 	g     *outline
 	r     *blockReader
-	times []timeIterator // an iterator over the times of each event
+	times []timeIterator // iterators over the times of each event
 	list  []uint32       // the next events, as indexes
 	at    []uint64       // the times of the next events
 
-	*script // what to replay; nil if the outline has an error
+	*script // the grammar to replay; nil if the outline has an error
 	where   position
 	above   []position // the enclosing sequences
-	body    []uint32   // events that are to be repeated
+	body    []uint32   // the events of the current loop body, which are to be repeated
 	again   uint64
 
 	heap     *byTime     // orders the events by time; nil if the grammar determines their order
@@ -38,7 +38,7 @@ type timeIterator struct {
 	values []uint64         // values of the current block
 	next   int              // index of the next value
 	block  int              // index of the next block
-	lost   uint64           // number of occurrences from an unreadable block that are still to be skipped
+	lost   uint64           // number of occurrences in an unreadable block that must still be skipped
 	coming chan loadedBlock // delivers the next block, if a goroutine loads the blocks
 	broken bool             // a block was unreadable, so the numbers of later occurrences are unknown
 }
@@ -66,9 +66,9 @@ func (r *replay) begin() {
 	r.where, r.above, r.again = r.enter(r.root, 1), r.above[:0], 0
 }
 
-// skip moves past the given number of occurrences of each event. The caller has already moved the times
-// with seek. skip follows the grammar once. It returns false if the grammar has other events there,
-// because times go back.
+// skip moves past the given number of occurrences of each event. The caller has already moved the iterators of
+// the times with seek. skip follows the grammar once. It returns false if the skipped events are not the first
+// events of the grammar, because times decrease somewhere.
 func (r *replay) skip(before []uint64) (ok bool) {
 	r.begin()
 	left := uint64(0)
@@ -126,8 +126,8 @@ func (r *replay) skip(before []uint64) (ok bool) {
 	return slices.Equal(events, before)
 }
 
-// next returns the next events in the order of the grammar, and their times. At the end, it returns
-// none. The slices are valid until the next call. next may return an error together with events.
+// next returns the next events in the order of the grammar, and their times. At the end, it returns no events.
+// The slices are valid until the next call. next may return an error together with events.
 func (r *replay) next() (events []uint32, times []uint64, err error) {
 	if r.heap != nil {
 		r.list = r.list[:0]
@@ -224,8 +224,8 @@ func (r *replay) gather() ([]uint32, []uint64, error) {
 	return r.list, at, nil
 }
 
-// gatherLoading continues gather at index i of list, where it must load a block. It leaves out events
-// whose times cannot be read.
+// gatherLoading continues gather at index i of list, which needs a new block. It leaves out events whose times
+// cannot be read.
 func (r *replay) gatherLoading(i int, at []uint64) (_ []uint32, _ []uint64, first error) {
 	n := i
 	for _, e := range r.list[i:] {
@@ -269,7 +269,7 @@ func (r *replay) fill(e int) error {
 	return nil
 }
 
-// load reads the next block, and requests the one after it from the prefetcher.
+// load reads the next block, and requests the block after it from the prefetcher.
 func (r *replay) load(t *timeIterator, v *Vector) (err error) {
 	if r.prefetch == nil {
 		t.values, err = r.r.read(t.values[:0], r.t.times, v, &v.Blocks[t.block])
@@ -304,8 +304,8 @@ func (r *replay) fillReadable(e int) (first error) {
 	return first
 }
 
-// seek moves each event to its first time from the time from on. It returns the number of earlier
-// occurrences of each event. It loads at most one block of each event.
+// seek moves each event to its first time at or after from. It returns the number of earlier occurrences of
+// each event. It loads at most one block of each event.
 func (r *replay) seek(from uint64) (before []uint64, err error) {
 	before = make([]uint64, len(r.times))
 	for e := range r.times {
@@ -323,7 +323,7 @@ func (r *replay) seek(from uint64) (before []uint64, err error) {
 	return before, nil
 }
 
-// blocksBefore returns the index of the first block that has times of to or later, and the number of
+// blocksBefore returns the index of the first block that contains times at or after to, and the number of
 // times in the blocks before it.
 func (v *Vector) blocksBefore(to uint64) (block int, before uint64) {
 	block = sort.Search(len(v.Blocks), func(i int) bool { return v.Blocks[i].Last >= to })
@@ -351,8 +351,8 @@ func (r *replay) countBefore(to uint64) (n uint64, err error) {
 	return n, nil
 }
 
-// firstFrom returns the time of the first occurrence, from the time from on, of the events for which
-// wanted returns true. It returns 2⁶⁴−1 if there is none. It loads at most one block of each event.
+// firstFrom returns the earliest time at or after from of the events for which wanted returns true. It returns
+// 2⁶⁴−1 if there is no such time. It loads at most one block of each event.
 func (r *replay) firstFrom(from uint64, wanted func(e int) bool) (first uint64, err error) {
 	first = math.MaxUint64
 	var values []uint64
@@ -390,9 +390,9 @@ func (t *Thread) ascending() bool {
 	return true
 }
 
-// orderByTime makes next deliver all events in the order of time, without the grammar. It serves
-// threads whose grammar lacks events. Among events with the same time, records that end something come
-// first, and then the order of the thread's list counts. It returns the first error of loading a block.
+// orderByTime makes next deliver all events in the order of time, without the grammar. It serves threads whose
+// grammar lacks events. Among events with the same time, records that end an operation come first. Otherwise
+// the order of the thread's list of events applies. It returns the first error of loading a block.
 func (r *replay) orderByTime() error {
 	var first error
 	r.heap = &byTime{x: r}

@@ -18,7 +18,7 @@ type requestSlots struct {
 	open map[uint64]uint64 // slots of the operations under way, by request
 	free minHeap
 	next uint64
-	ops  []uint64 // the operands of the current row
+	ops  []uint64 // the operands of the current row, with a slot in place of the request
 }
 
 // minHeap is a heap of numbers with the least at the top.
@@ -35,8 +35,8 @@ func (h *minHeap) Pop() any {
 	return x
 }
 
-// requestOperand returns the index of the request among the operands of a kind, or -1. ends reports
-// whether such an event ends the operation.
+// requestOperand returns the index of the request among the operands of a kind, or -1 if the kind has no
+// request. ends reports whether events of the kind end the operation.
 func requestOperand(k trace.Kind) (at int, ends bool) {
 	switch k {
 	case trace.SendBegin:
@@ -51,7 +51,8 @@ func requestOperand(k trace.Kind) (at int, ends bool) {
 	return -1, false
 }
 
-// operands returns the operands of a row, with a slot in place of the request.
+// operands returns the operands of a row, in which a slot replaces the request. A slot is the lowest number
+// that no other open request has.
 func (s *requestSlots) operands(k trace.Kind, ops []uint64) []uint64 {
 	at, ends := requestOperand(k)
 	if at < 0 || at >= len(ops) || ops[at] == trace.Undefined {

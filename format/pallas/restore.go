@@ -11,8 +11,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// restore builds the model from the definitions that the metadata carry. It returns false if they carry
-// none. Links stay in the metadata until they are needed.
+// restore builds the model from the definitions that the metadata carry. It returns false if the metadata
+// carry no definitions. Links stay in the metadata until they are needed.
 func (m *model) restore() (bool, error) {
 	pairs, err := carrier.UnpackTexts(m.t.metadata(), definitionKey)
 	if len(pairs) == 0 || err != nil {

@@ -9,28 +9,27 @@ import (
 // sequences. Therefore the fields of each sequence are close together in memory, without pointers.
 type script struct {
 	root uint32
-	// lists holds the sequences. In their tokens, the ids of events and sequences are indexes. A
-	// sequence whose events are listed has tokens of type listedEvents, whose id is the position of its
-	// list in events.
+	// lists holds the sequences. In their tokens, the ids of events and sequences are indexes. A sequence with
+	// a list in the field events has tokens of type listedEvents, whose id is the position of that list.
 	lists     tokenLists
 	sequences []scriptSequence
 	loops     []scriptLoop // indexed by id
-	// events lists the events of sequences that are short and occur often. Each list has its length
-	// before it. Some unused elements follow the last list.
+	// events contains the lists of events of sequences that are short and occur often. Each list is preceded
+	// by its length. Some unused elements follow the last list.
 	events []uint32
-	// indexes of the sequences, each after those that its tokens name; nil if the sequences have that
-	// order themselves, except for the root
+	// order lists the indexes of the sequences such that each sequence comes after the sequences to which its
+	// tokens refer. It is nil if the sequences themselves have this order, except for the root.
 	order []int
 }
 
 // scriptSequence holds the properties of a sequence.
 type scriptSequence struct {
 	size   uint64 // number of events in one occurrence
-	left   uint32 // number of occurrences that are not accounted for by other sequences yet
+	left   uint32 // number of occurrences that are not accounted for by other sequences so far
 	listed uint32 // position in events of the sequence's own list; notListed or noEvents if there is none
 }
 
-// scriptLoop is a loop: a sequence and how often it is repeated.
+// scriptLoop is a loop: a sequence and the number of times that it is repeated.
 type scriptLoop struct {
 	sequence, listed uint32
 	times            uint64
@@ -58,12 +57,11 @@ func newScript(t *Thread, sequences int) *script {
 	return s
 }
 
-// newLeanScript returns the script of a lean thread whose sequences come after those that their tokens
-// name, as in the files of all writers. It goes through the tokens once. It assumes that each sequence
-// occurs as often as its vectors have values. To check this, it counts how many of these occurrences
-// other sequences account for, up to the root. If the check fails, or if the grammar is unusual,
-// newLeanScript changes nothing and returns nil. Otherwise, the script takes over the lists of the
-// thread.
+// newLeanScript returns the script of a lean thread whose sequences come after the sequences to which their
+// tokens refer, as in the files of all writers. It goes through the tokens once. It assumes that each sequence
+// occurs as often as its vectors have values. To check this, it counts the occurrences that other sequences
+// account for, up to the root. If the check fails, or if the grammar is unusual, newLeanScript changes nothing
+// and returns nil. Otherwise, the script takes over the lists of the thread.
 func newLeanScript(t *Thread) *script {
 	root, ok := indexOf(t.sequenceMap, t.Root.ID(), t.lists.len())
 	if !t.inOrder || !ok {
@@ -172,8 +170,8 @@ func (s *script) follow(at int, times, limit uint32, events []uint64, open *int)
 	return len(list), len(list) > 0
 }
 
-// undoFollow restores the tokens that follow has replaced: those of the sequences before the index at,
-// except for the root, and the first n tokens of the sequence at which follow stopped.
+// undoFollow restores the tokens that follow has replaced: the tokens of the sequences before the index
+// before, except for the root, and the first n tokens of the sequence stopped, at which follow stopped.
 func (s *script) undoFollow(before, stopped, n int) {
 	id := map[uint32]uint32{}
 	for i, q := range s.sequences {
@@ -256,8 +254,8 @@ func (s *script) listEvents(at int) {
 	}
 }
 
-// countEvents adds the events in the given numbers of occurrences of sequences to events. It overwrites
-// the numbers of sequences.
+// countEvents adds to events the number of events in the given numbers of occurrences of sequences. It
+// overwrites the numbers of sequences.
 func (s *script) countEvents(sequences, events []uint64) {
 	n := len(s.order)
 	if s.order == nil {
@@ -268,7 +266,7 @@ func (s *script) countEvents(sequences, events []uint64) {
 		if s.order != nil {
 			at = s.order[at]
 		}
-		c := sequences[at] // the root has no such number, because it is never skipped as a whole
+		c := sequences[at] // the root has no number of occurrences, because it is never skipped as a whole
 		if c == 0 {
 			continue
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/weft-trace/weft/internal/effort"
 )
 
-// leanOf returns a thread as the decoder loads it, from the file of another one.
+// leanOf loads a thread without the data that the decoder does not need, from the file of another thread.
 func leanOf(t testing.TB, th *Thread) *Thread {
 	t.Helper()
 	lean, err := th.Archive.loadThread(th.ID, leanThread)
@@ -19,9 +19,8 @@ func leanOf(t testing.TB, th *Thread) *Thread {
 	return lean
 }
 
-// TestScript checks that a thread read without its sequences' blocks has the same events as the
-// whole one, from the first event on and from any other. The script of the whole thread is made in
-// another way.
+// TestScript checks that a thread that was read without the blocks of its sequences has the same events as the
+// whole thread, from any event on. The package computes the script of the whole thread in another way.
 func TestScript(t *testing.T) {
 	effort.Sequential(t)
 	for seed := range uint64(60) {
@@ -50,7 +49,7 @@ func TestScript(t *testing.T) {
 	}
 }
 
-// replayed lists the events that follow the skipped ones.
+// replayed returns the events of a replay that begins after the skipped events.
 func replayed(t testing.TB, th *Thread, skipped []uint32) (all []uint32) {
 	t.Helper()
 	r := newBlockReader(th.Archive.Trace.Parameters)
@@ -96,7 +95,7 @@ func TestConfirmUndo(t *testing.T) {
 			x := Thread{Root: th.Root, Events: th.Events, Loops: th.Loops, eventMap: th.eventMap, sequenceMap: th.sequenceMap,
 				loopMap: th.loopMap, inOrder: th.inOrder, lean: true}
 			x.lists = tokenLists{slices.Clone(th.lists.tokens), th.lists.from}
-			if at%3 == 0 { // the root itself is unusual
+			if at%3 == 0 { // the tokens of the root are changed
 				x.sizes = append(x.sizes, vectorSizes{0, 2, 2, 2})
 			}
 			for i := range th.Sequences {

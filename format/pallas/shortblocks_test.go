@@ -8,7 +8,7 @@ import (
 	"github.com/weft-trace/weft/internal/effort"
 )
 
-// TestRoom checks that many threads get shorter blocks with the same content.
+// TestRoom checks that a writer with many threads writes shorter blocks, and that the content is the same.
 func TestRoom(t *testing.T) {
 	effort.Sequential(t)
 	w, err := Create(filepath.Join(t.TempDir(), "main"), nil)

@@ -27,7 +27,7 @@ type source struct {
 	base  int             // offset of b in the file
 	at    int             // current offset in the file
 	err   *FileError
-	minor *FileError // the first defect after which reading can go on
+	minor *FileError // the first defect after which reading could continue
 }
 
 // load returns a source that holds a whole file in memory.
@@ -57,7 +57,7 @@ const partSize = 256 << 10
 // left returns the number of bytes after the current offset.
 func (s *source) left() int { return s.size - s.at }
 
-// peek returns the next n bytes without moving past them, or nil if there are fewer. They are valid
+// peek returns the next n bytes without moving past them, or nil if fewer bytes are left. The bytes are valid
 // until the next read.
 func (s *source) peek(n int) []byte {
 	if n < 0 || n > s.left() {
@@ -107,8 +107,8 @@ func (s *source) defect() *FileError {
 	return s.err
 }
 
-// take returns the next n bytes and moves past them. It returns nil if there are fewer. They are valid
-// until the next read.
+// take returns the next n bytes and moves past them. It returns nil if fewer bytes are left. The bytes are
+// valid until the next read.
 func (s *source) take(n int) []byte {
 	b := s.peek(n)
 	if b == nil {

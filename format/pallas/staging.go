@@ -28,7 +28,7 @@ func mainFileName(path string) string {
 		return filepath.Join(path, "main.pallas")
 	}
 	if _, err := Open(format.FileSource(path)); err == nil {
-		return path // the new trace replaces an existing one
+		return path // the new trace replaces an existing trace
 	}
 	dir, base := filepath.Split(path)
 	if l, _ := filepath.Glob(filepath.Join(dir, "archive_*")); len(l) == 0 {
@@ -37,14 +37,15 @@ func mainFileName(path string) string {
 	return filepath.Join(dir, strings.TrimSuffix(base, filepath.Ext(base)), base)
 }
 
-// newStaging returns a staging area. Its files get their names together with the main file.
+// newStaging returns the temporary folder for a trace that is written to out. Its files get their final names
+// together with the main file.
 func newStaging(out *format.Output, o *WriterOptions) (*staging, error) {
 	if out.Path == "-" {
 		return nil, errors.New("-: found standard output, expected the name of a main file: a Pallas trace has several files")
 	}
 	dir := filepath.Dir(out.Path)
 	s := &staging{out: out, temp: filepath.Join(dir, fmt.Sprintf(".%s.%d.tmp.d", filepath.Base(out.Path), os.Getpid()))}
-	// The names of archives do not contain the name of the trace, and those of another trace must not
+	// The names of archives do not contain the name of the trace, and the archives of another trace must not
 	// be overwritten.
 	if t, err := Open(format.FileSource(out.Path)); err == nil {
 		s.old = t.ArchiveIDs()
@@ -80,8 +81,8 @@ func (s *staging) finish() error {
 	return err
 }
 
-// renameArchives gives the archives their final names. It removes those archives of the replaced trace
-// that the new trace does not have.
+// renameArchives gives the archives their final names. It removes the archives of the replaced trace that the
+// new trace does not have.
 func (s *staging) renameArchives() error {
 	dir := filepath.Dir(s.out.Path)
 	for _, a := range s.w.archives {

@@ -13,11 +13,11 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Summary returns sums over the events, computed from the numbers that are stored with the grammars. It
-// reads no times. Its cost is proportional to the length of the grammars. It returns no summary in
-// these cases: the same calls are inside a visit of their region in one place and not in another; calls
-// do not nest; events have attributes other than those of messages and collective operations that weft
-// wrote; a sum needs more than 63 bits; or the trace has a defect.
+// Summary returns sums over the events, computed from the numbers that are stored with the grammars. It reads
+// no times. The cost is proportional to the length of the grammars. Summary returns nil in these cases: the
+// same calls are inside a visit of their region in one place and not in another; calls do not nest; events
+// have attributes, except the attributes that weft writes for messages and collective operations; a sum needs
+// more than 63 bits; or the trace has a defect.
 func (d *decoder) Summary(ctx context.Context) (*format.Summary, error) {
 	d.mu.Lock()
 	s, known := d.summary, d.summarized
@@ -38,11 +38,11 @@ func (d *decoder) hasLinks() bool {
 	return slices.ContainsFunc(d.t.Metadata, func(m Metadata) bool { return strings.HasPrefix(m.Key, linkKey) })
 }
 
-// Preview returns fewer sums than Summary, but for more traces. It accepts regions that are visited
-// inside themselves, events with attributes, and messages whose peer is unknown. The sums of times omit
-// calls that do not end, or do not end in the reverse order of their beginnings. Preview reads no times
-// either. If nothing repeats, however, the grammars are as long as the trace. Preview returns nil if
-// they have more than maxPreviewBytes.
+// Preview returns fewer sums than Summary, but for more traces. It accepts regions that are visited inside
+// themselves, events with attributes, and messages whose peer is unknown. The sums of times omit calls that do
+// not end, or do not end in the reverse order of their beginnings. Preview reads no times either. If a trace
+// has no repetitions, however, the grammars are as long as the trace. Preview returns nil if the grammars have
+// more than maxPreviewBytes.
 func (d *decoder) Preview(ctx context.Context) (*format.Preview, error) {
 	left := int64(maxPreviewBytes)
 	for _, id := range d.threads {
@@ -65,8 +65,8 @@ func (d *decoder) Preview(ctx context.Context) (*format.Preview, error) {
 	return x.preview(), nil
 }
 
-// maxPreviewBytes is the size of grammars that can be read in about a second. Reading all events takes
-// about ten times as long.
+// maxPreviewBytes is the size in bytes of grammars that can be read in about a second. Reading all events
+// takes about ten times as long.
 const maxPreviewBytes = 512 << 20
 
 // newSummaryBuilder returns an empty summary builder. It does not report defects.
@@ -76,8 +76,8 @@ func (d *decoder) newSummaryBuilder() *summaryBuilder {
 	return &summaryBuilder{d: d.withOptions(&quiet), regions: map[uint32]*regionSums{}}
 }
 
-// addThreads adds all threads. It returns false as soon as a thread has a defect or cannot be summed
-// up. In that case, the caller must read the events.
+// addThreads adds all threads. It returns false as soon as a thread has a defect or has no sums. In that case,
+// the caller must read the events.
 func (sb *summaryBuilder) addThreads(ctx context.Context) (bool, error) {
 	for _, id := range sb.d.threads {
 		if err := ctx.Err(); err != nil {
@@ -169,7 +169,7 @@ func (s *sum64) add(v *Vector, most uint64) bool {
 	return s.n <= math.MaxInt64 && s.short <= math.MaxInt64-s.n
 }
 
-// addThread adds the events of a thread at the location loc. ok is false if they cannot be summed up.
+// addThread adds the events of a thread at the location loc. ok is false if no sums can be computed for them.
 func (sb *summaryBuilder) addThread(t *Thread, loc uint32) (ok bool, err error) {
 	g := newOutline(t)
 	if t.Archive.Trace.ABI < 18 || g.err != nil || !g.sound() || !t.ascending() {
@@ -231,10 +231,10 @@ func (sb *summaryBuilder) count(k trace.Kind, n int64) {
 	sb.kinds[k] += n
 }
 
-// recountCarried corrects the counts for an event whose occurrences carry rows of other kinds, in a
-// trace that weft wrote. These occurrences have been counted for a single kind, and belong to the kinds
-// that their attributes state. It returns false if there are other attributes, or if counting such an
-// event is not enough.
+// recountCarried corrects the counts for an event whose occurrences carry rows of other kinds, in a trace that
+// weft wrote. These occurrences have been counted for a single kind, and belong to the kinds that their
+// attributes state. It returns false if the event has other attributes, or if counting an occurrence is not
+// enough.
 func (sb *summaryBuilder) recountCarried(t *Thread, e *Event, kind trace.Kind) bool {
 	if sb.d.restorer == nil {
 		return false
@@ -269,9 +269,8 @@ func (sb *summaryBuilder) recountCarried(t *Thread, e *Event, kind trace.Kind) b
 	return true
 }
 
-// rowKind returns the kind of the event in a text. It returns NoKind if the text is damaged, or if
-// counting the event is not enough: because the event begins or ends something, or has values or
-// attributes.
+// rowKind returns the kind of the event in a text. It returns NoKind if the text is damaged, or if counting
+// the event is not enough: because the event begins or ends an operation, or has values or attributes.
 func (sb *summaryBuilder) rowKind(t *Thread, row Ref) trace.Kind {
 	text, ok := t.Archive.Definitions.Text(row)
 	packed, err := carrier.FromText(text)
@@ -291,13 +290,13 @@ func (sb *summaryBuilder) rowKind(t *Thread, row Ref) trace.Kind {
 	return trace.NoKind
 }
 
-// addSequences adds the visits in a thread. It returns false if they are not all nested calls, or if a
+// addSequences adds the visits in a thread. It returns false if some sequences are not nested calls, or if a
 // sum is too large. A preview leaves out calls that do not nest.
 func (sb *summaryBuilder) addSequences(t *Thread, g *outline, whole uint64) bool {
-	// for each sequence that is no call: the regions visited directly inside it
+	// the regions that are visited directly inside each sequence that is not a call
 	within := make([][]uint32, len(t.Sequences))
 	region := make([]uint32, len(t.Sequences))
-	direct := map[uint32][]uint32{} // for each region: the regions visited directly inside it
+	direct := map[uint32][]uint32{} // the regions that are visited directly inside each region
 	var blocks []int                // indexes of the sequences that are calls
 	for _, at := range g.order {    // inner sequences come first
 		s := &t.Sequences[at]
@@ -381,9 +380,9 @@ func (sb *summaryBuilder) addSequences(t *Thread, g *outline, whole uint64) bool
 // 8 bytes.
 const maxRecursiveWords = 4 << 20
 
-// recursiveVisits reports for each sequence that is a visit of a region whether it lies inside another
-// visit of that region. It returns nil if that differs between places, or if there are too many
-// sequences and regions.
+// recursiveVisits reports for each sequence that is a visit of a region whether it lies inside another visit
+// of that region. It returns nil if occurrences of the same sequence differ in this respect, or if there are
+// too many sequences and regions.
 func recursiveVisits(t *Thread, g *outline, region []uint32) []bool {
 	bit := map[uint32]int{}
 	for _, r := range region {
@@ -395,8 +394,8 @@ func recursiveVisits(t *Thread, g *outline, region []uint32) []bool {
 	if 2*words*len(region) > maxRecursiveWords {
 		return nil
 	}
-	// For each sequence, all holds the regions that are open around each of its occurrences, and some
-	// those that are open around at least one.
+	// For each sequence, all contains the regions that are open around all of its occurrences, and some
+	// contains the regions that are open around at least one occurrence.
 	all, some := make([]uint64, words*len(region)), make([]uint64, words*len(region))
 	met, inside := make([]bool, len(region)), make([]bool, len(region))
 	for i := len(g.order) - 1; i >= 0; i-- { // outer sequences come first
@@ -434,7 +433,7 @@ func recursiveVisits(t *Thread, g *outline, region []uint32) []bool {
 	return inside
 }
 
-// insertSorted inserts a number into a sorted list unless the list has it.
+// insertSorted inserts a number into a sorted list unless the list already contains it.
 func insertSorted(l []uint32, n uint32) []uint32 {
 	i, found := slices.BinarySearch(l, n)
 	if found {
@@ -443,7 +442,7 @@ func insertSorted(l []uint32, n uint32) []uint32 {
 	return slices.Insert(l, i, n)
 }
 
-// hasCycle reports whether some number leads back to itself.
+// hasCycle reports whether a number leads back to itself.
 func hasCycle(next map[uint32][]uint32) bool {
 	const (
 		open = 1 + iota
@@ -514,7 +513,7 @@ func (sb *summaryBuilder) preview() *format.Preview {
 	}
 	slices.SortFunc(p.Locations, func(a, b format.LocationSums) int { return int(a.Location) - int(b.Location) })
 	for r, y := range sb.regions {
-		// Rounding may have taken up to short off the sum. Half of that is the best estimate.
+		// Rounding may have reduced the sum by up to short. Adding half of short gives the best estimate.
 		ticks := func(z sum64) int64 { return int64((z.n + z.short/2) / sb.d.ticks.Scale) }
 		p.Regions = append(p.Regions, format.RegionSums{Region: r, Count: int64(y.count), Inclusive: ticks(y.inclusive),
 			Exclusive: ticks(y.exclusive)})
@@ -523,8 +522,8 @@ func (sb *summaryBuilder) preview() *format.Preview {
 	return p
 }
 
-// Extent returns the times of the first and the last event, as the heads of the blocks state them. It
-// reads the events of those threads only in which times go back. It does not report defects.
+// Extent returns the times of the first and the last event, as the heads of the blocks state them. It reads
+// the events only of threads in which times decrease somewhere. It does not report defects.
 func (d *decoder) Extent(ctx context.Context) (first, last int64, ok bool, err error) {
 	quiet := *d.opt
 	quiet.Report, quiet.Strict = format.NewReport(), false
@@ -540,7 +539,7 @@ func (d *decoder) Extent(ctx context.Context) (first, last int64, ok bool, err e
 			if t, err = q.thread(id, leanThread); t == nil || err != nil {
 				continue
 			}
-			// an error does not matter, because the events that can be read count
+			// an error is ignored, because only the events that can be read count
 			t.Replay(ctx, func(_ []uint32, times []uint64) error {
 				for _, x := range times {
 					low, high = min(low, x), max(high, x)

@@ -60,7 +60,7 @@ func TestDetails(t *testing.T) {
 			if _, err := os.Stat(text); err != nil {
 				t.Skip("the tool's output is not kept")
 			}
-			want := map[string]int{} // lines, without parts that only concern the layout
+			want := map[string]int{} // lines of the table, without columns that only concern the layout
 			for s := bufio.NewScanner(strings.NewReader(unzip(t, text))); s.Scan(); {
 				f := strings.Fields(s.Text())
 				if len(f) < 4 || len(f[0]) < 2 {
@@ -70,7 +70,7 @@ func TestDetails(t *testing.T) {
 					continue
 				}
 				if i := len(f) - 1; strings.HasSuffix(f[i], "nan") {
-					f[i] = "0" // of threads without duration
+					f[i] = "0" // value of a thread without duration
 				}
 				want[strings.Join(f, " ")]++
 			}
@@ -116,8 +116,8 @@ func TestDetails(t *testing.T) {
 	t.Logf("%d lines", compared)
 }
 
-// TestDetailsBounds checks that totals of durations are as the title of their table says: too
-// small by less than 1 ns a visit.
+// TestDetailsBounds checks totals of durations. As the title of their table says, a total is too small by less
+// than 1 ns a visit.
 func TestDetailsBounds(t *testing.T) {
 	effort.Sequential(t)
 	names := []string{filepath.FromSlash(recorded(t, irregular(2, 5000), nil).Archive.Trace.src.Path)}
@@ -149,7 +149,7 @@ func TestDetailsBounds(t *testing.T) {
 		}
 		for _, th := range threads(t, name) {
 			if th.Archive.Trace.Compression.Lossy() {
-				continue // its durations are changed by the codec
+				continue // the codec changes the durations of this trace
 			}
 			for i, k := range th.SequenceTokens() {
 				s := &th.Sequences[i]
@@ -179,7 +179,8 @@ func TestDetailsBounds(t *testing.T) {
 	}
 }
 
-// visits holds the sums of a region's visits that reading the events yields.
+// visits holds sums over the visits of a region, in ns except for count. The test computes them from the
+// events.
 type visits struct{ count, inclusive, exclusive, outermost, min, max int64 }
 
 // scanVisits reads a trace whose calls nest. It returns the number of events of each kind, the sums
@@ -313,12 +314,12 @@ func (o openCounter) Open(name string) (fs.File, error) {
 // Stat does not count the file.
 func (o openCounter) Stat(name string) (fs.FileInfo, error) { return fs.Stat(o.FS, name) }
 
-// TestSummaryGivenUp checks that Summary reads no further thread after one that prevents a
-// summary, because the same calls are inside of a visit of their region and outside of one.
+// TestSummaryGivenUp checks that Summary reads no further thread after a thread that prevents a summary. A
+// thread prevents a summary if the same calls occur both inside and outside of a visit of their region.
 func TestSummaryGivenUp(t *testing.T) {
 	for _, x := range []struct {
 		name   string
-		visits [3][2]Ref // the outer and the inner region of each thread
+		visits [3][2]Ref // outer and inner region of each thread
 		read   int
 	}{
 		{"no recursion", [3][2]Ref{{1, 2}, {2, 3}, {1, 3}}, 3},
@@ -373,8 +374,8 @@ func TestSummaryGivenUp(t *testing.T) {
 	}
 }
 
-// TestSummaryOverflow checks that there is no summary if a sum overflows: three calls of 4·10^18
-// ns are 1.2·10^19.
+// TestSummaryOverflow checks that there is no summary if a sum overflows: three calls of 4·10^18 ns last
+// 1.2·10^19 ns, more than the maximum of 2^63-1 ns.
 func TestSummaryOverflow(t *testing.T) {
 	effort.Sequential(t)
 	for threads, want := range map[int]string{1: "4000000000000000000", 2: "8000000000000000000", 3: "", 5: ""} {
@@ -422,8 +423,8 @@ func TestSummaryOverflow(t *testing.T) {
 	}
 }
 
-// TestPreview checks that a preview exists for calls inside of themselves, attributes and messages
-// too, and that it has all visits except those that do not end.
+// TestPreview checks that a preview exists even if regions call themselves, and if events have attributes or
+// are messages. The preview must have all visits except visits that do not end.
 func TestPreview(t *testing.T) {
 	recursions, without := 0, 0
 	for seed := range uint64(60) {
@@ -434,7 +435,7 @@ func TestPreview(t *testing.T) {
 		if len(p.list) == 0 {
 			continue
 		}
-		// In each third trace the last call does not end.
+		// In every third trace the last call does not end.
 		if seed%3 == 0 && p.list[len(p.list)-1].record == Leave {
 			p.list = p.list[:len(p.list)-1]
 		}
@@ -470,7 +471,7 @@ func TestPreview(t *testing.T) {
 				t.Errorf("seed %d: found %+v, of a region that is not visited", seed, x)
 				continue
 			}
-			// Means of blocks are rounded down.
+			// Mean durations in blocks are rounded down.
 			near := func(a, b int64) bool { return max(a-b, b-a) < max(1, r.count) }
 			if x.Count != r.count || !near(x.Inclusive, r.inclusive) || !near(x.Exclusive, r.exclusive) {
 				t.Errorf("seed %d: found %+v, want %+v", seed, x, *r)
@@ -486,9 +487,8 @@ func TestPreview(t *testing.T) {
 	}
 }
 
-// TestSummaryOfCarriedEvents checks that an MPI trace that weft wrote has a summary, although its
-// events carry attributes. A trace with values of counters has none, since the values are in the
-// events only.
+// TestSummaryOfCarriedEvents checks that an MPI trace that weft wrote has a summary, although its events carry
+// attributes. A trace with values of counters has no summary, because only the events contain the values.
 func TestSummaryOfCarriedEvents(t *testing.T) {
 	for workload, want := range map[string]bool{"stencil": true, "loops": false} {
 		events, err := generate.New(generate.Options{Workload: workload, Locations: 3, Events: 3000})

@@ -13,10 +13,10 @@ import (
 	"github.com/weft-trace/weft/internal/plural"
 )
 
-// TokenType states what a token names.
+// TokenType is the type of the entry to which a token refers.
 type TokenType uint8
 
-// The types of tokens.
+// These are the types of the entries of a grammar.
 const (
 	InvalidToken TokenType = iota
 	EventToken
@@ -24,20 +24,20 @@ const (
 	LoopToken
 )
 
-// Token names an event, a sequence or a loop of a thread, by its type and id. The id maps of the thread
+// Token refers to an event, a sequence or a loop of a thread, by type and id. The id maps of the thread
 // translate an id to an index of the thread's lists.
 type Token uint32
 
-// NoToken is the token that names nothing.
+// NoToken is the token that refers to nothing.
 const NoToken Token = 0xfffffffc
 
 // MakeToken returns the token of a type and an id, which must be less than 2³⁰.
 func MakeToken(t TokenType, id uint32) Token { return Token(id<<2 | uint32(t)) }
 
-// Type returns the type of the thing that the token names.
+// Type returns the type of the entry to which the token refers.
 func (t Token) Type() TokenType { return TokenType(t & 3) }
 
-// ID returns the id of the thing that the token names.
+// ID returns the id of the entry to which the token refers.
 func (t Token) ID() uint32 { return uint32(t >> 2) }
 
 // String returns the token in the notation of Pallas: E1, S2, L3.
@@ -64,9 +64,9 @@ func (e *Event) HasAttributes() bool { return len(e.attributes) > 0 }
 // SequenceType is the type of a sequence.
 type SequenceType uint32
 
-// A BlockSequence consists of an enter, its leave, and everything between them. All other sequences are
-// of type LoopSequence: repeated tokens, and the tokens between other records that begin and end
-// something. The root of a thread is a BlockSequence.
+// A BlockSequence consists of an enter, its leave, and everything between them. All other sequences are of
+// type LoopSequence: repeated tokens, and the tokens between other records that begin and end an operation.
+// The root of a thread is a BlockSequence.
 const (
 	BlockSequence SequenceType = iota
 	LoopSequence
@@ -78,17 +78,17 @@ type Sequence struct {
 	Tokens []Token
 	// Durations holds the time from the first to the last event of each occurrence.
 	Durations Vector
-	// Exclusive holds, for a block, its durations without those of the blocks inside it. For other
-	// sequences, it holds the durations of the blocks inside them. In traces of ABI 16, all sequences
-	// are blocks, including those that are repeated, and they count as such.
+	// For a block, Exclusive holds the durations without the durations of the blocks inside it. For other
+	// sequences, Exclusive holds the durations of the blocks inside them. In traces of ABI 16, all sequences
+	// are blocks, including sequences that are repeated.
 	Exclusive Vector
 	// Timestamps holds the time of the first event of each occurrence.
 	Timestamps Vector
 }
 
-// Loop repeats a sequence. Loops of a thread with the same sequence and the same number of iterations
-// are stored once. Occurrences is the number of times that the loop occurs; files before ABI 19 do not
-// state it, so that it is 0. Sequence is NoToken if the writer discarded the loop.
+// Loop repeats a sequence. Loops of a thread with the same sequence and the same number of iterations are
+// stored once. Occurrences is the number of times that the loop occurs; it is 0 in files before ABI 19, which
+// do not state this number. Sequence is NoToken if the writer discarded the loop.
 type Loop struct {
 	Sequence    Token
 	Iterations  uint32
@@ -115,18 +115,20 @@ type Thread struct {
 	// script takes the place of lists in a lean thread if the grammar and the sizes of the vectors
 	// agree.
 	script *script
-	// A lean thread has no Sequences. sizes holds the sizes of their vectors, in order. It leaves out
-	// sequences whose vectors have one value each, because there may be millions of them.
+	// A lean thread has no Sequences. sizes holds the sizes of the vectors of its sequences, in the order of
+	// the sequences. Sequences whose vectors have one value each are left out, because a thread may have
+	// millions of them.
 	lean  bool
 	sizes []vectorSizes
 
 	eventMap, sequenceMap, loopMap []uint32
 	path                           string // path of the thread's file
-	size                           int64  // size of that file
+	size                           int64  // size of that file in bytes
 	whole                          bool   // the file has no defect
 	name                           string
 	times, durations               *dataFile
-	// For Value: the index of the first value of each block, for vectors with several blocks.
+	// starts is used by Value. It holds the index of the first value of each block, for vectors with several
+	// blocks.
 	starts map[*Vector][]uint64
 }
 
@@ -161,8 +163,8 @@ func (l *tokenLists) appendList(n int) []Token {
 	return l.tokens[from:]
 }
 
-// indexOf returns the index that an id has in a list of n entries. ok is false if the id is undefined.
-// The map has 2³²−1 for ids that the thread does not use.
+// indexOf returns the index of an id in a list of n entries. ok is false if the id is undefined. m is an id
+// map, which has 2³²−1 for ids that the thread does not use.
 func indexOf(m []uint32, id uint32, n int) (int, bool) {
 	if int(id) >= len(m) || m[id] >= uint32(n) {
 		return 0, false
@@ -170,7 +172,7 @@ func indexOf(m []uint32, id uint32, n int) (int, bool) {
 	return int(m[id]), true
 }
 
-// Event returns the event that a token names, or nil.
+// Event returns the event to which a token refers, or nil if there is none.
 func (t *Thread) Event(k Token) *Event {
 	if i, ok := indexOf(t.eventMap, k.ID(), len(t.Events)); ok && k.Type() == EventToken {
 		return &t.Events[i]
@@ -178,7 +180,7 @@ func (t *Thread) Event(k Token) *Event {
 	return nil
 }
 
-// Sequence returns the sequence that a token names, or nil.
+// Sequence returns the sequence to which a token refers, or nil if there is none.
 func (t *Thread) Sequence(k Token) *Sequence {
 	if i, ok := indexOf(t.sequenceMap, k.ID(), len(t.Sequences)); ok && k.Type() == SequenceToken {
 		return &t.Sequences[i]
@@ -186,7 +188,7 @@ func (t *Thread) Sequence(k Token) *Sequence {
 	return nil
 }
 
-// Loop returns the loop that a token names, or nil.
+// Loop returns the loop to which a token refers, or nil if there is none.
 func (t *Thread) Loop(k Token) *Loop {
 	if i, ok := indexOf(t.loopMap, k.ID(), len(t.Loops)); ok && k.Type() == LoopToken {
 		return &t.Loops[i]
@@ -247,9 +249,9 @@ const (
 	minSequence = 4 + 8
 )
 
-// parseThread reads a thread.pallas (docs/formats/pallas.md, "thread.pallas"). After a defect, it
-// returns the part that it has read. wanted states how much to load. Replaying the events does not need
-// the blocks of sequences, which may be most of the file.
+// parseThread reads a thread.pallas (docs/formats/pallas.md, "thread.pallas"). After a defect, it returns the
+// part that it has read. wanted states how much to load. Replaying the events does not need the blocks of
+// sequences, which may take most of the file.
 func parseThread(s *source, abi uint8, wanted threadPart) (*Thread, *FileError) {
 	if abi != 17 {
 		return s.thread(layout{abi, abi >= 18, wanted}), s.defect()
@@ -268,7 +270,7 @@ func parseThread(s *source, abi uint8, wanted threadPart) (*Thread, *FileError) 
 }
 
 func (s *source) thread(l layout) *Thread {
-	t := &Thread{fileID: s.u32(), fileArchive: s.u32()} // the names of the folders state both, too
+	t := &Thread{fileID: s.u32(), fileArchive: s.u32()} // the names of the folders also contain both numbers
 	var blocks []Block
 	ne, ns, nl := s.count("events", minEvent), s.count("sequences", minSequence), s.count("loops", 8)
 	t.Root = MakeToken(SequenceToken, 0)
@@ -304,8 +306,8 @@ func (s *source) thread(l layout) *Thread {
 	}
 	t.eventMap = s.idMap(l, len(t.Events))
 	t.lists.from = append(make([]uint32, 0, most+1), 0)
-	// The size of the rest of the file limits the number of tokens. Sequences that occur once also have
-	// vectors of one value there.
+	// The size of the rest of the file limits the number of tokens. Each sequence also has vectors there, of
+	// one value if the sequence occurs once.
 	t.lists.tokens = make([]Token, 0, max(s.left()-ns*(minSequence+singleVectors), s.left()/8)/4)
 	for i := range ns {
 		if t.lean && l.counted && s.readSingleSequence(&t.lists) {
@@ -416,9 +418,9 @@ func (s *source) event(l layout, blocks *[]Block) (e Event) {
 // value.
 const singleVectors = 80 + 80 + 48
 
-// readSingleSequence reads a sequence that occurs once, for a lean thread. If there are many sequences,
-// most of them occur once. If the next sequence is another one, singleSequence reads nothing and
-// returns false.
+// readSingleSequence reads a sequence that occurs once, for a lean thread. If there are many sequences, most
+// of them occur once. If the next sequence occurs several times, readSingleSequence reads nothing and returns
+// false.
 func (s *source) readSingleSequence(lists *tokenLists) bool {
 	const (
 		head = 12
@@ -547,7 +549,8 @@ func (d *dataFile) lockedWith(use func(f format.DataFile, size int64) error) (op
 	return opened, use(d.f, d.size)
 }
 
-// maxOpen limits how many block files all traces keep open, without those that are being read.
+// maxOpen limits the number of block files that all traces together keep open, not counting files that are
+// being read.
 const maxOpen = 32
 
 // blockFiles holds the open block files of all traces.
@@ -573,7 +576,7 @@ func (o *openFiles) add(d *dataFile) {
 	}
 	o.mu.Unlock()
 	if old != nil {
-		old.close() // without o.mu, because close waits until nobody reads the file
+		old.close() // close the file without holding o.mu, because close waits until nobody reads the file
 	}
 }
 
@@ -605,7 +608,7 @@ func (t *Thread) memory() (n int) {
 	return n
 }
 
-// Close closes the files of the thread. The thread can still be used.
+// Close closes the files of the thread. The thread can still be used afterwards.
 func (t *Thread) Close() {
 	t.times.close()
 	t.durations.close()

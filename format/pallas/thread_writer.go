@@ -20,7 +20,7 @@ const blockValues = 1000
 // recordedVector collects values until they fill a block. A trace may have millions of vectors.
 type recordedVector struct {
 	size    uint64
-	blocks  []uint64 // for each block: its values in the grammar; the last one is its position
+	blocks  []uint64 // the grammar's values for each block; the last value of a block is its position
 	values  []uint64 // values that no block has yet
 	sum     uint64
 	one     [1]uint64
@@ -30,7 +30,7 @@ type recordedVector struct {
 	counted uint16 // number of values with which held includes the buffer
 }
 
-// words returns how many values the grammar has for each block of the vector.
+// words returns the number of values in the grammar for each block of the vector.
 func (v *recordedVector) words() int {
 	if v.length {
 		return 5
@@ -56,13 +56,13 @@ func (t *threadWriter) push(v *recordedVector, n uint64) {
 	v.sum += n
 }
 
-// Limits for the buffers of values that no block has yet. A buffer counts if it has room for
-// largeBuffer values. All threads together may have allBuffers bytes, and each thread at least
-// leastBuffers.
+// These are limits for the buffers of values that are not in a block yet. A buffer counts if it has room for
+// at least largeBuffer values. All threads together may use allBuffers bytes, and each thread at least
+// minBuffers.
 const (
-	largeBuffer  = 16
-	allBuffers   = 40 << 20
-	leastBuffers = 32 << 10
+	largeBuffer = 16
+	allBuffers  = 40 << 20
+	minBuffers  = 32 << 10
 )
 
 // countBuffer includes the buffer of a vector in held if it is large. In compatible threads, it does
@@ -77,10 +77,10 @@ func (t *threadWriter) countBuffer(v *recordedVector) {
 	}
 	t.held += 8 * int64(cap(v.values)-int(v.counted))
 	v.counted = uint16(cap(v.values)) // the size of a block, or a little more
-	t.full = t.held > max(leastBuffers, allBuffers/t.w.threads.Load())
+	t.full = t.held > max(minBuffers, allBuffers/t.w.threads.Load())
 }
 
-// shrink makes blocks of the collected values if their buffers take too much memory. That happens with
+// shrink makes blocks of the collected values if their buffers take too much memory. This happens if there are
 // many threads or many events.
 func (t *threadWriter) shrink() error {
 	if !t.full {
@@ -126,8 +126,8 @@ func (t *threadWriter) addOccurrence(x *recordedSequence, start, duration, exclu
 	return t.flushSequence(x.vectors)
 }
 
-// flushSequence makes blocks of the values that the vectors of a sequence have collected. If durations
-// and exclusive durations are equal, as in functions that call nothing, both vectors share a block.
+// flushSequence makes blocks of the values that the vectors of a sequence have collected. If durations and
+// exclusive durations are equal, as in functions without calls, both vectors share a block.
 func (t *threadWriter) flushSequence(v *[3]recordedVector) error {
 	duration, exclusive := &v[0], &v[1]
 	same := len(duration.values) > 0 && !t.w.compatible && slices.Equal(duration.values, exclusive.values)
@@ -239,7 +239,7 @@ func (w *Writer) appendBlock(b []byte, room *packBuffers, values []uint64) []byt
 		}
 	}
 	room.plain = l
-	const head = 8 // the length
+	const head = 8 // size in bytes of the length before the block
 	at := len(b)
 	b = append(b, make([]byte, head)...)
 	switch {
@@ -256,7 +256,7 @@ func (w *Writer) appendBlock(b []byte, room *packBuffers, values []uint64) []byt
 
 // bufferLimit returns the size of the buffer. It is smaller if there are many threads.
 func (d *dataWriter) bufferLimit() int {
-	return max(leastDataBuffer, dataBuffer/int(1+d.threads.Load()/16))
+	return max(minDataBuffer, dataBuffer/int(1+d.threads.Load()/16))
 }
 
 // appendBlock appends a block to the file.
@@ -300,7 +300,8 @@ func (w *Writer) appendFrame(b []byte, room *packBuffers, values []uint64) []byt
 	return keepShorter(at, len(b), w.appendShortest(b, room.plain))
 }
 
-// keepShorter keeps the shorter one of two frames. The first begins at at, the second at middle.
+// keepShorter keeps the shorter of two frames. The first frame begins at offset at, the second at offset
+// middle.
 func keepShorter(at, middle int, both []byte) []byte {
 	if len(both)-middle < middle-at {
 		return append(both[:at], both[middle:]...)
@@ -326,7 +327,7 @@ func appendRawFrame(dst, b []byte) []byte {
 	return append(append(dst, 0x28, 0xb5, 0x2f, 0xfd, 0x20, byte(n), byte(n<<3|1), byte(n>>5), 0), b...)
 }
 
-// write makes blocks of all collected values, and writes the grammar. root has the tokens of the root
+// write makes blocks of all collected values, and writes the grammar. root contains the tokens of the root
 // (docs/formats/pallas.md, "thread.pallas").
 func (t *threadWriter) write(root [][]grammar.Token) error {
 	r := t.r
@@ -363,10 +364,10 @@ func (t *threadWriter) write(root [][]grammar.Token) error {
 }
 
 // dataBuffer is the size of the buffer for the file of a thread. The buffers for its block files are
-// smaller if there are many threads, but have at least leastDataBuffer bytes.
+// smaller if there are many threads, but have at least minDataBuffer bytes.
 const (
-	dataBuffer      = 64 << 10
-	leastDataBuffer = 4 << 10
+	dataBuffer    = 64 << 10
+	minDataBuffer = 4 << 10
 )
 
 // flush writes the buffer to the file. The file is open only during flush, because there may be more
@@ -400,8 +401,8 @@ func (v *recordedVector) append(b []byte) []byte {
 	return le64(b, v.blocks...)
 }
 
-// lendBuffer gives a vector a buffer for its last blocks when its thread ends. There may be many
-// vectors, and they do not need a buffer after their blocks are written.
+// lendBuffer lends a vector a buffer for its last blocks when its thread ends. There may be many vectors, and
+// a vector does not need a buffer after its blocks have been written.
 func (t *threadWriter) lendBuffer(i int, v *recordedVector) {
 	if t.finished {
 		v.blocks = append(t.buffers.blocks[i][:0], v.blocks...)

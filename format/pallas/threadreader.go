@@ -20,27 +20,27 @@ type threadReader struct {
 	r        *blockReader
 	sel      trace.Selection
 	sink     format.Sink
-	careful  bool // look for times that go back before delivering events
+	careful  bool // look for decreasing times before delivering events
 	prefetch bool // load blocks in a goroutine
-	// turn waits until this thread may add definitions. described signals that it has added them.
-	// Threads add definitions in a fixed order, so that ids do not depend on which thread is read
-	// first. Both are nil if there is a single reader.
+	// turn waits until this thread may add definitions. described signals that the thread has added its
+	// definitions. Threads add definitions in a fixed order, so that ids do not depend on the order in which
+	// threads are read. Both are nil if there is a single reader.
 	turn, described func()
 
 	t           *Thread
-	whole       *Thread // the same thread with the blocks of its sequences, if it is to be checked
+	whole       *Thread // the same thread with the blocks of its sequences, if the thread is to be checked
 	loc         uint32
 	info        []eventInfo
 	rowOf       []eventRow
-	more        bool           // some event has operands or attributes
+	more        bool           // at least one event has operands or attributes
 	lists       []listIterator // attribute lists of each event; nil if the thread has no attributes
 	x           *replay
-	sorted      *sortedThread // used in place of x if the thread must be sorted
+	sorted      *sortedThread // the sorted events, used in place of x if the thread must be sorted
 	occurrences []int64       // occurrence numbers of the current events, if the thread is sorted
 	ascending   bool
 	seen, until uint64 // numbers of events before the time to: read so far, and in total (2⁶⁴−1 if unknown)
 	ended       bool
-	from, to    uint64 // the wanted times, from from on, before to
+	from, to    uint64 // the wanted times, from ≤ time < to
 	last        uint64
 	error, high uint64 // the largest error that the codec causes in times, and the greatest time so far
 	values      []Value
@@ -97,8 +97,7 @@ func (tr *threadReader) scan(ctx context.Context, id threadID) error {
 	}
 }
 
-// open loads a thread and moves to the start of the wanted times. It returns nil if there is nothing to
-// read.
+// open loads a thread and moves to the start of the wanted times. It returns nil if no events are wanted.
 func (tr *threadReader) open(ctx context.Context, id threadID) (*Thread, error) {
 	t, err := tr.load(id)
 	if t == nil || err != nil {
@@ -126,8 +125,8 @@ func (tr *threadReader) open(ctx context.Context, id threadID) (*Thread, error) 
 		}
 	}
 	tr.ascending = g.sound() && t.ascending()
-	// Keep blocks that will be read twice: once to check the times or to find the wanted times, and
-	// once to deliver the events.
+	// Keep blocks that will be read twice: first to check the times or to find the wanted times, and then to
+	// deliver the events.
 	tr.r.keeping = tr.careful || tr.sel.From > math.MinInt64 || tr.sel.To < math.MaxInt64 || tr.sel.OneEventFrom != 0 ||
 		tr.sel.Location != nil
 	tr.r.keeping = tr.r.keeping || tr.whole != nil
@@ -150,8 +149,8 @@ func (tr *threadReader) open(ctx context.Context, id threadID) (*Thread, error) 
 	return t, asDefect(tr.options(), "pallas.damaged", tr.begin(g))
 }
 
-// load loads a thread without the blocks of its sequences. If the whole thread will be read and a
-// checker needs it, load also loads it with those blocks.
+// load loads a thread without the blocks of its sequences. If the whole thread will be read and a checker
+// needs it, load also loads the thread with these blocks.
 func (tr *threadReader) load(id threadID) (*Thread, error) {
 	tr.whole = nil
 	if tr.d.checker.Load() == nil || tr.careful || tr.sel.From > math.MinInt64 || tr.sel.To < math.MaxInt64 ||
@@ -162,7 +161,7 @@ func (tr *threadReader) load(id threadID) (*Thread, error) {
 	quiet.Report, quiet.Strict = format.NewReport(), true
 	t, err := tr.d.withOptions(&quiet).thread(id, wholeThread)
 	if t == nil || err != nil || !t.whole {
-		return tr.d.grammar(id, tr.sel.Repeated) // reports the defect
+		return tr.d.grammar(id, tr.sel.Repeated) // grammar reports the defect
 	}
 	tr.whole = t
 	return t.withoutSequences(), nil
@@ -173,7 +172,7 @@ func (tr *threadReader) start(id threadID, t *Thread) {
 	tr.t, tr.loc, tr.last, tr.ended, tr.sorted = t, tr.d.location[id], 0, false, nil
 	tr.error, tr.high = t.codecError(), 0
 	tr.from, tr.to = 0, math.MaxUint64
-	// A limit that the times of the file cannot express lies before or after all of them.
+	// If the file cannot express a limit, the limit lies before or after all times of the file.
 	if from, ok := tr.d.ticks.file(tr.sel.From); ok {
 		tr.from = from
 	}
@@ -184,8 +183,8 @@ func (tr *threadReader) start(id threadID, t *Thread) {
 	}
 }
 
-// begin moves to the first of the wanted times, or to the start. It returns an error for blocks that
-// cannot be read. Reading then continues after them.
+// begin moves to the first of the wanted times, or to the start. It returns an error for blocks that cannot be
+// read. Reading then continues after these blocks.
 func (tr *threadReader) begin(g *outline) error {
 	tr.stop()
 	tr.x = newReplay(tr.t, g, tr.r)
@@ -215,7 +214,7 @@ func (tr *threadReader) begin(g *outline) error {
 	if tr.from > 0 {
 		before, err := tr.x.seek(tr.from)
 		if err != nil || !tr.x.skip(before) {
-			// The delivery then reports the unreadable block, or the times that go back.
+			// The delivery then reports the unreadable block, or the decreasing times.
 			tr.stop()
 			tr.x = newReplay(tr.t, g, tr.r)
 			tr.x.begin()
@@ -233,14 +232,14 @@ func (tr *threadReader) begin(g *outline) error {
 }
 
 // isAlwaysActivity reports whether each occurrence of an event is an activity in the model. In traces that
-// weft wrote, an attribute may turn an occurrence into anything else.
+// weft wrote, an attribute may turn an occurrence into an event of any kind.
 func (tr *threadReader) isAlwaysActivity(e int) bool {
 	return tr.info[e].kind.IsActivity() && (tr.d.restorer == nil || !tr.t.Events[e].HasAttributes())
 }
 
-// reachedEnd reports whether all events before the end of the wanted times have been read, given the
-// times that were read last. It counts events instead of comparing times, because later times may come
-// before earlier ones.
+// reachedEnd reports whether all events before the end of the wanted times have been read. times are the times
+// that were read last. It counts events instead of comparing times, because an earlier time may follow a later
+// time.
 func (tr *threadReader) reachedEnd(times []uint64) bool {
 	if tr.until == math.MaxUint64 {
 		return false
@@ -253,7 +252,7 @@ func (tr *threadReader) reachedEnd(times []uint64) bool {
 	return tr.seen >= tr.until
 }
 
-// drop releases the memory of the thread, before the next one is loaded.
+// drop releases the memory of the thread before the next thread is loaded.
 func (tr *threadReader) drop() {
 	tr.stop()
 	tr.t.Close()
@@ -262,14 +261,14 @@ func (tr *threadReader) drop() {
 	tr.t, tr.whole, tr.x, tr.lists, tr.sorted = nil, nil, nil, nil, nil
 }
 
-// startPrefetch starts a goroutine that loads blocks, unless the reader keeps blocks or has kept some.
+// startPrefetch starts a goroutine that loads blocks, unless the reader keeps blocks or has kept blocks.
 func (tr *threadReader) startPrefetch() {
 	if tr.prefetch && tr.whole == nil && !(tr.careful && tr.r.keeping) {
 		tr.x.prefetch = newPrefetcher(tr.t)
 	}
 }
 
-// stop ends that goroutine.
+// stop ends the goroutine that loads blocks.
 func (tr *threadReader) stop() {
 	if tr.x != nil {
 		tr.x.prefetch.stop()
@@ -277,7 +276,7 @@ func (tr *threadReader) stop() {
 	}
 }
 
-// goesBack reports whether times go back in the wanted part of the thread.
+// goesBack reports whether times decrease anywhere in the wanted part of the thread.
 func (tr *threadReader) goesBack(ctx context.Context) (bool, error) {
 	for last := uint64(0); ; {
 		events, times, err := tr.x.next()
@@ -294,11 +293,11 @@ func (tr *threadReader) goesBack(ctx context.Context) (bool, error) {
 	}
 }
 
-// options returns the options to report defects of the thread with.
+// options returns the options for reporting defects of the thread.
 func (tr *threadReader) options() *format.ReadOptions { return tr.d.opt.At(tr.loc) }
 
-// reportUnsound reports the first event, or else the first sequence, whose number of occurrences in the
-// grammar differs from its number of times.
+// reportUnsound reports the first event whose number of occurrences in the grammar differs from its number of
+// times. If there is no such event, it reports the first such sequence.
 func (tr *threadReader) reportUnsound(g *outline) error {
 	if tr.t.script != nil {
 		return nil
@@ -411,8 +410,8 @@ func (tr *threadReader) nextEvents() (events []uint32, times []uint64, err error
 	return events, times, err
 }
 
-// codecError returns the largest amount by which times may seem to go back, because a lossy codec
-// changed them.
+// codecError returns the largest amount by which times may seem to decrease, because a lossy codec has changed
+// them.
 func (t *Thread) codecError() uint64 {
 	switch t.Archive.Trace.Compression {
 	case ZFP:
@@ -431,7 +430,7 @@ func (t *Thread) codecError() uint64 {
 	return 0
 }
 
-// dropLists removes the attributes of events that have lost occurrences.
+// dropLists removes the attributes of events for which occurrences have been lost.
 func (tr *threadReader) dropLists() {
 	for e := range tr.lists {
 		if tr.x.times[e].broken {
@@ -440,7 +439,7 @@ func (tr *threadReader) dropLists() {
 	}
 }
 
-// errTimesGoBack is the error if times go back, so that the thread must be sorted.
+// errTimesGoBack reports decreasing times, because of which the thread must be sorted.
 var errTimesGoBack = errors.New("pallas: times go back")
 
 // addRows adds rows for events to the batch.
@@ -458,7 +457,7 @@ func (tr *threadReader) addRows(events []uint32, times []uint64) error {
 	if last > math.MaxInt64 {
 		n, _ := slices.BinarySearch(times, math.MaxInt64+1)
 		if n == len(times) {
-			return nil // no event has such a time
+			return nil // no event has a time that is too large
 		}
 		if err := tr.reportLate(len(times)-n, times[n]); err != nil {
 			return err
@@ -570,8 +569,8 @@ type occurrence struct {
 	n     int64
 }
 
-// sortedThread holds the events of a thread in which times go back, sorted by time. Events with the
-// same time keep the order of the grammar. It takes 20 bytes for each event.
+// sortedThread holds the events of a thread with decreasing times, sorted by time. Events with the same time
+// keep the order of the grammar. Each event takes 20 bytes.
 type sortedThread struct {
 	events      []uint32
 	times       []uint64

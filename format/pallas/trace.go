@@ -24,11 +24,12 @@ type Trace struct {
 	// LocationGroups holds the processes and their parent groups. Each process with threads has an
 	// archive of the same id.
 	LocationGroups []LocationGroup
-	// Locations holds the locations in the main file. Only old writers store locations there; newer
-	// ones store them in the archives.
+	// Locations holds the locations in the main file. Only old writers store locations there; newer writers
+	// store them in the archives.
 	Locations []Location
 	Metadata  []Metadata
-	// Truncated describes a defect of the main file after its settings. It is nil if there is none.
+	// Truncated describes a defect of the main file after its settings. It is nil if the file has no such
+	// defect.
 	Truncated *FileError
 
 	src        format.Source
@@ -89,18 +90,20 @@ func Open(src format.Source) (*Trace, error) {
 type Archive struct {
 	Trace *Trace
 	ID    uint32
-	// Definitions holds the archive's own definitions. A lookup that fails in them continues in those
+	// Definitions holds the archive's own definitions. A lookup that fails here continues in the definitions
 	// of the trace.
 	Definitions *Definitions
-	Locations   []Location // locations of its threads
+	Locations   []Location // locations of the archive's threads
 	Metadata    []Metadata
-	// Truncated describes a defect of the archive's file. It is nil if there is none.
+	// Truncated describes a defect of the archive's file. It is nil if the file has no defect.
 	Truncated *FileError
 
-	missingErr          error           // set if the archive has no file
-	fileID, fileThreads uint32          // its own id and its number of threads, as its file states them
-	groups              []LocationGroup // location groups in its file, at a place where the format has none
-	// Numbers of Locations that its own file lists, and that follow from the main file.
+	missingErr          error  // error for the missing file of the archive; nil if the file exists
+	fileID, fileThreads uint32 // the archive's id and number of threads, as its file states them
+	// location groups in the archive's file, where the format does not expect any
+	groups []LocationGroup
+	// ownCount is the number of Locations that the archive's own file lists. mainCount is the number that
+	// follows from the main file.
 	ownCount, mainCount int
 
 	mu      sync.Mutex
@@ -116,7 +119,7 @@ func (t *Trace) search() {
 	}
 }
 
-// present returns how many of the archive's threads have a file.
+// present returns the number of the archive's threads that have a file.
 func (a *Archive) present() (n uint32) {
 	for _, l := range a.Locations {
 		if _, err := fs.Stat(a.Trace.src.FS, a.Trace.dir+threadFolder(a.ID, l.ID)+"thread.pallas"); err == nil {
@@ -135,8 +138,8 @@ func (a *Archive) search() {
 	}
 }
 
-// folderNumbers returns, in ascending order, each N for which dir has a folder whose name is prefix
-// followed by N.
+// folderNumbers returns the numbers N, in ascending order, for which dir contains a folder whose name is
+// prefix followed by N.
 func folderNumbers(f fs.FS, dir, prefix string) (ids []uint32) {
 	list, _ := fs.ReadDir(f, dir) // a folder that cannot be listed counts as empty
 	for _, x := range list {
@@ -168,7 +171,7 @@ func threadFolder(archive, id uint32) string {
 	return fmt.Sprintf("archive_%d/thread_%d/", archive, id)
 }
 
-// Archive loads the archive of a location group. If the group has none, the error wraps
+// Archive loads the archive of a location group. If the group has no archive, the error wraps
 // [fs.ErrNotExist].
 func (t *Trace) Archive(id uint32) (*Archive, error) {
 	t.mu.Lock()
@@ -197,7 +200,7 @@ func (t *Trace) loadArchive(id uint32) (*Archive, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.fileID, a.fileThreads = s.u32(), s.u32() // the folder and the locations state both, too
+	a.fileID, a.fileThreads = s.u32(), s.u32() // the folder and the locations also state both numbers
 	a.Definitions = s.definitions(t.ABI, t.Definitions)
 	a.groups = s.locationGroups()
 	a.Locations, a.Metadata = s.locations(), s.metadata(t.ABI)
@@ -217,11 +220,11 @@ func (t *Trace) loadArchive(id uint32) (*Archive, error) {
 	return a, nil
 }
 
-// Thread loads the grammar of a location. If the location has none, the error wraps [fs.ErrNotExist].
-// If the file is damaged, the error is a [FileError], and Thread also returns the part that it could
-// read. The trace caches the last threads that were loaded, as long as their files have at most 16 MB
-// together. A grammar takes about three times as much memory as its file. Thread loads a thread again
-// if the cache has dropped it.
+// Thread loads the grammar of a location. If the location has no thread, the error wraps [fs.ErrNotExist]. If
+// the file is damaged, the error is a [FileError], and Thread also returns the part that it could read. The
+// trace caches the last threads that were loaded, as long as their files have at most 16 MB together. A
+// grammar takes about three times as much memory as its file. Thread loads a thread again if the cache has
+// dropped it.
 func (a *Archive) Thread(id uint32) (*Thread, error) {
 	a.mu.Lock()
 	o := a.threads[id]
@@ -264,8 +267,8 @@ func (a *Archive) loadThread(id uint32, wanted threadPart) (*Thread, error) {
 	}
 	t.ID, t.Archive = id, a
 	t.size = int64(s.size)
-	// The list of open files refers to these files. It must not refer to the thread, which would stay
-	// in memory.
+	// The list of open files refers to these files. It must not refer to the thread, because the thread would
+	// then stay in memory.
 	t.times = &dataFile{src: a.Trace.src, all: &blockFiles}
 	t.durations = &dataFile{src: a.Trace.src, all: &blockFiles}
 	t.times.name, t.times.path = file("event_durations.dat")

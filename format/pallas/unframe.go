@@ -21,7 +21,8 @@ type strideReader struct {
 // read decodes the values of a frame. ok is false if the frame is of another kind or damaged. The
 // caller then uses zstd, which finds the defect.
 func (r *strideReader) read(out []uint64, b []byte) (ok bool) {
-	const before = 10 // size of the headers of the frame and of its first block, up to the size of the literals
+	// size in bytes of the headers of the frame and of its first block, up to the size of the literals
+	const before = 10
 	n := len(out)
 	if n < minStride || n > maxStride || len(b) < before+1 {
 		return false
@@ -34,7 +35,7 @@ func (r *strideReader) read(out []uint64, b []byte) (ok bool) {
 	if k < 1 || k > maxKept || len(b) < at+1+8+k+6+3 {
 		return false
 	}
-	// Everything except for the values must equal the bytes that appendFirst writes.
+	// All bytes except the values must equal the bytes that appendFirst writes.
 	var room [64]byte
 	first, second := binary.LittleEndian.Uint64(b[at+1:]), binary.LittleEndian.Uint64(b[at+9:])
 	head := appendFirst(room[:0], n, first, second, k)
@@ -71,9 +72,9 @@ func (r *strideReader) read(out []uint64, b []byte) (ok bool) {
 	return false
 }
 
-// readLiterals decodes the literals section of a block, which has the low bytes of n values. It returns
-// these bytes and the rest of b. The underlying array of low has at least 8 bytes from each position
-// of low on.
+// readLiterals decodes the literals section of a block, which contains the low bytes of n values. It returns
+// these bytes and the rest of b. The underlying array of low has at least 8 bytes from each position of low
+// on.
 func (r *strideReader) readLiterals(b []byte, n int) (low, rest []byte, ok bool) {
 	if len(b) < 5 {
 		return nil, nil, false
@@ -151,8 +152,7 @@ func (r *strideReader) readMixed(out []uint64, low, b []byte) (ok bool) {
 	if left < 2*stateBits {
 		return false
 	}
-	// Zeroed bytes come after the bits and after the low bytes, so that 8 bytes can be read from any
-	// position.
+	// Zero bytes follow the bits and the low bytes, so that 8 bytes can be read from any position.
 	r.bits = append(append(r.bits[:0], b...), 0, 0, 0, 0, 0, 0, 0, 0)
 	used := len(low)
 	low = append(low, 0, 0, 0, 0, 0, 0, 0, 0)
@@ -189,7 +189,7 @@ type stateReader struct {
 	cells [stateCount]struct{ code, bits, from uint8 }
 }
 
-// build decodes the description of a table that has stateCount states and few codes.
+// build decodes the description of a table with stateCount states and few codes.
 func (t *stateReader) build(b []byte) (rest []byte, ok bool) {
 	var share [maxKept + 1]int
 	var room [8]byte

@@ -8,19 +8,19 @@ import (
 	"slices"
 )
 
-// unifier gives equal events, sequences and loops the same ids in all threads of a trace. It also
-// merges the strings, regions and attributes of the archives into one set of definitions. Groups and
-// communicators stay in their archives, because their members and ranks have a meaning only there. The
-// root of each thread stays sequence 0, where Pallas' own reader looks for it. The unifier keeps the
-// grammars of all threads in memory, with equal parts only once.
+// unifier gives equal events, sequences and loops the same ids in all threads of a trace. It also merges the
+// strings, regions and attributes of the archives into one set of definitions. Groups and communicators stay
+// in their archives, because their members and ranks have a meaning only in the archive. The root of each
+// thread stays sequence 0, where Pallas' own reader expects the root. The unifier keeps the grammars of all
+// threads in memory; it keeps equal parts only once.
 type unifier struct {
 	defs      Definitions
 	texts     map[string]Ref
-	names     map[Ref][]Ref // refs of regions by the ref of their name
+	names     map[Ref][]Ref // refs of the regions with each name, by the ref of the name
 	used      [3]map[Ref]bool
-	global    [3]map[Ref]bool // refs that the definitions of the trace itself have
+	global    [3]map[Ref]bool // refs that the definitions of the trace itself use
 	last      [3]Ref
-	renamed   map[uint32]*refMap // indexed by archive
+	renamed   map[uint32]*refMap // new refs of each archive, by archive
 	events    map[string]uint32
 	sequences map[string]uint32
 	loops     map[[2]uint32]uint32
@@ -63,7 +63,7 @@ func newUnifier(d *Definitions, archives []*Archive) *unifier {
 	return u
 }
 
-// reserveRef marks r as used and returns it. If r is already used, it does the same with an unused ref.
+// reserveRef marks r as used and returns it. If r is already used, it marks and returns an unused ref instead.
 func (u *unifier) reserveRef(table int, r Ref) Ref {
 	for u.used[table][r] {
 		u.last[table]++
@@ -143,7 +143,7 @@ func (u *unifier) archive(d *Definitions) *refMap {
 	return m
 }
 
-// localDefinitions returns the definitions that stay in an archive.
+// localDefinitions returns the definitions that remain in an archive.
 func (m *refMap) localDefinitions(d *Definitions) (rest Definitions) {
 	for _, x := range d.Groups {
 		x.Name = m.newRef(stringTable, x.Name)
@@ -165,11 +165,11 @@ func (m *refMap) localDefinitions(d *Definitions) (rest Definitions) {
 // regionGroup is the type of groups whose members are regions.
 const regionGroup = 2
 
-// fieldTables maps the name of each field of a record that holds a ref to the kind of definition that
-// it refers to.
+// fieldTables maps the name of each record field that holds a ref to the kind of definition to which the ref
+// refers.
 var fieldTables = map[string]int{"region": regionTable, "name": stringTable}
 
-// payload returns the payload of an event with the new refs.
+// payload returns the payload of an event with new refs.
 func (m *refMap) payload(e *Event) []byte {
 	if _, ok := e.Record.Values(e.Payload); !ok {
 		return e.Payload
@@ -186,12 +186,12 @@ func (m *refMap) payload(e *Event) []byte {
 	return b
 }
 
-// valueTables maps each type of attribute that holds a ref to the kind of definition that it refers to.
+// valueTables maps each type of attribute that holds a ref to the kind of definition to which the ref refers.
 var valueTables = map[AttributeType]int{StringValue: stringTable, AttributeValue: attributeTable,
 	RegionValue: regionTable}
 
-// attributes returns the attributes of an event's occurrences with the new refs. It does not change
-// damaged ones.
+// attributes returns the attributes of an event's occurrences with new refs. It does not change damaged
+// attributes.
 func (m *refMap) attributes(e *Event, d *Definitions) []byte {
 	b := slices.Clone(e.attributes)
 	for rest := b; ; {
@@ -219,8 +219,8 @@ func (m *refMap) attributes(e *Event, d *Definitions) []byte {
 	}
 }
 
-// id returns the id that ids has for u.key. If the thread has already used that id, it returns the id
-// for the key with a number appended.
+// id returns the id to which ids maps u.key. If the thread has already used that id, it returns the id of the
+// key with a number appended.
 func (u *unifier) id(ids map[string]uint32, first uint32, mine map[uint32]bool) uint32 {
 	for again := uint32(0); ; again++ {
 		key := string(u.key)
@@ -248,8 +248,7 @@ func setID(m []uint32, id uint32, at int) []uint32 {
 	return m
 }
 
-// thread returns a copy of t with unified ids. Sequences that cannot be reached from the root may lose
-// their ids.
+// thread returns a copy of t with unified ids. Sequences that the root does not reach may lose their ids.
 func (u *unifier) thread(t *Thread, g *outline, m *refMap) (*Thread, error) {
 	c := &Thread{ID: t.ID, Archive: t.Archive, Root: MakeToken(SequenceToken, 0), Start: t.Start, path: t.path}
 	c.Events, c.Sequences, c.Loops = slices.Clone(t.Events), slices.Clone(t.Sequences), slices.Clone(t.Loops)
@@ -283,7 +282,7 @@ func (u *unifier) thread(t *Thread, g *outline, m *refMap) (*Thread, error) {
 			default:
 				place, _ := indexOf(t.loopMap, k.ID(), len(t.Loops))
 				if loops[place] == NoToken {
-					id := u.loop(&c.Loops[place], sequences[st.sequence], myLoops)
+					id := u.loopID(&c.Loops[place], sequences[st.sequence], myLoops)
 					loops[place] = MakeToken(LoopToken, id)
 					c.loopMap = setID(c.loopMap, id, place)
 				}
@@ -312,8 +311,8 @@ func (u *unifier) thread(t *Thread, g *outline, m *refMap) (*Thread, error) {
 	return c, nil
 }
 
-// loop returns the id of a loop that repeats the token body.
-func (u *unifier) loop(l *Loop, body Token, mine map[uint32]bool) uint32 {
+// loopID returns the id of a loop that repeats the token body.
+func (u *unifier) loopID(l *Loop, body Token, mine map[uint32]bool) uint32 {
 	l.Sequence = body
 	key := [2]uint32{uint32(body), l.Iterations}
 	id, ok := u.loops[key]
@@ -322,7 +321,7 @@ func (u *unifier) loop(l *Loop, body Token, mine map[uint32]bool) uint32 {
 		u.loops[key] = id
 	}
 	if mine[id] {
-		// The thread has another loop that is equal, so this one gets an id of its own.
+		// The thread already has an equal loop, so this loop gets an id of its own.
 		id = uint32(len(u.loops))
 		u.loops[[2]uint32{uint32(NoToken), id}] = id
 	}

@@ -27,7 +27,7 @@ func TestUnify(t *testing.T) {
 	}
 }
 
-// writeUnlike writes a trace of three threads with equal events, whose archives name them differently.
+// writeUnlike writes a trace of three threads with equal events. Each archive gives other ids to the events.
 // It returns the path of the main file.
 func writeUnlike(t *testing.T) string {
 	w, err := Create(filepath.Join(t.TempDir(), "main"), nil)
@@ -41,7 +41,7 @@ func writeUnlike(t *testing.T) string {
 	for a := range uint32(3) {
 		w.LocationGroups = append(w.LocationGroups, LocationGroup{a, 0, NoRef})
 		x := w.Archive(a)
-		region := func(n uint32) Ref { return 1 + (n+a)%3 } // each archive has other refs
+		region := func(n uint32) Ref { return 1 + (n+a)%3 } // each archive has other ids of regions
 		for n, s := range names {
 			x.Definitions.Strings = append(x.Definitions.Strings, String{10 + region(uint32(n)), s})
 			x.Definitions.Regions = append(x.Definitions.Regions, Region{region(uint32(n)), 10 + region(uint32(n))})
@@ -49,7 +49,7 @@ func writeUnlike(t *testing.T) string {
 		x.Definitions.Strings = append(x.Definitions.Strings, String{20, "called by"},
 			String{21 + a, fmt.Sprint("thread of ", a)})
 		x.Definitions.Attributes = []Attribute{{4 + a, 20, NoRef, RegionValue}}
-		x.Definitions.Comms = []Comm{{1, 20, NoRef, NoRef}} // each archive has its own
+		x.Definitions.Comms = []Comm{{1, 20, NoRef, NoRef}} // each archive has its own definition
 		r, err := x.Record(a, 21+a)
 		if err != nil {
 			t.Fatal(err)
@@ -62,10 +62,10 @@ func writeUnlike(t *testing.T) string {
 			}
 		}
 		switch a {
-		case 0: // a region that nothing defines here
+		case 0: // a region that no definition describes
 			put(Enter, le32(nil, 77))
 			put(Leave, le32(nil, 77))
-		case 1: // what only this thread does comes first, with two regions of the same name
+		case 1: // first a region that only this thread enters; two regions have the same name
 			x.Definitions.Strings = append(x.Definitions.Strings, String{70, "twin"}, String{71, "twin"}, String{1, "main of 1"})
 			x.Definitions.Regions = append(x.Definitions.Regions, Region{70, 70}, Region{71, 71})
 			put(Enter, le32(nil, 70))
@@ -123,8 +123,8 @@ func contentLines(t *testing.T, name string) (l []string) {
 	return l
 }
 
-// sharedIDs checks that equal events and sequences of the threads have equal ids. It returns how many ids
-// several threads have.
+// sharedIDs checks that equal events and sequences of the threads have equal ids. It returns the number of ids
+// that occur in several threads.
 func sharedIDs(t *testing.T, list []*Thread) (shared int) {
 	t.Helper()
 	type thing struct{ kind, id uint32 }

@@ -11,11 +11,11 @@ import (
 // that many queries need not load them.
 type Block struct {
 	Count uint64
-	// First and Last are the first and last value of a block of times, in the order of time.
+	// First and Last are the first and the last value of a block of times.
 	First, Last uint64
 	// Min, Max and Mean summarise a block of durations. The mean is rounded down.
 	Min, Max, Mean uint64
-	// Offset is the position of the stored values in their file.
+	// Offset is the position in bytes of the stored values in their file.
 	Offset uint64
 }
 
@@ -24,12 +24,13 @@ type Block struct {
 type Vector struct {
 	Size   uint64
 	Blocks []Block
-	// Min, Max and Mean summarise all durations. The mean is rounded down. They are 0 for times.
+	// Min, Max and Mean summarise all durations. The mean is rounded down. They are 0 for a vector of times.
 	Min, Max, Mean uint64
 
 	durations bool
 	event     bool // the values are the times of an event
-	from, n   int  // position and number of Blocks in the list of all blocks, while the thread is being read
+	// position and number of the vector's blocks in the list of all blocks, while the thread is being read
+	from, n int
 }
 
 // Total returns the sum of all durations, computed from the mean. The mean is rounded down, so the sum
@@ -39,7 +40,7 @@ func (v *Vector) Total() uint64 { return v.Mean * v.Size }
 // layout describes the layout of a thread's file.
 type layout struct {
 	abi     uint8
-	counted bool // vectors state how many blocks they have
+	counted bool // vectors state the number of their blocks
 	wanted  threadPart
 }
 
@@ -48,10 +49,10 @@ type threadPart uint8
 
 const (
 	wholeThread threadPart = iota
-	// everything except for the blocks of one-block vectors of sequences, because such a block repeats
-	// the sums of its vector
+	// everything except the blocks of one-block vectors of sequences, because such a block repeats the sums of
+	// its vector
 	threadSums
-	leanThread   // no blocks of sequences
+	leanThread   // all data except the blocks of sequences
 	threadEvents // only the events and the blocks of their times
 )
 
@@ -122,7 +123,7 @@ func (s *source) wholeVector(l layout, event, durations bool, all *[]Block) (v V
 	}
 	stated := uint64(1)
 	if l.counted {
-		stated = s.u64() // files may have 1 for an empty vector
+		stated = s.u64() // files may state 1 block for an empty vector
 	}
 	if v.Size == 0 || s.err != nil {
 		return v
@@ -134,7 +135,7 @@ func (s *source) wholeVector(l layout, event, durations bool, all *[]Block) (v V
 	n := -1
 	if l.counted && stated <= uint64(s.left()/size) {
 		n = int(stated)
-	} else if l.counted && s.minor == nil { // the number of values determines the blocks as well
+	} else if l.counted && s.minor == nil { // the number of values also determines the blocks
 		s.minor = archive.Damaged(s.path, int64(at)+8, plural.Of(stated, "block"), "no more than the file has room for")
 	}
 	if durations {
@@ -169,7 +170,7 @@ func (s *source) wholeVector(l layout, event, durations bool, all *[]Block) (v V
 		s.fail(at, "as many as its blocks have", "a vector of %s", plural.Of(v.Size, "value"))
 	}
 	if l.abi <= 17 && durations {
-		// Some writers of those versions stored the sum in place of the mean.
+		// Some writers of these versions stored the sum in place of the mean.
 		v.Mean = repairMean(v.Mean, v.Min, v.Max, v.Size)
 		for i := v.from; i < len(*all); i++ {
 			x := &(*all)[i]
@@ -179,9 +180,9 @@ func (s *source) wholeVector(l layout, event, durations bool, all *[]Block) (v V
 	return v
 }
 
-// appendBlocks reads all blocks of a vector. If the numbers of values in the blocks do not add up to
-// the number of values, it appends nothing and returns false. The caller then reads them one by one to
-// find the defect.
+// appendBlocks reads all blocks of a vector. If the numbers of values in the blocks do not add up to the
+// number of values, it appends nothing and returns false. The caller then reads the blocks one by one to find
+// the defect.
 func appendBlocks(all *[]Block, b []byte, durations bool, values uint64) (ok bool) {
 	l, left := *all, values
 	word := func(at int) uint64 { return binary.LittleEndian.Uint64(b[at:]) }
@@ -207,8 +208,8 @@ func appendBlocks(all *[]Block, b []byte, durations bool, values uint64) (ok boo
 	return true
 }
 
-// repairMean returns mean, or mean ÷ n if mean must be the sum of the n values: a mean is less than max
-// unless all values are equal.
+// repairMean returns mean, or mean ÷ n if mean must be the sum of n values. It recognises a sum by its size:
+// the mean of values is at most max, and equals max only if all values are equal.
 func repairMean(mean, min, max, n uint64) uint64 {
 	if mean > max || mean == max && min < max {
 		return mean / n

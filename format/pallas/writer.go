@@ -16,24 +16,24 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// WriterOptions holds the settings of a [Writer]. The zero value has the defaults of Pallas: zstd,
-// and repetitions of up to 100 tokens.
+// WriterOptions holds the settings of a [Writer]. The zero value selects the defaults of Pallas: compression
+// with zstd, and repetitions of up to 100 tokens.
 type WriterOptions struct {
-	// Plain turns off the compression of blocks, which is otherwise zstd. The writer does not support
-	// lossy compression.
+	// Plain turns off the compression of blocks. Otherwise blocks are compressed with zstd. The writer does
+	// not support lossy compression.
 	Plain bool
 	// Encoding is the encoding of values before compression: NoEncoding or Masking.
 	Encoding Encoding
 	// Level is the level of zstd, from 1 to 22. 0 means 1.
 	Level int
-	// MaxLoopLength is the greatest number of tokens in a repetition that the writer looks for. 0 means
+	// MaxLoopLength is the maximum number of tokens in a repetition for which the writer searches. 0 means
 	// 100.
 	MaxLoopLength int
-	// Compatible makes the writer produce the same grammars as Pallas' own library, and the blocks in
-	// the same order. Blocks then wait in temporary files until a thread is closed. If the program dies
-	// before that, nothing of the thread can be read. A leave ends the innermost visit, even of
-	// another region. thread.pallas and the block files have the same bytes as those of the library, except for
-	// the bytes that zstd produces.
+	// Compatible makes the writer produce the same grammars as Pallas' own library, and the blocks in the same
+	// order. Blocks then wait in temporary files until a thread is closed. If the program dies before, no part
+	// of the thread can be read. A leave ends the innermost visit, even of another region. The files
+	// thread.pallas and the block files have the same bytes as the library's files, except for the bytes that
+	// zstd produces.
 	Compatible bool
 	// LoopFinding is the method of finding repetitions in compatible threads: NoLoops, BasicLoops
 	// or BasicTruncated. Nil means BasicTruncated.
@@ -48,7 +48,7 @@ type Writer struct {
 	Metadata       []Metadata
 
 	path, dir string
-	nested    bool // the main file is written by the caller
+	nested    bool // the caller writes the main file
 	p         Parameters
 
 	compatible  bool
@@ -57,7 +57,7 @@ type Writer struct {
 	freePacked  chan *pendingBlock
 	freeBuffers chan *threadBuffers
 	threads     atomic.Int64    // number of threads that have begun
-	zstd        []*zstd.Encoder // encoders; the shortest of their frames is written
+	zstd        []*zstd.Encoder // encoders; the shortest of the frames that they make is written
 	locations   []Location      // locations for the main file
 	mu          sync.Mutex
 	archives    []*ArchiveWriter
@@ -85,7 +85,7 @@ type threadWriter struct {
 	folder   string
 	r        *Recorder
 	data     [2]dataWriter // files of the times of events, and of the times and durations of sequences
-	waiting  [2]dataWriter // in compatible threads: blocks whose position is not known yet
+	waiting  [2]dataWriter // blocks of compatible threads whose position is not known yet
 	spilled  [2]*os.File   // the files of the waiting blocks, while these are moved to their positions
 	moving   bool          // waiting blocks are being moved
 	flushed  int64         // number of bytes in written blocks, before compression
@@ -93,15 +93,15 @@ type threadWriter struct {
 	enough   int64         // value of flushed at which the next checkpoint is written
 	packing  blockPacker
 	buffers  *threadBuffers    // not nil while the grammar is being written
-	large    []*recordedVector // vectors whose buffers held includes
+	large    []*recordedVector // the vectors whose buffers are included in held
 	held     int64             // total size of large buffers, in bytes
 	full     bool              // held exceeds its limit
 	writing  bool              // the grammar is being written, and blocks are written directly
 	finished bool
 }
 
-// threadBuffers holds the buffers to write the grammar of a thread with. Threads share them, because
-// there may be many.
+// threadBuffers holds the buffers for writing the grammar of a thread. Threads share these buffers, because
+// there may be many threads.
 type threadBuffers struct {
 	room   packBuffers
 	w      *bufio.Writer
@@ -109,24 +109,24 @@ type threadBuffers struct {
 	blocks [3][]uint64
 	b      []byte           // bytes of the grammar
 	data   [2][]byte        // bytes of blocks
-	recent [256]recentBlock // indexed by hash
+	recent [256]recentBlock // recent short blocks; indexed by hash
 }
 
 // maxFreeBuffers limits how many threadBuffers are kept for reuse.
 const maxFreeBuffers = 4
 
-// takeBuffers returns buffers to write a thread with.
+// takeBuffers returns buffers for writing a thread.
 func (w *Writer) takeBuffers() *threadBuffers {
 	select {
 	case d := <-w.freeBuffers:
-		clear(d.recent[:]) // these blocks are in the file of another thread
+		clear(d.recent[:]) // the old blocks are in the file of another thread
 		return d
 	default:
 		return &threadBuffers{w: bufio.NewWriterSize(nil, dataBuffer)}
 	}
 }
 
-// returnBuffers takes buffers back after the thread has been written.
+// returnBuffers makes buffers available again after the thread has been written.
 func (w *Writer) returnBuffers(d *threadBuffers) {
 	select {
 	case w.freeBuffers <- d:
@@ -142,9 +142,9 @@ type dataWriter struct {
 	size    uint64 // size of the file, including the bytes in buf
 }
 
-// Create begins a trace. It appends ".pallas" to the name of the main file, unless the name ends so,
-// and creates the folder if necessary. Unlike other outputs of weft, the files of threads appear at
-// once. If the program dies, everything up to the last checkpoint can be read; see
+// Create begins a trace. It appends ".pallas" to the name of the main file, unless the name already ends in
+// ".pallas". It creates the folder if necessary. Unlike other outputs of weft, the files of threads appear
+// immediately. If the program dies, everything up to the last checkpoint can be read; see
 // [Recorder.Checkpoint] and [Writer.Checkpoint].
 func Create(path string, opt *WriterOptions) (*Writer, error) {
 	o := WriterOptions{}
@@ -179,7 +179,7 @@ func Create(path string, opt *WriterOptions) (*Writer, error) {
 		p: Parameters{ABI: MaxABI, Compression: compression, Encoding: o.Encoding, ZSTDLevel: uint64(o.Level),
 			LoopFinding: finding, MaxLoopLength: uint64(o.MaxLoopLength), TimestampStorage: 1}}
 	if !o.Plain {
-		// For numbers, the fastest search sometimes finds more than the slower ones.
+		// For numbers, the fastest search sometimes finds shorter frames than the slower searches.
 		levels := []zstd.EncoderLevel{zstd.SpeedFastest}
 		if l := zstd.EncoderLevelFromZstd(o.Level); l != levels[0] {
 			levels = append(levels, l)
@@ -274,9 +274,9 @@ func (r *Recorder) Close() error {
 	return err
 }
 
-// Checkpoint writes the files that list the threads: the main file and those of the archives. From then
-// on, everything up to the last checkpoint of each thread can be read. Threads write their own
-// checkpoints from time to time.
+// Checkpoint writes the files that list the threads: the main file and the files of the archives. From then
+// on, everything up to the last checkpoint of each thread can be read. Threads write their own checkpoints
+// from time to time.
 func (w *Writer) Checkpoint() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -307,17 +307,18 @@ func (w *Writer) Close() error {
 func (w *Writer) waitForBlocks() {
 	for _, a := range w.archives {
 		for _, t := range a.threads {
-			t.wait() // the error does not matter here
+			t.wait() // this function ignores the error
 		}
 	}
 }
 
-// replaceFile writes a file either completely or not at all. It replaces an existing file.
+// replaceFile writes a file such that it appears either completely or not at all. It replaces an existing
+// file.
 func replaceFile(path string, write func(w *bufio.Writer) error) error {
 	return replaceFileBy(bufio.NewWriterSize(nil, dataBuffer), path, write)
 }
 
-// replaceFileBy is replaceFile with a writer that already exists.
+// replaceFileBy is like replaceFile, with a writer that already exists.
 func replaceFileBy(w *bufio.Writer, path string, write func(w *bufio.Writer) error) error {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.tmp")
 	if err != nil {
@@ -334,7 +335,7 @@ func replaceFileBy(w *bufio.Writer, path string, write func(w *bufio.Writer) err
 	return err
 }
 
-// writeBytes returns a function, for replaceFile, that writes b.
+// writeBytes returns a function that writes b, as an argument for replaceFile.
 func writeBytes(b []byte) func(*bufio.Writer) error {
 	return func(w *bufio.Writer) error {
 		_, err := w.Write(b)

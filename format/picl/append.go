@@ -149,8 +149,8 @@ func appendStructure(b []byte, vals []trace.Value) []byte {
 			data = appendValue(append(data, ' '), v)
 			continue
 		}
-		// The conversion %c reads from directly after the previous value, unless a blank in the control
-		// string makes it skip the blanks there.
+		// The conversion %c reads directly after the previous value, without skipping blanks. A blank in the
+		// control string before %c makes it skip blanks.
 		if own := blank(v.Str[0]); i == 0 {
 			data = append(data, ' ')
 		} else if !own {
@@ -164,7 +164,7 @@ func appendStructure(b []byte, vals []trace.Value) []byte {
 			data = append(data, c)
 		}
 	}
-	// A reader drops blanks and a backslash at the end of a line.
+	// A reader drops blanks and a backslash at the end of a line, so a semicolon ends the line.
 	if c := data[len(data)-1]; blank(c) || c == '\\' {
 		b, data = append(b, ';'), append(data, ';')
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// directive is an element of a scanf control string: white space, a literal byte or a conversion.
+// directive is an element of a scanf control string: white space, a literal byte or a conversion such as %d.
 type directive struct {
 	verb    byte       // ' ' for white space, 0 for a literal byte, % for %%, else one of the letters d i o x f s c [
 	typ     trace.Type // type of the value: Int32, Int64, Float32, Float64 or String
@@ -29,7 +29,7 @@ type control struct {
 	convs int64
 	// characters is set for the control string "%c", with which all data fields together form one text.
 	characters bool
-	// simpleTypes lists the types of the values if blanks separate all of them. It is nil for other
+	// simpleTypes lists the types of the values if all values are separated by blanks. It is nil for other
 	// control strings.
 	simpleTypes []trace.Type
 }
@@ -178,7 +178,7 @@ func (d *directive) parseSet(s []byte) int {
 	}
 }
 
-// simpleTypes returns the types of the values if blanks always separate them, else nil.
+// simpleTypes returns the types of the values if blanks always separate all values, and nil otherwise.
 func simpleTypes(all []directive) (types []trace.Type) {
 	var last byte
 	for i := range all {
@@ -321,7 +321,7 @@ func readWord(l []byte) (trace.Value, int) {
 	return trace.StringValue(alias(l[:n])), n
 }
 
-// within returns the start of l, up to the width of the directive.
+// within returns l, truncated to the width of the directive.
 func (d *directive) within(l []byte) []byte {
 	if d.width > 0 {
 		return l[:min(len(l), d.width)]
@@ -329,8 +329,8 @@ func (d *directive) within(l []byte) []byte {
 	return l
 }
 
-// readValue reads one value at the start of l. It returns the value and the length of its text. ok is
-// false if there is no such value.
+// readValue reads one value at the start of l. It returns the value and the length of its text. ok is false if
+// l does not begin with a value of that kind.
 func (d *directive) readValue(l []byte) (v trace.Value, n int, ok bool) {
 	limit := len(d.within(l))
 	switch d.verb {

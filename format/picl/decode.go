@@ -29,38 +29,39 @@ type decoder struct {
 	// firstRecord is the number of the first line whose record is not a definition.
 	firstRecord int64
 	renamed     map[uint32]int64 // event types of regions whose event type has several names
-	kept        []keptRecord     // definition records, for the encoder
-	defined     []int64          // numbers of the lines of definitions, and of those that cannot be read
+	kept        []keptRecord     // definition records, kept for the encoder
+	defined     []int64          // line numbers of the definitions and of the lines that cannot be read
 	missing     map[setKey]int64 // undefined subsets in the heads of records, with the first line that uses each
 	statistics  bool             // the file has statistics records
-	spelled     int64            // number of records of the last scan whose descriptor weft would write differently
-	damaged     int64            // number of records of the last scan whose text holds more than their values
-	rounded     int64            // number of times of the last scan that were rounded
-	unread      int64            // number of definition records that cannot be read
-	malformed   int64            // number of lines without a record, except for blank ones
-	encodings   encodingCounts
-	unreadable  int64 // number of records of the last scan whose times do not fit
-	nesting     nesting
-	sources     sources
-	plainInts   bool // no record redefines an integer descriptor
+	// number of records of the last scan for which weft would write another descriptor
+	spelled    int64
+	damaged    int64 // number of records of the last scan whose text holds more than their values
+	rounded    int64 // number of times of the last scan that were rounded
+	unread     int64 // number of definition records that cannot be read
+	malformed  int64 // number of lines without a record, not counting blank lines
+	encodings  encodingCounts
+	unreadable int64 // number of records of the last scan whose times do not fit
+	nesting    nesting
+	sources    sources
+	plainInts  bool // no record gives an integer descriptor another meaning
 	// slots makes the usual lookup of locations fast. It holds the location of one process for each
 	// processor below len(slots).
 	slots []slot
 
 	locations    map[procKey]uint32
-	onlyLocation map[int64]uint32 // location by processor, for processors that have only one
+	onlyLocation map[int64]uint32 // location by processor, for processors with only one location
 	regions      map[regionKey]uint32
-	direct       map[int64]uint32 // region by event type, for event types that have only one
-	directSmall  [1 << 11]int32   // the same for event types from -1024 to 1023; -1 for others
+	direct       map[int64]uint32 // region by event type, for event types with only one region
+	directSmall  [1 << 11]int32   // like direct, for event types from -1024 to 1023; -1 if there is no such region
 	records      map[int64]trace.Kind
 	attrs        map[string]uint32
 	fields       [len(eventTable) + 2]fieldKeys // attributes of the data fields, by specIndex
-	// the attribute that holds the process id of the record, if the event's location has another one
+	// the attribute that holds the process id of the record, if the event's location has another process id
 	recordedProcess uint32
 	markMessages    bool   // marks of sends and receives also become messages
 	text            uint32 // the attribute that holds character data
 	peerLocations   map[procKey]uint32
-	scopes          struct { // the locations for which processors and processes in records stand
+	scopes          struct { // the locations that stand for groups of processors and processes in records
 		sync.Mutex
 		locations map[processes][]uint32
 	}
@@ -159,7 +160,7 @@ func parseLocationID(s string) (k procKey, ok bool) {
 	return procKey{p, q}, found && err1 == nil && err2 == nil
 }
 
-// compareEvents orders system events before user events, and the events of both groups by absolute
+// compareEvents orders system events before user events. Within both groups, it orders events by absolute
 // value.
 func compareEvents(a, b int64) int {
 	if (a < 0) != (b < 0) {
@@ -249,8 +250,8 @@ func (d *decoder) Scan(ctx context.Context, sel trace.Selection, order format.Or
 		}
 	}
 	sel, sink = format.ExactScan(d.Model, sel, sink)
-	// A leave may need the name of its enter, and a message may need its call. Both may have occurred
-	// long before.
+	// A leave may need the name of its enter, and a message may need its call. Enter and call may have
+	// occurred long before.
 	return d.Deliver(ctx, d, sel, order, d.Restore == nil && (d.renamed != nil || d.nesting.found), d.pairLeaves(sink))
 }
 
@@ -314,7 +315,7 @@ type eventScan struct {
 	d       *decoder
 	carried carrier.Links
 	wanted  bool
-	spelled atomic.Int64 // number of records whose descriptor weft would write differently
+	spelled atomic.Int64 // number of records for which weft would write another descriptor
 	damaged atomic.Int64 // number of records whose text holds more than their values
 	rounded atomic.Int64 // number of rounded times
 
@@ -341,8 +342,9 @@ func (s *eventScan) Close() {
 	s.carried.Close()
 }
 
-// Overview returns the counts of what the events do not reproduce: descriptors, lines and definitions
-// that cannot be read, records with defects, definitions that are not UTF-8, and rounded times.
+// Overview returns the counts of the parts of the file that the events do not reproduce: descriptors, lines
+// and definitions that cannot be read, records with defects, definitions that are not UTF-8, and rounded
+// times.
 func (d *decoder) Overview(context.Context) (*format.Overview, error) {
 	return &format.Overview{Respelled: d.spelled, Unread: d.malformed + d.unreadable + d.unread + *d.File.Skipped,
 		Damaged: d.damaged, Recoded: d.encodings.other, Rounded: d.rounded}, nil

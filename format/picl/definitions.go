@@ -11,8 +11,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// definitions holds the contents of records of the types -5, -6 and -201 to -203, and the scopes for
-// which they hold (specification section 4).
+// definitions holds the contents of records of the types -5, -6 and -201 to -203, and the scopes to which they
+// apply (specification section 4).
 type definitions struct {
 	labels      []label
 	byEvent     map[int64][]int32 // indexes of labels by event type
@@ -51,7 +51,7 @@ func (d *definitions) add(r *Record) (problem dataProblem) {
 	case TypeLabel:
 		l := label{sc, trace.ToUTF8(joinValues(r.Values))}
 		if l.text == "" {
-			return // the label names nothing
+			return // the label has no event type, processor or process
 		}
 		if r.Event == -1 {
 			d.names = append(d.names, l)
@@ -132,9 +132,9 @@ func joinValues(vals []trace.Value) string {
 	return string(b)
 }
 
-// scopeRank returns how specific a scope is for a record, or 0 if it does not apply. An exact number is
-// more specific than a subset, and a subset more than all. The event type counts first, then the
-// processor, then the process.
+// scopeRank returns how specific a scope is for a record, or 0 if it does not apply. An exact number is more
+// specific than a subset, and a subset more than all. The event type has precedence over the processor, and
+// the processor over the process.
 func (d *definitions) scopeRank(s *scope, event, processor, process, line int64) int {
 	if s.line > line {
 		return 0
@@ -184,7 +184,7 @@ func (d *definitions) inSet(typ, id, x int64) bool {
 	return id < -1 && slices.Contains(d.sets[setKey{typ, id}], x)
 }
 
-// labelOf returns the label that holds for an event type in a record.
+// labelOf returns the label that applies to an event type in a record.
 func (d *definitions) labelOf(event, processor, process, line int64) (string, bool) {
 	best, text := 0, ""
 	for _, list := range [2][]int32{d.byEvent[event], d.bySubset} {

@@ -27,7 +27,7 @@ type encoder struct {
 	native        bool
 	last          trace.Decimal
 	keys          []procKey // processors and processes, by location
-	events        []int64   // event types, by region
+	events        []int64   // event types, by region index
 	labelled      map[locationEvent]labelState
 	ownLabels     map[scope]int // indexes of the labels that the encoder has added for a single process
 	ownLabelCount int           // number of labels in written that the encoder has added for single processes
@@ -41,11 +41,12 @@ type encoder struct {
 	keptLabels, keptSets bool
 	placeless            []Record     // definition records whose position among the other records is unknown
 	named                *definitions // labels among the kept and the placeless records
-	rows                 int64        // number of event records written so far
-	recProc              uint32       // index of the attribute "recorded process", or NoRef
-	spelled              bool         // times keep the spelling of the original file
-	rewriter             *rewriter
-	written              *definitions // definitions written so far, including labels
+	rows                 int64        // number of event records that have been written
+	// index of the attribute "recorded process", or NoRef if the trace does not have it
+	recProc  uint32
+	spelled  bool // times keep the spelling of the original file
+	rewriter *rewriter
+	written  *definitions // definitions written so far, including labels
 }
 
 // locationEvent identifies an event type at a location.
@@ -123,7 +124,7 @@ func (e *encoder) Begin(d *trace.Definitions) error {
 		}
 	}
 	e.selectPlaceless()
-	// Close makes the header again from the complete definitions. It usually stays the same. Losses
+	// Close makes the header again from the complete definitions. The header usually stays the same. Losses
 	// must not be counted twice.
 	e.w.header = e.headerRecords(&format.Loss{})
 	if e.native && e.rewriter == nil {
@@ -136,8 +137,8 @@ func (e *encoder) Begin(d *trace.Definitions) error {
 	return nil
 }
 
-// selectPlaceless drops the placeless definition records that are redundant, because the header or the
-// labels before other records state the same.
+// selectPlaceless drops the placeless definition records that are redundant, because the header or the labels
+// before other records contain the same definition.
 func (e *encoder) selectPlaceless() {
 	e.named = newDefinitions()
 	if len(e.placeless) == 0 {
@@ -186,8 +187,8 @@ func (e *encoder) selectPlaceless() {
 	}
 }
 
-// hasDefaultName reports whether an event type has the given name at the start of the file, by a label
-// before all records or because it has no label.
+// hasDefaultName reports whether an event type has the given name at the start of the file: because of a label
+// before all records, or because the event type has no label.
 func (e *encoder) hasDefaultName(event int64, name string) bool {
 	have, ok := e.named.labelOf(event, -1, -1, math.MaxInt64)
 	return ok && have == name || !ok && name == eventName(event)
@@ -208,8 +209,8 @@ func setRecord(s *trace.Set) (r Record, ok bool) {
 	return Record{Type: typ, Event: -1, Processor: -1, Process: -1, Values: vals}, true
 }
 
-// withoutPlace is the value of keptRecord.before for a record whose position is unknown. It is written
-// before all others if it is written.
+// withoutPlace is the value of keptRecord.before for a record whose position is unknown. If such a record is
+// written at all, it is written before all other records.
 const withoutPlace = -1
 
 // keptRecord is a definition record of the original trace and the number of event records before it.
@@ -223,7 +224,7 @@ func keepRecord(before int64, r *Record) string {
 	k := *r
 	k.Values = cloneValues(r.Values)
 	if t := trace.ToUTF8(k.Text); t != k.Text && k.Type == TypeLabel {
-		k.Text = "" // the text states a number of bytes, which the encoding may change
+		k.Text = "" // the text contains a number of bytes, which a change of the encoding may change
 	} else {
 		k.Text = t
 	}
@@ -266,7 +267,8 @@ func (e *encoder) encodeTexts(r *Record) {
 	}
 }
 
-// processorOf returns the processor number of a location. No location gets the number of the host.
+// processorOf returns the processor number of a location. The result is never the number of the host, which it
+// skips.
 func processorOf(loc uint32) int64 {
 	if loc >= Host {
 		return int64(loc) + 1
@@ -344,7 +346,7 @@ func (e *encoder) prepare() {
 // Batch writes the rows of a batch.
 func (e *encoder) Batch(b *trace.Batch) error {
 	e.prepare()
-	c := b.Cursor() // declared outside the loop, where it would be copied in each round
+	c := b.Cursor() // declared outside the loop: a declaration inside the loop would copy the cursor for each row
 	for c.Next() {
 		var err error
 		if e.native {
@@ -369,7 +371,7 @@ func (e *encoder) writeNativeRow(c *trace.Cursor) error {
 		return err
 	}
 	if e.rewriter != nil {
-		// A cut adds rows at its border that have no position in the file.
+		// A cut adds rows at the start of the window that have no position in the file.
 		before := max(c.Pos(), e.rewriter.d.firstRecord)
 		if err := e.rewriter.writeDefinitions(before, k.processor, t, e.w); err != nil {
 			return err
@@ -582,7 +584,7 @@ func (e *encoder) Close() error {
 	return nil
 }
 
-// addLeft adds the records that the writer omitted to the loss.
+// addLeft adds the records that the writer omitted to loss.
 func (w *Writer) addLeft(loss *format.Loss) {
 	for reason, n := range w.Left {
 		if field, ok := degradedFields[reason]; ok {

@@ -62,7 +62,7 @@ func (e *encoder) writeLabel(loc uint32, event int64, name string, r *Record) er
 		e.written.labels[i].text = name
 	} else {
 		e.written.add(&l)
-		// A label for one process does not change the names that other processes see.
+		// A label for one process does not change the names of event types in other processes.
 		if r.Processor >= 0 && r.Process >= 0 && e.rewriter == nil && !e.written.isSubset(event) {
 			e.ownLabels[sc] = len(e.written.labels) - 1
 			e.ownLabelCount++
@@ -72,7 +72,7 @@ func (e *encoder) writeLabel(loc uint32, event int64, name string, r *Record) er
 	return e.w.Write(&l)
 }
 
-// labelState records the name that an event type of a process has after a number of labels.
+// labelState holds the name that an event type of a process has after a given number of labels.
 type labelState struct {
 	name    string
 	process int64
@@ -82,8 +82,8 @@ type labelState struct {
 // writeLabels writes the labels that the event types in the record of a row need.
 func (e *encoder) writeLabels(c *trace.Cursor, r *Record) error {
 	if ref := c.Ref(); ref != trace.NoRef {
-		// An exit has the name of its entry, so it needs no label. Where an original file is rewritten,
-		// its labels already give the names that do not change.
+		// An exit has the name of its entry, so it needs no label. If an original file is rewritten, its own
+		// labels already give all unchanged names.
 		if ev := e.events[ref]; !(e.keptLabels && c.Kind() == trace.Leave) && (e.rewriter == nil || e.severalNames[ev]) {
 			if err := e.writeLabel(c.Location(), ev, e.Defs.Regions.At(ref).Name, r); err != nil {
 				return err

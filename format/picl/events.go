@@ -201,8 +201,8 @@ func specIndex(event int64) int {
 	return 0
 }
 
-// specOf returns the description of an event type. All user events have the same one. Unknown system
-// events have an empty one.
+// specOf returns the description of an event type. All user events share one description, and all unknown
+// system events share an empty one.
 func specOf(event int64) *eventSpec {
 	switch i := specIndex(event); i {
 	case 0:
@@ -278,7 +278,8 @@ func (d *definitions) inEventSubset(id, event int64) (in, ok bool) {
 		return true, true
 	}
 	if m, ok := d.sets[setKey{TypeEventSet, id}]; ok {
-		return event != -1 && slices.Contains(m, event), true // -1 stands for all event types and is none itself
+		// -1 stands for all event types and is not an event type itself
+		return event != -1 && slices.Contains(m, event), true
 	}
 	if s := subset(id); s != nil {
 		return slices.Contains(s.list, event) || s.list == nil && event >= s.low && event <= s.top, true

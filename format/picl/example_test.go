@@ -12,8 +12,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// ExampleReader reads record by record and prints how many bytes each processor sends. The entries
-// of event type -21 have this number.
+// ExampleReader reads record by record and prints how many bytes each processor sends. The records of type -3
+// with event type -21 have this number.
 func ExampleReader() {
 	r, err := picl.NewReader(context.Background(), format.FileSource("testdata/ok/conceptual-pingpong2.trf"), nil)
 	if err != nil {

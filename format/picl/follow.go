@@ -12,9 +12,9 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Follow reads a file that another program is still writing. The file must not have the old format, and
-// must not carry another format's trace. Facts that only later records contain are unknown: the source
-// of a receive whose record does not state it, and the process of a partner that has had no record yet.
+// Follow reads a file that another program is still writing. The file must not have the old format, and must
+// not carry another format's trace. Information that only later records contain is unknown: the source of a
+// receive whose record lacks it, and the process of a partner that has had no record yet.
 func (Format) Follow(pieces iter.Seq2[[]byte, error], opt *format.FollowOptions) error {
 	if err := about.CheckOptions(opt.Values); err != nil {
 		return err
@@ -135,4 +135,4 @@ func (g *growingReader) SetClock() {
 }
 
 // MostDigits returns the greatest number of decimals that a time may have.
-func (g *growingReader) MostDigits() int32 { return mostDigits }
+func (g *growingReader) MostDigits() int32 { return maxDecimals }

@@ -21,7 +21,7 @@ type Format struct{ format.Unsupported }
 // About returns the name and properties of the format.
 func (Format) About() format.About { return about }
 
-// Probe returns how likely a file has this format, in percent.
+// Probe returns the confidence, from 0 to 100, that a file has this format.
 func (Format) Probe(name string, head []byte) int {
 	return probe(name, head)
 }
@@ -125,17 +125,18 @@ type checker struct {
 	d       *decoder
 	tracing map[uint32]bool // regions of event types -901 and -1
 	outside map[uint32]*outsideTracing
-	fields  []int64          // indexed by attribute: the record type that defines the subsets in it; 0 for none
+	// the record type that defines the subsets in an attribute; 0 for other attributes; indexed by attribute
+	fields  []int64
 	missing map[setKey]int64 // undefined subsets in data fields, with the first line that uses each
 }
 
-// outsideTracing counts the events of a location before its first entry of -901 or -1, and after an
-// exit.
+// outsideTracing counts the events of a location that lie outside of tracing: before its first entry of -901
+// or -1, and after each exit of these.
 type outsideTracing struct {
 	entered bool
 	off     bool // no tracing event is open
 	events  int64
-	line    int64 // line of the first such event
+	line    int64 // line of the first event outside of tracing
 }
 
 // NewChecker returns a checker for tracing events and statistics records.
@@ -282,7 +283,7 @@ func (c *checker) Finish(ctx context.Context) error {
 	return report(s.Rest())
 }
 
-// aliases returns, for each process -1 that stands for another process, that process.
+// aliases maps each process -1 that stands for another process to that process.
 func (d *decoder) aliases() map[procKey]procKey {
 	only := map[procKey]procKey{}
 	for k, loc := range d.locations {

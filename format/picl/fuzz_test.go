@@ -27,7 +27,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// FuzzHead checks that both parsers of a line's head agree.
+// FuzzHead checks that the fast and the full parser of a line's head agree.
 func FuzzHead(f *testing.F) {
 	f.Add([]byte("-3 -21 0.001665 6 0 3 2 8 1 7"))
 	f.Fuzz(func(t *testing.T, l []byte) {

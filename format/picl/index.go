@@ -19,8 +19,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// seenAt holds a value that occurs in the records of a chunk, and the first line in which it occurs.
-type seenAt[T comparable] struct {
+// firstSeen holds a value that occurs in the records of a chunk, and the first line in which it occurs.
+type firstSeen[T comparable] struct {
 	id   T
 	line int64
 }
@@ -30,19 +30,20 @@ type scanResult struct {
 	linetrace.Times
 	records     int64
 	defs        []Record
-	defsAfter   []int64 // for each of defs, the number of records of the chunk before it
-	defined     []int64 // numbers of the lines of definitions, and of those that cannot be read
+	defsAfter   []int64 // number of records of the chunk before each element of defs
+	defined     []int64 // line numbers of the definitions and of the lines that cannot be read
 	problems    []*trace.Defect
 	unread      int64 // number of definition records that cannot be read
-	malformed   int64 // number of lines without a record, except for blank ones
+	malformed   int64 // number of lines without a record, not counting blank lines
 	encodings   encodingCounts
-	locations   []seenAt[procKey]
-	events      []seenAt[int64]
+	locations   []firstSeen[procKey]
+	events      []firstSeen[int64]
 	types       []int64 // record types that the user defined or that are unknown
 	firstRecord int64
 	statistics  bool
 	nesting     nesting
-	// processes with receives that may lack the source (true), or only the length or type (false)
+	// processes with receives that lack information: true if the source may be missing, false if only the
+	// length or type may be missing
 	open       map[procKey]bool
 	carrierDef []carrier.Pair
 }
@@ -111,7 +112,7 @@ func (d *decoder) index(ctx context.Context) error {
 	if err := d.orderPieces(all); err != nil {
 		return err
 	}
-	// If the file is not in order of time, the contents of a call are known only after sorting.
+	// If the file is not in order of time, the records inside a call are known only after sorting.
 	d.nesting.found = d.nesting.found || len(d.Runs) != 1 && d.nesting.waits && d.nesting.places != nil
 	if !d.nesting.found { // each receive is then a single record
 		maps.DeleteFunc(d.sources.receivers, func(_ procKey, source bool) bool { return !source })
@@ -183,14 +184,14 @@ func setName(typ int64) string {
 	return map[int64]string{TypeProcessorSet: "processors", TypeProcessSet: "processes", TypeEventSet: "event types"}[typ]
 }
 
-// mostDigits is the greatest number of decimals that a time may have.
-const mostDigits = 18
+// maxDecimals is the greatest number of decimals that a time may have.
+const maxDecimals = 18
 
 // orderPieces chooses the tick and splits the file into sorted pieces.
 func (d *decoder) orderPieces(all []*linetrace.Times) error {
 	defect := trace.Defect{Rule: "picl.empty", Severity: trace.Warning, Position: trace.Position{File: d.File.Name},
 		Found: "an empty file", Expected: "records, unless the trace has no events"}
-	breaks, where := d.Order(all, mostDigits)
+	breaks, where := d.Order(all, maxDecimals)
 	if err := d.ReportSpan("picl.long-span"); err != nil {
 		return err
 	}
@@ -280,7 +281,7 @@ func (d *decoder) scanChunk(b *lines.Block) *scanResult {
 		key := procKey{h.f[3], h.f[4]}
 		if s := &seenLoc[uint8(key.processor)^uint8(key.process*7)]; *s != key {
 			*s = key
-			r.locations = append(r.locations, seenAt[procKey]{key, number})
+			r.locations = append(r.locations, firstSeen[procKey]{key, number})
 		}
 		switch h.f[1] {
 		case -51, -60, -52, -61, -58:
@@ -288,14 +289,14 @@ func (d *decoder) scanChunk(b *lines.Block) *scanResult {
 		}
 		if s := &seenEvent[uint8(h.f[1])]; *s != h.f[1] {
 			*s = h.f[1]
-			r.events = append(r.events, seenAt[int64]{h.f[1], number})
+			r.events = append(r.events, firstSeen[int64]{h.f[1], number})
 		}
 	}
 	r.ExtendMax()
 	return r
 }
 
-// scanReceive records which facts about its message the record of a receive does not state.
+// scanReceive notes which information about its message the record of a receive lacks.
 func (r *scanResult) scanReceive(h *head, l []byte, markMessages bool) {
 	typ, event, key := h.f[0], h.f[1], procKey{h.f[3], h.f[4]}
 	skip := int64(0)
@@ -312,7 +313,7 @@ func (r *scanResult) scanReceive(h *head, l []byte, markMessages bool) {
 		r.nesting.note(typ, event, key)
 	}
 	if typ == TypeEntry && h.mayHaveMore(l, skip) {
-		r.nesting.found = true // the entry has the fields of a mark, and its exit may repeat them
+		r.nesting.found = true // the entry has the fields of a mark, and its exit may repeat these fields
 	}
 }
 
@@ -320,7 +321,7 @@ func (r *scanResult) scanReceive(h *head, l []byte, markMessages bool) {
 // UTF-8.
 type encodingCounts struct{ utf8, other int64 }
 
-// add counts a line.
+// add counts a line by the encoding of its text.
 func (n *encodingCounts) add(l []byte) {
 	switch {
 	case !slices.ContainsFunc(l, func(b byte) bool { return b >= utf8.RuneSelf }):
@@ -331,8 +332,8 @@ func (n *encodingCounts) add(l []byte) {
 	}
 }
 
-// encoding returns the encoding to use for all definition records. If records differ in their encoding,
-// it is UTF-8, which has all characters.
+// encoding returns the encoding to use for all definition records. If the encodings of records differ, the
+// result is UTF-8, which can represent all characters.
 func (n *encodingCounts) encoding() trace.Encoding {
 	switch {
 	case n.utf8 > 0:
@@ -402,9 +403,9 @@ func (d *decoder) define(locations map[procKey]int64, events map[int64]int64, us
 	if err := d.RestoreFrom(carried, "picl", "event messages"); err != nil || d.Restore != nil {
 		return err
 	}
-	// In a file that is not in order of time, the position of a label loses its meaning when the
-	// records are sorted. The encoder then writes labels for the regions, and keeps only labels that
-	// name something else.
+	// In a file that is not in order of time, the position of a label loses its meaning when the records are
+	// sorted. The encoder then writes labels for the regions, and keeps only the labels that these do not
+	// replace.
 	moved := false
 	for _, k := range d.kept {
 		moved = moved || k.before > 0 && len(d.Runs) != 1
@@ -496,8 +497,8 @@ func (d *decoder) defineRegions(events []int64) {
 	for _, e := range events {
 		labels := map[string]bool{}
 		var names []string
-		covered := false // some label applies to all records
-		simple := true   // no other label names the event type
+		covered := false // a label applies to all records
+		simple := true   // no other label applies to the event type
 		for _, list := range [2][]int32{d.defs.byEvent[e], d.defs.bySubset} {
 			for _, i := range list {
 				l := &d.defs.labels[i]

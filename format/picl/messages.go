@@ -7,8 +7,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// addMessage adds the send or receive that a record describes (docs/formats/picl.md, "Messages"). A
-// send occurs at the entry. A receive occurs at the exit, or at the entry if that has all fields.
+// addMessage adds the send or receive that a record describes (docs/formats/picl.md, "Messages"). A send
+// occurs at the entry. A receive occurs at the exit, or at the entry if the entry has all fields.
 func (p *blockParser) addMessage(b *trace.Batch, loc uint32, t, typ, event int64, spec *eventSpec, line int64) {
 	vals := p.vals
 	if typ == TypeMark && !p.d.markMessages {
@@ -39,7 +39,7 @@ func (p *blockParser) addMessage(b *trace.Batch, loc uint32, t, typ, event int64
 		}
 	}
 	if field == [4]int64{-1, -1, -1, -1} {
-		return // the record states nothing about the message
+		return // the record contains no information about the message
 	}
 	add := func(other uint64) {
 		b.Add(loc, t, kind, trace.NoRef)
@@ -49,8 +49,8 @@ func (p *blockParser) addMessage(b *trace.Batch, loc uint32, t, typ, event int64
 		b.MarkDerived()
 		b.Pos = append(b.Pos, line)
 	}
-	// An omitted destination is unknown; -1 stands for all processes.
-	if kind.IsSend() && len(vals) > destinationField && (field[2] < 0 || p.d.mayBeSeveral(field[2], field[3])) {
+	// A record without a destination has an unknown destination; -1 stands for all processes.
+	if kind.IsSend() && len(vals) > destinationField && (field[2] < 0 || p.d.maySendToSeveral(field[2], field[3])) {
 		if to := p.d.destinations(field[2], field[3], loc); len(to) > 0 && len(to) <= maxDestinations {
 			for _, l := range to {
 				add(uint64(l))
@@ -75,9 +75,9 @@ func (p *blockParser) addMessage(b *trace.Batch, loc uint32, t, typ, event int64
 // maxDestinations limits the number of messages, or of further gaps, that one record produces.
 const maxDestinations = 256
 
-// mayBeSeveral reports whether a message to a processor may go to several of its processes, because the
+// maySendToSeveral reports whether a message to a processor may go to several of its processes, because the
 // process is unknown or a subset.
-func (d *decoder) mayBeSeveral(processor, process int64) bool {
+func (d *decoder) maySendToSeveral(processor, process int64) bool {
 	if process >= 0 || processor == Host {
 		return false
 	}
@@ -86,15 +86,15 @@ func (d *decoder) mayBeSeveral(processor, process int64) bool {
 	return !itself && (process < -1 || !alone)
 }
 
-// processes is a processor and a process in a record, which may stand for several processes: with host set,
-// also for those of the host.
+// processes holds a processor and a process from a record. Together they may stand for several processes; with
+// host set, also for processes of the host.
 type processes struct {
 	procKey
 	host bool
 }
 
-// standsFor returns the locations of all processes with records for which k stands.
-func (d *decoder) standsFor(k processes) []uint32 {
+// locationsOf returns the locations of all processes with records for which k stands.
+func (d *decoder) locationsOf(k processes) []uint32 {
 	d.scopes.Lock()
 	defer d.scopes.Unlock()
 	all, ok := d.scopes.locations[k]
@@ -130,7 +130,7 @@ func (p *blockParser) addGaps(loc uint32, key procKey, t, line int64) {
 	if key.processor >= 0 && key.process >= 0 {
 		return
 	}
-	all := p.d.standsFor(processes{key, true})
+	all := p.d.locationsOf(processes{key, true})
 	if len(all) > maxDestinations {
 		return
 	}
@@ -141,10 +141,10 @@ func (p *blockParser) addGaps(loc uint32, key procKey, t, line int64) {
 	}
 }
 
-// destinations returns the locations to which a message goes if its destination is a processor, all
-// processors or a subset of them. They are those of all processes with records, without the sender.
+// destinations returns the locations to which a message goes if its destination is a processor, all processors
+// or a subset of them. These are the locations of all processes there that have records, without the sender.
 func (d *decoder) destinations(processor, process int64, from uint32) []uint32 {
-	all := d.standsFor(processes{procKey{processor, process}, false})
+	all := d.locationsOf(processes{procKey{processor, process}, false})
 	if i, own := slices.BinarySearch(all, from); own {
 		return append(slices.Clone(all[:i]), all[i+1:]...)
 	}

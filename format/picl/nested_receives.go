@@ -5,11 +5,11 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// waitOf maps the event type of a wait inside a call to the event type of the call. PICL records one of
+// callOfWait maps the event type of a wait inside a call to the event type of the call. PICL records one of
 // the two. If the wait lies inside the call, both describe the same operation.
-var waitOf = map[int64]int64{-31: -30, -37: -36, -43: -42, -49: -48, -52: -51, -61: -60}
+var callOfWait = map[int64]int64{-31: -30, -37: -36, -43: -42, -49: -48, -52: -51, -61: -60}
 
-// receiveCalls lists those pairs of waitOf that receive messages.
+// receiveCalls lists those pairs of callOfWait that receive messages.
 var receiveCalls = [2]struct{ call, wait int64 }{{-51, -52}, {-60, -61}}
 
 // nesting detects whether a file may have waits inside of calls that receive. Processes share a limited
@@ -17,7 +17,7 @@ var receiveCalls = [2]struct{ call, wait int64 }{{-51, -52}, {-60, -61}}
 // waits.
 type nesting struct {
 	found  bool
-	waits  bool           // some wait occurs
+	waits  bool           // a wait occurs
 	places []nestingPlace // indexed by slot; nil if no call receives
 	early  [8]uint64      // bit set of the slots in which a wait occurs before any call
 }
@@ -54,7 +54,7 @@ func (n *nesting) note(typ, event int64, key procKey) {
 	n.found = n.found || p.last == 1 || p.key != key || p.last == TypeEntry
 }
 
-// appendState updates the slot with its state after a later part of the file.
+// appendState updates the slot with the state that it has after a later part of the file.
 func (p *nestingPlace) appendState(next nestingPlace) {
 	if p.last != 0 && p.key != next.key {
 		next.last = 1
@@ -113,14 +113,15 @@ func (o *receiveFilter) learnRegions(d *decoder) {
 			if k.event == c.call || k.event == c.wait {
 				o.regions[ref] = callOrWait{i, k.event == c.wait}
 			}
-			if k.event == -58 && c.call == -60 { // a call without a wait, whose messages are of the same kind
+			// -58 is a call without a wait; its messages are of the same kind as those of -60
+			if k.event == -58 && c.call == -60 {
 				o.regions[ref] = callOrWait{call: i}
 			}
 		}
 	}
 }
 
-// Batch delivers all rows except for repeated messages.
+// Batch delivers all rows except repeated messages.
 func (o *receiveFilter) Batch(b *trace.Batch) error {
 	from, dropped := 0, false
 	for i, k := range b.Kind {
@@ -141,7 +142,8 @@ func (o *receiveFilter) Batch(b *trace.Batch) error {
 	return o.Sink.Batch(&o.kept)
 }
 
-// isRepeated reports whether a row is a message that has already been delivered, and at which line.
+// isRepeated reports whether a row is a message that has already been delivered. line is the line of the
+// delivered message.
 func (o *receiveFilter) isRepeated(b *trace.Batch, row int, k trace.Kind) (line int64, again bool) {
 	var at callOrWait
 	switch k {

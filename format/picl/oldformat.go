@@ -17,9 +17,8 @@ import (
 // oldHost is the node number of the host in the old format.
 const oldHost = -32768
 
-// oldRecord describes a type of record in the old format (docs/formats/picl.md, "Old format"). In the
-// verbose spelling, each value stands after one of words, which are in the order of the compact
-// spelling.
+// oldRecord describes a type of record in the old format (docs/formats/picl.md, "Old format"). In the verbose
+// spelling, each value follows a word. The field words lists these words in the order of the compact spelling.
 type oldRecord struct {
 	key   int
 	name  string
@@ -39,7 +38,7 @@ var oldTable = []oldRecord{
 	{8, "recv_waking", []string{"from", "type", "lth"}, 3},
 	{9, "message", nil, -1},
 	{10, "sync", nil, 0},
-	{11, "compstats", nil, -1}, // the verbose spelling has more values
+	{11, "compstats", nil, -1}, // the verbose spelling has more values than the compact one
 	{12, "commstats", nil, 5},
 	{13, "close", nil, 0},
 	{14, "trace_level", []string{"event", "compstats", "commstats"}, 3},
@@ -109,7 +108,7 @@ func startsStandard(text []byte) bool {
 // oldConverter converts the lines of an old-format trace to lines of the new format.
 type oldConverter struct {
 	*linetrace.Rewriter
-	open  map[int64]*oldCall // indexed by node: the send, receive or barrier whose end is not known yet
+	open  map[int64]*oldCall // send, receive or barrier of each node whose end is not known yet; indexed by node
 	waits map[int64]Record
 	// silent holds the nodes that trace no statistics, so that no compstats record states the end of a
 	// call.
@@ -121,8 +120,8 @@ func beginOld(w *linetrace.Rewriter) (line func([]byte, int64) error, finish fun
 	return c.convertLine, c.finish
 }
 
-// oldCall is a send, a receive or a barrier that two compstats records may follow. The second one has
-// the time at which the call ends.
+// oldCall is a send, a receive or a barrier that two compstats records may follow. The second of these records
+// has the time at which the call ends.
 type oldCall struct {
 	exit  Record
 	stats int

@@ -21,12 +21,12 @@ type blockParser struct {
 	data         []uint32 // attributes of data fields without a name
 	mixLocations bool     // one batch holds the events of all locations
 	mixed        *trace.Batch
-	byLoc        []*trace.Batch // batches by location
+	byLoc        []*trace.Batch // batch of each location; indexed by location
 	used         []uint32       // locations whose batch in byLoc has rows
 	out          []*trace.Batch
 	free         []*trace.Batch
 	vals         []trace.Value
-	added        []trace.Attr // attributes that were added to the current event when the trace was changed
+	added        []trace.Attr // attributes of the current event that were added when a command changed the trace
 	pairs        []carrier.Pair
 	links        []carriedLinks
 	scan         *eventScan
@@ -217,7 +217,7 @@ func (p *blockParser) parseLine(l []byte, number int64) error {
 	typ, event := h.f[0], h.f[1]
 	if typ < TypeExit {
 		// Such a record carries definitions. It is not an event, even if the definitions could not be
-		// restored: that defect has been reported, and the first pass ignores the record, too.
+		// restored. That defect has been reported, and the first pass also ignores the record.
 		if typ == TypeMessage && event == -1 {
 			if _, ok := carriedDefinition(l[i:]); ok {
 				return nil
@@ -366,8 +366,8 @@ func (p *blockParser) countRespelled(data []byte, h *head, line int64) {
 	}
 }
 
-// takeAddedAttributes removes those attributes from the data fields that were added when the trace was
-// changed. They are at the end.
+// takeAddedAttributes removes the attributes that were added when a command changed the trace from the data
+// fields. They are the last data fields.
 func (p *blockParser) takeAddedAttributes() {
 	for n := len(p.vals) - 1; n >= 0 && p.vals[n].Type == trace.String; n-- {
 		text, ok := strings.CutPrefix(p.vals[n].Str, addedPrefix)
@@ -466,8 +466,8 @@ func (p *blockParser) defineField(name string) uint32 {
 	return p.defineAs(trace.AttributeDef{Name: name})
 }
 
-// defineAdded returns the attribute for a data field that was added when the trace was changed, and
-// defines it if necessary.
+// defineAdded returns the attribute for a data field that was added when a command changed the trace. It
+// defines the attribute if necessary.
 func (p *blockParser) defineAdded(name string) uint32 {
 	return p.defineAs(trace.AttributeDef{Name: strings.Clone(name), Type: trace.String,
 		Doc: "got when the trace was changed"})

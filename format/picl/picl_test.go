@@ -67,7 +67,7 @@ func TestData(t *testing.T) {
 		if diff := cmp.Diff(x.want, got); diff != "" {
 			t.Errorf("%q: %s", x.data, diff)
 		}
-		// The written form reads back.
+		// The record is written and read again.
 		r := Record{Values: got}
 		line := r.Append(nil, 6)
 		i, _ := h.parse(line, 6)
@@ -76,7 +76,7 @@ func TestData(t *testing.T) {
 			t.Errorf("%q written as %q: %s", x.data, line, diff)
 		}
 	}
-	// This descriptor is redefined for one event type.
+	// A record redefines this descriptor for one event type.
 	h := head{f: [6]int64{-3, 7, 0, 0, 0, 1}}
 	if got, _ := parseData([]byte(" 2 x"), 1, &h, 5, &descriptorResolver{defs: d}, nil); len(got) != 1 ||
 		got[0].Str != "x" {
@@ -84,8 +84,8 @@ func TestData(t *testing.T) {
 	}
 }
 
-// TestQuickHead checks that the fast parser of a line's head agrees with the full parser or
-// declines.
+// TestQuickHead checks that the fast parser of a line's head agrees with the full parser, or reports that it
+// cannot parse the line.
 func TestQuickHead(t *testing.T) {
 	for _, l := range []string{
 		"-3 -21 0.001665 6 0 3 2 8 1 7", "-4 0 12 3 -1 0", "-3 -901          0 0 -1 0 ", "-3 -1 -0.5 0 0 0",
@@ -106,8 +106,8 @@ func TestQuickHead(t *testing.T) {
 	}
 }
 
-// TestShortList checks that the fast parser of a list of integers agrees with the full parser or
-// declines, for any text after the list.
+// TestShortList checks that the fast parser of a list of integers agrees with the full parser, or reports that
+// it cannot parse the list, for any text after the list.
 func TestShortList(t *testing.T) {
 	for _, l := range []string{" 1", " 12345678 9", " 1234567 -5 0", " -1 -12345678901", " 1  2", " 1 x", " +1 2",
 		" 1 2 3 4 5", " 12345678901 1", "", " ", " 1 ", "1 2", " 0007 1"} {
@@ -136,7 +136,8 @@ func TestShortList(t *testing.T) {
 	}
 }
 
-// TestLabels checks that the most specific label applies, then the later one, from its line on.
+// TestLabels checks which label applies to an event: the most specific one, and of equally specific labels the
+// later one, from the line of the label on.
 func TestLabels(t *testing.T) {
 	d := tracetest.Open(t, Format{}, write(t, `-5 -1001 -1 -1 -1 4 0 user
 -5 3 -1 -1 -1 5 0 three
@@ -164,8 +165,8 @@ func TestLabels(t *testing.T) {
 	}
 }
 
-// TestLabelsOfSubsets checks that a label of a subset names the event types in it, for any
-// number of the subset and any order of the records.
+// TestLabelsOfSubsets checks that a label of a subset names all event types of the subset, whatever the number
+// of the subset and the order of the records.
 func TestLabelsOfSubsets(t *testing.T) {
 	const set, label = "-203 -1 -1 -1 -1 3 2 100 7 8\n", "-5 100 -1 -1 -1 4 0 pair\n"
 	for _, text := range []string{set + label, label + set} {
@@ -180,8 +181,8 @@ func TestLabelsOfSubsets(t *testing.T) {
 	}
 }
 
-// TestProcessMinusOne checks that process -1 is the only process of its processor if there is just
-// one.
+// TestProcessMinusOne checks that process -1 is the only process of its processor if the processor has only
+// one process.
 func TestProcessMinusOne(t *testing.T) {
 	d := tracetest.Open(t, Format{},
 		write(t, "-3 0 0.1 0 -1 0\n-4 0 0.2 0 5 0\n-3 0 0.3 1 0 0\n-4 0 0.4 1 7 0\n-3 0 0.5 1 -1 0\n-3 0 0.6 2 -1 0\n"), nil)
@@ -194,8 +195,8 @@ func TestProcessMinusOne(t *testing.T) {
 	}
 }
 
-// TestWorley checks that the records of Table 20 agree with its statistics, except for the bytes of
-// trace data, and that the continuation lines of the paper make no difference.
+// TestWorley checks the trace of Table 20 in the paper by Worley. The records agree with its statistics,
+// except for the bytes of trace data. The continuation lines of the paper make no difference.
 func TestWorley(t *testing.T) {
 	for _, file := range []string{"worley-table20.trf", "worley-table20-wrapped.trf"} {
 		src := format.FileSource("testdata/ok/" + file)
@@ -234,7 +235,7 @@ func TestStatisticsWritten(t *testing.T) {
 	}
 	got := copyText(t, strings.Join(events, ""), map[string]string{"picl.statistics": "true"})
 	for _, s := range stats {
-		// Times may differ in the last digit because the clock was finer.
+		// Times may differ in the last digit because the clock of the paper was finer than the printed times.
 		s = strings.NewReplacer("0.001212", "0.001213", "0.008083", "0.008084", "0.705632", "0.705633", "0.000387",
 			"0.000388", " -901 428", "", "3 \"%d%d\" -21 8 -52 16", "2 \"%d%d\" -21 8 -52 16").Replace(s)
 		if !strings.Contains(got, s+"\n") {
@@ -257,8 +258,8 @@ func copyText(t *testing.T, text string, options map[string]string) string {
 	return b.String()
 }
 
-// TestBrackets checks that marks become entries and exits and marks again, with the fields at the
-// positions that the specification requires (section 2.3.3).
+// TestBrackets checks that marks become pairs of entry and exit, and become marks again. The fields must be at
+// the positions that the specification requires (section 2.3.3).
 func TestBrackets(t *testing.T) {
 	const marks = "-2 -21 0.000600 0 0 4 2 64 9 1 -1\n"
 	const pair = "-3 -21 0.000600 0 0 4 2 64 9 1 -1\n-4 -21 0.000600 0 0 0\n"
@@ -272,8 +273,8 @@ func TestBrackets(t *testing.T) {
 	}
 }
 
-// TestParaGraph checks that processors are 0 … P-1 with one process each inside -901, and that
-// there is no host.
+// TestParaGraph checks the form that ParaGraph reads. The processors are 0 … P-1, each has one process, the
+// events are between the entry and exit of event type -901, and the trace has no host.
 func TestParaGraph(t *testing.T) {
 	got := copyText(t, `-5 0 -1 -1 -1 1 0 x
 -3 0 0.1 6 3 0
@@ -298,8 +299,8 @@ func TestParaGraph(t *testing.T) {
 	}
 }
 
-// TestOldFormat checks that the compact and the verbose spelling of an old-format trace give the
-// same events, as docs/formats/picl.md describes them.
+// TestOldFormat checks that the compact and the verbose spelling of an old-format trace give the same events.
+// docs/formats/picl.md describes the events.
 func TestOldFormat(t *testing.T) {
 	dump := func(name string) []string {
 		return tracetest.Dump(t, tracetest.Open(t, Format{}, format.FileSource("testdata/ok/"+name), nil), everything)
@@ -311,7 +312,7 @@ func TestOldFormat(t *testing.T) {
 	all := strings.Join(compact, "\n")
 	for _, want := range []string{
 		`200 0/0 enter "send0"(-21) length:int32="32768" type:int32="7" destination:int32="1"`,
-		`260 0/0 leave "send0"(-21)`, // at the second compstats record
+		`260 0/0 leave "send0"(-21)`, // the leave is at the second compstats record
 		`150 1/0 enter "recv0 (waited)"(-52)`,
 		`900 1/0 recv sender=0/0 communicator=-1 tag=7 length=32768 derived`,
 		`100 0/0 enter "event 0"(0)`,
@@ -325,8 +326,8 @@ func TestOldFormat(t *testing.T) {
 	}
 }
 
-// TestAnyOrder checks that a file flushed per processor, and an unordered one, give the events of
-// the sorted file.
+// TestAnyOrder checks files whose records are ordered only per processor, and unordered files. They must give
+// the events of the sorted file.
 func TestAnyOrder(t *testing.T) {
 	var sorted, flushed, shuffled []string
 	rec := func(i int) string {
@@ -376,7 +377,7 @@ func TestReader(t *testing.T) {
 	}
 }
 
-// TestTick checks that the tick is as fine as the times require.
+// TestTick checks that a tick of the trace is as short as the digits of the times require.
 func TestTick(t *testing.T) {
 	for _, x := range []struct {
 		times []string
@@ -408,8 +409,8 @@ func TestTick(t *testing.T) {
 	}
 }
 
-// TestPieces checks that texts keep their bytes in a file of several sorted pieces, which are
-// merged while their blocks are reused.
+// TestPieces checks the texts of events in a file of several sorted pieces. The texts must keep their bytes
+// although the merge reuses the blocks of the pieces.
 func TestPieces(t *testing.T) {
 	var text strings.Builder
 	for piece := 3; piece >= 0; piece-- {

@@ -26,8 +26,8 @@ type Reader struct {
 	res   descriptorResolver
 	close func() error
 	head  head
-	// described is set once a record has defined a descriptor. Later records can change the meaning of
-	// descriptors only in such files.
+	// described is set once a record has defined a descriptor. The meaning of a descriptor can change only in
+	// such a file.
 	described bool
 	unread    func(l []byte) error // called for lines that cannot be read, unless it is nil
 	rounded   int64                // number of rounded times
@@ -150,7 +150,7 @@ func (p *dataProblem) defect(file string, line int64, text []byte) *trace.Defect
 		Record: record, Found: p.found, Expected: p.expected}
 }
 
-// setHead sets the fields of the record that its head contains.
+// setHead sets the fields of the record that come from the head of its line.
 func (r *Record) setHead(h *head, line int64) {
 	r.Type, r.Event, r.Time, r.Processor, r.Process, r.Fields, r.Line = h.f[0], h.f[1], h.time(), h.f[3], h.f[4], h.f[5],
 		line
@@ -178,7 +178,8 @@ func (r *Record) decodeData(l []byte, h *head, res *descriptorResolver) (problem
 	return problem
 }
 
-// skipsData reports whether the descriptor at the start of data skips some of the data, as %*d does.
+// skipsData reports whether the descriptor at the start of data makes readers skip some of the data, as %*d
+// does.
 func skipsData(data []byte, h *head, line int64, res resolver) bool {
 	var c *control
 	if data[0] == '"' {
@@ -213,8 +214,8 @@ func usualDescriptor(data []byte) bool {
 	return data[0] >= '0' && data[0] <= '5' && (len(data) == 1 || blank(data[1]))
 }
 
-// parseLine parses the head of a line. It returns the position after the head. skip is true for lines
-// without a record: blank lines, which have no problem, and malformed ones.
+// parseLine parses the head of a line. It returns the position after the head. skip is true for lines without
+// a record: blank lines, for which problem is empty, and malformed lines.
 func parseLine(l []byte, h *head) (i int, problem dataProblem, skip bool) {
 	i, bad := h.parse(l, 6)
 	if bad < 0 {

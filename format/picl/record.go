@@ -21,7 +21,7 @@ const (
 	TypeLabel        = -5
 	TypeDescriptor   = -6
 	TypeMessage      = -7
-	TypeTimes        = -101 // seconds, by event type
+	TypeTimes        = -101 // seconds for each event type
 	TypeCounts       = -102
 	TypeVolumes      = -103 // MPICL: sent volume
 	TypeRecvVolumes  = -104 // MPICL: received volume
@@ -31,10 +31,10 @@ const (
 	TypeEventSet     = -203
 )
 
-// Host is the processor number of the host.
+// Host is the number that stands for the host in the field processor.
 const Host = 32767
 
-// Record is a PICL record.
+// Record is a record of a PICL file: a line with six numbers and a list of values.
 type Record struct {
 	Type      int64         // record type
 	Event     int64         // -1 stands for all event types; numbers below -1 may be subsets
@@ -46,9 +46,9 @@ type Record struct {
 	// Values holds the decoded data. Its types are Int32, Int64, Float32 and Float64, and String for
 	// words and character data.
 	Values []trace.Value
-	// Text holds the number of data fields, the descriptor and the data as they are in the file. It is
-	// set only if Append would write Values in another form. Append writes Text instead of Values, so
-	// code that changes Values must clear Text.
+	// Text holds the number of data fields, the descriptor and the data as they are in the file. Text is set
+	// only if Append would write Values in another form. Append writes Text instead of Values, so code that
+	// changes Values must clear Text.
 	Text string
 	// Line is the number of the record's line, counted from 1.
 	Line int64
@@ -200,8 +200,8 @@ func (h *head) parseFastTime(data []byte, i int) int {
 	return j
 }
 
-// parseIntegers parses n values with the descriptor 2 ("%d") in the usual spelling. ok is false if the
-// values have another spelling, or if there are more or fewer.
+// parseIntegers parses n values with the descriptor 2 ("%d") in the usual spelling. ok is false if the values
+// have another spelling, or if their number is not n.
 func parseIntegers(l []byte, n int64, vals []trace.Value) (out []trace.Value, ok bool) {
 	i := 0
 	for range n {
@@ -239,8 +239,8 @@ func blank(c byte) bool { return c == ' ' || c == '\t' || c == '\r' }
 
 func (h *head) time() trace.Decimal { return trace.Decimal{Coef: h.f[2], Scale: h.scale} }
 
-// predefined holds the control strings of the integer descriptors, which hold unless a record of type
-// -6 changes them.
+// predefined holds the control strings of the integer descriptors. They apply unless a record of type -6
+// changes them.
 var predefined = [6]*control{
 	mustControl("%c"), mustControl("%s"), mustControl("%d"), mustControl("%ld"), mustControl("%f"), mustControl("%lf"),
 }
@@ -374,7 +374,7 @@ func (c *control) decodeValues(l []byte, n int64, vals []trace.Value) ([]trace.V
 		}
 		v, ok := parseValue(typ, l[i:j])
 		if !ok {
-			return c.scan(l, n, vals[:before]) // no blank separates two numbers, or there is other text
+			return c.scan(l, n, vals[:before]) // no blank separates two numbers, or the line contains other text
 		}
 		vals = append(vals, v)
 		got++

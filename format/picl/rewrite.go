@@ -26,10 +26,10 @@ type rewriter struct {
 	res     descriptorResolver
 	moved   bool    // the file is not in order of time
 	defined []int64 // lines of definitions, and lines that cannot be read, that are still to be written
-	// placed holds the definition records of a file that is not in order of time. The next three fields
-	// are lists of indexes into placed. own has, for each processor, the definitions of this processor
-	// alone that stand after the first record. others has all other definitions. byTime has all
-	// definitions, sorted by time.
+	// placed holds the definition records of a file that is not in order of time. The next three fields are
+	// lists of indexes into placed. own lists, for each processor, the definitions after the first record that
+	// apply only to this processor. others lists all other definitions. byTime lists all definitions, sorted
+	// by time.
 	placed    []definitionLine
 	own       map[int64][]int
 	others    []int
@@ -39,7 +39,7 @@ type rewriter struct {
 	rename    func(text string, word bool) string
 	repair    bool // correct the defects of lines
 	keepTimes bool // keep the spelling of times
-	lostText  bool // the last line said more than the values of its record
+	lostText  bool // the last line contained more than the values of its record
 	respelled bool // weft would write another descriptor for the last line
 	head      head
 	rec       Record
@@ -55,7 +55,7 @@ func (e *encoder) rewrite(o *original) {
 		moved:   len(d.Runs) != 1,
 		out:     e.written, rename: e.Defs.Rename, repair: e.Defs.Repaired, keepTimes: e.spelled}
 	e.rewriter.outRes.defs = e.rewriter.out
-	maps.Copy(e.rewriter.out.sets, d.defs.sets) // a subset holds for the whole file
+	maps.Copy(e.rewriter.out.sets, d.defs.sets) // a subset applies to the whole file
 }
 
 // read returns the line with the given number, and parses its record into w.rec. ok is false if the
@@ -81,10 +81,10 @@ type definitionLine struct {
 	written bool
 }
 
-// writeDefinitions writes the definition records that must precede a line of the original file. The
-// arguments are the number, the processor and the time of the line. In a file in time order, these are
-// the definitions that precede the line. In other files, these are the definitions with an earlier
-// time, and those of the line's processor that precede the line.
+// writeDefinitions writes the definition records that must precede a line of the original file. The arguments
+// are the number, the processor and the time of the line. In a file in time order, these are the definitions
+// that precede the line. In other files, these are the definitions with an earlier time, and the definitions
+// of the line's processor that precede the line.
 func (w *rewriter) writeDefinitions(before, processor int64, t trace.Decimal, to *Writer) error {
 	var err error
 	if !w.moved {
@@ -148,7 +148,7 @@ func (w *rewriter) writePlaced(i int, to *Writer) error {
 	return w.writeDefinition(d.line, to)
 }
 
-// splitDefinitions fills places, own, others and byTime.
+// splitDefinitions fills placed, own, others and byTime.
 func (w *rewriter) splitDefinitions() error {
 	w.own = map[int64][]int{}
 	type key struct {
@@ -233,8 +233,8 @@ func (w *rewriter) writeDefinition(number int64, to *Writer) error {
 	return to.writeLine(r, l)
 }
 
-// renameDefinition gives the current label another name. ok is false for a definition that must be left
-// out, because it may reveal something. anew is set if the line must be rewritten.
+// renameDefinition gives the current label another name. ok is false for a definition that must be left out,
+// because it may contain a text that renaming must hide. anew is set if the line must be rewritten.
 func (w *rewriter) renameDefinition(l []byte, bad bool) (anew, ok bool) {
 	r := &w.rec
 	if r.Type == TypeLabel {

@@ -69,7 +69,7 @@ var ruleTests = []tracetest.RuleTest{
 	{"picl.outside-tracing", "-3 -901 0.1 0 0 0\n-4 -901 0.2 0 0 0\n-3 0 0.3 0 0 0\n", 3, 3},
 	{"picl.mark-message", "-2 -21 0.1 0 0 3 2 8 1 1\n", 1, 1},
 	{"picl.empty", "", 0, 0},
-	// 18 · 10¹⁸ ticks are above 2⁶³ - 1, 9.2 · 10¹⁸.
+	// The trace lasts 18 · 10¹⁸ ticks, more than the maximum 2⁶³ - 1 = 9.2 · 10¹⁸.
 	{"picl.long-span", "-2 0 -9000000000000000000.0 0 0 0\n-2 0 9000000000000000000.0 0 0 0\n", 0, 2},
 	{"picl.unsorted", "-3 0 0.2 0 0 0\n-3 0 0.1 1 0 0\n", 2, 2},
 }

@@ -11,24 +11,24 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// sources finds facts about messages that the records of their receives do not state, such as the
-// sender.
+// sources finds information about messages that the records of their receives lack, such as the sender.
 type sources struct {
 	sync.Mutex
-	receivers map[procKey]bool          // processes with receives that may lack facts
-	found     map[int64]receivedMessage // indexed by the line of the receive; nil before the search
+	receivers map[procKey]bool // processes with receives that may lack information
+	// information about each receive; indexed by its line; nil before the search
+	found map[int64]receivedMessage
 }
 
-// receivedMessage holds the facts that a receive does not state. A from of NoRef, or a tag or length of
-// -1, means that the fact is unknown.
+// receivedMessage holds the information that the record of a receive lacks. A from of NoRef, or a tag or
+// length of -1, means that the value is unknown.
 type receivedMessage struct {
 	from        uint32
 	tag, length int64
 }
 
-// leavesOpen reports whether the record of a receive may lack facts about its message, because a field
-// is omitted or -1. source is true if the sender may be missing, any if the sender, the length or the
-// tag may be. The data fields of the message come after the first skip ones. l is the line.
+// leavesOpen reports whether the record of a receive may lack information about its message, because a field
+// is omitted or -1. source is true if the sender may be missing. any is true if the sender, the length or the
+// tag may be missing. The data fields of the message come after the first skip ones. l is the line.
 func (h *head) leavesOpen(l []byte, skip int64) (source, any bool) {
 	i, bad := h.parse(l, 6)
 	if bad >= 0 || h.f[5] == 0 {
@@ -80,8 +80,8 @@ type waitingSend struct {
 	taken bool
 }
 
-// waitingReceive is a receive whose message is being completed. changed is set if a fact has been found
-// that its line does not state.
+// waitingReceive is a receive whose missing information is being collected. changed is set if a value has been
+// found that its line lacks.
 type waitingReceive struct {
 	receivedMessage
 	line    int64
@@ -95,9 +95,10 @@ type inbox struct {
 	byLine   map[int64]int // index in receives, by line
 }
 
-// findSources finds the facts that receives do not state. It runs once. A wait and the call around it
-// are one receive, and either record may state a fact. First, each receive that states its source takes
-// the oldest send from there. Then each other receive takes the oldest remaining send with its tag.
+// findSources finds the information that the records of receives lack. It runs once. A wait and the call
+// around it are one receive, and either record may contain a value. First, each receive with a known source
+// takes the oldest send from that source. Then each other receive takes the oldest remaining send with its
+// tag.
 func (d *decoder) findSources(ctx context.Context) error {
 	d.sources.Lock()
 	defer d.sources.Unlock()
@@ -178,7 +179,7 @@ func (d *decoder) findSources(ctx context.Context) error {
 	return nil
 }
 
-// complete sets the unknown facts of a message from another record of the same receive.
+// complete sets the unknown values of a message from another record of the same receive.
 func (r *waitingReceive) complete(o receivedMessage) {
 	if r.from == trace.NoRef && o.from != trace.NoRef {
 		r.from, r.changed = o.from, true

@@ -32,8 +32,8 @@ func opened(t *testing.T, text string, options map[string]string) (format.File, 
 	return d, rows, rules
 }
 
-// TestDescriptors_2_2_2 checks that descriptors read what scanf reads and that a rewrite keeps them
-// and the data unchanged.
+// TestDescriptors_2_2_2 checks that a descriptor reads the same values as scanf, and that a rewrite keeps the
+// descriptors and the data unchanged.
 func TestDescriptors_2_2_2(t *testing.T) {
 	for _, x := range []struct{ name, data, want, rules string }{
 		{"%[^\\n]", `1 "%[^\n]" hello big world`, `"hello big world"`, ""},
@@ -127,8 +127,8 @@ func TestRewrite_2_2_2(t *testing.T) {
 	}
 }
 
-// TestDefinitions_2_3_5 checks that each definition of a record of type -6 counts regardless of its number of data
-// fields, and that nothing else is a defect.
+// TestDefinitions_2_3_5 checks that each definition of a record of type -6 counts regardless of its number of
+// data fields, and that such records are no defects.
 func TestDefinitions_2_3_5(t *testing.T) {
 	for _, data := range []string{`1 "%d%s" 16 "%x" 17 "%i"`, `2 "%d%s" 16 "%x" 17 "%i"`, `2 "%d%s" 16 "%x"17 "%i"`} {
 		text := "-6 -1 0.000000 -1 -1 " + data + "\n1 0 0.100000 0 0 1 16 ff\n1 0 0.200000 0 0 1 17 010\n"
@@ -158,8 +158,8 @@ func TestLabels_2_3_4(t *testing.T) {
 	}
 }
 
-// TestMessages_2_3_3 checks that marks, and entries and exits, give the same messages. A field of
-// -1 is unknown, like an omitted field.
+// TestMessages_2_3_3 checks that a mark gives the same message as a pair of entry and exit. A field of -1
+// means an unknown value, like an omitted field.
 func TestMessages_2_3_3(t *testing.T) {
 	const recv = " recv sender=1/0 communicator=-1 tag=5 length=8 derived"
 	for _, x := range []struct{ name, text, want string }{
@@ -221,7 +221,8 @@ func TestEntryNames_2_3_3(t *testing.T) {
 	}
 }
 
-// statisticsCases are records that follow those of TestStatistics_2_3_2, and the defects that they have.
+// statisticsCases are records that follow the records of TestStatistics_2_3_2, and the defects of these
+// records.
 var statisticsCases = []struct{ name, text, want string }{
 	{"types without events", "-102 -1 2.0 0 0 8 \"%d%d\" -13 1 -14 2 -29 3 -53 12 -54 7 -55 2 -59 1 -905 1\n", ""},
 	{"a receive of unknown length", "-3 -51 0.4 0 0 1 2 1\n-4 -51 0.5 0 0 2 2 -1 1\n" +
@@ -385,8 +386,8 @@ func TestUndefined_2_1(t *testing.T) {
 	}
 }
 
-// TestNestedReceive_2_3_3 checks that a -52 inside a -51 is the waiting of that receive and not a
-// receive of its own.
+// TestNestedReceive_2_3_3 checks that event type -52 (waiting for a message) inside of event type -51
+// (receive) is a part of this receive, and not a second receive.
 func TestNestedReceive_2_3_3(t *testing.T) {
 	const (
 		call = "-3 -51 0.1 0 0 3 2 5 -1 -1\n"
@@ -437,7 +438,7 @@ func TestNestedReceive_2_3_3(t *testing.T) {
 				t.Errorf("%d receives, want %d; %v\n%s", n, x.recvs, rules, strings.Join(rows, "\n"))
 			}
 			late := trace.Everything()
-			if late.From, n = 3, 0; x.name == "both tell" { // a window in which only the call ends
+			if late.From, n = 3, 0; x.name == "both tell" { // this window contains only the end of the call
 				for _, r := range tracetest.Dump(t, d, late) {
 					if strings.Contains(r, " recv") && strings.Contains(r, "sender") && strings.HasPrefix(r, "4") {
 						n++
@@ -451,7 +452,7 @@ func TestNestedReceive_2_3_3(t *testing.T) {
 	}
 }
 
-// TestNestingOfParts checks that nesting is found if the call and the waiting are in different
+// TestNestingOfParts checks that the reader finds a waiting inside of a call even if they are in different
 // parts of a file.
 func TestNestingOfParts(t *testing.T) {
 	one, other := procKey{1, 0}, procKey{2, 0}
@@ -486,7 +487,7 @@ func TestLineEnds_2_2_2(t *testing.T) {
 	}
 }
 
-// TestSources_2_3_3 checks that a receive without a source gets the remaining message.
+// TestSources_2_3_3 checks that a receive without a source gets the message that no other receive gets.
 func TestSources_2_3_3(t *testing.T) {
 	const (
 		sends = "-3 -21 0.1 0 0 3 2 8 5 2\n-3 -21 0.2 1 0 3 2 9 5 2\n-3 -21 0.3 1 0 3 2 10 6 2\n"
@@ -538,7 +539,8 @@ func TestSources_2_3_3(t *testing.T) {
 	}
 }
 
-// TestMarksThatAreNoMessages checks that marks of events that never are messages get no note that says so.
+// TestMarksThatAreNoMessages checks marks of events that never are messages. The reader must not note that
+// these marks are no messages.
 func TestMarksThatAreNoMessages(t *testing.T) {
 	for event, want := range map[string]bool{"-21": true, "-51": true, "-60": true, "-56": false, "-57": false,
 		"-28": false} {
@@ -598,8 +600,8 @@ func TestOldRecords_13(t *testing.T) {
 	}
 }
 
-// TestFullBufferOfSeveral_2_2 checks which processes have a gap behind a record of a full buffer. The value -1
-// denotes that the information applies to all processors or processes, and a subset that it applies to the members.
+// TestFullBufferOfSeveral_2_2 checks which processes have a gap after a record of a full buffer. The value -1
+// stands for all processors or processes, and the number of a subset stands for its members.
 func TestFullBufferOfSeveral_2_2(t *testing.T) {
 	const processes = "-3 1 0.1 0 0 0\n-3 1 0.1 1 0 0\n-3 1 0.1 1 1 0\n-3 1 0.1 2 0 0\n-3 1 0.1 32767 0 0\n"
 	for _, x := range []struct{ name, text, want string }{
@@ -625,7 +627,7 @@ func TestFullBufferOfSeveral_2_2(t *testing.T) {
 		if strings.Join(got, " ") != x.want {
 			t.Errorf("%s: found gaps of %q, expected %q:\n%s", x.name, got, x.want, strings.Join(rows, "\n"))
 		}
-		// A copy has the same records.
+		// A copy must have the same records.
 		if again := copyText(t, processes+x.text, nil); strings.Count(again, "\n") != strings.Count(processes+x.text, "\n") {
 			t.Errorf("%s: found the copy %q", x.name, again)
 		}

@@ -34,8 +34,9 @@ func TestParaGraphBrackets_10(t *testing.T) {
 	}
 }
 
-// TestTracingBrackets_2_3_3 checks that a trace of another format gets the -901 entry and exit of
-// each process. Reading it back leaves them out; with --plain they are ordinary events.
+// TestTracingBrackets_2_3_3 checks that a trace of another format gets an entry and an exit of event type -901
+// for each process. A reader of the written file leaves these records out. If the file was written with
+// --plain, they are ordinary events.
 func TestTracingBrackets_2_3_3(t *testing.T) {
 	for _, plain := range []bool{false, true} {
 		r := trace.NewRecorder(trace.Seconds(10))
@@ -77,13 +78,13 @@ func TestTracingBrackets_2_3_3(t *testing.T) {
 	}
 }
 
-// TestTexts_2_2_2 checks that texts with blanks among other values are kept when records are
-// written anew, and that the loss table lists what cannot be kept.
+// TestTexts_2_2_2 checks that texts with blanks among other values are kept when the writer writes records
+// again, and that the loss table lists what cannot be kept.
 func TestTexts_2_2_2(t *testing.T) {
 	for _, x := range []struct {
 		name   string
 		values []any
-		line   string // as it is written
+		line   string // line in the written file
 		loss   string
 	}{
 		{"behind a number", []any{3, "big world"}, `1 "%d %9c" 3 big world`, ""},
@@ -194,7 +195,7 @@ func TestParaGraphHeader_10(t *testing.T) {
 	}
 	if len(lost) != 2 || lost[leftIgnored+" (an option of the writer)"] != 1 ||
 		lost[leftScope+" (an option of the writer)"] != 1 {
-		t.Errorf("lost: %v", lost) // the labels of processor 1 and of the region
+		t.Errorf("lost: %v", lost) // the labels of processor 1 and of the region are lost
 	}
 }
 
@@ -226,8 +227,8 @@ func TestTracingInOrder(t *testing.T) {
 	}
 }
 
-// TestMarkFields_2_3_3 checks that the fields of a mark that replaces an entry and an exit keep
-// their names.
+// TestMarkFields_2_3_3 checks a mark that replaces an entry and an exit. The fields must be at the positions
+// that give them the same names as before.
 func TestMarkFields_2_3_3(t *testing.T) {
 	for _, x := range []struct{ name, text, want string }{
 		{"user event, entry with one field", "-3 3 0.1 0 0 1 2 9\n-4 3 0.1 0 0 2 2 7 8\n",
@@ -249,7 +250,7 @@ func TestMarkFields_2_3_3(t *testing.T) {
 		{"a descriptor that another record redefines",
 			"-6 -1 0.0 -1 -1 1 \"%d%s\" 7 \"%x\"\n-3 6 0.1 0 0 1 7 ff\n-6 -1 0.1 -1 -1 1 \"%d%s\" 7 \"%d\"\n-4 6 0.1 0 0 0\n",
 			"-6 -1 0.000000 -1 -1 1 \"%d%s\" 7 \"%x\"\n-6 -1 0.100000 -1 -1 1 \"%d%s\" 7 \"%d\"\n-2 6 0.100000 0 0 1 2 255\n"},
-		// -1 would be all processors (Table 19).
+		// -1 would stand for all processors (Table 19).
 		{"send without a destination", "-3 -27 0.1 0 0 2 2 10 5\n-4 -27 0.1 0 0 1 2 7\n",
 			"-3 -27 0.100000 0 0 2 2 10 5\n-4 -27 0.100000 0 0 1 2 7\n"},
 		{"send without a destination and request", "-3 -27 0.1 0 0 2 2 10 5\n-4 -27 0.1 0 0 0\n",
@@ -266,8 +267,8 @@ func TestMarkFields_2_3_3(t *testing.T) {
 	}
 }
 
-// TestOptionsDescriptors_2_2_2 checks that the options that change records write values with the
-// same meaning if a record redefines a descriptor.
+// TestOptionsDescriptors_2_2_2 checks options that change records, in a trace in which a record redefines a
+// descriptor. The written values must have the same meaning.
 func TestOptionsDescriptors_2_2_2(t *testing.T) {
 	const (
 		hex  = "-6 -1 -1.0 -1 -1 1 \"%d%s\" 2 \"%x\"\n-6 5 -1.0 -1 -1 1 \"%d%s\" 6 \"%x\"\n"
@@ -380,7 +381,8 @@ func TestStatisticsKept_2_3_2(t *testing.T) {
 	}
 }
 
-// TestStatisticsOfUnordered checks that statistics of records that an option changes need them in order of time.
+// TestStatisticsOfUnordered checks that weft computes statistics of records that an option changes only if the
+// records are in order of time.
 func TestStatisticsOfUnordered(t *testing.T) {
 	const text = "-2 5 0.3 0 0 0\n-2 5 0.1 0 0 0\n"
 	for _, option := range []string{"picl.brackets=mark", "picl.paragraph=true"} {

@@ -18,30 +18,31 @@ import (
 // that type (docs/formats/picl.md, "Statistics records"). Its memory is proportional to the number of
 // event types that occur in each process, and to the number of open entries.
 type Statistics struct {
-	process          map[procKey]*processStatistics
-	order            []procKey
-	defs             *definitions
-	unrecordedValues map[statisticsKey]map[int64]float64 // values of event types that have no event records
-	pending          map[int64][]pendingSum              // indexed by processor; -1 for records about several processors
-	decided          []*trace.Defect                     // defects of pending sums that have been decided
-	ownSubsets       []int64                             // subsets that statistics records name as their event type
-	complete         bool                                // defs holds all subsets of the file
-	// events that may lack records, by process; -1 stands for all processors or processes
+	process map[procKey]*processStatistics
+	order   []procKey
+	defs    *definitions
+	// values of event types that have no event records, by statistics record
+	unrecordedValues map[statisticsKey]map[int64]float64
+	pending          map[int64][]pendingSum // indexed by processor; -1 for records about several processors
+	decided          []*trace.Defect        // defects of pending sums that have been decided
+	ownSubsets       []int64                // subsets that statistics records name as their event type
+	complete         bool                   // defs holds all subsets of the file
+	// events that may lack records, by process; -1 stands for all processors or all processes
 	lost        map[procKey]lostEvents
 	lostSubsets []procKey           // keys of lost that name subsets of processes on several processors
-	aliases     map[procKey]procKey // for each process -1 that stands for another process: that process
+	aliases     map[procKey]procKey // maps each process -1 that stands for another process to that process
 	byProcessor map[int64][]procKey // processes by processor
 	// the first record that is earlier than the record before it of the same process
 	disorder *trace.Defect
 	digits   int32 // greatest number of decimals in the time of an event
 }
 
-// lostEvents states for each group of events whether some of them may have no records, because recording
-// stopped.
+// lostEvents holds, for each group of events, whether some events of the group may have no records, because
+// recording stopped.
 type lostEvents [3]bool
 
-// The indexes of lostEvents: PICL's own events, those of the user, and those about tracing. A record of
-// event type -904 has its levels in the same order.
+// The indexes of lostEvents: PICL's own events, user events, and events about tracing. A record of event type
+// -904 has its levels in the same order.
 const (
 	piclEvents = iota
 	userEvents
@@ -56,7 +57,7 @@ type statisticsKey struct{ typ, inside, processor, process int64 }
 // no event records.
 type pendingSum struct {
 	about  statisticsKey
-	events eventTotals // without event types that have no event records
+	events eventTotals // totals without the event types that have no event records
 	stated trace.Value
 	tick   trace.Decimal
 	defect *trace.Defect
@@ -90,11 +91,11 @@ type eventTotals struct {
 	count  int64
 	volume int64
 	unsure bool // some volumes are unknown
-	// waited is the part of these totals that the totals of the wait also contain (waitOf).
+	// waited is the part of these totals that the totals of the wait also contain (callOfWait).
 	waited *eventTotals
 }
 
-// add adds other totals.
+// add adds the totals g to f.
 func (f *eventTotals) add(g *eventTotals) {
 	f.time, f.timed = add(f.time, g.time), f.timed || g.timed
 	f.count += g.count
@@ -203,7 +204,7 @@ func (s *Statistics) Add(r *Record) {
 		}
 		v := max(e.volume, volume(spec, r.Values, false, true)) // the exit may repeat the volume
 		own := eventTotals{time: subtract(r.Time, e.time), timed: true, count: 1, volume: max(0, v), unsure: v < 0}
-		if call := p.open[waitOf[r.Event]]; len(call) > 0 && waitOf[r.Event] != 0 {
+		if call := p.open[callOfWait[r.Event]]; len(call) > 0 && callOfWait[r.Event] != 0 {
 			call[len(call)-1].waited.add(&own)
 		}
 		e.waited.count, e.waited.volume = min(e.waited.count, 1), min(e.waited.volume, own.volume)
@@ -442,7 +443,7 @@ func (s *Statistics) Records(t trace.Decimal) []Record {
 	return out
 }
 
-// appendStatistics appends the statistics records of a process, which may have several entries in of.
+// appendStatistics appends the statistics records of a process. The process may have several elements in of.
 // Each record has the head of r.
 func appendStatistics(out []Record, r Record, of []*processStatistics) []Record {
 	emit := func(inside int64, keep func(int64) bool) {
@@ -549,8 +550,9 @@ func (s *Statistics) covers(about, k procKey) bool {
 	return processor && process
 }
 
-// tablesOf returns the keys of the tables that belong to the event type own of a statistics record. For
-// -1 and -901, that is -1, the whole run. For a subset, these are its event types that have a table.
+// tablesOf returns the keys of the tables that belong to the event type own of a statistics record. For -1 and
+// -901, the key is -1, which stands for the whole run. For a subset, the keys are the event types in the
+// subset that have a table.
 func (s *Statistics) tablesOf(p *processStatistics, own int64) []int64 {
 	if own == -1 || own == -901 {
 		return []int64{-1}

@@ -115,8 +115,8 @@ func (s *Statistics) settle(of int64) {
 	delete(s.pending, of)
 }
 
-// agrees reports whether the value of a record equals the total. typ is the type of the record. If
-// least is true, a greater value agrees as well.
+// agrees reports whether the value of a record equals the total. typ is the type of the record. If least is
+// true, the total is a lower bound, and a greater value agrees as well.
 func (f *eventTotals) agrees(typ int64, stated trace.Value, tick trace.Decimal, least bool) bool {
 	switch typ {
 	case TypeTimes:

@@ -32,7 +32,7 @@ type WriterOptions struct {
 // Brackets is a way to write events with and without duration (specification section 2.3.3).
 type Brackets int
 
-// The values of Brackets.
+// These values choose how the writer writes an entry that its exit follows immediately.
 const (
 	Keep      Brackets = iota // write entries, exits and marks unchanged
 	EntryExit                 // write each mark as an entry and an exit
@@ -63,13 +63,13 @@ type Writer struct {
 	byProcessor map[int64]*paragraphProcessor
 	// unknown counts the records with integers of unknown meaning, for the option ParaGraph.
 	unknown int64
-	// tracing makes the writer add -901 records around the records of each of processes, whose index is
-	// the processor. All of these records have process 0.
+	// tracing makes the writer add -901 records around the records of each element of processes. The index in
+	// processes is the number of the processor. All of these records have process 0.
 	tracing   bool
 	processes []*tracedProcess
 	// defs holds the descriptors and subsets defined so far.
 	defs *definitions
-	// Left counts the records that were omitted because of an option, by reason.
+	// Left counts the records that an option made the writer omit, by reason.
 	Left map[string]int64
 }
 
@@ -79,21 +79,22 @@ type pendingKey struct{ processor, process, event int64 }
 type pendingEntry struct {
 	Record
 	place     int64
-	written   bool   // the entry was written as such, so its exit must be written as an exit
+	written   bool   // the entry was written as an entry, so its exit must be written as an exit
 	text      string // the Text of the entry
 	described int    // number of descriptors defined before the entry
 }
 
-// tracedProcess is a process that gets a -901 entry before its first record, and a -901 exit after its
-// last one. It does not matter whether the trace has such records already.
+// tracedProcess is a process that gets a -901 entry before its first record, and a -901 exit after its last
+// one. It gets them even if the trace already has such records.
 type tracedProcess struct {
 	processor, process int64
 	any                bool
 	first, last        trace.Decimal // the earliest and the latest time of a record
-	from, to           int64         // offsets in body of the begin of the first record and of the end of the last one
+	// offsets in body of the start of the first record and of the end of the last record
+	from, to int64
 }
 
-// record extends the time and the offsets of the process by a record.
+// record extends the times and the offsets of the process to include a record.
 func (p *tracedProcess) record(t trace.Decimal, from, to int64) {
 	if !p.any {
 		p.first, p.last, p.from, p.any = t, t, from, true
@@ -310,7 +311,7 @@ func (w *Writer) emit(r *Record) error {
 	return nil
 }
 
-// noteTraced extends a processor that gets -901 records by a record.
+// noteTraced extends the times and offsets of a processor that gets -901 records to include a record.
 func (w *Writer) noteTraced(processor int64, t trace.Decimal, from int64) {
 	for int64(len(w.processes)) <= processor {
 		w.processes = append(w.processes, nil)
@@ -323,7 +324,7 @@ func (w *Writer) noteTraced(processor int64, t trace.Decimal, from int64) {
 	p.record(t, from, w.body.Size())
 }
 
-// noteTime extends the time range of the records by a time.
+// noteTime extends the time range of the records to include t.
 func (w *Writer) noteTime(t trace.Decimal) error {
 	if w.any && t.Scale == w.max.Scale && t.Coef >= w.max.Coef {
 		w.max = t
@@ -398,7 +399,7 @@ func (w *Writer) paraGraphHeader() (kept []Record) {
 	return kept
 }
 
-// The reasons in Writer.Left.
+// The reasons by which Writer.Left counts omitted records.
 const (
 	leftScope   = "records of the host, of all processors or of subsets"
 	leftIgnored = "labels, messages and other records that ParaGraph ignores"

@@ -15,18 +15,18 @@ import (
 // Problem is a defect of a pair in a list.
 type Problem uint8
 
-// The values of Problem.
+// These are the problems that an attribute list may have.
 const (
 	NoProblem Problem = iota
 	NoEquals          // a pair without "=", which is read as a key with an empty value
 	EmptyKey
 	SecondEquals  // a "=" in the value without a backslash
-	LostBackslash // a backslash before a character that needs none; the backslash is dropped
+	LostBackslash // a backslash before a character that needs no backslash; it is dropped
 )
 
-// Next returns the first pair of the list and the rest of the list. more is false at the end of the
-// list. If the pair has a problem, text is the offending text. key and value alias list, unless
-// they contain escapes; they are copies then.
+// Next returns the first pair of the list and the rest of the list. more is false at the end of the list. If
+// the pair has a problem, text is the offending text. key and value share the memory of list, unless they
+// contain escapes; in that case they are copies.
 func Next(list []byte) (key, value string, rest []byte, problem Problem, more bool) {
 	for len(list) > 0 && (list[0] == ' ' || list[0] == '\t' || list[0] == '\r') {
 		list = list[1:]
@@ -35,7 +35,7 @@ func Next(list []byte) (key, value string, rest []byte, problem Problem, more bo
 		return "", "", nil, NoProblem, false
 	}
 	eq, escaped := -1, false
-	minor := NoProblem // reported unless a more severe problem is found
+	minor := NoProblem // the problem to report unless the pair has a more severe problem
 	i := 0
 scan:
 	for ; i < len(list); i++ {
@@ -151,7 +151,7 @@ func Append(b []byte, key, value string) (out []byte, replaced bool) {
 // special marks the bytes that may need an escape or a replacement.
 var special = [256]bool{'\n': true, '\r': true, ',': true, '=': true, '\\': true, ' ': true, '\t': true}
 
-// AppendText appends a single key or value like [Append].
+// AppendText appends a single key or value to b. It handles escapes and line ends like [Append].
 func AppendText(b []byte, s string) (out []byte, replaced bool) {
 	n := len(b)
 	if cap(b)-n < len(s) {

@@ -1,6 +1,6 @@
-// Package await lets tests wait for other goroutines and programs. A wait ends with the event or,
-// at the latest, shortly before the deadline of the test run. It then fails the test, and says what
-// the test was waiting for.
+// Package await lets tests wait for other goroutines and programs. A wait ends when the event occurs. If it
+// does not occur until shortly before the deadline of the test run, the wait fails the test with a message
+// that names the event.
 package await
 
 import (
@@ -16,8 +16,8 @@ const pause = 2 * time.Millisecond
 // report the reason before the run is killed.
 const margin = 5 * time.Second
 
-// Until calls done repeatedly until it returns true. Shortly before the deadline of the test run,
-// it fails the test. what names the event, for the message.
+// Until calls done repeatedly until it returns true. If done has not returned true shortly before the deadline
+// of the test run, Until fails the test. what names the event, for the message.
 func Until(t *testing.T, what string, done func() bool) {
 	t.Helper()
 	ctx := Context(t)
@@ -30,8 +30,8 @@ func Until(t *testing.T, what string, done func() bool) {
 	}
 }
 
-// Receive returns the next value from a channel. Shortly before the deadline of the test run, it
-// fails the test. what names the value, for the message.
+// Receive returns the next value from a channel. If no value has arrived shortly before the deadline of the
+// test run, Receive fails the test. what names the value, for the message.
 func Receive[T any](t *testing.T, what string, c <-chan T) T {
 	t.Helper()
 	select {
@@ -43,8 +43,8 @@ func Receive[T any](t *testing.T, what string, c <-chan T) T {
 	}
 }
 
-// Send sends a value to a channel. Shortly before the deadline of the test run, it fails the test.
-// what names the value, for the message.
+// Send sends a value to a channel. If no goroutine has received the value shortly before the deadline of the
+// test run, Send fails the test. what names the value, for the message.
 func Send[T any](t *testing.T, what string, c chan<- T, v T) {
 	t.Helper()
 	select {

@@ -1,5 +1,5 @@
-// Package chunks stores chunks of bytes that are read again later: in memory up to a limit, and the
-// others in a temporary file.
+// Package chunks stores chunks of bytes that are read again later. It keeps them in memory up to a limit, and
+// all others in a temporary file.
 package chunks
 
 import (
@@ -15,14 +15,13 @@ type Store struct {
 	limit int64        // largest number of bytes in memory
 	used  atomic.Int64 // number of bytes in memory
 	mu    sync.Mutex   // guards the fields below
-	file  *os.File     // nil until it is needed
-	size  int64        // of the file, in bytes
+	file  *os.File     // the temporary file; nil until it is needed
+	size  int64        // size of the file in bytes
 }
 
-// Chunk is a handle by which a Store returns bytes that it keeps. It is valid until Drop, Clear or
-// Close.
+// Chunk identifies the bytes that a Store keeps. It is valid until Drop, Clear or Close.
 type Chunk struct {
-	memory []byte // the bytes, or nil if they are in the file
+	memory []byte // the bytes; nil if they are in the file
 	at     int64
 	size   int
 }
@@ -54,9 +53,9 @@ func (s *Store) Keep(b []byte) (c Chunk, taken bool, err error) {
 	return Chunk{at: at, size: len(b)}, false, nil
 }
 
-// Read returns the bytes of a chunk. If the store has them in memory, the result is that memory,
-// which the caller must not change. Otherwise the bytes are read into *room, which is enlarged as
-// needed, and the result is valid as long as the caller does not use *room for something else.
+// Read returns the bytes of a chunk. If the store has the bytes in memory, the result shares this memory, and
+// the caller must not change it. Otherwise the bytes are read into *room, which is enlarged as needed, and the
+// result is valid as long as the caller does not use *room for something else.
 func (s *Store) Read(c Chunk, room *[]byte) ([]byte, error) {
 	if c.memory != nil || c.size == 0 {
 		return c.memory, nil
@@ -66,7 +65,7 @@ func (s *Store) Read(c Chunk, room *[]byte) ([]byte, error) {
 	return *room, err
 }
 
-// Drop gives up the bytes of a chunk and clears the handle.
+// Drop removes the bytes of a chunk from the store and clears the handle.
 func (s *Store) Drop(c *Chunk) {
 	if c.memory != nil {
 		s.used.Add(-int64(c.size))
@@ -74,7 +73,7 @@ func (s *Store) Drop(c *Chunk) {
 	*c = Chunk{}
 }
 
-// Clear gives up the bytes of all chunks. Their handles become invalid.
+// Clear removes the bytes of all chunks from the store. Their handles become invalid.
 func (s *Store) Clear() {
 	s.used.Store(0)
 	s.size = 0

@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// TestStore checks that chunks in memory and in the file are read back unchanged, and that no file
-// remains.
+// TestStore checks that chunks in memory and in the file are returned unchanged, and that no file remains.
 func TestStore(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	s := New(10)
@@ -22,11 +21,11 @@ func TestStore(t *testing.T) {
 		list = append(list, c)
 	}
 	keep("first", true)
-	keep("second", false) // 11 bytes together with the first, which is above the limit
+	keep("second", false) // together with the first chunk, these 11 bytes exceed the limit
 	keep("third", true)
 	keep("fourth", false)
 	s.Drop(&list[0])
-	keep("fifth", true) // fits after the first was dropped
+	keep("fifth", true) // fits after the first chunk was dropped
 	var room []byte
 	for i, want := range []string{"", "second", "third", "fourth", "fifth"} {
 		if i == 0 {

@@ -123,16 +123,20 @@ func TestUnifyOfArchives(t *testing.T) {
 	if _, err := exec.LookPath("otf2-print"); err != nil {
 		t.Skip("otf2-print is not installed")
 	}
-	path, dir := "../../format/otf2/testdata/ok/heat2d-mt/traces.otf2", t.TempDir()
-	first, second, out := filepath.Join(dir, "a.otf2"), filepath.Join(dir, "b.otf2"), filepath.Join(dir, "x.otf2")
-	weft(t, 0, "filter", "-q", "--location", "0,1", path, first)
-	weft(t, 0, "filter", "-q", "--not-location", "0,1", path, second)
-	weft(t, 0, "merge", "-q", "--unify", first, second, out)
-	wantDefinitions, wantEvents := withoutNumbers(t, path)
-	definitions, events := withoutNumbers(t, out)
-	for _, x := range [][2]map[string]int{{wantDefinitions, definitions}, {wantEvents, events}} {
-		if more, fewer := differences(x[0], x[1]); len(more)+len(fewer) > 0 {
-			t.Errorf("otf2-print prints anew:\n%s\nand no longer:\n%s", strings.Join(more, "\n"), strings.Join(fewer, "\n"))
+	for _, path := range []string{"../../format/otf2/testdata/ok/heat2d-mt/traces.otf2",
+		"../../format/otf2/testdata/ok/rma/traces.otf2"} {
+		dir := t.TempDir()
+		first, second, out := filepath.Join(dir, "a.otf2"), filepath.Join(dir, "b.otf2"), filepath.Join(dir, "x.otf2")
+		weft(t, 0, "filter", "-q", "--location", "0,1", path, first)
+		weft(t, 0, "filter", "-q", "--not-location", "0,1", path, second)
+		weft(t, 0, "merge", "-q", "--unify", first, second, out)
+		wantDefinitions, wantEvents := withoutNumbers(t, path)
+		definitions, events := withoutNumbers(t, out)
+		for _, x := range [][2]map[string]int{{wantDefinitions, definitions}, {wantEvents, events}} {
+			if more, fewer := differences(x[0], x[1]); len(more)+len(fewer) > 0 {
+				t.Errorf("%s: otf2-print prints anew:\n%s\nand no longer:\n%s", path, strings.Join(more, "\n"),
+					strings.Join(fewer, "\n"))
+			}
 		}
 	}
 }

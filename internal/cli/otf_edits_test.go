@@ -67,6 +67,20 @@ func TestEditsOfLocalDefinitions(t *testing.T) {
 			t.Errorf("%q: otfprint prints anew:\n%sand no longer:\n%s", verb, strings.Join(more, ""), strings.Join(fewer, ""))
 		}
 	}
+	// With other names, the definitions are as many as before.
+	out := filepath.Join(t.TempDir(), "y.otf")
+	weft(t, 0, "anonymize", "-q", path, out)
+	functions := func(lines map[string]int) (n int) {
+		for line, count := range lines {
+			if strings.Contains(line, "DefFunction: ") {
+				n += count
+			}
+		}
+		return n
+	}
+	if got := functions(toolLines(t, out, "otfprint", "--fullkeyvalue")); got != functions(want) {
+		t.Errorf("anonymize: otfprint prints %d functions, expected %d", got, functions(want))
+	}
 	// Of a part, each line is one of the original.
 	for _, verb := range [][]string{{"filter", "--not-region", "read"}, {"cut", "--from", "@4ms", "--to", "@7ms",
 		"--borders", "bare"}, {"filter", "--location", "3", "--prune"}} {
@@ -78,7 +92,7 @@ func TestEditsOfLocalDefinitions(t *testing.T) {
 		}
 	}
 	// --prune leaves out what the other streams define and nothing refers to.
-	out := filepath.Join(t.TempDir(), "y.otf")
+	out = filepath.Join(t.TempDir(), "y.otf")
 	weft(t, 0, "filter", "--location", "3", "--prune", "-q", path, out)
 	for line := range toolLines(t, out, "otfprint", "--fullkeyvalue") {
 		for _, gone := range []string{`"read"`, `"cycles"`, `"five"`, `"MPI_Allreduce"`} {
@@ -204,6 +218,7 @@ func TestTimesOfDefinitions(t *testing.T) {
 		{[]string{"filter", "--min-duration", "0"}, all},
 		{[]string{"cut", "--to", "100%"}, all},
 		{[]string{"merge"}, all},
+		{[]string{"align"}, all}, // there is nothing to correct
 		// From 19 to 25 ms, where f is open.
 		{[]string{"cut", "--from", "@19ms", "--to", "@25ms"}, []string{"DTRG13T19", "DAUX14Y0", "DAUX14Y1"}},
 		{[]string{"cut", "--from", "@19ms", "--to", "@25ms", "--prune"}, []string{"DTRG13T19", "DAUX14Y0", "DAUX14Y1"}},
@@ -299,6 +314,24 @@ func TestEventsOfProcessZero(t *testing.T) {
 		}
 		if master := readText(t, out); strings.Contains(master, ":0") {
 			t.Errorf("%q: found the master file %q, expected none with process 0", verb, master)
+		}
+	}
+}
+
+// TestRepairLeavesMarkersOfTheTrace checks that repair defines no process 0 for markers of the whole trace: it has
+// nothing to change.
+func TestRepairLeavesMarkersOfTheTrace(t *testing.T) {
+	files := map[string]string{
+		".otf":      "1:1\n",
+		".0.def":    "DTR3e8\nDP1NM\"a\"\nDF1G0NM\"f\"\n",
+		".1.events": "1\n*1\nE1\n2\n*1\nL1\n2\n*1\n",
+		".0.marker": "MD1NM\"m\"Y1\nMS1T1P0V\"all\"\n",
+	}
+	path, out := writeTrace(t, files), filepath.Join(t.TempDir(), "x.otf")
+	weft(t, 0, "repair", path, out)
+	for name, want := range files {
+		if got := readText(t, strings.TrimSuffix(out, ".otf")+name); got != want {
+			t.Errorf("x%s: found %q, expected %q", name, got, want)
 		}
 	}
 }

@@ -12,8 +12,8 @@ import (
 // Set is a list of files and folders that are renamed or removed together. The zero Set is empty
 // and ready to use.
 type Set struct {
-	// FailAt makes a step fail with [ErrFailAt], in tests. It is the number of the step, where 1 is
-	// the first; 0 stands for none.
+	// FailAt makes a step fail with [ErrFailAt], in tests. It is the number of the step, counted from 1; 0
+	// means that no step fails.
 	FailAt int
 	steps  []step
 }
@@ -23,10 +23,10 @@ var ErrFailAt = errors.New("commit: this step is to fail")
 
 // step is a renaming or a removal.
 type step struct {
-	from, to string // if from is "", to is removed
-	folder   bool   // to is a folder that is removed with its content
-	// backup is the path of a copy of the previous file or folder at to, until all steps are done.
-	// It is "" if to did not exist.
+	from, to string // if from is "", the step removes to
+	folder   bool   // the step removes to as a folder, with its content
+	// backup is the path of a copy of the previous file or folder at to, until all steps are done. It is "" if
+	// to does not exist.
 	backup string
 	done   bool // from has been renamed
 }
@@ -41,9 +41,9 @@ func (s *Set) Remove(path string) { s.steps = append(s.steps, step{to: path}) }
 // RemoveFolder adds a step that removes a folder with its content, if it exists.
 func (s *Set) RemoveFolder(path string) { s.steps = append(s.steps, step{to: path, folder: true}) }
 
-// Commit performs the steps in the order in which they were added. If a step fails, Commit undoes
-// the steps before it, and returns an error that names the path. Replaced files are kept under
-// other names until all steps are done, and are removed then.
+// Commit performs the steps in the order in which they were added. If a step fails, Commit undoes the steps
+// before it, and returns an error that names the path. Until all steps are done, Commit keeps replaced files
+// under other names. Then it removes them.
 func (s *Set) Commit() error {
 	for i := range s.steps {
 		if err := s.steps[i].check(); err != nil {
@@ -64,7 +64,7 @@ func (s *Set) Commit() error {
 	}
 	for i := range s.steps {
 		if b := s.steps[i].backup; b != "" {
-			os.RemoveAll(b) // an error does not matter, because the trace is complete
+			os.RemoveAll(b) // an error is ignored, because the trace is complete
 		}
 	}
 	return nil
@@ -92,7 +92,7 @@ func (s *Set) Names() []string {
 	return names
 }
 
-// check returns an error if it is certain that a step would fail.
+// check returns an error if the step would certainly fail.
 func (s *step) check() error {
 	old, err := os.Lstat(s.to)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -153,7 +153,7 @@ func (s *step) keep() error {
 	for i := 0; ; i++ {
 		name := filepath.Join(filepath.Dir(s.to), fmt.Sprintf(".%s.%d.%d.old", filepath.Base(s.to), os.Getpid(), i))
 		if _, err := os.Lstat(name); err == nil {
-			continue // a process that was killed has left this file behind
+			continue // a process that was killed has left a file of this name
 		}
 		if st.Mode().IsRegular() && os.Link(s.to, name) == nil {
 			s.backup = name
@@ -178,7 +178,7 @@ func (s *step) undo() error {
 		return nil
 	}
 	if _, err := os.Lstat(s.to); err == nil {
-		return os.Remove(s.backup) // the file also has its first name
+		return os.Remove(s.backup) // the file is still also at its original path
 	}
 	return os.Rename(s.backup, s.to)
 }

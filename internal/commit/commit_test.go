@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// tree creates a folder with files, given by their names and contents. A name that ends in / is
-// that of a folder.
+// tree creates a folder with files, given by their names and contents. A name that ends in / is the name of a
+// folder.
 func tree(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -54,9 +54,9 @@ func files(t *testing.T, dir string) map[string]string {
 func set(dir string) *Set {
 	at := func(name string) string { return filepath.Join(dir, name) }
 	s := &Set{}
-	s.Rename(at("new/folder"), at("folder")) // replaces another one
-	s.Rename(at("new/a"), at("a"))           // replaces another one
-	s.Rename(at("new/b"), at("b"))           // replaces nothing
+	s.Rename(at("new/folder"), at("folder")) // replaces another folder
+	s.Rename(at("new/a"), at("a"))           // replaces another file
+	s.Rename(at("new/b"), at("b"))           // does not replace a file
 	s.Remove(at("c"))
 	s.Remove(at("not there"))
 	s.RemoveFolder(at("d"))
@@ -78,7 +78,7 @@ func TestCommit(t *testing.T) {
 	}
 }
 
-// TestUndo checks that after a failure of any step all files are as before.
+// TestUndo checks that after a failure of any step, all files are as they were before.
 func TestUndo(t *testing.T) {
 	for fail := 1; fail <= 7; fail++ {
 		dir := tree(t, filesBefore)
@@ -93,7 +93,7 @@ func TestUndo(t *testing.T) {
 	}
 }
 
-// TestRefused checks that a step that cannot succeed is an error before any step is performed.
+// TestRefused checks that Commit returns an error for a step that cannot succeed before it performs any step.
 func TestRefused(t *testing.T) {
 	for _, block := range []string{"b/", "a/x", "c/x", "folder"} {
 		have := maps.Clone(filesBefore)
@@ -112,7 +112,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestMissing checks that a missing source is an error, and that all files are as before.
+// TestMissing checks that a missing source is an error, and that all files are as they were before.
 func TestMissing(t *testing.T) {
 	have := maps.Clone(filesBefore)
 	delete(have, "new/e")

@@ -11,8 +11,8 @@ import (
 	"strconv"
 )
 
-// Count returns the number of digits with which the eight bytes in x begin. The first byte of the
-// text is the lowest byte of x.
+// Count returns the number of digits at the beginning of the eight bytes in x. The first byte of the text is
+// the lowest byte of x.
 func Count(x uint64) int {
 	x ^= zeroes // digits become 0 to 9; the first other byte gets its highest bit set in the next steps
 	return bits.TrailingZeros64((x+0x7676767676767676|x)&0x8080808080808080) >> 3
@@ -21,12 +21,12 @@ func Count(x uint64) int {
 // Number returns the value of the first n bytes in x, which must be digits. n is 1 to 8.
 func Number(x uint64, n int) uint64 {
 	x = (x ^ zeroes) << ((64 - 8*uint(n)) & 63)
-	x = x*10 + x>>8 // pairs of digits, in every other byte
+	x = x*10 + x>>8 // combine pairs of digits, in every other byte
 	return ((x&0x000000ff000000ff)*(100+1000000<<32) + (x>>16&0x000000ff000000ff)*(1+10000<<32)) >> 32
 }
 
-// Integer reads the integer at index i of data. next is the index after it. next is -1 if no
-// integer begins there, if it has more than 18 digits, or if i is -1.
+// Integer reads the integer at index i of data. next is the index after the integer. It is -1 if no integer
+// begins there, if it has more than 18 digits, or if i is -1.
 func Integer(data []byte, i int) (v int64, next int) {
 	if uint(i) >= uint(len(data)) {
 		return 0, -1
@@ -60,7 +60,7 @@ func Integer(data []byte, i int) (v int64, next int) {
 	return v, i
 }
 
-// AnyByte as the parameter end of Decimal accepts any byte after the number.
+// AnyByte as the argument end of Decimal accepts any byte after the number.
 const AnyByte = 0
 
 // Decimal reads the number at index i of data if it is written in the usual way: digits with at
@@ -84,7 +84,7 @@ func Decimal(data []byte, i int, end byte) (v int64, scale int32, next int) {
 	}
 	start := i
 	if x := fourDigits(data[i:]); nonDigits(x) == 0 {
-		x = x*10 + x>>8 // pairs of digits, in every other byte
+		x = x*10 + x>>8 // combine pairs of digits, in every other byte
 		v = int64(x&0xff*100 + x>>16&0xff)
 		i += 4
 	} else if v = int64(c - '0'); v > 9 {
@@ -161,8 +161,8 @@ func AppendUint(b []byte, v uint64) []byte {
 	return b[:n+putUint(b[n:n+maxWritten], v)]
 }
 
-// Put writes v at the beginning of to, which must have 32 bytes, and returns the length of the
-// text. It may change the bytes after the text.
+// Put writes v at the beginning of to, which must have at least 32 bytes, and returns the length of the text.
+// It may change the bytes after the text.
 func Put(to []byte, v int64) int {
 	if v < 0 {
 		to[0] = '-'
@@ -193,8 +193,8 @@ func putUint(to []byte, v uint64) int {
 // eightDigits returns the eight digits of v, which must be below 10^8, as bytes. The first digit is
 // the lowest byte.
 func eightDigits(v uint64) uint64 {
-	// Each step divides all groups of digits in x at once. It multiplies with a reciprocal that is
-	// exact for numbers of so few digits.
+	// Each step splits all groups of digits in x in two at the same time. It divides by multiplying with a
+	// reciprocal, which is exact for numbers with so few digits.
 	q := v / 10000
 	x := q | (v-10000*q)<<32 // two groups of four digits
 	q = x * 10486 >> 20 & 0x7f0000007f
@@ -212,7 +212,7 @@ func AppendFixed(b []byte, v uint64, n int) []byte {
 	if cap(b)-len(b) < maxWritten {
 		b = slices.Grow(b, maxWritten)
 	}
-	if n == 9 { // nanoseconds
+	if n == 9 { // the case of nanoseconds
 		m := v / 1000
 		u := m / 1000
 		at := len(b)
@@ -251,7 +251,7 @@ func AppendFraction(b []byte, v uint64, n, least int) []byte {
 	at := len(b)
 	var x uint64
 	switch n {
-	case 3: // milliseconds
+	case 3: // the case of milliseconds
 		x = uint64(thousands[v])
 	case 6:
 		q := v / 1000
@@ -263,8 +263,8 @@ func AppendFraction(b []byte, v uint64, n, least int) []byte {
 	return b[:at+max(least, 8-bits.LeadingZeros64(x)>>3)]
 }
 
-// AppendReal appends f without an exponent, with the fewest digits that identify it, like strconv
-// with format 'f' and precision -1.
+// AppendReal appends f without an exponent, with the fewest digits that identify it. The result equals that of
+// strconv.AppendFloat with format 'f' and precision -1.
 func AppendReal(b []byte, f float64) []byte {
 	if f > -1e9 && f < 1e9 {
 		if n := int64(f); float64(n) == f && (n != 0 || !math.Signbit(f)) {

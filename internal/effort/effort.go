@@ -11,10 +11,10 @@ import (
 // SoakVariable is the environment variable that requests long runs if it is not empty.
 const SoakVariable = "WEFT_SOAK"
 
-// soakFactor is the factor by which a long run has more rounds than the default run.
+// soakFactor is the number of rounds in a long run, as a multiple of the rounds in the default run.
 const soakFactor = 20
 
-// Soak reports whether this is a long run.
+// Soak reports whether the tests run as the long run of make soak.
 func Soak() bool { return os.Getenv(SoakVariable) != "" }
 
 // Rounds returns the number of rounds of a loop with random input. n is the number in the default
@@ -29,8 +29,8 @@ func Rounds(n int) int {
 	return n
 }
 
-// Step returns the distance between the positions that a loop over size positions tries. There are
-// about Rounds(n) of them. In a long run, the loop tries all positions.
+// Step returns the distance between the positions that a loop over size positions tries. With this distance,
+// the loop tries about Rounds(n) positions. In a long run, it tries all positions.
 func Step(size, n int) int {
 	if Soak() {
 		return 1
@@ -47,8 +47,8 @@ func Long(t testing.TB) {
 	}
 }
 
-// Sequential skips a test under the race detector. The test uses a single goroutine: it cannot have
-// a race, and would take ten times as long.
+// Sequential skips a test under the race detector. A test with a single goroutine cannot have a data race, and
+// would take ten times as long under the detector.
 func Sequential(t testing.TB) {
 	if Race {
 		t.Helper()

@@ -13,21 +13,20 @@ import (
 	"slices"
 )
 
-// Record is a sort key, which is A and then B, with data.
+// Record is a sort key with data. The key consists of A and then B.
 type Record struct {
 	A, B int64
 	Data []byte // valid until the next call of Next
 }
 
-// maxRuns is the largest number of runs that are merged at the same time. Each needs readBuffer
-// bytes.
+// maxRuns is the largest number of runs that are merged at the same time. Each run needs readBuffer bytes.
 const (
 	maxRuns    = 96
 	readBuffer = 64 << 10
 )
 
-// Sorter sorts records by (A, B). Records with equal keys keep the order in which they were added.
-// About memory bytes are in memory, and the others in sorted runs in temporary files.
+// Sorter sorts records by (A, B). Records with equal keys keep the order in which they were added. It keeps
+// about as many bytes in memory as [New] was told, and all other records in sorted runs in temporary files.
 type Sorter struct {
 	memory int
 	dir    string
@@ -42,8 +41,8 @@ type entry struct {
 	off, n uint32
 }
 
-// New returns a sorter that needs about memory bytes, but at least 1 MiB. Temporary files are
-// created in dir, or in the system's directory for them if dir is "".
+// New returns a sorter that needs about memory bytes, but at least 1 MiB. It creates temporary files in dir
+// or, if dir is "", in the system's directory for temporary files.
 func New(memory int, dir string) *Sorter {
 	return &Sorter{memory: min(max(memory, 1<<20), 1<<30), dir: dir}
 }
@@ -70,9 +69,9 @@ func (s *Sorter) Len() int64 { return s.count }
 // Spilled reports whether the sorter has written records to a file.
 func (s *Sorter) Spilled() bool { return len(s.runs) > 0 }
 
-// compare orders records by their keys. Records with equal keys keep the order in which they were
-// added, which is the order of their data in memory. Of records with the same offset, all but the
-// last have no data.
+// compare orders records by their keys. Records with equal keys keep the order in which they were added, which
+// is the order of their data in memory. Among several records with the same offset, only the last can have
+// data.
 func compare(x, y entry) int {
 	if c := cmp.Compare(x.a, y.a); c != 0 {
 		return c
@@ -172,9 +171,9 @@ type Group struct {
 	Records *Iterator
 }
 
-// Groups ends the adding of records, and returns a group for each A, in the order of A. The groups
-// can be read independently of each other. They share one temporary file. Reading them ahead needs
-// about the memory of the sorter, but at least 4 KiB for each group.
+// Groups ends the adding of records, and returns a group for each A, in the order of A. The groups can be read
+// independently of each other. They share one temporary file. Their read buffers together take about the
+// memory of the sorter, but at least 4 KiB for each group.
 func (s *Sorter) Groups(ctx context.Context) ([]Group, error) {
 	it, err := s.Sort(ctx)
 	if err != nil {
@@ -208,7 +207,7 @@ func (s *Sorter) Groups(ctx context.Context) ([]Group, error) {
 	return groups, nil
 }
 
-// memoryGroups divides the records of an iterator, which are in memory, into groups.
+// memoryGroups divides the records of an iterator into groups. All records must be in memory.
 func memoryGroups(it *Iterator) (groups []Group) {
 	for from, to := 0, 0; from < len(it.mem); from = to {
 		a := it.mem[from].a
@@ -219,8 +218,8 @@ func memoryGroups(it *Iterator) (groups []Group) {
 	return groups
 }
 
-// writeGroups writes all records to a file. It returns the groups, and the offset in the file at
-// which each ends.
+// writeGroups writes all records to a file. It returns the groups, and the offset in the file at which each
+// group ends.
 func writeGroups(ctx context.Context, it *Iterator, f *os.File) (groups []Group, ends []int64, err error) {
 	w, at := bufio.NewWriterSize(f, readBuffer), int64(0)
 	for n := 0; ; n++ {
@@ -282,7 +281,7 @@ type Iterator struct {
 	data []byte
 	runs []*run
 	heap []int // indexes of runs, as a heap with the smallest record first
-	last int   // run whose record was returned last, and which must advance; -1 for none
+	last int   // run whose record was returned last, and which must advance next; -1 for none
 }
 
 // run is a sorted sequence of records in a temporary file that is being read.
@@ -365,7 +364,7 @@ func (it *Iterator) down(i int) {
 	}
 }
 
-// Next returns the next record. ok is false after the last one.
+// Next returns the next record. ok is false after the last record.
 func (it *Iterator) Next() (rec Record, ok bool, err error) {
 	if it.runs == nil {
 		if len(it.mem) == 0 {

@@ -15,8 +15,9 @@ type rec struct {
 	data string
 }
 
-// TestSort checks that records are returned in the order of their keys, and those with equal keys
-// in the order in which they were added. It does so for records that fit into memory and for more.
+// TestSort checks that records are returned in the order of their keys. Records with equal keys must keep the
+// order in which they were added. The test uses numbers of records that fit into memory and numbers that do
+// not.
 func TestSort(t *testing.T) {
 	for _, n := range []int{0, 1, 1000, 200_000} {
 		r := rand.New(rand.NewPCG(uint64(n), 1))
@@ -58,7 +59,7 @@ func TestSort(t *testing.T) {
 
 // TestManyRuns sorts records in more runs than are merged at the same time.
 func TestManyRuns(t *testing.T) {
-	s := New(1, t.TempDir()) // the least memory, 1 MiB
+	s := New(1, t.TempDir()) // 1 MiB, the smallest amount of memory
 	defer s.Close()
 	data := make([]byte, 64<<10)
 	const n = 16 * (maxRuns + 20)

@@ -1,5 +1,5 @@
-// Package idset finds duplicates among any quantity of numbers, with limited memory. Numbers that
-// follow each other in runs need almost no memory. Others are sorted in temporary files.
+// Package idset finds duplicates among any quantity of numbers, with limited memory. Runs of consecutive
+// numbers need almost no memory. All other numbers are sorted in temporary files.
 package idset
 
 import (
@@ -9,7 +9,7 @@ import (
 	"github.com/weft-trace/weft/internal/extsort"
 )
 
-// maxRanges limits the memory of a set: a range needs 16 bytes.
+// maxRanges limits the memory of a set. A range takes 16 bytes.
 const maxRanges = 1 << 16
 
 // Set is a set of ids. Each id is added with the place where it occurs.
@@ -24,8 +24,8 @@ type span struct{ lo, hi int64 }
 // New returns an empty set. It needs about memory bytes for sorting, in addition to its ranges.
 func New(memory int) *Set { return &Set{memory: memory} }
 
-// Add adds an id that occurs at a place. It reports whether the id is a duplicate for certain.
-// [Set.Finish] reports the other duplicates.
+// Add adds an id that occurs at a place. duplicate is true if the id is certainly a duplicate. [Set.Finish]
+// reports the duplicates that Add cannot recognise.
 func (s *Set) Add(id, place int64) (duplicate bool, err error) {
 	if n := len(s.ranges); n > 0 && id == s.ranges[n-1].hi+1 {
 		s.ranges[n-1].hi = id
@@ -35,7 +35,7 @@ func (s *Set) Add(id, place int64) (duplicate bool, err error) {
 	if found {
 		return true, nil
 	}
-	// If the id lies between two ranges, they become one.
+	// If the id closes the gap between two ranges, they become one range.
 	left := i > 0 && s.ranges[i-1].hi+1 == id
 	right := i < len(s.ranges) && s.ranges[i].lo-1 == id
 	switch {
@@ -57,8 +57,8 @@ func (s *Set) Add(id, place int64) (duplicate bool, err error) {
 	return false, nil
 }
 
-// find returns the index of the range that contains id and true, or the index at which its range
-// would have to be inserted and false.
+// find returns the index of the range that contains id, and true. If no range contains id, it returns the
+// index at which the range of id would be inserted, and false.
 func (s *Set) find(id int64) (int, bool) {
 	return slices.BinarySearchFunc(s.ranges, id, func(x span, id int64) int {
 		switch {

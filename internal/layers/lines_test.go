@@ -9,7 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// mostCharacters is the greatest length of a line of source or text, and mostLines that of a file.
+// mostCharacters is the greatest length of a line of source or text, and mostLines the greatest number of
+// lines of a file.
 const (
 	mostCharacters = 120
 	mostLines      = 700

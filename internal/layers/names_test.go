@@ -52,8 +52,8 @@ var allowedNames = map[string]string{
 	"internal/cli/rewrite.go": "signals without fragments cannot be written",
 }
 
-// TestNoFormatNames checks that code outside of format does not depend on names of formats. The
-// definitions of a trace hold what such code needs to find out about its format.
+// TestNoFormatNames checks that code outside of format does not depend on names of formats. The definitions of
+// a trace contain all information about its format that such code needs.
 func TestNoFormatNames(t *testing.T) {
 	var names []string
 	for _, f := range all.Formats() {

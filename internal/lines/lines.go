@@ -1,6 +1,6 @@
-// Package lines reads large texts line by line. It divides a text into chunks of whole lines, which
-// can be parsed independently. It finds the runs of a text that are in time order, and delivers
-// lines in time order, with limited memory regardless of their order in the file.
+// Package lines reads large texts line by line. It divides a text into chunks of whole lines, which can be
+// parsed independently. It can also deliver lines in another order than that of the file, from an external
+// sort, with limited memory.
 package lines
 
 import (
@@ -23,7 +23,7 @@ const ChunkSize = 64 << 10
 // DefaultMaxLine is the default for the length limit of lines, in bytes.
 const DefaultMaxLine = 16 << 20
 
-// ByteOrderMark may precede the first line of a text. It is not a part of the line.
+// ByteOrderMark may precede the first line of a text. It is not part of the line.
 const ByteOrderMark = "\uFEFF"
 
 // File is a text that can be read at any offset, and the way in which it is divided into lines.
@@ -35,15 +35,16 @@ type File struct {
 	// MaxLine is the length limit of lines, in bytes. 0 means DefaultMaxLine. Longer lines are
 	// skipped and passed to TooLong.
 	MaxLine int
-	// TooLong is called for each line above the limit. length is that of the line, in bytes.
+	// TooLong is called for each line above the limit. length is the length of the line in bytes, and offset
+	// its position in the file.
 	TooLong func(line, offset, length int64) error
 	// Continued is set if a backslash at the end of a line joins it to the next line.
 	Continued bool
-	// Numbered is set if each line begins with a number and a tab. The number is that of the line
-	// in the user's file, from which this text was converted.
+	// Numbered is set if each line begins with a number and a tab. The number is the number of the line in the
+	// user's file, from which this text was converted.
 	Numbered bool
-	// Skipped points to the number of lines of the user's file that were too long or could not be
-	// converted. It is nil if they are not counted.
+	// Skipped points to the number of lines of the user's file that were too long or could not be converted.
+	// It is nil if these lines are not counted.
 	Skipped *int64
 }
 
@@ -51,11 +52,11 @@ type File struct {
 type Chunk struct {
 	Off  int64
 	Len  int
-	Line int64 // number of its first line; the first line of a file is 1
+	Line int64 // number of the chunk's first line; the first line of a file is 1
 }
 
-// Block is the text of a chunk. Line is the number of its first line. If its lines do not follow
-// each other in the file, Numbers holds the number of each.
+// Block is the text of a chunk. Line is the number of its first line. If the lines are not consecutive in the
+// file, Numbers holds the number of each line.
 type Block struct {
 	Data    []byte
 	Line    int64
@@ -66,8 +67,8 @@ type Block struct {
 	pool    *sync.Pool
 }
 
-// Load reads the text of the block unless it has been read. It may be called for several blocks of
-// a file at the same time.
+// Load reads the text of the block unless the text has already been read. Several goroutines may call Load for
+// different blocks of a file at the same time.
 func (b *Block) Load() error {
 	f := b.from
 	if f == nil {
@@ -104,15 +105,15 @@ func newBlock(n int) *Block {
 		b = &Block{pool: &blockPool}
 	}
 	if cap(b.Data) < n {
-		b.Data = make([]byte, max(n, ChunkSize)) // most blocks are almost that large
+		b.Data = make([]byte, max(n, ChunkSize)) // most blocks have almost this size
 	}
 	b.Data = b.Data[:n]
 	b.Numbers, b.from = b.Numbers[:0], nil
 	return b
 }
 
-// Shift returns the number to add to line numbers in a block of [Index] for the numbers in the
-// file.
+// Shift returns the number that converts line numbers in a block of [Index] to line numbers in the file, by
+// addition.
 func (f *File) Shift(c Chunk) int64 {
 	if f.Numbered {
 		return 0
@@ -120,14 +121,14 @@ func (f *File) Shift(c Chunk) int64 {
 	return c.Line - 1
 }
 
-// Index reads the whole file once, and calls scan for each chunk, on several cores. In the block,
-// the first line has the number 1, unless lines are numbered. done gets the results in the order of
-// the file, with chunks that have the right line numbers. Index returns all chunks.
+// Index reads the whole file once, and calls scan for each chunk, on several cores. In each block, the first
+// line has the number 1, unless File.Numbered is set. done gets the results in the order of the file, with
+// chunks that have the right line numbers. Index returns all chunks.
 func Index[R any](ctx context.Context, f *File, workers int, scan func(b *Block) R,
 	done func(c Chunk, r R) error) ([]Chunk, error) {
 	type result struct {
-		Chunk         // the number of its first line is set later
-		lines   int64 // number of lines in it
+		Chunk         // the number of the chunk's first line is set later
+		lines   int64 // number of lines in the chunk
 		tooLong bool  // the chunk is a single line above the limit
 		r       R
 	}
@@ -156,7 +157,7 @@ func Index[R any](ctx context.Context, f *File, workers int, scan func(b *Block)
 					size = min(size*4, maxLine+1)
 					continue
 				}
-				// The line is longer than the limit. Its end is searched, and the line is skipped.
+				// The line is longer than the limit. Find the end of the line, and skip the line.
 				var err error
 				if j.Len, j.lines, err = f.lineEnd(ctx, off); err != nil {
 					return result{}, false, err
@@ -206,8 +207,8 @@ var newline = []byte{'\n'}
 // tailSize is the number of bytes at the end of a chunk that are first searched for a line end.
 const tailSize = 1 << 10
 
-// lastBreak returns the end of the last whole line in the n bytes at off, relative to off. It
-// returns 0 if no line ends there. It reads backwards, into buf, which it may enlarge.
+// lastBreak returns the end of the last whole line in the n bytes at off, relative to off. It returns 0 if no
+// line ends there. lastBreak reads backwards into buf, and enlarges buf if necessary.
 func (f *File) lastBreak(off int64, n int, buf *[]byte) (int, error) {
 	for size := min(n, tailSize); ; size = min(n, size*16) {
 		if cap(*buf) < size {
@@ -226,7 +227,8 @@ func (f *File) lastBreak(off int64, n int, buf *[]byte) (int, error) {
 			if !f.Continued {
 				return from + i + 1, nil
 			}
-			// To decide whether the line is continued, its last word must have been read.
+			// The last word of the line shows whether the next line continues it, so the word must have been
+			// read.
 			l := bytes.TrimRight(data[:i], blanks)
 			if len(l) == 0 && from > 0 && bytes.IndexByte(data[:i], '\n') < 0 {
 				break
@@ -245,14 +247,14 @@ func (f *File) lastBreak(off int64, n int, buf *[]byte) (int, error) {
 // blanks are the characters that may follow the backslash of a continued line.
 const blanks = "\r \t"
 
-// Continues reports whether a line is continued by the next one. l must not contain the line end.
+// Continues reports whether the next line continues the line l. l must not contain the line end.
 func Continues(l []byte) bool {
 	l = bytes.TrimRight(l, blanks)
 	return len(l) > 0 && l[len(l)-1] == '\\'
 }
 
-// lineEnd returns the length of the line at off, including the lines that continue it, and the
-// number of these lines.
+// lineEnd returns the length of the line at off, including the lines that continue it, and the number of all
+// these lines.
 func (f *File) lineEnd(ctx context.Context, off int64) (n int, lines int64, err error) {
 	buf := make([]byte, 1<<20)
 	kept := 0 // bytes at the end of the previous read that are kept, because they may contain the backslash
@@ -303,7 +305,7 @@ func Next(s Source) (*Block, error) {
 	return b, b.Load()
 }
 
-// Chunks returns a source with the given chunks of the file, in this order.
+// Chunks returns a source of the given chunks of the file, in this order.
 func (f *File) Chunks(list []Chunk) Source { return &chunkSource{f: f, list: list} }
 
 type chunkSource struct {
@@ -324,8 +326,8 @@ func (s *chunkSource) Next() (*Block, error) {
 	return b, nil
 }
 
-// Cut returns the parts of chunks that lie in the bytes [from, to) of the file. line is the number
-// of the first line there.
+// Cut returns the parts of chunks that lie in the bytes [from, to) of the file. line is the number of the
+// first line in this range.
 func Cut(list []Chunk, from, to, line int64) []Chunk {
 	var out []Chunk
 	for _, c := range list {
@@ -391,7 +393,7 @@ type Walker struct {
 	n        int
 }
 
-// Walk returns a walker that is before the first line of the block.
+// Walk returns a walker before the first line of the block.
 func (f *File) Walk(b *Block) Walker {
 	w := Walker{data: b.Data, line: b.Line - 1, numbered: f.Numbered, join: f.Continued}
 	if len(b.Numbers) > 0 {
@@ -401,8 +403,8 @@ func (f *File) Walk(b *Block) Walker {
 	return w
 }
 
-// Next returns the next line, without its line end, and its number. ok is false after the last
-// line. A line that is joined from several is a copy; others alias the block.
+// Next returns the next line, without its line end, and its number. ok is false after the last line. A line
+// that is joined from several lines is a copy; other lines share the memory of the block.
 func (w *Walker) Next() (line []byte, number int64, ok bool) {
 	l, ok := w.cut()
 	if !ok {
@@ -456,7 +458,7 @@ type Reader struct {
 	skipped int64
 }
 
-// NewReader indexes the file, and returns a reader that is before the first line.
+// NewReader indexes the file, and returns a reader before the first line.
 func NewReader(ctx context.Context, f *File) (*Reader, error) {
 	r := &Reader{file: f}
 	counting := *f
@@ -476,8 +478,8 @@ func NewReader(ctx context.Context, f *File) (*Reader, error) {
 // Skipped returns the number of lines above the length limit.
 func (r *Reader) Skipped() int64 { return r.skipped }
 
-// More reports whether the file has another line. It reads more text if necessary; lines that were
-// returned before are then invalid.
+// More reports whether the file has another line. It may read more text, which makes lines that were returned
+// before invalid.
 func (r *Reader) More() (bool, error) {
 	for r.block == nil || len(r.data) == 0 {
 		if r.block != nil {

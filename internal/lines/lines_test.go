@@ -7,14 +7,14 @@ import (
 	"testing"
 )
 
-// text returns lines of many lengths. Some are continued, and some are above the length limit.
+// text returns lines of many lengths. Some lines are continued, and some are above the length limit.
 func text(r *rand.Rand, size int, continued bool) []byte {
 	var b []byte
 	for len(b) < size {
 		n := r.IntN(80)
 		switch r.IntN(200) {
 		case 0:
-			n = 1000 + r.IntN(3000) // near tailSize, which is searched first
+			n = 1000 + r.IntN(3000) // near tailSize, because lastBreak searches this part first
 		case 1:
 			n = r.IntN(3 * ChunkSize)
 		}
@@ -79,7 +79,7 @@ func TestIndex(t *testing.T) {
 		if err != nil || at != f.Size {
 			t.Fatalf("seed %d: read up to 0x%x of 0x%x, error %v", seed, at, f.Size, err)
 		}
-		// A source with these chunks returns the same blocks.
+		// A source with these chunks returns the same blocks as Index.
 		src := f.Chunks(chunks)
 		for i := range chunks {
 			b, err := Next(src)
@@ -95,7 +95,7 @@ func TestIndex(t *testing.T) {
 	}
 }
 
-// TestShort checks that reading a file that has become shorter returns an error with the position.
+// TestShort checks that reading a file that has become shorter returns an error with the position in the file.
 func TestShort(t *testing.T) {
 	f := &File{R: strings.NewReader("a\nb\n"), Size: 10, Name: "f"}
 	_, err := Index(t.Context(), f, 1, func(*Block) int { return 0 }, func(Chunk, int) error { return nil })

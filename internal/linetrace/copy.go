@@ -20,8 +20,8 @@ import (
 // parsed.
 type Dialect struct {
 	Is func(head []byte) bool
-	// Begin prepares the conversion of a text. line converts a line; it is called for one line
-	// after the other. finish is called after the last line.
+	// Begin prepares the conversion of a text. line converts a line, and is called for each line in turn.
+	// finish is called after the last line.
 	Begin func(w *Rewriter) (line func(l []byte, number int64) error, finish func() error)
 }
 
@@ -51,10 +51,10 @@ func (r *Rewriter) Defect(rule string, severity trace.Severity, number int64, re
 		Record:   record, Found: found, Expected: expected})
 }
 
-// Open opens the text of a trace. name is the name of the format, for the rules of defects. If
-// continued is set, a backslash at the end of a line joins it to the next. A text in the dialect is
-// converted to a temporary file, in which each line begins with its original number. The function
-// that Open returns closes the files.
+// Open opens the text of a trace. name is the name of the format, as it occurs in the names of rules. If
+// continued is set, a backslash at the end of a line joins it to the next line. A text in the dialect is
+// converted to a temporary file, in which each line begins with its original number. The function that Open
+// returns closes the files.
 func Open(ctx context.Context, src format.Source, opt *format.ReadOptions, name string, continued bool,
 	old Dialect) (*lines.File, func() error, error) {
 	option := name + ".max-line"
@@ -128,7 +128,7 @@ func convert(ctx context.Context, f *lines.File, w *Rewriter, old Dialect) error
 	return err
 }
 
-// Records calls f for each record of a reader.
+// Records calls f for each record that a reader returns.
 func Records[R any](ctx context.Context, r interface{ Read(*R) error }, f func(*R) error) error {
 	var rec R
 	for n := 0; ; n++ {
@@ -162,16 +162,17 @@ func Copy[R any](ctx context.Context, r interface{ Read(*R) error }, w Writer[R]
 	return w.Close()
 }
 
-// Encoder is the common part of encoders for formats with decimal times.
+// Encoder is the common part of the encoders for formats with decimal times.
 type Encoder struct {
 	Defs *trace.Definitions
 	Lost format.Loss
-	// Plain is set if data that only weft reads is left out. Rows counts this data, for the loss.
+	// Plain is set if the encoder leaves out data that only weft reads. Rows counts this data, for the report
+	// of losses.
 	Plain bool
 	Rows  carrier.Rows
-	// Mapping returns how the format keeps a subject. It is needed for the loss.
+	// Mapping returns how the format keeps a subject. It is needed for the report of losses.
 	Mapping func(format.Subject) format.Mapped
-	Mul     int64 // a tick is Mul × 10^-Scale units of the text; only valid if Exact is set
+	Mul     int64 // a tick is Mul × 10^-Scale time units of the text; only valid if Exact is set
 	Scale   int32
 	Exact   bool
 	used    int // 1 + the largest index of an attribute that an event has
@@ -189,7 +190,7 @@ func (e *Encoder) AppendRow(pairs []carrier.Pair, c *trace.Cursor) []carrier.Pai
 	return carrier.AppendRow(pairs, e.Defs, c)
 }
 
-// useAttributes records that an event has its attributes, so that their definitions are written.
+// useAttributes notes which attributes an event has, so that the definitions of these attributes are written.
 func (e *Encoder) useAttributes(c *trace.Cursor) {
 	keys, _ := c.Attrs()
 	for _, k := range keys {
@@ -220,7 +221,7 @@ func (e *Encoder) Order() format.Order { return format.GlobalOrder }
 // Loss returns a list of the data that the written text does not keep.
 func (e *Encoder) Loss() *format.Loss { return &e.Lost }
 
-// Begin sets the definitions. Times in the text are in seconds.
+// Begin sets the definitions. Times in the text will be in seconds.
 func (e *Encoder) Begin(d *trace.Definitions) error {
 	m, scale, ok := d.Clock.Decimal()
 	e.Defs, e.Mul, e.Scale, e.Exact = d, m, int32(scale), ok

@@ -16,8 +16,8 @@ import (
 // Grower is a parser for a text that grows.
 type Grower interface {
 	Parser
-	// Grow adds the definitions in the lines of a block, and returns facts about the times in the block. If it
-	// reports a defect of a line, the parser must not report it again.
+	// Grow adds the definitions in the lines of a block, and returns the properties of the times in the block.
+	// If Grow reports a defect of a line, the parser must not report it again.
 	Grow(b *lines.Block) (*Times, error)
 	// SetClock is called when the number of digits of the times has changed.
 	SetClock()
@@ -36,11 +36,11 @@ type follower struct {
 	sink format.Sink
 
 	rest      []byte        // the text after the last whole line
-	seen      int           // number of bytes of rest that have been searched for a line end
+	seen      int           // number of bytes of rest that contain no line end
 	line      int64         // number of lines so far
-	low, high trace.Decimal // least and greatest of all times and 0
-	newest    int64         // greatest time of a line
-	any       bool          // set once a line had a time
+	low, high trace.Decimal // least and greatest of all times, including the time 0
+	newest    int64         // greatest time of a line, in ticks
+	any       bool          // a line with a time has been read
 	held      heldLines
 	ready     []byte // lines that can be parsed, with their numbers
 	numbers   []int64
@@ -52,7 +52,8 @@ type heldLine struct {
 	text      []byte
 }
 
-// heldLines is a heap of lines, the earliest one first. Lines with equal times are in the order of the text.
+// heldLines is a heap of lines, with the earliest line first. Lines with equal times are in the order of the
+// text.
 type heldLines []heldLine
 
 func (h heldLines) Len() int { return len(h) }
@@ -72,8 +73,8 @@ func (h *heldLines) Pop() any {
 	return x
 }
 
-// Follow implements Follow of a [format.Format], for a text without lines. wrap returns the sink for the events of
-// all pieces.
+// Follow implements the method Follow of a [format.Format]. The text has no lines yet. wrap returns the sink
+// for the events of all pieces.
 func Follow(t *Text, p Grower, pieces iter.Seq2[[]byte, error], opt *format.FollowOptions,
 	wrap func(format.Sink) format.Sink) error {
 	sink, err := opt.Begin(t.Model)
@@ -125,7 +126,7 @@ func (f *follower) add(text []byte) error {
 	return err
 }
 
-// lastLineEnd returns the length of the whole lines at the begin of a text. A backslash at the end of a
+// lastLineEnd returns the length of the complete lines at the beginning of a text. A backslash at the end of a
 // line continues the line.
 func lastLineEnd(text []byte) int {
 	end := len(text)
@@ -170,14 +171,14 @@ func (f *follower) addLines(text []byte) error {
 	return f.order(f.text.File.Walk(b), late)
 }
 
-// order sorts lines by their times, and delivers the events of the lines that need not be held.
+// order sorts lines by their times, and delivers the events of the lines that need not wait any longer.
 func (f *follower) order(w lines.Walker, late int64) error {
 	f.ready, f.numbers = f.ready[:0], f.numbers[:0]
 	last := int64(math.MinInt64)
 	for l, number, ok := w.Next(); ok; l, number, ok = w.Next() {
 		last = f.p.SortTime(l, last)
 		switch {
-		case last == math.MinInt64: // it has no time
+		case last == math.MinInt64: // the line has no time
 			f.take(l, number)
 			continue
 		case f.any && last < f.least(late):
@@ -201,7 +202,7 @@ func (f *follower) order(w lines.Walker, late int64) error {
 	return f.deliver()
 }
 
-// least returns the least time that further lines may have.
+// least returns the least time in ticks that further lines may have.
 func (f *follower) least(late int64) int64 {
 	if f.newest < math.MinInt64+late {
 		return math.MinInt64
@@ -241,7 +242,7 @@ func (f *follower) deliver() error {
 	return f.parse(&lines.Block{Data: f.ready, Line: f.numbers[0], Numbers: f.numbers})
 }
 
-// parse parses a block and delivers its events.
+// parse parses the lines of a block and delivers their events.
 func (f *follower) parse(b *lines.Block) error {
 	if err := f.out.Parse(b, Place{}); err != nil {
 		return err

@@ -19,8 +19,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// MaxRuns is the largest number of sorted runs in a file with which a scan reads all runs in
-// parallel and merges them. The lines of a file with more runs are sorted in temporary files.
+// MaxRuns is the largest number of sorted runs in a file with which a scan reads all runs in parallel and
+// merges them. If a file has more runs, its lines are sorted in temporary files.
 const MaxRuns = 64
 
 // Text is an open trace with a record on each line. Decoders embed it.
@@ -31,27 +31,27 @@ type Text struct {
 	Model  *trace.Definitions
 	Chunks []lines.Chunk
 	Runs   []Run // runs of the file that are in time order; nil if there are more than MaxRuns
-	Lanes  bool  // the events of each location are in time order
+	Lanes  bool  // within each location, the events are in time order
 	Digits int32 // a tick is 10^-Digits of the text's time unit
 	// Clock is the clock of the times in the file.
 	Clock trace.Clock
 	// Restore restores the events of another format's trace from texts in this trace. It is nil if
 	// there are no such texts.
 	Restore *carrier.Restorer
-	Rescale bool       // the restored trace has another clock than the file
+	Rescale bool       // the restored trace has a different clock from that of the file
 	Scanned bool       // a scan has already reported the defects
 	Growing sync.Mutex // guards the tables to which parsing adds entries
 
-	spans []span // indexed by chunk: its least and greatest time
+	spans []span // least and greatest time of each chunk; indexed by chunk
 	close func() error
 }
 
 type span struct{ min, max int64 }
 
-// Run is a run of whole lines in a file whose times are in order.
+// Run is a run of complete lines in a file whose times do not decrease.
 type Run struct {
 	From, To int64
-	Line     int64 // number of its first line
+	Line     int64 // number of the run's first line
 }
 
 // NewText returns a Text for a file that has not been indexed. close closes the file.
@@ -85,8 +85,8 @@ func (t *Text) Extent(context.Context) (first, last int64, ok bool, err error) {
 	return first, last, ok1 && ok2, nil
 }
 
-// ReportSpan reports a trace that lasts longer than a duration can be. rule is the rule of the defect.
-// Order must have been called before.
+// ReportSpan reports a trace whose duration does not fit int64. rule is the rule of the defect. Order must
+// have been called before.
 func (t *Text) ReportSpan(rule string) error {
 	first, last := int64(math.MaxInt64), int64(math.MinInt64)
 	for _, s := range t.spans {
@@ -124,7 +124,7 @@ func (t *Text) RestoreFrom(pieces map[string]string, name, where string) error {
 	return nil
 }
 
-// Times holds facts about the times in a chunk, which are collected in one pass.
+// Times holds properties of the times in a chunk, which are collected in one pass.
 type Times struct {
 	Any         bool
 	First, Last trace.Decimal
@@ -132,7 +132,7 @@ type Times struct {
 	Scale       int32 // largest number of decimals, not counting trailing zeros
 	Breaks      []Run // places where a run begins because time decreases; the first run begins with the chunk
 	Unsorted    int64 // number of places where time decreases
-	more        bool  // set if not all of these places are in Breaks
+	more        bool  // Breaks does not contain all of these places
 }
 
 // Add adds a line. t is the time of its event, and end the time at which the event ends. l is the line,
@@ -190,8 +190,8 @@ func Compare(a, b trace.Decimal) int {
 	return a.Cmp(b)
 }
 
-// LineStart returns the offset in data of the line that l is a part of. ok is false if l is not a
-// part of data, because the line was joined from several.
+// LineStart returns the offset in data of the line to which l belongs. ok is false if l is not part of data,
+// because the line was joined from several lines.
 func LineStart(data, l []byte) (off int64, ok bool) {
 	if len(l) == 0 {
 		return 0, false
@@ -206,8 +206,8 @@ func LineStart(data, l []byte) (off int64, ok bool) {
 	return off, true
 }
 
-// Index reads the text once, and calls scan for each chunk, on several cores. It passes the results to
-// done in the order of the file, together with the number that must be added to their line numbers.
+// Index reads the text once, and calls scan for each chunk, on several cores. It passes the results to done in
+// the order of the file, together with the number that must be added to the line numbers in them.
 func Index[R any](ctx context.Context, t *Text, scan func(*lines.Block) R,
 	done func(r R, shift int64) error) (err error) {
 	read := int64(0)
@@ -223,10 +223,10 @@ func Index[R any](ctx context.Context, t *Text, scan func(*lines.Block) R,
 	return err
 }
 
-// Order chooses the tick, which has at most the given number of digits, and finds the runs of the
-// file. It returns the number of places where time decreases, and the line of the first one.
+// Order chooses the tick, which has at most the given number of digits, and finds the runs of the file. It
+// returns the number of places where time decreases, and the line of the first such place.
 func (t *Text) Order(all []*Times, digits int32) (breaks, where int64) {
-	var least, most trace.Decimal // least and greatest of all times and 0
+	var least, most trace.Decimal // least and greatest of all times, including the time 0
 	for _, r := range all {
 		if t.Digits = max(t.Digits, r.Scale); !r.Any {
 			continue
@@ -287,20 +287,20 @@ func (t *Text) Order(all []*Times, digits int32) (breaks, where int64) {
 
 // Place is the position of a block among the blocks of its scan.
 type Place struct {
-	turn *pipeline.Turn // nil if blocks are parsed one after the other
+	turn *pipeline.Turn // nil if blocks are parsed one after another
 	seq  int
 }
 
-// Wait waits until all blocks before this one have been parsed. Definitions that are added
-// afterwards get the same numbers for any number of workers.
+// Wait waits until all earlier blocks have been parsed. Definitions that are added afterwards get the same
+// numbers for any number of workers.
 func (p Place) Wait() {
 	if p.turn != nil {
 		p.turn.Wait(p.seq)
 	}
 }
 
-// Define returns the number of k in a table to which parsing adds entries. If k is new, it waits until
-// the blocks before this one have been parsed, and then calls add with the number.
+// Define returns the number of k in a table to which parsing adds entries. If k is new, Define waits until all
+// blocks before at have been parsed, and then calls add, which returns the number.
 func Define[K comparable](t *Text, at Place, table map[K]uint32, k K, add func() (uint32, error)) (uint32, error) {
 	t.Growing.Lock()
 	x, ok := table[k]

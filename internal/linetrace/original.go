@@ -8,23 +8,23 @@ import (
 	"github.com/weft-trace/weft/internal/lines"
 )
 
-// Lines returns lines of a text by their numbers. Encoders use it to write unchanged lines as they
-// were. It caches the pieces of the text that were used recently.
+// Lines returns lines of a text by their numbers. Encoders use it to write unchanged lines with their original
+// text. It caches the pieces of the text that were used recently.
 type Lines struct {
 	text        *Text
 	pieces      map[piece]*pieceText
 	cachedBytes int             // size of the cached pieces, in bytes
-	starts      map[int][]int64 // indexed by the number of a chunk: offsets in the file at which its pieces begin
+	starts      map[int][]int64 // offsets in the file at which the pieces of each chunk begin
 	last        *pieceText
 	chunk       []byte // buffer for reading a chunk
 	joined      []byte
 }
 
-// pieceLines is the number of lines in a piece, which is the unit of caching.
+// pieceLines is the number of lines in a piece. Pieces are the units of the cache.
 const pieceLines = 64
 
-// maxHeld is the largest size of all cached pieces, in bytes. Each run of a file needs a piece,
-// which has a few thousand bytes.
+// maxHeld limits the total size of the cached pieces, in bytes. Each run of a file needs a piece, which has a
+// few thousand bytes.
 const maxHeld = 16 << 20
 
 // piece identifies a piece by the number of its chunk and its index in the chunk.
@@ -33,21 +33,20 @@ type piece struct{ chunk, n int }
 // pieceText is the text of a piece.
 type pieceText struct {
 	data      []byte
-	line, end int64 // number of its first line, and number of the line after its last one
-	// begin is the offset in data of line number at. That line was requested last.
+	line, end int64 // number of the first line of the piece, and number of the line after its last line
+	// begin is the offset in data of the line with number at, which was requested last.
 	at    int64
 	begin int
 }
 
-// NewLines returns a Lines for a text. The lines must have the numbers that they have in the user's
-// file.
+// NewLines returns a Lines for a text whose lines have the same numbers as in the user's file.
 func NewLines(t *Text) *Lines {
 	return &Lines{text: t, pieces: map[piece]*pieceText{}, starts: map[int][]int64{}}
 }
 
-// At returns the line with a number, without its line end, and joined with the lines that continue
-// it. It returns nil if there is no such line, or if it is above the length limit. The result is
-// valid until the next call.
+// At returns the line with a number, without its line end, and joined with the lines that continue it. It
+// returns nil if the line does not exist or is above the length limit. The result is valid until the next
+// call.
 func (ls *Lines) At(number int64) ([]byte, error) {
 	l, err := ls.physical(number)
 	if err != nil || !ls.text.File.Continued || !lines.Continues(l) {
@@ -69,7 +68,8 @@ func (ls *Lines) At(number int64) ([]byte, error) {
 	}
 }
 
-// physical returns the line of the file with a number, without its line feed and not joined.
+// physical returns the line of the file with a number, without its line feed. It does not join the line with
+// the lines that continue it.
 func (ls *Lines) physical(number int64) ([]byte, error) {
 	p := ls.last
 	if p == nil || number < p.line || number >= p.end {

@@ -10,8 +10,8 @@ import (
 	"github.com/weft-trace/weft/internal/lines"
 )
 
-// TestLines checks that At returns lines by their numbers, in any order. Some lines are continued
-// in another piece or chunk, and some follow a line above the length limit.
+// TestLines checks that At returns lines by their numbers, in any order. Some lines continue in another piece
+// or chunk, and some lines follow a line above the length limit.
 func TestLines(t *testing.T) {
 	var text strings.Builder
 	want := map[int64]string{}

@@ -16,8 +16,7 @@ import (
 type Parser interface {
 	// Begin begins a scan with a selection.
 	Begin(sel trace.Selection) Scan
-	// SortTime returns the time of a line, by which lines are sorted. last is the time of the
-	// previous line.
+	// SortTime returns the time by which a line is sorted. last is the time of the previous line.
 	SortTime(l []byte, last int64) int64
 }
 
@@ -33,21 +32,22 @@ type Scan interface {
 
 // Assembler delivers the events of parsed blocks. It gets the blocks in the order of their lines.
 type Assembler interface {
-	// Block returns a block for parsing lines. It may have been used before.
+	// Block returns a block for parsing lines. The block may have been used before.
 	Block() Block
 	Take(b Block, sink format.Sink) error
 	// Finish delivers the events that remain after the last block.
 	Finish(sink format.Sink) error
 }
 
-// Block parses lines and holds the events until an assembler takes them. It can be used again.
+// Block parses lines and holds their events until an assembler takes the events. Then the block can be used
+// again.
 type Block interface {
 	Parse(b *lines.Block, at Place) error
 }
 
-// Deliver scans the text: it delivers the events of the selection in time order, or location by
-// location. sel and sink must be those that [format.ExactScan] returns. If all is set, chunks
-// outside of the time window are parsed, too.
+// Deliver scans the text: it delivers the selected events in the given order, which is time order or location
+// by location. sel and sink must be those that [format.ExactScan] returns. If all is set, chunks outside of
+// the time window are parsed, too.
 func (t *Text) Deliver(ctx context.Context, p Parser, sel trace.Selection, order format.Order, all bool,
 	sink format.Sink) error {
 	defer func() { t.Scanned = true }()
@@ -82,7 +82,7 @@ func (t *Text) Deliver(ctx context.Context, p Parser, sel trace.Selection, order
 	return end()
 }
 
-// selected returns the chunks that may contain events in the window. If all is set, it returns all
+// selected returns the chunks that may contain events in the selected times. If all is set, it returns all
 // chunks.
 func (t *Text) selected(sel trace.Selection, all bool) []lines.Chunk {
 	if sel.From == math.MinInt64 && sel.To == math.MaxInt64 || all || t.Rescale {
@@ -91,7 +91,8 @@ func (t *Text) selected(sel trace.Selection, all bool) []lines.Chunk {
 	var out []lines.Chunk
 	for i, c := range t.Chunks {
 		s := t.spans[i]
-		if s.max >= sel.From && s.min < sel.To || s.min > s.max { // lines without a time may have defects
+		// chunks with s.min > s.max have only lines without a time, which may have defects
+		if s.max >= sel.From && s.min < sel.To || s.min > s.max {
 			out = append(out, c)
 		}
 	}
@@ -145,7 +146,7 @@ func (t *Text) parse(ctx context.Context, src lines.Source, a Assembler, sink fo
 	return a.Finish(sink)
 }
 
-// scanSorted parses the lines in the order of their times, for which it sorts them.
+// scanSorted sorts the lines by their times, and parses them in this order.
 func (t *Text) scanSorted(ctx context.Context, p Parser, a Assembler, sink format.Sink) error {
 	s := extsort.New(t.Opt.SortMemory(), "")
 	defer s.Close()
@@ -191,7 +192,7 @@ type stream struct {
 	finished bool
 }
 
-// Batch receives a batch of the run from the assembler.
+// Batch receives a batch of events of the run from the assembler.
 func (s *stream) Batch(b *trace.Batch) error {
 	s.out = append(s.out, b.Clone())
 	return nil
@@ -200,7 +201,7 @@ func (s *stream) Batch(b *trace.Batch) error {
 // Links does nothing, because links are delivered after all runs.
 func (s *stream) Links([]trace.Link) error { return nil }
 
-// next returns the next batch of the run, or nil after the last one.
+// next returns the next batch of the run, or nil after the last batch.
 func (s *stream) next(ctx context.Context) (*trace.Batch, error) {
 	for {
 		if s.ready < len(s.out) {

@@ -1,4 +1,4 @@
-// Package nearest finds the word that a misspelled one may stand for.
+// Package nearest finds the word that is most similar to a misspelled word.
 package nearest
 
 import (
@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// DidYouMean returns a hint about an unknown word: the nearest word of a list, or else the shortest
-// word that begins with it, or else the text otherwise.
+// DidYouMean returns a hint about an unknown word: the nearest word of a list. If no word is near, it is the
+// shortest word of the list that begins with the unknown word, and if there is none, the text otherwise.
 func DidYouMean(word string, list iter.Seq[string], otherwise string) string {
 	folded := strings.ToLower(word)
 	best, longer, limit := "", "", (len(word)+1)/3+1
@@ -48,7 +48,8 @@ func editDistance(a, b string) int {
 		r[0] = n
 		return r
 	}
-	before, last := row(0), row(0) // the rows for the first i-2 and i-1 characters of a
+	// row holds the distances for a prefix of a; these are the rows for the first i-2 and i-1 characters
+	before, last := row(0), row(0)
 	for j := range last {
 		last[j] = j
 	}

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestDistance compares edit distances with those counted by hand.
+// TestDistance compares edit distances with distances that were counted by hand.
 func TestDistance(t *testing.T) {
 	for _, c := range []struct {
 		a, b string

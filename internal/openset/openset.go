@@ -1,39 +1,41 @@
-// Package openset finds open elements in a stack. Elements may also be removed from the middle of the
-// stack. Both take constant time for any depth. A damaged trace may have deeply nested calls that are
-// left in the order in which they were entered, or many leaves of regions that are not open.
+// Package openset finds open elements in a stack, such as open calls. Elements may also be removed from the
+// middle of the stack. Both operations take constant time at any depth. A damaged trace may have deeply nested
+// calls that are left in the order in which they were entered, or many leaves of regions that are not open.
 package openset
 
 import "slices"
 
-// linearSearch is the number of elements at the top of a stack that are searched one by one.
+// linearSearch is the number of elements at the top of a stack that a search compares one by one before it
+// uses a map.
 const linearSearch = 64
 
-// Index maps keys to the positions of open elements in a stack, which is a slice of its owner. It
-// has no map until a search has to look at many elements. From then on until the stack is low
-// again, it keeps a map, and an element that is closed in the middle of the stack stays there as a
-// gap. The zero Index is ready to use.
+// Index maps keys to the positions of open elements in a stack. The stack is a slice that belongs to the owner
+// of the Index. The Index has no map until a search has to compare many elements. It then keeps a map until
+// the stack is short again. As long as it has a map, an element that is closed in the middle of the stack
+// stays there as a gap. The zero Index is ready to use.
 //
-// The owner must call [Index.Open] for each new element, and [Close] for each element that is
-// closed. The top of the stack is never a gap. Code that iterates over the stack must skip the
-// positions for which [Index.Gap] returns true.
+// The owner must call [Index.Open] for each new element, and [Close] for each element that is closed. The top
+// of the stack is never a gap. Code that iterates over the stack must skip the positions for which [Index.Gap]
+// returns true.
 type Index[K comparable] struct {
 	at   map[K][]int32 // positions in ascending order; nil if the index has no map
-	gap  []bool        // indexed by position; positions beyond its end are no gaps
+	gap  []bool        // whether a position is a gap; positions beyond the end of the slice are not
 	gaps int
 }
 
-// Mapped reports whether the index has a map, so that the stack may have gaps.
+// Mapped reports whether the index has a map. Only then can the stack have gaps.
 func (ix *Index[K]) Mapped() bool { return ix.at != nil }
 
-// Open adds an element with a key. place is its position, which must be the top of the stack.
+// Open adds an element with the key k. place is the position of the element, which must be the top of the
+// stack.
 func (ix *Index[K]) Open(k K, place int) {
 	if ix.at != nil {
 		ix.at[k] = append(ix.at[k], int32(place))
 	}
 }
 
-// Find returns the position of the latest open element with the key k in a stack of n elements, or
-// -1. key returns the key of the element at a position.
+// Find returns the position of the latest open element with the key k in a stack of n elements. It returns -1
+// if there is no such element. key returns the key of the element at a position.
 func (ix *Index[K]) Find(k K, n int, key func(place int) K) int {
 	if ix.at == nil {
 		for i := n - 1; i >= max(0, n-linearSearch); i-- {
@@ -58,7 +60,7 @@ func (ix *Index[K]) Find(k K, n int, key func(place int) K) int {
 // Gap reports whether the element at a position has been closed.
 func (ix *Index[K]) Gap(place int) bool { return place < len(ix.gap) && ix.gap[place] }
 
-// Reset makes the index one of an empty stack.
+// Reset makes the index the index of an empty stack.
 func (ix *Index[K]) Reset() { *ix = Index[K]{} }
 
 // Clone returns an independent copy of the index.
@@ -73,9 +75,9 @@ func (ix *Index[K]) Clone() Index[K] {
 	return c
 }
 
-// Close closes the element with the key k at position place of a stack. It must be the latest open
-// element with the key. Close returns the new stack, in which the element has been removed or is a
-// gap. The positions of other elements may have changed.
+// Close closes the element with the key k at position place of a stack. This must be the latest open element
+// with the key. Close returns the new stack, in which the element has been removed or is a gap. The positions
+// of other elements may have changed.
 func Close[K comparable, T any](x *Index[K], stack []T, place int, k K) []T {
 	if x.at == nil {
 		return slices.Delete(stack, place, place+1)
@@ -102,7 +104,7 @@ func Close[K comparable, T any](x *Index[K], stack []T, place int, k K) []T {
 		x.gap = x.gap[:n]
 	}
 	if n <= linearSearch/2 && x.gaps == 0 {
-		x.Reset() // searching one by one is fast enough again
+		x.Reset() // from here on, searching one by one is fast enough
 	}
 	return stack[:n]
 }

@@ -74,8 +74,8 @@ func TestIndex(t *testing.T) {
 	}
 }
 
-// TestFindDeep checks that an element deep in the stack is found without a search of the whole
-// stack, and that the index of a low stack has no map.
+// TestFindDeep checks that a long stack gets a map, with which an element deep in the stack is found without a
+// search of the whole stack, and that a short stack gets no map.
 func TestFindDeep(t *testing.T) {
 	for _, x := range []struct {
 		n, key, want int

@@ -1,13 +1,13 @@
 package openset
 
-// Queue holds open elements in the order in which they were opened. It finds the first one with a
-// key, and closes any of them, in constant time on average. An element has up to two keys; the zero
-// value of K means no key. The zero Queue is ready to use.
+// Queue holds open elements in the order in which they were opened. It finds the first element with a key, and
+// closes any element, in constant time on average. An element has up to two keys; the zero value of K means no
+// key. The zero Queue is ready to use.
 type Queue[T any, K comparable] struct {
 	list  []queueEntry[T, K]
-	first int           // all elements before it are closed
+	first int           // all elements before this index are closed
 	open  int           // number of open elements
-	at    map[K][]int32 // places by key, in ascending order; nil until a search was long
+	at    map[K][]int32 // places by key, in ascending order; nil until a search has compared many elements
 }
 
 type queueEntry[T any, K comparable] struct {
@@ -56,7 +56,7 @@ func (q *Queue[T, K]) First() int {
 	return q.first
 }
 
-// Find returns the place of the first open element with the key k, or -1.
+// Find returns the place of the first open element with the key k, or -1 if there is none.
 func (q *Queue[T, K]) Find(k K) int {
 	var none K
 	if k == none {

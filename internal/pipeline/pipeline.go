@@ -8,12 +8,11 @@ import (
 )
 
 // Run gets jobs from next until next returns false, and calls work for each job, on the given number of
-// workers. It calls done with the results in the order of the jobs. next and done are never called
-// concurrently, but by different goroutines: the worker that finishes the job whose turn it is delivers
-// the result, which is still in the cache of the worker's core. At most maxAhead jobs per worker have
-// been started and not delivered. Run returns the first error in the order of the jobs, and delivers no
-// result after it. work must return soon after ctx is cancelled. With one worker, nothing runs
-// concurrently.
+// workers. It calls done with the results in the order of the jobs. Different goroutines call next and done,
+// but never concurrently. The worker that finishes the job whose turn it is calls done, because the result is
+// still in the cache of the worker's core. At most maxAhead jobs per worker have been started and not
+// delivered. Run returns the first error in the order of the jobs, and delivers no result after it. work must
+// return soon after ctx is cancelled. With one worker, nothing runs concurrently.
 func Run[J, R any](ctx context.Context, workers int, next func() (J, bool, error),
 	work func(worker int, job J) (R, error), done func(R) error) error {
 	if workers <= 1 {
@@ -87,9 +86,8 @@ func Run[J, R any](ctx context.Context, workers int, next func() (J, bool, error
 	return q.err
 }
 
-// maxAhead is the largest number of jobs per worker that have been started and not delivered. If
-// all jobs took the same time, 1 would suffice. But waking up a goroutine takes longer than a small
-// job.
+// maxAhead is the largest number of jobs per worker that have been started and not delivered. If all jobs took
+// the same time, 1 would suffice. However, waking up a goroutine takes longer than a small job.
 const maxAhead = 3
 
 // queue holds results until their jobs' turn comes.
@@ -98,19 +96,19 @@ type queue[R any] struct {
 	room   sync.Cond // signals that the turn has advanced or the run has ended
 	ahead  int
 	turn   int  // number of the job whose result is delivered next
-	busy   bool // set while a goroutine delivers results
+	busy   bool // a goroutine is delivering results
 	ready  map[int]R
-	last   int   // 1 + the first job that next has not returned, or that has failed; 0 if there is none
-	failed error // error of that job
+	last   int   // 1 + the number of the first job that does not exist or has failed; 0 if there is none
+	failed error // error of the job that has failed
 	over   bool
 	err    error
-	// panicked is the value with which next, work or done has panicked. Run panics with it.
+	// panicked is the value with which next, work or done has panicked. Run panics with this value.
 	panicked any
 	exited   bool
 }
 
-// abort ends the run because a worker has panicked with x or, if x is nil, has called
-// runtime.Goexit, as failing tests do. Run then does the same.
+// abort ends the run because a worker has panicked with x or, if x is nil, has called runtime.Goexit, as
+// failing tests do. In both cases Run does the same.
 func (q *queue[R]) abort(x any) {
 	q.mu.Lock()
 	q.panicked, q.exited = x, x == nil
@@ -118,7 +116,7 @@ func (q *queue[R]) abort(x any) {
 	q.mu.Unlock()
 }
 
-// deliver calls done, and releases the lock meanwhile.
+// deliver calls done. It releases the lock of the queue during the call.
 func (q *queue[R]) deliver(done func(R) error, r R) error {
 	q.mu.Unlock()
 	defer q.mu.Lock()
@@ -173,7 +171,7 @@ func (q *queue[R]) put(job int, r R, ok bool, err error, done func(R) error) boo
 	return !q.over
 }
 
-// end ends the run with err, unless it has ended.
+// end ends the run with err, unless the run has already ended.
 func (q *queue[R]) end(err error) {
 	if !q.over {
 		q.over, q.err = true, err
@@ -187,8 +185,9 @@ func (q *queue[R]) stop(err error) {
 	q.mu.Unlock()
 }
 
-// Turn lets concurrent workers do something in the order of their jobs, such as adding definitions,
-// so that their numbers do not depend on timing. The first job is 0.
+// Turn lets concurrent workers perform a part of their jobs in the order of the jobs. For example, workers add
+// definitions in this order, so that the numbers of the definitions do not depend on timing. The first job is
+// 0.
 type Turn struct {
 	mu   sync.Mutex
 	cond *sync.Cond

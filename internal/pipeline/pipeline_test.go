@@ -102,7 +102,7 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// TestPanic checks that Run panics if a worker does.
+// TestPanic checks that Run panics if a worker panics.
 func TestPanic(t *testing.T) {
 	for _, where := range []string{"next", "work", "done"} {
 		for _, exit := range []bool{false, true} {
@@ -135,7 +135,7 @@ func TestPanic(t *testing.T) {
 	}
 }
 
-// TestAhead checks that only a limited number of jobs start while the first one is slow.
+// TestAhead checks that only a limited number of jobs start while the first job is slow.
 func TestAhead(t *testing.T) {
 	const workers = 3
 	var begun atomic.Int32

@@ -3,8 +3,8 @@ package plural
 
 import "strconv"
 
-// Of returns a number with the noun for what it counts: "1 byte", "2 bytes". many is the plural of a
-// noun that does not only get an s.
+// Of returns a number with a noun, such as "1 byte" or "2 bytes". one is the singular of the noun. many is its
+// plural, if the plural is not the singular with an s.
 func Of[N ~int | ~int32 | ~int64 | ~uint8 | ~uint32 | ~uint64](n N, one string, many ...string) string {
 	number := strconv.FormatInt(int64(n), 10)
 	if n > 0 {

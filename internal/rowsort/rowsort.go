@@ -1,4 +1,4 @@
-// Package rowsort sorts more events by time than fit into memory.
+// Package rowsort sorts events by time, including more events than fit into memory.
 package rowsort
 
 import (
@@ -9,21 +9,21 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Sorter takes rows in any order and returns them in time order. Rows of the same time keep the
-// order in which they were added. The number of bytes that were passed to [New] are in memory, and
-// the others in temporary files.
+// Sorter takes rows in any order and returns them in time order. Rows of the same time keep the order in which
+// they were added. It keeps as many bytes in memory as the argument of [New] states, and all other rows in
+// temporary files.
 type Sorter struct {
 	sorter     *extsort.Sorter
 	byLocation bool // rows of each location are sorted separately
 	buf        []byte
-	pos, order bool // set if rows have positions and ranks
+	pos, order bool // whether rows have positions, and whether they have ranks (Batch.Order)
 }
 
-// New returns a sorter that holds about memory bytes, at least 1 MiB.
+// New returns a sorter that keeps about memory bytes in memory, but at least 1 MiB.
 func New(memory int) *Sorter { return &Sorter{sorter: extsort.New(memory, "")} }
 
-// NewByLocation returns a sorter like that of [New]. It sorts the rows of each location separately,
-// for [Sorter.Locations].
+// NewByLocation is like [New], but the sorter sorts the rows of each location separately. Use
+// [Sorter.Locations] to get them.
 func NewByLocation(memory int) *Sorter {
 	s := New(memory)
 	s.byLocation = true
@@ -33,7 +33,7 @@ func NewByLocation(memory int) *Sorter {
 // Close removes the temporary files.
 func (s *Sorter) Close() error { return s.sorter.Close() }
 
-// Add adds the rows of a batch. It copies them.
+// Add adds copies of the rows of a batch.
 func (s *Sorter) Add(b *trace.Batch) error {
 	for c := b.Cursor(); c.Next(); {
 		buf := binary.AppendUvarint(s.buf[:0], uint64(c.Location()))
@@ -75,8 +75,8 @@ func (s *Sorter) Add(b *trace.Batch) error {
 	return nil
 }
 
-// Sort ends the adding of rows, and returns all rows in order. If loc is [trace.MixedLoc], their
-// batches hold rows of several locations; else all rows must be of the location loc.
+// Sort ends the adding of rows, and returns all rows in order. If loc is [trace.MixedLoc], the batches hold
+// rows of several locations. Otherwise all rows must be of the location loc.
 func (s *Sorter) Sort(ctx context.Context, loc uint32) (*Rows, error) {
 	it, err := s.sorter.Sort(ctx)
 	if err != nil {
@@ -99,7 +99,7 @@ func (s *Sorter) Locations(ctx context.Context, most int) (map[uint32]*Rows, err
 	return rows, nil
 }
 
-// Rows returns sorted rows. It is a [format.Stream].
+// Rows returns sorted rows in batches. Its method Next is a [format.Stream].
 type Rows struct {
 	s    *Sorter
 	it   *extsort.Iterator
@@ -109,7 +109,7 @@ type Rows struct {
 	ops  []uint64
 }
 
-// Next returns the next batch, or nil after the last one. The batch is valid until the next call.
+// Next returns the next batch, or nil after the last batch. The batch is valid until the next call.
 func (rs *Rows) Next(ctx context.Context) (*trace.Batch, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

@@ -1,5 +1,5 @@
-// Package spool collects a text that can only be written later: in memory while it is short, and in
-// a temporary file if it is long.
+// Package spool collects a text that can only be written later. A short text stays in memory, and a long text
+// is stored in a temporary file.
 package spool
 
 import (
@@ -24,10 +24,10 @@ const pendLimit = 128 << 10
 // zero Spool is empty and ready to use.
 type Spool struct {
 	pend    []byte // the end of the text
-	buf     []byte // the text before pend, while it fits in memory
+	buf     []byte // the text before pend, if it fits in memory
 	file    *os.File
 	base    int64  // offset in the file at which the text begins
-	lent    string // name of the file if the spool does not own it; else ""
+	lent    string // name of the file if the spool does not own it; otherwise ""
 	size    int64  // size of the text without pend
 	inserts []insert
 	late    *Spool
@@ -36,12 +36,12 @@ type Spool struct {
 // insert is a piece of text that is inserted when the text is copied.
 type insert struct {
 	at   int64 // offset in the text before which the piece is inserted
-	from int64 // offset of the piece in late
+	from int64 // offset of the piece in the file late
 	n    int
 }
 
-// AppendTo makes an empty spool store its text at the end of file. Nothing else may be appended to
-// the file then, and Close does not close it. name is the file's name in errors.
+// AppendTo makes an empty spool store its text at the end of file. From then on, only the spool may append to
+// the file. Close does not close the file. name is the file's name in errors.
 func (s *Spool) AppendTo(file *os.File, name string) error {
 	base, err := file.Seek(0, io.SeekEnd)
 	*s = Spool{file: file, base: base, lent: name}
@@ -55,8 +55,8 @@ func (s *Spool) Whole() (bool, error) {
 	return s.lent != "" && s.late == nil, err
 }
 
-// Line returns the end of the text. The caller appends to it and passes the result to Done, before
-// it calls any other method.
+// Line returns the end of the text. The caller appends to the returned slice, and passes the result to Done
+// before calling any other method.
 func (s *Spool) Line() []byte { return s.pend }
 
 // Done takes the result of Line, to which text has been appended.
@@ -119,8 +119,9 @@ func (s *Spool) flush() error {
 	return err
 }
 
-// copyRange writes n bytes of the text, from offset from on, to w. Fewer than pendLimit bytes of a
-// file are read into buffer, which must have pendLimit bytes; more are copied by the system.
+// copyRange writes n bytes of the text, from offset from on, to w. If n is less than pendLimit, copyRange
+// reads the bytes of a file into buffer, which must have pendLimit bytes. Otherwise the operating system
+// copies them.
 func (s *Spool) copyRange(w io.Writer, from, n int64, buffer []byte) error {
 	if n == 0 {
 		return nil
@@ -136,7 +137,7 @@ func (s *Spool) copyRange(w io.Writer, from, n int64, buffer []byte) error {
 		_, err := w.Write(buffer[:n])
 		return err
 	}
-	// If w is a file, the system copies the bytes directly.
+	// If w is a file, the operating system copies the bytes directly.
 	if _, err := s.file.Seek(s.base+from, io.SeekStart); err != nil {
 		return err
 	}
@@ -173,7 +174,8 @@ func (s *Spool) CopyTo(w io.Writer) error {
 	return s.copyRange(w, at, s.size-at, buffer)
 }
 
-// Close removes the temporary files and empties the spool. It does not close the file of AppendTo.
+// Close removes the temporary files and empties the spool. It does not close the file that was passed to
+// AppendTo.
 func (s *Spool) Close() {
 	if s.late != nil {
 		s.late.Close()

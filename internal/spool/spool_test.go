@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestSpool checks that CopyTo writes the text with each piece before its byte, for texts in memory
-// and in a file.
+// TestSpool checks that CopyTo writes the text with each piece at its position, for texts in memory and for
+// texts in a file.
 func TestSpool(t *testing.T) {
 	for _, lines := range []int{0, 10, 400_000} {
 		var s Spool
@@ -43,8 +43,8 @@ func TestSpool(t *testing.T) {
 	}
 }
 
-// TestManyInsertions checks that a text in a file with many inserted pieces is copied without
-// allocating memory for each.
+// TestManyInsertions checks that a text in a file with many inserted pieces is copied without allocating
+// memory for each piece.
 func TestManyInsertions(t *testing.T) {
 	const pieces = 10_000
 	var s Spool

@@ -1,12 +1,11 @@
-// Testrun runs all tests of make test, and prints the results while they arrive: a line for each
-// package, and the output of failures. At the end it prints a table with the skipped tests and the
-// slowest ones.
+// Testrun runs all tests of make test, and prints results as soon as they arrive: a line for each package, and
+// the output of failures. At the end it prints a table with the skipped tests and the slowest ones.
 //
 //	go run ./internal/testrun          # make test
 //	go run ./internal/testrun -quick   # make quick
 //
-// All tests run without the race detector. Tests with concurrent goroutines run a second time with
-// it, on less data (see [race]). The checks of the source run at the same time.
+// All tests run without the race detector. Tests with concurrent goroutines run a second time with it, on less
+// data (see [race]). The checks of the source run at the same time.
 package main
 
 import (
@@ -30,7 +29,7 @@ import (
 // Other tests run the same code again, or have a single goroutine.
 var race = []struct {
 	packages []string
-	tests    string // regular expression for names of tests; "" for all
+	tests    string // regular expression for the names of tests; "" selects all
 }{
 	// Every analysis runs on several cores.
 	{packages: []string{"./analysis", "./internal/lines", "./internal/pipeline", "./serve/...", "./timeline/index",
@@ -49,7 +48,7 @@ var race = []struct {
 	},
 }
 
-// pureGo is the environment of all builds without the race detector. With the same setting, no
+// pureGo is the environment of all builds without the race detector. With the same setting in all builds, no
 // package is compiled twice.
 var pureGo = []string{"CGO_ENABLED=0"}
 
@@ -60,7 +59,7 @@ func main() {
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	// otf2-print clears large tables in each run, which takes half the time with large pages.
+	// otf2-print clears large tables in each run. Large pages halve the time that this takes.
 	if os.Getenv("GLIBC_TUNABLES") == "" {
 		os.Setenv("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1")
 	}
@@ -81,10 +80,10 @@ func runQuick(ctx context.Context, r *report, limit time.Duration) {
 	r.test(ctx, goTest(ctx, pureGo, "-pgo=off", "-short", "-timeout", limit.String(), "./..."), "")
 }
 
-// runAll runs everything in three concurrent lanes: the tests of the page, which mostly wait for
-// the browser, followed by the checks of the source; the other tests; and the tests under the race
-// detector. What several lanes need is compiled before, because two go commands at the same time
-// would both compile it.
+// runAll runs everything in three concurrent lanes: the tests of the page, which mostly wait for the browser,
+// followed by the checks of the source; the other tests; and the tests under the race detector. runAll first
+// compiles the packages that several lanes need, because two go commands at the same time would both compile
+// them.
 func runAll(ctx context.Context, r *report, limit time.Duration) {
 	usual := []string{"-pgo=off", "-vet=off", "-count=1", "-timeout", limit.String()}
 	var lanes sync.WaitGroup
@@ -166,8 +165,8 @@ func goTest(ctx context.Context, env []string, args ...string) *exec.Cmd {
 	return command(ctx, env, "go", append([]string{"test", "-json"}, args...)...)
 }
 
-// command returns a program with additional environment variables. When ctx ends, the program and
-// all processes that it has started are interrupted.
+// command returns a command for a program with additional environment variables. When ctx ends, the program
+// and all processes that it has started are interrupted.
 func command(ctx context.Context, env []string, name string, args ...string) *exec.Cmd {
 	c := exec.CommandContext(ctx, name, args...)
 	c.Env = append(os.Environ(), env...)
@@ -201,8 +200,7 @@ func (r *report) check(name string, c *exec.Cmd) {
 	})
 }
 
-// test runs go test -json and reports its results. mode says how the tests run, and is "" for the
-// default.
+// test runs go test -json and reports its results. mode describes how the tests run; it is "" for the default.
 func (r *report) test(ctx context.Context, c *exec.Cmd, mode string) {
 	out, err := c.StdoutPipe()
 	if err != nil {
@@ -219,7 +217,7 @@ func (r *report) test(ctx context.Context, c *exec.Cmd, mode string) {
 	if err != nil {
 		r.fail(mode, err.Error())
 	}
-	// The failure belongs to no package: for example, a package does not exist.
+	// This failure belongs to no package. An example is a package that does not exist.
 	if err := c.Wait(); err != nil && !failed {
 		r.fail(mode, fmt.Sprintf("%s: %v\n%s", strings.Join(c.Args, " "), err, &errs))
 	}

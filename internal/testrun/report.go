@@ -36,7 +36,7 @@ type row struct {
 	seconds                 float64
 	ok                      bool
 	note                    string
-	cached                  bool // the result is from an earlier run, because nothing has changed
+	cached                  bool // the result is from an earlier run of the same tests
 }
 
 // test is a test that has ended. Subtests are parts of their top-level test.
@@ -58,8 +58,8 @@ type report struct {
 
 func newReport(out io.Writer) *report { return &report{out: out, begin: time.Now()} }
 
-// slowest is the number of slowest tests in the summary. namedSkips is the largest number of tests
-// skipped for the same reason that are listed by name.
+// slowest is the number of slowest tests in the summary. namedSkips is the maximum number of skipped tests
+// with the same reason that are listed by name.
 const (
 	slowest    = 10
 	namedSkips = 3
@@ -97,7 +97,7 @@ func (r *report) events(in io.Reader, mode string) (failed bool, err error) {
 	}
 }
 
-// event processes an event. It reports whether it is the failure of a package.
+// event processes an event. failed reports whether the event is the failure of a package.
 func (r *report) event(e *event, get func(string) *row, outputs map[string][]string, mode string) (failed bool) {
 	key := cmp.Or(e.Package, e.ImportPath) + "\n" + e.Test
 	switch e.Action {
@@ -138,7 +138,7 @@ func (r *report) event(e *event, get func(string) *row, outputs map[string][]str
 		return e.Action == "fail"
 	}
 	if strings.Contains(e.Test, "/") {
-		// A top-level test is reported instead of its subtest, unless the subtest was only skipped.
+		// A failed subtest is reported as its top-level test. A skipped subtest is reported by its own name.
 		whole, _, _ := strings.Cut(e.Test, "/")
 		if e.Action == "fail" {
 			outputs[e.Package+"\n"+whole] = append(outputs[e.Package+"\n"+whole], outputs[key]...)
@@ -239,7 +239,7 @@ func (r *report) fail(mode, what string) {
 	r.end(&row{name: title("go test", mode), failed: 1, note: what})
 }
 
-// skip records a skipped test.
+// skip stores the name of a skipped test and the reason for the skip.
 func (r *report) skip(name, reason string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// slash takes the place of slashes: [path.Match] treats them specially, and in names they are ordinary characters.
+// slash replaces slashes: [path.Match] treats slashes specially, but in names they are ordinary characters.
 const slash = "\x01"
 
 // Check returns an error if a pattern is malformed, such as one with an open bracket.

@@ -1,5 +1,4 @@
-// Package written remembers which files weft has written. Weft replaces these without asking the
-// user.
+// Package written records which files weft has written. Weft replaces these files without asking the user.
 package written
 
 import (
@@ -16,18 +15,17 @@ import (
 // dropped.
 const maxSize = 1 << 20
 
-// List is a list of files and folders, in the state in which weft has written them. It is stored as
-// a file with a line for each entry. All processes of a user append to it, and a List reads it
-// once. The zero List is for a user who has no place for the file: it is empty, and Add does
-// nothing.
+// List is a list of files and folders, in the state in which weft has written them. It is stored as a file
+// with a line for each entry. All processes of a user append to it, and a List reads it once. The zero List is
+// for a user without a cache folder: it is empty, and Add does nothing.
 type List struct {
 	path string
 	read sync.Once
-	has  map[string]bool // set of lines
+	has  map[string]bool // the lines of the list, as a set
 }
 
-// Default returns the list of the user. Its file is in the folder that WEFT_CACHE names, or in the
-// folder weft of the user's cache folder.
+// Default returns the list of the user. Its file is in the folder that the environment variable WEFT_CACHE
+// names, or by default in the folder weft of the user's cache folder.
 func Default() *List {
 	dir := os.Getenv("WEFT_CACHE")
 	if dir == "" {
@@ -40,7 +38,8 @@ func Default() *List {
 	return &List{path: filepath.Join(dir, "written")}
 }
 
-// Has reports whether weft has written the file or folder at path, and it has not changed since.
+// Has reports whether weft has written the file or folder at path, and whether its state has not changed since
+// then.
 func (l *List) Has(path string) bool {
 	line, err := entry(path)
 	if err != nil || l.path == "" {
@@ -56,8 +55,8 @@ func (l *List) Has(path string) bool {
 	return l.has[string(line)]
 }
 
-// Add adds files and folders in their present state. It ignores errors; the entries are then
-// missing.
+// Add adds files and folders in their present state. If it cannot add an entry, the list lacks the entry, and
+// Add reports no error.
 func (l *List) Add(paths []string) {
 	var lines []byte
 	for _, path := range paths {
@@ -100,8 +99,8 @@ func (l *List) shorten() {
 	}
 }
 
-// entry returns the line for the present state of a file or folder. For a folder, the state is a
-// checksum of the names, sizes and times of all files in it.
+// entry returns the line for a file or folder in its present state. For a folder, the state is a checksum of
+// the names, sizes and times of all files in it.
 func entry(path string) ([]byte, error) {
 	path, err := filepath.EvalSymlinks(path) // the path may go through symbolic links
 	if err == nil {

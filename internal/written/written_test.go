@@ -58,7 +58,7 @@ func TestList(t *testing.T) {
 		t.Error("the list has a folder with a file that has changed since")
 	}
 	link := filepath.Join(dir, "link")
-	if os.Symlink(dir, link) == nil { // some systems only let certain users create links
+	if os.Symlink(dir, link) == nil { // some systems allow only certain users to create links
 		write(t, filepath.Join(link, "b"), "")
 		l.Add([]string{filepath.Join(link, "b")})
 		for _, path := range []string{filepath.Join(link, "b"), filepath.Join(dir, "b")} {

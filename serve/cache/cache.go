@@ -1,19 +1,18 @@
-// Package cache keeps the indexes of traces in a folder, so that a trace needs to be indexed only
-// once.
+// Package cache keeps the indexes of traces in a folder, so that a trace needs to be indexed only once.
 //
-// The file of an index is KEY.weftidx, where KEY is a SHA-256 hash of the settings and of the
-// identity of the trace's files ([Key]). The list of these files is only complete after the trace
-// has been read: Build records each name that the decoder opens, and stores the list in MAIN.files,
-// where MAIN is the hash of the settings and of the main file alone. Find therefore reads the list
-// first, and then computes KEY. Each step reads at most 64 MiB, and neither decodes the trace.
+// The file of an index is KEY.weftidx, where KEY is a SHA-256 hash of the settings and of the identity of the
+// trace's files ([Key]). The list of these files is complete only after the trace has been read. Build records
+// each name that the decoder opens, and stores the list in MAIN.files, where MAIN is the hash of the settings
+// and of the main file alone. Therefore Find first reads the list, and then computes KEY. Each of these two
+// steps reads at most 64 MiB, without decoding the trace.
 //
-// The file of the notes on a trace is MAIN.notes.json, where MAIN is the hash of the main file
-// alone, independent of the settings and of the version of indexes. Notes are never removed, and do
-// not count towards the size of the cache.
+// The file of the notes on a trace is MAIN.notes.json, where MAIN is the hash of the main file alone,
+// independent of the settings and of the version of indexes. Notes are never removed, and do not count towards
+// the size of the cache.
 //
-// All files are written atomically. If the same trace is built twice at the same time, by one
-// program or by two, both builds are completed, and the file of the later one replaces the other.
-// Files of a killed build are removed when a program opens the cache the next time ([StagingDir]).
+// All files are written atomically. If the same index is built twice at the same time, by one program or by
+// two, both builds are completed, and the file of the later build replaces the file of the earlier one. Files
+// of a killed build are removed when a program opens the cache the next time ([StagingDir]).
 package cache
 
 import (
@@ -33,7 +32,7 @@ import (
 	"github.com/weft-trace/weft/format"
 )
 
-// Names of the files in the folder.
+// The names of the files in the folder.
 const (
 	suffix           = ".weftidx"
 	listSuffix       = ".files"
@@ -41,8 +40,8 @@ const (
 	unfinishedPrefix = "." // prefix of files that are being written
 )
 
-// staleAge is the age above which an unfinished file is removed even if it is locked, because no
-// build takes as long.
+// staleAge is the age above which an unfinished file is removed even if it is locked, because no build takes
+// this long.
 const staleAge = 24 * time.Hour
 
 // DefaultSize is the default limit of a cache's size in bytes.
@@ -56,8 +55,8 @@ type Cache struct {
 	now  func() time.Time
 }
 
-// Open opens the cache in a folder, which it creates if necessary, and removes the files of killed
-// builds. size is the limit in bytes; 0 stands for [DefaultSize].
+// Open opens the cache in a folder. It creates the folder if necessary, and removes the files of killed
+// builds. size is the limit in bytes; 0 means [DefaultSize].
 func Open(dir string, size int64) (*Cache, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("cannot keep indexes: %w", err)
@@ -67,10 +66,10 @@ func Open(dir string, size int64) (*Cache, error) {
 	return c, nil
 }
 
-// Default opens the user's cache. It is the folder in the environment variable WEFT_CACHE, or the
-// folder weft in the user's cache folder. If the latter cannot be created or written to, Default uses a
-// temporary folder that Close removes. The folder in WEFT_CACHE may be read-only: existing indexes can
-// be used without writing.
+// Default opens the user's cache. It is the folder in the environment variable WEFT_CACHE, or the folder weft
+// in the user's cache folder. If the folder in the user's cache folder cannot be created or written to,
+// Default uses a temporary folder that Close removes. The folder in WEFT_CACHE may be read-only: existing
+// indexes can be used without writing.
 func Default(size int64) (*Cache, error) {
 	dir := os.Getenv("WEFT_CACHE")
 	if dir == "" {
@@ -101,8 +100,8 @@ func (c *Cache) isWritable() bool {
 	return os.Remove(f.Name()) == nil
 }
 
-// Secret returns the path of the file in which a server on a port keeps its secret, so that its
-// addresses stay valid after a restart. The result is "" for a temporary cache.
+// Secret returns the path of the file with the secret of the server on a port. A server that is restarted on
+// the port uses the same secret, so that its addresses stay valid. The result is "" for a temporary cache.
 func (c *Cache) Secret(port string) string {
 	if c.temp {
 		return ""
@@ -134,10 +133,10 @@ type Entry struct {
 	Path string
 	Size int64
 	ReadDefects
-	TraceSize int64 // bytes of all files of the trace
+	TraceSize int64 // total size of all files of the trace in bytes
 
-	files []string // files of the trace
-	stamp string   // hash of the files' metadata, "" if unknown
+	files []string // names of the files of the trace
+	stamp string   // hash of the metadata of the files; "" if it is unknown
 }
 
 // Changed reports whether the metadata of the trace's files has changed since e was found. It
@@ -155,9 +154,9 @@ func (c *Cache) Changed(e *Entry, src format.Source) bool {
 type fileList struct {
 	Files []string `json:"files"`
 	ReadDefects
-	Size int64 `json:"size"` // of all files, in bytes
-	// Stamp is the hash of the files' metadata at the time when their key was Key; "" if there is
-	// none.
+	Size int64 `json:"size"` // total size of all files in bytes
+	// Stamp is the hash of the metadata that the files had when their key was Key. It is "" if the metadata
+	// was not sufficient.
 	Stamp string `json:"stamp,omitempty"`
 	Key   string `json:"key,omitempty"`
 }
@@ -165,8 +164,8 @@ type fileList struct {
 // maxList is the largest size of a list that is read, in bytes. Lists of real traces are smaller.
 const maxList = 256 << 20
 
-// Find returns the index of a trace, and marks it as used now. ok is false if the cache has no index of
-// the trace.
+// Find returns the index of a trace, and records that the index has been used. ok is false if the cache has no
+// index of the trace.
 func (c *Cache) Find(src format.Source, s *Settings) (e Entry, ok bool, err error) {
 	main, err := Key(src, []string{src.Name}, s)
 	if err != nil {
@@ -175,7 +174,7 @@ func (c *Cache) Find(src format.Source, s *Settings) (e Entry, ok bool, err erro
 	listPath := filepath.Join(c.dir, main+listSuffix)
 	l, err := readList(listPath)
 	if err != nil {
-		return e, false, nil // missing or damaged: rebuild
+		return e, false, nil // the list is missing or damaged, so the index must be built again
 	}
 	stamp := stampOf(src, l.Files, c.now())
 	known := stamp != "" && stamp == l.Stamp && l.Key != ""
@@ -191,7 +190,7 @@ func (c *Cache) Find(src format.Source, s *Settings) (e Entry, ok bool, err erro
 	}
 	e.Size, e.files, e.stamp = st.Size(), l.Files, stamp
 	now := c.now()
-	// Without new times, the index counts as used when it was built.
+	// Without these times, the index would count as used when it was built.
 	os.Chtimes(e.Path, now, now)
 	os.Chtimes(listPath, now, now)
 	if !known && stamp != "" {
@@ -267,8 +266,8 @@ func (c *Cache) Build(ctx context.Context, src format.Source, s *Settings,
 	return e, nil
 }
 
-// replace renames a file. If the system cannot replace an open file, as on Windows, replace keeps
-// the existing file, which has the same content.
+// replace renames a file. If the system cannot replace an open file (as Windows), replace keeps the existing
+// file, which has the same content.
 func replace(from, to string) error {
 	err := os.Rename(from, to)
 	if err != nil {
@@ -353,8 +352,8 @@ func (c *Cache) limitSize(keep ...string) {
 		if sum <= c.size {
 			return
 		}
-		// A program that has the file open can still read it. If the system does not remove open
-		// files, the file stays.
+		// A program that has the file open can still read it. If the system cannot remove an open file, the
+		// file stays.
 		if os.Remove(filepath.Join(c.dir, st.Name())) == nil {
 			sum -= st.Size()
 		}

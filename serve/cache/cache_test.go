@@ -73,14 +73,14 @@ func names(t *testing.T, c *Cache) []string {
 	return out
 }
 
-// TestFind checks that an index is found until a part of the trace changes. It does so for changes
-// within the last seconds, which metadata does not show, and for older ones.
+// TestFind checks that an index is found until a part of the trace changes. It checks changes within the last
+// seconds, which metadata does not show, and older changes.
 func TestFind(t *testing.T) {
 	t.Run("now", func(t *testing.T) { find(t, 0) })
 	t.Run("settled", func(t *testing.T) { find(t, 2*settleTime) })
 }
 
-// shiftClock shifts the clock of a cache by d.
+// shiftClock moves the clock of a cache by d.
 func shiftClock(c *Cache, d time.Duration) { c.now = func() time.Time { return time.Now().Add(d) } }
 
 // waitForTick waits until new files get a later modification time than files that exist now,
@@ -132,7 +132,7 @@ func find(t *testing.T, age time.Duration) {
 		}, false},
 		{"a long file between the blocks, its time set back", func(t *testing.T, dir string) {
 			write(t, dir+"/long", long[:blockSize+100]+"X"+long[blockSize+101:])
-		}, true}, // a change that the documentation says is not noticed
+		}, true}, // according to the documentation, this change is not noticed
 	}
 	folders, made := make([]string, len(tests)), make([]Entry, len(tests))
 	caches := make([]*Cache, len(tests))
@@ -219,8 +219,8 @@ func TestStamp(t *testing.T) {
 	if !c.Changed(&e, src) {
 		t.Error("a trace with another file has not changed")
 	}
-	// The metadata of a file that has just changed is unreliable: a second change might leave it
-	// the same.
+	// The metadata of a file that has just changed is unreliable, because a second change might result in the
+	// same metadata.
 	shiftClock(c, 0)
 	if c.Changed(&e, src) {
 		t.Error("what has changed just now is taken for known")
@@ -234,7 +234,7 @@ func TestStamp(t *testing.T) {
 	}
 }
 
-// TestSettings checks that an index is only found with the settings with which it was built.
+// TestSettings checks that an index is found only with the settings with which it was built.
 func TestSettings(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir+"/main", "main")
@@ -256,7 +256,7 @@ func TestSettings(t *testing.T) {
 	if _, ok, err := c.Find(format.FileSource(other+"/main"), &testSettings); !ok || err != nil {
 		t.Errorf("in another folder: found %t, %v", ok, err)
 	}
-	// A damaged list is treated as a missing one.
+	// A damaged list is treated like a missing list.
 	for _, n := range names(t, c) {
 		if strings.HasSuffix(n, listSuffix) {
 			write(t, filepath.Join(c.dir, n), `{"files":["../../etc/passwd"]}`)
@@ -267,8 +267,8 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// TestUnfinished checks that a failed build leaves no files, and that neither does one whose trace
-// changes during the build. Files of a killed build are removed once they are old enough.
+// TestUnfinished checks that no files remain after a failed build, and after a build during which the trace
+// changes. Files of a killed build are removed when they are old enough.
 func TestUnfinished(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir+"/main", "main")
@@ -356,7 +356,7 @@ func TestSize(t *testing.T) {
 		write(t, fmt.Sprint(dir, "/", i), fmt.Sprint("trace ", i))
 		src[i] = format.FileSource(fmt.Sprint(dir, "/", i))
 		if i == 4 {
-			// The first index becomes the most recently used one.
+			// Make the first index the most recently used index.
 			if _, ok, _ := c.Find(src[0], &testSettings); !ok {
 				t.Fatal("the first index is not there")
 			}
@@ -412,7 +412,9 @@ func TestDefault(t *testing.T) {
 		t.Error("a folder that cannot be made is no error")
 	}
 	if runtime.GOOS != "linux" {
-		return // only here does an environment variable decide where the user's cache folder is
+		// the rest of the test applies only to systems on which an environment variable determines the user's
+		// cache folder
+		return
 	}
 	t.Setenv("WEFT_CACHE", "")
 	t.Setenv("XDG_CACHE_HOME", filepath.Join(file, "x"))
@@ -480,8 +482,8 @@ func TestNotes(t *testing.T) {
 	}
 }
 
-// TestUnwritable checks that an existing folder in which no file can be created is only used if
-// WEFT_CACHE names it.
+// TestUnwritable checks that an existing folder in which no file can be created is used only if WEFT_CACHE
+// names it.
 func TestUnwritable(t *testing.T) {
 	base := t.TempDir()
 	// No user, not even root, can create a file in /proc/self.

@@ -23,11 +23,12 @@ type Settings struct {
 	Format     string // name of the trace's format
 	Strict     bool
 	Values     map[string]string // options of formats
-	Correction []byte            // content of the file with the clock correction; nil for none
-	Color      string            // attribute whose values take the place of regions; "" for none
-	Label      string            // attribute that names spans; "" for none
-	Rows       string            // attribute whose values are rows; "" for none
-	Only       string            // values of an attribute that spans must have, NAME=VALUE,…; "" for none
+	Correction []byte            // content of the file with the clock correction; nil if there is no correction
+	Color      string            // attribute whose values take the place of regions; "" if regions are used
+	Label      string            // attribute that names spans; "" if there is none
+	Rows       string            // attribute whose values are rows; "" if there is none
+	// values of an attribute that spans must have, NAME=VALUE,…; "" if all spans are shown
+	Only string
 }
 
 func (s *Settings) write(h hash.Hash) {
@@ -44,10 +45,10 @@ func (s *Settings) write(h hash.Hash) {
 	}
 }
 
-// These constants limit the hashed part of the files. Files of at most wholeSize bytes are hashed
-// completely. Of larger files, the first and the last block are hashed, and innerBlocks blocks in
-// between at equal distances. All files together contribute at most readBudget bytes; of files beyond
-// that, only name, length and time are hashed.
+// These constants limit the hashed part of the files. Files of at most wholeSize bytes are hashed completely.
+// For larger files, the first and the last block are hashed, and innerBlocks blocks in between, at equal
+// distances. All files together contribute at most readBudget bytes of content. For further files, only the
+// name, length and time are hashed.
 const (
 	wholeSize   = 4 << 20
 	blockSize   = 64 << 10
@@ -55,11 +56,11 @@ const (
 	readBudget  = 64 << 20
 )
 
-// identity computes a hash that identifies the files of a trace. For each file it covers the name,
-// the length, the modification time, and a part of the content. The hash therefore changes with
-// each length or time. If a time is set back, as in restored copies or by touch, it still changes
-// with the content of files of up to 4 MiB, and with the hashed blocks of larger files. Missing
-// files and the lists of folders are also covered, so that a new file changes the hash.
+// identity computes a hash that identifies the files of a trace. For each file it covers the name, the length,
+// the modification time, and a part of the content. Therefore the hash changes if the length or time of a file
+// changes. If a time is set back, as in restored copies or by touch, the hash still changes with the content
+// of files of up to 4 MiB, and with the hashed blocks of larger files. Missing files and the lists of folders
+// are also covered, so that a new file changes the hash.
 type identity struct {
 	src      format.Source
 	h        hash.Hash
@@ -73,8 +74,8 @@ func newIdentity(src format.Source, s *Settings) *identity {
 	return x
 }
 
-// notesKey returns a hash of the main file that does not depend on settings. It is the name of the
-// file of notes, and so its definition must not change.
+// notesKey returns a hash of the main file that does not depend on settings. The hash is the name of the file
+// with the notes. Therefore its definition must not change.
 func notesKey(src format.Source) (string, error) {
 	if _, err := fs.Stat(src.FS, src.Name); err != nil {
 		return "", err
@@ -89,7 +90,7 @@ func notesKey(src format.Source) (string, error) {
 
 func (ident *identity) sum() string { return hex.EncodeToString(ident.h.Sum(nil)) }
 
-// addFile adds a file, or the fact that it is missing, to the hash.
+// addFile adds the state of a file to the hash. A missing file has a state of its own.
 func (ident *identity) addFile(name string) error {
 	f, err := format.OpenRegular(ident.src.FS, name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -164,8 +165,8 @@ func Key(src format.Source, files []string, s *Settings) (string, error) {
 	return x.sum(), nil
 }
 
-// Recorder is a file system that records the names of the files that a decoder opens, lists or asks
-// for. For any format, these are the files of the trace.
+// Recorder is a file system that records the names of the files that a decoder opens, lists or examines. For
+// every format, these are the files of the trace.
 type Recorder struct {
 	fs    fs.FS
 	mu    sync.Mutex
@@ -179,8 +180,8 @@ type fileStamp struct {
 	file bool
 }
 
-// Record returns a recorder, and a source like src whose file system notes each opened file in the
-// recorder.
+// Record returns a recorder, and a source like src. The file system of the new source notes each opened file
+// in the recorder.
 func Record(src format.Source) (format.Source, *Recorder) {
 	r := &Recorder{fs: src.FS, names: map[string]fileStamp{}}
 	src.FS = r

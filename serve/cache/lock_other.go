@@ -7,8 +7,7 @@ import (
 	"os"
 )
 
-// openLock opens a file. This system has no locks, so that it returns an error together with the
-// file.
+// openLock opens a file. This system has no locks, so openLock returns both the file and an error.
 func openLock(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -17,7 +16,7 @@ func openLock(path string) (*os.File, error) {
 	return f, errors.ErrUnsupported
 }
 
-// removeLock removes the file.
+// removeLock closes and removes the lock file.
 func removeLock(path string, f *os.File) {
 	f.Close()
 	os.Remove(path)

@@ -8,9 +8,9 @@ import (
 	"syscall"
 )
 
-// openLock opens a file and locks it until the file is closed. If another process holds the lock,
-// it returns errHeld at once, without a file. If the system cannot lock the file, it returns an
-// error together with the file.
+// openLock opens a file and locks it until the file is closed. If another process holds the lock, it returns
+// errHeld immediately, without a file. If the system cannot lock the file, it returns both the file and an
+// error.
 func openLock(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -29,8 +29,8 @@ func openLock(path string) (*os.File, error) {
 	return f, err
 }
 
-// removeLock removes the file, and then unlocks it. In this order, no other process can lock a file
-// that is about to be removed.
+// removeLock removes the file, and then unlocks it. This order ensures that no other process locks a file that
+// is about to be removed.
 func removeLock(path string, f *os.File) {
 	os.Remove(path)
 	f.Close()

@@ -27,8 +27,8 @@ func openLock(path string) (*os.File, error) {
 	return os.NewFile(uintptr(h), path), nil
 }
 
-// removeLock closes the file, and then removes it, because Windows cannot remove an open file. If
-// another process opens the file in between, it stays.
+// removeLock closes the file, and then removes it, because Windows cannot remove an open file. If another
+// process opens the file in the meantime, the file stays.
 func removeLock(path string, f *os.File) {
 	f.Close()
 	os.Remove(path)

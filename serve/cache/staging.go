@@ -24,7 +24,7 @@ type StagingDir struct {
 	lock *os.File
 }
 
-// Names of staging folders and of their lock file.
+// The names of staging folders and of their lock file.
 const (
 	stagingPrefix = unfinishedPrefix + "weft-build-"
 	lockName      = "lock"
@@ -33,8 +33,8 @@ const (
 // errHeld reports that another process holds a lock.
 var errHeld = errors.New("the lock is held")
 
-// createAttempts is the number of times that NewStagingDir creates a folder, in case Sweep removes
-// the new folder each time.
+// createAttempts limits the number of times that NewStagingDir tries to create a folder. An attempt fails if
+// Sweep removes the new folder.
 const createAttempts = 100
 
 // NewStagingDir creates a staging folder in parent.
@@ -57,10 +57,9 @@ func NewStagingDir(parent string) (*StagingDir, error) {
 	return nil, fmt.Errorf("%s: found that another program removes new folders, expected them to stay", parent)
 }
 
-// takeLock locks a staging folder, for using it or for removing it. It only succeeds if the locked file
-// is still in the folder, because another process may have removed and replaced it before. If the
-// system has no locks, it returns an error together with the file; the caller then decides by the age
-// of the folder.
+// takeLock locks a staging folder that is to be used or removed. It succeeds only if the locked file is still
+// in the folder, because another process may have removed or replaced the file before. If the system has no
+// locks, takeLock returns both the file and an error. The caller then decides by the age of the folder.
 func takeLock(dir string) (*os.File, error) {
 	path := filepath.Join(dir, lockName)
 	f, unlocked := openLock(path)
@@ -110,8 +109,8 @@ func removeContent(dir string) error {
 	return err
 }
 
-// removeDir removes a staging folder whose content was removed. Once its lock file is removed,
-// another process may lock the folder; it then uses or removes it.
+// removeDir removes a staging folder whose content has been removed. Once its lock file is removed, another
+// process may lock the folder, to use it or to remove it.
 func removeDir(dir string, lock *os.File) {
 	removeLock(filepath.Join(dir, lockName), lock)
 	os.Remove(dir)
@@ -133,7 +132,7 @@ func Sweep(parent string) {
 func sweepDir(dir string) {
 	lock, err := takeLock(dir)
 	if lock == nil {
-		return // in use, or cannot be removed
+		return // the folder is in use, or cannot be removed
 	}
 	locked := err == nil && strings.HasPrefix(filepath.Base(dir), machinePrefix())
 	if (locked || time.Since(lastChange(dir)) > staleAge) && removeContent(dir) == nil {

@@ -19,7 +19,8 @@ import (
 	"github.com/weft-trace/weft/format"
 )
 
-// Environment variables that make this test program build an index. Other test programs set them.
+// If these environment variables are set, this test program builds an index. Tests that run the program set
+// them.
 const (
 	builderCache = "WEFT_TEST_BUILDER_CACHE"
 	builderTrace = "WEFT_TEST_BUILDER_TRACE"
@@ -81,8 +82,8 @@ func stagingDirs(t *testing.T, c *Cache) []string {
 	return slices.DeleteFunc(names(t, c), func(n string) bool { return !strings.HasPrefix(n, ".") })
 }
 
-// TestKilled checks that the files of a killed build are removed when the cache is opened the next
-// time, and that those of running builds stay.
+// TestKilled checks that the files of a killed build are removed when the cache is opened the next time, and
+// that the files of running builds stay.
 func TestKilled(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir+"/main", "main")
@@ -117,8 +118,7 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// TestForeignStagingDir checks that a staging folder of another machine is only removed when it is
-// old.
+// TestForeignStagingDir checks that a staging folder of another machine is removed only when it is old.
 func TestForeignStagingDir(t *testing.T) {
 	c := open(t, 0)
 	for name, age := range map[string]time.Duration{"young": time.Hour, "old": 25 * time.Hour, "fed": 25 * time.Hour} {

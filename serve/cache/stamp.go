@@ -14,8 +14,8 @@ import (
 	"github.com/weft-trace/weft/format"
 )
 
-// settleTime is the age at which the modification time of a file is reliable: a later change would
-// result in another time, even if the clock of the file system is coarse.
+// settleTime is the age from which on the modification time of a file is reliable: a later change of the file
+// results in another time, even if the clock of the file system is coarse.
 const settleTime = 2 * time.Second
 
 // stampOf returns a hash of the metadata of some files, without reading the files. Files with equal
@@ -50,7 +50,7 @@ func stampOf(src format.Source, files []string, now time.Time) string {
 // changed after latest, because a stamp would not show further changes of such a file.
 func metadataText(f fs.FS, name string, latest time.Time) string {
 	if name == "." {
-		return "trace" // other files in the trace's folder do not matter, as in identity.addFolder
+		return "trace" // other files in the trace's folder are ignored, as in identity.addFolder
 	}
 	st, err := fs.Stat(f, name)
 	if errors.Is(err, fs.ErrNotExist) {

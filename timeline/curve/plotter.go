@@ -10,7 +10,7 @@ import (
 type Plotter struct {
 	scale
 	curve Curve
-	held  bool // at and value are set: value holds from at on
+	held  bool // whether at and value are set: value applies from the time at on
 	at    int64
 	value float64
 }
@@ -27,15 +27,15 @@ func NewPlotter(kind Kind, from, to int64, width int) *Plotter {
 	return p
 }
 
-// Extend lets the columns cover some ticks after the end of the window, too. It is for windows that
-// end at math.MaxInt64, because an exclusive end after that tick cannot be represented.
+// Extend makes the columns also cover some ticks after the end of the window. It is for windows that end at
+// math.MaxInt64, because an exclusive end after that tick cannot be represented.
 func (p *Plotter) Extend(ticks uint64) {
 	p.span += ticks
 	p.beyond += ticks
 }
 
-// put adds a piece of the curve to column i. The piece goes from the value first to last, and its
-// extremes are low and high. Pieces with an infinite or undefined extreme are ignored.
+// put adds a piece of the curve to column i. The piece begins at the value first and ends at the value last.
+// low and high are its extremes. Pieces with an infinite or undefined extreme are ignored.
 func (p *Plotter) put(i int, first, last, low, high float64) {
 	if math.IsNaN(low) || math.IsInf(low, 0) || math.IsNaN(high) || math.IsInf(high, 0) {
 		return
@@ -76,14 +76,14 @@ func (p *Plotter) Fragment(t0, t1 int64, k, b, a, unit float64) {
 	}
 }
 
-// Step adds a counter's value v, which holds from t on. The value before it holds until t.
+// Step adds the value v of a counter, which applies from t on. The previous value applies until t.
 func (p *Plotter) Step(t int64, v float64) {
 	p.Hold(t)
 	p.held, p.at, p.value = true, t, v
 	p.Point(t, v)
 }
 
-// Hold adds the latest counter value until t. The value continues to hold after t.
+// Hold extends the latest counter value until t. The value continues to apply after t.
 func (p *Plotter) Hold(t int64) {
 	if !p.held || !p.overlaps(p.at, t) {
 		return
@@ -101,7 +101,7 @@ func (p *Plotter) Point(t int64, v float64) {
 	}
 }
 
-// Between adds a summary of the values in [t0, t1): the first and the last one, and their extremes.
+// Between adds a summary of the values in [t0, t1): the first and the last value, and the extremes.
 func (p *Plotter) Between(t0, t1 int64, first, last, low, high float64) {
 	if !p.overlaps(t0, t1) {
 		return

@@ -74,7 +74,7 @@ func TestPrecision(t *testing.T) {
 				t.Errorf("from %d, column %d: found %v to %v, expected %v to %v", from, i, c.Min[i], c.Max[i], low, high)
 			}
 		}
-		p = NewPlotter(Smooth, from+4, from+10, 3) // the window begins 4 ticks after the fragment
+		p = NewPlotter(Smooth, from+4, from+10, 3) // the window begins 4 ticks after the begin of the fragment
 		p.Fragment(from, from+10, 0, 1, 0, 1)
 		if c := p.Curve(); c.Min[0] != 4 || c.Max[2] != 10 {
 			t.Errorf("from %d + 4: found %v to %v, expected 4 to 10", from, c.Min[0], c.Max[2])

@@ -26,11 +26,11 @@ func (s *scale) column(t int64) int {
 	return int(q)
 }
 
-// edge returns the begin of column c, in ticks from the window's left edge.
+// edge returns the beginning of column c, in ticks from the left edge of the window.
 func (s *scale) edge(c int) float64 { return float64(c) * float64(s.span) / float64(s.width) }
 
-// overlaps reports whether [t0, t1] and the window have more in common than an end. A single time,
-// t0 = t1, only needs to be in the window or at its end.
+// overlaps reports whether [t0, t1] and the window share more than an end point. An interval of a single time
+// (t0 = t1) only needs to lie in the window or at its end.
 func (s *scale) overlaps(t0, t1 int64) bool {
 	return t0 <= s.to && t1 >= s.from && (t0 == t1 || t1 > s.from && t0 < s.to)
 }

@@ -42,9 +42,9 @@ type blockMove struct {
 	size   int64
 }
 
-// arrange copies all blocks from f to the file to and updates their offsets in d. In the copy they
-// are in the order of d.blocks, so that the index does not depend on which worker wrote which
-// block, and when.
+// arrange copies all blocks from f to the file to and updates their offsets in d. The copy has the blocks in
+// the order of d.blocks. Therefore the index does not depend on the order in which the workers have written
+// the blocks.
 func (f *file) arrange(ctx context.Context, d *directory, to *os.File, workers int) error {
 	if err := f.flush(); err != nil {
 		return err

@@ -17,9 +17,8 @@ import (
 	"github.com/weft-trace/weft/tracetest"
 )
 
-// TestSameBytes checks that a trace always gives an index of the same bytes regardless of the number of
-// workers and the order in which they finish. The traces have messages, threads, markers, claims
-// and stored links.
+// TestSameBytes checks that the index of a trace always has the same bytes, whatever the number of workers is
+// and in whatever order they finish. The traces have messages, threads, markers, claims and stored links.
 func TestSameBytes(t *testing.T) {
 	paths := []string{"../../format/otf2/testdata/ok/heat2d-mt/traces.otf2",
 		"../../format/etf/testdata/ok/feature-coverage.etf"}
@@ -43,9 +42,9 @@ func TestSameBytes(t *testing.T) {
 	}
 }
 
-// TestSameBytesColored checks that an index is always the same if an attribute names the spans.
-// Several locations have the same values of the attribute, and there are more values than
-// maxColors. The values that occur first in the trace keep their names.
+// TestSameBytesColored checks that an index always has the same bytes if an attribute names the spans. Several
+// locations have the same values of the attribute, and there are more values than maxColors. The values that
+// occur first in the trace keep their names.
 func TestSameBytesColored(t *testing.T) {
 	const locations, visits = 12, 3000
 	r := trace.NewRecorder(trace.Seconds(1000))
@@ -55,7 +54,7 @@ func TestSameBytesColored(t *testing.T) {
 	for l := range locations {
 		loc := r.Location(fmt.Sprint("p", l))
 		for i := range visits {
-			// An eighth of the values of a location are those of the previous location.
+			// An eighth of the values of a location are values that the previous location has, too.
 			v := fmt.Sprint("job ", l*visits+i-visits/8)
 			r.Enter(loc, int64(2*i), g, trace.Attr{Key: "job", Value: trace.StringValue(v)})
 			r.Leave(loc, int64(2*i+1), g)

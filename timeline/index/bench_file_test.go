@@ -38,7 +38,7 @@ func BenchmarkBuildFile(b *testing.B) {
 	}
 }
 
-// BenchmarkTile builds tiles of 200 strips and 1600 columns at all zooms and positions.
+// BenchmarkTile builds tiles of 200 strips and 1600 columns at all zoom levels and positions.
 func BenchmarkTile(b *testing.B) {
 	path := filepath.Join(b.TempDir(), "x")
 	buildOf(b, path)

@@ -20,25 +20,27 @@ import (
 // Options holds the settings of [Build].
 type Options struct {
 	Workers int // number of cores; 0 means 1
-	// Color is the name of an attribute. If it is set, visits and claims are named, coloured and
-	// summed up by the value of this attribute at their begin, instead of by their region.
+	// Color is the name of an attribute. If it is set, visits and claims are named, coloured and summed up by
+	// the value of this attribute, instead of by their region. The value is taken at the begin of the visit or
+	// claim.
 	Color string
-	// Label is the name of an attribute. If it is set, the value of this attribute names visits and
-	// claims. Those without the attribute are named by their region. In that case, names with different
-	// groups count as different regions. The group is the value of Color or, without Color, the region.
+	// Label is the name of an attribute. If it is set, the value of this attribute names visits and claims.
+	// Visits and claims without the attribute are named by their region. If Label is set, names with different
+	// groups count as different regions. The group is the value of the attribute Color or, if Color is not
+	// set, the region.
 	Label string
 }
 
-// Build reads a trace once and writes its index to a file. The file appears only when it is
-// complete; until then there are temporary files whose names begin with [Unfinished], which take
-// up to twice the space of the index. The same trace always gives the same bytes. If spans are
-// named by an attribute, one worker reads the trace.
+// Build reads a trace once and writes its index to a file. The file appears only when it is complete; until
+// then there are temporary files whose names begin with [Unfinished], which take up to twice the space of the
+// index. The same trace always results in the same bytes. If spans are named by an attribute, only one worker
+// reads the trace.
 //
-// Build holds about 17 bytes for each of the last 4096 spans, instants and values of each track
-// that may continue (see [format.Ender]), and the open spans of these tracks; 48 MiB of spans,
-// which then need not be read again; 40 bytes for each collective operation; about 200 bytes for
-// each combination of sender, receiver, tag and communicator; a 64th of the ends of messages,
-// which are stored in a temporary file; and the levels of as many tracks as there are workers.
+// Build holds about 17 bytes for each of the last 4096 spans, instants and values of each track that may
+// continue (see [format.Ender]), and the open spans of these tracks; 48 MiB of spans, which it then does not
+// need to read again; 40 bytes for each collective operation; about 200 bytes for each combination of sender,
+// receiver, tag and communicator; a 64th of the ends of messages, which are stored in a temporary file; and
+// the levels of as many tracks as there are workers.
 func Build(ctx context.Context, d format.Events, path string, opt Options) error {
 	if err := d.Prepare(ctx); err != nil {
 		return err
@@ -56,7 +58,7 @@ func Build(ctx context.Context, d format.Events, path string, opt Options) error
 	os.Remove(files[0].Name()) // removes the name of the open file, on systems that allow it
 	b := &builder{file: &file{f: files[0]}, index: files[1], defs: d.Defs(), color: opt.Color, label: opt.Label,
 		cores: max(1, opt.Workers)}
-	// The file is not synced. If a crash of the machine loses blocks, their checksums reveal it.
+	// The file is not synced. If blocks are lost in a crash of the machine, their checksums show this.
 	if err := b.build(ctx, d); err != nil {
 		return err
 	}
@@ -86,7 +88,8 @@ func Temporary(ctx context.Context, d format.Events, opt Options) (*Index, error
 	return x, nil
 }
 
-// Unfinished begins the names of files that a build is writing, or that a killed build has left.
+// Unfinished is the prefix of the names of files that a build is writing, or that a build has left behind
+// because it was killed.
 const Unfinished = ".weft-index-"
 
 // builder collects the content of an index and writes the index file.
@@ -98,20 +101,19 @@ type builder struct {
 	mu         sync.Mutex
 	cores      int
 	workers    []*worker
-	allPackers []*packer // all packers, beginning with those of the workers
+	allPackers []*packer // all packers, beginning with the packers of the workers
 	names      []string
 	nameOf     map[string]uint32
 	links      *linkSpool // messages and stored links
-	meetings   *linkSpool // threads that fork, join, create and wait
+	meetings   *linkSpool // the sides of meetings, in which threads fork, join, create or wait for other threads
 	color      string
 	label      string
 	colored    bool                // the attribute that names the spans occurs in the trace
 	values     map[spanName]uint32 // numbers of the names
 }
 
-// scan delivers all events to the workers. The values of an attribute are numbered in the order of
-// their first occurrence. With such an attribute, there is only one worker, so that the order is always
-// the same.
+// scan delivers all events to the workers. The values of an attribute are numbered in the order of their first
+// occurrence. If there is such an attribute, scan uses only one worker, so that the order is always the same.
 func (b *builder) scan(ctx context.Context, events format.Events, begin func() func(int) format.Sink) error {
 	if b.renames() {
 		return events.Scan(ctx, trace.Everything(), format.PerLocation, begin()(0))
@@ -208,8 +210,8 @@ func (b *builder) name(s string) uint32 {
 	return n
 }
 
-// sortNames sorts the names alphabetically, because their order so far depends on the timing of the
-// workers. It returns the new numbers, by the old ones.
+// sortNames sorts the names alphabetically, because their order so far depends on the timing of the workers.
+// It returns the new number of each name, by the old number.
 func (b *builder) sortNames(dir *directory) (final []uint32) {
 	if b.meetings.count > 0 {
 		for k := range meetNames {
@@ -230,8 +232,8 @@ func (b *builder) sortNames(dir *directory) (final []uint32) {
 	return final
 }
 
-// packers returns n packers. The first ones are those of the workers, which no longer use them. packers
-// creates further ones if necessary.
+// packers returns n packers. The first of these were used by the workers, which no longer need them. packers
+// creates more packers if necessary.
 func (b *builder) packers(n int) []*packer {
 	for len(b.allPackers) < n {
 		b.packer()
@@ -283,7 +285,7 @@ func (b *builder) endTracks(ctx context.Context, dir *directory) error {
 			return x.tracks, nil
 		}
 		list, err = x.location.end(enders[w], b.defs)
-		x.location = nil // lets its memory be freed
+		x.location = nil // allows the garbage collector to free the memory
 		return list, err
 	}, func(list []*trackEntry) error {
 		parent := -1
@@ -322,15 +324,15 @@ type worker struct {
 	freeLocation *location    // an ended location, for reuse
 	freeTracks   []*spanTrack // ended tracks, for reuse
 	regions      []uint32     // merged number of each region
-	isColor      []bool       // indexed by attribute: whether its values take the place of regions
-	isLabel      []bool       // indexed by attribute: whether it names the spans
-	attrs        []bool       // indexed by attribute: whether visits or claims begin with it
+	isColor      []bool       // whether the values of an attribute take the place of regions; indexed by attribute
+	isLabel      []bool       // whether an attribute names the spans; indexed by attribute
+	attrs        []bool       // whether the begin of a visit or claim has an attribute; indexed by attribute
 	links        endWriter
 	meetings     endWriter
 	collectives  collector
-	latestTrack  *spanTrack // the last new track; the next one gets buffers of the size that this one has reached
+	latestTrack  *spanTrack // the last new track; its buffer sizes are used for the next track
 	maxDepth     int        // largest number of open regions so far
-	first        int64      // first and last time of markers and states
+	first        int64      // times of the first and the last marker or state
 	last         int64
 	others       int64 // number of markers and states
 }
@@ -475,5 +477,5 @@ func (w *worker) processOther(l *location, c *trace.Cursor) error {
 	return nil
 }
 
-// Links passes the links that the trace stores to the spool.
+// Links passes the stored links of the trace to the spool.
 func (w *worker) Links(list []trace.Link) error { return w.links.addStored(w.b, list) }

@@ -105,7 +105,7 @@ func TestClaims(t *testing.T) {
 			t.Fatalf("from %d to %d: %d ticks busy, %v, expected %d", from, to, got, err, busy)
 		}
 	}
-	// This compares the amount in use, column by column.
+	// Compare the amount in use, column by column.
 	from := first + (last-first)/2
 	tile, err := x.Tile(t.Context(), TileRequest{Tracks: []int{k}, From: from, To: from + 500, Width: 500, Depths: 10})
 	if err != nil {
@@ -152,9 +152,8 @@ func TestClaims(t *testing.T) {
 	}
 }
 
-// TestExtent checks that a trace extends from the first to the last of its rows, including markers
-// and sums, because commands compute relative times from this extent. A location without visits has
-// a track too.
+// TestExtent checks that a trace extends from the first to the last of its rows, including markers and sums,
+// because commands compute relative times from this extent. A location without visits also has a track.
 func TestExtent(t *testing.T) {
 	r := trace.NewRecorder(trace.Seconds(1000))
 	loc, other, g := r.Location("p"), r.Location("q"), r.Region("g")
@@ -252,8 +251,8 @@ func TestCollectives(t *testing.T) {
 	}
 }
 
-// TestCollectivesAtOnce checks that simultaneous operations end in the order in which they begin,
-// on each communicator, and that one that ends without having begun has no duration.
+// TestCollectivesAtOnce checks that simultaneous operations end in the order in which they begin, on each
+// communicator. An operation that ends without having begun has no duration.
 func TestCollectivesAtOnce(t *testing.T) {
 	r := trace.NewRecorder(trace.Seconds(1000))
 	loc := r.Location("p")
@@ -292,8 +291,8 @@ func TestCollectivesAtOnce(t *testing.T) {
 	}
 }
 
-// TestUnusual builds indexes of a stack of a million regions, of leaves of regions that were never
-// entered, of leaves out of order, and of times beyond 2^53. Time and memory must stay as for usual
+// TestUnusual builds indexes of a stack of a million regions, of leaves of regions that were never entered, of
+// leaves out of order, and of times beyond 2^53. Building must take no more time and memory than for usual
 // traces.
 func TestUnusual(t *testing.T) {
 	effort.Sequential(t)
@@ -372,8 +371,7 @@ func TestEmpty(t *testing.T) {
 	}
 }
 
-// TestDamage checks that a damaged index is detected, or returns correct results, and never causes
-// a panic.
+// TestDamage checks that a damaged index is detected or returns correct results, and never causes a panic.
 func TestDamage(t *testing.T) {
 	effort.Sequential(t)
 	r, _ := randomVisits(9, 2, 9000)
@@ -438,7 +436,7 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// TestStopped checks that a build that is stopped leaves no files.
+// TestStopped checks that a build leaves no files if it is stopped.
 func TestStopped(t *testing.T) {
 	r, _ := randomVisits(9, 2, 9000)
 	dir := t.TempDir()
@@ -452,8 +450,8 @@ func TestStopped(t *testing.T) {
 	}
 }
 
-// TestColor checks that an index named by an attribute has a sum for each value of the attribute,
-// in place of those of the regions.
+// TestColor checks that an index whose spans are named by an attribute has a sum for each value of the
+// attribute, and none for the regions.
 func TestColor(t *testing.T) {
 	r := trace.NewRecorder(trace.Seconds(1000))
 	loc, g, h := r.Location("p"), r.Region("g"), r.Region("h")
@@ -509,8 +507,8 @@ func TestColor(t *testing.T) {
 	}
 }
 
-// TestForks checks that links lead from a fork to the threads that begin in its team, and from
-// these to the join, and the same for threads that are created one by one.
+// TestForks checks that links lead from a fork to the threads that begin in its team, and from these threads
+// to the join. The same applies to threads that are created one by one.
 func TestForks(t *testing.T) {
 	r := trace.NewRecorder(trace.Seconds(1000))
 	a, b, c := r.Location("0"), r.Location("1"), r.Location("2")

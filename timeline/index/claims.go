@@ -20,14 +20,14 @@ type openClaim struct {
 	amount   float64
 }
 
-// resource holds the claims of one location on a resource, while the trace is read.
+// resource holds the state of the claims of one location on a resource, while the trace is read.
 type resource struct {
 	resource uint32
 	capacity float64
 	offsets  bool // claims have an offset
 	spans    *spanTrack
 	lanes    []*openClaim // the claim in each lane; nil if the lane is free
-	free     minHeap      // numbers of free lanes; may also have lanes that are in use or no longer exist
+	free     minHeap      // numbers of free lanes; it may also contain lanes that are in use or no longer exist
 	open     []openSpan   // reused by each call
 	amount   float64
 	claims   int
@@ -109,8 +109,8 @@ func (l *location) resource(n uint32) *resource {
 	return nil
 }
 
-// change adds to the number of open claims and to the amount in use. It records the new amount at time
-// t.
+// change changes the number of open claims and the amount in use by the given numbers. It records the new
+// amount at time t.
 func (r *resource) change(p *packer, t int64, claims int, amount float64) error {
 	r.claims += claims
 	if r.amount += amount; r.claims == 0 {

@@ -55,8 +55,8 @@ func (c *columns) float() float64 {
 	return v
 }
 
-// appendUvarint does the same as binary.AppendUvarint. For numbers below 2^28 it uses no branches:
-// their lengths vary so much that predictions of a branch would often fail.
+// appendUvarint does the same as binary.AppendUvarint. For numbers below 2^28 it uses no branches, because the
+// lengths of the numbers vary so much that the processor would often mispredict a branch.
 func appendUvarint(b []byte, x uint64) []byte {
 	n := len(b)
 	if x >= 1<<28 || cap(b)-n < 4 {
@@ -73,8 +73,8 @@ func appendVarint(b []byte, x int64) []byte {
 	return appendUvarint(b, zigzagEncode(x))
 }
 
-// count reads the number of entries that follow. Each entry takes at least one byte, so count sets bad
-// for a number above the remaining bytes.
+// count reads the number of entries that follow. Each entry takes at least one byte, so count sets bad if the
+// number exceeds the number of remaining bytes.
 func (c *columns) count() int {
 	n := c.uint()
 	if n > uint64(len(c.b)) {
@@ -96,7 +96,7 @@ func (c *columns) section() columns {
 	return s
 }
 
-// end returns an error if c or one of the others ended too early.
+// end returns an error if c or one of the other columns ended too early.
 func (c *columns) end(others ...columns) error {
 	bad := c.bad
 	for _, o := range others {
@@ -111,9 +111,9 @@ func (c *columns) end(others ...columns) error {
 // ticksUnit is the unit of the second number of an encoded sum.
 const ticksUnit = 1 << 62
 
-// appendTicks appends a sum. A sum below 2⁶³ takes one number. For larger sums and negative ones,
-// this number has its highest bit set and holds the remainder modulo ticksUnit in its other bits,
-// and a second number holds the quotient.
+// appendTicks appends a sum. A sum below 2⁶³ takes one number. A larger or negative sum takes two numbers. The
+// first has its highest bit set, and holds the remainder modulo ticksUnit in its other bits. The second holds
+// the quotient.
 func appendTicks(b []byte, t trace.Ticks) []byte {
 	if n := t.Int64(); n >= 0 && t == trace.TicksOf(n) {
 		return appendUvarint(b, uint64(n))
@@ -126,7 +126,7 @@ func appendTicks(b []byte, t trace.Ticks) []byte {
 	return appendVarint(appendUvarint(b, 1<<63|uint64(rest)), units)
 }
 
-// ticks reads a sum that appendTicks wrote.
+// ticks reads a sum that appendTicks has written.
 func (c *columns) ticks() trace.Ticks {
 	n := c.uint()
 	t := trace.TicksOf(int64(n &^ (1 << 63)))
@@ -154,9 +154,9 @@ func appendFloat(b []byte, f float64) []byte {
 	return binary.LittleEndian.AppendUint64(b, math.Float64bits(f))
 }
 
-// blockEntry locates a block of n entries in the file. first is the earliest begin of an entry, and
-// last the latest end, in ticks. For a block of a level, first and last are the numbers of its first
-// and last bucket.
+// blockEntry locates a block of n entries in the file. first is the earliest begin of an entry, and last the
+// latest end, in ticks. For a block of a level, first and last are the numbers of the first and the last
+// bucket of the block.
 type blockEntry struct {
 	at    int64
 	size  int32

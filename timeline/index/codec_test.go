@@ -28,8 +28,8 @@ func TestVarints(t *testing.T) {
 	}
 }
 
-// TestNumbers checks that a column returns the numbers that were added, both those below 2^32 and
-// larger ones.
+// TestNumbers checks that a column returns the numbers that were added, both numbers below 2^32 and larger
+// numbers.
 func TestNumbers(t *testing.T) {
 	var c numbers
 	for range 2 {

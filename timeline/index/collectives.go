@@ -27,8 +27,8 @@ type openCollectives map[uint32]*onCommunicator
 
 // onCommunicator holds a location's operations on a communicator.
 type onCommunicator struct {
-	begun []int64 // times of operations that may not have ended
-	ended int     // how many of begun have ended
+	begun []int64 // begin times in ticks of the operations that may not have ended
+	ended int     // number of elements of begun that have ended
 	count int     // number of all operations that have ended
 }
 
@@ -80,8 +80,8 @@ type collective struct {
 	operation  uint64
 }
 
-// collector holds collective operations by communicator. Number n in a list is the n-th operation
-// that the members perform on it, merged over all locations of a worker.
+// collector holds collective operations by communicator. Element n of a list is the n-th operation that the
+// members perform on the communicator, merged over all locations of a worker.
 type collector map[uint32][]collective
 
 // processCollective handles an event that ends a collective operation, or stands for a whole operation.
@@ -100,7 +100,7 @@ func (w *worker) processCollective(l *location, c *trace.Cursor) {
 		}
 	}
 	if comm == trace.NoRef {
-		return // no operation of another location is known to match
+		return // no matching operation of another location is known
 	}
 	n := o.count
 	o.count++
@@ -110,7 +110,7 @@ func (w *worker) processCollective(l *location, c *trace.Cursor) {
 	w.collectives.put(comm, n, x)
 }
 
-// put extends operation n of a communicator to include x, or adds it.
+// put extends operation n of a communicator to include x. If there is no operation n, put adds x.
 func (c collector) put(comm uint32, n int, x collective) {
 	list := c[comm]
 	if n < len(list) {
@@ -118,7 +118,7 @@ func (c collector) put(comm uint32, n int, x collective) {
 		o.start, o.end = min(o.start, x.start), max(o.end, x.end)
 		return
 	}
-	// The earlier operations are already in the list, because each location counts from the first one.
+	// The earlier operations are already in the list, because each location counts from its first operation.
 	c[comm] = append(list, x)
 }
 
@@ -145,8 +145,8 @@ func (b *builder) writeCollectives(dir *directory) error {
 			e.ID, e.Name = d.ID, d.Name
 		}
 		e.First, e.Last = list[0].start, list[0].end
-		// Overlapping operations are in different lanes.
-		var lanes []int64 // indexed by lane: the time up to which it is occupied
+		// Overlapping operations are put into different lanes.
+		var lanes []int64 // for each lane, the time up to which it is occupied
 		spans := make([]Span, 0, len(list))
 		for _, x := range list {
 			r, ok := regions[x.operation]
@@ -170,7 +170,7 @@ func (b *builder) writeCollectives(dir *directory) error {
 		}
 		slices.SortStableFunc(spans, func(a, b Span) int { return cmp.Compare(a.End, b.End) })
 		t := spanTrack{entry: e, kind: CommunicatorTrack}
-		next := make([][]Span, len(lanes)+1) // indexed by lane: the spans that remain
+		next := make([][]Span, len(lanes)+1) // for each lane, the spans that remain
 		for _, s := range spans {
 			next[s.Depth] = append(next[s.Depth], s)
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// maxColors is the largest number of values of an attribute with numbers of their own. The last number
+// maxColors is the largest number of values of an attribute that get numbers of their own. The last number
 // stands for all further values.
 const maxColors = 1 << 14
 
@@ -21,9 +21,9 @@ type spanName struct{ name, group string }
 // renames reports whether attributes take the place of regions.
 func (b *builder) renames() bool { return b.color != "" || b.label != "" }
 
-// nameKey returns the number of the name of a visit or claim that begins. That is the number of its
-// region or, if attributes name the spans, of their values. If there is no such value and no other
-// name, it returns NoRef.
+// nameKey returns the number of the name of a visit or claim that begins. This is the number of the region or,
+// if attributes name the spans, the number of the attributes' values. If a span has neither a value nor
+// another name, it returns NoRef.
 func (w *worker) nameKey(c *trace.Cursor) uint32 {
 	b := w.b
 	switch {
@@ -53,8 +53,8 @@ func (w *worker) nameKey(c *trace.Cursor) uint32 {
 	return b.value(x, v != nil)
 }
 
-// attributeOf returns the value of the attribute with a name, or nil. It caches in known which
-// attributes have the name.
+// attributeOf returns the value of the attribute called name, or nil if the row does not have it. known caches
+// which attributes have this name.
 func attributeOf(defs *trace.Definitions, known *[]bool, name string, c *trace.Cursor) *trace.Value {
 	keys, values := c.Attrs()
 	for i, k := range keys {
@@ -69,7 +69,7 @@ func attributeOf(defs *trace.Definitions, known *[]bool, name string, c *trace.C
 }
 
 // value returns the number of a name. A name that occurs for the first time gets the next number. found
-// states whether the attribute that names spans has a value.
+// reports whether the span has a value of the attribute that names spans.
 func (b *builder) value(x spanName, found bool) uint32 {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -14,12 +14,13 @@ import (
 // Holding is the time for which a value of a counter, series or signal applies.
 type Holding string
 
-// The values of Holding.
+// These values say for how long a value of a metric holds.
 const (
-	HoldsOn   Holding = "next"  // from its own time to that of the next value or the end of the track
-	HeldSince Holding = "last"  // from the time of the previous value to its own
-	AtPoint   Holding = "point" // only at its own time
-	AlongPath Holding = "path"  // for a signal: during its piece, along which it changes
+	// from the value's own time to the time of the next value, or to the end of the track
+	HoldsOn   Holding = "next"
+	HeldSince Holding = "last"  // from the time of the previous value to the value's own time
+	AtPoint   Holding = "point" // only at the value's own time
+	AlongPath Holding = "path"  // for a signal: during the piece of the curve, along which the value changes
 )
 
 // Holding returns the time for which the values of a counter, series or signal apply, according to
@@ -36,23 +37,24 @@ func (t *Track) Holding() Holding {
 	return HoldsOn
 }
 
-// Accumulates reports whether the values of a counter are totals since its start, which never
-// decrease, such as a number of cycles so far. Their growth is more useful than the values.
+// Accumulates reports whether the values of a counter are totals since its start, which never decrease, such
+// as a number of cycles so far. The growth of such a counter is more useful than its values.
 func (t *Track) Accumulates() bool {
 	return t.Kind == CounterTrack && trace.Accumulates(t.Sort)
 }
 
 // Values holds the statistics of a counter, series or signal in a window.
 type Values struct {
-	// Samples is the number of values in the window or, for a signal, the number of its pieces that
-	// overlap the window. If Any is not set, the other fields are meaningless.
+	// Samples is the number of values in the window. For a signal, it is the number of pieces that overlap the
+	// window. If Any is not set, the other fields have no meaning.
 	Samples int64
 	// Any is set if a value lies in the window or applies to a part of it. First and Last are the
 	// first and last of these values, and Min and Max the extremes. They include the value that
 	// applies at the begin of the window.
-	Any                    bool
-	First, Last, Min, Max  float64
-	FirstTime, LastTime    int64 // times of First and Last; if the value applies to a period, the begin of the period
+	Any                   bool
+	First, Last, Min, Max float64
+	// times of First and Last; if a value applies to a period, the begin of the period
+	FirstTime, LastTime    int64
 	covered, area, samples float64
 	holding                Holding
 }
@@ -127,7 +129,7 @@ func (ix *Index) Values(ctx context.Context, track int, from, to int64) (*Values
 	}
 	v := &Values{holding: e.Holding()}
 	var list []piece
-	var last *piece // the previous value
+	var last *piece // the previous piece; nil before the first one
 	var held piece
 	r := reader{f: ix.data}
 	// The value that applies at the begin of the window may have been recorded before it.
@@ -158,8 +160,8 @@ func (ix *Index) Values(ctx context.Context, track int, from, to int64) (*Values
 				}
 			}
 			held, last = *p, &held
-			// A counter with HeldSince has values that apply before their time. The first one after
-			// the window may therefore apply in it, and is the last one needed.
+			// A counter with HeldSince has values that apply before their time. Therefore the first value
+			// after the window may apply in the window. It is the last value that is needed.
 			if done = !trace.Before(p.time, to); done {
 				break
 			}

@@ -9,8 +9,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// counters returns an index with a counter of a mode that has values at some times. The trace also
-// has events at 0 and 1000, its ends.
+// counters returns an index of a trace with a counter. The counter has the given mode, and the given values at
+// the given times. The trace also has events at 0 and at 1000, which are its ends.
 func counters(t *testing.T, mode string, kind trace.MetricKind, times []int64, values []float64) *Index {
 	t.Helper()
 	r := trace.NewRecorder(trace.Seconds(1000))
@@ -35,15 +35,14 @@ func TestValues(t *testing.T) {
 	for _, test := range []struct {
 		mode string
 		kind trace.MetricKind
-		// at returns the value that applies at a tick, if any
+		// at returns the index of the value that applies at a tick, or -1 if no value applies.
 		at func(times []int64, tick int64) int
 	}{
 		{"ABSOLUTE_NEXT", trace.CounterMetric, applyingAt},
 		{"", trace.CounterMetric, applyingAt},
 		{"ACC/START/SIGNED8", trace.CounterMetric, applyingAt},
 		{"ABS/LAST/UNSIGNED8", trace.CounterMetric, func(times []int64, tick int64) int {
-			// A value applies to the interval that ends with it. No value applies before the first
-			// one.
+			// A value applies to the interval that ends with it. No value applies before the first value.
 			for i := 1; i < len(times); i++ {
 				if times[i-1] <= tick && tick < times[i] {
 					return i
@@ -136,8 +135,8 @@ func TestValuesAtPoints(t *testing.T) {
 	}
 }
 
-// TestValuesOfSignal records a signal that follows a parabola during 4 units of 100 ticks and then
-// a line back. The expected means are integrals of these functions, computed by hand.
+// TestValuesOfSignal records a signal that follows a parabola during 4 units of 100 ticks, and then a line
+// back. The expected means are integrals of these two functions, computed by hand.
 func TestValuesOfSignal(t *testing.T) {
 	r := trace.NewRecorder(trace.Clock{Num: 1000, Den: 1, Unit: 100})
 	loc, work := r.Location("p"), r.Region("work")
@@ -146,7 +145,8 @@ func TestValuesOfSignal(t *testing.T) {
 	const unit = 100
 	f := math.Float64bits
 	r.Enter(loc, 0, work)
-	r.Event(loc, 0, trace.Fragment, m, []uint64{uint64(4 * unit), f(0), f(4), f(-1)}) // 4u − u², at most 4
+	// 4u − u², which is at most 4
+	r.Event(loc, 0, trace.Fragment, m, []uint64{uint64(4 * unit), f(0), f(4), f(-1)})
 	r.Event(loc, 4*unit, trace.Fragment, m, []uint64{uint64(6 * unit), f(10), f(-5), f(0)})
 	r.Leave(loc, 6*unit, work)
 	x := buildIndex(t, r)
@@ -192,7 +192,7 @@ func TestFragmentsThatOverlap(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The signal is 4 for 10 ticks, 1 for 5, 2 for 285, and 6 for 10.
+	// The signal is 4 for 10 ticks, 1 for 5 ticks, 2 for 285 ticks, and 6 for 10 ticks.
 	if mean, _ := v.Mean(); v.Min != 1 || v.Max != 8 || !almostEqual(mean, float64(4*10+1*5+2*285+6*10)/310) {
 		t.Errorf("found %+v with a mean of %v", v, mean)
 	}

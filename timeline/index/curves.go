@@ -89,8 +89,8 @@ func (ix *Index) plot(r *reader, e *trackEntry, q *TileRequest) (*curve.Curve, e
 	return p.Curve(), nil
 }
 
-// levelFor returns the level with the longest buckets that are not longer than a pixel, or −1 if
-// even the lowest level is too coarse.
+// levelFor returns the level with the longest buckets that are not longer than a pixel, or −1 if the buckets
+// of all levels are too long.
 func levelFor(l []levelEntry, pixel float64) int {
 	level := -1
 	for i := range l {
@@ -101,10 +101,10 @@ func levelFor(l []levelEntry, pixel float64) int {
 	return level
 }
 
-// spanLevel returns the number of the level to draw spans from, or −1 if the spans themselves must be
-// read. It is the level with the longest buckets of at most usualBucketWidth pixels. If there is none,
-// it is the lowest level, provided that its buckets have at most `most` pixels, because each bucket
-// replaces several spans.
+// spanLevel returns the number of the level from which spans are drawn, or −1 if the spans themselves must be
+// read. It is the level with the longest buckets of at most usualBucketWidth pixels. If no level has such
+// short buckets, it is the lowest level, because each of its buckets replaces several spans. However, the
+// buckets of the lowest level may have at most `most` pixels.
 func spanLevel(l []levelEntry, pixel, most float64) int {
 	level := levelFor(l, usualBucketWidth*pixel)
 	if level < 0 && len(l) > 0 && float64(l[0].width) <= most*pixel {

@@ -7,9 +7,9 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// TestManyOpen checks blocks after which more spans are open than blockSpans: calls that leave in
-// the order in which they entered, and simultaneous claims. Call or claim i lasts from i to n + i.
-// At any time the innermost call is the one that began last.
+// TestManyOpen checks blocks after which more spans are open than blockSpans: calls that leave in the order in
+// which they entered, and simultaneous claims. Call or claim i lasts from i to n + i. At any time, the
+// innermost call is the call that began last.
 func TestManyOpen(t *testing.T) {
 	const n = int64(20_000)
 	r := trace.NewRecorder(trace.Seconds(1_000_000))

@@ -19,8 +19,8 @@ func (m mixedBatches) ScanParallel(ctx context.Context, sel trace.Selection, beg
 	return m.Scan(ctx, sel, format.GlobalOrder, begin()(0))
 }
 
-// TestMixedBatches checks that batches with events of several locations give the same index as
-// batches with events of one.
+// TestMixedBatches checks that the index is the same whether a batch has events of several locations or of a
+// single location.
 func TestMixedBatches(t *testing.T) {
 	r := trace.NewRecorder(trace.Seconds(1000))
 	p, q, g := r.Location("p"), r.Location("q"), r.Region("g")
@@ -66,8 +66,7 @@ func TestLongSpan(t *testing.T) {
 			}
 		}
 	}
-	// Spans that begin at the end of a window are not in it, and neither are those that end at its
-	// begin.
+	// Spans that begin at the end of a window, or that end at its begin, are not in the window.
 	got := ""
 	err := x.Spans(t.Context(), 0, 11, 14, []uint32{work}, 0, func(s Span) int64 {
 		got += fmt.Sprint(s.Start, "-", s.End, " ")
@@ -101,15 +100,15 @@ func TestBundle(t *testing.T) {
 	}
 }
 
-// TestHeightsOfTile checks that the height of a claim in a tile is the share of the resource's
-// capacity that it holds. A column in which one claim follows another has their mean height.
+// TestHeightsOfTile checks that the height of a claim in a tile is the share of the resource's capacity that
+// it holds. A column in which one claim follows another has the mean of their heights.
 func TestHeightsOfTile(t *testing.T) {
 	r := trace.NewRecorder(trace.Seconds(1000))
 	cpu, a := r.Resource("cpu", 4, ""), r.Region("a")
-	r.Release(r.Claim(cpu, 0, a, 2), 10)  // 128 of 255
-	r.Release(r.Claim(cpu, 10, a, 4), 20) // 255
-	r.Release(r.Claim(cpu, 20, a, 1), 25) // 64
-	r.Release(r.Claim(cpu, 25, a, 2), 30) // 128
+	r.Release(r.Claim(cpu, 0, a, 2), 10)  // height 128 of 255
+	r.Release(r.Claim(cpu, 10, a, 4), 20) // height 255
+	r.Release(r.Claim(cpu, 20, a, 1), 25) // height 64
+	r.Release(r.Claim(cpu, 25, a, 2), 30) // height 128
 	x := buildIndex(t, r)
 	for i, k := range x.Tracks() {
 		if k.Kind != ResourceTrack {
@@ -156,8 +155,8 @@ func TestBadTiles(t *testing.T) {
 }
 
 // TestOffsetsOfTile checks that the offset of a claim in a tile is the share of the resource's capacity before
-// it, both in tiles that are drawn from claims and from levels. A column in which one claim follows another has
-// their mean offset. Resources that do not assign their parts have no offsets.
+// the claim. Tiles are drawn both from claims and from levels. A column in which one claim follows another has
+// the mean of their offsets. Resources that do not assign their parts have no offsets.
 func TestOffsetsOfTile(t *testing.T) {
 	for _, uses := range []bool{true, false} {
 		r := trace.NewRecorder(trace.Seconds(1000))

@@ -38,10 +38,10 @@ type directory struct {
 	Version int                   `json:"version"`
 	Clock   trace.Clock           `json:"clock"`
 	Format  string                `json:"format"`
-	First   int64                 `json:"first"` // time of the first event
+	First   int64                 `json:"first"` // time of the first event, in ticks
 	Last    int64                 `json:"last"`
 	Events  int64                 `json:"events"`
-	Others  int64                 `json:"others"` // records of markers and states
+	Others  int64                 `json:"others"` // number of records of markers and states
 	Groups  []trace.LocationGroup `json:"groups"`
 	Color   string                `json:"color,omitempty"` // attribute whose values name the spans
 	Regions []Region              `json:"regions"`
@@ -62,14 +62,14 @@ type directory struct {
 type Region struct {
 	Name  string `json:"name"`
 	Group string `json:"group,omitempty"`
-	File  string `json:"file,omitempty"` // source place, if known
+	File  string `json:"file,omitempty"` // source file, if it is known
 	Line  int64  `json:"line,omitempty"`
 }
 
 // TrackKind is the kind of a track's content.
 type TrackKind string
 
-// The kinds of tracks.
+// These are the kinds of the rows of a time line.
 const (
 	LocationTrack     TrackKind = "location"     // visits of regions, and instants
 	ResourceTrack     TrackKind = "resource"     // claims, and the amount in use
@@ -89,21 +89,21 @@ type Track struct {
 	Events   int64  // number of events of the location; set only in its first track
 	Spans    int64
 	Instants int64
-	First    int64 // times of the first and the last event
+	First    int64 // times of the first and the last event, in ticks
 	Last     int64
 	Depth    int // greatest nesting depth of its spans, or number of lanes
 	Unit     string
-	Capacity float64 // of a resource, 0 for none
+	Capacity float64 // capacity of a resource; 0 if it has none
 	Offsets  bool    // claims of a resource with a capacity have an offset (see [Band])
-	Low      float64 // extremes of a curve
+	Low      float64 // extremes of the values of a curve
 	High     float64
-	Style    string // of a curve: smooth, steps, points
+	Style    string // style of a curve: smooth, steps or points
 }
 
 // trackEntry is a track in the directory.
 type trackEntry struct {
 	Track
-	MetricUnit float64 // ticks of the time unit of a signal
+	MetricUnit float64 // number of ticks in the time unit of a signal
 
 	names      []uint32 // names of the instants, as indexes into Names
 	blocks     []blockEntry
@@ -160,7 +160,7 @@ func (d *directory) decode(b []byte) error {
 	d.links = c.blocks()
 	d.linkLevels = c.levels()
 	n := c.count()
-	if n > len(c.b)/leastTrack {
+	if n > len(c.b)/minTrackSize {
 		return fmt.Errorf("found %s in %s", plural.Of(n, "track"), plural.Of(len(c.b), "byte"))
 	}
 	d.Tracks = make([]*trackEntry, n)
@@ -183,10 +183,10 @@ func (d *directory) decode(b []byte) error {
 	return c.end(text)
 }
 
-// leastTrack is the smallest size of a track in the directory, in bytes.
-const leastTrack = 40
+// minTrackSize is the smallest size of a track in the directory, in bytes.
+const minTrackSize = 40
 
-// trackKinds lists the kinds of tracks by their numbers in the directory.
+// trackKinds lists the kinds of tracks, indexed by their numbers in the directory.
 var trackKinds = [...]TrackKind{LocationTrack, ResourceTrack, CounterTrack, CommunicatorTrack}
 
 // withOffsets is a bit that is added to the number of a track's kind if Track.Offsets is set.
@@ -253,14 +253,14 @@ type file struct {
 }
 
 const (
-	// smallBlock is the largest size of a block that is collected.
+	// smallBlock is the largest size in bytes of a block that is collected.
 	smallBlock = 4 << 10
-	// heldBytes is the largest total size of collected blocks.
+	// heldBytes is the largest total size in bytes of the collected blocks.
 	heldBytes = 64 << 10
 )
 
-// begin sets the position to that of the first block, after the head of the file. The next blocks
-// overwrite those written before.
+// begin moves to the position of the first block, after the head of the file. The next blocks overwrite the
+// blocks written before.
 func (f *file) begin() { f.at, f.pending = int64(len(head)), f.pending[:0] }
 
 // write appends a block and returns its offset.
@@ -285,7 +285,7 @@ func (f *file) write(data []byte) (at int64, err error) {
 	return at, err
 }
 
-// flush writes the collected blocks.
+// flush writes the blocks in memory to the file.
 func (f *file) flush() error {
 	if len(f.pending) == 0 {
 		return nil
@@ -295,7 +295,7 @@ func (f *file) flush() error {
 	return err
 }
 
-// ReadAt reads bytes that have been passed to write, even if they are not in the file yet.
+// ReadAt reads bytes that have been passed to write, even if they have not been written to the file yet.
 func (f *file) ReadAt(b []byte, at int64) (int, error) {
 	f.mu.Lock()
 	held := len(f.pending) > 0 && at >= f.from && at-f.from <= int64(len(f.pending)-len(b))
@@ -333,11 +333,11 @@ func (f *file) finish(d *directory) error {
 }
 
 func newEncoder(level zstd.EncoderLevel) *zstd.Encoder {
-	// the frame needs no checksum, because blocks have their own
+	// The frame needs no checksum, because blocks have checksums of their own.
 	e, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(level),
 		zstd.WithLowerEncoderMem(true), zstd.WithSingleSegment(true), zstd.WithEncoderCRC(false))
 	if err != nil {
-		panic(err) // the options are wrong
+		panic(err) // the options are invalid, which is a programming error
 	}
 	return e
 }
@@ -351,7 +351,7 @@ type packer struct {
 	raw    []byte
 	packed []byte
 
-	// Memory that is reused for further blocks.
+	// These fields hold memory that is reused for further blocks.
 	levels   levelMaker
 	sections sections
 	links    []link
@@ -396,15 +396,15 @@ type reader struct {
 	raw    []byte
 }
 
-// maxBlock is the largest size of an unpacked block. A block of spans lists all open regions, and
-// can therefore be large if a trace is nested a million deep.
+// maxBlock is the largest size of an unpacked block in bytes. A block of spans lists all open regions, and can
+// therefore be large if a trace is nested a million deep.
 const maxBlock = 1 << 30
 
 // decoder returns the shared decompressor, which several goroutines can use.
 var decoder = sync.OnceValue(func() *zstd.Decoder {
 	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecoderMaxMemory(maxBlock))
 	if err != nil {
-		panic(err) // the options are wrong
+		panic(err) // the options are invalid, which is a programming error
 	}
 	return d
 })
@@ -431,8 +431,8 @@ func (r *reader) block(b *blockEntry) ([]byte, error) {
 	return r.raw, nil
 }
 
-// decode reads a block and calls f with its unpacked bytes, which are valid during the call. A
-// damaged block gives an error that wraps ErrDamaged.
+// decode reads a block and calls f with its unpacked bytes, which are valid during the call. For a damaged
+// block, the error wraps ErrDamaged.
 func (r *reader) decode(b *blockEntry, f func([]byte) error) error {
 	raw, err := r.block(b)
 	if err == nil {
@@ -451,8 +451,8 @@ func read[T any](r *reader, b *blockEntry, list *[]T, decode func([]byte, []T) (
 	})
 }
 
-// blocksWithin returns the blocks that may have entries between low and high. The given blocks must
-// be in the order of their ends.
+// blocksWithin returns the blocks that may have entries between low and high. The blocks in l must be in the
+// order of their ends.
 func blocksWithin(l []blockEntry, low, high int64) []blockEntry {
 	i := sort.Search(len(l), func(i int) bool { return l[i].last >= low })
 	k := i
@@ -470,15 +470,15 @@ type Index struct {
 	folder string // folder of a temporary index
 }
 
-// IsIndexFile reports whether a file begins like an index of any version. The rest of the file may
-// be damaged.
+// IsIndexFile reports whether a file begins with the magic bytes of an index, of any version. The rest of the
+// file may be damaged.
 func IsIndexFile(path string) bool {
 	f, err := os.Open(path)
 	if err != nil {
 		return false
 	}
 	defer f.Close()
-	name := head[:len(head)-1] // without the number of the version
+	name := head[:len(head)-1] // leave out the version number
 	b := make([]byte, len(name))
 	_, err = io.ReadFull(f, b)
 	return err == nil && string(b) == name
@@ -559,8 +559,9 @@ func (ix *Index) Extent() (first, last, events int64) {
 	return ix.dir.First, ix.dir.Last, ix.dir.Events
 }
 
-// Counts holds the numbers of entries in an index, and the size of its links in bytes. Events includes
-// markers and states, as in the output of `weft info`. Links does not include sends without a receive.
+// Counts holds the numbers of events, spans, instants and links in an index, and the size of its links in
+// bytes. Events includes markers and states, as in the output of `weft info`. Links does not include sends
+// without a receive.
 type Counts struct{ Events, Spans, Instants, Links, LinkBytes int64 }
 
 // Counts adds up the numbers of all tracks.
@@ -584,16 +585,17 @@ func (ix *Index) Counts() Counts {
 // Groups returns the location groups of the trace. The caller must not change them.
 func (ix *Index) Groups() []trace.LocationGroup { return ix.dir.Groups }
 
-// Attributes returns the sorted names of the attributes of the begins of visits and claims. Each
-// can be used as Options.Color. The caller must not change them.
+// Attributes returns the sorted names of the attributes that begins of visits and claims have. Each can be
+// used as Options.Color. The caller must not change the result.
 func (ix *Index) Attributes() []string { return ix.dir.Attrs }
 
-// Color returns the attribute that names spans instead of their region, or "".
+// Color returns the attribute by whose values spans are named. It returns "" if they are named by their
+// regions.
 func (ix *Index) Color() string { return ix.dir.Color }
 
-// Regions returns the regions in the order of the definitions, or the values of the attribute that
-// names spans. Collective operations follow. If several regions have the same name, file and line, the
-// first one has the spans of all. The caller must not change the result.
+// Regions returns the regions in the order of the definitions, or the values of the attribute that names
+// spans. Collective operations follow. If several regions have the same name, file and line, the first of them
+// has the spans of all. The caller must not change the result.
 func (ix *Index) Regions() []Region { return ix.dir.Regions }
 
 // Tracks returns the tracks: locations with events in the order of the definitions, each followed
@@ -628,7 +630,8 @@ func (ix *Index) Region(i uint32) string {
 	return ix.dir.Regions[i].Name
 }
 
-// track returns a track for a query about [from, to]. It returns an error if either is invalid.
+// track returns a track for a query about the times [from, to]. It returns an error if the track or the times
+// are invalid.
 func (ix *Index) track(track int, from, to int64) (*trackEntry, error) {
 	if track < 0 || track >= len(ix.dir.Tracks) {
 		return nil, fmt.Errorf("found track %d, expected one of %d", track, len(ix.dir.Tracks))

@@ -11,9 +11,9 @@ import (
 // meetKind is the kind of a meeting of threads.
 type meetKind uint8
 
-// In a fork, all threads of a team begin together, and in its join they end together. With create, the
-// threads of a team begin one by one, and with wait they end one by one. In these two cases, a thread
-// is identified by its number in the team.
+// In a fork, all threads of a team begin together, and in the join of the team they end together. In a create,
+// one thread of a team begins, and in a wait, one thread ends. In these two cases, the thread is identified by
+// its number in the team.
 const (
 	atFork meetKind = iota
 	atJoin
@@ -21,22 +21,22 @@ const (
 	atWait
 )
 
-// String returns the name of the links of such meetings.
+// String returns the name of the links that stand for meetings of this kind.
 func (k meetKind) String() string { return meetNames[k&3] }
 
 var meetNames = [...]string{"fork", "join", "create", "wait"}
 
-// meeting identifies a meeting of threads: the thread that forks, joins, creates or waits for
-// others, and these others.
+// meeting identifies a meeting of threads: the thread that forks, joins, creates or waits for others, and
+// these other threads.
 type meeting struct {
 	kind meetKind
 	team uint32
-	// number among the forks or joins of the team; for create and wait, the number of the thread in the
-	// team
+	// the number of the fork or join among those of the team; for create and wait, the number of the thread in
+	// the team
 	number int64
 }
 
-// side is the part of one thread in a meeting.
+// side is the part that one thread takes in a meeting.
 type side struct {
 	meeting
 	initiator bool // the location is the thread that forks, joins, creates or waits
@@ -102,7 +102,7 @@ func (w *worker) processThread(l *location, c *trace.Cursor) error {
 	return nil
 }
 
-// writeSide writes one side of a meeting to the spool.
+// writeSide writes a side of a meeting to the spool.
 func (w *endWriter) writeSide(s side) error {
 	h := (uint64(s.kind)<<32 ^ uint64(s.team)*0xc2b2ae3d27d4eb4f ^ uint64(s.number)) * 0x9e3779b97f4a7c15
 	p := int(h >> 58)
@@ -121,8 +121,8 @@ func (w *endWriter) writeSide(s side) error {
 	return w.keep(p, b)
 }
 
-// meetingLinks returns the links between the two sides of each meeting in a part of the spool. name
-// holds the number of the link's name for each kind of meeting.
+// meetingLinks returns the links between the two sides of each meeting in a part of the spool. name holds the
+// number of the link's name for each meetKind.
 func (s *linkSpool) meetingLinks(part int, name [4]uint32) ([]link, error) {
 	ones := map[meeting]side{}
 	var others []side

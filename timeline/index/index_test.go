@@ -70,8 +70,8 @@ func buildIndex(t testing.TB, r *trace.Recorder) *Index {
 	return x
 }
 
-// TestTiles compares tiles with columns that a slow function fills from the spans. Strips that draw
-// spans must be equal; those drawn from levels may differ by the rounding of shares.
+// TestTiles compares tiles with columns that a slow function fills from the spans. Strips that are drawn from
+// spans must be equal. Strips that are drawn from levels may differ by the rounding of shares.
 func TestTiles(t *testing.T) {
 	effort.Sequential(t)
 	r, spans := randomVisits(1, 3, 60000)
@@ -110,7 +110,7 @@ func TestTiles(t *testing.T) {
 					if !exact {
 						t.Fatalf("found a single span made of a level")
 					}
-					// The edges of the run are those of spans, up to half a column.
+					// The edges of the run are edges of spans, up to half a column.
 					if tile.Flags[k]&Begins != 0 && !slices.ContainsFunc(slices.Collect(maps.Keys(starts)), func(s int64) bool {
 						return starts[s] == tile.Region[k] && math.Abs(float64(s-from)/pixel-float64(tile.X[k])) <= 0.5+1e-9
 					}) && tile.X[k] > 0 && int(tile.X[k]) != int(tile.X[max(k, 1)-1])+int(tile.N[max(k, 1)-1]) {
@@ -143,8 +143,9 @@ func TestTiles(t *testing.T) {
 	}
 }
 
-// filledColumns fills columns from the spans of a depth: which part of each is covered, and by which region for
-// how long. It also returns the regions by the times at which their spans start.
+// filledColumns fills columns from the spans of a depth. It returns the share of each column that is covered,
+// and the regions that cover the column with their times. It also returns the regions by the times at which
+// their spans start.
 func filledColumns(spans []Span, d int, from, length int64, width int) (cover []float64, most []map[uint32]float64,
 	starts map[int64]uint32) {
 	pixel := float64(length) / float64(width)
@@ -204,7 +205,7 @@ func mostShare(m map[uint32]float64) (r uint32) {
 	return r
 }
 
-// TestProfile compares the profiles of windows with those of analysis/profile.
+// TestProfile compares the profiles of windows with the results of package analysis/profile.
 func TestProfile(t *testing.T) {
 	effort.Sequential(t)
 	r, _ := randomVisits(2, 2, 20000)

@@ -12,7 +12,7 @@ import (
 type instant struct {
 	time  int64
 	kind  trace.Kind
-	name  uint32 // NoRef if it has no name
+	name  uint32 // NoRef if the instant has no name
 	named bool   // name is an index into the names of the track
 }
 
@@ -28,10 +28,10 @@ func (i *instant) region() uint32 {
 type instantWriter struct {
 	n               int
 	first, last     int64
-	lowest, highest int64 // of all instants
+	lowest, highest int64 // times of the earliest and the latest instant
 	time            []byte
 	kind, name      []byte
-	numbers         map[uint32]uint32 // index in the track, by name
+	numbers         map[uint32]uint32 // index of each name in the track, by name
 }
 
 // localName returns the index of a name in the names of a track. It adds the name on first use.
@@ -100,7 +100,7 @@ func (w *instantWriter) end(p *packer, e *trackEntry) error {
 		}
 	}
 	extent := e.Last - e.First
-	if extent < 0 || e.Instants < leastBuckets {
+	if extent < 0 || e.Instants < minBuckets {
 		return nil
 	}
 	b := countRuns{width: bucketLength(extent, e.Instants/perBucket), first: e.First}
@@ -134,7 +134,7 @@ func (c *countRuns) add(k int64, n uint8, region uint32) {
 	c.runs = append(c.runs, run{k, 1, region, n, math.MaxUint8, wholeBand})
 }
 
-// write writes a level and those above it.
+// write writes a level and the levels above it.
 func (c *countRuns) write(p *packer) (out []levelEntry, err error) {
 	for {
 		l, err := (&buckets{width: c.width, first: c.first, runs: c.runs}).writeLevel(p)
@@ -142,7 +142,7 @@ func (c *countRuns) write(p *packer) (out []levelEntry, err error) {
 			return nil, err
 		}
 		out = append(out, l)
-		if len(c.runs) <= leastBuckets || c.width > maxWidth {
+		if len(c.runs) <= minBuckets || c.width > maxWidth {
 			return out, nil
 		}
 		upper := countRuns{width: c.width * levelStep, first: c.first}

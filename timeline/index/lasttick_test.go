@@ -9,8 +9,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// endingAt records a trace of 1000 ticks that ends at the given time. Spans, an instant, a
-// counter's value and a message lie in its last ticks, some of them at the last one.
+// endingAt records a trace of 1000 ticks that ends at the given time. Spans, an instant, a counter's value and
+// a message lie in its last ticks, and some of them at the very last tick.
 func endingAt(end int64) *trace.Recorder {
 	r := trace.NewRecorder(trace.Seconds(1000))
 	p, q := r.Location("p"), r.Location("q")
@@ -39,8 +39,8 @@ func endingAt(end int64) *trace.Recorder {
 	return r
 }
 
-// TestLastTick checks traces whose last event is at math.MaxInt64. Windows and tiles that extend to
-// the end include that event. All answers must equal those about the same trace at smaller times.
+// TestLastTick checks traces whose last event is at math.MaxInt64. Windows and tiles that extend to the end
+// include that event. All answers must equal the answers about the same trace at smaller times.
 func TestLastTick(t *testing.T) {
 	const small = 1000
 	x, y := buildIndex(t, endingAt(math.MaxInt64)), buildIndex(t, endingAt(small))

@@ -9,14 +9,15 @@ import (
 	"github.com/weft-trace/weft/internal/plural"
 )
 
-// run stands for n equal buckets of one depth, beginning with number bucket. For instants, share is the
-// number of instants in each bucket, at most 255, and region is the region of the first one.
+// run stands for n equal buckets of one depth, beginning with number bucket. For instants, share is the number
+// of instants in each bucket, at most 255, and region is the region of the first instant.
 type run struct {
 	bucket, n int64
-	region    uint32 // the region that was open longest; NoRef if none was open
-	share     uint8  // share of the bucket in which that region was open, in 255ths; at least 1 if it was open at all
-	cover     uint8  // share of the bucket in which any region was open
-	band      Band   // means of the bands of the spans
+	region    uint32 // the region that was open longest; NoRef if no region was open
+	// share of the bucket in which the region was open, in 255ths; at least 1 if it was open at all
+	share uint8
+	cover uint8 // share of the bucket in which any region was open, in 255ths
+	band  Band  // mean of the bands of the spans
 }
 
 // blockRuns is the number of runs in a full block. Blocks are small, because a picture needs only some
@@ -75,7 +76,7 @@ func (rr *runReader) each(b []byte, low, high int64, f func(*run)) error {
 	}
 	skip, counts, regions := &rr.table.numbers[0], &rr.table.numbers[1], &rr.table.numbers[2]
 	next := int64(0)
-	var r run // f must not keep this variable, which is used for each run
+	var r run // f must not retain this variable, which is used for each run
 	for i := range n {
 		r = run{bucket: next + zigzagDecode(skip.at(i)), n: int64(counts.at(i)), band: wholeBand}
 		next = r.bucket + r.n
@@ -83,7 +84,7 @@ func (rr *runReader) each(b []byte, low, high int64, f func(*run)) error {
 			continue
 		}
 		if r.bucket > high {
-			break // the runs are in order
+			break // the runs are in the order of their buckets
 		}
 		r.region, r.share, r.cover = uint32(regions.at(i))-1, share[i], cover[i]
 		if len(height) > 0 {
@@ -103,8 +104,8 @@ const (
 	perBucket = 8
 	// levelStep is the number of buckets of the level below that a bucket combines.
 	levelStep = 4
-	// leastBuckets is the number of buckets up to which a level gets no level above it.
-	leastBuckets = 512
+	// minBuckets is the number of buckets that a level must exceed to get a level above it.
+	minBuckets = 512
 )
 
 // maxWidth is the largest length of a bucket.
@@ -120,15 +121,15 @@ func bucketLength(extent, n int64) int64 {
 	return w
 }
 
-// makeLevels writes the levels of a track. It reads the blocks of the track again, except for those
-// that are still in memory. last is set if p.levels.last has the spans of the last block. The shortest
-// buckets have the same length at all depths. This length suits the depth with the most spans: if one
-// depth had to be drawn from its spans, the spans of all depths would have to be read.
+// makeLevels writes the levels of a track. It reads the blocks of the track again, except the blocks that are
+// still in memory. last is set if p.levels.last contains the spans of the last block. The shortest buckets
+// have the same length at all depths. The length is chosen for the depth with the most spans: if any depth had
+// to be drawn from its spans, the spans of all depths would have to be read.
 func (p *packer) makeLevels(t *spanTrack, last bool) error {
 	defer p.levels.drop(t)
 	e, depths := t.entry, t.depths
 	extent := e.Last - e.First
-	if extent < 0 || e.Spans < leastBuckets || len(depths) == 0 {
+	if extent < 0 || e.Spans < minBuckets || len(depths) == 0 {
 		return nil
 	}
 	wide := bucketLength(extent, slices.Max(depths)/perBucket)
@@ -172,15 +173,15 @@ type levelMaker struct {
 	reader reader
 	block  spanBlock
 	last   spanBlock  // the last block of the track
-	lower  []*buckets // indexed by depth
+	lower  []*buckets // lowest level of each depth
 	upper  [2]buckets
-	free   [][]Span // memory of blocks that were kept
-	kept   int      // number of blocks in memory, at most the field most
+	free   [][]Span // memory of blocks that were kept, for reuse
+	kept   int      // number of blocks in memory; may not exceed the field most
 	most   int
 }
 
-// keptBlocks limits how many blocks of spans of open tracks all workers together keep in memory. A
-// block has 96 KiB.
+// keptBlocks limits the number of blocks of spans of open tracks that all workers together keep in memory. A
+// block takes 96 KiB.
 const keptBlocks = 512
 
 // keep keeps the last block of a track in memory. It does nothing if an earlier block of the track is
@@ -197,14 +198,14 @@ func (m *levelMaker) keep(t *spanTrack) {
 	}
 }
 
-// drop releases the blocks of a track that were kept, and reuses their memory.
+// drop releases the blocks of a track that were kept. Their memory is reused.
 func (m *levelMaker) drop(t *spanTrack) {
 	m.kept -= len(t.kept)
 	m.free = append(m.free, t.kept...)
 	t.kept = t.kept[:0]
 }
 
-// write writes the level and those above it.
+// write writes the level and the levels above it.
 func (b *buckets) write(p *packer) (out []levelEntry, err error) {
 	for i := 0; ; i++ {
 		b.flush()
@@ -213,7 +214,7 @@ func (b *buckets) write(p *packer) (out []levelEntry, err error) {
 			return nil, err
 		}
 		out = append(out, l)
-		if len(b.runs) <= leastBuckets || b.width > maxWidth {
+		if len(b.runs) <= minBuckets || b.width > maxWidth {
 			return out, nil
 		}
 		upper := &p.levels.upper[i%2]
@@ -246,7 +247,7 @@ type buckets struct {
 	runs         []run
 	at           int64   // the current bucket
 	cover        int64   // ticks of the current bucket in which any region was open
-	high, low    float64 // sums over the spans of their ticks in the bucket times their heights and their offsets
+	high, low    float64 // sums over the spans: ticks in the bucket × height, and ticks in the bucket × offset
 	parts        []regionTime
 }
 
@@ -256,7 +257,8 @@ type regionTime struct {
 	ticks  int64
 }
 
-// begin starts a level whose buckets are width ticks long, from time first on. It keeps the memory.
+// begin starts a level with buckets of width ticks, from time first on. It reuses the memory of the previous
+// level.
 func (b *buckets) begin(width, first int64) {
 	*b = buckets{width: width, first: first, runs: b.runs[:0], parts: b.parts[:0]}
 }
@@ -300,7 +302,7 @@ func (b *buckets) run(r run, width int64) {
 		t := ticks(in)
 		b.add(k, t, r.region, r.band)
 		if more := int64(r.cover) - int64(r.share); more > 0 {
-			// In the rest of the cover, regions other than r.region were open.
+			// In the other ticks that count for the cover, regions other than r.region were open.
 			o := t / int64(r.share) * more
 			b.hold(o, r.band)
 		}
@@ -308,7 +310,7 @@ func (b *buckets) run(r run, width int64) {
 	}
 }
 
-// add adds ticks in which a region was open to bucket k, which is the current one or a later one.
+// add adds ticks in which a region was open to bucket k, which is the current bucket or a later one.
 func (b *buckets) add(k, ticks int64, region uint32, band Band) {
 	if k != b.at {
 		b.flush()
@@ -324,7 +326,7 @@ func (b *buckets) add(k, ticks int64, region uint32, band Band) {
 	b.parts = append(b.parts, regionTime{region, ticks})
 }
 
-// hold adds ticks in which a band was held to the current bucket.
+// hold adds ticks in which a span with the given band was open to the current bucket.
 func (b *buckets) hold(ticks int64, band Band) {
 	b.cover += ticks
 	b.high += float64(ticks) * float64(band.Height)
@@ -359,8 +361,8 @@ func (b *buckets) share(ticks int64) uint8 {
 	return uint8(max(1, min(math.MaxUint8, float64(ticks)*math.MaxUint8/float64(b.width))))
 }
 
-// put appends a run. If its buckets equal those of the last run and follow it, it extends the last
-// run.
+// put appends a run. If the buckets of the run equal the buckets of the last run and directly follow them, put
+// extends the last run instead.
 func (b *buckets) put(r run) {
 	if n := len(b.runs); n > 0 {
 		l := &b.runs[n-1]

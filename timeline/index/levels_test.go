@@ -57,7 +57,7 @@ func TestClaimAgain(t *testing.T) {
 	begin(0, a)
 	begin(10, b)
 	r.Event(loc, 30, trace.ClaimEnd, b, []uint64{7, uint64(cpu)})
-	r.Event(loc, 40, trace.ClaimEnd, b, []uint64{7, uint64(cpu)}) // no such claim is open
+	r.Event(loc, 40, trace.ClaimEnd, b, []uint64{7, uint64(cpu)}) // the claim with this id is not open
 	x := buildIndex(t, r)
 	for i, k := range x.Tracks() {
 		if k.Kind != ResourceTrack {

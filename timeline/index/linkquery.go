@@ -15,23 +15,24 @@ import (
 // Link is a message, a dependency or a meeting of threads, or a bundle of several links between
 // the same tracks at about the same time.
 type Link struct {
-	ID                  string // "" for a bundle
-	Kind                LinkKind
-	Name                string // of a dependency: its attribute `type` or `name`; of threads: fork, join, create or wait
-	Source, Destination int    // tracks; -1 if the location has no track
+	ID   string // "" for a bundle
+	Kind LinkKind
+	// name of a dependency: its attribute `type` or `name`; for threads: fork, join, create or wait
+	Name                string
+	Source, Destination int // tracks; -1 if the location has no track
 	// Start and End are the times of the two ends. For a bundle, they are the earliest begin and the
 	// latest end. If a message is received before it is sent, End is less than Start.
 	Start, End   int64
-	Unreceived   bool // a send without a receive; End equals Start
-	Unsent       bool // a receive without a send; Start equals End, and Bytes is unknown
+	Unreceived   bool // set for a send without a receive; End then equals Start
+	Unsent       bool // set for a receive without a send; Start then equals End, and Bytes is unknown
 	Count, Bytes int64
 	Tag          int64  // tag of a message, or id of a dependency
-	Communicator string // name or id
+	Communicator string // name or id of the communicator
 }
 
 // LinkRequest is a query for the links of a window.
 type LinkRequest struct {
-	Tracks   []int // one end of each link must be in one of these tracks; nil stands for all
+	Tracks   []int // one end of each link must be in one of these tracks; nil selects all tracks
 	From, To int64
 	Limit    int // largest number of links; 0 means 2000
 }
@@ -76,14 +77,14 @@ func (ix *Index) locations(tracks []int) map[uint32]bool {
 	return m
 }
 
-// maxLinks is the number of links or bundles that a query may read before it switches to bundles. Links
-// are divided into spoolParts parts, and each part has one or two blocks even for a short window. With
-// a lower limit, a query would return bundles for every window.
+// maxLinks is the number of links or bundles that a query may read before it switches to bundles. Links are
+// divided into spoolParts parts, and even for a short window, one or two blocks of each part must be read.
+// With a lower limit, a query would return bundles for every window.
 const maxLinks = 2 * spoolParts * blockLinks
 
-// Links returns the links in a window, in the order of their begins. It leaves out sends without a
-// receive. If there are too many links, it returns bundles. If there are too many bundles, it returns
-// those with the most links.
+// Links returns the links in a window, in the order of their begins. It leaves out sends without a receive. If
+// there are too many links, it returns bundles. If there are too many bundles, it returns the bundles with the
+// most links.
 func (ix *Index) Links(ctx context.Context, q LinkRequest) (*LinkSet, error) {
 	if q.Limit <= 0 {
 		q.Limit = 2000
@@ -194,8 +195,8 @@ func (s *LinkSet) thin(q *LinkRequest) {
 		s.Links = s.Links[:n]
 	}
 	if len(s.Links) > q.Limit {
-		// Among bundles with the same number of links, a hash selects some from everywhere in the
-		// window.
+		// Among bundles with the same number of links, the hash makes a selection that is spread over the
+		// whole window.
 		slices.SortFunc(s.Links, func(a, b Link) int {
 			return cmp.Or(-cmp.Compare(a.Count, b.Count), cmp.Compare(a.hash(), b.hash()), order(a, b))
 		})
@@ -216,8 +217,8 @@ func (l *Link) hash() uint64 {
 	return h * 0xbf58476d1ce4e5b9
 }
 
-// LinksOf returns up to limit links that begin or end in a track in [from, to]. They include sends
-// without a receive.
+// LinksOf returns at most limit links that begin or end in a track in [from, to]. These include sends without
+// a receive.
 func (ix *Index) LinksOf(track int, from, to int64, limit int) ([]Link, error) {
 	e, err := ix.track(track, from, to)
 	if err != nil {
@@ -256,17 +257,18 @@ func (ix *Index) LinksOf(track int, from, to int64, limit int) ([]Link, error) {
 type Cell struct {
 	Source, Destination int   // tracks; -1 if the location has no track
 	Count, Bytes        int64 // number and size of the messages that are sent in the window
-	// Matched is the number of messages sent in the window that were received, in the window or later.
-	// Min, Max and Sum are taken over their latencies, in ticks.
+	// Matched is the number of messages sent in the window that were received, in the window or later. Min,
+	// Max and Sum are the minimum, maximum and sum of their latencies in ticks.
 	Matched  int64
 	Min, Max int64
 	Sum      trace.Ticks
-	// Received is the number of messages received in the window, whenever they were sent. ReceivedBytes
-	// is the sum of their sizes, as their sends state them.
+	// Received is the number of messages received in the window, whenever they were sent. ReceivedBytes is the
+	// sum of their sizes, which are taken from their sends.
 	Received, ReceivedBytes int64
 }
 
-// Mean returns the mean latency, rounded to the nearest tick; 0 if no message was received.
+// Mean returns the mean latency in ticks, rounded to the nearest tick. It returns 0 if no message was
+// received.
 func (c *Cell) Mean() int64 {
 	if c.Matched == 0 {
 		return 0

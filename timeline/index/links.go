@@ -15,14 +15,14 @@ import (
 // LinkKind is the kind of connection that a link stands for.
 type LinkKind uint8
 
-// The kinds of links.
+// These are the kinds of arrows between events.
 const (
 	Message    LinkKind = iota // a send and its receive
 	Dependency                 // a stored link
 	Fork                       // a thread that another thread forks, creates, joins or waits for
 )
 
-// String returns the kind's name in JSON.
+// String returns the name of the kind in JSON.
 func (k LinkKind) String() string { return [...]string{"message", "dependency", "fork", "fork"}[k&3] }
 
 // link is a link between locations.
@@ -169,8 +169,8 @@ func (b *builder) writeLinks(ctx context.Context, dir *directory, final []uint32
 		more, err := b.meetings.meetingLinks(part, names)
 		return append(list, more...), err
 	}
-	// A bucket of the lowest level has about 8 messages for each pair of locations. So there are about
-	// an eighth as many bundles as messages.
+	// A bucket of the lowest level has about 8 messages for each pair of locations. Therefore there are about
+	// 8 times as many messages as bundles.
 	wide := bucketLength(dir.Last-dir.First, (ends/2+int64(len(b.links.stored)))/8/pairs)
 	if dir.Last < dir.First {
 		wide = maxWidth
@@ -261,7 +261,7 @@ func (p *packer) writeLinks(list []link, dir *directory, wide int64) (blocks []b
 	}
 }
 
-// linkOrder sorts links. Its memory is reused.
+// linkOrder sorts links. It reuses its memory.
 type linkOrder struct {
 	keys, buffer []linkKey
 	sorted       []link
@@ -282,7 +282,7 @@ func (o *linkOrder) links(list []link) []link {
 		return list
 	}
 	o.keys, o.buffer = slices.Grow(o.keys[:0], n)[:n], slices.Grow(o.buffer[:0], n)[:n]
-	// Sort byte by byte, by the begin relative to the earliest one.
+	// Sort by the begin, relative to the earliest begin, one byte after another.
 	least, most := int64(math.MaxInt64), int64(math.MinInt64)
 	for i := range list {
 		least, most = min(least, list[i].start), max(most, list[i].start)
@@ -353,13 +353,14 @@ func linkBlocks[T any](p *packer, list []T, encode func(*sections, []byte, []T) 
 // pair combines the two locations of a bundle into one number.
 func (b *bundle) pair() uint64 { return uint64(b.source)<<32 | uint64(b.destination) }
 
-// joiner joins bundles between the same locations. Its memory is reused.
+// joiner joins bundles between the same locations. It reuses its memory.
 type joiner struct {
-	slots []int32 // indexed by hash of a pair: 1 + the index of its bundle; all are 0 between calls
+	// 1 + the index of the bundle of a pair; indexed by hash of the pair; all elements are 0 between calls
+	slots []int32
 }
 
-// join combines those bundles of each bucket that connect the same locations. It returns the shorter
-// list. list must be sorted by bucket, and join reuses its memory.
+// join combines the bundles in each bucket that connect the same locations. It returns the shorter list. list
+// must be sorted by bucket, and join reuses its memory.
 func (j *joiner) join(list []bundle) []bundle {
 	n := 0
 	for from := 0; from < len(list); {
@@ -376,8 +377,8 @@ func (j *joiner) join(list []bundle) []bundle {
 	return list[:n]
 }
 
-// joinBucket combines those bundles of one bucket that connect the same locations. It sorts the result
-// by pair, at the start of list, and returns the number of bundles.
+// joinBucket combines the bundles in one bucket that connect the same locations. It puts the result, sorted by
+// pair, at the start of list, and returns the number of bundles.
 func (j *joiner) joinBucket(list []bundle) int {
 	if len(list) == 1 {
 		return 1

@@ -17,13 +17,14 @@ import (
 type pairing struct {
 	source, destination, comm uint32
 	tag                       int64
-	stretch                   int64 // number of the stretch of the pairing; a stretch has stretchLength messages
+	// number of the stretch, which is a series of stretchLength messages of the pairing
+	stretch int64
 }
 
 // stretchLength is the number of messages of a pairing that go to the same part of the spool.
 const stretchLength = 1 << 18
 
-// channel is a stretch of messages of a pairing.
+// channel holds the state of one stretch of the messages of a pairing.
 type channel struct {
 	pairing
 	part  uint8
@@ -45,15 +46,15 @@ type channelEnd struct {
 	recv       bool
 }
 
-// channels holds the channels of a location. Most locations use few channels, in turn. These are in a
-// list. If there are more, they are in a map.
+// channels holds the channels of a location. Most locations use few channels, which are stored in a list. If a
+// location uses more channels, they are stored in a map.
 type channels struct {
 	few  []numberedChannel
-	next int // index in few of the channel after the last one that was found
+	next int // index in few after the channel that was found last
 	many map[channelEnd]*channel
 }
 
-// numberedChannel is a channel with the end by which it is found.
+// numberedChannel is a channel together with the end by which it is found.
 type numberedChannel struct {
 	channelEnd
 	channel *channel
@@ -105,18 +106,18 @@ func (c *channels) set(k channelEnd, ch *channel) {
 // message are in the same part, so that one part at a time can be paired in memory.
 const spoolParts = 64
 
-// linkSpool stores the ends of messages, in memory if there are few and otherwise in a temporary
-// file. It also stores the links that the trace itself has.
+// linkSpool stores the ends of messages, in memory if there are few and otherwise in a temporary file. It also
+// stores the links that the trace itself contains.
 type linkSpool struct {
 	mu     sync.Mutex
 	file   *os.File
-	kept   int64 // bytes in memory
-	size   int64 // size of the file
+	kept   int64 // number of bytes in memory
+	size   int64 // size of the file in bytes
 	count  int64 // number of sides of meetings
 	pieces [spoolParts][]spooledPiece
 	stored []link
-	// channels holds all channels of each part, by slot. In each part, requested holds the channels for
-	// which only one of the two ends has called the method channel.
+	// channels holds all channels of each part, by slot. In each part, requested holds the channels that only
+	// one of the two ends has requested so far.
 	channels [spoolParts]struct {
 		mu        sync.Mutex
 		list      []*channel
@@ -127,7 +128,7 @@ type linkSpool struct {
 // channel returns the channel of a pairing. It creates the channel when the first of the two ends
 // asks for it.
 func (s *linkSpool) channel(k pairing) *channel {
-	// The messages between two locations are in the same part, unless there are too many.
+	// The messages between two locations are in the same part, unless there are many of them.
 	h := uint64(k.source)*0x9e3779b97f4a7c15 ^ uint64(k.destination)*0xc2b2ae3d27d4eb4f ^ uint64(k.stretch)
 	h *= 0x9e3779b97f4a7c15
 	part := uint8(h >> 58)
@@ -161,13 +162,12 @@ const spoolMemory = 4 << 20
 func (s *linkSpool) close() {
 	if s != nil && s.file != nil {
 		s.file.Close()
-		os.Remove(s.file.Name()) // removes a file that could not be removed while it was open
+		os.Remove(s.file.Name()) // remove the file on systems that cannot remove an open file
 		s.file = nil
 	}
 }
 
-// put stores the contents of a buffer. It returns the buffer without contents, or nil if the spool now
-// owns it.
+// put stores the contents of a buffer. It returns the emptied buffer, or nil if the spool now owns the buffer.
 func (s *linkSpool) put(part int, data []byte) ([]byte, error) {
 	p, err := s.place(part, data)
 	if p.data != nil || err != nil {
@@ -177,7 +177,7 @@ func (s *linkSpool) put(part int, data []byte) ([]byte, error) {
 	return data[:0], err
 }
 
-// place reserves a place for a buffer: it takes the buffer itself, or reserves a part of the file.
+// place reserves a place for a buffer: it takes over the buffer, or reserves a part of the file.
 func (s *linkSpool) place(part int, data []byte) (p spooledPiece, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -205,14 +205,15 @@ func (s *linkSpool) place(part int, data []byte) (p spooledPiece, err error) {
 type endWriter struct {
 	spool   *linkSpool
 	buffers [spoolParts][]byte
-	last    [spoolParts]int64 // the last time written to the part
+	last    [spoolParts]int64 // the last time that was written to each part
 	count   int64             // number of sides of meetings
 }
 
 // bufferSize is the size at which a buffer is stored in the spool.
 const bufferSize = 8 << 10
 
-// buffer returns the buffer of a part, with room for one more event.
+// buffer returns the encoded events of a part that are not yet in the spool. If there are none, the times of
+// the part start again from 0.
 func (w *endWriter) buffer(part int) []byte {
 	b := w.buffers[part]
 	if len(b) > 0 {
@@ -353,7 +354,7 @@ func (w *endWriter) putEnd(l *location, e *messageEnd) (*channel, error) {
 	return ch, w.keep(int(p), b)
 }
 
-// flush stores the rest of the buffers in the spool.
+// flush stores the remaining contents of the buffers in the spool.
 func (w *endWriter) flush() error {
 	for p, b := range w.buffers {
 		if len(b) > 0 {
@@ -367,7 +368,7 @@ func (w *endWriter) flush() error {
 	return nil
 }
 
-// addStored adds links that the trace stores.
+// addStored adds the stored links of the trace.
 func (w *endWriter) addStored(b *builder, list []trace.Link) error {
 	for i := range list {
 		x := &list[i]

@@ -18,9 +18,9 @@ type location struct {
 	visits      *spanTrack
 	instants    *instantWriter
 	stack       []openSpan
-	openIndex   openset.Index[uint32] // finds the latest open visit of a region in stack
+	openIndex   openset.Index[uint32] // finds the latest open visit of a region in the stack
 	opened      []uint32              // number of open visits of each region, by its number plus 1
-	keys        map[uint32]int32      // number of open spans by name, if spans are named by an attribute
+	keys        map[uint32]int32      // number of open spans with each name, if spans are named by an attribute
 	since       int64                 // time up to which the exclusive times of open visits are complete
 	claims      map[int64]*openClaim
 	resources   []*resource
@@ -28,7 +28,7 @@ type location struct {
 	seriesOf    map[uint32]*series
 	collectives openCollectives
 	threads     threads
-	channels    channels // channels of its messages
+	channels    channels // channels of the location's messages
 	receives    receives
 	requests    openset.Map[uint64, request] // the open ones, by number
 }
@@ -219,7 +219,7 @@ type series struct {
 	last   int64 // time of its last value
 	entry  trackEntry
 	w      valueWriter
-	piece  *piece // the last piece of a signal, which the begin of the next one may shorten
+	piece  *piece // the last piece of a signal, which the begin of the next piece may shorten
 }
 
 // writePrevious writes the previous piece of a signal. The piece ends at its own end or, if that is earlier,
@@ -322,7 +322,8 @@ func (l *location) end(p *packer, d *trace.Definitions) (out []*trackEntry, err 
 			return nil, err
 		}
 	}
-	// A location that stands for a resource, signal or value has only the row of its claims or values.
+	// A location that stands for a resource, signal or value gets only the row of its claims or values, and no
+	// row of visits.
 	itself := def.Kind == trace.ResourceLocation || def.Kind == trace.SignalLocation || def.Kind == trace.ValueLocation
 	if l.visits == nil && (!itself || len(l.resources)+len(l.series) == 0) {
 		l.visits = newSpanTrack(LocationTrack, nil)
@@ -359,7 +360,7 @@ func (l *location) end(p *packer, d *trace.Definitions) (out []*trackEntry, err 
 			if err := l.instants.end(p, r.spans.entry); err != nil {
 				return nil, err
 			}
-			shared = false // the first resource's row has the instants
+			shared = false // the row of the first resource contains the instants
 		}
 		if err := r.held.end(p, r.spans.entry); err != nil {
 			return nil, err

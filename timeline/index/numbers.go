@@ -4,7 +4,7 @@ import "math"
 
 // numbers is a column that is being built. It stores most numbers in four bytes.
 type numbers struct {
-	narrow []uint32 // the numbers; tooWide in place of a number that does not fit
+	narrow []uint32 // the numbers; tooWide stands for a number that does not fit
 	wide   []uint64 // the numbers that do not fit, in the order of the column
 }
 
@@ -39,5 +39,5 @@ func (n *numbers) read(to []uint64) {
 	}
 }
 
-// reset removes all numbers and keeps the memory.
+// reset removes all numbers. It keeps the memory.
 func (n *numbers) reset() { n.narrow, n.wide = n.narrow[:0], n.wide[:0] }

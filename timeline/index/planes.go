@@ -12,12 +12,12 @@ import (
 	"github.com/weft-trace/weft/internal/plural"
 )
 
-// A column of numbers is stored as planes: one with the lowest bytes of all numbers, one with the next
-// bytes, and so on. There are as many planes as the greatest number has bytes, and a byte states how
-// many. Each plane is compressed separately, because its bytes resemble each other. Planes also allow
-// decoding without branches. A plane is encoded as its packing (a byte), its length as a varint, its
-// packed length as a varint if it is packed, and its bytes. A short column is stored as Rice codes
-// instead (appendRice).
+// A column of numbers is stored as planes: the first plane has the lowest bytes of all numbers, the second
+// plane the next bytes, and so on. There are as many planes as the greatest number has bytes, and a byte
+// before the planes states their number. Each plane is compressed separately, because its bytes resemble each
+// other. Planes also allow decoding without branches. A plane is encoded as its packing (a byte), its length
+// as a varint, its packed length as a varint if it is packed, and its bytes. A short column is stored as Rice
+// codes instead (appendRice).
 const (
 	planeStored = iota
 	planeZstd   // for bytes that repeat
@@ -34,11 +34,12 @@ type planePacker struct {
 	enc           *zstd.Encoder
 	huff          huff0.Scratch
 	packed        []byte
-	values        []uint64    // of the current column
-	numberColumns [3][]uint64 // the last columns of numbers
+	values        []uint64    // the current column
+	numberColumns [3][]uint64 // the last three columns of numbers
 	plane         []byte      // the current plane
 	columns       [4][]byte
-	seen          [256]uint32 // the latest four bytes of a sample with a hash, by this hash
+	// the latest four-byte sequence of a sample with each hash; indexed by hash
+	seen [256]uint32
 }
 
 // numbers appends a column of numbers.
@@ -85,8 +86,8 @@ func (p *planePacker) append(b, plane []byte) []byte {
 				return p.put(b, planeSame, len(plane), plane[:1])
 			case nil:
 				if len(out) > len(plane)*3/4 || len(plane) > 2*planeSample && !p.repeats(plane[:planeSample]) {
-					// Bytes that differ so much seldom repeat. If they do not repeat in a sample,
-					// they will not in the whole plane.
+					// Bytes with such different values seldom repeat. If they do not repeat in a sample, they
+					// probably do not repeat in the whole plane.
 					return p.put(b, planeHuff, len(plane), out)
 				}
 				codes = out
@@ -133,8 +134,8 @@ type planeReader struct {
 	values []uint64
 }
 
-// plane unpacks the next plane, which may have at most `most` bytes. The result is in buf, which grows
-// if necessary, or is a part of c if the plane is not packed.
+// plane unpacks the next plane, which may have at most `most` bytes. The result is in buf, which grows if
+// necessary. If the plane is not packed, the result is a part of c.
 func (p *planeReader) plane(c *columns, buf *[]byte, most int) ([]byte, error) {
 	kind, n := c.byte(), c.uint()
 	if n > uint64(most) {
@@ -212,8 +213,8 @@ func (c *column) at(i int) uint64 {
 	return c.wide[i]
 }
 
-// readNumbers decodes a column of n numbers. It allocates memory in proportion to the bytes that it has
-// found, not to n.
+// readNumbers decodes a column of n numbers. The memory that it allocates is proportional to the number of
+// bytes read, not to n.
 func (p *planeReader) readNumbers(c *columns, n int, to *column) (err error) {
 	to.narrow, to.wide = nil, nil
 	count := c.byte()
@@ -253,9 +254,8 @@ func (p *planeReader) readNumbers(c *columns, n int, to *column) (err error) {
 	return nil
 }
 
-// table decodes blocks that have three columns of numbers and four of bytes. The block begins
-// with the number of rows. The columns of numbers have that many rows; columns of bytes may be
-// shorter.
+// table decodes blocks with three columns of numbers and four columns of bytes. A block begins with the number
+// of rows. The columns of numbers have that many rows; columns of bytes may be shorter.
 type table struct {
 	planes  planeReader
 	numbers [3]column
@@ -279,8 +279,7 @@ func (t *table) read(c *columns) (n int, err error) {
 	return n, nil
 }
 
-// zigzagEncode maps signed numbers to unsigned ones for a column. zigzagDecode is its
-// inverse.
+// zigzagEncode maps signed numbers to unsigned numbers for a column. zigzagDecode is its inverse.
 func zigzagEncode(x int64) uint64 { return uint64(x)<<1 ^ uint64(x>>63) }
 
 func zigzagDecode(u uint64) int64 { return int64(u>>1) ^ -int64(u&1) }

@@ -14,22 +14,22 @@ import (
 
 // Sum holds the sums of the spans of a region in a window.
 type Sum struct {
-	Region uint32 // NoRef if it has no region
+	Region uint32 // NoRef if the spans have no region
 	// Count is the number of spans that overlap the window.
 	Count int64
-	// Inclusive is the time in which the region was open, and Exclusive the time in which it was the
+	// Inclusive is the time in ticks in which the region was open. Exclusive is the time in which it was the
 	// innermost open region. For claims and operations, both are the sum of the durations.
 	Inclusive, Exclusive trace.Ticks
 	// Sum is the sum of the durations of the spans inside of the window, including spans inside of
 	// other spans of the region. The mean duration is Sum divided by Count.
 	Sum trace.Ticks
-	// Min and Max are the shortest and the longest duration of a span inside of the window.
+	// Min and Max are the shortest and the longest duration of a span inside of the window, in ticks.
 	Min, Max int64
 }
 
-// Profile returns the sums of the spans of a track for the times [from, to), in the order of the
-// regions. They are exact and equal those of analysis/profile. Profile reads the sums of the
-// blocks in the window, and the spans of the blocks at its ends.
+// Profile returns the sums of the spans of a track for the times [from, to), in the order of the regions. The
+// sums are exact and equal the results of package analysis/profile. Profile reads the sums of the blocks in
+// the window, and the spans of the blocks at its ends.
 func (ix *Index) Profile(track int, from, to int64) ([]Sum, error) {
 	e, err := ix.track(track, from, to)
 	if err != nil {
@@ -40,21 +40,20 @@ func (ix *Index) Profile(track int, from, to int64) ([]Sum, error) {
 	t := tallies.Get().(*tally)
 	defer tallies.Put(t)
 	t.reset(len(ix.dir.Regions))
-	// The sums up to a time are those of the blocks that end before it, and of a part of one block.
-	// Therefore the sums of a window are those of the blocks between its ends, and of parts of two
-	// blocks.
+	// The sums up to a time are the sums of the blocks that end before the time, and of a part of one block.
+	// Therefore the sums of a window are the sums of the blocks between its ends, and of parts of two blocks.
 	i := sort.Search(len(e.blocks), func(i int) bool { return e.blocks[i].last >= from })
 	j := sort.Search(len(e.blocks), func(i int) bool { return !trace.Before(e.blocks[i].last, to) })
 	visits := e.Kind == LocationTrack
 	first := i
 	if visits {
-		// Spans that end at or before the begin of the window are not in it.
+		// Spans that end at or before the begin of the window do not belong to it.
 		i += sort.Search(len(e.blocks)-i, func(k int) bool { return e.blocks[i+k].last > from })
-		// The last block has no sums. Its part up to any time is computed from its spans.
+		// The last block has no stored sums. The sums of its part up to a time are computed from its spans.
 		i, j = min(i, e.summed()), min(j, e.summed())
 	}
 	b := &w.b
-	held := -1 // the block that is in b
+	held := -1 // index of the block that b contains
 	load := func(k int) error {
 		if held == k {
 			return nil
@@ -83,8 +82,8 @@ func (ix *Index) Profile(track int, from, to int64) ([]Sum, error) {
 	}
 	var sums sumReader
 	for k := i; k < j; k++ {
-		// If the window cuts spans of the block, their durations in the window are shorter than the
-		// sums of the block state.
+		// If the window cuts spans of the block, the durations of these spans in the window are shorter than
+		// the sums of the block state.
 		cut := e.blocks[k].first <= from
 		if visits || !cut && k < e.summed() {
 			list, err := sums.read(&w.reader, e, k)
@@ -113,7 +112,7 @@ func (ix *Index) Profile(track int, from, to int64) ([]Sum, error) {
 		}
 	}
 	if visits {
-		// The last block comes first because b holds it already.
+		// The last block comes first because b already contains it.
 		if err := addUpTo(w, e, j, to, 1, t, load); err != nil {
 			return nil, err
 		}
@@ -135,7 +134,7 @@ func (ix *Index) Profiles(ctx context.Context, tracks []int, from, to int64) ([]
 	return out, cmp.Or(errs...)
 }
 
-// summed returns the number of blocks with stored sums. The last block has none.
+// summed returns the number of blocks with stored sums. The last block has no stored sums.
 func (e *trackEntry) summed() (n int) {
 	for _, b := range e.sums {
 		n += int(b.n)
@@ -145,7 +144,7 @@ func (e *trackEntry) summed() (n int) {
 
 // sumReader reads the sums of blocks in order.
 type sumReader struct {
-	group int // 1 + the number of the group of blocks whose sums are in lists; 0 if there is none
+	group int // 1 + the number of the group of blocks whose sums are in lists; 0 if lists is empty
 	lists [][]sum
 }
 
@@ -172,11 +171,13 @@ func (s *sumReader) read(r *reader, e *trackEntry, block int) ([]sum, error) {
 	return s.lists[block%blockSums], nil
 }
 
-// tally collects sums by region.
+// tally adds up the visits of each region.
 type tally struct {
-	list   []regionSum
-	slot   []int32          // indexed by region plus 1: 1 + its index in list; the first entry is for NoRef
-	others map[uint32]int32 // the same for regions that the index does not define, to which a damaged index may refer
+	list []regionSum
+	// 1 + the index in list of each region; indexed by region plus 1; the first element is for NoRef
+	slot []int32
+	// like slot, for regions that the index does not define, to which a damaged index may refer
+	others map[uint32]int32
 }
 
 // regionSum is the sum of a region in a tally.
@@ -276,7 +277,7 @@ func (t *tally) addClipped(l []Span, from, to int64, nested bool) {
 	}
 }
 
-// replayEvent is an enter or leave in addDisordered.
+// replayEvent is an enter or leave that addDisordered replays.
 type replayEvent struct {
 	time  int64
 	frame int
@@ -284,16 +285,16 @@ type replayEvent struct {
 }
 
 // hasBegun reports whether a span that begins at start counts in the sums up to the time at. If sign is
-// negative, at is the begin of a window; otherwise it is the end, where the last tick of the trace
-// counts, too.
+// negative, at is the begin of a window. Otherwise at is the end of the window. If that end is math.MaxInt64,
+// the last tick also counts.
 func hasBegun(start, at, sign int64) bool { return start < at || sign > 0 && trace.Before(start, at) }
 
-// addUpTo adds the sums of block i up to a time, multiplied by sign (1 or −1). These are the sums over
-// the spans of the block that end before the time, and over the parts before the time of spans that are
-// open at it. load reads a block into w.b.
+// addUpTo adds the sums of block i up to a time, multiplied by sign (1 or −1). These are the sums over the
+// spans of the block that end before the time. For spans that are open at the time, the part before the time
+// counts. load reads a block into w.b.
 func addUpTo(w *scratch, e *trackEntry, i int, at int64, sign int64, t *tally, load func(int) error) error {
 	if i == len(e.blocks) || !hasBegun(e.First, at, sign) {
-		return nil // all spans end before the time, or none has begun
+		return nil // all spans end before the time, or no span has begun
 	}
 	var frames []openSpan
 	since := e.First
@@ -315,22 +316,22 @@ func addUpTo(w *scratch, e *trackEntry, i int, at int64, sign int64, t *tally, l
 	return nil
 }
 
-// properlyNested reports whether each span of a block ends before the spans around it, and has a
-// depth of one more than the span directly around it.
+// properlyNested reports whether each span of a block ends before the spans around it, and has the depth of
+// the span directly around it plus one.
 func properlyNested(frames []openSpan, b *spanBlock) bool {
 	for i := range frames {
 		if int(frames[i].level) != i {
 			return false
 		}
 	}
-	// ends holds the last end at each depth, down to the depth of the last span.
+	// ends holds the last end at each depth, from depth 0 to the depth of the last span.
 	var ends [DeepDepth + 1]struct {
 		depth uint8
 		end   int64
 	}
 	n := 0
-	// begins holds, for each depth, the begin of the first span whose parent has not been found yet.
-	// last is the depth of the last span. The next span is a parent, a sibling, or deeper.
+	// begins holds, for each depth, the begin of the first span whose parent has not been found yet. last is
+	// the depth of the last span. The next span is a parent or a sibling of the last span, or is deeper.
 	var begins [DeepDepth + 2]int64
 	for i := range begins {
 		begins[i] = math.MaxInt64
@@ -367,7 +368,8 @@ func properlyNested(frames []openSpan, b *spanBlock) bool {
 // exclusive time of a span is its duration minus the durations of its direct children, which
 // precede it in the block.
 func (t *tally) addNested(frames []openSpan, since int64, b *spanBlock, at, sign int64) {
-	var below [DeepDepth + 2]int64 // indexed by depth: the durations of the spans whose parent has not been found yet
+	// for each depth, the durations of the spans whose parent has not been found yet
+	var below [DeepDepth + 2]int64
 	for i, f := range frames {
 		below[i+1] = since - f.start - f.exclusive
 		if i+1 < len(frames) {
@@ -411,11 +413,11 @@ func (t *tally) addNested(frames []openSpan, since int64, b *spanBlock, at, sign
 	}
 }
 
-// addDisordered adds the same sums as addNested, but allows spans that end in any order. It repeats the
-// enters and leaves in time order.
+// addDisordered adds the same sums as addNested, but allows spans that end in any order. It replays the enters
+// and leaves in time order.
 func (t *tally) addDisordered(frames []openSpan, since int64, b *spanBlock, at, sign int64) {
-	// The frames that were open before the block come first, in their order. Spans, and frames that are
-	// open after the block, are matched with them by begin, depth and region. Among equal ones, the
+	// The frames that were open before the block come first, in their order. Spans, and frames that are open
+	// after the block, are matched with these frames by begin, depth and region. Among equal frames, the
 	// innermost ends first.
 	type mark struct {
 		start  int64
@@ -429,7 +431,7 @@ func (t *tally) addDisordered(frames []openSpan, since int64, b *spanBlock, at, 
 	}
 	old := len(frames)
 	var moments []replayEvent
-	var over []int // frames that end exactly at the time
+	var over []int // indexes of the frames that end exactly at the time
 	begin := since
 	add := func(o openSpan, end int64, ends bool) {
 		m := mark{o.start, o.level, o.region}
@@ -450,7 +452,7 @@ func (t *tally) addDisordered(frames []openSpan, since int64, b *spanBlock, at, 
 				moments = append(moments, replayEvent{o.start, k, false})
 			}
 		}
-		if ends && end < at { // an end exactly at the time comes after it
+		if ends && end < at { // an end exactly at the time comes after the time
 			moments = append(moments, replayEvent{end, k, true})
 		} else if ends && end == at && o.start < at && sign < 0 {
 			over = append(over, k)
@@ -511,7 +513,7 @@ func (t *tally) addDisordered(frames []openSpan, since int64, b *spanBlock, at, 
 	}
 }
 
-// addOpen adds a span that is open at the time at: its time so far, multiplied by sign.
+// addOpen adds a span that is open at the time at. Its time up to at counts, multiplied by sign.
 func (t *tally) addOpen(f *openSpan, at, sign int64) {
 	c := t.at(f.region)
 	if sign > 0 {

@@ -28,7 +28,7 @@ func TestTree(t *testing.T) {
 				if astray && rng.IntN(3000) == 0 {
 					i = rng.IntN(n)
 				}
-				// It leaves the innermost visit of its region.
+				// The leave closes the innermost visit of its region.
 				for j := n - 1; j > i; j-- {
 					if stack[j] == stack[i] {
 						i = j
@@ -117,7 +117,7 @@ func TestProfileOfDisorder(t *testing.T) {
 			}
 		}
 		if seed%30 == 29 {
-			events = 12000 // several blocks
+			events = 12000 // enough events for several blocks
 		}
 		for range events {
 			if rng.IntN(2) == 0 {

@@ -33,7 +33,7 @@ func (ix *Index) SpanAt(track, depth int, at int64) (s Span, ok bool, err error)
 			}
 		}
 		if e.blocks[i].last == at {
-			continue // later blocks may also have such a span
+			continue // later blocks may also contain such a span
 		}
 		if ok {
 			return s, true, nil
@@ -49,8 +49,8 @@ func (ix *Index) SpanAt(track, depth int, at int64) (s Span, ok bool, err error)
 	return s, ok, nil
 }
 
-// endOf returns the end of a span that is open after a block. That end is in the first later block
-// after which the span is no longer open.
+// endOf returns the end of a span that is open after a block. The first later block after which the span is no
+// longer open contains the end.
 func (ix *Index) endOf(r *reader, e *trackEntry, block int, o *openSpan) (int64, error) {
 	var b spanBlock
 	var err error
@@ -77,9 +77,9 @@ func (ix *Index) endOf(r *reader, e *trackEntry, block int, o *openSpan) (int64,
 	return 0, fmt.Errorf("%w: found no end of the span that begins at %d", ErrDamaged, o.start)
 }
 
-// Edge returns the begin or end of a span that is nearest to a time, at a distance of at most within
-// ticks. If two are equally near, it returns the earlier one. It considers spans of the depths from
-// depth to depth+depths−1. ok is false if there is no such edge.
+// Edge returns the begin or end of a span that is nearest to a time, at a distance of at most within ticks. If
+// two edges are equally near, it returns the earlier edge. It considers spans of the depths from depth to
+// depth+depths−1. ok is false if there is no such edge.
 func (ix *Index) Edge(ctx context.Context, track, depth, depths int, at, within int64) (edge int64, ok bool,
 	err error) {
 	e, err := ix.track(track, at, at)
@@ -118,7 +118,7 @@ func (ix *Index) Edge(ctx context.Context, track, depth, depths int, at, within 
 		return nil
 	}
 	i := sort.Search(len(e.blocks), func(i int) bool { return e.blocks[i].last >= at })
-	// A span that begins in a block and ends in a later one is open after the block.
+	// A span that begins in a block and ends in a later block is open after the first of these blocks.
 	for k := i; k < len(e.blocks); k++ {
 		if err := look(k); err != nil {
 			return 0, false, err
@@ -135,13 +135,13 @@ func (ix *Index) Edge(ctx context.Context, track, depth, depths int, at, within 
 	return edge, ok, nil
 }
 
-// Enclosing returns the spans around a span of a track, the outermost first.
+// Enclosing returns the spans around a span of a track, with the outermost span first.
 func (ix *Index) Enclosing(track int, s Span) ([]Span, error) {
 	var out []Span
 	for d := range int(s.Depth) {
 		o, ok, err := ix.SpanAt(track, d, s.Start)
 		if err == nil && !ok && s.Start == s.End && s.Start > math.MinInt64 {
-			// a span without duration may lie at the end of the spans around it
+			// A span without duration may lie at the end of the spans around it.
 			o, ok, err = ix.SpanAt(track, d, s.Start-1)
 			ok = ok && o.End == s.Start
 		}
@@ -155,8 +155,8 @@ func (ix *Index) Enclosing(track int, s Span) ([]Span, error) {
 	return out, nil
 }
 
-// Find returns the first span of a region in a track that begins after a time. If forward is false, it
-// returns the last one that begins before the time. ok is false if there is none.
+// Find returns the first span of a region in a track that begins after a time. If forward is false, it returns
+// the last such span that begins before the time. ok is false if there is no such span.
 func (ix *Index) Find(ctx context.Context, track int, region uint32, at int64, forward bool) (s Span, ok bool,
 	err error) {
 	e, err := ix.track(track, at, at)
@@ -168,7 +168,7 @@ func (ix *Index) Find(ctx context.Context, track int, region uint32, at int64, f
 	var sums sumReader
 	i := sort.Search(len(e.blocks), func(i int) bool { return e.blocks[i].last >= at })
 	from := openSpan{}
-	found := -1 // the block after which the span is open
+	found := -1 // index of the block after which the span is open
 	take := func(y Span, block int, o openSpan) {
 		if y.Region != region {
 			return
@@ -206,7 +206,7 @@ func (ix *Index) Find(ctx context.Context, track int, region uint32, at int64, f
 		return look(i, open)
 	}
 	if forward {
-		// A span that begins in a block and ends in a later one is found there.
+		// A span that begins in a block and ends in a later block is found in the later block.
 		for ; err == nil && i < len(e.blocks) && !ok; i++ {
 			err = search(i, true)
 		}
@@ -231,12 +231,12 @@ func (ix *Index) Find(ctx context.Context, track int, region uint32, at int64, f
 type Instant struct {
 	Time   int64
 	Kind   trace.Kind
-	Region uint32 // index into Regions; NoRef if it has none
+	Region uint32 // index into Regions; NoRef if the instant has no region
 	Name   string
 }
 
-// InstantAt returns the instant of a track that is nearest to a time, at a distance of at most radius
-// ticks. ok is false if there is none.
+// InstantAt returns the instant of a track that is nearest to a time, at a distance of at most radius ticks.
+// ok is false if there is no such instant.
 func (ix *Index) InstantAt(track int, at, radius int64) (out Instant, ok bool, err error) {
 	e, err := ix.track(track, at, at)
 	if err != nil {

@@ -31,7 +31,7 @@ func TestSpanAt(t *testing.T) {
 			t.Fatal(err)
 		}
 		var want *Span
-		short := false // some spans there have no duration
+		short := false // whether some spans at that time have no duration
 		for i, s := range spans[track] {
 			if int(s.Depth) != depth {
 				continue
@@ -128,8 +128,7 @@ func TestEdge(t *testing.T) {
 	}
 }
 
-// recordMessages records n random messages between locations. The last ones are sent and not
-// received.
+// recordMessages records n random messages between locations. The last messages are sent and not received.
 func recordMessages(seed uint64, locations, n int) *trace.Recorder {
 	r := trace.NewRecorder(trace.Seconds(1_000_000))
 	rng := rand.New(rand.NewPCG(seed, 9))
@@ -149,9 +148,9 @@ func recordMessages(seed uint64, locations, n int) *trace.Recorder {
 	for i := range n {
 		a, b := locs[rng.IntN(locations)], locs[rng.IntN(locations)]
 		at, tag, size := int64(i*3), int64(rng.IntN(3)), uint64(rng.IntN(5000))
-		// Messages of a channel do not overtake each other: a receive is 40 ticks later.
+		// Messages of a channel do not overtake each other: each receive is 40 ticks after its send.
 		events = append(events, event{at, a, false, a, b, tag, size})
-		if i < n-n/50 { // the last ones get lost
+		if i < n-n/50 { // the last messages get lost
 			events = append(events, event{at + 40, b, true, a, b, tag, size})
 		}
 	}
@@ -166,7 +165,7 @@ func recordMessages(seed uint64, locations, n int) *trace.Recorder {
 	return r
 }
 
-// TestMessages compares the messages of an index with those that package messages finds.
+// TestMessages compares the messages in an index with the messages that package messages finds.
 func TestMessages(t *testing.T) {
 	for _, n := range []int{300, effort.Rounds(100000)} {
 		r := recordMessages(1, 9, n)
@@ -302,7 +301,7 @@ func checkWindows(t *testing.T, x *Index, n int) {
 		for i := range n {
 			a, b := int64(i*3), int64(i*3+40)
 			if i >= n-n/50 {
-				break // these have no receives
+				break // the following messages have no receives
 			}
 			if a < from+length && b >= from {
 				least++
@@ -319,7 +318,7 @@ func checkWindows(t *testing.T, x *Index, n int) {
 	}
 }
 
-// checkThirds checks that links come from all over the window if not all can be returned.
+// checkThirds checks that links come from all parts of the window if a query cannot return all links.
 func checkThirds(t *testing.T, x *Index, n int) {
 	t.Helper()
 	first, last, _ := x.Extent()
@@ -369,7 +368,7 @@ func checkLinksOf(t *testing.T, x *Index, n int) {
 	}
 }
 
-// TestCounter compares counters at any zoom with their values.
+// TestCounter compares the curves of counters at any zoom level with the values of the counters.
 func TestCounter(t *testing.T) {
 	r := trace.NewRecorder(trace.Seconds(1000))
 	loc := r.Location("p")
@@ -387,7 +386,7 @@ func TestCounter(t *testing.T) {
 	x := buildIndex(t, r)
 	tracks := x.Tracks()
 	if len(tracks) != 2 || tracks[0].Kind != LocationTrack || tracks[1].Parent != 0 {
-		t.Fatalf("found the tracks %+v", tracks) // the location has its row, though the row is empty
+		t.Fatalf("found the tracks %+v", tracks) // the location has a row even though the row is empty
 	}
 	if c := tracks[1]; c.Kind != CounterTrack || c.Low != slices.Min(values) || c.High != slices.Max(values) ||
 		c.Style != "steps" {
@@ -403,7 +402,7 @@ func TestCounter(t *testing.T) {
 		}
 		pixel := float64(length) / float64(width)
 		for k, c := range tile.CurveX {
-			// The extremes are those of the values in the column, or in a neighbouring one.
+			// The extremes are extremes of the values in the column, or in a neighbouring column.
 			a, b := from+int64(float64(c)*pixel-pixel-1), from+int64(float64(c+1)*pixel+pixel+1)
 			i, _ := slices.BinarySearch(times, a)
 			j, _ := slices.BinarySearch(times, b+1)
@@ -423,8 +422,8 @@ func TestCounter(t *testing.T) {
 	}
 }
 
-// TestCellMean checks that the mean latency is rounded to the nearest tick, beyond the precision
-// of floats too.
+// TestCellMean checks that the mean latency is rounded to the nearest tick, even beyond the precision of
+// floating-point numbers.
 func TestCellMean(t *testing.T) {
 	for _, x := range []struct{ sum, n, want int64 }{{0, 0, 0}, {7, 2, 4}, {-7, 2, -4}, {10, 3, 3}, {11, 3, 4},
 		{-10, 3, -3}, {-11, 3, -4}, {1<<53 + 1, 1, 1<<53 + 1}, {math.MaxInt64, math.MaxInt64, 1}, {1<<62 + 2, 2, 1<<61 + 1}} {

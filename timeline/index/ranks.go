@@ -9,8 +9,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Busy returns the time in [from, to) in which at least one span of a track was open. For a resource,
-// that is the time in which anything was claimed. It reads the spans in the window.
+// Busy returns the time in [from, to) in which at least one span of a track was open. For a resource, this is
+// the time in which at least one claim was open. It reads the spans in the window.
 func (ix *Index) Busy(ctx context.Context, track int, from, to int64) (int64, error) {
 	e, err := ix.track(track, from, to)
 	if err != nil {
@@ -60,9 +60,9 @@ func (ix *Index) Ranks(ctx context.Context, track int, from, to int64, ranks int
 	return out, err
 }
 
-// EachRankInterval calls f with the intervals of [from, to) in which regions of a rank, or of
-// higher ranks, were open in a track, for each rank from 1 to ranks−1. The intervals of a rank are
-// disjoint, and f gets them from the last to the first.
+// EachRankInterval calls f with intervals of [from, to), for each rank from 1 to ranks−1. In each interval, a
+// region of the rank, or of a higher rank, was open in the track. The intervals of a rank are disjoint, and f
+// gets them from the last to the first.
 func (ix *Index) EachRankInterval(ctx context.Context, track int, from, to int64, ranks int,
 	rank func(region uint32) int,
 	f func(rank int, begin, end int64)) error {
@@ -78,7 +78,8 @@ func (ix *Index) rankIntervals(ctx context.Context, e *trackEntry, from, to int6
 	f func(rank int, begin, end int64)) error {
 	w := ix.scratch()
 	defer scratches.Put(w)
-	left := make([]int64, ranks) // for each rank, the begin of the part whose intervals f has already received
+	// for each rank, the begin of the part of the window whose intervals f has already received
+	left := make([]int64, ranks)
 	for r := range left {
 		left[r] = to
 	}
@@ -90,7 +91,7 @@ func (ix *Index) rankIntervals(ctx context.Context, e *trackEntry, from, to int6
 			}
 		}
 	}
-	// The spans come in the order of their ends, with the last one first.
+	// The spans are read in the order of their ends, with the last span first.
 	last := sort.Search(len(e.blocks), func(i int) bool { return !trace.Before(e.blocks[i].last, to) })
 	last = min(last, len(e.blocks)-1)
 	for i := last; i >= 0 && e.blocks[i].last > from && left[len(left)-1] > from; i-- {

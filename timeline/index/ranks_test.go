@@ -14,7 +14,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// TestRanks compares the result of Ranks with ranks that are counted tick by tick. Regions of a
+// TestRanks compares the result of Ranks with ranks that are determined tick by tick. Regions with the same
 // rank contain other regions in some cases and not in others.
 func TestRanks(t *testing.T) {
 	r, spans := randomVisits(9, 2, 4000)
@@ -51,8 +51,8 @@ func TestRanks(t *testing.T) {
 	}
 }
 
-// TestDamagedFigures changes bytes of an index. Ranks, values and instants must then be those of
-// the intact index, or an error must report the damage.
+// TestDamagedFigures changes bytes of an index. Ranks, values and instants must then equal the ones of the
+// intact index, or an error must report the damage.
 func TestDamagedFigures(t *testing.T) {
 	r, _ := randomVisits(3, 1, 3000)
 	loc := r.Location("q")

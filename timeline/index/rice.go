@@ -9,19 +9,19 @@ import (
 	"github.com/weft-trace/weft/internal/plural"
 )
 
-// A column of fewer than smallColumn numbers is stored as Rice codes, which need no table. It consists
-// of the least number as a varint, the number of low bits that are stored unchanged (a byte), and a
-// code for each number. The code represents the difference from the least number: the bits above the
-// low ones as that many ones followed by a zero, and then the low bits. If there would be riceMost ones
-// or more, there are exactly riceMost ones, then the length of the difference minus 1 in 6 bits, and
-// then the difference itself. The first bit of a byte is the lowest.
+// A column of fewer than smallColumn numbers is stored as Rice codes, which need no table. It consists of the
+// least number as a varint, the number of low bits that are stored unchanged (a byte), and a code for each
+// number. The code represents the difference from the least number. It consists of the value q of the bits
+// above the low bits, as q ones followed by a zero, and of the low bits. If q is at least riceMost, the code
+// consists instead of riceMost ones, the length of the difference minus 1 in 6 bits, and the difference
+// itself. The first bit of a byte is the lowest.
 const (
 	smallColumn = 256
 	riceMost    = 20
 )
 
-// riceSame stands in place of the number of low bits if all numbers equal the least one. No further
-// bytes follow.
+// riceSame stands in place of the number of low bits if all numbers equal the least number. No further bytes
+// follow.
 const riceSame = 0xff
 
 // riceColumn is a value in place of the number of planes, at the start of a column. It means that Rice
@@ -66,7 +66,7 @@ func appendRice(b []byte, values []uint64) []byte {
 // riceBytes is the largest size of the code of a number, in bytes.
 const riceBytes = 12
 
-// bitWriter writes bits to b. The capacity of b must exceed the written bytes by eight.
+// bitWriter writes bits to b. The capacity of b must exceed the number of written bytes by at least eight.
 type bitWriter struct {
 	b     []byte
 	at    int
@@ -134,7 +134,7 @@ type bitReader struct {
 	at int
 }
 
-// peek returns the next bits, at least 57 of them, without moving past them.
+// peek returns the next bits without moving past them. At least 57 bits of the result are valid.
 func (r *bitReader) peek() uint64 {
 	i := r.at / 8
 	if i+8 <= len(r.b) {

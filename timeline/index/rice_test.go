@@ -9,8 +9,8 @@ import (
 	"github.com/weft-trace/weft/internal/effort"
 )
 
-// TestRice checks that the Rice codes of any numbers give these numbers when they are decoded, and
-// that decoding stops at the first byte after them.
+// TestRice checks that decoding the Rice codes of any numbers returns these numbers, and that decoding stops
+// at the first byte after the codes.
 func TestRice(t *testing.T) {
 	effort.Sequential(t)
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -60,7 +60,7 @@ func TestRiceSize(t *testing.T) {
 	}
 }
 
-// TestRiceSame checks that equal numbers take the same space regardless of their number.
+// TestRiceSame checks that equal numbers take the same space, however many there are.
 func TestRiceSame(t *testing.T) {
 	values := slices.Repeat([]uint64{1 << 40}, smallColumn-1)
 	b := appendRice(nil, values)

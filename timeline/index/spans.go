@@ -12,14 +12,14 @@ import (
 // Span is a visit of a region, a claim, or a collective operation.
 type Span struct {
 	Start, End int64
-	Region     uint32 // index into Regions, NoRef for none
-	Depth      uint8  // number of spans around it, or its lane; DeepDepth if there are more
+	Region     uint32 // index into Regions; NoRef if the span has no region
+	Depth      uint8  // number of spans around the span, or its lane; DeepDepth if the number is larger
 	Band
 }
 
-// Band is the part of the capacity of a resource that a claim holds, in 255ths of the capacity: Height of it,
-// from Offset on. Offset is 0 if the resource does not assign its parts. Other spans have the whole capacity: Height
-// 255 and Offset 0.
+// Band is the part of the capacity of a resource that a claim holds, in 255ths of the capacity. Height is the
+// size of the part, and Offset is its start. Offset is 0 if the resource does not assign its parts. Other
+// spans have the whole capacity: Height 255 and Offset 0.
 type Band struct{ Height, Offset uint8 }
 
 // wholeBand is the band of the whole capacity.
@@ -32,9 +32,9 @@ const DeepDepth = math.MaxUint8
 // openSpan is a span that is open at the end of a block.
 type openSpan struct {
 	start     int64
-	exclusive int64 // exclusive time so far
+	exclusive int64 // exclusive time so far, in ticks
 	region    uint32
-	match     uint32 // while a trace is read: the region that its leave names
+	match     uint32 // the region that the span's leave names; used only while a trace is read
 	level     uint32 // depth, which may exceed DeepDepth
 	band      Band
 	recursive bool // a span of the same region is open around it
@@ -50,34 +50,34 @@ func (o *openSpan) span(end int64) Span { return Span{o.start, end, o.region, o.
 type spanBlock struct {
 	spans     []Span
 	recursive []bool     // indexed by span
-	deep      []uint32   // levels of the spans of depth DeepDepth, in order
-	open      []openSpan // spans that are open after the last one
+	deep      []uint32   // levels of the spans whose depth is DeepDepth, in order
+	open      []openSpan // spans that are open after the last span of the block
 	table     table
 	inner     innerBegins
 }
 
-// blockSpans is the number of spans in a block, unless more spans are open: each block also lists
-// the open spans.
+// blockSpans is the number of spans in a block. If more spans than this are open, a block has as many spans as
+// are open, because each block also lists the open spans.
 const blockSpans = 4096
 
-// spanWriter encodes a block, span by span. If a span has others inside, it stores the time from its
-// begin to that of the first one inside, which is short. For other spans it stores the duration.
+// spanWriter encodes a block, span by span. For a span with other spans inside, it stores the time from the
+// begin of the span to the begin of the first span inside, which is short. For other spans it stores the
+// duration.
 type spanWriter struct {
 	n                   int
 	last                int64
 	end, length, region numbers
 	depth               []byte
-	height              []byte  // empty if all are 255
-	offset              []byte  // empty if all are 0
+	height              []byte  // empty if all heights are 255
+	offset              []byte  // empty if all offsets are 0
 	deep                []byte  // varints: the levels of spans of depth DeepDepth, minus DeepDepth
 	exclusive           numbers // exclusive times of visits, for their sums
 	recursive           []byte  // bits; empty if none is set
 	inner               innerBegins
 }
 
-// innerBegins holds, for each depth, the begin of the first span at that depth whose parent has not
-// ended yet. The next span that ends at the depth above is the parent. Only spans of the same block
-// count.
+// innerBegins holds, for each depth, the begin of the first span at that depth whose parent has not ended yet.
+// The next span that ends at the next smaller depth is the parent. Only spans of the same block count.
 type innerBegins struct {
 	known [(DeepDepth + 2 + 63) / 64]uint64
 	start []int64
@@ -86,8 +86,8 @@ type innerBegins struct {
 // reset forgets all begins, at the start of a block.
 func (i *innerBegins) reset() { i.known = [len(i.known)]uint64{} }
 
-// add returns the begin of the first span directly inside of a span, given the depth and end of the
-// latter. If there is none inside, add returns the end.
+// add returns the begin of the first span directly inside of the span with the given depth and end. If no span
+// is inside, add returns the end.
 func (i *innerBegins) add(depth uint8, end int64) (first int64) {
 	first = end
 	if below := uint(depth) + 1; i.known[below/64]>>(below%64)&1 == 1 {
@@ -143,7 +143,7 @@ func (w *spanWriter) add(o *openSpan, end int64) {
 	w.n++
 }
 
-// encode appends the encoded block to b. open lists the spans that are open after it.
+// encode appends the encoded block to b. open lists the spans that are open after the block.
 func (w *spanWriter) encode(p *planePacker, b []byte, open []openSpan) []byte {
 	b = binary.AppendUvarint(b, uint64(w.n))
 	for len(w.recursive) > 0 && len(w.recursive) < (w.n+7)/8 {
@@ -251,16 +251,16 @@ type spanTrack struct {
 	entry *trackEntry
 	kind  TrackKind
 	w     spanWriter
-	sums  []byte   // encoded sums of the latest blocks, which have not been written yet
+	sums  []byte   // encoded sums of the latest blocks, which have not been written to the file yet
 	group int      // number of blocks in sums
-	kept  [][]Span // the first blocks, as many as are kept in memory
+	kept  [][]Span // the first blocks of the track, if they are kept in memory
 	// depths holds the number of spans of each depth.
 	depths []int64
 }
 
-// newSpanTrack returns a new track. Its buffers have the sizes that the track like has needed so far,
-// because the tracks of a trace resemble each other. They are allocated at once, because a trace may
-// have many tracks with few spans.
+// newSpanTrack returns a new track. Its buffers have the sizes that the track like has needed so far, because
+// the tracks of a trace resemble each other. All buffers are allocated together, because a trace may have many
+// tracks with few spans.
 func newSpanTrack(kind TrackKind, like *spanTrack) *spanTrack {
 	size, deep := 16, 8
 	if like != nil {
@@ -284,14 +284,14 @@ func newSpanTrack(kind TrackKind, like *spanTrack) *spanTrack {
 	}
 }
 
-// reset prepares an ended track for other spans.
+// reset prepares the memory of an ended track for another track.
 func (t *spanTrack) reset(kind TrackKind) {
 	t.entry, t.kind, t.group = &trackEntry{}, kind, 0
 	t.sums, t.depths = t.sums[:0], t.depths[:0]
 }
 
-// add adds a span that has ended. behind is the number of spans that are open after it. add returns
-// whether the block is full. If it is, the caller must write the block.
+// add adds a span that has ended. behind is the number of spans that are open after this span. add reports
+// whether the block is full. If it is full, the caller must write the block.
 func (t *spanTrack) add(o *openSpan, end int64, behind int) bool {
 	t.w.add(o, end)
 	if t.kind == LocationTrack {
@@ -306,7 +306,7 @@ func (t *spanTrack) add(o *openSpan, end int64, behind int) bool {
 	return t.w.n >= blockSpans && t.w.n >= behind
 }
 
-// writeBlock writes the block of the collected spans. stack lists the spans that are open after them.
+// writeBlock writes the block of the collected spans. stack lists the spans that are open after the block.
 func (t *spanTrack) writeBlock(p *packer, stack []openSpan) error {
 	if err := t.storeSpans(p, stack); err != nil {
 		return err
@@ -319,10 +319,10 @@ func (t *spanTrack) writeBlock(p *packer, stack []openSpan) error {
 	return nil
 }
 
-// storeSpans writes the collected spans and adds up their sums. After that, p.levels.last has the decoded
+// storeSpans writes the collected spans and adds up their sums. After that, p.levels.last contains the decoded
 // spans.
 func (t *spanTrack) storeSpans(p *packer, stack []openSpan) error {
-	w := t.w // its columns remain valid until the next span
+	w := t.w // the columns of w remain valid until the next span
 	p.raw = t.w.encode(&p.planes, p.raw[:0], stack)
 	given, last := &p.planes.numberColumns, &p.levels.last
 	last.fill(w.depth, w.height, w.offset, &[3]column{{wide: given[0]}, {wide: given[1]}, {wide: given[2]}})

@@ -8,17 +8,17 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// summaryStrips is the largest number of strips that a summary reads. If there are more tracks, it
-// reads every n-th of them to represent all.
+// summaryStrips is the largest number of strips that a summary reads. If there are more tracks, it reads every
+// n-th track, to represent all tracks.
 const summaryStrips = 2048
 
 // summaryDepths is the largest number of depths that a summary reads.
 const summaryDepths = 16
 
-// Summary returns one strip for several tracks. Each column shows the region that was the innermost
-// one for the longest time, the share of the time in which it was that, and the share in which any
-// region was open. Shares are averages over the tracks. The strip is computed from levels, which
-// limits its precision.
+// Summary returns one strip for several tracks. Each column shows the region that was the innermost open
+// region for the longest time, the share of the time in which it was the innermost, and the share in which any
+// region was open. Shares are averages over the tracks. The strip is computed from levels, which limits its
+// precision.
 func (ix *Index) Summary(ctx context.Context, q TileRequest) (*Tile, error) {
 	all := q.Tracks
 	deep := 1
@@ -46,7 +46,7 @@ func (ix *Index) Summary(ctx context.Context, q TileRequest) (*Tile, error) {
 		cover float64
 	}
 	cells := make([]cell, q.Width)
-	inner := make([]float64, q.Width) // share of the column in which spans of the next deeper depth are open
+	inner := make([]float64, q.Width) // share of each column in which spans of the next deeper depth are open
 	last := -1
 	for i := len(tile.Strips) - 1; i >= 0; i-- {
 		s := tile.Strips[i]

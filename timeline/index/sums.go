@@ -15,10 +15,10 @@ type sum struct {
 	inclusive trace.Ticks // time in spans that are not inside of other spans of the region
 	nested    trace.Ticks // time in spans that are inside of other spans of the region
 	exclusive trace.Ticks
-	min, max  int64 // shortest and longest duration
+	min, max  int64 // shortest and longest duration of a span, in ticks
 }
 
-// add adds a span. recursive is set if the span is inside of another one of the region.
+// add adds a span. recursive is set if the span is inside of another span of the region.
 func (s *sum) add(length, exclusive int64, recursive bool) {
 	s.count++
 	s.exclusive.Add(exclusive)
@@ -56,17 +56,17 @@ func (c *columns) sums(l []sum) []sum {
 	return l
 }
 
-// blockSummer sums up blocks of spans. Its memory is reused.
+// blockSummer sums up blocks of spans. It reuses its memory.
 type blockSummer struct {
-	cells     []sum   // of the latest block
-	slot      []int32 // indexed by region plus 1: 1 + its index in cells
+	cells     []sum   // sums of the latest block
+	slot      []int32 // 1 + the index in cells of each region; indexed by region plus 1
 	exclusive []uint64
 	visits    []sum // sums of all blocks of locations, by region plus 1
-	claims    []sum // the same for resources
+	claims    []sum // sums of all blocks of resources, by region plus 1
 }
 
-// block computes the sums of a block of spans by region, and returns the begin of the span that
-// began first. recursive holds a bit for each span, and exclusive the exclusive times of visits.
+// block computes the sums of a block of spans by region, and returns the earliest begin of a span. recursive
+// holds a bit for each span, and exclusive the exclusive times of visits.
 func (b *blockSummer) block(kind TrackKind, spans []Span, recursive []byte, exclusive *numbers) (least int64) {
 	for i := range b.cells {
 		b.slot[b.cells[i].region+1] = 0
@@ -105,7 +105,7 @@ func (b *blockSummer) block(kind TrackKind, spans []Span, recursive []byte, excl
 	return least
 }
 
-// addSums adds a list of sums to all, which is indexed by region number plus 1, and returns all.
+// addSums adds a list of sums to all, which is indexed by region plus 1, and returns all.
 func addSums(all, list []sum) []sum {
 	for i := range list {
 		s := &list[i]

@@ -11,9 +11,9 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// TestSumsOfPieces divides the trace into pieces, in several ways, and checks that the sums of the
-// pieces add up to that of the whole. This applies to the exclusive times of profiles, and to tiles
-// with one column for each tick.
+// TestSumsOfPieces divides the trace into pieces, in several ways, and checks that the sums of the pieces add
+// up to the sum of the whole trace. This applies to the exclusive times of profiles, and to tiles with one
+// column for each tick.
 func TestSumsOfPieces(t *testing.T) {
 	effort.Sequential(t)
 	const tracks = 2
@@ -80,10 +80,10 @@ func TestSumsOfColumns(t *testing.T) {
 			t.Fatal(err)
 		}
 		inner := map[int]uint32{}
-		for _, s := range tile.Strips { // outermost first
+		for _, s := range tile.Strips { // from the outermost depth to the innermost
 			for k := s.First; k < s.First+s.Count; k++ {
 				if tile.Share[k] < 255 {
-					continue // without duration: the tick belongs to another span
+					continue // a span without duration; the tick belongs to another span
 				}
 				for c := int(tile.X[k]); c < int(tile.X[k])+int(tile.N[k]); c++ {
 					inner[c] = tile.Region[k]
@@ -110,7 +110,7 @@ func TestSumsOfColumns(t *testing.T) {
 func exclusiveTime(list []Span) map[uint32]int64 {
 	out := map[uint32]int64{}
 	var below [256]int64     // durations of the direct children of the open span, by depth
-	for _, s := range list { // in the order of their ends
+	for _, s := range list { // the spans are in the order of their ends
 		out[s.Region] += s.End - s.Start - below[s.Depth+1]
 		below[s.Depth+1] = 0
 		below[s.Depth] += s.End - s.Start
@@ -204,8 +204,7 @@ func TestSumsBeyond64Bits(t *testing.T) {
 	}
 }
 
-// TestTicksInFile checks that sums of any size are the same after they have been encoded and
-// decoded.
+// TestTicksInFile checks that sums of any size do not change when they are encoded and decoded.
 func TestTicksInFile(t *testing.T) {
 	unit := trace.TicksOf(1 << 62)
 	for _, x := range []struct {

@@ -16,21 +16,22 @@ import (
 
 // TileRequest is a query for a part of the picture.
 type TileRequest struct {
-	Tracks   []int // in the wanted order
-	From, To int64 // ticks; To is exclusive, unless it is math.MaxInt64
-	// Beyond is the number of ticks by which the columns extend beyond To. It is only used if To is math.MaxInt64.
+	Tracks   []int // the tracks, in the wanted order
+	From, To int64 // times in ticks; To is exclusive, unless it is math.MaxInt64
+	// Beyond is the number of ticks by which the columns extend beyond To. It has an effect only if To is
+	// math.MaxInt64.
 	Beyond uint64
 	Width  int // pixel columns, at most MaxWidth
-	Depths int // greatest number of depths to draw of a track
+	Depths int // greatest number of depths of a track to draw
 }
 
-// MaxWidth is the largest width of a tile.
+// MaxWidth is the largest width of a tile in pixel columns.
 const MaxWidth = 1 << 14
 
 // StripKind is the kind of a strip's content.
 type StripKind uint8
 
-// The kinds of strips.
+// These are the kinds of the horizontal strips of which a track consists.
 const (
 	SpanStrip    StripKind = iota // spans of one depth
 	InstantStrip                  // instants; share is their number in the column, at most 255
@@ -38,8 +39,8 @@ const (
 	AmountStrip                   // the amount of a resource in use, drawn as a curve
 )
 
-// Strip is one line of a track in a tile: the Count runs of the tile from number First on or, for
-// curves and amounts, as many cells.
+// Strip is one line of a track in a tile. It consists of Count runs of the tile, from run First on. For curves
+// and amounts, it consists of cells instead of runs.
 type Strip struct {
 	Track        int
 	Depth        int
@@ -50,12 +51,12 @@ type Strip struct {
 
 // The flags of runs. Begins and Ends are only used together with Single.
 const (
-	Single uint8 = 1 << iota // the run is one span
+	Single uint8 = 1 << iota // the run stands for a single span
 	Begins                   // the span begins at the left edge
 	Ends                     // the span ends at the right edge
 )
 
-// ticks returns the length of the window.
+// ticks returns the length of the window in ticks.
 func (t *TileRequest) ticks() uint64 { return uint64(t.To) - uint64(t.From) + t.Beyond }
 
 // lastTick returns the last tick before the end of a window.
@@ -67,16 +68,16 @@ func lastTick(to int64) int64 {
 }
 
 // Tile is a picture of some tracks in some pixel columns. Column c shows the times from From +
-// c·(To−From)/Width up to those of the next column. The runs of a strip are in the order of X and do
+// c·(To−From)/Width up to the first time of the next column. The runs of a strip are in the order of X and do
 // not overlap.
 type Tile struct {
 	Width  int
 	Strips []Strip
 
-	// The following slices hold, for each run: the region that was open longest (NoRef for none);
-	// the first column and the number of columns; the shares of these in which any region, and in
-	// which that region, was open, in 255ths; the height and the offset of claims, in 255ths of the
-	// capacity (see [Band]); and flags.
+	// The following slices have an element for each run. Region is the region that was open longest (NoRef for
+	// none). X and N are the first column and the number of columns. Cover is the share of these columns in
+	// which any region was open, and Share the share in which that region was open, both in 255ths. Height and
+	// Offset belong to claims, in 255ths of the capacity (see [Band]). Flags holds the flags of the run.
 	Region []uint32
 	X, N   []uint16
 	Cover  []uint8
@@ -85,8 +86,8 @@ type Tile struct {
 	Offset []uint8
 	Flags  []uint8
 
-	// Slices with an element for each cell of a curve: the column, the least and the greatest value in
-	// it, and the first and the last value.
+	// The following slices have an element for each cell of a curve: the column, the least and the greatest
+	// value in the column, and the first and the last value.
 	CurveX                []uint16
 	Min, Max, First, Last []float32
 }
@@ -148,7 +149,7 @@ func (t *Tile) AppendBinary(b []byte) ([]byte, error) {
 	return b, nil
 }
 
-// allocate gives the tile zeroed strips, runs and cells.
+// allocate gives the tile the given numbers of strips, runs and cells, all of them zero.
 func (t *Tile) allocate(strips, runs, cells int) {
 	t.Strips = make([]Strip, strips)
 	t.Region, t.X, t.N = make([]uint32, runs), make([]uint16, runs), make([]uint16, runs)
@@ -160,7 +161,8 @@ func (t *Tile) allocate(strips, runs, cells int) {
 		make([]float32, cells)
 }
 
-// put copies the strips of p to the tile, from the given numbers of a strip, run and cell on.
+// put copies the strips of p to the tile. strip, run and cell are the indexes in the tile from which on it
+// copies.
 func (t *Tile) put(p *tilePart, strip, run, cell int) {
 	for i, s := range p.strips {
 		if s.Kind >= CurveStrip {
@@ -219,7 +221,7 @@ func (ix *Index) check(q *TileRequest) error {
 	return nil
 }
 
-// Tile returns a part of the picture, at a cost that depends on the numbers of columns and strips.
+// Tile returns a part of the picture. The cost depends on the numbers of columns and strips.
 func (ix *Index) Tile(ctx context.Context, q TileRequest) (*Tile, error) {
 	if err := ix.check(&q); err != nil {
 		return nil, err
@@ -244,7 +246,7 @@ func (ix *Index) Tile(ctx context.Context, q TileRequest) (*Tile, error) {
 			}
 		}
 	})
-	// Positions of the parts in the tile.
+	// These are the positions of the parts in the tile.
 	type begin struct{ strips, runs, cells int }
 	at := make([]begin, n+1)
 	for i, p := range made {
@@ -283,8 +285,8 @@ func forEach(n int, f func(i int)) {
 	wg.Wait()
 }
 
-// scratch holds memory for blocks. It is reused by other queries, because garbage collection would take
-// longer than reading.
+// scratch holds memory for blocks. Queries reuse it, because garbage collection would take longer than
+// reading.
 type scratch struct {
 	reader
 	b, before spanBlock
@@ -306,7 +308,7 @@ func (s *scratch) rows(n int, q *TileRequest) []*raster {
 
 var scratches = sync.Pool{New: func() any { return &scratch{} }}
 
-// scratch returns memory that the caller must return to scratches.
+// scratch returns memory from the pool scratches. The caller must return it to the pool.
 func (ix *Index) scratch() *scratch {
 	s := scratches.Get().(*scratch)
 	s.f = ix.data
@@ -327,7 +329,7 @@ func (t *tiler) track(track int) error {
 	e, q := t.x.dir.Tracks[track], t.q
 	depths := min(q.Depths, e.Depth)
 	pixel := float64(q.ticks()) / float64(q.Width)
-	// Rows that need the spans themselves are filled together, in one pass over the spans.
+	// The rows that must be drawn from spans are filled together, in one pass over the spans.
 	rows, exact := t.rows(depths, q), false
 	for d, row := range rows {
 		var levels []levelEntry
@@ -375,7 +377,7 @@ func (p *tilePart) strip(s Strip, runs []columnRun) {
 	p.runs = append(p.runs, runs...)
 }
 
-// eachRun calls f for the runs of a level that overlap the window, with their times.
+// eachRun calls f for the runs of a level that overlap the window, with the times of the run.
 func (t *tiler) eachRun(e *trackEntry, l *levelEntry, f func(start, end int64, u *run)) error {
 	low, high := floorDiv(trace.Add(t.q.From, -e.First), l.width), floorDiv(trace.Add(lastTick(t.q.To), -e.First), l.width)
 	for _, b := range blocksWithin(l.blocks, low, high) {
@@ -392,10 +394,10 @@ func (t *tiler) eachRun(e *trackEntry, l *levelEntry, f func(start, end int64, u
 	return nil
 }
 
-// eachSpan calls f for the spans of a track that overlap [from, to]. First come the spans that have ended
-// by the end of the last block that is read, in the order of their ends. Then come the spans that are
-// open after it, from the outermost to the innermost. The end of these is unknown, so f gets a time
-// after the window in its place.
+// eachSpan calls f for the spans of a track that overlap [from, to]. First come the spans that have ended by
+// the end of the last block that is read, in the order of their ends. Then come the spans that are open after
+// that block, from the outermost to the innermost. The ends of these spans are unknown, so f gets a time after
+// the window instead.
 func (ix *Index) eachSpan(r *reader, e *trackEntry, from, to int64, b *spanBlock, f func(*Span)) error {
 	for i := sort.Search(len(e.blocks), func(i int) bool { return e.blocks[i].last >= from }); i < len(e.blocks); i++ {
 		if err := r.decode(&e.blocks[i], b.decode); err != nil {

@@ -18,26 +18,26 @@ type columnRun struct {
 type raster struct {
 	from, to int64
 	width    int
-	scale    float64 // columns per tick
-	exact    bool    // the strip is drawn from spans, because no level is fine enough
+	scale    float64 // number of columns per tick
+	exact    bool    // the strip is drawn from spans, because no level has sufficiently short buckets
 	runs     []columnRun
-	next     int // the first column after those that wide spans occupy
+	next     int // the first column after the columns that wide spans occupy
 	at       int // the current column
 	parts    []share
 	cover    float64
-	low      float64  // sum over the parts of their share of the column times (255 − height)
-	offset   float64  // sum over the parts of their share of the column times their offset
-	end      spanEdge // end of the last span that occupies whole columns
+	low      float64  // sum over the parts of: share of the column × (255 − height)
+	offset   float64  // sum over the parts of: share of the column × offset
+	end      spanEdge // the part of a column at the end of the last wide span
 }
 
-// share is the part of a column in which a region was open, from 0 to 1.
+// share is the share of a column in which a region was open, from 0 to 1.
 type share struct {
 	region uint32
 	part   float64
 }
 
-// spanEdge is the part of a column that a wide span overlaps without occupying the column. The span
-// occupies the column next to it. at is the number of the column.
+// spanEdge is the part of a column that a wide span overlaps without occupying the whole column. The span
+// occupies the next column. at is the number of the column.
 type spanEdge struct {
 	share
 	at   int
@@ -54,8 +54,8 @@ func (r *raster) set(q *TileRequest) {
 	r.from, r.to, r.width, r.scale = q.From, q.To, q.Width, float64(q.Width)/float64(q.ticks())
 }
 
-// column returns the position of a time, in columns from the left edge. Times outside of the window
-// are mapped to its edges.
+// column returns the position of a time, in columns from the left edge. For a time outside of the window, it
+// returns the position of the nearer edge.
 func (r *raster) column(t int64) float64 {
 	if t <= r.from {
 		return 0
@@ -66,9 +66,9 @@ func (r *raster) column(t int64) float64 {
 	return float64(uint64(t)-uint64(r.from)) * r.scale
 }
 
-// drawSpan draws a span. A wide span, one of at least two columns, occupies each column if it
-// overlaps more than half of the column. Narrow spans are summed up in their columns. At either end, a wide span
-// may overlap half or less of a further column: this share is added to the sums of that column.
+// drawSpan draws a span. A wide span has at least the width of two columns. It occupies each column of which
+// it overlaps more than half. Narrow spans are summed up in their columns. At either end, a wide span may
+// overlap half or less of a further column. This share is added to the sums of that column.
 func (r *raster) drawSpan(s *Span) {
 	a, b := r.column(s.Start), r.column(s.End)
 	if b-a < 2 {
@@ -80,7 +80,8 @@ func (r *raster) drawSpan(s *Span) {
 		return
 	}
 	if len(r.parts) > 0 && r.at >= first {
-		r.parts, r.cover, r.low, r.offset = r.parts[:0], 0, 0, 0 // the wider span has the greater part of that column
+		// the wide span overlaps the greater part of the column
+		r.parts, r.cover, r.low, r.offset = r.parts[:0], 0, 0, 0
 	} else if len(r.parts) > 0 && r.at == first-1 && a < float64(first) {
 		r.addEdge(&spanEdge{share{s.Region, float64(first) - a}, r.at, s.Band})
 	}
@@ -98,20 +99,20 @@ func (r *raster) drawSpan(s *Span) {
 	r.end = spanEdge{share{s.Region, max(0, b-float64(last))}, last, s.Band}
 }
 
-// addEdge adds the part that a wide span next to the current column overlaps.
+// addEdge adds the part of the current column that a wide span next to it overlaps.
 func (r *raster) addEdge(e *spanEdge) {
 	r.hold(e.part, e.band)
 	r.addShare(e.region, e.part)
 }
 
-// drawBucket draws equal buckets of a level, which last from start to end. u describes them.
+// drawBucket draws the equal buckets of the run u of a level. They last from start to end.
 func (r *raster) drawBucket(start, end int64, u *run) {
 	const in255 = 1.0 / math.MaxUint8
 	r.add(r.column(start), r.column(end), u.region, float64(u.share)*in255, float64(u.cover)*in255, u.band)
 }
 
-// add adds the interval from a to b, in columns. The region was open for part of the interval, and
-// any region for cover, both as shares of 1.
+// add adds the interval from a to b, in columns. part is the share of the interval in which the region was
+// open, and cover the share in which any region was open. Both are from 0 to 1.
 func (r *raster) add(a, b float64, region uint32, part, cover float64, band Band) {
 	first, last := min(int(a), r.width-1), int(b) // a span at math.MaxInt64 may begin at the edge
 	if float64(last) < b || last <= first {
@@ -133,7 +134,7 @@ func (r *raster) add(a, b float64, region uint32, part, cover float64, band Band
 		r.hold(in*cover, band)
 		r.addShare(region, in*part)
 		if k := last - 1; p > first && p+1 < k {
-			// All whole columns equal this one.
+			// All further whole columns equal this column.
 			r.flush()
 			u := &r.runs[len(r.runs)-1]
 			u.n += uint16(k - p - 1)
@@ -143,7 +144,7 @@ func (r *raster) add(a, b float64, region uint32, part, cover float64, band Band
 	}
 }
 
-// hold adds a share of the current column in which a band was held.
+// hold adds a share of the current column in which a span with the given band was open.
 func (r *raster) hold(part float64, band Band) {
 	r.cover += part
 	if band != wholeBand {
@@ -165,7 +166,7 @@ func (r *raster) addShare(region uint32, part float64) {
 // in255 returns a share in 255ths, at least 1.
 func in255(f float64) uint8 { return uint8(max(1, min(math.MaxUint8, int(f*math.MaxUint8+0.5)))) }
 
-// flush ends the current column and appends it to the runs.
+// flush completes the current column and appends it to the runs.
 func (r *raster) flush() {
 	if len(r.parts) == 0 {
 		return

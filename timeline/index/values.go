@@ -8,9 +8,9 @@ import (
 	"github.com/weft-trace/weft/timeline/curve"
 )
 
-// piece is a part of a curve, according to the track's style: a value a that applies until the next
-// piece, a sample a, or the polynomial a + b·u + c·u² from time to end. u is the number of the
-// signal's units since time.
+// piece is a part of a curve. The track's style determines what it contains: a value a that applies until the
+// next piece, a sample a, or the polynomial a + b·u + c·u² from time to end. u is the time since the begin of
+// the piece, in the signal's time unit.
 type piece struct {
 	time, end int64 // end is used only for polynomials
 	a, b, c   float64
@@ -134,7 +134,7 @@ func (w *valueWriter) end(p *packer, e *trackEntry) error {
 		columns := min(maxColumns, count-from)
 		at := e.First + from*wide
 		q := TileRequest{From: at, To: math.MaxInt64, Width: int(columns)}
-		// the last bucket may end after the largest time
+		// The last bucket may end after the greatest possible time.
 		if ticks, room := uint64(columns)*uint64(wide), uint64(math.MaxInt64)-uint64(at); ticks < room {
 			q.To = int64(uint64(at) + ticks)
 		} else {
@@ -146,7 +146,7 @@ func (w *valueWriter) end(p *packer, e *trackEntry) error {
 		}
 		lvl.addCurve(from, plot)
 	}
-	if n >= leastBuckets {
+	if n >= minBuckets {
 		var err error
 		if e.valueLvl, err = lvl.write(p); err != nil {
 			return err
@@ -204,7 +204,7 @@ func (l *curveLevel) write(p *packer) (out []levelEntry, err error) {
 			level.blocks = append(level.blocks, e)
 		}
 		out = append(out, level)
-		if len(l.list) <= leastBuckets || l.width > maxWidth {
+		if len(l.list) <= minBuckets || l.width > maxWidth {
 			return out, nil
 		}
 		upper := curveLevel{width: l.width * levelStep}
@@ -226,7 +226,7 @@ func (l *curveLevel) write(p *packer) (out []levelEntry, err error) {
 	}
 }
 
-// merge adds the first bucket of s to the last bucket if they have the same number, or appends s.
+// merge adds the first bucket of s to the last bucket if both have the same number. Otherwise it appends s.
 func (l *curveLevel) merge(s curveRun) {
 	if n := len(l.list); n > 0 {
 		if o := &l.list[n-1]; o.bucket+o.n-1 == s.bucket {

@@ -39,7 +39,7 @@ func (ix *Index) verify(b *blockEntry, buf []byte) error {
 	var want, got uint32
 	for done := int64(0); done < int64(b.size); {
 		piece := buf[:min(int64(len(buf)), int64(b.size)-done)]
-		// ReadAt returns an error for a short read. io.EOF with all bytes is no error.
+		// ReadAt returns an error for a short read. io.EOF together with all bytes is not an error.
 		if n, err := ix.data.ReadAt(piece, b.at+done); n < len(piece) {
 			if err == io.EOF {
 				err = io.ErrUnexpectedEOF

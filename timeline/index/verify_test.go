@@ -64,7 +64,7 @@ func TestVerify(t *testing.T) {
 		if err := verify(ctx, path); !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: canceled: found %v", name, err)
 		}
-		// The file loses some blocks while it is open.
+		// Blocks at the end of the file are lost while it is open.
 		x, err := index.Open(path)
 		if err != nil {
 			t.Fatal(err)
@@ -88,9 +88,9 @@ func verify(ctx context.Context, path string) error {
 	return x.Verify(ctx)
 }
 
-// TestEvents checks that the number of events of an index is that of `weft info`. The expected
-// numbers come from the format's own tools. heat2d-mt has 36 metric events with a second member
-// each, which is a row of its own, and 2 markers; a record of PICL may be two rows.
+// TestEvents checks that the number of events in an index equals the number that `weft info` prints. The
+// expected numbers come from the formats' own tools. heat2d-mt has 36 metric events with a second member each,
+// which is a row of its own, and 2 markers. A record of PICL may be two rows.
 func TestEvents(t *testing.T) {
 	for name, want := range map[string]int64{"otf2/testdata/ok/heat2d-mt/traces.otf2": 5378,
 		"etf/testdata/ok/feature-coverage.etf": 0, "picl/testdata/ok/feature-coverage.trf": 0,

@@ -92,8 +92,9 @@ type Source struct {
 
 // fork is a call in which a location starts threads, with the time of that event in ticks.
 type fork struct {
-	time  int64
-	place waitstate.Place
+	time   int64
+	place  waitstate.Place
+	thread uint64 // number of the thread that the call creates, or trace.Undefined
 }
 
 // begin is a call with which a thread begins its work in a team.
@@ -333,7 +334,11 @@ func (h *History) call(c *synclog.Call, p waitstate.Place) {
 	l.left = c.Leave
 	if c.Creates {
 		if g, ok := h.group(c.Location); ok {
-			h.creations[g] = append(h.creations[g], fork{c.Enter, p})
+			x := fork{c.Enter, p, trace.Undefined}
+			if i := slices.IndexFunc(c.Points, func(q synclog.Point) bool { return q.Kind == synclog.Create }); i >= 0 {
+				x.thread = c.Points[i].Ops[0]
+			}
+			h.creations[g] = append(h.creations[g], x)
 		}
 	}
 	for _, q := range c.Points {
@@ -344,7 +349,7 @@ func (h *History) call(c *synclog.Call, p waitstate.Place) {
 		case synclog.Fork:
 			if g, ok := h.group(c.Location); ok {
 				h.attach(p, attachedFork)
-				h.forks[g] = append(h.forks[g], fork{q.Time, p})
+				h.forks[g] = append(h.forks[g], fork{q.Time, p, trace.Undefined})
 				h.ends[g] = h.ends[g][:0]
 			}
 		case synclog.TeamEnd:
@@ -363,9 +368,10 @@ func (h *History) call(c *synclog.Call, p waitstate.Place) {
 	}
 }
 
-// findCreators finds the calls that have created the threads of each process. Recorders of POSIX threads may not record
-// which call has created which thread. So the calls and the threads, without the first one, count as having the same
-// order.
+// findCreators finds the calls that have created the threads of each process. A recorder may number the threads.
+// Recorders of POSIX threads may not record which call has created which thread. So the other calls and threads,
+// without
+// the first thread, count as having the same order.
 func (h *History) findCreators() {
 	threads := map[uint32][]*Location{}
 	for _, l := range h.Locations {
@@ -380,14 +386,34 @@ func (h *History) findCreators() {
 		calls := h.creations[g]
 		slices.SortStableFunc(calls, func(a, b fork) int { return cmp.Compare(a.time, b.time) })
 		slices.SortStableFunc(list, func(a, b *Location) int { return cmp.Compare(a.First, b.First) })
-		for i, l := range list[1:] {
-			// A thread begins after its creation has begun. So no thread creates itself by way of others.
-			if i < len(calls) && calls[i].time < l.First && calls[i].place.Location != l.number {
-				l.Created, l.Creator = true, calls[i].place
-				h.recordUse(l.Creator, l.begun)
+		numbered := map[uint64]*Location{}
+		for _, l := range list[1:] {
+			if n := h.Log.Thread(l.number); n != trace.Undefined {
+				numbered[n] = l
+			}
+		}
+		calls = slices.DeleteFunc(calls, func(c fork) bool {
+			l := numbered[c.thread]
+			return l != nil && c.thread != trace.Undefined && !l.Created && h.setCreator(l, c)
+		})
+		list = slices.DeleteFunc(list[1:], func(l *Location) bool { return l.Created })
+		for i, l := range list {
+			if i < len(calls) {
+				h.setCreator(l, calls[i])
 			}
 		}
 	}
+}
+
+// setCreator records that a call has created a thread, and reports whether this is possible. A thread begins after its
+// creation has begun. So no thread creates itself by way of others.
+func (h *History) setCreator(l *Location, c fork) bool {
+	if c.time >= l.First || c.place.Location == l.number {
+		return false
+	}
+	l.Created, l.Creator = true, c.place
+	h.recordUse(l.Creator, l.begun)
+	return true
 }
 
 // recordUse records that a call depends on call p. position is the position of the dependent call among

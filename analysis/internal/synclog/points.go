@@ -51,6 +51,14 @@ func (w *worker) point(l *lane, t int64, k trace.Kind, ops []uint64) error {
 		l.sequences[Sequence{operand(ops, 1), true, false}]++
 		delete(l.requests, operand(ops, 5))
 		return w.add(l, CollectiveDone, t, t, ops)
+	case trace.ThreadCreate:
+		if n := len(l.calls) - 1; n >= 0 && l.calls[n].kind.lock == creates {
+			return w.add(l, Create, t, t, []uint64{threadNumber(ops)})
+		}
+	case trace.ThreadBegin:
+		if l.thread == trace.Undefined {
+			l.thread = threadNumber(ops)
+		}
 	case trace.ThreadEnd:
 		return w.threadEnd(l, t, ops)
 	case trace.ThreadWait:

@@ -45,6 +45,7 @@ const (
 	Join                       // trace.ThreadJoin
 	TeamBegin                  // trace.ThreadTeamBegin
 	TeamEnd                    // trace.ThreadTeamEnd
+	Create                     // trace.ThreadCreate; Ops[0] is the number of the thread, as Log.Thread returns it
 	// The following kinds are of one-sided communication. Ops[0] is the window.
 	WindowCollective // trace.RMACollectiveEnd; Ops are window, operation, root, and bytes sent and received
 	WindowGroup      // trace.RMAGroupSync; Ops[1] is the group, an index into Definitions.Sets
@@ -339,6 +340,17 @@ func (l *Log) Extent(location uint32) (first, last int64, ok bool) {
 		return 0, 0, false
 	}
 	return x.first, x.latest, true
+}
+
+// Thread returns a number of the thread that begins at a location, or trace.Undefined if the trace has no event of
+// that.
+// The point of the kind Create in the call that creates the thread has the same number.
+func (l *Log) Thread(location uint32) uint64 {
+	x := l.lane(location)
+	if x == nil {
+		return trace.Undefined
+	}
+	return x.thread
 }
 
 // lane returns the calls of a location, or nil if it has no events.

@@ -78,7 +78,8 @@ type lane struct {
 	waited        int64
 	root          int32
 	worker        *worker
-	first, latest int64 // times of the first and last event, valid if any is set
+	thread        uint64 // see Log.Thread
+	first, latest int64  // times of the first and last event, valid if any is set
 	any           bool
 	stack         []frame
 	open          openset.Index[uint32] // finds regions in stack
@@ -279,8 +280,8 @@ func (w *worker) lane(loc uint32) *lane {
 	}
 	l := w.lanes[loc]
 	if l == nil {
-		l = &lane{loc: loc, root: outermost, worker: w, visits: map[uint64]uint64{}, sequences: map[Sequence]int64{},
-			regions: map[uint32]int64{}}
+		l = &lane{loc: loc, root: outermost, thread: trace.Undefined, worker: w, visits: map[uint64]uint64{},
+			sequences: map[Sequence]int64{}, regions: map[uint32]int64{}}
 		if w.flows != nil {
 			l.requests = map[uint64]int64{}
 		}

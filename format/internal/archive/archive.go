@@ -32,10 +32,10 @@ func (e *FileError) Error() string {
 	return fmt.Sprintf("%s:0x%x: found %s, expected %s", e.Path, e.Offset, e.Found, e.Expected)
 }
 
-// Is reports whether target is [format.ErrDamaged].
+// Is reports whether target is [format.ErrDamaged], which every FileError wraps.
 func (e *FileError) Is(target error) bool { return target == format.ErrDamaged }
 
-// Defect returns the error as a defect that breaks a rule.
+// Defect returns the error as a defect of the given rule and severity.
 func (e *FileError) Defect(rule string, severity trace.Severity) *trace.Defect {
 	return &trace.Defect{Rule: rule, Severity: severity,
 		Position: trace.Position{File: e.Path, Offset: e.Offset, Binary: true}, Found: e.Found, Expected: e.Expected}
@@ -62,8 +62,8 @@ func (m *Missing) Unwrap() error { return m.Err }
 // IsMissing reports whether an error is caused by a file that does not exist.
 func IsMissing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
 
-// ReportDefect reports a [FileError] as a defect of the rule damaged, and a [Missing] file as one
-// of the rule missing, in whose place expected was expected. It returns any other error.
+// ReportDefect reports a [FileError] as a defect of the rule damaged. It reports a [Missing] file as a defect
+// of the rule missing, with expected as the text of what was expected. It returns any other error.
 func ReportDefect(opt *format.ReadOptions, err error, damaged, missing, expected string) error {
 	var f *FileError
 	var m *Missing
@@ -77,8 +77,7 @@ func ReportDefect(opt *format.ReadOptions, err error, damaged, missing, expected
 	return err
 }
 
-// Load returns the content of a file of a trace. It returns an error if that has more than most
-// bytes.
+// Load returns the content of a file of a trace. It returns an error if the file has more than most bytes.
 func Load(src format.Source, name, path string, most int64) ([]byte, error) {
 	f, size, err := src.OpenName(name)
 	if err != nil {
@@ -95,8 +94,8 @@ func Load(src format.Source, name, path string, most int64) ([]byte, error) {
 	return b, nil
 }
 
-// Files returns the main file of a trace and those of the named files that exist. Names of files
-// begin with begin in the file system, and with shown in the result.
+// Files returns the main file of a trace and those of the named files that exist. begin is put before each
+// name to find the file, and shown is put before each name in the result.
 func Files(src format.Source, begin, shown string, names []string) (list []format.TraceFile, err error) {
 	add := func(name, path string) {
 		st, e := fs.Stat(src.FS, name)

@@ -14,7 +14,7 @@ import (
 // Calls keeps the open calls at each location, with a few numbers for each.
 type Calls struct {
 	defs *trace.Definitions
-	// at holds the open calls by location.
+	// at maps each location to its open calls.
 	at map[uint32]*calls
 	// rank returns the rank of a process in a communicator.
 	rank  func(process, communicator uint64) uint64
@@ -29,9 +29,9 @@ type calls struct {
 	region  string                // region in which it began
 }
 
-// NewCalls returns the calls of a trace, or nil if its begins have no operands. Function rank
-// returns the rank of a process in a communicator, or Undefined if the process is no member. If it
-// is nil, ranks come from the definitions.
+// NewCalls returns the calls of a trace. The result is nil if the begins of the trace's collective operations
+// have no operands. Function rank returns the rank of a process in a communicator, or Undefined if the process
+// is no member. If it is nil, ranks come from the definitions.
 func NewCalls(d *trace.Definitions, rank func(process, communicator uint64) uint64) *Calls {
 	if !d.Conventions.OwnOperations {
 		return nil
@@ -100,8 +100,9 @@ func (c *calls) leave(region uint32) {
 	}
 }
 
-// operation returns OTF2's number of a collective operation. The name of the function in which it is called
-// determines the number. If that name is unknown, the name of the trace's operation own determines it.
+// operation returns OTF2's number of a collective operation. own is the trace's own number of the operation,
+// and function is the name of the function that performs it. That name determines the result. If the name is
+// unknown, the name of operation own determines the result.
 func (ca *Calls) operation(own uint64, function string) uint64 {
 	if n, ok := trace.OperationOf(function); ok {
 		return n

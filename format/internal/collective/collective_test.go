@@ -7,8 +7,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// TestDeepCalls checks that an operation is that of the innermost open call, if there are many open
-// calls, of which some were left in the order in which they were entered, or never entered.
+// TestDeepCalls checks that an operation belongs to the innermost open call, if many calls are open. Some
+// calls are left in the order in which they were entered, or are left without an enter.
 func TestDeepCalls(t *testing.T) {
 	for _, deep := range []int{1, 1000} {
 		r := trace.NewRecorder(trace.Seconds(1))
@@ -28,20 +28,20 @@ func TestDeepCalls(t *testing.T) {
 			event(trace.Enter, main)
 		}
 		for range deep {
-			event(trace.Leave, other) // not entered before
+			event(trace.Leave, other) // this region was not entered before
 		}
-		operation() // in main, which is no collective operation
+		operation() // the innermost call is main, which is no collective operation
 		event(trace.Enter, other)
 		event(trace.Enter, barrier)
 		operation()
-		event(trace.Leave, other) // leaves the barrier inside of it too
+		event(trace.Leave, other) // the leave ends the barrier inside of the call too
 		operation()
 		for range deep {
 			event(trace.Leave, main)
 		}
-		operation() // in the outer barrier
+		operation() // the innermost call is the outer barrier
 		event(trace.Leave, barrier)
-		operation() // in no region
+		operation() // no call is open
 		calls := NewCalls(r.Defs(), nil)
 		var got []uint64
 		for _, b := range r.Batches(p) {

@@ -1,0 +1,49 @@
+package cli
+
+import (
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestCollectivesOnSelf checks that operations of several locations on MPI_COMM_SELF, which is one definition in OTF2,
+// have nothing to do with each other: nobody waits, no clock is wrong, and in OTF their matching ids differ. The
+// archive is that of OTF2's own writer (testdata/programs/self.py).
+func TestCollectivesOnSelf(t *testing.T) {
+	python, dir := pythonOTF2(t), t.TempDir()
+	path, otf := filepath.Join(dir, "in", "traces.otf2"), filepath.Join(dir, "x.otf")
+	out, err := exec.Command(python, "testdata/programs/self.py", filepath.Dir(path)).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	weft(t, 0, "convert", "-q", path, otf)
+	for _, path := range []string{path, otf} {
+		if got := weft(t, 0, "check", path); !strings.Contains(got, "0 errors, 0 warnings") {
+			t.Errorf("check: found %s", got)
+		}
+		got := weft(t, 0, "comm", "--csv", "--show", "collectives", path)
+		if !strings.Contains(got, ",MPI_COMM_SELF,barrier,false,1,6,") || !strings.Contains(got, ",0,0,0,,,\n") {
+			t.Errorf("comm: found %s", got)
+		}
+		if code, got, _ := runWeft(t, "waits", path); strings.Contains(got, "wait-at-barrier") {
+			t.Errorf("waits: exit code %d: %s", code, got)
+		}
+		if got := weft(t, 0, "align", path); !strings.Contains(got, "Collectives  0") {
+			t.Errorf("align: found %s", got)
+		}
+	}
+	text, _ := runTool(t, otf, "otfprint")
+	ids := map[string]string{}
+	for _, m := range regexp.MustCompile(`BeginCollective: process (\d+),.* matchingId (\d+)`).FindAllStringSubmatch(
+		string(text), -1) {
+		if by, twice := ids[m[2]]; twice {
+			t.Errorf("otfprint: processes %s and %s have the matching id %s", by, m[1], m[2])
+		}
+		ids[m[2]] = m[1]
+	}
+	if len(ids) != 6 && text != nil {
+		t.Errorf("otfprint: found %d operations, expected 6", len(ids))
+	}
+}
