@@ -232,10 +232,11 @@ func (ex *explainer) summarizeRegions() {
 	ex.page.Ran.Regions = ex.page.Ran.Regions[:min(5, len(ex.page.Ran.Regions))]
 }
 
-// addFinding adds a finding to the page if its loss is large enough.
+// addFinding adds a finding to the page if its loss or its gain is large enough. The loss can be a small share of the
+// time of all threads if only the first threads of processes wait, while the other ones are idle.
 func (ex *explainer) addFinding(f Finding) {
 	f.LossShare, f.GainShare = f.Loss/ex.core, float64(f.Gain)/float64(ex.page.Ran.Runtime)
-	if f.LossShare < leastShare {
+	if max(f.LossShare, f.GainShare) < leastShare {
 		return
 	}
 	f.Confidence = ex.confidence

@@ -61,8 +61,9 @@ func keysByValue[K cmp.Ordered](m map[K]float64) []K {
 
 // late finds call paths in which some locations come late, so that others wait for them.
 func (ex *explainer) late() {
+	least := leastShare * float64(ex.page.Ran.Runtime) * float64(ex.page.Ran.Processes+ex.page.Ran.Streams)
 	for _, d := range ex.delays() {
-		if d.cost < leastShare*ex.core {
+		if d.cost < min(least, leastShare*ex.core) {
 			break
 		}
 		if ex.synchronises(d.path) {
