@@ -40,9 +40,9 @@ var planted = []struct {
 	// barrier.
 	{"late-sender", generate.Problems{LateSender: 50 * ms}, 1, "late", "pack", "rank 4", "rank 4", 50 * ms,
 		map[string]int64{"late-sender": 50*ms - 3000, "wait-at-barrier": 6 * 50 * ms}, false},
-	// The same with two threads in each process. The second threads are idle meanwhile, so that the waits of 28 ms are less
-	// than 2 % of the time of all 16 threads. The gain is more than 3 % of the runtime.
-	{"late-sender with threads", generate.Problems{LateSender: 4 * ms}, 2, "late", "pack", "rank 4", "rank 4", 4 * ms,
+	// The same with two threads in each process. The second threads are idle meanwhile, so that the waits of 28 ms
+	// are less than 2 % of the time of all 16 threads. The gain is more than 3 % of the runtime.
+	{"late-sender", generate.Problems{LateSender: 4 * ms}, 2, "late", "pack", "rank 4", "rank 4", 4 * ms,
 		map[string]int64{"late-sender": 4*ms - 3000, "wait-at-barrier": 6 * 4 * ms}, false},
 	// Ranks compute for 50 ms + rank/7 · 100 ms until all have computed for 150 ms. So they wait
 	// for 8 · 150 ms - 8 · 100 ms in all. Six of the times are fractions that are rounded down, by
@@ -138,7 +138,7 @@ func TestPlanted(t *testing.T) {
 		o.Problems = generate.Problems{}
 		good := explained(t, generated(t, o)).Ran.Runtime
 		for name, f := range map[string]format.Format{"otf2": otf2.Format{}, "otf": otf.Format{}, "pallas": pallas.Format{}} {
-			t.Run(x.name+" "+name, func(t *testing.T) {
+			t.Run(fmt.Sprintf("%s of %d threads, %s", x.name, x.threads, name), func(t *testing.T) {
 				path := filepath.Join(t.TempDir(), "x."+name)
 				if err := format.SaveEvents(context.Background(), path, f, bad); err != nil {
 					t.Fatal(err)
