@@ -26,7 +26,7 @@ type otf2Report struct {
 // otf2Row is a command with its measurements: a row in the table.
 type otf2Row struct {
 	what string
-	args []string // PATH stands for the archive, ALONE for the archive with a single location
+	args []string // PATH stands for the archive, and ALONE for an archive with a single location
 	runs []usage
 }
 

@@ -31,14 +31,13 @@ func (r *otfReport) plainLimit() int64 {
 	return plainMemory + int64(otfUsual.streams)*otfStreamMemory
 }
 
-// lessCPU returns the ratio of CPU times, theirs to ours.
+// lessCPU returns the ratio of the CPU time of the other tool to the CPU time of weft.
 func (p otfPair) lessCPU() float64 { return p.theirs.cpu.Seconds() / p.ours.cpu.Seconds() }
 
-// lessWall returns the ratio of wall-clock times, theirs to ours.
+// lessWall returns the ratio of the wall-clock time of the other tool to the wall-clock time of weft.
 func (p otfPair) lessWall() float64 { return p.theirs.wall.Seconds() / p.ours.wall.Seconds() }
 
-// against returns the statistics of f over the runs. They are empty if the other program is
-// missing.
+// against returns the statistics of f over the runs. The statistics are empty if the other program is missing.
 func (c *otfComparison) against(f func(otfPair) float64) stat {
 	if c.missing {
 		return stat{}

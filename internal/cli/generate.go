@@ -56,7 +56,7 @@ func (a *app) generateCommand() *cobra.Command {
 			b := a.newBar("generating")
 			source := &progressTrace{Trace: t, bar: b, total: t.Count()}
 			if to == "null" {
-				// All formats are written in time order.
+				// The events are delivered in time order, because all formats are written in this order.
 				err := source.Scan(c.Context(), trace.Everything(), format.GlobalOrder, format.SinkFuncs{})
 				b.remove()
 				return err

@@ -40,7 +40,7 @@ func (ff *faultFlags) register(f *pflag.FlagSet) {
 	f.Var(newInteger(&ff.o.Faults.Anomalies, 0, 0, 0), "anomalies", "cps: how many objects leave out task E")
 }
 
-// setOptions sets the options of the flags.
+// setOptions copies the values of the flags to the options of the workload.
 func (ff *faultFlags) setOptions() error {
 	for _, d := range []struct {
 		flag, value string
@@ -80,7 +80,7 @@ func (p *problemFlags) register(f *pflag.FlagSet) {
 	f.StringVar(&p.noise, "noise", "", "phases: in each iteration another rank computes longer by this part, such as 20%")
 }
 
-// setOptions sets the options of the flags.
+// setOptions copies the values of the flags to the options of the workload.
 func (p *problemFlags) setOptions() error {
 	duration := func(s string) (float64, error) {
 		t, err := trace.Seconds(1_000_000_000).ParseDuration(s)

@@ -18,7 +18,7 @@ import (
 type rewriteFlags struct {
 	inputFlags
 	as        string
-	asFlag    string // name of the flag that sets as
+	asFlag    string // name of the flag that sets the field as
 	json      bool
 	allowLoss bool
 	plain     bool
@@ -27,7 +27,7 @@ type rewriteFlags struct {
 	filter    filterFlags
 	// definitions holds the definitions to which the filter's patterns refer.
 	definitions *trace.Definitions
-	lostBefore  func() *format.Loss // losses before encoding; may be nil
+	lostBefore  func() *format.Loss // losses before encoding; can be nil
 	// listsDefects is set if the command itself lists the reader's defects.
 	listsDefects bool
 }
@@ -106,7 +106,7 @@ func (rf *rewriteFlags) transform(ctx context.Context, d format.Events) (format.
 	if err := d.Prepare(ctx); err != nil {
 		return nil, err
 	}
-	d, err := rf.correct(d) // needs the locations of the correction
+	d, err := rf.correct(d) // correct needs the definitions of the locations to which the correction refers
 	if err != nil {
 		return nil, err
 	}
@@ -153,8 +153,8 @@ type rewriteResult struct {
 	Changes []checkRule `json:"changes,omitempty"`
 }
 
-// writeRewritten writes the trace d, which comes from the traces ins, and reports losses. If finish is
-// not nil, it may print more, and it returns the value for JSON.
+// writeRewritten writes the trace d, which comes from the traces ins, and reports losses. The function finish
+// can print additional text, and returns the value for JSON. It can be nil.
 func (a *app) writeRewritten(ctx context.Context, ins []*input, d format.Events, dst string, x *rewriteFlags,
 	finish func(*rewriteResult) (any, error)) error {
 	w, err := a.newTraceWriter(ins[0].opt.Values, dst, x.as, cmp.Or(x.asFlag, "--as"))

@@ -107,7 +107,7 @@ func listenAt(place string) (net.Listener, []string, error) {
 	}
 	names := []string{host}
 	if a, ok := l.Addr().(*net.TCPAddr); ok && a.IP.IsUnspecified() {
-		// Web pages of another origin never have these names.
+		// Web pages of another origin never have these names as host.
 		names = nil
 		if name, err := os.Hostname(); err == nil {
 			names = append(names, name)
@@ -130,7 +130,7 @@ func listenAt(place string) (net.Listener, []string, error) {
 // server has left behind.
 func listenUnix(path string) (net.Listener, error) {
 	if st, err := os.Lstat(path); err == nil && st.Mode()&fs.ModeSocket != 0 {
-		// If a server is overloaded or belongs to another user, dialing returns another error.
+		// If a server is overloaded or belongs to another user, Dial returns a different error.
 		c, err := net.Dial("unix", path)
 		if err == nil {
 			c.Close()
@@ -169,9 +169,9 @@ const minToken = 16
 // tokenLetters are the characters of secrets.
 const tokenLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 
-// persistentToken returns the secret of a server with a fixed port. It is the same for each start, so
-// that links to the page stay valid. If the port is not fixed or the cache is not permanent, the
-// secret is new.
+// persistentToken returns the secret of a server with a fixed port. The secret stays the same for all starts,
+// so that links to the page stay valid. If the port is not fixed or the cache is not permanent, each start has
+// a new secret.
 func persistentToken(c *cache.Cache, port int) string {
 	if port > 0 {
 		if file := c.Secret(strconv.Itoa(port)); file != "" {

@@ -18,7 +18,7 @@ type sortResult struct {
 	Path     string `json:"path"`
 	Format   string `json:"format"`
 	Unsorted int64  `json:"unsorted"`
-	// Loss lists what is lost of a selected part.
+	// Loss lists the losses of a selected part.
 	Loss []format.LossRow `json:"loss,omitempty"`
 }
 
@@ -26,7 +26,7 @@ type sortResult struct {
 type sortFlags struct {
 	inputFlags
 	selection selectionFlags
-	only      bool // --check
+	only      bool // set by --check: count the records out of order, and write nothing
 	json      bool
 	allowLoss bool
 }

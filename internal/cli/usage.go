@@ -116,7 +116,7 @@ func (a *app) runUsage(ctx context.Context, path string, flags *usageFlags) erro
 		answer := usageAnswer{Result: x}
 		list := usageSignals(x, average)
 		for i := range x.Resources {
-			x.Resources[i].Steps = nil // they are in the signals
+			x.Resources[i].Steps = nil // the signals contain the steps
 			if flags.signals {
 				answer.Signals = append(answer.Signals, resourceSignals{x.Resources[i].Resource, list[2*i].signal,
 					list[2*i+1].signal})
@@ -187,7 +187,7 @@ func resourceNames(list []usage.Resource) []string {
 	return names
 }
 
-// usageSignals returns two signals of each resource: the number of claims and the amount.
+// usageSignals returns two signals for each resource: the number of claims, and the amount in use.
 func usageSignals(x *usage.Result, average int64) (list []namedSignal) {
 	names := resourceNames(x.Resources)
 	for i := range x.Resources {

@@ -96,7 +96,8 @@ The exit code is 1 if a property is violated, and 2 if the specification has an 
 			if err := flags.follow.check(c.Flags()); err != nil {
 				return err
 			}
-			if err := flags.selection.splitWindow(); err != nil { // once, since traces are verified in parallel
+			// splitWindow is called once here, because traces are verified in parallel
+			if err := flags.selection.splitWindow(); err != nil {
 				return err
 			}
 			if flags.suggest.suggest {
@@ -318,7 +319,7 @@ func (a *app) verifyTrace(ctx context.Context, path string, spec *verify.Spec, f
 	return v
 }
 
-// verifyInto verifies the trace of v, and sets the results in v.
+// verifyInto verifies the trace of v, and stores the results in v.
 func (a *app) verifyInto(ctx context.Context, v *verified, spec *verify.Spec, flags *verifyFlags, several bool) error {
 	in, err := a.open(ctx, v.path, &flags.input)
 	return a.answer(in, err, false, &flags.input, func(in *input) (any, func() error, error) {
