@@ -92,7 +92,8 @@ const (
 	allThreads    = masterThreads | otherThreads
 )
 
-// phaseRow is a row in an iteration. Its time is plus nanoseconds after the moment from.
+// phaseRow is a row in an iteration. The field from is a moment, and the field plus is the number of
+// nanoseconds from this moment to the row.
 type phaseRow struct {
 	who  uint8
 	kind trace.Kind

@@ -71,7 +71,7 @@ type side struct {
 	outside []int32   // the outermost paths
 	// regions holds the times of each region, by key.
 	regions map[int32]*times
-	several map[string]int // indexed by name: number of keys with it
+	several map[string]int // indexed by name: number of keys with the name
 }
 
 // times holds the visits and times of a path or region, the times in ticks.

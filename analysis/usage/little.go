@@ -503,8 +503,8 @@ type Bucket struct {
 	Count int64 `json:"count"`
 }
 
-// buckets is the number of buckets of a histogram.
-const buckets = 20
+// histogramBuckets is the number of buckets of a histogram.
+const histogramBuckets = 20
 
 // latencies returns the statistics of the durations of stays, or nil if there are no objects.
 func latencies(objects []Object) *Durations {
@@ -522,7 +522,7 @@ func latencies(objects []Object) *Durations {
 	at := func(percent int64) int64 { return list[durations.Rank(int64(n), percent, 100)-1] }
 	d := &Durations{Min: list[0], Mean: sum / float64(n), Median: at(50), P90: at(90), P99: at(99), Max: list[n-1],
 		Histogram: []Bucket{}}
-	width := (d.Max-d.Min)/buckets + 1
+	width := (d.Max-d.Min)/histogramBuckets + 1
 	for _, x := range list {
 		k := int((x - d.Min) / width)
 		for len(d.Histogram) <= k {

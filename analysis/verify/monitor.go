@@ -50,7 +50,8 @@ func (f *Formula) isTemporal() bool { return f.Op == Globally || f.Op == Finally
 func (f *Formula) isDense() bool { return f.signal && !f.state }
 
 // obligationKey identifies an obligation by its formula and by the number of its state. States are
-// counted from the first one of the trace. The number may also be dense.
+// counted from the first one of the trace. The constant dense takes the place of the number for an obligation at all
+// times.
 type obligationKey struct {
 	f  *Formula
 	at int

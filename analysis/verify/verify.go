@@ -208,7 +208,7 @@ type evaluator struct {
 	all     runs   // all states
 	allBits bitset // all states, as bits
 	none    runs
-	base    int64 // the time from which dense times are counted
+	base    int64 // the time of the first event; the times of dense formulas are relative to it
 	domain  interval
 	unit    float64 // ticks in the time unit of the trace
 	signals [][]piece

@@ -70,7 +70,8 @@ All flags of weft cut and weft filter can be given, too; they use the original n
 	x.flags(c.Flags())
 	c.Flags().StringSliceVar(&keep, "keep", knownNames,
 		"names that are kept; * and ? match anything, re: begins a regular expression")
-	c.Flags().StringVar(&names, "names", "", "write a table of the replaced names to this file, as comma-separated values")
+	c.Flags().StringVar(&names, "names", "",
+		"write a table of the replaced names to this file, as comma-separated values")
 	a.defineForceFlag(c)
 	return c
 }

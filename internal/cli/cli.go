@@ -183,7 +183,8 @@ Exit codes: 0 good, 1 the trace has defects or the answer is "no", 2 usage,
 			return c.Help()
 		},
 	}
-	root.PersistentFlags().VarP(newInteger(&a.workers, runtime.GOMAXPROCS(0), 1, 0), "jobs", "j", "number of cores to use")
+	root.PersistentFlags().VarP(newInteger(&a.workers, runtime.GOMAXPROCS(0), 1, 0), "jobs", "j",
+		"number of cores to use")
 	root.PersistentFlags().BoolVar(&a.progress, "progress", true,
 		"show progress on a terminal when work takes over a second")
 	defer a.completeFlags(root)

@@ -97,7 +97,8 @@ func (f *diffFlags) register(c *cobra.Command) {
 	f.selection.defineTimeFlags(c.Flags())
 	f.selection.definePlaceFlags(c.Flags())
 	c.Flags().Var((*nameList)(&f.regions), "region",
-		"compare these regions, and the call paths that end in them; * and ? match anything, re: begins a regular expression")
+		"compare these regions, and the call paths that end in them; * and ? match anything, re: begins a regular "+
+			"expression")
 	c.Flags().StringVar(&f.loop, "iterations", "", "the region of which each visit is an iteration, for the statistics")
 	c.Flags().StringVar(&f.metric, "metric", string(diff.Exclusive),
 		"the time to test and to rank by: exclusive or inclusive")

@@ -45,9 +45,10 @@ func (*followFlags) tickConverter(flag, value string) func(trace.Clock) (int64, 
 func (s *followFlags) register(f *pflag.FlagSet) {
 	f.BoolVar(&s.follow, "follow", false,
 		"verify a text while it grows, or a pipe, and print verdicts as they are decided")
-	f.StringVar(&s.late, "late", "", "follow: for how long to wait for lines with earlier times, such as 10ms")
+	f.StringVar(&s.late, "late", "", "follow: time to wait for lines with earlier times, such as 10ms")
 	f.StringVar(&s.idle, "idle", "",
-		"follow: after how long without an event an object has left the system, such as 10ms; else at the end")
+		"follow: time without an event after which an object has left the system, such as 10ms; by default, objects "+
+			"leave at the end")
 }
 
 // check returns an error if flags are combined that exclude each other.

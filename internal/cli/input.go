@@ -36,7 +36,7 @@ type inputFlags struct {
 
 // defineClockFlag defines --clock-correction, for commands that use times.
 func (r *inputFlags) defineClockFlag(f *pflag.FlagSet) {
-	f.StringVar(&r.correction, "clock-correction", "", "put times right by a file that weft align wrote")
+	f.StringVar(&r.correction, "clock-correction", "", "correct the times with a file that weft align has written")
 	markInputFlag(f, "clock-correction")
 }
 
@@ -73,7 +73,7 @@ func (r *inputFlags) flags(f *pflag.FlagSet) {
 	f.StringArrayVar(&r.options, "option", nil,
 		"setting of a format, NAME=VALUE (see weft formats --options); may be repeated")
 	f.BoolVar(&r.strict, "strict", false, "stop at the first defect")
-	f.BoolVarP(&r.quiet, "quiet", "q", false, "do not mention defects")
+	f.BoolVarP(&r.quiet, "quiet", "q", false, "do not print defects of the trace")
 }
 
 // input is an open trace. Its Events are the events of the file, with corrected clocks. Some commands

@@ -129,19 +129,20 @@ time; --index=FILE uses an index written by weft index.`,
 	s.register(c.Flags())
 	f := c.Flags()
 	f.StringVarP(&out, "output", "o", "",
-		"file to draw to, .svg or .png; the trace's name with .svg if not given, - for standard output")
+		"file for the picture, .svg or .png; default: the trace's name with .svg; - is standard output")
 	f.StringVar(&p.format, "to-format", "", "svg or png, if the name of the file does not determine it")
 	f.StringVar(&p.rows, "rows", rowsByLocation, "what the rows are: location, resource, or an attribute")
-	f.StringVar(&p.color, "color", colorByRegion, "what the colours are: region, or an attribute")
-	f.Var(newInteger(&p.maxRows, 64, 1, 0), "max-rows", "how many rows to draw at most")
+	f.StringVar(&p.color, "color", colorByRegion, "source of the colours: region, or the name of an attribute")
+	f.Var(newInteger(&p.maxRows, 64, 1, 0), "max-rows", "greatest number of rows to draw")
 	f.BoolVar(&p.links, "links", true, "draw dependencies")
 	f.BoolVar(&p.messages, "messages", true, "draw messages")
 	f.Var(newInteger(&p.width, draw.DefaultWidth, draw.LeastWidth, draw.MostWidth), "width",
 		"width of the picture in pixels")
 	f.StringVar(&p.title, "title", "", "title; the trace's name if not given")
-	f.BoolVar(&p.dark, "dark", false, "light text on dark paper")
-	f.Var(newInteger(&p.scale, 1, 1, draw.MostScale), "scale", "pixels drawn for one in a PNG, for high resolution")
-	f.StringVar(&from, "index", "", "draw from the index in the cache, or from that in a `FILE` (--index=FILE)")
+	f.BoolVar(&p.dark, "dark", false, "draw light text on a dark background")
+	f.Var(newInteger(&p.scale, 1, 1, draw.MostScale), "scale",
+		"number of pixels in a PNG for each pixel of --width, for screens with a high resolution")
+	f.StringVar(&from, "index", "", "draw from the index in the cache, or from an index in a `FILE` (--index=FILE)")
 	f.Lookup("index").NoOptDefVal = cacheIndex
 	markInputFlag(f, "index")
 	a.defineForceFlag(c)

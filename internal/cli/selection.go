@@ -167,19 +167,20 @@ func (in *input) keepInvolving(wanted func(loc uint32) bool) {
 // defineTimeFlags defines the flags that select times.
 func (s *selectionFlags) defineTimeFlags(f *pflag.FlagSet) {
 	s.defineFromFlag(f)
-	f.StringVar(&s.to, "to", "", "end of the times wanted, exclusive")
+	f.StringVar(&s.to, "to", "", "end of the selected times, exclusive")
 	s.defineWindowFlag(f)
 }
 
 // defineFromFlag defines --from.
 func (s *selectionFlags) defineFromFlag(f *pflag.FlagSet) {
 	f.StringVar(&s.from, "from", "",
-		"first time wanted: 1.5ms, 3s, 20%, ticks; counted from the first event, or with @ the trace's own")
+		"begin of the selected times: 1.5ms, 3s, 20%, ticks; relative to the first event, or with @ as in the trace")
 }
 
 // defineWindowFlag defines --window.
 func (s *selectionFlags) defineWindowFlag(f *pflag.FlagSet) {
-	f.StringVar(&s.window, "window", "", "both in one: 20%..30%, 1.5ms..2ms, @-5..@7; a side that is left out is open")
+	f.StringVar(&s.window, "window", "",
+		"--from and --to in one flag: 20%..30%, 1.5ms..2ms, @-5..@7; without a side, that side has no limit")
 }
 
 // anySet reports whether any flag of the selection is set.

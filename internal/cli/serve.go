@@ -78,7 +78,8 @@ traces. The connection is not encrypted: over a network use ssh -L, or a proxy w
 		},
 	}
 	v.register(c.Flags())
-	c.Flags().StringVar(&listen, "listen", "127.0.0.1:0", "where to listen: HOST:PORT, or unix:PATH; port 0 is a free one")
+	c.Flags().StringVar(&listen, "listen", "127.0.0.1:0",
+		"where to listen: HOST:PORT, or unix:PATH; port 0 is a free one")
 	c.Flags().StringVar(&tokenFile, "token-file", "", "file with the secret; it is made if it is not there")
 	c.Flags().BoolVar(&noToken, "no-token", false, "ask for no secret")
 	c.Flags().StringSliceVar(&hosts, "host", nil, "another name that browsers know the server by")

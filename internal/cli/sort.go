@@ -66,7 +66,8 @@ whole trace. Formats whose records may be in any order are not sorted.`,
 	x.selection.registerForStates(c.Flags())
 	c.Flags().BoolVar(&x.only, "check", false, "only check whether the trace is sorted")
 	c.Flags().BoolVar(&x.json, "json", false, "print JSON")
-	c.Flags().BoolVar(&x.allowLoss, "allow-loss", false, "write a piece or selected events even if something else is lost")
+	c.Flags().BoolVar(&x.allowLoss, "allow-loss", false,
+		"write a piece or selected events even if something else is lost")
 	a.defineForceFlag(c)
 	return c
 }

@@ -119,13 +119,13 @@ The exit code is 1 if a property is violated, and 2 if the specification has an 
 		f.StringArrayVar(&flags.properties[i], p.name, nil, p.help)
 	}
 	f.StringVar(&flags.semantics, "semantics", string(verify.Compatible),
-		"what a verdict takes from the end of a trace: compatible, 2, 3 or 4")
+		"how the end of a trace affects a verdict: compatible, 2, 3 or 4 values")
 	registerCompletions(c, "semantics", semantics...)
 	f.BoolVar(&flags.robust, "robust", false,
-		"also print how far the signals of checks are from the bounds that decide them")
+		"also print the distance of the signals of checks from the bounds that decide the checks")
 	f.BoolVar(&flags.asJSON, "json", false, "print JSON")
 	f.BoolVar(&flags.junit, "junit", false, "print JUnit XML, for build pipelines")
-	f.BoolVar(&flags.compat, "compat", false, "print what the command line of TRACE4CPS prints")
+	f.BoolVar(&flags.compat, "compat", false, "print the same text as the command line of TRACE4CPS")
 	flags.suggest.register(f)
 	flags.follow.register(f)
 	return c

@@ -185,9 +185,9 @@ const (
 	attachedSource
 	attachedRelease // a source that releases a lock
 	attachedOperation
-	attachedBegin // Call.Begins
-	attachedJoin  // Call.Joins
-	attachedFork  // Call.Forks
+	attachedBegin // the flag Begins of a call
+	attachedJoin  // the flag Joins of a call
+	attachedFork  // the flag Forks of a call
 )
 
 // attach adds an attachment to a call: a kind and its numbers.

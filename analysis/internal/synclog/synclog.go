@@ -193,7 +193,8 @@ const (
 	timesMemory = 8 << 20
 )
 
-// Close frees the packed calls. Everything except Scan can be used afterwards.
+// Close frees the packed calls. Scan, Chunks and ReadChunk must not be used
+// afterwards.
 func (l *Log) Close() {
 	l.store.Close()
 	for _, x := range l.lanes {
