@@ -105,7 +105,7 @@ func (r *Result) Tree(most, deepest int) *Tree {
 // than its children.
 func (r *Result) parents() []int {
 	c := r.comparison
-	var index [2][]int // indexed by side and path: the pair
+	var index [2][]int // indexed by side and path: the index of the path's pair
 	for s := range index {
 		index[s] = make([]int, len(c.sides[s].nodes))
 	}

@@ -335,7 +335,7 @@ type merger struct {
 	shapes  map[string]int
 	names   []string // indexed by location
 	regions []string // names of regions
-	key     []byte   // scratch
+	key     []byte   // reused for the key of each list of steps
 }
 
 // addLocation adds the structure of a location to the result.
