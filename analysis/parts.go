@@ -14,8 +14,8 @@ import (
 // earliest and latest times are 2^62 ticks or more apart.
 var ErrTimeRange = errors.New("found times that are 2^62 ticks or more apart, expected those of one run")
 
-// Part is the state of an analysis after some locations of a trace. Merge adds the state of another
-// part, which has seen other locations and must not be used afterwards.
+// Part is the state of an analysis after it has processed some locations of a trace. Merge adds the state of
+// another part. The other part must have processed other locations, and must not be used afterwards.
 type Part[P any] interface {
 	format.Sink
 	Merge(P) error
@@ -41,9 +41,9 @@ func Join[T any](name string, ours, theirs []*T) ([]*T, error) {
 	return ours, nil
 }
 
-// Run runs an analysis of the events that sel selects, on several cores. Each worker of the
-// parallel scan has a part of its own, which fresh returns. Run merges all of them into the first one and returns
-// it. If the scan fails, Run returns a part without events.
+// Run runs an analysis of the events that sel selects, on several cores. Each worker of the parallel scan has
+// a part of its own. fresh returns a new part. Run merges all parts and returns the result. If the scan fails,
+// Run returns a part without events.
 func Run[P Part[P]](ctx context.Context, events format.Events, sel trace.Selection, fresh func() P) (P, error) {
 	var mu sync.Mutex
 	var parts []P

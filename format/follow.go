@@ -27,5 +27,5 @@ type FollowOptions struct {
 // FollowError reports a text that can only be read as a whole.
 type FollowError struct{ Text string }
 
-// Error returns the place, what was found and what was expected.
+// Error returns the text of the error: the line, what was found and what was expected.
 func (e *FollowError) Error() string { return e.Text }

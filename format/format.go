@@ -14,8 +14,8 @@ import (
 type Format interface {
 	// About describes the format.
 	About() About
-	// Probe returns the confidence that a file is of this format: 0 for none, 50 if only the name
-	// fits, 100 for certain. head is the beginning of the file.
+	// Probe returns the confidence that a file is of this format: 0 for none, 50 if only the file name fits,
+	// 100 if the format is certain. head is the beginning of the file.
 	Probe(name string, head []byte) int
 	// Open opens a trace for reading.
 	Open(ctx context.Context, src Source, opt *ReadOptions) (File, error)
@@ -110,7 +110,7 @@ type Rule struct {
 	ID       string // stable, such as "etf.unknown-resource"
 	Severity trace.Severity
 	Doc      string // one sentence for users
-	Example  string // what violates it: a record, or a situation in a few words
+	Example  string // an example of a violation: a record or a short description
 	// Stays is set if reading does not repair violations of the rule.
 	Stays bool
 }

@@ -104,7 +104,8 @@ func value(m map[string]string, name, def string) string {
 	return def
 }
 
-// At returns a copy of the options by which defects are reported at a location.
+// At returns a copy of the options for defects at a location. A defect that states no location itself gets
+// this one.
 func (o *ReadOptions) At(location uint32) *ReadOptions {
 	at := *o
 	at.where = trace.Place{Location: location, HasLocation: location != trace.NoRef}

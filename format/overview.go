@@ -126,7 +126,7 @@ func LostDefinitions(ctx context.Context, f File, written *trace.Definitions, to
 		return err
 	}
 	if written.Encoding == trace.Latin1 && to == written.Origin {
-		o.Recoded = 0 // the encoder writes Latin-1, too
+		o.Recoded = 0 // the encoder writes the text in Latin-1 again
 	}
 	how := Lost
 	if written.Repaired {

@@ -23,10 +23,10 @@ type Reduction struct {
 	// Begin, if it is not nil, is called before the first call of New, and again if the scan is
 	// restarted. Results of the earlier Reducers must be discarded then.
 	Begin func()
-	// Ends reports whether the first and the last event of a location are to be found among the events of a
-	// kind. These two events are kept as well. The last one has no operands unless the Reducer chose it. Ends
-	// must return true for all kinds that the Reducer may choose. If Ends is nil, no events are kept for this
-	// reason.
+	// Ends reports whether the reduction keeps the first and the last event of a location among the events of
+	// the kinds for which Ends returns true. The last event has no operands unless the Reducer chose it. Ends
+	// must return true for all kinds that the Reducer may choose. If Ends is nil, the reduction keeps only the
+	// events that the Reducer chose.
 	Ends func(trace.Kind) bool
 }
 

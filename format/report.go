@@ -31,7 +31,7 @@ type ruleDefects struct {
 	first  []*trace.Defect
 }
 
-// total returns the number of different defects, as far as it is known.
+// total returns the number of different defects that are known so far.
 func (r *ruleDefects) total() int64 { return max(r.before+r.most, int64(len(r.first))) }
 
 // NewReport returns an empty report.

@@ -71,7 +71,7 @@ func (s *selector) pick(b *trace.Batch) *trace.Batch {
 	return &s.out
 }
 
-// wants reports whether a row is selected.
+// wants reports whether the selection contains a row.
 func (s *selector) wants(b *trace.Batch, row int) bool {
 	k := b.Kind[row]
 	if s.sel.Kind != nil && int(k) < len(s.kinds) {

@@ -116,21 +116,21 @@ func callee(f uint8, x uint64) uint8 {
 
 // The numbers of the regions and metrics of the loops workload.
 const (
-	loStep = 1 + iota
-	loSweep
-	loRow
-	loKernel // the first of the four kernels, which have consecutive numbers
+	loopStepRegion = 1 + iota
+	loopSweepRegion
+	loopRowRegion
+	firstKernelRegion // the first of the four kernels, which have consecutive numbers
 )
 
 const (
-	loInstructions = iota
-	loMisses
-	loResidual
-	loMetrics
+	loopInstructionsMetric = iota
+	loopMissesMetric
+	loopResidualMetric
+	loopMetricCount
 )
 
-// loMaxDepth is the largest number of open regions: main, the nested loops and a kernel.
-const loMaxDepth = loKernel + 1
+// loopMaxDepth is the largest number of open regions: main, the nested loops and a kernel.
+const loopMaxDepth = firstKernelRegion + 1
 
 func planLoops(o Options, d *trace.Definitions) (source, error) {
 	defineProcesses(d, o.Locations, false, loopRegion("step"), loopRegion("sweep"), loopRegion("row"),
@@ -155,7 +155,7 @@ type loopsRank struct {
 	rng      rng
 	left     int64 // number of rows that the location still has to write
 	depth    int64 // number of open regions
-	trips    [loMaxDepth]int64
+	trips    [loopMaxDepth]int64
 	kernel   uint8
 	sample   uint8 // number of metrics that remain to be sampled
 	value    [2]uint64
@@ -179,17 +179,17 @@ func (s *loops) step(loc uint32, t int64) int64 {
 	case r.depth > 0 && (r.left == r.depth || r.sample > 0 && r.left > r.depth):
 		// Write a sample of the counters, if enough rows remain to leave the open regions.
 		s.measure(loc, r, t)
-	case r.depth == 0 || r.left > r.depth && r.depth < loMaxDepth && (r.depth == 1 || r.trips[r.depth-1] > 0):
+	case r.depth == 0 || r.left > r.depth && r.depth < loopMaxDepth && (r.depth == 1 || r.trips[r.depth-1] > 0):
 		gap = s.enter(loc, r, t, gap)
 	default:
 		r.depth--
 		ref := uint32(r.depth)
-		if r.depth == loKernel {
+		if r.depth == firstKernelRegion {
 			ref += uint32(r.kernel)
 		}
 		s.w.row(loc, t, trace.Leave, ref)
-		if ref == loSweep {
-			r.sample = loMetrics
+		if ref == loopSweepRegion {
+			r.sample = loopMetricCount
 		}
 	}
 	if r.left == 0 {
@@ -206,21 +206,21 @@ func (s *loops) enter(loc uint32, r *loopsRank, t, gap int64) int64 {
 	}
 	ref := uint32(d)
 	switch d {
-	case loStep:
+	case loopStepRegion:
 		// The solver starts again with a new system of equations.
 		r.residual = 1 << 20
 		r.trips[d] = r.rng.between(2, 7)
-	case loSweep:
+	case loopSweepRegion:
 		r.trips[d] = r.rng.exponential(6) + 1
-	case loRow:
+	case loopRowRegion:
 		r.trips[d] = r.rng.exponential(10)
-	case loKernel:
+	case firstKernelRegion:
 		x := r.rng.next()
 		r.kernel = uint8(min(x&3, x>>2&3))
 		ref += uint32(r.kernel)
 		gap = 300<<r.kernel + int64(x>>8&255)
-		r.value[loInstructions] += uint64(gap)*3 + x>>16&1023
-		r.value[loMisses] += x >> 32 & 63 << r.kernel
+		r.value[loopInstructionsMetric] += uint64(gap)*3 + x>>16&1023
+		r.value[loopMissesMetric] += x >> 32 & 63 << r.kernel
 	}
 	r.depth++
 	s.w.row(loc, t, trace.Enter, ref)
@@ -229,13 +229,13 @@ func (s *loops) enter(loc uint32, r *loopsRank, t, gap int64) int64 {
 
 // measure writes a sample of a metric.
 func (s *loops) measure(loc uint32, r *loopsRank, t int64) {
-	m := uint32(loInstructions)
+	m := uint32(loopInstructionsMetric)
 	if r.sample > 0 {
-		m = uint32(loMetrics - r.sample)
+		m = uint32(loopMetricCount - r.sample)
 		r.sample--
 	}
 	var v uint64
-	if m == loResidual {
+	if m == loopResidualMetric {
 		r.residual -= r.residual * r.rng.between(8, 48) >> 6
 		v = math.Float64bits(float64(r.residual) / (1 << 20))
 	} else {

@@ -82,8 +82,8 @@ const (
 	arrivalTime  = 4000 // mean time between two arrivals, in µs
 	maxWaiting   = 4    // largest number of objects that have arrived and have not begun
 	maxActive    = 16   // largest number of objects between tasks A and G
-	preemptRan   = 200  // least time, in µs, that G must have run before it can be preempted
-	preemptRest  = 300  // least time, in µs, that G must still need at that moment
+	preemptRan   = 200  // least time, in µs, for which task G must have run before it can be preempted
+	preemptRest  = 300  // least time, in µs, that task G must still need when it is preempted
 	fragmentTime = 10_000
 )
 

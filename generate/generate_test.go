@@ -322,7 +322,7 @@ func TestCounters(t *testing.T) {
 		}
 		last[k] = c.Op(0)
 	})
-	if len(last) != loMetrics*x.Defs().Locations.Len() || n < 1000 {
+	if len(last) != loopMetricCount*x.Defs().Locations.Len() || n < 1000 {
 		t.Errorf("%d samples of %d counters", n, len(last))
 	}
 }

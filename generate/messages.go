@@ -4,24 +4,24 @@ import "github.com/weft-trace/weft/trace"
 
 // The regions of the ring and masterworker workloads.
 const (
-	bmRecv = 1 + iota
-	bmCompute
-	bmSend
+	blockingRecvRegion = 1 + iota
+	blockingComputeRegion
+	blockingSendRegion
 )
 
 // The places in the program of a rank with blocking calls. At each place, the rank writes the row in
-// blockingRows. A task takes the rank from bmRecvEnter to bmSendLeave.
+// blockingRows. A task takes the rank from blockingRecvEnter to blockingSendLeave.
 const (
-	bmRecvEnter = iota
-	bmRecvDone
-	bmRecvLeave
-	bmComputeEnter
-	bmComputeLeave
-	bmSendEnter
-	bmSendRow
-	bmSendLeave
-	bmEnd
-	bmBegin
+	blockingRecvEnter = iota
+	blockingRecvDone
+	blockingRecvLeave
+	blockingComputeEnter
+	blockingComputeLeave
+	blockingSendEnter
+	blockingSendRow
+	blockingSendLeave
+	blockingEnd
+	blockingBegin
 )
 
 // blockingRows holds the row that a rank writes at each place.
@@ -29,16 +29,16 @@ var blockingRows = [...]struct {
 	kind trace.Kind
 	ref  uint32
 }{
-	bmRecvEnter:    {trace.Enter, bmRecv},
-	bmRecvDone:     {trace.Recv, trace.NoRef},
-	bmRecvLeave:    {trace.Leave, bmRecv},
-	bmComputeEnter: {trace.Enter, bmCompute},
-	bmComputeLeave: {trace.Leave, bmCompute},
-	bmSendEnter:    {trace.Enter, bmSend},
-	bmSendRow:      {trace.Send, trace.NoRef},
-	bmSendLeave:    {trace.Leave, bmSend},
-	bmEnd:          {trace.Leave, mainRegion},
-	bmBegin:        {trace.Enter, mainRegion},
+	blockingRecvEnter:    {trace.Enter, blockingRecvRegion},
+	blockingRecvDone:     {trace.Recv, trace.NoRef},
+	blockingRecvLeave:    {trace.Leave, blockingRecvRegion},
+	blockingComputeEnter: {trace.Enter, blockingComputeRegion},
+	blockingComputeLeave: {trace.Leave, blockingComputeRegion},
+	blockingSendEnter:    {trace.Enter, blockingSendRegion},
+	blockingSendRow:      {trace.Send, trace.NoRef},
+	blockingSendLeave:    {trace.Leave, blockingSendRegion},
+	blockingEnd:          {trace.Leave, mainRegion},
+	blockingBegin:        {trace.Enter, mainRegion},
 }
 
 func defineBlocking(d *trace.Definitions, n int, compute string) {
@@ -88,7 +88,7 @@ func (p *ringPlan) run(w *writer) {
 	s := &ring{ringPlan: p, w: w, agenda: newAgenda(p.n), ranks: make([]ringRank, p.n)}
 	for i := range s.ranks {
 		r := &s.ranks[i]
-		*r = ringRank{inbox: inbox{rng: newRNG(p.seed, uint64(i)), arrives: never}, left: p.rounds, pc: bmBegin}
+		*r = ringRank{inbox: inbox{rng: newRNG(p.seed, uint64(i)), arrives: never}, left: p.rounds, pc: blockingBegin}
 		s.agenda.set(uint32(i), r.rng.between(0, startupSkew))
 	}
 	simulate(s.agenda, s, w)
@@ -111,22 +111,22 @@ func (s *ring) step(loc uint32, t int64) int64 {
 	r.pc++
 	w.row(loc, t, blockingRows[at].kind, blockingRows[at].ref)
 	switch at {
-	case bmBegin:
-		r.pc = bmRecvEnter
+	case blockingBegin:
+		r.pc = blockingRecvEnter
 		if loc == 0 {
-			r.pc = bmComputeEnter // rank 0 begins with the token
+			r.pc = blockingComputeEnter // rank 0 begins with the token
 		}
-	case bmRecvEnter:
+	case blockingRecvEnter:
 		return r.receive(t)
-	case bmRecvDone:
+	case blockingRecvDone:
 		w.b.AddOps(uint64((int(loc)+s.n-1)%s.n), world, 0, tokenBytes)
-	case bmRecvLeave:
+	case blockingRecvLeave:
 		if loc == 0 {
 			s.round(r)
 		}
-	case bmComputeEnter:
+	case blockingComputeEnter:
 		return t + tokenCompute/4 + r.rng.exponential(tokenCompute)
-	case bmSendRow:
+	case blockingSendRow:
 		to := uint32((int(loc) + 1) % s.n)
 		w.b.AddOps(uint64(to), world, 0, tokenBytes)
 		q := &s.ranks[to]
@@ -134,12 +134,12 @@ func (s *ring) step(loc uint32, t int64) int64 {
 		if q.waiting {
 			s.agenda.set(to, q.receive(0))
 		}
-	case bmSendLeave:
-		r.pc = bmRecvEnter
+	case blockingSendLeave:
+		r.pc = blockingRecvEnter
 		if loc != 0 {
 			s.round(r)
 		}
-	case bmEnd:
+	case blockingEnd:
 		return never
 	}
 	return t + r.rng.call()
@@ -148,7 +148,7 @@ func (s *ring) step(loc uint32, t int64) int64 {
 // round ends a round of a rank.
 func (s *ring) round(r *ringRank) {
 	if r.left--; r.left == 0 {
-		r.pc = bmEnd
+		r.pc = blockingEnd
 	}
 }
 
@@ -210,12 +210,13 @@ type worker struct {
 }
 
 func (p *masterPlan) run(w *writer) {
-	s := &master{masterPlan: p, w: w, agenda: newAgenda(p.n), rng: newRNG(p.seed, 0), pc: bmBegin, begin: true, peer: 1,
+	s := &master{masterPlan: p, w: w, agenda: newAgenda(p.n), rng: newRNG(p.seed, 0), pc: blockingBegin, begin: true,
+		peer: 1,
 		left: p.tasks, active: p.n - 1, results: make([]result, p.n), workers: make([]worker, p.n)}
 	s.agenda.set(0, s.rng.between(0, startupSkew))
 	for i := 1; i < p.n; i++ {
 		r := &s.workers[i]
-		*r = worker{inbox: inbox{rng: newRNG(p.seed, uint64(i)), arrives: never}, pc: bmBegin}
+		*r = worker{inbox: inbox{rng: newRNG(p.seed, uint64(i)), arrives: never}, pc: blockingBegin}
 		s.agenda.set(uint32(i), r.rng.between(0, startupSkew))
 	}
 	simulate(s.agenda, s, w)
@@ -248,9 +249,9 @@ func (s *master) runMaster(t int64) int64 {
 	s.pc++
 	w.row(0, t, blockingRows[at].kind, blockingRows[at].ref)
 	switch at {
-	case bmBegin:
-		s.pc = bmSendEnter
-	case bmSendRow:
+	case blockingBegin:
+		s.pc = blockingSendEnter
+	case blockingSendRow:
 		q := &s.workers[s.peer]
 		if q.stop = s.left == 0; q.stop {
 			s.active--
@@ -264,25 +265,25 @@ func (s *master) runMaster(t int64) int64 {
 		if q.waiting {
 			s.agenda.set(s.peer, q.receive(0))
 		}
-	case bmSendLeave:
-		s.pc = bmRecvEnter
+	case blockingSendLeave:
+		s.pc = blockingRecvEnter
 		if s.begin {
 			if s.peer++; int(s.peer) < s.n {
-				s.pc = bmSendEnter
+				s.pc = blockingSendEnter
 				break
 			}
 			s.begin = false
 		}
 		if s.active == 0 {
-			s.pc = bmEnd
+			s.pc = blockingEnd
 		}
-	case bmRecvEnter:
+	case blockingRecvEnter:
 		return s.collect(t)
-	case bmRecvDone:
+	case blockingRecvDone:
 		w.b.AddOps(uint64(s.peer), world, tagResult, resultBytes)
-	case bmRecvLeave:
-		s.pc = bmSendEnter
-	case bmEnd:
+	case blockingRecvLeave:
+		s.pc = blockingSendEnter
+	case blockingEnd:
 		return never
 	}
 	return t + s.rng.call()
@@ -296,32 +297,32 @@ func (s *master) work(loc uint32, t int64) int64 {
 	r.pc++
 	w.row(loc, t, blockingRows[at].kind, blockingRows[at].ref)
 	switch at {
-	case bmBegin:
-		r.pc = bmRecvEnter
-	case bmRecvEnter:
+	case blockingBegin:
+		r.pc = blockingRecvEnter
+	case blockingRecvEnter:
 		return r.receive(t)
-	case bmRecvDone:
+	case blockingRecvDone:
 		if r.stop {
 			w.b.AddOps(0, world, tagStop, 0)
 		} else {
 			w.b.AddOps(0, world, tagTask, taskBytes)
 		}
-	case bmRecvLeave:
+	case blockingRecvLeave:
 		if r.stop {
-			r.pc = bmEnd
+			r.pc = blockingEnd
 		}
-	case bmComputeEnter:
+	case blockingComputeEnter:
 		return t + taskTime/8 + r.rng.exponential(taskTime)
-	case bmSendRow:
+	case blockingSendRow:
 		w.b.AddOps(0, world, tagResult, resultBytes)
 		s.results[s.next%uint64(len(s.results))] = result{loc, t + latency + resultBytes/bytesPerNS}
 		s.next++
 		if s.waiting {
 			s.agenda.set(0, s.collect(0))
 		}
-	case bmSendLeave:
-		r.pc = bmRecvEnter
-	case bmEnd:
+	case blockingSendLeave:
+		r.pc = blockingRecvEnter
+	case blockingEnd:
 		return never
 	}
 	return t + r.rng.call()

@@ -34,27 +34,27 @@ const maxDuration = 1_000_000_000_000_000
 
 // The regions of the workload phases.
 const (
-	phInit = 1 + iota
-	phSerial
-	phBcast
-	phCompute
-	phAllreduce
-	phPack
-	phSend
-	phRecv
-	phBarrier
-	phFinalize
-	phParallel
-	phCritical
-	phUpdate
-	phImplicit
+	phaseInitRegion = 1 + iota
+	phaseSerialRegion
+	phaseBcastRegion
+	phaseComputeRegion
+	phaseAllreduceRegion
+	phasePackRegion
+	phaseSendRegion
+	phaseRecvRegion
+	phaseBarrierRegion
+	phaseFinalizeRegion
+	phaseParallelRegion
+	phaseCriticalRegion
+	phaseUpdateRegion
+	phaseImplicitBarrierRegion
 )
 
 // The durations in the workload phases, in nanoseconds.
 const (
-	phStep = 1000   // time between two successive events
-	phCall = 10_000 // duration of a collective operation after the last member has entered it
-	phPrep = 5000   // time for preparing a message
+	phaseEventDistance   = 1000   // time between two successive events
+	phaseCollectiveTime  = 10_000 // duration of a collective operation after the last member has entered it
+	phasePreparationTime = 5000   // time for preparing a message
 )
 
 // The numbers of collective operations and of the threading model, as OTF2 defines them.
@@ -68,31 +68,32 @@ const (
 type moment uint8
 
 const (
-	phStart    moment = iota // the iteration begins
-	phRootCame               // the location enters MPI_Bcast
-	phShared                 // MPI_Bcast ends
-	phComputed               // the location has finished the part of the computation without the lock
-	phAcquire                // the location acquires the lock
-	phRelease                // the location has finished the whole computation
-	phMet                    // the implicit barrier ends
-	phReduce                 // the location enters MPI_Allreduce
-	phReduced                // MPI_Allreduce ends
-	phSending                // the location enters MPI_Send
-	phReceived               // the message arrives
-	phEnd                    // MPI_Barrier ends
+	momentStart               moment = iota // the iteration begins
+	momentRootEnters                        // the location enters MPI_Bcast
+	momentBcastEnds                         // MPI_Bcast ends
+	momentComputed                          // the location has finished the part of the computation without the lock
+	momentAcquire                           // the location acquires the lock
+	momentRelease                           // the location has finished the whole computation
+	momentImplicitBarrierEnds               // the implicit barrier ends
+	momentReduceEnters                      // the location enters MPI_Allreduce
+	momentReduceEnds                        // MPI_Allreduce ends
+	momentSendEnters                        // the location enters MPI_Send
+	momentMessageArrives                    // the message arrives
+	momentBarrierEnds                       // MPI_Barrier ends
 )
 
 // The sets of locations that write a row, as bits: the first thread of rank 0, the first threads of other
 // ranks, and all other threads.
 const (
-	phRoot = 1 << iota
-	phFirst
-	phOthers
-	phMasters = phRoot | phFirst
-	phThreads = phMasters | phOthers
+	rootThread = 1 << iota
+	firstThreads
+	otherThreads
+	masterThreads = rootThread | firstThreads
+	allThreads    = masterThreads | otherThreads
 )
 
-// phaseRow is a row in an iteration. Its time is plus nanoseconds after the moment from.
+// phaseRow is a row in an iteration. The field from is a moment, and the field plus is the number of
+// nanoseconds from this moment to the row.
 type phaseRow struct {
 	who  uint8
 	kind trace.Kind
@@ -222,7 +223,8 @@ func planPhases(o Options, d *trace.Definitions) (source, error) {
 // fits reports whether the sum of the runtime over all threads is below 2^63 ns.
 func (p *phasesPlan) fits() bool {
 	n, threads := float64(p.iterations), float64(p.threads)
-	iteration := float64(p.most) + threads*float64(p.Lock) + float64(p.Serial) + float64(p.LateSender) + 100*phStep
+	iteration := float64(p.most) + threads*float64(p.Lock) + float64(p.Serial) + float64(p.LateSender) +
+		100*phaseEventDistance
 	return (n*iteration+n*n/2*float64(p.growth))*float64(p.n)*threads < math.MaxInt64
 }
 
@@ -306,7 +308,7 @@ func (p *phasesPlan) record(d *trace.Definitions) {
 	}
 	if t := p.LateSender; t > 0 {
 		// The receiver is not ready immediately, because it sends its own message before it enters MPI_Recv.
-		plant("late-sender", t, "pack", rank(p.rank), n*t, "late-sender", n*max(0, t-3*phStep), "wait-at-barrier",
+		plant("late-sender", t, "pack", rank(p.rank), n*t, "late-sender", n*max(0, t-3*phaseEventDistance), "wait-at-barrier",
 			n*(p.n-2)*t)
 	}
 	if p.Imbalance > 1 {
@@ -372,21 +374,22 @@ func (p *phasesPlan) runtime() int64 {
 
 // starts returns the time at which an iteration begins.
 func (p *phasesPlan) starts(iteration int64) int64 {
-	return p.begin + 2*phStep + phCall + iteration*p.duration(phStart, phEnd) + p.slowingSum(iteration)
+	return p.begin + 2*phaseEventDistance + phaseCollectiveTime + iteration*p.duration(momentStart,
+		momentBarrierEnds) + p.slowingSum(iteration)
 }
 
 // duration returns the time from one moment to another, in an iteration without slowing. At both moments, all
 // ranks must be synchronised.
 func (p *phasesPlan) duration(from, to moment) int64 {
 	t := int64(0)
-	if from < phShared && to >= phShared {
-		t += 2*phStep + p.Serial + phCall
+	if from < momentBcastEnds && to >= momentBcastEnds {
+		t += 2*phaseEventDistance + p.Serial + phaseCollectiveTime
 	}
-	if from < phReduced && to >= phReduced {
-		t += p.timeBeforeCompute() + p.most + (p.threads-1)*p.Lock + p.timeAfterCompute() + phCall
+	if from < momentReduceEnds && to >= momentReduceEnds {
+		t += p.timeBeforeCompute() + p.most + (p.threads-1)*p.Lock + p.timeAfterCompute() + phaseCollectiveTime
 	}
-	if from < phEnd && to >= phEnd {
-		t += 2*phStep + phPrep + p.LateSender + 6*phStep + phCall
+	if from < momentBarrierEnds && to >= momentBarrierEnds {
+		t += 2*phaseEventDistance + phasePreparationTime + p.LateSender + 6*phaseEventDistance + phaseCollectiveTime
 	}
 	return t
 }
@@ -395,16 +398,16 @@ func (p *phasesPlan) duration(from, to moment) int64 {
 // timeAfterCompute returns the time from the end of computing to the begin of MPI_Allreduce.
 func (p *phasesPlan) timeBeforeCompute() int64 {
 	if p.threads > 1 {
-		return 4 * phStep
+		return 4 * phaseEventDistance
 	}
-	return phStep
+	return phaseEventDistance
 }
 
 func (p *phasesPlan) timeAfterCompute() int64 {
 	if p.threads > 1 {
-		return 6 * phStep
+		return 6 * phaseEventDistance
 	}
-	return phStep
+	return phaseEventDistance
 }
 
 // at returns the time of a moment in an iteration of a location.
@@ -412,47 +415,47 @@ func (p *phasesPlan) at(loc uint32, iteration int64, m moment) int64 {
 	start := p.starts(iteration)
 	rank, thread := int64(loc)/p.threads, int64(loc)%p.threads
 	switch m {
-	case phRootCame:
-		t := start + 2*phStep
+	case momentRootEnters:
+		t := start + 2*phaseEventDistance
 		if rank == 0 {
 			t += p.Serial
 		}
 		return t
-	case phShared:
-		return start + p.duration(phStart, m)
-	case phComputed, phAcquire, phRelease, phMet, phReduce:
-		t := start + p.duration(phStart, phShared) + p.timeBeforeCompute() + p.firstComputing(rank) +
+	case momentBcastEnds:
+		return start + p.duration(momentStart, m)
+	case momentComputed, momentAcquire, momentRelease, momentImplicitBarrierEnds, momentReduceEnters:
+		t := start + p.duration(momentStart, momentBcastEnds) + p.timeBeforeCompute() + p.firstComputing(rank) +
 			iteration*p.growth - p.Lock
 		if p.hasNoise(rank, iteration) {
 			t += p.noise
 		}
 		switch m {
-		case phComputed:
+		case momentComputed:
 			return t
-		case phAcquire:
+		case momentAcquire:
 			return t + thread*p.Lock
-		case phRelease:
+		case momentRelease:
 			return t + (thread+1)*p.Lock
-		case phMet:
-			return t + p.threads*p.Lock + 2*phStep
+		case momentImplicitBarrierEnds:
+			return t + p.threads*p.Lock + 2*phaseEventDistance
 		}
 		return t + p.threads*p.Lock + p.timeAfterCompute()
 	}
-	reduced := start + p.duration(phStart, phReduced) + iteration*p.growth
+	reduced := start + p.duration(momentStart, momentReduceEnds) + iteration*p.growth
 	switch m {
-	case phReduced:
+	case momentReduceEnds:
 		return reduced
-	case phSending, phReceived:
-		t := reduced + 2*phStep + phPrep
-		if rank == p.rank || m == phReceived && rank == (p.rank+1)%p.n {
+	case momentSendEnters, momentMessageArrives:
+		t := reduced + 2*phaseEventDistance + phasePreparationTime
+		if rank == p.rank || m == momentMessageArrives && rank == (p.rank+1)%p.n {
 			t += p.LateSender
 		}
-		if m == phReceived {
-			t += 4 * phStep
+		if m == momentMessageArrives {
+			t += 4 * phaseEventDistance
 		}
 		return t
 	}
-	if m == phEnd {
+	if m == momentBarrierEnds {
 		return p.starts(iteration + 1)
 	}
 	return start
@@ -469,55 +472,57 @@ func (p *phasesPlan) program() {
 		add(who, trace.Leave, ref, end, before)
 	}
 	collective := func(ref uint32, op uint64, begin moment, after int64, end moment) {
-		add(phMasters, trace.Enter, ref, begin, after)
-		add(phMasters, trace.CollectiveBegin, trace.NoRef, begin, after+phStep)
+		add(masterThreads, trace.Enter, ref, begin, after)
+		add(masterThreads, trace.CollectiveBegin, trace.NoRef, begin, after+phaseEventDistance)
 		(*list)[len(*list)-1].op = op
-		add(phMasters, trace.CollectiveEnd, trace.NoRef, end, -phStep)
+		add(masterThreads, trace.CollectiveEnd, trace.NoRef, end, -phaseEventDistance)
 		(*list)[len(*list)-1].op = op
-		add(phMasters, trace.Leave, ref, end, 0)
+		add(masterThreads, trace.Leave, ref, end, 0)
 	}
-	add(phMasters, trace.Enter, mainRegion, phStart, 0)
-	visit(phMasters, phInit, phStart, phStep, phStart, phStep+phCall)
+	add(masterThreads, trace.Enter, mainRegion, momentStart, 0)
+	visit(masterThreads, phaseInitRegion, momentStart, phaseEventDistance, momentStart,
+		phaseEventDistance+phaseCollectiveTime)
 
 	list = &p.iteration
 	if p.Serial > 0 {
-		visit(phRoot, phSerial, phStart, phStep, phStart, phStep+p.Serial)
+		visit(rootThread, phaseSerialRegion, momentStart, phaseEventDistance, momentStart, phaseEventDistance+p.Serial)
 	}
-	collective(phBcast, broadcastOp, phRootCame, 0, phShared)
+	collective(phaseBcastRegion, broadcastOp, momentRootEnters, 0, momentBcastEnds)
 	if p.threads > 1 {
-		add(phMasters, trace.ThreadFork, trace.NoRef, phShared, phStep)
-		add(phThreads, trace.ThreadTeamBegin, trace.NoRef, phShared, 2*phStep)
-		add(phThreads, trace.Enter, phParallel, phShared, 3*phStep)
+		add(masterThreads, trace.ThreadFork, trace.NoRef, momentBcastEnds, phaseEventDistance)
+		add(allThreads, trace.ThreadTeamBegin, trace.NoRef, momentBcastEnds, 2*phaseEventDistance)
+		add(allThreads, trace.Enter, phaseParallelRegion, momentBcastEnds, 3*phaseEventDistance)
 	}
-	visit(phThreads, phCompute, phShared, p.timeBeforeCompute(), phComputed, 0)
+	visit(allThreads, phaseComputeRegion, momentBcastEnds, p.timeBeforeCompute(), momentComputed, 0)
 	if p.Lock > 0 {
-		add(phThreads, trace.Enter, phCritical, phComputed, 0)
-		add(phThreads, trace.LockAcquire, trace.NoRef, phAcquire, 0)
-		visit(phThreads, phUpdate, phAcquire, 0, phRelease, 0)
-		add(phThreads, trace.LockRelease, trace.NoRef, phRelease, 0)
-		add(phThreads, trace.Leave, phCritical, phRelease, 0)
+		add(allThreads, trace.Enter, phaseCriticalRegion, momentComputed, 0)
+		add(allThreads, trace.LockAcquire, trace.NoRef, momentAcquire, 0)
+		visit(allThreads, phaseUpdateRegion, momentAcquire, 0, momentRelease, 0)
+		add(allThreads, trace.LockRelease, trace.NoRef, momentRelease, 0)
+		add(allThreads, trace.Leave, phaseCriticalRegion, momentRelease, 0)
 	}
 	if p.threads > 1 {
-		visit(phThreads, phImplicit, phRelease, phStep, phMet, 0)
-		add(phThreads, trace.Leave, phParallel, phMet, phStep)
-		add(phThreads, trace.ThreadTeamEnd, trace.NoRef, phMet, 2*phStep)
-		add(phMasters, trace.ThreadJoin, trace.NoRef, phMet, 3*phStep)
+		visit(allThreads, phaseImplicitBarrierRegion, momentRelease, phaseEventDistance, momentImplicitBarrierEnds, 0)
+		add(allThreads, trace.Leave, phaseParallelRegion, momentImplicitBarrierEnds, phaseEventDistance)
+		add(allThreads, trace.ThreadTeamEnd, trace.NoRef, momentImplicitBarrierEnds, 2*phaseEventDistance)
+		add(masterThreads, trace.ThreadJoin, trace.NoRef, momentImplicitBarrierEnds, 3*phaseEventDistance)
 	}
-	collective(phAllreduce, allreduceOp, phReduce, 0, phReduced)
-	visit(phMasters, phPack, phReduced, phStep, phSending, -phStep)
+	collective(phaseAllreduceRegion, allreduceOp, momentReduceEnters, 0, momentReduceEnds)
+	visit(masterThreads, phasePackRegion, momentReduceEnds, phaseEventDistance, momentSendEnters, -phaseEventDistance)
 	if p.n > 1 {
-		add(phMasters, trace.Enter, phSend, phSending, 0)
-		add(phMasters, trace.Send, trace.NoRef, phSending, phStep)
-		add(phMasters, trace.Leave, phSend, phSending, 2*phStep)
-		add(phMasters, trace.Enter, phRecv, phSending, 3*phStep)
-		add(phMasters, trace.Recv, trace.NoRef, phReceived, 0)
-		add(phMasters, trace.Leave, phRecv, phReceived, phStep)
+		add(masterThreads, trace.Enter, phaseSendRegion, momentSendEnters, 0)
+		add(masterThreads, trace.Send, trace.NoRef, momentSendEnters, phaseEventDistance)
+		add(masterThreads, trace.Leave, phaseSendRegion, momentSendEnters, 2*phaseEventDistance)
+		add(masterThreads, trace.Enter, phaseRecvRegion, momentSendEnters, 3*phaseEventDistance)
+		add(masterThreads, trace.Recv, trace.NoRef, momentMessageArrives, 0)
+		add(masterThreads, trace.Leave, phaseRecvRegion, momentMessageArrives, phaseEventDistance)
 	}
-	collective(phBarrier, barrierOp, phReceived, 2*phStep, phEnd)
+	collective(phaseBarrierRegion, barrierOp, momentMessageArrives, 2*phaseEventDistance, momentBarrierEnds)
 
 	list = &p.epilogue
-	visit(phMasters, phFinalize, phStart, phStep, phStart, phStep+phCall)
-	add(phMasters, trace.Leave, mainRegion, phStart, 2*phStep+phCall)
+	visit(masterThreads, phaseFinalizeRegion, momentStart, phaseEventDistance, momentStart,
+		phaseEventDistance+phaseCollectiveTime)
+	add(masterThreads, trace.Leave, mainRegion, momentStart, 2*phaseEventDistance+phaseCollectiveTime)
 }
 
 // count returns the number of rows that all locations together write for a list of rows.
@@ -527,7 +532,7 @@ func (p *phasesPlan) count(list []phaseRow) int64 {
 		for _, x := range [...]struct {
 			who   uint8
 			count int64
-		}{{phRoot, 1}, {phFirst, p.n - 1}, {phOthers, p.n * (p.threads - 1)}} {
+		}{{rootThread, 1}, {firstThreads, p.n - 1}, {otherThreads, p.n * (p.threads - 1)}} {
 			if list[i].who&x.who != 0 {
 				n += x.count
 			}
@@ -575,12 +580,12 @@ func (s *phases) list(r *phaseRank) []phaseRow {
 // next moves to the next row that a location writes, and returns its time.
 func (s *phases) next(loc uint32) int64 {
 	r := &s.ranks[loc]
-	who := uint8(phOthers)
+	who := uint8(otherThreads)
 	switch {
 	case loc == 0:
-		who = phRoot
+		who = rootThread
 	case int64(loc)%s.threads == 0:
-		who = phFirst
+		who = firstThreads
 	}
 	for r.iteration <= s.iterations {
 		list := s.list(r)

@@ -8,11 +8,11 @@ import (
 
 // The regions of the stencil workload.
 const (
-	stCompute = 1 + iota
-	stIrecv
-	stIsend
-	stWaitall
-	stAllreduce
+	stencilComputeRegion = 1 + iota
+	stencilIrecvRegion
+	stencilIsendRegion
+	stencilWaitallRegion
+	stencilAllreduceRegion
 )
 
 const (
@@ -81,24 +81,24 @@ type stencilRank struct {
 
 // The places in the program of a rank.
 const (
-	stBegin = iota
-	stComputeEnter
-	stComputeLeave
-	stIrecvEnter
-	stIrecvPost
-	stIrecvLeave
-	stIsendEnter
-	stIsendPost
-	stIsendLeave
-	stWaitEnter
-	stWaitSend
-	stWaitRecv
-	stWaitLeave
-	stReduceEnter
-	stReduceBegin
-	stReduceEnd
-	stReduceLeave
-	stEnd
+	stencilBegin = iota
+	stencilComputeEnter
+	stencilComputeLeave
+	stencilIrecvEnter
+	stencilIrecvPost
+	stencilIrecvLeave
+	stencilIsendEnter
+	stencilIsendPost
+	stencilIsendLeave
+	stencilWaitEnter
+	stencilWaitSend
+	stencilWaitRecv
+	stencilWaitLeave
+	stencilReduceEnter
+	stencilReduceBegin
+	stencilReduceEnd
+	stencilReduceLeave
+	stencilEnd
 )
 
 func (p *stencilPlan) run(w *writer) {
@@ -156,63 +156,63 @@ func (s *stencil) step(loc uint32, t int64) int64 {
 	at := r.pc
 	r.pc++
 	switch at {
-	case stBegin:
+	case stencilBegin:
 		w.row(loc, t, trace.Enter, mainRegion)
-	case stComputeEnter:
-		w.row(loc, t, trace.Enter, stCompute)
+	case stencilComputeEnter:
+		w.row(loc, t, trace.Enter, stencilComputeRegion)
 		d := computeTime * r.speed >> 10
 		d += r.rng.between(-d/16, d/16)
 		if r.rng.between(0, 256) == 0 {
 			d *= 3 // this simulates a disturbance by the operating system
 		}
 		return t + d
-	case stComputeLeave:
-		w.row(loc, t, trace.Leave, stCompute)
+	case stencilComputeLeave:
+		w.row(loc, t, trace.Leave, stencilComputeRegion)
 		if r.n == 0 {
-			r.pc = stWaitEnter
+			r.pc = stencilWaitEnter
 		}
-	case stIrecvEnter:
-		w.row(loc, t, trace.Enter, stIrecv)
-	case stIrecvPost:
+	case stencilIrecvEnter:
+		w.row(loc, t, trace.Enter, stencilIrecvRegion)
+	case stencilIrecvPost:
 		w.row(loc, t, trace.RecvBegin, trace.NoRef)
 		w.b.AddOps(r.request(0))
-	case stIrecvLeave:
-		w.row(loc, t, trace.Leave, stIrecv)
-		r.forNeighbours(stIrecvEnter, stIsendEnter)
-	case stIsendEnter:
-		w.row(loc, t, trace.Enter, stIsend)
-	case stIsendPost:
+	case stencilIrecvLeave:
+		w.row(loc, t, trace.Leave, stencilIrecvRegion)
+		r.forNeighbours(stencilIrecvEnter, stencilIsendEnter)
+	case stencilIsendEnter:
+		w.row(loc, t, trace.Enter, stencilIsendRegion)
+	case stencilIsendPost:
 		d := r.dir[r.i]
 		w.row(loc, t, trace.SendBegin, trace.NoRef)
 		w.b.AddOps(uint64(r.peer[r.i]), world, uint64(d), s.length(d), r.request(1))
 		s.deliver(r.peer[r.i], r.done&1, t+latency+int64(s.length(d)/bytesPerNS))
-	case stIsendLeave:
-		w.row(loc, t, trace.Leave, stIsend)
-		r.forNeighbours(stIsendEnter, stWaitEnter)
-	case stWaitEnter:
-		w.row(loc, t, trace.Enter, stWaitall)
+	case stencilIsendLeave:
+		w.row(loc, t, trace.Leave, stencilIsendRegion)
+		r.forNeighbours(stencilIsendEnter, stencilWaitEnter)
+	case stencilWaitEnter:
+		w.row(loc, t, trace.Enter, stencilWaitallRegion)
 		if r.n == 0 {
-			r.pc = stWaitLeave
+			r.pc = stencilWaitLeave
 		}
 		return r.ready(t)
-	case stWaitSend:
+	case stencilWaitSend:
 		w.row(loc, t, trace.SendComplete, trace.NoRef)
 		w.b.AddOps(r.request(1))
-		r.forNeighbours(stWaitSend, stWaitRecv)
-	case stWaitRecv:
+		r.forNeighbours(stencilWaitSend, stencilWaitRecv)
+	case stencilWaitRecv:
 		d := r.dir[r.i]
 		w.row(loc, t, trace.RecvComplete, trace.NoRef)
 		w.b.AddOps(uint64(r.peer[r.i]), world, uint64(d^1), s.length(d), r.request(0))
-		r.forNeighbours(stWaitRecv, stWaitLeave)
-	case stWaitLeave:
-		w.row(loc, t, trace.Leave, stWaitall)
+		r.forNeighbours(stencilWaitRecv, stencilWaitLeave)
+	case stencilWaitLeave:
+		w.row(loc, t, trace.Leave, stencilWaitallRegion)
 		r.done++
 		if r.done%reduceEvery != 0 {
 			s.endIteration(r)
 		}
-	case stReduceEnter:
-		w.row(loc, t, trace.Enter, stAllreduce)
-	case stReduceBegin:
+	case stencilReduceEnter:
+		w.row(loc, t, trace.Enter, stencilAllreduceRegion)
+	case stencilReduceBegin:
 		w.row(loc, t, trace.CollectiveBegin, trace.NoRef)
 		s.collective(r)
 		if s.inside++; s.inside < len(s.ranks) {
@@ -224,13 +224,13 @@ func (s *stencil) step(loc uint32, t int64) int64 {
 			s.agenda.set(uint32(i), done+s.ranks[i].rng.call())
 		}
 		return s.agenda.node[s.agenda.leaf+int(loc)].at
-	case stReduceEnd:
+	case stencilReduceEnd:
 		w.row(loc, t, trace.CollectiveEnd, trace.NoRef)
 		s.collective(r)
-	case stReduceLeave:
-		w.row(loc, t, trace.Leave, stAllreduce)
+	case stencilReduceLeave:
+		w.row(loc, t, trace.Leave, stencilAllreduceRegion)
 		s.endIteration(r)
-	case stEnd:
+	case stencilEnd:
 		w.row(loc, t, trace.Leave, mainRegion)
 		return never
 	}
@@ -239,9 +239,9 @@ func (s *stencil) step(loc uint32, t int64) int64 {
 
 // endIteration moves to the next iteration or, after the last one, to the end of the program.
 func (s *stencil) endIteration(r *stencilRank) {
-	r.pc = stComputeEnter
+	r.pc = stencilComputeEnter
 	if r.done == s.iterations {
-		r.pc = stEnd
+		r.pc = stencilEnd
 	}
 }
 

@@ -94,7 +94,7 @@ func (b *openBegins) empty() bool {
 	return len(b.regions)+len(b.rest)+len(b.messages)+len(b.spans) == 0
 }
 
-// list returns the rows to repeat, in the order of their begins.
+// list returns the rows to repeat, in the order in which their intervals began.
 func (b *openBegins) list() []openRow {
 	return slices.Concat(b.spans, b.state.list(), b.messages)
 }

@@ -127,8 +127,8 @@ func (d *definer) lookup(t table, i uint32) uint32 {
 	return x
 }
 
-// mappedIndex returns the index in the target of entry i of a table of src, The parameter table is the address
-// of the table. It returns NoRef if the entry has not been copied.
+// mappedIndex returns the index in the target of entry i of a table of src. It returns NoRef if the entry has
+// not been copied. The parameter table is a pointer to the table.
 func (d *definer) mappedIndex(table any, i uint32) uint32 {
 	for t, x := range d.tables {
 		if x == table && i < uint32(len(d.index[t])) {

@@ -27,9 +27,10 @@ type FilterOptions struct {
 	// Kind and NotKind apply to a begin and its end together. Both are kept if Kind selects one of
 	// them. Both are dropped if NotKind selects one of them.
 	Kind, NotKind func(k trace.Kind) bool
-	// Region selects visits, claims, marks and all other events that have a region.
+	// Region selects visits, claims, marks and all other events with a region by their region. Events without
+	// a region are kept.
 	Region func(ref uint32) bool
-	// Communicator selects the events that have a communicator.
+	// Communicator selects events by their communicator. Events without a communicator are kept.
 	Communicator func(ref uint32) bool
 	// Row selects visits of regions, claims and marks. For visits and claims it gets the row that
 	// begins them, whose attributes it can examine ([HasAttribute]). If that row is missing, it gets
@@ -232,7 +233,7 @@ type filterScan struct {
 	kinds   map[trace.Kind]bool // whether a kind is kept; indexed by kind
 	locs    byLocation[filterState]
 	begins  byLocation[unwantedBegins]
-	queue   queue            // waiting rows of all locations, in the order of time
+	queue   queue            // whether a kind is kept; indexed by kind
 	dropped map[linkEnd]bool // claims and marks that were dropped
 	byLine  bool             // the begin and the end of a claim have the same position in the file
 	gather  rowCollector
@@ -262,8 +263,9 @@ type visitKey struct {
 type visit struct {
 	kind trace.Kind // kind of the event that began it
 	ref  uint32
-	kept bool  // whether the visit is kept, as far as known; only visits that are kept count for the depth
-	row  int64 // row number of the visit's begin in the queue while that row waits; otherwise -1
+	kept bool // whether the visit is kept, as far as known; only visits that are kept count for the depth
+	// row number of the visit's begin in the queue until the filter has decided about the row; otherwise -1
+	row int64
 }
 
 // wantsKind reports whether events of a kind are kept. The answer also depends on the kinds with which the
@@ -483,7 +485,7 @@ func (s *filterScan) recordDropped(x *trace.Cursor, keep bool) {
 // linkEnd identifies a mark or a claim by its position in the file or by its id. A mark and a claim may
 // have the same id.
 type linkEnd struct {
-	mark, isPlaced bool // isPlaced is set if the field pos identifies the claim or mark
+	mark, isPlaced bool // set if the field pos identifies the claim or mark
 	id, pos        int64
 }
 

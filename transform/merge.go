@@ -378,8 +378,8 @@ func (mt *MergedTrace) Defs() *trace.Definitions { return &mt.defs }
 // Prepare does nothing, since Merge has prepared all traces.
 func (mt *MergedTrace) Prepare(context.Context) error { return nil }
 
-// Scan delivers the events in the order of time. Otherwise it delivers one trace after the other, each
-// location by location.
+// Scan delivers the events in the order of time, or, with order [format.PerLocation], one trace after the
+// other and each trace location by location.
 func (mt *MergedTrace) Scan(ctx context.Context, sel trace.Selection, order format.Order, sink format.Sink) error {
 	_, sink = format.ExactScan(&mt.defs, sel, sink)
 	for _, x := range mt.numbers {

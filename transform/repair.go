@@ -43,7 +43,7 @@ func Repair(d format.Events, r RepairOptions) format.Events {
 	return transformed{&definedTrace{rewritten: own, repair: x}}
 }
 
-// repair is the state of a repaired trace, without the state about missing definitions.
+// repair is the state of a repaired trace, without the fields that concern missing definitions.
 type repair struct {
 	sameDefinitions
 	how      RepairOptions
@@ -579,7 +579,7 @@ func (rs *repairScan) endTracing(l *repairState, loc uint32, x *trace.Cursor, t 
 	}
 	for i := len(l.open) - 1; i >= 0; i-- {
 		if i >= len(l.open) || l.among.Gap(i) || !e.unleft[l.open[i].row] || l.open[i].ref == x.Ref() {
-			continue // closing has moved the following visits to lower indexes
+			continue // closeVisit has moved the following visits to lower indexes
 		}
 		v := l.open[i]
 		key := visitKey{v.kind, v.ref}

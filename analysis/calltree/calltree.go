@@ -1,18 +1,18 @@
-// Package calltree computes how often and how long each call path was open. A call path is a region
-// together with the regions that were open around it.
+// Package calltree computes how often and how long each call path was open. A call path is a region together
+// with the regions that were open around it.
 //
-// The inclusive time of a path is the time in which it is open. Its exclusive time is the time in
-// which its last region is the innermost one, that is, the open region that was entered last. So
-// the exclusive times of all paths add up to the time in which any region is open, and those of the
-// paths that end in a region add up to that region's exclusive time in the flat profile (package
-// profile). A leave closes the latest open enter of its region, even if other regions were entered
-// since; these keep their paths.
+// The inclusive time of a path is the time in which it is open. Its exclusive time is the time in which its
+// last region is the innermost one, that is, the open region that was entered last. Therefore the exclusive
+// times of all paths add up to the time in which any region is open. The exclusive times of the paths that end
+// in a region add up to the exclusive time of this region in the flat profile (package profile). A leave
+// closes the latest open enter of its region, even if other regions were entered since. The paths of these
+// other regions stay unchanged.
 //
-// Regions that are never left are closed at the last event of their location. With a window, the
-// tree counts only the visits that overlap the window, and only their time inside of it.
+// Regions that are never left are closed at the last event of their location. With a window, the tree counts
+// only the visits that overlap the window, and only their time inside of it.
 //
-// A part needs only the events of each location in order. It uses about 120 bytes per path of each
-// tree, and 40 bytes per open region.
+// A part needs only the events of each location in order. It uses about 120 bytes per path of each tree, and
+// 40 bytes per open region.
 package calltree
 
 import (
@@ -29,8 +29,8 @@ import (
 
 // Options are the settings of an analysis.
 type Options struct {
-	// Window limits the result to visits and times in it. Nil means the whole trace. Parts need all
-	// events even with a window: those before it determine which regions are open at its begin.
+	// Window limits the result to visits and times in it. Nil means the whole trace. Parts need all events
+	// even with a window, because the events before the window determine which regions are open at its begin.
 	Window *trace.Window
 	// Root returns the number of the tree to which the paths of a location belong. Nil means one
 	// tree for all locations, with the number 0.
@@ -171,7 +171,7 @@ func (p *Part) leave(l *location, t int64, region uint32) {
 		i = l.open.Find(region, len(l.stack), func(i int) uint32 { return p.nodes[l.stack[i].node].region })
 	}
 	if i < 0 {
-		return // not open
+		return // the region is not open
 	}
 	p.addTime(l, t)
 	p.countVisit(l, l.stack[i], t, false)
@@ -203,8 +203,8 @@ func (p *Part) countVisit(l *location, f frame, t int64, unclosed bool) {
 	}
 }
 
-// Merge adds another part of the same trace, which must have seen other locations and
-// have the same options. The other part must not be used afterwards.
+// Merge adds another part of the same trace, which must have processed other locations and have the same
+// options. The other part must not be used afterwards.
 func (p *Part) Merge(o *Part) error {
 	if p.defs != o.defs || p.opt.Rows != o.opt.Rows || (p.opt.Window == nil) != (o.opt.Window == nil) {
 		return errors.New("calltree: found parts of different traces or options")
@@ -214,7 +214,7 @@ func (p *Part) Merge(o *Part) error {
 		n := &o.nodes[i]
 		parent := n.parent
 		if parent >= 0 {
-			parent = ours[parent] // parents come before their children
+			parent = ours[parent] // a parent has a lower index than its children
 		}
 		ours[i] = p.node(parent, n.region)
 		p.nodes[ours[i]].add(n)
@@ -269,8 +269,8 @@ type Node struct {
 	Exclusive trace.Ticks `json:"exclusive"`
 	Min       int64       `json:"min"` // the shortest visit
 	Max       int64       `json:"max"` // the longest visit, in the window
-	// Longest is the visit of length Max; if several have it, the earliest one of the location with
-	// the least index. It is nil if there was no visit. It may have begun before the window.
+	// Longest is the visit of length Max. If several visits have this length, it is the earliest visit at the
+	// location with the least index. It is nil if there was no visit. It may have begun before the window.
 	Longest  *Visit `json:"longest"`
 	Unclosed int64  `json:"unclosed"`
 }
@@ -291,7 +291,7 @@ func (n Node) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON reads the output of MarshalJSON.
 func (n *Node) UnmarshalJSON(text []byte) error {
 	type fields Node
-	x := fields{Parent: -1} // null leaves it unchanged
+	x := fields{Parent: -1} // null in JSON leaves Parent unchanged
 	err := json.Unmarshal(text, &x)
 	*n = Node(x)
 	return err
@@ -340,7 +340,7 @@ func (p *Part) Result() []Node {
 		if n.count > 0 {
 			x.Longest = &Visit{n.longest.Location, n.longest.Start}
 		}
-		if n.parent >= 0 { // parents come before their children
+		if n.parent >= 0 { // a parent has a lower index than its children
 			x.Parent = place[n.parent]
 			x.Depth, x.Root = out[x.Parent].Depth+1, out[x.Parent].Root
 		}

@@ -9,8 +9,9 @@ import (
 	"github.com/weft-trace/weft/transform"
 )
 
-// amortisationDivisor determines how fast amortisation ends: clocks run slower by 1/100 of their
-// rate after a moved receive, and faster by as much before it. This is Rabenseifner's γ of 0.99.
+// amortisationDivisor determines how fast amortisation ends. After a moved receive, clocks run slower by 1/100
+// of their rate. Before a moved receive, they run faster by 1/100. This corresponds to Rabenseifner's γ of
+// 0.99.
 const amortisationDivisor = 100
 
 // moves stores the nodes in the order of causes, with their times after the linear correction and after
@@ -29,7 +30,7 @@ func newMoves(s *solution) *moves {
 // close removes the temporary file.
 func (m *moves) close() { m.forward.store.Close() }
 
-// Sizes in bytes: of the memory that a pile uses before it uses a file, and of a piece of the pile.
+// The sizes in bytes of the memory that a pile uses before it uses a file, and of a piece of the pile.
 const (
 	pileBytes  = 8 << 20
 	pilePieces = 64 << 10
@@ -49,7 +50,7 @@ func newPile() pile { return pile{store: chunks.New(pileBytes)} }
 type movedNode struct {
 	node
 	linear, out int64
-	unit        bool // nodes that are causes of this node, or its effects, have the same final time
+	unit        bool // set if the causes of this node, or its effects, have the same final time
 	links       []link
 }
 
@@ -144,7 +145,7 @@ func (p *pile) eachBackward(ctx context.Context, f func(x *movedNode) error) err
 	return nil
 }
 
-// add appends a node whose final time is t. unit is the field of movedNode.
+// add appends a node whose final time is t, in ticks. unit has the meaning of the field in movedNode.
 func (m *moves) add(w *waiter, t int64, unit bool) error {
 	x := movedNode{node: w.node, linear: w.linear, out: t, unit: unit, links: m.links[:0]}
 	for _, l := range w.links {
@@ -172,8 +173,8 @@ type bound struct {
 	left int32 // number of causes that have not been read yet
 }
 
-// curves also moves the nodes before a moved node later. The earlier such a node is, the less it is
-// moved, and no more than its effects allow. curves returns the correction curves of the clocks.
+// curves moves the nodes before a moved node to later times, too. The earlier such a node is, the less curves
+// moves it. The effects of a node limit the move. curves returns the correction curves of the clocks.
 func (m *moves) curves(ctx context.Context) ([]transform.Curve, error) {
 	final := newPile()
 	defer final.store.Close()

@@ -41,8 +41,8 @@ type Options struct {
 	// MaxLatency.
 	Latency int64
 	// Reference is the index of the location whose clock is not corrected. If no chain of messages or
-	// operations joins a clock to it, the clock refers to the first clock to which there is such a
-	// chain.
+	// operations connects a clock to the reference, another clock takes the place of the reference: the first
+	// clock with such a chain.
 	Reference uint32
 	// Always also corrects clocks that violate no constraint. It moves them to the middle of the
 	// possible range.

@@ -13,8 +13,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Limits of what is held before events are matched: rows that all streams together have ready, and ends
-// of messages and parts of operations that wait for their partners.
+// These limits bound the data in memory before events are matched: the rows that all streams together have
+// ready, and the ends of messages and parts of operations that wait for their partners.
 const (
 	readyRows   = 1 << 16
 	waitingEnds = 1 << 17
@@ -27,11 +27,11 @@ type collection struct {
 	log   *constraintLog
 }
 
-// collector reads a trace, and finds its messages and collective operations. It reads each location in
-// the order of time, but chooses the next location by corrected times. The reason is that clocks may
-// differ by more than the length of the trace, so that most messages would wait for their other end if
-// locations were read in the order of recorded times. Therefore a receive that is too early shifts all
-// later events of its location, and a location that is far ahead of the others must wait.
+// collector reads a trace, and finds its messages and collective operations. It reads each location in the
+// order of time, but chooses the next location by corrected times. In the order of recorded times, most
+// messages would wait for their other end, because clocks may differ by more than the length of the trace.
+// Therefore a receive that is too early shifts all later events of its location, and a location that is far
+// ahead of the others must wait.
 type collector struct {
 	collection
 	defs     *trace.Definitions
@@ -76,8 +76,8 @@ type lane struct {
 	stream   format.Stream
 	next     *trace.Batch
 	shift    int64 // ticks by which its times must be moved later to come after their causes, as far as known
-	key      int64 // the shifted time of the next event when the lane was put into the heap
-	waiting  int   // number of ends that have no partner yet
+	key      int64 // the shifted time of the next event, at the moment when the lane entered the heap
+	waiting  int   // number of ends of messages and operations that have no partner yet
 	// limit is the number of waiting ends above which the lane is blocked.
 	limit   int
 	blocked bool
@@ -294,8 +294,8 @@ func (h *lanes) Pop() any {
 	return l
 }
 
-// reducer chooses the events of messages and collective operations during the scan. It also counts
-// the operations, so that the number of members of each operation is known before they are matched.
+// reducer chooses the events of messages and collective operations during the scan. It also counts the
+// operations, so that the number of members of each operation is known before the operations are matched.
 type reducer struct {
 	own bool // the format has its own numbers of operations
 	// facts holds the facts by location, with nil for locations without such events.

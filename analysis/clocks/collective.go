@@ -39,13 +39,13 @@ type openCall struct {
 type operation struct {
 	begin, end int64
 	kind, root uint64
-	sent       bool // the member sent bytes to others
-	// received is set if the member received bytes from others.
+	sent       bool // the member sent bytes to other members
+	// received is set if the member received bytes from other members.
 	received bool
 }
 
-// sequence identifies a series of operations: the blocking or the non-blocking ones of a communicator.
-// The n-th calls of all members in a sequence form one operation.
+// sequence identifies a series of operations of a communicator: the blocking operations, or the non-blocking
+// operations. The n-th calls of all members in a sequence form one operation.
 type sequence struct {
 	communicator uint64
 	posted       bool
@@ -109,8 +109,8 @@ func (m *member) processEvent(c *trace.Cursor, ordered bool, take func(sequence,
 	}
 }
 
-// takeReady calls take for the complete postings before the oldest open one, or for all complete ones,
-// and removes them.
+// takeReady removes complete postings and calls take for each of them. These are the complete postings before
+// the oldest open posting or, if all is set, all complete postings.
 func (m *member) takeReady(take func(sequence, operation), all bool) {
 	n := 0
 	for n < len(m.postings) && (all || !m.postings[n].open) {
@@ -123,10 +123,10 @@ func (m *member) takeReady(take func(sequence, operation), all bool) {
 	m.postings = m.postings[n:]
 }
 
-// finish calls take for the complete postings that follow open ones.
+// finish calls take for the remaining complete postings, even if an earlier posting is still open.
 func (m *member) finish(take func(sequence, operation)) { m.takeReady(take, true) }
 
-// endCall ends the last open call with the same matching number, and calls take for it.
+// endCall ends the last open call with the same matching number, and calls take for this call.
 func (m *member) endCall(c *trace.Cursor, take func(sequence, operation)) {
 	i := len(m.open) - 1
 	if id := c.Op(5); id != trace.Undefined {
@@ -157,12 +157,12 @@ type operations struct {
 // progress is the state of matching the operations of one sequence.
 type progress struct {
 	counts []int // number of operations of each member in the whole trace, in descending order
-	first  int   // number of the oldest pending operation
+	first  int   // number of the oldest operation that is not complete
 	// pending holds the calls of the operations from number first on.
 	pending [][]part
 	broken  bool   // members called different operations
 	last    uint64 // root of the last operation
-	at      uint32 // location of that root
+	at      uint32 // location of the root of the last operation
 }
 
 // part is a location's call of an operation.
@@ -190,8 +190,8 @@ func newOperations(c *collector) operations {
 	return o
 }
 
-// take adds the next call of a lane's location to the operation of sequence s that has the same number.
-// It then logs the operations for which it has the calls of all members.
+// take adds the next call of a lane's location to the operation with the same number in sequence s. It then
+// logs each operation for which it has the calls of all members.
 func (o *operations) take(l *lane, s sequence, x operation) {
 	p := o.sequences[s]
 	number := l.taken.next(s)
@@ -265,8 +265,8 @@ func (o *operations) complete(communicator uint64, p *progress, parts []part) bo
 	return true
 }
 
-// waits returns the constraints of a call. from is set if other members wait for its begin, and to if
-// its end waits for other members. root is set for the call of the root.
+// waits returns the constraints of a call. from is set if other members wait for the begin of the call. to is
+// set if the end of the call waits for other members. root must be set for the call of the root.
 func (o *operation) waits(root bool) (from, to bool) {
 	switch o.kind {
 	case barrier, allgather, alltoall, allreduce, reduceScatterBlock:

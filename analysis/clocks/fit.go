@@ -10,13 +10,14 @@ import (
 // end.
 const maxExtensions = 64
 
-// fitter finds a curve with few points that maps a series of times exactly. The times must ascend, both
-// before and after the mapping. It keeps few of them in memory.
+// fitter finds a curve with few points that maps a series of times exactly. The times must ascend, both before
+// and after the mapping. The fitter keeps only a few of the times in memory.
 type fitter struct {
 	curve  transform.Curve
-	differ bool            // the shifts of the times are not all equal
-	ahead  transform.Curve // times after the last point of the curve; the first one is the best end of the piece so far
-	next   int             // the next time to examine, as an index into ahead
+	differ bool // the shifts of the times are not all equal
+	// times after the last point of the curve; the first of these is the best end of the piece so far
+	ahead transform.Curve
+	next  int // the next time to examine, as an index into ahead
 	// lo and hi are the least and the greatest slope of a line that begins at the last point of the
 	// curve and maps all examined times.
 	lo, hi fraction

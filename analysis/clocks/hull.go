@@ -5,12 +5,12 @@ import (
 	"sort"
 )
 
-// point is a constraint between two clocks: at the time received of the receiving clock, in ticks,
-// this clock must be at least need ticks ahead of the sending one.
+// point is a constraint between two clocks: at the time received of the receiving clock, in ticks, this clock
+// must be at least need ticks ahead of the sending clock.
 type point struct{ received, need int64 }
 
-// addPoint adds a point to the corners of an upper hull, which are ordered by time. It computes
-// with exact integers.
+// addPoint adds a point to the corners of an upper hull, which are ordered by time. The computation uses exact
+// integers.
 func addPoint(h []point, p point) []point {
 	i := len(h)
 	if i > 0 && h[i-1].received >= p.received {

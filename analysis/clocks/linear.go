@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// maxDrift is the greatest drift that a correction can have. Quartz clocks drift by at most a tenth
-// of it. A greater difference has another cause.
+// maxDrift is the greatest drift that a correction can have. Quartz clocks drift by at most a tenth of this
+// value, so a greater difference has another cause.
 const maxDrift = 0.002
 
 // fewPairs is the largest number of pairs of a begin and an end for which all pairs of an operation are
@@ -27,25 +27,26 @@ func (l *line) at(t int64) int64 {
 	return t + l.base + l.shift + int64(math.Round(l.offset+l.drift*float64(t-l.middle)))
 }
 
-// corner is a corner of the hull of the constraints between two clocks: at time x of the receiving
-// clock, this clock must be at least w ticks ahead of the sending one. x is in ticks, relative to the
-// middle of the trace. Both take the bases of the lines into account.
+// corner is a corner of the hull of the constraints between two clocks: at time x of the receiving clock, this
+// clock must be at least w ticks ahead of the sending clock. x is in ticks, relative to the middle of the
+// trace. x and w take the bases of the lines into account.
 type corner struct{ x, w float64 }
 
-// pair holds the constraints between two clocks whose causes are on clock from and whose effects are
-// on clock to.
+// pair holds the constraints between two clocks: their causes are on clock from, and their effects are on
+// clock to.
 type pair struct {
 	from, to int32
-	latency  int64   // the least latency of the constraints
-	count    int64   // number of constraints
-	worst    int64   // greatest number of ticks by which a constraint is violated; negative if none is
-	points   []point // corners of the hull in ticks, exact
-	// hull holds the same corners relative to the lines' bases.
+	latency  int64 // the least latency of the constraints
+	count    int64 // number of constraints
+	// greatest number of ticks by which a constraint is violated; negative if no constraint is violated
+	worst  int64
+	points []point // corners of the hull in ticks, exact
+	// hull holds the corners in points relative to the bases of the lines.
 	hull []corner
 }
 
-// weight returns by how many ticks the offset of clock to must exceed the offset of clock from, for
-// given drifts. It also returns the corner that determines this.
+// weight returns by how many ticks the offset of clock to must exceed the offset of clock from, for given
+// drifts. It also returns the corner that determines this number.
 func (p *pair) weight(drift []float64) (float64, corner) {
 	best, at := math.Inf(-1), corner{}
 	df, dt, latency := drift[p.from], drift[p.to], float64(p.latency)
@@ -65,10 +66,12 @@ type estimate struct {
 	lines     []line
 	pairs     []pair
 	number    map[[2]int32]int32 // index in pairs, by the clocks from and to
-	recent    []int32            // indexed by clock: index in pairs of the last constraint with a cause on it
-	out, in   [][]int32          // indexed by clock: indexes of the pairs in which it is the clock from (out) or to (in)
-	// component holds, for each clock, the lowest clock of its component. A component consists of the
-	// clocks that constraints join, directly or through others.
+	// indexed by clock: index in pairs of the last constraint whose cause is on the clock
+	recent []int32
+	// indexed by clock: indexes of the pairs in which the clock is from (out) or to (in)
+	out, in [][]int32
+	// component holds, for each clock, the lowest clock of its component. A component consists of the clocks
+	// that constraints connect, directly or through other clocks.
 	component []int32
 	search    *search // finds components
 	place     []int32 // indexed by clock: its index in the current ring, or none
@@ -105,8 +108,8 @@ func (e *estimate) add(c *constraint) {
 		}
 		return
 	}
-	// At first, add each begin only with the ends that are 1, 2, 4 … clocks further. Other pairs are
-	// added later if the correction violates them.
+	// At first, add each begin only with the ends on the clocks that are 1, 2, 4 … positions further in the
+	// list. Other pairs are added later if the correction violates them.
 	for i, u := range c.from {
 		for k := 1; k < len(c.to); k *= 2 {
 			e.bound(u, c.to[(i+k)%len(c.to)], 0)
@@ -114,8 +117,8 @@ func (e *estimate) add(c *constraint) {
 	}
 }
 
-// bound adds the constraint that v is not earlier than u plus the latency. It returns false if both are
-// on the same clock.
+// bound adds the constraint that v is not earlier than u plus the latency. It returns false if u and v are on
+// the same clock.
 func (e *estimate) bound(u, v node, latency int64) bool {
 	if u.clock == v.clock {
 		return false
@@ -272,7 +275,7 @@ func (e *estimate) rebase(clocks []int32) {
 	}
 }
 
-// computeHulls computes the hulls of all pairs whose effects are on the given clocks.
+// computeHulls computes the hulls of all pairs for which clock to is one of the given clocks.
 func (e *estimate) computeHulls(clocks []int32) {
 	for _, c := range clocks {
 		for _, i := range e.in[c] {
@@ -287,8 +290,8 @@ func (e *estimate) computeHulls(clocks []int32) {
 	}
 }
 
-// solveComponent computes the lines of the clocks of a component. If other clocks bound a clock from
-// one side only, it moves that clock no further than necessary.
+// solveComponent computes the lines of the clocks of a component. If other clocks bound a clock from one side
+// only, solveComponent moves that clock no further than necessary.
 func (e *estimate) solveComponent(ctx context.Context, clocks []int32) error {
 	drift := make([]float64, len(e.q.clocks))
 	offset := make([]float64, len(e.q.clocks))

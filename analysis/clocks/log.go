@@ -7,7 +7,7 @@ import (
 	"github.com/weft-trace/weft/internal/chunks"
 )
 
-// Sizes in bytes: of the memory that the log uses before it uses a file, and of a piece of the log.
+// The sizes in bytes of the memory that the log uses before it uses a file, and of a piece of the log.
 const (
 	logBytes  = 8 << 20
 	logPieces = 64 << 10
@@ -36,7 +36,8 @@ func (l *constraintLog) addMessage(sent, received end) {
 	l.endEntry()
 }
 
-// addOperation adds a collective operation: no member in ends ends before any member in begins begins.
+// addOperation adds a collective operation. Its constraint is that no member in ends leaves before all members
+// in begins have entered.
 func (l *constraintLog) addOperation(begins, ends []end) {
 	l.buf = binary.AppendUvarint(l.buf, uint64(len(begins))<<1|1)
 	l.buf = binary.AppendUvarint(l.buf, uint64(len(ends)))
@@ -49,7 +50,7 @@ func (l *constraintLog) addOperation(begins, ends []end) {
 	l.endEntry()
 }
 
-// beginEntry begins an entry: it adds a number, and the time of an end.
+// beginEntry begins an entry of the log: it adds the number x, and the time of the end e.
 func (l *constraintLog) beginEntry(x uint64, e end) {
 	for int(e.loc) >= len(l.last) {
 		l.last = append(l.last, 0)

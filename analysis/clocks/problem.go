@@ -19,7 +19,7 @@ var ErrTimeRange = errors.New("clocks: found times that are 2^60 ticks or more a
 	"can " +
 	"be compared")
 
-// none is the index that means no clock, no node or no pair.
+// none is the index that stands for no clock, no node or no pair.
 const none = -1
 
 // problem holds the clocks of a trace, and reads their constraints from the log.
@@ -41,7 +41,7 @@ type clock struct {
 	ties int64
 }
 
-// node is all events of a clock at the same time, relative to the origin. They have the same
+// node stands for all events of a clock at the same time, relative to the origin. These events have the same
 // corrected time.
 type node struct {
 	clock int32
@@ -52,8 +52,8 @@ func compareNodes(a, b node) int {
 	return cmp.Or(cmp.Compare(a.clock, b.clock), cmp.Compare(a.time, b.time))
 }
 
-// constraint is a message or collective operation. None of the nodes in to may be earlier than any of
-// the nodes in from. The nodes on each side are sorted, and each occurs once.
+// constraint is a message or collective operation. No node in to may be earlier than any node in from. The
+// nodes on each side are sorted, and each occurs once.
 type constraint struct {
 	number   int64
 	message  bool
@@ -61,8 +61,8 @@ type constraint struct {
 	from, to []node
 }
 
-// hasManyPairs reports whether an operation has more than fewPairs pairs of a begin and an end. Only
-// some of these are added.
+// hasManyPairs reports whether an operation has more than fewPairs pairs of a begin and an end. Only some
+// pairs of such an operation are added at the start.
 func (c *constraint) hasManyPairs() bool {
 	return len(c.from)*len(c.to) > fewPairs && len(c.from) > 1 && len(c.to) > 1
 }
@@ -161,8 +161,8 @@ func distinct(l []node) []node {
 }
 
 // countConstraints counts the constraints of the trace and of each clock, and the violations without a
-// correction. It adds the constraints to an estimate. useful reports whether a correction can remove
-// any violation. Only constraints between different clocks allow that.
+// correction. It adds the constraints to an estimate. useful reports whether a correction can remove any
+// violation. This is possible only for constraints between different clocks.
 func (q *problem) countConstraints(ctx context.Context, r *Result, e *estimate) (useful bool, err error) {
 	at := func(n node) int64 { return n.time }
 	return useful, q.each(ctx, func(c *constraint) error {
@@ -192,8 +192,9 @@ func (q *problem) countConstraints(ctx context.Context, r *Result, e *estimate) 
 	})
 }
 
-// countEarly counts a constraint in v if the times from at violate it. It returns whether a correction
-// should remove the violation. That is not so for constraints within a clock, and for ignored ones.
+// countEarly counts a constraint in v if the times from at violate the constraint. It returns whether a
+// correction should remove the violation. The result is false for constraints within a clock, and for ignored
+// constraints.
 func (q *problem) countEarly(v *Violations, c *constraint, at func(node) int64) bool {
 	if c.inside && !c.message {
 		return false

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// ring is a set of clocks that bound each other from both sides, directly or through others. The offset
+// ring is a set of clocks that bound each other from both sides, directly or through other clocks. The offset
 // and drift of the first clock stay 0.
 type ring struct {
 	clocks []int32
@@ -14,7 +14,7 @@ type ring struct {
 	pairs  []*pair // constraints between these clocks
 	// offsetOnly is set if drifts must be 0.
 	offsetOnly bool
-	out        [][]int32 // indexed by index in clocks: indices of the pairs whose causes are on the clock
+	out        [][]int32 // indexed by index in clocks: indexes of the pairs whose causes are on the clock
 	// weights and corners hold the results of pair.weight, by index in pairs.
 	weights []float64
 	corners []corner
@@ -26,8 +26,8 @@ type ring struct {
 // contains reports whether clock c belongs to the ring.
 func (r *ring) contains(c int32) bool { return r.place[c] != none }
 
-// Limits for the improvement of drifts. First, sweeps improve the line of each clock against all clocks
-// of its pairs. After that, rounds improve only the worst cycle. All rounds together examine at most
+// These limits bound the improvement of drifts. First, sweeps improve the line of each clock against all
+// clocks of its pairs. After that, rounds improve only the worst cycle. All rounds together examine at most
 // effort pairs.
 const (
 	sweeps = 8
@@ -145,7 +145,7 @@ func hull(l []corner) []corner {
 	return h
 }
 
-// extend adds a corner to a hull. Its x must not be less than those of the other corners.
+// extend adds a corner to a hull. The x of the corner must not be less than the x of all other corners.
 func extend(h []corner, k corner) []corner {
 	if n := len(h); n > 0 && h[n-1].x == k.x {
 		if h[n-1].w >= k.w {
@@ -188,9 +188,9 @@ func (r *ring) weigh(drift []float64) {
 	}
 }
 
-// slack returns the greatest number of ticks that can lie between the send and the receive of every
-// message. It is negative if not all constraints can be met. slack also returns the cycle of pairs that
-// limits it, which is the cycle with the greatest mean weight. It uses Howard's algorithm.
+// slack returns the greatest number of ticks that can lie between the send and the receive of every message.
+// It is negative if not all constraints can be met. slack also returns the cycle of pairs that limits this
+// number: the cycle with the greatest mean weight. It uses Howard's algorithm.
 func (r *ring) slack() (float64, []int32) {
 	n := len(r.clocks)
 	value := make([]float64, n)
@@ -286,11 +286,11 @@ func (r *ring) slack() (float64, []int32) {
 	return -best, cycle
 }
 
-// setOffsets computes offsets with which every message has the slack. Each is the middle between the
-// greatest and the least possible offset.
+// setOffsets computes offsets with which every message has at least the slack. Each offset is the middle
+// between the greatest and the least possible offset.
 func (r *ring) setOffsets(slack float64, offset []float64) {
 	step := 1.0
-	if slack != math.Floor(slack) { // prevents that rounding makes the worst cycle positive
+	if slack != math.Floor(slack) { // rounding must not make the worst cycle positive
 		step = 0.01
 		slack -= step
 	}
@@ -308,8 +308,8 @@ func (r *ring) setOffsets(slack float64, offset []float64) {
 	}
 }
 
-// potentials returns the lengths of the longest paths from the first clock to all others or, if
-// back is set, from all others to it. ok is false if there is a cycle of positive length.
+// potentials returns the lengths of the longest paths from the first clock to each other clock or, if back is
+// set, from each clock to the first one. ok is false if there is a cycle of positive length.
 func (r *ring) potentials(slack float64, back bool) (far []float64, ok bool) {
 	far = make([]float64, len(r.clocks))
 	for i := range far {
@@ -334,8 +334,8 @@ func (r *ring) potentials(slack float64, back bool) (far []float64, ok bool) {
 	return nil, false
 }
 
-// relax moves the drifts towards values with which the worst cycle has a slack of 0. slack is its mean
-// before that. relax returns false if the drifts have no effect on it.
+// relax moves the drifts towards values with which the worst cycle has a slack of 0. slack is the mean of the
+// cycle before the move. relax returns false if the drifts have no effect on the cycle.
 func (r *ring) relax(drift []float64, slack float64, cycle []int32) bool {
 	gradient := map[int32]float64{}
 	for _, i := range cycle {
@@ -361,8 +361,8 @@ func (r *ring) relax(drift []float64, slack float64, cycle []int32) bool {
 	return changed
 }
 
-// slope is the drift of clock to relative to clock from that their messages determine, with its weight
-// for the fit.
+// slope is the drift of clock to relative to clock from, as the messages between the two clocks determine it.
+// It has a weight for the fit of all drifts.
 type slope struct {
 	from, to      int32
 	drift, weight float64
@@ -462,8 +462,9 @@ func (r *ring) slopes() []slope {
 // all of them may have been slow.
 const fewMessages = 8
 
-// oneWay returns the drift that the messages of one direction suggest: the slope of the edge in the
-// middle of their hull, which consists of the fastest messages. width is the uncertainty of the drift.
+// oneWay returns the drift that the messages of one direction suggest. The hull of these messages consists of
+// the fastest ones, and the drift is the slope of the edge in the middle of the hull. width is the uncertainty
+// of the drift.
 func oneWay(p *pair) (drift, width float64) {
 	h := p.hull
 	n := len(h)

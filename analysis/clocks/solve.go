@@ -12,37 +12,36 @@ import (
 	"github.com/weft-trace/weft/transform"
 )
 
-// Result is the correction of a trace, and its effect.
+// Result is the correction of a trace, together with its effect.
 type Result struct {
 	// Clock is the clock of the trace. All times are in its ticks.
 	Clock trace.Clock `json:"clock"`
 	Model string      `json:"model"`
-	// Latency is Options.Latency in ticks. A receive less than Latency after its send is a
+	// Latency is Options.Latency in ticks. A receive that comes less than Latency after its send is a
 	// violation.
 	Latency     int64 `json:"latency"`
 	Messages    int64 `json:"messages"`    // number of messages with a send and a receive
 	Collectives int64 `json:"collectives"` // number of collective operations that constrain clocks
-	// Before holds the violations in the trace, Linear those after the linear correction, and After
-	// those after the whole correction.
+	// Before holds the violations in the trace. Linear holds the violations after the linear correction. After
+	// holds the violations after the whole correction.
 	Before Violations `json:"before"`
 	Linear Violations `json:"linear"`
 	After  Violations `json:"after"`
-	// Contradictions are the constraints that no clock can meet, because they depend on themselves.
-	// They are ignored, and may remain violated. Worst is 0 for them.
+	// Contradictions counts the constraints that no clock can meet, because they depend on themselves. These
+	// constraints are ignored, and may remain violated. Worst is 0.
 	Contradictions Violations `json:"contradictions"`
 	// Amortised reports whether times were moved individually, because the linear correction was not
 	// enough. Moved is the greatest such move in ticks.
 	Amortised bool  `json:"amortised"`
 	Moved     int64 `json:"moved"`
-	// Shift is the number of ticks that the correction adds to all clocks that it changes. It is
-	// positive only if a time would otherwise become negative that was not negative before.
+	// Shift is the number of ticks that the correction adds to all clocks that it changes. It is positive only
+	// if the correction would otherwise make a time negative that was not negative before.
 	Shift  int64   `json:"shift"`
 	Clocks []Clock `json:"clocks"` // in the order of their first locations
-	// Untied is the number of clocks that no chain of messages or operations joins to the reference.
-	// They are not corrected, or are corrected only relative to the other clocks to which they have
-	// such a chain.
+	// Untied is the number of clocks that no chain of messages or operations connects to the reference. These
+	// clocks are not corrected, or are corrected only relative to other clocks with such a chain between them.
 	Untied int64 `json:"untied"`
-	// Correction holds a curve for each location whose times change. It is ready for transform.
+	// Correction holds a curve for each location whose times change, for use by package transform.
 	Correction *transform.Correction `json:"-"`
 }
 
@@ -61,15 +60,15 @@ func (v Violations) Any() bool { return v.Messages+v.Collectives > 0 }
 type Clock struct {
 	Name      string   `json:"name"`      // name of its group or of its location
 	Locations []string `json:"locations"` // ids of its locations in the file
-	// Reference is the index in Result.Clocks of the clock to which Offset and Drift refer. For the
-	// first of the clocks that constraints join with each other, it is its own index.
+	// Reference is the index in Result.Clocks of the clock to which Offset and Drift refer. For the first
+	// clock of a set of connected clocks, it is the index of this clock itself.
 	Reference int `json:"reference"`
 	// Offset is the number of ticks that the linear correction adds at the clock's first event,
 	// without Result.Shift. OffsetSeconds is the same time in seconds.
 	Offset        int64   `json:"offset"`
 	OffsetSeconds float64 `json:"offsetSeconds"`
-	// Drift is the relative change of the clock's speed by the correction, in parts per million;
-	// positive if it must run faster.
+	// Drift is the relative change of the clock's speed by the correction, in parts per million. It is
+	// positive if the clock must run faster.
 	Drift float64 `json:"driftPPM"`
 	// Constraints is the number of sends and receives of messages to and from other clocks, and of
 	// collective operations in which the clock takes part.
@@ -88,8 +87,8 @@ func Solve(ctx context.Context, events format.Events, opt Options) (*Result, err
 	return solveWith(ctx, events, opt, waitingNodes)
 }
 
-// solveWith is like [Solve]. Its search for contradictions first starts when the given number of nodes
-// wait.
+// solveWith is like [Solve]. The parameter waiting is the number of waiting nodes at which the first search
+// for contradictions starts.
 func solveWith(ctx context.Context, events format.Events, opt Options, waiting int) (*Result, error) {
 	if opt.Latency < 0 || opt.Latency > MaxLatency {
 		return nil, fmt.Errorf("clocks: found a latency of %s, expected 0 to %d", plural.Of(opt.Latency, "tick"), MaxLatency)
@@ -190,9 +189,9 @@ func (s *solution) solveWithoutContradictions(ctx context.Context) error {
 	return err
 }
 
-// correctLinearly computes the linear correction and counts the constraints that it violates. It reports whether
-// a violation between clocks remains that is not ignored. before is the same for the trace without
-// correction.
+// correctLinearly computes the linear correction and counts the constraints that it violates. useful reports
+// whether a violation between clocks remains that is not ignored. before is the value of useful for the trace
+// without correction.
 func (s *solution) correctLinearly(ctx context.Context, before bool) (useful bool, err error) {
 	for round := 0; ; round++ {
 		if err := s.e.solve(ctx); err != nil {
@@ -310,7 +309,7 @@ func (q *problem) name(level Level, c *clock) string {
 	return g.ID
 }
 
-// shift sets and returns the number of ticks to add to all corrected clocks. With it, no time becomes
+// shift sets and returns the number of ticks to add to all corrected clocks. With this shift, no time becomes
 // negative, unless the trace already has negative times.
 func (e *estimate) shift() int64 {
 	then := int64(math.MaxInt64)

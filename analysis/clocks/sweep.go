@@ -31,7 +31,7 @@ const (
 type link struct {
 	role   uint8
 	number int64
-	// from and to are the numbers of nodes on each side of an operation, or 1.
+	// from and to are the numbers of nodes on each side of an operation; both are 1 for a message.
 	from, to int32
 }
 
@@ -42,12 +42,11 @@ type visit struct {
 	links  []link
 }
 
-// step is a point of time of a clock from which on the clock's nodes are visited later, by shift
-// ticks.
+// step is a time of a clock. From this time on, the nodes of the clock are visited later by shift ticks.
 type step struct{ time, shift int64 }
 
-// Limits of steps: their greatest number, and 1 divided by the error that needs no step, as a share of
-// the length of the trace.
+// These limits bound the steps: maxSteps is their greatest number. An error needs no step if it is below
+// 1/stepParts of the length of the trace.
 const (
 	maxSteps  = 1 << 17
 	stepParts = 1 << 14
@@ -63,8 +62,8 @@ type agenda struct {
 // key returns the time at which a node is visited.
 func (a *agenda) key(n node) int64 { return a.linear[n.clock].At(n.time) + a.shift(n) }
 
-// shift returns the number of ticks by which a node is visited later than its time after the linear
-// correction.
+// shift returns the number of ticks by which the visit of a node is delayed, relative to the node's time after
+// the linear correction.
 func (a *agenda) shift(n node) int64 {
 	l := a.steps[n.clock]
 	i := len(l)
@@ -77,7 +76,7 @@ func (a *agenda) shift(n node) int64 {
 	return l[i-1].shift
 }
 
-// add increases the shift of a node, and of later ones of its clock, to at least shift.
+// add increases the shift of a node, and of the later nodes of its clock, to at least shift.
 func (a *agenda) add(n node, shift int64) {
 	l := a.steps[n.clock]
 	i := sort.Search(len(l), func(k int) bool { return l[k].time >= n.time })
@@ -88,9 +87,9 @@ func (a *agenda) add(n node, shift int64) {
 	a.steps[n.clock] = slices.Replace(l, i, k, step{n.time, shift})
 }
 
-// agenda returns the order of the times after the linear correction, plus shifts. If a node would come
-// long before a cause, the node and all later nodes of its clock are shifted. Without shifts, if a
-// clock was set by an hour, each node of the clock would wait for an hour.
+// agenda returns the order of the times after the linear correction, plus shifts. If a node would come long
+// before one of its causes, the node and all later nodes of its clock are shifted. Without shifts, if a clock
+// was set by an hour, each node of the clock would wait for an hour.
 func (s *solution) agenda(ctx context.Context) (*agenda, error) {
 	a := &agenda{linear: s.linear, steps: make([][]step, len(s.linear))}
 	length, count := int64(0), 0
@@ -128,7 +127,7 @@ func (s *solution) eachVisit(ctx context.Context, f func(v *visit) error) error 
 	var data []byte
 	add := func(n node, links ...uint64) error {
 		key := order.key(n)
-		same := int64(0) // number of ticks directly before n that have the same key
+		same := int64(0) // number of preceding keys that are equal to the key of n
 		for same < 255 && order.key(node{n.clock, n.time - same - 1}) == key {
 			same++
 		}
@@ -223,7 +222,7 @@ type open struct {
 	unsettled bool      // in a search: some cause depends on a node that has not been visited
 }
 
-// decided reports whether no node needs to wait for the constraint.
+// decided reports whether no node needs to wait for the constraint any more.
 func (o *open) decided() bool { return o.begin == 0 || o.ignored }
 
 // waiter is a visited node. Its time is final as soon as the constraints for which it waits are
@@ -249,7 +248,7 @@ type waiterLink struct {
 // moved.
 type clockState struct {
 	queue  []*waiter
-	moved  bool // later nodes are also moved, because the anchor was
+	moved  bool // the anchor was moved, so that later nodes are moved, too
 	anchor moment
 }
 
@@ -274,8 +273,8 @@ type forward struct {
 	links   []waiterLink
 }
 
-// move moves the nodes so that no effect comes before its cause. It ignores contradictions and counts
-// them. If there are any, or if the model is linear, it returns nil instead of moves.
+// move moves the nodes so that no effect comes before its cause. It ignores contradictions and counts them. If
+// there are contradictions, or if the model is linear, move returns nil instead of moves.
 func (s *solution) move(ctx context.Context) (*moves, Violations, error) {
 	f := &forward{s: s, clocks: make([]clockState, len(s.q.clocks)), open: map[int64]*open{}, limit: s.waiting, part: none}
 	if s.opt.Model == Full {
@@ -390,8 +389,8 @@ func (f *forward) drain() error {
 	return nil
 }
 
-// process makes t the final time of a node. unit is set if nodes that are causes of each other get the
-// same time.
+// process makes t, in ticks, the final time of a node. unit must be set if nodes that are causes of each other
+// get the same time.
 func (f *forward) process(w *waiter, t int64, unit bool) error {
 	w.done = true
 	c := &f.clocks[w.clock]
@@ -440,7 +439,7 @@ func (f *forward) process(w *waiter, t int64, unit bool) error {
 	return nil
 }
 
-// wake lets the nodes that wait for a constraint wait for one constraint less.
+// wake decreases the number of constraints for which the nodes that wait for o still wait.
 func (f *forward) wake(o *open) {
 	for _, x := range o.waiting {
 		x.missing--
@@ -449,15 +448,14 @@ func (f *forward) wake(o *open) {
 	o.waiting = o.waiting[:0]
 }
 
-// release adds a node to the ready ones if it waits for nothing and is the first waiting node of its
-// clock.
+// release adds a node to the ready nodes if it waits for nothing and is the first waiting node of its clock.
 func (f *forward) release(w *waiter) {
 	if w.missing == 0 && !w.done && f.clocks[w.clock].queue[0] == w {
 		f.ready = append(f.ready, w)
 	}
 }
 
-// search finds the sets of waiting nodes that are causes of each other, and processes them. Nodes that
+// search finds the sets of waiting nodes that are causes of each other, and processes these sets. Nodes that
 // depend on nodes that have not been visited continue to wait.
 func (f *forward) search() error {
 	settled := f.settled()
@@ -502,7 +500,7 @@ func (f *forward) search() error {
 			}
 		})
 	}
-	slices.Reverse(parts) // puts them into the order of causes
+	slices.Reverse(parts) // put the parts into the order of causes
 	for i, l := range parts {
 		if err := f.drain(); err != nil {
 			return err
@@ -550,8 +548,8 @@ func (f *forward) settled() []int {
 	return settled
 }
 
-// successors returns the edges of the graph of a search: for each node, and then for each operation in
-// groups, its effects as vertices.
+// successors returns the edges of the graph of a search: for each node, and then for each operation in groups,
+// the vertices of its effects.
 func (f *forward) successors(nodes []*waiter, groups []*open, settled []int) [][]int32 {
 	next := make([][]int32, len(nodes)+len(groups))
 	for c := range f.clocks {
@@ -591,9 +589,9 @@ func appendVertices(l []int32, o *open) []int32 {
 	return l
 }
 
-// resolve processes the part l of the search, whose nodes are causes of each other. All of their other
-// causes have final times. If each node is on a clock of its own, all can have the same final time,
-// because ticks are not infinitely short. Otherwise it ignores some of the constraints.
+// resolve processes the part l of the search, whose nodes are causes of each other. All of their other causes
+// have final times. If each node is on a clock of its own, resolve gives all nodes the same final time.
+// Otherwise it ignores some of the constraints.
 func (f *forward) resolve(nodes []*waiter, groups []*open, l []int32, part int32) error {
 	var members []*waiter
 	var inner []*open
@@ -627,8 +625,8 @@ func (f *forward) resolve(nodes []*waiter, groups []*open, l []int32, part int32
 	}
 }
 
-// joins reports whether nodes that are causes of each other can have the same final time. They can if
-// no two are on the same clock, and no message between them has a latency.
+// joins reports whether nodes that are causes of each other can have the same final time. This is possible if
+// no two nodes are on the same clock, and no message between them has a latency.
 func (f *forward) joins(members []*waiter) bool {
 	slices.SortFunc(members, func(a, b *waiter) int { return compareNodes(a.node, b.node) })
 	for i, w := range members {
@@ -653,7 +651,7 @@ func (f *forward) join(members []*waiter, inner []*open) error {
 	}
 	for _, o := range inner {
 		t = max(t, o.need)
-		o.from -= o.begin // the other causes belong to the nodes
+		o.from -= o.begin // the remaining causes are nodes of the part
 		o.inner = true
 	}
 	for _, w := range members {

@@ -26,8 +26,9 @@ func (b *unpacker) signed() int64 {
 	return int64(x>>1) ^ -int64(x&1)
 }
 
-// fronts is a heap of nodes. Each of them is the first in the queue of its clock (clockState.queue) and waits for
-// undecided constraints. The heap is ordered by the time from the first event of a node's clock to the node.
+// fronts is a heap of nodes. Each node in the heap is the first one in the queue of its clock
+// (clockState.queue) and waits for undecided constraints. The heap is ordered by the time from the first event
+// of a node's clock to the node.
 type fronts struct{ list []front }
 
 // front is an entry of fronts: a node, and its time in ticks since the first event of its clock.
@@ -63,8 +64,8 @@ func (f *fronts) push(s *forward, w *waiter) {
 	heap.Push(f, front{w.time - s.s.q.clocks[w.clock].first, w})
 }
 
-// pop removes the first node and returns it. It skips nodes that already have a final time. It returns
-// nil if there is none.
+// pop removes the first node and returns it. It skips nodes that already have a final time. It returns nil if
+// the heap is empty.
 func (f *fronts) pop() *waiter {
 	for f.Len() > 0 {
 		if x := heap.Pop(f).(front); !x.done {
@@ -76,10 +77,10 @@ func (f *fronts) pop() *waiter {
 
 // search finds the strongly connected components of a graph with Tarjan's algorithm.
 type search struct {
-	next  func(u, i int32) int32 // the i-th successor of u, or none after the last
+	next  func(u, i int32) int32 // function that returns the i-th successor of u, or none after the last one
 	index []int32                // order in which each node was found; nodes with an index other than 0 are skipped
 	low   []int32
-	on    []bool // indexed by node: it is on the stack
+	on    []bool // indexed by node: whether the node is on the stack
 	stack []int32
 	count int32
 }
@@ -88,9 +89,9 @@ func newSearch(nodes int, next func(u, i int32) int32) *search {
 	return &search{next: next, index: make([]int32, nodes), low: make([]int32, nodes), on: make([]bool, nodes)}
 }
 
-// findFrom finds the components that can be reached from root, except for those that were found before. It
-// calls found for each component, before it does so for components that lead to that one. The component
-// is valid during the call.
+// findFrom finds the components that can be reached from root, except for the components that were found
+// before. It calls found for each component. A component comes before the components from which it can be
+// reached. It is valid during the call.
 func (s *search) findFrom(root int32, found func(component []int32)) {
 	type step struct{ u, next int32 }
 	var calls []step

@@ -1,20 +1,17 @@
-// Package collectives computes which collective operations the members of each communicator
-// performed: how often, with how many bytes, how long they took, and how long the first member
-// waited for the last one.
+// Package collectives computes which collective operations the members of each communicator performed: how
+// often, with how many bytes, how long they took, and how long the first member waited for the last one.
 //
-// A call is one member's part in an operation, from its begin to its end. The n-th calls of all
-// members of a communicator form one operation. Non-blocking calls are numbered separately, in the
-// order in which they were posted. An operation is matched if all locations with calls on its
-// communicator took part, with the same operation and root. Where they differ, records are missing,
-// and neither that operation nor any later one on the communicator is matched. No operation is
-// matched on a communicator if a location takes part that is no member. Calls are counted in any
-// case.
+// A call is one member's part in an operation, from its begin to its end. The n-th calls of all members of a
+// communicator form one operation. Non-blocking calls are numbered separately, in the order in which they were
+// posted. An operation is matched if all locations with calls on its communicator took part, with the same
+// operation and root. If the calls differ, records are missing, and neither this operation nor any later
+// operation on the communicator is matched. No operation is matched on a communicator if a location takes part
+// that is not a member. Calls count even if their operation is not matched.
 //
-// The order across locations does not matter, so that parts that saw different locations can be
-// merged. A part uses about 100 bytes per incomplete operation, 60 bytes per open call, and 300
-// bytes for each type of operation of each communicator. In global time order, and if the members
-// of communicators are known, incomplete operations are those in progress; otherwise they can be
-// all operations.
+// The order across locations does not matter, so that parts that processed different locations can be merged.
+// A part uses about 100 bytes per incomplete operation, 60 bytes per open call, and 300 bytes for each type of
+// operation of each communicator. In global time order, and if the members of communicators are known,
+// incomplete operations are those in progress; otherwise they can be all operations.
 package collectives
 
 import (
@@ -32,15 +29,16 @@ import (
 
 // Options are the settings of an analysis.
 type Options struct {
-	// Window limits the result to calls that begin in it, and to operations whose first member
-	// begins in it. Nil means the whole trace. The part needs all events before the end of the
-	// window, and later ones until [Part.Complete] returns true.
+	// Window limits the result to calls that begin in it, and to operations whose first member begins in it.
+	// Nil means the whole trace. The part needs all events before the end of the window, and later events
+	// until [Part.Complete] returns true.
 	Window *trace.Window
-	// Regions limits the result to calls that begin in a visit of a region for which it returns true, and to
-	// operations with such a call. Nil means all. The part then needs Enter and Leave events, too.
+	// Regions limits the result to calls that begin in a visit of a region for which Regions returns true, and
+	// to operations with such a call. Nil means all calls and operations. If Regions is set, the part also
+	// needs Enter and Leave events.
 	Regions func(region uint32) bool
-	// Locations reports whether the part gets the events of a location. Nil means that it gets those
-	// of all locations. The part itself leaves no events out.
+	// Locations reports whether the part gets the events of a location. Nil means that the part gets the
+	// events of all locations. The part itself does not leave out any events.
 	Locations func(location uint32) bool
 }
 
@@ -59,9 +57,9 @@ type call struct {
 	operation, communicator, root uint64
 	sent, received                uint64
 	begin, end                    int64
-	known                         bool // begin is the time of a record, and not merely that of the end
+	known                         bool // the trace records the begin; otherwise begin is the time of the end
 	posted                        bool // the operation is non-blocking
-	wanted                        bool // it begins in a visit of one of the wanted regions
+	wanted                        bool // the call begins in a visit of one of the wanted regions
 	matching                      uint64
 	// done is set for a non-blocking call that is complete, or whose request number was reused
 	// before.
@@ -70,12 +68,13 @@ type call struct {
 	lost bool
 }
 
-// queue holds the non-blocking calls of a location in the order in which they were posted, from the
-// first incomplete one on. They wait in it because only the completion has their communicator.
+// queue holds the non-blocking calls of a location in the order in which they were posted, from the first
+// incomplete call on. The calls wait in the queue because only the completion has their communicator.
 type queue struct {
 	calls []call
-	first int64            // the number of the first call in calls
-	open  map[uint64]int64 // number of the call of each open request, counted from the first call of the location
+	first int64 // the number of the first call in calls
+	// number of the call for each open request; calls are counted from the first call of the location
+	open map[uint64]int64
 }
 
 // callKey is the key under which calls are summed.
@@ -91,7 +90,7 @@ type sums struct {
 	time           durations.Total
 }
 
-// operation sums the calls of the members that have reached it. Times are in ticks.
+// operation sums the calls of the members that have taken part in an operation so far. Times are in ticks.
 type operation struct {
 	operation, root uint64
 	members         int
@@ -102,15 +101,14 @@ type operation struct {
 	wanted      bool // a call begins in a visit of one of the wanted regions
 }
 
-// matched sums the matched operations of one name on a communicator: how many, how many of them
-// with a member that left before another entered, and the waiting times in ticks.
+// matched holds sums over the matched operations with one name on a communicator: their number, the number of
+// operations that one member left before another one entered, and the waiting times in ticks.
 type matched struct {
 	count, early int64
 	waiting      durations.Total
 }
 
-// sequenceKey identifies a sequence: the operations of a communicator, blocking ones and
-// non-blocking ones apart.
+// sequenceKey identifies a sequence: the blocking or the non-blocking operations of a communicator.
 type sequenceKey struct {
 	communicator uint64
 	posted       bool
@@ -122,8 +120,8 @@ type sequence struct {
 	members int              // number of members; 0 if unknown
 	done    int64            // number of operations that are complete and counted
 	list    []operation      // the operations that follow the counted ones
-	// limit is the number of the first operation that differs between members. It and all later ones
-	// are unmatched.
+	// limit is the number of the first operation in which the calls of the members differ. This operation and
+	// all later ones are not matched.
 	limit int64
 	// matched sums the counted operations by operation number.
 	matched map[uint64]*matched
@@ -133,7 +131,7 @@ type sequence struct {
 type Part struct {
 	defs      *trace.Definitions
 	opt       Options
-	open      map[uint32][]call // indexed by location; the call that began last is the last
+	open      map[uint32][]call // indexed by location: the open calls, in the order of their begins
 	queues    map[uint32]*queue
 	sums      map[callKey]*sums
 	sequences map[sequenceKey]*sequence
@@ -262,8 +260,9 @@ func (p *Part) queue(loc uint32) *queue {
 	return q
 }
 
-// post appends a call with a request number that begins at time t. wanted reports whether that is in a visit of one of
-// the wanted regions. If an open call had the same number, post returns it. It is then lost: it never completes.
+// post appends a call with a request number that begins at time t. wanted reports whether t is in a visit of
+// one of the wanted regions. If an open call has the same request number, this call never completes. In this
+// case, post returns the call as old and sets lost.
 func (q *queue) post(request uint64, t int64, wanted bool) (old call, lost bool) {
 	n, lost := q.open[request]
 	if lost {
@@ -275,8 +274,8 @@ func (q *queue) post(request uint64, t int64, wanted bool) (old call, lost bool)
 	return old, lost
 }
 
-// complete sets the open call of a request to x, except for its begin, and reports whether there was
-// one. Without one it appends x to the queue, with its end as begin.
+// complete stores the data of x in the open call of a request, except for the begin. It returns true if there
+// is such a call. If there is none, it appends x to the queue, with the end of x as begin.
 func (q *queue) complete(request uint64, x call) bool {
 	n, ok := q.open[request]
 	if !ok {
@@ -303,8 +302,7 @@ func (p *Part) countCompleted(loc uint32, q *queue, end bool) {
 	q.calls, q.first = q.calls[n:], q.first+int64(n)
 }
 
-// addCall counts a call, and adds it to the operation that is the location's next one on the
-// communicator.
+// addCall counts a call, and adds the call to the next operation of its location on the communicator.
 func (p *Part) addCall(loc uint32, x call) {
 	x.communicator = p.firstEqual(x.communicator)
 	if p.counts(&x) {
@@ -321,7 +319,7 @@ func (p *Part) addCall(loc uint32, x call) {
 		}
 	}
 	if x.communicator >= uint64(p.defs.Communicator.Len()) {
-		return // undefined: the other members are unknown
+		return // an undefined communicator, whose other members are unknown
 	}
 	k := sequenceKey{x.communicator, x.posted}
 	s := p.sequences[k]
@@ -329,7 +327,7 @@ func (p *Part) addCall(loc uint32, x call) {
 		s = &sequence{counts: map[uint32]int64{}, limit: math.MaxInt64, matched: map[uint64]*matched{}}
 		s.members = len(p.members(x.communicator))
 		if p.defs.IsSelf(x.communicator) {
-			s.limit = 0 // an operation has no other members
+			s.limit = 0 // in MPI_COMM_SELF, each location has operations of its own
 		}
 		p.sequences[k] = s
 	}
@@ -338,7 +336,7 @@ func (p *Part) addCall(loc uint32, x call) {
 	o := operation{operation: x.operation, root: x.root, members: 1, first: x.begin, last: x.begin, firstEnd: x.end,
 		wanted: x.wanted}
 	if p.connectsGroups(x.communicator) {
-		o.root = trace.Undefined // the two groups record different roots
+		o.root = trace.Undefined // in an intercommunicator, the two groups record different roots
 	}
 	if x.known {
 		o.known = 1
@@ -372,7 +370,9 @@ func (p *Part) connectsGroups(communicator uint64) bool {
 func (s *sequence) add(n int64, o operation) {
 	i := n - s.done
 	if i < 0 || n >= s.limit {
-		return // unmatched, or already counted with all members: then a location that is no member took part
+		// the operation is not matched, or was already counted with all members, because a location that is
+		// not a member took part
+		return
 	}
 	for int64(len(s.list)) <= i {
 		s.list = append(s.list, operation{})
@@ -391,8 +391,8 @@ func (s *sequence) add(n int64, o operation) {
 	}
 }
 
-// countMatched counts and removes the operations at the begin of the sequence that as many
-// locations took part in as members says. It stops at the first other operation.
+// countMatched counts and removes the operations at the begin of the sequence in which the given number of
+// members took part. It stops at the first operation with another number.
 func (p *Part) countMatched(s *sequence, members int) {
 	n := 0
 	for n < len(s.list) && members > 0 && s.list[n].members == members {
@@ -445,10 +445,10 @@ func (p *Part) name(operation uint64) string {
 	return fmt.Sprintf("operation %d", operation)
 }
 
-// Complete reports whether the calls that begin in the window have ended, and all members have taken
-// part in the operations that begin in it. Later events then do not change the result, unless
-// locations call operations of communicators to which they do not belong. The part must have got all
-// events before the end of the window.
+// Complete reports whether the calls that begin in the window have ended, and all members have taken part in
+// the operations that begin in it. If so, later events do not change the result, unless locations call
+// operations of communicators to which they do not belong. The part must have processed all events before the
+// end of the window.
 func (p *Part) Complete() bool {
 	for _, open := range p.open {
 		if slices.ContainsFunc(open, func(x call) bool { return p.opt.Window.Has(x.begin) }) {
@@ -526,9 +526,9 @@ func (p *Part) Merge(o *Part) error {
 	return nil
 }
 
-// merge adds the operations of other members. A sequence counts an operation only once all members
-// are in it, so that only one of the two sequences can have counted any, unless a location took
-// part that is no member. Result discards all matched operations in that case.
+// merge adds the operations of other members. A sequence counts an operation only after all members have taken
+// part. Therefore only one of the two sequences can have counted operations, unless a location took part that
+// is not a member. In that case, Result discards all matched operations.
 func (s *sequence) merge(o *sequence) {
 	maps.Copy(s.counts, o.counts)
 	s.members = max(s.members, o.members)
@@ -549,13 +549,14 @@ func (s *sequence) merge(o *sequence) {
 
 // Result is the result of the analysis. Times are in ticks.
 type Result struct {
-	// Operations holds the sums by communicator and operation, in the order of the communicators'
-	// definitions and then of the operations' numbers. Communicators with the same name and members
-	// are one, listed as the first of them.
+	// Operations holds the sums by communicator and operation, in the order of the communicators' definitions
+	// and then of the operations' numbers. Communicators with the same name and members are combined, and
+	// listed as the first of them.
 	Operations []Operation `json:"operations"`
 	Unclosed   int64       `json:"unclosed"` // calls without an end
-	Orphans    int64       `json:"orphans"`  // ends of calls that never began; they count as calls without a time
-	// With a window, both count only calls that begin in it and ends in it.
+	// ends of calls that never began; such an end counts as a call without a time
+	Orphans int64 `json:"orphans"`
+	// With a window, Unclosed counts the calls that begin in the window, and Orphans the ends in the window.
 }
 
 // Operation sums the calls of one kind of operation, such as broadcast, on a communicator.
@@ -567,8 +568,8 @@ type Operation struct {
 	// Label is the name of the communicator, or its id if it has no name. The id follows in
 	// parentheses if another listed communicator has the same label.
 	Label string `json:"-"`
-	// Number is the number that the events have for the operation: that of OTF2, or of the trace's
-	// own definition if the trace numbers operations itself, as in OTF. It is -1 when unknown.
+	// Number is the number of the operation in the events: a number of OTF2, or a number that the trace itself
+	// defines, as in OTF. It is -1 if the number is unknown.
 	Number      int64  `json:"operation"`
 	Name        string `json:"name"`
 	NonBlocking bool   `json:"nonBlocking"`
@@ -576,14 +577,14 @@ type Operation struct {
 	Calls       int64  `json:"calls"`
 	Sent        uint64 `json:"sentBytes"`
 	Received    uint64 `json:"receivedBytes"`
-	// Time sums the durations of the calls with begin and end.
+	// Time sums the durations of the calls whose begin and end are recorded.
 	Time Durations `json:"time"`
-	// Matched is the number of operations with all members. Waiting sums, over those whose calls
-	// all have a begin, the time from their first begin to their last.
+	// Matched is the number of operations with all members. Waiting sums the time from the first begin to the
+	// last begin, over the matched operations whose calls all have a recorded begin.
 	Matched int64     `json:"matched"`
 	Waiting Durations `json:"waiting"`
-	// Early is the number of matched operations that one member left before another one entered,
-	// although all must wait for each other. The clocks of the members differ then.
+	// Early is the number of matched operations that one member left before another one entered, although all
+	// members must wait for each other. The cause is that the clocks of the members differ.
 	Early int64 `json:"leftBeforeEntered"`
 }
 

@@ -13,8 +13,8 @@ import (
 // same order. Some recorders, and merged traces, define the same communicator again in each process.
 type communicators struct {
 	firstOf []uint32 // index of the first equal communicator, by communicator
-	// first holds the first communicators of each key; several if different members have the same
-	// hash.
+	// first holds the first communicators with each key. There are several if different lists of members have
+	// the same hash.
 	first map[communicatorKey][]uint32
 }
 
@@ -37,7 +37,7 @@ func (p *Part) firstEqual(communicator uint64) uint64 {
 	return uint64(c.firstOf[communicator])
 }
 
-// find returns the first communicator that is equal to i, or i if none precedes it.
+// find returns the first communicator that is equal to communicator i, or i if no earlier one is equal.
 func (c *communicators) find(p *Part, i uint32) uint32 {
 	name := p.defs.Communicator.At(i).Name
 	members, known := p.defs.Members(i)

@@ -1,13 +1,11 @@
-// Package constraints finds the critical path of a trace of claims: the chain of claims that
-// determines how long the trace takes, from the constraints between them. It is the analysis of
-// Eclipse TRACE4CPS.
+// Package constraints finds the critical path of a trace of claims: the chain of claims that determines how
+// long the trace takes, from the constraints between them. It is the analysis of Eclipse TRACE4CPS.
 //
-// The graph has two nodes per claim, its start and its end. Its edges are of three sorts. The end
-// of a claim is exactly its duration after its start. A dependency of the trace requires that one
-// node is not before another. An inferred dependency requires the same where a claim starts at most
-// a tolerance after another one has ended. A claim that follows no other one starts when it does in
-// the trace. A claim is critical if it lies on a longest path. docs/analyses/path.md has the
-// definitions.
+// The graph has two nodes per claim: the start and the end. It has three kinds of edges. The end of a claim is
+// exactly its duration after its start. A dependency of the trace requires that one node is not before
+// another. An inferred dependency requires the same where a claim starts at most a tolerance after another one
+// has ended. A claim that follows no other claim keeps the start time that it has in the trace. A claim is
+// critical if it lies on a longest path. docs/analyses/path.md has the definitions.
 //
 // Find uses 80 bytes per claim and 40 per dependency.
 package constraints
@@ -25,7 +23,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Use selects which dependencies the graph has: inferred ones, those that the trace stores, or
+// Use selects the dependencies of the graph: inferred dependencies, dependencies that the trace stores, or
 // both.
 type Use uint8
 
@@ -55,8 +53,8 @@ type Result struct {
 	// Length is the length of a longest path. It equals the time from the first start to the last
 	// end of a claim if the edges of the graph explain all start times of the trace.
 	Length       int64 `json:"length"`
-	Claims       int   `json:"claims"`       // of the trace
-	Dependencies int   `json:"dependencies"` // of the trace, between two claims
+	Claims       int   `json:"claims"`       // number of claims of the trace
+	Dependencies int   `json:"dependencies"` // number of dependencies of the trace between two claims
 	// Inferred is the number of inferred dependencies.
 	Inferred int `json:"inferred"`
 	// Critical holds the claims on a longest path, ordered by start.
@@ -83,14 +81,15 @@ type Region struct {
 	Time   trace.Ticks `json:"time"`
 }
 
-// CycleError reports a cycle of dependencies that no times can fulfil: each node of it would have
-// to be after itself.
+// CycleError reports a cycle of dependencies that no times can fulfil: each node of the cycle would have to be
+// after itself.
 type CycleError struct {
 	Claims []int64 // ids of the claims in the cycle
 	By     int64   // the length of the cycle in ticks
 }
 
-// Error names the claims, and by how many ticks each would be after itself.
+// Error returns a message with the claims, and with the number of ticks by which each claim would be after
+// itself.
 func (e *CycleError) Error() string {
 	return fmt.Sprintf("found a cycle of dependencies among the claims %v, each of which is %s after itself; "+
 		"expected none", e.Claims, plural.Of(e.By, "tick"))
@@ -116,10 +115,11 @@ type edge struct {
 type graph struct {
 	claims []claim
 	edges  []edge
-	// inferred and dependencies are the numbers of inferred and of stored dependencies.
+	// inferred is the number of inferred dependencies. dependencies is the number of dependencies that the
+	// trace stores.
 	inferred     int
 	dependencies int
-	follows      []bool // indexed by claim: a dependency ends at it
+	follows      []bool // indexed by claim: whether a dependency ends at the claim
 }
 
 // Find returns the critical path of a trace of claims. The error is [ErrNoClaims], a [CycleError],
@@ -134,7 +134,7 @@ func Find(ctx context.Context, events format.Events, opt Options) (*Result, erro
 		return nil, ErrNoClaims
 	}
 	for _, i := range c.open {
-		c.claims[i].end = max(c.last, c.claims[i].start) // an open claim ends with the trace
+		c.claims[i].end = max(c.last, c.claims[i].start) // an open claim ends at the last event of the trace
 	}
 	g := &graph{claims: c.claims, follows: make([]bool, len(c.claims))}
 	g.addDurations()
@@ -152,7 +152,8 @@ type collector struct {
 	defs   *trace.Definitions
 	claims []claim
 	open   map[claims.Key]int32 // index in claims
-	byID   map[int64]int32      // index in claims of the last claim with a [trace.Definitions.ClaimID]
+	// index in claims of the last claim with an id; indexed by [trace.Definitions.ClaimID]
+	byID map[int64]int32
 	// links are the links without their attributes.
 	links []trace.Link
 	last  int64 // latest time of an event, in ticks
@@ -192,8 +193,7 @@ func (c *collector) Links(l []trace.Link) error {
 	return nil
 }
 
-// addDurations adds edges that keep the duration of each claim: its end is neither earlier nor
-// later than in the trace.
+// addDurations adds edges that fix the duration of each claim.
 func (g *graph) addDurations() {
 	for i, c := range g.claims {
 		d := c.end - c.start
@@ -263,7 +263,7 @@ func (g *graph) infer(opt Options) {
 		from, _ := slices.BinarySearch(times, trace.Add(c.start, -opt.Tolerance))
 		for ; from < len(times) && times[from] <= c.start; from++ {
 			if times[from] == c.end && counts[from] == 1 {
-				continue // the claim itself, of length 0
+				continue // the claim itself, if it has the duration 0
 			}
 			g.edges = append(g.edges, edge{joint + int32(from), int32(2 * i), 0})
 			found[i] = true
@@ -297,7 +297,8 @@ func (g *graph) solve(ctx context.Context, d *trace.Definitions) (*Result, error
 	if err != nil {
 		return nil, err
 	}
-	for i := range g.claims { // claims that no longest path reaches so far, since they follow only each other
+	// the claims that no longest path has reached so far, because they only follow each other
+	for i := range g.claims {
 		if from[2*i] == unreached {
 			from[2*i] = g.claims[i].start - first
 		}
@@ -352,12 +353,12 @@ func (g *graph) solve(ctx context.Context, d *trace.Definitions) (*Result, error
 	return r, nil
 }
 
-// unreached is the length to a node that no path reaches.
+// unreached is the length of the longest path to a node that no path reaches.
 const unreached = -1 << 62
 
-// longest returns the length of a longest path to each node from the nodes with a length, or, if
-// backward is set, from each node to them. It visits a node again whenever it finds a longer path.
-// It returns a [CycleError] if the graph has a cycle of positive length.
+// longest returns the length of a longest path to each node from the nodes that have a length. If backward is
+// set, it returns the length of a longest path from each node to these nodes. longest visits a node again
+// whenever it finds a longer path. It returns a [CycleError] if the graph has a cycle of positive length.
 func (g *graph) longest(ctx context.Context, length []int64, backward bool) ([]int64, error) {
 	n := len(length)
 	start := make([]int32, n+1)
@@ -434,7 +435,7 @@ func (g *graph) order(n int, backward bool) []int32 {
 	when := make([]at, n)
 	for i := range n {
 		if i < 2*len(g.claims) {
-			when[i] = at{g.time(int32(i)), 2 - 2*int8(i%2)} // ends, joint nodes, starts
+			when[i] = at{g.time(int32(i)), 2 - 2*int8(i%2)} // ends come first, then joint nodes, then starts
 		}
 	}
 	for _, e := range g.edges {
@@ -458,7 +459,8 @@ func (g *graph) order(n int, backward bool) []int32 {
 // cycle returns a [CycleError] if the last edges of the longest paths contain a cycle, and nil
 // otherwise.
 func (g *graph) cycle(previous []int32, source func(*edge) (int32, int32)) error {
-	seen := make([]int32, len(previous)) // number of the walk that reached each node; 0 if no walk has
+	// indexed by node: number of the walk that has reached the node; 0 if no walk has
+	seen := make([]int32, len(previous))
 	for i := range previous {
 		u := int32(i)
 		for seen[u] == 0 && previous[u] >= 0 {

@@ -1,8 +1,8 @@
 // Package counts counts the events of a trace: by kind, by region, by location and by attribute.
 //
-// Derived rows repeat information of another row of the same record; only the fields Derived count
-// them. A metric event of several members has a row for each member and counts once. So the fields
-// Events are numbers of records. Definition records are not counted.
+// Derived rows repeat information of another row of the same record. Only the fields Derived count them. A
+// metric event of several members has a row for each member, and counts once. Therefore the fields Events are
+// numbers of records. Definition records are not counted.
 //
 // A part does not need an order across locations. Its memory is proportional to the definitions.
 package counts
@@ -30,7 +30,7 @@ type Part struct {
 type kind struct {
 	events, derived int64
 	region          bool // Ref is a region in events of the kind
-	// lasts is set if events of the kind have an end time, and known if the fields are set.
+	// lasts is set if events of the kind have an end time. known is set as soon as the other fields are set.
 	lasts bool
 	known bool
 }
@@ -38,7 +38,7 @@ type kind struct {
 // location counts the rows of a location. Times are in ticks.
 type location struct {
 	rows, derived int64
-	members       int64 // rows of metric events after the first
+	members       int64 // rows of metric events except for the first row of each event
 	first, last   int64
 }
 
@@ -74,7 +74,7 @@ func (p *Part) Batch(b *trace.Batch) error {
 		}
 		x.events++
 		if x.region {
-			// Adding one makes NoRef index 0.
+			// Adding one turns NoRef into index 0.
 			r := b.Ref[i] + 1
 			if int(r) >= len(p.regions) {
 				r = p.grow(r)
@@ -148,7 +148,7 @@ func (p *Part) countRows(loc uint32, first, last int64, n int) error {
 	return nil
 }
 
-// register sets the properties of kind k.
+// register determines the properties of kind k.
 func (p *Part) register(k trace.Kind) {
 	if n := int(k) + 1; n > len(p.kinds) {
 		p.kinds = append(p.kinds, make([]kind, n-len(p.kinds))...)
@@ -202,7 +202,7 @@ func (p *Part) Merge(o *Part) error {
 	return nil
 }
 
-// add returns the sums of two lists of counts by index. It may change a.
+// add returns the element-wise sum of two lists of counts. It may change a.
 func add(a, b []int64) []int64 {
 	if len(b) > len(a) {
 		a = append(a, make([]int64, len(b)-len(a))...)
@@ -219,8 +219,8 @@ type Result struct {
 	Events  int64       `json:"events"`  // records, without derived rows
 	Derived int64       `json:"derived"` // rows that repeat information of another row
 	Links   int64       `json:"links"`   // dependencies and other links
-	// First is the time of the first event, Last the latest end of an event ([trace.Cursor.End]). Both
-	// are valid only when there are events.
+	// First is the time of the first event. Last is the latest end of an event ([trace.Cursor.End]). Both are
+	// valid only if there are events.
 	First int64 `json:"first"`
 	Last  int64 `json:"last"`
 

@@ -1,16 +1,16 @@
-// Package criticalpath finds the critical path of a run: the chain of calls and of work between
-// them that determines how long the run takes. Where locations wait for each other, the path goes
-// from one to the other. Only a change of the work on the path can make the run shorter.
+// Package criticalpath finds the critical path of a run: the chain of calls and of work between them that
+// determines how long the run takes. Where one location waits for another one, the path goes from one to the
+// other. Only a change of the work on the path can make the run shorter.
 //
-// The path is followed backward. It ends at the last location that enters MPI_Finalize or, in a
-// trace without it, at the last event. Where a location has waited, the path continues at the
-// location that it waited for, at the time at which the wait ends. It begins at the begin of
-// MPI_Init, or at the first event of the location that it has reached. Its pieces follow one
-// another without a gap, so that their lengths add up to the length of the path.
-// docs/analyses/path.md has the formulas of the other figures, which are Scalasca's.
+// The package follows the path backward. The path ends at the last location that enters MPI_Finalize or, in a
+// trace without MPI_Finalize, at the last event. If a location has waited, the path continues at the location
+// for which it waited, at the time at which the wait ends. The path begins at the begin of MPI_Init, or at the
+// first event of the location that it has reached. The pieces of the path follow one another without a gap, so
+// that their lengths add up to the length of the path. docs/analyses/path.md has the formulas of the other
+// figures, which are Scalasca's.
 //
-// [Find] keeps the calls and waits of the trace in 12 MiB of memory and, above that, in temporary
-// files of about 30 bytes per call. The pieces of its result use 64 bytes each.
+// [Find] keeps the calls and waits of the trace in 12 MiB of memory and, above that, in temporary files of
+// about 30 bytes per call. The pieces of its result use 64 bytes each.
 package criticalpath
 
 import (
@@ -39,9 +39,8 @@ type Options struct {
 	Paths bool
 }
 
-// Change multiplies the exclusive times, without waits, of all regions with a name by a factor. The
-// name [Communication] stands for the time that all calls of communication libraries take
-// themselves.
+// Change multiplies the exclusive times, without waits, of all regions with a name by a factor. The name
+// [Communication] stands for the time of communication itself, in all calls of communication libraries.
 type Change struct {
 	Region string  `json:"region"`
 	Factor float64 `json:"factor"`
@@ -56,8 +55,8 @@ type Result struct {
 	Begin  int64 `json:"begin"`
 	End    int64 `json:"end"`
 	Length int64 `json:"length"`
-	// Regions, Paths and Locations divide the path by region, by call path and location, and by
-	// location. Each is in descending order of time. Paths is empty unless Options.Paths is set.
+	// Regions, Paths and Locations divide the path by region, by call path and location, and by location. Each
+	// list is in descending order of time. Paths is empty unless Options.Paths is set.
 	Regions   []Region   `json:"regions"`
 	Paths     []Path     `json:"paths"`
 	Locations []Location `json:"locations"`
@@ -65,7 +64,7 @@ type Result struct {
 	Pieces []Piece `json:"pieces"`
 	// Runtime is the time from the first event of the trace to the last one.
 	Runtime int64 `json:"runtime"`
-	// WhatIf is the runtime with all changes of Options.WhatIf. It is nil if there are none.
+	// WhatIf is the runtime with all changes of Options.WhatIf, in ticks. It is nil if there are no changes.
 	WhatIf *int64 `json:"whatIf,omitempty"`
 	// Gains holds the gains of the regions with the most time on the path, in descending order of
 	// Half.
@@ -102,24 +101,23 @@ func (e *RegionError) Error() string {
 
 // Region is the time of the critical path in a region, in ticks.
 type Region struct {
-	Region string `json:"region"` // "" outside of all regions
+	Region string `json:"region"` // name of the region; "" outside of all regions
 	Time   int64  `json:"time"`
-	// Imbalance is the difference between Time and the mean over all locations of their time in the
-	// region, without waits; 0 if Time is less.
+	// Imbalance is the difference between Time and the mean over all locations of the time in the region,
+	// without waits. It is 0 if Time is less than the mean.
 	Imbalance float64 `json:"imbalance"`
 }
 
-// Path compares the time of the critical path in a call path with that of a location. Times are in
-// ticks.
+// Path compares the time of the critical path in a call path with the time of a location in this call path.
+// Times are in ticks.
 type Path struct {
 	Path         []string `json:"path"` // the outermost region first
 	Location     uint32   `json:"location"`
 	LocationName string   `json:"locationName"`
 	// Critical is the time of the critical path in the call path at the location.
 	Critical int64 `json:"critical"`
-	// Activities and NonCritical divide the location's time in the call path, without waits:
-	// Activities is the part that does not exceed the time that the whole critical path spends in
-	// the call path, and NonCritical the rest.
+	// Activities and NonCritical divide the location's time in the call path, without waits. Activities is the
+	// part up to the time that the whole critical path spends in the call path. NonCritical is the rest.
 	Activities  int64 `json:"activities"`
 	NonCritical int64 `json:"nonCritical"`
 	// Impact is the time that all locations lose because the critical path spends more time in the
@@ -153,8 +151,9 @@ type walker struct {
 	pieces []piece // the last one first
 }
 
-// piece is a piece that ends where the one that was found before it begins. By is the wait pattern by
-// which the path reaches it plus 1, or byFork, or 0 for the first piece of the path.
+// piece is a piece of the path. It ends at the begin of the piece that was found before it, because the path
+// is followed backward. by is 1 plus the wait pattern by which the path reaches the piece; or byFork; or 0 for
+// the first piece of the path.
 type piece struct {
 	from     int64
 	location uint32
@@ -196,8 +195,8 @@ func FromHistory(ctx context.Context, h *history.History, opt Options) (*Result,
 	return r, h.Err()
 }
 
-// pathEnd returns the location and the time at which the path ends, where the walk starts. ok is
-// false without events.
+// pathEnd returns the location and the time at which the path ends. The walk starts there. ok is false if
+// there are no events.
 func (w *walker) pathEnd() (loc uint32, t int64, ok bool) {
 	if f := w.h.Finalize; f != nil {
 		return f.Last.Location, w.h.At(f.Last).Enter, true
@@ -213,7 +212,7 @@ func (w *walker) pathEnd() (loc uint32, t int64, ok bool) {
 // walk follows the path backward from a time of a location, and returns the time at which it
 // begins.
 func (w *walker) walk(ctx context.Context, loc uint32, t int64) (begin int64, err error) {
-	still := 0 // number of pieces without length since the last one with a length
+	still := 0 // number of successive pieces with the length 0
 	for n := 0; ; n++ {
 		if n&0xfff == 0 && ctx.Err() != nil {
 			return 0, ctx.Err()
@@ -234,14 +233,13 @@ func (w *walker) walk(ctx context.Context, loc uint32, t int64) (begin int64, er
 	}
 }
 
-// addPiece follows the path backward at a location, from time t to the end of the latest wait, or to
-// the begin of the path. It adds the times of the piece. It returns the begin of the piece, the
-// location at which the path continues, and how the path gets there (piece.by). The location is
-// trace.NoRef at the begin of the path. Unless jump is set, it ignores waits that end at t, so that
-// the walk cannot loop.
+// addPiece follows the path backward at a location, from time t to the end of the latest wait, or to the begin
+// of the path. It adds the times of the piece. It returns the begin of the piece, the location at which the
+// path continues, and how the path reaches this location (piece.by). The location is trace.NoRef at the begin
+// of the path. Unless jump is set, addPiece ignores waits that end at t, so that the walk cannot loop.
 func (w *walker) addPiece(loc uint32, t int64, jump bool) (from int64, next uint32, by uint8) {
 	l := w.h.Locations[loc]
-	n := l.FirstAfter(t) // it can begin before t
+	n := l.FirstAfter(t) // the call n can begin before t
 	if n < l.Count() {
 		if wait := lastWait(l, n); wait != nil && wait.Begin+wait.Length < t {
 			end := wait.Begin + wait.Length
@@ -278,8 +276,8 @@ func (w *walker) addPiece(loc uint32, t int64, jump bool) (from int64, next uint
 }
 
 // lastWait returns the wait of call n that ends last, or nil. Of the waits of a reduction it ignores
-// EarlyReduce, so that it finds the wait for the last member. It ignores waits for devices if the trace does not
-// tell which calls launched the work: the path could not go on from there.
+// EarlyReduce, so that it finds the wait for the last member. It ignores waits for devices if the trace does
+// not record which calls launched the work, because the path could not continue from there.
 func lastWait(l *history.Location, n int32) (last *history.Wait) {
 	list := l.Waits(n)
 	for i := range list {
@@ -323,8 +321,8 @@ func (w *walker) addInside(l *history.Location, loc uint32, n int32, t int64) {
 	w.add(c.Path, loc, t-c.Leave)
 }
 
-// firstParallelRegion returns the path of the parallel region in which a thread begins to work with call n,
-// its first call there, or synclog.NoPath.
+// firstParallelRegion returns the path of the first parallel region that a thread visits after it begins its
+// work with call n, or synclog.NoPath if it visits none.
 func (w *walker) firstParallelRegion(l *history.Location, n int32) uint32 {
 	for n++; n < l.Count(); n++ {
 		c := l.Call(n)
@@ -379,7 +377,7 @@ func (w *walker) setDivisions(r *Result, opt Options) {
 	}
 	own := w.h.ExclusiveTimes()
 	for k := range w.times {
-		own[k] += 0 // so that each path and location on the critical path has an entry
+		own[k] += 0 // adds an entry for each path and location on the critical path
 	}
 	locations := log.Locations()
 	critical := map[uint32]int64{} // indexed by path
@@ -430,13 +428,13 @@ func (w *walker) setDivisions(r *Result, opt Options) {
 	}
 }
 
-// impact returns for each path the time that locations lose because the critical path spends more
-// time in it than they do. For each location, the difference between its own work and the length of
-// the critical path is divided among the paths in which it spends less time than the critical path.
+// impact returns for each path the time that locations lose because the critical path spends more time in the
+// path than they do. For each location, the length of the critical path minus the location's own work is
+// divided among the paths in which the location spends less time than the critical path.
 func (w *walker) impact(length int64, own map[history.PathLocation]int64, locations []uint32,
 	critical map[uint32]int64) map[uint32]float64 {
-	// Most locations visit few of the paths, and so this looks at the visited ones only: a location falls short of
-	// the critical path by all of the time of the others.
+	// Most locations visit few of the paths. Therefore the loop examines only the visited paths. In all other
+	// paths, the location falls short of the critical path by the whole time of the path.
 	all := int64(0)
 	for _, t := range critical {
 		all += max(0, t)
@@ -461,7 +459,7 @@ func (w *walker) impact(length int64, own map[history.PathLocation]int64, locati
 			visits = append(visits, k)
 		}
 	}
-	// The order of adding floats must not depend on that of the maps.
+	// The order of adding floats must not depend on the order of the maps.
 	slices.SortFunc(visits, func(a, b history.PathLocation) int {
 		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Location, b.Location))
 	})
@@ -482,7 +480,7 @@ func (w *walker) impact(length int64, own map[history.PathLocation]int64, locati
 	return out
 }
 
-// regions returns the times of the path by region, in descending order.
+// regions returns the times of the path by region, in descending order of time.
 func (w *walker) regions(own map[history.PathLocation]int64, locations int, names []string) []Region {
 	region := func(path uint32) uint32 {
 		if path == synclog.NoPath {

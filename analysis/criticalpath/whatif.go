@@ -10,7 +10,7 @@ import (
 	"github.com/weft-trace/weft/analysis/internal/synclog"
 )
 
-// whatIf sets WhatIf and Gains of a result, by computing the runtime with other times of regions.
+// whatIf computes the runtime with other times of regions, and sets WhatIf and Gains of a result.
 func whatIf(ctx context.Context, h *history.History, r *Result, opt Options) error {
 	names := h.Log.Defs.RegionNames(opt.Rows)
 	var list []retime.Options
@@ -58,8 +58,8 @@ func whatIf(ctx context.Context, h *history.History, r *Result, opt Options) err
 	return nil
 }
 
-// scale returns a function that returns the factor of a path: that of the name of its last region,
-// or 1.
+// scale returns a function that returns the factor of a path. This is the factor for the name of the path's
+// last region, or 1 if there is none.
 func scale(h *history.History, names []string, factors map[string]float64) func(path uint32) float64 {
 	return func(path uint32) float64 {
 		if path == synclog.NoPath {

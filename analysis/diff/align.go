@@ -5,11 +5,12 @@ import (
 	"slices"
 )
 
-// pair holds two paths, or two regions, that are compared: by side, the index of the path or the key of
-// the region. It is -1 on a side without a partner.
+// pair holds two paths, or two regions, that are compared. For each side, it has the index of the path or the
+// key of the region, or -1 if the side has no partner.
 type pair struct{ sides [2]int32 }
 
-// shown returns the element of a pair that results describe: that of B, or that of A without a partner.
+// shown returns the element of a pair that results describe: the element of side B or, if B has no partner,
+// the element of side A.
 func (p pair) shown() (Side, int32) {
 	if p.sides[B] < 0 {
 		return A, p.sides[A]
@@ -19,9 +20,9 @@ func (p pair) shown() (Side, int32) {
 
 // The limits of the search for renamed and moved paths.
 const (
-	// minSimilarity is the least similarity of two paths that are matched although one was renamed or
-	// moved. minLeafSimilarity applies instead if the names of the paths differ and no path is inside
-	// of either.
+	// minSimilarity is the least similarity of two paths that are matched although one of them was renamed or
+	// moved. minLeafSimilarity applies instead if the names of the paths differ and neither path contains
+	// other paths.
 	minSimilarity, minLeafSimilarity = 0.5, 0.8
 	// maxExamined is the greatest number of paths that the search examines.
 	maxExamined = 1 << 20
@@ -36,7 +37,7 @@ type alignment struct {
 	mayExamine int        // number of paths that the search may still examine
 }
 
-// align matches the paths of both sides, and returns the result.
+// align matches the paths of both sides, and returns the alignment.
 func align(c *Comparison) *alignment {
 	x := &alignment{sides: &c.sides, names: &c.names, mayExamine: maxExamined}
 	for s := range c.sides {
@@ -57,8 +58,8 @@ func (al *alignment) match(a, b int32) {
 	al.pending = append(al.pending, pair{[2]int32{a, b}})
 }
 
-// descend matches the paths directly inside of matched paths. A list holds the pending pairs
-// instead of the call stack, since recursive programs make very deep paths.
+// descend matches the paths directly inside of matched paths. The pending pairs are in a list instead of on
+// the call stack, because recursive programs make very deep paths.
 func (al *alignment) descend() {
 	for len(al.pending) > 0 {
 		p := al.pending[len(al.pending)-1]
@@ -132,7 +133,9 @@ func (al *alignment) matchSiblings(as, bs []int32) {
 // the first list equals element partner[i] of the second list, or no element if partner[i] is -1. The
 // result is therefore the longest ascending subsequence of partner.
 func longestCommon(partner []int) []pair {
-	var ends []int // ends[n] is the index in partner of the least last element of all ascending ones of length n+1
+	// ends[n] is an index in partner. Among all ascending subsequences of length n+1, it is the position of
+	// the least last element
+	var ends []int
 	before := make([]int, len(partner))
 	for i, j := range partner {
 		if j < 0 {

@@ -79,8 +79,8 @@ func (c *Comparison) isChosen(t *table, p pair) bool {
 	return false
 }
 
-// pairs returns all paths as pairs: the paths of B with their partners, outer paths first, then the
-// paths of A without a partner.
+// pairs returns all paths as pairs: the paths of B with their partners, outer paths first, then the paths of A
+// without a partner.
 func (al *alignment) pairs() (list []pair) {
 	al.sides[B].walk(func(i int32) { list = append(list, pair{[2]int32{al.partner[B][i], i}}) })
 	al.sides[A].walk(func(i int32) {
@@ -281,8 +281,8 @@ func (r *Result) test(both *[2]times, exact *exactU) *Test {
 	return mannWhitney(values[A], values[B], exact)
 }
 
-// pairedTimes returns the times of a row at the first n locations of both sides, except locations at
-// which the row occurs on neither side.
+// pairedTimes returns the times of a row at the first n locations of both sides. It leaves out the locations
+// at which the row occurs on neither side.
 func pairedTimes(both *[2]times, n int) (values [2][]float64) {
 	a, b := both[A].samples, both[B].samples
 	for len(a)+len(b) > 0 {
@@ -359,14 +359,15 @@ func (r *Result) setRegion(p pair, row *Row) {
 // of paths with more than deepest names are summed for their first deepest names, and passed to f last,
 // with deeper set. Stacks returns the first error of f.
 func (r *Result) Stacks(deepest int, f func(path []string, deeper bool, a, b float64) error) error {
-	c := r.comparison     // for each side and path, the path itself or the enclosing one with the deepest names
-	var around [2][]int32 // indexed by side and path: the path itself, or the enclosing one with deepest names
+	c := r.comparison // for each side and path, the path itself or the enclosing one with the deepest names
+	// indexed by side and path: the path itself or, for a deeper path, the path around it with deepest names
+	var around [2][]int32
 	for s := range c.sides {
 		nodes := c.sides[s].nodes
 		around[s] = make([]int32, len(nodes))
 		for i := range nodes {
 			if around[s][i] = int32(i); int(nodes[i].depth) >= deepest {
-				around[s][i] = around[s][nodes[i].parent] // parents come before their children
+				around[s][i] = around[s][nodes[i].parent] // a parent has a lower index than its children
 			}
 		}
 	}

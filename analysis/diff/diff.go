@@ -1,23 +1,22 @@
-// Package diff compares the call paths and regions of two sides, A and B. Each side is one run of a
-// program, or several. docs/analyses/diff.md has the definitions and formulas.
+// Package diff compares the call paths and regions of two sides, A and B. Each side is one run of a program,
+// or several. docs/analyses/diff.md has the definitions and formulas.
 //
 //	c := diff.New(diff.Options{Runs: [2]int{1, 1}, Least: 0.001, Change: 0.02})
 //	err := c.Scan(ctx, diff.A, before, trace.NewRows(before.Defs()))
 //	err = c.Scan(ctx, diff.B, after, trace.NewRows(after.Defs()))
 //	r := c.Result()
 //
-// [Result.Tree] and [Result.Entries] have the call paths and regions whose difference is not reported, too.
+// [Result.Tree] and [Result.Entries] also return the call paths and regions whose difference is not reported.
 //
-// A program that scans a trace for several analyses at once fills a [Part], and adds it with
-// [Comparison.Add] instead of [Comparison.Scan].
+// A program that scans a trace for several analyses at once fills a [Part], and adds it with [Comparison.Add]
+// instead of [Comparison.Scan].
 //
-// Call paths and times are defined as in packages calltree and profile: a leave closes the latest
-// open enter of its region, and regions that are never left are closed at the last event of their
-// location.
+// Call paths and times are defined as in packages calltree and profile: a leave closes the latest open enter
+// of its region, and regions that are never left are closed at the last event of their location.
 //
-// A part uses about 130 bytes per call path and location, and 32 bytes per iteration of each path in
-// the loop that [Options.Loop] names. A comparison uses about 150 bytes per call path of a side, and
-// 16 bytes for each location, run or iteration in which the path occurs.
+// A part uses about 130 bytes per call path and location, and 32 bytes per iteration of each path in the loop
+// that [Options.Loop] names. A comparison uses about 150 bytes per call path of a side, and 16 bytes for each
+// location, run or iteration in which the path occurs.
 package diff
 
 import (
@@ -51,8 +50,8 @@ const (
 // Unit is the sort of observation on which the statistics are based.
 type Unit string
 
-// The values of Unit, the most reliable first. Visits are not among them, since the visits of a run
-// are not independent.
+// These are the values of Unit, the most reliable one first. A visit is not a unit, because the visits of a
+// run are not independent observations.
 const (
 	Runs       Unit = "runs"
 	Iterations Unit = "iterations"
@@ -82,13 +81,12 @@ type Options struct {
 	// of side A. Change is the least |ratio - 1| of a reported row. A row is reported if it reaches
 	// both.
 	Least, Change float64
-	// Regions reports whether the rows of a region, and of paths that end in it, are compared. It gets
-	// the name of the region in its trace and its name in results. Nil means that all rows are
-	// compared.
+	// Regions reports whether the rows of a region, and of the paths that end in the region, are compared. It
+	// gets the name of the region in its trace and its name in results. Nil means that all rows are compared.
 	Regions func(names ...string) bool
 }
 
-// unit returns the unit of the statistics that the options allow.
+// unit returns the kind of observations that the options provide for the statistics.
 func (o *Options) unit() Unit {
 	switch {
 	case min(o.Runs[A], o.Runs[B]) >= LeastSample:
@@ -127,8 +125,8 @@ func (c *Comparison) Scan(ctx context.Context, s Side, events format.Events, row
 	return c.Add(s, p)
 }
 
-// Add adds a run to a side. The part must hold all locations of the run. Its loop must be the one that
-// [Options].Loop of the comparison names. The part must not be used afterwards.
+// Add adds a run to a side. The part must hold all locations of the run. The loop of the part must be the loop
+// that [Options].Loop of the comparison names. The part must not be used afterwards.
 func (c *Comparison) Add(s Side, p *Part) error {
 	if p.loop != c.opt.Loop {
 		return errors.New("diff: found a part with another loop than that of the comparison")
@@ -143,8 +141,8 @@ func (c *Comparison) Add(s Side, p *Part) error {
 // Empty reports whether none of the added runs has visits of regions.
 func (c *Comparison) Empty(s Side) bool { return len(c.sides[s].nodes) == 0 }
 
-// Result is the result of a comparison. Times are in ticks of Clock, the clock of the first run. They
-// can have fractions, because they are means of several runs or come from runs with other clocks.
+// Result is the result of a comparison. Times are in ticks of Clock, the clock of the first run. Times can
+// have fractions, because they are means of several runs or come from runs with other clocks.
 type Result struct {
 	Clock trace.Clock `json:"-"`
 	// Metric is the time by which rows are tested, ranked and reported.
@@ -153,8 +151,8 @@ type Result struct {
 	// reported rows.
 	Least  float64 `json:"least"`
 	Change float64 `json:"change"`
-	// Unit is the unit of the statistics, and Samples has the numbers of observations of A and of
-	// B. A row can have fewer observations: locations that visit it on neither side are left out.
+	// Unit is the unit of the statistics. Samples holds the numbers of observations of A and of B. A row can
+	// have fewer observations, because locations that visit the row on neither side are left out.
 	Unit    Unit   `json:"unit"`
 	Samples [2]int `json:"samples"`
 	// Runtime compares the times from the first event to the last one, as means over the runs.
@@ -174,14 +172,13 @@ type Result struct {
 	ComparedPaths   int `json:"comparedPaths"`
 
 	comparison     *Comparison
-	paths, regions table // of all paths and regions, whether they are compared or not
+	paths, regions table // tables of all paths and regions, whether they are compared or not
 }
 
 // Kind is the sort of difference of a row.
 type Kind string
 
-// The values of Kind. A row of A without a partner is Removed, and one of B without a partner is
-// Added.
+// The values of Kind. A row of A without a partner is Removed, and a row of B without a partner is Added.
 const (
 	Regression  Kind = "regression"
 	Improvement Kind = "improvement"
@@ -201,14 +198,14 @@ type Row struct {
 	Region string `json:"region"` // name of the region, or of the last region of the path
 	File   string `json:"file,omitempty"`
 	Line   int64  `json:"line,omitempty"`
-	// Path holds the names of a call path from the outermost region on, as on side B, or as on side A
-	// if it was removed. Of a path of more than 200 names those in the middle are left out. It is
-	// nil for regions.
+	// Path holds the names of a call path, beginning with the outermost region. They are the names on side B
+	// or, for a removed path, on side A. If a path has more than 200 names, names in the middle are left out.
+	// Path is nil for regions.
 	Path []string `json:"path,omitempty"`
-	// Was is the path or region on side A if it was renamed or moved, and otherwise nil.
+	// Was is the path or region on side A if it was renamed or moved. Otherwise it is nil.
 	Was []string `json:"was,omitempty"`
-	// Exclusive is the time in which the region or path is the innermost open one. Inclusive is the
-	// time in which it is open; time in recursive visits of a region counts once.
+	// Exclusive is the time in which the region or path is the innermost open one. Inclusive is the time in
+	// which the region or path is open. Time in recursive visits of a region counts once.
 	Exclusive Change `json:"exclusive"`
 	Inclusive Change `json:"inclusive"`
 	Visits    Change `json:"visits"`
@@ -241,8 +238,8 @@ func changeOf(a, b float64) Change {
 	return c
 }
 
-// Grows reports whether B exceeds A by more than the given share of A: 0.05 means 5 %. With a
-// negative share it reports whether B is more than A reduced by that share.
+// Grows reports whether B exceeds A by more than the given share of A: 0.05 means 5 %. With a negative share,
+// Grows reports whether B exceeds A reduced by the absolute value of the share.
 func (c Change) Grows(share float64) bool { return c.B > c.A*(1+share) }
 
 // Region returns the change of the inclusive time of all regions with a name, whether they are reported

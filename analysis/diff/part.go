@@ -34,8 +34,8 @@ type tree struct {
 	claims      *claims.Pairs[frame] // open claims; nil before the first one
 }
 
-// claim marks a region of a path whose visits are claims. Regions have lesser numbers. unnamed stands for the region
-// of claims without one.
+// claim is a bit that marks a region of a path whose visits are claims. The numbers of regions are less than
+// this bit. unnamed stands for the region of claims that have no region.
 const (
 	claim   = 1 << 31
 	unnamed = claim - 2
@@ -44,17 +44,17 @@ const (
 // edge identifies a call path by its parent and its last region.
 type edge struct {
 	parent int32  // index of the parent, or -1 for an outermost path
-	region uint32 // claims of a region have the bit claim
+	region uint32 // index of the region; with the bit claim for claims of the region
 }
 
 // node is a call path with its sums, in ticks.
 type node struct {
 	edge
-	// last is the inner path that was entered last, and next the sibling that was entered after this
-	// path; -1 if there is none.
+	// last is the inner path that was entered last. next is the sibling that was first entered after this
+	// path. Both are -1 if there is no such path.
 	last, next int32
 	flags      uint8
-	around     uint64 // has bit region mod 64 set for each region of the path
+	around     uint64 // a set of bits: for each region of the path, the bit region mod 64 is set
 	first      int64  // time of the first enter
 	count      int64
 	exclusive  int64
@@ -65,9 +65,9 @@ type node struct {
 
 // The flags of a node.
 const (
-	recursive = 1 << iota // the path around it may contain its region
+	recursive = 1 << iota // the path around this path may contain the same region
 	loop                  // each visit is an iteration of the loop
-	inLoop                // the path is that of the loop, or inside of it
+	inLoop                // the path is the path of the loop, or is inside of the loop
 )
 
 // iteration holds the times of a path in an iteration, in ticks, like the fields of node.
@@ -157,8 +157,7 @@ func (t *tree) endClaim(f frame, now int64) {
 	x.exclusive, x.inclusive, x.outer = x.exclusive+now-f.enter, x.inclusive+now-f.enter, x.outer+now-f.enter
 }
 
-// treeOf returns the tree of a location, which it creates if needed with now as the time of the first
-// event.
+// treeOf returns the tree of a location. It creates the tree if needed; now is the time of the first event.
 func (p *Part) treeOf(loc uint32, now int64) (*tree, error) {
 	if n := p.defs.Locations.Len(); int(loc) >= n {
 		return nil, fmt.Errorf("diff: found an event at location %d, expected one of the %d locations of the trace", loc, n)
@@ -209,9 +208,9 @@ func (t *tree) enter(p *Part, now int64, region uint32) {
 	}
 }
 
-// child returns the index of the path that leads from parent to a region, and creates the path if
-// needed. It first tries the path that followed the previous one last time, since most loops repeat
-// their calls in the same order.
+// child returns the index of the path that leads from parent to a region, and creates the path if needed. It
+// first tries the path that was entered after the previous path the last time, because most loops repeat their
+// calls in the same order.
 func (t *tree) child(p *Part, parent int32, region uint32, now int64) int32 {
 	latest := &t.root
 	if parent >= 0 {
@@ -268,7 +267,7 @@ func (t *tree) leave(now int64, region uint32) {
 		i = t.find(region)
 	}
 	if i < 0 {
-		return // not open
+		return // the region is not open
 	}
 	t.addTime(now)
 	f := t.stack[i]

@@ -17,15 +17,15 @@ type Profile struct {
 // ProfilePath holds the sums of a call path. Its lists have an element for each location, in the same
 // order for all paths; missing elements are 0.
 type ProfilePath struct {
-	Parent    int // index into Profile.Paths of the path around it, or -1
+	Parent    int // index into Profile.Paths of the path around this path, or -1
 	Region    int // index into Profile.Regions
 	Visits    []int64
 	Exclusive []int64 // in ticks
 }
 
 // AddProfile adds a run to a side. The runtime is the total time of the location with the most time.
-// AddProfile returns an error if iterations are compared, since a profile has none, or if a path lacks
-// a region or its parent does not come before it.
+// AddProfile returns an error if iterations are compared, because a profile has no iterations. It also returns
+// an error if a path has no region, or comes before its parent.
 func (c *Comparison) AddProfile(s Side, p *Profile) error {
 	if c.opt.Loop != "" {
 		return errors.New("found a profile, expected a trace; a profile has no iterations")
@@ -49,7 +49,7 @@ func (c *Comparison) AddProfile(s Side, p *Profile) error {
 	return c.Add(s, part)
 }
 
-// tree returns the call paths of a location, without those that it does not visit.
+// tree returns the call paths that a location visits.
 func (p *Profile) tree(loc int) *tree {
 	at := func(list []int64) int64 {
 		if loc < len(list) {

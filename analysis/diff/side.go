@@ -37,8 +37,8 @@ func (n *names) keyOf(x name) int32 {
 // claimsSuffix ends the name of a region that stands for its claims.
 const claimsSuffix = " (claims)"
 
-// nameOf returns the name of a region of a trace. Claims of a region, which have the bit claim, have a name of
-// their own.
+// nameOf returns the name of a region of a trace. For the claims of a region, which have the bit claim in
+// region, it returns a name with a suffix.
 func nameOf(d *trace.Definitions, region uint32) name {
 	suffix := ""
 	if region != trace.NoRef && region&claim != 0 {
@@ -51,7 +51,7 @@ func nameOf(d *trace.Definitions, region uint32) name {
 	return name{cmp.Or(x.Name, x.ID) + suffix, x.File, x.Line}
 }
 
-// regionName returns the name of the region, also if n stands for the claims of the region.
+// regionName returns the name of the region. It removes the suffix of a name that stands for claims.
 func (n name) regionName() string { return strings.TrimSuffix(n.name, claimsSuffix) }
 
 // side has the call paths of all runs of a side. Times are sums over the runs until finish, and
@@ -62,22 +62,22 @@ type side struct {
 	index    map[edge]int32 // the region of an edge is a key here
 	runs     int
 	runtimes []float64
-	// samples is the number of observations: of iterations in all runs, or, in each run, of locations
-	// that have regions.
+	// samples is the number of observations: the number of iterations in all runs or, for each run, the number
+	// of locations that have regions.
 	samples int
 
-	// finish sets the following fields.
-	inside  [][]int32 // indexed by path: the paths directly inside of it, in the order of their first visits
+	// finish sets these fields:
+	inside  [][]int32 // indexed by path: the paths directly inside of the path, in the order of their first visits
 	outside []int32   // the outermost paths
 	// regions holds the times of each region, by key.
 	regions map[int32]*times
-	several map[string]int // indexed by name: number of keys with it
+	several map[string]int // indexed by name: number of keys with the name
 }
 
 // times holds the visits and times of a path or region, the times in ticks.
 type times struct {
 	visits, exclusive, inclusive float64
-	samples                      []sample // observations of the metric, by unit
+	samples                      []sample // observations of the metric, in the order of their units
 }
 
 // path is a call path of a side. parent is an index into side.nodes, and key belongs to the last
@@ -92,8 +92,8 @@ type path struct {
 	outerSamples []sample // observations of outer, for a recursive path if the metric is inclusive
 }
 
-// sample is an observation: the time, in ticks, in a run, in an iteration, or at a location, with
-// its number as unit.
+// sample is an observation: a time in ticks. unit is the number of the run, iteration or location to which the
+// time belongs.
 type sample struct {
 	unit int32
 	time float64
@@ -187,15 +187,15 @@ func (s *side) add(c *Comparison, p *Part) {
 	s.runs++
 }
 
-// addTree adds the paths of a location. Function key returns the key of a region, begin is the begin of
-// the run, and scale is the factor that converts its ticks to those of the comparison.
+// addTree adds the paths of a location. Function key returns the key of a region, begin is the begin of the
+// run, and scale is the factor that converts ticks of the run to ticks of the comparison.
 func (s *side) addTree(c *Comparison, t *tree, key func(uint32) int32, unit int32, begin int64, scale float64) {
 	place := make([]int32, len(t.nodes))
 	for i := range t.nodes {
 		n := &t.nodes[i]
 		parent := int32(-1)
 		if n.parent >= 0 {
-			parent = place[n.parent] // parents come before their children
+			parent = place[n.parent] // a parent has a lower index than its children
 		}
 		e := edge{parent, uint32(key(n.region))}
 		at, ok := s.index[e]
@@ -309,7 +309,7 @@ func (s *side) children(i int32) []int32 {
 	return s.inside[i]
 }
 
-// displayName returns the name of a region for output: with file and line if other regions of the side
+// displayName returns the name of a region for output. It adds the file and line if other regions of the side
 // have the same name.
 func (s *side) displayName(k int32) string {
 	x := s.names.list[k]

@@ -10,8 +10,8 @@ import (
 // the Hodges-Lehmann shift between them.
 type Test struct {
 	Samples [2]int `json:"samples"` // numbers of observations of A and of B
-	// U counts the pairs of an observation of A and one of B: those with the greater value in B count
-	// 1, and those with equal values count one half.
+	// U is the sum over all pairs of an observation of A and an observation of B. A pair counts 1 if the value
+	// of B is greater, and one half if the values are equal.
 	U float64 `json:"u"`
 	// P is the probability of a difference at least as large if both sides have the same
 	// distribution.
@@ -92,11 +92,11 @@ func deviation(n, m, ties float64) float64 {
 	return math.Sqrt(max(0, n*m/12*(all+1-ties/(all*(all-1)))))
 }
 
-// exactU computes the exact distributions of U, the statistic of the Mann-Whitney test, for samples
-// without equal values. It keeps those that it has computed.
+// exactU computes the exact distributions of U, the statistic of the Mann-Whitney test, for samples without
+// equal values. It stores each distribution that it has computed.
 type exactU struct {
-	// distributions has the distribution for each pair of sample sizes, the lesser size first. Element u
-	// is the probability that U is at most u.
+	// distributions maps pairs of sample sizes, the lesser size first, to distributions. Element u of a
+	// distribution is the probability that U is at most u.
 	distributions map[[2]int][]float64
 }
 

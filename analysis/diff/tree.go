@@ -15,10 +15,10 @@ type RegionEntry struct {
 
 // PathEntry is a call path of a [Tree].
 type PathEntry struct {
-	// RegionEntry has no Path, and has Was only if the path itself was renamed or moved, but not if a
-	// path around it was. The test of a row that is not reported has no shift.
+	// RegionEntry has no Path. It has Was only if the path itself was renamed or moved. The test of a row that
+	// is not reported has no shift.
 	RegionEntry
-	// Parent is the index of the path around it, or -1. A removed path is inside of the partner of the
+	// Parent is the index of the path around this path, or -1. A removed path is inside of the partner of the
 	// path around it.
 	Parent int `json:"parent"`
 	// Subtree compares the sums of the exclusive times of the path and of all paths inside of it in the
@@ -26,18 +26,18 @@ type PathEntry struct {
 	Subtree Change `json:"subtree"`
 }
 
-// Tree has call paths of both sides, reported or not, each after the path around it. The paths directly
-// inside of another one are in descending order of the time in their subtrees on both sides together.
+// Tree holds call paths of both sides, reported or not. Each path comes after the path around it. Sibling
+// paths are in descending order of the time in their subtrees on both sides together.
 type Tree struct {
 	Paths []PathEntry
-	// Left, LeftReported and LeftTime describe the paths that the tree leaves out: their number, the
-	// number of reported ones among them, and the sum of their exclusive times.
+	// Left is the number of paths that the tree leaves out. LeftReported is the number of reported paths among
+	// them, and LeftTime the sum of their exclusive times.
 	Left, LeftReported int
 	LeftTime           Change
 }
 
-// Tree returns the call paths of at most deepest regions, and of these the given number with the most
-// time in their subtrees on both sides together.
+// Tree returns the call paths with at most deepest regions. If there are more than most such paths, it returns
+// those with the most time in their subtrees on both sides together.
 func (r *Result) Tree(most, deepest int) *Tree {
 	c, pairs := r.comparison, r.paths.pairs
 	parents, subtree := r.parents(), make([][2]float64, len(pairs))
@@ -55,8 +55,8 @@ func (r *Result) Tree(most, deepest int) *Tree {
 			subtree[parent][B] += subtree[i][B]
 		}
 	}
-	// A path has at least the time of each path inside of it, and comes before it. So the order of the
-	// times has the paths around a path before it, too.
+	// A path has at least the time of each path inside of it, and comes before it. Therefore a path also comes
+	// before its inner paths in the order of times.
 	largest := make([]int, 0, len(pairs))
 	for i := range pairs {
 		if depth[i] < deepest {
@@ -66,7 +66,8 @@ func (r *Result) Tree(most, deepest int) *Tree {
 	slices.SortStableFunc(largest, func(i, j int) int {
 		return cmp.Compare(subtree[j][A]+subtree[j][B], subtree[i][A]+subtree[i][B])
 	})
-	x, place := &Tree{Paths: []PathEntry{}}, make([]int, len(pairs)) // place has an index into x.Paths, or -1
+	// place is indexed by pair: index into x.Paths, or -1
+	x, place := &Tree{Paths: []PathEntry{}}, make([]int, len(pairs))
 	for i := range place {
 		place[i] = -1
 	}
@@ -100,10 +101,11 @@ func (r *Result) Tree(most, deepest int) *Tree {
 	return x
 }
 
-// parents returns for each pair of paths the index of the pair around it, or -1. That has a lesser index.
+// parents returns, for each pair of paths, the index of the pair around it, or -1. A parent has a lower index
+// than its children.
 func (r *Result) parents() []int {
 	c := r.comparison
-	var index [2][]int // indexed by side and path: the pair
+	var index [2][]int // indexed by side and path: the index of the path's pair
 	for s := range index {
 		index[s] = make([]int, len(c.sides[s].nodes))
 	}

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Behaviours holds the classes of the objects of a trace. All objects of a class have the same graph.
+// Behaviours holds the classes of the objects of a trace. All objects of a class have equal graphs.
 type Behaviours struct {
 	Objects int64 `json:"objects"`
 	Claims  int64 `json:"claims"`
@@ -18,14 +18,14 @@ type Behaviours struct {
 type Class struct {
 	Objects        int64    `json:"objects"`
 	Representative string   `json:"representative"` // the first object
-	Names          []string `json:"names"`          // of the first objects
-	Claims         int64    `json:"claims"`         // of each object
-	// Usual is the distance from the class with the most objects. Difference compares the
-	// representative of that class (first) with the representative of this one (second).
+	Names          []string `json:"names"`          // names of the first objects of the class
+	Claims         int64    `json:"claims"`         // number of claims of each object
+	// Usual is the distance from the class with the most objects. Difference compares a representative of that
+	// class (First) with the representative of this class (Second).
 	Usual      int64       `json:"usual"`
 	Difference *Difference `json:"difference"`
-	// Nearest is the index of the class with the least distance from this one, and Distance is that
-	// distance. Nearest is nil if there are more than MostCompared classes, or a single one.
+	// Nearest is the index of the class with the least distance from this class, and Distance is that
+	// distance. Nearest is nil if there are more than MostCompared classes, or only one.
 	Nearest  *int  `json:"nearest"`
 	Distance int64 `json:"distance"`
 }
@@ -37,7 +37,7 @@ const MostCompared = 100
 type class struct {
 	Class
 	graph *graph
-	first int // number of the first object
+	first int // number of the first object of the class
 }
 
 // Classify finds the classes of the objects of a set. Each list of names or differences in the result has
@@ -104,7 +104,7 @@ func compareClasses(classes []*class, c *comparer) error {
 	}
 	usual := classes[len(classes)-1]
 	for i := len(classes) - 2; i >= 0 && classes[i].Objects == usual.Objects; i-- {
-		usual = classes[i] // of several classes with equally many objects, the class whose first object comes first
+		usual = classes[i] // if several classes have equally many objects, the class whose first object comes first
 	}
 	c.setReference(usual.graph)
 	for _, k := range classes {

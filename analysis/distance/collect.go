@@ -11,17 +11,17 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Options selects the claims of a trace, their labels, and the objects that they belong to.
+// Options selects the claims of a trace, their labels, and the objects to which they belong.
 type Options struct {
 	// Labels lists the attributes whose values form the label of a claim. If Labels is empty, the values
 	// of all attributes except By, and except those that a transform has added, form the label. A claim without
 	// such attributes has the name of its activity as label.
 	Labels []string
-	// By is the attribute that names the object of a claim. Claims without it are left out. "" means that all
-	// claims belong to one object.
+	// By is the attribute that names the object of a claim. Claims without this attribute are left out. ""
+	// means that all claims belong to one object.
 	By string
-	// Calls selects calls instead of claims: those that call no other region. The label of a call is the
-	// name of its region. By is not used.
+	// Calls selects calls instead of claims: the calls that do not call another region. The label of a call is
+	// the name of its region. By has no effect.
 	Calls bool
 	// Locations, with Calls, makes each location an object.
 	Locations bool
@@ -37,7 +37,7 @@ type Part struct {
 	opt     Options
 	labels  texts.Set
 	objects texts.Set
-	names   []string // of attributes
+	names   []string // names of the attributes
 	open    claims.Table[Claim]
 	done    []Claim
 	last    map[uint32]int64 // time of the last event of each location
@@ -49,16 +49,16 @@ type Part struct {
 type callStack struct {
 	open   []openVisit
 	count  map[uint32]int // indexed by region: number of open visits
-	visits int            // of iterations
+	visits int            // number of visits of iterations so far
 	object uint32
-	inside int // depth of the visit that is the open iteration, plus 1; 0 outside
+	inside int // 1 plus the depth of the visit that is the open iteration; 0 outside of iterations
 }
 
 // openVisit is an open visit of a region.
 type openVisit struct {
 	region uint32
 	start  int64
-	leaf   bool // it has called no other region
+	leaf   bool // the visit has called no other region
 }
 
 // New returns an empty part for a trace.
@@ -102,7 +102,7 @@ func (p *Part) end(k claims.Key, t int64) {
 	}
 }
 
-// claim returns the claim that begins. ok is false if it belongs to no object.
+// claim returns the claim that a row begins. ok is false if the claim belongs to no object.
 func (p *Part) claim(c *trace.Cursor) (x Claim, ok bool) {
 	keys, values := c.Attrs()
 	object, found := "", p.opt.By == ""

@@ -18,10 +18,12 @@ type comparer struct {
 	labels []string
 	most   int // length of lists of differences; 0 for all
 	listed int // length of all lists so far
-	limit  int // greatest value of listed
+	limit  int // greatest allowed value of listed
 
-	reference    *graph
-	first, count []int32 // indexed by label: where its nodes are in the order of the reference
+	reference *graph
+	// indexed by label: the position of the first node with the label in the order of the reference, and the
+	// number of these nodes
+	first, count []int32
 
 	// inGraph and inReference hold the positions of each common node in the graph that was compared
 	// last and in the reference, in the order of the graph. shared holds the number of common edges
@@ -123,7 +125,7 @@ func (c *comparer) sortReference() []int32 {
 	n := len(c.inReference)
 	c.rank, c.order = slices.Grow(c.rank[:0], n)[:n], c.order[:0]
 	if m := len(c.reference.names); n >= m/searchShare {
-		t := slices.Grow(c.table[1][:0], m)[:m] // index in inReference by position, plus 1
+		t := slices.Grow(c.table[1][:0], m)[:m] // indexed by position: 1 plus the index in inReference
 		c.table[1] = t
 		clear(t)
 		for i, p := range c.inReference {
@@ -297,7 +299,7 @@ type edgeLister struct {
 	pairs, other  []int32 // the matched nodes of x and y, as in comparer.missing
 	shared        []int32
 	list          []int32
-	from, low, up int32 // what list has been found for: next in x, and successors in y
+	from, low, up int32 // values for which list has been computed: next in x, and the successors in y
 }
 
 // differing returns the ends of the edges that begin at node tail in x and that y lacks, in the order of
@@ -318,7 +320,7 @@ func (l *edgeLister) differing(tail int32, room int) []int32 {
 	}
 	// Many nodes share their successors, which are sorted once for all of them.
 	if int64(to-from) > 64*(int64(shared)+int64(room)) {
-		l.list = l.list[:0] // it is the last one
+		l.list = l.list[:0] // the list is empty, so append starts anew
 		for _, p := range l.x.sortedSuccessors(tail) {
 			if len(l.list) == room {
 				break

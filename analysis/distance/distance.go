@@ -1,12 +1,12 @@
-// Package distance compares the order of claims: of whole traces, or of the parts of a trace that belong to
-// different objects, so that objects with the same behaviour can be found.
+// Package distance compares the order of claims. It compares whole traces, or the parts of a trace that belong
+// to different objects. In this way, it finds objects with the same behaviour.
 //
-// The graph of a list of claims has a node for each claim, and an edge from A to B if A ends before or when B
-// starts and no other claim lies between them. Claims that overlap have no order. Two claims of length 0
-// at the same time keep their order in the list. Two nodes of different graphs are the same if their claims
-// have the same label and the same occurrence number. Occurrences of a label are numbered in the order of
-// their starts. The distance of two graphs is the number of nodes and edges that only one of them has. It
-// can be 0 for traces with different times.
+// The graph of a list of claims has a node for each claim. It has an edge from A to B if A ends before or when
+// B starts, and no other claim lies between them. Overlapping claims have no order. Two claims of length 0 at
+// the same time keep their order in the list. Two nodes of different graphs are the same if their claims have
+// the same label and the same occurrence number. Occurrences of a label are numbered in the order of their
+// starts. The distance of two graphs is the number of nodes and edges that only one of the graphs has. It can
+// be 0 for traces with different times.
 package distance
 
 import (
@@ -18,7 +18,7 @@ import (
 type Claim struct {
 	Label  uint32 // index into Set.Labels
 	Object uint32 // index into Set.Objects
-	At     uint32 // the resource of a claim, trace.NoRef if unknown, or the location of a call
+	At     uint32 // resource of a claim, trace.NoRef if unknown; or location of a call
 	Start  int64  // ticks
 	End    int64  // ticks
 }
@@ -26,7 +26,7 @@ type Claim struct {
 // Set holds the claims of a trace.
 type Set struct {
 	Labels  []string
-	Objects []string // what claims belong to; a single "" if all belong together
+	Objects []string // names of the objects to which claims belong; a single "" if all claims belong together
 	Claims  []Claim  // sorted by start, end and order in the trace
 }
 
@@ -45,7 +45,8 @@ type Edge struct {
 
 // Difference holds the claims, and the pairs of successive claims, in which two lists of claims differ.
 type Difference struct {
-	// Distance is the number of nodes and edges that only one list has, the sum of the four numbers.
+	// Distance is the number of nodes and edges that only one of the lists has: the sum of the four counts in
+	// First and Second.
 	Distance int64       `json:"distance"`
 	First    Differences `json:"first"`  // nodes and edges that only the first list has
 	Second   Differences `json:"second"` // nodes and edges that only the second list has
@@ -55,7 +56,7 @@ type Difference struct {
 type Differences struct {
 	NodeCount int64  `json:"nodeCount"`
 	EdgeCount int64  `json:"edgeCount"`
-	Nodes     []Node `json:"nodes"` // the first ones, by label and occurrence
+	Nodes     []Node `json:"nodes"` // the first nodes, ordered by label and occurrence
 	Edges     []Edge `json:"edges"`
 }
 
@@ -84,7 +85,7 @@ func Compare(first, second *Set, most int) (*Difference, error) {
 	return c.difference(b.build(second.Claims, theirs))
 }
 
-// String returns the label of a node, with its number if it is not the first one.
+// String returns the label of a node. It adds the number of the occurrence, except for the first occurrence.
 func (n Node) String() string {
 	if n.Occurrence == 0 {
 		return n.Label

@@ -7,7 +7,7 @@ import (
 	"sort"
 )
 
-// nodeID identifies a node: the label in the upper half, the occurrence in the lower one.
+// nodeID identifies a node. The upper half is the label, and the lower half the occurrence.
 type nodeID uint64
 
 // graph is the graph of a list of claims. The list is sorted by start and end, and a node is identified by
@@ -15,17 +15,17 @@ type nodeID uint64
 // describe them.
 type graph struct {
 	names []nodeID
-	// next is, for each node, the first later position whose claim starts at or after the end of the node's
-	// claim. It is the number of nodes if there is none.
+	// next has, for each node, the first later position whose claim starts at or after the end of the node's
+	// claim. If there is no such position, it has the number of nodes.
 	next []int32
-	// stop is, for each value of next, the position after the last edge of the nodes with that value. A
-	// claim from that position on is no successor, because another claim lies in between. stop has one
-	// element more than next.
+	// stop is, for each value of next, the position after the last edge of the nodes with that value. A claim
+	// from that position on is not a successor, because another claim lies in between. stop has one element
+	// more than next.
 	stop  []int32
 	edges int64
 
-	sorted []int32 // positions in the order of names, see order
-	heads  []int32 // positions of the nodes from which edges lead, in the order of names, see withEdges
+	sorted []int32 // positions in the order of names; see the method order
+	heads  []int32 // positions of the nodes from which edges lead, in the order of names; see the method withEdges
 	// cached holds, for a value of next, the successors of the nodes with that value, in the order of
 	// names.
 	cached struct {
@@ -34,7 +34,7 @@ type graph struct {
 	}
 }
 
-// builder builds graphs. The graphs share its memory.
+// builder builds graphs that share the memory of the builder.
 type builder struct {
 	counts []uint32 // indexed by label
 	graph  graph
@@ -148,8 +148,8 @@ func mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// hash returns the hash of a graph: the sum of a number for each node, and of a product for each edge. The
-// product has a factor for each end of the edge.
+// hash returns the hash of a graph. The hash is the sum of a number for each node and a product for each edge.
+// The product has a factor for each end of the edge.
 func (h *hasher) hash(g *graph) uint64 {
 	h.sums = append(h.sums[:0], 0)
 	sum := uint64(0)

@@ -1,13 +1,13 @@
-// Package efficiency computes the efficiency factors of the POP project: which share of the time of
-// a run is useful, and how much of the rest is lost to load imbalance, to serialisation (waiting
-// for each other), and to transfers. docs/analyses/efficiency.md has the formulas.
+// Package efficiency computes the efficiency factors of the POP project: which share of the time of a run is
+// useful, and how much of the time is lost to load imbalance, to serialisation (processes that wait for each
+// other), and to transfers. docs/analyses/efficiency.md has the formulas.
 //
-// Time is useful if it is spent neither in a communication library, nor in the runtime of a threading
-// model, nor in calls for a device. A call for a device launches work on it, transfers data to or from
-// it, or waits for it.
+// Time is useful if it is spent neither in a communication library, nor in the runtime of a threading model,
+// nor in calls for a device. A call for a device launches work on the device, transfers data to or from the
+// device, or waits for the device.
 //
-// [Find] keeps the calls and waits of the trace in 12 MiB of memory and, above that, in temporary files
-// of about 30 bytes per call.
+// [Find] keeps the calls and waits of the trace in 12 MiB of memory and, above that, in temporary files of
+// about 30 bytes per call.
 package efficiency
 
 import (
@@ -36,9 +36,9 @@ type Result struct {
 	Threads   int         `json:"threads"`   // number of threads of all processes, without streams of devices
 	Streams   int         `json:"streams"`   // number of streams of devices
 	Runtime   int64       `json:"runtime"`   // ticks from the first event of the trace to the last one
-	Ideal     int64       `json:"ideal"`     // runtime in ticks if transfers took no time
-	Useful    trace.Ticks `json:"useful"`    // sum of all threads
-	UsefulMax int64       `json:"usefulMax"` // useful time of the thread with most useful time
+	Ideal     int64       `json:"ideal"`     // runtime in ticks if transfers took no time, computed from the trace
+	Useful    trace.Ticks `json:"useful"`    // sum of the useful times of all threads in ticks
+	UsefulMax int64       `json:"usefulMax"` // useful time in ticks of the thread with the most useful time
 	Factors   Factors     `json:"factors"`
 	// Hybrid holds the factors of programs with parallel regions of several threads. It is nil for other
 	// programs.
@@ -47,8 +47,8 @@ type Result struct {
 	Devices *Devices `json:"devices,omitempty"`
 }
 
-// Factors are the factors of the standard model, from 0 to 1. Parallel is the product of LoadBalance
-// and Communication, and Communication that of Serialisation and Transfer.
+// Factors holds the factors of the standard model, from 0 to 1. Parallel is the product of LoadBalance and
+// Communication. Communication is the product of Serialisation and Transfer.
 type Factors struct {
 	Parallel      float64 `json:"parallel"`
 	LoadBalance   float64 `json:"load-balance"`
@@ -68,7 +68,7 @@ type Hybrid struct {
 	OpenMP           float64 `json:"omp-parallel"`
 	OMPLoadBalance   float64 `json:"omp-load-balance"`
 	OMPCommunication float64 `json:"omp-communication"`
-	// The factors of the additive model: Parallel is Process + Thread - 1.
+	// These are the factors of the additive model. Parallel is Process + Thread - 1.
 	Process              float64 `json:"process"`
 	ProcessLoadBalance   float64 `json:"process-load-balance"`
 	ProcessCommunication float64 `json:"process-communication"`
@@ -84,9 +84,9 @@ type Hybrid struct {
 type Devices struct {
 	Parallel      float64 `json:"parallel"`
 	LoadBalance   float64 `json:"load-balance"`
-	Communication float64 `json:"communication"` // loss by transfers
-	Orchestration float64 `json:"orchestration"` // loss by streams without work
-	// Offload is the share of useful time in the time of the threads that is useful or in calls for devices.
+	Communication float64 `json:"communication"` // factor for the loss by transfers
+	Orchestration float64 `json:"orchestration"` // factor for the loss by streams without work
+	// Offload is the useful time of the threads, divided by their time that is useful or in calls for devices.
 	Offload float64 `json:"offload"`
 }
 
@@ -112,8 +112,8 @@ func Find(ctx context.Context, events format.Events, opt Options) (r *Result, ok
 // IdealNetwork returns the options of a network in which transfers take no time.
 func IdealNetwork() retime.Options { return retime.Options{Transfer: 0} }
 
-// FromHistory computes a result from a history, without its factors. Function finish sets the factors,
-// from the runtime in ticks with [IdealNetwork]. It must be called only if ok is set.
+// FromHistory computes a result from a history, without its factors. The function finish sets the factors. Its
+// argument is the runtime in ticks with [IdealNetwork]. finish must be called only if ok is true.
 func FromHistory(h *history.History) (r *Result, ok bool, finish func(ideal int64)) {
 	c := sumThreads(h)
 	r = &Result{Clock: h.Log.Defs.Clock, Processes: len(c.processes), Streams: c.devices.streams,
@@ -163,13 +163,14 @@ type sums struct {
 
 // deviceSums sums the times of streams of devices, in ticks.
 type deviceSums struct {
-	streams           int
-	kernels           trace.Ticks
-	mostKernels, most int64       // greatest time of a stream in kernels, and in all work
+	streams int
+	kernels trace.Ticks
+	// greatest time of a stream in kernels, and greatest time of a stream in all work
+	mostKernels, most int64
 	calls             trace.Ticks // time of threads in calls for devices
 }
 
-// NoRegionTime is the error message for a trace that has no efficiency, since no time lies in
+// NoRegionTime is the error message for a trace without efficiency factors, because none of its time lies in
 // regions.
 const NoRegionTime = "found no time in regions of processes or threads, expected some"
 
@@ -227,16 +228,17 @@ func sumThreads(h *history.History) *sums {
 	return c
 }
 
-// isBody reports whether a region has the body of a critical section, and not only its entry or exit: a
-// structured block ("_sblock"), or the regions in which EZTrace records the whole section.
+// isBody reports whether a region contains the body of a critical section, and not only the entry or exit of
+// the section. Such a region is a structured block ("_sblock"), or a region in which EZTrace records the whole
+// section.
 func isBody(r *trace.Region) bool {
 	return strings.HasSuffix(strings.ToLower(r.Role), "_sblock") || r.Name == "OpenMP critical" ||
 		r.Name == "OpenMP Ordered"
 }
 
 // addThread adds the times of a thread to its process. Time outside of all regions is useful, with one
-// exception: if a thread is not the first one of its process and works in parallel regions, it waits
-// for work outside of all regions. That time counts as time in the threading runtime.
+// exception: a thread that is not the first one of its process and works in parallel regions waits for work
+// when it is outside of all regions. This time counts as time in the threading runtime.
 func (s *sums) addThread(p *process, h *history.History, loc uint32, kinds []kind, parallel []bool) {
 	sleeps := p.threads > 0 && h.Locations[loc].InTeams
 	useful := int64(0)

@@ -4,11 +4,11 @@ import "fmt"
 
 // Scaling compares a run with a reference run of the same program.
 type Scaling struct {
-	// Computation is the useful time of the reference divided by that of the run.
+	// Computation is the useful time of the reference run divided by the useful time of the run.
 	Computation float64 `json:"computation"`
 	// Global is the product of Computation and the parallel efficiency of the run.
 	Global float64 `json:"global"`
-	// Speedup is the runtime of the reference divided by that of the run.
+	// Speedup is the runtime of the reference run divided by the runtime of the run.
 	Speedup float64 `json:"speedup"`
 }
 
@@ -29,12 +29,12 @@ func seconds(r *Result, ticks float64) float64 {
 	return ticks * float64(r.Clock.Den) / float64(r.Clock.Num)
 }
 
-// Factor is a factor of a result. If it is a product or sum of other factors, these follow it with the
-// next greater Level.
+// Factor is a factor of a result. If it is a product or sum of other factors, these factors follow it in the
+// list, with the next greater Level.
 type Factor struct {
 	Name  string
 	Level int
-	Value func(r *Result) float64 // its value
+	Value func(r *Result) float64 // returns the value of the factor
 }
 
 // Model is a list of factors, in the order of their tree, that some results have. The functions of the factors must
@@ -64,8 +64,8 @@ func StandardFactors() []Factor {
 	}
 }
 
-// hybridFactors returns the factors of [Result.Hybrid], in the order of their trees: first those of
-// the multiplicative model, then those of the additive one.
+// hybridFactors returns the factors of [Result.Hybrid], in the order of their trees. The factors of the
+// multiplicative model come first, then the factors of the additive model.
 func hybridFactors() []Factor {
 	return []Factor{
 		{"MPI parallel efficiency", 0, func(r *Result) float64 { return r.Hybrid.MPI }},
@@ -101,7 +101,7 @@ func deviceFactors() []Factor {
 // lowFactor is the value below which a factor gets a sentence.
 const lowFactor = 0.8
 
-// Sentences returns a sentence on each factor below 0.8 that is not a product of others.
+// Sentences returns a sentence about each factor below 0.8 that is not a product of other factors.
 func (r *Result) Sentences() (list []string) {
 	say := func(f float64, format string) {
 		if f < lowFactor && f > 0 {

@@ -8,13 +8,13 @@ import (
 
 // Baseline compares a run with an earlier one. Times are in ticks of the later run's clock.
 type Baseline struct {
-	Path    string `json:"path"`    // of the earlier run, set by the caller
+	Path    string `json:"path"`    // path of the earlier run, set by the caller
 	Runtime int64  `json:"runtime"` // runtime of the earlier run
-	// Change is the later runtime divided by the earlier one, minus 1.
+	// Change is the runtime of the later run divided by the runtime of the earlier run, minus 1.
 	Change   float64 `json:"change"`
 	Parallel float64 `json:"parallel"` // parallel efficiency of the earlier run
-	// Regions holds the regions that both pages list, in the order of the amount of their change, at
-	// most five.
+	// Regions holds at most five of the regions that both pages list. The regions with the largest changes
+	// come first.
 	Regions []RegionChange `json:"regions"`
 
 	now float64 // parallel efficiency of the later run
@@ -30,8 +30,7 @@ type RegionChange struct {
 	Change float64 `json:"change"`
 }
 
-// Compare compares the page of a run with that of an earlier run. The caller sets the Path of the
-// result.
+// Compare compares the page of a run with the page of an earlier run. The caller sets the Path of the result.
 func Compare(then, now *Page) *Baseline {
 	scale := float64(now.Clock.Num) / float64(now.Clock.Den) * float64(then.Clock.Den) / float64(then.Clock.Num)
 	b := &Baseline{Runtime: int64(float64(then.Ran.Runtime) * scale), Parallel: then.Efficiency.Factors.Parallel,

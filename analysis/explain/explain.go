@@ -1,12 +1,12 @@
-// Package explain explains in sentences why a run takes as long as it does. An explanation says
-// what ran, which factor of its efficiency is the lowest, which losses are the largest with their
-// causes and an estimate of the gain from avoiding each, and which events could not be judged. The
-// package combines package waits and the analyses that build on it, and reads the trace once.
+// Package explain explains in sentences why a run takes as long as it does. An explanation describes the run,
+// the factor of its efficiency with the lowest value, the largest losses, and the events that could not be
+// judged. For each loss, it has the cause, and an estimate of the gain if the loss were avoided. The package
+// combines package waits with the analyses that use it, and reads the trace once.
 //
-// The gain of a finding is the runtime of the trace minus the runtime without the loss, for which
-// all waits are computed again. [Explain] keeps the calls and waits of the trace in 12 MiB of memory
-// and, above that, in temporary files of about 30 bytes per call. It also uses 16 bytes per call for the
-// times of paths that repeat.
+// The gain of a finding is the runtime of the trace minus the runtime without the loss. For the runtime
+// without the loss, all waits are computed again. [Explain] keeps the calls and waits of the trace in 12 MiB
+// of memory and, above that, in temporary files of about 30 bytes per call. It also uses 16 bytes per call for
+// the times of paths that repeat.
 package explain
 
 import (
@@ -42,7 +42,7 @@ type Page struct {
 	Clock trace.Clock `json:"-"`
 	// Ran describes the run: its processes, its runtime, and its regions.
 	Ran RunSummary `json:"ran"`
-	// Verdict is a sentence on the efficiency and the largest loss.
+	// Verdict is a sentence about the efficiency and the largest loss.
 	Verdict string `json:"verdict"`
 	// Efficiency holds the factors on which the verdict is based.
 	Efficiency *efficiency.Result `json:"efficiency"`
@@ -50,8 +50,8 @@ type Page struct {
 	Findings []Finding `json:"findings"`
 	// Unjudged holds a sentence for each sort of events that could not be judged, with the reason.
 	Unjudged []string `json:"unjudged"`
-	// Waits, Causes and CriticalPath are the results of the analyses from which the page is made.
-	// CriticalPath is nil unless Options.Gains is set.
+	// Waits, Causes and CriticalPath are the results of the analyses on which the page is based. CriticalPath
+	// is nil unless Options.Gains is set.
 	Waits        *waits.Result        `json:"-"`
 	Causes       *causes.Result       `json:"-"`
 	CriticalPath *criticalpath.Result `json:"-"`
@@ -61,23 +61,23 @@ type Page struct {
 type RunSummary struct {
 	Processes int      `json:"processes"`
 	Threads   int      `json:"threads"`
-	Streams   int      `json:"streams"` // of devices
+	Streams   int      `json:"streams"` // number of streams of devices
 	Runtime   int64    `json:"runtime"`
-	Regions   []Region `json:"regions"` // with the most time, at most five
+	Regions   []Region `json:"regions"` // the regions with the most time, at most five
 }
 
 // Region is the time in a region, summed over all locations, without waits.
 type Region struct {
 	Region string      `json:"region"`
 	Time   trace.Ticks `json:"time"`
-	Share  float64     `json:"share"` // of the time of all threads and streams
+	Share  float64     `json:"share"` // share of the time of all threads and streams, from 0 to 1
 }
 
 // Confidence is the degree of certainty of a finding.
 type Confidence string
 
-// The values of Confidence. A finding has LowConfidence if clocks of the trace contradict
-// causality, and MediumConfidence if some calls of the trace could not be judged.
+// These are the values of Confidence. A finding has LowConfidence if the clocks of the trace contradict
+// causality. It has MediumConfidence if some calls of the trace could not be judged.
 const (
 	HighConfidence   Confidence = "high"
 	MediumConfidence Confidence = "medium"
@@ -90,17 +90,16 @@ type Finding struct {
 	// "wrong-order".
 	ID    string `json:"id"`
 	Title string `json:"title"`
-	// Loss is the time in ticks that all threads and streams of devices lose together, and LossShare its share of
-	// the time of all of them.
+	// Loss is the time in ticks that all threads and streams of devices lose together. LossShare is the share
+	// of this time in the total time of all threads and streams.
 	Loss      float64 `json:"loss"`
 	LossShare float64 `json:"lossShare"`
-	// Gain is the time in ticks by which the run would be shorter without the loss, and GainShare
-	// its share of the runtime.
+	// Gain is the time in ticks by which the run would be shorter without the loss. GainShare is Gain divided
+	// by the runtime.
 	Gain      int64   `json:"gain"`
 	GainShare float64 `json:"gainShare"`
-	// Path is the call path in which the loss has its cause, and Locations has the names of the
-	// locations that contribute most to it, at most three. At has their indices in
-	// Definitions.Locations.
+	// Path is the call path in which the loss has its cause. Locations holds the names of at most three
+	// locations that contribute most to the loss. At holds their indices in Definitions.Locations.
 	Path       []string   `json:"path,omitempty"`
 	Locations  []string   `json:"locations,omitempty"`
 	At         []uint32   `json:"-"`
@@ -126,9 +125,9 @@ type explainer struct {
 	// own is the time of each path at each location, without waits, in ticks.
 	own    map[history.PathLocation]int64
 	series []*series
-	later  []bool   // indexed by location: a thread that is not the first one of its process
+	later  []bool   // indexed by location: whether it is a thread that is not the first one of its process
 	names  []string // full names by location
-	// regions are the names of the regions, by region.
+	// regions holds the names of the regions; it is indexed by region.
 	regions    []string
 	changes    []change
 	core       float64 // time of all threads and streams: the runtime times their number, in ticks
@@ -188,7 +187,7 @@ func Explain(ctx context.Context, events format.Events, opt Options) (page *Page
 	return x.page, true, nil
 }
 
-// listUnjudged lists the events that could not be judged, and sets the confidence of all findings
+// listUnjudged lists the events that could not be judged on the page, and sets the confidence of all findings
 // accordingly.
 func (ex *explainer) listUnjudged() {
 	ex.confidence = HighConfidence
@@ -243,20 +242,21 @@ func (ex *explainer) addFinding(f Finding) {
 	ex.page.Findings = append(ex.page.Findings, f)
 }
 
-// change is a change of durations whose effect decides on findings.
+// change is a change of durations, which is made to compute the gain of a finding.
 type change struct {
 	options []retime.Options
-	// finish continues with the runtimes in ticks with each of the options.
+	// finish gets the runtimes in ticks, one for each of the options.
 	finish func(times []int64)
 }
 
-// planRuntimes lets carryOut call finish with the runtimes in ticks with each of several options.
+// planRuntimes lets carryOut compute the runtime with each of several options, and pass these runtimes, in
+// ticks, to finish.
 func (ex *explainer) planRuntimes(finish func(times []int64), options ...retime.Options) {
 	ex.changes = append(ex.changes, change{options, finish})
 }
 
-// carryOut computes the runtimes with all planned changes in one pass over the history, and finishes
-// the changes in order. The error is that of a temporary file, or of the context.
+// carryOut computes the runtimes with all planned changes in one pass over the history, and finishes the
+// changes in order. The error comes from a temporary file or from the context.
 func (ex *explainer) carryOut(ctx context.Context) error {
 	var list []retime.Options
 	for _, c := range ex.changes {
@@ -273,10 +273,11 @@ func (ex *explainer) carryOut(ctx context.Context) error {
 	return nil
 }
 
-// gain returns the ticks by which a run would be shorter with a runtime, or 0 if it would be longer.
+// gain returns the number of ticks by which a run with the given runtime would be shorter than the run of the
+// trace. It returns 0 if the run would be longer.
 func (ex *explainer) gain(time int64) int64 { return max(0, ex.page.Ran.Runtime-time) }
 
-// formatDuration formats a number of ticks, which may exceed 64 bits for sums over locations.
+// formatDuration formats a number of ticks. As a sum over locations, the number may exceed 64 bits.
 func (ex *explainer) formatDuration(t float64) string {
 	const coarse = 1 << 20
 	if t >= 1<<62 {
@@ -288,7 +289,7 @@ func (ex *explainer) formatDuration(t float64) string {
 // formatPercent formats a share as a whole number of percent.
 func formatPercent(share float64) string { return fmt.Sprintf("%.0f %%", 100*share) }
 
-// setVerdict sets the sentence on the efficiency and the largest loss.
+// setVerdict sets the sentence about the efficiency and the largest loss.
 func (ex *explainer) setVerdict() {
 	f := ex.page.Efficiency.Factors
 	text := formatPercent(f.Parallel) + " of the time is useful."
@@ -317,8 +318,8 @@ func (ex *explainer) setVerdict() {
 	ex.page.Verdict = text
 }
 
-// lowerTitle returns the title with a small first letter, to continue a sentence with it, unless it
-// begins with the name of a region.
+// lowerTitle returns the title with a small first letter, for use inside of a sentence. It does not change a
+// title that begins with the name of a region.
 func lowerTitle(s string) string {
 	for _, word := range []string{"A ", "One ", "Communication ", "Messages "} {
 		if strings.HasPrefix(s, word) && !strings.Contains(s, " takes longer ") {

@@ -14,7 +14,7 @@ import (
 )
 
 // delay is the waiting time at other locations that a call path causes, in ticks. cost is the sum. locations
-// divides it by the location that causes it, and patterns by wait pattern.
+// divides the sum by the location that causes the waits, and patterns divides it by wait pattern.
 type delay struct {
 	path      uint32
 	names     []string
@@ -67,7 +67,7 @@ func (ex *explainer) late() {
 			break
 		}
 		if ex.synchronises(d.path) {
-			continue // the finding about transfer covers it
+			continue // the finding about transfer includes this time
 		}
 		ex.planLate(d)
 	}
@@ -91,7 +91,7 @@ func (ex *explainer) planLate(d *delay) {
 	if share <= causeShare*d.cost {
 		slow = nil
 	}
-	// scaled holds the times that should be shorter, and wanted is the time that they should have.
+	// scaled holds the times to shorten, and wanted is the time to which they are shortened.
 	wanted, scaled := spread.mean(), spread
 	if slow != nil {
 		wanted, scaled = spread[:len(spread)-len(slow)].mean(), slow
@@ -162,8 +162,8 @@ func (d *delay) region() string {
 	return "The time outside of all regions"
 }
 
-// describePlaces names the locations of a finding about the waits that a call path causes, and adds the patterns of
-// these waits to the evidence.
+// describePlaces adds the names of the locations to a finding about the waits that a call path causes. It adds
+// the patterns of these waits to the evidence.
 func (ex *explainer) describePlaces(f *Finding, d *delay) {
 	for _, loc := range f.At {
 		f.Locations = append(f.Locations, ex.locationName(loc))
@@ -176,10 +176,10 @@ func (ex *explainer) describePlaces(f *Finding, d *delay) {
 // lateTimes holds the times on which the description of a finding about late locations is based, in
 // ticks.
 type lateTimes struct {
-	all, slow      spread  // of all locations, and of those that are clearly slower
-	wanted         float64 // time that the slow locations should have
-	noise, without int64   // gains without noise, and without locks
-	byLocks        bool    // locks explain the waits
+	all, slow      spread  // times of all locations, and of the locations that are clearly slower than the others
+	wanted         float64 // time to which the times of the slow locations are shortened
+	noise, without int64   // gains of a run without noise, and of a run without waits for locks
+	byLocks        bool    // locks explain the waits of the finding
 }
 
 // describeLate sets the title, the evidence and the advice of a finding about the waits that a call
@@ -221,7 +221,7 @@ func (ex *explainer) describeLate(f *Finding, d *delay, t lateTimes) {
 	ex.describePlaces(f, d)
 }
 
-// shorteningFactor returns the factor, at most 1, that shortens time to wanted.
+// shorteningFactor returns the factor by which time must be multiplied to get wanted, but at most 1.
 func shorteningFactor(wanted, time float64) float64 {
 	if time <= wanted || time == 0 {
 		return 1
@@ -238,8 +238,9 @@ type locationTime struct {
 	time     int64
 }
 
-// spread returns the times of a path at the processors that could do its work. These are the first
-// threads of processes and, if any later thread spends time in the path, all threads. They are not streams of devices.
+// spread returns the times of a path at the processors that could do the work of the path. These are the first
+// threads of processes. If any later thread spends time in the path, they are all threads. Streams of devices
+// are not among them.
 func (ex *explainer) spread(path uint32) spread {
 	var first, later spread
 	visited := false
@@ -277,9 +278,8 @@ func (s spread) mean() float64 {
 	return sum / float64(max(1, len(s)))
 }
 
-// slowest returns the locations that are clearly slower than the others, or none. They are at most
-// half of all locations, and the gap below them is at least twice as large as the differences
-// within either group.
+// slowest returns the locations that are clearly slower than the others, or none. These are at most half of
+// all locations. The gap between both groups is at least twice as large as the differences within each group.
 func (s spread) slowest() (slow spread) {
 	widest := int64(0)
 	for i := (len(s) + 1) / 2; i < len(s); i++ {
@@ -291,8 +291,8 @@ func (s spread) slowest() (slow spread) {
 	return slow
 }
 
-// placeName names the locations of list: the location itself, or the group that contains exactly them
-// among all, or their number.
+// placeName returns a name for the locations of list: the name of a single location; or the name of the group
+// that contains exactly these of all locations; or their number.
 func (ex *explainer) placeName(list, all spread) string {
 	if len(list) == 1 {
 		return ex.locationName(list[0].location)
@@ -303,14 +303,14 @@ func (ex *explainer) placeName(list, all spread) string {
 			return
 		}
 		g := d.Locations.At(loc).Group
-		for range d.Groups.Len() { // bounded, since parents may form a circle
+		for range d.Groups.Len() { // a limit, because the parents of a damaged trace may form a cycle
 			if !d.Groups.Has(g) || !f(g) {
 				return
 			}
 			g = d.Groups.At(g).Parent
 		}
 	}
-	number := func(s spread) map[uint32]int { // number of locations of s in each group
+	number := func(s spread) map[uint32]int { // counts the locations of s in each group
 		n := map[uint32]int{}
 		for _, t := range s {
 			above(t.location, func(g uint32) bool { n[g]++; return true })
@@ -342,8 +342,8 @@ func (ex *explainer) communicates(path uint32) bool {
 	return path != synclog.NoPath && ex.h.Log.Defs.Communicates(ex.h.Log.Paths[path].Region)
 }
 
-// synchronises reports whether a path ends in a call of a communication library, or in a barrier of threads. The
-// threads of a runtime system may sleep in a barrier until there is work.
+// synchronises reports whether a path ends in a call of a communication library, or in a barrier of threads.
+// Threads may wait for work in a barrier of their runtime system.
 func (ex *explainer) synchronises(path uint32) bool {
 	if path == synclog.NoPath {
 		return false
@@ -357,8 +357,8 @@ func (ex *explainer) startsOrEndsMPI(path uint32) bool {
 	return path != synclog.NoPath && synclog.BeginsOrEndsMPI(ex.h.Log.Defs, ex.h.Log.Paths[path].Region)
 }
 
-// communication returns the ticks of all calls of communication libraries, without waits: startup
-// in the calls that initialise or finalise MPI, and other in all others.
+// communication returns the time in ticks of all calls of communication libraries, without waits. startup is
+// the time of the calls that initialise or finalise MPI, and other the time of all other calls.
 func (ex *explainer) communication() (startup, other float64) {
 	for s, t := range ex.own {
 		switch {
@@ -372,7 +372,7 @@ func (ex *explainer) communication() (startup, other float64) {
 	return startup, other
 }
 
-// transfer adds a finding about the time of communication itself, without waits.
+// transfer adds a finding about the time of communication without waits.
 func (ex *explainer) transfer() {
 	_, loss := ex.communication()
 	if loss < leastShare*ex.core {
@@ -409,7 +409,7 @@ func (ex *explainer) startup() {
 		Advice:   "Trace a longer run, or a window of it, to judge the rest."})
 }
 
-// findSerial adds a finding about the time in which only one thread of each process works.
+// findSerial adds a finding about the time during which only one thread of each process works.
 func (ex *explainer) findSerial() {
 	e := ex.page.Efficiency
 	if e.Hybrid == nil {

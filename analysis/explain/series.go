@@ -11,17 +11,17 @@ import (
 	"github.com/weft-trace/weft/internal/plural"
 )
 
-// series is the times of a call path that locations spend before each call of another path, in the
-// order of the calls. The n-th times of all locations belong to the same iteration.
+// series holds the times that locations spend in a call path before each call of another path, in the order of
+// the calls. The n-th times of all locations belong to the same iteration.
 type series struct {
-	path, next uint32 // next is the path of the calls that end the times
+	path, next uint32 // next is the path of the calls that end the times of path
 	iterations int
 	// total is the sum of all times in ticks.
 	total float64
-	times map[uint32][]stretch // indexed by location, for those that have all iterations
+	times map[uint32][]stretch // indexed by location; only for locations that have all iterations
 }
 
-// stretch is a time in ticks that a location spends before the call with number call.
+// stretch is a time in ticks that a location spends in a path before the call with the number call.
 type stretch struct {
 	call int32
 	time int64
@@ -83,8 +83,8 @@ func (ex *explainer) findSeries() []*series {
 	return list
 }
 
-// withTimes returns options in which f changes the times of a series. Its arguments are the number of
-// the iteration and the time in ticks.
+// withTimes returns options in which f changes the times of a series. The arguments of f are the number of the
+// iteration and the time in ticks.
 func (s *series) withTimes(f func(iteration int, t int64) int64) retime.Options {
 	return retime.Options{Transfer: 1, Stretch: func(p waitstate.Place, path uint32, t int64) int64 {
 		if path != s.path {
@@ -131,9 +131,9 @@ func (ex *explainer) withoutNoise(path uint32) (list []retime.Options) {
 // averaged in blocks.
 const mostBlocks = 256
 
-// trend returns the growth of a series in ticks per iteration, by the estimator of Theil and Sen,
-// and its value in the first iteration. ok is false if the test of Mann and Kendall finds no growth
-// at the significance level 0.005.
+// trend returns the growth of the times of a series per iteration in ticks, and their value in the first
+// iteration. It uses the estimator of Theil and Sen. ok is false if the test of Mann and Kendall finds no
+// growth at the significance level 0.005.
 func (s *series) trend() (slope, begin float64, ok bool) {
 	size := (s.iterations + mostBlocks - 1) / mostBlocks
 	n := s.iterations / size

@@ -21,10 +21,11 @@ import (
 
 // Info is the content of a trace, as weft info --json prints it (docs/json/info.md).
 type Info struct {
-	Path       string             `json:"path"`
-	Format     string             `json:"format"`
-	Files      []File             `json:"files"`
-	Origin     string             `json:"origin,omitempty"` // format that defines the ids, if it is not Format
+	Path   string `json:"path"`
+	Format string `json:"format"`
+	Files  []File `json:"files"`
+	// format that defines the ids, if it differs from Format
+	Origin     string             `json:"origin,omitempty"`
 	Clock      Clock              `json:"clock"`
 	First      *int64             `json:"first"` // time of the first event in ticks; null without events
 	Last       *int64             `json:"last"`
@@ -55,19 +56,20 @@ type Info struct {
 	// Missing is the greatest number of ticks by which a time of a region can be too small. It is
 	// set if the times come from sums that the trace stores.
 	Missing *int64 `json:"missing,omitempty"`
-	// TimesChanged is set if the stored sums are correct and the times of the events were changed.
+	// TimesChanged is set if the times in the stored sums are the original times, while the times of the
+	// events were changed.
 	TimesChanged bool `json:"timesChanged,omitempty"`
 }
 
-// Window is the window of a part of a trace: the requested one, limited to the times of the whole
+// Window is the window of a part of a trace. It is the requested window, limited to the times of the whole
 // trace. Times are in ticks.
 type Window struct {
 	First int64 `json:"first"`
 	Last  int64 `json:"last"`
 }
 
-// Length returns the number of ticks of the window or, without one, from the first event to the end
-// of the last one. The use of resources is relative to it, as in package usage.
+// Length returns the number of ticks of the window. Without a window, it returns the number of ticks from the
+// first event to the end of the last one. The use of resources is a share of this length, as in package usage.
 func (i *Info) Length() int64 {
 	switch {
 	case i.Window != nil:
@@ -81,7 +83,7 @@ func (i *Info) Length() int64 {
 // File is a file of a trace with its size.
 type File struct {
 	Path string `json:"path"`
-	Size int64  `json:"size"` // bytes
+	Size int64  `json:"size"` // size in bytes
 }
 
 // Records is the number of definition records of one type.
@@ -141,7 +143,7 @@ type Metric struct {
 // Trace is an opened trace. Its events need not be prepared.
 type Trace struct {
 	File   format.File
-	Events format.Events // File's events after transforms; File itself if there are none
+	Events format.Events // the events of File after transforms, or File itself if there are no transforms
 	Format format.Format
 	Source format.Source
 	Report *format.Report // the report in the options with which File was opened
@@ -151,8 +153,8 @@ type Trace struct {
 
 // Part describes the part of a trace that is selected.
 type Part struct {
-	Times  *trace.Window // selected times, to which the events are cut; nil for all
-	Window *Window       // the limited window; nil without events
+	Times  *trace.Window // selected window, to which the events are cut; nil for the whole trace
+	Window *Window       // selected window, limited to the times of the whole trace; nil without events
 	Begin  int64         // time of the first event of the whole trace
 }
 
@@ -163,7 +165,7 @@ func (t *Trace) Describe(ctx context.Context, exact bool) (*Info, []format.Defin
 	d := t.Events.Defs()
 	var s *format.Summary
 	var err error
-	if !exact && t.Events == format.Events(t.File) { // only then the sums have the times of the events
+	if !exact && t.Events == format.Events(t.File) { // otherwise the sums do not have the times of the events
 		if s, err = t.File.Summary(ctx); err != nil {
 			return nil, nil, err
 		}
@@ -268,7 +270,7 @@ func (t *Trace) scan(ctx context.Context, x *Info) (*counts.Result, error) {
 	return n, nil
 }
 
-// sortMetrics moves metrics with events before all others, and otherwise keeps their order.
+// sortMetrics moves metrics with events to the front, and otherwise keeps the order.
 func sortMetrics(l []Metric) {
 	slices.SortStableFunc(l, func(a, b Metric) int { return cmp.Compare(min(b.Events, 1), min(a.Events, 1)) })
 }

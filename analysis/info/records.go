@@ -9,8 +9,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// records collects the values in PICL's user records, for which the trace has no definitions of
-// metrics. It sums them over all locations by record type, event type and data field.
+// records collects the values in PICL's user records, for which the trace does not define metrics. It sums the
+// values over all locations by record type, event type and data field.
 type records struct {
 	defs   *trace.Definitions
 	values map[recordKey]*recordValues // nil for traces without such records
@@ -19,14 +19,14 @@ type records struct {
 // recordKey identifies a data field of a record type and event type.
 type recordKey struct {
 	kind          trace.Kind
-	region, field uint32 // the event type, and the field as attribute
+	region, field uint32 // index of the event type as region; index of the data field as attribute
 }
 
 // recordValues sums the values of a field.
 type recordValues struct {
 	count          int64
 	min, max, last trace.Value
-	latest         int64 // time of last, in ticks
+	latest         int64 // time of the value last, in ticks
 	// location is the location of the value last.
 	location uint32
 }
@@ -58,16 +58,16 @@ func (r *records) addBatch(b *trace.Batch) {
 	}
 }
 
-// isDeclared reports whether a trace declares the kind k itself, as for PICL's user records.
+// isDeclared reports whether the trace itself declares the kind k, as traces of PICL do for user records.
 func isDeclared(k trace.Kind) bool { return k >= trace.Declared }
 
-// isNumber reports whether a value is an ordered number.
+// isNumber reports whether a value is a number, and not NaN.
 func isNumber(v trace.Value) bool {
 	return v.Type >= trace.Uint8 && v.Type <= trace.Float64 && !math.IsNaN(v.Float())
 }
 
-// add adds values of a field. The last value is the latest one; at equal times, that of the
-// location with the greatest index.
+// add adds values of a field. The latest value becomes the last value. At equal times, the value of the
+// location with the greatest index does.
 func (r *records) add(k recordKey, x *recordValues) {
 	y := r.values[k]
 	if y == nil {

@@ -9,15 +9,15 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Statistic holds the statistics that the trace stores about a region inside another one at a
-// location. The last value of each counts.
+// Statistic holds the statistics that the trace stores about a region inside another one at a location. If the
+// trace stores a value several times, the last one counts.
 type Statistic struct {
-	Location   string `json:"location"` // ids in the file
+	Location   string `json:"location"` // id of the location in the file
 	Inside     string `json:"inside"`
 	InsideName string `json:"insideName,omitempty"`
 	Region     string `json:"region"`
 	RegionName string `json:"regionName,omitempty"`
-	// The following values are null if the trace has none.
+	// The following values are null if the trace does not store them.
 	Seconds        any `json:"seconds"`
 	Count          any `json:"count"`
 	VolumeSent     any `json:"volumeSent"`
@@ -34,7 +34,7 @@ type statistics struct {
 // statisticKey identifies a Statistic.
 type statisticKey struct {
 	location, inside uint32
-	region           uint32 // the region that its attribute names
+	region           uint32 // the region that the attribute of the event names
 }
 
 // figure is the latest value of a column, valid if any is set.
@@ -67,7 +67,7 @@ func (s *statistics) addBatch(b *trace.Batch) {
 	}
 }
 
-// add sets a value if it is later than the present one.
+// add stores a value of a column if it is later than the stored one.
 func (s *statistics) add(k statisticKey, what int, f figure) {
 	x := s.figures[k]
 	if x == nil {
@@ -107,7 +107,7 @@ func (s *statistics) result() (out []Statistic) {
 		id := d.Attributes.At(k.region)
 		name, ok := byID[id.Name]
 		if _, err := strconv.ParseInt(id.Name, 10, 64); err != nil && !ok {
-			continue // its attribute names no region
+			continue // the attribute names no region
 		}
 		x := Statistic{Location: d.Locations.At(k.location).ID, Region: id.Name, RegionName: cmp.Or(id.Doc, name)}
 		if k.inside != trace.NoRef {
@@ -115,7 +115,7 @@ func (s *statistics) result() (out []Statistic) {
 			x.Inside, x.InsideName = r.ID, r.Name
 		}
 		for i, to := range []*any{&x.Seconds, &x.Count, &x.VolumeSent, &x.VolumeReceived, &x.Volume} {
-			if f := s.figures[k][i]; f.any && f.value.Float() != -1 { // -1 means not measured
+			if f := s.figures[k][i]; f.any && f.value.Float() != -1 { // -1 stands for a value that was not measured
 				*to = f.value.Any()
 			}
 		}

@@ -20,7 +20,7 @@ import (
 type Part struct {
 	defs    *trace.Definitions
 	metrics []summary       // indexed by metric
-	series  map[key]*series // only those with values
+	series  map[key]*series // only series with values
 	near    [16]*series     // cache of the series used last, by metric mod 16
 }
 
@@ -30,10 +30,10 @@ type key struct{ location, metric uint32 }
 // summary sums up a metric over all locations.
 type summary struct {
 	events int64
-	// min and max are valid if any is set.
+	// min and max are the extremes of the values. They are valid if any is set.
 	any      bool
 	min, max trace.Value
-	highest  float64 // the greatest growth per tick between two values, valid if grew is set
+	highest  float64 // the greatest growth per tick between two values; valid if grew is set
 	grew     bool
 }
 
@@ -124,8 +124,7 @@ func (p *Part) value(s *series, t int64, v trace.Value) {
 	s.last, s.latest = v, t
 }
 
-// fragment adds a fragment of a signal from one time to another, with its extremes between them and
-// its value at the end.
+// fragment adds a fragment of a signal: its extremes between from and to, and its value at the end.
 func (p *Part) fragment(s *series, from, to int64, f trace.Polynomial) {
 	u := (float64(to) - float64(from)) / p.defs.Clock.UnitTicks()
 	low, high := f.Between(0, u)
@@ -157,7 +156,7 @@ func (s *summary) grow(rate float64) {
 	}
 }
 
-// compare orders two values of one type.
+// compare compares two values of the same type.
 func compare(a, b trace.Value) int {
 	switch {
 	case isFloat(a.Type):
@@ -182,8 +181,8 @@ func difference(a, b trace.Value) float64 {
 	return float64(int64(b.Num - a.Num))
 }
 
-// Merge adds another part of the same trace, which must have seen other locations.
-// The other part must not be used afterwards.
+// Merge adds another part of the same trace, which must have processed other locations. The other part must
+// not be used afterwards.
 func (p *Part) Merge(o *Part) error {
 	if p.defs != o.defs {
 		return fmt.Errorf("metrics: found parts of different traces")
@@ -213,7 +212,7 @@ func (p *Part) Merge(o *Part) error {
 // Metric is the result for one metric, over all locations.
 type Metric struct {
 	Metric uint32 // index into Definitions.Metrics
-	Events int64  // values, fragments of signals and ranges of samples
+	Events int64  // number of values, fragments of signals and ranges of samples
 	// Min, Max and Last have the type of the metric, or None if there are no values. The extremes of a
 	// signal include the values at the ends of its fragments. Last is the value at the latest time or,
 	// for a counter that accumulates, the sum of the last values of all locations.
@@ -271,7 +270,7 @@ func (p *Part) accumulates(metric uint32) bool {
 	return trace.Accumulates(p.defs.Metrics.At(metric).Mode)
 }
 
-// sum adds values of one type. Integers that overflow become a float.
+// sum adds two values of the same type. If integers overflow, the result is a float.
 func sum(a, b trace.Value) trace.Value {
 	switch {
 	case isFloat(a.Type):

@@ -1,24 +1,22 @@
-// Package profile computes how often and how long each region was open, how long each activity held
-// claims, and how much each resource was used.
+// Package profile computes how often and how long each region was open, how long each activity held claims,
+// and how much each resource was used.
 //
-// A leave closes the latest open enter of the same region at its location, even if other regions
-// were entered since (PICL does not nest). The inclusive time of a region is the time in which it
-// is open at least once at a location, so that recursion does not count twice. The exclusive time
-// is the time in which the region is the innermost one, that is, the open region that was entered
-// last. Closing a region that is not innermost removes it and does not change the innermost one. So
-// the exclusive times of one location add up to its covered time: the time in which any region is
-// open.
+// A leave closes the latest open enter of the same region at its location, even if other regions were entered
+// since (PICL does not nest). The inclusive time of a region is the time in which it is open at least once at
+// a location, so that recursion does not count twice. The exclusive time is the time in which the region is
+// the innermost one, that is, the open region that was entered last. A leave of a region that is not innermost
+// does not change which region is innermost. Therefore the exclusive times of one location add up to its
+// covered time: the time in which any region is open.
 //
 // Regions and claims that never end are closed at the last event of their location.
 //
-// The profile of a window counts the visits and claims that overlap it, and only their time inside
-// of it. A visit that ends exactly where the window begins is excluded, unless it also begins
-// there. So the times of consecutive windows add up to those of the whole trace. The counts do not,
-// since a visit that is open where two windows meet counts in both.
+// The profile of a window counts the visits and claims that overlap it, and only their time inside of it. A
+// visit that ends exactly where the window begins is excluded, unless it also begins there. The times of
+// consecutive windows add up to the times of the whole trace. The counts do not add up, because a visit that
+// is open at the border of two windows counts in both.
 //
-// A part needs only the events of each location in order. It uses memory for the definitions (72
-// bytes per region, and for each location if requested), 24 bytes per open region and about 64
-// bytes per open claim.
+// A part needs only the events of each location in order. It uses memory for the definitions (72 bytes per
+// region, and for each location if requested), 24 bytes per open region and about 64 bytes per open claim.
 package profile
 
 import (
@@ -38,10 +36,10 @@ import (
 type Options struct {
 	// Locations also requests the profile of each location by itself.
 	Locations bool
-	// Window limits the profile to the time in it. Nil means the whole trace. Parts still need the
-	// events before the window, which determine the regions that are open at its begin. They also
-	// need at least one event of each location after it, which shows that regions that are open at
-	// its end continue ([trace.Selection.Surrounding]).
+	// Window limits the profile to the time in it. Nil means the whole trace. Parts still need the events
+	// before the window, which determine the regions that are open at its begin. Parts also need at least one
+	// event of each location after the window. This event shows that regions that are open at the end of the
+	// window continue ([trace.Selection.Surrounding]).
 	Window *trace.Window
 	// Rows maps each region to the row that stands for all regions counted together with it. Nil
 	// counts each region by itself. Parts that are merged must have the same Rows.
@@ -52,11 +50,12 @@ type Options struct {
 type Part struct {
 	defs      *trace.Definitions
 	opt       Options
-	cells     []cell      // indexed by slot; unused if each location has its own
+	cells     []cell      // indexed by slot; unused if each location has cells of its own
 	before    []cell      // indexed by slot: counts before the window, which are discarded
-	locations []*location // indexed by index, nil for those without events
+	locations []*location // indexed by location; nil for locations without events
 	scratch   []uint32    // the rows of the regions of a batch
-	kept      struct {    // scratch: the rows of a batch that are events, if others are among them
+	// rows of a batch that are events, if the batch also has other rows; reused for each batch
+	kept struct {
 		times []int64
 		kinds []trace.Kind
 		refs  []uint32
@@ -67,10 +66,9 @@ type Part struct {
 	resources  map[uint32]resource
 }
 
-// cell sums the visits of a region, in ticks. Its slot, the index in lists of cells, is the
-// region's index plus one; slot 0 is for visits of unknown regions. Each sum has two fields, which
-// is the fastest form to add to: a value below 2⁶³ in the field itself, and the number of multiples
-// of 2⁶³ in more.
+// cell sums the visits of a region, in ticks. Its slot, the index in lists of cells, is the region's index
+// plus one; slot 0 is for visits of unknown regions. Each sum is stored in two fields, because adding is
+// fastest in this form: a value below 2⁶³ in the field itself, and the number of multiples of 2⁶³ in more.
 type cell struct {
 	count     int64
 	orphans   int64
@@ -92,7 +90,7 @@ func sum63(low *int64, more *uint32, n int64) {
 // ticks returns the sum low + 2⁶³·more.
 func ticks(low int64, more uint32) trace.Ticks {
 	t := trace.TicksOf(low)
-	if more > 0 { // rare
+	if more > 0 { // a rare case
 		t = t.Plus(trace.TicksOf(math.MaxInt64).Plus(trace.TicksOf(1)).Times(int64(more)))
 	}
 	return t
@@ -144,8 +142,8 @@ const (
 // location is the state of a location. Times are in ticks.
 type location struct {
 	stack []frame
-	// mask has bit slot mod 64 set for each open region. An enter whose bit is not set is no
-	// recursion, so that most enters need no search.
+	// mask has bit slot mod 64 set for each open region. An enter whose bit is not set is not recursive, so
+	// that most enters need no search.
 	mask        uint64
 	since       int64 // exclusive time is counted up to this time
 	first, last int64
@@ -290,7 +288,8 @@ func (p *Part) beginWindow(s *location, first int64) {
 	s.last = s.first
 	for i := range s.stack {
 		f := &s.stack[i]
-		f.enter, f.flags = s.since, f.flags|before // counted at its end, if that is after the begin of the window
+		// the visit counts at its end, if the end is after the begin of the window
+		f.enter, f.flags = s.since, f.flags|before
 		if tab := p.table(s); int(f.slot) >= len(*tab) {
 			p.grow(tab, f.slot)
 		}
@@ -428,8 +427,8 @@ func (s *location) find(stack []frame, slot uint32) int {
 	return s.open.Find(slot, len(stack), func(i int) uint32 { return stack[i].slot })
 }
 
-// grow extends a table to all regions defined so far, and returns it. It also returns the slot, or
-// 0 if the region of slot is undefined.
+// grow extends a table to all regions defined so far, and returns the table. It also returns slot, or 0 if the
+// region of slot is undefined.
 func (p *Part) grow(tab *[]cell, slot uint32) ([]cell, uint32) {
 	for n := p.defs.Regions.Len() + 1; len(*tab) < n; {
 		*tab = append(*tab, cell{min: math.MaxInt64})
@@ -460,7 +459,7 @@ func (p *Part) claims(b *trace.Batch) {
 	}
 }
 
-// step counts the time from one time to another, in which the claims of a resource did not change.
+// step adds the time between two times at which the claims of a resource changed.
 func (p *Part) step(res uint32, from, to int64, l *claims.Level) {
 	r := p.resources[res]
 	r.busy += to - from
@@ -491,7 +490,7 @@ func (p *Part) endClaim(c claims.Claim, end int64) {
 	}
 }
 
-// plusClaim returns the sums with one claim more.
+// plusClaim returns the sums after counting one further claim.
 func (a activity) plusClaim() activity {
 	if a == (activity{}) {
 		a.min = math.MaxInt64
@@ -525,7 +524,7 @@ func (p *Part) Merge(o *Part) error {
 	return nil
 }
 
-// sum returns the sums of two tables. It changes a.
+// sum returns the element-wise sum of two tables. It changes a.
 func sum(a, b []cell) []cell {
 	for len(a) < len(b) {
 		a = append(a, cell{min: math.MaxInt64})

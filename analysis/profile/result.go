@@ -38,11 +38,12 @@ type Region struct {
 	Region uint32 `json:"region"` // index into Definitions.Regions, NoRef when unknown
 	ID     string `json:"id,omitempty"`
 	Name   string `json:"name"`
-	// Group holds the group of the region, or those of all regions of its row, separated by ", ".
+	// Group holds the group of the region. For a row of several regions, it holds the groups of all of them,
+	// separated by ", ".
 	Group string `json:"group,omitempty"`
-	// Definitions are the ids of all regions that Options.Rows maps to this one, if there are several.
+	// Definitions holds the ids of all regions that Options.Rows maps to this row, if there are several.
 	Definitions []string `json:"definitions,omitempty"`
-	Count       int64    `json:"count"` // enters
+	Count       int64    `json:"count"` // number of enters
 	// Inclusive is the time in which the region was open, summed over locations. Exclusive is the
 	// part of it in which the region was the innermost open one.
 	Inclusive trace.Ticks `json:"inclusive"`
@@ -89,7 +90,7 @@ type Location struct {
 type Activity struct {
 	Region   uint32      `json:"region"` // index into Definitions.Regions, NoRef when unknown
 	Name     string      `json:"name"`
-	Count    int64       `json:"count"`    // claims
+	Count    int64       `json:"count"`    // number of claims
 	Time     trace.Ticks `json:"time"`     // total duration of the claims
 	Min      int64       `json:"min"`      // the shortest claim
 	Max      int64       `json:"max"`      // the longest claim
@@ -104,11 +105,11 @@ type Resource struct {
 	Name       string     `json:"name,omitempty"`
 	Unit       string     `json:"unit,omitempty"` // unit of amounts
 	Capacity   float64    `json:"capacity"`
-	Count      int64      `json:"count"`         // claims
+	Count      int64      `json:"count"`         // number of claims
 	Busy       int64      `json:"busy"`          // time with at least one open claim
 	AmountTime trace.Real `json:"amountTime"`    // integral of the held amount over time, in unit × ticks
-	MaxOpen    int64      `json:"maxConcurrent"` // most open claims at a time
-	MaxAmount  trace.Real `json:"maxAmount"`     // greatest amount held at a time
+	MaxOpen    int64      `json:"maxConcurrent"` // greatest number of claims that were open at the same time
+	MaxAmount  trace.Real `json:"maxAmount"`     // greatest amount held at any time
 }
 
 // Result returns the profile so far. The part can process further events.
@@ -150,8 +151,8 @@ func (p *Part) Result() *Result {
 	return r
 }
 
-// closeAll counts the open visits of a location in cells, as if they ended at time at. If unclosed
-// is not nil, it also counts them there by slot.
+// closeAll counts the open visits of a location in cells, as if the visits ended at time at. If unclosed is
+// not nil, closeAll also counts these visits there, by slot.
 func closeAll(s *location, cells []cell, at int64, unclosed map[uint32]int64) {
 	if n := len(s.stack); n > 0 {
 		cells[s.stack[n-1].slot].addExclusive(at - s.since)
@@ -173,8 +174,8 @@ func closeAll(s *location, cells []cell, at int64, unclosed map[uint32]int64) {
 	}
 }
 
-// regions returns the profile of the visited regions. Maps unclosed, ids and groups have, by slot,
-// row and row, the visits without a leave, the ids of a row's regions, and their groups.
+// regions returns the profile of the visited regions. The map unclosed has the number of visits without a
+// leave by slot. The maps ids and groups have the ids and the groups of a row's regions, by row.
 func (p *Part) regions(cells []cell, unclosed map[uint32]int64, ids map[uint32][]string,
 	groups map[uint32]string) []Region {
 	out := []Region{}
@@ -249,8 +250,8 @@ func (p *Part) claimResult(r *Result) {
 	slices.SortFunc(r.Resources, func(a, b Resource) int { return cmp.Compare(a.Resource, b.Resource) })
 }
 
-// claimEnd returns the time at which the open claims of a location end: its last event, or the end of
-// the window if it has later events.
+// claimEnd returns the time at which the open claims of a location end. This is the time of its last event or,
+// if the location has events after the window, the end of the window.
 func (p *Part) claimEnd(loc uint32) int64 {
 	s := p.locations[loc]
 	switch s.phase {

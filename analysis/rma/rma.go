@@ -1,15 +1,13 @@
-// Package rma computes which locations read and write the memory of which other locations. It sums
-// the puts, gets and atomic operations of remote memory access (RMA) by origin and target, with
-// their bytes and durations.
+// Package rma computes which locations read and write the memory of which other locations. It sums the puts,
+// gets and atomic operations of remote memory access (RMA) by origin and target, with their bytes and
+// durations.
 //
-// A transfer belongs to the location that recorded it, its origin. It ends with the location's
-// first completion record in the same window with the same matching number. OTF has no windows and
-// matching numbers. There a transfer ends with the first RMAEnd in the same communicator with the
-// same tag.
+// A transfer belongs to its origin, the location that recorded it. A transfer ends with the location's first
+// completion record in the same window with the same matching number. OTF has no windows and matching numbers.
+// In OTF, a transfer ends with the first RMAEnd in the same communicator with the same tag.
 //
-// The order across locations does not matter, so that parts that saw different locations can be
-// merged. A part uses 60 bytes per transfer in progress, and 150 bytes for each origin, target and
-// operation.
+// The order across locations does not matter, so that parts that processed different locations can be merged.
+// A part uses 60 bytes per transfer in progress, and 150 bytes for each origin, target and operation.
 package rma
 
 import (
@@ -25,11 +23,11 @@ import (
 
 // Options are the settings of an analysis.
 type Options struct {
-	// Window limits the result to the transfers that begin in it. Nil means the whole trace. The
-	// part needs all events in the window, and later ones until [Part.Complete] returns true.
+	// Window limits the result to the transfers that begin in it. Nil means the whole trace. The part needs
+	// all events in the window, and later events until [Part.Complete] returns true.
 	Window *trace.Window
-	// Regions limits the result to the transfers that begin in a visit of a region for which it returns true. Nil
-	// means all. The part then needs Enter and Leave events, too.
+	// Regions limits the result to the transfers that begin in a visit of a region for which Regions returns
+	// true. Nil means all transfers. If Regions is set, the part also needs Enter and Leave events.
 	Regions func(region uint32) bool
 }
 
@@ -138,7 +136,7 @@ func (p *Part) begin(at pending, t int64, operation string, remote, size uint64)
 	if remote < uint64(p.defs.Locations.Len()) {
 		target = uint32(remote)
 	}
-	delete(p.open, at) // a transfer whose number is reused has no end
+	delete(p.open, at) // a transfer whose number is used again has no end
 	if !p.opt.Window.Has(t) || !p.visits.At(at.location) {
 		return
 	}
@@ -171,12 +169,12 @@ func (p *Part) sum(k key) *sums {
 	return s
 }
 
-// Complete reports whether all transfers that begin in the window have ended. Later events then do not
+// Complete reports whether all transfers that begin in the window have ended. If so, later events do not
 // change the result.
 func (p *Part) Complete() bool { return len(p.open) == 0 }
 
-// Merge adds another part of the same trace, which must have seen other locations and have the
-// same options. The other part must not be used afterwards.
+// Merge adds another part of the same trace, which must have processed other locations and have the same
+// options. The other part must not be used afterwards.
 func (p *Part) Merge(o *Part) error {
 	if p.defs != o.defs || !p.opt.Window.Same(o.opt.Window) {
 		return fmt.Errorf("rma: found parts of different traces or options")
@@ -193,10 +191,10 @@ func (p *Part) Merge(o *Part) error {
 
 // Result holds the sums of all transfers.
 type Result struct {
-	Count int64  `json:"count"` // transfers
+	Count int64  `json:"count"` // number of transfers
 	Bytes uint64 `json:"bytes"`
-	// Transfers are ordered by origin, then by target as in the definitions, with unknown targets
-	// last, then by the name of the operation.
+	// Transfers are ordered by origin, then by target, then by the name of the operation. Origins and targets
+	// are in the order of the definitions; unknown targets come last.
 	Transfers []Transfers `json:"transfers"`
 }
 

@@ -1,5 +1,5 @@
-// Package spans returns the visits of regions and the claims of resources in a trace as intervals.
-// It is the simplest way to examine a trace: no events have to be paired.
+// Package spans returns the visits of regions and the claims of resources in a trace as intervals. The package
+// is the simplest way to examine a trace, because callers need not match the begins and ends of intervals.
 package spans
 
 import (
@@ -24,8 +24,8 @@ type Span struct {
 	// Resource is the claimed resource as index into Definitions.Resources, or trace.NoRef for a
 	// visit.
 	Resource uint32
-	// Parent is the innermost region that was open when a visit began. It is trace.NoRef for an
-	// outermost visit and for a claim. Depth is the number of regions that were open then.
+	// Parent is the innermost region that was open when a visit began. It is trace.NoRef for an outermost
+	// visit and for a claim. Depth is the number of regions that were open when the visit began.
 	Parent uint32
 	Depth  int
 	// Start and End are in ticks of the trace's clock. Open is set for a span without an end in the
@@ -42,16 +42,17 @@ func (s *Span) Duration() int64 {
 	return math.MaxInt64
 }
 
-// All returns the spans of the locations that sel selects, as far as they overlap the times of sel
-// and sel selects their region. The spans of a location come in the order of their ends, and those
-// without an end come last. The events need not be prepared. Leaves without an enter are ignored.
-// All reads the events once and holds the open spans in memory, 64 bytes each. An error ends the
-// iteration.
+// All returns the spans of the locations that sel selects. A span must overlap the times of sel, and sel must
+// select its region. The spans of a location come in the order of their ends. Spans without an end come last.
+// The events need not be prepared. Leaves without an enter are ignored. All reads the events once and holds
+// the open spans in memory, with 64 bytes for each. An error ends the iteration.
 func All(ctx context.Context, events format.Events, sel trace.Selection) iter.Seq2[Span, error] {
 	return func(yield func(Span, error) bool) {
 		f := follower{defs: events.Defs(), sel: sel}
 		ask := sel.Following()
-		ask.From = math.MinInt64 // read from the begin of the trace, since a span of the window can begin before it
+		// read from the begin of the trace, because a span that overlaps the window can begin before the
+		// window
+		ask.From = math.MinInt64
 		for b, err := range format.Batches(ctx, events, ask, format.PerLocation) {
 			if err != nil {
 				yield(Span{}, err)
@@ -80,7 +81,8 @@ type follower struct {
 	claims    map[claims.Key]Span // open claims
 }
 
-// location holds the open visits of a location, the innermost last, and the time of its last event.
+// location holds the open visits of a location, and the time of its last event. The innermost visit is the
+// last one.
 type location struct {
 	stack []Span
 	among openset.Index[uint32] // index of the regions of stack
@@ -135,7 +137,7 @@ func (f *follower) take(c *trace.Cursor) (s Span, ok bool) {
 	return s, false
 }
 
-// end returns the span with its end at time t. ok is false if it is not selected.
+// end returns the span s with its end at time t. ok is false if the span is not selected.
 func (f *follower) end(s Span, t int64) (Span, bool) {
 	s.End = t
 	wanted := s.Start < f.sel.To && (s.End >= f.sel.From || s.Start >= f.sel.From)

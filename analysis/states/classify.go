@@ -9,21 +9,21 @@ import (
 // State is the state of a processor as ParaGraph defines it, or a gap.
 type State uint8
 
-// The states. A processor is in exactly one of them at a time.
+// These are the states. At any time, a processor is in exactly one of them.
 const (
-	// Default is not a state. It selects the state that the documentation of [Options] states.
+	// Default is not a state. It stands for the state that the documentation of [Options] names.
 	Default State = iota
-	// Busy is all time that belongs to none of the other states.
+	// Busy is the time that belongs to no other state.
 	Busy
 	// Overhead is work in the communication subsystem, without waits.
 	Overhead
 	// Idle is the time of waiting for a message that has not arrived, and the time before a processor
 	// starts and after it finishes.
 	Idle
-	// Gap is time in which nothing was recorded, for example from an entry to an exit of PICL's full
-	// buffers.
+	// Gap is time in which nothing was recorded. An example is the time from an entry to an exit of PICL's
+	// event type for full buffers.
 	Gap
-	// outside is time outside of the visits of wanted regions. Results do not include it.
+	// outside is time outside of the visits of wanted regions. Results do not include this time.
 	outside
 )
 
@@ -46,24 +46,24 @@ func (s State) String() string {
 // pvm_, a group or role beginning with "mpi", "shmem", "pvm" or "communication", and a group or
 // role "overhead" or "measurement system" is Overhead; all others are Busy.
 type Options struct {
-	// Barrier is the state inside a barrier (PICL -402), Collective inside other collective
-	// operations (PICL -756 to -793), and UserOverhead inside PICL's "user or parallel overhead"
-	// (-603). Default means Overhead for all three. This is a convention: part of a barrier is
-	// waiting, and -603 is the user's own code.
+	// Barrier is the state inside a barrier (PICL -402), Collective inside other collective operations (PICL
+	// -756 to -793), and UserOverhead inside PICL's "user or parallel overhead" (-603). Default means Overhead
+	// for all three. This default is a convention. In fact, a part of a barrier is waiting, and -603 is the
+	// user's own code.
 	Barrier, Collective, UserOverhead State
 	// Wait is the state inside the calls of MPI that wait for a message (MPI_Recv, MPI_Wait…,
 	// MPI_Probe and others). Default means Overhead, as for the other calls of MPI, because the
 	// trace does not record how long they waited. PICL has separate event types for waiting, so
 	// that Wait has no effect.
 	Wait State
-	// Waits holds times in which processors are idle even if regions are open. It may be nil. It has
-	// no effect with Changes, nor in traces that mark when tracing is on.
+	// Waits holds times in which processors are idle even if regions are open. It can be nil. It has no effect
+	// with Changes, and no effect in traces that mark when tracing is on.
 	Waits *Waits
 	// Classify returns the state inside a region. If it is nil or returns Default, the rules above
 	// apply.
 	Classify func(r *trace.Region) State
-	// Regions limits the times of a processor to those in visits of regions for which it returns true,
-	// at one of its locations. Nil means all times. It must not be used together with Series.
+	// Regions limits the times of a processor to the visits, at one of its locations, of regions for which
+	// Regions returns true. Nil means all times. Regions must not be used together with Series.
 	Regions func(region uint32) bool
 	// Changes keeps each change of a state in memory, with 24 bytes for each. With it, batches of the
 	// locations may come in any order, and parts that have handled different processors can be merged.

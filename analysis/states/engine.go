@@ -11,12 +11,12 @@ import (
 
 // engine follows the states of the processors in the order of time.
 //
-// A processor that has no more events is idle from its last event on, but only the end of the trace
-// shows which event is the last one. Therefore the times for each number of busy processors are not
-// added up over the whole trace, but in sections. The working processors form a list in the order of
-// their last event so far. Each holds the times from that event to the last event of the next processor
-// in the list. When an event of a processor comes, its times go to the processor before it in the list,
-// and it moves to the end. At the end of the trace, the list determines which times have one more idle
+// A processor that has no more events is idle from its last event on, but only the end of the trace shows
+// which event is the last one. Therefore the times for each number of busy processors are not added up over
+// the whole trace, but in sections. The working processors form a list in the order of their last event so
+// far. Each element holds the times from this event to the last event of the next processor in the list. When
+// an event of a processor comes, its times move to the previous element of the list, and the processor moves
+// to the end of the list. At the end of the trace, the list determines which times have one more idle
 // processor. The list is at most as long as the number of processors.
 type engine struct {
 	now, start int64
@@ -25,11 +25,11 @@ type engine struct {
 	byNumber   map[int64]int32
 	places     []*locationState   // indexed by location; nil before its first change
 	at         [outside + 1]int64 // number of processors in each state
-	// settled holds the times before the last events of all working processors, by number of busy
-	// processors and by number of those in overhead.
+	// settled holds the times before the last events of all working processors. The first histogram is indexed
+	// by the number of busy processors, and the second one by the number of processors in overhead.
 	settled [2]histogram
-	// working holds the same times, by number of processors that are busy, in overhead or in a gap. If
-	// only time in wanted regions counts, it holds them by number of idle processors.
+	// working holds the same times, indexed by the number of processors that are busy, in overhead or in a
+	// gap. If only time in wanted regions counts, it is indexed by the number of idle processors.
 	working     histogram
 	first, last int32 // first and last processor of the list
 	orphans     int64
@@ -56,20 +56,19 @@ type processor struct {
 	since  int64 // the time in the current state has been counted up to this time
 	ticks  [outside + 1]int64
 	open   [outside + 1]int64 // number of open regions by state
-	alive  int64              // number of its locations that have started and have not finished
-	gaps   int64              // number of its locations in a gap
+	alive  int64              // number of the processor's locations that have started and have not finished
+	gaps   int64              // number of the processor's locations in a gap
 	inside int64              // number of open visits of wanted regions
-	// prev and next are its neighbours in the list, valid if listed is set.
+	// prev and next are the neighbours of the processor in the list. They are valid if listed is set.
 	prev, next int32
 	listed     bool
-	heard      int64   // time of its latest event, valid if listed is set
-	times      []share // times since its latest event, valid if listed is set
+	heard      int64   // time of the processor's latest event; valid if listed is set
+	times      []share // times since the processor's latest event; valid if listed is set
 	packed     int     // len(times) after the last call of pack
 }
 
-// share is a time in ticks during which the given numbers of processors were busy, in overhead, and in
-// a gap. If only time in wanted regions counts, rest is the number of idle processors instead; all
-// others are outside.
+// share is a time in ticks during which busy processors were busy and overhead processors were in overhead. rest
+// is the number of processors in a gap or, if only time in wanted regions counts, the number of idle processors.
 type share struct {
 	busy, overhead, rest int32
 	ticks                int64
@@ -83,13 +82,13 @@ type locationState struct {
 	// brackets is the number of open tracing regions.
 	brackets int
 	latest   int64 // time of the latest change
-	entered  bool  // there has been an entry of tracing
+	entered  bool  // the location has had an entry of tracing
 	alive    bool
 	gap      bool
 }
 
-// take advances the time to a change at a location of processor number, and applies the change. x is
-// the class of its region.
+// take advances the time to a change at a location of the processor with a number, and applies the change. x
+// is the class of the region that changes.
 func (e *engine) take(c change, number int64, x class) {
 	if !e.any {
 		e.any, e.start, e.now, e.first, e.last = true, c.time, c.time, none, none
@@ -136,7 +135,7 @@ func (e *engine) take(c change, number int64, x class) {
 	}
 }
 
-// processor returns the index of the processor with a number. It adds an idle one if there is none.
+// processor returns the index of the processor with a number. If there is none, it adds an idle processor.
 func (e *engine) processor(number int64) int32 {
 	i, ok := e.byNumber[number]
 	if !ok {
@@ -187,7 +186,7 @@ func (e *engine) change(pl *locationState, c change, x class) {
 	}
 }
 
-// setAlive changes whether a location has started and not finished.
+// setAlive sets whether a location has started and not finished, and updates the count of its processor.
 func (p *processor) setAlive(pl *locationState, alive bool) {
 	if alive != pl.alive {
 		pl.alive = alive
@@ -255,8 +254,8 @@ func (e *engine) settle(s share) {
 	e.working.add(int64(s.busy)+int64(s.overhead)+int64(s.rest), s.ticks)
 }
 
-// pack joins equal shares. It does so only if there are at least 64 of them, and twice as many as after
-// its last call.
+// pack combines equal shares. It does so only if there are at least 64 shares, and twice as many as after its
+// last call.
 func (e *engine) pack(p *processor) {
 	if len(p.times) < 64 || len(p.times) < 2*p.packed {
 		return
@@ -288,7 +287,8 @@ func (e *engine) pack(p *processor) {
 	p.packed = n
 }
 
-// unlist removes a processor from the list, and adds its times to those of the processor before it.
+// unlist removes a processor from the list, and adds its times to the times of the previous processor in the
+// list.
 func (e *engine) unlist(i int32) {
 	p := &e.processors[i]
 	if !p.listed {
@@ -331,8 +331,8 @@ func (e *engine) list(i int32) {
 	e.last = i
 }
 
-// result returns the times up to the last event. It ends open regions at the last event of their
-// processor, without changing the engine.
+// result returns the times up to the last event. In the result, open regions end at the last event of their
+// processor; the engine itself does not change.
 func (e *engine) result() *Result {
 	r := &Result{Processors: []Processor{}, Profile: []Level{}, Orphans: e.orphans}
 	if e.bins != nil {
@@ -352,7 +352,7 @@ func (e *engine) result() *Result {
 		}
 		for i := range pl.open {
 			if e.window != nil && !trace.Before(pl.latest, e.window.To) {
-				break // the regions go on after the window
+				break // the regions continue after the window
 			}
 			if !pl.openIndex.Gap(i) {
 				r.Unclosed++
@@ -412,7 +412,7 @@ func (e *engine) result() *Result {
 	return r
 }
 
-// series returns the shares over time up to the last event. It ends open regions like result.
+// series returns the shares over time up to the last event. Open regions end as in result.
 func (e *engine) series() *Series {
 	b := e.bins.clone()
 	for i := range e.processors {

@@ -7,20 +7,20 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// entrance holds back the changes of a location until its entry of tracing (PICL's -901), because
-// changes before that entry lie outside of the traced time. Only the end of the trace shows that a
-// location has no such entry.
+// entrance holds back the changes of a location until the location's entry of tracing (PICL's -901), because
+// changes before this entry lie outside of the traced time. Only the end of the trace shows that a location
+// has no such entry.
 type entrance struct {
 	entered []bool              // indexed by location: whether it has had its entry of tracing
-	held    map[uint32][]change // indexed by location: changes before its entry
+	held    map[uint32][]change // indexed by location: changes before the location's entry of tracing
 	queue   []change            // changes of all other locations
 	// size is the number of changes in held and queue.
 	size    int
-	settled bool // changes are no longer held back
+	settled bool // changes are not held back any more
 }
 
-// maxHeld is the greatest number of changes that are held back. If there are more, locations
-// without an entry so far count from their first event.
+// maxHeld is the greatest number of changes that are held back. If there are more, locations that have had no
+// entry so far count from their first event.
 const maxHeld = 1 << 20
 
 // passes reports whether a change of a location can be applied without [entrance.take].
@@ -53,8 +53,8 @@ func (e *entrance) take(c change, entry bool) (ready []change) {
 	return nil
 }
 
-// hold keeps a change of a location that has had no entry so far. Of consecutive changes of kind sign,
-// it keeps the first and the last one.
+// hold keeps a change of a location that has had no entry so far. Of consecutive changes of the kind sign, it
+// keeps only the first and the last one.
 func (e *entrance) hold(c change) {
 	if e.held == nil {
 		e.held = map[uint32][]change{}
@@ -68,8 +68,8 @@ func (e *entrance) hold(c change) {
 	e.size++
 }
 
-// atEntry returns the enters and leaves among the changes before an entry of tracing. Their time is
-// that of the entry, because they take effect there.
+// atEntry returns the enters and leaves among the changes before an entry of tracing, with the time of the
+// entry, because they take effect at the entry.
 func atEntry(l []change, entry int64) []change {
 	l = slices.DeleteFunc(l, func(c change) bool { return c.kind != enter && c.kind != leave })
 	for i := range l {
@@ -78,7 +78,7 @@ func atEntry(l []change, entry int64) []change {
 	return l
 }
 
-// settle returns all changes that are held back, in the order of time. From then on, none are held
+// settle returns all changes that are held back, in the order of time. After this call, no changes are held
 // back.
 func (e *entrance) settle() []change {
 	all := e.queue

@@ -8,15 +8,17 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Read returns a part that has handled the events of a trace up to the end of the window of the options, or those
-// from a snapshot before the window on, and one later event of each location that has one. Without a window, or if
-// the trace has tracing regions, it has handled all events.
+// Read returns a part that has processed the events of a trace. With a window, these are the events up to the
+// end of the window, and one later event of each location that has one. If the trace has snapshots, Read
+// begins at a snapshot before the window. Without a window, or if the trace has tracing regions, these are all
+// events.
 func Read(ctx context.Context, events format.Events, opt Options) (*Part, error) {
 	d := events.Defs()
 	p := New(d, opt)
 	counted := trace.Selection{From: math.MinInt64, To: math.MaxInt64}
 	if opt.Window != nil && !p.bracketed {
-		// What is open when the window begins, and which processors have begun, replaces all earlier events.
+		// The scan delivers the regions that are open at the begin of the window, and the processors that have
+		// begun. They replace all earlier events.
 		counted.From, counted.To, counted.Begun = opt.Window.From, opt.Window.To, true
 	}
 	err := format.ScanReduced(ctx, events, counted.Surrounding(), Reduction(d, opt), p)
@@ -26,7 +28,8 @@ func Read(ctx context.Context, events format.Events, opt Options) (*Part, error)
 	return p, err
 }
 
-// readLater adds the processors that have events only after a time. They are idle up to that time.
+// readLater adds the processors that have events only after the time from. These processors are idle up to
+// this time.
 func (p *Part) readLater(ctx context.Context, events format.Events, from int64) error {
 	missing := map[uint32]bool{}
 	for i := range p.defs.Locations.Len() {

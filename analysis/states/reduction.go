@@ -5,8 +5,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Reduction returns the reduction of a trace to the events that a part with these options needs. If
-// they come in global time order, the result equals that of all events.
+// Reduction returns the reduction of a trace to the events that a part with these options needs. If the
+// reduced events come in global time order, the result equals the result for all events.
 func Reduction(d *trace.Definitions, opt Options) format.Reduction {
 	return format.Reduction{Ends: trace.Kind.IsActivity, New: func() format.Reducer {
 		p := New(d, opt)

@@ -8,7 +8,7 @@ type Columns struct {
 	Columns int
 }
 
-// clippedLength returns how many ticks of the time [a, b) lie in w, or b − a if w is nil.
+// clippedLength returns the number of ticks of the time [a, b) that lie in w, or b − a if w is nil.
 func clippedLength(w *trace.Window, a, b int64) int64 { return max(0, w.Clip(b)-w.Clip(a)) }
 
 // Series holds, for each column of a window, the mean share of the processors in each state, from 0 to
@@ -20,13 +20,13 @@ type Series struct {
 	Idle     []float64 `json:"idle"`
 }
 
-// Times adds up the times of processors in each state, by column of a window. To add an interval takes
-// the same time for any number of columns.
+// Times adds up the times of processors in each state, by column of a window. Adding an interval takes the
+// same time for any number of columns.
 type Times struct {
 	w    Columns
 	part [Gap + 1][]float64 // indexed by state: ticks in columns that an interval covers partly
-	// whole holds, by state, the number of intervals that cover a column completely, minus that of the
-	// column before it.
+	// whole holds, for each state and column, the number of intervals that cover the column completely, minus
+	// the same number for the column before it.
 	whole [Gap + 1][]float64
 }
 
@@ -42,17 +42,18 @@ func NewTimes(w Columns) *Times {
 // Add adds the interval [a, b), in ticks, in which a processor was in state s.
 func (ts *Times) Add(s State, a, b int64) { ts.weigh(s, a, b, 1) }
 
-// Remove subtracts the interval [a, b). It must have been added, alone or as a part of other intervals.
+// Remove subtracts the interval [a, b). The interval must have been added before, alone or as a part of other
+// intervals.
 func (ts *Times) Remove(s State, a, b int64) { ts.weigh(s, a, b, -1) }
 
-// weigh adds the interval [a, b) n times. n may be negative.
+// weigh adds the interval [a, b), weighted by times. The weight may be negative.
 func (ts *Times) weigh(s State, a, b int64, times float64) {
 	a, b = max(a, ts.w.From), min(b, ts.w.To)
 	if ts.w.Columns == 0 || a >= b {
 		return
 	}
-	// Subtract before converting to float64: above 2^53, neighbouring floats are more than one tick
-	// apart. The difference of any two times fits a uint64.
+	// Subtract before the conversion to float64, because above 2^53, neighbouring floats are more than one
+	// tick apart. The difference of any two times fits a uint64.
 	since := func(t int64) float64 { return float64(uint64(t) - uint64(ts.w.From)) }
 	scale := float64(ts.w.Columns) / since(ts.w.To)
 	at := func(t int64) (int, float64) {
@@ -79,7 +80,7 @@ func (ts *Times) clone() *Times {
 	return y
 }
 
-// Series returns the shares of the states, for a number of processors.
+// Series returns the shares of the states. processors is the number of processors.
 func (ts *Times) Series(processors int) *Series {
 	of := func(s State) []float64 {
 		out, whole := make([]float64, ts.w.Columns), 0.0

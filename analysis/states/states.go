@@ -1,29 +1,28 @@
-// Package states computes the times in which processors were busy, in overhead and idle, as
-// ParaGraph defines these states. It also computes the concurrency profile: the time in which
-// exactly k processors were in a state.
+// Package states computes the times in which processors were busy, in overhead and idle, as ParaGraph defines
+// these states. It also computes the concurrency profile: the time in which exactly k processors were in a
+// state.
 //
-// In traces that originate from PICL, a processor is all processes with one processor number. The
-// host, and locations for records about several processors, do not count as processors. In other traces each
-// location that is a process, thread or stream is a processor. Only processors with events count;
+// In traces that originate from PICL, a processor consists of all processes with the same processor number.
+// The host, and locations for records about several processors, do not count as processors. In other traces
+// each location that is a process, thread or stream is a processor. Only processors with events count;
 // comments, statistics, markers, snapshots and summaries do not count.
 //
-// A processor is idle while one of its open regions means idle (see [Options]). Otherwise it is in
-// overhead while one means overhead, and otherwise busy. With Options.Waits it is also idle while
-// it waits for others in a call. It is idle before it starts and after it has finished. It starts
-// when tracing begins (the entry of PICL's event type -901), and has finished when tracing ends
-// (its exit) until the next entry. Without these records it starts with its first event and
-// finishes with its last one. Events outside of this time do not count. So a region that is never
-// left ends at the last event of the processor. The result covers the time from the first to the
-// last event of all processors.
+// A processor is idle while one of its open regions means idle (see [Options]). Otherwise it is in overhead
+// while an open region means overhead, and otherwise busy. With Options.Waits it is also idle while it waits
+// for others in a call. It is idle before it starts and after it has finished. It starts when tracing begins
+// (the entry of PICL's event type -901), and has finished when tracing ends (its exit) until the next entry.
+// Without these records it starts with its first event and finishes with its last one. Events outside of this
+// time do not count. Therefore a region that is never left ends at the last event of the processor. The result
+// covers the time from the first to the last event of all processors.
 //
-// A leave closes an open enter of the same region at the same location. A leave without an enter is
-// counted as an orphan and otherwise ignored. Between an entry and an exit of PICL's full buffers
-// the state of a processor is unknown: it is in a gap, and in none of the three states. A mark of
-// full buffers has no end. After one the processor is in a gap up to its next event, and then
-// returns to its previous state.
+// A leave closes an open enter of the same region at the same location. A leave without an enter is counted as
+// an orphan and otherwise ignored. Between an entry and an exit of PICL's event type for full buffers, the
+// state of a processor is unknown. The processor is then in a gap, and in none of the three states. A mark of
+// full buffers has no end. After such a mark, the processor is in a gap up to its next event, and then returns
+// to its previous state.
 //
-// A part needs batches in global time order or, with Options.Changes, each location in order. [Read]
-// passes it the events that a window needs.
+// A part needs batches in global time order or, with Options.Changes, each location in order. [Read] passes it
+// the events that a window needs.
 package states
 
 import (
@@ -42,7 +41,7 @@ type Part struct {
 
 	classes   []class         // classes of regions
 	numbers   []int64         // indexed by location: number of the processor; -1 if there is none
-	met       []bool          // indexed by location: whether it has had an event
+	met       []bool          // indexed by location: whether the location has had an event
 	gapped    map[uint32]bool // locations in a gap
 	changes   []change        // only with Options.Changes
 	locations map[uint32]span
@@ -70,15 +69,15 @@ type changeKind uint8
 
 const (
 	sign  changeKind = iota // an event that does not change the state, but shows that the processor is active
-	enter                   // a region with a state other than busy is entered
-	leave                   // such a region is left
+	enter                   // the processor enters a region with a state other than busy
+	leave                   // the processor leaves such a region
 	gap                     // nothing was recorded from here to the next event
 )
 
 // class states how a region affects the state.
 type class struct {
 	state   State
-	wanted  bool // the region is one of Options.Regions
+	wanted  bool // Options.Regions selects the region
 	bracket bool // the region marks the time in which tracing is on (PICL's -901)
 	known   bool
 }
@@ -230,8 +229,8 @@ func (p *Part) number(loc uint32) int64 {
 	return int64(loc)
 }
 
-// Merge adds another part of the same trace, which must have handled other locations. Both must have
-// the same options, with Options.Changes. The other part must not be used after that.
+// Merge adds another part of the same trace, which must have processed other locations. Both parts must have
+// the same options, with Options.Changes set. The other part must not be used afterwards.
 func (p *Part) Merge(o *Part) error {
 	if p.defs != o.defs || p.opt.Changes != o.opt.Changes {
 		return fmt.Errorf("states: found parts of different traces or options")
@@ -270,10 +269,11 @@ type Result struct {
 	Profile []Level `json:"profile"`
 	// Series is nil unless Options.Series is set.
 	Series *Series `json:"series,omitempty"`
-	// Unclosed is the number of enters without a leave. It counts regions that mean overhead or idle,
-	// tracing, and Options.Regions. It leaves out locations that have an event after the window.
+	// Unclosed is the number of enters without a leave. It counts only regions that mean overhead or idle,
+	// tracing regions, and the regions of Options.Regions. It does not count enters at locations that have an
+	// event after the window.
 	Unclosed int64 `json:"unclosed"`
-	// Orphans is the number of leaves without an enter in the window, for the same regions.
+	// Orphans is the number of leaves without an enter in the window, for the same regions as Unclosed.
 	Orphans int64 `json:"orphans"`
 }
 
@@ -282,7 +282,7 @@ type Result struct {
 type Processor struct {
 	// Number is the processor number in PICL, or the index of the location in other traces.
 	Number   int64  `json:"number"`
-	ID       string `json:"id"` // id of its first location in the file
+	ID       string `json:"id"` // id in the file of the processor's first location
 	Name     string `json:"name,omitempty"`
 	Busy     int64  `json:"busy"`
 	Overhead int64  `json:"overhead"`
@@ -292,8 +292,8 @@ type Processor struct {
 	Locations []uint32 `json:"-"`
 }
 
-// Level holds the times in ticks in which exactly Count processors were in each state. A processor in
-// a gap, or outside of the regions of Options.Regions, is in none of them.
+// Level holds the times in ticks in which exactly Count processors were in each state. A processor in a gap,
+// or outside of the regions of Options.Regions, is in none of these states.
 type Level struct {
 	Count    int64 `json:"count"`
 	Busy     int64 `json:"busy"`

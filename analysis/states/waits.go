@@ -11,9 +11,9 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Waits holds the times in which locations wait for others in calls. It is for Options.Waits.
+// Waits holds the times in which locations wait for others in calls, for use in Options.Waits.
 type Waits struct {
-	changes []waitChange // in order of time
+	changes []waitChange // in the order of time
 }
 
 // waitChange is the begin or the end of a wait.
@@ -23,11 +23,10 @@ type waitChange struct {
 	ends     bool
 }
 
-// FindWaits returns the times in which the locations of a trace wait for others
-// (docs/analyses/waits.md). It serves the states in a window; a nil window means the whole trace. The
-// time in a collective operation after all members have begun does not count as a wait. FindWaits uses
-// 32 bytes per wait, and the memory of a log of calls. The error comes from the scan, the temporary
-// file or the context.
+// FindWaits returns the times in which the locations of a trace wait for others (docs/analyses/waits.md). The
+// result has the waits that affect the states in the window. A nil window means the whole trace. The time in a
+// collective operation after all members have begun does not count as a wait. FindWaits uses 32 bytes per
+// wait, and the memory of a log of calls. The error comes from the scan, the temporary file or the context.
 func FindWaits(ctx context.Context, events format.Events, window *trace.Window) (*Waits, error) {
 	log, err := synclog.Read(ctx, events, synclog.Options{Rows: trace.NewRows(events.Defs()), Window: window})
 	if err != nil {

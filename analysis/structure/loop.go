@@ -15,11 +15,12 @@ import (
 
 // Loop is the loop in which a run spends its time.
 type Loop struct {
-	// Steps holds the names of the steps of an iteration: of the regions of calls, and of the kinds of other events.
+	// Steps holds the names of the steps of an iteration. For a call, this is the name of the region; for
+	// other events, the name of the kind.
 	Steps []string
-	// Iterations holds a window for each iteration, from its earliest begin to its latest end at any location. At a
-	// location it ends where the next one begins, and the last one with its last event. Windows of consecutive
-	// iterations can overlap.
+	// Iterations holds a window for each iteration, from its earliest begin to its latest end at any location.
+	// At a location, an iteration ends where the next one begins, and the last iteration ends with its last
+	// event. Windows of consecutive iterations can overlap.
 	Iterations []trace.Window
 }
 
@@ -28,11 +29,11 @@ type NoLoopError struct{ Reason string }
 
 func (e *NoLoopError) Error() string { return e.Reason }
 
-// FindLoop returns the outermost loop of a trace: the first step that repeats on the way from the begin of a location
-// into the calls that take the longest. If there is none, it is the longest loop next to one of these calls. Locations
-// that repeat nothing do not count. The others must have the same number of iterations, or else the error is a
-// [NoLoopError]. FindLoop reads the trace twice, and uses 16 bytes per iteration and location besides the
-// memory of two parts.
+// FindLoop returns the outermost loop of a trace: the first step that repeats on the way from the begin of a
+// location into the calls that take the longest. If no step repeats, the result is the longest loop next to
+// one of these calls. Locations without a loop do not count. All other locations must have the same number of
+// iterations; otherwise the error is a [NoLoopError]. FindLoop reads the trace twice, and uses 16 bytes per
+// iteration and location besides the memory of two parts.
 func FindLoop(ctx context.Context, events format.Events, rows *trace.Rows) (*Loop, error) {
 	d := events.Defs()
 	p, err := analysis.Run(ctx, events, trace.Events(), func() *Part { return NewRows(d, rows) })
@@ -102,8 +103,8 @@ func (l *location) outermostLoop() uint32 {
 		}
 		return trace.Ticks{}
 	}
-	passed := uint32(0) // the longest loop that is next to a longer call
-	// The loop ends, because a sequence contains only other sequences.
+	passed := uint32(0) // the longest loop that is next to a call that takes longer
+	// This loop ends, because no sequence contains itself.
 	for s := uint32(0); ; {
 		var call, loop uint32 // the call and the loop that take the longest
 		for _, k := range l.sequences[s].Tokens {

@@ -1,15 +1,15 @@
-// Package structure finds what repeats in the events of each location: the calls and loops, with
-// how often and how long each of them ran.
+// Package structure finds the repeated parts in the events of each location: calls and loops, with the number
+// and the duration of their runs.
 //
-// A call sequence has the events from an enter to its leave, with both. A leave closes the latest
-// open enter of its region, and all visits entered since. Two events are the same if they have the
-// same kind and reference, such as a region; operands and attributes do not count. Regions of one
-// row ([trace.Rows]) are the same. Steps that occur twice or more in succession are a loop. Equal
-// sequences are one in the result, also those of different locations, and so are equal locations.
+// A call sequence consists of the events from an enter to its leave, including both. A leave closes the latest
+// open enter of its region, and all visits entered since then. Two events are the same if they have the same
+// kind and reference, such as a region; operands and attributes do not count. Regions of one row
+// ([trace.Rows]) are the same. Steps that occur twice or more in succession are a loop. The result has equal
+// sequences only once, even if they occur at different locations. It also has equal locations only once.
 //
-// A part needs only the events of each location in order. It uses 150 bytes per sequence and 4
-// bytes per step of a sequence. That is little for programs that repeat themselves; for others it
-// grows with the trace.
+// A part needs only the events of each location in order. It uses 150 bytes per sequence and 4 bytes per step
+// of a sequence. Programs that repeat the same calls need little memory; for other programs, the memory grows
+// with the trace.
 package structure
 
 import (
@@ -31,7 +31,7 @@ const MaxLoop = 100
 type Part struct {
 	defs      *trace.Definitions
 	rows      *trace.Rows
-	locations []*location // indexed by index, nil where there were no events
+	locations []*location // indexed by location; nil for locations without events
 	wanted    []uint32    // indexed by location: the sequence whose occurrences are recorded; nil records none
 }
 
@@ -41,7 +41,8 @@ type location struct {
 	sequences []grammar.SequenceInfo
 	loops     []grammar.LoopInfo
 	events    []event // indexed by number: the tokens of the grammar
-	// numbers holds the number of each event, under its own reference and that of its row.
+	// numbers holds the number of each event. The keys are the event with its own reference, and the event
+	// with the reference of its row.
 	numbers     map[event]uint32
 	open        []uint32              // the regions of the open enters, outermost first
 	openIndex   openset.Index[uint32] // index of open
@@ -60,12 +61,11 @@ type event struct {
 	ref  uint32
 }
 
-// New returns an empty part for a trace. It treats regions with the same name and source place as
-// one.
+// New returns an empty part for a trace. Regions with the same name and source place count as one.
 func New(d *trace.Definitions) *Part { return NewRows(d, trace.NewRows(d)) }
 
-// NewRows is like [New], but regions with the same row are one; nil makes each region one of its
-// own. Parts that are merged must have the same rows.
+// NewRows is like [New], but treats the regions of a row as one. If rows is nil, each region counts
+// separately. Parts that are merged must have the same rows.
 func NewRows(d *trace.Definitions, rows *trace.Rows) *Part { return &Part{defs: d, rows: rows} }
 
 // Batch processes events of one location, or a mixed batch. Each location must be in time order.
@@ -126,8 +126,7 @@ func (l *location) countOccurrence(s uint32, o grammar.Occurrence) error {
 	return nil
 }
 
-// sinceFirst returns the ticks from the location's first event to time t, as the grammar needs
-// times.
+// sinceFirst returns the number of ticks from the location's first event to time t.
 func (l *location) sinceFirst(t int64) uint64 { return uint64(t) - uint64(l.first) }
 
 // representative returns the event that stands for e in the structure. It is the same for all events of a
@@ -186,8 +185,8 @@ func (l *location) close(t int64) error {
 	return l.builder.Close(l.sinceFirst(t))
 }
 
-// End finishes a location, which must have no further events, and frees the memory for finding its
-// sequences.
+// End finishes a location that has no further events. It frees the memory that was needed to find the
+// sequences of the location.
 func (p *Part) End(loc uint32) error {
 	if int(loc) < len(p.locations) && p.locations[loc] != nil {
 		return p.locations[loc].finish()
@@ -212,7 +211,7 @@ func (l *location) finish() error {
 	return nil
 }
 
-// Merge adds the locations of another part. Both must have seen different locations. The other part
+// Merge adds the locations of another part. Both parts must have processed different locations. The other part
 // must not be used afterwards.
 func (p *Part) Merge(o *Part) (err error) {
 	p.locations, err = analysis.Join("structure", p.locations, o.locations)
@@ -226,8 +225,8 @@ type Times struct {
 	Sum   trace.Ticks `json:"sum"`
 	Min   int64       `json:"min"`
 	Max   int64       `json:"max"`
-	// Blocks is, for a call, the time outside of the calls directly inside of it; for other
-	// sequences, the time inside of calls.
+	// Blocks is, for a call, the time outside of the calls directly inside of it. For other sequences, it is
+	// the time inside of calls.
 	Blocks int64 `json:"blocks"`
 }
 
@@ -243,8 +242,8 @@ func (t *Times) add(o Times) {
 // Step is a step of a sequence: an event, or a number of consecutive iterations of another
 // sequence.
 type Step struct {
-	// Kind is the kind of an event, and Name the name of its region, metric or string. Both are
-	// empty for sequences; Name is also empty for events without one.
+	// Kind is the kind of an event, and Name the name of its region, metric or string. Both are empty for
+	// sequences. Name is also empty for events without a region, metric or string.
 	Kind string `json:"kind,omitempty"`
 	Name string `json:"name,omitempty"`
 	// Sequence is the index of a sequence in Result.Sequences. It is -1 for an event, which is null
@@ -274,8 +273,8 @@ type Sequence struct {
 	Call  bool   `json:"call"`
 	Steps []Step `json:"steps"`
 	Times
-	// Contention is the share, from 0 to 1, of the time of all locations that the program would
-	// save if each occurrence took as long as the shortest one.
+	// Contention is the share of the time of all locations, from 0 to 1, that the program would save if each
+	// occurrence of the sequence took as long as the shortest one.
 	Contention float64 `json:"contention"`
 	// Locations is the number of locations at which the sequence occurs.
 	Locations int `json:"locations"`
@@ -286,15 +285,15 @@ type Shape struct {
 	Locations []uint32 `json:"locations"`
 	IDs       []string `json:"ids"`
 	Names     []string `json:"names"`
-	Events    int64    `json:"events"` // total of all locations of the shape
+	Events    int64    `json:"events"` // number of events of all locations with the shape
 	Span      int64    `json:"span"`   // longest time of one location from its first to its last event, in ticks
 	Steps     []Step   `json:"steps"`
 }
 
 // Result is the structure of a trace.
 type Result struct {
-	Shapes    []Shape    `json:"shapes"`    // in the order of the first location of each
-	Sequences []Sequence `json:"sequences"` // each after the sequences that its steps refer to
+	Shapes    []Shape    `json:"shapes"`    // in the order of the first location of each shape
+	Sequences []Sequence `json:"sequences"` // each sequence comes after the sequences to which its steps refer
 	Orphans   int64      `json:"orphans"`   // leaves without an enter
 	Unclosed  int64      `json:"unclosed"`  // enters without a leave
 }
@@ -326,21 +325,23 @@ func (p *Part) Result() (*Result, error) {
 	return r, nil
 }
 
-// merger adds the structure of one location after the other to a result, with equal sequences once.
+// merger adds the structure of one location after the other to a result. The result has equal sequences only
+// once.
 type merger struct {
 	p     *Part
 	r     *Result
-	known map[string]int // index in Result.Sequences, by key of the steps
-	// shapes holds the index in Result.Shapes, by key of the steps.
+	known map[string]int // maps the key of the steps to the index in Result.Sequences
+	// shapes maps the key of the steps to the index in Result.Shapes.
 	shapes  map[string]int
 	names   []string // indexed by location
 	regions []string // names of regions
-	key     []byte   // scratch
+	key     []byte   // reused for the key of each list of steps
 }
 
 // addLocation adds the structure of a location to the result.
 func (m *merger) addLocation(loc uint32, l *location) {
-	places := make([]int, len(l.sequences)) // index of each sequence in the result plus 1; 0 if not there yet
+	// indexed by sequence: 1 plus the index in the result; 0 if the result does not have the sequence yet
+	places := make([]int, len(l.sequences))
 	steps, key := m.steps(l, 0, places)
 	d := m.p.defs.Locations.At(loc)
 	i, ok := m.shapes[key]
@@ -391,8 +392,8 @@ func (m *merger) steps(l *location, s int, places []int) ([]Step, string) {
 	}
 }
 
-// sequenceOf returns the index of the sequence that token k stands for or repeats. It returns 0 for
-// an event.
+// sequenceOf returns the index of the sequence that token k stands for or repeats. It returns 0 if k stands
+// for an event.
 func (m *merger) sequenceOf(l *location, k grammar.Token) int {
 	switch k.Type() {
 	case grammar.Sequence:
@@ -403,8 +404,8 @@ func (m *merger) sequenceOf(l *location, k grammar.Token) int {
 	return 0
 }
 
-// translate returns the steps of tokens, and a key that equal lists of steps share. places has the index
-// in the result plus 1 of each sequence; it must be set for the sequences to which the tokens refer.
+// translate returns the steps of tokens, and a key that equal lists of steps share. places holds 1 plus the
+// index in the result of each sequence. It must be set for the sequences to which the tokens refer.
 func (m *merger) translate(l *location, tokens []grammar.Token, places []int) ([]Step, string) {
 	steps := make([]Step, 0, len(tokens))
 	m.key = m.key[:0]

@@ -24,8 +24,8 @@ func (r *Result) Text(c trace.Clock, depth int) string {
 // text returns the trees of all shapes, and the numbers of unclosed and orphaned events.
 func (p *printer) text() string {
 	b := &strings.Builder{}
-	// The heading says that the figures are sums over several locations, since the duration above
-	// is of a single location.
+	// The heading states that the figures are sums over several locations, because the duration above belongs
+	// to a single location.
 	over := ""
 	if n := p.x.locations(); n > 1 {
 		over = fmt.Sprintf("figures over all %d locations", n)

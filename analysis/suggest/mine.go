@@ -15,11 +15,11 @@ import (
 
 // Limits of a [Miner].
 const (
-	MaxNames  = 256     // number of names of events, starts and ends that are compared
-	MaxValues = 100_000 // range of the values of [Options.By]
-	maxPairs  = 8 << 20 // number of pairs of names, added up over objects
-	pairBytes = 24      // size of a pair
-	// Sizes in pairs: of the occurrences of a name, and of an index of a name in an object.
+	MaxNames  = 256     // greatest number of names of events, starts and ends that are compared
+	MaxValues = 100_000 // greatest range of the values of [Options.By]
+	maxPairs  = 8 << 20 // greatest number of pairs of names, added up over objects
+	pairBytes = 24      // size of a pair in bytes
+	// These are sizes in pairs: of the occurrences of a name, and of an index of a name in an object.
 	namePairs    = 4
 	indexesAPair = pairBytes / 4
 )
@@ -30,7 +30,7 @@ type LimitError struct{ text string }
 // Error returns what was found, and what was expected.
 func (e *LimitError) Error() string { return e.text }
 
-// Event states which states of a claim or call a [Name] stands for.
+// Event selects the states of a claim or call to which a [Name] refers.
 type Event uint8
 
 // The events of a name.
@@ -40,7 +40,7 @@ const (
 	End                // the end of a claim or call
 )
 
-// Name identifies events that are compared.
+// Name identifies events that the miner compares with each other.
 type Name struct {
 	Event Event
 	Name  string
@@ -57,11 +57,11 @@ type Options struct {
 
 // Miner collects the delays and orders of events that it observes in traces.
 type Miner struct {
-	// By is the attribute that identifies objects, or "". Events with the same value belong to one
-	// object. By must not change after a trace has been added.
+	// By is the attribute that identifies objects, or "". Events with the same value of this attribute belong
+	// to one object. By must not change after a trace has been added.
 	By string
-	// From and To are the least and the greatest whole number among the values of By, if there is any.
-	// Other is the number of values that are not whole numbers.
+	// From and To are the least and the greatest whole number among the values of By. They are valid if Any is
+	// set. Other is the number of values that are not whole numbers.
 	From, To int64
 	Any      bool
 	Other    int
@@ -72,7 +72,7 @@ type Miner struct {
 	symbols []symbol
 	pairs   [][]pair // indexed by both names of the pair
 	claims  map[string]bool
-	values  map[string]bool // for each value of By: whether it is a whole number
+	values  map[string]bool // indexed by value of By: whether the value is a whole number
 }
 
 // symbol holds the sums over the events with a name. Times are in seconds.
@@ -83,8 +83,8 @@ type symbol struct {
 	gaps    delays
 }
 
-// delays holds statistics of differences of times, in seconds. Those of a single trace are in ticks
-// ([tickDelays]).
+// delays holds statistics of differences of times, in seconds. The type [tickDelays] holds the same for a
+// single trace, in ticks.
 type delays struct {
 	count    int64
 	min, max *big.Rat
@@ -93,10 +93,10 @@ type delays struct {
 
 // pair holds the sums over the events of two names, A and B, within objects.
 type pair struct {
-	delays             // delays from each A to the first B at the same state or later
+	delays             // delays from each A to the first B at the same or a later state
 	undecided int64    // number of A without a B after it
-	wait      *big.Rat // the greatest time from the first of these A to the end of the trace
-	answers   int64    // number of B that are the first one after an A
+	wait      *big.Rat // the greatest time from the first undecided A to the end of its trace
+	answers   int64    // number of B that are the first B after an A
 	ordered   int64    // number of objects in which no B comes before the first A
 }
 
@@ -106,8 +106,9 @@ func NewMiner(by string) *Miner {
 }
 
 // Add reads a trace. For each event, the time is proportional to the number of names in the event's object,
-// which is at most [MaxNames]. The memory is about 100 bytes for each name of each object, for each pair of names, and
-// for each open claim; and 24 for each pair of names of an object that has many events with the same name.
+// which is at most [MaxNames]. The memory is about 100 bytes for each name of each object, for each pair of
+// names, and for each open claim. It is 24 bytes more for each pair of names of an object that has many events
+// with the same name.
 func (m *Miner) Add(ctx context.Context, events format.Events, opt Options) error {
 	p := &part{Miner: m, defs: events.Defs(), window: opt.Window, objects: map[string]*object{},
 		open: claims.NewPairs[openClaim](events.Defs()), known: map[labelKey]*label{}}
@@ -177,7 +178,7 @@ type part struct {
 	defs    *trace.Definitions
 	window  *trace.Window
 	objects map[string]*object
-	held    int // about how many pairs of names would take the memory of all objects
+	held    int // approximate number of pairs of names that would take as much memory as all objects
 	open    *claims.Pairs[openClaim]
 	known   map[labelKey]*label
 	ticks   [][]tickPair // indexed by both names of the pair
@@ -202,7 +203,7 @@ type tickPair struct {
 	wait                        uint64
 }
 
-// add adds n delays, given the least and the greatest of them.
+// add adds n delays with the given sum. least and greatest are the extremes of these delays.
 func (d *tickDelays) add(n int64, least, greatest uint64, sum float64) {
 	if d.count == 0 {
 		d.min = least
@@ -214,11 +215,11 @@ func (d *tickDelays) add(n int64, least, greatest uint64, sum float64) {
 
 // object holds the events of an object.
 type object struct {
-	at     []int32 // indexed by name: 1 + its index in names
+	at     []int32 // indexed by name: 1 plus the index in names
 	names  []occurrences
 	events int64 // number of events so far
-	// open is indexed by A and B. It is nil as long as the occurrences of the names are enough (see object.pending). A
-	// trace may have many objects, and most of them have few events with the same name.
+	// open is indexed by A and B. It is nil while the occurrences of the names contain all necessary data (see
+	// part.pending). A trace may have many objects, and most of them have few events with the same name.
 	open [][]pending
 }
 
@@ -229,7 +230,8 @@ type occurrences struct {
 	first, last int64
 	sum         float64
 	begin, at   int64 // numbers of the first and of the last event
-	answered    int64 // like at, but before the current event until that has been processed; 0 if there is none
+	// value of at for the previous event, until the current event has been processed; 0 if there is none
+	answered int64
 }
 
 // pending describes the events A after the last B.
@@ -241,7 +243,7 @@ type pending struct {
 
 // openClaim is a claim or call that has begun and not ended.
 type openClaim struct {
-	names   []int32 // names of its end
+	names   []int32 // names of the end of the claim
 	objects []*object
 }
 
@@ -313,7 +315,7 @@ func (p *part) label(c *trace.Cursor) (*label, error) {
 	if !claim && !p.defs.AttributesAlone() && p.By != "" {
 		operand = slices.IndexFunc(p.defs.Spec(c.Kind()).Operands, func(o trace.Operand) bool { return o.Name == p.By })
 	}
-	same := len(keys) == 0 && operand < 0 // the event has the same names as other events of its kind
+	same := len(keys) == 0 && operand < 0 // whether the event has the same names as other events of its kind
 	if l := p.known[key]; l != nil && same {
 		return l, nil
 	}
@@ -390,8 +392,8 @@ func (p *part) operand(k trace.Kind, i int, v uint64) string {
 	return strconv.FormatUint(v, 10)
 }
 
-// place returns the objects of an event if By is the location or the group. The objects are the id and
-// the name of the location or group, if they are whole numbers.
+// place returns the objects of an event if By is the location or the group. The objects are the id and the
+// name of the location or group, if these are whole numbers.
 func (p *part) place(c *trace.Cursor) []string {
 	if p.By != "location" && p.By != "group" || !p.defs.Locations.Has(c.Location()) {
 		return nil

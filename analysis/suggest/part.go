@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// appendNew appends the index of a name, unless the name is left out or in the list already.
+// appendNew appends the index of a name, unless the name is left out or already in the list.
 func appendNew(list []int32, i int32) []int32 {
 	if i < 0 || slices.Contains(list, i) {
 		return list
@@ -43,8 +43,8 @@ func (p *part) nameIndex(o *object, s int32) (i int, isNew bool) {
 	return n - 1, true
 }
 
-// pending returns the events A after the last B, except for the current B. If open is nil, these are none, the last one
-// or all of them.
+// pending returns the events A after the last B, except for the current B. If open is nil, the result has no
+// event A, the last event A, or all events A.
 func (p *part) pending(o *object, a, b int) pending {
 	if o.open != nil {
 		return o.open[a][b]
@@ -59,8 +59,8 @@ func (p *part) pending(o *object, a, b int) pending {
 	return pending{1, x.last, p.since(x.last)}
 }
 
-// prepare creates open if another event with the name A needs it: if for some B, two events A would be after the last
-// B, but not all.
+// prepare creates open if another event with the name A needs it. This is the case if, for some B, at least
+// two events A, but not all of them, would be after the last B.
 func (p *part) prepare(o *object, a int) {
 	x := &o.names[a]
 	needs := func(y occurrences) bool { return x.begin <= y.answered && y.answered < x.at }
@@ -153,7 +153,7 @@ func (p *part) occur(o *object, names []int32, t int64) {
 	}
 }
 
-// finish counts the events that have no answer at the end of the trace.
+// finish counts the events without an answer at the end of the trace.
 func (p *part) finish() {
 	for _, o := range p.objects {
 		for a := range o.names {
@@ -174,7 +174,7 @@ func (p *part) finish() {
 	}
 }
 
-// merge adds the observations of the trace to those of the other traces.
+// merge adds the observations of the trace to the observations of the other traces.
 func (p *part) merge() {
 	m := p.Miner
 	second := big.NewRat(p.defs.Clock.Den, p.defs.Clock.Num)

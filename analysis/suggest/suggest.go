@@ -1,9 +1,9 @@
 // Package suggest finds properties that hold in traces that are known to be good. A response states that an
-// event follows another one within a time. A precedence states that an event does not come before another
-// one. A period states that an event is periodic.
+// event follows another one within a time. A precedence states that an event does not come before another one.
+// A period states that an event is periodic.
 //
-// A [Miner] reads the traces. [Miner.Properties] returns the properties, the best first. Events have the
-// names and the order that package verify gives them; docs/analyses/verify.md has the formulas.
+// A [Miner] reads the traces. [Miner.Properties] returns the properties, with the best property first. Events
+// have the same names and the same order as in package verify; docs/analyses/verify.md has the formulas.
 package suggest
 
 import (
@@ -18,22 +18,23 @@ type Kind string
 
 // The kinds of properties.
 const (
-	Response   Kind = "response"   // each A is followed by a B within Max
+	Response   Kind = "response"   // each A is followed by a B within the time Max
 	Precedence Kind = "precedence" // there is no B before the first A
-	Period     Kind = "period"     // each A but the last one is followed by the next one after Min to Max
+	// each A except for the last one is followed by the next A after a time from Min to Max
+	Period Kind = "period"
 )
 
 // Property is a property that holds in all traces, within each object.
 type Property struct {
 	Kind Kind
-	A, B Name // B is A in a Period
-	// Support is the number of observations: the answered events A of a Response, the events B of a
-	// Precedence, or the distances of a Period.
+	A, B Name // B equals A in a Period
+	// Support is the number of observations. For a Response, it is the number of answered events A; for a
+	// Precedence, the number of events B; for a Period, the number of distances.
 	Support int64
-	// Undecided is the number of events A of a Response without a B. Each is followed by the end of its
-	// trace within the time Max.
+	// Undecided is the number of events A of a Response that have no B. The trace ends within the time Max
+	// after each of these events.
 	Undecided int64
-	Objects   int64    // objects of all traces that have B
+	Objects   int64    // number of objects of all traces that have an event B
 	Min, Max  *big.Rat // in seconds; nil in a Precedence
 	Mean      float64  // in seconds
 	score     float64
@@ -45,10 +46,10 @@ const MostAnswered = 8
 // Jitter is the greatest relative deviation of the distances in a [Period] from the middle of their range.
 const Jitter = 0.2
 
-// Properties returns at most most properties, each with at least the given number of observations. The
-// properties with many observations and tight bounds come first. For a chain of events, the result has the
-// responses between neighbours, and between the first and the last event. The time is proportional to the
-// cube of the number of names.
+// Properties returns at most most properties, each with at least least observations. Properties with many
+// observations and tight bounds come first. For a chain of events, the result has the responses between
+// neighbours, and the response between the first and the last event. The time is proportional to the cube of
+// the number of names.
 func (m *Miner) Properties(least int64, most int) []Property {
 	n := len(m.symbols)
 	if n > 0 {
@@ -64,7 +65,7 @@ func (m *Miner) Properties(least int64, most int) []Property {
 	list := slices.Concat(m.responses(usable, least), m.precedences(usable), m.periods(usable, least))
 	for i := range list {
 		p := &list[i]
-		ratio := 2.0 // a precedence is worth less: it is observed once in each object
+		ratio := 2.0 // a precedence has a lower rank, because each object has only one observation of it
 		if p.Kind != Precedence {
 			high, _ := p.Max.Float64()
 			ratio = 1
@@ -96,8 +97,9 @@ func (m *Miner) ordered(a, b int) bool {
 	return m.symbols[b].objects > 0 && m.pairs[a][b].ordered == m.symbols[b].objects
 }
 
-// follows returns a matrix with x[a][b] set if b follows a. If two names follow each other, one of the two
-// pairs is set: the pair in which a comes first in all objects, or else the pair with the shorter delay.
+// follows returns a matrix with x[a][b] set if b follows a. If two names follow each other, only one of the
+// two elements is set: the one whose a comes first in all objects or, if there is none, the one with the
+// shorter delay.
 func (m *Miner) follows(usable []bool, least int64) matrix {
 	n := len(m.symbols)
 	x := newMatrix(n)
@@ -171,7 +173,8 @@ func (m *Miner) responses(usable []bool, least int64) (list []Property) {
 	return list
 }
 
-// precedences returns the precedences that do not follow from others, nor from claims that end after they begin.
+// precedences returns the precedences that do not follow from other precedences, or from the order of begin
+// and end of a claim.
 func (m *Miner) precedences(usable []bool) (list []Property) {
 	n := len(m.symbols)
 	x := newMatrix(n)
@@ -199,8 +202,8 @@ func (m *Miner) precedences(usable []bool) (list []Property) {
 	return list
 }
 
-// periods returns the names that are periodic. If the start and the end of the same claims are periodic, it
-// returns the one with the smaller jitter.
+// periods returns a property for each periodic name. If both the start and the end of the same claims are
+// periodic, it returns only the property with the smaller jitter.
 func (m *Miner) periods(usable []bool, least int64) (list []Property) {
 	jitter := func(d *delays) float64 {
 		low, _ := d.min.Float64()

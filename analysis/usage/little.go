@@ -22,15 +22,16 @@ type LittleOptions struct {
 	// Visits selects regions whose visits are the objects, instead of the values of Attribute. Nil selects
 	// none.
 	Visits func(region uint32) bool
-	// Begin selects the events at which an object may come, and End those at which it may leave. It
-	// comes at the earliest and leaves at the latest one. Nil selects all events of the object.
+	// Begin selects the events at which an object may come, and End the events at which it may leave. An
+	// object comes at the earliest event that Begin selects, and leaves at the latest event that End selects.
+	// Nil selects all events of the object.
 	Begin, End *EventFilter
 	// Events selects the events for the event-based throughput. Nil selects none.
 	Events *EventFilter
 }
 
-// nameAttribute is the attribute with the name of an event. For an event of a region without this
-// attribute, it is the name of the region.
+// nameAttribute is the name of the attribute that holds the name of an event. If an event of a region does not
+// have this attribute, the name of the region takes its place.
 const nameAttribute = "name"
 
 // EventFilter selects events, and starts and ends of claims. Visits of regions count as claims.
@@ -43,18 +44,18 @@ type EventFilter struct {
 	Marks      bool // events that are not claims
 }
 
-// Little collects the objects of a trace for Little's law: work in progress = throughput × latency.
-// It needs only the events of each location in order. It uses about 100 bytes per object and 8
-// bytes per selected event, besides memory for open claims.
+// Little collects the objects of a trace for Little's law: work in progress = throughput × latency. It needs
+// only the events of each location in order. It uses about 100 bytes per object, 8 bytes per selected event,
+// and the memory for open claims.
 type Little struct {
 	defs *trace.Definitions
 	opt  LittleOptions
-	// filtered is set if the options have a filter.
+	// filtered is set if one of the options Begin, End and Events is set.
 	filtered bool
 	keys     []attributeKey // indexed by attribute
-	values   texts.Set      // values of the attribute, by number of the object
+	values   texts.Set      // values of the attribute; the number of a value is the number of the object
 	objects  objects
-	text     []byte // memory for the value of an attribute
+	text     []byte // reused memory for the text of an attribute's value
 	open     claims.Table[openClaim]
 	// times holds the times of the selected events, in ticks.
 	times  []int64
@@ -67,7 +68,7 @@ type Little struct {
 // attributeKey is the name of an attribute.
 type attributeKey struct {
 	name       string
-	identifies bool // whether it is LittleOptions.Attribute
+	identifies bool // whether the attribute is LittleOptions.Attribute
 }
 
 // visit is an open visit of a region.
@@ -81,11 +82,12 @@ type visitKey struct{ location, region uint32 }
 
 // object is an object with its time from its first to its last event, in ticks.
 type object struct {
-	first, last   int64
-	begins, ended bool // whether it has an event of Options.Begin, and one of Options.End
+	first, last int64
+	// whether the object has an event that Options.Begin selects, and an event that Options.End selects
+	begins, ended bool
 }
 
-// objects is a list of objects in blocks, so that its growth copies nothing.
+// objects is a list of objects in blocks. When the list grows, no objects are copied.
 type objects struct {
 	blocks []*[objectBlock]object
 	n      int
@@ -114,14 +116,14 @@ func (o *objects) clone() objects {
 	return c
 }
 
-// lastTime is the time of the last event of a location, in ticks, if any is set.
+// lastTime is the time of the last event of a location, in ticks. It is valid if any is set.
 type lastTime struct {
 	time int64
 	any  bool
 }
 
-// openClaim holds what [Little.match] has found for a claim: the index of its object, if has is set,
-// and which filters of the options select its attributes.
+// openClaim is the result of [Little.match] for a claim: the index of its object, which is valid if has is
+// set, and the filters of the options that select its attributes.
 type openClaim struct {
 	object   uint32
 	has      bool
@@ -138,7 +140,8 @@ func NewLittle(d *trace.Definitions, opt LittleOptions) *Little {
 
 // Batch processes events of one location, or a mixed batch.
 func (l *Little) Batch(b *trace.Batch) error {
-	c := b.Cursor() // declared outside the loop, which would copy it each time
+	// declared outside of the loop: a declaration inside of the loop would copy the cursor for each row
+	c := b.Cursor()
 	for c.Next() {
 		t := c.Time()
 		switch c.Kind() {
@@ -245,8 +248,8 @@ func (l *Little) end(x openClaim, t int64) {
 	}
 }
 
-// extendObject extends the object of x to the time t of an event, if LittleOptions.Begin or
-// LittleOptions.End selects the event.
+// extendObject extends the object of x to the time t of an event, if LittleOptions.Begin or LittleOptions.End
+// selects this event.
 func (l *Little) extendObject(x openClaim, m moment, t int64) {
 	if !x.has || l.opt.Visits != nil {
 		return
@@ -263,8 +266,8 @@ func (l *Little) number(value []byte) uint32 {
 	return i
 }
 
-// extend extends an object by the first and the last event in o. Events that neither begin nor end the
-// object have no effect.
+// extend extends an object to the time of the first and the last event in o. Events that neither begin nor end
+// the object have no effect.
 func (s *object) extend(o object) {
 	if o.begins && (!s.begins || o.first < s.first) {
 		s.first, s.begins = o.first, true
@@ -322,8 +325,8 @@ func (l *Little) filter(c *trace.Cursor, x *openClaim) {
 	x.selected, x.begins, x.ends = selects(0), filters[1] == nil || selects(1), filters[2] == nil || selects(2)
 }
 
-// Merge adds another part of the same trace. Both must have the same options, and must have handled
-// different locations. The other part must not be used after that.
+// Merge adds another part of the same trace. Both parts must have the same options, and must have processed
+// different locations. The other part must not be used afterwards.
 func (l *Little) Merge(o *Little) error {
 	if l.defs != o.defs || l.opt.Attribute != o.opt.Attribute {
 		return fmt.Errorf("usage: found parts of different traces or options")
@@ -367,10 +370,10 @@ type LittleResult struct {
 	Objects []Object `json:"objects"`
 	// Instant is the number of objects that have a single time. They contribute to none of the signals.
 	Instant int64 `json:"instant"`
-	// Incomplete is the number of objects without an event that begins them, or without a later one that ends
-	// them. They are not among the objects.
+	// Incomplete is the number of objects without an event that begins them, or without a later event that
+	// ends them. Objects does not have these objects.
 	Incomplete int64 `json:"incomplete"`
-	// Latencies holds the statistics of how long objects stay.
+	// Latencies holds the statistics of the durations of stays.
 	Latencies *Durations `json:"latencies"`
 	// Throughput is in objects per time unit. An object that stays for a time d contributes 1/d
 	// while it is in the system, so that the integral of the signal is the number of objects.
@@ -380,9 +383,9 @@ type LittleResult struct {
 	// Latency is WIP / Throughput, in time units. If it is averaged, it is exact at both ends of
 	// each piece and approximate between them.
 	Latency Signal `json:"latency"`
-	// Events is the event-based throughput in selected events per time unit, from the first selected
-	// event to the last. Its value is 1 divided by the time between two consecutive events. After k
-	// events at the same time, it is k times as much.
+	// Events is the event-based throughput in selected events per time unit, from the first selected event to
+	// the last. The value is 1 divided by the time between two consecutive events. After k events at the same
+	// time, the value is k times as much.
 	Events Signal `json:"events,omitempty"`
 }
 
@@ -394,8 +397,9 @@ type Object struct {
 	Last  int64  `json:"last"`
 }
 
-// Longest returns the n objects that stay longest, with the longest first. If n is 0, it returns all
-// objects. Among equal ones, those that come earlier are first, and then those with lesser values.
+// Longest returns the n objects with the longest stays, in descending order of the stay. If n is 0, it returns
+// all objects. Among objects with equal stays, earlier objects come first, and then objects with lesser
+// values.
 func (r *LittleResult) Longest(n int) []Object {
 	if n <= 0 {
 		n = len(r.Objects)
@@ -406,7 +410,7 @@ func (r *LittleResult) Longest(n int) []Object {
 		}
 		return cmp.Or(cmp.Compare(a.First, b.First), cmp.Compare(a.Value, b.Value))
 	}
-	var list []Object // the n longest of those seen so far, followed by some others
+	var list []Object // the n longest objects so far, followed by some other objects
 	sorted := 0       // number of objects at the start of list that are sorted
 	for _, o := range r.Objects {
 		if sorted == n && order(o, list[n-1]) >= 0 {
@@ -421,10 +425,10 @@ func (r *LittleResult) Longest(n int) []Object {
 	return list[:min(n, len(list))]
 }
 
-// Result returns the signals. If window is positive, they are averages over the last window ticks,
-// as [Signal.Window] with shorten computes them. Parameter unit is the time unit of the result in
-// ticks; 0 means one second. Claims without an end are closed at the last event of their location.
-// The part can process further events.
+// Result returns the signals. If window is positive, the signals are averages over the last window ticks, as
+// [Signal.Window] with shorten computes them. Parameter unit is the time unit of the result in ticks; 0 means
+// one second. Claims without an end are closed at the last event of their location. The part can process
+// further events.
 func (l *Little) Result(window int64, unit float64, shorten bool) *LittleResult {
 	if unit <= 0 {
 		unit = l.defs.Clock.PerSecond()
@@ -474,9 +478,9 @@ func (l *Little) Result(window int64, unit float64, shorten bool) *LittleResult 
 	return r
 }
 
-// EventThroughput returns the rate of events at the given times in ticks, per unit ticks. Between
-// two consecutive times it is unit divided by their distance, times k after k events at one time.
-// So each event but those at the last time contributes 1 to the integral.
+// EventThroughput returns the rate of events at the given times in ticks, per unit ticks. Between two
+// consecutive times, the rate is unit divided by their distance. After k events at one time, it is k times as
+// much. Therefore each event contributes 1 to the integral, except for the events at the last time.
 func EventThroughput(times []int64, unit float64) Signal { return signals.EventThroughput(times, unit) }
 
 // Durations holds statistics of durations, in ticks. The percentile for a share is the least duration
@@ -488,20 +492,21 @@ type Durations struct {
 	P90       int64    `json:"p90"`
 	P99       int64    `json:"p99"`
 	Max       int64    `json:"max"`
-	Histogram []Bucket `json:"histogram"` // of equal widths, from Min to Max
+	Histogram []Bucket `json:"histogram"` // buckets of equal width, from Min to Max
 }
 
-// Bucket is the number of durations of From to less than To ticks; the last bucket has those of To ticks, too.
+// Bucket is the number of durations from From to less than To, in ticks. The last bucket also counts the
+// durations of To ticks.
 type Bucket struct {
 	From  int64 `json:"from"`
 	To    int64 `json:"to"`
 	Count int64 `json:"count"`
 }
 
-// buckets is the number of buckets of a histogram.
-const buckets = 20
+// histogramBuckets is the number of buckets of a histogram.
+const histogramBuckets = 20
 
-// latencies returns the statistics of the times that objects stay, or nil without objects.
+// latencies returns the statistics of the durations of stays, or nil if there are no objects.
 func latencies(objects []Object) *Durations {
 	if len(objects) == 0 {
 		return nil
@@ -517,7 +522,7 @@ func latencies(objects []Object) *Durations {
 	at := func(percent int64) int64 { return list[durations.Rank(int64(n), percent, 100)-1] }
 	d := &Durations{Min: list[0], Mean: sum / float64(n), Median: at(50), P90: at(90), P99: at(99), Max: list[n-1],
 		Histogram: []Bucket{}}
-	width := (d.Max-d.Min)/buckets + 1
+	width := (d.Max-d.Min)/histogramBuckets + 1
 	for _, x := range list {
 		k := int((x - d.Min) / width)
 		for len(d.Histogram) <= k {

@@ -1,9 +1,9 @@
-// Package usage computes how the resources of a trace are used over time, and throughput, work in
-// progress and latency by Little's law.
+// Package usage computes how the resources of a trace are used over time, and throughput, work in progress and
+// latency by Little's law.
 //
-// The use U(t) of a resource is the number of claims, or the sum of their amounts, that are open at
-// t. A claim is open from its begin to just before its end, so that a claim of length 0 uses
-// nothing. Claims without an end are closed at the last event of their location.
+// The use U(t) of a resource is the number of claims, or the sum of their amounts, that are open at t. A claim
+// is open from its begin to just before its end. A claim of length 0 therefore uses nothing. Claims without an
+// end are closed at the last event of their location.
 package usage
 
 import (
@@ -18,17 +18,18 @@ import (
 
 // Options are the settings of an analysis.
 type Options struct {
-	// Levels is the greatest number of amounts of a resource that the histogram distinguishes. If there
-	// are more, it joins them into ranges of equal width. 0 means 1000. The least value is 4.
+	// Levels is the greatest number of amounts of a resource that the histogram distinguishes. If there are
+	// more amounts, the histogram combines them into ranges of equal width. 0 means 1000. The least value is
+	// 4.
 	Levels int
-	// Steps is the greatest number of steps of U(t) to keep for each resource. If there are more, short
-	// neighbouring steps are joined into one with their average. 0 keeps none.
+	// Steps is the greatest number of steps of U(t) to keep for each resource. If there are more steps, short
+	// neighbouring steps are replaced by one step with their average. 0 keeps no steps.
 	Steps int
-	// Window limits the result to the time in it. Nil means the whole trace. A part needs the events
-	// that [trace.Selection.Surrounding] selects: the events before the window, which determine the
-	// claims that are open at its begin, and at least one event after it of each location that has one.
+	// Window limits the result to the time in it. Nil means the whole trace. A part needs the events that
+	// [trace.Selection.Surrounding] selects: the events before the window, which determine the claims that are
+	// open at its begin, and at least one event after the window of each location that has such an event.
 	Window *trace.Window
-	// Regions limits the result to claims whose region it returns true for. Nil means all claims.
+	// Regions limits the result to claims whose region Regions accepts. Nil means all claims.
 	Regions func(region uint32) bool
 }
 
@@ -39,10 +40,9 @@ type Part struct {
 	defs      *trace.Definitions
 	opt       Options
 	book      claims.Book
-	resources []*resource // indexed by resource; nil for those that were not used
+	resources []*resource // indexed by resource; nil for resources that were not used
 	last      []int64     // indexed by location: time of the last event; 0 without events
-	// first and end are the time of the first event and the latest end of an event, valid if any is
-	// set.
+	// first is the time of the first event, and end the latest end of an event. Both are valid if any is set.
 	first int64
 	end   int64
 	any   bool
@@ -51,14 +51,14 @@ type Part struct {
 // resource is the use of a resource so far. Times are in ticks.
 type resource struct {
 	count int64
-	open  []int64 // indexed by number of open claims: the time
-	// amounts holds the time by lower end of the range of amounts, in ascending order.
+	open  []int64 // indexed by number of open claims: the time in ticks with this number
+	// amounts holds the time for each range of amounts, in ascending order of the lower ends of the ranges.
 	amounts  []amountTime
 	held     claims.Sum // integral of the amount over time
 	peak     float64
 	width    float64 // width of the ranges of amounts; 0 if each amount is a separate range
 	steps    []Step
-	shortest int64 // steps up to this length in ticks have been joined
+	shortest int64 // steps up to this length in ticks have been combined
 }
 
 // amountTime is the time, in ticks, during which an amount in a range was held.
@@ -105,10 +105,11 @@ func (p *Part) Batch(b *trace.Batch) error {
 	if p.book.Step = p.step; w != nil {
 		p.book.Ended = p.endClaim
 	}
-	c := b.Cursor() // declared outside the loop, which would copy it each time
+	// declared outside of the loop: a declaration inside of the loop would copy the cursor for each row
+	c := b.Cursor()
 	for c.Next() {
 		if w != nil && !trace.Before(c.Time(), w.To) {
-			continue // at the end of the window, open claims are ended
+			continue // at the end of the window, open claims end
 		}
 		x := p.book.Take(&c, w.Clip(c.Time()), w != nil && c.Time() < w.From)
 		if x != nil && x.Resource != trace.NoRef {
@@ -171,7 +172,7 @@ func (p *Part) step(res uint32, from, to int64, l *claims.Level) {
 	}
 }
 
-// endClaim removes a claim that ends, and does not count it if it was not in the window.
+// endClaim handles the end of a claim. It does not count a claim that was not in the window.
 func (p *Part) endClaim(c claims.Claim, end int64) {
 	if c.Resource != trace.NoRef && c.Outside(p.opt.Window, end) {
 		p.resource(c.Resource).count--
@@ -210,7 +211,7 @@ func (r *resource) widen(limit int) {
 		r.width = math.Ldexp(1, e)
 	}
 	for {
-		n := 0 // number of ranges that are in use so far
+		n := 0 // number of ranges in use so far
 		for _, x := range r.amounts {
 			if x.low = r.low(x.low); n > 0 && r.amounts[n-1].low == x.low {
 				r.amounts[n-1].time += x.time
@@ -280,17 +281,17 @@ func (p *Part) Merge(o *Part) error {
 // Result holds the use of all claimed resources. Times are in ticks of Clock.
 type Result struct {
 	Clock trace.Clock `json:"clock"`
-	// First is the time of the first event of the part, of any kind, and Last the latest end of an
-	// event ([trace.Batch.End]). With a window, both are limited to it. Histograms and means cover
-	// the time from First to Last.
+	// First is the time of the first event of the part, of any kind. Last is the latest end of an event
+	// ([trace.Batch.End]). With a window, both are limited to the window. Histograms and means cover the time
+	// from First to Last.
 	First int64 `json:"first"`
 	Last  int64 `json:"last"`
 	// Resources holds the claimed resources in the order of the definitions. With a window, it holds
 	// all resources.
 	Resources []Resource `json:"resources"`
-	// Unclosed is the number of claims without an end. Orphans is the number of ends without a begin,
-	// and of begins without an id. Reused is the number of claims whose id belongs to an open claim,
-	// which they end. None of them counts events after the window.
+	// Unclosed is the number of claims without an end. Orphans is the number of ends without a begin, and of
+	// begins without an id. Reused is the number of claims that have the id of an open claim; such a claim
+	// ends the open one. None of these numbers includes events after the window.
 	Unclosed int64 `json:"unclosed"`
 	Orphans  int64 `json:"orphans"`
 	Reused   int64 `json:"reused"`
@@ -301,22 +302,22 @@ type Resource struct {
 	Resource uint32  `json:"resource"` // index into Definitions.Resources
 	ID       string  `json:"id"`
 	Name     string  `json:"name,omitempty"`
-	Unit     string  `json:"unit,omitempty"` // of amounts
+	Unit     string  `json:"unit,omitempty"` // unit of amounts
 	Capacity float64 `json:"capacity"`
 	Claims   int64   `json:"claims"`
-	// Mean is the average amount held from First to Last, and Peak the greatest amount.
+	// Mean is the average amount that claims held from First to Last. Peak is the greatest amount.
 	Mean trace.Real `json:"mean"`
 	Peak trace.Real `json:"peak"`
-	// Open holds, at index k, the time with exactly k open claims.
+	// Open is indexed by number of claims: the time in ticks with exactly this number of open claims.
 	Open []int64 `json:"open"`
-	// Amounts holds the time in which each amount was held, in ascending order of the amount. Amount
-	// 0 has the time without claims.
+	// Amounts holds, for each amount or range of amounts, the time during which the amount was held. It is in
+	// ascending order of the amount. The entry for amount 0 has the time without claims.
 	Amounts []Level `json:"amounts"`
 	// Steps holds the steps of U(t), up to Options.Steps. It leaves out the times at which U(t) is 0.
 	Steps []Step `json:"steps,omitempty"`
 }
 
-// Level is the time in which an amount of a range was held.
+// Level is the time in ticks during which an amount in a range was held.
 type Level struct {
 	// Amount is the lower end of the range [Amount, Amount + Width). Width is 0 if the amount is
 	// exact.
@@ -329,8 +330,8 @@ type Level struct {
 type Step struct {
 	From   int64      `json:"from"`
 	To     int64      `json:"to"`
-	Open   trace.Real `json:"open"`   // open claims; an average if steps were joined
-	Amount trace.Real `json:"amount"` // amount held; an average if steps were joined
+	Open   trace.Real `json:"open"`   // number of open claims; an average if steps were combined
+	Amount trace.Real `json:"amount"` // amount held; an average if steps were combined
 }
 
 // Result returns the use so far. The part can process further events.

@@ -12,14 +12,14 @@ import (
 var units = map[string]*big.Rat{"ns": big.NewRat(1, 1e9), "us": big.NewRat(1, 1e6), "ms": big.NewRat(1, 1e3),
 	"s": big.NewRat(1, 1), "min": big.NewRat(60, 1), "h": big.NewRat(3600, 1)}
 
-// parseBound reads a bound, if there is one. A unit after the interval applies to both ends.
+// parseBound reads a bound if the text has one. A unit after the interval applies to both ends.
 func (p *parser) parseBound() (*Bound, error) {
 	b := &Bound{}
 	var err error
 	first, second := p.rest[0], p.rest[min(1, len(p.rest)-1)]
 	switch {
 	case p.names[first.text] && second.kind != number && !second.is("+") && !second.is("["):
-		return nil, nil // the keyword is the name of a definition here
+		return nil, nil // in this place, the keyword is the name of a definition
 	case p.accept("by"):
 		b.Low = Duration{Number: "0", value: new(big.Rat)}
 		if b.High, err = p.parseDuration(); err == nil && b.High.Unit == "" {
@@ -83,7 +83,7 @@ func (p *parser) unknownUnit() error {
 // unitNames describes the units.
 const unitNames = "a unit of time (ns, us, ms, s, min or h)"
 
-// unitWords returns the units that a word may stand for.
+// unitWords returns the units that a user may have meant by a word.
 func unitWords(s string) []string {
 	if u := strings.NewReplacer("µ", "u", "μ", "u").Replace(s); units[u] != nil {
 		return []string{u}
@@ -128,8 +128,8 @@ func (p *parser) parseDuration() (Duration, error) {
 	return d, nil
 }
 
-// isUnit reports whether the current token is a unit. A definition may have the same name. The token is
-// such a name if the next token belongs to neither a formula nor an interval.
+// isUnit reports whether the current token is a unit. A definition may have the same name as a unit. The token
+// is the name of a definition if the next token belongs to neither a formula nor an interval.
 func (p *parser) isUnit() bool {
 	u := p.rest[0]
 	if u.kind != word || units[u.text] == nil {

@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// interval is an interval of time, in ticks since the begin of the trace. Each end may belong to it or
-// not.
+// interval is an interval of time, in ticks since the begin of the trace. Each of its ends may be open or
+// closed.
 type interval struct {
 	low, high         float64
 	lowOpen, highOpen bool
@@ -112,7 +112,7 @@ type window struct {
 	lowOpen, highOpen bool
 }
 
-// window converts a bound to ticks, for times that need not be at a state.
+// window converts a bound to ticks, for an evaluation at all times instead of at states.
 func (e *evaluator) window(b *Bound) window {
 	if b == nil {
 		return window{0, math.Inf(1), false, true}
@@ -161,7 +161,7 @@ func untilTimes(a, b times, w window, domain interval, pending bool) times {
 			}
 		}
 		if pending && held.high == domain.high && held.highOpen == domain.highOpen {
-			open := !domain.highOpen || w.highOpen // b may hold at the end of an open domain
+			open := !domain.highOpen || w.highOpen // b may hold at the end of a domain that does not contain its end
 			list = append(list, held.intersect(interval{domain.high - w.high, math.Inf(1), open, true}))
 		}
 	}
@@ -173,7 +173,7 @@ func untilTimes(a, b times, w window, domain interval, pending bool) times {
 type piece struct {
 	from, to float64 // ticks since the begin of the trace
 	c, b, a  float64
-	last     bool // no other piece follows directly
+	last     bool // whether no other piece follows directly
 }
 
 // at returns the value u ticks after the begin.
@@ -218,7 +218,7 @@ func (p *piece) roots(k float64) (list [2]float64, n int) {
 	return list, n
 }
 
-// holds reports whether the comparison of x with k is true.
+// holds reports whether the comparison "x op k" is true.
 func holds(x float64, op string, k float64) bool {
 	switch op {
 	case ">=":
@@ -235,7 +235,7 @@ func holds(x float64, op string, k float64) bool {
 	return x != k
 }
 
-// add appends an interval that begins no earlier than the others. It joins intervals that overlap or touch.
+// add appends an interval that begins no earlier than all others. It combines intervals that overlap or touch.
 func (s *times) add(x interval) {
 	if x.empty() {
 		return
@@ -294,13 +294,12 @@ func comparisonTimes(signal iter.Seq[piece], domain interval, op string, k float
 // value returns the value at a time of the piece.
 func (p *piece) value(t float64) float64 {
 	if math.IsInf(p.from, 0) {
-		return p.c // a constant
+		return p.c // the piece is a constant
 	}
 	return p.at(t - p.from)
 }
 
-// within returns the piece. If the piece is a constant without ends, the result has the ends of the
-// domain.
+// within returns the piece. If the piece is a constant without ends, the result has the ends of the domain.
 func (p *piece) within(domain interval) piece {
 	if math.IsInf(p.from, 0) {
 		return piece{from: domain.low, to: domain.high, c: p.c, last: true}
@@ -390,8 +389,8 @@ func combine(left, right iter.Seq[piece], op string) iter.Seq[piece] {
 	}
 }
 
-// combinePieces returns the sum, the difference or the product of two pieces. ok is false if they have no time in
-// common.
+// combinePieces returns the sum, the difference or the product of two pieces. ok is false if the pieces have
+// no time in common.
 func combinePieces(x, y piece, op string) (r piece, ok bool) {
 	from, to := max(x.from, y.from), min(x.to, y.to)
 	ends := func(p *piece) bool { return p.to > to || p.last } // whether the piece has a value at the end of the result

@@ -110,8 +110,8 @@ type derived struct {
 // lastEvent holds the time of the last event of a location, and its end.
 type lastEvent struct{ at, end int64 }
 
-// usageRecord records the claims of a usage signal. resource holds the claims of resources that have
-// the attributes of the signal. claims holds the claims that have these attributes themselves.
+// usageRecord holds the claims of a usage signal. resource holds the claims of resources that have the
+// attributes of the signal. claims holds the claims that have these attributes themselves.
 type usageRecord struct {
 	signal   *Signal
 	resource signals.Sweep
@@ -122,7 +122,7 @@ type usageRecord struct {
 type objectRecord struct {
 	attribute string
 	stays     map[string]objectStay
-	any       bool // there has been an object
+	any       bool // an object has occurred
 }
 
 // objectStay is the interval during which an object is in the system.
@@ -172,7 +172,7 @@ func (o *objectRecord) extendStay(object string, t int64, open int) {
 	o.stays[object], o.any = s, true
 }
 
-// claimObject is an object to which a claim belongs. record holds all objects of the same attribute.
+// claimObject is an object to which a claim belongs. record holds all objects that the same attribute names.
 type claimObject struct {
 	record *objectRecord
 	object string
@@ -189,7 +189,8 @@ func (r *recorder) objectsOf(c *trace.Cursor) (list []claimObject) {
 			continue
 		}
 		if o := r.derived.objectsBy(r.defs.Attributes.At(k).Name); o != nil {
-			list = append(list, claimObject{o, string(values[i].Append(nil))}) // the text must outlive the batch
+			// copied, because the text must outlive the batch
+			list = append(list, claimObject{o, string(values[i].Append(nil))})
 		}
 	}
 	return list
@@ -284,8 +285,8 @@ func hasAll(res *trace.Resource, list []Attribute) bool {
 	})
 }
 
-// countsByResource reports whether a usage signal counts the claims of those resources that have its
-// attributes. Otherwise it counts the claims and calls that have its attributes.
+// countsByResource reports whether a usage signal counts the claims of the resources that have its attributes.
+// If not, it counts the claims and calls that have its attributes.
 func (r *recorder) countsByResource(s *Signal) bool {
 	for _, res := range r.defs.Resources.All() {
 		if s.Kind == Usage && hasAll(&res, s.Attributes) {
@@ -295,8 +296,8 @@ func (r *recorder) countsByResource(s *Signal) bool {
 	return false
 }
 
-// closeClaims ends the claims that are open at the end of the trace. They end at the last event of
-// their location, or at the end of the window.
+// closeClaims ends the claims that are open at the end of the trace. Such a claim ends at the last event of
+// its location, or at the end of the window.
 func (r *recorder) closeClaims() {
 	if !r.derived.needsClaims() {
 		return
@@ -317,8 +318,8 @@ func (r *recorder) newGrowing(s *Signal) *signals.Growing {
 		r.first, over)
 }
 
-// averagingTicks returns the duration over which a signal is averaged, in ticks. exact is false if that is not
-// a whole number.
+// averagingTicks returns the duration over which a signal is averaged, in ticks. exact is false if the
+// duration is not a whole number of ticks.
 func (r *recorder) averagingTicks(s *Signal) (over int64, exact bool) {
 	if s.Over == nil {
 		return 0, true
@@ -370,7 +371,8 @@ func (e *evaluator) linePiece(x signals.Line) piece {
 	return piece{from: e.offset(x.From), to: e.offset(x.To), c: x.Start, b: x.Rise / float64(x.Per)}
 }
 
-// addStay adds the stay of an object to a signal: the throughput of one object in the time of its stay.
+// addStay adds the stay of an object to a signal. During the stay, the object contributes 1 divided by the
+// length of the stay to the throughput.
 func addStay(g *signals.Growing, s objectStay, unit float64) {
 	if s.From < s.To {
 		v := unit / float64(s.To-s.From)
@@ -379,11 +381,12 @@ func addStay(g *signals.Growing, s objectStay, unit float64) {
 	}
 }
 
-// eventRate computes the throughput of events. The rate between two events is known at the second one.
+// eventRate computes the throughput of events. The rate between two events is known as soon as the second
+// event is known.
 type eventRate struct {
 	unit  float64
 	t     int64 // time of the last event
-	count int   // number of events at that time
+	count int   // number of events at time t
 }
 
 // addEvent adds an event that is not earlier than the events before it.

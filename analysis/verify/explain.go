@@ -15,15 +15,15 @@ const maxReasons = 20
 type explainer struct {
 	*evaluator
 	ctx      context.Context
-	complete bool // assume that the trace is complete, because no continuation is known
+	complete bool // treat the trace as complete, because no continuation of it is known
 	list     []Reason
 	check    *Formula // the formula that check explains, or nil
-	text     string   // its text, which a reason shares
+	text     string   // text of the formula, which the reasons share
 }
 
-// deciding returns the set of states that decides whether a formula holds at a state. It holds there if the state is
-// in the set, provided that in is set, or is not in the set otherwise. If holds is false, the question is whether it
-// does not hold. The trace does not decide the question at other states.
+// deciding returns a set of states that decides whether a formula holds at a state (or, if holds is false,
+// whether it does not hold). If in is set, the answer is yes at the states in the set; otherwise, the answer
+// is yes at the states outside of the set. At all other states, the trace does not decide the question.
 func (e *explainer) deciding(v value, holds bool) (s stateSet, in bool) {
 	switch {
 	case e.complete:
@@ -41,18 +41,18 @@ func (e *explainer) holdsAt(v value, i int, holds bool) bool {
 	return s.has(i) == in
 }
 
-// firstAt returns the first state at or after from for which holdsAt is true, or to if none is before to.
+// firstAt returns the first state in from <= i < to for which holdsAt is true, or to if there is none.
 func (e *explainer) firstAt(v value, from, to int, holds bool) int {
 	s, in := e.deciding(v, holds)
 	return s.find(from, to, in)
 }
 
-// add adds a reason: the states from first to last decide the formula.
+// add adds a reason to the verdict: the states from first to last decide the formula.
 func (e *explainer) add(depth int, f *Formula, holds bool, first, last int, format string, args ...any) {
 	e.addAt(depth, f, holds, e.time[first], e.time[last], format, args...)
 }
 
-// addAt adds a reason: the time between from and to decides the formula.
+// addAt adds a reason to the verdict: the time between from and to decides the formula.
 func (e *explainer) addAt(depth int, f *Formula, holds bool, from, to int64, format string, args ...any) {
 	text := e.text
 	if f != e.check {
@@ -64,7 +64,7 @@ func (e *explainer) addAt(depth int, f *Formula, holds bool, from, to int64, for
 // timeText formats the time of a state.
 func (e *explainer) timeText(i int) string { return e.defs.Clock.FormatSeconds(e.time[i]) + " s" }
 
-// stateText returns a text with the event at a state and its time.
+// stateText returns a text with the event at a state and the time of the state.
 func (e *explainer) stateText(i int) string {
 	return e.names[e.label(i)] + " at " + e.timeText(i)
 }
@@ -123,10 +123,10 @@ func (e *explainer) explain(f *Formula, i int, holds bool, depth int) error {
 	return nil
 }
 
-// explainJunction explains a conjunction or disjunction, by the first argument that decides it or, if each
-// argument is necessary, by all.
+// explainJunction explains a conjunction or disjunction by the first argument that decides it. If each
+// argument is necessary, it explains all arguments.
 func (e *explainer) explainJunction(f *Formula, i int, holds bool, depth int) error {
-	one := (f.Op == And) != holds // whether a single argument decides it
+	one := (f.Op == And) != holds // whether a single argument decides the formula
 	for _, a := range f.Args {
 		if len(e.list) >= maxReasons {
 			return nil
@@ -156,15 +156,15 @@ func (e *explainer) comparisonText(c *Comparison, i int) string {
 	return fmt.Sprintf("%s has no value at %s", c.Signal, e.timeText(i))
 }
 
-// origin describes the evaluation of a temporal formula at a state. time is the time of that state. The
-// states before next do not decide the formula. passed is the number of these within the bound of the
-// formula, and last is the time of the last of them.
+// origin describes the evaluation of a temporal formula at a state. time is the time of the state. The states
+// before next do not decide the formula. passed is the number of states before next within the bound of the
+// formula, and last is the time of the last of these states.
 type origin struct {
 	time, last   int64
 	next, passed int
 }
 
-// originAt returns the origin at a state, before any later state has been examined.
+// originAt returns the origin for an evaluation at a state, before any later state has been examined.
 func (e *evaluator) originAt(i int) origin { return origin{time: e.time[i], last: e.time[i], next: i} }
 
 // span returns the states within a bound that may still decide a formula: first <= i < end.
@@ -206,8 +206,8 @@ func (e *explainer) boundText(f *Formula, o *origin) string {
 	return "from " + at + " " + f.Bound.String()
 }
 
-// explainTemporal explains globally, finally and until, evaluated at an origin. args are the values of their
-// arguments.
+// explainTemporal explains a formula with globally, finally or until that is evaluated at an origin. args are
+// the values of the arguments.
 func (e *explainer) explainTemporal(f *Formula, args []value, o origin, holds bool, depth int) error {
 	switch f.Op {
 	case Globally:
@@ -218,7 +218,7 @@ func (e *explainer) explainTemporal(f *Formula, args []value, o origin, holds bo
 	return e.explainUntil(f, args[0], args[1], &o, holds, depth)
 }
 
-// explainGlobally explains globally.
+// explainGlobally explains a formula with globally.
 func (e *explainer) explainGlobally(f *Formula, arg value, o *origin, holds bool, depth int) error {
 	first, end := e.spanOf(f, o)
 	if !holds {
@@ -232,7 +232,7 @@ func (e *explainer) explainGlobally(f *Formula, arg value, o *origin, holds bool
 	return nil
 }
 
-// explainFinally explains finally.
+// explainFinally explains a formula with finally.
 func (e *explainer) explainFinally(f *Formula, arg value, o *origin, holds bool, depth int) error {
 	first, end := e.spanOf(f, o)
 	if holds {
@@ -255,7 +255,7 @@ func (e *explainer) explainFinally(f *Formula, arg value, o *origin, holds bool,
 	return nil
 }
 
-// explainUntil explains until.
+// explainUntil explains a formula with until.
 func (e *explainer) explainUntil(f *Formula, arg, goal value, o *origin, holds bool, depth int) error {
 	first, end := e.spanOf(f, o)
 	stop := e.firstAt(arg, o.next, e.n, false) // the first state at which the first argument does not hold

@@ -23,7 +23,8 @@ const (
 	Globally // the argument holds at all states within the bound
 	Finally  // the argument holds at a state within the bound
 	Next     // the argument holds at the next state
-	Until    // the second argument holds at a state within the bound, and the first one holds until then
+	// the second argument holds at a state within the bound, and the first argument holds up to that state
+	Until
 	// Percentile compares a percentile of response times with a time. The result is the same at all
 	// states.
 	Percentile
@@ -77,7 +78,7 @@ const (
 // Proposition holds at a state if the event or claim of the state has all of its attributes.
 type Proposition struct {
 	Event      Event
-	Attributes []Attribute // sorted; each occurs once
+	Attributes []Attribute // sorted, without duplicates
 	index      int         // position in Spec.propositions
 }
 
@@ -98,8 +99,8 @@ type Comparison struct {
 type SignalExpr struct {
 	Op     string // "signal", "derivative", "abs", "number", "+", "-" or "*"
 	Args   []*SignalExpr
-	Signal *Signal // for "signal"
-	Number float64 // for "number"
+	Signal *Signal // the signal; for Op "signal"
+	Number float64 // the number; for Op "number"
 }
 
 // SignalKind states how a signal is derived.
@@ -119,12 +120,13 @@ type Signal struct {
 	Name string
 	Kind SignalKind
 	// Attributes are the attributes of the signal in the trace. For Usage, they are attributes of resources,
-	// or of claims and calls. For Throughput, they are attributes of events.
+	// claims or calls. For Throughput, they are attributes of events.
 	Attributes []Attribute
-	Event      Event     // for Throughput of events
-	Object     string    // the attribute that names objects; "" for Throughput of events
-	Amount     bool      // Usage counts amounts
-	Over       *Duration // the signal is averaged over this time before the present; nil means that it is not averaged
+	Event      Event  // the events to count; for Throughput of events
+	Object     string // the attribute that names objects; "" for Throughput of events
+	Amount     bool   // for Usage: sum up amounts instead of counting claims
+	// the duration, up to the present, over which the signal is averaged; nil for a signal without averaging
+	Over *Duration
 
 	index int
 	prop  *Proposition // the attributes as a proposition, for Usage and for Throughput of events
@@ -155,7 +157,7 @@ func (s *Signal) String() string {
 
 // Check is a property that is checked for a trace.
 type Check struct {
-	// Name is the name of the check. If the check has a parameter, the name ends with its value in
+	// Name is the name of the check. If the check has a parameter, the name ends with the parameter's value in
 	// parentheses.
 	Name    string
 	Formula *Formula

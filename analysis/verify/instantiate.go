@@ -10,8 +10,8 @@ import (
 // maxFormulas is the greatest number of different formulas in a specification.
 const maxFormulas = 4_000_000
 
-// maxInstances limits the number of formulas in the scope of parameters, which count once for each
-// value. Equal ones count, too, because the limit also bounds the time for creating them.
+// maxInstances limits the number of formulas in the scope of parameters. Each formula counts once for each
+// value. Equal formulas count separately, because the limit also bounds the time for creating them.
 const maxInstances = 2 * maxFormulas
 
 // maxParameter is the greatest number of values of a parameter.
@@ -40,7 +40,7 @@ func (e *environment) lookup(name string) (value int64, ok bool) {
 	return 0, false
 }
 
-// builder converts declarations to formulas. Equal formulas become one.
+// builder converts declarations to formulas. Equal formulas share one value.
 type builder struct {
 	parser // used for messages
 	spec   *Spec
@@ -49,7 +49,7 @@ type builder struct {
 	known  map[formulaKey]*Formula
 	// applied holds the formulas of definitions and checks that formulas use, by name and argument.
 	applied      map[string]*Formula
-	done         map[instance]*Formula // formulas of nodes that are arguments of two nodes
+	done         map[instance]*Formula // formulas of nodes that are arguments of two other nodes
 	bounds       map[*Bound]string
 	open         map[string]bool // definitions whose bodies are being built, by name and argument
 	propositions map[string]*Proposition
@@ -62,12 +62,12 @@ type builder struct {
 type formulaKey struct {
 	op   Op
 	n    int32    // number of arguments
-	args [2]int32 // indexes of the first two of them, or of the proposition
-	text string   // all else: the other arguments, the bound, the comparison, the response times
+	args [2]int32 // indexes of the first two arguments, or index of the proposition
+	text string   // all other properties: the other arguments, the bound, the comparison, the response times
 }
 
-// definitionOp is in place of the operator in the key of the body of a definition. The text has the name of the
-// definition with its argument.
+// definitionOp takes the place of the operator in the key for the body of a definition. The text of such a key
+// is the name of the definition with its argument.
 const definitionOp = Percentile + 1
 
 // instantiate converts declarations to a specification.
@@ -127,7 +127,8 @@ func instanceName(d *declaration, value int64) string {
 	return d.name.text + "(" + strconv.FormatInt(value, 10) + ")"
 }
 
-// apply returns the body of a definition or check for a value of its parameter. key is its name with the argument.
+// apply returns the body of a definition or check for a value of its parameter. key is the name of the
+// declaration with the argument.
 func (b *builder) apply(d *declaration, value int64, key string) (*Formula, error) {
 	if f := b.applied[key]; f != nil {
 		return f, nil
@@ -146,7 +147,7 @@ func (b *builder) apply(d *declaration, value int64, key string) (*Formula, erro
 	f, err := b.buildFormula(d.body, env)
 	delete(b.open, key)
 	if err == nil && d.keyword == "def" && len(f.Args) > 0 {
-		named := *f // in messages, the formula is written out instead of its name
+		named := *f // a message shows the formula itself instead of its name
 		named.Name = key
 		f, err = b.add(&named, formulaKey{op: definitionOp, text: key})
 	}
@@ -205,7 +206,7 @@ func (b *builder) newFormula(n *node, env *environment) (*Formula, error) {
 		if f.Responses, err = b.buildResponses(n.times, env); err != nil {
 			return nil, err
 		}
-		f.state, f.signal = true, true // like a check with signals, it takes the trace as complete by default
+		f.state, f.signal = true, true // like a check with signals, the check treats the trace as complete by default
 		key.text += f.Responses.String()
 	}
 	if len(n.args) > 0 {
@@ -237,14 +238,14 @@ func (b *builder) boundText(bound *Bound) string {
 	return text
 }
 
-// tooMany returns the error for the declaration that makes the number of formulas exceed limit.
+// tooMany returns an error for the current declaration, with which the number of formulas exceeds limit.
 func (b *builder) tooMany(limit int) error {
 	return &SyntaxError{File: b.file, Line: b.declared.line, Column: b.declared.column, Found: "more formulas",
 		Expected: fmt.Sprintf("at most %d, with those of each value of a parameter", limit)}
 }
 
-// add returns the formula with a key, to which it adds the arguments of f. That is the earlier one if there is one,
-// and f otherwise.
+// add returns the formula with a key. If there is an earlier formula with this key, add returns it. Otherwise
+// it adds f, and the arguments of f to it.
 func (b *builder) add(f *Formula, key formulaKey) (*Formula, error) {
 	if key.op != definitionOp {
 		key.n = int32(len(f.Args))

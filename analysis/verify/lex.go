@@ -12,13 +12,13 @@ type SyntaxError struct {
 	File            string
 	Line, Column    int // counted from 1; columns count characters
 	Found, Expected string
-	// Word is the word that was found. Words are the words that would be valid in its place; a hint
-	// names the one nearest to Word. Word may be empty.
+	// Word is the word that was found. It may be empty. Words lists the words that would be valid in its
+	// place. A hint names the valid word that is nearest to Word.
 	Word  string
 	Words []string
 }
 
-// Error returns the place, what was found and what was expected, in one line.
+// Error returns a message in one line: the position, what was found and what was expected.
 func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("%s:%d:%d: found %s, expected %s", e.File, e.Line, e.Column, e.Found, e.Expected)
 }
@@ -60,11 +60,11 @@ func shorten(s string) string {
 	return s
 }
 
-// symbols lists the symbols of the language. A symbol comes before its own prefixes.
+// symbols lists the symbols of the language. A symbol comes before the symbols that are prefixes of it.
 var symbols = [...]string{"...", "..", ">=", "<=", "==", "!=", ">", "<", "{", "}", "[", "]", "(", ")", ",", ":", "=",
 	"+", "-", "*"}
 
-// foreignSymbols maps symbols of other languages to what this one has in their place.
+// foreignSymbols maps symbols of other languages to the equivalent text in this language.
 var foreignSymbols = map[rune]string{'&': `"and", with parentheses around both formulas`,
 	'|': `"or", with parentheses around both formulas`, '!': `"not"`, '~': `"not"`, '¬': `"not"`,
 	';': "the next definition; none has a symbol at its end", '#': "// before a comment",
@@ -77,7 +77,7 @@ func lex(file, s string) ([]token, error) {
 	var list []token
 	line, column := 1, 1
 	s = strings.TrimPrefix(s, "\ufeff")
-	// take removes n bytes from the rest and counts lines and columns.
+	// take removes n bytes from the rest of the text, and counts lines and columns.
 	take := func(n int) string {
 		part := s[:n]
 		for _, r := range part {

@@ -11,18 +11,18 @@ import (
 )
 
 // Monitor decides the checks of a specification while a trace grows. It is a sink that receives the events in
-// global time order. Its verdicts are those of [Run]: it decides a check at the first event after which Run
-// would decide it.
+// global time order. Its verdicts equal the verdicts of [Run]. It decides a check at the first event after
+// which Run would decide the check.
 //
 // A monitor holds the states that open checks still need, and some thousand more. For a formula with bounds,
 // these are the states of its horizon: the sum of the upper bounds of nested operators. The bound of an
 // outermost globally, finally or until does not count, because such an operator is evaluated event by event.
 // If an operator without a bound is inside another one, such as in "globally if A then finally B", the monitor
-// holds the states since the first A without a B. For signals it holds the pieces in the same times. Signals
-// are known up to the time just before the last event; for those of objects, see [Monitor.SetIdleTime].
+// holds the states since the first A without a B. For signals, it holds the pieces in the same times. Signals
+// are known up to the time just before the last event. For signals of objects, see [Monitor.SetIdleTime].
 //
-// The memory is 12 bytes for each state, 4 for each state at which a proposition holds, 3 bits for each
-// operator and state, and some for open claims and signals.
+// The memory is 12 bytes for each state that is held, 4 bytes for each state at which a proposition holds, 3
+// bits for each operator and state, and the memory for open claims and signals.
 type Monitor struct {
 	*recorder
 	opt    Options
@@ -37,9 +37,9 @@ type Monitor struct {
 
 	open        []int // indexes of the checks that are not decided
 	obligations map[obligationKey]*obligation
-	evaluated   []*obligation // those that have been evaluated in this round
+	evaluated   []*obligation // obligations that have been evaluated in the current round
 	comparisons []*Formula
-	compared    map[*Formula]*compared // by formula of the comparison
+	compared    map[*Formula]*compared // indexed by the formula of the comparison
 	quietness   quietness
 }
 
@@ -50,7 +50,8 @@ func (f *Formula) isTemporal() bool { return f.Op == Globally || f.Op == Finally
 func (f *Formula) isDense() bool { return f.signal && !f.state }
 
 // obligationKey identifies an obligation by its formula and by the number of its state. States are
-// counted from the first one of the trace. The number may also be dense.
+// counted from the first one of the trace. The constant dense takes the place of the number for an obligation at all
+// times.
 type obligationKey struct {
 	f  *Formula
 	at int
@@ -61,18 +62,19 @@ type obligationKey struct {
 type obligation struct {
 	obligationKey
 	good, holds, possible bool
-	round                 int      // the round of the last evaluation
-	begun                 bool     // origin has been set
-	from                  float64  // for a dense temporal formula: the first time that may decide it
-	origin                origin   // for a temporal formula; next counts from the first state of the trace
-	reasons               []Reason // for a decided formula that has no arguments or is temporal
+	round                 int     // the round of the last evaluation
+	begun                 bool    // origin has been set
+	from                  float64 // for a dense temporal formula: the first time that may decide it
+	// for a temporal formula; the states in it are counted from the first state of the trace
+	origin  origin
+	reasons []Reason // for a decided formula that has no arguments or is temporal
 }
 
 func (n *obligation) isDecided() bool { return n.good || !n.possible }
 
-// isDecidedAs reports whether the formula holds. If holds is false, it reports whether the formula does not
-// hold. If complete is set, the trace is complete. Otherwise, the answer must be the same for all
-// continuations of the trace.
+// isDecidedAs reports whether the formula holds or, if holds is false, whether the formula does not hold. If
+// complete is set, the trace is complete. Otherwise, the answer must be the same for all continuations of the
+// trace.
 func (n *obligation) isDecidedAs(holds, complete bool) bool {
 	switch {
 	case complete:
@@ -151,16 +153,16 @@ func (m *Monitor) ScaleTimes(factor int64) {
 	}
 }
 
-// Decide returns the checks that have been decided by the events since the last decision. Unless now is
-// set, it waits until their number is a quarter of that of the held states and of a sixteenth of the open checks.
-// Therefore the time of all calls together is proportional to the number of events.
+// Decide returns the checks that have been decided by the events since the last decision. Unless now is set,
+// Decide waits until there are many new events: a quarter of the number of held states plus a sixteenth of the
+// number of open checks. Therefore the time of all calls together is proportional to the number of events.
 func (m *Monitor) Decide(ctx context.Context, now bool) ([]CheckResult, error) {
 	if len(m.open) == 0 {
 		m.removeStates(len(m.time))
 		return nil, nil
 	}
 	if !m.ended {
-		held := len(m.time) + len(m.open)/16 // most open checks are quiet, which costs little time
+		held := len(m.time) + len(m.open)/16 // most open checks are quiet, and take little time
 		if m.isDense {
 			for _, s := range m.signals {
 				held += len(s.pieces)
@@ -381,7 +383,7 @@ func (m *Monitor) evaluateTemporal(ctx context.Context, e *evaluator, n *obligat
 		n.good, n.holds, n.possible = false, false, false
 	} else {
 		first, _ := e.span(&o, w)
-		_, end := e.span(&o, ticks{0, w.high}) // before first if the bound has no whole tick
+		_, end := e.span(&o, ticks{0, w.high}) // the result is before first if the bound contains no whole tick
 		stop := holds.good.find(o.next, end, false)
 		if stop = goal.possible.find(min(first, stop), stop, true); stop > o.next {
 			o.next, o.last, o.passed = stop, e.time[stop-1], o.passed+max(0, stop-first)
@@ -424,19 +426,20 @@ func (e *evaluator) untilFrom(a, b value, w ticks, o *origin) (good, holds, poss
 	return good, holds, true // b may hold at a later state
 }
 
-// explain adds to the reasons of x why an obligation holds. If holds is false, it adds why the
+// explain adds reasons why an obligation holds to the reasons of x. If holds is false, it adds reasons why the
 // obligation does not hold.
 func (m *Monitor) explain(x *explainer, n *obligation, holds bool, depth int) error {
 	if len(x.list) >= maxReasons {
 		return nil
 	}
-	complete := x.complete && !n.isDecided() // arguments that are no longer evaluated do not decide it
+	// arguments that are not evaluated any more do not decide the obligation
+	complete := x.complete && !n.isDecided()
 	arg := func(i, at int) *obligation { return m.obligations[obligationKey{n.f.Args[i], at}] }
 	switch n.f.Op {
 	case Not:
 		return m.explain(x, arg(0, n.at), !holds, depth)
 	case And, Or:
-		one := (n.f.Op == And) != holds // whether a single argument decides it
+		one := (n.f.Op == And) != holds // whether a single argument decides the obligation
 		for i := range n.f.Args {
 			if a := arg(i, n.at); a.isDecidedAs(holds, complete) {
 				if err := m.explain(x, a, holds, depth+1); err != nil || one {
@@ -539,8 +542,8 @@ func (m *Monitor) removeUnneededStates() {
 	m.removePieces(t)
 }
 
-// removePieces removes the pieces of signals before a time. It keeps the last such piece of each
-// signal, because later states need it.
+// removePieces removes the pieces of signals before a time. It keeps the last of these pieces of each signal,
+// because later states need this piece.
 func (m *Monitor) removePieces(t int64) {
 	for _, s := range m.signals {
 		n := sort.Search(len(s.pieces), func(i int) bool { return s.pieces[i].from > t })

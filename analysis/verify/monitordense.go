@@ -5,12 +5,12 @@ import (
 	"math"
 )
 
-// dense is the number of the state in the key of an obligation that is evaluated at all times, from the
-// begin of the trace on.
+// dense takes the place of the state number in the key of an obligation that is evaluated at all times, from
+// the begin of the trace on.
 const dense = -1
 
-// denseDomain returns the times at which the signals of a formula are known. At the end of the trace,
-// these are all times. It leaves out early times that no open obligation needs.
+// denseDomain returns the times at which the signals of a formula are known. At the end of the trace, the
+// signals are known at all times. The result leaves out early times that no open obligation needs.
 func (m *Monitor) denseDomain(e *evaluator, f *Formula) interval {
 	if m.ended {
 		return interval{low: m.denseFrom, high: e.offset(m.last)}
@@ -83,8 +83,9 @@ func (m *Monitor) evaluateDenseTemporal(e *evaluator, n *obligation) (good, hold
 	return good, holds, possible
 }
 
-// reaches reports whether "a until b" holds at time from. b must hold at a time within the window, which is
-// relative to the begin of the trace. If pending is set, b may also hold after the known times.
+// reaches reports whether "a until b" holds at time from. For this, b must hold at a time within the window,
+// and a must hold up to this time. The window is relative to the begin of the trace. If pending is set, b may
+// also hold after the known times.
 func reaches(a, b times, w window, from float64, domain interval, pending bool) bool {
 	goals := b.intersect(times{interval(w)})
 	if goals.contains(from) {
@@ -125,7 +126,7 @@ func undecided(a, b times, w window, from float64, domain interval) float64 {
 	return from
 }
 
-// denseNeeded returns the first time that open obligations need. It returns +Inf if there is none.
+// denseNeeded returns the first time that open obligations need, or +Inf if they need none.
 func (m *Monitor) denseNeeded() float64 {
 	from := math.Inf(1)
 	for _, n := range m.evaluated {

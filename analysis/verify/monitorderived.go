@@ -98,8 +98,8 @@ func (g *growth) countsClaim(s *grownSignal, x *openClaim) bool {
 	return g.defs.Resources.Has(x.resource) && hasAll(g.defs.Resources.At(x.resource), s.Attributes)
 }
 
-// updateResourceUsages determines which usage signals count the claims of resources. It is called again when
-// resources have been defined.
+// updateResourceUsages determines which usage signals count the claims of resources. It is called again after
+// further resources have been defined.
 func (g *growth) updateResourceUsages() error {
 	n := g.defs.Resources.Len()
 	for ; g.resources < n; g.resources++ {
@@ -159,8 +159,8 @@ func (g *growth) extendSignals(ended bool) error {
 	if !g.any {
 		return nil
 	}
-	// An open claim lasts at least until the last event of its location. If claims are lines of the
-	// file, the end is known.
+	// An open claim lasts at least until the last event of its location. If each claim is a line of the file,
+	// its end is known.
 	open := g.now
 	if len(g.derived.usages) > 0 && !g.defs.ClaimLines {
 		g.recorder.open.Each(func(location uint32, x *openClaim) {
@@ -198,15 +198,15 @@ func (g *growth) extendSignals(ended bool) error {
 			known = s.rate.t
 		}
 		if _, exact := g.averagingTicks(s.Signal); !exact && !ended {
-			continue // the ticks of later events may be shorter
+			continue // wait, because the ticks may become shorter with later events
 		}
 		s.known = s.Until(max(known, s.known), ended, s.addLine)
 	}
 	return nil
 }
 
-// removeDeparted counts the objects that have left the system, and removes them. It returns the time from which
-// on objects may still come or change.
+// removeDeparted counts the objects that have left the system, and removes them. It returns the time after
+// which further objects may come or change.
 func (g *growth) removeDeparted(o *objectRecord, ended bool) (from int64, err error) {
 	if g.idle == nil && !ended {
 		return g.first, nil
@@ -238,7 +238,7 @@ func (g *growth) removeDeparted(o *objectRecord, ended bool) (from int64, err er
 	return from, nil
 }
 
-// addLine adds a line. If the last line was incomplete, the new one replaces it.
+// addLine adds a line to a signal. If the last line was incomplete, the new line replaces it.
 func (s *grownSignal) addLine(x signals.Line) {
 	if n := len(s.lines); n > 0 && s.lines[n-1].From == x.From {
 		s.lines[n-1] = x

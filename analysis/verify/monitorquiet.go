@@ -14,15 +14,16 @@ package verify
 
 // quietCheck describes a check that may be quiet.
 type quietCheck struct {
-	formula      *Formula // the temporal formula of which the check is a negation, or which it is; nil if there is none
-	propositions []int32  // of the formula
+	// the temporal formula that is the formula of the check, or that the check negates; nil if there is none
+	formula      *Formula
+	propositions []int32 // propositions of the formula
 	quiet        bool
 }
 
 // quietness holds what a monitor knows about quiet checks.
 type quietness struct {
-	checks []quietCheck // indexed like those of the specification
-	users  [][]int32    // by proposition: indexes of the checks that have it
+	checks []quietCheck // indexed by check, in the order of the specification
+	users  [][]int32    // indexed by proposition: indexes of the checks that use the proposition
 	last   int64        // the time of the last state that is no longer held
 }
 
@@ -59,7 +60,8 @@ func newQuietness(spec *Spec) quietness {
 	return q
 }
 
-// wake ends the quiet time of the checks that new states concern. At the end of the trace, it ends that of all checks.
+// wake ends the quiet time of the checks that new states concern. At the end of the trace, it ends the quiet
+// time of all checks.
 func (m *Monitor) wake() {
 	if m.ended {
 		for i := range m.quietness.checks {
@@ -74,8 +76,8 @@ func (m *Monitor) wake() {
 	}
 }
 
-// wakeCheck skips the quiet states of a check. If no other state has come, the check remains quiet, unless the trace
-// has ended.
+// wakeCheck skips the quiet states of a check. If there are no other new states, the check stays quiet, unless
+// the trace has ended.
 func (m *Monitor) wakeCheck(i int32) {
 	x := &m.quietness.checks[i]
 	if !x.quiet {
@@ -101,7 +103,7 @@ func (m *Monitor) wakeCheck(i int32) {
 	}
 }
 
-// rest makes a check quiet if it has been evaluated up to the last state, and that is quiet.
+// rest makes a check quiet if the check has been evaluated up to the last state, and this state is quiet.
 func (m *Monitor) rest(i int) {
 	x := &m.quietness.checks[i]
 	if x.formula == nil || m.ready == 0 {

@@ -11,22 +11,22 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// grownResponses counts the response times of a trace that grows. The number of those above the limit
-// determines whether a percentile is within the limit. Therefore it stores only the open response
-// times, and the longest ones.
+// grownResponses counts the response times of a trace that grows. The number of response times above the limit
+// determines whether a percentile is within the limit. Therefore grownResponses stores only the open response
+// times and the longest ones.
 type grownResponses struct {
 	responses *Responses
 	total     int64
 	exceeding int64           // number of response times above the limit
 	longest   []grownResponse // the longest response times, with the longest first
-	// waiting holds the begins without an answer whose response time may stay within the limit. They
-	// are in the order of time, unless there are objects. late holds the first few of those that exceed
-	// it, since the last answer.
+	// waiting holds the begins without an answer whose response time may stay within the limit. Without
+	// objects, they are in the order of time. late holds the first few begins since the last answer whose
+	// response time exceeds the limit.
 	waiting, late []grownState
 
-	spans map[string]grownSpan // if By is set: by object
-	// if By is set and all response times must be within the limit: the begins of objects, in the order
-	// of time
+	spans map[string]grownSpan // indexed by object; used if By is set
+	// the begins of objects, in the order of time; used if By is set and all response times must be within the
+	// limit
 	begins  []grownBegin
 	exceeds bool // the response time of some object certainly exceeds the limit
 }
@@ -38,13 +38,13 @@ type grownState struct {
 	object string
 }
 
-// grownResponse is a response time. If answered is not set, it has lasted up to the last state.
+// grownResponse is a response time. Without an answer, it lasts up to the last state.
 type grownResponse struct {
 	from, to grownState
 	answered bool
 }
 
-// grownSpan holds the first begin of an object, and its last answer after that.
+// grownSpan holds the first begin of an object, and the last answer after this begin.
 type grownSpan struct {
 	grownResponse
 	begun bool
@@ -56,7 +56,8 @@ type grownBegin struct {
 	t      int64
 }
 
-// maxTicks returns the greatest number of ticks within the limit. It is negative if there is none.
+// maxTicks returns the greatest number of ticks within the limit. It is negative if no number of ticks is
+// within the limit.
 func (r *Responses) maxTicks(c trace.Clock) int64 {
 	most, exact := floor(inTicks(r.Limit, c))
 	if exact && r.Op == "<" {
@@ -68,7 +69,7 @@ func (r *Responses) maxTicks(c trace.Clock) int64 {
 	return most.Int64()
 }
 
-// within reports whether the time from one state to another is at most a number of ticks.
+// within reports whether at most most ticks pass from one state to another.
 func within(from, to, most int64) bool { return most >= 0 && uint64(to)-uint64(from) <= uint64(most) }
 
 // addState adds a state, given the propositions that hold there and the objects of the event.
@@ -129,7 +130,7 @@ func (g *grownResponses) add(y grownResponse, last, most int64) {
 	if !within(y.from.t, y.end(last), most) {
 		g.exceeding++
 	}
-	if !g.exceeds { // otherwise it may already be in the list
+	if !g.exceeds { // the response time may already be in the list if exceeds is set
 		g.addToLongest(y, last)
 	}
 }
@@ -154,7 +155,7 @@ func (g *grownResponses) addToLongest(y grownResponse, last int64) {
 	}
 }
 
-// countExceeding counts the states whose response time has come to exceed the limit.
+// countExceeding counts the states whose response time now exceeds the limit.
 func (g *grownResponses) countExceeding(r *recorder) {
 	most := g.responses.maxTicks(r.defs.Clock)
 	tooLong := func(s grownState) bool { return !within(s.t, r.latest, most) }
@@ -191,7 +192,7 @@ func (g *grownResponses) countExceeding(r *recorder) {
 	}
 }
 
-// recordExceeding records that the response time of an object certainly exceeds the limit.
+// recordExceeding stores that the response time of an object certainly exceeds the limit.
 func (g *grownResponses) recordExceeding(y grownResponse, last int64) {
 	if !g.exceeds {
 		g.addToLongest(y, last)
@@ -221,7 +222,7 @@ func (g *grownResponses) holds() (holds, impossible bool) {
 	return g.total == 0 || g.exceeding <= g.maxExceeding(), false
 }
 
-// maxExceeding returns how many of the response times may exceed the limit.
+// maxExceeding returns the number of response times that may exceed the limit.
 func (g *grownResponses) maxExceeding() int64 {
 	return g.total - durations.Rank(g.total, g.responses.millionths, allMillionths)
 }
@@ -252,7 +253,7 @@ func (g *grownResponse) scaleTimes(factor int64) { g.from.t, g.to.t = g.from.t*f
 func (e *explainer) explainGrown(f *Formula, g *grownResponses, holds bool, depth int) {
 	r := f.Responses
 	last := e.latest
-	for _, s := range g.late { // these have no answer yet
+	for _, s := range g.late { // the states in late have no answer yet
 		g.addToLongest(grownResponse{from: s}, last)
 	}
 	g.late = nil

@@ -13,9 +13,9 @@ import (
 // packedPieces stores the pieces of a signal in few bytes each, so that long signals fit into memory.
 // It stores times as differences, and values with few digits as decimal numbers.
 type packedPieces struct {
-	chunks [][]byte // each has whole pieces, and up to packedChunk bytes
+	chunks [][]byte // each chunk has whole pieces, and at most packedChunk bytes
 	last   rawPiece // the last piece that was added
-	digits [3]int   // numbers of decimals that the last values c, b and a had
+	digits [3]int   // numbers of decimals of the values c, b and a of the last piece
 	sorted bool     // no piece begins before the end of the piece before it
 }
 
@@ -24,18 +24,18 @@ const (
 	// largestPiece is the largest size of a packed piece: two bytes for digits, two times, and three
 	// values.
 	largestPiece = 2 + 5*binary.MaxVarintLen64
-	// mostDigits is the greatest number of decimals of a value that is packed as a decimal number. All
-	// other values have plain in place of that number.
+	// mostDigits is the greatest number of decimals of a value that is packed as a decimal number. For all
+	// other values, plain takes the place of the number of decimals.
 	mostDigits = 9
 	plain      = 15
 )
 
-// tens holds the powers of ten, which are exact. Dividing a whole number by one of them therefore gives the
-// same float as parsing the decimal number.
+// tens holds the powers of ten, which are exact floats. Dividing a whole number by one of these floats
+// therefore gives the same float as parsing the decimal number.
 var tens = [mostDigits + 1]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9}
 
-// decimal splits v into a whole number n and an exponent digits, so that v is n divided by that power
-// of ten. ok is false if no such numbers are exact. It tries the exponent hint first.
+// decimal splits v into a whole number n and a number of digits, so that v is n divided by 10^digits. ok is
+// false if there is no exact result. It tries the number of digits in hint first.
 func decimal(v float64, hint int) (n int64, digits int, ok bool) {
 	try := func(digits int) bool {
 		x := math.Round(v * tens[digits])
@@ -69,7 +69,7 @@ func (p *packedPieces) add(x rawPiece) {
 	}
 	b := append(p.chunks[n], 0, 0)
 	at := len(b) - 2
-	b = binary.AppendVarint(b, x.from-p.last.to) // may wrap around, which the reader undoes
+	b = binary.AppendVarint(b, x.from-p.last.to) // the difference may wrap around; the reader reverses this
 	b = binary.AppendVarint(b, (x.to-x.from)-(p.last.to-p.last.from))
 	for i, v := range [...]float64{x.p.C, x.p.B, x.p.A} {
 		n, digits, ok := decimal(v, p.digits[i])

@@ -7,9 +7,9 @@ import (
 	"strconv"
 )
 
-// node is a parsed formula. Its names are not resolved yet, and its parameters have no values.
+// node is a parsed formula. Names in it are not resolved yet, and its parameters have no values.
 type node struct {
-	op     Op // meaningless if ref or forall is set
+	op     Op // has no meaning if ref or forall is set
 	args   []*node
 	bound  *Bound
 	prop   *propositionNode
@@ -37,13 +37,13 @@ type comparisonNode struct {
 	unit   string // a unit of time, or ""
 }
 
-// signalNode is a parsed signal expression. Its names, of signals and parameters, are not resolved yet.
+// signalNode is a parsed signal expression. The names of signals and parameters in it are not resolved yet.
 type signalNode struct {
 	op     string
 	args   []*signalNode
-	name   token // for "signal"
+	name   token // name of the signal; for "signal"
 	number float64
-	right  token // for "*": the first token of the right operand
+	right  token // first token of the right operand; for "*"
 }
 
 // reference is a use of a definition or a check by its name.
@@ -52,7 +52,7 @@ type reference struct {
 	arg  []token // the argument; empty if it has none
 }
 
-// quantifier stands for the conjunction of its body, with each value of a parameter.
+// quantifier stands for the conjunction of its body for each value of a parameter.
 type quantifier struct {
 	name      token // the parameter
 	parameter string
@@ -65,7 +65,7 @@ type declaration struct {
 	keyword   string
 	name      token
 	parameter string // "" if it has none
-	bounded   bool   // the parameter has the values from from to to
+	bounded   bool   // the values of the parameter are limited: they go from from to to
 	from, to  int64
 	body      *node
 	signal    *signalSpec
@@ -91,10 +91,10 @@ type parser struct {
 	operands int
 }
 
-// Parse reads a specification. The name of the file is used only in messages. An error is a
-// [*SyntaxError]. The memory is proportional to the text, except for quantified formulas and checks,
-// which count once for each value. There may be up to 4 million different formulas, and up to 8 million in
-// the scope of parameters, which take up to about 1 GB.
+// Parse reads a specification. The name of the file is used only in messages. An error is a [*SyntaxError].
+// The memory is proportional to the length of the text. Quantified formulas and checks count once for each
+// value. A specification may have up to 4 million different formulas, and up to 8 million formulas in the
+// scope of parameters. These take up to about 1 GB.
 func Parse(file string, spec []byte) (*Spec, error) {
 	tokens, err := lex(file, string(spec))
 	if err != nil {
@@ -211,7 +211,7 @@ func (p *parser) parseDeclaration() (*declaration, error) {
 	return d, err
 }
 
-// failDeclaration returns an error about the current token, which begins no declaration.
+// failDeclaration returns an error about the current token, with which no declaration can begin.
 func (p *parser) failDeclaration() error {
 	t := p.rest[0]
 	expected, words := "def, signal or check", slices.Clone(declarations)
@@ -228,7 +228,7 @@ func (p *parser) failDeclaration() error {
 	return p.fail(t, expected, words...)
 }
 
-// parseValueRange reads the values of a parameter: the first and the last one.
+// parseValueRange reads the range of values of a parameter: the first and the last value.
 func (p *parser) parseValueRange() (from, to int64, err error) {
 	if from, err = p.parseInteger(); err != nil {
 		return 0, 0, err
@@ -313,7 +313,7 @@ func (p *parser) parseFormula() (*node, error) {
 	case "forall":
 		return p.parseForall()
 	}
-	// The keyword needs something else after it, and that is missing.
+	// The keyword requires a certain token after it, and this token is missing.
 	after := map[string]string{"start": `"{" and the attributes of claims`, "end": `"{" and the attributes of claims`,
 		"percentile": "a percentage, such as 99", "abs": `"(" and a signal`, "derivative": `"(" and a signal`}
 	return nil, p.fail(p.rest[0], after[t.text]+", after "+t.text)
@@ -479,7 +479,7 @@ func (p *parser) parseAttributes() ([]pairNode, error) {
 	}
 }
 
-// parseText reads strings and parameters that are joined by +.
+// parseText reads strings and parameters that are connected by +.
 func (p *parser) parseText() ([]token, error) {
 	var list []token
 	for {
@@ -502,7 +502,7 @@ func (p *parser) failText(t token) error {
 	return p.fail(t, expected)
 }
 
-// foreignWords maps words of other languages to those of this one.
+// foreignWords maps words of other languages to the equivalent words of this language.
 var foreignWords = map[string]string{"always": "globally", "G": "globally", "eventually": "finally",
 	"sometime": "finally", "F": "finally", "never": "globally not", "X": "next", "U": "until",
 	"exists": "not forall (…) not"}
@@ -541,7 +541,7 @@ func (p *parser) parseUse() (*node, error) {
 	return &node{ref: r}, nil
 }
 
-// comparisons lists the comparison operators, and afterSignal the symbols that may follow a signal.
+// comparisons lists the comparison operators. afterSignal lists the symbols that may follow a signal.
 var (
 	comparisons = []string{">=", ">", "<=", "<", "==", "!="}
 	afterSignal = append([]string{"+", "-", "*"}, comparisons...)
@@ -565,7 +565,7 @@ func (p *parser) parseComparison() (*node, error) {
 	if c.number, err = p.parseNumber(); err != nil {
 		return nil, err
 	}
-	if t := p.rest[0]; t.kind == word { // a unit, because a name cannot follow here
+	if t := p.rest[0]; t.kind == word { // the word is a unit, because a name cannot follow here
 		switch {
 		case units[t.text] != nil:
 			c.unit = p.next().text
@@ -576,8 +576,8 @@ func (p *parser) parseComparison() (*node, error) {
 	return &node{op: Compare, comp: c}, nil
 }
 
-// afterFormula lists the keywords that may follow a formula, and those that are often put there by mistake, which
-// other messages explain.
+// afterFormula lists the keywords that may follow a formula. It also lists keywords that users often write
+// there by mistake, for which other messages exist.
 var afterFormula = append([]string{"then", "we", "until"}, append(operators, declarations...)...)
 
 // failComparison returns an error about a token in place of a comparison operator.
@@ -603,7 +603,7 @@ func (p *parser) parseNumber() (float64, error) {
 	return n, nil
 }
 
-// parseSum reads signals and numbers that are joined by + and -.
+// parseSum reads signals and numbers that are connected by + and -.
 func (p *parser) parseSum() (*signalNode, error) {
 	s, err := p.parseProduct()
 	for err == nil && (p.currentIs("+") || p.currentIs("-")) {
@@ -616,7 +616,7 @@ func (p *parser) parseSum() (*signalNode, error) {
 	return s, err
 }
 
-// parseProduct reads a signal, numbers and parameters that are joined by *.
+// parseProduct reads a signal, numbers and parameters that are connected by *.
 func (p *parser) parseProduct() (*signalNode, error) {
 	s, err := p.parseOperand()
 	for err == nil && p.currentIs("*") {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// propertyKinds are the kinds of properties that [Property] knows.
+// propertyKinds lists the kinds of properties that [Property] supports.
 var propertyKinds = []string{"always", "never", "response", "precedes", "period", "latency"}
 
 // Property returns the declarations of a check, for a property in plain words:
@@ -132,8 +132,9 @@ func parseDuration(s string) (Duration, error) {
 	return Duration{}, fmt.Errorf("found %q, expected a time such as 5ms (ns, us, ms, s, min or h)", strings.TrimSpace(s))
 }
 
-// cutBound splits a text into an event and the bound after it. It returns the bound as it is given and in the syntax of
-// the language, with a space after it, or "" if there is none.
+// cutBound splits a text into an event and the bound after it. given is the bound as written in the text.
+// bound is the same bound in the syntax of the language, followed by a space. Both are "" if there is no
+// bound.
 func cutBound(s string) (event, given, bound string, err error) {
 	for _, w := range []string{"within", "by", "after"} {
 		i := strings.LastIndex(s+" ", " "+w+" ")

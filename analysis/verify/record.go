@@ -11,8 +11,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// maxValues is the largest number of different values of an attribute that are stored. Warnings suggest
-// one of them ("did you mean").
+// maxValues is the greatest number of different values of an attribute that are stored. A warning can suggest
+// one of these values ("did you mean").
 const maxValues = 1000
 
 // recorder records the states of a trace at which the propositions of a specification hold, and the values of
@@ -33,11 +33,12 @@ type recorder struct {
 	matches [][]uint32 // indexed by proposition: the states at which it holds, in ascending order
 
 	pairs map[string]map[string]*neededAttribute // indexed by key and value
-	// required holds, by proposition, the attributes that an event needs besides the one that has the proposition
-	// among its candidates.
+	// required holds, by proposition, the attributes that an event needs in addition to the attribute whose
+	// candidates include the proposition.
 	required   [][]*neededAttribute
-	candidates []int32                    // candidates of the attributes of the current event
-	seen       map[string]map[string]bool // values of the attributes that propositions use; nil if there are too many
+	candidates []int32 // candidates of the attributes of the current event
+	// values of the attributes that propositions use; nil for an attribute with too many values
+	seen map[string]map[string]bool
 
 	visits   map[labelKey]*visitInfo
 	open     *claims.Pairs[openClaim]
@@ -56,7 +57,8 @@ type recorder struct {
 	outside   bool // the current event is before the window
 
 	growth *growth // nil unless the trace grows
-	// matched holds the propositions that hold at a state that is held, if the trace grows. isMatched is set for them.
+	// matched holds the propositions that hold at some held state of a growing trace. isMatched is set for
+	// these propositions.
 	matched   []int32
 	isMatched []bool
 	latest    int64 // time of the last state
@@ -64,12 +66,12 @@ type recorder struct {
 
 // neededAttribute is an attribute that propositions need.
 type neededAttribute struct {
-	propositions []int32 // all that need it
-	// candidates holds the propositions whose other attributes are needed by at least as many propositions. An event
-	// examines only the candidates of its attributes. So if there is a proposition for each object, the event does not
-	// examine those of other objects.
+	propositions []int32 // all propositions that need the attribute
+	// candidates holds the propositions whose other attributes are needed by at least as many propositions.
+	// For an event, only the candidates of its attributes are examined. Therefore, if there is a proposition
+	// for each object, the propositions of other objects are not examined.
 	candidates []int32
-	counted    int // number of the last event that counted it; an event counts an attribute once
+	counted    int // number of the last event that counted the attribute; an event counts an attribute once
 }
 
 // labelKey identifies states that have the same text in explanations.
@@ -91,7 +93,7 @@ type visitInfo struct {
 type openClaim struct {
 	holds []int32
 
-	// Fields that are set only for derived signals. resource is NoRef if the claim has none.
+	// These fields are set only for derived signals. resource is NoRef if the claim has no resource.
 	start    int64
 	resource uint32
 	amount   float64
@@ -105,14 +107,14 @@ type signalKey struct{ metric, location uint32 }
 // stateBlock holds the times and labels of blockStates states.
 type stateBlock struct {
 	first  int64
-	near   []uint32 // times since first; or
-	far    []int64  // times, if near cannot represent them
-	labels []uint16 // labels; or
-	large  []uint32 // labels, if some do not fit the field labels
+	near   []uint32 // times since first, if each fits 32 bits; otherwise far is used
+	far    []int64  // times, if near cannot hold them
+	labels []uint16 // labels, if each fits 16 bits; otherwise large is used
+	large  []uint32 // labels, if labels cannot hold them
 }
 
-// blockStates is the number of states in a block. A single growing list would be copied again and
-// again. During each copy, it would need twice the memory.
+// blockStates is the number of states in a block. A single growing list would be copied repeatedly. During
+// each copy, it would need twice the memory.
 const blockStates = 1 << 18
 
 // signalRecord holds the values of a signal of the trace.
@@ -123,10 +125,10 @@ type signalRecord struct {
 	steps  bool // each value holds until the next one
 }
 
-// fewPieces is the number of pieces that are packed at once.
+// fewPieces is the number of pieces that are packed together.
 const fewPieces = 1 << 10
 
-// pack packs the pieces if there are many. It leaves out the last one, because that may still change.
+// pack packs the pieces if there are many. It leaves out the last piece, because this piece may still change.
 func (s *signalRecord) pack() {
 	if len(s.pieces) < fewPieces {
 		return
@@ -300,7 +302,7 @@ func (r *recorder) eventText(c *trace.Cursor) string {
 	return what
 }
 
-// attribute notes an attribute of the current event.
+// attribute processes an attribute of the current event.
 func (r *recorder) attribute(key, value string) {
 	values, ok := r.pairs[key]
 	if !ok {
@@ -338,7 +340,7 @@ func (r *recorder) takeMatches() []int32 {
 	return list
 }
 
-// match records which propositions hold at the last state. It ignores those about events other than e.
+// match stores which propositions hold at the last state. It ignores the propositions whose Event excludes e.
 // objects are the objects of the state.
 func (r *recorder) match(list []int32, e Event, objects []claimObject) {
 	if r.outside {
@@ -405,7 +407,7 @@ func (r *recorder) locationName(l uint32) string {
 	return ""
 }
 
-// countNames counts names as values of an attribute. If names are equal, it counts them once.
+// countNames counts names as values of an attribute. It counts equal names once.
 func (r *recorder) countNames(key string, names ...string) {
 	for i, n := range names {
 		if n != "" && !slices.Contains(names[:i], n) {
@@ -639,7 +641,7 @@ func (r *recorder) join() {
 	r.stored = 0
 }
 
-// label returns the label of a state, also if that is in a block.
+// label returns the label of a state, even if the state is in a block.
 func (r *recorder) label(i int) uint32 {
 	if k := i / blockStates; k < len(r.blocks) {
 		if b := &r.blocks[k]; b.large == nil {

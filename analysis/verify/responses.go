@@ -14,9 +14,9 @@ import (
 )
 
 // Responses compares a percentile of response times with a time. Without By, there is a response time for each
-// state at which From holds. It ends at the first state from there on, itself included, at which To holds.
+// state at which From holds. It ends at the first state at which To holds, beginning with this state itself.
 // With By, there is a response time for each object. It lasts from the first state at which From holds to the
-// last one at which To holds.
+// last state at which To holds.
 type Responses struct {
 	Percent  string // as written in the specification; above 0 and at most 100
 	From, To *Proposition
@@ -186,11 +186,11 @@ type objectTimes struct {
 	spans     map[string]stateSpan
 }
 
-// stateSpan holds the first state of an object at which From holds, and the last one at which To holds.
-// States are counted from 1, and 0 stands for none.
+// stateSpan holds the first state of an object at which From holds, and its last state at which To holds.
+// States are counted from 1. 0 stands for no state.
 type stateSpan struct{ from, to int }
 
-// addObjects records for the objects of the event that a proposition holds at the last state.
+// addObjects stores, for the objects of the event, that a proposition holds at the last state.
 func (r *recorder) addObjects(p int32, objects []claimObject) {
 	for _, t := range r.responses {
 		if t.responses.From.index != int(p) && t.responses.To.index != int(p) {
@@ -222,10 +222,11 @@ type response struct {
 // responseTimes holds the response times from which the percentile is computed. The longest one is
 // first. The others are in the order of time.
 type responseTimes struct {
-	list  []response
-	open  int    // number of those without an answer that do not count, because they are still within the limit
-	most  int64  // greatest number of ticks within the limit; negative if there is none
-	value uint64 // the percentile; 0 if there are no response times
+	list []response
+	// number of response times without an answer that do not count, because they are still within the limit
+	open  int
+	most  int64  // greatest number of ticks within the limit; negative if no number is within the limit
+	value uint64 // the percentile in ticks; 0 if there are no response times
 	holds bool
 }
 
@@ -289,8 +290,8 @@ func (e *evaluator) responseTimes(r *Responses) *responseTimes {
 // within reports whether a response time is within the limit.
 func (r *responseTimes) within(t uint64) bool { return r.most >= 0 && t <= uint64(r.most) }
 
-// percentileStates returns the states at which a comparison of a percentile holds. These are all states or
-// none. The value is decided only if all response times must be within the limit and one of them
+// percentileStates returns the states at which a comparison of a percentile holds. The result has all states
+// or no state. The value is decided only if all response times must be within the limit and one of them
 // exceeds it.
 func (e *evaluator) percentileStates(r *Responses) value {
 	if e.growth != nil {
@@ -356,8 +357,8 @@ func (e *explainer) explainPercentile(f *Formula, holds bool, depth int) {
 	}
 }
 
-// durationText formats a duration in ticks without rounding. Otherwise, a duration that exceeds a bound by
-// little could look equal to it.
+// durationText formats a duration in ticks without rounding. A rounded duration that is slightly longer than a
+// bound could look equal to the bound.
 func (e *explainer) durationText(ticks uint64) string {
 	c := e.defs.Clock
 	text := c.FormatDuration(int64(min(ticks, math.MaxInt64)))
@@ -372,7 +373,7 @@ func (e *explainer) durationText(ticks uint64) string {
 }
 
 // objectsOfEvent returns the objects of a row. It returns none if the specification does not need the objects
-// of single events.
+// of events.
 func (r *recorder) objectsOfEvent(c *trace.Cursor) []claimObject {
 	if len(r.responses) == 0 {
 		return nil

@@ -6,10 +6,10 @@ import (
 	"strconv"
 )
 
-// Robustness states how far the signals of a check are from the bounds that decide it. If it is
-// positive, the formula holds, and would still hold if all signals were worse by less than this number.
-// If it is negative, the formula does not hold. A negation changes the sign. And and globally take the
-// least number, or and finally the greatest one. It is infinite if propositions alone decide the
+// Robustness states how far the signals of a check are from the bounds that decide it. If it is positive, the
+// formula holds, and would still hold if all signals were worse by less than this number. If it is negative,
+// the formula does not hold. A negation changes the sign. The operators "and" and "globally" take the least
+// number, and "or" and "finally" the greatest one. The robustness is infinite if propositions alone decide the
 // formula.
 type Robustness float64
 
@@ -38,9 +38,9 @@ func infinite(holds bool) *Robustness {
 	return &r
 }
 
-// robustness returns the robustness of a formula at the begin of the trace, which it takes to be
-// complete. That is the greatest number that the formula reaches. It is found by bisection of the range
-// of all numbers.
+// robustness returns the robustness of a formula at the begin of the trace, and treats the trace as complete.
+// The result is the greatest number that the formula reaches. It is found by bisection of the range of all
+// numbers.
 func (e *evaluator) robustness(ctx context.Context, f *Formula) (Robustness, error) {
 	reaches := func(least float64) (bool, error) {
 		if err := ctx.Err(); err != nil {
@@ -74,7 +74,8 @@ func (e *evaluator) robustness(ctx context.Context, f *Formula) (Robustness, err
 		}
 	}
 	r := fromOrdinal(low)
-	if f.isDense() { // the greatest number may be a limit that is not reached, and crossings are rounded
+	// the greatest number may be a limit that the formula does not reach, and times of crossings are rounded
+	if f.isDense() {
 		r, _ = strconv.ParseFloat(strconv.FormatFloat(r, 'g', 14, 64), 64)
 		if math.Abs(r) < 1e-300 {
 			r = 0
@@ -115,9 +116,8 @@ type threshold struct {
 	bytes  int // total size of states
 }
 
-// thresholdKey identifies a question: is the robustness of f at least the number? If negated is set,
-// the question is that of a negation around f: is the robustness of f greater than the negative of the
-// number?
+// thresholdKey identifies a question: is the robustness of f at least the number? If negated is set, the
+// question is about a negation of f: is the robustness of f greater than the negative of the number?
 type thresholdKey struct {
 	f       *Formula
 	negated bool

@@ -8,16 +8,17 @@ import (
 )
 
 // stateSet is a set of states, stored as bits or as runs. A specification may have a check for each of 100 000
-// objects. An event concerns few of them, so the sets of each check consist of few runs, and all checks together take
-// time in proportion to the events, and not to their number times that of the checks.
+// objects. An event concerns few of these objects, so that the sets of each check consist of few runs.
+// Therefore the time for all checks together is proportional to the number of events, and not to the product
+// of the numbers of events and checks.
 //
-// A run only abbreviates the numbers of its states. No state is left out of the sequence, not even one at which no
-// proposition of a formula holds. So the result is the same for all formulas, also for those that depend on the
-// number of such states, as next does, or on their times, as bounds do.
+// A run is only a shorter form of the numbers of its states. The sequence still has every state, even the
+// states at which no proposition of a formula holds. Therefore the result is the same for all formulas,
+// including formulas that depend on the number of such states ("next") or on their times (bounds).
 type stateSet interface {
 	has(i int) bool
-	// find returns the first state i, from <= i < to, that is in the set, or that is not in it if in is not set. If
-	// there is none, it returns to.
+	// find returns the first state i with from <= i < to that is in the set or, if in is false, that is not in
+	// the set. If there is no such state, it returns to.
 	find(from, to int, in bool) int
 	complement(n int) stateSet
 }
@@ -31,7 +32,7 @@ type runs []run
 // wholeRun returns the set of the states below n.
 func wholeRun(n int) runs { return runs{}.add(0, n) }
 
-// add appends the states from <= i < end. These must not begin before the last run does.
+// add appends the states i with from <= i < end. These must not begin before the begin of the last run.
 func (s runs) add(from, end int) runs {
 	if from >= end {
 		return s
@@ -103,8 +104,8 @@ func (s runs) next(n int, pending bool) runs {
 	return r
 }
 
-// untilRuns returns the same states as [untilStates]. ok is false if that would take more than limit steps besides
-// those for each run.
+// untilRuns returns the same states as [untilStates]. ok is false if this would take more than limit steps in
+// addition to the steps for each run.
 func untilRuns(t []int64, a, b runs, w ticks, pending bool, limit int) (s runs, ok bool) {
 	var list []run
 	add := func(from, end int) {
@@ -112,14 +113,14 @@ func untilRuns(t []int64, a, b runs, w ticks, pending bool, limit int) (s runs, 
 			list = append(list, run{uint32(from), uint32(end)})
 		}
 	}
-	// since returns the first state at or after from that is at most so many ticks before state j.
+	// since returns the first state at or after from that is at most most ticks before state j.
 	since := func(from, j int, most uint64) int {
 		return from + sort.Search(j-from, func(i int) bool { return uint64(t[j])-uint64(t[from+i]) <= most })
 	}
-	// before adds the states i, p <= i < q, for which a state from first to last is in the bound. They must be
-	// consecutive. That is so if first is last. If the bound begins at once, they are those from first to last
-	// themselves, and those for which first is in the bound, which are just before first. If the bound has no end, they
-	// are those for which last is in the bound: all from p to one of them.
+	// before adds the states i with p <= i < q for which a state from first to last is within the bound. These
+	// states must be consecutive. They are consecutive in three cases: if first equals last; if the bound
+	// begins at 0, because then they are the states from first to last and the states just before first; and
+	// if the bound has no end, because then they are all states from p up to some state.
 	before := func(p, q, first, last int) {
 		end := last + 1
 		if w.low > 0 {
@@ -159,7 +160,7 @@ func untilRuns(t []int64, a, b runs, w ticks, pending bool, limit int) (s runs, 
 	return joined(list), true
 }
 
-// find is that of stateSet.
+// find implements stateSet.
 func (s bitset) find(from, to int, in bool) int {
 	for from < to {
 		w := s[from/64]
@@ -187,7 +188,7 @@ func (s bitset) setRun(x run) {
 	}
 }
 
-// compact returns the set of n states as runs if these are few.
+// compact returns the set of n states as runs if it consists of few runs, and otherwise as bits.
 func (s bitset) compact(n int) stateSet {
 	var r runs
 	for from := s.find(0, n, true); from < n; {
@@ -200,8 +201,8 @@ func (s bitset) compact(n int) stateSet {
 	return r
 }
 
-// fewRuns returns the greatest number of runs for which a set of n states is stored as runs. These then take at most
-// two times the memory of bits, and less time.
+// fewRuns returns the greatest number of runs with which a set of n states is stored as runs. The runs then
+// take at most twice the memory of bits, and less time.
 func fewRuns(n int) int { return 2 + n/32 }
 
 // union collects the union of sets of n states.

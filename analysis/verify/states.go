@@ -14,7 +14,7 @@ func (s bitset) set(i int) { s[i/64] |= 1 << (i % 64) }
 // complement returns the states below n that are not in s.
 func (s bitset) complement(n int) stateSet { return s.not(n) }
 
-// not is complement as bits.
+// not returns the complement as bits.
 func (s bitset) not(n int) bitset {
 	r := make(bitset, len(s))
 	for i := range s {
@@ -26,15 +26,15 @@ func (s bitset) not(n int) bitset {
 	return r
 }
 
-// ticks is a bound in whole ticks. low and high are within it.
+// ticks is a bound in whole ticks. low and high belong to it.
 type ticks struct{ low, high uint64 }
 
 // noLimits is a bound that excludes no time.
 var noLimits = ticks{0, math.MaxUint64}
 
-// untilStates returns the states at which "a until b" holds: b holds at some state within the bound,
-// and a holds at all states before that. If pending is set, b may also hold at a state after the last
-// one. The time is proportional to the number of states.
+// untilStates returns the states at which "a until b" holds: b holds at some state within the bound, and a
+// holds at all states before this state. If pending is set, b may also hold at a state after the last one. The
+// time is proportional to the number of states.
 func untilStates(t []int64, a, b bitset, w ticks, pending bool) bitset {
 	n := len(t)
 	out := newBitset(n)
@@ -71,7 +71,8 @@ func untilStates(t []int64, a, b bitset, w ticks, pending bool) bitset {
 	return out
 }
 
-// nextStates returns the states of n whose next state is in a. The last state is in the result if pending is set.
+// nextStates returns the states of n states whose next state is in a. The last state is in the result if
+// pending is set.
 func nextStates(a bitset, n int, pending bool) bitset {
 	out := newBitset(n)
 	for i := range n {

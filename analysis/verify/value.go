@@ -105,9 +105,9 @@ func (e *evaluator) cacheValue(f *Formula, v value) {
 	e.bytes += size(v.good) + size(v.holds) + size(v.possible)
 }
 
-// size returns about how many bytes a set takes as a part of a cached value.
+// size returns the approximate number of bytes of a set in a cached value.
 func size(s stateSet) int {
-	const others = 64 // a third of the value's other parts
+	const others = 64 // a third of the bytes that the other parts of a value take
 	if x, ok := s.(bitset); ok {
 		return others + 8*len(x)
 	}
@@ -139,8 +139,8 @@ func (e *evaluator) junction(ctx context.Context, f *Formula) (value, error) {
 	return v, nil
 }
 
-// limitCache removes all cached values if they take more than cacheBytes. They are computed again when
-// needed.
+// limitCache removes all cached values if they take more than cacheBytes. Removed values are computed again
+// when needed.
 func (e *evaluator) limitCache() {
 	if e.bytes > cacheBytes {
 		clear(e.values)
@@ -192,7 +192,7 @@ func (e *evaluator) next(s stateSet, pending bool) stateSet {
 	return nextStates(s.(bitset), e.n, pending)
 }
 
-// bits returns a set as bits. They must not be changed.
+// bits returns a set as bits. The caller must not change the bits.
 func (e *evaluator) bits(s stateSet) bitset {
 	x, few := s.(runs)
 	if !few {

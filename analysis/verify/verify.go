@@ -35,11 +35,12 @@ const (
 
 // Options are the settings of [Run].
 type Options struct {
-	Semantics Semantics // "" means Compatible
+	Semantics Semantics // semantics of the verdicts; "" means Compatible
 	// Window limits the trace to the events in the window. Nil means the whole trace. If a claim began
 	// before the window, only its end counts.
 	Window *trace.Window
-	// Robust requests the robustness of checks. That takes about 70 times as long as the verdicts.
+	// Robust requests the robustness of checks. Computing the robustness takes about 70 times as long as
+	// computing the verdicts.
 	Robust bool
 	// Location selects locations. Nil selects all. The function must be safe for concurrent use.
 	Location func(location uint32) bool
@@ -53,8 +54,8 @@ const (
 	Good           Verdict = "good"
 	Bad            Verdict = "bad"
 	NonInformative Verdict = "non-informative"
-	IsTrue         Verdict = "true"  // TwoValued
-	IsFalse        Verdict = "false" // TwoValued
+	IsTrue         Verdict = "true"  // the property holds; with TwoValued
+	IsFalse        Verdict = "false" // the property does not hold; with TwoValued
 	DecidedTrue    Verdict = "TRUE"
 	DecidedFalse   Verdict = "FALSE"
 	StillTrue      Verdict = "STILL_TRUE"
@@ -66,7 +67,7 @@ func (v Verdict) Violated() bool { return v == Bad || v == IsFalse || v == Decid
 
 // Result holds the verdicts for a trace.
 type Result struct {
-	States   int64         `json:"states"` // of the trace
+	States   int64         `json:"states"` // number of states of the trace
 	Violated int           `json:"violated"`
 	Checks   []CheckResult `json:"checks"`
 	// Warnings holds a warning for each word of the specification that does not occur in the trace.
@@ -78,8 +79,8 @@ type CheckResult struct {
 	Name    string  `json:"check"`
 	Formula string  `json:"formula"`
 	Verdict Verdict `json:"verdict"`
-	// Holds reports whether the property holds if the trace is complete. Decided reports whether all
-	// continuations of the trace have the same result.
+	// Holds reports whether the property holds if the trace is complete. Decided reports whether the result is
+	// the same for all continuations of the trace.
 	Holds   bool `json:"holds"`
 	Decided bool `json:"decided"`
 	// Robustness is nil unless [Options.Robust] is set.
@@ -90,27 +91,27 @@ type CheckResult struct {
 
 // Reason explains why a formula holds or does not hold.
 type Reason struct {
-	Depth   int    `json:"depth"` // depth of the formula in that of the check
+	Depth   int    `json:"depth"` // depth of the formula within the formula of the check
 	Formula string `json:"formula"`
 	Holds   bool   `json:"holds"`
-	From    int64  `json:"from"` // the times that decide the formula, in ticks
+	From    int64  `json:"from"` // begin of the times that decide the formula, in ticks
 	To      int64  `json:"to"`
-	Text    string `json:"text"` // a sentence
+	Text    string `json:"text"` // a sentence that explains the reason
 }
 
 // Warning reports a word of a specification that does not occur in the trace.
 type Warning struct {
-	Text  string   `json:"text"` // a sentence
+	Text  string   `json:"text"` // a sentence that explains the warning
 	Word  string   `json:"-"`
 	Words []string `json:"-"` // similar words that occur in the trace, as suggestions for Word
 }
 
-// Run reads a trace and decides the checks of a specification. The error is that of the scan, or of the
-// context. The time is linear in the number of events and in the number of operators of the specification. For
-// checks whose propositions hold at few events each, such as one for each object, it is proportional to the sum of
-// both, and not to the product.
+// Run reads a trace and decides the checks of a specification. The error comes from the scan or from the
+// context. The time is linear in the number of events and in the number of operators of the specification. If
+// the propositions of each check hold at few events, as with a check for each object, the time is proportional
+// to the sum of these numbers, and not to their product.
 //
-// The memory is 10 to 12 bytes for each event, with 4 more temporarily; 4 for each state at which a
+// The memory in bytes is 10 to 12 for each event, with 4 more temporarily; 4 for each state at which a
 // proposition of the specification holds; 6 to 40 for each piece of a signal in use, fewer if its values have
 // few decimals; 24 for each interval in which comparisons of signals are true; about 100 for each claim and
 // object if there are derived signals; and up to about 64 MiB for intermediate results.
@@ -205,9 +206,9 @@ type evaluator struct {
 	*recorder
 	n       int    // number of states
 	all     runs   // all states
-	allBits bitset // the same as bits
+	allBits bitset // all states, as bits
 	none    runs
-	base    int64 // the time from which dense times are counted
+	base    int64 // the time of the first event; the times of dense formulas are relative to it
 	domain  interval
 	unit    float64 // ticks in the time unit of the trace
 	signals [][]piece
@@ -222,21 +223,21 @@ type evaluator struct {
 	bounds map[*Bound]boundTicks
 }
 
-// boundTicks is the result of evaluator.ticks.
+// boundTicks is the cached result of evaluator.ticks.
 type boundTicks struct {
 	ticks
 	ok bool
 }
 
-// value holds the states at which a formula holds. Those in good hold for each continuation of the
-// trace, those in holds if the trace is complete, and those in possible for some continuation. Each of
-// these sets is a subset of the next one.
+// value holds the states at which a formula holds. At the states in good, the formula holds for each
+// continuation of the trace. At the states in holds, it holds if the trace is complete. At the states in
+// possible, it holds for some continuation. Each of these sets is a subset of the next one.
 type value struct{ good, holds, possible stateSet }
 
 // denseValue holds the times at which a formula of signals holds, in the same three sets as value.
 type denseValue struct{ good, holds, possible times }
 
-// cacheBytes limits the size of the values that are kept for formulas that share parts.
+// cacheBytes limits the total size in bytes of the cached values of formulas.
 const cacheBytes = 64 << 20
 
 func newEvaluator(r *recorder) *evaluator {
@@ -298,8 +299,8 @@ func (e *evaluator) signalPieces(s *signalRecord) []piece {
 	return list
 }
 
-// signalPiece returns the part of a piece of a signal before the begin of the next one. next is nil for the
-// last piece. ok is false if that part is empty.
+// signalPiece returns the part of a piece of a signal before the begin of the next piece. next is nil for the
+// last piece. ok is false if this part is empty.
 func (e *evaluator) signalPiece(s *signalRecord, x rawPiece, next *rawPiece) (p piece, ok bool) {
 	last := next == nil
 	if s.steps && last {
@@ -354,8 +355,9 @@ func inTicks(d Duration, c trace.Clock) *big.Rat {
 	return new(big.Rat).Mul(d.value, perSecond)
 }
 
-// ticks converts a bound to whole ticks. ok is false if no time is within the bound. If a time is within it, but no
-// whole tick, low is greater than high: a trace that goes on can have shorter ticks.
+// ticks converts a bound to whole ticks. ok is false if no time is within the bound. If a time but no whole
+// tick is within the bound, low is greater than high. Such a bound still matters, because a trace that grows
+// can get shorter ticks.
 func (e *evaluator) ticks(b *Bound) (w ticks, ok bool) {
 	if b == nil {
 		return noLimits, true
@@ -368,7 +370,7 @@ func (e *evaluator) ticks(b *Bound) (w ticks, ok bool) {
 	return known.ticks, known.ok
 }
 
-// newTicks computes ticks.
+// newTicks computes the result of ticks, without a cache.
 func (e *evaluator) newTicks(b *Bound) (w ticks, ok bool) {
 	from := e.inTicks(b.Low)
 	low, exact := floor(from)
@@ -396,7 +398,7 @@ func (e *evaluator) newTicks(b *Bound) (w ticks, ok bool) {
 	return w, true
 }
 
-// floor returns the greatest whole number that is not above x, and whether x equals it.
+// floor returns the greatest whole number that is not above x. exact reports whether x equals this number.
 func floor(x *big.Rat) (n *big.Int, exact bool) {
 	n, rest := new(big.Int).DivMod(x.Num(), x.Denom(), new(big.Int))
 	return n, rest.Sign() == 0
@@ -424,7 +426,7 @@ func (e *evaluator) check(ctx context.Context, c Check, opt Options) (CheckResul
 	}
 	s := r.setVerdict(good, possible, opt.Semantics, f.signal)
 	if !e.any || !isDense && e.n == 0 {
-		if opt.Robust { // no signal decides it
+		if opt.Robust { // infinite, if no signal decides the check
 			r.Robustness = infinite(r.Holds)
 		}
 		return r, nil
@@ -436,8 +438,8 @@ func (e *evaluator) check(ctx context.Context, c Check, opt Options) (CheckResul
 		if err != nil {
 			return r, err
 		}
-		// The verdict and the distance are rounded in different ways. If that lets the distance contradict the verdict,
-		// a signal is at a bound as far as floats can show it.
+		// The verdict and the distance are rounded in different ways. If the distance therefore contradicts
+		// the verdict, the signal equals the bound within the precision of floats.
 		if r.Holds && distance < 0 || !r.Holds && distance > 0 {
 			distance = 0
 		}
@@ -454,9 +456,9 @@ func (e *evaluator) check(ctx context.Context, c Check, opt Options) (CheckResul
 	return r, nil
 }
 
-// setVerdict sets the verdict of a check, and returns the semantics of the verdict. good states whether the
-// check holds for each continuation of the trace, and possible whether it holds for some. signal is set
-// if the check has signals.
+// setVerdict sets the verdict of a check, and returns the semantics of the verdict. good reports whether the
+// check holds for each continuation of the trace, and possible whether it holds for some continuation. signal
+// is set if the check has signals.
 func (r *CheckResult) setVerdict(good, possible bool, chosen Semantics, signal bool) Semantics {
 	r.Decided = good || !possible
 	s := chosen
@@ -514,7 +516,7 @@ func holdsAtEnd(f *Formula) bool {
 	return at(f)
 }
 
-// eachComparison calls f for each state i, from <= i < to, at which a comparison is true.
+// eachComparison calls f for each state i with from <= i < to at which a comparison is true.
 func (e *evaluator) eachComparison(c *Comparison, from, to int, f func(i int)) {
 	number := e.number(c)
 	e.eachValue(c.Signal, from, to, func(i int, v float64) {
@@ -524,7 +526,7 @@ func (e *evaluator) eachComparison(c *Comparison, from, to int, f func(i int)) {
 	})
 }
 
-// eachValue calls f for each state i, from <= i < to, at which an expression has a value.
+// eachValue calls f for each state i with from <= i < to at which an expression has a value.
 func (e *evaluator) eachValue(x *SignalExpr, from, to int, f func(i int, v float64)) {
 	i := from
 	for p := range x.evaluate(e.signal, e.unit) {

@@ -14,14 +14,14 @@ import (
 // Result is the result of the analysis. Times and durations are in ticks of Clock.
 type Result struct {
 	Clock trace.Clock `json:"-"`
-	// Locations is the number of locations that have events in the window, or before and after it.
-	// Time is the sum, over these, of the time from their first to their last event.
+	// Locations is the number of locations that have events in the window, or before and after it. Time is the
+	// sum of the times from the first to the last event of each of these locations.
 	Locations int         `json:"locations"`
 	Time      trace.Ticks `json:"time"`
 	// Judged is the number of calls whose waits could be computed, including waits of length 0.
 	// Judged, Violations and Unjudged count the calls that begin in the window.
 	Judged int64 `json:"judged"`
-	// Waiting is the sum of the waits of all patterns that are not part of another one.
+	// Waiting is the sum of the waits of all patterns that are not part of another pattern.
 	Waiting  trace.Ticks `json:"waiting"`
 	Patterns []Pattern   `json:"patterns"` // patterns with waits, in the order of docs/analyses/waits.md
 	// Late lists, for each communicator, the locations that were the last to begin a collective
@@ -32,13 +32,13 @@ type Result struct {
 	Violations Violations `json:"violations"`
 	// Unjudged counts the events whose waits cannot be computed because the trace lacks data.
 	Unjudged []Unjudged `json:"unjudged"`
-	part     bool       // a window of a trace with calls; it may have no call itself
+	part     bool       // set for a window of a trace that has calls, even if the window has none
 }
 
 // Pattern holds the waits of one pattern. Times are in ticks.
 type Pattern struct {
 	Pattern string `json:"pattern"`
-	// PartOf is the pattern that includes the waits of this one, or "".
+	// PartOf is the pattern that includes the waits of this pattern, or "".
 	PartOf     string      `json:"partOf,omitempty"`
 	Count      int64       `json:"count"`
 	Time       trace.Ticks `json:"time"`
@@ -49,8 +49,8 @@ type Pattern struct {
 	Locations     []Share `json:"locations"`
 	PathLocations []Share `json:"pathLocations"`
 	Communicators []Share `json:"communicators"`
-	Pairs         []Share `json:"pairs"` // indexed by waiting location and the location that it waits for
-	// Worst holds the longest waits, the longest first, at most Options.Worst.
+	Pairs         []Share `json:"pairs"` // by waiting location and by the location for which it waits
+	// Worst holds at most Options.Worst waits. These are the longest waits, in descending order of length.
 	Worst []Wait `json:"worst"`
 	// Bins holds the waiting times in equal parts of the window or, without one, of the trace.
 	Bins []Bin `json:"bins,omitempty"`
@@ -75,7 +75,7 @@ type Share struct {
 	Path         []string    `json:"path,omitempty"` // outermost region first
 	Location     *uint32     `json:"location,omitempty"`
 	LocationName string      `json:"locationName,omitempty"`
-	Cause        *uint32     `json:"cause,omitempty"` // location that is waited for
+	Cause        *uint32     `json:"cause,omitempty"` // location for which Location waits
 	CauseName    string      `json:"causeName,omitempty"`
 	Communicator string      `json:"communicator,omitempty"`
 	Count        int64       `json:"count"`
@@ -89,7 +89,7 @@ type Wait struct {
 	Path         []string `json:"path"`
 	Begin        int64    `json:"begin"`
 	Time         int64    `json:"time"`
-	Cause        uint32   `json:"cause"` // location that is waited for
+	Cause        uint32   `json:"cause"` // location for which Location waits
 	CauseName    string   `json:"causeName"`
 	CauseTime    int64    `json:"causeTime"` // time at which Cause begins the call that ends the wait
 }
@@ -128,8 +128,8 @@ type Unjudged struct {
 	Reason string `json:"reason"`
 }
 
-// Missing returns the reason why no wait of a trace can be judged, or "" if some can. It also returns
-// "" for a window of a trace that has barriers or calls of communication libraries.
+// Missing returns the reason why no wait of a trace can be judged, or "" if some waits can be judged. It also
+// returns "" for a window of a trace that has barriers or calls of communication libraries.
 func (r *Result) Missing() string {
 	if r.Judged > 0 || r.part {
 		return ""

@@ -14,15 +14,15 @@ import (
 
 // Options are the settings of the analysis.
 type Options struct {
-	// Window limits the result to the time in it. A wait counts for the window in which it begins.
-	// Nil means the whole trace. [Find] reads the trace up to the end of the window, and further
-	// until it knows the waits in the window.
+	// Window limits the result to the time in it. A wait belongs to the window in which it begins. Nil means
+	// the whole trace. [Find] reads the trace up to the end of the window, and further until it knows the
+	// waits in the window.
 	Window *trace.Window
 	// Locations reports whether the waits of a location count. Nil means that the waits of all
 	// locations count.
 	Locations func(location uint32) bool
-	// Regions limits the result to the waits in visits of the rows of regions for which it returns
-	// true, and in calls below these. Nil means all.
+	// Regions limits the result to waits in visits of regions for whose rows Regions returns true, and to
+	// waits in calls below these visits. Nil means all waits.
 	Regions func(row uint32) bool
 	// Rows maps regions to the rows that count as one. Nil counts each region by itself.
 	Rows *trace.Rows
@@ -31,8 +31,8 @@ type Options struct {
 	// Bins is the number of equal parts of the window, or of the trace without a window, for which
 	// waits are summed. 0 means none.
 	Bins int
-	// Each, if it is not nil, is called for each counted wait of a positive length, in ticks, that
-	// is not of a pattern that is part of another one.
+	// Each, if it is not nil, is called for each counted wait of a positive length, in ticks. It is not called
+	// for waits of a pattern that is part of another pattern.
 	Each func(w Interval)
 }
 
@@ -40,8 +40,9 @@ type Options struct {
 type Interval struct {
 	Location      uint32 // index into Definitions.Locations
 	Begin, Length int64
-	Cause         uint32 // location that is waited for
-	CauseTime     int64  // time at which Cause begins the call that ends the wait, releases the lock, or ends the work
+	Cause         uint32 // location for which Location waits
+	// time at which the location Cause begins the call that ends the wait, releases the lock, or ends the work
+	CauseTime int64
 }
 
 // Patterns returns the names of all patterns, in the order in which results list them.
@@ -53,7 +54,7 @@ func Patterns() []string {
 	return list
 }
 
-// unjudged holds texts about the sorts of events whose waits cannot be computed.
+// unjudged holds texts about the kinds of events whose waits cannot be computed.
 var unjudged = [waitstate.UnjudgedKinds]struct{ what, reason string }{
 	waitstate.BareReceive: {"receives",
 		"they are in no call of a communication library, so that it is unknown since when the location waited"},
@@ -73,7 +74,7 @@ var unjudged = [waitstate.UnjudgedKinds]struct{ what, reason string }{
 	waitstate.UnknownLaunch: {"kernels and transfers of devices", "the trace does not record which calls launched them"},
 }
 
-// sum is the number of some waits and their total time.
+// sum is a number of waits with their total time in ticks.
 type sum struct {
 	count int64
 	time  trace.Ticks
@@ -82,7 +83,7 @@ type sum struct {
 // placeKey identifies a call path at a location.
 type placeKey struct{ path, location uint32 }
 
-// pairKey identifies a waiting location, and the location that it waits for.
+// pairKey identifies a waiting location and the location for which it waits.
 type pairKey struct{ location, cause uint32 }
 
 // lastKey identifies a location that came last to operations of a communicator.
@@ -105,7 +106,8 @@ type patternSums struct {
 	bins          []trace.Ticks
 }
 
-// compare orders waits by length. Of equal lengths, the wait that begins first is the greatest.
+// compare compares waits by length. Of waits with equal lengths, the wait that begins first is the greater
+// one.
 func compare(w, o *waitstate.Wait) int {
 	return cmp.Or(cmp.Compare(w.Length, o.Length), cmp.Compare(o.Begin, w.Begin),
 		cmp.Compare(o.Place.Location, w.Place.Location), cmp.Compare(o.Place.Number, w.Place.Number),
@@ -118,7 +120,7 @@ type adder struct {
 	defs     *trace.Definitions
 	opt      Options
 	from, to int64 // times that the bins cover
-	// names are the full names of locations, and regions those of regions.
+	// names holds the full names of locations, and regions the names of regions.
 	names    []string
 	regions  []string
 	patterns [waitstate.Patterns]patternSums
@@ -128,8 +130,7 @@ type adder struct {
 	inside   []bool // indexed by path: whether it is in one of the wanted regions
 }
 
-// Find finds the wait states of a trace. The error is that of the scan, of the temporary file, or
-// of the context.
+// Find finds the wait states of a trace. The error comes from the scan, the temporary file or the context.
 func Find(ctx context.Context, events format.Events, opt Options) (*Result, error) {
 	log, err := synclog.Read(ctx, events, synclog.Options{Rows: opt.Rows, Window: opt.Window})
 	if err != nil {
@@ -143,8 +144,9 @@ func Find(ctx context.Context, events format.Events, opt Options) (*Result, erro
 	return a.result(), nil
 }
 
-// FindWithHistory finds the wait states of a trace, and returns the history of its calls, for the analyses that start
-// from one. So all of them need one scan. The caller must close the history. The error is that of [history.Build].
+// FindWithHistory finds the wait states of a trace. It also returns the history of the trace's calls, which
+// other analyses need. In this way, all of these analyses need only one scan. The caller must close the
+// history. The error is the error of [history.Build].
 func FindWithHistory(ctx context.Context, events format.Events, opt Options) (*Result, *history.History, error) {
 	var a *adder
 	h, err := history.Build(ctx, events, history.Options{Rows: opt.Rows, Window: opt.Window,
@@ -171,7 +173,7 @@ func newAdder(log *synclog.Log, opt Options) *adder {
 		joint: map[uint64]int64{}}
 	if opt.Regions != nil {
 		a.inside = make([]bool, len(log.Paths))
-		for i, p := range log.Paths { // parents are before their children
+		for i, p := range log.Paths { // a parent has a lower index than its children
 			a.inside[i] = p.Parent != synclog.NoPath && a.inside[p.Parent] || p.Region != trace.NoRef && opt.Regions(p.Region)
 		}
 	}
@@ -238,8 +240,8 @@ func (a *adder) lastOf(communicator uint64, location uint32) *sum {
 	return a.last[k]
 }
 
-// count adds a wait. Parameter begins is set if it begins in the window; otherwise only its time in
-// the window counts.
+// count adds a wait. length is the part of the wait that counts, in ticks. begins must be set if the wait
+// begins in the window.
 func (s *patternSums) count(w *waitstate.Wait, length int64, begins bool) {
 	s.total.Add(length)
 	s.lengths.Add(length)

@@ -88,13 +88,13 @@ func (d *decoder) addRow(b *trace.Batch, r *Record) {
 			case fileTime:
 				v = uint64(d.clock.toModel(v))
 			case fromField:
-				if o.f == fCollective {
+				if o.f == fieldCollective {
 					v = d.operationNumber(stream, v)
 				}
 			}
 			ops = append(ops, v)
 		}
-		if specs[r.Type].hasField(fCollective) && !d.carried && (r.Collective != 0 || r.Type.Part() == Events) {
+		if specs[r.Type].hasField(fieldCollective) && !d.carried && (r.Collective != 0 || r.Type.Part() == Events) {
 			d.addOperationStandIn(stream, r.Collective)
 		}
 		add(m.kind, ref, ops...)
@@ -143,7 +143,7 @@ func (d *decoder) addAttributes(b *trace.Batch, r *Record, text string, texted b
 
 func hasSCL(t Type) bool {
 	l := specs[t].fields
-	return len(l) > 0 && l[len(l)-1].f == fSCL
+	return len(l) > 0 && l[len(l)-1].f == fieldSCL
 }
 
 // leave returns the region that a leave closes, even if the record does not name it.

@@ -21,7 +21,7 @@ func TestDocument_2_3(t *testing.T) {
 		eachType(func(typ Type) {
 			r := filledRecord(typ)
 			for _, f := range specs[typ].fields {
-				if f.bits == 0 && f.f != fMembers {
+				if f.bits == 0 && f.f != fieldMembers {
 					*r.text(f.f) = "of\ntwo \"lines\"\n"
 				}
 			}

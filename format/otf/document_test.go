@@ -115,7 +115,7 @@ func filledRecord(typ Type) Record {
 		switch {
 		case f.bits > 0:
 			*r.number(f.f) = math.MaxUint64 >> (64 - f.bits)
-		case f.f == fMembers:
+		case f.f == fieldMembers:
 			r.Members = []uint32{1, math.MaxUint32}
 		default:
 			*r.text(f.f) = "text of ABC \t\\"

@@ -549,7 +549,7 @@ func (e *encoder) describe(c *trace.Cursor) string {
 
 // addAttributes adds the attributes of a row to a record, as far as OTF can express them.
 func (e *encoder) addAttributes(r *Record, keys []uint32, values []trace.Value) {
-	texted := !specs[r.Type].hasField(fText)
+	texted := !specs[r.Type].hasField(fieldText)
 	for i, k := range keys {
 		v := &values[i]
 		def := e.defs.Attributes.At(k)

@@ -46,61 +46,68 @@ var about = format.About{
 	},
 	Rules: []format.Rule{
 		{ID: "otf.master", Severity: trace.Warning,
-			Doc:     "A line of the master file is not of the form stream:process,process,…, or names a process twice.",
+			Doc: "A line of the master file does not have the form stream:process,process,…, or names a process for " +
+				"a second time.",
 			Example: "1:1,2 and 2:2 in the master file"},
 		{ID: "otf.missing-file", Severity: trace.Error,
-			Doc: "The definitions of the trace or the events of a stream that the master file names do not exist; " +
-				"the rest is read.",
+			Doc: "The file with the definitions, or the file with the events of a stream that the master file names, " +
+				"does not exist. weft reads the other files.",
 			Example: "a line 2: in the master file, and no x.2.events"},
 		{ID: "otf.unlisted-process", Severity: trace.Warning,
-			Doc: "A stream has records of a process that the master file does not name there; they are read, " +
-				"libotf leaves them out.",
+			Doc: "A stream has records of a process that the master file does not list for this stream. weft reads " +
+				"these records; libotf skips them.",
 			Example: "a line *3 in x.1.events, where the master file says 1:1"},
 		{ID: "otf.unsorted", Severity: trace.Warning,
-			Doc:     "The records of a file are not in the order of time; they are sorted while reading.",
+			Doc:     "The records of a file are not in the order of time. weft sorts them while it reads the trace.",
 			Example: "a time line 5, and further on a time line 3"},
 		{ID: "otf.no-state", Severity: trace.Error,
-			Doc:     "Records stand before the first time line and process line of their file; they are skipped.",
+			Doc: "A file has records before its first time line and its first process line. weft skips these " +
+				"records.",
 			Example: "E1 as the first line of x.1.events"},
 		{ID: "otf.malformed", Severity: trace.Error,
-			Doc:     "A record lacks a field or has one that its type does not have; it is skipped, libotf stops reading.",
+			Doc: "A record lacks a field, or has a field that its record type does not have. weft skips the record; " +
+				"libotf stops reading.",
 			Example: "S2L8T5 without its communicator"},
 		{ID: "otf.unknown-record", Severity: trace.Note,
-			Doc: "A record has a keyword that the format does not have; it becomes a generic event.", Example: "QX1"},
+			Doc:     "A record begins with an unknown keyword. weft reads the record as a generic event.",
+			Example: "QX1"},
 		{ID: "otf.undefined", Severity: trace.Warning,
-			Doc: "A record names a function, process group, counter or file that nothing defines; " +
-				"a stand-in takes its place.",
+			Doc: "A record refers to a function, process group, counter or file that the trace does not define. weft " +
+				"uses a stand-in for the definition.",
 			Example: "E7 without a definition of function 7"},
 		{ID: "otf.long-array", Severity: trace.Warning,
-			Doc:     "A line has more than 100 bytes of a byte array; libotf does not read it.",
+			Doc:     "A line has more than 100 bytes of a byte array. libotf cannot read the line.",
 			Example: "a byte array of 120 bytes in one line"},
-		{ID: "otf.cut-off", Severity: trace.Error, Doc: "The last line of a file has no end; it becomes a generic event.",
+		{ID: "otf.cut-off", Severity: trace.Error,
+			Doc:     "The last line of a file is incomplete. weft reads the line as a generic event.",
 			Example: "E1 at the end of the file without the end of the line"},
-		{ID: "otf.corrupt", Severity: trace.Error, Doc: "Compressed data is damaged; what follows is lost.",
+		{ID: "otf.corrupt", Severity: trace.Error,
+			Doc:     "The compressed data of a file is damaged. The records after the damage are lost.",
 			Example: "a flipped bit in x.1.events.z"},
 		{ID: "otf.carried", Severity: trace.Error,
-			Doc:     "What weft put into a trace of another format cannot be read; OTF's own records take its place.",
+			Doc: "Data of another format that weft stored in the trace is damaged. weft uses the ordinary records of " +
+				"OTF instead.",
 			Example: "a changed byte in what weft keeps of a PICL trace"},
 		{ID: "otf.time-range", Severity: trace.Error,
-			Doc: "A record is 2⁶³ ticks or more after the first one; weft skips it. The readers of package format/otf " +
-				"deliver it.",
+			Doc: "A record is 2⁶³ ticks or more after the first record. weft skips the record; the readers of " +
+				"package format/otf deliver it.",
 			Example: "a time line ffffffffffff0000 after one of 1"},
 		{ID: "otf.line-too-long", Severity: trace.Error,
-			Doc:     "A line is longer than the limit (option `otf.max-line`); it is skipped.",
+			Doc:     "A line is longer than the limit (option `otf.max-line`). weft skips the line.",
 			Example: "a line of 17 MB"},
 		{ID: "otf.no-trailer", Severity: trace.Note,
-			Doc: "A file of events, snapshots or statistics does not end with its last time and process; " +
-				"its writer was not closed.",
+			Doc: "A file of events, snapshots or statistics does not end with a time line and a process line. The " +
+				"program that wrote the file did not close it.",
 			Example: "x.1.events that ends with E1 instead of a time line and *1"},
 		{ID: "otf.refused", Severity: trace.Warning,
-			Doc: "The time at the end of a file shows that libotf refused a record out of order; " +
-				"that one and all later ones are missing.",
+			Doc: "The time at the end of a file shows that libotf rejected a record that was not in the order of " +
+				"time. This record and all later records are missing.",
 			Example: "ffffffffffffffff and *1 at the end of x.1.events"},
 		{ID: "otf.unlisted-stream", Severity: trace.Warning,
-			Doc:     "A file belongs to a stream that the master file does not name; it is not read.",
+			Doc:     "A file belongs to a stream that the master file does not name. weft does not read the file.",
 			Example: "x.b.events and a master file without a line b:"},
 		{ID: "otf.hidden-file", Severity: trace.Note,
-			Doc:     "A file exists both plain and compressed; the compressed one is not read.",
+			Doc:     "A file exists both with and without compression. weft does not read the compressed file.",
 			Example: "x.1.events and x.1.events.z"},
 	},
 }

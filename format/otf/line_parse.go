@@ -126,11 +126,12 @@ func parseHex(l []byte, i int) (v uint64, end int) {
 
 // oldEnd lists the fields of EndFileOperation in the old spelling, whose keyword is FE. In this spelling, the
 // field called handle contains the matching id.
-var oldEnd = []fieldSpec{u32(fFile, "", ""), u64(fMatching, "H", "HANDLEID"), u32(fOperation, "OP", "OPERATION"),
-	u64(fBytes, "B", "BYTES"), scl}
+var oldEnd = []fieldSpec{u32(fieldFile, "", ""), u64(fieldMatching, "H", "HANDLEID"), u32(fieldOperation, "OP",
+	"OPERATION"),
+	u64(fieldBytes, "B", "BYTES"), scl}
 
 // oldGroup is a second group after the properties of a counter. libotf uses it even if it is 0.
-var oldGroup = u32(fGroup, "G", "GROUP")
+var oldGroup = u32(fieldGroup, "G", "GROUP")
 
 // scanner is a position in a line.
 type scanner struct {
@@ -220,7 +221,7 @@ func (s *scanner) skipKeyword(f *fieldSpec) bool {
 			return true
 		}
 	}
-	if f.f == fMembers && len(w) > 0 {
+	if f.f == fieldMembers && len(w) > 0 {
 		// The keyword of an empty list and the next keyword are not separated.
 		for _, k := range [2]string{f.long, f.short} {
 			if len(w) > len(k) && string(w[:len(k)]) == k {
@@ -281,7 +282,7 @@ func (r *Record) parse(l []byte, i int, part Part, library bool) (bad problem) {
 		if f.omitZero || f.mayBeMissing {
 			at := s.i
 			there = !s.end()
-			if there && (f.short != "" || f.f == fFunction) {
+			if there && (f.short != "" || f.f == fieldFunction) {
 				there = f.short == "" || s.skipKeyword(f)
 			}
 			if !there {
@@ -299,12 +300,12 @@ func (r *Record) parse(l []byte, i int, part Part, library bool) (bad problem) {
 		switch {
 		case f.bits > 0:
 			*r.number(f.f) = s.hex() & (^uint64(0) >> (64 - f.bits))
-			if f.f == fProperties && s.skipKeyword(&oldGroup) {
+			if f.f == fieldProperties && s.skipKeyword(&oldGroup) {
 				if g := s.hex() & 0xffffffff; g != 0 || library {
 					r.Group = g
 				}
 			}
-		case f.f == fMembers:
+		case f.f == fieldMembers:
 			r.Members = s.members(r.Members[:0])
 		default:
 			v, bad := s.text()
@@ -316,14 +317,14 @@ func (r *Record) parse(l []byte, i int, part Part, library bool) (bad problem) {
 				return bad
 			}
 			*r.text(f.f) = stringOf(v)
-			if f.f == fName {
+			if f.f == fieldName {
 				r.Unnamed = false
 			}
 		}
 	}
 	// libotf ignores the rest of a line, except where it looked for an optional field and did not find
 	// it.
-	if n := len(list); n > 0 && !there && (list[n-1].f == fSCL || t == DefProcess && r.Unnamed && r.Parent == 0) &&
+	if n := len(list); n > 0 && !there && (list[n-1].f == fieldSCL || t == DefProcess && r.Unnamed && r.Parent == 0) &&
 		!s.end() {
 		return problem{"otf.malformed", sp.name + ": " + s.rest(), "the end of the line; the record is skipped", trace.Error}
 	}

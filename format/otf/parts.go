@@ -64,22 +64,22 @@ type definitionTokens struct {
 
 // tokensOfDefinitions describes the types of definitions that contain tokens.
 var tokensOfDefinitions = map[Type]definitionTokens{
-	DefProcess:                  {own: processTokens, refs: []tokenField{{fParent, processTokens}}},
+	DefProcess:                  {own: processTokens, refs: []tokenField{{fieldParent, processTokens}}},
 	DefProcessGroup:             {own: processTokens, members: true},
 	DefProcessSubstitutes:       {own: processTokens, members: true},
-	DefProcessOrGroupAttributes: {own: processTokens, refs: []tokenField{{fAttributeList, attributeListTokens}}},
+	DefProcessOrGroupAttributes: {own: processTokens, refs: []tokenField{{fieldAttributeList, attributeListTokens}}},
 	DefAttributeList:            {own: attributeListTokens},
 	DefFunctionGroup:            {own: functionGroupTokens},
-	DefFunction: {own: functionTokens, refs: []tokenField{{fGroup, functionGroupTokens}, {fSCL,
+	DefFunction: {own: functionTokens, refs: []tokenField{{fieldGroup, functionGroupTokens}, {fieldSCL,
 		sclTokens}}},
 	DefCollectiveOperation: {own: operationTokens},
 	DefCounterGroup:        {own: counterGroupTokens},
-	DefCounter:             {own: counterTokens, refs: []tokenField{{fGroup, counterGroupTokens}}},
+	DefCounter:             {own: counterTokens, refs: []tokenField{{fieldGroup, counterGroupTokens}}},
 	DefCounterAssignments:  {own: counterTokens, members: true},
 	DefSCLFile:             {own: sclFileTokens},
-	DefSCL:                 {own: sclTokens, refs: []tokenField{{fFile, sclFileTokens}}},
+	DefSCL:                 {own: sclTokens, refs: []tokenField{{fieldFile, sclFileTokens}}},
 	DefFileGroup:           {own: fileGroupTokens},
-	DefFile:                {own: fileTokens, refs: []tokenField{{fGroup, fileGroupTokens}}},
+	DefFile:                {own: fileTokens, refs: []tokenField{{fieldGroup, fileGroupTokens}}},
 	DefKeyValue:            {own: keyTokens},
 	DefMarker:              {own: markerTokens},
 }

@@ -132,7 +132,7 @@ func (r *Record) appendLine(b []byte, long bool) []byte {
 		switch {
 		case n != nil:
 			b = appendHex(b, *n)
-		case f.f == fMembers:
+		case f.f == fieldMembers:
 			for _, m := range r.Members {
 				b = append(appendHex(b, uint64(m)), ',')
 			}

@@ -283,9 +283,9 @@ func (e *encoder) rename(r *Record) {
 			return
 		}
 	}
-	text(fName, r.Type == DefKeyValue)
-	text(fUnit, true)
-	text(fText, false)
+	text(fieldName, r.Type == DefKeyValue)
+	text(fieldUnit, true)
+	text(fieldText, false)
 }
 
 // rewriteDefinitions writes the definitions of the original trace and the definitions that were added to the
@@ -426,11 +426,11 @@ func (e *encoder) setOriginalRecord(c *trace.Cursor, r *Record) bool {
 	if s.Index != nil {
 		stream := e.original.origin(c.Location(), "").stream
 		r.SCL = s.token(sclTokens, stream, r.SCL)
-		if specs[r.Type].hasField(fRoot) {
+		if specs[r.Type].hasField(fieldRoot) {
 			r.Root = s.token(processTokens, stream, r.Root)
 		}
 	}
-	if s.model.operations != nil && !e.original.global && specs[r.Type].hasField(fCollective) {
+	if s.model.operations != nil && !e.original.global && specs[r.Type].hasField(fieldCollective) {
 		r.Collective = s.model.operationToken(r.Stream, r.Collective)
 	}
 	if e.original.referred != nil {
@@ -463,14 +463,14 @@ func (o *rewriting) noteReferences(r *Record) {
 			markKept(o.referred, space, r.Stream, *r.number(f))
 		}
 	}
-	note(sclTokens, fSCL)
-	note(operationTokens, fCollective)
-	note(processTokens, fRoot)
+	note(sclTokens, fieldSCL)
+	note(operationTokens, fieldCollective)
+	note(processTokens, fieldRoot)
 	switch r.Type {
 	case FunctionGroupSummary:
-		note(functionGroupTokens, fGroup)
+		note(functionGroupTokens, fieldGroup)
 	case FileGroupOperationSummary:
-		note(fileGroupTokens, fGroup)
+		note(fileGroupTokens, fieldGroup)
 	}
 }
 

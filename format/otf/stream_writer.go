@@ -123,7 +123,7 @@ func copyHandlers(write func(*Record) error) *Handlers {
 // definesToken is set for the types of records that define a token.
 var definesToken = func() (t [256]bool) {
 	for i := range specs {
-		t[i] = specs[i].part == Definitions && specs[i].hasField(fToken) || Type(i) == DefMarker
+		t[i] = specs[i].part == Definitions && specs[i].hasField(fieldToken) || Type(i) == DefMarker
 	}
 	return t
 }()

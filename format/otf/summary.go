@@ -262,7 +262,7 @@ func subtract(begin, end []Record) []Record {
 		some := false
 		for _, f := range specs[r.Type].fields {
 			switch f.f {
-			case fFunction, fGroup, fCollective, fFile, fPeer, fCommunicator, fTag:
+			case fieldFunction, fieldGroup, fieldCollective, fieldFile, fieldPeer, fieldCommunicator, fieldTag:
 				continue
 			}
 			v := r.number(f.f)

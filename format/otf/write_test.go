@@ -30,7 +30,7 @@ func randomRecord(rng *rand.Rand, t Type) *Record {
 		switch {
 		case f.bits > 0:
 			*r.number(f.f) = rng.Uint64() >> (64 - f.bits) >> rng.IntN(int(f.bits))
-		case f.f == fMembers:
+		case f.f == fieldMembers:
 			for range rng.IntN(4) {
 				r.Members = append(r.Members, rng.Uint32()>>rng.IntN(32))
 			}

@@ -40,54 +40,63 @@ var about = format.About{
 
 	Rules: []format.Rule{
 		{ID: "otf2.damaged", Severity: trace.Error,
-			Doc: "A file ends too early, or contains bytes that the format does not allow; records before them, and in " +
-				"later chunks, are read.",
+			Doc: "A file ends too early, or contains bytes that the format does not allow. weft reads the records " +
+				"before the damage and in later chunks.",
 			Example: "an event file that ends in the middle of a record, or has no end-of-file mark"},
 		{ID: "otf2.missing-file", Severity: trace.Error,
-			Doc: "A file is not there that the definitions or the anchor file name; the location has no events, or no " +
-				"snapshots.", Example: "location 1 is defined, and there is no traces/1.evt"},
+			Doc: "A file that the definitions or the anchor file require does not exist. The location has no events, " +
+				"or no snapshots.",
+			Example: "location 1 is defined, and there is no traces/1.evt"},
 		{ID: "otf2.missing-definitions", Severity: trace.Error,
-			Doc:     "A location has no definitions of its own though others have: its references and times may be wrong.",
+			Doc: "A location has no file of local definitions, though other locations have one. References and times " +
+				"of the location may be wrong.",
 			Example: "traces/0.def is there, and traces/1.def is not"},
 		{ID: "otf2.chunk-numbers", Severity: trace.Error,
-			Doc: "A file has more or fewer events, or records of snapshots, than the headers of its chunks say: some are " +
-				"lost, or a bit is wrong.", Example: "a chunk whose header says events 1 to 500, with 499 of them"},
+			Doc: "A file has more or fewer events, or records of snapshots, than the headers of its chunks state. " +
+				"Some are lost, or a bit is wrong.",
+			Example: "a chunk whose header says events 1 to 500, with 499 of them"},
 		{ID: "otf2.counts", Severity: trace.Warning,
-			Doc: "The anchor file says another number of definitions or locations than there are, a thumbnail another number " +
-				"of samples, the begin of a snapshot another number of records until its end, or the definition of a location " +
-				"another number of events (a note, since EZTrace writes 2 for all). " +
-				"Nothing in weft depends on it, but OTF2's library refuses an archive with another number of definitions (an " +
-				"error).", Example: "4 locations in the anchor file, and 3 definitions of locations"},
+			Doc: "A number differs from the number that the archive states: the definitions or locations in the " +
+				"anchor file, the samples in a thumbnail, the records in the begin of a snapshot, or the events in " +
+				"the definition of a location (a note, because EZTrace states 2 for all locations). weft does not " +
+				"use these numbers. The OTF2 library rejects an archive with another number of definitions (an " +
+				"error).",
+			Example: "4 locations in the anchor file, and 3 definitions of locations"},
 		{ID: "otf2.carried", Severity: trace.Error,
-			Doc: "What weft put into an archive of another format's trace cannot be read; OTF2's own records take its " +
-				"place.",
+			Doc: "Data of another format that weft stored in the archive is damaged. weft uses the ordinary records " +
+				"of OTF2 instead.",
 			Example: "a changed byte in what weft keeps of a PICL trace"},
 		{ID: "otf2.clock", Severity: trace.Error,
-			Doc:     "The clock has no ticks, or too many in a second; a tick is taken to be a second.",
+			Doc:     "The clock has 0 ticks per second, or too many. weft reads a tick as a second.",
 			Example: "ClockProperties with 0 ticks per second"},
 		{ID: "otf2.undefined", Severity: trace.Warning,
-			Doc: "An event, one of its attributes or a definition names something that nothing defines, or a rank that its " +
-				"communicator does not have; a stand-in takes its place, or nothing.",
+			Doc: "An event, an attribute of an event, or a definition refers to a definition that does not exist, or " +
+				"to a rank that its communicator does not have. weft uses a stand-in for the definition, or ignores " +
+				"the reference.",
 			Example: "Enter of region 9 without such a definition; MpiSend to rank 7 of a communicator of 4"},
 		{ID: "otf2.value", Severity: trace.Warning,
-			Doc: "A field has a number that its enumeration does not have, or a metric or an attribute another type, or " +
-				"fewer values, than its definition; a bit may be wrong.",
+			Doc: "A field has a number that its enumeration does not have. Or a metric or an attribute has another " +
+				"type, or fewer values, than its definition. A bit may be wrong.",
 			Example: "MpiCollectiveEnd with operation 77; a metric defined as UINT64 with a value of type DOUBLE"},
 		{ID: "otf2.record-bytes", Severity: trace.Warning,
-			Doc: "A record has bytes after its fields, or no bytes for the last field, or a number with more bytes than " +
-				"it needs. No writer does this; a bit may be wrong.",
+			Doc: "A record has additional bytes after its fields, or no bytes for the last field, or a number with " +
+				"more bytes than necessary. No known program writes such records; a bit may be wrong.",
 			Example: "an MpiSend of 12 bytes whose fields end after 11; the tag 5 as 02 05 00"},
 		{ID: "otf2.trace-length", Severity: trace.Warning,
-			Doc: "An event is farther from the time that the clock properties state than that is long, while nearly all " +
-				"others of its location are within; a bit of its time may be wrong.",
+			Doc: "The clock properties state when the trace begins and how long it is. An event is farther outside " +
+				"of this interval than the interval is long, while nearly all other events of its location are " +
+				"inside. A bit of its time may be wrong.",
 			Example: "a trace that lasts 1 s by its clock properties, with one event 9 s after its begin"},
 		{ID: "otf2.unknown-record", Severity: trace.Warning,
-			Doc: "A definition, an event, or a record of a snapshot, is of a later version of OTF2, or its id is damaged; it " +
-				"is read without what it says.", Example: "event 200"},
+			Doc: "A definition, an event, or a record of a snapshot belongs to a later version of OTF2, or its type " +
+				"is damaged. weft cannot interpret its content.",
+			Example: "event 200"},
 		{ID: "otf2.time-order", Severity: trace.Warning,
-			Doc: "Times of a location go back, in the file or because of its clock offsets; the later time is taken, or they " +
-				"are sorted.", Example: "a time of 500 ticks after one of 600"},
-		{ID: "otf2.time-range", Severity: trace.Error, Doc: "Times are 2⁶³ ticks or more; those events are skipped.",
+			Doc: "The times of a location decrease, in the file or after the correction by clock offsets. weft sorts " +
+				"the events, or raises the smaller time to the time before it.",
+			Example: "a time of 500 ticks after one of 600"},
+		{ID: "otf2.time-range", Severity: trace.Error,
+			Doc:     "An event has a time of 2⁶³ ticks or more. weft skips the event.",
 			Example: "a time of 2⁶³ ticks"},
 	},
 }

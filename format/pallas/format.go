@@ -47,49 +47,60 @@ var about = format.About{
 
 	Rules: []format.Rule{
 		{ID: "pallas.damaged", Severity: trace.Error,
-			Doc:     "A file ends too early or has something in it that the format does not allow; what stands before is read.",
+			Doc: "A file ends too early, or contains bytes that the format does not allow. weft reads the part " +
+				"before the damage.",
 			Example: "a thread.pallas that ends in the list of its sequences"},
-		{ID: "pallas.missing-file", Severity: trace.Error, Doc: "A file is not there that others need.",
+		{ID: "pallas.missing-file", Severity: trace.Error,
+			Doc:     "A file that another file requires does not exist.",
 			Example: "archive_0/thread_0/event_durations.dat is not there"},
 		{ID: "pallas.grammar", Severity: trace.Error,
-			Doc: "A sequence of a thread leads nowhere or back to itself; the thread's events are read in the order " +
-				"of time.",
+			Doc: "A sequence of a thread refers to a sequence that does not exist, or contains itself. weft reads " +
+				"the events of the thread in the order of time.",
 			Example: "sequence 3 has token S3 in it"},
 		{ID: "pallas.lost-events", Severity: trace.Error,
-			Doc: "The grammar of a thread has more or fewer events than there are times, as Pallas' own writer leaves it " +
-				"when a thread has many loops; the events are read in the order of time.",
+			Doc: "The grammar of a thread has more or fewer events than the files have times. Pallas' own writer " +
+				"does this when a thread has many loops. weft reads the events in the order of time.",
 			Example: "a loop of 3 iterations of an event that has 4 times"},
 		{ID: "pallas.circle", Severity: trace.Error,
-			Doc:     "A location group is in itself; it is read as one that is in no other.",
+			Doc: "A location group contains itself, directly or through other groups. weft reads the group as one " +
+				"without a parent.",
 			Example: "location group 5 has parent 0, and 0 has parent 5"},
 		{ID: "pallas.occurrences", Severity: trace.Warning,
-			Doc: "A sequence has more or fewer times or durations than the grammar has occurrences of it; events do not " +
-				"depend on them.", Example: "a sequence that occurs 4 times, with 3 durations"},
+			Doc: "The number of times or durations of a sequence differs from the number of its occurrences in the " +
+				"grammar. The events do not depend on these numbers.",
+			Example: "a sequence that occurs 4 times, with 3 durations"},
 		{ID: "pallas.undefined", Severity: trace.Warning,
-			Doc:     "An event names a region that nothing defines; a stand-in takes its place.",
+			Doc:     "An event refers to a region that the trace does not define. weft uses a stand-in for the region.",
 			Example: "ENTER of region 9 without such a definition"},
 		{ID: "pallas.attributes", Severity: trace.Error,
-			Doc:     "The attributes of an event are damaged; only those before the damage are read.",
+			Doc:     "The attributes of an event are damaged. weft reads the attributes before the damage.",
 			Example: "a list of attributes of 40 bytes that ends after 20"},
 		{ID: "pallas.carried", Severity: trace.Error,
-			Doc:     "What weft put into a trace of another format cannot be read; Pallas' own records take its place.",
+			Doc: "Data of another format that weft stored in the trace is damaged. weft uses the ordinary records of " +
+				"Pallas instead.",
 			Example: "a changed byte in what weft keeps of a PICL trace"},
 		{ID: "pallas.ids", Severity: trace.Warning,
-			Doc:     "A file says another number of itself or of its threads than folders do, or two ids are the same thing.",
+			Doc: "An archive or thread has another number in its file than in the names of its folders. Or the file " +
+				"of an archive states fewer threads than there are. Or an id refers to no entry of the list of " +
+				"events or sequences, or to the same entry as another id.",
 			Example: "archive_1/archive.pallas that says it is archive 2"},
 		{ID: "pallas.settings", Severity: trace.Warning,
-			Doc:     "The main file has a setting that Pallas does not know; nothing depends on it.",
+			Doc: "A setting in the main file has a value that Pallas does not know. Reading does not depend on the " +
+				"setting.",
 			Example: "loop finding 9 in main.pallas"},
 		{ID: "pallas.payload", Severity: trace.Warning,
-			Doc:     "An event has more or fewer bytes than its record's fields; they are kept as they are.",
+			Doc:     "An event has more or fewer bytes than the fields of its record. weft keeps the bytes unchanged.",
 			Example: "ENTER with 3 bytes instead of 4"},
 		{ID: "pallas.sums", Severity: trace.Warning,
-			Doc: "What a thread's files say of times and durations of its sequences, or of sums of them, is not what its " +
-				"events say; the events are right.", Example: "a sequence that lasts 90 ns by its file and 80 ns by its events"},
+			Doc: "The times, durations or sums that a file of a thread states for the thread, its events or its " +
+				"sequences differ from the values that the events give. weft uses the events.",
+			Example: "a sequence that lasts 90 ns by its file and 80 ns by its events"},
 		{ID: "pallas.time-order", Severity: trace.Warning,
-			Doc:     "The times of an event or a sequence go back; the thread's events are sorted.",
+			Doc: "The times of an event or a sequence decrease from one occurrence to the next. weft sorts the " +
+				"events of the thread.",
 			Example: "times 100, 90 of one event"},
-		{ID: "pallas.time-range", Severity: trace.Error, Doc: "Times are 2⁶³ ns or more; those events are skipped.",
+		{ID: "pallas.time-range", Severity: trace.Error,
+			Doc:     "An event has a time of 2⁶³ ns or more. weft skips the event.",
 			Example: "a time of 2⁶³ ns"},
 	},
 }

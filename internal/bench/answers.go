@@ -18,7 +18,7 @@ type answersReport struct {
 type answersTrace struct {
 	workload, extension string
 	locations           int
-	events              int64 // about, as requested
+	events              int64 // approximate number, as requested
 	bytes               int64 // total size of its files
 	commands            []commandResult
 }
@@ -26,10 +26,10 @@ type answersTrace struct {
 // wideLocations is the number of locations of the trace with many of them.
 const wideLocations = 4096
 
-// wideEvents is the default number of events of that trace.
+// wideEvents is the default number of events of the trace with many locations.
 const wideEvents = 10_000_000
 
-// wideQuick is the number of events of that trace with -quick.
+// wideQuick is the number of events of the trace with many locations if -quick is set.
 const wideQuick = 100_000
 
 // Indexes of the commands in answersCommands.
@@ -56,8 +56,8 @@ var answersCommands = []string{
 	answerProfile:    "profile -q TRACE",
 }
 
-// answersTraces returns the traces without measurements. The first one is the ring that has limits, the last one
-// that with many locations.
+// answersTraces returns the traces without measurements. The first trace is the ring to which the project's
+// limits apply. The last trace has many locations.
 func answersTraces(events, wide int64) []*answersTrace {
 	list := []*answersTrace{
 		{workload: "ring", extension: "otf2", locations: 4, events: events},
@@ -91,7 +91,7 @@ func (r *answersReport) measure(b *session) error {
 	return nil
 }
 
-// answers generates a trace and measures the commands on it.
+// answers generates the trace x, and measures the commands on it.
 func (b *session) answers(x *answersTrace) error {
 	dir, err := os.MkdirTemp(b.dir, "answers-")
 	if err != nil {
@@ -112,7 +112,8 @@ func (b *session) answers(x *answersTrace) error {
 	return b.inTurn(b.runs, list...)
 }
 
-// diffRatio returns the ratios of the CPU times of diff to those of two runs of profile, one for each side.
+// diffRatio returns the ratios of the CPU time of weft diff to the CPU time of two runs of weft profile, one
+// run for each side.
 func (x *answersTrace) diffRatio() stat {
 	diff, profile := x.commands[answerDiff].runs, x.commands[answerProfile].runs
 	var list []float64
@@ -188,7 +189,7 @@ func (r *answersReport) document() []byte {
 		"stencil have collective operations, too.\n\n")
 	for _, x := range r.traces {
 		if x.bytes == 0 {
-			continue // the trace could not be generated; the problems name it
+			continue // the trace could not be generated; the list of problems contains its name
 		}
 		r.printf("### %s\n\nAbout %d events, %.1f MB.\n\n", x.name(), x.events, float64(x.bytes)/1e6)
 		var rows [][]string

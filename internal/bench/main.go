@@ -97,7 +97,7 @@ type measurement interface {
 	// measure takes all measurements. If a single measurement fails, that is recorded as a problem.
 	// An error ends the benchmark.
 	measure(b *session) error
-	// document returns the measurements as a Markdown document.
+	// document returns the report as a Markdown document.
 	document() []byte
 }
 
@@ -108,7 +108,7 @@ type result struct {
 	quick, few bool // quick: a trial run; few: fewer events than by default
 	runs       int
 	events     int64
-	floor      int64 // peak memory of the harness itself in bytes; lower peaks cannot be measured
+	floor      int64 // peak memory of the harness itself in bytes; a lower peak of a program cannot be measured
 	problems   []problem
 }
 
@@ -224,7 +224,7 @@ func parseFlags(args []string, errs io.Writer) (*config, error) {
 	return c, nil
 }
 
-// documentPath returns the path of the document of a part. It is in the folder of out, the document
+// documentPath returns the path of the document of a part. The document is in the folder of out, the document
 // of the part text.
 func documentPath(out, part string) string {
 	if out == "" || part == "text" {
@@ -408,8 +408,8 @@ type task struct {
 	run  func() error
 }
 
-// try runs tasks in order. It records a failed task as a problem of file, and continues with the next
-// one. ok reports whether all succeeded. It only returns an error if the benchmark is being ended.
+// try runs tasks in order. It records a failed task as a problem of file, and continues with the next task. ok
+// reports whether all tasks succeeded. try returns an error only if the user or the system ends the benchmark.
 func (b *session) try(problems *[]problem, file string, steps ...task) (ok bool, err error) {
 	ok = true
 	for _, s := range steps {

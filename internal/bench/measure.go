@@ -113,8 +113,8 @@ func decodeArgs(workers int, path string) []string {
 
 // command is a program with arguments that is measured.
 type command struct {
-	to      *[]usage // the measurements are appended to it
-	program string   // path; "" if the program is not installed and the command must be skipped
+	to      *[]usage // list to which the measurements are appended
+	program string   // path of the program; "" if the program is not installed, so that the command is skipped
 	args    []string
 }
 
@@ -170,8 +170,8 @@ func (s *sequence) run(u *usage, program string, args ...string) {
 	}
 }
 
-// measureWarm calls once n+1 times. It returns all results but the first, in which caches may be
-// cold.
+// measureWarm calls once n+1 times. It returns all results except the first one, which cold caches may have
+// slowed down.
 func measureWarm[T any](n int, once func() (T, error)) (list []T, err error) {
 	for i := range 1 + n {
 		x, err := once()
@@ -239,7 +239,7 @@ func statOver[T any](list []T, f func(T) float64) stat {
 // mib converts bytes to MiB.
 func mib(n int64) float64 { return float64(n) / (1 << 20) }
 
-// units lists the units of sizes on the command line, those with the longest names first.
+// units lists the units of sizes on the command line. Units with longer names come first.
 var units = []struct {
 	name string
 	size float64

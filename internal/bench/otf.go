@@ -20,7 +20,7 @@ const (
 	otfLevel  = 4            // level of the compression, which is libotf's default
 )
 
-// Shapes of the traces. The number of rounds is set later.
+// These are the shapes of the traces. The number of rounds is set later.
 var (
 	otfUsual = otfShape{streams: 8, each: 2}
 	otfWide  = otfShape{streams: 1024, each: 1}
@@ -40,8 +40,10 @@ type toolComparison struct {
 	name         string  // name of the measurement in problems
 	text         string  // description in the document
 	ours, theirs string  // command lines; ours has no program name
-	cpu          float64 // least ratio of CPU times, theirs to ours
-	wall         float64 // least ratio of wall-clock times on two cores; 0 if there is no limit
+	cpu          float64 // least ratio of the CPU time of the other tool to the CPU time of weft
+	// least ratio of the wall-clock time of the other tool to the wall-clock time of weft on two cores; 0 if
+	// there is no limit
+	wall float64
 }
 
 // tool returns the program with which weft is compared.
@@ -84,7 +86,7 @@ type otfWriteRound struct {
 	libotf usage // zero if the program cannot be compiled
 	one    usage // one goroutine writes all streams
 	two    usage // each of two goroutines writes half of the streams
-	half   usage // one goroutine writes half of the trace, and no other runs
+	half   usage // one goroutine writes half of the trace, while no other goroutine writes
 }
 
 // Names of the measurements of OTF, for problems.
@@ -168,8 +170,8 @@ func (b *session) clear(patterns ...string) {
 	}
 }
 
-// clearOutput removes the files that compared commands have written. Otherwise, the next command would
-// free their space, which is not a part of its work.
+// clearOutput removes the files that compared commands have written. Otherwise, the next command would spend
+// time on freeing the space of these files.
 func (b *session) clearOutput() { b.clear("ours.*", "theirs.*") }
 
 // compare measures both programs of a comparison, in turn.
@@ -187,7 +189,7 @@ func (b *session) compare(c *otfComparison) (err error) {
 	return err
 }
 
-// packed measures how long weft decodes the compressed trace, and how long the plain one.
+// packed measures how long weft takes to decode the compressed trace and the plain trace.
 func (b *session) packed(r *otfReport) (err error) {
 	r.compressed, err = measureWarm(pairs*b.runs, func() (p otfPair, err error) {
 		t := sequence{runner: b.runner}
@@ -198,9 +200,9 @@ func (b *session) packed(r *otfReport) (err error) {
 	return err
 }
 
-// manyStreams measures commands that read the trace with many streams, while they may only have few
-// files open. A command that does not read all data may report that as a defect of the trace and still
-// end normally. The events written by print and convert are therefore counted.
+// manyStreams measures commands that read the trace with many streams, with a low limit for the number of open
+// files. A command that does not read all data may report this as a defect of the trace and still end
+// normally. Therefore manyStreams counts the events that print and convert write.
 func (b *session) manyStreams(r *otfReport) error {
 	defer b.clearOutput()
 	shape := otfWide.withEvents(min(otfWideEvents, *b.events["otf"]))

@@ -26,32 +26,32 @@ type otf2Report struct {
 // otf2Row is a command with its measurements: a row in the table.
 type otf2Row struct {
 	what string
-	args []string // PATH stands for the archive, ALONE for the archive with a single location
+	args []string // PATH stands for the archive, and ALONE for an archive with a single location
 	runs []usage
 }
 
 // Indexes of the rows in the table.
 const (
-	otf2Write = iota
-	otf2One
-	otf2Two
-	otf2Silent
-	otf2Alone
-	otf2AloneSilent
-	otf2Text
-	otf2Print
+	rowOTF2Write = iota
+	rowOTF2One
+	rowOTF2Two
+	rowOTF2Silent
+	rowOTF2Alone
+	rowOTF2AloneSilent
+	rowOTF2Text
+	rowOTF2Print
 )
 
 func otf2Rows() []*otf2Row {
 	return []*otf2Row{
-		otf2Write:       {what: "writing"},
-		otf2One:         {what: "decoding, one core", args: decodeArgs(1, "PATH")},
-		otf2Two:         {what: "decoding, two cores", args: decodeArgs(2, "PATH")},
-		otf2Silent:      {what: "otf2-print --silent", args: []string{"--silent", "PATH"}},
-		otf2Alone:       {what: "decoding one location, two cores", args: decodeArgs(2, "ALONE")},
-		otf2AloneSilent: {what: "otf2-print --silent, one location", args: []string{"--silent", "ALONE"}},
-		otf2Text:        {what: "print --compat", args: []string{"print", "--compat", "PATH"}},
-		otf2Print:       {what: "otf2-print -A", args: []string{"-A", "PATH"}},
+		rowOTF2Write:       {what: "writing"},
+		rowOTF2One:         {what: "decoding, one core", args: decodeArgs(1, "PATH")},
+		rowOTF2Two:         {what: "decoding, two cores", args: decodeArgs(2, "PATH")},
+		rowOTF2Silent:      {what: "otf2-print --silent", args: []string{"--silent", "PATH"}},
+		rowOTF2Alone:       {what: "decoding one location, two cores", args: decodeArgs(2, "ALONE")},
+		rowOTF2AloneSilent: {what: "otf2-print --silent, one location", args: []string{"--silent", "ALONE"}},
+		rowOTF2Text:        {what: "print --compat", args: []string{"print", "--compat", "PATH"}},
+		rowOTF2Print:       {what: "otf2-print -A", args: []string{"-A", "PATH"}},
 		{what: "print --compat, 10 ms", args: []string{"print", "--compat", "--from", "@1000000000", "--to", "@1010000000",
 			"PATH"}},
 		{what: "otf2-print -A --time, 10 ms", args: []string{"-A", "--time", "1000000000", "1009999999", "PATH"}},
@@ -82,7 +82,7 @@ func (r *otf2Report) archive(b *session) error {
 		return command{to, b.self, []string{childMode, "otf2", path, strconv.FormatInt(r.events, 10),
 			strconv.Itoa(locations)}}
 	}
-	if err := b.inTurn(pairs*b.runs, write(&r.rows[otf2Write].runs, paths["PATH"], otf2Locations)); err != nil {
+	if err := b.inTurn(pairs*b.runs, write(&r.rows[rowOTF2Write].runs, paths["PATH"], otf2Locations)); err != nil {
 		return err
 	}
 	r.bytes = bytesIn(dir)
@@ -90,7 +90,7 @@ func (r *otf2Report) archive(b *session) error {
 		return err
 	}
 	var list []command
-	for _, x := range r.rows[otf2One:] {
+	for _, x := range r.rows[rowOTF2One:] {
 		program := b.weft
 		if x.args[0][0] == '-' {
 			program = tool
@@ -108,13 +108,13 @@ func (r *otf2Report) acceptances() (list []acceptance) {
 			a.n > 0 &&
 				b.n > 0, a.median <= limit*b.median))
 	}
-	against("Decoding on one core, CPU, beside otf2-print --silent", 0.6, otf2One, otf2Silent, cpu)
-	against("Decoding on two cores, wall, beside otf2-print --silent", 0.35, otf2Two, otf2Silent, wall)
-	against("The same of one location", 0.35, otf2Alone, otf2AloneSilent, wall)
-	against("`print --compat`, CPU, beside otf2-print -A", 0.5, otf2Text, otf2Print, cpu)
-	rate := float64(r.events) / statOver(r.rows[otf2One].runs, cpu).median / 1e6
-	peak := max(highest(r.rows[otf2One].runs), highest(r.rows[otf2Two].runs), highest(r.rows[otf2Alone].runs))
-	w := perEventOf(r.rows[otf2Write].runs, r.events, wall)
+	against("Decoding on one core, CPU, beside otf2-print --silent", 0.6, rowOTF2One, rowOTF2Silent, cpu)
+	against("Decoding on two cores, wall, beside otf2-print --silent", 0.35, rowOTF2Two, rowOTF2Silent, wall)
+	against("The same of one location", 0.35, rowOTF2Alone, rowOTF2AloneSilent, wall)
+	against("`print --compat`, CPU, beside otf2-print -A", 0.5, rowOTF2Text, rowOTF2Print, cpu)
+	rate := float64(r.events) / statOver(r.rows[rowOTF2One].runs, cpu).median / 1e6
+	peak := max(highest(r.rows[rowOTF2One].runs), highest(r.rows[rowOTF2Two].runs), highest(r.rows[rowOTF2Alone].runs))
+	w := perEventOf(r.rows[rowOTF2Write].runs, r.events, wall)
 	return append(list,
 		verdict("Decoding, events in a second of CPU", "≥ 16 million", fmt.Sprintf("%.1f million", rate), true, rate >= 16),
 		verdict("Memory of decoding", "≤ 64 MiB", fmt.Sprintf("%.0f MiB", mib(peak)), true, peak <= 64<<20),

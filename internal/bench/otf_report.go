@@ -31,14 +31,13 @@ func (r *otfReport) plainLimit() int64 {
 	return plainMemory + int64(otfUsual.streams)*otfStreamMemory
 }
 
-// lessCPU returns the ratio of CPU times, theirs to ours.
-func (p otfPair) lessCPU() float64 { return p.theirs.cpu.Seconds() / p.ours.cpu.Seconds() }
+// cpuSpeedUp returns the ratio of the CPU time of the other tool to the CPU time of weft.
+func (p otfPair) cpuSpeedUp() float64 { return p.theirs.cpu.Seconds() / p.ours.cpu.Seconds() }
 
-// lessWall returns the ratio of wall-clock times, theirs to ours.
-func (p otfPair) lessWall() float64 { return p.theirs.wall.Seconds() / p.ours.wall.Seconds() }
+// wallSpeedUp returns the ratio of the wall-clock time of the other tool to the wall-clock time of weft.
+func (p otfPair) wallSpeedUp() float64 { return p.theirs.wall.Seconds() / p.ours.wall.Seconds() }
 
-// against returns the statistics of f over the runs. They are empty if the other program is
-// missing.
+// against returns the statistics of f over the runs. The statistics are empty if the other program is missing.
 func (c *otfComparison) against(f func(otfPair) float64) stat {
 	if c.missing {
 		return stat{}
@@ -74,9 +73,9 @@ func (r *otfReport) acceptances() []acceptance {
 			list = append(list, r.judge(c.name, fmt.Sprintf("%s: less %s than %s", c.text, unit, c.tool()),
 				fmt.Sprintf("≥ %.2f ×", limit), why, s, s.median >= limit))
 		}
-		times("CPU time", c.cpu, c.against(otfPair.lessCPU), why)
+		times("CPU time", c.cpu, c.against(otfPair.cpuSpeedUp), why)
 		if c.wall > 0 {
-			s := c.against(otfPair.lessWall)
+			s := c.against(otfPair.wallSpeedUp)
 			if r.cores < 2 {
 				s, why = stat{}, "needs two cores"
 			}
@@ -160,7 +159,7 @@ func (r *otfReport) writeReading() {
 		for _, x := range []struct {
 			of   func(usage) float64
 			less func(otfPair) float64
-		}{{cpu, otfPair.lessCPU}, {wall, otfPair.lessWall}} {
+		}{{cpu, otfPair.cpuSpeedUp}, {wall, otfPair.wallSpeedUp}} {
 			theirs := smallSeconds(c.rounds, func(p otfPair) float64 { return x.of(p.theirs) })
 			if c.missing {
 				theirs = "–"
@@ -176,7 +175,7 @@ func (r *otfReport) writeReading() {
 		"(`convert --to null`) in %s of CPU time where the plain one\ntakes %s: %s times as much.\n\n",
 		smallSeconds(r.compressed, func(p otfPair) float64 { return cpu(p.ours) }),
 		smallSeconds(r.compressed, func(p otfPair) float64 { return cpu(p.theirs) }),
-		ratio(statOver(r.compressed, func(p otfPair) float64 { return 1 / p.lessCPU() })))
+		ratio(statOver(r.compressed, func(p otfPair) float64 { return 1 / p.cpuSpeedUp() })))
 }
 
 // smallSeconds formats the median of f in seconds, or in a smaller unit if it is small.

@@ -9,14 +9,14 @@ import (
 	"github.com/weft-trace/weft/format/otf"
 )
 
-// The OTF workload consists of rounds. In each round a process has 20 events: 17 enters and leaves
-// of functions, a send, the receive of a message that was sent in the previous round, and a counter
-// value. The first round has a counter value in place of the receive, and the last one in place of
-// the send. All functions are left at the end.
+// The OTF workload consists of rounds. In each round a process has 20 events: 17 enters and leaves of
+// functions, a send, the receive of a message that was sent in the previous round, and a counter value. The
+// first round has a counter value in place of the receive, and the last round has one in place of the send.
+// All functions are left at the end.
 //
-// Each stream has its own random numbers. Streams can therefore be written in any order and by any
-// number of goroutines. A round ends at the same time in all streams, and so no message arrives
-// before it was sent. testdata/libotf.c writes the same events.
+// Each stream has its own random numbers. Streams can therefore be written in any order and by any number of
+// goroutines. A round ends at the same time in all streams. Therefore no message arrives before it is sent.
+// testdata/libotf.c writes the same events.
 const (
 	otfRound     = 20 // number of events of a process in a round
 	otfFunctions = 200
@@ -155,8 +155,8 @@ func (s *otfStream) leave(p int) error {
 	return s.write(otf.Leave, p)
 }
 
-// message writes the send or receive of process p for the messages of a round. In a round, the
-// distance from each sender to its receiver is the same.
+// message writes the send or receive of process p for the messages of a round. The distance from a sender to
+// its receiver is the same for all processes of a round.
 func (s *otfStream) message(t otf.Type, round, p int) error {
 	all := s.shape.processes()
 	self := s.first + p

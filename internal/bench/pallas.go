@@ -13,14 +13,14 @@ import (
 type pallasResult struct {
 	pallasPattern
 	events            int64
-	record, tenth     []usage // recording all events, and a tenth of them
-	compatible, short []usage // the same in the compatible way
-	one, two          []usage // reading on one core, and on two
-	info, exact       []usage // the command info, from sums and from all events
+	record, tenth     []usage // recording all events, and recording a tenth of the events
+	compatible, short []usage // the same in the compatible mode
+	one, two          []usage // reading on one core, and reading on two cores
+	info, exact       []usage // the command info, with stored sums and with all events
 	opening           lookups
-	first, many       lookups // looking up a single value, and pallasLookups values
+	first, many       lookups // looking up a single value, and looking up pallasLookups values
 	bytes             int64   // size of the trace
-	grammar, data     int64   // sizes of its thread.pallas, and of its files of times
+	grammar, data     int64   // sizes of thread.pallas, and of the files with times
 }
 
 // pallasThreadsPattern is the name of the pattern that is recorded by several threads.
@@ -38,9 +38,9 @@ type lookups struct {
 // pallasThreads holds the measurements of a trace of several threads.
 type pallasThreads struct {
 	threads        int
-	record, both   []usage // recording with one goroutine, and with two
-	one, two       []usage // reading on one core, and on two
-	bytes, grammar int64   // sizes of the trace, and of all its thread.pallas files
+	record, both   []usage // recording with one goroutine, and recording with two goroutines
+	one, two       []usage // reading on one core, and reading on two cores
+	bytes, grammar int64   // size of the trace, and total size of its thread.pallas files
 }
 
 // measure takes all measurements of Pallas.

@@ -37,8 +37,8 @@ const (
 	threadMemory    = 100 << 10   // bytes for each further recorded thread
 	valueBytes      = 8*1000 + 64 // size of an uncompressed block and of its length
 
-	// recordScale is the least speed-up of recording by a second goroutine. One goroutine already
-	// has its blocks compressed on the other core.
+	// recordScale is the least speed-up of recording by a second goroutine. It is low because a single
+	// goroutine already has its blocks compressed on the other core.
 	recordScale = 1.2
 )
 
@@ -138,8 +138,8 @@ func (r *pallasReport) acceptances() []acceptance {
 	return list
 }
 
-// bytes returns statistics of the bytes that the lookups read, without those read for opening the
-// trace. They are empty if the system does not count bytes.
+// bytes returns statistics of the bytes that the lookups read. Bytes that are read for opening the trace do
+// not count. The statistics are empty if the system does not count bytes.
 func (l lookups) bytes(opening lookups) stat {
 	return bytesOf(l.runs, opening.runs)
 }

@@ -33,7 +33,7 @@ var readsFormats = []readsFormat{
 	{"pallas", nil, [][]string{{"pallas_print", "--help"}}},
 }
 
-// commands maps the names of formats to command lines.
+// commands maps a format's name to the command line for this format.
 type commands map[string]string
 
 // question is a question about a trace, as a command of weft and as commands of the formats' own
@@ -48,8 +48,8 @@ type question struct {
 // whole reports whether the question is about the whole trace.
 func (q question) whole() bool { return q.from == 0 && q.to == 1000 && !q.location }
 
-// printTools holds commands that print a whole trace, and windowTools commands that print a window of
-// it.
+// printTools holds commands that print a whole trace. windowTools holds commands that print a window of a
+// trace.
 var (
 	printTools  = commands{"otf": "otfprint TRACE", "otf2": "otf2-print TRACE", "pallas": "pallas_print TRACE"}
 	windowTools = commands{"otf": "otfprint --time FROM TO TRACE", "otf2": "otf2-print --time FROM TO TRACE"}
@@ -195,8 +195,8 @@ func (b *session) mustRead(a *answer, trace string) (from, to int64, err error) 
 	return from, to, err
 }
 
-// bytesOf returns statistics of the bytes that runs have read, without those that the program reads
-// when it starts. They are empty if the system does not count bytes.
+// bytesOf returns statistics of the bytes that runs have read. Bytes that the program reads at its start do
+// not count. The statistics are empty if the system does not count bytes.
 func bytesOf(list, start []usage) stat {
 	counted := func(u usage) float64 {
 		if u.read == 0 {
@@ -208,8 +208,8 @@ func bytesOf(list, start []usage) stat {
 	return statOver(list, func(u usage) float64 { return max(counted(u)-s, 0) })
 }
 
-// perBlocks returns the ratio of the bytes that weft reads to those that must be read, and whether
-// it is known.
+// perBlocks returns the number of bytes that weft reads, divided by the number of bytes that any reader must
+// read. The second result reports whether this ratio is known.
 func (r *readsTrace) perBlocks(a *answer) (float64, bool) {
 	s := bytesOf(a.ours, r.start)
 	return s.median / float64(a.blocks), s.n > 0 && a.blocks > 0

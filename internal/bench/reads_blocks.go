@@ -30,7 +30,7 @@ const otf2Chunk = 1 << 20
 type tracePart struct {
 	from, to    int64 // window [from, to) on the clock of the trace
 	first, last int64 // times of the first and last event of the trace
-	location    int   // id of the needed location; -1 for all
+	location    int   // id of the location that is needed; -1 for all locations
 }
 
 // share returns the share of the trace's time that lies in the window, from 0 to 1.

@@ -21,7 +21,7 @@ type generatedFile struct{ bytes, events int64 }
 
 // round holds a run of each program on the same file.
 type round struct {
-	one, two usage // weft convert --to null with -j 1 and -j 2
+	one, two usage // weft convert --to null, with -j 1 and with -j 2
 	mawk, wc usage // zero if the program is missing
 	near     time.Duration
 	// near is the mean CPU time of runs on the small file that were made just before this round.
@@ -82,7 +82,7 @@ func (e encodeRound) encode() float64 { return (e.generate.user - e.generator.us
 // perDecode returns the ratio of the encoder's user time to the decoder's.
 func (e encodeRound) perDecode() float64 { return e.encode() / e.decode.user.Seconds() }
 
-// wholePerDecode returns the same ratio for CPU times, which include system time.
+// wholePerDecode is like perDecode, for CPU times. CPU times include system time.
 func (e encodeRound) wholePerDecode() float64 {
 	return (e.generate.cpu - e.generator.cpu).Seconds() / e.decode.cpu.Seconds()
 }
@@ -132,17 +132,17 @@ const (
 	maxEncode    = 1.0
 )
 
-// perMawk returns the ratio of weft's CPU time to mawk's.
+// perMawk returns the ratio of the CPU time of weft to the CPU time of mawk.
 func perMawk(q round) float64 { return q.one.cpu.Seconds() / q.mawk.cpu.Seconds() }
 
-// perWc returns the ratio of weft's CPU time to that of wc.
+// perWc returns the ratio of the CPU time of weft to the CPU time of wc.
 func perWc(q round) float64 { return q.one.cpu.Seconds() / q.wc.cpu.Seconds() }
 
-// speedUp returns the ratio of the wall-clock time on one core to that on two.
+// speedUp returns the wall-clock time on one core divided by the wall-clock time on two cores.
 func speedUp(q round) float64 { return q.one.wall.Seconds() / q.two.wall.Seconds() }
 
-// linear returns the ratio of the CPU time per byte for the large file to that for the small one.
-// Both are without the time that weft needs to start.
+// linear returns the CPU time per byte for the large file, divided by the CPU time per byte for the small
+// file. Both are without the time that weft needs to start.
 func (r *report) linear(x *fileResult) stat {
 	return statOver(x.rounds, func(q round) float64 {
 		large := (q.one.cpu.Seconds() - r.startUp.median) / float64(x.large.bytes)
@@ -151,9 +151,9 @@ func (r *report) linear(x *fileResult) stat {
 	})
 }
 
-// judge returns the verdict on the values that f returns for each file. If more is set, values
-// above bound are bad, else values below it. f returns the value, its bound, and a text for the
-// value; the text is "" if the value is unknown. part is the name of the measurement in problems.
+// judge returns the verdict on the values that f returns for each file. If more is set, a value above bound is
+// bad; otherwise a value below bound is bad. f returns the value, its bound, and a text for the value; the
+// text is "" if the value is unknown. part is the name of the measurement in problems.
 func (r *report) judge(part, text, limit string, more bool,
 	f func(x *fileResult) (value, bound float64, show string)) acceptance {
 	a := acceptance{text: text, limit: limit, pass: true, partial: r.failed(part, partGenerate)}
@@ -242,14 +242,14 @@ func worse(a, b stat) stat {
 	return b
 }
 
-// plainLimit returns the memory limit of check and info in bytes. It does not consider definitions,
-// which are few in these traces.
+// plainLimit returns the memory limit of check and info in bytes. It ignores the memory for definitions,
+// because these traces have few definitions.
 func (f *fileResult) plainLimit() int64 { return plainMemory + openMemory*f.open }
 
 // good reports whether weft printed the events of the shuffled file in the right order.
 func (o *orderResult) good() bool { return o.late == 0 && o.lateSorted == 0 && o.same }
 
-// String describes the defects of the output, or says that there are none.
+// String describes the defects of the output, or states that there are none.
 func (o *orderResult) String() string {
 	var bad []string
 	if o.late > 0 {
@@ -286,7 +286,7 @@ func speed(bytes int64, seconds float64) string {
 	return fmt.Sprintf("%.0f", float64(bytes)/1e6/seconds)
 }
 
-// size formats a number of bytes in MB. Small ones get another digit.
+// size formats a number of bytes in MB. Small numbers get one more decimal place.
 func size(bytes int64) string {
 	if mb := float64(bytes) / 1e6; mb < 100 {
 		return fmt.Sprintf("%.1f MB", mb)

@@ -8,8 +8,8 @@ import (
 	"os"
 )
 
-// shuffle writes the lines of a file in random order. All orders have the same probability, and the
-// same seed gives the same order. It keeps the whole file in memory, and 8 bytes for each line.
+// shuffle writes the lines of a file in random order. All orders are equally probable, and the same seed gives
+// the same order. shuffle uses memory for the whole file, and 8 bytes for each line.
 func shuffle(in, out string, seed uint64) (err error) {
 	text, err := os.ReadFile(in)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// endWithParent makes the kernel kill a program when the thread that has started it ends. main
-// locks its thread, so that this is when the harness ends.
+// endWithParent makes the kernel kill a program when the thread that has started it ends. main locks its
+// goroutine to this thread, so that the thread ends together with the harness.
 func endWithParent(c *exec.Cmd) {
 	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 }

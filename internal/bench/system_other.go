@@ -8,8 +8,8 @@ import (
 	"os/exec"
 )
 
-// The benchmarks are measured on Linux. On other systems they run without the values that only the
-// Linux kernel provides.
+// The benchmark is meant for Linux. On other systems it runs without the values that only the Linux kernel
+// provides.
 
 func endWithParent(*exec.Cmd) {}
 

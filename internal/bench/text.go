@@ -68,8 +68,8 @@ func (r *report) file(b *session, s subject) error {
 	return nil
 }
 
-// generate writes the small and the large file. From the bytes per event of each file, it
-// calculates the number of events of the next larger one.
+// generate writes the small and the large file in several steps. From the bytes per event of each written
+// file, it calculates the number of events of the next larger file.
 func (b *session) generate(x *fileResult, small, large string) error {
 	probe := b.path("probe." + x.name())
 	defer os.Remove(probe)
@@ -109,8 +109,8 @@ func (r *report) round(b *session, path string) (q round, err error) {
 	return q, t.err
 }
 
-// decode measures reading: with weft and with mawk and wc, on one core and on two, and the small
-// file and the large one.
+// decode measures reading: with weft, mawk and wc; on one core and on two cores; and for the small and the
+// large file.
 func (r *report) decode(b *session, x *fileResult, small, large string) (err error) {
 	x.smallRounds, err = measureWarm(b.smallRuns, func() (round, error) { return r.round(b, small) })
 	if err != nil {
@@ -131,8 +131,8 @@ func (r *report) decode(b *session, x *fileResult, small, large string) (err err
 	return err
 }
 
-// pairs is the factor for the number of rounds of decoding and encoding. Their verdicts are ratios
-// that are near the limits, and need more measurements.
+// pairs is the factor for the number of rounds of decoding and encoding. The verdicts about them depend on
+// ratios near the limits, and therefore need more measurements.
 const pairs = 3
 
 // encode measures writing: generating a file, and converting a file to another format.
@@ -152,8 +152,8 @@ func (b *session) encode(x *fileResult, small, large string) (err error) {
 	return nil
 }
 
-// encodeRound measures generating events to a file and without output, and decoding an existing
-// file. If convert is set, it also measures converting this file.
+// encodeRound measures generating events to a file and without output, and decoding an existing file. If
+// convert is set, it also measures converting the existing file.
 func (b *session) encodeRound(x *fileResult, events int64, file string, convert bool) (q encodeRound, err error) {
 	same, other := b.path("encoded."+x.extension), b.path("converted."+x.other)
 	defer b.remove(same)

@@ -52,11 +52,12 @@ const (
 	sideLess    = "less.etf"
 )
 
-// claimsPart is the ratio of the events of the longest trace to the claims of the traces of claims.
+// claimsPart is the number of events of the longest trace, divided by the number of claims of a trace of
+// claims.
 const claimsPart = 10
 
-// objectEvents and objectClaims are the mean numbers of events, with fragments of the signal, and claims of an
-// object of the workload cps with a period of 8 ms, times 10.
+// objectEvents is the mean number of events (with fragments of the signal) per object, times 10. objectClaims
+// is the mean number of claims per object, times 10. Both hold for the workload cps with a period of 8 ms.
 const objectEvents, objectClaims = 260, 116
 
 // verifyRows returns the commands that are measured. All properties in them hold, because weft verify would
@@ -150,8 +151,8 @@ func (r *verifyReport) verify(b *session) error {
 	return nil
 }
 
-// writeSideBySide writes the first n claims of a series of `all` claims. The first half of the series
-// all run at the same time, and the others after them.
+// writeSideBySide writes the first n claims of a series of `all` claims. The claims in the first half of the
+// series run at the same time. The claims in the second half also run at the same time, after the first half.
 func writeSideBySide(path string, all, n int64) (err error) {
 	f, err := os.Create(path)
 	if err != nil {

@@ -100,7 +100,8 @@ func (b *session) view(r *viewerReport, t *viewerTrace) error {
 		"--events", strconv.FormatInt(t.events, 10), "--seed", "1", path); err != nil {
 		return err
 	}
-	// For a small trace, a build takes little longer than a tenth of a second, and varies as much.
+	// For a small trace, a build takes little more than a tenth of a second, and the times vary by about a
+	// tenth of a second.
 	rounds := b.runs
 	if !b.quick {
 		rounds = max(rounds, int(min(mostRounds, roundEvents/t.events)))
@@ -289,7 +290,7 @@ func (t *viewerTrace) beyond() float64 {
 	return (statOver(t.build, wall).median - statOver(t.decode, wall).median) * 1e9 / float64(max(1, t.counts.Events))
 }
 
-// size returns the bytes of index per span, without the bytes of links.
+// size returns the number of bytes per span in the index, without the bytes of links.
 func (t *viewerTrace) size() float64 {
 	return float64(t.bytes-t.counts.LinkBytes) / float64(max(1, t.counts.Spans))
 }

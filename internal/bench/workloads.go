@@ -23,7 +23,7 @@ type workloadTrace struct {
 	events       int64   // 0 for a trace of a real program
 	bytes        int64   // total size of its files
 	decode, peer []usage // decoding on one core by weft, and by the format's own tool
-	print, text  []usage // printing by weft in the style of the format's own tool, and by that tool
+	print, text  []usage // printing by weft in the style of the format's own tool, and printing by that tool
 	analyses     [][]usage
 }
 
@@ -38,8 +38,8 @@ var recordedTraces = map[string][]string{
 	"pallas": {"format/pallas/testdata/ok/abi18_mpi/trace/main.pallas"},
 }
 
-// workloadTools holds the formats' own tools, by format: how each reads a whole trace, and how it
-// prints one.
+// workloadTools holds the formats' own tools, by format. For each tool it has the command that reads a whole
+// trace, and the command that prints a trace.
 var workloadTools = map[string]struct {
 	name         string
 	silent, text []string
@@ -125,14 +125,14 @@ func (b *session) decoded(x *workloadTrace, path string) error {
 	return b.inTurn(pairs*b.runs, list...)
 }
 
-// namedValue is a measurement, and the name of the trace that it belongs to.
+// namedValue is a measurement with the name of the trace that was measured.
 type namedValue struct {
 	name  string
 	value float64
 }
 
-// values returns the values of f for the generated traces of a format, or of all formats if
-// format is "". The smallest value is first. f also returns whether it has a value.
+// values returns the values of f for the generated traces of a format, or of all formats if format is "", in
+// ascending order. The second result of f reports whether f has a value for a trace.
 func (r *workloadsReport) values(format string, f func(x *workloadTrace) (float64, bool)) (list []namedValue) {
 	for _, x := range r.traces {
 		if v, ok := f(x); ok && x.events > 0 && (format == "" || x.format == format) {

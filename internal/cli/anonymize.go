@@ -49,7 +49,8 @@ All flags of weft cut and weft filter can be given, too; they use the original n
 			err = a.rewriteOne(c, args, &x, func(_ context.Context, d format.Events) (format.Events, error) {
 				var err error
 				if names != "" {
-					out, err = a.createOutput(names) // fails before the trace is written
+					// createOutput comes before the trace is written, so that an error comes early
+					out, err = a.createOutput(names)
 				}
 				return transform.Anonymize(d, how), err
 			}, nil)
@@ -69,7 +70,8 @@ All flags of weft cut and weft filter can be given, too; they use the original n
 	x.flags(c.Flags())
 	c.Flags().StringSliceVar(&keep, "keep", knownNames,
 		"names that are kept; * and ? match anything, re: begins a regular expression")
-	c.Flags().StringVar(&names, "names", "", "write a table of the replaced names to this file, as comma-separated values")
+	c.Flags().StringVar(&names, "names", "",
+		"write a table of the replaced names to this file, as comma-separated values")
 	a.defineForceFlag(c)
 	return c
 }

@@ -53,14 +53,14 @@ func (in *input) heading() heading {
 	return heading{in.src.Path, in.format.About().Name, info.NewClock(in.Defs().Clock)}
 }
 
-// bounds holds the bounds of a window for JSON, in ticks. A bound that is not set is null.
+// bounds holds the bounds of a window for JSON, in ticks. A bound is null if no flag sets it.
 type bounds struct {
 	From *int64 `json:"from"`
 	To   *int64 `json:"to"`
 }
 
-// selectedBounds returns the bounds that the flags set, with the values in sel, and the window. The window
-// is nil if neither bound is set.
+// selectedBounds returns the bounds that the flags set, with their values from sel. It also returns the
+// window, which is nil if the flags set no bound.
 func (s *selectionFlags) selectedBounds(sel trace.Selection) (b bounds, w *trace.Window) {
 	if s.from != "" {
 		b.From = &sel.From
@@ -98,10 +98,10 @@ func someArgs(c *cobra.Command, args []string) error {
 	return nil
 }
 
-// answerPart opens a trace, cuts out the part that the flags select, and returns the answer of find.
-// find also returns whether the trace or the part has time in regions, and answerPart returns that as
-// found. If a whole trace has no such time, answerPart returns an error. The error ends with missing,
-// which describes what is impossible then. If only the part has none, there is no error.
+// answerPart opens a trace, restricts it to the part that the flags select, and returns the answer of find.
+// The result found of find reports whether the events have time in regions; answerPart returns it. If a whole
+// trace has no such time, answerPart returns an error that ends with missing, a text about what is impossible
+// for this trace. If a part of a trace has no such time, there is no error.
 func answerPart[T any](a *app, ctx context.Context, path string, r *inputFlags, s *selectionFlags, missing string,
 	find func(in *input) (answer T, ok bool, err error)) (answer T, found bool, err error) {
 	in, err := a.open(ctx, path, r)

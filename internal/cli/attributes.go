@@ -9,8 +9,8 @@ import (
 	"github.com/weft-trace/weft/transform"
 )
 
-// attributeList is the value of a flag that takes the name of an attribute with patterns of its values,
-// NAME=VALUE,…, and may be repeated.
+// attributeList is the value of a flag of the form NAME=VALUE,…: the name of an attribute with patterns for
+// its values. The flag may be repeated.
 type attributeList []attributeValues
 
 // attributeValues has the patterns of the values of an attribute.
@@ -19,7 +19,7 @@ type attributeValues struct {
 	patterns []string
 }
 
-// Set adds the patterns of an attribute. Those of the same attribute are alternatives.
+// Set adds the patterns for an attribute. Several patterns for the same attribute are alternatives.
 func (l *attributeList) Set(s string) error {
 	name, values, ok := strings.Cut(s, "=")
 	if !ok || name == "" {
@@ -41,7 +41,7 @@ func (l *attributeList) Set(s string) error {
 	return nil
 }
 
-// String returns the flags' values, or "" without any, for the help text.
+// String returns the values of the flag for the help text, or "" if there are none.
 func (l *attributeList) String() string {
 	var list []string
 	for _, x := range *l {
@@ -61,8 +61,8 @@ func (l attributeList) names() (list []string) {
 	return list
 }
 
-// chooseRows returns a function that reports whether a row has all of some attributes and none of others. It
-// returns nil without attributes.
+// chooseRows returns a function that reports whether a row matches all attributes in with and none in without.
+// It returns nil if both lists are empty.
 func chooseRows(d *trace.Definitions, with, without attributeList) func(x *trace.Cursor) bool {
 	if len(with)+len(without) == 0 {
 		return nil

@@ -28,7 +28,7 @@ import (
 // Exit codes.
 const (
 	exitGood     = 0
-	exitDefects  = 1 // the trace has defects, or the answer is "no"
+	exitDefects  = 1 // the trace has defects, or the answer to a question is "no"
 	exitUsage    = 2
 	exitIO       = 3
 	exitCanceled = 130
@@ -50,7 +50,7 @@ type app struct {
 	force        bool          // files that weft did not write may be replaced, too
 	inputs       []inputFile   // files that the command reads
 	outputs      []string      // names of the files that it writes
-	ownFiles     *written.List // list of all files that weft has written
+	ownFiles     *written.List // list of the files that weft has written
 }
 
 // exitError ends the program with an exit code. An error without text prints nothing.
@@ -183,7 +183,8 @@ Exit codes: 0 good, 1 the trace has defects or the answer is "no", 2 usage,
 			return c.Help()
 		},
 	}
-	root.PersistentFlags().VarP(newInteger(&a.workers, runtime.GOMAXPROCS(0), 1, 0), "jobs", "j", "number of cores to use")
+	root.PersistentFlags().VarP(newInteger(&a.workers, runtime.GOMAXPROCS(0), 1, 0), "jobs", "j",
+		"number of cores to use")
 	root.PersistentFlags().BoolVar(&a.progress, "progress", true,
 		"show progress on a terminal when work takes over a second")
 	defer a.completeFlags(root)

@@ -61,13 +61,13 @@ decodes the whole trace and writes nothing, to measure the time.`,
 	r.defineClockFlag(c.Flags())
 	s.defineFromFlag(c.Flags())
 	c.Flags().Var(&formatOrTime{format: &x.as, time: &s.to}, "to",
-		"format of OUT, if its name does not determine it; or end of the times wanted, exclusive")
+		"format of OUT, if its name does not determine it; or end of the selected times, exclusive")
 	s.defineWindowFlag(c.Flags())
 	s.definePlaceFlags(c.Flags())
 	s.defineRegionFlag(c.Flags())
 	c.Flags().StringVar(&x.as, "as", "", "format of OUT, as with --to")
 	c.Flags().BoolVar(&x.json, "json", false, "print the loss table as JSON")
-	c.Flags().BoolVar(&x.allowLoss, "allow-loss", false, "write OUT even if something is lost")
+	c.Flags().BoolVar(&x.allowLoss, "allow-loss", false, "write OUT even if the format of OUT cannot keep everything")
 	definePlainFlag(c.Flags(), &x.plain)
 	a.defineForceFlag(c)
 	return c
@@ -99,7 +99,7 @@ func (v *formatOrTime) Type() string { return "string" }
 
 // definePlainFlag defines --plain for commands that write a trace.
 func definePlainFlag(f *pflag.FlagSet, plain *bool) {
-	f.BoolVar(plain, "plain", false, "write only what the format of OUT has records for, and nothing that only weft reads")
+	f.BoolVar(plain, "plain", false, "write only records of the format of OUT, without the data that only weft can read")
 }
 
 // convertPart converts the selected part of a trace.

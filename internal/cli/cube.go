@@ -14,7 +14,8 @@ import (
 
 // defineCubeFlag defines --cube and --force.
 func (a *app) defineCubeFlag(c *cobra.Command, file *string) {
-	c.Flags().StringVar(file, "cube", "", "also write the figures by call path and location to this file of Cube (.cubex)")
+	c.Flags().StringVar(file, "cube", "",
+		"also write the figures by call path and location to this file of Cube (.cubex)")
 	a.defineForceFlag(c)
 }
 

@@ -20,8 +20,8 @@ type definitionTable struct {
 	rows    [][]any // strings, numbers, lists of numbers, and attributes
 }
 
-// definitionTables returns the tables of all definitions of a trace. It leaves out empty tables and
-// hidden attributes.
+// definitionTables returns the tables of all definitions of a trace. Empty tables and hidden attributes are
+// left out.
 func definitionTables(d *trace.Definitions, records []format.DefinitionRecords,
 	hidden func(attribute uint32) bool) []definitionTable {
 	var out []definitionTable

@@ -97,7 +97,8 @@ func (f *diffFlags) register(c *cobra.Command) {
 	f.selection.defineTimeFlags(c.Flags())
 	f.selection.definePlaceFlags(c.Flags())
 	c.Flags().Var((*nameList)(&f.regions), "region",
-		"compare these regions, and the call paths that end in them; * and ? match anything, re: begins a regular expression")
+		"compare these regions, and the call paths that end in them; * and ? match anything, re: begins a regular "+
+			"expression")
 	c.Flags().StringVar(&f.loop, "iterations", "", "the region of which each visit is an iteration, for the statistics")
 	c.Flags().StringVar(&f.metric, "metric", string(diff.Exclusive),
 		"the time to test and to rank by: exclusive or inclusive")
@@ -310,7 +311,7 @@ func (a *app) scanRun(c *cobra.Command, cmp *diff.Comparison, side diff.Side, pa
 	return &h, nil
 }
 
-// condition is the condition of --fail-if: a time grows by more than a share.
+// condition is the condition of --fail-if: a time grows by more than a share of its value on side A.
 type condition struct {
 	text   string
 	region string // "" for the runtime
@@ -335,7 +336,7 @@ func parseConditions(list []string) (out []condition, err error) {
 	return out, nil
 }
 
-// check returns a description of the growth that meets the condition, or "" if none does.
+// check returns a description of the growth if the condition is met, and otherwise "".
 func (w *condition) check(x *diff.Result) (string, error) {
 	what, c := "the run", x.Runtime
 	if w.region != "" {
@@ -356,10 +357,10 @@ func (w *condition) check(x *diff.Result) (string, error) {
 	return fmt.Sprintf("%s: %s takes %s, was %s, which is %s %%", w.text, what, f(c.B), f(c.A), percentChange(c)), nil
 }
 
-// formatTicks writes a duration with fractions of ticks for people.
+// formatTicks formats a duration in ticks, which may have a fraction, as seconds.
 func formatTicks(c trace.Clock, t float64) string { return trace.FormatFloatSeconds(t / c.PerSecond()) }
 
-// percentChange formats the change in percent: "+5.2".
+// percentChange formats the relative change in percent, such as "+5.2".
 func percentChange(c diff.Change) string {
 	if c.Ratio == nil {
 		return "–"
@@ -367,7 +368,7 @@ func percentChange(c diff.Change) string {
 	return fmt.Sprintf("%+.1f", 100*(*c.Ratio-1))
 }
 
-// differenceWord returns a word for the sort of difference of a row.
+// differenceWord returns a word for the kind of difference of a row, such as added or removed.
 func differenceWord(r *diff.Row) string {
 	if !r.Significant() {
 		return "not significant"
@@ -424,7 +425,7 @@ func addFormerNames(name string, was []string) string {
 	return name + " (was " + strings.Join(was, " > ") + ")"
 }
 
-// diffSummary returns the lines above the tables.
+// diffSummary returns the names and values of the lines above the tables.
 func diffSummary(x *diffResult) (list [][2]string) {
 	f := func(c diff.Change) string {
 		s := fmt.Sprintf("%s → %s", formatTicks(x.Result.Clock, c.A), formatTicks(x.Result.Clock, c.B))

@@ -93,7 +93,7 @@ type efficiencyFlags struct {
 	loop                bool
 }
 
-// wantsPhases reports whether the factors of phases of a run are requested.
+// wantsPhases reports whether the flags request the factors of phases of a run.
 func (f *efficiencyFlags) wantsPhases() bool { return f.phase != "" || f.loop }
 
 // runEfficiency computes and prints the factors of the traces in args.
@@ -140,7 +140,8 @@ func (a *app) runEfficiency(c *cobra.Command, args []string, f *efficiencyFlags)
 	return nil
 }
 
-// computeEfficiency computes the factors of a trace. With --phase or --loop it computes those of its phases.
+// computeEfficiency computes the factors of a trace. With --phase or --loop it computes the factors of each
+// phase instead.
 func (a *app) computeEfficiency(c *cobra.Command, path string, f *efficiencyFlags) ([]*efficiencyResult, error) {
 	var h heading
 	list, found, err := answerPart(a, c.Context(), path, &f.input, &f.selection, "the trace has no efficiency",

@@ -14,7 +14,7 @@ type filterFlags struct {
 	maxDepth                                                        int
 }
 
-// wanted converts the flags of a filter. ok is false if no flag is set.
+// wanted converts the flags to the options of a filter. ok is false if no flag is set.
 func (f *filterFlags) wanted(d *trace.Definitions) (w transform.FilterOptions, ok bool, err error) {
 	n := 0
 	for _, l := range [][]string{f.locations, f.groups, f.regions, f.kinds, f.communicators, f.notLocations, f.notGroups,
@@ -82,8 +82,8 @@ func (f *filterFlags) flagNames() []flagNames {
 	}
 }
 
-// chooseGroups returns a function that reports whether a location is in a matching group, directly or
-// not. A group matches if its id or name matches a pattern.
+// chooseGroups returns a function that reports whether a location belongs to a matching group, directly or
+// through other groups. A group matches if its id or name matches a pattern.
 func chooseGroups(d *trace.Definitions, list []string) (func(uint32) bool, error) {
 	p, err := newPatterns(list)
 	if err != nil || len(list) == 0 {

@@ -68,18 +68,19 @@ before it for these ends of claims.`,
 	flags.input.defineClockFlag(f)
 	flags.selection.registerForStates(f)
 	f.StringVar(&flags.by, "by", "", "attribute that names the object of a claim or event")
-	f.Var((*nameList)(&flags.visits), "visits", "take the visits of these regions as objects; * and ? match anything")
+	f.Var((*nameList)(&flags.visits), "visits", "regions whose visits are the objects; * and ? match anything")
 	f.StringVar(&flags.begin, "begin", "", "events at which objects come; default: all")
 	f.StringVar(&flags.end, "end", "", "events at which objects leave; default: all")
 	f.StringVar(&flags.events, "events", "", "events that are counted for the event-based throughput")
-	f.StringVar(&flags.average, "average", "0", "length of the time over which signals are averaged, such as 10ms")
+	f.StringVar(&flags.average, "average", "0", "duration over which signals are averaged, such as 10ms")
 	f.BoolVar(&flags.shorten, "shorten", false,
-		"at the begin average over the time since the begin; default: as if nothing was in the system before")
+		"at the begin of the trace, average only over the time since the begin; by default, the time before counts as empty")
 	f.StringVar(&flags.per, "per", "s", "time unit of throughput and latency: ns, us, ms, s, min or h")
 	registerCompletions(c, "per", timeUnits...)
 	f.BoolVar(&flags.asJSON, "json", false, "print JSON, with all objects and signals")
 	f.BoolVar(&flags.asCSV, "csv", false, "print the signals as comma-separated values, times in seconds")
-	f.Var(newInteger(&flags.top, 10, 0, 0), "top", "how many of the objects that stay longest to list; 0 lists all")
+	f.Var(newInteger(&flags.top, 10, 0, 0), "top",
+		"number of objects to list, those with the longest stay first; 0 lists all")
 	return c
 }
 

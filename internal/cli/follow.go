@@ -45,9 +45,10 @@ func (*followFlags) tickConverter(flag, value string) func(trace.Clock) (int64, 
 func (s *followFlags) register(f *pflag.FlagSet) {
 	f.BoolVar(&s.follow, "follow", false,
 		"verify a text while it grows, or a pipe, and print verdicts as they are decided")
-	f.StringVar(&s.late, "late", "", "follow: for how long to wait for lines with earlier times, such as 10ms")
+	f.StringVar(&s.late, "late", "", "follow: time to wait for lines with earlier times, such as 10ms")
 	f.StringVar(&s.idle, "idle", "",
-		"follow: after how long without an event an object has left the system, such as 10ms; else at the end")
+		"follow: time without an event after which an object has left the system, such as 10ms; by default, objects "+
+			"leave at the end")
 }
 
 // check returns an error if flags are combined that exclude each other.
@@ -76,7 +77,7 @@ func (s *followFlags) check(f *pflag.FlagSet) error {
 	return nil
 }
 
-// followedVerdict is the JSON of a verdict of weft verify --follow (docs/json/verify.md).
+// followedVerdict is the JSON of a verdict that weft verify --follow prints (docs/json/verify.md).
 type followedVerdict struct {
 	heading
 	States int64 `json:"states"` // number of states so far
@@ -267,11 +268,11 @@ func (f *follower) run(ctx context.Context, text <-chan textPiece, grows bool) e
 	return nil
 }
 
-// headLimit is a length in bytes. The format of a text must be clear after that many bytes.
+// headLimit is the number of bytes from the begin of a text by which the format of the text must be clear.
 const headLimit = 64 << 10
 
-// begin finds the format of a text, and returns the settings for it. It also returns the beginning of the text
-// that it has read.
+// begin finds the format of a text, and returns the settings for it. It also returns the part of the text that
+// it has already read.
 func (f *follower) begin(next func() (textPiece, bool)) (x format.Format, opt *format.FollowOptions, head []byte,
 	err error) {
 	for more := true; x == nil && more; {

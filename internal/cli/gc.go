@@ -18,7 +18,7 @@ func tuneGC() *gcTuning {
 }
 
 // tuneForIndex adapts the garbage collector to building an index. The memory of an index grows and stays in
-// use. Collections are the rarer, the less memory is in use.
+// use. The less memory is in use, the rarer are collections.
 func (g *gcTuning) tuneForIndex() {
 	const room = 32 << 20
 	g.first.Stop()
@@ -33,16 +33,15 @@ func (g *gcTuning) tuneForIndex() {
 	next(50)
 }
 
-// tuneForExplain makes collections rarer after the first one. The memory in use is that of a few million calls and
-// waits at most, since weft explain keeps more of them in files.
+// tuneForExplain makes collections rarer after the first one. The memory in use stays small, because weft
+// explain keeps at most a few million calls and waits in memory, and more of them in files.
 func (g *gcTuning) tuneForExplain() {
 	g.first.Stop()
 	g.first = runtime.AddCleanup(new([16]byte), func(percent int) { debug.SetGCPercent(percent) }, 75)
 }
 
-// tuneForTiles makes collections rarer while tiles are drawn. Each tile allocates some MiB; with the usual
-// setting there would be a collection for every second tile. Above 1 GiB the memory limit takes
-// precedence.
+// tuneForTiles makes collections rarer while tiles are drawn. Each tile allocates some MiB. With the usual
+// setting, every second tile would cause a collection. Above 1 GiB the memory limit takes precedence.
 func (g *gcTuning) tuneForTiles() {
 	g.first.Stop()
 	debug.SetGCPercent(400)

@@ -56,7 +56,7 @@ func (a *app) generateCommand() *cobra.Command {
 			b := a.newBar("generating")
 			source := &progressTrace{Trace: t, bar: b, total: t.Count()}
 			if to == "null" {
-				// All formats are written in time order.
+				// The events are delivered in time order, because all formats are written in this order.
 				err := source.Scan(c.Context(), trace.Everything(), format.GlobalOrder, format.SinkFuncs{})
 				b.remove()
 				return err
@@ -93,9 +93,9 @@ func (a *app) generateCommand() *cobra.Command {
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&o.Workload, "workload", "stencil", "what to simulate: "+strings.Join(names, ", "))
-	f.Var(newInteger(&o.Events, generate.DefaultEvents, 1, 0), "events", "how many events, about")
-	f.Var(newInteger(&o.Locations, 0, 0, 0), "locations", "how many locations; 0 is the workload's own number")
+	f.StringVar(&o.Workload, "workload", "stencil", "kind of the simulated program or system: "+strings.Join(names, ", "))
+	f.Var(newInteger(&o.Events, generate.DefaultEvents, 1, 0), "events", "approximate number of events")
+	f.Var(newInteger(&o.Locations, 0, 0, 0), "locations", "number of locations; 0 stands for the default of the workload")
 	f.Uint64Var(&o.Seed, "seed", 1, "seed of the random numbers")
 	problems.register(f)
 	faults.register(f)

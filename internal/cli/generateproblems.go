@@ -33,14 +33,15 @@ type faultFlags struct {
 }
 
 func (ff *faultFlags) register(f *pflag.FlagSet) {
-	f.StringVar(&ff.period, "period", "", "cps: objects arrive at this distance, such as 10ms (with faults 8ms)")
-	f.Var(newInteger(&ff.o.Faults.Violations, 0, 0, 0), "violations", "cps: how many objects are confirmed too early")
-	f.Var(newInteger(&ff.o.Faults.Stragglers, 0, 0, 0), "stragglers", "cps: how many objects begin late")
-	f.StringVar(&ff.late, "late", "", "cps: how late, such as 100ms (default 10 periods)")
-	f.Var(newInteger(&ff.o.Faults.Anomalies, 0, 0, 0), "anomalies", "cps: how many objects leave out task E")
+	f.StringVar(&ff.period, "period", "", "cps: time between the arrivals of two objects, such as 10ms (with faults 8ms)")
+	f.Var(newInteger(&ff.o.Faults.Violations, 0, 0, 0), "violations",
+		"cps: number of objects that are confirmed too early")
+	f.Var(newInteger(&ff.o.Faults.Stragglers, 0, 0, 0), "stragglers", "cps: number of objects that begin late")
+	f.StringVar(&ff.late, "late", "", "cps: delay of the late objects, such as 100ms (default 10 periods)")
+	f.Var(newInteger(&ff.o.Faults.Anomalies, 0, 0, 0), "anomalies", "cps: number of objects that skip task E")
 }
 
-// setOptions sets the options of the flags.
+// setOptions copies the values of the flags to the options of the workload.
 func (ff *faultFlags) setOptions() error {
 	for _, d := range []struct {
 		flag, value string
@@ -69,18 +70,22 @@ type problemFlags struct {
 }
 
 func (p *problemFlags) register(f *pflag.FlagSet) {
-	f.Var(newInteger(&p.o.Threads, 0, 0, 0), "threads", "phases: how many threads each process has; 0 is 1")
-	f.StringVar(&p.compute, "compute", "", "phases: for how long a thread computes in an iteration (default 100ms)")
-	f.StringVar(&p.late, "late-sender", "", "phases: one rank sends later by this time, such as 50ms")
-	f.StringVar(&p.serial, "serial", "", "phases: rank 0 works alone for this time, such as 100ms")
-	f.StringVar(&p.lock, "lock", "", "phases: threads hold a lock for this part of computing, such as 20ms")
-	f.StringVar(&p.imbalance, "imbalance", "", "phases: longest to shortest computing of a rank, such as 3:1")
-	f.StringVar(&p.slow, "slow-node", "", "phases: the last node computes longer by this factor, such as 1.5")
-	f.StringVar(&p.slowing, "slowing", "", "phases: each iteration computes longer by this part of the first, such as 2%")
-	f.StringVar(&p.noise, "noise", "", "phases: in each iteration another rank computes longer by this part, such as 20%")
+	f.Var(newInteger(&p.o.Threads, 0, 0, 0), "threads", "phases: number of threads of each process; 0 means 1")
+	f.StringVar(&p.compute, "compute", "", "phases: computing time of a thread in an iteration (default 100ms)")
+	f.StringVar(&p.late, "late-sender", "", "phases: time by which one rank sends its messages late, such as 50ms")
+	f.StringVar(&p.serial, "serial", "", "phases: time during which only rank 0 works, such as 100ms")
+	f.StringVar(&p.lock, "lock", "",
+		"phases: part of the computing time during which a thread holds a lock, such as 20ms")
+	f.StringVar(&p.imbalance, "imbalance", "",
+		"phases: ratio of the longest to the shortest computing time of a rank, such as 3:1")
+	f.StringVar(&p.slow, "slow-node", "", "phases: factor by which the last node computes longer, such as 1.5")
+	f.StringVar(&p.slowing, "slowing", "",
+		"phases: share of the first iteration by which each iteration takes longer than the one before, such as 2%")
+	f.StringVar(&p.noise, "noise", "",
+		"phases: share by which one rank, a different one in each iteration, computes longer, such as 20%")
 }
 
-// setOptions sets the options of the flags.
+// setOptions copies the values of the flags to the options of the workload.
 func (p *problemFlags) setOptions() error {
 	duration := func(s string) (float64, error) {
 		t, err := trace.Seconds(1_000_000_000).ParseDuration(s)

@@ -91,7 +91,7 @@ func (a *app) info(ctx context.Context, arg string, o *infoOptions) error {
 		return err
 	}
 	var details []*format.Table
-	if o.details { // before the sums, which a format may compute from the same data
+	if o.details { // Details are read before the sums, because a format may compute the sums from the same data.
 		if details, err = in.file.Details(ctx); err != nil {
 			return err
 		}
@@ -197,7 +197,7 @@ func (a *app) writeInfoJSON(x *info.Info, details []*format.Table) error {
 	return w.Flush()
 }
 
-// printDetails prints the tables of contents that only this format has. They look like the tables of
+// printDetails prints the tables that are specific to the format of the trace. The layout is the layout of
 // [printTable].
 func (a *app) printDetails(tables []*format.Table) error {
 	w := bufio.NewWriter(a.out)

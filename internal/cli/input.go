@@ -28,15 +28,15 @@ type inputFlags struct {
 	options []string
 	strict  bool
 	quiet   bool
-	// correction is the name of a file with a clock correction, or "".
+	// correction is the name of a file with a clock correction, or "" if the flag is not set.
 	correction string
-	// roles is the name of a file with roles of regions, or "".
+	// roles is the name of a file with roles of regions, or "" if the flag is not set.
 	roles string
 }
 
 // defineClockFlag defines --clock-correction, for commands that use times.
 func (r *inputFlags) defineClockFlag(f *pflag.FlagSet) {
-	f.StringVar(&r.correction, "clock-correction", "", "put times right by a file that weft align wrote")
+	f.StringVar(&r.correction, "clock-correction", "", "correct the times with a file that weft align has written")
 	markInputFlag(f, "clock-correction")
 }
 
@@ -47,7 +47,7 @@ func (r *inputFlags) defineRolesFlag(f *pflag.FlagSet) {
 	markInputFlag(f, "roles")
 }
 
-// correct applies the clock correction, if there is one.
+// correct applies the clock correction to a trace, if the flag names one.
 func (r *inputFlags) correct(d format.Events) (format.Events, error) {
 	if r.correction == "" {
 		return d, nil
@@ -67,13 +67,13 @@ func (r *inputFlags) correct(d format.Events) (format.Events, error) {
 	return d, nil
 }
 
-// flags defines the flags that all these commands have.
+// flags defines the flags that all commands with inputFlags have.
 func (r *inputFlags) flags(f *pflag.FlagSet) {
 	f.StringVar(&r.format, "format", "", "format of the trace, if its content does not determine it (see weft formats)")
 	f.StringArrayVar(&r.options, "option", nil,
 		"setting of a format, NAME=VALUE (see weft formats --options); may be repeated")
 	f.BoolVar(&r.strict, "strict", false, "stop at the first defect")
-	f.BoolVarP(&r.quiet, "quiet", "q", false, "do not mention defects")
+	f.BoolVarP(&r.quiet, "quiet", "q", false, "do not print defects of the trace")
 }
 
 // input is an open trace. Its Events are the events of the file, with corrected clocks. Some commands
@@ -197,7 +197,7 @@ func (a *app) openUnprepared(ctx context.Context, arg string, r *inputFlags) (*i
 	return in, nil
 }
 
-// openTrace opens the file, and applies the roles and the clock correction of the flags.
+// openTrace opens the file, and applies the roles and the clock correction that the flags name.
 func (in *input) openTrace(ctx context.Context, r *inputFlags) error {
 	if err := in.openFile(ctx, in.opt); err != nil {
 		return err
@@ -216,7 +216,7 @@ func (in *input) openTrace(ctx context.Context, r *inputFlags) error {
 	return err
 }
 
-// openFile opens the file as it is.
+// openFile opens the file without roles and clock correction.
 func (in *input) openFile(ctx context.Context, opt *format.ReadOptions) error {
 	f, err := in.format.Open(ctx, in.src, opt)
 	if err != nil {
@@ -301,8 +301,8 @@ func (a *app) requestedFormat(r *inputFlags) (format.Format, error) {
 	return a.formatNamed("--format", r.format)
 }
 
-// formatOf returns the format of a trace: the one that --format names, or otherwise the one that the
-// content has.
+// formatOf returns the format that --format names. If the flag is not set, it returns the format that the
+// content of the trace has.
 func (a *app) formatOf(src format.Source, r *inputFlags) (format.Format, error) {
 	if f, err := a.requestedFormat(r); err != nil {
 		return nil, err

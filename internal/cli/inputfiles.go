@@ -16,7 +16,7 @@ import (
 type inputFile struct {
 	path string
 	what string // description for messages
-	// files returns the files of a trace; it is nil for a file that belongs to no trace.
+	// files returns the files of a trace. It is nil for a file that does not belong to a trace.
 	files func() []format.TraceFile
 }
 
@@ -90,7 +90,7 @@ func (a *app) roleAsInput(st os.FileInfo) string {
 }
 
 // checkOtherOutputs returns an error if a path is already an output of the command, or a folder that contains
-// one. The path need not exist. It ignores the output with the name but.
+// an output. The path need not exist. The output named by the parameter but is ignored.
 func (a *app) checkOtherOutputs(path, but string) error {
 	path = resolvePath(path)
 	for _, out := range a.outputs {

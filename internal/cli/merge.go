@@ -96,8 +96,8 @@ func (a *app) runMerge(ctx context.Context, args []string, x *mergeOptions) erro
 	})
 }
 
-// commonTimes returns, for each trace, the time that all of them have in common. wall is true if they are
-// aligned by the time of day instead.
+// commonTimes returns a time for each trace. In the merged trace, all these times become the same time. wall
+// is true if the traces are aligned by the time of day instead.
 func (m *mergeOptions) commonTimes(ctx context.Context, names []string, list []format.Events) (zero []int64, wall bool,
 	err error) {
 	switch m.anchor {

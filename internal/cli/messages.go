@@ -175,7 +175,7 @@ func (a *app) printMessages(x *messages.Result, o *messageOptions, d *trace.Defi
 	})
 }
 
-// printMatching prints the number of messages with both ends and the number of those with only one.
+// printMatching prints the number of messages with both ends, and the number of messages with only one end.
 func (a *app) printMatching(x *messages.Result) {
 	for _, l := range []struct {
 		what    string

@@ -84,8 +84,8 @@ func (a *app) otfReplaceCommand(c *cobra.Command, inflate bool, level *int) *cob
 	return c
 }
 
-// otfFiles returns the compressed, or the uncompressed, files that an argument names: a single
-// file, or all files of a trace if it names the master file.
+// otfFiles returns the compressed or the uncompressed files that an argument names. If the argument names the
+// master file, these are files of the trace; otherwise it is the named file itself.
 func (a *app) otfFiles(ctx context.Context, arg string, compressed bool) ([]string, error) {
 	if ok, z := otf.IsPartName(arg); ok {
 		if z != compressed {

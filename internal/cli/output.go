@@ -37,7 +37,7 @@ func (a *app) createOutput(arg string) (*format.Output, error) {
 		return a.checkReplaceable(path)
 	})
 	out.AtEnd(func() {
-		if out.Names() == nil { // the output was discarded; its name is free again
+		if out.Names() == nil { // the output was discarded, so its name can be used again
 			a.outputs = slices.DeleteFunc(a.outputs, func(name string) bool { return name == arg })
 		}
 		a.ownFiles.Add(out.Names())

@@ -230,7 +230,7 @@ func parseChanges(s string) (list []criticalpath.Change, err error) {
 	return list, nil
 }
 
-// outsideRegions stands for times in which no region is open.
+// outsideRegions is the name that stands for times in which no region is open.
 const outsideRegions = "(outside of all regions)"
 
 func regionOrOutside(region string) string {

@@ -95,9 +95,9 @@ type definitionKind struct {
 	len  func(d *trace.Definitions) int
 	// names returns the id and the name of an entry.
 	names func(d *trace.Definitions, i uint32) (string, string)
-	// shownNames returns a function for an entry whose name other entries have, too. The function
-	// returns the names under which weft prints the entry. It may be used while definitions are added.
-	// shownNames is nil for definitions without such names.
+	// shownNames returns a function that returns the names under which weft prints an entry whose name is not
+	// unique. It may be used while definitions are added. shownNames is nil for definitions without such
+	// names.
 	shownNames func(d *trace.Definitions) func(i uint32) []string
 }
 

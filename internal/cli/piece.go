@@ -18,7 +18,7 @@ import (
 type pieceFlags struct {
 	from, to, window, percent string
 	around, event, occurrence string
-	// name of the flag that has set event or occurrence, if that was another one
+	// name of the flag that has set event or occurrence, unless it is --event or --occurrence itself
 	flag    string
 	each    bool
 	margin  string

@@ -16,8 +16,8 @@ import (
 // This file converts text of a trace to text for a terminal. Names can contain characters that move the
 // cursor, end a line or change the writing direction.
 
-// plain returns s with the characters described above, and bytes that are not UTF-8, as Go's escape
-// sequences: \n, \x1b, \u202e.
+// plain returns s with all characters that could affect the terminal, and all bytes that are not UTF-8,
+// replaced by Go's escape sequences, such as \n, \x1b and \u202e.
 func plain(s string) string {
 	for i := range len(s) {
 		if s[i] < ' ' || s[i] > '~' {

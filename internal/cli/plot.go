@@ -32,14 +32,14 @@ type drawingFlags struct {
 	format string
 }
 
-// plotFlags holds the flags that choose what is drawn.
+// plotFlags holds the flags that choose the content of a picture.
 type plotFlags struct {
 	drawingFlags
 	rows, color     string
 	maxRows         int
 	links, messages bool
 	spans           draw.Spans
-	// the legend shows times of the whole trace, since regions are left out
+	// the legend shows times of the whole trace, because the picture leaves out regions
 	wholeTimes bool
 	// time 0 of the axis; nil means the time 0 of the index
 	origin *int64
@@ -129,19 +129,20 @@ time; --index=FILE uses an index written by weft index.`,
 	s.register(c.Flags())
 	f := c.Flags()
 	f.StringVarP(&out, "output", "o", "",
-		"file to draw to, .svg or .png; the trace's name with .svg if not given, - for standard output")
+		"file for the picture, .svg or .png; default: the trace's name with .svg; - is standard output")
 	f.StringVar(&p.format, "to-format", "", "svg or png, if the name of the file does not determine it")
 	f.StringVar(&p.rows, "rows", rowsByLocation, "what the rows are: location, resource, or an attribute")
-	f.StringVar(&p.color, "color", colorByRegion, "what the colours are: region, or an attribute")
-	f.Var(newInteger(&p.maxRows, 64, 1, 0), "max-rows", "how many rows to draw at most")
+	f.StringVar(&p.color, "color", colorByRegion, "source of the colours: region, or the name of an attribute")
+	f.Var(newInteger(&p.maxRows, 64, 1, 0), "max-rows", "greatest number of rows to draw")
 	f.BoolVar(&p.links, "links", true, "draw dependencies")
 	f.BoolVar(&p.messages, "messages", true, "draw messages")
 	f.Var(newInteger(&p.width, draw.DefaultWidth, draw.LeastWidth, draw.MostWidth), "width",
 		"width of the picture in pixels")
 	f.StringVar(&p.title, "title", "", "title; the trace's name if not given")
-	f.BoolVar(&p.dark, "dark", false, "light text on dark paper")
-	f.Var(newInteger(&p.scale, 1, 1, draw.MostScale), "scale", "pixels drawn for one in a PNG, for high resolution")
-	f.StringVar(&from, "index", "", "draw from the index in the cache, or from that in a `FILE` (--index=FILE)")
+	f.BoolVar(&p.dark, "dark", false, "draw light text on a dark background")
+	f.Var(newInteger(&p.scale, 1, 1, draw.MostScale), "scale",
+		"number of pixels in a PNG for each pixel of --width, for screens with a high resolution")
+	f.StringVar(&from, "index", "", "draw from the index in the cache, or from an index in a `FILE` (--index=FILE)")
 	f.Lookup("index").NoOptDefVal = cacheIndex
 	markInputFlag(f, "index")
 	a.defineForceFlag(c)
@@ -275,8 +276,8 @@ func (a *app) plotTrace(ctx context.Context, in *input, out string, s *selection
 	return a.drawIndex(ctx, x, colors, in.src.Path, out, s, p)
 }
 
-// hasFewNames reports whether there are so few names that each has a colour of its own. The colours do not
-// depend on the events then.
+// hasFewNames reports whether there are so few names that each name has its own colour. In this case, the
+// colours do not depend on the events.
 func hasFewNames(x *index.Index, p *plotFlags) bool {
 	names := map[string]bool{}
 	for _, r := range x.Regions() {
@@ -331,8 +332,7 @@ func (e withoutLinks) ScanParallel(ctx context.Context, sel trace.Selection, beg
 	return e.Events.ScanParallel(ctx, sel, begin)
 }
 
-// visitsAndClaims delivers events and records whether a scan in time order delivered visits and
-// claims.
+// visitsAndClaims delivers events, and records whether visits and claims are among them.
 type visitsAndClaims struct {
 	format.Events
 	visits, claims bool
@@ -456,9 +456,9 @@ func (a *app) openIndex(ctx context.Context, in *input, r *inputFlags, anew bool
 	return x, err
 }
 
-// windowOf returns the window that the flags select, limited to the extent of the index. If the flags
-// select no window, both ends are equal. empty is set if the trace has no time in the window. The
-// window is then not limited, and it is at least a tick long so that it can be drawn.
+// windowOf returns the window that the flags select, limited to the extent of the index. If the flags select
+// no window, from equals to. empty is set if the window lies outside of the extent. Such a window is not
+// limited. It is at least one tick long, so that it can be drawn.
 func (s *selectionFlags) windowOf(x *index.Index) (from, to int64, empty bool, err error) {
 	if err := s.splitWindow(); err != nil || s.from == "" && s.to == "" {
 		return 0, 0, false, err

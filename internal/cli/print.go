@@ -147,7 +147,7 @@ func (a *app) printRecords(ctx context.Context, arg string, flags *printFlags) e
 	return err
 }
 
-// noEvent and noEventToPrint are messages for an empty result.
+// noEvent and noEventToPrint are the messages for an empty result.
 const (
 	noEvent        = "found no event"
 	noEventToPrint = noEvent + " to print"
@@ -223,7 +223,7 @@ func (r *recordWriter) Write(text []byte) (int, error) {
 	return r.w.Write(text)
 }
 
-// errEnough ends a scan after the requested number of events.
+// errEnough ends a scan that has delivered the requested number of events.
 var errEnough = errors.New("enough")
 
 // printer prints events.
@@ -232,7 +232,7 @@ type printer struct {
 	defs *trace.Definitions
 	json bool
 	left int64
-	// anyRow is set once there was an event or a link.
+	// anyRow is set as soon as the printer has printed an event or a link.
 	anyRow bool
 	// location returns the full name of a location.
 	location func(loc uint32) string
@@ -242,8 +242,10 @@ type printer struct {
 	factor int64
 	scale  int
 	finite bool
-	seen   map[string]int // names of the attributes of the current row, if it has many
-	buf    []byte
+	// the names so far of the attributes of the current row, with the number of their uses; used only for rows
+	// with many attributes
+	seen map[string]int
+	buf  []byte
 }
 
 // Batch prints the rows of a batch.

@@ -24,7 +24,7 @@ const (
 // sortKeys lists the values of --sort.
 var sortKeys = []string{byExclusive, byInclusive, byCount, byMin, byMean, byMax, byName}
 
-// sortLine holds the values by which lines of profiles are compared.
+// sortLine holds the values by which the lines of a profile are sorted.
 type sortLine struct {
 	name                      string
 	exclusive, inclusive, sum trace.Ticks

@@ -130,7 +130,7 @@ func (a *app) computeCallTree(ctx context.Context, in *input, s *selectionFlags,
 	return x, nil
 }
 
-// printTree prints the paths that have at least the given percentage of the time of their tree.
+// printTree prints the paths that have at least the percentage least of the time of their tree.
 func (a *app) printTree(x *treeResult, clock trace.Clock, least float64) {
 	if len(x.Paths) == 0 {
 		return

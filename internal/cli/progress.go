@@ -21,7 +21,8 @@ type bar struct {
 	ended bool
 }
 
-// newBar returns a bar with a name. It returns nil if no bar is wanted.
+// newBar returns a bar with a name. It returns nil if no progress is to be shown, or if standard error is not
+// a terminal.
 func (a *app) newBar(name string) *bar {
 	f, ok := a.err.(*os.File)
 	if !a.progress || !ok || !term.IsTerminal(int(f.Fd())) {

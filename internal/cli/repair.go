@@ -91,7 +91,7 @@ func (a *app) runRepair(c *cobra.Command, args []string, x *rewriteFlags, enter 
 		for _, r := range append(in.report.Rules(), changes.Rules()...) {
 			if r.Severity == trace.Note ||
 				slices.ContainsFunc(rules, func(x format.Rule) bool { return x.ID == r.Rule && x.Stays }) {
-				continue // if it is repaired, repair's own rules report it
+				continue // the rules of weft repair report the defect if repair removes it
 			}
 			rule := newCheckRule(r, rules, in.Events)
 			res.Changes = append(res.Changes, rule)

@@ -101,7 +101,7 @@ func (a *app) computeReport(ctx context.Context, arg string, r *inputFlags, s *s
 	if err != nil {
 		return nil, err
 	}
-	// The folders of this machine are of no use to readers of the page.
+	// The paths of folders on this machine do not help the readers of the page.
 	folder := filepath.Dir(base.src.Path) + string(filepath.Separator)
 	x.Info.Path = filepath.Base(base.src.Path)
 	for i := range x.Info.Files {
@@ -356,7 +356,7 @@ func locationNames(d *trace.Definitions) (name func(loc uint32) string, longest 
 			names = d.FullNames()
 		}
 		if int(loc) >= len(names) {
-			return "–" // not known
+			return "–" // the value is unknown
 		}
 		return names[loc]
 	}, longest

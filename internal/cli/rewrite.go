@@ -18,7 +18,7 @@ import (
 type rewriteFlags struct {
 	inputFlags
 	as        string
-	asFlag    string // name of the flag that sets as
+	asFlag    string // name of the flag that sets the field as
 	json      bool
 	allowLoss bool
 	plain     bool
@@ -27,7 +27,7 @@ type rewriteFlags struct {
 	filter    filterFlags
 	// definitions holds the definitions to which the filter's patterns refer.
 	definitions *trace.Definitions
-	lostBefore  func() *format.Loss // losses before encoding; may be nil
+	lostBefore  func() *format.Loss // losses before encoding; can be nil
 	// listsDefects is set if the command itself lists the reader's defects.
 	listsDefects bool
 }
@@ -37,27 +37,31 @@ func (rf *rewriteFlags) flags(f *pflag.FlagSet) {
 	rf.inputFlags.flags(f)
 	rf.defineClockFlag(f)
 	f.StringVar(&rf.as, "as", "", "format of OUT, if its name does not determine it")
-	f.BoolVar(&rf.json, "json", false, "print what was done and lost as JSON")
-	f.BoolVar(&rf.allowLoss, "allow-loss", false, "write OUT even if something is lost that its format cannot keep")
+	f.BoolVar(&rf.json, "json", false, "print the changes and losses as JSON")
+	f.BoolVar(&rf.allowLoss, "allow-loss", false, "write OUT even if the format of OUT cannot keep everything")
 	definePlainFlag(f, &rf.plain)
-	f.BoolVar(&rf.prune, "prune", false, "leave out definitions that nothing in OUT refers to")
+	f.BoolVar(&rf.prune, "prune", false, "leave out definitions to which nothing in OUT refers")
 	p := &rf.piece
 	f.StringVar(&p.from, "from", "",
-		"first time wanted: 1.5ms, 3s, 20%, ticks; counted from the first event, or with @ the trace's own")
-	f.StringVar(&p.to, "to", "", "end of the times wanted, exclusive")
-	f.StringVar(&p.window, "window", "", "both in one: 20%..30%, 1.5ms..2ms, @-5..@7; a side that is left out is open")
+		"begin of the selected times: 1.5ms, 3s, 20%, ticks; relative to the first event, or with @ as in the trace")
+	f.StringVar(&p.to, "to", "", "end of the selected times, exclusive")
+	f.StringVar(&p.window, "window", "",
+		"--from and --to in one flag: 20%..30%, 1.5ms..2ms, @-5..@7; without a side, that side has no limit")
 	f.StringVar(&p.percent, "percent", "", "both in percent of the trace's length: 40-60")
-	f.StringVar(&p.around, "around", "", "times from --margin before this one to --margin behind")
+	f.StringVar(&p.around, "around", "", "select the times from --margin before this time to --margin after it")
 	f.StringVar(&p.event, "event", "",
-		"times around the first event of a kind, KIND as for --kind, or the N-th one, KIND#N, with --margin")
+		"select the times around the first event of a kind (KIND, as in --kind) or around the N-th one (KIND#N); "+
+			"see --margin")
 	f.StringVar(&p.occurrence, "occurrence", "",
-		"times of the first visit of a region, REGION, or the N-th one, REGION#N; also of a claim; more with --margin")
+		"select the times of the first visit or claim of a region (REGION) or of the N-th one (REGION#N); "+
+			"see --margin")
 	f.BoolVar(&p.each, "each", false,
-		"with --occurrence: the N-th at each location, from the begin of the first to the end of the last")
-	f.StringVar(&p.margin, "margin", "", "how much before and behind --around, --event and --occurrence: 1.5ms, 3s, ticks")
+		"with --occurrence: select the N-th visits of all locations, from the first begin to the last end")
+	f.StringVar(&p.margin, "margin", "",
+		"time to add before and after --around, --event and --occurrence: 1.5ms, 3s, ticks")
 	f.StringVar(&p.borders, "borders", "reopen",
-		"what is open at the borders of a piece: reopen begins it anew and ends it; bare leaves it, which needs no look "+
-			"at what is before")
+		"how to treat calls and messages that cross a border of the piece: reopen begins and ends them at the "+
+			"border; bare leaves them incomplete, without reading the events before the piece")
 	y := &rf.filter
 	for _, l := range []struct {
 		list, not *[]string
@@ -81,9 +85,9 @@ func (rf *rewriteFlags) flags(f *pflag.FlagSet) {
 	f.Var(&y.notAttributes, "not-attribute",
 		"leave out visits of regions, claims and marks with these values of an attribute")
 	f.StringVar(&y.minDuration, "min-duration", "",
-		"leave out visits of regions and claims that are shorter: 20us, ticks")
+		"leave out visits of regions and claims that are shorter than this: 20us, ticks")
 	f.Var(newInteger(&y.maxDepth, 0, 0, 0), "max-depth",
-		"leave out regions inside of so many others that are kept; 0 keeps all")
+		"leave out regions inside of at least this number of other kept regions; 0 keeps all")
 }
 
 // changesTrace reports whether the flags request a piece, a filter or pruning.
@@ -106,7 +110,7 @@ func (rf *rewriteFlags) transform(ctx context.Context, d format.Events) (format.
 	if err := d.Prepare(ctx); err != nil {
 		return nil, err
 	}
-	d, err := rf.correct(d) // needs the locations of the correction
+	d, err := rf.correct(d) // correct needs the definitions of the locations to which the correction refers
 	if err != nil {
 		return nil, err
 	}
@@ -153,8 +157,8 @@ type rewriteResult struct {
 	Changes []checkRule `json:"changes,omitempty"`
 }
 
-// writeRewritten writes the trace d, which comes from the traces ins, and reports losses. If finish is
-// not nil, it may print more, and it returns the value for JSON.
+// writeRewritten writes the trace d, which comes from the traces ins, and reports losses. The function finish
+// can print additional text, and returns the value for JSON. It can be nil.
 func (a *app) writeRewritten(ctx context.Context, ins []*input, d format.Events, dst string, x *rewriteFlags,
 	finish func(*rewriteResult) (any, error)) error {
 	w, err := a.newTraceWriter(ins[0].opt.Values, dst, x.as, cmp.Or(x.asFlag, "--as"))

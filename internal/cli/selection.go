@@ -55,15 +55,16 @@ func (s *selectionFlags) defineRegionFlag(f *pflag.FlagSet) {
 		"regions by name or id; * and ? match anything, re: begins a regular expression")
 }
 
-// refuseRegion defines --region for a command in which it has no meaning. Setting the flag is an error
-// with the text why.
+// refuseRegion defines --region for a command that does not support the flag. If a user sets the flag, the
+// command fails with the text why.
 func refuseRegion(f *pflag.FlagSet, why string) {
 	f.Func("region", "", func(string) error { return errors.New(why) })
 	f.Lookup("region").Hidden = true
 }
 
-// kindsFor returns a function that reports whether an analysis needs events of a kind. It does if one
-// of the functions in wanted returns true, or if visits of regions are selected.
+// kindsFor returns a function that reports whether an analysis needs the events of a kind. The function
+// returns true if one of the functions in wanted does, or if visits of regions are selected and the kind
+// belongs to visits.
 func kindsFor(sel *trace.Selection, wanted ...func(trace.Kind) bool) func(trace.Kind) bool {
 	return func(k trace.Kind) bool {
 		return sel.Region != nil && (k == trace.Enter || k == trace.Leave) ||
@@ -166,19 +167,20 @@ func (in *input) keepInvolving(wanted func(loc uint32) bool) {
 // defineTimeFlags defines the flags that select times.
 func (s *selectionFlags) defineTimeFlags(f *pflag.FlagSet) {
 	s.defineFromFlag(f)
-	f.StringVar(&s.to, "to", "", "end of the times wanted, exclusive")
+	f.StringVar(&s.to, "to", "", "end of the selected times, exclusive")
 	s.defineWindowFlag(f)
 }
 
 // defineFromFlag defines --from.
 func (s *selectionFlags) defineFromFlag(f *pflag.FlagSet) {
 	f.StringVar(&s.from, "from", "",
-		"first time wanted: 1.5ms, 3s, 20%, ticks; counted from the first event, or with @ the trace's own")
+		"begin of the selected times: 1.5ms, 3s, 20%, ticks; relative to the first event, or with @ as in the trace")
 }
 
 // defineWindowFlag defines --window.
 func (s *selectionFlags) defineWindowFlag(f *pflag.FlagSet) {
-	f.StringVar(&s.window, "window", "", "both in one: 20%..30%, 1.5ms..2ms, @-5..@7; a side that is left out is open")
+	f.StringVar(&s.window, "window", "",
+		"--from and --to in one flag: 20%..30%, 1.5ms..2ms, @-5..@7; without a side, that side has no limit")
 }
 
 // anySet reports whether any flag of the selection is set.
@@ -294,8 +296,8 @@ func (s *selectionFlags) withAbsoluteTimes(ctx context.Context, in *input) (*sel
 	return &x, nil
 }
 
-// timeFlag holds the value of a flag for a time, or "" if the flag is not set, and the address of the
-// variable for the time.
+// timeFlag holds the value of a flag for a time, and the address of the variable that gets the time. The value
+// is "" if the flag is not set.
 type timeFlag struct {
 	flag, text string
 	to         *int64

@@ -78,7 +78,8 @@ traces. The connection is not encrypted: over a network use ssh -L, or a proxy w
 		},
 	}
 	v.register(c.Flags())
-	c.Flags().StringVar(&listen, "listen", "127.0.0.1:0", "where to listen: HOST:PORT, or unix:PATH; port 0 is a free one")
+	c.Flags().StringVar(&listen, "listen", "127.0.0.1:0",
+		"where to listen: HOST:PORT, or unix:PATH; port 0 is a free one")
 	c.Flags().StringVar(&tokenFile, "token-file", "", "file with the secret; it is made if it is not there")
 	c.Flags().BoolVar(&noToken, "no-token", false, "ask for no secret")
 	c.Flags().StringSliceVar(&hosts, "host", nil, "another name that browsers know the server by")
@@ -107,7 +108,7 @@ func listenAt(place string) (net.Listener, []string, error) {
 	}
 	names := []string{host}
 	if a, ok := l.Addr().(*net.TCPAddr); ok && a.IP.IsUnspecified() {
-		// Web pages of another origin never have these names.
+		// Web pages of another origin never have these names as host.
 		names = nil
 		if name, err := os.Hostname(); err == nil {
 			names = append(names, name)
@@ -130,7 +131,7 @@ func listenAt(place string) (net.Listener, []string, error) {
 // server has left behind.
 func listenUnix(path string) (net.Listener, error) {
 	if st, err := os.Lstat(path); err == nil && st.Mode()&fs.ModeSocket != 0 {
-		// If a server is overloaded or belongs to another user, dialing returns another error.
+		// If a server is overloaded or belongs to another user, Dial returns a different error.
 		c, err := net.Dial("unix", path)
 		if err == nil {
 			c.Close()
@@ -169,9 +170,9 @@ const minToken = 16
 // tokenLetters are the characters of secrets.
 const tokenLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 
-// persistentToken returns the secret of a server with a fixed port. It is the same for each start, so
-// that links to the page stay valid. If the port is not fixed or the cache is not permanent, the
-// secret is new.
+// persistentToken returns the secret of a server with a fixed port. The secret stays the same for all starts,
+// so that links to the page stay valid. If the port is not fixed or the cache is not permanent, each start has
+// a new secret.
 func persistentToken(c *cache.Cache, port int) string {
 	if port > 0 {
 		if file := c.Secret(strconv.Itoa(port)); file != "" {

@@ -18,7 +18,7 @@ type sortResult struct {
 	Path     string `json:"path"`
 	Format   string `json:"format"`
 	Unsorted int64  `json:"unsorted"`
-	// Loss lists what is lost of a selected part.
+	// Loss lists the losses of a selected part.
 	Loss []format.LossRow `json:"loss,omitempty"`
 }
 
@@ -26,7 +26,7 @@ type sortResult struct {
 type sortFlags struct {
 	inputFlags
 	selection selectionFlags
-	only      bool // --check
+	only      bool // set by --check: count the records out of order, and write nothing
 	json      bool
 	allowLoss bool
 }
@@ -66,7 +66,8 @@ whole trace. Formats whose records may be in any order are not sorted.`,
 	x.selection.registerForStates(c.Flags())
 	c.Flags().BoolVar(&x.only, "check", false, "only check whether the trace is sorted")
 	c.Flags().BoolVar(&x.json, "json", false, "print JSON")
-	c.Flags().BoolVar(&x.allowLoss, "allow-loss", false, "write a piece or selected events even if something else is lost")
+	c.Flags().BoolVar(&x.allowLoss, "allow-loss", false,
+		"write a piece or selected events even if something else is lost")
 	a.defineForceFlag(c)
 	return c
 }

@@ -60,12 +60,13 @@ prints their means and limits. All of that uses memory for each change of a sign
 	flags.input.flags(f)
 	flags.input.defineClockFlag(f)
 	flags.selection.registerForStates(f)
-	f.StringVar(&flags.average, "average", "0", "signals are averages over this time up to the present: 10ms")
+	f.StringVar(&flags.average, "average", "0",
+		"duration, up to the present, over which signals are averaged, such as 10ms")
 	f.BoolVar(&flags.asCSV, "csv", false, "print the signals as comma-separated values, times in seconds")
-	f.BoolVar(&flags.asJSON, "json", false, "print JSON; with OUT, what was written and lost")
-	f.BoolVar(&flags.signals, "signals", false, "with --json: the signals, too")
+	f.BoolVar(&flags.asJSON, "json", false, "print JSON; with OUT, a description of the written trace and its losses")
+	f.BoolVar(&flags.signals, "signals", false, "with --json: also print the signals")
 	f.StringVar(&flags.as, "as", "", "format of OUT, if its name does not determine it")
-	f.BoolVar(&flags.allowLoss, "allow-loss", false, "write OUT even if something is lost that its format cannot keep")
+	f.BoolVar(&flags.allowLoss, "allow-loss", false, "write OUT even if the format of OUT cannot keep everything")
 	definePlainFlag(f, &flags.plain)
 	a.defineForceFlag(c)
 	return c
@@ -116,7 +117,7 @@ func (a *app) runUsage(ctx context.Context, path string, flags *usageFlags) erro
 		answer := usageAnswer{Result: x}
 		list := usageSignals(x, average)
 		for i := range x.Resources {
-			x.Resources[i].Steps = nil // they are in the signals
+			x.Resources[i].Steps = nil // the signals contain the steps
 			if flags.signals {
 				answer.Signals = append(answer.Signals, resourceSignals{x.Resources[i].Resource, list[2*i].signal,
 					list[2*i+1].signal})
@@ -187,7 +188,7 @@ func resourceNames(list []usage.Resource) []string {
 	return names
 }
 
-// usageSignals returns two signals of each resource: the number of claims and the amount.
+// usageSignals returns two signals for each resource: the number of claims, and the amount in use.
 func usageSignals(x *usage.Result, average int64) (list []namedSignal) {
 	names := resourceNames(x.Resources)
 	for i := range x.Resources {

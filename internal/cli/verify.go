@@ -96,7 +96,8 @@ The exit code is 1 if a property is violated, and 2 if the specification has an 
 			if err := flags.follow.check(c.Flags()); err != nil {
 				return err
 			}
-			if err := flags.selection.splitWindow(); err != nil { // once, since traces are verified in parallel
+			// splitWindow is called once here, because traces are verified in parallel
+			if err := flags.selection.splitWindow(); err != nil {
 				return err
 			}
 			if flags.suggest.suggest {
@@ -118,13 +119,13 @@ The exit code is 1 if a property is violated, and 2 if the specification has an 
 		f.StringArrayVar(&flags.properties[i], p.name, nil, p.help)
 	}
 	f.StringVar(&flags.semantics, "semantics", string(verify.Compatible),
-		"what a verdict takes from the end of a trace: compatible, 2, 3 or 4")
+		"how the end of a trace affects a verdict: compatible, 2, 3 or 4 values")
 	registerCompletions(c, "semantics", semantics...)
 	f.BoolVar(&flags.robust, "robust", false,
-		"also print how far the signals of checks are from the bounds that decide them")
+		"also print the distance of the signals of checks from the bounds that decide the checks")
 	f.BoolVar(&flags.asJSON, "json", false, "print JSON")
 	f.BoolVar(&flags.junit, "junit", false, "print JUnit XML, for build pipelines")
-	f.BoolVar(&flags.compat, "compat", false, "print what the command line of TRACE4CPS prints")
+	f.BoolVar(&flags.compat, "compat", false, "print the same text as the command line of TRACE4CPS")
 	flags.suggest.register(f)
 	flags.follow.register(f)
 	return c
@@ -318,7 +319,7 @@ func (a *app) verifyTrace(ctx context.Context, path string, spec *verify.Spec, f
 	return v
 }
 
-// verifyInto verifies the trace of v, and sets the results in v.
+// verifyInto verifies the trace of v, and stores the results in v.
 func (a *app) verifyInto(ctx context.Context, v *verified, spec *verify.Spec, flags *verifyFlags, several bool) error {
 	in, err := a.open(ctx, v.path, &flags.input)
 	return a.answer(in, err, false, &flags.input, func(in *input) (any, func() error, error) {

@@ -35,10 +35,12 @@ type viewerFlags struct {
 func (v *viewerFlags) register(f *pflag.FlagSet) {
 	v.inputFlags.flags(f)
 	v.defineClockFlag(f)
-	f.StringVar(&v.color, "color", "", "attribute by whose value visits and claims are named, coloured and summed up, "+
-		"instead of by their region")
-	f.StringVar(&v.size, "cache-size", "20G", "how large the cache of indexes may become; those not used for longest "+
-		"go first")
+	f.StringVar(&v.color, "color", "",
+		"attribute whose values determine the names, colours and sums of visits and claims, "+
+			"instead of their regions")
+	f.StringVar(&v.size, "cache-size", "20G",
+		"greatest size of the cache of indexes; indexes that were not used for the longest time are "+
+			"removed first")
 }
 
 // openCache opens the cache of indexes.

@@ -9,8 +9,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Key identifies an open claim. A claim ends at the location at which it began, so that ids are
-// local to locations.
+// Key identifies an open claim. A claim ends at the location at which it began, so that different locations
+// can use the same id.
 type Key struct {
 	ID       int64 // see [trace.Definitions.ClaimID]
 	Location uint32
@@ -25,7 +25,7 @@ type Claim struct {
 	Region, Resource uint32 // NoRef when unknown
 	Start            int64
 	Amount           float64
-	Before           bool // it began before the window; Start can be limited to the window
+	Before           bool // the claim began before the window; Start can be the begin of the window
 }
 
 // Outside reports whether a claim lies outside of the window w: it begins before the window and ends no
@@ -35,8 +35,8 @@ func (c *Claim) Outside(w *trace.Window, end int64) bool {
 	return w != nil && (!trace.Before(c.Start, w.To) || end <= w.From && c.Before)
 }
 
-// Sum is a sum of floats that keeps the rounding error in a second number. So subtracting a number
-// gives exactly the previous sum: 0.1 + 0.2 - 0.1 is 0.2.
+// Sum is a sum of floats that keeps the rounding error in a second number. As a result, adding and then
+// subtracting a number gives exactly the previous sum: 0.1 + 0.2 - 0.1 is 0.2.
 type Sum struct{ hi, lo float64 }
 
 // Add adds x.
@@ -53,7 +53,7 @@ func (s *Sum) Add(x float64) {
 // Value returns the sum.
 func (s *Sum) Value() float64 { return s.hi + s.lo }
 
-// Level is the present use of a resource.
+// Level is the current use of a resource.
 type Level struct {
 	Open   int64 // number of open claims
 	amount Sum
@@ -62,8 +62,8 @@ type Level struct {
 	started bool
 }
 
-// Amount returns the total amount of the open claims. A sum that is too large for a float64 is infinite, and not a
-// number never occurs.
+// Amount returns the total amount of the open claims. A sum that is too large for a float64 is infinite. The
+// result is never NaN.
 func (l *Level) Amount() float64 {
 	if a := l.amount.Value(); !math.IsNaN(a) {
 		return a
@@ -80,21 +80,22 @@ type Book struct {
 	Defs   *trace.Definitions
 	open   Table[Claim]
 	levels []Level
-	// Regions reports whether claims that name a region use their resource. Nil means all claims.
+	// Regions reports whether the claims of a region count as use of their resource. If it is nil, all claims
+	// count.
 	Regions func(region uint32) bool
 	// Step is called for each interval, in ticks, in which a resource has at least one open claim
 	// and its level l does not change. Intervals of length 0 are skipped.
 	Step func(resource uint32, from, to int64, l *Level)
-	// Ended is called for each claim that ends, with its end in ticks. Nil calls nothing.
+	// Ended is called for each claim that ends, with its end in ticks. It can be nil.
 	Ended func(c Claim, end int64)
-	// Orphans is the number of ends without a begin, and of begins without an id. Reused is the
-	// number of claims that began with the id of an open claim, which ended the open one.
+	// Orphans is the number of ends without a begin, and of begins without an id. Reused is the number of
+	// claims that began with the id of an open claim. Such a claim ends the open one.
 	Orphans, Reused int64
 }
 
-// Take processes an event. If it begins a claim, Take returns the claim, which is valid until the next call, and
-// otherwise nil. Parameter t is the time of the event, limited to the window, and before reports whether the event
-// is before the window.
+// Take processes an event. If the event begins a claim, Take returns the claim, which is valid until the next
+// call. Otherwise it returns nil. Parameter t is the time of the event, limited to the window, and before
+// reports whether the event is before the window.
 func (b *Book) Take(e *trace.Cursor, t int64, before bool) *Claim {
 	switch e.Kind() {
 	case trace.ClaimBegin:
@@ -110,8 +111,8 @@ func (b *Book) Take(e *trace.Cursor, t int64, before bool) *Claim {
 	return nil
 }
 
-// begin opens the claim that a ClaimBegin row with operands begins. If a claim with the same key is open, begin ends
-// that first. An amount that is missing, or not finite, counts as 0.
+// begin opens the claim that a ClaimBegin row with operands begins. If a claim with the same key is open,
+// begin ends this claim first. An amount that is missing, or not finite, counts as 0.
 func (b *Book) begin(e *trace.Cursor, ops []uint64, t int64, before bool) *Claim {
 	k := KeyOf(b.Defs, e)
 	c, reused := b.open.Place(k)
@@ -119,7 +120,8 @@ func (b *Book) begin(e *trace.Cursor, ops []uint64, t int64, before bool) *Claim
 		b.Reused++
 		b.ended(c, t)
 	}
-	// One field after the other: copying a new Claim takes longer than all the rest.
+	// The fields are set one by one, because copying a new Claim would take longer than the rest of this
+	// function.
 	c.Key = k
 	c.Region, c.Resource = e.Ref(), trace.NoRef
 	c.Start, c.Amount, c.Before = t, 0, before
@@ -136,7 +138,7 @@ func (b *Book) begin(e *trace.Cursor, ops []uint64, t int64, before bool) *Claim
 	return c
 }
 
-// end ends the claim with key k at time t. ok is false if it is not open.
+// end ends the claim with key k at time t. ok is false if no such claim is open.
 func (b *Book) end(k Key, t int64) (ok bool) {
 	c := b.open.Remove(k)
 	if c != nil {
@@ -172,8 +174,8 @@ func (b *Book) change(resource uint32, t, open int64, amount float64) {
 	}
 }
 
-// Close ends all open claims, each at the time that last returns for its location, and returns
-// their number.
+// Close ends all open claims, and returns their number. The end of a claim is the time that last returns for
+// the claim's location.
 func (b *Book) Close(last func(loc uint32) int64) int64 {
 	keys := b.open.Keys()
 	for _, k := range keys {

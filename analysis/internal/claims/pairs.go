@@ -8,9 +8,9 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Pairs finds the begin of a claim or visit at its end. A claim ends at the location at which it began, by its id, and,
-// where each claim is a line, by its line; a visit ends the last open one of its region at its location. Events must be
-// in the order of time.
+// Pairs finds the begin of a claim or visit at its end. A claim ends at the location at which it began. Its
+// end has the same id and, in formats with a line for each claim, the same line. A visit ends the last open
+// visit of its region at its location. Events must be in the order of time.
 type Pairs[T any] struct {
 	byLine bool
 	open   map[pairKey][]begun[T]
@@ -47,12 +47,12 @@ func (p *Pairs[T]) Begin(c *trace.Cursor, what T) {
 	p.open[key] = append(p.open[key], begun[T]{c.Pos(), c.Ref(), what})
 }
 
-// HasOpen reports whether claims or visits are open among which End would search for the begin of an
-// event's claim or visit. If none are open, the caller may leave out a begin that it does not need.
+// HasOpen reports whether claims or visits are open among which End would search for the begin of an event's
+// claim or visit. If there are none, the caller need not store a begin that it does not need itself.
 func (p *Pairs[T]) HasOpen(c *trace.Cursor) bool { return len(p.open[keyOf(c)]) > 0 }
 
 // End closes the claim or visit that an event ends, and returns the value that was stored at its begin. ok is
-// false if none is open.
+// false if there is no open one.
 func (p *Pairs[T]) End(c *trace.Cursor) (what T, ok bool) {
 	key := keyOf(c)
 	list := p.open[key]

@@ -8,16 +8,16 @@ import (
 	"slices"
 )
 
-// Table maps the keys of open claims to values. It is three times as fast as a Go map, which matters
+// Table maps the keys of open claims to values. It is three times as fast as a Go map. The speed matters
 // because each claim is inserted, found and removed once. The zero Table is empty and ready to use.
 //
-// Table is a hash table with linear probing. Its hash depends on random numbers, so that no trace can
-// have keys that all collide.
+// Table is a hash table with linear probing. Its hash depends on random numbers, so that no trace can have
+// keys that all collide.
 type Table[V any] struct {
-	slots   []slot[V] // the length is 0 or a power of two, and at most half of them are used
+	slots   []slot[V] // the length is 0 or a power of two; at most half of the slots are used
 	used    int
 	removed V         // the value that was removed last
-	random  [2]uint64 // of the hash
+	random  [2]uint64 // random numbers for the hash
 }
 
 // slot is a place for a key with its value.
@@ -37,7 +37,8 @@ func (t *Table[V]) home(k Key) int {
 	return int(hi^lo) & (len(t.slots) - 1)
 }
 
-// find returns the index of the slot with a key, or of the free slot where it belongs. The table must have slots.
+// find returns the index of the slot that has the key or, if no slot has it, of the free slot for the key. The
+// table must have slots.
 func (t *Table[V]) find(k Key) int {
 	i := t.home(k)
 	for t.slots[i].full && t.slots[i].key != k {
@@ -55,8 +56,8 @@ func (t *Table[V]) Set(k Key, v V) {
 	*place = v
 }
 
-// Place returns the place of the value of a key, which it adds if the table does not have it. found reports whether
-// the table had it. The place is valid until the table changes.
+// Place returns a pointer to the value of a key. It adds the key if the table does not have it. found reports
+// whether the table had the key. The pointer is valid until the table changes.
 func (t *Table[V]) Place(k Key) (value *V, found bool) {
 	if 2*t.used >= len(t.slots) {
 		t.grow()
@@ -95,7 +96,7 @@ func (t *Table[V]) Remove(k Key) *V {
 	}
 	t.removed = t.slots[i].value
 	t.used--
-	// Move a later key into the gap if the search for the key would stop at the gap. Repeat this until
+	// If the search for a later key would now stop at the gap, move this key into the gap. Repeat this until
 	// there is no such key.
 	last := len(t.slots) - 1
 	for j := (i + 1) & last; t.slots[j].full; j = (j + 1) & last {

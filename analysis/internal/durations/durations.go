@@ -8,8 +8,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Between returns the ticks from one time to another, negative if the second one is earlier,
-// clamped to the range of int64.
+// Between returns the number of ticks from one time to another, clamped to the range of int64. It is negative
+// if the second time is earlier.
 func Between(from, to int64) int64 {
 	d := to - from
 	switch {
@@ -37,7 +37,7 @@ func Bytes(x uint64) uint64 {
 	return x
 }
 
-// Total holds the number of durations, their sum, and the least and greatest of them, in ticks.
+// Total holds the number of durations, their sum, the least and the greatest duration, in ticks.
 type Total struct {
 	Count    int64
 	Min, Max int64 // 0 if there are no durations
@@ -66,12 +66,12 @@ func (t *Total) Merge(o *Total) {
 // Sum returns the sum in ticks.
 func (t *Total) Sum() trace.Ticks { return t.sum }
 
-// Histogram counts positive and negative durations in classes. Below 256 ticks each duration has a
-// class of its own. Above, there are 128 classes for each power of 2, so that a percentile is wrong
-// by at most 1/256 of its value, which is 0.4 %. It uses at most 60 KB for each sign.
+// Histogram counts positive and negative durations in classes. Below 256 ticks each duration has a class of
+// its own. Above, there are 128 classes for each power of 2, so that a percentile is wrong by at most 1/256 of
+// its value, which is 0.4 %. A histogram uses at most 60 KB for each sign.
 type Histogram struct{ positive, negative []int64 }
 
-// class returns the class of a duration without sign.
+// class returns the class of the absolute value of a duration.
 func class(v uint64) int {
 	if v < 256 {
 		return int(v)
@@ -80,7 +80,7 @@ func class(v uint64) int {
 	return e<<7 + int(v>>e)
 }
 
-// middle returns the duration without sign that stands for a class.
+// middle returns the absolute duration that represents a class.
 func middle(c int) uint64 {
 	if c < 256 {
 		return uint64(c)
@@ -120,13 +120,12 @@ func (h *Histogram) Merge(o *Histogram) {
 	}
 }
 
-// Rank returns the place, counted from 1, of a percentile among n sorted durations: the percentile is the least
-// duration that a share of all, given as a fraction part / whole, does not exceed.
+// Rank returns the position, counted from 1, of a percentile among n sorted durations. The percentile is the
+// least duration for which a share of part / whole of all durations are not greater.
 func Rank(n, part, whole int64) int64 { return max(1, n/whole*part+(n%whole*part+whole-1)/whole) }
 
-// Percentile returns the least duration that at least percent % of all durations do not exceed,
-// within the precision of the classes. t must be the total of the same durations. Without durations
-// the result is 0.
+// Percentile returns the least duration for which at least percent % of all durations are not greater, within
+// the precision of the classes. t must be the total of the same durations. Without durations the result is 0.
 func (h *Histogram) Percentile(percent int64, t *Total) int64 {
 	rank := Rank(t.Count, percent, 100)
 	for c := len(h.negative) - 1; c >= 0; c-- {

@@ -2,11 +2,11 @@
 // backward. It has the calls of each location with the exclusive times between them, the waits, and the
 // dependences between calls of different locations.
 //
-// A history is packed: it uses about 20 bytes per call, 15 bytes per wait, 10 bytes per message, and 3
-// bytes per member of an operation. It keeps 12 MiB of these in memory, and the rest in temporary
-// files. It unpacks the calls that are in use: 16 Ki calls or, if there are many locations, 12 KiB of
-// packed calls of each location. It also uses about 130 bytes per 4 KiB of packed calls, 2 KiB per pair
-// of locations that exchange messages, and 24 bytes per start of threads.
+// A history is packed. It uses about 20 bytes per call, 15 bytes per wait, 10 bytes per message, and 3 bytes
+// per member of an operation. A history keeps 12 MiB of packed data in memory, and the rest in temporary
+// files. It unpacks the calls that are in use: 16 Ki calls or, if there are many locations, 12 KiB of packed
+// calls of each location. It also uses about 130 bytes per 4 KiB of packed calls, 2 KiB per pair of locations
+// that exchange messages, and 24 bytes per start of threads.
 //
 // Only one goroutine at a time may use a history.
 package history
@@ -29,8 +29,8 @@ import (
 type Call struct {
 	Enter, Leave int64
 	Path         uint32
-	before       uint32 // end in calls.times of the times before Enter
-	inside       uint32 // end in calls.times of the times between Enter and Leave
+	before       uint32 // index in calls.times after the last time before Enter
+	inside       uint32 // index in calls.times after the last time between Enter and Leave
 	waits        int32  // 1 + the index of its first wait in calls.waits, or 0
 	source       int32  // 1 + the index of its first source in calls.sources, or 0
 	operation    int32  // 1 + the index of its first part in calls.operations, or 0
@@ -40,16 +40,16 @@ type Call struct {
 	Forks        bool // the location starts threads in the call
 	TeamBarrier  bool // the call is a barrier of a team of threads
 	Init         bool // the call initialises MPI
-	Work         bool // not a call, but the work of a device
-	Last         bool // not a call; its times are those of the location after the last call
+	Work         bool // the element is not a call, but the work of a device
+	Last         bool // the element is not a call; it holds the times of the location after the last call
 }
 
 // Wait is a wait of at least one tick. Times are in ticks.
 type Wait struct {
 	Begin, Length int64
-	CauseTime     int64           // begin of the call Cause, or its release of a lock
+	CauseTime     int64           // begin of the call Cause, or time at which this call releases a lock
 	Place         waitstate.Place // the call that waits
-	Cause         waitstate.Place // call that is waited for
+	Cause         waitstate.Place // the call for which Place waits
 	Path          uint32          // path of the call that waits
 	Pattern       waitstate.Pattern
 }
@@ -57,40 +57,42 @@ type Wait struct {
 // Location holds the calls of a location, which are numbered from 0 in the order of their ends.
 type Location struct {
 	First, Last int64 // times of its first and last event, in ticks
-	// InTeams reports whether the location works in teams of threads that others start.
+	// InTeams reports whether the location works in teams of threads that other locations start.
 	InTeams bool
-	// Created is set if the location is a thread that the call Creator of another one has created.
+	// Created is set if the location is a thread that another location has created. Creator is the call that
+	// created it.
 	Created bool
 	Creator waitstate.Place
 
 	history *History
 	number  uint32 // index in Definitions.Locations
-	stream  bool   // its calls are the work and the idle times of a stream of a device
+	stream  bool   // the calls are the work and the idle times of a stream of a device
 	count   int32  // number of calls
 	pages   []page
 	current int   // index of the page with the last call that was added
-	begun   int64 // position of its first call among all calls
+	begun   int64 // position of the location's first call among the calls of all locations
 	left    int64 // end of the last call that was added, in ticks
-	// latest and former are the pages that were used last and before that. Each may be nil.
+	// latest is the page that was used last. former is the page that was used before latest. Both can be nil.
 	latest, former *calls
 }
 
 // callSource is a Source of a call.
 type callSource struct {
-	call int32 // number of the call that depends on it
+	call int32 // number of the call that depends on the source
 	Source
 }
 
-// Source is a call on which the end of another call depends, other than as a member of an
-// operation. The other call cannot end before the source begins or, if Released is set, before the
-// source releases a lock or, as the work of a device, ends. Time is the time of that event, in ticks.
+// Source is a call on which the end of another call depends. Dependences between the members of an operation
+// are not sources. The other call cannot end before the source begins. If Released is set, the other call
+// cannot end before the source releases a lock or, as the work of a device, ends. Time is the time of this
+// begin, release or end, in ticks.
 type Source struct {
 	Place    waitstate.Place
 	Time     int64
 	Released bool
 }
 
-// fork is a call in which a location starts threads, with the time of that event in ticks.
+// fork is a call in which a location starts threads, with the time of the start in ticks.
 type fork struct {
 	time   int64
 	place  waitstate.Place
@@ -111,11 +113,11 @@ type part struct{ call, operation int32 }
 // History holds the calls and waits of a trace. Close removes its temporary files.
 type History struct {
 	Log *synclog.Log
-	// Finalize is the operation in which all processes of a world finalise MPI. Of several it is the one
-	// to which the last member comes latest. It is nil if the trace lacks it.
+	// Finalize is the operation in which all processes of a world finalise MPI. If there are several, it is
+	// the operation to which the last member comes latest. It is nil if the trace has no such operation.
 	Finalize  *Operation
 	Locations []*Location      // nil for locations without events
-	Counts    waitstate.Result // of the window of Options.Hooks
+	Counts    waitstate.Result // counts for the window of Options.Hooks
 
 	err    error // the first error of a temporary file
 	built  bool
@@ -129,13 +131,13 @@ type History struct {
 	waited     map[PathLocation]int64 // waits by path and location, in ticks
 	forks      map[uint32][]fork      // indexed by location group, in the order of time
 	creations  map[uint32][]fork      // calls that create threads, by location group, with their begin
-	begins     []begin                // empty as soon as the history is built
+	begins     []begin                // used while the history is built, and then empty
 	// ends holds, by location group, the calls in which threads have ended their work in teams since
 	// the last fork.
 	ends map[uint32][]waitstate.Place
 }
 
-// maxLength is the length in ticks that a trace must not reach. Below it, the sums of the times of a
+// maxLength is the limit in ticks for the length of a trace. Below this limit, the sums of the times of a
 // location fit an int64.
 const maxLength = 1 << 62
 
@@ -368,10 +370,8 @@ func (h *History) call(c *synclog.Call, p waitstate.Place) {
 	}
 }
 
-// findCreators finds the calls that have created the threads of each process. A recorder may number the threads.
-// Recorders of POSIX threads may not record which call has created which thread. So the other calls and threads,
-// without
-// the first thread, count as having the same order.
+// findCreators finds the calls that have created the threads of each process. A recorder may number the threads. Without
+// numbers, findCreators assumes that the calls, and the threads without the first one, have the same order.
 func (h *History) findCreators() {
 	threads := map[uint32][]*Location{}
 	for _, l := range h.Locations {
@@ -405,8 +405,8 @@ func (h *History) findCreators() {
 	}
 }
 
-// setCreator records that a call has created a thread, and reports whether this is possible. A thread begins after its
-// creation has begun. So no thread creates itself by way of others.
+// setCreator stores that a call has created a thread, and reports whether this is possible. A thread begins after its
+// creation has begun. Therefore no thread creates itself, not even indirectly.
 func (h *History) setCreator(l *Location, c fork) bool {
 	if c.time >= l.First || c.place.Location == l.number {
 		return false
@@ -416,14 +416,14 @@ func (h *History) setCreator(l *Location, c fork) bool {
 	return true
 }
 
-// recordUse records that a call depends on call p. position is the position of the dependent call among
-// all calls.
+// recordUse stores that a call depends on call p. position is the position of the dependent call among all
+// calls.
 func (h *History) recordUse(p waitstate.Place, position int64) {
 	x := h.Locations[p.Location].page(p.Number)
 	x.lastUse = max(x.lastUse, position)
 }
 
-// group returns the location group of a location. ok is false if it has none.
+// group returns the location group of a location. ok is false if the location belongs to no group.
 func (h *History) group(loc uint32) (group uint32, ok bool) {
 	d := h.Log.Defs
 	if !d.Locations.Has(loc) || !d.Groups.Has(d.Locations.At(loc).Group) {
@@ -432,8 +432,8 @@ func (h *History) group(loc uint32) (group uint32, ok bool) {
 	return d.Locations.At(loc).Group, true
 }
 
-// Fork returns the last call up to time t in which another location of the same location group
-// started threads, and the time at which it did so, in ticks. ok is false if there is none.
+// Fork returns the last call up to time t in which another location of the same location group started
+// threads, and the time of the start in ticks. ok is false if there is no such call.
 func (h *History) Fork(loc uint32, t int64) (p waitstate.Place, time int64, ok bool) {
 	g, ok := h.group(loc)
 	if !ok {
@@ -471,7 +471,7 @@ func (h *History) wait(w *waitstate.Wait) {
 	}
 	h.attach(w.Place, attachedWait, int64(w.Pattern), w.Begin-h.baseTime(w.Place), w.Length, int64(w.Cause.Location),
 		int64(w.Cause.Number), w.CauseTime-(w.Begin+w.Length))
-	if w.Pattern != waitstate.EarlyReduce { // these waits are also reported as waitstate.Reduction
+	if w.Pattern != waitstate.EarlyReduce { // hooks also report these waits with the pattern waitstate.Reduction
 		h.waited[PathLocation{w.Path, w.Place.Location}] += w.Length
 	}
 	if w.Pattern == waitstate.LateReceiver || w.Pattern == waitstate.Device {
@@ -592,8 +592,8 @@ func (l *Location) Inside(n int32) []synclog.PathTime {
 // mostInside is the greatest number of calls in which FirstInside searches.
 const mostInside = 16
 
-// FirstInside returns the number of the first call that is inside of call n, or n if there is none. ok is false if
-// there are more than 16 of them.
+// FirstInside returns the number of the first call that is inside of call n, or n if there is none. ok is
+// false if more than 16 calls are inside of call n.
 func (l *Location) FirstInside(n int32) (first int32, ok bool) {
 	enter := l.Call(n).Enter
 	for first = n; first > 0 && l.Call(first-1).Leave > enter; first-- {
@@ -617,9 +617,9 @@ func (l *Location) FirstAfter(t int64) int32 {
 // PathLocation identifies a call path at a location.
 type PathLocation struct{ Path, Location uint32 }
 
-// ExclusiveTimes returns the time in ticks of each call path at each location, without waits. It
-// subtracts the waits of the pattern waitstate.Reduction instead of those of EarlyReduce, because the
-// former include the latter.
+// ExclusiveTimes returns the time in ticks of each call path at each location, without waits. It subtracts the
+// waits of the pattern waitstate.Reduction instead of the waits of EarlyReduce, because Reduction includes
+// EarlyReduce.
 func (h *History) ExclusiveTimes() map[PathLocation]int64 {
 	own := map[PathLocation]int64{}
 	for i, l := range h.Locations {

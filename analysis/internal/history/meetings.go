@@ -9,14 +9,14 @@ import (
 	"github.com/weft-trace/weft/internal/chunks"
 )
 
-// pair is a pair of locations, with the lower one first.
+// pair is a pair of locations. The location with the lower index is a.
 type pair struct{ a, b uint32 }
 
 // meeting is a synchronisation of a pair of locations by a message. Times are in ticks.
 type meeting struct {
 	a, b int32 // numbers of the calls at pair.a and pair.b
 	met  int64 // time at which both calls had begun and one of them had ended
-	left int64 // time at which the first of the locations left its call
+	left int64 // time at which the first of the two locations left its call
 }
 
 // meetingsPerBlock is the number of meetings in a block.
@@ -112,21 +112,21 @@ func (h *History) meetingsIn(x *meetings, block int) []meeting {
 	return x.unpacked
 }
 
-// Opening is the last synchronisation of two locations before a given call of each.
+// Opening is the last synchronisation of two locations before a given call of each location.
 type Opening struct {
-	A, B int32 // numbers of the calls of the synchronisation at each location; -1 if there is none
+	A, B int32 // number of the call of the synchronisation at each location; -1 without a synchronisation
 	// Met is the time at which both calls had begun and one of them had ended, in ticks.
 	Met  int64
 	left int64 // time at which the first of the locations left its call
 }
 
-// mostLooks limits the number of operations of two locations among which Opening looks for the last
-// one. Locations leave operations in different orders only if their clocks differ.
+// mostLooks limits the number of operations of two locations that Opening examines. Locations leave operations
+// in different orders only if their clocks differ.
 const mostLooks = 16
 
 // Opening returns the last synchronisation of two locations before the calls a and b. It considers the
-// messages between them, and the operations in which one of them waits for the other. The last one is
-// the one that both left last.
+// messages between the two locations, and the operations in which one of them waits for the other. The last
+// synchronisation is the one whose calls both locations left last.
 func (h *History) Opening(a, b waitstate.Place) Opening {
 	o := Opening{A: -1, B: -1, left: math.MinInt64}
 	if a.Location < b.Location {
@@ -168,7 +168,8 @@ func (h *History) Opening(a, b waitstate.Place) Opening {
 	return o
 }
 
-// setLastMeeting sets o to the meeting of a pair before the calls a and b that both locations left last.
+// setLastMeeting sets o to the meeting of a pair before the calls a and b whose calls both locations left
+// last.
 func (h *History) setLastMeeting(o *Opening, k pair, a, b int32) {
 	x := h.meetings[k]
 	if x == nil {
@@ -189,12 +190,13 @@ func (h *History) setLastMeeting(o *Opening, k pair, a, b int32) {
 	}
 }
 
-// before reports whether both locations could go on earlier from a meeting than from another one that the first of
-// them left at the same time. Of equal ones, it is the one of the later call.
+// before compares a meeting with a synchronisation that the first of the locations left at the same time. It
+// reports whether the meeting took place earlier. At equal times, it reports whether the meeting has the later
+// call.
 func (m *meeting) before(o *Opening) bool { return m.met < o.Met || m.met == o.Met && m.a > o.A }
 
-// consider sets o to the synchronisation in call c, with number a, and call b of a location if the
-// locations left these later than those in o.
+// consider compares the synchronisation in call c, with number a, and in call b of location locB with the
+// synchronisation in o. If the locations left its calls later, consider sets o to it.
 func (h *History) consider(o *Opening, c *Call, locB uint32, a, b int32) {
 	y := h.Locations[locB].Call(b)
 	met := max(min(c.Leave, y.Leave), c.Enter, y.Enter)

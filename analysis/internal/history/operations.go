@@ -18,16 +18,15 @@ type Operation struct {
 	Root     uint32 // location of the root; trace.NoRef if there is none
 	// Members holds the calls that complete the operation, ordered by location.
 	Members []waitstate.Place
-	// Arrivals holds the calls that begin the operation, in the order of Members. It is nil if these
-	// are the Members, in a blocking operation.
+	// Arrivals holds the calls that begin the operation, in the order of Members. In a blocking operation,
+	// these calls are equal to Members, and Arrivals is nil.
 	Arrivals []waitstate.Place
-	// Free states for each member whether it waits for no other member. It is nil if all members wait
-	// as Relation states.
+	// Free reports for each member whether it waits for no other member. If Free is nil, all members wait in
+	// the way that Relation states.
 	Free []bool
 	// Ranks holds the ranks of the members. It is set only if Relation is RanksWait.
 	Ranks []int32
-	// Last is the call with which the last member arrives, and LastEnter the begin of that call in
-	// ticks.
+	// Last is the call with which the last member arrives. LastEnter is the begin of that call in ticks.
 	Last      waitstate.Place
 	LastEnter int64
 }
@@ -38,7 +37,7 @@ type operations struct {
 	tail   []byte // packed operations after the last block
 	first  int32  // number of the first operation in tail
 	count  int32
-	// memory holds the operations of some blocks. The block with index i is at i % cachedBlocks.
+	// memory holds the operations of some blocks. The block with index i is in element i % cachedBlocks.
 	memory [cachedBlocks]struct {
 		block int // 1 + the index of the block, or 0
 		list  []Operation
@@ -48,7 +47,7 @@ type operations struct {
 // operationBlock holds consecutive packed operations.
 type operationBlock struct {
 	packed chunks.Chunk
-	first  int32 // number of the first one
+	first  int32 // number of the first operation in the block
 }
 
 // Limits of operations.
@@ -131,7 +130,7 @@ func (h *History) Operation(i int32) *Operation {
 	if k := int(i - x.blocks[block].first); k < len(m.list) {
 		return &m.list[k]
 	}
-	return &Operation{Relation: waitstate.Independent, Root: trace.NoRef} // a block that cannot be read
+	return &Operation{Relation: waitstate.Independent, Root: trace.NoRef} // for a block that cannot be read
 }
 
 // unpackOperations returns the operations of a block.
@@ -190,7 +189,7 @@ func (h *History) unpackOperations(block int) (list []Operation) {
 	return list
 }
 
-// Member returns the index of a location in Members. ok is false if it is not among them.
+// Member returns the index of a location in Members. ok is false if the location is not a member.
 func (o *Operation) Member(loc uint32) (i int, ok bool) {
 	return slices.BinarySearchFunc(o.Members, loc, func(p waitstate.Place, loc uint32) int {
 		return int(p.Location) - int(loc)

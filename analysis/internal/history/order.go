@@ -8,14 +8,14 @@ import (
 	"github.com/weft-trace/weft/analysis/internal/waitstate"
 )
 
-// Forward calls f with the place of each call, in the order of their ends. Calls with equal ends come
-// in the order of [synclog.TieRank], then in that of their locations. The error is that of a temporary
-// file, or of the context.
+// Forward calls f with the place of each call, in the order in which the calls end. Calls with equal ends come
+// in the order of [synclog.TieRank], and then in the order of their locations. The error comes from a
+// temporary file or from the context.
 func (h *History) Forward(ctx context.Context, f func(p waitstate.Place)) error {
 	return h.visit(ctx, f, false)
 }
 
-// Backward calls f with the place of each call, in the reverse of the order of [History.Forward].
+// Backward calls f with the place of each call, in the reverse order of [History.Forward].
 func (h *History) Backward(ctx context.Context, f func(p waitstate.Place)) error {
 	return h.visit(ctx, f, true)
 }
@@ -105,7 +105,7 @@ func (cs *cursors) Less(i, j int) bool {
 	return cs.list[i].before(&cs.list[j])
 }
 
-// before reports whether the call of a cursor comes before that of a cursor of another location.
+// before reports whether the call of a cursor comes before the call of another location's cursor.
 func (a *cursor) before(b *cursor) bool {
 	switch {
 	case a.leave != b.leave:

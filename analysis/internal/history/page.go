@@ -12,10 +12,10 @@ import (
 // page holds the calls of a chunk of the log, with their attachments.
 type page struct {
 	chunk  *synclog.Chunk
-	number int    // its index in Location.pages
-	calls  *calls // nil unless they are in memory
-	// attached holds the packed waits, sources and operations of the calls. They are in chunks of the
-	// store, and the last ones are in tail, in memory.
+	number int    // index of the page in Location.pages
+	calls  *calls // nil unless the calls are in memory
+	// attached holds the packed waits, sources and operations of the calls, in chunks of the store. The last
+	// packed data are in tail, in memory.
 	attached []chunks.Chunk
 	tail     []byte
 	// lastUse is the position, in the order of all calls, of the last call whose end depends on a
@@ -29,12 +29,12 @@ type page struct {
 type calls struct {
 	location *Location
 	page     *page
-	used     bool // used since the cache last looked for pages to drop
+	used     bool // the page was used since the cache last looked for pages to drop
 	first    int32
 	list     []Call
 	times    []synclog.PathTime
-	// complete is set once waits, sources and operations have been unpacked. Each is in the order of
-	// calls.
+	// complete is set as soon as waits, sources and operations have been unpacked. Each list is in the order
+	// of calls.
 	complete   bool
 	waits      []Wait
 	sources    []callSource
@@ -112,8 +112,8 @@ func (l *Location) pageNumber(n int32) int {
 // has reports whether call n is in the page. x may be nil.
 func (x *calls) has(n int32) bool { return x != nil && n >= x.first && n < x.first+int32(len(x.list)) }
 
-// load returns the calls of the page with call n of a location. As soon as the history is built, they
-// have their attachments.
+// load returns the calls of the page with call n of a location. After the history is built, the calls have
+// their attachments.
 func (l *Location) load(n int32) *calls {
 	if !l.latest.has(n) {
 		l.latest, l.former = l.former, l.latest
@@ -136,8 +136,8 @@ func (l *Location) load(n int32) *calls {
 // Span is a series of consecutive calls of a location that the history stores together.
 type Span struct {
 	First, Calls int32 // number of the first call, and number of the calls
-	// LastUse is the greatest position of a call whose end depends on one of these calls, counted from
-	// 1 in the order of [History.Forward]. It is -1 if there is no such call.
+	// LastUse is the greatest position of a call whose end depends on a call of the span. Positions are
+	// counted from 1 in the order of [History.Forward]. LastUse is -1 if there is no such call.
 	LastUse int64
 }
 
@@ -185,9 +185,9 @@ const (
 	attachedSource
 	attachedRelease // a source that releases a lock
 	attachedOperation
-	attachedBegin // Call.Begins
-	attachedJoin  // Call.Joins
-	attachedFork  // Call.Forks
+	attachedBegin // the flag Begins of a call
+	attachedJoin  // the flag Joins of a call
+	attachedFork  // the flag Forks of a call
 )
 
 // attach adds an attachment to a call: a kind and its numbers.

@@ -1,14 +1,14 @@
-// Package inside follows which locations are in visits of chosen regions.
+// Package inside keeps track of the locations that are inside of visits of chosen regions.
 package inside
 
 import "github.com/weft-trace/weft/trace"
 
-// Visits holds the open visits of chosen regions by location. A nil *Visits chooses all regions: every
-// location is always inside.
+// Visits holds the open visits of chosen regions by location. A nil *Visits stands for all regions: every
+// location is always inside of a visit.
 type Visits struct {
 	wanted func(region uint32) bool
 	open   map[visit]int // number of open visits
-	depth  []int         // indexed by location: number of open visits of all chosen regions
+	depth  []int         // indexed by location: number of open visits of chosen regions
 }
 
 // visit identifies the open visits of a region at a location.

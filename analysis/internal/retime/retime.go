@@ -1,10 +1,9 @@
-// Package retime computes when the calls of a history would end if some durations were different, for
-// example with faster computation, or with communication that takes no time. A call begins when its
-// location has done the work before the call. It ends when its own duration has passed and all events
-// on which it depends have happened.
+// Package retime computes when the calls of a history would end if some durations were different, for example
+// with faster computation, or with communication that takes no time. A call begins when its location has done
+// the work before the call. A call ends when its own duration has passed and all events on which it depends
+// have happened.
 //
-// If no duration changes, the result equals the trace, unless messages or operations contradict
-// causality.
+// If no duration changes, the result equals the trace, unless messages or operations contradict causality.
 package retime
 
 import (
@@ -25,12 +24,12 @@ type Options struct {
 	Scale func(path uint32) float64
 	// At returns another factor for the times of a path at a location. If it is nil, that factor is 1.
 	At func(path, location uint32) float64
-	// Stretch returns the new time of a path between the end of the call before p and the begin of p. t
-	// is that time in ticks, after the factors of Scale and At. If Stretch is nil, no time changes
+	// Stretch returns the new time of a path between the end of the call before p and the begin of p. t is the
+	// time in ticks, after the factors of Scale and At have been applied. If Stretch is nil, no time changes
 	// further.
 	Stretch func(p waitstate.Place, path uint32, t int64) int64
-	// Transfer is the factor for the time of communication itself, without waits. 1 changes nothing,
-	// and 0 stands for a network that takes no time.
+	// Transfer is the factor for the time of communication without waits. 1 changes nothing, and 0 stands for
+	// a network in which communication takes no time.
 	Transfer float64
 	// WithoutLocks lets locations acquire locks without waiting for others to release them.
 	WithoutLocks bool
@@ -44,15 +43,15 @@ type retimer struct {
 	h       *history.History
 	opt     Options
 	scale   []float64 // indexed by path: the result of Options.Scale; nil if all are 1
-	times   *times    // of all retimers
-	number  int       // of this retimer
+	times   *times    // new times that all retimers share
+	number  int       // number of this retimer among all retimers
 	ends    []int64   // indexed by location: the new end of the last computed call
 	counts  []int32   // indexed by location: number of computed calls
 	arrived map[int32]arrival
 }
 
-// arrival is the new time at which the last member of an operation arrives. left is the number of
-// members that still need that time.
+// arrival is the new time at which the last member of an operation arrives. left is the number of members that
+// still need this time.
 type arrival struct {
 	time int64
 	left int
@@ -133,7 +132,8 @@ type times struct {
 // retimers.
 type spanTimes struct {
 	enters []int64
-	ends   []int64 // nil unless later calls can depend on the end of a call of the span
+	// indexed by call and retimer; nil unless later calls can depend on the end of a call of the span
+	ends []int64
 }
 
 // newTimes returns the times of retimers that have computed no calls.
@@ -161,7 +161,7 @@ func (t *times) begin(p waitstate.Place) {
 	}
 }
 
-// allocate returns memory for n numbers with any values.
+// allocate returns memory for n numbers. The numbers have arbitrary values.
 func (t *times) allocate(n int) []int64 {
 	if k := len(t.free) - 1; k >= 0 {
 		x := t.free[k]
@@ -221,7 +221,7 @@ func (k *kept) Pop() any {
 	return x
 }
 
-// scaled returns a time of a path at a location, multiplied by its factors.
+// scaled returns a time of a path at a location, multiplied by the factors for this path and location.
 func (r *retimer) scaled(path, loc uint32, t int64) int64 {
 	if r.scale == nil && r.opt.At == nil {
 		return t
@@ -251,13 +251,13 @@ func (r *retimer) sum(list []synclog.PathTime, p waitstate.Place) int64 {
 	return t
 }
 
-// mostWithin is the greatest number of calls inside another one whose times are added up to compute the
-// begin of the last of them.
+// mostWithin is the greatest number of inner calls whose times are added up to compute the begin of the last
+// inner call.
 const mostWithin = 16
 
-// enter returns the new begin of a call. If the call has not been computed, all earlier calls of its
-// location have been computed, with two exceptions: calls inside of it and, in a trace that contradicts
-// causality, others. The times of the latter do not change.
+// enter returns the new begin of a call. If the call has not been computed yet, all earlier calls of its
+// location have been computed, with two exceptions. Calls inside of the call have not. In a trace that
+// contradicts causality, other calls may be missing, too; their times do not change.
 func (r *retimer) enter(p waitstate.Place) int64 {
 	l := r.h.Locations[p.Location]
 	done := r.counts[p.Location]
@@ -279,7 +279,7 @@ func (r *retimer) enter(p waitstate.Place) int64 {
 	for n := done; n < p.Number; n++ {
 		at := waitstate.Place{Location: p.Location, Number: n}
 		t += r.sum(l.Before(n), at)
-		if x := l.Call(n); x.Leave > c.Enter { // it is inside of call p
+		if x := l.Call(n); x.Leave > c.Enter { // call n is inside of call p
 			return t - r.scaled(c.Path, p.Location, x.Enter-c.Enter)
 		}
 		t += r.sum(l.Inside(n), at)
@@ -293,7 +293,7 @@ func (r *retimer) newBegin(p waitstate.Place) int64 {
 	return r.times.spans[p.Location][i].enters[int(p.Number-first)*r.times.retimers+r.number]
 }
 
-// outerEnter returns the new begin of call p if there are calls inside of it, which have been computed. The last one
+// outerEnter returns the new begin of call p if calls inside of p have been computed. The last of these calls
 // ends at time before, and its new end is newBefore.
 func (r *retimer) outerEnter(p waitstate.Place, before, newBefore int64) int64 {
 	l := r.h.Locations[p.Location]
@@ -312,8 +312,8 @@ func canRelease(c *history.Call) bool {
 	return c.Role == trace.LockRole || c.Role == trace.RemoteMemoryRole || c.Work
 }
 
-// newEnd returns the new end of a call for which canRelease is true. ok is false if it has not been computed, or is
-// another call.
+// newEnd returns the new end of a call for which canRelease returns true. ok is false if the end has not been
+// computed, or if canRelease returns false.
 func (r *retimer) newEnd(p waitstate.Place) (t int64, ok bool) {
 	l := r.h.Locations[p.Location]
 	if p.Number >= r.counts[p.Location] || !canRelease(l.Call(p.Number)) {
@@ -323,8 +323,9 @@ func (r *retimer) newEnd(p waitstate.Place) (t int64, ok bool) {
 	return r.times.spans[p.Location][i].ends[int(p.Number-first)*r.times.retimers+r.number], true
 }
 
-// releaseTime returns the new time at which a source releases a lock, or ends as work of a device. The time from
-// there to the end of its call, or from its begin, is that of the trace, or of communication.
+// releaseTime returns the new time at which a source releases a lock, or ends as the work of a device. The
+// distance from this time to the begin or end of the call is the same as in the trace, or is scaled like
+// communication.
 func (r *retimer) releaseTime(s *history.Source) int64 {
 	c := r.h.At(s.Place)
 	kept := func(t int64) int64 {
@@ -343,8 +344,8 @@ func (r *retimer) releaseTime(s *history.Source) int64 {
 func (r *retimer) call(p waitstate.Place) {
 	l := r.h.Locations[p.Location]
 	c := l.Call(p.Number)
-	begin, base := r.enter(p), c.Enter // begin of the part of the call that is computed here
-	before := int64(0)                 // end of the call before
+	begin, base := r.enter(p), c.Enter // begin of the part of the call that this function computes
+	before := int64(0)                 // end of the previous call
 	if p.Number > 0 {
 		before = l.Call(p.Number - 1).Leave
 		base = max(base, before)
@@ -383,7 +384,7 @@ func (r *retimer) call(p waitstate.Place) {
 			return
 		}
 	}
-	if c.Joins && cause > math.MinInt64 { // the location has waited since its own work in the team ended
+	if c.Joins && cause > math.MinInt64 { // the location has waited since the end of its own work in the team
 		r.store(p, c, outer, max(r.ends[p.Location], newCause)+c.Leave-max(before, cause))
 		return
 	}
@@ -391,7 +392,7 @@ func (r *retimer) call(p waitstate.Place) {
 		took -= r.scaled(c.Path, p.Location, cause-base)
 	}
 	if r.opt.Transfer != 1 && c.Role >= trace.SendRole && c.Role <= trace.CommunicationRole {
-		own := int64(0) // time of the call without regions inside of it
+		own := int64(0) // time of the call without the regions inside of it
 		for _, x := range l.Inside(p.Number) {
 			if x.Path == c.Path {
 				own += r.scaled(x.Path, p.Location, x.Time)
@@ -418,8 +419,8 @@ func (r *retimer) store(p waitstate.Place, c *history.Call, begin, end int64) {
 	r.counts[p.Location] = p.Number + 1
 }
 
-// operation calls after for each event on which a call depends as a member of operation i, with the old
-// and the new time of the event.
+// operation calls after for each event on which a call depends as a member of operation i. The arguments are
+// the old and the new time of the event.
 func (r *retimer) operation(i int32, p waitstate.Place, after func(was, is int64)) {
 	o := r.h.Operation(i)
 	if !o.Waits(p.Location) {

@@ -14,18 +14,18 @@ type Line struct {
 	Per         int64
 }
 
-// Part states which number a [Growing] turns into a signal.
+// Part selects the number that a [Growing] computes from step functions.
 type Part int
 
-// The parts.
+// These are the numbers that a [Growing] can compute.
 const (
 	SumPart      Part = iota // the sum of the step functions
 	OpenPart                 // the number of step functions that are open
 	QuotientPart             // the number of open step functions divided by their sum, or 0
 )
 
-// Growing computes a signal from step functions, or averages of the signal over the last ticks, while
-// step functions are still being added. It delivers the same lines regardless of the times at which
+// Growing computes a signal from step functions while step functions are still being added. It can also
+// compute averages of the signal over the last ticks. The delivered lines do not depend on the times at which
 // Until is called.
 type Growing struct {
 	part  Part
@@ -33,17 +33,18 @@ type Growing struct {
 	first int64
 
 	edges Sweep  // edges after the last call of Until
-	set   []step // like edges, for the values of Set
+	set   []step // steps like edges, for the values of Set
 	sum   claims.Sum
 	open  int
 
-	at     int64      // time of the last change of the signal
-	value  [2]float64 // averages at that time: of the sum, and of the number of open step functions
-	steps  []step     // steps that the window has not left, and the one before them; the last one is the current step
+	at    int64      // time of the last change of the signal
+	value [2]float64 // averages at time at: of the sum, and of the number of open step functions
+	// steps that the window has not left, and the step before them; the last step is the current one
+	steps  []step
 	recent [2]float64 // areas of all steps except for the current one
 	early  [2]float64 // areas of the steps that end before the begin of the window
 	begin  int        // the step in which the window begins
-	leaves int        // the next step whose begin leaves the window
+	leaves int        // index of the next step whose begin leaves the window
 }
 
 // step is a constant piece of a step function, up to the begin of the next one.
@@ -62,7 +63,7 @@ func NewGrowing(part Part, first, over int64) *Growing {
 // Begin adds a value from a time on.
 func (g *Growing) Begin(t int64, v float64) { g.edges = append(g.edges, edge{t, v, false}) }
 
-// Sweep adds step functions to a signal that has none.
+// Sweep sets the step functions of a signal that has none.
 func (g *Growing) Sweep(s Sweep) { g.edges = s }
 
 // Lines estimates how many lines the step functions after the last call of Until produce.
@@ -90,9 +91,9 @@ func (g *Growing) End(from, t int64, v float64) {
 // Set sets the value from a time on. It is an alternative to Begin and End. Times must increase.
 func (g *Growing) Set(t int64, v float64) { g.set = append(g.set, step{t, [2]float64{v, 1}}) }
 
-// Until delivers the lines up to a time. No step function may be added before that time any more. If
-// the last line was incomplete, the first of the new lines replaces it; both have the same begin. last
-// is set at the end of the trace. Until returns the time up to which the signal is known.
+// Until delivers the lines up to a time. After the call, no step function may be added before this time. If
+// the last delivered line was incomplete, the first new line replaces it; both lines have the same begin. last
+// must be set at the end of the trace. Until returns the time up to which the signal is known.
 func (g *Growing) Until(t int64, last bool, line func(Line)) int64 {
 	g.edges.sort()
 	i := 0
@@ -140,7 +141,7 @@ func (g *Growing) change(t int64, v [2]float64, line func(Line)) {
 	g.steps = append(g.steps, step{t, v})
 }
 
-// advance delivers the lines up to a time. whole is set if the signal changes there.
+// advance delivers the lines up to a time. whole must be set if the signal changes at this time.
 func (g *Growing) advance(t int64, whole bool, line func(Line)) {
 	for g.at < t {
 		next, ends, leaves := t, whole, false
@@ -157,8 +158,8 @@ func (g *Growing) advance(t int64, whole bool, line func(Line)) {
 	}
 }
 
-// deliverLine delivers the line from the last change to time t. ends is set if the signal changes at t. The result is
-// false if the line is incomplete.
+// deliverLine delivers the line from the last change to time t. ends must be set if the signal changes at t.
+// The result is false if the line is incomplete.
 func (g *Growing) deliverLine(t int64, ends bool, line func(Line)) bool {
 	now := g.steps[len(g.steps)-1].v
 	x := Line{From: g.at, To: t, Per: 1}
@@ -186,7 +187,8 @@ func (g *Growing) deliverLine(t int64, ends bool, line func(Line)) bool {
 	return ends
 }
 
-// partValue returns the value of the part that the signal shows.
+// partValue returns the number that the field part selects, computed from the sum and the number of open step
+// functions in v.
 func (g *Growing) partValue(v [2]float64) float64 {
 	switch {
 	case g.part == SumPart:

@@ -73,22 +73,22 @@ func (s Signal) Integral() float64 {
 // integral returns the area under the piece.
 func (p *Piece) integral() float64 { return (p.Start + p.End) / 2 * float64(p.To-p.From) }
 
-// Window returns a signal whose value at each time is the average of s over the last w ticks. s must be
-// a step signal, which has constant pieces. It counts as 0 before its begin. With shorten, the average
-// covers only time after that begin. The result covers the same time as s. If w is 0 or less, Window
-// returns a copy of s.
+// Window returns a signal whose value at each time is the average of s over the last w ticks. s must be a step
+// signal, which has constant pieces. Before its begin, s counts as 0. With shorten, the average covers only
+// the time after the begin of s. The result covers the same time as s. If w is 0 or less, Window returns a
+// copy of s.
 //
-// With shorten, the average within the first w ticks is not linear between the steps of the signal. The
-// result is then exact at both ends of each piece.
+// With shorten, the average within the first w ticks is not linear between the steps of the signal. The result
+// is then exact at both ends of each piece.
 func (s Signal) Window(w int64, shorten bool) Signal {
 	if w <= 0 || len(s) == 0 {
 		return slices.Clone(s)
 	}
 	first, last := s[0].From, s[len(s)-1].To
 	out := make(Signal, 0, 2*len(s))
-	// The slope of the average changes at the time at which a piece enters the window, and w later,
-	// when the window leaves it.
-	var recent, early integral // up to the current time, and up to the begin of the window
+	// The slope of the average changes when a piece enters the window, and w ticks later, when the piece
+	// begins to leave the window.
+	var recent, early integral // integral up to the current time, and integral up to the begin of the window
 	average := func(t int64) float64 {
 		n := w
 		if shorten && t-first < w {
@@ -127,7 +127,7 @@ func (s Signal) Window(w int64, shorten bool) Signal {
 
 // integral computes the integral of a step signal from its begin.
 type integral struct {
-	whole int     // number of pieces that end before or at the time
+	whole int     // number of pieces that end before or at the last time of upTo
 	area  float64 // area of these pieces
 }
 
@@ -143,8 +143,8 @@ func (i *integral) upTo(s Signal, t int64) float64 {
 	return i.area + s[i.whole].Start*float64(t-s[i.whole].From)
 }
 
-// divide returns a / b, computed at the ends of their pieces. It is 0 where b is 0. The pieces of a and
-// b must have the same times.
+// divide returns a / b, computed at the ends of the pieces of a and b. The quotient is 0 where b is 0. The
+// pieces of a and b must have the same times.
 func divide(a, b Signal) Signal {
 	quotient := func(x, y float64) float64 {
 		if y == 0 {
@@ -183,8 +183,9 @@ func (s Sweep) sort() {
 		}
 		return cmp.Compare(a.by, b.by)
 	}
-	// Functions are mostly added in the order of their begins, and few are open at a time. So most edges are a few
-	// places from where they belong, and moving them there takes less time than sorting.
+	// Functions are mostly added in the order of their begins, and few functions are open at a time. Therefore
+	// most edges are only a few positions away from their final position, and moving them there takes less
+	// time than sorting.
 	moves := 16 * len(s)
 	for i := 1; i < len(s); i++ {
 		x := s[i]
@@ -233,8 +234,8 @@ func (s Sweep) signals(first, last int64) (sum, open Signal) {
 // Statistics holds the time-weighted mean, the smallest and the greatest value of a signal.
 type Statistics struct{ Mean, Min, Max float64 }
 
-// Statistics returns the statistics of a signal. With nonzero, it takes only the time in which the
-// signal is not 0. ok is false if there is no such time. The statistics are then zeros.
+// Statistics returns the statistics of a signal. With nonzero, it uses only the time in which the signal is
+// not 0. ok is false if there is no such time. The statistics are then zeros.
 func (s Signal) Statistics(nonzero bool) (f Statistics, ok bool) {
 	length, integral := 0.0, 0.0
 	for i := range s {
@@ -258,10 +259,10 @@ func (s Signal) Statistics(nonzero bool) (f Statistics, ok bool) {
 // Stay is the interval during which an object is in a system, in ticks.
 type Stay struct{ From, To int64 }
 
-// Little returns the signals of Little's law from time first to time last: the number of objects that are in the
-// system (work in progress), their throughput per unit ticks, and the quotient of both, the latency in units. An
-// object that stays for a time d contributes 1/d to the throughput while it is there. If window is positive, they are
-// averages over the last window ticks, as [Signal.Window] has them.
+// Little returns the signals of Little's law from time first to time last: the number of objects that are in
+// the system (work in progress), their throughput per unit ticks, and the quotient of both, the latency in
+// units. An object that stays for a time d contributes 1/d to the throughput while it is there. If window is
+// positive, the signals are averages over the last window ticks, as [Signal.Window] computes them.
 func Little(stays []Stay, first, last int64, unit float64, window int64, shorten bool) (wip, throughput,
 	latency Signal) {
 	rate := make(Sweep, 0, 2*len(stays))
@@ -277,9 +278,9 @@ func Little(stays []Stay, first, last int64, unit float64, window int64, shorten
 	return wip, throughput, divide(wip, throughput)
 }
 
-// EventThroughput returns the rate of events at the given times in ticks, per unit ticks. Between
-// two consecutive times it is unit divided by their distance, times k after k events at one time.
-// So each event but those at the last time contributes 1 to the integral.
+// EventThroughput returns the rate of events at the given times in ticks, per unit ticks. Between two
+// consecutive times, the rate is unit divided by their distance. After k events at one time, it is k times as
+// much. Therefore each event contributes 1 to the integral, except for the events at the last time.
 func EventThroughput(times []int64, unit float64) Signal {
 	t := slices.Sorted(slices.Values(times))
 	s := Signal{}

@@ -2,7 +2,7 @@ package synclog
 
 import "github.com/weft-trace/weft/trace"
 
-// launches reports whether a trace has streams of devices, and regions that launch work there.
+// launches reports whether a trace has streams of devices, and regions that launch work on these streams.
 func launches(d *trace.Definitions) bool {
 	stream := false
 	for _, l := range d.Locations.All() {
@@ -16,21 +16,23 @@ func launches(d *trace.Definitions) bool {
 	return false
 }
 
-// endIdle adds the call that stands for the idle time of a stream, which ends at time t with work of a role. The
-// innermost path of the call is that of the region in which the recorder has put the idle time, if there is one.
+// endIdle adds the call that stands for the idle time of a stream. This time ends at time t with work of a
+// role. The innermost path of the call is the path of the region that the recorder uses for the idle time, if
+// there is one.
 func (w *worker) endIdle(l *lane, t int64, role trace.Role) error {
 	c := delayedCall{node: l.idle, enter: l.idleSince, leave: t, flags: device | idle, points: 1,
 		packed: appendPoint(nil, Work, 0, []uint64{uint64(role)})}
 	if !l.worked {
 		c.node, c.enter, c.flags = -1, l.first, c.flags|fromBegin
-		// an element for the time since the begin of the trace, which is known only when all of it has been read
+		// an element for the time since the begin of the trace, which is known only after the whole trace has
+		// been read
 		l.passed = append(l.passed, nodeTime{-1, 0})
 	}
 	l.worked, l.idle = true, -1
 	return w.pack(l, c, 0)
 }
 
-// beginIdle lets the first idle time of a stream begin with the trace.
+// beginIdle sets the begin of the first idle time of a stream to the begin of the trace.
 func (l *lane) beginIdle(log *Log) {
 	l.waited, l.first = l.first-log.First, log.First
 	if log.times {

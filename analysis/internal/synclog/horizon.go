@@ -10,7 +10,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// flow identifies the messages whose ends can belong together.
+// flow identifies messages whose sends and receives can match each other.
 type flow struct {
 	source, destination uint32
 	communicator, tag   uint64
@@ -47,15 +47,15 @@ type horizon struct {
 	to      int64    // end of the window
 	main    []uint32 // the first thread of each process
 
-	// ended is a time at which the calls of the window have ended. It is valid if any is set. The
-	// maps count the messages, the operations and the calls that initialise or finalise MPI that have
-	// begun before it.
+	// ended is a time at which the calls of the window have ended. It is valid if any is set. The following
+	// maps count the messages, the operations, and the calls that initialise or finalise MPI, that have begun
+	// before this time.
 	ended      int64
 	any        bool
 	messages   map[flow]int64
 	operations map[Sequence]int64
 	joins      map[worldRegion]int64
-	worlds     []uint32 // the world of each location; nil if there is one
+	worlds     []uint32 // indexed by location: the world of the location; nil if there is only one world
 }
 
 // worldRegion is a region that the processes of a world visit.
@@ -80,7 +80,7 @@ func newHorizon(d *trace.Definitions, to int64, workers []*worker) *horizon {
 	return h
 }
 
-// reached reports whether the waits are known when the trace has been read up to a time.
+// reached reports whether the waits in the window are known after the trace has been read up to a time.
 func (h *horizon) reached(upTo int64) bool {
 	lanes := map[uint32]*lane{}
 	for _, w := range h.workers {
@@ -90,7 +90,7 @@ func (h *horizon) reached(upTo int64) bool {
 			}
 			lanes[uint32(loc)] = l
 			if len(l.visits) > 0 || len(l.barriers) > 0 || l.accesses || w.launches {
-				return false // the other sides are known only at the end of the trace
+				return false // the other ends are known only at the end of the trace
 			}
 		}
 	}
@@ -115,7 +115,7 @@ func (h *horizon) reached(upTo int64) bool {
 	return h.complete(lanes)
 }
 
-// mark stores the messages, operations and calls that must be completed.
+// mark stores the messages, operations and calls that must be complete before the waits are known.
 func (h *horizon) mark(lanes map[uint32]*lane) {
 	h.messages, h.operations, h.joins = map[flow]int64{}, map[Sequence]int64{},
 		map[worldRegion]int64{}
@@ -185,7 +185,7 @@ func (h *horizon) complete(lanes map[uint32]*lane) bool {
 	return true
 }
 
-// Batch passes events to the workers that have the earlier events of their locations.
+// Batch passes events to the workers that have processed the earlier events of their locations.
 func (h *horizon) Batch(b *trace.Batch) error {
 	if b.Loc != trace.MixedLoc {
 		return h.workerOf(b.Loc).Batch(b)
@@ -215,9 +215,9 @@ func (h *horizon) workerOf(loc uint32) *worker {
 	return h.workers[0]
 }
 
-// findLater searches for a later event of each location whose latest known event is before the end of
-// the window. It begins at a given time. It sets the latest time of the location to that of the event
-// found.
+// findLater searches for a later event of each location whose latest known event is before the end of the
+// window. The search begins at the time from. findLater sets the latest time of the location to the time of
+// the event that it finds.
 func (h *horizon) findLater(ctx context.Context, events format.Events, from int64) error {
 	ended := map[uint32]*lane{}
 	for _, w := range h.workers {

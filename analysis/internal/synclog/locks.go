@@ -7,19 +7,20 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// lockCall is the effect of the visits of a region on a lock, in traces that do not record the
-// acquisitions and releases of locks as events. For POSIX threads, a recorder may record only the
-// calls, with the address of the lock as an attribute; for OpenMP, only the critical sections.
+// lockCall is the effect of the visits of a region on a lock. It is used for traces that do not record the
+// acquisitions and releases of locks as events. For POSIX threads, a recorder may record only the calls, with
+// the address of the lock as an attribute; for OpenMP, only the critical sections.
 type lockCall uint8
 
 const (
 	noLockCall lockCall = iota
 	acquires            // the call has the lock when it ends
-	shares              // the same, for a semaphore, a condition, or a lock that several locations may have
-	releases            // the lock is free, or the condition holds, when the call begins
-	section             // a critical section: the lock is free when it ends
-	joins               // the call ends when a thread of the process has ended
-	creates             // the call creates a thread
+	// like acquires, for a semaphore, a condition, or a lock that several locations may have at the same time
+	shares
+	releases // the lock is free, or the condition holds, when the call begins
+	section  // a critical section: the lock is free when it ends
+	joins    // the call ends when a thread of the process has ended
+	creates  // the call creates a thread
 )
 
 // lockCalls maps the names of calls that acquire and release locks, in lower case, to their effects.
@@ -52,16 +53,17 @@ func lockCallOf(d *trace.Definitions, region uint32, role trace.Role) lockCall {
 	return lockCalls[name]
 }
 
-// Operands of points of locks: the lock, the order of acquisition, and the threading model. Points that
-// are derived from calls have no order. They have models of their own, so that their locks differ from
-// those that events name.
+// These values are operands of points of locks. The operands are the lock, the order of acquisition, and the
+// threading model. A point that is derived from a call has no order. It has a model of its own, so that its
+// lock differs from all locks that events name.
 const (
-	// objectModel is the model of locks that an attribute identifies, and regionModel that of critical sections,
-	// which their region identifies.
+	// objectModel is the model of locks that an attribute identifies. regionModel is the model of critical
+	// sections, which their regions identify.
 	objectModel = 1 << 32
 	regionModel = objectModel + 1
-	// ThreadModel is the model of the ends of threads of a process, and NumberModel that of the end of a thread
-	// that its number identifies. A thread that ends releases a lock for those that wait for its end.
+	// ThreadModel is the model of a lock that stands for the ends of all threads of a process. NumberModel is
+	// the model of a lock that stands for the end of a single thread. When a thread ends, it releases these
+	// locks for the calls that wait for its end.
 	ThreadModel = objectModel + 2
 	NumberModel = objectModel + 3
 )
@@ -126,8 +128,8 @@ func (c *openCall) recordLock(k Kind, t int64, ops []uint64) (held bool) {
 	return true
 }
 
-// flushHeld adds the acquisitions that were held back: at time t or, if that is trace.Undefined, at the times of their
-// events.
+// flushHeld adds the acquisitions that were held back. Their time is t or, if t is trace.Undefined, the time
+// of their events.
 func (c *openCall) flushHeld(t uint64) {
 	for _, h := range c.held {
 		if t != trace.Undefined {
@@ -181,8 +183,8 @@ func (w *worker) process(l *lane) (group uint64, ok bool) {
 	return uint64(g), w.defs.Groups.Has(g) && w.defs.Groups.At(g).Kind == "process"
 }
 
-// threadEnd adds the points of the end of a thread: one for calls that wait for any thread of the process, and one for
-// those whose records name the thread.
+// threadEnd adds the two points of the end of a thread: a point for calls that wait for any thread of the
+// process, and a point for calls whose records name the thread.
 func (w *worker) threadEnd(l *lane, t int64, ops []uint64) error {
 	if group, ok := w.process(l); ok {
 		if err := w.add(l, Release, t, t, []uint64{group, trace.Undefined, ThreadModel}); err != nil {
@@ -195,12 +197,12 @@ func (w *worker) threadEnd(l *lane, t int64, ops []uint64) error {
 	return w.add(l, Release, t, t, []uint64{threadNumber(ops), trace.Undefined, NumberModel})
 }
 
-// threadNumber returns a number for the thread that the operands of an event identify: by a
-// communicator and a number in it.
+// threadNumber returns a number for the thread that the operands of an event identify by a communicator and a
+// rank.
 func threadNumber(ops []uint64) uint64 { return operand(ops, 0)<<32 ^ operand(ops, 1) }
 
-// noteOrder compares the order of a lock's release with that of its acquisition. In a valid trace, they
-// are equal. If they differ, the orders do not determine who has waited for whom.
+// noteOrder compares the order of a lock's release with the order of its acquisition. In a valid trace, both
+// are equal. If they differ, the orders do not determine which location has waited for which other one.
 func (w *worker) noteOrder(l *lane, k Kind, ops []uint64) {
 	order := operand(ops, 1)
 	if order == trace.Undefined || order == 0 || w.unordered {
@@ -229,12 +231,13 @@ func (l *lane) inKnownTeam() bool {
 // identified is set in the number of a barrier that an attribute of its calls identifies.
 const identified = 1 << 62
 
-// Identified reports whether an attribute of the calls of the barrier identifies it, as the address of one of POSIX
-// threads does. t must be that of a call for which [Call.Unteamed] is set.
+// Identified reports whether an attribute of the calls of a barrier identifies the barrier, such as the
+// address of a barrier of POSIX threads. t must be the Team of a call for which [Call.Unteamed] is set.
 func (t *Team) Identified() bool { return t.Communicator&identified != 0 }
 
-// threadBarrier returns a number that identifies a barrier whose team the trace does not record: a barrier that
-// an attribute identifies, or all barriers of OpenMP of a process. ok is false for other calls.
+// threadBarrier returns a number that identifies a barrier whose team the trace does not record. This is a
+// barrier that an attribute identifies. Otherwise the number stands for all OpenMP barriers of a process. ok
+// is false for other calls.
 func (w *worker) threadBarrier(l *lane, c *openCall) (id uint64, ok bool) {
 	region := w.nodes[c.node].region
 	if !c.identified && (!w.defs.Regions.Has(region) ||
@@ -248,6 +251,6 @@ func (w *worker) threadBarrier(l *lane, c *openCall) (id uint64, ok bool) {
 	if !c.identified {
 		return unknownTeam | group, true
 	}
-	// Two processes may use the same address.
+	// Two processes may use the same address. Therefore the number also depends on the process.
 	return unknownTeam | identified | (c.object^group<<40)&(identified-1), true
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// WindowCall is the effect of a call of MPI on a window for one-sided communication.
+// WindowCall is the effect of an MPI call on a window for one-sided communication.
 type WindowCall uint8
 
 // The values of WindowCall.
@@ -18,12 +18,12 @@ const (
 	WindowPost                // the memory of the caller becomes accessible to a group
 	WindowStart               // accesses to the memory of a group begin
 	WindowComplete            // the accesses since WindowStart end
-	WindowWait                // waits for the end of the accesses to the caller's memory
-	WindowTest                // tests for the end of these accesses
-	WindowLock                // begins or ends accesses without a call of the other side
+	WindowWait                // the call waits for the end of the accesses to the caller's memory
+	WindowTest                // the call tests whether the accesses to the caller's memory have ended
+	WindowLock                // the call begins or ends accesses without a call of the other location
 )
 
-// windowCalls has the calls by their names in lower case, without MPI_.
+// windowCalls maps the names of calls, in lower case and without MPI_, to their effects.
 var windowCalls = map[string]WindowCall{"win_create": WindowCreate, "win_create_dynamic": WindowCreate,
 	"win_allocate": WindowCreate, "win_allocate_shared": WindowCreate, "win_free": WindowFree, "win_fence": WindowFence,
 	"win_post": WindowPost, "win_start": WindowStart, "win_complete": WindowComplete, "win_wait": WindowWait,
@@ -59,7 +59,7 @@ func (w *worker) windowPoint(l *lane, t int64, k trace.Kind, window uint32, ops 
 		l.accesses = true
 		return w.add(l, pointKinds[k], t, t, []uint64{id, operand(ops, 0), operand(ops, 1), operand(ops, 2)})
 	case trace.RMAPut, trace.RMAGet, trace.RMAAtomic:
-		if window == trace.NoRef { // in OTF, where there is nothing that synchronises
+		if window == trace.NoRef { // in OTF, which records no synchronisation of windows
 			return nil
 		}
 		l.accesses = true

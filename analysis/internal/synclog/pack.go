@@ -22,8 +22,8 @@ func (w *worker) packBarrier(l *lane, c *openCall, t int64, flag byte, team *tea
 		inner: t - c.enter - c.own}, c.before)
 }
 
-// pack packs a call, at once or when the path of a following parallel region is known. The first
-// before entries of lane.passed are its times before the call.
+// pack packs a call, at once or when the path of a following parallel region is known. The first entries of
+// lane.passed, whose number is before, are the times before the call.
 func (w *worker) pack(l *lane, c delayedCall, before int) error {
 	c.before, c.inside = l.passed[:before], l.passed[before:]
 	wait := len(l.delayed) > 0 || slices.ContainsFunc(l.passed, func(t nodeTime) bool { return t.node == ahead })
@@ -90,7 +90,7 @@ func (l *lane) appendTimes(b []byte, list []nodeTime) []byte {
 	return b
 }
 
-// appendNumber appends a number, which takes one byte if it is below 128.
+// appendNumber appends a number, which takes one byte if the number is below 128.
 func appendNumber(b []byte, x uint64) []byte {
 	if x < 0x80 {
 		return append(b, byte(x))

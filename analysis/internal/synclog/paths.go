@@ -7,12 +7,12 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// joinPaths merges the paths of all workers to one list, in an order that does not depend on how
-// locations are distributed over workers, and sets the places of each worker.
+// joinPaths merges the paths of all workers to one list, and sets the places of each worker. The order of the
+// list does not depend on how locations are distributed over workers.
 //
-// The paths of threads that are not the first one of their process begin at a parallel region.
-// Their parent is the path from which the first thread enters that region; if there are several,
-// the first one of these.
+// The paths of threads that are not the first one of their process begin at a parallel region. Their parent is
+// the path from which the first thread enters this region. If there are several such paths, the parent is the
+// first of them.
 func joinPaths(d *trace.Definitions, workers []*worker) []Path {
 	type edge struct {
 		parent int32
@@ -26,7 +26,7 @@ func joinPaths(d *trace.Definitions, workers []*worker) []Path {
 		for j, n := range w.nodes {
 			e := edge(n)
 			if e.parent >= 0 {
-				e.parent = numbers[i][e.parent] // parents come before their children
+				e.parent = numbers[i][e.parent] // a parent has a lower index than its children
 			}
 			at, ok := index[e]
 			if !ok {
@@ -37,7 +37,8 @@ func joinPaths(d *trace.Definitions, workers []*worker) []Path {
 			numbers[i][j] = at
 		}
 	}
-	// order holds the nodes by their parents and regions. Those of a parent begin at start[parent+2].
+	// order holds the nodes, sorted by their parents and regions. The nodes of a parent begin at
+	// start[parent+2].
 	start := make([]int32, len(nodes)+3)
 	for _, e := range nodes {
 		start[e.parent+2]++
@@ -58,8 +59,8 @@ func joinPaths(d *trace.Definitions, workers []*worker) []Path {
 	var paths []Path
 	place := make([]uint32, len(nodes))
 	joined := map[Path]uint32{}       // set only if there are paths of other threads
-	first := map[uint32]uint32{}      // indexed by region row: its first path, set only with joined
-	threads := below(outermostThread) // outermost regions of threads that are not the first one
+	first := map[uint32]uint32{}      // indexed by region row: the first path of the row; set only with joined
+	threads := below(outermostThread) // outermost regions of threads that are not the first one of their process
 	type step struct {
 		node   int32
 		parent uint32

@@ -93,7 +93,7 @@ func (w *worker) point(l *lane, t int64, k trace.Kind, ops []uint64) error {
 const unknownTeam = 1 << 63
 
 // team returns the communicator of a team. If the trace does not record teams, it returns a number that
-// identifies the location's process and differs from all communicators.
+// identifies the process of the location and differs from all communicators.
 func (w *worker) team(l *lane, communicator uint64) uint64 {
 	if communicator == trace.Undefined && w.defs.Locations.Has(l.loc) {
 		return unknownTeam | uint64(w.defs.Locations.At(l.loc).Group)
@@ -109,7 +109,7 @@ func operand(ops []uint64, i int) uint64 {
 	return trace.Undefined
 }
 
-// collectiveOperands returns the operands that all kinds of events of collective operations have.
+// collectiveOperands returns the operands that all kinds of collective events have.
 func collectiveOperands(ops []uint64) (c [5]uint64) {
 	for i := range c {
 		c[i] = operand(ops, i)
@@ -130,7 +130,7 @@ func (w *worker) collective(l *lane, t int64, ops []uint64) error {
 	}
 	b := l.collectives[i]
 	l.collectives = slices.Delete(l.collectives, i, i+1)
-	if of[0] == trace.Undefined { // in OTF, only the begin states the operation
+	if of[0] == trace.Undefined { // in OTF, only the begin records the operation
 		of = b.ops
 	}
 	return w.addCollective(l, of, b.time, t)

@@ -9,8 +9,9 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Scan calls f with each call in the order of their ends. Calls with equal ends come in the order
-// of their locations. A call is valid until f returns. Scan can be called several times.
+// Scan calls f with each call, in the order in which the calls end. Calls with equal ends come in the order of
+// [TieRank], and then in the order of their locations. A call is valid until f returns. Scan can be called
+// several times.
 func (l *Log) Scan(ctx context.Context, f func(*Call) error) error {
 	h := make(readers, 0, len(l.lanes))
 	for _, x := range l.lanes {
@@ -71,7 +72,7 @@ type readers []*reader
 // Len, Less, Swap, Push and Pop implement [heap.Interface].
 func (h readers) Len() int { return len(h) }
 
-// Less orders by time, then by [Turn], then by location.
+// Less orders by time, then by [TieRank], then by location.
 func (h readers) Less(i, j int) bool {
 	a, b := &h[i].call, &h[j].call
 	if a.Leave != b.Leave {
@@ -99,9 +100,9 @@ func (h *readers) Pop() any {
 
 // Chunk holds consecutive packed calls of a location.
 type Chunk struct {
-	First, Calls int32 // number of its first call, counted from 0, and number of its calls
-	Times        int32 // number of entries in Before and Inside of its calls
-	Since        int64 // end of the call before its first call, in ticks, or 0
+	First, Calls int32 // number of the first call in the chunk, counted from 0; and number of calls in the chunk
+	Times        int32 // number of entries in Before and Inside of the calls
+	Since        int64 // end of the call before the first call of the chunk, in ticks, or 0
 	data         chunks.Chunk
 }
 

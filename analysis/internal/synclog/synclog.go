@@ -26,8 +26,8 @@ import (
 // Kind is the kind of a [Point].
 type Kind uint8
 
-// The values of Kind. Operands are those of the kind of event in package trace that the comment
-// names, with one exception.
+// These are the values of Kind. The comments name kinds of events in package trace. A point has the operands
+// of such an event, with one exception.
 const (
 	Send           Kind = iota // trace.Send
 	SendPost                   // trace.SendBegin
@@ -38,34 +38,35 @@ const (
 	Cancelled                  // trace.RequestCancelled
 	CollectivePost             // trace.CollectiveRequest
 	CollectiveDone             // trace.CollectiveComplete
-	Collective                 // trace.CollectiveEnd; Ops[5] is the number of ticks from its begin
-	Acquire                    // trace.LockAcquire
-	Release                    // trace.LockRelease
-	Fork                       // trace.ThreadFork
-	Join                       // trace.ThreadJoin
-	TeamBegin                  // trace.ThreadTeamBegin
-	TeamEnd                    // trace.ThreadTeamEnd
-	Create                     // trace.ThreadCreate; Ops[0] is the number of the thread, as Log.Thread returns it
-	// The following kinds are of one-sided communication. Ops[0] is the window.
+	// trace.CollectiveEnd; Ops[5] is the number of ticks since the begin of the operation
+	Collective
+	Acquire   // trace.LockAcquire
+	Release   // trace.LockRelease
+	Fork      // trace.ThreadFork
+	Join      // trace.ThreadJoin
+	TeamBegin // trace.ThreadTeamBegin
+	TeamEnd   // trace.ThreadTeamEnd
+	Create    // trace.ThreadCreate; Ops[0] is the number of the thread, as Log.Thread returns it
+	// The following kinds belong to one-sided communication. Ops[0] is the window.
 	WindowCollective // trace.RMACollectiveEnd; Ops are window, operation, root, and bytes sent and received
 	WindowGroup      // trace.RMAGroupSync; Ops[1] is the group, an index into Definitions.Sets
 	WindowRequest    // trace.RMALockRequest; Ops are window, remote location, lock and type
 	WindowAcquire    // trace.RMALockAcquire; Ops like those of WindowRequest
 	WindowRelease    // trace.RMALockRelease; Ops are window, remote location and lock
 	WindowAccess     // trace.RMAPut, trace.RMAGet and trace.RMAAtomic; Ops[1] is the remote location
-	// The following kinds are of devices. They come from visits of regions.
+	// The following kinds belong to devices. Their points come from visits of regions.
 	Stream // an attribute of the call names a stream of a device; Ops[0] is its location
-	Work   // in a call with Idle set: the role of the work that follows is the [trace.Role] Ops[0]
+	Work   // in a call with Idle set: Ops[0] is the [trace.Role] of the work that follows
 )
 
 // MaxOperands is the greatest number of operands of a point.
 const MaxOperands = 6
 
-// Point is an event for which other locations can wait, or which can wait for others.
+// Point is an event for which other locations can wait, or which can wait for events of other locations.
 type Point struct {
 	Kind Kind
 	Time int64
-	Ops  [MaxOperands]uint64 // trace.Undefined for operands that the event does not have
+	Ops  [MaxOperands]uint64 // trace.Undefined in place of operands that the event does not have
 }
 
 // Team identifies a barrier of a team of threads: barrier number Barrier of a location during visit
@@ -86,13 +87,14 @@ type Call struct {
 	// the innermost open region.
 	Bare   bool
 	InTeam bool // the call is a barrier of Team
-	Device bool // the call is no call, but the work of a device
-	// Idle is set if the call is no call, but the time in which a stream of a device has no work, up to its next work. It
-	// begins with the end of the work before or, for the first work, with the begin of the trace. Log.Launches must be
-	// set.
+	Device bool // the call is not a visit, but the work of a device
+	// Idle is set if the call is not a visit, but the time from the end of a device stream's work to its next
+	// work. For the first work, this time begins with the begin of the trace. Idle is used only if
+	// Log.Launches is set.
 	Idle bool
-	// Unteamed is set for a barrier of threads whose team the trace does not record. Team.Communicator identifies
-	// the barrier, and a location that is in it several times ends each visit before the next one.
+	// Unteamed is set for a barrier of threads whose team the trace does not record. In this case,
+	// Team.Communicator identifies the barrier. A location that visits the barrier several times ends each
+	// visit before the next one.
 	Unteamed bool
 	Creates  bool // the call creates a thread
 	// Init and Finalize are set if the call initialises or finalises MPI.
@@ -106,11 +108,11 @@ type Call struct {
 	// wait for anything.
 	Inner  int64
 	Points []Point // in the order of time
-	// Before and Inside hold the exclusive times of paths since the end of the location's previous
-	// call: Before the times up to Enter, and Inside those from Enter to Leave. They are set only with
-	// Options.Times. If the previous call ended after Enter, because it is inside of this one, all
-	// times are in Inside. Last is set for the last element of a location. That is not a call; its
-	// Before holds the times after the last call.
+	// Before and Inside hold the exclusive times of paths since the end of the location's previous call.
+	// Before holds the times up to Enter, and Inside the times from Enter to Leave. Both are set only with
+	// Options.Times. If the previous call is inside of this call and thus ended after Enter, all times are in
+	// Inside. Last is set for the last element of a location, which is not a call: its Before holds the times
+	// after the last call.
 	Before, Inside []PathTime
 	Last           bool
 }
@@ -127,7 +129,7 @@ const NoPath = ^uint32(0)
 
 // Path is a call path: a region below the path that is its parent.
 type Path struct {
-	Parent uint32 // index into Log.Paths, less than the path's own index, or NoPath
+	Parent uint32 // index into Log.Paths, less than the index of the path itself; or NoPath
 	Region uint32 // the row of the region
 }
 
@@ -136,14 +138,14 @@ type Options struct {
 	// Rows maps regions to rows; all regions of a row count as one. If it is nil, each region counts
 	// separately.
 	Rows *trace.Rows
-	// Times requests the exclusive times of paths between and inside of calls. They take about 4 bytes
+	// Times requests the exclusive times of paths between and inside of calls. These times take about 4 bytes
 	// for each path of each call.
 	Times bool
 	// ChunkSize is the number of packed bytes after which a chunk ends. 0 stands for a size that depends
 	// on the number of locations.
 	ChunkSize int
-	// Window limits the log to the calls that determine the waits in it: the calls up to its end, and
-	// the later calls on which the waits depend. Nil means the whole trace.
+	// Window limits the log to the calls that determine the waits in the window: the calls up to the end of
+	// the window, and the later calls on which the waits depend. Nil means the whole trace.
 	Window *trace.Window
 }
 
@@ -157,17 +159,18 @@ type Log struct {
 	// First and Last are the times of the first and last event of the trace, in ticks. Without
 	// events First is greater than Last.
 	First, Last int64
-	// Unordered is set if a location releases a lock with an order that differs from that of the
-	// acquisition. In that case, the orders of acquisition mean nothing.
+	// Unordered is set if a location releases a lock with an order that differs from the order of its
+	// acquisition. In this case, the orders of acquisition have no meaning.
 	Unordered bool
-	// Launches is set if the trace has streams of devices, and regions that launch work there. In that case, visits of
-	// these regions, transfers to and from devices, and the idle time of streams are calls, too.
+	// Launches is set if the trace has streams of devices, and regions that launch work on these streams. In
+	// this case, visits of these regions, transfers to and from devices, and the idle times of streams also
+	// count as calls.
 	Launches bool
 
 	lanes []*lane
 	times bool
-	// depths holds the depth of each path. upper holds, for each path deeper than mostNames/2 - 1, its
-	// ancestor at that depth. The method depth computes both when they are first needed.
+	// depths holds the depth of each path. For each path deeper than mostNames/2 - 1, upper holds the ancestor
+	// at that depth. The method depth computes both lists when they are first needed.
 	depths []int32
 	upper  []uint32
 	store  *chunks.Store
@@ -175,23 +178,24 @@ type Log struct {
 	chunkReader reader // used by ReadChunk
 }
 
-// Sequence identifies the collective operations of a communicator: the blocking ones or, if Posted
-// is set, the non-blocking ones. If Windows is set, the operations are those of the window with the
-// index Communicator.
+// Sequence identifies the collective operations of a communicator: the blocking operations or, if Posted is
+// set, the non-blocking operations. If Windows is set, the operations belong to the window with the index
+// Communicator.
 type Sequence struct {
 	Communicator uint64
 	Posted       bool
 	Windows      bool
 }
 
-// memory is the number of bytes of packed calls that a log keeps in memory, and timesMemory that with
-// Options.Times.
+// memory is the number of bytes of packed calls that a log keeps in memory. timesMemory is this number if
+// Options.Times is set.
 const (
 	memory      = 32 << 20
 	timesMemory = 8 << 20
 )
 
-// Close frees the packed calls. Everything except Scan can be used afterwards.
+// Close frees the packed calls. Scan, Chunks and ReadChunk must not be used
+// afterwards.
 func (l *Log) Close() {
 	l.store.Close()
 	for _, x := range l.lanes {
@@ -332,8 +336,8 @@ func (l *Log) Locations() []uint32 {
 	return list
 }
 
-// Extent returns the times of the first and the last event of a location, in ticks. ok is false if
-// it has no events.
+// Extent returns the times of the first and the last event of a location, in ticks. ok is false if the
+// location has no events.
 func (l *Log) Extent(location uint32) (first, last int64, ok bool) {
 	x := l.lane(location)
 	if x == nil {
@@ -342,9 +346,8 @@ func (l *Log) Extent(location uint32) (first, last int64, ok bool) {
 	return x.first, x.latest, true
 }
 
-// Thread returns a number of the thread that begins at a location, or trace.Undefined if the trace has no event of
-// that.
-// The point of the kind Create in the call that creates the thread has the same number.
+// Thread returns the number that the recorder has given to the thread of a location, or trace.Undefined if the trace
+// does not have it. The point of the kind Create in the call that creates the thread has the same number.
 func (l *Log) Thread(location uint32) uint64 {
 	x := l.lane(location)
 	if x == nil {
@@ -353,7 +356,7 @@ func (l *Log) Thread(location uint32) uint64 {
 	return x.thread
 }
 
-// lane returns the calls of a location, or nil if it has no events.
+// lane returns the calls of a location, or nil if the location has no events.
 func (l *Log) lane(location uint32) *lane {
 	i, ok := slices.BinarySearchFunc(l.lanes, location, func(x *lane, loc uint32) int { return int(x.loc) - int(loc) })
 	if !ok {
@@ -382,7 +385,7 @@ func (l *Log) InTeams(location uint32) bool {
 	return x != nil && len(x.visits) > 0
 }
 
-// path returns the path of a node plus 1, where 0 stands for the time outside of all regions.
+// path returns 1 plus the index of the path of a node. 0 stands for the time outside of all regions.
 func (l *lane) path(node int) uint32 {
 	if node == 0 {
 		return NoPath
@@ -393,8 +396,8 @@ func (l *lane) path(node int) uint32 {
 // mostNames is the greatest number of names that PathNames returns for a path.
 const mostNames = 100
 
-// PathNames returns the names of a path's regions, with the outermost first. If there are more than
-// 100, "…" stands for those in the middle. regions holds the names by region row.
+// PathNames returns the names of a path's regions, beginning with the outermost one. If there are more than
+// 100 names, "…" stands for the names in the middle. regions holds the names by region row.
 func (l *Log) PathNames(path uint32, regions []string) []string {
 	names := []string{}
 	for path < uint32(len(l.Paths)) {
@@ -419,7 +422,7 @@ func (l *Log) PathNames(path uint32, regions []string) []string {
 func (l *Log) depth(path uint32) int32 {
 	if len(l.depths) < len(l.Paths) {
 		l.depths, l.upper = make([]int32, len(l.Paths)), make([]uint32, len(l.Paths))
-		for i, p := range l.Paths { // parents come before their children
+		for i, p := range l.Paths { // a parent has a lower index than its children
 			l.depths[i], l.upper[i] = 1, uint32(i)
 			if p.Parent != NoPath {
 				l.depths[i] = l.depths[p.Parent] + 1

@@ -9,12 +9,12 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// worker is the sink of one worker of a scan, which packs calls.
+// worker is the sink of one worker of a scan. It packs calls.
 type worker struct {
 	defs  *trace.Definitions
 	rows  *trace.Rows
 	times bool
-	// launches is [Log.Launches].
+	// launches is the value of [Log.Launches].
 	launches bool
 	chunk    int    // size of a chunk in bytes
 	later    []bool // indexed by location: whether it is a thread that is not the first one of its process
@@ -22,17 +22,18 @@ type worker struct {
 	lanes    []*lane // indexed by location
 	nodes    []node  // the call paths of the worker's locations
 	index    map[node]int32
-	places   []uint32     // indexed by node: index into Log.Paths; set by joinPaths
-	passedAt []int32      // indexed by node plus 1: index in lane.passed at which its time was added last
+	places   []uint32 // indexed by node: index into Log.Paths; set by joinPaths
+	// indexed by node plus 1: the index in lane.passed at which the time of the node was last added
+	passedAt []int32
 	kinds    []regionKind // indexed by region
 	scratch  []uint32     // rows of the regions in a batch; reused for each batch
 	// free holds openCalls for reuse.
 	free  []*openCall
 	flows map[flow]*ends // the ends of messages; nil without a window
-	// unordered is set if a lock was released with an order that differs from that of its acquisition.
+	// unordered is set if a lock was released with an order that differs from the order of its acquisition.
 	unordered bool
-	// batch is the batch that is being handled, row its current row, and attribute the first of its
-	// attributes that may belong to that row.
+	// batch is the batch that the worker processes, and row is the current row of the batch. attribute is the
+	// index of the first attribute that may belong to this row.
 	batch          *trace.Batch
 	row, attribute int
 }
@@ -45,7 +46,7 @@ type node struct {
 	region uint32
 }
 
-// The parents of outermost regions.
+// The parents of outermost regions, for first threads of processes and for all other threads.
 const (
 	outermost       = -1
 	outermostThread = -2
@@ -61,17 +62,18 @@ type regionKind struct {
 	enqueues bool
 	lock     lockCall
 
-	init, finalize bool // it initialises or finalises MPI
-	synchronous    bool // its sends complete only after the receive is posted
+	init, finalize bool // the region initialises or finalises MPI
+	synchronous    bool // sends in visits of the region complete only after the receive is posted
 	window         WindowCall
 }
 
 // lane holds the calls of a location. Times are in ticks.
 type lane struct {
 	loc    uint32
-	stream bool // its regions are the work of a device
-	// worked is set if a stream has had work, and idleSince is the end of the latest work. idle is the path of the region
-	// that stands for the idle time since then, or -1. waited is the time from the begin of the trace to the first event.
+	stream bool // the regions of the location are the work of a device
+	// worked is set as soon as the stream has had work. idleSince is the end of the latest work. idle is the
+	// path of the region that stands for the idle time since then, or -1. waited is the time from the begin of
+	// the trace to the first event.
 	worked        bool
 	idleSince     int64
 	idle          int32
@@ -84,9 +86,9 @@ type lane struct {
 	stack         []frame
 	open          openset.Index[uint32] // finds regions in stack
 	last          child
-	calls         []*openCall      // open calls, the innermost last
-	collectives   []openCollective // open collective operations, the innermost last
-	teams         []teamVisit      // open visits of teams, the innermost last
+	calls         []*openCall      // open calls; the innermost call is the last one
+	collectives   []openCollective // open collective operations; the innermost operation is the last one
+	teams         []teamVisit      // open visits of teams; the innermost visit is the last one
 	// visits, sequences and regions hold the counts that Log.Teams, Log.Sequences and Log.Visits
 	// return.
 	visits    map[uint64]uint64
@@ -95,36 +97,40 @@ type lane struct {
 	// barriers counts the barriers whose team is unknown, by [worker.threadBarrier].
 	barriers map[uint64]int64
 	orders   map[[2]uint64]uint64 // orders of the locks that the location currently has, by lock and model
-	// requests holds the times at which the incomplete non-blocking collective operations were posted,
-	// by request. It is nil without a window.
+	// requests holds the posting times of the incomplete non-blocking collective operations, by request. It is
+	// nil without a window.
 	requests map[uint64]int64
-	accesses bool  // it has points of one-sided communication with other locations than its collective operations
+	// the location has points of one-sided communication with locations other than the members of its
+	// collective operations
+	accesses bool
 	changed  int64 // time of the last enter or leave of a region
 	end      int64 // end of the last packed call
 	packed   int32 // number of packed calls
 	buf      []byte
-	next     Chunk // the chunk that buf becomes
+	next     Chunk // description of the chunk that buf becomes
 	chunks   []Chunk
 	sums     []int64       // exclusive times of the packed calls, by node plus 1; set only with Options.Times
 	passed   []nodeTime    // exclusive times since the end of the last packed call
 	since    int64         // time up to which passed is complete
-	forks    []openFork    // open parallel constructs and visits of teams, the innermost last
+	forks    []openFork    // open parallel constructs and visits of teams; the innermost one is the last
 	delayed  []delayedCall // calls that are packed when the path of the following parallel region is known
 }
 
-// openFork is a parallel construct that the location has begun, or a team in which it works. The
-// parallel region is entered after its begin and left before its end. The times between these count
-// as time in the region. A thread that another one started has no work outside of the region.
+// openFork is a parallel construct that the location has begun, or a team in which it works. The location
+// enters the parallel region after the begin of the construct, and leaves the region before the end of the
+// construct. The times between these events count as time in the region. A thread that another thread started
+// has no work outside of the region.
 type openFork struct {
 	depth   int   // length of the stack at the begin
 	node    int32 // path of the region, or the constant ahead, or -1 if it is unknown
-	started bool  // another thread started this one
+	started bool  // another thread started this thread
 }
 
 // Constants for calls whose parallel region is not known yet.
 const (
-	// ahead takes the place of the region's node in the tree of call paths, for times between the begin of a
-	// parallel construct and the enter of its region. The node replaces it when the region is entered.
+	// ahead stands for the node of a parallel region in the tree of call paths. It is used for times between
+	// the begin of a parallel construct and the enter of its region. When the region is entered, its node
+	// replaces ahead.
 	ahead = -2
 	// mostDelayed is the greatest number of calls that wait for the path of a parallel region.
 	mostDelayed = 64
@@ -158,10 +164,10 @@ type child struct {
 type frame struct {
 	node  int32
 	enter int64
-	call  *openCall // nil if visits of the region are not logged
+	call  *openCall // nil if the log does not contain the visits of the region
 }
 
-// openCall is an open visit of a region whose visits are logged.
+// openCall is an open visit of a region whose visits are in the log.
 type openCall struct {
 	node   int32
 	enter  int64
@@ -207,7 +213,7 @@ func newWorker(log *Log, opt Options, later []bool) *worker {
 // Links ignores links.
 func (w *worker) Links([]trace.Link) error { return nil }
 
-// kind returns the properties of a region, which it determines when they are first needed.
+// kind returns the properties of a region. It determines them when they are first needed.
 func (w *worker) kind(region uint32) *regionKind {
 	if int64(region) >= int64(len(w.kinds)) {
 		if !w.defs.Regions.Has(region) {
@@ -273,7 +279,7 @@ func mpiCall(d *trace.Definitions, region uint32) string {
 	return name
 }
 
-// lane returns the calls of a location, which it creates if needed.
+// lane returns the calls of a location. It creates an empty list if needed.
 func (w *worker) lane(loc uint32) *lane {
 	for int64(loc) >= int64(len(w.lanes)) {
 		w.lanes = append(w.lanes, make([]*lane, max(1, w.defs.Locations.Len()-len(w.lanes)))...)
@@ -378,7 +384,7 @@ func (l *lane) addTime(t int64) {
 	}
 	l.since = t
 	node := l.innermost()
-	from := 0 // the first time that belongs to the innermost open call
+	from := 0 // index of the first time that belongs to the innermost open call
 	if k := len(l.calls); k > 0 {
 		from = l.calls[k-1].before
 	}
@@ -446,8 +452,7 @@ func (l *lane) innermost() int32 {
 	return -1
 }
 
-// giveUp lets no call wait for a parallel region any longer. The path of the region then counts as
-// unknown.
+// giveUp packs the calls that wait for a parallel region. The path of the region counts as unknown.
 func (w *worker) giveUp(l *lane) error {
 	for i := range l.forks {
 		if l.forks[i].node == ahead {
@@ -550,7 +555,7 @@ func (w *worker) isCall(l *lane, k *regionKind) bool {
 	return k.call || k.kept
 }
 
-// passOwn adds the time since the last enter or leave to the innermost region, if that is a call.
+// passOwn adds the time since the last enter or leave to the innermost region, if this region is a call.
 func (l *lane) passOwn(t int64) {
 	if n := len(l.stack); n > 0 && l.stack[n-1].call != nil {
 		l.stack[n-1].call.own += t - l.changed
@@ -654,7 +659,7 @@ func (w *worker) finish() error {
 		for len(l.calls) > 0 {
 			c := l.calls[len(l.calls)-1]
 			c.flushHeld(trace.Undefined)
-			c.kind.lock = noLockCall // it did not get the lock
+			c.kind.lock = noLockCall // the call did not get the lock
 			if err := w.end(l, c, l.latest); err != nil {
 				return err
 			}

@@ -8,12 +8,11 @@ import (
 	"testing"
 )
 
-// Figure is a figure from the output of Scalasca's analyser for a metric at a call path and
-// location.
+// Figure is a number that Scalasca's analyser has printed for a metric at a call path and location.
 type Figure struct {
 	Metric string // unique name of the metric
-	// Path holds the names of a call path, separated by /, without regions at the begin if it is
-	// longer than 34 characters.
+	// Path holds the names of the regions of a call path, separated by /. If this text is longer than 34
+	// characters, regions at its begin are left out.
 	Path     string
 	Location uint32
 	Value    float64

@@ -7,37 +7,39 @@ import (
 	"math"
 )
 
-// Set numbers texts in the order of their first occurrences, from 0. It keeps their bytes in one piece of memory,
-// which a garbage collector does not have to search. The zero Set is empty and ready to use.
+// Set numbers texts in the order of their first occurrences, from 0. It stores the bytes of all texts in one
+// piece of memory, so that a garbage collector need not examine each text. The zero Set is empty and ready to
+// use.
 type Set struct {
 	seed  maphash.Seed
 	slots []slot // a hash table with linear probing; the length is 0 or a power of two
 	// recent holds texts that were found lately, by the last bits of their hashes. A large table does not fit into the
 	// processor's cache, and most texts soon occur again.
 	recent [64]recentText
-	// decimals holds the numbers of texts that are small whole numbers, plus 1, by that whole number; 0 if the set does
-	// not have the text. Ids of objects are often counted, and need no hash table then. All other texts, and greater
-	// whole numbers, are in slots.
+	// decimals is indexed by small whole numbers. Each element is 1 plus the number of the text that consists
+	// of the decimal digits of the index, or 0 if the set does not have this text. Ids of objects are often
+	// whole numbers in ascending order, and then need no hash table. All other texts, and greater whole
+	// numbers, are in slots.
 	decimals []uint32
-	great    bool  // some texts in slots are whole numbers
+	great    bool  // some texts in slots are decimal whole numbers
 	hashed   int   // number of texts in slots
-	ends     []int // indexed by number: end of the text in bytes; it begins where the text before it ends
+	ends     []int // indexed by number: end of the text in bytes; a text begins where the text before it ends
 	bytes    []byte
 }
 
 // slot is a place in the hash table.
 type slot struct {
 	hash   uint32 // upper half of the hash of the text
-	number uint32 // of the text, plus 1; 0 if the slot is free
+	number uint32 // number of the text, plus 1; 0 if the slot is free
 }
 
-// recentText is a text that was found.
+// recentText is an entry of the cache of recent texts.
 type recentText struct {
 	hash   uint64
-	number uint32 // plus 1; 0 if there is none
+	number uint32 // number of the text, plus 1; 0 if the entry is free
 }
 
-// leastDecimals is the number of whole numbers that need no hash table, no matter how few texts there are.
+// leastDecimals is the number of whole numbers that decimals can always hold, even if the set has few texts.
 const leastDecimals = 1 << 14
 
 // smallestTable is the number of slots for a single text.
@@ -55,12 +57,12 @@ func (s *Set) text(number uint32) []byte {
 	return s.bytes[begin:s.ends[number]]
 }
 
-// Number returns the number of a text, which it adds if it is new. The set keeps a copy of it.
+// Number returns the number of a text. A new text gets the next number; the set stores a copy of the text.
 func (s *Set) Number(text []byte) uint32 {
 	d := decimal(text)
 	if d >= uint(len(s.decimals)) {
-		// The list of decimals is in proportion to the number of texts. It must have all whole numbers below its
-		// length, so it stays as it is if there may be some in the hash table.
+		// The list of decimals is in proportion to the number of texts. It must have all whole numbers below
+		// its length. Therefore it does not grow if there may be such numbers in the hash table.
 		most := uint(4*len(s.ends) + leastDecimals)
 		if d >= most || s.great {
 			s.great = s.great || d != noDecimal
@@ -77,11 +79,11 @@ func (s *Set) Number(text []byte) uint32 {
 	return *n - 1
 }
 
-// noDecimal is in place of a whole number.
+// noDecimal stands for a text that is not a whole number.
 const noDecimal = math.MaxUint
 
-// decimal returns the whole number that a text stands for, or noDecimal if the text is not the shortest form of one
-// with at most 9 digits.
+// decimal returns the whole number that a text represents. It returns noDecimal unless the text is the
+// shortest form of a whole number with at most 9 digits.
 func decimal(text []byte) uint {
 	if len(text)-1 > 8 || len(text) == 0 || text[0] == '0' && len(text) > 1 {
 		return noDecimal
@@ -96,7 +98,7 @@ func decimal(text []byte) uint {
 	return n
 }
 
-// search returns the number of a text by its hash. It adds the text if that is new.
+// search returns the number of a text. It finds the text by its hash, and adds a new text.
 func (s *Set) search(text []byte) uint32 {
 	if 4*(s.hashed+1) > 3*len(s.slots) {
 		s.grow()
@@ -109,7 +111,7 @@ func (s *Set) search(text []byte) uint32 {
 	return r.number - 1
 }
 
-// find returns the number of a text with the hash h, which it adds if it is new. The table must have a free slot.
+// find returns the number of a text with the hash h. It adds a new text. The table must have a free slot.
 func (s *Set) find(h uint64, text []byte) uint32 {
 	for i := int(h) & (len(s.slots) - 1); ; i = (i + 1) & (len(s.slots) - 1) {
 		x := &s.slots[i]
@@ -145,7 +147,7 @@ func (s *Set) grow() {
 	}
 }
 
-// All returns all texts by number. They share one piece of memory.
+// All returns all texts, indexed by their numbers. The texts share one piece of memory.
 func (s *Set) All() []string {
 	list := make([]string, len(s.ends))
 	all, begin := string(s.bytes), 0
@@ -156,7 +158,8 @@ func (s *Set) All() []string {
 	return list
 }
 
-// Merge adds the texts of another set. It returns the number that each of them has in s, by its number in o.
+// Merge adds the texts of another set. The result has, for each number of a text in o, the number of this text
+// in s.
 func (s *Set) Merge(o *Set) []uint32 {
 	numbers := make([]uint32, o.Len())
 	for n := range numbers {

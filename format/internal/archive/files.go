@@ -112,7 +112,7 @@ func (h *Handle) acquire() error {
 	return nil
 }
 
-// release ends a use of the file.
+// release ends a use of the file that acquire has begun.
 func (h *Handle) release() {
 	m := h.m
 	m.mu.Lock()
