@@ -10,6 +10,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -105,6 +106,11 @@ func runAll(ctx context.Context, r *report, limit time.Duration) {
 	}
 	packages := slices.DeleteFunc(strings.Fields(string(out)),
 		func(path string) bool { return strings.HasSuffix(path, "/web") })
+	// go test begins with the first packages. The tests of the commands take longest, so nothing waits for them at the
+	// end if they begin first.
+	slices.SortStableFunc(packages, func(a, b string) int {
+		return -cmp.Compare(strings.Count(a, "/internal/cli"), strings.Count(b, "/internal/cli"))
+	})
 	// If this build fails, the tests fail with the same error, and report it.
 	command(ctx, pureGo, "go", "build", "-pgo=off", "-o", os.DevNull, "./cmd/weft").Run()
 	lanes.Go(func() {
