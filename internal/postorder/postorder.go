@@ -12,13 +12,22 @@ import (
 // receives that were posted before them have completed. The zero value has no receives.
 //
 // Receives returns lists of values, in the order of their posts. A list is valid until the next call. Receives holds up
-// to 256 values, and 8 bytes for each posted receive that has not completed.
+// to 256 values, and up to 16 bytes for each posted receive that has not completed.
 type Receives[T any] struct {
-	posted uint64    // number of receives that have been posted
-	open   []uint64  // numbers of those that have not completed, ascending
-	held   []held[T] // ordered by number
-	ready  []T       // memory for the results
+	posted uint64 // number of receives that have been posted
+	// posts holds the numbers of open receives, ascending. Receives that complete stay in it until their number exceeds
+	// that of the open ones. The first one is open.
+	posts []post
+	open  int       // number of open receives
+	held  []held[T] // ordered by number
+	ready []T       // memory for the results
 }
+
+// post is twice the number of a posted receive, plus 1 if the receive has completed.
+type post uint64
+
+func (p post) number() uint64  { return uint64(p >> 1) }
+func (p post) completed() bool { return p&1 != 0 }
 
 // held is a receive that has completed before one that was posted before it.
 type held[T any] struct {
@@ -33,18 +42,19 @@ const mostHeld = 256
 func (r *Receives[T]) Post(open bool) uint64 {
 	r.posted++
 	if open {
-		r.open = append(r.open, r.posted)
+		r.posts = append(r.posts, post(r.posted<<1))
+		r.open++
 	}
 	return r.posted
 }
 
 // Open reports whether a receive is posted that has not completed. If none is, there is nothing to wait for, and a
 // receive that completes without a post need not be added.
-func (r *Receives[T]) Open() bool { return len(r.open) > 0 }
+func (r *Receives[T]) Open() bool { return r.open > 0 }
 
 // IsNext reports whether no receive that was posted before the one with the given number is open. Complete then returns
 // its value.
-func (r *Receives[T]) IsNext(number uint64) bool { return len(r.open) == 0 || r.open[0] >= number }
+func (r *Receives[T]) IsNext(number uint64) bool { return r.open == 0 || r.posts[0].number() >= number }
 
 // Complete adds the value of a receive that completes, by its number. It returns the values that are next.
 func (r *Receives[T]) Complete(number uint64, value T) []T {
@@ -76,15 +86,32 @@ func (r *Receives[T]) Flush() []T {
 
 // closeOpen removes a receive from the open ones, and passes on the values that were held because of it.
 func (r *Receives[T]) closeOpen(number uint64) []T {
-	if i, ok := slices.BinarySearch(r.open, number); ok {
-		r.open = slices.Delete(r.open, i, i+1)
+	i, ok := slices.BinarySearchFunc(r.posts, number, func(p post, n uint64) int { return cmp.Compare(p.number(), n) })
+	if ok && !r.posts[i].completed() {
+		r.posts[i] |= 1
+		r.open--
+		r.removeCompleted()
 	}
 	n := 0
-	for n < len(r.held) && (len(r.open) == 0 || r.held[n].number < r.open[0]) {
+	for n < len(r.held) && r.IsNext(r.held[n].number) {
 		n++
 	}
 	r.pass(n)
 	return r.ready
+}
+
+// removeCompleted removes completed receives from posts: those before the first open one, and all if they are more than
+// half of the list, so that it takes constant time for each receive.
+func (r *Receives[T]) removeCompleted() {
+	if 2*r.open < len(r.posts) {
+		r.posts = slices.DeleteFunc(r.posts, post.completed)
+		return
+	}
+	n := 0
+	for r.posts[n].completed() {
+		n++
+	}
+	r.posts = r.posts[n:]
 }
 
 // pass moves the first n held values to ready.

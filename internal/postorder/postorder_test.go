@@ -31,6 +31,10 @@ func TestReceives(t *testing.T) {
 				expected = append(expected, n)
 				found = append(found, r.Complete(n, n)...)
 			}
+			if len(r.posts) > 2*len(open) || r.open != len(open) {
+				t.Fatalf("program %d: found %d posts, %d of them open, expected %d open ones and no more than twice that", seed,
+					len(r.posts), r.open, len(open))
+			}
 		}
 		found = append(found, r.Flush()...)
 		if slices.Sort(expected); !slices.Equal(found, expected) {
