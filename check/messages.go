@@ -79,9 +79,8 @@ func (c *Checker) addReceives(list []heldReceive) error {
 	return nil
 }
 
-// laneOf returns the lane of an end of a message, with that side of it. It returns nil if the peer is undefined, so
-// that
-// no other end can match.
+// laneOf returns the lane of an end of a message. The given side of the lane is not nil. laneOf returns nil if the peer
+// is undefined, so that no other end can match.
 func (c *Checker) laneOf(s *locationState, x *trace.Cursor, side int) *lane {
 	loc, peer := x.Location(), x.Op(0)
 	if peer >= uint64(c.defs.Locations.Len()) {

@@ -1,6 +1,8 @@
 package causes
 
 import (
+	"math"
+
 	"github.com/weft-trace/weft/analysis/internal/history"
 	"github.com/weft-trace/weft/analysis/internal/waitstate"
 )
@@ -29,12 +31,12 @@ type carriedAt struct {
 	changes map[int32]int32
 }
 
-// sum is the sum of the shares of a pattern. It has an error term, so that a sum of large shares leaves nothing behind
-// when they have been subtracted again.
+// sum is the sum of the shares of a pattern: value + correction. The correction holds the rounding errors, so that
+// large shares leave no trace in the sum of small ones after they have been subtracted again.
 type sum struct {
-	pattern    waitstate.Pattern
-	open       int32 // number of shares in the sum
-	sum, error float64
+	pattern           waitstate.Pattern
+	open              int32 // number of shares in the sum
+	value, correction float64
 }
 
 // change is the begin or end of a share.
@@ -95,8 +97,8 @@ func (c *carried) visit(p waitstate.Place) []share {
 	}
 	c.shares = c.shares[:0]
 	for i := range l.sums {
-		if k := &l.sums[i]; k.open > 0 && k.sum+k.error > rounding {
-			c.shares = append(c.shares, share{k.pattern, k.sum + k.error})
+		if k := &l.sums[i]; k.open > 0 && k.value+k.correction > rounding {
+			c.shares = append(c.shares, share{k.pattern, k.value + k.correction})
 		}
 	}
 	return c.shares
@@ -113,15 +115,15 @@ func (l *carriedAt) apply(x *change) {
 	}
 	k := &l.sums[i]
 	if k.open += x.open; k.open == 0 {
-		k.sum, k.error = 0, 0
+		k.value, k.correction = 0, 0
 		return
 	}
-	// Neumaier's sum
-	t := k.sum + x.perTick
-	if max(k.sum, -k.sum) >= max(x.perTick, -x.perTick) {
-		k.error += k.sum - t + x.perTick
+	// The summation of Kahan and Neumaier.
+	t := k.value + x.perTick
+	if math.Abs(k.value) >= math.Abs(x.perTick) {
+		k.correction += k.value - t + x.perTick
 	} else {
-		k.error += x.perTick - t + k.sum
+		k.correction += x.perTick - t + k.value
 	}
-	k.sum = t
+	k.value = t
 }

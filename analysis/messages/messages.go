@@ -10,7 +10,8 @@
 // The pairs do not depend on the order of events of different locations, since each end pairs with
 // the oldest matching one. So parts that processed different locations can be merged: the merge
 // pairs their unmatched ends. A part holds the unmatched ends, about 100 bytes each. In global time
-// order these are the messages in transit; otherwise they can be all messages.
+// order these are the messages in transit; otherwise they can be all messages. It also holds about 80
+// bytes for each non-blocking operation that has not completed.
 //
 // The greatest number of pending messages needs the order across locations. A message is pending
 // from its send until just before its receive; messages that never arrive are not pending. In

@@ -309,9 +309,8 @@ func TestPathOfThreads(t *testing.T) {
 	}
 }
 
-// TestPathOfNumberedThreads checks that the path goes from a thread to the call that created the thread according to
-// their
-// numbers. Thread 2 is created at 10 and begins at 25, after thread 1, which is created at 16.
+// TestPathOfNumberedThreads checks that numbers tell which call has created which thread. The call at 10 creates
+// thread 2, which begins at 25. The call at 16 creates thread 1, which begins at 17.
 func TestPathOfNumberedThreads(t *testing.T) {
 	x := newThreads(3)
 	number := func(thread uint32, t int64, k trace.Kind, n uint64) {

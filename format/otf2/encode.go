@@ -19,6 +19,7 @@ import (
 const (
 	definitionKey = "WEFT::DEFINITIONS::" // properties with all definitions, in numbered pieces
 	baseKey       = "base"                // key of the definition that holds the time of tick 0
+	layoutKey     = "layout"              // key of the definition that holds likeScoreP, in archives like those of Score-P
 
 	shortRow      = 0 // attribute of an event: its packed row, if the row fits in 8 bytes
 	longRow       = 1 // attribute of an event: its packed row as text, if the row is longer
@@ -140,7 +141,7 @@ func (e *encoder) Abort() { e.w.Abort() }
 func (e *encoder) Begin(d *trace.Definitions) error {
 	e.defs = d
 	native := d.Native
-	if e.wantsScorep {
+	if _, had := native.(scorepLayout); had || e.wantsScorep {
 		e.scorep, native = newScorep(d), nil // the whole archive is encoded
 	}
 	switch native := native.(type) {
@@ -568,7 +569,11 @@ func (e *encoder) Close() error {
 	}
 	e.rows.Report(&e.loss, e.defs, about.Mapping, e.plain)
 	if !e.plain {
-		data, long := carrier.Pack(e.defs, &e.rows, carrier.Pair{Key: baseKey, Value: strconv.FormatUint(e.base, 10)})
+		extra := []carrier.Pair{{Key: baseKey, Value: strconv.FormatUint(e.base, 10)}}
+		if e.scorep != nil {
+			extra = append(extra, carrier.Pair{Key: layoutKey, Value: likeScoreP})
+		}
+		data, long := carrier.Pack(e.defs, &e.rows, extra...)
 		e.loss.Add("opaque", "data", format.Lost, "longer than 4 KiB", long)
 		for _, p := range carrier.Texts(data, definitionKey) {
 			e.w.Anchor.Properties = append(e.w.Anchor.Properties, Property{p.Key, p.Value})

@@ -17,7 +17,11 @@ func (m *model) restore() (bool, error) {
 	if len(pairs) == 0 || err != nil {
 		return false, err
 	}
+	layout := ""
 	for _, p := range pairs {
+		if p.Key == layoutKey {
+			layout = p.Value
+		}
 		if p.Key != baseKey {
 			continue
 		}
@@ -31,6 +35,9 @@ func (m *model) restore() (bool, error) {
 		return false, err
 	}
 	d.Clock = r.Clock
+	if layout == likeScoreP {
+		d.Native = scorepLayout{}
+	}
 	m.defs, m.restorer = d, r
 	for t, n := range map[Table]int{Strings: d.Strings.Len(), Attributes: d.Attributes.Len(), Locations: d.Locations.Len(),
 		Regions: d.Regions.Len(), Groups: d.Sets.Len(), Comms: d.Communicator.Len(), Parameters: d.Parameters.Len(),

@@ -72,3 +72,28 @@ func TestLikeScoreP(t *testing.T) {
 		t.Errorf("found waits of %s, expected %s", b, a)
 	}
 }
+
+// TestScorePLayoutStays checks that commands which change nothing write an archive of generate again as otf2-print
+// shows it, with the processes and master threads of Score-P.
+func TestScorePLayoutStays(t *testing.T) {
+	if _, err := exec.LookPath("otf2-print"); err != nil {
+		t.Skip("otf2-print is not installed")
+	}
+	printed := func(path string) string {
+		out, _ := runTool(t, path, "otf2-print", "-A")
+		return strings.ReplaceAll(string(out), path, "ARCHIVE")
+	}
+	path := filepath.Join(t.TempDir(), "x.otf2")
+	weft(t, 0, "generate", "--workload", "stencil", "--events", "3000", "--locations", "4", path)
+	expected := printed(path)
+	if !strings.Contains(expected, `"Master thread"`) {
+		t.Fatalf("otf2-print found no master thread in %s", expected)
+	}
+	for _, command := range []string{"filter", "convert", "merge"} {
+		out := filepath.Join(t.TempDir(), "x.otf2")
+		weft(t, 0, command, "-q", path, out)
+		if found := printed(out); found != expected {
+			t.Errorf("%s: otf2-print found another archive", command)
+		}
+	}
+}

@@ -46,62 +46,6 @@ type channelEnd struct {
 	recv       bool
 }
 
-// channels holds the channels of a location. Most locations use few channels, which are stored in a list. If a
-// location uses more channels, they are stored in a map.
-type channels struct {
-	few  []numberedChannel
-	next int // index in few after the channel that was found last
-	many map[channelEnd]*channel
-}
-
-// numberedChannel is a channel together with the end by which it is found.
-type numberedChannel struct {
-	channelEnd
-	channel *channel
-}
-
-// fewChannels is the largest number of channels that are searched one by one.
-const fewChannels = 16
-
-// find returns the channel for k, or nil if set has not been called for it.
-func (c *channels) find(k channelEnd) *channel {
-	if c.many != nil {
-		return c.many[k]
-	}
-	for range c.few {
-		if c.next == len(c.few) {
-			c.next = 0
-		}
-		x := &c.few[c.next]
-		c.next++
-		if x.channelEnd == k {
-			return x.channel
-		}
-	}
-	return nil
-}
-
-func (c *channels) set(k channelEnd, ch *channel) {
-	if c.many == nil {
-		for i := range c.few {
-			if c.few[i].channelEnd == k {
-				c.few[i].channel = ch
-				return
-			}
-		}
-		if len(c.few) < fewChannels {
-			c.few = append(c.few, numberedChannel{k, ch})
-			return
-		}
-		c.many = map[channelEnd]*channel{}
-		for _, x := range c.few {
-			c.many[x.channelEnd] = x.channel
-		}
-		c.few = nil
-	}
-	c.many[k] = ch
-}
-
 // spoolParts is the number of parts into which the ends of messages are divided. The two ends of a
 // message are in the same part, so that one part at a time can be paired in memory.
 const spoolParts = 64
@@ -314,7 +258,7 @@ func (w *endWriter) putAll(l *location, list []messageEnd) error {
 
 // putEnd writes an end of a message of a location, and returns its channel.
 func (w *endWriter) putEnd(l *location, e *messageEnd) (*channel, error) {
-	ch := l.channels.find(e.channelEnd)
+	ch, _ := l.channels.Get(e.channelEnd)
 	n := int64(0)
 	switch { // each end reads only the count that its own worker changes
 	case ch == nil:
@@ -332,7 +276,7 @@ func (w *endWriter) putEnd(l *location, e *messageEnd) (*channel, error) {
 			pair.stretch = ch.stretch + 1
 		}
 		ch = w.spool.channel(pair)
-		l.channels.set(e.channelEnd, ch)
+		l.channels.Put(e.channelEnd, ch)
 	}
 	p := ch.part
 	b := w.buffer(int(p))

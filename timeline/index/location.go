@@ -28,7 +28,7 @@ type location struct {
 	seriesOf    map[uint32]*series
 	collectives openCollectives
 	threads     threads
-	channels    channels // channels of the location's messages
+	channels    openset.Map[channelEnd, *channel] // channels of the location's messages
 	receives    receives
 	requests    openset.Map[uint64, request] // the open ones, by number
 }

@@ -370,9 +370,8 @@ func (h *History) call(c *synclog.Call, p waitstate.Place) {
 	}
 }
 
-// findCreators finds the calls that have created the threads of each process. A recorder may number the threads.
-// Without
-// numbers, findCreators assumes that the calls, and the threads without the first one, have the same order.
+// findCreators finds the calls that have created the threads of each process. A recorder may number the threads. If it
+// does not, findCreators assumes that the calls, and the threads without the first one, have the same order.
 func (h *History) findCreators() {
 	threads := map[uint32][]*Location{}
 	for _, l := range h.Locations {

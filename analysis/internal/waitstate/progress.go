@@ -78,7 +78,8 @@ func (g *progress) add(e *engine, c *synclog.Call, at Place) {
 // the target began the next one. Of several targets of a call, only the first one counts.
 func (e *engine) callAtTarget(x *lockEpoch, target uint64, a *access) {
 	g := &e.windows.progress
-	if target >= uint64(len(g.latest)) || uint32(target) == a.place.Location {
+	known := uint64(len(g.latest))
+	if target >= known || uint64(a.place.Location) >= known || uint32(target) == a.place.Location {
 		return
 	}
 	own := &g.latest[a.place.Location]
