@@ -8,9 +8,9 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Convert writes the events that sel selects with an encoder, in the order that the encoder needs,
-// and closes the encoder. After an error it aborts the encoder instead. It does not commit the
-// output. It uses no memory beyond that of the reader and the encoder.
+// Convert writes the events that sel selects with an encoder, and closes the encoder. After an error it aborts
+// the encoder instead. It does not commit the output. It uses no memory beyond that of the reader and the
+// encoder.
 func Convert(ctx context.Context, events Events, sel trace.Selection, e Encoder) error {
 	err := events.Prepare(ctx)
 	if err == nil {
@@ -20,7 +20,7 @@ func Convert(ctx context.Context, events Events, sel trace.Selection, e Encoder)
 		err = e.Begin(events.Defs())
 	}
 	if err == nil {
-		err = events.Scan(ctx, sel, e.Order(), e)
+		err = e.WriteEvents(ctx, events, sel)
 	}
 	if err == nil {
 		err = e.Close()

@@ -259,11 +259,12 @@ type Streamer interface {
 // Encoder writes a trace to an Output. Either Close must be called, which completes the trace, or
 // Abort, which only frees the encoder's resources. Neither commits the Output.
 type Encoder interface {
-	Sink
-	Order() Order
-	// Begin is called once with the definitions, before the first batch. The
+	// Begin is called once with the definitions, before the events. The
 	// tables may grow until Close.
 	Begin(d *trace.Definitions) error
+	// WriteEvents writes the events that sel selects. It is called once. It scans them in the order that the
+	// encoder needs, in several goroutines if the encoder can write several locations at the same time.
+	WriteEvents(ctx context.Context, events Events, sel trace.Selection) error
 	Close() error
 	Abort()
 	// Loss returns the losses so far.

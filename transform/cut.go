@@ -91,7 +91,7 @@ type openBegins struct {
 
 // empty reports whether there are no rows to repeat.
 func (b *openBegins) empty() bool {
-	return len(b.regions)+len(b.rest)+len(b.messages)+len(b.spans) == 0
+	return len(b.regions)+b.rest.Len()+len(b.messages)+len(b.spans) == 0
 }
 
 // list returns the rows to repeat, in the order in which their intervals began.
@@ -189,11 +189,12 @@ func (c *cut) findOpen(ctx context.Context) error {
 			}
 			continue
 		}
-		for k, x := range l.rest {
+		l.rest.All(func(k pairKey, x []openRow) bool {
 			if k.class == pairings[trace.ClaimBegin].class {
 				c.claims[claimStart{int64(k.op), x[0].time}] = true
 			}
-		}
+			return true
+		})
 	}
 	return nil
 }
@@ -360,8 +361,8 @@ func hasLaterEvents(ctx context.Context, d format.Events, from int64, candidates
 
 // begin begins a scan, which reads the events of the piece at the selected locations.
 func (c *cut) begin(sel trace.Selection, order format.Order, sink format.Sink) (stage, trace.Selection, error) {
-	s := &cutScan{cut: c, gather: rowCollector{sink: sink}, ordered: order == format.GlobalOrder,
-		later: map[uint32]bool{}}
+	s := c.stage(&cutProgress{})
+	s.gather.sink, s.ordered = sink, order == format.GlobalOrder
 	if s.ordered {
 		for loc := range c.openBegins {
 			if err := s.reopen(uint32(loc)); err != nil {
@@ -369,6 +370,11 @@ func (c *cut) begin(sel trace.Selection, order format.Order, sink format.Sink) (
 			}
 		}
 	}
+	return s, c.inside(sel), nil
+}
+
+// inside returns the selection for the original trace.
+func (c *cut) inside(sel trace.Selection) trace.Selection {
 	inner := everything(sel)
 	inner.From, inner.To = c.window.From, c.window.To
 	c.extendToNextEvents(&inner)
@@ -377,20 +383,20 @@ func (c *cut) begin(sel trace.Selection, order format.Order, sink format.Sink) (
 	} else if b != nil {
 		inner.Location = func(loc uint32) bool { return a(loc) && b(loc) }
 	}
-	return s, inner, nil
+	return inner
 }
 
 // cutScan is one scan of a piece.
 type cutScan struct {
 	*cut
-	gather  rowCollector
-	ordered bool
-	states  byLocation[cutState]
-	later   map[uint32]bool // locations with an event at or after the end of the piece
-	closed  map[int64]bool  // claims that the cut has ended at the end of the piece
-	reopens trace.Batch
-	late    []lateSamples
-	marks   []mark // rows of the current batch that get PostedAttribute
+	progress *cutProgress
+	gather   rowCollector
+	ordered  bool
+	states   byLocation[cutState]
+	closed   map[int64]bool // claims that the cut has ended at the end of the piece
+	reopens  trace.Batch
+	late     []lateSamples
+	marks    []mark // rows of the current batch that get PostedAttribute
 }
 
 // mark is a row that completes a send that was posted before the piece begins.
@@ -431,6 +437,9 @@ func (s *cutScan) reopen(loc uint32) error {
 		return nil
 	}
 	x.begun = true
+	if !s.progress.begin(loc) {
+		return nil // another stage has delivered them
+	}
 	x.byLine = s.Defs().ClaimLines
 	l := s.openBegins.get(loc)
 	if l == nil {
@@ -530,13 +539,14 @@ func (s *cutScan) deliverClipped(b *trace.Batch) error {
 
 // processBatch delivers the rows in the window, and keeps track of the intervals that they open.
 func (s *cutScan) processBatch(b *trace.Batch, out format.Sink) error {
+	s.gather.sink = out
 	if !slices.ContainsFunc(b.Time, func(t int64) bool { return !s.has(t) }) {
 		return s.deliverInside(b)
 	}
 	c := rowCollector{sink: format.SinkFuncs{OnBatch: s.deliverInside}}
 	for x := b.Cursor(); x.Next(); {
 		if x.Time() >= s.window.To && x.Kind().IsEvent() {
-			s.later[x.Location()] = true
+			s.progress.foundLater(x.Location())
 		}
 		if s.has(x.Time()) {
 			if err := c.addRow(&x, b); err != nil {
@@ -587,6 +597,7 @@ func (s *cutScan) deliverInside(b *trace.Batch) error {
 // flush delivers the repeated rows of locations that have no events in the piece. It then ends
 // everything that is open at the end of the piece.
 func (s *cutScan) flush(ctx context.Context, out format.Sink) error {
+	s.gather.sink = out
 	for loc := range s.openBegins {
 		if _, err := s.at(uint32(loc)); err != nil {
 			return err
@@ -615,7 +626,7 @@ func (s *cutScan) flush(ctx context.Context, out format.Sink) error {
 			ask = append(ask, uint32(loc))
 		}
 	}
-	goesOn, err := s.continuingLocations(ctx, s.later, s.window.To, ask)
+	goesOn, err := s.continuingLocations(ctx, s.progress.later, s.window.To, ask)
 	if err != nil {
 		return err
 	}

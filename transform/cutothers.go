@@ -38,11 +38,12 @@ func (c *cut) findOthers(ctx context.Context, flows *flows) error {
 		if l == nil {
 			continue
 		}
-		for k, x := range l.rest {
+		l.rest.All(func(k pairKey, x []openRow) bool {
 			if isRequest(k.class) {
 				requests[request{uint32(loc), k}] = &requestEnds{open: len(x)}
 			}
-		}
+			return true
+		})
 	}
 	missing := map[request]*requestEnds{}
 	maps.Copy(missing, requests)
@@ -114,10 +115,9 @@ func (c *cut) findOthers(ctx context.Context, flows *flows) error {
 		from, length = to, length*32
 	}
 	for at, r := range requests {
-		if rest := c.openBegins[at.loc].rest; r.named == 0 {
-			delete(rest, at.key)
-		} else {
-			rest[at.key] = rest[at.key][r.open-min(r.named, r.open):]
+		rest := &c.openBegins[at.loc].rest
+		if l, _ := rest.Take(at.key); r.named > 0 {
+			rest.Put(at.key, l[r.open-min(r.named, r.open):])
 		}
 	}
 	return nil

@@ -1,8 +1,10 @@
 package transform
 
 import (
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/weft-trace/weft/trace"
 )
@@ -50,6 +52,11 @@ type definer struct {
 	// variants holds numbers for entries of src, by table and index. Equal entries become one entry only if
 	// their numbers are equal. Entries that are not in the map have the number 0.
 	variants map[entryKey]int
+	// identical is the number of entries of each table, from the first one on, that are known to have the same
+	// index in the target.
+	identical [tableCount]int
+	parent    *definer   // the definer that copies entries for a worker; nil for other definers
+	mu        sync.Mutex // held while the definer copies an entry for a worker
 }
 
 // entryKey identifies an entry of a table.
@@ -122,9 +129,43 @@ func (d *definer) lookup(t table, i uint32) uint32 {
 		l = append(l, unmapped)
 	}
 	d.index[t] = l
-	x := d.copy(t, i)
+	x := uint32(unmapped)
+	if d.parent != nil {
+		d.parent.mu.Lock()
+		x = d.parent.lookup(t, i)
+		d.parent.mu.Unlock()
+	} else {
+		x = d.copy(t, i)
+	}
 	d.index[t][i] = x
 	return x
+}
+
+// worker returns a definer that translates references in another goroutine. d must not be used until all
+// workers have ended.
+func (d *definer) worker() *definer {
+	w := &definer{src: d.src, tables: d.tables, into: d.into, parent: d}
+	for t := range d.index {
+		w.index[t] = slices.Clone(d.index[t])
+	}
+	return w
+}
+
+// isIdentity reports whether all entries of src have been copied, and have the same indexes in the target.
+// Events then need no translation.
+func (d *definer) isIdentity() bool {
+	for t := groups; t < tableCount; t++ {
+		n := d.length(t)
+		if len(d.index[t]) < n {
+			return false
+		}
+		for ; d.identical[t] < n; d.identical[t]++ {
+			if d.index[t][d.identical[t]] != uint32(d.identical[t]) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // mappedIndex returns the index in the target of entry i of a table of src. It returns NoRef if the entry has

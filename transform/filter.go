@@ -153,8 +153,17 @@ func (u *unwantedBegins) update(s *filterScan, x *trace.Cursor) {
 // begin begins a scan. The scan reads all times, because the filter must know the open regions from the
 // begin of the trace on.
 func (f *filter) begin(sel trace.Selection, order format.Order, _ format.Sink) (stage, trace.Selection, error) {
-	s, inner := f.beginLocal(sel, order)
+	s, inner := f.scan(sel, order)
 	return s, inner, nil
+}
+
+// beginLocal begins a scan in several goroutines.
+func (f *filter) beginLocal(sel trace.Selection) (func() stage, trace.Selection) {
+	_, inner := f.scan(sel, format.PerLocation)
+	return func() stage {
+		s, _ := f.scan(sel, format.PerLocation)
+		return s
+	}, inner
 }
 
 // prepareLocal finds the posted receives and collective operations whose ends have an unwanted communicator.
@@ -165,7 +174,8 @@ func (f *filter) prepareLocal(ctx context.Context) error {
 	return f.Prepare(ctx)
 }
 
-func (f *filter) beginLocal(sel trace.Selection, order format.Order) (stage, trace.Selection) {
+// scan returns the stage of a scan, and the selection to read from the original trace.
+func (f *filter) scan(sel trace.Selection, order format.Order) (stage, trace.Selection) {
 	s := &filterScan{FilterOptions: f.wanted, defs: f.Defs(), ordered: order == format.GlobalOrder, begins: f.begins,
 		kinds: map[trace.Kind]bool{}, byLine: f.Defs().ClaimLines}
 	inner := everything(sel)

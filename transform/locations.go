@@ -19,14 +19,16 @@ type locationFilter struct {
 	wanted func(loc uint32) bool
 }
 
-func (l *locationFilter) begin(sel trace.Selection, order format.Order, _ format.Sink) (stage, trace.Selection, error) {
-	s, inner := l.beginLocal(sel, order)
-	return s, inner, nil
+func (l *locationFilter) begin(sel trace.Selection, _ format.Order, _ format.Sink) (stage, trace.Selection, error) {
+	return l.stage(), sel, nil
 }
 
-func (l *locationFilter) beginLocal(sel trace.Selection, _ format.Order) (stage, trace.Selection) {
-	return &locationScan{wanted: l.wanted, defs: l.Defs()}, sel
+func (l *locationFilter) beginLocal(sel trace.Selection) (func() stage, trace.Selection) {
+	return l.stage, sel
 }
+
+// stage returns the stage of a scan.
+func (l *locationFilter) stage() stage { return &locationScan{wanted: l.wanted, defs: l.Defs()} }
 
 // locationScan is one scan of a locationFilter.
 type locationScan struct {

@@ -157,6 +157,9 @@ type rewriteScan struct {
 }
 
 func (r *rewriteScan) processBatch(b *trace.Batch, out format.Sink) error {
+	if (r.edit == nil || len(b.AttrVal) == 0) && r.isIdentity() {
+		return out.Batch(b)
+	}
 	r.rewrite(b, &r.out)
 	if r.edit != nil {
 		r.edit(&r.out)

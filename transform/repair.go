@@ -48,6 +48,7 @@ type repair struct {
 	sameDefinitions
 	how      RepairOptions
 	prepared bool
+	sound    bool   // no event needs a repair
 	mark     uint32 // index of the attribute that marks repaired events
 	unknown  uint32 // region of visits without a region; NoRef until it is needed
 	ends     byLocation[locationEnd]
@@ -97,12 +98,19 @@ func (r *repair) Prepare(ctx context.Context) error {
 			r.tracing[i] = d.RoleOf(uint32(i)) == trace.TracingRole
 		}
 	}
+	ok, err := r.isSound(ctx)
+	if err != nil {
+		return err
+	}
+	if r.sound, r.prepared = ok, true; ok {
+		return nil
+	}
 	m := &repairScan{repair: r, quiet: true}
-	sel := trace.Events()
 	nothing := format.SinkFuncs{}
-	err := r.inner.Scan(ctx, sel, format.PerLocation,
+	err = r.inner.Scan(ctx, trace.Events(), format.PerLocation,
 		format.SinkFuncs{OnBatch: func(b *trace.Batch) error { return m.processBatch(b, nothing) }})
 	if err != nil {
+		r.prepared = false
 		return err
 	}
 	for loc, l := range m.locs {
@@ -117,7 +125,6 @@ func (r *repair) Prepare(ctx context.Context) error {
 		}
 	}
 	r.most = [2]int64{m.taken[0].most, m.taken[1].most}
-	r.prepared = true
 	return nil
 }
 
@@ -149,6 +156,9 @@ func (r *repair) addUse(resource uint64, ops []uint64, sign float64) {
 func (r *repair) begin(sel trace.Selection, _ format.Order, _ format.Sink) (stage, trace.Selection, error) {
 	r.how.Report.Pass()
 	m := &repairScan{repair: r}
+	if r.sound {
+		return &soundScan{m}, everything(sel), nil
+	}
 	m.taken[0].most, m.taken[1].most = r.most[0], r.most[1]
 	return m, everything(sel), nil
 }
@@ -157,10 +167,11 @@ func (r *repair) begin(sel trace.Selection, _ format.Order, _ format.Sink) (stag
 type repairScan struct {
 	passThrough
 	*repair
-	quiet  bool // set in the first pass, which does not change the trace
-	placed bool // the rows of the current batch have positions
-	locs   byLocation[repairState]
-	out    trace.Batch
+	quiet   bool // set in the first pass, which does not change the trace
+	changes bool // set in the first pass if a row needs a repair
+	placed  bool // the rows of the current batch have positions
+	locs    byLocation[repairState]
+	out     trace.Batch
 	// taken holds the ids in use, separately for claims, marks and links.
 	taken [3]ids
 	// moved maps positions of claims and marks in the file to their new ids.
@@ -240,7 +251,7 @@ type unclosedClaim struct {
 
 // report reports a change to a row. If x is nil, the change is at time t.
 func (rs *repairScan) report(rule string, loc uint32, x *trace.Cursor, t int64, found, expected string) {
-	if rs.quiet {
+	if rs.changes = true; rs.quiet {
 		return
 	}
 	pos := int64(0)

@@ -31,6 +31,14 @@ func (dt *definedTrace) Prepare(ctx context.Context) error {
 	return nil
 }
 
+// prepareLocal finds the necessary repairs and adds the missing definitions.
+func (dt *definedTrace) prepareLocal(ctx context.Context) error { return dt.Prepare(ctx) }
+
+// beginLocal begins a scan in several goroutines.
+func (dt *definedTrace) beginLocal(sel trace.Selection) (func() stage, trace.Selection) {
+	return func() stage { return &rewriteScan{definer: dt.definer.worker()} }, dt.inside(sel)
+}
+
 // defineGroups defines the groups that occur in the ids GROUP/SERIES of time series.
 func (dt *definedTrace) defineGroups() {
 	d := dt.Defs()

@@ -60,13 +60,14 @@ func (tr transformed) ScanParallel(ctx context.Context, sel trace.Selection, beg
 		return err
 	}
 	asked, _ := format.ExactScan(tr.Defs(), sel, nil)
-	_, inner := t.beginLocal(asked, format.PerLocation)
+	stages, inner := t.beginLocal(asked)
+	if stages == nil {
+		return format.ScanInOne(ctx, tr, sel, begin)
+	}
 	return scanEach(ctx, tr.events(), inner, func() func(int) (stage, format.Sink) {
 		sinks := begin()
-		return func(w int) (stage, format.Sink) {
-			s, _ := t.beginLocal(asked, format.PerLocation)
-			return s, format.Trim(tr.Defs(), sel, sinks(w))
-		}
+		stages, _ := t.beginLocal(asked)
+		return func(w int) (stage, format.Sink) { return stages(), format.Trim(tr.Defs(), sel, sinks(w)) }
 	})
 }
 
@@ -74,9 +75,11 @@ func (tr transformed) ScanParallel(ctx context.Context, sel trace.Selection, beg
 // no links are selected. Several goroutines can then work on different locations, each with a stage of its
 // own.
 type localTransform interface {
-	// beginLocal is like transform.begin.
-	beginLocal(sel trace.Selection, order format.Order) (stage, trace.Selection)
-	// prepareLocal collects the data that the transform itself needs before a scan. It does not prepare
+	// beginLocal begins a scan in several goroutines. It returns a function that returns a new stage, and the
+	// selection to read from the original trace. The function is nil if the stage for this trace must process
+	// all locations.
+	beginLocal(sel trace.Selection) (func() stage, trace.Selection)
+	// prepareLocal collects the data that the transform itself needs before a scan. It need not prepare
 	// the original trace.
 	prepareLocal(ctx context.Context) error
 }

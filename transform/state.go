@@ -2,7 +2,6 @@ package transform
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"strings"
 
@@ -22,7 +21,7 @@ type openRow struct {
 // sendOf returns the time at which the send that a row completes was posted. ok is false if this time is
 // unknown.
 func (s *state) sendOf(x *trace.Cursor) (t int64, ok bool) {
-	l := s.rest[pairOf(x.Kind()).key(x)]
+	l, _ := s.rest.Get(pairOf(x.Kind()).key(x))
 	if len(l) == 0 {
 		return 0, false
 	}
@@ -53,11 +52,22 @@ func copyRow(c *trace.Cursor) *row {
 	if ops == nil && len(keys) == 0 {
 		return nil
 	}
-	r := &row{pos: c.Pos(), ops: slices.Clone(ops), keys: slices.Clone(keys), vals: slices.Clone(vals)}
+	r := &row{}
+	r.set(c.Pos(), ops, keys, vals)
+	return r
+}
+
+// set copies operands and attributes to the row.
+func (r *row) set(pos int64, ops []uint64, keys []uint32, vals []trace.Value) {
+	r.pos, r.keys, r.vals = pos, append(r.keys[:0], keys...), append(r.vals[:0], vals...)
+	if r.ops = append(r.ops[:0], ops...); ops != nil && r.ops == nil {
+		r.ops = []uint64{}
+	} else if ops == nil {
+		r.ops = nil
+	}
 	for i := range r.vals {
 		r.vals[i].Str = strings.Clone(r.vals[i].Str)
 	}
-	return r
 }
 
 // operands returns the operands. It returns no operands if the row is nil.
@@ -172,8 +182,33 @@ type state struct {
 	seq     int64
 	regions []openRow // finds visits by region
 	among   openset.Index[uint32]
-	rest    map[pairKey][]openRow
+	rest    openset.Map[pairKey, []openRow]
 	byLine  bool // the value of trace.Definitions.ClaimLines
+	// rows and lists hold memory of closed intervals for later ones. No row belongs to two states.
+	rows  []*row
+	lists [][]openRow
+}
+
+// copyRow is like [copyRow]. It uses the memory of closed intervals.
+func (s *state) copyRow(c *trace.Cursor) *row {
+	ops := c.Ops()
+	keys, vals := c.Attrs()
+	if ops == nil && len(keys) == 0 {
+		return nil
+	}
+	r := &row{}
+	if n := len(s.rows) - 1; n >= 0 {
+		r, s.rows = s.rows[n], s.rows[:n]
+	}
+	r.set(c.Pos(), ops, keys, vals)
+	return r
+}
+
+// free returns the memory of a closed interval's row.
+func (s *state) free(r *row) {
+	if r != nil {
+		s.rows = append(s.rows, r)
+	}
 }
 
 // update handles a row: it opens the interval that the row begins, or closes the interval that it ends.
@@ -189,13 +224,15 @@ func (s *state) update(c *trace.Cursor) (matched bool) {
 	case k == trace.Enter:
 		s.seq++
 		s.among.Open(c.Ref(), len(s.regions))
-		s.regions = append(s.regions, openRow{k, c.Ref(), c.Time(), s.seq, copyRow(c)})
+		s.regions = append(s.regions, openRow{k, c.Ref(), c.Time(), s.seq, s.copyRow(c)})
 		return true
 	case k == trace.Leave:
 		i := s.among.Find(c.Ref(), len(s.regions), func(i int) uint32 { return s.regions[i].ref })
 		if i < 0 {
 			return false
 		}
+		s.free(s.regions[i].row)
+		s.regions[i].row = nil
 		s.regions = openset.Close(&s.among, s.regions, i, c.Ref())
 		return true
 	}
@@ -207,27 +244,29 @@ func (s *state) update(c *trace.Cursor) (matched bool) {
 	if s.byLine && p.class == pairings[trace.ClaimBegin].class {
 		id.pos = c.Pos()
 	}
-	l := s.rest[id]
+	l, found := s.rest.Take(id)
 	if p.ends {
-		if len(l) == 0 {
+		if !found {
 			return false
 		}
-		if len(l) == 1 {
-			delete(s.rest, id)
+		last := len(l) - 1
+		s.free(l[last].row)
+		if l = l[:last]; last > 0 {
+			s.rest.Put(id, l)
 		} else {
-			s.rest[id] = l[:len(l)-1]
+			s.lists = append(s.lists, l)
 		}
 		return true
 	}
-	if s.rest == nil {
-		s.rest = map[pairKey][]openRow{}
+	if n := len(s.lists) - 1; !found && n >= 0 {
+		l, s.lists = s.lists[n], s.lists[:n]
 	}
 	s.seq++
-	o := openRow{k, c.Ref(), c.Time(), s.seq, copyRow(c)}
 	if k == trace.ClaimBegin && len(l) > 0 {
+		s.free(l[0].row)
 		l = l[:0] // a claim that begins again ends the open claim
 	}
-	s.rest[id] = append(l, o)
+	s.rest.Put(id, append(l, openRow{k, c.Ref(), c.Time(), s.seq, s.copyRow(c)}))
 	return true
 }
 
@@ -240,23 +279,36 @@ func (s *state) list() []openRow {
 			l = append(l, s.regions[i])
 		}
 	}
-	for k, x := range s.rest {
+	s.rest.All(func(k pairKey, x []openRow) bool {
 		if k.class != pairings[trace.SendBegin].class {
 			l = append(l, x...)
 		}
-	}
+		return true
+	})
 	slices.SortFunc(l, func(a, b openRow) int { return cmp.Compare(a.seq, b.seq) })
 	return l
 }
 
-// clone returns a copy of the state. The copy shares the rows, which never change.
+// clone returns an independent copy of the state.
 func (s *state) clone() *state {
-	c := &state{seq: s.seq, regions: slices.Clone(s.regions), among: s.among.Clone(),
-		rest: maps.Clone(s.rest), byLine: s.byLine}
-	for k, l := range c.rest {
-		c.rest[k] = slices.Clone(l)
-	}
+	c := &state{seq: s.seq, regions: cloneRows(s.regions), among: s.among.Clone(), byLine: s.byLine}
+	s.rest.All(func(k pairKey, l []openRow) bool {
+		c.rest.Put(k, cloneRows(l))
+		return true
+	})
 	return c
+}
+
+// cloneRows returns an independent copy of a list of open rows.
+func cloneRows(list []openRow) []openRow {
+	list = slices.Clone(list)
+	for i, o := range list {
+		if o.row != nil {
+			list[i].row = &row{}
+			list[i].row.set(o.row.pos, o.row.ops, o.row.keys, o.row.vals)
+		}
+	}
+	return list
 }
 
 // byLocation is a list of pointers by location.

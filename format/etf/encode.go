@@ -1,6 +1,7 @@
 package etf
 
 import (
+	"context"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -115,6 +116,11 @@ func (e *encoder) timeText() []byte {
 		e.text, e.texted = e.last.AppendTrim(e.text[:0]), e.last
 	}
 	return e.text
+}
+
+// WriteEvents writes events in global order, because events of all locations are in one text.
+func (e *encoder) WriteEvents(ctx context.Context, events format.Events, sel trace.Selection) error {
+	return events.Scan(ctx, sel, format.GlobalOrder, e)
 }
 
 // Batch writes the rows of a batch.

@@ -2,6 +2,7 @@ package otf
 
 import (
 	"container/heap"
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -138,8 +139,10 @@ func newEncoder(out *format.Output, opt *WriterOptions) *encoder {
 	return e
 }
 
-// Order returns GlobalOrder, because several locations share a stream.
-func (e *encoder) Order() format.Order { return format.GlobalOrder }
+// WriteEvents writes events in global order, because several locations share a stream.
+func (e *encoder) WriteEvents(ctx context.Context, events format.Events, sel trace.Selection) error {
+	return events.Scan(ctx, sel, format.GlobalOrder, e)
+}
 
 // Loss returns the losses so far.
 func (e *encoder) Loss() *format.Loss { return &e.loss }

@@ -92,6 +92,13 @@ func (d *decoder) Prepare(ctx context.Context) error {
 		return nil
 	}
 	unordered := map[uint64]bool{}
+	nothing := func(int) format.Sink { return format.SinkFuncs{} }
+	if sorted, err := d.tryParallel(ctx, trace.Events(), nothing); sorted || err != nil {
+		if err == nil {
+			d.unordered = unordered // a decreasing time is a defect
+		}
+		return err
+	}
 	next := 0
 	err := pipeline.Run(ctx, d.opt.Cores(), func() (uint64, bool, error) {
 		if next == len(d.locations) {

@@ -1,6 +1,7 @@
 package otf2
 
 import (
+	"context"
 	"encoding/binary"
 	"math"
 	"slices"
@@ -59,7 +60,7 @@ type encoder struct {
 	defs        *trace.Definitions
 	base        uint64
 	begun       bool
-	loss        format.Loss
+	loss        *format.Loss
 	plain       bool
 	rows        carrier.Rows
 	missing     uint64 // the operands that the record cannot hold, as a bit set
@@ -90,6 +91,8 @@ type encoder struct {
 	// entries to which markers can belong, by id; nil until needed
 	scopes [tables]map[string]uint32
 	scoped []scopedMarker
+	// markers holds the markers of a rewritten archive until its events have been written.
+	markers []*Record
 	// groupIDs holds the ids of the groups that are written as groups of locations. nodeIDs holds the ids of
 	// the groups that are written as nodes of the system tree.
 	groupIDs, nodeIDs map[uint32]uint64
@@ -109,7 +112,7 @@ func (Format) Create(out *format.Output, opt *format.WriteOptions) (format.Encod
 	if err != nil {
 		return nil, err
 	}
-	e := &encoder{w: w, plain: opt.Plain, wantsScorep: opt.Value(likeOption, likeWeft) == likeScoreP,
+	e := &encoder{w: w, plain: opt.Plain, loss: &format.Loss{}, wantsScorep: opt.Value(likeOption, likeWeft) == likeScoreP,
 		strings: map[string]uint64{}, types: map[uint32]trace.Type{},
 		windowComms: map[uint64]uint32{}, marked: map[uint32]bool{}, first: undefined64}
 	for id := len(eventKinds) - 1; id >= firstEvent; id-- {
@@ -121,18 +124,18 @@ func (Format) Create(out *format.Output, opt *format.WriteOptions) (format.Encod
 	return e, nil
 }
 
-// Order returns the order in which the encoder takes events. It needs global order to count simultaneous
-// events that change places. Rewriting an archive does not change the order of events, and needs no order
-// across locations.
-func (e *encoder) Order() format.Order {
+// WriteEvents writes events in global order, so that the encoder can count simultaneous events that change
+// places. Rewriting an archive does not change the order of events, so several goroutines write the events of
+// different locations.
+func (e *encoder) WriteEvents(ctx context.Context, events format.Events, sel trace.Selection) error {
 	if e.original != nil {
-		return format.PerLocation
+		return e.rewriteEvents(ctx, events, sel)
 	}
-	return format.GlobalOrder
+	return events.Scan(ctx, sel, format.GlobalOrder, e)
 }
 
 // Loss returns the loss so far.
-func (e *encoder) Loss() *format.Loss { return &e.loss }
+func (e *encoder) Loss() *format.Loss { return e.loss }
 
 // Abort removes the written files.
 func (e *encoder) Abort() { e.w.Abort() }
@@ -146,7 +149,7 @@ func (e *encoder) Begin(d *trace.Definitions) error {
 	}
 	switch native := native.(type) {
 	case *model:
-		return e.rewrite([]*source{{m: native, retimed: d.Retimed, locals: map[uint64]*localizer{}}})
+		return e.rewrite([]*source{{m: native, retimed: d.Retimed}})
 	case *trace.SourceTraces:
 		if parts := partsOf(native); parts != nil {
 			if native.First < 0 {
@@ -165,11 +168,7 @@ func (e *encoder) Begin(d *trace.Definitions) error {
 
 // Links writes links as strings of the archive, because OTF2 has no record for links.
 func (e *encoder) Links(l []trace.Link) error {
-	if e.original != nil {
-		e.loss.Add("link", "", format.Lost, "OTF2 has no links", int64(len(l)))
-		return nil
-	}
-	if e.plain {
+	if e.original != nil || e.plain {
 		e.loss.Add("link", "", format.Lost, "OTF2 has no links", int64(len(l)))
 		return nil
 	}
@@ -219,20 +218,12 @@ func (e *encoder) location(loc uint32) *EventWriter {
 
 // string returns the id of a text.
 func (e *encoder) string(s string) uint64 {
-	if o := e.original; o != nil {
-		if id, ok := o.strings[s]; ok {
-			if o.referred != nil {
-				o.referred[id] = true
-			}
-			return id
-		}
+	if e.original != nil {
+		return e.rewrittenString(s)
 	}
 	id, ok := e.strings[s]
 	if !ok {
 		id = firstPooled + e.texts
-		if e.original != nil {
-			id = e.original.next[Strings] + e.texts
-		}
 		e.texts++
 		if len(e.strings) >= maxTexts {
 			clear(e.strings)
@@ -567,7 +558,7 @@ func (e *encoder) Close() error {
 	if err := e.writeScopedMarkers(); err != nil {
 		return err
 	}
-	e.rows.Report(&e.loss, e.defs, about.Mapping, e.plain)
+	e.rows.Report(e.loss, e.defs, about.Mapping, e.plain)
 	if !e.plain {
 		extra := []carrier.Pair{{Key: baseKey, Value: strconv.FormatUint(e.base, 10)}}
 		if e.scorep != nil {

@@ -24,6 +24,26 @@ type localizer struct {
 // require one.
 func (e *encoder) localizer(loc uint32) *localizer {
 	o := e.original
+	if loc < uint32(len(o.localizers)) && o.localizers[loc].known {
+		return o.localizers[loc].localizer
+	}
+	for uint32(len(o.localizers)) <= loc {
+		o.localizers = append(o.localizers, foundLocalizer{})
+	}
+	x := e.newLocalizer(loc)
+	o.localizers[loc] = foundLocalizer{x, true}
+	return x
+}
+
+// foundLocalizer is the result of [encoder.localizer] for a location. known is set after the first call.
+type foundLocalizer struct {
+	localizer *localizer
+	known     bool
+}
+
+// newLocalizer creates the localizer of a location. It returns nil if the location does not require one.
+func (e *encoder) newLocalizer(loc uint32) *localizer {
+	o := e.original
 	p := o.part(loc)
 	id := e.id(Locations, loc)
 	if p.index != nil {
@@ -32,9 +52,6 @@ func (e *encoder) localizer(loc uint32) *localizer {
 			return nil // the location was added to the trace
 		}
 		id = own
-	}
-	if x, ok := p.locals[id]; ok {
-		return x
 	}
 	var x *localizer
 	l, _ := p.m.a.localDefinitions(id) // the decoder has reported damaged records and ignores them
@@ -56,7 +73,6 @@ func (e *encoder) localizer(loc uint32) *localizer {
 			}
 		}
 	}
-	p.locals[id] = x
 	return x
 }
 

@@ -21,8 +21,7 @@ type source struct {
 	// sharedIDs contains ids of groups whose members are not communicating locations. In archives of EZTrace,
 	// a group of communicating locations can have the same id.
 	sharedIDs map[uint64]bool
-	own       map[uint64]uint64     // ids of locations in the archive, by their written ids
-	locals    map[uint64]*localizer // indexed by the id of the location in the archive
+	own       map[uint64]uint64 // ids of locations in the archive, by their written ids
 }
 
 // partsOf returns the parts from which a trace was merged. It returns nil if these are not archives of OTF2.
@@ -33,7 +32,7 @@ func partsOf(native *trace.SourceTraces) (parts []*source) {
 			return nil
 		}
 		parts = append(parts, &source{m: m, retimed: x.Retimed, index: x.Index, ranks: map[uint64][]uint64{},
-			sharedIDs: map[uint64]bool{}, own: map[uint64]uint64{}, locals: map[uint64]*localizer{}})
+			sharedIDs: map[uint64]bool{}, own: map[uint64]uint64{}})
 	}
 	return parts
 }
@@ -187,7 +186,7 @@ func (j *joiner) add(p *source) []*Record {
 	for _, r := range list {
 		// an id that a location already uses is not assigned again
 		if r.ID == defLocation && r.Values[0] < undefined64-1 {
-			j.o.next[Locations] = max(j.o.next[Locations], r.Values[0]+1)
+			j.o.added.next[Locations] = max(j.o.added.next[Locations], r.Values[0]+1)
 		}
 	}
 	// each calls do for the records of some types, and removes the records for which do returns false.
@@ -255,11 +254,11 @@ func (p *source) records() (list []*Record) {
 // keep their ids if possible, because these may encode ranks and threads.
 func (j *joiner) nextID(t Table, id uint64) uint64 {
 	if t != Locations || j.used[t][id] {
-		id = j.o.next[t]
+		id = j.o.added.next[t]
 	}
 	j.used[t][id] = true
 	if id != undefined32 && id != undefined64 {
-		j.o.next[t] = max(j.o.next[t], id+1)
+		j.o.added.next[t] = max(j.o.added.next[t], id+1)
 	}
 	return id
 }

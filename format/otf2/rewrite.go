@@ -2,7 +2,6 @@ package otf2
 
 import (
 	"errors"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,7 +13,8 @@ import (
 // original holds the archives from which a trace was read, if they are written as OTF2 again. Unchanged
 // records are written as they were, with their ids (docs/formats/otf2.md, "Rewriting an archive"). An entry of
 // the model's tables has the same id as in the archive. If the trace was merged from several archives, or
-// pruned, ids change (parts.go).
+// pruned, ids change (parts.go). While events are written, each goroutine has an original of its own
+// (rewrite_parallel.go).
 type original struct {
 	parts []*source
 	// part of each location; empty if there is only one part
@@ -24,9 +24,8 @@ type original struct {
 	// written definitions; nil if they are the definitions of the only part
 	records []*Record
 	ids     [tables][]uint64       // written ids of entries that have been used so far, by index
-	added   [tables][]uint32       // indexes of entries that no archive defines
-	next    [tables]uint64         // next free id of each table
-	strings map[string]uint64      // ids by text
+	added   *additions             // what no archive defines
+	strings map[string]uint64      // ids by text, in the archives
 	words   map[uint64]bool        // ids of strings that do not change if texts are renamed
 	types   map[uint64]uint64      // types of attributes, by id
 	ranks   map[groupView]rankings // ranks of locations in communicators
@@ -39,8 +38,12 @@ type original struct {
 	// their ids.
 	marked       map[uint32]*source
 	markers      map[uint32]uint64
-	referred     map[uint64]bool // ids of strings to which events refer, if the trace is pruned
-	unkeptBefore int64           // value of unkeptCount when writing began
+	referred     map[uint64]bool  // ids of strings to which events refer, if the trace is pruned
+	unkeptBefore int64            // value of unkeptCount when writing began
+	localizers   []foundLocalizer // indexed by location
+	// texts holds the ids of added texts by location. It is nil except while events are written.
+	texts     map[uint32]map[string]uint64
+	locations uint32 // number of locations at the begin of the scan
 
 	// metric collects the values of one event, which arrive as separate rows. metricLocation is the
 	// location of that event; it is only valid if metricPending is set.
@@ -65,7 +68,7 @@ const unknownID = undefined64 - 1
 func (e *encoder) rewrite(parts []*source) error {
 	o := &original{parts: parts, strings: map[string]uint64{}, words: map[uint64]bool{}, types: map[uint64]uint64{},
 		ranks: map[groupView]rankings{}, names: parts[0].m.ranks, shared: map[uint32]bool{}, marked: map[uint32]*source{},
-		markers: map[uint32]uint64{}}
+		markers: map[uint32]uint64{}, added: &additions{}}
 	e.original = o
 	o.unkeptBefore = o.unkeptCount()
 	first := parts[0].m.a
@@ -119,9 +122,10 @@ func (e *encoder) rewrite(parts []*source) error {
 			o.types[r.Values[0]] = r.Values[2]
 		}
 		if t, ok := ownTables[r.ID]; ok && r.Values[0] < undefined32 {
-			o.next[t] = max(o.next[t], r.Values[0]+1)
+			o.added.next[t] = max(o.added.next[t], r.Values[0]+1)
 		}
 	})
+	e.assignAttributes()
 	for _, p := range parts {
 		if err := e.defineMarkers(p); err != nil {
 			return err
@@ -259,14 +263,12 @@ func (e *encoder) id(t Table, i uint32) uint64 {
 		return undefined32
 	}
 	n, err := strconv.ParseUint(text, 10, 64)
-	added := o.partOf != nil || err != nil // definitions of several archives already have ids
-	if added {
-		n = o.next[t]
-		o.next[t]++
-	}
-	// An undefined id stays undefined, unless the definitions are not those of the archive.
-	if m := o.parts[0].m; added || e.defs != m.defs && n != undefined32 && m.standIns[standIn{t, n}] {
-		o.added[t] = append(o.added[t], i)
+	if o.partOf != nil || err != nil { // definitions of several archives already have ids
+		n = o.added.id(t, i)
+		o.added.use(t, i)
+	} else if m := o.parts[0].m; e.defs != m.defs && n != undefined32 && m.standIns[standIn{t, n}] {
+		// An undefined id stays undefined, unless the definitions are not those of the archive.
+		o.added.use(t, i)
 	}
 	o.setID(t, i, n)
 	return n
@@ -338,7 +340,7 @@ func (e *encoder) restoreRanks(c *trace.Cursor, k *eventKind, ops []uint64) {
 		}
 		keys, values := c.Attrs()
 		for n, key := range keys {
-			if def := e.defs.Attributes.At(key); def.ID == "" && def.Name == rankName {
+			if def := e.defs.Attributes.At(key); isField(def) && def.Name == rankName {
 				v[o.field] = values[n].Num
 			}
 		}
@@ -464,13 +466,18 @@ func (e *encoder) fillOtherReferences(p *source) {
 	}
 }
 
+// isField reports whether an attribute of the model is a field of a record.
+func isField(a *trace.AttributeDef) bool {
+	return a.ID == "" && (a.Name == rankName || a.Name == valueName || a.Name == textName)
+}
+
 // setAttributes gives an event the attributes of a row.
 func (e *encoder) setAttributes(c *trace.Cursor, x *Event) {
 	keys, values := c.Attrs()
 	for i, k := range keys {
 		def, v := e.defs.Attributes.At(k), &values[i]
-		if def.ID == "" && (def.Name == rankName || def.Name == valueName || def.Name == textName) {
-			continue // this attribute is a field of the record
+		if isField(def) {
+			continue
 		}
 		a := Attribute{uint32(e.id(Attributes, k)), uint8(v.Type), v.Num}
 		defined, known := e.original.types[uint64(a.ID)]
@@ -497,7 +504,7 @@ func (e *encoder) setParameter(c *trace.Cursor) bool {
 	keys, values := c.Attrs()
 	i := slices.IndexFunc(keys, func(k uint32) bool {
 		def := e.defs.Attributes.At(k)
-		return def.ID == "" && def.Name == valueName
+		return isField(def) && def.Name == valueName
 	})
 	if i < 0 {
 		return false
@@ -541,8 +548,9 @@ func (e *encoder) rewriteMarker(c *trace.Cursor, p *source) error {
 			scope = e.id(t, i)
 		}
 	}
-	return e.w.Mark(&Record{ID: markerEvent, Values: []uint64{e.event.Time, ops[0], place, ops[1], scope, 0},
-		Texts: []string{text}})
+	e.markers = append(e.markers, &Record{ID: markerEvent,
+		Values: []uint64{e.event.Time, ops[0], place, ops[1], scope, 0}, Texts: []string{text}})
+	return nil
 }
 
 // addMetricValue adds the value of one member of a metric to the current metric event. The values of an event
@@ -616,20 +624,15 @@ func (e *encoder) putEvent(loc uint32, x *Event) error {
 // archive.
 func (e *encoder) closeRewritten() error {
 	o, d := e.original, e.defs
-	if err := e.flushMetric(); err != nil {
-		return err
-	}
 	define := func(id uint8, v ...uint64) {
 		if e.err == nil {
 			e.err = e.w.Define(&Record{ID: id, Values: v})
 		}
 	}
-	for _, p := range o.parts {
-		for _, id := range slices.Sorted(maps.Keys(p.locals)) {
-			if own := p.locals[id]; own != nil && e.err == nil {
-				e.loss.Add("event", "time", format.Degraded, "a time that the location's clock offsets do not give", own.off)
-				e.err = own.write(e.w.Location(p.id(Locations, id)))
-			}
+	for loc, x := range o.localizers {
+		if own := x.localizer; own != nil && e.err == nil {
+			e.loss.Add("event", "time", format.Degraded, "a time that the location's clock offsets do not give", own.off)
+			e.err = own.write(e.location(uint32(loc)))
 		}
 	}
 	e.loss.Add("trace", "clock offsets", format.Degraded, "times are written corrected", o.clocks)
@@ -661,16 +664,16 @@ func (e *encoder) closeRewritten() error {
 	e.loss.Add("event", "reference", format.Degraded,
 		"to what nothing defines, or of a type that is not the one defined: the model does not have it",
 		o.unkeptCount()-o.unkeptBefore)
-	for _, i := range o.added[Attributes] {
+	for _, i := range o.added.used(Attributes) {
 		a := d.Attributes.At(i)
 		define(defAttribute, e.id(Attributes, i), e.string(a.Name), uint64(min(a.Type, trace.LocationGroupRef)),
 			e.string(a.Doc))
 	}
-	for _, i := range o.added[Regions] {
+	for _, i := range o.added.used(Regions) {
 		name := e.string(d.Regions.At(i).Name)
 		define(defRegion, e.id(Regions, i), name, undefined32, 0, undefined32, 0, 0, name, 0, 0, 0)
 	}
-	for _, i := range o.added[Locations] {
+	for _, i := range o.added.used(Locations) {
 		group := uint64(undefined32)
 		if g := d.Locations.At(i).Group; g != trace.NoRef {
 			group = e.id(LocationGroups, g)

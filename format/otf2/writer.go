@@ -166,12 +166,30 @@ func (w *Writer) Location(id uint64) *EventWriter {
 	defer w.mu.Unlock()
 	e := w.locations[id]
 	if e == nil {
-		file := filepath.Join(w.folder, "locations", fmt.Sprint(id))
-		e = &EventWriter{c: chunkWriter{path: file + ".evt", chunk: int64(w.Anchor.EventChunk), bufSize: 16 << 10},
+		file, size := filepath.Join(w.folder, "locations", fmt.Sprint(id)), 16<<10
+		if len(w.locations) < 32 {
+			size = 128 << 10 // large buffers need fewer calls of the system
+		}
+		e = &EventWriter{c: chunkWriter{path: file + ".evt", chunk: int64(w.Anchor.EventChunk), bufSize: size},
 			local: chunkWriter{path: file + ".def", chunk: int64(w.Anchor.DefinitionChunk), bufSize: 4 << 10}}
 		w.locations[id] = e
 	}
 	return e
+}
+
+// removeEvents removes the events of all locations that have been written so far.
+func (w *Writer) removeEvents() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, e := range w.locations {
+		for _, path := range []string{e.c.path, e.local.path} {
+			if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+		}
+	}
+	clear(w.locations)
+	return nil
 }
 
 // stampSize is the size of a time record in bytes.

@@ -2,6 +2,7 @@ package pallas
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -120,13 +121,14 @@ func (Format) Create(out *format.Output, opt *format.WriteOptions) (format.Encod
 		renumbered: map[trace.Kind]int64{}, strings: map[string]Ref{}}, nil
 }
 
-// Order returns the global order, so that the encoder can count simultaneous events that change places. In a
-// trace that is rewritten, no events change places.
-func (e *encoder) Order() format.Order {
+// WriteEvents writes events in global order, so that the encoder can count simultaneous events that change places.
+// In a trace that is rewritten, no events change places.
+func (e *encoder) WriteEvents(ctx context.Context, events format.Events, sel trace.Selection) error {
+	order := format.GlobalOrder
 	if e.from != nil {
-		return format.PerLocation
+		order = format.PerLocation
 	}
-	return format.GlobalOrder
+	return events.Scan(ctx, sel, order, e)
 }
 
 // Loss returns the losses so far.

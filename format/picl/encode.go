@@ -343,6 +343,11 @@ func (e *encoder) prepare() {
 	}
 }
 
+// WriteEvents writes events in global order, because events of all locations are in one text.
+func (e *encoder) WriteEvents(ctx context.Context, events format.Events, sel trace.Selection) error {
+	return events.Scan(ctx, sel, format.GlobalOrder, e)
+}
+
 // Batch writes the rows of a batch.
 func (e *encoder) Batch(b *trace.Batch) error {
 	e.prepare()

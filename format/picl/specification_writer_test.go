@@ -57,7 +57,7 @@ func TestTracingBrackets_2_3_3(t *testing.T) {
 		for i, k := range []trace.Kind{trace.Enter, trace.Enter, trace.Leave, trace.Leave} {
 			b.Add(uint32(i%2), int64(i+1), k, 0)
 		}
-		if err := errors.Join(e.Begin(d), e.Batch(b), e.Close(), out.Commit()); err != nil {
+		if err := errors.Join(e.Begin(d), e.(format.Sink).Batch(b), e.Close(), out.Commit()); err != nil {
 			t.Fatal(err)
 		}
 		var got []string
@@ -127,7 +127,7 @@ func TestTexts_2_2_2(t *testing.T) {
 					want += " " + name + `:int32="` + strconv.Itoa(v.(int)) + `"`
 				}
 			}
-			if err := errors.Join(e.Begin(d.Defs()), e.Batch(b), e.Close(), out.Commit()); err != nil {
+			if err := errors.Join(e.Begin(d.Defs()), e.(format.Sink).Batch(b), e.Close(), out.Commit()); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff("1 5 0.100000 0 0 "+x.line+"\n", text.String()); diff != "" {
@@ -170,7 +170,7 @@ func TestParaGraphHeader_10(t *testing.T) {
 	b.Add(0, 2, trace.Enter, 0)
 	b.Add(2, 3, trace.Leave, 0)
 	b.Add(0, 4, trace.Leave, 0)
-	if err := errors.Join(e.Begin(d), e.Batch(b), e.Close(), out.Commit()); err != nil {
+	if err := errors.Join(e.Begin(d), e.(format.Sink).Batch(b), e.Close(), out.Commit()); err != nil {
 		t.Fatal(err)
 	}
 	const want = `-5 -1 -1.000000 1 0 5 0 cpu 0

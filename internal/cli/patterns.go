@@ -143,10 +143,33 @@ func choose(d *trace.Definitions, what definitionKind, list []string) (func(uint
 		return nil, err
 	}
 	if what.shownNames == nil || !slices.ContainsFunc(list, mayBeShownName) {
-		return func(i uint32) bool { return p.match(what.names(d, i)) }, nil
+		return matchOnce(d, what, p), nil
 	}
 	shown := what.shownNames(d)
 	return func(i uint32) bool { return p.match(what.names(d, i)) || p.match(shown(i)...) }, nil
+}
+
+// matchOnce returns a function that reports whether the name or the id of an entry matches the patterns. It
+// matches the entries that exist now only once, since a scan asks for each event. An entry whose names have
+// changed since then, and a later entry, are matched at each call.
+func matchOnce(d *trace.Definitions, what definitionKind, p *patterns) func(uint32) bool {
+	type entry struct {
+		id, name string
+		matches  bool
+	}
+	entries := make([]entry, what.len(d))
+	for i := range entries {
+		x := &entries[i]
+		x.id, x.name = what.names(d, uint32(i))
+		x.matches = p.match(x.id, x.name)
+	}
+	return func(i uint32) bool {
+		id, name := what.names(d, i)
+		if i < uint32(len(entries)) && entries[i].id == id && entries[i].name == name {
+			return entries[i].matches
+		}
+		return p.match(id, name)
+	}
 }
 
 // mayBeShownName reports whether a pattern can be a name with a source place or id, as weft prints

@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"sync/atomic"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -198,7 +199,7 @@ func (a *app) writeRewritten(ctx context.Context, ins []*input, d format.Events,
 			loss.Add(r.Kind, r.Field, r.How, r.Reason, r.Count)
 		}
 	}
-	res := &rewriteResult{Output: dst, Format: w.format.About().Name, Events: n.events, Links: n.links}
+	res := &rewriteResult{Output: dst, Format: w.format.About().Name, Events: n.events.Load(), Links: n.links.Load()}
 	for _, in := range ins {
 		in.bar.remove()
 		res.Input = append(res.Input, in.src.Path)
@@ -211,7 +212,7 @@ func (a *app) writeRewritten(ctx context.Context, ins []*input, d format.Events,
 	}
 	if !x.quiet {
 		a.reportUnknownNames("the trace", x.definitions, x.filter.flagNames())
-		if n.events == 0 {
+		if n.events.Load() == 0 {
 			printf(a.err, "%s: no event is left\n", dst)
 		}
 	}
@@ -254,21 +255,37 @@ func definedSignals(d format.Events) (n int64) {
 // countingEvents counts the delivered events and links.
 type countingEvents struct {
 	format.Events
-	events, links int64
+	events, links atomic.Int64
 }
 
-// Scan delivers the events and counts them. Encoders call it once.
+// Scan delivers the events and counts them. An encoder calls it or ScanParallel once.
 func (c *countingEvents) Scan(ctx context.Context, sel trace.Selection, order format.Order, sink format.Sink) error {
-	return c.Events.Scan(ctx, sel, order, format.SinkFuncs{
+	return c.Events.Scan(ctx, sel, order, c.sink(sink))
+}
+
+// ScanParallel delivers the events in several goroutines and counts them.
+func (c *countingEvents) ScanParallel(ctx context.Context, sel trace.Selection,
+	begin func() func(int) format.Sink) error {
+	return c.Events.ScanParallel(ctx, sel, func() func(int) format.Sink {
+		c.events.Store(0)
+		c.links.Store(0)
+		sinks := begin()
+		return func(worker int) format.Sink { return c.sink(sinks(worker)) }
+	})
+}
+
+// sink returns a sink that counts what it passes on.
+func (c *countingEvents) sink(to format.Sink) format.Sink {
+	return format.SinkFuncs{
 		OnBatch: func(b *trace.Batch) error {
-			c.events += int64(b.Len() - len(b.Derived))
-			return sink.Batch(b)
+			c.events.Add(int64(b.Len() - len(b.Derived)))
+			return to.Batch(b)
 		},
 		OnLinks: func(l []trace.Link) error {
-			c.links += int64(len(l))
-			return sink.Links(l)
+			c.links.Add(int64(len(l)))
+			return to.Links(l)
 		},
-	})
+	}
 }
 
 // rewriteOne runs a command that changes one trace. more changes the trace further. finish has the same

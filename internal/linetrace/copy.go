@@ -215,9 +215,6 @@ func (e *Encoder) CarryDefinitions(loss *format.Loss, put func(number, text stri
 	return nil
 }
 
-// Order returns the global order, because events of all locations are in one text.
-func (e *Encoder) Order() format.Order { return format.GlobalOrder }
-
 // Loss returns a list of the data that the written text does not keep.
 func (e *Encoder) Loss() *format.Loss { return &e.Lost }
 

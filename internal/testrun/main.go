@@ -44,8 +44,8 @@ var race = []struct {
 	// Some commands read on several cores, serve requests, or are interrupted.
 	{
 		packages: []string{"./internal/cli"},
-		tests: `^(TestScripts|TestView|TestServe|TestKilledBuild|TestInterruptedPipe|TestOnePass|TestPiecesOfMessages)$` +
-			`/^(check|convert|pipe|plot_index|profile|report|transform|view)$`,
+		tests: `^(TestScripts|TestView|TestServe|TestKilledBuild|TestInterruptedPipe|TestOnePass|TestPiecesOfMessages|` +
+			`TestSameBytesOnAllCores)$/^(check|convert|pipe|plot_index|profile|report|transform|view)$`,
 	},
 }
 

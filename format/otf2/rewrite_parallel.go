@@ -1,0 +1,229 @@
+package otf2
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"sync"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/plural"
+	"github.com/weft-trace/weft/trace"
+)
+
+// rewriteEvents writes the events of an archive that is rewritten. Each goroutine of the scan has an encoder of
+// its own, which writes the events of some locations. The written bytes do not depend on the number of
+// goroutines.
+func (e *encoder) rewriteEvents(ctx context.Context, events format.Events, sel trace.Selection) error {
+	sel.Links = trace.NoLinks // OTF2 has no links
+	var mu sync.Mutex
+	var workers []*encoder
+	planned := e.original.added
+	var removed error // error of a scan that began again
+	err := events.ScanParallel(ctx, sel, func() func(int) format.Sink {
+		if len(workers) > 0 {
+			removed = e.w.removeEvents()
+		}
+		workers = nil
+		e.original.unkeptBefore = e.original.unkeptCount()
+		e.original.added, e.original.locations = planned.clone(), uint32(e.defs.Locations.Len())
+		return func(int) format.Sink {
+			mu.Lock()
+			defer mu.Unlock()
+			w := e.worker()
+			workers = append(workers, w)
+			return w
+		}
+	})
+	for _, w := range workers {
+		if err == nil {
+			err = w.flushMetric()
+		}
+		e.join(w)
+	}
+	if err == nil {
+		err = removed
+	}
+	if err == nil {
+		err = e.err
+	}
+	if err != nil {
+		return err
+	}
+	e.defineAddedStrings(workers)
+	return nil
+}
+
+// worker returns an encoder for the events of some locations of a rewritten archive. It shares with e what does
+// not change while events are written, and the definitions that are added.
+func (e *encoder) worker() *encoder {
+	o := *e.original
+	for t := range o.ids {
+		o.ids[t] = slices.Clone(o.ids[t])
+	}
+	o.members = slices.Clone(o.members)
+	o.ranks, o.seeing = map[groupView]rankings{}, nil
+	o.localizers, o.clocks, o.texts = nil, 0, map[uint32]map[string]uint64{}
+	if o.referred != nil {
+		o.referred = map[uint64]bool{}
+	}
+	return &encoder{w: e.w, defs: e.defs, base: e.base, loss: &format.Loss{}, ids: e.ids, first: undefined64,
+		original: &o}
+}
+
+// join adds the results of a worker to the encoder.
+func (e *encoder) join(w *encoder) {
+	e.first, e.final = min(e.first, w.first), max(e.final, w.final)
+	for _, r := range w.loss.Rows() {
+		e.loss.Add(r.Kind, r.Field, r.How, r.Reason, r.Count)
+	}
+	o, own := e.original, w.original
+	o.clocks += own.clocks
+	for loc, x := range own.localizers {
+		for len(o.localizers) <= loc {
+			o.localizers = append(o.localizers, foundLocalizer{})
+		}
+		if x.known {
+			o.localizers[loc] = x
+		}
+	}
+	maps.Copy(o.referred, own.referred)
+	for _, r := range w.markers {
+		if e.err == nil {
+			e.err = e.w.Mark(r)
+		}
+	}
+	if e.err == nil {
+		e.err = w.err
+	}
+}
+
+// additions holds what a rewritten archive has in addition to its source archives. The goroutines that write
+// the archive share it.
+type additions struct {
+	mu   sync.Mutex
+	next [tables]uint64            // next free id of each table; that of strings changes only after the scan
+	ids  [tables]map[uint32]uint64 // ids of entries of the trace that no archive defines, by index
+	// defined holds the indexes of the entries that must be defined, because a record refers to them.
+	defined [tables]map[uint32]bool
+}
+
+// clone returns an independent copy.
+func (a *additions) clone() *additions {
+	c := &additions{next: a.next}
+	for t := range a.ids {
+		c.ids[t], c.defined[t] = maps.Clone(a.ids[t]), maps.Clone(a.defined[t])
+	}
+	return c
+}
+
+// id returns the id of an entry that no archive defines.
+func (a *additions) id(t Table, i uint32) uint64 {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	id, ok := a.ids[t][i]
+	if !ok {
+		id = a.next[t]
+		a.next[t]++
+		if a.ids[t] == nil {
+			a.ids[t] = map[uint32]uint64{}
+		}
+		a.ids[t][i] = id
+	}
+	return id
+}
+
+// use notes that a record refers to an entry that no archive defines.
+func (a *additions) use(t Table, i uint32) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.defined[t] == nil {
+		a.defined[t] = map[uint32]bool{}
+	}
+	a.defined[t][i] = true
+}
+
+// used returns the entries of a table that must be defined, in the order of their indexes. An unused entry is
+// defined if its id is less than that of a used one, because otf2-print expects consecutive ids.
+func (a *additions) used(t Table) []uint32 {
+	last := uint64(0)
+	for i := range a.defined[t] {
+		last = max(last, a.ids[t][i])
+	}
+	list := slices.Collect(maps.Keys(a.defined[t]))
+	for i, id := range a.ids[t] {
+		if id < last && !a.defined[t][i] {
+			list = append(list, i)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// rewrittenString returns the id of a text in an archive that is rewritten. While events are written, a text that
+// the source archives do not have gets an id that depends only on the location and on the earlier texts of the
+// location: goroutines that write other locations cannot change it.
+func (e *encoder) rewrittenString(s string) uint64 {
+	o := e.original
+	if id, ok := o.strings[s]; ok {
+		if o.referred != nil {
+			o.referred[id] = true
+		}
+		return id
+	}
+	texts := e.strings
+	if o.texts != nil {
+		if texts = o.texts[e.loc]; texts == nil {
+			texts = map[string]uint64{}
+			o.texts[e.loc] = texts
+		}
+	}
+	id, ok := texts[s]
+	if ok {
+		return id
+	}
+	switch {
+	case o.texts == nil:
+		id = o.added.next[Strings]
+		o.added.next[Strings]++
+		e.writeString(id, s)
+	case e.loc < o.locations:
+		id = o.added.next[Strings] + uint64(len(texts))*uint64(o.locations) + uint64(e.loc)
+	case e.err == nil:
+		e.err = fmt.Errorf("found events of location %d, expected %s", e.loc, plural.Of(int(o.locations), "location"))
+	}
+	texts[s] = id
+	return id
+}
+
+// defineAddedStrings defines the texts that the workers have added.
+func (e *encoder) defineAddedStrings(workers []*encoder) {
+	added := map[uint64]string{}
+	for _, w := range workers {
+		for _, texts := range w.original.texts {
+			for text, id := range texts {
+				added[id] = text
+			}
+		}
+	}
+	a := e.original.added
+	for _, id := range slices.Sorted(maps.Keys(added)) {
+		e.writeString(id, added[id])
+		a.next[Strings] = id + 1
+	}
+}
+
+// assignAttributes assigns ids to the attributes that a transform has added. So the ids do not depend on the
+// order in which locations are written.
+func (e *encoder) assignAttributes() {
+	o := e.original
+	for i, a := range e.defs.Attributes.All() {
+		at := uint32(i)
+		known := at < uint32(len(o.ids[Attributes])) && o.ids[Attributes][at] != unknownID
+		if _, err := strconv.ParseUint(a.ID, 10, 64); !isField(&a) && !known && (o.partOf != nil || err != nil) {
+			o.added.id(Attributes, at)
+		}
+	}
+}
