@@ -546,7 +546,8 @@ type queue struct {
 	chunks []*chunk
 	count  int64 // number of the next row
 	// rows that are kept as soon as MinDuration has passed since their time; the oldest row is first
-	due []waitingRow
+	due    []waitingRow
+	unused *chunk // memory for the next chunk; nil if there is none
 }
 
 // waitingRow is a row number with the time of the row in ticks.
@@ -579,7 +580,12 @@ const chunkRows = 256
 func (q *queue) add(x *trace.Cursor, b *trace.Batch, waits bool) {
 	n := len(q.chunks)
 	if n == 0 || q.chunks[n-1].full(b) {
-		c := &chunk{first: q.count}
+		c := q.unused
+		if c == nil {
+			c = &chunk{}
+		}
+		q.unused = nil
+		c.first, c.decisions = q.count, c.decisions[:0]
 		c.rows.Reset(b.Loc)
 		q.chunks = append(q.chunks, c)
 		n++
@@ -656,6 +662,7 @@ func (q *queue) release(to *rowCollector) error {
 			}
 		}
 		q.chunks = q.chunks[1:]
+		q.unused = c
 	}
 	return nil
 }
