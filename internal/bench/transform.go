@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -17,6 +18,7 @@ type transformRow struct {
 	args        []string // TRACE stands for the trace, OUT for the output
 	long, short []usage
 	shortOnly   bool // only measured on the shorter trace: it takes long, or needs memory for each message
+	restored    bool // measured on the shorter trace with the data from which weft restores it
 }
 
 // transformReport holds the measurements of commands that write a changed trace, and writes their document.
@@ -53,7 +55,9 @@ func transformRows() []transformRow {
 	for i := range rows {
 		rows[i].shortOnly = i > rowAlign
 	}
-	return rows
+	filter := row("filter, all regions of MPI, of an archive that weft restores", rows[rowBare+1].args...)
+	filter.shortOnly, filter.restored = true, true
+	return append(rows, filter)
 }
 
 // measure measures the commands that write a changed trace.
@@ -70,19 +74,24 @@ func (r *transformReport) transform(b *session) error {
 	}
 	defer os.RemoveAll(dir)
 	long, short, out := dir+"/long/traces.otf2", dir+"/short/traces.otf2", dir+"/out/traces.otf2"
+	restored := dir + "/restored/traces.otf2"
 	folder := func(path string) error { return os.Mkdir(filepath.Dir(path), 0o777) }
+	// generate writes the trace restored, and a plain copy to path.
 	generate := func(path string, events int64) error {
-		if err := folder(path); err != nil {
+		if err := errors.Join(os.RemoveAll(filepath.Dir(restored)), folder(restored), folder(path)); err != nil {
 			return err
 		}
 		_, err := b.weftRun("generate", "--workload", "stencil", "--events", strconv.FormatInt(events, 10), "--seed", "1",
-			path)
+			restored)
+		if err == nil {
+			_, err = b.weftRun("convert", "-q", "--plain", restored, path)
+		}
 		return err
 	}
 	if err := generate(long, r.events); err != nil {
 		return err
 	}
-	r.bytes = bytesIn(dir)
+	r.bytes = bytesIn(filepath.Dir(long))
 	if err := generate(short, r.events/transformPart); err != nil {
 		return err
 	}
@@ -96,11 +105,15 @@ func (r *transformReport) transform(b *session) error {
 				if row.shortOnly && x.path == long {
 					continue
 				}
+				path := x.path
+				if row.restored {
+					path = restored
+				}
 				if err := folder(out); err != nil {
 					return err
 				}
 				if err := b.inTurn(1, command{x.to, b.weft,
-					replaceWords(row.args, map[string]string{"TRACE": x.path, "OUT": out})}); err != nil {
+					replaceWords(row.args, map[string]string{"TRACE": path, "OUT": out})}); err != nil {
 					return err
 				}
 				if err := os.RemoveAll(filepath.Dir(out)); err != nil {
@@ -148,7 +161,8 @@ func (r *transformReport) document() []byte {
 	r.printf("\n- Runs: %d\n\n", r.runs)
 	r.verdicts("", "Measured", r.acceptances())
 	r.printf("## Commands\n\nA stencil of `weft generate` with %d events and messages, %.1f MB of OTF2, and one with "+
-		"a\n%dth of it. The output is OTF2. Cutting has to find out what is open where the piece begins,\nwhich is written "+
+		"a\n%dth of it, both written with --plain: archives as other recorders write them. The last row is of an\n"+
+		"archive from whose properties weft restores a trace; one goroutine writes it anew. The output is OTF2. Cutting has to find out what is open where the piece begins,\nwhich is written "+
 		"nowhere in OTF2: it reads what is before the piece, but writes only the\npiece; with --borders bare it reads the "+
 		"piece alone. Aligning packs what it needs of the events and the messages into\nat most 40 MiB, and "+
 		"more into temporary files.\n\n", r.events, float64(r.bytes)/1e6, transformPart)
