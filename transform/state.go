@@ -196,9 +196,11 @@ func (s *state) copyRow(c *trace.Cursor) *row {
 	if ops == nil && len(keys) == 0 {
 		return nil
 	}
-	r := &row{}
+	var r *row
 	if n := len(s.rows) - 1; n >= 0 {
 		r, s.rows = s.rows[n], s.rows[:n]
+	} else {
+		r = &row{}
 	}
 	r.set(c.Pos(), ops, keys, vals)
 	return r
