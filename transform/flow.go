@@ -17,6 +17,12 @@ type flows struct {
 	// such locations. A nil function means that all messages count.
 	wanted func(loc uint32) bool
 	net    map[flow]int64 // number of sends minus number of receives; indexed by flow
+	// recent holds numbers that are not in net yet, since most rows belong to few flows. It is indexed by the last
+	// bits of the peer and the side.
+	recent [16]struct {
+		flow flow
+		net  int64
+	}
 	// kept holds the last rows of each flow that has messages in transit.
 	kept map[flow]*ring
 	seq  int64
@@ -57,23 +63,32 @@ func (fl *flows) count(x *trace.Cursor) {
 	if !ok {
 		return
 	}
-	if fl.net == nil {
-		fl.net = map[flow]int64{}
-	}
+	at, n := f.source<<1, int64(-1)
 	if send {
-		fl.net[f]++
-	} else {
-		fl.net[f]--
+		at, n = f.destination<<1|1, 1
+	}
+	r := &fl.recent[at%uint32(len(fl.recent))]
+	if r.flow != f {
+		fl.addNet(r.flow, r.net)
+		r.flow, r.net = f, 0
+	}
+	r.net += n
+}
+
+// addNet adds n to the number of a flow.
+func (fl *flows) addNet(f flow, n int64) {
+	if n != 0 {
+		setElement(&fl.net, f, fl.net[f]+n)
 	}
 }
 
 // add adds the counts of another worker.
 func (fl *flows) add(o *flows) {
-	if fl.net == nil {
-		fl.net = map[flow]int64{}
+	for _, r := range o.recent {
+		fl.addNet(r.flow, r.net)
 	}
 	for f, n := range o.net {
-		fl.net[f] += n
+		fl.addNet(f, n)
 	}
 }
 
