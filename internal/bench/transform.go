@@ -161,11 +161,12 @@ func (r *transformReport) document() []byte {
 	r.printf("\n- Runs: %d\n\n", r.runs)
 	r.verdicts("", "Measured", r.acceptances())
 	r.printf("## Commands\n\nA stencil of `weft generate` with %d events and messages, %.1f MB of OTF2, and one with "+
-		"a\n%dth of it, both written with --plain: archives as other recorders write them. The last row is of an\n"+
-		"archive from whose properties weft restores a trace; one goroutine writes it anew. The output is OTF2. Cutting has to find out what is open where the piece begins,\nwhich is written "+
-		"nowhere in OTF2: it reads what is before the piece, but writes only the\npiece; with --borders bare it reads the "+
-		"piece alone. Aligning packs what it needs of the events and the messages into\nat most 40 MiB, and "+
-		"more into temporary files.\n\n", r.events, float64(r.bytes)/1e6, transformPart)
+		"a\n%dth of it. Both are written with --plain: archives as other recorders write them. The last row\nis of an "+
+		"archive from whose properties weft restores a trace. One goroutine writes it anew.\n\nThe output is OTF2. "+
+		"Cutting has to find out what is open where the piece begins, which is written\nnowhere in OTF2: it reads what "+
+		"is before the piece, but writes only the piece; with --borders bare it\nreads the piece alone. Aligning packs "+
+		"what it needs of the events and the messages into at most\n40 MiB, and more into temporary files.\n\n",
+		r.events, float64(r.bytes)/1e6, transformPart)
 	var rows [][]string
 	for _, x := range r.rows {
 		long := []string{"", "", ""}

@@ -1,0 +1,102 @@
+package transform
+
+import (
+	"context"
+	"sync"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/openset"
+	"github.com/weft-trace/weft/trace"
+)
+
+// unwantedBegins holds the begins at a location that have no communicator themselves, but whose end has an
+// unwanted communicator. These are posted receives and collective operations. Each is identified by its
+// number, and stored as a bit.
+type unwantedBegins struct {
+	receives, collectives numberSet
+	// number of the posted receive of each open request; indexed by request
+	posted                     openset.Map[uint64, uint32]
+	open                       []uint32 // numbers of the open collective operations
+	nextReceive, nextOperation uint32
+}
+
+// numberSet is a set of small numbers.
+type numberSet []uint64
+
+// set adds the number n to the set.
+func (ns *numberSet) set(n uint32) {
+	for int(n>>6) >= len(*ns) {
+		*ns = append(*ns, 0)
+	}
+	(*ns)[n>>6] |= 1 << (n & 63)
+}
+
+// has reports whether the set has n.
+func (ns numberSet) has(n uint32) bool { return int(n>>6) < len(ns) && ns[n>>6]>>(n&63)&1 == 1 }
+
+// Prepare prepares the trace. With Communicator it reads the trace to find the begins whose ends
+// have an unwanted communicator.
+func (f *filter) Prepare(ctx context.Context) error {
+	if err := f.inner.Prepare(ctx); err != nil || f.prepared || f.wanted.Communicator == nil {
+		return err
+	}
+	s := &filterScan{FilterOptions: FilterOptions{Communicator: f.wanted.Communicator}, defs: f.Defs()}
+	sel := trace.Events()
+	sel.Location = f.wanted.Location
+	var mu sync.Mutex
+	var workers []*byLocation[unwantedBegins]
+	err := f.inner.ScanParallel(ctx, sel, func() func(int) format.Sink {
+		workers = nil
+		return func(int) format.Sink {
+			mu.Lock()
+			defer mu.Unlock()
+			begins := &byLocation[unwantedBegins]{}
+			workers = append(workers, begins)
+			return format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+				for x := b.Cursor(); x.Next(); {
+					begins.at(x.Location()).update(s, &x)
+				}
+				return nil
+			}}
+		}
+	})
+	if err != nil {
+		return err
+	}
+	f.begins, f.prepared = nil, true
+	for _, begins := range workers {
+		for loc, u := range *begins {
+			if u != nil {
+				*f.begins.at(uint32(loc)) = *u
+			}
+		}
+	}
+	return nil
+}
+
+// update updates the result with a row.
+func (u *unwantedBegins) update(s *filterScan, x *trace.Cursor) {
+	switch x.Kind() {
+	case trace.RecvBegin:
+		u.posted.Put(x.Op(0), u.nextReceive)
+		u.nextReceive++
+	case trace.RecvComplete, trace.RequestCancelled:
+		id := x.Op(0)
+		if x.Kind() == trace.RecvComplete {
+			id = x.Op(4)
+		}
+		if n, ok := u.posted.Take(id); ok && !s.wantsRefs(x) {
+			u.receives.set(n)
+		}
+	case trace.CollectiveBegin:
+		u.open = append(u.open, u.nextOperation)
+		u.nextOperation++
+	case trace.CollectiveEnd:
+		if n := len(u.open); n > 0 {
+			if !s.wantsRefs(x) {
+				u.collectives.set(u.open[n-1])
+			}
+			u.open = u.open[:n-1]
+		}
+	}
+}
