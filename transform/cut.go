@@ -109,10 +109,10 @@ func (c *cut) Prepare(ctx context.Context) error {
 	}
 	d := c.inner.Defs()
 	c.began = attribute(d, BeganAttribute, "when this began, before the piece that was cut out, in seconds")
-	c.posted = attribute(d, PostedAttribute,
-		"when the send that this completes was posted, before the piece that was cut out, in seconds")
 	c.ends = attribute(d, EndsAttribute,
 		"this goes on behind the piece that was cut out: when it ends, in seconds, or later")
+	c.posted = attribute(d, PostedAttribute,
+		"when the send that this completes was posted, before the piece that was cut out, in seconds")
 	if c.window.From > math.MinInt64 && c.window.From < c.window.To {
 		if err := c.findOpen(ctx); err != nil {
 			return err
