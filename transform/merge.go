@@ -162,8 +162,7 @@ func (mt *MergedTrace) join(ctx context.Context) error {
 		if at, _, fits := p.onCommonClock(first); ok && fits {
 			parts.First = min(parts.First, at)
 		}
-		same := p.clock.Num == p.to.Num && p.clock.Den == p.to.Den && p.zero == p.base
-		parts.List = append(parts.List, trace.SourceTrace{Defs: p.src, Retimed: !same || p.src.Retimed,
+		parts.List = append(parts.List, trace.SourceTrace{Defs: p.src, Retimed: !p.keepsTimes() || p.src.Retimed,
 			Index: p.definer.mappedIndex, Time: func(t int64) (int64, bool) {
 				t, _, ok := p.onCommonClock(t)
 				return t, ok
@@ -397,12 +396,6 @@ func (mt *MergedTrace) Scan(ctx context.Context, sel trace.Selection, order form
 	return mt.deliverLinks(ctx, sink)
 }
 
-// ScanParallel delivers all events in one goroutine.
-func (mt *MergedTrace) ScanParallel(ctx context.Context, sel trace.Selection,
-	begin func() func(int) format.Sink) error {
-	return format.ScanInOne(ctx, mt, sel, begin)
-}
-
 // deliverEvents delivers all events without links.
 func (mt *MergedTrace) deliverEvents(ctx context.Context, order format.Order, sink format.Sink) error {
 	all := trace.Events()
@@ -503,6 +496,11 @@ func (m *mergeInput) time(t int64) int64 {
 	return s
 }
 
+// keepsTimes reports whether all times stay the same.
+func (m *mergeInput) keepsTimes() bool {
+	return m.clock.Num == m.to.Num && m.clock.Den == m.to.Den && m.zero == m.base
+}
+
 // onCommonClock converts a time to the common clock. exact is false if the time was rounded, and ok is false
 // if the time does not fit.
 func (m *mergeInput) onCommonClock(t int64) (s int64, exact, ok bool) {
@@ -589,11 +587,13 @@ func (m *mergeInput) change(b *trace.Batch) *trace.Batch {
 		m.numbers.replaceValues(b, o, m.src)
 	}
 	o.Order = nil // the order within one file is not valid across several files
-	m.times = m.times[:0]
-	for _, t := range b.Time {
-		m.times = append(m.times, m.time(t))
+	if !m.keepsTimes() {
+		m.times = m.times[:0]
+		for _, t := range b.Time {
+			m.times = append(m.times, m.time(t))
+		}
+		o.Time = m.times
 	}
-	o.Time = m.times
 	at := uint32(0)
 	for i, row := range b.OpRow {
 		k := b.Kind[row]

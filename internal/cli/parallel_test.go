@@ -25,6 +25,8 @@ func TestSameBytesOnAllCores(t *testing.T) {
 			{"filter", "--not-region", "MPI_*", "--min-duration", "1us"},
 			{"repair"},
 			{"anonymize"},
+			{"merge", "--anchor", "none", path},
+			{"merge", "--anchor", "none", realTraces["otf2"]},
 		} {
 			label := name + ": " + strings.Join(verb, " ")
 			var first map[string]string
