@@ -35,21 +35,21 @@ func (a *app) alignCommand() *cobra.Command {
 		Short: "Compute the differences of clocks from messages and collective operations, and correct them",
 		Long: `Compute the offset and drift of each clock against a reference clock. A message cannot
 be received before it is sent, and no member can leave a collective operation before
-those it waits for have entered it: so each message and operation bounds the difference
-of two clocks. Drifts are used only where offsets are not sufficient. Errors that no
-straight line corrects, such as a clock that was set while the program ran, are
-amortised: a receive moves to its send, and the times around it follow by 1 % of their
-distance (the controlled logical clock). Afterwards no message is received before it is
-sent, and no interval is negative.
+the members that it waits for have entered the operation. Each message and each collective
+operation therefore bounds the difference of two clocks. weft corrects a drift only if
+offsets are not sufficient. Some errors cannot be corrected by a straight line, for example
+if a clock was set while the program ran. weft then moves a receive to its send, and the
+times around it by 1 % of their distance (the controlled logical clock). Afterwards no
+message is received before it is sent, and no interval is negative.
 
-The output has the violations before and after, and the correction of each clock. A
-clock without violations is not corrected, unless --always is given.
+weft prints the number of violations before and after the correction, and the correction
+of each clock. A clock without violations is corrected only with --always.
 
---clocks states what has a clock of its own: each process, each node (all processes
-below one node of the tree) or each location. --model limits corrections: full, linear
-(offset and drift) or offset. With OUT the corrected trace is written; --correction
-writes the correction to a file for --clock-correction of other commands. All flags of
-weft cut and weft filter apply to OUT; they use the corrected times.`,
+--clocks states which units have a clock: each process, each node (all processes below
+one node of the tree) or each location. --model limits the corrections: full, linear
+(offset and drift) or offset. With OUT, weft writes the corrected trace. --correction
+writes the correction to a file, for the flag --clock-correction of other commands. All
+flags of weft cut and weft filter apply to OUT, and use the corrected times.`,
 		Example: "  weft align trace.otf2\n  weft align trace.otf2 corrected.otf2\n" +
 			"  weft align --correction clocks.json trace.otf2\n" +
 			"  weft align --model linear --latency 1us --json trace.otf2",
@@ -63,9 +63,10 @@ weft cut and weft filter apply to OUT; they use the corrected times.`,
 		RunE: func(c *cobra.Command, args []string) error { return a.runAlign(c.Context(), args, &o) },
 	}
 	o.flags(c.Flags())
-	c.Flags().StringVar(&o.clocks, "clocks", "process", "what has a clock of its own: process, node or location")
+	c.Flags().StringVar(&o.clocks, "clocks", "process", "unit that has its own clock: process, node or location")
 	c.Flags().StringVar(&o.model, "model", "full", "form of the correction: full, linear or offset")
-	c.Flags().StringVar(&o.latency, "latency", "0", "least time of a message from one clock to another: 1us, ticks")
+	c.Flags().StringVar(&o.latency, "latency", "0",
+		"shortest possible latency of a message between two clocks: 1us, ticks")
 	c.Flags().StringVar(&o.reference, "reference", "",
 		"location, by id or name, whose clock is the reference (default the first)")
 	c.Flags().StringVar(&o.writeTo, "correction", "", "write the correction to this file; - is standard output")

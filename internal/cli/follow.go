@@ -44,11 +44,11 @@ func (*followFlags) tickConverter(flag, value string) func(trace.Clock) (int64, 
 
 func (s *followFlags) register(f *pflag.FlagSet) {
 	f.BoolVar(&s.follow, "follow", false,
-		"verify a text while it grows, or a pipe, and print verdicts as they are decided")
-	f.StringVar(&s.late, "late", "", "follow: time to wait for lines with earlier times, such as 10ms")
+		"verify a file while another program writes it, or a pipe, and print each verdict once it is decided")
+	f.StringVar(&s.late, "late", "", "with --follow: greatest delay of lines that are out of order, such as 10ms")
 	f.StringVar(&s.idle, "idle", "",
-		"follow: time without an event after which an object has left the system, such as 10ms; by default, objects "+
-			"leave at the end")
+		"with --follow: time without events after which an object has left the system, such as 10ms; by default, "+
+			"objects leave at the end of the trace")
 }
 
 // check returns an error if flags are combined that exclude each other.

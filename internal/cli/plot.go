@@ -72,8 +72,8 @@ func (a *app) plotCommand() *cobra.Command {
 		Long: `Draw the time line of a trace as weft view shows it: one row for each location, resource or
 value of an attribute, coloured by region or attribute. The height of a claim is its amount;
 dependencies and messages are arrows, signals are curves. Among spans shorter than a pixel
-the picture shows the longest. The legend lists exclusive times of regions, or the times of
-claims or operations, and states which.
+the picture shows the longest. The legend lists exclusive times of regions, or times of claims
+or operations, and states which times these are.
 
 weft builds an index of the trace for the picture. It reads the whole trace, also for a
 window: all pictures of a trace have the same rows, heights, scales and colours. --index
@@ -131,14 +131,15 @@ time; --index=FILE uses an index written by weft index.`,
 	f.StringVarP(&out, "output", "o", "",
 		"file for the picture, .svg or .png; default: the trace's name with .svg; - is standard output")
 	f.StringVar(&p.format, "to-format", "", "svg or png, if the name of the file does not determine it")
-	f.StringVar(&p.rows, "rows", rowsByLocation, "what the rows are: location, resource, or an attribute")
+	f.StringVar(&p.rows, "rows", rowsByLocation,
+		"rows of the picture: one for each location, resource, or value of the attribute with this name")
 	f.StringVar(&p.color, "color", colorByRegion, "source of the colours: region, or the name of an attribute")
 	f.Var(newInteger(&p.maxRows, 64, 1, 0), "max-rows", "greatest number of rows to draw")
 	f.BoolVar(&p.links, "links", true, "draw dependencies")
 	f.BoolVar(&p.messages, "messages", true, "draw messages")
 	f.Var(newInteger(&p.width, draw.DefaultWidth, draw.LeastWidth, draw.MostWidth), "width",
 		"width of the picture in pixels")
-	f.StringVar(&p.title, "title", "", "title; the trace's name if not given")
+	f.StringVar(&p.title, "title", "", "title; default: the trace's name")
 	f.BoolVar(&p.dark, "dark", false, "draw light text on a dark background")
 	f.Var(newInteger(&p.scale, 1, 1, draw.MostScale), "scale",
 		"number of pixels in a PNG for each pixel of --width, for screens with a high resolution")

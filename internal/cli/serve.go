@@ -33,9 +33,10 @@ folder cannot be reached, not even through symbolic links. The traces cannot be 
 Notes that you have written with weft view are shown.
 
 The printed address contains a secret, the token. --token-file stores the token, so that
-the address stays the same the next time. --no-token requires no secret. It is allowed
-only on local addresses and Unix sockets; other users of the machine can then see the
-traces. The connection is not encrypted: over a network use ssh -L, or a proxy with TLS.`,
+the address is the same the next time. With --no-token, no token is required; this is
+allowed only on local addresses and Unix sockets, and other users of the machine can then
+see the traces. The connection is not encrypted: over a network use ssh -L, or a proxy with
+TLS.`,
 		Example: "  weft serve /scratch/traces\n  weft serve --listen unix:/run/user/1000/weft.sock --no-token traces\n  " +
 			"weft serve --listen 0.0.0.0:8080 --host traces.example.org --token-file ~/.weft-token traces",
 		Args: exactArgs(1, "a folder"),
@@ -80,9 +81,9 @@ traces. The connection is not encrypted: over a network use ssh -L, or a proxy w
 	v.register(c.Flags())
 	c.Flags().StringVar(&listen, "listen", "127.0.0.1:0",
 		"where to listen: HOST:PORT, or unix:PATH; port 0 is a free one")
-	c.Flags().StringVar(&tokenFile, "token-file", "", "file with the secret; it is made if it is not there")
-	c.Flags().BoolVar(&noToken, "no-token", false, "ask for no secret")
-	c.Flags().StringSliceVar(&hosts, "host", nil, "another name that browsers know the server by")
+	c.Flags().StringVar(&tokenFile, "token-file", "", "file with the token; weft creates the file if it does not exist")
+	c.Flags().BoolVar(&noToken, "no-token", false, "do not require a token")
+	c.Flags().StringSliceVar(&hosts, "host", nil, "additional host name under which browsers reach the server")
 	return c
 }
 
