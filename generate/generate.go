@@ -162,10 +162,10 @@ func New(o Options) (*Trace, error) {
 			maxLocations)
 	}
 	if m.Name != "phases" && (o.Threads != 0 || o.Compute != 0 || o.Problems != Problems{}) {
-		return nil, fmt.Errorf("workload %s: threads, times of computing and problems are those of workload phases", m.Name)
+		return nil, fmt.Errorf("workload %s: only workload phases has threads, computing times and problems", m.Name)
 	}
 	if m.Name != "cps" && (o.Period != 0 || o.Faults != Faults{}) {
-		return nil, fmt.Errorf("workload %s: periods, violations, stragglers and anomalies are those of workload cps", m.Name)
+		return nil, fmt.Errorf("workload %s: only workload cps has periods, violations, stragglers and anomalies", m.Name)
 	}
 	t := &Trace{}
 	for _, a := range [][2]string{{"generator", "weft generate"}, {"workload", m.Name},

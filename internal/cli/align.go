@@ -55,7 +55,7 @@ flags of weft cut and weft filter apply to OUT, and use the corrected times.`,
 			"  weft align --model linear --latency 1us --json trace.otf2",
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) < 1 || len(args) > 2 {
-				return usageError("found %s, expected a trace, and where the corrected one goes; see %s --help",
+				return usageError("found %s, expected TRACE, or TRACE and OUT; see %s --help",
 					plural.Of(len(args), "argument"), c.CommandPath())
 			}
 			return nil
@@ -95,8 +95,8 @@ func (a *app) runAlign(ctx context.Context, args []string, o *alignOptions) erro
 		return usageError("--correction -: expected no --json, since both go to standard output")
 	}
 	if len(args) == 1 && o.changesTrace() {
-		return usageError("found no OUT, but flags that choose what is written there: the clocks are found from all " +
-			"of the trace, whatever is chosen")
+		return usageError("found flags that select events of OUT, expected OUT with them; weft computes the clocks " +
+			"from the whole trace")
 	}
 	in, err := a.open(ctx, args[0], o.inputFlagsOnly())
 	if err != nil {
@@ -220,7 +220,7 @@ func printClocks(w io.Writer, x *clocks.Result, top int) {
 	}
 	t.Render()
 	if v := x.Contradictions; v.Any() {
-		fmt.Fprintf(w, "Not used: %s and %s that contradict themselves, whatever the clocks\n",
+		fmt.Fprintf(w, "Not used: %s and %s that contradict themselves with any clocks\n",
 			plural.Of(v.Messages, "message"), plural.Of(v.Collectives, "collective operation"))
 	}
 	if x.Amortised {

@@ -28,10 +28,11 @@ and all other definitions get names such as "region 1". Texts in attributes beco
 definitions and the time of day. Times, numbers, kinds of events and the names of
 attributes stay.
 
-Names of known libraries are kept (` + strings.Join(knownNames, ", ") + `), or those of
---keep instead. --names writes a table of the replaced names, which you should not share.
+weft keeps the names of known libraries: ` + strings.Join(knownNames, ", ") + `.
+--keep replaces this list. --names writes a table of the replaced names, which you should not
+share.
 
-All flags of weft cut and weft filter can be given, too; they use the original names.`,
+weft anonymize also accepts all flags of weft cut and weft filter. They use the original names.`,
 		Example: "  weft anonymize trace.otf2 shared.otf2\n" +
 			"  weft anonymize --keep 'MPI_*,solve' --names secret.csv trace.otf shared.otf",
 		Args: exactArgs(2, "TRACE and OUT"),

@@ -205,7 +205,7 @@ func (a *app) newTraceWriter(values map[string]string, dst, to, flag string) (*t
 	made := ""
 	if place := f.About().Place; place != nil && dst != "-" {
 		if name := place(dst); name != dst {
-			printf(a.err, "%s: the trace goes to %s: it needs a folder for itself\n", dst, name)
+			printf(a.err, "%s: weft writes the trace to %s, because it needs a separate folder\n", dst, name)
 			dst = name
 			if dir := filepath.Dir(dst); os.Mkdir(dir, 0o777) == nil {
 				made = dir

@@ -278,12 +278,12 @@ func sidesOf(c *cobra.Command, args []string) (as, bs []string, err error) {
 		dash = 1
 	}
 	if as, bs = args[:dash], args[dash:]; len(as) == 0 || len(bs) == 0 {
-		return nil, nil, usageError("found %s before -- and %d behind it, expected at least one on each side; "+
+		return nil, nil, usageError("found %s before -- and %d after it, expected at least one on each side; "+
 			"see %s --help", plural.Of(len(as), "trace"), len(bs), c.CommandPath())
 	}
 	for _, b := range bs {
 		if len(b) > 2 && strings.HasPrefix(b, "--") {
-			return nil, nil, usageError("found %s behind --, expected a trace; flags stand before --", b)
+			return nil, nil, usageError("found %s after --, expected a trace; flags must be before --", b)
 		}
 	}
 	return as, bs, nil

@@ -277,10 +277,11 @@ func (a *app) printInfo(x *info.Info, in *input, by string, top int) {
 	switch {
 	case x.TimesChanged:
 		field("Sums",
-			"of times are what the trace says, too small by %s at most; its compression has changed the times of events "+
+			"of times are those that the trace stores; they are too small by at most %s; its "+
+				"compression has changed the times of events "+
 				"(--exact reads those)", d.Clock.FormatDuration(*x.Missing))
 	case x.Missing != nil && *x.Missing > 0:
-		field("Sums", "of times are what the trace says, too small by %s at most (--exact reads all events)",
+		field("Sums", "of times are those that the trace stores; they are too small by at most %s (--exact reads all events)",
 			d.Clock.FormatDuration(*x.Missing))
 	}
 	if x.Links > 0 {

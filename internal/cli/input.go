@@ -316,7 +316,7 @@ func (a *app) formatOf(src format.Source, r *inputFlags) (format.Format, error) 
 	f, err := format.Detect(a.formats, src)
 	if errors.Is(err, fs.ErrNotExist) {
 		if beside := otf.FileBeside(src); beside != "" {
-			err = fmt.Errorf("%w; %s can be named in its place", err, beside)
+			err = fmt.Errorf("%w; %s can be used instead", err, beside)
 		}
 	}
 	if _, stream := src.FS.(stdinFS); stream && err == nil && !f.About().SingleText {

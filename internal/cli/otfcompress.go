@@ -99,7 +99,7 @@ func (a *app) otfFiles(ctx context.Context, arg string, compressed bool) ([]stri
 		&otf.Options{Read: &format.ReadOptions{Report: a.newReport(&inputFlags{})}})
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, e := os.Stat(arg); e == nil && !strings.HasSuffix(arg, ".otf") {
-			return nil, usageError("%s: found no name of a file of OTF, expected one, or that of a master file", arg)
+			return nil, usageError("%s: found a file name that is not of OTF, expected a file of a trace, or a master file", arg)
 		}
 	}
 	if err != nil {

@@ -115,7 +115,7 @@ func (a *app) otfShrink(ctx context.Context, from, to string, r *inputFlags, lis
 	delete(streams, otf.NoStream)
 	x.Processes, x.Streams = len(x.Kept), len(streams)
 	if len(streams) == 0 {
-		return nil, usageError("--processes: found no process with a stream in what would be kept, expected one at least")
+		return nil, usageError("--processes: found no kept process with a stream, expected at least one")
 	}
 	out, err := a.createOutput(to)
 	if err != nil {

@@ -90,7 +90,7 @@ func (a *app) outputFormat(arg, name, flag string) (format.Format, error) {
 		}
 	}
 	if arg == "-" && !f.About().SingleText {
-		return nil, usageError("%s is not one text and cannot go to standard output", f.About().Title)
+		return nil, usageError("a trace of %s has several files and cannot go to standard output", f.About().Title)
 	}
 	return f, nil
 }

@@ -99,7 +99,8 @@ time; --index=FILE uses an index written by weft index.`,
 				}
 				for _, name := range []string{"color", "region", "kind"} {
 					if c.Flags().Changed(name) {
-						return usageError("--%s: an index does not have what that needs; expected it without --index", name)
+						return usageError("--%s: found it with --index, which lacks the events that it needs; expected it "+
+							"without --index", name)
 					}
 				}
 				if p.links != p.messages {
@@ -195,8 +196,8 @@ func (a *app) plotFromIndex(ctx context.Context, arg, from, out string, r *input
 // withIndex calls f with the index of a trace in the cache. If the index is damaged, it builds the
 // index again.
 func (a *app) withIndex(ctx context.Context, in *input, r *inputFlags, f func(*index.Index) error) error {
-	call := func(anew bool) error {
-		x, err := a.openIndex(ctx, in, r, anew)
+	call := func(rebuild bool) error {
+		x, err := a.openIndex(ctx, in, r, rebuild)
 		if err != nil {
 			return err
 		}
@@ -432,8 +433,8 @@ func requireOneRowEach(x *index.Index) error {
 }
 
 // openIndex opens the index of a trace in the cache. It builds the index if it does not exist or if
-// anew is true.
-func (a *app) openIndex(ctx context.Context, in *input, r *inputFlags, anew bool) (*index.Index, error) {
+// rebuild is true.
+func (a *app) openIndex(ctx context.Context, in *input, r *inputFlags, rebuild bool) (*index.Index, error) {
 	how, err := a.serverSettings(r)
 	if err != nil {
 		return nil, err
@@ -445,7 +446,7 @@ func (a *app) openIndex(ctx context.Context, in *input, r *inputFlags, anew bool
 	defer store.Close()
 	b := a.newBar("indexing " + in.src.Path)
 	defer b.remove()
-	made, err := serve.MakeIndex(ctx, how, store, in.src, serve.IndexOptions{Force: anew, Progress: b.setProgress})
+	made, err := serve.MakeIndex(ctx, how, store, in.src, serve.IndexOptions{Force: rebuild, Progress: b.setProgress})
 	if err != nil {
 		return nil, err
 	}
@@ -473,7 +474,7 @@ func (s *selectionFlags) windowOf(x *index.Index) (from, to int64, empty bool, e
 	}
 	switch {
 	case s.from != "" && s.to != "" && from > to:
-		return 0, 0, false, usageError("--from %s is behind --to %s", s.from, s.to)
+		return 0, 0, false, usageError("--from %s is after --to %s", s.from, s.to)
 	case isWhole(s.to):
 		to = end
 	}

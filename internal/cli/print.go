@@ -137,7 +137,7 @@ func (a *app) printRecords(ctx context.Context, arg string, flags *printFlags) e
 			flags.input.quiet || flags.tool.omit[otf.Events])
 	}
 	if errors.Is(err, format.ErrUnsupported) && own != nil {
-		return usageError("%s: found flags of otfprint, which are for OTF alone", in.format.About().Title)
+		return usageError("%s: found flags of otfprint, which only OTF supports", in.format.About().Title)
 	}
 	if errors.Is(err, format.ErrUnsupported) {
 		return usageError("%s has no text for %s", in.format.About().Title, flag)

@@ -185,7 +185,7 @@ func (f *profileFlags) validate(c *cobra.Command) error {
 		return err
 	}
 	if f.cubeFile != "" && len(f.selection.regions) > 0 {
-		return usageError("--region: expected none with --cube; weft filter --region leaves regions away")
+		return usageError("--region: expected none with --cube; weft filter --region leaves out regions")
 	}
 	return nil
 }

@@ -39,9 +39,9 @@ those of weft explain, info, profile, efficiency, waits, path, comm and check.
 
 --window, or --from and --to, --location, --group and --region restrict the report to a
 part of the trace, as in these commands. With --region, the report has no findings, no
-efficiency, no waits and no critical path, because they need all regions. weft reads the trace several times. It
-draws the time line from the index of the trace, which it builds in the cache if there
-is none (see weft index).`,
+efficiency, no waits and no critical path, because they need all regions. weft reads the trace several
+times. It draws the time line from the index of the trace, which it builds in the cache if
+there is none (see weft index).`,
 		Example: "  weft report trace.otf2 -o report.html\n" +
 			"  weft report --window 20%..30% --title 'Third time step' -o step.html trace.otf2",
 		Args: exactArgs(1, "one trace"),

@@ -229,7 +229,7 @@ func (s *selectionFlags) selection(ctx context.Context, in *input) (trace.Select
 		return sel, err
 	}
 	if sel.From > sel.To {
-		return sel, usageError("--from %s is behind --to %s", s.from, s.to)
+		return sel, usageError("--from %s is after --to %s", s.from, s.to)
 	}
 	if sel.Location, err = s.locationFilter(in); err != nil {
 		return sel, err

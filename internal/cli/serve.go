@@ -72,7 +72,8 @@ TLS.`,
 			}
 			if noToken && !isLocalOnly(l) {
 				l.Close()
-				return usageError("--no-token: found the address %s, expected one of this machine alone, or a socket", l.Addr())
+				return usageError("--no-token: found the address %s, expected an address of this machine only, or a socket",
+					l.Addr())
 			}
 			opt.Hosts = append(opt.Hosts, names...)
 			return a.runServer(c.Context(), opt, l, v.quiet, func(*serve.Server) {})
@@ -91,7 +92,7 @@ TLS.`,
 func listenAt(place string) (net.Listener, []string, error) {
 	if path, ok := strings.CutPrefix(place, "unix:"); ok {
 		if path == "" {
-			return nil, nil, usageError("--listen %s: expected a path behind unix:", place)
+			return nil, nil, usageError("--listen %s: expected a path after unix:", place)
 		}
 		l, err := listenUnix(path)
 		return l, nil, err
@@ -146,7 +147,7 @@ func listenUnix(path string) (net.Listener, error) {
 	}
 	l, err := net.Listen("unix", path)
 	if errors.Is(err, syscall.EINVAL) {
-		return nil, fmt.Errorf("%s: found a path of %s, expected one that the system takes for a socket (about 100)",
+		return nil, fmt.Errorf("%s: found a path of %s, expected a path that the system accepts for a socket (100 bytes)",
 			path, plural.Of(len(path), "byte"))
 	}
 	if err != nil {
@@ -212,7 +213,8 @@ func readOrCreateToken(file string, none bool) (string, error) {
 		return "", err
 	}
 	if m := st.Mode().Perm(); runtime.GOOS != "windows" && m&0o077 != 0 {
-		return "", usageError("--token-file %s: found the mode %#o, expected that others cannot read it (chmod 600)", file, m)
+		return "", usageError("--token-file %s: found the mode %#o, expected a file that others cannot read (chmod 600)",
+			file, m)
 	}
 	t := strings.TrimSpace(string(text))
 	odd := func(r rune) bool { return !strings.ContainsRune(tokenLetters, r) }

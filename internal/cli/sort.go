@@ -57,7 +57,7 @@ out of order. weft does not sort formats whose records may be in any order.`,
 		},
 		RunE: func(c *cobra.Command, args []string) error {
 			if x.only && x.selection.anySet() {
-				return usageError("--check: found a flag that selects events with it, expected none: it checks whole files")
+				return usageError("--check: found a flag that selects events, expected none; --check checks whole files")
 			}
 			return a.sortTrace(c.Context(), args, &x)
 		},

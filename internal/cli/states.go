@@ -168,7 +168,7 @@ func (a *app) printStates(x *states.Result, d *trace.Definitions) {
 // noProcessors describes the locations of a trace without processors.
 func noProcessors(d *trace.Definitions) string {
 	if d.Resources.Len() > 0 {
-		return "the trace has no processors, which have states; weft usage shows how its resources are used"
+		return "the trace has no processors, and only processors have states; weft usage shows the use of resources"
 	}
 	return "the trace has no events of processors, which have states"
 }

@@ -79,7 +79,7 @@ func (a *app) runUsage(ctx context.Context, path string, flags *usageFlags) erro
 	case flags.asJSON && flags.asCSV:
 		return usageError("--json and --csv: found both, expected one")
 	case flags.signals && !flags.asJSON:
-		return usageError("--signals: found no --json, expected it, or --csv instead")
+		return usageError("--signals: expected --json with it, or --csv instead")
 	case flags.as != "" || flags.allowLoss || flags.plain:
 		return usageError("--as, --allow-loss, --plain: found no OUT, expected the name of a trace to write")
 	}

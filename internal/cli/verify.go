@@ -61,11 +61,13 @@ stands for all events, calls and claims with this name; "start NAME" and "end NA
 starts and the ends of these calls and claims. Percentiles are computed as by weft flow.
 
 --semantics states how weft treats the end of the trace:
-  compatible  as TRACE4CPS does: a verdict is good or bad if no continuation of the trace can
-              change it, else non-informative; for checks with signals the trace is complete
-  2           the trace is complete: each verdict is good or bad
-  3           the trace may continue: a verdict may be undecided
-  4           as 3, but an undecided verdict is STILL_TRUE or STILL_FALSE
+  3           the trace may continue: a verdict is good or bad if no continuation of the trace
+              can change it, else non-informative
+  2           the trace is complete: a verdict is true or false
+  4           as 3, but the verdicts are TRUE, FALSE, STILL_TRUE and STILL_FALSE; the last two
+              are the verdicts of 2 for undecided checks
+  compatible  as TRACE4CPS: as 3 for checks without signals; for other checks the trace is
+              complete
 --compat prints the same text as the command line of TRACE4CPS.
 
 --suggest needs no specification. It prints one that you can edit, with properties that hold in
@@ -162,7 +164,7 @@ func (a *app) runVerify(ctx context.Context, args []string, flags *verifyFlags) 
 		return usageError("--json, --junit and --compat: found %d of them, expected one", n)
 	}
 	if flags.robust && flags.compat {
-		return usageError("--robust: found it with --compat, which does not print it, expected it without")
+		return usageError("--robust: found it with --compat, which does not print distances; expected it without")
 	}
 	if _, err := wordIndex("--semantics", flags.semantics, semantics...); err != nil {
 		return err
