@@ -496,7 +496,11 @@ export class Details {
           "div",
           { class: "tools" },
           el("span", { class: "num" }, exact(time, lane.clock)),
-          button("go to", `Select the call or claim at the ${title.toLowerCase()} end`, () => void this.jump(lane, l, leaves)),
+          button(
+            "go to",
+            `Select the call or claim at the ${title.toLowerCase()} end`,
+            () => void this.jump(lane, l, leaves),
+          ),
         ),
         leaves ? places.from : places.to,
       );

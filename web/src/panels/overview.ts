@@ -262,7 +262,7 @@ export function overview(): Panel {
         .catch((e: unknown) => {
           if (!isAbort(e))
             right.replaceChildren(
-              el("p", { class: "error" }, `Further information of the trace could not be read: ${printable(errorText(e))}`),
+              el("p", { class: "error" }, `More information could not be read: ${printable(errorText(e))}`),
             );
         });
     },
