@@ -226,9 +226,9 @@ func (c *Checker) compareCollectives() error {
 func (c *Checker) reportMembership(comm uint32, o *operations) error {
 	const rule = "trace.collective-membership"
 	name := "communicator " + c.defs.Communicator.At(comm).ID
-	// If the sequences of members differ, the sequence that most members have is taken as correct. If
-	// several sequences have equally many members, the one of the member that comes first in the
-	// definitions is taken.
+	// If the sequences of members differ, the sequence that most members have is assumed to be correct. If
+	// several sequences have equally many members, the sequence of the member that comes first in the
+	// definitions is assumed to be correct.
 	usual := map[int32]bool{0: true}
 	for at, n := int32(0), 1; o.at(at).child != 0; n++ {
 		best := o.at(at).child

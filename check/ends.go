@@ -44,7 +44,7 @@ const (
 	otherLength             // the length differs from that of the end before, and follows
 )
 
-// add adds an end. The error is that of the temporary file.
+// add adds an end. An error comes from the temporary file.
 func (p *packedEnds) add(store *chunks.Store, e end) error {
 	flags := byte(0)
 	if e.tag != p.last.tag {
@@ -95,7 +95,7 @@ type endReader struct {
 	end
 	done      bool
 	count     int64   // number of ends that were read
-	cancelled []int64 // the cancelled ends that were not read
+	cancelled []int64 // numbers of the cancelled ends that have not been read yet
 }
 
 // start begins to read ends, at the first one. Nil stands for no ends.
@@ -112,7 +112,7 @@ func (r *endReader) start(ends *packedEnds) error {
 	return r.advance()
 }
 
-// advance moves to the next end that was not cancelled. The error is that of the temporary file.
+// advance moves to the next end that was not cancelled. An error comes from the temporary file.
 func (r *endReader) advance() error {
 	for {
 		if err := r.read(); err != nil || r.done || len(r.cancelled) == 0 || r.cancelled[0] != r.count-1 {
@@ -122,7 +122,7 @@ func (r *endReader) advance() error {
 	}
 }
 
-// read reads the next end. The error is that of the temporary file.
+// read reads the next end. An error comes from the temporary file.
 func (r *endReader) read() (err error) {
 	if len(r.data) == 0 {
 		switch {

@@ -51,7 +51,7 @@ type Printing struct {
 }
 
 // ErrUnsupported is the error of functions that a format does not implement.
-var ErrUnsupported = errors.New("the format does not offer this")
+var ErrUnsupported = errors.New("the format does not support this")
 
 // Unsupported is embedded by a [Format] that does not implement all functions. It implements them
 // all by returning [ErrUnsupported].

@@ -95,14 +95,16 @@ var makers = []workloadMaker{
 	{Workload{"stencil",
 		"processes on a 2-D grid exchange halos with non-blocking messages, with an all-reduce every 10 iterations", 16}, 1,
 		false, planStencil},
-	{Workload{"ring", "a token goes round a ring of processes with blocking messages", 8}, 2, false, planRing},
-	{Workload{"masterworker", "process 0 hands out tasks of random length to the others", 8}, 2, false, planMaster},
+	{Workload{"ring", "processes in a ring pass on a token with blocking messages", 8}, 2, false, planRing},
+	{Workload{"masterworker",
+		"process 0 distributes tasks of random length to the other processes", 8}, 2,
+		false, planMaster},
 	{Workload{"calltree", "every process walks through a random call tree of 200 functions, up to 20 deep", 8}, 1, false,
 		planCallTree},
 	{Workload{"loops", "every process runs nested loops with irregular trip counts and samples counters", 8}, 1, false,
 		planLoops},
 	{Workload{"phases",
-		"balanced processes compute, pass messages on, and meet in collective operations, with the problems that flags plant",
+		"balanced processes compute, send messages and take part in collective operations; flags add problems",
 		8}, 1, false, planPhases},
 	{Workload{"cps",
 		"a pipeline of tasks A to G on processors and memories of an embedded system, as claims with dependencies (TRACE)",
@@ -160,10 +162,10 @@ func New(o Options) (*Trace, error) {
 			maxLocations)
 	}
 	if m.Name != "phases" && (o.Threads != 0 || o.Compute != 0 || o.Problems != Problems{}) {
-		return nil, fmt.Errorf("workload %s: threads, times of computing and problems are those of workload phases", m.Name)
+		return nil, fmt.Errorf("workload %s: only workload phases has threads, computing times and problems", m.Name)
 	}
 	if m.Name != "cps" && (o.Period != 0 || o.Faults != Faults{}) {
-		return nil, fmt.Errorf("workload %s: periods, violations, stragglers and anomalies are those of workload cps", m.Name)
+		return nil, fmt.Errorf("workload %s: only workload cps has periods, violations, stragglers and anomalies", m.Name)
 	}
 	t := &Trace{}
 	for _, a := range [][2]string{{"generator", "weft generate"}, {"workload", m.Name},

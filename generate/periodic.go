@@ -68,7 +68,7 @@ func planPeriodic(o Options, d *trace.Definitions) (source, error) {
 		return nil, fmt.Errorf("period: found %d µs, expected %d to %d", p.period, minPeriod, maxPeriod)
 	}
 	if p.Late != 0 && p.Stragglers == 0 {
-		return nil, errors.New("late: expected stragglers, which are late")
+		return nil, errors.New("late: expected stragglers with it")
 	}
 	if p.Stragglers != 0 && p.Late == 0 {
 		p.Late = LatePeriods * p.period
@@ -92,7 +92,8 @@ func planPeriodic(o Options, d *trace.Definitions) (source, error) {
 	}{{"violations", p.Violations, p.objects}, {"stragglers", p.Stragglers, p.objects - p.waiting},
 		{"anomalies", p.Anomalies, p.objects}} {
 		if x.n < 0 || x.n > x.objects {
-			return nil, fmt.Errorf("%s: found %d, expected 0 to %d: so many objects can have them", x.name, x.n, x.objects)
+			return nil, fmt.Errorf("%s: found %d, expected 0 to %d, the number of objects that can have this fault",
+				x.name, x.n, x.objects)
 		}
 	}
 	p.events = p.objects * (hundredths + 100*p.period/fragmentTime) / 100

@@ -117,7 +117,7 @@ func MakeIndex(ctx context.Context, r ReadSettings, c *cache.Cache, src format.S
 		}
 		if !o.Force {
 			if _, err := os.Lstat(o.Path); err == nil && !index.IsIndexFile(o.Path) {
-				return nil, fmt.Errorf("%s: found a file that is no index; expected none, or an index (--force replaces it)",
+				return nil, fmt.Errorf("%s: found a file that is not an index, expected an index or no file; --force replaces it",
 					o.Path)
 			}
 		}

@@ -90,7 +90,7 @@ func (e *entry) notes() (noteList, error) {
 	defer f.Close()
 	d := json.NewDecoder(io.LimitReader(f, maxNoteBytes))
 	if err := d.Decode(&l); err != nil {
-		return l, fmt.Errorf("%s: found no notes as weft writes them: %w", path, err)
+		return l, fmt.Errorf("%s: found notes that weft cannot read: %w", path, err)
 	}
 	if l.Notes == nil {
 		l.Notes = []note{}

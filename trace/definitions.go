@@ -338,7 +338,7 @@ func (d *Definitions) CheckTree() error {
 			steps := 0
 			for p := parent(i); p != NoRef && int(p) < n; p = parent(int(p)) {
 				if steps++; int(p) == i || steps > n {
-					return fmt.Errorf("%s %d: found it above itself, expected a tree; the parent of what has none is NoRef", what, i)
+					return fmt.Errorf("%s %d: found a cycle of parents, expected a tree; the parent of a root is NoRef", what, i)
 				}
 			}
 		}

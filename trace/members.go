@@ -96,7 +96,7 @@ func (d *Definitions) KnownMembers(communicator uint32) []uint32 {
 
 // SetMembers returns the location of each member of a set of ranks or locations, or [NoRef] for a member that the
 // trace does not define. Ranks are indexes into the set of all communicating locations. The result is nil if the trace
-// does not say how it numbers them.
+// does not state how it numbers them.
 func (d *Definitions) SetMembers(set uint32) []uint32 { return (&ranks{defs: d}).ofSet(set) }
 
 // ranks finds the locations of ranks. It caches the results that several communicators share.

@@ -80,8 +80,8 @@ func RoleByName(name string) (Role, bool) {
 	return Role(max(i, 0)), i >= 0
 }
 
-// IsCollective reports whether the role is that of collective operations in which callers wait.
-// Barriers do not count.
+// IsCollective reports whether regions with this role are collective operations in which callers wait, other
+// than barriers.
 func (r Role) IsCollective() bool { return r >= BroadcastRole && r <= CollectiveRole }
 
 // RoleOf returns the role of the region with an index, like [Definitions.RegionRole].
@@ -131,7 +131,7 @@ func eventTypeRole(e int64) Role {
 	return UserRole
 }
 
-// isMPI reports whether a name is that of a call of MPI.
+// isMPI reports whether a name belongs to a call of MPI.
 func isMPI(name string) bool {
 	name = strings.ToLower(name)
 	return strings.HasPrefix(name, "mpi_") || strings.HasPrefix(name, "pmpi_")
@@ -143,8 +143,8 @@ type prefixRole struct {
 	role   Role
 }
 
-// mpiCalls lists the roles of MPI's calls. Prefixes are in lower case, without MPI_; the first one
-// that matches counts.
+// mpiCalls lists the roles of MPI's calls. Prefixes are in lower case, without MPI_. The first
+// matching prefix determines the role.
 var mpiCalls = []prefixRole{
 	{"barrier", BarrierRole}, {"allgather", AllGatherRole}, {"allreduce", AllReduceRole}, {"alltoall", AllToAllRole},
 	{"bcast", BroadcastRole},

@@ -135,8 +135,8 @@ func (v Value) Float() float64 {
 	return float64(int64(v.Num))
 }
 
-// Whole returns the value of an integer type, or a whole number of a floating-point type below 2⁵³. ok is false
-// for others.
+// Whole returns the value as an integer. ok is false unless v has an integer type, or v has a floating-point type
+// and is a whole number below 2⁵³.
 func (v Value) Whole() (n int64, ok bool) {
 	switch v.Type {
 	case Int8, Int16, Int32, Int64, Uint8, Uint16, Uint32, Uint64:
@@ -148,8 +148,8 @@ func (v Value) Whole() (n int64, ok bool) {
 	return 0, false
 }
 
-// WithWhole returns the whole number n in the type of v: as a floating-point number if v is one, else
-// as an integer of 32 bits, or of 64 bits if 32 are not enough.
+// WithWhole returns n as a Value. The value has the type of v if v is a floating-point number. Otherwise it is an
+// integer of 32 bits, or of 64 bits if n needs more than 32 bits.
 func (v Value) WithWhole(n int64) Value {
 	switch {
 	case v.Type == Float32:

@@ -35,7 +35,7 @@ type Point struct{ Read, True int64 }
 func (c Curve) Check() error {
 	for i := 1; i < len(c); i++ {
 		if c[i].Read <= c[i-1].Read || c[i].True < c[i-1].True {
-			return fmt.Errorf("found the point %d -> %d behind %d -> %d, expected a later time read, and a true one that is "+
+			return fmt.Errorf("found the point %d -> %d after %d -> %d, expected a later time read, and a true one that is "+
 				"not before", c[i].Read, c[i].True, c[i-1].Read, c[i-1].True)
 		}
 	}

@@ -561,10 +561,10 @@ func (q *queue) decide(row int64, f decision) bool {
 	return false
 }
 
-// drop decides to drop a row. It returns false if the row has already been decided.
+// drop marks a row as dropped. It returns false if the row has already been kept or dropped.
 func (q *queue) drop(row int64) bool { return q.decide(row, dropped) }
 
-// keepWaited decides to keep the rows that have waited for the given duration at time t. Both are in
+// keepWaited marks the rows as kept that have waited for the given duration at time t. Both are in
 // ticks.
 func (q *queue) keepWaited(t, duration int64) {
 	n := 0

@@ -59,7 +59,7 @@ func Merge(ctx context.Context, list []format.Events, m MergeOptions) (*MergedTr
 		return nil, errors.New("merge: found no trace, expected at least one")
 	}
 	if m.Zero != nil && len(m.Zero) != len(list) {
-		return nil, fmt.Errorf("merge: found %d times that are the same moment, expected %d", len(m.Zero), len(list))
+		return nil, fmt.Errorf("merge: found %d simultaneous times, expected %d", len(m.Zero), len(list))
 	}
 	x := &MergedTrace{}
 	to := &target{defs: &x.defs, same: m.same}
@@ -179,7 +179,7 @@ func epochDistances(list []format.Events) (apart []int64, err error) {
 	for i, d := range list {
 		c := d.Defs().Clock
 		if !c.HasEpoch {
-			return nil, fmt.Errorf("merge: trace %d does not say at what time of day it was recorded", i+1)
+			return nil, fmt.Errorf("merge: trace %d has no time of day of its recording", i+1)
 		}
 		ns := c.Epoch - first.Epoch
 		if (c.Epoch < first.Epoch) != (ns < 0) {

@@ -323,7 +323,7 @@ func (rs *repairScan) processBatch(b *trace.Batch, out format.Sink) error {
 				for i := len(e.orphans) - 1; i >= 0; i-- {
 					rs.add(loc, x.Time(), trace.Enter, rs.regionOrUnknown(e.orphans[i]), "not entered")
 					rs.report("repair.entered-region", loc, &x, x.Time(),
-						"a leave of "+rs.region(trace.Leave, e.orphans[i])+" further on", "an enter before it; it is added here")
+						"a leave of "+rs.region(trace.Leave, e.orphans[i])+" further on", "an enter before it; repair adds it here")
 					l.among.Open(visitKey{trace.Enter, e.orphans[i]}, len(l.open))
 					l.open = append(l.open, unclosedVisit{e.orphans[i], trace.Enter, x.Time(), -1})
 				}
@@ -345,8 +345,8 @@ func (rs *repairScan) processBatch(b *trace.Batch, out format.Sink) error {
 func (rs *repairScan) repairRow(l *repairState, loc uint32, x *trace.Cursor, b *trace.Batch) {
 	t, k, ref := x.Time(), x.Kind(), x.Ref()
 	if t < l.last {
-		rs.report("repair.time", loc, x, t, "an event before the one ahead of it",
-			"a time not before "+rs.Defs().Clock.FormatSeconds(l.last)+" s, which it gets")
+		rs.report("repair.time", loc, x, t, "an event that is earlier than the event before it",
+			"at least "+rs.Defs().Clock.FormatSeconds(l.last)+" s; repair sets this time")
 		t = l.last
 	}
 	l.last = t
@@ -385,7 +385,7 @@ func (rs *repairScan) repairRow(l *repairState, loc uint32, x *trace.Cursor, b *
 		return
 	}
 	if ref == trace.NoRef && (k == trace.Enter || k == trace.Leave) {
-		rs.report("repair.named-region", loc, x, t, "a visit of nothing", "a region; it is called unknown")
+		rs.report("repair.named-region", loc, x, t, "a visit without a region", "a region; repair names it unknown")
 		ref = rs.regionOrUnknown(ref)
 	}
 	rs.keep(x, t, ref, x.Ops())
@@ -425,7 +425,7 @@ func (rs *repairScan) renumber(set int, loc uint32, x *trace.Cursor, t int64, wh
 		return nil
 	}
 	rs.report("repair.renumbered", loc, x, t, fmt.Sprintf("another %s %d", what, id),
-		fmt.Sprintf("an id of its own; it becomes %d", now))
+		fmt.Sprintf("another id; repair uses %d", now))
 	ops := slices.Clone(x.Ops())
 	ops[0] = uint64(now)
 	if x.Pos() > 0 {
@@ -451,10 +451,10 @@ func (rs *repairScan) beginClaim(l *repairState, loc uint32, x *trace.Cursor, t 
 		switch r := d.Resources.At(uint32(ops[1])); {
 		case r.Undefined && (rs.resourceUses[ops[1]] == nil || !rs.resourceUses[ops[1]].offset || len(ops) > 3):
 		case (r.UsesOffset || r.Undefined) && len(ops) == 3:
-			rs.report("repair.claim-offset", loc, x, t, "a claim of "+r.Label()+" without offset", "one; it gets 0")
+			rs.report("repair.claim-offset", loc, x, t, "a claim of "+r.Label()+" without offset", "an offset; repair adds 0")
 			ops = append(slices.Clone(ops), 0)
 		case !r.UsesOffset && len(ops) > 3:
-			rs.report("repair.claim-offset", loc, x, t, "a claim of "+r.Label()+" with an offset", "none; it is left away")
+			rs.report("repair.claim-offset", loc, x, t, "a claim of "+r.Label()+" with an offset", "none; repair removes it")
 			ops = ops[:3]
 		}
 	}
@@ -483,7 +483,7 @@ func (rs *repairScan) leaveClaim(l *repairState, loc uint32, x *trace.Cursor, t 
 	open := l.claims[id]
 	if open.Len() == 0 {
 		rs.report("repair.dropped-claim-end", loc, x, t, fmt.Sprintf("an end of claim %d", id),
-			"its begin before it; the end is left away")
+			"its begin before it; repair removes the end")
 		return
 	}
 	i := open.Find(claimKey{pos: x.Pos()})
@@ -534,11 +534,12 @@ func (rs *repairScan) fragment(l *repairState, loc uint32, x *trace.Cursor, t in
 	}
 	seconds := rs.Defs().Clock.FormatSeconds
 	if end <= t {
-		rs.report("repair.signal", loc, x, t, "another fragment that begins no later", "one behind it; it is left away")
+		rs.report("repair.signal", loc, x, t, "another fragment that begins at the same time or before",
+			"a later fragment; repair removes this one")
 		return nil, true
 	}
 	rs.report("repair.signal", loc, x, t, "an end at "+seconds(int64(x.Op(0)))+" s",
-		"the begin of the next fragment, "+seconds(end)+" s; it ends there")
+		"the begin of the next fragment, "+seconds(end)+" s; repair ends it there")
 	ops = slices.Clone(x.Ops())
 	ops[0] = uint64(end)
 	return ops, false
@@ -558,7 +559,7 @@ func (rs *repairScan) leave(l *repairState, loc uint32, x *trace.Cursor, t int64
 			l.orphans = append(l.orphans, ref)
 		}
 		rs.report("repair.dropped-leave", loc, x, t, "a leave of "+rs.region(x.Kind(), ref),
-			"an enter before it; the leave is left away")
+			"an enter before it; repair removes the leave")
 		return false
 	}
 	if !rs.how.Nest {
@@ -571,7 +572,7 @@ func (rs *repairScan) leave(l *repairState, loc uint32, x *trace.Cursor, t int64
 		rs.add(loc, t, leaveOf(v.kind), rs.regionOrUnknown(v.ref), "left inside of another region")
 		rs.report("repair.closed-inner-region", loc, x, t,
 			rs.region(v.kind, v.ref)+" open inside of "+rs.region(begin, ref)+", which is left",
-			"its leave before; it is left here")
+			"its leave before; repair adds it here")
 	}
 	l.open = openset.Close(&l.among, l.open, i, key)
 	return true
@@ -608,7 +609,7 @@ func (rs *repairScan) closeVisit(loc uint32, v unclosedVisit, t int64) {
 	rs.add(loc, t, leaveOf(v.kind), rs.regionOrUnknown(v.ref), "not left")
 	rs.report("repair.closed-region", loc, nil, t,
 		rs.region(v.kind, v.ref)+", entered at "+rs.Defs().Clock.FormatSeconds(v.time)+" s, open",
-		"its leave; it is left here")
+		"its leave; repair adds it here")
 }
 
 // end closes all visits, claims and other intervals that are open after the last row of a location.
@@ -621,7 +622,7 @@ func (rs *repairScan) end(l *repairState, loc uint32) {
 	for _, c := range open {
 		rs.add(loc, l.last, trace.ClaimEnd, c.ref, "not ended", uint64(c.id), c.resource)
 		rs.report("repair.closed-claim", loc, nil, l.last, fmt.Sprintf("claim %d open", c.id),
-			"its end before; it is ended here")
+			"its end before; repair adds it here")
 	}
 	l.claims = nil
 	for i := len(l.open) - 1; i >= 0; i-- {
@@ -645,7 +646,8 @@ func (rs *repairScan) links(l []trace.Link) []trace.Link {
 	}
 	for _, x := range l {
 		if x.Src.Location == trace.NoRef || x.Dst.Location == trace.NoRef {
-			report("repair.dropped-link", &x, "an end that is not in the trace", "two that are; the link is left away")
+			report("repair.dropped-link", &x, "an end that is not in the trace",
+				"two ends in the trace; repair removes the link")
 			continue
 		}
 		for _, e := range []*trace.End{&x.Src, &x.Dst} {
@@ -654,7 +656,7 @@ func (rs *repairScan) links(l []trace.Link) []trace.Link {
 			}
 		}
 		if id := rs.taken[2].add(x.ID); id != x.ID {
-			report("repair.renumbered", &x, fmt.Sprint("another link ", x.ID), fmt.Sprint("an id of its own; it becomes ", id))
+			report("repair.renumbered", &x, fmt.Sprint("another link ", x.ID), fmt.Sprint("another id; repair uses ", id))
 			x.ID = id
 		}
 		if rs.unnamed != "" && slices.ContainsFunc(x.Attrs, func(a trace.Attr) bool { return a.Key == "" }) {

@@ -121,7 +121,7 @@ func (r *repair) reportUnnamed() {
 		r.hasUnnamed = true
 		r.how.Report.Add(&trace.Defect{Rule: "repair.named-attribute", Severity: trace.Warning,
 			Position: trace.Position{File: r.how.Path}, Found: "attributes without a key",
-			Expected: fmt.Sprintf("a key; it is %q", r.unnamed)})
+			Expected: fmt.Sprintf("a key; repair sets %q", r.unnamed)})
 	}
 }
 
@@ -152,5 +152,5 @@ func (r *repair) standIn(what, id, found string, undefined *bool, name *string, 
 	}
 	r.how.Report.Add(&trace.Defect{Rule: "repair.defined", Severity: trace.Warning,
 		Position: trace.Position{File: r.how.Path},
-		Record:   what + " " + id, Found: found, Expected: "its definition; it is defined"})
+		Record:   what + " " + id, Found: found, Expected: "its definition; repair adds it"})
 }

@@ -213,7 +213,7 @@ func (c *collector) countMatched(loc uint32) {
 	}
 }
 
-// pair logs a message.
+// pair adds the constraint of a message to the log. Its receiver must not be earlier than its sender.
 func (c *collector) pair(m messages.Pair) {
 	c.log.addMessage(end{m.Source, m.Sent}, end{m.Destination, m.Received})
 	c.tied[m.Source], c.tied[m.Destination] = true, true

@@ -11,8 +11,8 @@ import (
 // value, so a greater difference has another cause.
 const maxDrift = 0.002
 
-// fewPairs is the largest number of pairs of a begin and an end for which all pairs of an operation are
-// added at the start.
+// fewPairs is a limit on the pairs of a begin and an end of a collective operation. If an operation has at most
+// this many pairs, the constraints of all its pairs are added at the start.
 const fewPairs = 256
 
 // line is the linear correction of a clock: t becomes t + base + offset + drift·(t − middle).

@@ -234,7 +234,7 @@ type waiter struct {
 	missing int32 // number of constraints for which it waits
 	done    bool
 	place   int   // in a search: index in the queue of its clock
-	vertex  int32 // number in the current search, or none
+	vertex  int32 // number of the node in the current search, or none
 	part    int32 // in a search: the number of its strongly connected part, or none
 }
 

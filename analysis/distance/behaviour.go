@@ -33,7 +33,7 @@ type Class struct {
 // MostCompared is the greatest number of classes for which all pairs of classes are compared.
 const MostCompared = 100
 
-// class is a class with its graph.
+// class is a class of objects together with the graph of its claims.
 type class struct {
 	Class
 	graph *graph

@@ -320,7 +320,7 @@ func (l *edgeLister) differing(tail int32, room int) []int32 {
 	}
 	// Many nodes share their successors, which are sorted once for all of them.
 	if int64(to-from) > 64*(int64(shared)+int64(room)) {
-		l.list = l.list[:0] // the list is empty, so append starts anew
+		l.list = l.list[:0] // the list is empty, so append starts at its begin
 		for _, p := range l.x.sortedSuccessors(tail) {
 			if len(l.list) == room {
 				break

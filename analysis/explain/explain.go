@@ -32,8 +32,8 @@ import (
 type Options struct {
 	// Rows maps regions to the rows that count as one. Nil counts each region by itself.
 	Rows *trace.Rows
-	// Gains is the number of regions for which Page.CriticalPath has the runtime with half of their
-	// time. If it is 0, the page has no critical path.
+	// Gains is the number of regions for which Page.CriticalPath states the runtime of the run if the region
+	// took half of its time. If Gains is 0, the page has no critical path.
 	Gains int
 }
 
@@ -125,7 +125,7 @@ type explainer struct {
 	// own is the time of each path at each location, without waits, in ticks.
 	own    map[history.PathLocation]int64
 	series []*series
-	later  []bool   // indexed by location: whether it is a thread that is not the first one of its process
+	later  []bool   // whether a location is a thread other than the first one of its process
 	names  []string // full names by location
 	// regions holds the names of the regions; it is indexed by region.
 	regions    []string

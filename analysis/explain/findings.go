@@ -142,7 +142,7 @@ func (ex *explainer) planDevice(f Finding, d *delay) {
 			f.Advice = "Make this work faster, or let the threads compute something else meanwhile."
 		default:
 			f.Title = d.region() + " runs while devices wait for work"
-			f.Advice = "Launch work before it rather than behind it, from several threads, or let the device do it."
+			f.Advice = "Launch work before this call rather than after it, from several threads, or let the device do this work."
 		}
 		ex.describePlaces(&f, d)
 		ex.addFinding(f)

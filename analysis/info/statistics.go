@@ -10,7 +10,7 @@ import (
 )
 
 // Statistic holds the statistics that the trace stores about a region inside another one at a location. If the
-// trace stores a value several times, the last one counts.
+// trace stores a value several times, the last value is used.
 type Statistic struct {
 	Location   string `json:"location"` // id of the location in the file
 	Inside     string `json:"inside"`

@@ -1,7 +1,7 @@
 // Package messages pairs sends with receives and counts them.
 //
 // The n-th send from a source to a destination with a tag pairs with the n-th receive there with
-// that tag (first in, first out). The order of receives is that in which they are posted, since MPI
+// that tag (first in, first out). Receives are in the order in which they are posted, because MPI
 // gives the message that is sent first to the receive that is posted first. A send or receive with an
 // unknown tag (-1) pairs with the oldest end between the same locations regardless of its tag. The rows
 // that pair are Send and SendBegin with Recv and RecvComplete; RecvBegin posts a receive. A send that is

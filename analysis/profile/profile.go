@@ -387,8 +387,8 @@ func (p *Part) count(s *location, table *[]cell, times []int64, kinds []trace.Ki
 	return claims
 }
 
-// setMasks sets the masks of the frames from index from on; mask is that of the regions below them.
-// It returns the mask of all open regions.
+// setMasks sets the masks of the frames from index from on. mask is the mask of the regions below them.
+// setMasks returns the mask of all open regions.
 func setMasks(stack []frame, from int, mask uint64) uint64 {
 	for i := from; i < len(stack); i++ {
 		stack[i].mask = mask

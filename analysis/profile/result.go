@@ -233,7 +233,7 @@ func (p *Part) claimResult(r *Result) {
 		}
 		r.Activities = append(r.Activities, x)
 	}
-	// Adding one sorts NoRef first, as in the list of regions.
+	// NoRef + 1 overflows to 0, which sorts NoRef first, as in the list of regions.
 	slices.SortFunc(r.Activities, func(a, b Activity) int { return cmp.Compare(a.Region+1, b.Region+1) })
 	for k, a := range q.resources {
 		if a.count == 0 {

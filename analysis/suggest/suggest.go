@@ -46,10 +46,10 @@ const MostAnswered = 8
 // Jitter is the greatest relative deviation of the distances in a [Period] from the middle of their range.
 const Jitter = 0.2
 
-// Properties returns at most most properties, each with at least least observations. Properties with many
-// observations and tight bounds come first. For a chain of events, the result has the responses between
-// neighbours, and the response between the first and the last event. The time is proportional to the cube of
-// the number of names.
+// Properties returns properties that have at least the number of observations in least. most is the greatest
+// number of properties in the result. Properties with many observations and tight bounds come first. For a
+// chain of events, the result has the responses between neighbours, and the response between the first and the
+// last event. The time is proportional to the cube of the number of names.
 func (m *Miner) Properties(least int64, most int) []Property {
 	n := len(m.symbols)
 	if n > 0 {

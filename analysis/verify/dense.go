@@ -148,7 +148,7 @@ func untilTimes(a, b times, w window, domain interval, pending bool) times {
 	first := 0
 	for _, held := range a {
 		goal := held
-		goal.highOpen = false // b may begin where a ends
+		goal.highOpen = false // an interval of b may begin where an interval of a ends
 		for first < len(b) && (b[first].high < goal.low) {
 			first++
 		}

@@ -278,8 +278,8 @@ func (b *builder) resolveReference(r *reference, env *environment) (*Formula, er
 		return nil, b.fail(r.name, "a comparison of the signal with a number")
 	}
 	if (d.parameter != "") != (len(r.arg) > 0) {
-		return nil, b.fail(r.name, map[bool]string{true: "an argument in parentheses behind it",
-			false: "no argument behind it"}[d.parameter != ""])
+		return nil, b.fail(r.name, map[bool]string{true: "an argument in parentheses after it",
+			false: "no argument after it"}[d.parameter != ""])
 	}
 	value := int64(0)
 	if len(r.arg) > 0 {

@@ -118,7 +118,7 @@ func lex(file, s string) ([]token, error) {
 			n, value, ok := quoted(s)
 			if !ok {
 				return nil, &SyntaxError{File: file, Line: line, Column: column, Found: "a string without end",
-					Expected: string(r) + " behind it on the same line"}
+					Expected: string(r) + " after it on the same line"}
 			}
 			take(n)
 			t.kind, t.text = text, value

@@ -67,7 +67,7 @@ type obligation struct {
 	from                  float64 // for a dense temporal formula: the first time that may decide it
 	// for a temporal formula; the states in it are counted from the first state of the trace
 	origin  origin
-	reasons []Reason // for a decided formula that has no arguments or is temporal
+	reasons []Reason // set if the formula is decided, and is temporal or has no arguments
 }
 
 func (n *obligation) isDecided() bool { return n.good || !n.possible }
@@ -235,7 +235,8 @@ func (m *Monitor) evaluator() (*evaluator, error) {
 		for _, i := range s.of {
 			if known[i] {
 				text := attributesString(m.spec.signals[i].Attributes)
-				return nil, fmt.Errorf("found two signals that have %s, expected one, as the trace is not read as a whole", text)
+				return nil, fmt.Errorf("found two signals that have %s, expected one, because weft does not read the "+
+					"trace as a whole", text)
 			}
 			known[i], e.signals[i] = true, e.signalPieces(s)
 		}

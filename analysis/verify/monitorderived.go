@@ -110,7 +110,7 @@ func (g *growth) updateResourceUsages() error {
 				continue
 			}
 			if s.ofResource = true; s.counted {
-				return fmt.Errorf("found a resource with %s behind claims with these attributes, expected it ahead of them, as "+
+				return fmt.Errorf("found a resource with %s after claims with these attributes, expected it before them, because "+
 					"the trace is not read as a whole", attributesString(s.Attributes))
 			}
 		}

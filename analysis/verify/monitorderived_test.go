@@ -404,7 +404,7 @@ func TestMonitorLateResource(t *testing.T) {
 			}
 		}
 	}, opt)
-	if err == nil || !strings.Contains(err.Error(), "found a resource with {'name' = 'A'} behind claims") {
+	if err == nil || !strings.Contains(err.Error(), "found a resource with {'name' = 'A'} after claims") {
 		t.Errorf("%v, expected an error about the resource A", err)
 	}
 }

@@ -6,7 +6,7 @@ package verify
 // A state is quiet for a formula if none of its propositions holds there. Suppose that the formula is globally, finally
 // or until, without a bound and without signals, and that the monitor has evaluated it up to the last state so far,
 // which is quiet, and has found that no state decides it. So at the last state, with no later state known, the
-// arguments have values for which the formula goes on to the next state, whatever follows. Formulas only refer to
+// arguments have values with which the formula depends on the next state, for all continuations. Formulas only refer to
 // the present and to later states, and to the times between them. At any later quiet state, with no later state
 // known, the arguments therefore have the same values. When later states become known, values that were good or
 // impossible stay so. Hence the formula goes on at each quiet state, up to the next state that is not quiet. A negation

@@ -177,7 +177,7 @@ func (p *parser) parseDeclaration() (*declaration, error) {
 	}
 	d := &declaration{keyword: p.next().text}
 	var err error
-	if d.name, err = p.parseName("a name behind " + d.keyword); err != nil {
+	if d.name, err = p.parseName("a name after " + d.keyword); err != nil {
 		return nil, err
 	}
 	if slices.Contains(confirmedWords, d.name.text) {

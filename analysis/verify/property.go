@@ -59,7 +59,7 @@ func Property(kind, check, property string) (declarations string, err error) {
 		signals += more
 		if kind == "precedes" {
 			if bound != "" {
-				return "", fmt.Errorf("found %q behind the event, expected A -> B alone", given)
+				return "", fmt.Errorf("found %q after the event, expected only A -> B", given)
 			}
 			const pattern = "%scheck %s : not until (%s and not %s) we have that not %s"
 			return fmt.Sprintf(pattern, signals, check, second, first, first), nil

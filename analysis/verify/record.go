@@ -232,7 +232,7 @@ func (r *recorder) Batch(b *trace.Batch) error {
 			r.seeObjects(&c)
 		}
 		if r.states() > math.MaxInt32 {
-			return fmt.Errorf("found more than %d events, expected at most that many", math.MaxInt32)
+			return fmt.Errorf("found more than %d events, expected fewer", math.MaxInt32)
 		}
 	}
 	return nil

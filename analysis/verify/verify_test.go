@@ -302,7 +302,7 @@ func TestPropertyErrors(t *testing.T) {
 		"response A -> B by":           `found nothing after "by", expected a time such as 5ms`,
 		"response A -> B within 5 sec": `after "within": found "5 sec", expected a time such as 5ms (ns, us, ms, s, min`,
 		"response A -> B -> C":         "expected A -> B with one arrow",
-		"precedes A -> B within 5ms":   `found "within 5ms" behind the event`,
+		"precedes A -> B within 5ms":   `found "within 5ms" after the event`,
 		"period A every 5 sec":         `found "5 sec", expected a time`,
 		"latency A..B by p99 < 5ms":    `found nothing after "by", expected an attribute`,
 	} {

@@ -89,8 +89,8 @@ func (f *file) Extent(ctx context.Context) (first, last int64, ok bool, err erro
 	return format.ScanExtent(ctx, f)
 }
 
-// Scan delivers the events in the order of the file, which is that of time, or location by
-// location.
+// Scan delivers the events in the order of the file, which is the order of time, or one location after
+// another.
 func (f *file) Scan(ctx context.Context, sel trace.Selection, order format.Order, sink format.Sink) error {
 	sink = format.Trim(&f.defs, sel, sink)
 	r := format.Regroup(sink, 1<<16)

@@ -203,7 +203,7 @@ func FuzzFollow(f *testing.F) {
 			last := int64(math.MinInt64)
 			for _, at := range rows.times {
 				if at < last {
-					t.Fatalf("an event at %d behind one at %d", at, last)
+					t.Fatalf("an event at %d after one at %d", at, last)
 				}
 				last = at
 			}

@@ -6,7 +6,7 @@ import (
 	"github.com/weft-trace/weft/format"
 )
 
-// Open opens a trace of any format. path is that of the trace's main file. The format is recognised
+// Open opens a trace of any format. path is the path of the main file of the trace. The format is recognised
 // by the content of that file or, where the content is ambiguous, by its name. opt can be nil. The
 // error wraps [format.ErrUnknown] if no format recognises the file.
 func Open(ctx context.Context, path string, opt *format.ReadOptions) (format.File, error) {

@@ -208,7 +208,7 @@ func checkReferences(d *trace.Definitions) error {
 		n := 0
 		for g := d.Groups.At(uint32(i)).Parent; g != trace.NoRef; g = d.Groups.At(g).Parent {
 			if n++; n > d.Groups.Len() {
-				return fmt.Errorf("carried definition group.%d: is in itself", i)
+				return fmt.Errorf("carried definition group.%d: contains itself", i)
 			}
 		}
 	}

@@ -226,7 +226,7 @@ func UnpackLinks(data []byte, locations int) (links []trace.Link, err error) {
 		links = append(links, l)
 	}
 	if u.err == nil && len(u.data) > 0 {
-		u.err = fmt.Errorf("found %s behind the last one, expected none", plural.Of(len(u.data), "byte"))
+		u.err = fmt.Errorf("found %s after the last one, expected none", plural.Of(len(u.data), "byte"))
 	}
 	if u.err != nil {
 		return nil, fmt.Errorf("links: %w", u.err)
@@ -265,7 +265,7 @@ type recordGap struct {
 	kind, base trace.Kind
 	operands   uint64 // bit i is set if operand i differs; the last bit stands for all further operands
 	attrs, ref bool
-	field      string // the field of a gap that NoteField has counted
+	field      string // the field that the record lacks, for a gap that NoteField has counted
 }
 
 // NoteField counts, for [Rows.Report], that the record of c lacks a field. The empty field stands

@@ -140,7 +140,7 @@ func (d *decoder) appendCarriedEnd(b *trace.Batch, p *pending, line int64) error
 			return nil
 		}
 		if !d.Scanned {
-			bad := problem{"etf.carrier", err.Error(), "a line as weft writes it; what the end of the claim carries is skipped",
+			bad := problem{"etf.carrier", err.Error(), "a line that weft wrote; weft ignores its data of the end of the claim",
 				trace.Warning}
 			if err := d.Opt.Defect(bad.defect(d.File.Name, line, nil)); err != nil {
 				return err

@@ -176,7 +176,7 @@ func (c *checker) recordDuplicate(k Keyword, id, line int64) error {
 		return nil
 	}
 	return c.report("etf.duplicate-id", trace.Error, line, fmt.Sprintf("%s id %d twice", x.what, id),
-		"an id that is used once among those of its kind")
+		"each id once among the items of a kind")
 }
 
 // reportDuplicates reads the file again and reports every line that has the id of an earlier line. It needs
@@ -228,7 +228,7 @@ func (c *checker) reportRepeated(l []byte, number int64) error {
 		return nil
 	}
 	bad := problem{"etf.duplicate-id", fmt.Sprintf("%s id %d twice", x.what, r.ID),
-		fmt.Sprintf("an id that is used once; line %d has it, too", first), trace.Error}
+		fmt.Sprintf("each id once; line %d has the same id", first), trace.Error}
 	return c.opt.Defect(bad.defect(c.d.File.Name, number, l))
 }
 
@@ -350,7 +350,7 @@ func (c *checker) checkFragment(x *trace.Cursor) error {
 	sec := func(t int64) string { return clock.FormatSeconds(t) + " s" }
 	if last.pos > x.Pos() {
 		err := c.report("etf.fragment-order", trace.Error, last.pos,
-			"a fragment that begins before one ahead of it in the file", "fragments in time order")
+			"a fragment that begins before the fragment of an earlier line", "fragments in time order")
 		if err != nil || last.end == x.Time() {
 			return err
 		}
@@ -384,7 +384,7 @@ func (c *checker) Links(links []trace.Link) error {
 					what = "event"
 				}
 				if err := c.report("etf.unknown-reference", trace.Error, l.Pos, fmt.Sprintf("%s id %d", what, e.ID),
-					"an id of one in the trace"); err != nil {
+					"an id that the trace has"); err != nil {
 					return err
 				}
 			}

@@ -198,9 +198,9 @@ func (d *decoder) readDefinitions(defs []defLine) (*definitionLines, error) {
 		}
 		if first := d.lineOfID[k]; rec.Keyword != T && first > 0 {
 			twice := problem{"etf.duplicate-id", fmt.Sprintf("%s id %s twice", names[rec.Keyword], k.id()),
-				fmt.Sprintf("an id that is used once; line %d counts", first), trace.Error}
+				fmt.Sprintf("each id once; weft uses line %d", first), trace.Error}
 			if rule := map[Keyword]string{TU: "etf.second-unit", O: "etf.second-offset"}[rec.Keyword]; rule != "" {
-				twice = problem{rule, "a second " + rec.Keyword.String() + " line", fmt.Sprintf("one; line %d counts", first),
+				twice = problem{rule, "a second " + rec.Keyword.String() + " line", fmt.Sprintf("one; weft uses line %d", first),
 					trace.Error}
 			}
 			if err := report(twice); err != nil {
@@ -217,7 +217,7 @@ func (d *decoder) readDefinitions(defs []defLine) (*definitionLines, error) {
 		case O:
 			if l.offset = rec.ID; l.offset > math.MaxInt64/1_000_000 || l.offset < math.MinInt64/1_000_000 {
 				if err := report(problem{"etf.offset-range", fmt.Sprintf("an offset of %d ms", l.offset),
-					"a date between 1678 and 2262; the offset is ignored", trace.Error}); err != nil {
+					"a date between 1678 and 2262; weft ignores the offset", trace.Error}); err != nil {
 					return nil, err
 				}
 				l.offset = 0

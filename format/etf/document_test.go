@@ -70,15 +70,15 @@ func TestDocument_TimeUnit(t *testing.T) {
 		{"TU absent", "", 1, nil},
 		{"TU HOURS", "TU HOURS\n", 3600, nil},
 		{"TU SECONDS first", "TU SECONDS\nTU HOURS\n", 1,
-			[]string{"etf.second-unit 2: a second TU line, one; line 1 counts"}},
+			[]string{"etf.second-unit 2: a second TU line, one; weft uses line 1"}},
 		{"TU HOURS first", "TU HOURS\nTU SECONDS\n", 3600,
-			[]string{"etf.second-unit 2: a second TU line, one; line 1 counts"}},
+			[]string{"etf.second-unit 2: a second TU line, one; weft uses line 1"}},
 		{"TU of no unit", "TU DAYS\n", 1, []string{
-			`etf.unit 1: unit "DAYS", NANOSECONDS, MICROSECONDS, MILLISECONDS, SECONDS, MINUTES or HOURS; the line does ` +
-				`not count`}},
+			`etf.unit 1: unit "DAYS", NANOSECONDS, MICROSECONDS, MILLISECONDS, SECONDS, MINUTES or HOURS; weft ` +
+				`ignores the line`}},
 		{"TU of no unit beside one", "TU DAYS\nTU MINUTES\n", 60,
-			[]string{`etf.unit 1: unit "DAYS", NANOSECONDS, MICROSECONDS, MILLISECONDS, SECONDS, MINUTES or HOURS; the ` +
-				`line does not count`}},
+			[]string{`etf.unit 1: unit "DAYS", NANOSECONDS, MICROSECONDS, MILLISECONDS, SECONDS, MINUTES or HOURS; weft ` +
+				`ignores the line`}},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			got := parseText(t, x.head+"E 0 1 ;\n")
@@ -101,10 +101,10 @@ func TestDocument_Offset(t *testing.T) {
 	}{
 		{"O 1500", 1500, nil},
 		{"O -3", -3, nil},
-		{"O 1.5e3", 1500, []string{`etf.offset-fraction 1: offset "1.5e3", an integer; it counts as 1500`}},
-		{"O 7.0", 7, []string{`etf.offset-fraction 1: offset "7.0", an integer; it counts as 7`}},
-		{"O 7.9", 7, []string{`etf.offset-fraction 1: offset "7.9", an integer; it counts as 7`}},
-		{"O 7\nO 8", 7, []string{"etf.second-offset 2: a second O line, one; line 1 counts"}},
+		{"O 1.5e3", 1500, []string{`etf.offset-fraction 1: offset "1.5e3", an integer; weft uses 1500`}},
+		{"O 7.0", 7, []string{`etf.offset-fraction 1: offset "7.0", an integer; weft uses 7`}},
+		{"O 7.9", 7, []string{`etf.offset-fraction 1: offset "7.9", an integer; weft uses 7`}},
+		{"O 7\nO 8", 7, []string{"etf.second-offset 2: a second O line, one; weft uses line 1"}},
 	} {
 		t.Run(x.line, func(t *testing.T) {
 			got := parseText(t, x.line+"\nE 0 1 ;\n")
@@ -168,19 +168,19 @@ func TestDocument_UniqueIDs(t *testing.T) {
 		defects    []string
 	}{
 		{"events", "E 7 5 ;\nE 8 1 ;\nE 7 2 ;\nE 7 1 ;\n",
-			[]string{"etf.duplicate-id 3: event id 7 twice, an id that is used once; line 1 has it, too",
-				"etf.duplicate-id 4: event id 7 twice, an id that is used once; line 1 has it, too"}},
+			[]string{"etf.duplicate-id 3: event id 7 twice, each id once; line 1 has the same id",
+				"etf.duplicate-id 4: event id 7 twice, each id once; line 1 has the same id"}},
 		{"claims", "R 0 9 false ;\nC 7 3 4 0 1 ;\nC 7 1 2 0 1 ;\n",
-			[]string{"etf.duplicate-id 3: claim id 7 twice, an id that is used once; line 2 has it, too"}},
+			[]string{"etf.duplicate-id 3: claim id 7 twice, each id once; line 2 has the same id"}},
 		{"claims and events", "R 0 9 false ;\nC 7 3 4 0 1 ;\nE 7 1 ;\n", nil},
 		{"dependencies", "E 0 1 ;\nE 1 2 ;\nD 4 4 0 1 ;\nD 4 4 1 0 ;\n",
-			[]string{"etf.duplicate-id 4: dependency id 4 twice, an id that is used once; line 3 has it, too"}},
+			[]string{"etf.duplicate-id 4: dependency id 4 twice, each id once; line 3 has the same id"}},
 		{"signals", "S 3 ;\nF 3 0 1 1 0 0\nS 3 ; name=again\n",
-			[]string{"etf.duplicate-id 3: signal id 3 twice, an id that is used once; line 1 counts"}},
+			[]string{"etf.duplicate-id 3: signal id 3 twice, each id once; weft uses line 1"}},
 		{"resources", "R 3 1 false ;\n\nR 3 2 false ;\n",
-			[]string{"etf.duplicate-id 3: resource id 3 twice, an id that is used once; line 1 counts"}},
+			[]string{"etf.duplicate-id 3: resource id 3 twice, each id once; weft uses line 1"}},
 		{"series", "TS 0 ;\nTSS 0 1 ;\nTSS 0 2 ;\nTSS 0 1 ;\n",
-			[]string{"etf.duplicate-id 4: series id 0/1 twice, an id that is used once; line 2 counts"}},
+			[]string{"etf.duplicate-id 4: series id 0/1 twice, each id once; weft uses line 2"}},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			got := parseText(t, x.text)

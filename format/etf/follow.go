@@ -44,9 +44,9 @@ func (g *growingReader) Grow(b *lines.Block) (*linetrace.Times, error) {
 		case x.other:
 			continue
 		case bytes.Contains(x.text, []byte(carryPrefix)):
-			return nil, g.lineError(&x, "the definitions of another format's trace", "a trace of TRACE itself")
+			return nil, g.lineError(&x, "definitions of another format", "a trace that was not converted")
 		case isUnit && g.timed && !g.unitKnown && unit != d.unit:
-			return nil, g.lineError(&x, "the time unit "+unit, "it ahead of all events, as the trace is not read as a whole")
+			return nil, g.lineError(&x, "the time unit "+unit, "the time unit before all events")
 		case isUnit && !g.unitKnown:
 			d.unit, g.unitKnown = unit, true
 		}

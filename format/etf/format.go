@@ -61,9 +61,10 @@ var about = format.About{
 	Writes:     "all lines, canonically",
 	Seeks:      "time windows by chunk",
 	Options: []format.Option{
-		{Name: "etf.max-line", Default: "16M", Doc: "Longest line that is read; longer ones are skipped and reported."},
+		{Name: "etf.max-line", Default: "16M",
+			Doc: "Longest line that weft reads. weft skips longer lines and reports them."},
 		{Name: "etf.activity", Default: "name,task,activity",
-			Doc: "Attributes that name the activity (region) of a claim or event; the first that is present counts."},
+			Doc: "Attributes that name the activity (region) of a claim or event. weft uses the first one that is present."},
 	},
 	Rules: rules,
 }

@@ -133,7 +133,7 @@ func (c *legacyConverter) begin(number int64) error {
 				found = err.Error()
 			}
 			if err := c.Defect("etf.configuration", trace.Warning, number, "configuration "+strconv.Quote(c.named), found,
-				"it beside the trace; attributes are numbered instead"); err != nil {
+				"this file in the folder of the trace; weft numbers the attributes instead"); err != nil {
 				return err
 			}
 		}

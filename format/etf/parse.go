@@ -206,7 +206,7 @@ func (p *blockParser) ticks(t trace.Decimal, number int64, l []byte) (int64, err
 	}
 	p.kept.rounded++
 	err := p.report(problem{"etf.time-rounded", t.String(),
-		fmt.Sprintf("at most %d digits after the point, beside the other times", p.d.Digits), trace.Warning}, number, l)
+		fmt.Sprintf("at most %d digits after the point, because of the other times", p.d.Digits), trace.Warning}, number, l)
 	return v, err
 }
 
@@ -311,13 +311,13 @@ func (p *blockParser) parseLine(l []byte, number int64) error {
 func (p *blockParser) skipInterval(number int64, l []byte) error {
 	start, end := p.rec.Start.String(), p.rec.End.String()
 	b := problem{"etf.fragment-times", "end " + end + ", start " + start,
-		"start < end; the trace is read without the fragment", trace.Error}
+		"start < end; weft skips the fragment", trace.Error}
 	switch p.rec.Keyword {
 	case C:
 		b = problem{"etf.claim-times", "end " + end + " before start " + start,
-			"start ≤ end; the trace is read without the claim", trace.Error}
+			"start ≤ end; weft skips the claim", trace.Error}
 	case TSR:
-		b.found, b.expected = "end "+end+" before start "+start, "start ≤ end; the trace is read without the samples"
+		b.found, b.expected = "end "+end+" before start "+start, "start ≤ end; weft skips the samples"
 	}
 	return p.skip(b, number, l)
 }
@@ -341,8 +341,8 @@ func (p *blockParser) parseCarried(it *timedLine, rec *Record, list []byte, numb
 		switch {
 		case key == carryKey:
 			if !r.parse(it, value) {
-				return p.skip(problem{"etf.carrier", "weft=" + value, "what weft writes there; the line is skipped", trace.Warning},
-					number, l)
+				return p.skip(problem{"etf.carrier", "weft=" + value, "a value that weft wrote; weft skips the line",
+					trace.Warning}, number, l)
 			}
 		case it.kind == C && (key == "name" || key == "depth"), key == "name":
 			// These attributes only make the line readable in TRACE's tools.
@@ -491,7 +491,7 @@ func (p *blockParser) parseSamples(number int64, l []byte) error {
 	it := timedLine{kind: rec.Keyword, pos: number, ref: m, loc: p.d.Model.Metrics.At(m).Location}
 	p.keys, p.vals = p.keys[:0], p.vals[:0]
 	if rec.Keyword == TSR {
-		if err := p.report(problem{"etf.tsr", "a TSR line", "TSP lines; how TSR counts its times is not documented",
+		if err := p.report(problem{"etf.tsr", "a TSR line", "TSP lines; no document specifies the times of TSR samples",
 			trace.Note}, number, l); err != nil {
 			return err
 		}
@@ -521,7 +521,7 @@ func (p *blockParser) storeDependency(attrs []byte, number int64, l []byte) erro
 	rec := &p.rec
 	if rec.Type < 0 || rec.Type > 8 {
 		return p.skip(problem{"etf.dependency-type", fmt.Sprintf("type %d", rec.Type),
-			"0 to 8; the trace is read without the dependency", trace.Error}, number, l)
+			"0 to 8; weft skips the dependency", trace.Error}, number, l)
 	}
 	if rec.Src == rec.Dst && dependencyEnds[rec.Type][0] == dependencyEnds[rec.Type][1] {
 		if err := p.report(problem{"etf.self-dependency", fmt.Sprintf("source and destination %d", rec.Src),

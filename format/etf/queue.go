@@ -87,7 +87,7 @@ func (o *openClaims) remove(q *queue, k claimKey, pos int64) (at int64, isGuess,
 }
 
 // queueLimit is the number of claims that may wait for an older claim to end. Beyond this number, the older
-// claim is put aside. textLimit is the largest size, in bytes, of a claim's buffer that is reused.
+// claim is moved from list to aside. textLimit is the largest size, in bytes, of a claim's buffer that is reused.
 const (
 	queueLimit = 1 << 14
 	textLimit  = 256
@@ -95,14 +95,14 @@ const (
 )
 
 // queue stores claims until they end, and writes them in the order in which they begin. If more than
-// queueLimit claims begin while an older claim is open, the older claim is put aside. When that claim ends, end
-// inserts its line into the text that has been written.
+// queueLimit claims begin while an older claim is open, the older claim is moved to aside. When that claim
+// ends, end inserts its line into the text that has been written.
 type queue struct {
 	w     *Writer
 	list  []queuedClaim // ring buffer of claims by number
 	first int64         // number of the oldest claim
 	next  int64
-	aside map[int64]*queuedClaim // claims that were put aside, by number
+	aside map[int64]*queuedClaim // claims whose lines are inserted later, by number
 	buf   []byte
 	from  *rewriter
 }
@@ -139,7 +139,7 @@ type queuedClaim struct {
 	key    claimKey // resource and id, for traces that were read from a TRACE file
 	done   bool
 	other  bool  // a map of openClaims contains the claim
-	place  int64 // position in the spool, for a claim that was put aside
+	place  int64 // position in the spool at which the line of a claim in aside belongs
 	pos    int64 // number of the claim's line in the original file
 }
 

@@ -111,7 +111,7 @@ func (r *Record) read(l []byte, number int64, report func(problem) error) (usabl
 	if k == TU {
 		if _, _, ok := unitOf(r.Unit); !ok {
 			return false, report(problem{"etf.unit", "unit " + quote([]byte(r.Unit)),
-				"NANOSECONDS, MICROSECONDS, MILLISECONDS, SECONDS, MINUTES or HOURS; the line does not count", trace.Error})
+				"NANOSECONDS, MICROSECONDS, MILLISECONDS, SECONDS, MINUTES or HOURS; weft ignores the line", trace.Error})
 		}
 	}
 	return err == nil, err
@@ -124,7 +124,7 @@ func unknownKeyword(l []byte) problem {
 		t = append(w[:0], ';')
 	}
 	return problem{"etf.keyword", "keyword " + quote(t),
-		"TU, O, T, E, R, C, D, S, F, TS, TSS, TSP or TSR; the trace is read without the line", trace.Warning}
+		"TU, O, T, E, R, C, D, S, F, TS, TSS, TSP or TSR; weft skips the line", trace.Warning}
 }
 
 // openText opens a TRACE file as a sequence of lines.

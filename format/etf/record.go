@@ -389,7 +389,7 @@ func (r *Record) readOffset(t []byte) problem {
 	} else if len(bytes.Trim(t, "+-0123456789")) == 0 {
 		return problem{}
 	}
-	return problem{"etf.offset-fraction", "offset " + quote(t), fmt.Sprintf("an integer; it counts as %d", r.ID),
+	return problem{"etf.offset-fraction", "offset " + quote(t), fmt.Sprintf("an integer; weft uses %d", r.ID),
 		trace.Warning}
 }
 
@@ -437,12 +437,12 @@ func attributeProblem(p attrlist.Problem, key, value string) problem {
 		return problem{"etf.escape", fmt.Sprintf("a \"\\\" that escapes nothing: key %q and value %q", key, value),
 			`"\\" for a "\" inside a key or value`, trace.Warning}
 	}
-	return problem{"etf.attribute", fmt.Sprintf("%q without \"=\"", key), "key=value; taken as a key with an empty value",
-		trace.Error}
+	return problem{"etf.attribute", fmt.Sprintf("%q without \"=\"", key),
+		"key=value; weft reads a key with an empty value", trace.Error}
 }
 
 func repeatedKey(key string) problem {
-	return problem{"etf.duplicate-key", fmt.Sprintf("key %q twice", key), "each key once; the last one counts",
+	return problem{"etf.duplicate-key", fmt.Sprintf("key %q twice", key), "each key once; weft uses the last value",
 		trace.Warning}
 }
 
@@ -450,7 +450,7 @@ func repeatedKey(key string) problem {
 type inexactCounts struct {
 	rounded   int64 // times with more digits than fit a tick
 	lessText  int64 // attribute lists with a value or backslash that the record does not contain
-	otherForm int64 // other attribute lists that would be written in another form
+	otherForm int64 // other attribute lists that weft would write in another form
 }
 
 // add counts an attribute list that a copy through the model would spell differently.

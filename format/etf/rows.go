@@ -163,7 +163,7 @@ func (p *blockParser) addSamples(m uint32, times []int64, line int64) {
 
 // reportBadCarrier reports a line of a carried trace that cannot be restored.
 func (p *blockParser) reportBadCarrier(found string, number int64) error {
-	return p.skip(problem{"etf.carrier", found, "a line as weft writes it; it is skipped", trace.Warning}, number, nil)
+	return p.skip(problem{"etf.carrier", found, "a line that weft wrote; weft skips the line", trace.Warning}, number, nil)
 }
 
 // addRestored adds the event that a line of a carried trace was written from. The encoder (encode.go)

@@ -361,8 +361,8 @@ func (a *augmenter) surveyCursor(c *Cursor, m *messageMatcher) (eventSurvey, err
 		if t := x.times[r.Stream]; r.Time < t {
 			return &trace.Defect{Rule: "otf.unsorted", Severity: trace.Error,
 				Position: trace.Position{File: a.r.path(fileName(a.r.stub, r.Stream, Events))},
-				Found:    fmt.Sprintf("an event at %d behind one at %d", r.Time, t),
-				Expected: "the order of time, in which weft convert writes a trace"}
+				Found:    fmt.Sprintf("an event at %d after one at %d", r.Time, t),
+				Expected: "events in the order of time; weft convert sorts a trace"}
 		}
 		x.times[r.Stream] = r.Time
 		if process != r.Process {

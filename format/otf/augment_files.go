@@ -91,13 +91,13 @@ func (a *augmenter) copyDefinitions(s *stream, out *partWriter, added []byte, ra
 		case s.t.bad != nil:
 			return false, fmt.Errorf("%s: %w", s.t.name, s.t.bad)
 		case s.t.long > 0:
-			return false, fmt.Errorf("%s: found a line of more than %d bytes, expected at most that (option otf.max-line)",
+			return false, fmt.Errorf("%s: found a line of more than %d bytes, expected a shorter line (option otf.max-line)",
 				s.t.name, s.t.max)
 		case !whole:
 			out.buf = append(append(append(out.buf, pairs...), added...), l...)
 			return dropped, nil
 		}
-		l = l[:len(l)+1] // include the line end
+		l = l[:len(l)+1] // l includes the line end from here on
 		switch {
 		case isPairLine(l) && len(pairs) < s.t.max:
 			pairs = append(pairs, l...)

@@ -343,7 +343,7 @@ func (d *decoder) reportCarried(r *Record, err error) error {
 	return d.r.opt.Read.Defect(&trace.Defect{Rule: "otf.carried", Severity: trace.Error,
 		Position: trace.Position{File: d.r.src.Path},
 		Record:   fmt.Sprintf("%s at %d", r.Type, r.Time), Found: err.Error(),
-		Expected: "what weft wrote; the record is read without it"})
+		Expected: "the data that weft wrote; weft reads the record without it"})
 }
 
 // amend applies the carried part of a record to the last row of b. It reports a defect if the carried

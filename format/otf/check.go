@@ -64,7 +64,7 @@ func (c *checker) checkEnds(ctx context.Context) error {
 				"the last time and process")
 		case bytes.HasPrefix(before[at:], []byte("ffffffffffffffff")):
 			err = report("otf.refused", trace.Warning, "the time ffffffffffffffff at the end",
-				"the last time; libotf refused a record that was not in order, and all behind it are missing")
+				"the last time; libotf rejected a record that was not in the order of time, and all later records are missing")
 		}
 		if err != nil {
 			return err
@@ -147,13 +147,13 @@ func (c *checker) checkDirectory() error {
 			number := strconv.FormatUint(uint64(f.stream), 16)
 			if err := c.opt.Defect(&trace.Defect{Rule: "otf.unlisted-stream", Severity: trace.Warning, Position: at,
 				Found:    "a file of stream " + number,
-				Expected: "a line " + number + ": in the master file; nobody reads the file"}); err != nil {
+				Expected: "a line " + number + ": in the master file; neither weft nor libotf reads the file"}); err != nil {
 				return err
 			}
 		} else if plain, z := strings.CutSuffix(f.name, ".z"); z && there[plain] {
 			if err := c.opt.Defect(&trace.Defect{Rule: "otf.hidden-file", Severity: trace.Note, Position: at,
-				Found:    "a compressed file beside a plain one",
-				Expected: "one of the two; nobody reads the compressed one"}); err != nil {
+				Found:    "a file both with and without compression",
+				Expected: "one of the two; neither weft nor libotf reads the compressed one"}); err != nil {
 				return err
 			}
 		}

@@ -90,7 +90,7 @@ func TestCheck(t *testing.T) {
 			map[string]string{"x.a.snaps": "1\n*2\nTE1O1\n#\"error due to unsorted time stamp, " +
 				"aborted\"\nffffffffffffffff\n*2\n"}},
 		{"otf.unlisted-stream", 1, "x.b.events.z", "a file of stream b", map[string]string{"x.b.events.z": ""}},
-		{"otf.hidden-file", 1, "x.a.events.z", "a compressed file beside a plain one",
+		{"otf.hidden-file", 1, "x.a.events.z", "a file both with and without compression",
 			map[string]string{"x.a.events.z": "\x78\x5e"}},
 	} {
 		dir := t.TempDir()

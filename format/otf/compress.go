@@ -62,8 +62,8 @@ func (r *Reader) files(tell bool) ([]File, error) {
 	return out, nil
 }
 
-// IsPartName reports whether a name is that of a file of a trace other than the master file, and
-// whether that file is compressed.
+// IsPartName reports whether a file with this name belongs to a trace and is not its master file, and whether
+// the file is compressed.
 func IsPartName(name string) (ok, compressed bool) {
 	name, compressed = strings.CutSuffix(name, ".z")
 	for _, s := range suffixes {
@@ -159,7 +159,7 @@ func DecompressFile(ctx context.Context, path string, opt Compression) (int64, e
 		return 0, fmt.Errorf("%s: found a name without .z, expected that of a compressed file", path)
 	}
 	if _, err := os.Lstat(to); err == nil {
-		return 0, fmt.Errorf("%s: found a file of this name, which is what readers take, expected none", to)
+		return 0, fmt.Errorf("%s: found a file of this name, which readers use, expected none", to)
 	}
 	var bad error
 	n, err := replaceFile(path, to, opt, func(f *os.File, w io.Writer) error {
@@ -214,8 +214,8 @@ func inflate(ctx context.Context, f *os.File, w io.Writer, progress func(int64))
 			// The data ends with a check sum, which libotf does not write.
 			at := in - int64(buffered.Buffered())
 			if rest := st.Size() - at; rest > 4 {
-				return defect("otf.corrupt", at, fmt.Sprintf("%s behind the end of the compressed data", plural.Of(rest, "byte")),
-					"at most a check sum of 4; what follows is lost"), nil
+				return defect("otf.corrupt", at, fmt.Sprintf("%s after the end of the compressed data", plural.Of(rest, "byte")),
+					"at most a checksum of 4; the following data is lost"), nil
 			}
 			return nil, nil
 		case errors.Is(err, io.ErrUnexpectedEOF):
@@ -225,11 +225,11 @@ func inflate(ctx context.Context, f *os.File, w io.Writer, progress func(int64))
 			}
 			if !bytes.Equal(end[:], flushEnd) {
 				return defect("otf.cut-off", st.Size(), fmt.Sprintf("an end of % x", end),
-					fmt.Sprintf("% x; text at the end is missing", flushEnd)), nil
+					fmt.Sprintf("% x; the end of the text is missing", flushEnd)), nil
 			}
 			return nil, nil
 		case isCorrupt(err):
-			return defect("otf.corrupt", in, err.Error(), "compressed data; what follows is lost"), nil
+			return defect("otf.corrupt", in, err.Error(), "compressed data; the following data is lost"), nil
 		default:
 			return nil, err
 		}
@@ -254,7 +254,7 @@ func replaceFile(from, to string, opt Compression, write func(f *os.File, w io.W
 		return 0, fileError(from, err)
 	}
 	if !st.Mode().IsRegular() {
-		return 0, fmt.Errorf("%s: found no ordinary file, expected one of a trace", from)
+		return 0, fmt.Errorf("%s: found no regular file, expected a file of a trace", from)
 	}
 	out, err := format.CreateFile(to)
 	if err != nil {

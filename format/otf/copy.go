@@ -143,7 +143,7 @@ func writerOptions(wo *format.WriteOptions) (opt WriterOptions, streams int64, e
 		streams = 0
 		opt.Master, err = parseMaster([]byte(strings.ReplaceAll(v, ";", "\n")+"\n"), false, func(_ int64, p problem) error {
 			return &format.OptionError{Option: "otf.streams", Value: v,
-				Expected: "stream:process,process;stream:…, as in a master file; " + p.found + " is none"}
+				Expected: "stream:process,process;stream:…, as in a master file; " + p.found + " is not an entry of this form"}
 		})
 	} else {
 		streams, err = number("otf.streams", 1<<20)

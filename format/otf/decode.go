@@ -98,7 +98,7 @@ func (d *decoder) reportUndefined(what string, stream uint32, token uint64) {
 	err := lenientOptions(d.opt).Defect(&trace.Defect{Rule: "otf.undefined", Severity: trace.Warning,
 		Position: trace.Position{File: d.r.src.Path},
 		Found:    fmt.Sprintf("%s %d in stream %x", what, token, stream),
-		Expected: "a definition; a stand-in takes its place"})
+		Expected: "a definition; weft uses a stand-in"})
 	if d.err == nil {
 		d.err = err
 	}
@@ -109,7 +109,7 @@ func (d *decoder) reportTooLate(r *Record) error {
 	return lenientOptions(d.r.opt.Read).Defect(&trace.Defect{Rule: "otf.time-range", Severity: trace.Error,
 		Position: trace.Position{File: d.r.src.Path},
 		Found:    fmt.Sprintf("%s at %d", r.Type, r.Time),
-		Expected: fmt.Sprintf("times less than 2^63 after %d; the record is skipped", d.clock.base)})
+		Expected: fmt.Sprintf("a time less than 2^63 ticks after %d; weft skips the record", d.clock.base)})
 }
 
 // Defs returns the definitions. Scans add stand-ins for undefined tokens to them.

@@ -196,7 +196,7 @@ func newModel(ctx context.Context, r *Reader) (*model, error) {
 		if err := r.opt.Read.Defect(&trace.Defect{Rule: "otf.carried", Severity: trace.Error,
 			Position: trace.Position{File: r.path(fileName(r.stub, 0, Definitions))},
 			Found:    err.Error(),
-			Expected: "the definitions of a trace that weft wrote; OTF's own ones take their place"}); err != nil {
+			Expected: "definitions that weft wrote; weft uses the definitions of OTF instead"}); err != nil {
 			return nil, err
 		}
 	}

@@ -25,24 +25,27 @@ var about = format.About{
 	Writes:     "all records; streams, spelling, compression",
 	Seeks:      "time windows by bisection, in .z files at restart points",
 	Options: []format.Option{
-		{Name: "otf.max-line", Default: "16M", Doc: "Longest line that is read; longer ones are skipped and reported."},
+		{Name: "otf.max-line", Default: "16M",
+			Doc: "Longest line that weft reads. weft skips longer lines and reports them."},
 		{Name: FilesOption, Default: "128",
-			Doc: "How many files of a trace are open at once; by default 128 of all traces together, " +
-				"or a quarter of what the process may have open, if that is less."},
+			Doc: "Greatest number of open files of a trace. By default, all traces together have at most 128 open files, " +
+				"or a quarter of the open files that the system allows, if that is less."},
 		{Name: "otf.unify-tokens", Default: "false", Values: []string{"true", "false"},
-			Doc: "Equal definitions of several streams become one; a copy gets global definitions only."},
+			Doc: "Join equal definitions of several streams; a copy then has only global definitions."},
 		{Name: "otf.async-times", Default: "false", Values: []string{"true", "false"},
-			Doc: "Counters that VampirTrace read aside have the time at which they were read, which is sorting."},
+			Doc: "Use the time at which VampirTrace read an asynchronous counter as the time of its value, " +
+				"and sort the events."},
 		{Name: CarriedOption, Default: "true", Values: []string{"true", "false"},
-			Doc: "Traces of other formats have their own ids, names and events; with false those of OTF's records, " +
-				"as other tools see them."},
+			Doc: "Restore the ids, names and events of a trace that weft converted from another format. With false, weft " +
+				"reads the records of OTF, as other tools do."},
 		{Name: "otf.streams", Default: "keep", Write: true,
-			Doc: "Number of streams to spread the processes over, 0 for one each; " +
-				"or a map as in a master file, such as 1:1,2;2:3."},
+			Doc: "Number of streams to which the processes are distributed; 0 writes a stream for each process. Or a map " +
+				"as in a master file, such as 1:1,2;2:3."},
 		{Name: "otf.spelling", Default: "keep", Write: true, Values: []string{"keep", "short", "long"},
-			Doc: "Spelling of the keywords; keep is that of the definitions."},
+			Doc: "Spelling of the keywords; keep uses the spelling of the definitions."},
 		{Name: "otf.level", Default: "keep", Write: true,
-			Doc: "Level of compression, 0 for none to 9; keep compresses (4) if the events of a stream are."},
+			Doc: "Level of compression, from 0 (none) to 9. keep compresses with level 4 if the events of a stream are " +
+				"compressed."},
 	},
 	Rules: []format.Rule{
 		{ID: "otf.master", Severity: trace.Warning,

@@ -484,7 +484,7 @@ func TestMessageMatchingPeer(t *testing.T) {
 // TestStreamZero_2_1 checks that stream 0 accepts only global definitions and markers.
 func TestStreamZero_2_1(t *testing.T) {
 	w := NewStreamWriter(filepath.Join(t.TempDir(), "x"), 0, nil)
-	const want = "Enter in stream 0: found a record of a process, expected definitions and markers alone there"
+	const want = "Enter in stream 0: found a record of a process, expected only definitions and markers"
 	if err := w.Write(&Record{Type: Enter, Process: 1, Time: 5}); err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}

@@ -268,7 +268,7 @@ func (r *Record) parse(l []byte, i int, part Part, library bool) (bad problem) {
 	if !ok {
 		r.Type, r.Text = Unknown, stringOf(l)
 		return problem{"otf.unknown-record", "a record " + (&scanner{l: l, i: i}).rest(),
-			"a keyword of " + part.String() + " files; the record is passed on as unknown", trace.Note}
+			"a keyword of " + part.String() + " files; weft reads the record as unknown", trace.Note}
 	}
 	r.Type, r.Unnamed = t, false
 	sp := &specs[t]
@@ -295,7 +295,7 @@ func (r *Record) parse(l []byte, i int, part Part, library bool) (bad problem) {
 				continue
 			}
 		} else if f.short != "" && !s.skipKeyword(f) {
-			return problem{"otf.malformed", sp.name + ": " + s.rest(), f.long + "; the record is skipped", trace.Error}
+			return problem{"otf.malformed", sp.name + ": " + s.rest(), f.long + "; weft skips the record", trace.Error}
 		}
 		switch {
 		case f.bits > 0:
@@ -326,19 +326,19 @@ func (r *Record) parse(l []byte, i int, part Part, library bool) (bad problem) {
 	// it.
 	if n := len(list); n > 0 && !there && (list[n-1].f == fieldSCL || t == DefProcess && r.Unnamed && r.Parent == 0) &&
 		!s.end() {
-		return problem{"otf.malformed", sp.name + ": " + s.rest(), "the end of the line; the record is skipped", trace.Error}
+		return problem{"otf.malformed", sp.name + ": " + s.rest(), "the end of the line; weft skips the record", trace.Error}
 	}
 	return problem{}
 }
 
 // noQuote is the text of what was expected in the defect of a string that does not end on its line.
-const noQuote = "a quote at the end of the string; the record is skipped"
+const noQuote = "a quote at the end of the string; weft skips the record"
 
 // text parses a string in quotes.
 func (s *scanner) text() ([]byte, problem) {
 	s.skip()
 	if s.i == len(s.l) || s.l[s.i] != '"' {
-		return nil, problem{"otf.malformed", s.rest(), "a string; the record is skipped", trace.Error}
+		return nil, problem{"otf.malformed", s.rest(), "a string; weft skips the record", trace.Error}
 	}
 	start := s.i + 1
 	for i := start; i < len(s.l); i++ {
@@ -399,7 +399,7 @@ func (r *Record) pair(l []byte, i int, library bool) problem {
 	s := scanner{l: l, i: i}
 	s.word()
 	bad := func(expected string) problem {
-		return problem{"otf.malformed", "key-value pair: " + s.rest(), expected + "; the pair is skipped", trace.Error}
+		return problem{"otf.malformed", "key-value pair: " + s.rest(), expected + "; weft skips the pair", trace.Error}
 	}
 	key := uint32(s.hex())
 	if !s.skipKeyword(&fieldSpec{short: "Y", long: "TYPE"}) {
@@ -456,7 +456,7 @@ func (r *Record) pair(l []byte, i int, library bool) problem {
 	}
 	if n > arrayLine {
 		return problem{"otf.long-array", fmt.Sprintf("%s of an array on one line", plural.Of(n, "byte")),
-			fmt.Sprintf("at most %d; libotf does not read more", arrayLine), trace.Warning}
+			fmt.Sprintf("at most %d; libotf cannot read the line", arrayLine), trace.Warning}
 	}
 	return problem{}
 }

@@ -157,11 +157,11 @@ func (m *MasterControl) parseLine(s *scanner, defect func(found, expected string
 	id := s.hex()
 	s.skip()
 	if s.i == start || s.i == len(l) || l[s.i] != ':' {
-		return defect(strconv.Quote(string(l[:min(len(l), 40)])), "stream:process,process,…; the line is skipped")
+		return defect(strconv.Quote(string(l[:min(len(l), 40)])), "stream:process,process,…; weft skips the line")
 	}
 	stream := uint32(id)
 	if !validStream(stream) {
-		return defect("stream "+strconv.FormatUint(id, 16), "a number from 1 to fffffffe; the line is skipped")
+		return defect("stream "+strconv.FormatUint(id, 16), "a number from 1 to fffffffe; weft skips the line")
 	}
 	for more := true; more; {
 		s.i++ // skip the colon or the comma
@@ -169,14 +169,14 @@ func (m *MasterControl) parseLine(s *scanner, defect func(found, expected string
 		from := s.i
 		p := uint32(s.hex())
 		if s.i == from {
-			err := defect("an empty entry of stream "+strconv.FormatUint(id, 16), "a process; it is taken as 0")
+			err := defect("an empty entry of stream "+strconv.FormatUint(id, 16), "a process; weft assumes 0")
 			if err != nil {
 				return err
 			}
 		}
 		if !m.Assign(p, stream) && m.process[p] != stream {
 			err := defect(fmt.Sprintf("process %x in streams %x and %x", p, m.process[p], stream),
-				"one stream a process; the first one counts")
+				"one stream for each process; weft uses the first one")
 			if err != nil {
 				return err
 			}
@@ -197,5 +197,5 @@ func isMultiplexed(l []byte) bool {
 	return len(l) > 2 && l[0] == 'i' && hexValue[l[1]] < 16 && bytes.Count(l, []byte{':'}) == 2
 }
 
-var errMultiplexed = fmt.Errorf("found an IOFSL trace, all streams of which share files, expected one that has files " +
-	"of its own for each stream; not supported")
+var errMultiplexed = fmt.Errorf("found an IOFSL trace, whose streams share files, which weft does not support; " +
+	"expected separate files for each stream")

@@ -82,7 +82,7 @@ func Open(ctx context.Context, src format.Source, opt *Options) (*Reader, error)
 		if r.empty() {
 			return nil, format.EmptyError(src)
 		}
-		return nil, fmt.Errorf("%s: found no process, expected one at least", src.Path)
+		return nil, fmt.Errorf("%s: found no process, expected at least one", src.Path)
 	}
 	return r, nil
 }
@@ -97,7 +97,7 @@ func (r *Reader) fillMaster(ctx context.Context) error {
 	r.master = m
 	return r.opt.Read.Defect(&trace.Defect{Rule: "otf.master", Severity: trace.Warning,
 		Position: trace.Position{File: r.src.Path}, Found: "no process",
-		Expected: "stream:process,process,…; the processes of the other files are taken"})
+		Expected: "stream:process,process,…; weft takes the processes from the other files"})
 }
 
 // empty reports whether the master file is empty and there is no file of global definitions.

@@ -75,7 +75,7 @@ func (r *Record) parseLast(l []byte, i, size int, part Part, at int, odd error) 
 	case bad.rule != "" && r.Type != Unknown:
 		return nil, lineDefect(bad, at)
 	case len(rest) > 0:
-		bad = problem{"otf.malformed", fmt.Sprintf("%.40q behind the record", rest), "one record", trace.Error}
+		bad = problem{"otf.malformed", fmt.Sprintf("%.40q after the record", rest), "one record", trace.Error}
 		return nil, lineDefect(bad, at+len(l)-len(rest))
 	case bad.rule != "":
 		return r, lineDefect(bad, at)

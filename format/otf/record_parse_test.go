@@ -60,7 +60,7 @@ func TestParseRecordDefects(t *testing.T) {
 		{"another part", "E1", Definitions, "otf.unknown-record",
 			`record:0x0: note: otf.unknown-record: found a record "E1", expected a keyword of def files`, Unknown},
 		{"two records", "CNT1V2\nN", Events, "otf.malformed",
-			`record:0x7: error: otf.malformed: found "N" behind the record, expected one record`, 0},
+			`record:0x7: error: otf.malformed: found "N" after the record, expected one record`, 0},
 		{"open string", "#\"abc\nE1\n", Events, "otf.malformed",
 			`record:0x0: error: otf.malformed: found "\"abc", expected a quote at the end of the string`, 0},
 		{"process line", "a\n*X\nE1", Events, "otf.malformed",

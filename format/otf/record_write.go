@@ -146,7 +146,7 @@ func (r *Record) appendLine(b []byte, long bool) []byte {
 // check returns an error if a number does not fit its field.
 func (r *Record) check() error {
 	if int(r.Type) >= len(specs) || specs[r.Type].name == "" && r.Type != Unknown {
-		return fmt.Errorf("record type %d: there is none", r.Type)
+		return fmt.Errorf("record type %d: found no such type", r.Type)
 	}
 	s := &specs[r.Type]
 	for i := range s.fields {

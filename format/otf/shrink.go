@@ -82,7 +82,7 @@ func Shrink(ctx context.Context, src format.Source, ro *format.ReadOptions, keep
 	}
 	if streams >= 0 {
 		return &format.OptionError{Option: "otf.streams", Value: wo.Value("otf.streams", ""),
-			Expected: "keep, where processes are left out"}
+			Expected: "keep, because processes are left out"}
 	}
 	s := &shrinker{keep: keep, groups: map[scopedToken]bool{}}
 	for _, id := range r.master.Streams() {
@@ -98,7 +98,7 @@ func Shrink(ctx context.Context, src format.Source, ro *format.ReadOptions, keep
 		}
 	}
 	if s.master.Len() == 0 {
-		return fmt.Errorf("%s: found none of the chosen processes, expected one at least", src.Path)
+		return fmt.Errorf("%s: found none of the chosen processes, expected at least one", src.Path)
 	}
 	if err := r.eachDefinition(ctx, s.noteGroup); err != nil {
 		return err

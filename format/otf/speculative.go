@@ -138,7 +138,7 @@ type decodedPiece struct {
 }
 
 // errNeedsSurvey ends a speculative scan if the trace must be surveyed.
-var errNeedsSurvey = errors.New("otf: the trace must be looked through first")
+var errNeedsSurvey = errors.New("otf: the trace must be surveyed first")
 
 // scanPieces serves traces with few large streams. It decodes the pieces of a stream at the same time,
 // and delivers them in order.

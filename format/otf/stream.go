@@ -255,7 +255,7 @@ func (s *stream) readRecord(l []byte, i int, off int64) (ok bool, err error) {
 // reportLong reports the lines that were skipped because of their length.
 func (s *stream) reportLong(off int64) error {
 	p := problem{"otf.line-too-long", fmt.Sprintf("a line of %s", plural.Of(s.t.long, "byte")),
-		fmt.Sprintf("at most %d (option otf.max-line); it is skipped", s.t.max), trace.Error}
+		fmt.Sprintf("at most %d (option otf.max-line); weft skips the line", s.t.max), trace.Error}
 	s.t.long = 0
 	return s.report(p, off)
 }
@@ -268,7 +268,7 @@ func (s *stream) reportStateless(l []byte, off int64) error {
 	}
 	return s.report(problem{"otf.no-state",
 		fmt.Sprintf("a record %q before the first time and process", l[:min(len(l), 40)]),
-		"a time line and a process line; records before them are skipped", trace.Error}, off)
+		"a time line and a process line; weft skips the records before them", trace.Error}, off)
 }
 
 // endReading ends reading at the end of the file. If the reader follows libotf, endReading may still deliver a
@@ -291,7 +291,7 @@ func (s *stream) endReading(off int64, library bool) (ok bool, err error) {
 func (s *stream) readCutLine(l []byte, kind lineKind, off int64) (ok bool, err error) {
 	s.end = true
 	if err := s.report(problem{"otf.cut-off", fmt.Sprintf("%q without a line end", l[:min(len(l), 40)]),
-		"a line end; the line is passed on as unknown", trace.Error}, off); err != nil {
+		"a line end; weft reads the line as unknown", trace.Error}, off); err != nil {
 		return false, err
 	}
 	if err := s.reportCorrupt(off); err != nil || kind == blankLine && !s.r.opt.AsLibrary || s.part.timed() && !s.begun ||
@@ -354,7 +354,7 @@ func (s *stream) readProcess(l []byte, i int, off int64) (ok bool, err error) {
 		return false, nil
 	}
 	if sc.skip(); sc.i == len(l) || hexValue[l[sc.i]] > 15 {
-		if err := s.report(problem{"otf.malformed", "process line: " + sc.rest(), "a number; the line is skipped",
+		if err := s.report(problem{"otf.malformed", "process line: " + sc.rest(), "a number; weft skips the line",
 			trace.Error}, off); err != nil {
 			return false, err
 		}
@@ -461,7 +461,7 @@ func (s *stream) parseOn(bad problem, l []byte, i int) (problem, error) {
 // reportCorrupt reports damaged compressed data at the end of the file.
 func (s *stream) reportCorrupt(off int64) error {
 	if s.t.bad != nil {
-		p := problem{"otf.corrupt", s.t.bad.Error(), "compressed data; what follows is lost", trace.Error}
+		p := problem{"otf.corrupt", s.t.bad.Error(), "compressed data; the following data is lost", trace.Error}
 		s.t.bad = nil
 		return s.report(p, s.t.read)
 	}

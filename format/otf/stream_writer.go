@@ -86,8 +86,8 @@ type OrderError struct {
 
 // Error returns a message with the time that was found and the times that were expected.
 func (e *OrderError) Error() string {
-	return fmt.Sprintf("%s at %d: found a time before that of the record before, expected %d or later, or 0", e.Record,
-		e.Time, e.Last)
+	return fmt.Sprintf("%s at %d: found a time before the time of the previous record, expected %d or later, or 0",
+		e.Record, e.Time, e.Last)
 }
 
 // Write writes a record to the file of its part ([Record.Part]). Times must not decrease, except to 0,
@@ -149,7 +149,7 @@ func (w *StreamWriter) copy(r *Record) error {
 	}
 	part := r.Part()
 	if w.id == 0 && part != Definitions && part != Markers {
-		return fmt.Errorf("%s in stream 0: found a record of a process, expected definitions and markers alone there", r.Type)
+		return fmt.Errorf("%s in stream 0: found a record of a process, expected only definitions and markers", r.Type)
 	}
 	if w.opt.InlineSnapshots && part == Snapshots {
 		part = Events

@@ -239,8 +239,8 @@ func (q *sumQuery) replay(t uint64) error {
 	if errors.As(err, &o) {
 		err = &trace.Defect{Rule: "otf.unsorted", Severity: trace.Error,
 			Position: trace.Position{File: q.r.path(fileName(q.r.stub, q.stream, Events))},
-			Found:    fmt.Sprintf("an event at %d behind one at %d", o.Time, o.Last),
-			Expected: "the order of time, in which weft convert writes a trace"}
+			Found:    fmt.Sprintf("an event at %d after one at %d", o.Time, o.Last),
+			Expected: "events in the order of time; weft convert sorts a trace"}
 	}
 	return err
 }

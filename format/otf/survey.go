@@ -156,7 +156,7 @@ func (d *decoder) addSurvey(f survey, s *stream) error {
 		if err := lenientOptions(d.opt).Defect(&trace.Defect{Rule: "otf.unlisted-process", Severity: trace.Warning,
 			Position: trace.Position{File: s.t.name},
 			Found:    fmt.Sprintf("process %d in stream %x", p, f.id),
-			Expected: "processes that the master file names there; libotf does not read others"}); err != nil {
+			Expected: "processes that the master file lists for the stream; libotf does not read other ones"}); err != nil {
 			return err
 		}
 	}
@@ -164,15 +164,16 @@ func (d *decoder) addSurvey(f survey, s *stream) error {
 		if err := d.opt.Defect(&trace.Defect{Rule: "otf.no-state", Severity: trace.Error,
 			Position: trace.Position{File: s.t.name},
 			Found:    "no time line and process line",
-			Expected: "both, at the beginning; libotf reads no stream then"}); err != nil {
+			Expected: "both at the beginning; libotf then reads no stream"}); err != nil {
 			return err
 		}
 	}
 	if f.unsorted > 0 {
 		if err := lenientOptions(d.opt).Defect(&trace.Defect{Rule: "otf.unsorted", Severity: trace.Warning,
 			Position: trace.Position{File: s.t.name, Offset: f.unsortedAt, Binary: true},
-			Found:    "records that are not in the order of time", Expected: "ascending times; they are sorted while reading",
-			Count: f.unsorted}); err != nil {
+			Found:    "records that are not in the order of time",
+			Expected: "ascending times; weft sorts the records while it reads the trace",
+			Count:    f.unsorted}); err != nil {
 			return err
 		}
 	}

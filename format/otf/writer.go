@@ -108,7 +108,7 @@ func (w *Writer) copy(r *Record) error {
 	}
 	if w.last == nil || r.Process != w.process {
 		if r.Process > noProcess {
-			return fmt.Errorf("%s: process %d: found more than 32 bits", r.Type, r.Process)
+			return fmt.Errorf("%s: process %d: found a number of more than 32 bits", r.Type, r.Process)
 		}
 		w.last, w.process = w.Stream(w.assign(uint32(r.Process))), r.Process
 	}

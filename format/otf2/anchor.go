@@ -52,7 +52,7 @@ func parseAnchor(path string, b []byte) (*Anchor, error) {
 	}
 	c := &cursor{b: b}
 	if c.byte() != chunkHeader || c.bad {
-		return nil, bad(0, "3, which an anchor file begins with", "%s", formatByte(b, 0))
+		return nil, bad(0, "3, the first byte of an anchor file", "%s", formatByte(b, 0))
 	}
 	switch order := c.byte(); {
 	case c.bad, order != littleEndian && order != bigEndian:
@@ -106,7 +106,7 @@ func (a *Anchor) libraryDefect(sizes, substrate, additions int) *anchorDefect {
 	switch {
 	case a.TraceVersion > 2:
 		return &anchorDefect{traceVersion, fmt.Sprintf("a trace of version %d", a.TraceVersion),
-			"2, the last one that there is"}
+			"2, the last version"}
 	case a.DefinitionChunk == 0:
 		return &anchorDefect{sizes + 8, "0 bytes", "a chunk size of 256 KiB to 16 MiB"}
 	case a.Compression == 0:
@@ -118,7 +118,7 @@ func (a *Anchor) libraryDefect(sizes, substrate, additions int) *anchorDefect {
 		switch {
 		case !propertyName.MatchString(p.Name):
 			return &anchorDefect{at, fmt.Sprintf("a property with the name %.60q", p.Name),
-				"words of letters, digits and _ with :: between them, two at least"}
+				"at least two words of letters, digits and _ with :: between them"}
 		case seen[p.Name]:
 			return &anchorDefect{at, fmt.Sprintf("a second property with the name %.60q", p.Name), "another name"}
 		}
@@ -160,7 +160,7 @@ func (a *Anchor) parseAdditions(c *cursor) *anchorDefect {
 	})
 	rest := c.b[c.at:]
 	after, ends := bytes.CutPrefix(rest, anchorEnd)
-	const expected = "02 01 00, which ends an anchor file"
+	const expected = "02 01 00, the end of an anchor file"
 	whole := bytes.HasSuffix(c.b, anchorEnd)
 	switch {
 	case !c.bad && ends && len(after) == 0:
@@ -169,12 +169,12 @@ func (a *Anchor) parseAdditions(c *cursor) *anchorDefect {
 		return nil
 	case whole && a.parseFittingProperties(c, at):
 		return &anchorDefect{at, fmt.Sprintf("%s announced", plural.Of(announced, "property", "properties")),
-			fmt.Sprintf("%d, which is how many there are", len(a.Properties))}
+			fmt.Sprintf("%d, the actual number", len(a.Properties))}
 	case c.bad && !whole:
 		return &anchorDefect{len(c.b), "the end of the file", "the rest of the anchor file"}
 	case c.bad:
 	case ends:
-		return &anchorDefect{c.at + len(anchorEnd), fmt.Sprintf("%s behind 02 01 00", plural.Of(len(after), "byte")),
+		return &anchorDefect{c.at + len(anchorEnd), fmt.Sprintf("%s after 02 01 00", plural.Of(len(after), "byte")),
 			"the end of the file"}
 	case len(rest) == 0:
 		return &anchorDefect{c.at, "the end of the file", expected}
@@ -182,7 +182,7 @@ func (a *Anchor) parseAdditions(c *cursor) *anchorDefect {
 		return &anchorDefect{c.at, fmt.Sprintf("% x", rest[:min(len(rest), len(anchorEnd))]), expected}
 	}
 	a.Properties, a.TraceID, a.Snapshots, a.Thumbnails = nil, 0, 0, 0
-	return &anchorDefect{at, fmt.Sprintf("%s announced, behind which the file does not end", plural.Of(announced,
+	return &anchorDefect{at, fmt.Sprintf("%s announced, after which the file does not end", plural.Of(announced,
 		"property", "properties")),
 		"properties, the id of the trace, the numbers of snapshots and thumbnails, and " + expected}
 }

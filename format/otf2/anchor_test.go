@@ -36,25 +36,25 @@ func TestAnchorFile(t *testing.T) {
 		snapshots  uint32
 	}{
 		{"a sound file", sound, "", properties, 1},
-		{"no end", sound[:len(sound)-3], "t:0x55: found the end of the file, expected 02 01 00, which ends an anchor file",
+		{"no end", sound[:len(sound)-3], "t:0x55: found the end of the file, expected 02 01 00, the end of an anchor file",
 			properties, 1},
 		{"a byte of the end is missing", sound[:len(sound)-1],
-			"t:0x55: found 02 01, expected 02 01 00, which ends an anchor file", properties, 1},
-		{"another byte in the end", with(-2, 0xff), "t:0x55: found 02 ff 00, expected 02 01 00, which ends an anchor file",
+			"t:0x55: found 02 01, expected 02 01 00, the end of an anchor file", properties, 1},
+		{"another byte in the end", with(-2, 0xff), "t:0x55: found 02 ff 00, expected 02 01 00, the end of an anchor file",
 			properties, 1},
 		{"bytes behind the end", append(bytes.Clone(sound), "abc"...),
-			"t:0x58: found 3 bytes behind 02 01 00, expected the end of the file", properties, 1},
-		{"0 properties announced", count(0), "t:0x32: found 0 properties announced, expected 2, which is how many there are",
+			"t:0x58: found 3 bytes after 02 01 00, expected the end of the file", properties, 1},
+		{"0 properties announced", count(0), "t:0x32: found 0 properties announced, expected 2, the actual number",
 			properties, 1},
-		{"1 property announced", count(1), "t:0x32: found 1 property announced, expected 2, which is how many there are",
+		{"1 property announced", count(1), "t:0x32: found 1 property announced, expected 2, the actual number",
 			properties, 1},
-		{"3 properties announced", count(3), "t:0x32: found 3 properties announced, expected 2, which is how many there are",
+		{"3 properties announced", count(3), "t:0x32: found 3 properties announced, expected 2, the actual number",
 			properties, 1},
 		{"2³²−1 properties announced", count(1<<32 - 1),
-			"t:0x32: found 4294967295 properties announced, expected 2, which is how many there are", properties, 1},
+			"t:0x32: found 4294967295 properties announced, expected 2, the actual number", properties, 1},
 		{"a zero byte in a name", with(area+5, 0),
-			"t:0x32: found 2 properties announced, behind which the file does not end, expected properties, the id of the " +
-				"trace, the numbers of snapshots and thumbnails, and 02 01 00, which ends an anchor file", nil, 0},
+			"t:0x32: found 2 properties announced, after which the file does not end, expected properties, the id of the " +
+				"trace, the numbers of snapshots and thumbnails, and 02 01 00, the end of an anchor file", nil, 0},
 		{"cut in the properties", sound[:area+14], "t:0x40: found the end of the file, expected the rest of the anchor file",
 			properties[:1], 0},
 	} {
@@ -119,8 +119,8 @@ func TestAnchorFileRefused(t *testing.T) {
 	}
 	for _, name := range []string{"A:::B", "A::", "::B", "A::b c", "A::b-", "A::b\u00e4", "A-B::C", "A:B::c", "A::B:C",
 		"A::B::", "", "A B::C", "A::::B", "A::B.C"} {
-		want := fmt.Sprintf("t:0x3b: found a property with the name %q, expected words of letters, digits and _ with :: "+
-			"between them, two at least", name)
+		want := fmt.Sprintf("t:0x3b: found a property with the name %q, expected at least two words of letters, "+
+			"digits and _ with :: between them", name)
 		if err := found(func(a *Anchor) { a.Properties = []Property{{"X::Y", ""}, {name, "v"}} }); err != want {
 			t.Errorf("name %q: found %s, expected %s", name, err, want)
 		}
@@ -129,7 +129,7 @@ func TestAnchorFileRefused(t *testing.T) {
 		`t:0x3c: found a second property with the name "A::B", expected another name`: func(a *Anchor) {
 			a.Properties = []Property{{"A::B", "1"}, {"A::B", "2"}}
 		},
-		"t:0x8: found a trace of version 3, expected 2, the last one that there is": func(a *Anchor) { a.TraceVersion = 3 },
+		"t:0x8: found a trace of version 3, expected 2, the last version": func(a *Anchor) { a.TraceVersion = 3 },
 		"t:0x14: found 0 bytes, expected a chunk size of 256 KiB to 16 MiB": func(a *Anchor) {
 			a.DefinitionChunk = 0
 		},

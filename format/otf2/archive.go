@@ -221,9 +221,9 @@ func (a *Archive) localDefinitions(location uint64) (*localDefinitions, error) {
 			switch mode, n := l.readMapHeader(&cur); {
 			case cur.bad:
 			case mode > 1:
-				wrong("0, a dense one, or 1, one of pairs; it is left out", "a mapping table of mode %d", mode)
+				wrong("mode 0 (dense) or 1 (pairs); weft ignores the table", "a mapping table of mode %d", mode)
 			case n == 0:
-				wrong("one of an id at least", "a mapping table of no ids")
+				wrong("a table of at least one id", "a mapping table of no ids")
 			}
 		case localClock:
 			x := ClockOffset{cur.fixed(8), int64(cur.compressed(8)), math.Float64frombits(cur.fixed(8))}
@@ -233,9 +233,10 @@ func (a *Archive) localDefinitions(location uint64) (*localDefinitions, error) {
 			n := len(l.clocks)
 			switch {
 			case n > 0 && l.clocks[n-1].Time == x.Time:
-				wrong("one at another time; the first one counts", "a second clock offset at %d", x.Time)
+				wrong("a clock offset at another time; weft uses the first one", "a second clock offset at %d", x.Time)
 			case n > 0 && l.clocks[n-1].Time > x.Time:
-				wrong("one at a later time; it is left out", "a clock offset at %d behind one at %d", x.Time, l.clocks[n-1].Time)
+				wrong("a clock offset at a later time; weft ignores this one", "a clock offset at %d after one at %d",
+					x.Time, l.clocks[n-1].Time)
 			default:
 				l.clocks = append(l.clocks, x)
 			}
@@ -396,7 +397,7 @@ func (a *Archive) requireDefinitions(id uint64, opt *format.ReadOptions) error {
 	}
 	return opt.Defect(&trace.Defect{Rule: "otf2.missing-definitions", Severity: trace.Error,
 		Position: trace.Position{File: fmt.Sprintf("%s/%d.def", a.path, id)}, Found: "no such file",
-		Expected: "one, as other locations have; references and times may be wrong without"})
+		Expected: "the local definitions of the location; without them, references and times may be wrong"})
 }
 
 // openEvents opens the events of a location. It returns nil if the file is missing.

@@ -26,7 +26,7 @@ func TestClockOffsetsAtOneTime(t *testing.T) {
 		{[]ClockOffset{{Time: 100, Offset: 0}, {Time: 200, Offset: 10}, {Time: 200, Offset: 90}}, []int64{100, 155, 210},
 			[]string{"a second clock offset at 200"}},
 		{[]ClockOffset{{Time: 100, Offset: 0}, {Time: 90, Offset: 90}, {Time: 200, Offset: 10}}, []int64{100, 155, 210},
-			[]string{"a clock offset at 90 behind one at 100"}},
+			[]string{"a clock offset at 90 after one at 100"}},
 		{[]ClockOffset{{Time: 100, Offset: 5}, {Time: 100, Offset: 5}}, []int64{100, 150, 200},
 			[]string{"a second clock offset at 100"}},
 	} {

@@ -80,13 +80,13 @@ func (c *checker) Finish(ctx context.Context) error {
 	}
 	if definitions != a.Anchor.Definitions {
 		if err := c.report("otf2.counts", trace.Error, a.src.Path, 0, fmt.Sprintf("%d global definitions announced",
-			a.Anchor.Definitions), fmt.Sprintf("%d, which is how many there are", definitions)); err != nil {
+			a.Anchor.Definitions), fmt.Sprintf("%d, the actual number", definitions)); err != nil {
 			return err
 		}
 	}
 	if named != a.Anchor.Locations {
 		if err := c.report("otf2.counts", trace.Warning, a.src.Path, 0, fmt.Sprintf("%s announced",
-			plural.Of(a.Anchor.Locations, "location")), fmt.Sprintf("%d, which is how many are defined", named)); err != nil {
+			plural.Of(a.Anchor.Locations, "location")), fmt.Sprintf("%d, the number of definitions", named)); err != nil {
 			return err
 		}
 	}
@@ -119,7 +119,7 @@ func (c *checker) checkDefinition(at int64, r *Record) error {
 	t := typeByID(definitionTypes[:], r.ID)
 	if t == nil {
 		return c.report("otf2.unknown-record", trace.Warning, path, at, fmt.Sprintf("definition %d", r.ID),
-			"one that OTF2 3.0 has; it is left out")
+			"a definition of OTF2 3.0; weft ignores it")
 	}
 	for i, v := range r.Values {
 		f := t.field(i, len(r.Values))
@@ -134,7 +134,7 @@ func (c *checker) checkDefinition(at int64, r *Record) error {
 			continue
 		}
 		if err := c.report("otf2.undefined", trace.Warning, path, at,
-			fmt.Sprintf("%s with %s %d, which nothing defines", t.name, f.name, v), "a defined one"); err != nil {
+			fmt.Sprintf("%s with %s %d, which the trace does not define", t.name, f.name, v), "a defined one"); err != nil {
 			return err
 		}
 	}
@@ -155,7 +155,7 @@ func (c *checker) checkNumber(k *chunkReader, x *recordCounter, e *Event) error 
 		if k.first != x.n && !x.damaged {
 			if err := c.report("otf2.chunk-numbers", trace.Error, k.path, at*k.chunk+2,
 				fmt.Sprintf("a chunk that begins with event %d", k.first),
-				fmt.Sprintf("event %d, by those before", x.n)); err != nil {
+				fmt.Sprintf("event %d, according to the events before", x.n)); err != nil {
 				return err
 			}
 			x.damaged = true // report this defect only once
@@ -164,7 +164,7 @@ func (c *checker) checkNumber(k *chunkReader, x *recordCounter, e *Event) error 
 	if e.Number > k.last && !x.damaged {
 		x.damaged = true
 		return c.report("otf2.chunk-numbers", trace.Error, k.path, e.Offset, fmt.Sprintf("event %d", e.Number),
-			fmt.Sprintf("none behind %d, which is the last one by the chunk's header", k.last))
+			fmt.Sprintf("none after %d, the last event according to the header of the chunk", k.last))
 	}
 	return nil
 }
@@ -175,7 +175,7 @@ func (c *checker) checkLastNumber(k *chunkReader, x *recordCounter) error {
 		return nil
 	}
 	return c.report("otf2.chunk-numbers", trace.Error, k.path, k.size, plural.Of(x.n, "event"),
-		fmt.Sprintf("%d, by the last chunk's header", k.last))
+		fmt.Sprintf("%d, according to the header of the last chunk", k.last))
 }
 
 // checkSnapshots reads and checks the snapshots of a location. No earlier step reads them.
@@ -210,7 +210,7 @@ func (c *checker) checkSnapshots(ctx context.Context, location uint64) error {
 		}
 		if typeByID(snapshotTypes[:], e.ID) == nil {
 			if err := c.report("otf2.unknown-record", trace.Warning, s.r.c.path, e.Offset, fmt.Sprintf("record %d", e.ID),
-				"one that snapshots of OTF2 3.0 have"); err != nil {
+				"a record of snapshots of OTF2 3.0"); err != nil {
 				return err
 			}
 		}
@@ -261,7 +261,7 @@ func (n *snapshotCounter) end(c *checker, r *EventReader, id uint8, at int64) er
 	case was.n != was.announced:
 		return c.report("otf2.counts", trace.Warning, r.c.path, was.at,
 			fmt.Sprintf("a snapshot of %s announced", plural.Of(was.announced, "record")),
-			fmt.Sprintf("%d, which is how many there are", was.n))
+			fmt.Sprintf("%d, the actual number", was.n))
 	}
 	return nil
 }
@@ -286,7 +286,7 @@ func (c *checker) checkThumbnails(ctx context.Context) error {
 		if err == nil && samples != announced {
 			if err := c.report("otf2.counts", trace.Warning, fmt.Sprintf("%s.%d.thumb", c.a.path, k), 0,
 				fmt.Sprintf("%s announced", plural.Of(announced, "sample")),
-				fmt.Sprintf("%d, which is how many there are", samples)); err != nil {
+				fmt.Sprintf("%d, the actual number", samples)); err != nil {
 				return err
 			}
 		}

@@ -110,7 +110,7 @@ func (ec *eventChecker) end(c *checker, l locationDefinition) error {
 	if times.hasFewFarOutside() {
 		if err := c.report("otf2.trace-length", trace.Warning, k.path, times.farOffset,
 			fmt.Sprintf("an event at %d", times.time),
-			fmt.Sprintf("times of %d to %d, as the clock properties say and nearly all events of the location are", times.begin,
+			fmt.Sprintf("times from %d to %d, as in the clock properties and in nearly all events of the location", times.begin,
 				times.begin+times.length)); err != nil {
 			return err
 		}
@@ -120,7 +120,7 @@ func (ec *eventChecker) end(c *checker, l locationDefinition) error {
 	}
 	if ec.count.n != l.events && !ec.count.damaged {
 		return c.report("otf2.counts", trace.Note, c.a.path+".def", l.at,
-			fmt.Sprintf("location %d with %s", l.id, plural.Of(l.events, "event")), fmt.Sprintf("%d, which is how many it has",
+			fmt.Sprintf("location %d with %s", l.id, plural.Of(l.events, "event")), fmt.Sprintf("%d, the actual number",
 				ec.count.n))
 	}
 	return nil
@@ -270,14 +270,14 @@ func (c *checker) checkEvent(r *EventReader, location uint64, e *Event) error {
 		return c.report(rule, trace.Warning, r.c.path, e.Offset, what+" with "+found, expected)
 	}
 	if r.spare > 0 {
-		if err := wrong("otf2.record-bytes", fmt.Sprintf("%s behind its fields", plural.Of(r.spare, "byte")),
+		if err := wrong("otf2.record-bytes", fmt.Sprintf("%s after its fields", plural.Of(r.spare, "byte")),
 			"none"); err != nil {
 			return err
 		}
 	}
 	if r.loose {
 		if err := wrong("otf2.record-bytes", "a number whose first byte is 0",
-			"a number of as many bytes as it needs"); err != nil {
+			"a number without unnecessary bytes"); err != nil {
 			return err
 		}
 	}
@@ -291,15 +291,15 @@ func (c *checker) checkEvent(r *EventReader, location uint64, e *Event) error {
 		var err error
 		switch t := tableOf(uint64(a.Type)); {
 		case !ok:
-			err = wrong("otf2.undefined", fmt.Sprintf("attribute %d, which nothing defines", a.ID), "a defined one")
+			err = wrong("otf2.undefined", fmt.Sprintf("attribute %d, which the trace does not define", a.ID), "a defined one")
 		case typ != uint64(a.Type) && typ != 0 && (tableOf(typ) == noTable || a.Type > typeUint64):
 			// Weft itself writes numbers for references that have no target in a trace of another
 			// format.
 			err = wrong("otf2.value", fmt.Sprintf("a value of type %d for attribute %d", a.Type, a.ID),
-				fmt.Sprintf("type %d, as it is defined", typ))
+				fmt.Sprintf("type %d, as in its definition", typ))
 		case t != noTable && !c.defined(t, a.Value):
-			err = wrong("otf2.undefined", fmt.Sprintf("%s %d as attribute, which nothing defines", tableNames[t], a.Value),
-				"a defined one")
+			err = wrong("otf2.undefined", fmt.Sprintf("%s %d as attribute, which the trace does not define",
+				tableNames[t], a.Value), "a defined one")
 		}
 		if err != nil {
 			return err
@@ -324,11 +324,11 @@ func (c *checker) checkEvent(r *EventReader, location uint64, e *Event) error {
 		var err error
 		switch {
 		case f.show == showEnum && (v >= uint64(len(f.words)) || f.words[v] == ""):
-			err = wrong("otf2.value", fmt.Sprintf("%s %d", f.name, v), "one that OTF2 3.0 has")
+			err = wrong("otf2.value", fmt.Sprintf("%s %d", f.name, v), "a value of OTF2 3.0")
 		case f.show == showFlags && v>>len(f.words) != 0:
-			err = wrong("otf2.value", fmt.Sprintf("%s 0x%x", f.name, v), "flags that OTF2 3.0 has")
+			err = wrong("otf2.value", fmt.Sprintf("%s 0x%x", f.name, v), "flags of OTF2 3.0")
 		case f.table != noTable && i != reported && !c.defined(f.table, v):
-			err = wrong("otf2.undefined", fmt.Sprintf("%s %d, which nothing defines", f.name, v), "a defined one")
+			err = wrong("otf2.undefined", fmt.Sprintf("%s %d, which the trace does not define", f.name, v), "a defined one")
 		case (f.show == showRank || f.show == showRoot) && v < firstNonRank && c.ranks.comms[e.Values[f.other]] != nil:
 			if _, ok := c.ranks.location(location, e.Values[f.other], v); !ok {
 				err = wrong("otf2.undefined", fmt.Sprintf("%s %d", f.name, v), "a rank of its communicator")
@@ -349,12 +349,12 @@ func (c *checker) checkMetric(v []uint64, wrong func(rule, found, expected strin
 	members := c.ranks.members[v[0]]
 	if n := int(v[1]); n < len(members) {
 		return wrong("otf2.value", fmt.Sprintf("%s of metric %d", plural.Of(n, "value"), v[0]),
-			fmt.Sprintf("%d, as it is defined", len(members)))
+			fmt.Sprintf("%d, as in its definition", len(members)))
 	}
 	for i := range min(int(v[1]), len(members)) {
 		if m := c.ranks.metrics[members[i]]; m != nil && m[5] != v[2+2*i] {
 			return wrong("otf2.value", fmt.Sprintf("a value of type %d for metric %d", v[2+2*i], v[0]),
-				fmt.Sprintf("type %d, as it is defined", m[5]))
+				fmt.Sprintf("type %d, as in its definition", m[5]))
 		}
 	}
 	return nil

@@ -66,7 +66,7 @@ func (c *chunkReader) begin(k int64) error {
 	case len(b) < headerSize:
 		return c.errorAt(c.size, "a chunk's header of 18 bytes", "the end of the file after %d", len(b))
 	case b[0] != chunkHeader:
-		return c.errorAt(from, "3, which a chunk begins with", "0x%02x", b[0])
+		return c.errorAt(from, "3, the first byte of a chunk", "0x%02x", b[0])
 	case b[1] != littleEndian && b[1] != bigEndian:
 		return c.errorAt(from+1, "0x42 or 0x23, the byte order", "0x%02x", b[1])
 	}
@@ -98,7 +98,7 @@ func (c *chunkReader) peek(n int) ([]byte, error) {
 	if k, err := c.f.ReadAt(c.part, at); k < size {
 		c.part = c.part[:0]
 		if err == io.EOF {
-			return nil, c.errorAt(at+int64(k), "the rest of the file", "its end: it has become shorter")
+			return nil, c.errorAt(at+int64(k), "the rest of the file", "its end, because the file has become shorter")
 		}
 		return nil, fmt.Errorf("%s: %w", c.path, err)
 	}
@@ -169,7 +169,7 @@ func (c *chunkReader) next() (h recordHead, err error) {
 // missingEnd returns an error for a file without an end mark.
 func (c *chunkReader) missingEnd() *FileError {
 	c.end = c.size
-	return c.errorAt(c.size, "2, which ends a file", "the end of the file")
+	return c.errorAt(c.size, "2, the end of a file", "the end of the file")
 }
 
 // body reads the length and the bytes of a record.
@@ -182,7 +182,7 @@ func (c *chunkReader) body() ([]byte, error) {
 	cur := cursor{b: b, big: c.big}
 	n := cur.length()
 	if left := c.end - at - int64(cur.at); cur.bad || n > uint64(left) {
-		return nil, c.errorAt(at, fmt.Sprintf("at most %d, which is what the chunk has", max(left, 0)),
+		return nil, c.errorAt(at, fmt.Sprintf("at most %d, the number of bytes in the chunk", max(left, 0)),
 			"a record of %s", plural.Of(n, "byte"))
 	}
 	c.at += cur.at

@@ -55,7 +55,7 @@ func (d *decoder) splitLarge(ids []uint64, cores int) (large, others []uint64) {
 }
 
 // errNeedsEarlier reports a chunk that cannot be read without the contents of earlier chunks.
-var errNeedsEarlier = errors.New("otf2: a chunk needs what stands before it")
+var errNeedsEarlier = errors.New("otf2: a chunk needs the chunks before it")
 
 // chunkScan reads the chunks of one location with several workers, and delivers them in order to one sink.
 // Each worker reads its chunk as if the chunk were the first in the file. The result is correct if the chunk

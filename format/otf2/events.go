@@ -125,7 +125,7 @@ func (r *EventReader) Next() (*Event, error) {
 		case id == endOfFile:
 			r.ended = true
 			if len(e.Attributes) > 0 {
-				return nil, c.errorAt(at, "an event or a record that the list of attributes before it belongs to",
+				return nil, c.errorAt(at, "an event or a record, to which the list of attributes before it belongs",
 					"the end of the file")
 			}
 			return nil, io.EOF

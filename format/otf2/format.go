@@ -27,15 +27,15 @@ var about = format.About{
 	Seeks:      "by the first times of chunks",
 	Options: []format.Option{
 		{Name: orderOption, Default: "raise", Values: []string{"raise", "sort"},
-			Doc: "What becomes of times of a location that go back: they are raised to the latest, or the location's events " +
-				"are sorted, which needs another look at the archive."},
+			Doc: "How weft treats decreasing times of a location: raise uses the latest time so far, and sort sorts " +
+				"the events of the location, for which weft reads the archive twice."},
 		{Name: "otf2.raw-clocks", Default: "false", Values: []string{"true", "false"},
-			Doc: "Times are those of each location's own clock, not corrected by its clock offsets."},
+			Doc: "Do not correct the times of locations by their clock offsets."},
 		{Name: likeOption, Default: likeWeft, Generated: likeScoreP, Values: []string{likeWeft, likeScoreP},
 			Write: true,
-			Doc: "scorep lays the archive out as Score-P does, for Scalasca's analyser: a location group for each " +
-				"process, with its master thread first, and the paradigms and roles of regions that their names tell. An " +
-				"archive of OTF2 is then written anew."},
+			Doc: "scorep writes an archive with the layout of Score-P, for the analyser of Scalasca: a location group " +
+				"for each process, with its master thread first, and regions with the paradigms and roles that follow from their " +
+				"names. weft then also encodes an archive of OTF2 again."},
 	},
 
 	Rules: []format.Rule{

@@ -258,16 +258,16 @@ func (lr *locationReader) add(e *Event) error {
 	d := lr.d
 	if e.Time > math.MaxInt64 {
 		return lr.opt().Defect(&trace.Defect{Rule: "otf2.time-range", Severity: trace.Error, Position: lr.position(e),
-			Found: fmt.Sprintf("an event at %d", e.Time), Expected: "a time of less than 2⁶³ ticks; it is skipped"})
+			Found: fmt.Sprintf("an event at %d", e.Time), Expected: "a time of less than 2⁶³ ticks; weft skips the event"})
 	}
 	now := int64(e.Time - d.base)
 	if now < lr.last {
-		expected := "times that do not decrease; the later one is taken"
+		expected := "times that do not decrease; weft uses the later one"
 		if lr.mustSort {
-			expected = "times that do not decrease; the events are sorted"
+			expected = "times that do not decrease; weft sorts the events"
 		}
 		if err := lr.opt().Defect(&trace.Defect{Rule: "otf2.time-order", Severity: trace.Warning, Position: lr.position(e),
-			Found: fmt.Sprintf("an event at %d behind one at %d", e.Time, lr.last), Expected: expected}); err != nil {
+			Found: fmt.Sprintf("an event at %d after one at %d", e.Time, lr.last), Expected: expected}); err != nil {
 			return err
 		}
 		if !lr.mustSort {
@@ -359,8 +359,8 @@ func (lr *locationReader) resolveRef(e *Event, t Table, v uint64) (uint32, error
 	}
 	what := tableNames[t]
 	if err := lr.opt().Defect(&trace.Defect{Rule: "otf2.undefined", Severity: trace.Warning, Position: lr.position(e),
-		Found:    fmt.Sprintf("%s of %s %d, which nothing defines", eventTypes[e.ID].name, what, v),
-		Expected: "a defined one; a stand-in takes its place"}); err != nil {
+		Found:    fmt.Sprintf("%s of %s %d, which the trace does not define", eventTypes[e.ID].name, what, v),
+		Expected: "a defined one; weft uses a stand-in"}); err != nil {
 		return 0, err
 	}
 	name := fmt.Sprintf("undefined %s %d", what, v)
@@ -437,7 +437,7 @@ func (lr *locationReader) addMetric(e *Event, now int64) error {
 		if err := lr.opt().Defect(&trace.Defect{Rule: "otf2.undefined", Severity: trace.Warning, Position: lr.position(e),
 			Found: fmt.Sprintf("%s of metric %d, which has %s", plural.Of(n, "value"), v[0], plural.Of(len(metrics),
 				"member")),
-			Expected: "no more than are defined; stand-ins take the place of others"}); err != nil {
+			Expected: "at most the defined ones; weft uses stand-ins for the others"}); err != nil {
 			return err
 		}
 		for i := len(metrics); i < n; i++ {
@@ -491,7 +491,7 @@ func (lr *locationReader) addUnknown(e *Event, now int64) error {
 		return errStandIn
 	}
 	defect := trace.Defect{Rule: "otf2.unknown-record", Severity: trace.Warning, Position: lr.position(e),
-		Found: fmt.Sprintf("event %d", e.ID), Expected: "one that OTF2 3.0 has; it is read without what it says"}
+		Found: fmt.Sprintf("event %d", e.ID), Expected: "an event of OTF2 3.0; weft reads it without its content"}
 	if e.ID < firstEvent {
 		// no version defines events with such ids
 		defect.Rule, defect.Severity = "otf2.damaged", trace.Error

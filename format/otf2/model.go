@@ -76,7 +76,7 @@ func newModel(a *Archive, opt *format.ReadOptions) (*model, error) {
 		m.restorer, m.base = nil, 0
 		if err := opt.Defect(&trace.Defect{Rule: "otf2.carried", Severity: trace.Error,
 			Position: trace.Position{File: a.src.Path}, Found: err.Error(),
-			Expected: "definitions that weft wrote; OTF2's own are read"}); err != nil {
+			Expected: "definitions that weft wrote; weft uses the definitions of OTF2 instead"}); err != nil {
 			return nil, err
 		}
 	}
@@ -344,7 +344,7 @@ func (m *model) setClock(v []uint64, opt *format.ReadOptions) error {
 	if v[0] == 0 || v[0] > math.MaxInt64 {
 		return opt.Defect(&trace.Defect{Rule: "otf2.clock", Severity: trace.Error, Position: trace.Position{File: m.a.path +
 			".def"}, Found: fmt.Sprintf("%s a second", plural.Of(v[0], "tick")),
-			Expected: "1 to 2⁶³−1; a tick is taken to be a second"})
+			Expected: "1 to 2⁶³−1; weft reads a tick as a second"})
 	}
 	m.defs.Clock = trace.Seconds(int64(v[0]))
 	if v[3] == undefined64 || v[3] > math.MaxInt64 {

@@ -14,7 +14,7 @@ import (
 )
 
 // errLimit ends the printing after the last selected event.
-var errLimit = errors.New("otf2: no more events are to be printed")
+var errLimit = errors.New("otf2: the limit of printed events is reached")
 
 // kindOf returns the kind of an event in the common model, or [trace.NoKind] if it is unknown.
 func kindOf(id uint8) trace.Kind {

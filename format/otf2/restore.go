@@ -80,7 +80,7 @@ func (lr *locationReader) addRestored(e *Event, now int64) (ok bool, err error) 
 	}
 	e.Attributes = e.Attributes[:last]
 	return false, lr.opt().Defect(&trace.Defect{Rule: "otf2.carried", Severity: trace.Error, Position: lr.position(e),
-		Found: err.Error(), Expected: "what weft wrote; the event is read without it"})
+		Found: err.Error(), Expected: "the data that weft wrote; weft reads the event without it"})
 }
 
 // deliverLinks reads the strings and delivers the links that weft has stored in them.
@@ -100,7 +100,7 @@ func (d *decoder) deliverLinks(sel trace.Selection, sink format.Sink) error {
 		}
 		if err != nil {
 			failed = d.opt.Defect(&trace.Defect{Rule: "otf2.carried", Severity: trace.Error,
-				Position: trace.Position{File: d.a.src.Path}, Found: err.Error(), Expected: "links; they are left out"})
+				Position: trace.Position{File: d.a.src.Path}, Found: err.Error(), Expected: "links; weft leaves them out"})
 			return failed
 		}
 		failed = sink.Links(links)

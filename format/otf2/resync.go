@@ -72,10 +72,10 @@ func (r *EventReader) recoverFrom(at, natural int64, err error) error {
 func resumeError(bad *FileError, to resumePoint) error {
 	what := ""
 	if to.timed {
-		what = "it is read as a time, and "
+		what = "weft reads it as a time, and "
 	}
 	return archive.Damaged(bad.Path, bad.Offset, bad.Found,
-		fmt.Sprintf("%s; %sreading goes on at 0x%x", bad.Expected, what, to.at))
+		fmt.Sprintf("%s; %sreading continues at 0x%x", bad.Expected, what, to.at))
 }
 
 // resumeAt moves to an offset after an unreadable event or after a time.
@@ -106,7 +106,7 @@ func (r *EventReader) deliver(t *recordType) (*Event, error) {
 		if to := r.resync(e.Offset, natural, natural); to.at != natural {
 			found := fmt.Sprintf("record %d", e.ID)
 			if t != nil {
-				found = t.name + " with bytes that no writer makes"
+				found = t.name + " with bytes that no writer produces"
 			}
 			r.resumeAt(to)
 			return nil, resumeError(r.c.errorAt(e.Offset, r.what, "%s", found), to)

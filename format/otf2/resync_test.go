@@ -127,7 +127,7 @@ func TestDamageEverywhere(t *testing.T) {
 	for what, unit := range map[string]func() []byte{
 		"random bytes": func() []byte { return []byte{byte(rng.Uint32())} },
 		"times only":   func() []byte { return []byte{timestampRecord} },
-		"times that go back": func() []byte {
+		"decreasing times": func() []byte {
 			return binary.LittleEndian.AppendUint64([]byte{timestampRecord}, rng.Uint64()>>1)
 		},
 		"events with ids that are none": func() []byte { return []byte{byte(rng.Uint32N(10)), byte(rng.Uint32N(20))} },

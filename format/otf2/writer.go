@@ -84,7 +84,8 @@ func checkReplaceable(name string) error {
 	}
 	for _, e := range entries {
 		if !locationFile.MatchString(e.Name()) {
-			return fmt.Errorf("%s: found %s in it, expected files of locations only, which are replaced", name, e.Name())
+			return fmt.Errorf("%s: found %s in the folder, expected only files of locations, which weft replaces",
+				name, e.Name())
 		}
 	}
 	return nil

@@ -188,7 +188,7 @@ func (r *blockReader) loadFrom(f format.DataFile, size int64, path string, x *Bl
 	n := binary.LittleEndian.Uint64(r.packed)
 	if left := uint64(size) - x.Offset - 8; n > left || n > 64*maxBlock {
 		return nil, archive.Damaged(path, int64(x.Offset), fmt.Sprintf("a block of %s", plural.Of(n, "byte")),
-			fmt.Sprintf("at most %d, which is what the file has", left))
+			fmt.Sprintf("at most %d, the number of bytes in the file", left))
 	}
 	r.size, r.count = n, x.Count
 	if have := guess - 8; n > have {

@@ -54,7 +54,7 @@ type RangeError struct{ Occurrence, Size uint64 }
 
 // Error describes the occurrence number and its range.
 func (e *RangeError) Error() string {
-	return fmt.Sprintf("found occurrence %d asked for, expected less than %d", e.Occurrence, e.Size)
+	return fmt.Sprintf("found occurrence %d, expected less than %d", e.Occurrence, e.Size)
 }
 
 // data returns the file that holds a vector's values.

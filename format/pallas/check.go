@@ -56,7 +56,7 @@ func (c *checker) Finish(ctx context.Context) error {
 	if p := &c.d.t.Parameters; p.LoopFinding > BasicTruncated || p.TimestampStorage > maxStorage {
 		if err := c.report("pallas.settings", trace.Warning, c.d.t.src.Path, 17,
 			fmt.Sprintf("loop finding %s and timestamp storage %s", p.LoopFinding, p.TimestampStorage),
-			"settings that Pallas has; nothing depends on them"); err != nil {
+			"settings that Pallas has; reading does not depend on them"); err != nil {
 			return err
 		}
 	}
@@ -116,7 +116,7 @@ func (c *checker) checkArchive(a *Archive) error {
 	path := c.d.t.displayDir + archiveFile(a.ID)
 	if a.fileID != a.ID && a.missingErr == nil {
 		if err := c.report("pallas.ids", trace.Warning, path, 0, fmt.Sprintf("archive %d", a.fileID),
-			fmt.Sprintf("%d, as its folder says", a.ID)); err != nil {
+			fmt.Sprintf("%d, as in the name of its folder", a.ID)); err != nil {
 			return err
 		}
 	}
@@ -138,7 +138,7 @@ func (c *checker) checkThread(ctx context.Context, t *Thread, scanned bool) erro
 	if t.fileID != t.ID || t.fileArchive != t.Archive.ID {
 		if err := c.report("pallas.ids", trace.Warning, t.path, 0,
 			fmt.Sprintf("thread %d of archive %d", t.fileID, t.fileArchive),
-			fmt.Sprintf("thread %d of archive %d, as its folders say", t.ID, t.Archive.ID)); err != nil {
+			fmt.Sprintf("thread %d of archive %d, as in the names of its folders", t.ID, t.Archive.ID)); err != nil {
 			return err
 		}
 	}
@@ -157,14 +157,14 @@ func (c *checker) checkThread(ctx context.Context, t *Thread, scanned bool) erro
 		if _, ok := e.Record.Values(e.Payload); !ok && e.Record < maxRecord && records[e.Record].defined {
 			if err := c.report("pallas.payload", trace.Warning, t.path, 0,
 				fmt.Sprintf("event %d, %s, with a payload of %s", i, e.Record, plural.Of(len(e.Payload), "byte")),
-				"as many as its fields have; it is kept as bytes"); err != nil {
+				"the number of bytes of its fields; weft keeps the bytes"); err != nil {
 				return err
 			}
 		}
 	}
 	if first := t.firstTime(); first != t.Start {
 		if err := c.report("pallas.sums", trace.Warning, t.path, 36, fmt.Sprintf("a thread that begins at %d ns", t.Start),
-			fmt.Sprintf("%d, its first event's time", first)); err != nil {
+			fmt.Sprintf("%d, the time of its first event", first)); err != nil {
 			return err
 		}
 	}
@@ -303,7 +303,7 @@ func (c *checker) compare(r *blockReader, t *Thread, at int, root bool, want [3]
 			what := [3]string{"begins", "lasts", "has exclusive time"}[i]
 			return false, c.report("pallas.sums", trace.Warning, t.path, 0,
 				fmt.Sprintf("an occurrence of sequence %d that %s %d ns", at, what, got),
-				fmt.Sprintf("%d, by its events", want[i]))
+				fmt.Sprintf("%d, as its events give", want[i]))
 		}
 	}
 	return true, nil
@@ -351,11 +351,11 @@ func (c *checker) checkIDs(t *Thread, what string, m []uint32, n int) error {
 		case at == NoRef:
 			continue
 		case at >= uint32(n):
-			return c.report("pallas.ids", trace.Warning, t.path, 0, fmt.Sprintf("id %d for place %d of the %ss", id, at, what),
-				fmt.Sprintf("one of the %d", n))
+			return c.report("pallas.ids", trace.Warning, t.path, 0, fmt.Sprintf("id %d for entry %d of the %ss", id, at, what),
+				fmt.Sprintf("one of the %d entries", n))
 		case seen[at]:
-			return c.report("pallas.ids", trace.Warning, t.path, 0, fmt.Sprintf("id %d for %s %d, which has another", id, what,
-				at), "one id each")
+			return c.report("pallas.ids", trace.Warning, t.path, 0,
+				fmt.Sprintf("id %d for %s %d, which has another id", id, what, at), "one id for each")
 		}
 		seen[at] = true
 	}
@@ -390,7 +390,7 @@ func (c *checker) checkVector(t *Thread, w *fileWindow, v *Vector, what string, 
 		}
 		wrong := func(found, expected string) error {
 			return c.report("pallas.sums", trace.Warning, w.d.path, x.Offset,
-				fmt.Sprintf("a block of %s %d with %s", what, i, found), expected+", which the thread's file says")
+				fmt.Sprintf("a block of %s %d with %s", what, i, found), expected+", as the file of the thread states")
 		}
 		if !exact {
 			continue
@@ -404,8 +404,8 @@ func (c *checker) checkVector(t *Thread, w *fileWindow, v *Vector, what string, 
 			for _, n := range l {
 				if n < last {
 					return c.report("pallas.time-order", trace.Warning, w.d.path, x.Offset,
-						fmt.Sprintf("a time of %s %d, %d ns, before the one before it, %d", what, i, n, last),
-						"times that do not go back; events are sorted")
+						fmt.Sprintf("a time of %s %d, %d ns, before the previous time, %d", what, i, n, last),
+						"times that do not decrease; weft sorts the events")
 				}
 				last = n
 			}
@@ -424,7 +424,7 @@ func (c *checker) checkVector(t *Thread, w *fileWindow, v *Vector, what string, 
 	if exact && v.durations && v.Size > 0 && (low != v.Min || high != v.Max || sum/v.Size != v.Mean) {
 		return c.report("pallas.sums", trace.Warning, t.path, 0,
 			fmt.Sprintf("durations of %s %d of %d to %d ns, %d on the average", what, i, v.Min, v.Max, v.Mean),
-			fmt.Sprintf("%d to %d, %d on the average, which its blocks have", low, high, sum/v.Size))
+			fmt.Sprintf("%d to %d, %d on the average, as in its blocks", low, high, sum/v.Size))
 	}
 	return nil
 }

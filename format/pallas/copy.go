@@ -54,7 +54,7 @@ func (Format) Copy(ctx context.Context, src format.Source, ro *format.ReadOption
 		d.t.Locations
 	if unify && c.newGrammars {
 		return nil, &format.OptionError{Option: unifyOption, Value: "true",
-			Expected: "pallas.grammar=keep beside it; the ids of a copy can be unified"}
+			Expected: "also pallas.grammar=keep; only the ids of a copy can be unified"}
 	}
 	if unify {
 		c.unifier = newUnifier(d.t.Definitions, d.archives)
@@ -149,7 +149,7 @@ func (c *copier) copyThreadByID(ctx context.Context, a *ArchiveWriter, id uint32
 		}
 	}
 	if c.unifier != nil {
-		return fmt.Errorf("%s: found a thread that must be written anew, expected one that is whole; convert the trace "+
+		return fmt.Errorf("%s: found a thread that must be encoded again, expected an undamaged thread; convert the trace "+
 			"without %s first", t.path, unifyOption)
 	}
 	return c.record(ctx, t, a)
@@ -171,7 +171,7 @@ func (c *copier) folder(a *ArchiveWriter, id uint32) (string, error) {
 // record reads the events of a thread and writes the thread again with a new grammar.
 func (c *copier) record(ctx context.Context, t *Thread, a *ArchiveWriter) error {
 	if c.w.p.Compression.Lossy() { // the other threads of the trace keep this codec
-		return fmt.Errorf("%s: found a thread that must be written anew, which %s is not; expected --option "+
+		return fmt.Errorf("%s: found a thread that must be encoded again, which weft cannot do with %s; expected --option "+
 			"pallas.compression=ZSTD", t.path, c.w.p.Compression)
 	}
 	x := c.rereader

@@ -61,7 +61,7 @@ func (d *decoder) event(s *scope, e *Event, t *Thread) (in eventInfo, err error)
 		if v, err = d.carriedOps(e.Record, v); err != nil {
 			if err := d.opt.Defect(&trace.Defect{Rule: "pallas.carried", Severity: trace.Error,
 				Position: trace.Position{File: t.path}, Found: err.Error(),
-				Expected: "what weft wrote; the operand is not known"}); err != nil {
+				Expected: "the data that weft wrote; the operand is unknown"}); err != nil {
 				return in, err
 			}
 		}
@@ -97,8 +97,8 @@ func (d *decoder) event(s *scope, e *Event, t *Thread) (in eventInfo, err error)
 		if in.ref, defined = d.region(s, Ref(v[0])); !defined {
 			err = d.opt.Defect(&trace.Defect{Rule: "pallas.undefined", Severity: trace.Warning,
 				Position: trace.Position{File: t.path},
-				Found:    fmt.Sprintf("an event of region %d, which nothing defines", v[0]),
-				Expected: "a defined one; a stand-in takes its place"})
+				Found:    fmt.Sprintf("an event of region %d, which the trace does not define", v[0]),
+				Expected: "a defined one; weft uses a stand-in"})
 		}
 	case trace.Send, trace.SendBegin, trace.Recv, trace.RecvComplete:
 		in.ops = message()

@@ -112,7 +112,7 @@ func (s *source) members(size int) int {
 	at := s.at
 	n := s.u32()
 	if left := s.left() / size; int64(n) > int64(left) {
-		s.fail(at, fmt.Sprintf("at most %d, which is what the file has room for", left), "%s", plural.Of(n, "member"))
+		s.fail(at, fmt.Sprintf("at most %d, because the file has no room for more", left), "%s", plural.Of(n, "member"))
 		return 0
 	}
 	return int(n)

@@ -26,23 +26,23 @@ var about = format.About{
 	Place:      mainFileName,
 	Options: []format.Option{
 		{Name: "pallas.compression", Default: "ZSTD", Values: []string{"ZSTD", "None"}, Write: true,
-			Doc: "Compression of times; others that Pallas has lose digits and are not written. This and the next ones are " +
-				"kept when a Pallas trace is copied."},
+			Doc: "Compression of times. weft does not write the other compressions of Pallas, which lose digits. A copy of a " +
+				"Pallas trace keeps this option and the next ones."},
 		{Name: "pallas.encoding", Default: "None", Values: []string{"None", "Masking"}, Write: true,
 			Doc: "Encoding of times before they are compressed."},
 		{Name: "pallas.grammar", Default: "fast", Values: []string{"fast", "compatible", "keep"}, Write: true,
-			Doc: "How repetitions are found: fast, or compatible with the same grammar and the same bytes as Pallas' own " +
-				"library, but for those of zstd. Copies of Pallas traces keep what they have."},
+			Doc: "Method of finding repetitions: fast, or compatible, which gives the same grammar and bytes as Pallas' own " +
+				"library, except for data that zstd compresses. keep copies the grammars of a Pallas trace."},
 		{Name: "pallas.loop-finding", Default: "BasicTruncated", Values: []string{"BasicTruncated", "Basic", "None"},
-			Write: true, Doc: "How compatible repetitions are looked for: within the last tokens, in all, or not at all."},
+			Write: true, Doc: "Search of the method compatible: in the last tokens, in all tokens, or none."},
 		{Name: "pallas.unify-tokens", Default: "false", Values: []string{"true", "false"}, Write: true,
-			Doc: "A copy has the same ids for what is equal in several threads, and one set of definitions."},
+			Doc: "A copy gives equal items of several threads the same ids, and has one set of definitions."},
 		{Name: requestsOption, Default: "slots", Values: []string{"slots", "keep"}, Write: true,
-			Doc: "Requests of traces of other formats: slots numbers those that are under way in a thread from 0, so that " +
-				"equal calls are equal; keep writes the numbers of the trace."},
+			Doc: "Numbers of requests in traces of other formats: slots numbers the open requests of a thread from 0, so that " +
+				"equal calls have equal numbers; keep writes the numbers of the trace."},
 		{Name: "pallas.level", Default: "1", Write: true, Doc: "Level of zstd, 1 to 22."},
 		{Name: "pallas.loop-length", Default: "100", Write: true,
-			Doc: "How many tokens the longest repetition has that is looked for."},
+			Doc: "Greatest number of tokens of a repetition."},
 	},
 
 	Rules: []format.Rule{

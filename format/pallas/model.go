@@ -98,7 +98,7 @@ func newModel(t *Trace, opt *format.ReadOptions) (*model, error) {
 		m.ticks, m.restorer = tickScale{Scale: 1}, nil
 		if err := opt.Defect(&trace.Defect{Rule: "pallas.carried", Severity: trace.Error,
 			Position: trace.Position{File: t.src.Path}, Found: err.Error(),
-			Expected: "definitions that weft wrote; Pallas' own are read"}); err != nil {
+			Expected: "definitions that weft wrote; weft uses the definitions of Pallas instead"}); err != nil {
 			return nil, err
 		}
 	}
@@ -162,8 +162,8 @@ func (m *model) addGroups(opt *format.ReadOptions) error {
 			if up == own {
 				if err := opt.Defect(&trace.Defect{Rule: "pallas.circle", Severity: trace.Error,
 					Position: trace.Position{File: t.src.Path},
-					Found:    fmt.Sprintf("location group %d in location group %d, which is in it", g.ID, g.Parent),
-					Expected: "groups that are not in themselves; it has no parent"}); err != nil {
+					Found:    fmt.Sprintf("location group %d in location group %d, which it contains", g.ID, g.Parent),
+					Expected: "groups that do not contain themselves; weft reads a group without a parent"}); err != nil {
 					return err
 				}
 				break
@@ -215,7 +215,7 @@ func (m *model) loadArchive(g LocationGroup, restored bool, opt *format.ReadOpti
 		if err := opt.Defect(&trace.Defect{Rule: "pallas.missing-file", Severity: trace.Error,
 			Position: trace.Position{File: t.displayDir + archiveFile(a.ID), Offset: 4, Binary: true},
 			Found:    fmt.Sprintf("%s with a file", plural.Of(n, "thread")),
-			Expected: fmt.Sprintf("%d, which the archive has", a.fileThreads)}); err != nil {
+			Expected: fmt.Sprintf("%d, as the archive states", a.fileThreads)}); err != nil {
 			return err
 		}
 	}

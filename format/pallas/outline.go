@@ -184,7 +184,8 @@ func (g *outline) follow() {
 			state[s.sequence] = open
 			stack = append(stack, frame{at: s.sequence})
 		case state[s.sequence] == open:
-			g.err = &GrammarError{g.t.path, g.token(f.at), fmt.Sprintf("the token %s, which leads back to it", k), "no circles"}
+			g.err = &GrammarError{g.t.path, g.token(f.at),
+				fmt.Sprintf("the token %s, which contains this sequence", k), "no cycle"}
 			return
 		default:
 			f.size = saturatingAdd(f.size, saturatingMul(g.size[s.sequence], s.times))

@@ -53,7 +53,7 @@ func (Format) Compat(ctx context.Context, src format.Source, opt *format.ReadOpt
 }
 
 // errLimit ends the printing after the last wanted event.
-var errLimit = errors.New("pallas: no more events are to be printed")
+var errLimit = errors.New("pallas: the limit of printed events is reached")
 
 // printThread prints the events of a thread. It reduces p.Limit by the number of printed events.
 func (d *decoder) printThread(ctx context.Context, id threadID, p *format.Printing, w *bufio.Writer) error {

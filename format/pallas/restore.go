@@ -121,7 +121,7 @@ func (tr *threadReader) addCarriedRows(events []uint32, times []uint64) error {
 			if err := tr.options().Defect(&trace.Defect{Rule: "pallas.carried", Severity: trace.Error,
 				Position: trace.Position{File: tr.t.path},
 				Record:   fmt.Sprintf("%s at %d", tr.t.Events[e].Record, times[i]), Found: err.Error(),
-				Expected: "what weft wrote; the event is read without it"}); err != nil {
+				Expected: "the data that weft wrote; weft reads the event without it"}); err != nil {
 				return err
 			}
 		}
@@ -149,7 +149,7 @@ func (d *decoder) deliverLinks(sel trace.Selection, sink format.Sink) error {
 		}
 		if err != nil {
 			err = d.opt.Defect(&trace.Defect{Rule: "pallas.carried", Severity: trace.Error,
-				Position: trace.Position{File: d.t.src.Path}, Found: err.Error(), Expected: "links; they are left out"})
+				Position: trace.Position{File: d.t.src.Path}, Found: err.Error(), Expected: "links; weft leaves them out"})
 		} else {
 			err = sink.Links(links)
 		}

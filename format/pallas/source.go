@@ -146,7 +146,7 @@ func (s *source) count(what string, size int) int {
 	at := s.at
 	n := s.u64()
 	if left := uint64(s.left()); n > left/uint64(size) {
-		s.fail(at, fmt.Sprintf("at most %d, which is what the file has room for", left/uint64(size)), "%d %s", n, what)
+		s.fail(at, fmt.Sprintf("at most %d, because the file has no room for more", left/uint64(size)), "%d %s", n, what)
 		return 0
 	}
 	return int(n)

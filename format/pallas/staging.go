@@ -50,7 +50,7 @@ func newStaging(out *format.Output, o *WriterOptions) (*staging, error) {
 	if t, err := Open(format.FileSource(out.Path)); err == nil {
 		s.old = t.ArchiveIDs()
 	} else if l, _ := filepath.Glob(filepath.Join(dir, "archive_*")); len(l) > 0 {
-		return nil, fmt.Errorf("%s: found %s of another trace beside it, expected a folder without", out.Path,
+		return nil, fmt.Errorf("%s: found %s of another trace in the folder, expected a folder without one", out.Path,
 			filepath.Base(l[0]))
 	}
 	var err error

@@ -576,7 +576,7 @@ func (o *openFiles) add(d *dataFile) {
 	}
 	o.mu.Unlock()
 	if old != nil {
-		old.close() // close the file without holding o.mu, because close waits until nobody reads the file
+		old.close() // close the file without holding o.mu, because close waits until no goroutine reads the file
 	}
 }
 

@@ -76,7 +76,7 @@ func (t *threadWriter) countBuffer(v *recordedVector) {
 		t.large = append(t.large, v)
 	}
 	t.held += 8 * int64(cap(v.values)-int(v.counted))
-	v.counted = uint16(cap(v.values)) // the size of a block, or a little more
+	v.counted = uint16(cap(v.values)) // fits 16 bits: the capacity is at most little more than a block
 	t.full = t.held > max(minBuffers, allBuffers/t.w.threads.Load())
 }
 

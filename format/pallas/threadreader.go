@@ -136,8 +136,8 @@ func (tr *threadReader) open(ctx context.Context, id threadID) (*Thread, error) 
 		back, err := tr.goesBack(ctx)
 		if back && err == nil {
 			if err := tr.options().Defect(&trace.Defect{Rule: "pallas.time-order", Severity: trace.Warning,
-				Position: trace.Position{File: t.path}, Found: "times that go back",
-				Expected: "times that do not; the thread's events are sorted"}); err != nil {
+				Position: trace.Position{File: t.path}, Found: "decreasing times",
+				Expected: "times that do not decrease; weft sorts the events of the thread"}); err != nil {
 				return nil, err
 			}
 			return t, tr.sort(ctx)
@@ -307,7 +307,7 @@ func (tr *threadReader) reportUnsound(g *outline) error {
 			return tr.options().Defect(&trace.Defect{Rule: "pallas.lost-events", Severity: trace.Error,
 				Position: trace.Position{File: tr.t.path},
 				Found:    fmt.Sprintf("%s of event %d in the grammar", plural.Of(n, "occurrence"), i),
-				Expected: fmt.Sprintf("%d, which is how many times it has; the events are read in the order of time", v.Size)})
+				Expected: fmt.Sprintf("%d, the number of its times; weft reads the events in the order of time", v.Size)})
 		}
 	}
 	sizes := tr.t.sizes
@@ -320,7 +320,7 @@ func (tr *threadReader) reportUnsound(g *outline) error {
 			return tr.options().Defect(&trace.Defect{Rule: "pallas.occurrences", Severity: trace.Warning,
 				Position: trace.Position{File: tr.t.path},
 				Found:    fmt.Sprintf("sequence %d with %d times and %d and %d durations", i, s.times, s.durations, s.exclusive),
-				Expected: fmt.Sprintf("%d each, which is how often it occurs", n)})
+				Expected: fmt.Sprintf("%d of each, the number of its occurrences", n)})
 		}
 	}
 	return nil
@@ -507,7 +507,7 @@ func (tr *threadReader) reportLate(n int, first uint64) error {
 	return tr.options().Defect(&trace.Defect{Rule: "pallas.time-range", Severity: trace.Error,
 		Position: trace.Position{File: tr.t.path},
 		Found:    fmt.Sprintf("%s from %d ns on", plural.Of(n, "event"), first),
-		Expected: "times of less than 2⁶³ ns; they are skipped"})
+		Expected: "times of less than 2⁶³ ns; weft skips the events"})
 }
 
 // addAttributes adds the attributes of an event to a row.

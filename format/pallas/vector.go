@@ -129,7 +129,7 @@ func (s *source) wholeVector(l layout, event, durations bool, all *[]Block) (v V
 		return v
 	}
 	if stated == 0 {
-		s.fail(at+8, "1 at least", "no blocks")
+		s.fail(at+8, "at least 1", "no blocks")
 		return v
 	}
 	n := -1
@@ -157,7 +157,7 @@ func (s *source) wholeVector(l layout, event, durations bool, all *[]Block) (v V
 		}
 		x.Offset = s.u64()
 		if s.err == nil && (x.Count > left || x.Count == 0 && n < 0) {
-			s.fail(at, "at most what is left of its vector, and 1 at least", "a block of %s", plural.Of(x.Count, "value"))
+			s.fail(at, "1 to the number of values left in its vector", "a block of %s", plural.Of(x.Count, "value"))
 		}
 		if s.err != nil {
 			return v

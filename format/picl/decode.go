@@ -52,7 +52,7 @@ type decoder struct {
 	onlyLocation map[int64]uint32 // location by processor, for processors with only one location
 	regions      map[regionKey]uint32
 	direct       map[int64]uint32 // region by event type, for event types with only one region
-	directSmall  [1 << 11]int32   // like direct, for event types from -1024 to 1023; -1 if there is no such region
+	directSmall  [1 << 11]int32   // direct for event types from -1024 to 1023; -1 if a type has no region
 	records      map[int64]trace.Kind
 	attrs        map[string]uint32
 	fields       [len(eventTable) + 2]fieldKeys // attributes of the data fields, by specIndex

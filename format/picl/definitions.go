@@ -99,12 +99,12 @@ func (d *definitions) add(r *Record) (problem dataProblem) {
 			}
 		}
 		if r.Values[0].Int() == -1 {
-			return dataProblem{"picl.subset", "subset id -1, which is all", "an id of its own; the record does not count",
+			return dataProblem{"picl.subset", "subset id -1, which stands for all", "another id; weft ignores the record",
 				trace.Warning}
 		}
 		if id := r.Values[0].Int(); r.Type == TypeEventSet && id < -1 && (subset(id) != nil || specIndex(id) != 0) {
 			problem = dataProblem{"picl.subset", fmt.Sprintf("subset id %d, which is an event type or a predefined subset", id),
-				"an id of its own; the record counts", trace.Warning}
+				"another id; weft uses the record nevertheless", trace.Warning}
 		}
 		var m []int64
 		for _, v := range r.Values[1:] {

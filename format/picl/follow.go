@@ -50,8 +50,8 @@ func (g *growingReader) Grow(b *lines.Block) (*linetrace.Times, error) {
 		return nil, &format.FollowError{Text: d.File.Name +
 			": found the old format, expected a trace that can be read line by line"}
 	case len(r.carrierDef) > 0:
-		return nil, &format.FollowError{Text: d.File.Name + ": found the definitions of another format's trace, expected a " +
-			"trace of PICL itself"}
+		return nil, &format.FollowError{Text: d.File.Name + ": found definitions of another format, expected a " +
+			"trace that was not converted"}
 	}
 	g.begun = true
 	for i := range r.defs {

@@ -67,13 +67,15 @@ var about = format.About{
 	Writes:     "new format; for ParaGraph on request",
 	Seeks:      "time windows by chunk",
 	Options: []format.Option{
-		{Name: "picl.max-line", Default: "16M", Doc: "Longest line that is read; longer ones are skipped and reported."},
+		{Name: "picl.max-line", Default: "16M",
+			Doc: "Longest line that weft reads. weft skips longer lines and reports them."},
 		{Name: "picl.marks", Default: "marks", Values: []string{"marks", "messages"},
-			Doc: "Whether marks of sends and receives count as messages too."},
+			Doc: "Whether weft also counts marks of sends and receives as messages."},
 		{Name: "picl.statistics", Default: "false", Write: true, Values: []string{"true", "false"},
 			Doc: "Append statistics records (-101 to -103) computed from the events."},
 		{Name: "picl.paragraph", Default: "false", Write: true, Values: []string{"true", "false"},
-			Doc: "Write what ParaGraph reads: processors 0 to P-1, one process each, tracing brackets (-901), no host."},
+			Doc: "Write a trace that ParaGraph reads: processors 0 to P-1 with one process each, entries and exits of tracing " +
+				"(-901), no host."},
 		{Name: "picl.brackets", Default: "keep", Write: true, Values: []string{"keep", "entry-exit", "mark"},
 			Doc: "Write marks as entry and exit, or entries and exits as marks."},
 		{Name: "picl.digits", Default: "6", Write: true, Doc: "Least number of digits after the point of a time stamp."},
@@ -234,7 +236,7 @@ func (c *checker) reportOutside(o *outsideTracing, where, record string) error {
 	}
 	return c.d.Opt.Defect(&trace.Defect{Rule: "picl.outside-tracing", Severity: trace.Warning,
 		Position: trace.Position{File: c.d.src.Path, Line: o.line}, Count: o.events,
-		Found:    "an event " + where + " the process's tracing " + record,
+		Found:    "an event " + where + " the " + record + " of the process's tracing",
 		Expected: "all events of a process between its first entry of -901 or -1 and its last exit"})
 }
 
@@ -248,7 +250,7 @@ func (c *checker) Finish(ctx context.Context) error {
 	}
 	for _, loc := range slices.Sorted(maps.Keys(c.outside)) {
 		if o := c.outside[loc]; o.entered {
-			if err := c.reportOutside(o, "behind", "exit"); err != nil {
+			if err := c.reportOutside(o, "after", "exit"); err != nil {
 				return err
 			}
 		}

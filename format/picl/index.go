@@ -199,8 +199,9 @@ func (d *decoder) orderPieces(all []*linetrace.Times) error {
 	if breaks > 0 {
 		defect = trace.Defect{Rule: "picl.unsorted", Severity: trace.Note,
 			Position: trace.Position{File: d.File.Name, Line: where},
-			Found:    "records that are not in time order", Expected: "records sorted by time; they are sorted while reading",
-			Count: breaks}
+			Found:    "records that are not in time order",
+			Expected: "records sorted by time; weft sorts them while it reads the trace",
+			Count:    breaks}
 	} else if d.File.Size > 0 {
 		return nil
 	}

@@ -251,7 +251,7 @@ func (o *oldLine) checkCount() (found, expected string) {
 		return "", ""
 	}
 	return plural.Of(len(o.args), "value"),
-		fmt.Sprintf("%d of %s; those that are there count", oldTable[i].values, oldTable[i].name)
+		fmt.Sprintf("%d of %s; weft uses the values that are there", oldTable[i].values, oldTable[i].name)
 }
 
 // textAfter returns the text after the given number of fields, without blanks at its start and end.
@@ -308,7 +308,7 @@ func (c *oldConverter) convert(x *oldLine) error {
 	case 8:
 		if _, ok := c.waits[node]; !ok {
 			if err := x.bad("recv_waking without recv_blocking",
-				"recv_blocking before it; the receive takes no time"); err != nil {
+				"recv_blocking before it; weft reads a receive without duration"); err != nil {
 				return err
 			}
 			if err := c.emit(rec(TypeEntry, -52, arg(1), -1, -1)); err != nil {
@@ -364,7 +364,7 @@ func (c *oldConverter) convert(x *oldLine) error {
 		return c.emit(rec(TypeEntry, -401), rec(TypeExit, -401))
 	}
 	c.Skipped++
-	return x.bad(fmt.Sprintf("record %s", f[0]), "a record whose layout is known; it is skipped")
+	return x.bad(fmt.Sprintf("record %s", f[0]), "a record whose layout is known; weft skips the record")
 }
 
 // writeCall writes the entry and the exit for a record that states the time of its end.
@@ -378,7 +378,7 @@ func (c *oldConverter) writeCall(x *oldLine) error {
 		if t, ok := oldTime(x.args[0], x.args[1]); ok {
 			end.Time = t
 		} else if err := x.bad(fmt.Sprintf("an end after %s", plural.Of(x.args[0], "second")),
-			"microseconds that fit 64 bits; the record takes no time"); err != nil {
+			"microseconds that fit 64 bits; weft reads a record without duration"); err != nil {
 			return err
 		}
 	}
@@ -390,7 +390,7 @@ func (c *oldConverter) writeMarks(x *oldLine) error {
 	count := x.arg(0)
 	if count != int64(len(x.args))-1 {
 		err := x.bad(fmt.Sprintf("a count of %d and %s", count, plural.Of(max(0, len(x.args)-1), "value")),
-			"the count of values; a negative one means that there was no room for them")
+			"the number of values; a negative count means that the values did not fit")
 		if err != nil {
 			return err
 		}

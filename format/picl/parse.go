@@ -154,7 +154,7 @@ func (h *head) parseFastLine(data []byte) (i, end int) {
 	return i, lineEnd(data, i)
 }
 
-// isEvent reports whether the record type is that of an event.
+// isEvent reports whether the record is an event.
 func (h *head) isEvent() bool {
 	return h.f[0] >= TypeExit && h.f[0] <= TypeMark || h.f[0] == rowType
 }
@@ -200,7 +200,7 @@ func (p *blockParser) parseLine(l []byte, number int64) error {
 		t, exact, ok = h.time().Ticks(d.Digits)
 		if !ok || !exact && !rounded { // this defect has not been reported yet
 			if err := p.reportDefect(dataProblem{"picl.time-rounded", h.time().String() + " s",
-				fmt.Sprintf("at most %d digits after the point, beside the other times", d.Digits), trace.Warning}, number,
+				fmt.Sprintf("at most %d digits after the point, because of the other times", d.Digits), trace.Warning}, number,
 				l); err != nil {
 				return err
 			}
@@ -298,7 +298,7 @@ func (p *blockParser) addRecord(h *head, l []byte, i int, t, number int64) error
 		}
 		if typ < 0 && !isDefinition(typ) {
 			if err := p.reportDefect(dataProblem{"picl.unknown-record-type", fmt.Sprintf("record type %d", typ),
-				"a known record type; it is kept as it is", trace.Note}, number, l); err != nil {
+				"a known record type; weft keeps the record unchanged", trace.Note}, number, l); err != nil {
 				return err
 			}
 		}

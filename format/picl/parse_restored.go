@@ -115,8 +115,8 @@ func (p *blockParser) restoreLine(text, data []byte, h *head, t, number int64) e
 		t, _, ok = d.Clock.Rescale(t, d.Restore.Clock)
 	}
 	bad := func(found string) error {
-		return p.reportDefect(dataProblem{"picl.carrier", found, "a record as weft writes it; it is skipped", trace.Warning},
-			number, text)
+		return p.reportDefect(dataProblem{"picl.carrier", found, "a record that weft wrote; weft skips the record",
+			trace.Warning}, number, text)
 	}
 	loc := locationOf(h.f[3])
 	if !ok || loc >= int64(d.Model.Locations.Len()) {
@@ -251,9 +251,9 @@ func (p *blockParser) restoreMessage(b *trace.Batch, loc uint32, t, event int64,
 		if d := p.d.Model; !carrier.IsValidOperand(d, trace.OpLocation, ops[0]) ||
 			!carrier.IsValidOperand(d, trace.OpCommunicator, ops[1]) {
 			if m.kind.IsSend() {
-				return "a message to nobody"
+				return "a message without a receiver"
 			}
-			return "a message from nobody"
+			return "a message without a sender"
 		}
 	}
 	b.Add(loc, t, m.kind, trace.NoRef)

@@ -236,7 +236,8 @@ func parseLine(l []byte, h *head) (i int, problem dataProblem, skip bool) {
 	if bad == 5 && found == "the end of the line" {
 		// Some writers leave out a count of 0.
 		h.f[5] = 0
-		return len(l), dataProblem{"picl.count-missing", found, "the number of data fields; taken as 0", trace.Warning}, false
+		return len(l), dataProblem{"picl.count-missing", found, "the number of data fields; weft assumes 0",
+			trace.Warning}, false
 	}
 	kind := "an integer of at most 18 digits"
 	if bad == 2 {
@@ -291,7 +292,7 @@ func parseDescriptor(l []byte, n int64, vals []trace.Value) ([]trace.Value, data
 		return vals, dataProblem{}
 	}
 	problem.found = fmt.Sprintf("%s in %s", plural.Of(len(vals)/2, "definition"), plural.Of(n, "data field"))
-	problem.expected = "one data field with one definition; each definition counts"
+	problem.expected = "one data field with one definition; weft uses each definition"
 	return vals, problem
 }
 

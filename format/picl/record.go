@@ -399,7 +399,7 @@ func countProblem(rest []byte, got, n, k, want int64) dataProblem {
 		return dataProblem{}
 	case got == k && k > 1:
 		return dataProblem{"picl.one-structure", plural.Of(got, "value"),
-			fmt.Sprintf("%d × %d; taken as one structure", n, k), trace.Warning}
+			fmt.Sprintf("%d × %d; weft reads the values as one structure", n, k), trace.Warning}
 	}
 	return dataProblem{"picl.data-missing", plural.Of(got, "value"), fmt.Sprintf("%d × %d", n, k), trace.Warning}
 }

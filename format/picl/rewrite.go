@@ -213,20 +213,20 @@ func (w *rewriter) writeDefinition(number int64, to *Writer) error {
 		return err
 	}
 	r := &w.rec
-	anew := w.repair && bad
+	changed := w.repair && bad
 	if w.rename != nil && ok {
-		anew, ok = w.renameDefinition(l, bad)
+		changed, ok = w.renameDefinition(l, bad)
 	}
 	if !ok && !w.repair && w.rename == nil {
 		return to.writeUnread(l)
 	}
-	if !ok || r.Type == TypeDescriptor && bad && anew {
+	if !ok || r.Type == TypeDescriptor && bad && changed {
 		return nil
 	}
 	if r.Type == TypeLabel {
 		w.out.add(r)
 	}
-	if anew {
+	if changed {
 		r.Text = ""
 		return to.Write(r)
 	}
@@ -234,8 +234,8 @@ func (w *rewriter) writeDefinition(number int64, to *Writer) error {
 }
 
 // renameDefinition gives the current label another name. ok is false for a definition that must be left out,
-// because it may contain a text that renaming must hide. anew is set if the line must be rewritten.
-func (w *rewriter) renameDefinition(l []byte, bad bool) (anew, ok bool) {
+// because it may contain a text that renaming must hide. changed is set if the line must be rewritten.
+func (w *rewriter) renameDefinition(l []byte, bad bool) (changed, ok bool) {
 	r := &w.rec
 	if r.Type == TypeLabel {
 		text := trace.ToUTF8(joinValues(r.Values))

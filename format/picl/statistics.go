@@ -172,7 +172,7 @@ func (s *Statistics) Add(r *Record) {
 	}
 	if r.Time.Cmp(p.last) < 0 && s.disorder == nil {
 		s.disorder = &trace.Defect{Rule: "picl.unsorted", Severity: trace.Error, Position: trace.Position{Line: r.Line},
-			Found:    fmt.Sprintf("a record of processor %d at %v s behind one at %v s", r.Processor, r.Time, p.last),
+			Found:    fmt.Sprintf("a record of processor %d at %v s after one at %v s", r.Processor, r.Time, p.last),
 			Expected: "the records of a process in order of time, for picl.statistics; weft sort sorts them"}
 	}
 	p.last = r.Time

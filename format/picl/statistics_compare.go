@@ -25,7 +25,7 @@ func (s *Statistics) Compare(r *Record, tick trace.Decimal) []*trace.Defect {
 		out = append(out,
 			&trace.Defect{Rule: "picl.statistics", Severity: trace.Warning, Position: trace.Position{Line: r.Line},
 				Record: fmt.Sprintf("statistics inside %d on processor %d", r.Event, r.Processor),
-				Found:  r.Values[n-1].String() + " alone", Expected: "pairs of an event type and a figure"})
+				Found:  r.Values[n-1].String() + " alone", Expected: "pairs of an event type and a value"})
 	}
 	about := statisticsKey{r.Type, r.Event, r.Processor, r.Process}
 	if r.Event == -901 {
@@ -70,7 +70,7 @@ func (s *Statistics) Compare(r *Record, tick trace.Decimal) []*trace.Defect {
 				out = append(out,
 					&trace.Defect{Rule: "picl.statistics-unknown", Severity: trace.Note, Position: trace.Position{Line: r.Line},
 						Record: fmt.Sprintf("volume of event type %d inside %d on processor %d", event, r.Event, r.Processor),
-						Found:  stated.String() + " bytes of trace data", Expected: "a figure that the events tell"})
+						Found:  stated.String() + " bytes of trace data", Expected: "a value that weft can compute from the events"})
 				continue
 			}
 		default:

@@ -220,7 +220,7 @@ func (w *Writer) mark(e *pendingEntry, exit *Record) *Record {
 	return m
 }
 
-// countLostText counts a record whose Text is replaced by its values, if Text says more than the values
+// countLostText counts a record whose Text is replaced by its values, if Text contains more than the values
 // or has another form.
 func (w *Writer) countLostText(r *Record) {
 	switch {

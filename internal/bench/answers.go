@@ -154,7 +154,7 @@ func (r *answersReport) acceptances() (list []acceptance) {
 			worst, name = s, x.name()
 		}
 	}
-	a := verdict("`diff` of the trace and itself, CPU, beside `profile` of both; the worst trace", "≤ 2.0 ×",
+	a := verdict("`diff` of the trace and itself, CPU, compared with `profile` of both; the worst trace", "≤ 2.0 ×",
 		fmt.Sprintf("%s × (%s)", ratio(worst), name), worst.n > 0, worst.median <= 2)
 	a.partial = missing
 	return append(list, a)
@@ -171,22 +171,22 @@ func medianWorst(s stat, format string) string {
 // document returns the report as Markdown.
 func (r *answersReport) document() []byte {
 	r.begin("answers", "waits, efficiency, path, explain, diff", "small traces",
-		"It measures whole processes as [the other page](performance.md) does, on traces of\n`weft generate`: the analyses "+
-			"that state why a run is slow.")
+		"It measures whole processes, as [performance.md](performance.md) does: the analyses that\n"+
+			"explain why a run is slow, on traces of `weft generate`.")
 	r.printf("\n- Runs: %d\n\n", r.runs)
 	r.verdicts("CPU times and ratios are medians, with the least and the greatest in brackets. The\n"+
 		"median decides. Memory is the greatest peak of all runs. `explain` computes the waits,\n"+
-		"their causes, the efficiency and the critical path in one decode. Its limits are 1.5\n"+
-		"times those of these analyses, 1.0 s and 64 MiB. The limit for 4096 locations is one\n"+
-		"for 10⁸ events, which `-answers-wide-events 100000000` measures. For `diff`, the\n"+
-		"profile of both sides is twice that of the trace, because both are the same trace.\n\n", "Measured",
+		"their causes, the efficiency and the critical path in one pass. Its limits are 1.5 times\n"+
+		"the limits of these analyses, 1.0 s and 64 MiB. The limit for 4096 locations applies to\n"+
+		"10⁸ events, which `-answers-wide-events 100000000` measures. `diff` compares a trace\n"+
+		"with itself, so its limit is a multiple of twice the time of `profile`.\n\n", "Measured",
 		r.acceptances())
-	r.printf("## Commands\n\nCPU is user and system time of all threads together. Each cell has the median of the\n" +
-		"runs and, in brackets, the worst. Decoding (`convert --to null -j 1`) uses one core,\n" +
+	r.printf("## Commands\n\nCPU is user and system time of all threads together. Each cell shows the median of the\n" +
+		"runs and, in brackets, the worst run. Decoding (`convert --to null -j 1`) uses one core,\n" +
 		"and the other commands use as many as they choose. Each round runs all commands on a\n" +
-		"trace, one after the other. The ring passes a token on with blocking messages, and has\n" +
-		"no collective operations. masterworker has a process that hands out tasks; phases and\n" +
-		"stencil have collective operations, too.\n\n")
+		"trace, one after the other. The processes of ring pass on a token with blocking\n" +
+		"messages, without collective operations. In masterworker, one process distributes tasks.\n" +
+		"phases and stencil also have collective operations.\n\n")
 	for _, x := range r.traces {
 		if x.bytes == 0 {
 			continue // the trace could not be generated; the list of problems contains its name
@@ -199,7 +199,7 @@ func (r *answersReport) document() []byte {
 				medianWorst(statOver(c.runs, func(u usage) float64 { return mib(u.peak) }), "%.1f"),
 				medianWorst(perEventOf(c.runs, x.events, cpu), "%.0f")})
 		}
-		r.table([]string{"Command", "CPU, s", "Wall, s", "Peak, MiB", "CPU, ns an event"}, rows)
+		r.table([]string{"Command", "CPU, s", "Wall, s", "Peak, MiB", "CPU, ns per event"}, rows)
 	}
 	return r.text.Bytes()
 }

@@ -220,7 +220,7 @@ func TestDocument(t *testing.T) {
 	checkDocument(t, doc,
 		"| ≤ 1.00 × mawk | cps.etf: 0.85 (0.80–0.90) | pass |",
 		"| ≥ 1.60 × | cps.etf: 1.90 (1.80–2.00) | pass |",
-		"| ≤ 1.15 × a byte | cps.etf: 0.89 (0.83–0.94) | pass |",
+		"| ≤ 1.15 × per byte | cps.etf: 0.89 (0.83–0.94) | pass |",
 		"| cps.etf: 42.0 MiB | pass |",
 		"| cps.etf: 200.0 MiB, in order | pass |",
 		"| ≤ 1.00 × the same file decoded | cps.etf: 0.80 | pass |",

@@ -108,23 +108,25 @@ func (r *otf2Report) acceptances() (list []acceptance) {
 			a.n > 0 &&
 				b.n > 0, a.median <= limit*b.median))
 	}
-	against("Decoding on one core, CPU, beside otf2-print --silent", 0.6, rowOTF2One, rowOTF2Silent, cpu)
-	against("Decoding on two cores, wall, beside otf2-print --silent", 0.35, rowOTF2Two, rowOTF2Silent, wall)
-	against("The same of one location", 0.35, rowOTF2Alone, rowOTF2AloneSilent, wall)
-	against("`print --compat`, CPU, beside otf2-print -A", 0.5, rowOTF2Text, rowOTF2Print, cpu)
+	against("Decoding on one core, CPU, compared with otf2-print --silent", 0.6, rowOTF2One, rowOTF2Silent, cpu)
+	against("Decoding on two cores, wall, compared with otf2-print --silent", 0.35, rowOTF2Two, rowOTF2Silent, wall)
+	against("The same for one location", 0.35, rowOTF2Alone, rowOTF2AloneSilent, wall)
+	against("`print --compat`, CPU, compared with otf2-print -A", 0.5, rowOTF2Text, rowOTF2Print, cpu)
 	rate := float64(r.events) / statOver(r.rows[rowOTF2One].runs, cpu).median / 1e6
 	peak := max(highest(r.rows[rowOTF2One].runs), highest(r.rows[rowOTF2Two].runs), highest(r.rows[rowOTF2Alone].runs))
 	w := perEventOf(r.rows[rowOTF2Write].runs, r.events, wall)
 	return append(list,
-		verdict("Decoding, events in a second of CPU", "≥ 16 million", fmt.Sprintf("%.1f million", rate), true, rate >= 16),
+		verdict("Decoding, events per second of CPU time", "≥ 16 million",
+			fmt.Sprintf("%.1f million", rate), true, rate >= 16),
 		verdict("Memory of decoding", "≤ 64 MiB", fmt.Sprintf("%.0f MiB", mib(peak)), true, peak <= 64<<20),
-		verdict("Writing, the making of the events included", "≤ 60 ns an event", ratio(w), true, w.median <= 60))
+		verdict("Writing, including the generation of the events", "≤ 60 ns per event", ratio(w), true, w.median <= 60))
 }
 
 // document returns the report as Markdown.
 func (r *otf2Report) document() []byte {
 	r.begin("otf2", "OTF2", "a small archive",
-		"It measures whole processes as [the other page](performance.md) does, beside the tool of\nOTF2 in the same run.")
+		"It measures whole processes, as [performance.md](performance.md) does, and the tool of\n"+
+			"OTF2 in the same run.")
 	r.printf("\n- %s\n- Runs: %d\n\n", r.tool, pairs*r.runs)
 	r.verdicts("", "Measured", r.acceptances())
 	r.printf("## Archive\n\n%d events at %d locations, random calls of 50 functions and some messages, %.1f "+
@@ -134,7 +136,7 @@ func (r *otf2Report) document() []byte {
 	for _, x := range r.rows {
 		rows = append(rows, append([]string{x.what}, perEventCells(x.runs, r.events)...))
 	}
-	r.table([]string{"What", "CPU, ns an event", "wall, ns an event", "Peak"}, rows)
+	r.table([]string{"What", "CPU, ns per event", "wall, ns per event", "Peak"}, rows)
 	return r.text.Bytes()
 }
 

@@ -83,7 +83,7 @@ func (r *otfReport) acceptances() []acceptance {
 		}
 	}
 	one := statOver(r.writes, func(q otfWriteRound) float64 { return perEvent(cpu(q.one), r.events) })
-	list = append(list, r.judge(partWrite, "Writing, one goroutine, 8 streams: CPU time an event",
+	list = append(list, r.judge(partWrite, "Writing, one goroutine, 8 streams: CPU time per event",
 		fmt.Sprintf("≤ %d ns", otfWriteTime), "", one, one.median <= otfWriteTime))
 	scale, why := statOver(r.writes, scaling), ""
 	if r.cores < 2 {
@@ -101,7 +101,7 @@ func scaling(q otfWriteRound) float64 { return 2 * q.half.wall.Seconds() / q.two
 // memoryVerdict compares the peaks of commands on the plain trace with their limit.
 func (r *otfReport) memoryVerdict() acceptance {
 	peak := highestOf(r.memory)
-	a := r.judge(partMemory, "Decoding, `check` and `info` hold little", "≤ 64 MiB + 1 MiB a stream", "", stat{},
+	a := r.judge(partMemory, "Memory of decoding, `check` and `info`", "≤ 64 MiB + 1 MiB per stream", "", stat{},
 		peak <= r.plainLimit())
 	if peak > 0 {
 		a.worst = fmt.Sprintf("%.1f MiB", mib(peak))
@@ -122,10 +122,11 @@ func (r *otfReport) manyVerdict() acceptance {
 // document returns the report as Markdown.
 func (r *otfReport) document() []byte {
 	r.begin("otf", "OTF", "a small trace",
-		"It measures whole processes as [the other page](performance.md) does: CPU time is\nuser and system time of all "+
-			"threads together, memory is the peak of what was\nresident. Both sides of a ratio ran in turn, on the same "+
-			"trace, which was in memory\nby then; a ratio is the median of its pairs, with the least and the greatest "+
-			"in\nbrackets. Each number is how many times less weft takes.")
+		"It measures whole processes, as [performance.md](performance.md) does. CPU time is the\n"+
+			"user and system time of all threads. Memory is the peak of the resident memory. The two\n"+
+			"sides of a ratio ran one after the other, on the same trace, which was in the cache of\n"+
+			"the system. A ratio is the median of its pairs, with the least and the greatest in\n"+
+			"brackets. It is the time of the other tool divided by the time of weft.")
 	if r.otfprint == "" {
 		r.printf("; OTF's tools are not installed\n")
 	} else {
@@ -133,11 +134,12 @@ func (r *otfReport) document() []byte {
 	}
 	r.printf("- Runs: %d pairs\n\n", pairs*r.runs)
 	r.verdicts("", "Measured", r.acceptances())
-	r.printf("## Trace\n\n%d events of %d processes in %d streams: 85 %% enter or leave %d functions,\nnested %d deep "+
-		"at most, 5 %% send a message, 5 %% receive one, 5 %% are values of a\ncounter. Times grow by 0 to %d ticks from "+
-		"one event of a stream to the next.\n", r.events, otfUsual.processes(), otfUsual.streams, otfFunctions, otfDepth,
+	r.printf("## Trace\n\n%d events of %d processes in %d streams: 85 %% enter or leave %d functions, nested at\n"+
+		"most %d deep, 5 %% send a message, 5 %% receive one, 5 %% are values of a counter. Times\n"+
+		"grow by 0 to %d ticks from one event of a stream to the next.\n",
+		r.events, otfUsual.processes(), otfUsual.streams, otfFunctions, otfDepth,
 		otfStep)
-	r.printf("Plain it has %s, compressed (level %d) %s.\n\n", size(r.plain), otfLevel, size(r.packed))
+	r.printf("Its size is %s uncompressed, and compressed (level %d) %s.\n\n", size(r.plain), otfLevel, size(r.packed))
 	r.writeReading()
 	r.writeWriting()
 	r.writeMemory()
@@ -146,8 +148,9 @@ func (r *otfReport) document() []byte {
 
 // writeReading writes the sections about reading.
 func (r *otfReport) writeReading() {
-	r.printf("## Beside OTF's tools\n\nStandard output is the null device. The window is 1 %% of the time, from the " +
-		"middle\nof the trace.\n\n")
+	r.printf("## Compared with OTF's tools\n\n" +
+		"Standard output is the null device. The window is 1 %% of the time, in the middle of the\n" +
+		"trace.\n\n")
 	var rows [][]string
 	for _, c := range r.comparisons {
 		rows = append(rows, []string{"`weft " + c.ours + "`", "`" + c.theirs + "`"})
@@ -171,8 +174,9 @@ func (r *otfReport) writeReading() {
 	}
 	r.table([]string{"What", "weft CPU", "tool CPU", "CPU, times less", "weft wall", "tool wall", "Wall, times less"},
 		rows)
-	r.printf("OTF's tools of today cannot read compressed traces of more than 4 KiB. weft decodes\nthe compressed trace "+
-		"(`convert --to null`) in %s of CPU time where the plain one\ntakes %s: %s times as much.\n\n",
+	r.printf("Current versions of OTF's tools cannot read compressed traces of more than 4 KiB. weft\n"+
+		"decodes the compressed trace (`convert --to null`) in %s of CPU time, and the\n"+
+		"uncompressed one in %s: a factor of %s.\n\n",
 		smallSeconds(r.compressed, func(p otfPair) float64 { return cpu(p.ours) }),
 		smallSeconds(r.compressed, func(p otfPair) float64 { return cpu(p.theirs) }),
 		ratio(statOver(r.compressed, func(p otfPair) float64 { return 1 / p.cpuSpeedUp() })))
@@ -189,14 +193,15 @@ func smallSeconds[T any](list []T, f func(T) float64) string {
 
 // writeWriting writes the section about writing.
 func (r *otfReport) writeWriting() {
-	r.printf("## Writing\n\nPrograms that make the events of the trace as they go and write them to files: in Go\nwith " +
-		"the package format/otf, where each goroutine has streams of its own, and in C\nwith libotf, both with buffers of " +
-		"1 MiB. Numbers are ns an event, with all that the\nprogram does.\n")
+	r.printf("## Writing\n\nTwo programs generate the events of the trace and write them to files: a Go program with\n" +
+		"the package format/otf, in which each goroutine has separate streams, and a C program\n" +
+		"with libotf. Both use buffers of 1 MiB. Numbers are ns per event and include the\n" +
+		"generation of the events.\n")
 	switch {
 	case r.noLibotf != "":
-		r.printf("The one in C was not measured: %s.\n", r.noLibotf)
+		r.printf("The C program was not measured: %s.\n", r.noLibotf)
 	case len(r.writes) > 0:
-		r.printf("Both wrote the same event files, byte for byte.\n")
+		r.printf("Both programs wrote the same event files, byte for byte.\n")
 	}
 	r.printf("\n")
 	var rows [][]string
@@ -215,17 +220,18 @@ func (r *otfReport) writeWriting() {
 		}
 		rows = append(rows, []string{x.name, ns(cpu), ns(func(u usage) float64 { return u.user.Seconds() }), ns(wall)})
 	}
-	r.table([]string{"Writer", "CPU, ns an event", "User time alone", "Wall, ns an event"}, rows)
+	r.table([]string{"Writer", "CPU, ns per event", "User time", "Wall, ns per event"}, rows)
 }
 
 // writeMemory writes the sections about memory.
 func (r *otfReport) writeMemory() {
-	r.printf("## Memory\n\nPeaks on the plain trace, with all cores; time is the median of the runs, memory\nthe " +
-		"highest of them.\n\n")
+	r.printf("## Memory\n\nPeaks of the resident memory, for the uncompressed trace, with all cores. Time is the\n" +
+		"median of the runs, memory the maximum.\n\n")
 	r.leastPeak()
 	r.commands(r.memory)
-	r.printf("## Many streams\n\nA trace of %d events in %d streams, with at most %d open files (`ulimit -n`).\nThe "+
-		"events that `print` prints are counted, of the trace and of what `convert` wrote.\n\n", r.manyEvents,
+	r.printf("## Many streams\n\nA trace of %d events in %d streams, with at most %d open files (`ulimit -n`).\n"+
+		"The test counts the events that `print` prints, for the trace and for the output of\n"+
+		"`convert`.\n\n", r.manyEvents,
 		otfWide.streams, otfHandles)
 	r.commands(r.many)
 }

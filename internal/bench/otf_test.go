@@ -171,7 +171,7 @@ func TestOTFDocument(t *testing.T) {
 		"| libotf, 8 streams | 100.00 | 100.00 | 100.00 |",
 		"| one goroutine, 4 streams | 50.00 | 50.00 | 50.00 |",
 		"from @50001000 --to @51001000 plain.otf",
-		"takes 1.000 s: 2.00 times as much",
+		"uncompressed one in 1.000 s: a factor of 2.00",
 	)
 }
 

@@ -70,8 +70,8 @@ func (r *result) place() {
 // leastPeak writes the lowest peak that can be measured, if it is known.
 func (r *result) leastPeak() {
 	if r.floor > 0 {
-		r.printf("No peak is below %.0f MiB, the harness's own, which the kernel hands on to the\nprocesses that it "+
-			"starts.\n\n", mib(r.floor))
+		r.printf("No peak is below %.0f MiB: the kernel passes on the peak of the harness to the processes\n"+
+			"that it starts.\n\n", mib(r.floor))
 	}
 }
 
@@ -122,7 +122,7 @@ func (r *result) verdicts(intro, measured string, list []acceptance) {
 	if len(r.problems) == 0 {
 		return
 	}
-	r.printf("These parts failed; what they measure is missing or incomplete:\n\n")
+	r.printf("These parts failed; their measurements are missing or incomplete:\n\n")
 	for _, x := range r.problems {
 		r.printf("- %s, %s: %s\n", x.file, x.part,
 			strings.Join(strings.Fields(strings.ReplaceAll(x.message, "\n", "; ")), " "))

@@ -59,7 +59,7 @@ func (r *pallasReport) acceptances() []acceptance {
 		list = append(list, verdict(text, limit, measured, s.n > 0, pass))
 	}
 	ns := func(text string, limit float64, s stat) {
-		add(text, fmt.Sprintf("≤ %.0f ns an event", limit), ratio(s), s, s.median <= limit)
+		add(text, fmt.Sprintf("≤ %.0f ns per event", limit), ratio(s), s, s.median <= limit)
 	}
 	times := func(text string, growth float64, s stat) {
 		add(text, fmt.Sprintf("≤ %.2f ×", longerCost), fmt.Sprintf("%.2f ×", growth), s, growth <= longerCost)
@@ -71,10 +71,10 @@ func (r *pallasReport) acceptances() []acceptance {
 		}
 		ns("Recording, "+x.name, record, perEventOf(x.record, x.events, wall))
 		if x.irregular {
-			ns("Recording in the compatible way, "+x.name+": a fifth of the library's", pinnedFast/5,
+			ns("Recording with the compatible method, "+x.name+": a fifth of the library's time", pinnedFast/5,
 				perEventOf(x.compatible, x.events, wall))
 			s := statOver(x.compatible, cpu)
-			times("The same: an event of ten times as many costs as much", s.median/statOver(x.short, cpu).median/10, s)
+			times("The same: time per event for ten times as many events", s.median/statOver(x.short, cpu).median/10, s)
 		}
 		ns("Reading on one core, "+x.name, read, perEventOf(x.one, x.events, cpu))
 	}
@@ -148,19 +148,20 @@ func (l lookups) bytes(opening lookups) stat {
 func (r *pallasReport) document() []byte {
 	all := append(slices.Clip(r.results), &r.long)
 	r.begin("pallas", "Pallas", "small traces",
-		"It measures whole processes as [the other page](performance.md) does. Pallas' own\nlibrary is in no distribution: "+
-			"its figures were measured once, on a machine like this\none, and are written down here; all of weft's are from "+
-			"this run.")
+		"It measures whole processes, as [performance.md](performance.md) does. No distribution\n"+
+			"contains Pallas' own library. Its figures were measured once, on a similar machine; all\n"+
+			"figures of weft are from this run.")
 	r.printf("\n- Runs: %d, of reading %d\n\n", r.runs, pairs*r.runs)
 	r.verdicts("", "Measured", r.acceptances())
 	r.printf("## Traces\n\nOne thread of %d events, enters and leaves:\n\n", r.results[0].events)
 	for _, x := range r.results {
 		r.printf("- %s: %s\n", x.name, x.text)
 	}
-	r.printf("\n## Recording\n\nA program in Go makes the events as it goes and records them with the "+
-		"package\nformat/pallas, compression and flush included. Wall-clock time: blocks are compressed\non the other "+
-		"core. The compatible way finds what Pallas' own library finds, of which\nthe times are %s ns an event on regular "+
-		"programs, %s on irregular\nones.\n\n", pinnedRecord, pinnedIrregular)
+	r.printf("\n## Recording\n\n"+
+		"A Go program generates the events and records them with the package format/pallas. Times\n"+
+		"are wall-clock times and include compression and flush; another core compresses the\n"+
+		"blocks. The compatible method finds the same repetitions as Pallas' own library, which\n"+
+		"takes %s ns per event for regular programs, and %s for irregular ones.\n\n", pinnedRecord, pinnedIrregular)
 	var rows [][]string
 	for _, x := range all {
 		ns := func(l []usage, f func(usage) float64) string { return ratio(perEventOf(l, x.events, f)) }
@@ -168,10 +169,10 @@ func (r *pallasReport) document() []byte {
 			ns(x.compatible, cpu), peak(x.record),
 			fmt.Sprintf("%.2f", float64(x.bytes)/float64(x.events)), fmt.Sprintf("%.2f", float64(x.grammar)/float64(x.events))})
 	}
-	r.table([]string{"Pattern", "ns an event", "CPU, ns an event", "compatible, ns", "its CPU, ns", "Peak",
-		"bytes an event", "of them grammar"}, rows)
-	r.printf("## Reading\n\n`weft convert --to null` decodes all events. Pallas' own tools take %s ns an\nevent, and %s "+
-		"for `pallas_info`.\n\n", pinnedRead, pinnedInfo)
+	r.table([]string{"Pattern", "ns per event", "CPU, ns per event", "compatible, ns", "its CPU, ns", "Peak",
+		"bytes per event", "of these, grammar"}, rows)
+	r.printf("## Reading\n\n`weft convert --to null` decodes all events. Pallas' own tools take %s ns per\n"+
+		"event, and `pallas_info` takes %s.\n\n", pinnedRead, pinnedInfo)
 	rows = nil
 	for _, x := range all {
 		two, info := "–", "–"
@@ -181,7 +182,7 @@ func (r *pallasReport) document() []byte {
 		cells := perEventCells(x.one, x.events)
 		rows = append(rows, []string{x.name, cells[0], cells[1], two, cells[2], info})
 	}
-	r.table([]string{"Pattern", "one core, CPU ns an event", "wall", "two cores, wall", "Peak", "`info`"}, rows)
+	r.table([]string{"Pattern", "one core, CPU ns per event", "wall", "two cores, wall", "Peak", "`info`"}, rows)
 	r.sums()
 	r.values(all)
 	r.manyThreads()
@@ -190,8 +191,8 @@ func (r *pallasReport) document() []byte {
 
 // sums writes the section about sums stored in the trace.
 func (r *pallasReport) sums() {
-	r.printf("## Sums\n\nThe grammar has sums of times beside it: `info` needs no look at the times,\n" +
-		"`info --exact` reads all events.\n\n")
+	r.printf("## Sums\n\nThe trace has sums of times in addition to the grammar: `info` does not read the times,\n" +
+		"and `info --exact` reads all events.\n\n")
 	var rows [][]string
 	for _, x := range r.results {
 		rows = append(rows, []string{
@@ -203,10 +204,9 @@ func (r *pallasReport) sums() {
 
 // values writes the section about looking up values.
 func (r *pallasReport) values(list []*pallasResult) {
-	r.printf("## Values on demand\n\nA program opens the trace and a thread, and asks for the times of occurrences of "+
-		"events,\n"+
-		"drawn by lot (`Thread.Value`): for none, for one and for %d. Opening reads the grammar;\n"+
-		"its time has the start of the program in it. Blocks that were read are kept, up to 8 MB.\n\n", pallasLookups)
+	r.printf("## Values on demand\n\nA program opens the trace and a thread, and reads the times of randomly chosen\n"+
+		"occurrences of events (`Thread.Value`): none, one, and %d. Opening reads the grammar;\n"+
+		"its time includes the start of the program. The program caches up to 8 MB of blocks.\n\n", pallasLookups)
 	var rows [][]string
 	for _, x := range list {
 		rows = append(rows, []string{
@@ -246,7 +246,7 @@ func (r *pallasReport) manyThreads() {
 
 %d events of the pattern %s, in threads that are all open until the last one
 has its events, recorded by one goroutine and by two, and read on one core and on two.
-Wall-clock time, ns an event, the making of the files included. Of one goroutine, too,
+Wall-clock time, ns per event, the making of the files included. Of one goroutine, too,
 blocks are compressed on the other core.
 
 `, r.events, pallasThreadsPattern)
@@ -260,7 +260,7 @@ blocks are compressed on the other core.
 		})
 	}
 	r.table([]string{"Threads", "recording, one", "two", "Peak, one", "two",
-		"reading, one", "two", "Peak, one", "two", "bytes an event", "of them grammar"}, rows)
-	r.printf("Bytes an event of each workload of `weft generate`, beside OTF2 and OTF, are on\n[a page of their " +
-		"own](performance-workloads.md).\n")
+		"reading, one", "two", "Peak, one", "two", "bytes per event", "of these, grammar"}, rows)
+	r.printf("[performance-workloads.md](performance-workloads.md) compares the bytes per event with\n" +
+		"OTF2 and OTF, for each workload of `weft generate`.\n")
 }

@@ -115,7 +115,7 @@ func TestPallasDocument(t *testing.T) {
 	// Calculated by hand: 64 MiB and 64 KiB, 100 KiB for each thread, and 1 MiB for the grammar.
 	limit := fmt.Sprintf("≤ %.0f MiB", 64+64/1024.+64*100/1024.+1)
 	checkDocument(t, string(samplePallas().document()),
-		"| Recording, regular | ≤ 200 ns an event | 100.00 | pass |",
+		"| Recording, regular | ≤ 200 ns per event | 100.00 | pass |",
 		"| Recording an event of a trace ten times as long | ≤ 1.25 × | 1.00 × | pass |",
 		"| Looking a value up in a trace ten times as long | ≤ 1.25 × | 1.00 × | pass |",
 		"| Looking one value up reads its block, regular | ≤ 8064 bytes | 8064 bytes | pass |",

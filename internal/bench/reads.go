@@ -248,21 +248,21 @@ func (r *readsReport) acceptances() (list []acceptance) {
 // document returns the report as Markdown.
 func (r *readsReport) document() []byte {
 	r.begin("reads", "bytes read", "small traces",
-		`It measures whole processes as [the other page](performance.md) does: the bytes that they
-read, and their CPU time, beside the format's own tool for the same question where it has
-one.`)
+		`It measures whole processes, as [performance.md](performance.md) does: the bytes that
+they read, and their CPU time. If the format's own tool answers the same question, it is
+measured, too.`)
 	r.printf("\n- Runs: %d\n\n", pairs*r.runs)
 	r.verdicts("The worst question decides.\n\n", "Worst", r.acceptances())
 	r.printf("## Bytes\n\n")
 	if r.counted() {
-		r.printf("Bytes are those of read and the like (`rchar` of Linux), from the cache or the disk,\n" +
-			"without those of the program's start.\n")
+		r.printf("Bytes are the bytes that system calls such as read return (`rchar` of Linux), from the\n" +
+			"cache or the disk, without the bytes that the program reads at its start.\n")
 	} else {
-		r.printf("This system does not count the bytes that a process reads: they are missing.\n")
+		r.printf("This system does not count the bytes that a process reads, so these figures are missing.\n")
 	}
-	r.printf(`Beside them stands what must be read. Of a window that is what lies in it; where it is
-asked what is open at its begin, what lies before it too (profile, cut). Of a location it
-is what belongs to it.
+	r.printf(`The other column is the number of bytes that must be read: for a window, the data in the
+window, and, if the command needs the state at its begin (profile, cut), the data before
+the window; for a location, the data of the location.
 
 - OTF: the part of the time of each stream, with one read of 256 KiB, and 16 KiB at both
   ends of each file of events; all other files.
@@ -271,8 +271,8 @@ is what belongs to it.
 - Pallas: the blocks in which the times of the window's events are; the main file and the
   grammars. A block has up to 1000 times of one event.
 
-The trace is a ring of %d locations with %d events, about. Whole traces are shown
-and not judged. CPU times have the program's start in them.
+The trace is a ring of %d locations with about %d events. Figures of whole traces are
+shown, but have no limit. CPU times include the start of the program.
 
 `, readsLocations, r.events)
 	for _, x := range r.traces {

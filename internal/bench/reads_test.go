@@ -238,7 +238,7 @@ func TestReadsVerdicts(t *testing.T) {
 				a.ours = []usage{testUsage(0.1, 1, 9)}
 			}
 		}, "| ≤ 1.20 × its blocks | – | not measured |"},
-		"sentence": {func(x *readsTrace) { x.start = nil }, "they are missing"},
+		"sentence": {func(x *readsTrace) { x.start = nil }, "these figures are missing"},
 		"nothing":  {func(x *readsTrace) { *x = readsTrace{format: "otf"} }, "| ≥ 1.00 × | – | not measured |"},
 	} {
 		r := sampleReads()

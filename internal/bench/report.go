@@ -202,7 +202,7 @@ func (r *report) acceptances() []acceptance {
 				}
 				return ofStat(statOver(x.rounds, speedUp), minTwoCores)
 			}),
-		r.judge(partDecode, "Time is linear in size", "≤ 1.15 × a byte", true,
+		r.judge(partDecode, "Time is linear in the size", "≤ 1.15 × per byte", true,
 			func(x *fileResult) (float64, float64, string) {
 				return ofStat(r.linear(x), maxLinear)
 			}),
@@ -310,12 +310,13 @@ func wall(u usage) float64 { return u.wall.Seconds() }
 func (r *report) document() []byte {
 	r.text.Reset()
 	r.printf("# Performance\n\n")
-	r.printf("`make bench` writes this page. It measures whole processes: CPU time is user and\nsystem time of all "+
-		"threads together, memory is the peak of what was resident.\nLook at the ratios first: both sides of each were "+
-		"measured in the same run, one\nright after the other, on the same file, which was in memory by then. Seconds "+
-		"and\nMB/s belong to this machine alone. A ratio is the median of its pairs, with the\nleast and the greatest in "+
-		"brackets. MB are 10⁶ bytes of the trace's text, MiB are\n2²⁰ bytes. The Open Trace Format is measured on\n[a "+
-		"page of its own](%s).\n\n", r.otfPage)
+	r.printf("`make bench` writes this page. It measures whole processes. CPU time is the user and\n"+
+		"system time of all threads. Memory is the peak of the resident memory. Look at the\n"+
+		"ratios first: both sides of a ratio were measured in the same run, one directly after\n"+
+		"the other, on the same file, which was in the cache of the system. Seconds and MB/s are\n"+
+		"only valid for this machine. A ratio is the median of its pairs, with the least and the\n"+
+		"greatest in brackets. 1 MB is 10⁶ bytes of the text of the trace, and 1 MiB is 2²⁰\n"+
+		"bytes. The measurements of the Open Trace Format are on\n[another page](%s).\n\n", r.otfPage)
 	if r.quick {
 		r.trial("small files and few runs (`-quick`). The numbers mean nothing")
 	}
@@ -326,7 +327,8 @@ func (r *report) document() []byte {
 		r.smallRuns)
 	r.verdicts("The worst file decides, small or large.\n\n", "Worst", r.acceptances())
 
-	r.printf("## Files\n\nAll are made by `weft generate`, with its own number of locations and seed 1.\n\n")
+	r.printf("## Files\n\n`weft generate` has generated all files, with the default number of locations and seed\n" +
+		"1.\n\n")
 	var rows [][]string
 	for _, x := range r.files {
 		rows = append(rows, []string{x.name(), "`--workload " + x.workload + "`", size(x.small.bytes),
@@ -340,7 +342,7 @@ func (r *report) document() []byte {
 	return r.text.Bytes()
 }
 
-// orMissing returns the version of a program, or a text that says that the program is missing.
+// orMissing returns the version of a program, or a text if the program is missing.
 func orMissing(name, version string) string {
 	if version == "" {
 		return name + " (not installed: its columns are empty)"
@@ -350,9 +352,9 @@ func orMissing(name, version string) string {
 
 // writeDecoding writes the sections about reading.
 func (r *report) writeDecoding() {
-	r.printf("## Decoding\n\n`weft convert --to null -j 1 FILE -` decodes every event and writes nothing;\n`mawk " +
-		"'{n+=NF} END{print n}' FILE` splits every line into fields; `wc -l FILE`\nonly finds the lines. Speeds are MB of " +
-		"text a CPU second.\n\n")
+	r.printf("## Decoding\n\n`weft convert --to null -j 1 FILE -` decodes every event and writes nothing; `mawk\n" +
+		"'{n+=NF} END{print n}' FILE` splits every line into fields; `wc -l FILE` only counts the\n" +
+		"lines. Speeds are MB of text per second of CPU time.\n\n")
 	var rows [][]string
 	for _, x := range r.files {
 		for _, y := range []struct {
@@ -371,8 +373,8 @@ func (r *report) writeDecoding() {
 	}
 	r.table([]string{"File", "Size", "weft CPU", "weft MB/s", "mawk MB/s", "wc MB/s", "weft / mawk", "weft / wc"}, rows)
 
-	r.printf("## Two cores\n\nThe same with `-j 2`, by the wall clock, on the large files. The last column is\nhow much " +
-		"more CPU time both cores take together.\n\n")
+	r.printf("## Two cores\n\nDecoding of the large files with `-j 2`, in wall-clock time. The last column is the\n" +
+		"ratio of the CPU times with two cores and with one core.\n\n")
 	rows = nil
 	for _, x := range r.files {
 		rows = append(rows, []string{x.name(),
@@ -383,8 +385,9 @@ func (r *report) writeDecoding() {
 	}
 	r.table([]string{"File", "-j 1", "-j 2", "Speed-up", "CPU -j 2 / -j 1"}, rows)
 
-	r.printf("## Size\n\nCPU time a byte of the large file over that of the small one, each run of the\nlarge one "+
-		"beside runs of the small one. The %.0f ms that weft takes to start\n(`weft version`) are taken off both.\n\n",
+	r.printf("## Size\n\nCPU time per byte of the large file, divided by CPU time per byte of the small file. The\n"+
+		"runs alternate between the files. The %.0f ms that weft takes to start (`weft version`)\n"+
+		"are subtracted from both times.\n\n",
 		1000*r.startUp.median)
 	rows = nil
 	for _, x := range r.files {
@@ -395,8 +398,9 @@ func (r *report) writeDecoding() {
 
 // writeMemory writes the sections about memory.
 func (r *report) writeMemory() {
-	r.printf("## Memory\n\nPeaks on the large files, with all cores; time is the median of the runs, memory\nthe " +
-		"highest of them. The definitions of these traces are small and count as\nnothing in the limit.\n\n")
+	r.printf("## Memory\n\nPeaks of the resident memory, for the large files, with all cores. Time is the median of\n" +
+		"the runs, memory the maximum. The definitions of these traces are small; the limit\n" +
+		"ignores them.\n\n")
 	r.leastPeak()
 	var rows [][]string
 	for _, x := range r.files {
@@ -407,9 +411,10 @@ func (r *report) writeMemory() {
 	}
 	r.table([]string{"File", " Command", "CPU", "Wall", "Peak", "Limit"}, rows)
 
-	r.printf("## Shuffled files\n\nThe large files with all their lines, definitions too, in random order. weft " +
-		"sorts\nthem with temporary files. What it prints is compared with what it prints of the\nsorted file: the times " +
-		"of events never decrease, and the lines are the same.\n\n")
+	r.printf("## Shuffled files\n\n" +
+		"The large files with all lines, including definitions, in random order. weft sorts them\n" +
+		"with temporary files. The benchmark compares the output with the output for the sorted\n" +
+		"file: the times of events must never decrease, and the lines must be the same.\n\n")
 	rows = nil
 	for _, x := range r.files {
 		for _, m := range x.shuffledRuns {
@@ -429,12 +434,13 @@ func (r *report) writeMemory() {
 
 // writeEncoding writes the section about writing.
 func (r *report) writeEncoding() {
-	r.printf("## Encoding\n\nHow long an encoder takes follows from two processes: `weft generate -j 1` to a\nfile less " +
-		"the same with `--to null`. It is compared with decoding the same file\n(`weft convert --to null -j 1`). For the " +
-		"small file the CPU time decides, which is\nthe last column. For the large one it is the user time, the time of " +
-		"the program\nitself: what the system takes to keep a large new file in memory is the same for\nall programs " +
-		"that write it, and on a virtual machine it can be ten times as long\nwhen the host has to find that memory " +
-		"first. The other columns are user time.\n\n")
+	r.printf("## Encoding\n\nThe time of an encoder is the difference of two times: of `weft generate -j 1` to a\n" +
+		"file, and of the same command with `--to null`. It is compared with the time of decoding\n" +
+		"the same file (`weft convert --to null -j 1`). For the small file, the CPU time in the\n" +
+		"last column decides. For the large file, the user time decides: all programs that write\n" +
+		"a large new file need the same system time, and on a virtual machine this time can be\n" +
+		"ten times as long if the host must first provide the memory. The other columns are user\n" +
+		"times.\n\n")
 	var rows [][]string
 	for _, x := range r.files {
 		for _, part := range []struct {
@@ -473,7 +479,7 @@ func (r *report) writeEncoding() {
 			add(func(q encodeRound) usage { return q.decodeOther })})
 	}
 	if len(rows) > 0 {
-		r.printf("From one format to the other, `weft convert -j 1`, with the system's time:\n\n")
+		r.printf("Conversion from one format to the other, `weft convert -j 1`, in CPU time:\n\n")
 		r.table([]string{"File", " To", "Written", "Convert", "Decode", "Decode what was written"}, rows)
 	}
 }

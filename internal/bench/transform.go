@@ -40,10 +40,11 @@ const (
 func transformRows() []transformRow {
 	row := func(what string, args ...string) transformRow { return transformRow{what: what, args: args} }
 	rows := []transformRow{
-		row("decoding alone", "convert", "-q", "-j", "1", "--to", "null", "TRACE", "-"),
+		row("decoding only", "convert", "-q", "-j", "1", "--to", "null", "TRACE", "-"),
 		row("cut, the second percent", "cut", "-q", "--from", "1%", "--to", "2%", "TRACE", "OUT"),
 		row("cut, a percent in the middle", "cut", "-q", "--from", "50%", "--to", "51%", "TRACE", "OUT"),
-		row("the same, --borders bare", "cut", "-q", "--from", "50%", "--to", "51%", "--borders", "bare", "TRACE", "OUT"),
+		row("the same, with --borders bare",
+			"cut", "-q", "--from", "50%", "--to", "51%", "--borders", "bare", "TRACE", "OUT"),
 		row("filter, all regions of MPI", "filter", "-q", "--region", "MPI_*", "TRACE", "OUT"),
 		row("filter, regions of 20 µs and more", "filter", "-q", "--min-duration", "20us", "TRACE", "OUT"),
 		row("repair", "repair", "-q", "TRACE", "OUT"),
@@ -133,8 +134,8 @@ func (r *transformReport) acceptances() (list []acceptance) {
 		list = append(list, verdict(text, fmt.Sprintf("≤ %.2f ×", limit), fmt.Sprintf("%.3f ×", s.median/whole.median),
 			s.n > 0 && whole.n > 0, s.median <= limit*whole.median))
 	}
-	share("Cutting 1 % near the begin, CPU, beside decoding the whole", 0.15, rowCutFirst)
-	share("Cutting 1 % in the middle, CPU, beside decoding the whole", 1.25, rowCutMiddle)
+	share("Cutting 1 % near the begin, CPU, compared with decoding the whole trace", 0.15, rowCutFirst)
+	share("Cutting 1 % in the middle, CPU, compared with decoding the whole trace", 1.25, rowCutMiddle)
 	share("The same with bare borders", 0.1, rowBare)
 	peak, grows := int64(0), int64(0)
 	for i, x := range r.rows {
@@ -146,7 +147,8 @@ func (r *transformReport) acceptances() (list []acceptance) {
 	}
 	list = append(list,
 		verdict("Memory of cut and filter", "≤ 64 MiB", fmt.Sprintf("%.0f MiB", mib(peak)), true, peak <= 64<<20),
-		verdict("More of it on a trace that is ten times as long", "≤ 16 MiB", fmt.Sprintf("%.0f MiB", mib(grows)), true,
+		verdict("Additional memory for a trace that is ten times as long",
+			"≤ 16 MiB", fmt.Sprintf("%.0f MiB", mib(grows)), true,
 			grows <= 16<<20))
 	peak = highest(r.rows[rowAlign].long)
 	return append(list,
@@ -156,17 +158,17 @@ func (r *transformReport) acceptances() (list []acceptance) {
 // document returns the report as Markdown.
 func (r *transformReport) document() []byte {
 	r.begin("transform", "cut, filter, merge, repair, align, anonymize", "a small trace",
-		"It measures whole processes as [the other page](performance.md) does. No other tool does\nthese things with OTF2, "+
-			"so they stand beside decoding the trace.")
+		"It measures whole processes, as [performance.md](performance.md) does. No other tool\n"+
+			"offers these operations for OTF2, so they are compared with decoding the trace.")
 	r.printf("\n- Runs: %d\n\n", r.runs)
 	r.verdicts("", "Measured", r.acceptances())
-	r.printf("## Commands\n\nA stencil of `weft generate` with %d events and messages, %.1f MB of OTF2, and one with "+
-		"a\n%dth of it. Both are written with --plain: archives as other recorders write them. The last row\nis of an "+
-		"archive from whose properties weft restores a trace. One goroutine writes it anew.\n\nThe output is OTF2. "+
-		"Cutting has to find out what is open where the piece begins, which is written\nnowhere in OTF2: it reads what "+
-		"is before the piece, but writes only the piece; with --borders bare it\nreads the piece alone. Aligning packs "+
-		"what it needs of the events and the messages into at most\n40 MiB, and more into temporary files.\n\n",
-		r.events, float64(r.bytes)/1e6, transformPart)
+	r.printf("## Commands\n\nA stencil of `weft generate` with %d events and messages, %.1f MB of OTF2, and one with\n"+
+		"a %dth of it. Both are written with --plain, like archives of other recorders. The archive of\n"+
+		"the last row has the data from which weft restores a trace; one goroutine writes it again.\n\n"+
+		"The output is OTF2. cut must know the regions and messages that are open\n"+
+		"at the begin of the piece. OTF2 does not store them, so cut reads all events before the\n"+
+		"piece. With --borders bare, it reads only the piece. align stores the data that it needs\n"+
+		"in at most 40 MiB of memory, and the rest in temporary files.\n\n", r.events, float64(r.bytes)/1e6, transformPart)
 	var rows [][]string
 	for _, x := range r.rows {
 		long := []string{"", "", ""}
@@ -175,6 +177,6 @@ func (r *transformReport) document() []byte {
 		}
 		rows = append(rows, slices.Concat([]string{x.what}, long, perEventCells(x.short, r.events/transformPart)))
 	}
-	r.table([]string{"What", "CPU, ns an event", "wall, ns an event", "Peak", "a tenth: CPU", "wall", "Peak"}, rows)
+	r.table([]string{"What", "CPU, ns per event", "wall, ns per event", "Peak", "a tenth: CPU", "wall", "Peak"}, rows)
 	return r.text.Bytes()
 }

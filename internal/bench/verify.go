@@ -68,22 +68,22 @@ func verifyRows() []verifyRow {
 	decode := func() []string { return []string{"convert", "-q", "--to", "null", "-j", "1", "TRACE", "-"} }
 	check := func(spec string) []string { return []string{"verify", "-q", spec, "TRACE"} }
 	return []verifyRow{
-		rowEvents:  {"decoding alone", eventsTrace, events, 0, decode(), nil},
+		rowEvents:  {"decoding only", eventsTrace, events, 0, decode(), nil},
 		rowUntimed: {"verify: globally if A then finally G", eventsTrace, events, 3, check("UNTIMED"), nil},
 		rowTimed:   {"verify: globally if A then finally by 60 ms G", eventsTrace, events, 3, check("TIMED"), nil},
 		rowNested:  {"verify: 10 operators, 3 of them with bounds", eventsTrace, events, 10, check("NESTED"), nil},
-		rowSamples: {"decoding alone", signalTrace, events, 0, decode(), nil},
+		rowSamples: {"decoding only", signalTrace, events, 0, decode(), nil},
 		rowSTL: {"verify: a signal, 5 operators, 2 of them with bounds", signalTrace, events, 5,
 			check("SIGNAL"), nil},
 		rowDerivative: {"verify: its derivative, 6 operators", signalTrace, events, 6,
 			check("DERIVATIVE"), nil},
-		rowClaims: {"decoding alone", claimsTrace, claims, 0, decode(), nil},
+		rowClaims: {"decoding only", claimsTrace, claims, 0, decode(), nil},
 		rowFlow:   {"flow --by id", claimsTrace, claims, 0, []string{"flow", "-q", "-j", "1", "--by", "id", "TRACE"}, nil},
 		rowUsage:  {"usage", claimsTrace, claims, 0, []string{"usage", "-q", "-j", "1", "TRACE"}, nil},
 		rowBehaviour: {"behaviour --by id", claimsTrace, claims, 0, []string{"behaviour", "-q", "--by", "id", "TRACE"},
 			nil},
 		rowSame: {"distance from itself", claimsTrace, claims, 0, []string{"distance", "-q", "TRACE", "TRACE"}, nil},
-		rowSide: {"distance, half of the claims side by side before the others", sideTrace, claims, 0,
+		rowSide: {"distance, half of the claims concurrent and before the others", sideTrace, claims, 0,
 			[]string{"distance", "-q", "TRACE", "LESS"}, nil},
 	}
 }
@@ -202,31 +202,32 @@ func (r *verifyReport) acceptances() (list []acceptance) {
 		s := statOver(r.rows[row].runs, cpu)
 		list = append(list, verdict(text, "≤ 5 s", seconds(s), s.n > 0, s.median <= 5))
 	}
-	const operator = "an event and operator"
+	const operator = "per event and operator"
 	ns("Untimed MTL, CPU beyond decoding", 100, operator, rowUntimed, rowEvents)
 	ns("Timed MTL, CPU beyond decoding", 100, operator, rowTimed, rowEvents)
 	ns("Timed MTL with 10 operators, CPU beyond decoding", 100, operator, rowNested, rowEvents)
-	ns("STL, CPU beyond decoding", 100, "a sample and operator", rowSTL, rowSamples)
-	ns("STL with a derivative, CPU beyond decoding", 100, "a sample and operator", rowDerivative, rowSamples)
+	ns("STL, CPU beyond decoding", 100, "per sample and operator", rowSTL, rowSamples)
+	ns("STL with a derivative, CPU beyond decoding", 100, "per sample and operator", rowDerivative, rowSamples)
 	memory(fmt.Sprintf("Memory of MTL on %d events", r.events), rowUntimed, rowTimed, rowNested)
 	memory(fmt.Sprintf("Memory of STL on %d samples", r.events), rowSTL, rowDerivative)
 	time(fmt.Sprintf("Behaviour of objects with %d claims, CPU", r.claims), rowBehaviour)
 	time(fmt.Sprintf("Distance of two traces of %d claims, CPU", r.claims), rowSame)
-	time("The same with half of the claims side by side", rowSide)
-	ns("flow, CPU beyond decoding", 50, "a claim", rowFlow, rowClaims)
-	ns("usage, CPU beyond decoding", 50, "a claim", rowUsage, rowClaims)
+	time("The same with half of the claims concurrent", rowSide)
+	ns("flow, CPU beyond decoding", 50, "per claim", rowFlow, rowClaims)
+	ns("usage, CPU beyond decoding", 50, "per claim", rowUsage, rowClaims)
 	return list
 }
 
 // document returns the report as Markdown.
 func (r *verifyReport) document() []byte {
 	r.begin("verify", "verify, flow, usage, distance, behaviour", "small traces",
-		"It measures whole processes as [the other page](performance.md) does, on traces in TRACE.")
+		"It measures whole processes, as [performance.md](performance.md) does, on traces in TRACE.")
 	r.printf("\n- Runs: %d\n\n", r.runs)
 	r.verdicts("", "Measured", r.acceptances())
-	r.printf("## Commands\n\nTraces of `weft generate --workload cps`: one of %d events with `--period 8ms`, one with "+
-		"`--period 10s`,\nwhose events are nearly all samples of a signal, and one of %d claims; and claims side by side. "+
-		"An operator is any of a\nformula but propositions and comparisons. Decoding, flow and usage use one core.\n\n",
+	r.printf("## Commands\n\nTraces of `weft generate --workload cps`: one of %d events with `--period 8ms`, one with\n"+
+		"`--period 10s`, whose events are nearly all samples of a signal, one of %d claims, and\n"+
+		"one of concurrent claims. Propositions and comparisons do not count as operators of a\n"+
+		"formula. Decoding, flow and usage use one core.\n\n",
 		r.events, r.claims)
 	var rows [][]string
 	for i := range r.rows {
@@ -238,6 +239,6 @@ func (r *verifyReport) document() []byte {
 		}
 		rows = append(rows, cells)
 	}
-	r.table([]string{"What", "CPU", "wall", "CPU, ns an event, sample or claim", "Peak"}, rows)
+	r.table([]string{"What", "CPU", "wall", "CPU, ns per event, sample or claim", "Peak"}, rows)
 	return r.text.Bytes()
 }

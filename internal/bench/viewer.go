@@ -321,11 +321,11 @@ func (r *viewerReport) acceptances() []acceptance {
 		return func(t *viewerTrace) (float64, bool) { return f(t), len(t.build) > 0 && t.counts.Spans > 0 }
 	}
 	return []acceptance{
-		worst("Building an index beyond decoding, wall", "≤ 60 ns an event", "%.0f ns", 60, true,
+		worst("Building an index beyond decoding, wall", "≤ 60 ns per event", "%.0f ns", 60, true,
 			built((*viewerTrace).beyond)),
 		worst("Its memory", "≤ 512 MiB", "%.0f MiB", 512, true,
 			built(func(t *viewerTrace) float64 { return mib(highest(t.build)) })),
-		worst("Its size, without messages", "≤ 6 bytes a span", "%.2f", 6, true,
+		worst("Its size, without messages", "≤ 6 bytes per span", "%.2f", 6, true,
 			built(func(t *viewerTrace) float64 { return t.size() })),
 		worst("Server ready, with the index", "≤ 150 ms", "%.0f ms", 150, true, func(t *viewerTrace) (float64, bool) {
 			return statOf(t.ready).median * 1e3, len(t.ready) > 0
@@ -336,9 +336,9 @@ func (r *viewerReport) acceptances() []acceptance {
 			}),
 		worst("First picture after the command", "≤ 1 s", "%.2f s", 1, true,
 			pages(func(p pageTimes) float64 { return p.First })),
-		worst("Frames while zooming", "≥ 30 a second", "%.0f", 30, false,
+		worst("Frames while zooming", "≥ 30 per second", "%.0f", 30, false,
 			pages(func(p pageTimes) float64 { return p.Zoom })),
-		worst("Frames while panning", "≥ 30 a second", "%.0f", 30, false,
+		worst("Frames while panning", "≥ 30 per second", "%.0f", 30, false,
 			pages(func(p pageTimes) float64 { return p.Pan })),
 		worst("Longest task of the page", "≤ 100 ms", "%.0f ms", 100, true,
 			pages(func(p pageTimes) float64 { return p.Longest * 1e3 })),
@@ -348,8 +348,8 @@ func (r *viewerReport) acceptances() []acceptance {
 // document returns the report as Markdown.
 func (r *viewerReport) document() []byte {
 	r.begin("viewer", "the viewer", "small traces",
-		"OTF2 traces of `weft generate`, which are nested 20 deep (calltree) or full of messages\n(stencil). The browser "+
-			"has no GPU.")
+		"The traces are OTF2 traces of `weft generate`, with calls that are nested 20 deep\n"+
+			"(calltree) or with many messages (stencil). The browser has no GPU.")
 	r.printf("\n")
 	if r.browser != "" {
 		r.printf("- %s, headless\n", r.browser)
@@ -378,14 +378,18 @@ func (r *viewerReport) document() []byte {
 			f("%.0f", statOver(t.page, func(p pageTimes) float64 { return p.Pan }).median, paged),
 			f("%.0f", statOver(t.page, func(p pageTimes) float64 { return p.Longest * 1e3 }).median, paged)})
 	}
-	r.printf("## Traces\n\nSeconds of wall time to decode and to build the index, nanoseconds an event beyond " +
-		"decoding,\nMiB of memory and of index, bytes of index a span and a message, then\nmilliseconds: until the server " +
-		"answers that the trace is ready, and of tiles. Of the page:\nseconds from the command to the first picture, in " +
-		"which all rows that are seen are painted,\nframes a second, milliseconds of the longest task.\n\n")
-	r.table([]string{"Trace", "decode", "index", "ns", "memory", "size", "bytes a span", "a message", "ready", "tile p50",
+	r.printf("## Traces\n\nThe columns are: seconds of wall time to decode and to build the index, nanoseconds per\n" +
+		"event beyond decoding, MiB of memory and of the index, bytes of the index per span and\n" +
+		"per message, milliseconds until the server answers that the trace is ready, and\n" +
+		"milliseconds for a tile. The last columns concern the page: seconds from the command to\n" +
+		"the first picture with all visible rows, frames per second, and milliseconds of the\n" +
+		"longest task.\n\n")
+	r.table([]string{"Trace", "decode", "index", "ns", "memory", "size", "bytes per span",
+		"per message", "ready", "tile p50",
 		"p95", "picture", "zoom", "pan", "task"}, rows)
 	if r.speedscope > 0 {
-		r.printf("speedscope took %.1f s to show %s, in the same browser; weft %.2f s from the command on.\n", r.speedscope,
+		r.printf("In the same browser, speedscope took %.1f s to show %s; weft took %.2f s from the start\n"+
+			"of the command.\n", r.speedscope,
 			r.speedTrace, statOver(r.traces[0].page, func(p pageTimes) float64 { return p.First }).median)
 	}
 	return r.text.Bytes()

@@ -176,11 +176,11 @@ func (r *workloadsReport) acceptances() (out []acceptance) {
 	times("OTF, text: less CPU time than `otfprint`", 2, "otf", text, print)
 	times("OTF2, decoding: less CPU time than `otf2-print --silent`", 2, "otf2", peer, decode)
 	times("OTF2, text: less CPU time than `otf2-print -A`", 2, "otf2", text, print)
-	add("Pallas, decoding", "≤ 60 ns an event", r.values("pallas", func(x *workloadTrace) (float64, bool) {
+	add("Pallas, decoding", "≤ 60 ns per event", r.values("pallas", func(x *workloadTrace) (float64, bool) {
 		return perEventOf(x.decode, x.events, cpu).median, len(x.decode) > 0
 	}), " ns", func(v float64) bool { return v <= 60 }, 1)
 	for i, a := range workloadAnalyses {
-		add("`"+a.command+"`, CPU beside decoding", fmt.Sprintf("≤ %.1f ×", a.limit),
+		add("`"+a.command+"`, CPU compared with decoding", fmt.Sprintf("≤ %.1f ×", a.limit),
 			r.values("", func(x *workloadTrace) (float64, bool) {
 				if len(x.analyses) == 0 {
 					return 0, false
@@ -194,15 +194,17 @@ func (r *workloadsReport) acceptances() (out []acceptance) {
 // document returns the report as Markdown.
 func (r *workloadsReport) document() []byte {
 	r.begin("workloads", "every workload", "small traces",
-		"It measures whole processes as [the other page](performance.md) does, on every workload of\n`weft generate` and "+
-			"on traces of real programs, each beside the format's own tool in the\nsame run. The worst generated trace decides.")
+		"It measures whole processes, as [performance.md](performance.md) does, on every workload\n"+
+			"of `weft generate` and on traces of real programs, and the format's own tool in the same\n"+
+			"run. The worst generated trace decides.")
 	r.printf("\n- Runs: %d, of analyses %d\n\n", pairs*r.runs, r.runs)
 	r.verdicts("", "Worst; median of the traces", r.acceptances())
-	r.printf("## Reading\n\n`weft convert --to null -j 1` beside `otfprint -s` and `otf2-print --silent`, and `weft "+
-		"print\n--compat` beside `otfprint` and `otf2-print -A`: CPU time, and how many times less weft takes.\nGenerated "+
-		"traces have %d events, about; those of real programs are so small that the start of\nthe programs counts for "+
-		"most: they are shown, and not judged.\nOf the claims of cps in OTF2 each has a text, for which otf2-print takes "+
-		"longer than a quarter\nof an hour: it is left out.\n\n", r.events)
+	r.printf("## Reading\n\nThe table compares the CPU time of `weft convert --to null -j 1` with `otfprint -s` and\n"+
+		"`otf2-print --silent`, and of `weft print --compat` with `otfprint` and `otf2-print -A`.\n"+
+		"The ratio is the time of the tool divided by the time of weft. Generated traces have\n"+
+		"about %d events. Traces of real programs are so small that most of the time is the start\n"+
+		"of the program; they are shown, but have no limit. In OTF2, each claim of cps has a\n"+
+		"text, for which otf2-print takes more than a quarter of an hour; cps is left out there.\n\n", r.events)
 	var rows [][]string
 	seconds := func(l []usage) string {
 		if len(l) == 0 {
@@ -224,8 +226,9 @@ func (r *workloadsReport) document() []byte {
 		rows = append(rows, []string{x.format + " " + x.name, seconds(x.decode), ns, seconds(x.peer), less(x.peer, x.decode),
 			seconds(x.print), seconds(x.text), less(x.text, x.print)})
 	}
-	r.table([]string{"Trace", "decoding", "ns an event", "tool", "times less", "text", "tool", "times less"}, rows)
-	r.printf("## Analyses\n\nCPU time beside that of decoding on one core, and wall-clock time, with all cores.\n\n")
+	r.table([]string{"Trace", "decoding", "ns per event", "tool", "times less", "text", "tool", "times less"}, rows)
+	r.printf("## Analyses\n\nCPU time divided by the CPU time of decoding on one core, and wall-clock time with all\n" +
+		"cores.\n\n")
 	header := []string{"Trace"}
 	for _, a := range workloadAnalyses {
 		header = append(header, a.command, "wall")
@@ -253,7 +256,7 @@ func (r *workloadsReport) document() []byte {
 
 // sizes writes the section about the sizes of traces.
 func (r *workloadsReport) sizes() {
-	r.printf("## Size\n\nBytes an event of the generated traces, as `weft generate` writes them.\n\n")
+	r.printf("## Size\n\nBytes per event of the traces that `weft generate` writes.\n\n")
 	formats := []string{"otf", "otf2", "pallas"}
 	var rows [][]string
 	for _, name := range workloadNames {

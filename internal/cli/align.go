@@ -35,27 +35,27 @@ func (a *app) alignCommand() *cobra.Command {
 		Short: "Compute the differences of clocks from messages and collective operations, and correct them",
 		Long: `Compute the offset and drift of each clock against a reference clock. A message cannot
 be received before it is sent, and no member can leave a collective operation before
-those it waits for have entered it: so each message and operation bounds the difference
-of two clocks. Drifts are used only where offsets are not sufficient. Errors that no
-straight line corrects, such as a clock that was set while the program ran, are
-amortised: a receive moves to its send, and the times around it follow by 1 % of their
-distance (the controlled logical clock). Afterwards no message is received before it is
-sent, and no interval is negative.
+the members that it waits for have entered the operation. Each message and each collective
+operation therefore bounds the difference of two clocks. weft corrects a drift only if
+offsets are not sufficient. Some errors cannot be corrected by a straight line, for example
+if a clock was set while the program ran. weft then moves a receive to its send, and the
+times around it by 1 % of their distance (the controlled logical clock). Afterwards no
+message is received before it is sent, and no interval is negative.
 
-The output has the violations before and after, and the correction of each clock. A
-clock without violations is not corrected, unless --always is given.
+weft prints the number of violations before and after the correction, and the correction
+of each clock. A clock without violations is corrected only with --always.
 
---clocks states what has a clock of its own: each process, each node (all processes
-below one node of the tree) or each location. --model limits corrections: full, linear
-(offset and drift) or offset. With OUT the corrected trace is written; --correction
-writes the correction to a file for --clock-correction of other commands. All flags of
-weft cut and weft filter apply to OUT; they use the corrected times.`,
+--clocks states which units have a clock: each process, each node (all processes below
+one node of the tree) or each location. --model limits the corrections: full, linear
+(offset and drift) or offset. With OUT, weft writes the corrected trace. --correction
+writes the correction to a file, for the flag --clock-correction of other commands. All
+flags of weft cut and weft filter apply to OUT, and use the corrected times.`,
 		Example: "  weft align trace.otf2\n  weft align trace.otf2 corrected.otf2\n" +
 			"  weft align --correction clocks.json trace.otf2\n" +
 			"  weft align --model linear --latency 1us --json trace.otf2",
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) < 1 || len(args) > 2 {
-				return usageError("found %s, expected a trace, and where the corrected one goes; see %s --help",
+				return usageError("found %s, expected TRACE, or TRACE and OUT; see %s --help",
 					plural.Of(len(args), "argument"), c.CommandPath())
 			}
 			return nil
@@ -63,9 +63,10 @@ weft cut and weft filter apply to OUT; they use the corrected times.`,
 		RunE: func(c *cobra.Command, args []string) error { return a.runAlign(c.Context(), args, &o) },
 	}
 	o.flags(c.Flags())
-	c.Flags().StringVar(&o.clocks, "clocks", "process", "what has a clock of its own: process, node or location")
+	c.Flags().StringVar(&o.clocks, "clocks", "process", "unit that has its own clock: process, node or location")
 	c.Flags().StringVar(&o.model, "model", "full", "form of the correction: full, linear or offset")
-	c.Flags().StringVar(&o.latency, "latency", "0", "least time of a message from one clock to another: 1us, ticks")
+	c.Flags().StringVar(&o.latency, "latency", "0",
+		"shortest possible latency of a message between two clocks: 1us, ticks")
 	c.Flags().StringVar(&o.reference, "reference", "",
 		"location, by id or name, whose clock is the reference (default the first)")
 	c.Flags().StringVar(&o.writeTo, "correction", "", "write the correction to this file; - is standard output")
@@ -94,8 +95,8 @@ func (a *app) runAlign(ctx context.Context, args []string, o *alignOptions) erro
 		return usageError("--correction -: expected no --json, since both go to standard output")
 	}
 	if len(args) == 1 && o.changesTrace() {
-		return usageError("found no OUT, but flags that choose what is written there: the clocks are found from all " +
-			"of the trace, whatever is chosen")
+		return usageError("found flags that select events of OUT, expected OUT with them; weft computes the clocks " +
+			"from the whole trace")
 	}
 	in, err := a.open(ctx, args[0], o.inputFlagsOnly())
 	if err != nil {
@@ -219,7 +220,7 @@ func printClocks(w io.Writer, x *clocks.Result, top int) {
 	}
 	t.Render()
 	if v := x.Contradictions; v.Any() {
-		fmt.Fprintf(w, "Not used: %s and %s that contradict themselves, whatever the clocks\n",
+		fmt.Fprintf(w, "Not used: %s and %s that contradict themselves with any clocks\n",
 			plural.Of(v.Messages, "message"), plural.Of(v.Collectives, "collective operation"))
 	}
 	if x.Amortised {

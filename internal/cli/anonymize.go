@@ -22,16 +22,17 @@ func (a *app) anonymizeCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "anonymize TRACE OUT",
 		Short: "Replace names, paths and hosts, so that a trace can be shared",
-		Long: `Write a trace without its names: regions, files, locations, hosts, communicators,
-metrics and everything else with a name get a name such as "region 1", and texts in
-attributes become "text 1" and so on. Source lines, opaque definitions and the time of
-day are removed. Equal names get equal replacements. Times, numbers, kinds of events
-and the names of attributes stay.
+		Long: `Write a trace without its names. Regions, files, locations, hosts, communicators, metrics
+and all other definitions get names such as "region 1". Texts in attributes become
+"text 1" and so on. Equal names get equal replacements. weft removes source lines, opaque
+definitions and the time of day. Times, numbers, kinds of events and the names of
+attributes stay.
 
-Names of known libraries are kept (` + strings.Join(knownNames, ", ") + `), or those of
---keep instead. --names writes a table of the replaced names, which you should not share.
+weft keeps the names of known libraries: ` + strings.Join(knownNames, ", ") + `.
+--keep replaces this list. --names writes a table of the replaced names, which you should not
+share.
 
-All flags of weft cut and weft filter can be given, too; they use the original names.`,
+weft anonymize also accepts all flags of weft cut and weft filter. They use the original names.`,
 		Example: "  weft anonymize trace.otf2 shared.otf2\n" +
 			"  weft anonymize --keep 'MPI_*,solve' --names secret.csv trace.otf shared.otf",
 		Args: exactArgs(2, "TRACE and OUT"),

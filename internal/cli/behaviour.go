@@ -27,15 +27,18 @@ func (a *app) behaviourCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "behaviour TRACE",
 		Short: "Find objects, iterations or locations that behave differently from the others",
-		Long: `Find the kinds of behaviour in a trace, the rare ones first. --by names the attribute that tells
-to which object a claim belongs. Objects whose claims have the same order are of one class; weft
-distance has the definition of the order. --iterations takes the visits of a region as objects, and
---locations the locations; of these the calls of regions that call no other region are compared, by
-name. --region compares only the claims or calls of these regions.
+		Long: `Group the objects of a trace into classes of equal behaviour, and print the classes, rare ones
+first. The objects are one of:
+  --by ATTRIBUTE       all claims with the same value of this attribute
+  --iterations REGION  the visits of this region
+  --locations          the locations
+Objects belong to the same class if their claims have the same order, as weft distance defines
+it. For iterations and locations, weft compares the calls of regions that call no other region,
+by name. --region compares only the claims or calls of these regions.
 
-For each class weft prints the number of objects, the first one, which represents it, and its distance from
-the class with the most objects, with the differences. For at most 100 classes NEAREST is the
-class with the least distance.`,
+For each class weft prints the number of objects, its first object as a representative, and the
+distance from the class with the most objects, with the differences. If there are at most 100
+classes, NEAREST is the class with the least distance.`,
 		Example: "  weft behaviour --by id trace.etf\n  weft behaviour --iterations step trace.otf2\n" +
 			"  weft behaviour --locations --json trace.otf",
 		Args: func(c *cobra.Command, args []string) error {
@@ -68,7 +71,7 @@ class with the least distance.`,
 		},
 	}
 	flags.register(c)
-	c.Flags().StringVar(&by, "by", "", "attribute that names the object of a claim")
+	c.Flags().StringVar(&by, "by", "", "attribute whose value is the object of a claim")
 	c.Flags().BoolVar(&locations, "locations", false, "compare locations by their calls")
 	c.Flags().Var((*nameList)(&iterations), "iterations",
 		"compare the visits of these regions by the calls in them; * and ? match anything")

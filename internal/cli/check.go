@@ -68,9 +68,9 @@ the rules of all formats.
 
 --window, or --from and --to, --location and --group restrict the check to defects at
 these times and locations. Defects without a time or location, such as damaged records, are
-always shown. There is no --region: many defects belong to no call. The whole trace is read all the
-same: they may be anywhere, and so may the send of a receive, the other members of a collective
-operation and the sums of statistics.
+always shown. There is no --region, because many defects belong to no
+call. weft always reads the whole trace: the send of a receive, the other members of a
+collective operation and the sums of statistics may be at other times and locations.
 
 The exit code is 1 if there is an error (with --strict, also a warning), else 0. --strict
 stops at the first defect. If a trace cannot be read, weft still checks the others; the

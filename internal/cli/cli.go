@@ -163,11 +163,11 @@ func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "weft",
 		Short: "Read, write, convert, check, analyse and draw execution traces",
-		Long: `weft works with execution traces, whatever tool wrote them: it shows what is
-in them, prints and draws them, checks them, and converts them from one format
-to another, saying exactly what the other format cannot keep.
+		Long: `weft shows, prints, draws, analyses, checks and converts execution traces, whatever
+tool wrote them. When it converts a trace, it lists the data that the other format
+cannot keep.
 
-Exit codes: 0 good, 1 the trace has defects or the answer is "no", 2 usage,
+Exit codes: 0 success; 1 the trace has defects, or the answer is "no"; 2 wrong usage;
 3 input or output failed.`,
 		Example:       "  weft info trace.etf\n  weft convert trace.trf trace.etf",
 		Version:       readBuildVersion().String(),

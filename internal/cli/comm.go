@@ -75,10 +75,10 @@ func (a *app) commCommand() *cobra.Command {
 		Long: `Show the messages between each pair of locations with their sizes and latencies, the
 sends and receives without a partner, and the collective operations of each communicator.
 
-Sends are matched with receives first in, first out by source, destination, tag and,
-where the trace has them, communicator; receives in the order in which they are posted.
-Latency is the time from a send to its receive. If messages are received before they are sent, the clocks differ, and
-latencies are not reliable: weft align computes the differences of the clocks.
+weft matches sends with receives first in, first out by source, destination, tag and, if the
+trace has it, communicator. Receives are in the order in which they are posted. Latency is the
+time from a send to its receive. If messages are received before they are sent, the clocks
+differ and latencies are not reliable; weft align computes the differences of the clocks.
 
 The n-th calls of all members of a communicator form one collective operation. WAIT is the
 time from the arrival of the first member to that of the last one.
@@ -89,10 +89,11 @@ target, with the time from begin to completion.
 --location and --group count only communication in which one of these locations takes part,
 as sender or receiver, origin or target, or member. --window, or --from and --to, counts
 only communication in a window; a message belongs to the time at which it is sent. weft then
-reads the trace up to the end of the window, and on until the other sides of what is in the
-window are found. --region counts what is called in visits of these regions: messages of which the
-send or the receive is in one, collective operations of which a call begins in one, and transfers that
-begin in one; with --location, the call of one of these locations.
+reads the trace to the end of the window, and further until it has found the other sides of
+all communication in the window. --region counts communication in visits of these regions:
+messages whose send or receive is in such a visit, and collective operations and transfers
+of which a call begins in such a visit. With --location, the visit must be at one of these
+locations.
 
 weft messages lists the messages one by one, and counts them over time.`,
 		Example: "  weft comm trace.otf2\n  weft comm --window 20%..40% --show matrix --top 10 trace.otf\n" +

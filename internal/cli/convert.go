@@ -29,21 +29,20 @@ func (a *app) convertCommand() *cobra.Command {
 		Short: "Convert a trace to another format, and list what is lost",
 		Long: `Convert a trace to another format. The name of OUT or --to determines that format; "-" is
 standard input or output. At the end weft lists the data that other tools will not find
-in OUT: weft only (stored in a form that only weft reads), degraded (kept in another
-form) or lost. If anything would be lost, weft writes nothing and the exit code is 1,
-unless --allow-loss is given.
+in OUT. Such data is weft only (stored in a form that only weft reads), degraded (kept in
+another form) or lost. If anything would be lost, weft writes nothing and the exit code is
+1, unless --allow-loss is given.
 
---plain writes only data for which the target has records. Data that would be stored for
-weft only is then lost, and listed as such.
+--plain writes only data for which the format of OUT has records. Data that only weft could
+read is then lost, and weft lists it as lost.
 
---window, or --from and --to, convert only a piece of the trace, as weft cut writes it. --to
-takes a time as well as a format: names of formats begin with a letter, times do not. To
-give both, use --as for the format. --location, --group and --region drop all other
-events, as weft filter does. The commands cut and filter have more flags, and also write
-any format.
+--window, or --from and --to, convert only a piece of the trace, as weft cut does. The value of
+--to is a format if it begins with a letter, and otherwise a time. To set both, use --as for
+the format. --location, --group and --region drop all other events, as weft filter does. The
+commands cut and filter have more flags, and also write any format.
 
-If both formats are the same, nothing is lost: weft copies record by record. --to null
-decodes the whole trace and writes nothing, to measure the time.`,
+If both formats are the same, nothing is lost, because weft copies each record. --to null
+decodes the whole trace and writes nothing; this measures the time of decoding.`,
 		Example: "  weft convert trace.trf trace.etf\n  weft convert --plain trace.otf2 for-vampir.otf\n" +
 			"  weft convert --option picl.statistics=true old.trf new.trf\n" +
 			"  weft convert --window 20%..30% --location 'rank 0' trace.otf2 piece.etf\n" +
@@ -206,7 +205,7 @@ func (a *app) newTraceWriter(values map[string]string, dst, to, flag string) (*t
 	made := ""
 	if place := f.About().Place; place != nil && dst != "-" {
 		if name := place(dst); name != dst {
-			printf(a.err, "%s: the trace goes to %s: it needs a folder for itself\n", dst, name)
+			printf(a.err, "%s: weft writes the trace to %s, because it needs a separate folder\n", dst, name)
 			dst = name
 			if dir := filepath.Dir(dst); os.Mkdir(dir, 0o777) == nil {
 				made = dir

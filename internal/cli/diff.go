@@ -43,7 +43,7 @@ func (a *app) diffCommand() *cobra.Command {
 		Aliases: []string{"compare"},
 		Short:   "Compare runs: which call paths and regions take longer, with statistics",
 		Long: `Compare the runs A with the runs B, such as those before and after a change. Two traces need
-no -- between them. Call paths are matched by their names. Renamed or moved paths are matched by
+no -- between them. weft matches call paths by their names, and renamed or moved paths by
 the paths inside of them; docs/analyses/diff.md has the rules and formulas. Regressions are
 listed first, then improvements, then differences that are not significant.
 
@@ -53,17 +53,18 @@ own time (--change). --metric inclusive tests and ranks inclusive times instead 
 ones.
 
 Q is the p-value of the Mann-Whitney test, corrected for the number of tests by Benjamini and
-Hochberg. A difference with a Q above 0.05 is not significant. The observations are the runs, if
-each side has at least 4. Otherwise they are the iterations of a loop, if --iterations names the
-region whose visits are the iterations, or else the locations, matched by their order. SHIFT is
-the median difference of an observation, with its 95 % confidence interval.
+Hochberg. A difference with a Q above 0.05 is not significant. The observations of the test are
+the runs, if each side has at least 4. Otherwise they are the iterations of a loop, if
+--iterations names the region whose visits are the iterations. Otherwise they are the locations,
+matched by their order. SHIFT is the median difference between the observations, with its 95 %
+confidence interval.
 
---fail-if makes the exit code 1 if the runtime, or the inclusive time of a region, grows by
+With --fail-if, the exit code is 1 if the runtime, or the inclusive time of a region, grows by
 more than a percentage: time>+5%, region:solve>+2%. --folded prints the call paths with the
 exclusive times of both sides in nanoseconds, as lines for differential flame graphs.
 
-A run can also be a file of Cube (.cubex), such as a profile of Score-P or Scalasca. It has no times
-and no iterations, so that --window and --iterations need traces.`,
+A run can also be a file of Cube (.cubex), such as a profile of Score-P or Scalasca. Such a file
+has no times and no iterations; --window and --iterations therefore need traces.`,
 		Example: "  weft diff before.otf2 after.otf2\n" +
 			"  weft diff a1.otf2 a2.otf2 a3.otf2 a4.otf2 -- b1.otf2 b2.otf2 b3.otf2 b4.otf2\n" +
 			"  weft diff --fail-if 'time>+5%' --fail-if 'region:solve>+2%' --markdown before.otf2 after.otf2\n" +
@@ -99,16 +100,16 @@ func (f *diffFlags) register(c *cobra.Command) {
 	c.Flags().Var((*nameList)(&f.regions), "region",
 		"compare these regions, and the call paths that end in them; * and ? match anything, re: begins a regular "+
 			"expression")
-	c.Flags().StringVar(&f.loop, "iterations", "", "the region of which each visit is an iteration, for the statistics")
+	c.Flags().StringVar(&f.loop, "iterations", "", "region whose visits are the iterations that the statistics compare")
 	c.Flags().StringVar(&f.metric, "metric", string(diff.Exclusive),
-		"the time to test and to rank by: exclusive or inclusive")
+		"time that is tested and ranked: exclusive or inclusive")
 	registerCompletions(c, "metric", string(diff.Exclusive), string(diff.Inclusive))
 	c.Flags().Float64Var(&f.least, "least", 100*diff.DefaultLeast,
 		"the least difference to report, in percent of the time of A")
 	c.Flags().Float64Var(&f.change, "change", 100*diff.DefaultChange,
 		"the least change to report, in percent of the row's own time")
 	c.Flags().StringArrayVar(&f.conditions, "fail-if", nil,
-		"exit code 1 if this holds: time>+5%, or region:NAME>+2%; may be repeated")
+		"exit with code 1 if this condition holds: time>+5%, or region:NAME>+2%; may be repeated")
 	c.Flags().Var(newInteger(&f.top, 10, 0, 0), "top",
 		"how many lines of each table to show; 0 shows all, as --json and --csv do")
 	c.Flags().BoolVar(&f.asJSON, "json", false, "print JSON")
@@ -277,12 +278,12 @@ func sidesOf(c *cobra.Command, args []string) (as, bs []string, err error) {
 		dash = 1
 	}
 	if as, bs = args[:dash], args[dash:]; len(as) == 0 || len(bs) == 0 {
-		return nil, nil, usageError("found %s before -- and %d behind it, expected at least one on each side; "+
+		return nil, nil, usageError("found %s before -- and %d after it, expected at least one on each side; "+
 			"see %s --help", plural.Of(len(as), "trace"), len(bs), c.CommandPath())
 	}
 	for _, b := range bs {
 		if len(b) > 2 && strings.HasPrefix(b, "--") {
-			return nil, nil, usageError("found %s behind --, expected a trace; flags stand before --", b)
+			return nil, nil, usageError("found %s after --, expected a trace; flags must be before --", b)
 		}
 	}
 	return as, bs, nil

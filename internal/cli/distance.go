@@ -44,7 +44,7 @@ func (f *orderFlags) register(c *cobra.Command) {
 	f.input.defineClockFlag(c.Flags())
 	f.selection.registerForStates(c.Flags())
 	c.Flags().StringSliceVar(&f.labels, "label", nil,
-		"attributes by which claims of both sides are the same; default: all attributes, or else the name")
+		"attributes whose values identify a claim; default: all attributes, or the name of a claim without attributes")
 	c.Flags().BoolVar(&f.asJSON, "json", false, "print JSON")
 	c.Flags().Var(newInteger(&f.top, 10, 0, 0), "top", "how many differences to list; 0 lists all")
 }
@@ -55,15 +55,15 @@ func (a *app) distanceCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "distance A B...",
 		Short: "Compare the order of claims: how far traces are from a reference",
-		Long: `Compare the order of the claims of traces with that of the first one, the reference. A claim
-follows another one directly if it starts when or after that ends, and no other claim lies
-between them. The distance is the number of claims, and of such pairs, that only one of two traces
-has. It does not depend on durations: a distance of 0 means the same order.
+		Long: `Compare the order of the claims of traces with the order in the first trace, the reference. Claim
+A directly precedes claim B if A ends before or when B starts, and no other claim lies between
+them. The distance is the number of claims, plus the number of such pairs of claims, that only one
+of the two traces has. The distance does not depend on durations; 0 means the same order.
 
-Claims of two traces are the same if they have the same attributes (--label chooses which) and are
-the same occurrence of them in the order of starts. --calls compares the calls of regions that
-call no other region, by name, as in traces without claims. --region compares only the claims or calls of
-these regions.`,
+A claim is identified by its attributes, or those of --label. If several claims of a trace have
+the same attributes, the N-th one in the order of starts corresponds to the N-th one of the other
+trace. --calls compares, by name, the calls of regions that call no other region; traces without
+claims need this flag. --region compares only the claims or calls of these regions.`,
 		Example: "  weft distance reference.etf model-1.etf model-2.etf\n" +
 			"  weft distance --label name,id reference.etf model.etf\n  weft distance --calls a.otf2 b.otf2",
 		Args: func(c *cobra.Command, args []string) error {

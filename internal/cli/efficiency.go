@@ -43,28 +43,31 @@ func (a *app) efficiencyCommand() *cobra.Command {
 		Use:   "efficiency TRACE…",
 		Short: "Compute the POP efficiency factors of one or several runs",
 		Long: `Compute the efficiency factors of the POP project. Parallel efficiency is the share of the
-time that is useful: outside of communication libraries, of the runtime of threads, and of calls
-for devices. It is the product of load balance and communication efficiency. Communication efficiency is the
+time that is useful: outside of communication libraries, threading runtime and calls for devices.
+It is the product of load balance and communication efficiency. Communication efficiency is the
 product of serialisation efficiency (the loss by waiting for dependences) and transfer
-efficiency (the loss by the network). For these two, weft computes all times of the trace
-again for an ideal network that takes no time. A sentence explains each factor below 0.8.
+efficiency (the loss by the network). To compute the last two, weft simulates the run on an
+ideal network that takes no time. A sentence explains each factor below 0.8.
 
-For programs with parallel regions of threads, the hybrid factors follow: the
-multiplicative model divides the parallel efficiency into those of MPI and OpenMP, the
-additive model into those of processes and of threads. For programs with streams of devices,
-the factors of devices follow: how much of the time they run kernels. Several traces, such as runs with
-more and more processes, are compared with the first one: computation scaling is the useful
-time of the first run divided by that of another one, global efficiency its product with the
-parallel efficiency. With --weak the work is taken to grow with the number of threads.
+For programs with parallel regions of threads, weft also prints hybrid factors. The multiplicative
+model divides the parallel efficiency into those of MPI and OpenMP, the additive model into those
+of processes and of threads. For programs with streams of devices, weft also prints the share of
+the time in which the devices run kernels. Several traces, such as runs with increasing numbers of
+processes, are compared with the first one. Computation scaling is the useful time of the first
+run divided by that of the other run. Global efficiency is the product of computation scaling and
+parallel efficiency. With --weak, weft assumes that the work is proportional to the number of
+threads.
 
 --phase REGION computes the factors of each phase of a run, such as the iterations of a loop.
 Phase N lasts from the first begin of the N-th visit of REGION at a location to the last end of
-one. The factors are those of --window with these times. --loop does the same for each iteration
-of the outermost loop that weft structure finds: at a location it lasts until the next one begins.
+one. The factors equal those of --window with these times. --loop does the same for each
+iteration of the outermost loop that weft structure finds. At a location, an iteration lasts until
+the next one begins.
 
---window, or --from and --to, compute the factors of a part of the time: what is open at its ends
-counts with its time in the part. --location and --group leave only these locations and the
-messages between them. There is no --region: a factor compares the whole time of locations.`,
+--window, or --from and --to, compute the factors of a part of the time. Only the time of a call
+inside the part counts. --location and --group restrict the trace to these locations and the
+messages between them. There is no --region, because a factor compares the whole time of
+locations.`,
 		Example: "  weft efficiency trace.otf2\n  weft efficiency --json run-64.otf2 run-128.otf2 run-256.otf2\n" +
 			"  weft efficiency --phase iteration --csv trace.otf2 > phases.csv\n  weft efficiency --loop trace.otf2\n" +
 			"  weft efficiency --window 20%..80% --group 'node 0' trace.otf2",
@@ -76,10 +79,10 @@ messages between them. There is no --region: a factor compares the whole time of
 	f.input.defineRolesFlag(c.Flags())
 	f.selection.registerForPart(c.Flags())
 	refuseRegion(c.Flags(), "a factor compares the whole time of locations; --phase takes the visits of a region")
-	c.Flags().BoolVar(&f.weak, "weak", false, "the work of runs with more threads is larger in proportion")
+	c.Flags().BoolVar(&f.weak, "weak", false, "weak scaling: the work is proportional to the number of threads")
 	c.Flags().StringVar(&f.phase, "phase", "", "compute the factors of each visit of this region")
 	c.Flags().BoolVar(&f.loop, "loop", false, "compute the factors of each iteration of the outermost loop")
-	c.Flags().BoolVar(&f.asJSON, "json", false, "print JSON: an object, of several traces or phases a list")
+	c.Flags().BoolVar(&f.asJSON, "json", false, "print JSON: an object, or a list for several traces or phases")
 	c.Flags().BoolVar(&f.asCSV, "csv", false, "print comma-separated values, times in seconds")
 	return c
 }

@@ -77,7 +77,7 @@ func TestNothingChosen(t *testing.T) {
 			case kept && (f.flag == "location" || f.flag == "group"):
 				want = strings.Replace(want, "the trace", "the picture", 1)
 			case kept && (f.flag == "region" || f.flag == "kind"):
-				want, code = "an index does not have what that needs", exitUsage
+				want, code = "which lacks the events that it needs", exitUsage
 			case f.flag == "region" && slices.ContainsFunc(variant, refuses):
 				want, code = "--region", exitUsage
 			}

@@ -30,20 +30,20 @@ func (a *app) explainCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "explain TRACE",
 		Short: "Explain in words why a run takes as long as it does, and what to fix first",
-		Long: `Explain in words why a run takes as long as it does. The page describes the run and the
+		Long: `Explain in words why a run takes as long as it does. The output describes the run and the
 defects of the trace, gives a verdict in one sentence, and lists at most ten findings,
-each with its loss, cause, place, evidence and advice. It ends with what could not be
-analysed, and which records the trace lacks for that.
+each with its loss, cause, place, evidence and advice. At the end it lists the analyses
+that were not possible, and the records that the trace lacks for them.
 
 LOSS is the time that all threads lose, in percent of the time of all threads. GAIN is
-the time by which the run would be shorter without the loss: an upper bound, for which
-weft computes all times again without the loss. Losses below 2 % are not listed. The
+an upper bound of the time by which the run would be shorter without the loss; weft
+computes all times again without the loss. Losses below 2 % are not listed. The
 figures come from weft waits, weft path and weft efficiency, which show the details.
 
---baseline TRACE compares the run with another one. --markdown prints the page for an
-issue or a wiki. --window, or --from and --to, explain a part of the time, --location and
---group these locations and the messages between them. There is no --region: the page weighs
-the regions against each other.`,
+--baseline TRACE compares the run with another one. --markdown prints Markdown, for an
+issue or a wiki. --window, or --from and --to, restrict the explanation to a part of the
+time, and --location and --group to these locations and the messages between them. There is
+no --region, because the findings compare all regions.`,
 		Example: "  weft explain trace.otf2\n  weft explain --baseline before.otf2 --markdown after.otf2\n" +
 			"  weft explain --window 20%..80% --json trace.otf",
 		Args: exactArgs(1, "one trace"),

@@ -45,19 +45,20 @@ func (a *app) flowCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "flow TRACE",
 		Short: "Show throughput, latency and work in progress of objects that go through a system",
-		Long: `Show how objects go through a system: how many per second, how long each stays, and how many are
-in it at the same time. --by names the attribute that tells to which object claims and events belong;
-an object stays from the earliest to the latest of them. --begin and --end choose the events at
-which it comes and leaves. --visits takes each visit of a region as an object, such as the iterations of a
-loop. --region leaves out events of other regions, and claims with other names.
+		Long: `Show how objects go through a system: how many per second, how long each one stays, and how many are
+in the system at the same time. --by ATTRIBUTE assigns all claims and events with the same
+value of the attribute to one object. An object stays from the earliest to the latest of them, or
+between the events of --begin and --end. --visits makes each visit of a region an object, such as
+the iterations of a loop. --region leaves out events of other regions, and claims with other names.
 
-The throughput of an object that stays for a time d is 1/d while it is in the system, and the
-latency at a time is the work in progress divided by the throughput (Little's law). --average gives
-the averages over the last 10ms, say, at each time. --events counts events: the throughput between two of
-them is one divided by the time between them. It needs neither --by nor --visits.
+An object that stays for a time d adds 1/d to the throughput while it is in the system. The latency
+at a time is the work in progress divided by the throughput (Little's law). --average DURATION
+averages each signal, at each time, over the duration before it. --events computes the throughput
+from single events: between two successive events, it is 1 divided by the time between them. It
+needs neither --by nor --visits.
 
-Events are propositions as weft verify has them: "end {'name' = 'G'}", or a name, with start or end
-before it for these ends of claims.`,
+The values of --begin, --end and --events are propositions of weft verify, such as "end {'name' =
+'G'}", or a name. "start NAME" and "end NAME" are the start and the end of a claim.`,
 		Example: "  weft flow --by id trace.etf\n  weft flow --by id --begin 'start A' --end 'end G' --per ms trace.etf\n" +
 			"  weft flow --visits step --csv trace.otf2 > signals.csv",
 		Args: exactArgs(1, "one trace"),
@@ -67,14 +68,14 @@ before it for these ends of claims.`,
 	flags.input.flags(f)
 	flags.input.defineClockFlag(f)
 	flags.selection.registerForStates(f)
-	f.StringVar(&flags.by, "by", "", "attribute that names the object of a claim or event")
+	f.StringVar(&flags.by, "by", "", "attribute whose value is the object of a claim or event")
 	f.Var((*nameList)(&flags.visits), "visits", "regions whose visits are the objects; * and ? match anything")
-	f.StringVar(&flags.begin, "begin", "", "events at which objects come; default: all")
-	f.StringVar(&flags.end, "end", "", "events at which objects leave; default: all")
-	f.StringVar(&flags.events, "events", "", "events that are counted for the event-based throughput")
-	f.StringVar(&flags.average, "average", "0", "duration over which signals are averaged, such as 10ms")
+	f.StringVar(&flags.begin, "begin", "", "events at which objects enter the system; default: all")
+	f.StringVar(&flags.end, "end", "", "events at which objects leave the system; default: all")
+	f.StringVar(&flags.events, "events", "", "compute the event-based throughput from these events")
+	f.StringVar(&flags.average, "average", "0", "length of the time over which signals are averaged, such as 10ms")
 	f.BoolVar(&flags.shorten, "shorten", false,
-		"at the begin of the trace, average only over the time since the begin; by default, the time before counts as empty")
+		"at the begin of the trace, average only over the time since the begin; by default, the system is empty before")
 	f.StringVar(&flags.per, "per", "s", "time unit of throughput and latency: ns, us, ms, s, min or h")
 	registerCompletions(c, "per", timeUnits...)
 	f.BoolVar(&flags.asJSON, "json", false, "print JSON, with all objects and signals")

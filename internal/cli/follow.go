@@ -44,11 +44,11 @@ func (*followFlags) tickConverter(flag, value string) func(trace.Clock) (int64, 
 
 func (s *followFlags) register(f *pflag.FlagSet) {
 	f.BoolVar(&s.follow, "follow", false,
-		"verify a text while it grows, or a pipe, and print verdicts as they are decided")
-	f.StringVar(&s.late, "late", "", "follow: time to wait for lines with earlier times, such as 10ms")
+		"verify a file while another program writes it, or a pipe, and print each verdict once it is decided")
+	f.StringVar(&s.late, "late", "", "with --follow: greatest delay of lines that are out of order, such as 10ms")
 	f.StringVar(&s.idle, "idle", "",
-		"follow: time without an event after which an object has left the system, such as 10ms; by default, objects "+
-			"leave at the end")
+		"with --follow: time without events after which an object has left the system, such as 10ms; by default, "+
+			"objects leave at the end of the trace")
 }
 
 // check returns an error if flags are combined that exclude each other.
@@ -176,7 +176,7 @@ func (a *app) runFollow(ctx context.Context, args []string, flags *verifyFlags) 
 	}
 	a.reportDefects(f.in, flags.input.quiet)
 	if f.late > 0 && !flags.input.quiet {
-		printf(a.err, "%s: %s came too late; --late TIME waits for late ones\n", path, plural.Of(f.late, "line"))
+		printf(a.err, "%s: %s came too late; --late TIME allows later lines\n", path, plural.Of(f.late, "line"))
 	}
 	if f.violated || f.late > 0 {
 		return &exitError{code: exitDefects}
@@ -237,7 +237,7 @@ func (f *follower) run(ctx context.Context, text <-chan textPiece, grows bool) e
 				if grows {
 					break
 				}
-				continue // the program that writes to the pipe goes on
+				continue // the program that writes to the pipe still runs
 			}
 			if !yield(p.text, nil) {
 				return
@@ -352,8 +352,8 @@ const maxLateLines = 10
 func (f *follower) tooLate(line, t, least int64) error {
 	f.late++
 	c := f.defs.Clock
-	text := fmt.Sprintf("%s:%d: found a line at %s s, expected at least %s s, behind those before it", f.in.src.Path, line,
-		c.FormatSeconds(t), c.FormatSeconds(least))
+	text := fmt.Sprintf("%s:%d: found a line at %s s, expected at least %s s, the time of the line before", f.in.src.Path,
+		line, c.FormatSeconds(t), c.FormatSeconds(least))
 	switch {
 	case f.flags.input.strict:
 		return &exitError{exitDefects, errors.New(text)}

@@ -36,15 +36,15 @@ func (a *app) formatsCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "formats",
 		Short: "List the formats and what each can do",
-		Long: `List the formats: their names, which files are theirs, and whether weft reads and
-writes them.
+		Long: `List the formats: their names, the names of their files, and whether weft reads and writes
+them.
 
-weft detects the format of a trace from its content; --format NAME sets it where that
-fails. The format of an output follows from its name, or from --to NAME (weft convert,
-generate) or --as NAME (weft cut, filter and others that change a trace). --option
-NAME=VALUE sets how a format is read or written; --options lists the options. weft lists
-what a format cannot keep when it writes it: see weft convert --help. The page of each
-format in the documents states how its records are converted.`,
+weft detects the format of a trace from its content. If this fails, --format NAME sets the
+format. The name of an output determines its format, or --to NAME (weft convert, generate)
+or --as NAME (weft cut, filter and other commands that change a trace). --option NAME=VALUE
+sets how weft reads or writes a format; --options lists the options. When weft writes a
+trace, it lists the data that the format cannot keep (see weft convert --help). The page of
+each format in docs/formats states how weft converts its records.`,
 		Example: "  weft formats\n  weft formats --options\n  weft formats --kinds --json",
 		Args:    exactArgs(0, "none"),
 		RunE: func(c *cobra.Command, _ []string) error {

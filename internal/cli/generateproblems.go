@@ -14,16 +14,17 @@ import (
 
 // problemsHelp describes the problems that the flags of the workload phases put into a trace.
 const problemsHelp = `
-Each iteration of phases is: MPI_Bcast, computing, MPI_Allreduce, a message to the next rank, MPI_Barrier.
-Without problems nobody waits. The flags --late-sender, --serial, --lock, --slowing and one of --imbalance,
---slow-node and --noise plant problems. The properties of the trace, which weft info shows, name the
-region and the location of each, the waits in ticks (1 ns) that weft waits finds, and by how many
-ticks the run would be shorter without it (gain).
+An iteration of phases consists of MPI_Bcast, computing, MPI_Allreduce, a message to the next rank,
+and MPI_Barrier. Without problems, no location waits. The flags --late-sender, --serial, --lock,
+--slowing and one of --imbalance, --slow-node and --noise add problems. The properties of the trace,
+which weft info shows, describe each problem: its region, its location, the waits in ticks (1 ns) that
+weft waits finds, and the ticks by which the run would be shorter without the problem (gain).
 
-With --period, or a fault, objects of cps arrive at equal distances and do not wait for each other. The
-flags --violations, --stragglers and --anomalies choose how many objects have a fault: confirmed before
-task G ends, late to begin (--late), or without task E. The properties of the trace have the
-numbers, and as checks for weft verify what these objects violate.
+With --period or a fault, the objects of cps arrive at equal intervals and do not wait for each
+other. --violations sets the number of objects that are confirmed before task G ends, --stragglers
+the number of objects that begin late (by --late), and --anomalies the number of objects without task
+E. The properties of the trace have these numbers, and the checks for weft verify that the objects
+violate.
 `
 
 // faultFlags holds the flags of the workload cps.

@@ -29,15 +29,15 @@ func (a *app) indexCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "index TRACE",
 		Short: "Build the index that weft view needs",
-		Long: `Build the index that weft view and weft serve need for a trace ahead of time, and print
-its path. Without -o the index goes to the cache: the folder named by WEFT_CACHE, or
-weft in the user's cache folder. An existing index is kept. With -o the index replaces
-an existing index of that name; it replaces another file only with --force.
+		Long: `Build the index of a trace that weft view and weft serve need, and print its path. Without
+-o, weft writes the index to the cache: the folder that WEFT_CACHE names, or weft in the
+user's cache folder. weft keeps an existing index. With -o, weft replaces an existing index
+of this name, and another file only with --force.
 
 The cache identifies a trace by the names, sizes, modification times and parts of the
-content of its files, whatever their folder. weft builds an index again if the trace has
-changed since, if another version of weft has built it, or if it is damaged. To find
-damage, weft index reads an existing index completely.`,
+content of its files, not by their folder. weft builds an index again if the trace has
+changed since, if another version of weft has built the index, or if the index is damaged.
+To find damage, weft index reads an existing index completely.`,
 		Example: "  weft index trace.otf2\n  weft index -o trace.weftidx trace.otf2 && weft view --index trace.weftidx " +
 			"trace.otf2",
 		Args: exactArgs(1, "one trace"),
@@ -91,7 +91,7 @@ damage, weft index reads an existing index completely.`,
 	}
 	v.register(c.Flags())
 	c.Flags().StringVarP(&out, "output", "o", "", "write the index to this file instead of the cache")
-	c.Flags().BoolVar(&force, "force", false, "build the index even if it exists; let -o replace any file")
+	c.Flags().BoolVar(&force, "force", false, "build the index even if it exists; with -o, replace any existing file")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return c
 }

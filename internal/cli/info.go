@@ -40,19 +40,19 @@ func (a *app) infoCommand() *cobra.Command {
 		Short: "Show what is in a trace",
 		Long: `Show what is in a trace: format, span, locations, events by kind, the regions
 with the most time, resources, signals and attributes. --definitions also lists all
-definitions, --details also what only the format has: for Pallas the threads, events,
-sequences and loops of the grammars. --plot also draws the time line, as weft plot
-does. Regions with the same name, file and line are one row; --by
-definition keeps them apart.
+definitions. --details also lists data that only this format has: for Pallas the threads,
+events, sequences and loops of the grammars. --plot also draws the time line, as weft plot
+does. Regions with the same name, file and line are one row; --by definition keeps them
+apart.
 
 --window, or --from and --to, --location, --group and --region restrict the output to a
 part of the trace, as weft cut and weft filter would write it.
 
-If a format stores sums in addition to the events, as Pallas does, weft shows these and
-does not read the events. It reads the events if the sums are not sufficient: for values
-and attributes of events, for calls that do not nest, and for the same calls inside and
-outside of a call of their region. The line "Sums" appears if stored sums were used: sums
-of times may then be too small, by 1 ns for each visit. --exact reads all events.`,
+If a format stores sums in addition to the events, as Pallas does, weft shows these sums
+and does not read the events. It reads the events if the sums are not sufficient: for
+values and attributes of events, for calls that do not nest, and for the same calls inside
+and outside of a call of their region. The line "Sums" shows that weft used stored sums;
+sums of times may then be too small by 1 ns for each visit. --exact reads all events.`,
 		Example: "  weft info trace.etf\n  weft info --json trace.trf\n  weft info --definitions trace.otf\n" +
 			"  weft info --plot overview.svg trace.etf",
 		Args: exactArgs(1, "one trace"),
@@ -63,7 +63,7 @@ of times may then be too small, by 1 ns for each visit. --exact reads all events
 	o.registerForStates(c.Flags())
 	c.Flags().BoolVar(&o.json, "json", false, "print JSON")
 	c.Flags().BoolVar(&o.definitions, "definitions", false, "also list all definitions")
-	c.Flags().BoolVar(&o.details, "details", false, "also list what only the format has")
+	c.Flags().BoolVar(&o.details, "details", false, "also list data that only this format has")
 	c.Flags().BoolVar(&o.exact, "exact", false, "read all events, even if the trace stores sums of them")
 	c.Flags().Var(newInteger(&o.top, 10, 0, 0), "top", "how many regions, locations and attributes to list; 0 lists all")
 	defineByFlag(c, &o.by)
@@ -277,10 +277,11 @@ func (a *app) printInfo(x *info.Info, in *input, by string, top int) {
 	switch {
 	case x.TimesChanged:
 		field("Sums",
-			"of times are what the trace says, too small by %s at most; its compression has changed the times of events "+
+			"of times are those that the trace stores; they are too small by at most %s; its "+
+				"compression has changed the times of events "+
 				"(--exact reads those)", d.Clock.FormatDuration(*x.Missing))
 	case x.Missing != nil && *x.Missing > 0:
-		field("Sums", "of times are what the trace says, too small by %s at most (--exact reads all events)",
+		field("Sums", "of times are those that the trace stores; they are too small by at most %s (--exact reads all events)",
 			d.Clock.FormatDuration(*x.Missing))
 	}
 	if x.Links > 0 {

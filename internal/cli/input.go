@@ -36,14 +36,15 @@ type inputFlags struct {
 
 // defineClockFlag defines --clock-correction, for commands that use times.
 func (r *inputFlags) defineClockFlag(f *pflag.FlagSet) {
-	f.StringVar(&r.correction, "clock-correction", "", "correct the times with a file that weft align has written")
+	f.StringVar(&r.correction, "clock-correction", "",
+		"file with a clock correction, written by weft align, that weft applies to all times")
 	markInputFlag(f, "clock-correction")
 }
 
 // defineRolesFlag defines --roles, for commands that use the roles of regions.
 func (r *inputFlags) defineRolesFlag(f *pflag.FlagSet) {
 	f.StringVar(&r.roles, "roles", "",
-		"file of lines ROLE PATTERN: roles of regions that do not follow from their names (see docs/commands/answer.md)")
+		"file with lines ROLE PATTERN that set the roles of regions (see docs/commands/answer.md)")
 	markInputFlag(f, "roles")
 }
 
@@ -315,7 +316,7 @@ func (a *app) formatOf(src format.Source, r *inputFlags) (format.Format, error) 
 	f, err := format.Detect(a.formats, src)
 	if errors.Is(err, fs.ErrNotExist) {
 		if beside := otf.FileBeside(src); beside != "" {
-			err = fmt.Errorf("%w; %s can be named in its place", err, beside)
+			err = fmt.Errorf("%w; %s can be used instead", err, beside)
 		}
 	}
 	if _, stream := src.FS.(stdinFS); stream && err == nil && !f.About().SingleText {

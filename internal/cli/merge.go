@@ -26,16 +26,20 @@ func (a *app) mergeCommand() *cobra.Command {
 		Use:   "merge TRACE... OUT",
 		Short: "Put several traces on one time line",
 		Long: `Merge traces of any formats into one. Regions and other definitions with equal names
-become one. Locations, communicators and resources of different traces stay separate, and
-get new ids if theirs are taken. --unify joins those with the same id and name, for runs
-in which each process wrote its own file.
+become one definition. Locations, communicators and resources of different traces stay
+separate. They get new ids if another trace already uses their ids. --unify joins those with
+the same id and name, for runs in which each process wrote its own file.
 
---anchor states which moments of the traces are simultaneous: wall, equal times of day;
-first, the first events; none, equal times of the clocks; or else the first visit of a
-region or event of a kind, or with #N the N-th one: MPI_Init, sync#2, marker. The default
-is wall if all traces have the time of day, else none.
+--anchor states which moments of the traces are simultaneous:
+  wall          equal times of day
+  first         the first events
+  none          equal times of the clocks
+  NAME, NAME#N  the first or N-th visit of a region, or event of a kind, such as MPI_Init,
+                sync#2 or marker
+The default is wall if all traces have the time of day, else none.
 
-All flags of weft cut and weft filter can be given, for the merged trace.`,
+weft merge also accepts all flags of weft cut and weft filter. They apply to the merged
+trace.`,
 		Example: "  weft merge rank0.otf2 rank1.otf2 all.otf2\n" +
 			"  weft merge --anchor first before.etf after.etf both.etf\n" +
 			"  weft merge --anchor MPI_Init --unify node1.otf node2.otf all.otf",
@@ -50,9 +54,10 @@ All flags of weft cut and weft filter can be given, for the merged trace.`,
 	}
 	x.flags(c.Flags())
 	c.Flags().StringVar(&x.anchor, "anchor", "",
-		"simultaneous moments: wall, first, none, or the visit of a region or event of a kind, NAME or NAME#N")
+		"moment at which the traces coincide: wall, first, none, or the first (NAME) or N-th (NAME#N) visit of a region "+
+			"or event of a kind")
 	c.Flags().BoolVar(&x.unify, "unify", false,
-		"make one of locations, groups, communicators and resources with the same id and name")
+		"join locations, groups, communicators and resources that have the same id and name")
 	registerCompletions(c, "anchor", "wall", "first", "none")
 	a.defineForceFlag(c)
 	return c

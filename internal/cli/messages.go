@@ -34,21 +34,21 @@ func (a *app) messagesCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "messages TRACE",
 		Short: "Match messages and show who sends how much to whom",
-		Long: `Match sends with receives, first in first out by source, destination, tag and, where the
-trace has them, communicator; receives in the order in which they are posted. Show the
-matrix of counts and bytes by source and destination, the sends and receives without a
-partner, and the greatest number and size of pending messages.
+		Long: `Show the counts and bytes of messages by source and destination, the sends and receives
+without a partner, and the greatest number and size of pending messages. weft matches sends
+with receives first in, first out by source, destination, tag and, if the trace has it,
+communicator. Receives are in the order in which they are posted.
 
 --location and --group count the messages that one of these locations sends or receives.
---window, or --from and --to, count what is sent, and what is received, in a window; a message
-belongs to the time at which it is sent. weft then reads the trace up to the end of the window,
-and on until the other sides of these messages are found. --region counts, and lists, the messages
-that are sent or received in visits of these regions; with --location, by one of these locations. So a
-message counts in the region of its sender and in that of its receiver. --bins N divides the window, or the
-trace, into N parts and counts each. --sizes counts the messages by size. --list shows the
-messages instead, each with the times of its phases, in the order in which all
-their times are known. weft comm sums up messages with their latencies and sizes, and collective
-operations.`,
+--window, or --from and --to, count the sends and the receives in a window; a message
+belongs to the time at which it is sent. weft then reads the trace to the end of the window,
+and further until it has found the other sides of these messages. --region counts and lists
+the messages that are sent or received in visits of these regions; with --location, the visit
+must be at one of these locations. A message counts for the region of its sender and for the
+region of its receiver. --bins N divides the window, or the trace, into N equal parts and
+counts the messages in each. --sizes counts the messages by size. --list prints the messages
+instead, with the times of their phases; a message is printed once all its times are known.
+weft comm also shows latencies and collective operations.`,
 		Example: "  weft messages trace.trf\n  weft messages --json trace.trf\n" +
 			"  weft messages --from 20% --to 40% --bins 10 --sizes trace.otf\n" +
 			"  weft messages --list --csv trace.otf > messages.csv",
@@ -104,10 +104,11 @@ operations.`,
 	r.flags(c.Flags())
 	r.defineClockFlag(c.Flags())
 	o.registerForStates(c.Flags())
-	c.Flags().Var(newInteger(&o.bins, 0, 0, 1_000_000), "bins", "count messages in this many parts of the time, too")
-	c.Flags().BoolVar(&o.sizes, "sizes", false, "count messages by size, too")
+	c.Flags().Var(newInteger(&o.bins, 0, 0, 1_000_000), "bins",
+		"also count the messages in each of this many equal parts of the time")
+	c.Flags().BoolVar(&o.sizes, "sizes", false, "also count messages by size")
 	c.Flags().BoolVar(&o.list, "list", false, "list the messages with their times")
-	c.Flags().BoolVar(&o.json, "json", false, "print JSON; with --list an object a line")
+	c.Flags().BoolVar(&o.json, "json", false, "print JSON; with --list, one object per line")
 	c.Flags().BoolVar(&o.csv, "csv", false, "print the list as comma-separated values, times in seconds")
 	c.Flags().Var(newInteger(&o.top, 50, 0, 0), "top", "how many pairs and sizes to list; 0 lists all")
 	return c

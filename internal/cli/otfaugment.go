@@ -29,18 +29,18 @@ type augmentFlags struct {
 
 // otfSnapshotsCommand returns the command weft otf snapshots.
 func (a *app) otfSnapshotsCommand() *cobra.Command {
-	return a.augmentCommand("snapshots", `Write snapshots into an OTF 1 trace: what each process is doing at regular times,
-so that a reader can begin there. A snapshot has the call stack, messages that are
-on their way, open files, collective and file operations that are going on, and
-the counters' last values. Existing snapshots are replaced.`)
+	return a.augmentCommand("snapshots", `Add snapshots to an OTF 1 trace: the state of each process at regular
+times. A reader can begin at a snapshot. A snapshot has the call stack, the messages in
+transit, the open files, the unfinished collective and file operations, and the last values
+of the counters. Existing snapshots are replaced.`)
 }
 
 // otfSummariesCommand returns the command weft otf summaries.
 func (a *app) otfSummariesCommand() *cobra.Command {
-	return a.augmentCommand("summaries", `Write summaries into an OTF 1 trace: what each process has done so far, at
-regular times and after the last event, by function, function group, collective
-operation, file and file group, and for messages. What it did in an interval is the
-difference of two. Existing summaries are replaced.`)
+	return a.augmentCommand("summaries", `Add summaries to an OTF 1 trace: sums over all events of a process before
+a time, at regular times and after the last event. There are sums for each function, function group,
+collective operation, file and file group, and for messages. The sums of an interval are
+the differences of two summaries. Existing summaries are replaced.`)
 }
 
 // augmentCommand returns the command that adds snapshots or summaries.
@@ -51,9 +51,10 @@ func (a *app) augmentCommand(what, long string) *cobra.Command {
 		Short: "Add " + what + " to OTF 1 traces, or remove them",
 		Long: long + `
 
-The times are --count regular ones, or one --every so often, or those --at given
-times (alone, or with one of the others). The definitions list them; events and other
-files are not touched. --output leaves the trace as it is and makes a copy of it.`,
+--count divides the trace into equal parts; --every sets the interval between two times.
+--at lists times, alone or in addition to those of --count or --every. weft also stores
+the times in the definitions of the trace. Files with events do not change. --output writes
+a copy and leaves the trace unchanged.`,
 		Example: fmt.Sprintf("  weft otf %s trace.otf\n  weft otf %[1]s --every 10ms --output new.otf trace.otf\n  weft "+
 			"otf %[1]s --remove trace.otf", what),
 		Args: someArgs,
@@ -81,12 +82,12 @@ files are not touched. --output leaves the trace as it is and makes a copy of it
 	x.flags(c.Flags())
 	defineFilesFlag(c, &x.inputFlags)
 	c.Flags().Var(newInteger(&x.count, otf.DefaultPoints, 1, 1<<20), "count",
-		"number of equal parts that the times divide the trace into")
-	c.Flags().StringVar(&x.every, "every", "", "distance of the times: 10ms, 0.5s, ticks")
-	c.Flags().StringSliceVar(&x.at, "at", nil, "times: 1.5ms, 3s, 20%, ticks; counted from the first event, or with @ "+
-		"the trace's own")
-	c.Flags().BoolVar(&x.remove, "remove", false, "remove them instead")
-	c.Flags().StringVarP(&x.output, "output", "o", "", "master file of a copy that gets them instead of TRACE")
+		"number of equal parts into which the times divide the trace")
+	c.Flags().StringVar(&x.every, "every", "", "interval between the times: 10ms, 0.5s, ticks")
+	c.Flags().StringSliceVar(&x.at, "at", nil, "times: 1.5ms, 3s, 20%, ticks; relative to the first event, or with "+
+		"@ to the trace's time 0")
+	c.Flags().BoolVar(&x.remove, "remove", false, "remove existing "+what+" instead")
+	c.Flags().StringVarP(&x.output, "output", "o", "", "write a copy with this master file, and leave TRACE unchanged")
 	c.Flags().BoolVar(&x.asJSON, "json", false, "print JSON")
 	a.defineForceFlag(c)
 	return c
@@ -102,8 +103,8 @@ type augmentResult struct {
 
 // defineFilesFlag defines a flag that sets the option otf.files.
 func defineFilesFlag(c *cobra.Command, r *inputFlags) {
-	c.Flags().Func("files", "how many files of a trace are open at once (default 32, or less where the process may "+
-		"have less)", func(s string) error {
+	const usage = "greatest number of open files of a trace (default 32, or fewer if the system allows fewer)"
+	c.Flags().Func("files", usage, func(s string) error {
 		var n int
 		if err := newInteger(&n, 0, 1, 0).Set(s); err != nil {
 			return err
@@ -203,12 +204,13 @@ func (a *app) otfSummaryCommand() *cobra.Command {
 		Use:   "summary TRACE",
 		Short: "Sum up what a process of an OTF 1 trace did in an interval",
 		Long: `Sum up what a process did from one time to another: calls and time by function and
-function group, messages, collective operations, accesses by file and file group.
-If the trace has summaries at both times, weft reads nothing else. If it has summaries
-and snapshots (see weft otf summaries, weft otf snapshots), it reads little else.
+function group, messages, collective operations, and accesses by file and file group.
+If the trace has summaries at both times, weft reads only these. If it has summaries and
+snapshots (see weft otf summaries, weft otf snapshots), weft also reads the events from the
+last snapshot before each time.
 
-The inclusive time of a function is the sum over its calls, so that time in recursive
-calls counts more than once; that of a group is the sum over its functions.`,
+The inclusive time of a function is the sum over its calls; time in recursive calls counts
+more than once. The inclusive time of a group is the sum over its functions.`,
 		Example: "  weft otf summary --process 1 trace.otf\n  weft otf summary --process \"rank 0\" --from 10% --to 1.5s " +
 			"--json trace.otf",
 		Args: exactArgs(1, "one trace"),

@@ -30,13 +30,13 @@ func (a *app) otfCompressCommand() *cobra.Command {
 	c := a.otfReplaceCommand(&cobra.Command{
 		Use:   "compress TRACE...",
 		Short: "Compress the files of a trace in place",
-		Long: `Compress all files of OTF 1 traces except their master files, or single files, in
-place. ".z" is appended to the name of each file. The text is kept byte for byte, and
-reading can start at each MiB of it. weft removes a file only when its compressed copy is
-complete.`,
+		Long: `Compress the files of OTF 1 traces in place, except their master files. An argument can
+also be a single file of a trace. weft appends ".z" to the name of each file. The text is
+kept byte for byte, and reading can start at each MiB of it. weft removes a file only when
+its compressed copy is complete.`,
 		Example: "  weft otf compress trace.otf\n  weft otf compress --level 9 --keep trace.1.events",
 	}, false, &level)
-	c.Flags().Var(newInteger(&level, level, 1, 9), "level", "how hard to compress: 1 is fast, 9 small")
+	c.Flags().Var(newInteger(&level, level, 1, 9), "level", "compression level, from 1 (fastest) to 9 (smallest)")
 	return c
 }
 
@@ -45,9 +45,9 @@ func (a *app) otfDecompressCommand() *cobra.Command {
 	return a.otfReplaceCommand(&cobra.Command{
 		Use:   "decompress TRACE...",
 		Short: "Decompress the files of a trace in place",
-		Long: `Decompress all files of OTF 1 traces, or single files, in place: each loses the
-".z" behind its name. A file that is damaged or cut off is left as it is, and the
-exit code is 1; --keep then writes what can be read of it.`,
+		Long: `Decompress the files of OTF 1 traces in place. An argument can also be a single file of a
+trace. weft removes ".z" from the name of each file. A damaged or incomplete file stays
+unchanged, and the exit code is 1; with --keep, weft writes the readable part of the file.`,
 		Example: "  weft otf decompress trace.otf\n  weft otf decompress --keep trace.1.events.z",
 	}, true, new(int))
 }
@@ -78,7 +78,7 @@ func (a *app) otfReplaceCommand(c *cobra.Command, inflate bool, level *int) *cob
 		}
 		return err
 	}
-	c.Flags().BoolVarP(&keep, "keep", "k", false, "keep the files as they are beside the new ones")
+	c.Flags().BoolVarP(&keep, "keep", "k", false, "keep the original files")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	a.defineForceFlag(c)
 	return c
@@ -99,7 +99,7 @@ func (a *app) otfFiles(ctx context.Context, arg string, compressed bool) ([]stri
 		&otf.Options{Read: &format.ReadOptions{Report: a.newReport(&inputFlags{})}})
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, e := os.Stat(arg); e == nil && !strings.HasSuffix(arg, ".otf") {
-			return nil, usageError("%s: found no name of a file of OTF, expected one, or that of a master file", arg)
+			return nil, usageError("%s: found a file name that is not of OTF, expected a file of a trace, or a master file", arg)
 		}
 	}
 	if err != nil {

@@ -22,13 +22,13 @@ func (a *app) otfShrinkCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "shrink TRACE OUT",
 		Short: "Copy a trace with only some of its processes",
-		Long: `Copy an OTF 1 trace with only some of its processes: their definitions, events,
-snapshots, statistics and markers. Streams keep their numbers; process groups
-lose the other members, and are left out if they lose all. Records of the kept
-processes that refer to the others, such as messages to them, stay.
+		Long: `Copy some processes of an OTF 1 trace: their definitions, events, snapshots, statistics
+and markers. Streams keep their numbers. The other processes are removed from process
+groups, and groups without members are left out. Records of the kept processes that refer
+to removed ones, such as messages to them, stay.
 
---processes takes numbers, ranges of numbers (4-8), and names, in which * and ?
-match anything. --invert keeps the others instead.`,
+--processes takes numbers, ranges of numbers (4-8), and names, in which * and ? match
+anything. --invert copies all other processes instead.`,
 		Example: "  weft otf shrink --processes 1,4-8 trace.otf part.otf\n  weft otf shrink --processes 'GPU*' --invert " +
 			"trace.otf hosts.otf",
 		Args: exactArgs(2, "TRACE and OUT"),
@@ -52,7 +52,7 @@ match anything. --invert keeps the others instead.`,
 		"anything")
 	c.Flags().StringSliceVar(&list, "locations", nil, "the same as --processes")
 	c.Flags().StringSliceVar(&list, "location", nil, "the same as --processes")
-	c.Flags().BoolVarP(&invert, "invert", "v", false, "leave the chosen processes out, keep the others")
+	c.Flags().BoolVarP(&invert, "invert", "v", false, "leave out the chosen processes, and keep the others")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	a.defineForceFlag(c)
 	return c
@@ -115,7 +115,7 @@ func (a *app) otfShrink(ctx context.Context, from, to string, r *inputFlags, lis
 	delete(streams, otf.NoStream)
 	x.Processes, x.Streams = len(x.Kept), len(streams)
 	if len(streams) == 0 {
-		return nil, usageError("--processes: found no process with a stream in what would be kept, expected one at least")
+		return nil, usageError("--processes: found no kept process with a stream, expected at least one")
 	}
 	out, err := a.createOutput(to)
 	if err != nil {

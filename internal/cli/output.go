@@ -67,7 +67,7 @@ func (a *app) checkReplaceable(path string) error {
 
 // defineForceFlag defines --force for a command that writes files.
 func (a *app) defineForceFlag(c *cobra.Command) {
-	c.Flags().BoolVar(&a.force, "force", false, "replace files that weft did not write, and those that are read, too")
+	c.Flags().BoolVar(&a.force, "force", false, "also replace files that weft did not write, and input files")
 }
 
 // outputFormat returns the format of an output: the format that a flag names, or otherwise the one that
@@ -90,7 +90,7 @@ func (a *app) outputFormat(arg, name, flag string) (format.Format, error) {
 		}
 	}
 	if arg == "-" && !f.About().SingleText {
-		return nil, usageError("%s is not one text and cannot go to standard output", f.About().Title)
+		return nil, usageError("a trace of %s has several files and cannot go to standard output", f.About().Title)
 	}
 	return f, nil
 }

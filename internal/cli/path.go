@@ -34,31 +34,31 @@ func (a *app) pathCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "path TRACE",
 		Short: "Find the critical path, and what faster regions would gain",
-		Long: `Find the critical path: the chain of activities, through the calls in which locations wait
-for each other, that determines how long the run takes. It is followed backward from the
-last location to enter MPI_Finalize, or to have an event; at a wait it continues at the
-location that is waited for. Its pieces add up to its length.
+		Long: `Find the critical path: the chain of activities that determines how long the run takes. weft
+follows the path backward. The path ends at the location that enters MPI_Finalize last, or has
+the last event. Where a location waits, the path continues at the location that causes the
+wait. The pieces of the path add up to its length.
 
 The first tables list the regions and the locations on the path. IMBALANCE is the part of a
 region's time on the path by which it exceeds the mean of all locations. GAIN is the time by
-which the run would be shorter if the region took half of its time, with all waits computed
-again. The further columns are the runtimes with other factors. --pieces N lists the longest
+which the run would be shorter if the region took half of its time; weft computes all waits
+again. Further columns show the runtimes for other factors. --pieces N lists the longest
 pieces of the path.
 
 --what-if REGION=FACTOR,… computes the runtime with changed times of some regions: 0.5
 halves a region's own time, 0 removes it. The name latency stands for the time that the
 network takes in all calls of communication libraries.
 
---window, or --from and --to, find the path of a part of the time: the path from the last event in
-it back to its begin. --location and --group leave only these locations and the messages between
-them. There is no --region: --what-if names the regions to change.
+--window, or --from and --to, find the path in a part of the time, from the last event in this
+part back to its begin. --location and --group restrict the trace to these locations and the
+messages between them. There is no --region, because the path leads through all regions;
+--what-if names the regions to change.
 
-For a trace of claims (format TRACE), the path is that of the constraint graph: claims keep
-their durations, and follow one another by dependencies. weft infers that a claim depends on
-the claims that have ended at most --tolerance before its start. --dependencies chooses how
-dependencies of the trace are used: full (they replace the inferred ones of the claims that
-they lead to), initial (they are added to the inferred ones) or none. All claims on a
-longest path are critical.`,
+For a trace of claims (format TRACE), weft finds the longest paths in a graph of dependencies
+between claims. weft infers that a claim depends on the claims that have ended at most
+--tolerance before its start. --dependencies states how weft uses the dependencies of the
+trace: full (a claim with dependencies in the trace has only these), initial (in addition to
+the inferred ones) or none. All claims on a longest path are critical.`,
 		Example: "  weft path trace.otf2\n  weft path --pieces 20 --json trace.otf2\n" +
 			"  weft path --what-if 'solve=0.5,latency=0' trace.otf2\n" +
 			"  weft path --window 20%..40% trace.otf2\n" +
@@ -88,11 +88,11 @@ func (f *pathFlags) register(c *cobra.Command) {
 	f.selection.registerForPart(c.Flags())
 	refuseRegion(c.Flags(), "the path leads through all regions; --what-if names the regions to change")
 	c.Flags().StringVar(&f.dependencies, "dependencies", "full",
-		"how dependencies of a trace of claims are used: "+strings.Join(constraints.Uses(), ", "))
+		"use of the dependencies in a trace of claims: "+strings.Join(constraints.Uses(), ", "))
 	registerCompletions(c, "dependencies", constraints.Uses()...)
 	c.Flags().StringVar(&f.tolerance, "tolerance", "",
-		"greatest time between claims that follow one another without a dependency")
-	c.Flags().StringVar(&f.whatIf, "what-if", "", "compute the runtime with other times: REGION=FACTOR,…")
+		"greatest gap between two claims for which weft infers a dependency")
+	c.Flags().StringVar(&f.whatIf, "what-if", "", "compute the runtime with changed times of regions: REGION=FACTOR,…")
 	c.Flags().Var(newInteger(&f.pieces, 0, 0, 1_000_000), "pieces", "how many of the longest pieces of the path to list")
 	c.Flags().Var(newInteger(&f.top, 10, 0, 0), "top",
 		"how many lines of each table to show; 0 shows all, as --json and --csv do")

@@ -73,7 +73,7 @@ func (p *pieceFlags) times(ctx context.Context, d format.Events) (w trace.Window
 			return w, usageError("--margin %s: expected a length that is not negative", p.margin)
 		}
 	} else if p.around+p.event != "" {
-		return w, usageError("--around and --event: expected --margin with it, how much before and behind is wanted")
+		return w, usageError("--around and --event: expected --margin with it, the length of time before and after")
 	}
 	switch {
 	case p.event != "" || p.occurrence != "":

@@ -72,8 +72,8 @@ func (a *app) plotCommand() *cobra.Command {
 		Long: `Draw the time line of a trace as weft view shows it: one row for each location, resource or
 value of an attribute, coloured by region or attribute. The height of a claim is its amount;
 dependencies and messages are arrows, signals are curves. Among spans shorter than a pixel
-the picture shows the longest. The legend lists exclusive times of regions, or the times of
-claims or operations, and states which.
+the picture shows the longest. The legend lists exclusive times of regions, or times of claims
+or operations, and states which times these are.
 
 weft builds an index of the trace for the picture. It reads the whole trace, also for a
 window: all pictures of a trace have the same rows, heights, scales and colours. --index
@@ -99,7 +99,8 @@ time; --index=FILE uses an index written by weft index.`,
 				}
 				for _, name := range []string{"color", "region", "kind"} {
 					if c.Flags().Changed(name) {
-						return usageError("--%s: an index does not have what that needs; expected it without --index", name)
+						return usageError("--%s: found it with --index, which lacks the events that it needs; expected it "+
+							"without --index", name)
 					}
 				}
 				if p.links != p.messages {
@@ -131,14 +132,15 @@ time; --index=FILE uses an index written by weft index.`,
 	f.StringVarP(&out, "output", "o", "",
 		"file for the picture, .svg or .png; default: the trace's name with .svg; - is standard output")
 	f.StringVar(&p.format, "to-format", "", "svg or png, if the name of the file does not determine it")
-	f.StringVar(&p.rows, "rows", rowsByLocation, "what the rows are: location, resource, or an attribute")
+	f.StringVar(&p.rows, "rows", rowsByLocation,
+		"rows of the picture: one for each location, resource, or value of the attribute with this name")
 	f.StringVar(&p.color, "color", colorByRegion, "source of the colours: region, or the name of an attribute")
 	f.Var(newInteger(&p.maxRows, 64, 1, 0), "max-rows", "greatest number of rows to draw")
 	f.BoolVar(&p.links, "links", true, "draw dependencies")
 	f.BoolVar(&p.messages, "messages", true, "draw messages")
 	f.Var(newInteger(&p.width, draw.DefaultWidth, draw.LeastWidth, draw.MostWidth), "width",
 		"width of the picture in pixels")
-	f.StringVar(&p.title, "title", "", "title; the trace's name if not given")
+	f.StringVar(&p.title, "title", "", "title; default: the trace's name")
 	f.BoolVar(&p.dark, "dark", false, "draw light text on a dark background")
 	f.Var(newInteger(&p.scale, 1, 1, draw.MostScale), "scale",
 		"number of pixels in a PNG for each pixel of --width, for screens with a high resolution")
@@ -194,8 +196,8 @@ func (a *app) plotFromIndex(ctx context.Context, arg, from, out string, r *input
 // withIndex calls f with the index of a trace in the cache. If the index is damaged, it builds the
 // index again.
 func (a *app) withIndex(ctx context.Context, in *input, r *inputFlags, f func(*index.Index) error) error {
-	call := func(anew bool) error {
-		x, err := a.openIndex(ctx, in, r, anew)
+	call := func(rebuild bool) error {
+		x, err := a.openIndex(ctx, in, r, rebuild)
 		if err != nil {
 			return err
 		}
@@ -431,8 +433,8 @@ func requireOneRowEach(x *index.Index) error {
 }
 
 // openIndex opens the index of a trace in the cache. It builds the index if it does not exist or if
-// anew is true.
-func (a *app) openIndex(ctx context.Context, in *input, r *inputFlags, anew bool) (*index.Index, error) {
+// rebuild is true.
+func (a *app) openIndex(ctx context.Context, in *input, r *inputFlags, rebuild bool) (*index.Index, error) {
 	how, err := a.serverSettings(r)
 	if err != nil {
 		return nil, err
@@ -444,7 +446,7 @@ func (a *app) openIndex(ctx context.Context, in *input, r *inputFlags, anew bool
 	defer store.Close()
 	b := a.newBar("indexing " + in.src.Path)
 	defer b.remove()
-	made, err := serve.MakeIndex(ctx, how, store, in.src, serve.IndexOptions{Force: anew, Progress: b.setProgress})
+	made, err := serve.MakeIndex(ctx, how, store, in.src, serve.IndexOptions{Force: rebuild, Progress: b.setProgress})
 	if err != nil {
 		return nil, err
 	}
@@ -472,7 +474,7 @@ func (s *selectionFlags) windowOf(x *index.Index) (from, to int64, empty bool, e
 	}
 	switch {
 	case s.from != "" && s.to != "" && from > to:
-		return 0, 0, false, usageError("--from %s is behind --to %s", s.from, s.to)
+		return 0, 0, false, usageError("--from %s is after --to %s", s.from, s.to)
 	case isWhole(s.to):
 		to = end
 	}

@@ -24,14 +24,14 @@ func (a *app) printCommand() *cobra.Command {
 		Use:   "print TRACE",
 		Short: "Print events in time order, one per line",
 		Long: `Print the events of a trace in time order, one per line: the time in seconds on the
-trace's own clock, location, kind, region, and all other data of the event. Links
+trace's own clock, the location, the kind, the region, and all other data of the event. Links
 (dependencies) come last.
 
 --json prints JSON Lines: one object per event with at least time (integer ticks),
 location (the file's own id), kind and region; docs/json/print.md lists all names. --raw prints
-the records as the format's own text, --compat as the format's own tool prints them (OTF:
-otfprint --fullkeyvalue). --raw cannot be combined with filters. --compat accepts all
-filters except --region; --kind and --limit then select events, not other records. For
+the records as the text of the format. --compat prints them as the format's own tool does
+(OTF: otfprint --fullkeyvalue). --raw cannot be combined with filters. --compat accepts all
+filters except --region; --kind and --limit then apply only to events, not to other records. For
 OTF it also accepts flags of otfprint: --num, --records, --nodef, --noevent, --nostat,
 --nosnap, --nomarker, --nokeyvalue, and --fullkeyvalue=false, which prints only the
 lengths of arrays.`,
@@ -60,7 +60,7 @@ func (f *printFlags) register(c *cobra.Command) {
 	f.tool.register(c.Flags())
 	c.Flags().BoolVar(&f.asJSON, "json", false, "print JSON Lines")
 	c.Flags().BoolVar(&f.raw, "raw", false, "print the format's own records")
-	c.Flags().BoolVar(&f.compat, "compat", false, "print what the format's own tool prints")
+	c.Flags().BoolVar(&f.compat, "compat", false, "print the same text as the format's own tool")
 	c.Flags().Var(newInteger(&f.limit, 0, 0, 0), "limit", "stop after this many events; 0 prints all")
 }
 
@@ -137,7 +137,7 @@ func (a *app) printRecords(ctx context.Context, arg string, flags *printFlags) e
 			flags.input.quiet || flags.tool.omit[otf.Events])
 	}
 	if errors.Is(err, format.ErrUnsupported) && own != nil {
-		return usageError("%s: found flags of otfprint, which are for OTF alone", in.format.About().Title)
+		return usageError("%s: found flags of otfprint, which only OTF supports", in.format.About().Title)
 	}
 	if errors.Is(err, format.ErrUnsupported) {
 		return usageError("%s has no text for %s", in.format.About().Title, flag)

@@ -52,7 +52,8 @@ const (
 
 // defineByFlag defines --by for commands that list regions only.
 func defineByFlag(c *cobra.Command, by *string) {
-	c.Flags().StringVar(by, "by", byRegion, "what has a row of its own: region, those of one name, or definition")
+	c.Flags().StringVar(by, "by", byRegion,
+		"rows of tables: region (one row for all definitions with the same name) or definition (one row for each)")
 	registerCompletions(c, "by", byRegion, byDefinition)
 }
 
@@ -91,16 +92,16 @@ func (a *app) profileCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "profile TRACE",
 		Short: "Show how often and how long each region was open",
-		Long: `Show the flat profile of a trace: for each region how often it was entered and
-how long it was open, most exclusive time first. Inclusive time is that in which
-the region is open, exclusive time that in which it is the innermost open one; min,
-mean and max are those of its visits. Claims are listed by activity.
+		Long: `Show the flat profile of a trace: how often each region was entered and how long it was
+open. Regions with the most exclusive time come first. Inclusive time is the time in which
+the region is open. Exclusive time is the time in which it is the innermost open region.
+Min, mean and max are those of the durations of its visits. Claims are listed by activity.
 
 Regions with the same name, file and line are one row, because some recorders define them
-anew in each process; --by definition keeps them apart. --by location or --by group lists
+again in each process; --by definition keeps them apart. --by location or --by group lists
 the regions of each location, or of each group of locations (process, node). --window, or
---from and --to, restricts the profile to a window: visits that are open in it count with
-their time in the window. --sort chooses the order: greatest first, or by name. The
+--from and --to, restricts the profile to a window: only the time of a visit inside the
+window counts. --sort chooses the order: greatest first, or by name. The
 default is exclusive time; for --tree it is inclusive time.
 
 --tree shows call paths: each region below the regions that were open around it. --folded
@@ -135,21 +136,22 @@ func (f *profileFlags) register(a *app, c *cobra.Command) {
 	f.input.defineClockFlag(c.Flags())
 	f.selection.registerForStates(c.Flags())
 	c.Flags().StringVar(&f.by, "by", byRegion,
-		"what to list: region, those of each location or group, or each definition where several have one name")
+		"rows to list: region, location or group (the regions of each), or definition (separate rows for "+
+			"definitions with the same name)")
 	c.Flags().StringVar(&f.sortBy, "sort", "",
-		"what comes first: the greatest "+strings.Join(sortKeys[:len(sortKeys)-1], ", ")+
-			", or names from a to z (name); exclusive if not given, with --tree inclusive")
+		"sort by "+strings.Join(sortKeys[:len(sortKeys)-1], ", ")+
+			" (greatest first) or name; default: exclusive, with --tree inclusive")
 	registerCompletions(c, "sort", sortKeys...)
 	c.Flags().BoolVar(&f.tree, "tree", false, "show call paths")
 	c.Flags().BoolVar(&f.folded, "folded", false, "print call paths as lines for flame graphs")
 	c.Flags().StringVar(&f.pprof, "pprof", "", "write call paths to this file for go tool pprof")
 	c.Flags().Float64Var(&f.least, "least", 0.5,
-		"the least part of the time, in percent, that a path has to be shown by --tree")
+		"with --tree: least share of the time, in percent, of a shown call path")
 	registerCompletions(c, "by", byRegion, byLocation, byGroup, byDefinition)
 	c.Flags().BoolVar(&f.asJSON, "json", false, "print JSON")
 	c.Flags().BoolVar(&f.asCSV, "csv", false, "print comma-separated values, times in seconds")
 	c.Flags().Var(newInteger(&f.top, 50, 0, 0), "top",
-		"how many regions to list, of each location; 0 lists all, as --json and --csv do by themselves")
+		"how many regions to list, for each location with --by location; 0 lists all, the default of --json and --csv")
 	a.defineCubeFlag(c, &f.cubeFile)
 }
 
@@ -183,7 +185,7 @@ func (f *profileFlags) validate(c *cobra.Command) error {
 		return err
 	}
 	if f.cubeFile != "" && len(f.selection.regions) > 0 {
-		return usageError("--region: expected none with --cube; weft filter --region leaves regions away")
+		return usageError("--region: expected none with --cube; weft filter --region leaves out regions")
 	}
 	return nil
 }

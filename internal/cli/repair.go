@@ -50,8 +50,8 @@ repaired trace.`,
 		},
 	}
 	x.flags(c.Flags())
-	c.Flags().StringVar(&orphans, "orphans", "drop", "what becomes of leaves of regions that are not open: drop, or "+
-		"enter the region at the first event")
+	c.Flags().StringVar(&orphans, "orphans", "drop", "how to treat leaves of regions that are not open: drop "+
+		"removes them, enter adds an enter at the first event")
 	c.Flags().Var(newInteger(&places, 10, 1, 0), "places", "how many places to name for each change")
 	registerCompletions(c, "orphans", "drop", "enter")
 	a.defineForceFlag(c)

@@ -31,17 +31,17 @@ func (a *app) reportCommand() *cobra.Command {
 		Use:   "report TRACE",
 		Short: "Write a report about a trace as one HTML page",
 		Long: `Write a report about a trace as one HTML file that can be sent by mail. It shows the
-findings of weft explain, the content of the trace, its time line, the regions and call
+findings of weft explain, an overview of the trace, its time line, the regions and call
 paths with the most time, how evenly the locations work, efficiency, waits and their
 causes, the critical path, messages and collective operations, resources, and the defects
 that weft check finds. The file has no scripts and needs no other file. The figures are
 those of weft explain, info, profile, efficiency, waits, path, comm and check.
 
 --window, or --from and --to, --location, --group and --region restrict the report to a
-part of the trace, as they do in those commands. With --region there are no findings,
-efficiency, waits and critical path, which need all regions. weft reads the trace several times. It
-draws the time line from the index of the trace, which it builds in the cache if there
-is none (see weft index).`,
+part of the trace, as in these commands. With --region, the report has no findings, no
+efficiency, no waits and no critical path, because they need all regions. weft reads the trace several
+times. It draws the time line from the index of the trace, which it builds in the cache if
+there is none (see weft index).`,
 		Example: "  weft report trace.otf2 -o report.html\n" +
 			"  weft report --window 20%..30% --title 'Third time step' -o step.html trace.otf2",
 		Args: exactArgs(1, "one trace"),
@@ -72,7 +72,7 @@ is none (see weft index).`,
 	c.Flags().StringVarP(&out, "output", "o", "",
 		"file to write; the trace's name with .html if not given, - for standard output")
 	defineByFlag(c, &by)
-	c.Flags().StringVar(&title, "title", "", "title; the trace's name if not given")
+	c.Flags().StringVar(&title, "title", "", "title; default: the trace's name")
 	a.defineForceFlag(c)
 	return c
 }

@@ -44,11 +44,11 @@ func (rf *rewriteFlags) flags(f *pflag.FlagSet) {
 	f.BoolVar(&rf.prune, "prune", false, "leave out definitions to which nothing in OUT refers")
 	p := &rf.piece
 	f.StringVar(&p.from, "from", "",
-		"begin of the selected times: 1.5ms, 3s, 20%, ticks; relative to the first event, or with @ as in the trace")
+		"begin of the selected times: 1.5ms, 3s, 20%, ticks; relative to the first event, or with @ to the trace's time 0")
 	f.StringVar(&p.to, "to", "", "end of the selected times, exclusive")
 	f.StringVar(&p.window, "window", "",
-		"--from and --to in one flag: 20%..30%, 1.5ms..2ms, @-5..@7; without a side, that side has no limit")
-	f.StringVar(&p.percent, "percent", "", "both in percent of the trace's length: 40-60")
+		"--from and --to in one flag: 20%..30%, 1.5ms..2ms, @-5..@7; a missing side is unlimited")
+	f.StringVar(&p.percent, "percent", "", "begin and end of the selected times, in percent of the trace's length: 40-60")
 	f.StringVar(&p.around, "around", "", "select the times from --margin before this time to --margin after it")
 	f.StringVar(&p.event, "event", "",
 		"select the times around the first event of a kind (KIND, as in --kind) or around the N-th one (KIND#N); "+
@@ -57,7 +57,7 @@ func (rf *rewriteFlags) flags(f *pflag.FlagSet) {
 		"select the times of the first visit or claim of a region (REGION) or of the N-th one (REGION#N); "+
 			"see --margin")
 	f.BoolVar(&p.each, "each", false,
-		"with --occurrence: select the N-th visits of all locations, from the first begin to the last end")
+		"with --occurrence: select the times from the first begin to the last end of the N-th visits at all locations")
 	f.StringVar(&p.margin, "margin", "",
 		"time to add before and after --around, --event and --occurrence: 1.5ms, 3s, ticks")
 	f.StringVar(&p.borders, "borders", "reopen",
@@ -68,11 +68,11 @@ func (rf *rewriteFlags) flags(f *pflag.FlagSet) {
 		list, not *[]string
 		name, doc string
 	}{
-		{&y.locations, &y.notLocations, "location", "locations by id or name"},
-		{&y.groups, &y.notGroups, "group", "locations below groups (processes, nodes) with this id or name"},
-		{&y.regions, &y.notRegions, "region", "what names regions, by name or id"},
-		{&y.kinds, &y.notKinds, "kind", "kinds of events, " + kindsHelp + "; begins and ends go together"},
-		{&y.communicators, &y.notCommunicators, "communicator", "what names communicators, by name or id"},
+		{&y.locations, &y.notLocations, "location", "events of locations with this id or name"},
+		{&y.groups, &y.notGroups, "group", "events of locations in groups (processes, nodes) with this id or name"},
+		{&y.regions, &y.notRegions, "region", "events of regions with this id or name"},
+		{&y.kinds, &y.notKinds, "kind", "these kinds of events, " + kindsHelp + "; applies to a begin and its end together"},
+		{&y.communicators, &y.notCommunicators, "communicator", "events of communicators with this id or name"},
 	} {
 		doc := "; * and ? match anything, re: begins a regular expression"
 		if l.name == "kind" {
@@ -82,13 +82,13 @@ func (rf *rewriteFlags) flags(f *pflag.FlagSet) {
 		f.Var((*nameList)(l.not), "not-"+l.name, "leave out "+l.doc)
 	}
 	f.Var(&y.attributes, "attribute", "keep visits of regions, claims and marks whose attribute has one of these values, "+
-		"NAME=VALUE,…; * and ? match anything; given several times: all of the attributes")
+		"NAME=VALUE,…; * and ? match anything; if it is given several times, all must match")
 	f.Var(&y.notAttributes, "not-attribute",
 		"leave out visits of regions, claims and marks with these values of an attribute")
 	f.StringVar(&y.minDuration, "min-duration", "",
 		"leave out visits of regions and claims that are shorter than this: 20us, ticks")
 	f.Var(newInteger(&y.maxDepth, 0, 0, 0), "max-depth",
-		"leave out regions inside of at least this number of other kept regions; 0 keeps all")
+		"leave out regions that are nested in this many or more kept regions; 0 keeps all")
 }
 
 // changesTrace reports whether the flags request a piece, a filter or pruning.

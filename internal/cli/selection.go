@@ -76,7 +76,7 @@ func kindsFor(sel *trace.Selection, wanted ...func(trace.Kind) bool) func(trace.
 func (s *selectionFlags) definePlaceFlags(f *pflag.FlagSet) {
 	f.Var((*nameList)(&s.locations), "location",
 		"locations by id or name; * and ? match anything, re: begins a regular expression")
-	f.Var((*nameList)(&s.groups), "group", "locations below groups (processes, nodes) with this id or name")
+	f.Var((*nameList)(&s.groups), "group", "locations in groups (processes, nodes) with this id or name")
 }
 
 // asFilterFlags returns the equivalent flags of weft filter.
@@ -174,13 +174,13 @@ func (s *selectionFlags) defineTimeFlags(f *pflag.FlagSet) {
 // defineFromFlag defines --from.
 func (s *selectionFlags) defineFromFlag(f *pflag.FlagSet) {
 	f.StringVar(&s.from, "from", "",
-		"begin of the selected times: 1.5ms, 3s, 20%, ticks; relative to the first event, or with @ as in the trace")
+		"begin of the selected times: 1.5ms, 3s, 20%, ticks; relative to the first event, or with @ to the trace's time 0")
 }
 
 // defineWindowFlag defines --window.
 func (s *selectionFlags) defineWindowFlag(f *pflag.FlagSet) {
 	f.StringVar(&s.window, "window", "",
-		"--from and --to in one flag: 20%..30%, 1.5ms..2ms, @-5..@7; without a side, that side has no limit")
+		"--from and --to in one flag: 20%..30%, 1.5ms..2ms, @-5..@7; a missing side is unlimited")
 }
 
 // anySet reports whether any flag of the selection is set.
@@ -229,7 +229,7 @@ func (s *selectionFlags) selection(ctx context.Context, in *input) (trace.Select
 		return sel, err
 	}
 	if sel.From > sel.To {
-		return sel, usageError("--from %s is behind --to %s", s.from, s.to)
+		return sel, usageError("--from %s is after --to %s", s.from, s.to)
 	}
 	if sel.Location, err = s.locationFilter(in); err != nil {
 		return sel, err
@@ -346,8 +346,8 @@ func parseTimes(c trace.Clock, first, last int64, list ...timeFlag) (err error) 
 const linkKind = "link"
 
 // kindsHelp describes the values of --kind for the help text.
-const kindsHelp = "with all of their phases: enter, claim, send (also send-begin and send-complete), message (all " +
-	"of send and recv)"
+const kindsHelp = "with all of their phases: enter, claim, send (includes send-begin and send-complete), message " +
+	"(includes send and recv)"
 
 // messageKind stands for all sends and receives in lists of kinds.
 const messageKind = "message"

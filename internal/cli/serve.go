@@ -33,9 +33,10 @@ folder cannot be reached, not even through symbolic links. The traces cannot be 
 Notes that you have written with weft view are shown.
 
 The printed address contains a secret, the token. --token-file stores the token, so that
-the address stays the same the next time. --no-token requires no secret. It is allowed
-only on local addresses and Unix sockets; other users of the machine can then see the
-traces. The connection is not encrypted: over a network use ssh -L, or a proxy with TLS.`,
+the address is the same the next time. With --no-token, no token is required; this is
+allowed only on local addresses and Unix sockets, and other users of the machine can then
+see the traces. The connection is not encrypted: over a network use ssh -L, or a proxy with
+TLS.`,
 		Example: "  weft serve /scratch/traces\n  weft serve --listen unix:/run/user/1000/weft.sock --no-token traces\n  " +
 			"weft serve --listen 0.0.0.0:8080 --host traces.example.org --token-file ~/.weft-token traces",
 		Args: exactArgs(1, "a folder"),
@@ -71,7 +72,8 @@ traces. The connection is not encrypted: over a network use ssh -L, or a proxy w
 			}
 			if noToken && !isLocalOnly(l) {
 				l.Close()
-				return usageError("--no-token: found the address %s, expected one of this machine alone, or a socket", l.Addr())
+				return usageError("--no-token: found the address %s, expected an address of this machine only, or a socket",
+					l.Addr())
 			}
 			opt.Hosts = append(opt.Hosts, names...)
 			return a.runServer(c.Context(), opt, l, v.quiet, func(*serve.Server) {})
@@ -80,9 +82,9 @@ traces. The connection is not encrypted: over a network use ssh -L, or a proxy w
 	v.register(c.Flags())
 	c.Flags().StringVar(&listen, "listen", "127.0.0.1:0",
 		"where to listen: HOST:PORT, or unix:PATH; port 0 is a free one")
-	c.Flags().StringVar(&tokenFile, "token-file", "", "file with the secret; it is made if it is not there")
-	c.Flags().BoolVar(&noToken, "no-token", false, "ask for no secret")
-	c.Flags().StringSliceVar(&hosts, "host", nil, "another name that browsers know the server by")
+	c.Flags().StringVar(&tokenFile, "token-file", "", "file with the token; weft creates the file if it does not exist")
+	c.Flags().BoolVar(&noToken, "no-token", false, "do not require a token")
+	c.Flags().StringSliceVar(&hosts, "host", nil, "additional host name under which browsers reach the server")
 	return c
 }
 
@@ -90,7 +92,7 @@ traces. The connection is not encrypted: over a network use ssh -L, or a proxy w
 func listenAt(place string) (net.Listener, []string, error) {
 	if path, ok := strings.CutPrefix(place, "unix:"); ok {
 		if path == "" {
-			return nil, nil, usageError("--listen %s: expected a path behind unix:", place)
+			return nil, nil, usageError("--listen %s: expected a path after unix:", place)
 		}
 		l, err := listenUnix(path)
 		return l, nil, err
@@ -145,7 +147,7 @@ func listenUnix(path string) (net.Listener, error) {
 	}
 	l, err := net.Listen("unix", path)
 	if errors.Is(err, syscall.EINVAL) {
-		return nil, fmt.Errorf("%s: found a path of %s, expected one that the system takes for a socket (about 100)",
+		return nil, fmt.Errorf("%s: found a path of %s, expected a path that the system accepts for a socket (100 bytes)",
 			path, plural.Of(len(path), "byte"))
 	}
 	if err != nil {
@@ -211,7 +213,8 @@ func readOrCreateToken(file string, none bool) (string, error) {
 		return "", err
 	}
 	if m := st.Mode().Perm(); runtime.GOOS != "windows" && m&0o077 != 0 {
-		return "", usageError("--token-file %s: found the mode %#o, expected that others cannot read it (chmod 600)", file, m)
+		return "", usageError("--token-file %s: found the mode %#o, expected a file that others cannot read (chmod 600)",
+			file, m)
 	}
 	t := strings.TrimSpace(string(text))
 	odd := func(r rune) bool { return !strings.ContainsRune(tokenLetters, r) }

@@ -38,15 +38,15 @@ func (a *app) sortCommand() *cobra.Command {
 		Use:   "sort TRACE OUT",
 		Short: "Write a trace with its records in the order of time",
 		Long: `Write a trace with its records in the order of time, and print how many records were out
-of order. weft reads unsorted traces as if they were sorted, but other tools show wrong
-windows of them, or none. Records with equal times keep their order.
+of order. weft also reads unsorted traces correctly, but other tools may show wrong parts of
+such traces, or nothing. Records with equal times keep their order.
 
 --window, or --from and --to, write only a piece, as weft cut does. --location, --group and
---region drop all other events, as weft filter does. The printed number is always that of
-the whole trace.
+--region drop all other events, as weft filter does. The printed number always counts the
+records of the whole trace.
 
---check writes nothing: the exit code is 1 if records are out of order. It always checks the
-whole trace. Formats whose records may be in any order are not sorted.`,
+--check only checks the whole trace and writes nothing. The exit code is 1 if records are
+out of order. weft does not sort formats whose records may be in any order.`,
 		Example: "  weft sort trace.otf sorted.otf\n  weft sort --window 20%..30% trace.otf piece.otf\n" +
 			"  weft sort --check trace.trf",
 		Args: func(c *cobra.Command, args []string) error {
@@ -57,7 +57,7 @@ whole trace. Formats whose records may be in any order are not sorted.`,
 		},
 		RunE: func(c *cobra.Command, args []string) error {
 			if x.only && x.selection.anySet() {
-				return usageError("--check: found a flag that selects events with it, expected none: it checks whole files")
+				return usageError("--check: found a flag that selects events, expected none; --check checks whole files")
 			}
 			return a.sortTrace(c.Context(), args, &x)
 		},
@@ -67,7 +67,7 @@ whole trace. Formats whose records may be in any order are not sorted.`,
 	c.Flags().BoolVar(&x.only, "check", false, "only check whether the trace is sorted")
 	c.Flags().BoolVar(&x.json, "json", false, "print JSON")
 	c.Flags().BoolVar(&x.allowLoss, "allow-loss", false,
-		"write a piece or selected events even if something else is lost")
+		"write OUT even if data other than the left out events is lost")
 	a.defineForceFlag(c)
 	return c
 }

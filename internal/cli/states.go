@@ -18,16 +18,18 @@ func (a *app) statesCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "states TRACE",
 		Short: "Show how long each processor is busy, in overhead and idle",
-		Long: `Show how long each processor is busy, in overhead (communicating but not
-waiting) and idle, as ParaGraph defines it, and for how long how many of them are
-(concurrency profile). For PICL the event types decide, for other traces the
-groups and names of the regions. With --waits, the time in which a call waits for others,
-as weft waits finds it, is idle, too. --window, or --from and --to, count the time in a
-window alone, for which weft reads the trace up to the end of the window, in OTF from the
-snapshots before the window on (weft otf snapshots). --location and --group show the processors with one of
-these locations, and the concurrency profile of all. --region counts the time of each processor
-in visits of these regions alone: in the concurrency profile, a processor outside of them is in
-no state. The times of regions that never contain one another add up.`,
+		Long: `Show how long each processor is busy, in overhead (communicating but not waiting) and idle,
+as ParaGraph defines these states. The concurrency profile shows for how long exactly N
+processors were in each state. In PICL traces the event types determine the state, in other
+traces the groups and names of the regions. With --waits, the waits that weft waits finds
+are idle time, too.
+
+--window, or --from and --to, count only the time in a window. weft then reads the trace to
+the end of the window, and OTF traces from the last snapshots before the window (weft otf
+snapshots). --location and --group show only the processors with one of these locations;
+the concurrency profile is still that of all processors. --region counts only the time in
+visits of these regions; in the concurrency profile, a processor outside of these visits is
+in no state. The times of regions that never contain each other add up.`,
 		Example: "  weft states trace.trf\n  weft states --window 20%..30% trace.otf2\n" +
 			"  weft states --waits trace.otf2\n  weft states --barrier idle --json trace.trf",
 		Args: exactArgs(1, "one trace"),
@@ -52,10 +54,10 @@ func (f *statesFlags) register(c *cobra.Command) {
 	f.input.defineRolesFlag(c.Flags())
 	f.selection.registerForStates(c.Flags())
 	c.Flags().BoolVar(&f.asJSON, "json", false, "print JSON")
-	c.Flags().BoolVar(&f.waits, "waits", false, "count what weft waits finds as idle; reads the trace twice")
-	c.Flags().StringVar(&f.barrier, "barrier", "", "what a barrier counts as: busy, overhead (the rule) or idle")
-	c.Flags().StringVar(&f.collective, "collective", "", "what a collective operation counts as")
-	c.Flags().StringVar(&f.overhead, "user-overhead", "", "what user overhead (PICL event -603) counts as")
+	c.Flags().BoolVar(&f.waits, "waits", false, "count the waits of weft waits as idle time; reads the trace twice")
+	c.Flags().StringVar(&f.barrier, "barrier", "", "state in a barrier: busy, overhead (the default) or idle")
+	c.Flags().StringVar(&f.collective, "collective", "", "state in a collective operation: busy, overhead or idle")
+	c.Flags().StringVar(&f.overhead, "user-overhead", "", "state in user overhead (PICL event -603)")
 }
 
 // options returns the options of the analysis that the flags select.
@@ -166,7 +168,7 @@ func (a *app) printStates(x *states.Result, d *trace.Definitions) {
 // noProcessors describes the locations of a trace without processors.
 func noProcessors(d *trace.Definitions) string {
 	if d.Resources.Len() > 0 {
-		return "the trace has no processors, which have states; weft usage shows how its resources are used"
+		return "the trace has no processors, and only processors have states; weft usage shows the use of resources"
 	}
 	return "the trace has no events of processors, which have states"
 }

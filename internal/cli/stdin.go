@@ -49,7 +49,7 @@ type stdinFS struct {
 func (s stdinFS) Open(name string) (fs.File, error) {
 	if name != stdinName {
 		return nil, &fs.PathError{Op: "open", Path: name,
-			Err: fmt.Errorf("found one file alone, expected %s beside it: %w", name, fs.ErrNotExist)}
+			Err: fmt.Errorf("found only one file, expected %s in its folder: %w", name, fs.ErrNotExist)}
 	}
 	return &stdinFile{SectionReader: io.NewSectionReader(s.f, 0, s.size), size: s.size}, nil
 }

@@ -28,16 +28,16 @@ func (a *app) structureCommand() *cobra.Command {
 		Use:   "structure TRACE",
 		Short: "Show the calls and loops that locations repeat",
 		Long: `Show the repeated calls and loops of each location as a tree, with their counts and
-times. × is the number of repetitions at that place; count, mean, min, max and sum cover
-all occurrences in the trace. Locations with the same structure share one tree, and a
-sequence that occurs at several locations or places is counted as one.
+times. × is the number of repetitions at this place in the tree; count, mean, min, max and
+sum cover all occurrences in the trace. Locations with the same structure share one tree. A
+sequence that occurs at several locations or places is counted as one sequence.
 
-Events are the same if their kind and region are; regions with the same name, file and line
-are one, unless --by definition keeps them apart. Snapshots, summaries, markers and
-links are left out. A sequence of up to 100 steps that occurs at
-least twice in a row is a loop. WAIT is the share of the time of all locations that would
-be saved if each occurrence took no longer than the shortest one (in Pallas: contention
-score). It is computed from the events for all formats.
+Two events are the same if they have the same kind and region. Regions with the same name,
+file and line are one region, unless --by definition keeps them apart. Snapshots, summaries,
+markers and links are left out. A sequence of up to 100 steps that occurs at least twice in
+a row is a loop. WAIT is the share of the time of all locations that would be saved if each
+occurrence took no longer than the shortest one (in Pallas: contention score). weft computes
+it from the events for all formats.
 
 --window, or --from and --to, --location, --group and --region show the structure of a part
 of the trace, as weft cut and weft filter would write it.`,
@@ -64,7 +64,7 @@ of the trace, as weft cut and weft filter would write it.`,
 	s.registerForStates(c.Flags())
 	defineByFlag(c, &by)
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	c.Flags().Var(newInteger(&depth, 8, 1, 0), "depth", "how deep the tree is shown; --json has all of it")
+	c.Flags().Var(newInteger(&depth, 8, 1, 0), "depth", "greatest depth of the printed tree; --json prints the whole tree")
 	return c
 }
 

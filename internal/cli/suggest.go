@@ -26,9 +26,9 @@ type suggestFlags struct {
 
 func (s *suggestFlags) register(f *pflag.FlagSet) {
 	f.BoolVar(&s.suggest, "suggest", false, "print a specification with properties that hold in all the traces")
-	f.StringVar(&s.by, "by", "", "suggest: the attribute that identifies objects by whole numbers, such as id")
-	f.Var(newInteger(&s.least, 5, 1, 0), "least", "suggest: least number of observations of each property")
-	f.Var(newInteger(&s.most, 50, 1, 0), "most", "suggest: greatest number of properties to print")
+	f.StringVar(&s.by, "by", "", "with --suggest: attribute that identifies objects by integers, such as id")
+	f.Var(newInteger(&s.least, 5, 1, 0), "least", "with --suggest: least number of observations of each property")
+	f.Var(newInteger(&s.most, 50, 1, 0), "most", "with --suggest: greatest number of properties to print")
 }
 
 // check returns an error if flags are combined that exclude each other.

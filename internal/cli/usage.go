@@ -37,15 +37,16 @@ func (a *app) usageCommand() *cobra.Command {
 		Long: `Show how resources are used. For each resource weft prints the number of claims, the mean
 amount in use, also in percent of the capacity, and the greatest amount. Then it prints
 the time for each number of simultaneous claims, and for each amount in use. --window, or
---from and --to, restricts the figures to a window: claims that are open in it count with
-their time in the window. --region counts the claims that name one of these regions (activities); the mean
-amounts of regions add up to that of all claims.
+--from and --to, restricts the figures to a window: only the time of a claim inside the window counts.
+--region counts only claims of these regions (activities); the mean amounts of all regions add
+up to that of all claims.
 
-The number of claims on a resource and the amount in use are signals, functions of time. --csv prints
-them, and --json --signals has them beside the figures. With OUT weft writes the trace with
-these signals, named "usage of NAME, count" and "usage of NAME, amount", to look at them beside the
-trace, or to verify them. --average makes each signal the average over this time up to the present, and
-prints their means and limits. All of that uses memory for each change of a signal.`,
+The number of claims on a resource and the amount in use are signals, functions of time. --csv
+prints the signals; --json --signals prints them in addition to the figures. With OUT, weft
+writes the trace with these signals, to view or verify them. Their names are "usage of NAME,
+count" and "usage of NAME, amount". With --average, the value of each signal is the average
+over the given time before, and weft prints the mean and the limits of each signal. These flags
+need memory for each change of a signal.`,
 		Example: "  weft usage trace.etf\n  weft usage --window 20%..30% trace.etf\n  weft usage --json trace.etf\n" +
 			"  weft usage --average 10ms --csv trace.etf > usage.csv\n  weft usage trace.etf with-usage.etf",
 		Args: usageArgs,
@@ -61,7 +62,7 @@ prints their means and limits. All of that uses memory for each change of a sign
 	flags.input.defineClockFlag(f)
 	flags.selection.registerForStates(f)
 	f.StringVar(&flags.average, "average", "0",
-		"duration, up to the present, over which signals are averaged, such as 10ms")
+		"average each signal, at each time, over this length of time before it, such as 10ms")
 	f.BoolVar(&flags.asCSV, "csv", false, "print the signals as comma-separated values, times in seconds")
 	f.BoolVar(&flags.asJSON, "json", false, "print JSON; with OUT, a description of the written trace and its losses")
 	f.BoolVar(&flags.signals, "signals", false, "with --json: also print the signals")
@@ -78,7 +79,7 @@ func (a *app) runUsage(ctx context.Context, path string, flags *usageFlags) erro
 	case flags.asJSON && flags.asCSV:
 		return usageError("--json and --csv: found both, expected one")
 	case flags.signals && !flags.asJSON:
-		return usageError("--signals: found no --json, expected it, or --csv instead")
+		return usageError("--signals: expected --json with it, or --csv instead")
 	case flags.as != "" || flags.allowLoss || flags.plain:
 		return usageError("--as, --allow-loss, --plain: found no OUT, expected the name of a trace to write")
 	}

@@ -52,33 +52,38 @@ func (a *app) verifyCommand() *cobra.Command {
 		Use:   "verify [SPEC.etl] TRACE...",
 		Short: "Check whether properties hold: temporal logic over events and signals",
 		Long: `Check whether the properties of a specification hold for traces. The specification is a file in
-ETL, the language of Eclipse TRACE4CPS, or consists of the properties that flags give in plain
-words, or both. docs/analyses/verify.md describes the language. For each violated property weft
+ETL, the language of Eclipse TRACE4CPS, or a set of properties that flags state in plain words,
+or both. docs/analyses/verify.md describes the language. For each violated property weft
 prints the events that decide it.
 
-In the properties of flags, P, A and B are propositions such as "start {'name' = 'solve'}", or a
-name, which stands for all events, calls and claims with that name; "start NAME" and "end NAME"
-are the ends of calls and claims. Percentiles are those of weft flow.
+In the flags, P, A and B are propositions such as "start {'name' = 'solve'}", or names. NAME
+stands for all events, calls and claims with this name; "start NAME" and "end NAME" are the
+starts and the ends of these calls and claims. Percentiles are computed as by weft flow.
 
---semantics compatible, the default, gives the verdicts of TRACE4CPS: good or bad if no
-continuation of the trace can change them, else non-informative; checks with signals take the
-trace as complete. 2 always takes it as complete, 3 never does, and 4 adds what an undecided
-verdict is so far: STILL_TRUE or STILL_FALSE. --compat prints what the command line of TRACE4CPS
-prints.
+--semantics states how weft treats the end of the trace:
+  3           the trace may continue: a verdict is good or bad if no continuation of the trace
+              can change it, else non-informative
+  2           the trace is complete: a verdict is true or false
+  4           as 3, but the verdicts are TRUE, FALSE, STILL_TRUE and STILL_FALSE; the last two
+              are the verdicts of 2 for undecided checks
+  compatible  as TRACE4CPS: as 3 for checks without signals; for other checks the trace is
+              complete
+--compat prints the same text as the command line of TRACE4CPS.
 
---suggest needs no specification. It prints one, to edit, with the properties that hold in all the
-traces: what follows or precedes what, what is periodic, with the tightest bounds. --by restricts
-it to events with the same value of an attribute.
+--suggest needs no specification. It prints one that you can edit, with properties that hold in
+all the traces: events that follow or precede others, and periodic events, with the tightest
+bounds. With --by, it only relates events with the same value of an attribute.
 
---follow reads a text that another program still writes, or a pipe (-), and prints each verdict as
-soon as it is decided; the others follow at the end of a pipe, or on Ctrl-C. With --json each is an
-object on a line. Lines must be in the order of time, but for --late TIME. Checks of objects (wip,
-latency, by) wait for the end of the trace, unless --idle TIME states when an object has left.
+--follow reads a file that another program still writes, or a pipe (-), and prints each verdict
+as soon as it is decided. The remaining verdicts follow at the end of a pipe, or on Ctrl-C. With
+--json, each verdict is an object on a line of its own. Lines must be in the order of time; --late
+TIME allows lines that are late by up to this time. Checks of objects (wip, latency, by) are
+decided at the end of the trace, unless --idle TIME states when an object has left.
 
---robust adds how far the signals of each check are from the bounds that decide it.
+--robust also prints how far the signals of each check are from the bounds that decide it.
 
---window, or --from and --to, --location and --group restrict the trace to a part. --region leaves out
-events of other regions, and claims with other names.
+--window, or --from and --to, --location and --group restrict the trace to a part. --region leaves
+out events of other regions, and claims with other names.
 
 The exit code is 1 if a property is violated, and 2 if the specification has an error.`,
 		Example: "  weft verify spec.etl trace.etf\n" +
@@ -159,7 +164,7 @@ func (a *app) runVerify(ctx context.Context, args []string, flags *verifyFlags) 
 		return usageError("--json, --junit and --compat: found %d of them, expected one", n)
 	}
 	if flags.robust && flags.compat {
-		return usageError("--robust: found it with --compat, which does not print it, expected it without")
+		return usageError("--robust: found it with --compat, which does not print distances; expected it without")
 	}
 	if _, err := wordIndex("--semantics", flags.semantics, semantics...); err != nil {
 		return err

@@ -39,7 +39,7 @@ func (v *viewerFlags) register(f *pflag.FlagSet) {
 		"attribute whose values determine the names, colours and sums of visits and claims, "+
 			"instead of their regions")
 	f.StringVar(&v.size, "cache-size", "20G",
-		"greatest size of the cache of indexes; indexes that were not used for the longest time are "+
+		"greatest size of the cache of indexes; the least recently used indexes are "+
 			"removed first")
 }
 
@@ -155,9 +155,9 @@ cache, or next to the index that --index names. weft writes nothing next to a tr
 		},
 	}
 	v.register(c.Flags())
-	c.Flags().Var(newInteger(&port, 0, 0, 65535), "port", "port to listen on; a free one if not given")
+	c.Flags().Var(newInteger(&port, 0, 0, 65535), "port", "port to listen on; default: a free port")
 	c.Flags().BoolVar(&noOpen, "no-open", false, "do not open the browser")
-	c.Flags().StringVar(&index, "index", "", "use this index, which weft index -o made of the trace as it is")
+	c.Flags().StringVar(&index, "index", "", "use this index, which weft index -o has built from the same trace")
 	return c
 }
 

@@ -44,32 +44,35 @@ func (a *app) waitsCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "waits TRACE",
 		Short: "Find wait states: who waited for whom, in which calls, and how long",
-		Long: `Find the times in which a location sits in a call because another one is late: receives
-whose sender is late, sends whose receiver is late, collective operations and barriers in
-which members come late, and locks that another thread holds. Threads also wait for devices, and
-streams of devices for the launch of work. The patterns and their formulas are those of Scalasca;
-docs/analyses/waits.md lists the differences.
+		Long: `Find the times in which a location waits in a call because another location is late: receives
+whose sender is late, sends whose receiver is late, collective operations and barriers that
+members enter late, and locks that another thread holds. Threads also wait for devices, and
+streams of devices wait for the launch of work. The patterns and their formulas are those of
+Scalasca; docs/analyses/waits.md lists the differences.
 
 --by breaks each pattern down by region, call path, location, communicator, or pair of the
-waiting location and the one that it waits for. The last table lists the locations that were
-the last to come to collective operations, and the time that the others lost by it. --worst
-N lists the longest waits of each pattern, with both ends. --bins N sums the waits in N
-equal parts of the time. --causes finds root causes: the call paths in which a late location
-spent more time than the waiting ones since they last synchronised. SHORT TERM is the cost
-for the locations that wait for it directly. LONG TERM is the cost for others, because those
-locations are late themselves. Both add up to the waiting time of each pattern. For programs with
-teams of threads, --causes also lists the calls in which the first thread of a process works alone,
-with the time that its other threads are idle. --location
-and --group count the waits of these locations, whichever location caused them. --region counts
-the waits in visits of these regions: in their own calls and in those below them. --window, or
---from and --to, count the parts of waits in a window; weft then reads the trace up to the end of
-the window, and on until these waits are known. --cube FILE also writes the waits by
-call path and location as a Cube file, with times, visits and the costs of --causes. If the
-whole trace is selected, the file also has the critical path.
+waiting location and the location that it waits for. --worst N lists the N longest waits of each
+pattern, with both locations. --bins N sums the waits in each of N equal parts of the time. The
+last table lists the locations that entered collective operations last, and the waiting time of
+the other members.
 
-If messages are received before they are sent, the clocks differ, and the waits are not
-reliable: weft align corrects clocks. Events whose waits cannot be computed, because the
-trace lacks data, are counted and listed with the reason.`,
+--causes finds root causes: the call paths in which a late location has spent more time, since
+the last synchronisation, than the locations that wait for it. SHORT TERM is the waiting time of
+these locations. LONG TERM is the waiting time of further locations, which wait for these
+locations in turn. Both add up to the waiting time of each pattern. For programs with teams of
+threads, --causes also lists the calls in which the first thread of a process works alone, with
+the idle time of its other threads.
+
+--location and --group count the waits of these locations, whichever location has caused them.
+--region counts the waits in visits of these regions, including those in the calls inside of
+them. --window, or --from and --to, count the parts of waits in a window. weft then reads the
+trace to the end of the window, and further until these waits are known. --cube FILE also writes
+the waits by call path and location as a Cube file, with times, visits and the costs of --causes.
+If the whole trace is selected, the file also has the critical path.
+
+If messages are received before they are sent, the clocks differ and the waits are not reliable;
+weft align corrects clocks. weft also counts the events whose waits cannot be computed because
+the trace lacks data, and lists them with the reason.`,
 		Example: "  weft waits trace.otf2\n  weft waits --causes trace.otf2\n  weft waits --by pair --worst 5 trace.otf2\n" +
 			"  weft waits --window 20%..40% --by path --csv trace.otf > waits.csv\n" +
 			"  weft waits --causes --cube waits.cubex trace.otf2",
@@ -97,9 +100,10 @@ func (f *waitsFlags) register(a *app, c *cobra.Command) {
 	f.selection.registerForStates(c.Flags())
 	c.Flags().StringVar(&f.by, "by", waitsByRegion, "how to break each pattern down: "+strings.Join(waitBreakdowns, ", "))
 	registerCompletions(c, "by", waitBreakdowns...)
-	c.Flags().BoolVar(&f.why, "causes", false, "find root causes: which call path at which location made others wait")
+	c.Flags().BoolVar(&f.why, "causes", false, "find root causes: the call paths and locations that made others wait")
 	c.Flags().Var(newInteger(&f.worst, 3, 0, 1_000_000), "worst", "how many of the longest waits of each pattern to list")
-	c.Flags().Var(newInteger(&f.bins, 0, 0, 1_000_000), "bins", "sum the waits in this many parts of the time, too")
+	c.Flags().Var(newInteger(&f.bins, 0, 0, 1_000_000), "bins",
+		"also sum the waits in each of this many equal parts of the time")
 	c.Flags().Var(newInteger(&f.top, 10, 0, 0), "top",
 		"how many lines of each table to show; 0 shows all, as --json and --csv do")
 	c.Flags().BoolVar(&f.asJSON, "json", false, "print JSON")

@@ -212,7 +212,7 @@ func AppendFixed(b []byte, v uint64, n int) []byte {
 	if cap(b)-len(b) < maxWritten {
 		b = slices.Grow(b, maxWritten)
 	}
-	if n == 9 { // the case of nanoseconds
+	if n == 9 { // a fast path for nanoseconds
 		m := v / 1000
 		u := m / 1000
 		at := len(b)

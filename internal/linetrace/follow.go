@@ -115,7 +115,7 @@ func (f *follower) add(text []byte) error {
 		}
 		f.seen = len(f.rest)
 		if len(f.rest) > lines.DefaultMaxLine {
-			return fmt.Errorf("%s:%d: found a line of more than %d bytes, expected at most that many", f.text.File.Name,
+			return fmt.Errorf("%s:%d: found a line of more than %d bytes, expected fewer", f.text.File.Name,
 				f.line+1, lines.DefaultMaxLine)
 		}
 		return nil
@@ -268,7 +268,7 @@ func (f *follower) refineTick(r *Times) error {
 		return low && high
 	}
 	if !fits(t.Digits) {
-		return fmt.Errorf("%s: found times from %s to %s, expected a shorter range beside times with %d digits after the "+
+		return fmt.Errorf("%s: found times from %s to %s, expected a shorter range for times with %d digits after the "+
 			"point", t.File.Name, f.low, f.high, t.Digits)
 	}
 	digits := min(max(t.Digits, r.Scale), f.p.MostDigits())

@@ -100,7 +100,7 @@ func (t *Text) ReportSpan(rule string) error {
 		Expected: "at most 2^63 - 1 ticks from the first to the last"})
 }
 
-// RestoreFrom reads the definitions of another format's trace, if the text contains them. pieces maps
+// RestoreFrom reads definitions of another format, if the text contains them. pieces maps
 // the numbers of [carrier.Texts] to texts. It reports definitions that cannot be read; where is the
 // name of the records with the definitions, for the messages.
 func (t *Text) RestoreFrom(pieces map[string]string, name, where string) error {
@@ -116,7 +116,7 @@ func (t *Text) RestoreFrom(pieces map[string]string, name, where string) error {
 	if err != nil {
 		return t.Opt.Defect(&trace.Defect{Rule: name + ".carrier", Severity: trace.Warning,
 			Position: trace.Position{File: t.File.Name},
-			Found:    err.Error(), Expected: "definitions that weft wrote into " + where + "; they are ignored"})
+			Found:    err.Error(), Expected: "definitions that weft wrote into " + where + "; weft ignores them"})
 	}
 	m.Clock = r.Clock
 	t.Restore, t.Model = r, m

@@ -1,5 +1,5 @@
 -- Environment module for weft (Lmod). Unpack the archive of the release below some folder, and put
--- this file beside others that Lmod finds:
+-- this file next to others that Lmod finds:
 --
 --   mkdir -p /opt/weft/@VERSION@
 --   tar -xzf weft-@VERSION@-linux-amd64.tar.gz -C /opt/weft/@VERSION@ --strip-components 1

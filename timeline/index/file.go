@@ -637,7 +637,7 @@ func (ix *Index) track(track int, from, to int64) (*trackEntry, error) {
 		return nil, fmt.Errorf("found track %d, expected one of %d", track, len(ix.dir.Tracks))
 	}
 	if from > to {
-		return nil, fmt.Errorf("found a window from %d to %d, expected that it does not end before it begins", from, to)
+		return nil, fmt.Errorf("found a window from %d to %d, expected an end that is not before the begin", from, to)
 	}
 	return ix.dir.Tracks[track], nil
 }

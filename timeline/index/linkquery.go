@@ -90,7 +90,7 @@ func (ix *Index) Links(ctx context.Context, q LinkRequest) (*LinkSet, error) {
 		q.Limit = 2000
 	}
 	if q.From > q.To {
-		return nil, fmt.Errorf("links: found a window from %d to %d, expected that it does not end before it begins",
+		return nil, fmt.Errorf("links: found a window from %d to %d, expected an end that is not before the begin",
 			q.From, q.To)
 	}
 	in := func(b *blockEntry) bool { return b.last >= q.From && trace.Before(b.first, q.To) }

@@ -547,7 +547,7 @@ function statusText(status: number, text: string): string {
     case 403:
       return "The server refuses this page's address.";
     case 404:
-      return "The server has nothing there.";
+      return "The server has nothing at this address.";
     case 409:
       return "The trace is being indexed anew.";
     case 503:

@@ -10,9 +10,9 @@ import { writeFragment } from "./url";
 export const attributePrefix = "=";
 
 /**
- * Choice is the configuration of the view. color is "region", "group", "track", "name" or an
- * attribute behind attributePrefix; label and rows are attributes, or "". "name" gives each name a
- * colour, where an attribute names spans. only has the values of an attribute that spans must have, as
+ * Choice is the configuration of the view. color is "region", "group", "track", "name", or
+ * attributePrefix and the name of an attribute. "name" gives each name a colour if an attribute names the
+ * spans. label and rows are names of attributes, or "". only selects spans by the values of an attribute, as
  * NAME=VALUE,…, or is "".
  */
 export interface Choice {

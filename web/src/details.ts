@@ -496,7 +496,11 @@ export class Details {
           "div",
           { class: "tools" },
           el("span", { class: "num" }, exact(time, lane.clock)),
-          button("go to", `Select what lies at the ${title.toLowerCase()} end`, () => void this.jump(lane, l, leaves)),
+          button(
+            "go to",
+            `Select the call or claim at the ${title.toLowerCase()} end`,
+            () => void this.jump(lane, l, leaves),
+          ),
         ),
         leaves ? places.from : places.to,
       );
@@ -508,7 +512,7 @@ export class Details {
         {},
         el("h3", {}, title),
         track >= 0 ? el("div", {}, name(lane.fullName(track))) : el("div", { class: "faint" }, "no row of this trace"),
-        el("div", { class: "error" }, `The trace has no ${what} of it.`),
+        el("div", { class: "error" }, `The trace does not contain its ${what}.`),
       );
     const half = l.alone === true || l.unsent === true,
       row = (track: number): string => lane.fullName(track) || "no row of this trace";

@@ -11,8 +11,8 @@ import { exact, type Window } from "./time";
 import { followsWindow } from "./panels/times";
 
 /**
- * Scope holds the trace and the time that a panel shows. window is that time in ticks of the trace,
- * and axis in ticks of the axis. ranged is set if the time is the range.
+ * Scope holds the trace and the time that a panel shows. window is this time in ticks of the trace,
+ * and axis is the same time in ticks of the axis. ranged is set if the time is the range.
  */
 export interface Scope {
   lane: Lane;
@@ -94,7 +94,7 @@ export class Dock {
   private had = "";
   private covers = el("span", {
     class: "covers",
-    title: "The figures are of all rows, also of those that are hidden or filtered out",
+    title: "The figures cover all rows, including hidden and filtered ones",
   });
   private csvMaker: (() => string) | null = null;
 

@@ -98,7 +98,7 @@ export function setText(e: HTMLElement, text: string): void {
 
 /**
  * accessibleName returns the accessible name of a control. It begins with the visible label, which users of
- * speech recognition say, and goes on with the purpose of the control.
+ * speech recognition say, followed by the purpose of the control.
  */
 export function accessibleName(label: string, title: string): string {
   const words = label.replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, "");

@@ -88,7 +88,7 @@ function ask(app: App, files: readonly DroppedFile[]): void {
       {},
       button("Open", "Copy the files to the server and show the traces among them", () => open(false)),
       " ",
-      shown.length > 0 ? button("Open beside", "Show them beside the traces that are shown", () => open(true)) : null,
+      shown.length > 0 ? button("Open together", "Show them together with the current traces", () => open(true)) : null,
       " ",
       button("Cancel", "Leave the files where they are", () => d.close()),
     ),

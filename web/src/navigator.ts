@@ -146,7 +146,7 @@ export class Navigator {
     } catch (e) {
       this.app.announce(
         isNoContent(e)
-          ? `no ${printable(name) || nameless} ${direction === "next" ? "behind" : "before"} this`
+          ? `no ${printable(name) || nameless} ${direction === "next" ? "after" : "before"} this`
           : errorText(e),
       );
     }

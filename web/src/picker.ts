@@ -73,7 +73,7 @@ export class Picker {
         return;
       }
     }
-    this.app.announce("nothing lies in the middle of the window");
+    this.app.announce("there is no span in the middle of the window");
   }
 
   pickLink(t: Timeline): void {
@@ -145,7 +145,7 @@ export class Picker {
       s = this.app.store.state.selection,
       lane = s ? this.app.lanes[s.lane] : undefined;
     if (!d || !lane || !h || h.kind !== "span" || h.track < 0) {
-      this.app.announce("shift and click on a span, behind a selected one, selects the time from one to the other");
+      this.app.announce("select a span, then click on another one with Shift, to select the time between them");
       return;
     }
     try {

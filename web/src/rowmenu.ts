@@ -77,10 +77,10 @@ export function rowMenu(app: App, lane: Lane, index: number, x: number, y: numbe
     item("Show only this", () => hide(siblings.filter((n) => n.key !== row.key).map((n) => n.key))),
     ...(foldable.length > 0
       ? [
-          item("Collapse all beside it", () =>
+          item("Collapse all at this level", () =>
             app.store.set({ collapsed: new Set([...s.collapsed, ...foldable.map((n) => key(n.key))]) }),
           ),
-          item("Expand all beside it", () =>
+          item("Expand all at this level", () =>
             app.store.set({
               collapsed: new Set([...s.collapsed].filter((k) => !foldable.some((n) => key(n.key) === k))),
             }),

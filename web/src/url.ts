@@ -104,8 +104,8 @@ export function writeFragment(s: State): string {
 }
 
 /**
- * fragmentKeys maps each known key of a fragment to a description. It tells what the page shows instead if
- * it does not understand the value.
+ * fragmentKeys maps each known key of a fragment to a description. The description states what the
+ * page shows if it does not understand the value.
  */
 const fragmentKeys: Readonly<Record<string, string>> = {
   t: "",

@@ -316,7 +316,7 @@ pageTests("the page: tables", (check) => {
     expect(await other.innerText()).toContain("no place");
     expect([await other.getAttribute("tabindex"), await other.getAttribute("title")]).toEqual([
       null,
-      expect.stringContaining("no row and no time"),
+      expect.stringContaining("its row and time are unknown"),
     ]);
   });
 

@@ -46,7 +46,7 @@ func (e *engine) countMembers() {
 				s.unknown = k.Communicator >= uint64(e.defs.Communicator.Len())
 			}
 			if e.defs.IsSelf(s.communicator) {
-				return // nobody waits for others
+				return // no member waits for others
 			}
 			if s.communicator < uint64(e.defs.Communicator.Len()) {
 				s.ranks = e.defs.Ranks(uint32(s.communicator))

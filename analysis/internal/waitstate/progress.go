@@ -74,8 +74,9 @@ func (g *progress) add(e *engine, c *synclog.Call, at Place) {
 }
 
 // callAtTarget processes a call in an epoch that accesses the memory of a target, or locks or unlocks it. The call has
-// waited for the next MPI call of the target if the target was in none when the call began, and if the call ended after
-// the target began the next one. Of several targets of a call, only the first one counts.
+// waited for the next MPI call of the target under two conditions: the target was outside of MPI when the call began,
+// and the call ended after the target had begun its next MPI call. If a call has several targets, only the first one
+// is used.
 func (e *engine) callAtTarget(x *lockEpoch, target uint64, a *access) {
 	g := &e.windows.progress
 	known := uint64(len(g.latest))

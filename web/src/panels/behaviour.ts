@@ -121,7 +121,7 @@ export function behaviour(): Panel {
     title: "Behaviour",
     of: "trace",
     choosesTime: true,
-    whole: "the whole trace, whatever the range and the window are",
+    whole: "the whole trace, regardless of range and window",
     async render(app, { lane, axis }, tools) {
       const of = tools.get("of") || usualChoice(lane, true),
         objects = chooser(lane, of, true, (v) => {

@@ -27,10 +27,10 @@ export function regionsOf(lane: Lane, name: string): string {
 }
 
 /**
- * goLongest selects the call or claim of some regions that lasts longest inside of a window. The
+ * selectLongestCall selects the call or claim of some regions that lasts longest inside of a window. The
  * table keeps its content.
  */
-export async function goLongest(
+export async function selectLongestCall(
   app: App,
   { lane, window: w, axis }: Scope,
   regions: string,
@@ -46,12 +46,12 @@ export async function goLongest(
     by: "part",
     limit: 1,
   });
-  if (r.calls.length > 0) goCall(app, lane, axis, r.calls[0]);
+  if (r.calls.length > 0) selectCall(app, lane, axis, r.calls[0]);
   else app.announce("there is no such call in this time");
 }
 
-/** goVisit selects the call of a track that is open at a time and at a depth. */
-export async function goVisit(
+/** selectCallAt selects the call of a track that is open at a time and at a depth. */
+export async function selectCallAt(
   app: App,
   { lane, axis }: Scope,
   track: number,
@@ -63,14 +63,14 @@ export async function goVisit(
     depth,
     time,
   });
-  goCall(app, lane, axis, r.span);
+  selectCall(app, lane, axis, r.span);
 }
 
 /**
- * goCall selects a call, or the part of a call that s describes. axis is the time of the table,
+ * selectCall selects a call, or the part of a call that s describes. axis is the time of the table,
  * which keeps its content.
  */
-export function goCall(
+export function selectCall(
   app: App,
   lane: Lane,
   axis: Window,
@@ -164,7 +164,7 @@ function callTable(app: App, { lane, window: w, axis }: Scope, tools: Tools, r: 
       { title: "start", show: (c) => exact(c.a, lane.clock), sort: (c) => c.a, csv: (c) => c.a, unit: "ticks" },
       {
         title: "in this time",
-        hint: "how much of it lies in this time",
+        hint: "the part of the call in this time",
         show: (c) => short(c.part, lane.clock),
         sort: (c) => c.part,
         csv: (c) => c.part,
@@ -185,7 +185,7 @@ function callTable(app: App, { lane, window: w, axis }: Scope, tools: Tools, r: 
       memory: tools,
       run: tools.run,
       left: r.more ? `the ${count(maxCalls)} longest; there are more` : "",
-      click: (c) => goCall(app, lane, axis, c),
+      click: (c) => selectCall(app, lane, axis, c),
       clickHint: "go to this call",
     },
   );

@@ -5,7 +5,7 @@ import type { App } from "../app";
 import type { Panel, Scope } from "../dock";
 import { csv } from "../export";
 import { type Mean, meanOf, meanTicks, short, shortMean } from "../time";
-import { goVisit } from "./calls";
+import { selectCallAt } from "./calls";
 import { linkButton, swatch } from "./parts";
 import { OpenPaths, paths, type TreeColumn, TreeTable } from "./tree";
 
@@ -83,7 +83,7 @@ class Figures {
       at = n.longest;
     return at
       ? linkButton(text, "go to the longest call", () => {
-          goVisit(app, scope, at.track, depth, at.time).catch((e: unknown) => app.announce(errorText(e)));
+          selectCallAt(app, scope, at.track, depth, at.time).catch((e: unknown) => app.announce(errorText(e)));
         })
       : text;
   }

@@ -68,7 +68,7 @@ export function counters(): Panel {
           { title: "unit", text: true, show: (x) => x.unit, sort: (x) => x.unit, csv: (x) => x.unit },
           {
             title: "values",
-            hint: "values in this time; of signals the pieces with a part in it",
+            hint: "values in this time; for signals, the fragments that overlap this time",
             show: (x) => count(x.samples),
             sort: (x) => x.samples,
             csv: (x) => x.samples,

@@ -63,10 +63,10 @@ export function placeOf(d: Pick<Defect, "track" | "time" | "file">, meta: Pick<T
 }
 
 /** noPlace is the explanation that is shown for a click that has no effect. */
-const noPlace = "It is about the trace, or a file, as a whole: no row and no time is known.";
+const noPlace = "This defect concerns the whole trace or a whole file: its row and time are unknown.";
 
-/** goDefect moves the window to the place of a defect, and marks the time. */
-function goDefect(app: App, lane: Lane, { track, time, ends }: Place): void {
+/** showDefect moves the window to the place of a defect, and marks the time. */
+function showDefect(app: App, lane: Lane, { track, time, ends }: Place): void {
   const t = lane.meta.tracks[track],
     s = app.store.state;
   if (time === null) {
@@ -90,7 +90,7 @@ function goDefect(app: App, lane: Lane, { track, time, ends }: Place): void {
   app.store.set({ marks: [at, null], loose: "" });
   app.show({ from: at - size / 2n, to: at - size / 2n + size });
   const where = `at ${exact(time, lane.clock)}${ends ? ", where the events of this row end" : ""}`;
-  if (!t) app.announce(`${where}; it is of no row`);
+  if (!t) app.announce(`${where}; it belongs to no row`);
   else if (!lane.rowOf.has(track)) app.announce(`${where}; its row is hidden`);
   // a span that is open at the end contains the tick before the end
   else {
@@ -166,7 +166,7 @@ export function defects(): Panel {
           run: tools.run,
           filter: (d) => `${d.severity} ${d.rule} ${d.message} ${d.file} ${row(d)}`,
           clickHint: "go there",
-          click: (d) => goDefect(app, lane, place(d)),
+          click: (d) => showDefect(app, lane, place(d)),
           idle: (d) => (known(d) ? "" : noPlace),
         },
       );
@@ -182,7 +182,7 @@ export function defects(): Panel {
 
 /**
  * mostChecked is the largest number of events in a trace that the page checks without a request by
- * the user. mostRead is that number for a trace in which indexing has already found defects.
+ * the user. mostRead is the limit for a trace in which indexing has already found defects.
  */
 const mostChecked = 100000,
   mostRead = 1000000;

@@ -142,8 +142,8 @@ function controls(app: App, c: Choices, b: Part, tools: Tools): void {
 }
 
 /**
- * diff creates the panel of differences. They are those of two traces, of which the first one is A, or
- * those of a kept time and of the current time of a single trace.
+ * diff creates the panel of differences. It compares two traces, of which the first one is A, or
+ * a kept time of a single trace with its current time.
  */
 export function diff(): Panel {
   const open = new OpenPaths();

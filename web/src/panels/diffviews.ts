@@ -32,7 +32,7 @@ interface PathInTree {
   children: PathInTree[];
 }
 
-/** nothing is what a tree leaves out at the top if its foot describes it all. */
+/** nothing is the value of `left` for a tree that leaves out no paths at the top level. */
 const nothing = { paths: 0, exclusive: "0" };
 
 /** signed formats a difference with its sign. */
@@ -71,7 +71,7 @@ export class Views {
     this.numbers = sides.map(({ lane }) => {
       const m = new Map<string, number>();
       lane.meta.regions.forEach((r, i) => {
-        // the key without a place is that of the first region with the name
+        // the key without a place stands for the first region with the name
         for (const key of [r.name, `${r.name}\n${r.file ?? ""}\n${r.line ?? 0}`]) if (!m.has(key)) m.set(key, i);
       });
       return m;

@@ -96,7 +96,7 @@ export function distance(): Panel {
     of: "trace",
     both: true,
     choosesTime: true,
-    whole: "the whole traces, whatever the range and the window are",
+    whole: "the whole traces, regardless of range and window",
     async render(app, { axis }, tools) {
       tools.csv(null);
       if (app.lanes.length < 2) {

@@ -5,7 +5,7 @@ import type { App } from "../app";
 import { button, el, percent, printable } from "../dom";
 import type { Panel, Scope } from "../dock";
 import { short } from "../time";
-import { goLongest, regionsOf } from "./calls";
+import { selectLongestCall, regionsOf } from "./calls";
 import { programOf } from "./parts";
 import { type Column, makeTable } from "./table";
 
@@ -27,8 +27,8 @@ const sources: Record<Finding["id"], Source> = {
   serial: { panel: "efficiency", title: "Efficiency" },
 };
 
-/** goSource opens the panel with the numbers behind a finding. The panel shows the same time. */
-function goSource(app: App, { axis }: Scope, f: Finding): void {
+/** openSource opens the panel with the numbers behind a finding. The panel shows the same time. */
+function openSource(app: App, { axis }: Scope, f: Finding): void {
   const s = sources[f.id],
     choices = new Map(app.store.state.choices);
   for (const [key, value] of s.choices ?? []) choices.set(`${s.panel}.${key}`, value);
@@ -36,13 +36,13 @@ function goSource(app: App, { axis }: Scope, f: Finding): void {
   app.store.set({ panel: s.panel, choices });
 }
 
-/** goPlace selects the longest call of the finding's path at the finding's locations. */
-async function goPlace(app: App, scope: Scope, f: Finding): Promise<void> {
+/** selectCallOf selects the longest call of the finding's path at the finding's locations. */
+async function selectCallOf(app: App, scope: Scope, f: Finding): Promise<void> {
   const { lane } = scope,
     regions = lane.spanWord === "region" ? regionsOf(lane, f.path.at(-1) ?? "") : "",
     [track] = f.tracks;
   if (regions !== "")
-    await goLongest(app, scope, regions, "region", f.tracks.length > 0 ? f.tracks.join(",") : undefined);
+    await selectLongestCall(app, scope, regions, "region", f.tracks.length > 0 ? f.tracks.join(",") : undefined);
   else if (track !== undefined) {
     // if the values of an attribute take the place of regions, only the row is known
     app.keepRange(scope.axis);
@@ -86,7 +86,7 @@ function columns(app: App, scope: Scope): Column<Row>[] {
     },
     {
       title: "gain",
-      hint: "by how much the run would be shorter without the loss: a bound, computed by timing it anew",
+      hint: "upper bound of the time by which the run would be shorter without the loss",
       show: (f) => `${percent(f.gainShare)} (${short(BigInt(f.gain), lane.clock)})`,
       sort: (f) => BigInt(f.gain),
       csv: (f) => f.gain,
@@ -106,7 +106,7 @@ function columns(app: App, scope: Scope): Column<Row>[] {
         const b = button(
           sources[f.id].title,
           `open the panel ${sources[f.id].title}, which has the figures`,
-          () => goSource(app, scope, f),
+          () => openSource(app, scope, f),
           "link",
         );
         b.addEventListener("click", (x) => x.stopPropagation());
@@ -161,12 +161,12 @@ export function findings(): Panel {
             ascending: true,
             memory: tools,
             run: tools.run,
-            click: (f) => void goPlace(app, scope, f),
+            click: (f) => void selectCallOf(app, scope, f),
             clickHint: "go to the longest of these calls",
             idle: (f) =>
               f.path.length > 0 || f.tracks.length > 0
                 ? ""
-                : "It is about the run as a whole; its panel has the figures.",
+                : "This finding concerns the whole run; its panel shows the figures.",
           },
         );
         tools.body.append(t.element);

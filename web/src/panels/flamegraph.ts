@@ -2,7 +2,7 @@
 import type { App } from "../app";
 import { button, el, nameless, printable, rove, titled } from "../dom";
 
-/** FlameNode is a call path. name is that of its region. */
+/** FlameNode is a call path. name is the name of its region. */
 export interface FlameNode<N> {
   name: string;
   children: readonly N[] | null;

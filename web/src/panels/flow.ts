@@ -18,7 +18,7 @@ const units = ["ns", "us", "ms", "s", "min", "h"];
 
 /** textParameters lists the parameters that the user types, each with its meaning and an example. */
 const textParameters: readonly (readonly [what: string, label: string, example: string])[] = [
-  ["begin", "Events at which objects come", "come: start A"],
+  ["begin", "Events at which objects enter", "come: start A"],
   ["end", "Events at which objects leave", "leave: end G"],
   ["events", "Events that are counted", "count: end G"],
   ["average", "Signals are averaged over this time", "average: 10ms"],
@@ -166,7 +166,7 @@ function signalTable(app: App, { lane, axis }: Scope, tools: Tools, r: Flow): HT
       order: -1,
       run: tools.run,
       click: (s) => toggle(s.name),
-      clickHint: "show this signal as a row of the time line, or take it away",
+      clickHint: "show this signal as a row of the time line, or remove it",
     },
   ).element;
 }
@@ -255,7 +255,7 @@ export function flow(): Panel {
     title: "Flow",
     of: "trace",
     choosesTime: true,
-    whole: "the whole trace, whatever the range and the window are",
+    whole: "the whole trace, regardless of range and window",
     async render(app, scope, tools) {
       const { lane } = scope;
       tools.body.append(controls(lane, tools));

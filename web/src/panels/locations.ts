@@ -10,9 +10,9 @@ import { stateShares, type State, stateColors, states } from "./parts";
 import { type Column, makeTable } from "./table";
 
 const hints: Record<State, string> = {
-  busy: "time of work: neither in the communication system nor waiting, as weft states has it",
-  overhead: "time in the communication system, such as calls of MPI, as weft states has it",
-  idle: "time of waiting as the trace tells it, before the first event and behind the last one, as weft states has it",
+  busy: "time outside of the communication system and not waiting, as in weft states",
+  overhead: "time in the communication system, such as calls of MPI, as in weft states",
+  idle: "recorded waiting time, and the time before the first and after the last event, as in weft states",
 };
 
 /** rowsOf returns a row for each location. */
@@ -97,7 +97,7 @@ function regionColumns(app: App, { lane, window: w }: Scope, rows: readonly Row[
   return [
     {
       title: resources ? "claimed" : "in regions",
-      hint: "time in any region, whatever it does; of a resource the time that anything was claimed",
+      hint: "time in any region; for a resource, the time in which any amount is claimed",
       show: (x) => short(x.time, lane.clock),
       sort: (x) => x.time,
       csv: (x) => x.time,
@@ -116,7 +116,7 @@ function regionColumns(app: App, { lane, window: w }: Scope, rows: readonly Row[
       ? [
           {
             title: printable(high).slice(0, 24),
-            hint: `exclusive time of the highlighted ${what}, where it is among the eight largest`,
+            hint: `exclusive time of the highlighted ${what}, if it is among the eight largest`,
             show: (x: Row) => short(ofHighlight(x), lane.clock),
             sort: ofHighlight,
             csv: ofHighlight,
@@ -157,7 +157,7 @@ const messageColumns: readonly Column<Row>[] = [
   },
   {
     title: "received bytes",
-    hint: "of messages received in this time, as their sends have it",
+    hint: "bytes of messages received in this time, as stated by their sends",
     show: (x) => bytesText(x.receivedBytes),
     sort: (x) => x.receivedBytes,
     csv: (x) => x.receivedBytes,

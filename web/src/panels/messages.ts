@@ -302,7 +302,7 @@ function showHeatMap(m: Matrix): void {
   const canvas = el("canvas", {
     role: "img",
     tabindex: 0,
-    aria: { label: `Matrix of ${n} senders (down) and receivers (across); the table beside it has the figures` },
+    aria: { label: `Matrix of ${n} senders (down) and receivers (across); the table next to it has the figures` },
   });
   canvas.style.width = canvas.style.height = size + "px";
   canvas.style.cursor = "pointer";
@@ -317,7 +317,7 @@ function showHeatMap(m: Matrix): void {
   const info = el(
     "p",
     { class: "faint", role: "status" },
-    "The pointer over a cell tells its figures; a click lists its messages.",
+    "Point at a cell to see its figures; click on it to list its messages.",
   );
   followPointer(m, h, info);
   tools.bar.append(colorScale(m, h.high));

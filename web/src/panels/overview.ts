@@ -241,7 +241,7 @@ export function overview(): Panel {
     of: "trace",
     render(app, { lane }, tools) {
       const left = el("dl", { class: "facts2" }),
-        right = el("div", { class: "side" }, el("p", { class: "faint" }, "Reading the trace for what else it tells …"));
+        right = el("div", { class: "side" }, el("p", { class: "faint" }, "Reading the trace for more information …"));
       const say = (i: Info): void =>
         left.replaceChildren(
           ...facts(lane, i).flatMap(([t, v, more]) => [
@@ -262,7 +262,7 @@ export function overview(): Panel {
         .catch((e: unknown) => {
           if (!isAbort(e))
             right.replaceChildren(
-              el("p", { class: "error" }, `What else the trace tells could not be read: ${printable(errorText(e))}`),
+              el("p", { class: "error" }, `More information could not be read: ${printable(errorText(e))}`),
             );
         });
     },

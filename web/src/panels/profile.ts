@@ -6,7 +6,7 @@ import { count, el, percent, printable, select, titled } from "../dom";
 import type { Panel, Scope, Tools } from "../dock";
 import type { Lane } from "../lane";
 import { type Mean, meanOf, meanOrder, meanTicks, short, shortMean } from "../time";
-import { goLongest } from "./calls";
+import { selectLongestCall } from "./calls";
 import { linkButton, swatch } from "./parts";
 import { type Column, makeTable } from "./table";
 
@@ -228,7 +228,7 @@ function timeColumns(app: App, scope: Scope, { by, rows, claims, calls, part }: 
       ...time("max", claims && !calls ? "longest claim" : "longest inclusive time", (x) => x.most),
       show: (x) =>
         linkButton(short(x.most, lane.clock), `go to the longest ${x.claim ? "claim" : "call"}`, () => {
-          goLongest(app, scope, String(x.region), x.kind ?? "region", tracksOf(x)).catch((e: unknown) =>
+          selectLongestCall(app, scope, String(x.region), x.kind ?? "region", tracksOf(x)).catch((e: unknown) =>
             app.announce(errorText(e)),
           );
         }),

@@ -8,7 +8,7 @@ export function structure(): Panel {
     id: "structure",
     title: "Structure",
     of: "trace",
-    whole: "the whole trace, whatever the range and the window are",
+    whole: "the whole trace, regardless of range and window",
     async render(app, { lane }, tools) {
       const r = await app.client.json<{ text: string }>(
         `traces/${encodeURIComponent(lane.meta.id)}/structure`,

@@ -241,7 +241,7 @@ class SortedTable<R> {
       .join("; ");
   }
 
-  /** ordered returns the rows that the filter leaves, in their order. */
+  /** ordered returns the rows that match the filter, sorted. */
   private *ordered(): Generator<void, R[]> {
     const { rows, o, order } = this,
       c = this.columns[order.index],

@@ -12,8 +12,8 @@ export function paths(n: number): string {
 }
 
 /**
- * PathNode is a call path. name is that of its region, and call a number of the region for the address.
- * left holds the sums over the paths below it that are left out.
+ * PathNode is a call path. name is the name of its region, and call is the number of the region in the
+ * address. left holds the sums over the paths below it that the tree leaves out.
  */
 export interface PathNode<N> {
   name: string;
@@ -103,7 +103,7 @@ export class OpenPaths {
   }
 }
 
-/** TreeColumn is a column beside the names. rest is its text for paths that are left out. */
+/** TreeColumn is a column next to the names. rest returns the text for the paths that the tree leaves out. */
 export interface TreeColumn<N> {
   title: string;
   hint?: string;
@@ -115,8 +115,9 @@ export interface TreeColumn<N> {
 }
 
 /**
- * TreeOptions describes a tree. place is the name under which the address keeps the open paths, left the
- * paths at the top that are left out, lack the text below the table, and all the text in the bar if that is "".
+ * TreeOptions describes a tree. place is the name under which the address keeps the open paths. left holds
+ * the paths at the top level that the tree leaves out. lack is the text below the table. If lack is "", the bar
+ * shows the text all.
  */
 export interface TreeOptions<N> {
   columns: readonly TreeColumn<N>[];

@@ -16,7 +16,7 @@ function emptyReason(lane: Lane, s: States): string {
   if (s.processors === 0)
     return (
       "No process, thread or stream of this trace has events, and these are what can be busy, in overhead or " +
-      "idle. Locations tells how resources were used."
+      "idle. The panel Locations shows how resources were used."
     );
   if (states.every((k) => s[k] === "0")) return "No location has an event in this time, nor was any at work.";
   return "";
@@ -63,7 +63,7 @@ export function utilisation(): Panel {
           ? el("span", {}, "range: nothing in it")
           : el(
               "span",
-              { title: `of ${count(s.processors)} processes, threads and streams, as weft states has it` },
+              { title: `of ${count(s.processors)} processes, threads and streams, as in weft states` },
               range ? `range of ${short(of.to - of.from, lane.clock)}: ` : "window: ",
               ...states.flatMap((k) => [
                 el("span", { class: "swatch", style: { background: stateColors[k] } }),

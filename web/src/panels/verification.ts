@@ -357,7 +357,7 @@ export function verification(): Panel {
     title: "Verification",
     of: "trace",
     choosesTime: true,
-    whole: "the whole trace, whatever the range and the window are",
+    whole: "the whole trace, regardless of range and window",
     async render(app, scope, tools) {
       const spec = specification(app);
       if (spec !== drafted) draft = drafted = spec;
@@ -388,7 +388,7 @@ export function verification(): Panel {
         longSpecification = fits ? "" : text;
         if (tools.get("spec") !== text) tools.set("check", "");
         tools.set("spec", fits ? text : "");
-        if (!fits) app.announce("the specification is too long for the address: a link does not have it");
+        if (!fits) app.announce("the specification is too long for the address: a link will not contain it");
         evaluate().catch((e: unknown) => {
           if (!isAbort(e)) replace(result, el("p", { class: "error" }, errorText(e)));
         });

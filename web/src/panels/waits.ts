@@ -6,7 +6,7 @@ import { count, el, percent, printable, select } from "../dom";
 import type { Panel, Scope, Tools } from "../dock";
 import { exact, meanOf, meanOrder, short, shortMean } from "../time";
 import type { Lane } from "../lane";
-import { goCall } from "./calls";
+import { selectCall } from "./calls";
 import { linkButton } from "./parts";
 import { type Column, makeTable, type Table } from "./table";
 
@@ -29,9 +29,9 @@ function shareOf(time: bigint, whole: bigint): number {
   return whole > 0n ? Number(time) / Number(whole) : 0;
 }
 
-/** goWait selects the call of a wait. The table keeps its content. */
-export function goWait(app: App, { lane, axis }: Scope, w: WaitInfo): void {
-  goCall(app, lane, axis, {
+/** selectWait selects the call of a wait. The table keeps its content. */
+export function selectWait(app: App, { lane, axis }: Scope, w: WaitInfo): void {
+  selectCall(app, lane, axis, {
     track: w.track,
     depth: Math.max(0, w.depth),
     start: w.begin,
@@ -174,7 +174,7 @@ function worstTable(app: App, scope: Scope, tools: Tools, longest: readonly Wors
             printable(row(x.cause)),
             `go to what it waits for, at ${exact(BigInt(x.causeTime), lane.clock)}`,
             () =>
-              goCall(app, lane, axis, {
+              selectCall(app, lane, axis, {
                 track: x.cause,
                 depth: Math.max(0, x.causeDepth),
                 start: x.causeTime,
@@ -186,7 +186,7 @@ function worstTable(app: App, scope: Scope, tools: Tools, longest: readonly Wors
       { title: "pattern", text: true, show: (x) => x.of.pattern, sort: (x) => x.of.pattern },
     ],
     longest,
-    { order: 0, run: tools.run, click: (x) => goWait(app, scope, x), clickHint: "go to this wait" },
+    { order: 0, run: tools.run, click: (x) => selectWait(app, scope, x), clickHint: "go to this wait" },
   );
 }
 

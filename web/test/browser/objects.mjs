@@ -90,7 +90,7 @@ async function flow(w, open, url) {
   await w.page.getByRole("button", { name: "Remove from the time line" }).click();
   await w.ready();
   out.removed = (await extras(w)).length;
-  const begin = w.page.getByLabel("Events at which objects come");
+  const begin = w.page.getByLabel("Events at which objects enter");
   await begin.fill("{'name' = ");
   await begin.press("Enter");
   await w.ready();
