@@ -23,6 +23,13 @@ func hostileTrace(t testing.TB, dir, shape string, n int) string {
 		}
 		return path
 	}
+	if text, extension := hostileDefinitions(shape, n); text != "" {
+		path := filepath.Join(dir, "x"+extension)
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
 	var defs, events strings.Builder
 	defs.WriteString("DTR3b9aca00\nDP1NM\"p\"\nDFG1NM\"g\"\n")
 	events.WriteString("1\n*1\n")
