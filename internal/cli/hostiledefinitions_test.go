@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// hostileDefinitions returns a text with 4n definitions, and events that use them, and the extension of its format. The
-// text is empty for other shapes.
-func hostileDefinitions(shape string, n int) (text, extension string) {
+// hostileDefinitions returns a trace of PICL with 4n definitions, and events that use them. ok is false for other
+// shapes.
+func hostileDefinitions(shape string, n int) (text string, ok bool) {
 	var b strings.Builder
 	each := func(format string, values func(i int) []any) {
 		for i := range 4 * n {
@@ -34,12 +34,8 @@ func hostileDefinitions(shape string, n int) (text, extension string) {
 	case "descriptors":
 		each("-6 %d -1 -1 -1 1 \"%%d%%s\" %d \"%%d\"\n", func(i int) []any { return []any{i % 100, i + 10} })
 		each("-2 %d 0 0 0 1 %d 5\n", func(i int) []any { return []any{i % 100, i + 10} })
-	case "attributes of the trace":
-		each("T k%d=v\n", same)
-		b.WriteString("E 0 1 ;\n")
-		return b.String(), ".etf"
 	default:
-		return "", ""
+		return "", false
 	}
-	return b.String(), ".trf"
+	return b.String(), true
 }
