@@ -49,6 +49,7 @@ func TestHostileShapesAreLinear(t *testing.T) {
 		{"received inside of another", 10_000, []string{"waits"}},
 		{"orphaned", 5_000, []string{"behaviour", "--iterations", "f0"}},
 		{"first in, first out", 4_000, []string{"flow", "--visits", "f*"}},
+		{"first in, first out", 2_000, []string{"verify", "--suggest", "--by", "id"}},
 		{"labels of subsets of processors", 300, []string{"info"}},
 		{"labels of subsets of event types", 500, []string{"info"}},
 		{"labels of processors", 1_000, []string{"info"}},
