@@ -111,6 +111,7 @@ func (l *fieldList) meaning(d *trace.Definitions, key uint32) field {
 // dataNumbers collects the numbers that occur as references in the data of a trace's records.
 type dataNumbers struct {
 	defs       *trace.Definitions
+	defined    definedNumbers
 	fields     fieldList
 	processors map[int64]bool
 	events     map[int64]bool // event types of statistics
@@ -118,7 +119,8 @@ type dataNumbers struct {
 }
 
 func newDataNumbers(d *trace.Definitions) *dataNumbers {
-	return &dataNumbers{defs: d, processors: map[int64]bool{}, events: map[int64]bool{}, sets: map[setID]bool{}}
+	return &dataNumbers{defs: d, defined: definedNumbers{defs: d}, processors: map[int64]bool{}, events: map[int64]bool{},
+		sets: map[setID]bool{}}
 }
 
 // addBatch adds the numbers in the data of a batch.
@@ -452,15 +454,15 @@ func (on *ownNumbers) set(k setID) int64 {
 	if to, ok := on.sets[k]; ok {
 		return to
 	}
-	i := slices.IndexFunc(on.src.Sets.All(), func(s trace.Set) bool { return s.Kind == k.kind && idNumber(s.ID) == k.id })
+	i, defined := on.named.defined.set(k)
 	members := fmt.Sprint("of trace ", on.trace)
 	switch {
 	case k.kind == eventSets && k.id >= 0:
 		on.sets[k] = on.event(k.id)
 		return on.sets[k]
-	case i >= 0:
+	case defined:
 		on.sets[k] = k.id // set the number first, because a subset may be a member of itself
-		members = fmt.Sprint(on.members(k.kind, on.src.Sets.At(uint32(i)).Members))
+		members = fmt.Sprint(on.members(k.kind, on.src.Sets.At(i).Members))
 	case !on.separateRuns:
 		return k.id // another part of the run may define the subset
 	}

@@ -61,7 +61,7 @@ func (r *definitionRecord) text() string {
 
 // counts reports whether the definitions of the trace contain the subset that the record defines. They do not
 // contain the subset if the record has a defect, or if a later record replaces the subset.
-func (r *definitionRecord) counts(d *trace.Definitions) bool {
+func (r *definitionRecord) counts(d *definedNumbers) bool {
 	data := r.data
 	if i, j := strings.IndexByte(data, '"'), strings.LastIndexByte(data, '"'); i >= 0 {
 		// the record has a control string as descriptor; this code puts 0 in its place
@@ -75,16 +75,54 @@ func (r *definitionRecord) counts(d *trace.Definitions) bool {
 	}
 	kind := map[int64]string{processorSetRecord: processorSets, processSetRecord: processSets,
 		eventSetRecord: eventSets}[r.typ]
-	return len(list) >= 3 && slices.ContainsFunc(d.Sets.All(), func(s trace.Set) bool {
-		return s.Kind == kind && idNumber(s.ID) == list[2] && slices.Equal(s.Members, list[3:])
-	})
+	if len(list) < 3 {
+		return false
+	}
+	i, ok := d.set(setID{kind, list[2]})
+	return ok && slices.Equal(d.defs.Sets.At(i).Members, list[3:])
+}
+
+// definedNumbers finds the subsets and regions of definitions by their numbers.
+type definedNumbers struct {
+	defs    *trace.Definitions
+	sets    map[setID]uint32
+	regions map[int64]bool
+	seen    [2]int // how many sets and regions of defs the maps have; defs may grow
+}
+
+func (d *definedNumbers) read() {
+	if d.sets == nil {
+		d.sets, d.regions = map[setID]uint32{}, map[int64]bool{}
+	}
+	for i, s := range d.defs.Sets.All()[d.seen[0]:] {
+		k := setID{s.Kind, idNumber(s.ID)}
+		if _, ok := d.sets[k]; !ok {
+			d.sets[k] = uint32(d.seen[0] + i)
+		}
+	}
+	for _, r := range d.defs.Regions.All()[d.seen[1]:] {
+		d.regions[idNumber(r.ID)] = true
+	}
+	d.seen = [2]int{d.defs.Sets.Len(), d.defs.Regions.Len()}
+}
+
+// set returns the first subset with an id.
+func (d *definedNumbers) set(k setID) (uint32, bool) {
+	d.read()
+	i, ok := d.sets[k]
+	return i, ok
+}
+
+// isRegion reports whether a number is the id of a region.
+func (d *definedNumbers) isRegion(id int64) bool {
+	d.read()
+	return d.regions[id]
 }
 
 // isEventSet reports whether a number is the id of a subset of event types.
-func isEventSet(d *trace.Definitions, id int64) bool {
-	return slices.Contains(predefinedSets, id) || slices.ContainsFunc(d.Sets.All(), func(s trace.Set) bool {
-		return s.Kind == eventSets && idNumber(s.ID) == id
-	})
+func (d *definedNumbers) isEventSet(id int64) bool {
+	_, ok := d.set(setID{eventSets, id})
+	return ok || slices.Contains(predefinedSets, id)
 }
 
 // definition returns a definition record with the numbers of the merged trace. It returns false if the
@@ -99,14 +137,14 @@ func (on *ownNumbers) definition(text string) (string, bool) {
 		on.described++
 		return "", false
 	case r.typ != labelRecord:
-		if !r.counts(on.src) {
+		if !r.counts(&on.named.defined) {
 			on.dropped++
 		}
 		return "", false
 	}
 	everywhere := on.labels[r.key()] == on.traces
-	if r.event != -1 && !on.named.events[r.event] && !isEventSet(on.src, r.event) &&
-		slices.ContainsFunc(on.src.Regions.All(), func(g trace.Region) bool { return idNumber(g.ID) == r.event }) {
+	if r.event != -1 && !on.named.events[r.event] && !on.named.defined.isEventSet(r.event) &&
+		on.named.defined.isRegion(r.event) {
 		return "", false // a region of the merged trace already contains the label
 	}
 	switch {
@@ -134,11 +172,11 @@ func (d *dataNumbers) needed(text string) (string, bool) {
 	case !ok || r.typ == descriptorRecord:
 		return "", false
 	case r.typ != labelRecord:
-		ok = !r.counts(d.defs)
+		ok = !r.counts(&d.defined)
 	case r.event == -1:
 		ok = r.processor < 0 || d.processors[r.processor]
 	default:
-		ok = d.events[r.event] || isEventSet(d.defs, r.event)
+		ok = d.events[r.event] || d.defined.isEventSet(r.event)
 	}
 	return r.String(), ok
 }

@@ -15,19 +15,16 @@ import (
 // apply (specification section 4).
 type definitions struct {
 	labels      []label
-	byEvent     map[int64][]int32 // indexes of labels by event type
-	bySubset    []int32           // indexes of labels of subsets of event types
-	names       []label           // labels of processors and processes
+	byEvent     scopeIndex // of labels
+	names       []label    // labels of processors and processes
+	byProcess   scopeIndex // of names
 	descriptors []redefinition
+	byNumber    map[int64]*scopeIndex // of descriptors, by their number
 	sets        map[setKey][]int64
+	subsetsOf   map[setKey][]int64 // the subsets that have a number as a member
 }
 
 type setKey struct{ typ, id int64 }
-
-type scope struct {
-	event, processor, process int64
-	line                      int64
-}
 
 type label struct {
 	scope
@@ -41,7 +38,7 @@ type redefinition struct {
 }
 
 func newDefinitions() *definitions {
-	return &definitions{byEvent: map[int64][]int32{}, sets: map[setKey][]int64{}}
+	return &definitions{byNumber: map[int64]*scopeIndex{}, sets: map[setKey][]int64{}, subsetsOf: map[setKey][]int64{}}
 }
 
 // add adds a definition record. It returns a problem if the data of the record are invalid.
@@ -53,17 +50,15 @@ func (d *definitions) add(r *Record) (problem dataProblem) {
 		if l.text == "" {
 			return // the label has no event type, processor or process
 		}
-		if r.Event == -1 {
-			d.names = append(d.names, l)
+		if r.Event != -1 {
+			d.byEvent.add(sc, int32(len(d.labels)))
+			d.labels = append(d.labels, l)
 			return
 		}
-		i := int32(len(d.labels))
-		d.labels = append(d.labels, l)
-		if d.isSubset(r.Event) {
-			d.bySubset = append(d.bySubset, i)
-			return
+		if r.Processor != -1 || r.Process != -1 {
+			d.byProcess.add(sc, int32(len(d.names)))
 		}
-		d.byEvent[r.Event] = append(d.byEvent[r.Event], i)
+		d.names = append(d.names, l)
 	case TypeDescriptor:
 		if len(r.Values) < 2 || r.Values[0].Type == trace.String {
 			return dataProblem{"picl.descriptor", "no number and control string", "an integer and a quoted control string",
@@ -79,7 +74,7 @@ func (d *definitions) add(r *Record) (problem dataProblem) {
 				problem = dataProblem{"picl.descriptor", err.Error(), "a scanf control string", trace.Warning}
 				continue
 			}
-			d.descriptors = append(d.descriptors, redefinition{sc, r.Values[i].Int(), c})
+			d.addDescriptor(redefinition{sc, r.Values[i].Int(), c})
 		}
 	case TypeProcessorSet, TypeProcessSet, TypeEventSet:
 		if len(r.Values) == 0 {
@@ -110,14 +105,39 @@ func (d *definitions) add(r *Record) (problem dataProblem) {
 		for _, v := range r.Values[1:] {
 			m = append(m, v.Int())
 		}
-		id := r.Values[0].Int()
-		d.sets[setKey{r.Type, id}] = m
-		if r.Type == TypeEventSet { // earlier labels of this number are labels of the subset
-			d.bySubset = append(d.bySubset, d.byEvent[id]...)
-			delete(d.byEvent, id)
-		}
+		d.define(setKey{r.Type, r.Values[0].Int()}, m)
 	}
 	return
+}
+
+func (d *definitions) addDescriptor(r redefinition) {
+	x := d.byNumber[r.number]
+	if x == nil {
+		x = &scopeIndex{}
+		d.byNumber[r.number] = x
+	}
+	x.add(r.scope, int32(len(d.descriptors)))
+	d.descriptors = append(d.descriptors, r)
+}
+
+// define defines a subset, or defines it anew.
+func (d *definitions) define(k setKey, members []int64) {
+	for _, m := range d.sets[k] {
+		of := setKey{k.typ, m}
+		d.subsetsOf[of] = slices.DeleteFunc(d.subsetsOf[of], func(id int64) bool { return id == k.id })
+	}
+	d.sets[k] = members
+	for _, m := range members {
+		of := setKey{k.typ, m}
+		if l := d.subsetsOf[of]; len(l) == 0 || l[len(l)-1] != k.id { // a subset may name a member twice
+			d.subsetsOf[of] = append(l, k.id)
+		}
+	}
+	d.byEvent.resolved.Clear()
+	d.byProcess.resolved.Clear()
+	for _, x := range d.byNumber {
+		x.resolved.Clear()
+	}
 }
 
 // joinValues returns the texts of all values with blanks between them.
@@ -130,43 +150,6 @@ func joinValues(vals []trace.Value) string {
 		b = append(b, v.String()...)
 	}
 	return string(b)
-}
-
-// scopeRank returns how specific a scope is for a record, or 0 if it does not apply. An exact number is more
-// specific than a subset, and a subset more than all. The event type has precedence over the processor, and
-// the processor over the process.
-func (d *definitions) scopeRank(s *scope, event, processor, process, line int64) int {
-	if s.line > line {
-		return 0
-	}
-	in, _ := d.inEventSubset(s.event, event)
-	e, p := rank(s.event, event, in), d.placeRank(s, processor, process)
-	if e == 0 || p == 0 {
-		return 0
-	}
-	return e*16 + p
-}
-
-// placeRank is like scopeRank, but ranks only the processor and the process of the scope.
-func (d *definitions) placeRank(s *scope, processor, process int64) int {
-	p := rank(s.processor, processor, d.inSet(TypeProcessorSet, s.processor, processor))
-	q := rank(s.process, process, d.inSet(TypeProcessSet, s.process, process))
-	if p == 0 || q == 0 {
-		return 0
-	}
-	return p*4 + q
-}
-
-func rank(have, want int64, member bool) int {
-	switch {
-	case have == want:
-		return 3
-	case have != -1 && member:
-		return 2
-	case have == -1:
-		return 1
-	}
-	return 0
 }
 
 // hasSubset reports whether a record defines the subset.
@@ -182,55 +165,6 @@ func (d *definitions) isUndefined(k setKey) bool {
 
 func (d *definitions) inSet(typ, id, x int64) bool {
 	return id < -1 && slices.Contains(d.sets[setKey{typ, id}], x)
-}
-
-// labelOf returns the label that applies to an event type in a record.
-func (d *definitions) labelOf(event, processor, process, line int64) (string, bool) {
-	best, text := 0, ""
-	for _, list := range [2][]int32{d.byEvent[event], d.bySubset} {
-		for _, i := range list {
-			l := &d.labels[i]
-			if r := d.scopeRank(&l.scope, event, processor, process, line); r > 0 && r >= best {
-				best, text = r, l.text
-			}
-		}
-	}
-	return text, best > 0
-}
-
-// nameOf returns the label of a processor or process. The record of such a label has the event type -1,
-// and a processor or process other than -1.
-func (d *definitions) nameOf(processor, process int64) string {
-	best, text := 0, ""
-	for i := range d.names {
-		l := &d.names[i]
-		if l.processor == -1 && l.process == -1 {
-			continue
-		}
-		if r := d.placeRank(&l.scope, processor, process); r > 0 && r >= best {
-			best, text = r, l.text
-		}
-	}
-	return text
-}
-
-// controlOf returns the control string that an integer descriptor stands for in a record.
-func (d *definitions) controlOf(n int64, event, processor, process, line int64) *control {
-	best := 0
-	var c *control
-	for i := range d.descriptors {
-		a := &d.descriptors[i]
-		if a.number != n {
-			continue
-		}
-		if r := d.scopeRank(&a.scope, event, processor, process, line); r > 0 && r >= best {
-			best, c = r, a.control
-		}
-	}
-	if c == nil && n >= 0 && n < int64(len(predefined)) {
-		c = predefined[n]
-	}
-	return c
 }
 
 // setExplicitText sets the Text of a record to use a control string, if a definition has changed the

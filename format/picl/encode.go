@@ -178,9 +178,9 @@ func (e *encoder) selectPlaceless() {
 	}
 	// If a label for some of the processors names an event type, the records of that type may have
 	// several names.
-	for _, l := range e.named.labels {
-		for _, ev := range e.events {
-			if in, _ := e.named.inEventSubset(l.event, ev); (l.processor != -1 || l.process != -1) && (in || ev == l.event) {
+	for _, ev := range e.events {
+		for _, i := range e.named.labelsOf(ev) {
+			if l := &e.named.labels[i]; l.processor != -1 || l.process != -1 {
 				e.severalNames[ev] = true
 			}
 		}

@@ -500,21 +500,16 @@ func (d *decoder) defineRegions(events []int64) {
 		var names []string
 		covered := false // a label applies to all records
 		simple := true   // no other label applies to the event type
-		for _, list := range [2][]int32{d.defs.byEvent[e], d.defs.bySubset} {
-			for _, i := range list {
-				l := &d.defs.labels[i]
-				if in, _ := d.defs.inEventSubset(l.event, e); l.event != e && !in {
-					continue
-				}
-				if !labels[l.text] {
-					labels[l.text] = true
-					names = append(names, l.text)
-				}
-				if l.processor == -1 && l.process == -1 && l.line < d.firstRecord {
-					covered = true
-				} else {
-					simple = false
-				}
+		for _, i := range d.defs.labelsOf(e) {
+			l := &d.defs.labels[i]
+			if !labels[l.text] {
+				labels[l.text] = true
+				names = append(names, l.text)
+			}
+			if l.processor == -1 && l.process == -1 && l.line < d.firstRecord {
+				covered = true
+			} else {
+				simple = false
 			}
 		}
 		if len(names) > 1 {

@@ -36,8 +36,8 @@ func TestData(t *testing.T) {
 	}
 	str := trace.StringValue
 	d := newDefinitions()
-	d.descriptors = append(d.descriptors, redefinition{scope{-1, -1, -1, 1}, 6, mustControl("%d%lf")},
-		redefinition{scope{7, -1, -1, 1}, 2, mustControl("%s")})
+	d.addDescriptor(redefinition{scope{-1, -1, -1, 1}, 6, mustControl("%d%lf")})
+	d.addDescriptor(redefinition{scope{7, -1, -1, 1}, 2, mustControl("%s")})
 	for _, x := range []struct {
 		n    int64
 		data string

@@ -2,7 +2,6 @@ package picl
 
 import (
 	"bytes"
-	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -55,7 +54,9 @@ func (e *encoder) rewrite(o *original) {
 		moved:   len(d.Runs) != 1,
 		out:     e.written, rename: e.Defs.Rename, repair: e.Defs.Repaired, keepTimes: e.spelled}
 	e.rewriter.outRes.defs = e.rewriter.out
-	maps.Copy(e.rewriter.out.sets, d.defs.sets) // a subset applies to the whole file
+	for k, members := range d.defs.sets { // a subset applies to the whole file
+		e.rewriter.out.define(k, members)
+	}
 }
 
 // read returns the line with the given number, and parses its record into w.rec. ok is false if the

@@ -328,6 +328,12 @@ var statisticsCases = []struct{ name, text, want string }{
 		"-2 -56 0.5 0 0 7 2 5 -1 -1 8 5 1 0\n-103 -1 2.0 0 0 1 \"%d%d\" -56 8\n", ""},
 	{"length with a point", "-3 -24 0.5 0 0 3 5 16.0 5.0 1.0\n-4 -24 0.6 0 0 0\n-103 -1 2.0 0 0 1 \"%d%d\" -24 16\n", ""},
 	{"incomplete pair", "-102 -1 2.0 0 0 3 2 -21 1 7\n", "picl.statistics × 1"},
+	{"inside an event type without events (2.3.2)", "-102 -53 2.0 0 0 1 \"%d%d\" -912 2\n-101 -55 2.0 0 0 1 \"%d%lf\" " +
+		"-53 0.1\n", ""},
+	{"inside a subset with such types (2.3.7)", "-102 -1013 2.0 0 0 1 \"%d%d\" -912 2\n", ""},
+	{"inside user events, user level 0", "-2 -904 0.5 0 0 3 2 2 0 2\n-102 7 2.0 0 0 1 \"%d%d\" -21 1\n", ""},
+	{"inside user events, PICL level 0", "-2 -904 0.5 0 0 3 2 0 2 2\n-102 7 2.0 0 0 1 \"%d%d\" 8 1\n",
+		"picl.statistics × 1"},
 	{"wildcard brackets",
 		"-3 -1 0.5 0 0 0\n-3 1 0.6 0 0 0\n-4 1 0.7 0 0 0\n-4 -1 0.8 0 0 0\n-102 -1 2.0 0 0 1 \"%d%d\" 1 1\n",
 		"picl.outside-tracing × 2"},

@@ -45,13 +45,15 @@ func (s *Statistics) Compare(r *Record, tick trace.Decimal) []*trace.Defect {
 		s.isUndefined(TypeEventSet, r.Event) {
 		return out
 	}
+	// Events of the record's own type may lack records, and with them what happened inside.
+	partly := about.inside != -1 && (s.unrecorded(r.Event) || stopped.mayLack(r.Event, s.defs))
 	for i := 0; i+1 < len(r.Values); i += 2 {
 		event, ok := r.Values[i].Whole()
 		if !ok || s.isUndefined(TypeEventSet, event) {
 			continue // the value is not an event type
 		}
 		var f eventTotals
-		least := s.unrecorded(event) || stopped.mayLack(event, s.defs) // some events may lack records
+		least := partly || s.unrecorded(event) || stopped.mayLack(event, s.defs) // some events may lack records
 		for _, p := range of {
 			for _, inside := range s.tablesOf(p, r.Event) {
 				g := s.sum(p, inside, event)

@@ -49,6 +49,14 @@ func TestHostileShapesAreLinear(t *testing.T) {
 		{"received inside of another", 10_000, []string{"waits"}},
 		{"orphaned", 5_000, []string{"behaviour", "--iterations", "f0"}},
 		{"first in, first out", 4_000, []string{"flow", "--visits", "f*"}},
+		{"first in, first out", 2_000, []string{"verify", "--suggest", "--by", "id"}},
+		{"labels of subsets of processors", 300, []string{"info"}},
+		{"labels of subsets of event types", 500, []string{"info"}},
+		{"labels of processors", 1_000, []string{"info"}},
+		{"labels", 1_000, []string{"merge", "IN"}},
+		{"labels of subsets of event types", 500, []string{"merge", "IN"}},
+		{"descriptors", 500, []string{"info"}},
+		{"descriptors", 500, []string{"repair"}},
 	} {
 		took := [2]time.Duration{time.Hour, time.Hour}
 		// quadratic time would be 64 times as much; on a busy machine, linear time was 24 times as much

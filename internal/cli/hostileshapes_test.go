@@ -23,6 +23,13 @@ func hostileTrace(t testing.TB, dir, shape string, n int) string {
 		}
 		return path
 	}
+	if text, ok := hostileDefinitions(shape, n); ok {
+		path := filepath.Join(dir, "x.trf")
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
 	var defs, events strings.Builder
 	defs.WriteString("DTR3b9aca00\nDP1NM\"p\"\nDFG1NM\"g\"\n")
 	events.WriteString("1\n*1\n")
@@ -169,9 +176,14 @@ var hostileCommands = [][]string{{"check"}, {"profile"}, {"profile", "--tree"}, 
 	{"convert", "--to", "otf2"}, {"convert", "--to", "pallas"}, {"diff"},
 	{"diff", "--metric", "inclusive", "--least", "0", "--csv"}}
 
-// hostileArgs returns a command line for a trace. Output files go to dir.
+// hostileArgs returns a command line for a trace, which also takes the place of IN. Output files go to dir.
 func hostileArgs(command []string, path, dir string) []string {
 	args := append(slices.Clone(command), "-q", path)
+	for i, arg := range args {
+		if arg == "IN" {
+			args[i] = path
+		}
+	}
 	switch command[0] {
 	case "diff":
 		return append(args, path)

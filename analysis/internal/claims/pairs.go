@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/weft-trace/weft/internal/openset"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -13,7 +14,13 @@ import (
 // visit of its region at its location. Events must be in the order of time.
 type Pairs[T any] struct {
 	byLine bool
-	open   map[pairKey][]begun[T]
+	open   map[pairKey]*openPairs[T]
+}
+
+// openPairs holds the open claims or visits with the same key, in the order of their begins.
+type openPairs[T any] struct {
+	list  []begun[T]
+	index openset.Index[int64]
 }
 
 // pairKey identifies the open claims or visits among which End searches for a begin.
@@ -24,14 +31,13 @@ type pairKey struct {
 
 // begun is a claim or visit that has begun, with the value that the caller has stored for it.
 type begun[T any] struct {
-	pos  int64
-	ref  uint32
+	id   int64 // of those with the same key, the end has the same one
 	what T
 }
 
 // NewPairs returns the pairs of a trace without events.
 func NewPairs[T any](d *trace.Definitions) *Pairs[T] {
-	return &Pairs[T]{byLine: d.ClaimLines, open: map[pairKey][]begun[T]{}}
+	return &Pairs[T]{byLine: d.ClaimLines, open: map[pairKey]*openPairs[T]{}}
 }
 
 func keyOf(c *trace.Cursor) pairKey {
@@ -44,30 +50,47 @@ func keyOf(c *trace.Cursor) pairKey {
 // Begin opens the claim or visit that an event begins.
 func (p *Pairs[T]) Begin(c *trace.Cursor, what T) {
 	key := keyOf(c)
-	p.open[key] = append(p.open[key], begun[T]{c.Pos(), c.Ref(), what})
+	o := p.open[key]
+	if o == nil {
+		o = &openPairs[T]{}
+		p.open[key] = o
+	}
+	id := p.id(c, key)
+	o.index.Open(id, len(o.list))
+	o.list = append(o.list, begun[T]{id, what})
+}
+
+// id returns the number that the begin and the end of a claim or visit have in common besides the key.
+func (p *Pairs[T]) id(c *trace.Cursor, key pairKey) int64 {
+	switch {
+	case key.visit:
+		return int64(c.Ref())
+	case p.byLine:
+		return c.Pos()
+	}
+	return 0
 }
 
 // HasOpen reports whether claims or visits are open among which End would search for the begin of an event's
 // claim or visit. If there are none, the caller need not store a begin that it does not need itself.
-func (p *Pairs[T]) HasOpen(c *trace.Cursor) bool { return len(p.open[keyOf(c)]) > 0 }
+func (p *Pairs[T]) HasOpen(c *trace.Cursor) bool { return p.open[keyOf(c)] != nil }
 
 // End closes the claim or visit that an event ends, and returns the value that was stored at its begin. ok is
 // false if there is no open one.
 func (p *Pairs[T]) End(c *trace.Cursor) (what T, ok bool) {
 	key := keyOf(c)
-	list := p.open[key]
-	i := len(list) - 1
-	for i >= 0 && (key.visit && list[i].ref != c.Ref() || !key.visit && p.byLine && list[i].pos != c.Pos()) {
-		i--
+	o := p.open[key]
+	if o == nil {
+		return what, false
 	}
+	id := p.id(c, key)
+	i := o.index.Find(id, len(o.list), func(i int) int64 { return o.list[i].id })
 	if i < 0 {
 		return what, false
 	}
-	what = list[i].what
-	if list = slices.Delete(list, i, i+1); len(list) == 0 {
+	what = o.list[i].what
+	if o.list = openset.Close(&o.index, o.list, i, id); len(o.list) == 0 {
 		delete(p.open, key)
-	} else {
-		p.open[key] = list
 	}
 	return what, true
 }
@@ -77,9 +100,11 @@ func (p *Pairs[T]) Each(f func(location uint32, what *T)) {
 	for _, key := range slices.SortedFunc(maps.Keys(p.open), func(a, b pairKey) int {
 		return cmp.Or(cmp.Compare(a.Location, b.Location), cmp.Compare(a.ID, b.ID))
 	}) {
-		list := p.open[key]
-		for i := range list {
-			f(key.Location, &list[i].what)
+		o := p.open[key]
+		for i := range o.list {
+			if !o.index.Gap(i) {
+				f(key.Location, &o.list[i].what)
+			}
 		}
 	}
 }

@@ -1,0 +1,41 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+)
+
+// hostileDefinitions returns a trace of PICL with 4n definitions, and events that use them. ok is false for other
+// shapes.
+func hostileDefinitions(shape string, n int) (text string, ok bool) {
+	var b strings.Builder
+	each := func(format string, values func(i int) []any) {
+		for i := range 4 * n {
+			fmt.Fprintf(&b, format, values(i)...)
+		}
+	}
+	same := func(i int) []any { return []any{i} }
+	switch shape {
+	case "labels of subsets of processors": // each event lies in the scopes of many labels
+		each("-201 -1 -1 -1 -1 3 2 %d %d 1\n", func(i int) []any { return []any{-5000 - i, i % 10} })
+		each("-5 1 -1 %d -1 3 0 a%02d\n", func(i int) []any { return []any{-5000 - i, i % 100} })
+		each("-2 1 0 %d 0 0\n", func(i int) []any { return []any{i % 10} })
+	case "labels of subsets of event types":
+		each("-203 -1 -1 -1 -1 3 2 %d %d %[2]d\n", func(i int) []any { return []any{-5000 - i, i} })
+		each("-5 %d -1 0 -1 1 0 a\n", func(i int) []any { return []any{-5000 - i} })
+		each("-2 %d 0 0 0 0\n", same)
+	case "labels of processors":
+		each("-5 -1 -1 %d -1 1 0 a\n", same)
+		each("-5 1 -1 %d -1 3 0 a%02d\n", func(i int) []any { return []any{i, i % 100} })
+		each("-2 1 0 %d 0 0\n", same)
+	case "labels":
+		each("-5 %d -1 -1 -1 3 0 a%02d\n", func(i int) []any { return []any{i, i % 100} })
+		each("-2 %d 0 0 0 0\n", same)
+	case "descriptors":
+		each("-6 %d -1 -1 -1 1 \"%%d%%s\" %d \"%%d\"\n", func(i int) []any { return []any{i % 100, i + 10} })
+		each("-2 %d 0 0 0 1 %d 5\n", func(i int) []any { return []any{i % 100, i + 10} })
+	default:
+		return "", false
+	}
+	return b.String(), true
+}
