@@ -65,11 +65,11 @@ func TestDefinitionLosses(t *testing.T) {
 		plain bool
 		want  []format.LossRow
 	}{
-		{etf.Format{}, false, []format.LossRow{{Kind: "region, group, source place", How: format.WeftOnly, Count: 1}}},
-		{etf.Format{}, true, []format.LossRow{{Kind: "region, group, source place", How: format.Lost, Count: 1}}},
+		{etf.Format{}, false, []format.LossRow{{Kind: "region and its name", How: format.WeftOnly, Count: 1}}},
+		{etf.Format{}, true, []format.LossRow{{Kind: "region and its name", How: format.Lost, Count: 1}}},
 		{degradedClock{etf.Format{}}, false, []format.LossRow{
 			{Kind: "clock: ticks per second", How: format.Degraded, Count: 1},
-			{Kind: "region, group, source place", How: format.WeftOnly, Count: 1}}},
+			{Kind: "region and its name", How: format.WeftOnly, Count: 1}}},
 	} {
 		var l format.Loss
 		l.AddDefinitions(d, x.f.About().Mapping, x.plain)

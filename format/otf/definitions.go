@@ -472,7 +472,7 @@ func (m *model) addProperty(r *Record) {
 
 // keepOpaque adds a definition for which the model has no table.
 func (m *model) keepOpaque(r *Record) {
-	m.defs.Opaque.Add(trace.Opaque{Format: "otf", Data: string(r.appendLine(nil, false))})
+	m.defs.Opaque.Add(trace.Opaque{Format: "otf", Type: r.Type.String(), Data: string(r.appendLine(nil, false))})
 }
 
 // The names of the attributes for fields that the model lacks.
