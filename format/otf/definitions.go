@@ -459,7 +459,7 @@ func (m *model) addProperty(r *Record) {
 		d.Properties.Add(trace.Attr{Key: "otf.version",
 			Value: trace.StringValue(fmt.Sprintf("%d.%d.%d %s", r.Major, r.Minor, r.Sub, trace.ToUTF8(r.Text)))})
 	case DefUniqueID:
-		d.Properties.Add(trace.Attr{Key: "otf.unique-id", Value: trace.Value{Num: r.UniqueID, Type: trace.Uint64}})
+		d.Properties.Add(trace.Attr{Key: uniqueIDName, Value: trace.Value{Num: r.UniqueID, Type: trace.Uint64}})
 	case DefinitionComment:
 		m.addComment(r)
 	case DefTimeRange:
@@ -482,9 +482,10 @@ const (
 	streamName = "otf.stream" // stream whose file contains a marker, unless the marker is in the global file
 	// unnamedName is the name of the attribute that marks leaves without a function in a trace in which other
 	// leaves have one.
-	unnamedName = "otf.unnamed-leave"
-	textName    = "text"
-	rangeName   = "otf.time-range" // property with the range of a DefTimeRange
+	unnamedName  = "otf.unnamed-leave"
+	textName     = "text"
+	rangeName    = "otf.time-range" // property with the range of a DefTimeRange
+	uniqueIDName = "otf.unique-id"  // property with the unique id
 )
 
 // boolOption returns the value of an option that is true or false.

@@ -2,6 +2,7 @@ package otf
 
 import (
 	"fmt"
+	"hash/fnv"
 	"maps"
 	"slices"
 	"strconv"
@@ -26,6 +27,11 @@ func (e *encoder) writeDefinitions() error {
 		}
 	}
 	e.rows.Report(&e.loss, d, about.Mapping, e.plain)
+	e.w.headed = true
+	put(&version)
+	if id, ok := e.uniqueID(); ok {
+		put(&Record{Type: DefUniqueID, UniqueID: id})
+	}
 	put(&Record{Type: DefTimerResolution, TicksPerSecond: uint64(d.Clock.Num)})
 	creator := Record{Type: DefCreator, Text: "weft"}
 	if !e.plain {
@@ -49,6 +55,29 @@ func (e *encoder) writeDefinitions() error {
 	e.writeRegionDefinitions(put)
 	e.writeAttributeDefinitions(put)
 	return err
+}
+
+// uniqueID returns the unique id of a trace: that which it had in OTF or, for traces of other formats, one that
+// follows from times and names. ok is false for traces of OTF without one.
+func (e *encoder) uniqueID() (id uint64, ok bool) {
+	d := e.defs
+	if d.Origin == "otf" {
+		for _, a := range d.Properties.All() {
+			if a.Key == uniqueIDName && a.Value.Type == trace.Uint64 {
+				return a.Value.Num, true
+			}
+		}
+		return 0, false
+	}
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%d %d %d\n", d.Clock.Num, e.extent.first, e.extent.last)
+	for _, name := range d.FullNames() {
+		fmt.Fprintf(h, "%s\n", name)
+	}
+	for _, r := range d.Regions.All() {
+		fmt.Fprintf(h, "%s\n", r.Name)
+	}
+	return h.Sum64(), true
 }
 
 // writeTimeDefinitions writes the definitions about times of a trace that was read from OTF: its time range,
