@@ -41,8 +41,6 @@ type model struct {
 	// unkept counts values in events that the model cannot represent: references to nothing, and values
 	// of metrics and attributes whose type differs from the defined one.
 	unkept atomic.Int64
-	// oldOpenMP records which records of old versions, from ompFork on, have been read.
-	oldOpenMP [ompTaskComplete - ompFork + 1]atomic.Bool
 }
 
 // Renamable marks the model as a [trace.Renamable]: its encoder can rename texts.
@@ -444,6 +442,8 @@ func (m *model) addDescription(r *Record) {
 const (
 	rankName  = "otf2.rank" // rank of a message whose other side is unknown
 	valueName = "value"     // value of a parameter
+	// recordName is for the number of a record of OpenMP of an old version. Newer records can hold the same event.
+	recordName = "otf2.record"
 )
 
 // valueType returns the type of a parameter's value.
