@@ -69,6 +69,7 @@ var definitionCounts = map[Subject]func(d *trace.Definitions) int{
 	MetricRecorders: func(d *trace.Definitions) int {
 		return sum(&d.Metrics, func(m *trace.MetricDef) int { return count(having(m.Attrs, Recorder, Occurrence) > 0) })
 	},
+	MetricProperties: func(d *trace.Definitions) int { return sum(&d.Metrics, otherProperties) },
 
 	CommunicatorDefinitions: func(d *trace.Definitions) int { return d.Communicator.Len() },
 	CommunicatorParents: func(d *trace.Definitions) int {
@@ -110,7 +111,9 @@ const (
 	CanonicalName = "canonical"   // name of a region in object code, if it differs from the displayed name
 	Recorder      = "recorder"    // location that records a counter
 	Occurrence    = "occurrence"  // whether a counter has values at events or at times of its own
-	MarkerGroup   = "group"       // group of a marker
+	RecorderKind  = "recorder kind"
+	Scale         = "scale" // power by which the values of a counter are multiplied
+	MarkerGroup   = "group" // group of a marker
 )
 
 // LocationsOfKind returns a function for [Mapped.Kept] that counts the locations of some kinds.
@@ -124,6 +127,17 @@ func LocationsOfKind(kinds ...trace.LocationKind) func(*trace.Definitions) int {
 func sum[T any](t *trace.Table[T], f func(*T) int) (n int) {
 	for i := range t.Len() {
 		n += f(t.At(uint32(i)))
+	}
+	return n
+}
+
+// otherProperties returns the number of attributes of a metric that no other subject covers, and that do not repeat its
+// name or unit.
+func otherProperties(m *trace.MetricDef) (n int) {
+	for _, a := range m.Attrs {
+		text := a.Value.String()
+		n += count(!slices.Contains([]string{Description, Recorder, Occurrence, RecorderKind, Scale}, a.Key) &&
+			text != m.Name && text != m.Unit)
 	}
 	return n
 }

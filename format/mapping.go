@@ -56,6 +56,7 @@ const (
 	MetricGroups
 	MetricDescriptions
 	MetricRecorders
+	MetricProperties
 	CommunicatorDefinitions
 	CommunicatorParents
 	CommunicatorProperties
@@ -130,6 +131,7 @@ var subjects = [subjectCount]subject{
 	MetricGroups:            {"group or type of a counter", nil},
 	MetricDescriptions:      {"description of a counter", nil},
 	MetricRecorders:         {"recorder and occurrence of a counter", nil},
+	MetricProperties:        {"property of a signal, series or counter", nil},
 	CommunicatorDefinitions: {"communicator", nil},
 	CommunicatorParents:     {"parent of a communicator", nil},
 	CommunicatorProperties:  {"property of a communicator", nil},

@@ -415,6 +415,9 @@ func (m *model) addDefinition(r *Record, async bool, set func(table int, like an
 		})
 	case DefFile:
 		x := trace.Named{Name: trace.ToUTF8(r.Name), Attrs: attrs}
+		if r.Group != 0 {
+			x.Attrs = append(attrs[:len(attrs):len(attrs)], trace.Attr{Key: "group", Value: trace.IntValue(int64(r.Group))})
+		}
 		set(files, x, func() uint32 {
 			x.ID = definitionID(r.Stream, r.Token)
 			return d.Files.Add(x)

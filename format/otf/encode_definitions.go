@@ -334,7 +334,7 @@ func (e *encoder) groupTokens(put func(*Record)) func(t Type, name string) uint6
 // field for it.
 func scaledUnit(m *trace.MetricDef) string {
 	for _, a := range m.Attrs {
-		if a.Key == "scale" && a.Value.Str != "" {
+		if a.Key == format.Scale && a.Value.Str != "" {
 			return strings.TrimSpace(a.Value.Str + " " + m.Unit)
 		}
 	}

@@ -129,12 +129,9 @@ func (e *encoder) defineAll() error {
 	return e.err
 }
 
-// scaleName is the name of the attribute with the scale of a metric's values, as BASE^EXPONENT.
-const scaleName = "scale"
-
 // scaleOf returns the base and the exponent of the scale of a metric's values.
 func scaleOf(m *trace.MetricDef) (base, exponent uint64) {
-	scale, _ := attr(m.Attrs, scaleName)
+	scale, _ := attr(m.Attrs, format.Scale)
 	of, power, _ := strings.Cut(scale, "^")
 	n, err := strconv.ParseInt(power, 10, 64)
 	if at := slices.Index([]string{"2", "10"}, of); at >= 0 && err == nil {

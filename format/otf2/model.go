@@ -339,14 +339,14 @@ func (m *model) addMetrics(of uint64, members, class []uint64, recorder string) 
 			Undefined: true, Attrs: attrList(format.Recorder, recorder)}
 		if len(class) > 0 {
 			x.Attrs = append(attrList(format.Occurrence, enumWord(occurrences, class[0])),
-				attrList("recorder kind", enumWord(recorderKinds, class[1]))...)
+				attrList(format.RecorderKind, enumWord(recorderKinds, class[1]))...)
 		}
 		if r := m.ranks.metrics[member]; r != nil {
 			x.Name, x.Unit, x.Mode, x.Group, x.Type, x.Undefined = m.text(r[1]), m.text(r[8]), enumWord(metricModes, r[4]),
 				enumWord(metricTypes, r[3]), trace.Type(min(r[5], typeLocationGroup)), false
 			x.Attrs = append(x.Attrs, attrList(format.Description, m.text(r[2]))...)
 			if r[7] != 0 {
-				x.Attrs = append(x.Attrs, attrList(scaleName, fmt.Sprintf("%d^%d", 2+8*min(r[6], 1), int64(r[7])))...)
+				x.Attrs = append(x.Attrs, attrList(format.Scale, fmt.Sprintf("%d^%d", 2+8*min(r[6], 1), int64(r[7])))...)
 			}
 		}
 		m.metrics[of] = append(m.metrics[of], m.defs.Metrics.Add(x))

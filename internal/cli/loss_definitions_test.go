@@ -302,3 +302,51 @@ func lostDefinitions(t *testing.T, text, how string) tally {
 	}
 	return n
 }
+
+// TestLostDefinitionsOfOTF checks the rows of the loss table about definitions of OTF traces: what otfprint shows of a
+// trace and otf2-print does not show of the archive that weft writes has a row, with that number.
+func TestLostDefinitionsOfOTF(t *testing.T) {
+	effort.Long(t)
+	for _, name := range []string{"otfprint", "otf2-print", "otf2-marker"} {
+		if _, err := exec.LookPath(name); err != nil {
+			t.Skip(name + " is not installed")
+		}
+	}
+	for _, name := range []string{"all_short", "mpi4", "map_explicit", "aux_snapshots", "localdefs", "hand_markers"} {
+		path := "../../format/otf/testdata/ok/" + name + "/" + name + ".otf"
+		before := definitionsOTF(t, path)
+		text, _ := runTool(t, path, "otfprint", "--fullkeyvalue")
+		p := records(text, regexp.MustCompile(`^\(#\d+\)\s+(\w+): `))
+		processes := p.count(`, parent 0`, "DefProcess")
+		for _, opaque := range []string{"DefAttributeList", "DefProcessOrGroupAttributes", "DefProcessSubstitutes",
+			"DefCounterAssignments", "DefAuxSamplePoint"} {
+			before["opaque definition of another format/"+opaque] = p.count(``, opaque)
+		}
+		before["collective operation that the trace numbers itself"] = p.count(``, "DefCollective")
+		before["property of a file"] = p.count(`, group [^0]`, "DefFile")
+		out := filepath.Join(t.TempDir(), "x.otf2")
+		rows := lostDefinitions(t, weft(t, 0, "convert", "-q", "--json", path, out), "weft only")
+		text, _ = runTool(t, out, "otf2-print", "-G")
+		p = records(text, regexp.MustCompile(`^([A-Z_]+) {2,}`))
+		after := definitionsOTF2(t, out)
+		after["communicator"] = 0                                  // the groups are not always those of the trace
+		after["kind of a location"] = before["kind of a location"] // all locations become threads
+		after["location group, system tree node"] = before["location group, system tree node"]
+		after["kind of a location group or system tree node"] = before["location group, system tree node"]
+		after["group or paradigm of a region"] = p.count(`Paradigm: ("[^"]*" <\d+>|[A-Z]+), `, "REGION") -
+			p.count(`Paradigm: USER, `, "REGION")
+		after["group or type of a counter"] = p.count(`, Type: [^O]`, "METRIC_MEMBER")
+		after["property of a file"] = 0
+		for kind, n := range before {
+			if kind == "kind of a location" {
+				n += processes
+			}
+			if kind == "communicator" && n == 0 {
+				continue // 0 stands for a communicator that is not defined
+			}
+			if want := max(0, n-after[kind]); rows[kind] != want {
+				t.Errorf("%s: %d × %s are weft only, but of %d the tools show %d", name, rows[kind], kind, n, after[kind])
+			}
+		}
+	}
+}
