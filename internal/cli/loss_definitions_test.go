@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -349,4 +350,34 @@ func TestLostDefinitionsOfOTF(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestDefinitionsThroughOTF checks that otf2-print shows descriptions, canonical names, roles and lines of regions and
+// types of metrics and location groups as before when an archive has been an OTF trace in between.
+func TestDefinitionsThroughOTF(t *testing.T) {
+	dir := t.TempDir()
+	for i, archive := range []string{"heat2d-mt/traces.otf2", "ring/eztrace_log.otf2", "snapshots/all.otf2"} {
+		path := "../../format/otf2/testdata/ok/" + archive
+		otf, back := filepath.Join(dir, strconv.Itoa(i)+".otf"), filepath.Join(dir, strconv.Itoa(i)+".otf2")
+		weft(t, 0, "convert", "-q", path, otf)
+		weft(t, 0, "convert", "-q", otf, back)
+		before, after := definitionsOTF2(t, path), definitionsOTF2(t, back)
+		for _, kind := range []string{"description of a region", "canonical name of a region", "last line of a region",
+			"source file and line of a region", "description of a counter"} {
+			if after[kind] != before[kind] {
+				t.Errorf("%s: otf2-print shows %d × %s, expected %d", archive, after[kind], kind, before[kind])
+			}
+		}
+		for _, pattern := range []string{", Type: ACCELERATOR", ", Type: RUSAGE", ", Type: PAPI", ", Role: COLL_OTHER"} {
+			if a, b := matches(t, path, pattern), matches(t, back, pattern); b < a {
+				t.Errorf("%s: otf2-print shows %d × %q, expected at least %d", archive, b, pattern, a)
+			}
+		}
+	}
+}
+
+// matches returns how often otf2-print -G prints a text.
+func matches(t *testing.T, path, pattern string) int {
+	text, _ := runTool(t, path, "otf2-print", "-G")
+	return strings.Count(string(text), pattern)
 }
