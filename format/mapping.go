@@ -10,6 +10,23 @@ import (
 type Mapped struct {
 	How Fidelity
 	As  string // the record or place in the file, for display
+	// Kept returns how many definitions of the subject are exact although How states something else. Nil means
+	// none.
+	Kept func(d *trace.Definitions) int
+}
+
+// MappingTable returns a function that looks up a subject in table. The function returns definitions or events
+// for subjects that table lacks.
+func MappingTable(table map[Subject]Mapped, definitions, events Mapped) func(Subject) Mapped {
+	return func(s Subject) Mapped {
+		if m, ok := table[s]; ok {
+			return m
+		}
+		if subjects[s].kinds == nil && s != Links && s != EventAttributes && s != UnnestedLeaves {
+			return definitions
+		}
+		return events
+	}
 }
 
 // Subject is a part of the model that formats keep to different degrees. [Subjects] lists all.
@@ -21,11 +38,42 @@ const (
 	ClockStart
 	TraceProperties
 	LocationDefinitions
+	LocationKinds
+	LocationProperties
+	GroupDefinitions
+	GroupKinds
+	GroupProperties
 	RegionDefinitions
+	RegionGroups
+	RegionPlaces
+	RegionEnds
+	RegionRoles
+	RegionDescriptions
+	RegionCanonicalNames
+	RegionProperties
 	ResourceDefinitions
 	MetricDefinitions
+	MetricGroups
+	MetricDescriptions
+	MetricRecorders
+	MetricProperties
 	CommunicatorDefinitions
-	OtherDefinitions
+	CommunicatorParents
+	CommunicatorProperties
+	SetDefinitions
+	SetProperties
+	AttributeDefinitions
+	AttributeDescriptions
+	KindDefinitions
+	ParameterDefinitions
+	WindowDefinitions
+	ContextDefinitions
+	FileDefinitions
+	FileProperties
+	HandleDefinitions
+	MarkerDefinitions
+	MarkerGroups
+	OperationDefinitions
 	OpaqueDefinitions
 	EventAttributes
 	Visits
@@ -64,12 +112,43 @@ var subjects = [subjectCount]subject{
 	ClockTicks:              {"clock: ticks per second", nil},
 	ClockStart:              {"clock: wall-clock start", nil},
 	TraceProperties:         {"trace properties", nil},
-	LocationDefinitions:     {"location, its name and group", nil},
-	RegionDefinitions:       {"region, group, source place", nil},
+	LocationDefinitions:     {"location and its name", nil},
+	LocationKinds:           {"kind of a location", nil},
+	LocationProperties:      {"property of a location", nil},
+	GroupDefinitions:        {"location group, system tree node", nil},
+	GroupKinds:              {"kind of a location group or system tree node", nil},
+	GroupProperties:         {"property of a location group or system tree node", nil},
+	RegionDefinitions:       {"region and its name", nil},
+	RegionGroups:            {"group or paradigm of a region", nil},
+	RegionPlaces:            {"source file and line of a region", nil},
+	RegionEnds:              {"last line of a region", nil},
+	RegionRoles:             {"role of a region", nil},
+	RegionDescriptions:      {"description of a region", nil},
+	RegionCanonicalNames:    {"canonical name of a region", nil},
+	RegionProperties:        {"property of a region", nil},
 	ResourceDefinitions:     {"resource", nil},
 	MetricDefinitions:       {"signal, series, counter definition", nil},
-	CommunicatorDefinitions: {"communicator, set", nil},
-	OtherDefinitions:        {"other definitions", nil},
+	MetricGroups:            {"group or type of a counter", nil},
+	MetricDescriptions:      {"description of a counter", nil},
+	MetricRecorders:         {"recorder and occurrence of a counter", nil},
+	MetricProperties:        {"property of a signal, series or counter", nil},
+	CommunicatorDefinitions: {"communicator", nil},
+	CommunicatorParents:     {"parent of a communicator", nil},
+	CommunicatorProperties:  {"property of a communicator", nil},
+	SetDefinitions:          {"set that is no communicator, or has a name of its own", nil},
+	SetProperties:           {"property of a set", nil},
+	AttributeDefinitions:    {"attribute definition", nil},
+	AttributeDescriptions:   {"description of an attribute", nil},
+	KindDefinitions:         {"kind of events that the trace declares", nil},
+	ParameterDefinitions:    {"parameter definition", nil},
+	WindowDefinitions:       {"window definition", nil},
+	ContextDefinitions:      {"calling context definition", nil},
+	FileDefinitions:         {"file definition", nil},
+	FileProperties:          {"property of a file", nil},
+	HandleDefinitions:       {"I/O handle definition", nil},
+	MarkerDefinitions:       {"marker definition", nil},
+	MarkerGroups:            {"group of a marker", nil},
+	OperationDefinitions:    {"collective operation that the trace numbers itself", nil},
 	OpaqueDefinitions:       {"opaque definition of another format", nil},
 	EventAttributes:         {"attribute of an event", nil},
 	Visits:                  {"enter and leave", []trace.Kind{trace.Enter, trace.Leave}},
@@ -138,44 +217,4 @@ func SubjectOf(k trace.Kind) (s Subject, ok bool) {
 		}
 	}
 	return 0, false
-}
-
-// definitionCounts holds, for each subject of definitions, a function that returns how many definitions
-// it covers.
-var definitionCounts = map[Subject]func(d *trace.Definitions) int{
-	ClockTicks:              func(*trace.Definitions) int { return 1 },
-	ClockStart:              func(d *trace.Definitions) int { return count(d.Clock.HasEpoch) },
-	TraceProperties:         func(d *trace.Definitions) int { return d.Properties.Len() },
-	LocationDefinitions:     func(d *trace.Definitions) int { return d.Locations.Len() },
-	RegionDefinitions:       func(d *trace.Definitions) int { return d.Regions.Len() },
-	ResourceDefinitions:     func(d *trace.Definitions) int { return d.Resources.Len() },
-	MetricDefinitions:       func(d *trace.Definitions) int { return d.Metrics.Len() },
-	CommunicatorDefinitions: func(d *trace.Definitions) int { return d.Communicator.Len() + d.Sets.Len() },
-	OpaqueDefinitions:       func(d *trace.Definitions) int { return d.Opaque.Len() },
-}
-
-// count returns 1 if b is set, otherwise 0.
-func count(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
-}
-
-// AddDefinitions counts the definitions of a trace that the format does not keep exactly according to mapping.
-// If plain is set, definitions that only weft restores count as lost.
-func (l *Loss) AddDefinitions(d *trace.Definitions, mapping func(Subject) Mapped, plain bool) {
-	for s := range subjectCount {
-		n := definitionCounts[s]
-		if n == nil {
-			continue
-		}
-		m := mapping(s)
-		switch {
-		case m.How == WeftOnly && plain:
-			l.Add(s.String(), "", Lost, "the format has no place for it", int64(n(d)))
-		case m.How == WeftOnly || m.How == Degraded || m.How == Lost:
-			l.Add(s.String(), "", m.How, m.As, int64(n(d)))
-		}
-	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/all"
 	"github.com/weft-trace/weft/format/etf"
+	"github.com/weft-trace/weft/format/otf"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -60,19 +61,28 @@ func (c degradedClock) About() format.About {
 func TestDefinitionLosses(t *testing.T) {
 	d := &trace.Definitions{Clock: trace.Seconds(3)}
 	d.Regions.Add(trace.Region{Name: "f"})
+	attr := func(key, value string) trace.Attr { return trace.Attr{Key: key, Value: trace.StringValue(value)} }
+	// The description has a row of its own, and "name" repeats the name.
+	signals := &trace.Definitions{Clock: trace.Seconds(3)}
+	signals.Metrics.Add(trace.MetricDef{Name: "load", Attrs: []trace.Attr{attr("description", "x"), attr("name", "load"),
+		attr("color", "red")}})
 	for _, x := range []struct {
 		f     format.Format
+		d     *trace.Definitions
 		plain bool
 		want  []format.LossRow
 	}{
-		{etf.Format{}, false, []format.LossRow{{Kind: "region, group, source place", How: format.WeftOnly, Count: 1}}},
-		{etf.Format{}, true, []format.LossRow{{Kind: "region, group, source place", How: format.Lost, Count: 1}}},
-		{degradedClock{etf.Format{}}, false, []format.LossRow{
+		{etf.Format{}, d, false, []format.LossRow{{Kind: "region and its name", How: format.WeftOnly, Count: 1}}},
+		{etf.Format{}, d, true, []format.LossRow{{Kind: "region and its name", How: format.Lost, Count: 1}}},
+		{degradedClock{etf.Format{}}, d, false, []format.LossRow{
 			{Kind: "clock: ticks per second", How: format.Degraded, Count: 1},
-			{Kind: "region, group, source place", How: format.WeftOnly, Count: 1}}},
+			{Kind: "region and its name", How: format.WeftOnly, Count: 1}}},
+		{otf.Format{}, signals, false, []format.LossRow{
+			{Kind: "description of a counter", How: format.WeftOnly, Count: 1},
+			{Kind: "property of a signal, series or counter", How: format.WeftOnly, Count: 1}}},
 	} {
 		var l format.Loss
-		l.AddDefinitions(d, x.f.About().Mapping, x.plain)
+		l.AddDefinitions(x.d, x.f.About().Mapping, x.plain)
 		rows := l.Rows()
 		for i := range rows {
 			rows[i].Reason = ""

@@ -326,6 +326,7 @@ const (
 // Opaque is a definition that only code for its format can interpret.
 type Opaque struct {
 	Format string
+	Type   string `json:",omitempty"` // the format's own name of the record's type
 	Data   string
 }
 

@@ -157,8 +157,8 @@ func (a *anonymizer) replaceValues(b *trace.Batch) {
 
 // keywordAttributes lists the attributes of definitions whose values are keywords in OTF, OTF2 or
 // Pallas.
-var keywordAttributes = []string{"flags", "paradigm", "type", "kind", "recorder", "scale", "mode", "occurrence",
-	"scope", "role", "color", "unit", "class", "domain"}
+var keywordAttributes = []string{"flags", "paradigm", "type", "kind", "recorder", "recorder kind", "scale", "mode",
+	"occurrence", "scope", "role", "color", "unit", "class", "domain"}
 
 // replaceAttrs replaces the texts in attributes of a definition.
 func (a *anonymizer) replaceAttrs(l []trace.Attr) {

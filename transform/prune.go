@@ -79,7 +79,7 @@ func Prune(ctx context.Context, d format.Events, what PruneScope) (format.Events
 			}
 			for _, o := range d.Defs().Opaque.All() {
 				if data, ok := numbers.needed(o.Data); ok {
-					defs.Opaque.Add(trace.Opaque{Format: o.Format, Data: data})
+					defs.Opaque.Add(trace.Opaque{Format: o.Format, Type: o.Type, Data: data})
 				}
 			}
 		}

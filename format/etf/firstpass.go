@@ -138,7 +138,7 @@ func (d *decoder) keepOpaque(x *defLine) {
 	if d.first > 0 && x.line > d.first {
 		d.moved++
 	}
-	d.Model.Opaque.Add(trace.Opaque{Format: "etf", Data: trace.ToUTF8(text)})
+	d.Model.Opaque.Add(trace.Opaque{Format: "etf", Type: "comment", Data: trace.ToUTF8(text)})
 	d.opaqueAt = append(d.opaqueAt, x.line)
 }
 

@@ -3,27 +3,19 @@ package etf
 import "github.com/weft-trace/weft/format"
 
 // mapping states how the encoder writes a subject of another format. docs/mapping.md has the resulting
-// table. Events without an entry in mappings become E lines.
-func mapping(s format.Subject) format.Mapped {
-	if m, ok := mappings[s]; ok || len(s.Kinds()) == 0 {
-		return m
-	}
-	return format.Mapped{How: format.WeftOnly, As: "E with attributes"}
-}
-
-var mappings = map[format.Subject]format.Mapped{
+// table. Events without an entry become E lines.
+var mapping = format.MappingTable(map[format.Subject]format.Mapped{
 	format.ClockTicks: {How: format.Exact,
 		As: "TU and decimals; rounded to 1 ns where a tick has no finite decimals"},
-	format.ClockStart:              {How: format.Exact, As: "O in ms; finer ones weft only"},
-	format.TraceProperties:         {How: format.Exact, As: "T attributes"},
-	format.LocationDefinitions:     {How: format.WeftOnly, As: "R line a location and T attributes"},
-	format.RegionDefinitions:       {How: format.WeftOnly, As: "claim attribute name; all of it in T attributes"},
-	format.ResourceDefinitions:     {How: format.Exact, As: "R"},
-	format.MetricDefinitions:       {How: format.Exact, As: "S, TS, TSS; counters weft only"},
-	format.CommunicatorDefinitions: {How: format.WeftOnly, As: "T attribute"},
-	format.OtherDefinitions:        {How: format.WeftOnly, As: "T attribute"},
-	format.OpaqueDefinitions:       {How: format.WeftOnly, As: "T attribute, up to 4 KiB"},
-	format.EventAttributes:         {How: format.Exact, As: "attribute; other types than text weft only"},
+	format.ClockStart:           {How: format.Exact, As: "O in ms; finer ones weft only"},
+	format.TraceProperties:      {How: format.WeftOnly, As: "T attribute; those of TRACE stay as they are"},
+	format.LocationDefinitions:  {How: format.WeftOnly, As: "R line a location and T attributes"},
+	format.RegionDefinitions:    {How: format.WeftOnly, As: "claim attribute name, T attribute"},
+	format.ResourceDefinitions:  {How: format.Exact, As: "R"},
+	format.MetricDefinitions:    {How: format.WeftOnly, As: "T attribute; those of TRACE stay S, TS and TSS"},
+	format.AttributeDefinitions: {How: format.Exact, As: "attribute"},
+	format.OpaqueDefinitions:    {How: format.WeftOnly, As: "T attribute, up to 4 KiB"},
+	format.EventAttributes:      {How: format.Exact, As: "attribute; other types than text weft only"},
 	format.Visits: {How: format.WeftOnly,
 		As: "claim of 1 on the location's resource, with its depth; unmatched ones are E lines"},
 	format.UnnestedLeaves: {How: format.Exact, As: "claim: claims need not nest"},
@@ -32,4 +24,4 @@ var mappings = map[format.Subject]format.Mapped{
 	format.Fragments:      {How: format.Exact, As: "F"},
 	format.MetricValues:   {How: format.Exact, As: "TSP, TSR; counters of other formats weft only: E lines"},
 	format.Links:          {How: format.Exact, As: "D 0 … 8; other links weft only: E lines"},
-}
+}, format.Mapped{How: format.WeftOnly, As: "T attribute"}, format.Mapped{How: format.WeftOnly, As: "E with attributes"})

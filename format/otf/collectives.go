@@ -144,6 +144,23 @@ func (e *encoder) releaseRows(n int) error {
 	return nil
 }
 
+// rootProcess returns the process of the root of a collective operation. rank is the root's rank in the
+// communicator. It returns 0 and counts a loss if the location of the root is not known.
+func (e *encoder) rootProcess(c *trace.Cursor, rank, communicator uint64) uint64 {
+	if e.defs.IsSelf(communicator) && rank == 0 {
+		return e.places[c.Location()].process
+	}
+	p := e.processOf(rank, communicator)
+	if p == 0 {
+		kind := c.Kind()
+		if kind == trace.CollectiveBegin {
+			kind = trace.CollectiveEnd // in the model the end has the root
+		}
+		e.loss.Add(e.defs.Spec(kind).Name, "root", e.restored(), "its location is not known", 1)
+	}
+	return p
+}
+
 // processOf returns the process that has a rank in a communicator, or 0 if there is none.
 func (e *encoder) processOf(rank, communicator uint64) uint64 {
 	h := &e.held

@@ -415,6 +415,9 @@ func (m *model) addDefinition(r *Record, async bool, set func(table int, like an
 		})
 	case DefFile:
 		x := trace.Named{Name: trace.ToUTF8(r.Name), Attrs: attrs}
+		if r.Group != 0 {
+			x.Attrs = append(attrs[:len(attrs):len(attrs)], trace.Attr{Key: "group", Value: trace.IntValue(int64(r.Group))})
+		}
 		set(files, x, func() uint32 {
 			x.ID = definitionID(r.Stream, r.Token)
 			return d.Files.Add(x)
@@ -459,7 +462,7 @@ func (m *model) addProperty(r *Record) {
 		d.Properties.Add(trace.Attr{Key: "otf.version",
 			Value: trace.StringValue(fmt.Sprintf("%d.%d.%d %s", r.Major, r.Minor, r.Sub, trace.ToUTF8(r.Text)))})
 	case DefUniqueID:
-		d.Properties.Add(trace.Attr{Key: "otf.unique-id", Value: trace.Value{Num: r.UniqueID, Type: trace.Uint64}})
+		d.Properties.Add(trace.Attr{Key: uniqueIDName, Value: trace.Value{Num: r.UniqueID, Type: trace.Uint64}})
 	case DefinitionComment:
 		m.addComment(r)
 	case DefTimeRange:
@@ -472,7 +475,7 @@ func (m *model) addProperty(r *Record) {
 
 // keepOpaque adds a definition for which the model has no table.
 func (m *model) keepOpaque(r *Record) {
-	m.defs.Opaque.Add(trace.Opaque{Format: "otf", Data: string(r.appendLine(nil, false))})
+	m.defs.Opaque.Add(trace.Opaque{Format: "otf", Type: r.Type.String(), Data: string(r.appendLine(nil, false))})
 }
 
 // The names of the attributes for fields that the model lacks.
@@ -482,9 +485,10 @@ const (
 	streamName = "otf.stream" // stream whose file contains a marker, unless the marker is in the global file
 	// unnamedName is the name of the attribute that marks leaves without a function in a trace in which other
 	// leaves have one.
-	unnamedName = "otf.unnamed-leave"
-	textName    = "text"
-	rangeName   = "otf.time-range" // property with the range of a DefTimeRange
+	unnamedName  = "otf.unnamed-leave"
+	textName     = "text"
+	rangeName    = "otf.time-range" // property with the range of a DefTimeRange
+	uniqueIDName = "otf.unique-id"  // property with the unique id
 )
 
 // boolOption returns the value of an option that is true or false.

@@ -495,7 +495,7 @@ func (e *encoder) nativeFields(c *trace.Cursor, r *Record) {
 				case v == trace.Undefined:
 					v = 0
 				case e.defs.Origin != "otf":
-					v = e.processOf(v, op(1))
+					v = e.rootProcess(c, v, op(1))
 				}
 			case fileTime:
 				v, _ = e.reader.clock.toFile(int64(v))

@@ -2,6 +2,7 @@ package otf
 
 import (
 	"fmt"
+	"hash/fnv"
 	"maps"
 	"slices"
 	"strconv"
@@ -26,6 +27,11 @@ func (e *encoder) writeDefinitions() error {
 		}
 	}
 	e.rows.Report(&e.loss, d, about.Mapping, e.plain)
+	e.w.headed = true
+	put(&version)
+	if id, ok := e.uniqueID(); ok {
+		put(&Record{Type: DefUniqueID, UniqueID: id})
+	}
 	put(&Record{Type: DefTimerResolution, TicksPerSecond: uint64(d.Clock.Num)})
 	creator := Record{Type: DefCreator, Text: "weft"}
 	if !e.plain {
@@ -49,6 +55,29 @@ func (e *encoder) writeDefinitions() error {
 	e.writeRegionDefinitions(put)
 	e.writeAttributeDefinitions(put)
 	return err
+}
+
+// uniqueID returns the unique id of a trace: that which it had in OTF or, for traces of other formats, one that
+// follows from times and names. ok is false for traces of OTF without one.
+func (e *encoder) uniqueID() (id uint64, ok bool) {
+	d := e.defs
+	if d.Origin == "otf" {
+		for _, a := range d.Properties.All() {
+			if a.Key == uniqueIDName && a.Value.Type == trace.Uint64 {
+				return a.Value.Num, true
+			}
+		}
+		return 0, false
+	}
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%d %d %d\n", d.Clock.Num, e.extent.first, e.extent.last)
+	for _, name := range d.FullNames() {
+		fmt.Fprintf(h, "%s\n", name)
+	}
+	for _, r := range d.Regions.All() {
+		fmt.Fprintf(h, "%s\n", r.Name)
+	}
+	return h.Sum64(), true
 }
 
 // writeTimeDefinitions writes the definitions about times of a trace that was read from OTF: its time range,
@@ -103,13 +132,13 @@ func (e *encoder) writeProcessDefinitions(put func(*Record)) {
 	members := make([][]uint32, d.Groups.Len()) // indexed by index of the group, for groups that are nodes
 	for i := range d.Locations.Len() {
 		for g := d.Locations.At(uint32(i)).Group; g != trace.NoRef; g = d.Groups.At(g).Parent {
-			if d.Groups.At(g).Kind == "node" {
+			if d.Groups.At(g).Kind == nodeKind {
 				members[g] = append(members[g], e.tokens.locations.at(i))
 			}
 		}
 	}
 	for i := range d.Groups.Len() {
-		if g := d.Groups.At(uint32(i)); g.Kind == "node" {
+		if g := d.Groups.At(uint32(i)); g.Kind == nodeKind {
 			put(&Record{Type: DefProcessGroup, Token: nodeToken + uint64(i), Name: nodeGroup + g.Name, Members: members[i]})
 		}
 	}
@@ -149,7 +178,7 @@ func (e *encoder) writeRegionDefinitions(put func(*Record)) {
 	for i, x := range d.Regions.All() {
 		r := Record{Type: DefFunction, Token: uint64(e.tokens.regions.at(i)), Group: group(DefFunctionGroup, x.Group),
 			Name: x.Name}
-		if x.File != "" && x.Line >= 0 {
+		if hasSourcePlace(&x) {
 			f, ok := sclFile[x.File]
 			if !ok {
 				f = uint64(len(sclFile)) + 1
@@ -231,25 +260,43 @@ var severities = map[string]uint64{"error": 1, "HIGH": 1, "warning": 2, "MEDIUM"
 // nodeToken is the first token for the process groups that stand for nodes.
 const nodeToken = laneProcess
 
-// parent returns the process of a thread: the process whose id equals the id of the thread's group. It returns
-// 0 if there is none.
+// nodeKind is the kind of the location groups that OTF has: it writes them as process groups.
+const nodeKind = "node"
+
+// hasSourcePlace reports whether OTF can express the source place of a region.
+func hasSourcePlace(r *trace.Region) bool { return r.File != "" && r.Line >= 0 }
+
+// parent returns the process of a thread, or 0 if there is none.
 func (e *encoder) parent(l *trace.Location) uint64 {
-	if l.Kind != trace.ThreadLocation || l.Group == trace.NoRef || e.defs.Groups.At(l.Group).Kind != "process" {
-		return 0
-	}
 	if e.processesByID == nil {
-		e.processesByID = map[string]int{}
-		for i := e.defs.Locations.Len() - 1; i >= 0; i-- {
-			if x := e.defs.Locations.At(uint32(i)); x.Kind == trace.ProcessLocation {
-				e.processesByID[x.ID] = i
-			}
-		}
+		e.processesByID = processesByID(e.defs)
 	}
-	i, ok := e.processesByID[e.defs.Groups.At(l.Group).ID]
+	i, ok := parentOf(e.defs, e.processesByID, l)
 	if !ok {
 		return 0
 	}
 	return uint64(e.tokens.locations.at(i))
+}
+
+// processesByID returns the first process with each id.
+func processesByID(d *trace.Definitions) map[string]int {
+	m := map[string]int{}
+	for i := d.Locations.Len() - 1; i >= 0; i-- {
+		if x := d.Locations.At(uint32(i)); x.Kind == trace.ProcessLocation {
+			m[x.ID] = i
+		}
+	}
+	return m
+}
+
+// parentOf returns the process of a thread: the process whose id equals the id of the thread's group. ok is
+// false if there is none.
+func parentOf(d *trace.Definitions, processes map[string]int, l *trace.Location) (i int, ok bool) {
+	if l.Kind != trace.ThreadLocation || l.Group == trace.NoRef || d.Groups.At(l.Group).Kind != "process" {
+		return 0, false
+	}
+	i, ok = processes[d.Groups.At(l.Group).ID]
+	return i, ok
 }
 
 // groupTokens returns a function that returns the token of a group by type and name. The function defines
@@ -287,7 +334,7 @@ func (e *encoder) groupTokens(put func(*Record)) func(t Type, name string) uint6
 // field for it.
 func scaledUnit(m *trace.MetricDef) string {
 	for _, a := range m.Attrs {
-		if a.Key == "scale" && a.Value.Str != "" {
+		if a.Key == format.Scale && a.Value.Str != "" {
 			return strings.TrimSpace(a.Value.Str + " " + m.Unit)
 		}
 	}

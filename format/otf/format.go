@@ -16,7 +16,7 @@ type Format struct{ format.Unsupported }
 func (Format) About() format.About { return about }
 
 var about = format.About{
-	Mapping:    func(s format.Subject) format.Mapped { return mapping[s] },
+	Mapping:    mapping,
 	Name:       "otf",
 	Title:      "Open Trace Format 1 (OTF)",
 	Extensions: []string{".otf"},

@@ -1,20 +1,32 @@
 package otf
 
-import "github.com/weft-trace/weft/format"
+import (
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+)
 
 // mapping states how well OTF keeps each subject of other formats, and in which records.
 // docs/mapping.md has the resulting table.
-var mapping = map[format.Subject]format.Mapped{
+var mapping = format.MappingTable(map[format.Subject]format.Mapped{
 	format.ClockTicks:          {How: format.Exact, As: "DefTimerResolution"},
-	format.ClockStart:          {How: format.WeftOnly, As: "packed definitions"},
-	format.TraceProperties:     {How: format.WeftOnly, As: "packed definitions"},
-	format.LocationDefinitions: {How: format.Exact, As: "DefProcess; the rest in packed definitions"},
-	format.RegionDefinitions:   {How: format.Exact, As: "DefFunction, DefFunctionGroup, DefScl; the rest packed"},
-	format.ResourceDefinitions: {How: format.WeftOnly, As: "packed definitions"},
+	format.LocationDefinitions: {How: format.Exact, As: "DefProcess"},
+	format.LocationKinds: {How: format.WeftOnly,
+		As: "packed definitions; processes, and threads of a process, as DefProcess", Kept: kindsOfProcesses},
+	format.GroupDefinitions:  {How: format.WeftOnly, As: "packed definitions; nodes as DefProcessGroup", Kept: nodes},
+	format.GroupKinds:        {How: format.WeftOnly, As: "packed definitions; nodes as DefProcessGroup", Kept: nodes},
+	format.RegionDefinitions: {How: format.Exact, As: "DefFunction"},
+	format.RegionGroups:      {How: format.Exact, As: "DefFunctionGroup"},
+	format.RegionPlaces: {How: format.WeftOnly, As: "DefScl; lines without a file in packed definitions",
+		Kept: placesWithFile},
 	format.MetricDefinitions: {How: format.Exact,
-		As: "DefCounter, with the scale in the unit; relative modes and the rest weft only"},
-	format.CommunicatorDefinitions: {How: format.Exact, As: "DefProcessGroup; the rest in packed definitions"},
-	format.OtherDefinitions:        {How: format.WeftOnly, As: "packed definitions"},
+		As: "DefCounter, with the scale in the unit; relative modes weft only"},
+	format.MetricGroups:            {How: format.Exact, As: "DefCounterGroup"},
+	format.CommunicatorDefinitions: {How: format.Exact, As: "DefProcessGroup"},
+	format.AttributeDefinitions:    {How: format.Exact, As: "DefKeyValue"},
+	format.AttributeDescriptions:   {How: format.Exact, As: "DefKeyValue"},
+	format.FileDefinitions:         {How: format.Exact, As: "DefFile"},
+	format.MarkerDefinitions:       {How: format.Exact, As: "DefMarker"},
+	format.OperationDefinitions:    {How: format.Exact, As: "DefCollectiveOperation"},
 	format.OpaqueDefinitions:       {How: format.WeftOnly, As: "packed definitions, up to 4 KiB"},
 	format.EventAttributes:         {How: format.Exact, As: "key-value"},
 	format.Visits:                  {How: format.Exact, As: "Enter, Leave"},
@@ -25,18 +37,46 @@ var mapping = map[format.Subject]format.Mapped{
 	format.Fragments:               {How: format.WeftOnly, As: "Counter with a key-value"},
 	format.MetricValues:            {How: format.Exact, As: "Counter"},
 	format.Messages:                {How: format.Exact, As: "SendMsg, RecvMsg"},
-	format.MessagePhases:           {How: format.WeftOnly, As: "NoOp with a key-value"},
 	format.CollectiveOperations:    {How: format.Exact, As: "BeginCollectiveOperation"},
-	format.CommunicatorEvents:      {How: format.WeftOnly, As: "NoOp with a key-value"},
-	format.Interruptions:           {How: format.WeftOnly, As: "NoOp with a key-value"},
 	format.ProcessEvents:           {How: format.Exact, As: "BeginProcess, EndProcess; others weft only"},
-	format.ThreadEvents:            {How: format.WeftOnly, As: "NoOp with a key-value"},
 	format.RemoteMemoryAccess:      {How: format.Exact, As: "RMAPut, RMAGet, RMAEnd; others weft only"},
-	format.CallingContexts:         {How: format.WeftOnly, As: "NoOp with a key-value"},
 	format.InputOutput:             {How: format.Exact, As: "File records; others weft only"},
 	format.Markers:                 {How: format.Exact, As: "Marker; its duration and scope weft only"},
 	format.Snapshots:               {How: format.Exact, As: ".snaps of OTF's own; others weft only"},
 	format.Summaries:               {How: format.Exact, As: ".stats of OTF's own; others weft only"},
 	format.GenericEvents:           {How: format.WeftOnly, As: "EventComment or NoOp, with a key-value"},
 	format.Links:                   {How: format.WeftOnly, As: "NoOp behind the last event"},
+}, format.Mapped{How: format.WeftOnly, As: "packed definitions"},
+	format.Mapped{How: format.WeftOnly, As: "NoOp with a key-value"})
+
+// kindsOfProcesses returns how many locations are processes, or threads that have a process as parent.
+func kindsOfProcesses(d *trace.Definitions) (n int) {
+	byID := processesByID(d)
+	for i := range d.Locations.Len() {
+		l := d.Locations.At(uint32(i))
+		if _, ok := parentOf(d, byID, l); ok || l.Kind == trace.ProcessLocation {
+			n++
+		}
+	}
+	return n
+}
+
+// nodes returns the number of location groups that are nodes.
+func nodes(d *trace.Definitions) (n int) {
+	for _, g := range d.Groups.All() {
+		if g.Kind == nodeKind {
+			n++
+		}
+	}
+	return n
+}
+
+// placesWithFile returns how many regions have a place in a source file that OTF can express.
+func placesWithFile(d *trace.Definitions) (n int) {
+	for i := range d.Regions.Len() {
+		if hasSourcePlace(d.Regions.At(uint32(i))) {
+			n++
+		}
+	}
+	return n
 }

@@ -72,8 +72,14 @@ func (e *encoder) defineAll() error {
 		if r.File != "" {
 			file = name(r.File)
 		}
-		put(defRegion, uint64(i), name(r.Name), undefined32, 0, file, uint64(uint32(r.Line)), uint64(uint32(r.End)),
-			name(r.Name), role, paradigm, 0)
+		text := func(key string, absent uint64) uint64 {
+			if s, ok := attr(r.Attrs, key); ok {
+				return name(s)
+			}
+			return absent
+		}
+		put(defRegion, uint64(i), name(r.Name), text(format.Description, undefined32), 0, file, uint64(uint32(r.Line)),
+			uint64(uint32(r.End)), text(format.CanonicalName, name(r.Name)), role, paradigm, 0)
 	}
 	inexact := int64(0) // number of metrics with a mode that OTF2 does not have
 	for i, m := range d.Metrics.All() {
@@ -82,8 +88,12 @@ func (e *encoder) defineAll() error {
 			inexact++
 		}
 		base, exponent := scaleOf(&m)
-		put(defMetricMember, uint64(i), name(m.Name), undefined32, 0, mode, metricType(m.Type), base, exponent,
-			name(m.Unit))
+		description := uint64(undefined32)
+		if s, ok := attr(m.Attrs, format.Description); ok {
+			description = name(s)
+		}
+		put(defMetricMember, uint64(i), name(m.Name), description, uint64(max(0, slices.Index(metricTypes, m.Group))), mode,
+			metricType(m.Type), base, exponent, name(m.Unit))
 		put(defMetricClass, uint64(i), 1, uint64(i), 2, 0)
 	}
 	how := format.WeftOnly
@@ -119,22 +129,25 @@ func (e *encoder) defineAll() error {
 	return e.err
 }
 
-// scaleName is the name of the attribute with the scale of a metric's values, as BASE^EXPONENT.
-const scaleName = "scale"
-
 // scaleOf returns the base and the exponent of the scale of a metric's values.
 func scaleOf(m *trace.MetricDef) (base, exponent uint64) {
-	for _, a := range m.Attrs {
-		if a.Key != scaleName {
-			continue
-		}
-		of, power, _ := strings.Cut(a.Value.Str, "^")
-		n, err := strconv.ParseInt(power, 10, 64)
-		if at := slices.Index([]string{"2", "10"}, of); at >= 0 && err == nil {
-			return uint64(at), uint64(n)
-		}
+	scale, _ := attr(m.Attrs, format.Scale)
+	of, power, _ := strings.Cut(scale, "^")
+	n, err := strconv.ParseInt(power, 10, 64)
+	if at := slices.Index([]string{"2", "10"}, of); at >= 0 && err == nil {
+		return uint64(at), uint64(n)
 	}
 	return 1, 0
+}
+
+// attr returns the text of the first attribute with a key. ok is false if there is none.
+func attr(list []trace.Attr, key string) (text string, ok bool) {
+	for _, a := range list {
+		if a.Key == key && a.Value.Type == trace.String {
+			return a.Value.Str, true
+		}
+	}
+	return "", false
 }
 
 // defineGroups writes the groups and communicators: first the ones of all locations, then those of the trace.
@@ -257,14 +270,17 @@ func (e *encoder) writeTree(put func(id uint8, v ...uint64), name func(string) u
 	for i, l := range d.Locations.All() {
 		g, ok := groups[l.Group]
 		if !ok {
-			text, parent := "locations", uint64(0)
+			text, typ, parent := "locations", uint64(1), uint64(0)
 			if l.Group != trace.NoRef {
 				x := d.Groups.At(l.Group)
 				text, parent = x.Name, node(x.Parent)
+				if x.Kind == acceleratorKind {
+					typ = 2
+				}
 			}
 			g = uint64(len(groups))
 			groups[l.Group] = g
-			put(defLocationGroup, g, name(text), 1, parent, undefined32)
+			put(defLocationGroup, g, name(text), typ, parent, undefined32)
 		}
 		kind := uint64(1)
 		if l.Kind == trace.StreamLocation {

@@ -17,7 +17,7 @@ type Format struct{ format.Unsupported }
 func (Format) About() format.About { return about }
 
 var about = format.About{
-	Mapping:    func(s format.Subject) format.Mapped { return mapping[s] },
+	Mapping:    mapping,
 	Name:       "otf2",
 	Title:      "Open Trace Format 2 (OTF2)",
 	Extensions: []string{".otf2"},

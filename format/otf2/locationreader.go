@@ -293,9 +293,6 @@ func (lr *locationReader) add(e *Event) error {
 			return err
 		}
 	}
-	if e.ID >= ompFork && e.ID <= ompTaskComplete {
-		d.oldOpenMP[e.ID-ompFork].Store(true)
-	}
 	lr.b.Add(lr.loc, now, k.kind, ref)
 	var arguments []uint64
 	if e.ID == programBegin {
@@ -325,6 +322,11 @@ func (lr *locationReader) add(e *Event) error {
 	}
 	if k.kind == trace.Parameter {
 		if err := lr.addParameter(e); err != nil {
+			return err
+		}
+	}
+	if e.ID >= ompFork && e.ID <= ompTaskComplete {
+		if err := lr.addAttribute(recordName, trace.Value{Type: trace.Uint8, Num: uint64(e.ID)}); err != nil {
 			return err
 		}
 	}

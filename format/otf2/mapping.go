@@ -1,32 +1,53 @@
 package otf2
 
-import "github.com/weft-trace/weft/format"
+import (
+	"slices"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+)
 
 // mapping describes the result of a conversion for each subject; docs/mapping.md lists it as a table.
-var mapping = map[format.Subject]format.Mapped{
+var mapping = format.MappingTable(map[format.Subject]format.Mapped{
 	format.ClockTicks: {How: format.Exact,
 		As: "ClockProperties; ticks that are no parts of a second weft only"},
-	format.ClockStart:      {How: format.Exact, As: "ClockProperties"},
-	format.TraceProperties: {How: format.WeftOnly, As: "properties"},
-	format.LocationDefinitions: {How: format.Exact,
-		As: "Location, LocationGroup, SystemTreeNode; the rest in properties"},
-	format.RegionDefinitions:   {How: format.Exact, As: "Region; the rest in properties"},
-	format.ResourceDefinitions: {How: format.WeftOnly, As: "properties"},
-	format.MetricDefinitions:   {How: format.Exact, As: "MetricMember, MetricClass"},
+	format.ClockStart:          {How: format.Exact, As: "ClockProperties"},
+	format.LocationDefinitions: {How: format.Exact, As: "Location"},
+	format.LocationKinds: {How: format.WeftOnly, As: "properties; threads and streams as Location",
+		Kept: format.LocationsOfKind(trace.ThreadLocation, trace.StreamLocation)},
+	format.GroupDefinitions:  {How: format.Exact, As: "LocationGroup, SystemTreeNode"},
+	format.GroupKinds:        {How: format.Exact, As: "LocationGroup, SystemTreeNode"},
+	format.RegionDefinitions: {How: format.Exact, As: "Region"},
+	format.RegionGroups: {How: format.WeftOnly, As: "properties; paradigms of OTF2 as Region",
+		Kept: paradigmsOfRegions},
+	format.RegionPlaces:         {How: format.Exact, As: "Region"},
+	format.RegionEnds:           {How: format.Exact, As: "Region"},
+	format.RegionRoles:          {How: format.Exact, As: "Region"},
+	format.RegionDescriptions:   {How: format.Exact, As: "Region"},
+	format.RegionCanonicalNames: {How: format.Exact, As: "Region"},
+	format.MetricDefinitions:    {How: format.Exact, As: "MetricMember, MetricClass"},
+	format.MetricGroups: {How: format.WeftOnly, As: "properties; types of OTF2 as MetricMember",
+		Kept: typesOfMetrics},
+	format.MetricDescriptions: {How: format.Exact, As: "MetricMember"},
 	format.CommunicatorDefinitions: {How: format.WeftOnly,
 		As: "Comm and Group; over all locations where the members are not known; the rest in properties"},
-	format.OtherDefinitions:  {How: format.WeftOnly, As: "properties"},
-	format.OpaqueDefinitions: {How: format.WeftOnly, As: "property, up to 4 KiB"},
-	format.EventAttributes:   {How: format.Exact, As: "attribute list; types that OTF2 has not weft only: text"},
-	format.Visits:            {How: format.Exact, As: "Enter, Leave"},
-	format.UnnestedLeaves:    {How: format.Exact, As: "Leave"},
-	format.Marks:             {How: format.WeftOnly, As: "ParameterString with an attribute"},
-	format.Comments:          {How: format.WeftOnly, As: "ParameterString with an attribute"},
-	format.Claims:            {How: format.WeftOnly, As: "ParameterString with an attribute"},
-	format.Fragments:         {How: format.WeftOnly, As: "ParameterString with an attribute"},
-	format.MetricValues:      {How: format.Exact, As: "Metric; ranges of samples weft only: ParameterString"},
-	format.Messages:          {How: format.Exact, As: "MpiSend, MpiRecv"},
-	format.MessagePhases:     {How: format.Exact, As: "MPI records"},
+	format.AttributeDefinitions:  {How: format.Exact, As: "Attribute"},
+	format.AttributeDescriptions: {How: format.Exact, As: "Attribute"},
+	format.ParameterDefinitions: {How: format.WeftOnly, As: "properties; those of texts as Parameter",
+		Kept: textParameters},
+	format.WindowDefinitions:  {How: format.Exact, As: "RmaWin"},
+	format.ContextDefinitions: {How: format.WeftOnly, As: "CallingContext; its place and parent in properties"},
+	format.FileDefinitions:    {How: format.Exact, As: "IoRegularFile"},
+	format.HandleDefinitions:  {How: format.WeftOnly, As: "IoHandle with another name; its file in properties"},
+	format.MarkerDefinitions:  {How: format.Exact, As: "DefMarker"},
+	format.MarkerGroups:       {How: format.Exact, As: "DefMarker"},
+	format.OpaqueDefinitions:  {How: format.WeftOnly, As: "property, up to 4 KiB"},
+	format.EventAttributes:    {How: format.Exact, As: "attribute list; types that OTF2 has not weft only: text"},
+	format.Visits:             {How: format.Exact, As: "Enter, Leave"},
+	format.UnnestedLeaves:     {How: format.Exact, As: "Leave"},
+	format.MetricValues:       {How: format.Exact, As: "Metric; ranges of samples weft only: ParameterString"},
+	format.Messages:           {How: format.Exact, As: "MpiSend, MpiRecv"},
+	format.MessagePhases:      {How: format.Exact, As: "MPI records"},
 	format.CollectiveOperations: {How: format.Exact,
 		As: "MpiCollectiveBegin, MpiCollectiveEnd; those of old OTF weft only: ParameterString"},
 	format.CommunicatorEvents: {How: format.Exact, As: "CommCreate, CommDestroy"},
@@ -38,8 +59,36 @@ var mapping = map[format.Subject]format.Mapped{
 	format.CallingContexts:    {How: format.Exact, As: "CallingContext records"},
 	format.InputOutput:        {How: format.Exact, As: "Io records; those of OTF weft only: ParameterString"},
 	format.Markers:            {How: format.Exact, As: "Marker; attributes weft only, in an event beside it"},
-	format.Snapshots:          {How: format.WeftOnly, As: "ParameterString with an attribute"},
-	format.Summaries:          {How: format.WeftOnly, As: "ParameterString with an attribute"},
-	format.GenericEvents:      {How: format.WeftOnly, As: "ParameterString with an attribute"},
 	format.Links:              {How: format.WeftOnly, As: "properties"},
+}, format.Mapped{How: format.WeftOnly, As: "properties"},
+	format.Mapped{How: format.WeftOnly, As: "ParameterString with an attribute"})
+
+// paradigmsOfRegions returns how many regions have a paradigm that OTF2 has.
+func paradigmsOfRegions(d *trace.Definitions) (n int) {
+	for _, r := range d.Regions.All() {
+		if slices.Contains(paradigms, r.Group) && r.Group != "" {
+			n++
+		}
+	}
+	return n
+}
+
+// typesOfMetrics returns how many metrics have a type that OTF2 has.
+func typesOfMetrics(d *trace.Definitions) (n int) {
+	for _, m := range d.Metrics.All() {
+		if slices.Contains(metricTypes, m.Group) && m.Group != "" {
+			n++
+		}
+	}
+	return n
+}
+
+// textParameters returns how many parameters have texts as values.
+func textParameters(d *trace.Definitions) (n int) {
+	for _, p := range d.Parameters.All() {
+		if typ, ok := attr(p.Attrs, "type"); !ok || typ == parameterTypes[0] {
+			n++
+		}
+	}
+	return n
 }

@@ -39,7 +39,7 @@ func (m *model) readMarkers(opt *format.ReadOptions) error {
 		switch r.ID {
 		case defMarker:
 			kinds[v[0]] = m.defs.Markers.Add(trace.Named{ID: id(v[0]), Name: trace.ToUTF8(r.Texts[1]),
-				Attrs: slices.Concat(attrList("group", trace.ToUTF8(r.Texts[0])),
+				Attrs: slices.Concat(attrList(format.MarkerGroup, trace.ToUTF8(r.Texts[0])),
 					attrList("severity", enumWord(severities, v[3])))})
 		case markerEvent:
 			m.markers = append(m.markers, marker{time: v[0], duration: v[1], scope: v[3], scopeID: v[4], text: r.Texts[0]})

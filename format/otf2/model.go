@@ -41,8 +41,6 @@ type model struct {
 	// unkept counts values in events that the model cannot represent: references to nothing, and values
 	// of metrics and attributes whose type differs from the defined one.
 	unkept atomic.Int64
-	// oldOpenMP records which records of old versions, from ompFork on, have been read.
-	oldOpenMP [ompTaskComplete - ompFork + 1]atomic.Bool
 }
 
 // Renamable marks the model as a [trace.Renamable]: its encoder can rename texts.
@@ -225,12 +223,23 @@ func id(v uint64) string { return strconv.FormatUint(v, 10) }
 // members of the first group, ranks are positions in the second group.
 const otherSide = "other"
 
+// acceleratorKind is the kind of location groups for accelerators.
+const acceleratorKind = "accelerator"
+
 // attrList returns a list with one attribute of a definition, or nil if the value is empty.
 func attrList(key, value string) []trace.Attr {
 	if value == "" {
 		return nil
 	}
 	return []trace.Attr{{Key: key, Value: trace.StringValue(value)}}
+}
+
+// flagAttrs returns a list with the flags of a definition, or nil if none is set.
+func flagAttrs(words []string, flags uint64) []trace.Attr {
+	if flags == 0 {
+		return nil
+	}
+	return attrList("flags", flagWords(words, flags))
 }
 
 // define adds a definition to the tables.
@@ -248,9 +257,9 @@ func (m *model) define(r *Record, opt *format.ReadOptions) error {
 		m.index[SystemTreeNodes][v[0]] = d.Groups.Add(trace.LocationGroup{ID: "node/" + id(v[0]), Name: m.text(v[1]),
 			Kind: m.text(v[2]), Parent: trace.NoRef})
 	case defLocationGroup:
-		kind := [...]string{"", "process", "accelerator"}[min(v[2], 2)]
+		kind := [...]string{"", "process", acceleratorKind}[min(v[2], 2)]
 		m.index[LocationGroups][v[0]] = d.Groups.Add(trace.LocationGroup{ID: id(v[0]), Name: m.text(v[1]), Kind: kind,
-			Parent: trace.NoRef})
+			Parent: trace.NoRef, Attrs: attrList("creator", m.name(LocationGroups, v[4]))})
 	case defLocation:
 		if _, ok := m.index[Locations][v[0]]; ok {
 			return nil // a location has only one file
@@ -264,52 +273,52 @@ func (m *model) define(r *Record, opt *format.ReadOptions) error {
 			Role: enumWord(regionRoles, v[8]),
 			File: m.text(v[4]), Line: int64(v[5]), End: int64(v[6])}
 		if name := m.text(v[7]); name != x.Name {
-			x.Attrs = attrList("canonical", name)
+			x.Attrs = attrList(format.CanonicalName, name)
 		}
-		x.Attrs = append(x.Attrs, attrList("description", m.text(v[2]))...)
-		if v[10] != 0 {
-			x.Attrs = append(x.Attrs, attrList("flags", flagWords(regionFlags, v[10]))...)
-		}
+		x.Attrs = append(x.Attrs, attrList(format.Description, m.text(v[2]))...)
+		x.Attrs = append(x.Attrs, flagAttrs(regionFlags, v[10])...)
 		m.index[Regions][v[0]] = d.Regions.Add(x)
 	case defAttribute:
 		m.index[Attributes][v[0]] = d.Attributes.Add(trace.AttributeDef{ID: id(v[0]), Name: m.text(v[1]),
 			Type: trace.Type(min(v[2], typeLocationGroup)), Doc: m.text(v[3])})
 	case defMetricClass:
-		m.addMetrics(v[0], v[2:2+v[1]], "")
+		m.addMetrics(v[0], v[2:2+v[1]], v[2+v[1]:], "")
 	case defMetricInst:
-		m.addMetrics(v[0], m.ranks.members[v[0]], id(v[2]))
+		m.addMetrics(v[0], m.ranks.members[v[0]], nil, id(v[2]))
 	case defGroup:
 		gid, paradigm, g := groupOf(v)
 		x := trace.Set{ID: id(gid), Name: m.text(v[1]), Kind: [...]string{"", "locations", "regions", "metrics",
 			"communicating locations", "ranks", "self", ""}[min(g.typ, 7)],
 			Attrs: attrList("paradigm", enumWord(paradigms, paradigm))}
-		if g.flags&globalMembers != 0 {
-			x.Attrs = append(x.Attrs, attrList("flags", flagWords(groupFlags, g.flags))...)
-		}
+		x.Attrs = append(x.Attrs, flagAttrs(groupFlags, g.flags)...)
 		for _, i := range g.members {
 			x.Members = append(x.Members, int64(i))
 		}
 		m.index[Groups][gid] = d.Sets.Add(x)
 	case defComm:
 		m.index[Comms][v[0]] = d.Communicator.Add(trace.Communicator{ID: id(v[0]), Name: m.text(v[1]),
-			Set: m.lookup(Groups, v[2]), Parent: trace.NoRef})
+			Set: m.lookup(Groups, v[2]), Parent: trace.NoRef, Attrs: flagAttrs(createDestroy, v[4])})
 	case defInterComm:
 		m.index[Comms][v[0]] = d.Communicator.Add(trace.Communicator{ID: id(v[0]), Name: m.text(v[1]),
-			Set: m.lookup(Groups, v[2]), Parent: trace.NoRef, Attrs: attrList(otherSide, id(v[3]))})
+			Set: m.lookup(Groups, v[2]), Parent: trace.NoRef,
+			Attrs: append(attrList(otherSide, id(v[3])), flagAttrs(createDestroy, v[5])...)})
 	case defParameter:
 		named(Parameters, &d.Parameters, m.text(v[1]), attrList("type", enumWord(parameterTypes, v[2]))...)
 	case defWindow:
-		named(Windows, &d.Windows, m.text(v[1]),
-			append(attrList("communicator", m.name(Comms, v[2])), attrList(trace.CommunicatorIDAttribute, id(v[2]))...)...)
+		named(Windows, &d.Windows, m.text(v[1]), slices.Concat(attrList("communicator", m.name(Comms, v[2])),
+			attrList(trace.CommunicatorIDAttribute, id(v[2])), flagAttrs(createDestroy, v[3]))...)
 	case defContext:
 		name, _ := m.ranks.rawName(CallingContexts, v[0])
 		named(CallingContexts, &d.Contexts, trace.ToUTF8(name), attrList("parent", m.name(CallingContexts, v[3]))...)
 	case defIOFile, defIODirectory:
 		named(IOFiles, &d.Files, m.text(v[1]),
-			attrList("kind", map[bool]string{true: "file", false: "directory"}[r.ID == defIOFile])...)
+			append(attrList("kind", map[bool]string{true: "file", false: "directory"}[r.ID == defIOFile]),
+				attrList("node", m.name(SystemTreeNodes, v[2]))...)...)
 	case defIOHandle:
 		name, _ := m.ranks.rawName(IOHandles, v[0])
-		named(IOHandles, &d.Handles, trace.ToUTF8(name), attrList("file", m.name(IOFiles, v[2]))...)
+		named(IOHandles, &d.Handles, trace.ToUTF8(name), slices.Concat(attrList("file", m.name(IOFiles, v[2])),
+			attrList("interface", m.name(IOParadigms, v[3])), flagAttrs(handleFlags, v[4]),
+			attrList("communicator", m.name(Comms, v[5])), attrList("parent", m.name(IOHandles, v[6])))...)
 	}
 	return nil
 }
@@ -322,17 +331,22 @@ func (m *model) name(t Table, v uint64) string {
 	return trace.ToUTF8(m.ranks.shown(t, v))
 }
 
-// addMetrics adds a metric for each member of a class or an instance.
-func (m *model) addMetrics(of uint64, members []uint64, recorder string) {
+// addMetrics adds a metric for each member of a class or an instance. class holds the fields of a class after
+// its members.
+func (m *model) addMetrics(of uint64, members, class []uint64, recorder string) {
 	for i, member := range members {
 		x := trace.MetricDef{ID: fmt.Sprintf("%d/%d", of, i), Kind: trace.CounterMetric, Location: trace.NoRef,
-			Undefined: true, Attrs: attrList("recorder", recorder)}
+			Undefined: true, Attrs: attrList(format.Recorder, recorder)}
+		if len(class) > 0 {
+			x.Attrs = append(attrList(format.Occurrence, enumWord(occurrences, class[0])),
+				attrList(format.RecorderKind, enumWord(recorderKinds, class[1]))...)
+		}
 		if r := m.ranks.metrics[member]; r != nil {
 			x.Name, x.Unit, x.Mode, x.Group, x.Type, x.Undefined = m.text(r[1]), m.text(r[8]), enumWord(metricModes, r[4]),
 				enumWord(metricTypes, r[3]), trace.Type(min(r[5], typeLocationGroup)), false
-			x.Attrs = append(x.Attrs, attrList("description", m.text(r[2]))...)
+			x.Attrs = append(x.Attrs, attrList(format.Description, m.text(r[2]))...)
 			if r[7] != 0 {
-				x.Attrs = append(x.Attrs, attrList(scaleName, fmt.Sprintf("%d^%d", 2+8*min(r[6], 1), int64(r[7])))...)
+				x.Attrs = append(x.Attrs, attrList(format.Scale, fmt.Sprintf("%d^%d", 2+8*min(r[6], 1), int64(r[7])))...)
 			}
 		}
 		m.metrics[of] = append(m.metrics[of], m.defs.Metrics.Add(x))
@@ -402,7 +416,7 @@ func (m *model) addDescription(r *Record) {
 	group := func(i uint32, key, text string) {
 		if i != trace.NoRef {
 			g := m.defs.Groups.At(i)
-			g.Attrs = append(g.Attrs, attrList(key, text)...)
+			g.Attrs = append(g.Attrs, trace.Attr{Key: key, Value: trace.StringValue(text)})
 		}
 	}
 	switch r.ID {
@@ -415,10 +429,12 @@ func (m *model) addDescription(r *Record) {
 	case 29: // LocationProperty
 		if i := m.lookup(Locations, v[0]); i != trace.NoRef {
 			l := m.defs.Locations.At(i)
-			l.Attrs = append(l.Attrs, attrList(m.text(v[1]), value(v[3], v[4]))...)
+			l.Attrs = append(l.Attrs, trace.Attr{Key: m.text(v[1]), Value: trace.StringValue(value(v[3], v[4]))})
 		}
-	case defCallsite, defCallpath, defParadigmProp, 25, defCartDimension, defCartTopology, defCartCoord, 35, 37, 41, 42:
-		m.defs.Opaque.Add(trace.Opaque{Format: "otf2", Data: string(appendRecord(nil, &definitionTypes[r.ID], r))})
+	case defParadigm, defParadigmProp, defIOParadigm, defCallsite, defCallpath, 25, defCartDimension, defCartTopology,
+		defCartCoord, defSourceLoc, defContextProperty, defInterrupt, defIOFileProperty, 41, 42:
+		m.defs.Opaque.Add(trace.Opaque{Format: "otf2", Type: definitionTypes[r.ID].name,
+			Data: string(appendRecord(nil, &definitionTypes[r.ID], r))})
 	}
 }
 
@@ -426,6 +442,8 @@ func (m *model) addDescription(r *Record) {
 const (
 	rankName  = "otf2.rank" // rank of a message whose other side is unknown
 	valueName = "value"     // value of a parameter
+	// recordName is for the number of a record of OpenMP of an old version. Newer records can hold the same event.
+	recordName = "otf2.record"
 )
 
 // valueType returns the type of a parameter's value.

@@ -371,7 +371,7 @@ func (e *encoder) rewriteRow(c *trace.Cursor) error {
 		ok = e.setParameter(c)
 	} else if ok {
 		p := o.part(c.Location())
-		ok, all = e.fillRecord(p.oldRecordID(c.Kind(), c.Ops(), id), c, c.Ops())
+		ok, all = e.fillRecord(e.oldRecordID(c, id), c, c.Ops())
 		if ok {
 			e.fillOtherReferences(p)
 		}
@@ -387,25 +387,33 @@ func (e *encoder) rewriteRow(c *trace.Cursor) error {
 	return e.putEvent(c.Location(), x)
 }
 
-// oldRecordID returns the id of the record type of an old version from which an event was read, if there is
-// one.
-func (p *source) oldRecordID(k trace.Kind, ops []uint64, id uint8) uint8 {
-	if id < threadFork || id > taskComplete {
-		return id
-	}
-	for old := uint8(ompFork); old <= ompTaskComplete; old++ {
-		if eventKinds[old].kind != k || !p.m.oldOpenMP[old-ompFork].Load() {
+// oldRecordID returns the type of the record from which an event was read. This is id unless the event has the
+// attribute for records of old versions, and such a record can still hold it.
+func (e *encoder) oldRecordID(c *trace.Cursor, id uint8) uint8 {
+	keys, values := c.Attrs()
+	for i, key := range keys {
+		if def := e.defs.Attributes.At(key); def.ID != "" || def.Name != recordName {
 			continue
 		}
-		same := len(ops) == len(eventKinds[old].ops)
-		for i, x := range eventKinds[old].ops {
-			same = same && (x.source != constant || ops[i] == x.value)
-		}
-		if same {
-			return old
+		if old := values[i].Num; old >= ompFork && old <= ompTaskComplete && holds(&eventKinds[old], c) {
+			return uint8(old)
 		}
 	}
 	return id
+}
+
+// holds reports whether a record with a kind k can hold an event.
+func holds(k *eventKind, c *trace.Cursor) bool {
+	ops := c.Ops()
+	if k.kind != c.Kind() || len(ops) != len(k.ops) {
+		return false
+	}
+	for i, x := range k.ops {
+		if x.source == constant && ops[i] != x.value {
+			return false
+		}
+	}
+	return true
 }
 
 // otherReferences lists, for each event type, the fields with references to definitions for which the model
@@ -466,9 +474,9 @@ func (e *encoder) fillOtherReferences(p *source) {
 	}
 }
 
-// isField reports whether an attribute of the model is a field of a record.
+// isField reports whether an attribute of the model is a part of the record of an event.
 func isField(a *trace.AttributeDef) bool {
-	return a.ID == "" && (a.Name == rankName || a.Name == valueName || a.Name == textName)
+	return a.ID == "" && (a.Name == rankName || a.Name == valueName || a.Name == textName || a.Name == recordName)
 }
 
 // setAttributes gives an event the attributes of a row.

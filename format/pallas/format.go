@@ -15,7 +15,7 @@ type Format struct{ format.Unsupported }
 func (Format) About() format.About { return about }
 
 var about = format.About{
-	Mapping:    func(s format.Subject) format.Mapped { return mapping[s] },
+	Mapping:    mapping,
 	Name:       "pallas",
 	Title:      "Pallas",
 	Extensions: []string{".pallas"},

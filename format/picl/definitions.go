@@ -256,3 +256,8 @@ func (s *descriptorResolver) inline(text string) (*control, error) {
 func isDefinition(typ int64) bool {
 	return typ == TypeLabel || typ == TypeDescriptor || typ <= TypeProcessorSet && typ >= TypeEventSet
 }
+
+// definitionTypes holds the names of the types of definition records.
+var definitionTypes = map[int64]string{TypeLabel: "label", TypeDescriptor: "descriptor",
+	TypeProcessorSet: "subset of processors", TypeProcessSet: "subset of processes",
+	TypeEventSet: "subset of event types"}

@@ -418,7 +418,7 @@ func (d *decoder) define(locations map[procKey]int64, events map[int64]int64, us
 		case moved:
 			k.before = 0
 		}
-		m.Opaque.Add(trace.Opaque{Format: "picl", Data: keepRecord(k.before, &k.rec)})
+		m.Opaque.Add(trace.Opaque{Format: "picl", Type: definitionTypes[k.rec.Type], Data: keepRecord(k.before, &k.rec)})
 	}
 	d.kept = nil
 	if !d.File.Numbered { // numbered lines come from a converted file and have other positions

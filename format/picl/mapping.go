@@ -1,28 +1,21 @@
 package picl
 
-import "github.com/weft-trace/weft/format"
+import (
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+)
 
 // mapping states how the encoder writes a subject of another format. docs/mapping.md has the resulting
-// table. Events without an entry in mappings become user records.
-func mapping(s format.Subject) format.Mapped {
-	if m, ok := mappings[s]; ok || len(s.Kinds()) == 0 {
-		return m
-	}
-	return format.Mapped{How: format.WeftOnly, As: "user record"}
-}
-
-var mappings = map[format.Subject]format.Mapped{
+// table. Events without an entry become user records.
+var mapping = format.MappingTable(map[format.Subject]format.Mapped{
 	format.ClockTicks: {How: format.Exact,
 		As: "seconds with the decimals needed; rounded to 1 ns where a tick has no finite decimals"},
 	format.ClockStart:          {How: format.WeftOnly, As: "event message before the first event"},
-	format.TraceProperties:     {How: format.WeftOnly, As: "event message"},
-	format.LocationDefinitions: {How: format.Exact, As: "(processor, process) with a label; groups weft only"},
-	format.RegionDefinitions:   {How: format.Exact, As: "event type ≥ 0 with a label; the rest weft only"},
-	format.ResourceDefinitions: {How: format.WeftOnly, As: "event message"},
-	format.MetricDefinitions:   {How: format.WeftOnly, As: "event message"},
-	format.CommunicatorDefinitions: {How: format.Exact,
-		As: "subset records for PICL's own; others weft only: event messages"},
-	format.OtherDefinitions:     {How: format.WeftOnly, As: "event message"},
+	format.LocationDefinitions: {How: format.Exact, As: "(processor, process) with a label"},
+	format.RegionDefinitions:   {How: format.Exact, As: "event type ≥ 0 with a label"},
+	format.SetDefinitions:      {How: format.WeftOnly, As: "event message; those of PICL stay subset records"},
+	format.LocationKinds: {How: format.WeftOnly, As: "event message; all are processes",
+		Kept: format.LocationsOfKind(trace.ProcessLocation)},
 	format.OpaqueDefinitions:    {How: format.WeftOnly, As: "event message, up to 4 KiB"},
 	format.EventAttributes:      {How: format.Exact, As: "data field; others weft only: character data"},
 	format.Visits:               {How: format.Exact, As: "-3 and -4"},
@@ -37,4 +30,4 @@ var mappings = map[format.Subject]format.Mapped{
 	format.Summaries:            {How: format.Exact, As: "-101 … -105 of PICL's own; others weft only: user records"},
 	format.GenericEvents:        {How: format.Exact, As: "user records of PICL's own; others weft only: user records"},
 	format.Links:                {How: format.WeftOnly, As: "user record after the last event"},
-}
+}, format.Mapped{How: format.WeftOnly, As: "event message"}, format.Mapped{How: format.WeftOnly, As: "user record"})

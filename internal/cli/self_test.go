@@ -43,7 +43,18 @@ func TestCollectivesOnSelf(t *testing.T) {
 		}
 		ids[m[2]] = m[1]
 	}
-	if len(ids) != 6 && text != nil {
-		t.Errorf("otfprint: found %d operations, expected 6", len(ids))
+	if len(ids) != 9 && text != nil {
+		t.Errorf("otfprint: found %d operations, expected 9", len(ids))
+	}
+	// Rank 0 of MPI_COMM_SELF is the process itself.
+	roots := regexp.MustCompile(`BeginCollective: process (\d+), collective 1, .* root (\d+)`)
+	found := roots.FindAllStringSubmatch(string(text), -1)
+	for _, m := range found {
+		if m[1] != m[2] {
+			t.Errorf("otfprint: the root is not the process itself: %s", m[0])
+		}
+	}
+	if len(found) != 3 && text != nil {
+		t.Errorf("otfprint: found %d broadcasts, expected 3", len(found))
 	}
 }

@@ -1,4 +1,4 @@
-"""Writes an archive in which three ranks call barriers on MPI_COMM_SELF, at different times.
+"""Writes an archive in which three ranks call barriers and a broadcast on MPI_COMM_SELF, at different times.
 
     python3 self.py FOLDER
 
@@ -20,6 +20,8 @@ with otf2.writer.open(sys.argv[1], timer_resolution=1000000000) as trace:
                                                   members=[]))
     barrier = d.region("MPI_Barrier", paradigm=Paradigm.MPI, region_role=RegionRole.BARRIER, source_file="",
                        begin_line_number=0, end_line_number=0)
+    broadcast = d.region("MPI_Bcast", paradigm=Paradigm.MPI, region_role=RegionRole.COLL_ONE2ALL, source_file="",
+                         begin_line_number=0, end_line_number=0)
     for i, location in enumerate(locations):
         w = trace.event_writer_from_location(location)
         for begin in (1000 * (i + 1), 1000 * (i + 1) + 10000):
@@ -28,3 +30,7 @@ with otf2.writer.open(sys.argv[1], timer_resolution=1000000000) as trace:
             w.mpi_collective_begin(begin + 1)
             w.mpi_collective_end(end, CollectiveOp.BARRIER, alone, NO_ROOT, 0, 0)
             w.leave(end + 1, barrier)
+        w.enter(50000, broadcast)
+        w.mpi_collective_begin(50001)
+        w.mpi_collective_end(50010, CollectiveOp.BCAST, alone, 0, 8, 8)
+        w.leave(50011, broadcast)
