@@ -15,7 +15,8 @@ import (
 
 // rewriteEvents writes the events of an archive that is rewritten. Each goroutine of the scan has an encoder of
 // its own, which writes the events of some locations. The written bytes do not depend on the number of
-// goroutines.
+// goroutines. The texts that a transform has added to events, and markers, stay in memory until the end of the
+// scan.
 func (e *encoder) rewriteEvents(ctx context.Context, events format.Events, sel trace.Selection) error {
 	sel.Links = trace.NoLinks // OTF2 has no links
 	var mu sync.Mutex
@@ -215,8 +216,8 @@ func (e *encoder) defineAddedStrings(workers []*encoder) {
 	}
 }
 
-// assignAttributes assigns ids to the attributes that a transform has added. So the ids do not depend on the
-// order in which locations are written.
+// assignAttributes assigns ids to the attributes that a transform has added. It does so before the scan, so that
+// the ids do not depend on the order in which locations are written.
 func (e *encoder) assignAttributes() {
 	o := e.original
 	for i, a := range e.defs.Attributes.All() {

@@ -218,11 +218,11 @@ pageTests("the page: selection", (check) => {
     await details.getByTitle("Select this message").click();
     await ready();
     expect(await details.innerText()).toMatch(
-      /^message[\s\S]*77 B[\s\S]*From[\s\S]*process 1[\s\S]*To[\s\S]*process 0\s*The trace has no receive of it/,
+      /^message[\s\S]*77 B[\s\S]*From[\s\S]*process 1[\s\S]*To[\s\S]*process 0\s*The trace does not contain its receive/,
     );
     await page.waitForURL(/&k=0\.1\.\d+\.lost/);
     await open(page.url().slice(page.url().indexOf("#")));
-    await details.getByText("The trace has no receive of it").waitFor();
+    await details.getByText("The trace does not contain its receive").waitFor();
   });
 
   check("a click on nothing asks for nothing that is an error", async ({ page, open, ready }) => {

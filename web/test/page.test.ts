@@ -626,7 +626,7 @@ pageTests("the page", (check) => {
     await dialog.getByText("none of which is a trace").waitFor();
     await dialog.getByRole("button", { name: "Leave the files" }).click();
     await drop("new.otf2");
-    await dialog.getByRole("button", { name: "beside" }).click();
+    await dialog.getByRole("button", { name: "together" }).click();
     await page.locator(".lane").nth(1).waitFor();
     await ready();
     expect(page.url()).toContain("#t=a1,b2");
