@@ -611,32 +611,19 @@ func (s *cutScan) flush(ctx context.Context, out format.Sink) error {
 	if s.window.To == math.MaxInt64 || s.window.From >= s.window.To {
 		return nil
 	}
-	var ask []uint32
-	closing := make([][]openRow, len(s.states))
-	for loc, l := range s.states {
-		if l == nil {
-			continue
-		}
-		for _, o := range l.list() {
-			if pairOf(o.kind).close != trace.NoKind {
-				closing[loc] = append(closing[loc], o)
-			}
-		}
-		if len(closing[loc]) > 0 {
-			ask = append(ask, uint32(loc))
-		}
-	}
-	goesOn, err := s.continuingLocations(ctx, s.progress.later, s.window.To, ask)
+	goesOn, err := s.progress.continuing(ctx)
 	if err != nil {
 		return err
 	}
 	var b trace.Batch
-	for _, loc := range ask {
-		if !goesOn[loc] {
+	for at := range s.states {
+		loc := uint32(at)
+		rows := s.openAtEnd(loc)
+		if len(rows) == 0 || !goesOn[loc] {
 			continue
 		}
 		b.Reset(loc)
-		for _, o := range slices.Backward(closing[loc]) {
+		for _, o := range slices.Backward(rows) {
 			b.Add(loc, s.window.To, pairOf(o.kind).close, o.ref)
 			if n := len(s.Defs().Spec(pairOf(o.kind).close).Operands); n > 0 && o.row != nil {
 				b.AddOps(o.row.ops[:min(n, len(o.row.ops))]...)

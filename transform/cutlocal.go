@@ -17,13 +17,22 @@ func (c *cut) beginLocal(sel trace.Selection) (func() stage, trace.Selection) {
 }
 
 // stage returns a stage of a scan.
-func (c *cut) stage(p *cutProgress) *cutScan { return &cutScan{cut: c, progress: p} }
+func (c *cut) stage(p *cutProgress) *cutScan {
+	s := &cutScan{cut: c, progress: p}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.stages = append(p.stages, s)
+	return s
+}
 
 // cutProgress holds what the stages of one scan share.
 type cutProgress struct {
 	mu    sync.Mutex
 	begun map[uint32]bool // locations whose open rows have been repeated
 	later map[uint32]bool // locations with an event at or after the end of the piece
+	// stages contains all stages of the scan. goesOn is the result of continuing; nil until the first call.
+	stages []*cutScan
+	goesOn map[uint32]bool
 }
 
 // begin reports whether the open rows of a location have not been repeated so far. It returns true only once.
@@ -40,4 +49,39 @@ func (p *cutProgress) foundLater(loc uint32) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	setElement(&p.later, loc, true)
+}
+
+// continuing returns the locations with something to end at the end of the piece that have later events. All
+// events of the piece must have been delivered. The stages share the result, so that the number of goroutines
+// changes neither the time nor the number of events that are read.
+func (p *cutProgress) continuing(ctx context.Context) (map[uint32]bool, error) {
+	if p.goesOn != nil {
+		return p.goesOn, nil
+	}
+	var ask []uint32
+	for _, s := range p.stages {
+		for loc := range s.states {
+			if len(s.openAtEnd(uint32(loc))) > 0 {
+				ask = append(ask, uint32(loc))
+			}
+		}
+	}
+	c := p.stages[0].cut
+	var err error
+	p.goesOn, err = c.continuingLocations(ctx, p.later, c.window.To, ask)
+	return p.goesOn, err
+}
+
+// openAtEnd returns the open rows of a location that the end of the piece ends.
+func (s *cutScan) openAtEnd(loc uint32) (rows []openRow) {
+	l := s.states.get(loc)
+	if l == nil {
+		return nil
+	}
+	for _, o := range l.list() {
+		if pairOf(o.kind).close != trace.NoKind {
+			rows = append(rows, o)
+		}
+	}
+	return rows
 }
