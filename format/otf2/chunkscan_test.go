@@ -455,3 +455,87 @@ func TestLarge(t *testing.T) {
 		}
 	}
 }
+
+// undefinedTexts writes an archive with one location of several chunks. Event n has time n, and an attribute that
+// refers to the undefined string 9. It returns the path and the number of events.
+func undefinedTexts(t *testing.T) (path string, events int64) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "x.otf2")
+	dst, err := format.CreateFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := NewWriter(dst, Anchor{EventChunk: minChunk})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const none = undefined32
+	err = errors.Join(w.Define(&Record{ID: defAttribute, Values: []uint64{0, none, typeString, none}}),
+		w.Define(&Record{ID: defRegion, Values: []uint64{0, none, none, 0, none, 0, 0, none, 1, 2, 0}}))
+	l := w.Location(0)
+	for n := range uint64(8 * minChunk / 16) {
+		err = errors.Join(err, l.Write(&Event{Time: n, Record: Record{ID: enter, Values: []uint64{0}},
+			Attributes: []Attribute{{0, typeString, 9}}}))
+	}
+	err = errors.Join(err, w.Define(&Record{ID: defLocation, Values: []uint64{0, none, 1, l.Count, none}}))
+	if err := errors.Join(err, w.Close(), dst.Commit()); err != nil {
+		t.Fatal(err)
+	}
+	return path, int64(l.Count)
+}
+
+// TestCountOfSelectedReferences checks that several workers count the same references that the model does not keep
+// as one worker, although they begin with a whole chunk and read chunks ahead of the end of the selection. The
+// selection has 5000 events with a reference each.
+func TestCountOfSelectedReferences(t *testing.T) {
+	path, _ := undefinedTexts(t)
+	for _, workers := range []int{1, 6} {
+		d, err := (Format{}).Open(t.Context(), format.FileSource(path), &format.ReadOptions{Workers: workers})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sel := trace.Events()
+		sel.From, sel.To = 10000, 15000
+		if err := d.ScanParallel(t.Context(), sel, func() func(int) format.Sink {
+			return func(int) format.Sink { return format.SinkFuncs{} }
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if n := d.(*decoder).unkept.Load(); n != 5000 {
+			t.Errorf("%d workers: found %d references, expected 5000", workers, n)
+		}
+	}
+}
+
+// TestScanAfterChunks checks that a scan that begins where several workers have read before delivers all events up to
+// the end of the file, and not only those of one worker's chunk.
+func TestScanAfterChunks(t *testing.T) {
+	path, events := undefinedTexts(t)
+	for k := range int64(40) {
+		d, err := (Format{}).Open(t.Context(), format.FileSource(path), &format.ReadOptions{Workers: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		from := events * (k + 1) / 42
+		before := trace.Selection{From: math.MinInt64, To: from, Repeated: true}
+		if err := d.ScanParallel(t.Context(), before, func() func(int) format.Sink {
+			return func(int) format.Sink { return format.SinkFuncs{} }
+		}); err != nil {
+			t.Fatal(err)
+		}
+		rest, n := trace.Selection{From: from, To: math.MaxInt64}, int64(0)
+		if err := d.Scan(t.Context(), rest, format.PerLocation, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+			for _, t := range b.Time {
+				if t >= from {
+					n++
+				}
+			}
+			return nil
+		}}); err != nil {
+			t.Fatal(err)
+		}
+		if n != events-from {
+			t.Errorf("from event %d on: found %d events, expected %d", from, n, events-from)
+		}
+	}
+}

@@ -396,7 +396,7 @@ func (lr *locationReader) index(t Table, v uint64) uint64 {
 		return uint64(i)
 	}
 	if v != undefined32 && t != Locations {
-		lr.d.unkept.Add(1)
+		lr.countUnkept()
 	}
 	return trace.Undefined
 }
@@ -455,7 +455,7 @@ func (lr *locationReader) addMetric(e *Event, now int64) error {
 		value, of := v[3+2*i], lr.d.defs.Metrics.At(metrics[i]).Type
 		switch typ := v[2+2*i]; {
 		case typ != metricType(of):
-			lr.d.unkept.Add(1)
+			lr.countUnkept()
 		case of == trace.Float32: // of a trace of another format
 			value = toSingle(value)
 		}
@@ -470,6 +470,15 @@ func (lr *locationReader) addMetric(e *Event, now int64) error {
 	return nil
 }
 
+// countUnkept counts a value of the last event that the model does not keep. It counts only selected times, so that
+// the number does not depend on what several workers read besides.
+func (lr *locationReader) countUnkept() {
+	s, t := &lr.sel, lr.last
+	if t >= s.From && trace.Before(t, s.To) && (s.OneEventFrom == 0 || t < s.OneEventFrom) {
+		lr.d.unkept.Add(1)
+	}
+}
+
 // addParameter adds the value of a parameter event to the current row, as an attribute.
 func (lr *locationReader) addParameter(e *Event) error {
 	value := trace.Value{Type: trace.Int64, Num: e.Values[1]}
@@ -477,7 +486,7 @@ func (lr *locationReader) addParameter(e *Event) error {
 	case parameterString:
 		s, ok := lr.d.ranks.text(e.Values[1])
 		if !ok {
-			lr.d.unkept.Add(1)
+			lr.countUnkept()
 		}
 		value = trace.StringValue(s)
 	case parameterUnsigned:
@@ -530,7 +539,7 @@ func (lr *locationReader) addAttributes(e *Event) error {
 		case Strings:
 			s, ok := d.ranks.text(a.Value)
 			if !ok {
-				d.unkept.Add(1)
+				lr.countUnkept()
 			}
 			value = trace.StringValue(s)
 		default:
@@ -539,7 +548,7 @@ func (lr *locationReader) addAttributes(e *Event) error {
 			} else {
 				value.Type = trace.Uint64
 				if d.defs.Attributes.At(key).Type != typ {
-					d.unkept.Add(1)
+					lr.countUnkept()
 				}
 			}
 		}

@@ -18,7 +18,8 @@ func (r *EventReader) place(last int64) *scanPlace {
 	if r.clock != nil {
 		p.at = r.clock.at
 	}
-	p.reader.event, p.reader.scratch = Event{}, Record{}
+	// a reader of a single chunk stops at its end, the reader that resumes does not
+	p.reader.event, p.reader.scratch, p.reader.stop = Event{}, Record{}, 0
 	return p
 }
 
