@@ -125,7 +125,7 @@ func (e *encoder) rewrite(parts []*source) error {
 			o.added.next[t] = max(o.added.next[t], r.Values[0]+1)
 		}
 	})
-	e.assignAttributes()
+	e.assignIDs()
 	for _, p := range parts {
 		if err := e.defineMarkers(p); err != nil {
 			return err
@@ -672,16 +672,16 @@ func (e *encoder) closeRewritten() error {
 	e.loss.Add("event", "reference", format.Degraded,
 		"to what nothing defines, or of a type that is not the one defined: the model does not have it",
 		o.unkeptCount()-o.unkeptBefore)
-	for _, i := range o.added.used(Attributes) {
+	for _, i := range e.addedEntries(Attributes) {
 		a := d.Attributes.At(i)
 		define(defAttribute, e.id(Attributes, i), e.string(a.Name), uint64(min(a.Type, trace.LocationGroupRef)),
 			e.string(a.Doc))
 	}
-	for _, i := range o.added.used(Regions) {
+	for _, i := range e.addedEntries(Regions) {
 		name := e.string(d.Regions.At(i).Name)
 		define(defRegion, e.id(Regions, i), name, undefined32, 0, undefined32, 0, 0, name, 0, 0, 0)
 	}
-	for _, i := range o.added.used(Locations) {
+	for _, i := range e.addedEntries(Locations) {
 		group := uint64(undefined32)
 		if g := d.Locations.At(i).Group; g != trace.NoRef {
 			group = e.id(LocationGroups, g)

@@ -1,6 +1,7 @@
 package otf2
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -146,8 +147,8 @@ func (a *additions) use(t Table, i uint32) {
 	a.defined[t][i] = true
 }
 
-// used returns the entries of a table that must be defined, in the order of their indexes. An unused entry is
-// defined if its id is less than that of a used one, because otf2-print expects consecutive ids.
+// used returns the entries of a table that must be defined, in any order. An unused entry is defined if its id is
+// less than that of a used one, because otf2-print expects consecutive ids.
 func (a *additions) used(t Table) []uint32 {
 	last := uint64(0)
 	for i := range a.defined[t] {
@@ -159,7 +160,6 @@ func (a *additions) used(t Table) []uint32 {
 			list = append(list, i)
 		}
 	}
-	slices.Sort(list)
 	return list
 }
 
@@ -216,15 +216,32 @@ func (e *encoder) defineAddedStrings(workers []*encoder) {
 	}
 }
 
-// assignAttributes assigns ids to the attributes that a transform has added. It does so before the scan, so that
-// the ids do not depend on the order in which locations are written.
-func (e *encoder) assignAttributes() {
+// assignIDs assigns ids to the entries that no archive defines: attributes that a transform has added, and
+// stand-ins for undefined ids. It does so before the scan, so that the ids do not depend on the order in which
+// locations are written.
+func (e *encoder) assignIDs() {
 	o := e.original
-	for i, a := range e.defs.Attributes.All() {
-		at := uint32(i)
-		known := at < uint32(len(o.ids[Attributes])) && o.ids[Attributes][at] != unknownID
-		if _, err := strconv.ParseUint(a.ID, 10, 64); !isField(&a) && !known && (o.partOf != nil || err != nil) {
-			o.added.id(Attributes, at)
+	for _, t := range []Table{Attributes, Regions, Comms, Parameters, Windows, CallingContexts, IOFiles, IOHandles} {
+		for i := uint32(0); ; i++ {
+			table, text := modelTable(e.defs, t, i)
+			if table == nil {
+				break
+			}
+			if t == Attributes && isField(e.defs.Attributes.At(i)) {
+				continue
+			}
+			known := i < uint32(len(o.ids[t])) && o.ids[t][i] != unknownID
+			if _, err := strconv.ParseUint(text, 10, 64); !known && (o.partOf != nil || err != nil) {
+				o.added.id(t, i)
+			}
 		}
 	}
+}
+
+// addedEntries returns the entries of a table that must be defined and that no archive defines, in the order of
+// their ids.
+func (e *encoder) addedEntries(t Table) []uint32 {
+	list := e.original.added.used(t)
+	slices.SortFunc(list, func(i, j uint32) int { return cmp.Compare(e.id(t, i), e.id(t, j)) })
+	return list
 }

@@ -1,11 +1,15 @@
 package cli
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/format/otf2"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -69,6 +73,55 @@ func readFiles(t *testing.T, folder string) map[string]string {
 		t.Fatal(err)
 	}
 	return files
+}
+
+// TestStandInsInOrder rewrites an archive with undefined regions. Location 0 uses regions 9 and 8 in this order, and
+// location 1 uses region 7. The written definitions of the regions must have ascending ids, because otf2-print warns
+// of others.
+func TestStandInsInOrder(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.otf2")
+	dst, err := format.CreateFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := otf2.NewWriter(dst, otf2.Anchor{})
+	const none = 1<<32 - 1
+	for i, regions := range [][]uint64{{9, 8}, {7}} {
+		l := w.Location(uint64(i))
+		for n, region := range regions {
+			for k := range uint64(2) { // an enter and a leave
+				err = errors.Join(err, l.Write(&otf2.Event{Time: uint64(n)*2 + k,
+					Record: otf2.Record{ID: 12 + uint8(k), Values: []uint64{region}}}))
+			}
+		}
+		err = errors.Join(err, w.Define(&otf2.Record{ID: 14, Values: []uint64{uint64(i), none, 1, l.Count, none}}))
+	}
+	if err := errors.Join(err, w.Close(), dst.Commit()); err != nil {
+		t.Fatal(err)
+	}
+	for _, verb := range [][]string{{"repair"}, {"cut", "--from", "0%", "--prune"}, {"cut", "--from", "30%", "--prune"},
+		{"merge", "--anchor", "none", path}, {"merge", "--anchor", "none", path, "--from", "30%"}} {
+		out := filepath.Join(t.TempDir(), "x.otf2")
+		if code, _, errs := runWeft(t, append(append(verb, "-q", "--allow-loss"), path, out)...); code != exitGood {
+			t.Fatalf("%v: exit code %d: %s", verb, code, errs)
+		}
+		a, err := otf2.Open(format.FileSource(out))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var ids []uint64
+		if err := a.Definitions(func(_ int64, r *otf2.Record) error {
+			if r.ID == 15 { // a region
+				ids = append(ids, r.Values[0])
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if len(ids) == 0 || !slices.IsSorted(ids) {
+			t.Errorf("%v: found definitions of regions %v, expected ascending ids", verb, ids)
+		}
+	}
 }
 
 // TestMatchOnce checks that patterns are matched again for a definition whose name has changed, and for one that
