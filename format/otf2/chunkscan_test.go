@@ -539,3 +539,23 @@ func TestScanAfterChunks(t *testing.T) {
 		}
 	}
 }
+
+// TestCountAfterChunks checks that several workers find the number of events of a location, and not the number up to
+// the end of a chunk. If the number is wrong, the snapshots of the location are lost.
+func TestCountAfterChunks(t *testing.T) {
+	path, events := undefinedTexts(t)
+	for range 20 {
+		d, err := (Format{}).Open(t.Context(), format.FileSource(path), &format.ReadOptions{Workers: 6})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := d.ScanParallel(t.Context(), trace.Events(), func() func(int) format.Sink {
+			return func(int) format.Sink { return format.SinkFuncs{} }
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if n := d.(*decoder).eventCount(0); n != uint64(events) {
+			t.Errorf("found %d events, expected %d", n, events)
+		}
+	}
+}

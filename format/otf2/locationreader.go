@@ -150,7 +150,8 @@ func (lr *locationReader) fill(ctx context.Context) (*trace.Batch, error) {
 		}
 		e, err := lr.r.Next()
 		if err == io.EOF {
-			if lr.end = true; int(lr.loc) < len(lr.d.events) {
+			// a reader of a chunk that is not the last does not know the number
+			if lr.end = true; lr.r.ended && int(lr.loc) < len(lr.d.events) {
 				lr.d.events[lr.loc].Store(lr.r.number)
 			}
 			lr.check.end(lr.r)
