@@ -134,6 +134,7 @@ func (l *localizer) localize(e *Event) *Event {
 	}
 	if e.ID == bufferFlush {
 		v[0] = l.raw(v[0])
+		l.last = own.Time // the next events can come before the end of the flush
 	}
 	return own
 }
