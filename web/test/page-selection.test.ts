@@ -218,7 +218,7 @@ pageTests("the page: selection", (check) => {
     await details.getByTitle("Select this message").click();
     await ready();
     expect(await details.innerText()).toMatch(
-      /^message[\s\S]*77 B[\s\S]*From[\s\S]*process 1[\s\S]*To[\s\S]*process 0\s*The trace does not contain its receive/,
+      /^message[\s\S]*77 B[\s\S]*From[\s\S]*process 1[\s\S]*To[\s\S]*process 0\s*The trace does not contain/,
     );
     await page.waitForURL(/&k=0\.1\.\d+\.lost/);
     await open(page.url().slice(page.url().indexOf("#")));
