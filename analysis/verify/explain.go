@@ -147,11 +147,18 @@ func (e *explainer) explainJunction(f *Formula, i int, holds bool, depth int) er
 
 // comparisonText returns a text with the value of a signal at a state.
 func (e *explainer) comparisonText(c *Comparison, i int) string {
-	u := e.offset(e.time[i])
-	for p := range c.Signal.evaluate(e.signal, e.unit) {
-		if p.from <= u && (u < p.to || u == p.to && p.last) {
-			return fmt.Sprintf("%s is %s at %s", c.Signal, strconv.FormatFloat(p.value(u), 'g', 6, 64), e.timeText(i))
-		}
+	value := math.NaN()
+	var values []float64
+	if e.compared == nil && len(e.spec.Checks) > 1 { // a value at each state serves all checks
+		values = e.valuesAt(c.Signal)
+	}
+	if values != nil {
+		value = values[i]
+	} else {
+		e.eachValue(c.Signal, i, i+1, func(_ int, v float64) { value = v })
+	}
+	if !math.IsNaN(value) {
+		return fmt.Sprintf("%s is %s at %s", c.Signal, strconv.FormatFloat(value, 'g', 6, 64), e.timeText(i))
 	}
 	return fmt.Sprintf("%s has no value at %s", c.Signal, e.timeText(i))
 }

@@ -3,6 +3,7 @@ package verify
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"strconv"
@@ -102,6 +103,43 @@ func TestExpressionAtEnd(t *testing.T) {
 		}
 		if got := x.Checks[0].Holds; got != want {
 			t.Errorf("%s: %v, expected %v", formula, got, want)
+		}
+	}
+}
+
+// TestRobustObjects finds the robustness of checks for each of many objects. Their number times that of the samples would
+// take hours. The counter s is i mod 7 when object i arrives, and one more 2 ms later.
+func TestRobustObjects(t *testing.T) {
+	effort.Sequential(t)
+	n := max(1000, effort.Rounds(20_000))
+	rec := trace.NewRecorder(trace.Seconds(1000))
+	events, loc, s := rec.Location("events"), rec.Location("main"), rec.Counter("s", "")
+	for i := range n {
+		at, v := int64(10*i), float64(i%7)
+		rec.Value(loc, at, s, v)
+		rec.Mark(events, at, rec.Region("arrival"), trace.Attr{Key: "id", Value: trace.IntValue(int64(i))})
+		rec.Value(loc, at+2, s, v+1)
+		rec.Mark(events, at+3, rec.Region("work"))
+	}
+	text := fmt.Sprintf("signal s : {'name' = 's'}\n"+
+		"check now(i : 0 .. %d) : globally if {'name' = 'arrival', 'id' = i} then s <= 5\n"+
+		"check soon(i : 0 .. %d) : not finally ({'name' = 'arrival', 'id' = i} and globally within [0, 3 ms] s < 4)",
+		n-1, n-1)
+	spec, err := Parse("", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, err := Run(context.Background(), format.Recorded(rec), spec, Options{Robust: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range n {
+		if got, want := *x.Checks[i].Robustness, Robustness(5-i%7); got != want {
+			t.Fatalf("%s: %v, expected %v", x.Checks[i].Name, got, want)
+		}
+		// the greatest value up to 3 ms later, i mod 7 + 1, is not below 4
+		if got, want := *x.Checks[n+i].Robustness, Robustness(i%7+1-4); got != want {
+			t.Fatalf("%s: %v, expected %v", x.Checks[n+i].Name, got, want)
 		}
 	}
 }
