@@ -72,15 +72,15 @@ const definitionOp = Percentile + 1
 
 // instantiate converts declarations to a specification.
 func instantiate(file string, list []*declaration, used map[string]bool) (*Spec, error) {
-	b := &builder{parser: parser{file: file}, spec: &Spec{}, names: map[string]*declaration{},
-		used: used, known: map[formulaKey]*Formula{}, applied: map[string]*Formula{},
-		done: map[instance]*Formula{}, bounds: map[*Bound]string{},
-		open: map[string]bool{}, propositions: map[string]*Proposition{}, signals: map[string]*Signal{}}
+	b := newBuilder(file, used)
 	for _, d := range list {
 		if first := b.names[d.name.text]; first != nil {
 			return nil, b.fail(d.name, fmt.Sprintf("a name that is not defined in line %d already", first.name.line))
 		}
 		b.names[d.name.text] = d
+	}
+	if err := b.checkSize(list); err != nil {
+		return nil, err
 	}
 	for _, d := range list {
 		if err := b.declare(d); err != nil {
@@ -88,6 +88,13 @@ func instantiate(file string, list []*declaration, used map[string]bool) (*Spec,
 		}
 	}
 	return b.spec, nil
+}
+
+func newBuilder(file string, used map[string]bool) *builder {
+	return &builder{parser: parser{file: file}, spec: &Spec{}, names: map[string]*declaration{},
+		used: used, known: map[formulaKey]*Formula{}, applied: map[string]*Formula{},
+		done: map[instance]*Formula{}, bounds: map[*Bound]string{},
+		open: map[string]bool{}, propositions: map[string]*Proposition{}, signals: map[string]*Signal{}}
 }
 
 // declare adds a check. It also reports errors in a definition that no check uses.
