@@ -44,7 +44,8 @@ func newScope(name string, from, to int64, outer *scope) *scope {
 	return s
 }
 
-// checkSize returns an error if the declarations certainly have too many formulas.
+// checkSize returns an error if the declarations certainly have too many formulas. Otherwise it allocates the list of
+// formulas.
 func (b *builder) checkSize(list []*declaration) error {
 	s := newSizer()
 	for _, d := range list {
@@ -57,6 +58,7 @@ func (b *builder) checkSize(list []*declaration) error {
 			return b.tooMany(maxFormulas)
 		}
 	}
+	b.spec.formulas = make([]*Formula, 0, int(s.formulas))
 	return nil
 }
 
