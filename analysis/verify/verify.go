@@ -120,7 +120,8 @@ func Run(ctx context.Context, events format.Events, spec *Spec, opt Options) (*R
 	if err != nil {
 		return nil, err
 	}
-	x := &Result{States: int64(len(r.time)), Checks: []CheckResult{}, Warnings: r.warnings()}
+	x := &Result{States: int64(len(r.time)), Checks: make([]CheckResult, 0, len(spec.Checks)),
+		Warnings: r.warnings()}
 	e := newEvaluator(r)
 	for _, c := range spec.Checks {
 		if err := ctx.Err(); err != nil {
