@@ -300,6 +300,19 @@ func (e *explainer) secondsText(u float64) string {
 	return clock.FormatSeconds(1000*e.tick(math.Floor(u)) + int64(math.Round(1000*(u-math.Floor(u)))))
 }
 
+// hasValue reports whether an expression may have a value at a time. A monitor does not hold earlier values.
+func (e *evaluator) hasValue(x *SignalExpr, u float64) bool {
+	if e.compared != nil || e.growth != nil {
+		return true
+	}
+	for p := range x.evaluate(e.signal, e.unit) {
+		if p.from <= u && (u < p.to || u == p.to && p.last) {
+			return true
+		}
+	}
+	return false
+}
+
 // explainDense explains a formula that consists only of signals, by the times at which its parts hold or
 // do not hold.
 func (e *explainer) explainDense(f *Formula, holds bool) {
@@ -335,7 +348,14 @@ func (e *explainer) explainDense(f *Formula, holds bool) {
 		case len(set) == 1:
 			add(f, depth, holds, set[0], fmt.Sprintf("%s %s %s", f, verb, words(set[0])))
 		default:
-			add(f, depth, holds, set[0], fmt.Sprintf("%s %s %s, and at %d other times", f, verb, words(set[0]), len(set)-1))
+			times := "times"
+			if len(set) == 2 {
+				times = "time"
+			}
+			add(f, depth, holds, set[0], fmt.Sprintf("%s %s %s, and at %d other %s", f, verb, words(set[0]), len(set)-1, times))
+		}
+		if !holds && f.Op == Compare && len(set) > 0 && !set[0].lowOpen && !e.hasValue(f.Comparison.Signal, set[0].low) {
+			e.list[len(e.list)-1].Text += fmt.Sprintf("; %s has no value at %s", f.Comparison.Signal, seconds(set[0].low))
 		}
 	}
 	for depth := 0; len(e.list) < maxReasons; depth++ {

@@ -144,6 +144,34 @@ func TestRobustObjects(t *testing.T) {
 	}
 }
 
+// TestWithoutValue checks that the explanation of a violated check of signals says where the signal has no value. The
+// counter s begins at 5 ms, and exceeds 3 from 20 ms on.
+func TestWithoutValue(t *testing.T) {
+	rec := trace.NewRecorder(trace.Seconds(1000))
+	loc, s := rec.Location("main"), rec.Counter("s", "")
+	rec.Mark(loc, 0, rec.Region("begin"))
+	for _, at := range []int64{5, 20, 30} {
+		rec.Value(loc, at, s, float64(at)/5)
+	}
+	for formula, want := range map[string]string{
+		"globally s <= 9":            "s <= 9 does not hold from 0 s to 0.005 s; s has no value at 0 s",
+		"globally s <= 3":            "s <= 3 does not hold from 0 s to 0.005 s, and at 1 other time; s has no value at 0 s",
+		"globally after 5 ms s <= 3": "s <= 3 does not hold from 0.02 s to 0.03 s",
+	} {
+		spec, err := Parse("", []byte("signal s : {'name' = 's'} check c : "+formula))
+		if err != nil {
+			t.Fatal(err)
+		}
+		x, err := Run(context.Background(), format.Recorded(rec), spec, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := x.Checks[0].Reasons[0].Text; got != want {
+			t.Errorf("%s: %q, expected %q", formula, got, want)
+		}
+	}
+}
+
 // TestMiddle checks that bisection ends: the middle of two numbers lies between them.
 func TestMiddle(t *testing.T) {
 	for _, x := range [][2]int64{{-3, -1}, {-4, -2}, {-3, 0}, {-1, 1}, {1, 3}, {math.MinInt64, math.MaxInt64},
