@@ -252,8 +252,8 @@ func (b *builder) tooMany(limit int) error {
 		Expected: fmt.Sprintf("at most %d, with those of each value of a parameter", limit)}
 }
 
-// add returns the formula that equals f, if there is an earlier one. Otherwise it adds f. text is the number of the text
-// of the bound, the comparison or the response times of f, or 0.
+// add returns the formula that equals f, if there is an earlier one. Otherwise it adds f. text is the number of the
+// text of the bound, the comparison or the response times of f, or 0.
 func (b *builder) add(f *Formula, text int32) (*Formula, error) {
 	known, place := b.known.find(b.spec.formulas, f, text)
 	if known != nil {

@@ -107,8 +107,8 @@ func TestExpressionAtEnd(t *testing.T) {
 	}
 }
 
-// TestRobustObjects finds the robustness of checks for each of many objects. Their number times that of the samples would
-// take hours. The counter s is i mod 7 when object i arrives, and one more 2 ms later.
+// TestRobustObjects finds the robustness of checks for each of many objects. Their number times that of the samples
+// would take hours. The counter s is i mod 7 when object i arrives, and one more 2 ms later.
 func TestRobustObjects(t *testing.T) {
 	effort.Sequential(t)
 	n := max(1000, effort.Rounds(20_000))

@@ -10,8 +10,8 @@ import (
 	"github.com/weft-trace/weft/internal/effort"
 )
 
-// TestSizeRefused checks that a short text with too many formulas is refused before they are created. Each needs several
-// hundred MB.
+// TestSizeRefused checks that a short text with too many formulas is refused before they are created. Each needs
+// several hundred MB.
 func TestSizeRefused(t *testing.T) {
 	for text, want := range map[string]string{
 		// 5 formulas for each of a million values
