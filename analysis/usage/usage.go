@@ -158,14 +158,14 @@ func (p *Part) step(res uint32, from, to int64, l *claims.Level) {
 	}
 	r.open[l.Open] += to - from
 	a := l.Amount()
-	r.held.Add(a * float64(to-from))
+	l.AddArea(&r.held, to-from)
 	r.peak = max(r.peak, a)
 	r.add(r.low(a), to-from)
 	if len(r.amounts) > p.opt.Levels {
 		r.widen(p.opt.Levels)
 	}
 	if p.opt.Steps > 0 {
-		r.steps = append(r.steps, Step{From: from, To: to, Open: trace.Real(l.Open), Amount: trace.Real(a)})
+		r.steps = append(r.steps, Step{from, to, trace.Real(l.Open), trace.Real(l.FiniteAmount())})
 		if len(r.steps) > max(p.opt.Steps, 2) {
 			r.join(max(p.opt.Steps, 2))
 		}
@@ -181,7 +181,7 @@ func (p *Part) endClaim(c claims.Claim, end int64) {
 
 // low returns the lower end of the range that contains amount a.
 func (r *resource) low(a float64) float64 {
-	if r.width == 0 {
+	if r.width == 0 || math.IsInf(a, 0) {
 		return a
 	}
 	return math.Floor(a/r.width) * r.width
@@ -203,6 +203,9 @@ func (r *resource) add(low float64, time int64) {
 	r.amounts[i].time += time
 }
 
+// greatestWidth is the greatest width of a range of amounts, the greatest power of two.
+const greatestWidth = 0x1p1023
+
 // widen doubles the width of the ranges of amounts until at most limit/2 are in use.
 func (r *resource) widen(limit int) {
 	if r.width == 0 {
@@ -220,7 +223,7 @@ func (r *resource) widen(limit int) {
 			r.amounts[n] = x
 			n++
 		}
-		if r.amounts = r.amounts[:n]; n <= limit/2 {
+		if r.amounts = r.amounts[:n]; n <= limit/2 || r.width >= greatestWidth {
 			return
 		}
 		r.width *= 2
@@ -305,7 +308,8 @@ type Resource struct {
 	Unit     string  `json:"unit,omitempty"` // unit of amounts
 	Capacity float64 `json:"capacity"`
 	Claims   int64   `json:"claims"`
-	// Mean is the average amount that claims held from First to Last. Peak is the greatest amount.
+	// Mean is the average amount that claims held from First to Last. Peak is the greatest amount. Either is
+	// infinite if it is too large for a float64.
 	Mean trace.Real `json:"mean"`
 	Peak trace.Real `json:"peak"`
 	// Open is indexed by number of claims: the time in ticks with exactly this number of open claims.
@@ -328,10 +332,12 @@ type Level struct {
 
 // Step is an interval in which the use of a resource was constant.
 type Step struct {
-	From   int64      `json:"from"`
-	To     int64      `json:"to"`
-	Open   trace.Real `json:"open"`   // number of open claims; an average if steps were combined
-	Amount trace.Real `json:"amount"` // amount held; an average if steps were combined
+	From int64      `json:"from"`
+	To   int64      `json:"to"`
+	Open trace.Real `json:"open"` // number of open claims; an average if steps were combined
+	// Amount is the amount held; an average if steps were combined. An amount that is too large for a float64 is
+	// the greatest finite number, because traces cannot store infinite values.
+	Amount trace.Real `json:"amount"`
 }
 
 // Result returns the use so far. The part can process further events.
@@ -373,7 +379,7 @@ func (p *Part) Result() *Result {
 		}
 		free := out.Last - out.First
 		if free > 0 {
-			x.Mean = trace.Real(r.held.Value() / float64(free))
+			x.Mean = trace.Real(r.held.Mean(float64(free)))
 		}
 		for _, t := range r.open {
 			free -= t

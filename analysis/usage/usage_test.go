@@ -103,7 +103,7 @@ func TestExampleUsage(t *testing.T) {
 // expectNear checks that two numbers are equal except for rounding errors.
 func expectNear(t *testing.T, what string, found, expected float64) {
 	t.Helper()
-	if math.Abs(found-expected) > 1e-9 {
+	if math.Abs(found-expected) > 1e-9*max(1, math.Abs(expected)) {
 		t.Errorf("%s: found %v, expected %v", what, found, expected)
 	}
 }

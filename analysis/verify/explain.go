@@ -147,11 +147,18 @@ func (e *explainer) explainJunction(f *Formula, i int, holds bool, depth int) er
 
 // comparisonText returns a text with the value of a signal at a state.
 func (e *explainer) comparisonText(c *Comparison, i int) string {
-	u := e.offset(e.time[i])
-	for p := range c.Signal.evaluate(e.signal, e.unit) {
-		if p.from <= u && (u < p.to || u == p.to && p.last) {
-			return fmt.Sprintf("%s is %s at %s", c.Signal, strconv.FormatFloat(p.value(u), 'g', 6, 64), e.timeText(i))
-		}
+	value := math.NaN()
+	var values []float64
+	if e.compared == nil && len(e.spec.Checks) > 1 { // a value at each state serves all checks
+		values = e.valuesAt(c.Signal)
+	}
+	if values != nil {
+		value = values[i]
+	} else {
+		e.eachValue(c.Signal, i, i+1, func(_ int, v float64) { value = v })
+	}
+	if !math.IsNaN(value) {
+		return fmt.Sprintf("%s is %s at %s", c.Signal, strconv.FormatFloat(value, 'g', 6, 64), e.timeText(i))
 	}
 	return fmt.Sprintf("%s has no value at %s", c.Signal, e.timeText(i))
 }
@@ -293,6 +300,19 @@ func (e *explainer) secondsText(u float64) string {
 	return clock.FormatSeconds(1000*e.tick(math.Floor(u)) + int64(math.Round(1000*(u-math.Floor(u)))))
 }
 
+// hasValue reports whether an expression may have a value at a time. A monitor does not hold earlier values.
+func (e *evaluator) hasValue(x *SignalExpr, u float64) bool {
+	if e.compared != nil || e.growth != nil {
+		return true
+	}
+	for p := range x.evaluate(e.signal, e.unit) {
+		if p.from <= u && (u < p.to || u == p.to && p.last) {
+			return true
+		}
+	}
+	return false
+}
+
 // explainDense explains a formula that consists only of signals, by the times at which its parts hold or
 // do not hold.
 func (e *explainer) explainDense(f *Formula, holds bool) {
@@ -328,7 +348,14 @@ func (e *explainer) explainDense(f *Formula, holds bool) {
 		case len(set) == 1:
 			add(f, depth, holds, set[0], fmt.Sprintf("%s %s %s", f, verb, words(set[0])))
 		default:
-			add(f, depth, holds, set[0], fmt.Sprintf("%s %s %s, and at %d other times", f, verb, words(set[0]), len(set)-1))
+			times := "times"
+			if len(set) == 2 {
+				times = "time"
+			}
+			add(f, depth, holds, set[0], fmt.Sprintf("%s %s %s, and at %d other %s", f, verb, words(set[0]), len(set)-1, times))
+		}
+		if !holds && f.Op == Compare && len(set) > 0 && !set[0].lowOpen && !e.hasValue(f.Comparison.Signal, set[0].low) {
+			e.list[len(e.list)-1].Text += fmt.Sprintf("; %s has no value at %s", f.Comparison.Signal, seconds(set[0].low))
 		}
 	}
 	for depth := 0; len(e.list) < maxReasons; depth++ {

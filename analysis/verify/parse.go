@@ -96,9 +96,18 @@ type parser struct {
 // value. A specification may have up to 4 million different formulas, and up to 8 million formulas in the
 // scope of parameters. These take up to about 1 GB.
 func Parse(file string, spec []byte) (*Spec, error) {
-	tokens, err := lex(file, string(spec))
+	list, used, err := parseDeclarations(file, spec)
 	if err != nil {
 		return nil, err
+	}
+	return instantiate(file, list, used)
+}
+
+// parseDeclarations reads the declarations of a specification. It also returns the names that formulas use.
+func parseDeclarations(file string, spec []byte) (list []*declaration, used map[string]bool, err error) {
+	tokens, err := lex(file, string(spec))
+	if err != nil {
+		return nil, nil, err
 	}
 	p := &parser{file: file, rest: tokens, names: map[string]bool{}, used: map[string]bool{}}
 	for i, t := range tokens {
@@ -106,16 +115,15 @@ func Parse(file string, spec []byte) (*Spec, error) {
 			p.names[tokens[i+1].text] = true
 		}
 	}
-	var list []*declaration
 	for p.rest[0].kind != endToken {
 		d, err := p.parseDeclaration()
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		list = append(list, d)
 		p.declared = true
 	}
-	return instantiate(file, list, p.used)
+	return list, p.used, nil
 }
 
 // declarations lists the keywords with which a declaration begins.

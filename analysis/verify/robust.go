@@ -42,13 +42,21 @@ func infinite(holds bool) *Robustness {
 // The result is the greatest number that the formula reaches. It is found by bisection of the range of all
 // numbers.
 func (e *evaluator) robustness(ctx context.Context, f *Formula) (Robustness, error) {
+	dense := f.isDense()
+	var needed map[*Formula]stateSet
+	if !dense {
+		var err error
+		if needed, err = e.neededStates(ctx, f); err != nil {
+			return 0, err
+		}
+	}
 	reaches := func(least float64) (bool, error) {
 		if err := ctx.Err(); err != nil {
 			return false, err
 		}
-		x := threshold{evaluator: e, ctx: ctx, least: least, states: map[thresholdKey]bitset{},
-			dense: map[thresholdKey]times{}}
-		if f.isDense() {
+		x := threshold{evaluator: e, ctx: ctx, least: least, needed: needed,
+			states: map[thresholdKey]stateSet{}, dense: map[thresholdKey]times{}}
+		if dense {
 			return x.timesOf(f, false).contains(0), nil
 		}
 		s, err := x.statesOf(f, false)
@@ -75,7 +83,7 @@ func (e *evaluator) robustness(ctx context.Context, f *Formula) (Robustness, err
 	}
 	r := fromOrdinal(low)
 	// the greatest number may be a limit that the formula does not reach, and times of crossings are rounded
-	if f.isDense() {
+	if dense {
 		r, _ = strconv.ParseFloat(strconv.FormatFloat(r, 'g', 14, 64), 64)
 		if math.Abs(r) < 1e-300 {
 			r = 0
@@ -111,7 +119,8 @@ type threshold struct {
 	*evaluator
 	ctx    context.Context
 	least  float64
-	states map[thresholdKey]bitset
+	needed map[*Formula]stateSet // see evaluator.neededStates
+	states map[thresholdKey]stateSet
 	dense  map[thresholdKey]times
 	bytes  int // total size of states
 }
@@ -131,8 +140,13 @@ func (t *threshold) holds(r float64, negated bool) bool {
 	return r >= t.least
 }
 
-// statesOf returns the states at which a formula reaches the robustness.
-func (t *threshold) statesOf(f *Formula, negated bool) (s bitset, err error) {
+// statesOf returns states at which a formula reaches the robustness. The result is correct where the formula decides
+// the check.
+func (t *threshold) statesOf(f *Formula, negated bool) (s stateSet, err error) {
+	if !f.signal {
+		v, err := t.value(t.ctx, f)
+		return v.holds, err
+	}
 	key := thresholdKey{f, negated}
 	if s, ok := t.states[key]; ok {
 		return s, nil
@@ -140,62 +154,22 @@ func (t *threshold) statesOf(f *Formula, negated bool) (s bitset, err error) {
 	if err := t.ctx.Err(); err != nil {
 		return nil, err
 	}
-	var args []bitset
-	for i, a := range f.Args {
-		flips := f.Op == Not || f.Op == Implies && i == 0
-		s, err := t.statesOf(a, negated != flips)
-		if err != nil {
-			return nil, err
-		}
-		if flips {
-			s = s.not(t.n)
-		}
-		args = append(args, s)
-	}
-	until := func(a, b bitset) bitset {
-		w, ok := t.ticks(f.Bound)
-		if !ok {
-			return newBitset(t.n)
-		}
-		return untilStates(t.time[:t.n], a, b, w, false)
-	}
 	switch f.Op {
-	case True:
-		s = t.bits(t.all)
-	case False:
-		s = newBitset(t.n)
-	case Prop:
-		v, err := t.value(t.ctx, f)
-		if err != nil {
-			return nil, err
-		}
-		s = t.bits(v.holds)
 	case Compare:
-		s = newBitset(t.n)
-		number := t.number(f.Comparison)
-		t.eachValue(f.Comparison.Signal, 0, t.n, func(i int, v float64) {
-			if t.holds(signedDistance(v, f.Comparison.Op, number), negated) {
-				s.set(i)
-			}
-		})
+		s = t.comparedStates(f, negated)
 	case Percentile:
-		if s = newBitset(t.n); t.holds(t.percentileDistance(f.Responses), negated) {
-			s = t.bits(t.all)
+		if s = t.none; t.holds(t.percentileDistance(f.Responses), negated) {
+			s = t.all
 		}
-	case Not:
-		s = args[0]
 	case And, Or, Implies:
-		s = junctionStates(args, f.Op == And)
-	case Globally:
-		s = until(t.bits(t.all), args[0].not(t.n)).not(t.n)
-	case Finally:
-		s = until(t.bits(t.all), args[0])
-	case Until:
-		s = until(args[0], args[1])
-	case Next:
-		s = nextStates(args[0], t.n, false)
+		s, err = t.junctionStates(f, negated)
+	default:
+		s, err = t.temporalStates(f, negated)
 	}
-	if t.bytes += 8 * len(s); t.bytes > cacheBytes {
+	if err != nil {
+		return nil, err
+	}
+	if t.bytes += size(s); t.bytes > cacheBytes {
 		clear(t.states)
 		t.bytes = 0
 	}
@@ -203,20 +177,54 @@ func (t *threshold) statesOf(f *Formula, negated bool) (s bitset, err error) {
 	return s, nil
 }
 
-// junctionStates returns the states that are in all sets, if all is set. Otherwise it returns those
-// that are in at least one.
-func junctionStates(list []bitset, all bool) bitset {
-	r := append(bitset{}, list[0]...)
-	for _, s := range list[1:] {
-		for i := range r {
-			if all {
-				r[i] &= s[i]
-			} else {
-				r[i] |= s[i]
-			}
+// junctionStates is statesOf for conjunctions, disjunctions and implications.
+func (t *threshold) junctionStates(f *Formula, negated bool) (stateSet, error) {
+	u := union{n: t.n}
+	for i, a := range f.Args {
+		premise := f.Op == Implies && i == 0
+		s, err := t.statesOf(a, negated != premise)
+		if err != nil {
+			return nil, err
 		}
+		if premise || f.Op == And {
+			s = s.complement(t.n)
+		}
+		u.add(s)
 	}
-	return r
+	if f.Op == And {
+		return u.set().complement(t.n), nil
+	}
+	return u.set(), nil
+}
+
+// temporalStates is statesOf for negations and temporal formulas.
+func (t *threshold) temporalStates(f *Formula, negated bool) (stateSet, error) {
+	var args []stateSet
+	for _, a := range f.Args {
+		s, err := t.statesOf(a, negated != (f.Op == Not))
+		if err != nil {
+			return nil, err
+		}
+		args = append(args, s)
+	}
+	until := func(a, b stateSet) stateSet {
+		w, ok := t.ticks(f.Bound)
+		if !ok {
+			return t.none
+		}
+		return t.untilSet(a, b, w, false)
+	}
+	switch f.Op {
+	case Globally:
+		return until(t.all, args[0].complement(t.n)).complement(t.n), nil
+	case Finally:
+		return until(t.all, args[0]), nil
+	case Until:
+		return until(args[0], args[1]), nil
+	case Next:
+		return t.next(args[0], false), nil
+	}
+	return args[0].complement(t.n), nil
 }
 
 // timesOf returns the times at which a formula of signals reaches the robustness.

@@ -3,6 +3,7 @@ package verify
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"strconv"
@@ -102,6 +103,71 @@ func TestExpressionAtEnd(t *testing.T) {
 		}
 		if got := x.Checks[0].Holds; got != want {
 			t.Errorf("%s: %v, expected %v", formula, got, want)
+		}
+	}
+}
+
+// TestRobustObjects finds the robustness of checks for each of many objects. Their number times that of the samples
+// would take hours. The counter s is i mod 7 when object i arrives, and one more 2 ms later.
+func TestRobustObjects(t *testing.T) {
+	effort.Sequential(t)
+	n := max(1000, effort.Rounds(20_000))
+	rec := trace.NewRecorder(trace.Seconds(1000))
+	events, loc, s := rec.Location("events"), rec.Location("main"), rec.Counter("s", "")
+	for i := range n {
+		at, v := int64(10*i), float64(i%7)
+		rec.Value(loc, at, s, v)
+		rec.Mark(events, at, rec.Region("arrival"), trace.Attr{Key: "id", Value: trace.IntValue(int64(i))})
+		rec.Value(loc, at+2, s, v+1)
+		rec.Mark(events, at+3, rec.Region("work"))
+	}
+	text := fmt.Sprintf("signal s : {'name' = 's'}\n"+
+		"check now(i : 0 .. %d) : globally if {'name' = 'arrival', 'id' = i} then s <= 5\n"+
+		"check soon(i : 0 .. %d) : not finally ({'name' = 'arrival', 'id' = i} and globally within [0, 3 ms] s < 4)",
+		n-1, n-1)
+	spec, err := Parse("", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, err := Run(context.Background(), format.Recorded(rec), spec, Options{Robust: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range n {
+		if got, want := *x.Checks[i].Robustness, Robustness(5-i%7); got != want {
+			t.Fatalf("%s: %v, expected %v", x.Checks[i].Name, got, want)
+		}
+		// the greatest value up to 3 ms later, i mod 7 + 1, is not below 4
+		if got, want := *x.Checks[n+i].Robustness, Robustness(i%7+1-4); got != want {
+			t.Fatalf("%s: %v, expected %v", x.Checks[n+i].Name, got, want)
+		}
+	}
+}
+
+// TestWithoutValue checks that the explanation of a violated check of signals says where the signal has no value. The
+// counter s begins at 5 ms, and exceeds 3 from 20 ms on.
+func TestWithoutValue(t *testing.T) {
+	rec := trace.NewRecorder(trace.Seconds(1000))
+	loc, s := rec.Location("main"), rec.Counter("s", "")
+	rec.Mark(loc, 0, rec.Region("begin"))
+	for _, at := range []int64{5, 20, 30} {
+		rec.Value(loc, at, s, float64(at)/5)
+	}
+	for formula, want := range map[string]string{
+		"globally s <= 9":            "s <= 9 does not hold from 0 s to 0.005 s; s has no value at 0 s",
+		"globally s <= 3":            "s <= 3 does not hold from 0 s to 0.005 s, and at 1 other time; s has no value at 0 s",
+		"globally after 5 ms s <= 3": "s <= 3 does not hold from 0.02 s to 0.03 s",
+	} {
+		spec, err := Parse("", []byte("signal s : {'name' = 's'} check c : "+formula))
+		if err != nil {
+			t.Fatal(err)
+		}
+		x, err := Run(context.Background(), format.Recorded(rec), spec, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := x.Checks[0].Reasons[0].Text; got != want {
+			t.Errorf("%s: %q, expected %q", formula, got, want)
 		}
 	}
 }

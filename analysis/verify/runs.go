@@ -216,17 +216,67 @@ type union struct {
 func (u *union) add(s stateSet) {
 	switch x := s.(type) {
 	case runs:
+		if u.bits != nil {
+			if list, ok := x.withGaps(u.bits, u.n); ok {
+				u.list, u.bits = list, nil
+				return
+			}
+		}
 		if u.list = append(u.list, x...); len(u.list) > 2*fewRuns(u.n) {
 			if u.list = joined(u.list); len(u.list) > fewRuns(u.n) {
 				u.pack()
 			}
 		}
 	case bitset:
+		if u.bits == nil {
+			u.list = joined(u.list)
+			if list, ok := runs(u.list).withGaps(x, u.n); ok {
+				u.list = list
+				return
+			}
+		}
 		u.pack()
 		for i := range u.bits {
 			u.bits[i] |= x[i]
 		}
 	}
+}
+
+// withGaps returns the union of s with bits. ok is false if s leaves out too many of n states for this to be faster
+// than the union of all bits.
+func (s runs) withGaps(b bitset, n int) (all runs, ok bool) {
+	gaps := n
+	for _, x := range s {
+		gaps -= int(x.end - x.from)
+	}
+	if gaps > 2+n/64 {
+		return nil, false
+	}
+	all = make(runs, 0, len(s)+gaps)
+	at := 0
+	for k := 0; at < n; k++ {
+		next := run{uint32(n), uint32(n)}
+		if k < len(s) {
+			next = s[k]
+		}
+		for from := b.find(at, int(next.from), true); from < int(next.from); {
+			end := b.find(from, int(next.from), false)
+			all = all.add(from, end)
+			from = b.find(end, int(next.from), true)
+		}
+		all = all.add(int(next.from), int(next.end))
+		at = int(next.end)
+	}
+	return all, true
+}
+
+// addRun adds the states of a run.
+func (u *union) addRun(x run) {
+	if u.bits != nil {
+		u.bits.setRun(x)
+		return
+	}
+	u.add(runs{x})
 }
 
 // pack moves the runs to the bits.

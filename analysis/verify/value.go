@@ -32,10 +32,15 @@ func (e *evaluator) value(ctx context.Context, f *Formula) (value, error) {
 		v = same(e.none)
 	case Prop:
 		v = same(e.propositionStates(f.Prop))
-	case Compare:
-		v = e.comparedStates(f)
-	case Percentile:
-		v = e.percentileStates(f.Responses)
+	case Compare, Percentile:
+		switch {
+		case e.signalsOpen:
+			v = value{e.none, e.none, e.all}
+		case f.Op == Compare:
+			v = e.comparedStates(f)
+		default:
+			v = e.percentileStates(f.Responses)
+		}
 	case Not:
 		v = e.not(args[0])
 	case And, Or:
@@ -49,7 +54,7 @@ func (e *evaluator) value(ctx context.Context, f *Formula) (value, error) {
 	case Until:
 		v = e.until(args[0], args[1], f.Bound)
 	case Next:
-		v = value{e.next(args[0].good, false), e.next(args[0].holds, false), e.next(args[0].possible, true)}
+		v = value{e.next(args[0].good, false), e.next(args[0].holds, false), e.next(args[0].possible, !e.signalsOpen)}
 	}
 	e.cacheValue(f, v)
 	return v, nil
@@ -168,7 +173,7 @@ func (e *evaluator) until(a, b value, bound *Bound) value {
 		return value{e.none, e.none, e.none}
 	}
 	return value{e.untilSet(a.good, b.good, w, false), e.untilSet(a.holds, b.holds, w, false),
-		e.untilSet(a.possible, b.possible, w, true)}
+		e.untilSet(a.possible, b.possible, w, !e.signalsOpen)}
 }
 
 // untilSet returns the same states as [untilStates].

@@ -40,7 +40,7 @@ type Options struct {
 	// before the window, only its end counts.
 	Window *trace.Window
 	// Robust requests the robustness of checks. Computing the robustness takes about 70 times as long as
-	// computing the verdicts.
+	// computing the verdicts, but counts only the states at which signals decide a check.
 	Robust bool
 	// Location selects locations. Nil selects all. The function must be safe for concurrent use.
 	Location func(location uint32) bool
@@ -120,7 +120,8 @@ func Run(ctx context.Context, events format.Events, spec *Spec, opt Options) (*R
 	if err != nil {
 		return nil, err
 	}
-	x := &Result{States: int64(len(r.time)), Checks: []CheckResult{}, Warnings: r.warnings()}
+	x := &Result{States: int64(len(r.time)), Checks: make([]CheckResult, 0, len(spec.Checks)),
+		Warnings: r.warnings()}
 	e := newEvaluator(r)
 	for _, c := range spec.Checks {
 		if err := ctx.Err(); err != nil {
@@ -216,6 +217,12 @@ type evaluator struct {
 	// compared holds the states at which comparisons are true, by the comparison's formula. If
 	// it is nil, comparisons are evaluated from the signals.
 	compared map[*Formula]*compared
+
+	// signalsOpen states that formulas of signals have no value yet, and that the trace is complete. It is set in
+	// the evaluator open, which is nil until the robustness of a check is requested.
+	signalsOpen bool
+	open        *evaluator
+	known       map[*SignalExpr][]float64 // results of valuesAt
 
 	values map[*Formula]value
 	dense  map[*Formula]denseValue

@@ -16,7 +16,6 @@ import (
 	"github.com/weft-trace/weft/analysis/info"
 	"github.com/weft-trace/weft/analysis/verify"
 	"github.com/weft-trace/weft/format"
-	"github.com/weft-trace/weft/internal/nearest"
 	"github.com/weft-trace/weft/internal/plural"
 	"github.com/weft-trace/weft/trace"
 )
@@ -262,9 +261,7 @@ func (f *follower) run(ctx context.Context, text <-chan textPiece, grows bool) e
 	if err = f.print(list, true, err); err != nil || f.flags.input.quiet {
 		return err
 	}
-	for _, w := range f.monitor.Warnings() {
-		printf(f.err, "%s: %s%s\n", f.in.src.Path, w.Text, nearest.Hint(w.Word, w.Words))
-	}
+	printWarnings(f.err, f.in.src.Path, f.monitor.Warnings(), "")
 	return nil
 }
 

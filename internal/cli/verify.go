@@ -348,9 +348,7 @@ func (a *app) verifyInto(ctx context.Context, v *verified, spec *verify.Spec, fl
 			in.notFound = noEvent
 		}
 		if !flags.input.quiet {
-			for _, w := range x.Warnings {
-				printf(a.err, "%s: %s%s\n", in.src.Path, w.Text, nearest.Hint(w.Word, w.Words))
-			}
+			printWarnings(a.err, in.src.Path, x.Warnings, " (--json lists all)")
 		}
 		return x, func() error {
 			switch {
@@ -365,6 +363,22 @@ func (a *app) verifyInto(ctx context.Context, v *verified, spec *verify.Spec, fl
 			return nil
 		}, nil
 	})
+}
+
+// maxWarnings is the greatest number of warnings that are printed for a trace. A specification with a check for each of
+// many objects may have a warning for each object.
+const maxWarnings = 20
+
+// printWarnings prints the first warnings about words that do not occur in a trace, and the number of the others with a
+// hint.
+func printWarnings(w io.Writer, path string, list []verify.Warning, hint string) {
+	for i, x := range list {
+		if i == maxWarnings {
+			printf(w, "%s: … and %d more%s\n", path, len(list)-i, hint)
+			return
+		}
+		printf(w, "%s: %s%s\n", path, x.Text, nearest.Hint(x.Word, x.Words))
+	}
 }
 
 // printCompatible prints verdicts in the form of the command line of TRACE4CPS.

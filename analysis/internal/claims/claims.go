@@ -36,11 +36,26 @@ func (c *Claim) Outside(w *trace.Window, end int64) bool {
 }
 
 // Sum is a sum of floats that keeps the rounding error in a second number. As a result, adding and then
-// subtracting a number gives exactly the previous sum: 0.1 + 0.2 - 0.1 is 0.2.
-type Sum struct{ hi, lo float64 }
+// subtracting a number gives exactly the previous sum: 0.1 + 0.2 - 0.1 is 0.2. This also holds if the sum is too
+// large for a float64 in between.
+type Sum struct {
+	hi, lo float64
+	// large holds the sum of the numbers that are not less than largeNumber, multiplied by largeScale. It is nil
+	// without such numbers.
+	large *Sum
+}
 
-// Add adds x.
+const (
+	largeNumber = 0x1p896
+	largeScale  = 0x1p-128
+)
+
+// Add adds x, which must be finite.
 func (s *Sum) Add(x float64) {
+	if math.Abs(x) >= largeNumber {
+		s.addLarge(x * largeScale)
+		return
+	}
 	t := s.hi + x
 	if math.Abs(s.hi) >= math.Abs(x) {
 		s.lo += s.hi - t + x
@@ -50,8 +65,53 @@ func (s *Sum) Add(x float64) {
 	s.hi = t
 }
 
-// Value returns the sum.
-func (s *Sum) Value() float64 { return s.hi + s.lo }
+// addLarge adds x / largeScale. Copies of the sum keep the old value.
+func (s *Sum) addLarge(x float64) {
+	large := Sum{}
+	if s.large != nil {
+		large = *s.large
+	}
+	large.Add(x)
+	s.large = &large
+}
+
+// AddArea adds v * n, for finite v and |n| < 2^63. The product may be too large for a float64.
+func (s *Sum) AddArea(v, n float64) {
+	if product := v * n; !math.IsInf(product, 0) {
+		s.Add(product)
+	} else {
+		s.addLarge(v * largeScale * n)
+	}
+}
+
+// AddSum adds a * n, for |n| < 2^63.
+func (s *Sum) AddSum(a *Sum, n float64) {
+	s.AddArea(a.hi, n)
+	s.AddArea(a.lo, n)
+	if a.large != nil {
+		s.addLarge(a.large.Value() * n)
+	}
+}
+
+// Value returns the sum. A sum that is too large for a float64 is infinite.
+func (s *Sum) Value() float64 { return s.Mean(1) }
+
+// Mean returns the sum divided by n. The result is infinite only if the quotient is too large for a float64.
+func (s *Sum) Mean(n float64) float64 {
+	v := s.hi + s.lo
+	if s.large == nil {
+		return v / n
+	}
+	if large := s.large.Value(); large != 0 {
+		return (large + v*largeScale) / n / largeScale
+	}
+	return v / n
+}
+
+// Finite returns the sum divided by n, or the finite number that is nearest to it.
+func (s *Sum) Finite(n float64) float64 {
+	return max(-math.MaxFloat64, min(s.Mean(n), math.MaxFloat64))
+}
 
 // Level is the current use of a resource.
 type Level struct {
@@ -64,15 +124,13 @@ type Level struct {
 
 // Amount returns the total amount of the open claims. A sum that is too large for a float64 is infinite. The
 // result is never NaN.
-func (l *Level) Amount() float64 {
-	if a := l.amount.Value(); !math.IsNaN(a) {
-		return a
-	}
-	if math.IsInf(l.amount.hi, -1) {
-		return math.Inf(-1)
-	}
-	return math.Inf(1)
-}
+func (l *Level) Amount() float64 { return l.amount.Value() }
+
+// FiniteAmount returns the amount, or the finite number that is nearest to it.
+func (l *Level) FiniteAmount() float64 { return l.amount.Finite(1) }
+
+// AddArea adds the product of the amount and a number of ticks to a sum.
+func (l *Level) AddArea(s *Sum, ticks int64) { s.AddSum(&l.amount, float64(ticks)) }
 
 // Book holds the open claims, and the levels of all resources.
 type Book struct {

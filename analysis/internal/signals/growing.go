@@ -41,10 +41,10 @@ type Growing struct {
 	value [2]float64 // averages at time at: of the sum, and of the number of open step functions
 	// steps that the window has not left, and the step before them; the last step is the current one
 	steps  []step
-	recent [2]float64 // areas of all steps except for the current one
-	early  [2]float64 // areas of the steps that end before the begin of the window
-	begin  int        // the step in which the window begins
-	leaves int        // index of the next step whose begin leaves the window
+	recent [2]claims.Sum // areas of all steps except for the current one
+	early  [2]claims.Sum // areas of the steps that end before the begin of the window
+	begin  int           // the step in which the window begins
+	leaves int           // index of the next step whose begin leaves the window
 }
 
 // step is a constant piece of a step function, up to the begin of the next one.
@@ -109,7 +109,7 @@ func (g *Growing) Until(t int64, last bool, line func(Line)) int64 {
 				g.sum = claims.Sum{}
 			}
 		}
-		g.change(at, [2]float64{g.sum.Value(), float64(g.open)}, line)
+		g.change(at, [2]float64{g.sum.Finite(1), float64(g.open)}, line)
 	}
 	g.edges = slices.Delete(g.edges, 0, i)
 	for len(g.set) > 0 && g.set[0].from < t {
@@ -136,7 +136,7 @@ func (g *Growing) change(t int64, v [2]float64, line func(Line)) {
 		return
 	}
 	for i, x := range now.v {
-		g.recent[i] += x * float64(t-now.from)
+		g.recent[i].AddArea(x, float64(t-now.from))
 	}
 	g.steps = append(g.steps, step{t, v})
 }
@@ -204,9 +204,9 @@ func (g *Growing) partValue(v [2]float64) float64 {
 // average returns the averages over the last ticks at time t.
 func (g *Growing) average(t int64) (v [2]float64) {
 	now := &g.steps[len(g.steps)-1]
-	v = g.recent
+	area := g.recent
 	for i, x := range now.v {
-		v[i] += x * float64(t-now.from)
+		area[i].AddArea(x, float64(t-now.from))
 	}
 	if t-g.first > g.over {
 		from := t - g.over
@@ -214,16 +214,17 @@ func (g *Growing) average(t int64) (v [2]float64) {
 			s := &g.steps[g.begin]
 			g.begin++
 			for i, x := range s.v {
-				g.early[i] += x * float64(g.steps[g.begin].from-s.from)
+				g.early[i].AddArea(x, float64(g.steps[g.begin].from-s.from))
 			}
 		}
 		s := &g.steps[g.begin]
 		for i, x := range s.v {
-			v[i] -= g.early[i] + x*float64(from-s.from)
+			area[i].AddSum(&g.early[i], -1)
+			area[i].AddArea(x, -float64(from-s.from))
 		}
 	}
 	for i := range v {
-		v[i] /= float64(g.over)
+		v[i] = area[i].Finite(float64(g.over))
 	}
 	return v
 }
@@ -251,7 +252,9 @@ func (g *Growing) ScaleTimes(factor, over int64) {
 		g.steps[i].from *= factor
 	}
 	for i := range g.recent {
-		g.recent[i] *= float64(factor)
-		g.early[i] *= float64(factor)
+		recent, early := g.recent[i], g.early[i]
+		g.recent[i], g.early[i] = claims.Sum{}, claims.Sum{}
+		g.recent[i].AddSum(&recent, float64(factor))
+		g.early[i].AddSum(&early, float64(factor))
 	}
 }

@@ -63,15 +63,17 @@ func (p *Piece) at(t int64) float64 {
 
 // Integral returns the area under the signal, in value × ticks.
 func (s Signal) Integral() float64 {
-	sum := 0.0
-	for _, p := range s {
-		sum += p.integral()
+	var area claims.Sum
+	for i := range s {
+		s[i].addTo(&area)
 	}
-	return sum
+	return area.Value()
 }
 
-// integral returns the area under the piece.
-func (p *Piece) integral() float64 { return (p.Start + p.End) / 2 * float64(p.To-p.From) }
+// addTo adds the area under the piece.
+func (p *Piece) addTo(area *claims.Sum) {
+	area.AddArea(p.Start/2+p.End/2, float64(p.To-p.From))
+}
 
 // Window returns a signal whose value at each time is the average of s over the last w ticks. s must be a step
 // signal, which has constant pieces. Before its begin, s counts as 0. With shorten, the average covers only
@@ -97,11 +99,12 @@ func (s Signal) Window(w int64, shorten bool) Signal {
 		if n == 0 {
 			return s[0].Start
 		}
-		before := 0.0
+		area := recent.upTo(s, t)
 		if t-first > n {
-			before = early.upTo(s, t-n)
+			before := early.upTo(s, t-n)
+			area.AddSum(&before, -1)
 		}
-		return (recent.upTo(s, t) - before) / float64(n)
+		return area.Finite(float64(n))
 	}
 	at, value := first, average(first)
 	for enters, leaves := 1, 0; at < last; {
@@ -127,20 +130,22 @@ func (s Signal) Window(w int64, shorten bool) Signal {
 
 // integral computes the integral of a step signal from its begin.
 type integral struct {
-	whole int     // number of pieces that end before or at the last time of upTo
-	area  float64 // area of these pieces
+	whole int        // number of pieces that end before or at the last time of upTo
+	area  claims.Sum // area of these pieces
 }
 
 // upTo returns the integral of s up to time t, which must not be less than in the call before.
-func (i *integral) upTo(s Signal, t int64) float64 {
+func (i *integral) upTo(s Signal, t int64) claims.Sum {
 	for ; i.whole < len(s) && s[i.whole].To <= t; i.whole++ {
 		p := &s[i.whole]
-		i.area += p.Start * float64(p.To-p.From)
+		i.area.AddArea(p.Start, float64(p.To-p.From))
 	}
 	if i.whole == len(s) || t <= s[i.whole].From {
 		return i.area
 	}
-	return i.area + s[i.whole].Start*float64(t-s[i.whole].From)
+	area := i.area
+	area.AddArea(s[i.whole].Start, float64(t-s[i.whole].From))
+	return area
 }
 
 // divide returns a / b, computed at the ends of the pieces of a and b. The quotient is 0 where b is 0. The
@@ -211,7 +216,7 @@ func (s Sweep) signals(first, last int64) (sum, open Signal) {
 	var v claims.Sum
 	for _, e := range s {
 		if e.time > at {
-			sum.Add(at, e.time, v.Value())
+			sum.Add(at, e.time, v.Finite(1))
 			open.Add(at, e.time, float64(n))
 			at = e.time
 		}
@@ -237,7 +242,7 @@ type Statistics struct{ Mean, Min, Max float64 }
 // Statistics returns the statistics of a signal. With nonzero, it uses only the time in which the signal is
 // not 0. ok is false if there is no such time. The statistics are then zeros.
 func (s Signal) Statistics(nonzero bool) (f Statistics, ok bool) {
-	length, integral := 0.0, 0.0
+	length, area := 0.0, claims.Sum{}
 	for i := range s {
 		p := &s[i]
 		if nonzero && p.Start == 0 && p.End == 0 {
@@ -247,11 +252,11 @@ func (s Signal) Statistics(nonzero bool) (f Statistics, ok bool) {
 			f.Min, f.Max, ok = p.Start, p.Start, true
 		}
 		length += float64(p.To - p.From)
-		integral += p.integral()
+		p.addTo(&area)
 		f.Min, f.Max = min(f.Min, p.Start, p.End), max(f.Max, p.Start, p.End)
 	}
 	if ok {
-		f.Mean = integral / length
+		f.Mean = area.Mean(length)
 	}
 	return f, ok
 }
