@@ -158,7 +158,11 @@ func (p *Part) step(res uint32, from, to int64, l *claims.Level) {
 	}
 	r.open[l.Open] += to - from
 	a := l.Amount()
-	l.AddArea(&r.held, to-from)
+	if area := a * float64(to-from); !math.IsInf(area, 0) {
+		r.held.Add(area)
+	} else {
+		l.AddArea(&r.held, to-from)
+	}
 	r.peak = max(r.peak, a)
 	r.add(r.low(a), to-from)
 	if len(r.amounts) > p.opt.Levels {

@@ -86,15 +86,19 @@ func (s *Sum) AddArea(v, n float64) {
 
 // AddSum adds a * n, for |n| < 2^63.
 func (s *Sum) AddSum(a *Sum, n float64) {
-	s.AddArea(a.hi, n)
-	s.AddArea(a.lo, n)
+	s.AddArea(a.hi+a.lo, n)
 	if a.large != nil {
 		s.addLarge(a.large.Value() * n)
 	}
 }
 
 // Value returns the sum. A sum that is too large for a float64 is infinite.
-func (s *Sum) Value() float64 { return s.Mean(1) }
+func (s *Sum) Value() float64 {
+	if s.large == nil {
+		return s.hi + s.lo
+	}
+	return s.Mean(1)
+}
 
 // Mean returns the sum divided by n. The result is infinite only if the quotient is too large for a float64.
 func (s *Sum) Mean(n float64) float64 {
