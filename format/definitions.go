@@ -166,8 +166,8 @@ func countSets(d *trace.Definitions) (n int) {
 		names[c.Set] = append(names[c.Set], c.Name)
 	}
 	for i, s := range d.Sets.All() {
-		of, ok := names[uint32(i)]
-		n += count(!ok || s.Name != "" && !slices.Contains(of, s.Name))
+		own, ok := names[uint32(i)]
+		n += count(!ok || s.Name != "" && !slices.Contains(own, s.Name))
 	}
 	return n
 }
