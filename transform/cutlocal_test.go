@@ -34,10 +34,10 @@ func (e *eachAlone) ScanParallel(ctx context.Context, sel trace.Selection, begin
 	return nil
 }
 
-// TestOneLookBehindThePiece checks that a cut looks only once for the events after the piece, and not once for each
+// TestLaterEventsAreFoundOnce checks that a cut looks only once for the events after the piece, and not once for each
 // worker. Each of 9 locations has a call from 0 s to 9 s, which is open at the end of the piece, 5 s. The next event
 // of each location is at 9 s, so windows of 1 ms, 32 ms, 1.024 s and 32.768 s after the piece are read: 4 scans.
-func TestOneLookBehindThePiece(t *testing.T) {
+func TestLaterEventsAreFoundOnce(t *testing.T) {
 	r := trace.NewRecorder(trace.Seconds(1000))
 	const locations = 9
 	for i := range locations {

@@ -46,18 +46,29 @@ type builder struct {
 	spec   *Spec
 	names  map[string]*declaration
 	used   map[string]bool // names that formulas use
-	known  formulaIndex
+	known  map[formulaKey]*Formula
 	// applied holds the formulas of definitions and checks that formulas use, by name and argument.
 	applied      map[string]*Formula
 	done         map[instance]*Formula // formulas of nodes that are arguments of two other nodes
-	bounds       map[*Bound]int32
-	texts        map[string]int32 // numbers of the texts of bounds, comparisons and response times, from 1 on
-	open         map[string]bool  // definitions whose bodies are being built, by name and argument
+	bounds       map[*Bound]string
+	open         map[string]bool // definitions whose bodies are being built, by name and argument
 	propositions map[string]*Proposition
 	signals      map[string]*Signal
 	declared     token // name of the declaration whose formulas are being built
 	instances    int   // number of formulas in the scope of parameters so far
 }
+
+// formulaKey identifies a formula.
+type formulaKey struct {
+	op   Op
+	n    int32    // number of arguments
+	args [2]int32 // indexes of the first two arguments, or index of the proposition
+	text string   // all other properties: the other arguments, the bound, the comparison, the response times
+}
+
+// definitionOp takes the place of the operator in the key for the body of a definition. The text of such a key
+// is the name of the definition with its argument.
+const definitionOp = Percentile + 1
 
 // instantiate converts declarations to a specification.
 func instantiate(file string, list []*declaration, used map[string]bool) (*Spec, error) {
@@ -81,8 +92,8 @@ func instantiate(file string, list []*declaration, used map[string]bool) (*Spec,
 
 func newBuilder(file string, used map[string]bool) *builder {
 	return &builder{parser: parser{file: file}, spec: &Spec{}, names: map[string]*declaration{},
-		used: used, known: newFormulaIndex(), applied: map[string]*Formula{},
-		done: map[instance]*Formula{}, bounds: map[*Bound]int32{}, texts: map[string]int32{},
+		used: used, known: map[formulaKey]*Formula{}, applied: map[string]*Formula{},
+		done: map[instance]*Formula{}, bounds: map[*Bound]string{},
 		open: map[string]bool{}, propositions: map[string]*Proposition{}, signals: map[string]*Signal{}}
 }
 
@@ -99,9 +110,6 @@ func (b *builder) declare(d *declaration) error {
 	}
 	if uint64(to)-uint64(from) >= maxParameter {
 		return b.fail(d.name, fmt.Sprintf("a parameter with at most %d values", maxParameter))
-	}
-	if d.keyword == "check" {
-		b.spec.Checks = slices.Grow(b.spec.Checks, int(to-from)+1)
 	}
 	for n := from; ; n++ {
 		name := instanceName(d, n)
@@ -148,7 +156,7 @@ func (b *builder) apply(d *declaration, value int64, key string) (*Formula, erro
 	if err == nil && d.keyword == "def" && len(f.Args) > 0 {
 		named := *f // a message shows the formula itself instead of its name
 		named.Name = key
-		f, err = &named, b.append(&named)
+		f, err = b.add(&named, formulaKey{op: definitionOp, text: key})
 	}
 	if err == nil && b.used[d.name.text] {
 		b.applied[key] = f
@@ -182,7 +190,7 @@ func (b *builder) newFormula(n *node, env *environment) (*Formula, error) {
 		return b.expandQuantifier(n.forall, env)
 	}
 	f := &Formula{Op: n.op, Bound: n.bound}
-	text := b.boundText(n.bound)
+	key := formulaKey{op: n.op, text: b.boundText(n.bound)}
 	switch n.op {
 	case Prop:
 		p, err := b.buildProposition(n.prop, env)
@@ -190,13 +198,14 @@ func (b *builder) newFormula(n *node, env *environment) (*Formula, error) {
 			return nil, err
 		}
 		f.Prop, f.state = p, true
+		key.args[0] = int32(p.index)
 	case Compare:
 		s, err := b.buildExpression(n.comp.signal, env)
 		if err != nil {
 			return nil, err
 		}
 		f.Comparison, f.signal = &Comparison{s, n.comp.op, n.comp.number, n.comp.unit}, true
-		text = b.textNumber(f.Comparison.String())
+		key.text += f.Comparison.String()
 	case Next:
 		f.state = true
 	case Percentile:
@@ -205,7 +214,7 @@ func (b *builder) newFormula(n *node, env *environment) (*Formula, error) {
 			return nil, err
 		}
 		f.state, f.signal = true, true // like a check with signals, the check treats the trace as complete by default
-		text = b.textNumber(f.Responses.String())
+		key.text += f.Responses.String()
 	}
 	if len(n.args) > 0 {
 		f.Args = make([]*Formula, 0, len(n.args))
@@ -217,7 +226,7 @@ func (b *builder) newFormula(n *node, env *environment) (*Formula, error) {
 		}
 		f.addArgument(x)
 	}
-	return b.add(f, text)
+	return b.add(f, key)
 }
 
 // addArgument adds an argument to a formula.
@@ -226,24 +235,14 @@ func (f *Formula) addArgument(x *Formula) {
 	f.signal, f.state = f.signal || x.signal, f.state || x.state
 }
 
-// boundText returns the number of the text of a bound, or 0 for nil.
-func (b *builder) boundText(bound *Bound) int32 {
-	number, known := b.bounds[bound]
+// boundText returns a text that identifies a bound, which may be nil.
+func (b *builder) boundText(bound *Bound) string {
+	text, known := b.bounds[bound]
 	if !known && bound != nil {
-		number = b.textNumber(bound.String())
-		b.bounds[bound] = number
+		text = bound.String()
+		b.bounds[bound] = text
 	}
-	return number
-}
-
-// textNumber returns the number of a text.
-func (b *builder) textNumber(text string) int32 {
-	number, known := b.texts[text]
-	if !known {
-		number = int32(len(b.texts) + 1)
-		b.texts[text] = number
-	}
-	return number
+	return text
 }
 
 // tooMany returns an error for the current declaration, with which the number of formulas exceeds limit.
@@ -252,28 +251,31 @@ func (b *builder) tooMany(limit int) error {
 		Expected: fmt.Sprintf("at most %d, with those of each value of a parameter", limit)}
 }
 
-// add returns the formula that equals f, if there is an earlier one. Otherwise it adds f. text is the number of the
-// text of the bound, the comparison or the response times of f, or 0.
-func (b *builder) add(f *Formula, text int32) (*Formula, error) {
-	known, place := b.known.find(b.spec.formulas, f, text)
-	if known != nil {
+// add returns the formula with a key. If there is an earlier formula with this key, add returns it. Otherwise
+// it adds f, and the arguments of f to it.
+func (b *builder) add(f *Formula, key formulaKey) (*Formula, error) {
+	if key.op != definitionOp {
+		key.n = int32(len(f.Args))
+		var others []byte
+		for i, x := range f.Args {
+			if i < len(key.args) {
+				key.args[i] = x.index
+			} else {
+				others = strconv.AppendInt(append(others, ' '), int64(x.index), 10)
+			}
+		}
+		key.text += string(others)
+	}
+	if known := b.known[key]; known != nil {
 		return known, nil
 	}
-	err := b.append(f)
-	if err == nil {
-		b.known.add(b.spec.formulas, f, text, place)
-	}
-	return f, err
-}
-
-// append appends a formula to the specification.
-func (b *builder) append(f *Formula) error {
 	if len(b.spec.formulas) >= maxFormulas {
-		return b.tooMany(maxFormulas)
+		return nil, b.tooMany(maxFormulas)
 	}
 	f.index = int32(len(b.spec.formulas))
 	b.spec.formulas = append(b.spec.formulas, f)
-	return nil
+	b.known[key] = f
+	return f, nil
 }
 
 // resolveReference returns the formula that a name stands for.
@@ -340,7 +342,7 @@ func (b *builder) expandQuantifier(q *quantifier, env *environment) (*Formula, e
 	if len(f.Args) == 1 {
 		return f.Args[0], nil
 	}
-	return b.add(f, 0)
+	return b.add(f, formulaKey{op: And})
 }
 
 // buildText returns the text of strings and parameters.

@@ -44,8 +44,7 @@ func newScope(name string, from, to int64, outer *scope) *scope {
 	return s
 }
 
-// checkSize returns an error if the declarations certainly have too many formulas. Otherwise it allocates the list of
-// formulas.
+// checkSize returns an error if the declarations certainly have too many formulas.
 func (b *builder) checkSize(list []*declaration) error {
 	s := newSizer()
 	for _, d := range list {
@@ -58,7 +57,6 @@ func (b *builder) checkSize(list []*declaration) error {
 			return b.tooMany(maxFormulas)
 		}
 	}
-	b.spec.formulas = make([]*Formula, 0, int(s.formulas))
 	return nil
 }
 
