@@ -1,7 +1,6 @@
 package carrier
 
 import (
-	"compress/flate"
 	"maps"
 	"math"
 	"math/rand/v2"
@@ -9,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/klauspost/compress/flate"
 
 	"github.com/weft-trace/weft/trace"
 )

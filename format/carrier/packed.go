@@ -2,7 +2,6 @@ package carrier
 
 import (
 	"bytes"
-	"compress/flate"
 	"encoding/base64"
 	"encoding/binary"
 	"errors"
@@ -13,6 +12,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/klauspost/compress/flate"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/internal/plural"
@@ -47,7 +48,8 @@ func packed(d *trace.Definitions, rows *Rows, used int, extra []Pair) (data []by
 
 // pack compresses a text by at most the factor that [unpack] allows.
 func pack(text []byte) []byte {
-	data := compress(text, flate.BestCompression)
+	const level = 7 // level 9 takes twice the time and does not make the data smaller
+	data := compress(text, level)
 	if len(text) > len(data)*(maxGrowth-1) {
 		data = compress(text, flate.HuffmanOnly)
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -369,6 +370,98 @@ func (d *decoder) repeatsEvent(r *Record, packed []byte) bool {
 	}
 	k, err := d.restorer.PackedKind(packed)
 	return err == nil && !k.IsState()
+}
+
+// completeRecord completes the record of a row. If the trace is not plain, it adds a key-value pair with the
+// part of the row that the record lacks. It returns false if no record must be written.
+func (e *encoder) completeRecord(c *trace.Cursor, r *Record) bool {
+	if r.check() != nil {
+		e.truncate(r)
+	}
+	if e.setMarkerProcess(c, r); r.Process != e.places[c.Location()].process && !e.plain {
+		r.KeyValues = append(r.KeyValues, KeyValue{Key: locationKey, Type: Uint32, Bits: uint64(c.Location())})
+	}
+	x, ok := e.decode(c, r, false)
+	if ok && sameRow(c, &x) {
+		if c.Kind() == trace.CollectiveBegin {
+			e.completeBegins[c.Location()] = true
+		}
+		return true
+	}
+	if r.repeatsFields() {
+		x, ok = e.decode(c, r, true)
+	}
+	if !ok {
+		// A reader of this record would create a definition that the trace does not have. Therefore a NoOp
+		// record carries the row instead.
+		*r = Record{Type: NoOp, Time: r.Time, Process: r.Process, Stream: r.Stream, KeyValues: r.KeyValues[:0]}
+		x, _ = e.decode(c, r, true)
+	}
+	switch c.Kind() {
+	case trace.CollectiveBegin:
+		e.completeBegins[c.Location()] = e.held.current[c.Location()] != nil
+		if !e.completeBegins[c.Location()] {
+			e.rows.Note(c, &x)
+		}
+	case trace.CollectiveEnd:
+		if !e.completeBegins[c.Location()] {
+			e.rows.Note(c, &x)
+		}
+	default:
+		e.rows.Note(c, &x)
+	}
+	if e.plain {
+		return r.Type != NoOp
+	}
+	e.packed = e.rows.Append(e.packed[:0], e.defs, c, &x)
+	r.KeyValues = append(r.KeyValues, KeyValue{Key: rowKey, Type: Bytes, Bytes: e.packed})
+	return true
+}
+
+// decode returns the row that a reader will make of a record. carries is set if the record carries a
+// part of its row. ok is false if a reader would have to add a definition.
+func (e *encoder) decode(c *trace.Cursor, r *Record, carries bool) (x trace.Cursor, ok bool) {
+	pairs := e.again.KeyValues[:0]
+	if r.keepsInText() {
+		e.again, ok = *r, true
+		e.again.KeyValues = append(pairs, r.KeyValues...)
+	} else {
+		e.text = r.Append(e.text[:0], false)
+		e.again = Record{Time: r.Time, Process: r.Process, Stream: r.Stream, KeyValues: pairs}
+		ok = e.again.reread(e.text, r.Type) && e.again.Type == r.Type
+	}
+	if carries {
+		e.again.KeyValues = append(e.again.KeyValues, KeyValue{Key: rowKey, Type: Bytes})
+	}
+	if r.Process != e.places[c.Location()].process {
+		e.again.Process = e.places[c.Location()].process
+	}
+	e.row.Reset(trace.MixedLoc)
+	e.reader.needsDefinition = false
+	e.reader.addRow(&e.row, &e.again)
+	x = e.row.Cursor()
+	x.Next()
+	return x, ok && !e.reader.needsDefinition
+}
+
+// keepsInText reports whether an event has only parts that its text always keeps: numbers that fit into their
+// fields, and arrays that are not empty.
+func (r *Record) keepsInText() bool {
+	return r.Text == "" && r.Type != Marker && !slices.ContainsFunc(r.KeyValues, func(v KeyValue) bool {
+		return v.Type == Bytes && len(v.Bytes) == 0
+	})
+}
+
+// repeatsFields reports whether a reader of the record makes attributes of some of its fields if the record
+// does not carry a row ([decoder.addAttributes]).
+func (r *Record) repeatsFields() bool { return r.SCL != 0 || specs[r.Type].hasField(fieldText) }
+
+// sameRow reports whether two rows are equal, apart from their locations and times.
+func sameRow(c, x *trace.Cursor) bool {
+	keys, values := c.Attrs()
+	gotKeys, got := x.Attrs()
+	return !c.Derived() && x.Kind() == c.Kind() && x.Ref() == c.Ref() && slices.Equal(x.Ops(), c.Ops()) &&
+		slices.Equal(keys, gotKeys) && slices.Equal(values, got)
 }
 
 func newLinks(d *decoder, sel trace.Selection) *carrier.Links {

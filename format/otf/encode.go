@@ -278,49 +278,6 @@ func (e *encoder) writeRow(c *trace.Cursor) error {
 // partRank is the order of the parts of a stream for simultaneous records.
 var partRank = [numParts]uint8{Snapshots: 0, Statistics: 1, Events: 2, Markers: 3}
 
-// completeRecord completes the record of a row. If the trace is not plain, it adds a key-value pair with the
-// part of the row that the record lacks. It returns false if no record must be written.
-func (e *encoder) completeRecord(c *trace.Cursor, r *Record) bool {
-	if r.check() != nil {
-		e.truncate(r)
-	}
-	if e.setMarkerProcess(c, r); r.Process != e.places[c.Location()].process && !e.plain {
-		r.KeyValues = append(r.KeyValues, KeyValue{Key: locationKey, Type: Uint32, Bits: uint64(c.Location())})
-	}
-	x, ok := e.decode(c, r, false)
-	if ok && sameRow(c, &x) {
-		if c.Kind() == trace.CollectiveBegin {
-			e.completeBegins[c.Location()] = true
-		}
-		return true
-	}
-	if x, ok = e.decode(c, r, true); !ok {
-		// A reader of this record would create a definition that the trace does not have. Therefore a NoOp
-		// record carries the row instead.
-		*r = Record{Type: NoOp, Time: r.Time, Process: r.Process, Stream: r.Stream, KeyValues: r.KeyValues[:0]}
-		x, _ = e.decode(c, r, true)
-	}
-	switch c.Kind() {
-	case trace.CollectiveBegin:
-		e.completeBegins[c.Location()] = e.held.current[c.Location()] != nil
-		if !e.completeBegins[c.Location()] {
-			e.rows.Note(c, &x)
-		}
-	case trace.CollectiveEnd:
-		if !e.completeBegins[c.Location()] {
-			e.rows.Note(c, &x)
-		}
-	default:
-		e.rows.Note(c, &x)
-	}
-	if e.plain {
-		return r.Type != NoOp
-	}
-	e.packed = e.rows.Append(e.packed[:0], e.defs, c, &x)
-	r.KeyValues = append(r.KeyValues, KeyValue{Key: rowKey, Type: Bytes, Bytes: e.packed})
-	return true
-}
-
 // setMarkerProcess sets the process of a marker from an OTF2 trace to the location to which the marker's scope
 // refers, if the scope is a single location. In OTF2, markers have both a location and a scope.
 func (e *encoder) setMarkerProcess(c *trace.Cursor, r *Record) {
@@ -338,34 +295,6 @@ func (e *encoder) setMarkerProcess(c *trace.Cursor, r *Record) {
 	if i, ok := e.locationsByID[strconv.FormatUint(ops[2], 10)]; ok {
 		r.Process = e.place(i).process
 	}
-}
-
-// decode returns the row that a reader will make of a record. carries is set if the record carries a
-// part of its row. ok is false if a reader would have to add a definition.
-func (e *encoder) decode(c *trace.Cursor, r *Record, carries bool) (x trace.Cursor, ok bool) {
-	e.text = r.Append(e.text[:0], false)
-	e.again = Record{Time: r.Time, Process: r.Process, Stream: r.Stream, KeyValues: e.again.KeyValues[:0]}
-	ok = e.again.reread(e.text, r.Type) && e.again.Type == r.Type
-	if carries {
-		e.again.KeyValues = append(e.again.KeyValues, KeyValue{Key: rowKey, Type: Bytes})
-	}
-	if r.Process != e.places[c.Location()].process {
-		e.again.Process = e.places[c.Location()].process
-	}
-	e.row.Reset(trace.MixedLoc)
-	e.reader.needsDefinition = false
-	e.reader.addRow(&e.row, &e.again)
-	x = e.row.Cursor()
-	x.Next()
-	return x, ok && !e.reader.needsDefinition
-}
-
-// sameRow reports whether two rows are equal, apart from their locations and times.
-func sameRow(c, x *trace.Cursor) bool {
-	keys, values := c.Attrs()
-	gotKeys, got := x.Attrs()
-	return !c.Derived() && x.Kind() == c.Kind() && x.Ref() == c.Ref() && slices.Equal(x.Ops(), c.Ops()) &&
-		slices.Equal(keys, gotKeys) && slices.Equal(values, got)
 }
 
 // truncate cuts the numbers of a record to the size of their fields. An unknown message length becomes 0, and

@@ -56,6 +56,36 @@ func randomRecord(rng *rand.Rand, t Type) *Record {
 	return r
 }
 
+// TestKeepsInText checks that an event for which keepsInText returns true is the same after its text is read,
+// and that the test covers all types of events without a text.
+func TestKeepsInText(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	for typ := range Type(NumTypes) {
+		if specs[typ].name == "" || !typ.Part().timed() {
+			continue
+		}
+		kept := 0
+		for range 2000 {
+			r := randomRecord(rng, typ)
+			r.Time, r.Process, r.Stream = 5, 6, 7
+			if rng.IntN(4) == 0 {
+				r.KeyValues = append(r.KeyValues, KeyValue{Key: 9, Type: Bytes})
+			}
+			if !r.keepsInText() {
+				continue
+			}
+			kept++
+			x := Record{Time: r.Time, Process: r.Process, Stream: r.Stream}
+			if !x.reread(r.Append(nil, false), typ) || describe(&x) != describe(r) || len(x.KeyValues) != len(r.KeyValues) {
+				t.Fatalf("%s: found %s, expected %s", typ, describe(&x), describe(r))
+			}
+		}
+		if !specs[typ].hasField(fieldText) && kept == 0 {
+			t.Errorf("%s: found no such record", typ)
+		}
+	}
+}
+
 // describe returns all fields of a record as text.
 func describe(r *Record) string {
 	return fmt.Sprintf("%d %d %d %t %s", r.Stream, r.Time, r.Process, r.Unnamed, r.Append(nil, false))
