@@ -249,7 +249,7 @@ func appendValue(b []byte, v *trace.Value) []byte {
 // that carries the bytes. The zero Rows is ready to use. A Rows value numbers kinds in the order in which they
 // occur. Therefore [Pack] must get it only after the last row is packed.
 type Rows struct {
-	codes map[trace.Kind]uint64
+	codes []uint32 // 1 + the number of each kind; 0 for a kind that has not occurred
 	kinds []trace.Kind
 	// gaps counts the differences between rows and their records, for Report.
 	gaps map[recordGap]int64
@@ -381,16 +381,14 @@ const countFollows = 15
 // The bytes are: the kind's code with flags, the reference if it differs, the number of leading
 // operands that are equal, the other operands, and the attributes if they differ.
 func (r *Rows) Append(b []byte, d *trace.Definitions, c, base *trace.Cursor) []byte {
-	code, ok := r.codes[c.Kind()]
-	if !ok {
-		if r.codes == nil {
-			r.codes = map[trace.Kind]uint64{}
-		}
-		code = uint64(len(r.kinds))
-		r.codes[c.Kind()] = code
-		r.kinds = append(r.kinds, c.Kind())
+	for int(c.Kind()) >= len(r.codes) {
+		r.codes = append(r.codes, 0)
 	}
-	code <<= flagBits
+	if r.codes[c.Kind()] == 0 {
+		r.kinds = append(r.kinds, c.Kind())
+		r.codes[c.Kind()] = uint32(len(r.kinds))
+	}
+	code := uint64(r.codes[c.Kind()]-1) << flagBits
 	keys, values := c.Attrs()
 	baseKeys, baseValues := base.Attrs()
 	attrs := !slices.Equal(keys, baseKeys) || !slices.Equal(values, baseValues)

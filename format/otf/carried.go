@@ -227,6 +227,7 @@ func (m *model) indexTokens(t *allTokens) {
 		p := uint64(t.locations.at(i))
 		m.process = append(m.process, p)
 		m.locations[p] = uint32(i)
+		m.nearLocations = storeSmall(m.nearLocations, p, uint32(i))
 	}
 	for _, x := range []struct {
 		table, n int
@@ -235,7 +236,9 @@ func (m *model) indexTokens(t *allTokens) {
 		{counters, d.Metrics.Len(), &t.metrics},
 		{keys, d.Attributes.Len(), &t.attributes}, {files, d.Files.Len(), &t.files}, {markers, d.Markers.Len(), &t.markers}} {
 		for ; m.learnt[x.table] < x.n; m.learnt[x.table]++ {
-			m.index[scopedToken{x.table, 0, uint64(x.t.at(m.learnt[x.table]))}] = uint32(m.learnt[x.table])
+			i, token := uint32(m.learnt[x.table]), uint64(x.t.at(m.learnt[x.table]))
+			m.index[scopedToken{x.table, 0, token}] = i
+			m.small[x.table] = storeSmall(m.small[x.table], token, i)
 		}
 	}
 	for ; m.learnt[functionGroups] < d.Strings.Len(); m.learnt[functionGroups]++ {

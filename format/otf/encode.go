@@ -390,8 +390,10 @@ func (e *encoder) nativeFields(c *trace.Cursor, r *Record) {
 		}
 	}
 	m := &eventModels[typ]
-	if x := e.held.current[c.Location()]; x != nil && (kind == trace.CollectiveBegin || kind == trace.CollectiveEnd) {
-		ops = append(slices.Clone(x.ops[:5]), x.matching)
+	if kind == trace.CollectiveBegin || kind == trace.CollectiveEnd {
+		if x := e.held.current[c.Location()]; x != nil {
+			ops = append(slices.Clone(x.ops[:5]), x.matching)
+		}
 	}
 	switch {
 	case kind == trace.ClaimBegin || kind == trace.ClaimEnd:
