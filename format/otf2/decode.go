@@ -367,6 +367,11 @@ func (d *decoder) extent(id uint64) (first, last int64, ok bool) {
 			r.Seek(math.MaxInt64)
 		}
 		for {
+			if end {
+				if t, ok := r.skipPlain(); ok && !f(int64(t-d.base)) {
+					return
+				}
+			}
 			e, err := r.Next()
 			if err == io.EOF {
 				return

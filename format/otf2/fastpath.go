@@ -79,6 +79,41 @@ func plainRecord(b []byte, at int, v *plainValues) (next int) {
 	return end
 }
 
+// skipPlain skips the times and plain events that follow in the buffered part of the file, as far as
+// [plainRecord] can read them. It returns the latest corrected time of the skipped events, except for times of
+// 2⁶³ and more. ok is false if there is no such time.
+func (r *EventReader) skipPlain() (latest uint64, ok bool) {
+	c := r.c
+	if c.big {
+		return 0, false
+	}
+	const timeSize = 9
+	var v plainValues
+	now := r.clock.correct(r.time)
+	for part := c.part; c.at+timeSize <= len(part); {
+		if part[c.at] == timestampRecord {
+			t := binary.LittleEndian.Uint64(part[c.at+1:])
+			if unusualTime(t, r.time) {
+				break
+			}
+			r.setTime(t)
+			now = r.clock.correct(t)
+			c.at += timeSize
+			continue
+		}
+		next := plainRecord(part, c.at, &v)
+		if next == 0 {
+			break
+		}
+		c.at = next
+		r.number++
+		if now <= math.MaxInt64 {
+			latest, ok = max(latest, now), true
+		}
+	}
+	return latest, ok
+}
+
 // plainKinds selects the events that the fast path of [locationReader] accepts. All of them are
 // plainEvents, and refer only to communicators and to locations in communicators.
 var plainKinds = func() (l [len(eventTypes)]bool) {
