@@ -245,6 +245,8 @@ type prefix struct {
 // processBatch processes rows before the piece.
 func (p *prefix) processBatch(b *trace.Batch) error {
 	p.first = min(p.first, b.Time[0])
+	var l *openBegins
+	last := trace.NoRef
 	x := b.Cursor()
 	for x.Next() {
 		if x.Time() >= p.from {
@@ -253,8 +255,10 @@ func (p *prefix) processBatch(b *trace.Batch) error {
 			}
 			continue
 		}
-		l := p.openBegins.at(x.Location())
-		l.byLine = p.byLine
+		if loc := x.Location(); l == nil || loc != last {
+			l, last = p.openBegins.at(loc), loc
+			l.byLine = p.byLine
+		}
 		l.update(&x)
 		switch k := x.Kind(); {
 		case k == trace.Enter || k == trace.Leave:

@@ -18,8 +18,8 @@ type flows struct {
 	wanted func(loc uint32) bool
 	net    map[flow]int64 // number of sends minus number of receives; indexed by flow
 	// recent holds numbers that are not in net yet, since most rows belong to few flows. It is indexed by the last
-	// bits of the peer and the side.
-	recent [16]struct {
+	// bits of the sum of peer and tag, and the side.
+	recent [32]struct {
 		flow flow
 		net  int64
 	}
@@ -63,9 +63,9 @@ func (fl *flows) count(x *trace.Cursor) {
 	if !ok {
 		return
 	}
-	at, n := f.source<<1, int64(-1)
+	at, n := (f.source+uint32(f.tag))<<1, int64(-1)
 	if send {
-		at, n = f.destination<<1|1, 1
+		at, n = (f.destination+uint32(f.tag))<<1|1, 1
 	}
 	r := &fl.recent[at%uint32(len(fl.recent))]
 	if r.flow != f {
