@@ -161,6 +161,17 @@ func cutBound(s string) (event, given, bound string, err error) {
 		}
 		return event, given, w + " " + t + " ", nil
 	}
+	for _, w := range []string{"in", "before", "under", "inside", "during", "<", "<="} {
+		i := strings.LastIndex(s, " "+w+" ")
+		if i < 0 || strings.LastIndexAny(s, "'}") >= i {
+			continue
+		}
+		t := strings.TrimSpace(s[i+len(w)+2:])
+		if d, err := parseDuration(t); err == nil && d.Unit != "" {
+			return "", "", "", fmt.Errorf("found %q, expected \"within %s\"; a name that ends like this needs quotes: '%s'",
+				w+" "+t, t, strings.TrimSpace(s))
+		}
+	}
 	return s, "", "", nil
 }
 

@@ -301,6 +301,8 @@ func TestPropertyErrors(t *testing.T) {
 		"response A -> B within":       `found nothing after "within", expected a time such as 5ms, or an interval`,
 		"response A -> B by":           `found nothing after "by", expected a time such as 5ms`,
 		"response A -> B within 5 sec": `after "within": found "5 sec", expected a time such as 5ms (ns, us, ms, s, min`,
+		"response A -> B in 5 ms":      `found "in 5 ms", expected "within 5 ms"; a name that ends like this needs quotes`,
+		"response A -> B < 5ms":        `found "< 5ms", expected "within 5ms"`,
 		"response A -> B -> C":         "expected A -> B with one arrow",
 		"precedes A -> B within 5ms":   `found "within 5ms" after the event`,
 		"period A every 5 sec":         `found "5 sec", expected a time`,
@@ -310,6 +312,14 @@ func TestPropertyErrors(t *testing.T) {
 		if _, err := Property(kind, "c", text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, expected %s", property, err, want)
 		}
+	}
+}
+
+// TestQuotedName checks that a name in quotes may end like a bound.
+func TestQuotedName(t *testing.T) {
+	text, err := Property("response", "c", "A -> 'B in 5 ms'")
+	if err != nil || !strings.Contains(text, "finally {'name' = 'B in 5 ms'}") {
+		t.Errorf("found %s, %v; expected the name B in 5 ms", text, err)
 	}
 }
 
