@@ -232,6 +232,9 @@ func formatByte(b []byte, at int) string {
 	return "the end of the file"
 }
 
+// resetNumbers sets the numbers of the contents to 0, for an archive that is still empty.
+func (a *Anchor) resetNumbers() { a.Locations, a.Definitions, a.Snapshots, a.Thumbnails = 0, 0, 0, 0 }
+
 // append appends the encoded anchor file to b.
 func (a *Anchor) append(b []byte) []byte {
 	u64 := binary.LittleEndian.AppendUint64

@@ -82,3 +82,40 @@ func TestClockOffsetsAtOneTime(t *testing.T) {
 		}
 	}
 }
+
+// TestAnchorOfAnotherArchive checks that an archive that is written with the anchor of another one states its
+// own numbers of definitions and locations, and not the sums.
+func TestAnchorOfAnotherArchive(t *testing.T) {
+	a, err := Open(format.FileSource("testdata/ok/ring/eztrace_log.otf2"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "c.otf2")
+	dst, err := format.CreateFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := NewWriter(dst, a.Anchor)
+	if err != nil {
+		t.Fatal(err)
+	}
+	definitions, locations := uint64(0), uint64(0)
+	err = a.Definitions(func(_ int64, r *Record) error {
+		definitions++
+		if r.ID == defLocation {
+			locations++
+		}
+		return w.Define(r)
+	})
+	if err := errors.Join(err, w.Close(), dst.Commit()); err != nil {
+		t.Fatal(err)
+	}
+	b, err := Open(format.FileSource(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b.Anchor.Definitions != definitions || b.Anchor.Locations != locations {
+		t.Errorf("found %d definitions and %d locations, expected %d and %d", b.Anchor.Definitions, b.Anchor.Locations,
+			definitions, locations)
+	}
+}

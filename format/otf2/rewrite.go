@@ -73,7 +73,7 @@ func (e *encoder) rewrite(parts []*source) error {
 	o.unkeptBefore = o.unkeptCount()
 	first := parts[0].m.a
 	a := first.Anchor
-	a.FileVersion, a.Locations, a.Definitions, a.Snapshots, a.Thumbnails = e.w.Anchor.FileVersion, 0, 0, 0, 0
+	a.FileVersion = e.w.Anchor.FileVersion
 	valid := map[string]bool{}
 	// the decoder has already reported this property
 	a.Properties = slices.DeleteFunc(slices.Clone(a.Properties), func(p Property) bool {

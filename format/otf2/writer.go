@@ -35,14 +35,15 @@ type Writer struct {
 }
 
 // NewWriter begins an archive whose anchor file is dst. The other files appear beside it when dst is
-// committed. The new files replace an existing archive of the same name. The default chunk size is 256 KiB and
-// the default versions are those of OTF2 3.0.
+// committed. The new files replace an existing archive of the same name. The default chunk size is 256 KiB. The
+// versions are those of OTF2 3.0, also if a comes from another archive.
 func NewWriter(dst *format.Output, a Anchor) (*Writer, error) {
 	if dst.Path == "-" {
 		return nil, errors.New("OTF2 has several files, expected the name of a file to write to")
 	}
 	a.FileVersion, a.TraceVersion, a.Version, a.Substrate, a.Compression = 3, 2, [3]uint8{3, 0, 2}, 1, 1
 	a.EventChunk, a.DefinitionChunk = cmp.Or(a.EventChunk, minChunk), cmp.Or(a.DefinitionChunk, minChunk)
+	a.resetNumbers()
 	name := strings.TrimSuffix(dst.Path, ".otf2")
 	if err := checkReplaceable(name); err != nil {
 		return nil, err
@@ -63,6 +64,7 @@ func NewWriter(dst *format.Output, a Anchor) (*Writer, error) {
 // setAnchor sets the contents of the anchor file before anything is written.
 func (w *Writer) setAnchor(a Anchor) {
 	w.Anchor = a
+	w.Anchor.resetNumbers()
 	w.definitions.chunk, w.markers.chunk = int64(a.DefinitionChunk), int64(a.DefinitionChunk)
 }
 
