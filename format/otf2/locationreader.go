@@ -387,7 +387,8 @@ func (lr *locationReader) resolveRef(e *Event, t Table, v uint64) (uint32, error
 	default:
 		return trace.NoRef, nil
 	}
-	d.index[t][v], d.standIns[standIn{t, v}] = i, true
+	d.index[t].set(v, i)
+	d.standIns[standIn{t, v}] = true
 	return i, nil
 }
 

@@ -57,8 +57,41 @@ var definitionOrder = []uint8{defString, defParadigm, defIOParadigm, defTreeNode
 	defCartDimension, defCartTopology, defCallsite, defCallpath, defParameter, defWindow, defSourceLoc, defContext,
 	defInterrupt, defIOFile, defIODirectory, defIOHandle, defClock}
 
-// indexTable maps ids to dense indexes.
-type indexTable map[uint64]uint32
+// indexTable maps ids to indexes. The zero table is empty.
+type indexTable struct {
+	count int
+	small []uint32 // 1 + the index of each small id; 0 for an id that is not here
+	large map[uint64]uint32
+}
+
+// set sets the index of an id. The memory of the table is in proportion to the number of ids.
+func (t *indexTable) set(id uint64, index uint32) {
+	t.count++
+	if id >= 4*uint64(t.count)+64 {
+		if t.large == nil {
+			t.large = map[uint64]uint32{}
+		}
+		t.large[id] = index
+		return
+	}
+	if n := int(id) + 1 - len(t.small); n > 0 {
+		t.small = append(t.small, make([]uint32, n)...)
+	}
+	t.small[id] = index + 1
+}
+
+// get returns the index of an id, or NoRef.
+func (t *indexTable) get(id uint64) uint32 {
+	if id < uint64(len(t.small)) && t.small[id] != 0 {
+		return t.small[id] - 1
+	}
+	if len(t.large) > 0 {
+		if index, ok := t.large[id]; ok {
+			return index
+		}
+	}
+	return trace.NoRef
+}
 
 // newModel reads the definitions.
 func newModel(a *Archive, opt *format.ReadOptions) (*model, error) {
@@ -66,9 +99,6 @@ func newModel(a *Archive, opt *format.ReadOptions) (*model, error) {
 		defs: &trace.Definitions{Clock: trace.Seconds(1), Format: "otf2", Origin: "otf2", CheapNext: true,
 			Conventions: format.Conventions("otf2")}, ranks: newNames(), metrics: map[uint64][]uint32{},
 		attributes: map[attributeKey]uint32{}, kinds: map[uint8]trace.Kind{}, standIns: map[standIn]bool{}}
-	for i := range m.index {
-		m.index[i] = indexTable{}
-	}
 	restored, err := m.restore()
 	if err != nil {
 		m.restorer, m.base = nil, 0
@@ -194,10 +224,7 @@ func (m *model) text(id uint64) string {
 
 // lookup returns the index of an id in a table, or NoRef if the table does not contain the id.
 func (m *model) lookup(t Table, id uint64) uint32 {
-	if i, ok := m.index[t][id]; ok {
-		return i
-	}
-	return trace.NoRef
+	return m.index[t].get(id)
 }
 
 // standIn is an undefined id of a table.
@@ -246,27 +273,27 @@ func flagAttrs(words []string, flags uint64) []trace.Attr {
 func (m *model) define(r *Record, opt *format.ReadOptions) error {
 	v, d := r.Values, m.defs
 	named := func(t Table, table *trace.Table[trace.Named], name string, attrs ...trace.Attr) {
-		m.index[t][v[0]] = table.Add(trace.Named{ID: id(v[0]), Name: name, Attrs: attrs})
+		m.index[t].set(v[0], table.Add(trace.Named{ID: id(v[0]), Name: name, Attrs: attrs}))
 	}
 	switch r.ID {
 	case defClock:
 		return m.setClock(v, opt)
 	case defString:
-		m.index[Strings][v[0]] = d.Strings.Add(trace.ToUTF8(r.Texts[0]))
+		m.index[Strings].set(v[0], d.Strings.Add(trace.ToUTF8(r.Texts[0])))
 	case defTreeNode:
-		m.index[SystemTreeNodes][v[0]] = d.Groups.Add(trace.LocationGroup{ID: "node/" + id(v[0]), Name: m.text(v[1]),
-			Kind: m.text(v[2]), Parent: trace.NoRef})
+		m.index[SystemTreeNodes].set(v[0], d.Groups.Add(trace.LocationGroup{ID: "node/" + id(v[0]), Name: m.text(v[1]),
+			Kind: m.text(v[2]), Parent: trace.NoRef}))
 	case defLocationGroup:
 		kind := [...]string{"", "process", acceleratorKind}[min(v[2], 2)]
-		m.index[LocationGroups][v[0]] = d.Groups.Add(trace.LocationGroup{ID: id(v[0]), Name: m.text(v[1]), Kind: kind,
-			Parent: trace.NoRef, Attrs: attrList("creator", m.name(LocationGroups, v[4]))})
+		m.index[LocationGroups].set(v[0], d.Groups.Add(trace.LocationGroup{ID: id(v[0]), Name: m.text(v[1]), Kind: kind,
+			Parent: trace.NoRef, Attrs: attrList("creator", m.name(LocationGroups, v[4]))}))
 	case defLocation:
-		if _, ok := m.index[Locations][v[0]]; ok {
+		if m.lookup(Locations, v[0]) != trace.NoRef {
 			return nil // a location has only one file
 		}
 		kind := [...]trace.LocationKind{"", trace.ThreadLocation, trace.StreamLocation, trace.SignalLocation}[v[2]&3]
-		m.index[Locations][v[0]] = d.Locations.Add(trace.Location{ID: id(v[0]), Name: m.text(v[1]), Kind: kind,
-			Group: m.lookup(LocationGroups, v[4])})
+		m.index[Locations].set(v[0], d.Locations.Add(trace.Location{ID: id(v[0]), Name: m.text(v[1]), Kind: kind,
+			Group: m.lookup(LocationGroups, v[4])}))
 		m.locations = append(m.locations, v[0])
 	case defRegion:
 		x := trace.Region{ID: id(v[0]), Name: m.text(v[1]), Group: enumWord(paradigms, v[9]),
@@ -277,10 +304,10 @@ func (m *model) define(r *Record, opt *format.ReadOptions) error {
 		}
 		x.Attrs = append(x.Attrs, attrList(format.Description, m.text(v[2]))...)
 		x.Attrs = append(x.Attrs, flagAttrs(regionFlags, v[10])...)
-		m.index[Regions][v[0]] = d.Regions.Add(x)
+		m.index[Regions].set(v[0], d.Regions.Add(x))
 	case defAttribute:
-		m.index[Attributes][v[0]] = d.Attributes.Add(trace.AttributeDef{ID: id(v[0]), Name: m.text(v[1]),
-			Type: trace.Type(min(v[2], typeLocationGroup)), Doc: m.text(v[3])})
+		m.index[Attributes].set(v[0], d.Attributes.Add(trace.AttributeDef{ID: id(v[0]), Name: m.text(v[1]),
+			Type: trace.Type(min(v[2], typeLocationGroup)), Doc: m.text(v[3])}))
 	case defMetricClass:
 		m.addMetrics(v[0], v[2:2+v[1]], v[2+v[1]:], "")
 	case defMetricInst:
@@ -294,14 +321,14 @@ func (m *model) define(r *Record, opt *format.ReadOptions) error {
 		for _, i := range g.members {
 			x.Members = append(x.Members, int64(i))
 		}
-		m.index[Groups][gid] = d.Sets.Add(x)
+		m.index[Groups].set(gid, d.Sets.Add(x))
 	case defComm:
-		m.index[Comms][v[0]] = d.Communicator.Add(trace.Communicator{ID: id(v[0]), Name: m.text(v[1]),
-			Set: m.lookup(Groups, v[2]), Parent: trace.NoRef, Attrs: flagAttrs(createDestroy, v[4])})
+		m.index[Comms].set(v[0], d.Communicator.Add(trace.Communicator{ID: id(v[0]), Name: m.text(v[1]),
+			Set: m.lookup(Groups, v[2]), Parent: trace.NoRef, Attrs: flagAttrs(createDestroy, v[4])}))
 	case defInterComm:
-		m.index[Comms][v[0]] = d.Communicator.Add(trace.Communicator{ID: id(v[0]), Name: m.text(v[1]),
+		m.index[Comms].set(v[0], d.Communicator.Add(trace.Communicator{ID: id(v[0]), Name: m.text(v[1]),
 			Set: m.lookup(Groups, v[2]), Parent: trace.NoRef,
-			Attrs: append(attrList(otherSide, id(v[3])), flagAttrs(createDestroy, v[5])...)})
+			Attrs: append(attrList(otherSide, id(v[3])), flagAttrs(createDestroy, v[5])...)}))
 	case defParameter:
 		named(Parameters, &d.Parameters, m.text(v[1]), attrList("type", enumWord(parameterTypes, v[2]))...)
 	case defWindow:

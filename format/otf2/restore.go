@@ -44,7 +44,7 @@ func (m *model) restore() (bool, error) {
 		Windows: d.Windows.Len(), CallingContexts: d.Contexts.Len(), IOFiles: d.Files.Len(), IOHandles: d.Handles.Len(),
 		Metrics: d.Metrics.Len(), LocationGroups: d.Groups.Len()} {
 		for i := range n {
-			m.index[t][uint64(i)+firstID[t]] = uint32(i)
+			m.index[t].set(uint64(i)+firstID[t], uint32(i))
 		}
 	}
 	for i := range d.Metrics.Len() {

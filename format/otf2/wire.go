@@ -48,6 +48,9 @@ func (c *cursor) fixed(n int) (v uint64) {
 	}
 	b := c.b[c.at : c.at+n]
 	c.at += n
+	if !c.big && cap(b) >= 8 { // further bytes of the buffer follow
+		return binary.LittleEndian.Uint64(b[:8]) & (math.MaxUint64 >> (64 - 8*n))
+	}
 	if c.big {
 		for _, x := range b {
 			v = v<<8 | uint64(x)
