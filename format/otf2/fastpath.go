@@ -115,14 +115,12 @@ func (r *EventReader) skipPlain() (latest uint64, ok bool) {
 }
 
 // plainKinds selects the events that the fast path of [locationReader] accepts. All of them are
-// plainEvents, and refer only to communicators and to locations in communicators.
+// plainEvents, and have no attributes that the decoder adds.
 var plainKinds = func() (l [len(eventTypes)]bool) {
 	for id := range l {
 		k := &eventKinds[id]
-		l[id] = plainEvents[id] && k.kind != trace.NoKind && k.ref < 0 && (id < ompFork || id > ompTaskComplete)
-		for _, o := range k.ops {
-			l[id] = l[id] && o.source != target && (o.source != reference || o.table == Comms)
-		}
+		l[id] = plainEvents[id] && k.kind != trace.NoKind && k.kind != trace.Parameter &&
+			(id < ompFork || id > ompTaskComplete)
 	}
 	return l
 }()
@@ -144,12 +142,47 @@ type recentComm struct {
 	ranks *printComm
 }
 
+// addPlainAt adds the row of the plain event at an offset, and returns the offset of the next record. It returns 0
+// and adds no row if [locationReader.add] must add the event. It uses v as memory.
+func (lr *locationReader) addPlainAt(b []byte, at int, v *plainValues, now int64) (next int) {
+	if id := b[at]; int(id) < len(plainKinds) && plainKinds[id] {
+		if next = plainRecord(b, at, v); next > 0 && lr.addPlain(id, v, now) {
+			return next
+		}
+	}
+	return 0
+}
+
+// addWithAttributes adds the row of the plain event that follows the list of attributes at an offset, and returns the
+// offset of the next record. It returns 0 and adds no row if [locationReader.add] must add the event.
+func (lr *locationReader) addWithAttributes(b []byte, at int, now int64) (next int, err error) {
+	if lr.d.restorer != nil {
+		return 0, nil
+	}
+	e := &lr.r.event
+	if at = lr.r.plainAttributes(b, at); at > 0 {
+		var v plainValues
+		if next = lr.addPlainAt(b, at, &v, now); next > 0 {
+			lr.last = now
+			err = lr.addAttributes(e)
+		}
+	}
+	e.Attributes = e.Attributes[:0]
+	return next, err
+}
+
 // addPlain adds the row of an event with these values. It returns false if [locationReader.add]
 // must add the event.
 func (lr *locationReader) addPlain(id uint8, v *plainValues, now int64) bool {
 	b := &lr.b
 	n := len(b.Op)
 	k := &eventKinds[id]
+	ref := trace.NoRef
+	if k.ref >= 0 {
+		if ref = lr.d.lookup(k.table, lr.r.mapped(k.table, v[k.ref])); ref == trace.NoRef {
+			return false
+		}
+	}
 	for i := range k.ops {
 		o := &k.ops[i]
 		value := o.value
@@ -157,14 +190,18 @@ func (lr *locationReader) addPlain(id uint8, v *plainValues, now int64) bool {
 			value = v[o.field]
 		}
 		switch o.source {
-		case reference:
-			c := lr.comm(value)
-			if value = c.index; value == trace.Undefined {
-				b.Op = b.Op[:n]
-				return false
+		case reference, peer, target:
+			switch {
+			case o.source == peer:
+				value = lr.rankLocation(v[o.other], value)
+			case o.source == target:
+				value = lr.windowLocation(v[o.other], value)
+			case o.table == Comms:
+				value = lr.comm(value).index
+			default:
+				value = operandOf(lr.d.defined(o.table, lr.r.mapped(o.table, value)))
 			}
-		case peer:
-			if value = lr.rankLocation(v[o.other], value); value == trace.Undefined {
+			if value == trace.Undefined {
 				b.Op = b.Op[:n]
 				return false
 			}
@@ -175,7 +212,7 @@ func (lr *locationReader) addPlain(id uint8, v *plainValues, now int64) bool {
 		}
 		b.Op = append(b.Op, value)
 	}
-	b.Time, b.Kind, b.Ref = append(b.Time, now), append(b.Kind, k.kind), append(b.Ref, trace.NoRef)
+	b.Time, b.Kind, b.Ref = append(b.Time, now), append(b.Kind, k.kind), append(b.Ref, ref)
 	if len(k.ops) > 0 {
 		b.OpRow, b.OpEnd = append(b.OpRow, uint32(len(b.Time)-1)), append(b.OpEnd, uint32(len(b.Op)))
 	}
@@ -215,6 +252,40 @@ func (lr *locationReader) rankLocation(comm, rank uint64) uint64 {
 		*r = recentRank{uint32(comm), uint32(rank), true, uint64(i)}
 	}
 	return r.location
+}
+
+// windowLocation returns the location with a rank in the communicator of a window. It returns Undefined if there is
+// none.
+func (lr *locationReader) windowLocation(window, rank uint64) uint64 {
+	l, ok := lr.d.ranks.communicators[Windows][lr.r.mapped(Windows, window)].location(lr.id, rank)
+	if !ok {
+		return trace.Undefined
+	}
+	return operandOf(lr.d.defined(Locations, l))
+}
+
+// operandOf returns the operand for an index: Undefined for NoRef.
+func operandOf(index uint32) uint64 {
+	if index == trace.NoRef {
+		return trace.Undefined
+	}
+	return uint64(index)
+}
+
+// plainAttributes reads the list of attributes at an offset for the next event, and returns the offset of the next
+// record. It returns 0 if anything about the list is unusual, or if fewer than 16 more bytes follow.
+func (r *EventReader) plainAttributes(b []byte, at int) (next int) {
+	next = at + 2 + int(b[at+1])
+	if b[at+1] == 0xff || next+16 > len(b) {
+		return 0
+	}
+	cur := cursor{b: b[at+2 : next]}
+	r.event.Attributes = r.event.Attributes[:0]
+	if r.readAttributes(&cur); cur.bad || cur.loose || cur.at != len(cur.b) {
+		r.event.Attributes = r.event.Attributes[:0]
+		return 0
+	}
+	return next
 }
 
 // fewValues is the maximum number of values of a metric event that the fast path accepts.

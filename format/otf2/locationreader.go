@@ -174,11 +174,11 @@ func (lr *locationReader) fill(ctx context.Context) (*trace.Batch, error) {
 	return &lr.b, nil
 }
 
-// fillFast adds the times, enters, leaves, messages and metrics that follow, as long as their records are in
+// fillFast adds the times, plain events and metrics that follow, as long as their records are in
 // the buffered part of the file and have the usual form. It leaves all other records to [EventReader.Next].
 func (lr *locationReader) fillFast() error {
 	r, c := lr.r, lr.r.c
-	if c.big || len(r.event.Attributes) > 0 {
+	if c.big {
 		return nil
 	}
 	const most = 16 // maximum number of bytes read for a record, including the first bytes of the next record
@@ -200,21 +200,21 @@ func (lr *locationReader) fillFast() error {
 			continue
 		}
 		n := uint(p[1])
-		if id == metricEvent {
-			next := lr.addMetricFast(part, at, now)
-			if next == 0 {
-				break
-			}
-			at, lr.last = next, now
-			number++
-			continue
-		}
 		if id != enter && id != leave {
-			next := 0
-			if int(id) < len(plainKinds) && plainKinds[id] {
-				next = plainRecord(part, at, &v)
+			var next int
+			var err error
+			switch id {
+			case metricEvent:
+				next = lr.addMetricFast(part, at, now)
+			case attributeRecord:
+				next, err = lr.addWithAttributes(part, at, now)
+			default:
+				next = lr.addPlainAt(part, at, &v, now)
 			}
-			if next == 0 || !lr.addPlain(id, &v, now) {
+			if err != nil {
+				return err
+			}
+			if next == 0 {
 				break
 			}
 			at, lr.last = next, now
