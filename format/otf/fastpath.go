@@ -42,6 +42,7 @@ type bulkReader struct {
 	tails     [1 << peerBits]tailText
 	counter   uint64 // counter is the counter of the last value, and metric is its metric
 	metric    uint32
+	pairs     []KeyValue // pairs of the next record
 	hasRows   bool
 	first     uint64 // time of the first row
 	last      uint64 // time of the last row
@@ -522,8 +523,11 @@ func (br *bulkReader) addOther(l *lane, text unsafe.Pointer, pos int, time uint6
 	case 'C':
 		return br.addCounterValue(l, text, pos, t)
 	case 'K':
-		if br.d.restorer != nil {
+		switch {
+		case br.d.restorer != nil:
 			return br.addAmended(l, text, pos, t)
+		case !br.d.carried && !br.f.s.r.opt.AsLibrary:
+			return br.addWithPairs(l, text, pos, t)
 		}
 	}
 	if hexValue[byteAt(text, pos)] < 16 {
@@ -593,57 +597,6 @@ func (br *bulkReader) addMessage(l *lane, text unsafe.Pointer, pos int, time int
 		return guess + 1
 	}
 	return n + 1
-}
-
-// carriedPair is the beginning of a key-value pair that carries the part of a row that its record lacks.
-const carriedPair = 'K' | '1'<<8 | 'Y'<<16 | 'b'<<24 | 'V'<<32
-
-// addAmended adds the row of a NoOp or message that follows the carried pair at pos. It returns the
-// position of the next line, or 0 if the lines are spelled in another way.
-func (br *bulkReader) addAmended(l *lane, text unsafe.Pointer, pos int, time int64) (next int) {
-	if word(text, pos)&(1<<40-1) != carriedPair {
-		return 0
-	}
-	var data [32]byte
-	i, n := pos+5, 0
-	for ; n < len(data); n++ {
-		v := br.form.pairs.at(text, i)
-		if v&validPair == 0 {
-			break
-		}
-		data[n] = byte(v)
-		i += 2
-	}
-	if byteAt(text, i) != 'L' {
-		return 0
-	}
-	length, i := parseNumber(text, i+1)
-	if length != uint64(n) || byteAt(text, i) != '\n' {
-		return 0
-	}
-	switch i++; byteAt(text, i) {
-	case 'N':
-		if byteAt(text, i+1) != '\n' {
-			return 0
-		}
-		k := l.n & (trace.BatchRows - 1)
-		l.rows.time[k], l.rows.ref[k], l.rows.kind[k] = time, trace.NoRef, trace.NoOp
-		l.n++
-		next = i + 2
-	case 'S', 'R':
-		if next = br.addMessage(l, text, i, time); next == 0 {
-			return 0
-		}
-	default:
-		return 0
-	}
-	b := l.batch()
-	if br.d.restorer.Amend(b, data[:n]) != nil {
-		b.DropLast() // the slow path reports the defect
-		l.n--
-		return 0
-	}
-	return next
 }
 
 // addCounterValue adds the row of the counter value at pos and returns the position of the next line, or 0 if

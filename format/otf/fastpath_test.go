@@ -20,7 +20,8 @@ import (
 // reading; "ordered" reads line by line.
 func rowsOf(t *testing.T, text string, way string) (rows map[string][]string, defects string) {
 	const defs = "DTR3e8\nDP1NM\"a\"\nDP2NM\"b\"\nDPabcdeNM\"far\"\nDF1G0NM\"one\"\nDF2G0NM\"two\"\nDF1000G0NM\"big\"\n" +
-		"DCNT1G0NM\"c\"P0U\"#\"\nDK1YbNM\"k\"T\"\"\nDK17YbNM\"l\"T\"\"\nDPG7M1,2,NM\"comm\"\nDS3F1LN4\n"
+		"DCNT1G0NM\"c\"P0U\"#\"\nDK1YbNM\"k\"T\"\"\nDK17YbNM\"l\"T\"\"\nDK2Y6NM\"m\"T\"\"\n" +
+		"DK3Y8NM\"n\"T\"\"\nDPG7M1,2,NM\"comm\"\nDS3F1LN4\n"
 	src := format.Source{FS: fstest.MapFS{"x.otf": {Data: []byte("1:1,2,abcde\n")}, "x.0.def": {Data: []byte(defs)},
 		"x.1.events": {Data: []byte(text)}}, Name: "x.otf", Path: "x.otf"}
 	rep := format.NewReport()
@@ -36,7 +37,7 @@ func rowsOf(t *testing.T, text string, way string) (rows map[string][]string, de
 				name = d.Defs().Regions.At(c.Ref()).Name
 			}
 			keys, values := c.Attrs()
-			rows[id] = append(rows[id], fmt.Sprint(c.Time(), c.Kind(), name, c.Ops(), len(keys), values))
+			rows[id] = append(rows[id], fmt.Sprint(c.Time(), c.Kind(), name, c.Ops(), keys, values))
 		}
 		return nil
 	}}
@@ -101,6 +102,9 @@ func frequentLines(rng *rand.Rand, n int, unnamed bool) string {
 		if rng.IntN(12) == 0 {
 			fmt.Fprintf(&b, "K%sYbV%sL%s\n", some("1", "17"), some("00", "00"), some("1", "1", "2", "01"))
 		}
+		for rng.IntN(4) == 0 {
+			b.WriteString(pairLines(rng))
+		}
 		switch rng.IntN(9) {
 		case 8:
 			b.WriteString(some("N\n", "N\n", "NOOP\n"))
@@ -122,6 +126,41 @@ func frequentLines(rng *rand.Rand, n int, unnamed bool) string {
 	return b.String()
 }
 
+// pairLines returns the lines of a random key-value pair. Most of them are in libotf's spelling.
+func pairLines(rng *rand.Rand) string {
+	pair := KeyValue{Key: []uint32{1, 2, 3, 0x17}[rng.IntN(4)], Type: ValueType(rng.IntN(12))}
+	if pair.Type == Bytes {
+		pair.Bytes = make([]byte, rng.IntN([]int{3, 40, 260}[rng.IntN(3)]))
+		for i := range pair.Bytes {
+			pair.Bytes[i] = byte(rng.Uint32())
+		}
+	}
+	pair.Bits = rng.Uint64() >> rng.UintN(64)
+	return string(pair.append(nil, rng.IntN(12) == 0))
+}
+
+// oddPairs returns the lines of a text with some of the pairs in unusual or damaged spelling.
+func oddPairs(rng *rand.Rand, text string) string {
+	lines := strings.SplitAfter(text, "\n")
+	for i, l := range lines {
+		if !strings.HasPrefix(l, "K") {
+			continue
+		}
+		switch rng.IntN(20) {
+		case 0:
+			l = strings.ToUpper(l)
+		case 1:
+			l = strings.Replace(l, "V", "V0000000000000000", 1)
+		case 2:
+			l = strings.Replace(l, "L", "L1", 1)
+		case 3:
+			l = strings.Replace(l, "Y", "Y1", 1)
+		}
+		lines[i] = l
+	}
+	return strings.Join(lines, "")
+}
+
 // TestFastPath checks that the fast path reads the same events as reading line by line.
 func TestFastPath(t *testing.T) {
 	effort.Sequential(t)
@@ -133,6 +172,7 @@ func TestFastPath(t *testing.T) {
 		if sameRows(t, text) {
 			tried++
 		}
+		sameRows(t, oddPairs(rng, text))
 		// The text is damaged at random bytes.
 		b := []byte(text)
 		for range 1 + rng.IntN(3) {
@@ -183,7 +223,8 @@ func TestPieces(t *testing.T) {
 	scan := func(name, text string, workers int) (ok bool, sums map[string]uint64) {
 		src := format.Source{FS: fstest.MapFS{"x.otf": {Data: []byte("1:1,2,abcde\n")}, name: {Data: []byte(text)},
 			"x.0.def": {Data: []byte("DTR3e8\nDF1G0NM\"one\"\nDF2G0NM\"two\"\nDF1000G0NM\"big\"\nDCNT1G0NM\"c\"P0U\"#\"\n" +
-				"DK1YbNM\"k\"T\"\"\nDK17YbNM\"l\"T\"\"\nDPG7M1,2,NM\"comm\"\nDS3F1LN4\n")}}, Name: "x.otf", Path: "x.otf"}
+				"DK1YbNM\"k\"T\"\"\nDK17YbNM\"l\"T\"\"\nDK2Y6NM\"m\"T\"\"\n" +
+				"DK3Y8NM\"n\"T\"\"\nDPG7M1,2,NM\"comm\"\nDS3F1LN4\n")}}, Name: "x.otf", Path: "x.otf"}
 		d, err := (Format{}).Open(context.Background(), src, &format.ReadOptions{Workers: workers})
 		if err != nil {
 			t.Fatal(err)
@@ -256,7 +297,8 @@ func TestZippedWindow(t *testing.T) {
 	src := format.Source{FS: fstest.MapFS{"x.otf": {Data: []byte("1:1,2,abcde\n")},
 		"x.1.events.z": {Data: []byte(zipText(t, text, 1, 100_000))},
 		"x.0.def": {Data: []byte("DTR3e8\nDF1G0NM\"one\"\nDF2G0NM\"two\"\nDF1000G0NM\"big\"\nDCNT1G0NM\"c\"P0U\"#\"\n" +
-			"DK1YbNM\"k\"T\"\"\nDK17YbNM\"l\"T\"\"\nDPG7M1,2,NM\"comm\"\nDS3F1LN4\n")}}, Name: "x.otf", Path: "x.otf"}
+			"DK1YbNM\"k\"T\"\"\nDK17YbNM\"l\"T\"\"\nDK2Y6NM\"m\"T\"\"\n" +
+			"DK3Y8NM\"n\"T\"\"\nDPG7M1,2,NM\"comm\"\nDS3F1LN4\n")}}, Name: "x.otf", Path: "x.otf"}
 	rows := func(sel trace.Selection) (times []int64) {
 		d, err := (Format{}).Open(context.Background(), src, &format.ReadOptions{Workers: 1})
 		if err != nil {

@@ -1,0 +1,152 @@
+package otf
+
+import (
+	"unsafe"
+
+	"github.com/weft-trace/weft/trace"
+)
+
+// carriedPair is the beginning of a key-value pair that carries the part of a row that its record lacks.
+const carriedPair = 'K' | '1'<<8 | 'Y'<<16 | 'b'<<24 | 'V'<<32
+
+// addAmended adds the row of a NoOp or message that follows the carried pair at pos. It returns the
+// position of the next line, or 0 if the lines are spelled in another way.
+func (br *bulkReader) addAmended(l *lane, text unsafe.Pointer, pos int, time int64) (next int) {
+	if word(text, pos)&(1<<40-1) != carriedPair {
+		return 0
+	}
+	var data [32]byte
+	i, n := pos+5, 0
+	for ; n < len(data); n++ {
+		v := br.form.pairs.at(text, i)
+		if v&validPair == 0 {
+			break
+		}
+		data[n] = byte(v)
+		i += 2
+	}
+	if byteAt(text, i) != 'L' {
+		return 0
+	}
+	length, i := parseNumber(text, i+1)
+	if length != uint64(n) || byteAt(text, i) != '\n' {
+		return 0
+	}
+	switch i++; byteAt(text, i) {
+	case 'N':
+		if byteAt(text, i+1) != '\n' {
+			return 0
+		}
+		k := l.n & (trace.BatchRows - 1)
+		l.rows.time[k], l.rows.ref[k], l.rows.kind[k] = time, trace.NoRef, trace.NoOp
+		l.n++
+		next = i + 2
+	case 'S', 'R':
+		if next = br.addMessage(l, text, i, time); next == 0 {
+			return 0
+		}
+	default:
+		return 0
+	}
+	b := l.batch()
+	if br.d.restorer.Amend(b, data[:n]) != nil {
+		b.DropLast() // the slow path reports the defect
+		l.n--
+		return 0
+	}
+	return next
+}
+
+// fewPairs is the maximum number of pairs of a record that [bulkReader.addWithPairs] reads.
+const fewPairs = 32
+
+// addWithPairs adds the row of the visit, message or counter value that follows the key-value pairs at pos. It
+// returns the position of the next line, or 0 if the lines are spelled in another way.
+func (br *bulkReader) addWithPairs(l *lane, text unsafe.Pointer, pos int, time int64) (next int) {
+	br.pairs = br.pairs[:0]
+	for byteAt(text, pos) == 'K' {
+		if pos = br.addPair(text, pos); pos == 0 || len(br.pairs) > fewPairs {
+			return 0
+		}
+	}
+	switch w := word(text, pos); byte(w) {
+	case 'E', 'L':
+		marks := lineEnds(w)
+		if marks == 0 {
+			return 0
+		}
+		line := clearAfterLineEnd(w, marks)
+		known := &br.visits[line*hashFactor>>(64-visitBits)]
+		if known.text != line && !br.cacheVisit(known, w, marks) || known.ref == trace.NoRef {
+			return 0
+		}
+		if l.visit(time, known); br.d.unnamedLeaves {
+			l.nest()
+		}
+		next = pos + lineLength(marks) + 1
+	case 'S', 'R':
+		next = br.addMessage(l, text, pos, time)
+	case 'C':
+		next = br.addCounterValue(l, text, pos, time)
+	}
+	if next == 0 {
+		return 0
+	}
+	b := l.batch()
+	for i := range br.pairs {
+		v := &br.pairs[i]
+		b.AddAttr(br.d.key(br.f.s.reported, v), v.value())
+	}
+	return next
+}
+
+// addPair adds the pair at pos to the pairs of the next record. It returns the position of the next line, or 0 if the
+// pair is spelled in another way, continues an array, or repeats a key.
+func (br *bulkReader) addPair(text unsafe.Pointer, pos int) (next int) {
+	key, i := parseNumber(text, pos+1)
+	if byteAt(text, i) != 'Y' || i == pos+1 {
+		return 0
+	}
+	at := i + 1
+	typ, i := parseNumber(text, at)
+	if byteAt(text, i) != 'V' || i == at || typ > uint64(Bytes) {
+		return 0
+	}
+	i++
+	for k := range br.pairs {
+		if br.pairs[k].Key == uint32(key) {
+			return 0
+		}
+	}
+	n := len(br.pairs)
+	if n == cap(br.pairs) {
+		br.pairs = append(br.pairs, KeyValue{})
+	}
+	br.pairs = br.pairs[:n+1]
+	v := &br.pairs[n]
+	v.Key, v.Type = uint32(key), ValueType(typ)
+	if v.Type != Bytes {
+		bits, end := parseNumber(text, i)
+		if end == i || byteAt(text, end) != '\n' {
+			return 0
+		}
+		v.Bits = bits & (^uint64(0) >> (64 - v.Type.bits()))
+		return end + 1
+	}
+	v.Bytes = v.Bytes[:0] // uses the memory of an earlier pair
+	for ; len(v.Bytes) < arrayLine; i += 2 {
+		b := br.form.pairs.at(text, i)
+		if b&validPair == 0 {
+			break
+		}
+		v.Bytes = append(v.Bytes, byte(b))
+	}
+	if byteAt(text, i) != 'L' {
+		return 0
+	}
+	length, end := parseNumber(text, i+1)
+	if length != uint64(len(v.Bytes)) || length == 0 || byteAt(text, end) != '\n' {
+		return 0
+	}
+	return end + 1
+}
