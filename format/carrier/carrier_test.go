@@ -19,7 +19,7 @@ func TestLinks(t *testing.T) {
 	links := []trace.Link{{ID: 7, Src: trace.End{Time: 3}},
 		{ID: 8, Dst: trace.End{Kind: trace.AtLocation, Location: 5, Time: -9},
 			Attrs: []trace.Attr{{Key: "k", Value: trace.IntValue(4)}}}}
-	data, err := FromText(Text(PackLinks(links)))
+	data, err := FromText(nil, Text(PackLinks(links)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -157,8 +157,8 @@ func Text(data []byte) string {
 	return base64.RawStdEncoding.EncodeToString(data)
 }
 
-// FromText returns the data of a text from [Text].
-func FromText(text string) ([]byte, error) {
+// FromText returns the data of a text from [Text]. It uses the memory of room, if that is large enough.
+func FromText(room []byte, text string) ([]byte, error) {
 	if text, ok := strings.CutPrefix(text, compressed); ok {
 		data, err := base64.RawStdEncoding.DecodeString(text)
 		if err != nil {
@@ -166,7 +166,7 @@ func FromText(text string) ([]byte, error) {
 		}
 		return unpack(data)
 	}
-	return base64.RawStdEncoding.DecodeString(text)
+	return base64.RawStdEncoding.AppendDecode(room[:0], []byte(text))
 }
 
 // PackLinks returns links as compressed bytes that [UnpackLinks] reads.

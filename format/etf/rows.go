@@ -180,7 +180,7 @@ func (p *blockParser) addRestored(it *timedLine, r carriedOrder) error {
 		return bad(it.kind.String() + " line")
 	}
 	if it.kind == E && len(p.raw) == 1 && p.raw[0].Key == "weft.links" {
-		data, err := carrier.FromText(p.raw[0].Value)
+		data, err := carrier.FromText(nil, p.raw[0].Value)
 		if err == nil {
 			_, err = carrier.UnpackLinks(data, d.Model.Locations.Len())
 		}

@@ -38,6 +38,7 @@ type locationReader struct {
 	recentComm   recentComm
 	recentMetric recentMetric
 	recentRanks  [1 << rankBits]recentRank
+	packed       []byte // room for the packed row of an event
 }
 
 // errStandIn ends a parallel scan in which an id needs a stand-in.

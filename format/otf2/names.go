@@ -3,6 +3,7 @@ package otf2
 import (
 	"path"
 	"strconv"
+	"unsafe"
 )
 
 // names holds the names under which otf2-print shows the definitions read so far. A later definition
@@ -123,13 +124,15 @@ func (p *pool) add(s string) {
 	p.texts = append(p.texts, slice{uint32(n - 1), uint32(from), uint32(len(*slab))})
 }
 
+// get returns the string with an id. It shares the memory of the pool, whose bytes do not change.
 func (p *pool) get(id uint64) (string, bool) {
 	i := id - firstPooled
 	if id < firstPooled || i >= uint64(len(p.texts)) {
 		return "", false
 	}
 	x := p.texts[i]
-	return string(p.slabs[x.slab][x.from:x.to]), true
+	b := p.slabs[x.slab][x.from:x.to]
+	return unsafe.String(unsafe.SliceData(b), len(b)), true
 }
 
 // text returns the string with an id. ok is false if the string does not exist.

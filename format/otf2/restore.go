@@ -64,16 +64,14 @@ func (lr *locationReader) addRestored(e *Event, now int64) (ok bool, err error) 
 		return false, nil
 	}
 	a := &e.Attributes[last]
-	var data [8]byte
-	packed := data[:]
 	if a.ID == shortRow {
-		binary.LittleEndian.PutUint64(packed, a.Value)
+		lr.packed = binary.LittleEndian.AppendUint64(lr.packed[:0], a.Value)
 	} else {
 		text, _ := lr.d.ranks.text(a.Value)
-		packed, err = carrier.FromText(text)
+		lr.packed, err = carrier.FromText(lr.packed, text)
 	}
 	if err == nil {
-		err = r.AddWhole(&lr.b, lr.loc, now, packed)
+		err = r.AddWhole(&lr.b, lr.loc, now, lr.packed)
 	}
 	if err == nil {
 		return true, nil
@@ -93,7 +91,7 @@ func (d *decoder) deliverLinks(sel trace.Selection, sink format.Sink) error {
 		if r.ID != defString || r.Values[0] < firstLink || len(r.Texts) == 0 {
 			return nil
 		}
-		data, err := carrier.FromText(r.Texts[0])
+		data, err := carrier.FromText(nil, r.Texts[0])
 		var links []trace.Link
 		if err == nil {
 			links, err = carrier.UnpackLinks(data, d.defs.Locations.Len())

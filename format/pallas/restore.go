@@ -111,9 +111,9 @@ func (tr *threadReader) addCarriedRows(events []uint32, times []uint64) error {
 			}
 		}
 		if row != "" {
-			packed, err := carrier.FromText(row)
-			if err == nil {
-				err = tr.d.restorer.AddWhole(b, tr.loc, t, packed)
+			var err error
+			if tr.packed, err = carrier.FromText(tr.packed, row); err == nil {
+				err = tr.d.restorer.AddWhole(b, tr.loc, t, tr.packed)
 			}
 			if err == nil {
 				continue
@@ -142,7 +142,7 @@ func (d *decoder) deliverLinks(sel trace.Selection, sink format.Sink) error {
 		if !strings.HasPrefix(m.Key, linkKey) {
 			continue
 		}
-		data, err := carrier.FromText(m.Value)
+		data, err := carrier.FromText(nil, m.Value)
 		var links []trace.Link
 		if err == nil {
 			links, err = carrier.UnpackLinks(data, d.defs.Locations.Len())

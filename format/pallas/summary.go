@@ -273,7 +273,7 @@ func (sb *summaryBuilder) recountCarried(t *Thread, e *Event, kind trace.Kind) b
 // the event is not enough: because the event begins or ends an operation, or has values or attributes.
 func (sb *summaryBuilder) rowKind(t *Thread, row Ref) trace.Kind {
 	text, ok := t.Archive.Definitions.Text(row)
-	packed, err := carrier.FromText(text)
+	packed, err := carrier.FromText(nil, text)
 	var b trace.Batch
 	if !ok || err != nil || sb.d.restorer.AddWhole(&b, 0, 0, packed) != nil || len(b.AttrRow) > 0 || len(b.Derived) > 0 {
 		return trace.NoKind

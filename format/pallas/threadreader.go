@@ -33,6 +33,7 @@ type threadReader struct {
 	info        []eventInfo
 	rowOf       []eventRow
 	more        bool           // at least one event has operands or attributes
+	packed      []byte         // room for the packed row of an event
 	lists       []listIterator // attribute lists of each event; nil if the thread has no attributes
 	x           *replay
 	sorted      *sortedThread // the sorted events, used in place of x if the thread must be sorted

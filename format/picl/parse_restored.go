@@ -96,7 +96,7 @@ func restoredKind(typ int64, first string) (kind trace.Kind, carried bool) {
 
 // restoreLinks stores the links that a line carries as text.
 func (p *blockParser) restoreLinks(text string, number int64) error {
-	data, err := carrier.FromText(text)
+	data, err := carrier.FromText(nil, text)
 	if err != nil {
 		return err
 	}
