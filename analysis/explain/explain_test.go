@@ -163,3 +163,36 @@ func TestBalanced(t *testing.T) {
 		t.Errorf("found %q and %+v, expected no finding", p.Verdict, p.Findings)
 	}
 }
+
+// TestUnrecordedCalls checks a trace in which a call of MPI has no events, as MPI_Sendrecv in traces of EZTrace. Two
+// ranks compute 100 times for 600 and 1000 ticks, and then exchange data: the first one is in MPI_Sendrecv for 400
+// ticks, the other one for a tick. Nobody knows whether that is waiting or communication: it is no finding about
+// communication, and the page states its share, (100 * 401) / (2 * 100 * 1001) = 20 %.
+func TestUnrecordedCalls(t *testing.T) {
+	r := trace.NewRecorder(trace.Seconds(1_000_000))
+	machine := r.Machine("node")
+	first, second := r.Thread("0", r.Process("0", machine)), r.Thread("1", r.Process("1", machine))
+	compute, exchange := r.Region("compute"), r.Region("MPI_Sendrecv")
+	visit := func(loc uint32, from, to int64, region uint32) {
+		r.Enter(loc, from, region)
+		r.Leave(loc, to, region)
+	}
+	for i := range int64(100) {
+		visit(first, 1001*i, 1001*i+600, compute)
+		visit(first, 1001*i+600, 1001*i+1001, exchange)
+		visit(second, 1001*i, 1001*i+1000, compute)
+		visit(second, 1001*i+1000, 1001*i+1001, exchange)
+	}
+	p := page(t, r)
+	if len(p.Findings) > 0 {
+		t.Errorf("found %+v, expected none", p.Findings)
+	}
+	if !strings.HasSuffix(p.Verdict, "Calls whose waits are unknown take 20 % of the time of all threads.") {
+		t.Errorf("found %q", p.Verdict)
+	}
+	expected := "200 calls of MPI_Sendrecv, which take 40.2 ms: the trace has no events in them, so that partners " +
+		"are unknown"
+	if len(p.Unjudged) == 0 || p.Unjudged[0] != expected {
+		t.Errorf("found %q, expected %q", p.Unjudged, expected)
+	}
+}

@@ -357,24 +357,32 @@ func (ex *explainer) startsOrEndsMPI(path uint32) bool {
 	return path != synclog.NoPath && synclog.BeginsOrEndsMPI(ex.h.Log.Defs, ex.h.Log.Paths[path].Region)
 }
 
+// silentCall reports whether a path ends in a call whose waits are unknown, because no call of its region has events.
+func (ex *explainer) silentCall(path uint32) bool {
+	return path != synclog.NoPath && ex.silent[ex.h.Log.Paths[path].Region]
+}
+
 // communication returns the time in ticks of all calls of communication libraries, without waits. startup is
-// the time of the calls that initialise or finalise MPI, and other the time of all other calls.
-func (ex *explainer) communication() (startup, other float64) {
+// the time of the calls that initialise or finalise MPI, unknown the time of calls whose waits are unknown, and other
+// the time of all other calls.
+func (ex *explainer) communication() (startup, other, unknown float64) {
 	for s, t := range ex.own {
 		switch {
 		case !ex.communicates(s.Path):
 		case ex.startsOrEndsMPI(s.Path):
 			startup += float64(t)
+		case ex.silentCall(s.Path):
+			unknown += float64(t)
 		default:
 			other += float64(t)
 		}
 	}
-	return startup, other
+	return startup, other, unknown
 }
 
 // transfer adds a finding about the time of communication without waits.
 func (ex *explainer) transfer() {
-	_, loss := ex.communication()
+	_, loss, _ := ex.communication()
 	if loss < leastShare*ex.core {
 		return
 	}
@@ -388,7 +396,7 @@ func (ex *explainer) transfer() {
 		f.Gain = ex.gain(times[0])
 		ex.addFinding(f)
 	}, retime.Options{Transfer: 1, Scale: func(path uint32) float64 {
-		if ex.communicates(path) && !ex.startsOrEndsMPI(path) {
+		if ex.communicates(path) && !ex.startsOrEndsMPI(path) && !ex.silentCall(path) {
 			return 0
 		}
 		return 1
@@ -397,7 +405,7 @@ func (ex *explainer) transfer() {
 
 // startup adds a finding about the time in which MPI is initialised and finalised.
 func (ex *explainer) startup() {
-	loss, _ := ex.communication()
+	loss, _, _ := ex.communication()
 	if loss < 0.1*ex.core {
 		return
 	}

@@ -26,7 +26,9 @@ type worker struct {
 	// indexed by node plus 1: the index in lane.passed at which the time of the node was last added
 	passedAt []int32
 	kinds    []regionKind // indexed by region
-	scratch  []uint32     // rows of the regions in a batch; reused for each batch
+	silences []silence    // indexed by region; may be shorter than kinds
+	window   *trace.Window
+	scratch  []uint32 // rows of the regions in a batch; reused for each batch
 	// free holds openCalls for reuse.
 	free  []*openCall
 	flows map[flow]*ends // the ends of messages; nil without a window
@@ -57,6 +59,8 @@ type regionKind struct {
 	known bool
 	role  trace.Role
 	call  bool // visits of the region are calls of the log
+	// waits is set for calls that may wait for other locations, and in which recorders write events.
+	waits bool
 	kept  bool // visits are logged even if they have no points
 	// enqueues is set for calls that launch work on a device, or transfer data to or from it.
 	enqueues bool
@@ -65,6 +69,13 @@ type regionKind struct {
 	init, finalize bool // the region initialises or finalises MPI
 	synchronous    bool // sends in visits of the region complete only after the receive is posted
 	window         WindowCall
+}
+
+// silence counts the visits of a region that have no events, if the region's kind is waits. marked is set as soon as
+// a visit has an event.
+type silence struct {
+	marked       bool
+	visits, time int64
 }
 
 // lane holds the calls of a location. Times are in ticks.
@@ -97,7 +108,7 @@ type lane struct {
 	// barriers counts the barriers whose team is unknown, by [worker.threadBarrier].
 	barriers map[uint64]int64
 	orders   map[[2]uint64]uint64 // orders of the locks that the location currently has, by lock and model
-	// requests holds the posting times of the incomplete non-blocking collective operations, by request. It is
+	// requests holds the posting times of the incomplete non-blocking operations and messages, by request. It is
 	// nil without a window.
 	requests map[uint64]int64
 	// the location has points of one-sided communication with locations other than the members of its
@@ -196,7 +207,7 @@ type teamVisit struct{ communicator, visit, barriers uint64 }
 
 func newWorker(log *Log, opt Options, later []bool) *worker {
 	locations := max(log.Defs.Locations.Len(), 1)
-	w := &worker{defs: log.Defs, rows: opt.Rows, times: opt.Times, launches: log.Launches, later: later, store: log.store,
+	w := &worker{defs: log.Defs, rows: opt.Rows, times: opt.Times, window: opt.Window, launches: log.Launches, later: later, store: log.store,
 		index: map[node]int32{}, chunk: min(max(memory/locations, 512), 16<<10)}
 	if opt.Times {
 		w.chunk = min(max(timesMemory/locations, 512), 4<<10)
@@ -239,6 +250,15 @@ func kindOf(d *trace.Definitions, region uint32) regionKind {
 	name := mpiCall(d, region)
 	k.init, k.finalize = name == "init" || name == "init_thread", name == "finalize"
 	k.synchronous = name == "ssend" || name == "issend"
+	switch k.role {
+	case trace.SendRole, trace.ReceiveRole, trace.ProbeRole, trace.CompletionRole, trace.MessageRole:
+		k.waits = true
+	case trace.BarrierRole:
+		k.waits = name == "barrier"
+	default:
+		k.waits = k.role.IsCollective() || slices.ContainsFunc(groupCalls,
+			func(prefix string) bool { return strings.HasPrefix(name, prefix) })
+	}
 	if k.lock = lockCallOf(d, region, k.role); k.lock != noLockCall {
 		k.call = true
 	}
@@ -248,6 +268,11 @@ func kindOf(d *trace.Definitions, region uint32) regionKind {
 	k.enqueues = k.role == trace.LaunchRole || k.role == trace.TransferRole
 	return k
 }
+
+// groupCalls lists the prefixes of the names of further calls of MPI in which the members of a group wait for each
+// other.
+var groupCalls = []string{"comm_create", "comm_dup", "comm_split", "cart_create", "cart_sub", "graph_create",
+	"dist_graph_create", "intercomm_create", "intercomm_merge"}
 
 // HasCalls reports whether a trace defines regions whose visits are logged as calls.
 func HasCalls(d *trace.Definitions) bool {
@@ -611,6 +636,9 @@ func (w *worker) end(l *lane, c *openCall, t int64) error {
 		l.calls = slices.Delete(l.calls, i, i+1)
 	}
 	w.free = append(w.free, c)
+	if c.kind.waits {
+		w.countSilent(c, t)
+	}
 	w.endLock(l, c, t)
 	if c.points == 0 && !c.kind.kept && !c.kind.enqueues && !l.stream {
 		return nil
@@ -639,6 +667,21 @@ func (w *worker) end(l *lane, c *openCall, t int64) error {
 	team := &l.teams[len(l.teams)-1]
 	team.barriers++
 	return w.packBarrier(l, c, t, inTeam, team)
+}
+
+// countSilent notes whether a call that ends at time t has events.
+func (w *worker) countSilent(c *openCall, t int64) {
+	region := w.nodes[c.node].region
+	if int64(region) >= int64(len(w.silences)) {
+		w.silences = append(w.silences, make([]silence, len(w.kinds)-len(w.silences))...)
+	}
+	s := &w.silences[region]
+	if c.points > 0 {
+		s.marked = true
+	} else if w.window.Has(c.enter) {
+		s.visits++
+		s.time += w.window.Clip(t) - c.enter
+	}
 }
 
 // finish ends the open calls of all locations, and stores their packed calls.
