@@ -3,6 +3,7 @@ package explain_test
 import (
 	"context"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -194,5 +195,63 @@ func TestUnrecordedCalls(t *testing.T) {
 		"are unknown"
 	if len(p.Unjudged) == 0 || p.Unjudged[0] != expected {
 		t.Errorf("found %q, expected %q", p.Unjudged, expected)
+	}
+}
+
+// TestUnevenTimes checks the gains of uneven times that are not in proportion to all times of the locations.
+func TestUnevenTimes(t *testing.T) {
+	for _, x := range []struct {
+		name     string
+		work     func(rank, round int) int64
+		location string
+		expected int64
+	}{
+		// All ranks slow down from round to round, and rank c takes 2000 longer in each of 100 rounds.
+		{"slow rank", func(rank, round int) int64 {
+			if rank == 2 {
+				return 3000 + 50*int64(round)
+			}
+			return 1000 + 50*int64(round)
+		}, "c", 100 * 2000},
+		// The same with an imbalance: rank d takes 4000 - 2500 longer than the mean, and all wait for it.
+		{"imbalance", func(rank, round int) int64 { return 1000*int64(rank+1) + 50*int64(round) }, "d", 100 * 1500},
+	} {
+		f := page(t, program(4, 100, x.work)).Findings
+		if i := slices.IndexFunc(f, func(f explain.Finding) bool { return f.ID == "late" }); i < 0 ||
+			f[i].Gain != x.expected || len(f[i].Locations) != 1 || f[i].Locations[0] != x.location {
+			t.Errorf("%s: found %+v, expected %s with a gain of %d", x.name, f, x.location, x.expected)
+		}
+	}
+}
+
+// TestSlowBeforeOneCall checks the gain of a rank that works alone before a scatter: rank b computes 1000 there, the
+// others 10. Then all compute 1000 before a barrier. Without the excess, each of 50 iterations is 990 shorter.
+func TestSlowBeforeOneCall(t *testing.T) {
+	r := program(3, 0, nil)
+	compute, scatter, barrier := r.Region("compute"), r.Region("MPI_Scatter"), r.Region("MPI_Barrier")
+	operation := func(loc uint32, region uint32, from, to int64, name string, root uint64) {
+		number, _ := trace.OperationNumber(name)
+		r.Enter(loc, from, region)
+		r.Event(loc, from, trace.CollectiveBegin, trace.NoRef, nil)
+		r.Event(loc, to, trace.CollectiveEnd, trace.NoRef, []uint64{number, 0, root, 8, 8, trace.Undefined})
+		r.Leave(loc, to, region)
+	}
+	for i := range int64(50) {
+		for loc := range uint32(3) {
+			now, alone := i*2002, int64(10)
+			if loc == 1 {
+				alone = 1000
+			}
+			r.Enter(loc, now, compute)
+			r.Leave(loc, now+alone, compute)
+			operation(loc, scatter, now+alone, now+1001, "scatter", 1)
+			r.Enter(loc, now+1001, compute)
+			r.Leave(loc, now+2001, compute)
+			operation(loc, barrier, now+2001, now+2002, "barrier", trace.Undefined)
+		}
+	}
+	f := page(t, r).Findings
+	if len(f) == 0 || f[0].ID != "late" || f[0].Gain != 50*990 || len(f[0].Locations) != 1 || f[0].Locations[0] != "b" {
+		t.Errorf("found %+v, expected a late rank b with a gain of %d", f, 50*990)
 	}
 }

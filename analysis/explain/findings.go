@@ -92,10 +92,11 @@ func (ex *explainer) planLate(d *delay) {
 		slow = nil
 	}
 	// scaled holds the times to shorten, and wanted is the time to which they are shortened.
-	wanted, scaled := spread.mean(), spread
+	reference, scaled := spread, spread
 	if slow != nil {
-		wanted, scaled = spread[:len(spread)-len(slow)].mean(), slow
+		reference, scaled = spread[:len(spread)-len(slow)], slow
 	}
+	wanted := reference.mean()
 	factors := map[uint32]float64{}
 	for _, t := range scaled {
 		factors[t.location] = shorteningFactor(wanted, float64(t.time))
@@ -106,13 +107,15 @@ func (ex *explainer) planLate(d *delay) {
 		}
 		return 1
 	}}}
+	changes = append(changes, ex.evened(d.path, scaled, reference)...)
+	shortened := len(changes)
 	locks := d.patterns[waitstate.LockContention.String()] + d.patterns[waitstate.WindowLock.String()]
 	locked := locks > causeShare/2*d.cost
 	if locked {
 		changes = append(changes, retime.Options{Transfer: 1, WithoutLocks: true})
 	}
 	ex.planRuntimes(func(times []int64) {
-		f.Gain, times = ex.gain(times[0]), times[1:]
+		f.Gain, times = ex.gain(slices.Min(times[:shortened])), times[shortened:]
 		noise, without := int64(0), int64(0)
 		if locked {
 			without, times = ex.gain(times[0]), times[1:]
