@@ -255,3 +255,31 @@ func TestSlowBeforeOneCall(t *testing.T) {
 		t.Errorf("found %+v, expected a late rank b with a gain of %d", f, 50*990)
 	}
 }
+
+// TestLateSignal checks a thread that waits for a condition which another thread signals late. In each of 20 rounds of
+// 1100 ticks, thread a works for 1000 before it signals, and both threads work for 99 after that. No lock is held
+// meanwhile: without waits for locks, the run would only be shorter by the last calls.
+func TestLateSignal(t *testing.T) {
+	r := trace.NewRecorder(trace.Seconds(1_000_000))
+	process := r.Process("p", r.Machine("node"))
+	a, b := r.Thread("a", process), r.Thread("b", process)
+	work, signal, wait := r.Region("work"), r.Region("pthread_cond_signal"), r.Region("pthread_cond_wait")
+	cond := trace.Attr{Key: "cond", Value: trace.IntValue(1)}
+	visit := func(loc uint32, from, to int64, region uint32, attrs ...trace.Attr) {
+		r.Enter(loc, from, region, attrs...)
+		r.Leave(loc, to, region)
+	}
+	for i := range int64(20) {
+		now := 1100 * i
+		visit(b, now, now+1001, wait, cond)
+		visit(a, now, now+1000, work)
+		visit(a, now+1000, now+1001, signal, cond)
+		visit(a, now+1001, now+1100, work)
+		visit(b, now+1001, now+1100, work)
+	}
+	f := page(t, r).Findings
+	if len(f) == 0 || f[0].ID != "late" || !slices.Equal(f[0].Path, []string{"work"}) ||
+		len(f[0].Locations) != 1 || !strings.Contains(f[0].Locations[0], "a") || f[0].Gain < 19_000 {
+		t.Errorf("found %+v, expected work at a with a gain of about 20000", f)
+	}
+}

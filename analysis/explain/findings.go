@@ -123,7 +123,9 @@ func (ex *explainer) planLate(d *delay) {
 		for _, t := range times {
 			noise = max(noise, ex.gain(t))
 		}
-		byLocks := locks > causeShare*d.cost || without > max(f.Gain, noise)
+		// Locks that gain nothing explain no waits: the holder itself is late, as a thread that signals a condition is.
+		held := float64(without) >= leastShare*float64(ex.page.Ran.Runtime)
+		byLocks := without > max(f.Gain, noise) || locks > causeShare*d.cost && (held || without == f.Gain)
 		ex.describeLate(&f, d, lateTimes{spread, slow, wanted, noise, without, byLocks})
 		ex.addFinding(f)
 	}, append(changes, ex.withoutNoise(d.path)...)...)
