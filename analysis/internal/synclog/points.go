@@ -65,7 +65,7 @@ func (w *worker) point(l *lane, t int64, k trace.Kind, ops []uint64) error {
 		if operand(ops, 0) == trace.Undefined {
 			return nil
 		}
-		return w.add(l, Acquire, t, t, []uint64{threadNumber(ops), trace.Undefined, NumberModel, 1})
+		return w.add(l, Acquire, t, t, []uint64{threadNumber(ops), trace.Undefined, NumberModel, Shared})
 	case trace.ThreadTeamBegin:
 		c := w.team(l, operand(ops, 0))
 		ops = append([]uint64{c}, ops[min(1, len(ops)):]...)

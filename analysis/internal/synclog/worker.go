@@ -192,6 +192,9 @@ type openCall struct {
 	locks      bool   // events in the call record the acquisition or release of a lock
 	object     uint64 // the lock, condition or barrier of the call, if identified is set
 	identified bool
+	// mutex is the mutex that the call releases while it waits for a condition, if conditional is set.
+	mutex       uint64
+	conditional bool
 }
 
 // openCollective is a collective operation that has begun and not ended.
@@ -538,7 +541,14 @@ func (w *worker) enter(l *lane, t int64, region uint32) error {
 	}
 	if k := w.kind(region); w.isCall(l, k) {
 		if k.lock == releases {
-			if err := w.beginLock(l, t); err != nil {
+			if err := w.beginLock(l, t, k.role); err != nil {
+				return err
+			}
+		}
+		mutex, conditional := uint64(0), false
+		if k.lock == shares && k.role == trace.ConditionRole {
+			var err error
+			if mutex, conditional, err = w.beginCondition(l, t); err != nil {
 				return err
 			}
 		}
@@ -548,9 +558,10 @@ func (w *worker) enter(l *lane, t int64, region uint32) error {
 			}
 		}
 		f.call = w.begin(l, f.node, t, *k)
+		f.call.mutex, f.call.conditional = mutex, conditional
 		switch {
 		case k.lock == acquires || k.lock == shares || k.role == trace.BarrierRole:
-			f.call.object, f.call.identified = w.object()
+			f.call.object, f.call.identified = w.objectOf(k.role)
 		case (k.enqueues || k.role == trace.DeviceSyncRole) && !l.stream:
 			if stream, ok := w.streamNamed(); ok {
 				f.call.points++
