@@ -13,7 +13,6 @@
 package synclog
 
 import (
-	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -184,13 +183,6 @@ type Log struct {
 	chunkReader reader // used by ReadChunk
 }
 
-// SilentRegion counts the visits of a region without events.
-type SilentRegion struct {
-	Region uint32 // the row of the region
-	Visits int64  // number of visits that begin in the window
-	Time   trace.Ticks
-}
-
 // Sequence identifies the collective operations of a communicator: the blocking operations or, if Posted is
 // set, the non-blocking operations. If Windows is set, the operations belong to the window with the index
 // Communicator.
@@ -299,45 +291,6 @@ func (l *Log) join(workers []*worker) {
 	}
 	l.joinSilent(workers)
 	slices.SortFunc(l.lanes, func(a, b *lane) int { return int(a.loc) - int(b.loc) })
-}
-
-// joinSilent sets Silent and Unended.
-func (l *Log) joinSilent(workers []*worker) {
-	marked := map[uint32]bool{}
-	sums := map[uint32]*SilentRegion{}
-	for _, w := range workers {
-		for i, s := range w.silences {
-			region := uint32(i)
-			marked[region] = marked[region] || s.marked
-			if s.visits == 0 {
-				continue
-			}
-			if sums[region] == nil {
-				sums[region] = &SilentRegion{Region: region}
-			}
-			sums[region].Visits += s.visits
-			sums[region].Time.Add(s.time)
-		}
-		for _, x := range w.lanes {
-			if x == nil {
-				continue
-			}
-			for _, c := range x.collectives {
-				if !c.window && w.window.Has(c.time) {
-					l.Unended++
-				}
-			}
-		}
-	}
-	for region, s := range sums {
-		if !marked[region] {
-			l.Silent = append(l.Silent, *s)
-		}
-	}
-	slices.SortFunc(l.Silent, func(a, b SilentRegion) int {
-		return cmp.Or(cmp.Compare(l.Defs.Regions.At(a.Region).Name, l.Defs.Regions.At(b.Region).Name),
-			cmp.Compare(a.Region, b.Region))
-	})
 }
 
 // Sequences calls f, in no particular order, with the number of calls of each location in each

@@ -71,13 +71,6 @@ type regionKind struct {
 	window         WindowCall
 }
 
-// silence counts the visits of a region that have no events, if the region's kind is waits. marked is set as soon as
-// a visit has an event.
-type silence struct {
-	marked       bool
-	visits, time int64
-}
-
 // lane holds the calls of a location. Times are in ticks.
 type lane struct {
 	loc    uint32
@@ -210,8 +203,8 @@ type teamVisit struct{ communicator, visit, barriers uint64 }
 
 func newWorker(log *Log, opt Options, later []bool) *worker {
 	locations := max(log.Defs.Locations.Len(), 1)
-	w := &worker{defs: log.Defs, rows: opt.Rows, times: opt.Times, window: opt.Window, launches: log.Launches, later: later, store: log.store,
-		index: map[node]int32{}, chunk: min(max(memory/locations, 512), 16<<10)}
+	w := &worker{defs: log.Defs, rows: opt.Rows, times: opt.Times, window: opt.Window, launches: log.Launches,
+		later: later, store: log.store, index: map[node]int32{}, chunk: min(max(memory/locations, 512), 16<<10)}
 	if opt.Times {
 		w.chunk = min(max(timesMemory/locations, 512), 4<<10)
 	}
@@ -253,15 +246,7 @@ func kindOf(d *trace.Definitions, region uint32) regionKind {
 	name := mpiCall(d, region)
 	k.init, k.finalize = name == "init" || name == "init_thread", name == "finalize"
 	k.synchronous = name == "ssend" || name == "issend"
-	switch k.role {
-	case trace.SendRole, trace.ReceiveRole, trace.ProbeRole, trace.CompletionRole, trace.MessageRole:
-		k.waits = true
-	case trace.BarrierRole:
-		k.waits = name == "barrier"
-	default:
-		k.waits = k.role.IsCollective() || slices.ContainsFunc(groupCalls,
-			func(prefix string) bool { return strings.HasPrefix(name, prefix) })
-	}
+	k.waits = mayWait(k.role, name)
 	if k.lock = lockCallOf(d, region, k.role); k.lock != noLockCall {
 		k.call = true
 	}
@@ -271,11 +256,6 @@ func kindOf(d *trace.Definitions, region uint32) regionKind {
 	k.enqueues = k.role == trace.LaunchRole || k.role == trace.TransferRole
 	return k
 }
-
-// groupCalls lists the prefixes of the names of further calls of MPI in which the members of a group wait for each
-// other.
-var groupCalls = []string{"comm_create", "comm_dup", "comm_split", "cart_create", "cart_sub", "graph_create",
-	"dist_graph_create", "intercomm_create", "intercomm_merge"}
 
 // HasCalls reports whether a trace defines regions whose visits are logged as calls.
 func HasCalls(d *trace.Definitions) bool {
@@ -678,21 +658,6 @@ func (w *worker) end(l *lane, c *openCall, t int64) error {
 	team := &l.teams[len(l.teams)-1]
 	team.barriers++
 	return w.packBarrier(l, c, t, inTeam, team)
-}
-
-// countSilent notes whether a call that ends at time t has events.
-func (w *worker) countSilent(c *openCall, t int64) {
-	region := w.nodes[c.node].region
-	if int64(region) >= int64(len(w.silences)) {
-		w.silences = append(w.silences, make([]silence, len(w.kinds)-len(w.silences))...)
-	}
-	s := &w.silences[region]
-	if c.points > 0 {
-		s.marked = true
-	} else if w.window.Has(c.enter) {
-		s.visits++
-		s.time += w.window.Clip(t) - c.enter
-	}
 }
 
 // finish ends the open calls of all locations, and stores their packed calls.
