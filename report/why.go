@@ -96,7 +96,7 @@ func (r *Report) waits() section {
 	add := func(name string, values ...cell) { s.Facts = append(s.Facts, fact{name, values}) }
 	add("Waiting", r.sum(x.Waiting), text(percent(x.Waiting.Float(), x.Time.Float())+" of the time of all locations"))
 	for _, u := range x.Unjudged {
-		add("Not judged", cell{Text: name(fmt.Sprintf("%d %s: %s", u.Count, u.What, u.Reason))})
+		add("Not judged", cell{Text: name(u.Text(x.Clock))})
 	}
 	t := table{Title: "Patterns", Head: []column{{Name: "pattern"}, {Name: "waits", Number: true},
 		{Name: "time", Number: true}, {Name: "", Hint: "part of the time of all locations"}, {Name: "mean", Number: true},

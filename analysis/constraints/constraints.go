@@ -119,7 +119,7 @@ type graph struct {
 	// trace stores.
 	inferred     int
 	dependencies int
-	follows      []bool // indexed by claim: whether a dependency ends at the claim
+	follows      []bool // indexed by claim: whether a dependency leads from another claim to it
 }
 
 // Find returns the critical path of a trace of claims. The error is [ErrNoClaims], a [CycleError],
@@ -230,7 +230,7 @@ func (g *graph) addDependencies(d *trace.Definitions, links []trace.Link, byID m
 			continue
 		}
 		g.edges = append(g.edges, edge{from, to, 0})
-		g.follows[to/2] = true
+		g.follows[to/2] = g.follows[to/2] || from/2 != to/2
 		g.dependencies++
 	}
 }
@@ -262,12 +262,16 @@ func (g *graph) infer(opt Options) {
 		}
 		from, _ := slices.BinarySearch(times, trace.Add(c.start, -opt.Tolerance))
 		for ; from < len(times) && times[from] <= c.start; from++ {
-			if times[from] == c.end && counts[from] == 1 {
-				continue // the claim itself, if it has the duration 0
+			others := counts[from]
+			if times[from] == c.end {
+				others-- // the claim itself, if it has the duration 0
+			}
+			if others == 0 {
+				continue
 			}
 			g.edges = append(g.edges, edge{joint + int32(from), int32(2 * i), 0})
 			found[i] = true
-			g.inferred++
+			g.inferred += others
 		}
 	}
 	for i := range found {

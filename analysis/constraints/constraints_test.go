@@ -93,3 +93,31 @@ func TestCycle(t *testing.T) {
 		t.Errorf("found %v, expected a cycle of A and C by 14", err)
 	}
 }
+
+// TestInferred checks the number of inferred dependencies: A [0, 5) and B [1, 5) end when C [5, 7) begins, so C follows
+// both. D [7, 7) has no duration and follows C, but not itself.
+func TestInferred(t *testing.T) {
+	r := trace.NewRecorder(trace.Seconds(1000))
+	cpu := r.Resource("cpu", 9, "")
+	a := r.Claim(cpu, 0, r.Region("A"), 1)
+	b := r.Claim(cpu, 1, r.Region("B"), 1)
+	r.Release(a, 5)
+	r.Release(b, 5)
+	c := r.Claim(cpu, 5, r.Region("C"), 1)
+	r.Release(c, 7)
+	r.Release(r.Claim(cpu, 7, r.Region("D"), 1), 7)
+	x, err := constraints.Find(context.Background(), format.Recorded(r), constraints.Options{})
+	if err != nil || x.Inferred != 3 {
+		t.Errorf("found %+v, %v, expected 3 inferred dependencies", x, err)
+	}
+}
+
+// TestSelfDependency checks that a dependency from a claim to itself does not make the claim follow another one. Full
+// infers dependencies for the other claims: C follows A, and D follows C, as without dependencies.
+func TestSelfDependency(t *testing.T) {
+	r, ids := claims()
+	r.Link(trace.End{Kind: trace.AtClaimStart, ID: ids["D"]}, trace.End{Kind: trace.AtClaimEnd, ID: ids["D"]})
+	if got := names(t, r, constraints.Options{Use: constraints.Full}); got != "20:ACD" {
+		t.Errorf("found %s, expected 20:ACD", got)
+	}
+}

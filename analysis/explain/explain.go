@@ -129,6 +129,7 @@ type explainer struct {
 	names  []string // full names by location
 	// regions holds the names of the regions; it is indexed by region.
 	regions    []string
+	silent     map[uint32]bool // the rows of regions whose waits are unknown, see [synclog.Log]
 	changes    []change
 	core       float64 // time of all threads and streams: the runtime times their number, in ticks
 	confidence Confidence
@@ -144,7 +145,10 @@ func Explain(ctx context.Context, events format.Events, opt Options) (page *Page
 	defer h.Close()
 	log := h.Log
 	x := &explainer{h: h, opt: opt, waits: w, own: h.ExclusiveTimes(), names: log.Defs.FullNames(),
-		regions: log.Defs.RegionNames(opt.Rows)}
+		regions: log.Defs.RegionNames(opt.Rows), silent: map[uint32]bool{}}
+	for _, s := range log.Silent {
+		x.silent[s.Region] = true
+	}
 	if x.causes, err = causes.FromHistory(ctx, h, causes.Options{Rows: opt.Rows}); err != nil {
 		return nil, false, err
 	}
@@ -192,7 +196,7 @@ func Explain(ctx context.Context, events format.Events, opt Options) (page *Page
 func (ex *explainer) listUnjudged() {
 	ex.confidence = HighConfidence
 	for _, u := range ex.waits.Unjudged {
-		ex.page.Unjudged = append(ex.page.Unjudged, fmt.Sprintf("%d %s: %s", u.Count, u.What, u.Reason))
+		ex.page.Unjudged = append(ex.page.Unjudged, u.Text(ex.page.Clock))
 		ex.confidence = MediumConfidence
 	}
 	if v := ex.waits.Violations; v.Messages+v.Operations > 0 {
@@ -304,7 +308,10 @@ func (ex *explainer) setVerdict() {
 	if ex.waits != nil {
 		waiting = ex.waits.Waiting.Float() / ex.core
 	}
+	_, _, unknown := ex.communication()
+	unknown /= ex.core
 	switch {
+	case len(ex.page.Findings) == 0 && unknown >= leastShare:
 	case len(ex.page.Findings) == 0 && waiting >= leastShare:
 		text += fmt.Sprintf(" Waits take %s of the time of all threads, but no single cause takes more than %s.",
 			formatPercent(waiting), formatPercent(leastShare))
@@ -314,6 +321,9 @@ func (ex *explainer) setVerdict() {
 		text += fmt.Sprintf(" The lowest factor is %s, %.2f: %s.", name, lowest, lowerTitle(ex.page.Findings[0].Title))
 	default:
 		text += " The largest loss: " + lowerTitle(ex.page.Findings[0].Title) + "."
+	}
+	if unknown >= leastShare {
+		text += fmt.Sprintf(" Calls whose waits are unknown take %s of the time of all threads.", formatPercent(unknown))
 	}
 	ex.page.Verdict = text
 }

@@ -3,6 +3,7 @@ package explain_test
 import (
 	"context"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -161,5 +162,124 @@ func TestBalanced(t *testing.T) {
 	p := page(t, program(4, 50, func(int, int) int64 { return 1000 }))
 	if len(p.Findings) > 0 || !strings.Contains(p.Verdict, "No loss exceeds 2 %") {
 		t.Errorf("found %q and %+v, expected no finding", p.Verdict, p.Findings)
+	}
+}
+
+// TestUnrecordedCalls checks a trace in which a call of MPI has no events, as MPI_Sendrecv in traces of EZTrace. Two
+// ranks compute 100 times for 600 and 1000 ticks, and then exchange data: the first one is in MPI_Sendrecv for 400
+// ticks, the other one for a tick. Nobody knows whether that is waiting or communication: it is no finding about
+// communication, and the page states its share, (100 * 401) / (2 * 100 * 1001) = 20 %.
+func TestUnrecordedCalls(t *testing.T) {
+	r := trace.NewRecorder(trace.Seconds(1_000_000))
+	machine := r.Machine("node")
+	first, second := r.Thread("0", r.Process("0", machine)), r.Thread("1", r.Process("1", machine))
+	compute, exchange := r.Region("compute"), r.Region("MPI_Sendrecv")
+	visit := func(loc uint32, from, to int64, region uint32) {
+		r.Enter(loc, from, region)
+		r.Leave(loc, to, region)
+	}
+	for i := range int64(100) {
+		visit(first, 1001*i, 1001*i+600, compute)
+		visit(first, 1001*i+600, 1001*i+1001, exchange)
+		visit(second, 1001*i, 1001*i+1000, compute)
+		visit(second, 1001*i+1000, 1001*i+1001, exchange)
+	}
+	p := page(t, r)
+	if len(p.Findings) > 0 {
+		t.Errorf("found %+v, expected none", p.Findings)
+	}
+	if !strings.HasSuffix(p.Verdict, "Calls whose waits are unknown take 20 % of the time of all threads.") {
+		t.Errorf("found %q", p.Verdict)
+	}
+	expected := "200 calls of MPI_Sendrecv, which take 40.2 ms: the trace has no events in them, so that partners " +
+		"are unknown"
+	if len(p.Unjudged) == 0 || p.Unjudged[0] != expected {
+		t.Errorf("found %q, expected %q", p.Unjudged, expected)
+	}
+}
+
+// TestUnevenTimes checks the gains of uneven times that are not in proportion to all times of the locations.
+func TestUnevenTimes(t *testing.T) {
+	for _, x := range []struct {
+		name     string
+		work     func(rank, round int) int64
+		location string
+		expected int64
+	}{
+		// All ranks slow down from round to round, and rank c takes 2000 longer in each of 100 rounds.
+		{"slow rank", func(rank, round int) int64 {
+			if rank == 2 {
+				return 3000 + 50*int64(round)
+			}
+			return 1000 + 50*int64(round)
+		}, "c", 100 * 2000},
+		// The same with an imbalance: rank d takes 4000 - 2500 longer than the mean, and all wait for it.
+		{"imbalance", func(rank, round int) int64 { return 1000*int64(rank+1) + 50*int64(round) }, "d", 100 * 1500},
+	} {
+		f := page(t, program(4, 100, x.work)).Findings
+		if i := slices.IndexFunc(f, func(f explain.Finding) bool { return f.ID == "late" }); i < 0 ||
+			f[i].Gain != x.expected || len(f[i].Locations) != 1 || f[i].Locations[0] != x.location {
+			t.Errorf("%s: found %+v, expected %s with a gain of %d", x.name, f, x.location, x.expected)
+		}
+	}
+}
+
+// TestSlowBeforeOneCall checks the gain of a rank that works alone before a scatter: rank b computes 1000 there, the
+// others 10. Then all compute 1000 before a barrier. Without the excess, each of 50 iterations is 990 shorter.
+func TestSlowBeforeOneCall(t *testing.T) {
+	r := program(3, 0, nil)
+	compute, scatter, barrier := r.Region("compute"), r.Region("MPI_Scatter"), r.Region("MPI_Barrier")
+	operation := func(loc uint32, region uint32, from, to int64, name string, root uint64) {
+		number, _ := trace.OperationNumber(name)
+		r.Enter(loc, from, region)
+		r.Event(loc, from, trace.CollectiveBegin, trace.NoRef, nil)
+		r.Event(loc, to, trace.CollectiveEnd, trace.NoRef, []uint64{number, 0, root, 8, 8, trace.Undefined})
+		r.Leave(loc, to, region)
+	}
+	for i := range int64(50) {
+		for loc := range uint32(3) {
+			now, alone := i*2002, int64(10)
+			if loc == 1 {
+				alone = 1000
+			}
+			r.Enter(loc, now, compute)
+			r.Leave(loc, now+alone, compute)
+			operation(loc, scatter, now+alone, now+1001, "scatter", 1)
+			r.Enter(loc, now+1001, compute)
+			r.Leave(loc, now+2001, compute)
+			operation(loc, barrier, now+2001, now+2002, "barrier", trace.Undefined)
+		}
+	}
+	f := page(t, r).Findings
+	if len(f) == 0 || f[0].ID != "late" || f[0].Gain != 50*990 || len(f[0].Locations) != 1 || f[0].Locations[0] != "b" {
+		t.Errorf("found %+v, expected a late rank b with a gain of %d", f, 50*990)
+	}
+}
+
+// TestLateSignal checks a thread that waits for a condition which another thread signals late. In each of 20 rounds of
+// 1100 ticks, thread a works for 1000 before it signals, and both threads work for 99 after that. No lock is held
+// meanwhile: without waits for locks, the run would only be shorter by the last calls.
+func TestLateSignal(t *testing.T) {
+	r := trace.NewRecorder(trace.Seconds(1_000_000))
+	process := r.Process("p", r.Machine("node"))
+	a, b := r.Thread("a", process), r.Thread("b", process)
+	work, signal, wait := r.Region("work"), r.Region("pthread_cond_signal"), r.Region("pthread_cond_wait")
+	cond := trace.Attr{Key: "cond", Value: trace.IntValue(1)}
+	visit := func(loc uint32, from, to int64, region uint32, attrs ...trace.Attr) {
+		r.Enter(loc, from, region, attrs...)
+		r.Leave(loc, to, region)
+	}
+	for i := range int64(20) {
+		now := 1100 * i
+		visit(b, now, now+1001, wait, cond)
+		visit(a, now, now+1000, work)
+		visit(a, now+1000, now+1001, signal, cond)
+		visit(a, now+1001, now+1100, work)
+		visit(b, now+1001, now+1100, work)
+	}
+	f := page(t, r).Findings
+	if len(f) == 0 || f[0].ID != "late" || !slices.Equal(f[0].Path, []string{"work"}) ||
+		len(f[0].Locations) != 1 || !strings.Contains(f[0].Locations[0], "a") || f[0].Gain < 19_000 {
+		t.Errorf("found %+v, expected work at a with a gain of about 20000", f)
 	}
 }

@@ -92,10 +92,11 @@ func (ex *explainer) planLate(d *delay) {
 		slow = nil
 	}
 	// scaled holds the times to shorten, and wanted is the time to which they are shortened.
-	wanted, scaled := spread.mean(), spread
+	reference, scaled := spread, spread
 	if slow != nil {
-		wanted, scaled = spread[:len(spread)-len(slow)].mean(), slow
+		reference, scaled = spread[:len(spread)-len(slow)], slow
 	}
+	wanted := reference.mean()
 	factors := map[uint32]float64{}
 	for _, t := range scaled {
 		factors[t.location] = shorteningFactor(wanted, float64(t.time))
@@ -106,13 +107,15 @@ func (ex *explainer) planLate(d *delay) {
 		}
 		return 1
 	}}}
+	changes = append(changes, ex.evened(d.path, scaled, reference)...)
+	shortened := len(changes)
 	locks := d.patterns[waitstate.LockContention.String()] + d.patterns[waitstate.WindowLock.String()]
 	locked := locks > causeShare/2*d.cost
 	if locked {
 		changes = append(changes, retime.Options{Transfer: 1, WithoutLocks: true})
 	}
 	ex.planRuntimes(func(times []int64) {
-		f.Gain, times = ex.gain(times[0]), times[1:]
+		f.Gain, times = ex.gain(slices.Min(times[:shortened])), times[shortened:]
 		noise, without := int64(0), int64(0)
 		if locked {
 			without, times = ex.gain(times[0]), times[1:]
@@ -120,7 +123,9 @@ func (ex *explainer) planLate(d *delay) {
 		for _, t := range times {
 			noise = max(noise, ex.gain(t))
 		}
-		byLocks := locks > causeShare*d.cost || without > max(f.Gain, noise)
+		// Locks that gain nothing explain no waits: the holder itself is late, as a thread that signals a condition is.
+		held := float64(without) >= leastShare*float64(ex.page.Ran.Runtime)
+		byLocks := without > max(f.Gain, noise) || locks > causeShare*d.cost && (held || without == f.Gain)
 		ex.describeLate(&f, d, lateTimes{spread, slow, wanted, noise, without, byLocks})
 		ex.addFinding(f)
 	}, append(changes, ex.withoutNoise(d.path)...)...)
@@ -357,24 +362,32 @@ func (ex *explainer) startsOrEndsMPI(path uint32) bool {
 	return path != synclog.NoPath && synclog.BeginsOrEndsMPI(ex.h.Log.Defs, ex.h.Log.Paths[path].Region)
 }
 
+// silentCall reports whether a path ends in a call whose waits are unknown, because no call of its region has events.
+func (ex *explainer) silentCall(path uint32) bool {
+	return path != synclog.NoPath && ex.silent[ex.h.Log.Paths[path].Region]
+}
+
 // communication returns the time in ticks of all calls of communication libraries, without waits. startup is
-// the time of the calls that initialise or finalise MPI, and other the time of all other calls.
-func (ex *explainer) communication() (startup, other float64) {
+// the time of the calls that initialise or finalise MPI, unknown the time of calls whose waits are unknown, and other
+// the time of all other calls.
+func (ex *explainer) communication() (startup, other, unknown float64) {
 	for s, t := range ex.own {
 		switch {
 		case !ex.communicates(s.Path):
 		case ex.startsOrEndsMPI(s.Path):
 			startup += float64(t)
+		case ex.silentCall(s.Path):
+			unknown += float64(t)
 		default:
 			other += float64(t)
 		}
 	}
-	return startup, other
+	return startup, other, unknown
 }
 
 // transfer adds a finding about the time of communication without waits.
 func (ex *explainer) transfer() {
-	_, loss := ex.communication()
+	_, loss, _ := ex.communication()
 	if loss < leastShare*ex.core {
 		return
 	}
@@ -388,7 +401,7 @@ func (ex *explainer) transfer() {
 		f.Gain = ex.gain(times[0])
 		ex.addFinding(f)
 	}, retime.Options{Transfer: 1, Scale: func(path uint32) float64 {
-		if ex.communicates(path) && !ex.startsOrEndsMPI(path) {
+		if ex.communicates(path) && !ex.startsOrEndsMPI(path) && !ex.silentCall(path) {
 			return 0
 		}
 		return 1
@@ -397,7 +410,7 @@ func (ex *explainer) transfer() {
 
 // startup adds a finding about the time in which MPI is initialised and finalised.
 func (ex *explainer) startup() {
-	loss, _ := ex.communication()
+	loss, _, _ := ex.communication()
 	if loss < 0.1*ex.core {
 		return
 	}

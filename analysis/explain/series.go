@@ -83,9 +83,9 @@ func (ex *explainer) findSeries() []*series {
 	return list
 }
 
-// withTimes returns options in which f changes the times of a series. The arguments of f are the number of the
-// iteration and the time in ticks.
-func (s *series) withTimes(f func(iteration int, t int64) int64) retime.Options {
+// withTimes returns options in which f changes the times of a series. The arguments of f are the location, the number
+// of the iteration and the time in ticks.
+func (s *series) withTimes(f func(loc uint32, iteration int, t int64) int64) retime.Options {
 	return retime.Options{Transfer: 1, Stretch: func(p waitstate.Place, path uint32, t int64) int64 {
 		if path != s.path {
 			return t
@@ -96,7 +96,7 @@ func (s *series) withTimes(f func(iteration int, t int64) int64) retime.Options 
 		if !ok {
 			return t
 		}
-		return f(i, t)
+		return f(p.Location, i, t)
 	}}
 }
 
@@ -121,10 +121,71 @@ func (ex *explainer) withoutNoise(path uint32) (list []retime.Options) {
 	for _, s := range ex.series {
 		if s.path == path && len(s.times) > 2 {
 			m := s.medians()
-			list = append(list, s.withTimes(func(i int, t int64) int64 { return min(t, m[i]) }))
+			list = append(list, s.withTimes(func(_ uint32, i int, t int64) int64 { return min(t, m[i]) }))
 		}
 	}
 	return list
+}
+
+// evened returns options in which the times of a path at some locations are shortened in each of its series, so that
+// their sum is the mean sum of the reference locations: once in proportion to the times, and once by the same time in
+// each iteration. Only series with several iterations at all of these locations count: otherwise the times belong to
+// different work. The list is empty if the path has none.
+func (ex *explainer) evened(path uint32, shortened, reference spread) []retime.Options {
+	var inProportion, equally []retime.Options
+	for _, s := range ex.series {
+		if s.path != path || s.iterations < 2 || !s.has(shortened) || !s.has(reference) {
+			continue
+		}
+		mean := 0.0
+		for _, t := range reference {
+			mean += s.sum(t.location) / float64(len(reference))
+		}
+		factors, cuts := map[uint32]float64{}, map[uint32]float64{}
+		for _, t := range shortened {
+			sum := s.sum(t.location)
+			if f := shorteningFactor(mean, sum); f < 1 {
+				factors[t.location], cuts[t.location] = f, (sum-mean)/float64(s.iterations)
+			}
+		}
+		inProportion = append(inProportion, s.withTimes(func(loc uint32, _ int, t int64) int64 {
+			if f, ok := factors[loc]; ok {
+				return int64(math.Round(f * float64(t)))
+			}
+			return t
+		}))
+		equally = append(equally, s.withTimes(func(loc uint32, _ int, t int64) int64 {
+			return max(min(t, 0), t-int64(math.Round(cuts[loc])))
+		}))
+	}
+	if len(equally) == 0 {
+		return nil
+	}
+	return []retime.Options{joined(inProportion), joined(equally)}
+}
+
+// joined returns options with the new times of all series of a list. A time belongs to one series at most.
+func joined(list []retime.Options) retime.Options {
+	return retime.Options{Transfer: 1, Stretch: func(p waitstate.Place, path uint32, t int64) int64 {
+		for i := range list {
+			t = list[i].Stretch(p, path, t)
+		}
+		return t
+	}}
+}
+
+// sum returns the sum of the times at a location in ticks.
+func (s *series) sum(loc uint32) float64 {
+	sum := 0.0
+	for _, t := range s.times[loc] {
+		sum += float64(t.time)
+	}
+	return sum
+}
+
+// has reports whether all locations of a list have all iterations.
+func (s *series) has(list spread) bool {
+	return !slices.ContainsFunc(list, func(t locationTime) bool { return s.times[t.location] == nil })
 }
 
 // mostBlocks is the greatest number of values in which a trend is searched. A longer series is
@@ -198,6 +259,6 @@ func (ex *explainer) slowing() {
 		ex.planRuntimes(func(times []int64) {
 			f.Gain = ex.gain(times[0])
 			ex.addFinding(f)
-		}, s.withTimes(func(i int, t int64) int64 { return t - grown(i, t) }))
+		}, s.withTimes(func(_ uint32, i int, t int64) int64 { return t - grown(i, t) }))
 	}
 }

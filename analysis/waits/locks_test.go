@@ -105,6 +105,19 @@ func TestCallsOfLocks(t *testing.T) {
 			x.call(1, "sem_wait", 40, 43, "sem", 2)
 			x.call(0, "sem_post", 42, 44, "sem", 2)
 		}, []string{"lock-contention at 0 from 10 for 20, cause 1", "lock-contention at 1 from 40 for 2, cause 0"}},
+		// Thread 0 waits for the condition from 10 on, which is signalled at 30. It does not have the mutex meanwhile:
+		// thread 1 gets it at once. Thread 0 has it again at 36, and thread 1 waits for it from 38 to 40.
+		{"mutex of a condition", 2, func(x *threadTrace) {
+			x.call(0, "pthread_mutex_lock", 5, 6, "mutex", 7)
+			wait := x.Region("pthread_cond_wait")
+			x.Enter(0, 10, wait, append(attributesOf("mutex", 7), attributesOf("cond", 1)...)...)
+			x.Leave(0, 36, wait)
+			x.call(0, "pthread_mutex_unlock", 40, 41, "mutex", 7)
+			x.call(1, "pthread_mutex_lock", 20, 22, "mutex", 7)
+			x.call(1, "pthread_cond_signal", 30, 32, "cond", 1)
+			x.call(1, "pthread_mutex_unlock", 33, 34, "mutex", 7)
+			x.call(1, "pthread_mutex_lock", 38, 42, "mutex", 7)
+		}, []string{"lock-contention at 0 from 10 for 20, cause 1", "lock-contention at 1 from 38 for 2, cause 0"}},
 		// Three threads arrive at a critical section at 0, 3 and 4. They leave it at 10, 18 and 25.
 		// Each thread begins its section when the previous one leaves.
 		{"critical section", 3, func(x *threadTrace) {

@@ -126,6 +126,8 @@ type Unjudged struct {
 	What   string `json:"what"`
 	Count  int64  `json:"count"`
 	Reason string `json:"reason"`
+	// Time is the time of the calls in ticks, if these have no events.
+	Time trace.Ticks `json:"time,omitzero"`
 }
 
 // Missing returns the reason why no wait of a trace can be judged, or "" if some waits can be judged. It also
@@ -137,9 +139,18 @@ func (r *Result) Missing() string {
 	text := "found no messages, collective operations, barriers or locks in calls that take time, expected some of " +
 		"them; waits cannot be judged"
 	for _, u := range r.Unjudged {
-		text += fmt.Sprintf("; %d %s: %s", u.Count, u.What, u.Reason)
+		text += "; " + u.Text(r.Clock)
 	}
 	return text
+}
+
+// Text returns a text with the number of events and the reason.
+func (u *Unjudged) Text(clock trace.Clock) string {
+	text := fmt.Sprintf("%d %s", u.Count, u.What)
+	if u.Time.Float() > 0 {
+		text += ", which take " + clock.FormatSum(u.Time)
+	}
+	return text + ": " + u.Reason
 }
 
 // result returns the sums as a Result.
@@ -168,8 +179,15 @@ func (a *adder) result() *Result {
 	a.addLate(r)
 	for k, u := range unjudged {
 		if n := a.counts.Unjudged[k]; n > 0 {
-			r.Unjudged = append(r.Unjudged, Unjudged{u.what, n, u.reason})
+			r.Unjudged = append(r.Unjudged, Unjudged{What: u.what, Count: n, Reason: u.reason})
 		}
+	}
+	for _, x := range a.log.Silent {
+		if a.defs.RoleOf(x.Region) == trace.BarrierRole {
+			continue // counted as barriers
+		}
+		r.Unjudged = append(r.Unjudged, Unjudged{"calls of " + a.regionName(x.Region), x.Visits,
+			"the trace has no events in them, so that partners are unknown", x.Time})
 	}
 	return r
 }

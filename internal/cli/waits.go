@@ -242,7 +242,7 @@ func (a *app) printWaits(x *waits.Result, d *trace.Definitions, by string, top i
 			clock.FormatDuration(v.Worst))
 	}
 	for _, u := range x.Unjudged {
-		printf(a.out, "Unjudged   %d %s: %s\n", u.Count, u.What, u.Reason)
+		printf(a.out, "Unjudged   %s\n", u.Text(clock))
 	}
 	fmt.Fprintln(a.out)
 	printTable(a.out, table.Row{"pattern", "waits", "time", "%", "mean", "median", "max"}, len(x.Patterns), 0,

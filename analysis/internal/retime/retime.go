@@ -22,7 +22,7 @@ type Options struct {
 	// Scale returns the factor for the exclusive times of a path, without waits. If it is nil, all
 	// factors are 1.
 	Scale func(path uint32) float64
-	// At returns another factor for the times of a path at a location. If it is nil, that factor is 1.
+	// At returns another factor, of at most 1, for the times of a path at a location. If it is nil, that factor is 1.
 	At func(path, location uint32) float64
 	// Stretch returns the new time of a path between the end of the call before p and the begin of p. t is the
 	// time in ticks, after the factors of Scale and At have been applied. If Stretch is nil, no time changes
@@ -38,7 +38,7 @@ type Options struct {
 // unknown is the value of a time that has not been computed.
 const unknown = math.MinInt64
 
-// retimer computes the new times with some options. Times are in ticks.
+// retimer computes the new times with some options. New times are in parts of a tick, see [times].
 type retimer struct {
 	h       *history.History
 	opt     Options
@@ -75,6 +75,11 @@ func Makespans(ctx context.Context, h *history.History, opts []Options) ([]int64
 	for i, opt := range opts {
 		list[i] = newRetimer(h, t, i, opt)
 	}
+	t.fraction = fractionFor(h, list)
+	t.unit = float64(int64(1) << t.fraction)
+	for _, r := range list {
+		r.begin()
+	}
 	err := h.Forward(ctx, func(p waitstate.Place) {
 		t.begin(p)
 		for _, r := range list {
@@ -92,8 +97,27 @@ func Makespans(ctx context.Context, h *history.History, opts []Options) ([]int64
 				last[i] = max(last[i], r.ends[k])
 			}
 		}
+		last[i] = t.ticks(last[i])
 	}
 	return last, nil
+}
+
+// mostFraction is the greatest number of binary digits of a new time after the point.
+const mostFraction = 20
+
+// fractionFor returns the number of binary digits after the point with which all new times are small enough. No new
+// time exceeds the length of the trace multiplied by the greatest factor; two more binary digits are for traces that
+// contradict causality.
+func fractionFor(h *history.History, list []*retimer) uint {
+	factor := 1.0
+	for _, r := range list {
+		factor = max(factor, r.opt.Transfer)
+		for _, f := range r.scale {
+			factor = max(factor, f)
+		}
+	}
+	_, digits := math.Frexp(factor * float64(h.Log.Last-h.Log.First))
+	return uint(min(max(0, 61-digits-2), mostFraction))
 }
 
 // newRetimer returns a retimer that has computed no calls.
@@ -110,16 +134,24 @@ func newRetimer(h *history.History, t *times, number int, opt Options) *retimer 
 			r.scale[p] = opt.Scale(path)
 		}
 	}
-	for i, l := range h.Locations {
-		if l != nil {
-			r.ends[i] = l.First - h.Log.First
-		}
-	}
 	return r
 }
 
-// times holds the new times of the calls on which later calls depend, for some retimers.
+// begin sets the new times at which the locations begin.
+func (r *retimer) begin() {
+	for i, l := range r.h.Locations {
+		if l != nil {
+			r.ends[i] = r.times.parts(l.First - r.h.Log.First)
+		}
+	}
+}
+
+// times holds the new times of the calls on which later calls depend, for some retimers. If each new duration were
+// rounded to a tick, a run of many short visits would be too long or too short by up to half a tick for each visit.
+// Therefore times and durations are counted in parts of a tick: a tick has 2^fraction of them.
 type times struct {
+	fraction uint
+	unit     float64 // parts of a tick in a tick
 	h        *history.History
 	retimers int
 	spans    [][]spanTimes // indexed by location and span
@@ -145,6 +177,17 @@ func newTimes(h *history.History, retimers int) *times {
 		}
 	}
 	return t
+}
+
+// parts converts ticks to parts of a tick.
+func (t *times) parts(ticks int64) int64 { return ticks << t.fraction }
+
+// ticks converts parts of a tick to the nearest number of ticks.
+func (t *times) ticks(parts int64) int64 { return (parts + 1<<t.fraction>>1) >> t.fraction }
+
+// product returns the product of a number of ticks and a factor, in parts of a tick.
+func (t *times) product(ticks int64, factor float64) int64 {
+	return int64(math.Round(factor * float64(ticks) * t.unit))
 }
 
 // begin prepares the times of the next call.
@@ -221,10 +264,11 @@ func (k *kept) Pop() any {
 	return x
 }
 
-// scaled returns a time of a path at a location, multiplied by the factors for this path and location.
+// scaled returns a time of a path at a location, multiplied by the factors for this path and location. The
+// argument is in ticks, the result in parts of a tick.
 func (r *retimer) scaled(path, loc uint32, t int64) int64 {
 	if r.scale == nil && r.opt.At == nil {
-		return t
+		return r.times.parts(t)
 	}
 	f := 1.0
 	if r.scale != nil {
@@ -234,9 +278,9 @@ func (r *retimer) scaled(path, loc uint32, t int64) int64 {
 		f *= r.opt.At(path, loc)
 	}
 	if f == 1 {
-		return t // a float64 cannot represent all times above 2^53
+		return r.times.parts(t) // a float64 cannot represent all times above 2^53
 	}
-	return int64(math.Round(f * float64(t)))
+	return r.times.product(t, f)
 }
 
 // sum returns the sum of the new exclusive times for a list of times before the end of call p.
@@ -266,14 +310,14 @@ func (r *retimer) enter(p waitstate.Place) int64 {
 	}
 	t := r.ends[p.Location]
 	if done == 0 && l.Created {
-		t = r.enter(l.Creator) + l.First - r.h.At(l.Creator).Enter
+		t = r.enter(l.Creator) + r.times.parts(l.First-r.h.At(l.Creator).Enter)
 	}
 	if p.Number-done > mostWithin {
 		since := l.First
 		if done > 0 {
 			since = l.Call(done - 1).Leave
 		}
-		return t + max(0, l.Call(p.Number).Enter-since)
+		return t + r.times.parts(max(0, l.Call(p.Number).Enter-since))
 	}
 	c := *l.Call(p.Number)
 	for n := done; n < p.Number; n++ {
@@ -294,13 +338,13 @@ func (r *retimer) newBegin(p waitstate.Place) int64 {
 }
 
 // outerEnter returns the new begin of call p if calls inside of p have been computed. The last of these calls
-// ends at time before, and its new end is newBefore.
+// ends at time before in ticks, and its new end is newBefore.
 func (r *retimer) outerEnter(p waitstate.Place, before, newBefore int64) int64 {
 	l := r.h.Locations[p.Location]
 	c := *l.Call(p.Number)
 	n, ok := l.FirstInside(p.Number)
 	if !ok {
-		return newBefore - (before - c.Enter)
+		return newBefore - r.times.parts(before-c.Enter)
 	}
 	begun := r.newBegin(waitstate.Place{Location: p.Location, Number: n})
 	return begun - r.scaled(c.Path, p.Location, l.Call(n).Enter-c.Enter)
@@ -329,10 +373,10 @@ func (r *retimer) newEnd(p waitstate.Place) (t int64, ok bool) {
 func (r *retimer) releaseTime(s *history.Source) int64 {
 	c := r.h.At(s.Place)
 	kept := func(t int64) int64 {
-		if c.Role == trace.RemoteMemoryRole {
-			return int64(math.Round(float64(t) * r.opt.Transfer))
+		if c.Role == trace.RemoteMemoryRole && r.opt.Transfer != 1 {
+			return r.times.product(t, r.opt.Transfer)
 		}
-		return t
+		return r.times.parts(t)
 	}
 	if end, ok := r.newEnd(s.Place); ok {
 		return end - kept(c.Leave-s.Time)
@@ -354,12 +398,12 @@ func (r *retimer) call(p waitstate.Place) {
 	if before > c.Enter {
 		outer = r.outerEnter(p, before, r.ends[p.Location])
 	}
-	// cause is the time of the last event on which the call depends, and newCause the new time of that
-	// event.
+	// cause is the time in ticks of the last event on which the call depends, and newCause the new time of
+	// that event.
 	cause, newCause := int64(math.MinInt64), int64(math.MinInt64)
 	after := func(was, is int64) {
 		late := max(0, was-c.Leave) // the time by which the cause is recorded after the end of the call
-		cause, newCause = max(cause, was-late), max(newCause, is-late)
+		cause, newCause = max(cause, was-late), max(newCause, is-r.times.parts(late))
 	}
 	l.EachSource(p.Number, func(s *history.Source) {
 		if !s.Released {
@@ -376,7 +420,7 @@ func (r *retimer) call(p waitstate.Place) {
 	took := r.sum(l.Inside(p.Number), p)
 	if c.Begins {
 		if at, time, ok := r.h.Fork(p.Location, c.Leave); ok { // the thread had no work before the fork
-			end := r.enter(at) + c.Leave - time
+			end := r.enter(at) + r.times.parts(c.Leave-time)
 			if p.Number > 0 {
 				end = max(end, r.ends[p.Location])
 			}
@@ -385,7 +429,7 @@ func (r *retimer) call(p waitstate.Place) {
 		}
 	}
 	if c.Joins && cause > math.MinInt64 { // the location has waited since the end of its own work in the team
-		r.store(p, c, outer, max(r.ends[p.Location], newCause)+c.Leave-max(before, cause))
+		r.store(p, c, outer, max(r.ends[p.Location], newCause)+r.times.parts(c.Leave-max(before, cause)))
 		return
 	}
 	if cause > base {

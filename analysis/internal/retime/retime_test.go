@@ -6,6 +6,7 @@ import (
 
 	"github.com/weft-trace/weft/analysis/internal/history"
 	"github.com/weft-trace/weft/analysis/internal/retime"
+	"github.com/weft-trace/weft/analysis/internal/synclog"
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/otf2"
 	"github.com/weft-trace/weft/generate"
@@ -76,15 +77,8 @@ func TestSame(t *testing.T) {
 // faster, and that the runtime is a convex function of the factor.
 func TestMonotone(t *testing.T) {
 	for name, h := range histories(t) {
-		var last, step, rounded int64 // rounded bounds the error, since each time is rounded to a tick
-		for _, l := range h.Locations {
-			if l == nil {
-				continue
-			}
-			for n := range l.Count() {
-				rounded += int64(len(l.Before(n)) + len(l.Inside(n)))
-			}
-		}
+		var last, step int64
+		const rounded = 2 // each of the three runtimes in a difference of steps is rounded to a tick
 		for i := range 11 {
 			f := float64(i) / 10
 			m := makespan(t, h, retime.Options{Transfer: 1, Scale: func(uint32) float64 { return f }})
@@ -126,5 +120,35 @@ func TestLateThread(t *testing.T) {
 	half := retime.Options{Transfer: 1, Scale: func(uint32) float64 { return 0.5 }}
 	if found := makespan(t, h, half); found != 5+290+5+95 {
 		t.Errorf("found %d with half of the work, expected 395", found)
+	}
+}
+
+// TestShortVisits checks that the new durations of short visits are not rounded one by one. 1000 visits of solve take a
+// tick each, with calls of 2 ticks in between: with the factor f for solve, the run takes 2000 + 1000 f ticks.
+func TestShortVisits(t *testing.T) {
+	r := trace.NewRecorder(trace.Seconds(1_000_000))
+	loc := r.Thread("0", r.Process("p", r.Machine("m")))
+	lock, solve := r.Region("omp_set_lock"), r.Region("solve")
+	for i := range int64(1000) {
+		r.Enter(loc, 3*i, solve)
+		r.Leave(loc, 3*i+1, solve)
+		r.Enter(loc, 3*i+1, lock)
+		r.Event(loc, 3*i+2, trace.LockAcquire, trace.NoRef, []uint64{1, uint64(i), 0})
+		r.Leave(loc, 3*i+3, lock)
+	}
+	h := read(t, format.Recorded(r))
+	for _, x := range []struct {
+		factor   float64
+		expected int64
+	}{{0, 2000}, {0.25, 2250}, {0.3, 2300}, {0.5, 2500}, {1, 3000}, {1.5, 3500}} {
+		opt := retime.Options{Transfer: 1, Scale: func(path uint32) float64 {
+			if path != synclog.NoPath && h.Log.Paths[path].Region == solve {
+				return x.factor
+			}
+			return 1
+		}}
+		if found := makespan(t, h, opt); found != x.expected {
+			t.Errorf("found %d with the factor %g, expected %d", found, x.factor, x.expected)
+		}
 	}
 }

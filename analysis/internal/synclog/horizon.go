@@ -103,7 +103,7 @@ func (h *horizon) reached(upTo int64) bool {
 			return false
 		}
 		for _, t := range l.requests {
-			if t < begun { // the order of posting determines which calls belong to one operation
+			if t < begun { // the order of posting determines which calls belong to one operation or message
 				return false
 			}
 		}

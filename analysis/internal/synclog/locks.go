@@ -34,10 +34,14 @@ var lockCalls = map[string]lockCall{
 	"pthread_create": creates,
 }
 
-// objectAttributes lists the names of attributes that identify the lock, condition or barrier of a
-// call.
-var objectAttributes = []string{"mutex", "lock", "spinlock", "rwlock", "sem", "semaphore", "cond", "condition",
-	"barrier"}
+// objectAttributes lists the names of attributes that identify the lock or barrier of a call. A call for a condition
+// may also have an attribute with the mutex that it releases while it waits. conditionAttributes lists the names of
+// attributes that identify the condition.
+var (
+	objectAttributes    = []string{"mutex", "lock", "spinlock", "rwlock", "sem", "semaphore", "barrier"}
+	mutexAttributes     = objectAttributes[:2]
+	conditionAttributes = []string{"cond", "condition"}
+)
 
 // lockCallOf returns the effect of the visits of a region with a role on a lock.
 func lockCallOf(d *trace.Definitions, region uint32, role trace.Role) lockCall {
@@ -68,19 +72,34 @@ const (
 	NumberModel = objectModel + 3
 )
 
+// The last operand of the acquisition of a lock.
+const (
+	Exclusive = iota // no other location has the lock at the same time
+	Shared           // several locations may have the lock at the same time
+	Regained         // the location gets back the mutex of a condition; it has waited for the condition
+)
+
 // heldPoint is an acquisition of a lock that ends with the call in which it is recorded.
 type heldPoint struct {
 	time int64
 	ops  [4]uint64
 }
 
-// object returns the lock, condition or barrier that an attribute of the current row of the batch
+// objectOf returns the lock, condition or barrier of a call that begins in the current row of the batch.
+func (w *worker) objectOf(role trace.Role) (id uint64, ok bool) {
+	if role == trace.ConditionRole {
+		return w.object(conditionAttributes)
+	}
+	return w.object(objectAttributes)
+}
+
+// object returns the object that an attribute of the current row of the batch with one of the given names
 // identifies.
-func (w *worker) object() (id uint64, ok bool) {
+func (w *worker) object(names []string) (id uint64, ok bool) {
 	b, row := w.batch, uint32(w.row)
 	for i := w.firstAttribute(); i < len(b.AttrRow) && b.AttrRow[i] == row; i++ {
 		k := b.AttrKey[i]
-		if !w.defs.Attributes.Has(k) || !slices.Contains(objectAttributes, w.defs.Attributes.At(k).Name) {
+		if !w.defs.Attributes.Has(k) || !slices.Contains(names, w.defs.Attributes.At(k).Name) {
 			continue
 		}
 		if _, whole := b.AttrVal[i].Whole(); whole || b.AttrVal[i].Type == trace.Uint64 {
@@ -101,12 +120,20 @@ func (w *worker) firstAttribute() int {
 
 // beginLock adds the release of the lock that the current row identifies. The release belongs to the
 // outer call, because another location may have the lock before the call that releases it ends.
-func (w *worker) beginLock(l *lane, t int64) error {
-	id, ok := w.object()
+func (w *worker) beginLock(l *lane, t int64, role trace.Role) error {
+	id, ok := w.objectOf(role)
 	if !ok {
 		return nil
 	}
 	return w.add(l, Release, t, t, []uint64{id, trace.Undefined, objectModel})
+}
+
+// beginCondition adds the release of the mutex that a call for a condition does not have while it waits.
+func (w *worker) beginCondition(l *lane, t int64) (mutex uint64, ok bool, err error) {
+	if mutex, ok = w.object(mutexAttributes); !ok {
+		return 0, false, nil
+	}
+	return mutex, true, w.add(l, Release, t, t, []uint64{mutex, trace.Undefined, objectModel})
 }
 
 // recordLock processes the acquisition or release of a lock that an event in a call records. It reports
@@ -147,7 +174,12 @@ func (w *worker) endLock(l *lane, c *openCall, t int64) {
 	if c.locks || c.kind.lock == noLockCall || c.kind.lock == releases || c.kind.lock == creates {
 		return
 	}
-	ops := []uint64{c.object, trace.Undefined, objectModel, 0}
+	if c.conditional {
+		c.points++
+		c.packed = appendPoint(c.packed, Acquire, uint64(t)-uint64(c.enter), []uint64{c.mutex, trace.Undefined, objectModel,
+			Regained})
+	}
+	ops := []uint64{c.object, trace.Undefined, objectModel, Exclusive}
 	kinds := []Kind{Acquire}
 	switch {
 	case c.kind.lock == section:
@@ -161,11 +193,11 @@ func (w *worker) endLock(l *lane, c *openCall, t int64) {
 		if !ok {
 			return
 		}
-		ops[0], ops[2], ops[3] = group, ThreadModel, 1
+		ops[0], ops[2], ops[3] = group, ThreadModel, Shared
 	case !c.identified:
 		return
 	case c.kind.lock == shares:
-		ops[3] = 1
+		ops[3] = Shared
 	}
 	for _, k := range kinds {
 		c.points++

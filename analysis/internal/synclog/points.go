@@ -33,8 +33,8 @@ func (w *worker) point(l *lane, t int64, k trace.Kind, ops []uint64) error {
 		if w.flows != nil && (k.IsSend() || k.IsRecv()) {
 			w.count(l.loc, k, ops)
 		}
-		if l.requests != nil && k == trace.CollectiveRequest {
-			l.requests[operand(ops, 0)] = t
+		if l.requests != nil {
+			l.noteRequest(t, k, ops)
 		}
 		return w.add(l, pointKinds[k], t, t, ops)
 	case trace.CollectiveBegin:
@@ -65,7 +65,7 @@ func (w *worker) point(l *lane, t int64, k trace.Kind, ops []uint64) error {
 		if operand(ops, 0) == trace.Undefined {
 			return nil
 		}
-		return w.add(l, Acquire, t, t, []uint64{threadNumber(ops), trace.Undefined, NumberModel, 1})
+		return w.add(l, Acquire, t, t, []uint64{threadNumber(ops), trace.Undefined, NumberModel, Shared})
 	case trace.ThreadTeamBegin:
 		c := w.team(l, operand(ops, 0))
 		ops = append([]uint64{c}, ops[min(1, len(ops)):]...)
@@ -87,6 +87,26 @@ func (w *worker) point(l *lane, t int64, k trace.Kind, ops []uint64) error {
 		return w.add(l, TeamEnd, t, t, ops)
 	}
 	return nil
+}
+
+// noteRequest adds or removes the request of an event to or from the requests of the location.
+func (l *lane) noteRequest(t int64, k trace.Kind, ops []uint64) {
+	switch k {
+	case trace.CollectiveRequest:
+		l.requests[operand(ops, 0)] = t
+	case trace.RecvBegin, trace.SendBegin:
+		id := operand(ops, 0)
+		if k == trace.SendBegin {
+			id = operand(ops, 4)
+		}
+		if id != trace.Undefined {
+			l.requests[id] = t
+		}
+	case trace.SendComplete, trace.RequestCancelled:
+		delete(l.requests, operand(ops, 0))
+	case trace.RecvComplete:
+		delete(l.requests, operand(ops, 4))
+	}
 }
 
 // unknownTeam is set in the numbers of teams and barriers that the trace does not identify.

@@ -166,6 +166,11 @@ type Log struct {
 	// this case, visits of these regions, transfers to and from devices, and the idle times of streams also
 	// count as calls.
 	Launches bool
+	// Silent lists the regions in whose visits a location may wait for others, but without a single event that
+	// tells for which, in the order of names. A recorder does not record events for them.
+	Silent []SilentRegion
+	// Unended is the number of blocking collective operations that begin and do not end.
+	Unended int64
 
 	lanes []*lane
 	times bool
@@ -284,6 +289,7 @@ func (l *Log) join(workers []*worker) {
 			x.beginIdle(l)
 		}
 	}
+	l.joinSilent(workers)
 	slices.SortFunc(l.lanes, func(a, b *lane) int { return int(a.loc) - int(b.loc) })
 }
 

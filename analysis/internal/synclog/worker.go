@@ -26,7 +26,9 @@ type worker struct {
 	// indexed by node plus 1: the index in lane.passed at which the time of the node was last added
 	passedAt []int32
 	kinds    []regionKind // indexed by region
-	scratch  []uint32     // rows of the regions in a batch; reused for each batch
+	silences []silence    // indexed by region; may be shorter than kinds
+	window   *trace.Window
+	scratch  []uint32 // rows of the regions in a batch; reused for each batch
 	// free holds openCalls for reuse.
 	free  []*openCall
 	flows map[flow]*ends // the ends of messages; nil without a window
@@ -57,6 +59,8 @@ type regionKind struct {
 	known bool
 	role  trace.Role
 	call  bool // visits of the region are calls of the log
+	// waits is set for calls that may wait for other locations, and in which recorders write events.
+	waits bool
 	kept  bool // visits are logged even if they have no points
 	// enqueues is set for calls that launch work on a device, or transfer data to or from it.
 	enqueues bool
@@ -97,7 +101,7 @@ type lane struct {
 	// barriers counts the barriers whose team is unknown, by [worker.threadBarrier].
 	barriers map[uint64]int64
 	orders   map[[2]uint64]uint64 // orders of the locks that the location currently has, by lock and model
-	// requests holds the posting times of the incomplete non-blocking collective operations, by request. It is
+	// requests holds the posting times of the incomplete non-blocking operations and messages, by request. It is
 	// nil without a window.
 	requests map[uint64]int64
 	// the location has points of one-sided communication with locations other than the members of its
@@ -181,6 +185,9 @@ type openCall struct {
 	locks      bool   // events in the call record the acquisition or release of a lock
 	object     uint64 // the lock, condition or barrier of the call, if identified is set
 	identified bool
+	// mutex is the mutex that the call releases while it waits for a condition, if conditional is set.
+	mutex       uint64
+	conditional bool
 }
 
 // openCollective is a collective operation that has begun and not ended.
@@ -196,8 +203,8 @@ type teamVisit struct{ communicator, visit, barriers uint64 }
 
 func newWorker(log *Log, opt Options, later []bool) *worker {
 	locations := max(log.Defs.Locations.Len(), 1)
-	w := &worker{defs: log.Defs, rows: opt.Rows, times: opt.Times, launches: log.Launches, later: later, store: log.store,
-		index: map[node]int32{}, chunk: min(max(memory/locations, 512), 16<<10)}
+	w := &worker{defs: log.Defs, rows: opt.Rows, times: opt.Times, window: opt.Window, launches: log.Launches,
+		later: later, store: log.store, index: map[node]int32{}, chunk: min(max(memory/locations, 512), 16<<10)}
 	if opt.Times {
 		w.chunk = min(max(timesMemory/locations, 512), 4<<10)
 	}
@@ -239,6 +246,7 @@ func kindOf(d *trace.Definitions, region uint32) regionKind {
 	name := mpiCall(d, region)
 	k.init, k.finalize = name == "init" || name == "init_thread", name == "finalize"
 	k.synchronous = name == "ssend" || name == "issend"
+	k.waits = mayWait(k.role, name)
 	if k.lock = lockCallOf(d, region, k.role); k.lock != noLockCall {
 		k.call = true
 	}
@@ -513,7 +521,14 @@ func (w *worker) enter(l *lane, t int64, region uint32) error {
 	}
 	if k := w.kind(region); w.isCall(l, k) {
 		if k.lock == releases {
-			if err := w.beginLock(l, t); err != nil {
+			if err := w.beginLock(l, t, k.role); err != nil {
+				return err
+			}
+		}
+		mutex, conditional := uint64(0), false
+		if k.lock == shares && k.role == trace.ConditionRole {
+			var err error
+			if mutex, conditional, err = w.beginCondition(l, t); err != nil {
 				return err
 			}
 		}
@@ -523,9 +538,10 @@ func (w *worker) enter(l *lane, t int64, region uint32) error {
 			}
 		}
 		f.call = w.begin(l, f.node, t, *k)
+		f.call.mutex, f.call.conditional = mutex, conditional
 		switch {
 		case k.lock == acquires || k.lock == shares || k.role == trace.BarrierRole:
-			f.call.object, f.call.identified = w.object()
+			f.call.object, f.call.identified = w.objectOf(k.role)
 		case (k.enqueues || k.role == trace.DeviceSyncRole) && !l.stream:
 			if stream, ok := w.streamNamed(); ok {
 				f.call.points++
@@ -611,6 +627,9 @@ func (w *worker) end(l *lane, c *openCall, t int64) error {
 		l.calls = slices.Delete(l.calls, i, i+1)
 	}
 	w.free = append(w.free, c)
+	if c.kind.waits {
+		w.countSilent(c, t)
+	}
 	w.endLock(l, c, t)
 	if c.points == 0 && !c.kind.kept && !c.kind.enqueues && !l.stream {
 		return nil

@@ -128,8 +128,11 @@ type UnjudgedKind uint8
 const (
 	BareReceive UnjudgedKind = iota
 	UnmatchedReceive
+	UnmatchedSend
+	UncompletedRequest
 	BareCollective
 	UnmatchedCollective
+	UnendedCollective
 	UnknownBarrier
 	IncompleteBarrier
 	UnrecordedWindow
@@ -283,6 +286,7 @@ func Run(ctx context.Context, log *synclog.Log, hooks Hooks) (Result, error) {
 		devices: newDevices(log.Defs)}
 	e.messages.init(e)
 	e.countMembers()
+	e.Unjudged[UnendedCollective] = log.Unended
 	if err := log.Scan(ctx, e.processCall); err != nil {
 		return Result{}, err
 	}

@@ -76,7 +76,7 @@ func (e *engine) processLock(c *synclog.Call, at Place, p *synclog.Point) {
 	case p.Kind == synclog.Release:
 		e.release(l, h)
 	default:
-		e.acquire(l, a, p.Ops[3] == 1)
+		e.acquire(l, a, p.Ops[3])
 	}
 }
 
@@ -118,9 +118,11 @@ func (e *engine) release(l *lock, h release) {
 	}
 }
 
-// acquire handles an acquisition of a lock without orders. Several locations may have a shared lock.
-func (e *engine) acquire(l *lock, a acquired, shared bool) {
+// acquire handles an acquisition of a lock without orders. mode is [synclog.Exclusive], Shared or Regained.
+func (e *engine) acquire(l *lock, a acquired, mode uint64) {
+	shared := mode == synclog.Shared
 	switch {
+	case mode == synclog.Regained:
 	case l.held && l.holder != a.place.Location && !shared:
 		put(&l.overdue, l.holder, a)
 	case l.any:

@@ -267,6 +267,16 @@ func (m *messages) open(b *inbox, id uint64, r posted) {
 	if earlier.number > 0 {
 		m.matchAll(b.receives.Close(earlier.number))
 	}
+	if earlier.number > 0 || earlier.send != nil {
+		m.countUncompleted(&earlier)
+	}
+}
+
+// countUncompleted counts a request that never completes as unjudged.
+func (m *messages) countUncompleted(r *posted) {
+	if m.e.counts(r.enter) {
+		m.e.Unjudged[UncompletedRequest]++
+	}
 }
 
 // inbox returns the receives and requests of a location.
@@ -537,6 +547,10 @@ func (m *messages) finish() {
 	for _, b := range m.inboxes {
 		if b != nil {
 			m.matchAll(b.receives.Flush())
+			b.requests.All(func(_ uint64, r posted) bool {
+				m.countUncompleted(&r)
+				return true
+			})
 		}
 	}
 	var calls []*call
@@ -548,6 +562,9 @@ func (m *messages) finish() {
 			}
 			calls = append(calls, x.recvCall)
 		case x.sendCall != nil:
+			if m.e.counts(x.sendEnter) {
+				m.e.Unjudged[UnmatchedSend]++
+			}
 			calls = append(calls, x.sendCall)
 		}
 	})

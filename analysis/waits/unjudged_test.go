@@ -1,0 +1,107 @@
+package waits_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/weft-trace/weft/analysis/waits"
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+)
+
+// unjudgedTrace is a trace of two ranks in which recorders left out data, as EZTrace does for several calls of MPI:
+//
+//   - rank 0 sends a message at 100 that is never received,
+//   - rank 1 posts two receives at 110 and 120. The first one is complete at 210, the second one never.
+//   - rank 0 posts a send at 130 that the trace never completes,
+//   - both ranks are in MPI_Sendrecv, without events, from 300 to 350 and from 300 to 400,
+//   - both ranks call MPI_Scan, which has events only at rank 1, and MPI_Bcast, which has events at both. So the first
+//     operation of rank 0 is not that of rank 1, and three calls do not belong together,
+//   - rank 0 begins a collective operation in MPI_Ibarrier at 600 and never ends it.
+func unjudgedTrace() *pairOfRanks {
+	p := newPairOfRanks()
+	nothing := func() {}
+	event := func(loc uint32, at int64, k trace.Kind, ops ...uint64) func() {
+		return func() { p.rec.Event(loc, at, k, trace.NoRef, ops) }
+	}
+	p.call(0, "MPI_Send", 100, 105, event(0, 101, trace.Send, 1, 0, 7, 8))
+	p.call(1, "MPI_Irecv", 110, 115, event(1, 111, trace.RecvBegin, 1))
+	p.call(1, "MPI_Irecv", 120, 125, event(1, 121, trace.RecvBegin, 2))
+	p.call(0, "MPI_Isend", 130, 135, event(0, 131, trace.SendBegin, 1, 0, 9, 8, 1))
+	p.call(1, "MPI_Wait", 200, 210, event(1, 209, trace.RecvComplete, 0, 0, 9, 8, 1))
+	p.call(0, "MPI_Sendrecv", 300, 350, nothing)
+	p.call(1, "MPI_Sendrecv", 300, 400, nothing)
+	p.call(0, "MPI_Scan", 450, 460, nothing)
+	p.collectiveCall(1, "MPI_Scan", "scan", 450, 460, trace.Undefined)
+	for loc := range uint32(2) {
+		p.collectiveCall(loc, "MPI_Bcast", "broadcast", 500, 510, 0)
+	}
+	p.call(0, "MPI_Bcast", 520, 530, nothing) // of the communicator MPI_COMM_SELF, for instance
+	p.call(0, "MPI_Ibarrier", 600, 610, event(0, 601, trace.CollectiveBegin))
+	p.call(1, "MPI_Finalize", 700, 710, nothing)
+	p.call(0, "MPI_Finalize", 700, 710, nothing)
+	return p
+}
+
+// collectiveCall adds a collective call with its events. It sends and receives 8 bytes.
+func (p *pairOfRanks) collectiveCall(loc uint32, region, operation string, enter, leave int64, root uint64) {
+	number, _ := trace.OperationNumber(operation)
+	p.call(loc, region, enter, leave, func() {
+		p.rec.Event(loc, enter+1, trace.CollectiveBegin, trace.NoRef, nil)
+		p.rec.Event(loc, leave-1, trace.CollectiveEnd, trace.NoRef, []uint64{number, 0, root, 8, 8})
+	})
+}
+
+// unjudgedTexts returns the counts of a result, with the times of calls without events.
+func unjudgedTexts(r *waits.Result) (list []string) {
+	for _, u := range r.Unjudged {
+		list = append(list, fmt.Sprint(u.Count, " ", u.What, " ", u.Time))
+	}
+	return list
+}
+
+// TestUnjudged checks that calls whose waits are unknown are counted.
+func TestUnjudged(t *testing.T) {
+	r := find(t, format.Recorded(unjudgedTrace().rec), waits.Options{})
+	expected := []string{"1 sends 0", "2 non-blocking sends and receives 0", "3 collective calls 0",
+		"1 collective calls 0", "2 calls of MPI_Sendrecv 150"}
+	if found := unjudgedTexts(r); !slices.Equal(found, expected) {
+		t.Errorf("found %q, expected %q", found, expected)
+	}
+}
+
+// TestUnjudgedOfWindows checks that the counts of successive windows add up to those of the trace.
+func TestUnjudgedOfWindows(t *testing.T) {
+	late := newPairOfRanks() // the only message is posted at 110 and sent at 9000
+	post := func() { late.rec.Event(1, 111, trace.RecvBegin, trace.NoRef, []uint64{1}) }
+	late.call(1, "MPI_Irecv", 110, 115, post)
+	send := func() { late.rec.Event(0, 9001, trace.Send, trace.NoRef, []uint64{1, 0, 7, 8}) }
+	late.call(0, "MPI_Send", 9000, 9005, send)
+	done := func() { late.rec.Event(1, 9009, trace.RecvComplete, trace.NoRef, []uint64{0, 0, 7, 8, 1}) }
+	late.call(1, "MPI_Wait", 8000, 9010, done)
+	for _, p := range []*pairOfRanks{unjudgedTrace(), late} {
+		addUpUnjudged(t, p)
+	}
+}
+
+// addUpUnjudged compares the counts of two windows with those of the trace, for several borders of the windows.
+func addUpUnjudged(t *testing.T, p *pairOfRanks) {
+	t.Helper()
+	for _, border := range []int64{105, 118, 125, 133, 205, 310, 455, 525, 605, 705} {
+		sums := map[string]int64{}
+		for _, w := range []trace.Window{{From: 0, To: border}, {From: border, To: 10000}} {
+			for _, u := range find(t, format.Recorded(p.rec), waits.Options{Window: &w}).Unjudged {
+				sums[u.What+": "+u.Reason] += u.Count
+			}
+		}
+		for _, u := range find(t, format.Recorded(p.rec), waits.Options{}).Unjudged {
+			sums[u.What+": "+u.Reason] -= u.Count
+		}
+		for what, n := range sums {
+			if n != 0 {
+				t.Errorf("border %d: found a difference of %d %s", border, n, what)
+			}
+		}
+	}
+}
