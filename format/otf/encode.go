@@ -392,13 +392,14 @@ func (e *encoder) native(c *trace.Cursor, r *Record) (frequent bool) {
 	plain := len(keys) == 0 && !c.Derived()
 	switch kind {
 	case trace.Enter, trace.Leave:
-		if ref == trace.NoRef {
-			break
+		if ref != trace.NoRef {
+			r.Function = uint64(e.tokens.regions.at(int(ref)))
+		} else if kind == trace.Enter || e.original == nil {
+			break // the original of such a leave has function 0
 		}
 		if r.Type = Enter; kind == trace.Leave {
 			r.Type = Leave
 		}
-		r.Function = uint64(e.tokens.regions.at(int(ref)))
 		if plain && len(ops) == 0 {
 			return true
 		}
@@ -682,10 +683,8 @@ func (e *encoder) Close() error {
 	if err := e.writeDefinitions(); err != nil {
 		return err
 	}
-	if e.original != nil {
-		if err := e.keepThumbnails(); err != nil {
-			return err
-		}
+	if err := e.keepThumbnails(); err != nil {
+		return err
 	}
 	if err := e.w.writeMissingFiles(); err != nil {
 		return err
