@@ -88,6 +88,8 @@ type encoder struct {
 	forks  uint64                // paradigm of the threads that were forked last; 0 if unknown
 	types  map[uint32]trace.Type // types of attributes that the trace defines without a type
 	marked map[uint32]bool       // definitions of markers that have been written
+	// groups and names of these definitions
+	markerNames map[[2]string]bool
 	// entries to which markers can belong, by id; nil until needed
 	scopes [tables]map[string]uint32
 	scoped []scopedMarker
@@ -114,7 +116,8 @@ func (Format) Create(out *format.Output, opt *format.WriteOptions) (format.Encod
 	}
 	e := &encoder{w: w, plain: opt.Plain, loss: &format.Loss{}, wantsScorep: opt.Value(likeOption, likeWeft) == likeScoreP,
 		strings: map[string]uint64{}, types: map[uint32]trace.Type{},
-		windowComms: map[uint64]uint32{}, marked: map[uint32]bool{}, first: undefined64}
+		windowComms: map[uint64]uint32{}, marked: map[uint32]bool{},
+		markerNames: map[[2]string]bool{}, first: undefined64}
 	for id := len(eventKinds) - 1; id >= firstEvent; id-- {
 		// Several records can have the same kind. The encoder does not use the OpenMP records of old versions.
 		if k := eventKinds[id].kind; k != trace.NoKind && (id < ompFork || id > ompTaskComplete) && k != trace.Parameter {
@@ -318,6 +321,9 @@ func (e *encoder) nativeRecord(c *trace.Cursor) (all bool) {
 			v, exact = toDouble(v)
 		}
 		x.ID, x.Values = metricEvent, append(x.Values[:0], uint64(c.Ref()), 1, metricType(of), v)
+		if e.defs.Origin != "otf2" {
+			return exact && len(ops) == 1
+		}
 		return exact && len(ops) == 2 && ops[1] == 0
 	}
 	kind, said := e.transfer(c)
