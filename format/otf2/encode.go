@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/carrier"
@@ -219,7 +220,7 @@ func (e *encoder) location(loc uint32) *EventWriter {
 	return e.events[loc]
 }
 
-// string returns the id of a text.
+// string returns the id of a text. Texts of OTF2 are UTF-8: its readers in Python accept no other archives.
 func (e *encoder) string(s string) uint64 {
 	if e.original != nil {
 		return e.rewrittenString(s)
@@ -232,10 +233,13 @@ func (e *encoder) string(s string) uint64 {
 			clear(e.strings)
 		}
 		e.strings[s] = id
-		e.writeString(id, s)
+		e.writeString(id, trace.ToUTF8(s))
 	}
 	return id
 }
+
+// isText reports whether OTF2 keeps a text as it is.
+func isText(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }
 
 // writeRow writes a row as a record of OTF2. If the record does not hold all of the row, the packed
 // row is written as well.
@@ -528,6 +532,7 @@ func (e *encoder) attributes(c *trace.Cursor) (all bool) {
 		switch {
 		case t == Strings:
 			a.Value = e.string(v.Str)
+			all = all && (e.original != nil || isText(v.Str))
 		case t != noTable:
 			a.Value += e.firstID(t)
 		}

@@ -200,7 +200,8 @@ func (e *encoder) addMarker(c *trace.Cursor) error {
 	keys, values := c.Attrs()
 	for i, k := range keys {
 		if e.defs.Attributes.At(k).Name == textName && values[i].Type == trace.String {
-			text = strings.ReplaceAll(values[i].Str, "\x00", "\\0")
+			text = trace.ToUTF8(strings.ReplaceAll(values[i].Str, "\x00", "\\0"))
+			rest = rest || !isText(values[i].Str)
 		} else {
 			rest = true
 		}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -10,8 +11,9 @@ import (
 )
 
 // TestNativeRecordsOfOTF checks what the tools of OTF2 see of an OTF trace: values of counters without an attribute of
-// weft, each collective operation with its own fields where operations overlap, and all markers, although two markers
-// have the same name, which otf2-marker allows only once in a group.
+// weft, each collective operation with its own fields where operations overlap, all markers, although two markers have
+// the same name, which otf2-marker allows only once in a group, and texts in Latin-1 as UTF-8, which the readers in
+// Python need.
 func TestNativeRecordsOfOTF(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
@@ -19,8 +21,8 @@ func TestNativeRecordsOfOTF(t *testing.T) {
 		"x.0.def": "DTR3e8\nDP1NM\"p\"\nDPG7M1,NM\"w\"\nDF1G0NM\"MPI_Ialltoall\"\nDCNT1G0NM\"a\"P5U\"#\"\n" +
 			"DCNT2G0NM\"b\"P105U\"#\"\nDCO1NM\"MPI_Alltoall\"Y4\nDCO2NM\"MPI_Bcast\"Y2\n",
 		"x.1.events": "1\n*1\nCNT1V5\nCNT2V40490fdb\n2\n*1\nCOPB1H5C7RT0S8R9\n3\n*1\nCOPB2H6C7RT1S1R2\n" +
-			"4\n*1\nCOPE6\n5\n*1\nCOPE5\n5\n*1\n",
-		"x.0.marker": "MD1NM\"m\"Y1\nMD2NM\"m\"Y3\nMS1T1P1V\"first\"\nMS2T2P1V\"second\"\n",
+			"#\"\xe4\"\n4\n*1\nCOPE6\n5\n*1\nCOPE5\n5\n*1\n",
+		"x.0.marker": "MD1NM\"m\"Y1\nMD2NM\"m\"Y3\nMS1T1P1V\"first\"\nMS2T2P1V\"second \xe4\"\n",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
 			t.Fatal(err)
@@ -57,15 +59,20 @@ func TestNativeRecordsOfOTF(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("found\n%s\nexpected\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	for _, m := range []string{`Category: "m", Severity: HIGH`, `Category: "m", Severity: LOW`, `"first"`, `"second"`} {
+	for _, m := range []string{`Category: "m", Severity: HIGH`, `Category: "m", Severity: LOW`, `"first"`, `"second ä"`} {
 		if !strings.Contains(string(markers), m) {
 			t.Errorf("otf2-marker does not print %s", m)
 		}
 	}
+	if text, err := exec.Command(pythonOTF2(t), "-c", `import sys; sys.path.append("/usr/lib/python3/dist-packages")
+import otf2
+with otf2.reader.open(sys.argv[1]) as trace: print(sum(1 for _ in trace.events))`, archive).CombinedOutput(); err != nil {
+		t.Errorf("otf2 in Python: %v: %s", err, text)
+	}
 	weft(t, 0, "convert", "-q", archive, back)
 	before, _ := runTool(t, otf, "otfprint", "--fullkeyvalue")
 	after, _ := runTool(t, back, "otfprint", "--fullkeyvalue")
-	for _, kind := range []string{"Counter", "BeginCollective", "EndCollective", "Marker", "DefMarker"} {
+	for _, kind := range []string{"Counter", "BeginCollective", "EndCollective", "Marker", "DefMarker", "EventComment"} {
 		lines := func(text []byte) []string {
 			return regexp.MustCompile(`(?m)(\d+ | )`+kind+`: .*$`).FindAllString(string(text), -1)
 		}
