@@ -410,7 +410,7 @@ func (e *encoder) native(c *trace.Cursor, r *Record) (frequent bool) {
 			break
 		}
 		r.Type, r.Counter, r.Value = Counter, uint64(e.tokens.metrics.at(int(ref))), ops[0]
-		if plain && len(ops) == 1 {
+		if plain && e.defs.Conventions.IsFirstValue(ops) {
 			return true
 		}
 		e.addAttributes(r, keys, values)

@@ -325,10 +325,7 @@ func (e *encoder) nativeRecord(c *trace.Cursor) (all bool) {
 			v, exact = toDouble(v)
 		}
 		x.ID, x.Values = metricEvent, append(x.Values[:0], uint64(c.Ref()), 1, metricType(of), v)
-		if e.defs.Origin != "otf2" {
-			return exact && len(ops) == 1
-		}
-		return exact && len(ops) == 2 && ops[1] == 0
+		return exact && e.defs.Conventions.IsFirstValue(ops)
 	}
 	kind, said := e.transfer(c)
 	if said == nil {

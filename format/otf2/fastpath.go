@@ -252,7 +252,7 @@ func (lr *locationReader) addMetricFast(b []byte, at int, now int64) (next int) 
 	if count > min(len(m.types), fewValues) || !plainMembers(b, at, end, m.types[:count], &values) {
 		return 0
 	}
-	o, members := &lr.b, lr.d.members
+	o, members := &lr.b, lr.d.defs.Conventions.MetricMembers
 	for i := range count {
 		o.Time, o.Kind, o.Ref = append(o.Time, now), append(o.Kind, trace.Metric), append(o.Ref, m.list[i])
 		if o.Op = append(o.Op, values[i]); members {

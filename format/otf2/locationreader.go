@@ -460,7 +460,7 @@ func (lr *locationReader) addMetric(e *Event, now int64) error {
 		case of == trace.Float32: // of a trace of another format
 			value = toSingle(value)
 		}
-		if lr.d.members {
+		if lr.d.defs.Conventions.MetricMembers {
 			lr.b.AddOps(value, uint64(i))
 		} else {
 			lr.b.AddOps(value)

@@ -31,7 +31,6 @@ type model struct {
 	// the restorer of the definitions and rows of another format; nil if the archive contains none
 	restorer       *carrier.Restorer
 	base           uint64   // time of tick 0
-	members        bool     // values of metrics have their position in the event, as in OTF2's own traces
 	markers        []marker // in order of time
 	markerLocation uint32   // the location of the markers
 	// events holds the number of events of each location that has been read to its end, by index.
@@ -71,7 +70,7 @@ func newModel(a *Archive, opt *format.ReadOptions) (*model, error) {
 		m.index[i] = indexTable{}
 	}
 	restored, err := m.restore()
-	if m.members = m.defs.Origin == "otf2"; err != nil {
+	if err != nil {
 		m.restorer, m.base = nil, 0
 		if err := opt.Defect(&trace.Defect{Rule: "otf2.carried", Severity: trace.Error,
 			Position: trace.Position{File: a.src.Path}, Found: err.Error(),

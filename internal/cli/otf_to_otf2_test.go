@@ -10,6 +10,29 @@ import (
 	"testing"
 )
 
+// TestCountersOfOTF2 checks that a counter of OTF has a pair of weft's only if an event of OTF2 holds other values before
+// it. otf2-print shows 36 events of two values each in the archive. On the way back all values are restored.
+func TestCountersOfOTF2(t *testing.T) {
+	archive, otf := "../../format/otf2/testdata/ok/heat2d-mt/traces.otf2", filepath.Join(t.TempDir(), "x.otf")
+	weft(t, 0, "convert", "-q", archive, otf)
+	if got, want := weft(t, 0, "print", "--kind", "metric", otf), weft(t, 0, "print", "--kind", "metric", archive); got != want {
+		t.Errorf("the values are\n%s\nexpected\n%s", got, want)
+	}
+	text, _ := runTool(t, otf, "otfprint", "--fullkeyvalue")
+	if text == nil {
+		t.Skip("otfprint is not installed")
+	}
+	all, carried := regexp.MustCompile(`(?m)\d Counter: .*$`).FindAllString(string(text), -1), 0
+	for _, l := range all {
+		if strings.Contains(l, "KeyValue: ") {
+			carried++
+		}
+	}
+	if len(all) != 72 || carried != 36 {
+		t.Errorf("otfprint shows %d values and %d pairs, expected 72 and 36", len(all), carried)
+	}
+}
+
 // TestNativeRecordsOfOTF checks what the tools of OTF2 see of an OTF trace: values of counters without an attribute of
 // weft, each collective operation with its own fields where operations overlap, all markers, although two markers have
 // the same name, which otf2-marker allows only once in a group, and texts in Latin-1 as UTF-8, which the readers in
