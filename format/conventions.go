@@ -7,7 +7,7 @@ import "github.com/weft-trace/weft/trace"
 var conventions = map[string]trace.Conventions{
 	"etf":    {SignedIDs: true, AttributeKeys: true},
 	"otf":    {Nested: true, OwnOperations: true, Keywords: true},
-	"otf2":   {Nested: true, Keywords: true},
+	"otf2":   {Nested: true, Keywords: true, MetricMembers: true},
 	"pallas": {Nested: true, Keywords: true},
 	"picl":   {EventTypes: true},
 }

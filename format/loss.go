@@ -21,7 +21,7 @@ const (
 )
 
 // lossesByRank lists the values of Fidelity that count as a loss, with the worst first.
-var lossesByRank = []Fidelity{Lost, Degraded, WeftOnly}
+var lossesByRank = []Fidelity{Lost, Degraded, WeftOnly, Recomputed}
 
 // LossRow counts how often a field of a kind was lost, or degraded, for one reason.
 type LossRow struct {

@@ -105,6 +105,9 @@ type Overview struct {
 	Recoded int64
 	// Rounded is the number of time stamps in the last scan that were rounded to a tick.
 	Rounded int64
+	// Snapshots and Thumbnails are the numbers of those that only repeat what events hold, and that are therefore
+	// not among the events.
+	Snapshots, Thumbnails int64
 }
 
 // LostText adds to l the texts of records that definitions and events do not keep. how is the fidelity of
@@ -133,6 +136,8 @@ func LostDefinitions(ctx context.Context, f File, written *trace.Definitions, to
 		how = Degraded // a repair leaves such text out on purpose
 	}
 	o.LostText(l, how)
+	l.Add("snapshot", "", Recomputed, "repeats what the events hold", o.Snapshots)
+	l.Add("thumbnail", "", Recomputed, "repeats what the events hold", o.Thumbnails)
 	for _, x := range o.Definitions {
 		l.Add(x.Type, "", Lost, "there are too many", x.Dropped)
 		l.Add(x.Type, "order", Degraded, "stands before all other lines", x.Moved)

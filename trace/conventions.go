@@ -26,6 +26,18 @@ type Conventions struct {
 	// Keywords is set if attributes of definitions may hold keywords of the format, such as a
 	// paradigm.
 	Keywords bool
+	// MetricMembers is set if each value of a metric has its position in a group of metrics, even if the group has
+	// only one.
+	MetricMembers bool
+}
+
+// IsFirstValue reports whether the operands of a metric's value hold nothing but the value, which is the first of its
+// group or the only one.
+func (c *Conventions) IsFirstValue(operands []uint64) bool {
+	if c.MetricMembers {
+		return len(operands) == 2 && operands[1] == 0
+	}
+	return len(operands) == 1
 }
 
 // operations lists the names of collective operations, indexed by OTF2's numbers.

@@ -190,6 +190,8 @@ type filterState struct {
 	requests   map[uint64]struct{} // requests of sends that were dropped and are not complete
 	receives   uint32              // number of receives posted so far
 	operations uint32              // number of collective operations that began so far
+	// matching numbers of collective operations that were dropped at their begin and have not ended
+	ends map[uint64]struct{}
 }
 
 // visitKey joins a leave with its enter: the kind of the enter, and the region.
@@ -366,10 +368,8 @@ func (s *filterScan) row(l *filterState, q *queue, x *trace.Cursor) (keep, wait 
 			return false, false
 		}
 		return v.kept, false
-	case trace.CollectiveBegin:
-		n := l.operations
-		l.operations++
-		return s.wantsKind(k) && s.wantsRefs(x) && !s.dropsBegin(x.Location(), n, false), false
+	case trace.CollectiveBegin, trace.CollectiveEnd:
+		return s.wantsOperation(l, x) && s.wantsKind(k), false
 	case trace.RecvBegin:
 		n := l.receives
 		l.receives++
@@ -395,6 +395,28 @@ func (s *filterScan) row(l *filterState, q *queue, x *trace.Cursor) (keep, wait 
 		s.recordDropped(x, keep)
 	}
 	return keep, false
+}
+
+// wantsOperation reports whether the begin or the end of a collective operation has no unwanted communicator. If only
+// the begin has a communicator, as in OTF, the end with its matching number goes with it.
+func (s *filterScan) wantsOperation(l *filterState, x *trace.Cursor) bool {
+	const communicator, matching = 1, 5
+	if x.Kind() == trace.CollectiveBegin {
+		n := l.operations
+		l.operations++
+		wanted := s.wantsRefs(x)
+		if !wanted {
+			setElement(&l.ends, x.Op(matching), struct{}{})
+		}
+		return wanted && !s.dropsBegin(x.Location(), n, false)
+	}
+	if _, ok := l.ends[x.Op(matching)]; ok {
+		delete(l.ends, x.Op(matching))
+		if x.Op(communicator) == trace.Undefined {
+			return false
+		}
+	}
+	return s.wantsRefs(x)
 }
 
 // dropsBegin reports whether the posted receive or the collective operation with a number belongs to an

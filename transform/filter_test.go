@@ -210,6 +210,35 @@ func TestFilterCommunicator(t *testing.T) {
 	}
 }
 
+// TestFilterCommunicatorAtBegin checks that the end of a collective operation is dropped with its begin where only the
+// begin has a communicator, as in OTF. Operations overlap; their matching numbers are 7, 8 and 9.
+func TestFilterCommunicatorAtBegin(t *testing.T) {
+	r := trace.NewRecorder(trace.Seconds(1000))
+	loc := r.Location("p")
+	for _, name := range []string{"world", "row"} {
+		r.Defs().Communicator.Add(trace.Communicator{ID: name, Name: name, Set: trace.NoRef, Parent: trace.NoRef})
+	}
+	b, u := &trace.Batch{}, uint64(trace.Undefined)
+	for time, x := range []struct{ comm, matching uint64 }{{0, 7}, {1, 8}, {u, 7}, {u, 8}, {1, 9}, {u, 6}, {u, 9}, {u, 9}} {
+		kind := trace.CollectiveBegin
+		if x.comm == u {
+			kind = trace.CollectiveEnd
+		}
+		b.Add(loc, int64(time), kind, trace.NoRef)
+		b.AddOps(u, x.comm, u, 0, 0, x.matching)
+	}
+	put(r, loc, b)
+	list, _ := listBoth(t, transform.Filter(format.Recorded(r),
+		transform.FilterOptions{Communicator: func(c uint32) bool { return c == 0 }}))
+	var times []int64
+	for _, e := range list {
+		times = append(times, e.time)
+	}
+	if !slices.Equal(times, []int64{0, 2, 5, 7}) { // the ends at 5 and 7 have no begin
+		t.Errorf("found events at %v, expected those at 0, 2, 5 and 7", times)
+	}
+}
+
 // TestFilterRows checks that visits, claims and marks are kept or dropped according to the attributes of the
 // rows that begin them. Their ends must be treated in the same way, and other events must be kept.
 func TestFilterRows(t *testing.T) {

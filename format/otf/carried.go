@@ -153,7 +153,8 @@ func (f fileClock) toFile(t int64) (v uint64, ok bool) {
 		t = int64(v)
 	}
 	v = uint64(t) + f.base // the conversion and the sum wrap around for negative times, with the right result
-	return v, t < 0 == (v < f.base) && v < math.MaxInt64
+	// Readers deliver no events at the greatest time; the greatest time of the model stands for no time.
+	return v, t < 0 == (v < f.base) && v < math.MaxUint64 && t != math.MaxInt64
 }
 
 // toModel converts a time of the file to a time of the model.

@@ -291,6 +291,9 @@ func (c *copier) copyFile(id uint32, part Part, ro *format.ReadOptions) error {
 		}
 		ok, err := s.next(c.ctx)
 		if !ok || err != nil {
+			if c.edit == nil {
+				w.keepState(s)
+			}
 			return err
 		}
 		if !c.selects(s) {

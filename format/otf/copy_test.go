@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -76,6 +77,25 @@ func TestCopy(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestCopyWithoutEvents checks that a file of events without events keeps its time and process, as the master file
+// names the stream: without them, libotf reads no events of the whole trace.
+func TestCopyWithoutEvents(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{".otf": "1:1\n2:2\n", ".0.def": "DP1NM\"p\"\nDP2NM\"q\"\nDF1G0NM\"f\"\n",
+		".1.events": "1\n*1\nE1\n2\n*1\nL1\n2\n*1\n", ".2.events": "2\n*2\n"} {
+		writeFile(t, filepath.Join(dir, "x"+name), text)
+	}
+	for _, values := range []map[string]string{nil, {"otf.spelling": "long"}, {"otf.streams": "0"}} {
+		to := copyOf(t, filepath.Join(dir, "x.otf"), values)
+		if got, _ := os.ReadFile(strings.TrimSuffix(to, ".otf") + ".2.events"); string(got) != "2\n*2\n" {
+			t.Errorf("%v: found %q", values, got)
+		}
+		if out, err := exec.Command("otfprint", to).Output(); err == nil && !strings.Contains(string(out), "2 Leave: ") {
+			t.Errorf("%v: otfprint prints no events: %s", values, out)
+		}
 	}
 }
 

@@ -54,7 +54,11 @@ func (d *decoder) addRow(b *trace.Batch, r *Record) {
 	case RecvMsg:
 		add(trace.Recv, trace.NoRef, location(r.Peer), communicator(r.Communicator), r.Tag, r.Length)
 	case Counter:
-		add(trace.Metric, d.metric(stream, r.Counter), r.Value)
+		if metric := d.metric(stream, r.Counter); d.defs.Conventions.MetricMembers {
+			add(trace.Metric, metric, r.Value, 0)
+		} else {
+			add(trace.Metric, metric, r.Value)
+		}
 	case EventComment, SnapshotComment, SummaryComment:
 		add(trace.Comment, trace.NoRef)
 		text, texted = r.Text, true

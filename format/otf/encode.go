@@ -321,13 +321,14 @@ func (e *encoder) native(c *trace.Cursor, r *Record) (frequent bool) {
 	plain := len(keys) == 0 && !c.Derived()
 	switch kind {
 	case trace.Enter, trace.Leave:
-		if ref == trace.NoRef {
-			break
+		if ref != trace.NoRef {
+			r.Function = uint64(e.tokens.regions.at(int(ref)))
+		} else if kind == trace.Enter || e.original == nil {
+			break // the original of such a leave has function 0
 		}
 		if r.Type = Enter; kind == trace.Leave {
 			r.Type = Leave
 		}
-		r.Function = uint64(e.tokens.regions.at(int(ref)))
 		if plain && len(ops) == 0 {
 			return true
 		}
@@ -338,7 +339,7 @@ func (e *encoder) native(c *trace.Cursor, r *Record) (frequent bool) {
 			break
 		}
 		r.Type, r.Counter, r.Value = Counter, uint64(e.tokens.metrics.at(int(ref))), ops[0]
-		if plain && len(ops) == 1 {
+		if plain && e.defs.Conventions.IsFirstValue(ops) {
 			return true
 		}
 		e.addAttributes(r, keys, values)
@@ -406,7 +407,7 @@ func (e *encoder) nativeFields(c *trace.Cursor, r *Record) {
 	case ref == trace.NoRef && (m.table == markers || typ == FileOperationSummary), (typ == SendMsg || typ == RecvMsg) &&
 		location(0) == 0:
 	default:
-		if r.Type = typ; typ == Marker && e.original != nil {
+		if r.Type = typ; typ == Marker {
 			r.Stream = 0 // a marker is in the global file unless an attribute names another stream
 		}
 		if m.table != noTable {
@@ -613,10 +614,8 @@ func (e *encoder) Close() error {
 	if err := e.writeDefinitions(); err != nil {
 		return err
 	}
-	if e.original != nil {
-		if err := e.keepThumbnails(); err != nil {
-			return err
-		}
+	if err := e.keepThumbnails(); err != nil {
+		return err
 	}
 	if err := e.w.writeMissingFiles(); err != nil {
 		return err

@@ -614,7 +614,9 @@ func (br *bulkReader) addCounterValue(l *lane, text unsafe.Pointer, pos int, tim
 		br.counter, br.metric = counter, br.d.metric(br.f.s.reported, counter)
 	}
 	b := l.add(time, trace.Metric, br.metric)
-	b.Op = append(b.Op, value)
+	if b.Op = append(b.Op, value); br.d.defs.Conventions.MetricMembers {
+		b.Op = append(b.Op, 0)
+	}
 	b.OpEnd = append(b.OpEnd, uint32(len(b.Op)))
 	return n + 1
 }

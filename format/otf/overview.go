@@ -15,7 +15,11 @@ func (d *decoder) Overview(ctx context.Context) (*format.Overview, error) {
 		return nil, err
 	}
 	records, err := d.definitionRecords(ctx)
-	return &format.Overview{Files: files, Definitions: records}, err
+	o := &format.Overview{Files: files, Definitions: records}
+	if d.r.hasThumbnail() {
+		o.Thumbnails = 1
+	}
+	return o, err
 }
 
 func (d *decoder) fileList() ([]format.TraceFile, error) {

@@ -12,29 +12,45 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// TestRewriteComments checks that comments keep their text and place when a trace is written again: empty
-// comments, comments among snapshots and summaries, and comments after the last event.
-func TestRewriteComments(t *testing.T) {
-	folder := t.TempDir()
-	files := map[string]string{
-		".0.def":    "DTR3e8\nDP1NM\"p\"\n",
-		".1.events": "1\n*1\n#\"\"\n2\n*1\n#\"\"\n#\"comment\"\n2\n*1\n",
-		".1.snaps":  "1\n*1\nTC\"\"\n2\n*1\nTC\"s\"\n3\n*1\nTC\"t\"\n3\n*1\n",
-		".1.stats":  "2\n*1\nSC\"s\"\n3\n*1\nSC\"\"\n3\n*1\n",
-	}
-	writeFile(t, filepath.Join(folder, "x.otf"), "1:1\n")
-	for part, text := range files {
-		writeFile(t, filepath.Join(folder, "x"+part), text)
-	}
-	d, _, _ := readCounts(t, filepath.Join(folder, "x.otf"))
-	loss := writeAgain(t, d, filepath.Join(folder, "y.otf"))
-	if n := len(loss.Rows()); n > 0 {
-		t.Errorf("found %v, expected no loss", loss.Rows())
-	}
-	for part, want := range files {
-		if got, _ := os.ReadFile(filepath.Join(folder, "y"+part)); string(got) != want {
-			t.Errorf("%s: found %q, expected %q", part, got, want)
-		}
+// TestRewriteText checks that rewriting gives the same text: empty comments, comments among snapshots and
+// summaries, and comments after the last event; leaves of function 0 where no function is open; times of 2^63 ticks
+// and more, which are unsigned in OTF.
+func TestRewriteText(t *testing.T) {
+	for name, files := range map[string]map[string]string{
+		"comments": {
+			".0.def":    "DTR3e8\nDP1NM\"p\"\n",
+			".1.events": "1\n*1\n#\"\"\n2\n*1\n#\"\"\n#\"comment\"\n2\n*1\n",
+			".1.snaps":  "1\n*1\nTC\"\"\n2\n*1\nTC\"s\"\n3\n*1\nTC\"t\"\n3\n*1\n",
+			".1.stats":  "2\n*1\nSC\"s\"\n3\n*1\nSC\"\"\n3\n*1\n",
+		},
+		"leaves": {
+			".0.def":    "DTR3e8\nDK7Y6NM\"k\"T\"\"\nDP1NM\"p\"\nDF1G0NM\"f\"\nDS9F0LN3\n",
+			".1.events": "1\n*1\nL\n2\n*1\nE1\nL1\n3\n*1\nK7Y6V5\nL0X9\n3\n*1\n",
+		},
+		"times": {
+			".0.def":    "DTR3e8\nDP1NM\"p\"\nDF1G0NM\"f\"\n",
+			".1.events": "8000000000000005\n*1\nE1\n8000000000000007\n*1\nL1\n8000000000000007\n*1\n",
+			".1.snaps":  "8000000000000006\n*1\nTE1O8000000000000005\n8000000000000006\n*1\n",
+			".0.marker": "MD9NM\"m\"Y3\nMS9T8000000000000006P1V\"text\"\n",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			folder := t.TempDir()
+			writeFile(t, filepath.Join(folder, "x.otf"), "1:1\n")
+			for part, text := range files {
+				writeFile(t, filepath.Join(folder, "x"+part), text)
+			}
+			d, _, _ := readCounts(t, filepath.Join(folder, "x.otf"))
+			loss := writeAgain(t, d, filepath.Join(folder, "y.otf"))
+			if n := len(loss.Rows()); n > 0 {
+				t.Errorf("found %v, expected no loss", loss.Rows())
+			}
+			for part, want := range files {
+				if got, _ := os.ReadFile(filepath.Join(folder, "y"+part)); string(got) != want {
+					t.Errorf("%s: found %q, expected %q", part, got, want)
+				}
+			}
+		})
 	}
 }
 

@@ -302,6 +302,14 @@ func (w *StreamWriter) Close() error {
 	return n.Commit()
 }
 
+// keepState takes the time and the process of a file that has been read to its end, if no record was written to the
+// file of that part. libotf reads no events of the whole trace if a file of events has no time and process.
+func (w *StreamWriter) keepState(s *stream) {
+	if p := w.parts[s.part]; p != nil && s.begun && p.process > noProcess {
+		p.last, p.process = s.time, s.process
+	}
+}
+
 // finish writes the remaining text and closes the files.
 func (w *StreamWriter) finish() error {
 	for part, p := range w.parts {

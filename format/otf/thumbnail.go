@@ -232,6 +232,9 @@ func (r *Reader) hasThumbnail() bool {
 // keepThumbnails copies the thumbnail of an OTF trace that is written again, if the visits that it shows have
 // not changed. Other thumbnails count as lost.
 func (e *encoder) keepThumbnails() error {
+	if e.original == nil {
+		return nil
+	}
 	// A thumbnail only repeats the events, so the trace itself loses nothing without it.
 	lose := func(reason string) { e.loss.Add("trace", "thumbnail", format.Degraded, reason, 1) }
 	only := e.original.onlyTrace()

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/carrier"
@@ -88,6 +89,8 @@ type encoder struct {
 	forks  uint64                // paradigm of the threads that were forked last; 0 if unknown
 	types  map[uint32]trace.Type // types of attributes that the trace defines without a type
 	marked map[uint32]bool       // definitions of markers that have been written
+	// groups and names of these definitions
+	markerNames map[[2]string]bool
 	// entries to which markers can belong, by id; nil until needed
 	scopes [tables]map[string]uint32
 	scoped []scopedMarker
@@ -114,7 +117,8 @@ func (Format) Create(out *format.Output, opt *format.WriteOptions) (format.Encod
 	}
 	e := &encoder{w: w, plain: opt.Plain, loss: &format.Loss{}, wantsScorep: opt.Value(likeOption, likeWeft) == likeScoreP,
 		strings: map[string]uint64{}, types: map[uint32]trace.Type{},
-		windowComms: map[uint64]uint32{}, marked: map[uint32]bool{}, first: undefined64}
+		windowComms: map[uint64]uint32{}, marked: map[uint32]bool{},
+		markerNames: map[[2]string]bool{}, first: undefined64}
 	for id := len(eventKinds) - 1; id >= firstEvent; id-- {
 		// Several records can have the same kind. The encoder does not use the OpenMP records of old versions.
 		if k := eventKinds[id].kind; k != trace.NoKind && (id < ompFork || id > ompTaskComplete) && k != trace.Parameter {
@@ -216,7 +220,7 @@ func (e *encoder) location(loc uint32) *EventWriter {
 	return e.events[loc]
 }
 
-// string returns the id of a text.
+// string returns the id of a text. Texts of OTF2 are UTF-8: its readers in Python accept no other archives.
 func (e *encoder) string(s string) uint64 {
 	if e.original != nil {
 		return e.rewrittenString(s)
@@ -229,10 +233,13 @@ func (e *encoder) string(s string) uint64 {
 			clear(e.strings)
 		}
 		e.strings[s] = id
-		e.writeString(id, s)
+		e.writeString(id, trace.ToUTF8(s))
 	}
 	return id
 }
+
+// isText reports whether OTF2 keeps a text as it is.
+func isText(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }
 
 // writeRow writes a row as a record of OTF2. If the record does not hold all of the row, the packed
 // row is written as well.
@@ -318,7 +325,7 @@ func (e *encoder) nativeRecord(c *trace.Cursor) (all bool) {
 			v, exact = toDouble(v)
 		}
 		x.ID, x.Values = metricEvent, append(x.Values[:0], uint64(c.Ref()), 1, metricType(of), v)
-		return exact && len(ops) == 2 && ops[1] == 0
+		return exact && e.defs.Conventions.IsFirstValue(ops)
 	}
 	kind, said := e.transfer(c)
 	if said == nil {
@@ -522,6 +529,7 @@ func (e *encoder) attributes(c *trace.Cursor) (all bool) {
 		switch {
 		case t == Strings:
 			a.Value = e.string(v.Str)
+			all = all && (e.original != nil || isText(v.Str))
 		case t != noTable:
 			a.Value += e.firstID(t)
 		}

@@ -358,10 +358,12 @@ func (lr *locationReader) addMetricFast(b []byte, at int, now int64) (next int) 
 	if count > min(len(m.types), fewValues) || !plainMembers(b, at, end, m.types[:count], &values) {
 		return 0
 	}
-	o := &lr.b
+	o, members := &lr.b, lr.d.defs.Conventions.MetricMembers
 	for i := range count {
 		o.Time, o.Kind, o.Ref = append(o.Time, now), append(o.Kind, trace.Metric), append(o.Ref, m.list[i])
-		o.Op = append(o.Op, values[i], uint64(i))
+		if o.Op = append(o.Op, values[i]); members {
+			o.Op = append(o.Op, uint64(i))
+		}
 		o.OpRow, o.OpEnd = append(o.OpRow, uint32(len(o.Time)-1)), append(o.OpEnd, uint32(len(o.Op)))
 	}
 	return end

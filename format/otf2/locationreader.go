@@ -462,7 +462,11 @@ func (lr *locationReader) addMetric(e *Event, now int64) error {
 		case of == trace.Float32: // of a trace of another format
 			value = toSingle(value)
 		}
-		lr.b.AddOps(value, uint64(i))
+		if lr.d.defs.Conventions.MetricMembers {
+			lr.b.AddOps(value, uint64(i))
+		} else {
+			lr.b.AddOps(value)
+		}
 		if i > 0 {
 			continue
 		}

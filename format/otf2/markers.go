@@ -3,6 +3,7 @@ package otf2
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -199,7 +200,8 @@ func (e *encoder) addMarker(c *trace.Cursor) error {
 	keys, values := c.Attrs()
 	for i, k := range keys {
 		if e.defs.Attributes.At(k).Name == textName && values[i].Type == trace.String {
-			text = strings.ReplaceAll(values[i].Str, "\x00", "\\0")
+			text = trace.ToUTF8(strings.ReplaceAll(values[i].Str, "\x00", "\\0"))
+			rest = rest || !isText(values[i].Str)
 		} else {
 			rest = true
 		}
@@ -219,7 +221,7 @@ func (e *encoder) addMarker(c *trace.Cursor) error {
 }
 
 // defineMarker writes the definition of a marker, unless it has already been written. NoRef stands for markers
-// without a definition.
+// without a definition. Two markers of a group have different names: otf2-marker leaves out the others.
 func (e *encoder) defineMarker(ref uint32) error {
 	if e.marked[ref] {
 		return nil
@@ -240,6 +242,16 @@ func (e *encoder) defineMarker(ref uint32) error {
 			severity = severityOf(a.Value.Str)
 		}
 	}
+	for name, n := group, 2; e.markerNames[[2]string{group, x.Name}]; n++ {
+		if group = fmt.Sprintf("%s (%d)", name, n); n == 2 {
+			how := format.WeftOnly
+			if e.plain {
+				how = format.Degraded
+			}
+			e.loss.Add("marker definition", "group", how, "another marker with this name is in the group", 1)
+		}
+	}
+	e.markerNames[[2]string{group, x.Name}] = true
 	return e.w.Mark(&Record{ID: defMarker, Values: []uint64{place, 0, 1, severity}, Texts: []string{group, x.Name}})
 }
 

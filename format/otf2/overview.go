@@ -15,7 +15,8 @@ func (d *decoder) Overview(context.Context) (*format.Overview, error) {
 		return nil, err
 	}
 	records, err := d.definitionRecords()
-	return &format.Overview{Files: files, Definitions: records}, err
+	return &format.Overview{Files: files, Definitions: records, Snapshots: int64(d.a.Anchor.Snapshots),
+		Thumbnails: int64(d.a.Anchor.Thumbnails)}, err
 }
 
 func (d *decoder) files() ([]format.TraceFile, error) {

@@ -2,6 +2,8 @@ package cli
 
 import (
 	"encoding/json"
+	"maps"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -380,4 +382,28 @@ func TestDefinitionsThroughOTF(t *testing.T) {
 func matches(t *testing.T, path, pattern string) int {
 	text, _ := runTool(t, path, "otf2-print", "-G")
 	return strings.Count(string(text), pattern)
+}
+
+// TestLossOfSnapshots checks that the loss table counts what repeats the events and is not converted. The anchor file
+// of the archive ends with 2 as the number of its snapshots and 2 as that of its thumbnails.
+func TestLossOfSnapshots(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{".otf": "1:1\n", ".0.def": "DP1NM\"p\"\nDF1G0NM\"f\"\n",
+		".1.events": "1\n*1\nE1\n2\n*1\nL1\n2\n*1\n", ".thumb": "0:2,1\n1:1,1,\n"} {
+		if err := os.WriteFile(filepath.Join(dir, "x"+name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for path, want := range map[string]tally{
+		"../../format/otf2/testdata/ok/snapshots/all.otf2": {"snapshot": 2, "thumbnail": 2},
+		filepath.Join(dir, "x.otf"):                        {"thumbnail": 1},
+	} {
+		for _, flags := range [][]string{nil, {"--plain", "--allow-loss"}} {
+			out := filepath.Join(t.TempDir(), "y.etf")
+			text := weft(t, 0, append([]string{"convert", "-q", "--json", path, out}, flags...)...)
+			if got := lostDefinitions(t, text, "recomputed"); !maps.Equal(got, want) {
+				t.Errorf("%s: found %v, expected %v", path, got, want)
+			}
+		}
+	}
 }

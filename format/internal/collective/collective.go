@@ -25,9 +25,17 @@ type Calls struct {
 type calls struct {
 	regions []uint32
 	open    openset.Index[uint32] // index of regions
-	begin   []uint64              // operands of the operation that began last
-	region  string                // region in which it began
+	begun   map[uint64]begin      // operations that have begun and not ended, by matching number
 }
+
+// begin holds what the begin of an operation states.
+type begin struct {
+	operands [endOperands]uint64
+	region   string // region in which the operation began
+}
+
+// endOperands is the number of operands that the end of an operation has in all formats; the matching number follows.
+const endOperands = 5
 
 // NewCalls returns the calls of a trace. The result is nil if the begins of the trace's collective operations
 // have no operands. Function rank returns the rank of a process in a communicator, or Undefined if the process
@@ -57,7 +65,7 @@ func (ca *Calls) Operands(c *trace.Cursor) []uint64 {
 	}
 	x := ca.at[c.Location()]
 	if x == nil {
-		x = &calls{}
+		x = &calls{begun: map[uint64]begin{}}
 		ca.at[c.Location()] = x
 	}
 	switch c.Kind() {
@@ -67,17 +75,22 @@ func (ca *Calls) Operands(c *trace.Cursor) []uint64 {
 	case trace.Leave:
 		x.leave(c.Ref())
 	case trace.CollectiveBegin:
-		x.begin, x.region = append(x.begin[:0], ops...), ""
-		if n := len(x.regions); n > 0 && x.regions[n-1] != trace.NoRef {
-			x.region = ca.defs.Regions.At(x.regions[n-1]).Name
-		}
-	case trace.CollectiveEnd:
-		if len(x.begin) < 5 || len(ops) == 0 || ops[0] != trace.Undefined {
+		if len(ops) < endOperands {
 			return ops
 		}
-		out := append(slices.Clone(x.begin[:5]), ops[5:]...)
-		x.begin = x.begin[:0]
-		out[0] = ca.operation(out[0], x.region)
+		began := begin{operands: [endOperands]uint64(ops)}
+		if n := len(x.regions); n > 0 && x.regions[n-1] != trace.NoRef {
+			began.region = ca.defs.Regions.At(x.regions[n-1]).Name
+		}
+		x.begun[c.Op(endOperands)] = began
+	case trace.CollectiveEnd:
+		began, known := x.begun[c.Op(endOperands)]
+		if !known || len(ops) < endOperands || ops[0] != trace.Undefined {
+			return ops
+		}
+		delete(x.begun, c.Op(endOperands))
+		out := slices.Concat(began.operands[:], ops[endOperands:])
+		out[0] = ca.operation(out[0], began.region)
 		if root := out[2]; root != trace.Undefined {
 			out[2] = ca.rank(root, out[1])
 		}

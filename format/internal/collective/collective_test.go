@@ -57,3 +57,38 @@ func TestDeepCalls(t *testing.T) {
 		}
 	}
 }
+
+// TestOverlappingCalls checks that each end gets the operands of the begin with the same matching number. Operations
+// overlap if they are non-blocking, or if one is performed inside of another one.
+func TestOverlappingCalls(t *testing.T) {
+	r := trace.NewRecorder(trace.Seconds(1))
+	r.Defs().Conventions.OwnOperations = true
+	p, barrier, reduce := r.Location("p"), r.Region("MPI_Ibarrier"), r.Region("MPI_Allreduce")
+	u := uint64(trace.Undefined)
+	r.Event(p, 1, trace.Enter, barrier, nil)
+	r.Event(p, 2, trace.CollectiveBegin, trace.NoRef, []uint64{77, 3, u, 0, 0, 10})
+	r.Event(p, 3, trace.Leave, barrier, nil)
+	r.Event(p, 4, trace.Enter, reduce, nil)
+	r.Event(p, 5, trace.CollectiveBegin, trace.NoRef, []uint64{78, 4, u, 8, 9, 11})
+	r.Event(p, 6, trace.CollectiveEnd, trace.NoRef, []uint64{u, u, u, 0, 0, 11})
+	r.Event(p, 7, trace.CollectiveEnd, trace.NoRef, []uint64{u, u, u, 0, 0, 12}) // has no begin
+	r.Event(p, 8, trace.CollectiveEnd, trace.NoRef, []uint64{u, u, u, 0, 0, 10})
+	r.Event(p, 9, trace.Leave, reduce, nil)
+	calls := NewCalls(r.Defs(), nil)
+	var got [][]uint64
+	for _, b := range r.Batches(p) {
+		for c := b.Cursor(); c.Next(); {
+			if ops := calls.Operands(&c); c.Kind() == trace.CollectiveEnd {
+				got = append(got, slices.Clone(ops))
+			}
+		}
+	}
+	of := func(name string) uint64 {
+		n, _ := trace.OperationNumber(name)
+		return n
+	}
+	want := [][]uint64{{of("allreduce"), 4, u, 8, 9, 11}, {u, u, u, 0, 0, 12}, {of("barrier"), 3, u, 0, 0, 10}}
+	if !slices.EqualFunc(got, want, slices.Equal[[]uint64]) {
+		t.Errorf("found %d, expected %d", got, want)
+	}
+}

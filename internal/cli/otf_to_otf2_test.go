@@ -1,0 +1,106 @@
+package cli
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestCountersOfOTF2 checks that a counter of OTF has a pair of weft's only if an event of OTF2 holds other values before
+// it. otf2-print shows 36 events of two values each in the archive. On the way back all values are restored.
+func TestCountersOfOTF2(t *testing.T) {
+	archive, otf := "../../format/otf2/testdata/ok/heat2d-mt/traces.otf2", filepath.Join(t.TempDir(), "x.otf")
+	weft(t, 0, "convert", "-q", archive, otf)
+	if got, want := weft(t, 0, "print", "--kind", "metric", otf), weft(t, 0, "print", "--kind", "metric", archive); got != want {
+		t.Errorf("the values are\n%s\nexpected\n%s", got, want)
+	}
+	text, _ := runTool(t, otf, "otfprint", "--fullkeyvalue")
+	if text == nil {
+		t.Skip("otfprint is not installed")
+	}
+	all, carried := regexp.MustCompile(`(?m)\d Counter: .*$`).FindAllString(string(text), -1), 0
+	for _, l := range all {
+		if strings.Contains(l, "KeyValue: ") {
+			carried++
+		}
+	}
+	if len(all) != 72 || carried != 36 {
+		t.Errorf("otfprint shows %d values and %d pairs, expected 72 and 36", len(all), carried)
+	}
+}
+
+// TestNativeRecordsOfOTF checks what the tools of OTF2 see of an OTF trace: values of counters without an attribute of
+// weft, each collective operation with its own fields where operations overlap, all markers, although two markers have
+// the same name, which otf2-marker allows only once in a group, and texts in Latin-1 as UTF-8, which the readers in
+// Python need.
+func TestNativeRecordsOfOTF(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"x.otf": "1:1\n",
+		"x.0.def": "DTR3e8\nDP1NM\"p\"\nDPG7M1,NM\"w\"\nDF1G0NM\"MPI_Ialltoall\"\nDCNT1G0NM\"a\"P5U\"#\"\n" +
+			"DCNT2G0NM\"b\"P105U\"#\"\nDCO1NM\"MPI_Alltoall\"Y4\nDCO2NM\"MPI_Bcast\"Y2\n",
+		"x.1.events": "1\n*1\nCNT1V5\nCNT2V40490fdb\n2\n*1\nCOPB1H5C7RT0S8R9\n3\n*1\nCOPB2H6C7RT1S1R2\n" +
+			"#\"\xe4\"\n4\n*1\nCOPE6\n5\n*1\nCOPE5\n5\n*1\n",
+		"x.0.marker": "MD1NM\"m\"Y1\nMD2NM\"m\"Y3\nMS1T1P1V\"first\"\nMS2T2P1V\"second \xe4\"\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	otf, archive, back := filepath.Join(dir, "x.otf"), filepath.Join(dir, "y.otf2"), filepath.Join(dir, "z.otf")
+	weft(t, 0, "convert", "-q", otf, archive)
+	out, _ := runTool(t, archive, "otf2-print", "-A")
+	markers, _ := runTool(t, archive, "otf2-marker")
+	if out == nil || markers == nil {
+		t.Skip("the tools of OTF2 are not installed")
+	}
+	var got []string
+	counter := false // the last event is the value of a counter
+	_, events, _ := strings.Cut(string(out), "=== Events")
+	for l := range strings.Lines(events) {
+		l = regexp.MustCompile(`" <\d+>`).ReplaceAllString(strings.Join(strings.Fields(l), " "), `"`)
+		if !strings.HasPrefix(l, "ADDITIONAL") {
+			counter = strings.HasPrefix(l, "METRIC ")
+		}
+		if counter || strings.HasPrefix(l, "MPI_COLLECTIVE_END ") {
+			got = append(got, l)
+		}
+	}
+	want := []string{
+		`METRIC 0 1 Metric: 0, 1 Value: ("a" <0>; UINT64; 5)`,
+		`METRIC 0 1 Metric: 1, 1 Value: ("b" <1>; DOUBLE; 3.14159)`,
+		`MPI_COLLECTIVE_END 0 4 Operation: BCAST, Communicator: "w", Root: 0 ("p"), Sent: 1, Received: 2`,
+		`MPI_COLLECTIVE_END 0 5 Operation: ALLTOALL, Communicator: "w", Root: NONE, Sent: 8, Received: 9`,
+	}
+	for i := range want {
+		want[i] = regexp.MustCompile(`" <\d+>`).ReplaceAllString(want[i], `"`)
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("found\n%s\nexpected\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	for _, m := range []string{`Category: "m", Severity: HIGH`, `Category: "m", Severity: LOW`, `"first"`, `"second ä"`} {
+		if !strings.Contains(string(markers), m) {
+			t.Errorf("otf2-marker does not print %s", m)
+		}
+	}
+	if text, err := exec.Command(pythonOTF2(t), "-c", `import sys; sys.path.append("/usr/lib/python3/dist-packages")
+import otf2
+with otf2.reader.open(sys.argv[1]) as trace: print(sum(1 for _ in trace.events))`, archive).CombinedOutput(); err != nil {
+		t.Errorf("otf2 in Python: %v: %s", err, text)
+	}
+	weft(t, 0, "convert", "-q", archive, back)
+	before, _ := runTool(t, otf, "otfprint", "--fullkeyvalue")
+	after, _ := runTool(t, back, "otfprint", "--fullkeyvalue")
+	for _, kind := range []string{"Counter", "BeginCollective", "EndCollective", "Marker", "DefMarker", "EventComment"} {
+		lines := func(text []byte) []string {
+			return regexp.MustCompile(`(?m)(\d+ | )`+kind+`: .*$`).FindAllString(string(text), -1)
+		}
+		if !slices.Equal(lines(before), lines(after)) {
+			t.Errorf("after the way back found %q, expected %q", lines(after), lines(before))
+		}
+	}
+}
