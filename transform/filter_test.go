@@ -219,7 +219,9 @@ func TestFilterCommunicatorAtBegin(t *testing.T) {
 		r.Defs().Communicator.Add(trace.Communicator{ID: name, Name: name, Set: trace.NoRef, Parent: trace.NoRef})
 	}
 	b, u := &trace.Batch{}, uint64(trace.Undefined)
-	for time, x := range []struct{ comm, matching uint64 }{{0, 7}, {1, 8}, {u, 7}, {u, 8}, {1, 9}, {u, 6}, {u, 9}, {u, 9}} {
+	for time, x := range []struct{ comm, matching uint64 }{
+		{0, 7}, {1, 8}, {u, 7}, {u, 8}, {1, 9}, {u, 6}, {u, 9}, {u, 9},
+	} {
 		kind := trace.CollectiveBegin
 		if x.comm == u {
 			kind = trace.CollectiveEnd

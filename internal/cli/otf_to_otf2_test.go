@@ -89,7 +89,8 @@ func TestNativeRecordsOfOTF(t *testing.T) {
 	}
 	if text, err := exec.Command(pythonOTF2(t), "-c", `import sys; sys.path.append("/usr/lib/python3/dist-packages")
 import otf2
-with otf2.reader.open(sys.argv[1]) as trace: print(sum(1 for _ in trace.events))`, archive).CombinedOutput(); err != nil {
+with otf2.reader.open(sys.argv[1]) as trace:
+    print(sum(1 for _ in trace.events))`, archive).CombinedOutput(); err != nil {
 		t.Errorf("otf2 in Python: %v: %s", err, text)
 	}
 	weft(t, 0, "convert", "-q", archive, back)
