@@ -10,12 +10,13 @@ import (
 	"testing"
 )
 
-// TestCountersOfOTF2 checks that a counter of OTF has a pair of weft's only if an event of OTF2 holds other values before
-// it. otf2-print shows 36 events of two values each in the archive. On the way back all values are restored.
+// TestCountersOfOTF2 checks that a counter of OTF has a pair of weft's only if an event of OTF2 holds other values
+// before it. otf2-print shows 36 events of two values each in the archive. On the way back all values are restored.
 func TestCountersOfOTF2(t *testing.T) {
 	archive, otf := "../../format/otf2/testdata/ok/heat2d-mt/traces.otf2", filepath.Join(t.TempDir(), "x.otf")
 	weft(t, 0, "convert", "-q", archive, otf)
-	if got, want := weft(t, 0, "print", "--kind", "metric", otf), weft(t, 0, "print", "--kind", "metric", archive); got != want {
+	got := weft(t, 0, "print", "--kind", "metric", otf)
+	if want := weft(t, 0, "print", "--kind", "metric", archive); got != want {
 		t.Errorf("the values are\n%s\nexpected\n%s", got, want)
 	}
 	text, _ := runTool(t, otf, "otfprint", "--fullkeyvalue")
