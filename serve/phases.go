@@ -99,7 +99,7 @@ func efficiencyPhases(e *entry, p *params) func(context.Context) (any, error) {
 					return nil
 				}
 			}
-			return a.compute(ctx, piece, windows, v)
+			return a.compute(ctx, piece, windows, by == phasesByRegion, v)
 		})
 		return a, err
 	}
@@ -121,8 +121,10 @@ func equalParts(w trace.Window, n int) []trace.Window {
 	return list
 }
 
-// compute sets the factors of the first phases. windows contains the windows of these phases.
-func (a *phasesAnswer) compute(ctx context.Context, events format.Events, windows []trace.Window, v *traceView) error {
+// compute sets the factors of the first phases. windows contains the windows of these phases, and closed states
+// whether they are windows of visits.
+func (a *phasesAnswer) compute(ctx context.Context, events format.Events, windows []trace.Window, closed bool,
+	v *traceView) error {
 	factors := efficiency.StandardFactors()
 	for _, f := range factors {
 		a.Factors = append(a.Factors, factorName{f.Name, f.Level})
@@ -130,7 +132,7 @@ func (a *phasesAnswer) compute(ctx context.Context, events format.Events, window
 	a.Left = max(0, len(windows)-maxPhases)
 	any := false
 	windows = windows[:len(windows)-a.Left]
-	err := transform.EachPiece(ctx, events, windows, func(i int, piece format.Events) error {
+	err := transform.EachPiece(ctx, events, windows, closed, func(i int, piece format.Events) error {
 		r, ok, err := efficiency.Find(ctx, piece, efficiency.Options{Rows: trace.NewRows(events.Defs())})
 		if err != nil {
 			return err

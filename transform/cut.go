@@ -76,6 +76,17 @@ type cut struct {
 	// that have later events.
 	openBegins byLocation[openBegins]
 	claims     map[claimStart]bool // claims that are open at the begin of the window
+	// toLastTick is set if what goes on after the window ends in the piece at the window's last tick, and not one tick
+	// later.
+	toLastTick bool
+}
+
+// end returns the time, in the piece, of the ends of what goes on after the window.
+func (c *cut) end() int64 {
+	if c.toLastTick && c.window.From < c.window.To {
+		return c.window.To - 1
+	}
+	return c.window.To
 }
 
 // claimStart identifies a claim by its id and its begin time in ticks.
@@ -527,14 +538,14 @@ func (s *cutScan) deliverClipped(b *trace.Batch) error {
 		ops := o.Op[uint32(len(o.Op))-uint32(len(x.Ops())):]
 		switch x.Kind() {
 		case trace.Marker:
-			ops[0] = uint64(s.window.To - x.Time())
+			ops[0] = uint64(s.cut.end() - x.Time())
 		case trace.SampleRange:
 			n, last, _ := samplesBefore(x.Time(), end, len(ops)-1, s.window.To)
 			ops[0] = uint64(last)
 			o.Op = o.Op[:len(o.Op)-len(ops)+1+n]
 			o.OpEnd[len(o.OpEnd)-1] = uint32(len(o.Op))
 		default:
-			ops[0] = uint64(s.window.To)
+			ops[0] = uint64(s.cut.end())
 		}
 		o.AddAttr(s.ends, trace.StringValue(clock.FormatSeconds(end)))
 	}
@@ -628,7 +639,7 @@ func (s *cutScan) flush(ctx context.Context, out format.Sink) error {
 		}
 		b.Reset(loc)
 		for _, o := range slices.Backward(rows) {
-			b.Add(loc, s.window.To, pairOf(o.kind).close, o.ref)
+			b.Add(loc, s.cut.end(), pairOf(o.kind).close, o.ref)
 			if n := len(s.Defs().Spec(pairOf(o.kind).close).Operands); n > 0 && o.row != nil {
 				b.AddOps(o.row.ops[:min(n, len(o.row.ops))]...)
 			}
@@ -675,7 +686,7 @@ func (s *cutScan) end(e *trace.End) bool {
 		}
 	case trace.AtClaimEnd:
 		if e.Time >= s.window.To && s.closed[e.ID] {
-			e.Time = s.window.To
+			e.Time = s.cut.end()
 			return true
 		}
 	}

@@ -14,21 +14,22 @@ const (
 	fewPieces = 8
 )
 
-// EachPiece calls f with the piece of each window in turn. It cuts the pieces in the same way as [Cut]. f must
-// not retain the piece. EachPiece divides the windows and the trace into parts, and holds a part in memory, in
+// EachPiece calls f with the piece of each window in turn. It cuts the pieces in the same way as [Cut]. If closed is
+// set, what goes on after a window ends at the window's last tick, as in a window of a visit ([FindOccurrences]).
+// f must not retain the piece. EachPiece divides the windows and the trace into parts, and holds a part in memory, in
 // at most 30 MB. This takes less time than cutting each piece out of the whole trace, because that requires
 // reading all events before the window.
-func EachPiece(ctx context.Context, events format.Events, windows []trace.Window,
+func EachPiece(ctx context.Context, events format.Events, windows []trace.Window, closed bool,
 	f func(i int, piece format.Events) error) error {
-	return eachPiece(ctx, events, windows, 0, f)
+	return eachPiece(ctx, events, windows, closed, 0, f)
 }
 
 // eachPiece calls f for the windows. number is the number of the first window.
-func eachPiece(ctx context.Context, events format.Events, windows []trace.Window, number int,
+func eachPiece(ctx context.Context, events format.Events, windows []trace.Window, closed bool, number int,
 	f func(i int, piece format.Events) error) error {
 	if len(windows) <= fewPieces {
 		for i, w := range windows {
-			piece := Cut(events, w)
+			piece := transformed{&cut{sameDefinitions: sameDefinitions{events}, window: w, toLastTick: closed}}
 			if err := piece.Prepare(ctx); err != nil {
 				return err
 			}
@@ -54,8 +55,8 @@ func eachPiece(ctx context.Context, events format.Events, windows []trace.Window
 		events = held
 	}
 	half := len(windows) / 2
-	if err := eachPiece(ctx, events, windows[:half], number, f); err != nil {
+	if err := eachPiece(ctx, events, windows[:half], closed, number, f); err != nil {
 		return err
 	}
-	return eachPiece(ctx, events, windows[half:], number+half, f)
+	return eachPiece(ctx, events, windows[half:], closed, number+half, f)
 }

@@ -124,7 +124,7 @@ func TestEachPiece(t *testing.T) {
 			slices.SortFunc(windows, func(a, b trace.Window) int { return int(a.From - b.From) })
 		}
 		next := 0
-		err = transform.EachPiece(t.Context(), events, windows, func(i int, piece format.Events) error {
+		err = transform.EachPiece(t.Context(), events, windows, false, func(i int, piece format.Events) error {
 			if i != next {
 				t.Errorf("seed %d: found piece %d, expected %d", seed, i, next)
 			}
@@ -160,4 +160,36 @@ func bareRows(events []event, begin int64) (rows []string) {
 		}
 	}
 	return rows
+}
+
+// TestPiecesOfVisits checks that all calls in the piece of a visit end with the visit. work lasts from 100 to 600,
+// and main goes on until 1000.
+func TestPiecesOfVisits(t *testing.T) {
+	rec := trace.NewRecorder(trace.Seconds(1000))
+	loc, main, work := rec.Location("p"), rec.Region("main"), rec.Region("work")
+	rec.Enter(loc, 0, main)
+	rec.Enter(loc, 100, work)
+	rec.Leave(loc, 600, work)
+	rec.Leave(loc, 1000, main)
+	events := format.Recorded(rec)
+	windows, err := transform.FindOccurrences(t.Context(), events, func(r uint32) bool { return r == work })
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range []struct {
+		closed bool
+		want   []int64
+	}{{true, []int64{100, 100, 600, 600}}, {false, []int64{100, 100, 600, 601}}} {
+		var times []int64
+		err := transform.EachPiece(t.Context(), events, windows, x.closed, func(_ int, piece format.Events) error {
+			return piece.Scan(t.Context(), trace.Events(), format.GlobalOrder, format.SinkFuncs{
+				OnBatch: func(b *trace.Batch) error {
+					times = append(times, b.Time...)
+					return nil
+				}})
+		})
+		if err != nil || !slices.Equal(times, x.want) {
+			t.Errorf("closed %t: found events at %v, %v; expected %v", x.closed, times, err, x.want)
+		}
+	}
 }

@@ -156,7 +156,7 @@ func (a *app) computeEfficiency(c *cobra.Command, path string, f *efficiencyFlag
 				if err != nil {
 					return nil, false, err
 				}
-				return computePhaseFactors(c.Context(), in, h, windows, opt)
+				return computePhaseFactors(c.Context(), in, h, windows, f.phase != "", opt)
 			}
 			x, ok, err := efficiency.Find(c.Context(), in.Events, opt)
 			return []*efficiencyResult{{heading: h, Result: x}}, ok, err
@@ -198,10 +198,10 @@ func (a *app) phaseWindows(ctx context.Context, in *input, f *efficiencyFlags) (
 	return windows, err
 }
 
-// computePhaseFactors computes the factors of each window.
-func computePhaseFactors(ctx context.Context, in *input, h heading, windows []trace.Window, opt efficiency.Options) (
-	list []*efficiencyResult, ok bool, err error) {
-	err = transform.EachPiece(ctx, in.Events, windows, func(i int, piece format.Events) error {
+// computePhaseFactors computes the factors of each window. closed states whether the windows are those of visits.
+func computePhaseFactors(ctx context.Context, in *input, h heading, windows []trace.Window, closed bool,
+	opt efficiency.Options) (list []*efficiencyResult, ok bool, err error) {
+	err = transform.EachPiece(ctx, in.Events, windows, closed, func(i int, piece format.Events) error {
 		x := &efficiencyResult{heading: h, Phase: &efficiencyPhase{i + 1, windows[i].From, windows[i].To}}
 		var useful bool
 		if x.Result, useful, err = efficiency.Find(ctx, piece, opt); err != nil {
