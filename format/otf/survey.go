@@ -1,7 +1,6 @@
 package otf
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"maps"
@@ -301,15 +300,13 @@ func (s *surveyor) record(time, process uint64, off int64) {
 	s.highest, s.last = max(s.highest, time), time
 }
 
+// isUnnamedLeave reports whether a line that begins with L is a leave without a function, or with function 0.
 func isUnnamedLeave(l []byte) bool {
 	if len(l) > 1 && hexValue[l[1]]-1 < 15 {
 		return false // a digit other than 0 follows: the leave names a function, like most leaves
 	}
-	switch string(bytes.TrimRight(l, " \t\r")) {
-	case "L", "LEAVE", "L0", "LEAVE 0":
-		return true
-	}
-	return bytes.HasPrefix(l, []byte("L0X")) || bytes.HasPrefix(l, []byte("LEAVE 0 "))
+	var r Record
+	return r.parse(l, 0, Events, false).rule == "" && r.Type == Leave && r.Function == 0
 }
 
 // Extent returns the times of the first and the last event. It reads the beginnings and the ends of the files,
