@@ -38,6 +38,7 @@ func TestHostileShapesAreLinear(t *testing.T) {
 		{"kinds of collective operations", 1_000, []string{"comm"}},
 		{"kinds of collective operations", 1_000, []string{"print"}},
 		{"kinds of collective operations", 1_000, []string{"merge", "IN"}},
+		{"groups of groups", 300, []string{"filter", "--prune"}},
 		{"comments", 200, []string{"merge", "IN"}},
 		{"attributes of one claim", 2_000, []string{"convert", "--to", "otf2"}},
 		{"claims of one place", 1_000, []string{"check"}},

@@ -88,6 +88,13 @@ func hostileTrace(t testing.TB, dir, shape string, n int) string {
 			fmt.Fprintf(&defs, "DCO%xNM\"o%d\"Y1\n", i+1, i)
 			fmt.Fprintf(&events, "%x\nCOP%xC2RT0S8R8D1\n", time, i+1)
 		}
+	case "groups of groups": // each refers to the next one
+		for i := range 4 * n {
+			fmt.Fprintf(&defs, "DPG%xM%x,NM\"g%d\"\n", i+2, i+3, i)
+		}
+		event("E", 1)
+		events.WriteString("S1L8T0C2\n")
+		event("L", 1)
 	case "comments":
 		event("E", 1)
 		for i := range 4 * n {
@@ -186,7 +193,8 @@ var hostileShapes = []string{
 	"received first", "claims of one place", "claims at once", "claims of one id", "claims of one id that end backwards",
 	"claims that end backwards", "claims of an instant",
 	"two claims for one that ends",
-	"fragments that overlap", "kinds of collective operations", "comments", "attributes of one claim",
+	"fragments that overlap", "kinds of collective operations", "comments", "groups of groups",
+	"attributes of one claim",
 }
 
 // hostileCommands lists the commands that keep track of open regions, claims or messages.
