@@ -291,6 +291,9 @@ func (c *copier) copyFile(id uint32, part Part, ro *format.ReadOptions) error {
 		}
 		ok, err := s.next(c.ctx)
 		if !ok || err != nil {
+			if c.edit == nil && part == Events && s.begun {
+				w.keepState(part, s.time, s.process)
+			}
 			return err
 		}
 		if !c.selects(s) {

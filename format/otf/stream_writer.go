@@ -302,6 +302,14 @@ func (w *StreamWriter) Close() error {
 	return n.Commit()
 }
 
+// keepState gives a file without records a time and a process, as the copied file has. libotf reads no stream of a
+// trace in which the file of one has neither.
+func (w *StreamWriter) keepState(part Part, time, process uint64) {
+	if p := w.parts[part]; p != nil && p.process > noProcess && process <= noProcess {
+		p.last, p.process = time, process
+	}
+}
+
 // finish writes the remaining text and closes the files.
 func (w *StreamWriter) finish() error {
 	for part, p := range w.parts {
