@@ -117,8 +117,8 @@ func (Format) Create(out *format.Output, opt *format.WriteOptions) (format.Encod
 	}
 	e := &encoder{w: w, plain: opt.Plain, loss: &format.Loss{}, wantsScorep: opt.Value(likeOption, likeWeft) == likeScoreP,
 		strings: map[string]uint64{}, types: map[uint32]trace.Type{},
-		windowComms: map[uint64]uint32{}, windowIDs: map[uint32]uint64{}, written: map[uint32]bool{},
-		marked: map[uint32]bool{}, first: undefined64}
+		windowComms: map[uint64]uint32{},
+		marked:      map[uint32]bool{}, first: undefined64}
 	for id := len(eventKinds) - 1; id >= firstEvent; id-- {
 		// Several records can have the same kind. The encoder does not use the OpenMP records of old versions.
 		if k := eventKinds[id].kind; k != trace.NoKind && (id < ompFork || id > ompTaskComplete) && k != trace.Parameter {
@@ -382,6 +382,9 @@ func (e *encoder) transfer(c *trace.Cursor) (kind trace.Kind, ops []uint64) {
 func (e *encoder) window(comm uint32) uint64 {
 	id, known := e.windowIDs[comm]
 	if !known {
+		if e.windowIDs == nil {
+			e.windowIDs = map[uint32]uint64{}
+		}
 		id = uint64(e.defs.Windows.Len()) + uint64(len(e.windows))
 		e.windows, e.windowIDs[comm] = append(e.windows, comm), id
 	}
@@ -540,6 +543,9 @@ func (e *encoder) attributes(c *trace.Cursor) (all bool) {
 func (e *encoder) isRepeated(keys []uint32, i int) bool {
 	if len(keys) <= 32 {
 		return slices.Contains(keys[:i], keys[i])
+	}
+	if e.written == nil {
+		e.written = map[uint32]bool{}
 	}
 	before := e.written[keys[i]]
 	e.written[keys[i]] = true
