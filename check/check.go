@@ -54,8 +54,8 @@ type locationState struct {
 	claims      map[int64]openClaims         // indexed by id
 	requests    openset.Map[uint64, request] // by id
 	receives    postorder.Receives[heldReceive]
-	collectives []collective // open operations, innermost last
-	locks       []lock       // held locks, the last acquired last
+	collectives openset.Stack[uint64, collective] // open operations by matching number, innermost last
+	locks       []lock                            // held locks, the last acquired last
 	steps       steps
 	posted      bool // the location has posted a non-blocking receive
 	recent      recentLanes
@@ -528,7 +528,7 @@ func (c *Checker) reportUnfinished(loc uint32, s *locationState) (err error) {
 		report("trace.lock-without-release", e.openRow,
 			fmt.Sprintf("acquisition of lock %d with order %d at %s", e.id, e.order, c.seconds(e.time)), "its release")
 	}
-	for _, e := range s.collectives {
+	for e := range s.collectives.All {
 		report("trace.collective-open", e.openRow, "a collective operation from "+c.seconds(e.time), "its end")
 	}
 	return err

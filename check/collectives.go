@@ -14,8 +14,7 @@ import (
 // collective is a collective operation that is open at a location.
 type collective struct {
 	openRow
-	matching uint64
-	counted  bool // the operation was counted at its begin record, which has its operands
+	counted bool // the operation was counted at its begin record, which has its operands
 	step
 }
 
@@ -107,26 +106,24 @@ func (c *Checker) countCollective(s *locationState, x *trace.Cursor, at place) e
 			step.addVisit(at.loc, t, t+int64(d))
 		}
 	case trace.CollectiveBegin:
-		s.collectives = append(s.collectives,
-			collective{openRow{x.Time(), at.pos}, x.Op(5), x.Op(1) != trace.Undefined, c.countOperation(x)})
+		s.collectives.Push(x.Op(5), collective{openRow{x.Time(), at.pos}, x.Op(1) != trace.Undefined, c.countOperation(x)})
 	case trace.CollectiveEnd:
-		i := len(s.collectives) - 1
+		var open collective
+		var known bool
 		if id := x.Op(5); id != trace.Undefined {
-			for i >= 0 && s.collectives[i].matching != id {
-				i--
-			}
+			open, known = s.collectives.Take(id)
+		} else {
+			open, known = s.collectives.Pop()
 		}
-		if i < 0 {
+		if !known {
 			c.countOperation(x)
 			return c.report("trace.collective-open", at, "the end of a collective operation at "+c.seconds(x.Time()),
 				"its beginning before it")
 		}
-		open := &s.collectives[i]
 		if !open.counted {
 			open.step = c.countOperation(x)
 		}
 		open.addVisit(at.loc, open.time, x.Time())
-		s.collectives = slices.Delete(s.collectives, i, i+1)
 	}
 	return nil
 }
@@ -270,7 +267,7 @@ func (c *Checker) reportMembership(comm uint32, o *operations) error {
 			m = &member{}
 		}
 		found, want := m.number, most
-		if found+int64(len(c.locs[loc].collectives)) >= want || !usual[m.at] {
+		if found+int64(c.locs[loc].collectives.Len()) >= want || !usual[m.at] {
 			found, want = m.others, others // its blocking operations are complete, or reported above
 		}
 		if found >= want {

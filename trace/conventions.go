@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // Conventions holds conventions of the format that defined the ids of a trace. Decoders set them, so
@@ -64,17 +65,36 @@ func (d *Definitions) OperationName(n uint64) (name string, ok bool) {
 	if !d.Conventions.OwnOperations {
 		return OperationName(n)
 	}
-	id := strconv.FormatUint(n, 10)
-	for _, x := range d.Operations.All() {
-		if x.ID != id || x.Name == "" {
-			continue
-		}
-		if known, ok := OperationOf(x.Name); ok {
-			return OperationName(known)
-		}
-		return x.Name, true
+	name, ok = d.operationNames.of(strconv.FormatUint(n, 10), &d.Operations)
+	if known, is := OperationOf(name); is {
+		return OperationName(known)
 	}
-	return "", false
+	return name, ok
+}
+
+// operationNames finds the names of collective operations by id. It keeps a map of them, because a trace may define
+// very many.
+type operationNames struct {
+	mu    sync.Mutex
+	names map[string]string // of the first entries of the table
+	count int               // number of these entries
+}
+
+// of returns the name of the first operation in the table with an id and a name.
+func (o *operationNames) of(id string, table *Table[Named]) (name string, ok bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for list := table.All(); o.count < len(list); o.count++ {
+		x := &list[o.count]
+		if o.names == nil {
+			o.names = map[string]string{}
+		}
+		if _, known := o.names[x.ID]; !known && x.Name != "" {
+			o.names[x.ID] = x.Name
+		}
+	}
+	name, ok = o.names[id]
+	return name, ok
 }
 
 // OperationNumber returns OTF2's number of the collective operation called name, the inverse of

@@ -153,7 +153,8 @@ type Definitions struct {
 	// Operations holds the collective operations that the trace numbers itself (see
 	// Conventions.OwnOperations). The number in events is the ID. The attribute "type" is the type
 	// of the operation.
-	Operations Table[Named]
+	Operations     Table[Named]
+	operationNames operationNames
 	// Opaque holds definitions of the format for which Definitions has no table.
 	Opaque Table[Opaque]
 }

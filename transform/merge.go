@@ -1,7 +1,6 @@
 package transform
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,7 +8,6 @@ import (
 	"iter"
 	"math"
 	"math/big"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -214,77 +212,6 @@ func (mt *MergedTrace) copyGlobals() {
 			}
 		}
 		mt.copyOperations(p)
-	}
-}
-
-// copyOperations adds the collective operations of a trace that defines its own operations. If another trace
-// uses the number of an operation for a different one, the operation gets the next number.
-func (mt *MergedTrace) copyOperations(p *mergeInput) {
-	equal := func(a, b trace.Named) bool { return a.Name == b.Name && slices.Equal(a.Attrs, b.Attrs) }
-	for _, o := range p.src.Operations.All() {
-		if len(mt.list) == 1 {
-			mt.defs.Operations.Add(o)
-			continue
-		}
-		had := mt.defs.Operations.All()
-		number, err := strconv.ParseUint(o.ID, 10, 64)
-		if slices.ContainsFunc(had, func(h trace.Named) bool { return h.ID == o.ID && equal(h, o) }) {
-			continue
-		}
-		same := slices.IndexFunc(had, func(h trace.Named) bool { return equal(h, o) })
-		switch used := slices.ContainsFunc(had, func(h trace.Named) bool { return h.ID == o.ID }); {
-		case used && same >= 0:
-			o.ID = had[same].ID
-		case used:
-			next := uint64(0)
-			for _, h := range slices.Concat(had, p.src.Operations.All()) {
-				if n, err := strconv.ParseUint(h.ID, 10, 64); err == nil && n < 1<<32-1 {
-					next = max(next, n+1)
-				}
-			}
-			o.ID = strconv.FormatUint(next, 10)
-			mt.defs.Operations.Add(o)
-		default:
-			mt.defs.Operations.Add(o)
-			continue
-		}
-		if to, e := strconv.ParseUint(o.ID, 10, 64); e == nil && err == nil {
-			if p.operations == nil {
-				p.operations = map[uint64]uint64{}
-			}
-			p.operations[number] = to
-		}
-	}
-}
-
-// copyProperties adds the properties of a trace that no other trace has. If another trace has different values
-// for a key, the key gets a number as a suffix: the number of the trace or, if that key is in use, the next
-// number with which the key is unused. A trace can have a key several times.
-func (mt *MergedTrace) copyProperties(src *trace.Definitions, number int) {
-	valuesOf := func(d *trace.Definitions) map[string][]string {
-		values := map[string][]string{}
-		for _, a := range d.Properties.All() {
-			values[a.Key] = append(values[a.Key], a.Value.String())
-		}
-		return values
-	}
-	had, own := valuesOf(&mt.defs), valuesOf(src)
-	names := map[string]string{}
-	for _, a := range src.Properties.All() {
-		old, used := had[a.Key]
-		if used && !slices.ContainsFunc(own[a.Key], func(v string) bool { return !slices.Contains(old, v) }) {
-			continue
-		}
-		if used && names[a.Key] == "" {
-			name := ""
-			for n := number; name == "" || had[name] != nil || own[name] != nil; n++ {
-				name = fmt.Sprintf("%s (%d)", a.Key, n)
-			}
-			names[a.Key], had[name] = name, own[a.Key]
-			mt.renamed++
-		}
-		a.Key = cmp.Or(names[a.Key], a.Key)
-		mt.defs.Properties.Add(a)
 	}
 }
 

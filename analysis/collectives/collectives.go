@@ -24,6 +24,7 @@ import (
 
 	"github.com/weft-trace/weft/analysis/internal/durations"
 	"github.com/weft-trace/weft/analysis/internal/inside"
+	"github.com/weft-trace/weft/internal/openset"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -60,7 +61,6 @@ type call struct {
 	known                         bool // the trace records the begin; otherwise begin is the time of the end
 	posted                        bool // the operation is non-blocking
 	wanted                        bool // the call begins in a visit of one of the wanted regions
-	matching                      uint64
 	// done is set for a non-blocking call that is complete, or whose request number was reused
 	// before.
 	done bool
@@ -131,7 +131,7 @@ type sequence struct {
 type Part struct {
 	defs      *trace.Definitions
 	opt       Options
-	open      map[uint32][]call // indexed by location: the open calls, in the order of their begins
+	open      map[uint32]*openset.Stack[uint64, call] // by location: the open calls, by matching number
 	queues    map[uint32]*queue
 	sums      map[callKey]*sums
 	sequences map[sequenceKey]*sequence
@@ -145,7 +145,8 @@ type Part struct {
 
 // New returns an empty part for a trace.
 func New(d *trace.Definitions, opt Options) *Part {
-	return &Part{defs: d, opt: opt, open: map[uint32][]call{}, queues: map[uint32]*queue{}, sums: map[callKey]*sums{},
+	return &Part{defs: d, opt: opt, open: map[uint32]*openset.Stack[uint64, call]{},
+		queues: map[uint32]*queue{}, sums: map[callKey]*sums{},
 		sequences: map[sequenceKey]*sequence{}, seen: map[uint32]bool{}, visits: inside.New(opt.Regions)}
 }
 
@@ -177,8 +178,11 @@ func (p *Part) Batch(b *trace.Batch) error {
 		switch c.Kind() {
 		case trace.CollectiveBegin:
 			x := callOf(&c)
-			x.begin, x.known, x.matching, x.wanted = t, true, c.Op(5), wanted
-			p.open[loc] = append(p.open[loc], x)
+			x.begin, x.known, x.wanted = t, true, wanted
+			if p.open[loc] == nil {
+				p.open[loc] = &openset.Stack[uint64, call]{}
+			}
+			p.open[loc].Push(c.Op(5), x)
 		case trace.CollectiveEnd:
 			p.endCall(loc, t, &c)
 		case trace.Collective:
@@ -225,15 +229,15 @@ func callOf(c *trace.Cursor) call {
 // endCall ends the latest open call with the same matching number, or the latest open one if the
 // record has no number.
 func (p *Part) endCall(loc uint32, t int64, c *trace.Cursor) {
-	open := p.open[loc]
-	i := len(open) - 1
-	if id := c.Op(5); id != trace.Undefined {
-		for i >= 0 && open[i].matching != id {
-			i--
-		}
+	var b call
+	known := false
+	if open, id := p.open[loc], c.Op(5); open != nil && id != trace.Undefined {
+		b, known = open.Take(id)
+	} else if open != nil {
+		b, known = open.Pop()
 	}
 	x := callOf(c)
-	if i < 0 {
+	if !known {
 		x.begin, x.end, x.wanted = t, t, p.visits.At(loc)
 		if p.counts(&x) {
 			p.orphans++
@@ -241,8 +245,6 @@ func (p *Part) endCall(loc uint32, t int64, c *trace.Cursor) {
 		p.addCall(loc, x)
 		return
 	}
-	b := open[i]
-	p.open[loc] = slices.Delete(open, i, i+1)
 	if x.operation == trace.Undefined { // in OTF only the begin has the operation
 		x = b
 	}
@@ -451,8 +453,10 @@ func (p *Part) name(operation uint64) string {
 // end of the window.
 func (p *Part) Complete() bool {
 	for _, open := range p.open {
-		if slices.ContainsFunc(open, func(x call) bool { return p.opt.Window.Has(x.begin) }) {
-			return false
+		for x := range open.All {
+			if p.opt.Window.Has(x.begin) {
+				return false
+			}
 		}
 	}
 	for _, q := range p.queues {
@@ -602,7 +606,7 @@ func durationsOf(t *durations.Total) Durations { return Durations{t.Count, t.Sum
 func (p *Part) Result() *Result {
 	r := &Result{Operations: []Operation{}, Orphans: p.orphans, Unclosed: p.lost}
 	for _, l := range p.open {
-		for _, x := range l {
+		for x := range l.All {
 			if p.counts(&x) {
 				r.Unclosed++
 			}

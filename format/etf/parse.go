@@ -73,6 +73,7 @@ type blockParser struct {
 	used        int
 	keys        []uint32 // attributes of the current line
 	vals        []trace.Value
+	keyPlaces   keyPlaces[uint32]
 	times       []int64        // times of the current TSP line
 	raw         []Attr         // attributes of the current carried line
 	pairs       []carrier.Pair // memory that the function restored reuses
@@ -575,19 +576,15 @@ func (p *blockParser) parseAttributes(list []byte, ref uint32, kind Keyword, num
 			}
 		}
 		v := trace.Value{Str: value, Type: trace.String}
-		dup := false
-		for i := from; i < len(p.keys); i++ {
-			if p.keys[i] == k {
-				if err := p.report(repeatedKey(key), number, l); err != nil {
-					return ref, err
-				}
-				p.vals[i] = v
-				dup, isClear = true, false
-			}
-		}
-		if !dup {
+		if i := p.keyPlaces.find(p.keys[from:], k); i < 0 {
 			p.keys = append(p.keys, k)
 			p.vals = append(p.vals, v)
+		} else {
+			if err := p.report(repeatedKey(key), number, l); err != nil {
+				return ref, err
+			}
+			p.vals[from+i] = v
+			isClear = false
 		}
 		if named && act > 0 && act <= rank {
 			rank = act

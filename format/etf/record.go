@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/weft-trace/weft/internal/attrlist"
@@ -483,9 +484,36 @@ func (u *inexactCounts) addLine(l []byte) {
 	}
 }
 
-// parseAttrs reads an attribute list. It calls report for each problem in it.
+// keyPlaces finds keys in an attribute list. It keeps a map of the keys of a long list, because a search through
+// all of them for each key takes quadratic time.
+type keyPlaces[K comparable] map[K]int
+
+// longList is the number of keys from which keyPlaces uses its map.
+const longList = 32
+
+// find returns the index of key in keys, or -1 if it is not there; then the caller appends it.
+func (p *keyPlaces[K]) find(keys []K, key K) int {
+	if len(keys) < longList {
+		return slices.Index(keys, key)
+	}
+	if len(keys) == longList { // perhaps a new list
+		*p = make(keyPlaces[K], 2*longList)
+		for i, k := range keys {
+			(*p)[k] = i
+		}
+	}
+	if i, ok := (*p)[key]; ok {
+		return i
+	}
+	(*p)[key] = len(keys)
+	return -1
+}
+
+// parseAttrs reads an attribute list into the memory of attrs. It calls report for each problem in it.
 func parseAttrs(list []byte, attrs []Attr, report func(problem)) []Attr {
-	from := len(attrs)
+	var keys []string
+	var places keyPlaces[string]
+	attrs = attrs[:0]
 	for {
 		key, value, rest, p, more := attrlist.Next(list)
 		if !more {
@@ -494,16 +522,20 @@ func parseAttrs(list []byte, attrs []Attr, report func(problem)) []Attr {
 		if p != attrlist.NoProblem {
 			report(attributeProblem(p, key, value))
 		}
-		dup := false
-		for i := from; i < len(attrs); i++ {
-			if attrs[i].Key == key {
-				report(repeatedKey(key))
-				attrs[i].Value = value
-				dup = true
+		i := -1
+		if len(attrs) < longList {
+			i = slices.IndexFunc(attrs, func(a Attr) bool { return a.Key == key })
+		} else {
+			for len(keys) < len(attrs) {
+				keys = append(keys, attrs[len(keys)].Key)
 			}
+			i = places.find(keys, key)
 		}
-		if !dup {
+		if i < 0 {
 			attrs = append(attrs, Attr{key, value})
+		} else {
+			report(repeatedKey(key))
+			attrs[i].Value = value
 		}
 		list = rest
 	}

@@ -439,54 +439,79 @@ func markKept(kept map[tokenOf]bool, space tokenSpace, stream uint32, token uint
 	kept[tokenOf{space, streamToken{stream, token}}] = true
 }
 
+// keptDefinitions finds the definitions that stay in a trace from which others are removed.
+type keptDefinitions struct {
+	kept    map[tokenOf]bool
+	records map[tokenOf][]*Record // the definitions by their own tokens
+	next    []tokenOf             // kept tokens whose records have not been followed
+}
+
+// mark marks a token as kept.
+func (k *keptDefinitions) mark(t tokenOf) {
+	if !k.kept[t] {
+		k.kept[t] = true
+		k.next = append(k.next, t)
+	}
+}
+
+// markName marks the definition that a token of a stream names as kept, as markKept does.
+func (k *keptDefinitions) markName(space tokenSpace, stream uint32, token uint64) {
+	k.mark(tokenOf{space, streamToken{0, token}})
+	k.mark(tokenOf{space, streamToken{stream, token}})
+}
+
+// follow marks the definitions to which those that are kept refer, and so on. Each definition is followed once,
+// because definitions may refer to each other in long chains.
+func (k *keptDefinitions) follow() {
+	for len(k.next) > 0 {
+		t := k.next[len(k.next)-1]
+		k.next = k.next[:len(k.next)-1]
+		for _, r := range k.records[t] {
+			d := tokensOfDefinitions[r.Type]
+			for _, x := range d.refs {
+				k.markName(x.space, r.Stream, *r.number(x.f))
+			}
+			if d.members {
+				for _, p := range r.Members {
+					k.markName(processTokens, r.Stream, uint64(p))
+				}
+			}
+			for _, kv := range r.KeyValues {
+				k.markName(keyTokens, r.Stream, uint64(kv.Key))
+			}
+		}
+	}
+}
+
 // prune removes the definitions to which no entry of the written trace refers. A definition that
 // describes others stays if one of them stays.
 func (e *encoder) prune() {
 	o, t := e.original, e.tokens
-	kept := map[tokenOf]bool{}
+	k := keptDefinitions{kept: map[tokenOf]bool{}, records: map[tokenOf][]*Record{}}
+	for _, r := range o.records {
+		if d, ok := tokensOfDefinitions[r.Type]; ok {
+			own := tokenOf{d.own, r.scope()}
+			k.records[own] = append(k.records[own], r)
+		}
+	}
 	for i := range e.defs.Locations.Len() { // also locations that no record defines
-		markKept(kept, processTokens, 0, uint64(t.locations.at(i)))
+		k.markName(processTokens, 0, uint64(t.locations.at(i)))
 	}
 	for r := range o.entries {
-		kept[tokenOf{tokensOfDefinitions[r.Type].own, r.scope()}] = true
+		k.mark(tokenOf{tokensOfDefinitions[r.Type].own, r.scope()})
 	}
 	for x := range o.referred {
-		kept[x] = true
+		k.mark(x)
 	}
-	// stays reports whether a definition stays. If it does, stays also marks the definitions that it
-	// refers to.
-	stays := func(r *Record) bool {
+	k.follow()
+	o.records = slices.DeleteFunc(o.records, func(r *Record) bool {
 		d, ok := tokensOfDefinitions[r.Type]
-		if !ok {
-			return true
-		}
-		if !kept[tokenOf{d.own, r.scope()}] {
-			return false
-		}
-		for _, x := range d.refs {
-			markKept(kept, x.space, r.Stream, *r.number(x.f))
-		}
-		if d.members {
-			for _, p := range r.Members {
-				markKept(kept, processTokens, r.Stream, uint64(p))
-			}
-		}
-		for _, kv := range r.KeyValues {
-			markKept(kept, keyTokens, r.Stream, uint64(kv.Key))
-		}
-		return true
-	}
-	for before := -1; before < len(kept); {
-		before = len(kept)
-		for _, r := range slices.Backward(o.records) {
-			stays(r)
-		}
-	}
-	o.records = slices.DeleteFunc(o.records, func(r *Record) bool { return !stays(r) })
+		return ok && !k.kept[tokenOf{d.own, r.scope()}]
+	})
 	master := &MasterControl{}
 	for _, stream := range e.w.master.Streams() {
 		for _, p := range e.w.master.Processes(stream) {
-			if kept[tokenOf{processTokens, streamToken{0, uint64(p)}}] {
+			if k.kept[tokenOf{processTokens, streamToken{0, uint64(p)}}] {
 				master.Assign(p, stream)
 			}
 		}

@@ -305,7 +305,7 @@ func (w *StreamWriter) Close() error {
 // keepState takes the time and the process of a file that has been read to its end, if no record was written to the
 // file of that part. libotf reads no events of the whole trace if a file of events has no time and process.
 func (w *StreamWriter) keepState(s *stream) {
-	if p := w.parts[s.part]; p != nil && s.begun && p.process > noProcess {
+	if p := w.parts[s.part]; p != nil && s.begun && p.process > noProcess && s.process <= noProcess {
 		p.last, p.process = s.time, s.process
 	}
 }

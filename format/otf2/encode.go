@@ -80,6 +80,7 @@ type encoder struct {
 	comms       []*commMembers
 	numbers     map[int64]uint32  // locations by the number that their id states
 	windows     []uint32          // communicators that need a window for the memory of their members
+	windowIDs   map[uint32]uint64 // the ids of these windows, by communicator
 	windowComms map[uint64]uint32 // communicators of all windows, by id
 	memory      uint32            // communicator of the current transfer, if the transfer has no window
 	// others holds the ids to which events refer in tables that the model does not have.
@@ -91,6 +92,8 @@ type encoder struct {
 	marked map[uint32]bool       // definitions of markers that have been written
 	// groups and names of these definitions
 	markerNames map[[2]string]bool
+	// written holds the keys of the attributes of an event that have been written, if they are many
+	written map[uint32]bool
 	// entries to which markers can belong, by id; nil until needed
 	scopes [tables]map[string]uint32
 	scoped []scopedMarker
@@ -383,12 +386,15 @@ func (e *encoder) transfer(c *trace.Cursor) (kind trace.Kind, ops []uint64) {
 // window returns the id of a window for the memory of a communicator's members. The ids follow the ids of the
 // trace's own windows. A trace with transfers that belong to communicators has no windows of its own.
 func (e *encoder) window(comm uint32) uint64 {
-	n := slices.Index(e.windows, comm)
-	if n < 0 {
-		n = len(e.windows)
-		e.windows = append(e.windows, comm)
+	id, known := e.windowIDs[comm]
+	if !known {
+		if e.windowIDs == nil {
+			e.windowIDs = map[uint32]uint64{}
+		}
+		id = uint64(e.defs.Windows.Len()) + uint64(len(e.windows))
+		e.windows, e.windowIDs[comm] = append(e.windows, comm), id
 	}
-	return uint64(e.defs.Windows.Len()) + uint64(n)
+	return id
 }
 
 // windowComm returns the id of a window's communicator.
@@ -516,10 +522,11 @@ func (e *encoder) fillRecord(id uint8, c *trace.Cursor, ops []uint64) (ok, all b
 func (e *encoder) attributes(c *trace.Cursor) (all bool) {
 	all = true
 	keys, values := c.Attrs()
+	clear(e.written)
 	for i, k := range keys {
 		v := values[i]
 		t := tableOf(uint64(v.Type))
-		if v.Type == trace.None || v.Type > trace.LocationGroupRef || slices.Contains(keys[:i], k) ||
+		if v.Type == trace.None || v.Type > trace.LocationGroupRef || e.isRepeated(keys, i) ||
 			v.Type != e.typeOf(k, v.Type) ||
 			t != Strings && t != noTable && (v.Num >= undefined32-2 || t >= InterruptGenerators || t == SourceLocations) {
 			all = false
@@ -536,6 +543,20 @@ func (e *encoder) attributes(c *trace.Cursor) (all bool) {
 		e.event.Attributes = append(e.event.Attributes, a)
 	}
 	return all
+}
+
+// isRepeated reports whether a key also stands before index i. It must be called for each index in turn. A list of
+// many keys is not searched for each of them.
+func (e *encoder) isRepeated(keys []uint32, i int) bool {
+	if len(keys) <= 32 {
+		return slices.Contains(keys[:i], keys[i])
+	}
+	if e.written == nil {
+		e.written = map[uint32]bool{}
+	}
+	before := e.written[keys[i]]
+	e.written[keys[i]] = true
+	return before
 }
 
 // typeOf returns the type with which an attribute is defined. All values of the attribute must have

@@ -476,7 +476,8 @@ func (w *fileWindow) bytes(at, n, block uint64) ([]byte, error) {
 			w.side = slices.Grow(w.side[:0], int(n))[:n]
 			b = w.side
 		} else {
-			w.b = slices.Grow(w.b[:0], int(max(n, windowBytes)))[:min(uint64(size)-at, max(n, windowBytes))]
+			have := min(uint64(size)-at, max(n, windowBytes)) // most files are small
+			w.b = slices.Grow(w.b[:0], int(have))[:have]
 			w.from = at
 			b = w.b
 		}

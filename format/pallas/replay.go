@@ -22,6 +22,7 @@ type replay struct {
 	above   []position // the enclosing sequences
 	body    []uint32   // the events of the current loop body, which are to be repeated
 	again   uint64
+	rows    int // approximate number of events that next returns, at most replayRows
 
 	heap     *byTime     // orders the events by time; nil if the grammar determines their order
 	prefetch *prefetcher // loads blocks in a goroutine; nil if replay loads blocks itself
@@ -47,8 +48,9 @@ type timeIterator struct {
 const replayRows = 4096
 
 func newReplay(t *Thread, g *outline, r *blockReader) *replay {
-	x := &replay{t: t, g: g, r: r, times: make([]timeIterator, len(t.Events)),
-		list: make([]uint32, replayRows+maxListed+copyWidth), script: t.script}
+	rows := int(min(replayRows, max(1, t.Count()))) // a trace can have very many threads with few events
+	x := &replay{t: t, g: g, r: r, times: make([]timeIterator, len(t.Events)), rows: rows,
+		list: make([]uint32, rows+maxListed+copyWidth), script: t.script}
 	if x.script == nil && g.err == nil {
 		x.script = newGeneralScript(t, g)
 	}
@@ -139,7 +141,7 @@ func (r *replay) next() (events []uint32, times []uint64, err error) {
 		n = r.repeat(list, 0)
 	}
 	w, tokens, from := r.where, r.lists.tokens, r.lists.from
-	for n < replayRows {
+	for n < r.rows {
 		if w.next == w.end {
 			if w.again > 0 {
 				w.again--
@@ -197,7 +199,7 @@ func (r *replay) repeat(list []uint32, n int) int {
 	if r.again == 0 {
 		return n
 	}
-	k := int(min(r.again, uint64((replayRows-n+size-1)/size)))
+	k := int(min(r.again, uint64((r.rows-n+size-1)/size)))
 	r.again -= uint64(k)
 	from, end := n, n+k*size
 	n += copy(list[n:], r.body)

@@ -15,10 +15,16 @@ type directive struct {
 	verb    byte       // ' ' for white space, 0 for a literal byte, % for %%, else one of the letters d i o x f s c [
 	typ     trace.Type // type of the value: Int32, Int64, Float32, Float64 or String
 	literal byte
-	skip    bool      // %*: scanf reads the value and discards it
-	width   int       // the width of the conversion; 0 if it has none
-	set     [256]bool // the bytes that %[ accepts
+	skip    bool     // %*: scanf reads the value and discards it
+	width   int32    // the width of the conversion; 0 if it has none
+	set     *byteSet // the bytes that %[ accepts; few directives have one, and there may be millions
 }
+
+// byteSet is a set of bytes.
+type byteSet [4]uint64
+
+func (s *byteSet) add(b byte)      { s[b>>6] |= 1 << (b & 63) }
+func (s *byteSet) has(b byte) bool { return s[b>>6]>>(b&63)&1 != 0 }
 
 // control is a parsed scanf control string.
 type control struct {
@@ -109,7 +115,7 @@ func parseConversion(s []byte) (d directive, n int, bad string) {
 		n++
 	}
 	for n < len(s) && s[n]-'0' <= 9 {
-		d.width = min(d.width*10+int(s[n]-'0'), maxWidth)
+		d.width = min(d.width*10+int32(s[n]-'0'), maxWidth)
 		n++
 	}
 	long := false
@@ -154,6 +160,7 @@ func parseConversion(s []byte) (d directive, n int, bad string) {
 // there is none.
 func (d *directive) parseSet(s []byte) int {
 	i, not := 0, false
+	d.set = &byteSet{}
 	if len(s) > 0 && s[0] == '^' {
 		not = true
 		i++
@@ -163,17 +170,19 @@ func (d *directive) parseSet(s []byte) int {
 		case i >= len(s):
 			return -1
 		case s[i] == ']' && i > first:
-			for b := range d.set {
-				d.set[b] = d.set[b] != not
+			for i, word := range d.set {
+				if not {
+					d.set[i] = ^word
+				}
 			}
 			return i + 1
 		case s[i] == '-' && i > first && i+1 < len(s) && s[i+1] != ']':
 			for b := int(s[i-1]); b <= int(s[i+1]); b++ {
-				d.set[b] = true
+				d.set.add(byte(b))
 			}
 			i++
 		default:
-			d.set[s[i]] = true
+			d.set.add(s[i])
 		}
 	}
 }
@@ -296,7 +305,7 @@ func skipBlanks(l []byte, i int) int {
 // begin. last is set in the last use of the control string.
 func (c *control) mayEnd(k int, last bool, length int, rest []byte) bool {
 	d := &c.directives[k]
-	if !d.isNumber() || length == d.width || len(rest) == 0 || blank(rest[0]) {
+	if !d.isNumber() || length == int(d.width) || len(rest) == 0 || blank(rest[0]) {
 		return true
 	}
 	for {
@@ -324,7 +333,7 @@ func readWord(l []byte) (trace.Value, int) {
 // within returns l, truncated to the width of the directive.
 func (d *directive) within(l []byte) []byte {
 	if d.width > 0 {
-		return l[:min(len(l), d.width)]
+		return l[:min(len(l), int(d.width))]
 	}
 	return l
 }
@@ -335,12 +344,12 @@ func (d *directive) readValue(l []byte) (v trace.Value, n int, ok bool) {
 	limit := len(d.within(l))
 	switch d.verb {
 	case 'c':
-		n = max(1, d.width)
+		n = max(1, int(d.width))
 		if n > len(l) {
 			return v, 0, false
 		}
 	case '[':
-		for n < limit && d.set[l[n]] {
+		for n < limit && d.set.has(l[n]) {
 			n++
 		}
 	case 's':

@@ -67,7 +67,7 @@ func hostileTrace(t testing.TB, dir, shape string, n int) string {
 	case "chain": // one region is always left after the next one is entered
 		event("E", 1)
 		each(func(i int) { event("E", 2*i+2); event("L", 2*i+1); event("E", 2*i+3); event("L", 2*i+2) })
-	case "collectives backwards": // those that begin last end first
+	case "collectives in the order of their begins", "collectives backwards":
 		defs.WriteString("DPG2M1,NM\"all\"\nDCO1NM\"barrier\"T1\n")
 		for i := range 2 * n {
 			time++
@@ -75,7 +75,30 @@ func hostileTrace(t testing.TB, dir, shape string, n int) string {
 		}
 		for i := range 2 * n {
 			time++
-			fmt.Fprintf(&events, "%x\nCOPE%x\n", time, 2*n-1-i)
+			ends := 2*n - 1 - i
+			if shape != "collectives backwards" {
+				ends = i
+			}
+			fmt.Fprintf(&events, "%x\nCOPE%x\n", time, ends)
+		}
+	case "kinds of collective operations":
+		defs.WriteString("DPG2M1,NM\"all\"\n")
+		for i := range 4 * n {
+			time++
+			fmt.Fprintf(&defs, "DCO%xNM\"o%d\"Y1\n", i+1, i)
+			fmt.Fprintf(&events, "%x\nCOP%xC2RT0S8R8D1\n", time, i+1)
+		}
+	case "groups of groups": // each refers to the next one
+		for i := range 4 * n {
+			fmt.Fprintf(&defs, "DPG%xM%x,NM\"g%d\"\n", i+2, i+3, i)
+		}
+		event("E", 1)
+		events.WriteString("S1L8T0C2\n")
+		event("L", 1)
+	case "comments":
+		event("E", 1)
+		for i := range 4 * n {
+			fmt.Fprintf(&defs, "DCMT\"c%d\"\n", i)
 		}
 	case "recursive": // each region comes again inside of all others
 		each(func(i int) { event("E", i+1) })
@@ -146,6 +169,12 @@ func hostileClaimsTrace(shape string, n int) (text string, ok bool) {
 		for i := range 2 * n {
 			fmt.Fprintf(&b, "C %d %d %d 0 0 1 ; name=c\n", i, i/2, (i/2+1)*(1-i%2)+i%2*(i+4*n))
 		}
+	case "attributes of one claim":
+		b.WriteString("C 0 0 1 0 0 1 ; name=c")
+		for i := range 4 * n {
+			fmt.Fprintf(&b, ", k%d=v", i)
+		}
+		b.WriteString("\n")
 	case "fragments that overlap":
 		b.WriteString("S 0 ; name=s\nC 0 0 1 0 0 1 ; name=c\n")
 		for i := range 4 * n {
@@ -160,10 +189,12 @@ func hostileClaimsTrace(shape string, n int) (text string, ok bool) {
 // hostileShapes lists the shapes for hostileTrace.
 var hostileShapes = []string{
 	"orphaned", "first in, first out", "never left", "crossed", "chain", "recursive", "collectives backwards",
+	"collectives in the order of their begins",
 	"received first", "claims of one place", "claims at once", "claims of one id", "claims of one id that end backwards",
 	"claims that end backwards", "claims of an instant",
 	"two claims for one that ends",
-	"fragments that overlap",
+	"fragments that overlap", "kinds of collective operations", "comments", "groups of groups",
+	"attributes of one claim",
 }
 
 // hostileCommands lists the commands that keep track of open regions, claims or messages.

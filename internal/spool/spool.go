@@ -120,7 +120,7 @@ func (s *Spool) flush() error {
 }
 
 // copyRange writes n bytes of the text, from offset from on, to w. If n is less than pendLimit, copyRange
-// reads the bytes of a file into buffer, which must have pendLimit bytes. Otherwise the operating system
+// reads the bytes of a file into buffer, which must have room for them. Otherwise the operating system
 // copies them.
 func (s *Spool) copyRange(w io.Writer, from, n int64, buffer []byte) error {
 	if n == 0 {
@@ -150,13 +150,17 @@ func (s *Spool) CopyTo(w io.Writer) error {
 	if err := s.flush(); err != nil {
 		return err
 	}
-	buffer := make([]byte, pendLimit)
-	at := int64(0)
+	size := s.size
 	if s.late != nil {
-		out := bufio.NewWriterSize(w, pendLimit)
 		if err := s.late.flush(); err != nil {
 			return err
 		}
+		size += s.late.size
+	}
+	buffer := make([]byte, min(size, pendLimit)) // there may be very many small spools
+	at := int64(0)
+	if s.late != nil {
+		out := bufio.NewWriterSize(w, len(buffer))
 		slices.SortStableFunc(s.inserts, func(a, b insert) int { return cmp.Compare(a.at, b.at) })
 		for _, x := range s.inserts {
 			if err := s.copyRange(out, at, x.at-at, buffer); err != nil {

@@ -1,8 +1,6 @@
 package synclog
 
 import (
-	"slices"
-
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -38,16 +36,12 @@ func (w *worker) windowPoint(l *lane, t int64, k trace.Kind, window uint32, ops 
 	}
 	switch k {
 	case trace.RMACollectiveBegin:
-		l.collectives = append(l.collectives, openCollective{time: t, window: true})
+		l.windowBegins = append(l.windowBegins, t)
 		return nil
 	case trace.RMACollectiveEnd:
 		begin := t
-		for i := len(l.collectives) - 1; i >= 0; i-- {
-			if l.collectives[i].window {
-				begin = l.collectives[i].time
-				l.collectives = slices.Delete(l.collectives, i, i+1)
-				break
-			}
+		if n := len(l.windowBegins) - 1; n >= 0 {
+			begin, l.windowBegins = l.windowBegins[n], l.windowBegins[:n]
 		}
 		l.sequences[Sequence{id, false, true}]++
 		return w.add(l, WindowCollective, begin, t, []uint64{id, operand(ops, 0), operand(ops, 2), operand(ops, 3),

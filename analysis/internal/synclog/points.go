@@ -1,8 +1,6 @@
 package synclog
 
 import (
-	"slices"
-
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -38,7 +36,7 @@ func (w *worker) point(l *lane, t int64, k trace.Kind, ops []uint64) error {
 		}
 		return w.add(l, pointKinds[k], t, t, ops)
 	case trace.CollectiveBegin:
-		l.collectives = append(l.collectives, openCollective{t, collectiveOperands(ops), operand(ops, 5), false})
+		l.collectives.Push(operand(ops, 5), openCollective{t, collectiveOperands(ops)})
 	case trace.CollectiveEnd:
 		return w.collective(l, t, ops)
 	case trace.Collective:
@@ -139,17 +137,17 @@ func collectiveOperands(ops []uint64) (c [5]uint64) {
 
 // collective ends the latest open collective operation with the same matching number.
 func (w *worker) collective(l *lane, t int64, ops []uint64) error {
-	id := operand(ops, 5)
-	i := len(l.collectives) - 1
-	for i >= 0 && (l.collectives[i].window || id != trace.Undefined && l.collectives[i].matching != id) {
-		i--
+	var b openCollective
+	var known bool
+	if id := operand(ops, 5); id != trace.Undefined {
+		b, known = l.collectives.Take(id)
+	} else {
+		b, known = l.collectives.Pop()
 	}
 	of := collectiveOperands(ops)
-	if i < 0 {
+	if !known {
 		return w.addCollective(l, of, t, t)
 	}
-	b := l.collectives[i]
-	l.collectives = slices.Delete(l.collectives, i, i+1)
 	if of[0] == trace.Undefined { // in OTF, only the begin records the operation
 		of = b.ops
 	}

@@ -90,9 +90,10 @@ type lane struct {
 	stack         []frame
 	open          openset.Index[uint32] // finds regions in stack
 	last          child
-	calls         []*openCall      // open calls; the innermost call is the last one
-	collectives   []openCollective // open collective operations; the innermost operation is the last one
-	teams         []teamVisit      // open visits of teams; the innermost visit is the last one
+	calls         []*openCall                           // open calls; the innermost call is the last one
+	collectives   openset.Stack[uint64, openCollective] // open collective operations by matching number
+	windowBegins  []int64                               // begins of open operations of windows, innermost last
+	teams         []teamVisit                           // open visits of teams; the innermost visit is the last one
 	// visits, sequences and regions hold the counts that Log.Teams, Log.Sequences and Log.Visits
 	// return.
 	visits    map[uint64]uint64
@@ -192,10 +193,8 @@ type openCall struct {
 
 // openCollective is a collective operation that has begun and not ended.
 type openCollective struct {
-	time     int64
-	ops      [5]uint64
-	matching uint64
-	window   bool // an operation of a window for one-sided communication, without operands
+	time int64
+	ops  [5]uint64
 }
 
 // teamVisit is an open visit of a team of threads, with the number of its barriers so far.
