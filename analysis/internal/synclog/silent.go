@@ -76,8 +76,8 @@ func (l *Log) joinSilent(workers []*worker) {
 			if x == nil {
 				continue
 			}
-			for _, c := range x.collectives {
-				if !c.window && w.window.Has(c.time) {
+			for c := range x.collectives.All {
+				if w.window.Has(c.time) {
 					l.Unended++
 				}
 			}
