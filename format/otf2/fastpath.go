@@ -115,8 +115,20 @@ func (r *EventReader) skipPlain() (latest uint64, ok bool) {
 }
 
 // plainKinds selects the events that the fast path of [locationReader] accepts. All of them are
-// plainEvents, and have no attributes that the decoder adds.
+// plainEvents, and refer only to communicators and to locations in communicators.
 var plainKinds = func() (l [len(eventTypes)]bool) {
+	for id := range l {
+		k := &eventKinds[id]
+		l[id] = plainEvents[id] && k.kind != trace.NoKind && k.ref < 0 && (id < ompFork || id > ompTaskComplete)
+		for _, o := range k.ops {
+			l[id] = l[id] && o.source != target && (o.source != reference || o.table == Comms)
+		}
+	}
+	return l
+}()
+
+// referenceKinds selects all plainEvents that the fast path accepts: those without attributes that the decoder adds.
+var referenceKinds = func() (l [len(eventTypes)]bool) {
 	for id := range l {
 		k := &eventKinds[id]
 		l[id] = plainEvents[id] && k.kind != trace.NoKind && k.kind != trace.Parameter &&
@@ -142,30 +154,32 @@ type recentComm struct {
 	ranks *printComm
 }
 
-// addPlainAt adds the row of the plain event at an offset, and returns the offset of the next record. It returns 0
-// and adds no row if [locationReader.add] must add the event. It uses v as memory.
-func (lr *locationReader) addPlainAt(b []byte, at int, v *plainValues, now int64) (next int) {
-	if id := b[at]; int(id) < len(plainKinds) && plainKinds[id] {
-		if next = plainRecord(b, at, v); next > 0 && lr.addPlain(id, v, now) {
-			return next
-		}
-	}
-	return 0
-}
-
-// addWithAttributes adds the row of the plain event that follows the list of attributes at an offset, and returns the
-// offset of the next record. It returns 0 and adds no row if [locationReader.add] must add the event.
-func (lr *locationReader) addWithAttributes(b []byte, at int, now int64) (next int, err error) {
-	if lr.d.restorer != nil {
-		return 0, nil
+// addOther adds the rows of an event at an offset that is neither a visit nor one of plainKinds: of an event with
+// references, of a metric event, or of the event after a list of attributes. It returns the offset of the next record.
+// It returns 0 and adds no row if [locationReader.add] must add the event.
+func (lr *locationReader) addOther(b []byte, at int, now int64) (next int, err error) {
+	if b[at] == metricEvent {
+		return lr.addMetricFast(b, at, now), nil
 	}
 	e := &lr.r.event
-	if at = lr.r.plainAttributes(b, at); at > 0 {
-		var v plainValues
-		if next = lr.addPlainAt(b, at, &v, now); next > 0 {
-			lr.last = now
-			err = lr.addAttributes(e)
+	e.Attributes = e.Attributes[:0]
+	if b[at] == attributeRecord {
+		if lr.d.restorer != nil {
+			return 0, nil
 		}
+		if at = lr.r.plainAttributes(b, at); at == 0 {
+			return 0, nil
+		}
+	}
+	var v plainValues
+	if id := b[at]; int(id) < len(referenceKinds) && referenceKinds[id] {
+		if next = plainRecord(b, at, &v); next > 0 && !lr.addReferences(id, &v, now) {
+			next = 0
+		}
+	}
+	if next > 0 && len(e.Attributes) > 0 {
+		lr.last = now
+		err = lr.addAttributes(e)
 	}
 	e.Attributes = e.Attributes[:0]
 	return next, err
@@ -177,12 +191,6 @@ func (lr *locationReader) addPlain(id uint8, v *plainValues, now int64) bool {
 	b := &lr.b
 	n := len(b.Op)
 	k := &eventKinds[id]
-	ref := trace.NoRef
-	if k.ref >= 0 {
-		if ref = lr.d.lookup(k.table, lr.r.mapped(k.table, v[k.ref])); ref == trace.NoRef {
-			return false
-		}
-	}
 	for i := range k.ops {
 		o := &k.ops[i]
 		value := o.value
@@ -190,18 +198,14 @@ func (lr *locationReader) addPlain(id uint8, v *plainValues, now int64) bool {
 			value = v[o.field]
 		}
 		switch o.source {
-		case reference, peer, target:
-			switch {
-			case o.source == peer:
-				value = lr.rankLocation(v[o.other], value)
-			case o.source == target:
-				value = lr.windowLocation(v[o.other], value)
-			case o.table == Comms:
-				value = lr.comm(value).index
-			default:
-				value = operandOf(lr.d.defined(o.table, lr.r.mapped(o.table, value)))
+		case reference:
+			c := lr.comm(value)
+			if value = c.index; value == trace.Undefined {
+				b.Op = b.Op[:n]
+				return false
 			}
-			if value == trace.Undefined {
+		case peer:
+			if value = lr.rankLocation(v[o.other], value); value == trace.Undefined {
 				b.Op = b.Op[:n]
 				return false
 			}
@@ -209,6 +213,50 @@ func (lr *locationReader) addPlain(id uint8, v *plainValues, now int64) bool {
 			if value == undefined32 {
 				value = trace.Undefined
 			}
+		}
+		b.Op = append(b.Op, value)
+	}
+	b.Time, b.Kind, b.Ref = append(b.Time, now), append(b.Kind, k.kind), append(b.Ref, trace.NoRef)
+	if len(k.ops) > 0 {
+		b.OpRow, b.OpEnd = append(b.OpRow, uint32(len(b.Time)-1)), append(b.OpEnd, uint32(len(b.Op)))
+	}
+	return true
+}
+
+// addReferences is like addPlain, for all of referenceKinds.
+func (lr *locationReader) addReferences(id uint8, v *plainValues, now int64) bool {
+	b := &lr.b
+	n := len(b.Op)
+	k := &eventKinds[id]
+	ref := trace.NoRef
+	if k.ref >= 0 {
+		if ref = lr.d.lookup(k.table, lr.r.mapped(k.table, v[k.ref])); ref == trace.NoRef {
+			return false
+		}
+	}
+	for _, o := range k.ops {
+		value, known := o.value, true
+		if o.source != constant {
+			value = v[o.field]
+		}
+		switch o.source {
+		case reference:
+			value = operandOf(lr.d.defined(o.table, lr.r.mapped(o.table, value)))
+			known = value != trace.Undefined
+		case peer:
+			value = lr.rankLocation(v[o.other], value)
+			known = value != trace.Undefined
+		case target:
+			value = lr.windowLocation(v[o.other], value)
+			known = value != trace.Undefined
+		case root, optional:
+			if value == undefined32 {
+				value = trace.Undefined
+			}
+		}
+		if !known {
+			b.Op = b.Op[:n]
+			return false
 		}
 		b.Op = append(b.Op, value)
 	}

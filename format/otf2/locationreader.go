@@ -188,6 +188,7 @@ func (lr *locationReader) fillFast() error {
 	time, number := r.time, r.number
 	now, odd := lr.modelTime(r.clock.correct(time))
 	var v plainValues
+	var err error
 	for !odd && at+most <= len(part) && b.Len() < lr.rows {
 		p := part[at : at+most]
 		id := p[0]
@@ -202,20 +203,12 @@ func (lr *locationReader) fillFast() error {
 		}
 		n := uint(p[1])
 		if id != enter && id != leave {
-			var next int
-			var err error
-			switch id {
-			case metricEvent:
-				next = lr.addMetricFast(part, at, now)
-			case attributeRecord:
-				next, err = lr.addWithAttributes(part, at, now)
-			default:
-				next = lr.addPlainAt(part, at, &v, now)
-			}
-			if err != nil {
-				return err
-			}
-			if next == 0 {
+			next := 0
+			if int(id) < len(plainKinds) && plainKinds[id] {
+				if next = plainRecord(part, at, &v); next == 0 || !lr.addPlain(id, &v, now) {
+					break
+				}
+			} else if next, err = lr.addOther(part, at, now); next == 0 || err != nil {
 				break
 			}
 			at, lr.last = next, now
@@ -240,7 +233,7 @@ func (lr *locationReader) fillFast() error {
 		b.Time, b.Kind, b.Ref = append(b.Time, now), append(b.Kind, trace.Enter+trace.Kind(id-enter)), append(b.Ref, k.region)
 	}
 	c.at, r.time, r.number = at, time, number
-	return nil
+	return err
 }
 
 // modelTime returns the time in the model. odd is set if the time is out of range, or before the last time.
