@@ -364,7 +364,8 @@ func (mt *MergedTrace) Lost() *format.Loss {
 	loss.Add("signal", "id", format.Degraded,
 		"its fragments do not begin where those of the same signal in another trace end, or end where these begin; it stays "+
 			"a signal of its own", mt.unjoinedSignals)
-	loss.Add("event", "id", format.Degraded, "too large to be different from those of other traces", mt.largeIDs)
+	loss.Add("event", "id", format.Degraded,
+		"too large to be changed; it may be equal to an id of another trace", mt.largeIDs)
 	for _, x := range mt.numbers {
 		x.countLost(loss)
 	}

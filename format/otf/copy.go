@@ -541,7 +541,8 @@ func (c *copier) copyShare(w *Writer, x share, part Part) error {
 	defer cur.Close()
 	var moved moveCounter
 	defer func() {
-		c.loss.Add("record", "order", format.Degraded, "changes places with a simultaneous record of another file", moved.n)
+		c.loss.Add("record", "order", format.Degraded,
+			"records with the same time in different files change their order", moved.n)
 	}()
 	for {
 		if part == Events && !c.opt.Long {

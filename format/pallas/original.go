@@ -299,7 +299,8 @@ func (e *encoder) originalRecord(c *trace.Cursor, archive uint32) (record Record
 		} else if len(ops) > 0 && ops[0] != trace.Undefined {
 			if rank, ok = v.rank(o.m, comm, ops[0]); !ok {
 				rank = NoRef
-				e.loss.Add(k.Spec().Name, "rank", format.Degraded, "no member of the communicator", 1)
+				e.loss.Add(k.Spec().Name, "rank", format.Degraded,
+					"the location is not a member of the communicator", 1)
 			}
 		}
 		n := 4
@@ -332,7 +333,8 @@ func (e *encoder) originalRecord(c *trace.Cursor, archive uint32) (record Record
 			return record, attributes
 		}
 	}
-	e.loss.Add(e.defs.Spec(c.Kind()).Name, "", format.Degraded, "a GENERIC with its name", 1)
+	e.loss.Add(e.defs.Spec(c.Kind()).Name, "", format.Degraded,
+		"written as a GENERIC event with the name of the kind", 1)
 	e.payload = le32(e.payload[:0], e.textRef(v, carrier.Label(e.defs, c)))
 	return Generic, attributes
 }
