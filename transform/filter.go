@@ -397,8 +397,8 @@ func (s *filterScan) row(l *filterState, q *queue, x *trace.Cursor) (keep, wait 
 	return keep, false
 }
 
-// dropsBegin reports whether the posted receive or the collective operation with a number belongs to an
-// unwanted communicator.
+// dropsBegin reports whether a posted receive or a collective operation, which is given by its number, belongs to
+// an unwanted communicator.
 func (s *filterScan) dropsBegin(loc, number uint32, receive bool) bool {
 	l := s.begins.get(loc)
 	switch {

@@ -183,7 +183,7 @@ func epochDistances(list []format.Events) (apart []int64, err error) {
 		}
 		ns := c.Epoch - first.Epoch
 		if (c.Epoch < first.Epoch) != (ns < 0) {
-			return nil, tooFar(i)
+			return nil, clockRangeError(i)
 		}
 		apart = append(apart, ns)
 	}

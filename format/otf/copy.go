@@ -435,8 +435,8 @@ func (c *copier) shares(streams uint32) []share {
 	return list
 }
 
-// moveCounter counts records that change places with other records of the same time. Readers order such records by
-// the number of the stream, which the copy may change.
+// moveCounter counts records that change their order relative to other records of the same time. Readers order
+// such records by the number of the stream, which the copy may change.
 type moveCounter struct {
 	time uint64
 	tie  uint32 // greatest stream number so far among the records with that time
