@@ -150,7 +150,7 @@ func (p *Part) begin(at pending, t int64, operation string, remote, size uint64)
 	}
 }
 
-// end ends the open transfer that at identifies, if there is one, at time t.
+// end ends the open transfer with the key at. t is the time of the end. It does nothing if no such transfer is open.
 func (p *Part) end(at pending, t int64) {
 	x, ok := p.open[at]
 	if !ok {

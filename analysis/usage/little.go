@@ -181,7 +181,7 @@ type moment uint8
 const (
 	atStart moment = iota // the start of a claim
 	atEnd                 // the end of a claim
-	atMark                // another event
+	atMark                // an event that neither starts nor ends a claim
 )
 
 // takes reports whether the filter selects events of the given moment. A nil filter selects all events.
