@@ -153,7 +153,7 @@ func (r *endReader) read() (err error) {
 	return nil
 }
 
-// number reads a number as appendNumber writes it.
+// number reads a number that appendNumber has written.
 func (r *endReader) number() int64 {
 	u := uint64(r.data[0])
 	if u < 0x80 {

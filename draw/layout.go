@@ -416,8 +416,8 @@ func (l *sheet) findLinks(ctx context.Context) error {
 		note = fmt.Sprintf("%d of %d messages and dependencies are drawn", drawn, set.Total)
 	}
 	if n := int64(len(l.arrows)); n < drawn {
-		note = fmt.Sprintf("%d of %d messages and dependencies are drawn as %d arrows, thicker where one stands for more",
-			drawn, set.Total, n)
+		note = fmt.Sprintf("%d of %d messages and dependencies are drawn as %s, thicker where one stands for more",
+			drawn, set.Total, plural.Of(n, "arrow"))
 	}
 	if note != "" {
 		l.notes = append(l.notes, note+".")

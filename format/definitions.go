@@ -179,7 +179,7 @@ func (l *Loss) AddDefinitions(d *trace.Definitions, mapping func(Subject) Mapped
 		m := mapping(s)
 		how, reason := m.How, m.As
 		if how == WeftOnly && plain {
-			how, reason = Lost, "the format has no place for it"
+			how, reason = Lost, "the format has no record or field for it"
 		}
 		if how != WeftOnly && how != Degraded && how != Lost {
 			continue

@@ -21,7 +21,7 @@ type Events interface {
 	// order. Scan calls it if needed. Further calls have no effect. ScanParallel can skip it.
 	Prepare(ctx context.Context) error
 	// Scan delivers exactly the events and links that sel selects to one sink, from one goroutine:
-	// location by location, or as mixed batches in time order. Links come after all events.
+	// location by location, or in time order, in batches with events of several locations. Links come after all events.
 	Scan(ctx context.Context, sel trace.Selection, order Order, sink Sink) error
 	// ScanParallel delivers the same events as a Scan by location, in several goroutines if the format
 	// supports that. ScanParallel calls begin when it starts a scan. begin returns a function that returns the

@@ -96,7 +96,7 @@ type About struct {
 	// format does not support the operation.
 	Reads, Writes, Seeks string
 	Options              []Option
-	// Rules holds the rules whose violations reading and checking report.
+	// Rules holds the rules of the format. Readers and checks report violations as defects.
 	Rules []Rule
 	// Mapping returns how the format keeps a subject.
 	Mapping func(s Subject) Mapped

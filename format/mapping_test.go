@@ -106,18 +106,20 @@ func columns() (out []format.About) {
 // TestMappingDocument checks that the table in docs/mapping.md equals the mapping of the formats.
 func TestMappingDocument(t *testing.T) {
 	var b strings.Builder
-	b.WriteString(`# What becomes of what
+	b.WriteString(`# How a conversion changes a trace
 
-What each format keeps of weft's model.
+The table lists the parts of weft's model. For each format it states how well the format keeps the part, and
+in which record or field.
 
-- *exact*: the format's own tools see the same.
-- *weft only*: weft adds it to the trace and restores it; other tools do not see it. With
-  ` + "`--plain`" + ` it is not written, and lost.
-- *degraded*: something else stands for it; the meaning stays.
-- *recomputed*: not written, since it follows from the events.
-- *lost*: cannot be kept. ` + "`weft convert`" + ` then refuses without ` + "`--allow-loss`" + `.
+- *exact*: the tools of the format read the same data.
+- *weft only*: weft stores the data in the file and restores it; other tools do not see it. With ` + "`--plain`" + `,
+  weft does not write the data, and it is lost.
+- *degraded*: the format stores the data in another form, which keeps the meaning.
+- *recomputed*: weft does not write the data, because it follows from the events.
+- *lost*: the format cannot store the data. ` + "`weft convert`" + ` then refuses to convert, unless
+  ` + "`--allow-loss`" + ` is set.
 
-The table that a conversion prints counts all but the exact ones.
+The table that a conversion prints counts everything except the exact parts.
 
 `)
 	b.WriteString("| model |")

@@ -6,8 +6,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Merge merges sorted streams into global time order, and delivers mixed batches to sink. Events
-// with equal times are ordered by their Order if both have one, then by the position of their
+// Merge merges sorted streams into global time order, and delivers batches with events of several locations to
+// sink. Events with equal times are ordered by their Order if both have one, then by the position of their
 // streams in the list, then by their order in the stream. Merge holds one batch per stream.
 func Merge(ctx context.Context, streams []Stream, sink Sink) error {
 	m := merger{streams: streams, heads: make([]head, len(streams))}

@@ -113,11 +113,11 @@ type Overview struct {
 // LostText adds to l the texts of records that definitions and events do not keep. how is the fidelity of
 // lines that cannot be read.
 func (o *Overview) LostText(l *Loss, how Fidelity) {
-	l.Add("record", "spelling", Degraded, "values stay; on the way back the form of the data is chosen anew", o.Respelled)
+	l.Add("record", "spelling", Degraded, "values are kept, but not the spelling in the file", o.Respelled)
 	l.Add("line", "", how, "cannot be read", o.Unread)
-	l.Add("record", "text", Degraded, "what records say beside their values is gone", o.Damaged)
-	l.Add("text", "encoding", Degraded, "is not UTF-8 in the file; names are read as Latin-1 and become UTF-8", o.Recoded)
-	l.Add("time", "", Degraded, "has more digits than fit and is rounded", o.Rounded)
+	l.Add("record", "text", Degraded, "text in records apart from the values is not kept", o.Damaged)
+	l.Add("text", "encoding", Degraded, "not UTF-8 in the file; read as Latin-1 and written as UTF-8", o.Recoded)
+	l.Add("time", "", Degraded, "has too many digits; rounded to a tick", o.Rounded)
 }
 
 // LostDefinitions adds to l the definitions of trace f that an encoded trace lacks: names for which
@@ -139,12 +139,12 @@ func LostDefinitions(ctx context.Context, f File, written *trace.Definitions, to
 	l.Add("snapshot", "", Recomputed, "repeats what the events hold", o.Snapshots)
 	l.Add("thumbnail", "", Recomputed, "repeats what the events hold", o.Thumbnails)
 	for _, x := range o.Definitions {
-		l.Add(x.Type, "", Lost, "there are too many", x.Dropped)
-		l.Add(x.Type, "order", Degraded, "stands before all other lines", x.Moved)
+		l.Add(x.Type, "", Lost, "left out to limit the use of memory", x.Dropped)
+		l.Add(x.Type, "order", Degraded, "moved to the beginning of the file", x.Moved)
 		if !x.NamesOnly {
 			continue
 		}
-		l.Add(x.Type, "name", Degraded, "has no place in other formats; what refers to it keeps its number",
+		l.Add(x.Type, "name", Degraded, "other formats have no names for this; the number is kept",
 			int64(len(x.Names)))
 	}
 	return err

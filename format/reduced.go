@@ -193,11 +193,11 @@ type reducedLane struct {
 	chunks   []chunks.Chunk
 	buf      []byte // the packed events that are not stored yet
 	last     int64  // time of the previous event
-	order    int64  // order of the last event
+	order    int64  // value of Batch.Order for the last event
 	started  bool   // an event for which Reduction.Ends returns true has occurred
 	latest   reducedEvent
 	pending  bool // latest holds such an event, which has not been packed yet
-	ordered  bool // some event has an order
+	ordered  bool // at least one event comes from a batch with Batch.Order
 }
 
 // reducedEvent is an event without its operands.

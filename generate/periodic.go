@@ -156,7 +156,8 @@ func (p *periodicPlan) hasFault(stream uint64, first, n, object int64) bool {
 	return p.chosen(stream, first, n, i) == object
 }
 
-// data returns the object with a number. skips reports whether the object leaves out task E.
+// data returns the properties of an object, which is given by its number. skips reports whether the object
+// skips task E.
 func (p *periodicPlan) data(object int64) (d data, skips bool) {
 	d = newData(p.seed, object)
 	d.size /= 3 // more objects are in the pipeline at the same time than without a period

@@ -49,7 +49,7 @@ func (r *rng) exponential(mean int64) int64 {
 // it.
 const batchRows = 512
 
-// writer collects rows into mixed batches.
+// writer collects rows into batches with events of several locations.
 type writer struct {
 	ctx      context.Context
 	sink     format.Sink

@@ -78,7 +78,15 @@ func count[T int64 | uint64](n T) string {
 // byteSize returns a cell with a number of bytes in a binary unit. The cell's field Exact holds the number
 // with all digits.
 func byteSize[T int64 | uint64](n T) cell {
-	return cell{Text: size(n), Exact: count(n) + " bytes", Number: true}
+	return cell{Text: size(n), Exact: exactSize(n), Number: true}
+}
+
+// exactSize formats a number of bytes with all digits.
+func exactSize[T int64 | uint64](n T) string {
+	if n == 1 {
+		return "1 byte"
+	}
+	return count(n) + " bytes"
 }
 
 // size formats a number of bytes with a binary unit.
@@ -89,10 +97,7 @@ func size[T int64 | uint64](n T) string {
 		f /= 1024
 	}
 	if i == 0 {
-		if n == 1 {
-			return "1 byte"
-		}
-		return count(n) + " bytes"
+		return exactSize(n)
 	}
 	return strconv.FormatFloat(f, 'f', 1, 64) + " " + units[i]
 }
@@ -142,12 +147,15 @@ func float(f float64) string {
 
 // plural formats a number together with a noun, such as "2 calls". words holds the singular of the noun and,
 // if the plural is irregular, its plural.
-func plural(n int64, words ...string) string {
+func plural(n int64, words ...string) string { return count(n) + " " + noun(n, words...) }
+
+// noun returns the form of a noun that follows the number n. words is as in [plural].
+func noun(n int64, words ...string) string {
 	switch {
 	case n == 1:
-		return "1 " + words[0]
+		return words[0]
 	case len(words) > 1:
-		return count(n) + " " + words[1]
+		return words[1]
 	}
-	return count(n) + " " + words[0] + "s"
+	return words[0] + "s"
 }

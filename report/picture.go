@@ -69,7 +69,7 @@ func (r *Report) Draw(ctx context.Context, x, all *index.Index, from, to int64, 
 	} else if links.Total <= pictureArrows {
 		sheet.Links = pictureArrows
 	} else {
-		p.Caption += fmt.Sprintf("%d messages and dependencies are not drawn. ", links.Total)
+		p.Caption += plural(links.Total, "message or dependency is", "messages and dependencies are") + " not drawn. "
 	}
 	p.Caption = strings.TrimSpace(p.Caption)
 	if err := p.paint(ctx, &sheet); err != nil {

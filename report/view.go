@@ -180,24 +180,24 @@ func (r *Report) figures() []keyFigure {
 		}
 	}
 	if m := r.Messages; m != nil && m.Sent > 0 {
-		l = append(l, keyFigure{Value: count(m.Sent), Name: "messages, " + size(m.SentBytes),
-			Exact: count(m.SentBytes) + " bytes"})
+		l = append(l, keyFigure{Value: count(m.Sent), Name: noun(m.Sent, "message") + ", " + size(m.SentBytes),
+			Exact: exactSize(m.SentBytes)})
 	}
 	if n := r.operations(); n > 0 {
-		l = append(l, keyFigure{Value: count(n), Name: "calls of collective operations"})
+		l = append(l, keyFigure{Value: count(n), Name: noun(n, "call") + " of collective operations"})
 	}
 	claims := int64(0)
 	for _, a := range r.Activities {
 		claims += a.Count
 	}
 	if claims > 0 {
-		l = append(l, keyFigure{Value: count(claims), Name: "claims"})
+		l = append(l, keyFigure{Value: count(claims), Name: noun(claims, "claim")})
 	}
 	switch {
 	case r.Errors > 0:
-		l = append(l, keyFigure{Value: count(r.Errors), Name: "errors", Hint: "found by weft check"})
+		l = append(l, keyFigure{Value: count(r.Errors), Name: noun(r.Errors, "error"), Hint: "found by weft check"})
 	case r.Warnings > 0:
-		l = append(l, keyFigure{Value: count(r.Warnings), Name: "warnings", Hint: "found by weft check"})
+		l = append(l, keyFigure{Value: count(r.Warnings), Name: noun(r.Warnings, "warning"), Hint: "found by weft check"})
 	default:
 		l = append(l, keyFigure{Value: "none", Name: "errors", Hint: "found by weft check"})
 	}

@@ -204,7 +204,7 @@ const (
 	defaultProfileRows = 20_000
 )
 
-// These names tell rows of visits from rows of claims.
+// These names distinguish rows of visits from rows of claims.
 const (
 	visitRows = "region"
 	claimRows = "claim"

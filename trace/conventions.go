@@ -58,9 +58,9 @@ func OperationName(n uint64) (name string, ok bool) {
 	return operations[n], true
 }
 
-// OperationName returns the name of the collective operation with a number that events of the trace
-// use. ok is false if the number has no name. If the trace names an operation like a function of
-// MPI, such as MPI_Allreduce, the result is the name in [OperationName].
+// OperationName returns the name of the collective operation to which events of the trace refer by number n.
+// ok is false if the number has no name. If the trace names an operation like a function of MPI, such as
+// MPI_Allreduce, the result is the name in [OperationName].
 func (d *Definitions) OperationName(n uint64) (name string, ok bool) {
 	if !d.Conventions.OwnOperations {
 		return OperationName(n)

@@ -21,8 +21,8 @@ type AnonymizeOptions struct {
 }
 
 // Anonymize removes from a trace all data that identify its origin. It replaces the names of regions, files,
-// locations, groups (hosts), communicators, metrics and all other definitions by their type with a number, and
-// the texts in attributes by "text" with a number. It removes source lines, opaque definitions and the time of
+// locations, groups (hosts), communicators, metrics and all other definitions by their type and a number, and
+// the texts in attributes by "text" and a number. It removes source lines, opaque definitions and the time of
 // day. Equal names get equal replacements. It keeps times, numbers (including numbers in texts), the kinds of
 // events, the names of attributes, and keywords of a format (paradigms, types, units).
 //

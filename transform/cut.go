@@ -119,11 +119,12 @@ func (c *cut) Prepare(ctx context.Context) error {
 		return err
 	}
 	d := c.inner.Defs()
-	c.began = attribute(d, BeganAttribute, "when this began, before the piece that was cut out, in seconds")
+	c.began = attribute(d, BeganAttribute,
+		"time in seconds at which the event happened; it was before the begin of the cut piece")
 	c.ends = attribute(d, EndsAttribute,
-		"this goes on behind the piece that was cut out: when it ends, in seconds, or later")
+		"time in seconds of the actual end, which is after the cut piece, or \"later\" if it is unknown")
 	c.posted = attribute(d, PostedAttribute,
-		"when the send that this completes was posted, before the piece that was cut out, in seconds")
+		"time in seconds at which the completed send was posted; it was before the begin of the cut piece")
 	if c.window.From > math.MinInt64 && c.window.From < c.window.To {
 		if err := c.findOpen(ctx); err != nil {
 			return err

@@ -419,8 +419,8 @@ func (s *filterScan) wantsOperation(l *filterState, x *trace.Cursor) bool {
 	return s.wantsRefs(x)
 }
 
-// dropsBegin reports whether the posted receive or the collective operation with a number belongs to an
-// unwanted communicator.
+// dropsBegin reports whether a posted receive or a collective operation, which is given by its number, belongs to
+// an unwanted communicator.
 func (s *filterScan) dropsBegin(loc, number uint32, receive bool) bool {
 	l := s.begins.get(loc)
 	switch {

@@ -181,7 +181,7 @@ func epochDistances(list []format.Events) (apart []int64, err error) {
 		}
 		ns := c.Epoch - first.Epoch
 		if (c.Epoch < first.Epoch) != (ns < 0) {
-			return nil, tooFar(i)
+			return nil, clockRangeError(i)
 		}
 		apart = append(apart, ns)
 	}
@@ -291,7 +291,8 @@ func (mt *MergedTrace) Lost() *format.Loss {
 	loss.Add("signal", "id", format.Degraded,
 		"its fragments do not begin where those of the same signal in another trace end, or end where these begin; it stays "+
 			"a signal of its own", mt.unjoinedSignals)
-	loss.Add("event", "id", format.Degraded, "too large to be different from those of other traces", mt.largeIDs)
+	loss.Add("event", "id", format.Degraded,
+		"too large to be changed; it may be equal to an id of another trace", mt.largeIDs)
 	for _, x := range mt.numbers {
 		x.countLost(loss)
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// tooFar returns the error that the times of trace i do not fit the common clock.
-func tooFar(i int) error {
+// clockRangeError returns the error that the times of trace i do not fit the common clock.
+func clockRangeError(i int) error {
 	return fmt.Errorf("merge: trace %d was recorded too long before or after the first one for the common clock", i+1)
 }
 
@@ -62,7 +62,7 @@ func basesOn(c, first trace.Clock, zero int64, apart []int64, n int) (base []int
 			continue
 		}
 		if base[i], _, ok = trace.Seconds(1_000_000_000).Rescale(apart[i], c); !ok {
-			return nil, tooFar(i)
+			return nil, clockRangeError(i)
 		}
 	}
 	return base, nil

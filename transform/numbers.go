@@ -619,8 +619,9 @@ func (m *MergeOptions) sameNumber(t table, v any) string {
 
 // countLost counts the numbers that no longer refer to the right entry as losses.
 func (on *ownNumbers) countLost(loss *format.Loss) {
-	loss.Add("location", "processor", format.Degraded, "the host of another trace became a processor", on.hosts)
-	loss.Add("event", "data", format.Degraded, "data of unknown meaning may name what has another number", on.unknown)
-	loss.Add("subset", "", format.Lost, "a definition that does not count", on.dropped)
-	loss.Add("descriptor", "", format.Degraded, "the form of data is chosen anew", on.described)
+	loss.Add("location", "processor", format.Degraded, "the host of another trace is written as a processor", on.hosts)
+	loss.Add("event", "data", format.Degraded,
+		"the meaning of the data is unknown; it may contain a number that was changed elsewhere", on.unknown)
+	loss.Add("subset", "", format.Lost, "the definition has a defect, or a later one replaces it", on.dropped)
+	loss.Add("descriptor", "", format.Degraded, "the form of the data was changed", on.described)
 }

@@ -82,7 +82,7 @@ func (r *definitionRecord) counts(d *definedNumbers) bool {
 	return ok && slices.Equal(d.defs.Sets.At(i).Members, list[3:])
 }
 
-// definedNumbers finds the subsets and regions of definitions by their numbers.
+// definedNumbers is an index of the subsets and regions in definitions. The keys are their numbers in the file.
 type definedNumbers struct {
 	defs    *trace.Definitions
 	sets    map[setID]uint32
@@ -90,6 +90,7 @@ type definedNumbers struct {
 	seen    [2]int // how many sets and regions of defs the maps have; defs may grow
 }
 
+// read adds the definitions that were added since its last call to the index.
 func (d *definedNumbers) read() {
 	if d.sets == nil {
 		d.sets, d.regions = map[setID]uint32{}, map[int64]bool{}

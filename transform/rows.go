@@ -117,17 +117,17 @@ func (b *byAttribute) row(c *trace.Cursor) uint32 {
 			return b.value(&values[i])
 		}
 	}
-	return b.shared(&b.missing, noValue+b.name+")")
+	return b.sharedLocation(&b.missing, noValue+b.name+")")
 }
 
-// value returns the location of a value, which it defines if needed.
+// value returns the location of a value, and defines the location if needed.
 func (b *byAttribute) value(v *trace.Value) uint32 {
 	s := v.String()
 	if n, ok := b.location[s]; ok {
 		return n
 	}
 	if len(b.location) >= MaxValues {
-		return b.shared(&b.others, furtherValues)
+		return b.sharedLocation(&b.others, furtherValues)
 	}
 	if b.location == nil {
 		b.location = map[string]uint32{}
@@ -138,8 +138,9 @@ func (b *byAttribute) value(v *trace.Value) uint32 {
 	return n
 }
 
-// shared returns a shared location, which it defines if needed.
-func (b *byAttribute) shared(n *uint32, name string) uint32 {
+// sharedLocation returns the location of events without a value of their own. n holds its index plus 1, or 0 if
+// the location is not defined yet; sharedLocation then defines it with the given name.
+func (b *byAttribute) sharedLocation(n *uint32, name string) uint32 {
 	if *n == 0 {
 		*n = b.add(name) + 1
 	}

@@ -92,7 +92,7 @@ func New(d *trace.Definitions, opt Options) *Part {
 // Links ignores links.
 func (p *Part) Links([]trace.Link) error { return nil }
 
-// Batch processes events of one location, or a mixed batch.
+// Batch processes a batch, whose events may belong to one location or to several.
 func (p *Part) Batch(b *trace.Batch) error {
 	refs := p.opt.Rows.Map(&p.scratch, b.Ref)
 	for i, k := range b.Kind {

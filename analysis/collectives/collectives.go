@@ -162,7 +162,8 @@ func Needs(k trace.Kind) bool {
 	return false
 }
 
-// Batch processes events of one location, or a mixed batch. Each location must be in time order.
+// Batch processes a batch, whose events may belong to one location or to several. The events of each location
+// must come in the order of time.
 func (p *Part) Batch(b *trace.Batch) error {
 	if p.visits == nil && !slices.ContainsFunc(b.Kind, Needs) {
 		return nil

@@ -19,7 +19,8 @@ import (
 type Part struct {
 	defs  *trace.Definitions
 	kinds []kind // indexed by trace.Kind
-	// regions are the events by region index plus 1, with unknown regions at 0.
+	// regions holds the number of events of each region, indexed by the region's index plus 1. Element 0 counts
+	// events of unknown regions.
 	regions   []int64
 	locations []location
 	attrs     []int64
@@ -45,7 +46,7 @@ type location struct {
 // New returns an empty part for a trace.
 func New(d *trace.Definitions) *Part { return &Part{defs: d} }
 
-// Batch processes events of one location, or a mixed batch.
+// Batch counts the events of a batch, which may belong to one location or to several.
 func (p *Part) Batch(b *trace.Batch) error {
 	if b.Len() == 0 {
 		return nil

@@ -39,8 +39,8 @@ type Options struct {
 	Paths bool
 }
 
-// Change multiplies the exclusive times, without waits, of all regions with a name by a factor. The name
-// [Communication] stands for the time of communication itself, in all calls of communication libraries.
+// Change multiplies the exclusive times of all regions with a name by a factor. Waits are not part of these times.
+// The name [Communication] stands for the time of communication itself, in all calls of communication libraries.
 type Change struct {
 	Region string  `json:"region"`
 	Factor float64 `json:"factor"`
@@ -117,7 +117,7 @@ type Path struct {
 	// Critical is the time of the critical path in the call path at the location.
 	Critical int64 `json:"critical"`
 	// Activities and NonCritical divide the location's time in the call path, without waits. Activities is the
-	// part up to the time that the whole critical path spends in the call path. NonCritical is the rest.
+	// smaller of this time and the time of the whole critical path in the call path. NonCritical is the rest.
 	Activities  int64 `json:"activities"`
 	NonCritical int64 `json:"nonCritical"`
 	// Impact is the time that all locations lose because the critical path spends more time in the

@@ -69,7 +69,7 @@ func New(d *trace.Definitions, opt Options) *Part {
 // Links ignores links.
 func (p *Part) Links([]trace.Link) error { return nil }
 
-// Batch processes events of one location, or a mixed batch.
+// Batch processes a batch, whose events may belong to one location or to several.
 func (p *Part) Batch(b *trace.Batch) error {
 	for c := b.Cursor(); c.Next(); {
 		t, loc := c.Time(), c.Location()

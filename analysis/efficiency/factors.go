@@ -37,8 +37,8 @@ type Factor struct {
 	Value func(r *Result) float64 // returns the value of the factor
 }
 
-// Model is a list of factors, in the order of their tree, that some results have. The functions of the factors must
-// only be called for results for which Has is true.
+// Model is a list of factors in the order of their tree. Has reports whether a result has these factors. If it
+// does not, the functions of the factors must not be called for the result.
 type Model struct {
 	Factors []Factor
 	Has     func(r *Result) bool

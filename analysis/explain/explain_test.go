@@ -191,8 +191,8 @@ func TestUnrecordedCalls(t *testing.T) {
 	if !strings.HasSuffix(p.Verdict, "Calls whose waits are unknown take 20 % of the time of all threads.") {
 		t.Errorf("found %q", p.Verdict)
 	}
-	expected := "200 calls of MPI_Sendrecv, which take 40.2 ms: the trace has no events in them, so that partners " +
-		"are unknown"
+	expected := "200 calls of MPI_Sendrecv with a total time of 40.2 ms: no events are recorded inside, so the " +
+		"partners are unknown"
 	if len(p.Unjudged) == 0 || p.Unjudged[0] != expected {
 		t.Errorf("found %q, expected %q", p.Unjudged, expected)
 	}

@@ -323,7 +323,7 @@ func (t *tally) moveCutEvents(b *trace.Batch) *trace.Batch {
 	return &t.before
 }
 
-// Batch processes events of one location, or a mixed batch.
+// Batch processes a batch, whose events may belong to one location or to several.
 func (t *tally) Batch(b *trace.Batch) error {
 	t.statistics.addBatch(b)
 	t.records.addBatch(b)

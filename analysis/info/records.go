@@ -39,7 +39,7 @@ func newRecords(d *trace.Definitions) *records {
 	return r
 }
 
-// addBatch processes events of one location, or a mixed batch.
+// addBatch processes a batch, whose events may belong to one location or to several.
 func (r *records) addBatch(b *trace.Batch) {
 	if r.values == nil || !slices.ContainsFunc(b.Kind, isDeclared) {
 		return

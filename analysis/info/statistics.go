@@ -48,7 +48,7 @@ func newStatistics(d *trace.Definitions) *statistics {
 	return &statistics{d, map[statisticKey]*[5]figure{}}
 }
 
-// addBatch processes events of one location, or a mixed batch.
+// addBatch processes a batch, whose events may belong to one location or to several.
 func (s *statistics) addBatch(b *trace.Batch) {
 	if !slices.Contains(b.Kind, trace.Statistics) {
 		return

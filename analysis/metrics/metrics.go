@@ -49,7 +49,7 @@ type series struct {
 // New returns an empty part for a trace.
 func New(d *trace.Definitions) *Part { return &Part{defs: d, series: map[key]*series{}} }
 
-// Batch processes events of one location, or a mixed batch.
+// Batch processes a batch, whose events may belong to one location or to several.
 func (p *Part) Batch(b *trace.Batch) error {
 	if !slices.ContainsFunc(b.Kind, isMetricEvent) {
 		return nil

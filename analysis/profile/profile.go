@@ -184,7 +184,7 @@ func New(d *trace.Definitions, opt Options) *Part {
 		resources: map[uint32]resource{}}
 }
 
-// Batch processes events of one location, or a mixed batch.
+// Batch processes a batch, whose events may belong to one location or to several.
 func (p *Part) Batch(b *trace.Batch) error {
 	if b.Len() == 0 {
 		return nil

@@ -174,8 +174,9 @@ func closeAll(s *location, cells []cell, at int64, unclosed map[uint32]int64) {
 	}
 }
 
-// regions returns the profile of the visited regions. The map unclosed has the number of visits without a
-// leave by slot. The maps ids and groups have the ids and the groups of a row's regions, by row.
+// regions returns the profile of the visited regions. unclosed holds the number of visits without a leave, indexed
+// by slot. A row of the profile may stand for several regions: ids and groups hold the ids and the group of these
+// regions, indexed by row.
 func (p *Part) regions(cells []cell, unclosed map[uint32]int64, ids map[uint32][]string,
 	groups map[uint32]string) []Region {
 	out := []Region{}

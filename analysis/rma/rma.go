@@ -95,7 +95,8 @@ func New(d *trace.Definitions, opt Options) *Part {
 // Links ignores links.
 func (p *Part) Links([]trace.Link) error { return nil }
 
-// Batch processes events of one location, or a mixed batch. Each location must be in time order.
+// Batch processes a batch, whose events may belong to one location or to several. The events of each location
+// must come in the order of time.
 func (p *Part) Batch(b *trace.Batch) error {
 	if p.visits == nil && !slices.ContainsFunc(b.Kind, Needs) {
 		return nil
@@ -149,7 +150,7 @@ func (p *Part) begin(at pending, t int64, operation string, remote, size uint64)
 	}
 }
 
-// end ends the open transfer that at identifies, if there is one, at time t.
+// end ends the open transfer with the key at. t is the time of the end. It does nothing if no such transfer is open.
 func (p *Part) end(at pending, t int64) {
 	x, ok := p.open[at]
 	if !ok {

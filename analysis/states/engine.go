@@ -87,8 +87,8 @@ type locationState struct {
 	gap      bool
 }
 
-// take advances the time to a change at a location of the processor with a number, and applies the change. x
-// is the class of the region that changes.
+// take advances the time to a change, and applies the change. number is the number of the processor to which the
+// location of the change belongs. x is the class of the region that changes.
 func (e *engine) take(c change, number int64, x class) {
 	if !e.any {
 		e.any, e.start, e.now, e.first, e.last = true, c.time, c.time, none, none
@@ -135,7 +135,7 @@ func (e *engine) take(c change, number int64, x class) {
 	}
 }
 
-// processor returns the index of the processor with a number. If there is none, it adds an idle processor.
+// processor returns the index of the processor with the given number, and adds an idle processor if needed.
 func (e *engine) processor(number int64) int32 {
 	i, ok := e.byNumber[number]
 	if !ok {

@@ -68,7 +68,8 @@ func New(d *trace.Definitions) *Part { return NewRows(d, trace.NewRows(d)) }
 // separately. Parts that are merged must have the same rows.
 func NewRows(d *trace.Definitions, rows *trace.Rows) *Part { return &Part{defs: d, rows: rows} }
 
-// Batch processes events of one location, or a mixed batch. Each location must be in time order.
+// Batch processes a batch, whose events may belong to one location or to several. The events of each location
+// must come in the order of time.
 func (p *Part) Batch(b *trace.Batch) error {
 	for i, k := range b.Kind {
 		if !k.IsEvent() {

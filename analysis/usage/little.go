@@ -138,7 +138,7 @@ func NewLittle(d *trace.Definitions, opt LittleOptions) *Little {
 		visits: map[visitKey][]visit{}, counts: map[uint32]int{}}
 }
 
-// Batch processes events of one location, or a mixed batch.
+// Batch processes a batch, whose events may belong to one location or to several.
 func (l *Little) Batch(b *trace.Batch) error {
 	// declared outside of the loop: a declaration inside of the loop would copy the cursor for each row
 	c := b.Cursor()
@@ -181,7 +181,7 @@ type moment uint8
 const (
 	atStart moment = iota // the start of a claim
 	atEnd                 // the end of a claim
-	atMark                // another event
+	atMark                // an event that neither starts nor ends a claim
 )
 
 // takes reports whether the filter selects events of the given moment. A nil filter selects all events.

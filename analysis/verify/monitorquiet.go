@@ -9,8 +9,8 @@ package verify
 // arguments have values with which the formula depends on the next state, for all continuations. Formulas only refer to
 // the present and to later states, and to the times between them. At any later quiet state, with no later state
 // known, the arguments therefore have the same values. When later states become known, values that were good or
-// impossible stay so. Hence the formula goes on at each quiet state, up to the next state that is not quiet. A negation
-// of the formula decides nothing more.
+// impossible stay so. Hence the formula stays undecided at each quiet state, up to the next state that is not
+// quiet. A negation of the formula decides nothing more.
 
 // quietCheck describes a check that may be quiet.
 type quietCheck struct {

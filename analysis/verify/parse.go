@@ -588,7 +588,7 @@ func (p *parser) parseComparison() (*node, error) {
 // there by mistake, for which other messages exist.
 var afterFormula = append([]string{"then", "we", "until"}, append(operators, declarations...)...)
 
-// failComparison returns an error about a token in place of a comparison operator.
+// failComparison returns the error that token t is not the expected comparison operator.
 func (p *parser) failComparison(t token) error { return p.fail(t, "one of >= > <= < == !=") }
 
 // parseNumber reads a number with its sign.

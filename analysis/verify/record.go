@@ -560,7 +560,8 @@ func (r *recorder) addSignalEvent(c *trace.Cursor) {
 	}
 }
 
-// signalsOf returns the signals of the specification whose attributes a signal of the trace has.
+// signalsOf returns the indexes of the signals of the specification that match a signal of the trace. A signal
+// of the trace matches if it has all attributes that the specification states.
 func (r *recorder) signalsOf(key signalKey) (list []int) {
 	m := r.defs.Metrics.At(key.metric)
 	has := func(a Attribute) bool {

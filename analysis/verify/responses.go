@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/weft-trace/weft/analysis/internal/durations"
+	"github.com/weft-trace/weft/internal/plural"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -333,8 +334,8 @@ func (e *explainer) explainPercentile(f *Formula, holds bool, depth int) {
 		e.add(depth, f, holds, 0, e.n-1, "%s", text)
 		return
 	}
-	text := fmt.Sprintf("the %s %% percentile of %d response times from %s to %s is %s, expected %s %s", r.Percent,
-		len(t.list), r.From, r.To, e.durationText(t.value), r.Op, r.Limit)
+	text := fmt.Sprintf("the %s %% percentile of %s from %s to %s is %s, expected %s %s", r.Percent,
+		plural.Of(len(t.list), "response time"), r.From, r.To, e.durationText(t.value), r.Op, r.Limit)
 	if t.open > 0 {
 		text += fmt.Sprintf("; %d more wait at the end of the trace, within the limit", t.open)
 	}

@@ -324,7 +324,7 @@ func TestUnjudgedWindows(t *testing.T) {
 		{"fence", func(x *windowTrace) {
 			x.call(0, "MPI_Win_fence", 10, 20, func() {})
 			x.call(1, "MPI_Win_fence", 12, 20, func() {})
-		}, "2 calls of one-sided synchronisation: the trace has no events in them, so that window and partners are unknown"},
+		}, "2 calls of one-sided synchronisation: no events are recorded inside, so the window and the partners are unknown"},
 		{"group", func(x *windowTrace) {
 			x.sync(0, "MPI_Win_start", 10, 12, 99)
 			x.sync(0, "MPI_Win_complete", 13, 15, 99)

@@ -2,12 +2,12 @@ package waits
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
 
 	"github.com/weft-trace/weft/analysis/internal/synclog"
 	"github.com/weft-trace/weft/analysis/internal/waitstate"
+	"github.com/weft-trace/weft/internal/plural"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -123,11 +123,12 @@ type Violations struct {
 
 // Unjudged counts events of one sort whose waits cannot be computed for one reason.
 type Unjudged struct {
-	What   string `json:"what"`
+	What   string `json:"what"` // a noun in the plural
 	Count  int64  `json:"count"`
 	Reason string `json:"reason"`
 	// Time is the time of the calls in ticks, if these have no events.
 	Time trace.Ticks `json:"time,omitzero"`
+	one  string      // the singular of What
 }
 
 // Missing returns the reason why no wait of a trace can be judged, or "" if some waits can be judged. It also
@@ -146,9 +147,9 @@ func (r *Result) Missing() string {
 
 // Text returns a text with the number of events and the reason.
 func (u *Unjudged) Text(clock trace.Clock) string {
-	text := fmt.Sprintf("%d %s", u.Count, u.What)
+	text := plural.Of(u.Count, u.one, u.What)
 	if u.Time.Float() > 0 {
-		text += ", which take " + clock.FormatSum(u.Time)
+		text += " with a total time of " + clock.FormatSum(u.Time)
 	}
 	return text + ": " + u.Reason
 }
@@ -179,15 +180,16 @@ func (a *adder) result() *Result {
 	a.addLate(r)
 	for k, u := range unjudged {
 		if n := a.counts.Unjudged[k]; n > 0 {
-			r.Unjudged = append(r.Unjudged, Unjudged{What: u.what, Count: n, Reason: u.reason})
+			r.Unjudged = append(r.Unjudged, Unjudged{What: u.many, Count: n, Reason: u.reason, one: u.one})
 		}
 	}
 	for _, x := range a.log.Silent {
 		if a.defs.RoleOf(x.Region) == trace.BarrierRole {
 			continue // counted as barriers
 		}
-		r.Unjudged = append(r.Unjudged, Unjudged{"calls of " + a.regionName(x.Region), x.Visits,
-			"the trace has no events in them, so that partners are unknown", x.Time})
+		name := a.regionName(x.Region)
+		r.Unjudged = append(r.Unjudged, Unjudged{What: "calls of " + name, one: "call of " + name, Count: x.Visits,
+			Reason: "no events are recorded inside, so the partners are unknown", Time: x.Time})
 	}
 	return r
 }

@@ -3,6 +3,7 @@ package waits_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/weft-trace/weft/analysis/waits"
@@ -67,6 +68,21 @@ func TestUnjudged(t *testing.T) {
 	expected := []string{"1 sends 0", "2 non-blocking sends and receives 0", "3 collective calls 0",
 		"1 collective calls 0", "2 calls of MPI_Sendrecv 150"}
 	if found := unjudgedTexts(r); !slices.Equal(found, expected) {
+		t.Errorf("found %q, expected %q", found, expected)
+	}
+}
+
+// TestUnjudgedText checks the number of the nouns in texts about calls that cannot be judged.
+func TestUnjudgedText(t *testing.T) {
+	r := find(t, format.Recorded(unjudgedTrace().rec), waits.Options{})
+	var found []string
+	for i := range r.Unjudged {
+		noun, _, _ := strings.Cut(r.Unjudged[i].Text(r.Clock), ":")
+		found = append(found, noun)
+	}
+	expected := []string{"1 send", "2 non-blocking sends and receives", "3 collective calls", "1 collective call",
+		"2 calls of MPI_Sendrecv with a total time of 150 µs"}
+	if !slices.Equal(found, expected) {
 		t.Errorf("found %q, expected %q", found, expected)
 	}
 }

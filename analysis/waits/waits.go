@@ -55,26 +55,32 @@ func Patterns() []string {
 }
 
 // unjudged holds texts about the kinds of events whose waits cannot be computed.
-var unjudged = [waitstate.UnjudgedKinds]struct{ what, reason string }{
-	waitstate.BareReceive: {"receives",
-		"they are in no call of a communication library, so that it is unknown since when the location waited"},
-	waitstate.UnmatchedReceive:   {"receives", "the trace has no send for them"},
-	waitstate.UnmatchedSend:      {"sends", "the trace has no receive for them"},
-	waitstate.UncompletedRequest: {"non-blocking sends and receives", "the trace does not record when they complete"},
-	waitstate.BareCollective: {"collective calls",
-		"they take no time in the trace, and are in no call of a communication library"},
-	waitstate.UnmatchedCollective: {"collective calls",
+var unjudged = [waitstate.UnjudgedKinds]struct {
+	one, many string // the singular and the plural of the noun
+	reason    string
+}{
+	waitstate.BareReceive: {"receive", "receives",
+		"not inside of a call of a communication library, so the begin of the wait is unknown"},
+	waitstate.UnmatchedReceive: {"receive", "receives", "the trace has no matching send"},
+	waitstate.UnmatchedSend:    {"send", "sends", "the trace has no matching receive"},
+	waitstate.UncompletedRequest: {"non-blocking send or receive", "non-blocking sends and receives",
+		"the trace does not record the completion"},
+	waitstate.BareCollective: {"collective call", "collective calls",
+		"without duration in the trace, and not inside of a call of a communication library"},
+	waitstate.UnmatchedCollective: {"collective call", "collective calls",
 		"calls of other members are missing, or members disagree about the operation"},
-	waitstate.UnendedCollective: {"collective calls", "the trace does not record when they end"},
-	waitstate.UnknownBarrier:    {"barrier calls", "the trace does not record whose calls belong together"},
-	waitstate.IncompleteBarrier: {"barrier calls", "calls of other threads of the team are missing"},
-	waitstate.UnrecordedWindow: {"calls of one-sided synchronisation",
-		"the trace has no events in them, so that window and partners are unknown"},
-	waitstate.UnmatchedWindow: {"calls of one-sided synchronisation",
+	waitstate.UnendedCollective: {"collective call", "collective calls", "the trace does not record the end"},
+	waitstate.UnknownBarrier: {"barrier call", "barrier calls",
+		"the trace does not record which calls belong to the same barrier"},
+	waitstate.IncompleteBarrier: {"barrier call", "barrier calls", "calls of other threads of the team are missing"},
+	waitstate.UnrecordedWindow: {"call of one-sided synchronisation", "calls of one-sided synchronisation",
+		"no events are recorded inside, so the window and the partners are unknown"},
+	waitstate.UnmatchedWindow: {"call of one-sided synchronisation", "calls of one-sided synchronisation",
 		"the calls of the other side or the end are missing, or the group is unknown"},
-	waitstate.UnknownDevice: {"calls that wait for devices",
-		"the trace has no streams of devices, or does not record to which process these belong"},
-	waitstate.UnknownLaunch: {"kernels and transfers of devices", "the trace does not record which calls launched them"},
+	waitstate.UnknownDevice: {"call that waits for a device", "calls that wait for devices",
+		"the trace has no streams of devices, or does not record to which process they belong"},
+	waitstate.UnknownLaunch: {"kernel or transfer of a device", "kernels and transfers of devices",
+		"the trace does not record the call that launched it"},
 }
 
 // sum is a number of waits with their total time in ticks.

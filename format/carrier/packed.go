@@ -324,7 +324,7 @@ func (r *Rows) Note(c, base *trace.Cursor) {
 // the trace is plain, and otherwise as restored only by weft.
 func (r *Rows) Report(l *format.Loss, d *trace.Definitions, mapping func(format.Subject) format.Mapped, plain bool) {
 	l.AddDefinitions(d, mapping, plain)
-	how, reason := format.WeftOnly, "the format has no place for it"
+	how, reason := format.WeftOnly, "the format has no record or field for it"
 	if plain {
 		how = format.Lost
 	}
@@ -355,7 +355,7 @@ func (r *Rows) Report(l *format.Loss, d *trace.Definitions, mapping func(format.
 	}
 	if d.ClaimLines {
 		l.Add(d.Spec(trace.ClaimBegin).Name, "id", format.Degraded,
-			"another claim with the same id is open there, and its end can count as that of this one", r.repeated)
+			"another claim with the same id is open; readers may take its end for the end of this one", r.repeated)
 	}
 }
 

@@ -193,11 +193,11 @@ func (e *encoder) appendAttributes(b []byte, x *row) []byte {
 		text := vals[i].Str
 		if vals[i].Type != trace.String {
 			text = vals[i].String()
-			e.Lost.Add(e.Defs.Spec(x.kind).Name, "attribute", format.Degraded, "became a text", 1)
+			e.Lost.Add(e.Defs.Spec(x.kind).Name, "attribute", format.Degraded, "written as text", 1)
 		}
 		var replaced bool
 		if b, replaced = attrlist.AppendText(b, text); replaced {
-			e.Lost.Add(e.Defs.Spec(x.kind).Name, "attribute", format.Degraded, "a line end became a blank", 1)
+			e.Lost.Add(e.Defs.Spec(x.kind).Name, "attribute", format.Degraded, "a line end was replaced by a blank", 1)
 		}
 	}
 	return b
@@ -219,7 +219,8 @@ func (e *encoder) encodeText(s string) string {
 	}
 	s, ok := trace.ToLatin1(s)
 	if !ok {
-		e.Lost.Add("text", "encoding", format.Degraded, "has characters that Latin-1 lacks, and is written as UTF-8", 1)
+		e.Lost.Add("text", "encoding", format.Degraded,
+			"has characters that Latin-1 does not have; written as UTF-8", 1)
 	}
 	return s
 }
@@ -313,12 +314,12 @@ func (e *encoder) writeNativeRow(x *row) error {
 		}
 		at, isGuess, ok := e.claims.remove(&e.queue, claimKey{int64(ops[0]), uint32(ops[1]), x.ref}, x.pos)
 		if !ok {
-			e.Lost.Add("claim-end", "", format.Lost, "its claim has not begun", 1)
+			e.Lost.Add("claim-end", "", format.Lost, "the begin of the claim is missing", 1)
 			return nil
 		}
 		if isGuess {
 			e.Lost.Add("claim-end", "claim", format.Degraded,
-				"claims of the same id are open; the one that began first ends", 1)
+				"several open claims have this id; the end belongs to the one that began first", 1)
 		}
 		e.checkEnd(at, x.time)
 		var more []byte
@@ -355,7 +356,7 @@ func (e *encoder) writeNativeRow(x *row) error {
 			return e.writeNativeSample(x)
 		}
 	}
-	e.Lost.Add(e.Defs.Spec(x.kind).Name, "", format.Lost, "a TRACE file has no line for it", 1)
+	e.Lost.Add(e.Defs.Spec(x.kind).Name, "", format.Lost, "TRACE has no line type for it", 1)
 	return nil
 }
 
@@ -388,7 +389,7 @@ func (e *encoder) writeNativeSample(x *row) error {
 	e.countStripped(x)
 	r.Keyword, r.Times, r.Values = TSP, r.Times[:0], r.Values[:0]
 	if _, err := fmt.Sscanf(e.Defs.Metrics.At(x.ref).ID, "%d/%d", &r.ID, &r.Series); err != nil {
-		e.Lost.Add("metric", "", format.Lost, "its series has no id of the form group/series", 1)
+		e.Lost.Add("metric", "", format.Lost, "the id of its series does not have the form group/series", 1)
 		return nil
 	}
 	c := e.w.curve(seriesKey{TSS, r.ID, r.Series})
@@ -408,7 +409,7 @@ func (e *encoder) writeNativeSample(x *row) error {
 	changed, err := e.w.rewriteSample(c, x.pos, x.time, r)
 	if changed {
 		e.Lost.Add(e.Defs.Spec(x.kind).Name, "order", format.Degraded,
-			"changes places with a simultaneous event of another line", 1)
+			"events with the same time on different lines change their order", 1)
 	}
 	return err
 }
@@ -416,7 +417,8 @@ func (e *encoder) writeNativeSample(x *row) error {
 // countStripped counts as lost the attributes of a row that becomes a line without an attribute list.
 func (e *encoder) countStripped(x *row) {
 	if len(x.keys) > 0 {
-		e.Lost.Add(e.Defs.Spec(x.kind).Name, "attribute", format.Degraded, "its line has no attributes", int64(len(x.keys)))
+		e.Lost.Add(e.Defs.Spec(x.kind).Name, "attribute", format.Degraded,
+			"lines of this type cannot have attributes", int64(len(x.keys)))
 	}
 }
 
@@ -433,7 +435,8 @@ func (e *encoder) checkSections(k trace.Kind, t int64) {
 		rank = 3
 	}
 	if t == e.sectionTime && rank < e.section {
-		e.Lost.Add(e.Defs.Spec(k).Name, "order", format.Degraded, "changes places with a simultaneous event of another kind",
+		e.Lost.Add(e.Defs.Spec(k).Name, "order", format.Degraded,
+			"events with the same time and different kinds change their order",
 			1)
 		return
 	}
@@ -448,7 +451,7 @@ func (e *encoder) checkCurves(x *curve, r *row) {
 		return
 	}
 	e.Lost.Add(e.Defs.Spec(r.kind).Name, "order", format.Degraded,
-		"changes places with a simultaneous event of another signal or series", 1)
+		"events with the same time of different signals or series change their order", 1)
 }
 
 // checkEnd counts a change of order at the end of the claim with number at, if an earlier event of the same
@@ -456,7 +459,8 @@ func (e *encoder) checkCurves(x *curve, r *row) {
 // their lines, and claims are written in the order in which they begin.
 func (e *encoder) checkEnd(at, t int64) {
 	if e.lastBegin > at && e.begun == t || e.lastEnd > at && e.ended == t {
-		e.Lost.Add("claim-end", "order", format.Degraded, "changes places with a simultaneous event of another claim", 1)
+		e.Lost.Add("claim-end", "order", format.Degraded,
+			"events with the same time of different claims change their order", 1)
 	}
 	e.lastEnd, e.ended = at, t
 }
@@ -480,7 +484,8 @@ func (e *encoder) finish() error {
 	}
 	d := e.Defs
 	if e.native {
-		e.Lost.Add("claim-begin", "", format.Degraded, "never ended; the claim ends with the trace", open)
+		e.Lost.Add("claim-begin", "", format.Degraded,
+			"the end of the claim is missing; the end of the trace is written", open)
 		for _, c := range e.w.curves {
 			if err := e.w.endSamples(c); err != nil {
 				return err
@@ -488,7 +493,7 @@ func (e *encoder) finish() error {
 		}
 		e.w.discardDefinitions()
 		if d.Clock.HasEpoch && d.Clock.Epoch%1_000_000 != 0 {
-			e.Lost.Add("clock", "epoch", format.Degraded, "cut to milliseconds", 1)
+			e.Lost.Add("clock", "epoch", format.Degraded, "rounded down to milliseconds", 1)
 		}
 		if err := e.writeNativeDefinitions(); err != nil {
 			return err

@@ -170,7 +170,8 @@ func (e *encoder) writeEvent(c *trace.Cursor) error {
 	switch {
 	case c.Kind() == trace.Mark:
 	case e.Plain:
-		e.Lost.Add(e.Defs.Spec(c.Kind()).Name, "", format.Degraded, "an E line whose attributes say what it is", 1)
+		e.Lost.Add(e.Defs.Spec(c.Kind()).Name, "", format.Degraded,
+			"written as an E line with the kind and fields as attributes", 1)
 	default:
 		e.Rows.NoteField(c, "")
 	}
@@ -204,7 +205,7 @@ func (e *encoder) Links(links []trace.Link) error {
 	}
 	if !e.native {
 		if e.Plain {
-			e.Lost.Add("link", "", format.Lost, "other than those of TRACE", int64(len(links)))
+			e.Lost.Add("link", "", format.Lost, "TRACE has no dependencies of this type", int64(len(links)))
 			return nil
 		}
 		return e.carryLinks(links)
@@ -251,7 +252,7 @@ func (e *encoder) Links(links []trace.Link) error {
 
 // carryLinks writes links that TRACE cannot express as an E line.
 func (e *encoder) carryLinks(links []trace.Link) error {
-	e.Lost.Add("link", "", format.WeftOnly, "other than those of TRACE", int64(len(links)))
+	e.Lost.Add("link", "", format.WeftOnly, "TRACE has no dependencies of this type", int64(len(links)))
 	r := &e.rec
 	r.Keyword, r.ID, r.Start, r.Attrs = E, e.next, e.Time(links[0].Src.Time),
 		append(r.Attrs[:0], Attr{"weft.links", carrier.Text(carrier.PackLinks(links))})

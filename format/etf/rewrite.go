@@ -100,14 +100,14 @@ func (w *rewriter) countComments(loss *format.Loss) {
 	}
 	o.LostText(loss, how)
 	if !w.renamed {
-		loss.Add("comment", "", format.Lost, "there are too many", w.d.dropped)
+		loss.Add("comment", "", format.Lost, "left out to limit the use of memory", w.d.dropped)
 		for _, x := range w.notes {
 			if !x.placed && x.line > w.d.first {
 				kind := "comment"
 				if w.unread[x.line] {
 					kind = "line"
 				}
-				loss.Add(kind, "order", format.Degraded, "stands before all other lines", 1)
+				loss.Add(kind, "order", format.Degraded, "moved to the beginning of the file", 1)
 			}
 		}
 	}

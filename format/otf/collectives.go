@@ -156,7 +156,7 @@ func (e *encoder) rootProcess(c *trace.Cursor, rank, communicator uint64) uint64
 		if kind == trace.CollectiveBegin {
 			kind = trace.CollectiveEnd // in the model the end has the root
 		}
-		e.loss.Add(e.defs.Spec(kind).Name, "root", e.restored(), "its location is not known", 1)
+		e.loss.Add(e.defs.Spec(kind).Name, "root", e.restored(), "the location of the root is unknown", 1)
 	}
 	return p
 }

@@ -438,8 +438,8 @@ func (c *copier) shares(streams uint32) []share {
 	return list
 }
 
-// moveCounter counts records that change places with other records of the same time. Readers order such records by
-// the number of the stream, which the copy may change.
+// moveCounter counts records that change their order relative to other records of the same time. Readers order
+// such records by the number of the stream, which the copy may change.
 type moveCounter struct {
 	time uint64
 	tie  uint32 // greatest stream number so far among the records with that time
@@ -544,7 +544,8 @@ func (c *copier) copyShare(w *Writer, x share, part Part) error {
 	defer cur.Close()
 	var moved moveCounter
 	defer func() {
-		c.loss.Add("record", "order", format.Degraded, "changes places with a simultaneous record of another file", moved.n)
+		c.loss.Add("record", "order", format.Degraded,
+			"records with the same time in different files change their order", moved.n)
 	}()
 	for {
 		if part == Events && !c.opt.Long {

@@ -67,7 +67,7 @@ func TestRelativeCounters(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := format.LossRow{Kind: "metric", Field: "mode", How: how,
-			Reason: "OTF has no relative counters, they become absolute", Count: 2}
+			Reason: "OTF has no relative counters; the values are written as absolute ones", Count: 2}
 		if rows := enc.Loss().Rows(); !slices.Contains(rows, want) {
 			t.Errorf("plain %t: found %v, expected %v", plain, rows, want)
 		}

@@ -266,7 +266,7 @@ func (e *encoder) writeRow(c *trace.Cursor) error {
 	}
 	if t == e.last && tie < e.tie {
 		e.loss.Add(e.defs.Spec(c.Kind()).Name, "order", format.Degraded,
-			"changes places with a simultaneous event of another file", 1)
+			"events with the same time in different files change their order", 1)
 	}
 	e.last, e.tie = t, tie
 	if e.written != nil && r.Type.Part() == Events {

@@ -159,7 +159,7 @@ func (e *encoder) writeCommunicatorDefinitions(put func(*Record)) {
 		}
 		put(&r)
 	}
-	e.loss.Add("communicator", "members", e.restored(), "their locations are not known", int64(unknown))
+	e.loss.Add("communicator", "members", e.restored(), "the locations of some members are unknown", int64(unknown))
 }
 
 // restored returns the fidelity of data that only the carried definitions contain.
@@ -208,8 +208,10 @@ func (e *encoder) writeRegionDefinitions(put func(*Record)) {
 		put(&Record{Type: DefCounter, Token: uint64(e.tokens.metrics.at(i)), Group: group(DefCounterGroup, m.Group),
 			Name: name, Unit: unit, Properties: counterProperties(m)})
 	}
-	e.loss.Add("metric", "scale", format.Degraded, "OTF has no scale of values, the unit names it", scaled)
-	e.loss.Add("metric", "mode", e.restored(), "OTF has no relative counters, they become absolute", relative)
+	e.loss.Add("metric", "scale", format.Degraded,
+		"OTF has no field for the scale of values; it is added to the unit", scaled)
+	e.loss.Add("metric", "mode", e.restored(),
+		"OTF has no relative counters; the values are written as absolute ones", relative)
 	for i := range d.Files.Len() {
 		put(&Record{Type: DefFile, Token: uint64(e.tokens.files.at(i)), Name: d.Files.At(uint32(i)).Name})
 	}

@@ -369,7 +369,7 @@ func (s *scanner) members(list []uint32) []uint32 {
 // manyPairs is the number of pairs in a record from which on an index is used to find a key.
 const manyPairs = 32
 
-// find returns the pair with the key in the record that is being read, like [Record.Find]. It is fast
+// find returns the pair with the key, as [Record.Find] does, for the record that is being read. It is fast
 // for lists of any length.
 func (r *Record) find(key uint32) (*KeyValue, bool) {
 	n := len(r.KeyValues)

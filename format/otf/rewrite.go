@@ -303,7 +303,7 @@ func (e *encoder) rewriteDefinitions() error {
 	write := func(r *Record) error {
 		empty = false
 		if r.Type == Unknown {
-			e.loss.Add("definition", "", format.Degraded, "a record that OTF does not have", 1)
+			e.loss.Add("definition", "", format.Degraded, "OTF does not define a record of this type", 1)
 			return nil
 		}
 		if merged && !e.updateMerged(r) || !merged && !e.updateTimes(r) {
@@ -364,7 +364,7 @@ func (e *encoder) rewriteDefinitions() error {
 // writeMarkerDefinition writes the definition of a marker to the file of its stream.
 func (e *encoder) writeMarkerDefinition(r *Record) error {
 	if r.Type == Unknown {
-		e.loss.Add("definition", "", format.Degraded, "a record that OTF does not have", 1)
+		e.loss.Add("definition", "", format.Degraded, "OTF does not define a record of this type", 1)
 		return nil
 	}
 	return e.w.Stream(r.Stream).Write(r)
@@ -378,7 +378,7 @@ func (e *encoder) updateTimes(r *Record) bool {
 	case r.Type == DefTimeRange && e.extent.any:
 		r.MinTime, r.MaxTime = e.extent.first, e.extent.last
 	case r.Type == DefAuxSamplePoint && e.defs.Retimed:
-		e.loss.Add("trace", "sample points", format.Degraded, "the snapshots and summaries are at other times", 1)
+		e.loss.Add("trace", "sample points", format.Degraded, "the snapshots and summaries moved to other times", 1)
 		return false
 	case r.Type == DefAuxSamplePoint:
 		return e.extent.has(r.SampleTime)
@@ -451,7 +451,8 @@ func (e *encoder) setOriginalRecord(c *trace.Cursor, r *Record) bool {
 	}
 	if r.check() != nil {
 		e.truncate(r)
-		e.loss.Add(e.defs.Spec(c.Kind()).Name, "number", format.Degraded, "it has more bits than the record has room for", 1)
+		e.loss.Add(e.defs.Spec(c.Kind()).Name, "number", format.Degraded,
+			"the number is too large for the field of the record", 1)
 	}
 	return true
 }

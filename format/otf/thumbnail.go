@@ -241,7 +241,7 @@ func (e *encoder) keepThumbnails() error {
 	if only == nil {
 		for _, s := range e.original.sources {
 			if s.r.hasThumbnail() {
-				lose("it is that of a part of the trace")
+				lose("it shows only one of the joined traces")
 			}
 		}
 		return nil
@@ -264,7 +264,7 @@ func (e *encoder) keepThumbnails() error {
 		return err
 	}
 	if had != *e.written {
-		lose("it is of events that are no more, or at other times")
+		lose("the events that it shows were removed or moved to other times")
 		return nil
 	}
 	e.files.r, e.files.ctx = only.r, context.Background()

@@ -74,8 +74,8 @@ func (a *Archive) Definitions(use func(at int64, r *Record) error) error {
 	return a.eachRecord(".def", a.definitionChunk(), definitionTypes[:], use)
 }
 
-// Markers calls use for each record of the archive's marker file, like [Archive.Definitions]. An
-// archive without such a file has no markers.
+// Markers calls use for each record of the archive's marker file. It treats records and errors as
+// [Archive.Definitions] does. An archive without such a file has no markers.
 func (a *Archive) Markers(use func(at int64, r *Record) error) error {
 	if err := a.eachRecord(".marker", a.definitionChunk(), markerTypes[:], use); !archive.IsMissing(err) {
 		return err
@@ -83,9 +83,8 @@ func (a *Archive) Markers(use func(at int64, r *Record) error) error {
 	return nil
 }
 
-// Thumbnail calls use for each record of thumbnail k, like [Archive.Definitions]: its header and
-// its samples (docs/formats/otf2.md, "Thumbnails"). [Anchor].Thumbnails is the number of
-// thumbnails.
+// Thumbnail calls use for the header and for each sample of thumbnail k (docs/formats/otf2.md, "Thumbnails"). It
+// treats records and errors as [Archive.Definitions] does. [Anchor].Thumbnails is the number of thumbnails.
 func (a *Archive) Thumbnail(k int, use func(at int64, r *Record) error) error {
 	return a.eachRecord(fmt.Sprintf(".%d.thumb", k), thumbnailChunk, thumbnailTypes[:], use)
 }

@@ -168,7 +168,7 @@ func (e *encoder) Begin(d *trace.Definitions) error {
 	e.calls = collective.NewCalls(d, e.rankOf)
 	if d.Clock.Den != 1 {
 		e.loss.Add("trace", "clock", format.Degraded,
-			"ticks that are no whole parts of a second are rounded parts for OTF2's own tools; weft reads them as they are", 1)
+			"a second is not a whole number of ticks: OTF2's own tools read a rounded clock rate, weft the exact one", 1)
 	}
 	return nil
 }
@@ -249,7 +249,7 @@ func isText(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 
 func (e *encoder) writeRow(c *trace.Cursor) error {
 	if c.Time() == e.last && c.Location() < e.loc && e.original == nil {
 		e.loss.Add(e.defs.Spec(c.Kind()).Name, "order", format.Degraded,
-			"changes places with a simultaneous event of another location", 1)
+			"events with the same time at different locations change their order", 1)
 	}
 	e.last, e.loc = c.Time(), c.Location()
 	x := &e.event

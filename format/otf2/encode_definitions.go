@@ -100,7 +100,8 @@ func (e *encoder) defineAll() error {
 	if e.plain {
 		how = format.Lost
 	}
-	e.loss.Add("metric", "mode", how, "OTF2 has no such mode, the values count as those of a point in time", inexact)
+	e.loss.Add("metric", "mode", how,
+		"OTF2 has no such mode; its tools take each value for a measurement at one time", inexact)
 	e.defineGroups(put, name)
 	put(defParameter, kindParameter, name("weft.kind"), 0)
 	for i, p := range d.Parameters.All() {

@@ -10,7 +10,7 @@ import (
 // mapping describes the result of a conversion for each subject; docs/mapping.md lists it as a table.
 var mapping = format.MappingTable(map[format.Subject]format.Mapped{
 	format.ClockTicks: {How: format.Exact,
-		As: "ClockProperties; ticks that are no parts of a second weft only"},
+		As: "ClockProperties; weft only: clocks whose second is not a whole number of ticks"},
 	format.ClockStart:          {How: format.Exact, As: "ClockProperties"},
 	format.LocationDefinitions: {How: format.Exact, As: "Location"},
 	format.LocationKinds: {How: format.WeftOnly, As: "properties; threads and streams as Location",
@@ -42,7 +42,7 @@ var mapping = format.MappingTable(map[format.Subject]format.Mapped{
 	format.MarkerDefinitions:  {How: format.Exact, As: "DefMarker"},
 	format.MarkerGroups:       {How: format.Exact, As: "DefMarker"},
 	format.OpaqueDefinitions:  {How: format.WeftOnly, As: "property, up to 4 KiB"},
-	format.EventAttributes:    {How: format.Exact, As: "attribute list; types that OTF2 has not weft only: text"},
+	format.EventAttributes:    {How: format.Exact, As: "attribute list; weft only: other types, as text"},
 	format.Visits:             {How: format.Exact, As: "Enter, Leave"},
 	format.UnnestedLeaves:     {How: format.Exact, As: "Leave"},
 	format.MetricValues:       {How: format.Exact, As: "Metric; ranges of samples weft only: ParameterString"},
@@ -53,12 +53,12 @@ var mapping = format.MappingTable(map[format.Subject]format.Mapped{
 	format.CommunicatorEvents: {How: format.Exact, As: "CommCreate, CommDestroy"},
 	format.Interruptions: {How: format.Exact,
 		As: "BufferFlush, MeasurementOnOff; gaps weft only: ParameterString"},
-	format.ProcessEvents:      {How: format.Exact, As: "ProgramBegin, ProgramEnd; others weft only: ParameterString"},
-	format.ThreadEvents:       {How: format.Exact, As: "own records"},
+	format.ProcessEvents:      {How: format.Exact, As: "ProgramBegin, ProgramEnd; weft only: others as ParameterString"},
+	format.ThreadEvents:       {How: format.Exact, As: "records for threads, tasks and locks"},
 	format.RemoteMemoryAccess: {How: format.Exact, As: "Rma records; those of OTF weft only: ParameterString"},
 	format.CallingContexts:    {How: format.Exact, As: "CallingContext records"},
 	format.InputOutput:        {How: format.Exact, As: "Io records; those of OTF weft only: ParameterString"},
-	format.Markers:            {How: format.Exact, As: "Marker; attributes weft only, in an event beside it"},
+	format.Markers:            {How: format.Exact, As: "Marker; weft only: attributes, in an event at the same time"},
 	format.Links:              {How: format.WeftOnly, As: "properties"},
 }, format.Mapped{How: format.WeftOnly, As: "properties"},
 	format.Mapped{How: format.WeftOnly, As: "ParameterString with an attribute"})

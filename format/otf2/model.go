@@ -59,9 +59,9 @@ var definitionOrder = []uint8{defString, defParadigm, defIOParadigm, defTreeNode
 
 // indexTable maps ids to indexes. The zero table is empty.
 type indexTable struct {
-	count int
-	small []uint32 // 1 + the index of each small id; 0 for an id that is not here
-	large map[uint64]uint32
+	count int               // number of ids
+	small []uint32          // indexed by id: the index of the id plus 1, or 0 if small lacks the id
+	large map[uint64]uint32 // the indexes of ids that are too large for small
 }
 
 // set sets the index of an id. The memory of the table is in proportion to the number of ids.

@@ -237,7 +237,7 @@ func (r *EventReader) validRecords(at int64, timed bool) bool {
 		r.validUntil = max(r.validUntil, at+int64(pos))
 		return true
 	}
-	// ends reports whether enough records are valid at the end of the window.
+	// ends reports whether n valid records before the end of the window are enough.
 	ends := func(n int) bool { return inside && n >= resyncFew && good() }
 	for n := 0; n < resyncRecords; n++ {
 		if pos == len(b) {

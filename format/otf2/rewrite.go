@@ -82,7 +82,7 @@ func (e *encoder) rewrite(parts []*source) error {
 		return bad
 	})
 	e.loss.Add("trace", "text", format.Degraded,
-		"an archive has one machine, creator and description; those of further traces become properties",
+		"an archive has one machine, creator and description; those of other traces become properties",
 		joinAnchor(&a, parts))
 	if rename := e.defs.Rename; rename != nil {
 		for _, text := range []*string{&a.Machine, &a.Creator, &a.Description} {
@@ -381,7 +381,7 @@ func (e *encoder) rewriteRow(c *trace.Cursor) error {
 		return nil
 	}
 	if !all {
-		e.loss.Add(e.defs.Spec(c.Kind()).Name, "operand", format.Degraded, "the record of OTF2 has no room for it", 1)
+		e.loss.Add(e.defs.Spec(c.Kind()).Name, "operand", format.Degraded, "the OTF2 record has no field for it", 1)
 	}
 	e.setAttributes(c, x)
 	return e.putEvent(c.Location(), x)
@@ -491,7 +491,7 @@ func (e *encoder) setAttributes(c *trace.Cursor, x *Event) {
 		defined, known := e.original.types[uint64(a.ID)]
 		switch {
 		case v.Type > trace.LocationGroupRef:
-			e.loss.Add("attribute", "value", format.Degraded, "OTF2 has no values of its type", 1)
+			e.loss.Add("attribute", "value", format.Degraded, "OTF2 has no attributes of this type", 1)
 			continue
 		case v.Type == trace.String:
 			a.Value = e.string(v.Str)
@@ -537,7 +537,7 @@ func (e *encoder) rewriteMarker(c *trace.Cursor, p *source) error {
 	ops := c.Ops()
 	place, defined := e.original.markers[c.Ref()]
 	if !defined || len(ops) != 3 {
-		e.loss.Add("marker", "", format.Lost, "nothing defines it", 1)
+		e.loss.Add("marker", "", format.Lost, "the trace does not define the marker", 1)
 		return nil
 	}
 	text := ""
@@ -546,7 +546,7 @@ func (e *encoder) rewriteMarker(c *trace.Cursor, p *source) error {
 		if e.defs.Attributes.At(k).Name == textName {
 			text = values[i].Str
 		} else {
-			e.loss.Add("marker", "attribute", format.Degraded, "markers of OTF2 have none", 1)
+			e.loss.Add("marker", "attribute", format.Degraded, "OTF2 markers cannot have attributes", 1)
 		}
 	}
 	scope := ops[2]
@@ -574,7 +574,7 @@ func (e *encoder) addMetricValue(c *trace.Cursor) error {
 			return err
 		}
 		if member != 0 || class == unknownID || len(ops) == 0 {
-			e.loss.Add("metric", "", format.Lost, "a value without those that its event has before it", 1)
+			e.loss.Add("metric", "", format.Lost, "values that precede this one in the same record are missing", 1)
 			return nil
 		}
 		x.ID, x.Time, x.Values, x.Attributes = metricEvent, e.event.Time, append(x.Values[:0], class, 0), x.Attributes[:0]
@@ -639,11 +639,12 @@ func (e *encoder) closeRewritten() error {
 	}
 	for loc, x := range o.localizers {
 		if own := x.localizer; own != nil && e.err == nil {
-			e.loss.Add("event", "time", format.Degraded, "a time that the location's clock offsets do not give", own.off)
+			e.loss.Add("event", "time", format.Degraded,
+				"no time stamp gives exactly this time with the clock offsets of the location", own.off)
 			e.err = own.write(e.location(uint32(loc)))
 		}
 	}
-	e.loss.Add("trace", "clock offsets", format.Degraded, "times are written corrected", o.clocks)
+	e.loss.Add("trace", "clock offsets", format.Degraded, "replaced by corrected times of events", o.clocks)
 	if e.err == nil {
 		e.err = e.writeSnapshotsAndThumbnails()
 	}
@@ -653,7 +654,7 @@ func (e *encoder) closeRewritten() error {
 	o.eachDefinition(func(r *Record) {
 		switch {
 		case int(r.ID) >= len(definitionTypes) || definitionTypes[r.ID].name == "":
-			e.loss.Add("definition", "", format.Lost, "a record of a later version of OTF2", 1)
+			e.loss.Add("definition", "", format.Lost, "the record type is from a later version of OTF2", 1)
 			return
 		case r.ID == defLocation:
 			// A number that differs from the number of events is kept if all events of the location are
@@ -670,7 +671,7 @@ func (e *encoder) closeRewritten() error {
 		}
 	})
 	e.loss.Add("event", "reference", format.Degraded,
-		"to what nothing defines, or of a type that is not the one defined: the model does not have it",
+		"the referenced definition is missing, or its type differs from that of the value",
 		o.unkeptCount()-o.unkeptBefore)
 	for _, i := range e.addedEntries(Attributes) {
 		a := d.Attributes.At(i)

@@ -11,9 +11,10 @@ func (e *encoder) writeSnapshotsAndThumbnails() error {
 	if o.partOf != nil {
 		for _, p := range o.parts {
 			a := &p.m.a.Anchor
-			e.loss.Add("trace", "snapshots", format.Lost, "they refer to definitions by ids that have changed",
+			e.loss.Add("trace", "snapshots", format.Lost, "the ids of the definitions to which they refer have changed",
 				int64(a.Snapshots)*int64(len(p.m.locations)))
-			e.loss.Add("trace", "thumbnails", format.Lost, "they refer to definitions by ids that have changed",
+			e.loss.Add("trace", "thumbnails", format.Lost,
+				"the ids of the definitions to which they refer have changed",
 				int64(a.Thumbnails))
 		}
 		return nil
@@ -34,9 +35,11 @@ func (e *encoder) writeSnapshotsAndThumbnails() error {
 			return err
 		}
 	}
-	e.loss.Add("trace", "snapshots", format.Lost, "they are of events that are no more, or at other times", dropped)
+	e.loss.Add("trace", "snapshots", format.Lost,
+		"the events that they describe were removed or moved to other times", dropped)
 	if !all {
-		e.loss.Add("trace", "thumbnails", format.Lost, "they are of events that are no more, or at other times",
+		e.loss.Add("trace", "thumbnails", format.Lost,
+			"the events that they describe were removed or moved to other times",
 			int64(m.a.Anchor.Thumbnails))
 		return nil
 	}

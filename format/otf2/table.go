@@ -63,7 +63,7 @@ const (
 	showRoot     // like showRank; a special root is shown as a word
 	showWinRank  // a rank in the communicator of the window that another field names
 	showWinRoot  // like showWinRank; a special root is shown as a word
-	showParadigm // the name of a paradigm, or its word
+	showParadigm // the name of a paradigm, or otf2-print's word for a paradigm without a name
 	showTyped    // a value, according to its type
 	showType     // the type of a metric's values
 	showScope    // the definition to which a scope refers; the field before it contains the scope

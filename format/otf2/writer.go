@@ -34,8 +34,8 @@ type Writer struct {
 	thumbnails  []*chunkWriter
 }
 
-// NewWriter begins an archive whose anchor file is dst. The other files appear beside it when dst is
-// committed. The new files replace an existing archive of the same name. The default chunk size is 256 KiB. The
+// NewWriter begins an archive whose anchor file is dst. The other files appear in the same folder when dst
+// is committed. The new files replace an existing archive of the same name. The default chunk size is 256 KiB. The
 // versions are those of OTF2 3.0, also if a comes from another archive.
 func NewWriter(dst *format.Output, a Anchor) (*Writer, error) {
 	if dst.Path == "-" {

@@ -151,7 +151,7 @@ func (e *encoder) Begin(d *trace.Definitions) error {
 		e.loss.Add("trace", "clock", format.Degraded, "times are rounded to nanoseconds", 1)
 	default:
 		e.loss.Add("trace", "clock", format.Degraded,
-			"ticks that are no whole nanoseconds are nanoseconds for Pallas' own tools; weft reads them as they are", 1)
+			"a tick is not a whole number of nanoseconds: Pallas' own tools take a tick for 1 ns, weft reads exact times", 1)
 	}
 	return nil
 }
@@ -258,7 +258,8 @@ func (e *encoder) writeRow(c *trace.Cursor) error {
 		return t.r.Record(at, record, e.payload, attributes)
 	}
 	if c.Time() == e.last && t.tie < e.tie {
-		e.loss.Add(name, "order", format.Degraded, "changes places with a simultaneous event of another location", 1)
+		e.loss.Add(name, "order", format.Degraded,
+			"events with the same time at different locations change their order", 1)
 	}
 	e.last, e.tie = c.Time(), t.tie
 	if at, _ := requestOperand(c.Kind()); at >= 0 && e.slots && at < len(c.Ops()) {
@@ -405,7 +406,7 @@ func (e *encoder) communicator(k trace.Kind, comm uint64) uint64 {
 	}
 	e.ofAll = true
 	e.loss.Add(e.defs.Spec(k).Name, "communicator", format.Degraded,
-		"it has none, and gets that of all threads, since ranks need one", 1)
+		"ranks need a communicator; the event gets one of all threads", 1)
 	return uint64(e.defs.Communicator.Len())
 }
 

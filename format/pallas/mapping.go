@@ -9,7 +9,7 @@ import (
 // resulting table.
 var mapping = format.MappingTable(map[format.Subject]format.Mapped{
 	format.ClockTicks: {How: format.Exact,
-		As: "nanoseconds; ticks that are no whole ones stay as they are, which is counted"},
+		As: "nanoseconds; other ticks are written unchanged and counted as degraded"},
 	format.LocationDefinitions: {How: format.Exact, As: "Location"},
 	format.LocationKinds: {How: format.WeftOnly, As: "metadata; all are threads",
 		Kept: format.LocationsOfKind(trace.ThreadLocation)},
@@ -22,8 +22,8 @@ var mapping = format.MappingTable(map[format.Subject]format.Mapped{
 	format.Visits:                  {How: format.Exact, As: "ENTER, LEAVE"},
 	format.Messages:                {How: format.Exact, As: "MPI_SEND, MPI_RECV"},
 	format.MessagePhases: {How: format.Exact,
-		As: "MPI_ISEND_COMPLETE, MPI_IRECV_REQUEST; others weft only: GENERIC"},
-	format.CollectiveOperations: {How: format.Exact, As: "MPI_COLLECTIVE_BEGIN, _END; others weft only: GENERIC"},
+		As: "MPI_ISEND_COMPLETE, MPI_IRECV_REQUEST; weft only: others as GENERIC"},
+	format.CollectiveOperations: {How: format.Exact, As: "MPI_COLLECTIVE_BEGIN, _END; weft only: others as GENERIC"},
 	format.ThreadEvents:         {How: format.Exact, As: "THREAD_, OMP_ records"},
 	format.Links:                {How: format.WeftOnly, As: "metadata"},
 }, format.Mapped{How: format.WeftOnly, As: "metadata"},

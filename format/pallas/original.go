@@ -14,7 +14,7 @@ import (
 type rewrittenTrace struct {
 	m        *model
 	threads  map[uint32]threadID // threads of locations; indexed by location
-	archives map[uint32]*refsOfModel
+	archives map[uint32]*archiveRefs
 	records  map[trace.Kind]Record // records of the kinds that only Pallas has
 	groups   map[uint32]uint32     // ids of location groups; indexed by group
 	regions  map[uint32]Ref        // refs of the regions that a command has added
@@ -22,8 +22,8 @@ type rewrittenTrace struct {
 	next     Ref // this ref and all greater refs are unused
 }
 
-// refsOfModel maps definitions of the model to the refs that they have in an archive.
-type refsOfModel struct {
+// archiveRefs maps definitions of the trace to their refs in an archive.
+type archiveRefs struct {
 	s     *scope
 	name  func(string) string // maps a text of the archive to its new text; nil if texts do not change
 	refs  [refTables]map[uint32]Ref
@@ -37,18 +37,19 @@ const refTables = 5
 var scopeTables = [refTables]func(*scope) map[Ref]uint32{scopeRegions, scopeStrings, scopeComms, scopeSets,
 	scopeAttributes}
 
+// The tables of archiveRefs.refs and scopeTables.
 const (
-	ofRegions = iota
-	ofTexts
-	ofComms
-	ofSets
-	ofAttrs
+	regionRefs = iota
+	textRefs
+	communicatorRefs
+	setRefs
+	attributeRefs
 )
 
 // rewrite makes the encoder write the trace from which m was read, with the changes that were made
 // since.
 func (e *encoder) rewrite(m *model) {
-	o := &rewrittenTrace{m: m, threads: map[uint32]threadID{}, archives: map[uint32]*refsOfModel{},
+	o := &rewrittenTrace{m: m, threads: map[uint32]threadID{}, archives: map[uint32]*archiveRefs{},
 		records: map[trace.Kind]Record{}, groups: map[uint32]uint32{},
 		regions: map[uint32]Ref{}, attrs: map[uint32]Ref{}}
 	e.from = o
@@ -70,7 +71,7 @@ func (e *encoder) rewrite(m *model) {
 		y.Definitions, y.Metadata, y.groups = *a.Definitions, renamedValues(a.Metadata, name), a.groups
 		y.Definitions.Strings = renamedStrings(a.Definitions.Strings, name)
 		y.locations = append(slices.Clone(a.Locations[:a.ownCount]), a.Locations[a.ownCount+a.mainCount:]...)
-		o.archives[a.ID] = &refsOfModel{s: m.scopes[a.ID], name: name, peers: map[Ref]map[uint64]uint32{}}
+		o.archives[a.ID] = &archiveRefs{s: m.scopes[a.ID], name: name, peers: map[Ref]map[uint64]uint32{}}
 		o.reserve(a.Definitions)
 	}
 }
@@ -138,7 +139,7 @@ func (o *rewrittenTrace) reserve(d *Definitions) {
 }
 
 // computeRefs finds the refs of all definitions in the model.
-func (v *refsOfModel) computeRefs(m *model) {
+func (v *archiveRefs) computeRefs(m *model) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	v.texts = map[string]Ref{}
@@ -167,7 +168,7 @@ func (v *refsOfModel) computeRefs(m *model) {
 }
 
 // ref returns the ref of a definition in a table. ok is false if the archive has no ref for it.
-func (v *refsOfModel) ref(m *model, table int, i uint64) (r Ref, ok bool) {
+func (v *archiveRefs) ref(m *model, table int, i uint64) (r Ref, ok bool) {
 	if v.refs[table] == nil {
 		v.computeRefs(m)
 	}
@@ -182,7 +183,7 @@ func (v *refsOfModel) ref(m *model, table int, i uint64) (r Ref, ok bool) {
 }
 
 // rank returns the rank of a location in a communicator. It is the inverse of [model.peer].
-func (v *refsOfModel) rank(m *model, comm Ref, loc uint64) (uint32, bool) {
+func (v *archiveRefs) rank(m *model, comm Ref, loc uint64) (uint32, bool) {
 	known, ok := v.peers[comm]
 	if !ok {
 		known = map[uint64]uint32{}
@@ -209,7 +210,7 @@ func (v *refsOfModel) rank(m *model, comm Ref, loc uint64) (uint32, bool) {
 }
 
 // textRef returns the ref of a text in the archive of v. It defines the text if the archive does not have it.
-func (e *encoder) textRef(v *refsOfModel, text string) Ref {
+func (e *encoder) textRef(v *archiveRefs, text string) Ref {
 	if v.texts == nil {
 		v.computeRefs(e.from.m)
 	}
@@ -220,15 +221,15 @@ func (e *encoder) textRef(v *refsOfModel, text string) Ref {
 }
 
 // regionRef returns the ref of a region. It defines a region that a command has added.
-func (e *encoder) regionRef(v *refsOfModel, i uint32) Ref {
-	return e.from.refOf(v, ofRegions, i, e.from.regions, func(r Ref) {
+func (e *encoder) regionRef(v *archiveRefs, i uint32) Ref {
+	return e.from.refOf(v, regionRefs, i, e.from.regions, func(r Ref) {
 		e.w.Definitions.Regions = append(e.w.Definitions.Regions, Region{r, e.string(e.defs.Regions.At(i).Name)})
 	})
 }
 
 // attributeRef returns the ref of an attribute. It defines an attribute that a command has added.
-func (e *encoder) attributeRef(v *refsOfModel, i uint32) Ref {
-	return e.from.refOf(v, ofAttrs, i, e.from.attrs, func(r Ref) {
+func (e *encoder) attributeRef(v *archiveRefs, i uint32) Ref {
+	return e.from.refOf(v, attributeRefs, i, e.from.attrs, func(r Ref) {
 		a, t := e.defs.Attributes.At(i), StringValue
 		if a.Type <= trace.LocationGroupRef {
 			t = AttributeType(a.Type)
@@ -239,7 +240,7 @@ func (e *encoder) attributeRef(v *refsOfModel, i uint32) Ref {
 
 // refOf returns the ref of a definition in a table. If no archive has the definition, refOf assigns a
 // new ref, and calls define the first time.
-func (o *rewrittenTrace) refOf(v *refsOfModel, table int, i uint32, added map[uint32]Ref, define func(Ref)) Ref {
+func (o *rewrittenTrace) refOf(v *archiveRefs, table int, i uint32, added map[uint32]Ref, define func(Ref)) Ref {
 	if r, ok := added[i]; ok {
 		return r
 	}
@@ -279,7 +280,7 @@ func (e *encoder) originalRecord(c *trace.Cursor, archive uint32) (record Record
 	}
 	communicator := func(i int) Ref {
 		if i < len(ops) {
-			if r, ok := v.ref(o.m, ofComms, ops[i]); ok {
+			if r, ok := v.ref(o.m, communicatorRefs, ops[i]); ok {
 				return r
 			}
 		}
@@ -299,7 +300,8 @@ func (e *encoder) originalRecord(c *trace.Cursor, archive uint32) (record Record
 		} else if len(ops) > 0 && ops[0] != trace.Undefined {
 			if rank, ok = v.rank(o.m, comm, ops[0]); !ok {
 				rank = NoRef
-				e.loss.Add(k.Spec().Name, "rank", format.Degraded, "no member of the communicator", 1)
+				e.loss.Add(k.Spec().Name, "rank", format.Degraded,
+					"the location is not a member of the communicator", 1)
 			}
 		}
 		n := 4
@@ -316,7 +318,7 @@ func (e *encoder) originalRecord(c *trace.Cursor, archive uint32) (record Record
 		e.payload = le64(le32(e.payload[:0], small(0), communicator(1), small(2)), wide[3:]...)
 		return MPICollectiveEnd, attributes
 	case trace.Generic:
-		if r, ok := v.ref(o.m, ofTexts, uint64(c.Ref())); ok {
+		if r, ok := v.ref(o.m, textRefs, uint64(c.Ref())); ok {
 			e.payload = le32(e.payload[:0], r)
 			return Generic, attributes
 		}
@@ -332,7 +334,8 @@ func (e *encoder) originalRecord(c *trace.Cursor, archive uint32) (record Record
 			return record, attributes
 		}
 	}
-	e.loss.Add(e.defs.Spec(c.Kind()).Name, "", format.Degraded, "a GENERIC with its name", 1)
+	e.loss.Add(e.defs.Spec(c.Kind()).Name, "", format.Degraded,
+		"written as a GENERIC event with the name of the kind", 1)
 	e.payload = le32(e.payload[:0], e.textRef(v, carrier.Label(e.defs, c)))
 	return Generic, attributes
 }
@@ -352,7 +355,7 @@ func (o *rewrittenTrace) record(k trace.Kind) (Record, bool) {
 }
 
 // valueOf returns the bytes of a value. It is the inverse of [model.value].
-func (e *encoder) valueOf(v *refsOfModel, x *trace.Value) []byte {
+func (e *encoder) valueOf(v *archiveRefs, x *trace.Value) []byte {
 	m := e.from.m
 	ref := func(table int) []byte {
 		r, ok := v.ref(m, table, x.Num)
@@ -389,11 +392,11 @@ func (e *encoder) valueOf(v *refsOfModel, x *trace.Value) []byte {
 	case trace.RegionRef:
 		return le32(nil, e.regionRef(v, uint32(x.Num)))
 	case trace.GroupRef:
-		return ref(ofSets)
+		return ref(setRefs)
 	case trace.CommRef:
-		return ref(ofComms)
+		return ref(communicatorRefs)
 	case trace.AttributeRef:
-		return ref(ofAttrs)
+		return ref(attributeRefs)
 	}
 	return le64(nil, x.Num)
 }

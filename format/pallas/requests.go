@@ -87,6 +87,6 @@ func (s *requestSlots) operands(k trace.Kind, ops []uint64) []uint64 {
 func (e *encoder) countRenumbered() {
 	for k, n := range e.renumbered {
 		e.loss.Add(k.Spec().Name, "request", format.Degraded,
-			"the lowest number that no operation under way has (option "+requestsOption+")", n)
+			"replaced by the lowest number that is not in use (option "+requestsOption+")", n)
 	}
 }

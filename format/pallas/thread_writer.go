@@ -157,8 +157,8 @@ func (t *threadWriter) flushAll(v *[3]recordedVector) error {
 	return nil
 }
 
-// withWaiting opens the files of the waiting blocks of a compatible thread, calls write, and closes
-// them.
+// withWaiting calls write while the files with the waiting blocks of a compatible thread are open. Waiting blocks
+// are blocks whose position in the trace is not known yet. withWaiting removes the files at the end.
 func (t *threadWriter) withWaiting(write func() error) error {
 	if err := t.wait(); err != nil {
 		return err

@@ -215,7 +215,7 @@ func (w *Writer) Archive(id uint32) *ArchiveWriter {
 }
 
 // Record begins to record a thread. name is the ref of a string. Record also writes the main file and
-// the archive's file in their current state, like [Writer.Checkpoint].
+// the archive's file in their current state, as [Writer.Checkpoint] does.
 func (a *ArchiveWriter) Record(id uint32, name Ref) (*Recorder, error) {
 	a.w.mu.Lock()
 	a.locations = append(a.locations, Location{id, name, a.id})

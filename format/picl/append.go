@@ -178,13 +178,13 @@ func textChange(text string, n int) string {
 	case text == "" && n == 1:
 		return "an empty text is left out"
 	case text == "":
-		return "an empty text among other values became -"
+		return "an empty text among other values was replaced by -"
 	case strings.ContainsAny(text, "\n\r"):
-		return "a line end became a blank"
+		return "a line end was replaced by a blank"
 	case n == 1 && strings.HasSuffix(strings.TrimRight(text, " \t"), "\\"):
-		return "a backslash at the end became a slash"
+		return "a backslash at the end was replaced by a slash"
 	case n > 1 && len(text) > maxWidth && strings.ContainsAny(text, " \t\v\f"):
-		return "blanks of a text above 1 MiB became _"
+		return "blanks in a text above 1 MiB were replaced by _"
 	}
 	return ""
 }

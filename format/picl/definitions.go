@@ -120,7 +120,7 @@ func (d *definitions) addDescriptor(r redefinition) {
 	d.descriptors = append(d.descriptors, r)
 }
 
-// define defines a subset, or defines it anew.
+// define defines a subset, and replaces an earlier definition with the same key.
 func (d *definitions) define(k setKey, members []int64) {
 	for _, m := range d.sets[k] {
 		of := setKey{k.typ, m}

@@ -257,7 +257,8 @@ func (e *encoder) encodeTexts(r *Record) {
 	code := func(s string) string {
 		s, ok := trace.ToLatin1(s)
 		if !ok {
-			e.Lost.Add("text", "encoding", format.Degraded, "has characters that Latin-1 lacks, and is written as UTF-8", 1)
+			e.Lost.Add("text", "encoding", format.Degraded,
+				"has characters that Latin-1 does not have; written as UTF-8", 1)
 		}
 		return s
 	}
@@ -539,7 +540,7 @@ func (e *encoder) setCharacterData() {
 		}
 		var replaced bool
 		if e.text, replaced = attrlist.Append(e.text, p.Key, p.Value); replaced {
-			e.Lost.Add("text", p.Key, format.Degraded, "a line end became a blank", 1)
+			e.Lost.Add("text", p.Key, format.Degraded, "a line end was replaced by a blank", 1)
 		}
 	}
 	// A backslash at the end of the line would join the next line, even if a blank follows the
@@ -680,7 +681,7 @@ func copyTrace(ctx context.Context, src format.Source, ro *format.ReadOptions, o
 	err = linetrace.Copy(ctx, r, w)
 	w.addLeft(loss)
 	loss.Add("record", "", format.Lost, "cannot be read", *r.file.Skipped)
-	loss.Add("time", "", format.Degraded, "has more digits than fit and is rounded", r.rounded)
+	loss.Add("time", "", format.Degraded, "has too many digits; rounded to a tick", r.rounded)
 	return loss, err
 }
 

@@ -128,7 +128,7 @@ func (g *growingReader) nameRegions() {
 	}
 }
 
-// SetClock updates the clock of the definitions to the tick found so far.
+// SetClock sets the clock of the definitions to the resolution of the times that have been read.
 func (g *growingReader) SetClock() {
 	g.Clock = trace.Clock{Num: int64(math.Pow10(int(g.Digits))), Den: 1}
 	g.Model.Clock = g.Clock

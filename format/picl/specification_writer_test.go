@@ -100,9 +100,9 @@ func TestTexts_2_2_2(t *testing.T) {
 		{"among words", []any{"a", "c d", "e"}, `1 "%s %3c%s" a c d e`, ""},
 		{"alone", []any{"a b"}, `3 0 a b`, ""},
 		{"words", []any{3, "a", 4, "b"}, `2 "%d%s" 3 a 4 b`, ""},
-		{"empty", []any{3, ""}, `1 "%d%s" 3 -`, "an empty text among other values became -"},
+		{"empty", []any{3, ""}, `1 "%d%s" 3 -`, "an empty text among other values was replaced by -"},
 		{"empty, alone", []any{""}, `0`, "an empty text is left out"},
-		{"line end", []any{3, "a\nb"}, `1 "%d %3c" 3 a b`, "a line end became a blank"},
+		{"line end", []any{3, "a\nb"}, `1 "%d %3c" 3 a b`, "a line end was replaced by a blank"},
 	} {
 		t.Run("2.2.2 "+x.name, func(t *testing.T) {
 			d, _, _ := opened(t, "1 5 0.1 0 0 5 2 1 2 3 4 5\n", nil)

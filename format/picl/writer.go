@@ -404,10 +404,10 @@ const (
 	leftScope   = "records of the host, of all processors or of subsets"
 	leftIgnored = "labels, messages and other records that ParaGraph ignores"
 	leftUnread  = "cannot be read"
-	leftText    = "what records say beside their values is gone"
+	leftText    = "text in records apart from the values is not kept"
 	// leftSpelling counts data with a descriptor that weft would not write.
-	leftSpelling = "values stay; the form of the data is chosen anew"
-	leftData     = "data of unknown meaning may name what has another number"
+	leftSpelling = "values are kept, but not the spelling in the file"
+	leftData     = "the meaning of the data is unknown; it may contain a number that was changed elsewhere"
 )
 
 // degradedFields maps a reason in Writer.Left to the part of records that is kept in part. Records with

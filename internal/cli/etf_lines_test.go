@@ -166,14 +166,14 @@ func TestTRACECommentsKeepTheirPlaces(t *testing.T) {
 		"1\nE 1 2 ;\n" +
 		"# links\nD 0 4 0 1 ;\n# signal\nS 0 ;\n# fragment\nF 0 0 1 1 0 0\n# group\nTS 0 ;\n# series\nTSS 0 0 ;\n" +
 		"# samples\nTSP 0 0 1 5 2.0 6\n# range\nTSR 0 0 1.5 1.7 1 2\n# end\nX end\n"
-	in := strings.Replace(text, "# R 0 2 false", "R 0 2 false", 1) // a definition that does not count
+	in := strings.Replace(text, "# R 0 2 false", "R 0 2 false", 1) // the replaced definition has no effect
 	want := strings.Replace(text, "\n\n", "\n", 1)
 	for _, verb := range [][]string{{"filter"}, {"cut", "--from", "0%"}, {"merge"}, {"align", "--json"}} {
 		got, printed := rewriteTRACE(t, in, append(verb, "--allow-loss")...)
 		if got != want {
 			t.Errorf("%q: found %s\nexpected %s", verb, got, want)
 		}
-		if strings.Contains(printed, "stands before") {
+		if strings.Contains(printed, "moved to the beginning") {
 			t.Errorf("%q: found losses %s", verb, printed)
 		}
 	}
@@ -183,7 +183,8 @@ func TestTRACECommentsKeepTheirPlaces(t *testing.T) {
 	if want := "# head\n# of b\nTU SECONDS\nE 0 1 ;\n# of c\nE 2 3 ; name=c\n"; got != want {
 		t.Errorf("found %q, expected %q", got, want)
 	}
-	if f := strings.Fields(printed); !strings.Contains(printed, "stands before all other lines") || f[len(f)-1] != "1" {
+	f := strings.Fields(printed)
+	if !strings.Contains(printed, "moved to the beginning of the file") || f[len(f)-1] != "1" {
 		t.Errorf("found losses %s, expected 1 comment", printed)
 	}
 }
@@ -221,7 +222,7 @@ func TestTRACECommentsBehindNothing(t *testing.T) {
 			filepath.Join(t.TempDir(), "out.trf"))
 		found := ""
 		for l := range strings.Lines(printed) {
-			if strings.Contains(l, "stands before all other lines") {
+			if strings.Contains(l, "moved to the beginning of the file") {
 				f := strings.Fields(l)
 				found = f[len(f)-1]
 			}
@@ -259,7 +260,8 @@ func TestVerbsKeepTRACELinesOfSamples(t *testing.T) {
 	// The line with the earliest begin comes first, so of simultaneous samples the later ones come
 	// first.
 	got, printed := rewriteTRACE(t, head+"TSP 0 0 2 5 4 6\nTSP 0 0 1 5 4 7\n", "filter")
-	if want := head + "TSP 0 0 1 5 4 7\nTSP 0 0 2 5 4 6\n"; got != want || !strings.Contains(printed, "of another line") {
+	want := head + "TSP 0 0 1 5 4 7\nTSP 0 0 2 5 4 6\n"
+	if got != want || !strings.Contains(printed, "on different lines") {
 		t.Errorf("found %q and %s, expected %q and a loss", got, printed, want)
 	}
 	// The rest of a line stays in one line.

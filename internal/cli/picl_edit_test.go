@@ -307,7 +307,7 @@ func TestPICLThroughOthers(t *testing.T) {
 			t.Fatal(err, errs)
 		}
 		rows = slices.DeleteFunc(rows,
-			func(r format.LossRow) bool { return !strings.Contains(r.Reason, "beside their values") })
+			func(r format.LossRow) bool { return !strings.Contains(r.Reason, "apart from the values") })
 		if len(rows) != 1 || !strings.Contains(loss, want) {
 			t.Errorf("%q: expected one row with %s: %s", args, want, loss)
 		}

@@ -243,12 +243,12 @@ func TestUnknownNumbersPICL(t *testing.T) {
 	for _, x := range []struct {
 		other, want string
 	}{
-		{text, "data of unknown meaning may name what has another number"},
+		{text, "the meaning of the data is unknown; it may contain a number that was changed elsewhere"},
 		{strings.ReplaceAll(text, " 0 0 ", " 1 0 "), ""},
 	} {
 		out := filepath.Join(t.TempDir(), "out.trf")
 		shown := weft(t, 0, "merge", "--json", textFile(t, "a.trf", text), textFile(t, "b.trf", x.other), out)
-		if got := strings.Contains(shown, "data of unknown meaning"); got != (x.want != "") ||
+		if got := strings.Contains(shown, "meaning of the data is unknown"); got != (x.want != "") ||
 			got && !strings.Contains(shown, `"count": 2`) {
 			t.Errorf("want %q: %s", x.want, shown)
 		}

@@ -192,7 +192,7 @@ func (a *app) writeRewritten(ctx context.Context, ins []*input, d format.Events,
 	loss, err := w.encode(ctx, a, n, from...)
 	if err == nil {
 		loss.Add("signal", "definition", format.Degraded,
-			"it has no fragment, which TRACE wants, and is left out", signals)
+			"TRACE requires a fragment, and the signal has none; it is left out", signals)
 	}
 	if x.lostBefore != nil && err == nil {
 		for _, r := range x.lostBefore().Rows() {

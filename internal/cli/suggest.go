@@ -182,7 +182,8 @@ func newSuggestions(m *suggest.Miner, list []suggest.Property, traces []string) 
 // property.
 func (s *suggestions) writeSpecification(w io.Writer, least int) {
 	in := plural.Of(len(s.Traces), "trace")
-	fmt.Fprintf(w, "// Properties that hold in %s, each observed at least %d times. Those that tell most come first.\n",
+	fmt.Fprintf(w, "// Properties that hold in %s, each observed at least %d times. "+
+		"Those with many observations and little spread come first.\n",
 		in, least)
 	if s.By != "" {
 		fmt.Fprintf(w, "// They concern events with the same value of %s.\n", plain(s.By))

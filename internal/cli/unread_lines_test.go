@@ -79,7 +79,7 @@ func TestUnreadLinesBehindNothing(t *testing.T) {
 	if want := "E 9\nTU SECONDS\nE 0 1 ;\nE 2 3 ;\nD 0 9 0 0 ;\n"; got != want {
 		t.Errorf("found %q, expected %q", got, want)
 	}
-	if !strings.Contains(printed, "stands before all other lines      1  \n") {
+	if !strings.Contains(printed, "moved to the beginning of the file      1  \n") {
 		t.Errorf("found losses %s, expected a line", printed)
 	}
 }

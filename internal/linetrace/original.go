@@ -44,7 +44,7 @@ func NewLines(t *Text) *Lines {
 	return &Lines{text: t, pieces: map[piece]*pieceText{}, starts: map[int][]int64{}}
 }
 
-// At returns the line with a number, without its line end, and joined with the lines that continue it. It
+// At returns the line with the given number, without its line end. It appends the lines that continue the line. It
 // returns nil if the line does not exist or is above the length limit. The result is valid until the next
 // call.
 func (ls *Lines) At(number int64) ([]byte, error) {
@@ -68,7 +68,7 @@ func (ls *Lines) At(number int64) ([]byte, error) {
 	}
 }
 
-// physical returns the line of the file with a number, without its line feed. It does not join the line with
+// physical returns the line of the file with the given number, without its line feed. It does not join the line with
 // the lines that continue it.
 func (ls *Lines) physical(number int64) ([]byte, error) {
 	p := ls.last
@@ -100,7 +100,7 @@ func (ls *Lines) physical(number int64) ([]byte, error) {
 	return l, nil
 }
 
-// piece returns the piece that contains the line with a number.
+// piece returns the piece that contains the line with the given number.
 func (ls *Lines) piece(number int64) (*pieceText, error) {
 	chunks := ls.text.Chunks
 	i := sort.Search(len(chunks), func(i int) bool { return chunks[i].Line > number }) - 1

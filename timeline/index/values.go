@@ -167,6 +167,7 @@ type curveLevel struct {
 	hasValues bool
 }
 
+// addCurve adds the values of a curve. from is the number of the bucket of its first column.
 func (l *curveLevel) addCurve(from int64, c *curve.Curve) {
 	for i, low := range c.Min {
 		if math.IsNaN(low) {
@@ -180,6 +181,7 @@ func (l *curveLevel) addCurve(from int64, c *curve.Curve) {
 	}
 }
 
+// put adds a run, which extends the previous run if both have the same constant value.
 func (l *curveLevel) put(s curveRun) {
 	if n := len(l.list); n > 0 {
 		o := &l.list[n-1]

@@ -1,6 +1,6 @@
 // Messages and dependencies as arrows over the rows.
 import { type Client, isAbort, type LinkInfo, type LinkSet, ranges, errorText } from "./api";
-import { count } from "./dom";
+import { count, countWords } from "./dom";
 import { drop, later } from "./later";
 import { type Bitmap, blend } from "./raster";
 import type { Row } from "./rows";
@@ -44,13 +44,13 @@ export class LinkCache {
   /** words is a text with the number of links, and with the number of those that are drawn. */
   get words(): string {
     if (this.total === 0) return this.key === "" || this.pending ? "" : "no links here";
-    if (this.withheld) return `${count(this.total)} links: L shows them`;
+    if (this.withheld) return `${countWords(this.total, "link")}: L shows ${this.total === 1 ? "it" : "them"}`;
     const held = this.arrows.reduce((n, a) => n + a.link.count, 0);
     return held < this.total
       ? `${count(held)} of ${count(this.total)} links shown: zoom in for all`
       : this.bundled
-        ? `${count(this.total)} links in ${count(this.arrows.length)} bundles`
-        : `${count(this.total)} ${this.total === 1 ? "link" : "links"}`;
+        ? `${countWords(this.total, "link")} in ${countWords(this.arrows.length, "bundle")}`
+        : countWords(this.total, "link");
   }
 
   /**

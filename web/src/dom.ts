@@ -200,6 +200,11 @@ export function count(n: number): string {
   return Number.isInteger(n) ? String(n).replace(/\B(?=(\d{3})+$)/g, "\u202F") : n.toPrecision(4);
 }
 
+/** countWords formats a number with a noun, which is in the singular if n is 1. */
+export function countWords(n: number, one: string, many = one + "s"): string {
+  return `${count(n)} ${n === 1 ? one : many}`;
+}
+
 /** bytesText formats a number of bytes with a binary unit. */
 export function bytesText(n: number): string {
   const u = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];

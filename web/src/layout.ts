@@ -2,7 +2,7 @@
 import type { TraceMeta } from "./api";
 import type { App } from "./app";
 import type { Dock } from "./dock";
-import { button, count, el } from "./dom";
+import { button, countWords, el } from "./dom";
 import type { Legend } from "./legend";
 import type { Minimap } from "./minimap";
 import type { RulerBar } from "./rulerbar";
@@ -19,7 +19,8 @@ import type { Tooltip } from "./tooltip";
 export function factsOf(app: App, metas: readonly TraceMeta[]): HTMLElement {
   const stats =
     metas.length === 1
-      ? `${count(metas[0].events)} events, ${count(metas[0].spans)} spans, ${count(metas[0].links)} links, ` +
+      ? `${countWords(metas[0].events, "event")}, ${countWords(metas[0].spans, "span")}, ` +
+        `${countWords(metas[0].links, "link")}, ` +
         `${exact(app.lanes[0].length, app.axis)}`
       : "";
   return el("span", { class: "facts", title: stats }, stats);

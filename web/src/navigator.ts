@@ -125,7 +125,7 @@ export class Navigator {
       name = lane.regionLabel(region, ""),
       k = s.selection;
     this.app.store.set({ highlight: lane.meta.regions[region].name });
-    // start beside the selected call, so that the search does not find it again, whether or not the
+    // start after or before the selected call, so that the search does not find it again, whether or not the
     // search led to it
     const from =
       this.hit && this.hit.name === name && k === this.hit.selection && k.lane === laneIndex

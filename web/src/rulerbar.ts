@@ -138,7 +138,7 @@ export function paintRuler(g: Pen, app: App, width: number, height: number): voi
     }
   }
 
-  // leave out labels of the ruler where there is the box of a mark or note
+  // omit the labels of the ruler that would overlap the box of a mark or note
   const boxes = paintMarks(g, app, x, width, height),
     notes = notesOf(app, x, width);
   g.font = fonts.note;

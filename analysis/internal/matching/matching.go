@@ -39,7 +39,7 @@ func New[T, C any]() *Matcher[T, C] {
 	return &Matcher[T, C]{conversations: map[Channel]*Conversation[C]{}}
 }
 
-// node is an end that waits.
+// node is a send or receive that waits for its partner.
 type node[T any] struct {
 	value T
 	tag   int64
@@ -59,8 +59,8 @@ type queue struct {
 	tags map[int64]list // index of tags; nil while a search takes few steps
 }
 
-// manySteps is the number of steps of a search after which a queue gets an index of tags.
-const manySteps = 8
+// stepsBeforeIndex is the number of steps of a search after which a queue gets an index of tags.
+const stepsBeforeIndex = 8
 
 // Conversation is a channel with its waiting ends. The matcher keeps it while ends wait, and while it is one of the
 // recent conversations of a location.
@@ -186,7 +186,7 @@ func (m *Matcher[T, C]) first(q *queue, tag int64) int32 {
 	}
 	if q.tags == nil {
 		i := q.first
-		for steps := 0; i != none && steps < manySteps; steps++ {
+		for steps := 0; i != none && steps < stepsBeforeIndex; steps++ {
 			if t := m.nodes[i].tag; t == tag || t == UnknownTag {
 				return i
 			}

@@ -166,8 +166,8 @@ type Log struct {
 	// this case, visits of these regions, transfers to and from devices, and the idle times of streams also
 	// count as calls.
 	Launches bool
-	// Silent lists the regions in whose visits a location may wait for others, but without a single event that
-	// tells for which, in the order of names. A recorder does not record events for them.
+	// Silent lists regions for which the recorder writes no events, in the order of names. A location may wait
+	// for others in visits of these regions, but no event shows for which.
 	Silent []SilentRegion
 	// Unended is the number of blocking collective operations that begin and do not end.
 	Unended int64

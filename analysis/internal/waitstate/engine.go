@@ -291,7 +291,7 @@ func Run(ctx context.Context, log *synclog.Log, hooks Hooks) (Result, error) {
 		return Result{}, err
 	}
 	e.messages.finish()
-	e.finishPosted()
+	e.joinRemaining()
 	e.countUnfinishedCollectives()
 	e.finishBarriers()
 	e.countUnfinishedWindows()

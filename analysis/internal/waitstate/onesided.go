@@ -19,8 +19,8 @@ const (
 var windowPatterns = map[uint64]Pattern{createOperation: WindowCreate, freeOperation: WindowFree,
 	fenceOperation: WindowFence}
 
-// windowOperation returns the operation of an instance in which the locations take part with calls like c,
-// which record a collective operation of a window with a number.
+// windowOperation returns the operation on a window in which call c takes part. number is the number of the
+// collective operation that the events in the call record.
 func windowOperation(c *synclog.Call, number uint64) uint64 {
 	name, _ := trace.OperationName(number)
 	switch name {

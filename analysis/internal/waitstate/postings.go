@@ -57,8 +57,8 @@ func (e *engine) complete(request, communicator, operation, root uint64, m Membe
 	return true
 }
 
-// joinPosted passes on the complete operations before the oldest open one, or all complete ones, and
-// removes them.
+// joinPosted joins the completed operations before the oldest open one, and removes them from the list. If all is
+// set, it joins all completed operations.
 func (e *engine) joinPosted(p *postings, all bool) {
 	n := 0
 	for ; n < len(p.list) && (all || !p.list[n].open); n++ {
@@ -70,8 +70,8 @@ func (e *engine) joinPosted(p *postings, all bool) {
 	p.list = p.list[n:]
 }
 
-// finishPosted passes on the complete operations that follow some that never complete.
-func (e *engine) finishPosted() {
+// joinRemaining joins the completed operations that follow an operation that never completes.
+func (e *engine) joinRemaining() {
 	for loc := range e.numbers {
 		if p := e.postings[uint32(loc)]; p != nil {
 			e.joinPosted(p, true)

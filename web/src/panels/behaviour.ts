@@ -2,7 +2,7 @@
 // the others.
 import type { BehaviourClass, Behaviours } from "../answers";
 import type { App } from "../app";
-import { count, el, name, printable } from "../dom";
+import { count, countWords, el, name, printable } from "../dom";
 import type { Panel } from "../dock";
 import { type Extra, removeChoice, showInterval, type Source } from "../extras";
 import type { Lane } from "../lane";
@@ -175,7 +175,8 @@ export function behaviour(): Panel {
         el(
           "p",
           {},
-          `${count(r.objects)} objects, ${count(r.claims)} claims, ${count(r.classes.length + r.left)} classes`,
+          `${countWords(r.objects, "object")}, ${countWords(r.claims, "claim")}, ` +
+            countWords(r.classes.length + r.left, "class", "classes"),
         ),
         t.element,
         why,

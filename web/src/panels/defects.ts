@@ -24,7 +24,7 @@ export interface DefectCount {
   bad: boolean;
 }
 
-/** countAnswers returns the number of defects in some answers, without notes. */
+/** countAnswers counts the defects in several answers of the server. Notes do not count. */
 export function countAnswers(answers: readonly Defects[]): DefectCount {
   const all = answers.flatMap((a) => a.defects ?? []).filter((d) => d.severity !== "note"),
     more = answers.reduce((n, a) => n + a.more, 0),

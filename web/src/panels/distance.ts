@@ -2,7 +2,7 @@
 // first trace, which is the reference.
 import type { Distance } from "../answers";
 import type { App } from "../app";
-import { count, el, printable, select } from "../dom";
+import { countWords, count, el, printable, select } from "../dom";
 import type { Panel } from "../dock";
 import { type Extra, removeChoice, showInterval, type Source, type Tone } from "../extras";
 import type { Lane } from "../lane";
@@ -152,7 +152,11 @@ export function distance(): Panel {
       const held = rows.find((r) => String(r.lane.index) === tools.get("trace"));
       if (held) explain(held);
       tools.body.append(
-        el("p", {}, `The reference is ${printable(app.lanes[0].title)}, with ${count(rows[0].reference)} claims.`),
+        el(
+          "p",
+          {},
+          `The reference is ${printable(app.lanes[0].title)}, with ${countWords(rows[0].reference, "claim")}.`,
+        ),
         t.element,
         why,
       );

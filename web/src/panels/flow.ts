@@ -3,7 +3,7 @@
 import type { Flow, FlowCurves, FlowObject, FlowSignal } from "../answers";
 import { ApiError } from "../api";
 import type { App } from "../app";
-import { count, el, printable, select } from "../dom";
+import { count, countWords, el, printable, select } from "../dom";
 import type { Panel, Scope, Tools } from "../dock";
 import { removeChoice, showInterval, type Source } from "../extras";
 import type { Lane } from "../lane";
@@ -71,7 +71,8 @@ export const flowSource: Source = {
       {
         lane: lane.index,
         title:
-          `flow: ${count(r.objects)} objects ` + (q.by !== undefined ? `by ${q.by}` : `, visits of ${q.visits ?? ""}`),
+          `flow: ${countWords(r.objects, "object")} ` +
+          (q.by !== undefined ? `by ${q.by}` : `, visits of ${q.visits ?? ""}`),
         rows: shown.map((s) => ({
           label: s.name,
           level: 0,
@@ -279,7 +280,7 @@ export function flow(): Panel {
         return;
       }
       const notes = [
-        `${count(r.objects)} objects, from ${exact(BigInt(r.first), lane.clock)} ` +
+        `${countWords(r.objects, "object")}, from ${exact(BigInt(r.first), lane.clock)} ` +
           `to ${exact(BigInt(r.last), lane.clock)}`,
         ...(r.incomplete > 0 ? [`${count(r.incomplete)} more do not both come and leave`] : []),
         ...(r.instant > 0 ? [`${count(r.instant)} have a single time, and do not count in the signals`] : []),

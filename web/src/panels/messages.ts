@@ -1,7 +1,7 @@
 // The panel of messages. It shows the communication matrix.
 import type { LinkInfo, LinkSet, MatrixCell } from "../api";
 import type { App } from "../app";
-import { bytesText, count, el, name, printable, select } from "../dom";
+import { bytesText, count, countWords, el, name, printable, select } from "../dom";
 import type { Panel, Scope, Tools } from "../dock";
 import type { Lane } from "../lane";
 import { type Bitmap, fill, pack } from "../raster";
@@ -396,7 +396,7 @@ function followPointer(m: Matrix, { canvas, cell, pairAt }: HeatMap, info: HTMLE
       " → ",
       name(lane.fullName(tracks[j])),
       c
-        ? `: ${count(c.count)} messages, ${bytesText(c.bytes)}, ` +
+        ? `: ${countWords(c.count, "message")}, ${bytesText(c.bytes)}, ` +
             `${c.min === "" ? "none of them received" : `${transferTime(c.min, lane)} to ${transferTime(c.max, lane)}`}`
         : ": none",
     );

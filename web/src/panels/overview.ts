@@ -1,6 +1,6 @@
 // The panel of general facts about the trace: numbers of its index, and the answer of /info.
 import { isAbort, errorText } from "../api";
-import { bytesText, count, el, name, printable } from "../dom";
+import { bytesText, count, countWords, el, name, printable } from "../dom";
 import type { Panel } from "../dock";
 import type { Lane } from "../lane";
 import { exact } from "../time";
@@ -37,10 +37,6 @@ interface Info {
 
 /** mostRows is the largest number of rows that a list shows. */
 const mostRows = 200;
-
-function countWords(n: number, one: string, many = one + "s"): string {
-  return `${count(n)} ${n === 1 ? one : many}`;
-}
 
 /** facts returns the general facts, each as [name, value, additional text]. */
 function facts(lane: Lane, i: Info): [string, string, string?][] {

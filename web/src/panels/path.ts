@@ -1,7 +1,7 @@
 // The panel of the critical path. It shows the regions and locations that determine how long the run
 // takes, and the time that faster regions would save.
 import type { CriticalPath } from "../api";
-import { count, el, percent, printable } from "../dom";
+import { count, countWords, el, percent, printable } from "../dom";
 import type { App } from "../app";
 import type { Panel, Tools } from "../dock";
 import type { Lane } from "../lane";
@@ -31,9 +31,10 @@ function summary(lane: Lane, r: CriticalPath): string {
   const time = (t: string): string => short(BigInt(t), lane.clock);
   return r.claims
     ? `A longest path takes ${time(r.length)}; ${count(r.count)} of ${count(r.claims.claims)} claims are critical, ` +
-        `by ${count(r.claims.dependencies)} dependencies of the trace and ${count(r.claims.inferred)} inferred ones.`
+        `by ${countWords(r.claims.dependencies, "dependency", "dependencies")} of the trace and ` +
+        `${count(r.claims.inferred)} inferred ones.`
     : `${time(r.length)}, from ${exact(BigInt(r.begin), lane.clock)} to ${exact(BigInt(r.end), lane.clock)}, in ` +
-        `${count(r.count)} pieces; the run takes ${time(r.runtime)}.`;
+        `${countWords(r.count, "piece")}; the run takes ${time(r.runtime)}.`;
 }
 
 /** regionTable returns the table of regions or, for a path of claims, of activities. */

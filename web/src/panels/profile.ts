@@ -10,7 +10,7 @@ import { selectLongestCall } from "./calls";
 import { linkButton, swatch } from "./parts";
 import { type Column, makeTable } from "./table";
 
-/** By states what a row of the profile stands for within a region. */
+/** By is the subject of a row of the profile: a region, or a region at one location or in one group. */
 type By = "region" | "location" | "group";
 
 /** leftOut returns a text with the number of rows that a profile leaves out, or "" if it is complete. */

@@ -2,7 +2,7 @@
 // and by call.
 import type { WaitInfo, WaitPattern, WaitShare, WaitShares, Waits } from "../api";
 import type { App } from "../app";
-import { count, el, percent, printable, select } from "../dom";
+import { count, countWords, el, percent, printable, select } from "../dom";
 import type { Panel, Scope, Tools } from "../dock";
 import { exact, meanOf, meanOrder, short, shortMean } from "../time";
 import type { Lane } from "../lane";
@@ -55,14 +55,14 @@ function notesOf(lane: Lane, r: Waits): string[] {
   const time = BigInt(r.time),
     waiting = BigInt(r.waiting);
   return [
-    `Waiting: ${short(waiting, lane.clock)}, ${percent(shareOf(waiting, time))} of the time of ${count(r.locations)} ` +
-      "locations.",
+    `Waiting: ${short(waiting, lane.clock)}, ${percent(shareOf(waiting, time))} of the time of ` +
+      `${countWords(r.locations, "location")}.`,
     r.clocks.messages + r.clocks.operations > 0
-      ? `Clocks differ: ${count(r.clocks.messages)} messages are received before they are sent, ` +
-        `${count(r.clocks.operations)} operations left before all have come, by up to ` +
+      ? `Clocks differ: ${countWords(r.clocks.messages, "message")} received before being sent, ` +
+        `${countWords(r.clocks.operations, "operation")} left before all have come, by up to ` +
         `${short(BigInt(r.clocks.worst), lane.clock)}; waits are not to be trusted; see weft align.`
       : "",
-    ...r.unjudged.map((u) => `Not judged: ${count(u.count)} ${u.what}: ${u.reason}.`),
+    ...r.unjudged.map((u) => `Not judged: ${u.what} (${count(u.count)}): ${u.reason}.`),
   ].filter((x) => x !== "");
 }
 
