@@ -269,7 +269,7 @@ func (p *parser) parseInteger() (int64, error) {
 
 // formulaWords lists the keywords with which a formula may begin.
 var formulaWords = []string{"not", "if", "globally", "finally", "until", "next", "true", "false", "forall", "start",
-	"end", "within", "during", "by", "derivative", "abs", "percentile"}
+	"end", "within", "during", "by", "after", "derivative", "abs", "percentile"}
 
 // parseFormula reads a formula.
 func (p *parser) parseFormula() (*node, error) {
@@ -328,7 +328,7 @@ func (p *parser) parseFormula() (*node, error) {
 }
 
 // boundWords lists the keywords of bounds with which a formula may begin.
-var boundWords = []string{"within", "during", "by"}
+var boundWords = []string{"within", "during", "by", "after"}
 
 // confirmedWords lists keywords that the original ETL tool does not accept as names.
 var confirmedWords = []string{"not", "if", "globally", "finally", "until", "start", "end"}
