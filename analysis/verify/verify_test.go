@@ -318,11 +318,37 @@ func TestPropertyErrors(t *testing.T) {
 	}
 }
 
-// TestQuotedName checks that a name in quotes may end like a bound.
+// TestQuotedName checks that a name in quotes, or in braces, may contain the words and symbols of properties. The
+// escapes in quotes are those of strings of the language.
 func TestQuotedName(t *testing.T) {
-	text, err := Property("response", "c", "A -> 'B in 5 ms'")
-	if err != nil || !strings.Contains(text, "finally {'name' = 'B in 5 ms'}") {
-		t.Errorf("found %s, %v; expected the name B in 5 ms", text, err)
+	for property, want := range map[string]string{
+		"response A -> 'B in 5 ms'": "globally if {'name' = 'A'} then finally {'name' = 'B in 5 ms'}",
+		"response 'a -> b' -> 'x within 5ms' within 1 ms": "globally if {'name' = 'a -> b'} then " +
+			"finally by 1 ms {'name' = 'x within 5ms'}",
+		"response {'name' = 'a -> b'} -> start 'c <= d'": "globally if {'name' = 'a -> b'} then " +
+			"finally start {'name' = 'c <= d'}",
+		"never 's <= 5'":          "globally not {'name' = 's <= 5'}",
+		"never 'vector<int>'":     "globally not {'name' = 'vector<int>'}",
+		`always 'it\'s \\'`:       `globally {'name' = 'it\'s \\'}`,
+		"always it's done":        `globally {'name' = 'it\'s done'}`,
+		"never 'a -> b' <= 5":     "signal c_signal : {'name' = 'a -> b'}\ncheck c : globally not c_signal <= 5",
+		"latency it's..A p9 < 1s": `percentile 9 from {'name' = 'it\'s'} to {'name' = 'A'} < 1 s`,
+		"latency 'A..B'..C by 'a by b' p9 < 1s": "percentile 9 from {'name' = 'A..B'} to {'name' = 'C'} " +
+			"by 'a by b' < 1 s",
+		"period 'A every 2 s' every 4": "globally if {'name' = 'A every 2 s'} then (finally within [4, 4] " +
+			"{'name' = 'A every 2 s'} and globally within (0, 4) not {'name' = 'A every 2 s'})",
+	} {
+		kind, text, _ := strings.Cut(property, " ")
+		if !strings.HasPrefix(want, "signal") {
+			want = "check c : " + want
+		}
+		if got, err := Property(kind, "c", text); err != nil || got != want {
+			t.Errorf("%s: found %s, %v; expected %s", property, got, err, want)
+		}
+	}
+	const want = "a name that contains < needs quotes: 'vector<int>'"
+	if _, err := Property("never", "c", "vector<int>"); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("found %v, expected %s", err, want)
 	}
 }
 
