@@ -573,15 +573,8 @@ func (p *parser) parseComparison() (*node, error) {
 	if c.number, err = p.parseNumber(); err != nil {
 		return nil, err
 	}
-	if t := p.rest[0]; t.kind == word { // the word is a unit, because a name cannot follow here
-		switch {
-		case units[t.text] != nil:
-			c.unit = p.next().text
-		case !slices.Contains(afterFormula, t.text):
-			return nil, p.fail(t, unitNames+", or the end of the formula", unitWords(t.text)...)
-		}
-	}
-	return &node{op: Compare, comp: c}, nil
+	c.unit, err = p.parseLastUnit("the end of the formula")
+	return &node{op: Compare, comp: c}, err
 }
 
 // afterFormula lists the keywords that may follow a formula. It also lists keywords that users often write

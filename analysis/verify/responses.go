@@ -88,7 +88,9 @@ func (p *parser) parsePercentile() (*node, error) {
 		return nil, p.fail(p.rest[0], "by, < or <=", "by")
 	}
 	n.Op = p.next().text
-	n.Limit, err = p.parseDuration()
+	if n.Limit, err = p.parseDuration(); err == nil && n.Limit.Unit == "" {
+		n.Limit.Unit, err = p.parseLastUnit("the end of the formula")
+	}
 	return &node{op: Percentile, times: n}, err
 }
 

@@ -205,6 +205,7 @@ func TestSyntaxErrors(t *testing.T) {
 		"check a : finally by 3 msec true":           `1:24: found "msec", expected a unit of time (ns, us, ms, s, min or h)`,
 		"check a : finally within [0, 3] mss true":   `1:33: found "mss", expected a unit of time (ns, us, ms, s, min or h)`,
 		"signal s : wip 'id' check a : s <= 3 m":     `1:38: found "m", expected a unit of time (ns, us, ms, s, min or h)`,
+		"signal s : wip 'i' over 5 sec":              `1:27: found "sec", expected a unit of time`,
 		"check c : start true":                       `1:17: found "true", expected "{" and the attributes of`,
 		"check c : end 'A'":                          `1:15: found 'A', expected "{" and the attributes of claims, after end`,
 		"check c : percentile from {'a'='b'}":        `1:22: found "from", expected a percentage, such as 99`,
@@ -227,6 +228,8 @@ func TestSyntaxErrors(t *testing.T) {
 		"check c : (true and true":                   `found the end of the file, expected "and" or ")"`,
 		"check a(i : 0 .. 99999) : (" + strings.Repeat("true and ", 100) + "true)": "1:7: found more formulas, " +
 			"expected at most 8000000",
+		"check c : percentile 9 from {'a'='b'} to {'a'='b'} < 5 sec": `1:56: found "sec", expected a unit of ` +
+			"time (ns, us, ms, s, min or h)",
 		"check a : forall (i : 0 .. 9999) forall (j : 0 .. 999) true": "1:7: found more formulas, " +
 			"expected at most 8000000",
 		"check a(i : 0 .. 1000000) : true": "1:7: found \"a\", expected a parameter with at most 1000000 values",
@@ -295,6 +298,20 @@ func TestProductsOfSums(t *testing.T) {
 		if c := x.Checks[i]; c.Verdict != want {
 			t.Errorf("%s, %s: %s, expected %s", c.Name, c.Formula, c.Verdict, want)
 		}
+	}
+}
+
+// TestSignalNamedLikeUnit checks that a word behind the last number of a signal or check is a unit, even if a
+// definition has the same name.
+func TestSignalNamedLikeUnit(t *testing.T) {
+	const text = "signal s : wip 'i' over 1 s check a : percentile 9 from {'a'='b'} to {'a'='b'} < 1 s check b : s <= 1 s"
+	spec, err := Parse("spec.etl", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "percentile 9 from {'a' = 'b'} to {'a' = 'b'} < 1 s, s <= 1 s"
+	if got := spec.Checks[0].Formula.String() + ", " + spec.Checks[1].Formula.String(); got != want {
+		t.Errorf("found %s, expected %s", got, want)
 	}
 }
 
