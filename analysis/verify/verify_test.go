@@ -41,7 +41,7 @@ func verdict(t *testing.T, e format.Events, formula string, s Semantics) CheckRe
 	return x.Checks[0]
 }
 
-const definitions = "def p : {'p' = '1'} def q : {'q'='1'} // a comment\ndef r:{'r'='1'}\n"
+const definitions = "def p : {'p' = '1'} def q : {'q'='1'} // a comment\ndef r:{'r'='1'} def z:{'z'='1'}\n"
 
 // TestExamples checks the verdicts of formulas that were decided by hand.
 func TestExamples(t *testing.T) {
@@ -95,12 +95,16 @@ func TestEmptyTrace(t *testing.T) {
 	}
 }
 
-// TestReasons checks that explanations name the events that decide.
+// TestReasons checks that explanations name the events that decide. An event out of the bound does not count.
 func TestReasons(t *testing.T) {
-	e := states("p", "", "", "", "", "", "", "q")
+	e := states("p", "", "r", "", "", "", "", "qr")
 	for f, want := range map[string]string{
+		"finally within [4, 6] ms r": "none of the 3 events from 0 s within [4 ms, 6 ms]; " +
+			"next at event at 0.007 s, 7 ms later",
+		"until within [3, 5] ms r we have that p": "does not hold at event at 0.001 s, " +
+			"before {'r' = '1'} does within [3 ms, 5 ms]",
 		"globally if p then finally within [0, 5 ms] q": "only at event at 0.007 s, 7 ms later",
-		"globally if p then finally within [0, 5 ms] r": ", nor later",
+		"globally if p then finally within [0, 5 ms] z": ", nor later",
 		"globally p":                     "event at 0.001 s does not have {'p' = '1'}",
 		"until q we have that p":         "does not hold at event at 0.001 s, before {'q' = '1'} does at event at 0.007 s",
 		"(finally q and globally not p)": "event at 0 s has {'p' = '1'}",
