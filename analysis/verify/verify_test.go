@@ -349,9 +349,11 @@ func TestQuotedName(t *testing.T) {
 		"response {'name' = 'a -> b'} -> start 'c <= d'": "globally if {'name' = 'a -> b'} then " +
 			"finally start {'name' = 'c <= d'}",
 		"never 's <= 5'":          "globally not {'name' = 's <= 5'}",
+		"never Stop!":             "globally not {'name' = 'Stop!'}", // only != is a comparison
 		"never 'vector<int>'":     "globally not {'name' = 'vector<int>'}",
 		`always 'it\'s \\'`:       `globally {'name' = 'it\'s \\'}`,
 		"always it's done":        `globally {'name' = 'it\'s done'}`,
+		"always s != 5":           "signal c_signal : {'name' = 's'}\ncheck c : globally c_signal != 5",
 		"never 'a -> b' <= 5":     "signal c_signal : {'name' = 'a -> b'}\ncheck c : globally not c_signal <= 5",
 		"latency it's..A p9 < 1s": `percentile 9 from {'name' = 'it\'s'} to {'name' = 'A'} < 1 s`,
 		"latency 'A..B'..C by 'a by b' p9 < 1s": "percentile 9 from {'name' = 'A..B'} to {'name' = 'C'} " +
