@@ -128,6 +128,19 @@ func (p *parser) parseDuration() (Duration, error) {
 	return d, nil
 }
 
+// parseLastUnit reads the unit, if there is one, of a number that no formula follows, so that a name of a unit is
+// always a unit. expected describes what may follow the number in place of a unit.
+func (p *parser) parseLastUnit(expected string) (string, error) {
+	t := p.rest[0]
+	switch {
+	case t.kind != word || units[t.text] == nil && slices.Contains(afterFormula, t.text):
+		return "", nil
+	case units[t.text] == nil:
+		return "", p.fail(t, unitNames+", or "+expected, unitWords(t.text)...)
+	}
+	return p.next().text, nil
+}
+
 // isUnit reports whether the current token is a unit. A definition may have the same name as a unit. The token
 // is the name of a definition if the next token belongs to neither a formula nor an interval.
 func (p *parser) isUnit() bool {

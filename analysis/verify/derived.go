@@ -69,6 +69,9 @@ func (p *parser) parseSignal() (*signalSpec, error) {
 	}
 	if p.accept("over") {
 		over, err := p.parseDuration()
+		if err == nil && over.Unit == "" {
+			over.Unit, err = p.parseLastUnit("the next definition")
+		}
 		s.over = &over
 		return s, err
 	}

@@ -204,6 +204,12 @@ func (e *explainer) elapsedText(o *origin, j int) string {
 	return e.durationText(uint64(e.time[j]) - uint64(o.time))
 }
 
+// beginsLater reports whether the bound of a formula excludes the state at which the formula is evaluated.
+func (e *explainer) beginsLater(f *Formula) bool {
+	w, ok := e.ticks(f.Bound)
+	return ok && w.low > 0
+}
+
 // boundText formats the bound of a formula, relative to an origin.
 func (e *explainer) boundText(f *Formula, o *origin) string {
 	at := e.defs.Clock.FormatSeconds(o.time) + " s"
@@ -253,6 +259,8 @@ func (e *explainer) explainFinally(f *Formula, arg value, o *origin, holds bool,
 	text := fmt.Sprintf("%s %s %s", f.Args[0], holdsAtNone(o.passed+end-first), e.boundText(f, o))
 	switch {
 	case f.Bound == nil:
+	case next < e.n && e.beginsLater(f):
+		text += fmt.Sprintf("; next at %s, %s later", e.stateText(next), e.elapsedText(o, next))
 	case next < e.n:
 		text += fmt.Sprintf("; only at %s, %s later", e.stateText(next), e.elapsedText(o, next))
 	default:
@@ -279,8 +287,12 @@ func (e *explainer) explainUntil(f *Formula, arg, goal value, o *origin, holds b
 		}
 	}
 	if stop < e.n && stop < end {
-		e.addAt(depth, f, holds, o.time, e.time[stop], "%s does not hold at %s, before %s does", f.Args[0], e.stateText(stop),
-			f.Args[1])
+		bound := ""
+		if e.beginsLater(f) {
+			bound = " " + f.Bound.String()
+		}
+		e.addAt(depth, f, holds, o.time, e.time[stop], "%s does not hold at %s, before %s does%s", f.Args[0],
+			e.stateText(stop), f.Args[1], bound)
 		return e.explain(f.Args[0], stop, false, depth+1)
 	}
 	e.addAt(depth, f, holds, o.time, e.timeBefore(o, end), "%s %s %s", f.Args[1],
@@ -329,12 +341,24 @@ func (e *evaluator) hasValue(x *SignalExpr, u float64) bool {
 	return false
 }
 
-// explainDense explains a formula that consists only of signals, by the times at which its parts hold or
-// do not hold.
-func (e *explainer) explainDense(f *Formula, holds bool) {
-	add := func(f *Formula, depth int, holds bool, r interval, text string) {
-		e.list = append(e.list, Reason{depth, f.String(), holds, e.tick(r.low), e.tick(r.high), text})
+// decidedTimes returns the times at which a formula holds or, if holds is false, the times at which it does not
+// hold. While the trace grows, these are the times that no continuation can change.
+func (e *explainer) decidedTimes(f *Formula, holds bool) times {
+	v := e.denseValue(f)
+	switch {
+	case holds && e.domain.highOpen: // the trace continues after the domain
+		return v.good
+	case holds:
+		return v.holds
+	case e.domain.highOpen:
+		return v.possible.complement(e.domain)
 	}
+	return v.holds.complement(e.domain)
+}
+
+// addDense adds a reason about a part of a formula that consists only of signals: the times within limits at which
+// the part holds or, if holds is false, the times at which it does not hold.
+func (e *explainer) addDense(f *Formula, holds bool, depth int, limits interval) {
 	seconds := func(u float64) string { return e.secondsText(u) + " s" }
 	words := func(r interval) string {
 		if r.low == r.high {
@@ -342,57 +366,88 @@ func (e *explainer) explainDense(f *Formula, holds bool) {
 		}
 		return "from " + seconds(r.low) + " to " + seconds(r.high)
 	}
-	// part adds a reason about a part f of the formula: the times within limits at which f holds or, if holds is
-	// false, the times at which f does not hold.
-	part := func(f *Formula, holds bool, depth int, limits interval) {
-		v := e.denseValue(f)
-		set := v.holds
-		if !holds {
-			set = set.complement(e.domain)
-		}
-		if e.domain.highOpen { // the trace continues after the domain
-			if set = v.good; !holds {
-				set = v.possible.complement(e.domain)
-			}
-		}
-		set = set.intersect(times{limits})
-		verb := map[bool]string{true: "holds", false: "does not hold"}[holds]
+	verbs := map[bool]string{true: "holds", false: "does not hold"}
+	set := e.decidedTimes(f, holds).intersect(times{limits})
+	if len(set) == 0 {
+		when := "at any time"
 		switch {
-		case len(set) == 0:
-			add(f, depth, !holds, limits, fmt.Sprintf("%s %s at any time", f, map[bool]string{true: "does not hold",
-				false: "holds"}[holds]))
-		case len(set) == 1:
-			add(f, depth, holds, set[0], fmt.Sprintf("%s %s %s", f, verb, words(set[0])))
-		default:
-			times := "times"
-			if len(set) == 2 {
-				times = "time"
-			}
-			add(f, depth, holds, set[0], fmt.Sprintf("%s %s %s, and at %d other %s", f, verb, words(set[0]), len(set)-1, times))
+		case limits.low == limits.high:
+			when = words(limits)
+		case limits != e.domain:
+			when += " " + words(limits)
 		}
-		if !holds && f.Op == Compare && len(set) > 0 && !set[0].lowOpen && !e.hasValue(f.Comparison.Signal, set[0].low) {
-			e.list[len(e.list)-1].Text += fmt.Sprintf("; %s has no value at %s", f.Comparison.Signal, seconds(set[0].low))
-		}
-	}
-	for depth := 0; len(e.list) < maxReasons; depth++ {
-		switch f.Op {
-		case Not:
-			f, holds = f.Args[0], !holds
-			continue
-		case Globally, Finally:
-			w := e.window(f.Bound)
-			part(f.Args[0], f.Op == Finally || holds, depth,
-				e.domain.intersect(interval{e.domain.low + w.low, e.domain.low + w.high, w.lowOpen, w.highOpen}))
-			return
-		case And, Or, Implies, Until:
-			for _, a := range f.Args {
-				if len(e.list) < maxReasons {
-					part(a, e.denseValue(a).holds.contains(e.domain.low), depth, e.domain)
-				}
-			}
-			return
-		}
-		part(f, holds, depth, e.domain)
+		e.addTimes(depth, f, !holds, limits, fmt.Sprintf("%s %s %s", f, verbs[!holds], when))
 		return
+	}
+	text := fmt.Sprintf("%s %s %s", f, verbs[holds], words(set[0]))
+	switch len(set) {
+	case 1:
+	case 2:
+		text += ", and at 1 other time"
+	default:
+		text += fmt.Sprintf(", and at %d other times", len(set)-1)
+	}
+	if !holds && f.Op == Compare && !set[0].lowOpen && !e.hasValue(f.Comparison.Signal, set[0].low) {
+		text += fmt.Sprintf("; %s has no value at %s", f.Comparison.Signal, seconds(set[0].low))
+	}
+	e.addTimes(depth, f, holds, set[0], text)
+}
+
+// addTimes adds a reason about the times in an interval.
+func (e *explainer) addTimes(depth int, f *Formula, holds bool, r interval, text string) {
+	e.list = append(e.list, Reason{depth, f.String(), holds, e.tick(r.low), e.tick(r.high), text})
+}
+
+// explainDense explains a formula that consists only of signals, by the times at which its parts hold or
+// do not hold.
+func (e *explainer) explainDense(f *Formula, holds bool) {
+	depth := 0
+	for ; f.Op == Not; depth++ {
+		f, holds = f.Args[0], !holds
+	}
+	switch f.Op {
+	case Globally, Finally, Until:
+		w := e.window(f.Bound)
+		limits := e.domain.intersect(interval{e.domain.low + w.low, e.domain.low + w.high, w.lowOpen, w.highOpen})
+		switch {
+		case limits.empty():
+			e.addTimes(depth, f, holds, e.domain, fmt.Sprintf("no time of the trace is %s from %s s", f.Bound,
+				e.secondsText(e.domain.low)))
+		case f.Op == Until:
+			e.explainDenseUntil(f, holds, depth, limits)
+		default:
+			e.addDense(f.Args[0], f.Op == Finally || holds, depth, limits)
+		}
+	case And, Or, Implies:
+		for _, a := range f.Args {
+			if len(e.list) < maxReasons {
+				e.addDense(a, e.denseValue(a).holds.contains(e.domain.low), depth, e.domain)
+			}
+		}
+	default:
+		e.addDense(f, holds, depth, e.domain)
+	}
+}
+
+// explainDenseUntil explains a formula with until: by the first time within limits, the bound, at which the second
+// argument holds, or by the first time at which the first argument does not hold and the times before it.
+func (e *explainer) explainDenseUntil(f *Formula, holds bool, depth int, limits interval) {
+	arg, goal := f.Args[0], f.Args[1]
+	before := interval{low: e.domain.low, lowOpen: e.domain.lowOpen}
+	if !holds {
+		before.high, before.highOpen = limits.high, limits.highOpen
+		if fails := e.decidedTimes(arg, false).intersect(times{before}); len(fails) > 0 {
+			e.addDense(arg, false, depth, before)
+			limits = limits.intersect(interval{low: before.low, high: fails[0].low})
+		}
+		if !limits.empty() {
+			e.addDense(goal, true, depth, limits)
+		}
+		return
+	}
+	e.addDense(goal, true, depth, limits)
+	if set := e.decidedTimes(goal, true).intersect(times{limits}); len(set) > 0 && set[0].low > e.domain.low {
+		before.high, before.highOpen = set[0].low, true
+		e.addDense(arg, true, depth, before)
 	}
 }

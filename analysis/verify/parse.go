@@ -269,7 +269,7 @@ func (p *parser) parseInteger() (int64, error) {
 
 // formulaWords lists the keywords with which a formula may begin.
 var formulaWords = []string{"not", "if", "globally", "finally", "until", "next", "true", "false", "forall", "start",
-	"end", "within", "during", "by", "derivative", "abs", "percentile"}
+	"end", "within", "during", "by", "after", "derivative", "abs", "percentile"}
 
 // parseFormula reads a formula.
 func (p *parser) parseFormula() (*node, error) {
@@ -328,7 +328,7 @@ func (p *parser) parseFormula() (*node, error) {
 }
 
 // boundWords lists the keywords of bounds with which a formula may begin.
-var boundWords = []string{"within", "during", "by"}
+var boundWords = []string{"within", "during", "by", "after"}
 
 // confirmedWords lists keywords that the original ETL tool does not accept as names.
 var confirmedWords = []string{"not", "if", "globally", "finally", "until", "start", "end"}
@@ -573,15 +573,8 @@ func (p *parser) parseComparison() (*node, error) {
 	if c.number, err = p.parseNumber(); err != nil {
 		return nil, err
 	}
-	if t := p.rest[0]; t.kind == word { // the word is a unit, because a name cannot follow here
-		switch {
-		case units[t.text] != nil:
-			c.unit = p.next().text
-		case !slices.Contains(afterFormula, t.text):
-			return nil, p.fail(t, unitNames+", or the end of the formula", unitWords(t.text)...)
-		}
-	}
-	return &node{op: Compare, comp: c}, nil
+	c.unit, err = p.parseLastUnit("the end of the formula")
+	return &node{op: Compare, comp: c}, err
 }
 
 // afterFormula lists the keywords that may follow a formula. It also lists keywords that users often write

@@ -6,6 +6,7 @@ import (
 	"math/big"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // propertyKinds lists the kinds of properties that [Property] supports.
@@ -37,11 +38,11 @@ func Property(kind, check, property string) (declarations string, err error) {
 		}
 		return fmt.Sprintf("%scheck %s : globally %s", signals, check, p), nil
 	case "response", "precedes":
-		a, b, ok := strings.Cut(property, "->")
+		a, b, ok := cutOutside(property, "->", strings.Index)
 		if !ok {
 			return "", fmt.Errorf("found %q, expected A -> B", property)
 		}
-		if strings.Contains(b, "->") && !strings.ContainsAny(b, "{'") {
+		if strings.Contains(hideNames(b), "->") {
 			return "", fmt.Errorf("found %q, expected A -> B with one arrow", strings.TrimSpace(property))
 		}
 		b, given, bound, err := cutBound(b)
@@ -75,7 +76,7 @@ func Property(kind, check, property string) (declarations string, err error) {
 
 // periodDeclaration returns the declaration of a periodic event.
 func periodDeclaration(check, property string) (string, error) {
-	name, rest, ok := strings.Cut(property, " every ")
+	name, rest, ok := cutOutside(property, " every ", strings.Index)
 	if !ok {
 		return "", fmt.Errorf("found %q, expected A every 10ms ± 1ms", property)
 	}
@@ -136,9 +137,10 @@ func parseDuration(s string) (Duration, error) {
 // bound is the same bound in the syntax of the language, followed by a space. Both are "" if there is no
 // bound.
 func cutBound(s string) (event, given, bound string, err error) {
+	visible := hideNames(s) + " "
 	for _, w := range []string{"within", "by", "after"} {
-		i := strings.LastIndex(s+" ", " "+w+" ")
-		if i < 0 || strings.LastIndexAny(s, "'}") >= i {
+		i := strings.LastIndex(visible, " "+w+" ")
+		if i < 0 {
 			continue
 		}
 		event, given = s[:i], strings.TrimSpace(s[i:])
@@ -162,8 +164,8 @@ func cutBound(s string) (event, given, bound string, err error) {
 		return event, given, w + " " + t + " ", nil
 	}
 	for _, w := range []string{"in", "before", "under", "inside", "during", "<", "<="} {
-		i := strings.LastIndex(s, " "+w+" ")
-		if i < 0 || strings.LastIndexAny(s, "'}") >= i {
+		i := strings.LastIndex(visible, " "+w+" ")
+		if i < 0 {
 			continue
 		}
 		t := strings.TrimSpace(s[i+len(w)+2:])
@@ -177,14 +179,19 @@ func cutBound(s string) (event, given, bound string, err error) {
 
 // conditionText returns a proposition or comparison, together with the declarations of its signals.
 func conditionText(check, s string) (text, signals string, err error) {
-	i := strings.IndexAny(s, "<>=!")
-	if strings.Contains(s, "{") || i < 0 {
+	visible := strings.ReplaceAll(hideNames(s), "!=", "==") // a ! alone belongs to a name
+	i := strings.IndexAny(visible, "<>=}")
+	if i < 0 || s[i] == '}' {
 		text, err = propositionText(s)
 		return text, "", err
 	}
-	name, rest := strings.TrimSpace(s[:i]), s[i:]
+	name, rest := unquote(s[:i]), s[i:]
 	if name == "" {
 		return "", "", fmt.Errorf("found %q, expected the name of a signal before the comparison", s)
+	}
+	if limit := strings.TrimLeft(rest, "<>=! "); limit != "" && !strings.ContainsRune("+-.0123456789", rune(limit[0])) {
+		return "", "", fmt.Errorf("found %q, expected a number; a name that contains %c needs quotes: %s",
+			limit, rest[0], quote(strings.TrimSpace(s)))
 	}
 	if strings.HasPrefix(rest, "=") && !strings.HasPrefix(rest, "==") {
 		rest = "=" + rest
@@ -207,10 +214,55 @@ func propositionText(s string) (string, error) {
 	if strings.HasPrefix(s, "{") {
 		return prefix + s, nil
 	}
-	if len(s) > 1 && s[0] == '\'' && s[len(s)-1] == '\'' {
-		s = s[1 : len(s)-1]
+	return prefix + "{'name' = " + quote(unquote(s)) + "}", nil
+}
+
+// unquote returns a name without the quotes and escapes that it may have.
+func unquote(s string) string {
+	s = strings.TrimSpace(s)
+	if len(s) < 2 || s[0] != '\'' || s[len(s)-1] != '\'' {
+		return s
 	}
-	return prefix + "{'name' = " + quote(s) + "}", nil
+	if n, name, ok := quoted(s); ok && n == len(s) {
+		return name
+	}
+	return s[1 : len(s)-1]
+}
+
+// hideNames returns the text with zero bytes in place of texts in quotes or braces. The last brace stays.
+// An apostrophe within or behind a word is no quote.
+func hideNames(s string) string {
+	visible := []byte(s)
+	depth := 0
+	for i := 0; i < len(s); i++ {
+		n := 0
+		switch s[i] {
+		case '\'':
+			if before, _ := utf8.DecodeLastRuneInString(s[:i]); !isWord(before) {
+				n, _, _ = quoted(s[i:])
+			}
+		case '{':
+			depth++
+		case '}':
+			depth--
+		}
+		n = max(n, 1)
+		if n > 1 || depth > 0 {
+			clear(visible[i : i+n])
+		}
+		i += n - 1
+	}
+	return string(visible)
+}
+
+// cutOutside splits a text at a separator that is not within quotes or braces. index finds the first or
+// the last such separator.
+func cutOutside(s, separator string, index func(s, separator string) int) (before, after string, ok bool) {
+	i := index(hideNames(s), separator)
+	if i < 0 {
+		return s, "", false
+	}
+	return s[:i], s[i+len(separator):], true
 }
 
 // ParseProposition reads the text of an event as in [Property]: a proposition of the language, or a

@@ -89,7 +89,9 @@ func (p *parser) parsePercentile() (*node, error) {
 		return nil, p.fail(p.rest[0], "by, < or <=", "by")
 	}
 	n.Op = p.next().text
-	n.Limit, err = p.parseDuration()
+	if n.Limit, err = p.parseDuration(); err == nil && n.Limit.Unit == "" {
+		n.Limit.Unit, err = p.parseLastUnit("the end of the formula")
+	}
 	return &node{op: Percentile, times: n}, err
 }
 
@@ -137,7 +139,7 @@ func latencyDeclaration(check, property string) (string, error) {
 		if strings.TrimSpace(name) == "" {
 			return "", errors.New(`found nothing after "by", expected an attribute, as in A..B by id p99 < 2ms`)
 		}
-		b, by = event, " by "+quote(strings.Trim(strings.TrimSpace(name), "'"))
+		b, by = event, " by "+quote(unquote(name))
 	}
 	from, err := propositionText(a)
 	if err != nil {
@@ -153,32 +155,6 @@ func latencyDeclaration(check, property string) (string, error) {
 	}
 	return fmt.Sprintf("check %s : percentile %s from %s to %s%s %s %s", check, strings.TrimSpace(percent), from, to,
 		by, op, d), nil
-}
-
-// cutOutside splits a text at a separator that is not within quotes or braces. index finds the first or
-// the last such separator.
-func cutOutside(s, separator string, index func(s, separator string) int) (before, after string, ok bool) {
-	hidden := []byte(s)
-	quoted, depth := false, 0
-	for i, c := range hidden {
-		switch {
-		case c == '\'':
-			quoted = !quoted
-		case quoted:
-		case c == '{':
-			depth++
-		case c == '}':
-			depth--
-		}
-		if quoted || depth > 0 {
-			hidden[i] = 0
-		}
-	}
-	i := index(string(hidden), separator)
-	if i < 0 {
-		return s, "", false
-	}
-	return s[:i], s[i+len(separator):], true
 }
 
 // objectTimes holds, by object, the states between which a [Responses] measures.

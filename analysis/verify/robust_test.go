@@ -144,9 +144,9 @@ func TestRobustObjects(t *testing.T) {
 	}
 }
 
-// TestWithoutValue checks that the explanation of a violated check of signals says where the signal has no value. The
-// counter s begins at 5 ms, and exceeds 3 from 20 ms on.
-func TestWithoutValue(t *testing.T) {
+// TestDenseReasons checks explanations of violated checks of signals, also where the signal has no value. The counter s
+// is 1 from 5 ms on, 4 from 20 ms on, and 6 from 30 ms on.
+func TestDenseReasons(t *testing.T) {
 	rec := trace.NewRecorder(trace.Seconds(1000))
 	loc, s := rec.Location("main"), rec.Counter("s", "")
 	rec.Mark(loc, 0, rec.Region("begin"))
@@ -157,6 +157,16 @@ func TestWithoutValue(t *testing.T) {
 		"globally s <= 9":            "s <= 9 does not hold from 0 s to 0.005 s; s has no value at 0 s",
 		"globally s <= 3":            "s <= 3 does not hold from 0 s to 0.005 s, and at 1 other time; s has no value at 0 s",
 		"globally after 5 ms s <= 3": "s <= 3 does not hold from 0.02 s to 0.03 s",
+		// s exceeds 3, but not within these bounds
+		"finally within [6 ms, 15 ms] s > 3":  "s > 3 does not hold at any time from 0.006 s to 0.015 s",
+		"finally within [6 ms, 6 ms] s > 3":   "s > 3 does not hold at 0.006 s",
+		"finally within [40 ms, 50 ms] s > 3": "no time of the trace is within [40 ms, 50 ms] from 0 s",
+		// the first time of s > 3, and the times before it
+		"not until by 25 ms s > 3 we have that not s > 3": "s > 3 holds from 0.02 s to 0.025 s; " +
+			"not s > 3 holds from 0 s to 0.02 s",
+		// s is 1 from 5 ms to 20 ms, and s > 3 does not hold before
+		"until by 15 ms s > 3 we have that not s == 1": "not s == 1 does not hold from 0.005 s to 0.015 s; " +
+			"s > 3 does not hold at any time from 0 s to 0.005 s",
 	} {
 		spec, err := Parse("", []byte("signal s : {'name' = 's'} check c : "+formula))
 		if err != nil {
@@ -166,7 +176,11 @@ func TestWithoutValue(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := x.Checks[0].Reasons[0].Text; got != want {
+		var text []string
+		for _, r := range x.Checks[0].Reasons {
+			text = append(text, r.Text)
+		}
+		if got := strings.Join(text, "; "); got != want {
 			t.Errorf("%s: %q, expected %q", formula, got, want)
 		}
 	}

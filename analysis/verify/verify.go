@@ -178,11 +178,14 @@ func (r *recorder) warnings() []Warning {
 		text := attributesString(s.Attributes)
 		switch n := found[i]; {
 		case n == 0:
-			var names []string
+			w := Warning{Text: fmt.Sprintf("no signal has %s", text), Word: s.Attributes[0].Value}
 			for _, m := range r.defs.Metrics.All() {
-				names = append(names, m.Name)
+				w.Words = append(w.Words, m.Name)
 			}
-			list = append(list, Warning{Text: fmt.Sprintf("no signal has %s", text), Word: s.Attributes[0].Value, Words: names})
+			if slices.Contains(w.Words, w.Word) {
+				w = Warning{Text: fmt.Sprintf("no signal with %s has a value", text)}
+			}
+			list = append(list, w)
 		case n > 1:
 			list = append(list, Warning{Text: fmt.Sprintf("%d signals have %s; %s is the first of them", n, text, s.Name)})
 		}

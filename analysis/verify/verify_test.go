@@ -41,7 +41,7 @@ func verdict(t *testing.T, e format.Events, formula string, s Semantics) CheckRe
 	return x.Checks[0]
 }
 
-const definitions = "def p : {'p' = '1'} def q : {'q'='1'} // a comment\ndef r:{'r'='1'}\n"
+const definitions = "def p : {'p' = '1'} def q : {'q'='1'} // a comment\ndef r:{'r'='1'} def z:{'z'='1'}\n"
 
 // TestExamples checks the verdicts of formulas that were decided by hand.
 func TestExamples(t *testing.T) {
@@ -68,6 +68,9 @@ func TestExamples(t *testing.T) {
 		{"(p iff q)", IsFalse, Bad, DecidedFalse},
 		{"finally within (0, 1) true", IsFalse, Bad, DecidedFalse},
 		{"during [0, 2] (p or q)", IsTrue, Good, DecidedTrue},
+		{"after 2 p", IsTrue, Good, DecidedTrue}, // p holds at 2 ms, and at no later state
+		{"after 3 p", IsFalse, NonInformative, StillFalse},
+		{"finally by 2 after 1 q", IsTrue, Good, DecidedTrue}, // from 0 ms, q follows 1 ms later
 		{"forall (i : 0 .. 1) finally {'p' = i}", IsFalse, NonInformative, StillFalse},
 	} {
 		for s, want := range map[Semantics]Verdict{TwoValued: x.two, ThreeValued: x.three, FourValued: x.four,
@@ -92,12 +95,16 @@ func TestEmptyTrace(t *testing.T) {
 	}
 }
 
-// TestReasons checks that explanations name the events that decide.
+// TestReasons checks that explanations name the events that decide. An event out of the bound does not count.
 func TestReasons(t *testing.T) {
-	e := states("p", "", "", "", "", "", "", "q")
+	e := states("p", "", "r", "", "", "", "", "qr")
 	for f, want := range map[string]string{
+		"finally within [4, 6] ms r": "none of the 3 events from 0 s within [4 ms, 6 ms]; " +
+			"next at event at 0.007 s, 7 ms later",
+		"until within [3, 5] ms r we have that p": "does not hold at event at 0.001 s, " +
+			"before {'r' = '1'} does within [3 ms, 5 ms]",
 		"globally if p then finally within [0, 5 ms] q": "only at event at 0.007 s, 7 ms later",
-		"globally if p then finally within [0, 5 ms] r": ", nor later",
+		"globally if p then finally within [0, 5 ms] z": ", nor later",
 		"globally p":                     "event at 0.001 s does not have {'p' = '1'}",
 		"until q we have that p":         "does not hold at event at 0.001 s, before {'q' = '1'} does at event at 0.007 s",
 		"(finally q and globally not p)": "event at 0 s has {'p' = '1'}",
@@ -202,6 +209,7 @@ func TestSyntaxErrors(t *testing.T) {
 		"check a : finally by 3 msec true":           `1:24: found "msec", expected a unit of time (ns, us, ms, s, min or h)`,
 		"check a : finally within [0, 3] mss true":   `1:33: found "mss", expected a unit of time (ns, us, ms, s, min or h)`,
 		"signal s : wip 'id' check a : s <= 3 m":     `1:38: found "m", expected a unit of time (ns, us, ms, s, min or h)`,
+		"signal s : wip 'i' over 5 sec":              `1:27: found "sec", expected a unit of time`,
 		"check c : start true":                       `1:17: found "true", expected "{" and the attributes of`,
 		"check c : end 'A'":                          `1:15: found 'A', expected "{" and the attributes of claims, after end`,
 		"check c : percentile from {'a'='b'}":        `1:22: found "from", expected a percentage, such as 99`,
@@ -224,6 +232,8 @@ func TestSyntaxErrors(t *testing.T) {
 		"check c : (true and true":                   `found the end of the file, expected "and" or ")"`,
 		"check a(i : 0 .. 99999) : (" + strings.Repeat("true and ", 100) + "true)": "1:7: found more formulas, " +
 			"expected at most 8000000",
+		"check c : percentile 9 from {'a'='b'} to {'a'='b'} < 5 sec": `1:56: found "sec", expected a unit of ` +
+			"time (ns, us, ms, s, min or h)",
 		"check a : forall (i : 0 .. 9999) forall (j : 0 .. 999) true": "1:7: found more formulas, " +
 			"expected at most 8000000",
 		"check a(i : 0 .. 1000000) : true": "1:7: found \"a\", expected a parameter with at most 1000000 values",
@@ -295,6 +305,20 @@ func TestProductsOfSums(t *testing.T) {
 	}
 }
 
+// TestSignalNamedLikeUnit checks that a word behind the last number of a signal or check is a unit, even if a
+// definition has the same name.
+func TestSignalNamedLikeUnit(t *testing.T) {
+	const text = "signal s : wip 'i' over 1 s check a : percentile 9 from {'a'='b'} to {'a'='b'} < 1 s check b : s <= 1 s"
+	spec, err := Parse("spec.etl", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "percentile 9 from {'a' = 'b'} to {'a' = 'b'} < 1 s, s <= 1 s"
+	if got := spec.Checks[0].Formula.String() + ", " + spec.Checks[1].Formula.String(); got != want {
+		t.Errorf("found %s, expected %s", got, want)
+	}
+}
+
 // TestPropertyErrors checks the messages about properties in plain words.
 func TestPropertyErrors(t *testing.T) {
 	for property, want := range map[string]string{
@@ -315,11 +339,39 @@ func TestPropertyErrors(t *testing.T) {
 	}
 }
 
-// TestQuotedName checks that a name in quotes may end like a bound.
+// TestQuotedName checks that a name in quotes, or in braces, may contain the words and symbols of properties. The
+// escapes in quotes are those of strings of the language.
 func TestQuotedName(t *testing.T) {
-	text, err := Property("response", "c", "A -> 'B in 5 ms'")
-	if err != nil || !strings.Contains(text, "finally {'name' = 'B in 5 ms'}") {
-		t.Errorf("found %s, %v; expected the name B in 5 ms", text, err)
+	for property, want := range map[string]string{
+		"response A -> 'B in 5 ms'": "globally if {'name' = 'A'} then finally {'name' = 'B in 5 ms'}",
+		"response 'a -> b' -> 'x within 5ms' within 1 ms": "globally if {'name' = 'a -> b'} then " +
+			"finally by 1 ms {'name' = 'x within 5ms'}",
+		"response {'name' = 'a -> b'} -> start 'c <= d'": "globally if {'name' = 'a -> b'} then " +
+			"finally start {'name' = 'c <= d'}",
+		"never 's <= 5'":          "globally not {'name' = 's <= 5'}",
+		"never Stop!":             "globally not {'name' = 'Stop!'}", // only != is a comparison
+		"never 'vector<int>'":     "globally not {'name' = 'vector<int>'}",
+		`always 'it\'s \\'`:       `globally {'name' = 'it\'s \\'}`,
+		"always it's done":        `globally {'name' = 'it\'s done'}`,
+		"always s != 5":           "signal c_signal : {'name' = 's'}\ncheck c : globally c_signal != 5",
+		"never 'a -> b' <= 5":     "signal c_signal : {'name' = 'a -> b'}\ncheck c : globally not c_signal <= 5",
+		"latency it's..A p9 < 1s": `percentile 9 from {'name' = 'it\'s'} to {'name' = 'A'} < 1 s`,
+		"latency 'A..B'..C by 'a by b' p9 < 1s": "percentile 9 from {'name' = 'A..B'} to {'name' = 'C'} " +
+			"by 'a by b' < 1 s",
+		"period 'A every 2 s' every 4": "globally if {'name' = 'A every 2 s'} then (finally within [4, 4] " +
+			"{'name' = 'A every 2 s'} and globally within (0, 4) not {'name' = 'A every 2 s'})",
+	} {
+		kind, text, _ := strings.Cut(property, " ")
+		if !strings.HasPrefix(want, "signal") {
+			want = "check c : " + want
+		}
+		if got, err := Property(kind, "c", text); err != nil || got != want {
+			t.Errorf("%s: found %s, %v; expected %s", property, got, err, want)
+		}
+	}
+	const want = "a name that contains < needs quotes: 'vector<int>'"
+	if _, err := Property("never", "c", "vector<int>"); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("found %v, expected %s", err, want)
 	}
 }
 

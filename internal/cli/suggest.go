@@ -182,8 +182,7 @@ func newSuggestions(m *suggest.Miner, list []suggest.Property, traces []string) 
 // property.
 func (s *suggestions) writeSpecification(w io.Writer, least int) {
 	in := plural.Of(len(s.Traces), "trace")
-	fmt.Fprintf(w, "// Properties that hold in %s, each observed at least %d times. "+
-		"Those with many observations and little spread come first.\n",
+	fmt.Fprintf(w, "// Properties that hold in %s, each observed at least %d times. The most informative come first.\n",
 		in, least)
 	if s.By != "" {
 		fmt.Fprintf(w, "// They concern events with the same value of %s.\n", plain(s.By))
@@ -240,7 +239,7 @@ func suggestionComment(p *suggest.Property, by string) string {
 		fourDigits(mean),
 		fourDigits(p.Max))
 	if p.Undecided > 0 {
-		s += fmt.Sprintf("; %d more are undecided at the end of a trace", p.Undecided)
+		s += fmt.Sprintf("; %d undecided at the end of a trace", p.Undecided)
 	}
 	return s + "."
 }
