@@ -205,7 +205,11 @@ func (a *app) newTraceWriter(values map[string]string, dst, to, flag string) (*t
 	made := ""
 	if place := f.About().Place; place != nil && dst != "-" {
 		if name := place(dst); name != dst {
-			printf(a.err, "%s: weft writes the trace to %s, because it needs a separate folder\n", dst, name)
+			reason := "it needs a separate folder"
+			if filepath.Dir(name) == filepath.Dir(dst) {
+				reason = "the name of its main file ends in " + filepath.Ext(name)
+			}
+			printf(a.err, "%s: weft writes the trace to %s, because %s\n", dst, name, reason)
 			dst = name
 			if dir := filepath.Dir(dst); os.Mkdir(dir, 0o777) == nil {
 				made = dir
