@@ -127,6 +127,18 @@ func TestRewrite_2_2_2(t *testing.T) {
 	}
 }
 
+// The descriptor 2 stays where its integers need 64 bits: "with the descriptors 2 to 5, only blanks change".
+func TestRewriteLargeIntegers_2_2_2(t *testing.T) {
+	const text = `-3 -21 0.100000 0 0 4 2 2147483648 1 1 0
+-3 5 0.200000 0 0 2 2 -2147483649 9223372036854775807
+7 5 0.300000 0 0 2 3 1 2
+7 5 0.400000 0 0 2 2 2147483647 -2147483648
+`
+	if diff := cmp.Diff(text, copyText(t, text, nil)); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // TestDefinitions_2_3_5 checks that each definition of a record of type -6 counts regardless of its number of
 // data fields, and that such records are no defects.
 func TestDefinitions_2_3_5(t *testing.T) {
