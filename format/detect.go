@@ -133,3 +133,14 @@ func (a About) HasExtension(name string) bool {
 	}
 	return false
 }
+
+// WithExtension returns a function for [About.Place]: it appends ext to paths that do not end in it, except "-"
+// for a stream.
+func WithExtension(ext string) func(path string) string {
+	return func(path string) string {
+		if path == "-" {
+			return path
+		}
+		return strings.TrimSuffix(path, ext) + ext
+	}
+}

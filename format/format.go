@@ -101,7 +101,8 @@ type About struct {
 	// Mapping returns how the format keeps a subject.
 	Mapping func(s Subject) Mapped
 	// Place returns the path of the main file of a trace that is written to path, which can be a folder. Place
-	// is nil for formats whose traces can have any name in any folder.
+	// is nil for formats whose traces can have any name in any folder. [WithExtension] is for formats whose
+	// readers find a trace only by the extension of its main file.
 	Place func(path string) string
 }
 

@@ -278,6 +278,16 @@ func TestCopy(t *testing.T) {
 	}
 }
 
+// A carriage return inside a line is no line end (docs/formats/etf.md, "File"), and no defect. A copy keeps it, as
+// a value with a blank in its place is another value.
+func TestCopyOfCarriageReturns(t *testing.T) {
+	const text = "T x\ry=1\nE 0 1 ; a=b\rE 1 2 ;\r\nR 0 1 false ; name=p\r\rq\n"
+	got, loss := copyText(t, text)
+	if diff := cmp.Diff(strings.ReplaceAll(text, "\r\n", "\n"), got); diff != "" || len(loss) > 0 {
+		t.Errorf("losses %v\n%s", loss, diff)
+	}
+}
+
 // TestCopyOfLongLines checks that a line above the length limit is lost.
 func TestCopyOfLongLines(t *testing.T) {
 	got, loss := copyText(t, "E 0 1 ;\n# "+strings.Repeat("x", 200)+"\nE 1 1 ;\n")

@@ -61,8 +61,8 @@ func (r *Reader) Read(rec *Record) error {
 }
 
 // canonical returns the next line in canonical spelling, without its line end. It returns a line
-// unchanged if the line has no record, has a defect, or has a number that would change. The result is
-// valid until the next call.
+// unchanged if the line has no record, has a defect, or has a number or a carriage return that would change. The
+// result is valid until the next call.
 func (r *Reader) canonical(rec *Record) ([]byte, error) {
 	if more, err := r.lines.More(); err != nil {
 		return nil, err
@@ -75,10 +75,11 @@ func (r *Reader) canonical(rec *Record) ([]byte, error) {
 		defective = true
 		return r.opt.Defect(p.defect(r.name, number, l))
 	})
-	if r.text = r.text[:0]; usable && !defective && !rec.changes {
+	l = bytes.TrimSuffix(l, []byte{'\r'})
+	if r.text = r.text[:0]; usable && !defective && !rec.changes && bytes.IndexByte(l, '\r') < 0 {
 		r.text = rec.Append(r.text)
 	} else {
-		r.text = append(r.text, bytes.TrimSuffix(l, []byte{'\r'})...)
+		r.text = append(r.text, l...)
 	}
 	return r.text, err
 }

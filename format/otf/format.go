@@ -20,6 +20,7 @@ var about = format.About{
 	Name:       "otf",
 	Title:      "Open Trace Format 1 (OTF)",
 	Extensions: []string{".otf"},
+	Place:      format.WithExtension(".otf"),
 	EmptyMain:  true,
 	Reads:      "all records, short and long spelling, plain and .z",
 	Writes:     "all records; streams, spelling, compression",

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/weft-trace/weft/format"
@@ -117,5 +118,21 @@ func TestAnchorOfAnotherArchive(t *testing.T) {
 	if b.Anchor.Definitions != definitions || b.Anchor.Locations != locations {
 		t.Errorf("found %d definitions and %d locations, expected %d and %d", b.Anchor.Definitions, b.Anchor.Locations,
 			definitions, locations)
+	}
+}
+
+// The folder of the events has the name of the anchor file without ".otf2". So an anchor file of another name
+// would take its place.
+func TestNewWriterNeedsExtension(t *testing.T) {
+	for _, name := range []string{"a", "a.OTF2", "a.foo"} {
+		out, err := format.CreateFile(filepath.Join(t.TempDir(), name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = NewWriter(out, Anchor{})
+		if err == nil || !strings.Contains(err.Error(), "expected that of an anchor file") {
+			t.Errorf("%s: found error %v, expected one about the name", name, err)
+		}
+		out.Abort()
 	}
 }

@@ -21,6 +21,7 @@ var about = format.About{
 	Name:       "otf2",
 	Title:      "Open Trace Format 2 (OTF2)",
 	Extensions: []string{".otf2"},
+	Place:      format.WithExtension(".otf2"),
 	FilesEach:  2,
 	Reads:      "archives of OTF2 1.0 to 3.1 without compression, in plain files",
 	Writes:     "OTF2 3.0, exactly",

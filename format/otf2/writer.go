@@ -34,9 +34,9 @@ type Writer struct {
 	thumbnails  []*chunkWriter
 }
 
-// NewWriter begins an archive whose anchor file is dst. The other files appear in the same folder when dst
-// is committed. The new files replace an existing archive of the same name. The default chunk size is 256 KiB. The
-// versions are those of OTF2 3.0, also if a comes from another archive.
+// NewWriter begins an archive whose anchor file is dst. The name of dst must end in ".otf2". The other files
+// appear in the same folder when dst is committed. The new files replace an existing archive of the same name. The
+// default chunk size is 256 KiB. The versions are those of OTF2 3.0, also if a comes from another archive.
 func NewWriter(dst *format.Output, a Anchor) (*Writer, error) {
 	if dst.Path == "-" {
 		return nil, errors.New("OTF2 has several files, expected the name of a file to write to")
@@ -44,7 +44,10 @@ func NewWriter(dst *format.Output, a Anchor) (*Writer, error) {
 	a.FileVersion, a.TraceVersion, a.Version, a.Substrate, a.Compression = 3, 2, [3]uint8{3, 0, 2}, 1, 1
 	a.EventChunk, a.DefinitionChunk = cmp.Or(a.EventChunk, minChunk), cmp.Or(a.DefinitionChunk, minChunk)
 	a.resetNumbers()
-	name := strings.TrimSuffix(dst.Path, ".otf2")
+	name, ok := strings.CutSuffix(dst.Path, ".otf2")
+	if !ok { // the folder of the events has the name without the extension
+		return nil, fmt.Errorf("%s: found a name without .otf2, expected that of an anchor file", dst.Path)
+	}
 	if err := checkReplaceable(name); err != nil {
 		return nil, err
 	}

@@ -92,8 +92,11 @@ func parseControl(text string) (*control, error) {
 			if bad != "" {
 				return nil, fmt.Errorf("control string %q %s", text, bad)
 			}
-			c.directives = append(c.directives, d)
 			s = s[1+n:]
+			if d.verb == 'n' { // scanf reads nothing, and does not count the conversion
+				continue
+			}
+			c.directives = append(c.directives, d)
 			if d.verb != '%' && !d.skip {
 				c.convs++
 			}
@@ -135,7 +138,7 @@ func parseConversion(s []byte) (d directive, n int, bad string) {
 	switch d.verb {
 	case '%':
 		return directive{verb: '%', literal: '%'}, n, ""
-	case 'c', 's':
+	case 'c', 's', 'n':
 	case '[':
 		k := d.parseSet(s[n:])
 		if k < 0 {

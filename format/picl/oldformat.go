@@ -82,20 +82,23 @@ func probeOld(head []byte) int {
 	}
 	// A line of the new format has at least six fields, and the sixth is a count. User records of the
 	// new format may also begin with a number ≥ 0, but then the third field is a time with a decimal
-	// point, or a standard record follows.
-	if startsStandard(head) {
+	// point, or a standard record or a control string follows.
+	if startsNew(head) {
 		return 0
 	}
 	return 85
 }
 
-// startsStandard reports whether one of the first lines has the head of a standard record of the new
-// format. The last line may be incomplete.
-func startsStandard(text []byte) bool {
+// startsNew reports whether one of the first lines has the head of a standard record of the new format, or a
+// control string after such a head. In the old format, only messages (key 16) have quotes. The last line may
+// be incomplete.
+func startsNew(text []byte) bool {
 	n := 0
 	for l := range bytes.Lines(text) {
 		var h head
-		if _, bad := h.parse(bytes.TrimRight(l, "\r\n"), 6); bad < 0 && h.f[0] < 0 && l[len(l)-1] == '\n' {
+		i, bad := h.parse(bytes.TrimRight(l, "\r\n"), 6)
+		if bad < 0 && l[len(l)-1] == '\n' &&
+			(h.f[0] < 0 || h.f[0] != 16 && bytes.HasPrefix(bytes.TrimLeft(l[i:], " \t"), []byte{'"'})) {
 			return true
 		}
 		if n++; n == 20 {

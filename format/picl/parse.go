@@ -345,7 +345,7 @@ func (p *blockParser) countRespelled(data []byte, h *head, line int64) {
 	if len(data) == 0 || h.f[5] == 0 {
 		return
 	}
-	if usualDescriptor(data) {
+	if usualDescriptor(data) && !(data[0] == '2' && slices.ContainsFunc(p.vals, isInt64)) {
 		n := int64(data[0] - '0')
 		if p.d.plainInts || p.res.control(n, h, line) == predefined[n] {
 			return
@@ -365,6 +365,9 @@ func (p *blockParser) countRespelled(data []byte, h *head, line int64) {
 		p.scan.damaged.Add(1)
 	}
 }
+
+// isInt64 reports whether a value has 64 bits. weft writes such values of the descriptor 2 with %ld.
+func isInt64(v trace.Value) bool { return v.Type == trace.Int64 }
 
 // takeAddedAttributes removes the attributes that were added when a command changed the trace from the data
 // fields. They are the last data fields.

@@ -201,12 +201,12 @@ func (h *head) parseFastTime(data []byte, i int) int {
 }
 
 // parseIntegers parses n values with the descriptor 2 ("%d") in the usual spelling. ok is false if the values
-// have another spelling, or if their number is not n.
+// have another spelling or need more than 32 bits, or if their number is not n.
 func parseIntegers(l []byte, n int64, vals []trace.Value) (out []trace.Value, ok bool) {
 	i := 0
 	for range n {
 		v, next := digits.Integer(l, skipBlank(l, i))
-		if next < 0 || next-i > 11 {
+		if next < 0 || next-i > 11 || v != int64(int32(v)) {
 			return vals, false
 		}
 		vals = append(vals, intValue(v))

@@ -45,6 +45,9 @@ func TestDescriptors_2_2_2(t *testing.T) {
 		{"%*d alone", `1 "%*d" 5`, ``, ""},
 		{"%*d alone, repeated", `2 "%*d" 5 6`, ``, ""},
 		{"%*d alone, more data", `1 "%*d" 5 6`, ``, "picl.extra-data × 1"},
+		{"%n", `1 "%n%d%n%s" 5x`, `5 "x"`, ""}, // C 7.21.6.2: no input is consumed, no value is counted
+		{"%n repeated", `2 "%d,%d%n" 1,2 3,4`, `1 2 3 4`, ""},
+		{"%n alone", `1 "%n" 5`, `"5"`, "picl.descriptor × 1"},
 		{"no descriptor", `1`, ``, "picl.data-missing × 1"},
 		{"no conversion", `1 "%%" some text`, `"some" "text"`, "picl.descriptor × 1"},
 		{"%*s", `1 "%*s %s" drop keep`, `"keep"`, ""},
@@ -121,6 +124,36 @@ func TestRewrite_2_2_2(t *testing.T) {
 1 5 0.300000 0 0 2 9 3 4.5 6 7.5
 1 5 0.400000 0 0 1 "%d %lf" 3 4.5
 -102 -1 2.000000 0 0 2 "%d%d" 1 2 -901
+`
+	if diff := cmp.Diff(text, copyText(t, text, nil)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A time is a real number, so it can lack the point (Table 2). A line with a control string is none of the old
+// format, whose compact records have only integers, but for the text of a trace_message (key 16).
+func TestUserRecordsAlone_2_2_1(t *testing.T) {
+	for text, want := range map[string]int{
+		"7 1 1 0 0 1 \"%d\" 4\n7 1 2 0 0 0\n":    2,
+		"4 1 1 0 0 0\n4 1 2 0 0 1 \"%s\" word\n": 2,
+	} {
+		_, rows, rules := opened(t, text, nil)
+		if len(rows) != want || len(rules) != 0 {
+			t.Errorf("%q: found %q, %v, expected %d user records", text, rows, rules, want)
+		}
+	}
+	// The text of an old message may look like a control string.
+	if n := probeOld([]byte("16 0 5 1 7 1 \"hello\"\n")); n == 0 {
+		t.Error("a message of the old format is not recognised")
+	}
+}
+
+// The descriptor 2 stays where its integers need 64 bits: "with the descriptors 2 to 5, only blanks change".
+func TestRewriteLargeIntegers_2_2_2(t *testing.T) {
+	const text = `-3 -21 0.100000 0 0 4 2 2147483648 1 1 0
+-3 5 0.200000 0 0 2 2 -2147483649 9223372036854775807
+7 5 0.300000 0 0 2 3 1 2
+7 5 0.400000 0 0 2 2 2147483647 -2147483648
 `
 	if diff := cmp.Diff(text, copyText(t, text, nil)); diff != "" {
 		t.Error(diff)

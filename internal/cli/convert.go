@@ -202,10 +202,27 @@ func (a *app) newTraceWriter(values map[string]string, dst, to, flag string) (*t
 	if f.About().Writes == "" {
 		return nil, usageError("%s cannot be written", f.About().Title)
 	}
+	out, err := a.createTraceOutput(f, dst)
+	if err != nil {
+		return nil, err
+	}
+	if out.Path != "-" { // else it is a stream or a device
+		dst = out.Path
+	}
+	return &traceWriter{f, out, &format.WriteOptions{Values: values, Workers: a.workers}, dst}, nil
+}
+
+// createTraceOutput creates the output for the main file of a trace of format f. If a trace of this format cannot
+// have the name dst, a line on standard error states the name that it gets.
+func (a *app) createTraceOutput(f format.Format, dst string) (*format.Output, error) {
 	made := ""
 	if place := f.About().Place; place != nil && dst != "-" {
 		if name := place(dst); name != dst {
-			printf(a.err, "%s: weft writes the trace to %s, because it needs a separate folder\n", dst, name)
+			reason := "it needs a separate folder"
+			if filepath.Dir(name) == filepath.Dir(dst) {
+				reason = "the name of its main file ends in " + filepath.Ext(name)
+			}
+			printf(a.err, "%s: weft writes the trace to %s, because %s\n", dst, name, reason)
 			dst = name
 			if dir := filepath.Dir(dst); os.Mkdir(dir, 0o777) == nil {
 				made = dir
@@ -219,7 +236,7 @@ func (a *app) newTraceWriter(values map[string]string, dst, to, flag string) (*t
 	if made != "" {
 		out.AtEnd(func() { os.Remove(made) }) // succeeds only if the folder is empty
 	}
-	return &traceWriter{f, out, &format.WriteOptions{Values: values, Workers: a.workers}, dst}, nil
+	return out, nil
 }
 
 // manyFiles is a number of files. If a command is about to write more, it prints their number first.

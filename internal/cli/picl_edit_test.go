@@ -259,6 +259,7 @@ func TestPICLThroughOthers(t *testing.T) {
 3 5 0.400000 0 0 1 "%d %lf" 3 4.5
 3 5 0.500000 0 0 1 "%d%lf" 3 4.5
 3 5 0.600000 0 0 2 2 3 4
+3 5 0.650000 0 0 2 2 3 2147483648
 -102 -1 0.700000 0 0 3 2 5 1 -901
 -101 -1 0.800000 0 0 1 "%d%lf" -901 0.500000
 `
@@ -283,8 +284,8 @@ func TestPICLThroughOthers(t *testing.T) {
 				n += r.Count
 			}
 		}
-		if n != 4 {
-			t.Errorf("%s: %d records are said to lose their spelling, expected 4: %s", ext, n, loss)
+		if n != 5 { // those with control strings but one, and the one with an integer that needs %ld
+			t.Errorf("%s: %d records are said to lose their spelling, expected 5: %s", ext, n, loss)
 		}
 		if code, _, errs := runWeft(t, "convert", "-q", out, back); code != 0 {
 			t.Fatalf("%s: exit code %d: %s", ext, code, errs)

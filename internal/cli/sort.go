@@ -153,7 +153,7 @@ func (a *app) writeSortedPart(ctx context.Context, in *input, to string, x *sort
 // writeSorted writes a trace with the format's encoder, which writes in time order. For OTF it uses a
 // separate method, which changes nothing but the order.
 func (a *app) writeSorted(ctx context.Context, in *input, to string, r *inputFlags) error {
-	out, err := a.createOutput(to)
+	out, err := a.createTraceOutput(in.format, to)
 	if err != nil {
 		return err
 	}
