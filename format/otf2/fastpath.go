@@ -156,19 +156,19 @@ type recentComm struct {
 
 // addOther adds the rows of an event at an offset that is neither a visit nor one of plainKinds: of an event with
 // references, of a metric event, or of the event after a list of attributes. It returns the offset of the next record.
-// It returns 0 and adds no row if [locationReader.add] must add the event.
-func (lr *locationReader) addOther(b []byte, at int, now int64) (next int, err error) {
+// It returns 0 if [locationReader.add] must add the event, or if it has set lr.failed.
+func (lr *locationReader) addOther(b []byte, at int, now int64) (next int) {
 	if b[at] == metricEvent {
-		return lr.addMetricFast(b, at, now), nil
+		return lr.addMetricFast(b, at, now)
 	}
 	e := &lr.r.event
 	e.Attributes = e.Attributes[:0]
 	if b[at] == attributeRecord {
 		if lr.d.restorer != nil {
-			return 0, nil
+			return 0
 		}
 		if at = lr.r.plainAttributes(b, at); at == 0 {
-			return 0, nil
+			return 0
 		}
 	}
 	var v plainValues
@@ -179,10 +179,12 @@ func (lr *locationReader) addOther(b []byte, at int, now int64) (next int, err e
 	}
 	if next > 0 && len(e.Attributes) > 0 {
 		lr.last = now
-		err = lr.addAttributes(e)
+		if lr.failed = lr.addAttributes(e); lr.failed != nil {
+			next = 0
+		}
 	}
 	e.Attributes = e.Attributes[:0]
-	return next, err
+	return next
 }
 
 // addPlain adds the row of an event with these values. It returns false if [locationReader.add]

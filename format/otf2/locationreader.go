@@ -39,6 +39,7 @@ type locationReader struct {
 	recentMetric recentMetric
 	recentRanks  [1 << rankBits]recentRank
 	packed       []byte // room for the packed row of an event
+	failed       error  // error of addOther, which does not return it because that would slow down fillFast
 }
 
 // errStandIn ends a parallel scan in which an id needs a stand-in.
@@ -58,7 +59,8 @@ func (d *decoder) location(id uint64, sel trace.Selection, try bool, ended *loca
 		r.c.room = x.r.c.room
 	}
 	x.d, x.r, x.id, x.loc, x.sel, x.speculative = d, r, id, d.lookup(Locations, id), sel, try
-	x.rows, x.last, x.end, x.sufficient, x.sorter, x.sorted = trace.BatchRows, math.MinInt64, false, false, nil, nil
+	x.rows, x.last, x.end, x.sufficient = trace.BatchRows, math.MinInt64, false, false
+	x.sorter, x.sorted, x.failed = nil, nil, nil
 	if x.mustSort = d.unordered[id]; x.mustSort {
 		x.sel = trace.Everything()
 	} else if sel.From > 0 && uint64(sel.From) <= math.MaxInt64-d.base {
@@ -188,7 +190,6 @@ func (lr *locationReader) fillFast() error {
 	time, number := r.time, r.number
 	now, odd := lr.modelTime(r.clock.correct(time))
 	var v plainValues
-	var err error
 	for !odd && at+most <= len(part) && b.Len() < lr.rows {
 		p := part[at : at+most]
 		id := p[0]
@@ -208,7 +209,7 @@ func (lr *locationReader) fillFast() error {
 				if next = plainRecord(part, at, &v); next == 0 || !lr.addPlain(id, &v, now) {
 					break
 				}
-			} else if next, err = lr.addOther(part, at, now); next == 0 || err != nil {
+			} else if next = lr.addOther(part, at, now); next == 0 {
 				break
 			}
 			at, lr.last = next, now
@@ -233,7 +234,7 @@ func (lr *locationReader) fillFast() error {
 		b.Time, b.Kind, b.Ref = append(b.Time, now), append(b.Kind, trace.Enter+trace.Kind(id-enter)), append(b.Ref, k.region)
 	}
 	c.at, r.time, r.number = at, time, number
-	return err
+	return lr.failed
 }
 
 // modelTime returns the time in the model. odd is set if the time is out of range, or before the last time.
