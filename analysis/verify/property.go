@@ -164,14 +164,14 @@ func cutBound(s string) (event, given, bound string, err error) {
 		return event, given, w + " " + t + " ", nil
 	}
 	for _, w := range []string{"in", "before", "under", "inside", "during", "<", "<="} {
-		i := strings.LastIndex(visible, " "+w+" ")
+		i := strings.LastIndex(visible[:len(s)], " "+w+" ")
 		if i < 0 {
 			continue
 		}
 		t := strings.TrimSpace(s[i+len(w)+2:])
 		if d, err := parseDuration(t); err == nil && d.Unit != "" {
-			return "", "", "", fmt.Errorf("found %q, expected \"within %s\"; a name that ends like this needs quotes: '%s'",
-				w+" "+t, t, strings.TrimSpace(s))
+			return "", "", "", fmt.Errorf("found %q, expected \"within %s\"; a name that ends like this needs quotes: %s",
+				w+" "+t, t, quote(strings.TrimSpace(s)))
 		}
 	}
 	return s, "", "", nil

@@ -339,6 +339,18 @@ func TestPropertyErrors(t *testing.T) {
 	}
 }
 
+// TestPropertiesCutShort checks that no beginning of a property makes Property panic.
+func TestPropertiesCutShort(t *testing.T) {
+	for _, text := range []string{"A -> B within 5ms", "A -> 'B in' in 5 ms", "A -> {'name' = 'B'} < 5ms",
+		"A -> B during 5ms", "A every 10ms ± 1ms", "A..B by id p99 < 2ms", "queue <= 5", "A -> B before 5ms under inside <= "} {
+		for end := range len(text) + 1 {
+			for _, kind := range propertyKinds {
+				Property(kind, "c", text[:end])
+			}
+		}
+	}
+}
+
 // TestQuotedName checks that a name in quotes, or in braces, may contain the words and symbols of properties. The
 // escapes in quotes are those of strings of the language.
 func TestQuotedName(t *testing.T) {

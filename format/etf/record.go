@@ -496,7 +496,7 @@ func (p *keyPlaces[K]) find(keys []K, key K) int {
 	if len(keys) < longList {
 		return slices.Index(keys, key)
 	}
-	if len(keys) == longList { // perhaps a new list
+	if len(keys) == longList { // the map may still be that of another list
 		*p = make(keyPlaces[K], 2*longList)
 		for i, k := range keys {
 			(*p)[k] = i

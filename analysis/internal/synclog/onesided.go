@@ -1,8 +1,6 @@
 package synclog
 
-import (
-	"github.com/weft-trace/weft/trace"
-)
+import "github.com/weft-trace/weft/trace"
 
 // WindowCall is the effect of an MPI call on a window for one-sided communication.
 type WindowCall uint8

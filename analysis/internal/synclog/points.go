@@ -1,8 +1,6 @@
 package synclog
 
-import (
-	"github.com/weft-trace/weft/trace"
-)
+import "github.com/weft-trace/weft/trace"
 
 // pointKinds maps kinds of events to kinds of points.
 var pointKinds = [...]Kind{trace.Send: Send, trace.SendBegin: SendPost, trace.SendComplete: SendDone,

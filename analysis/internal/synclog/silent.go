@@ -18,8 +18,9 @@ type SilentRegion struct {
 // silence counts the visits of a region that have no events, if the region's kind is waits. marked is set as soon as
 // a visit has an event.
 type silence struct {
-	marked       bool
-	visits, time int64
+	marked bool
+	visits int64
+	time   trace.Ticks
 }
 
 // groupCalls lists the prefixes of the names of further calls of MPI in which the members of a group wait for each
@@ -51,7 +52,7 @@ func (w *worker) countSilent(c *openCall, t int64) {
 		s.marked = true
 	} else if w.window.Has(c.enter) {
 		s.visits++
-		s.time += w.window.Clip(t) - c.enter
+		s.time.Add(w.window.Clip(t) - c.enter)
 	}
 }
 
@@ -70,7 +71,7 @@ func (l *Log) joinSilent(workers []*worker) {
 				sums[region] = &SilentRegion{Region: region}
 			}
 			sums[region].Visits += s.visits
-			sums[region].Time.Add(s.time)
+			sums[region].Time = sums[region].Time.Plus(s.time)
 		}
 		for _, x := range w.lanes {
 			if x == nil {
