@@ -342,7 +342,8 @@ func TestPropertyErrors(t *testing.T) {
 // TestPropertiesCutShort checks that no beginning of a property makes Property panic.
 func TestPropertiesCutShort(t *testing.T) {
 	for _, text := range []string{"A -> B within 5ms", "A -> 'B in' in 5 ms", "A -> {'name' = 'B'} < 5ms",
-		"A -> B during 5ms", "A every 10ms ± 1ms", "A..B by id p99 < 2ms", "queue <= 5", "A -> B before 5ms under inside <= "} {
+		"A -> B during 5ms", "A every 10ms ± 1ms", "A..B by id p99 < 2ms", "queue <= 5",
+		"A -> B before 5ms under inside <= "} {
 		for end := range len(text) + 1 {
 			for _, kind := range propertyKinds {
 				Property(kind, "c", text[:end])
