@@ -285,7 +285,7 @@ func (p *Part) Merge(o *Part) error {
 	return nil
 }
 
-// Result holds the use of all claimed resources. Times are in ticks of Clock.
+// Result holds the use of all resources. Times are in ticks of Clock.
 type Result struct {
 	Clock trace.Clock `json:"clock"`
 	// First is the time of the first event of the part, of any kind. Last is the latest end of an event
@@ -293,8 +293,7 @@ type Result struct {
 	// from First to Last.
 	First int64 `json:"first"`
 	Last  int64 `json:"last"`
-	// Resources holds the claimed resources in the order of the definitions. With a window, it holds
-	// all resources.
+	// Resources holds all resources in the order of the definitions, also those without claims.
 	Resources []Resource `json:"resources"`
 	// Unclosed is the number of claims without an end. Orphans is the number of ends without a begin, and of
 	// begins without an id. Reused is the number of claims that have the id of an open claim; such a claim
@@ -366,9 +365,7 @@ func (p *Part) Result() *Result {
 		}
 	}
 	for i := range p.defs.Resources.Len() {
-		if w != nil {
-			q.resource(uint32(i))
-		}
+		q.resource(uint32(i))
 	}
 	q.book.Close(func(loc uint32) int64 { return w.Clip(p.last[loc]) })
 	for i, r := range q.resources {

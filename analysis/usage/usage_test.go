@@ -192,6 +192,28 @@ func TestEventThroughput(t *testing.T) {
 	}
 }
 
+// TestResourceWithoutClaims checks that the result has a resource that no claim uses, with use 0 all the time.
+func TestResourceWithoutClaims(t *testing.T) {
+	d := testtrace.Defs(1, 1, 2)
+	p := New(d, Options{Steps: 10})
+	rows := []testtrace.Row{testtrace.Begin(0, 10, 1, 0, 0, 1), testtrace.End(0, 30, 1)}
+	if err := p.Batch(testtrace.Mixed(d, rows)); err != nil {
+		t.Fatal(err)
+	}
+	r := p.Result()
+	if len(r.Resources) != 2 {
+		t.Fatalf("found %d resources, expected 2", len(r.Resources))
+	}
+	x := &r.Resources[1]
+	if x.Claims != 0 || x.Mean != 0 || !reflect.DeepEqual(x.Open, []int64{20}) ||
+		!reflect.DeepEqual(x.Amounts, []Level{{0, 0, 20}}) {
+		t.Errorf("found %+v, expected a resource without claims for 20 ticks", x)
+	}
+	if s, want := r.Signal(x, true), signal([]quad{{10, 30, 0, 0}}); !reflect.DeepEqual(s, want) {
+		t.Errorf("found the signal %v, expected %v", s, want)
+	}
+}
+
 func TestLimits(t *testing.T) {
 	d := testtrace.Defs(1, 1, 1)
 	full, small := New(d, Options{Steps: 1 << 20, Levels: 1 << 20}), New(d, Options{Steps: 16, Levels: 10})

@@ -112,7 +112,8 @@ func (a *app) runUsage(ctx context.Context, path string, flags *usageFlags) erro
 			}
 			x.Resources = slices.DeleteFunc(x.Resources, func(r usage.Resource) bool { return !ids[r.ID] })
 		}
-		if s.anySet() && !slices.ContainsFunc(x.Resources, func(q usage.Resource) bool { return q.Claims > 0 }) {
+		claimed := anyClaim(x)
+		if s.anySet() && !claimed {
 			in.notFound = "found no claim on a resource"
 		}
 		answer := usageAnswer{Result: x}
@@ -128,16 +129,21 @@ func (a *app) runUsage(ctx context.Context, path string, flags *usageFlags) erro
 			switch {
 			case flags.asCSV:
 				return a.writeSignals(x.Clock, list)
+			case !claimed && in.notFound == "":
+				fmt.Fprintln(a.out, "The trace has no claims on resources.")
 			case len(x.Resources) > 0 && average > 0:
 				a.printSignals(list)
 			case len(x.Resources) > 0:
 				a.printUsage(x)
-			case in.notFound == "":
-				fmt.Fprintln(a.out, "The trace has no claims on resources.")
 			}
 			return nil
 		}, nil
 	})
+}
+
+// anyClaim reports whether a resource has claims.
+func anyClaim(x *usage.Result) bool {
+	return slices.ContainsFunc(x.Resources, func(r usage.Resource) bool { return r.Claims > 0 })
 }
 
 // usageArgs checks the arguments of weft usage.
@@ -232,7 +238,7 @@ func (a *app) addUsage(c *cobra.Command, args []string, flags *usageFlags) error
 			}
 			list = append(list, added)
 		}
-		if len(list) == 0 {
+		if !anyClaim(u) {
 			return nil, &exitError{exitDefects, fmt.Errorf("%s: found no claims on resources, so there is no signal to add",
 				args[0])}
 		}
