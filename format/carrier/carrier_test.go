@@ -141,7 +141,6 @@ func TestRows(t *testing.T) {
 	type packed struct {
 		row, base *trace.Batch
 		data      []byte
-		whole     bool
 	}
 	var list []packed
 	for i := range 3000 {
@@ -155,9 +154,25 @@ func TestRows(t *testing.T) {
 		c.Next()
 		y.Next()
 		if i%5 == 0 {
-			list = append(list, packed{x, base, rows.AppendWhole(nil, d, &c), true})
+			claim, attributes := HasClaim(&c) && i%2 == 0, i%4 < 2
+			base = &trace.Batch{Loc: 2}
+			base.Add(2, x.Time[0], trace.NoOp, trace.NoRef)
+			if claim {
+				base.AddOps(c.Op(0))
+			}
+			keys, values := c.Attrs()
+			for k := range keys {
+				if attributes {
+					base.AddAttr(keys[k], values[k])
+				}
+			}
+			data := rows.AppendWhole(nil, d, &c, claim, attributes)
+			if len(keys) > 0 && HasAttributes(data) == attributes {
+				t.Fatalf("%x: found %v, expected attributes: %v", data, HasAttributes(data), !attributes)
+			}
+			list = append(list, packed{x, base, append(data, 0, 0)}) // bytes after the row are ignored
 		} else if base.Derived == nil {
-			list = append(list, packed{x, base, rows.Append(nil, d, &c, &y), false})
+			list = append(list, packed{x, base, rows.Append(nil, d, &c, &y)})
 		}
 	}
 	data, _ := Pack(d, &rows)
@@ -176,13 +191,7 @@ func TestRows(t *testing.T) {
 	}
 	for _, p := range list {
 		got := p.base.Clone()
-		if p.whole {
-			got = &trace.Batch{Loc: 2}
-			err = restorer.AddWhole(got, 2, 5, append(p.data, 0, 0)) // bytes after the row are ignored
-		} else {
-			err = restorer.Amend(got, p.data)
-		}
-		if err != nil || !same(got, p.row) {
+		if err := restorer.Amend(got, p.data); err != nil || !same(got, p.row) {
 			t.Fatalf("%v: found %+v, expected %+v", err, got, p.row)
 		}
 		damaged := slices.Clone(p.data[:r.IntN(len(p.data)+1)])

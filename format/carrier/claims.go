@@ -10,14 +10,13 @@ type claimKey struct {
 
 // noteClaim counts the begin of a claim that repeats the id of an open one. Rows of other kinds have no effect.
 func (r *Rows) noteClaim(c *trace.Cursor) {
-	k := c.Kind()
-	if k != trace.ClaimBegin && k != trace.ClaimEnd || len(c.Ops()) == 0 {
+	if !HasClaim(c) {
 		return
 	}
 	at := claimKey{c.Location(), c.Op(0)}
 	n := r.open[at]
 	switch {
-	case k == trace.ClaimBegin:
+	case c.Kind() == trace.ClaimBegin:
 		if r.open == nil {
 			r.open = map[claimKey]int{}
 		}

@@ -18,7 +18,7 @@ func Example() {
 	var events [][]byte
 	for _, b := range r.Batches(p) {
 		for c := b.Cursor(); c.Next(); {
-			events = append(events, rows.AppendWhole(nil, r.Defs(), &c))
+			events = append(events, rows.AppendWhole(nil, r.Defs(), &c, false, false))
 		}
 	}
 	definitions, _ := carrier.Pack(r.Defs(), &rows)
@@ -35,7 +35,8 @@ func Example() {
 	}
 	var b trace.Batch
 	b.Reset(p)
-	if err := back.AddWhole(&b, p, 7, events[0]); err != nil {
+	b.Add(p, 7, trace.NoOp, trace.NoRef)
+	if err := back.Amend(&b, events[0]); err != nil {
 		log.Fatal(err)
 	}
 	for c := b.Cursor(); c.Next(); {

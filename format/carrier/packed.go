@@ -257,9 +257,7 @@ type Rows struct {
 	// claim with the same id was open at the same location.
 	open     map[claimKey]int
 	repeated int64
-	// emptyRow is an empty row. Append packs a row without a record of its own as the difference from
-	// emptyRow.
-	emptyRow trace.Batch
+	base     trace.Batch // row with the parts that AppendWhole leaves out
 }
 
 // recordGap describes in which fields a row and the row from its record differ.
@@ -426,26 +424,34 @@ func (r *Rows) Append(b []byte, d *trace.Definitions, c, base *trace.Cursor) []b
 	return b
 }
 
-// AppendWhole appends row c as a whole, for [Restorer.AddWhole].
-func (r *Rows) AppendWhole(b []byte, d *trace.Definitions, c *trace.Cursor) []byte {
-	if r.emptyRow.Len() == 0 {
-		r.emptyRow.Add(0, 0, trace.NoOp, trace.NoRef)
+// AppendWhole appends row c, except for the parts that the record holds itself: the id of a claim if claim is set,
+// and the attributes if attributes is set. Rows that differ only in these parts are packed into the same bytes.
+// [Restorer.Amend] restores the row from a row of kind NoOp with the id as its only operand, and the attributes.
+func (r *Rows) AppendWhole(b []byte, d *trace.Definitions, c *trace.Cursor, claim, attributes bool) []byte {
+	r.base.Reset(0)
+	r.base.Add(0, 0, trace.NoOp, trace.NoRef)
+	if claim {
+		r.base.AddOps(c.Op(0))
 	}
-	base := r.emptyRow.Cursor()
+	if attributes {
+		keys, values := c.Attrs()
+		for i, k := range keys {
+			r.base.AddAttr(k, values[i])
+		}
+	}
+	base := r.base.Cursor()
 	base.Next()
 	return r.Append(b, d, c, &base)
 }
 
-// AddWhole adds to b a row that [Rows.AppendWhole] has packed. If data is invalid, it returns an
-// error and adds no row.
-func (r *Restorer) AddWhole(b *trace.Batch, loc uint32, t int64, data []byte) error {
-	b.Add(loc, t, trace.NoOp, trace.NoRef)
-	err := r.Amend(b, data)
-	if err != nil {
-		b.DropLast()
-	}
-	return err
+// HasClaim reports whether row c has the id of a claim, which [Rows.AppendWhole] can leave out.
+func HasClaim(c *trace.Cursor) bool {
+	return (c.Kind() == trace.ClaimBegin || c.Kind() == trace.ClaimEnd) && len(c.Ops()) > 0
 }
+
+// HasAttributes reports whether a packed row contains the attributes of the row. Otherwise, the attributes are those of
+// the row that [Restorer.Amend] amends.
+func HasAttributes(data []byte) bool { return len(data) > 0 && data[0]&withAttrs != 0 }
 
 // sameOperands returns the number of leading operands of c that equal those of base.
 func sameOperands(c, base *trace.Cursor) (n int) {

@@ -20,11 +20,12 @@ import (
 // except in tables whose first ids the archive itself uses.
 const (
 	definitionKey = "WEFT::DEFINITIONS::" // properties with all definitions, in numbered pieces
-	baseKey       = "base"                // key of the definition that holds the time of tick 0
+	baseKey       = "time-base"           // key of the definition that holds the time of tick 0
 	layoutKey     = "layout"              // key of the definition that holds likeScoreP, in archives like those of Score-P
 
 	shortRow      = 0 // attribute of an event: its packed row, if the row fits in 8 bytes
 	longRow       = 1 // attribute of an event: its packed row as text, if the row is longer
+	claimID       = 2 // attribute of the begin and of the end of a claim: the id of the claim
 	kindParameter = 0 // parameter with the name of a kind that OTF2 does not have
 	allComm       = 0 // communicator of all locations
 	allLocations  = 0 // group of all communicating locations
@@ -32,7 +33,7 @@ const (
 )
 
 // firstID holds the id of index 0 of each table.
-var firstID = [tables]uint64{Attributes: 2, Parameters: 1, Comms: 1, Groups: 2}
+var firstID = [tables]uint64{Attributes: 3, Parameters: 1, Comms: 1, Groups: 2}
 
 // firstID returns the id of index 0 of a table in the written archive.
 func (e *encoder) firstID(t Table) uint64 {
@@ -283,33 +284,44 @@ func (e *encoder) writeRow(c *trace.Cursor) error {
 	default:
 		e.rows.NoteField(c, "operands")
 	}
-	if !e.attributes(c) {
-		if all {
-			e.rows.NoteField(c, "attributes")
-		}
-		all = false
+	attributes := e.attributes(c)
+	if all && !attributes {
+		e.rows.NoteField(c, "attributes")
 	}
-	if (!all || c.Derived()) && !e.plain {
-		e.packed = e.rows.AppendWhole(e.packed[:0], e.defs, c)
-		a := Attribute{ID: shortRow, Type: typeUint64}
-		if len(e.packed) <= 8 {
-			var v [8]byte
-			copy(v[:], e.packed)
-			a.Value = binary.LittleEndian.Uint64(v[:])
-		} else {
-			text := carrier.Text(e.packed)
-			if len(text) > maxText {
-				e.loss.Add(e.defs.Spec(c.Kind()).Name, "", format.Lost, "its texts are longer than OTF2 allows", 1)
-				return e.location(c.Location()).Write(x)
-			}
-			a = Attribute{longRow, typeString, e.string(text)}
-		}
-		x.Attributes = append(x.Attributes, a)
+	if !(all && attributes) || c.Derived() {
+		e.addPackedRow(c, attributes)
 	}
 	if e.err != nil {
 		return e.err
 	}
 	return e.location(c.Location()).Write(x)
+}
+
+// addPackedRow adds attributes with the row to the event: the id of a claim, and all else that is packed. The packed
+// row contains the attributes of the row unless the event has them.
+func (e *encoder) addPackedRow(c *trace.Cursor, attributes bool) {
+	if e.plain {
+		return
+	}
+	x, claim := &e.event, carrier.HasClaim(c)
+	e.packed = e.rows.AppendWhole(e.packed[:0], e.defs, c, claim, attributes)
+	a := Attribute{ID: shortRow, Type: typeUint64}
+	if len(e.packed) <= 8 {
+		var v [8]byte
+		copy(v[:], e.packed)
+		a.Value = binary.LittleEndian.Uint64(v[:])
+	} else {
+		text := carrier.Text(e.packed)
+		if len(text) > maxText {
+			e.loss.Add(e.defs.Spec(c.Kind()).Name, "", format.Lost, "its texts are longer than OTF2 allows", 1)
+			return
+		}
+		a = Attribute{longRow, typeString, e.string(text)}
+	}
+	if claim {
+		x.Attributes = append(x.Attributes, Attribute{claimID, typeInt64, c.Op(0)})
+	}
+	x.Attributes = append(x.Attributes, a)
 }
 
 // nativeRecord fills in the OTF2 record of a row. It reports whether the record contains the whole row except

@@ -49,6 +49,7 @@ func (e *encoder) defineAll() error {
 		put(defAttribute, shortRow, name("weft.row"), typeUint64, name("what the event is in the trace that it comes from"))
 		put(defAttribute, longRow, name("weft.row-text"), typeString,
 			name("what the event is in the trace that it comes from"))
+		put(defAttribute, claimID, name("weft.claim"), typeInt64, name("id of the claim that begins or ends"))
 	}
 	for i, a := range d.Attributes.All() {
 		put(defAttribute, uint64(i)+e.firstID(Attributes), name(a.Name), uint64(e.typeOf(uint32(i), trace.String)),

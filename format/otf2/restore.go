@@ -17,7 +17,7 @@ func (m *model) restore() (bool, error) {
 	if len(pairs) == 0 || err != nil {
 		return false, err
 	}
-	layout := ""
+	layout, known := "", false
 	for _, p := range pairs {
 		if p.Key == layoutKey {
 			layout = p.Value
@@ -28,6 +28,10 @@ func (m *model) restore() (bool, error) {
 		if m.base, err = strconv.ParseUint(p.Value, 10, 64); err != nil || m.base > 1<<63 {
 			return false, fmt.Errorf("carried %s: %q", p.Key, p.Value)
 		}
+		known = true
+	}
+	if !known {
+		return false, fmt.Errorf("carried definitions: found no %s, expected those of this version of weft", baseKey)
 	}
 	d := &trace.Definitions{Format: "otf2", CheapNext: true}
 	r, err := carrier.NewRestorer(d, pairs)
@@ -70,13 +74,25 @@ func (lr *locationReader) addRestored(e *Event, now int64) (ok bool, err error) 
 		text, _ := lr.d.ranks.text(a.Value)
 		lr.packed, err = carrier.FromText(lr.packed, text)
 	}
+	e.Attributes = e.Attributes[:last]
+	b := &lr.b
+	b.Add(lr.loc, now, trace.NoOp, trace.NoRef)
+	if last > 0 && e.Attributes[last-1].ID == claimID {
+		b.AddOps(e.Attributes[last-1].Value)
+		e.Attributes = e.Attributes[:last-1]
+	}
+	if err == nil && !carrier.HasAttributes(lr.packed) {
+		if err := lr.addAttributes(e); err != nil {
+			return false, err
+		}
+	}
 	if err == nil {
-		err = r.AddWhole(&lr.b, lr.loc, now, lr.packed)
+		err = r.Amend(b, lr.packed)
 	}
 	if err == nil {
 		return true, nil
 	}
-	e.Attributes = e.Attributes[:last]
+	b.DropLast()
 	return false, lr.opt().Defect(&trace.Defect{Rule: "otf2.carried", Severity: trace.Error, Position: lr.position(e),
 		Found: err.Error(), Expected: "the data that weft wrote; weft reads the event without it"})
 }

@@ -135,20 +135,14 @@ func (m *model) value(s *scope, v Value) (key uint32, out trace.Value) {
 			out.Num, out.Type = n, trace.Uint32 // the ref has no definition
 		}
 	}
-	switch size := len(v.Bytes); out.Type {
-	case trace.None:
-	case trace.Int8:
-		out.Num = uint64(int64(int8(n)))
-	case trace.Int16:
-		out.Num = uint64(int64(int16(n)))
-	case trace.Int32:
-		out.Num = uint64(int64(int32(n)))
-	case trace.Uint8, trace.Uint16, trace.Uint32, trace.Uint64, trace.Int64, trace.Float32, trace.Float64:
-	case trace.String:
-		text, ok := s.d.Text(Ref(n))
-		if out.Str, out.Num = text, 0; !ok {
+	if x, known, ok := s.d.scalar(out.Type, v); known {
+		if out = x; !ok {
 			out = trace.Value{Num: n, Type: trace.Uint32}
 		}
+		return i, out
+	}
+	switch out.Type {
+	case trace.None:
 	case trace.LocationRef:
 		l, ok := m.anyID[uint32(n)]
 		ref(l, ok)
@@ -164,9 +158,30 @@ func (m *model) value(s *scope, v Value) (key uint32, out trace.Value) {
 		g, ok := m.groups[uint32(n)]
 		ref(g, ok)
 	default:
-		if out.Type = trace.Uint32; size != 4 {
+		if out.Type = trace.Uint32; len(v.Bytes) != 4 {
 			out = trace.Value{Type: trace.Bytes, Str: string(v.Bytes)}
 		}
 	}
 	return i, out
+}
+
+// scalar returns a value that is a number or a text. known is false for other types. ok is false for a text that is
+// not defined.
+func (d *Definitions) scalar(t trace.Type, v Value) (out trace.Value, known, ok bool) {
+	n := v.Uint()
+	switch t {
+	case trace.Int8:
+		n = uint64(int64(int8(n)))
+	case trace.Int16:
+		n = uint64(int64(int16(n)))
+	case trace.Int32:
+		n = uint64(int64(int32(n)))
+	case trace.Uint8, trace.Uint16, trace.Uint32, trace.Uint64, trace.Int64, trace.Float32, trace.Float64:
+	case trace.String:
+		text, ok := d.Text(Ref(n))
+		return trace.Value{Type: t, Str: text}, true, ok
+	default:
+		return trace.Value{}, false, false
+	}
+	return trace.Value{Type: t, Num: n}, true, true
 }

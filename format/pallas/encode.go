@@ -3,10 +3,12 @@ package pallas
 import (
 	"cmp"
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/carrier"
@@ -17,7 +19,11 @@ import (
 // Names of the metadata and attributes that a converted trace has in addition to Pallas' own records
 // (docs/formats/pallas.md, "Traces of other formats").
 const (
-	rowAttribute Ref = 0xfffffff0 // attribute of an event that contains the whole row as text
+	// Attributes of an event: the packed row as text or, if it fits in 8 bytes, as a number; and the id of the claim
+	// that begins or ends.
+	longRow  Ref = 0xfffffff0
+	shortRow Ref = 0xfffffff1
+	claimID  Ref = 0xfffffff2
 
 	// key of the metadata with all definitions, without the number of the piece
 	definitionKey = "weft.definitions."
@@ -85,7 +91,9 @@ type encoder struct {
 	links      []Metadata
 	packed     []byte
 	payload    []byte
-	row        [1]Value
+	attributes []Value               // attributes of the last event
+	values     []byte                // bytes of these attributes
+	types      map[uint32]trace.Type // types of the attributes for which the model has none
 	last       int64
 	tie        uint64
 }
@@ -285,19 +293,93 @@ func (e *encoder) writeRow(c *trace.Cursor) error {
 	case len(keys) > 0:
 		e.rows.NoteField(c, "attributes")
 	}
-	var attributes []Value
-	switch {
-	case all && len(keys) == 0 && !c.Derived():
-	case e.plain:
+	if e.plain {
 		if record == Generic {
 			return nil
 		}
-	default:
-		e.packed = e.rows.AppendWhole(e.packed[:0], e.defs, c)
-		e.row[0] = Value{rowAttribute, le32(nil, e.string(carrier.Text(e.packed)))}
-		attributes = e.row[:]
+		return t.r.Record(at, record, e.payload, nil)
 	}
-	return t.r.Record(at, record, e.payload, attributes)
+	e.attributes, e.values = e.attributes[:0], e.values[:0]
+	native := e.addAttributes(c)
+	if !all || !native || c.Derived() {
+		e.addPackedRow(c, native)
+	}
+	return t.r.Record(at, record, e.payload, e.attributes)
+}
+
+// addAttributes adds the attributes of a row to the event. It returns false, and adds none, if Pallas cannot represent
+// all of them exactly.
+func (e *encoder) addAttributes(c *trace.Cursor) bool {
+	const most = 200 // an event can have 255 attributes
+	keys, values := c.Attrs()
+	if len(keys) > most {
+		return false
+	}
+	for i, k := range keys {
+		x := &values[i]
+		n := len(e.values)
+		switch x.Type {
+		case trace.Uint8, trace.Int8:
+			e.values = append(e.values, byte(x.Num))
+		case trace.Uint16, trace.Int16:
+			e.values = binary.LittleEndian.AppendUint16(e.values, uint16(x.Num))
+		case trace.Uint32, trace.Int32, trace.Float32:
+			e.values = le32(e.values, uint32(x.Num))
+		case trace.Uint64, trace.Int64, trace.Float64:
+			e.values = le64(e.values, x.Num)
+		case trace.String:
+			e.values = le32(e.values, e.string(x.Str))
+		}
+		v := Value{Ref(k), e.values[n:]}
+		back, known, _ := new(Definitions).scalar(x.Type, v)
+		if !known || strings.IndexByte(x.Str, 0) >= 0 || back.Num != x.Num || x.Type != e.typeOf(k, x.Type) ||
+			slices.Contains(keys[:i], k) {
+			e.attributes = e.attributes[:0]
+			return false
+		}
+		e.attributes = append(e.attributes, v)
+	}
+	return true
+}
+
+// typeOf returns the type with which an attribute is defined. All values that the written trace has for the attribute
+// have this type. t is the type of a value.
+func (e *encoder) typeOf(attribute uint32, t trace.Type) trace.Type {
+	if d := e.defs.Attributes.At(attribute).Type; d != trace.None && d <= trace.LocationGroupRef {
+		return d
+	}
+	if _, ok := e.types[attribute]; !ok {
+		if e.types == nil {
+			e.types = map[uint32]trace.Type{}
+		}
+		e.types[attribute] = t
+	}
+	return e.types[attribute]
+}
+
+// addPackedRow adds attributes with the row to the event: the id of a claim, and all else that is packed. The packed
+// row contains the attributes of the row unless native is set.
+func (e *encoder) addPackedRow(c *trace.Cursor, native bool) {
+	claim := carrier.HasClaim(c)
+	e.packed = e.rows.AppendWhole(e.packed[:0], e.defs, c, claim, native)
+	add := func(attribute Ref, number ...uint64) {
+		n := len(e.values)
+		e.values = le64(e.values, number...)
+		e.attributes = append(e.attributes, Value{attribute, e.values[n:]})
+	}
+	if claim {
+		add(claimID, c.Op(0))
+	}
+	if len(e.packed) <= 8 {
+		var v [8]byte
+		copy(v[:], e.packed)
+		add(shortRow, binary.LittleEndian.Uint64(v[:]))
+		return
+	}
+	add(longRow)
+	n := len(e.values)
+	e.values = le32(e.values, e.string(carrier.Text(e.packed)))
+	e.attributes[len(e.attributes)-1].Bytes = e.values[n:]
 }
 
 // ownRecords lists the records of the kinds that have exactly one record.
@@ -447,8 +529,14 @@ func (e *encoder) Close() error {
 		e.w.Definitions.Comms = append(e.w.Definitions.Comms, Comm{Ref(d.Communicator.Len()), all.Name, 0, NoRef})
 	}
 	if !e.plain {
-		e.w.Definitions.Attributes = []Attribute{{rowAttribute, e.string("weft.row"),
-			e.string("what the event is in the trace that it comes from"), StringValue}}
+		doc := e.string("what the event is in the trace that it comes from")
+		e.w.Definitions.Attributes = []Attribute{{longRow, e.string("weft.row-text"), doc, StringValue},
+			{shortRow, e.string("weft.row"), doc, Uint64Value},
+			{claimID, e.string("weft.claim"), e.string("id of the claim that begins or ends"), Int64Value}}
+		for i, a := range d.Attributes.All() {
+			e.w.Definitions.Attributes = append(e.w.Definitions.Attributes, Attribute{Ref(i), e.string(a.Name),
+				e.string(a.Doc), AttributeType(e.typeOf(uint32(i), trace.String))})
+		}
 	}
 	if slices.ContainsFunc(e.w.archives, func(a *ArchiveWriter) bool { return a.id == noGroup }) {
 		e.w.LocationGroups = append(e.w.LocationGroups, LocationGroup{noGroup, e.string("locations"), NoRef})

@@ -34,6 +34,7 @@ type model struct {
 	rank     uint32
 	standIn  map[uint32]bool   // regions that stand for undefined ones
 	restorer *carrier.Restorer // restores what the trace carries; nil if it carries nothing
+	types    []trace.Type      // types of the attributes, if the trace carries anything
 	ticks    tickScale
 	checker  atomic.Pointer[checker] // checks each thread that a scan reads; nil if no check was requested
 

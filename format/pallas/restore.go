@@ -33,6 +33,12 @@ func (m *model) restore() (bool, error) {
 	}
 	d.Clock = r.Clock
 	m.defs, m.restorer = d, r
+	m.types = make([]trace.Type, d.Attributes.Len())
+	for _, a := range m.t.Definitions.Attributes {
+		if uint64(a.Ref) < uint64(len(m.types)) {
+			m.types[a.Ref] = trace.Type(a.Type)
+		}
+	}
 	return true, nil
 }
 
@@ -93,42 +99,92 @@ func (tr *threadReader) addCarriedRows(events []uint32, times []uint64) error {
 	for i, e := range events {
 		in := &tr.info[e]
 		t := tr.d.ticks.model(times[i])
-		row := ""
+		tr.values = tr.values[:0]
 		if tr.t.Events[e].HasAttributes() {
-			list, ok := tr.currentList(i, e)
-			if ok {
+			if list, ok := tr.currentList(i, e); ok {
 				var err error
-				if tr.values, err = list.values(tr.values[:0]); err != nil {
+				if tr.values, err = list.values(tr.values); err != nil {
 					if err := tr.reportAttributes(err); err != nil {
 						return err
 					}
 				}
-				for _, v := range tr.values {
-					if v.Attribute == rowAttribute {
-						row, _ = tr.t.Archive.Definitions.Text(Ref(v.Uint()))
-					}
-				}
 			}
 		}
-		if row != "" {
-			var err error
-			if tr.packed, err = carrier.FromText(tr.packed, row); err == nil {
-				err = tr.d.restorer.AddWhole(b, tr.loc, t, tr.packed)
-			}
-			if err == nil {
-				continue
-			}
-			if err := tr.options().Defect(&trace.Defect{Rule: "pallas.carried", Severity: trace.Error,
+		restored, err := tr.addRestored(t, in)
+		if err != nil {
+			err = tr.options().Defect(&trace.Defect{Rule: "pallas.carried", Severity: trace.Error,
 				Position: trace.Position{File: tr.t.path},
 				Record:   fmt.Sprintf("%s at %d", tr.t.Events[e].Record, times[i]), Found: err.Error(),
-				Expected: "the data that weft wrote; weft reads the event without it"}); err != nil {
-				return err
-			}
+				Expected: "the data that weft wrote; weft reads the event without it"})
+		}
+		if err != nil {
+			return err
+		}
+		if restored {
+			continue
 		}
 		b.Add(tr.loc, t, in.kind, in.ref)
 		if len(in.ops) > 0 {
 			b.AddOps(in.ops...)
 		}
+	}
+	return nil
+}
+
+// addRestored adds the row that weft has stored in the attributes of an event, which are in tr.values. It returns false,
+// and adds no row, if the event has no attributes or if they are damaged.
+func (tr *threadReader) addRestored(t int64, in *eventInfo) (ok bool, err error) {
+	if len(tr.values) == 0 {
+		return false, nil
+	}
+	b, values := &tr.b, tr.values
+	last := &values[len(values)-1]
+	var packed []byte
+	switch last.Attribute {
+	case shortRow:
+		packed = last.Bytes
+	case longRow:
+		text, _ := tr.t.Archive.Definitions.Text(Ref(last.Uint()))
+		if tr.packed, err = carrier.FromText(tr.packed, text); err != nil {
+			return false, err
+		}
+		packed = tr.packed
+	}
+	if packed == nil {
+		b.Add(tr.loc, t, in.kind, in.ref)
+		if len(in.ops) > 0 {
+			b.AddOps(in.ops...)
+		}
+	} else {
+		b.Add(tr.loc, t, trace.NoOp, trace.NoRef)
+		if values = values[:len(values)-1]; len(values) > 0 && values[len(values)-1].Attribute == claimID {
+			b.AddOps(values[len(values)-1].Uint())
+			values = values[:len(values)-1]
+		}
+	}
+	if !carrier.HasAttributes(packed) {
+		err = tr.addRestoredAttributes(values)
+	}
+	if err == nil && packed != nil {
+		err = tr.d.restorer.Amend(b, packed)
+	}
+	if err != nil {
+		b.DropLast()
+	}
+	return err == nil, err
+}
+
+// addRestoredAttributes adds attributes to the last row. Their refs are indexes of the model.
+func (tr *threadReader) addRestoredAttributes(values []Value) error {
+	for _, v := range values {
+		if uint64(v.Attribute) >= uint64(len(tr.d.types)) {
+			return fmt.Errorf("found attribute %d, expected less than %d", v.Attribute, len(tr.d.types))
+		}
+		x, known, ok := tr.t.Archive.Definitions.scalar(tr.d.types[v.Attribute], v)
+		if !known || !ok {
+			return fmt.Errorf("attribute %d: found %d, expected a number or the ref of a text", v.Attribute, v.Uint())
+		}
+		tr.b.AddAttr(v.Attribute, x)
 	}
 	return nil
 }

@@ -115,7 +115,7 @@ type summaryBuilder struct {
 	info         []eventInfo
 	forPreview   bool // build a preview
 	rowsOf       *Archive
-	rows         map[Ref]trace.Kind // kinds of the events in the texts of rowAttribute
+	rows         map[packedRow]trace.Kind // kinds of the events in packed rows
 	locationSums []format.LocationSums
 }
 
@@ -240,7 +240,7 @@ func (sb *summaryBuilder) recountCarried(t *Thread, e *Event, kind trace.Kind) b
 		return false
 	}
 	if sb.rowsOf != t.Archive {
-		sb.rowsOf, sb.rows = t.Archive, map[Ref]trace.Kind{}
+		sb.rowsOf, sb.rows = t.Archive, map[packedRow]trace.Kind{}
 	}
 	before := int64(-1)
 	for rest := e.attributes; len(rest) > 0; {
@@ -251,10 +251,10 @@ func (sb *summaryBuilder) recountCarried(t *Thread, e *Event, kind trace.Kind) b
 		}
 		before = l.occurrence
 		values, err := l.values(nil)
-		if err != nil || len(values) != 1 || values[0].Attribute != rowAttribute {
+		if err != nil || len(values) != 1 || values[0].Attribute != shortRow && values[0].Attribute != longRow {
 			return false
 		}
-		row := Ref(values[0].Uint())
+		row := packedRow{values[0].Attribute, values[0].Uint()}
 		k, known := sb.rows[row]
 		if !known {
 			k = sb.rowKind(t, row)
@@ -269,13 +269,26 @@ func (sb *summaryBuilder) recountCarried(t *Thread, e *Event, kind trace.Kind) b
 	return true
 }
 
-// rowKind returns the kind of the event in a text. It returns NoKind if the text is damaged, or if counting
+// packedRow identifies a packed row by its attribute, which is shortRow or longRow, and the value of the attribute.
+type packedRow struct {
+	attribute Ref
+	value     uint64
+}
+
+// rowKind returns the kind of the event in a packed row. It returns NoKind if the row is damaged, or if counting
 // the event is not enough: because the event begins or ends an operation, or has values or attributes.
-func (sb *summaryBuilder) rowKind(t *Thread, row Ref) trace.Kind {
-	text, ok := t.Archive.Definitions.Text(row)
-	packed, err := carrier.FromText(nil, text)
+func (sb *summaryBuilder) rowKind(t *Thread, row packedRow) trace.Kind {
+	packed := le64(nil, row.value)
+	if row.attribute == longRow {
+		text, _ := t.Archive.Definitions.Text(Ref(row.value))
+		var err error
+		if packed, err = carrier.FromText(nil, text); err != nil {
+			return trace.NoKind
+		}
+	}
 	var b trace.Batch
-	if !ok || err != nil || sb.d.restorer.AddWhole(&b, 0, 0, packed) != nil || len(b.AttrRow) > 0 || len(b.Derived) > 0 {
+	b.Add(0, 0, trace.NoOp, trace.NoRef)
+	if sb.d.restorer.Amend(&b, packed) != nil || len(b.AttrRow) > 0 || len(b.Derived) > 0 {
 		return trace.NoKind
 	}
 	switch k := b.Kind[0]; k {
