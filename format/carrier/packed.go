@@ -515,6 +515,11 @@ type unpacker struct {
 }
 
 func (u *unpacker) uvarint() uint64 {
+	if len(u.data) > 0 && u.data[0] < 0x80 { // most numbers have one byte
+		v := u.data[0]
+		u.data = u.data[1:]
+		return uint64(v)
+	}
 	v, n := binary.Uvarint(u.data)
 	if n <= 0 {
 		u.err, u.data = errTruncated, nil
@@ -625,26 +630,27 @@ func (r *Restorer) Amend(b *trace.Batch, data []byte) error {
 	if rest == countFollows {
 		rest += u.uvarint()
 	}
-	var room [16]uint64
+	var room [8]uint64
 	ops := append(room[:0], b.LastOps()...)
 	if u.err != nil || same > len(ops) {
 		return errTruncated
 	}
 	ops = ops[:same]
-	for i := range u.count(rest) {
-		v := u.uvarint()
-		switch operandType(k.spec, same+i) {
-		case trace.OpInt, trace.OpTime, trace.OpDuration:
-			v = v>>1 ^ -(v & 1)
-		case trace.OpFloat:
-			v = bits.ReverseBytes64(v)
-		default:
-			v--
+	for i := range same + u.count(rest) {
+		typ := operandType(k.spec, i)
+		if i >= same {
+			v := u.uvarint()
+			switch typ {
+			case trace.OpInt, trace.OpTime, trace.OpDuration:
+				v = v>>1 ^ -(v & 1)
+			case trace.OpFloat:
+				v = bits.ReverseBytes64(v)
+			default:
+				v--
+			}
+			ops = append(ops, v)
 		}
-		ops = append(ops, v)
-	}
-	for i, v := range ops {
-		if v >= r.maxOperands[operandType(k.spec, i)] && v != trace.Undefined {
+		if v := ops[i]; v >= r.maxOperands[typ] && v != trace.Undefined {
 			return fmt.Errorf("packed row: found operand %d, a reference to nothing", v)
 		}
 	}

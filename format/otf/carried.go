@@ -327,6 +327,7 @@ func (d *decoder) restorePlace(r *Record) (skip bool, err error) {
 		return true, nil
 	}
 	if v, ok := r.Find(locationKey); ok && v.Bits < uint64(len(d.model.process)) {
+		d.needsDefinition = d.needsDefinition || d.trying && !d.isListed(r.Process, r.Stream)
 		r.Process = d.model.process[v.Bits]
 	}
 	return false, nil

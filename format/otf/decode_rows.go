@@ -134,15 +134,20 @@ func (d *decoder) addAttributes(b *trace.Batch, r *Record, text string, texted b
 		if d.carried && v.Key <= lastKey {
 			continue
 		}
-		k, x := d.key(stream, v), v.value()
-		if d.carried && x.Type == trace.Bytes && k != trace.NoRef && d.defs.Attributes.At(k).Type == trace.String {
-			x.Type = trace.String
-		}
-		b.AddAttr(k, x)
+		b.AddAttr(d.attribute(stream, v))
 	}
 	if carries && d.restorer != nil {
 		d.amend(b, r)
 	}
+}
+
+// attribute returns the attribute for a key-value pair, and its value.
+func (d *decoder) attribute(stream uint32, v *KeyValue) (key uint32, x trace.Value) {
+	key, x = d.key(stream, v), v.value()
+	if d.carried && x.Type == trace.Bytes && key != trace.NoRef && d.defs.Attributes.At(key).Type == trace.String {
+		x.Type = trace.String
+	}
+	return key, x
 }
 
 func hasSCL(t Type) bool {

@@ -60,25 +60,36 @@ func (br *bulkReader) addAmended(l *lane, text unsafe.Pointer, pos int, time int
 // fewPairs is the maximum number of pairs of a record that [bulkReader.addWithPairs] reads.
 const fewPairs = 32
 
-// addWithPairs adds the row of the visit, message or counter value that follows the key-value pairs at pos. It
-// returns the position of the next line, or 0 if the lines are spelled in another way.
-func (br *bulkReader) addWithPairs(l *lane, text unsafe.Pointer, pos int, time int64) (next int) {
+// addWithPairs adds the row of the visit, message or counter value that follows the key-value pairs at pos to lane l. It
+// returns the position of the next line, or 0 if the lines are spelled in another way. If l is br.elsewhere, the pairs
+// must state the location of the row, and addWithPairs adds the row to the lane of that location, which is to.
+func (br *bulkReader) addWithPairs(l *lane, text unsafe.Pointer, pos int, time int64) (next int, to *lane) {
+	if br.d.carried && br.d.restorer == nil || br.f.s.r.opt.AsLibrary {
+		return 0, nil
+	}
 	br.pairs = br.pairs[:0]
 	for byteAt(text, pos) == 'K' {
 		if pos = br.addPair(text, pos); pos == 0 || len(br.pairs) > fewPairs {
-			return 0
+			return 0, nil
+		}
+	}
+	var packed []byte
+	if br.d.carried {
+		var ok bool
+		if l, packed, ok = br.carriedPairs(l); !ok {
+			return 0, nil
 		}
 	}
 	switch w := word(text, pos); byte(w) {
 	case 'E', 'L':
 		marks := lineEnds(w)
 		if marks == 0 {
-			return 0
+			return 0, nil
 		}
 		line := clearAfterLineEnd(w, marks)
 		known := &br.visits[line*hashFactor>>(64-visitBits)]
 		if known.text != line && !br.cacheVisit(known, w, marks) || known.ref == trace.NoRef {
-			return 0
+			return 0, nil
 		}
 		if l.visit(time, known); br.d.unnamedLeaves {
 			l.nest()
@@ -90,14 +101,103 @@ func (br *bulkReader) addWithPairs(l *lane, text unsafe.Pointer, pos int, time i
 		next = br.addCounterValue(l, text, pos, time)
 	}
 	if next == 0 {
-		return 0
+		return 0, nil
 	}
 	b := l.batch()
 	for i := range br.pairs {
 		v := &br.pairs[i]
-		b.AddAttr(br.d.key(br.f.s.reported, v), v.value())
+		if br.d.carried && v.Key <= lastKey {
+			continue
+		}
+		b.AddAttr(br.d.attribute(br.f.s.reported, v))
 	}
-	return next
+	if packed != nil && br.d.restorer.Amend(b, packed) != nil {
+		b.DropLast() // the slow path reports the defect
+		l.n--
+		return 0, nil
+	}
+	return next, l
+}
+
+// carriedPairs returns the lane and the packed row that the pairs state. l is the lane of the record's process. ok is
+// false if the slow path must read the record.
+func (br *bulkReader) carriedPairs(l *lane) (to *lane, packed []byte, ok bool) {
+	to = l
+	for i := range br.pairs {
+		switch v := &br.pairs[i]; {
+		case v.Key == rowKey && v.Type == Bytes:
+			packed = v.Bytes
+		case v.Key == locationKey && l == br.elsewhere && v.Bits < uint64(len(br.d.model.process)):
+			to = br.laneOf(br.d.model.process[v.Bits])
+		case v.Key <= lastKey:
+			return nil, nil, false
+		}
+	}
+	return to, packed, to != nil && to != br.elsewhere && !(br.d.unnamedLeaves && packed != nil)
+}
+
+// selectElsewhere reads the line at pos that selects the process of a resource. It returns the position of the next
+// line, or 0 if the line is another one.
+func (br *bulkReader) selectElsewhere(text unsafe.Pointer, pos int) (next int) {
+	process, i := parseNumber(text, pos+1)
+	if byteAt(text, i) != '\n' || br.laneOf(process) != nil || !br.setElsewhere(process) {
+		return 0
+	}
+	return i + 1
+}
+
+// setElsewhere makes br.elsewhere stand for a process. It returns false if the process does not belong to a resource, or
+// not to the stream.
+func (br *bulkReader) setElsewhere(process uint64) bool {
+	if br.d.restorer == nil || process < laneProcess || process > noProcess {
+		return false
+	}
+	listed, known := br.listed[process]
+	if !known {
+		if br.listed == nil {
+			br.elsewhere, br.listed = &lane{}, map[uint64]bool{}
+		}
+		listed = br.d.isListed(process, br.f.s.id)
+		br.listed[process] = listed
+	}
+	br.elsewhere.process = process
+	return listed
+}
+
+// readElsewhere reads the lines from pos to end as [bulkReader.readLines] does, for the process of a resource. It adds
+// the rows to the lanes of their locations. It stops before the first line that it cannot read, or that selects a
+// process.
+func (br *bulkReader) readElsewhere(text unsafe.Pointer, pos, end int, time uint64) (int, uint64) {
+	for pos < end {
+		w := word(text, pos)
+		at, t := pos, time // after a time line, both are those of the record
+		if w&0x20 != 0 && byte(w) != '*' {
+			v, n := br.form.read(text, pos, w)
+			if n == 0 || v < time || v >= br.to {
+				break
+			}
+			at, t = pos+n+1, v
+		}
+		switch byteAt(text, at) {
+		case 'K':
+			next, l := br.addWithPairs(br.elsewhere, text, at, int64(t-br.base))
+			if next == 0 {
+				return pos, time
+			}
+			if l.n == trace.BatchRows {
+				br.failed = br.emit(l)
+			}
+			if at = next; br.failed != nil {
+				return at, t
+			}
+		case '*':
+			return at, t
+		default:
+			return pos, time
+		}
+		pos, time = at, t
+	}
+	return pos, time
 }
 
 // addPair adds the pair at pos to the pairs of the next record. It returns the position of the next line, or 0 if the

@@ -43,6 +43,11 @@ type bulkReader struct {
 	counter   uint64 // counter is the counter of the last value, and metric is its metric
 	metric    uint32
 	pairs     []KeyValue // pairs of the next record
+	// elsewhere stands for the process of a resource, whose records carry rows of other locations. It is nil until such a
+	// process occurs. listed holds the processes of this sort that belong to the stream.
+	elsewhere *lane
+	listed    map[uint64]bool
+	failed    error // error of readElsewhere
 	hasRows   bool
 	first     uint64 // time of the first row
 	last      uint64 // time of the last row
@@ -63,6 +68,7 @@ func (br *bulkReader) begin(f *fileStream) {
 	}
 	br.clearTables()
 	br.f, br.hasRows, br.last, br.crowded, br.metric = f, false, 0, false, trace.NoRef
+	clear(br.listed)
 	if f.s.byLine = true; len(f.s.t.buf) == 0 { // otherwise a search has already read some text
 		f.s.t.buf = br.text
 	}
@@ -220,10 +226,7 @@ func (br *bulkReader) lane(r *Record) (*lane, error) {
 	if l := br.laneOf(r.Process); l != nil {
 		return l, nil
 	}
-	if br.d.trying {
-		home, ok := br.d.r.master.Stream(uint32(r.Process))
-		br.unordered = br.unordered || !ok || home != r.Stream
-	}
+	br.unordered = br.unordered || br.d.trying && !br.d.isListed(r.Process, r.Stream)
 	var l *lane
 	if len(br.lanes) < maxLanes {
 		if n := len(br.free) - 1; n >= 0 {
@@ -252,6 +255,12 @@ func (br *bulkReader) lane(r *Record) (*lane, error) {
 	}
 	br.setLane(r.Process, l)
 	return l, nil
+}
+
+// isListed reports whether the master file lists a process for a stream.
+func (d *decoder) isListed(process uint64, stream uint32) bool {
+	home, ok := d.r.master.Stream(uint32(process))
+	return ok && home == stream
 }
 
 func (br *bulkReader) setLane(process uint64, l *lane) {
@@ -323,7 +332,10 @@ const (
 func (br *bulkReader) readFrequent(ctx context.Context) error {
 	s, t := br.f.s, br.f.s.t
 	l := br.laneOf(s.process)
-	if !s.begun || s.skip || br.d.clock.scale > 1 || len(s.rec.KeyValues) > 0 || s.time < br.last || l == nil {
+	if l == nil && br.setElsewhere(s.process) {
+		l = br.elsewhere
+	}
+	if !s.begun || s.skip || br.d.clock.scale > 1 || s.silent && len(s.rec.KeyValues) > 0 || s.time < br.last || l == nil {
 		return nil
 	}
 	n := bytes.LastIndexByte(t.buf[t.from:], '\n') + 1
@@ -335,6 +347,9 @@ func (br *bulkReader) readFrequent(ctx context.Context) error {
 	end := t.from + n
 	for full := true; full; {
 		t.from, l, s.time = br.readLines(unsafe.Pointer(unsafe.SliceData(t.buf)), t.from, end, l, s.time)
+		if br.failed != nil {
+			return br.failed
+		}
 		if full = l.n == trace.BatchRows; full {
 			if err := br.emit(l); err != nil {
 				return err
@@ -357,6 +372,11 @@ func (br *bulkReader) readFrequent(ctx context.Context) error {
 //
 //go:noinline
 func (br *bulkReader) readLines(text unsafe.Pointer, pos, end int, l *lane, time uint64) (int, *lane, uint64) {
+	if l == br.elsewhere {
+		if pos, time = br.readElsewhere(text, pos, end, time); pos >= end || byteAt(text, pos) != '*' {
+			return pos, l, time
+		}
+	}
 	for pos < end {
 		w := word(text, pos)
 		if w&0x20 != 0 && byte(w) != '*' { // the byte is not a capital letter, so it is mostly a digit
@@ -388,7 +408,15 @@ func (br *bulkReader) readLines(text unsafe.Pointer, pos, end int, l *lane, time
 			star := clearAfterLineEnd(w, marks)
 			known := &br.processes[star*hashFactor>>(64-processBits)]
 			if known.text != star && !br.cacheProcess(known, w, marks) {
-				break
+				next := br.selectElsewhere(text, pos)
+				if next == 0 {
+					break
+				}
+				l = br.elsewhere
+				if pos, time = br.readElsewhere(text, next, end, time); pos >= end || byteAt(text, pos) != '*' {
+					break
+				}
+				continue
 			}
 			if second != 0 {
 				br.cacheVisitWithProcess(w, marks, known.l)
@@ -523,12 +551,13 @@ func (br *bulkReader) addOther(l *lane, text unsafe.Pointer, pos int, time uint6
 	case 'C':
 		return br.addCounterValue(l, text, pos, t)
 	case 'K':
-		switch {
-		case br.d.restorer != nil:
-			return br.addAmended(l, text, pos, t)
-		case !br.d.carried && !br.f.s.r.opt.AsLibrary:
-			return br.addWithPairs(l, text, pos, t)
+		if br.d.restorer != nil {
+			next = br.addAmended(l, text, pos, t)
 		}
+		if next == 0 {
+			next, _ = br.addWithPairs(l, text, pos, t)
+		}
+		return next
 	}
 	if hexValue[byteAt(text, pos)] < 16 {
 		return pos // a record need not follow a time line

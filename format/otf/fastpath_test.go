@@ -6,6 +6,8 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -16,14 +18,19 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// rowsOf returns the rows of the events of a stream by location. The argument way is one of three ways of
-// reading; "ordered" reads line by line.
-func rowsOf(t *testing.T, text string, way string) (rows map[string][]string, defects string) {
+// streamFiles returns a trace whose only stream consists of these lines.
+func streamFiles(text string) fstest.MapFS {
 	const defs = "DTR3e8\nDP1NM\"a\"\nDP2NM\"b\"\nDPabcdeNM\"far\"\nDF1G0NM\"one\"\nDF2G0NM\"two\"\nDF1000G0NM\"big\"\n" +
 		"DCNT1G0NM\"c\"P0U\"#\"\nDK1YbNM\"k\"T\"\"\nDK17YbNM\"l\"T\"\"\nDK2Y6NM\"m\"T\"\"\n" +
 		"DK3Y8NM\"n\"T\"\"\nDPG7M1,2,NM\"comm\"\nDS3F1LN4\n"
-	src := format.Source{FS: fstest.MapFS{"x.otf": {Data: []byte("1:1,2,abcde\n")}, "x.0.def": {Data: []byte(defs)},
-		"x.1.events": {Data: []byte(text)}}, Name: "x.otf", Path: "x.otf"}
+	return fstest.MapFS{"x.otf": {Data: []byte("1:1,2,abcde\n")}, "x.0.def": {Data: []byte(defs)},
+		"x.1.events": {Data: []byte(text)}}
+}
+
+// rowsOf returns the rows of the events of a stream by location. The argument way is one of three ways of
+// reading; "ordered" reads line by line.
+func rowsOf(t *testing.T, files fstest.MapFS, way string) (rows map[string][]string, defects string) {
+	src := format.Source{FS: files, Name: "x.otf", Path: "x.otf"}
 	rep := format.NewReport()
 	d, err := (Format{}).Open(context.Background(), src, &format.ReadOptions{Report: rep, Workers: 1})
 	if err != nil {
@@ -71,13 +78,17 @@ func rowsOf(t *testing.T, text string, way string) (rows map[string][]string, de
 
 // sameRows checks that all ways of reading give the same rows. It returns whether the speculative scan
 // succeeded.
-func sameRows(t *testing.T, text string) bool {
-	want, defects := rowsOf(t, text, "ordered")
-	got, found := rowsOf(t, text, "scan")
+func sameRows(t *testing.T, text string) bool { return sameRowsOf(t, streamFiles(text)) }
+
+// sameRowsOf is like sameRows, for the files of a trace.
+func sameRowsOf(t *testing.T, files fstest.MapFS) bool {
+	text := files["x.1.events"].Data
+	want, defects := rowsOf(t, files, "ordered")
+	got, found := rowsOf(t, files, "scan")
 	if fmt.Sprint(got) != fmt.Sprint(want) || found != defects {
 		t.Fatalf("%q:\nscan %v %s\nordered %v %s", text, got, found, want, defects)
 	}
-	tried, _ := rowsOf(t, text, "try")
+	tried, _ := rowsOf(t, files, "try")
 	if tried != nil && (fmt.Sprint(tried) != fmt.Sprint(want) || defects != "") {
 		t.Fatalf("%q:\ntry %v\nordered %v %s", text, tried, want, defects)
 	}
@@ -199,6 +210,76 @@ func TestFastPath(t *testing.T) {
 		fmt.Fprintf(&b, "%x\n*%x\nE1\n", i, i%300)
 	}
 	sameRows(t, b.String())
+}
+
+// TestFastPathRestores checks that the fast path reads the same events as reading line by line in a trace that weft has
+// converted to OTF: claims on the lanes of resources, with attributes, and events of other kinds. The lines are also read
+// in another order, and damaged.
+func TestFastPathRestores(t *testing.T) {
+	effort.Sequential(t)
+	r := trace.NewRecorder(trace.Seconds(1000))
+	rng := rand.New(rand.NewPCG(5, 6))
+	p, counter := r.Location("p"), r.Counter("c", "#")
+	resources := []uint32{r.Resource("cpu", 2, ""), r.Resource("memory", 9, "")}
+	var open []int64
+	for at := range int64(120) {
+		x := trace.Attr{Key: "id", Value: trace.StringValue(strings.Repeat("i", rng.IntN(50)))}
+		switch rng.IntN(6) {
+		case 0, 1, 2:
+			open = append(open, r.Claim(resources[rng.IntN(2)], at, r.Region("a"), rng.Float64(), x))
+		case 3:
+			r.Mark(p, at, r.Region("m"), x)
+		case 4:
+			r.Value(p, at, counter, rng.Float64())
+		default:
+			r.Enter(p, at, r.Region("a"), x)
+		}
+		if len(open) > 0 && rng.IntN(2) == 0 {
+			r.Release(open[0], at)
+			open = open[1:]
+		}
+	}
+	dir := t.TempDir()
+	writeRecorded(t, filepath.Join(dir, "x.otf"), r, &format.WriteOptions{})
+	files := fstest.MapFS{}
+	for _, name := range []string{"x.otf", "x.0.def", "x.1.events"} {
+		b, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[name] = &fstest.MapFile{Data: b}
+	}
+	if !sameRowsOf(t, files) {
+		t.Error("the speculative scan did not read the trace")
+	}
+	text := files["x.1.events"].Data
+	if n := bytes.Count(text, fmt.Appendf(nil, "\n*%x", laneProcess>>4)); n < 20 {
+		t.Errorf("found %d lines that select the lane of a resource, expected at least 20", n)
+	}
+	lines := strings.SplitAfter(string(text), "\n")
+	for range effort.Rounds(300) {
+		list := slices.Clone(lines)
+		for range 1 + rng.IntN(4) {
+			i, k := rng.IntN(len(list)), rng.IntN(len(list))
+			switch line := []byte(list[i]); rng.IntN(5) {
+			case 0:
+				list[i], list[k] = list[k], list[i]
+			case 1:
+				list = slices.Delete(list, i, i+1)
+			case 2:
+				list = slices.Insert(list, k, list[i])
+			case 3:
+				list[i] = oddPairs(rng, list[i])
+			default:
+				if len(line) > 1 {
+					line[rng.IntN(len(line)-1)] = "0123fK*ELNV"[rng.IntN(11)]
+				}
+				list[i] = string(line)
+			}
+		}
+		files["x.1.events"] = &fstest.MapFile{Data: []byte(strings.Join(list, ""))}
+		sameRowsOf(t, files)
+	}
 }
 
 // FuzzFastPath looks for lines that the two ways of reading read differently.

@@ -18,7 +18,7 @@ var mapping = format.MappingTable(map[format.Subject]format.Mapped{
 	format.CommunicatorDefinitions: {How: format.WeftOnly, As: "Comm over all threads; the rest in metadata"},
 	format.CommunicatorParents:     {How: format.Exact, As: "Comm"},
 	format.OpaqueDefinitions:       {How: format.WeftOnly, As: "metadata, up to 4 KiB"},
-	format.EventAttributes:         {How: format.WeftOnly, As: "text in an attribute of the event"},
+	format.EventAttributes:         {How: format.WeftOnly, As: "attribute of the event"},
 	format.Visits:                  {How: format.Exact, As: "ENTER, LEAVE"},
 	format.Messages:                {How: format.Exact, As: "MPI_SEND, MPI_RECV"},
 	format.MessagePhases: {How: format.Exact,

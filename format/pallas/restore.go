@@ -131,8 +131,8 @@ func (tr *threadReader) addCarriedRows(events []uint32, times []uint64) error {
 	return nil
 }
 
-// addRestored adds the row that weft has stored in the attributes of an event, which are in tr.values. It returns false,
-// and adds no row, if the event has no attributes or if they are damaged.
+// addRestored adds the row that weft has stored in the attributes of an event, which are in tr.values. It returns
+// false, and adds no row, if the event has no attributes or if they are damaged.
 func (tr *threadReader) addRestored(t int64, in *eventInfo) (ok bool, err error) {
 	if len(tr.values) == 0 {
 		return false, nil
