@@ -147,7 +147,7 @@ type delayedCall struct {
 	enter, leave   int64
 	flags          byte
 	team           teamVisit
-	inner          int64
+	busy           []Span
 	points         int
 	packed         []byte
 	before, inside []nodeTime
@@ -181,7 +181,10 @@ type openCall struct {
 	packed []byte
 	before int // number of elements of lane.passed that belong to the time before the call
 
-	own        int64 // time during which the call was the innermost open region
+	// own is the end of the latest time in which the call was the innermost open region. For a barrier, busy holds the
+	// times in other regions up to then.
+	own        int64
+	busy       []Span
 	held       []heldPoint
 	locks      bool   // events in the call record the acquisition or release of a lock
 	object     uint64 // the lock, condition or barrier of the call, if identified is set
@@ -570,24 +573,16 @@ func (w *worker) isCall(l *lane, k *regionKind) bool {
 	return k.call || k.kept
 }
 
-// passOwn adds the time since the last enter or leave to the innermost region, if this region is a call.
-func (l *lane) passOwn(t int64) {
-	if n := len(l.stack); n > 0 && l.stack[n-1].call != nil {
-		l.stack[n-1].call.own += t - l.changed
-	}
-	l.changed = t
-}
-
 // begin opens a call.
 func (w *worker) begin(l *lane, node int32, t int64, k regionKind) *openCall {
 	var c *openCall
 	if n := len(w.free); n > 0 {
 		c, w.free = w.free[n-1], w.free[:n-1]
-		*c = openCall{packed: c.packed[:0], held: c.held[:0]}
+		*c = openCall{packed: c.packed[:0], held: c.held[:0], busy: c.busy[:0]}
 	} else {
 		c = &openCall{}
 	}
-	c.node, c.enter, c.kind, c.before = node, t, k, len(l.passed)
+	c.node, c.enter, c.own, c.kind, c.before = node, t, t, k, len(l.passed)
 	l.calls = append(l.calls, c)
 	return c
 }
@@ -633,7 +628,7 @@ func (w *worker) end(l *lane, c *openCall, t int64) error {
 	if c.points == 0 && !c.kind.kept && !c.kind.enqueues && !l.stream {
 		return nil
 	}
-	barrier := c.kind.role == trace.BarrierRole || c.kind.role == trace.ImplicitBarrierRole
+	barrier := isBarrier(c.kind.role)
 	if c.kind.kept && (c.points == 0 || !barrier) {
 		l.regions[w.nodes[c.node].region]++
 	}
