@@ -54,6 +54,9 @@ const (
 	WindowAcquire    // trace.RMALockAcquire; Ops like those of WindowRequest
 	WindowRelease    // trace.RMALockRelease; Ops are window, remote location and lock
 	WindowAccess     // trace.RMAPut, trace.RMAGet and trace.RMAAtomic; Ops[1] is the remote location
+	// the completion of an access of another call, such as trace.RMACompleteRemote in MPI_Win_flush; Ops[1] is the
+	// remote location
+	WindowDone
 	// The following kinds belong to devices. Their points come from visits of regions.
 	Stream // an attribute of the call names a stream of a device; Ops[0] is its location
 	Work   // in a call with Idle set: Ops[0] is the [trace.Role] of the work that follows

@@ -107,18 +107,19 @@ type lane struct {
 	requests map[uint64]int64
 	// the location has points of one-sided communication with locations other than the members of its
 	// collective operations
-	accesses bool
-	changed  int64 // time of the last enter or leave of a region
-	end      int64 // end of the last packed call
-	packed   int32 // number of packed calls
-	buf      []byte
-	next     Chunk // description of the chunk that buf becomes
-	chunks   []Chunk
-	sums     []int64       // exclusive times of the packed calls, by node plus 1; set only with Options.Times
-	passed   []nodeTime    // exclusive times since the end of the last packed call
-	since    int64         // time up to which passed is complete
-	forks    []openFork    // open parallel constructs and visits of teams; the innermost one is the last
-	delayed  []delayedCall // calls that are packed when the path of the following parallel region is known
+	accesses     bool
+	openAccesses map[[2]uint64]openAccess // by window and number of the access
+	changed      int64                    // time of the last enter or leave of a region
+	end          int64                    // end of the last packed call
+	packed       int32                    // number of packed calls
+	buf          []byte
+	next         Chunk // description of the chunk that buf becomes
+	chunks       []Chunk
+	sums         []int64       // exclusive times of the packed calls, by node plus 1; set only with Options.Times
+	passed       []nodeTime    // exclusive times since the end of the last packed call
+	since        int64         // time up to which passed is complete
+	forks        []openFork    // open parallel constructs and visits of teams; the innermost one is the last
+	delayed      []delayedCall // calls that are packed when the path of the following parallel region is known
 }
 
 // openFork is a parallel construct that the location has begun, or a team in which it works. The location
@@ -359,7 +360,7 @@ func (w *worker) Batch(b *trace.Batch) error {
 		if k.IsEvent() {
 			l.latest = max(l.latest, t)
 		}
-		if k < trace.Send || k > trace.RMAAtomic {
+		if k < trace.Send || k > trace.RMACompleteRemote {
 			continue
 		}
 		for op < len(b.OpRow) && b.OpRow[op] < uint32(i) {

@@ -337,7 +337,7 @@ func (e *engine) processCall(c *synclog.Call) error {
 		case synclog.TeamBegin:
 			e.processTeamBegin(c, at, p)
 		case synclog.WindowGroup, synclog.WindowRequest, synclog.WindowAcquire, synclog.WindowRelease,
-			synclog.WindowAccess:
+			synclog.WindowAccess, synclog.WindowDone:
 			e.processWindow(c, at, p)
 		}
 	}
