@@ -177,6 +177,37 @@ func TestDevices(t *testing.T) {
 			x.visit(second, "kernel", 35, 45)
 		}, []string{"wait-for-device at 0 from 44 for 1, cause 2", "wait-for-launch at 1 from 5 for 20, cause 0",
 			"wait-for-launch at 2 from 20 for 10, cause 0"}, 0},
+		// The transfer in the stream is recorded as one-sided communication from 16 to 40, and the thread waits for it since
+		// 20. The stream waits until 10 for the first call and, in a region for idle time, from 40 to 50 for the second one.
+		// The second transfer lasts from 85 to 90 in that region, and its call is at 80.
+		{"transfers without regions", 1, false, func(x *deviceTrace) {
+			x.Defs().Windows.Add(trace.Named{ID: "0"})
+			x.visit(0, "init", 0, 5)
+			x.launch(0, "cudaMemcpyAsync", 10, trace.NoRef)
+			x.Event(1, 16, trace.RMAGet, 0, []uint64{0, 8, 1})
+			x.Event(1, 40, trace.RMACompleteBlocking, 0, []uint64{1})
+			x.sync(0, 20, 45)
+			x.launch(0, "cudaLaunchKernel", 50, trace.NoRef)
+			x.visit(1, "kernel", 55, 75)
+			x.launch(0, "cudaMemcpyAsync", 80, trace.NoRef)
+			x.Enter(1, 75, x.Region("COMPUTE IDLE"))
+			x.Event(1, 85, trace.RMAPut, 0, []uint64{0, 8, 2})
+			x.Event(1, 90, trace.RMACompleteBlocking, 0, []uint64{2})
+			x.Leave(1, 95, x.Region("COMPUTE IDLE"))
+		}, []string{"wait-for-device at 0 from 20 for 20, cause 1", "wait-for-launch at 1 from 0 for 10, cause 0",
+			"wait-for-launch at 1 from 40 for 10, cause 0", "wait-for-launch at 1 from 75 for 5, cause 0"}, 0},
+		// The recorder has a region for idle time, which is no work: the second kernel belongs to the second call.
+		{"region for idle time", 1, false, func(x *deviceTrace) {
+			x.visit(0, "init", 0, 5)
+			x.launch(0, "cudaLaunchKernel", 10, trace.NoRef)
+			x.sync(0, 20, 70)
+			x.launch(0, "cudaLaunchKernel", 80, trace.NoRef)
+			x.visit(1, "GPU IDLE", 0, 15)
+			x.visit(1, "kernel", 15, 40)
+			x.visit(1, "GPU IDLE", 40, 85)
+			x.visit(1, "kernel", 85, 90)
+		}, []string{"wait-for-device at 0 from 20 for 20, cause 1", "wait-for-launch at 1 from 0 for 10, cause 0",
+			"wait-for-launch at 1 from 40 for 40, cause 0"}, 0},
 		// The first kernel began before the first launch in the trace.
 		{"missing launches", 1, false, func(x *deviceTrace) {
 			x.launch(0, "cudaLaunchKernel", 20, trace.NoRef)
@@ -441,9 +472,12 @@ func TestDeviceFactors(t *testing.T) {
 	second := x.stream(x.Defs().Locations.At(0).Group)
 	x.visit(0, "work", 0, 60)
 	x.visit(0, "cudaMemcpy", 60, 100)
+	x.Defs().Windows.Add(trace.Named{ID: "0"})
 	x.visit(1, "kernel", 10, 40)
 	x.visit(second, "kernel", 20, 70)
-	x.visit(second, "cudaMemcpy DtoH", 80, 90)
+	x.Event(second, 80, trace.RMAPut, 0, []uint64{0, 8, 1}) // a transfer that is recorded without a region
+	x.Event(second, 84, trace.RMACompleteBlocking, 0, []uint64{1})
+	x.visit(second, "cudaMemcpy DtoH", 84, 90)
 	e, _, err := efficiency.Find(t.Context(), format.Recorded(x.Recorder), efficiency.Options{})
 	if err != nil {
 		t.Fatal(err)

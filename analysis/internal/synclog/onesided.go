@@ -32,6 +32,9 @@ func (w *worker) windowPoint(l *lane, t int64, k trace.Kind, window uint32, ops 
 	if window == trace.NoRef {
 		id = trace.Undefined
 	}
+	if l.stream && w.rests(l) {
+		return w.streamTransfer(l, t, k)
+	}
 	switch k {
 	case trace.RMACollectiveBegin:
 		l.windowBegins = append(l.windowBegins, t)

@@ -80,6 +80,7 @@ type lane struct {
 	// the trace to the first event.
 	worked        bool
 	idleSince     int64
+	transfer      *openCall // the open transfer of a stream outside of all regions
 	idle          int32
 	waited        int64
 	root          int32
@@ -535,6 +536,9 @@ func (w *worker) enter(l *lane, t int64, region uint32) error {
 				return err
 			}
 		}
+		if err := w.endTransfer(l, t); err != nil {
+			return err
+		}
 		if l.stream && w.launches && len(l.stack) == 0 {
 			if err := w.endIdle(l, t, k.role); err != nil {
 				return err
@@ -563,8 +567,8 @@ func (w *worker) enter(l *lane, t int64, region uint32) error {
 // isCall reports whether the visit of a region that a location enters now is a call of the log.
 func (w *worker) isCall(l *lane, k *regionKind) bool {
 	switch {
-	case l.stream && len(l.stack) == 0 && k.role != trace.WaitingRole:
-		return true
+	case l.stream && (len(l.stack) == 0 || k.role == trace.WaitingRole):
+		return k.role != trace.WaitingRole
 	case k.role == trace.DeviceSyncRole || k.enqueues:
 		// A call of the driver inside a call of the runtime with the same role is a part of the outer
 		// call.
