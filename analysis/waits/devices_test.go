@@ -110,6 +110,19 @@ func TestDevices(t *testing.T) {
 			x.sync(0, 10, 60)
 			x.visit(1, "kernel", 5, 50)
 		}, nil, 1},
+		// The definitions name the process that has created each group: 50 - 10, and 70 - 20.
+		{"devices apart with creators", 2, true, func(x *deviceTrace) {
+			d := x.Defs()
+			for i := range uint32(2) {
+				process := d.Groups.At(d.Locations.At(2 * i).Group)
+				d.Groups.At(d.Locations.At(2*i + 1).Group).Attrs = []trace.Attr{{Key: "creator",
+					Value: trace.StringValue(fmt.Sprintf(`"process %d" <%s>`, i, process.ID))}}
+			}
+			x.sync(0, 10, 60)
+			x.visit(1, "kernel", 5, 50)
+			x.sync(2, 20, 80)
+			x.visit(3, "kernel", 5, 70)
+		}, []string{"wait-for-device at 0 from 10 for 40, cause 1", "wait-for-device at 2 from 20 for 50, cause 3"}, 0},
 		// The nested call of the driver waits for the same kernel as the call of the runtime: 50 - 10.
 		{"nested", 1, false, func(x *deviceTrace) {
 			x.Enter(0, 10, x.Region("cudaDeviceSynchronize"))
