@@ -122,6 +122,7 @@ func (e *engine) processBarrier(c *synclog.Call, place Place) {
 			HasCommunicator: c.Team.Communicator < uint64(e.defs.Communicator.Len())}, threadBarrier(c), Patterns)
 	case c.Unteamed:
 		e.processUnteamed(c, m)
+	case c.Window == synclog.WindowTest: // a test without events has found that the accesses go on
 	case c.Window != 0:
 		e.Unjudged[UnrecordedWindow] += e.countedMembers([]Member{m})
 	default:
