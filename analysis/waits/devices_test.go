@@ -14,6 +14,7 @@ import (
 	"github.com/weft-trace/weft/analysis/efficiency"
 	"github.com/weft-trace/weft/analysis/waits"
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/effort"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -503,11 +504,13 @@ func TestDeviceFactors(t *testing.T) {
 }
 
 // simulateDevices returns the trace of a random program whose processes use streams of devices. In a third of the
-// programs, processes have two streams, which the attributes of calls name.
-func simulateDevices(seed uint64) *trace.Recorder {
+// programs, processes have two streams, which the attributes of calls name. The transfers are one-sided communication
+// without regions if remote is set.
+func simulateDevices(seed uint64, remote bool) *trace.Recorder {
 	r := rand.New(rand.NewPCG(seed, 8))
 	n := 1 + r.IntN(3)
 	x := newDeviceTrace(n, n == 1 && seed%2 == 0)
+	x.Defs().Windows.Add(trace.Named{ID: "0"})
 	for i := range n {
 		host := uint32(2 * i)
 		streams, named := []uint32{host + 1}, seed%3 == 0
@@ -547,13 +550,51 @@ func simulateDevices(seed uint64) *trace.Recorder {
 				x.launch(host, call, t, stream)
 				begin := max(free[k], t+r.Int64N(10))
 				free[k] = begin + r.Int64N(200)
-				x.visit(streams[k], work, begin, free[k])
+				if remote && call == "cudaMemcpyAsync" {
+					x.Event(streams[k], begin, trace.RMAGet, 0, []uint64{0, 8, 42})
+					x.Event(streams[k], free[k], trace.RMACompleteBlocking, 0, []uint64{42})
+				} else {
+					x.visit(streams[k], work, begin, free[k])
+				}
 			}
 			t += 100
 		}
 		x.Leave(host, max(t, slices.Max(free))+10, x.Region("main"))
 	}
 	return x.Recorder
+}
+
+// TestTransfersWithoutRegions checks that waits, the path and the factors of devices do not depend on whether the
+// recorder has regions for transfers or records them as one-sided communication.
+func TestTransfersWithoutRegions(t *testing.T) {
+	for seed := range effort.Rounds(300) {
+		var texts [2]string
+		for i := range texts {
+			d := format.Recorded(simulateDevices(uint64(seed), i > 0))
+			e, _, err := efficiency.Find(t.Context(), d, efficiency.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, err := criticalpath.Find(t.Context(), d, criticalpath.Options{Rows: trace.NewRows(d.Defs())})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, x := range p.Pieces {
+				texts[i] += fmt.Sprint(x.From, " ", x.To, " ", x.Location, " ", x.By, "\n")
+			}
+			for _, q := range find(t, d, waits.Options{Worst: 1000}).Patterns {
+				for _, w := range q.Worst {
+					texts[i] += fmt.Sprint(q.Pattern, w.Location, w.Begin, w.Time, w.Cause, "\n")
+				}
+			}
+			if e.Devices != nil {
+				texts[i] += fmt.Sprint(*e.Devices)
+			}
+		}
+		if texts[0] != texts[1] {
+			t.Fatalf("seed %d: found\n%s\nwithout regions, expected\n%s", seed, texts[1], texts[0])
+		}
+	}
 }
 
 // TestReferenceOfDevices compares waits and the critical path of random programs with those of a script.
@@ -564,7 +605,7 @@ func TestReferenceOfDevices(t *testing.T) {
 	}
 	var list []format.Events
 	for seed := range uint64(100) {
-		list = append(list, format.Recorded(simulateDevices(seed)))
+		list = append(list, format.Recorded(simulateDevices(seed, false)))
 	}
 	count := map[string]int{}
 	for seed, want := range runScript[result](t, list, "reference_devices.py", "reference_input.py") {
