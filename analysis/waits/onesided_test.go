@@ -228,6 +228,21 @@ var windowTests = []struct {
 		x.unlock(0, 38, 39, 1)
 		x.unlock(1, 40, 60, 2)
 	}, []string{"wait-for-progress at 0 from 6 for 14, cause 1"}},
+	// Rank 0 accesses the memory of ranks 1 and 2, which compute until 40 and 85. Its flush waits for both: 85 - 16.
+	{"progress of several targets", 3, func(x *windowTrace) {
+		x.lock(0, 10, 12, trace.Undefined, 1)
+		x.put(0, 13, 14, 1)
+		x.one(0, "MPI_Put", 14, 15, trace.RMAPut, 2, 8, 2)
+		x.call(0, "MPI_Win_flush_all", 16, 90, func() {
+			x.rec.Event(0, 88, trace.RMACompleteRemote, 0, []uint64{1})
+			x.rec.Event(0, 89, trace.RMACompleteRemote, 0, []uint64{2})
+		})
+		x.unlock(0, 91, 92, trace.Undefined)
+		x.lock(1, 40, 42, 0, 0)
+		x.unlock(1, 100, 102, 0)
+		x.lock(2, 85, 87, 0, 1)
+		x.unlock(2, 93, 95, 0)
+	}, []string{"wait-for-progress at 0 from 16 for 69, cause 2"}},
 	// Rank 0 holds the lock until 30. The lock and the put of rank 1 return at once, and its call that completes the put
 	// at rank 1 waits for the lock: 30 - 16. The put ends at rank 2 in the call that unlocks.
 	{"lock in a flush", 3, func(x *windowTrace) {
