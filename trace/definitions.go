@@ -207,6 +207,10 @@ type LocationGroup struct {
 	Attrs  []Attr `json:"attributes,omitempty"`
 }
 
+// CreatorAttribute names the attribute of a location group whose text names the process that has created the group, as
+// a process that uses a device does: its name in quotes, and its id, as in "rank 3" <7>.
+const CreatorAttribute = "creator"
+
 // Region is named code, or a named activity.
 type Region struct {
 	ID    string `json:"id,omitempty"`

@@ -196,6 +196,7 @@ var otherCalls = []prefixRole{
 	{"cuctxsync", DeviceSyncRole}, {"custreamsync", DeviceSyncRole},
 	{"hipdevicesync", DeviceSyncRole}, {"hipstreamsync", DeviceSyncRole}, {"hipeventsync", DeviceSyncRole},
 	{"cudamemcpy", TransferRole}, {"cumemcpy", TransferRole}, {"hipmemcpy", TransferRole},
+	{"compute idle", WaitingRole}, {"gpu idle", WaitingRole}, // Score-P's idle times of streams
 	{"cudamalloc", MemoryRole}, {"cudafree", MemoryRole}, {"hipmalloc", MemoryRole}, {"hipfree", MemoryRole},
 }
 

@@ -260,7 +260,7 @@ func (w *walker) addPiece(loc uint32, t int64, jump bool) (from int64, next uint
 			return c.Enter, trace.NoRef, 0
 		}
 		if c.Begins {
-			if p, time, ok := w.h.Fork(loc, c.Leave); ok {
+			if p, time, ok := w.h.Fork(waitstate.Place{Location: loc, Number: n}, c.Leave); ok {
 				w.add(w.firstParallelRegion(l, n), loc, c.Leave-time)
 				return time, p.Location, byFork
 			}

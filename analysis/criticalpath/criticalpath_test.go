@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/weft-trace/weft/analysis/criticalpath"
@@ -129,5 +130,50 @@ func TestPathOfRuns(t *testing.T) {
 		if got := seconds(both, findIn(t, both).Length); got != longest {
 			t.Errorf("%v: found a path of %g s, expected that of the later run, %g s", names, got, longest)
 		}
+	}
+}
+
+// TestPathOfNestedTeams checks that the path of nested parallel regions continues at the thread that has started the
+// team. Thread 0 starts threads 0 and 1 at 10. Both start a team of two, thread 0 at 42 and thread 1 at 40, and both
+// teams begin their work after both starts. Thread 1 works longest, until 200, and thread 0 waits for it from 150 on.
+// So the path leads from 300 back to 200 at thread 0, to the start at 10 at thread 1, and to 0 at thread 0.
+func TestPathOfNestedTeams(t *testing.T) {
+	r := trace.NewRecorder(trace.Seconds(1_000_000))
+	process := r.Process("p", r.Machine("m"))
+	var threads [4]uint32
+	for i := range threads {
+		threads[i] = r.Thread(fmt.Sprint(i), process)
+	}
+	work, barrier := r.Region("work"), r.Region("!$omp implicit barrier")
+	begin := func(at int64, team uint64, members ...int) {
+		r.Event(threads[members[0]], at, trace.ThreadFork, trace.NoRef, []uint64{uint64(len(members)), 0})
+		for _, i := range members {
+			r.Event(threads[i], at+5, trace.ThreadTeamBegin, trace.NoRef, []uint64{team})
+		}
+	}
+	end := func(at int64, team uint64, arrivals map[int]int64, members ...int) {
+		for _, i := range members {
+			r.Enter(threads[i], arrivals[i], barrier)
+			r.Leave(threads[i], at, barrier)
+			r.Event(threads[i], at, trace.ThreadTeamEnd, trace.NoRef, []uint64{team})
+		}
+		r.Event(threads[members[0]], at, trace.ThreadJoin, trace.NoRef, []uint64{0})
+	}
+	r.Enter(threads[0], 0, work)
+	begin(10, 0, 0, 1)
+	begin(40, 2, 1, 3)
+	begin(42, 1, 0, 2)
+	end(150, 1, map[int]int64{0: 140, 2: 149}, 0, 2)
+	end(190, 2, map[int]int64{1: 189, 3: 100}, 1, 3)
+	end(210, 0, map[int]int64{0: 150, 1: 200}, 0, 1)
+	r.Leave(threads[0], 300, work)
+	path := findIn(t, format.Recorded(r))
+	var found []string
+	for _, p := range path.Pieces {
+		found = append(found, fmt.Sprintf("%d to %d at %d by %s", p.From, p.To, p.Location, p.By))
+	}
+	expected := []string{"0 to 10 at 0 by ", "10 to 200 at 1 by fork", "200 to 300 at 0 by wait-at-implicit-omp-barrier"}
+	if !slices.Equal(found, expected) {
+		t.Errorf("found %q, expected %q", found, expected)
 	}
 }

@@ -77,7 +77,7 @@ type Region struct {
 type Confidence string
 
 // These are the values of Confidence. A finding has LowConfidence if the clocks of the trace contradict
-// causality. It has MediumConfidence if some calls of the trace could not be judged.
+// causality, or if its gain is unknown. It has MediumConfidence if some calls of the trace could not be judged.
 const (
 	HighConfidence   Confidence = "high"
 	MediumConfidence Confidence = "medium"
@@ -210,6 +210,10 @@ func (ex *explainer) listUnjudged() {
 		ex.page.Unjudged = append(ex.page.Unjudged,
 			"waits: the trace records no messages, collective operations, barriers or locks in calls that take time")
 	}
+	if ex.page.Ran.Streams > 0 && !ex.h.Log.Launches {
+		ex.page.Unjudged = append(ex.page.Unjudged,
+			"waits of devices for work: the trace does not record which calls launch it")
+	}
 	if ex.h.Log.Defs.Metrics.Len() == 0 {
 		ex.page.Unjudged = append(ex.page.Unjudged, "instructions and cycles: the trace has no counters")
 	}
@@ -242,7 +246,7 @@ func (ex *explainer) addFinding(f Finding) {
 	if max(f.LossShare, f.GainShare) < leastShare {
 		return
 	}
-	f.Confidence = ex.confidence
+	f.Confidence = cmp.Or(f.Confidence, ex.confidence)
 	ex.page.Findings = append(ex.page.Findings, f)
 }
 

@@ -283,3 +283,34 @@ func TestLateSignal(t *testing.T) {
 		t.Errorf("found %+v, expected work at a with a gain of about 20000", f)
 	}
 }
+
+// TestUnknownLaunches checks that the gain of faster work on a device is stated as unknown if the trace does not record
+// which calls launch the work. The thread waits for 65 of 100 ticks in each of three rounds.
+func TestUnknownLaunches(t *testing.T) {
+	r := trace.NewRecorder(trace.Seconds(1_000_000))
+	process := r.Process("0", r.Machine("node"))
+	thread, stream := r.Thread("0", process), r.Thread("stream", process)
+	r.Defs().Locations.At(stream).Kind = trace.StreamLocation
+	visit := func(loc uint32, from, to int64, region uint32) {
+		r.Enter(loc, from, region)
+		r.Leave(loc, to, region)
+	}
+	for i := range int64(3) {
+		visit(thread, 100*i, 100*i+5, r.Region("compute"))
+		visit(thread, 100*i+5, 100*i+75, r.Region("cudaDeviceSynchronize"))
+		visit(stream, 100*i, 100*i+70, r.Region("kernel"))
+	}
+	p := page(t, r)
+	if len(p.Findings) == 0 {
+		t.Fatal("found nothing, expected waits for the kernel")
+	}
+	f := p.Findings[0]
+	unknown := "the gain is unknown, because the trace does not record which calls launch the work"
+	if f.ID != "device" || f.Confidence != explain.LowConfidence || !slices.Contains(f.Evidence, unknown) {
+		t.Errorf("found %+v, expected an unknown gain", f)
+	}
+	expected := "waits of devices for work: the trace does not record which calls launch it"
+	if !slices.Contains(p.Unjudged, expected) {
+		t.Errorf("found %q, expected %q", p.Unjudged, expected)
+	}
+}

@@ -150,6 +150,10 @@ func (ex *explainer) planDevice(f Finding, d *delay) {
 			f.Advice = "Launch work before this call rather than after it, from several threads, or let the device do this work."
 		}
 		ex.describePlaces(&f, d)
+		if f.Gain == 0 && byDevice && (!ex.h.Log.Launches || ex.waits.UnknownLaunches()) {
+			f.Evidence = append(f.Evidence, "the gain is unknown, because the trace does not record which calls launch the work")
+			f.Confidence = LowConfidence
+		}
 		ex.addFinding(f)
 	}, retime.Options{Transfer: 1, Scale: func(path uint32) float64 {
 		if path == d.path {

@@ -14,6 +14,7 @@ import (
 	"github.com/weft-trace/weft/analysis/efficiency"
 	"github.com/weft-trace/weft/analysis/waits"
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/effort"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -110,6 +111,19 @@ func TestDevices(t *testing.T) {
 			x.sync(0, 10, 60)
 			x.visit(1, "kernel", 5, 50)
 		}, nil, 1},
+		// The definitions name the process that has created each group: 50 - 10, and 70 - 20.
+		{"devices apart with creators", 2, true, func(x *deviceTrace) {
+			d := x.Defs()
+			for i := range uint32(2) {
+				process := d.Groups.At(d.Locations.At(2 * i).Group)
+				d.Groups.At(d.Locations.At(2*i + 1).Group).Attrs = []trace.Attr{{Key: "creator",
+					Value: trace.StringValue(fmt.Sprintf(`"process %d" <%s>`, i, process.ID))}}
+			}
+			x.sync(0, 10, 60)
+			x.visit(1, "kernel", 5, 50)
+			x.sync(2, 20, 80)
+			x.visit(3, "kernel", 5, 70)
+		}, []string{"wait-for-device at 0 from 10 for 40, cause 1", "wait-for-device at 2 from 20 for 50, cause 3"}, 0},
 		// The nested call of the driver waits for the same kernel as the call of the runtime: 50 - 10.
 		{"nested", 1, false, func(x *deviceTrace) {
 			x.Enter(0, 10, x.Region("cudaDeviceSynchronize"))
@@ -177,6 +191,37 @@ func TestDevices(t *testing.T) {
 			x.visit(second, "kernel", 35, 45)
 		}, []string{"wait-for-device at 0 from 44 for 1, cause 2", "wait-for-launch at 1 from 5 for 20, cause 0",
 			"wait-for-launch at 2 from 20 for 10, cause 0"}, 0},
+		// The transfer in the stream is recorded as one-sided communication from 16 to 40, and the thread waits for it since
+		// 20. The stream waits until 10 for the first call and, in a region for idle time, from 40 to 50 for the second one.
+		// The second transfer lasts from 85 to 90 in that region, and its call is at 80.
+		{"transfers without regions", 1, false, func(x *deviceTrace) {
+			x.Defs().Windows.Add(trace.Named{ID: "0"})
+			x.visit(0, "init", 0, 5)
+			x.launch(0, "cudaMemcpyAsync", 10, trace.NoRef)
+			x.Event(1, 16, trace.RMAGet, 0, []uint64{0, 8, 1})
+			x.Event(1, 40, trace.RMACompleteBlocking, 0, []uint64{1})
+			x.sync(0, 20, 45)
+			x.launch(0, "cudaLaunchKernel", 50, trace.NoRef)
+			x.visit(1, "kernel", 55, 75)
+			x.launch(0, "cudaMemcpyAsync", 80, trace.NoRef)
+			x.Enter(1, 75, x.Region("COMPUTE IDLE"))
+			x.Event(1, 85, trace.RMAPut, 0, []uint64{0, 8, 2})
+			x.Event(1, 90, trace.RMACompleteBlocking, 0, []uint64{2})
+			x.Leave(1, 95, x.Region("COMPUTE IDLE"))
+		}, []string{"wait-for-device at 0 from 20 for 20, cause 1", "wait-for-launch at 1 from 0 for 10, cause 0",
+			"wait-for-launch at 1 from 40 for 10, cause 0", "wait-for-launch at 1 from 75 for 5, cause 0"}, 0},
+		// The recorder has a region for idle time, which is no work: the second kernel belongs to the second call.
+		{"region for idle time", 1, false, func(x *deviceTrace) {
+			x.visit(0, "init", 0, 5)
+			x.launch(0, "cudaLaunchKernel", 10, trace.NoRef)
+			x.sync(0, 20, 70)
+			x.launch(0, "cudaLaunchKernel", 80, trace.NoRef)
+			x.visit(1, "GPU IDLE", 0, 15)
+			x.visit(1, "kernel", 15, 40)
+			x.visit(1, "GPU IDLE", 40, 85)
+			x.visit(1, "kernel", 85, 90)
+		}, []string{"wait-for-device at 0 from 20 for 20, cause 1", "wait-for-launch at 1 from 0 for 10, cause 0",
+			"wait-for-launch at 1 from 40 for 40, cause 0"}, 0},
 		// The first kernel began before the first launch in the trace.
 		{"missing launches", 1, false, func(x *deviceTrace) {
 			x.launch(0, "cudaLaunchKernel", 20, trace.NoRef)
@@ -441,9 +486,12 @@ func TestDeviceFactors(t *testing.T) {
 	second := x.stream(x.Defs().Locations.At(0).Group)
 	x.visit(0, "work", 0, 60)
 	x.visit(0, "cudaMemcpy", 60, 100)
+	x.Defs().Windows.Add(trace.Named{ID: "0"})
 	x.visit(1, "kernel", 10, 40)
 	x.visit(second, "kernel", 20, 70)
-	x.visit(second, "cudaMemcpy DtoH", 80, 90)
+	x.Event(second, 80, trace.RMAPut, 0, []uint64{0, 8, 1}) // a transfer that is recorded without a region
+	x.Event(second, 84, trace.RMACompleteBlocking, 0, []uint64{1})
+	x.visit(second, "cudaMemcpy DtoH", 84, 90)
 	e, _, err := efficiency.Find(t.Context(), format.Recorded(x.Recorder), efficiency.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -456,11 +504,13 @@ func TestDeviceFactors(t *testing.T) {
 }
 
 // simulateDevices returns the trace of a random program whose processes use streams of devices. In a third of the
-// programs, processes have two streams, which the attributes of calls name.
-func simulateDevices(seed uint64) *trace.Recorder {
+// programs, processes have two streams, which the attributes of calls name. The transfers are one-sided communication
+// without regions if remote is set.
+func simulateDevices(seed uint64, remote bool) *trace.Recorder {
 	r := rand.New(rand.NewPCG(seed, 8))
 	n := 1 + r.IntN(3)
 	x := newDeviceTrace(n, n == 1 && seed%2 == 0)
+	x.Defs().Windows.Add(trace.Named{ID: "0"})
 	for i := range n {
 		host := uint32(2 * i)
 		streams, named := []uint32{host + 1}, seed%3 == 0
@@ -500,13 +550,51 @@ func simulateDevices(seed uint64) *trace.Recorder {
 				x.launch(host, call, t, stream)
 				begin := max(free[k], t+r.Int64N(10))
 				free[k] = begin + r.Int64N(200)
-				x.visit(streams[k], work, begin, free[k])
+				if remote && call == "cudaMemcpyAsync" {
+					x.Event(streams[k], begin, trace.RMAGet, 0, []uint64{0, 8, 42})
+					x.Event(streams[k], free[k], trace.RMACompleteBlocking, 0, []uint64{42})
+				} else {
+					x.visit(streams[k], work, begin, free[k])
+				}
 			}
 			t += 100
 		}
 		x.Leave(host, max(t, slices.Max(free))+10, x.Region("main"))
 	}
 	return x.Recorder
+}
+
+// TestTransfersWithoutRegions checks that waits, the path and the factors of devices do not depend on whether the
+// recorder has regions for transfers or records them as one-sided communication.
+func TestTransfersWithoutRegions(t *testing.T) {
+	for seed := range effort.Rounds(300) {
+		var texts [2]string
+		for i := range texts {
+			d := format.Recorded(simulateDevices(uint64(seed), i > 0))
+			e, _, err := efficiency.Find(t.Context(), d, efficiency.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, err := criticalpath.Find(t.Context(), d, criticalpath.Options{Rows: trace.NewRows(d.Defs())})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, x := range p.Pieces {
+				texts[i] += fmt.Sprint(x.From, " ", x.To, " ", x.Location, " ", x.By, "\n")
+			}
+			for _, q := range find(t, d, waits.Options{Worst: 1000}).Patterns {
+				for _, w := range q.Worst {
+					texts[i] += fmt.Sprint(q.Pattern, w.Location, w.Begin, w.Time, w.Cause, "\n")
+				}
+			}
+			if e.Devices != nil {
+				texts[i] += fmt.Sprint(*e.Devices)
+			}
+		}
+		if texts[0] != texts[1] {
+			t.Fatalf("seed %d: found\n%s\nwithout regions, expected\n%s", seed, texts[1], texts[0])
+		}
+	}
 }
 
 // TestReferenceOfDevices compares waits and the critical path of random programs with those of a script.
@@ -517,7 +605,7 @@ func TestReferenceOfDevices(t *testing.T) {
 	}
 	var list []format.Events
 	for seed := range uint64(100) {
-		list = append(list, format.Recorded(simulateDevices(seed)))
+		list = append(list, format.Recorded(simulateDevices(seed, false)))
 	}
 	count := map[string]int{}
 	for seed, want := range runScript[result](t, list, "reference_devices.py", "reference_input.py") {

@@ -175,6 +175,15 @@ func TestCallsOfLocks(t *testing.T) {
 			x.Leave(0, 21, x.Region("OpenMP barrier"))
 			x.call(1, "OpenMP barrier", 20, 22, "", 0)
 		}, []string{"wait-at-explicit-omp-barrier at 0 from 2 for 9, cause 1"}},
+		// Thread 0 waits from 2 to 6, executes a task until 9, and waits until it begins another one at 15. Thread 1
+		// arrives at 20, while thread 0 executes that task until 40. The wait is 20 - 2 - 3 - 5.
+		{"tasks before and after the arrival of the last thread", 2, func(x *threadTrace) {
+			x.Enter(0, 2, x.Region("OpenMP barrier"))
+			x.call(0, "OpenMP task", 6, 9, "", 0)
+			x.call(0, "OpenMP task", 15, 40, "", 0)
+			x.Leave(0, 41, x.Region("OpenMP barrier"))
+			x.call(1, "OpenMP barrier", 20, 42, "", 0)
+		}, []string{"wait-at-explicit-omp-barrier at 0 from 2 for 10, cause 1"}},
 		// Threads 0 and 1 meet twice in a barrier; thread 1 arrives last at first, and thread 0 the
 		// second time. At the same time, thread 2 is alone in another barrier.
 		{"barrier with an address", 3, func(x *threadTrace) {

@@ -155,6 +155,7 @@ var windowTests = []struct {
 		x.sync(0, "MPI_Win_start", 10, 12, x.group(1))
 		x.sync(0, "MPI_Win_complete", 50, 52, x.group(1))
 		x.sync(1, "MPI_Win_post", 1, 3, x.group(0))
+		x.call(1, "MPI_Win_test", 46, 48, func() {}) // the accesses go on
 		x.sync(1, "MPI_Win_test", 49, 60, x.group(0))
 	}, nil},
 	// Rank 0 holds the lock of rank 2 until 21. Rank 1 requests this lock at 5: 21 - 5. Rank 2 locks
@@ -216,6 +217,45 @@ var windowTests = []struct {
 		x.unlock(0, 26, 27, 1)
 		x.unlock(1, 10, 11, 2)
 	}, nil},
+	// Rank 1 computes until 20. The put of rank 0 returns at once, and its flush waits for the call of rank 1: 20 - 6. The
+	// second flush completes nothing.
+	{"progress in a flush", 3, func(x *windowTrace) {
+		x.lock(0, 0, 2, 1, 1)
+		x.put(0, 3, 5, 1)
+		x.one(0, "MPI_Win_flush", 6, 25, trace.RMACompleteRemote, 1)
+		x.call(0, "MPI_Win_flush", 26, 27, func() {})
+		x.lock(1, 20, 22, 2, 0)
+		x.unlock(0, 38, 39, 1)
+		x.unlock(1, 40, 60, 2)
+	}, []string{"wait-for-progress at 0 from 6 for 14, cause 1"}},
+	// Rank 0 accesses the memory of ranks 1 and 2, which compute until 40 and 85. Its flush waits for both: 85 - 16.
+	{"progress of several targets", 3, func(x *windowTrace) {
+		x.lock(0, 10, 12, trace.Undefined, 1)
+		x.put(0, 13, 14, 1)
+		x.one(0, "MPI_Put", 14, 15, trace.RMAPut, 2, 8, 2)
+		x.call(0, "MPI_Win_flush_all", 16, 90, func() {
+			x.rec.Event(0, 88, trace.RMACompleteRemote, 0, []uint64{1})
+			x.rec.Event(0, 89, trace.RMACompleteRemote, 0, []uint64{2})
+		})
+		x.unlock(0, 91, 92, trace.Undefined)
+		x.lock(1, 40, 42, 0, 0)
+		x.unlock(1, 100, 102, 0)
+		x.lock(2, 85, 87, 0, 1)
+		x.unlock(2, 93, 95, 0)
+	}, []string{"wait-for-progress at 0 from 16 for 69, cause 2"}},
+	// Rank 0 holds the lock until 30. The lock and the put of rank 1 return at once, and its call that completes the put
+	// at rank 1 waits for the lock: 30 - 16. The put ends at rank 2 in the call that unlocks.
+	{"lock in a flush", 3, func(x *windowTrace) {
+		x.lock(0, 0, 2, 2, 0)
+		x.unlock(0, 20, 31, 2)
+		x.lock(1, 10, 11, 2, 0)
+		x.put(1, 12, 14, 2)
+		x.one(1, "MPI_Win_flush_local", 16, 35, trace.RMACompleteNonBlocking, 1)
+		x.call(1, "MPI_Win_unlock", 40, 45, func() {
+			x.rec.Event(1, 43, trace.RMACompleteRemote, 0, []uint64{1})
+			x.rec.Event(1, 44, trace.RMALockRelease, 0, []uint64{2, 0})
+		})
+	}, []string{"rma-lock-contention at 1 from 16 for 14, cause 0"}},
 	// Rank 2 holds the lock until 9. Rank 0 waits for that and for rank 1, which calls MPI at 20: 20 - 5. The wait of
 	// rank 3 for the lock until 31 is longer than that for the call of rank 1 at 30: 31 - 26.
 	{"progress and lock", 4, func(x *windowTrace) {

@@ -32,7 +32,7 @@ func eachProgram(t *testing.T, f func(t *testing.T, rec *trace.Recorder, events 
 	}
 	for seed := range uint64(16) {
 		t.Run(fmt.Sprint("devices ", seed), func(t *testing.T) {
-			rec := simulateDevices(seed)
+			rec := simulateDevices(seed, seed%2 == 0)
 			f(t, rec, format.Recorded(rec))
 		})
 	}

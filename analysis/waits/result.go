@@ -131,6 +131,12 @@ type Unjudged struct {
 	one  string      // the singular of What
 }
 
+// UnknownLaunches reports whether it is unknown which calls launched some of the work of devices.
+func (r *Result) UnknownLaunches() bool {
+	reason := unjudged[waitstate.UnknownLaunch].reason
+	return slices.ContainsFunc(r.Unjudged, func(u Unjudged) bool { return u.Reason == reason })
+}
+
 // Missing returns the reason why no wait of a trace can be judged, or "" if some waits can be judged. It also
 // returns "" for a window of a trace that has barriers or calls of communication libraries.
 func (r *Result) Missing() string {

@@ -206,13 +206,17 @@ func (f *Builder) add(metric, path int, location uint32, v float64) {
 	f.metrics[metric].Add(path, int(location), v)
 }
 
-// AddWaits adds the times of the wait states in r, in seconds.
+// AddWaits adds the times of the wait states in r, in seconds. The metric time includes those outside of all regions.
 func (f *Builder) AddWaits(r *waits.Result) {
 	for i := range r.Patterns {
 		p := &r.Patterns[i]
 		for j := range p.PathLocations {
 			s := &p.PathLocations[j]
-			f.add(f.metric(f.waitName(p.Pattern, s.Path)), f.pathOf(s.Path), *s.Location, f.seconds(s.Time.Float()))
+			m, path, t := f.metric(f.waitName(p.Pattern, s.Path)), f.pathOf(s.Path), f.seconds(s.Time.Float())
+			f.add(m, path, *s.Location, t)
+			if time := f.metric("time"); len(s.Path) == 0 && f.metrics[m].Parent == time {
+				f.add(time, path, *s.Location, t)
+			}
 		}
 	}
 }

@@ -3,6 +3,7 @@ package tracecube
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -156,5 +157,22 @@ func TestSeveralRoots(t *testing.T) {
 	}
 	if expected := []string{"(program)", "(program)/main", "(program)/other"}; !slices.Equal(found, expected) {
 		t.Errorf("found %q, expected %q", found, expected)
+	}
+}
+
+// TestWaitsOutsideOfRegions checks that the time of a path includes the waits in it, also outside of all regions. A
+// stream waits there for 40 ticks, and the part of 5 ticks of another wait counts once.
+func TestWaitsOutsideOfRegions(t *testing.T) {
+	f, _ := figures(t, "../../analysis/waits/testdata/omp/traces.otf2")
+	location := uint32(1)
+	share := func(ticks int64) []waits.Share {
+		return []waits.Share{{Location: &location, Time: trace.TicksOf(ticks)}}
+	}
+	f.AddWaits(&waits.Result{Patterns: []waits.Pattern{{Pattern: "wait-for-launch", PathLocations: share(40)},
+		{Pattern: "late-sender", PathLocations: share(10)}, {Pattern: "late-sender-wrong-order", PathLocations: share(5)}}})
+	x := f.Cube()
+	last := len(x.Paths) - 1
+	if v := x.Metric("time").At(last, 1); math.Abs(v-50e-6) > 1e-12 {
+		t.Errorf("found %g s in %q, expected 50 µs", v, x.PathNames(last))
 	}
 }

@@ -286,7 +286,7 @@ func (m *model) define(r *Record, opt *format.ReadOptions) error {
 	case defLocationGroup:
 		kind := [...]string{"", "process", acceleratorKind}[min(v[2], 2)]
 		m.index[LocationGroups].set(v[0], d.Groups.Add(trace.LocationGroup{ID: id(v[0]), Name: m.text(v[1]), Kind: kind,
-			Parent: trace.NoRef, Attrs: attrList("creator", m.name(LocationGroups, v[4]))}))
+			Parent: trace.NoRef, Attrs: attrList(trace.CreatorAttribute, m.name(LocationGroups, v[4]))}))
 	case defLocation:
 		if m.lookup(Locations, v[0]) != trace.NoRef {
 			return nil // a location has only one file

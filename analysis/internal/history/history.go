@@ -298,13 +298,7 @@ func (h *History) addLocations() {
 
 // finish completes the history after the last call.
 func (h *History) finish() {
-	for _, b := range h.begins {
-		if p, _, ok := h.Fork(b.place.Location, b.leave); ok {
-			h.recordUse(p, b.position)
-		}
-	}
 	h.findCreators()
-	h.begins, h.ends, h.creations = nil, nil, nil
 	for _, l := range h.Locations {
 		if l != nil {
 			for i := range l.pages {
@@ -313,6 +307,12 @@ func (h *History) finish() {
 		}
 	}
 	h.packOperations()
+	for _, b := range h.begins {
+		if p, _, ok := h.Fork(b.place, b.leave); ok {
+			h.recordUse(p, b.position)
+		}
+	}
+	h.begins, h.ends, h.creations = nil, nil, nil
 	h.built = true
 }
 
@@ -432,21 +432,41 @@ func (h *History) group(loc uint32) (group uint32, ok bool) {
 	return d.Locations.At(loc).Group, true
 }
 
-// Fork returns the last call up to time t in which another location of the same location group started
-// threads, and the time of the start in ticks. ok is false if there is no such call.
-func (h *History) Fork(loc uint32, t int64) (p waitstate.Place, time int64, ok bool) {
-	g, ok := h.group(loc)
+// mostForks is the greatest number of starts of threads in which Fork searches.
+const mostForks = 256
+
+// Fork returns the call that started the threads of the team in which a location begins to work with call begin, which
+// ends at time t: the last call up to then in which a member of the team started threads or, if no member did, another
+// location of the same location group. time is the time of the start in ticks. ok is false if there is no such call, or
+// if it is one of the location itself.
+func (h *History) Fork(begin waitstate.Place, t int64) (p waitstate.Place, time int64, ok bool) {
+	g, ok := h.group(begin.Location)
 	if !ok {
 		return p, 0, false
 	}
+	var team *Operation
+	h.Locations[begin.Location].EachOperation(begin.Number, func(i int32) {
+		if o := h.Operation(i); o.Relation == waitstate.Starts {
+			team = o
+		}
+	})
+	found := false
 	list := h.forks[g]
-	i := sort.Search(len(list), func(i int) bool { return list[i].time > t })
-	for i--; i >= 0; i-- {
-		if f := list[i]; f.place.Location != loc {
-			return f.place, f.time, true
+	n := sort.Search(len(list), func(i int) bool { return list[i].time > t })
+	for i := n - 1; i >= max(0, n-mostForks); i-- {
+		f, other := list[i], list[i].place.Location != begin.Location
+		member := team == nil
+		if !member {
+			_, member = team.Member(f.place.Location)
+		}
+		if member {
+			return f.place, f.time, other
+		}
+		if other && !found {
+			p, time, found = f.place, f.time, true
 		}
 	}
-	return p, 0, false
+	return p, time, found
 }
 
 // addSource adds a call on which the end of call p depends.

@@ -419,7 +419,7 @@ func (r *retimer) call(p waitstate.Place) {
 	l.EachOperation(p.Number, func(i int32) { r.operation(i, p, after) })
 	took := r.sum(l.Inside(p.Number), p)
 	if c.Begins {
-		if at, time, ok := r.h.Fork(p.Location, c.Leave); ok { // the thread had no work before the fork
+		if at, time, ok := r.h.Fork(p, c.Leave); ok { // the thread had no work before the fork
 			end := r.enter(at) + r.times.parts(c.Leave-time)
 			if p.Number > 0 {
 				end = max(end, r.ends[p.Location])

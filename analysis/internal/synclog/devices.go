@@ -52,3 +52,46 @@ func (w *worker) streamNamed() (stream uint64, ok bool) {
 	}
 	return 0, false
 }
+
+// rests reports whether a stream is outside of all regions, or in the region that the recorder uses for the idle time.
+func (w *worker) rests(l *lane) bool {
+	n := len(l.stack)
+	return n == 0 || n == 1 && w.kind(w.nodes[l.stack[0].node].region).role == trace.WaitingRole
+}
+
+// streamTransfer processes an event of one-sided communication of a stream that rests. Score-P records the transfers of
+// a stream in this way. A transfer is work of the stream, from its access to its completion or to the
+// begin of other work.
+func (w *worker) streamTransfer(l *lane, t int64, k trace.Kind) error {
+	switch k {
+	case trace.RMAPut, trace.RMAGet, trace.RMAPutRemoteEnd:
+		if w.times {
+			l.addTime(t)
+		}
+		if err := w.endTransfer(l, t); err != nil {
+			return err
+		}
+		if w.launches {
+			if err := w.endIdle(l, t, trace.TransferRole); err != nil {
+				return err
+			}
+		}
+		l.transfer = w.begin(l, -1, t, regionKind{})
+	case trace.RMACompleteBlocking, trace.RMACompleteNonBlocking, trace.RMACompleteRemote, trace.RMAEnd:
+		if w.times {
+			l.addTime(t)
+		}
+		return w.endTransfer(l, t)
+	}
+	return nil
+}
+
+// endTransfer ends the open transfer of a stream, if there is one.
+func (w *worker) endTransfer(l *lane, t int64) error {
+	c := l.transfer
+	if c == nil {
+		return nil
+	}
+	l.transfer = nil
+	return w.end(l, c, t)
+}

@@ -32,6 +32,9 @@ func (w *worker) windowPoint(l *lane, t int64, k trace.Kind, window uint32, ops 
 	if window == trace.NoRef {
 		id = trace.Undefined
 	}
+	if l.stream && w.rests(l) {
+		return w.streamTransfer(l, t, k)
+	}
 	switch k {
 	case trace.RMACollectiveBegin:
 		l.windowBegins = append(l.windowBegins, t)
@@ -55,7 +58,52 @@ func (w *worker) windowPoint(l *lane, t int64, k trace.Kind, window uint32, ops 
 			return nil
 		}
 		l.accesses = true
-		return w.add(l, WindowAccess, t, t, []uint64{id, operand(ops, 0)})
+		target, number := operand(ops, 0), operand(ops, 2)
+		if k == trace.RMAAtomic {
+			number = operand(ops, 4)
+		}
+		l.noteAccess([2]uint64{id, number}, target)
+		return w.add(l, WindowAccess, t, t, []uint64{id, target})
+	case trace.RMACompleteBlocking, trace.RMACompleteNonBlocking, trace.RMACompleteRemote:
+		return w.completeAccess(l, t, k, [2]uint64{id, operand(ops, 0)})
 	}
 	return nil
+}
+
+// openAccess is an access that has not ended: the remote location, and the begin of the call that accesses.
+type openAccess struct {
+	target uint64
+	enter  int64
+}
+
+// mostOpenAccesses is the greatest number of open accesses of a location. If there are more, they are forgotten.
+const mostOpenAccesses = 256
+
+// noteAccess stores an access in the innermost open call. The key is the window and the number of the access.
+func (l *lane) noteAccess(key [2]uint64, target uint64) {
+	n := len(l.calls)
+	if n == 0 || key[1] == trace.Undefined {
+		return
+	}
+	if len(l.openAccesses) == mostOpenAccesses || l.openAccesses == nil {
+		l.openAccesses = map[[2]uint64]openAccess{}
+	}
+	l.openAccesses[key] = openAccess{target, l.calls[n-1].enter}
+}
+
+// completeAccess adds a point for the end of an access of another call. Calls that end the accesses of a whole epoch
+// without a lock need none. An access can end at the location first, and later at the remote location.
+func (w *worker) completeAccess(l *lane, t int64, k trace.Kind, key [2]uint64) error {
+	a, ok := l.openAccesses[key]
+	if k == trace.RMACompleteRemote {
+		delete(l.openAccesses, key)
+	}
+	n := len(l.calls)
+	if !ok || n == 0 || l.calls[n-1].enter == a.enter {
+		return nil
+	}
+	if c := l.calls[n-1].kind.window; c != noWindowCall && c != WindowLock {
+		return nil
+	}
+	return w.add(l, WindowDone, t, t, []uint64{key[0], a.target})
 }

@@ -18,8 +18,10 @@ const (
 
 // packBarrier packs a call that is a barrier of threads and ends at time t.
 func (w *worker) packBarrier(l *lane, c *openCall, t int64, flag byte, team *teamVisit) error {
-	return w.pack(l, delayedCall{node: c.node, enter: c.enter, leave: t, flags: flag, team: *team,
-		inner: t - c.enter - c.own}, c.before)
+	if c.own < t {
+		c.addBusy(t)
+	}
+	return w.pack(l, delayedCall{node: c.node, enter: c.enter, leave: t, flags: flag, team: *team, busy: c.busy}, c.before)
 }
 
 // pack packs a call, at once or when the path of a following parallel region is known. The first entries of
@@ -29,6 +31,7 @@ func (w *worker) pack(l *lane, c delayedCall, before int) error {
 	wait := len(l.delayed) > 0 || slices.ContainsFunc(l.passed, func(t nodeTime) bool { return t.node == ahead })
 	if wait {
 		c.packed, c.before, c.inside = slices.Clone(c.packed), slices.Clone(c.before), slices.Clone(c.inside)
+		c.busy = slices.Clone(c.busy)
 		l.delayed = append(l.delayed, c)
 	} else if err := w.write(l, &c); err != nil {
 		return err
@@ -55,7 +58,13 @@ func (w *worker) write(l *lane, c *delayedCall) error {
 		b = binary.AppendUvarint(b, c.team.communicator)
 		b = binary.AppendUvarint(b, c.team.visit)
 		b = binary.AppendUvarint(b, c.team.barriers-1)
-		b = binary.AppendUvarint(b, uint64(c.inner))
+		b = appendNumber(b, uint64(len(c.busy)))
+		since := c.enter
+		for _, s := range c.busy {
+			b = appendNumber(b, uint64(s.Begin-since))
+			b = appendNumber(b, uint64(s.End-s.Begin))
+			since = s.End
+		}
 	}
 	b = appendNumber(b, uint64(c.points))
 	if c.points > 0 {

@@ -185,15 +185,22 @@ func (r *reader) unpack(withPoints bool) {
 	}
 	c.Role, c.Creates, c.Init, c.Finalize = k.role, k.lock == creates, k.init, k.finalize
 	c.Synchronous, c.Window = k.synchronous, k.window
-	c.Team, c.Inner = Team{}, 0
+	c.Team, c.Busy = Team{}, c.Busy[:0]
 	c.Points, c.Before, c.Inside = c.Points[:0], c.Before[:0], c.Inside[:0]
 	if c.InTeam || c.Unteamed {
 		c.Team.Communicator, b = number(b)
 		c.Team.Visit, b = number(b)
 		c.Team.Barrier, b = number(b)
-		var inner uint64
-		inner, b = number(b)
-		c.Inner = int64(inner)
+		var n, begin, time uint64
+		n, b = number(b)
+		since := c.Enter
+		for range n {
+			begin, b = number(b)
+			time, b = number(b)
+			s := Span{since + int64(begin), since + int64(begin) + int64(time)}
+			c.Busy = append(c.Busy, s)
+			since = s.End
+		}
 	}
 	points, b := number(b)
 	if points > 0 {

@@ -54,6 +54,9 @@ const (
 	WindowAcquire    // trace.RMALockAcquire; Ops like those of WindowRequest
 	WindowRelease    // trace.RMALockRelease; Ops are window, remote location and lock
 	WindowAccess     // trace.RMAPut, trace.RMAGet and trace.RMAAtomic; Ops[1] is the remote location
+	// the completion of an access of another call, such as trace.RMACompleteRemote in MPI_Win_flush; Ops[1] is the
+	// remote location
+	WindowDone
 	// The following kinds belong to devices. Their points come from visits of regions.
 	Stream // an attribute of the call names a stream of a device; Ops[0] is its location
 	Work   // in a call with Idle set: Ops[0] is the [trace.Role] of the work that follows
@@ -104,9 +107,9 @@ type Call struct {
 	// Window is the effect of a call of MPI on a window for one-sided communication.
 	Window WindowCall
 	Team   Team
-	// Inner is the time that a location spends in other regions during a barrier of threads, such as tasks, which do not
-	// wait for anything.
-	Inner  int64
+	// Busy holds the times that a location spends in other regions during a barrier of threads, such as tasks, which do
+	// not wait for anything. They are in the order of time.
+	Busy   []Span
 	Points []Point // in the order of time
 	// Before and Inside hold the exclusive times of paths since the end of the location's previous call.
 	// Before holds the times up to Enter, and Inside the times from Enter to Leave. Both are set only with
@@ -116,6 +119,9 @@ type Call struct {
 	Before, Inside []PathTime
 	Last           bool
 }
+
+// Span is a time from Begin to End, in ticks.
+type Span struct{ Begin, End int64 }
 
 // PathTime is an exclusive time of a path, in ticks. Path is NoPath for time outside of all
 // regions.

@@ -80,6 +80,7 @@ type lane struct {
 	// the trace to the first event.
 	worked        bool
 	idleSince     int64
+	transfer      *openCall // the open transfer of a stream outside of all regions
 	idle          int32
 	waited        int64
 	root          int32
@@ -107,18 +108,19 @@ type lane struct {
 	requests map[uint64]int64
 	// the location has points of one-sided communication with locations other than the members of its
 	// collective operations
-	accesses bool
-	changed  int64 // time of the last enter or leave of a region
-	end      int64 // end of the last packed call
-	packed   int32 // number of packed calls
-	buf      []byte
-	next     Chunk // description of the chunk that buf becomes
-	chunks   []Chunk
-	sums     []int64       // exclusive times of the packed calls, by node plus 1; set only with Options.Times
-	passed   []nodeTime    // exclusive times since the end of the last packed call
-	since    int64         // time up to which passed is complete
-	forks    []openFork    // open parallel constructs and visits of teams; the innermost one is the last
-	delayed  []delayedCall // calls that are packed when the path of the following parallel region is known
+	accesses     bool
+	openAccesses map[[2]uint64]openAccess // by window and number of the access
+	changed      int64                    // time of the last enter or leave of a region
+	end          int64                    // end of the last packed call
+	packed       int32                    // number of packed calls
+	buf          []byte
+	next         Chunk // description of the chunk that buf becomes
+	chunks       []Chunk
+	sums         []int64       // exclusive times of the packed calls, by node plus 1; set only with Options.Times
+	passed       []nodeTime    // exclusive times since the end of the last packed call
+	since        int64         // time up to which passed is complete
+	forks        []openFork    // open parallel constructs and visits of teams; the innermost one is the last
+	delayed      []delayedCall // calls that are packed when the path of the following parallel region is known
 }
 
 // openFork is a parallel construct that the location has begun, or a team in which it works. The location
@@ -147,7 +149,7 @@ type delayedCall struct {
 	enter, leave   int64
 	flags          byte
 	team           teamVisit
-	inner          int64
+	busy           []Span
 	points         int
 	packed         []byte
 	before, inside []nodeTime
@@ -181,7 +183,10 @@ type openCall struct {
 	packed []byte
 	before int // number of elements of lane.passed that belong to the time before the call
 
-	own        int64 // time during which the call was the innermost open region
+	// own is the end of the latest time in which the call was the innermost open region. For a barrier, busy holds the
+	// times in other regions up to then.
+	own        int64
+	busy       []Span
 	held       []heldPoint
 	locks      bool   // events in the call record the acquisition or release of a lock
 	object     uint64 // the lock, condition or barrier of the call, if identified is set
@@ -356,7 +361,7 @@ func (w *worker) Batch(b *trace.Batch) error {
 		if k.IsEvent() {
 			l.latest = max(l.latest, t)
 		}
-		if k < trace.Send || k > trace.RMAAtomic {
+		if k < trace.Send || k > trace.RMACompleteRemote {
 			continue
 		}
 		for op < len(b.OpRow) && b.OpRow[op] < uint32(i) {
@@ -531,6 +536,9 @@ func (w *worker) enter(l *lane, t int64, region uint32) error {
 				return err
 			}
 		}
+		if err := w.endTransfer(l, t); err != nil {
+			return err
+		}
 		if l.stream && w.launches && len(l.stack) == 0 {
 			if err := w.endIdle(l, t, k.role); err != nil {
 				return err
@@ -559,8 +567,8 @@ func (w *worker) enter(l *lane, t int64, region uint32) error {
 // isCall reports whether the visit of a region that a location enters now is a call of the log.
 func (w *worker) isCall(l *lane, k *regionKind) bool {
 	switch {
-	case l.stream && len(l.stack) == 0 && k.role != trace.WaitingRole:
-		return true
+	case l.stream && (len(l.stack) == 0 || k.role == trace.WaitingRole):
+		return k.role != trace.WaitingRole
 	case k.role == trace.DeviceSyncRole || k.enqueues:
 		// A call of the driver inside a call of the runtime with the same role is a part of the outer
 		// call.
@@ -570,24 +578,16 @@ func (w *worker) isCall(l *lane, k *regionKind) bool {
 	return k.call || k.kept
 }
 
-// passOwn adds the time since the last enter or leave to the innermost region, if this region is a call.
-func (l *lane) passOwn(t int64) {
-	if n := len(l.stack); n > 0 && l.stack[n-1].call != nil {
-		l.stack[n-1].call.own += t - l.changed
-	}
-	l.changed = t
-}
-
 // begin opens a call.
 func (w *worker) begin(l *lane, node int32, t int64, k regionKind) *openCall {
 	var c *openCall
 	if n := len(w.free); n > 0 {
 		c, w.free = w.free[n-1], w.free[:n-1]
-		*c = openCall{packed: c.packed[:0], held: c.held[:0]}
+		*c = openCall{packed: c.packed[:0], held: c.held[:0], busy: c.busy[:0]}
 	} else {
 		c = &openCall{}
 	}
-	c.node, c.enter, c.kind, c.before = node, t, k, len(l.passed)
+	c.node, c.enter, c.own, c.kind, c.before = node, t, t, k, len(l.passed)
 	l.calls = append(l.calls, c)
 	return c
 }
@@ -633,7 +633,7 @@ func (w *worker) end(l *lane, c *openCall, t int64) error {
 	if c.points == 0 && !c.kind.kept && !c.kind.enqueues && !l.stream {
 		return nil
 	}
-	barrier := c.kind.role == trace.BarrierRole || c.kind.role == trace.ImplicitBarrierRole
+	barrier := isBarrier(c.kind.role)
 	if c.kind.kept && (c.points == 0 || !barrier) {
 		l.regions[w.nodes[c.node].region]++
 	}

@@ -241,7 +241,16 @@ func (e *engine) judge(s *sequence, x *instance) {
 // memberOf returns the member for a call that both begins and completes its part in an operation.
 func memberOf(c *synclog.Call, at Place) Member {
 	return Member{Place: at, Path: c.Path, Arrival: c.Enter, ArrivalPlace: at, Enter: c.Enter, Leave: c.Leave,
-		inner: c.Inner}
+		busy: slices.Clone(c.Busy)}
+}
+
+// waited returns the time from the begin of the member's call to time t, without the time in other regions.
+func (m *Member) waited(t int64) int64 {
+	w := t - m.Enter
+	for _, s := range m.busy {
+		w -= max(0, min(s.End, t)-s.Begin)
+	}
+	return w
 }
 
 // LastToArrive returns the member that arrives last; of several, the first one in the list.
@@ -267,8 +276,7 @@ func FirstLeave(members []Member) int64 {
 // waitFor returns the wait of member m for the arrival of member cause. The time in other regions during the call is
 // no wait.
 func (o *Operation) waitFor(p Pattern, m, cause *Member) Wait {
-	return Wait{p, m.Place, m.Path, m.Enter, min(cause.Arrival, m.Leave) - m.Enter - m.inner, cause.ArrivalPlace,
-		cause.Arrival,
+	return Wait{p, m.Place, m.Path, m.Enter, m.waited(min(cause.Arrival, m.Leave)), cause.ArrivalPlace, cause.Arrival,
 		o.Communicator, o.HasCommunicator}
 }
 

@@ -10,7 +10,8 @@ type devices struct {
 	defs *trace.Definitions
 	// processes has the streams of each process. Those whose process is unknown are streams of trace.NoRef.
 	processes map[uint32][]*stream
-	count     int // number of processes
+	creators  map[string]uint32 // the processes by the text of trace.CreatorAttribute in the groups that they create
+	count     int               // number of processes
 	streams   map[uint32]*stream
 	// syncs are calls that end at the same time and wait for devices. They are judged once all work up to their
 	// end is known.
@@ -63,7 +64,13 @@ type deviceSync struct {
 }
 
 func newDevices(d *trace.Definitions) devices {
-	x := devices{defs: d, processes: map[uint32][]*stream{}, streams: map[uint32]*stream{}}
+	x := devices{defs: d, processes: map[uint32][]*stream{}, creators: map[string]uint32{}, streams: map[uint32]*stream{}}
+	for i, g := range d.Groups.All() {
+		if g.Kind == "process" {
+			x.count++
+			x.creators[`"`+g.Name+`" <`+g.ID+`>`] = uint32(i)
+		}
+	}
 	for i, l := range d.Locations.All() {
 		if l.Kind == trace.StreamLocation {
 			s := &stream{}
@@ -72,18 +79,21 @@ func newDevices(d *trace.Definitions) devices {
 			x.processes[p] = append(x.processes[p], s)
 		}
 	}
-	for _, g := range d.Groups.All() {
-		if g.Kind == "process" {
-			x.count++
-		}
-	}
 	return x
 }
 
-// process returns a location group if it is a process, and otherwise trace.NoRef.
+// process returns a location group if it is a process, and otherwise the process that has created it, or trace.NoRef.
 func (d *devices) process(group uint32) uint32 {
-	if d.defs.Groups.Has(group) && d.defs.Groups.At(group).Kind == "process" {
+	if !d.defs.Groups.Has(group) {
+		return trace.NoRef
+	}
+	if d.defs.Groups.At(group).Kind == "process" {
 		return group
+	}
+	for _, a := range d.defs.Groups.At(group).Attrs {
+		if p, ok := d.creators[a.Value.String()]; ok && a.Key == trace.CreatorAttribute {
+			return p
+		}
 	}
 	return trace.NoRef
 }

@@ -175,9 +175,9 @@ type Member struct {
 	// receives is like sends, for receiving. bare is Call.Bare of the member's call.
 	receives bool
 	bare     bool
-	inner    int64 // Call.Inner of its call
-	asleep   bool  // the member waits for the next parallel region, not for the other members
-	call     *call // the call that completes the non-blocking operation; nil if the operation is blocking
+	busy     []synclog.Span // Call.Busy of its call
+	asleep   bool           // the member waits for the next parallel region, not for the other members
+	call     *call          // the call that completes the non-blocking operation; nil if the operation is blocking
 }
 
 // Relation determines which members of an operation wait for which others.
@@ -337,7 +337,7 @@ func (e *engine) processCall(c *synclog.Call) error {
 		case synclog.TeamBegin:
 			e.processTeamBegin(c, at, p)
 		case synclog.WindowGroup, synclog.WindowRequest, synclog.WindowAcquire, synclog.WindowRelease,
-			synclog.WindowAccess:
+			synclog.WindowAccess, synclog.WindowDone:
 			e.processWindow(c, at, p)
 		}
 	}

@@ -111,6 +111,9 @@ func (e *engine) processWindow(c *synclog.Call, at Place, p *synclog.Point) {
 		e.addIncoming(p.Ops[0], target, &a)
 		e.groupAccess(p.Ops[0], target, &a)
 		e.lockAccess(p.Ops[0], target, &a)
+	case synclog.WindowDone:
+		a := accessOf(c, at)
+		e.lockAccess(p.Ops[0], uint32(min(p.Ops[1], uint64(trace.NoRef))), &a)
 	default:
 		e.processWindowLock(c, at, p)
 	}

@@ -1,6 +1,8 @@
 package waitstate
 
 import (
+	"slices"
+
 	"github.com/weft-trace/weft/analysis/internal/synclog"
 	"github.com/weft-trace/weft/trace"
 )
@@ -18,12 +20,18 @@ type progress struct {
 // target makes more calls has not waited for the first one.
 const mostRecent = 64
 
+// mostTargets is the greatest number of targets of a call that are used.
+const mostTargets = 64
+
 // recentCalls holds the latest MPI calls of a location.
 type recentCalls struct {
 	list   []access // call n of the location is at n modulo mostRecent
 	number int      // of all calls so far
-	// judged is 1 + the number of the last call that callAtTarget has processed as one of an origin.
-	judged int32
+	// judged is 1 + the number of the last call that callAtTarget has processed as one of an origin. epoch is the epoch
+	// of that call, and targets are its targets so far.
+	judged  int32
+	epoch   *lockEpoch
+	targets []uint64
 }
 
 // progressWait is a call of an epoch that may wait for its target to call MPI.
@@ -75,8 +83,8 @@ func (g *progress) add(e *engine, c *synclog.Call, at Place) {
 
 // callAtTarget processes a call in an epoch that accesses the memory of a target, or locks or unlocks it. The call has
 // waited for the next MPI call of the target under two conditions: the target was outside of MPI when the call began,
-// and the call ended after the target had begun its next MPI call. If a call has several targets, only the first one
-// is used.
+// and the call ended after the target had begun its next MPI call. A call can have several targets in an epoch. If it
+// has several epochs, only the first one is used.
 func (e *engine) callAtTarget(x *lockEpoch, target uint64, a *access) {
 	g := &e.windows.progress
 	known := uint64(len(g.latest))
@@ -84,10 +92,13 @@ func (e *engine) callAtTarget(x *lockEpoch, target uint64, a *access) {
 		return
 	}
 	own := &g.latest[a.place.Location]
-	if own.judged == a.place.Number+1 {
+	if own.judged != a.place.Number+1 {
+		own.judged, own.epoch, own.targets = a.place.Number+1, x, own.targets[:0]
+	}
+	if own.epoch != x || slices.Contains(own.targets, target) || len(own.targets) == mostTargets {
 		return
 	}
-	own.judged = a.place.Number + 1
+	own.targets = append(own.targets, target)
 	w := progressWait{epoch: x, access: *a}
 	l := &g.latest[target]
 	n := l.number // of the first call of the target that ended after the call had begun
@@ -116,11 +127,24 @@ func (e *engine) judgeProgress(w *progressWait, cause *access) {
 
 // reportProgress reports the waits of the calls of an epoch for their targets. A call that has waited for the lock,
 // too, has only the wait that ends later. reportProgress reports whether that is not the wait for the lock, which ends
-// at time until.
+// at time until. A call with several targets has only the wait for the last one.
 func (e *engine) reportProgress(x *lockEpoch, until int64) (later bool) {
 	c := e.windowCommunicator(x.key.window)
+	if len(x.progress) == 0 {
+		return false
+	}
+	last := map[Place]int{}
 	for i := range x.progress {
 		w := &x.progress[i]
+		if j, ok := last[w.place]; !ok || w.cause.enter > x.progress[j].cause.enter {
+			last[w.place] = i
+		}
+	}
+	for i := range x.progress {
+		w := &x.progress[i]
+		if last[w.place] != i {
+			continue
+		}
 		if x.waits && x.waiting.place == w.place {
 			if w.cause.enter <= until {
 				continue
