@@ -60,9 +60,9 @@ func (br *bulkReader) addAmended(l *lane, text unsafe.Pointer, pos int, time int
 // fewPairs is the maximum number of pairs of a record that [bulkReader.addWithPairs] reads.
 const fewPairs = 32
 
-// addWithPairs adds the row of the visit, message or counter value that follows the key-value pairs at pos to lane l. It
-// returns the position of the next line, or 0 if the lines are spelled in another way. If l is br.elsewhere, the pairs
-// must state the location of the row, and addWithPairs adds the row to the lane of that location, which is to.
+// addWithPairs adds the row of the visit, message or counter value that follows the key-value pairs at pos to lane l.
+// It returns the position of the next line, or 0 if the lines are spelled in another way. If l is br.elsewhere, the
+// pairs must state the location of the row, and addWithPairs adds the row to the lane of that location, which is to.
 func (br *bulkReader) addWithPairs(l *lane, text unsafe.Pointer, pos int, time int64) (next int, to *lane) {
 	if br.d.carried && br.d.restorer == nil || br.f.s.r.opt.AsLibrary {
 		return 0, nil
@@ -146,8 +146,8 @@ func (br *bulkReader) selectElsewhere(text unsafe.Pointer, pos int) (next int) {
 	return i + 1
 }
 
-// setElsewhere makes br.elsewhere stand for a process. It returns false if the process does not belong to a resource, or
-// not to the stream.
+// setElsewhere makes br.elsewhere stand for a process. It returns false if the process does not belong to a resource,
+// or not to the stream.
 func (br *bulkReader) setElsewhere(process uint64) bool {
 	if br.d.restorer == nil || process < laneProcess || process > noProcess {
 		return false

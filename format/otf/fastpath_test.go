@@ -212,9 +212,9 @@ func TestFastPath(t *testing.T) {
 	sameRows(t, b.String())
 }
 
-// TestFastPathRestores checks that the fast path reads the same events as reading line by line in a trace that weft has
-// converted to OTF: claims on the lanes of resources, with attributes, and events of other kinds. The lines are also read
-// in another order, and damaged.
+// TestFastPathRestores checks that the fast path reads the same events as reading line by line in a trace that weft
+// has converted to OTF: claims on the lanes of resources, with attributes, and events of other kinds. The lines are
+// also read in another order, and damaged.
 func TestFastPathRestores(t *testing.T) {
 	effort.Sequential(t)
 	r := trace.NewRecorder(trace.Seconds(1000))
