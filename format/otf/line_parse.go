@@ -430,7 +430,7 @@ func (r *Record) pair(l []byte, i int, library bool) problem {
 		last = &r.KeyValues[len(r.KeyValues)-1]
 	}
 	switch {
-	case !known, library && last.Key != key:
+	case !known, last.Key != key:
 		if n := len(r.KeyValues); n < cap(r.KeyValues) {
 			r.KeyValues = r.KeyValues[:n+1] // reuse the memory of the pair's bytes
 			to = &r.KeyValues[n]
