@@ -307,6 +307,8 @@ func TestLetter_10(t *testing.T) {
 			[]string{"otf.unknown-record"}},
 		{"10.2 a missing field", "5\n*1\nS1L2T3\nE1\n", []string{"5 *1 E1"}, []string{"otf.malformed"}},
 		{"10.2 fields in another order", "5\n*1\nS1T3L2C4\nE1\n", []string{"5 *1 E1"}, []string{"otf.malformed"}},
+		{"10.2 no number before another keyword", "5\n*1\nE1\nS1LT2C3\nR1L2TC3\nS1L2T3CX4\nR1L2T3C\n",
+			[]string{"5 *1 E1", "5 *1 R1L2T3C0"}, []string{"otf.malformed"}},
 		{"10.2 no string", "5\n*1\n#x\nE1\n", []string{"5 *1 E1"}, []string{"otf.malformed"}},
 		{"10.2 what is no place in the source", "5\n*1\nE1Y2\nE1\n", []string{"5 *1 E1"}, []string{"otf.malformed"}},
 		{"10.2 behind the last field", "5\n*1\nCOPE5Y2\nPBrest\n", []string{"5 *1 COPE5", "5 *1 PB"}, nil},
@@ -430,6 +432,7 @@ var unusualTexts = map[Part][]string{Events: unusualEvents, Definitions: {
 var unusualEvents = []string{
 	// numbers that are too large wrap around
 	"5\n*1\nE0000000000000000001\nE1234567890\nCNT1V10123456789abcdef\nE1\n",
+	"5\n*1\nE1\nS1LT2C3\nE1\n", "5\n*1\nE1\nR1L2TC3\nE1\n", "5\n*1\nE1\nR1L2T3CX4\nE1\n", "5\n*1\nE1\nR1L2T3C\nE1\n",
 	"5\n*1\nCNTV\nE1\n", "5\n*1\nSLTC\nE1\n", "5\n*1\nE\nE1\n", "5\n*1\nEX3\nE1\n", // numbers are missing
 	"5\n*1\nEA\nE1\n", "5\n*1\nCNT1VA\nE1\n", // capital letters are not digits
 	"5 rest\n*1 rest\nE1\n6X\n*2Y\nE2\n", "E1\n*2\nE1\n5\n*1\nE2\n", "5\nE1\n6\nE1\n*1\nE2\n", "*1\nE1\n", "5\nE1\n",

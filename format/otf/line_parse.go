@@ -68,14 +68,17 @@ func (r *Record) parseFrequent(l []byte) bool {
 			return false
 		}
 		length, i := parseHex(l, i+1)
-		if i == len(l) || l[i] != 'T' {
+		if i == len(l) || l[i] != 'T' || l[i-1] == 'L' { // without a number, the keyword would be LT
 			return false
 		}
 		tag, i := parseHex(l, i+1)
-		if i == len(l) || l[i] != 'C' {
+		if i == len(l) || l[i] != 'C' || l[i-1] == 'T' {
 			return false
 		}
 		comm, i := parseHex(l, i+1)
+		if i < len(l) && l[i-1] == 'C' {
+			return false
+		}
 		if r.Type = SendMsg; l[0] == 'R' {
 			r.Type = RecvMsg
 		}

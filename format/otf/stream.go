@@ -57,6 +57,21 @@ func (s *stream) report(p problem, off int64) error {
 		Expected: p.expected})
 }
 
+// reportNoState reports a file of timed records that has been read to its end and has no state.
+func (s *stream) reportNoState() error {
+	if !s.part.timed() || s.begun {
+		return nil
+	}
+	return s.r.opt.Read.Defect(noState(s.t.name))
+}
+
+// noState is the defect of a file of timed records without a time line and a process line.
+func noState(file string) *trace.Defect {
+	return &trace.Defect{Rule: "otf.no-state", Severity: trace.Error, Position: trace.Position{File: file},
+		Found:    "no time line and process line",
+		Expected: "both at the beginning; libotf then reads no stream"}
+}
+
 // stringOf returns a string with the bytes of b, without copying them.
 func stringOf(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
