@@ -293,7 +293,8 @@ func TestCopyReportsNoState(t *testing.T) {
 				n += int(x.Count)
 			}
 			if !strict && n != 1 || (err != nil) != strict {
-				t.Errorf("%v, strict %v: found %d defects and error %v, expected 1, and an error only if strict", values, strict, n, err)
+				t.Errorf("%v, strict %v: found %d defects and error %v, expected 1, and an error only if strict", values, strict,
+					n, err)
 			}
 		}
 	}

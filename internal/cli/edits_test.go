@@ -237,7 +237,8 @@ func TestVerbsKeepRecords(t *testing.T) {
 			continue
 		}
 		for part, want := range map[string]string{"1.events": events, "1.stats": stats} {
-			if got, _ := os.ReadFile(filepath.Join(dir, "y."+part)); string(got) != want && (verb != "anonymize" || part != "1.events") {
+			got, _ := os.ReadFile(filepath.Join(dir, "y."+part))
+			if string(got) != want && (verb != "anonymize" || part != "1.events") {
 				t.Errorf("%s: %s: found %q, expected %q", verb, part, got, want)
 			}
 		}
