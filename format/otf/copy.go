@@ -293,6 +293,7 @@ func (c *copier) copyFile(id uint32, part Part, ro *format.ReadOptions) error {
 		if !ok || err != nil {
 			if c.edit == nil {
 				w.keepState(s)
+				err = cmp.Or(err, s.reportNoState())
 			}
 			return err
 		}
@@ -565,7 +566,11 @@ func (c *copier) copyShare(w *Writer, x share, part Part) error {
 			}
 		}
 		if !cur.Next() {
-			return cur.Err()
+			err := cur.Err()
+			for _, s := range cur.all {
+				err = cmp.Or(err, s.reportNoState())
+			}
+			return err
 		}
 		if cur.cur.cut {
 			continue

@@ -268,3 +268,34 @@ func TestCopySpread(t *testing.T) {
 		}
 	}
 }
+
+// TestCopyReportsNoState checks that a copy reports a file of summaries without a time line and a process line, at
+// which libotf stops, and that strict reading stops there.
+func TestCopyReportsNoState(t *testing.T) {
+	m := filepath.Join(t.TempDir(), "x.otf")
+	stub := strings.TrimSuffix(m, ".otf")
+	writeFile(t, m, "1:1\n")
+	writeFile(t, fileName(stub, 0, Definitions), "DTR1\n")
+	writeFile(t, fileName(stub, 1, Events), "1\n*1\nE1\n1\n*1\n")
+	writeFile(t, fileName(stub, 1, Statistics), "")
+	for _, values := range []map[string]string{nil, {"otf.streams": "1"}} {
+		for _, strict := range []bool{false, true} {
+			rep := format.NewReport()
+			out, err := format.CreateFile(filepath.Join(t.TempDir(), "y.otf"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = Format{}.Copy(t.Context(), format.FileSource(m), &format.ReadOptions{Report: rep, Strict: strict}, out,
+				&format.WriteOptions{Values: values})
+			out.Abort()
+			n := 0
+			for _, x := range rep.Rules() {
+				n += int(x.Count)
+			}
+			if !strict && n != 1 || (err != nil) != strict {
+				t.Errorf("%v, strict %v: found %d defects and error %v, expected 1, and an error only if strict", values, strict,
+					n, err)
+			}
+		}
+	}
+}

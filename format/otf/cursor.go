@@ -83,11 +83,19 @@ func (r *Reader) cursor(ctx context.Context, part Part, ids []uint32) (*Cursor, 
 		return c, nil
 	}
 	c.merged = true
-	for _, s := range c.all {
-		if err := c.advanceToFirst(s); err != nil {
+	for list := slices.Clone(c.all); len(list) > 0; {
+		n := len(c.list)
+		if err := c.advanceToFirst(list[0]); err != nil {
 			c.Close()
 			return nil, err
 		}
+		if len(c.list) > n {
+			list = list[1:]
+			continue
+		}
+		// As in libotf, the last stream takes the place of a stream without records.
+		last := len(list) - 1
+		list[0], list = list[last], list[:last]
 	}
 	if c.stopped {
 		c.list = nil

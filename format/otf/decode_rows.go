@@ -233,7 +233,7 @@ func (m *model) definitionOf(table int, what string, stream uint32, token uint64
 		name := fmt.Sprintf("undefined %s %d", what, token)
 		i = add(definitionID(0, token), name)
 		m.index[scopedToken{table, 0, token}] = i
-		m.addStandIn(table, token, i, name)
+		m.addStandIn(table, token, name)
 	}
 	return i
 }

@@ -91,13 +91,12 @@ type model struct {
 type standIn struct {
 	table int
 	token uint64
-	index uint32 // in the table of the model, or in the strings
 	name  string
 }
 
-// addStandIn records that definition i is a stand-in for a token.
-func (m *model) addStandIn(table int, token uint64, i uint32, name string) {
-	m.standIns = append(m.standIns, standIn{table, token, i, name})
+// addStandIn records that a definition is a stand-in for a token.
+func (m *model) addStandIn(table int, token uint64, name string) {
+	m.standIns = append(m.standIns, standIn{table, token, name})
 }
 
 // sourcePlace is a source code location.
@@ -680,7 +679,7 @@ func (m *model) location(process uint64) uint32 {
 		i = m.defs.Locations.Add(trace.Location{ID: strconv.FormatUint(process, 10), Name: name, Kind: kind,
 			Group: trace.NoRef})
 		m.locations[process] = i
-		m.addStandIn(processes, process, i, name)
+		m.addStandIn(processes, process, name)
 	}
 	return i
 }

@@ -405,7 +405,7 @@ func (e *encoder) nativeFields(c *trace.Cursor, r *Record) {
 		}
 	case !ok:
 	case ref == trace.NoRef && (m.table == markers || typ == FileOperationSummary), (typ == SendMsg || typ == RecvMsg) &&
-		location(0) == 0:
+		e.original == nil && location(0) == 0:
 	default:
 		if r.Type = typ; typ == Marker {
 			r.Stream = 0 // a marker is in the global file unless an attribute names another stream

@@ -229,6 +229,32 @@ func TestLetter_9(t *testing.T) {
 		writeFile(t, filepath.Join(dir, "x.0.def"), "DTR1\n")
 		sameAsPrinted(t, tool(t, "otfprint"), filepath.Join(dir, "x.otf"))
 	})
+	t.Run("9 equal times of an interval by libotf's heap", func(t *testing.T) {
+		// libotf begins at the first time of the interval: pairs and malformed records before it do not count.
+		// Pairs and blank lines in the interval are steps of the heap.
+		// The last stream takes the place of a stream without a time in the interval.
+		otfprint, m := tool(t, "otfprint"), filepath.Join(t.TempDir(), "x.otf")
+		for name, text := range map[string]string{
+			"x.otf": "1:1\n2:2\n3:3\n4:4\n", "x.0.def": "DTR1\n",
+			"x.1.events": "5\n*1\nE1\n5\n*1\n",
+			"x.2.events": "5\n*2\nK1Y6V1\nK2Y6V1\nE1\n*9\nE1\n9\n*2\nE2\na\n*2\nE3\n13\n*2\nE4\nE5\n15\n*2\n\nE6\nE7\n15\n*2\n",
+			"x.3.events": "5\n*3\nE1 \nE1\n9\n*3\nE2\na\n*3\nE3\na\n*3\n",
+			"x.4.events": "5\n*4\nE1\n9\n*4\nE2\na\n*4\nE3\n13\n*4\nK1YbVaaL1\nE4\n15\n*4\nE5\nE6\n15\n*4\n",
+			"x.3.stats":  "5\n*3\nSF1\nSF1N1E1I1\n9\n*3\nSF1N2E1I1\n9\n*3\n",
+		} {
+			writeFile(t, filepath.Join(filepath.Dir(m), name), text)
+		}
+		for _, from := range []uint64{0, 1, 5, 6, 8, 9, 10, 11} {
+			want := untimed(t, "--fullkeyvalue", m, "--time", fmt.Sprint(from), "50")
+			var got bytes.Buffer
+			if err := PrintCompat(t.Context(), format.FileSource(m), &Options{From: from, To: 50}, nil, &got); err != nil {
+				t.Fatal(err)
+			}
+			if got.String() != string(want) {
+				t.Errorf("%s from %d: found\n%s\nexpected\n%s", otfprint, from, &got, want)
+			}
+		}
+	})
 	t.Run("9 half open intervals", func(t *testing.T) {
 		src := oneStreamTrace(Events, "4\n*1\nE4\n5\n*1\nE5\n6\n*1\nE6\n7\n*1\nE7\n")
 		sameRecords(t, src, Events, &Options{From: 5, To: 7}, "5 *1 E5", "6 *1 E6")
@@ -281,6 +307,8 @@ func TestLetter_10(t *testing.T) {
 			[]string{"otf.unknown-record"}},
 		{"10.2 a missing field", "5\n*1\nS1L2T3\nE1\n", []string{"5 *1 E1"}, []string{"otf.malformed"}},
 		{"10.2 fields in another order", "5\n*1\nS1T3L2C4\nE1\n", []string{"5 *1 E1"}, []string{"otf.malformed"}},
+		{"10.2 no number before another keyword", "5\n*1\nE1\nS1LT2C3\nR1L2TC3\nS1L2T3CX4\nR1L2T3C\n",
+			[]string{"5 *1 E1", "5 *1 R1L2T3C0"}, []string{"otf.malformed"}},
 		{"10.2 no string", "5\n*1\n#x\nE1\n", []string{"5 *1 E1"}, []string{"otf.malformed"}},
 		{"10.2 what is no place in the source", "5\n*1\nE1Y2\nE1\n", []string{"5 *1 E1"}, []string{"otf.malformed"}},
 		{"10.2 behind the last field", "5\n*1\nCOPE5Y2\nPBrest\n", []string{"5 *1 COPE5", "5 *1 PB"}, nil},
@@ -392,16 +420,19 @@ var unusualTexts = map[Part][]string{Events: unusualEvents, Definitions: {
 }, Statistics: {
 	"5\n*1\nSF1C2E3I4\nSG1C2E3I4\nSM1C2A3NS4NR5S6R7\nSF1N2E3I4\nSCO1CL2NS4NR5S6R7\n",
 	"5\n*1\nSUMFUNCTION 1 COUNT 2 EXCL 3 INCL 4\nSF1N2E3I4\n",
+	"5\n*1\n SUMFUNCTION 1 COUNT 2 EXCL 3 INCL 4\n SF1N2E3I4\n",
 	"5\n*1\nSQ1\nSF1N2E3I4\nE1\n", "5\n*1\nSF1N2I3E4\nSF1N2E3I4\n",
 }, Markers: {
 	"MS1T5P1V\"t\"\nMARKERSPOT 1 TIME 5 PROCESS 2 VALUE \"u\"\nMD2NM\"m\"Y3\nMS2T3P1V\"t\"\n",
 	"MD2N\"m\"Y1\nMS1T5P1V\"t\"\n",
+	" MARKERSPOT 1 TIME 5 PROCESS 2 VALUE \"u\"\n MS1T5P1V\"t\"\n MARKERX\n",
 	"MQ1\nMS1T5P1V\"t\"\n", "K1Y6V5\nMS1T5P1V\"t\"\nMS1T6P1V\"t\"\n",
 }}
 
 var unusualEvents = []string{
 	// numbers that are too large wrap around
 	"5\n*1\nE0000000000000000001\nE1234567890\nCNT1V10123456789abcdef\nE1\n",
+	"5\n*1\nE1\nS1LT2C3\nE1\n", "5\n*1\nE1\nR1L2TC3\nE1\n", "5\n*1\nE1\nR1L2T3CX4\nE1\n", "5\n*1\nE1\nR1L2T3C\nE1\n",
 	"5\n*1\nCNTV\nE1\n", "5\n*1\nSLTC\nE1\n", "5\n*1\nE\nE1\n", "5\n*1\nEX3\nE1\n", // numbers are missing
 	"5\n*1\nEA\nE1\n", "5\n*1\nCNT1VA\nE1\n", // capital letters are not digits
 	"5 rest\n*1 rest\nE1\n6X\n*2Y\nE2\n", "E1\n*2\nE1\n5\n*1\nE2\n", "5\nE1\n6\nE1\n*1\nE2\n", "*1\nE1\n", "5\nE1\n",
@@ -415,6 +446,12 @@ var unusualEvents = []string{
 	"5\n*1\nE1S4\nL1S4\nS1L2T3C4S5\nCOP1C2RT3S4R5D6S7\nFE1H2OP3B4X5\nFB5X6\nT1P2C3T4L5\n",
 	// records in mixed spellings
 	"5\n*1\nENTER 1 SCL 4\nE1X4\nSEND 1 LEN 2 TAG 3 COMM 4\nS1L2T3C4\nLEAVE \nNOOP \nE1\n",
+	// libotf adds an array to a list that has its key, unless the last pair has the key; the length is what L says
+	"5\n*1\nK1Y6V1\nK2Y6V2\nK1YbVbbL1\nE1\n", "5\n*1\nK1YbVaaL1\nK2Y6V2\nK1YbVbbL1\nK2YbVccL1\nK1Y6V3\nE1\n",
+	"5\n*1\nE1\nK1YbV" + strings.Repeat("a", 200) + "L64\nE2\nK1YbV" + strings.Repeat("a", 201) + "L64\nE3\n",
+	"5\n*1\nK1Y6V1\nK1YbVbbL1\nE1\n", "5\n*1\nK3YbVaabbccL1\nE1\n", "5\n*1\nK3YbV00L0\nE1\n",
+	// keywords of pairs after blanks
+	"5\n*1\nE1\nKEY 1 Y6V2\nE2\n", "5\n*1\nE1\nKEY 1Y6 VALUE 2\nE2\n", "5\n*1\nE1\nK1 Y6V2\nE2\n",
 	"5\n*1\nK1Y6V5\nK1Y6V6\nE1\n", "5\n*1\nK9Y6V1\nK3Y6V2\nE1\nE2\n", "5\n*1\nK1Y6V5\nQQ\nE1\n",
 	"5\n*1\nK1Y6V5\n6\n*2\nE1\n", "5\n*1\nK1YbV5b7c\nE1\n", "5\n*1\nK1YffffffffV1\nE1\n",
 	"5\n*1\nF1H2OP0B3D4\nF1H2OP1B3D4\nF1H2OP2B3D4\nF1H2OP3B3D4\nF1H2OP4B3D4\nF1H2OP5B3D4\nF1H2OP6B3D4\nF1H2OP7B3D4\n" +

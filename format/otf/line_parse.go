@@ -1,6 +1,7 @@
 package otf
 
 import (
+	"bytes"
 	"fmt"
 
 	"github.com/weft-trace/weft/internal/plural"
@@ -67,14 +68,17 @@ func (r *Record) parseFrequent(l []byte) bool {
 			return false
 		}
 		length, i := parseHex(l, i+1)
-		if i == len(l) || l[i] != 'T' {
+		if i == len(l) || l[i] != 'T' || l[i-1] == 'L' { // without a number, the keyword would be LT
 			return false
 		}
 		tag, i := parseHex(l, i+1)
-		if i == len(l) || l[i] != 'C' {
+		if i == len(l) || l[i] != 'C' || l[i-1] == 'T' {
 			return false
 		}
 		comm, i := parseHex(l, i+1)
+		if i < len(l) && l[i-1] == 'C' {
+			return false
+		}
 		if r.Type = SendMsg; l[0] == 'R' {
 			r.Type = RecvMsg
 		}
@@ -258,6 +262,9 @@ func lineType(l []byte) (lineKind, int) {
 	return recordLine, i
 }
 
+// prefixes are the long and the short prefix of the records of each part.
+var prefixes = [numParts][2]string{{"DEF", "D"}, {"T", "T"}, {"T", "T"}, {"SUM", "S"}, {"MARKER", "M"}}
+
 // parse parses the line of a record from i on. A line without a known keyword becomes a record of type
 // Unknown. The strings of the record refer to the line. If library is set, blanks are treated as
 // libotf treats them.
@@ -265,6 +272,9 @@ func (r *Record) parse(l []byte, i int, part Part, library bool) (bad problem) {
 	s := scanner{l: l, i: i, library: library}
 	w := s.word()
 	t, ok := keywords[part][string(w)]
+	if library && i > 0 && prefixes[part][0] != prefixes[part][1] && bytes.HasPrefix(w, []byte(prefixes[part][0])) {
+		ok = false // after blanks, libotf recognises only the short prefix
+	}
 	if !ok {
 		r.Type, r.Text = Unknown, stringOf(l)
 		return problem{"otf.unknown-record", "a record " + (&scanner{l: l, i: i}).rest(),
@@ -369,25 +379,22 @@ func (s *scanner) members(list []uint32) []uint32 {
 // manyPairs is the number of pairs in a record from which on an index is used to find a key.
 const manyPairs = 32
 
-// find returns the pair with the key, as [Record.Find] does, for the record that is being read. It is fast
-// for lists of any length.
-func (r *Record) find(key uint32) (*KeyValue, bool) {
+// hasKey reports whether the record that is being read has a pair with the key. It is fast for lists of any
+// length.
+func (r *Record) hasKey(key uint32) bool {
 	n := len(r.KeyValues)
 	if n < manyPairs {
-		return r.Find(key)
+		_, ok := r.Find(key)
+		return ok
 	}
 	if n == manyPairs {
-		r.byKey = make(map[uint32]int, 2*manyPairs)
-		for i, v := range r.KeyValues {
-			r.byKey[v.Key] = i
+		r.keys = make(map[uint32]bool, 2*manyPairs)
+		for _, v := range r.KeyValues {
+			r.keys[v.Key] = true
 		}
 	}
-	r.byKey[r.KeyValues[n-1].Key] = n - 1
-	i, ok := r.byKey[key]
-	if !ok {
-		return nil, false
-	}
-	return &r.KeyValues[i], true
+	r.keys[r.KeyValues[n-1].Key] = true
+	return r.keys[key]
 }
 
 // pair parses a key-value line from i on and adds the pair to the record. If library is set, it reads arrays
@@ -396,7 +403,7 @@ func (r *Record) pair(l []byte, i int, library bool) problem {
 	if library && i > 0 {
 		return problem{} // libotf does not recognise a pair after blanks
 	}
-	s := scanner{l: l, i: i}
+	s := scanner{l: l, i: i, library: library}
 	s.word()
 	bad := func(expected string) problem {
 		return problem{"otf.malformed", "key-value pair: " + s.rest(), expected + "; weft skips the pair", trace.Error}
@@ -412,7 +419,7 @@ func (r *Record) pair(l []byte, i int, library bool) problem {
 	if !s.skipKeyword(&fieldSpec{short: "V", long: "VALUE"}) {
 		return bad("VALUE")
 	}
-	old, known := r.find(key)
+	known := r.hasKey(key)
 	if typ != Bytes {
 		if v := s.hex(); !known {
 			r.KeyValues = append(r.KeyValues, KeyValue{Key: key, Type: typ, Bits: v & (^uint64(0) >> (64 - typ.bits()))})
@@ -421,9 +428,12 @@ func (r *Record) pair(l []byte, i int, library bool) problem {
 	}
 	s.skip()
 	var to *KeyValue
-	last := known && old == &r.KeyValues[len(r.KeyValues)-1]
+	last := &KeyValue{}
+	if known {
+		last = &r.KeyValues[len(r.KeyValues)-1]
+	}
 	switch {
-	case !known, library && old.Type == Bytes && !last:
+	case !known, last.Key != key:
 		if n := len(r.KeyValues); n < cap(r.KeyValues) {
 			r.KeyValues = r.KeyValues[:n+1] // reuse the memory of the pair's bytes
 			to = &r.KeyValues[n]
@@ -432,12 +442,10 @@ func (r *Record) pair(l []byte, i int, library bool) problem {
 			r.KeyValues = append(r.KeyValues, KeyValue{Key: key, Type: typ})
 			to = &r.KeyValues[n]
 		}
-	case library && last && len(old.Bytes)%arrayLine != 0:
+	case last.Key != key || last.Type != Bytes || library && len(last.Bytes)%arrayLine != 0:
 		return problem{} // libotf continues only whole lines of an array
-	case old.Type == Bytes && last:
-		to = old
 	default:
-		return problem{}
+		to = last
 	}
 	n := 0
 	for ; s.i+1 < len(s.l); s.i += 2 {
@@ -448,13 +456,12 @@ func (r *Record) pair(l []byte, i int, library bool) problem {
 		to.Bytes = append(to.Bytes, hi<<4|lo)
 		n++
 	}
-	if library && n < arrayLine && s.skipKeyword(&fieldSpec{short: "L", long: "LEN"}) {
-		// libotf fills the missing bytes with 0.
-		if more := s.hex() - uint64(n); more < arrayLine {
-			to.Bytes = append(to.Bytes, make([]byte, more)...)
-		}
+	if library && n <= arrayLine && s.skipKeyword(&fieldSpec{short: "L", long: "LEN"}) {
+		// libotf goes by this length, up to that of a line, and has other bytes in place of missing ones.
+		size := int(min(s.hex(), arrayLine)) + len(to.Bytes) - n
+		to.Bytes = append(to.Bytes, make([]byte, max(0, size-len(to.Bytes)))...)[:size]
 	}
-	if n > arrayLine {
+	if n > arrayLine || library && n == arrayLine && s.i < len(s.l) && hexValue[s.l[s.i]] < 16 {
 		return problem{"otf.long-array", fmt.Sprintf("%s of an array on one line", plural.Of(n, "byte")),
 			fmt.Sprintf("at most %d; libotf cannot read the line", arrayLine), trace.Warning}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -223,14 +224,33 @@ func fileOperation(op uint64) string {
 		"UNLOCK") + ", flags " + strings.Join(flags, ", ")
 }
 
+// firstValues returns the first pair of each key, or nil if no key can occur several times: libotf adds only
+// arrays to a list that has their key. otfprint looks up each value by its key, so it repeats the first one.
+func firstValues(list []KeyValue) map[uint32]*KeyValue {
+	if !slices.ContainsFunc(list[min(2, len(list)):], func(v KeyValue) bool { return v.Type == Bytes }) {
+		return nil
+	}
+	first := make(map[uint32]*KeyValue, len(list))
+	for i := range list {
+		if v := &list[i]; first[v.Key] == nil {
+			first[v.Key] = v
+		}
+	}
+	return first
+}
+
 // printKeyValues prints the key-value pairs of a record.
 func (p *printer) printKeyValues(r *Record) {
 	b := p.b
 	if p.opt.Pairs == NoPairs {
 		return
 	}
+	first := firstValues(r.KeyValues)
 	for i := range r.KeyValues {
 		v := &r.KeyValues[i]
+		if first != nil {
+			v = first[v.Key]
+		}
 		if i == 0 {
 			b = append(b, ", KeyValue: "...)
 		} else {

@@ -372,7 +372,7 @@ func (r *Reader) selectsAny(id uint32) bool {
 // Clone returns a deep copy of a record.
 func (r *Record) Clone() *Record {
 	c := *r
-	c.byKey = nil
+	c.keys = nil
 	c.Text, c.Name, c.Unit = strings.Clone(r.Text), strings.Clone(r.Name), strings.Clone(r.Unit)
 	c.Members = slices.Clone(r.Members)
 	c.KeyValues = slices.Clone(r.KeyValues)

@@ -110,7 +110,7 @@ type Record struct {
 	Process uint64
 	// KeyValues are the key-value pairs before the record.
 	KeyValues []KeyValue
-	byKey     map[uint32]int // index in KeyValues by key, for the method find
+	keys      map[uint32]bool // keys of KeyValues, for the method hasKey
 	// Text is a comment, the text of a marker or of the version, the description of a key, or the
 	// whole line of an Unknown record.
 	Text string

@@ -436,10 +436,10 @@ func (e *encoder) setOriginalRecord(c *trace.Cursor, r *Record) bool {
 	if e.original.referred != nil {
 		e.original.noteReferences(r)
 	}
+	if r.Type == Leave && s.model.onlyUnnamedLeaves {
+		r.Function = 0
+	}
 	if frequent {
-		if r.Type == Leave && s.model.onlyUnnamedLeaves {
-			r.Function = 0
-		}
 		return true
 	}
 	if r.Type == EventComment && c.Kind() != trace.Comment {
@@ -486,13 +486,24 @@ func (e *encoder) groupToken(table int, stream, ref uint32) uint64 {
 		k.stream = 0
 		token, ok = e.original.groups[k]
 	}
-	if only := e.original.onlyTrace(); !ok && only != nil {
-		for _, x := range only.model.standIns {
-			if x.table == table && x.index == ref {
-				token = x.token
+	if ok {
+		return token
+	}
+	space := functionGroupTokens
+	if table == fileGroups {
+		space = fileGroupTokens
+	}
+	for _, s := range e.original.sources {
+		for _, x := range s.model.standIns {
+			name := x.name
+			if e.defs.Rename != nil {
+				name = e.defs.Rename(name, false)
+			}
+			if x.table == table && name == k.name {
+				token = s.token(space, stream, x.token)
 			}
 		}
-		e.original.groups[k] = token
 	}
+	e.original.groups[k] = token
 	return token
 }

@@ -57,6 +57,21 @@ func (s *stream) report(p problem, off int64) error {
 		Expected: p.expected})
 }
 
+// reportNoState reports a file of timed records that has been read to its end and has no state.
+func (s *stream) reportNoState() error {
+	if !s.part.timed() || s.begun {
+		return nil
+	}
+	return s.r.opt.Read.Defect(noState(s.t.name))
+}
+
+// noState is the defect of a file of timed records without a time line and a process line.
+func noState(file string) *trace.Defect {
+	return &trace.Defect{Rule: "otf.no-state", Severity: trace.Error, Position: trace.Position{File: file},
+		Found:    "no time line and process line",
+		Expected: "both at the beginning; libotf then reads no stream"}
+}
+
 // stringOf returns a string with the bytes of b, without copying them.
 func stringOf(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
@@ -132,6 +147,8 @@ func (s *stream) nextLine(ctx context.Context) (ok bool, err error) {
 					}
 					continue
 				}
+			case library && s.time < s.r.opt.From:
+				continue
 			case s.skip && c != ' ' && c != '\t' && c != '\r':
 				if library {
 					return s.makeStep(), nil
@@ -151,6 +168,9 @@ func (s *stream) nextLine(ctx context.Context) (ok bool, err error) {
 			if s.r.opt.AsLibrary {
 				r.KeyValues = r.KeyValues[:0]
 			}
+			if library && s.begun {
+				return s.makeStep(), nil
+			}
 			continue
 		case timeLine:
 			s.readTime(l, i)
@@ -166,6 +186,9 @@ func (s *stream) nextLine(ctx context.Context) (ok bool, err error) {
 				return false, err
 			}
 			continue
+		}
+		if library && s.time < s.r.opt.From {
+			continue // libotf searches for the first time and process of the interval, and skips other lines
 		}
 		if s.part.timed() && s.skip {
 			if library {
@@ -238,7 +261,7 @@ func (s *stream) readRecord(l []byte, i int, off int64) (ok bool, err error) {
 		if err := s.report(bad, off); err != nil {
 			return false, err
 		}
-		s.setUnknown(l[i:])
+		s.setUnknown(l, i)
 		return true, nil
 	}
 	if err := s.reportMalformed(bad, off); err != nil {
@@ -279,11 +302,11 @@ func (s *stream) endReading(off int64, library bool) (ok bool, err error) {
 		return false, err
 	}
 	if s.r.opt.AsLibrary && s.empty && !s.skip && s.delivered && (s.begun || !s.part.timed()) {
-		s.setUnknown(nil) // libotf reports an empty last line as unknown
+		s.setUnknown(nil, 0) // libotf reports an empty last line as unknown
 		s.cut, s.rec.torn = true, true
 		return true, nil
 	}
-	return library && s.begun && !s.delivered && s.makeStep(), nil
+	return library && s.begun && !s.delivered && s.time >= s.r.opt.From && s.makeStep(), nil
 }
 
 // readCutLine reports a last line that has no line end, and reads it as an unknown record. The file is truncated
@@ -298,7 +321,7 @@ func (s *stream) readCutLine(l []byte, kind lineKind, off int64) (ok bool, err e
 		s.skip || s.r.opt.AsLibrary && !s.delivered {
 		return false, err
 	}
-	s.setUnknown(nil)
+	s.setUnknown(nil, 0)
 	s.rec.Text = stringOf(l)
 	s.cut, s.rec.torn = true, true
 	s.r.cut.add(&s.rec)
@@ -345,7 +368,7 @@ func (s *stream) readProcess(l []byte, i int, off int64) (ok bool, err error) {
 	if !s.part.timed() {
 		// In this part, records do not depend on the process.
 		if sc.skip(); library && (sc.i == len(l) || hexValue[l[sc.i]] > 15) {
-			s.setUnknown(l[i:])
+			s.setUnknown(l, i)
 			return true, nil
 		}
 		return false, nil
@@ -359,7 +382,7 @@ func (s *stream) readProcess(l []byte, i int, off int64) (ok bool, err error) {
 			return false, err
 		}
 		if library && s.begun && !s.skip {
-			s.setUnknown(l[i:])
+			s.setUnknown(l, i)
 			return true, nil
 		}
 		return false, nil
@@ -392,13 +415,14 @@ func (s *stream) setState() {
 	}
 }
 
-// setUnknown makes the current record a record of type Unknown with the line as its text.
-func (s *stream) setUnknown(l []byte) {
+// setUnknown makes the current record a record of type Unknown with the line from i on as its text.
+func (s *stream) setUnknown(l []byte, i int) {
+	l = l[i:]
 	r := &s.rec
 	r.torn = false
 	if s.r.opt.AsLibrary {
 		// For libotf, the prefix belongs to the file and not to the record.
-		for _, prefix := range [numParts][]string{{"DEF", "D"}, {"T"}, {"T"}, {"SUM", "S"}, {"MARKER", "M"}}[s.part] {
+		for _, prefix := range prefixes[s.part][min(i, 1):] {
 			if rest, ok := bytes.CutPrefix(l, []byte(prefix)); ok {
 				l, r.torn = rest, true
 				break

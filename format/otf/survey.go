@@ -160,10 +160,7 @@ func (d *decoder) addSurvey(f survey, s *stream) error {
 		}
 	}
 	if !f.begun {
-		if err := d.opt.Defect(&trace.Defect{Rule: "otf.no-state", Severity: trace.Error,
-			Position: trace.Position{File: s.t.name},
-			Found:    "no time line and process line",
-			Expected: "both at the beginning; libotf then reads no stream"}); err != nil {
+		if err := d.opt.Defect(noState(s.t.name)); err != nil {
 			return err
 		}
 	}

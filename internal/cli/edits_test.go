@@ -214,3 +214,33 @@ func pallasDefinitions(t *testing.T, path string) string {
 	}
 	return b.String()
 }
+
+// TestVerbsKeepRecords checks that commands which change nothing write unusual records as they were, with their
+// pairs: leaves of no function, messages of process 0, undefined groups of functions and files, and an array
+// whose key the record already has, as libotf's list of pairs allows.
+func TestVerbsKeepRecords(t *testing.T) {
+	const events = "1\n*1\nE1\nK1Y5V1\nS0L1T1C3\n2\n*1\nK1Y5V1\nR0L1T1C3\nK1Y5V1\nK2Y5V2\nK1YbVaaL1\nN\n" +
+		"3\n*1\nK1Y5V1\nL\n3\n*1\n"
+	const stats = "3\n*1\nSG7N1E1I1\nSFLG8NO1NC1NRD1NW1NSK1BR1BW1\n3\n*1\n"
+	dir := t.TempDir()
+	for part, text := range map[string]string{"otf": "1:1\n", "1.events": events, "1.stats": stats,
+		"0.def": "DTR3e8\nDK1Y5NM\"k\"T\"\"\nDK2Y5NM\"l\"T\"\"\nDP1NM\"p\"\nDF1G0NM\"f\"\nDPG3M1,NM\"c\"\n"} {
+		if err := os.WriteFile(filepath.Join(dir, "x."+part), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, verb := range []string{"filter --not-kind claim", "cut --to 100%", "merge", "align", "anonymize", "convert",
+		"convert --option otf.streams=1"} {
+		args := append(strings.Fields(verb), "-q", "--force", filepath.Join(dir, "x.otf"), filepath.Join(dir, "y.otf"))
+		if code, _, errs := runWeft(t, args...); code != 0 {
+			t.Errorf("%s: exit code %d: %s", verb, code, errs)
+			continue
+		}
+		for part, want := range map[string]string{"1.events": events, "1.stats": stats} {
+			got, _ := os.ReadFile(filepath.Join(dir, "y."+part))
+			if string(got) != want && (verb != "anonymize" || part != "1.events") {
+				t.Errorf("%s: %s: found %q, expected %q", verb, part, got, want)
+			}
+		}
+	}
+}
