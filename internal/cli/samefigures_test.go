@@ -304,7 +304,7 @@ func (f *figureComparison) viewerMatrix() (out []regionFigures) {
 			Sum          *ticksText
 		}
 	}
-	f.query(&x, "matrix?x=")
+	f.query(&x, "matrix?")
 	for _, m := range x.Rows {
 		sum := ticksText("0")
 		if m.Sum != nil {
@@ -332,7 +332,7 @@ func (f *figureComparison) viewerStates() (out []regionFigures) {
 	var x struct {
 		Rows []struct{ Busy, Overhead, Idle ticksText }
 	}
-	f.query(&x, "states?x=")
+	f.query(&x, "states?")
 	for _, p := range x.Rows {
 		out = append(out, regionFigures{string(p.Idle), 0, string(p.Busy), string(p.Overhead)})
 	}

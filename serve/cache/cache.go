@@ -150,6 +150,12 @@ func (c *Cache) Changed(e *Entry, src format.Source) bool {
 	return stamp != "" && stamp != e.stamp
 }
 
+// IsSame reports whether the trace's files have the same metadata as when e was found. It returns true if the
+// metadata was not sufficient then. In contrast to Changed, it also finds changes within the last seconds.
+func (c *Cache) IsSame(e *Entry, src format.Source) bool {
+	return e.stamp == "" || stampOf(src, e.files, c.now()) == e.stamp
+}
+
 // fileList is the content of a .files file.
 type fileList struct {
 	Files []string `json:"files"`

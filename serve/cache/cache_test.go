@@ -210,7 +210,7 @@ func TestStamp(t *testing.T) {
 		t.Errorf("files %q were opened to find the index", got)
 	}
 	e, _, _ := c.Find(src, &testSettings)
-	if c.Changed(&e, src) {
+	if c.Changed(&e, src) || !c.IsSame(&e, src) {
 		t.Error("a trace has changed that nobody touched")
 	}
 	waitForTick(t)
@@ -224,6 +224,9 @@ func TestStamp(t *testing.T) {
 	shiftClock(c, 0)
 	if c.Changed(&e, src) {
 		t.Error("what has changed just now is taken for known")
+	}
+	if c.IsSame(&e, src) {
+		t.Error("what has changed just now is taken for unchanged")
 	}
 	shiftClock(c, 2*settleTime)
 	if got := opened(); !slices.Contains(got, "parts/1") {
