@@ -8,7 +8,7 @@ import { csv } from "../export";
 import type { Lane } from "../lane";
 import { exact, short } from "../time";
 import { fraction, tickAt } from "../view";
-import { stateShares, stateColors, states } from "./parts";
+import { stateShares, stateColors, states, waitsQuery, waitsSwitch } from "./parts";
 
 /** emptyReason returns the reason why the chart is empty, or "" if it is not. */
 function emptyReason(lane: Lane, s: States): string {
@@ -46,8 +46,8 @@ export function utilisation(): Panel {
         of = range ? lane.cut(range) : w,
         path = `traces/${encodeURIComponent(lane.meta.id)}/`;
       const [u, s] = await Promise.all([
-        app.client.json<Utilisation>(path + "utilisation", { from: w.from, to: w.to, width: columns }, tools.signal),
-        app.client.json<States>(path + "states", { from: of.from, to: of.to }, tools.signal),
+        app.client.json<Utilisation>(path + "utilisation", { from: w.from, to: w.to, width: columns, ...waitsQuery(tools) }, tools.signal),
+        app.client.json<States>(path + "states", { from: of.from, to: of.to, ...waitsQuery(tools) }, tools.signal),
       ]);
       const nothing = emptyReason(lane, s);
       if (s.processors === 0 || (nothing !== "" && !range)) {
@@ -59,6 +59,7 @@ export function utilisation(): Panel {
         figures = stateShares(s);
       tools.bar.append(
         info,
+        waitsSwitch(tools),
         nothing !== ""
           ? el("span", {}, "range: nothing in it")
           : el(
