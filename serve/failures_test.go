@@ -1,7 +1,6 @@
 package serve
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -14,7 +13,6 @@ import (
 	"testing"
 
 	"github.com/weft-trace/weft/internal/await"
-	"github.com/weft-trace/weft/serve/cache"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -56,41 +54,29 @@ func TestAnswersAfterChange(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the machine does not tell when files were changed")
 	}
-	dir, kept := t.TempDir(), t.TempDir()
+	dir := t.TempDir()
 	path := filepath.Join(dir, "g.otf2")
 	writeGenerated(t, path, 3000)
-	opt := options(t)
-	var err error
-	if opt.Cache, err = cache.Open(kept, 0); err != nil {
-		t.Fatal(err)
-	}
-	s := newTestServer(t, opt, path)
+	s := newTestServer(t, options(t), path)
 	api := waitReady(t, s, 0)
-	await.Until(t, "the cache knows when the files were changed", func() bool {
-		s.traceAt(t, 0).startIndexing()
-		waitReady(t, s, 0)
-		lists, _ := filepath.Glob(filepath.Join(kept, "*.files"))
-		text, err := os.ReadFile(lists[0])
-		return err == nil && bytes.Contains(text, []byte(`"stamp"`))
-	})
 	events, away := filepath.Join(dir, "g", "3.evt"), filepath.Join(dir, "3.evt")
-	if err := os.Rename(events, away); err != nil {
-		t.Fatal(err)
-	}
-	if w := ask(s, "GET", api+"/waits"); w.Code != 409 {
-		t.Errorf("without the events of a location: status %d: %s", w.Code, w.Body)
-	}
-	waitReady(t, s, 0)
-	if n := fmt.Sprint(look(get(t, s, api+"/waits"), "locations")); n != "5" {
-		t.Errorf("without the events of a location: %s locations, want 5", n)
-	}
-	if err := os.Rename(away, events); err != nil {
-		t.Fatal(err)
-	}
-	s.traceAt(t, 0).startIndexing()
-	waitReady(t, s, 0)
-	if n := fmt.Sprint(look(get(t, s, api+"/waits"), "locations")); n != "6" {
-		t.Errorf("with all events again: %s locations, want 6", n)
+	for _, x := range []struct {
+		from, to, locations string
+		defects             int64
+	}{{events, away, "5", 1}, {away, events, "6", 0}} {
+		if err := os.Rename(x.from, x.to); err != nil {
+			t.Fatal(err)
+		}
+		if w := ask(s, "GET", api+"/calltree"); w.Code != 409 {
+			t.Errorf("for %s locations: status %d: %s", x.locations, w.Code, w.Body)
+		}
+		waitReady(t, s, 0)
+		if n := fmt.Sprint(look(get(t, s, api+"/waits"), "locations")); n != x.locations {
+			t.Errorf("found %s locations, want %s", n, x.locations)
+		}
+		if n := s.traceAt(t, 0).found.Defects; n != x.defects {
+			t.Errorf("found %d defects for %s locations, want %d", n, x.locations, x.defects)
+		}
 	}
 }
 

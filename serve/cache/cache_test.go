@@ -237,6 +237,52 @@ func TestStamp(t *testing.T) {
 	}
 }
 
+// TestTracesWithEqualMainFiles checks that two traces with the same main file keep their own defects and sizes,
+// as OTF traces of equal runs.
+func TestTracesWithEqualMainFiles(t *testing.T) {
+	c := open(t, 0)
+	type run struct {
+		src  format.Source
+		want ReadDefects
+		size int64
+	}
+	var runs []run
+	for i, text := range []string{"good", "damaged"} {
+		dir := t.TempDir()
+		write(t, dir+"/main", "main")
+		write(t, dir+"/part", text)
+		runs = append(runs, run{format.FileSource(dir + "/main"), ReadDefects{Defects: int64(i)}, int64(4 + len(text))})
+	}
+	for range 2 {
+		for _, r := range runs {
+			e, ok, err := c.Find(r.src, &testSettings)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !ok {
+				build := readingBuild("index", "main", "part")
+				e, err = c.Build(t.Context(), r.src, &testSettings,
+					func(ctx context.Context, src format.Source, path string) (ReadDefects, error) {
+						_, err := build(ctx, src, path)
+						return r.want, err
+					})
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			if e.Defects != r.want.Defects || e.TraceSize != r.size {
+				t.Errorf("%s: found %d defects and %d bytes, want %d and %d", r.src.Path, e.Defects, e.TraceSize,
+					r.want.Defects, r.size)
+			}
+		}
+	}
+	for _, r := range runs {
+		if _, ok, err := c.Find(r.src, &testSettings); !ok || err != nil {
+			t.Errorf("%s: the index is not found again: %v", r.src.Path, err)
+		}
+	}
+}
+
 // TestSettings checks that an index is found only with the settings with which it was built.
 func TestSettings(t *testing.T) {
 	dir := t.TempDir()
