@@ -119,13 +119,15 @@ func TestUnknownParameters(t *testing.T) {
 	s := newTestServer(t, options(t), path)
 	api := waitReady(t, s, 0)
 	for query, want := range map[string]string{
-		"/profile?form=10&to=20":         "found the parameter \"form\", expected one of from, to, tracks, by, limit; did you mean from?",
-		"/profile?from=1&from=2":         "from: found 2 values, expected one",
-		"/profile?from=%zz":              "found the query \"from=%zz\", expected NAME=VALUE, joined by &",
-		"/profile?from=10;to=20":         "found the query \"from=10;to=20\", expected NAME=VALUE, joined by &",
-		"/info?from=10":                  "found the parameter \"from\", expected none",
-		"/notes?x":                       "found the parameter \"x\", expected none",
-		"?colour=x":                      "found the parameter \"colour\", expected one of color, label, rows, only; did you mean color?",
+		"/profile?form=10&to=20": "found the parameter \"form\", expected one of from, to, tracks, by, limit; " +
+			"did you mean from?",
+		"/profile?from=1&from=2": "from: found 2 values, expected one",
+		"/profile?from=%zz":      "found the query \"from=%zz\", expected NAME=VALUE, joined by &",
+		"/profile?from=10;to=20": "found the query \"from=10;to=20\", expected NAME=VALUE, joined by &",
+		"/info?from=10":          "found the parameter \"from\", expected none",
+		"/notes?x":               "found the parameter \"x\", expected none",
+		"?colour=x": "found the parameter \"colour\", expected one of color, label, rows, only; " +
+			"did you mean color?",
 		"/flow?visits=main&average=-1ms": "average: found \"-1ms\", expected a time that is not negative, such as 10ms",
 	} {
 		w := ask(s, "GET", api+query)

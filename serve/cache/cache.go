@@ -165,8 +165,8 @@ func (c *Cache) IsSame(e *Entry, src format.Source) bool {
 type fileList struct {
 	Files []string `json:"files"`
 	traceSummary
-	// Others has the summaries of other traces with the same main file and an index, by the key of the index.
-	// OTF traces of equal runs, for example, have the same main file.
+	// Others has the summaries of other traces with the same main file and an index, by the key of the index. Such
+	// traces are, for example, earlier states of a trace whose other files have changed.
 	Others map[string]traceSummary `json:"others,omitempty"`
 	// Stamp is the hash of the metadata that the files had when their key was Key. It is "" if the metadata
 	// was not sufficient.

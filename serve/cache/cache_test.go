@@ -237,8 +237,7 @@ func TestStamp(t *testing.T) {
 	}
 }
 
-// TestTracesWithEqualMainFiles checks that two traces with the same main file keep their own defects and sizes,
-// as OTF traces of equal runs.
+// TestTracesWithEqualMainFiles checks that two traces with the same main file keep their own defects and sizes.
 func TestTracesWithEqualMainFiles(t *testing.T) {
 	c := open(t, 0)
 	type run struct {
@@ -251,6 +250,9 @@ func TestTracesWithEqualMainFiles(t *testing.T) {
 		dir := t.TempDir()
 		write(t, dir+"/main", "main")
 		write(t, dir+"/part", text)
+		if err := os.Chtimes(dir+"/main", time.Unix(1, 0), time.Unix(1, 0)); err != nil {
+			t.Fatal(err)
+		}
 		runs = append(runs, run{format.FileSource(dir + "/main"), ReadDefects{Defects: int64(i)}, int64(4 + len(text))})
 	}
 	for range 2 {

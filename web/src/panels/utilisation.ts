@@ -46,7 +46,11 @@ export function utilisation(): Panel {
         of = range ? lane.cut(range) : w,
         path = `traces/${encodeURIComponent(lane.meta.id)}/`;
       const [u, s] = await Promise.all([
-        app.client.json<Utilisation>(path + "utilisation", { from: w.from, to: w.to, width: columns, ...waitsQuery(tools) }, tools.signal),
+        app.client.json<Utilisation>(
+          path + "utilisation",
+          { from: w.from, to: w.to, width: columns, ...waitsQuery(tools) },
+          tools.signal,
+        ),
         app.client.json<States>(path + "states", { from: of.from, to: of.to, ...waitsQuery(tools) }, tools.signal),
       ]);
       const nothing = emptyReason(lane, s);

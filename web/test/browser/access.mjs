@@ -149,11 +149,12 @@ export async function run(input, open) {
     await tab.click();
     const panel = "small panel " + (await tab.innerText());
     await check(small, panel, violations);
-    const left = await small.page.evaluate(() =>
-      [...document.querySelectorAll(".scope button, .scope select, .scope input")]
-        .filter((e) => e.getBoundingClientRect().right > document.querySelector(".dockmain").getBoundingClientRect().right)
-        .map((e) => e.title || e.ariaLabel || e.placeholder || e.textContent),
-    );
+    const left = await small.page.evaluate(() => {
+      const end = document.querySelector(".dockmain").getBoundingClientRect().right;
+      return [...document.querySelectorAll(".scope button, .scope select, .scope input")]
+        .filter((e) => e.getBoundingClientRect().right > end)
+        .map((e) => e.title || e.ariaLabel || e.placeholder || e.textContent);
+    });
     outside.push(...left.map((name) => `${panel}: ${name}`));
   }
   await small.page.setViewportSize(size);
