@@ -44,14 +44,12 @@ export function utilisation(): Panel {
         columns = Math.max(1, Math.min(2000, Math.round(x1 - x0)));
       const range = app.store.state.range,
         of = range ? lane.cut(range) : w,
-        path = `traces/${encodeURIComponent(lane.meta.id)}/`;
+        path = `traces/${encodeURIComponent(lane.meta.id)}/`,
+        shown = { from: w.from, to: w.to, width: columns },
+        waits = waitsQuery(tools);
       const [u, s] = await Promise.all([
-        app.client.json<Utilisation>(
-          path + "utilisation",
-          { from: w.from, to: w.to, width: columns, ...waitsQuery(tools) },
-          tools.signal,
-        ),
-        app.client.json<States>(path + "states", { from: of.from, to: of.to, ...waitsQuery(tools) }, tools.signal),
+        app.client.json<Utilisation>(path + "utilisation", { ...shown, ...waits }, tools.signal),
+        app.client.json<States>(path + "states", { from: of.from, to: of.to, ...waits }, tools.signal),
       ]);
       const nothing = emptyReason(lane, s);
       if (s.processors === 0 || (nothing !== "" && !range)) {
