@@ -192,13 +192,20 @@ type utilisationAnswer struct {
 func utilisation(e *entry, p *params) func(context.Context) (any, error) {
 	w := states.Columns{Columns: int(p.number("width", 1, maxWidth, 1000))}
 	w.From, w.To, _ = p.window()
-	return func(ctx context.Context) (any, error) {
-		s, err := e.indexedSeries(ctx, w)
+	waits := p.choice("waits", "0", "1") == "1"
+	return func(ctx context.Context) (a any, err error) {
+		var s *states.Series
+		if !waits {
+			s, err = e.indexedSeries(ctx, w)
+		}
 		if s == nil && err == nil {
-			err = e.readers.useReader(ctx, func(d *reader) error {
+			err = e.readers.useReader(ctx, func(d *reader) (err error) {
 				opt := states.Options{Series: &w}
+				if opt.Waits, err = findWaits(ctx, d, waits, &trace.Window{From: w.From, To: w.To}); err != nil {
+					return err
+				}
 				part := states.New(d.Defs(), opt)
-				err := format.ScanReduced(ctx, d.Events, trace.Events(), states.Reduction(d.Defs(), opt), part)
+				err = format.ScanReduced(ctx, d.Events, trace.Events(), states.Reduction(d.Defs(), opt), part)
 				s = part.Result().Series
 				return err
 			})

@@ -103,9 +103,33 @@ func (e *entry) refresh() {
 	}
 	found := e.found
 	e.mu.Unlock()
-	if fresh || look && e.s.opt.Cache.Changed(&found, e.given.Source) {
+	if fresh || look && !e.isGone() && e.s.opt.Cache.Changed(&found, e.given.Source) {
 		e.startIndexing()
 	}
+}
+
+// isGone reports whether the main file of the trace is missing. Such a trace is shown from its index.
+func (e *entry) isGone() bool {
+	_, err := fs.Stat(e.given.Source.FS, e.given.Source.Name)
+	return errors.Is(err, fs.ErrNotExist)
+}
+
+// checkUnchanged returns an error for the client if the files of the trace are no longer those from whose index v
+// was computed. In this case, it starts to index the trace again.
+func (e *entry) checkUnchanged(v *traceView) error {
+	e.mu.Lock()
+	current, found := e.view == v, e.found
+	e.mu.Unlock()
+	switch {
+	case current && e.s.opt.Cache.IsSame(&found, e.given.Source):
+		return nil
+	case e.isGone():
+		return notFound("a file of " + e.path + " is gone")
+	case current:
+		e.startIndexing()
+	}
+	return &problem{http.StatusConflict, e.path + " has changed, and is being indexed again; ask for it until its state " +
+		"is ready", retrySoon}
 }
 
 // startIndexing starts to index a trace in the background. It does nothing if the trace is already

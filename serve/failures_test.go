@@ -3,10 +3,12 @@ package serve
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"runtime"
 	"syscall"
 	"testing"
 
@@ -43,6 +45,38 @@ func TestTraceIsGone(t *testing.T) {
 	}
 	if _, err := os.Stat(e.found.Path); err != nil {
 		t.Errorf("the index is gone: %v", err)
+	}
+}
+
+// TestAnswersAfterChange checks that an analysis of files that have changed since they were indexed is no answer,
+// and that it is not kept as the answer for the earlier files. The trace has 6 locations.
+func TestAnswersAfterChange(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the machine does not tell when files were changed")
+	}
+	dir := t.TempDir()
+	path := filepath.Join(dir, "g.otf2")
+	writeGenerated(t, path, 3000)
+	s := newTestServer(t, options(t), path)
+	api := waitReady(t, s, 0)
+	events, away := filepath.Join(dir, "g", "3.evt"), filepath.Join(dir, "3.evt")
+	for _, x := range []struct {
+		from, to, locations string
+		defects             int64
+	}{{events, away, "5", 1}, {away, events, "6", 0}} {
+		if err := os.Rename(x.from, x.to); err != nil {
+			t.Fatal(err)
+		}
+		if w := ask(s, "GET", api+"/calltree"); w.Code != 409 {
+			t.Errorf("for %s locations: status %d: %s", x.locations, w.Code, w.Body)
+		}
+		waitReady(t, s, 0)
+		if n := fmt.Sprint(look(get(t, s, api+"/waits"), "locations")); n != x.locations {
+			t.Errorf("found %s locations, want %s", n, x.locations)
+		}
+		if n := s.traceAt(t, 0).found.Defects; n != x.defects {
+			t.Errorf("found %d defects for %s locations, want %d", n, x.locations, x.defects)
+		}
 	}
 }
 

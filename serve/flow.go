@@ -91,8 +91,8 @@ func flow(p *params) storedAnswer {
 	}
 	length := cmp.Or(p.values.Get("average"), "0")
 	average, err := p.x.clock.ParseDuration(length)
-	if err != nil {
-		p.setError("average", "a time such as 10ms")
+	if err != nil || average < 0 {
+		p.setError("average", "a time that is not negative, such as 10ms")
 	}
 	shorten := p.choice("shorten", "0", "1") == "1"
 	// for this answer, the parameters from and to select the columns of /flow/signals

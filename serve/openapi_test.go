@@ -111,6 +111,35 @@ func checkAnswer(t *testing.T, s *Server, schema string, v any) {
 	}
 }
 
+// TestUnknownParameters checks that a request with a parameter that the API does not have, or with two values of
+// a parameter, gets an error in place of the answer to another question.
+func TestUnknownParameters(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "sample.otf2")
+	writeSample(t, path)
+	s := newTestServer(t, options(t), path)
+	api := waitReady(t, s, 0)
+	for query, want := range map[string]string{
+		"/profile?form=10&to=20": "found the parameter \"form\", expected one of from, to, tracks, by, limit; " +
+			"did you mean from?",
+		"/profile?from=1&from=2": "from: found 2 values, expected one",
+		"/profile?from=%zz":      "found the query \"from=%zz\", expected NAME=VALUE, joined by &",
+		"/profile?from=10;to=20": "found the query \"from=10;to=20\", expected NAME=VALUE, joined by &",
+		"/info?from=10":          "found the parameter \"from\", expected none",
+		"/notes?x":               "found the parameter \"x\", expected none",
+		"?colour=x": "found the parameter \"colour\", expected one of color, label, rows, only; " +
+			"did you mean color?",
+		"/flow?visits=main&average=-1ms": "average: found \"-1ms\", expected a time that is not negative, such as 10ms",
+	} {
+		w := ask(s, "GET", api+query)
+		if text := fmt.Sprint(look(decoded(t, w), "error")); w.Code != 400 || text != want {
+			t.Errorf("%s: status %d: %s, want %s", query, w.Code, text, want)
+		}
+	}
+	if w := ask(s, "DELETE", api+"/profile?x=1"); w.Code != 405 {
+		t.Errorf("DELETE: status %d: %s", w.Code, w.Body)
+	}
+}
+
 // TestDescription checks that the API description has exactly the server's routes and methods, and
 // that its schemas match real answers.
 func TestDescription(t *testing.T) {

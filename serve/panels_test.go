@@ -240,6 +240,39 @@ func TestStatesOfColors(t *testing.T) {
 	}
 }
 
+// TestStatesWithWaits checks that time in which calls wait is idle if the request asks for that: in the sums and
+// over time. The waits are those of Scalasca (scout.txt): 60 ticks in MPI_Finalize, 300 in MPI_Barrier, 600 in
+// MPI_Recv, 100 in MPI_Reduce, 150 in MPI_Bcast and 250 in MPI_Allreduce.
+func TestStatesWithWaits(t *testing.T) {
+	s := newTestServer(t, options(t), handTrace)
+	api := waitReady(t, s, 0)
+	plain, waits := stateSums(t, s, api+"/states"), stateSums(t, s, api+"/states?waits=1")
+	if d := waits[2] - plain[2]; d != 1460 {
+		t.Errorf("found %d more ticks of idle time, want 1460", d)
+	}
+	if d := plain[1] - waits[1]; d != 1460 || plain[0] != waits[0] {
+		t.Errorf("found %d fewer ticks of overhead, want 1460; and busy %d, want %d", d, waits[0], plain[0])
+	}
+	part := number(t, get(t, s, api+"/utilisation?width=1&waits=1"), "idle/0")
+	if want := float64(waits[2]) / float64(waits[0]+waits[1]+waits[2]); math.Abs(part-want) > 0.001 {
+		t.Errorf("over time, the idle part is %v, want %v", part, want)
+	}
+}
+
+// stateSums returns the ticks of all processors in the states busy, overhead and idle.
+func stateSums(t *testing.T, s *Server, target string) (out [3]int64) {
+	t.Helper()
+	v := get(t, s, target)
+	for i, name := range []string{"busy", "overhead", "idle"} {
+		n, err := strconv.ParseInt(fmt.Sprint(v[name]), 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out[i] = n
+	}
+	return out
+}
+
 // TestTree checks the sums of omitted paths in a limited call tree, below each path and in total.
 func TestTree(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 9))

@@ -107,6 +107,9 @@ func efficiencyPhases(e *entry, p *params) func(context.Context) (any, error) {
 
 // equalParts divides a window into at most n parts. No part is empty.
 func equalParts(w trace.Window, n int) []trace.Window {
+	if !trace.Before(w.From, w.To) {
+		return nil // the window lies before or after the trace
+	}
 	length := uint64(w.To) - uint64(w.From)
 	n = int(min(uint64(n), length))
 	list := make([]trace.Window, n)

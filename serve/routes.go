@@ -8,8 +8,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
+	"sync"
+
+	"github.com/weft-trace/weft/internal/nearest"
 )
 
 //go:embed openapi.json
@@ -82,7 +86,7 @@ func (s *Server) apiRoutes() []route {
 func (s *Server) routes() *http.ServeMux {
 	m := http.NewServeMux()
 	for _, x := range s.apiRoutes() {
-		m.HandleFunc(x.path, s.handler(x.methods))
+		m.HandleFunc(x.path, s.checkQuery(x, s.handler(x.methods)))
 	}
 	m.HandleFunc("/api/", func(w http.ResponseWriter, r *http.Request) {
 		s.sendError(w, r, notFound("there is no "+quote(r.URL.Path)+"; /api/openapi.json lists what there is"))
@@ -118,6 +122,67 @@ func (s *Server) handler(methods map[string]func(http.ResponseWriter, *http.Requ
 		if err := recoverPanic(func() error { return f(w, r) }); err != nil {
 			s.sendError(w, r, err)
 		}
+	}
+}
+
+// queryNames returns the names of the parameters that openapi.json describes, by path and method.
+var queryNames = sync.OnceValue(func() map[string][]string {
+	var d struct {
+		Paths map[string]map[string]struct{ Parameters []struct{ Name, In string } }
+	}
+	if err := json.Unmarshal(openapi, &d); err != nil {
+		panic(err) // the description is a constant, so no error is possible
+	}
+	names := map[string][]string{}
+	for path, methods := range d.Paths {
+		for method, x := range methods {
+			key := strings.ToUpper(method) + " " + path
+			for _, p := range x.Parameters {
+				if p.In == "query" {
+					names[key] = append(names[key], p.Name)
+				}
+			}
+		}
+	}
+	return names
+})
+
+// checkQuery returns a handler that refuses requests with parameters that the API does not have, or with two
+// values of a parameter. Without this check, a misspelled parameter would result in the answer to another
+// question.
+func (s *Server) checkQuery(x route, h http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		method := r.Method
+		if method == http.MethodHead {
+			method = http.MethodGet
+		}
+		if x.methods[method] == nil {
+			h(w, r) // answers that the method is wrong
+			return
+		}
+		names := queryNames()[method+" "+x.path]
+		query, err := url.ParseQuery(r.URL.RawQuery)
+		if err != nil {
+			s.sendError(w, r, badRequest("found the query "+quote(r.URL.RawQuery)+", expected NAME=VALUE, joined by &"))
+			return
+		}
+		for name, values := range query {
+			switch {
+			case !slices.Contains(names, name):
+				expected := "none"
+				if len(names) > 0 {
+					expected = "one of " + strings.Join(names, ", ")
+				}
+				err = badRequest("found the parameter " + quote(name) + ", expected " + expected + nearest.Hint(name, names))
+			case len(values) > 1:
+				err = badRequest(fmt.Sprintf("%s: found %d values, expected one", name, len(values)))
+			}
+		}
+		if err != nil {
+			s.sendError(w, r, err)
+			return
+		}
+		h(w, r)
 	}
 }
 
@@ -259,7 +324,7 @@ func (s *Server) fromAnalysis(f analysisHandler) func(http.ResponseWriter, *http
 		if p.err != nil {
 			return p.err
 		}
-		body, err := s.answers.get(r.Context(), e.id+tag, func(ctx context.Context) ([]byte, error) {
+		body, err := s.analyse(r, x, e.id+tag, func(ctx context.Context) ([]byte, error) {
 			v, err := analyse(ctx)
 			if err != nil {
 				return nil, err
@@ -273,6 +338,29 @@ func (s *Server) fromAnalysis(f analysisHandler) func(http.ResponseWriter, *http
 		s.sendAnswer(w, r, http.StatusOK, "application/json", body)
 		return nil
 	}
+}
+
+// analyse returns the answer with a name from the answerCache. f computes the answer from the events of the
+// trace x and, if the request names a reference, of that trace. If the files of a trace change before f has
+// ended, analyse returns an error: the answer would differ from those from the index, and would be kept as the
+// answer for the earlier contents.
+func (s *Server) analyse(r *http.Request, x *traceIndex, name string, f func(context.Context) ([]byte, error),
+) ([]byte, error) {
+	views := map[*entry]*traceView{x.e: x.traceView}
+	if other, err := s.find(r.URL.Query().Get("reference")); err == nil {
+		if _, _, v := other.status(); v != nil {
+			views[other] = v
+		}
+	}
+	return s.answers.get(r.Context(), name, func(ctx context.Context) ([]byte, error) {
+		body, err := f(ctx)
+		for e, v := range views {
+			if err == nil {
+				err = e.checkUnchanged(v)
+			}
+		}
+		return body, err
+	})
 }
 
 // storedAnswer is the result of an analysis of a whole trace. The answerCache keeps it, and several answers
@@ -306,7 +394,7 @@ func (s *Server) fromStoredFor(of func(p *params) storedAnswer, cut func(stored 
 		if p.err != nil {
 			return p.err
 		}
-		stored, err := s.answers.get(r.Context(), e.id+" "+v.tag+" "+a.name, func(ctx context.Context) ([]byte, error) {
+		stored, err := s.analyse(r, x, e.id+" "+v.tag+" "+a.name, func(ctx context.Context) ([]byte, error) {
 			return a.compute(ctx, e, v)
 		})
 		if err != nil {

@@ -139,15 +139,21 @@ func (a *statesAnswer) add(busy, overhead, idle int64) {
 // events.
 func processorStates(e *entry, p *params) func(context.Context) (any, error) {
 	from, to, _ := p.window()
+	waits := p.choice("waits", "0", "1") == "1"
 	v := p.x
 	return func(ctx context.Context) (any, error) {
-		a, err := e.indexedStates(ctx, from, to)
-		if a != nil || err != nil {
-			return a, err
+		if !waits {
+			a, err := e.indexedStates(ctx, from, to)
+			if a != nil || err != nil {
+				return a, err
+			}
 		}
-		a = &statesAnswer{Rows: []stateRow{}}
-		err = e.readers.useReader(ctx, func(d *reader) error {
+		a := &statesAnswer{Rows: []stateRow{}}
+		err := e.readers.useReader(ctx, func(d *reader) (err error) {
 			opt := states.Options{Window: &trace.Window{From: from, To: to}}
+			if opt.Waits, err = findWaits(ctx, d, waits, opt.Window); err != nil {
+				return err
+			}
 			part, err := states.Read(ctx, d.Events, opt)
 			if err != nil {
 				return err
@@ -164,6 +170,15 @@ func processorStates(e *entry, p *params) func(context.Context) (any, error) {
 		})
 		return a, err
 	}
+}
+
+// findWaits returns the waits that count as idle time, or nil if they do not count. In a trace whose event types
+// determine the states, waiting is idle in any case.
+func findWaits(ctx context.Context, d *reader, wanted bool, window *trace.Window) (*states.Waits, error) {
+	if !wanted || d.Defs().Conventions.EventTypes {
+		return nil, nil
+	}
+	return states.FindWaits(ctx, d.Events, window)
 }
 
 // openStateIndex opens the index from which the states of a trace can be computed. It returns nil if

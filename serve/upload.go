@@ -2,6 +2,7 @@ package serve
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"mime/multipart"
@@ -83,6 +84,9 @@ func (s *Server) takeFiles(dir string, form *multipart.Reader) ([]*entry, error)
 		if errors.Is(err, fs.ErrExist) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.EISDIR) {
 			return nil, badRequest("files: found " + quote(name) + " twice, or as a folder too")
 		}
+		if errors.Is(err, syscall.ENAMETOOLONG) {
+			return nil, badRequest("files: found the name " + quote(name) + ", expected a shorter one")
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -109,8 +113,15 @@ func (s *Server) noTraceError(dir string, names []string) error {
 	for _, name := range names[:min(len(names), maxReasons)] {
 		src := format.FileSource(filepath.Join(dir, filepath.FromSlash(name)))
 		src.Path = name
-		if _, err := format.Detect(s.opt.Reading.Formats, src); err != nil {
+		_, err := format.Detect(s.opt.Reading.Formats, src)
+		switch {
+		case err != nil:
 			why = append(why, err.Error())
+		case strings.Contains("/"+name, "/."), strings.Count(name, "/") > maxDepth:
+			why = append(why, fmt.Sprintf("%s: found a name that begins with a dot, or is more than %d folders deep", name,
+				maxDepth))
+		default:
+			why = append(why, name+": found a part of a trace, expected its main file too")
 		}
 	}
 	text := "files: found " + strconv.Itoa(len(names)) + ", none of which is a trace of a format that weft reads"

@@ -72,7 +72,8 @@ func TestUpload(t *testing.T) {
 		t.Errorf("%s traces are listed, want 2", n)
 	}
 	for name, files := range map[string]map[string][]byte{"no trace": {"a.txt": []byte("x")}, "nothing": {},
-		"outside": {"../a.otf2": nil}, "absolute": {"/a": nil}, "a folder too": {"a/b": nil, "a": nil}} {
+		"outside": {"../a.otf2": nil}, "absolute": {"/a": nil}, "a folder too": {"a/b": nil, "a": nil},
+		"long": {strings.Repeat("a", 300) + ".trf": nil}} {
 		if code, v := post(files); code != 400 {
 			t.Errorf("%s: status %d: %v, want 400", name, code, v)
 		}
@@ -87,6 +88,10 @@ func TestUpload(t *testing.T) {
 		{map[string][]byte{"b.etf": nil, "c/d.txt": []byte("x")},
 			[]string{"found 2, ", "b.etf: no known trace format: found an empty file, expected a trace",
 				"c/d.txt: no known trace format: found \"x\", expected Eclipse"}},
+		{map[string][]byte{".hidden.trf": files["run/sample.otf2"]}, []string{"found 1, ",
+			".hidden.trf: found a name that begins with a dot"}},
+		{map[string][]byte{"a.1.events": []byte("0\nE1\n")}, []string{"found 1, ",
+			"a.1.events: found a part of a trace, expected its main file too"}},
 		{map[string][]byte{"a": nil, "b": nil, "c": nil, "d": nil, "e": nil}, []string{"found 5, "}},
 	} {
 		_, v := post(x.files)

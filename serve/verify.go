@@ -90,16 +90,16 @@ func (s *Server) sendVerdicts(w http.ResponseWriter, r *http.Request) error {
 	if opt.Window != nil {
 		name += fmt.Sprintf(" %d %d", opt.Window.From, opt.Window.To)
 	}
-	body, err := s.answers.get(r.Context(), name, func(ctx context.Context) ([]byte, error) {
-		var x *verify.Result
+	body, err := s.analyse(r, x, name, func(ctx context.Context) ([]byte, error) {
+		var result *verify.Result
 		err := e.readers.useReader(ctx, func(d *reader) (err error) {
-			x, err = verify.Run(ctx, d.Events, spec, opt)
+			result, err = verify.Run(ctx, d.Events, spec, opt)
 			return err
 		})
 		if err != nil {
 			return nil, err
 		}
-		return json.Marshal(newVerifyAnswer(v, x))
+		return json.Marshal(newVerifyAnswer(v, result))
 	})
 	if err != nil {
 		return e.recoverIndex(err)

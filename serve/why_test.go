@@ -188,6 +188,9 @@ func TestPhases(t *testing.T) {
 			t.Errorf("%s: found %q, expected %q", query, got, want)
 		}
 	}
+	if n := fmt.Sprint(look(get(t, s, api+"?from=5000&to=6000"), "phases/len")); n != "0" {
+		t.Errorf("after the trace there are %s phases, expected none", n)
+	}
 	for _, query := range []string{"?by=region", "?by=time&region=work", "?by=none", "?count=0", "?count=201"} {
 		if w := ask(s, "GET", api+query); w.Code != 400 {
 			t.Errorf("%s: found status %d, expected 400", query, w.Code)

@@ -33,11 +33,16 @@ func TestAccess(t *testing.T) {
 			AfterMenu, AfterHelp  string
 			InMenu, AfterRowMenu  bool
 		}
-		Errors []string
+		Outside []string
+		Errors  []string
 	}
 	heat := servedTrace(t, "heat")
 	list, _, _ := strings.Cut(heat.url, "#")
-	runScript(t, "access", map[string]any{"url": heat.url, "folder": list, "search": "MPI"}, &out)
+	runScript(t, "access", map[string]any{"url": heat.url, "folder": list, "search": "MPI",
+		"small": servedTrace(t, "odse").url + "," + servedTrace(t, "before").id}, &out)
+	for _, x := range out.Outside {
+		t.Errorf("on a small screen, %s is outside of the panel", x)
+	}
 	for _, e := range out.Errors {
 		t.Error(e)
 	}

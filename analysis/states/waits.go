@@ -35,7 +35,8 @@ func FindWaits(ctx context.Context, events format.Events, window *trace.Window) 
 	defer log.Close()
 	w := &Waits{}
 	_, err = waitstate.Run(ctx, log, waitstate.Hooks{Wait: func(x *waitstate.Wait) {
-		if _, part := x.Pattern.PartOf(); !part && x.Pattern.Waits() {
+		// Reductions are not among the results of package waits, but EarlyReduce is.
+		if _, part := x.Pattern.PartOf(); !part && x.Pattern.Waits() && x.Pattern != waitstate.Reduction {
 			w.changes = append(w.changes, waitChange{x.Begin, x.Place.Location, false},
 				waitChange{x.Begin + x.Length, x.Place.Location, true})
 		}

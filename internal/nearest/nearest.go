@@ -9,11 +9,15 @@ import (
 )
 
 // DidYouMean returns a hint about an unknown word: the nearest word of a list. If no word is near, it is the
-// shortest word of the list that begins with the unknown word, and if there is none, the text otherwise.
+// shortest word of the list that begins with the unknown word. If there is none, or if the list contains the word
+// itself, the result is the text otherwise.
 func DidYouMean(word string, list iter.Seq[string], otherwise string) string {
 	folded := strings.ToLower(word)
 	best, longer, limit := "", "", (len(word)+1)/3+1
 	for s := range list {
+		if s == word {
+			return otherwise // the word is not misspelled
+		}
 		if len(word) > 1 && strings.HasPrefix(strings.ToLower(s), folded) && (longer == "" || len(s) < len(longer)) {
 			longer = s
 		}

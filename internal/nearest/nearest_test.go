@@ -24,7 +24,7 @@ func TestDidYouMean(t *testing.T) {
 	list := []string{"enter", "leave", "claim-begin", "claim-end", "MPI_Send"}
 	for _, c := range []struct{ word, want string }{
 		{"ente", "did you mean enter?"}, {"claim-ent", "did you mean claim-end?"}, {"mpi_send", "did you mean MPI_Send?"},
-		{"nosuch", "look"}, {"", "look"}, {"x", "look"},
+		{"nosuch", "look"}, {"", "look"}, {"x", "look"}, {"leave", "look"},
 	} {
 		if got := DidYouMean(c.word, slices.Values(list), "look"); got != c.want {
 			t.Errorf("DidYouMean(%q) = %q, want %q", c.word, got, c.want)

@@ -4,7 +4,8 @@
 // trace's files ([Key]). The list of these files is complete only after the trace has been read. Build records
 // each name that the decoder opens, and stores the list in MAIN.files, where MAIN is the hash of the settings
 // and of the main file alone. Therefore Find first reads the list, and then computes KEY. Each of these two
-// steps reads at most 64 MiB, without decoding the trace.
+// steps reads at most 64 MiB, without decoding the trace. Traces with the same main file share a list, which
+// describes each of them.
 //
 // The file of the notes on a trace is MAIN.notes.json, where MAIN is the hash of the main file alone,
 // independent of the settings and of the version of indexes. Notes are never removed, and do not count towards
@@ -23,6 +24,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -137,6 +139,8 @@ type Entry struct {
 
 	files []string // names of the files of the trace
 	stamp string   // hash of the metadata of the files; "" if it is unknown
+	// settled states whether further changes of the files result in another stamp
+	settled bool
 }
 
 // Changed reports whether the metadata of the trace's files has changed since e was found. It
@@ -146,19 +150,50 @@ func (c *Cache) Changed(e *Entry, src format.Source) bool {
 	if len(e.files) == 0 {
 		return false
 	}
-	stamp := stampOf(src, e.files, c.now())
-	return stamp != "" && stamp != e.stamp
+	stamp, settled := stampOf(src, e.files, c.now())
+	return settled && !(e.settled && stamp == e.stamp)
+}
+
+// IsSame reports whether the trace's files have the same metadata as when e was found. It returns true if the
+// system has no sufficient metadata. In contrast to Changed, it also finds changes within the last seconds.
+func (c *Cache) IsSame(e *Entry, src format.Source) bool {
+	stamp, _ := stampOf(src, e.files, c.now())
+	return e.stamp == "" || stamp == e.stamp
 }
 
 // fileList is the content of a .files file.
 type fileList struct {
 	Files []string `json:"files"`
-	ReadDefects
-	Size int64 `json:"size"` // total size of all files in bytes
+	traceSummary
+	// Others has the summaries of other traces with the same main file and an index, by the key of the index. Such
+	// traces are, for example, earlier states of a trace whose other files have changed.
+	Others map[string]traceSummary `json:"others,omitempty"`
 	// Stamp is the hash of the metadata that the files had when their key was Key. It is "" if the metadata
 	// was not sufficient.
 	Stamp string `json:"stamp,omitempty"`
 	Key   string `json:"key,omitempty"`
+}
+
+// traceSummary describes the trace of an index.
+type traceSummary struct {
+	ReadDefects
+	Size int64 `json:"size"` // total size of all files in bytes
+}
+
+// use makes the list describe the trace whose index has the key. It returns false if the list does not know the
+// trace.
+func (l *fileList) use(key string) bool {
+	if key == l.Key || l.Key == "" {
+		l.Key = key
+		return true
+	}
+	found, ok := l.Others[key]
+	if ok {
+		delete(l.Others, key)
+		l.Others[l.Key] = l.traceSummary
+		l.Key, l.traceSummary, l.Stamp = key, found, ""
+	}
+	return ok
 }
 
 // maxList is the largest size of a list that is read, in bytes. Lists of real traces are smaller.
@@ -176,10 +211,10 @@ func (c *Cache) Find(src format.Source, s *Settings) (e Entry, ok bool, err erro
 	if err != nil {
 		return e, false, nil // the list is missing or damaged, so the index must be built again
 	}
-	stamp := stampOf(src, l.Files, c.now())
-	known := stamp != "" && stamp == l.Stamp && l.Key != ""
+	stamp, settled := stampOf(src, l.Files, c.now())
+	known := settled && stamp == l.Stamp && l.Key != ""
 	if e.Key = l.Key; !known {
-		if e.Key, err = Key(src, l.Files, s); err != nil {
+		if e.Key, err = Key(src, l.Files, s); err != nil || !l.use(e.Key) {
 			return e, false, nil
 		}
 	}
@@ -188,14 +223,14 @@ func (c *Cache) Find(src format.Source, s *Settings) (e Entry, ok bool, err erro
 	if err != nil {
 		return e, false, nil
 	}
-	e.Size, e.files, e.stamp = st.Size(), l.Files, stamp
+	e.Size, e.files, e.stamp, e.settled = st.Size(), l.Files, stamp, settled
 	now := c.now()
 	// Without these times, the index would count as used when it was built.
 	os.Chtimes(e.Path, now, now)
 	os.Chtimes(listPath, now, now)
-	if !known && stamp != "" {
+	if !known && settled {
 		// With this stamp, the next Find compares metadata instead of reading the files.
-		l.Stamp, l.Key = stamp, e.Key
+		l.Stamp = stamp
 		if staging, err := NewStagingDir(c.dir); err == nil {
 			c.writeList(staging, main, l)
 			staging.Close()
@@ -222,6 +257,21 @@ func readList(path string) (*fileList, error) {
 	return &l, nil
 }
 
+// others returns the summaries of other traces in the list of a main file, except those without an index.
+func (c *Cache) others(main, key string) map[string]traceSummary {
+	l, err := readList(filepath.Join(c.dir, main+listSuffix))
+	if err != nil {
+		return nil
+	}
+	all := map[string]traceSummary{l.Key: l.traceSummary}
+	maps.Copy(all, l.Others)
+	maps.DeleteFunc(all, func(k string, _ traceSummary) bool {
+		_, err := os.Stat(filepath.Join(c.dir, k+suffix))
+		return k == key || err != nil
+	})
+	return all
+}
+
 // Build makes the index of a trace. It calls build, which must read the trace from the source that
 // it gets and write the index to path.
 func (c *Cache) Build(ctx context.Context, src format.Source, s *Settings,
@@ -242,7 +292,7 @@ func (c *Cache) Build(ctx context.Context, src format.Source, s *Settings,
 		return e, err
 	}
 	names := append(files.Files(), src.Name)
-	stamp := stampOf(src, names, c.now()) // computed before the files are read for the key
+	stamp, settled := stampOf(src, names, c.now()) // computed before the files are read for the key
 	if e.Key, err = Key(src, names, s); err != nil {
 		return e, err
 	}
@@ -254,12 +304,16 @@ func (c *Cache) Build(ctx context.Context, src format.Source, s *Settings,
 	if err != nil {
 		return e, err
 	}
-	e.files, e.stamp = names, stamp
+	e.files, e.stamp, e.settled = names, stamp, settled
 	e.Path, e.Size, e.TraceSize = filepath.Join(c.dir, e.Key+suffix), st.Size(), files.Size()
 	if err := replace(temporary, e.Path); err != nil {
 		return e, err
 	}
-	if err := c.writeList(staging, main, &fileList{names, e.ReadDefects, e.TraceSize, stamp, e.Key}); err != nil {
+	l := &fileList{names, traceSummary{e.ReadDefects, e.TraceSize}, c.others(main, e.Key), "", e.Key}
+	if settled {
+		l.Stamp = stamp
+	}
+	if err := c.writeList(staging, main, l); err != nil {
 		return e, err
 	}
 	c.limitSize(e.Key, main)

@@ -210,7 +210,7 @@ func TestStamp(t *testing.T) {
 		t.Errorf("files %q were opened to find the index", got)
 	}
 	e, _, _ := c.Find(src, &testSettings)
-	if c.Changed(&e, src) {
+	if c.Changed(&e, src) || !c.IsSame(&e, src) {
 		t.Error("a trace has changed that nobody touched")
 	}
 	waitForTick(t)
@@ -225,12 +225,63 @@ func TestStamp(t *testing.T) {
 	if c.Changed(&e, src) {
 		t.Error("what has changed just now is taken for known")
 	}
+	if c.IsSame(&e, src) {
+		t.Error("what has changed just now is taken for unchanged")
+	}
 	shiftClock(c, 2*settleTime)
 	if got := opened(); !slices.Contains(got, "parts/1") {
 		t.Errorf("of a trace with another file only %q were opened", got)
 	}
 	if got := opened(); !slices.Equal(got, []string{"main"}) {
 		t.Errorf("files %q were opened to find the index again", got)
+	}
+}
+
+// TestTracesWithEqualMainFiles checks that two traces with the same main file keep their own defects and sizes.
+func TestTracesWithEqualMainFiles(t *testing.T) {
+	c := open(t, 0)
+	type run struct {
+		src  format.Source
+		want ReadDefects
+		size int64
+	}
+	var runs []run
+	for i, text := range []string{"good", "damaged"} {
+		dir := t.TempDir()
+		write(t, dir+"/main", "main")
+		write(t, dir+"/part", text)
+		if err := os.Chtimes(dir+"/main", time.Unix(1, 0), time.Unix(1, 0)); err != nil {
+			t.Fatal(err)
+		}
+		runs = append(runs, run{format.FileSource(dir + "/main"), ReadDefects{Defects: int64(i)}, int64(4 + len(text))})
+	}
+	for range 2 {
+		for _, r := range runs {
+			e, ok, err := c.Find(r.src, &testSettings)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !ok {
+				build := readingBuild("index", "main", "part")
+				e, err = c.Build(t.Context(), r.src, &testSettings,
+					func(ctx context.Context, src format.Source, path string) (ReadDefects, error) {
+						_, err := build(ctx, src, path)
+						return r.want, err
+					})
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			if e.Defects != r.want.Defects || e.TraceSize != r.size {
+				t.Errorf("%s: found %d defects and %d bytes, want %d and %d", r.src.Path, e.Defects, e.TraceSize,
+					r.want.Defects, r.size)
+			}
+		}
+	}
+	for _, r := range runs {
+		if _, ok, err := c.Find(r.src, &testSettings); !ok || err != nil {
+			t.Errorf("%s: the index is not found again: %v", r.src.Path, err)
+		}
 	}
 }
 

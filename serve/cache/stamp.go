@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/weft-trace/weft/format"
@@ -19,19 +20,22 @@ import (
 const settleTime = 2 * time.Second
 
 // stampOf returns a hash of the metadata of some files, without reading the files. Files with equal
-// hashes are unchanged. The result is "" if the metadata cannot show that files are unchanged: if the
-// system has no change time that users cannot set, or if a file has changed within settleTime before
-// now.
-func stampOf(src format.Source, files []string, now time.Time) string {
+// hashes are unchanged. The result is "" if the system has no change time that users cannot set. settled is set
+// unless a file has changed within settleTime before now: further changes might then result in the same hash.
+func stampOf(src format.Source, files []string, now time.Time) (stamp string, settled bool) {
 	files = slices.Compact(slices.Sorted(slices.Values(files)))
 	said := make([]string, len(files))
 	latest := now.Add(-settleTime)
+	var recent atomic.Bool
 	var wg sync.WaitGroup
 	size := len(files)/runtime.GOMAXPROCS(0) + 1
 	for from := 0; from < len(files); from += size {
 		wg.Go(func() {
 			for i := from; i < min(from+size, len(files)); i++ {
-				said[i] = metadataText(src.FS, files[i], latest)
+				var changed time.Time
+				if said[i], changed = metadataText(src.FS, files[i]); changed.After(latest) {
+					recent.Store(true)
+				}
 			}
 		})
 	}
@@ -39,29 +43,29 @@ func stampOf(src format.Source, files []string, now time.Time) string {
 	h := sha256.New()
 	for i, s := range said {
 		if s == "" {
-			return ""
+			return "", false
 		}
 		fmt.Fprintf(h, "%q %s\n", files[i], s)
 	}
-	return hex.EncodeToString(h.Sum(nil))
+	return hex.EncodeToString(h.Sum(nil)), !recent.Load()
 }
 
-// metadataText returns the metadata of a file as a text. It returns "" if the file cannot be examined, or has
-// changed after latest, because a stamp would not show further changes of such a file.
-func metadataText(f fs.FS, name string, latest time.Time) string {
+// metadataText returns the metadata of a file as a text, and the time at which the file was changed. The text is
+// "" if the file cannot be examined.
+func metadataText(f fs.FS, name string) (text string, changed time.Time) {
 	if name == "." {
-		return "trace" // other files in the trace's folder are ignored, as in identity.addFolder
+		return "trace", changed // other files in the trace's folder are ignored, as in identity.addFolder
 	}
 	st, err := fs.Stat(f, name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return "missing"
+		return "missing", changed
 	}
 	if err != nil {
-		return ""
+		return "", changed
 	}
 	changed, number, ok := changeOf(st)
-	if !ok || changed.After(latest) {
-		return ""
+	if !ok {
+		return "", changed
 	}
-	return fmt.Sprint(st.Mode(), st.Size(), st.ModTime().UnixNano(), changed.UnixNano(), number)
+	return fmt.Sprint(st.Mode(), st.Size(), st.ModTime().UnixNano(), changed.UnixNano(), number), changed
 }

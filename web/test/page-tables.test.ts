@@ -42,6 +42,31 @@ pageTests("the page: tables", (check) => {
     await page.unrouteAll();
   });
 
+  check("waits count as idle time if the box says so, also in a link", async ({ page, open, ready }) => {
+    const asked: string[] = [];
+    page.on("request", (q) => {
+      const m = /\/(states|utilisation)\?.*waits=1/.exec(q.url());
+      if (m) asked.push(m[1]);
+    });
+    for (const [panel, answers] of [
+      ["locations", ["states"]],
+      ["utilisation", ["states", "utilisation"]],
+    ] as const) {
+      await open(`#t=a1&p=${panel}`);
+      expect(asked).toEqual([]);
+      await page.getByLabel("waits are idle").click();
+      await ready();
+      expect(asked.sort()).toEqual(answers);
+      const link = new URL(page.url()).hash;
+      asked.length = 0;
+      await open("#t=a1&p=notes");
+      await open(link);
+      expect(await page.getByLabel("waits are idle").isChecked()).toBe(true);
+      expect(asked.sort()).toEqual(answers);
+      asked.length = 0;
+    }
+  });
+
   check(
     "a table is that of the window, also when one comes back to it at once",
     async ({ page, open, ready, view }) => {

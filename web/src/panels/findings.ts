@@ -174,7 +174,7 @@ export function findings(): Panel {
       }
       if (r.unjudged.length > 0)
         tools.body.append(
-          el("h3", {}, "Not judged"),
+          el("h2", {}, "Not judged"),
           el("ul", {}, ...r.unjudged.map((u) => el("li", {}, printable(u)))),
         );
     },

@@ -109,6 +109,7 @@ export class Graph<N extends FlameNode<N>> {
     this.element.replaceChildren(...boxes.map((b, i) => this.boxElement(b, i)));
     this.element.style.height = `${(boxes.reduce((m, b) => Math.max(m, b.depth), 0) + 1) * 18 + 4}px`;
     this.showCrumbs(found, narrow > 0 || this.o.narrow);
+    this.element.role = list.length > 0 ? "tree" : null; // a tree must have items
     if (list.length === 0) this.element.replaceChildren(el("p", { class: "faint" }, "No calls in this time."));
   }
 

@@ -6,7 +6,7 @@ import { bytesText, count, el, nameless, percent, printable } from "../dom";
 import type { Panel, Scope } from "../dock";
 import type { Lane } from "../lane";
 import { short } from "../time";
-import { stateShares, type State, stateColors, states } from "./parts";
+import { stateShares, type State, stateColors, states, waitsQuery, waitsSwitch } from "./parts";
 import { type Column, makeTable } from "./table";
 
 const hints: Record<State, string> = {
@@ -176,7 +176,7 @@ export function locations(): Panel {
         time = { from: w.from, to: w.to };
       const [r, s] = await Promise.all([
         app.client.json<{ rows: LocationRow[] | null }>(path + "locations", time, tools.signal),
-        app.client.json<States>(path + "states", time, tools.signal),
+        app.client.json<States>(path + "states", { ...time, ...waitsQuery(tools) }, tools.signal),
       ]);
       const rows = rowsOf(lane, r.rows ?? [], s);
       const t = makeTable<Row>(
@@ -215,6 +215,7 @@ export function locations(): Panel {
           { title: "load balance: the mean busy time, as a part of the greatest" },
           most > 0 ? `mean/max busy ${percent(mean / most)}` : "",
         ),
+        ...(s.processors > 0 ? [waitsSwitch(tools)] : []),
         ...(t.filter ? [t.filter] : []),
       );
       tools.body.append(t.element);

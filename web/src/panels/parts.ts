@@ -1,6 +1,7 @@
 // Functions and colours that several panels use.
 import type { StateTimes } from "../api";
 import type { App } from "../app";
+import type { Tools } from "../dock";
 import { button, count, el } from "../dom";
 import type { Lane } from "../lane";
 
@@ -19,6 +20,27 @@ export function stateShares(t: StateTimes): Record<State, number> {
   const all = states.reduce((n, k) => n + BigInt(t[k]), 0n),
     part = (k: State): number => (all > 0n ? Number(BigInt(t[k])) / Number(all) : 0);
   return { busy: part("busy"), overhead: part("overhead"), idle: part("idle") };
+}
+
+/** waitsQuery returns the parameter that states whether waits count as idle time. */
+export function waitsQuery(tools: Tools): { waits?: string } {
+  return tools.get("waits") === "1" ? { waits: "1" } : {};
+}
+
+/** waitsSwitch returns the box with which the user chooses that waits count as idle time. */
+export function waitsSwitch(tools: Tools): HTMLElement {
+  const box = el("input", { type: "checkbox" });
+  box.checked = tools.get("waits") === "1";
+  box.addEventListener("change", () => {
+    tools.set("waits", box.checked ? "1" : "");
+    tools.again();
+  });
+  return el(
+    "label",
+    { title: "Time in which a call waits for others is idle, as in weft states --waits. The trace is read for this." },
+    box,
+    " waits are idle",
+  );
 }
 
 /**

@@ -8,7 +8,7 @@ import { csv } from "../export";
 import type { Lane } from "../lane";
 import { exact, short } from "../time";
 import { fraction, tickAt } from "../view";
-import { stateShares, stateColors, states } from "./parts";
+import { stateShares, stateColors, states, waitsQuery, waitsSwitch } from "./parts";
 
 /** emptyReason returns the reason why the chart is empty, or "" if it is not. */
 function emptyReason(lane: Lane, s: States): string {
@@ -44,10 +44,12 @@ export function utilisation(): Panel {
         columns = Math.max(1, Math.min(2000, Math.round(x1 - x0)));
       const range = app.store.state.range,
         of = range ? lane.cut(range) : w,
-        path = `traces/${encodeURIComponent(lane.meta.id)}/`;
+        path = `traces/${encodeURIComponent(lane.meta.id)}/`,
+        shown = { from: w.from, to: w.to, width: columns },
+        waits = waitsQuery(tools);
       const [u, s] = await Promise.all([
-        app.client.json<Utilisation>(path + "utilisation", { from: w.from, to: w.to, width: columns }, tools.signal),
-        app.client.json<States>(path + "states", { from: of.from, to: of.to }, tools.signal),
+        app.client.json<Utilisation>(path + "utilisation", { ...shown, ...waits }, tools.signal),
+        app.client.json<States>(path + "states", { from: of.from, to: of.to, ...waits }, tools.signal),
       ]);
       const nothing = emptyReason(lane, s);
       if (s.processors === 0 || (nothing !== "" && !range)) {
@@ -59,6 +61,7 @@ export function utilisation(): Panel {
         figures = stateShares(s);
       tools.bar.append(
         info,
+        waitsSwitch(tools),
         nothing !== ""
           ? el("span", {}, "range: nothing in it")
           : el(

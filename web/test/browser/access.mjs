@@ -139,8 +139,27 @@ export async function run(input, open) {
     location.hash += "&theme=dark";
   });
   await check(w, "dark", violations);
+  // on a small screen with two traces; the first one has no calls
+  const small = await open("access-small", input.small),
+    size = small.page.viewportSize(),
+    outside = [];
+  await small.page.setViewportSize({ width: 800, height: 600 });
+  await small.ready();
+  for (const tab of await small.page.locator("[role=tab]").all()) {
+    await tab.click();
+    const panel = "small panel " + (await tab.innerText());
+    await check(small, panel, violations);
+    const left = await small.page.evaluate(() => {
+      const end = document.querySelector(".dockmain").getBoundingClientRect().right;
+      return [...document.querySelectorAll(".scope button, .scope select, .scope input")]
+        .filter((e) => e.getBoundingClientRect().right > end)
+        .map((e) => e.title || e.ariaLabel || e.placeholder || e.textContent);
+    });
+    outside.push(...left.map((name) => `${panel}: ${name}`));
+  }
+  await small.page.setViewportSize(size);
   const list = await open("access-list", input.folder);
   await list.page.waitForSelector("main.start");
   await check(list, "list of traces", violations);
-  return { violations, stops, acts, errors: [...w.errors, ...list.errors] };
+  return { violations, stops, acts, outside, errors: [...w.errors, ...small.errors, ...list.errors] };
 }
