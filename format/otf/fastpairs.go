@@ -136,16 +136,6 @@ func (br *bulkReader) carriedPairs(l *lane) (to *lane, packed []byte, ok bool) {
 	return to, packed, to != nil && to != br.elsewhere && !(br.d.unnamedLeaves && packed != nil)
 }
 
-// selectElsewhere reads the line at pos that selects the process of a resource. It returns the position of the next
-// line, or 0 if the line is another one.
-func (br *bulkReader) selectElsewhere(text unsafe.Pointer, pos int) (next int) {
-	process, i := parseNumber(text, pos+1)
-	if byteAt(text, i) != '\n' || br.laneOf(process) != nil || !br.setElsewhere(process) {
-		return 0
-	}
-	return i + 1
-}
-
 // setElsewhere makes br.elsewhere stand for a process. It returns false if the process does not belong to a resource,
 // or not to the stream.
 func (br *bulkReader) setElsewhere(process uint64) bool {
@@ -164,10 +154,11 @@ func (br *bulkReader) setElsewhere(process uint64) bool {
 	return listed
 }
 
-// readElsewhere reads the lines from pos to end as [bulkReader.readLines] does, for the process of a resource. It adds
-// the rows to the lanes of their locations. It stops before the first line that it cannot read, or that selects a
-// process.
-func (br *bulkReader) readElsewhere(text unsafe.Pointer, pos, end int, time uint64) (int, uint64) {
+// readElsewhere reads the lines from pos to end as [bulkReader.readLines] does, for the processes of resources. It adds
+// the rows to the lanes of their locations. If the lane l is not br.elsewhere, the line at pos must select such a
+// process. readElsewhere returns the position, lane and time where it stopped: before a line that selects another
+// process, with its lane, or before the first line that it cannot read.
+func (br *bulkReader) readElsewhere(text unsafe.Pointer, pos, end int, l *lane, time uint64) (int, *lane, uint64, error) {
 	for pos < end {
 		w := word(text, pos)
 		at, t := pos, time // after a time line, both are those of the record
@@ -178,26 +169,38 @@ func (br *bulkReader) readElsewhere(text unsafe.Pointer, pos, end int, time uint
 			}
 			at, t = pos+n+1, v
 		}
-		switch byteAt(text, at) {
-		case 'K':
-			next, l := br.addWithPairs(br.elsewhere, text, at, int64(t-br.base))
-			if next == 0 {
-				return pos, time
+		if byteAt(text, at) == '*' {
+			process, i := parseNumber(text, at+1)
+			if byteAt(text, i) != '\n' {
+				break
 			}
-			if l.n == trace.BatchRows {
-				br.failed = br.emit(l)
+			if other := br.laneOf(process); other != nil {
+				if l != br.elsewhere {
+					break // readLines has stopped here
+				}
+				return at, other, t, nil
 			}
-			if at = next; br.failed != nil {
-				return at, t
+			if !br.setElsewhere(process) {
+				break
 			}
-		case '*':
-			return at, t
-		default:
-			return pos, time
+			pos, l, time = i+1, br.elsewhere, t
+			continue
 		}
-		pos, time = at, t
+		if byteAt(text, at) != 'K' || l != br.elsewhere {
+			break
+		}
+		next, to := br.addWithPairs(l, text, at, int64(t-br.base))
+		if next == 0 {
+			break
+		}
+		pos, time = next, t
+		if to.n == trace.BatchRows {
+			if err := br.emit(to); err != nil {
+				return pos, l, time, err
+			}
+		}
 	}
-	return pos, time
+	return pos, l, time, nil
 }
 
 // addPair adds the pair at pos to the pairs of the next record. It returns the position of the next line, or 0 if the

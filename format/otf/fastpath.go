@@ -47,7 +47,6 @@ type bulkReader struct {
 	// process occurs. listed holds the processes of this sort that belong to the stream.
 	elsewhere *lane
 	listed    map[uint64]bool
-	failed    error // error of readElsewhere
 	hasRows   bool
 	first     uint64 // time of the first row
 	last      uint64 // time of the last row
@@ -345,15 +344,24 @@ func (br *bulkReader) readFrequent(ctx context.Context) error {
 	clear(t.buf[len(t.buf) : len(t.buf)+slack]) // no line end can be found after the text
 	br.base, br.to = br.d.clock.base, br.f.to
 	end := t.from + n
-	for full := true; full; {
-		t.from, l, s.time = br.readLines(unsafe.Pointer(unsafe.SliceData(t.buf)), t.from, end, l, s.time)
-		if br.failed != nil {
-			return br.failed
+	text := unsafe.Pointer(unsafe.SliceData(t.buf))
+	for more := true; more; {
+		if l != br.elsewhere {
+			t.from, l, s.time = br.readLines(text, t.from, end, l, s.time)
+			if l.n == trace.BatchRows {
+				if err := br.emit(l); err != nil {
+					return err
+				}
+				continue
+			}
 		}
-		if full = l.n == trace.BatchRows; full {
-			if err := br.emit(l); err != nil {
+		if more = br.d.restorer != nil && t.from < end; more {
+			from, before := t.from, l
+			var err error
+			if t.from, l, s.time, err = br.readElsewhere(text, from, end, l, s.time); err != nil {
 				return err
 			}
+			more = l != br.elsewhere && (t.from != from || l != before)
 		}
 	}
 	br.last, s.process, s.delivered = s.time, l.process, true
@@ -372,11 +380,6 @@ func (br *bulkReader) readFrequent(ctx context.Context) error {
 //
 //go:noinline
 func (br *bulkReader) readLines(text unsafe.Pointer, pos, end int, l *lane, time uint64) (int, *lane, uint64) {
-	if l == br.elsewhere {
-		if pos, time = br.readElsewhere(text, pos, end, time); pos >= end || byteAt(text, pos) != '*' {
-			return pos, l, time
-		}
-	}
 	for pos < end {
 		w := word(text, pos)
 		if w&0x20 != 0 && byte(w) != '*' { // the byte is not a capital letter, so it is mostly a digit
@@ -408,15 +411,7 @@ func (br *bulkReader) readLines(text unsafe.Pointer, pos, end int, l *lane, time
 			star := clearAfterLineEnd(w, marks)
 			known := &br.processes[star*hashFactor>>(64-processBits)]
 			if known.text != star && !br.cacheProcess(known, w, marks) {
-				next := br.selectElsewhere(text, pos)
-				if next == 0 {
-					break
-				}
-				l = br.elsewhere
-				if pos, time = br.readElsewhere(text, next, end, time); pos >= end || byteAt(text, pos) != '*' {
-					break
-				}
-				continue
+				break
 			}
 			if second != 0 {
 				br.cacheVisitWithProcess(w, marks, known.l)
