@@ -164,14 +164,18 @@ func (lr *locationReader) addOther(b []byte, at int, now int64) (next int) {
 	e := &lr.r.event
 	e.Attributes = e.Attributes[:0]
 	if b[at] == attributeRecord {
-		if lr.d.restorer != nil {
-			return 0
-		}
 		if at = lr.r.plainAttributes(b, at); at == 0 {
 			return 0
 		}
 	}
 	var v plainValues
+	if lr.isRestored(e) {
+		if next = plainRecord(b, at, &v); next > 0 && lr.restoreRow(e, now) != nil {
+			next = 0 // the slow path reports the defect
+		}
+		e.Attributes = e.Attributes[:0]
+		return next
+	}
 	if id := b[at]; int(id) < len(referenceKinds) && referenceKinds[id] {
 		if next = plainRecord(b, at, &v); next > 0 && !lr.addReferences(id, &v, now) {
 			next = 0

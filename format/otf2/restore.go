@@ -2,7 +2,9 @@ package otf2
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/weft-trace/weft/format"
@@ -60,41 +62,55 @@ func (m *model) restore() (bool, error) {
 	return true, nil
 }
 
+// isRestored reports whether weft has stored a row in an event.
+func (lr *locationReader) isRestored(e *Event) bool {
+	last := len(e.Attributes) - 1
+	return lr.d.restorer != nil && last >= 0 && e.Attributes[last].ID <= longRow
+}
+
 // addRestored adds the row that weft has stored in an event. It returns false if the event contains no row.
 func (lr *locationReader) addRestored(e *Event, now int64) (ok bool, err error) {
-	r := lr.d.restorer
-	last := len(e.Attributes) - 1
-	if r == nil || last < 0 || e.Attributes[last].ID > longRow {
+	if !lr.isRestored(e) {
 		return false, nil
 	}
-	a := &e.Attributes[last]
+	if err = lr.restoreRow(e, now); err == nil || errors.Is(err, errStandIn) {
+		return true, err
+	}
+	e.Attributes = slices.DeleteFunc(e.Attributes, func(a Attribute) bool { return uint64(a.ID) < firstID[Attributes] })
+	return false, lr.opt().Defect(&trace.Defect{Rule: "otf2.carried", Severity: trace.Error, Position: lr.position(e),
+		Found: err.Error(), Expected: "the data that weft wrote; weft reads the event without it"})
+}
+
+// restoreRow adds the row that weft has stored in an event. In case of an error it adds no row.
+func (lr *locationReader) restoreRow(e *Event, now int64) (err error) {
+	last := len(e.Attributes) - 1
+	a, all := &e.Attributes[last], e.Attributes
 	if a.ID == shortRow {
 		lr.packed = binary.LittleEndian.AppendUint64(lr.packed[:0], a.Value)
 	} else {
 		text, _ := lr.d.ranks.text(a.Value)
-		lr.packed, err = carrier.FromText(lr.packed, text)
-	}
-	e.Attributes = e.Attributes[:last]
-	b := &lr.b
-	b.Add(lr.loc, now, trace.NoOp, trace.NoRef)
-	if last > 0 && e.Attributes[last-1].ID == claimID {
-		b.AddOps(e.Attributes[last-1].Value)
-		e.Attributes = e.Attributes[:last-1]
-	}
-	if err == nil && !carrier.HasAttributes(lr.packed) {
-		if err := lr.addAttributes(e); err != nil {
-			return false, err
+		if lr.packed, err = carrier.FromText(lr.packed, text); err != nil {
+			return err
 		}
 	}
-	if err == nil {
-		err = r.Amend(b, lr.packed)
+	b := &lr.b
+	b.Add(lr.loc, now, trace.NoOp, trace.NoRef)
+	if last > 0 && all[last-1].ID == claimID {
+		last--
+		b.AddOps(all[last].Value)
+	}
+	if !carrier.HasAttributes(lr.packed) {
+		e.Attributes = all[:last]
+		err = lr.addAttributes(e)
+		e.Attributes = all
 	}
 	if err == nil {
-		return true, nil
+		err = lr.d.restorer.Amend(b, lr.packed)
 	}
-	b.DropLast()
-	return false, lr.opt().Defect(&trace.Defect{Rule: "otf2.carried", Severity: trace.Error, Position: lr.position(e),
-		Found: err.Error(), Expected: "the data that weft wrote; weft reads the event without it"})
+	if err != nil {
+		b.DropLast()
+	}
+	return err
 }
 
 // deliverLinks reads the strings and delivers the links that weft has stored in them.
