@@ -158,7 +158,8 @@ func (br *bulkReader) setElsewhere(process uint64) bool {
 // the rows to the lanes of their locations. If the lane l is not br.elsewhere, the line at pos must select such a
 // process. readElsewhere returns the position, lane and time where it stopped: before a line that selects another
 // process, with its lane, or before the first line that it cannot read.
-func (br *bulkReader) readElsewhere(text unsafe.Pointer, pos, end int, l *lane, time uint64) (int, *lane, uint64, error) {
+func (br *bulkReader) readElsewhere(text unsafe.Pointer, pos, end int, l *lane, time uint64) (int, *lane, uint64,
+	error) {
 	for pos < end {
 		w := word(text, pos)
 		at, t := pos, time // after a time line, both are those of the record

@@ -2,15 +2,23 @@ package otf2
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"math"
 	"math/bits"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+	"github.com/weft-trace/weft/tracetest"
 )
 
 // big writes records in big-endian byte order, which this package only reads.
@@ -128,11 +136,29 @@ func otherEnd(t *testing.T, r eventSource, types []recordType) []byte {
 // archives in little-endian order.
 func TestBigEndian(t *testing.T) {
 	small := random(t, 5, 300)
+	path := withOtherEnd(t, small)
+	got := compat(t, path)
+	if tool, err := exec.LookPath("otf2-print"); err != nil {
+		t.Log("otf2-print is not installed (Debian package otf2-tools)")
+	} else if want, err := exec.Command(tool, "-A", path).Output(); err != nil {
+		t.Fatalf("otf2-print: %v: %s", err, lastLines(want))
+	} else {
+		sameLines(t, got, want)
+	}
+	one, _, _ := scanned(t, format.FileSource(path), nil)
+	two, _, _ := scanned(t, format.FileSource(small), nil)
+	if fmt.Sprint(one) != fmt.Sprint(two) {
+		t.Errorf("%v, want %v", one, two)
+	}
+}
+
+// withOtherEnd writes a little-endian archive again in big-endian byte order, and returns its path.
+func withOtherEnd(t *testing.T, small string) (path string) {
 	a, err := Open(format.FileSource(small))
 	if err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join(t.TempDir(), "made.otf2")
+	path = filepath.Join(t.TempDir(), "made.otf2")
 	write := func(ending string, b []byte) {
 		if err := os.WriteFile(path[:len(path)-len(".otf2")]+ending, b, 0o666); err != nil {
 			t.Fatal(err)
@@ -170,29 +196,74 @@ func TestBigEndian(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, id := range ids {
+		write(fmt.Sprintf("/%d.def", id), big{}.file(0))
 		r, err := a.Events(id, EventOptions{RawClocks: true})
 		if err != nil {
 			t.Fatal(err)
 		}
 		write(fmt.Sprintf("/%d.evt", id), otherEnd(t, r, eventTypes[:]))
 		s, err := a.Snapshots(id)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
 		if err != nil {
 			t.Fatal(err)
 		}
 		write(fmt.Sprintf("/%d.snap", id), otherEnd(t, s, snapshotTypes[:]))
-		write(fmt.Sprintf("/%d.def", id), big{}.file(0))
 	}
-	got := compat(t, path)
-	if tool, err := exec.LookPath("otf2-print"); err != nil {
-		t.Log("otf2-print is not installed (Debian package otf2-tools)")
-	} else if want, err := exec.Command(tool, "-A", path).Output(); err != nil {
-		t.Fatalf("otf2-print: %v: %s", err, lastLines(want))
-	} else {
-		sameLines(t, got, want)
+	return path
+}
+
+// TestRestoredRows checks that an archive restores claims, marks and calls with attributes, in both byte orders: only
+// little-endian archives are read by the fast path.
+func TestRestoredRows(t *testing.T) {
+	r := trace.NewRecorder(trace.Seconds(1_000_000_000))
+	rng := rand.New(rand.NewPCG(3, 9))
+	p, resource := r.Location("p"), r.Resource("cpu", 2, "")
+	var open []int64
+	for at := range int64(3000) {
+		x := []trace.Attr{{Key: "id", Value: trace.StringValue(strings.Repeat("i", rng.IntN(9)))},
+			{Key: "n", Value: trace.Value{Type: trace.Int16, Num: uint64(int16(rng.Uint32()))}},
+			{Key: "x", Value: trace.Value{Type: trace.Float64, Num: math.Float64bits(rng.NormFloat64())}},
+			{Key: "bytes", Value: trace.Value{Type: trace.Bytes, Str: "\x00\xff"}}}[:rng.IntN(5)]
+		switch rng.IntN(4) {
+		case 0, 1:
+			open = append(open, r.Claim(resource, at, r.Region("a"), []float64{0, 1, 0.1, -3e99}[rng.IntN(4)], x...))
+		case 2:
+			r.Mark(p, at, r.Region("m"), x...)
+		default:
+			r.Enter(p, at, r.Region("a"), x...)
+		}
+		if n := len(open); n > 0 && rng.IntN(2) == 0 {
+			i := rng.IntN(n)
+			r.Release(open[i], at)
+			open = slices.Delete(open, i, i+1)
+		}
 	}
-	one, _, _ := scanned(t, format.FileSource(path), nil)
-	two, _, _ := scanned(t, format.FileSource(small), nil)
-	if fmt.Sprint(one) != fmt.Sprint(two) {
-		t.Errorf("%v, want %v", one, two)
+	path := filepath.Join(t.TempDir(), "x.otf2")
+	if err := format.Save(t.Context(), path, Format{}, r); err != nil {
+		t.Fatal(err)
+	}
+	want := tracetest.Dump(t, format.Recorded(r), trace.Everything())
+	for _, path := range []string{path, withOtherEnd(t, path)} {
+		rep := format.NewReport()
+		d, err := Format{}.Open(t.Context(), format.FileSource(path), &format.ReadOptions{Report: rep})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := tracetest.Dump(t, d, trace.Everything())
+		if slices.Sort(got); len(rep.Rules()) > 0 {
+			t.Errorf("%s: found defects: %v", path, rep.Rules())
+		}
+		slices.Sort(want)
+		if !slices.Equal(got, want) {
+			for i := range got {
+				if i >= len(want) || got[i] != want[i] {
+					t.Errorf("%s: found %s, expected %s", path, got[i], want[min(i, len(want)-1)])
+					break
+				}
+			}
+		}
+		d.Close()
 	}
 }
