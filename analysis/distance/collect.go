@@ -137,7 +137,7 @@ func (p *Part) claim(c *trace.Cursor) (x Claim, ok bool) {
 	if ops := c.Ops(); len(ops) > 1 && ops[1] < uint64(trace.NoRef) {
 		at = uint32(ops[1])
 	}
-	return Claim{Label: p.labels.Number([]byte(text)), Object: p.objects.Number([]byte(object)), At: at,
+	return Claim{Label: p.labels.Number(text), Object: p.objects.Number(object), At: at,
 		Start: c.Time()}, true
 }
 
@@ -161,7 +161,7 @@ func (p *Part) call(c *trace.Cursor) {
 			if p.opt.Locations {
 				name = p.location(loc)
 			}
-			s.object = p.objects.Number([]byte(name))
+			s.object = p.objects.Number(name)
 		}
 	}
 	if c.Kind() == trace.Enter {
@@ -173,7 +173,7 @@ func (p *Part) call(c *trace.Cursor) {
 		if p.opt.Iterations != nil && s.inside == 0 && p.opt.Iterations(c.Ref()) {
 			s.inside = len(s.open)
 			s.visits++
-			s.object = p.objects.Number(fmt.Appendf(nil, "%s, visit %d", p.location(loc), s.visits))
+			s.object = p.objects.Number(fmt.Sprintf("%s, visit %d", p.location(loc), s.visits))
 		}
 		return
 	}
@@ -191,7 +191,7 @@ func (p *Part) call(c *trace.Cursor) {
 		if p.defs.Regions.Has(v.region) {
 			name = p.defs.Regions.At(v.region).Name
 		}
-		p.done = append(p.done, Claim{p.labels.Number([]byte(name)), s.object, loc, v.start, c.Time()})
+		p.done = append(p.done, Claim{p.labels.Number(name), s.object, loc, v.start, c.Time()})
 	}
 	if s.inside > i {
 		s.inside = 0

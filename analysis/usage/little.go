@@ -55,7 +55,6 @@ type Little struct {
 	keys     []attributeKey // indexed by attribute
 	values   texts.Set      // values of the attribute; the number of a value is the number of the object
 	objects  objects
-	text     []byte // reused memory for the text of an attribute's value
 	open     claims.Table[openClaim]
 	// times holds the times of the selected events, in ticks.
 	times  []int64
@@ -236,8 +235,7 @@ func (l *Little) visit(c *trace.Cursor) {
 	if loc < uint32(len(l.full)) {
 		name = l.full[loc]
 	}
-	l.text = fmt.Appendf(l.text[:0], "%s, visit %d", name, l.counts[loc])
-	*l.objects.at(l.number(l.text)) = object{v.start, c.Time(), true, true}
+	*l.objects.at(l.number(fmt.Sprintf("%s, visit %d", name, l.counts[loc]))) = object{v.start, c.Time(), true, true}
 }
 
 // end counts the end, at time t, of a claim with the attributes x.
@@ -258,7 +256,7 @@ func (l *Little) extendObject(x openClaim, m moment, t int64) {
 }
 
 // number returns the index of the object with a value of the attribute.
-func (l *Little) number(value []byte) uint32 {
+func (l *Little) number(value string) uint32 {
 	i := l.values.Number(value)
 	if int(i) == l.objects.n {
 		l.objects.extend(l.objects.n + 1)
@@ -288,8 +286,7 @@ func (l *Little) match(c *trace.Cursor) openClaim {
 			}
 		}
 		if l.keys[k].identifies {
-			l.text = values[i].Append(l.text[:0])
-			x.object, x.has = l.number(l.text), true
+			x.object, x.has = l.number(values[i].String()), true
 		}
 	}
 	if l.filtered {

@@ -2,7 +2,6 @@
 package texts
 
 import (
-	"bytes"
 	"hash/maphash"
 	"math"
 )
@@ -58,7 +57,7 @@ func (s *Set) text(number uint32) []byte {
 }
 
 // Number returns the number of a text. A new text gets the next number; the set stores a copy of the text.
-func (s *Set) Number(text []byte) uint32 {
+func (s *Set) Number(text string) uint32 {
 	d := decimal(text)
 	if d >= uint(len(s.decimals)) {
 		// The list of decimals is in proportion to the number of texts. It must have all whole numbers below
@@ -84,13 +83,14 @@ const noDecimal = math.MaxUint
 
 // decimal returns the whole number that a text represents. It returns noDecimal unless the text is the
 // shortest form of a whole number with at most 9 digits.
-func decimal(text []byte) uint {
+func decimal(text string) uint {
 	if len(text)-1 > 8 || len(text) == 0 || text[0] == '0' && len(text) > 1 {
 		return noDecimal
 	}
 	n := uint(0)
-	for _, c := range text {
-		if c -= '0'; c > 9 {
+	for i := range len(text) {
+		c := text[i] - '0'
+		if c > 9 {
 			return noDecimal
 		}
 		n = 10*n + uint(c)
@@ -99,20 +99,20 @@ func decimal(text []byte) uint {
 }
 
 // search returns the number of a text. It finds the text by its hash, and adds a new text.
-func (s *Set) search(text []byte) uint32 {
+func (s *Set) search(text string) uint32 {
 	if 4*(s.hashed+1) > 3*len(s.slots) {
 		s.grow()
 	}
-	h := maphash.Bytes(s.seed, text)
+	h := maphash.String(s.seed, text)
 	r := &s.recent[h%uint64(len(s.recent))]
-	if r.hash != h || r.number == 0 || !bytes.Equal(s.text(r.number-1), text) {
+	if r.hash != h || r.number == 0 || string(s.text(r.number-1)) != text {
 		*r = recentText{h, s.find(h, text) + 1}
 	}
 	return r.number - 1
 }
 
 // find returns the number of a text with the hash h. It adds a new text. The table must have a free slot.
-func (s *Set) find(h uint64, text []byte) uint32 {
+func (s *Set) find(h uint64, text string) uint32 {
 	for i := int(h) & (len(s.slots) - 1); ; i = (i + 1) & (len(s.slots) - 1) {
 		x := &s.slots[i]
 		switch {
@@ -122,7 +122,7 @@ func (s *Set) find(h uint64, text []byte) uint32 {
 			*x = slot{uint32(h >> 32), uint32(len(s.ends))}
 			s.hashed++
 			return x.number - 1
-		case x.hash == uint32(h>>32) && bytes.Equal(s.text(x.number-1), text):
+		case x.hash == uint32(h>>32) && string(s.text(x.number-1)) == text:
 			return x.number - 1
 		}
 	}
@@ -135,7 +135,7 @@ func (s *Set) grow() {
 	}
 	s.slots = make([]slot, max(smallestTable, 2*len(s.slots)))
 	for n := range s.ends {
-		if decimal(s.text(uint32(n))) < uint(len(s.decimals)) {
+		if decimal(string(s.text(uint32(n)))) < uint(len(s.decimals)) {
 			continue
 		}
 		h := maphash.Bytes(s.seed, s.text(uint32(n)))
@@ -163,7 +163,7 @@ func (s *Set) All() []string {
 func (s *Set) Merge(o *Set) []uint32 {
 	numbers := make([]uint32, o.Len())
 	for n := range numbers {
-		numbers[n] = s.Number(o.text(uint32(n)))
+		numbers[n] = s.Number(string(o.text(uint32(n))))
 	}
 	return numbers
 }

@@ -25,7 +25,7 @@ func TestSet(t *testing.T) {
 				want = uint32(len(maps[i]))
 				maps[i][text] = want
 			}
-			if got := sets[i].Number([]byte(text)); got != want {
+			if got := sets[i].Number(text); got != want {
 				t.Fatalf("set %d: %q has number %d, want %d", i, text, got, want)
 			}
 		}
