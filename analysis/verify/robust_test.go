@@ -196,9 +196,9 @@ func TestMiddle(t *testing.T) {
 	}
 }
 
-// TestRobustnessSign checks that the sign of the robustness agrees with the verdict if a signal just reaches a bound,
-// so that rounding decides. The signals are parabolas with their greatest value inside of the trace. The bound is that
-// value, as far as a float can have it, or one of the floats next to it.
+// TestRobustnessSign checks that the sign of the robustness agrees with the verdict if a signal just reaches a
+// bound, so that rounding decides. The signals are parabolas with their greatest value inside of the trace. The
+// bound is the float nearest to this greatest value, or one of the two neighbouring floats.
 func TestRobustnessSign(t *testing.T) {
 	r := rand.New(rand.NewPCG(13, 14))
 	for range effort.Rounds(400) {

@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// TestLikeScoreP checks that otf2-print finds a process for each rank, with one master thread, MPI's regions with
-// their paradigm and role, and the same messages, in archives that are to be like those of Score-P; and that
-// OTF2's Python bindings read them.
+// TestLikeScoreP checks archives that are written with Score-P's layout. otf2-print must find a process with one
+// master thread for each rank, MPI's regions with their paradigm and role, and the same messages. OTF2's Python
+// bindings must be able to read the archives.
 func TestLikeScoreP(t *testing.T) {
 	if _, err := exec.LookPath("otf2-print"); err != nil {
 		t.Skip("otf2-print is not installed")
