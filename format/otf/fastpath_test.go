@@ -295,7 +295,7 @@ func FuzzFastPath(f *testing.F) {
 func TestPieces(t *testing.T) {
 	events := 900_000
 	if effort.Race {
-		events = 350_000 // the plain text is still long enough for several pieces
+		events = 350_000 // enough for several pieces of the plain text
 	}
 	text := "0\n*1\nE1\n" + frequentLines(rand.New(rand.NewPCG(3, 3)), events, false)
 	if len(text) < 3*pieceSize {
