@@ -169,7 +169,7 @@ func run(t *testing.T, shell, bin, dir string, c command) {
 	}
 }
 
-// matches holds lines against a pattern in which "…" stands for any lines.
+// matches compares lines with a pattern in which "…" stands for any number of lines.
 func matches(got, want []string) bool {
 	for i, w := range want {
 		if w == "…" {

@@ -48,7 +48,7 @@ func TestRobustness(t *testing.T) {
 		"finally (" + b + " and s >= 2)":                   2, // at 16 ms
 		"finally " + a:                                     math.Inf(1),
 		"globally " + a:                                    math.Inf(-1),
-		"percentile 50 from " + a + " to " + b + " < 10":   7, // of 3 and 4 ms, and the last A within the limit
+		"percentile 50 from " + a + " to " + b + " < 10":   7, // times of 3 and 4 ms; the last A is still within the limit
 		"percentile 100 from " + a + " to " + b + " <= 3 ": -2,
 		"percentile 9 from " + b + " to {'x' = 'y'} < 99":  math.Inf(1),
 	} {

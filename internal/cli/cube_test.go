@@ -138,7 +138,8 @@ func readCube(t *testing.T, file string) *cube.Cube {
 	return c
 }
 
-// TestCubeProfile checks the cubes of weft profile: trees, and windows that add up.
+// TestCubeProfile checks the files of weft profile --cube: the total time, the times of two adjacent windows,
+// which must add up to it, and the definitions.
 func TestCubeProfile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "p.cubex")
 	total := func(args ...string) (seconds float64) {

@@ -26,7 +26,7 @@ func TestLikeScoreP(t *testing.T) {
 	master := regexp.MustCompile(`(?m)^LOCATION +\d+  Name: "Master thread" <\d+>, Type: CPU_THREAD, ` +
 		`# Events: \d+, Group: "MPI Rank (\d+)"`)
 	for _, x := range []struct {
-		path, regions string // lines of regions that are wanted
+		path, regions string // lines that the output must have for regions
 	}{{generated, "MPI_Isend POINT2POINT, MPI_Waitall POINT2POINT, MPI_Allreduce COLL_ALL2ALL"},
 		{recorded, "MPI_Recv POINT2POINT, MPI_Barrier BARRIER, MPI_Bcast COLL_ONE2ALL"}} {
 		out, _ := runTool(t, x.path, "otf2-print", "-G")
