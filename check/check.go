@@ -38,7 +38,7 @@ type Checker struct {
 	recorder *string
 
 	lanes   map[channel]*lane
-	store   *chunks.Store // of the lanes
+	store   *chunks.Store // holds the packed messages of lanes
 	skews   map[groupPair]*skew
 	collect map[uint32]*operations // collective operations, by communicator
 

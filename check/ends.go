@@ -24,7 +24,7 @@ type moreEnds struct {
 	cancelled []int64
 }
 
-// rest returns the field more, which it creates if needed.
+// rest returns the field more. It creates the field's value if there is none.
 func (p *packedEnds) rest() *moreEnds {
 	if p.more == nil {
 		p.more = &moreEnds{}

@@ -384,7 +384,8 @@ type skew struct {
 	first           place  // place of the first early receive
 }
 
-// add counts a receive at a place that precedes its send by the given number of ticks.
+// add counts a receive that is earlier than its send. at is the place of the receive, and by is the number of
+// ticks by which it is earlier.
 func (s *skew) add(at place, by uint64) {
 	s.merge(&skew{early: 1, most: by, first: at})
 }

@@ -169,7 +169,7 @@ func run(t *testing.T, shell, bin, dir string, c command) {
 	}
 }
 
-// matches holds lines against a pattern in which "…" stands for any lines.
+// matches compares lines with a pattern in which "…" stands for any number of lines.
 func matches(got, want []string) bool {
 	for i, w := range want {
 		if w == "…" {
@@ -221,7 +221,7 @@ func read(t *testing.T, name string) string {
 	return string(b)
 }
 
-// ruleRow is how a rule stands in the table "Rules" of a document.
+// ruleRow returns the line for a rule in the table "Rules" of a document.
 func ruleRow(r format.Rule) string {
 	return fmt.Sprintf("| `%s` | %s | %s |", r.ID, r.Severity, r.Doc)
 }

@@ -89,7 +89,7 @@ func (s *Sheet) layOut(ctx context.Context) (*sheet, error) {
 		l.from, l.to = first, windowEnd(last)
 	}
 	if l.to <= l.from {
-		l.from-- // the window consists of the latest possible tick
+		l.from-- // windowEnd cannot exceed the latest possible tick, so the window begins one tick earlier
 	}
 	l.all = s.Index.Tracks()
 	of, err := Colors(ctx, s.Index, cmp.Or(s.Colors, s.Index))
@@ -143,7 +143,7 @@ func (l *sheet) layRows() error {
 		l.more = len(order) - most
 		order = order[:most]
 	}
-	members := map[uint32]int{} // number of rows of each group, without counters that belong to another row
+	members := map[uint32]int{} // number of rows of each group; counters that belong to another row do not count
 	for _, k := range order {
 		if k < 0 || k >= len(l.all) {
 			return fmt.Errorf("found track %d, expected one of %d", k, len(l.all))

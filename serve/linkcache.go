@@ -223,7 +223,7 @@ type linkTable struct {
 	sets    [][]attribute // different sets of attributes of links; many links may share a set
 	numbers map[string]uint32
 	bytes   int         // memory of sets
-	set     []attribute // memory that add reuses
+	set     []attribute // memory for the method add, for reuse
 	name    []byte
 }
 

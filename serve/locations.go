@@ -141,7 +141,8 @@ func (v *traceView) activityRow(track int, sums []index.Sum) locationRow {
 	r := locationRow{Track: track, Events: t.Events, Exclusive: []shareFact{}}
 	for _, s := range sums {
 		r.Spans += s.Count
-		r.Busy += ticks(s.Exclusive.Int64()) // this is correct only if claims do not overlap
+		// the sum of exclusive times is the busy time only if claims do not overlap
+		r.Busy += ticks(s.Exclusive.Int64())
 		if s.Exclusive.Cmp(trace.Ticks{}) > 0 {
 			r.Exclusive = append(r.Exclusive, shareFact{jsonRef(s.Region), sum(s.Exclusive)})
 		}

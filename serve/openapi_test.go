@@ -179,7 +179,7 @@ func TestDescription(t *testing.T) {
 		look(first, "links/0/from/track"), look(first, "links/0/from/time"))
 	for p, methods := range d.Paths {
 		if methods["get"] == nil {
-			continue // TestVerification requests this path
+			continue // this path has no GET; TestVerification requests it
 		}
 		short := strings.TrimPrefix(p, "/api/traces/{id}")
 		target := strings.Replace(p, "/api/traces/{id}", api, 1) + queries[short]

@@ -60,7 +60,7 @@ func (fileIndexer) build(ctx context.Context, d format.Events, path string, opt 
 func (fileIndexer) open(path string) (Index, error) {
 	x, err := index.Open(path)
 	if err != nil {
-		return nil, err // if x were returned, the interface would not be nil
+		return nil, err // return nil, because an interface that holds a nil pointer is not nil
 	}
 	return x, nil
 }

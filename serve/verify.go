@@ -148,7 +148,7 @@ func newVerifyAnswer(v *traceView, x *verify.Result) *verifyAnswer {
 
 // propertyLine is a line of a specification with a property in plain words.
 type propertyLine struct {
-	line, column   int // place at which the property begins, counted from 1
+	line, column   int // position of the first character of the property; both numbers count from 1
 	kind, property string
 }
 

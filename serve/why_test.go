@@ -93,7 +93,7 @@ func TestNothingToJudge(t *testing.T) {
 	for _, c := range []struct{ answer, schema, want string }{
 		{"waits", "Waits", "found no messages, collective operations, barriers or locks in calls that take time, " +
 			"expected some of them; waits cannot be judged"},
-		{"path", "Path", ""}, // MPI_Init alone is a critical path
+		{"path", "Path", ""}, // a trace that has only MPI_Init has a critical path
 		{"efficiency", "Efficiency", "found no time in regions of processes or threads, expected some"},
 		{"explain", "Explanation", "found no time in regions of processes or threads, expected some"},
 	} {

@@ -76,7 +76,7 @@ func (d *Definitions) OperationName(n uint64) (name string, ok bool) {
 // very many.
 type operationNames struct {
 	mu    sync.Mutex
-	names map[string]string // of the first entries of the table
+	names map[string]string // names of the first entries of the table, by id
 	count int               // number of these entries
 }
 

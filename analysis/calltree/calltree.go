@@ -74,7 +74,7 @@ type location struct {
 	open  openset.Index[uint32] // index of the regions on the stack
 	since int64
 	last  int64
-	root  int32 // −1 − the number of its tree
+	root  int32 // the parent of the outermost visits: −1 minus the number of the location's tree
 	index uint32
 }
 

@@ -76,7 +76,7 @@ type Cost struct {
 	Path         []string `json:"path"`     // outermost region first; empty for time outside of all regions
 	Location     uint32   `json:"location"` // index into Definitions.Locations
 	LocationName string   `json:"locationName"`
-	ShortTerm    float64  `json:"shortTerm"` // for locations that waited for this location
+	ShortTerm    float64  `json:"shortTerm"` // cost for locations that waited for this location
 	// LongTerm is the cost for locations that waited for another one, which waited because of this
 	// location.
 	LongTerm float64 `json:"longTerm"`
@@ -241,7 +241,8 @@ func (f *finder) explainRest(w *history.Wait, o *history.Opening, cost float64, 
 	left := min(waiting.Leave, max(o.Met, waiting.Enter))
 	opened := l.Call(o.B)
 	path := opened.Path
-	if opened.Enter > left && opened.Leave > opened.Enter { // not an event outside of calls, such as the begin of a team
+	// o.B is a call, and not an event outside of calls, such as the begin of a team
+	if opened.Enter > left && opened.Leave > opened.Enter {
 		iv.location = w.Cause.Location
 		iv.addCalls(l, min(l.FirstAfter(left), o.B), o.B)
 		iv.addAll(l.Before(o.B))

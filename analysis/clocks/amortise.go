@@ -50,7 +50,7 @@ func newPile() pile { return pile{store: chunks.New(pileBytes)} }
 type movedNode struct {
 	node
 	linear, out int64
-	unit        bool // set if the causes of this node, or its effects, have the same final time
+	unit        bool // the node forms a unit with its causes, or with its effects, which have the same final time
 	links       []link
 }
 

@@ -123,10 +123,10 @@ func (m *member) takeReady(take func(sequence, operation), all bool) {
 	m.postings = m.postings[n:]
 }
 
-// finish calls take for the remaining complete postings, even if an earlier posting is still open.
+// finish calls take with the remaining complete postings, even if an earlier posting is still open.
 func (m *member) finish(take func(sequence, operation)) { m.takeReady(take, true) }
 
-// endCall ends the last open call with the same matching number, and calls take for this call.
+// endCall ends the last open call with the same matching number. It calls take with the operation of this call.
 func (m *member) endCall(c *trace.Cursor, take func(sequence, operation)) {
 	i := len(m.open) - 1
 	if id := c.Op(5); id != trace.Undefined {

@@ -588,8 +588,8 @@ type Operation struct {
 	// last begin, over the matched operations whose calls all have a recorded begin.
 	Matched int64     `json:"matched"`
 	Waiting Durations `json:"waiting"`
-	// Early is the number of matched operations that one member left before another one entered, although all
-	// members must wait for each other. The cause is that the clocks of the members differ.
+	// Early is the number of matched operations that contradict causality: one member left before another one
+	// entered, although all members must wait for each other. The cause is that the clocks of the members differ.
 	Early int64 `json:"leftBeforeEntered"`
 }
 

@@ -445,8 +445,9 @@ func (w *walker) impact(length int64, own map[history.PathLocation]int64, locati
 		c := max(0, critical[k.Path])
 		excess[k.Location] -= c - max(0, c-t)
 	}
-	share := map[uint32]float64{} // by location: the loss for each tick that it falls short
-	whole, shares := 0.0, 0       // their sum and number
+	// by location: the impact for each tick by which its time is less than that on the path
+	share := map[uint32]float64{}
+	whole, shares := 0.0, 0 // their sum and number
 	for _, loc := range locations {
 		if e := excess[loc] + all; e > 0 {
 			share[loc] = float64(length-busy[loc]) / float64(e)

@@ -94,8 +94,8 @@ func findIn(t *testing.T, d format.Events) *criticalpath.Result {
 	return r
 }
 
-// TestPathOfRuns checks that the critical path of a merged trace of two runs is that of the run whose
-// last process comes to MPI_Finalize last, in whichever order they are merged.
+// TestPathOfRuns checks the critical path of a merged trace of two runs, whatever their order. It must be the path
+// of the run whose last process comes to MPI_Finalize last.
 func TestPathOfRuns(t *testing.T) {
 	ctx := context.Background()
 	for _, names := range [][]string{{"hand", "p2p"}, {"p2p", "hand"}} {

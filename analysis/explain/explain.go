@@ -111,7 +111,7 @@ type Finding struct {
 // The limits for findings.
 const (
 	leastShare   = 0.02 // least share of the time of all threads that a loss must have to be a finding
-	causeShare   = 0.5  // share of a loss above which a cause alone explains it
+	causeShare   = 0.5  // share of a loss above which a single cause explains the loss
 	mostFindings = 10   // greatest number of findings on a page
 )
 

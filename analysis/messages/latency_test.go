@@ -122,7 +122,7 @@ func TestLatency(t *testing.T) {
 			}
 		}
 		rng.Shuffle(3, func(i, j int) { parts[i], parts[j] = parts[j], parts[i] })
-		if rng.IntN(2) == 0 { // merge as (a b) c or as a (b c)
+		if rng.IntN(2) == 0 { // merge the parts in the order (a b) c or a (b c)
 			parts[0], parts[1], parts[2] = parts[1], parts[2], parts[0]
 			if err := parts[0].Merge(parts[1]); err != nil {
 				t.Fatal(err)

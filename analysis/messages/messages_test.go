@@ -51,7 +51,7 @@ func TestMessages(t *testing.T) {
 			row(1, 9, trace.RecvComplete, 0, trace.Undefined, 5, 40, 72)},
 			Result{Sent: 3, SentBytes: 70, Received: 3, ReceivedBytes: 70, Matched: 3, MatchedBytes: 70, MaxPending: 2,
 				MaxBytes: 50}},
-		// Request 70 never completes: what is held behind it is paired in the end.
+		// Request 70 never completes. So the receive that waits for it is paired at the end of the trace.
 		{"receive without end", []testtrace.Row{row(1, 0, trace.RecvBegin, 70), testtrace.Send(0, 1, 1, 5, 10),
 			testtrace.Recv(1, 2, 0, 5, 10)},
 			Result{Sent: 1, SentBytes: 10, Received: 1, ReceivedBytes: 10, Matched: 1, MatchedBytes: 10, MaxPending: 1,
@@ -67,7 +67,8 @@ func TestMessages(t *testing.T) {
 			row(0, 4, trace.SendComplete, 7), testtrace.Recv(1, 5, 0, 5, 20)},
 			Result{Sent: 2, SentBytes: 30, Received: 1, ReceivedBytes: 20, Matched: 1, MatchedBytes: 20, SendsUnmatched: 1,
 				MaxPending: 1, MaxBytes: 20}},
-		// The send has completed when a receive gets its number. What is cancelled is that receive.
+		// When a receive gets the number of the send's request, the send has already completed. So the
+		// cancellation concerns the receive.
 		{"number used again", []testtrace.Row{row(0, 1, trace.SendBegin, 1, trace.Undefined, 5, 10, 7),
 			row(0, 2, trace.SendComplete, 7), row(0, 3, trace.RecvBegin, 7), row(0, 4, trace.RequestCancelled, 7),
 			testtrace.Recv(1, 5, 0, 5, 10)},

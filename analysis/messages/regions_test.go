@@ -21,7 +21,9 @@ func TestRegions(t *testing.T) {
 	for _, test := range []struct {
 		regions []uint32
 		window  *trace.Window
-		want    string // sent, its bytes; received, its bytes; matched, its bytes; unmatched sends and receives; listed
+		// number and bytes of the sent messages; of the received ones; of the matched ones; unmatched sends and
+		// receives; listed messages
+		want string
 	}{
 		// The sum of both regions has message 1 twice: in the region of its sender and in that of its receiver.
 		{[]uint32{0}, nil, "2 90 1 10 1 10 1 0 2"},

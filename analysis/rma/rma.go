@@ -160,7 +160,7 @@ func (p *Part) end(at pending, t int64) {
 	p.sum(x.key).time.Add(durations.Between(x.begin, t))
 }
 
-// sum returns the sums of a key, which it creates if needed.
+// sum returns the sums of a key. It creates the sums if there are none.
 func (p *Part) sum(k key) *sums {
 	s := p.sums[k]
 	if s == nil {

@@ -35,7 +35,7 @@ type engine struct {
 	orphans     int64
 	table       []int32       // memory for pack
 	bins        *Times        // nil unless a series is requested
-	window      *trace.Window // nil counts all the time
+	window      *trace.Window // nil if all time counts
 	limited     bool          // only time in visits of wanted regions counts
 }
 

@@ -11,9 +11,9 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// sparing delivers the fewest events that ScanParallel may deliver: all events before the time
-// Selection.OneEventFrom and, from that time on, those up to one that is an activity, of each location that
-// has had an earlier one.
+// sparing delivers the fewest events that ScanParallel may deliver. These are all events before the time
+// Selection.OneEventFrom. From that time on, a location that has had an earlier event gets its next events, up to
+// the first one that is an activity.
 type sparing struct{ format.Events }
 
 func (s sparing) ScanParallel(ctx context.Context, sel trace.Selection, begin func() func(int) format.Sink) error {

@@ -143,8 +143,8 @@ func TestStructure(t *testing.T) {
 	}
 }
 
-// TestTextOfSeveral checks that the text marks figures that are sums over several locations, and
-// that the duration is that of one location.
+// TestTextOfSeveral checks that the text marks sums over several locations, and that the duration is the duration
+// of one location.
 func TestTextOfSeveral(t *testing.T) {
 	for locations, want := range map[int]string{
 		1: "a0: 2 events, 5 s\n ",

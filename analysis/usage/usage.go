@@ -109,7 +109,7 @@ func (p *Part) Batch(b *trace.Batch) error {
 	c := b.Cursor()
 	for c.Next() {
 		if w != nil && !trace.Before(c.Time(), w.To) {
-			continue // at the end of the window, open claims end
+			continue // claims that are open at the end of the window end there
 		}
 		x := p.book.Take(&c, w.Clip(c.Time()), w != nil && c.Time() < w.From)
 		if x != nil && x.Resource != trace.NoRef {

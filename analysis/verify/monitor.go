@@ -292,7 +292,8 @@ func (m *Monitor) evaluate(ctx context.Context, e *evaluator, k obligationKey) (
 	switch k.f.Op {
 	case Not, And, Or, Implies:
 		return n, m.evaluateJunction(ctx, e, n)
-	case Percentile: // the result is the same at all states, and the first state may no longer be held
+	// All states have the same result, so take it from the counts. The first state may no longer be held.
+	case Percentile:
 		holds, impossible := m.growth.responses[k.f.Responses].holds()
 		n.good, n.holds, n.possible = false, holds, !impossible
 		if impossible {

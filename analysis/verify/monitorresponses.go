@@ -130,7 +130,7 @@ func (g *grownResponses) add(y grownResponse, last, most int64) {
 	if !within(y.from.t, y.end(last), most) {
 		g.exceeding++
 	}
-	if !g.exceeds { // the response time may already be in the list if exceeds is set
+	if !g.exceeds { // if exceeds is set, the response time may already be in the list
 		g.addToLongest(y, last)
 	}
 }

@@ -179,7 +179,7 @@ func cutBound(s string) (event, given, bound string, err error) {
 
 // conditionText returns a proposition or comparison, together with the declarations of its signals.
 func conditionText(check, s string) (text, signals string, err error) {
-	visible := strings.ReplaceAll(hideNames(s), "!=", "==") // a ! alone belongs to a name
+	visible := strings.ReplaceAll(hideNames(s), "!=", "==") // a "!" without "=" belongs to a name
 	i := strings.IndexAny(visible, "<>=}")
 	if i < 0 || s[i] == '}' {
 		text, err = propositionText(s)

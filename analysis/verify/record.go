@@ -56,7 +56,7 @@ type recorder struct {
 	responses []*objectTimes
 	outside   bool // the current event is before the window
 
-	growth *growth // nil unless the trace grows
+	growth *growth // used only if the trace grows; otherwise nil
 	// matched holds the propositions that hold at some held state of a growing trace. isMatched is set for
 	// these propositions.
 	matched   []int32

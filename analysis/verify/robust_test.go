@@ -48,7 +48,7 @@ func TestRobustness(t *testing.T) {
 		"finally (" + b + " and s >= 2)":                   2, // at 16 ms
 		"finally " + a:                                     math.Inf(1),
 		"globally " + a:                                    math.Inf(-1),
-		"percentile 50 from " + a + " to " + b + " < 10":   7, // of 3 and 4 ms, and the last A within the limit
+		"percentile 50 from " + a + " to " + b + " < 10":   7, // times of 3 and 4 ms; the last A is still within the limit
 		"percentile 100 from " + a + " to " + b + " <= 3 ": -2,
 		"percentile 9 from " + b + " to {'x' = 'y'} < 99":  math.Inf(1),
 	} {
@@ -196,9 +196,9 @@ func TestMiddle(t *testing.T) {
 	}
 }
 
-// TestRobustnessSign checks that the sign of the robustness agrees with the verdict if a signal just reaches a bound,
-// so that rounding decides. The signals are parabolas with their greatest value inside of the trace. The bound is that
-// value, as far as a float can have it, or one of the floats next to it.
+// TestRobustnessSign checks that the sign of the robustness agrees with the verdict if a signal just reaches a
+// bound, so that rounding decides. The signals are parabolas with their greatest value inside of the trace. The
+// bound is the float nearest to this greatest value, or one of the two neighbouring floats.
 func TestRobustnessSign(t *testing.T) {
 	r := rand.New(rand.NewPCG(13, 14))
 	for range effort.Rounds(400) {

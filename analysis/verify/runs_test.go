@@ -134,8 +134,8 @@ func objects(n int, late ...int) format.Events {
 	return format.Recorded(rec)
 }
 
-// TestObjects verifies a check for each of many objects. The late ones violate it. It also verifies one formula about
-// all objects. Their number times that of the events would take hours.
+// TestObjects verifies a specification with a check for each of many objects, and with formulas about all objects.
+// Late objects violate their checks. If each check took time for each event, the test would take hours.
 func TestObjects(t *testing.T) {
 	effort.Sequential(t)
 	n := max(2000, effort.Rounds(100_000))

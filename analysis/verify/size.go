@@ -20,7 +20,7 @@ type sizer struct {
 // shape differ if one of the parameters of the node has different values.
 type nodeSize struct {
 	shape      int32    // 0 if unknown
-	parameters []*scope // in the order of their depth, each once
+	parameters []*scope // the parameters of the node, the outermost first, each once
 }
 
 // scope is a parameter whose scope contains a node.

@@ -70,7 +70,7 @@ func TestExamples(t *testing.T) {
 		{"during [0, 2] (p or q)", IsTrue, Good, DecidedTrue},
 		{"after 2 p", IsTrue, Good, DecidedTrue}, // p holds at 2 ms, and at no later state
 		{"after 3 p", IsFalse, NonInformative, StillFalse},
-		{"finally by 2 after 1 q", IsTrue, Good, DecidedTrue}, // from 0 ms, q follows 1 ms later
+		{"finally by 2 after 1 q", IsTrue, Good, DecidedTrue}, // q holds 1 ms after the first state, which is at 0 ms
 		{"forall (i : 0 .. 1) finally {'p' = i}", IsFalse, NonInformative, StillFalse},
 	} {
 		for s, want := range map[Semantics]Verdict{TwoValued: x.two, ThreeValued: x.three, FourValued: x.four,

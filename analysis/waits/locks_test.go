@@ -184,8 +184,8 @@ func TestCallsOfLocks(t *testing.T) {
 			x.Leave(0, 41, x.Region("OpenMP barrier"))
 			x.call(1, "OpenMP barrier", 20, 42, "", 0)
 		}, []string{"wait-at-explicit-omp-barrier at 0 from 2 for 10, cause 1"}},
-		// Threads 0 and 1 meet twice in a barrier; thread 1 arrives last at first, and thread 0 the
-		// second time. At the same time, thread 2 is alone in another barrier.
+		// Threads 0 and 1 meet twice in a barrier. Thread 1 arrives last the first time, and thread 0 the second
+		// time. At the same time, thread 2 is alone in another barrier.
 		{"barrier with an address", 3, func(x *threadTrace) {
 			x.call(0, "pthread_barrier_wait", 0, 8, "barrier", 1)
 			x.call(1, "pthread_barrier_wait", 7, 9, "barrier", 1)

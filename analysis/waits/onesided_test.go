@@ -129,7 +129,7 @@ var windowTests = []struct {
 		x.put(0, 13, 33, 1)
 		x.put(0, 34, 35, 2)
 		x.sync(0, "MPI_Win_complete", 36, 50, x.group(1, 2))
-		x.sync(1, "MPI_Win_post", 30, 34, x.group(0)) // this call ends after the put
+		x.sync(1, "MPI_Win_post", 30, 34, x.group(0)) // MPI_Win_post ends after the put
 		x.sync(1, "MPI_Win_wait", 34, 60, x.group(0))
 		x.sync(2, "MPI_Win_post", 45, 46, x.group(0))
 		x.sync(2, "MPI_Win_wait", 47, 60, x.group(0))
@@ -155,7 +155,7 @@ var windowTests = []struct {
 		x.sync(0, "MPI_Win_start", 10, 12, x.group(1))
 		x.sync(0, "MPI_Win_complete", 50, 52, x.group(1))
 		x.sync(1, "MPI_Win_post", 1, 3, x.group(0))
-		x.call(1, "MPI_Win_test", 46, 48, func() {}) // the accesses go on
+		x.call(1, "MPI_Win_test", 46, 48, func() {}) // rank 0 still accesses the memory
 		x.sync(1, "MPI_Win_test", 49, 60, x.group(0))
 	}, nil},
 	// Rank 0 holds the lock of rank 2 until 21. Rank 1 requests this lock at 5: 21 - 5. Rank 2 locks

@@ -129,8 +129,8 @@ func (s *sim) locksOf(target *simRank) {
 	const longest = 12 * residues // longest call that does not wait
 	remote := uint64(target.threads[0])
 	l := &s.memory[target.number]
-	// during returns the earliest end of a call that begins next. If the call can overlap the call that
-	// unlocks, it must end after that call.
+	// during returns the earliest end of a call that begins next. The call must end after the last call that
+	// unlocked if the two calls can overlap.
 	during := func(r *simRank) int64 {
 		if t := r.clock[0]; t < l.released && t+longest > l.unlocks {
 			return l.free

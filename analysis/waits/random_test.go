@@ -366,8 +366,8 @@ func (s *sim) blocking(r *simRank) {
 	s.send(m)
 }
 
-// busy reports whether a receive of a channel has its message and is not complete. A further
-// receive would overtake it.
+// busy reports whether a receive of a channel has its message, but is not complete. A further receive would
+// overtake this one.
 func (s *sim) busy(c channelOf) bool {
 	return s.inOrder && slices.ContainsFunc(s.ranks[c.to].requests, func(q *simRequest) bool {
 		return !q.send && q.message != nil && q.message.channelOf == c

@@ -27,7 +27,7 @@ func (Format) Follow(pieces iter.Seq2[[]byte, error], opt *format.FollowOptions)
 // growingReader reads a file that another program is still writing.
 type growingReader struct {
 	*decoder
-	offset    int64 // of the O line, in milliseconds
+	offset    int64 // offset of the O line, in milliseconds
 	unitKnown bool  // a TU line has been read
 	timed     bool  // a line with a time has been read
 }

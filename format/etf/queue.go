@@ -13,7 +13,7 @@ import (
 // id, openClaims takes the claim whose line number matches, or else the oldest claim.
 type openClaims struct {
 	any    bool
-	offset int64 // number of a claim minus its id
+	offset int64 // the number of a claim minus its id, for claims with consecutive ids
 	others map[claimKey]int64
 	same   map[claimKey]*openset.Queue[int64, int64] // used if several open claims have the same key; ordered by line
 }

@@ -449,7 +449,7 @@ func repeatedKey(key string) problem {
 
 // inexactCounts counts the parts of lines that weft reads but cannot write back exactly.
 type inexactCounts struct {
-	rounded   int64 // times with more digits than fit a tick
+	rounded   int64 // number of times with more digits than a tick can represent
 	lessText  int64 // attribute lists with a value or backslash that the record does not contain
 	otherForm int64 // other attribute lists that weft would write in another form
 }

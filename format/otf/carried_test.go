@@ -161,9 +161,8 @@ func TestAugmentCarriedData(t *testing.T) {
 	check("snapshots of otfaux", 1)
 }
 
-// TestMembersOfProcessGroups checks that the members of process groups are tokens of processes. The tokens
-// differ from the ids of locations if a location has id 0. Members that are no locations are left out and
-// counted.
+// TestMembersOfProcessGroups checks that the members of process groups are tokens of processes. If a location has
+// the id 0, tokens differ from the ids of locations. Members that are no locations are left out and counted.
 func TestMembersOfProcessGroups(t *testing.T) {
 	r := trace.NewRecorder(trace.Seconds(1000))
 	f := r.Region("main")

@@ -10,8 +10,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// TestIntercommunicator checks that the process group of a communicator between two groups, as OTF2 has it, holds the
-// processes of both: senders and receivers of its messages are in different ones.
+// TestIntercommunicator checks a communicator between two groups, as OTF2 defines it. The sender and the receiver
+// of a message are in different groups. So the process group of the communicator has the processes of both groups.
 func TestIntercommunicator(t *testing.T) {
 	r := trace.NewRecorder(trace.Seconds(1000))
 	for _, name := range []string{"a", "b", "c"} {

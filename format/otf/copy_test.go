@@ -80,8 +80,8 @@ func TestCopy(t *testing.T) {
 	}
 }
 
-// TestCopyWithoutEvents checks that a file of events without events keeps its time and process, as the master file
-// names the stream: without them, libotf reads no events of the whole trace.
+// TestCopyWithoutEvents checks that a file of events that has no events keeps its time and its process, because
+// the master file names the stream. Without them, libotf reads no events of the whole trace.
 func TestCopyWithoutEvents(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{".otf": "1:1\n2:2\n", ".0.def": "DP1NM\"p\"\nDP2NM\"q\"\nDF1G0NM\"f\"\n",

@@ -58,7 +58,7 @@ func (f *fileStream) Next(ctx context.Context) (*trace.Batch, error) {
 	return &f.b, nil
 }
 
-// next returns the next record whose time fits the common model, or nil at the end.
+// next returns the next record with a time that the model can represent, or nil at the end.
 func (f *fileStream) next(ctx context.Context) (*Record, error) {
 	for {
 		r := &f.rec

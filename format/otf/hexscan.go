@@ -109,7 +109,7 @@ func (f *timeForm) parseSlow(text unsafe.Pointer, pos int) (v uint64, n int) {
 	if n = end - pos; byteAt(text, end) != '\n' || v > math.MaxInt64/4 {
 		return 0, 0
 	}
-	f.n, f.high, f.text, f.mask = 0, 0, 0, math.MaxUint64 // matches no line
+	f.n, f.high, f.text, f.mask = 0, 0, 0, math.MaxUint64 // with these values, the form matches no line
 	if high := n - lastDigits; high >= 0 && high <= 8 {
 		const last = 1<<(4*lastDigits) - 1
 		f.n, f.high, f.mask = n, v&^last-validPair*0x10101, 1<<(8*high)-1

@@ -385,7 +385,7 @@ func sameAsPrinted(t *testing.T, otfprint, m string) {
 	}
 }
 
-// printedLines returns the lines of otfprint's text that are records.
+// printedLines returns those lines of otfprint's text that show records.
 func printedLines(text []byte) (l []string) {
 	for x := range strings.Lines(string(text)) {
 		if strings.HasPrefix(x, "(#") {
@@ -395,8 +395,8 @@ func printedLines(text []byte) (l []string) {
 	return l
 }
 
-// unusualTexts are texts of unusual files, which otfprint reads too. In the files of definitions and markers,
-// the texts follow valid records.
+// unusualTexts holds texts in unusual spelling that both otfprint and this package read, by part. In the files of
+// definitions and markers, each text follows valid records.
 var unusualTexts = map[Part][]string{Events: unusualEvents, Definitions: {
 	"DF3G2N\"f\"\nDP3N\"p\"P2\nDPG1M1,N\"g\"\nDF4G2NM\"f\"S4\nDCO1NM\"b\"T2\nDS1F2L3\nDCNT2G2NM\"c\"P3G4U\"u\"\n" +
 		"DCNT3G2NM\"c\"P3G0U\"u\"\n",
@@ -446,7 +446,8 @@ var unusualEvents = []string{
 	"5\n*1\nE1S4\nL1S4\nS1L2T3C4S5\nCOP1C2RT3S4R5D6S7\nFE1H2OP3B4X5\nFB5X6\nT1P2C3T4L5\n",
 	// records in mixed spellings
 	"5\n*1\nENTER 1 SCL 4\nE1X4\nSEND 1 LEN 2 TAG 3 COMM 4\nS1L2T3C4\nLEAVE \nNOOP \nE1\n",
-	// libotf adds an array to a list that has its key, unless the last pair has the key; the length is what L says
+	// libotf adds an array to a list that already has its key, unless the last pair of the list has this key. The
+	// field L determines the length.
 	"5\n*1\nK1Y6V1\nK2Y6V2\nK1YbVbbL1\nE1\n", "5\n*1\nK1YbVaaL1\nK2Y6V2\nK1YbVbbL1\nK2YbVccL1\nK1Y6V3\nE1\n",
 	"5\n*1\nE1\nK1YbV" + strings.Repeat("a", 200) + "L64\nE2\nK1YbV" + strings.Repeat("a", 201) + "L64\nE3\n",
 	"5\n*1\nK1Y6V1\nK1YbVbbL1\nE1\n", "5\n*1\nK3YbVaabbccL1\nE1\n", "5\n*1\nK3YbV00L0\nE1\n",

@@ -273,7 +273,7 @@ func (r *Record) parse(l []byte, i int, part Part, library bool) (bad problem) {
 	w := s.word()
 	t, ok := keywords[part][string(w)]
 	if library && i > 0 && prefixes[part][0] != prefixes[part][1] && bytes.HasPrefix(w, []byte(prefixes[part][0])) {
-		ok = false // after blanks, libotf recognises only the short prefix
+		ok = false // after blanks, libotf recognises only the prefix of the short spelling
 	}
 	if !ok {
 		r.Type, r.Text = Unknown, stringOf(l)
@@ -457,7 +457,8 @@ func (r *Record) pair(l []byte, i int, library bool) problem {
 		n++
 	}
 	if library && n <= arrayLine && s.skipKeyword(&fieldSpec{short: "L", long: "LEN"}) {
-		// libotf goes by this length, up to that of a line, and has other bytes in place of missing ones.
+		// libotf uses the stated length, limited to the length of a line. Missing bytes have undefined values
+		// there, and the value 0 here.
 		size := int(min(s.hex(), arrayLine)) + len(to.Bytes) - n
 		to.Bytes = append(to.Bytes, make([]byte, max(0, size-len(to.Bytes)))...)[:size]
 	}

@@ -6,7 +6,7 @@ type channel struct{ from, to, communicator, tag uint64 }
 
 // balance counts the sends and receives of a channel since the last time at which their numbers were equal.
 type balance struct {
-	since          int64 // number of the first message of this period, counted over the messages of all channels
+	since          int64 // number of the first message since that time; messages of all channels are counted
 	sent, received int64
 	waiting        []uint64 // ids of the sends without a receive, as State.Pend has returned them
 }

@@ -41,7 +41,7 @@ type Options struct {
 	// all reading of its part. Simultaneous records of several streams come in the order of libotf's heap.
 	AsLibrary bool
 
-	printing bool // PrintCompat reads the trace
+	printing bool // the trace is read for PrintCompat
 }
 
 // Reader reads a trace (docs/formats/otf.md). Several goroutines may call its methods at once, except

@@ -106,7 +106,7 @@ func (s *stream) next(ctx context.Context) (ok bool, err error) {
 	return ok, err
 }
 
-// nextLine does the work of next line by line.
+// nextLine does the same as next. It reads the file line by line, without the fast path.
 func (s *stream) nextLine(ctx context.Context) (ok bool, err error) {
 	if s.end {
 		return false, nil

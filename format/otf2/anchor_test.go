@@ -95,8 +95,9 @@ func TestAnchorFileVersions(t *testing.T) {
 	}
 }
 
-// TestAnchorFileRefused checks that defects for which otf2-print 3.0.2 rejects an anchor file are reported,
-// although weft can read the file. The names of the cases were tried with this version of otf2-print.
+// TestAnchorFileRefused checks anchor files with defects for which otf2-print 3.0.2 rejects them. weft must report
+// these defects, although it can read the files. The names of the cases were tried with this version of
+// otf2-print.
 func TestAnchorFileRefused(t *testing.T) {
 	sound := Anchor{FileVersion: 3, TraceVersion: 2, EventChunk: minChunk, DefinitionChunk: minChunk, Substrate: 1,
 		Compression: 1}

@@ -121,8 +121,8 @@ func TestAnchorOfAnotherArchive(t *testing.T) {
 	}
 }
 
-// The folder of the events has the name of the anchor file without ".otf2". So an anchor file of another name
-// would take its place.
+// TestNewWriterNeedsExtension checks that the name of an anchor file must end with ".otf2". The folder of the
+// events has this name without the extension. So an anchor file without it would have the same name as the folder.
 func TestNewWriterNeedsExtension(t *testing.T) {
 	for _, name := range []string{"a", "a.OTF2", "a.foo"} {
 		out, err := format.CreateFile(filepath.Join(t.TempDir(), name))

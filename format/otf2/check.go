@@ -145,7 +145,7 @@ func (c *checker) checkDefinition(at int64, r *Record) error {
 type recordCounter struct {
 	n       uint64
 	begin   int64 // index of the current chunk
-	damaged bool  // the count is unreliable from here on
+	damaged bool  // the number of events cannot be compared from here on
 }
 
 // checkNumber compares the number of an event with the header of its chunk.

@@ -21,9 +21,9 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// longArchive writes an archive with one location of many chunks and one of few events. It has calls,
-// messages, metrics, attributes and buffer flushes. Each flush ends before the next event, except flush number
-// far, which ends later than many events.
+// longArchive writes an archive with one location of many chunks and one of few events. It has calls, messages,
+// metrics, attributes and buffer flushes. The flush with the number far ends later than many events. Each other
+// flush ends before the next event.
 func longArchive(t testing.TB, events int, offsets []ClockOffset, far int) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "long.otf2")
@@ -484,9 +484,9 @@ func undefinedTexts(t *testing.T) (path string, events int64) {
 	return path, int64(l.Count)
 }
 
-// TestCountOfSelectedReferences checks that several workers count the same references that the model does not keep
-// as one worker, although they begin with a whole chunk and read chunks ahead of the end of the selection. The
-// selection has 5000 events with a reference each.
+// TestCountOfSelectedReferences counts the references that the model does not keep in a selection of 5000 events
+// with one reference each. Several workers must find the same number as one worker. Yet each of several workers
+// begins with a whole chunk, and may read chunks after the end of the selection.
 func TestCountOfSelectedReferences(t *testing.T) {
 	path, _ := undefinedTexts(t)
 	for _, workers := range []int{1, 6} {

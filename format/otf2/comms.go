@@ -92,7 +92,7 @@ const pthreadParadigm = 7
 func (e *encoder) otherParadigms() []uint64 {
 	found := map[uint64]bool{}
 	for i := range e.defs.Communicator.Len() {
-		if e.scorep == nil || !e.members(uint32(i)).all { // as in Score-P, all members are in MPI's group
+		if e.scorep == nil || !e.members(uint32(i)).all { // in Score-P's layout, MPI's group contains all locations
 			found[e.commParadigm(uint32(i))] = true
 		}
 	}

@@ -164,7 +164,7 @@ func (e *encoder) defineGroups(put func(id uint8, v ...uint64), name func(string
 	of, next := make([]uint64, d.Communicator.Len()), uint64(d.Sets.Len())+firstID[Groups]
 	if e.scorep != nil {
 		place = func(comm, loc uint32) uint64 { return e.scorep.locationsOfParadigm(e.commParadigm(comm)).place(loc) }
-		for i := range of { // a member communicates, even if it is not a master thread
+		for i := range of { // a location that is a member communicates, even if it is not a master thread
 			for _, l := range e.members(uint32(i)).locations {
 				place(uint32(i), l)
 			}

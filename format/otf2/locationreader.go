@@ -453,7 +453,7 @@ func (lr *locationReader) addMetric(e *Event, now int64) error {
 		switch typ := v[2+2*i]; {
 		case typ != metricType(of):
 			lr.countUnkept()
-		case of == trace.Float32: // of a trace of another format
+		case of == trace.Float32: // only a trace of another format can have this type
 			value = toSingle(value)
 		}
 		if lr.d.defs.Conventions.MetricMembers {

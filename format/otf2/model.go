@@ -31,7 +31,7 @@ type model struct {
 	// the restorer of the definitions and rows of another format; nil if the archive contains none
 	restorer       *carrier.Restorer
 	base           uint64   // time of tick 0
-	markers        []marker // in order of time
+	markers        []marker // markers in the order of time
 	markerLocation uint32   // the location of the markers
 	// events holds the number of events of each location that has been read to its end, by index.
 	events []atomic.Uint64

@@ -53,7 +53,7 @@ func (d *decoder) Details(ctx context.Context) (tables []*format.Table, err erro
 				return tables, err
 			}
 		}
-		if !summed { // without a summary, the events will be read
+		if !summed { // if there is no summary, the caller reads the events
 			d.keepGrammar(id, t.withoutSequences())
 		}
 		row := func(i int, values ...any) {

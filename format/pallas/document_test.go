@@ -270,7 +270,7 @@ func testProcessesAndThreads(t *testing.T) {
 		slices.Sort(got)
 		slices.Sort(want)
 		if strings.HasSuffix(dir, "empty_thread") {
-			got = got[:len(want)] // pallas_info crashes on the second thread
+			got = got[:len(want)] // pallas_info crashes when it prints the second thread
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("%s: found %q, expected %q", filepath.Base(dir), got, want)

@@ -254,7 +254,7 @@ func appendSmallFrame(b []byte, v []uint64, s *strides) []byte {
 		}
 	}
 	b = append(appendCount(b, n-1), tableCodes)
-	var tables [3]stateTable // in the order in which the bits of their next states are written
+	var tables [3]stateTable // the tables, in the order in which the bits of the next states are written
 	offset, match, literal := &tables[0], &tables[1], &tables[2]
 	b = literal.build(b, literals)
 	b = offset.build(b, offsets)

@@ -13,7 +13,7 @@ type blockPacker struct {
 	idle   sync.Cond // signalled when all blocks have been written; uses mu
 	list   []*pendingBlock
 	next   uint64   // number of the next block
-	places []uint64 // positions of the blocks, by their numbers
+	places []uint64 // positions of the written blocks, indexed by number
 	err    error
 }
 

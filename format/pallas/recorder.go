@@ -31,7 +31,7 @@ type Recorder struct {
 
 	// 1 + the numbers of the enter and leave events of each region with a small id
 	visits [2][]uint32
-	byKey  map[string]uint32 // numbers of all other events
+	byKey  map[string]uint32 // numbers of all other events, by key
 	key    []byte
 
 	events    []*recordedEvent

@@ -8,7 +8,7 @@ import (
 	"github.com/weft-trace/weft/internal/effort"
 )
 
-// leanOf loads a thread without the data that the decoder does not need, from the file of another thread.
+// leanOf loads a thread again from its file, without the data that the decoder does not need.
 func leanOf(t testing.TB, th *Thread) *Thread {
 	t.Helper()
 	lean, err := th.Archive.loadThread(th.ID, leanThread)

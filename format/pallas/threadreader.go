@@ -416,7 +416,7 @@ func (tr *threadReader) nextEvents() (events []uint32, times []uint64, err error
 func (t *Thread) codecError() uint64 {
 	switch t.Archive.Trace.Compression {
 	case ZFP:
-		return 4 // each of the two times may be wrong by 2
+		return 4 // the error of a time is at most 2, so the error of a difference of two times is at most 4
 	case Histogram, ZSTDHistogram:
 		widest := uint64(0)
 		for i := range t.Events {

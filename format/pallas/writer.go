@@ -95,7 +95,7 @@ type threadWriter struct {
 	buffers  *threadBuffers    // not nil while the grammar is being written
 	large    []*recordedVector // the vectors whose buffers are included in held
 	held     int64             // total size of large buffers, in bytes
-	full     bool              // held exceeds its limit
+	full     bool              // held exceeds the limit for large buffers
 	writing  bool              // the grammar is being written, and blocks are written directly
 	finished bool
 }

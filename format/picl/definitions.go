@@ -19,7 +19,7 @@ type definitions struct {
 	names       []label    // labels of processors and processes
 	byProcess   scopeIndex // of names
 	descriptors []redefinition
-	byNumber    map[int64]*scopeIndex // of descriptors, by their number
+	byNumber    map[int64]*scopeIndex // definitions of descriptors, by the number of the descriptor
 	sets        map[setKey][]int64
 	subsetsOf   map[setKey][]int64 // the subsets that have a number as a member
 }

@@ -166,7 +166,7 @@ type oldLine struct {
 	at     trace.Decimal
 	node   int64
 	args   []int64
-	bad    func(found, expected string) error // reports a defect of the line
+	bad    func(found, expected string) error // called for each defect of the line
 }
 
 // parse parses the fields of a line in the compact or the verbose spelling. If they are invalid, it

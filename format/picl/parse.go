@@ -486,7 +486,7 @@ func (p *blockParser) defineKeyed(key string, a trace.AttributeDef) uint32 {
 	return k
 }
 
-// noValue stands for the value of an event type that a statistics record names without a value.
+// noValue takes the place of the value if a statistics record names an event type without a value.
 var noValue = trace.StringValue("")
 
 // statisticKey returns the attribute for the statistics of an event type. The name of the attribute is

@@ -89,7 +89,7 @@ func (c *calls) loop(n int, after func() uint64) {
 // pallasRecording holds the settings with which a Pallas trace is recorded.
 type pallasRecording struct {
 	pattern             string
-	events              int64 // of all threads together
+	events              int64 // number of events of all threads together
 	compatible          bool
 	threads, goroutines int // goroutine i records the threads i, i + goroutines, i + 2·goroutines and so on
 }

@@ -76,7 +76,7 @@ func (b *session) generate(x *fileResult, small, large string) error {
 	next := generatedFile{events: 10_000}
 	for _, step := range []struct {
 		path string
-		size int64 // of the next step's file
+		size int64 // size in bytes of the file of the next step
 		file *generatedFile
 	}{
 		{probe, int64(b.small), &generatedFile{}},

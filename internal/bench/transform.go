@@ -34,7 +34,7 @@ const (
 	rowCutFirst
 	rowCutMiddle
 	rowBare
-	rowAlign = rowBare + 4 // after two rows of filter, and repair; later rows are shortOnly
+	rowAlign = rowBare + 4 // the row after two rows of filter and one of repair; later rows have shortOnly set
 )
 
 func transformRows() []transformRow {

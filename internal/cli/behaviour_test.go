@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestBehaviourOfLongTexts checks objects of a text that is read in several buffers, and that the order of
-// attributes has no meaning: 2000 objects whose claims are A and B in turn.
+// TestBehaviourOfLongTexts checks 2000 objects, each with a claim A and a claim B. The text is so long that it is
+// read in several buffers. The order of the attributes has no meaning.
 func TestBehaviourOfLongTexts(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("TU SECONDS\nR 0 1 false ; name=CPU\n")

@@ -139,13 +139,13 @@ func TestOTFReadsLittle(t *testing.T) {
 	}
 }
 
-// TestArchivesReadLittle checks how much of OTF2 and Pallas traces commands read. The beginning of a
-// Pallas trace needs the lists of events. A piece of a trace needs what is before it, once, which a
-// profile of its window needs as well.
+// TestArchivesReadLittle checks which part of OTF2 and Pallas traces commands read. To print the beginning of a
+// Pallas trace, weft needs the lists of events. To cut a piece out of a trace, weft reads the events before the
+// piece once, as a profile of the same window does.
 func TestArchivesReadLittle(t *testing.T) {
 	for _, x := range []struct {
 		format, workload, events string
-		print, cut               float64 // at most: of the trace; of what the profile reads, and 5 % of the trace
+		print, cut               float64 // greatest part of the trace; greatest multiple of a profile's bytes
 	}{
 		{"pallas", "calltree", "600000", 0.04, 1.15},
 		{"pallas", "stencil", "600000", 0.16, 1.2},
@@ -197,7 +197,8 @@ func TestWindowsReadLittle(t *testing.T) {
 				{"waits", "--causes"}, {"waits", "--causes", "--force", "--cube", filepath.Join(t.TempDir(), "t.cubex")},
 				{"states", "--roles", os.DevNull}, {"comm", "--location", "1"}, {"waits", "--location", "1"}} {
 				most := most
-				if slices.Contains(args, "--causes") { // an analysis of its own, as is --cube
+				// --causes and --cube each read the trace for an analysis of their own
+				if slices.Contains(args, "--causes") {
 					most *= int64(len(args)+2) / 2
 				}
 				if n := read(append(args, "--window", window)...); n > most {
@@ -225,11 +226,12 @@ func TestDetailsReadOnce(t *testing.T) {
 	}
 }
 
-// TestCheckReadsOnce checks that check, and print of everything, read each part of a trace once.
+// TestCheckReadsOnce checks that check reads each part of a trace once, and that print without filters does so,
+// too.
 func TestCheckReadsOnce(t *testing.T) {
 	for _, x := range []struct {
 		format, workload string
-		check, print     float64 // at most: of the trace
+		check, print     float64 // greatest number of bytes read, as a part of the trace
 	}{
 		{"otf2", "stencil", 1.05, 1.05}, {"otf2", "calltree", 1.05, 1.05}, {"otf2", "masterworker", 1.05, 1.05},
 		{"pallas", "stencil", 1.15, 0.85}, {"pallas", "calltree", 1.05, 0.8}, {"pallas", "masterworker", 1.15, 0.85},

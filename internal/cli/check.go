@@ -97,7 +97,7 @@ exit code is the highest of all.`,
 					if len(args) == 1 || code == exitUsage || c.Context().Err() != nil {
 						return err
 					}
-					a.printError(err) // and continue with the other traces
+					a.printError(err) // continue with the other traces
 					worst = max(worst, code)
 					continue
 				}

@@ -76,7 +76,7 @@ func TestClockCorrectionEverywhere(t *testing.T) {
 		"efficiency": {"TRACE"}, "verify": {"--never", "MPI_Abort", "TRACE"}, "flow": {"--visits", "*", "TRACE"},
 		"distance": {"--calls", "TRACE", "TRACE"}, "behaviour": {"--locations", "TRACE"},
 		"states": {"TRACE"}, "structure": {"TRACE"}, "usage": {"TRACE"},
-		"view": nil, "serve": nil, // they do not end; index and report take the flag as they do
+		"view": nil, "serve": nil, // view and serve do not end; index and report read traces in the same way
 	}
 	for _, c := range withSubcommands((&app{}).root().Commands()) {
 		more, known := args[c.Name()]

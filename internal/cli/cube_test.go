@@ -42,7 +42,7 @@ func outsideCube(t *testing.T, file string) map[string]float64 {
 		}
 		path := f[1]
 		add := func() { found[f[0]+" "+path[max(0, len(path)-34):]+" "+f[2]] += v }
-		if add(); f[0] == "time" { // Scalasca shows it inclusive
+		if add(); f[0] == "time" { // Scalasca's figures of time are inclusive
 			for i := strings.LastIndex(path, "/"); i >= 0; i = strings.LastIndex(path, "/") {
 				path = path[:i]
 				add()
@@ -56,13 +56,14 @@ func outsideCube(t *testing.T, file string) map[string]float64 {
 // metric, call path and location, to a microsecond.
 func TestCubeScout(t *testing.T) {
 	dir := t.TempDir()
-	// Scalasca's metrics that weft does not write, and weft's that Scalasca does not have.
+	// theirs lists metrics of Scalasca that weft does not write. ours lists metrics of weft that Scalasca does not
+	// have.
 	theirs := []string{"syncs_", "comms_", "bytes_", "mpi_wait_indirect_", "mpi_wait_propagating_", "omp_management"}
 	ours := []string{"delay ", "performance_impact ", "weft_delay_", "delay_n21"}
 	has := func(list []string, key string) bool {
 		return slices.ContainsFunc(list, func(p string) bool { return strings.HasPrefix(key, p) })
 	}
-	// docs/analyses/waits.md and path.md have the differences by choice.
+	// docs/analyses/waits.md and path.md list these differences, which are intended.
 	differs := func(trace, key string) bool {
 		switch trace {
 		case "p2p":
@@ -137,7 +138,8 @@ func readCube(t *testing.T, file string) *cube.Cube {
 	return c
 }
 
-// TestCubeProfile checks the cubes of weft profile: trees, and windows that add up.
+// TestCubeProfile checks the files of weft profile --cube: the total time, the times of two adjacent windows,
+// which must add up to it, and the definitions.
 func TestCubeProfile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "p.cubex")
 	total := func(args ...string) (seconds float64) {
@@ -171,7 +173,8 @@ func TestCubeProfile(t *testing.T) {
 	}
 }
 
-// TestCubeOfNothing checks that a choice that finds nothing gives a cube without values, which other programs read.
+// TestCubeOfNothing checks that a selection that finds nothing gives a file of Cube without values, which other
+// programs can read.
 func TestCubeOfNothing(t *testing.T) {
 	python, err := exec.LookPath("python3")
 	if err != nil {
@@ -196,8 +199,8 @@ func TestCubeOfNothing(t *testing.T) {
 	}
 }
 
-// TestCubeNodes checks the systems of traces without processes: each location gets one, and one machine is
-// around all.
+// TestCubeNodes checks the system trees of traces without processes: each location gets a process, and one machine
+// contains all of them.
 func TestCubeNodes(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "t.cubex")

@@ -103,8 +103,8 @@ func (s *diffServer) diff(t *testing.T, a, b, query string) (status int, text st
 	return s.get(t, s.base+"/api/traces/"+s.ids[b]+"/diff?reference="+s.ids[a]+query)
 }
 
-// TestDiffOfViewer checks that the viewer's differences of two traces, of the same window of both, and of
-// two windows of one trace are those of weft diff. The traces have nanoseconds.
+// TestDiffOfViewer compares the differences in the viewer with those of weft diff: of two traces, of the same
+// window of both, and of two windows of one trace. A tick of the traces is a nanosecond.
 func TestDiffOfViewer(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name string) string { return filepath.Join(dir, name) }

@@ -116,10 +116,10 @@ func withBareLeaves(t *testing.T, path string) string {
 	return filepath.Join(dir, stub+".otf")
 }
 
-// TestBareLeaves checks that a leave without function belongs to the innermost region, with any
-// number of cores, and that commands write it unchanged.
+// TestBareLeaves checks leaves that name no function. Such a leave belongs to the innermost region, with any
+// number of cores, and commands write it unchanged.
 func TestBareLeaves(t *testing.T) {
-	large := filepath.Join(t.TempDir(), "large.otf") // than a piece that a core reads
+	large := filepath.Join(t.TempDir(), "large.otf") // larger than a piece that a core reads
 	weft(t, 0, "generate", "--workload", "stencil", "--events", "300000", large)
 	for _, path := range []string{realTraces["otf"], large} {
 		bare := withBareLeaves(t, path)

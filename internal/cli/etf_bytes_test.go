@@ -12,8 +12,9 @@ const latin1Lines = "# caf\xe9\nTU SECONDS\nT \xe9t\xe9=n\xe8\nR 0 2 false ; nam
 	"E 0 0.5 ; name=\xe9\nD 0 6 0 0 ; n\xe9=\xe8\nS 0 ; name=s\xe9\nF 0 1 2 1 0 0\nTS 0 ; name=t\xe9\nTSS 0 0 ; " +
 	"name=u\xe9\nTSP 0 0 2 1\n"
 
-// TestVerbsKeepLatin1 checks that texts of a TRACE file in Latin-1 keep their bytes in all that is
-// written as TRACE, also by way of other formats, whose loss tables count the lines.
+// TestVerbsKeepLatin1 checks that texts of a TRACE file in Latin-1 keep their bytes in each TRACE file that weft
+// writes from it. This includes files that are written by way of another format, for which the loss table counts
+// the lines.
 func TestVerbsKeepLatin1(t *testing.T) {
 	for _, args := range [][]string{{"filter"}, {"filter", "--prune"}, {"cut", "--from", "0%"}, {"merge"}, {"repair"},
 		{"align", "--always"}, {"convert"}} {

@@ -88,7 +88,7 @@ func TestLossOfUnreadTRACELines(t *testing.T) {
 		{[]string{"filter", "--prune"}, "out.etf", 7, format.Lost},
 		{[]string{"convert"}, "out.trf", 7, format.Lost},
 		{[]string{"convert"}, "out.otf2", 7, format.Lost},
-		{[]string{"repair"}, "out.etf", 7, format.Degraded}, // to leave them out is to mend
+		{[]string{"repair"}, "out.etf", 7, format.Degraded}, // for repair, leaving out unreadable lines is a repair
 		{[]string{"convert"}, "out.etf", 1, format.Lost},    // a copy omits the line that is too long
 	} {
 		args := append(x.args, "-q", "--json", "--allow-loss", "--option", "etf.max-line=1k", in,

@@ -10,8 +10,8 @@ import (
 	"github.com/weft-trace/weft/format"
 )
 
-// sameIDs is a TRACE file in which several claims have the id 1, and two events. Dependencies belong
-// to those that begin first.
+// sameIDs is a TRACE file in which several claims, and two events, have the id 1. A dependency with the id 1
+// belongs to the claim or event with this id that begins first.
 const sameIDs = `TU SECONDS
 R 0 9 false ;
 R 1 9 false ;
@@ -25,8 +25,8 @@ D 1 5 1 1 ;
 D 2 6 1 1 ;
 `
 
-// TestDependenciesOfSameIDs checks that dependencies belong to the same claims and events after each
-// verb, and that of claims with one id exactly those go that the verb leaves out.
+// TestDependenciesOfSameIDs checks that dependencies belong to the same claims and events after each command. It
+// also checks that a command that drops some of the claims with one id drops exactly these claims.
 func TestDependenciesOfSameIDs(t *testing.T) {
 	const (
 		head   = "TU SECONDS\nR 0 9 false ;\nR 1 9 false ;\n"

@@ -9,8 +9,8 @@ import (
 	"github.com/weft-trace/weft/format"
 )
 
-// unclearLists is a TRACE file with ambiguous attribute lists. The records of five lines lack texts
-// of the line; those of R 1 and C 2 have all.
+// unclearLists is a TRACE file with ambiguous attribute lists. For five lines, the records that weft reads lack
+// some of the text. The records of R 1 and C 2 have the whole text.
 const unclearLists = `TU SECONDS
 T a=1,a=2, x=c:\dir
 R 1 1 false ; name=a=b

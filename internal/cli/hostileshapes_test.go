@@ -51,7 +51,7 @@ func hostileTrace(t testing.TB, dir, shape string, n int) string {
 	case "first in, first out":
 		each(func(i int) { event("E", 2*i+1); event("E", 2*i+2) })
 		each(func(i int) { event("L", 2*i+1); event("L", 2*i+2) })
-	case "never left": // except for calls that cross, deep inside
+	case "never left": // only calls deep inside end, in the order in which they begin
 		each(func(int) { event("E", 1); event("E", 1) })
 		for range n / 2 {
 			event("E", 2)
@@ -165,7 +165,7 @@ func hostileClaimsTrace(shape string, n int) (text string, ok bool) {
 		for i := range 2 * n {
 			fmt.Fprintf(&b, "C %d 5 %d 0 %d 1 ; name=c\n", i, 5+i%2, i)
 		}
-	case "two claims for one that ends": // the one that ends leaves the lowest place
+	case "two claims for one that ends": // the claim that ends frees the lowest place
 		for i := range 2 * n {
 			fmt.Fprintf(&b, "C %d %d %d 0 0 1 ; name=c\n", i, i/2, (i/2+1)*(1-i%2)+i%2*(i+4*n))
 		}

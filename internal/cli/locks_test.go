@@ -12,9 +12,9 @@ import (
 	"github.com/weft-trace/weft/internal/effort"
 )
 
-// TestLocks compares the waits for a mutex, a condition and a barrier of POSIX threads in a trace of EZTrace with
-// what the traced program has measured itself. A busy machine can stop the program between the two measurements, so
-// that the test tries several times.
+// TestLocks runs a program of POSIX threads under EZTrace. It compares the waits for a mutex, a condition and a
+// barrier in the trace with the times that the program has measured itself. A busy machine can stop the program
+// between the two measurements, so the test tries several times.
 func TestLocks(t *testing.T) {
 	effort.Long(t)
 	var wrong []string
@@ -52,7 +52,7 @@ func runLocks(t *testing.T) (wrong []string) {
 	found := map[string]float64{}
 	for _, p := range x.Patterns {
 		for _, r := range p.Regions {
-			found[p.Pattern+" in "+r.Region] += r.Time / 1e9 // ticks of EZTrace are nanoseconds
+			found[p.Pattern+" in "+r.Region] += r.Time / 1e9 // a tick of EZTrace is a nanosecond
 		}
 	}
 	for i, what := range []string{"lock-contention in pthread_mutex_lock", "lock-contention in pthread_cond_wait",

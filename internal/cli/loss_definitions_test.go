@@ -121,19 +121,19 @@ func (n tally) addNames(p printed) {
 	for id, parent := range parents {
 		_, ok := parents[parent]
 		up := parent
-		for range parents { // there may be circles above
+		for range parents { // the ancestors may form a circle
 			ok, up = ok && up != id, parents[up]
 		}
 		if !ok {
-			parents[id] = "" // it is not defined, or would be its own ancestor
+			parents[id] = "" // the parent is undefined, or the communicator would be its own ancestor
 		} else {
 			n["parent of a communicator"]++
 		}
 	}
 }
 
-// addSets counts the groups to which no communicator refers, and those with a name that no communicator has that
-// refers to them.
+// addSets counts two sorts of groups: groups to which no communicator refers, and groups whose name differs from
+// the names of all communicators that refer to them.
 func (n tally) addSets(p printed) {
 	group := regexp.MustCompile(`(?s)^ *(\d+)  Name: (?:(".*?") <\d+>|UNDEFINED), Type`)
 	comm := regexp.MustCompile(`(?s)[Nn]ame: (".*?") <\d+>, Group(?: A)?: .*? <(\d+)>, (?:Parent|Group B)`)
@@ -228,9 +228,9 @@ var seenDefinitions = map[string][]string{
 		"region and its name", "parent of a communicator"},
 }
 
-// TestLostDefinitions checks the rows of the loss table about definitions: what otf2-print shows of an archive and
-// the tools of the target's format do not show in what weft writes has a row, with that number. With --plain it is
-// lost, and otherwise weft only.
+// TestLostDefinitions checks the rows of the loss table about definitions. Some definitions are shown by
+// otf2-print for an archive, but not by the tools of the target's format for the converted trace. Each kind of
+// these has a row with their number. The row says "lost" with --plain, and otherwise "weft only".
 func TestLostDefinitions(t *testing.T) {
 	effort.Long(t)
 	for _, name := range []string{"otfprint", "otf2-print", "otf2-marker"} {
@@ -306,8 +306,9 @@ func lostDefinitions(t *testing.T, text, how string) tally {
 	return n
 }
 
-// TestLostDefinitionsOfOTF checks the rows of the loss table about definitions of OTF traces: what otfprint shows of a
-// trace and otf2-print does not show of the archive that weft writes has a row, with that number.
+// TestLostDefinitionsOfOTF checks the rows of the loss table about definitions of OTF traces. Some definitions are
+// shown by otfprint for a trace, but not by otf2-print for the archive that weft writes. Each kind of these has a
+// row with their number.
 func TestLostDefinitionsOfOTF(t *testing.T) {
 	effort.Long(t)
 	for _, name := range []string{"otfprint", "otf2-print", "otf2-marker"} {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestNoteOfManyFiles checks that a conversion to a format with files for each location says so if there are more than
-// 10 000.
+// TestNoteOfManyFiles checks the note about the number of files. A conversion prints it if the output has more
+// than 10 000 files.
 func TestNoteOfManyFiles(t *testing.T) {
 	for _, x := range []struct {
 		locations int

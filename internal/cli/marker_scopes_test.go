@@ -54,13 +54,13 @@ func scopedArchive(t *testing.T) string {
 	return filepath.Join(dir, "traces.otf2")
 }
 
-// TestScopesOfMergedMarkers checks that markers of merged archives are for what they were for, also where the merged
-// trace is of another format in between: otf2-marker prints the definition that has the name of the original one.
+// TestScopesOfMergedMarkers checks that each marker of merged archives keeps its scope, also if the merged trace
+// was in another format in between: otf2-marker must print the definition that has the name of the original one.
 func TestScopesOfMergedMarkers(t *testing.T) {
 	path := scopedArchive(t)
 	dir := t.TempDir()
 	// scopes returns what otf2-marker prints as the scopes of the markers, with ids as names.
-	ids := map[string]map[string]bool{} // of the scopes of each text in the last archive
+	ids := map[string]map[string]bool{} // ids of the scopes of each marker text in the last archive
 	scopes := func(path string) (l []string) {
 		clear(ids)
 		out, _ := runTool(t, path, "otf2-marker")

@@ -104,15 +104,15 @@ var tallies = map[string]func(t *testing.T, path string) tally{
 			case f[0] == "-2" && (event == -21 || event == -27):
 				n.message("send", []string{"", data[0]})
 			case f[0] == "-2" && (event == -60 || event == -61):
-				n.message("recv", []string{"", data[1]}) // after the request id
+				n.message("recv", []string{"", data[1]}) // the length follows the request id
 			case f[0] == "-2" && (event == -51 || event == -52):
-				n.message("recv", []string{"", data[3]}) // after the fields of the entry
+				n.message("recv", []string{"", data[3]}) // the length follows the fields of the entry
 			}
 		})
 	},
 }
 
-// message counts a message and its bytes, given by the first group of a match.
+// message counts a message and its bytes. The first group of a match contains the bytes.
 func (n tally) message(what string, length []string) {
 	bytes, _ := strconv.Atoi(length[1])
 	n[what]++

@@ -117,8 +117,8 @@ func TestMergeOfArchives(t *testing.T) {
 	}
 }
 
-// TestUnifyOfArchives checks that otf2-print prints for the parts of an archive, merged with --unify, the
-// definitions and events of the whole archive.
+// TestUnifyOfArchives merges the parts of an archive with --unify. otf2-print must print the definitions and
+// events of the whole archive.
 func TestUnifyOfArchives(t *testing.T) {
 	if _, err := exec.LookPath("otf2-print"); err != nil {
 		t.Skip("otf2-print is not installed")
@@ -155,7 +155,7 @@ func TestMergeOfRandomArchive(t *testing.T) {
 			name, _, _ := strings.Cut(line, " ")
 			counts[name] += n
 		}
-		delete(counts, "METRIC") // one of the archive has no values, and the model no event for it
+		delete(counts, "METRIC") // one archive has a metric event without values, for which the model has no event
 		return counts
 	}
 	want := kinds(random)
@@ -217,9 +217,10 @@ func withNames(t *testing.T, path string) (definitions, events map[string]int) {
 			return m[1] + " " + names[printedTokens[m[1]]+" "+m[2]]
 		})
 		if line = moreDigits.ReplaceAllString(line, "#"); strings.HasPrefix(first, "Def") {
-			line, _, _ = strings.Cut(line, ", KeyValue") // of definitions that differ only in pairs, one stays
+			// of several definitions that differ only in pairs, a merge keeps one
+			line, _, _ = strings.Cut(line, ", KeyValue")
 			definitions[line] += n
-		} else if first == "Leave" { // some leaves name no function where others do
+		} else if first == "Leave" { // ignore the function, because not all leaves name one
 			_, line, _ = strings.Cut(line, ",")
 			events["Leave:"+line] += n
 		} else {

@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// TestOpenMPRecords checks that events of OpenMP keep their types of records when an archive is written again, even if
-// the archive has both those of old versions of OTF2 and newer ones with the same contents: otf2-print prints the same.
-// The archive is that of OTF2's own writer (testdata/programs/openmp.py).
+// TestOpenMPRecords checks that events of OpenMP keep their types of records when an archive is written again:
+// otf2-print must print the same. The archive has events of old versions of OTF2 and newer events with the same
+// contents. OTF2's own writer has written it (testdata/programs/openmp.py).
 func TestOpenMPRecords(t *testing.T) {
 	python, dir := pythonOTF2(t), t.TempDir()
 	path := filepath.Join(dir, "in", "traces.otf2")
@@ -33,7 +33,7 @@ func TestOpenMPRecords(t *testing.T) {
 	}
 }
 
-// eventLines returns the lines of otf2-print with events, up to the names that anonymize replaces.
+// eventLines returns those lines of otf2-print that show events. It cuts off the names, which anonymize replaces.
 func eventLines(text []byte) string {
 	var b strings.Builder
 	for line := range strings.Lines(string(text)) {

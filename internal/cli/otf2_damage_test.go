@@ -10,8 +10,8 @@ import (
 	"github.com/weft-trace/weft/internal/effort"
 )
 
-// TestTruncatedArchive checks that each command that reads the events of an archive reports a file of events that is
-// cut off, wherever that is, and that what the commands write is an archive that otf2-print reads.
+// TestTruncatedArchive cuts off a file of events at several places. Each command that reads the events must report
+// the damage. The archives that commands write must be readable by otf2-print.
 func TestTruncatedArchive(t *testing.T) {
 	const file = "eztrace_log/0.evt"
 	dir := t.TempDir()
@@ -39,7 +39,7 @@ func TestTruncatedArchive(t *testing.T) {
 			}
 			code, text, errs := runWeft(t, args...)
 			if verb == "repair" {
-				errs += text // it lists what it repairs
+				errs += text // repair lists its repairs on standard output
 			}
 			if code != 0 || !strings.Contains(errs, "0.evt:") || !strings.Contains(errs, "otf2.damaged") {
 				t.Fatalf("%s of %d bytes: exit code %d: %s", verb, n, code, errs)

@@ -50,8 +50,8 @@ var localStreams = map[string]string{
 	".2.marker": "MS1T5P3V\"by the global one\"\nMS8T6P3V\"undefined\"\n",
 }
 
-// TestEditsOfLocalDefinitions checks that commands edit a trace with definitions of single streams: what they do
-// not change, otfprint prints of their output as of the original.
+// TestEditsOfLocalDefinitions checks that commands edit a trace with definitions of single streams: otfprint must
+// print the same as before for the records that a command does not change.
 func TestEditsOfLocalDefinitions(t *testing.T) {
 	requireOTFPrint(t)
 	path := writeTrace(t, localStreams)
@@ -81,7 +81,7 @@ func TestEditsOfLocalDefinitions(t *testing.T) {
 	if got := functions(toolLines(t, out, "otfprint", "--fullkeyvalue")); got != functions(want) {
 		t.Errorf("anonymize: otfprint prints %d functions, expected %d", got, functions(want))
 	}
-	// Of a part, each line is one of the original.
+	// The lines of a part are lines of the original trace.
 	for _, verb := range [][]string{{"filter", "--not-region", "read"}, {"cut", "--from", "@4ms", "--to", "@7ms",
 		"--borders", "bare"}, {"filter", "--location", "3", "--prune"}} {
 		out := filepath.Join(t.TempDir(), "y.otf")
@@ -91,7 +91,7 @@ func TestEditsOfLocalDefinitions(t *testing.T) {
 			t.Errorf("%q: otfprint prints anew:\n%sand no longer %d lines", verb, strings.Join(more, ""), len(fewer))
 		}
 	}
-	// --prune leaves out what the other streams define and nothing refers to.
+	// --prune removes definitions of other streams to which nothing refers.
 	out = filepath.Join(t.TempDir(), "y.otf")
 	weft(t, 0, "filter", "--location", "3", "--prune", "-q", path, out)
 	for line := range toolLines(t, out, "otfprint", "--fullkeyvalue") {
@@ -165,8 +165,8 @@ func TestMarkersStayInStreams(t *testing.T) {
 	}
 }
 
-// TestUnnamedLeavesBesideNamed checks that a leave without function stays one where others name theirs, and that
-// its process stays without a name.
+// TestUnnamedLeavesBesideNamed checks that a leave without a function stays so if other leaves name a function. It
+// also checks that a process without a name stays so.
 func TestUnnamedLeavesBesideNamed(t *testing.T) {
 	requireOTFPrint(t)
 	path := writeTrace(t, map[string]string{
@@ -191,7 +191,8 @@ func TestUnnamedLeavesBesideNamed(t *testing.T) {
 	}
 }
 
-// TestTimesOfDefinitions checks that the time range and the sample points of a trace are those of a piece of it.
+// TestTimesOfDefinitions checks that the definitions of a piece have the time range and the sample points of the
+// piece, not of the whole trace.
 func TestTimesOfDefinitions(t *testing.T) {
 	files := map[string]string{
 		".otf": "1:1\n",
@@ -230,7 +231,8 @@ func TestTimesOfDefinitions(t *testing.T) {
 			t.Errorf("%q: found %q, expected %q", x.verb, got, x.want)
 		}
 	}
-	// A trace in another format carries the sample points. The range of what is written from it is that of its records.
+	// A trace in another format carries the sample points. The time range of an OTF trace that is written from it
+	// comes from its records.
 	dir := t.TempDir()
 	etf, again, piece := filepath.Join(dir, "a.etf"), filepath.Join(dir, "b.otf"), filepath.Join(dir, "c.otf")
 	weft(t, 0, "convert", "-q", path, etf)
@@ -269,8 +271,9 @@ func TestCarriedSamplePoints(t *testing.T) {
 	}
 }
 
-// TestProcessesStayInStreams checks that processes that the master file does not name, or not for their stream, stay
-// as they are, and that repair names those without a stream for the one in which they are.
+// TestProcessesStayInStreams checks processes that the master file names for no stream, or for another stream than
+// the one that contains their events. They stay as they are. repair names processes without a stream for the
+// stream that contains their events.
 func TestProcessesStayInStreams(t *testing.T) {
 	files := map[string]string{
 		".otf":      "1:1\n2:2\n",

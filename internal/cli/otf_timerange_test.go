@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestTimesBeyondRange checks that a damaged time of 2^63 or more, which weft never writes, is a defect in a trace
-// that weft has written, and no event before all others.
+// TestTimesBeyondRange checks a damaged time of 2^63 or more in a trace that weft has written. weft never writes
+// such a time. It must be a defect, and not an event before all others.
 func TestTimesBeyondRange(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "t.otf")

@@ -10,8 +10,9 @@ import (
 	"testing"
 )
 
-// TestCountersOfOTF2 checks that a counter of OTF has a pair of weft's only if an event of OTF2 holds other values
-// before it. otf2-print shows 36 events of two values each in the archive. On the way back all values are restored.
+// TestCountersOfOTF2 checks which counters of an archive have a key-value pair of weft in OTF: only those whose
+// event has earlier values. otf2-print shows 36 events of two values each in the archive. On the way back all
+// values are restored.
 func TestCountersOfOTF2(t *testing.T) {
 	archive, otf := "../../format/otf2/testdata/ok/heat2d-mt/traces.otf2", filepath.Join(t.TempDir(), "x.otf")
 	weft(t, 0, "convert", "-q", archive, otf)
@@ -34,10 +35,10 @@ func TestCountersOfOTF2(t *testing.T) {
 	}
 }
 
-// TestNativeRecordsOfOTF checks what the tools of OTF2 see of an OTF trace: values of counters without an attribute of
-// weft, each collective operation with its own fields where operations overlap, all markers, although two markers have
-// the same name, which otf2-marker allows only once in a group, and texts in Latin-1 as UTF-8, which the readers in
-// Python need.
+// TestNativeRecordsOfOTF converts an OTF trace to OTF2, and checks the output of OTF2's own tools. Values of
+// counters have no attribute of weft. Overlapping collective operations have their own fields. All markers are
+// there, although two of them have the same name, which otf2-marker allows only once in a group. Texts in Latin-1
+// are UTF-8, which the readers in Python need.
 func TestNativeRecordsOfOTF(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{

@@ -17,8 +17,8 @@ func TestParadigmsOfTeams(t *testing.T) {
 	if _, err := exec.LookPath("otf2-print"); err != nil {
 		t.Skip("otf2-print is not installed")
 	}
-	// paradigms returns the paradigms of the groups of communicators that are not of all locations, and the number of
-	// communicators of each.
+	// paradigms looks at the communicators that do not contain all locations. It returns the paradigms of their
+	// groups, with the number of communicators for each paradigm.
 	paradigms := func(path string) map[string]int {
 		out, complaints := runTool(t, path, "otf2-print", "-G")
 		if len(complaints) > 0 {

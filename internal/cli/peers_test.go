@@ -32,9 +32,9 @@ func TestAlignClocksOfProcesses(t *testing.T) {
 	}
 }
 
-// TestPlainMessages checks that plain traces have the messages of traces whose messages have no
-// communicator: those of OTF's communicator 0, and those that follow from PICL's records of sends and
-// receives, which have no request. Each is the only one of its tag.
+// TestPlainMessages checks that traces that are written with --plain keep messages without a communicator. These
+// are messages of OTF's communicator 0, and messages that follow from PICL's records of sends and receives, which
+// have no request. Each message has a tag of its own.
 func TestPlainMessages(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{

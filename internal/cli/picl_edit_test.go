@@ -284,7 +284,7 @@ func TestPICLThroughOthers(t *testing.T) {
 				n += r.Count
 			}
 		}
-		if n != 5 { // those with control strings but one, and the one with an integer that needs %ld
+		if n != 5 { // the records with control strings except one, and the record with an integer that needs %ld
 			t.Errorf("%s: %d records are said to lose their spelling, expected 5: %s", ext, n, loss)
 		}
 		if code, _, errs := runWeft(t, "convert", "-q", out, back); code != 0 {

@@ -101,9 +101,9 @@ func TestClaimsOfOneID(t *testing.T) {
 	}
 }
 
-// TestMessageNumbersThatDoNotFit checks that the loss table counts each number of a message that OTF or OTF2 has no
-// room for, and that OTF has 0 for a length that is not known. Both formats have 32 bits for a type, OTF for a
-// length too, and no record of OTF is for a message without a partner.
+// TestMessageNumbersThatDoNotFit checks that the loss table counts each number of a message that does not fit the
+// fields of OTF or OTF2, and that OTF has 0 for an unknown length. Both formats have 32 bits for the type of a
+// message, and OTF also has 32 bits for the length. OTF has no record for a message without a partner.
 func TestMessageNumbersThatDoNotFit(t *testing.T) {
 	in := textFile(t, "in.trf", "-3 -901 0 0 0 0\n-3 -901 0 1 0 0\n"+
 		"-3 -21 0.1 0 0 3 2 6000000000 5 1\n-4 -21 0.2 0 0 0\n-3 -51 0.2 1 0 1 2 5\n-4 -51 0.3 1 0 3 2 6000000000 5 0\n"+
@@ -177,8 +177,8 @@ func TestNumbersOfACopy(t *testing.T) {
 	}
 }
 
-// TestPlainNameOfEvent checks that a plain TRACE line has one name, that of the event, where the data of the event have
-// a field of that name as well.
+// TestPlainNameOfEvent checks that a TRACE line that is written with --plain has a single attribute called name.
+// It is the name of the event, even if the data of the event also have a field called name.
 func TestPlainNameOfEvent(t *testing.T) {
 	in := textFile(t, "in.trf", "-3 -201 0.1 0 0 5 0 a.txt\n-4 -201 0.2 0 0 1 2 3\n-2 -201 0.3 0 0 5 0 b.txt\n")
 	out := filepath.Join(t.TempDir(), "out.etf")
@@ -193,8 +193,8 @@ func TestPlainNameOfEvent(t *testing.T) {
 	weft(t, 0, "check", out)
 }
 
-// TestRepairInsideOfTracing checks that repair leaves a region before the last exit of -901, so that check finds
-// nothing outside of what is traced.
+// TestRepairInsideOfTracing checks that repair closes a region before the last exit of -901, so that check finds
+// no event outside of the traced time.
 func TestRepairInsideOfTracing(t *testing.T) {
 	in := textFile(t, "in.trf", "-3 -901 0 0 0 0\n-3 0 0.1 0 0 0\n-3 1 0.2 0 0 0\n-4 -901 0.3 0 0 0\n-3 -901 0.5 0 0 0\n"+
 		"-4 1 0.6 0 0 0\n-4 -901 1 0 0 0\n")

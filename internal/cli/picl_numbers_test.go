@@ -15,10 +15,13 @@ import (
 // TestSortedPICLKeepsNames checks that records keep their names when sorting changes their order.
 func TestSortedPICLKeepsNames(t *testing.T) {
 	for _, text := range []string{
-		"-5 5 0.0 -1 -1 1 0 a\n1 5 0.4 0 0 0\n-5 5 0.0 -1 -1 1 0 b\n1 5 0.3 0 0 0\n", // the later label stands first
-		"1 5 0.4 1 -1 0\n1 5 0.5 1 0 0\n-5 5 0.0 -1 -1 1 0 b\n1 5 0.3 1 -1 0\n",      // of records whose process is not known
-		"-4 5 0.4 0 0 0\n-5 5 0.0 -1 -1 1 0 b\n-3 5 0.1 0 0 0\n-4 5 0.2 0 0 0\n",     // an exit without entry
-		"-5 5 0.0 0 -1 1 0 a\n1 5 0.4 0 0 0\n-5 5 0.0 1 -1 1 0 b\n1 5 0.3 1 0 0\n",   // of two processors
+		// after sorting, the label b comes first
+		"-5 5 0.0 -1 -1 1 0 a\n1 5 0.4 0 0 0\n-5 5 0.0 -1 -1 1 0 b\n1 5 0.3 0 0 0\n",
+		// records whose process is unknown
+		"1 5 0.4 1 -1 0\n1 5 0.5 1 0 0\n-5 5 0.0 -1 -1 1 0 b\n1 5 0.3 1 -1 0\n",
+		"-4 5 0.4 0 0 0\n-5 5 0.0 -1 -1 1 0 b\n-3 5 0.1 0 0 0\n-4 5 0.2 0 0 0\n", // an exit without entry
+		// labels and records of two processors
+		"-5 5 0.0 0 -1 1 0 a\n1 5 0.4 0 0 0\n-5 5 0.0 1 -1 1 0 b\n1 5 0.3 1 0 0\n",
 		// a label of a subset that is defined later
 		"-2 6 0.1 2 0 0\n-2 6 0.05 5 0 0\n-5 -2001 0.01 2 0 1 0 a\n-203 -1 0.9 -1 -1 2 2 -2001 6\n",
 	} {

@@ -36,8 +36,8 @@ func writeTraceWithNames(t *testing.T, end string) string {
 	return path
 }
 
-// TestControls checks that control characters in names neither move the cursor of a terminal nor
-// begin a line. The output has the lines of a trace with harmless names.
+// TestControls checks that control characters in names neither move the cursor of a terminal nor begin a line. The
+// output must have as many lines as that for a trace with harmless names.
 func TestControls(t *testing.T) {
 	const evil = "\n\x1b[2J\r\t\u009b1m\u202e!"
 	bad, good := writeTraceWithNames(t, evil), writeTraceWithNames(t, "!")

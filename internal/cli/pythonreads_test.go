@@ -26,8 +26,8 @@ func pythonOTF2(t *testing.T) string {
 	return ""
 }
 
-// TestPythonReads checks that OTF2's Python bindings, which are stricter than the C library, read
-// all archives that weft writes, with the number of events that the archive states.
+// TestPythonReads checks that OTF2's Python bindings read all archives that weft writes, with the number of events
+// that the archive states. The bindings are stricter than the C library.
 func TestPythonReads(t *testing.T) {
 	effort.Long(t)
 	python := pythonOTF2(t)

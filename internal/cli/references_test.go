@@ -7,9 +7,10 @@ import (
 	"testing"
 )
 
-// TestReferencesStayDefined checks that the events of an archive refer to what is defined after --prune, and after a
-// conversion to another format and back: otf2-print calls other references INVALID or UNDEFINED, and OTF2's Python
-// bindings refuse them. The archive is that of OTF2's own writer (testdata/programs/references.py).
+// TestReferencesStayDefined checks that all definitions exist to which the events of an archive refer after
+// --prune, and after a conversion to another format and back. otf2-print calls other references INVALID or
+// UNDEFINED, and OTF2's Python bindings refuse them. OTF2's own writer has written the archive
+// (testdata/programs/references.py).
 func TestReferencesStayDefined(t *testing.T) {
 	python, dir := pythonOTF2(t), t.TempDir()
 	path := filepath.Join(dir, "in", "traces.otf2")

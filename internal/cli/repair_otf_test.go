@@ -8,9 +8,8 @@ import (
 	"testing"
 )
 
-// TestRepairLeftFiles checks that weft repair makes a trace that weft check and otfprint read without
-// complaint out of what a writer of OTF leaves that was killed: files are missing, empty, or end inside
-// of a record.
+// TestRepairLeftFiles checks traces whose writer was killed: files are missing, empty, or end inside of a record.
+// weft repair must write a trace that weft check and otfprint read without complaint.
 func TestRepairLeftFiles(t *testing.T) {
 	good := map[string]string{
 		"t.otf":      "1:1\n2:2\n",

@@ -19,7 +19,8 @@ func TestSameReasons(t *testing.T) {
 	compareFigures(t, "../..", []string{"analysis/waits/testdata/hand/traces.otf2",
 		"analysis/waits/testdata/p2p/traces.otf2", "analysis/waits/testdata/omp/traces.otf2",
 		"format/otf2/testdata/ok/heat2d-mt/traces.otf2", "examples/odse.etf"}, func(f *figureComparison, first int64) {
-		f.viewerQuery = strings.Replace(f.viewerQuery, "&", "?", 1) // it is the first of the query
+		// the parameters are the first ones of the request
+		f.viewerQuery = strings.Replace(f.viewerQuery, "&", "?", 1)
 		f.reasons(first)
 	})
 }
@@ -43,7 +44,7 @@ func (f *figureComparison) reasons(first int64) {
 	f.commandOrMissing(&factors, "efficiency")
 	f.query(&viewFactors, "efficiency")
 	same("efficiency", factors.lines(), viewFactors.lines())
-	if f.flags == nil { // the path is that of the whole trace
+	if f.flags == nil { // the path of the viewer is that of the whole trace
 		var path, viewerPath pathFigures
 		f.commandOrMissing(&path, "path")
 		f.query(&viewerPath, "path")
@@ -55,10 +56,11 @@ func (f *figureComparison) reasons(first int64) {
 	same("explanation", page.lines(), viewerPage.lines())
 }
 
-// absence is the part of an answer that says why there are no figures.
+// absence is the part of an answer that states why there are no figures.
 type absence struct{ Missing string }
 
-// commandOrMissing is like command. If the command finds nothing, to gets the reason.
+// commandOrMissing runs a command and decodes its output, as the method command does. If the command finds
+// nothing, to gets the reason.
 func (f *figureComparison) commandOrMissing(to any, name string, more ...string) {
 	f.t.Helper()
 	code, out, errs := runWeft(f.t, append(slices.Concat([]string{name, "--json", "-q"}, more, f.flags), f.path)...)
@@ -84,7 +86,7 @@ type efficiencyFigures struct {
 	Useful                    ticksText
 }
 
-// commandFactors is what weft efficiency prints.
+// commandFactors is the output of weft efficiency.
 type commandFactors struct {
 	efficiencyFigures
 	Factors, Hybrid map[string]float64
@@ -215,8 +217,8 @@ func (l *shares) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, &x)
 }
 
-// waitFigures are the figures about waits. Locations are known by what they have, as the viewer has
-// tracks instead.
+// waitFigures are the figures about waits. Locations are identified by their figures, because the viewer numbers
+// tracks instead of locations.
 type waitFigures struct {
 	Judged        int64
 	Waiting, Time ticksText
@@ -304,7 +306,7 @@ type phaseTimes struct {
 	From   number
 }
 
-// commandPhase is what weft efficiency prints of a phase.
+// commandPhase is a phase in the output of weft efficiency.
 type commandPhase struct {
 	Phase   phaseTimes
 	Factors map[string]float64

@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// TestLikeScoreP checks that otf2-print finds a process for each rank, with one master thread, MPI's regions with
-// their paradigm and role, and the same messages, in archives that are to be like those of Score-P; and that
-// OTF2's Python bindings read them.
+// TestLikeScoreP checks archives that are written with Score-P's layout. otf2-print must find a process with one
+// master thread for each rank, MPI's regions with their paradigm and role, and the same messages. OTF2's Python
+// bindings must be able to read the archives.
 func TestLikeScoreP(t *testing.T) {
 	if _, err := exec.LookPath("otf2-print"); err != nil {
 		t.Skip("otf2-print is not installed")
@@ -26,7 +26,7 @@ func TestLikeScoreP(t *testing.T) {
 	master := regexp.MustCompile(`(?m)^LOCATION +\d+  Name: "Master thread" <\d+>, Type: CPU_THREAD, ` +
 		`# Events: \d+, Group: "MPI Rank (\d+)"`)
 	for _, x := range []struct {
-		path, regions string // lines of regions that are wanted
+		path, regions string // lines that the output must have for regions
 	}{{generated, "MPI_Isend POINT2POINT, MPI_Waitall POINT2POINT, MPI_Allreduce COLL_ALL2ALL"},
 		{recorded, "MPI_Recv POINT2POINT, MPI_Barrier BARRIER, MPI_Bcast COLL_ONE2ALL"}} {
 		out, _ := runTool(t, x.path, "otf2-print", "-G")

@@ -19,7 +19,7 @@ func TestSelectionFlags(t *testing.T) {
 		t.Fatal(err)
 	}
 	code := regexp.MustCompile("`([^`]+)`")
-	lacks := map[string][]string{} // what the table says
+	lacks := map[string][]string{} // the missing flags of each command, according to the table
 	_, rows, _ := strings.Cut(string(text), "| command | is without | because |\n|---|---|---|\n")
 	rows, _, _ = strings.Cut(rows, "\n\n")
 	for row := range strings.Lines(rows) {

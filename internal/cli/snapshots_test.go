@@ -113,7 +113,7 @@ func randomOTF(t *testing.T, seed uint64, path string) {
 		case 14:
 			r.Type, r.File, r.Handle, r.Operation, r.Bytes, r.Duration = otf.FileOperation, 1, 1, uint64(rng.IntN(4)), n, 1
 		case 15:
-			if seed%3 == 0 && rng.IntN(2) == 0 { // the attribute of a comment makes a scan begin again
+			if seed%3 == 0 && rng.IntN(2) == 0 { // the attribute of a comment makes weft repeat a scan
 				r.Type, r.Text = otf.EventComment, "comment"
 				break
 			}
@@ -139,8 +139,9 @@ var windowAnswers = [][]string{
 	{"waits", "--json"}, {"waits", "--causes", "--json"},
 }
 
-// TestStatesBeforeComment checks that a comment behind a window does not make a processor idle that goes on after the
-// comment. The call lasts from 10 to 200 ticks, so that the processor communicates in all 30 ticks of the window.
+// TestStatesBeforeComment checks that a comment after a window does not make a processor idle in the window if its
+// call continues after the comment. The call lasts from 10 to 200 ticks, so the processor communicates in all 30
+// ticks of the window.
 func TestStatesBeforeComment(t *testing.T) {
 	path := writeTrace(t, map[string]string{
 		".otf":      "1:1\n",
@@ -155,7 +156,7 @@ func TestStatesBeforeComment(t *testing.T) {
 	}
 }
 
-// answerOf returns what a command prints about a trace, without the name of the trace's folder.
+// answerOf returns the output of a command for a trace, without the name of the trace's folder.
 func answerOf(args []string, path string) string {
 	var out, errs bytes.Buffer
 	code := Main(append(slices.Clone(args), path), strings.NewReader(""), &out, &errs)

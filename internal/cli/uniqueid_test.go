@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestUniqueID checks that the unique id of an OTF trace stays, whatever weft does with the trace: otfprint shows
-// the same line. Traces without one get none.
+// TestUniqueID checks that commands keep the unique id of an OTF trace: otfprint must show the same line. Traces
+// without a unique id get none.
 func TestUniqueID(t *testing.T) {
 	dir := "../../format/otf/testdata/ok/"
 	for _, name := range []string{"mpi4", "localdefs", "hand_markers"} {

@@ -71,8 +71,8 @@ func TestUnreadLinesStay_2_1(t *testing.T) {
 	}
 }
 
-// TestUnreadLinesBehindNothing checks that lines that cannot be read come first where the record after them is gone,
-// as comments do.
+// TestUnreadLinesBehindNothing checks unreadable lines whose next record is removed. They come first in the
+// output, as comments do.
 func TestUnreadLinesBehindNothing(t *testing.T) {
 	got, printed := rewriteTRACE(t, "TU SECONDS\nE 0 1 ;\nE 9\nE 1 2 ; name=b\nE 2 3 ;\nD 0 9 0 0 ;\n", "filter",
 		"--not-region", "b")

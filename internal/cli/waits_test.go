@@ -13,9 +13,9 @@ import (
 	"github.com/weft-trace/weft/internal/effort"
 )
 
-// TestLate has ranks come late on purpose, under EZTrace, and checks that the waits of the others are
-// as long as they measured. A rank can lose the processor between its measurement and its call, so
-// that one of several runs must agree.
+// TestLate runs a program under EZTrace in which ranks are late on purpose. It checks that the waits of the other
+// ranks are as long as these ranks have measured. A rank can lose the processor between its measurement and its
+// call, so only one of several runs must agree.
 func TestLate(t *testing.T) {
 	effort.Long(t)
 	var wrong []string
@@ -30,7 +30,7 @@ func TestLate(t *testing.T) {
 // runLate runs the program once and returns a description of the first difference.
 func runLate(t *testing.T) (wrong []string) {
 	dir, anchor := tracedProgram(t, "late", 3)
-	var came [3][12]float64 // at the message, the broadcast, and the all-reduce operations
+	var came [3][12]float64 // times of arrival at the message, the broadcast, and the all-reduce operations
 	for rank := range came {
 		text, err := os.ReadFile(filepath.Join(dir, fmt.Sprintf("late.%d", rank)))
 		if err != nil {

@@ -13,9 +13,9 @@ import (
 	"github.com/weft-trace/weft/internal/effort"
 )
 
-// TestWindows checks the waits of a real program with one-sided communication against the times that its ranks
-// measured themselves. EZTrace does not record windows, so that a script writes what the ranks recorded, with the
-// library of OTF2 and in the way of Score-P. On a busy machine a rank can be late by itself: the test tries again.
+// TestWindows compares the waits of a real program with one-sided communication with the times that its ranks have
+// measured themselves. EZTrace does not record windows. So a script writes the records of the ranks with OTF2's
+// library, in the way of Score-P. On a busy machine a rank can be late for other reasons, so the test tries again.
 func TestWindows(t *testing.T) {
 	effort.Long(t)
 	var wrong []string
@@ -105,7 +105,7 @@ func runWindows(t *testing.T) (wrong []string) {
 		{"wait-at-rma-fence", call(1, "MPI_Win_fence", 1).begin - call(0, "MPI_Win_fence", 1).begin},
 		{"late-post", call(1, "MPI_Win_post", 0).begin - call(0, "MPI_Win_start", 0).begin},
 		{"early-wait", call(0, "MPI_Win_complete", 1).begin - call(1, "MPI_Win_wait", 1).begin},
-		// the lock is free when MPI_Win_unlock has begun
+		// the lock becomes free at the begin of MPI_Win_unlock
 		{"rma-lock-contention", call(0, "MPI_Win_unlock", 0).begin - call(1, "MPI_Win_lock", 0).begin},
 	} {
 		if d := math.Abs(found[w.pattern] - w.time); d > 0.05*w.time+0.001 {

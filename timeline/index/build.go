@@ -323,18 +323,19 @@ type worker struct {
 	ended        []endedLocation
 	freeLocation *location    // an ended location, for reuse
 	freeTracks   []*spanTrack // ended tracks, for reuse
-	regions      []uint32     // merged number of each region
-	isColor      []bool       // whether the values of an attribute take the place of regions; indexed by attribute
-	isLabel      []bool       // whether an attribute names the spans; indexed by attribute
-	attrs        []bool       // whether the begin of a visit or claim has an attribute; indexed by attribute
-	links        endWriter
-	meetings     endWriter
-	collectives  collector
-	latestTrack  *spanTrack // the last new track; its buffer sizes are used for the next track
-	maxDepth     int        // largest number of open regions so far
-	first        int64      // times of the first and the last marker or state
-	last         int64
-	others       int64 // number of markers and states
+	// indexed by region: the number of the region after regions with equal names have been merged
+	regions     []uint32
+	isColor     []bool // whether the values of an attribute take the place of regions; indexed by attribute
+	isLabel     []bool // whether an attribute names the spans; indexed by attribute
+	attrs       []bool // whether the begin of a visit or claim has an attribute; indexed by attribute
+	links       endWriter
+	meetings    endWriter
+	collectives collector
+	latestTrack *spanTrack // the last new track; its buffer sizes are used for the next track
+	maxDepth    int        // largest number of open regions so far
+	first       int64      // times of the first and the last marker or state
+	last        int64
+	others      int64 // number of markers and states
 }
 
 func newWorker(b *builder) *worker {

@@ -171,8 +171,7 @@ func (s *LinkSet) thin(q *LinkRequest) {
 			cmp.Compare(a.Destination, b.Destination), cmp.Compare(a.Tag, b.Tag), cmp.Compare(a.End, b.End))
 	}
 	if len(s.Links) > q.Limit {
-		// Links that begin in the same 64th of the window, between the same tracks, become one
-		// bundle.
+		// Bundles combine links between the same tracks that begin in the same 64th of the window.
 		wide := max(1, (q.To-q.From)/64)
 		bucket := func(l *Link) int64 { return floorDiv(max(l.Start, q.From)-q.From, wide) }
 		slices.SortFunc(s.Links, func(a, b Link) int {

@@ -11,8 +11,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// TestTree checks that addNested and addDisordered compute the same sums of a block of nested spans up
-// to a time, and that properlyNested recognises spans that end in any order.
+// TestTree checks that addNested and addDisordered compute the same sums for the part of a block of nested spans
+// up to a time. It also checks that properlyNested returns false for spans that end in any other order.
 func TestTree(t *testing.T) {
 	effort.Sequential(t)
 	for _, astray := range []bool{false, true} {

@@ -1,4 +1,4 @@
-// Outputs prints checksums of what a build of weft prints and writes for traces: one line for each
+// Outputs runs commands of a build of weft on traces, and prints a checksum of each output: one line for each
 // trace and command. The lists of two builds show where a change affects users.
 //
 //	go run ./outputs -weft ../bin/weft ../format/*/testdata/ok > before

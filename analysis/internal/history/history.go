@@ -637,9 +637,8 @@ func (l *Location) FirstAfter(t int64) int32 {
 // PathLocation identifies a call path at a location.
 type PathLocation struct{ Path, Location uint32 }
 
-// ExclusiveTimes returns the time in ticks of each call path at each location, without waits. It subtracts the
-// waits of the pattern waitstate.Reduction instead of the waits of EarlyReduce, because Reduction includes
-// EarlyReduce.
+// ExclusiveTimes returns the time in ticks of each call path at each location, without waits. The waits of a
+// reduction are those of the pattern waitstate.Reduction, which include the waits of the pattern EarlyReduce.
 func (h *History) ExclusiveTimes() map[PathLocation]int64 {
 	own := map[PathLocation]int64{}
 	for i, l := range h.Locations {

@@ -168,8 +168,8 @@ func (h *History) Opening(a, b waitstate.Place) Opening {
 	return o
 }
 
-// setLastMeeting sets o to the meeting of a pair before the calls a and b whose calls both locations left
-// last.
+// setLastMeeting searches the meetings of a pair before the calls a and b for the one whose first side left it
+// last. If that is later than the synchronisation in o, setLastMeeting sets o to it.
 func (h *History) setLastMeeting(o *Opening, k pair, a, b int32) {
 	x := h.meetings[k]
 	if x == nil {

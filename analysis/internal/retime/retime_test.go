@@ -64,7 +64,7 @@ func histories(t *testing.T) map[string]*history.History {
 	return all
 }
 
-// TestSame checks that with unchanged durations the runtime is that of the trace.
+// TestSame checks that the computed runtime equals the recorded runtime if no duration changes.
 func TestSame(t *testing.T) {
 	for name, h := range histories(t) {
 		if found, expected := makespan(t, h, retime.Options{Transfer: 1}), h.Log.Last-h.Log.First; found != expected {

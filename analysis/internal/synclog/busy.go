@@ -14,7 +14,7 @@ func (l *lane) passOwn(t int64) {
 	l.changed = t
 }
 
-// isBarrier reports whether a role is that of barriers.
+// isBarrier reports whether a region with the role is a barrier.
 func isBarrier(r trace.Role) bool { return r == trace.BarrierRole || r == trace.ImplicitBarrierRole }
 
 // mostBusy is the greatest number of times in other regions during a barrier that are kept separately.

@@ -15,7 +15,7 @@ type SilentRegion struct {
 	Time   trace.Ticks
 }
 
-// silence counts the visits of a region that have no events, if the region's kind is waits. marked is set as soon as
+// silence counts the visits of a region without events, if calls of the region may wait. marked is set as soon as
 // a visit has an event.
 type silence struct {
 	marked bool
@@ -41,7 +41,8 @@ func mayWait(role trace.Role, name string) bool {
 		func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 }
 
-// countSilent notes whether a call that ends at time t has events.
+// countSilent counts the visit of a call that ends at time t if the call has no events. If the call has events,
+// countSilent marks its region as one with events.
 func (w *worker) countSilent(c *openCall, t int64) {
 	region := w.nodes[c.node].region
 	if int64(region) >= int64(len(w.silences)) {

@@ -26,7 +26,7 @@ type sequence struct {
 	counts       []int64          // number of calls of each location, ascending
 	done         int64            // number of the first operation in list
 	list         []instance
-	disagreed    bool // members call different operations from here on
+	disagreed    bool // from this operation on, the members call different operations
 	// ranks holds the locations of the communicator by rank, and lists for reuse.
 	ranks []uint32
 	free  [][]Member

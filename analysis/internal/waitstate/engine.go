@@ -154,7 +154,7 @@ type Wait struct {
 	Place         Place  // the call that waits
 	Path          uint32 // path of that call
 	Begin, Length int64
-	Cause         Place // call that is waited for
+	Cause         Place // call for which the location waits
 	CauseTime     int64 // begin of that call, release of the lock, or end of the work
 	// Communicator is the communicator of the message, operation or team, valid only if HasCommunicator
 	// is set.

@@ -331,7 +331,7 @@ func (m *messages) receive(c *synclog.Call, p *synclog.Point, own *call, post po
 		post.number = b.receives.Post(false)
 	}
 	x := m.freeMessages.take()
-	*x = message{references: 2, // of its order and of its matching
+	*x = message{references: 2, // one reference of the order of receives, and one of the matching
 		from: uint32(min(p.Ops[0], uint64(trace.NoRef))), to: c.Location, communicator: p.Ops[1], tag: int64(p.Ops[2]),
 		recvCall: own, recvEnter: own.enter, recvTest: own.test, recvPost: post.place, recvPostEnter: post.enter,
 		recvTime: p.Time}
@@ -454,8 +454,8 @@ func (e *engine) reportWrongOrder(l *lateMessage) {
 	}
 }
 
-// receiveOrder holds the receives of a location in order. It finds those that came before messages that
-// had been sent earlier.
+// receiveOrder holds the receives of a location in order. It finds receives in the wrong order: those that came
+// before a receive whose message had been sent earlier.
 type receiveOrder struct {
 	fifo
 	late byTime // messages with late-sender waits that may turn out to be in the wrong order

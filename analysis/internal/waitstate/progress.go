@@ -101,13 +101,13 @@ func (e *engine) callAtTarget(x *lockEpoch, target uint64, a *access) {
 	own.targets = append(own.targets, target)
 	w := progressWait{epoch: x, access: *a}
 	l := &g.latest[target]
-	n := l.number // of the first call of the target that ended after the call had begun
+	n := l.number // number of the first call of the target that ended after the begin of the access
 	for n > 0 && n > l.number-mostRecent && l.list[(n-1)%mostRecent].leave > a.enter {
 		n--
 	}
 	switch {
 	case n > 0 && n == l.number-mostRecent:
-		return // an earlier one may be the first
+		return // a call that is no longer in the list may be the first one
 	case n < l.number:
 		e.judgeProgress(&w, &l.list[n%mostRecent])
 		return

@@ -24,7 +24,7 @@ type Calls struct {
 // calls holds the open calls of a location.
 type calls struct {
 	regions []uint32
-	open    openset.Index[uint32] // index of regions
+	open    openset.Index[uint32] // finds the latest open call of a region in regions
 	begun   map[uint64]begin      // operations that have begun and not ended, by matching number
 }
 
