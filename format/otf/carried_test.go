@@ -9,8 +9,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
+	"github.com/weft-trace/weft/tracetest"
 )
 
 // writeRecorded writes what r has recorded as an OTF trace, and returns the loss.
@@ -228,5 +231,26 @@ func TestCarriedSnapshotsStay(t *testing.T) {
 		if got, _ := os.ReadFile(filepath.Join(folder, "y"+part)); string(got) != string(want) {
 			t.Errorf("%s: found %q, expected %q", part, got, want)
 		}
+	}
+}
+
+// TestRepeatedKeys checks that an event keeps several attributes with the same key. Readers of OTF take only the first
+// pair with a key.
+func TestRepeatedKeys(t *testing.T) {
+	r := trace.NewRecorder(trace.Seconds(1000))
+	loc, region := r.Location("rank 0"), r.Region("work")
+	pair := func(typ trace.Type, n uint64, s string) trace.Attr {
+		return trace.Attr{Key: "key", Value: trace.Value{Type: typ, Num: n, Str: s}}
+	}
+	r.Enter(loc, 1, region, pair(trace.Uint16, 1, ""), pair(trace.Uint16, 2, ""))
+	r.Enter(loc, 2, region, pair(trace.Uint16, 1, ""), pair(trace.Bytes, 0, "abc"))
+	r.Event(loc, 3, trace.NoOp, trace.NoRef, nil, pair(trace.Int64, 1, ""), pair(trace.Int64, 1, ""))
+	r.Enter(loc, 4, region, slices.Repeat([]trace.Attr{pair(trace.Uint16, 7, "")}, 100)...)
+	m := filepath.Join(t.TempDir(), "x.otf")
+	writeRecorded(t, m, r, &format.WriteOptions{})
+	want := tracetest.Dump(t, format.Recorded(r), trace.Everything())
+	got := tracetest.Dump(t, tracetest.Open(t, Format{}, format.FileSource(m), nil), trace.Everything())
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("rows differ:\n%s", diff)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
@@ -200,14 +199,11 @@ func (e *encoder) addMarker(c *trace.Cursor) error {
 	keys, values := c.Attrs()
 	for i, k := range keys {
 		if e.defs.Attributes.At(k).Name == textName && values[i].Type == trace.String {
-			text = trace.ToUTF8(strings.ReplaceAll(values[i].Str, "\x00", "\\0"))
+			text = e.text(values[i].Str)
 			rest = rest || !isText(values[i].Str)
 		} else {
 			rest = true
 		}
-	}
-	if len(text) > maxText {
-		text, rest = text[:maxText], true
 	}
 	if rest {
 		e.rows.NoteField(c, "attributes")
