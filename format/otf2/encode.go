@@ -236,7 +236,7 @@ func (e *encoder) string(s string) uint64 {
 		if len(e.strings) >= maxTexts {
 			clear(e.strings)
 		}
-		e.strings[s] = id
+		e.strings[strings.Clone(s)] = id // texts of attributes belong to the decoder
 		e.writeString(id, e.text(s))
 	}
 	return id

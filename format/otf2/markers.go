@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
@@ -210,6 +211,7 @@ func (e *encoder) addMarker(c *trace.Cursor) error {
 	}
 	r := &Record{ID: markerEvent, Values: []uint64{e.event.Time, duration, place, scope, of, 0}, Texts: []string{text}}
 	if later {
+		r.Texts[0] = strings.Clone(text)
 		e.scoped = append(e.scoped, scopedMarker{r, group})
 		return nil
 	}
