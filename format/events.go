@@ -243,7 +243,7 @@ func ScanExtent(ctx context.Context, e Events) (first, last int64, ok bool, err 
 }
 
 // Stream delivers a sorted sequence of events in batches. Each call returns the next batch, which is
-// valid until the next call, or nil after the last batch.
+// valid until the next call, or nil after the last batch. The texts of attributes stay valid.
 type Stream func(ctx context.Context) (*trace.Batch, error)
 
 // Streamer is implemented by Events whose format stores them in parts that can be read in parallel.

@@ -2,6 +2,7 @@ package format
 
 import (
 	"context"
+	"strings"
 
 	"github.com/weft-trace/weft/trace"
 )
@@ -166,7 +167,11 @@ func (r *Regrouper) Batch(b *trace.Batch) error {
 			o.Reset(uint32(loc))
 			r.open[loc] = o
 		}
+		from := len(o.AttrVal)
 		o.AppendRow(&c)
+		for i := from; i < len(o.AttrVal); i++ {
+			o.AttrVal[i].Str = strings.Clone(o.AttrVal[i].Str) // the batch belongs to the caller
+		}
 		r.held++
 		if o.Len() == trace.BatchRows {
 			if err := r.emit(o); err != nil {

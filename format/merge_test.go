@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"unsafe"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
@@ -76,5 +77,33 @@ func TestMerge(t *testing.T) {
 		if err != nil || !slices.Equal(got, x.want) {
 			t.Errorf("%s: found %q, %v, expected %q", x.name, got, err, x.want)
 		}
+	}
+}
+
+// TestRegroupTexts checks that Regroup keeps no texts of the batches that it gets: they belong to the decoder, which
+// uses the memory again.
+func TestRegroupTexts(t *testing.T) {
+	var got []string
+	r := format.Regroup(format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+		for _, v := range b.AttrVal {
+			got = append(got, v.Str)
+		}
+		return nil
+	}}, 10)
+	text := make([]byte, 5)
+	for i, s := range []string{"first", "other", "later"} {
+		copy(text, s)
+		b := &trace.Batch{Loc: trace.MixedLoc}
+		b.Add(uint32(i%2), int64(i), trace.Enter, 0)
+		b.AddAttr(0, trace.StringValue(unsafe.String(&text[0], len(text))))
+		if err := r.Batch(b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := r.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"first", "later", "other"}; !slices.Equal(got, want) {
+		t.Errorf("found the texts %q, expected %q", got, want)
 	}
 }

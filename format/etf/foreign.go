@@ -34,7 +34,7 @@ func (e *encoder) writeForeignRow(c *trace.Cursor) error {
 		at, x := e.queue.begin(e.next, e.timeText())
 		x.text = append(digits.AppendInt(x.text, int64(loc)), " 1"...)
 		e.next++
-		x.order, x.region = e.seq, ref
+		x.order, x.region, x.other = e.seq, ref, true // e.claims does not contain it
 		x.text, _ = attrlist.Append(append(x.text, " ; "...), "name", e.Defs.Regions.At(ref).Name)
 		x.text = digits.AppendInt(append(x.text, ", depth="...), int64(e.depth[loc]))
 		for _, p := range e.attributePairs(c) {
@@ -135,8 +135,8 @@ func (e *encoder) attributePairs(c *trace.Cursor) []carrier.Pair {
 }
 
 // canBeClaimLine reports whether a claim can be a C line of its resource. The claim's location must stand for
-// its resource only, and the claim must have an offset if the resource uses offsets. The R line of the
-// location then describes the resource.
+// its resource only, the claim must have an offset if the resource uses offsets, and its amount and offset must be
+// finite. The R line of the location then describes the resource.
 func (e *encoder) canBeClaimLine(c *trace.Cursor) bool {
 	ops, loc := c.Ops(), c.Location()
 	if len(ops) < 3 || len(ops) > 4 || ops[1] >= uint64(e.Defs.Resources.Len()) || !e.Defs.Locations.Has(loc) {
@@ -144,7 +144,7 @@ func (e *encoder) canBeClaimLine(c *trace.Cursor) bool {
 	}
 	resource := uint32(ops[1])
 	if r := e.Defs.Resources.At(resource); r.Location != loc || r.UsesOffset != (len(ops) == 4) ||
-		e.Defs.Locations.At(loc).Kind != trace.ResourceLocation {
+		e.Defs.Locations.At(loc).Kind != trace.ResourceLocation || slices.ContainsFunc(ops[2:], isInfinite) {
 		return false
 	}
 	if int(loc) < len(e.deep) && e.deep[loc] > 0 {
@@ -157,6 +157,12 @@ func (e *encoder) canBeClaimLine(c *trace.Cursor) bool {
 		e.claimed[loc] = 1 + resource
 	}
 	return e.claimed[loc] == 1+resource
+}
+
+// isInfinite reports whether the bits are those of an infinite number or NaN, which a line of TRACE cannot state.
+func isInfinite(bits uint64) bool {
+	const exponent = 0x7ff << 52
+	return bits&exponent == exponent
 }
 
 // writeEvent writes a row as an E line, which has its kind and operands as attributes.

@@ -136,9 +136,9 @@ type queuedClaim struct {
 	cut    int
 	order  int64    // position of the enter among all rows; used only for traces of other formats
 	region uint32   // the region that is visited; used only for traces of other formats
-	key    claimKey // resource and id, for traces that were read from a TRACE file
+	key    claimKey // resource and id of a claim
 	done   bool
-	other  bool  // a map of openClaims contains the claim
+	other  bool  // a map of openClaims contains the claim, or it is a visit
 	place  int64 // position in the spool at which the line of a claim in aside belongs
 	pos    int64 // number of the claim's line in the original file
 }

@@ -81,3 +81,24 @@ func TestRecordedClaims(t *testing.T) {
 		t.Errorf("what is restored:\n%s", diff)
 	}
 }
+
+// TestRecordedOddClaims checks that weft restores claims that a line of TRACE cannot state: an amount or an offset is
+// infinite or NaN, or a claim ends that did not begin while a region is open.
+func TestRecordedOddClaims(t *testing.T) {
+	r := trace.NewRecorder(trace.Seconds(1000))
+	loc, work := r.Location("rank 0"), r.Region("work")
+	cpu := r.Resource("CPU", 4, "")
+	r.Enter(loc, 1, work)
+	r.Event(r.Defs().Resources.At(cpu).Location, 2, trace.ClaimEnd, work, []uint64{0, uint64(cpu)})
+	for i, amount := range []float64{math.Inf(1), math.Inf(-1), math.NaN(), 1} {
+		r.Release(r.Claim(cpu, int64(3+i), work, amount), int64(8+i))
+	}
+	r.Leave(loc, 20, work)
+	path := filepath.Join(t.TempDir(), "x.etf")
+	tracetest.Encode(t, etf.Format{}, format.Recorded(r), path)
+	back := tracetest.Open(t, etf.Format{}, format.FileSource(path), nil)
+	if diff := cmp.Diff(tracetest.Dump(t, format.Recorded(r), trace.Everything()),
+		tracetest.Dump(t, back, trace.Everything())); diff != "" {
+		t.Errorf("what is restored:\n%s", diff)
+	}
+}

@@ -217,7 +217,7 @@ func (p *blockParser) addRestored(it *timedLine, r carriedOrder) error {
 			end = trace.ClaimEnd
 			for _, x := range p.pairs {
 				if x.Key == "claim" || x.Key == "resource" {
-					leave = append(leave, carrier.Pair{Key: x.Key, Value: strings.Clone(x.Value)})
+					leave = append(leave, carrier.Pair{Key: strings.Clone(x.Key), Value: strings.Clone(x.Value)})
 				}
 			}
 		}

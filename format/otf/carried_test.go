@@ -2,6 +2,7 @@ package otf
 
 import (
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -9,8 +10,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
+	"github.com/weft-trace/weft/tracetest"
 )
 
 // writeRecorded writes what r has recorded as an OTF trace, and returns the loss.
@@ -226,6 +230,78 @@ func TestCarriedSnapshotsStay(t *testing.T) {
 		}
 		if got, _ := os.ReadFile(filepath.Join(folder, "y"+part)); string(got) != string(want) {
 			t.Errorf("%s: found %q, expected %q", part, got, want)
+		}
+	}
+}
+
+// TestRepeatedKeys checks that an event keeps several attributes with the same key. Readers of OTF take only the first
+// pair with a key.
+func TestRepeatedKeys(t *testing.T) {
+	r := trace.NewRecorder(trace.Seconds(1000))
+	loc, region := r.Location("rank 0"), r.Region("work")
+	pair := func(typ trace.Type, n uint64, s string) trace.Attr {
+		return trace.Attr{Key: "key", Value: trace.Value{Type: typ, Num: n, Str: s}}
+	}
+	r.Enter(loc, 1, region, pair(trace.Uint16, 1, ""), pair(trace.Uint16, 2, ""))
+	r.Enter(loc, 2, region, pair(trace.Uint16, 1, ""), pair(trace.Bytes, 0, "abc"))
+	r.Event(loc, 3, trace.NoOp, trace.NoRef, nil, pair(trace.Int64, 1, ""), pair(trace.Int64, 1, ""))
+	r.Enter(loc, 4, region, slices.Repeat([]trace.Attr{pair(trace.Uint16, 7, "")}, 100)...)
+	m := filepath.Join(t.TempDir(), "x.otf")
+	writeRecorded(t, m, r, &format.WriteOptions{})
+	want := tracetest.Dump(t, format.Recorded(r), trace.Everything())
+	got := tracetest.Dump(t, tracetest.Open(t, Format{}, format.FileSource(m), nil), trace.Everything())
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("rows differ:\n%s", diff)
+	}
+}
+
+// TestLinksOfWindow checks that a part of a trace has the links with an end in it, although they follow the last event.
+func TestLinksOfWindow(t *testing.T) {
+	r := trace.NewRecorder(trace.Seconds(1000))
+	region := r.Region("work")
+	locs := []uint32{r.Location("rank 0"), r.Location("rank 1"), r.Location("rank 2")}
+	for i := range int64(1000) {
+		for k, loc := range locs {
+			r.Enter(loc, 10*i, region)
+			r.Leave(loc, 10*i+5, region)
+			if i%10 == 0 {
+				r.Link(trace.End{Kind: trace.AtLocation, Location: loc, Time: 10 * i},
+					trace.End{Kind: trace.AtLocation, Location: locs[(k+1)%3], Time: 10*i + 100})
+			}
+		}
+	}
+	m := filepath.Join(t.TempDir(), "x.otf")
+	writeRecorded(t, m, r, &format.WriteOptions{})
+	linksOf := func(events format.Events, sel trace.Selection) (links []trace.Link) {
+		sink := format.SinkFuncs{OnLinks: func(l []trace.Link) error {
+			for _, x := range l {
+				x.Pos, x.Src.Pos, x.Dst.Pos = 0, 0, 0
+				links = append(links, x)
+			}
+			return nil
+		}}
+		one := func() func(int) format.Sink { return func(int) format.Sink { return sink } }
+		if err := events.ScanParallel(t.Context(), sel, one); err != nil {
+			t.Error(err)
+		}
+		inParallel := links
+		links = nil
+		if err := events.Scan(t.Context(), sel, format.GlobalOrder, sink); err != nil {
+			t.Error(err)
+		}
+		if diff := cmp.Diff(links, inParallel); diff != "" {
+			t.Errorf("%+v: scans in time order and in parallel differ:\n%s", sel, diff)
+		}
+		return links
+	}
+	second := func(loc uint32) bool { return loc == locs[1] }
+	for _, sel := range []trace.Selection{{From: 1000, To: 2000}, {From: math.MinInt64, To: 500}, {From: 5000, To: 5001,
+		Stacks: true}, {From: math.MinInt64, To: math.MaxInt64, Location: second}, {From: 20000, To: 30000}} {
+		sel.Links = trace.SelectedLinks
+		want := linksOf(format.Recorded(r), sel)
+		got := linksOf(tracetest.Open(t, Format{}, format.FileSource(m), nil), sel)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("from %d to %d: links differ:\n%s", sel.From, sel.To, diff)
 		}
 	}
 }

@@ -125,6 +125,11 @@ func (d *decoder) Scan(ctx context.Context, sel trace.Selection, order format.Or
 	if sel.NoEvents && !d.carried {
 		return d.Prepare(ctx)
 	}
+	if missed, err := d.missesLinks(sel); err != nil {
+		return err
+	} else if missed {
+		return d.scanWithLinks(ctx, sel, order, sink)
+	}
 	sel, sink = format.ExactScan(d.defs, sel, sink)
 	if sel.FirstEvents && order == format.GlobalOrder {
 		if ok, err := d.scanInWindows(ctx, sel, sink); ok || err != nil {
@@ -176,6 +181,34 @@ func (d *decoder) Scan(ctx context.Context, sel trace.Selection, order format.Or
 		return err
 	}
 	return d.deliverLinks(ctx, sel, sink)
+}
+
+// missesLinks reports whether a scan of the selected part of the trace may leave out selected links: they follow the
+// events of one of the streams.
+func (d *decoder) missesLinks(sel trace.Selection) (bool, error) {
+	if !d.carried || sel.Links == trace.NoLinks || sel.To == math.MaxInt64 && sel.Location == nil {
+		return false, nil
+	}
+	return d.hasTrailingLinks()
+}
+
+// scanWithLinks delivers the selected events, and then reads the end of the trace and delivers the selected links.
+func (d *decoder) scanWithLinks(ctx context.Context, sel trace.Selection, order format.Order, sink format.Sink) error {
+	events := sel
+	events.Links = trace.NoLinks
+	if err := d.Scan(ctx, events, order, sink); err != nil {
+		return err
+	}
+	behind := trace.Selection{From: math.MinInt64, To: math.MaxInt64, NoEvents: true, Links: trace.AllLinks}
+	ends, err := d.surveyEnds(ctx)
+	if err != nil {
+		return err
+	}
+	if ends.trusted && ends.any {
+		behind.From = d.clock.toModel(ends.last)
+	}
+	_, sink = format.ExactScan(d.defs, sel, sink)
+	return d.Scan(ctx, behind, format.GlobalOrder, format.SinkFuncs{OnLinks: sink.Links})
 }
 
 // scanInWindows delivers the events in the order of time, one window of time after another. If the
@@ -258,6 +291,11 @@ func (d *decoder) ScanParallel(ctx context.Context, sel trace.Selection, begin f
 			return err
 		}
 		sinks = begin()
+	}
+	if missed, err := d.missesLinks(sel); err != nil {
+		return err
+	} else if missed {
+		return d.Scan(ctx, sel, format.PerLocation, sinks(0))
 	}
 	ask, _ := format.ExactScan(d.defs, sel, nil)
 	for {

@@ -520,6 +520,9 @@ func (e *encoder) addAttributes(r *Record, keys []uint32, values []trace.Value) 
 		} else {
 			continue // the carried row already contains the attribute
 		}
+		if e.original == nil && r.hasKey(kv.Key) {
+			continue // readers take only the first pair with a key
+		}
 		r.KeyValues = append(r.KeyValues, kv)
 	}
 }

@@ -236,14 +236,30 @@ func (e *encoder) string(s string) uint64 {
 		if len(e.strings) >= maxTexts {
 			clear(e.strings)
 		}
-		e.strings[s] = id
-		e.writeString(id, trace.ToUTF8(s))
+		e.strings[strings.Clone(s)] = id // texts of attributes belong to the decoder
+		e.writeString(id, e.text(s))
 	}
 	return id
 }
 
+// text returns a text as OTF2 can keep it. Of a text of more than maxText bytes, it returns the beginning.
+func (e *encoder) text(s string) string {
+	s = strings.ReplaceAll(trace.ToUTF8(s), "\x00", "\\0")
+	if len(s) <= maxText {
+		return s
+	}
+	how := format.WeftOnly
+	if e.plain {
+		how = format.Degraded
+	}
+	e.loss.Add("text", "end", how, "longer than OTF2 allows", 1)
+	return strings.ToValidUTF8(s[:maxText], "") // a character may be cut in two
+}
+
 // isText reports whether OTF2 keeps a text as it is.
-func isText(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }
+func isText(s string) bool {
+	return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 && len(s) <= maxText
+}
 
 // writeRow writes a row as a record of OTF2. If the record does not hold all of the row, the packed
 // row is written as well.
@@ -540,7 +556,7 @@ func (e *encoder) attributes(c *trace.Cursor) (all bool) {
 		t := tableOf(uint64(v.Type))
 		if v.Type == trace.None || v.Type > trace.LocationGroupRef || e.isRepeated(keys, i) ||
 			v.Type != e.typeOf(k, v.Type) ||
-			t != Strings && t != noTable && (v.Num >= undefined32-2 || t >= InterruptGenerators || t == SourceLocations) {
+			t != Strings && t != noTable && (v.Num >= uint64(entries(e.defs, t)) || t >= InterruptGenerators) {
 			all = false
 			continue
 		}
@@ -548,7 +564,7 @@ func (e *encoder) attributes(c *trace.Cursor) (all bool) {
 		switch {
 		case t == Strings:
 			a.Value = e.string(v.Str)
-			all = all && (e.original != nil || isText(v.Str))
+			all = all && isText(v.Str)
 		case t != noTable:
 			a.Value += e.firstID(t)
 		}

@@ -200,20 +200,18 @@ func (e *encoder) addMarker(c *trace.Cursor) error {
 	keys, values := c.Attrs()
 	for i, k := range keys {
 		if e.defs.Attributes.At(k).Name == textName && values[i].Type == trace.String {
-			text = trace.ToUTF8(strings.ReplaceAll(values[i].Str, "\x00", "\\0"))
+			text = e.text(values[i].Str)
 			rest = rest || !isText(values[i].Str)
 		} else {
 			rest = true
 		}
-	}
-	if len(text) > maxText {
-		text, rest = text[:maxText], true
 	}
 	if rest {
 		e.rows.NoteField(c, "attributes")
 	}
 	r := &Record{ID: markerEvent, Values: []uint64{e.event.Time, duration, place, scope, of, 0}, Texts: []string{text}}
 	if later {
+		r.Texts[0] = strings.Clone(text)
 		e.scoped = append(e.scoped, scopedMarker{r, group})
 		return nil
 	}

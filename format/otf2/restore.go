@@ -45,11 +45,8 @@ func (m *model) restore() (bool, error) {
 		d.Native = scorepLayout{}
 	}
 	m.defs, m.restorer = d, r
-	for t, n := range map[Table]int{Strings: d.Strings.Len(), Attributes: d.Attributes.Len(), Locations: d.Locations.Len(),
-		Regions: d.Regions.Len(), Groups: d.Sets.Len(), Comms: d.Communicator.Len(), Parameters: d.Parameters.Len(),
-		Windows: d.Windows.Len(), CallingContexts: d.Contexts.Len(), IOFiles: d.Files.Len(), IOHandles: d.Handles.Len(),
-		Metrics: d.Metrics.Len(), LocationGroups: d.Groups.Len()} {
-		for i := range n {
+	for t := range mappedTables {
+		for i := range entries(d, t) {
 			m.index[t].set(uint64(i)+firstID[t], uint32(i))
 		}
 	}
@@ -66,6 +63,39 @@ func (m *model) restore() (bool, error) {
 func (lr *locationReader) isRestored(e *Event) bool {
 	last := len(e.Attributes) - 1
 	return lr.d.restorer != nil && last >= 0 && e.Attributes[last].ID <= longRow
+}
+
+// entries returns the number of entries of a table in the model. It is 0 for tables that the model does not have.
+func entries(d *trace.Definitions, t Table) int {
+	switch t {
+	case Strings:
+		return d.Strings.Len()
+	case Attributes:
+		return d.Attributes.Len()
+	case Locations:
+		return d.Locations.Len()
+	case LocationGroups:
+		return d.Groups.Len()
+	case Regions:
+		return d.Regions.Len()
+	case Groups:
+		return d.Sets.Len()
+	case Comms:
+		return d.Communicator.Len()
+	case Metrics:
+		return d.Metrics.Len()
+	case Parameters:
+		return d.Parameters.Len()
+	case Windows:
+		return d.Windows.Len()
+	case CallingContexts:
+		return d.Contexts.Len()
+	case IOFiles:
+		return d.Files.Len()
+	case IOHandles:
+		return d.Handles.Len()
+	}
+	return 0
 }
 
 // addRestored adds the row that weft has stored in an event. It returns false if the event contains no row.

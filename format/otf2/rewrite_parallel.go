@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/weft-trace/weft/format"
@@ -195,7 +196,7 @@ func (e *encoder) rewrittenString(s string) uint64 {
 	case e.err == nil:
 		e.err = fmt.Errorf("found events of location %d, expected %s", e.loc, plural.Of(int(o.locations), "location"))
 	}
-	texts[s] = id
+	texts[strings.Clone(s)] = id // texts of attributes belong to the decoder
 	return id
 }
 

@@ -236,6 +236,7 @@ func (e *encoder) string(s string) Ref {
 			r = e.from.next
 			e.from.next++
 		}
+		s = strings.Clone(s) // texts of attributes belong to the decoder
 		e.strings[s] = r
 		e.w.Definitions.Strings = append(e.w.Definitions.Strings, String{r, s})
 	}

@@ -1,0 +1,112 @@
+package otf2
+
+import (
+	"cmp"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+	"unsafe"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+	"github.com/weft-trace/weft/tracetest"
+)
+
+// TestLongTexts checks that texts that are longer than a chunk of definitions (256 KiB) are restored, and that other
+// tools see their beginning, without half of a character.
+func TestLongTexts(t *testing.T) {
+	long := "x" + strings.Repeat("é", 150_000)
+	r := trace.NewRecorder(trace.Seconds(1000))
+	loc := r.Location("rank 0")
+	text := trace.Attr{Key: textName, Value: trace.StringValue(long)}
+	r.Enter(loc, 1, r.Region(long), text)
+	r.Event(loc, 2, trace.Marker, r.Defs().Markers.Add(trace.Named{ID: "0", Name: "note"}),
+		[]uint64{trace.Undefined, trace.Undefined, trace.Undefined}, text)
+	r.Leave(loc, 3, r.Region(long))
+	path := filepath.Join(t.TempDir(), "x.otf2")
+	tracetest.Encode(t, Format{}, format.Recorded(r), path)
+	d := tracetest.Open(t, Format{}, format.FileSource(path), nil)
+	want, got := tracetest.Dump(t, format.Recorded(r), trace.Everything()), tracetest.Dump(t, d, trace.Everything())
+	if diff := gocmp.Diff(want, got); diff != "" {
+		t.Errorf("rows differ:\n%.2000s", diff)
+	}
+	begins := 0
+	check := func(_ int64, r *Record) error {
+		for _, s := range r.Texts {
+			if !utf8.ValidString(s) {
+				t.Errorf("record %d: found a text of %d bytes that is not UTF-8", r.ID, len(s))
+			}
+			if len(s) > maxText/2 && strings.HasPrefix(long, s) {
+				begins++
+			}
+		}
+		return nil
+	}
+	a := d.(*decoder).a
+	if err := a.Definitions(check); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Markers(check); err != nil {
+		t.Fatal(err)
+	}
+	if begins != 2 { // the string and the marker
+		t.Errorf("found %d records with the beginning of the text, expected 2", begins)
+	}
+}
+
+// TestAttributesToNothing checks that attributes that refer to undefined things keep their types.
+func TestAttributesToNothing(t *testing.T) {
+	r := trace.NewRecorder(trace.Seconds(1000))
+	loc := r.Location("rank 0")
+	for typ := trace.AttributeRef; typ <= trace.LocationGroupRef; typ++ {
+		r.Mark(loc, int64(typ), r.Region("here"), trace.Attr{Key: typ.String(), Value: trace.Value{Type: typ, Num: 1000}})
+	}
+	path := filepath.Join(t.TempDir(), "x.otf2")
+	tracetest.Encode(t, Format{}, format.Recorded(r), path)
+	d := tracetest.Open(t, Format{}, format.FileSource(path), nil)
+	want, got := tracetest.Dump(t, format.Recorded(r), trace.Everything()), tracetest.Dump(t, d, trace.Everything())
+	if diff := gocmp.Diff(want, got); diff != "" {
+		t.Errorf("rows differ:\n%s", diff)
+	}
+}
+
+// TestTextsOfDecoder checks that an encoder keeps no text of a batch: the memory belongs to the decoder, which uses it
+// again.
+func TestTextsOfDecoder(t *testing.T) {
+	r := trace.NewRecorder(trace.Seconds(1000))
+	loc, region := r.Location("rank 0"), r.Region("work")
+	key := r.Defs().Attributes.Add(trace.AttributeDef{Name: "note", Type: trace.String})
+	path := filepath.Join(t.TempDir(), "x"+Format{}.About().Extensions[0])
+	out, err := format.CreateFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Abort()
+	e, err := Format{}.Create(out, &format.WriteOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := make([]byte, 5)
+	err = e.Begin(r.Defs())
+	for i, s := range []string{"first", "other", "third"} {
+		copy(text, s)
+		b := &trace.Batch{Loc: loc}
+		b.Add(loc, int64(i), trace.Enter, region)
+		b.AddAttr(key, trace.StringValue(unsafe.String(&text[0], len(text))))
+		err = cmp.Or(err, e.(format.Sink).Batch(b))
+	}
+	copy(text, "later")
+	if err := cmp.Or(err, e.Close(), out.Commit()); err != nil {
+		t.Fatal(err)
+	}
+	got := tracetest.Dump(t, tracetest.Open(t, Format{}, format.FileSource(path), nil), trace.Everything())
+	want := []string{`0 0 enter "work"(0) note:string="first"`, `1 0 enter "work"(0) note:string="other"`,
+		`2 0 enter "work"(0) note:string="third"`}
+	if !slices.Equal(got, want) {
+		t.Errorf("found %q, expected %q", got, want)
+	}
+}
