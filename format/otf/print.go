@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -224,12 +223,8 @@ func fileOperation(op uint64) string {
 		"UNLOCK") + ", flags " + strings.Join(flags, ", ")
 }
 
-// firstValues returns the first pair of each key, or nil if no key can occur several times: libotf adds only
-// arrays to a list that has their key. otfprint looks up each value by its key, so it repeats the first one.
+// firstValues returns the first pair of each key, for a list of many pairs.
 func firstValues(list []KeyValue) map[uint32]*KeyValue {
-	if !slices.ContainsFunc(list[min(2, len(list)):], func(v KeyValue) bool { return v.Type == Bytes }) {
-		return nil
-	}
 	first := make(map[uint32]*KeyValue, len(list))
 	for i := range list {
 		if v := &list[i]; first[v.Key] == nil {
@@ -245,11 +240,18 @@ func (p *printer) printKeyValues(r *Record) {
 	if p.opt.Pairs == NoPairs {
 		return
 	}
-	first := firstValues(r.KeyValues)
+	// libotf adds an array to a list that has its key. otfprint looks up each value by its key, and thus repeats the
+	// first one.
+	var first map[uint32]*KeyValue
+	if len(r.KeyValues) >= manyPairs {
+		first = firstValues(r.KeyValues)
+	}
 	for i := range r.KeyValues {
 		v := &r.KeyValues[i]
 		if first != nil {
 			v = first[v.Key]
+		} else {
+			v, _ = r.Find(v.Key)
 		}
 		if i == 0 {
 			b = append(b, ", KeyValue: "...)

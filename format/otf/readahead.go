@@ -131,7 +131,7 @@ func (s *stream) refill() bool {
 		x.from, x.hasPair = int32(pos), false
 		if byte(w) == 'K' {
 			end := pairEnd(text, pos)
-			if end == 0 || s.r.opt.AsLibrary { // for libotf, the line is a step
+			if end == 0 || s.countsSteps() { // for libotf, the line is a step
 				break
 			}
 			x.hasPair = true
@@ -296,7 +296,7 @@ func (s *stream) fill() {
 	line := s.t.buf[x.from:x.to]
 	if x.hasPair {
 		n := bytes.IndexByte(line, '\n')
-		r.pair(line[:n], 0, false)
+		r.pair(line[:n], 0, s.r.opt.AsLibrary)
 		line = line[n+1:]
 	}
 	if x.isVisit() {

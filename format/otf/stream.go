@@ -239,7 +239,11 @@ func (s *stream) readPair(l []byte, i int, off int64) (ok bool, err error) {
 		s.setState()
 		return s.failed, nil
 	}
-	return s.r.opt.AsLibrary && s.part.timed() && s.makeStep(), nil
+	if !s.r.opt.AsLibrary || !s.part.timed() {
+		return false, nil
+	}
+	s.delivered = true
+	return s.countsSteps() && s.makeStep(), nil
 }
 
 // readRecord parses the line of a record from i on. If a string of the record does not end on that line, it
@@ -393,6 +397,11 @@ func (s *stream) readProcess(l []byte, i int, off int64) (ok bool, err error) {
 	s.begun = true
 	s.skip = !s.selects(s.process)
 	return false, nil
+}
+
+// countsSteps reports whether steps matter: whether they determine, as in libotf, which stream's record comes first.
+func (s *stream) countsSteps() bool {
+	return s.r.opt.AsLibrary && (s.c == nil || s.c.merged && len(s.c.all) > 1)
 }
 
 // makeStep turns the current line into a step: a line that libotf's heap counts as a record, although
