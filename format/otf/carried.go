@@ -339,7 +339,7 @@ func (t *lineReader) hasTrailingLinks() bool {
 	if t.zip != nil {
 		return false
 	}
-	var b [4 << 10]byte
+	var b [1 << 10]byte // the last line of an array has less than 256 bytes
 	from := max(0, t.h.Size-int64(len(b)))
 	n, _ := t.h.ReadAt(b[:], from)
 	return bytes.Contains(b[:n], fmt.Appendf(nil, "\nK%xY%xV", linkKey, Bytes))
