@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"unsafe"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -69,6 +70,7 @@ func Run(t *testing.T, f format.Format, opt Options) {
 		t.Run("kinds", func(t *testing.T) { checkKinds(t, f) })
 		t.Run("clock", func(t *testing.T) { checkClock(t, f) })
 		t.Run("commit", func(t *testing.T) { checkCommits(t, f) })
+		t.Run("texts", func(t *testing.T) { checkTexts(t, f) })
 	}
 	t.Run("empty", func(t *testing.T) { checkEmpty(t, f) })
 }
@@ -636,4 +638,44 @@ func Glob(t testing.TB, pattern string) []string {
 		t.Fatalf("no files match %s (%v)", pattern, err)
 	}
 	return files
+}
+
+// checkTexts checks that an encoder keeps no text of a batch: the memory belongs to the decoder, which uses it again.
+func checkTexts(t *testing.T, f format.Format) {
+	r := trace.NewRecorder(trace.Seconds(1000))
+	loc, region := r.Location("rank 0"), r.Region("work")
+	key := r.Defs().Attributes.Add(trace.AttributeDef{Name: "note", Type: trace.String})
+	path := filepath.Join(t.TempDir(), "x"+f.About().Extensions[0])
+	out, err := format.CreateFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Abort()
+	e, err := f.Create(out, &format.WriteOptions{})
+	if err == nil {
+		err = e.Begin(r.Defs())
+	}
+	text := make([]byte, 4)
+	var want []string
+	for i := range 1000 { // enough for texts that have the same place in a hash table
+		copy(text, fmt.Sprintf("%04d", i))
+		want = append(want, fmt.Sprintf(`%d 0 enter "work"(0) note:string="%04d"`, i, i))
+		b := &trace.Batch{Loc: loc}
+		b.Add(loc, int64(i), trace.Enter, region)
+		b.AddAttr(key, trace.StringValue(unsafe.String(&text[0], len(text))))
+		if err == nil {
+			err = e.(format.Sink).Batch(b)
+		}
+	}
+	copy(text, "late")
+	if err == nil {
+		err = errors.Join(e.Close(), out.Commit())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := Dump(t, Open(t, f, format.FileSource(path), nil), trace.Everything())
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("rows differ:\n%.2000s", d)
+	}
 }

@@ -2,7 +2,6 @@ package otf2
 
 import (
 	"context"
-	"encoding/binary"
 	"math"
 	"slices"
 	"strconv"
@@ -88,9 +87,9 @@ type encoder struct {
 	others [tables]map[uint64]bool
 	// paradigm of the threads of each communicator that is a team of threads
 	teams  map[uint32]uint64
-	forks  uint64                // paradigm of the threads that were forked last; 0 if unknown
-	types  map[uint32]trace.Type // types of attributes that the trace defines without a type
-	marked map[uint32]bool       // definitions of markers that have been written
+	forks  uint64 // paradigm of the threads that were forked last; 0 if unknown
+	types  carrier.AttributeTypes
+	marked map[uint32]bool // definitions of markers that have been written
 	// groups and names of these definitions
 	markerNames map[[2]string]bool
 	// written holds the keys of the attributes of an event that have been written, if they are many
@@ -120,7 +119,7 @@ func (Format) Create(out *format.Output, opt *format.WriteOptions) (format.Encod
 		return nil, err
 	}
 	e := &encoder{w: w, plain: opt.Plain, loss: &format.Loss{}, wantsScorep: opt.Value(likeOption, likeWeft) == likeScoreP,
-		strings: map[string]uint64{}, types: map[uint32]trace.Type{},
+		strings:     map[string]uint64{},
 		windowComms: map[uint64]uint32{}, marked: map[uint32]bool{},
 		markerNames: map[[2]string]bool{}, first: undefined64}
 	for id := len(eventKinds) - 1; id >= firstEvent; id-- {
@@ -321,12 +320,9 @@ func (e *encoder) addPackedRow(c *trace.Cursor, attributes bool) {
 	}
 	x, claim := &e.event, carrier.HasClaim(c)
 	e.packed = e.rows.AppendWhole(e.packed[:0], e.defs, c, claim, attributes)
-	a := Attribute{ID: shortRow, Type: typeUint64}
-	if len(e.packed) <= 8 {
-		var v [8]byte
-		copy(v[:], e.packed)
-		a.Value = binary.LittleEndian.Uint64(v[:])
-	} else {
+	number, short := carrier.Number(e.packed)
+	a := Attribute{shortRow, typeUint64, number}
+	if !short {
 		text := carrier.Text(e.packed)
 		if len(text) > maxText {
 			e.loss.Add(e.defs.Spec(c.Kind()).Name, "", format.Lost, "its texts are longer than OTF2 allows", 1)
@@ -555,7 +551,7 @@ func (e *encoder) attributes(c *trace.Cursor) (all bool) {
 		v := values[i]
 		t := tableOf(uint64(v.Type))
 		if v.Type == trace.None || v.Type > trace.LocationGroupRef || e.isRepeated(keys, i) ||
-			v.Type != e.typeOf(k, v.Type) ||
+			v.Type != e.types.Of(e.defs, k, v.Type) ||
 			t != Strings && t != noTable && (v.Num >= uint64(entries(e.defs, t)) || t >= InterruptGenerators) {
 			all = false
 			continue
@@ -585,18 +581,6 @@ func (e *encoder) isRepeated(keys []uint32, i int) bool {
 	before := e.written[keys[i]]
 	e.written[keys[i]] = true
 	return before
-}
-
-// typeOf returns the type with which an attribute is defined. All values of the attribute must have
-// this type. t is the type of the value that is to be written.
-func (e *encoder) typeOf(attribute uint32, t trace.Type) trace.Type {
-	if defined := e.defs.Attributes.At(attribute).Type; defined != trace.None && defined <= trace.LocationGroupRef {
-		return defined
-	}
-	if _, ok := e.types[attribute]; !ok {
-		e.types[attribute] = t
-	}
-	return e.types[attribute]
 }
 
 // Close writes the definitions and ends the archive.

@@ -52,7 +52,7 @@ func (e *encoder) defineAll() error {
 		put(defAttribute, claimID, name("weft.claim"), typeInt64, name("id of the claim that begins or ends"))
 	}
 	for i, a := range d.Attributes.All() {
-		put(defAttribute, uint64(i)+e.firstID(Attributes), name(a.Name), uint64(e.typeOf(uint32(i), trace.String)),
+		put(defAttribute, uint64(i)+e.firstID(Attributes), name(a.Name), uint64(e.types.Of(d, uint32(i), trace.String)),
 			name(a.Doc))
 	}
 	e.writeTree(put, name)

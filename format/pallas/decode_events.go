@@ -168,20 +168,32 @@ func (m *model) value(s *scope, v Value) (key uint32, out trace.Value) {
 // scalar returns a value that is a number or a text. known is false for other types. ok is false for a text that is
 // not defined.
 func (d *Definitions) scalar(t trace.Type, v Value) (out trace.Value, known, ok bool) {
-	n := v.Uint()
+	if t == trace.String {
+		text, ok := d.Text(Ref(v.Uint()))
+		return trace.Value{Type: t, Str: text}, true, ok
+	}
+	n, known := number(t, v.Uint())
+	return trace.Value{Type: t, Num: n}, known, known
+}
+
+// number returns the value of a type of numbers whose lower bytes, as many as the type has, are those of n. ok is false
+// for other types.
+func number(t trace.Type, n uint64) (value uint64, ok bool) {
 	switch t {
 	case trace.Int8:
-		n = uint64(int64(int8(n)))
+		return uint64(int8(n)), true
 	case trace.Int16:
-		n = uint64(int64(int16(n)))
+		return uint64(int16(n)), true
 	case trace.Int32:
-		n = uint64(int64(int32(n)))
-	case trace.Uint8, trace.Uint16, trace.Uint32, trace.Uint64, trace.Int64, trace.Float32, trace.Float64:
-	case trace.String:
-		text, ok := d.Text(Ref(n))
-		return trace.Value{Type: t, Str: text}, true, ok
-	default:
-		return trace.Value{}, false, false
+		return uint64(int32(n)), true
+	case trace.Uint8:
+		return uint64(uint8(n)), true
+	case trace.Uint16:
+		return uint64(uint16(n)), true
+	case trace.Uint32, trace.Float32:
+		return uint64(uint32(n)), true
+	case trace.Uint64, trace.Int64, trace.Float64:
+		return n, true
 	}
-	return trace.Value{Type: t, Num: n}, true, true
+	return 0, false
 }

@@ -91,9 +91,9 @@ type encoder struct {
 	links      []Metadata
 	packed     []byte
 	payload    []byte
-	attributes []Value               // attributes of the last event
-	values     []byte                // bytes of these attributes
-	types      map[uint32]trace.Type // types of the attributes for which the model has none
+	attributes []Value // attributes of the last event
+	values     []byte  // bytes of these attributes
+	types      carrier.AttributeTypes
 	last       int64
 	tie        uint64
 }
@@ -318,44 +318,35 @@ func (e *encoder) addAttributes(c *trace.Cursor) bool {
 	}
 	for i, k := range keys {
 		x := &values[i]
-		n := len(e.values)
-		switch x.Type {
-		case trace.Uint8, trace.Int8:
-			e.values = append(e.values, byte(x.Num))
-		case trace.Uint16, trace.Int16:
-			e.values = binary.LittleEndian.AppendUint16(e.values, uint16(x.Num))
-		case trace.Uint32, trace.Int32, trace.Float32:
-			e.values = le32(e.values, uint32(x.Num))
-		case trace.Uint64, trace.Int64, trace.Float64:
-			e.values = le64(e.values, x.Num)
-		case trace.String:
-			e.values = le32(e.values, e.string(x.Str))
+		exact := x.Type == trace.String && strings.IndexByte(x.Str, 0) < 0
+		if number, ok := number(x.Type, x.Num); ok {
+			exact = number == x.Num
 		}
-		v := Value{Ref(k), e.values[n:]}
-		back, known, _ := new(Definitions).scalar(x.Type, v)
-		if !known || strings.IndexByte(x.Str, 0) >= 0 || back.Num != x.Num || x.Type != e.typeOf(k, x.Type) ||
-			slices.Contains(keys[:i], k) {
+		if !exact || x.Type != e.types.Of(e.defs, k, x.Type) || slices.Contains(keys[:i], k) {
 			e.attributes = e.attributes[:0]
 			return false
 		}
-		e.attributes = append(e.attributes, v)
+		e.addAttribute(Ref(k), *x)
 	}
 	return true
 }
 
-// typeOf returns the type with which an attribute is defined. All values that the written trace has for the attribute
-// have this type. t is the type of a value.
-func (e *encoder) typeOf(attribute uint32, t trace.Type) trace.Type {
-	if d := e.defs.Attributes.At(attribute).Type; d != trace.None && d <= trace.LocationGroupRef {
-		return d
+// addAttribute adds an attribute to the event. Its value must be a number or a text.
+func (e *encoder) addAttribute(attribute Ref, x trace.Value) {
+	n := len(e.values)
+	switch x.Type {
+	case trace.Uint8, trace.Int8:
+		e.values = append(e.values, byte(x.Num))
+	case trace.Uint16, trace.Int16:
+		e.values = binary.LittleEndian.AppendUint16(e.values, uint16(x.Num))
+	case trace.Uint32, trace.Int32, trace.Float32:
+		e.values = le32(e.values, uint32(x.Num))
+	case trace.String:
+		e.values = le32(e.values, e.string(x.Str))
+	default:
+		e.values = le64(e.values, x.Num)
 	}
-	if _, ok := e.types[attribute]; !ok {
-		if e.types == nil {
-			e.types = map[uint32]trace.Type{}
-		}
-		e.types[attribute] = t
-	}
-	return e.types[attribute]
+	e.attributes = append(e.attributes, Value{attribute, e.values[n:]})
 }
 
 // addPackedRow adds attributes with the row to the event: the id of a claim, and all else that is packed. The packed
@@ -363,24 +354,14 @@ func (e *encoder) typeOf(attribute uint32, t trace.Type) trace.Type {
 func (e *encoder) addPackedRow(c *trace.Cursor, native bool) {
 	claim := carrier.HasClaim(c)
 	e.packed = e.rows.AppendWhole(e.packed[:0], e.defs, c, claim, native)
-	add := func(attribute Ref, number ...uint64) {
-		n := len(e.values)
-		e.values = le64(e.values, number...)
-		e.attributes = append(e.attributes, Value{attribute, e.values[n:]})
-	}
 	if claim {
-		add(claimID, c.Op(0))
+		e.addAttribute(claimID, trace.Value{Type: trace.Uint64, Num: c.Op(0)})
 	}
-	if len(e.packed) <= 8 {
-		var v [8]byte
-		copy(v[:], e.packed)
-		add(shortRow, binary.LittleEndian.Uint64(v[:]))
-		return
+	if number, short := carrier.Number(e.packed); short {
+		e.addAttribute(shortRow, trace.Value{Type: trace.Uint64, Num: number})
+	} else {
+		e.addAttribute(longRow, trace.StringValue(carrier.Text(e.packed)))
 	}
-	add(longRow)
-	n := len(e.values)
-	e.values = le32(e.values, e.string(carrier.Text(e.packed)))
-	e.attributes[len(e.attributes)-1].Bytes = e.values[n:]
 }
 
 // ownRecords lists the records of the kinds that have exactly one record.
@@ -536,7 +517,7 @@ func (e *encoder) Close() error {
 			{claimID, e.string("weft.claim"), e.string("id of the claim that begins or ends"), Int64Value}}
 		for i, a := range d.Attributes.All() {
 			e.w.Definitions.Attributes = append(e.w.Definitions.Attributes, Attribute{Ref(i), e.string(a.Name),
-				e.string(a.Doc), AttributeType(e.typeOf(uint32(i), trace.String))})
+				e.string(a.Doc), AttributeType(e.types.Of(d, uint32(i), trace.String))})
 		}
 	}
 	if slices.ContainsFunc(e.w.archives, func(a *ArchiveWriter) bool { return a.id == noGroup }) {

@@ -114,8 +114,7 @@ func (b *session) workload(x *workloadTrace) error {
 func (b *session) decoded(x *workloadTrace, path string) error {
 	list := []command{{&x.decode, b.weft, decodeArgs(1, path)}}
 	t := workloadTools[x.format]
-	// otf2-print takes a quarter of an hour for an archive in which each of a million events has a
-	// text.
+	// otf2-print takes many minutes for an archive with more than 100000 texts.
 	endless := x.format == "otf2" && x.name == "cps"
 	if tool, err := exec.LookPath(t.name); err == nil && t.name != "" && !endless {
 		list = append(list, command{&x.peer, tool, append(slices.Clone(t.silent), path)},
@@ -203,8 +202,8 @@ func (r *workloadsReport) document() []byte {
 		"`otf2-print --silent`, and of `weft print --compat` with `otfprint` and `otf2-print -A`.\n"+
 		"The ratio is the time of the tool divided by the time of weft. Generated traces have\n"+
 		"about %d events. Traces of real programs are so small that most of the time is the start\n"+
-		"of the program; they are shown, but have no limit. In OTF2, each claim of cps has a\n"+
-		"text, for which otf2-print takes more than a quarter of an hour; cps is left out there.\n\n", r.events)
+		"of the program; they are shown, but have no limit. In OTF2, cps has more than 100000\n"+
+		"texts, for which otf2-print takes many minutes; cps is left out there.\n\n", r.events)
 	var rows [][]string
 	seconds := func(l []usage) string {
 		if len(l) == 0 {
