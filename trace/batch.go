@@ -368,14 +368,13 @@ func (c *Cursor) End() int64 {
 
 // End returns the latest end of a row (see [Cursor.End]), or math.MinInt64 if the batch is empty.
 func (b *Batch) End() int64 {
-	last, ranges := int64(math.MinInt64), false
-	for i, k := range b.Kind {
-		last = max(last, b.Time[i])
-		ranges = ranges || k.HasEndTime()
+	last := int64(math.MinInt64)
+	for _, t := range b.Time {
+		last = max(last, t)
 	}
-	if ranges {
-		for c := b.Cursor(); c.Next(); {
-			last = max(last, c.End())
+	for k, row := range b.OpRow {
+		if b.Kind[row].HasEndTime() && b.OpEnd[k] > b.opStart(k) {
+			last = max(last, int64(b.Op[b.opStart(k)]))
 		}
 	}
 	return last

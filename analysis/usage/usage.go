@@ -7,6 +7,7 @@
 package usage
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -52,8 +53,8 @@ type Part struct {
 type resource struct {
 	count int64
 	open  []int64 // indexed by number of open claims: the time in ticks with this number
-	// amounts holds the time for each range of amounts, in ascending order of the lower ends of the ranges.
-	amounts  []amountTime
+	// amounts holds the time, in ticks, for each range of amounts, by [amountKey] of the lower end of the range.
+	amounts  claims.Table[int64]
 	held     claims.Sum // integral of the amount over time
 	peak     float64
 	width    float64 // width of the ranges of amounts; 0 if each amount is a separate range
@@ -165,7 +166,7 @@ func (p *Part) step(res uint32, from, to int64, l *claims.Level) {
 	}
 	r.peak = max(r.peak, a)
 	r.add(r.low(a), to-from)
-	if len(r.amounts) > p.opt.Levels {
+	if r.amounts.Len() > p.opt.Levels {
 		r.widen(p.opt.Levels)
 	}
 	if p.opt.Steps > 0 {
@@ -191,20 +192,25 @@ func (r *resource) low(a float64) float64 {
 	return math.Floor(a/r.width) * r.width
 }
 
+// amountKey returns the key of a range of amounts from its lower end.
+func amountKey(low float64) claims.Key {
+	return claims.Key{ID: int64(math.Float64bits(low + 0))} // the sum of -0 and 0 is 0
+}
+
 // add adds the time of a range of amounts.
 func (r *resource) add(low float64, time int64) {
-	i, end := 0, len(r.amounts)
-	for i < end {
-		if h := int(uint(i+end) / 2); r.amounts[h].low < low {
-			i = h + 1
-		} else {
-			end = h
-		}
+	sum, _ := r.amounts.Place(amountKey(low))
+	*sum += time
+}
+
+// sortedAmounts returns the times of all ranges of amounts, in ascending order of the amounts.
+func (r *resource) sortedAmounts() []amountTime {
+	list := make([]amountTime, 0, r.amounts.Len())
+	for k, time := range r.amounts.All() {
+		list = append(list, amountTime{math.Float64frombits(uint64(k.ID)), time})
 	}
-	if i == len(r.amounts) || r.amounts[i].low != low {
-		r.amounts = slices.Insert(r.amounts, i, amountTime{low: low})
-	}
-	r.amounts[i].time += time
+	slices.SortFunc(list, func(x, y amountTime) int { return cmp.Compare(x.low, y.low) })
+	return list
 }
 
 // greatestWidth is the greatest width of a range of amounts, the greatest power of two.
@@ -212,22 +218,18 @@ const greatestWidth = 0x1p1023
 
 // widen doubles the width of the ranges of amounts until at most limit/2 are in use.
 func (r *resource) widen(limit int) {
+	list := r.sortedAmounts()
 	if r.width == 0 {
 		// The width is a power of two, so that the bounds of joined ranges are exact.
-		_, e := math.Frexp((r.amounts[len(r.amounts)-1].low - r.amounts[0].low) / float64(limit))
+		_, e := math.Frexp((list[len(list)-1].low - list[0].low) / float64(limit))
 		r.width = math.Ldexp(1, e)
 	}
 	for {
-		n := 0 // number of ranges in use so far
-		for _, x := range r.amounts {
-			if x.low = r.low(x.low); n > 0 && r.amounts[n-1].low == x.low {
-				r.amounts[n-1].time += x.time
-				continue
-			}
-			r.amounts[n] = x
-			n++
+		r.amounts = claims.Table[int64]{}
+		for _, x := range list {
+			r.add(r.low(x.low), x.time)
 		}
-		if r.amounts = r.amounts[:n]; n <= limit/2 || r.width >= greatestWidth {
+		if r.amounts.Len() <= limit/2 || r.width >= greatestWidth {
 			return
 		}
 		r.width *= 2
@@ -349,7 +351,7 @@ func (p *Part) Result() *Result {
 	for i, r := range p.resources {
 		if r != nil {
 			c := *r
-			c.open, c.amounts, c.steps = slices.Clone(r.open), slices.Clone(r.amounts), slices.Clone(r.steps)
+			c.open, c.amounts, c.steps = slices.Clone(r.open), r.amounts.Clone(), slices.Clone(r.steps)
 			q.resources[i] = &c
 		}
 	}
@@ -392,7 +394,7 @@ func (p *Part) Result() *Result {
 		if free > 0 {
 			r.add(r.low(0), free)
 		}
-		for _, a := range r.amounts {
+		for _, a := range r.sortedAmounts() {
 			x.Amounts = append(x.Amounts, Level{trace.Real(a.low), trace.Real(r.width), a.time})
 		}
 		out.Resources = append(out.Resources, x)

@@ -56,12 +56,10 @@ func (s *Sum) Add(x float64) {
 		s.addLarge(x * largeScale)
 		return
 	}
+	// The rounding error is computed without a comparison of hi and x, which processors often mispredict.
 	t := s.hi + x
-	if math.Abs(s.hi) >= math.Abs(x) {
-		s.lo += s.hi - t + x
-	} else {
-		s.lo += x - t + s.hi
-	}
+	added := t - s.hi
+	s.lo += (s.hi - (t - added)) + (x - added)
 	s.hi = t
 }
 

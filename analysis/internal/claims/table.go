@@ -14,7 +14,7 @@ import (
 // Table is a hash table with linear probing. Its hash depends on random numbers, so that no trace can have
 // keys that all collide.
 type Table[V any] struct {
-	slots   []slot[V] // the length is 0 or a power of two; at most half of the slots are used
+	slots   []slot[V] // the length is 0 or a power of two
 	used    int
 	removed V         // the value that was removed last
 	random  [2]uint64 // random numbers for the hash
@@ -22,13 +22,21 @@ type Table[V any] struct {
 
 // slot is a place for a key with its value.
 type slot[V any] struct {
-	key   Key
-	full  bool
+	id    int64
+	place uint64 // location of the key, plus 1; 0 if the slot is free
 	value V
 }
 
-// smallestTable is the number of slots of a table with a single key.
-const smallestTable = 16
+// key returns the key of a slot that is not free.
+func (s *slot[V]) key() Key { return Key{s.id, uint32(s.place - 1)} }
+
+// smallestTable is the number of slots of a table with a single key. Tables with fewer slots than largeTable use
+// at most a quarter of them, so that nearly each search ends at its first slot. Larger tables, which may not fit
+// into the processor's cache, use at most half of their slots.
+const (
+	smallestTable = 16
+	largeTable    = 1 << 12
+)
 
 // home returns the index of the slot at which the search for a key begins.
 func (t *Table[V]) home(k Key) int {
@@ -40,11 +48,12 @@ func (t *Table[V]) home(k Key) int {
 // find returns the index of the slot that has the key or, if no slot has it, of the free slot for the key. The
 // table must have slots.
 func (t *Table[V]) find(k Key) int {
-	i := t.home(k)
-	for t.slots[i].full && t.slots[i].key != k {
-		i = (i + 1) & (len(t.slots) - 1)
+	place := uint64(k.Location) + 1
+	for i := t.home(k); ; i = (i + 1) & (len(t.slots) - 1) {
+		if s := &t.slots[i]; s.id == k.ID && s.place == place || s.place == 0 {
+			return i
+		}
 	}
-	return i
 }
 
 // Len returns the number of keys.
@@ -59,13 +68,13 @@ func (t *Table[V]) Set(k Key, v V) {
 // Place returns a pointer to the value of a key. It adds the key if the table does not have it. found reports
 // whether the table had the key. The pointer is valid until the table changes.
 func (t *Table[V]) Place(k Key) (value *V, found bool) {
-	if 2*t.used >= len(t.slots) {
+	if most := len(t.slots) / 4; t.used >= most && (len(t.slots) < largeTable || t.used >= 2*most) {
 		t.grow()
 	}
 	s := &t.slots[t.find(k)]
-	if found = s.full; !found {
+	if found = s.place != 0; !found {
 		t.used++
-		s.key, s.full = k, true
+		s.id, s.place = k.ID, uint64(k.Location)+1
 	}
 	return &s.value, found
 }
@@ -78,8 +87,8 @@ func (t *Table[V]) grow() {
 	}
 	t.slots = make([]slot[V], max(smallestTable, 2*len(old)))
 	for i := range old {
-		if old[i].full {
-			t.slots[t.find(old[i].key)] = old[i]
+		if old[i].place != 0 {
+			t.slots[t.find(old[i].key())] = old[i]
 		}
 	}
 }
@@ -91,7 +100,7 @@ func (t *Table[V]) Remove(k Key) *V {
 		return nil
 	}
 	i := t.find(k)
-	if !t.slots[i].full {
+	if t.slots[i].place == 0 {
 		return nil
 	}
 	t.removed = t.slots[i].value
@@ -99,13 +108,13 @@ func (t *Table[V]) Remove(k Key) *V {
 	// If the search for a later key would now stop at the gap, move this key into the gap. Repeat this until
 	// there is no such key.
 	last := len(t.slots) - 1
-	for j := (i + 1) & last; t.slots[j].full; j = (j + 1) & last {
-		if h := t.home(t.slots[j].key); (j-h)&last >= (j-i)&last {
+	for j := (i + 1) & last; t.slots[j].place != 0; j = (j + 1) & last {
+		if h := t.home(t.slots[j].key()); (j-h)&last >= (j-i)&last {
 			t.slots[i] = t.slots[j]
 			i = j
 		}
 	}
-	t.slots[i].full = false
+	t.slots[i].place = 0
 	return &t.removed
 }
 
@@ -113,7 +122,7 @@ func (t *Table[V]) Remove(k Key) *V {
 func (t *Table[V]) All() iter.Seq2[Key, V] {
 	return func(yield func(Key, V) bool) {
 		for i := range t.slots {
-			if s := &t.slots[i]; s.full && !yield(s.key, s.value) {
+			if s := &t.slots[i]; s.place != 0 && !yield(s.key(), s.value) {
 				return
 			}
 		}
@@ -137,7 +146,7 @@ func (t *Table[V]) Get(k Key) (v V, ok bool) {
 	if t.used == 0 {
 		return v, false
 	}
-	if s := &t.slots[t.find(k)]; s.full {
+	if s := &t.slots[t.find(k)]; s.place != 0 {
 		return s.value, true
 	}
 	return v, false
