@@ -58,7 +58,7 @@ type Little struct {
 	open     claims.Table[openClaim]
 	// times holds the times of the selected events, in ticks.
 	times  []int64
-	last   []lastTime // indexed by location
+	last   claims.LastTimes
 	visits map[visitKey][]visit
 	counts map[uint32]int // indexed by location: number of visits of Options.Visits
 	full   []string       // full names of locations
@@ -115,21 +115,21 @@ func (o *objects) clone() objects {
 	return c
 }
 
-// lastTime is the time of the last event of a location, in ticks. It is valid if any is set.
-type lastTime struct {
-	time int64
-	any  bool
+// openClaim is the result of [Little.match] for a claim: the index of its object, and what else is known of it.
+type openClaim struct {
+	object uint32
+	is     properties
 }
 
-// openClaim is the result of [Little.match] for a claim: the index of its object, which is valid if has is
-// set, and the filters of the options that select its attributes.
-type openClaim struct {
-	object   uint32
-	has      bool
-	selected bool // selected by Options.Events
-	begins   bool // selected by Options.Begin
-	ends     bool // selected by Options.End
-}
+// properties is a set of properties of a claim or event.
+type properties uint8
+
+const (
+	hasObject properties = 1 << iota // it names an object
+	selected                         // Options.Events selects its attributes
+	begins                           // Options.Begin selects its attributes
+	ends                             // Options.End selects its attributes
+)
 
 // NewLittle returns an empty part for a trace.
 func NewLittle(d *trace.Definitions, opt LittleOptions) *Little {
@@ -142,32 +142,27 @@ func (l *Little) Batch(b *trace.Batch) error {
 	// declared outside of the loop: a declaration inside of the loop would copy the cursor for each row
 	c := b.Cursor()
 	for c.Next() {
-		t := c.Time()
 		switch c.Kind() {
 		case trace.ClaimBegin:
-			x := l.begin(&c)
-			if x.has || x.selected {
-				l.open.Set(claims.KeyOf(l.defs, &c), x)
+			if x := l.begin(&c); x.is&(hasObject|selected) != 0 {
+				open, _ := l.open.Place(claims.KeyOf(l.defs, &c))
+				*open = x
 			}
 		case trace.ClaimEnd:
 			if x := l.open.Remove(claims.KeyOf(l.defs, &c)); x != nil {
-				l.end(*x, t)
+				l.end(*x, c.Time())
 			}
 		case trace.Enter, trace.Leave:
 			l.visit(&c)
 		default:
 			x := l.match(&c)
-			l.extendObject(x, atMark, t)
-			if x.selected && l.opt.Events.Marks && c.Kind() == trace.Mark {
-				l.times = append(l.times, t)
+			l.extendObject(x, atMark, c.Time())
+			if x.is&selected != 0 && l.opt.Events.Marks && c.Kind() == trace.Mark {
+				l.times = append(l.times, c.Time())
 			}
 		}
-		loc := int(c.Location())
-		if loc >= len(l.last) {
-			l.last = append(l.last, make([]lastTime, max(loc+1, l.defs.Locations.Len())-len(l.last))...)
-		}
-		l.last[loc] = lastTime{t, true}
 	}
+	l.last.Add(b)
 	return nil
 }
 
@@ -192,7 +187,7 @@ func (f *EventFilter) takes(m moment) bool {
 func (l *Little) begin(c *trace.Cursor) openClaim {
 	x := l.match(c)
 	l.extendObject(x, atStart, c.Time())
-	if x.selected && l.opt.Events.Starts {
+	if x.is&selected != 0 && l.opt.Events.Starts {
 		l.times = append(l.times, c.Time())
 	}
 	return x
@@ -241,7 +236,7 @@ func (l *Little) visit(c *trace.Cursor) {
 // end counts the end, at time t, of a claim with the attributes x.
 func (l *Little) end(x openClaim, t int64) {
 	l.extendObject(x, atEnd, t)
-	if x.selected && l.opt.Events.Ends {
+	if x.is&selected != 0 && l.opt.Events.Ends {
 		l.times = append(l.times, t)
 	}
 }
@@ -249,10 +244,16 @@ func (l *Little) end(x openClaim, t int64) {
 // extendObject extends the object of x to the time t of an event, if LittleOptions.Begin or LittleOptions.End
 // selects this event.
 func (l *Little) extendObject(x openClaim, m moment, t int64) {
-	if !x.has || l.opt.Visits != nil {
+	if x.is&hasObject == 0 {
 		return
 	}
-	l.objects.at(x.object).extend(object{t, t, x.begins && l.opt.Begin.takes(m), x.ends && l.opt.End.takes(m)})
+	o := l.objects.at(x.object)
+	if x.is&begins != 0 && l.opt.Begin.takes(m) {
+		o.begin(t)
+	}
+	if x.is&ends != 0 && l.opt.End.takes(m) {
+		o.end(t)
+	}
 }
 
 // number returns the index of the object with a value of the attribute.
@@ -264,29 +265,33 @@ func (l *Little) number(value string) uint32 {
 	return i
 }
 
-// extend extends an object to the time of the first and the last event in o. Events that neither begin nor end
-// the object have no effect.
-func (s *object) extend(o object) {
-	if o.begins && (!s.begins || o.first < s.first) {
-		s.first, s.begins = o.first, true
+// begin extends an object to an event at time t that may begin it.
+func (s *object) begin(t int64) {
+	if !s.begins || t < s.first {
+		s.first, s.begins = t, true
 	}
-	if o.ended && (!s.ended || o.last > s.last) {
-		s.last, s.ended = o.last, true
+}
+
+// end extends an object to an event at time t that may end it.
+func (s *object) end(t int64) {
+	if !s.ended || t > s.last {
+		s.last, s.ended = t, true
 	}
 }
 
 // match returns the object that the attributes of a row name, and the filters that select these attributes.
 func (l *Little) match(c *trace.Cursor) openClaim {
 	keys, values := c.Attrs()
-	x := openClaim{begins: true, ends: true}
+	x := openClaim{is: begins | ends}
 	for i, k := range keys {
 		if int(k) >= len(l.keys) {
 			for _, a := range l.defs.Attributes.All()[len(l.keys):] {
-				l.keys = append(l.keys, attributeKey{a.Name, l.opt.Attribute != "" && a.Name == l.opt.Attribute})
+				l.keys = append(l.keys, attributeKey{a.Name,
+					l.opt.Visits == nil && l.opt.Attribute != "" && a.Name == l.opt.Attribute})
 			}
 		}
 		if l.keys[k].identifies {
-			x.object, x.has = l.number(values[i].String()), true
+			x.object, x.is = l.number(values[i].String()), x.is|hasObject
 		}
 	}
 	if l.filtered {
@@ -319,7 +324,16 @@ func (l *Little) filter(c *trace.Cursor, x *openClaim) {
 		fit(nameAttribute, l.defs.Regions.At(r).Name)
 	}
 	selects := func(n int) bool { return filters[n] != nil && fits[n] == len(filters[n].Attributes) }
-	x.selected, x.begins, x.ends = selects(0), filters[1] == nil || selects(1), filters[2] == nil || selects(2)
+	x.is &= hasObject
+	if selects(0) {
+		x.is |= selected
+	}
+	if filters[1] == nil || selects(1) {
+		x.is |= begins
+	}
+	if filters[2] == nil || selects(2) {
+		x.is |= ends
+	}
 }
 
 // Merge adds another part of the same trace. Both parts must have the same options, and must have processed
@@ -331,31 +345,29 @@ func (l *Little) Merge(o *Little) error {
 	numbers := l.values.Merge(&o.values)
 	l.objects.extend(l.values.Len())
 	for i, n := range numbers {
-		l.objects.at(n).extend(*o.objects.at(uint32(i)))
+		x, to := o.objects.at(uint32(i)), l.objects.at(n)
+		if x.begins {
+			to.begin(x.first)
+		}
+		if x.ended {
+			to.end(x.last)
+		}
 	}
 	for k, x := range o.open.All() {
-		if x.has {
+		if x.is&hasObject != 0 {
 			x.object = numbers[x.object]
 		}
 		l.open.Set(k, x)
 	}
 	for loc, open := range o.visits {
 		for i := range open {
-			if x := &open[i].claim; x.has {
+			if x := &open[i].claim; x.is&hasObject != 0 {
 				x.object = numbers[x.object]
 			}
 		}
 		l.visits[loc] = open
 	}
-	for loc, x := range o.last {
-		if loc >= len(l.last) {
-			l.last = append(l.last, o.last[loc:]...)
-			break
-		}
-		if x.any {
-			l.last[loc] = x
-		}
-	}
+	l.last.Merge(o.last)
 	l.times = append(l.times, o.times...)
 	return nil
 }
@@ -432,12 +444,12 @@ func (l *Little) Result(window int64, unit float64, shorten bool) *LittleResult 
 	}
 	q := &Little{opt: l.opt, objects: l.objects.clone(), times: slices.Clone(l.times)}
 	for k, x := range l.open.All() {
-		q.end(x, l.last[k.Location].time)
+		q.end(x, l.last.At(k.Location))
 	}
 	if l.opt.Visits == nil {
 		for k, open := range l.visits {
 			for _, v := range open {
-				q.end(v.claim, l.last[k.location].time)
+				q.end(v.claim, l.last.At(k.location))
 			}
 		}
 	}

@@ -41,8 +41,8 @@ type Part struct {
 	defs      *trace.Definitions
 	opt       Options
 	book      claims.Book
-	resources []*resource // indexed by resource; nil for resources that were not used
-	last      []int64     // indexed by location: time of the last event; 0 without events
+	resources []*resource      // indexed by resource; nil for resources that were not used
+	last      claims.LastTimes // times of the last events of locations
 	// first is the time of the first event, and end the latest end of an event. Both are valid if any is set.
 	first int64
 	end   int64
@@ -74,8 +74,7 @@ func New(d *trace.Definitions, opt Options) *Part {
 		opt.Levels = 1000
 	}
 	opt.Levels = max(opt.Levels, 4)
-	return &Part{defs: d, opt: opt, book: claims.Book{Defs: d, Regions: opt.Regions},
-		last: make([]int64, d.Locations.Len())}
+	return &Part{defs: d, opt: opt, book: claims.Book{Defs: d, Regions: opt.Regions}}
 }
 
 // Batch processes a batch, whose events may belong to one location or to several.
@@ -88,17 +87,7 @@ func (p *Part) Batch(b *trace.Batch) error {
 		first, end = min(first, p.first), max(end, p.end)
 	}
 	p.first, p.end, p.any = first, end, true
-	if b.Loc != trace.MixedLoc {
-		if i := lastEvent(b); i >= 0 {
-			p.setLast(b.Loc, b.Time[i])
-		}
-	} else {
-		for i, loc := range b.Locs[:b.Len()] {
-			if b.Kind[i].IsEvent() {
-				p.setLast(loc, b.Time[i])
-			}
-		}
-	}
+	p.last.Add(b)
 	if !slices.Contains(b.Kind, trace.ClaimBegin) && !slices.Contains(b.Kind, trace.ClaimEnd) {
 		return nil
 	}
@@ -118,23 +107,6 @@ func (p *Part) Batch(b *trace.Batch) error {
 		}
 	}
 	return nil
-}
-
-// setLast stores the time of the last event of a location.
-func (p *Part) setLast(loc uint32, t int64) {
-	if int(loc) >= len(p.last) {
-		p.last = append(p.last, make([]int64, int(loc)+1-len(p.last))...)
-	}
-	p.last[loc] = t
-}
-
-// lastEvent returns the index of the last row that is an event, or -1.
-func lastEvent(b *trace.Batch) int {
-	i := b.Len() - 1
-	for i >= 0 && !b.Kind[i].IsEvent() {
-		i--
-	}
-	return i
 }
 
 // Links ignores links.
@@ -279,11 +251,7 @@ func (p *Part) Merge(o *Part) error {
 		p.resource(uint32(i))
 		p.resources[i] = r
 	}
-	for loc, t := range o.last {
-		if t != 0 {
-			p.setLast(uint32(loc), t)
-		}
-	}
+	p.last.Merge(o.last)
 	return nil
 }
 
@@ -362,14 +330,14 @@ func (p *Part) Result() *Result {
 	q.book.Step = q.step
 	q.book.Ended = func(c claims.Claim, end int64) {
 		q.endClaim(c, end)
-		if ends := w == nil || trace.Before(p.last[c.Location], w.To); ends && !c.Outside(w, end) {
+		if ends := w == nil || trace.Before(p.last.At(c.Location), w.To); ends && !c.Outside(w, end) {
 			out.Unclosed++
 		}
 	}
 	for i := range p.defs.Resources.Len() {
 		q.resource(uint32(i))
 	}
-	q.book.Close(func(loc uint32) int64 { return w.Clip(p.last[loc]) })
+	q.book.Close(func(loc uint32) int64 { return w.Clip(p.last.At(loc)) })
 	for i, r := range q.resources {
 		if r == nil {
 			continue

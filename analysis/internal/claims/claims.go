@@ -35,6 +35,53 @@ func (c *Claim) Outside(w *trace.Window, end int64) bool {
 	return w != nil && (!trace.Before(c.Start, w.To) || end <= w.From && c.Before)
 }
 
+// LastTimes is indexed by location: the time of the last event, in ticks. It is 0 for a location without events,
+// and can be shorter than the list of locations. Claims without an end end at this time.
+type LastTimes []int64
+
+// At returns the time of the last event of a location, or 0 without events.
+func (l LastTimes) At(location uint32) int64 {
+	if int(location) >= len(l) {
+		return 0
+	}
+	return l[location]
+}
+
+// Add sets the times of the locations of a batch. Rows that are no events ([trace.Kind.IsEvent]) do not count.
+func (l *LastTimes) Add(b *trace.Batch) {
+	if b.Loc == trace.MixedLoc {
+		for i, loc := range b.Locs[:b.Len()] {
+			if b.Kind[i].IsEvent() {
+				l.set(loc, b.Time[i])
+			}
+		}
+		return
+	}
+	for i := b.Len() - 1; i >= 0; i-- {
+		if b.Kind[i].IsEvent() {
+			l.set(b.Loc, b.Time[i])
+			return
+		}
+	}
+}
+
+// set stores the time of a location.
+func (l *LastTimes) set(location uint32, t int64) {
+	if int(location) >= len(*l) {
+		*l = append(*l, make([]int64, int(location)+1-len(*l))...)
+	}
+	(*l)[location] = t
+}
+
+// Merge adds the times of other locations.
+func (l *LastTimes) Merge(o LastTimes) {
+	for loc, t := range o {
+		if t != 0 {
+			l.set(uint32(loc), t)
+		}
+	}
+}
+
 // Sum is a sum of floats that keeps the rounding error in a second number. As a result, adding and then
 // subtracting a number gives exactly the previous sum: 0.1 + 0.2 - 0.1 is 0.2. This also holds if the sum is too
 // large for a float64 in between.
