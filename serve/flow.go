@@ -114,9 +114,8 @@ func flow(p *params) storedAnswer {
 			if err != nil {
 				return err
 			}
-			sel := trace.Events()
-			sel.NoStates = true
-			part, err := analysis.Run(ctx, piece, sel, func() *usage.Little { return usage.NewLittle(piece.Defs(), opt) })
+			part, err := analysis.Run(ctx, piece, opt.Selection(),
+				func() *usage.Little { return usage.NewLittle(piece.Defs(), opt) })
 			if err != nil {
 				return err
 			}

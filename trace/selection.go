@@ -34,6 +34,9 @@ type Selection struct {
 	// Region reports whether events whose Ref is a region are selected. It must be safe for
 	// concurrent use. If it is not nil, events without a region are not selected.
 	Region func(ref uint32) bool
+	// Attribute reports whether attributes with a name are needed; nil asks for all. A format may leave out the
+	// other attributes of events, and may also deliver them. It must be safe for concurrent use.
+	Attribute func(name string) bool
 	// Links chooses which links a scan delivers.
 	Links LinkSelection
 }
@@ -56,11 +59,15 @@ func Everything() Selection {
 // Events selects all events and no links.
 func Events() Selection { return Selection{From: math.MinInt64, To: math.MaxInt64} }
 
+// NoAttributes is a [Selection.Attribute] for callers that need no attributes.
+func NoAttributes(string) bool { return false }
+
 // Following returns a selection of the events at the locations of s that determine which regions are
 // open in the window of s, and how these continue. It consists of the events that Stacks selects, and
 // all later events up to the end of the trace.
 func (s *Selection) Following() Selection {
-	return Selection{From: s.From, To: math.MaxInt64, Stacks: true, Begun: s.Begun, Location: s.Location}
+	return Selection{From: s.From, To: math.MaxInt64, Stacks: true, Begun: s.Begun, Location: s.Location,
+		Attribute: s.Attribute}
 }
 
 // Surrounding returns a selection of the events at the locations of s that determine which regions are

@@ -131,6 +131,24 @@ const (
 	ends                             // Options.End selects its attributes
 )
 
+// Selection returns a selection of the events that a part with these options needs: all events, with only the
+// attributes that the options name.
+func (o *LittleOptions) Selection() trace.Selection {
+	sel := trace.Events()
+	sel.NoStates = true
+	sel.Attribute = func(name string) bool {
+		for _, f := range [...]*EventFilter{o.Begin, o.End, o.Events} {
+			if f != nil {
+				if _, ok := f.Attributes[name]; ok || name == nameAttribute {
+					return true
+				}
+			}
+		}
+		return name == o.Attribute
+	}
+	return sel
+}
+
 // NewLittle returns an empty part for a trace.
 func NewLittle(d *trace.Definitions, opt LittleOptions) *Little {
 	return &Little{defs: d, opt: opt, filtered: opt.Events != nil || opt.Begin != nil || opt.End != nil,

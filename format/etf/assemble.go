@@ -165,6 +165,8 @@ type assembler struct {
 	mixed bool
 	out   trace.Batch
 	rest  trace.Batch // reused by deliver
+	// wantsAttribute reports whether attributes with a name are needed; nil asks for all.
+	wantsAttribute func(name string) bool
 }
 
 // pendingOf returns the pending events of a location.
@@ -180,8 +182,8 @@ func (a *assembler) pendingOf(loc uint32) *pendingHeap {
 
 // Block returns an empty block for the parser to fill.
 func (a *assembler) Block() linetrace.Block {
-	return &blockParser{d: a.d, links: a.links != nil, mixed: a.mixed, regions: map[string]uint32{},
-		attrs: map[string]uint32{}}
+	return &blockParser{d: a.d, links: a.links != nil, mixed: a.mixed, wantsAttribute: a.wantsAttribute,
+		regions: map[string]uint32{}, attrs: map[string]uint32{}}
 }
 
 // Take delivers the events of a block.

@@ -77,12 +77,13 @@ type blockParser struct {
 	times       []int64        // times of the current TSP line
 	raw         []Attr         // attributes of the current carried line
 	pairs       []carrier.Pair // memory that the function restored reuses
-	discarded   blockEvents    // receives the attributes of dependencies, which are dropped
 	links       bool           // links are selected
-	deps        []dependency
-	places      []idPlace
-	texts       []carriedLinks
-	rec         Record
+	// wantsAttribute reports whether attributes of claims and events with a name are needed; nil asks for all.
+	wantsAttribute func(name string) bool
+	deps           []dependency
+	places         []idPlace
+	texts          []carriedLinks
+	rec            Record
 	// skipped counts the lines of the block that cannot be read. skippedLinks counts the dependencies
 	// among them.
 	skipped, skippedLinks int64
@@ -572,7 +573,9 @@ func (p *blockParser) parseAttributes(list []byte, ref uint32, kind Keyword, num
 				act = 0
 			}
 			if n <= len(recent.list) && n < 64 {
-				recent.put(n, recentKey{name: p.d.Model.Attributes.At(k).Name, key: k, activity: act})
+				name := p.d.Model.Attributes.At(k).Name
+				wanted := kind != D && (p.wantsAttribute == nil || p.wantsAttribute(name))
+				recent.put(n, recentKey{name: name, key: k, activity: act, wanted: wanted})
 			}
 		}
 		v := trace.Value{Str: value, Type: trace.String}

@@ -192,10 +192,7 @@ func (p *blockParser) quickDependency(rest []byte, line int64) int {
 	if i = skipSemicolon(rest, i); i == 0 {
 		return 0
 	}
-	n := &p.discarded
-	n.columns.attrs = 0
-	n.reserve(0, 0, len(p.recent[2].list))
-	_, end := p.quickAttributes(rest, i, &n.columns, &p.recent[2])
+	_, end := p.quickAttributes(rest, i, nil, &p.recent[2])
 	if end > 0 && p.links {
 		p.deps = append(p.deps, dependency{line, typ, src, dst, rest[:end-1]})
 	}
@@ -252,6 +249,7 @@ type recentKey struct {
 	word, mask uint64 // the characters "name=" as eight bytes, if they fit; word is masked by mask
 	key        uint32
 	activity   int8 // position among the keys that name the activity, from 1; 0 for other keys
+	wanted     bool // the attribute is part of events
 }
 
 // put sets the key at position n of the list.
@@ -281,18 +279,21 @@ func (r *recentKeys) put(n int, k recentKey) {
 var endsValue = [256]bool{',': true, '\n': true, '\\': true, '\r': true, '=': true}
 
 // quickAttributes reads an attribute list with the same keys as in the previous line and without escapes. It
-// adds the attributes to the next row, which must have room for them. It returns the region that the
-// attributes name and the position of the next line. If the list is different, it adds nothing and returns the
-// position 0.
+// adds the wanted attributes to the next row, which must have room for them; c can be nil if none is wanted. It
+// returns the region that the attributes name and the position of the next line. If the list is different, it
+// adds nothing and returns the position 0.
 func (p *blockParser) quickAttributes(data []byte, i int, c *columns, recent *recentKeys) (ref uint32, end int) {
 	ref = trace.NoRef
 	rank := int8(math.MaxInt8)
+	added := 0
 	for n := 0; ; n++ {
 		for data[i] == ' ' {
 			i++
 		}
 		if data[i] == '\n' {
-			c.attrs += n
+			if added > 0 {
+				c.attrs += added
+			}
 			return ref, i + 1
 		}
 		if n >= len(recent.list) || recent.irregular || len(data)-i < 8 {
@@ -326,7 +327,10 @@ func (p *blockParser) quickAttributes(data []byte, i int, c *columns, recent *re
 			break
 		}
 		value := stringOf(data[start:stop])
-		c.setAttribute(n, r.key, value)
+		if r.wanted {
+			c.setAttribute(added, r.key, value)
+			added++
+		}
 		if r.activity > 0 && r.activity <= rank {
 			rank = r.activity
 			ref = p.region(value)

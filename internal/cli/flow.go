@@ -145,9 +145,7 @@ func (a *app) runFlow(ctx context.Context, path string, flags *flowFlags) error 
 		if err != nil {
 			return nil, nil, err
 		}
-		sel := trace.Events()
-		sel.NoStates = true
-		p, err := analysis.Run(ctx, in.Events, sel, func() *usage.Little { return usage.NewLittle(in.Defs(), opt) })
+		p, err := analysis.Run(ctx, in.Events, opt.Selection(), func() *usage.Little { return usage.NewLittle(in.Defs(), opt) })
 		if err != nil {
 			return nil, nil, err
 		}

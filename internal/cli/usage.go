@@ -169,7 +169,7 @@ type resourceSignals struct {
 
 // resourceUsage returns the use of the resources of a trace.
 func resourceUsage(ctx context.Context, d format.Events, opt usage.Options) (*usage.Result, error) {
-	ask := trace.Selection{From: math.MinInt64, To: math.MaxInt64, NoStates: true}
+	ask := trace.Selection{From: math.MinInt64, To: math.MaxInt64, NoStates: true, Attribute: trace.NoAttributes}
 	if opt.Window != nil {
 		ask.From, ask.To, ask.Begun = opt.Window.From, opt.Window.To, true
 	}
