@@ -160,7 +160,7 @@ func NewRestorer(d *trace.Definitions, pairs []Pair) (*Restorer, error) {
 	}
 	for _, name := range h.Kinds {
 		k, ok := r.kinds[name]
-		if !ok {
+		if !ok && name != trace.NoKind.Spec().Name {
 			return nil, fmt.Errorf("carried definitions: found kind %q, which this version of weft does not know", name)
 		}
 		r.codes = append(r.codes, packedKind{k, d.Spec(k), uint64(refLimit(d, d.Spec(k).Ref))})

@@ -16,7 +16,6 @@ import (
 	"github.com/klauspost/compress/flate"
 
 	"github.com/weft-trace/weft/format"
-	"github.com/weft-trace/weft/internal/plural"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -169,73 +168,6 @@ func FromText(room []byte, text string) ([]byte, error) {
 	return base64.RawStdEncoding.AppendDecode(room[:0], []byte(text))
 }
 
-// PackLinks returns links as compressed bytes that [UnpackLinks] reads.
-func PackLinks(links []trace.Link) []byte {
-	b := binary.AppendUvarint(nil, uint64(len(links)))
-	id, last := int64(0), int64(0)
-	for i := range links {
-		l := &links[i]
-		b = binary.AppendVarint(b, l.ID-id)
-		id = l.ID
-		for _, e := range []*trace.End{&l.Src, &l.Dst} {
-			b = append(b, byte(e.Kind))
-			b = binary.AppendVarint(b, e.ID)
-			b = binary.AppendUvarint(b, uint64(e.Location+1)) // NoRef becomes 0
-			b = binary.AppendVarint(b, e.Time-last)
-			last = e.Time
-		}
-		b = binary.AppendVarint(b, l.Pos)
-		b = binary.AppendUvarint(b, uint64(len(l.Attrs)))
-		for _, a := range l.Attrs {
-			b = append(binary.AppendUvarint(b, uint64(len(a.Key))), a.Key...)
-			b = appendValue(b, &a.Value)
-		}
-	}
-	return pack(b)
-}
-
-// UnpackLinks returns the links that [PackLinks] has packed. It returns an error if an end of a
-// link is not at one of the given number of locations.
-func UnpackLinks(data []byte, locations int) (links []trace.Link, err error) {
-	text, err := unpack(data)
-	if err != nil {
-		return nil, fmt.Errorf("links: %w", err)
-	}
-	u := unpacker{data: text}
-	id, last := int64(0), int64(0)
-	for range u.count(u.uvarint()) {
-		l := trace.Link{ID: id + u.varint()}
-		id = l.ID
-		for _, e := range []*trace.End{&l.Src, &l.Dst} {
-			e.Kind, e.ID, e.Location, e.Time = trace.EndKind(u.byte()), u.varint(), uint32(u.uvarint())-1, last+u.varint()
-			last = e.Time
-			if u.err == nil && (e.Kind > trace.AtLocation ||
-				e.Location != trace.NoRef && int64(e.Location) >= int64(locations)) {
-				u.err = fmt.Errorf("found an end of kind %d at location %d, expected kinds up to %d and less than %d locations",
-					e.Kind, e.Location, trace.AtLocation, locations)
-			}
-		}
-		l.Pos = u.varint()
-		if n := u.count(u.uvarint()); n > 0 {
-			l.Attrs = make([]trace.Attr, 0, min(n, 16))
-			for range n {
-				l.Attrs = append(l.Attrs, trace.Attr{Key: u.text(), Value: u.value()})
-			}
-		}
-		if u.err != nil {
-			return nil, fmt.Errorf("links: %w", u.err)
-		}
-		links = append(links, l)
-	}
-	if u.err == nil && len(u.data) > 0 {
-		u.err = fmt.Errorf("found %s after the last one, expected none", plural.Of(len(u.data), "byte"))
-	}
-	if u.err != nil {
-		return nil, fmt.Errorf("links: %w", u.err)
-	}
-	return links, nil
-}
-
 // appendValue appends a value with its type.
 func appendValue(b []byte, v *trace.Value) []byte {
 	b = append(b, byte(slices.Index(valueTypes[:], v.Type)))
@@ -379,14 +311,7 @@ const countFollows = 15
 // The bytes are: the kind's code with flags, the reference if it differs, the number of leading
 // operands that are equal, the other operands, and the attributes if they differ.
 func (r *Rows) Append(b []byte, d *trace.Definitions, c, base *trace.Cursor) []byte {
-	for int(c.Kind()) >= len(r.codes) {
-		r.codes = append(r.codes, 0)
-	}
-	if r.codes[c.Kind()] == 0 {
-		r.kinds = append(r.kinds, c.Kind())
-		r.codes[c.Kind()] = uint32(len(r.kinds))
-	}
-	code := uint64(r.codes[c.Kind()]-1) << flagBits
+	code := r.code(c.Kind()) << flagBits
 	keys, values := c.Attrs()
 	baseKeys, baseValues := base.Attrs()
 	attrs := !slices.Equal(keys, baseKeys) || !slices.Equal(values, baseValues)
@@ -442,6 +367,24 @@ func (r *Rows) AppendWhole(b []byte, d *trace.Definitions, c *trace.Cursor, clai
 	base := r.base.Cursor()
 	base.Next()
 	return r.Append(b, d, c, &base)
+}
+
+// AppendAbsent appends a packed row for a record that stands for no row of the trace: the end of an operation whose
+// begin has the packed row of the whole operation. [Restorer.Amend] removes the row of such a record.
+func (r *Rows) AppendAbsent(b []byte) []byte {
+	return append(binary.AppendUvarint(b, r.code(trace.NoKind)<<flagBits), 0)
+}
+
+// code returns the number of a kind, which it assigns if needed.
+func (r *Rows) code(k trace.Kind) uint64 {
+	for int(k) >= len(r.codes) {
+		r.codes = append(r.codes, 0)
+	}
+	if r.codes[k] == 0 {
+		r.kinds = append(r.kinds, k)
+		r.codes[k] = uint32(len(r.kinds))
+	}
+	return uint64(r.codes[k] - 1)
 }
 
 // HasClaim reports whether row c has the id of a claim, which [Rows.AppendWhole] can leave out.
@@ -610,13 +553,18 @@ func (r *Restorer) kind(u *unpacker) (k *packedKind, code uint64, err error) {
 }
 
 // Amend replaces the last row of b, which the caller has derived from the record alone, by the row that was
-// packed into data. If data is invalid, it returns an error and leaves the row unchanged.
+// packed into data. It removes the row if the record stands for no row of the trace. If data is invalid, it returns an
+// error and leaves the row unchanged.
 func (r *Restorer) Amend(b *trace.Batch, data []byte) error {
 	u := unpacker{data: data}
 	row := b.Len() - 1
 	k, code, err := r.kind(&u)
 	if err != nil {
 		return err
+	}
+	if k.kind == trace.NoKind {
+		b.DropLast()
+		return nil
 	}
 	ref := b.Ref[row]
 	if code&withRef != 0 {

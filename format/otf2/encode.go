@@ -103,6 +103,8 @@ type encoder struct {
 	// the groups that are written as nodes of the system tree.
 	groupIDs, nodeIDs map[uint32]uint64
 	calls             *collective.Calls // operands for the ends of collective operations
+	ends              collective.Ends   // ends of operations that are single events of the trace
+	absent            bool              // the current row is one of ends, which is no event of the trace
 	original          *original         // the archive that the trace was read from; nil for other formats
 	// the archive must have the layout of Score-P's archives, as an option requests
 	wantsScorep bool
@@ -205,7 +207,23 @@ func (e *encoder) Batch(b *trace.Batch) error {
 		}
 	}
 	for c := b.Cursor(); c.Next(); {
+		if err := e.writeEnds(c.Time()); err != nil {
+			return err
+		}
 		if err := e.writeRow(&c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeEnds writes the ends, up to time t, of collective operations that are single events of the trace.
+func (e *encoder) writeEnds(t int64) error {
+	for c := e.ends.Next(t); c != nil; c = e.ends.Next(t) {
+		e.absent = true
+		err := e.writeRow(c)
+		e.absent = false
+		if err != nil {
 			return err
 		}
 	}
@@ -263,7 +281,7 @@ func isText(s string) bool {
 // writeRow writes a row as a record of OTF2. If the record does not hold all of the row, the packed
 // row is written as well.
 func (e *encoder) writeRow(c *trace.Cursor) error {
-	if c.Time() == e.last && c.Location() < e.loc && e.original == nil {
+	if c.Time() == e.last && c.Location() < e.loc && e.original == nil && !e.absent {
 		e.loss.Add(e.defs.Spec(c.Kind()).Name, "order", format.Degraded,
 			"events with the same time at different locations change their order", 1)
 	}
@@ -289,7 +307,8 @@ func (e *encoder) writeRow(c *trace.Cursor) error {
 	}
 	all := e.nativeRecord(c)
 	switch {
-	case all, c.Kind() == trace.Marker:
+	case all, c.Kind() == trace.Marker, e.absent && e.missing == 0:
+	case c.Kind() == trace.Collective && x.ID != parameterString: // the begin and the end have all operands
 	case x.ID == parameterString:
 		if e.rows.NoteField(c, ""); e.plain {
 			return e.err
@@ -303,7 +322,7 @@ func (e *encoder) writeRow(c *trace.Cursor) error {
 	if all && !attributes {
 		e.rows.NoteField(c, "attributes")
 	}
-	if !(all && attributes) || c.Derived() {
+	if !(all && attributes) || c.Derived() || e.absent {
 		e.addPackedRow(c, attributes)
 	}
 	if e.err != nil {
@@ -319,7 +338,11 @@ func (e *encoder) addPackedRow(c *trace.Cursor, attributes bool) {
 		return
 	}
 	x, claim := &e.event, carrier.HasClaim(c)
-	e.packed = e.rows.AppendWhole(e.packed[:0], e.defs, c, claim, attributes)
+	if e.absent {
+		e.packed = e.rows.AppendAbsent(e.packed[:0])
+	} else {
+		e.packed = e.rows.AppendWhole(e.packed[:0], e.defs, c, claim, attributes)
+	}
 	number, short := carrier.Number(e.packed)
 	a := Attribute{shortRow, typeUint64, number}
 	if !short {
@@ -355,8 +378,15 @@ func (e *encoder) nativeRecord(c *trace.Cursor) (all bool) {
 		return exact && e.defs.Conventions.IsFirstValue(ops)
 	}
 	kind, said := e.transfer(c)
-	if said == nil {
+	switch {
+	case said != nil:
+	case e.absent:
+		said = ops
+	default:
 		said = e.calls.Operands(c)
+	}
+	if e.ends.Add(c, said) {
+		kind, said = trace.CollectiveBegin, nil
 	}
 	id := e.recordID(kind)
 	ok := id != 0
@@ -593,12 +623,16 @@ func (e *encoder) Close() error {
 			return err
 		}
 	}
+	if err := e.writeEnds(math.MaxInt64); err != nil {
+		return err
+	}
 	if err := e.defineAll(); err != nil {
 		return err
 	}
 	if err := e.writeScopedMarkers(); err != nil {
 		return err
 	}
+	e.calls.Report(e.loss, e.plain)
 	e.rows.Report(e.loss, e.defs, about.Mapping, e.plain)
 	if !e.plain {
 		extra := []carrier.Pair{{Key: baseKey, Value: strconv.FormatUint(e.base, 10)}}

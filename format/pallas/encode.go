@@ -70,6 +70,8 @@ func (t tickScale) model(v uint64) int64 { return int64(v-t.Base) / int64(t.Scal
 // become archives.
 type encoder struct {
 	calls  *collective.Calls // supplies the operands for the ends of collective operations
+	ends   collective.Ends   // ends of operations that are single events of the trace
+	absent bool              // the current row is one of ends, which is no event of the trace
 	rounds bool              // round times to nanoseconds
 	*staging
 	defs  *trace.Definitions
@@ -176,7 +178,23 @@ func (e *encoder) Batch(b *trace.Batch) error {
 		}
 	}
 	for c := b.Cursor(); c.Next(); {
+		if err := e.writeEnds(c.Time()); err != nil {
+			return err
+		}
 		if err := e.writeRow(&c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeEnds writes the ends, up to time t, of collective operations that are single events of the trace.
+func (e *encoder) writeEnds(t int64) error {
+	for c := e.ends.Next(t); c != nil; c = e.ends.Next(t) {
+		e.absent = true
+		err := e.writeRow(c)
+		e.absent = false
+		if err != nil {
 			return err
 		}
 	}
@@ -266,7 +284,7 @@ func (e *encoder) writeRow(c *trace.Cursor) error {
 		record, attributes := e.originalRecord(c, t.archive)
 		return t.r.Record(at, record, e.payload, attributes)
 	}
-	if c.Time() == e.last && t.tie < e.tie {
+	if c.Time() == e.last && t.tie < e.tie && !e.absent {
 		e.loss.Add(name, "order", format.Degraded,
 			"events with the same time at different locations change their order", 1)
 	}
@@ -282,11 +300,16 @@ func (e *encoder) writeRow(c *trace.Cursor) error {
 			e.renumbered[c.Kind()]++
 		}
 	}
-	ops := e.calls.Operands(c)
+	ops := c.Ops()
+	if !e.absent {
+		ops = e.calls.Operands(c)
+	}
 	record, all := e.ownRecord(c, ops)
 	all = all && slices.Equal(ops, c.Ops()) // otherwise the record contains more than the row
 	keys, _ := c.Attrs()
 	switch {
+	case all && e.absent:
+	case c.Kind() == trace.Collective && record != Generic: // the begin and the end have all operands
 	case record == Generic:
 		e.rows.NoteField(c, "")
 	case !all:
@@ -302,7 +325,7 @@ func (e *encoder) writeRow(c *trace.Cursor) error {
 	}
 	e.attributes, e.values = e.attributes[:0], e.values[:0]
 	native := e.addAttributes(c)
-	if !all || !native || c.Derived() {
+	if !all || !native || c.Derived() || e.absent {
 		e.addPackedRow(c, native)
 	}
 	return t.r.Record(at, record, e.payload, e.attributes)
@@ -353,7 +376,11 @@ func (e *encoder) addAttribute(attribute Ref, x trace.Value) {
 // row contains the attributes of the row unless native is set.
 func (e *encoder) addPackedRow(c *trace.Cursor, native bool) {
 	claim := carrier.HasClaim(c)
-	e.packed = e.rows.AppendWhole(e.packed[:0], e.defs, c, claim, native)
+	if e.absent {
+		e.packed = e.rows.AppendAbsent(e.packed[:0])
+	} else {
+		e.packed = e.rows.AppendWhole(e.packed[:0], e.defs, c, claim, native)
+	}
 	if claim {
 		e.addAttribute(claimID, trace.Value{Type: trace.Uint64, Num: c.Op(0)})
 	}
@@ -407,6 +434,10 @@ func (e *encoder) ownRecord(c *trace.Cursor, ops []uint64) (record Record, all b
 		}
 		e.payload = le64(e.payload, v)
 		return ownRecords[k], len(ops) == 1
+	case trace.Collective:
+		if e.ends.Add(c, ops) {
+			return MPICollectiveBegin, false
+		}
 	case trace.CollectiveEnd:
 		all = len(ops) == 5
 		var v [5]uint64
@@ -489,6 +520,9 @@ func (e *encoder) Links(links []trace.Link) error {
 // Close writes the definitions in two forms: the form of Pallas' tools, and the form from which weft restores
 // the trace.
 func (e *encoder) Close() error {
+	if err := e.writeEnds(math.MaxInt64); err != nil {
+		return err
+	}
 	if e.from != nil {
 		return e.closeRewritten()
 	}
@@ -536,6 +570,7 @@ func (e *encoder) Close() error {
 			e.w.Archive(uint32(i) + 1) // a process without events also has an archive
 		}
 	}
+	e.calls.Report(&e.loss, e.plain)
 	e.rows.Report(&e.loss, d, about.Mapping, e.plain)
 	e.countRenumbered()
 	if !e.plain {

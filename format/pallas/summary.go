@@ -288,7 +288,7 @@ func (sb *summaryBuilder) rowKind(t *Thread, row packedRow) trace.Kind {
 	}
 	var b trace.Batch
 	b.Add(0, 0, trace.NoOp, trace.NoRef)
-	if sb.d.restorer.Amend(&b, packed) != nil || len(b.AttrRow) > 0 || len(b.Derived) > 0 {
+	if sb.d.restorer.Amend(&b, packed) != nil || b.Len() == 0 || len(b.AttrRow) > 0 || len(b.Derived) > 0 {
 		return trace.NoKind
 	}
 	switch k := b.Kind[0]; k {

@@ -145,7 +145,8 @@ func (a *app) runFlow(ctx context.Context, path string, flags *flowFlags) error 
 		if err != nil {
 			return nil, nil, err
 		}
-		p, err := analysis.Run(ctx, in.Events, opt.Selection(), func() *usage.Little { return usage.NewLittle(in.Defs(), opt) })
+		p, err := analysis.Run(ctx, in.Events, opt.Selection(),
+			func() *usage.Little { return usage.NewLittle(in.Defs(), opt) })
 		if err != nil {
 			return nil, nil, err
 		}

@@ -107,3 +107,70 @@ with otf2.reader.open(sys.argv[1]) as trace:
 		}
 	}
 }
+
+// TestOldCollectivesOfOTF converts an OTF trace whose collective operations are single records with a duration, as old
+// recorders wrote them. OTF2's own tool sees the begin and the end of each operation, in their places among the other
+// events, with operation, communicator, root and bytes. The operation comes from the called function, from the name
+// of the operation, or at least from its type. weft restores the single records, and finds the same traffic in all
+// formats.
+func TestOldCollectivesOfOTF(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"x.otf": "1:1\n2:2\n",
+		"x.0.def": "DTR3e8\nDP1NM\"p\"\nDP2NM\"q\"\nDPG7M1,2,NM\"w\"\nDF1G0NM\"MPI_Bcast\"\nDF2G0NM\"mine\"\n" +
+			"DCO1NM\"one\"Y2\nDCO2NM\"MPI_Allreduce\"Y4\nDCO3NM\"own\"Y3\n",
+		"x.1.events": "1\n*1\nE1\nCOP1C7RT2S8R9D4\n5\n*1\nL1\n6\n*1\nE2\nCOP2C7RT0S1R1D2\n" +
+			"7\n*1\nCOP3C7RT1S3R4D0\n8\n*1\nL2\n",
+		"x.2.events": "2\n*2\nE1\nCOP1C7RT2S8R9D9\n5\n*2\nL1\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	otf, archive := filepath.Join(dir, "x.otf"), filepath.Join(dir, "y.otf2")
+	weft(t, 0, "convert", "-q", otf, archive)
+	for _, of := range []string{"y.otf2", "y.pallas", "y.etf", "y.trf"} {
+		converted, back := filepath.Join(dir, of), filepath.Join(dir, "back-"+of+".otf")
+		weft(t, 0, "convert", "-q", otf, converted)
+		weft(t, 0, "convert", "-q", converted, back)
+		for _, command := range [][]string{{"print"}, {"comm", "--csv"}} {
+			want := weft(t, 0, append(command, otf)...)
+			for _, path := range []string{converted, back} {
+				if got := weft(t, 0, append(command, path)...); got != want {
+					t.Errorf("%s of %s: found\n%s\nexpected\n%s", command[0], path, got, want)
+				}
+			}
+		}
+	}
+	out, _ := runTool(t, archive, "otf2-print", "-A")
+	if out == nil {
+		t.Skip("otf2-print is not installed")
+	}
+	var got []string
+	_, events, _ := strings.Cut(string(out), "=== Events")
+	for l := range strings.Lines(events) {
+		f := strings.Fields(regexp.MustCompile(` <\d+>`).ReplaceAllString(l, ""))
+		if len(f) > 2 && regexp.MustCompile(`^(ENTER|LEAVE|MPI_)`).MatchString(f[0]) {
+			got = append(got, strings.Join(f, " "))
+		}
+	}
+	want := []string{
+		`ENTER 0 1 Region: "MPI_Bcast"`,
+		`MPI_COLLECTIVE_BEGIN 0 1`,
+		`ENTER 1 2 Region: "MPI_Bcast"`,
+		`MPI_COLLECTIVE_BEGIN 1 2`,
+		`MPI_COLLECTIVE_END 0 5 Operation: BCAST, Communicator: "w", Root: 1 ("q"), Sent: 8, Received: 9`,
+		`LEAVE 0 5 Region: "MPI_Bcast"`,
+		`LEAVE 1 5 Region: "MPI_Bcast"`,
+		`ENTER 0 6 Region: "mine"`,
+		`MPI_COLLECTIVE_BEGIN 0 6`,
+		`MPI_COLLECTIVE_BEGIN 0 7`,
+		`MPI_COLLECTIVE_END 0 7 Operation: GATHER, Communicator: "w", Root: 0 ("p"), Sent: 3, Received: 4`,
+		`MPI_COLLECTIVE_END 0 8 Operation: ALLREDUCE, Communicator: "w", Root: NONE, Sent: 1, Received: 1`,
+		`LEAVE 0 8 Region: "mine"`,
+		`MPI_COLLECTIVE_END 1 11 Operation: BCAST, Communicator: "w", Root: 1 ("q"), Sent: 8, Received: 9`,
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("found\n%s\nexpected\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}

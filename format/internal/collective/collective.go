@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/internal/openset"
 	"github.com/weft-trace/weft/trace"
 )
@@ -19,6 +20,11 @@ type Calls struct {
 	// rank returns the rank of a process in a communicator.
 	rank  func(process, communicator uint64) uint64
 	ranks map[uint64]map[string]uint64 // of processes, by communicator and by id
+	// typical maps the ids of the first counted entries of Definitions.Operations to typical operations of their types.
+	typical map[string]uint64
+	counted int
+	// replaced is the number of operations that typical operations replaced.
+	replaced int64
 }
 
 // calls holds the open calls of a location.
@@ -52,14 +58,15 @@ func NewCalls(d *trace.Definitions, rank func(process, communicator uint64) uint
 }
 
 // Operands returns the operands of a row. For the end of a collective operation without operands,
-// it returns those of the begin, with the operation as its number in OTF2 and the root as a rank.
+// it returns those of the begin, with the operation as its number in OTF2 and the root as a rank. The operands of an
+// operation that is a single event, with a duration, are converted in the same way.
 func (ca *Calls) Operands(c *trace.Cursor) []uint64 {
 	ops := c.Ops()
 	if ca == nil {
 		return ops
 	}
 	switch c.Kind() {
-	case trace.Enter, trace.Leave, trace.CollectiveBegin, trace.CollectiveEnd:
+	case trace.Enter, trace.Leave, trace.CollectiveBegin, trace.CollectiveEnd, trace.Collective:
 	default:
 		return ops
 	}
@@ -78,25 +85,38 @@ func (ca *Calls) Operands(c *trace.Cursor) []uint64 {
 		if len(ops) < endOperands {
 			return ops
 		}
-		began := begin{operands: [endOperands]uint64(ops)}
-		if n := len(x.regions); n > 0 && x.regions[n-1] != trace.NoRef {
-			began.region = ca.defs.Regions.At(x.regions[n-1]).Name
+		x.begun[c.Op(endOperands)] = begin{[endOperands]uint64(ops), ca.innermost(x)}
+	case trace.Collective:
+		if len(ops) > endOperands {
+			return ca.endOf(begin{[endOperands]uint64(ops), ca.innermost(x)}, ops[endOperands:])
 		}
-		x.begun[c.Op(endOperands)] = began
 	case trace.CollectiveEnd:
 		began, known := x.begun[c.Op(endOperands)]
 		if !known || len(ops) < endOperands || ops[0] != trace.Undefined {
 			return ops
 		}
 		delete(x.begun, c.Op(endOperands))
-		out := slices.Concat(began.operands[:], ops[endOperands:])
-		out[0] = ca.operation(out[0], began.region)
-		if root := out[2]; root != trace.Undefined {
-			out[2] = ca.rank(root, out[1])
-		}
-		return out
+		return ca.endOf(began, ops[endOperands:])
 	}
 	return ops
+}
+
+// innermost returns the name of the innermost open region of a location, or "" if no region is open.
+func (ca *Calls) innermost(x *calls) string {
+	if n := len(x.regions); n > 0 && x.regions[n-1] != trace.NoRef {
+		return ca.defs.Regions.At(x.regions[n-1]).Name
+	}
+	return ""
+}
+
+// endOf returns the operands of the end of an operation, followed by other operands.
+func (ca *Calls) endOf(began begin, others []uint64) []uint64 {
+	out := slices.Concat(began.operands[:], others)
+	out[0] = ca.operation(out[0], began.region)
+	if root := out[2]; root != trace.Undefined {
+		out[2] = ca.rank(root, out[1])
+	}
+	return out
 }
 
 // leave ends the innermost open call of a region, and the calls inside of it.
@@ -115,7 +135,7 @@ func (c *calls) leave(region uint32) {
 
 // operation returns OTF2's number of a collective operation. own is the trace's own number of the operation,
 // and function is the name of the function that performs it. That name determines the result. If the name is
-// unknown, the name of operation own determines the result.
+// unknown, the name of operation own determines the result, and otherwise the type of operation own.
 func (ca *Calls) operation(own uint64, function string) uint64 {
 	if n, ok := trace.OperationOf(function); ok {
 		return n
@@ -124,8 +144,40 @@ func (ca *Calls) operation(own uint64, function string) uint64 {
 	if n, ok := trace.OperationNumber(name); ok {
 		return n
 	}
+	for list := ca.defs.Operations.All(); ca.counted < len(list); ca.counted++ {
+		x := &list[ca.counted]
+		for _, a := range x.Attrs {
+			if n, ok := trace.OperationNumber(typicalOperations[a.Value.Str]); ok && a.Key == "type" {
+				if ca.typical == nil {
+					ca.typical = map[string]uint64{}
+				}
+				ca.typical[x.ID] = n
+			}
+		}
+	}
+	if n, ok := ca.typical[strconv.FormatUint(own, 10)]; ok {
+		ca.replaced++
+		return n
+	}
 	return trace.Undefined
 }
+
+// Report adds the operations to l whose names are unknown in OTF2. In a trace that is not plain, weft restores the
+// names.
+func (ca *Calls) Report(l *format.Loss, plain bool) {
+	how := format.WeftOnly
+	if plain {
+		how = format.Degraded
+	}
+	if ca != nil {
+		l.Add("collective operation", "name", how,
+			"the format has no operation of this name; other tools see an operation of the same type", ca.replaced)
+	}
+}
+
+// typicalOperations maps the types of operations in OTF to operations of these types.
+var typicalOperations = map[string]string{"barrier": "barrier", "one-to-all": "broadcast", "all-to-one": "gather",
+	"all-to-all": "alltoall"}
 
 // rankOf returns the rank of a process in a communicator, from the members in the definitions.
 func (ca *Calls) rankOf(process, communicator uint64) uint64 {

@@ -1,0 +1,76 @@
+package carrier
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/weft-trace/weft/internal/plural"
+	"github.com/weft-trace/weft/trace"
+)
+
+// PackLinks returns links as compressed bytes that [UnpackLinks] reads.
+func PackLinks(links []trace.Link) []byte {
+	b := binary.AppendUvarint(nil, uint64(len(links)))
+	id, last := int64(0), int64(0)
+	for i := range links {
+		l := &links[i]
+		b = binary.AppendVarint(b, l.ID-id)
+		id = l.ID
+		for _, e := range []*trace.End{&l.Src, &l.Dst} {
+			b = append(b, byte(e.Kind))
+			b = binary.AppendVarint(b, e.ID)
+			b = binary.AppendUvarint(b, uint64(e.Location+1)) // NoRef becomes 0
+			b = binary.AppendVarint(b, e.Time-last)
+			last = e.Time
+		}
+		b = binary.AppendVarint(b, l.Pos)
+		b = binary.AppendUvarint(b, uint64(len(l.Attrs)))
+		for _, a := range l.Attrs {
+			b = append(binary.AppendUvarint(b, uint64(len(a.Key))), a.Key...)
+			b = appendValue(b, &a.Value)
+		}
+	}
+	return pack(b)
+}
+
+// UnpackLinks returns the links that [PackLinks] has packed. It returns an error if an end of a
+// link is not at one of the given number of locations.
+func UnpackLinks(data []byte, locations int) (links []trace.Link, err error) {
+	text, err := unpack(data)
+	if err != nil {
+		return nil, fmt.Errorf("links: %w", err)
+	}
+	u := unpacker{data: text}
+	id, last := int64(0), int64(0)
+	for range u.count(u.uvarint()) {
+		l := trace.Link{ID: id + u.varint()}
+		id = l.ID
+		for _, e := range []*trace.End{&l.Src, &l.Dst} {
+			e.Kind, e.ID, e.Location, e.Time = trace.EndKind(u.byte()), u.varint(), uint32(u.uvarint())-1, last+u.varint()
+			last = e.Time
+			if u.err == nil && (e.Kind > trace.AtLocation ||
+				e.Location != trace.NoRef && int64(e.Location) >= int64(locations)) {
+				u.err = fmt.Errorf("found an end of kind %d at location %d, expected kinds up to %d and less than %d locations",
+					e.Kind, e.Location, trace.AtLocation, locations)
+			}
+		}
+		l.Pos = u.varint()
+		if n := u.count(u.uvarint()); n > 0 {
+			l.Attrs = make([]trace.Attr, 0, min(n, 16))
+			for range n {
+				l.Attrs = append(l.Attrs, trace.Attr{Key: u.text(), Value: u.value()})
+			}
+		}
+		if u.err != nil {
+			return nil, fmt.Errorf("links: %w", u.err)
+		}
+		links = append(links, l)
+	}
+	if u.err == nil && len(u.data) > 0 {
+		u.err = fmt.Errorf("found %s after the last one, expected none", plural.Of(len(u.data), "byte"))
+	}
+	if u.err != nil {
+		return nil, fmt.Errorf("links: %w", u.err)
+	}
+	return links, nil
+}

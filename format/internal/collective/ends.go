@@ -1,0 +1,75 @@
+package collective
+
+import (
+	"container/heap"
+	"math"
+
+	"github.com/weft-trace/weft/trace"
+)
+
+// Ends holds the ends of collective operations that the trace states as single events with a duration
+// ([trace.Collective]). Formats with one record for the begin and one for the end write each end in its place
+// among the other events. The zero Ends is ready to use. It uses 80 bytes for each operation that has not ended.
+type Ends struct {
+	list endHeap
+	row  trace.Batch
+	n    int64 // number of ends so far
+}
+
+// end is the end of an operation.
+type end struct {
+	time     int64
+	number   int64 // ends at the same time keep their order
+	location uint32
+	operands [endOperands]uint64
+}
+
+// Add adds the end of the operation in row c, whose operands are those that [Calls.Operands] returns. It returns false,
+// and adds nothing, if the row is no operation with a duration, or if the end is beyond the greatest time.
+func (e *Ends) Add(c *trace.Cursor, operands []uint64) bool {
+	if c.Kind() != trace.Collective || len(operands) <= endOperands {
+		return false
+	}
+	duration := operands[endOperands]
+	if duration > math.MaxInt64 || c.Time() > math.MaxInt64-int64(duration) {
+		return false
+	}
+	heap.Push(&e.list, end{c.Time() + int64(duration), e.n, c.Location(), [endOperands]uint64(operands)})
+	e.n++
+	return true
+}
+
+// Next removes the earliest end, if its time is at most t, and returns it as a row of kind
+// [trace.CollectiveEnd], which is valid until the next call. Otherwise, Next returns nil.
+func (e *Ends) Next(t int64) *trace.Cursor {
+	if len(e.list) == 0 || e.list[0].time > t {
+		return nil
+	}
+	x := heap.Pop(&e.list).(end)
+	e.row.Reset(x.location)
+	e.row.Add(x.location, x.time, trace.CollectiveEnd, trace.NoRef)
+	e.row.AddOps(x.operands[:]...)
+	c := e.row.Cursor()
+	c.Next()
+	return &c
+}
+
+// endHeap is a heap of ends, ordered by time. It implements [heap.Interface].
+type endHeap []end
+
+func (h endHeap) Len() int { return len(h) }
+
+func (h endHeap) Less(i, j int) bool {
+	return h[i].time < h[j].time || h[i].time == h[j].time && h[i].number < h[j].number
+}
+
+func (h endHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+
+func (h *endHeap) Push(x any) { *h = append(*h, x.(end)) }
+
+func (h *endHeap) Pop() any {
+	last := len(*h) - 1
+	x := (*h)[last]
+	*h = (*h)[:last]
+	return x
+}
