@@ -397,11 +397,61 @@ func (r *Record) hasKey(key uint32) bool {
 	return r.keys[key]
 }
 
+// frequentPair does what pair does for a line in the short format without blanks, as most writers spell it. For all
+// other lines, for repeated keys and for damaged arrays it adds nothing and returns false.
+func (r *Record) frequentPair(l []byte) bool {
+	if len(l) < 6 || l[0] != 'K' {
+		return false
+	}
+	k, i := parseHex(l, 1)
+	key := uint32(k)
+	if i == 1 || i > 9 || i+3 >= len(l) || l[i] != 'Y' || l[i+2] != 'V' || len(r.KeyValues) >= manyPairs || r.hasKey(key) {
+		return false
+	}
+	typ := ValueType(hexValue[l[i+1]])
+	from := i + 3
+	v, end := parseHex(l, from)
+	if typ < Bytes {
+		if end == from || end < len(l) || end-from > 16 {
+			return false
+		}
+		r.KeyValues = append(r.KeyValues, KeyValue{Key: key, Type: typ, Bits: v & (^uint64(0) >> (64 - typ.bits()))})
+		return true
+	}
+	n := (end - from) / 2
+	if typ > Bytes || end == len(l) || l[end] != 'L' || n == 0 || n > arrayLine {
+		return false
+	}
+	if v, i = parseHex(l, end+1); i < len(l) || i == end+1 || v != uint64(n) || 2*n != end-from {
+		return false
+	}
+	to := r.addBytes(key)
+	for i = from; i < end; i += 2 {
+		to.Bytes = append(to.Bytes, hexValue[l[i]]<<4|hexValue[l[i+1]])
+	}
+	return true
+}
+
+// addBytes adds a pair with an empty array of bytes. It reuses the memory of an earlier array.
+func (r *Record) addBytes(key uint32) *KeyValue {
+	n := len(r.KeyValues)
+	if n == cap(r.KeyValues) {
+		r.KeyValues = append(r.KeyValues, KeyValue{})
+	}
+	r.KeyValues = r.KeyValues[:n+1]
+	to := &r.KeyValues[n]
+	*to = KeyValue{Key: key, Type: Bytes, Bytes: to.Bytes[:0]}
+	return to
+}
+
 // pair parses a key-value line from i on and adds the pair to the record. If library is set, it reads arrays
 // in the same way as libotf, even if libotf would not write such lines.
 func (r *Record) pair(l []byte, i int, library bool) problem {
 	if library && i > 0 {
 		return problem{} // libotf does not recognise a pair after blanks
+	}
+	if i == 0 && r.frequentPair(l) {
+		return problem{}
 	}
 	s := scanner{l: l, i: i, library: library}
 	s.word()
@@ -434,14 +484,7 @@ func (r *Record) pair(l []byte, i int, library bool) problem {
 	}
 	switch {
 	case !known, last.Key != key:
-		if n := len(r.KeyValues); n < cap(r.KeyValues) {
-			r.KeyValues = r.KeyValues[:n+1] // reuse the memory of the pair's bytes
-			to = &r.KeyValues[n]
-			*to = KeyValue{Key: key, Type: typ, Bytes: to.Bytes[:0]}
-		} else {
-			r.KeyValues = append(r.KeyValues, KeyValue{Key: key, Type: typ})
-			to = &r.KeyValues[n]
-		}
+		to = r.addBytes(key)
 	case last.Key != key || last.Type != Bytes || library && len(last.Bytes)%arrayLine != 0:
 		return problem{} // libotf continues only whole lines of an array
 	default:
