@@ -120,6 +120,20 @@ func (b *Batch) SetLastOps(ops []uint64) {
 	}
 }
 
+// EndLastOps makes the operands in Op from index start on the operands of the last row. Start must be the index of the
+// row's first operand before the call, or the length of Op if the row had none.
+func (b *Batch) EndLastOps(start int) {
+	k := len(b.OpRow) - 1
+	switch had := k >= 0 && b.OpRow[k] == uint32(len(b.Time)-1); {
+	case had && start < len(b.Op):
+		b.OpEnd[k] = uint32(len(b.Op))
+	case had:
+		b.OpRow, b.OpEnd = b.OpRow[:k], b.OpEnd[:k]
+	case start < len(b.Op):
+		b.OpRow, b.OpEnd = append(b.OpRow, uint32(len(b.Time)-1)), append(b.OpEnd, uint32(len(b.Op)))
+	}
+}
+
 // DropLastAttrs removes all attributes of the last row.
 func (b *Batch) DropLastAttrs() {
 	for k := len(b.AttrRow) - 1; k >= 0 && b.AttrRow[k] == uint32(len(b.Time)-1); k-- {

@@ -578,12 +578,14 @@ func (r *Restorer) Amend(b *trace.Batch, data []byte) error {
 	if rest == countFollows {
 		rest += u.uvarint()
 	}
-	var room [8]uint64
-	ops := append(room[:0], b.LastOps()...)
-	if u.err != nil || same > len(ops) {
+	// The operands change in place. In case of an error, they are restored.
+	start := len(b.Op) - len(b.LastOps())
+	if u.err != nil || same > len(b.Op)-start {
 		return errTruncated
 	}
-	ops = ops[:same]
+	var room [8]uint64
+	replaced := append(room[:0], b.Op[start+same:]...)
+	ops := b.Op[:start+same]
 	for i := range same + u.count(rest) {
 		typ := operandType(k.spec, i)
 		if i >= same {
@@ -598,8 +600,9 @@ func (r *Restorer) Amend(b *trace.Batch, data []byte) error {
 			}
 			ops = append(ops, v)
 		}
-		if v := ops[i]; v >= r.maxOperands[typ] && v != trace.Undefined {
-			return fmt.Errorf("packed row: found operand %d, a reference to nothing", v)
+		if v := ops[start+i]; v >= r.maxOperands[typ] && v != trace.Undefined && u.err == nil {
+			u.err = fmt.Errorf("packed row: found operand %d, a reference to nothing", v)
+			break
 		}
 	}
 	var keys []uint32
@@ -608,16 +611,18 @@ func (r *Restorer) Amend(b *trace.Batch, data []byte) error {
 		for range u.count(u.uvarint()) {
 			key := u.uvarint()
 			if u.err == nil && key >= uint64(r.defs.Attributes.Len()) {
-				return fmt.Errorf("packed row: found attribute %d, expected less than %d", key, r.defs.Attributes.Len())
+				u.err = fmt.Errorf("packed row: found attribute %d, expected less than %d", key, r.defs.Attributes.Len())
+				break
 			}
 			keys, values = append(keys, uint32(key)), append(values, u.value())
 		}
 	}
 	if u.err != nil {
+		b.Op = append(ops[:start+same], replaced...)
 		return u.err
 	}
-	b.Kind[row], b.Ref[row] = k.kind, ref
-	b.SetLastOps(ops)
+	b.Kind[row], b.Ref[row], b.Op = k.kind, ref, ops
+	b.EndLastOps(start)
 	if code&withAttrs != 0 {
 		b.DropLastAttrs()
 		for i, k := range keys {

@@ -8,8 +8,8 @@ import (
 // TestFrequentPair compares the two ways of reading the line of a key-value pair. The line after a blank is read in
 // the general way, and must add the same pair and have the same defect. The lines are random changes of usual lines.
 func TestFrequentPair(t *testing.T) {
-	usual := []string{"K1Y6V0", "KffffffffY8V123456789abcdef0", "K2YbV0102L2", "K3YbVL0", "K4YaV3ff0000000000000", "K5Y1V41",
-		"K100000001Y5V80000001", "K6Y9V40490fdb", "K7Y0V1"}
+	usual := []string{"K1Y6V0", "KffffffffY8V123456789abcdef0", "K2YbV0102L2", "K3YbVL0", "K4YaV3ff0000000000000",
+		"K5Y1V41", "K100000001Y5V80000001", "K6Y9V40490fdb", "K7Y0V1"}
 	letters := "KYVL0189abf \r\"c"
 	rng := rand.New(rand.NewPCG(7, 8))
 	frequent := 0
