@@ -105,6 +105,7 @@ type encoder struct {
 	calls             *collective.Calls // operands for the ends of collective operations
 	ends              collective.Ends   // ends of operations that are single events of the trace
 	absent            bool              // the current row is one of ends, which is no event of the trace
+	stated            uint32            // attribute of the current row that its record states, or NoRef
 	original          *original         // the archive that the trace was read from; nil for other formats
 	// the archive must have the layout of Score-P's archives, as an option requests
 	wantsScorep bool
@@ -322,7 +323,7 @@ func (e *encoder) writeRow(c *trace.Cursor) error {
 	if all && !attributes {
 		e.rows.NoteField(c, "attributes")
 	}
-	if !(all && attributes) || c.Derived() || e.absent {
+	if !(all && attributes) || c.Derived() || e.absent || e.stated != trace.NoRef {
 		e.addPackedRow(c, attributes)
 	}
 	if e.err != nil {
@@ -362,9 +363,16 @@ func (e *encoder) addPackedRow(c *trace.Cursor, attributes bool) {
 // nativeRecord fills in the OTF2 record of a row. It reports whether the record contains the whole row except
 // its attributes.
 func (e *encoder) nativeRecord(c *trace.Cursor) (all bool) {
-	e.missing = 0
+	e.missing, e.stated = 0, trace.NoRef
 	x := &e.event
 	ops := c.Ops()
+	if c.Kind() == trace.Parameter && c.Ref() != trace.NoRef {
+		key, ok := e.setParameter(c)
+		if ok && x.ID == parameterString+uint8(parameterType(e.defs.Parameters.At(c.Ref()))) {
+			e.stated = key
+			return true
+		}
+	}
 	if c.Kind() == trace.Metric && c.Ref() != trace.NoRef {
 		v := uint64(0)
 		if len(ops) > 0 {
@@ -578,6 +586,9 @@ func (e *encoder) attributes(c *trace.Cursor) (all bool) {
 	keys, values := c.Attrs()
 	clear(e.written)
 	for i, k := range keys {
+		if e.plain && k == e.stated {
+			continue
+		}
 		v := values[i]
 		t := tableOf(uint64(v.Type))
 		if v.Type == trace.None || v.Type > trace.LocationGroupRef || e.isRepeated(keys, i) ||

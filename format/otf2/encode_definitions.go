@@ -106,7 +106,7 @@ func (e *encoder) defineAll() error {
 	e.defineGroups(put, name)
 	put(defParameter, kindParameter, name("weft.kind"), 0)
 	for i, p := range d.Parameters.All() {
-		put(defParameter, uint64(i)+firstID[Parameters], name(p.Name), 0)
+		put(defParameter, uint64(i)+firstID[Parameters], name(p.Name), parameterType(&p))
 	}
 	for i, x := range d.Windows.All() {
 		put(defWindow, uint64(i), name(x.Name), e.windowComm(uint64(i)), 0)
@@ -150,6 +150,12 @@ func attr(list []trace.Attr, key string) (text string, ok bool) {
 		}
 	}
 	return "", false
+}
+
+// parameterType returns the number of a parameter's type in parameterTypes.
+func parameterType(p *trace.Named) uint64 {
+	typ, _ := attr(p.Attrs, "type")
+	return uint64(max(0, slices.Index(parameterTypes, typ)))
 }
 
 // defineGroups writes the groups and communicators: first the ones of all locations, then those of the trace.

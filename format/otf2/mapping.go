@@ -33,26 +33,26 @@ var mapping = format.MappingTable(map[format.Subject]format.Mapped{
 		As: "Comm and Group; over all locations where the members are not known; the rest in properties"},
 	format.AttributeDefinitions:  {How: format.Exact, As: "Attribute"},
 	format.AttributeDescriptions: {How: format.Exact, As: "Attribute"},
-	format.ParameterDefinitions: {How: format.WeftOnly, As: "properties; those of texts as Parameter",
-		Kept: textParameters},
-	format.WindowDefinitions:    {How: format.Exact, As: "RmaWin"},
-	format.ContextDefinitions:   {How: format.WeftOnly, As: "CallingContext; its place and parent in properties"},
-	format.FileDefinitions:      {How: format.Exact, As: "IoRegularFile"},
-	format.HandleDefinitions:    {How: format.WeftOnly, As: "IoHandle with another name; its file in properties"},
-	format.MarkerDefinitions:    {How: format.Exact, As: "DefMarker"},
-	format.MarkerGroups:         {How: format.Exact, As: "DefMarker"},
-	format.OpaqueDefinitions:    {How: format.WeftOnly, As: "property, up to 4 KiB"},
-	format.EventAttributes:      {How: format.Exact, As: "attribute list; weft only: other types, as text"},
-	format.Visits:               {How: format.Exact, As: "Enter, Leave"},
-	format.UnnestedLeaves:       {How: format.Exact, As: "Leave"},
-	format.MetricValues:         {How: format.Exact, As: "Metric; ranges of samples weft only: ParameterString"},
-	format.Messages:             {How: format.Exact, As: "MpiSend, MpiRecv"},
-	format.MessagePhases:        {How: format.Exact, As: "MPI records"},
-	format.CollectiveOperations: {How: format.Exact, As: "MpiCollectiveBegin, MpiCollectiveEnd"},
-	format.CommunicatorEvents:   {How: format.Exact, As: "CommCreate, CommDestroy"},
+	format.ParameterDefinitions:  {How: format.Exact, As: "Parameter"},
+	format.WindowDefinitions:     {How: format.Exact, As: "RmaWin"},
+	format.ContextDefinitions:    {How: format.WeftOnly, As: "CallingContext; its place and parent in properties"},
+	format.FileDefinitions:       {How: format.Exact, As: "IoRegularFile"},
+	format.HandleDefinitions:     {How: format.WeftOnly, As: "IoHandle with another name; its file in properties"},
+	format.MarkerDefinitions:     {How: format.Exact, As: "DefMarker"},
+	format.MarkerGroups:          {How: format.Exact, As: "DefMarker"},
+	format.OpaqueDefinitions:     {How: format.WeftOnly, As: "property, up to 4 KiB"},
+	format.EventAttributes:       {How: format.Exact, As: "attribute list; weft only: other types, as text"},
+	format.Visits:                {How: format.Exact, As: "Enter, Leave"},
+	format.UnnestedLeaves:        {How: format.Exact, As: "Leave"},
+	format.MetricValues:          {How: format.Exact, As: "Metric; ranges of samples weft only: ParameterString"},
+	format.Messages:              {How: format.Exact, As: "MpiSend, MpiRecv"},
+	format.MessagePhases:         {How: format.Exact, As: "MPI records"},
+	format.CollectiveOperations:  {How: format.Exact, As: "MpiCollectiveBegin, MpiCollectiveEnd"},
+	format.CommunicatorEvents:    {How: format.Exact, As: "CommCreate, CommDestroy"},
 	format.Interruptions: {How: format.Exact,
 		As: "BufferFlush, MeasurementOnOff; gaps weft only: ParameterString"},
-	format.ProcessEvents:      {How: format.Exact, As: "ProgramBegin, ProgramEnd; weft only: others as ParameterString"},
+	format.ProcessEvents: {How: format.Exact,
+		As: "Parameter records, ProgramBegin, ProgramEnd; weft only: others as ParameterString"},
 	format.ThreadEvents:       {How: format.Exact, As: "records for threads, tasks and locks"},
 	format.RemoteMemoryAccess: {How: format.Exact, As: "Rma records; those of OTF weft only: ParameterString"},
 	format.CallingContexts:    {How: format.Exact, As: "CallingContext records"},
@@ -76,16 +76,6 @@ func paradigmsOfRegions(d *trace.Definitions) (n int) {
 func typesOfMetrics(d *trace.Definitions) (n int) {
 	for _, m := range d.Metrics.All() {
 		if slices.Contains(metricTypes, m.Group) && m.Group != "" {
-			n++
-		}
-	}
-	return n
-}
-
-// textParameters returns how many parameters have texts as values.
-func textParameters(d *trace.Definitions) (n int) {
-	for _, p := range d.Parameters.All() {
-		if typ, ok := attr(p.Attrs, "type"); !ok || typ == parameterTypes[0] {
 			n++
 		}
 	}

@@ -368,7 +368,7 @@ func (e *encoder) rewriteRow(c *trace.Cursor) error {
 	id := e.recordID(c.Kind())
 	ok, all := id != 0, true
 	if c.Kind() == trace.Parameter {
-		ok = e.setParameter(c)
+		_, ok = e.setParameter(c)
 	} else if ok {
 		p := o.part(c.Location())
 		ok, all = e.fillRecord(e.oldRecordID(c, id), c, c.Ops())
@@ -507,15 +507,16 @@ func (e *encoder) setAttributes(c *trace.Cursor, x *Event) {
 	}
 }
 
-// setParameter fills in the record of a parameter. The parameter's value is an attribute of the row.
-func (e *encoder) setParameter(c *trace.Cursor) bool {
+// setParameter fills in the record of a parameter. The parameter's value is an attribute of the row, whose key it
+// returns. ok is false if the row has no such attribute.
+func (e *encoder) setParameter(c *trace.Cursor) (key uint32, ok bool) {
 	keys, values := c.Attrs()
 	i := slices.IndexFunc(keys, func(k uint32) bool {
 		def := e.defs.Attributes.At(k)
 		return isField(def) && def.Name == valueName
 	})
 	if i < 0 {
-		return false
+		return 0, false
 	}
 	x, id, v := &e.event, uint8(parameterSigned), values[i].Num
 	switch values[i].Type {
@@ -529,7 +530,7 @@ func (e *encoder) setParameter(c *trace.Cursor) bool {
 		of = e.id(Parameters, c.Ref())
 	}
 	x.ID, x.Values = id, append(x.Values[:0], of, v)
-	return true
+	return keys[i], true
 }
 
 // rewriteMarker writes a marker of a part.

@@ -1,0 +1,44 @@
+package cli
+
+import (
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestParametersThroughOtherFormats converts an OTF2 archive to other formats and back. otf2-print shows the same
+// definition of the parameter, whose values are integers, and the same events, also with --plain. Only the ids differ.
+func TestParametersThroughOtherFormats(t *testing.T) {
+	archive, dir := "../../format/otf2/testdata/ok/heat2d-mt/traces.otf2", t.TempDir()
+	parameters := func(path string) (list []string) {
+		out, _ := runTool(t, path, "otf2-print", "-A")
+		if out == nil {
+			t.Skip("otf2-print is not installed")
+		}
+		for l := range strings.Lines(string(out)) {
+			l = strings.Join(strings.Fields(regexp.MustCompile(` <\d+>|^PARAMETER +\d+`).ReplaceAllString(l, "")), " ")
+			if strings.Contains(l, `"minus rank"`) && !strings.HasPrefix(l, "STRING ") {
+				list = append(list, l)
+			}
+		}
+		slices.Sort(list)
+		return list
+	}
+	want := parameters(archive)
+	if len(want) != 5 {
+		t.Fatalf("found %q in the archive, expected the definition and four events", want)
+	}
+	for _, name := range []string{"x.etf", "x.trf", "x.otf", "x.pallas"} {
+		other := filepath.Join(dir, name)
+		weft(t, 0, "convert", "-q", archive, other)
+		for _, flag := range []string{"--plain=false", "--plain"} {
+			back := filepath.Join(dir, name+strings.Trim(flag, "-")+".otf2")
+			weft(t, 0, "convert", "-q", "--allow-loss", flag, other, back)
+			if got := parameters(back); !slices.Equal(got, want) {
+				t.Errorf("%s, %s: found\n%s\nexpected\n%s", name, flag, strings.Join(got, "\n"), strings.Join(want, "\n"))
+			}
+		}
+	}
+}
