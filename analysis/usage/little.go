@@ -83,7 +83,7 @@ type visitKey struct{ location, region uint32 }
 type object struct {
 	first, last int64
 	// whether the object has an event that Options.Begin selects, and an event that Options.End selects
-	begins, ended bool
+	begun, ended bool
 }
 
 // objects is a list of objects in blocks. When the list grows, no objects are copied.
@@ -125,10 +125,10 @@ type openClaim struct {
 type properties uint8
 
 const (
-	hasObject properties = 1 << iota // it names an object
-	selected                         // Options.Events selects its attributes
-	begins                           // Options.Begin selects its attributes
-	ends                             // Options.End selects its attributes
+	hasObject  properties = 1 << iota // it names an object
+	isSelected                        // Options.Events selects its attributes
+	mayBegin                          // Options.Begin selects its attributes
+	mayEnd                            // Options.End selects its attributes
 )
 
 // Selection returns a selection of the events that a part with these options needs: all events, with only the
@@ -162,7 +162,7 @@ func (l *Little) Batch(b *trace.Batch) error {
 	for c.Next() {
 		switch c.Kind() {
 		case trace.ClaimBegin:
-			if x := l.begin(&c); x.is&(hasObject|selected) != 0 {
+			if x := l.begin(&c); x.is&(hasObject|isSelected) != 0 {
 				open, _ := l.open.Place(claims.KeyOf(l.defs, &c))
 				*open = x
 			}
@@ -175,7 +175,7 @@ func (l *Little) Batch(b *trace.Batch) error {
 		default:
 			x := l.match(&c)
 			l.extendObject(x, atMark, c.Time())
-			if x.is&selected != 0 && l.opt.Events.Marks && c.Kind() == trace.Mark {
+			if x.is&isSelected != 0 && l.opt.Events.Marks && c.Kind() == trace.Mark {
 				l.times = append(l.times, c.Time())
 			}
 		}
@@ -205,7 +205,7 @@ func (f *EventFilter) takes(m moment) bool {
 func (l *Little) begin(c *trace.Cursor) openClaim {
 	x := l.match(c)
 	l.extendObject(x, atStart, c.Time())
-	if x.is&selected != 0 && l.opt.Events.Starts {
+	if x.is&isSelected != 0 && l.opt.Events.Starts {
 		l.times = append(l.times, c.Time())
 	}
 	return x
@@ -254,7 +254,7 @@ func (l *Little) visit(c *trace.Cursor) {
 // end counts the end, at time t, of a claim with the attributes x.
 func (l *Little) end(x openClaim, t int64) {
 	l.extendObject(x, atEnd, t)
-	if x.is&selected != 0 && l.opt.Events.Ends {
+	if x.is&isSelected != 0 && l.opt.Events.Ends {
 		l.times = append(l.times, t)
 	}
 }
@@ -266,10 +266,10 @@ func (l *Little) extendObject(x openClaim, m moment, t int64) {
 		return
 	}
 	o := l.objects.at(x.object)
-	if x.is&begins != 0 && l.opt.Begin.takes(m) {
+	if x.is&mayBegin != 0 && l.opt.Begin.takes(m) {
 		o.begin(t)
 	}
-	if x.is&ends != 0 && l.opt.End.takes(m) {
+	if x.is&mayEnd != 0 && l.opt.End.takes(m) {
 		o.end(t)
 	}
 }
@@ -285,8 +285,8 @@ func (l *Little) number(value string) uint32 {
 
 // begin extends an object to an event at time t that may begin it.
 func (s *object) begin(t int64) {
-	if !s.begins || t < s.first {
-		s.first, s.begins = t, true
+	if !s.begun || t < s.first {
+		s.first, s.begun = t, true
 	}
 }
 
@@ -300,7 +300,7 @@ func (s *object) end(t int64) {
 // match returns the object that the attributes of a row name, and the filters that select these attributes.
 func (l *Little) match(c *trace.Cursor) openClaim {
 	keys, values := c.Attrs()
-	x := openClaim{is: begins | ends}
+	x := openClaim{is: mayBegin | mayEnd}
 	for i, k := range keys {
 		if int(k) >= len(l.keys) {
 			for _, a := range l.defs.Attributes.All()[len(l.keys):] {
@@ -344,13 +344,13 @@ func (l *Little) filter(c *trace.Cursor, x *openClaim) {
 	selects := func(n int) bool { return filters[n] != nil && fits[n] == len(filters[n].Attributes) }
 	x.is &= hasObject
 	if selects(0) {
-		x.is |= selected
+		x.is |= isSelected
 	}
 	if filters[1] == nil || selects(1) {
-		x.is |= begins
+		x.is |= mayBegin
 	}
 	if filters[2] == nil || selects(2) {
-		x.is |= ends
+		x.is |= mayEnd
 	}
 }
 
@@ -364,7 +364,7 @@ func (l *Little) Merge(o *Little) error {
 	l.objects.extend(l.values.Len())
 	for i, n := range numbers {
 		x, to := o.objects.at(uint32(i)), l.objects.at(n)
-		if x.begins {
+		if x.begun {
 			to.begin(x.first)
 		}
 		if x.ended {
@@ -475,7 +475,7 @@ func (l *Little) Result(window int64, unit float64, shorten bool) *LittleResult 
 	r := &LittleResult{Clock: l.defs.Clock, Objects: make([]Object, 0, len(values))}
 	for i := range q.objects.n {
 		s := q.objects.at(uint32(i))
-		if !s.begins || !s.ended || s.last < s.first {
+		if !s.begun || !s.ended || s.last < s.first {
 			r.Incomplete++
 			continue
 		}
