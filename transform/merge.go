@@ -213,6 +213,7 @@ func (mt *MergedTrace) copyGlobals() {
 		}
 		mt.copyOperations(p)
 	}
+	mt.keepUndefinedOperations()
 }
 
 // same returns a key that is equal for entries that become one entry. It returns "" for entries that stay
@@ -401,7 +402,10 @@ type mergeInput struct {
 	zero, base int64
 	// more / less is the time unit of fragments in the merged trace, divided by the time unit in this trace.
 	more, less float64
-	operations map[uint64]uint64             // new numbers of the collective operations whose number changes
+	// operations maps the numbers of the trace's collective operations to those of the merged trace. It is nil if
+	// no number changes.
+	operations map[uint64]uint64
+	undefined  map[uint64]uint64             // new numbers of operations that only other traces define
 	scopes     [tableCount]map[string]uint32 // entries of src that markers name, by id; nil until needed
 	rounded    *int64
 	large      *int64
@@ -501,6 +505,9 @@ func idOf(d *trace.Definitions, t table, i uint32) string {
 // operation returns the number of a collective operation in the merged trace.
 func (m *mergeInput) operation(n uint64) uint64 {
 	if to, ok := m.operations[n]; ok {
+		return to
+	}
+	if to, ok := m.undefined[n]; ok {
 		return to
 	}
 	return n

@@ -60,8 +60,14 @@ func (mt *MergedTrace) copyOperations(p *mergeInput) {
 	for _, o := range own {
 		had.count(o)
 	}
+	if p.src.Conventions.OwnOperations || p.src.Operations.Len() > 0 {
+		p.operations = map[uint64]uint64{}
+	}
 	for _, o := range own {
 		number, err := strconv.ParseUint(o.ID, 10, 64)
+		if _, twice := p.operations[number]; err == nil && !twice {
+			p.operations[number] = number
+		}
 		text := operationText(o)
 		if had.complete[[2]string{o.ID, text}] {
 			continue
@@ -80,10 +86,27 @@ func (mt *MergedTrace) copyOperations(p *mergeInput) {
 			continue
 		}
 		if to, e := strconv.ParseUint(o.ID, 10, 64); e == nil && err == nil {
-			if p.operations == nil {
-				p.operations = map[uint64]uint64{}
-			}
 			p.operations[number] = to
+		}
+	}
+}
+
+// keepUndefinedOperations finds numbers for operations that one trace uses without a definition, and that other
+// traces define: the operations stay undefined.
+func (mt *MergedTrace) keepUndefinedOperations() {
+	defined := mergedOperations{}
+	for _, o := range mt.defs.Operations.All() {
+		defined.count(o)
+	}
+	numbers := map[uint64]uint64{}
+	for _, o := range mt.defs.Operations.All() {
+		if n, err := strconv.ParseUint(o.ID, 10, 64); err == nil {
+			numbers[n] = defined.next + n
+		}
+	}
+	for _, p := range mt.list {
+		if p.operations != nil {
+			p.undefined = numbers
 		}
 	}
 }

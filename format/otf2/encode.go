@@ -165,7 +165,7 @@ func (e *encoder) Begin(d *trace.Definitions) error {
 			return e.rewrite(parts)
 		}
 	}
-	e.calls = collective.NewCalls(d, e.rankOf)
+	e.calls = collective.NewCalls(d, e.loss, e.plain, e.rankOf)
 	if d.Clock.Den != 1 {
 		e.loss.Add("trace", "clock", format.Degraded,
 			"a second is not a whole number of ticks: OTF2's own tools read a rounded clock rate, weft the exact one", 1)

@@ -149,7 +149,7 @@ func (e *encoder) Begin(d *trace.Definitions) error {
 	if m, ok := d.Native.(*model); ok {
 		e.rewrite(m)
 	}
-	e.calls = collective.NewCalls(d, nil)
+	e.calls = collective.NewCalls(d, &e.loss, e.plain, nil)
 	exact := false
 	e.ticks, exact = newTicks(d.Clock)
 	switch {

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/weft-trace/weft/format"
 )
 
 // TestCountersOfOTF2 checks which counters of an archive have a key-value pair of weft in OTF: only those whose
@@ -104,6 +106,37 @@ with otf2.reader.open(sys.argv[1]) as trace:
 		}
 		if !slices.Equal(lines(before), lines(after)) {
 			t.Errorf("after the way back found %q, expected %q", lines(after), lines(before))
+		}
+	}
+}
+
+// TestRootOutsideOfCommunicator checks that the loss table counts roots that a conversion from OTF leaves out because
+// they are not in the communicator. otf2-print shows such a root as NONE. The root of the other operation is rank 1.
+func TestRootOutsideOfCommunicator(t *testing.T) {
+	otf := writeTrace(t, map[string]string{
+		".otf": "1:1\n",
+		".0.def": "DTR3e8\nDP1NM\"p\"\nDP2NM\"q\"\nDP3NM\"r\"\nDPG7M1,2,NM\"w\"\nDF1G0NM\"MPI_Bcast\"\n" +
+			"DCO2NM\"MPI_Bcast\"Y2\n",
+		".1.events": "1\n*1\nE1\nCOPB2H6C7RT3S0R8\nCOPE6\nCOPB2H7C7RT2S0R8\n2\n*1\nCOPE7\nL1\n2\n*1\n",
+	})
+	for _, to := range []string{".otf2", ".pallas"} {
+		for how, flags := range map[format.Fidelity][]string{format.WeftOnly: nil, format.Lost: {"--plain", "--allow-loss"}} {
+			out := filepath.Join(t.TempDir(), "x"+to)
+			args := append([]string{"convert", "--json", otf, out}, flags...)
+			rows := parseLossRows(t, weft(t, 0, args...))
+			if !slices.ContainsFunc(rows, func(r format.LossRow) bool {
+				return r.Kind == "collective-end" && r.Field == "root" && r.How == how && r.Count == 1
+			}) {
+				t.Errorf("to %s %q: no row for the root in %v", to, flags, rows)
+			}
+			if to != ".otf2" {
+				continue
+			}
+			text, _ := runTool(t, out, "otf2-print")
+			roots := regexp.MustCompile(`Root: (\S+)`).FindAllStringSubmatch(string(text), -1)
+			if text != nil && (len(roots) != 2 || roots[0][1] != "NONE," || roots[1][1] != "1") {
+				t.Errorf("otf2-print shows the roots %q, expected NONE and 1", roots)
+			}
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/internal/openset"
 	"github.com/weft-trace/weft/trace"
 )
@@ -14,6 +15,8 @@ import (
 // Calls keeps the open calls at each location, with a few numbers for each.
 type Calls struct {
 	defs *trace.Definitions
+	loss *format.Loss
+	how  format.Fidelity // of roots that are not in their communicator
 	// at maps each location to its open calls.
 	at map[uint32]*calls
 	// rank returns the rank of a process in a communicator.
@@ -39,12 +42,18 @@ const endOperands = 5
 
 // NewCalls returns the calls of a trace. The result is nil if the begins of the trace's collective operations
 // have no operands. Function rank returns the rank of a process in a communicator, or Undefined if the process
-// is no member. If it is nil, ranks come from the definitions.
-func NewCalls(d *trace.Definitions, rank func(process, communicator uint64) uint64) *Calls {
+// is no member. If it is nil, ranks come from the definitions. Roots without a rank are counted in loss; plain
+// means that the begins of the operations are not kept either.
+func NewCalls(d *trace.Definitions, loss *format.Loss, plain bool,
+	rank func(process, communicator uint64) uint64) *Calls {
 	if !d.Conventions.OwnOperations {
 		return nil
 	}
-	x := &Calls{defs: d, at: map[uint32]*calls{}, rank: rank, ranks: map[uint64]map[string]uint64{}}
+	x := &Calls{defs: d, loss: loss, how: format.WeftOnly, at: map[uint32]*calls{}, rank: rank,
+		ranks: map[uint64]map[string]uint64{}}
+	if plain {
+		x.how = format.Lost
+	}
 	if rank == nil {
 		x.rank = x.rankOf
 	}
@@ -92,7 +101,9 @@ func (ca *Calls) Operands(c *trace.Cursor) []uint64 {
 		out := slices.Concat(began.operands[:], ops[endOperands:])
 		out[0] = ca.operation(out[0], began.region)
 		if root := out[2]; root != trace.Undefined {
-			out[2] = ca.rank(root, out[1])
+			if out[2] = ca.rank(root, out[1]); out[2] == trace.Undefined {
+				ca.loss.Add(ca.defs.Spec(c.Kind()).Name, "root", ca.how, "the root is not a member of the communicator", 1)
+			}
 		}
 		return out
 	}

@@ -1,0 +1,52 @@
+package cli
+
+import (
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"testing"
+)
+
+// TestMergeKeepsUndefinedTokens merges a trace whose records name tokens without definitions with a trace that
+// defines these tokens. otfprint must not show one of those definitions for a record of the first trace.
+func TestMergeKeepsUndefinedTokens(t *testing.T) {
+	requireOTFPrint(t)
+	undefined := writeTrace(t, map[string]string{
+		".otf": "1:1\n",
+		".0.def": "DTR3e8\nDP1NM\"a\"PT2\nDF3G8NM\"known\"X5\nDCNT2G4NM\"c\"P0U\"\"\nDFL3NM\"f\"G4\nDPG30M1,9,NM\"grp\"\n" +
+			"DS9F3LN5\nDPGA1V6\n",
+		".1.events": "1\n*1\nE3X5\n2\n*1\nE7\nCOPB5H1C30RT2S1R1X9\nCOPE1\nL7\n3\n*1\nL3X5\n5\n*1\n",
+		".1.stats":  "1\n*1\nSG8N1E1I1\n5\n*1\n",
+	})
+	defined := writeTrace(t, map[string]string{
+		".otf": "1:1\n",
+		".0.def": "DTR3e8\nDP1NM\"b\"\nDP2NM\"b2\"\nDP9NM\"b9\"\nDSF3NM\"b.c\"\nDS5F3LN7\nDFG8NM\"bgroup\"\n" +
+			"DF7G8NM\"other\"\nDCG4NM\"bcg\"\nDFLG4NM\"bfg\"\nDCO5NM\"MPI_Bcast\"Y2\nDA6M1,\n",
+		".1.events": "1\n*1\nE7\nL7\n5\n*1\n",
+	})
+	const process, group = "DefProcess: stream 0, process %s,", "DefFunctionGroup: stream 0, group %s,"
+	for _, order := range [][]string{{undefined, defined}, {defined, undefined}} {
+		out := filepath.Join(t.TempDir(), "x.otf")
+		runWeft(t, "merge", "-q", order[0], order[1], out)
+		text := otfprinted(t, out)
+		for _, x := range [][2]string{ // what names a token, and the definition of that token
+			{`name "a", parent (\d+)`, process}, {`name "grp", procs \d+, (\d+)`, process},
+			{`BeginCollective: .* root (\d+)`, process}, {`name "known", group (\d+)`, group},
+			{`StatFunctionGroup: .* group (\d+)`, group}, {`name "known", .* source (\d+)`, "DefScl: stream 0, source %s,"},
+			{`Leave: .* source ([1-9]\d*)`, "DefScl: stream 0, source %s,"},
+			{`DefScl: .* file (\d+), line 5`, "DefSclFile: stream 0, file %s,"},
+			{`name "c", .* group (\d+)`, "DefCounterGroup: stream 0, group %s,"},
+			{`DefFile: f, .* group (\d+)`, "DefFileGroup: bfg, token %s,"},
+			{`attr_token (\d+)\n`, "DefAttributeList: stream 0, attr_token %s,"},
+			{`BeginCollective: .* collective (\d+)`, "DefCollective: stream 0, collective %s,"},
+			{`\t2 Enter: function (\d+)`, "DefFunction: stream 0, function %s,"},
+		} {
+			m := regexp.MustCompile(x[0]).FindStringSubmatch(text)
+			if m == nil {
+				t.Errorf("otfprint shows nothing that matches %s:\n%s", x[0], text)
+			} else if d := regexp.MustCompile(fmt.Sprintf(x[1], m[1]) + ".*").FindString(text); d != "" {
+				t.Errorf("%s: the undefined token became that of %s", m[0], d)
+			}
+		}
+	}
+}
