@@ -23,6 +23,7 @@ func (e *encoder) writeDefinitions() error {
 	put := func(r *Record) {
 		if err == nil {
 			e.truncate(r)
+			e.noteTexts(r)
 			err = e.w.Write(r)
 		}
 	}
@@ -160,6 +161,19 @@ func (e *encoder) writeCommunicatorDefinitions(put func(*Record)) {
 		put(&r)
 	}
 	e.loss.Add("communicator", "members", e.restored(), "the locations of some members are unknown", int64(unknown))
+}
+
+// noteTexts counts the texts of a definition that OTF cannot hold as they are.
+func (e *encoder) noteTexts(r *Record) {
+	how := format.WeftOnly
+	if e.plain {
+		how = format.Degraded
+	}
+	for _, s := range []string{r.Name, r.Text, r.Unit} {
+		if strings.ContainsAny(s, "\"\n") {
+			e.loss.Add("text", "characters", how, "OTF has no quotes and line ends in texts; blanks replace them", 1)
+		}
+	}
 }
 
 // restored returns the fidelity of data that only the carried definitions contain.
