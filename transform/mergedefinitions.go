@@ -47,6 +47,9 @@ func operationText(o trace.Named) string {
 // uses the number of an operation for a different one, the operation gets the next number.
 func (mt *MergedTrace) copyOperations(p *mergeInput) {
 	own := p.src.Operations.All()
+	if p.src.Conventions.OwnOperations && !mt.defs.Conventions.OwnOperations {
+		return // the merged trace has the numbers of the model
+	}
 	if len(mt.list) == 1 {
 		for _, o := range own {
 			mt.defs.Operations.Add(o)
@@ -87,6 +90,32 @@ func (mt *MergedTrace) copyOperations(p *mergeInput) {
 		}
 		if to, e := strconv.ParseUint(o.ID, 10, 64); e == nil && err == nil {
 			p.operations[number] = to
+		}
+	}
+}
+
+// changeOperations translates the collective operations of a batch to the numbers of the model. b is the batch of
+// the trace, and o is the batch of the merged trace.
+func (m *mergeInput) changeOperations(b, o *trace.Batch) {
+	at, end := 0, uint32(0) // index of the next row with operands, and the end of those before
+	c := b.Cursor()
+	for row := uint32(0); c.Next(); row++ {
+		ops := m.calls.Standard(&c)
+		if at == len(b.OpRow) || b.OpRow[at] != row {
+			continue
+		}
+		to := o.Op[end:o.OpEnd[at]]
+		end, at = o.OpEnd[at], at+1
+		switch c.Kind() {
+		case trace.CollectiveSummary:
+			to[0] = ops[0]
+		case trace.CollectiveBegin, trace.CollectiveEnd, trace.Collective, trace.CollectiveSnapshot:
+			for i := range min(len(to), len(ops)) {
+				const communicator = 1
+				if to[i] = ops[i]; i == communicator && ops[i] != trace.Undefined {
+					to[i] = uint64(m.mappedIndex(&m.src.Communicator, uint32(ops[i])))
+				}
+			}
 		}
 	}
 }

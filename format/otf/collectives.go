@@ -185,6 +185,9 @@ func (e *encoder) writeHeld(b *trace.Batch, n, first int) error {
 	return nil
 }
 
+// any reports whether rows are held back.
+func (h *lookahead) any() bool { return h.rows.Len() > 0 || len(h.blocks) > 0 }
+
 // pack moves the rows to a block of packed rows.
 func (h *lookahead) pack() error {
 	if h.store == nil {

@@ -198,7 +198,7 @@ func (e *encoder) Batch(b *trace.Batch) error {
 	if b.Len() > 0 && !e.begun {
 		e.begin(b.Time[0])
 	}
-	if e.defs.Origin != "otf" && (e.held.rows.Len() > 0 || len(e.held.blocks) > 0 || slices.Contains(b.Kind, trace.CollectiveBegin)) {
+	if e.defs.Origin != "otf" && (e.held.any() || slices.Contains(b.Kind, trace.CollectiveBegin)) {
 		return e.holdRows(b)
 	}
 	e.reader.model.indexTokens(e.tokens)

@@ -243,8 +243,11 @@ func (e *encoder) writeAttributeDefinitions(put func(*Record)) {
 	}
 	for _, op := range slices.Sorted(maps.Keys(e.operations)) {
 		r := &Record{Type: DefCollectiveOperation, Token: op, Name: fmt.Sprintf("collective operation %d", op)}
-		if d.Origin != "otf" && op < uint64(len(modelOperations)) {
-			r.Name, r.Kind = modelOperations[op].name, modelOperations[op].kind
+		if d.Origin != "otf" {
+			r.Kind = allToAll // otfprofile aborts if an operation has no kind
+			if op < uint64(len(modelOperations)) {
+				r.Name, r.Kind = modelOperations[op].name, modelOperations[op].kind
+			}
 		}
 		for _, x := range d.Operations.All() { // the table is empty unless the trace comes from OTF
 			if x.ID != strconv.FormatUint(op, 10) {

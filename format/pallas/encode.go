@@ -12,7 +12,7 @@ import (
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/carrier"
-	"github.com/weft-trace/weft/format/internal/collective"
+	"github.com/weft-trace/weft/internal/collective"
 	"github.com/weft-trace/weft/trace"
 )
 

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"maps"
 	"path/filepath"
 	"regexp"
 	"testing"
@@ -46,6 +47,53 @@ func TestMergeKeepsUndefinedTokens(t *testing.T) {
 				t.Errorf("otfprint shows nothing that matches %s:\n%s", x[0], text)
 			} else if d := regexp.MustCompile(fmt.Sprintf(x[1], m[1]) + ".*").FindString(text); d != "" {
 				t.Errorf("%s: the undefined token became that of %s", m[0], d)
+			}
+		}
+	}
+}
+
+// TestMergeOfOwnOperations merges an OTF trace, which numbers collective operations itself, with an archive of OTF2.
+// Its number 12 is MPI_Bcast, and OTF2's 12 is reduce. otf2-print and otfprint must show the operations of both.
+func TestMergeOfOwnOperations(t *testing.T) {
+	requireOTFPrint(t)
+	const archive = "../../format/otf2/testdata/ok/ring/eztrace_log.otf2"
+	count := func(path, tool, pattern string) map[string]int {
+		text, _ := runTool(t, path, tool)
+		n := map[string]int{}
+		for _, m := range regexp.MustCompile(pattern).FindAllStringSubmatch(string(text), -1) {
+			n[m[1]]++
+		}
+		return n
+	}
+	const operation = `MPI_COLLECTIVE_END .* Operation: (.*?), Communicator`
+	want := count(archive, "otf2-print", operation)
+	if len(want) == 0 {
+		t.Skip("otf2-print is not installed")
+	}
+	want["BCAST"]++
+	want["REDUCE_SCATTER"]++
+	otf := writeTrace(t, map[string]string{
+		".otf": "1:1,2\n",
+		".0.def": "DTR3e8\nDP1NM\"p\"\nDP2NM\"q\"\nDPG7M2,1,NM\"w\"\n" +
+			"DCOcNM\"MPI_Bcast\"Y2\nDCO0NM\"MPI_Reduce_scatter\"Y4\n",
+		".1.events": "1\n*1\nCOPBcH6C7RT1S8R8\nCOPE6\nCOPB0H7C7RT0S2R3\n2\n*1\nCOPE7\n2\n*1\n",
+	})
+	for _, order := range [][]string{{otf, archive}, {archive, otf}} {
+		out, back := filepath.Join(t.TempDir(), "x.otf2"), filepath.Join(t.TempDir(), "x.otf")
+		weft(t, 0, "merge", "-q", order[0], order[1], out)
+		if got := count(out, "otf2-print", operation); !maps.Equal(got, want) {
+			t.Errorf("otf2-print shows %v, expected %v", got, want)
+		}
+		root := `BCAST, Communicator: "w" <\d+>, (Root: 1) \("p" <\d+>\), Sent: 8, Received: 8`
+		if len(count(out, "otf2-print", root)) != 1 {
+			t.Errorf("otf2-print does not show the root of the broadcast: it has rank 1")
+		}
+		weft(t, 0, "merge", "-q", order[0], order[1], back)
+		text := otfprinted(t, back)
+		for name, n := range map[string]int{"broadcast": want["BCAST"], "reduce-scatter": 1, "barrier": want["BARRIER"]} {
+			m := regexp.MustCompile(`collective (\d+), name "` + name + `"`).FindStringSubmatch(text)
+			if m == nil || len(regexp.MustCompile(`BeginCollective: .* collective `+m[1]+`,`).FindAllString(text, -1)) != n {
+				t.Errorf("otfprint does not show %d × %s", n, name)
 			}
 		}
 	}

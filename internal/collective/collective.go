@@ -1,6 +1,6 @@
 // Package collective adds the operands of collective operations to the events of their ends. It
 // serves formats that store the operands at the end, such as OTF2 and Pallas, when they are written
-// from traces that have them at the begin, such as OTF.
+// from traces that have them at the begin, such as OTF. It also serves traces that are merged from both.
 package collective
 
 import (
@@ -28,13 +28,8 @@ type Calls struct {
 type calls struct {
 	regions []uint32
 	open    openset.Index[uint32] // finds the latest open call of a region in regions
-	begun   map[uint64]begin      // operations that have begun and not ended, by matching number
-}
-
-// begin holds what the begin of an operation states.
-type begin struct {
-	operands [endOperands]uint64
-	region   string // region in which the operation began
+	// operands of the operations that have begun and not ended, by matching number, as the end has them
+	begun map[uint64][endOperands]uint64
 }
 
 // endOperands is the number of operands that the end of an operation has in all formats; the matching number follows.
@@ -74,7 +69,7 @@ func (ca *Calls) Operands(c *trace.Cursor) []uint64 {
 	}
 	x := ca.at[c.Location()]
 	if x == nil {
-		x = &calls{begun: map[uint64]begin{}}
+		x = &calls{begun: map[uint64][endOperands]uint64{}}
 		ca.at[c.Location()] = x
 	}
 	switch c.Kind() {
@@ -87,9 +82,16 @@ func (ca *Calls) Operands(c *trace.Cursor) []uint64 {
 		if len(ops) < endOperands {
 			return ops
 		}
-		began := begin{operands: [endOperands]uint64(ops)}
+		began, region := [endOperands]uint64(ops), ""
 		if n := len(x.regions); n > 0 && x.regions[n-1] != trace.NoRef {
-			began.region = ca.defs.Regions.At(x.regions[n-1]).Name
+			region = ca.defs.Regions.At(x.regions[n-1]).Name
+		}
+		began[0] = ca.operation(began[0], region)
+		if root := began[2]; root != trace.Undefined {
+			if began[2] = ca.rank(root, began[1]); began[2] == trace.Undefined {
+				ca.loss.Add(ca.defs.Spec(trace.CollectiveEnd).Name, "root", ca.how,
+					"the root is not a member of the communicator", 1)
+			}
 		}
 		x.begun[c.Op(endOperands)] = began
 	case trace.CollectiveEnd:
@@ -98,14 +100,34 @@ func (ca *Calls) Operands(c *trace.Cursor) []uint64 {
 			return ops
 		}
 		delete(x.begun, c.Op(endOperands))
-		out := slices.Concat(began.operands[:], ops[endOperands:])
-		out[0] = ca.operation(out[0], began.region)
-		if root := out[2]; root != trace.Undefined {
-			if out[2] = ca.rank(root, out[1]); out[2] == trace.Undefined {
-				ca.loss.Add(ca.defs.Spec(c.Kind()).Name, "root", ca.how, "the root is not a member of the communicator", 1)
-			}
+		return slices.Concat(began[:], ops[endOperands:])
+	}
+	return ops
+}
+
+// Standard returns the operands of a row as in a trace that does not number operations itself: it is like Operands,
+// and changes the operation and the root of all other events in the same way. It counts operations that have no number
+// in OTF2.
+func (ca *Calls) Standard(c *trace.Cursor) []uint64 {
+	ops := ca.Operands(c)
+	switch kind := c.Kind(); {
+	case kind == trace.CollectiveBegin && len(ops) >= endOperands:
+		began := ca.at[c.Location()].begun[c.Op(endOperands)]
+		ops = slices.Concat(began[:], ops[endOperands:])
+	case kind == trace.CollectiveSummary && len(ops) > 0:
+		ops = slices.Clone(ops)
+		ops[0] = ca.operation(ops[0], "")
+	case (kind == trace.Collective || kind == trace.CollectiveSnapshot) && len(ops) >= endOperands:
+		ops = slices.Clone(ops)
+		ops[0] = ca.operation(ops[0], "")
+		if ops[2] != trace.Undefined {
+			ops[2] = ca.rank(ops[2], ops[1])
 		}
-		return out
+	default:
+		return ops
+	}
+	if ops[0] == trace.Undefined && c.Op(0) != trace.Undefined {
+		ca.loss.Add(ca.defs.Spec(c.Kind()).Name, "operation", ca.how, "only OTF has such an operation", 1)
 	}
 	return ops
 }
