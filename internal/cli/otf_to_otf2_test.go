@@ -140,3 +140,39 @@ func TestRootOutsideOfCommunicator(t *testing.T) {
 		}
 	}
 }
+
+// TestOperationsOnlyInOTF checks that an operation that OTF2 does not have becomes one of the same kind, as
+// otf2-print shows, with a row in the loss table. On the way back the trace has its own operations.
+func TestOperationsOnlyInOTF(t *testing.T) {
+	otf := writeTrace(t, map[string]string{
+		".otf": "1:1\n",
+		".0.def": "DTR3e8\nDP1NM\"p\"\nDPG7M1,NM\"w\"\nDCO1NM\"mine\"Y1\nDCO2NM\"two\"Y2\nDCO3NM\"three\"Y3\n" +
+			"DCO4NM\"four\"Y4\n",
+		".1.events": "1\n*1\nCOPB1H1C7RT0S0R8\nCOPE1\nCOPB2H1C7RT0S0R8\nCOPE1\nCOPB3H1C7RT0S0R8\nCOPE1\n" +
+			"COPB4H1C7RT0S0R8\nCOPE1\n1\n*1\n",
+	})
+	archive := filepath.Join(t.TempDir(), "x.otf2")
+	back := filepath.Join(t.TempDir(), "x.otf")
+	rows := parseLossRows(t, weft(t, 0, "convert", "--json", otf, archive))
+	if !slices.ContainsFunc(rows, func(r format.LossRow) bool {
+		return r.Kind == "collective-end" && r.Field == "operation" && r.How == format.WeftOnly && r.Count == 4
+	}) {
+		t.Errorf("no row for the operations in %v", rows)
+	}
+	text, _ := runTool(t, archive, "otf2-print")
+	if text == nil {
+		t.Skip("otf2-print is not installed")
+	}
+	var got []string
+	for _, m := range regexp.MustCompile(`Operation: (\w+)`).FindAllStringSubmatch(string(text), -1) {
+		got = append(got, m[1])
+	}
+	if want := []string{"BARRIER", "BCAST", "GATHER", "ALLTOALL"}; !slices.Equal(got, want) {
+		t.Errorf("otf2-print shows %q, expected %q", got, want)
+	}
+	weft(t, 0, "convert", "-q", archive, back)
+	before, after := weft(t, 0, "comm", otf), weft(t, 0, "comm", back)
+	if before != after || !strings.Contains(before, "three") {
+		t.Errorf("found\n%s\nexpected\n%s", after, before)
+	}
+}

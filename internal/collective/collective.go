@@ -22,6 +22,8 @@ type Calls struct {
 	// rank returns the rank of a process in a communicator.
 	rank  func(process, communicator uint64) uint64
 	ranks map[uint64]map[string]uint64 // of processes, by communicator and by id
+	// OTF2's operations of the same kind as the trace's own operations, by id; nil until needed
+	similar map[string]uint64
 }
 
 // calls holds the open calls of a location.
@@ -86,7 +88,7 @@ func (ca *Calls) Operands(c *trace.Cursor) []uint64 {
 		if n := len(x.regions); n > 0 && x.regions[n-1] != trace.NoRef {
 			region = ca.defs.Regions.At(x.regions[n-1]).Name
 		}
-		began[0] = ca.operation(began[0], region)
+		began[0] = ca.operation(trace.CollectiveEnd, began[0], region)
 		if root := began[2]; root != trace.Undefined {
 			if began[2] = ca.rank(root, began[1]); began[2] == trace.Undefined {
 				ca.loss.Add(ca.defs.Spec(trace.CollectiveEnd).Name, "root", ca.how,
@@ -116,10 +118,10 @@ func (ca *Calls) Standard(c *trace.Cursor) []uint64 {
 		ops = slices.Concat(began[:], ops[endOperands:])
 	case kind == trace.CollectiveSummary && len(ops) > 0:
 		ops = slices.Clone(ops)
-		ops[0] = ca.operation(ops[0], "")
+		ops[0] = ca.operation(c.Kind(), ops[0], "")
 	case (kind == trace.Collective || kind == trace.CollectiveSnapshot) && len(ops) >= endOperands:
 		ops = slices.Clone(ops)
-		ops[0] = ca.operation(ops[0], "")
+		ops[0] = ca.operation(c.Kind(), ops[0], "")
 		if ops[2] != trace.Undefined {
 			ops[2] = ca.rank(ops[2], ops[1])
 		}
@@ -127,7 +129,7 @@ func (ca *Calls) Standard(c *trace.Cursor) []uint64 {
 		return ops
 	}
 	if ops[0] == trace.Undefined && c.Op(0) != trace.Undefined {
-		ca.loss.Add(ca.defs.Spec(c.Kind()).Name, "operation", ca.how, "only OTF has such an operation", 1)
+		ca.loss.Add(ca.defs.Spec(c.Kind()).Name, "operation", ca.how, "the trace does not define it", 1)
 	}
 	return ops
 }
@@ -148,8 +150,9 @@ func (c *calls) leave(region uint32) {
 
 // operation returns OTF2's number of a collective operation. own is the trace's own number of the operation,
 // and function is the name of the function that performs it. That name determines the result. If the name is
-// unknown, the name of operation own determines the result.
-func (ca *Calls) operation(own uint64, function string) uint64 {
+// unknown, the name of operation own determines the result. If that is unknown, too, the result is an operation of
+// the same kind.
+func (ca *Calls) operation(kind trace.Kind, own uint64, function string) uint64 {
 	if n, ok := trace.OperationOf(function); ok {
 		return n
 	}
@@ -157,8 +160,31 @@ func (ca *Calls) operation(own uint64, function string) uint64 {
 	if n, ok := trace.OperationNumber(name); ok {
 		return n
 	}
-	return trace.Undefined
+	if ca.similar == nil {
+		ca.similar = map[string]uint64{}
+		for _, o := range ca.defs.Operations.All() {
+			for _, a := range o.Attrs {
+				if n, ok := similar[a.Value.Str]; ok && a.Key == "type" {
+					ca.similar[o.ID] = n
+				}
+			}
+		}
+	}
+	n, ok := ca.similar[strconv.FormatUint(own, 10)]
+	if !ok {
+		return trace.Undefined
+	}
+	how := format.WeftOnly
+	if ca.how == format.Lost {
+		how = format.Degraded
+	}
+	ca.loss.Add(ca.defs.Spec(kind).Name, "operation", how, "another operation of the same kind stands for it", 1)
+	return n
 }
+
+// similar maps the kinds of OTF's operations to the number of an operation of that kind: barrier, broadcast, gather
+// and alltoall.
+var similar = map[string]uint64{"barrier": 0, "one-to-all": 1, "all-to-one": 2, "all-to-all": 8}
 
 // rankOf returns the rank of a process in a communicator, from the members in the definitions.
 func (ca *Calls) rankOf(process, communicator uint64) uint64 {
