@@ -215,21 +215,15 @@ func (e *encoder) join(sources []*sourceTrace) (records []*Record) {
 	for i, s := range sources {
 		records = append(records, j.addNew(s, lists[i])...)
 	}
-	t := e.tokens
-	for _, x := range []struct {
-		typ   Type
-		space tokenSpace
-		table *tokens
-	}{{DefProcess, processTokens, &t.locations}, {DefProcessGroup, processTokens, &t.communicators},
-		{DefFunction, functionTokens, &t.regions}, {DefCounter, counterTokens, &t.metrics},
-		{DefKeyValue, keyTokens, &t.attributes}, {DefFile, fileTokens, &t.files}, {DefMarker, markerTokens, &t.markers}} {
-		for entry, token := range j.entries[x.space] {
-			if entry.typ == x.typ {
-				x.table.set(int(entry.index), uint32(token))
+	for _, typ := range []Type{DefProcess, DefProcessGroup, DefFunction, DefCounter, DefKeyValue, DefFile, DefMarker} {
+		space, table := tokensOfDefinitions[typ].own, e.tokens.of(typ)
+		for entry, token := range j.entries[space] {
+			if entry.typ == typ {
+				table.set(int(entry.index), uint32(token))
 			}
 		}
-		for token := range j.used[x.space] { // entries that the model has added get tokens that are not in use
-			x.table.markUsed(uint32(token.token))
+		for token := range j.used[space] { // entries that the model has added get tokens that are not in use
+			table.markUsed(uint32(token.token))
 		}
 	}
 	return records

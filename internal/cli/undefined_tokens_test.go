@@ -5,6 +5,7 @@ import (
 	"maps"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 )
 
@@ -94,6 +95,38 @@ func TestMergeOfOwnOperations(t *testing.T) {
 			m := regexp.MustCompile(`collective (\d+), name "` + name + `"`).FindStringSubmatch(text)
 			if m == nil || len(regexp.MustCompile(`BeginCollective: .* collective `+m[1]+`,`).FindAllString(text, -1)) != n {
 				t.Errorf("otfprint does not show %d × %s", n, name)
+			}
+		}
+	}
+}
+
+// TestPrunedRepairDefinesTokens checks that repair defines undefined tokens that records name, also with --prune. It
+// must not define those that only left-out records name.
+func TestPrunedRepairDefinesTokens(t *testing.T) {
+	requireOTFPrint(t)
+	path := writeTrace(t, map[string]string{
+		".otf":      "1:1\n",
+		".0.def":    "DTR3e8\nDP1NM\"a\"\nDF3G0NM\"known\"\n",
+		".1.stats":  "1\n*1\nSFL6NO1NC1NRD1NW0NSK0BR0BW0\nSG4N1E1I1\n5\n*1\n",
+		".1.events": "1\n*1\nE7\n2\n*1\nCOPB5H1C8RT0S1R1\nCOPE1\nCNT9V1\n3\n*1\nE3\nL3\nL7\n5\n*1\n",
+	})
+	for _, x := range []struct {
+		flags []string
+		want  map[string]bool // whether otfprint shows the definition
+	}{
+		{nil, map[string]bool{"DefFunction: stream 0, function 7,": true, "DefCounter: stream 0, counter 9,": true,
+			"DefCollective: stream 0, collective 5,": true, "DefProcessGroup: stream 0, group 8,": true,
+			"DefFunctionGroup: stream 0, group 4,": true, "token 6, group 0": true}},
+		{[]string{"--kind", "enter,leave"}, map[string]bool{"DefFunction: stream 0, function 7,": true,
+			"DefCounter": false, "DefCollective": false, "DefProcessGroup": false, "DefFunctionGroup": false,
+			"DefFile:": false}},
+	} {
+		out := filepath.Join(t.TempDir(), "x.otf")
+		runWeft(t, append([]string{"repair", "--prune", path, out}, x.flags...)...)
+		text := otfprinted(t, out)
+		for line, want := range x.want {
+			if strings.Contains(text, line) != want {
+				t.Errorf("%q: otfprint shows %s: %t, expected %t:\n%s", x.flags, line, !want, want, text)
 			}
 		}
 	}
