@@ -262,6 +262,11 @@ func (j *joiner) addNew(s *sourceTrace, list []*Record) []*Record {
 			}
 		}
 	}
+	for _, id := range s.r.master.Streams() { // a process of the master file may have no definition
+		for _, p := range s.r.master.Processes(id) {
+			s.token(processTokens, id, uint64(p))
+		}
+	}
 	for _, r := range list {
 		if _, ok := tokensOfDefinitions[r.Type]; !ok {
 			drop[r] = !j.translateOther(s, r)

@@ -131,3 +131,29 @@ func TestPrunedRepairDefinesTokens(t *testing.T) {
 		}
 	}
 }
+
+// TestMergeOfListedProcesses merges a trace whose master file lists processes that it does not define with a trace
+// that defines them. The processes of the two traces must stay apart, each in the streams of its trace.
+func TestMergeOfListedProcesses(t *testing.T) {
+	requireOTFPrint(t)
+	listed := writeTrace(t, map[string]string{
+		".otf": "1:1,3\n", ".0.def": "DTR3e8\nDF1G0NM\"f\"\n",
+		".1.events": "1\n*1\nE1\n2\n*3\nE1\n3\n*1\nL1\n4\n*3\nL1\n4\n*3\n",
+	})
+	defined := writeTrace(t, map[string]string{
+		".otf": "1:1,3\n", ".0.def": "DTR3e8\nDP1NM\"b1\"\nDP3NM\"b3\"\nDF1G0NM\"f\"\n",
+		".1.events": "1\n*1\nE1\nL1\n4\n*3\nE1\nL1\n4\n*3\n",
+	})
+	for _, order := range [][]string{{listed, defined}, {defined, listed}} {
+		out := filepath.Join(t.TempDir(), "x.otf")
+		weft(t, 0, "merge", "-q", order[0], order[1], out)
+		master := readText(t, out)
+		text := otfprinted(t, out)
+		m := regexp.MustCompile(`process (\d+), name "b1"`).FindStringSubmatch(text)
+		n := regexp.MustCompile(`process (\d+), name "b3"`).FindStringSubmatch(text)
+		if !strings.HasPrefix(master, "1:1,3\n2:") || m == nil || n == nil ||
+			!strings.Contains(master, ":"+m[1]+","+n[1]+"\n") {
+			t.Errorf("the master file is\n%sfor the processes %q and %q", master, m, n)
+		}
+	}
+}
