@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/collective"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -213,6 +214,24 @@ func (mt *MergedTrace) copyGlobals() {
 		}
 		mt.copyOperations(p)
 	}
+	mt.keepUndefinedOperations()
+}
+
+// restart prepares a scan of all traces.
+func (mt *MergedTrace) restart() {
+	mt.Rounded, mt.largeIDs, mt.operations = 0, 0, &format.Loss{}
+	for _, x := range mt.list {
+		x.loss = mt.operations
+		x.startCalls()
+	}
+}
+
+// startCalls prepares the translation of collective operations, if the trace numbers them itself and the merged
+// trace does not.
+func (m *mergeInput) startCalls() {
+	if m.calls = nil; m.src.Conventions.OwnOperations && !m.definer.into.defs.Conventions.OwnOperations {
+		m.calls = collective.NewCalls(m.src, m.loss, true, nil)
+	}
 }
 
 // same returns a key that is equal for entries that become one entry. It returns "" for entries that stay
@@ -279,6 +298,7 @@ type MergedTrace struct {
 	largeIDs        int64 // number of ids in the last scan that are too large to be made different
 	defs            trace.Definitions
 	list            []*mergeInput
+	operations      *format.Loss // of the last scan, in the translation of collective operations
 	numbers         []*ownNumbers
 }
 
@@ -295,6 +315,11 @@ func (mt *MergedTrace) Lost() *format.Loss {
 		"too large to be changed; it may be equal to an id of another trace", mt.largeIDs)
 	for _, x := range mt.numbers {
 		x.countLost(loss)
+	}
+	if mt.operations != nil {
+		for _, r := range mt.operations.Rows() {
+			loss.Add(r.Kind, r.Field, r.How, r.Reason, r.Count)
+		}
 	}
 	return loss
 }
@@ -313,7 +338,7 @@ func (mt *MergedTrace) Scan(ctx context.Context, sel trace.Selection, order form
 		x.unknown = 0
 	}
 	if !sel.NoEvents {
-		mt.Rounded, mt.largeIDs = 0, 0
+		mt.restart()
 		if err := mt.deliverEvents(ctx, order, sink); err != nil {
 			return err
 		}
@@ -401,10 +426,15 @@ type mergeInput struct {
 	zero, base int64
 	// more / less is the time unit of fragments in the merged trace, divided by the time unit in this trace.
 	more, less float64
-	operations map[uint64]uint64             // new numbers of the collective operations whose number changes
+	// operations maps the numbers of the trace's collective operations to those of the merged trace. It is nil if
+	// no number changes.
+	operations map[uint64]uint64
+	undefined  map[uint64]uint64             // new numbers of operations that only other traces define
+	calls      *collective.Calls             // nil unless the merged trace does not number operations as this one does
 	scopes     [tableCount]map[string]uint32 // entries of src that markers name, by id; nil until needed
 	rounded    *int64
 	large      *int64
+	loss       *format.Loss
 	out        trace.Batch
 	times      []int64
 }
@@ -503,6 +533,9 @@ func (m *mergeInput) operation(n uint64) uint64 {
 	if to, ok := m.operations[n]; ok {
 		return to
 	}
+	if to, ok := m.undefined[n]; ok {
+		return to
+	}
 	return n
 }
 
@@ -521,6 +554,9 @@ func (m *mergeInput) change(b *trace.Batch) *trace.Batch {
 			m.times = append(m.times, m.time(t))
 		}
 		o.Time = m.times
+	}
+	if m.calls != nil {
+		m.changeOperations(b, o)
 	}
 	at := uint32(0)
 	for i, row := range b.OpRow {

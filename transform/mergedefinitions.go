@@ -47,6 +47,9 @@ func operationText(o trace.Named) string {
 // uses the number of an operation for a different one, the operation gets the next number.
 func (mt *MergedTrace) copyOperations(p *mergeInput) {
 	own := p.src.Operations.All()
+	if p.src.Conventions.OwnOperations && !mt.defs.Conventions.OwnOperations {
+		return // the merged trace has the numbers of the model
+	}
 	if len(mt.list) == 1 {
 		for _, o := range own {
 			mt.defs.Operations.Add(o)
@@ -60,8 +63,14 @@ func (mt *MergedTrace) copyOperations(p *mergeInput) {
 	for _, o := range own {
 		had.count(o)
 	}
+	if p.src.Conventions.OwnOperations || p.src.Operations.Len() > 0 {
+		p.operations = map[uint64]uint64{}
+	}
 	for _, o := range own {
 		number, err := strconv.ParseUint(o.ID, 10, 64)
+		if _, twice := p.operations[number]; err == nil && !twice {
+			p.operations[number] = number
+		}
 		text := operationText(o)
 		if had.complete[[2]string{o.ID, text}] {
 			continue
@@ -80,10 +89,53 @@ func (mt *MergedTrace) copyOperations(p *mergeInput) {
 			continue
 		}
 		if to, e := strconv.ParseUint(o.ID, 10, 64); e == nil && err == nil {
-			if p.operations == nil {
-				p.operations = map[uint64]uint64{}
-			}
 			p.operations[number] = to
+		}
+	}
+}
+
+// changeOperations translates the collective operations of a batch to the numbers of the model. b is the batch of
+// the trace, and o is the batch of the merged trace.
+func (m *mergeInput) changeOperations(b, o *trace.Batch) {
+	at, end := 0, uint32(0) // index of the next row with operands, and the end of those before
+	c := b.Cursor()
+	for row := uint32(0); c.Next(); row++ {
+		ops := m.calls.Standard(&c)
+		if at == len(b.OpRow) || b.OpRow[at] != row {
+			continue
+		}
+		to := o.Op[end:o.OpEnd[at]]
+		end, at = o.OpEnd[at], at+1
+		switch c.Kind() {
+		case trace.CollectiveSummary:
+			to[0] = ops[0]
+		case trace.CollectiveBegin, trace.CollectiveEnd, trace.Collective, trace.CollectiveSnapshot:
+			for i := range min(len(to), len(ops)) {
+				const communicator = 1
+				if to[i] = ops[i]; i == communicator && ops[i] != trace.Undefined {
+					to[i] = uint64(m.mappedIndex(&m.src.Communicator, uint32(ops[i])))
+				}
+			}
+		}
+	}
+}
+
+// keepUndefinedOperations finds numbers for operations that one trace uses without a definition, and that other
+// traces define: the operations stay undefined.
+func (mt *MergedTrace) keepUndefinedOperations() {
+	defined := mergedOperations{}
+	for _, o := range mt.defs.Operations.All() {
+		defined.count(o)
+	}
+	numbers := map[uint64]uint64{}
+	for _, o := range mt.defs.Operations.All() {
+		if n, err := strconv.ParseUint(o.ID, 10, 64); err == nil {
+			numbers[n] = defined.next + n
+		}
+	}
+	for _, p := range mt.list {
+		if p.operations != nil {
+			p.undefined = numbers
 		}
 	}
 }

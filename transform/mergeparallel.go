@@ -36,7 +36,7 @@ func (mt *MergedTrace) scanEach(ctx context.Context, sel trace.Selection, newSin
 		}
 		return sinks[worker]
 	}
-	mt.Rounded, mt.largeIDs = 0, 0
+	mt.restart()
 	for _, x := range mt.list {
 		var workers []*mergeInput
 		begun, again := false, false
@@ -68,7 +68,9 @@ func (mt *MergedTrace) scanEach(ctx context.Context, sel trace.Selection, newSin
 
 // worker returns a copy that translates batches in another goroutine. The copy counts for itself.
 func (m *mergeInput) worker() *mergeInput {
-	return &mergeInput{definer: m.definer.worker(), inner: m.inner, number: m.number, of: m.of, clock: m.clock, to: m.to,
-		zero: m.zero, base: m.base, more: m.more, less: m.less, operations: m.operations, rounded: new(int64),
-		large: new(int64)}
+	w := &mergeInput{definer: m.definer.worker(), inner: m.inner, number: m.number, of: m.of, clock: m.clock, to: m.to,
+		zero: m.zero, base: m.base, more: m.more, less: m.less, operations: m.operations,
+		undefined: m.undefined, rounded: new(int64), large: new(int64), loss: m.loss}
+	w.startCalls()
+	return w
 }

@@ -111,6 +111,12 @@ func (t *allTokens) all() []*tokens {
 	return []*tokens{&t.locations, &t.regions, &t.communicators, &t.metrics, &t.attributes, &t.files, &t.markers}
 }
 
+// of returns the tokens of the entries that definitions of a type define.
+func (t *allTokens) of(typ Type) *tokens {
+	return map[Type]*tokens{DefProcess: &t.locations, DefProcessGroup: &t.communicators, DefFunction: &t.regions,
+		DefCounter: &t.metrics, DefKeyValue: &t.attributes, DefFile: &t.files, DefMarker: &t.markers}[typ]
+}
+
 func newTokens(d *trace.Definitions) *allTokens {
 	t := &allTokens{
 		locations:     tokens{id: func(i int) string { return d.Locations.At(uint32(i)).ID }},

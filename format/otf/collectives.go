@@ -3,6 +3,7 @@ package otf
 import (
 	"strings"
 
+	"github.com/weft-trace/weft/internal/chunks"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -32,19 +33,32 @@ func operationKind(kind uint64) string {
 	return operationKinds[kind]
 }
 
-// maxHeldRows limits how many rows are held back. In OTF the record at the begin of a collective
-// operation contains values that other formats store with its end. Rows are therefore held back until
-// all begun operations have ended. If more rows would have to wait, the values are left out.
+// maxHeldRows limits how many of the rows that are held back are in memory as they are. In OTF the record at
+// the begin of a collective operation contains values that other formats store with its end. Rows are
+// therefore held back until all begun operations have ended.
 const maxHeldRows = 1 << 16
 
-// lookahead holds the rows that wait for the end of a collective operation.
+// heldBytes limits the memory for packed rows that are held back. More of them are in a temporary file.
+const heldBytes = 16 << 20
+
+// lookahead holds the rows that wait for the end of a collective operation. The rows have numbers in the order
+// in which they came.
 type lookahead struct {
-	rows, rest trace.Batch
-	open       map[uint32]int // row at which the current operation of each location has begun
-	begun      map[int]*operation
+	blocks     []heldBlock // the first rows, packed
+	store      *chunks.Store
+	rows, rest trace.Batch           // the following rows
+	first      int                   // number of the first row in rows
+	open       map[uint32]int        // row at which the current operation of each location has begun
+	begun      map[int]*operation    // operations that have ended, by the row at which they have begun
 	current    map[uint32]*operation // operation of each location, while the rows are written
 	turns      map[turn]uint64       // number of operations at each location and communicator so far
 	ranks      map[uint32][]uint32   // locations of the ranks, by communicator
+}
+
+// heldBlock is a block of packed rows.
+type heldBlock struct {
+	chunk chunks.Chunk
+	first int // number of its first row
 }
 
 // operation is a collective operation at one location: its operands in the model, and a number that all
@@ -71,7 +85,7 @@ func (e *encoder) holdRows(b *trace.Batch) error {
 	}
 	c := b.Cursor()
 	for c.Next() {
-		n, attrs := h.rows.Len(), len(h.rows.AttrVal)
+		n, attrs := h.first+h.rows.Len(), len(h.rows.AttrVal)
 		h.rows.AppendRow(&c)
 		for i := attrs; i < len(h.rows.AttrVal); i++ {
 			h.rows.AttrVal[i].Str = strings.Clone(h.rows.AttrVal[i].Str) // the batch belongs to the caller
@@ -96,28 +110,70 @@ func (e *encoder) holdRows(b *trace.Batch) error {
 			h.begun[begin] = &operation{append([]uint64(nil), ops...), matching}
 		}
 	}
-	if h.rows.Len() > maxHeldRows {
-		return e.releaseRows(h.rows.Len())
-	}
-	first := h.rows.Len()
+	next := h.first + h.rows.Len()
 	for _, n := range h.open {
-		first = min(first, n)
+		next = min(next, n)
 	}
-	return e.releaseRows(first)
+	if err := e.releaseRows(next); err != nil || h.rows.Len() <= maxHeldRows {
+		return err
+	}
+	return h.pack()
 }
 
-// releaseRows writes the first n rows that were held back.
-func (e *encoder) releaseRows(n int) error {
+// releaseAll writes all rows that were held back.
+func (e *encoder) releaseAll() error {
+	clear(e.held.open)
+	return e.releaseRows(e.held.first + e.held.rows.Len())
+}
+
+// releaseRows writes the rows before the row with the number next that were held back. It writes packed rows
+// only if it can write all rows of a block.
+func (e *encoder) releaseRows(next int) error {
 	h := &e.held
-	if n == 0 {
+	if next == h.first && len(h.blocks) == 0 {
 		return nil
 	}
 	e.reader.model.indexTokens(e.tokens)
-	c := h.rows.Cursor()
+	for len(h.blocks) > 0 {
+		end := h.first
+		if len(h.blocks) > 1 {
+			end = h.blocks[1].first
+		}
+		if end > next {
+			return nil
+		}
+		x := &h.blocks[0]
+		var room []byte
+		b, err := h.store.Read(x.chunk, &room)
+		if err != nil {
+			return err
+		}
+		rows := unpackRows(b)
+		if err := e.writeHeld(&rows, rows.Len(), x.first); err != nil {
+			return err
+		}
+		h.store.Drop(&x.chunk)
+		h.blocks = h.blocks[1:]
+	}
+	n := next - h.first
+	if err := e.writeHeld(&h.rows, n, h.first); err != nil {
+		return err
+	}
+	h.rest.Reset(trace.MixedLoc)
+	h.rest.AppendRows(&h.rows, n, h.rows.Len())
+	h.rows, h.rest, h.first = h.rest, h.rows, next
+	return nil
+}
+
+// writeHeld writes the first n rows of a batch. first is the number of the first row.
+func (e *encoder) writeHeld(b *trace.Batch, n, first int) error {
+	h := &e.held
+	c := b.Cursor()
 	for i := range n {
 		c.Next()
-		if x := h.begun[i]; x != nil {
+		if x := h.begun[first+i]; x != nil {
 			h.current[c.Location()] = x
+			delete(h.begun, first+i)
 		}
 		if err := e.writeRow(&c); err != nil {
 			return err
@@ -126,22 +182,29 @@ func (e *encoder) releaseRows(n int) error {
 			delete(h.current, c.Location())
 		}
 	}
-	h.rest.Reset(trace.MixedLoc)
-	h.rest.AppendRows(&h.rows, n, h.rows.Len())
-	h.rows, h.rest = h.rest, h.rows
-	for loc, i := range h.open {
-		if h.open[loc] = i - n; i < n {
-			delete(h.open, loc)
-		}
-	}
-	begun := map[int]*operation{}
-	for i, x := range h.begun {
-		if i >= n {
-			begun[i-n] = x
-		}
-	}
-	h.begun = begun
 	return nil
+}
+
+// any reports whether rows are held back.
+func (h *lookahead) any() bool { return h.rows.Len() > 0 || len(h.blocks) > 0 }
+
+// pack moves the rows to a block of packed rows.
+func (h *lookahead) pack() error {
+	if h.store == nil {
+		h.store = chunks.New(heldBytes)
+	}
+	chunk, _, err := h.store.Keep(packRows(&h.rows))
+	h.blocks = append(h.blocks, heldBlock{chunk, h.first})
+	h.first += h.rows.Len()
+	h.rows.Reset(trace.MixedLoc)
+	return err
+}
+
+// close removes the temporary file.
+func (h *lookahead) close() {
+	if h.store != nil {
+		h.store.Close()
+	}
 }
 
 // rootProcess returns the process of the root of a collective operation. rank is the root's rank in the

@@ -148,7 +148,10 @@ func (e *encoder) WriteEvents(ctx context.Context, events format.Events, sel tra
 func (e *encoder) Loss() *format.Loss { return &e.loss }
 
 // Abort frees the resources of the encoder. The output removes the files.
-func (e *encoder) Abort() { e.w.Abort() }
+func (e *encoder) Abort() {
+	e.held.close()
+	e.w.Abort()
+}
 
 // Begin stores the definitions and prepares the encoder for events.
 func (e *encoder) Begin(d *trace.Definitions) error {
@@ -195,7 +198,7 @@ func (e *encoder) Batch(b *trace.Batch) error {
 	if b.Len() > 0 && !e.begun {
 		e.begin(b.Time[0])
 	}
-	if e.defs.Origin != "otf" && (e.held.rows.Len() > 0 || slices.Contains(b.Kind, trace.CollectiveBegin)) {
+	if e.defs.Origin != "otf" && (e.held.any() || slices.Contains(b.Kind, trace.CollectiveBegin)) {
 		return e.holdRows(b)
 	}
 	e.reader.model.indexTokens(e.tokens)
@@ -394,6 +397,8 @@ func (e *encoder) nativeFields(c *trace.Cursor, r *Record) {
 	if kind == trace.CollectiveBegin || kind == trace.CollectiveEnd {
 		if x := e.held.current[c.Location()]; x != nil {
 			ops = append(slices.Clone(x.ops[:5]), x.matching)
+		} else if e.original == nil && op(5) == trace.Undefined {
+			ok = false // a begin without an end has no operation, and an end without a begin no matching number
 		}
 	}
 	switch {
@@ -596,7 +601,7 @@ func (e *encoder) Links(links []trace.Link) error {
 		e.loss.Add("link", "", format.Lost, "OTF has no links", int64(len(links)))
 		return nil
 	}
-	if err := e.releaseRows(e.held.rows.Len()); err != nil {
+	if err := e.releaseAll(); err != nil {
 		return err
 	}
 	if !e.begun {
@@ -611,7 +616,8 @@ func (e *encoder) Links(links []trace.Link) error {
 
 // Close writes the definitions and the master file.
 func (e *encoder) Close() error {
-	if err := e.releaseRows(e.held.rows.Len()); err != nil {
+	defer e.held.close()
+	if err := e.releaseAll(); err != nil {
 		return err
 	}
 	if err := e.writeDefinitions(); err != nil {

@@ -23,6 +23,7 @@ func (e *encoder) writeDefinitions() error {
 	put := func(r *Record) {
 		if err == nil {
 			e.truncate(r)
+			e.noteTexts(r)
 			err = e.w.Write(r)
 		}
 	}
@@ -162,6 +163,19 @@ func (e *encoder) writeCommunicatorDefinitions(put func(*Record)) {
 	e.loss.Add("communicator", "members", e.restored(), "the locations of some members are unknown", int64(unknown))
 }
 
+// noteTexts counts the texts of a definition that OTF cannot hold as they are.
+func (e *encoder) noteTexts(r *Record) {
+	how := format.WeftOnly
+	if e.plain {
+		how = format.Degraded
+	}
+	for _, s := range []string{r.Name, r.Text, r.Unit} {
+		if strings.ContainsAny(s, "\"\n") {
+			e.loss.Add("text", "characters", how, "OTF has no quotes and line ends in texts; blanks replace them", 1)
+		}
+	}
+}
+
 // restored returns the fidelity of data that only the carried definitions contain.
 func (e *encoder) restored() format.Fidelity {
 	if e.plain {
@@ -229,8 +243,11 @@ func (e *encoder) writeAttributeDefinitions(put func(*Record)) {
 	}
 	for _, op := range slices.Sorted(maps.Keys(e.operations)) {
 		r := &Record{Type: DefCollectiveOperation, Token: op, Name: fmt.Sprintf("collective operation %d", op)}
-		if d.Origin != "otf" && op < uint64(len(modelOperations)) {
-			r.Name, r.Kind = modelOperations[op].name, modelOperations[op].kind
+		if d.Origin != "otf" {
+			r.Kind = allToAll // otfprofile aborts if an operation has no kind
+			if op < uint64(len(modelOperations)) {
+				r.Name, r.Kind = modelOperations[op].name, modelOperations[op].kind
+			}
 		}
 		for _, x := range d.Operations.All() { // the table is empty unless the trace comes from OTF
 			if x.ID != strconv.FormatUint(op, 10) {

@@ -15,6 +15,7 @@ type sourceTrace struct {
 	number int // number of the trace, counted from 1
 	r      *Reader
 	model  *model
+	joiner *joiner                             // nil if the trace is written with its own tokens
 	tokens [tokenSpaces]map[streamToken]uint64 // written token for each token of the trace
 	// streams maps the streams of the trace to the streams that are written.
 	streams map[uint32]uint32
@@ -84,6 +85,10 @@ var tokensOfDefinitions = map[Type]definitionTokens{
 	DefMarker:              {own: markerTokens},
 }
 
+// definitionTypes lists a type of definition for each set of tokens.
+var definitionTypes = [tokenSpaces]Type{DefProcess, DefFunction, DefFunctionGroup, DefCollectiveOperation, DefCounter,
+	DefCounterGroup, DefSCL, DefSCLFile, DefFile, DefFileGroup, DefKeyValue, DefMarker, DefAttributeList}
+
 // joinOrder lists the types of definitions with tokens in the order in which they are joined. A definition
 // comes after the definitions to which it refers, except for definitions of its own type.
 var joinOrder = []Type{DefKeyValue, DefProcess, DefProcessGroup, DefProcessSubstitutes, DefAttributeList,
@@ -119,7 +124,7 @@ type joinedEntry struct {
 }
 
 // token returns the written token for a token of a stream of the trace. A token without a definition stays
-// unchanged.
+// undefined: it changes if another definition has it.
 func (s *sourceTrace) token(space tokenSpace, stream uint32, token uint64) uint64 {
 	if s.Index == nil || token == 0 {
 		return token
@@ -127,10 +132,13 @@ func (s *sourceTrace) token(space tokenSpace, stream uint32, token uint64) uint6
 	if t, ok := s.tokens[space][streamToken{stream, token}]; ok {
 		return t
 	}
-	if t, ok := s.tokens[space][streamToken{0, token}]; ok {
-		return t
+	own := streamToken{0, token}
+	t, ok := s.tokens[space][own]
+	if !ok {
+		t = s.joiner.freeToken(space, definitionTypes[space], own)
+		s.tokens[space][own] = t
 	}
-	return token
+	return t
 }
 
 // scope returns the key of a definition's token among the tokens of its trace.
@@ -207,21 +215,15 @@ func (e *encoder) join(sources []*sourceTrace) (records []*Record) {
 	for i, s := range sources {
 		records = append(records, j.addNew(s, lists[i])...)
 	}
-	t := e.tokens
-	for _, x := range []struct {
-		typ   Type
-		space tokenSpace
-		table *tokens
-	}{{DefProcess, processTokens, &t.locations}, {DefProcessGroup, processTokens, &t.communicators},
-		{DefFunction, functionTokens, &t.regions}, {DefCounter, counterTokens, &t.metrics},
-		{DefKeyValue, keyTokens, &t.attributes}, {DefFile, fileTokens, &t.files}, {DefMarker, markerTokens, &t.markers}} {
-		for entry, token := range j.entries[x.space] {
-			if entry.typ == x.typ {
-				x.table.set(int(entry.index), uint32(token))
+	for _, typ := range []Type{DefProcess, DefProcessGroup, DefFunction, DefCounter, DefKeyValue, DefFile, DefMarker} {
+		space, table := tokensOfDefinitions[typ].own, e.tokens.of(typ)
+		for entry, token := range j.entries[space] {
+			if entry.typ == typ {
+				table.set(int(entry.index), uint32(token))
 			}
 		}
-		for token := range j.used[x.space] { // entries that the model has added get tokens that are not in use
-			x.table.markUsed(uint32(token.token))
+		for token := range j.used[space] { // entries that the model has added get tokens that are not in use
+			table.markUsed(uint32(token.token))
 		}
 	}
 	return records
@@ -240,6 +242,7 @@ func (s *sourceTrace) definitions(e *encoder) (list []*Record) {
 
 // addNew returns the definitions of a source that no earlier source has.
 func (j *joiner) addNew(s *sourceTrace, list []*Record) []*Record {
+	s.joiner = j
 	for i := range s.tokens {
 		s.tokens[i] = map[streamToken]uint64{}
 	}
@@ -257,6 +260,11 @@ func (j *joiner) addNew(s *sourceTrace, list []*Record) []*Record {
 					drop[r] = true
 				}
 			}
+		}
+	}
+	for _, id := range s.r.master.Streams() { // a process of the master file may have no definition
+		for _, p := range s.r.master.Processes(id) {
+			s.token(processTokens, id, uint64(p))
 		}
 	}
 	for _, r := range list {

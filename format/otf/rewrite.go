@@ -327,13 +327,13 @@ func (e *encoder) rewriteDefinitions() error {
 			return err
 		}
 	}
-	if only := e.original.onlyTrace(); only != nil && e.defs.Repaired {
+	if !merged && e.defs.Repaired {
 		if empty { // the file is missing although libotf expects it
 			if err := write(&Record{Type: DefTimerResolution, TicksPerSecond: uint64(e.defs.Clock.Num)}); err != nil {
 				return err
 			}
 		}
-		if err := only.writeStandIns(write); err != nil {
+		if err := e.writeStandIns(e.original.sources[0], write); err != nil {
 			return err
 		}
 	}
@@ -395,8 +395,9 @@ func (o *rewriting) onlyTrace() *sourceTrace {
 	return o.sources[0]
 }
 
-// writeStandIns defines the tokens that the original trace does not define.
-func (s *sourceTrace) writeStandIns(write func(*Record) error) error {
+// writeStandIns defines the tokens that the original trace does not define. If definitions were removed, it defines
+// only the tokens that records of the written trace name.
+func (e *encoder) writeStandIns(s *sourceTrace, write func(*Record) error) error {
 	for _, x := range s.model.standIns {
 		if _, listed := s.r.master.Stream(0); x.table == processes && x.token == 0 && !listed {
 			continue // no process: markers of the whole trace have the process 0
@@ -407,6 +408,14 @@ func (s *sourceTrace) writeStandIns(write func(*Record) error) error {
 		r := Record{Type: t, Token: x.token, Name: x.name}
 		if t == DefCollectiveOperation {
 			r.Kind = allToAll // otfprofile aborts if an operation has no kind
+		}
+		if s.Index != nil {
+			space := tokensOfDefinitions[t].own
+			if entry, ok := s.entry(&r); ok {
+				r.Token = uint64(e.tokens.of(t).at(int(entry.index)))
+			} else if !e.original.referred[tokenOf{space, streamToken{0, x.token}}] {
+				continue
+			}
 		}
 		if err := write(&r); err != nil {
 			return err

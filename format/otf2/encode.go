@@ -10,7 +10,7 @@ import (
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/carrier"
-	"github.com/weft-trace/weft/format/internal/collective"
+	"github.com/weft-trace/weft/internal/collective"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -168,7 +168,7 @@ func (e *encoder) Begin(d *trace.Definitions) error {
 			return e.rewrite(parts)
 		}
 	}
-	e.calls = collective.NewCalls(d, e.rankOf)
+	e.calls = collective.NewCalls(d, e.loss, e.plain, e.rankOf)
 	if d.Clock.Den != 1 {
 		e.loss.Add("trace", "clock", format.Degraded,
 			"a second is not a whole number of ticks: OTF2's own tools read a rounded clock rate, weft the exact one", 1)
@@ -643,7 +643,6 @@ func (e *encoder) Close() error {
 	if err := e.writeScopedMarkers(); err != nil {
 		return err
 	}
-	e.calls.Report(e.loss, e.plain)
 	e.rows.Report(e.loss, e.defs, about.Mapping, e.plain)
 	if !e.plain {
 		extra := []carrier.Pair{{Key: baseKey, Value: strconv.FormatUint(e.base, 10)}}

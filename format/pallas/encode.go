@@ -12,7 +12,7 @@ import (
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/carrier"
-	"github.com/weft-trace/weft/format/internal/collective"
+	"github.com/weft-trace/weft/internal/collective"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -151,7 +151,7 @@ func (e *encoder) Begin(d *trace.Definitions) error {
 	if m, ok := d.Native.(*model); ok {
 		e.rewrite(m)
 	}
-	e.calls = collective.NewCalls(d, nil)
+	e.calls = collective.NewCalls(d, &e.loss, e.plain, nil)
 	exact := false
 	e.ticks, exact = newTicks(d.Clock)
 	switch {
@@ -570,7 +570,6 @@ func (e *encoder) Close() error {
 			e.w.Archive(uint32(i) + 1) // a process without events also has an archive
 		}
 	}
-	e.calls.Report(&e.loss, e.plain)
 	e.rows.Report(&e.loss, d, about.Mapping, e.plain)
 	e.countRenumbered()
 	if !e.plain {

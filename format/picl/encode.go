@@ -612,6 +612,12 @@ func (e *encoder) headerRecords(loss *format.Loss) (records []Record) {
 			Values: []trace.Value{trace.StringValue(text)}}
 		if e.native {
 			e.encodeTexts(&r)
+		} else if change := textChange(text, 1); change != "" && text != "" {
+			how := format.WeftOnly
+			if e.Plain {
+				how = format.Degraded
+			}
+			loss.Add("text", "name", how, change, 1)
 		}
 		records = append(records, r)
 	}

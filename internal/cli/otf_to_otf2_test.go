@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/weft-trace/weft/format"
 )
 
 // TestCountersOfOTF2 checks which counters of an archive have a key-value pair of weft in OTF: only those whose
@@ -172,5 +174,72 @@ func TestOldCollectivesOfOTF(t *testing.T) {
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("found\n%s\nexpected\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// TestRootOutsideOfCommunicator checks that the loss table counts roots that a conversion from OTF leaves out because
+// they are not in the communicator. otf2-print shows such a root as NONE. The root of the other operation is rank 1.
+func TestRootOutsideOfCommunicator(t *testing.T) {
+	otf := writeTrace(t, map[string]string{
+		".otf": "1:1\n",
+		".0.def": "DTR3e8\nDP1NM\"p\"\nDP2NM\"q\"\nDP3NM\"r\"\nDPG7M1,2,NM\"w\"\nDF1G0NM\"MPI_Bcast\"\n" +
+			"DCO2NM\"MPI_Bcast\"Y2\n",
+		".1.events": "1\n*1\nE1\nCOPB2H6C7RT3S0R8\nCOPE6\nCOPB2H7C7RT2S0R8\n2\n*1\nCOPE7\nL1\n2\n*1\n",
+	})
+	for _, to := range []string{".otf2", ".pallas"} {
+		for how, flags := range map[format.Fidelity][]string{format.WeftOnly: nil, format.Lost: {"--plain", "--allow-loss"}} {
+			out := filepath.Join(t.TempDir(), "x"+to)
+			args := append([]string{"convert", "--json", otf, out}, flags...)
+			rows := parseLossRows(t, weft(t, 0, args...))
+			if !slices.ContainsFunc(rows, func(r format.LossRow) bool {
+				return r.Kind == "collective-end" && r.Field == "root" && r.How == how && r.Count == 1
+			}) {
+				t.Errorf("to %s %q: no row for the root in %v", to, flags, rows)
+			}
+			if to != ".otf2" {
+				continue
+			}
+			text, _ := runTool(t, out, "otf2-print")
+			roots := regexp.MustCompile(`Root: (\S+)`).FindAllStringSubmatch(string(text), -1)
+			if text != nil && (len(roots) != 2 || roots[0][1] != "NONE," || roots[1][1] != "1") {
+				t.Errorf("otf2-print shows the roots %q, expected NONE and 1", roots)
+			}
+		}
+	}
+}
+
+// TestOperationsOnlyInOTF checks that an operation that OTF2 does not have becomes one of the same kind, as
+// otf2-print shows, with a row in the loss table. On the way back the trace has its own operations.
+func TestOperationsOnlyInOTF(t *testing.T) {
+	otf := writeTrace(t, map[string]string{
+		".otf": "1:1\n",
+		".0.def": "DTR3e8\nDP1NM\"p\"\nDPG7M1,NM\"w\"\nDCO1NM\"mine\"Y1\nDCO2NM\"two\"Y2\nDCO3NM\"three\"Y3\n" +
+			"DCO4NM\"four\"Y4\n",
+		".1.events": "1\n*1\nCOPB1H1C7RT0S0R8\nCOPE1\nCOPB2H1C7RT0S0R8\nCOPE1\nCOPB3H1C7RT0S0R8\nCOPE1\n" +
+			"COPB4H1C7RT0S0R8\nCOPE1\n1\n*1\n",
+	})
+	archive := filepath.Join(t.TempDir(), "x.otf2")
+	back := filepath.Join(t.TempDir(), "x.otf")
+	rows := parseLossRows(t, weft(t, 0, "convert", "--json", otf, archive))
+	if !slices.ContainsFunc(rows, func(r format.LossRow) bool {
+		return r.Kind == "collective-end" && r.Field == "operation" && r.How == format.WeftOnly && r.Count == 4
+	}) {
+		t.Errorf("no row for the operations in %v", rows)
+	}
+	text, _ := runTool(t, archive, "otf2-print")
+	if text == nil {
+		t.Skip("otf2-print is not installed")
+	}
+	var got []string
+	for _, m := range regexp.MustCompile(`Operation: (\w+)`).FindAllStringSubmatch(string(text), -1) {
+		got = append(got, m[1])
+	}
+	if want := []string{"BARRIER", "BCAST", "GATHER", "ALLTOALL"}; !slices.Equal(got, want) {
+		t.Errorf("otf2-print shows %q, expected %q", got, want)
+	}
+	weft(t, 0, "convert", "-q", archive, back)
+	before, after := weft(t, 0, "comm", otf), weft(t, 0, "comm", back)
+	if before != after || !strings.Contains(before, "three") {
+		t.Errorf("found\n%s\nexpected\n%s", after, before)
 	}
 }

@@ -1,6 +1,6 @@
 // Package collective adds the operands of collective operations to the events of their ends. It
 // serves formats that store the operands at the end, such as OTF2 and Pallas, when they are written
-// from traces that have them at the begin, such as OTF.
+// from traces that have them at the begin, such as OTF. It also serves traces that are merged from both.
 package collective
 
 import (
@@ -15,29 +15,23 @@ import (
 // Calls keeps the open calls at each location, with a few numbers for each.
 type Calls struct {
 	defs *trace.Definitions
+	loss *format.Loss
+	how  format.Fidelity // of roots that are not in their communicator
 	// at maps each location to its open calls.
 	at map[uint32]*calls
 	// rank returns the rank of a process in a communicator.
 	rank  func(process, communicator uint64) uint64
 	ranks map[uint64]map[string]uint64 // of processes, by communicator and by id
-	// typical maps the ids of the first counted entries of Definitions.Operations to typical operations of their types.
-	typical map[string]uint64
-	counted int
-	// replaced is the number of operations that typical operations replaced.
-	replaced int64
+	// OTF2's operations of the same kind as the trace's own operations, by id; nil until needed
+	similar map[string]uint64
 }
 
 // calls holds the open calls of a location.
 type calls struct {
 	regions []uint32
 	open    openset.Index[uint32] // finds the latest open call of a region in regions
-	begun   map[uint64]begin      // operations that have begun and not ended, by matching number
-}
-
-// begin holds what the begin of an operation states.
-type begin struct {
-	operands [endOperands]uint64
-	region   string // region in which the operation began
+	// operands of the operations that have begun and not ended, by matching number, as the end has them
+	begun map[uint64][endOperands]uint64
 }
 
 // endOperands is the number of operands that the end of an operation has in all formats; the matching number follows.
@@ -45,12 +39,18 @@ const endOperands = 5
 
 // NewCalls returns the calls of a trace. The result is nil if the begins of the trace's collective operations
 // have no operands. Function rank returns the rank of a process in a communicator, or Undefined if the process
-// is no member. If it is nil, ranks come from the definitions.
-func NewCalls(d *trace.Definitions, rank func(process, communicator uint64) uint64) *Calls {
+// is no member. If it is nil, ranks come from the definitions. Roots without a rank are counted in loss; plain
+// means that the begins of the operations are not kept either.
+func NewCalls(d *trace.Definitions, loss *format.Loss, plain bool,
+	rank func(process, communicator uint64) uint64) *Calls {
 	if !d.Conventions.OwnOperations {
 		return nil
 	}
-	x := &Calls{defs: d, at: map[uint32]*calls{}, rank: rank, ranks: map[uint64]map[string]uint64{}}
+	x := &Calls{defs: d, loss: loss, how: format.WeftOnly, at: map[uint32]*calls{}, rank: rank,
+		ranks: map[uint64]map[string]uint64{}}
+	if plain {
+		x.how = format.Lost
+	}
 	if rank == nil {
 		x.rank = x.rankOf
 	}
@@ -72,7 +72,7 @@ func (ca *Calls) Operands(c *trace.Cursor) []uint64 {
 	}
 	x := ca.at[c.Location()]
 	if x == nil {
-		x = &calls{begun: map[uint64]begin{}}
+		x = &calls{begun: map[uint64][endOperands]uint64{}}
 		ca.at[c.Location()] = x
 	}
 	switch c.Kind() {
@@ -85,10 +85,11 @@ func (ca *Calls) Operands(c *trace.Cursor) []uint64 {
 		if len(ops) < endOperands {
 			return ops
 		}
-		x.begun[c.Op(endOperands)] = begin{[endOperands]uint64(ops), ca.innermost(x)}
+		x.begun[c.Op(endOperands)] = ca.standard(trace.CollectiveEnd, [endOperands]uint64(ops), x)
 	case trace.Collective:
-		if len(ops) > endOperands {
-			return ca.endOf(begin{[endOperands]uint64(ops), ca.innermost(x)}, ops[endOperands:])
+		if len(ops) >= endOperands {
+			began := ca.standard(trace.Collective, [endOperands]uint64(ops), x)
+			return slices.Concat(began[:], ops[endOperands:])
 		}
 	case trace.CollectiveEnd:
 		began, known := x.begun[c.Op(endOperands)]
@@ -96,27 +97,53 @@ func (ca *Calls) Operands(c *trace.Cursor) []uint64 {
 			return ops
 		}
 		delete(x.begun, c.Op(endOperands))
-		return ca.endOf(began, ops[endOperands:])
+		return slices.Concat(began[:], ops[endOperands:])
 	}
 	return ops
 }
 
-// innermost returns the name of the innermost open region of a location, or "" if no region is open.
-func (ca *Calls) innermost(x *calls) string {
+// standard returns the operands of an operation with the operation as its number in OTF2 and the root as a rank.
+// x holds the open calls of the location. Losses count for the given kind.
+func (ca *Calls) standard(kind trace.Kind, ops [endOperands]uint64, x *calls) [endOperands]uint64 {
+	region := ""
 	if n := len(x.regions); n > 0 && x.regions[n-1] != trace.NoRef {
-		return ca.defs.Regions.At(x.regions[n-1]).Name
+		region = ca.defs.Regions.At(x.regions[n-1]).Name
 	}
-	return ""
+	ops[0] = ca.operation(kind, ops[0], region)
+	if root := ops[2]; root != trace.Undefined {
+		if ops[2] = ca.rank(root, ops[1]); ops[2] == trace.Undefined {
+			ca.loss.Add(ca.defs.Spec(kind).Name, "root", ca.how, "the root is not a member of the communicator", 1)
+		}
+	}
+	return ops
 }
 
-// endOf returns the operands of the end of an operation, followed by other operands.
-func (ca *Calls) endOf(began begin, others []uint64) []uint64 {
-	out := slices.Concat(began.operands[:], others)
-	out[0] = ca.operation(out[0], began.region)
-	if root := out[2]; root != trace.Undefined {
-		out[2] = ca.rank(root, out[1])
+// Standard returns the operands of a row as in a trace that does not number operations itself: it is like Operands,
+// and changes the operation and the root of all other events in the same way. It counts operations that have no number
+// in OTF2.
+func (ca *Calls) Standard(c *trace.Cursor) []uint64 {
+	ops := ca.Operands(c)
+	switch kind := c.Kind(); {
+	case kind == trace.CollectiveBegin && len(ops) >= endOperands:
+		began := ca.at[c.Location()].begun[c.Op(endOperands)]
+		ops = slices.Concat(began[:], ops[endOperands:])
+	case kind == trace.CollectiveSummary && len(ops) > 0:
+		ops = slices.Clone(ops)
+		ops[0] = ca.operation(c.Kind(), ops[0], "")
+	case kind == trace.Collective && len(ops) >= endOperands: // Operands has converted them
+	case kind == trace.CollectiveSnapshot && len(ops) >= endOperands:
+		ops = slices.Clone(ops)
+		ops[0] = ca.operation(c.Kind(), ops[0], "")
+		if ops[2] != trace.Undefined {
+			ops[2] = ca.rank(ops[2], ops[1])
+		}
+	default:
+		return ops
 	}
-	return out
+	if ops[0] == trace.Undefined && c.Op(0) != trace.Undefined {
+		ca.loss.Add(ca.defs.Spec(c.Kind()).Name, "operation", ca.how, "the trace does not define it", 1)
+	}
+	return ops
 }
 
 // leave ends the innermost open call of a region, and the calls inside of it.
@@ -135,8 +162,9 @@ func (c *calls) leave(region uint32) {
 
 // operation returns OTF2's number of a collective operation. own is the trace's own number of the operation,
 // and function is the name of the function that performs it. That name determines the result. If the name is
-// unknown, the name of operation own determines the result, and otherwise the type of operation own.
-func (ca *Calls) operation(own uint64, function string) uint64 {
+// unknown, the name of operation own determines the result. If that is unknown, too, the result is an operation of
+// the same kind.
+func (ca *Calls) operation(kind trace.Kind, own uint64, function string) uint64 {
 	if n, ok := trace.OperationOf(function); ok {
 		return n
 	}
@@ -144,40 +172,31 @@ func (ca *Calls) operation(own uint64, function string) uint64 {
 	if n, ok := trace.OperationNumber(name); ok {
 		return n
 	}
-	for list := ca.defs.Operations.All(); ca.counted < len(list); ca.counted++ {
-		x := &list[ca.counted]
-		for _, a := range x.Attrs {
-			if n, ok := trace.OperationNumber(typicalOperations[a.Value.Str]); ok && a.Key == "type" {
-				if ca.typical == nil {
-					ca.typical = map[string]uint64{}
+	if ca.similar == nil {
+		ca.similar = map[string]uint64{}
+		for _, o := range ca.defs.Operations.All() {
+			for _, a := range o.Attrs {
+				if n, ok := similar[a.Value.Str]; ok && a.Key == "type" {
+					ca.similar[o.ID] = n
 				}
-				ca.typical[x.ID] = n
 			}
 		}
 	}
-	if n, ok := ca.typical[strconv.FormatUint(own, 10)]; ok {
-		ca.replaced++
-		return n
+	n, ok := ca.similar[strconv.FormatUint(own, 10)]
+	if !ok {
+		return trace.Undefined
 	}
-	return trace.Undefined
-}
-
-// Report adds the operations to l whose names are unknown in OTF2. In a trace that is not plain, weft restores the
-// names.
-func (ca *Calls) Report(l *format.Loss, plain bool) {
 	how := format.WeftOnly
-	if plain {
+	if ca.how == format.Lost {
 		how = format.Degraded
 	}
-	if ca != nil {
-		l.Add("collective operation", "name", how,
-			"the format has no operation of this name; other tools see an operation of the same type", ca.replaced)
-	}
+	ca.loss.Add(ca.defs.Spec(kind).Name, "operation", how, "another operation of the same kind stands for it", 1)
+	return n
 }
 
-// typicalOperations maps the types of operations in OTF to operations of these types.
-var typicalOperations = map[string]string{"barrier": "barrier", "one-to-all": "broadcast", "all-to-one": "gather",
-	"all-to-all": "alltoall"}
+// similar maps the kinds of OTF's operations to the number of an operation of that kind: barrier, broadcast, gather
+// and alltoall.
+var similar = map[string]uint64{"barrier": 0, "one-to-all": 1, "all-to-one": 2, "all-to-all": 8}
 
 // rankOf returns the rank of a process in a communicator, from the members in the definitions.
 func (ca *Calls) rankOf(process, communicator uint64) uint64 {

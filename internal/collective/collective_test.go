@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -42,7 +43,7 @@ func TestDeepCalls(t *testing.T) {
 		operation() // the innermost call is the outer barrier
 		event(trace.Leave, barrier)
 		operation() // no call is open
-		calls := NewCalls(r.Defs(), nil)
+		calls := NewCalls(r.Defs(), &format.Loss{}, false, nil)
 		var got []uint64
 		for _, b := range r.Batches(p) {
 			for c := b.Cursor(); c.Next(); {
@@ -74,7 +75,7 @@ func TestOverlappingCalls(t *testing.T) {
 	r.Event(p, 7, trace.CollectiveEnd, trace.NoRef, []uint64{u, u, u, 0, 0, 12}) // has no begin
 	r.Event(p, 8, trace.CollectiveEnd, trace.NoRef, []uint64{u, u, u, 0, 0, 10})
 	r.Event(p, 9, trace.Leave, reduce, nil)
-	calls := NewCalls(r.Defs(), nil)
+	calls := NewCalls(r.Defs(), &format.Loss{}, false, nil)
 	var got [][]uint64
 	for _, b := range r.Batches(p) {
 		for c := b.Cursor(); c.Next(); {

@@ -1,0 +1,105 @@
+package cli
+
+import (
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/weft-trace/weft/trace"
+)
+
+// TestLongCollective writes an operation as OTF that one process begins 200 000 events before it ends, and one that
+// never ends. The record of the begin must have the operation, its bytes and the number of the end, as otfprint
+// shows. otfprofile, which aborts on operations without a kind, must count the calls.
+func TestLongCollective(t *testing.T) {
+	requireOTFPrint(t)
+	r := trace.NewRecorder(trace.Seconds(1_000_000_000))
+	d := r.Defs()
+	p, q, work := r.Location("p"), r.Location("q"), r.Region("work")
+	set := d.Sets.Add(trace.Set{ID: "0", Name: "w", Kind: "locations", Members: []int64{0, 1}})
+	comm := uint64(d.Communicator.Add(trace.Communicator{ID: "0", Name: "w", Set: set, Parent: trace.NoRef}))
+	r.Event(p, 1, trace.CollectiveBegin, trace.NoRef, nil)
+	now := int64(1)
+	for range 100_000 {
+		r.Event(q, now+1, trace.Enter, work, nil)
+		r.Event(q, now+2, trace.Leave, work, nil)
+		now += 2
+	}
+	r.Event(q, now+1, trace.CollectiveBegin, trace.NoRef, nil)
+	const allreduce = 11
+	for i, l := range []uint32{p, q} {
+		r.Event(l, now+2+int64(i), trace.CollectiveEnd, trace.NoRef, []uint64{allreduce, comm, trace.Undefined, 8, 16})
+	}
+	r.Event(q, now+4, trace.CollectiveBegin, trace.NoRef, nil)
+	r.Event(q, now+5, trace.Enter, work, nil)
+	r.Event(q, now+6, trace.Leave, work, nil)
+	dir := t.TempDir()
+	archive, otf, back := filepath.Join(dir, "x.otf2"), filepath.Join(dir, "x.otf"), filepath.Join(dir, "y.otf2")
+	writeRecorded(t, r, archive)
+	weft(t, 0, "convert", "-q", archive, otf)
+	text := otfprinted(t, otf)
+	begins := regexp.MustCompile(`\d+ BeginCollective: process (\d+), collective 11, group \d+, matchingId (\d+), `+
+		`root 0, sent 8, received 16`).FindAllStringSubmatch(text, -1)
+	ends := regexp.MustCompile(`\d+ EndCollective: process (\d+), matchingId (\d+)`).FindAllStringSubmatch(text, -1)
+	if len(begins) != 2 || len(ends) != 2 || begins[0][2] != ends[0][2] || begins[1][2] != ends[1][2] ||
+		strings.Count(text, "BeginCollective") != 2 {
+		t.Errorf("otfprint shows the begins %q and the ends %q", begins, ends)
+	}
+	weft(t, 0, "convert", "-q", otf, back)
+	if a, b := weft(t, 0, "print", archive), weft(t, 0, "print", back); a != b {
+		t.Error("the events differ after the way back")
+	}
+	profile, err := exec.LookPath("otfprofile")
+	if err != nil {
+		return
+	}
+	csv := filepath.Join(dir, "profile")
+	if out, err := exec.Command(profile, "--csv", "--notex", "-i", otf, "-o", csv).CombinedOutput(); err != nil {
+		t.Fatalf("otfprofile: %v: %s", err, out)
+	}
+	var calls []string
+	for line := range strings.Lines(readText(t, csv+".csv")) {
+		if f := strings.Split(line, ";"); f[0] == "COLLOP" && f[1] != "Process" {
+			calls = append(calls, strings.Join(f[1:7], ";"))
+		}
+	}
+	if want := []string{"p;ALL2ALL;1;1;8;16", "q;ALL2ALL;1;1;8;16"}; !slices.Equal(calls, want) {
+		t.Errorf("otfprofile shows %q, expected %q", calls, want)
+	}
+}
+
+// TestTextsOfDefinitionsInOTF checks that the loss tables count the names that otfprint and the lines of PICL show
+// with blanks instead of quotes and line ends.
+func TestTextsOfDefinitionsInOTF(t *testing.T) {
+	r := trace.NewRecorder(trace.Seconds(1000))
+	p := r.Location("a\nb")
+	for i, name := range []string{`say "x"`, "two\nlines", "plain"} {
+		region := r.Region(name)
+		r.Event(p, int64(2*i), trace.Enter, region, nil)
+		r.Event(p, int64(2*i+1), trace.Leave, region, nil)
+	}
+	dir := t.TempDir()
+	archive := filepath.Join(dir, "x.otf2")
+	writeRecorded(t, r, archive)
+	for file, count := range map[string]int64{"x.otf": 3, "x.trf": 2} {
+		for how, flags := range map[string][]string{"weft only": nil, "degraded": {"--plain", "--allow-loss"}} {
+			out := filepath.Join(dir, file)
+			text := weft(t, 0, append([]string{"convert", "--json", "--force", archive, out}, flags...)...)
+			n := int64(0)
+			for _, x := range parseLossRows(t, text) {
+				if x.Kind == "text" && string(x.How) == how {
+					n += x.Count
+				}
+			}
+			if n != count {
+				t.Errorf("%s %q: the table counts %d texts, expected %d: %s", file, flags, n, count, text)
+			}
+		}
+	}
+	if text := otfprinted(t, filepath.Join(dir, "x.otf")); text != "" && !strings.Contains(text, `"say  x "`) {
+		t.Errorf("otfprint shows %s", text)
+	}
+}
