@@ -482,7 +482,7 @@ func (m *Monitor) explain(x *explainer, n *obligation, holds bool, depth int) er
 	if n.at == dense {
 		y := *x
 		y.list = nil
-		y.explainDense(n.f, holds)
+		y.explainDense(n.f, holds, 0)
 		for _, r := range y.list[:min(len(y.list), maxReasons-len(x.list))] {
 			r.Depth += depth
 			x.list = append(x.list, r)

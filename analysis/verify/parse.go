@@ -300,10 +300,18 @@ func (p *parser) parseFormula() (*node, error) {
 		return p.parseUse()
 	}
 	if slices.Contains(boundWords, t.text) { // a bound without an operator before it
-		return p.parseTemporal(map[bool]Op{true: Globally, false: Finally}[t.text == "during"])
+		return p.parseTemporal(Finally)
 	}
 	p.next()
 	switch t.text {
+	case "during":
+		bound, err := p.parseInterval()
+		if err != nil {
+			return nil, err
+		}
+		f, err := p.parseOperator(Globally)
+		f.bound = bound
+		return f, err
 	case "true":
 		return &node{op: True}, nil
 	case "false":
@@ -328,7 +336,7 @@ func (p *parser) parseFormula() (*node, error) {
 }
 
 // boundWords lists the keywords of bounds with which a formula may begin.
-var boundWords = []string{"within", "during", "by", "after"}
+var boundWords = []string{"within", "by", "after"}
 
 // confirmedWords lists keywords that the original ETL tool does not accept as names.
 var confirmedWords = []string{"not", "if", "globally", "finally", "until", "start", "end"}

@@ -458,7 +458,7 @@ func (e *evaluator) check(ctx context.Context, c Check, opt Options) (CheckResul
 	x := &explainer{evaluator: e, ctx: ctx, complete: s == TwoValued || !r.Decided, list: r.Reasons, check: f,
 		text: r.Formula}
 	if isDense {
-		x.explainDense(f, r.Holds)
+		x.explainDense(f, r.Holds, 0)
 	} else if err := x.explain(f, 0, r.Holds, 0); err != nil {
 		return r, err
 	}

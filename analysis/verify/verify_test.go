@@ -68,6 +68,8 @@ func TestExamples(t *testing.T) {
 		{"(p iff q)", IsFalse, Bad, DecidedFalse},
 		{"finally within (0, 1) true", IsFalse, Bad, DecidedFalse},
 		{"during [0, 2] (p or q)", IsTrue, Good, DecidedTrue},
+		// during begins the argument of finally: q would have to hold at 1 ms and at 2 ms
+		{"finally during [0, 1] q", IsFalse, NonInformative, StillFalse},
 		{"after 2 p", IsTrue, Good, DecidedTrue}, // p holds at 2 ms, and at no later state
 		{"after 3 p", IsFalse, NonInformative, StillFalse},
 		{"finally by 2 after 1 q", IsTrue, Good, DecidedTrue}, // q holds 1 ms after the first state, which is at 0 ms
@@ -308,13 +310,18 @@ func TestProductsOfSums(t *testing.T) {
 // TestSignalNamedLikeUnit checks that a word behind the last number of a signal or check is a unit, even if a
 // definition has the same name.
 func TestSignalNamedLikeUnit(t *testing.T) {
-	const text = "signal s : wip 'i' over 1 s check a : percentile 9 from {'a'='b'} to {'a'='b'} < 1 s check b : s <= 1 s"
+	const text = "signal s : wip 'i' over 1 s check a : percentile 9 from {'a'='b'} to {'a'='b'} < 1 s " +
+		"check b : s <= 1 s check c : finally by 5 s 2 * s <= 1"
 	spec, err := Parse("spec.etl", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = "percentile 9 from {'a' = 'b'} to {'a' = 'b'} < 1 s, s <= 1 s"
-	if got := spec.Checks[0].Formula.String() + ", " + spec.Checks[1].Formula.String(); got != want {
+	const want = "percentile 9 from {'a' = 'b'} to {'a' = 'b'} < 1 s, s <= 1 s, finally within [0, 5 s] 2 * s <= 1"
+	var got []string
+	for _, c := range spec.Checks {
+		got = append(got, c.Formula.String())
+	}
+	if got := strings.Join(got, ", "); got != want {
 		t.Errorf("found %s, expected %s", got, want)
 	}
 }
