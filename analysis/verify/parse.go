@@ -41,7 +41,7 @@ type comparisonNode struct {
 type signalNode struct {
 	op     string
 	args   []*signalNode
-	name   token // name of the signal; for "signal"
+	name   token // name of the signal, or in quotes that of a signal of the trace; for "signal"
 	number float64
 	right  token // first token of the right operand; for "*"
 }
@@ -283,7 +283,7 @@ func (p *parser) parseFormula() (*node, error) {
 		return p.parseProposition(AnyEvent)
 	case t.is("("):
 		return p.parseParenthesis()
-	case t.kind == number || t.is("-"):
+	case t.kind == number || t.kind == text || t.is("-"):
 		return p.parseComparison()
 	case t.is("["):
 		return nil, p.fail(t, `a formula, or "within" before an interval of times`)
@@ -665,7 +665,7 @@ func (p *parser) parseOperand() (*signalNode, error) {
 			return nil, err
 		}
 		return s, p.expect(")")
-	case t.kind == word:
+	case t.kind == word || t.kind == text:
 		return &signalNode{op: "signal", name: p.next()}, nil
 	case t.kind == number || t.is("-"):
 		n, err := p.parseNumber()

@@ -373,8 +373,8 @@ func TestQuotedName(t *testing.T) {
 		"never 'vector<int>'":     "globally not {'name' = 'vector<int>'}",
 		`always 'it\'s \\'`:       `globally {'name' = 'it\'s \\'}`,
 		"always it's done":        `globally {'name' = 'it\'s done'}`,
-		"always s != 5":           "signal c_signal : {'name' = 's'}\ncheck c : globally c_signal != 5",
-		"never 'a -> b' <= 5":     "signal c_signal : {'name' = 'a -> b'}\ncheck c : globally not c_signal <= 5",
+		"always s != 5":           "globally 's' != 5",
+		"never 'a -> b' <= 5":     "globally not 'a -> b' <= 5",
 		"latency it's..A p9 < 1s": `percentile 9 from {'name' = 'it\'s'} to {'name' = 'A'} < 1 s`,
 		"latency 'A..B'..C by 'a by b' p9 < 1s": "percentile 9 from {'name' = 'A..B'} to {'name' = 'C'} " +
 			"by 'a by b' < 1 s",
@@ -382,9 +382,7 @@ func TestQuotedName(t *testing.T) {
 			"{'name' = 'A every 2 s'} and globally within (0, 4) not {'name' = 'A every 2 s'})",
 	} {
 		kind, text, _ := strings.Cut(property, " ")
-		if !strings.HasPrefix(want, "signal") {
-			want = "check c : " + want
-		}
+		want = "check c : " + want
 		if got, err := Property(kind, "c", text); err != nil || got != want {
 			t.Errorf("%s: found %s, %v; expected %s", property, got, err, want)
 		}
