@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
-	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -202,8 +201,12 @@ func conditionText(s string) (string, error) {
 func propositionText(s string) (string, error) {
 	s = strings.TrimSpace(s)
 	prefix := ""
-	if w, rest, ok := strings.Cut(s, " "); ok && slices.Contains([]string{"start", "end"}, w) {
-		prefix, s = w+" ", strings.TrimSpace(rest)
+	for _, w := range []string{"start", "end"} {
+		rest, ok := strings.CutPrefix(s, w)
+		if event := strings.TrimSpace(rest); ok && (event != rest || strings.HasPrefix(event, "{")) {
+			prefix, s = w+" ", event
+			break
+		}
 	}
 	if s == "" {
 		return "", fmt.Errorf("found no event, expected a name or {'name' = 'solve'}")

@@ -369,6 +369,9 @@ func TestQuotedName(t *testing.T) {
 		"response {'name' = 'a -> b'} -> start 'c <= d'": "globally if {'name' = 'a -> b'} then " +
 			"finally start {'name' = 'c <= d'}",
 		"never 's <= 5'":          "globally not {'name' = 's <= 5'}",
+		"never start{'id'='1'}":   "globally not start {'id'='1'}",
+		"never end\tstart":        "globally not end {'name' = 'start'}",
+		"never startup":           "globally not {'name' = 'startup'}",
 		"never Stop!":             "globally not {'name' = 'Stop!'}", // only != is a comparison
 		"never 'vector<int>'":     "globally not {'name' = 'vector<int>'}",
 		`always 'it\'s \\'`:       `globally {'name' = 'it\'s \\'}`,
