@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"math/big"
 	"sort"
 	"strconv"
+	"strings"
 )
 
 // maxReasons is the greatest number of reasons for a verdict.
@@ -316,16 +318,24 @@ func holdsAtNone(n int) string {
 	return fmt.Sprintf("holds at none of the %d events", n)
 }
 
-// secondsText formats a time in ticks since the begin of the trace in seconds. Times between two ticks have three more
-// digits.
+// secondsText formats a time in ticks since the begin of the trace in seconds. A time between two ticks is rounded to
+// decimals of at most a thousandth of a tick.
 func (e *explainer) secondsText(u float64) string {
-	clock, t := e.defs.Clock, e.tick(u)
-	const most = math.MaxInt64/1000 - 1
-	if u == math.Trunc(u) || clock.Base != 0 || max(clock.Num, t, -t) > most {
-		return clock.FormatSeconds(t)
+	clock, t := e.defs.Clock, e.tick(math.Floor(u))
+	part := new(big.Rat).SetFloat64(u - math.Floor(u))
+	if part == nil || part.Sign() == 0 || clock.Base != 0 {
+		return clock.FormatSeconds(e.tick(u))
 	}
-	clock.Num *= 1000
-	return clock.FormatSeconds(1000*e.tick(math.Floor(u)) + int64(math.Round(1000*(u-math.Floor(u)))))
+	digits := 0
+	for n := clock.Den; digits < 18 && n/1000 < clock.Num; digits++ {
+		n *= 10
+	}
+	seconds := part.Add(part, new(big.Rat).SetInt64(t))
+	text := seconds.Mul(seconds, big.NewRat(clock.Den, clock.Num)).FloatString(digits)
+	if digits > 0 {
+		text = strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
+	}
+	return text
 }
 
 // hasValue reports whether an expression may have a value at a time. A monitor does not hold earlier values.
