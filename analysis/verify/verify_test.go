@@ -183,6 +183,8 @@ func TestSyntaxErrors(t *testing.T) {
 		"check c : globaly p":                        `spec.etl:1:11: found "globaly", expected a formula`,
 		"check c : finally":                          "spec.etl:1:18: found the end of the file, expected a formula",
 		"check c :\n (true and )":                    `spec.etl:2:12: found ")"`,
+		"check c : /* p\n":                           "spec.etl:1:11: found a comment without end, expected */ after it",
+		"/* check c :\n p */ check c / : p":          `spec.etl:2:15: found '/', expected // before a comment`,
 		"globallydef c : p":                          `spec.etl:1:1: found "globallydef", expected def, signal or check`,
 		"check c : {'a' = i}":                        `spec.etl:1:18: found "i", expected a string in quotes, as 'i', or a`,
 		"check c : {'a' = 'b}":                       "spec.etl:1:18: found a string without end",
