@@ -258,8 +258,7 @@ func (m *Monitor) decideCheck(ctx context.Context, e *evaluator, c *Check) (r Ch
 		at = dense
 	}
 	if !m.any || at == 0 && m.passed+m.ready == 0 {
-		r.Holds, r.Formula = holdsAtEnd(f), f.String()
-		r.setVerdict(false, true, m.opt.Semantics, f.signal)
+		r.setVerdictWithoutEvents(f, m.opt.Semantics)
 		return r, m.ended, nil
 	}
 	n, err := m.evaluate(ctx, e, obligationKey{f, at})

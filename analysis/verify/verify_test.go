@@ -91,8 +91,12 @@ func TestEmptyTrace(t *testing.T) {
 		if got := verdict(t, states(), f, Compatible).Verdict; got != NonInformative {
 			t.Errorf("%s: %s", f, got)
 		}
-		if got := verdict(t, states(), f, TwoValued).Verdict; got != holds {
-			t.Errorf("%s: %s, expected %s", f, got, holds)
+		got := verdict(t, states(), f, TwoValued)
+		if got.Verdict != holds {
+			t.Errorf("%s: %s", f, got.Verdict)
+		}
+		if len(got.Reasons) != 1 || got.Reasons[0].Text != "there is no event" {
+			t.Errorf("%s: reasons %v, expected that there is no event", f, got.Reasons)
 		}
 	}
 }
