@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/csv"
 	"fmt"
-	"math"
 	"strconv"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -186,25 +185,13 @@ func (a *app) runFlow(ctx context.Context, path string, flags *flowFlags) error 
 	})
 }
 
-// parseAverage returns the value of --average in ticks. A short time must be a whole number of ticks, because rounding
-// would change it noticeably.
+// parseAverage returns the value of --average in ticks.
 func parseAverage(clock trace.Clock, text string) (int64, error) {
-	average, err := clock.ParseDuration(text)
-	if err != nil {
-		return 0, usageError("--average: %w", err)
+	ticks, expected := usage.ParseAverage(clock, text)
+	if expected != "" {
+		return 0, usageError("--average %s: expected %s", text, expected)
 	}
-	if average < 0 {
-		return 0, usageError("--average %s: expected a time that is not negative", text)
-	}
-	if finer := clock; average < 1000 && clock.Num <= math.MaxInt64/1000 {
-		finer.Num *= 1000
-		// a number without a unit is a number of ticks
-		if n, err := finer.ParseDuration(text); err == nil && n != 1000*average && n != average {
-			return 0, usageError("--average %s: expected a multiple of %s, the resolution of the trace", text,
-				clock.FormatDuration(1))
-		}
-	}
-	return average, nil
+	return ticks, nil
 }
 
 // printFlow prints the times and the throughput of objects as text.
