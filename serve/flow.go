@@ -90,9 +90,9 @@ func flow(p *params) storedAnswer {
 		p.setError("per", "a time unit")
 	}
 	length := cmp.Or(p.values.Get("average"), "0")
-	average, err := p.x.clock.ParseDuration(length)
-	if err != nil || average < 0 {
-		p.setError("average", "a time that is not negative, such as 10ms")
+	average, expected := usage.ParseAverage(p.x.clock, length)
+	if expected != "" {
+		p.setError("average", expected)
 	}
 	shorten := p.choice("shorten", "0", "1") == "1"
 	// for this answer, the parameters from and to select the columns of /flow/signals

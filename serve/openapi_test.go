@@ -128,6 +128,8 @@ func TestUnknownParameters(t *testing.T) {
 		"/notes?x":               "found the parameter \"x\", expected none",
 		"?colour=x": "found the parameter \"colour\", expected one of color, label, rows, only; " +
 			"did you mean color?",
+		"/flow?visits=main&average=0.4ns": "average: found \"0.4ns\", expected a multiple of 1 ms, " +
+			"the resolution of the trace",
 		"/flow?visits=main&average=-1ms": "average: found \"-1ms\", expected a time that is not negative, such as 10ms",
 	} {
 		w := ask(s, "GET", api+query)

@@ -392,7 +392,7 @@ func (l *Little) Merge(o *Little) error {
 
 // LittleResult holds the signals of Little's law, from the earliest time of an object to the latest.
 type LittleResult struct {
-	Clock trace.Clock `json:"clock"`
+	Clock trace.Clock `json:"-"`
 	// Objects holds all objects, sorted by their first time, then by value.
 	Objects []Object `json:"objects"`
 	// Instant is the number of objects that have a single time. They contribute to none of the signals.

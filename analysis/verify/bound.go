@@ -12,7 +12,7 @@ import (
 var units = map[string]*big.Rat{"ns": big.NewRat(1, 1e9), "us": big.NewRat(1, 1e6), "ms": big.NewRat(1, 1e3),
 	"s": big.NewRat(1, 1), "min": big.NewRat(60, 1), "h": big.NewRat(3600, 1)}
 
-// parseBound reads a bound if the text has one. A unit after the interval applies to both ends.
+// parseBound reads a bound if the text has one.
 func (p *parser) parseBound() (*Bound, error) {
 	b := &Bound{}
 	var err error
@@ -32,9 +32,16 @@ func (p *parser) parseBound() (*Bound, error) {
 			err = p.unknownUnit()
 		}
 		return b, err
-	case !p.accept("within") && !p.accept("during"):
-		return nil, nil
+	case p.accept("within"):
+		return p.parseInterval()
 	}
+	return nil, nil
+}
+
+// parseInterval reads an interval of times. A unit after the interval applies to both ends.
+func (p *parser) parseInterval() (*Bound, error) {
+	b := &Bound{}
+	var err error
 	if b.LowOpen = p.currentIs("("); !b.LowOpen && !p.currentIs("[") {
 		return nil, p.fail(p.rest[0], `"[" or "(" and an interval of times, or "by" in place of "within"`)
 	}
@@ -152,6 +159,6 @@ func (p *parser) isUnit() bool {
 		return true
 	}
 	n := p.rest[1]
-	return n.kind == word && !slices.Contains(declarations, n.text) || n.is("{") || n.is("(") || n.is(",") || n.is("]") ||
-		n.is(")") && p.rest[2].kind != endToken && !slices.Contains(declarations, p.rest[2].text)
+	return n.kind == word && !slices.Contains(declarations, n.text) || n.kind == number || n.is("{") || n.is("(") ||
+		n.is(",") || n.is("]") || n.is(")") && p.rest[2].kind != endToken && !slices.Contains(declarations, p.rest[2].text)
 }

@@ -335,6 +335,22 @@ func (r *recorder) averagingTicks(s *Signal) (over int64, exact bool) {
 	return n.Int64(), t.IsInt()
 }
 
+// finerTicks returns the duration over which a signal is averaged as a whole number of shorter ticks. A tick of the
+// trace has factor of these. If times would not fit, the factor is 1, and the duration is rounded.
+func (r *recorder) finerTicks(s *Signal) (factor, over int64) {
+	over, exact := r.averagingTicks(s)
+	if exact {
+		return 1, over
+	}
+	t := inTicks(*s.Over, r.defs.Clock)
+	const most = math.MaxInt64 / 4
+	times := new(big.Int).Mul(t.Denom(), big.NewInt(max(r.last, -max(r.first, -most), 1)))
+	if !t.Num().IsInt64() || !times.IsInt64() || times.Int64() > most {
+		return 1, over
+	}
+	return t.Denom().Int64(), t.Num().Int64()
+}
+
 // derivedPieces returns the pieces of a derived signal, from the first event of the trace to the last one.
 func (e *evaluator) derivedPieces(s *Signal) (list []piece) {
 	g := e.newGrowing(s)
@@ -360,8 +376,12 @@ func (e *evaluator) derivedPieces(s *Signal) (list []piece) {
 			addStay(g, e.derived.objectsBy(s.Object).stays[name], e.unit)
 		}
 	}
+	factor, over := e.finerTicks(s)
+	if factor > 1 {
+		g.ScaleTimes(factor, over)
+	}
 	list = make([]piece, 0, g.Lines())
-	g.Until(e.recorder.last, true, func(x signals.Line) { list = append(list, e.linePiece(x)) })
+	g.Until(e.recorder.last*factor, true, func(x signals.Line) { list = append(list, e.linePiece(x, factor)) })
 	if len(list) == 0 { // all events have the same time
 		return []piece{{last: true}}
 	}
@@ -369,8 +389,13 @@ func (e *evaluator) derivedPieces(s *Signal) (list []piece) {
 	return list
 }
 
-// linePiece returns a line as a piece of a signal.
-func (e *evaluator) linePiece(x signals.Line) piece {
+// linePiece returns a line as a piece of a signal. The times of the line are in ticks of which a tick of the trace has
+// factor.
+func (e *evaluator) linePiece(x signals.Line, factor int64) piece {
+	if factor > 1 {
+		offset := func(t int64) float64 { return float64(t-e.base*factor) / float64(factor) }
+		return piece{from: offset(x.From), to: offset(x.To), c: x.Start, b: x.Rise / float64(x.Per) * float64(factor)}
+	}
 	return piece{from: e.offset(x.From), to: e.offset(x.To), c: x.Start, b: x.Rise / float64(x.Per)}
 }
 

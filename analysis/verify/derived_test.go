@@ -27,6 +27,7 @@ signal t : throughput 'id'
 signal w : wip 'id'
 signal wm : wip 'id' over 2 ms
 signal l : latency 'id'
+signal fine : usage {'name'='CPU'} over 0.4 ms
 `
 
 // TestDerived checks derived signals against values that were computed by hand.
@@ -88,6 +89,10 @@ func TestDerived(t *testing.T) {
 		near(1, 4.9, "l", 6):                        false,
 		near(0.1, 0.9, "derivative(wm)", .5):        true,
 		near(1.1, 1.9, "derivative(wm)", 1):         true,
+		near(0.2, 0.2, "fine", 0.5):                 true, // between the ticks of 1 ms
+		near(0.4, 1, "fine", 1):                     true,
+		near(1.1, 1.1, "fine", 1.25):                true,
+		near(3.4, 6, "fine", 0):                     true,
 		"globally cpu + held <= 2":                  true,
 		"globally cpu + held <= 1":                  false,
 		"globally cpu - 2 * held >= -4":             true,

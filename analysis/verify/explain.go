@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"math/big"
 	"sort"
 	"strconv"
+	"strings"
 )
 
 // maxReasons is the greatest number of reasons for a verdict.
@@ -316,16 +318,24 @@ func holdsAtNone(n int) string {
 	return fmt.Sprintf("holds at none of the %d events", n)
 }
 
-// secondsText formats a time in ticks since the begin of the trace in seconds. Times between two ticks have three more
-// digits.
+// secondsText formats a time in ticks since the begin of the trace in seconds. A time between two ticks is rounded to
+// decimals of at most a thousandth of a tick.
 func (e *explainer) secondsText(u float64) string {
-	clock, t := e.defs.Clock, e.tick(u)
-	const most = math.MaxInt64/1000 - 1
-	if u == math.Trunc(u) || clock.Base != 0 || max(clock.Num, t, -t) > most {
-		return clock.FormatSeconds(t)
+	clock, t := e.defs.Clock, e.tick(math.Floor(u))
+	part := new(big.Rat).SetFloat64(u - math.Floor(u))
+	if part == nil || part.Sign() == 0 || clock.Base != 0 {
+		return clock.FormatSeconds(e.tick(u))
 	}
-	clock.Num *= 1000
-	return clock.FormatSeconds(1000*e.tick(math.Floor(u)) + int64(math.Round(1000*(u-math.Floor(u)))))
+	digits := 0
+	for n := clock.Den; digits < 18 && n/1000 < clock.Num; digits++ {
+		n *= 10
+	}
+	seconds := part.Add(part, new(big.Rat).SetInt64(t))
+	text := seconds.Mul(seconds, big.NewRat(clock.Den, clock.Num)).FloatString(digits)
+	if digits > 0 {
+		text = strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
+	}
+	return text
 }
 
 // hasValue reports whether an expression may have a value at a time. A monitor does not hold earlier values.
@@ -357,8 +367,12 @@ func (e *explainer) decidedTimes(f *Formula, holds bool) times {
 }
 
 // addDense adds a reason about a part of a formula that consists only of signals: the times within limits at which
-// the part holds or, if holds is false, the times at which it does not hold.
+// the part holds or, if holds is false, the times at which it does not hold. For the first of these times, addDense
+// adds the parts of a junction that decide it.
 func (e *explainer) addDense(f *Formula, holds bool, depth int, limits interval) {
+	if len(e.list) >= maxReasons {
+		return
+	}
 	seconds := func(u float64) string { return e.secondsText(u) + " s" }
 	words := func(r interval) string {
 		if r.low == r.high {
@@ -391,6 +405,27 @@ func (e *explainer) addDense(f *Formula, holds bool, depth int, limits interval)
 		text += fmt.Sprintf("; %s has no value at %s", f.Comparison.Signal, seconds(set[0].low))
 	}
 	e.addTimes(depth, f, holds, set[0], text)
+	for ; f.Op == Not; f, holds = f.Args[0], !holds {
+	}
+	e.eachDecidingPart(f, holds, set[0], func(part *Formula, holds bool) { e.addDense(part, holds, depth+1, set[0]) })
+}
+
+// eachDecidingPart calls do for the parts of a junction that decide it at the begin of r: the first part that decides
+// it alone, or all parts. Other formulas have no such parts.
+func (e *explainer) eachDecidingPart(f *Formula, holds bool, r interval, do func(part *Formula, holds bool)) {
+	if f.Op != And && f.Op != Or && f.Op != Implies {
+		return
+	}
+	for i, a := range f.Args {
+		h := holds != (f.Op == Implies && i == 0)
+		set := e.decidedTimes(a, h).intersect(times{r})
+		if len(set) == 0 || set[0].low != r.low || set[0].lowOpen && !r.lowOpen {
+			continue
+		}
+		if do(a, h); (f.Op == And) != holds {
+			return
+		}
+	}
 }
 
 // addTimes adds a reason about the times in an interval.
@@ -400,8 +435,7 @@ func (e *explainer) addTimes(depth int, f *Formula, holds bool, r interval, text
 
 // explainDense explains a formula that consists only of signals, by the times at which its parts hold or
 // do not hold.
-func (e *explainer) explainDense(f *Formula, holds bool) {
-	depth := 0
+func (e *explainer) explainDense(f *Formula, holds bool, depth int) {
 	for ; f.Op == Not; depth++ {
 		f, holds = f.Args[0], !holds
 	}
@@ -419,11 +453,8 @@ func (e *explainer) explainDense(f *Formula, holds bool) {
 			e.addDense(f.Args[0], f.Op == Finally || holds, depth, limits)
 		}
 	case And, Or, Implies:
-		for _, a := range f.Args {
-			if len(e.list) < maxReasons {
-				e.addDense(a, e.denseValue(a).holds.contains(e.domain.low), depth, e.domain)
-			}
-		}
+		begin := interval{low: e.domain.low, high: e.domain.low}
+		e.eachDecidingPart(f, holds, begin, func(part *Formula, holds bool) { e.explainDense(part, holds, depth+1) })
 	default:
 		e.addDense(f, holds, depth, e.domain)
 	}

@@ -400,7 +400,7 @@ func (b *builder) buildProposition(n *propositionNode, env *environment) (*Propo
 func (b *builder) buildExpression(n *signalNode, env *environment) (*SignalExpr, error) {
 	e := &SignalExpr{Op: n.op, Number: n.number}
 	if n.op == "signal" {
-		if value, ok := env.lookup(n.name.text); ok {
+		if value, ok := env.lookup(n.name.text); ok && n.name.kind == word {
 			return &SignalExpr{Op: "number", Number: float64(value)}, nil
 		}
 		s, err := b.findSignal(n.name)
@@ -420,17 +420,24 @@ func (b *builder) buildExpression(n *signalNode, env *environment) (*SignalExpr,
 	return e, nil
 }
 
+// nameToken is the key of the name of a signal.
+var nameToken = token{kind: text, text: "name"}
+
 // isConstant reports whether an expression has no signals.
 func (e *SignalExpr) isConstant() bool {
 	return e.Op != "signal" && !slices.ContainsFunc(e.Args, func(a *SignalExpr) bool { return !a.isConstant() })
 }
 
-// findSignal returns the signal with a name.
+// findSignal returns the signal with a name. A name in quotes is that of a signal of the trace.
 func (b *builder) findSignal(name token) (*Signal, error) {
+	d := b.names[name.text]
+	if name.kind == text {
+		d = &declaration{keyword: "signal", signal: &signalSpec{pairs: []pairNode{{[]token{nameToken}, []token{name}}}}}
+		name.text = quote(name.text)
+	}
 	if s := b.signals[name.text]; s != nil {
 		return s, nil
 	}
-	d := b.names[name.text]
 	if d == nil || d.keyword != "signal" {
 		var names []string
 		for name, d := range b.names {

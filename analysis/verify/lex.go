@@ -104,6 +104,14 @@ func lex(file, s string) ([]token, error) {
 			continue
 		}
 		t := token{line: line, column: column}
+		if strings.HasPrefix(s, "/*") {
+			if n = strings.Index(s[2:], "*/"); n < 0 {
+				return nil, &SyntaxError{File: file, Line: line, Column: column, Found: "a comment without end",
+					Expected: "*/ after it"}
+			}
+			take(n + 4)
+			continue
+		}
 		r, _ := utf8.DecodeRuneInString(s)
 		switch {
 		case r == '_' || unicode.IsLetter(r):

@@ -258,8 +258,7 @@ func (m *Monitor) decideCheck(ctx context.Context, e *evaluator, c *Check) (r Ch
 		at = dense
 	}
 	if !m.any || at == 0 && m.passed+m.ready == 0 {
-		r.Holds, r.Formula = holdsAtEnd(f), f.String()
-		r.setVerdict(false, true, m.opt.Semantics, f.signal)
+		r.setVerdictWithoutEvents(f, m.opt.Semantics)
 		return r, m.ended, nil
 	}
 	n, err := m.evaluate(ctx, e, obligationKey{f, at})
@@ -482,7 +481,7 @@ func (m *Monitor) explain(x *explainer, n *obligation, holds bool, depth int) er
 	if n.at == dense {
 		y := *x
 		y.list = nil
-		y.explainDense(n.f, holds)
+		y.explainDense(n.f, holds, 0)
 		for _, r := range y.list[:min(len(y.list), maxReasons-len(x.list))] {
 			r.Depth += depth
 			x.list = append(x.list, r)

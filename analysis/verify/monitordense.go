@@ -53,7 +53,7 @@ func (m *Monitor) evaluateDense(ctx context.Context, e *evaluator, n *obligation
 	n.good, n.holds, n.possible = good, holds, possible
 	if n.isDecided() {
 		x := &explainer{evaluator: e, ctx: ctx}
-		x.explainDense(n.f, n.good)
+		x.explainDense(n.f, n.good, 0)
 		n.reasons = x.list
 	}
 	return nil

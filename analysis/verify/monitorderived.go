@@ -24,6 +24,7 @@ type grownSignal struct {
 	*Signal
 	*signals.Growing
 	lines      []signals.Line
+	factor     int64 // a tick of the trace has so many ticks of the lines
 	known      int64 // the signal is known before this time
 	rate       eventRate
 	ofResource bool // the signal counts claims of resources
@@ -35,7 +36,7 @@ func newGrowth(r *recorder) *growth {
 		responses: map[*Responses]*grownResponses{}}
 	for i, s := range r.spec.signals {
 		if s.Kind != TraceSignal {
-			g.signals[i] = &grownSignal{Signal: s}
+			g.signals[i] = &grownSignal{Signal: s, factor: 1}
 			g.watches = g.watches || s.Kind == Throughput
 		}
 	}
@@ -197,10 +198,17 @@ func (g *growth) extendSignals(ended bool) error {
 		case s.rate.count > 0:
 			known = s.rate.t
 		}
-		if _, exact := g.averagingTicks(s.Signal); !exact && !ended {
-			continue // wait, because the ticks may become shorter with later events
+		if _, exact := g.averagingTicks(s.Signal); !exact {
+			if !ended {
+				continue // wait, because the ticks may become shorter with later events
+			}
+			if s.factor == 1 {
+				var over int64
+				s.factor, over = g.finerTicks(s.Signal)
+				s.ScaleTimes(s.factor, over)
+			}
 		}
-		s.known = s.Until(max(known, s.known), ended, s.addLine)
+		s.known = s.Until(max(known, s.known)*s.factor, ended, s.addLine) / s.factor
 	}
 	return nil
 }
@@ -279,7 +287,7 @@ func (g *growth) scaleTimes(factor int64) {
 // signalPieces returns the lines of a derived signal as pieces.
 func (g *growth) signalPieces(e *evaluator, s *grownSignal, ended bool) (list []piece) {
 	for _, x := range s.lines {
-		list = append(list, e.linePiece(x))
+		list = append(list, e.linePiece(x, s.factor))
 	}
 	if n := len(list); ended && n > 0 {
 		list[n-1].last = true

@@ -41,7 +41,7 @@ type comparisonNode struct {
 type signalNode struct {
 	op     string
 	args   []*signalNode
-	name   token // name of the signal; for "signal"
+	name   token // name of the signal, or in quotes that of a signal of the trace; for "signal"
 	number float64
 	right  token // first token of the right operand; for "*"
 }
@@ -283,7 +283,7 @@ func (p *parser) parseFormula() (*node, error) {
 		return p.parseProposition(AnyEvent)
 	case t.is("("):
 		return p.parseParenthesis()
-	case t.kind == number || t.is("-"):
+	case t.kind == number || t.kind == text || t.is("-"):
 		return p.parseComparison()
 	case t.is("["):
 		return nil, p.fail(t, `a formula, or "within" before an interval of times`)
@@ -300,10 +300,18 @@ func (p *parser) parseFormula() (*node, error) {
 		return p.parseUse()
 	}
 	if slices.Contains(boundWords, t.text) { // a bound without an operator before it
-		return p.parseTemporal(map[bool]Op{true: Globally, false: Finally}[t.text == "during"])
+		return p.parseTemporal(Finally)
 	}
 	p.next()
 	switch t.text {
+	case "during":
+		bound, err := p.parseInterval()
+		if err != nil {
+			return nil, err
+		}
+		f, err := p.parseOperator(Globally)
+		f.bound = bound
+		return f, err
 	case "true":
 		return &node{op: True}, nil
 	case "false":
@@ -328,7 +336,7 @@ func (p *parser) parseFormula() (*node, error) {
 }
 
 // boundWords lists the keywords of bounds with which a formula may begin.
-var boundWords = []string{"within", "during", "by", "after"}
+var boundWords = []string{"within", "by", "after"}
 
 // confirmedWords lists keywords that the original ETL tool does not accept as names.
 var confirmedWords = []string{"not", "if", "globally", "finally", "until", "start", "end"}
@@ -657,7 +665,7 @@ func (p *parser) parseOperand() (*signalNode, error) {
 			return nil, err
 		}
 		return s, p.expect(")")
-	case t.kind == word:
+	case t.kind == word || t.kind == text:
 		return &signalNode{op: "signal", name: p.next()}, nil
 	case t.kind == number || t.is("-"):
 		n, err := p.parseNumber()

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
-	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -12,7 +11,7 @@ import (
 // propertyKinds lists the kinds of properties that [Property] supports.
 var propertyKinds = []string{"always", "never", "response", "precedes", "period", "latency"}
 
-// Property returns the declarations of a check, for a property in plain words:
+// Property returns the declaration of a check, for a property in plain words:
 //
 //   - always: P holds at all events, or times
 //   - never: P holds at none
@@ -26,17 +25,17 @@ var propertyKinds = []string{"always", "never", "response", "precedes", "period"
 // all events with that name. With start or end before it, it stands for the starts or ends of claims with that
 // name. In always and never, P may also compare a signal with a number, such as queue <= 5. The error states
 // the expected text.
-func Property(kind, check, property string) (declarations string, err error) {
+func Property(kind, check, property string) (declaration string, err error) {
 	switch kind {
 	case "always", "never":
-		p, signals, err := conditionText(check, property)
+		p, err := conditionText(property)
 		if err != nil {
 			return "", err
 		}
 		if kind == "never" {
 			p = "not " + p
 		}
-		return fmt.Sprintf("%scheck %s : globally %s", signals, check, p), nil
+		return fmt.Sprintf("check %s : globally %s", check, p), nil
 	case "response", "precedes":
 		a, b, ok := cutOutside(property, "->", strings.Index)
 		if !ok {
@@ -49,23 +48,22 @@ func Property(kind, check, property string) (declarations string, err error) {
 		if err != nil {
 			return "", err
 		}
-		first, signals, err := conditionText(check+"_a", a)
+		first, err := conditionText(a)
 		if err != nil {
 			return "", err
 		}
-		second, more, err := conditionText(check+"_b", b)
+		second, err := conditionText(b)
 		if err != nil {
 			return "", err
 		}
-		signals += more
 		if kind == "precedes" {
 			if bound != "" {
 				return "", fmt.Errorf("found %q after the event, expected only A -> B", given)
 			}
-			const pattern = "%scheck %s : not until (%s and not %s) we have that not %s"
-			return fmt.Sprintf(pattern, signals, check, second, first, first), nil
+			const pattern = "check %s : not until (%s and not %s) we have that not %s"
+			return fmt.Sprintf(pattern, check, second, first, first), nil
 		}
-		return fmt.Sprintf("%scheck %s : globally if %s then finally %s%s", signals, check, first, bound, second), nil
+		return fmt.Sprintf("check %s : globally if %s then finally %s%s", check, first, bound, second), nil
 	case "period":
 		return periodDeclaration(check, property)
 	case "latency":
@@ -177,27 +175,25 @@ func cutBound(s string) (event, given, bound string, err error) {
 	return s, "", "", nil
 }
 
-// conditionText returns a proposition or comparison, together with the declarations of its signals.
-func conditionText(check, s string) (text, signals string, err error) {
+// conditionText returns a proposition, or the comparison of a signal.
+func conditionText(s string) (string, error) {
 	visible := strings.ReplaceAll(hideNames(s), "!=", "==") // a "!" without "=" belongs to a name
 	i := strings.IndexAny(visible, "<>=}")
 	if i < 0 || s[i] == '}' {
-		text, err = propositionText(s)
-		return text, "", err
+		return propositionText(s)
 	}
 	name, rest := unquote(s[:i]), s[i:]
 	if name == "" {
-		return "", "", fmt.Errorf("found %q, expected the name of a signal before the comparison", s)
+		return "", fmt.Errorf("found %q, expected the name of a signal before the comparison", s)
 	}
 	if limit := strings.TrimLeft(rest, "<>=! "); limit != "" && !strings.ContainsRune("+-.0123456789", rune(limit[0])) {
-		return "", "", fmt.Errorf("found %q, expected a number; a name that contains %c needs quotes: %s",
+		return "", fmt.Errorf("found %q, expected a number; a name that contains %c needs quotes: %s",
 			limit, rest[0], quote(strings.TrimSpace(s)))
 	}
 	if strings.HasPrefix(rest, "=") && !strings.HasPrefix(rest, "==") {
 		rest = "=" + rest
 	}
-	signal := check + "_signal"
-	return signal + " " + rest, fmt.Sprintf("signal %s : {'name' = %s}\n", signal, quote(name)), nil
+	return quote(name) + " " + rest, nil
 }
 
 // propositionText returns the proposition for an event. The text of the event is either a proposition of
@@ -205,8 +201,12 @@ func conditionText(check, s string) (text, signals string, err error) {
 func propositionText(s string) (string, error) {
 	s = strings.TrimSpace(s)
 	prefix := ""
-	if w, rest, ok := strings.Cut(s, " "); ok && slices.Contains([]string{"start", "end"}, w) {
-		prefix, s = w+" ", strings.TrimSpace(rest)
+	for _, w := range []string{"start", "end"} {
+		rest, ok := strings.CutPrefix(s, w)
+		if event := strings.TrimSpace(rest); ok && (event != rest || strings.HasPrefix(event, "{")) {
+			prefix, s = w+" ", event
+			break
+		}
 	}
 	if s == "" {
 		return "", fmt.Errorf("found no event, expected a name or {'name' = 'solve'}")

@@ -167,6 +167,12 @@ func TestDenseReasons(t *testing.T) {
 		// s is 1 from 5 ms to 20 ms, and s > 3 does not hold before
 		"until by 15 ms s > 3 we have that not s == 1": "not s == 1 does not hold from 0.005 s to 0.015 s; " +
 			"s > 3 does not hold at any time from 0 s to 0.005 s",
+		// only the part that decides: s > 9 holds at no time, s is above 3 from 20 ms on
+		"(not s > 9 and globally after 5 ms s <= 3)": "s <= 3 does not hold from 0.02 s to 0.03 s",
+		"globally after 5 ms (s > 0 and s <= 3)": "(s > 0 and s <= 3) does not hold from 0.02 s to 0.03 s; " +
+			"s <= 3 does not hold from 0.02 s to 0.03 s",
+		"if not s > 9 then globally after 5 ms s <= 3": "s > 9 does not hold from 0 s to 0.03 s; s has no value at 0 s; " +
+			"s <= 3 does not hold from 0.02 s to 0.03 s",
 	} {
 		spec, err := Parse("", []byte("signal s : {'name' = 's'} check c : "+formula))
 		if err != nil {

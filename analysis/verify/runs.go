@@ -208,7 +208,7 @@ func fewRuns(n int) int { return 2 + n/32 }
 // union collects the union of sets of n states.
 type union struct {
 	n    int
-	list []run
+	list []run  // runs that bits lacks
 	bits bitset // nil as long as there are few runs
 }
 
@@ -218,7 +218,7 @@ func (u *union) add(s stateSet) {
 	case runs:
 		if u.bits != nil {
 			if list, ok := x.withGaps(u.bits, u.n); ok {
-				u.list, u.bits = list, nil
+				u.list, u.bits = joined(append(list, u.list...)), nil
 				return
 			}
 		}

@@ -67,6 +67,12 @@ func TestRuns(t *testing.T) {
 				u.add(x)
 				u.add(y)
 				expect("union", u.set(), func(i int) bool { return inA.has(i) || inB.has(i) })
+				gap := r.IntN(n + 1) // the third set has all states but one
+				u = union{n: n}
+				u.add(x)
+				u.add(y)
+				u.add(runs{}.add(0, gap).add(gap+1, n))
+				expect("union of three", u.set(), func(i int) bool { return i != gap || inA.has(i) || inB.has(i) })
 			}
 			for range 5 {
 				from, in := r.IntN(n+1), r.IntN(2) == 0

@@ -423,7 +423,11 @@ func (e *evaluator) check(ctx context.Context, c Check, opt Options) (CheckResul
 	isDense := f.isDense()
 	switch {
 	case !e.any || !isDense && e.n == 0:
-		r.Holds, possible = holdsAtEnd(f), true
+		r.setVerdictWithoutEvents(f, opt.Semantics)
+		if opt.Robust { // infinite, if no signal decides the check
+			r.Robustness = infinite(r.Holds)
+		}
+		return r, nil
 	case isDense:
 		v := e.denseValue(f)
 		good, r.Holds, possible = v.good.contains(0), v.holds.contains(0), v.possible.contains(0)
@@ -435,12 +439,6 @@ func (e *evaluator) check(ctx context.Context, c Check, opt Options) (CheckResul
 		good, r.Holds, possible = v.good.has(0), v.holds.has(0), v.possible.has(0)
 	}
 	s := r.setVerdict(good, possible, opt.Semantics, f.signal)
-	if !e.any || !isDense && e.n == 0 {
-		if opt.Robust { // infinite, if no signal decides the check
-			r.Robustness = infinite(r.Holds)
-		}
-		return r, nil
-	}
 	if opt.Robust && !f.signal {
 		r.Robustness = infinite(r.Holds)
 	} else if opt.Robust {
@@ -458,12 +456,19 @@ func (e *evaluator) check(ctx context.Context, c Check, opt Options) (CheckResul
 	x := &explainer{evaluator: e, ctx: ctx, complete: s == TwoValued || !r.Decided, list: r.Reasons, check: f,
 		text: r.Formula}
 	if isDense {
-		x.explainDense(f, r.Holds)
+		x.explainDense(f, r.Holds, 0)
 	} else if err := x.explain(f, 0, r.Holds, 0); err != nil {
 		return r, err
 	}
 	r.Reasons = x.list
 	return r, nil
+}
+
+// setVerdictWithoutEvents sets the verdict of a check for a trace without events.
+func (r *CheckResult) setVerdictWithoutEvents(f *Formula, chosen Semantics) {
+	r.Formula, r.Holds = f.String(), holdsAtEnd(f)
+	r.Reasons = []Reason{{Formula: r.Formula, Holds: r.Holds, Text: "there is no event"}}
+	r.setVerdict(false, true, chosen, f.signal)
 }
 
 // setVerdict sets the verdict of a check, and returns the semantics of the verdict. good reports whether the

@@ -68,6 +68,8 @@ func TestExamples(t *testing.T) {
 		{"(p iff q)", IsFalse, Bad, DecidedFalse},
 		{"finally within (0, 1) true", IsFalse, Bad, DecidedFalse},
 		{"during [0, 2] (p or q)", IsTrue, Good, DecidedTrue},
+		// during begins the argument of finally: q would have to hold at 1 ms and at 2 ms
+		{"finally during [0, 1] q", IsFalse, NonInformative, StillFalse},
 		{"after 2 p", IsTrue, Good, DecidedTrue}, // p holds at 2 ms, and at no later state
 		{"after 3 p", IsFalse, NonInformative, StillFalse},
 		{"finally by 2 after 1 q", IsTrue, Good, DecidedTrue}, // q holds 1 ms after the first state, which is at 0 ms
@@ -89,8 +91,12 @@ func TestEmptyTrace(t *testing.T) {
 		if got := verdict(t, states(), f, Compatible).Verdict; got != NonInformative {
 			t.Errorf("%s: %s", f, got)
 		}
-		if got := verdict(t, states(), f, TwoValued).Verdict; got != holds {
-			t.Errorf("%s: %s, expected %s", f, got, holds)
+		got := verdict(t, states(), f, TwoValued)
+		if got.Verdict != holds {
+			t.Errorf("%s: %s", f, got.Verdict)
+		}
+		if len(got.Reasons) != 1 || got.Reasons[0].Text != "there is no event" {
+			t.Errorf("%s: reasons %v, expected that there is no event", f, got.Reasons)
 		}
 	}
 }
@@ -181,6 +187,8 @@ func TestSyntaxErrors(t *testing.T) {
 		"check c : globaly p":                        `spec.etl:1:11: found "globaly", expected a formula`,
 		"check c : finally":                          "spec.etl:1:18: found the end of the file, expected a formula",
 		"check c :\n (true and )":                    `spec.etl:2:12: found ")"`,
+		"check c : /* p\n":                           "spec.etl:1:11: found a comment without end, expected */ after it",
+		"/* check c :\n p */ check c / : p":          `spec.etl:2:15: found '/', expected // before a comment`,
 		"globallydef c : p":                          `spec.etl:1:1: found "globallydef", expected def, signal or check`,
 		"check c : {'a' = i}":                        `spec.etl:1:18: found "i", expected a string in quotes, as 'i', or a`,
 		"check c : {'a' = 'b}":                       "spec.etl:1:18: found a string without end",
@@ -308,13 +316,18 @@ func TestProductsOfSums(t *testing.T) {
 // TestSignalNamedLikeUnit checks that a word behind the last number of a signal or check is a unit, even if a
 // definition has the same name.
 func TestSignalNamedLikeUnit(t *testing.T) {
-	const text = "signal s : wip 'i' over 1 s check a : percentile 9 from {'a'='b'} to {'a'='b'} < 1 s check b : s <= 1 s"
+	const text = "signal s : wip 'i' over 1 s check a : percentile 9 from {'a'='b'} to {'a'='b'} < 1 s " +
+		"check b : s <= 1 s check c : finally by 5 s 2 * s <= 1"
 	spec, err := Parse("spec.etl", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = "percentile 9 from {'a' = 'b'} to {'a' = 'b'} < 1 s, s <= 1 s"
-	if got := spec.Checks[0].Formula.String() + ", " + spec.Checks[1].Formula.String(); got != want {
+	const want = "percentile 9 from {'a' = 'b'} to {'a' = 'b'} < 1 s, s <= 1 s, finally within [0, 5 s] 2 * s <= 1"
+	var got []string
+	for _, c := range spec.Checks {
+		got = append(got, c.Formula.String())
+	}
+	if got := strings.Join(got, ", "); got != want {
 		t.Errorf("found %s, expected %s", got, want)
 	}
 }
@@ -362,12 +375,15 @@ func TestQuotedName(t *testing.T) {
 		"response {'name' = 'a -> b'} -> start 'c <= d'": "globally if {'name' = 'a -> b'} then " +
 			"finally start {'name' = 'c <= d'}",
 		"never 's <= 5'":          "globally not {'name' = 's <= 5'}",
+		"never start{'id'='1'}":   "globally not start {'id'='1'}",
+		"never end\tstart":        "globally not end {'name' = 'start'}",
+		"never startup":           "globally not {'name' = 'startup'}",
 		"never Stop!":             "globally not {'name' = 'Stop!'}", // only != is a comparison
 		"never 'vector<int>'":     "globally not {'name' = 'vector<int>'}",
 		`always 'it\'s \\'`:       `globally {'name' = 'it\'s \\'}`,
 		"always it's done":        `globally {'name' = 'it\'s done'}`,
-		"always s != 5":           "signal c_signal : {'name' = 's'}\ncheck c : globally c_signal != 5",
-		"never 'a -> b' <= 5":     "signal c_signal : {'name' = 'a -> b'}\ncheck c : globally not c_signal <= 5",
+		"always s != 5":           "globally 's' != 5",
+		"never 'a -> b' <= 5":     "globally not 'a -> b' <= 5",
 		"latency it's..A p9 < 1s": `percentile 9 from {'name' = 'it\'s'} to {'name' = 'A'} < 1 s`,
 		"latency 'A..B'..C by 'a by b' p9 < 1s": "percentile 9 from {'name' = 'A..B'} to {'name' = 'C'} " +
 			"by 'a by b' < 1 s",
@@ -375,9 +391,7 @@ func TestQuotedName(t *testing.T) {
 			"{'name' = 'A every 2 s'} and globally within (0, 4) not {'name' = 'A every 2 s'})",
 	} {
 		kind, text, _ := strings.Cut(property, " ")
-		if !strings.HasPrefix(want, "signal") {
-			want = "check c : " + want
-		}
+		want = "check c : " + want
 		if got, err := Property(kind, "c", text); err != nil || got != want {
 			t.Errorf("%s: found %s, %v; expected %s", property, got, err, want)
 		}
@@ -450,6 +464,7 @@ func FuzzSpec(f *testing.F) {
 	f.Add("signal s : {'name'='s'} check c : globally abs(derivative(s) - 2 * s) >= -1.5e3")
 	f.Add("signal u : usage {'p'='1'} amount over 2 ms signal t : throughput end {'p'='1'} over 3 us " +
 		"signal w : wip 'p' signal l : latency 'p' over 1 h check c : globally u + derivative(t) - w * 2 + abs(l) >= 0")
+	f.Add("check c : globally ('s' - 2 * 'p q' <= 3 and during [0, 1 ms] 'p' > 1)")
 	f.Add("signal min : wip 'p' check c : globally (min <= 1e-3 min and finally by 2 min min > -0.5 h)")
 	f.Add("check c : (percentile 99.9 from {'p'='1'} to end {'q'='1'} by 'id' <= 2 ms or " +
 		"percentile 5 from {'p'='1'} to {'q'='1'} < 1)")
@@ -479,7 +494,9 @@ func FuzzSpec(f *testing.F) {
 		}
 		var again strings.Builder
 		for _, s := range spec.signals {
-			fmt.Fprintf(&again, "signal %s : %s\n", s.Name, s)
+			if !strings.HasPrefix(s.Name, "'") {
+				fmt.Fprintf(&again, "signal %s : %s\n", s.Name, s)
+			}
 		}
 		for i, c := range spec.Checks {
 			written := c.Formula.String()

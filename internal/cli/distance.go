@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -151,12 +152,14 @@ func (a *app) readClaims(ctx context.Context, in *input, flags *orderFlags, opt 
 	if len(s.Claims) == 0 {
 		what, hint := "claims", "; --calls compares calls of regions"
 		switch {
+		case opt.Iterations != nil:
+			what, hint = "calls in visits of the regions", ""
 		case opt.Calls:
 			what, hint = "calls of regions", ""
 		case opt.By != "":
 			what, hint = fmt.Sprintf("claims with the attribute %q", opt.By), attributeHint(in.Defs(), opt.By)
 		}
-		if part {
+		if part && (opt.By == "" || hasAttribute(in.Defs(), opt.By)) {
 			in.notFound = "found no " + what
 			return s, nil
 		}
@@ -164,6 +167,11 @@ func (a *app) readClaims(ctx context.Context, in *input, flags *orderFlags, opt 
 		return nil, &exitError{exitDefects, fmt.Errorf("%s: found no %s%s", in.src.Path, what, hint)}
 	}
 	return s, nil
+}
+
+// hasAttribute reports whether a trace has an attribute with a name.
+func hasAttribute(d *trace.Definitions, name string) bool {
+	return slices.ContainsFunc(d.Attributes.All(), func(x trace.AttributeDef) bool { return x.Name == name })
 }
 
 // attributeHint returns a hint at the attribute of a trace that is nearest to a name.

@@ -163,7 +163,7 @@ func (a *app) runFlow(ctx context.Context, path string, flags *flowFlags) error 
 			if x.Incomplete > 0 {
 				what, hint = fmt.Sprintf("complete objects among %d", x.Incomplete), ""
 			}
-			if !part {
+			if !part || flags.by != "" && !hasAttribute(in.Defs(), flags.by) {
 				a.reportFlagNames(in)
 				return nil, nil, &exitError{exitDefects, fmt.Errorf("%s: found no %s%s", in.src.Path, what, hint)}
 			}
@@ -186,14 +186,11 @@ func (a *app) runFlow(ctx context.Context, path string, flags *flowFlags) error 
 
 // parseAverage returns the value of --average in ticks.
 func parseAverage(clock trace.Clock, text string) (int64, error) {
-	average, err := clock.ParseDuration(text)
-	if err != nil {
-		return 0, usageError("--average: %w", err)
+	ticks, expected := usage.ParseAverage(clock, text)
+	if expected != "" {
+		return 0, usageError("--average %s: expected %s", text, expected)
 	}
-	if average < 0 {
-		return 0, usageError("--average %s: expected a time that is not negative", text)
-	}
-	return average, nil
+	return ticks, nil
 }
 
 // printFlow prints the times and the throughput of objects as text.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math/big"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -227,8 +228,8 @@ func suggestionComment(p *suggest.Property, by string) string {
 		return fmt.Sprintf("No %s before the first %s: %s %s, in %d %s.", b, a, plural.Of(p.Support, "time"), b,
 			p.Objects, where)
 	}
-	mean := new(big.Rat)
-	mean.SetFloat64(p.Mean)
+	// 1 us as a floating point number is less than 1 us
+	mean, _ := new(big.Rat).SetString(strconv.FormatFloat(p.Mean, 'g', 12, 64))
 	what := fmt.Sprintf("Each %s is followed by %s", a, b)
 	if p.Kind == suggest.Period {
 		middle := new(big.Rat).Add(p.Min, p.Max)
@@ -236,8 +237,7 @@ func suggestionComment(p *suggest.Property, by string) string {
 		what = fmt.Sprintf("%s every %s ± %s", a, fourDigits(middle), fourDigits(new(big.Rat).Sub(p.Max, middle)))
 	}
 	s := fmt.Sprintf("%s: %s, min %s, mean %s, max %s", what, plural.Of(p.Support, "time"), fourDigits(p.Min),
-		fourDigits(mean),
-		fourDigits(p.Max))
+		fourDigits(mean), fourDigits(p.Max))
 	if p.Undecided > 0 {
 		s += fmt.Sprintf("; %d undecided at the end of a trace", p.Undecided)
 	}

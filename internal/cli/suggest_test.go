@@ -250,3 +250,19 @@ func TestVerifyCarried(t *testing.T) {
 		}
 	}
 }
+
+// TestSuggestedMean checks the text of a mean that is a power of ten of a second: seven claims take 1 us each.
+func TestSuggestedMean(t *testing.T) {
+	text := "TU MICROSECONDS\nR 0 1 false\n"
+	for i := range 7 {
+		text += fmt.Sprintf("C %d %d %d 0 1 ; name=A\n", i, 10*i*i, 10*i*i+1)
+	}
+	path := filepath.Join(t.TempDir(), "t.etf")
+	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	const want = "followed by end A: 7 times, min 1 us, mean 1 us, max 1 us."
+	if out := weft(t, exitGood, "verify", "--suggest", path); !strings.Contains(out, want) {
+		t.Errorf("found %s, expected %s", out, want)
+	}
+}

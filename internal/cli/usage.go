@@ -219,9 +219,9 @@ func (a *app) addUsage(c *cobra.Command, args []string, flags *usageFlags) error
 	x := flags.selection.partOf(flags.input)
 	x.as, x.json, x.allowLoss, x.plain = flags.as, flags.asJSON, flags.allowLoss, flags.plain
 	return a.rewriteOne(c, args, x, func(ctx context.Context, d format.Events) (format.Events, error) {
-		average, err := d.Defs().Clock.ParseDuration(flags.average)
+		average, err := parseAverage(d.Defs().Clock, flags.average)
 		if err != nil {
-			return nil, usageError("--average: %w", err)
+			return nil, err
 		}
 		u, err := resourceUsage(ctx, d, usage.Options{Steps: math.MaxInt})
 		if err != nil {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -269,6 +270,9 @@ func (a *app) specification(args []string, flags *verifyFlags) (spec *verify.Spe
 			if len(flags.properties[i]) > 1 {
 				check = fmt.Sprintf("%s%d", p.name, n+1)
 			}
+			for declares(text.Bytes(), check) {
+				check += "_"
+			}
 			s, err := verify.Property(p.name, check, property)
 			if err == nil {
 				_, err = verify.Parse("--"+p.name, []byte(s))
@@ -294,6 +298,11 @@ func (a *app) specification(args []string, flags *verifyFlags) (spec *verify.Spe
 		}
 	}
 	return spec, args, nil
+}
+
+// declares reports whether a specification declares a name.
+func declares(spec []byte, name string) bool {
+	return regexp.MustCompile(`\b(def|signal|check)\s+` + name + `\b`).Match(spec)
 }
 
 // syntaxError returns the usage error for a syntax error in a specification. The error has a hint at the nearest
