@@ -243,6 +243,9 @@ func (a *app) findSource(ctx context.Context, arg string, r *inputFlags) (*input
 	in.bar = a.newBar("reading " + in.src.Path)
 	in.opt = &format.ReadOptions{Strict: r.strict, Report: in.report, Values: values, Workers: a.workers,
 		Progress: in.bar.setProgress}
+	if r.strict {
+		a.strict = append(a.strict, in)
+	}
 	return in, nil
 }
 
