@@ -146,7 +146,7 @@ func (a *app) checkOne(ctx context.Context, arg string, r *inputFlags, s *select
 		_, err := a.checkInput(ctx, again, &lenient, s, places, only)
 		return err
 	})
-	a.strict = nil // err is the first defect already
+	a.closeStrict() // err is the first defect already
 	if err == nil && !r.quiet {
 		a.reportFlagNames(in)
 	}

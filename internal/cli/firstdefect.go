@@ -32,6 +32,22 @@ func (f *firstDefect) add(d *trace.Defect) {
 // lineOf returns the line of a defect. A defect of the file as a whole comes after all lines.
 func lineOf(d *trace.Defect) int64 { return cmp.Or(d.Position.Line, math.MaxInt64) }
 
+// strictInput is a trace that is read with --strict, with the functions that close its temporary file.
+type strictInput struct {
+	*input
+	close []func() error
+}
+
+// closeStrict closes the temporary files of traces that were read with --strict.
+func (a *app) closeStrict() {
+	for _, in := range a.strict {
+		for _, c := range in.close {
+			c()
+		}
+	}
+	a.strict = nil
+}
+
 // firstInFile returns the error of the first defect of a text file, if err is a defect at which --strict has
 // stopped. Readers find defects in another order: those of definitions first, and those of repeated ids last. read
 // reads the trace again, without --strict, and adds all defects to the report of its input.

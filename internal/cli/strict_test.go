@@ -40,13 +40,13 @@ func TestStrictStopsAtTheFirstLine(t *testing.T) {
 	for name, text := range map[string]string{
 		"definition.etf": "TU SECONDS\nE 0 x ;\nR 0 0 false ;\n",
 		"time.etf":       "R 0 1 false ;\nC 0 5 4 0 1 ;\nC 1 6 7 0 2 ;\nC 2 0 1 0 2 ;\n",
-		"stdin":          "TU SECONDS\nE 0 x ;\nS 0 ;\n",
+		"stdin":          "TU SECONDS\nE 0 x ;\nR 0 0 false ;\n",
 		"time.trf":       "-3 1 5.0 0 0 0\n-4 1 6.0 0 0 1 2 x\n-3 1 1.0 0 0 1 2 y\n-4 1 2.0 0 0 0\n-1 1\n",
 	} {
 		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		for _, args := range [][]string{{"check"}, {"print"}, {"info"}, {"profile"}} {
+		for _, args := range [][]string{{"check"}, {"print"}, {"info"}, {"profile"}, {"verify", "--never", "start x"}} {
 			file := name
 			if name == "stdin" {
 				file = "-"
