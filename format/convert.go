@@ -1,9 +1,11 @@
 package format
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/weft-trace/weft/trace"
 )
@@ -14,7 +16,7 @@ import (
 func Convert(ctx context.Context, events Events, sel trace.Selection, e Encoder) error {
 	err := events.Prepare(ctx)
 	if err == nil {
-		err = events.Defs().CheckTree()
+		err = cmp.Or(events.Defs().CheckTree(), checkCapacities(events.Defs()))
 	}
 	if err == nil {
 		err = e.Begin(events.Defs())
@@ -29,6 +31,16 @@ func Convert(ctx context.Context, events Events, sel trace.Selection, e Encoder)
 		e.Abort()
 	}
 	return err
+}
+
+// checkCapacities returns an error if a resource has an infinite capacity, or none, which no format can keep.
+func checkCapacities(d *trace.Definitions) error {
+	for _, r := range d.Resources.All() {
+		if math.IsInf(r.Capacity, 0) || math.IsNaN(r.Capacity) {
+			return fmt.Errorf("resource %s: found the capacity %v, expected a finite number", r.Label(), r.Capacity)
+		}
+	}
+	return nil
 }
 
 // ErrEventsLost is wrapped by the error of [Save] if a format cannot keep all events, and by the

@@ -112,14 +112,14 @@ func (o *ReadOptions) At(location uint32) *ReadOptions {
 	return &at
 }
 
-// Defect reports a defect. In strict mode it returns warnings and errors as an error; the reader
-// must then stop.
+// Defect reports a defect. In strict mode it returns warnings and errors that count in the report as an
+// error; the reader must then stop.
 func (o *ReadOptions) Defect(d *trace.Defect) error {
 	if o.where.HasLocation && d.Event == (trace.Place{}) {
 		d.Event = o.where
 	}
-	if o.Report != nil {
-		o.Report.Add(d)
+	if o.Report != nil && !o.Report.add(d) {
+		return nil
 	}
 	if o.Strict && d.Severity >= trace.Warning {
 		return d

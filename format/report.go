@@ -56,13 +56,19 @@ func (r *Report) Pass() {
 
 // Add adds a defect to the report.
 func (r *Report) Add(d *trace.Defect) {
+	r.add(d)
+}
+
+// add adds a defect to the report, and reports whether it counts.
+func (r *Report) add(d *trace.Defect) bool {
 	if r.Only != nil && !r.Only(d) {
-		return
+		return false
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.rule(d.Rule).count(max(1, d.Count))
 	r.keepFirst(d)
+	return true
 }
 
 // Merge adds the defects of the last pass of another report. No other goroutine may add defects to that report

@@ -69,7 +69,8 @@ func (r *Recorder) Region(name string) uint32 {
 }
 
 // Resource defines a resource and returns its index. unit is the unit of its capacity and of the
-// amounts of claims. Its claims get a location.
+// amounts of claims. The capacity must be finite; no format keeps another one, and saving the trace fails.
+// The claims of the resource get a location.
 func (r *Recorder) Resource(name string, capacity float64, unit string) uint32 {
 	loc := r.defs.Locations.Add(Location{ID: strconv.Itoa(r.defs.Locations.Len()), Name: name, Kind: ResourceLocation,
 		Group: NoRef})

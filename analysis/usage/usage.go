@@ -118,7 +118,7 @@ func (p *Part) resource(i uint32) *resource {
 		p.resources = append(p.resources, make([]*resource, int(i)+1-len(p.resources))...)
 	}
 	if p.resources[i] == nil {
-		p.resources[i] = &resource{}
+		p.resources[i] = &resource{peak: math.Inf(-1)}
 	}
 	return p.resources[i]
 }
@@ -342,8 +342,7 @@ func (p *Part) Result() *Result {
 		if r == nil {
 			continue
 		}
-		x := Resource{Resource: uint32(i), Claims: r.count, Peak: trace.Real(r.peak), Open: r.open, Amounts: []Level{},
-			Steps: r.steps}
+		x := Resource{Resource: uint32(i), Claims: r.count, Open: r.open, Amounts: []Level{}, Steps: r.steps}
 		if p.defs.Resources.Has(uint32(i)) {
 			d := p.defs.Resources.At(uint32(i))
 			x.ID, x.Name, x.Unit, x.Capacity = d.ID, d.Name, d.Unit, d.Capacity
@@ -362,6 +361,10 @@ func (p *Part) Result() *Result {
 		if free > 0 {
 			r.add(r.low(0), free)
 		}
+		if free > 0 || r.amounts.Len() == 0 {
+			r.peak = max(r.peak, 0) // no claim is open
+		}
+		x.Peak = trace.Real(r.peak)
 		for _, a := range r.sortedAmounts() {
 			x.Amounts = append(x.Amounts, Level{trace.Real(a.low), trace.Real(r.width), a.time})
 		}

@@ -309,3 +309,19 @@ func TestWindow(t *testing.T) {
 		}
 	}
 }
+
+// TestPeakOfNegativeAmounts checks that the peak is an amount that is held: where a claim of -2 or -1 is always open,
+// -1 and not 0.
+func TestPeakOfNegativeAmounts(t *testing.T) {
+	d := testtrace.Defs(1, 1, 2)
+	p := New(d, Options{})
+	rows := []testtrace.Row{testtrace.Begin(0, 10, 1, 0, 0, -2), testtrace.End(0, 30, 1),
+		testtrace.Begin(0, 30, 2, 0, 0, -1), testtrace.End(0, 40, 2)}
+	if err := p.Batch(testtrace.Mixed(d, rows)); err != nil {
+		t.Fatal(err)
+	}
+	r := p.Result()
+	if used, free := r.Resources[0].Peak, r.Resources[1].Peak; used != -1 || free != 0 {
+		t.Errorf("found the peaks %v and %v, expected -1, and 0 of the resource without claims", used, free)
+	}
+}

@@ -72,7 +72,7 @@ var rules = []format.Rule{
 		Example: "R 1 2 B 7 1 x in a trace of V0.1 that has no resource 7"},
 	{ID: "etf.keyword", Severity: trace.Warning,
 		Doc:     "A line begins with an unknown keyword. weft skips the line.",
-		Example: "X 1 2"},
+		Example: "X 1 2", Stays: true},
 	{ID: "etf.semicolon", Severity: trace.Warning, Doc: "The \";\" before the attributes is missing.", Example: "E 0 1"},
 	{ID: "etf.capacity", Severity: trace.Warning,
 		Doc:     "The capacity of a resource is 0 or negative.",

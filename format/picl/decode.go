@@ -64,6 +64,8 @@ type decoder struct {
 	scopes          struct { // the locations that stand for groups of processors and processes in records
 		sync.Mutex
 		locations map[processes][]uint32
+		// the keys of the decoder's locations by processor and by process; nil until they are needed
+		byProcessor, byProcess map[int64][]procKey
 	}
 }
 

@@ -164,7 +164,7 @@ func (d *definitions) isUndefined(k setKey) bool {
 }
 
 func (d *definitions) inSet(typ, id, x int64) bool {
-	return id < -1 && slices.Contains(d.sets[setKey{typ, id}], x)
+	return id < -1 && slices.Contains(d.subsetsOf[setKey{typ, x}], id)
 }
 
 // setExplicitText sets the Text of a record to use a control string, if a definition has changed the

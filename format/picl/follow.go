@@ -95,6 +95,7 @@ func (g *growingReader) addLocation(k procKey) {
 		return
 	}
 	clear(d.scopes.locations)
+	d.scopes.byProcessor = nil
 	same := g.processes[k.processor]
 	if k.process == -1 && k.processor >= 0 && len(same) == 1 && same[0].process >= 0 {
 		d.locations[k] = d.locations[same[0]]

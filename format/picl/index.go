@@ -112,8 +112,10 @@ func (d *decoder) index(ctx context.Context) error {
 	if err := d.orderPieces(all); err != nil {
 		return err
 	}
-	// If the file is not in order of time, the records inside a call are known only after sorting.
-	d.nesting.found = d.nesting.found || len(d.Runs) != 1 && d.nesting.waits && d.nesting.places != nil
+	// If the file is not in order of time, the records inside a call are known only after sorting. If a process has
+	// records with and without its number, they are known only with its location.
+	d.nesting.found = d.nesting.found ||
+		d.nesting.waits && d.nesting.places != nil && (len(d.Runs) != 1 || haveTwoNumbers(locations))
 	if !d.nesting.found { // each receive is then a single record
 		maps.DeleteFunc(d.sources.receivers, func(_ procKey, source bool) bool { return !source })
 	}
@@ -121,6 +123,20 @@ func (d *decoder) index(ctx context.Context) error {
 		return err
 	}
 	return d.define(locations, events, userTypes, carried)
+}
+
+// haveTwoNumbers reports whether a processor has records of process -1 and of another process.
+func haveTwoNumbers(locations map[procKey]int64) bool {
+	numbered := map[int64]bool{}
+	for k := range locations {
+		numbered[k.processor] = numbered[k.processor] || k.process != -1
+	}
+	for k := range locations {
+		if k.process == -1 && numbered[k.processor] {
+			return true
+		}
+	}
+	return false
 }
 
 // reportUndefined reports the undefined subsets in the heads of records and in the definitions of other

@@ -93,28 +93,81 @@ type processes struct {
 	host bool
 }
 
-// locationsOf returns the locations of all processes with records for which k stands.
+// tooMany stands for more locations than a record can have as destinations.
+var tooMany = make([]uint32, maxDestinations+2)
+
+// locationsOf returns the locations of all processes with records for which k stands. If they are too many, it
+// returns tooMany.
 func (d *decoder) locationsOf(k processes) []uint32 {
-	d.scopes.Lock()
-	defer d.scopes.Unlock()
-	all, ok := d.scopes.locations[k]
+	x := &d.scopes
+	x.Lock()
+	defer x.Unlock()
+	all, ok := x.locations[k]
 	if ok {
 		return all
 	}
-	for to, loc := range d.locations {
-		if to.processor < 0 || to.processor == Host && !k.host || k.processor != -1 && k.processor != to.processor &&
-			!d.defs.inSet(TypeProcessorSet, k.processor, to.processor) {
-			continue
-		}
-		if k.process == -1 || to.process == k.process || to.process == -1 ||
-			d.defs.inSet(TypeProcessSet, k.process, to.process) {
-			all = append(all, loc)
+	if x.byProcessor == nil {
+		x.byProcessor, x.byProcess = map[int64][]procKey{}, map[int64][]procKey{}
+		for to := range d.locations {
+			x.byProcessor[to.processor] = append(x.byProcessor[to.processor], to)
+			x.byProcess[to.process] = append(x.byProcess[to.process], to)
 		}
 	}
-	slices.Sort(all)
-	all = slices.Compact(all)
-	d.scopes.locations[k] = all
+	sort := func() {
+		slices.Sort(all)
+		all = slices.Compact(all)
+	}
+	d.eachCandidate(k.procKey, func(to procKey) bool {
+		if to.processor >= 0 && (k.host || to.processor != Host) && d.defs.covers(k.procKey, to) {
+			if all = append(all, d.locations[to]); len(all) > 2*maxDestinations {
+				sort()
+			}
+		}
+		return len(all) <= 2*maxDestinations
+	})
+	if sort(); len(all) >= len(tooMany) {
+		all = tooMany
+	}
+	x.locations[k] = slices.Clip(all)
 	return all
+}
+
+// eachCandidate calls f with keys of processes until it returns false. They include all processes with records for
+// which k stands. It looks them up by the number, of the processor or of the process, that fewer may have.
+func (d *decoder) eachCandidate(k procKey, f func(procKey) bool) {
+	x := &d.scopes
+	each := func(by map[int64][]procKey, numbers ...int64) bool {
+		for _, n := range numbers {
+			for _, to := range by[n] {
+				if !f(to) {
+					return false
+				}
+			}
+		}
+		return true
+	}
+	processors := d.defs.sets[setKey{TypeProcessorSet, k.processor}]
+	processes := d.defs.sets[setKey{TypeProcessSet, k.process}]
+	switch {
+	case k.process != -1 && (k.processor == -1 || len(processes)+len(x.byProcess[-1]) <= len(processors)):
+		// A location whose process is not known stands for every process.
+		_ = each(x.byProcess, k.process, -1) && each(x.byProcess, processes...)
+	case k.processor != -1:
+		_ = each(x.byProcessor, k.processor) && each(x.byProcessor, processors...)
+	default:
+		for to := range d.locations {
+			if !f(to) {
+				return
+			}
+		}
+	}
+}
+
+// covers reports whether the processor and process of a record stand for a process with records. Each may be exact,
+// -1 for all, or a subset. A process that is not known may be any.
+func (d *definitions) covers(k, to procKey) bool {
+	return (k.processor == -1 || k.processor == to.processor || d.inSet(TypeProcessorSet, k.processor, to.processor)) &&
+		(k.process == -1 || k.process == to.process || to.process == -1 || d.inSet(TypeProcessSet, k.process, to.process))
 }
 
 // addGaps adds a gap at a location, and at the locations of the processes for which its processor and

@@ -44,7 +44,7 @@ var rules = []format.Rule{
 	{ID: "picl.subset", Severity: trace.Warning,
 		Doc: "A record that defines a subset has no subset id, has a value that is not an integer, or has an id " +
 			"with another meaning: an event type, a predefined subset, or -1 for \"all\".",
-		Example: "-201 -1 0.1 -1 -1 0"},
+		Example: "-201 -1 0.1 -1 -1 0", Stays: true},
 	{ID: "picl.undefined", Severity: trace.Warning,
 		Doc:     "A record refers to a subset of processors, processes or event types that no record defines.",
 		Example: "-3 0 0.1 -77 0 0", Stays: true},

@@ -445,6 +445,7 @@ func TestNestedReceive_2_3_3(t *testing.T) {
 		{"the call tells", call + "-3 -52 0.2 0 0 0\n-4 -52 0.3 0 0 0\n" + done, 1},
 		{"the entry tells", "-3 -51 0.1 0 0 7 2 5 -1 -1 8 5 1 0\n" + wait + "-4 -51 0.4 0 0 0\n", 1},
 		{"another process", call + strings.ReplaceAll(wait, " 0 0 ", " 1 0 ") + done, 2},
+		{"of a process whose number the waiting lacks", call + strings.ReplaceAll(wait, " 0 0 ", " 0 -1 ") + done + sums, 1},
 		{"one behind the other", call + "-4 -51 0.15 0 0 4 2 8 5 1 0\n" + wait, 2},
 		{"not nested", call + "-3 -52 0.2 0 0 0\n-4 -51 0.3 0 0 4 2 8 5 1 0\n-4 -52 0.4 0 0 4 2 8 5 1 0\n", 2},
 		{"entry and exit tell", "-3 -51 0.1 0 0 7 2 5 -1 -1 8 5 1 0\n" + done, 1},

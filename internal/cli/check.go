@@ -140,6 +140,13 @@ func (a *app) checkOne(ctx context.Context, arg string, r *inputFlags, s *select
 	}
 	defer in.Close()
 	res, err := a.checkInput(ctx, in, r, s, places, only)
+	err = in.firstInFile(ctx, err, func(again *input) error {
+		lenient := *r
+		lenient.strict = false
+		_, err := a.checkInput(ctx, again, &lenient, s, places, only)
+		return err
+	})
+	a.closeStrict() // err is the first defect already
 	if err == nil && !r.quiet {
 		a.reportFlagNames(in)
 	}
@@ -199,12 +206,17 @@ func (a *app) checkInput(ctx context.Context, in *input, r *inputFlags, s *selec
 	only []string) (*checkResult, error) {
 	in.report.Keep = places
 	window := trace.Window{From: math.MinInt64, To: math.MaxInt64}
+	inPart := func(*trace.Place) bool { return true }
+	also := in.report.Only
+	in.report.Only = func(d *trace.Defect) bool {
+		return (len(only) == 0 || wildcard.MatchAny(only, d.Rule)) && inPart(&d.Event) && (also == nil || also(d))
+	}
 	if err := in.openTrace(ctx, r); err != nil {
 		if r.strict || !check.IsDamage(err) {
 			return nil, err
 		}
 		in.report.Add(check.Unreadable(in.src.Path, err))
-		return in.checkResult(a.allRules(), only), nil
+		return in.checkResult(a.allRules()), nil
 	}
 	if s.anySet() {
 		sel, err := s.selection(ctx, in)
@@ -212,8 +224,7 @@ func (a *app) checkInput(ctx context.Context, in *input, r *inputFlags, s *selec
 			return nil, err
 		}
 		window = trace.Window{From: sel.From, To: sel.To}
-		in.report.Only = func(d *trace.Defect) bool {
-			e := &d.Event
+		inPart = func(e *trace.Place) bool {
 			return (!e.HasTime || e.Time >= sel.From && e.Time < sel.To) &&
 				(!e.HasLocation || sel.Location == nil || sel.Location(e.Location))
 		}
@@ -231,17 +242,13 @@ func (a *app) checkInput(ctx context.Context, in *input, r *inputFlags, s *selec
 		}
 	}
 	in.bar.remove()
-	return in.checkResult(a.allRules(), only), nil
+	return in.checkResult(a.allRules()), nil
 }
 
-// checkResult returns the defects found so far. If only is not empty, it returns only those of rules
-// that match it.
-func (in *input) checkResult(rules []format.Rule, only []string) *checkResult {
+// checkResult returns the defects found so far.
+func (in *input) checkResult(rules []format.Rule) *checkResult {
 	res := &checkResult{Path: in.src.Path, Format: in.format.About().Name, Rules: []checkRule{}}
 	for _, x := range in.report.Rules() {
-		if len(only) > 0 && !wildcard.MatchAny(only, x.Rule) {
-			continue
-		}
 		switch x.Severity {
 		case trace.Error:
 			res.Errors += x.Count

@@ -51,6 +51,7 @@ type app struct {
 	inputs       []inputFile   // files that the command reads
 	outputs      []string      // names of the files that it writes
 	ownFiles     *written.List // list of the files that weft has written
+	strict       []strictInput // traces that are read with --strict
 }
 
 // exitError ends the program with an exit code. An error without text prints nothing.
@@ -102,6 +103,8 @@ func Main(args []string, in io.Reader, out, errs io.Writer) int {
 	if e := buffered.Flush(); err == nil && e != nil {
 		err = &exitError{exitIO, e}
 	}
+	err = a.firstDefectOf(ctx, err)
+	a.closeStrict()
 	return a.exitCode(ctx, err)
 }
 

@@ -64,3 +64,18 @@ func TestTRACEOffsetOutOfRange(t *testing.T) {
 		t.Errorf("found\n%s\nexpected\n%s", got, want)
 	}
 }
+
+// TestRepairListsNoLinesThatStay checks that repair lists no change for lines that it writes as they stand.
+func TestRepairListsNoLinesThatStay(t *testing.T) {
+	for name, text := range map[string]string{
+		"in.etf": "TU SECONDS\nX 1 2\nE 1 1 ;\n",
+		"in.trf": "-203 -1 0.100000 -1 -1 3 2 -21 -51 -52\n-2 0 0.100000 0 0 0\n",
+	} {
+		in := textFile(t, name, text)
+		out := filepath.Join(t.TempDir(), name)
+		code, printed, errs := runWeft(t, "repair", in, out)
+		if got := readText(t, out); code != 0 || got != text || !strings.HasSuffix(printed, ": 0 changes\n") {
+			t.Errorf("%q: found\n%s\n%s%s", text, got, printed, errs)
+		}
+	}
+}

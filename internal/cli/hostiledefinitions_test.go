@@ -34,6 +34,18 @@ func hostileDefinitions(shape string, n int) (text string, ok bool) {
 	case "descriptors":
 		each("-6 %d -1 -1 -1 1 \"%%d%%s\" %d \"%%d\"\n", func(i int) []any { return []any{i % 100, i + 10} })
 		each("-2 %d 0 0 0 1 %d 5\n", func(i int) []any { return []any{i % 100, i + 10} })
+	case "destinations of many processes": // each for every processor, whose process is not known
+		each("-3 -21 0 %d -1 4 2 8 1 -1 %[1]d\n", same)
+	case "subsets of many processors":
+		for i := range 16 {
+			fmt.Fprintf(&b, "-201 -1 -1 -1 -1 %d 2 %d", 2*n+1, -5000-i)
+			for j := range 2 * n {
+				fmt.Fprintf(&b, " %d", j)
+			}
+			b.WriteString("\n")
+		}
+		each("-2 -913 0 %d -1 0\n", func(i int) []any { return []any{-5000 - i%16} })
+		each("-2 1 0 %d 0 0\n", same)
 	default:
 		return "", false
 	}

@@ -67,6 +67,8 @@ func TestHostileShapesAreLinear(t *testing.T) {
 		{"labels of processors", 1_000, []string{"info"}},
 		{"labels", 1_000, []string{"merge", "IN"}},
 		{"labels of subsets of event types", 500, []string{"merge", "IN"}},
+		{"destinations of many processes", 500, []string{"messages"}},
+		{"subsets of many processors", 1_000, []string{"states"}},
 		{"descriptors", 500, []string{"info"}},
 		{"descriptors", 500, []string{"repair"}},
 	} {

@@ -243,6 +243,10 @@ func (a *app) findSource(ctx context.Context, arg string, r *inputFlags) (*input
 	in.bar = a.newBar("reading " + in.src.Path)
 	in.opt = &format.ReadOptions{Strict: r.strict, Report: in.report, Values: values, Workers: a.workers,
 		Progress: in.bar.setProgress}
+	if r.strict { // firstDefectOf may read the trace again after the command has closed it
+		a.strict = append(a.strict, strictInput{in, in.close})
+		in.close = nil
+	}
 	return in, nil
 }
 

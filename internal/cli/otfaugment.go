@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
@@ -150,10 +151,15 @@ func (a *app) augmentTrace(c *cobra.Command, arg string, x *augmentFlags) (*augm
 	return &augmentResult{cmp.Or(x.output, arg), x.what, x.remove, slices.Compact(points)}, nil
 }
 
-// otfSource opens a trace that must be OTF and must consist of files.
+// otfSource opens a trace that must be OTF and must consist of files. The name may lack ".otf".
 func (a *app) otfSource(ctx context.Context, arg string, r *inputFlags) (*input, error) {
 	if arg == "-" {
 		return nil, usageError("an OTF trace has several files and cannot be read from standard input")
+	}
+	if _, err := os.Stat(arg); err != nil {
+		if _, err := os.Stat(arg + ".otf"); err == nil {
+			arg += ".otf"
+		}
 	}
 	in, err := a.findSource(ctx, arg, r)
 	if err == nil && in.format != (otf.Format{}) {

@@ -40,7 +40,7 @@ anything. --invert copies all other processes instead.`,
 			if asJSON {
 				return a.writeJSON(a.out, x)
 			}
-			printf(a.out, "%s: kept %d of %s in %d of %s\n", args[1], x.Processes, plural.Of(x.ProcessesBefore, "process",
+			printf(a.out, "%s: kept %d of %s in %d of %s\n", x.Path, x.Processes, plural.Of(x.ProcessesBefore, "process",
 				"processes"),
 				x.Streams, plural.Of(x.StreamsBefore, "stream"))
 			return nil
@@ -98,13 +98,13 @@ func (a *app) otfShrink(ctx context.Context, from, to string, r *inputFlags, lis
 		return nil, err
 	}
 	keep := func(p uint64) bool { return chosen.has(p) != invert }
-	if !strings.HasSuffix(to, ".otf") {
-		return nil, usageError("%s: found a name without .otf, expected that of a master file", to)
+	if to == "-" {
+		return nil, usageError("an OTF trace has several files and cannot be written to standard output")
 	}
-	if sameFile(from, to) {
+	if sameFile(in.src.Path, in.format.About().Place(to)) {
 		return nil, usageError("%s: found the trace itself, expected another name", to)
 	}
-	x := &shrinkResult{Path: to, ProcessesBefore: len(all), StreamsBefore: rd.Master().Len(), Kept: []uint32{}}
+	x := &shrinkResult{ProcessesBefore: len(all), StreamsBefore: rd.Master().Len(), Kept: []uint32{}}
 	streams := map[uint32]bool{}
 	for _, p := range all {
 		if keep(uint64(p.ID)) {
@@ -117,11 +117,12 @@ func (a *app) otfShrink(ctx context.Context, from, to string, r *inputFlags, lis
 	if len(streams) == 0 {
 		return nil, usageError("--processes: found no kept process with a stream, expected at least one")
 	}
-	out, err := a.createOutput(to)
+	out, err := a.createTraceOutput(in.format, to)
 	if err != nil {
 		return nil, err
 	}
 	defer out.Abort()
+	x.Path = out.Path
 	if err := otf.Shrink(ctx, in.src, in.opt, keep, out,
 		&format.WriteOptions{Values: in.opt.Values, Workers: a.workers}); err != nil {
 		return nil, err

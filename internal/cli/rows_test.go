@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -364,4 +365,23 @@ func TestRolesOfOneName(t *testing.T) {
 func plainPage(page string) string {
 	page = regexp.MustCompile(`(?s)<(style|svg).*?</(style|svg)>|<[^>]*>`).ReplaceAllString(page, " ")
 	return strings.Join(strings.Fields(strings.ReplaceAll(page, "\u202f", " ")), " ")
+}
+
+// TestPlotOfClaimsThatTakeTurns checks that a picture states no overload where claims begin at the time at which
+// others end, whatever the order of their lines. Here the resource always holds 4, as weft usage and weft check say.
+func TestPlotOfClaimsThatTakeTurns(t *testing.T) {
+	claims := []string{"C 0 0 5 0 2 ; name=A\n", "C 1 5 9 0 4 ; name=B\n", "C 2 0 5 0 2 ; name=C\n",
+		"C 3 9 9 0 4 ; name=D\n", "C 4 9 12 0 4 ; name=E\n"}
+	for i := range len(claims) {
+		in := textFile(t, "in.etf", "R 0 4 false ; name=CPU\n"+strings.Join(slices.Concat(claims[i:], claims[:i]), ""))
+		out := filepath.Join(t.TempDir(), "out.svg")
+		mustRun(t, "plot", "-q", "--rows", "resource", "-o", out, in)
+		if text := readText(t, out); strings.Contains(text, "claims hold up to") {
+			t.Errorf("order %d: found a note about an overload, expected none", i)
+		}
+		code, printed, _ := runWeft(t, "check", in)
+		if code != exitGood || strings.Contains(printed, "etf.overload") {
+			t.Errorf("order %d: check finds %s", i, printed)
+		}
+	}
 }

@@ -326,10 +326,12 @@ func (a *app) verifyTrace(ctx context.Context, path string, spec *verify.Spec, f
 	v := &verified{path: path}
 	b := *a
 	b.out, b.err, b.reports, b.incomplete, b.printedLines = &v.text, &v.errors, nil, false, nil
+	b.strict = nil
 	if several {
 		b.workers, b.progress = 1, false
 	}
-	v.err = b.verifyInto(ctx, v, spec, flags, several)
+	v.err = b.firstDefectOf(ctx, b.verifyInto(ctx, v, spec, flags, several))
+	b.closeStrict()
 	v.reports, v.missing = b.reports, b.incomplete
 	return v
 }

@@ -31,6 +31,8 @@ type resource struct {
 	open     []openSpan   // reused by each call
 	amount   float64
 	claims   int
+	changed  int64 // time of the last change of the amount, which held does not have yet if pending is set
+	pending  bool
 	held     valueWriter
 }
 
@@ -109,14 +111,29 @@ func (l *location) resource(n uint32) *resource {
 	return nil
 }
 
-// change changes the number of open claims and the amount in use by the given numbers. It records the new
-// amount at time t.
+// change changes the number of open claims and the amount in use by the given numbers at time t.
 func (r *resource) change(p *packer, t int64, claims int, amount float64) error {
+	if r.changed != t {
+		if err := r.recordAmount(p); err != nil {
+			return err
+		}
+	}
 	r.claims += claims
 	if r.amount += amount; r.claims == 0 {
 		r.amount = 0 // rounding errors may have left a remainder
 	}
-	return r.held.add(p, r.spans.entry, piece{time: t, end: t, a: r.amount})
+	r.changed, r.pending = t, true
+	return nil
+}
+
+// recordAmount records the amount since the last change. Amounts between changes at the same time do not count: a
+// claim that ends when another one begins does not overlap with it, whatever the order of their lines.
+func (r *resource) recordAmount(p *packer) error {
+	if !r.pending {
+		return nil
+	}
+	r.pending = false
+	return r.held.add(p, r.spans.entry, piece{time: r.changed, end: r.changed, a: r.amount})
 }
 
 // release ends the claim with an id at time t. It does nothing if the claim is not open.

@@ -18,8 +18,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Version is the version of the file's layout. Files of other versions are rejected.
-const Version = 15
+// Version is the version of the file's layout and contents. Files of other versions are rejected.
+const Version = 16
 
 const (
 	head    = "weftidxC"

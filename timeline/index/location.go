@@ -362,6 +362,9 @@ func (l *location) end(p *packer, d *trace.Definitions) (out []*trackEntry, err 
 			}
 			shared = false // the row of the first resource contains the instants
 		}
+		if err := r.recordAmount(p); err != nil {
+			return nil, err
+		}
 		if err := r.held.end(p, r.spans.entry); err != nil {
 			return nil, err
 		}

@@ -24,7 +24,11 @@ const keys: readonly (readonly [string, string])[] = [
   ["shift + click", "the range from the selected span to this one"],
   ["M", "measure: two clicks, each snaps to an edge that is near; Enter takes the selected span"],
   ["B", "bookmark the selection or the window"],
-  ["/", "search regions, rows, or go to a time (12.5 ms); Enter and shift + Enter go through the calls"],
+  [
+    "/",
+    "search regions, rows, or go to a time as in --from: 12.5 ms, 1500 (ticks), 20%, @3 s (the trace's own clock); " +
+      "Enter and shift + Enter go through the calls",
+  ],
   ["L", "messages and dependencies as arrows: auto, on, off"],
   ["P", "the critical path over the rows"],
   ["X", "waiting time hatched on the calls, with arrows from the causes"],

@@ -3,7 +3,7 @@ import type { App } from "./app";
 import { button, el, name, printable } from "./dom";
 import { later } from "./later";
 import type { Node } from "./rows";
-import { type Clock, exact, parse, type Window } from "./time";
+import { type Clock, exact, parseTime, type Window } from "./time";
 import { cutShort } from "./url";
 
 /** SearchResult is a line of the results. */
@@ -119,7 +119,7 @@ export class Search {
       this.close();
       return;
     }
-    const t = parse(text, this.app.axis);
+    const t = parseTime(text, this.app.axis, this.app.limits(), BigInt(this.app.lanes[0].meta.origin));
     if (t !== null) {
       const outside = outsideText(t, this.app.limits(), this.app.axis);
       this.found.push({

@@ -223,18 +223,51 @@ export function stepLabel(i: bigint, s: Step): string {
   return `${i < 0n ? "−" : ""}${text} ${u.name}`;
 }
 
+/** inSeconds has the seconds of a unit in the notation of the command line, as a fraction. */
+const inSeconds: Readonly<Record<string, readonly [bigint, bigint]>> = {
+  ps: [1n, pow10(12)],
+  ns: [1n, pow10(9)],
+  us: [1n, pow10(6)],
+  ms: [1n, 1000n],
+  s: [1n, 1n],
+  m: [60n, 1n],
+  min: [60n, 1n],
+  h: [3600n, 1n],
+};
+
+/** rounded divides and rounds to the nearest integer. Halves are rounded up. */
+function rounded(a: bigint, b: bigint): bigint {
+  return floorDiv(2n * a + b, 2n * b);
+}
+
 /**
- * parse reads a time such as "12.5 ms", "3s" or "7" and returns it in ticks. A number without a
- * unit is in seconds. parse returns null for other texts.
+ * parse reads a duration in the notation of the command line, such as "12.5 ms", "3s" or "1500", and
+ * returns it in ticks. A number without a unit is in ticks. parse returns null for other texts.
  */
 export function parse(text: string, c: Clock): bigint | null {
-  const m = /^\s*([+\-−]?)(\d+)(?:[.,](\d+))?\s*(s|ms|us|µs|μs|ns|ps)?\s*$/.exec(text.replace(/[\u202F_]/g, ""));
-  if (!m) return null;
-  const name = (m[4] ?? "s").replace(/^[uμ]s$/, "µs");
-  const u = units.find((x) => x.name === name) ?? units[0];
-  const f = m[3] ?? "";
-  const t = (BigInt(m[2] + f) * c.num) / (c.den * pow10(u.exponent + f.length));
-  return m[1] === "-" || m[1] === "−" ? -t : t;
+  const m = /^\s*([+\-−]?)(\d+)(?:[.,](\d+))?\s*(ps|ns|[uµμ]s|ms|min|s|m|h)?\s*$/.exec(text.replace(/[\u202F_]/g, ""));
+  if (!m || (m[3] !== undefined && m[4] === undefined)) return null;
+  const sign = m[1] === "-" || m[1] === "−" ? -1n : 1n,
+    digits = sign * BigInt(m[2] + (m[3] ?? ""));
+  if (m[4] === undefined) return digits;
+  const [num, den] = inSeconds[m[4].replace(/^[µμ]s$/, "us")];
+  return rounded(digits * num * c.num, den * c.den * pow10((m[3] ?? "").length));
+}
+
+/**
+ * parseTime reads a time in the notation of the command line's --from: a duration after the first event,
+ * "@" and a time on the trace's own clock, or a percentage of the limits. origin is the first event on the
+ * trace's own clock. The result is in ticks of the axis; it is null for other texts.
+ */
+export function parseTime(text: string, c: Clock, limits: Window, origin: bigint): bigint | null {
+  const p = /^\s*(\d+)(?:\.(\d+))?\s*%\s*$/.exec(text);
+  if (p) {
+    const f = p[2] ?? "";
+    return limits.from + rounded(BigInt(p[1] + f) * (limits.to - 1n - limits.from), 100n * pow10(f.length));
+  }
+  const own = /^\s*@(.*)$/.exec(text),
+    t = parse(own ? own[1] : text, c);
+  return t !== null && own ? t - origin : t;
 }
 
 /** convert converts a time from ticks of one clock to ticks of another. */

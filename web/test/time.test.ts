@@ -8,6 +8,7 @@ import {
   meanOrder,
   meanTicks,
   parse,
+  parseTime,
   short,
   shortFloat,
   shortMean,
@@ -93,12 +94,40 @@ test("means are sorted by all of their digits", () => {
 
 test("parse reads units and is exact", () => {
   expect(parse("12.5 ms", ns)).toBe(12500000n);
-  expect(parse("3", ns)).toBe(3000000000n);
+  expect(parse("3s", ns)).toBe(3000000000n);
   expect(parse("250us", ns)).toBe(250000n);
   expect(parse("9007199.254740993 s", ns)).toBe(9007199254740993n);
   expect(parse("-2 ns", ns)).toBe(-2n);
   expect(parse("kernel", ns)).toBeNull();
   expect(parse("", ns)).toBeNull();
+});
+
+// The values are those of weft print --from with the same text; docs/commands.md describes the notation.
+test("parse has the notation of the command line", () => {
+  const slow = { num: 10n, den: 3n }; // a tick of 0.3 s
+  expect(parse("1500", ns)).toBe(1500n);
+  expect(parse("-5", ns)).toBe(-5n);
+  expect(parse("7.5", ns)).toBeNull();
+  expect(parse("2 min", ns)).toBe(120000000000n);
+  expect(parse("2m", ns)).toBe(120000000000n);
+  expect(parse("0.5h", ns)).toBe(1800000000000n);
+  expect(parse("0.4 s", slow)).toBe(1n); // 1.33 ticks
+  expect(parse("0.45 s", slow)).toBe(2n); // 1.5 ticks, rounded up
+  expect(parse("-0.45 s", slow)).toBe(-1n);
+  expect(parse("1 d", ns)).toBeNull();
+});
+
+test("parseTime counts from the first event, with @ on the trace's own clock", () => {
+  const all = { from: 0n, to: 1001n },
+    at = (text: string): bigint | null => parseTime(text, ns, all, 300n);
+  expect(at("40")).toBe(40n);
+  expect(at("0.1us")).toBe(100n);
+  expect(at("@340")).toBe(40n);
+  expect(at("@ 0.1 us")).toBe(-200n);
+  expect(at("20%")).toBe(200n);
+  expect(at("12.55%")).toBe(126n); // 125.5 ticks
+  expect(at("@20%")).toBeNull();
+  expect(at("kernel")).toBeNull();
 });
 
 test("parse takes back what exact writes", () => {

@@ -1,0 +1,38 @@
+package all
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+)
+
+// TestInfiniteCapacity checks that saving a recorded trace fails if a resource has a capacity that no format can
+// keep. Before, the file lost the resource and its claims without an error.
+func TestInfiniteCapacity(t *testing.T) {
+	for _, f := range Formats() {
+		for _, capacity := range []float64{math.Inf(1), math.Inf(-1), math.NaN(), math.MaxFloat64} {
+			r := trace.NewRecorder(trace.Seconds(1000))
+			memory := r.Resource("memory", capacity, "MB")
+			r.Release(r.Claim(memory, 0, r.Region("job"), 1), 5)
+			name := filepath.Join(t.TempDir(), "x"+f.About().Extensions[0])
+			err := format.Save(t.Context(), name, f, r)
+			if capacity == math.MaxFloat64 {
+				if err != nil {
+					t.Errorf("%s: capacity %v: %v", f.About().Name, capacity, err)
+				}
+				continue
+			}
+			if err == nil || !strings.Contains(err.Error(), "memory") {
+				t.Errorf("%s: capacity %v: found error %v, expected one that names the resource", f.About().Name, capacity, err)
+			}
+			if _, err := os.Stat(name); err == nil {
+				t.Errorf("%s: capacity %v: found a file, expected none", f.About().Name, capacity)
+			}
+		}
+	}
+}
