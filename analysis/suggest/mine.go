@@ -144,8 +144,8 @@ func (m *Miner) symbol(n Name) int32 {
 	return i
 }
 
-// whole reports whether a value of By is a whole number in the form that specifications use.
-func (m *Miner) whole(value string) (bool, error) {
+// isInteger reports whether a value of By is a whole number in the form that specifications use.
+func (m *Miner) isInteger(value string) (bool, error) {
 	if ok, known := m.values[value]; known {
 		return ok, nil
 	}
@@ -361,7 +361,7 @@ func (p *part) label(c *trace.Cursor) (*label, error) {
 			continue
 		}
 		if p.By != "" {
-			if ok, err := p.whole(v); err != nil {
+			if ok, err := p.isInteger(v); err != nil {
 				return nil, err
 			} else if !ok {
 				continue

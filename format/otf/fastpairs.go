@@ -127,13 +127,13 @@ func (br *bulkReader) carriedPairs(l *lane) (to *lane, packed []byte, ok bool) {
 		switch v := &br.pairs[i]; {
 		case v.Key == rowKey && v.Type == Bytes:
 			packed = v.Bytes
-		case v.Key == locationKey && l == br.elsewhere && v.Bits < uint64(len(br.d.model.process)):
+		case v.Key == locationKey && l == br.foreignLane && v.Bits < uint64(len(br.d.model.process)):
 			to = br.laneOf(br.d.model.process[v.Bits])
 		case v.Key <= lastKey:
 			return nil, nil, false
 		}
 	}
-	return to, packed, to != nil && to != br.elsewhere && !(br.d.unnamedLeaves && packed != nil)
+	return to, packed, to != nil && to != br.foreignLane && !(br.d.unnamedLeaves && packed != nil)
 }
 
 // setElsewhere makes br.elsewhere stand for a process. It returns false if the process does not belong to a resource,
@@ -145,17 +145,17 @@ func (br *bulkReader) setElsewhere(process uint64) bool {
 	listed, known := br.listed[process]
 	if !known {
 		if br.listed == nil {
-			br.elsewhere, br.listed = &lane{}, map[uint64]bool{}
+			br.foreignLane, br.listed = &lane{}, map[uint64]bool{}
 		}
 		listed = br.d.isListed(process, br.f.s.id)
 		br.listed[process] = listed
 	}
-	br.elsewhere.process = process
+	br.foreignLane.process = process
 	return listed
 }
 
 // readElsewhere reads the lines from pos to end as [bulkReader.readLines] does, for the processes of resources. It adds
-// the rows to the lanes of their locations. If the lane l is not br.elsewhere, the line at pos must select such a
+// the rows to the lanes of their locations. If the lane l is not br.foreignLane, the line at pos must select such a
 // process. readElsewhere returns the position, lane and time where it stopped: before a line that selects another
 // process, with its lane, or before the first line that it cannot read.
 func (br *bulkReader) readElsewhere(text unsafe.Pointer, pos, end int, l *lane, time uint64) (int, *lane, uint64,
@@ -176,7 +176,7 @@ func (br *bulkReader) readElsewhere(text unsafe.Pointer, pos, end int, l *lane, 
 				break
 			}
 			if other := br.laneOf(process); other != nil {
-				if l != br.elsewhere {
+				if l != br.foreignLane {
 					break // readLines has stopped here
 				}
 				return at, other, t, nil
@@ -184,10 +184,10 @@ func (br *bulkReader) readElsewhere(text unsafe.Pointer, pos, end int, l *lane, 
 			if !br.setElsewhere(process) {
 				break
 			}
-			pos, l, time = i+1, br.elsewhere, t
+			pos, l, time = i+1, br.foreignLane, t
 			continue
 		}
-		if byteAt(text, at) != 'K' || l != br.elsewhere {
+		if byteAt(text, at) != 'K' || l != br.foreignLane {
 			break
 		}
 		next, to := br.addWithPairs(l, text, at, int64(t-br.base))

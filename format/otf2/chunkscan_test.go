@@ -501,7 +501,7 @@ func TestCountOfSelectedReferences(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		if n := d.(*decoder).unkept.Load(); n != 5000 {
+		if n := d.(*decoder).lostValues.Load(); n != 5000 {
 			t.Errorf("%d workers: found %d references, expected 5000", workers, n)
 		}
 	}

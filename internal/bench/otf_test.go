@@ -116,7 +116,7 @@ func TestOTFWriters(t *testing.T) {
 	}
 	shape := otfUsual.withEvents(20_000)
 	if out, err := exec.Command(program, filepath.Join(dir, "theirs"), strconv.Itoa(shape.streams),
-		strconv.Itoa(shape.each), strconv.Itoa(shape.rounds)).CombinedOutput(); err != nil {
+		strconv.Itoa(shape.processesPerStream), strconv.Itoa(shape.rounds)).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	for _, goroutines := range []int{1, 2, 8} {

@@ -197,7 +197,7 @@ func sampleReads() *readsReport {
 	x := &readsTrace{format: "otf", bytes: 40e6, start: used(0.01, 1e6), tools: tools}
 	for _, q := range questions {
 		a := &answer{question: q, blocks: 10e6, ours: used(0.1, 12e6)}
-		if q.whole() {
+		if q.wholeTrace() {
 			a.ours = used(0.1, 81e6)
 		}
 		if strings.HasPrefix(q.tools["otf"], "otfprint") {

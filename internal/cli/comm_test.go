@@ -445,10 +445,10 @@ func TestCommTables(t *testing.T) {
 		c := x.Messages.Matrix[i]
 		l := c.Latency
 		want := fmt.Sprintf("[%s %s %d %d %d %d %s %s %s %s %s %s]", c.SourceID, c.DestinationID, c.Count, c.Bytes, l.Count,
-			l.Early, formatNanoseconds(l.Min), formatNanoseconds(l.Sum.Over(l.Count).Int64()), formatNanoseconds(l.Max),
+			l.Early, formatNanoseconds(l.Min), formatNanoseconds(l.Sum.Quo(l.Count).Int64()), formatNanoseconds(l.Max),
 			c.SourceName, c.DestinationName, formatNanoseconds(l.Longest.Sent))
 		// means have fractions of ticks, which are cut off here
-		r[7] = r[7][:min(len(r[7]), len(formatNanoseconds(l.Sum.Over(l.Count).Int64())))]
+		r[7] = r[7][:min(len(r[7]), len(formatNanoseconds(l.Sum.Quo(l.Count).Int64())))]
 		if fmt.Sprint(r) != want {
 			t.Errorf("found %v, expected %s", r, want)
 		}

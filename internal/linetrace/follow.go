@@ -181,8 +181,8 @@ func (f *follower) order(w lines.Walker, late int64) error {
 		case last == math.MinInt64: // the line has no time
 			f.take(l, number)
 			continue
-		case f.any && last < f.least(late):
-			if err := f.opt.TooLate(number, last, f.least(late)); err != nil {
+		case f.any && last < f.leastTime(late):
+			if err := f.opt.TooLate(number, last, f.leastTime(late)); err != nil {
 				return err
 			}
 			continue
@@ -194,7 +194,7 @@ func (f *follower) order(w lines.Walker, late int64) error {
 			continue
 		}
 		heap.Push(&f.held, heldLine{last, number, slices.Clone(l)})
-		for len(f.held) > 0 && f.held[0].t <= f.least(late) {
+		for len(f.held) > 0 && f.held[0].t <= f.leastTime(late) {
 			x := heap.Pop(&f.held).(heldLine)
 			f.take(x.text, x.number)
 		}
@@ -202,8 +202,8 @@ func (f *follower) order(w lines.Walker, late int64) error {
 	return f.deliver()
 }
 
-// least returns the least time in ticks that further lines may have.
-func (f *follower) least(late int64) int64 {
+// leastTime returns the least time in ticks that further lines may have.
+func (f *follower) leastTime(late int64) int64 {
 	if f.newest < math.MinInt64+late {
 		return math.MinInt64
 	}

@@ -75,7 +75,7 @@ func (e *engine) processCollective(c *synclog.Call, at Place, p *synclog.Point, 
 		return own
 	}
 	m := memberOf(c, at)
-	m.bare = c.Bare && m.Enter == m.Leave
+	m.isPoint = c.IsPoint && m.Enter == m.Leave
 	m.sends, m.receives = p.Ops[3] != 0, p.Ops[4] != 0
 	if p.Kind == synclog.WindowCollective {
 		e.join(synclog.Sequence{Communicator: p.Ops[0], Windows: true}, windowOperation(c, p.Ops[1]), p.Ops[2], m)
@@ -199,7 +199,7 @@ func (e *engine) judge(s *sequence, x *instance) {
 		return
 	}
 	slices.SortFunc(x.members, func(a, b Member) int { return int(a.Place.Location) - int(b.Place.Location) })
-	if slices.ContainsFunc(x.members, func(m Member) bool { return m.bare }) {
+	if slices.ContainsFunc(x.members, func(m Member) bool { return m.isPoint }) {
 		e.Unjudged[BareCollective] += e.countedMembers(x.members)
 		return
 	}

@@ -128,7 +128,7 @@ func (e *engine) processDevice(c *synclog.Call, at Place) bool {
 		}
 	}
 	switch {
-	case c.Bare:
+	case c.IsPoint:
 		return false
 	case c.Idle:
 		if s := x.streams[c.Location]; s != nil && len(c.Points) > 0 {
