@@ -280,7 +280,7 @@ func (b *Reference) extend(l *stack) (bool, error) {
 	}
 	b.Loops[i].Iterations++
 	x := l.tokenSpan(at, n)
-	if q := b.squash(i); q != i {
+	if q := b.reuseEqualLoop(i); q != i {
 		l.cut(at)
 		return true, b.store(MakeToken(Loop, q), x)
 	}
@@ -317,16 +317,16 @@ func (b *Reference) makeLoop(l *stack, size int) error {
 	b.Loops = append(b.Loops, LoopInfo{body.ID(), 2, 1})
 	x = span{x.start, y.end, x.blocks + y.blocks}
 	l.cut(at)
-	if q := b.squash(i); q != i {
+	if q := b.reuseEqualLoop(i); q != i {
 		return b.store(MakeToken(Loop, q), x)
 	}
 	l.push(MakeToken(Loop, i), x)
 	return nil
 }
 
-// squash looks for a loop that equals loop i. If there is such a loop, it discards loop i and returns the
+// reuseEqualLoop looks for a loop that equals loop i. If there is such a loop, it discards loop i and returns the
 // number of the other loop. Otherwise it returns i.
-func (b *Reference) squash(i uint32) uint32 {
+func (b *Reference) reuseEqualLoop(i uint32) uint32 {
 	loop := &b.Loops[i]
 	key := loopKey{loop.Sequence, loop.Iterations}
 	q, ok := b.loops[key]

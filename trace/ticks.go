@@ -40,8 +40,8 @@ func (t Ticks) Minus(o Ticks) Ticks {
 // Times returns n × t.
 func (t Ticks) Times(n int64) Ticks { return ticks(new(big.Int).Mul(t.Big(), big.NewInt(n))) }
 
-// Quo returns the sum divided by n, rounded towards 0. n must not be 0.
-func (t Ticks) Quo(n int64) Ticks {
+// Over returns the sum divided by n, rounded towards 0. n must not be 0.
+func (t Ticks) Over(n int64) Ticks {
 	if t.fitsInt64() {
 		return TicksOf(int64(t.low) / n)
 	}

@@ -40,7 +40,7 @@ func Example() {
 	}
 	for _, n := range tree.Result() {
 		name := strings.Repeat("  ", n.Depth) + n.Name
-		fmt.Printf("%-9s %d × %d ms, %d ms exclusive\n", name, n.Count, n.Inclusive.Quo(n.Count), n.Exclusive)
+		fmt.Printf("%-9s %d × %d ms, %d ms exclusive\n", name, n.Count, n.Inclusive.Over(n.Count), n.Exclusive)
 	}
 	// Output:
 	// run       1 × 50 ms, 5 ms exclusive

@@ -352,9 +352,9 @@ func (d *decoder) reportCarried(r *Record, err error) error {
 		Expected: "the data that weft wrote; weft reads the record without it"})
 }
 
-// amend applies the carried part of a record to the last row of b. It reports a defect if the carried
+// applyCarried applies the carried part of a record to the last row of b. It reports a defect if the carried
 // part cannot be read.
-func (d *decoder) amend(b *trace.Batch, r *Record) {
+func (d *decoder) applyCarried(b *trace.Batch, r *Record) {
 	v, ok := r.Find(rowKey)
 	if !ok || v.Type != Bytes {
 		return

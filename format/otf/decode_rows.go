@@ -137,7 +137,7 @@ func (d *decoder) addAttributes(b *trace.Batch, r *Record, text string, texted b
 		b.AddAttr(d.attribute(stream, v))
 	}
 	if carries && d.restorer != nil {
-		d.amend(b, r)
+		d.applyCarried(b, r)
 	}
 }
 

@@ -468,7 +468,7 @@ func (w *fileWindow) bytes(at, n, block uint64) ([]byte, error) {
 		return w.b[at-w.from : at-w.from+n], nil
 	}
 	var b []byte
-	err := w.d.with(func(f format.DataFile, size int64) error {
+	err := w.d.withFile(func(f format.DataFile, size int64) error {
 		if at > uint64(size) || n > uint64(size)-at {
 			return archive.Damaged(w.d.path, int64(block), fmt.Sprintf("the end of the file at 0x%x", size), "a block of values")
 		}

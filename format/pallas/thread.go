@@ -525,16 +525,16 @@ type dataFile struct {
 	err  error
 }
 
-// with calls use with the open file and its size. It opens the file if it is closed.
-func (d *dataFile) with(use func(f format.DataFile, size int64) error) error {
-	opened, err := d.lockedWith(use)
+// withFile calls use with the open file and its size. It opens the file if it is closed.
+func (d *dataFile) withFile(use func(f format.DataFile, size int64) error) error {
+	opened, err := d.lockedWithFile(use)
 	if opened {
 		d.all.add(d)
 	}
 	return err
 }
 
-func (d *dataFile) lockedWith(use func(f format.DataFile, size int64) error) (opened bool, err error) {
+func (d *dataFile) lockedWithFile(use func(f format.DataFile, size int64) error) (opened bool, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.f == nil && d.err == nil {

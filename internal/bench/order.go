@@ -81,8 +81,8 @@ func (o *orderChecker) finish() error {
 	return nil
 }
 
-// same reports whether two outputs consist of the same lines, in any order. Both checkers must have
+// equal reports whether two outputs consist of the same lines, in any order. Both checkers must have
 // the same seed.
-func (o *orderChecker) same(p *orderChecker) bool {
+func (o *orderChecker) equal(p *orderChecker) bool {
 	return o.events == p.events && o.links == p.links && o.sum == p.sum
 }

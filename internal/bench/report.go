@@ -318,7 +318,7 @@ func (r *report) document() []byte {
 		"greatest in brackets. 1 MB is 10⁶ bytes of the text of the trace, and 1 MiB is 2²⁰\n"+
 		"bytes. The measurements of the Open Trace Format are on\n[another page](%s).\n\n", r.otfPage)
 	if r.quick {
-		r.trial("small files and few runs (`-quick`). The numbers mean nothing")
+		r.noteTrialRun("small files and few runs (`-quick`). The numbers mean nothing")
 	}
 	r.place()
 	r.printf("- weft built with %s; compared with %s and %s\n", r.goVersion, orMissing("mawk", r.mawk),

@@ -301,7 +301,7 @@ func TestTruth(t *testing.T) {
 		found[o.Name] += o.Calls
 		operations += o.Matched
 	}
-	if !maps.Equal(found, calls) || operations != 6+5+2*4 { // each half of the ranks did the last four
+	if !maps.Equal(found, calls) || operations != 6+5+2*4 { // each half of the ranks takes part in 4 operations of its own
 		t.Errorf("found %v in %d operations, ranks did %v", found, operations, calls)
 	}
 	// With corrected clocks the times of receives are right as well.
@@ -445,10 +445,10 @@ func TestCommTables(t *testing.T) {
 		c := x.Messages.Matrix[i]
 		l := c.Latency
 		want := fmt.Sprintf("[%s %s %d %d %d %d %s %s %s %s %s %s]", c.SourceID, c.DestinationID, c.Count, c.Bytes, l.Count,
-			l.Early, formatNanoseconds(l.Min), formatNanoseconds(l.Sum.Quo(l.Count).Int64()), formatNanoseconds(l.Max),
+			l.Early, formatNanoseconds(l.Min), formatNanoseconds(l.Sum.Over(l.Count).Int64()), formatNanoseconds(l.Max),
 			c.SourceName, c.DestinationName, formatNanoseconds(l.Longest.Sent))
 		// means have fractions of ticks, which are cut off here
-		r[7] = r[7][:min(len(r[7]), len(formatNanoseconds(l.Sum.Quo(l.Count).Int64())))]
+		r[7] = r[7][:min(len(r[7]), len(formatNanoseconds(l.Sum.Over(l.Count).Int64())))]
 		if fmt.Sprint(r) != want {
 			t.Errorf("found %v, expected %s", r, want)
 		}

@@ -17,8 +17,8 @@ import (
 
 const waitsTraces = "../../analysis/waits/testdata/"
 
-// outsideCube returns the values of a file of Cube, in microseconds or counts, as a program reads them that
-// shares nothing with package cube: "metric path location". Scalasca's figures show the last 34 characters of
+// outsideCube returns the values of a file of Cube, in microseconds or counts, by "metric path location". A
+// program that shares no code with package cube reads them. Scalasca's figures show the last 34 characters of
 // paths.
 func outsideCube(t *testing.T, file string) map[string]float64 {
 	t.Helper()
@@ -243,7 +243,8 @@ func TestCubeFiles(t *testing.T) {
 		c.Metric("critical_path") == nil {
 		t.Errorf("found %+v", c.Metrics)
 	}
-	weft(t, 0, "waits", "-q", "--window", "0..0.0005s", "--cube", file, hand) // weft may replace its own file
+	// weft may replace a file that it has written.
+	weft(t, 0, "waits", "-q", "--window", "0..0.0005s", "--cube", file, hand)
 	if c := readCube(t, file); c.Metric("critical_path") != nil {
 		t.Error("found the critical path of a window")
 	}

@@ -366,7 +366,7 @@ func exactMean(c trace.Clock, sum trace.Ticks, n int64) string {
 		// The ticks of a clock with n times as many ticks per second are n-ths of the original ticks.
 		return trace.Clock{Num: int64(lo), Den: c.Den}.FormatSumSeconds(sum)
 	}
-	return c.FormatSumSeconds(sum.Quo(n))
+	return c.FormatSumSeconds(sum.Over(n))
 }
 
 // writeProfileCSV writes a line for each region, or for each location and region, then a line for each

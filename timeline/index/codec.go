@@ -118,7 +118,7 @@ func appendTicks(b []byte, t trace.Ticks) []byte {
 	if n := t.Int64(); n >= 0 && t == trace.TicksOf(n) {
 		return appendUvarint(b, uint64(n))
 	}
-	units := t.Quo(ticksUnit).Int64()
+	units := t.Over(ticksUnit).Int64()
 	rest := t.Minus(trace.TicksOf(ticksUnit).Times(units)).Int64()
 	if rest < 0 {
 		rest, units = rest+ticksUnit, units-1

@@ -272,7 +272,7 @@ func (c *Cell) Mean() int64 {
 	if c.Matched == 0 {
 		return 0
 	}
-	mean := c.Sum.Quo(c.Matched).Int64()
+	mean := c.Sum.Over(c.Matched).Int64()
 	rest := c.Sum.Minus(trace.TicksOf(mean).Times(c.Matched)).Int64()
 	if rest >= c.Matched-rest {
 		mean++

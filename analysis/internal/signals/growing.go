@@ -53,11 +53,11 @@ type step struct {
 	v    [2]float64
 }
 
-// NewGrowing returns a signal without step functions, from time first on. If over is positive, the
-// value of the signal at each time is the average over the last over ticks. Before its begin, the
+// NewGrowing returns a signal without step functions, from time first on. If averaged is positive,
+// the value of the signal at each time is the average over the last averaged ticks. Before its begin, the
 // signal counts as 0.
-func NewGrowing(part Part, first, over int64) *Growing {
-	return &Growing{part: part, averagedTicks: over, first: first, at: first, steps: []step{{from: first}}}
+func NewGrowing(part Part, first, averaged int64) *Growing {
+	return &Growing{part: part, averagedTicks: averaged, first: first, at: first, steps: []step{{from: first}}}
 }
 
 // Begin adds a value from a time on.

@@ -167,7 +167,8 @@ func (s *stream) queue(role trace.Role) *workQueue {
 	return &s.kernels
 }
 
-// match judges the idle times in a queue of stream s whose calls are known.
+// match matches the idle times in queue q of stream s with the calls that launch work, in order, and reports
+// the waits.
 func (e *engine) match(s *stream, q *workQueue) {
 	for len(q.calls) > 0 && len(q.idle) > 0 && !q.broken {
 		a, b := &q.calls[0], &q.idle[0]
