@@ -26,10 +26,9 @@ type sequence struct {
 	counts       []int64          // number of calls of each location, ascending
 	done         int64            // number of the first operation in list
 	list         []instance
-	disagreed    bool // from this operation on, the members call different operations
-	// ranks holds the locations of the communicator by rank, and lists for reuse.
-	ranks []uint32
-	free  [][]Member
+	disagreed    bool       // from this operation on, the members call different operations
+	ranks        []uint32   // locations of the communicator, by rank
+	free         [][]Member // lists of members, for reuse
 }
 
 // countMembers prepares the sequences and barriers with the numbers of calls of each location. These
