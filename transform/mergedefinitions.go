@@ -23,11 +23,11 @@ func (m *mergedOperations) add(o trace.Named) {
 		m.same[text] = o.ID
 	}
 	m.ids[o.ID], m.complete[[2]string{o.ID, text}] = true, true
-	m.count(o)
+	m.reserve(o)
 }
 
-// count makes the next number greater than that of an operation.
-func (m *mergedOperations) count(o trace.Named) {
+// reserve ensures that new operations get numbers above the number of operation o.
+func (m *mergedOperations) reserve(o trace.Named) {
 	if n, err := strconv.ParseUint(o.ID, 10, 64); err == nil && n < 1<<32-1 {
 		m.next = max(m.next, n+1)
 	}
@@ -58,7 +58,7 @@ func (mt *MergedTrace) copyOperations(p *mergeInput) {
 		had.add(o)
 	}
 	for _, o := range own {
-		had.count(o)
+		had.reserve(o)
 	}
 	for _, o := range own {
 		number, err := strconv.ParseUint(o.ID, 10, 64)

@@ -19,10 +19,10 @@ const (
 	MaxValues = 100_000 // greatest range of the values of [Options.By]
 	maxPairs  = 8 << 20 // greatest number of pairs of names, added up over objects
 	pairBytes = 24      // size of a pair in bytes
-	// namePairs is the memory for the occurrences of a name, as a number of pairs of the same size. indexesAPair is
+	// namePairs is the memory for the occurrences of a name, as a number of pairs of the same size. indexesPerPair is
 	// the number of indexes of names in an object that need as much memory as a pair.
-	namePairs    = 4
-	indexesAPair = pairBytes / 4
+	namePairs      = 4
+	indexesPerPair = pairBytes / 4
 )
 
 // LimitError reports that a trace exceeds a limit of a [Miner].

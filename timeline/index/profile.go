@@ -177,7 +177,7 @@ type tally struct {
 	list []regionSum
 	// 1 + the index in list of each region; indexed by region plus 1; the first element is for NoRef
 	slot []int32
-	// like slot, for regions that the index does not define, to which a damaged index may refer
+	// like slot, for undefined regions, to which only a damaged index refers; indexed by region
 	others map[uint32]int32
 }
 
