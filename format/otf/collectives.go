@@ -154,7 +154,7 @@ func (e *encoder) rootProcess(c *trace.Cursor, rank, communicator uint64) uint64
 	if p == 0 {
 		kind := c.Kind()
 		if kind == trace.CollectiveBegin {
-			kind = trace.CollectiveEnd // in the model the end has the root
+			kind = trace.CollectiveEnd // the root is an operand of the end event
 		}
 		e.loss.Add(e.defs.Spec(kind).Name, "root", e.restored(), "the location of the root is unknown", 1)
 	}

@@ -61,7 +61,7 @@ func (br *bulkReader) addAmended(l *lane, text unsafe.Pointer, pos int, time int
 const fewPairs = 32
 
 // addWithPairs adds the row of the visit, message or counter value that follows the key-value pairs at pos to lane l.
-// It returns the position of the next line, or 0 if the lines are spelled in another way. If l is br.elsewhere, the
+// It returns the position of the next line, or 0 if the lines are spelled in another way. If l is br.foreignLane, the
 // pairs must state the location of the row, and addWithPairs adds the row to the lane of that location, which is to.
 func (br *bulkReader) addWithPairs(l *lane, text unsafe.Pointer, pos int, time int64) (next int, to *lane) {
 	if br.d.carried && br.d.restorer == nil || br.f.s.r.opt.AsLibrary {
@@ -136,9 +136,9 @@ func (br *bulkReader) carriedPairs(l *lane) (to *lane, packed []byte, ok bool) {
 	return to, packed, to != nil && to != br.foreignLane && !(br.d.unnamedLeaves && packed != nil)
 }
 
-// setElsewhere makes br.elsewhere stand for a process. It returns false if the process does not belong to a resource,
-// or not to the stream.
-func (br *bulkReader) setElsewhere(process uint64) bool {
+// setForeignLane makes br.foreignLane stand for a process. It returns false if the process does not belong to a
+// resource, or not to the stream.
+func (br *bulkReader) setForeignLane(process uint64) bool {
 	if br.d.restorer == nil || process < laneProcess || process > noProcess {
 		return false
 	}
@@ -154,11 +154,11 @@ func (br *bulkReader) setElsewhere(process uint64) bool {
 	return listed
 }
 
-// readElsewhere reads the lines from pos to end as [bulkReader.readLines] does, for the processes of resources. It adds
-// the rows to the lanes of their locations. If the lane l is not br.foreignLane, the line at pos must select such a
-// process. readElsewhere returns the position, lane and time where it stopped: before a line that selects another
-// process, with its lane, or before the first line that it cannot read.
-func (br *bulkReader) readElsewhere(text unsafe.Pointer, pos, end int, l *lane, time uint64) (int, *lane, uint64,
+// readForeignLane reads the lines from pos to end as [bulkReader.readLines] does, for the processes of resources.
+// It adds the rows to the lanes of their locations. If the lane l is not br.foreignLane, the line at pos must select
+// such a process. readForeignLane returns the position, lane and time where it stopped: before a line that selects
+// another process, with its lane, or before the first line that it cannot read.
+func (br *bulkReader) readForeignLane(text unsafe.Pointer, pos, end int, l *lane, time uint64) (int, *lane, uint64,
 	error) {
 	for pos < end {
 		w := word(text, pos)
@@ -181,7 +181,7 @@ func (br *bulkReader) readElsewhere(text unsafe.Pointer, pos, end int, l *lane, 
 				}
 				return at, other, t, nil
 			}
-			if !br.setElsewhere(process) {
+			if !br.setForeignLane(process) {
 				break
 			}
 			pos, l, time = i+1, br.foreignLane, t

@@ -22,7 +22,7 @@ type bulkReader struct {
 	withStates bool
 	// time of the snapshots at which the scan begins; nil means that it begins at the start of the file
 	resume *uint64
-	begun  bool // deliverBegun is called for each stream that begins at snapshots
+	begun  bool // deliverLocationBegins is called for each stream that begins at snapshots
 	// earlier holds the known processes with events before the snapshots at which the scan begins. A process
 	// may occur twice.
 	earlier          []uint64
@@ -331,7 +331,7 @@ const (
 func (br *bulkReader) readFrequent(ctx context.Context) error {
 	s, t := br.f.s, br.f.s.t
 	l := br.laneOf(s.process)
-	if l == nil && br.setElsewhere(s.process) {
+	if l == nil && br.setForeignLane(s.process) {
 		l = br.foreignLane
 	}
 	if !s.begun || s.skip || br.d.clock.scale > 1 || s.silent && len(s.rec.KeyValues) > 0 || s.time < br.last || l == nil {
@@ -358,7 +358,7 @@ func (br *bulkReader) readFrequent(ctx context.Context) error {
 		if more = br.d.restorer != nil && t.from < end; more {
 			from, before := t.from, l
 			var err error
-			if t.from, l, s.time, err = br.readElsewhere(text, from, end, l, s.time); err != nil {
+			if t.from, l, s.time, err = br.readForeignLane(text, from, end, l, s.time); err != nil {
 				return err
 			}
 			more = l != br.foreignLane && (t.from != from || l != before)
