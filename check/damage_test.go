@@ -42,9 +42,9 @@ func load(t *testing.T, dir, main string) archive {
 	return a
 }
 
-// with returns a copy of the trace with the file name replaced by what change returns for its
-// content. If that is nil, the copy does not have the file.
-func (a archive) with(t *testing.T, name string, change func([]byte) []byte) archive {
+// withChange returns a copy of the trace in which change(content) replaces the content of the file name. If
+// change returns nil, the copy does not have the file.
+func (a archive) withChange(t *testing.T, name string, change func([]byte) []byte) archive {
 	t.Helper()
 	f := a.MapFS[name]
 	if f == nil {
@@ -197,7 +197,7 @@ func TestDamage(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		rules, err := brokenRules(t, x.trace.with(t, x.file, x.change))
+		rules, err := brokenRules(t, x.trace.withChange(t, x.file, x.change))
 		if err != nil {
 			t.Fatalf("%s: %s: %v", x.trace.main, x.what, err)
 		}

@@ -30,7 +30,7 @@ type sheet struct {
 	plot          box // area of the rows, to the right of the row labels
 	all           []index.Track
 	rows          []sheetRow
-	more          int // number of rows that are left out
+	omittedRows   int // number of rows that are left out
 	regions       []rgb
 	colors        raster.Colors
 	arrows        []index.Link
@@ -114,7 +114,7 @@ func (s *Sheet) layOut(ctx context.Context) (*sheet, error) {
 		return nil, err
 	}
 	y := l.plot.y + l.plot.h
-	if l.more > 0 {
+	if l.omittedRows > 0 {
 		y += moreRowsHeight
 	}
 	y += 14
@@ -140,7 +140,7 @@ func (l *sheet) layRows() error {
 		order = arrange(l.all, groups)
 	}
 	if most := cmp.Or(l.MaxRows, sheetRows); len(order) > most {
-		l.more = len(order) - most
+		l.omittedRows = len(order) - most
 		order = order[:most]
 	}
 	members := map[uint32]int{} // number of rows of each group; counters that belong to another row do not count
@@ -435,9 +435,9 @@ func (l *sheet) legendText(kind index.TrackKind, time string, count int64) strin
 	switch {
 	case kind == index.CommunicatorTrack:
 		of, one, several = " of operations", "operation", "operations"
-	case kind == index.ResourceTrack && l.Spans == OfVisits:
+	case kind == index.ResourceTrack && l.Spans == VisitSpans:
 		of = " inclusive"
-	case kind == index.ResourceTrack && l.Spans == OfBoth:
+	case kind == index.ResourceTrack && l.Spans == AllSpans:
 		of, one, several = " inclusive, or of claims", "visit or claim", "visits or claims"
 	case kind == index.ResourceTrack:
 		of, one, several = " of claims", "claim", "claims"

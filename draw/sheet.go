@@ -56,9 +56,9 @@ type Spans int
 
 // The values of Spans. Rows for the values of an attribute may contain visits of regions.
 const (
-	OfClaims Spans = iota
-	OfVisits
-	OfBoth
+	ClaimSpans Spans = iota
+	VisitSpans
+	AllSpans
 )
 
 // SVG writes the picture as a self-contained SVG document. Options.Scale has no effect.
@@ -321,9 +321,9 @@ func (l *sheet) drawFrame(c canvas) {
 		c.text(label{x: l.plot.x + l.plot.w/2, y: l.plot.y + 34, s: "no events", full: "no events", size: textSize,
 			anchor: atMiddle, color: l.t.dim})
 	}
-	if l.more > 0 {
-		s := fmt.Sprintf("… and %s", plural.Of(l.more, "more row"))
-		if l.more == 1 {
+	if l.omittedRows > 0 {
+		s := fmt.Sprintf("… and %s", plural.Of(l.omittedRows, "more row"))
+		if l.omittedRows == 1 {
 			s = "… and 1 more row"
 		}
 		c.text(label{x: margin, y: below + 17, s: s, full: s, size: textSize, color: l.t.dim})

@@ -47,14 +47,14 @@ var definitionCounts = map[Subject]func(d *trace.Definitions) int{
 		return sum(&d.Regions, func(r *trace.Region) int { return count(r.Role != "") })
 	},
 	RegionDescriptions: func(d *trace.Definitions) int {
-		return sum(&d.Regions, func(r *trace.Region) int { return having(r.Attrs, Description) })
+		return sum(&d.Regions, func(r *trace.Region) int { return countWithKeys(r.Attrs, Description) })
 	},
 	RegionCanonicalNames: func(d *trace.Definitions) int {
-		return sum(&d.Regions, func(r *trace.Region) int { return having(r.Attrs, CanonicalName) })
+		return sum(&d.Regions, func(r *trace.Region) int { return countWithKeys(r.Attrs, CanonicalName) })
 	},
 	RegionProperties: func(d *trace.Definitions) int {
 		return sum(&d.Regions, func(r *trace.Region) int {
-			return len(r.Attrs) - having(r.Attrs, Description) - having(r.Attrs, CanonicalName)
+			return len(r.Attrs) - countWithKeys(r.Attrs, Description) - countWithKeys(r.Attrs, CanonicalName)
 		})
 	},
 	ResourceDefinitions: func(d *trace.Definitions) int { return d.Resources.Len() },
@@ -64,10 +64,12 @@ var definitionCounts = map[Subject]func(d *trace.Definitions) int{
 		return sum(&d.Metrics, func(m *trace.MetricDef) int { return count(m.Group != "") })
 	},
 	MetricDescriptions: func(d *trace.Definitions) int {
-		return sum(&d.Metrics, func(m *trace.MetricDef) int { return having(m.Attrs, Description) })
+		return sum(&d.Metrics, func(m *trace.MetricDef) int { return countWithKeys(m.Attrs, Description) })
 	},
 	MetricRecorders: func(d *trace.Definitions) int {
-		return sum(&d.Metrics, func(m *trace.MetricDef) int { return count(having(m.Attrs, Recorder, Occurrence) > 0) })
+		return sum(&d.Metrics, func(m *trace.MetricDef) int {
+			return count(countWithKeys(m.Attrs, Recorder, Occurrence) > 0)
+		})
 	},
 	MetricProperties: func(d *trace.Definitions) int { return sum(&d.Metrics, otherProperties) },
 
@@ -100,7 +102,7 @@ var definitionCounts = map[Subject]func(d *trace.Definitions) int{
 	HandleDefinitions: func(d *trace.Definitions) int { return d.Handles.Len() },
 	MarkerDefinitions: func(d *trace.Definitions) int { return d.Markers.Len() },
 	MarkerGroups: func(d *trace.Definitions) int {
-		return sum(&d.Markers, func(m *trace.Named) int { return having(m.Attrs, MarkerGroup) })
+		return sum(&d.Markers, func(m *trace.Named) int { return countWithKeys(m.Attrs, MarkerGroup) })
 	},
 	OperationDefinitions: func(d *trace.Definitions) int { return d.Operations.Len() },
 }
@@ -142,8 +144,8 @@ func otherProperties(m *trace.MetricDef) (n int) {
 	return n
 }
 
-// having returns how many attributes have one of the given keys.
-func having(list []trace.Attr, keys ...string) (n int) {
+// countWithKeys returns how many attributes have one of the given keys.
+func countWithKeys(list []trace.Attr, keys ...string) (n int) {
 	for i := range list {
 		n += count(slices.Contains(keys, list[i].Key))
 	}

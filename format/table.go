@@ -25,10 +25,10 @@ type Table struct {
 
 // These bytes mark the types of the values in a packed row.
 const (
-	nothing = iota
-	integer
-	real
-	text
+	nullType = iota
+	integerType
+	realType
+	textType
 )
 
 // Add appends a row to the table.
@@ -37,13 +37,13 @@ func (t *Table) Add(row ...any) error {
 	for _, v := range row {
 		switch v := v.(type) {
 		case nil:
-			b = append(b, nothing)
+			b = append(b, nullType)
 		case int64:
-			b = binary.AppendVarint(append(b, integer), v)
+			b = binary.AppendVarint(append(b, integerType), v)
 		case trace.Real:
-			b = binary.LittleEndian.AppendUint64(append(b, real), math.Float64bits(float64(v)))
+			b = binary.LittleEndian.AppendUint64(append(b, realType), math.Float64bits(float64(v)))
 		case string:
-			b = append(binary.AppendUvarint(append(b, text), uint64(len(v))), v...)
+			b = append(binary.AppendUvarint(append(b, textType), uint64(len(v))), v...)
 		default:
 			return fmt.Errorf("table %s: found a %T, expected an int64, a trace.Real, a string or nil", t.Key, v)
 		}
@@ -93,14 +93,14 @@ func (r *tableReader) Write(p []byte) (int, error) {
 			kind := b[0]
 			b = b[1:]
 			switch kind {
-			case nothing:
+			case nullType:
 				r.row = append(r.row, nil)
-			case integer:
+			case integerType:
 				v, n := binary.Varint(b)
 				r.row, b = append(r.row, v), b[n:]
-			case real:
+			case realType:
 				r.row, b = append(r.row, trace.Real(math.Float64frombits(binary.LittleEndian.Uint64(b)))), b[8:]
-			case text:
+			case textType:
 				v, n := binary.Uvarint(b)
 				r.row, b = append(r.row, string(b[n:n+int(v)])), b[n+int(v):]
 			}

@@ -38,8 +38,8 @@ type tristate uint8
 
 const (
 	undecided tristate = iota
-	no
-	yes
+	resultNo
+	resultYes
 )
 
 // pick returns the selected rows of a batch. The result is the batch itself if all rows are selected, and nil
@@ -76,12 +76,12 @@ func (s *selector) wants(b *trace.Batch, row int) bool {
 	k := b.Kind[row]
 	if s.sel.Kind != nil && int(k) < len(s.kinds) {
 		if s.kinds[k] == undecided {
-			s.kinds[k] = no
+			s.kinds[k] = resultNo
 			if s.sel.Kind(k) {
-				s.kinds[k] = yes
+				s.kinds[k] = resultYes
 			}
 		}
-		if s.kinds[k] == no {
+		if s.kinds[k] == resultNo {
 			return false
 		}
 	}

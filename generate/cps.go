@@ -21,8 +21,8 @@ const (
 	taskF
 	taskG
 	tasks
-	arrival = tasks     // region of the marks that record arrivals
-	done    = tasks + 1 // region of the marks that confirm the end of an object, in traces with a period
+	arrival      = tasks     // region of the marks that record arrivals
+	confirmation = tasks + 1 // region of the marks that confirm the end of an object, in traces with a period
 )
 
 // The numbers of resources, which are also the numbers of their locations.
@@ -117,7 +117,7 @@ func planCPS(o Options, d *trace.Definitions) (source, error) {
 	d.Metrics.Add(trace.MetricDef{ID: "0", Name: "temperature", Unit: "°C", Kind: trace.SignalMetric, Type: trace.Float64,
 		Location: signal,
 		Attrs:    []trace.Attr{text("name", "temperature"), text("unit", "°C")}})
-	for _, name := range taskNames[:done] {
+	for _, name := range taskNames[:confirmation] {
 		d.Regions.Add(trace.Region{Name: name})
 	}
 	for _, name := range []string{"name", "id", "complexity"} {
@@ -126,7 +126,7 @@ func planCPS(o Options, d *trace.Definitions) (source, error) {
 	if o.Period == 0 && o.Faults == (Faults{}) {
 		return &cpsPlan{o.Seed, o.Events}, nil
 	}
-	d.Regions.Add(trace.Region{Name: taskNames[done]})
+	d.Regions.Add(trace.Region{Name: taskNames[confirmation]})
 	return planPeriodic(o, d)
 }
 

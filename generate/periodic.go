@@ -225,7 +225,7 @@ func (s *periodic) step() bool {
 		}
 	}
 	if s.confirmed == s.now {
-		s.mark(done, s.object)
+		s.mark(confirmation, s.object)
 		s.confirmed = never
 	}
 	if s.arrival == s.now {
@@ -250,7 +250,7 @@ func (s *periodic) step() bool {
 func (s *periodic) mark(region uint32, object int64) {
 	d, _ := s.plan.data(object)
 	id, class := object, d.class
-	if region == done {
+	if region == confirmation {
 		id, class = s.plan.objects+object, none
 	}
 	s.add(cpsRow{loc: eventsLocation, kind: trace.Mark, ref: region, n: 1, ops: [4]uint64{uint64(id)}, text: d.text,

@@ -95,12 +95,12 @@ const (
 // phaseRow is a row in an iteration. The field from is a moment, and the field plus is the number of
 // nanoseconds from this moment to the row.
 type phaseRow struct {
-	who  uint8
-	kind trace.Kind
-	ref  uint32
-	from moment
-	plus int64
-	op   uint64 // number of the collective operation, for rows of a collective operation
+	threads uint8
+	kind    trace.Kind
+	ref     uint32
+	from    moment
+	plus    int64
+	op      uint64 // number of the collective operation, for rows of a collective operation
 }
 
 type phasesPlan struct {
@@ -465,7 +465,7 @@ func (p *phasesPlan) at(loc uint32, iteration int64, m moment) int64 {
 func (p *phasesPlan) program() {
 	list := &p.prologue
 	add := func(who uint8, k trace.Kind, ref uint32, from moment, plus int64) {
-		*list = append(*list, phaseRow{who: who, kind: k, ref: ref, from: from, plus: plus})
+		*list = append(*list, phaseRow{threads: who, kind: k, ref: ref, from: from, plus: plus})
 	}
 	visit := func(who uint8, ref uint32, begin moment, after int64, end moment, before int64) {
 		add(who, trace.Enter, ref, begin, after)
@@ -533,7 +533,7 @@ func (p *phasesPlan) count(list []phaseRow) int64 {
 			who   uint8
 			count int64
 		}{{rootThread, 1}, {firstThreads, p.n - 1}, {otherThreads, p.n * (p.threads - 1)}} {
-			if list[i].who&x.who != 0 {
+			if list[i].threads&x.who != 0 {
 				n += x.count
 			}
 		}
@@ -591,7 +591,7 @@ func (s *phases) next(loc uint32) int64 {
 		list := s.list(r)
 		for ; int(r.row) < len(list); r.row++ {
 			x := &list[r.row]
-			if x.who&who == 0 {
+			if x.threads&who == 0 {
 				continue
 			}
 			if r.iteration < 0 {

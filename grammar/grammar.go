@@ -110,8 +110,8 @@ type item struct {
 	blocks     uint64 // total duration of the blocks in the item, or of the item itself if it is a block
 }
 
-// same reports whether two items have the same token and number of iterations.
-func (a *item) same(b *item) bool { return a.token == b.token && a.iterations == b.iterations }
+// equal reports whether two items have the same token and number of iterations.
+func (a *item) equal(b *item) bool { return a.token == b.token && a.iterations == b.iterations }
 
 // New returns a Builder that looks for repetitions of up to maxLoop tokens. block must report whether an event
 // begins a block. occurred is called for each occurrence of a sequence except the root; the occurrences of a
@@ -303,13 +303,13 @@ func (b *Builder) loop(l *level) (bool, error) {
 	n := len(t)
 	last := &t[n-1]
 	for size := 1; size <= b.maxLoop && 2*size <= n; size++ {
-		if !t[n-1-size].same(last) {
+		if !t[n-1-size].equal(last) {
 			continue
 		}
 		x, y := t[n-2*size:n-size], t[n-size:]
 		equal := true
 		for i := size - 2; i >= 0 && equal; i-- {
-			equal = x[i].same(&y[i])
+			equal = x[i].equal(&y[i])
 		}
 		if equal {
 			return true, b.makeLoop(l, n-2*size, size)

@@ -180,8 +180,8 @@ func (l *stack) cut(at int) {
 	l.tokens = l.tokens[:at]
 }
 
-// whole returns the common span of the tokens [from, to), as if they were not a block.
-func (l *stack) whole(from, to int) span {
+// tokenSpan returns the common span of the tokens [from, to), as if they were not a block.
+func (l *stack) tokenSpan(from, to int) span {
 	gone := len(l.tokens) - len(l.spans)
 	list := l.spans[from-gone : to-gone]
 	x := span{list[0].start, list[len(list)-1].end, 0}
@@ -202,7 +202,7 @@ func (b *Reference) replaceKnown(l *stack) error {
 		}
 		node = next
 		if s := b.ends.sequence[node]; s > 0 {
-			x := l.whole(n-size, n)
+			x := l.tokenSpan(n-size, n)
 			if err := b.occurs(s, &x); err != nil {
 				return err
 			}
@@ -213,8 +213,8 @@ func (b *Reference) replaceKnown(l *stack) error {
 	return nil
 }
 
-// learn adds sequence s with its tokens to the sequences that [Reference.replaceKnown] finds.
-func (e *suffixTree) learn(tokens []Token, s uint32) {
+// addSequence adds sequence s with its tokens to the sequences that [Reference.replaceKnown] finds.
+func (e *suffixTree) addSequence(tokens []Token, s uint32) {
 	node := uint32(0)
 	for i := len(tokens) - 1; i >= 0; i-- {
 		key := uint64(node)<<32 | uint64(tokens[i])
@@ -279,8 +279,8 @@ func (b *Reference) extend(l *stack) (bool, error) {
 		delete(b.loops, loopKey{loop.Sequence, loop.Iterations})
 	}
 	b.Loops[i].Iterations++
-	x := l.whole(at, n)
-	if q := b.squash(i); q != i {
+	x := l.tokenSpan(at, n)
+	if q := b.reuseEqualLoop(i); q != i {
 		l.cut(at)
 		return true, b.store(MakeToken(Loop, q), x)
 	}
@@ -294,14 +294,14 @@ func (b *Reference) makeLoop(l *stack, size int) error {
 	n := len(l.tokens)
 	at, mid := n-2*size, n-size
 	body := l.tokens[mid]
-	x, y := l.whole(at, mid), l.whole(mid, n)
+	x, y := l.tokenSpan(at, mid), l.tokenSpan(mid, n)
 	if size > 1 || body.Type() != Sequence {
 		s, found, err := b.sequence(l.tokens[mid:])
 		if err != nil {
 			return err
 		}
 		if !found {
-			b.ends.learn(l.tokens[mid:], s)
+			b.ends.addSequence(l.tokens[mid:], s)
 		}
 		for _, x := range []*span{&x, &y} {
 			if err := b.occurs(s, x); err != nil {
@@ -317,16 +317,16 @@ func (b *Reference) makeLoop(l *stack, size int) error {
 	b.Loops = append(b.Loops, LoopInfo{body.ID(), 2, 1})
 	x = span{x.start, y.end, x.blocks + y.blocks}
 	l.cut(at)
-	if q := b.squash(i); q != i {
+	if q := b.reuseEqualLoop(i); q != i {
 		return b.store(MakeToken(Loop, q), x)
 	}
 	l.push(MakeToken(Loop, i), x)
 	return nil
 }
 
-// squash looks for a loop that equals loop i. If there is such a loop, it discards loop i and returns the
+// reuseEqualLoop looks for a loop that equals loop i. If there is such a loop, it discards loop i and returns the
 // number of the other loop. Otherwise it returns i.
-func (b *Reference) squash(i uint32) uint32 {
+func (b *Reference) reuseEqualLoop(i uint32) uint32 {
 	loop := &b.Loops[i]
 	key := loopKey{loop.Sequence, loop.Iterations}
 	q, ok := b.loops[key]

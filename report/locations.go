@@ -77,7 +77,8 @@ func (r *Report) locations() section {
 	t := table{Head: []column{{Name: plural(int64(len(all)), "location")}, {Name: "min", Number: true},
 		{Name: "mean", Number: true}, {Name: "max", Number: true}, {Name: "mean / max", Number: true}}}
 	row := func(what string, p *spread) []cell {
-		return []cell{{Text: what}, r.time(p.least), r.mean(p.sum, p.n), r.time(p.most), {Text: meanOfMax(p), Number: true}}
+		return []cell{{Text: what}, r.time(p.least), r.mean(p.sum, p.n), r.time(p.most),
+			{Text: meanPercentOfMax(p), Number: true}}
 	}
 	share := func(n int64) cell { return cell{Text: percent(float64(n), float64(length)), Number: true} }
 	t.Rows = [][]cell{row("busy", &busy),
@@ -144,8 +145,8 @@ func (s *spread) add(t int64) {
 	s.most = max(s.most, t)
 }
 
-// meanOfMax formats the mean time as a percentage of the longest time.
-func meanOfMax(s *spread) string {
+// meanPercentOfMax formats the mean time as a percentage of the longest time.
+func meanPercentOfMax(s *spread) string {
 	if s.most <= 0 {
 		return "–"
 	}

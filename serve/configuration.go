@@ -134,11 +134,11 @@ func (c configuration) check(known []string, path string) error {
 	return nil
 }
 
-// configured returns the entry of the trace with a configuration. Such an entry has its own index,
+// withConfiguration returns the entry of the trace with a configuration. Such an entry has its own index,
 // and catalogues do not list it.
-func (e *entry) configured(c configuration) (*entry, error) {
+func (e *entry) withConfiguration(c configuration) (*entry, error) {
 	if e.base != nil {
-		return e.base.configured(c)
+		return e.base.withConfiguration(c)
 	}
 	if c == e.config {
 		return e, nil

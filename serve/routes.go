@@ -197,7 +197,7 @@ func (s *Server) find(id string) (*entry, error) {
 			return e, nil
 		}
 		if c, ok := parseConfiguration(text); ok {
-			return e.configured(c)
+			return e.withConfiguration(c)
 		}
 	}
 	return nil, notFound("there is no trace " + quote(id) + "; /api/traces lists them")
@@ -469,7 +469,8 @@ func (s *Server) showTrace(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if q := r.URL.Query(); q.Has("color") || q.Has("label") || q.Has("rows") || q.Has("only") {
-		if e, err = e.configured(configuration{q.Get("color"), q.Get("label"), q.Get("rows"), q.Get("only")}); err != nil {
+		c := configuration{q.Get("color"), q.Get("label"), q.Get("rows"), q.Get("only")}
+		if e, err = e.withConfiguration(c); err != nil {
 			return err
 		}
 	}

@@ -65,7 +65,7 @@ func (d *Definitions) OperationName(n uint64) (name string, ok bool) {
 	if !d.Conventions.OwnOperations {
 		return OperationName(n)
 	}
-	name, ok = d.operationNames.of(strconv.FormatUint(n, 10), &d.Operations)
+	name, ok = d.operationNames.lookup(strconv.FormatUint(n, 10), &d.Operations)
 	if known, is := OperationOf(name); is {
 		return OperationName(known)
 	}
@@ -80,8 +80,8 @@ type operationNames struct {
 	count int               // number of these entries
 }
 
-// of returns the name of the first operation in the table with an id and a name.
-func (o *operationNames) of(id string, table *Table[Named]) (name string, ok bool) {
+// lookup returns the name of the first operation in the table with an id and a name.
+func (o *operationNames) lookup(id string, table *Table[Named]) (name string, ok bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for list := table.All(); o.count < len(list); o.count++ {

@@ -211,7 +211,7 @@ type LocationGroup struct {
 // a process that uses a device does: its name in quotes, and its id, as in "rank 3" <7>.
 const CreatorAttribute = "creator"
 
-// Region is named code, or a named activity.
+// Region is a named piece of code, such as a function, or a named activity.
 type Region struct {
 	ID    string `json:"id,omitempty"`
 	Name  string `json:"name"`

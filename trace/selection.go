@@ -10,9 +10,9 @@ type Selection struct {
 	// these are all events before From. Alternatively, a format may deliver enters for the regions that
 	// are open at some time at or before From, with their original times, and all later events.
 	Stacks bool
-	// Begun also requires, with Stacks, an event of each location that has events before From, at the time
+	// LocationBegins also requires, with Stacks, an event of each location that has events before From, at the time
 	// of the first of them. A format that leaves out these events delivers NoOp and Comment there.
-	Begun bool
+	LocationBegins bool
 	// OneEventFrom is a time from which on a scan needs only one event ([Kind.IsActivity]) of each
 	// location, or 0. The format may leave out all events after that one. Callers use it to find out
 	// whether a location has later events.
@@ -66,7 +66,7 @@ func NoAttributes(string) bool { return false }
 // open in the window of s, and how these continue. It consists of the events that Stacks selects, and
 // all later events up to the end of the trace.
 func (s *Selection) Following() Selection {
-	return Selection{From: s.From, To: math.MaxInt64, Stacks: true, Begun: s.Begun, Location: s.Location,
+	return Selection{From: s.From, To: math.MaxInt64, Stacks: true, LocationBegins: s.LocationBegins, Location: s.Location,
 		Attribute: s.Attribute}
 }
 

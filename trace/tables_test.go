@@ -37,7 +37,7 @@ func TestAdd(t *testing.T) {
 		t.Error("found times in windows that are not, or not in windows that are")
 	}
 	a, b, c := &Window{1, 5}, &Window{1, 5}, &Window{1, 6}
-	if !a.Same(b) || a.Same(c) || a.Same(nil) || (*Window)(nil).Same(a) || !(*Window)(nil).Same(nil) {
+	if !a.Equal(b) || a.Equal(c) || a.Equal(nil) || (*Window)(nil).Equal(a) || !(*Window)(nil).Equal(nil) {
 		t.Error("found that windows are the same that are not, or are not that are")
 	}
 }

@@ -21,8 +21,8 @@ func (w *Window) Clip(t int64) int64 {
 	return min(max(t, w.From), w.To)
 }
 
-// Same reports whether two windows are equal. Both may be nil.
-func (w *Window) Same(o *Window) bool {
+// Equal reports whether two windows are equal. Both may be nil.
+func (w *Window) Equal(o *Window) bool {
 	return (w == nil) == (o == nil) && (w == nil || *w == *o)
 }
 

@@ -20,7 +20,7 @@ import (
 
 // memory returns the source of a trace that consists of one file in memory.
 func memory(name string, text []byte) format.Source {
-	return files{name, map[string][]byte{name: text}}.with(name, text)
+	return files{name, map[string][]byte{name: text}}.withText(name, text)
 }
 
 // files holds the content of the files of a trace, by name.
@@ -56,8 +56,8 @@ func load(t testing.TB, f format.Format, path string) files {
 	return x
 }
 
-// with returns the source of the trace in which the file called name has the given text.
-func (f files) with(name string, text []byte) format.Source {
+// withText returns the source of the trace in which the file called name has the given text.
+func (f files) withText(name string, text []byte) format.Source {
 	m := fstest.MapFS{}
 	for n, b := range f.data {
 		m[n] = &fstest.MapFile{Data: b}
@@ -165,7 +165,7 @@ func checkTruncation(t *testing.T, f format.Format, x files, step, places int) {
 			step = 1
 		}
 		for n := 0; n <= len(text); n += step {
-			src := x.with(name, text[:n])
+			src := x.withText(name, text[:n])
 			ReadSource(f, src, &format.ReadOptions{Workers: 1, Report: format.NewReport()})
 			ReadSource(f, src, &format.ReadOptions{Workers: 1, Strict: true})
 		}
@@ -200,7 +200,7 @@ func checkBitFlips(t *testing.T, f format.Format, x files, rounds int) {
 					break
 				}
 			}
-			ReadSource(f, x.with(name, b), &format.ReadOptions{Workers: 1, Report: format.NewReport()})
+			ReadSource(f, x.withText(name, b), &format.ReadOptions{Workers: 1, Report: format.NewReport()})
 		}
 	}
 }

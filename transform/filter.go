@@ -397,8 +397,9 @@ func (s *filterScan) row(l *filterState, q *queue, x *trace.Cursor) (keep, wait 
 	return keep, false
 }
 
-// wantsOperation reports whether the begin or the end of a collective operation has no unwanted communicator. If only
-// the begin has a communicator, as in OTF, the end with its matching number goes with it.
+// wantsOperation reports whether the begin or the end of a collective operation is kept, because its communicator is
+// not unwanted. In OTF only the begin has a communicator. An end without a communicator is kept if the begin with the
+// same matching number is kept.
 func (s *filterScan) wantsOperation(l *filterState, x *trace.Cursor) bool {
 	const communicator, matching = 1, 5
 	if x.Kind() == trace.CollectiveBegin {
@@ -517,9 +518,9 @@ type chunk struct {
 type decision uint8
 
 const (
-	kept decision = iota
-	waiting
-	dropped
+	rowKept decision = iota
+	rowWaiting
+	rowDropped
 )
 
 // chunkRows is the greatest number of rows in a chunk. For a location that has ended, up to this number of
@@ -544,9 +545,9 @@ func (q *queue) add(x *trace.Cursor, b *trace.Batch, waits bool) {
 	c := q.chunks[n-1]
 	c.rows.AppendRow(x)
 	copyTexts(&c.rows)
-	c.decisions = append(c.decisions, kept)
+	c.decisions = append(c.decisions, rowKept)
 	if waits {
-		c.decisions[len(c.decisions)-1] = waiting
+		c.decisions[len(c.decisions)-1] = rowWaiting
 		c.waiting++
 		q.due = append(q.due, waitingRow{q.count, x.Time()})
 	}
@@ -575,7 +576,7 @@ func (q *queue) decide(row int64, f decision) bool {
 	}
 	i := sort.Search(len(q.chunks), func(i int) bool { return q.chunks[i].first > row }) - 1
 	c := q.chunks[i]
-	if at := row - c.first; c.decisions[at] == waiting {
+	if at := row - c.first; c.decisions[at] == rowWaiting {
 		c.decisions[at] = f
 		c.waiting--
 		return true
@@ -584,14 +585,14 @@ func (q *queue) decide(row int64, f decision) bool {
 }
 
 // drop marks a row as dropped. It returns false if the row has already been kept or dropped.
-func (q *queue) drop(row int64) bool { return q.decide(row, dropped) }
+func (q *queue) drop(row int64) bool { return q.decide(row, rowDropped) }
 
 // keepWaited marks the rows as kept that have waited for the given duration at time t. Both are in
 // ticks.
 func (q *queue) keepWaited(t, duration int64) {
 	n := 0
 	for n < len(q.due) && t >= q.due[n].time && uint64(t)-uint64(q.due[n].time) >= uint64(duration) {
-		q.decide(q.due[n].row, kept)
+		q.decide(q.due[n].row, rowKept)
 		n++
 	}
 	if n > 0 {
@@ -605,7 +606,7 @@ func (q *queue) release(to *rowCollector) error {
 		c := q.chunks[0]
 		x := c.rows.Cursor()
 		for x.Next() {
-			if c.decisions[x.Row] == dropped {
+			if c.decisions[x.Row] == rowDropped {
 				continue
 			}
 			if err := to.addRow(&x, &c.rows); err != nil {
@@ -623,8 +624,8 @@ func (q *queue) keepAll(to *rowCollector) error {
 	q.keepWaited(math.MaxInt64, 0)
 	for _, c := range q.chunks {
 		for i, f := range c.decisions {
-			if f == waiting {
-				c.decisions[i] = kept
+			if f == rowWaiting {
+				c.decisions[i] = rowKept
 			}
 		}
 		c.waiting = 0

@@ -139,8 +139,8 @@ type openOccurrence struct {
 
 // claimNumber is the [trace.Definitions.ClaimID] of a claim. It is zero for a visit.
 type claimNumber struct {
-	is bool
-	id int64
+	valid bool
+	id    int64
 }
 
 // claimOf returns the number of the claim that a row begins or ends. It returns zero if the row belongs to a
@@ -176,7 +176,7 @@ type occurrence struct {
 func (o *occurrence) ends(c *trace.Cursor, claim claimNumber) bool {
 	k := c.Kind()
 	switch {
-	case o.claim.is:
+	case o.claim.valid:
 		return k == trace.ClaimEnd && claim == o.claim
 	case c.Ref() != o.ref:
 	case k == trace.Enter:

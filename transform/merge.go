@@ -110,7 +110,8 @@ func Merge(ctx context.Context, list []format.Events, m MergeOptions) (*MergedTr
 		if src.Format != x.defs.Format {
 			x.defs.Format = ""
 		}
-		p := &mergeInput{inner: d, number: i, of: len(list), clock: src.Clock, to: x.defs.Clock, zero: zero(i), base: base[i],
+		p := &mergeInput{inner: d, number: i, inputs: len(list), clock: src.Clock, to: x.defs.Clock, zero: zero(i),
+			base:    base[i],
 			rounded: &x.Rounded, large: &x.largeIDs,
 			definer: newDefiner(src, to)}
 		p.definer.variants = map[entryKey]int{}
@@ -419,11 +420,11 @@ func (s *mergedStream) nextBatch(context.Context) (*trace.Batch, error) {
 // mergeInput translates the batches of one of the merged traces.
 type mergeInput struct {
 	*definer
-	numbers    *ownNumbers // nil unless the trace refers to processors and event types by number
-	inner      format.Events
-	number, of int
-	clock, to  trace.Clock
-	zero, base int64
+	numbers        *ownNumbers // nil unless the trace refers to processors and event types by number
+	inner          format.Events
+	number, inputs int
+	clock, to      trace.Clock
+	zero, base     int64
 	// more / less is the time unit of fragments in the merged trace, divided by the time unit in this trace.
 	more, less float64
 	// operations maps the numbers of the trace's collective operations to those of the merged trace. It is nil if
@@ -473,13 +474,13 @@ func (m *mergeInput) onCommonClock(t int64) (s int64, exact, ok bool) {
 
 // id returns the id that a claim or mark has in the merged trace.
 func (m *mergeInput) id(id int64) int64 {
-	if m.of == 1 {
+	if m.inputs == 1 {
 		return id
 	}
-	if n := int64(m.of); id > (math.MaxInt64-int64(m.number))/n || id < math.MinInt64/n {
+	if n := int64(m.inputs); id > (math.MaxInt64-int64(m.number))/n || id < math.MinInt64/n {
 		*m.large++
 	}
-	return id*int64(m.of) + int64(m.number)
+	return id*int64(m.inputs) + int64(m.number)
 }
 
 // nodePrefix is the prefix of the ids of nodes in OTF2's system tree. The nodes are in one table with the
@@ -565,7 +566,7 @@ func (m *mergeInput) change(b *trace.Batch) *trace.Batch {
 		at = o.OpEnd[i]
 		switch k {
 		case trace.Marker:
-			if len(ops) == 3 && m.of > 1 {
+			if len(ops) == 3 && m.inputs > 1 {
 				ops[2] = m.scope(ops[1], ops[2])
 			}
 		case trace.ClaimBegin, trace.ClaimEnd, trace.Mark:
@@ -616,7 +617,7 @@ func (m *mergeInput) links(l []trace.Link) []trace.Link {
 				e.ID = m.id(e.ID)
 			}
 			e.Time = m.time(e.Time)
-			if m.of > 1 {
+			if m.inputs > 1 {
 				e.Pos = 0 // positions in different files may be equal
 			}
 		}

@@ -23,11 +23,11 @@ func (m *mergedOperations) add(o trace.Named) {
 		m.same[text] = o.ID
 	}
 	m.ids[o.ID], m.complete[[2]string{o.ID, text}] = true, true
-	m.count(o)
+	m.reserve(o)
 }
 
-// count makes the next number greater than that of an operation.
-func (m *mergedOperations) count(o trace.Named) {
+// reserve ensures that new operations get numbers above the number of operation o.
+func (m *mergedOperations) reserve(o trace.Named) {
 	if n, err := strconv.ParseUint(o.ID, 10, 64); err == nil && n < 1<<32-1 {
 		m.next = max(m.next, n+1)
 	}
@@ -61,7 +61,7 @@ func (mt *MergedTrace) copyOperations(p *mergeInput) {
 		had.add(o)
 	}
 	for _, o := range own {
-		had.count(o)
+		had.reserve(o)
 	}
 	if p.src.Conventions.OwnOperations || p.src.Operations.Len() > 0 {
 		p.operations = map[uint64]uint64{}
@@ -125,7 +125,7 @@ func (m *mergeInput) changeOperations(b, o *trace.Batch) {
 func (mt *MergedTrace) keepUndefinedOperations() {
 	defined := mergedOperations{}
 	for _, o := range mt.defs.Operations.All() {
-		defined.count(o)
+		defined.reserve(o)
 	}
 	numbers := map[uint64]uint64{}
 	for _, o := range mt.defs.Operations.All() {

@@ -68,8 +68,8 @@ func (mt *MergedTrace) scanEach(ctx context.Context, sel trace.Selection, newSin
 
 // worker returns a copy that translates batches in another goroutine. The copy counts for itself.
 func (m *mergeInput) worker() *mergeInput {
-	w := &mergeInput{definer: m.definer.worker(), inner: m.inner, number: m.number, of: m.of, clock: m.clock, to: m.to,
-		zero: m.zero, base: m.base, more: m.more, less: m.less, operations: m.operations,
+	w := &mergeInput{definer: m.definer.worker(), inner: m.inner, number: m.number, inputs: m.inputs, clock: m.clock,
+		to: m.to, zero: m.zero, base: m.base, more: m.more, less: m.less, operations: m.operations,
 		undefined: m.undefined, rounded: new(int64), large: new(int64), loss: m.loss}
 	w.startCalls()
 	return w

@@ -48,11 +48,11 @@ type repair struct {
 	sameDefinitions
 	how      RepairOptions
 	prepared bool
-	sound    bool   // no event needs a repair
+	intact   bool   // no event needs a repair
 	mark     uint32 // index of the attribute that marks repaired events
 	unknown  uint32 // region of visits without a region; NoRef until it is needed
 	ends     byLocation[locationEnd]
-	most     [2]int64 // the greatest id of a claim, and the greatest id of a mark
+	maxIDs   [2]int64 // the greatest id of a claim, and the greatest id of a mark
 	// resourceUses holds the use of each undefined resource, by resource.
 	resourceUses map[uint64]*resourceUse
 	// tracing states for each region whether its visits enclose the traced time of a process, like the visits
@@ -76,10 +76,10 @@ type locationEnd struct {
 	rows    int64
 	orphans []uint32        // regions that are left without an enter, in the order of their leaves
 	ends    map[int64]int64 // new ends of fragments; indexed by the number of the fragment
-	// traced is the number of the row in which tracing ends. unleft contains the numbers of earlier rows with
-	// an enter whose leave is missing.
-	traced int64
-	unleft map[int64]bool
+	// traced is the number of the row in which tracing ends. unendedEnters contains the numbers of
+	// earlier rows with an enter whose leave is missing.
+	traced        int64
+	unendedEnters map[int64]bool
 }
 
 // Prepare reads the trace to determine where each location ends.
@@ -102,10 +102,10 @@ func (r *repair) Prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if r.sound, r.prepared = ok, true; ok {
+	if r.intact, r.prepared = ok, true; ok {
 		return nil
 	}
-	m := &repairScan{repair: r, quiet: true}
+	m := &repairScan{repair: r, surveyOnly: true}
 	nothing := format.SinkFuncs{}
 	err = r.inner.Scan(ctx, trace.Events(), format.PerLocation,
 		format.SinkFuncs{OnBatch: func(b *trace.Batch) error { return m.processBatch(b, nothing) }})
@@ -119,12 +119,12 @@ func (r *repair) Prepare(ctx context.Context) error {
 			e.rows, e.orphans, e.ends, e.traced = l.rows, l.orphans, l.ends, l.traced
 			for i, v := range l.open {
 				if v.row < l.traced && !l.among.Gap(i) {
-					setElement(&e.unleft, v.row, true)
+					setElement(&e.unendedEnters, v.row, true)
 				}
 			}
 		}
 	}
-	r.most = [2]int64{m.taken[0].most, m.taken[1].most}
+	r.maxIDs = [2]int64{m.usedIDs[0].most, m.usedIDs[1].most}
 	return nil
 }
 
@@ -156,10 +156,10 @@ func (r *repair) addUse(resource uint64, ops []uint64, sign float64) {
 func (r *repair) begin(sel trace.Selection, _ format.Order, _ format.Sink) (stage, trace.Selection, error) {
 	r.how.Report.Pass()
 	m := &repairScan{repair: r}
-	if r.sound {
+	if r.intact {
 		return &soundScan{m}, everything(sel), nil
 	}
-	m.taken[0].most, m.taken[1].most = r.most[0], r.most[1]
+	m.usedIDs[0].most, m.usedIDs[1].most = r.maxIDs[0], r.maxIDs[1]
 	return m, everything(sel), nil
 }
 
@@ -167,13 +167,13 @@ func (r *repair) begin(sel trace.Selection, _ format.Order, _ format.Sink) (stag
 type repairScan struct {
 	passThrough
 	*repair
-	quiet   bool // set in the first pass, which does not change the trace
-	changes bool // set in the first pass if a row needs a repair
-	placed  bool // the rows of the current batch have positions
-	locs    byLocation[repairState]
-	out     trace.Batch
-	// taken holds the ids in use, separately for claims, marks and links.
-	taken [3]ids
+	surveyOnly bool // set in the first pass, which does not change the trace
+	changes    bool // set in the first pass if a row needs a repair
+	placed     bool // the rows of the current batch have positions
+	locs       byLocation[repairState]
+	out        trace.Batch
+	// usedIDs holds the ids in use, separately for claims, marks and links.
+	usedIDs [3]ids
 	// moved maps positions of claims and marks in the file to their new ids.
 	moved map[int64]int64
 }
@@ -251,7 +251,7 @@ type unclosedClaim struct {
 
 // report reports a change to a row. If x is nil, the change is at time t.
 func (rs *repairScan) report(rule string, loc uint32, x *trace.Cursor, t int64, found, expected string) {
-	if rs.changes = true; rs.quiet {
+	if rs.changes = true; rs.surveyOnly {
 		return
 	}
 	pos := int64(0)
@@ -279,7 +279,7 @@ func (rs *repairScan) region(k trace.Kind, ref uint32) string {
 // regionOrUnknown returns the region of a visit. For a visit without a region, it returns the region named
 // unknown, which it defines if necessary.
 func (rs *repairScan) regionOrUnknown(ref uint32) uint32 {
-	if ref != trace.NoRef || rs.quiet {
+	if ref != trace.NoRef || rs.surveyOnly {
 		return ref
 	}
 	if rs.unknown == trace.NoRef {
@@ -319,7 +319,7 @@ func (rs *repairScan) processBatch(b *trace.Batch, out format.Sink) error {
 		if !l.begun {
 			l.begun = true
 			l.last = x.Time()
-			if e := rs.ends.get(loc); e != nil && rs.how.Enter && !rs.quiet {
+			if e := rs.ends.get(loc); e != nil && rs.how.Enter && !rs.surveyOnly {
 				for i := len(e.orphans) - 1; i >= 0; i-- {
 					rs.add(loc, x.Time(), trace.Enter, rs.regionOrUnknown(e.orphans[i]), "not entered")
 					rs.report("repair.entered-region", loc, &x, x.Time(),
@@ -331,11 +331,11 @@ func (rs *repairScan) processBatch(b *trace.Batch, out format.Sink) error {
 		}
 		rs.repairRow(l, loc, &x, b)
 		l.rows++
-		if e := rs.ends.get(loc); e != nil && l.rows == e.rows && !rs.quiet {
+		if e := rs.ends.get(loc); e != nil && l.rows == e.rows && !rs.surveyOnly {
 			rs.end(l, loc)
 		}
 	}
-	if rs.out.Len() == 0 || rs.quiet {
+	if rs.out.Len() == 0 || rs.surveyOnly {
 		return nil
 	}
 	return out.Batch(&rs.out)
@@ -393,7 +393,7 @@ func (rs *repairScan) repairRow(l *repairState, loc uint32, x *trace.Cursor, b *
 
 // keep delivers a row with the given time, reference and operands.
 func (rs *repairScan) keep(x *trace.Cursor, t int64, ref uint32, ops []uint64) {
-	if rs.quiet {
+	if rs.surveyOnly {
 		return
 	}
 	rs.out.Add(x.Location(), t, x.Kind(), ref)
@@ -413,14 +413,14 @@ func (rs *repairScan) keep(x *trace.Cursor, t int64, ref uint32, ops []uint64) {
 }
 
 // renumber returns the operands of a claim or mark with a new id, if the id of the claim or mark is already in
-// use. Otherwise it returns nil. set is the index in taken.
+// use. Otherwise it returns nil. set is the index in usedIDs.
 func (rs *repairScan) renumber(set int, loc uint32, x *trace.Cursor, t int64, what string) []uint64 {
 	id := int64(x.Op(0))
-	if rs.quiet {
-		rs.taken[set].most = max(rs.taken[set].most, id)
+	if rs.surveyOnly {
+		rs.usedIDs[set].most = max(rs.usedIDs[set].most, id)
 		return nil
 	}
-	now := rs.taken[set].add(id)
+	now := rs.usedIDs[set].add(id)
 	if now == id {
 		return nil
 	}
@@ -445,7 +445,7 @@ func (rs *repairScan) beginClaim(l *repairState, loc uint32, x *trace.Cursor, t 
 		ops = o
 	}
 	if d := rs.Defs(); len(ops) > 1 && ops[1] < uint64(d.Resources.Len()) {
-		if rs.quiet {
+		if rs.surveyOnly {
 			rs.addUse(ops[1], ops, 1)
 		}
 		switch r := d.Resources.At(uint32(ops[1])); {
@@ -463,7 +463,7 @@ func (rs *repairScan) beginClaim(l *repairState, loc uint32, x *trace.Cursor, t 
 	}
 	l.seq++
 	c := unclosedClaim{id: int64(ops[0]), ref: x.Ref(), resource: trace.Undefined, seq: l.seq}
-	if rs.quiet {
+	if rs.surveyOnly {
 		c.ops = slices.Clone(ops)
 	}
 	if len(ops) > 1 {
@@ -499,7 +499,7 @@ func (rs *repairScan) leaveClaim(l *repairState, loc uint32, x *trace.Cursor, t 
 	} else {
 		l.claims[id] = open
 	}
-	if rs.quiet {
+	if rs.surveyOnly {
 		rs.addUse(c.resource, c.ops, -1)
 	}
 	ops := slices.Clone(x.Ops())
@@ -514,7 +514,7 @@ func (rs *repairScan) fragment(l *repairState, loc uint32, x *trace.Cursor, t in
 	if len(x.Ops()) == 0 {
 		return nil, false
 	}
-	if rs.quiet {
+	if rs.surveyOnly {
 		if l.curves == nil {
 			l.curves = map[uint32]fragment{}
 		}
@@ -555,7 +555,7 @@ func (rs *repairScan) leave(l *repairState, loc uint32, x *trace.Cursor, t int64
 	key := visitKey{begin, ref}
 	i := l.among.Find(key, len(l.open), func(i int) visitKey { return visitKey{l.open[i].kind, l.open[i].ref} })
 	if i < 0 {
-		if rs.quiet && begin == trace.Enter {
+		if rs.surveyOnly && begin == trace.Enter {
 			l.orphans = append(l.orphans, ref)
 		}
 		rs.report("repair.dropped-leave", loc, x, t, "a leave of "+rs.region(x.Kind(), ref),
@@ -581,7 +581,7 @@ func (rs *repairScan) leave(l *repairState, loc uint32, x *trace.Cursor, t int64
 // endTracing closes the visits without a leave at the last leave of tracing, because later events are not
 // traced.
 func (rs *repairScan) endTracing(l *repairState, loc uint32, x *trace.Cursor, t int64) {
-	if rs.quiet {
+	if rs.surveyOnly {
 		l.traced = l.rows
 		return
 	}
@@ -590,7 +590,7 @@ func (rs *repairScan) endTracing(l *repairState, loc uint32, x *trace.Cursor, t 
 		return
 	}
 	for i := len(l.open) - 1; i >= 0; i-- {
-		if i >= len(l.open) || l.among.Gap(i) || !e.unleft[l.open[i].row] || l.open[i].ref == x.Ref() {
+		if i >= len(l.open) || l.among.Gap(i) || !e.unendedEnters[l.open[i].row] || l.open[i].ref == x.Ref() {
 			continue // closeVisit has moved the following visits to lower indexes
 		}
 		v := l.open[i]
@@ -655,7 +655,7 @@ func (rs *repairScan) links(l []trace.Link) []trace.Link {
 				e.ID = id
 			}
 		}
-		if id := rs.taken[2].add(x.ID); id != x.ID {
+		if id := rs.usedIDs[2].add(x.ID); id != x.ID {
 			report("repair.renumbered", &x, fmt.Sprint("another link ", x.ID), fmt.Sprint("another id; repair uses ", id))
 			x.ID = id
 		}

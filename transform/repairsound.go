@@ -23,7 +23,7 @@ func (r *repair) isSound(ctx context.Context) (bool, error) {
 		return func(int) format.Sink {
 			mu.Lock()
 			defer mu.Unlock()
-			m := &repairScan{repair: r, quiet: true}
+			m := &repairScan{repair: r, surveyOnly: true}
 			workers = append(workers, m)
 			return format.SinkFuncs{OnBatch: m.checkSound}
 		}
@@ -66,7 +66,7 @@ func (r *repair) prepareLocal(ctx context.Context) error { return r.Prepare(ctx)
 
 // beginLocal begins a scan in several goroutines, if no event needs a repair.
 func (r *repair) beginLocal(sel trace.Selection) (func() stage, trace.Selection) {
-	if !r.sound {
+	if !r.intact {
 		return nil, sel
 	}
 	r.how.Report.Pass()

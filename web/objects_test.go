@@ -121,7 +121,7 @@ func TestObjects(t *testing.T) {
 	out.Ranged.compare(t, odse.path, one.path, two.path)
 }
 
-// oneAtATime is a property of odse.etf, as a specification of the panel.
+// oneAtATime specifies a property of odse.etf, in the form in which the user enters it in the panel.
 const oneAtATime = "--response start A -> end G within 60ms"
 
 // orderedEnd is the end of a range in the traces order-one and order-two. The range has 6 claims of

@@ -7,8 +7,8 @@ import (
 	"github.com/weft-trace/weft/analysis/internal/waitstate"
 )
 
-// share is the part of the costs of later waits, per tick of a wait, for which that wait is responsible. The pattern is
-// that of the later waits.
+// share is the part of the costs of later waits for which an earlier wait is responsible, per tick of the earlier
+// wait. The pattern is the pattern of the later waits.
 type share struct {
 	pattern waitstate.Pattern
 	perTick float64

@@ -66,8 +66,8 @@ func TestTree(t *testing.T) {
 	}
 }
 
-// TestCarried compares shares with an array to which each share is added separately. Small shares are in sums with
-// large ones, which end later or earlier.
+// TestCarried compares shares with an array to which each share is added separately. Shares of very different size
+// overlap, so that sums contain small and large shares. A large share can end before or after a small one.
 func TestCarried(t *testing.T) {
 	const n = 300
 	random := rand.New(rand.NewPCG(3, 4))

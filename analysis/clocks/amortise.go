@@ -18,7 +18,7 @@ const amortisationDivisor = 100
 // they were moved.
 type moves struct {
 	s       *solution
-	forward pile
+	forward nodeStack
 	moved   []int64 // indexed by clock: the greatest move of a time, in ticks
 	links   []link  // reused for each node
 }
@@ -36,15 +36,15 @@ const (
 	pilePieces = 64 << 10
 )
 
-// pile stores packed nodes. They are read once, from the last to the first.
-type pile struct {
+// nodeStack stores packed nodes. They are read once, from the last to the first.
+type nodeStack struct {
 	store *chunks.Store
 	list  []chunks.Chunk
 	buf   []byte
 	last  movedNode // the previous node of the piece
 }
 
-func newPile() pile { return pile{store: chunks.New(pileBytes)} }
+func newPile() nodeStack { return nodeStack{store: chunks.New(pileBytes)} }
 
 // movedNode is a node with its time after the linear correction, and its final time (out), in ticks.
 type movedNode struct {
@@ -55,7 +55,7 @@ type movedNode struct {
 }
 
 // add appends a node.
-func (p *pile) add(x *movedNode) error {
+func (p *nodeStack) add(x *movedNode) error {
 	b := binary.AppendUvarint(p.buf, uint64(x.clock))
 	b = binary.AppendVarint(b, x.linear-p.last.linear)
 	b = binary.AppendVarint(b, x.time-x.linear)
@@ -81,7 +81,7 @@ func (p *pile) add(x *movedNode) error {
 }
 
 // flush stores the current piece.
-func (p *pile) flush() error {
+func (p *nodeStack) flush() error {
 	if len(p.buf) == 0 {
 		return nil
 	}
@@ -98,7 +98,7 @@ func (p *pile) flush() error {
 
 // eachBackward calls f for each node, from the last to the first, and removes the node. The node is
 // valid during the call.
-func (p *pile) eachBackward(ctx context.Context, f func(x *movedNode) error) error {
+func (p *nodeStack) eachBackward(ctx context.Context, f func(x *movedNode) error) error {
 	if err := p.flush(); err != nil {
 		return err
 	}
@@ -179,7 +179,7 @@ func (m *moves) curves(ctx context.Context) ([]transform.Curve, error) {
 	final := newPile()
 	defer final.store.Close()
 	bounds := map[int64]bound{}
-	anchors := make([]moment, len(m.moved))
+	anchors := make([]correctedTime, len(m.moved))
 	seen := make([]bool, len(m.moved))
 	err := m.forward.eachBackward(ctx, func(x *movedNode) error {
 		most := int64(math.MaxInt64)
@@ -215,12 +215,12 @@ func (m *moves) curves(ctx context.Context) ([]transform.Curve, error) {
 		t := x.out
 		if !seen[x.clock] {
 			seen[x.clock] = true
-			*a = moment{x.linear, t}
+			*a = correctedTime{x.linear, t}
 		} else {
 			d := a.linear - x.linear
 			wanted := a.out - d - d/amortisationDivisor
 			if t = max(t, min(wanted, most)); t != wanted {
-				*a = moment{x.linear, t}
+				*a = correctedTime{x.linear, t}
 			}
 		}
 		m.moved[x.clock] = max(m.moved[x.clock], t-x.linear)

@@ -45,7 +45,7 @@ func (r *ring) solve(drift, offset []float64) {
 		r.out[r.place[p.from]] = append(r.out[r.place[p.from]], int32(i))
 	}
 	r.weights, r.corners = make([]float64, len(r.pairs)), make([]corner, len(r.pairs))
-	r.weigh(drift)
+	r.setWeights(drift)
 	slack, _ := r.slack()
 	// If a cycle of integer weights is violated, its mean is below 0 by at least 1 divided by its
 	// length.
@@ -58,7 +58,7 @@ func (r *ring) solve(drift, offset []float64) {
 	without := slack
 	var cycle []int32
 	try := func() bool {
-		r.weigh(drift)
+		r.setWeights(drift)
 		slack, cycle = r.slack()
 		if slack > bestSlack {
 			best, bestSlack = r.ownDrifts(drift), slack
@@ -86,12 +86,12 @@ func (r *ring) solve(drift, offset []float64) {
 		for _, c := range r.clocks {
 			drift[c] = 0
 		}
-		r.weigh(drift)
+		r.setWeights(drift)
 		r.setIntegerOffsets(without, offset)
 		return
 	}
 	r.restore(best, drift)
-	r.weigh(drift)
+	r.setWeights(drift)
 	r.setOffsets(bestSlack, offset)
 }
 
@@ -181,8 +181,8 @@ func (r *ring) ownDrifts(drift []float64) []float64 {
 	return out
 }
 
-// weigh computes the weights and corners of all pairs for given drifts.
-func (r *ring) weigh(drift []float64) {
+// setWeights computes the weights and corners of all pairs for given drifts.
+func (r *ring) setWeights(drift []float64) {
 	for i, p := range r.pairs {
 		r.weights[i], r.corners[i] = p.weight(drift)
 	}

@@ -249,11 +249,11 @@ type waiterLink struct {
 type clockState struct {
 	queue  []*waiter
 	moved  bool // the anchor was moved, so that later nodes are moved, too
-	anchor moment
+	anchor correctedTime
 }
 
-// moment is a time after the linear correction, and the final time, in ticks.
-type moment struct{ linear, out int64 }
+// correctedTime is a time after the linear correction, and the final time, in ticks.
+type correctedTime struct{ linear, out int64 }
 
 // forward moves nodes to later times, in the order of causes. A node waits until all of its causes have
 // final times.
@@ -355,7 +355,7 @@ func (f *forward) visit(v *visit) error {
 // leastTime returns the earliest time that a node may have because of its causes and of the earlier
 // nodes of its clock, in ticks.
 func (f *forward) leastTime(w *waiter) int64 {
-	t := f.clocks[w.clock].decayed(w.linear)
+	t := f.clocks[w.clock].earliestTime(w.linear)
 	for _, l := range w.links {
 		if !l.cause && !l.ignored {
 			t = max(t, l.need)
@@ -364,9 +364,9 @@ func (f *forward) leastTime(w *waiter) int64 {
 	return t
 }
 
-// decayed returns the earliest time of a node that follows from the slower rate of the clock after its
+// earliestTime returns the earliest time of a node that follows from the slower rate of the clock after its
 // anchor was moved. linear is the time of the node after the linear correction.
-func (c *clockState) decayed(linear int64) int64 {
+func (c *clockState) earliestTime(linear int64) int64 {
 	if !c.moved {
 		return linear
 	}
@@ -397,8 +397,8 @@ func (f *forward) process(w *waiter, t int64, unit bool) error {
 	switch {
 	case t == w.linear:
 		c.moved = false
-	case t > c.decayed(w.linear):
-		c.moved, c.anchor = true, moment{w.linear, t}
+	case t > c.earliestTime(w.linear):
+		c.moved, c.anchor = true, correctedTime{w.linear, t}
 	}
 	if f.out != nil && !f.found.Any() {
 		if err := f.out.add(w, t, unit); err != nil {

@@ -29,10 +29,10 @@ func (b *unpacker) signed() int64 {
 // fronts is a heap of nodes. Each node in the heap is the first one in the queue of its clock
 // (clockState.queue) and waits for undecided constraints. The heap is ordered by the time from the first event
 // of a node's clock to the node.
-type fronts struct{ list []front }
+type fronts struct{ list []frontEntry }
 
-// front is an entry of fronts: a node, and its time in ticks since the first event of its clock.
-type front struct {
+// frontEntry is an entry of fronts: a node, and its time in ticks since the first event of its clock.
+type frontEntry struct {
 	after int64
 	*waiter
 }
@@ -50,7 +50,7 @@ func (f *fronts) Less(i, j int) bool {
 func (f *fronts) Swap(i, j int) { f.list[i], f.list[j] = f.list[j], f.list[i] }
 
 // Push appends an entry.
-func (f *fronts) Push(x any) { f.list = append(f.list, x.(front)) }
+func (f *fronts) Push(x any) { f.list = append(f.list, x.(frontEntry)) }
 
 // Pop removes the last entry.
 func (f *fronts) Pop() any {
@@ -61,14 +61,14 @@ func (f *fronts) Pop() any {
 
 // push adds the node w.
 func (f *fronts) push(s *forward, w *waiter) {
-	heap.Push(f, front{w.time - s.s.q.clocks[w.clock].first, w})
+	heap.Push(f, frontEntry{w.time - s.s.q.clocks[w.clock].first, w})
 }
 
 // pop removes the first node and returns it. It skips nodes that already have a final time. It returns nil if
 // the heap is empty.
 func (f *fronts) pop() *waiter {
 	for f.Len() > 0 {
-		if x := heap.Pop(f).(front); !x.done {
+		if x := heap.Pop(f).(frontEntry); !x.done {
 			return x.waiter
 		}
 	}
@@ -77,16 +77,16 @@ func (f *fronts) pop() *waiter {
 
 // search finds the strongly connected components of a graph with Tarjan's algorithm.
 type search struct {
-	next  func(u, i int32) int32 // function that returns the i-th successor of u, or none after the last one
-	index []int32                // order in which each node was found; nodes with an index other than 0 are skipped
-	low   []int32
-	on    []bool // indexed by node: whether the node is on the stack
-	stack []int32
-	count int32
+	next    func(u, i int32) int32 // function that returns the i-th successor of u, or none after the last one
+	index   []int32                // order in which each node was found; nodes with an index other than 0 are skipped
+	low     []int32
+	onStack []bool // indexed by node: whether the node is on the stack
+	stack   []int32
+	count   int32
 }
 
 func newSearch(nodes int, next func(u, i int32) int32) *search {
-	return &search{next: next, index: make([]int32, nodes), low: make([]int32, nodes), on: make([]bool, nodes)}
+	return &search{next: next, index: make([]int32, nodes), low: make([]int32, nodes), onStack: make([]bool, nodes)}
 }
 
 // findFrom finds the components that can be reached from root, except for the components that were found
@@ -97,7 +97,7 @@ func (s *search) findFrom(root int32, found func(component []int32)) {
 	var calls []step
 	enter := func(u int32) {
 		s.count++
-		s.index[u], s.low[u], s.on[u] = s.count, s.count, true
+		s.index[u], s.low[u], s.onStack[u] = s.count, s.count, true
 		s.stack = append(s.stack, u)
 		calls = append(calls, step{u: u})
 	}
@@ -111,7 +111,7 @@ func (s *search) findFrom(root int32, found func(component []int32)) {
 			x.next++
 			if s.index[v] == 0 {
 				enter(v)
-			} else if s.on[v] {
+			} else if s.onStack[v] {
 				s.low[u] = min(s.low[u], s.index[v])
 			}
 			continue
@@ -127,7 +127,7 @@ func (s *search) findFrom(root int32, found func(component []int32)) {
 				i--
 			}
 			for _, w := range s.stack[i:] {
-				s.on[w] = false
+				s.onStack[w] = false
 			}
 			found(s.stack[i:])
 			s.stack = s.stack[:i]

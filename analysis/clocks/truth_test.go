@@ -113,9 +113,9 @@ func reach(t *testing.T, g *generate.Trace) int64 {
 	return most
 }
 
-// TestSkewedClocks compares the result with the true clocks of the trace. Messages determine clocks
-// only within their reach. A line that is within the reach at the messages can be twice as far off
-// at the ends of the trace.
+// TestSkewedClocks compares the result with the true clocks of the trace. Messages bound
+// the error of a clock only at the times of the messages. A line that keeps these bounds can have twice
+// the error at the ends of the trace.
 func TestSkewedClocks(t *testing.T) {
 	effort.Sequential(t)
 	for _, test := range []struct {

@@ -497,7 +497,7 @@ func (p *Part) callers(communicator uint32) (n int, known bool) {
 // Merge adds another part of the same trace, which must have seen other locations and have
 // the same options. The other part must not be used afterwards.
 func (p *Part) Merge(o *Part) error {
-	if p.defs != o.defs || !p.opt.Window.Same(o.opt.Window) {
+	if p.defs != o.defs || !p.opt.Window.Equal(o.opt.Window) {
 		return errors.New("collectives: found parts of different traces or options")
 	}
 	for loc := range o.seen {

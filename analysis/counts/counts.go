@@ -31,9 +31,9 @@ type Part struct {
 type kind struct {
 	events, derived int64
 	region          bool // Ref is a region in events of the kind
-	// lasts is set if events of the kind have an end time. known is set as soon as the other fields are set.
-	lasts bool
-	known bool
+	// hasEnd is set if events of the kind have an end time. known is set as soon as the other fields are set.
+	hasEnd bool
+	known  bool
 }
 
 // location counts the rows of a location. Times are in ticks.
@@ -66,7 +66,7 @@ func (p *Part) Batch(b *trace.Batch) error {
 			p.register(k)
 		}
 		x := &p.kinds[k]
-		lasts = lasts || x.lasts
+		lasts = lasts || x.hasEnd
 		if next < len(b.Derived) && b.Derived[next] == uint32(i) {
 			next++
 			x.derived++
@@ -154,7 +154,7 @@ func (p *Part) register(k trace.Kind) {
 	if n := int(k) + 1; n > len(p.kinds) {
 		p.kinds = append(p.kinds, make([]kind, n-len(p.kinds))...)
 	}
-	p.kinds[k].known, p.kinds[k].lasts = true, k.HasEndTime()
+	p.kinds[k].known, p.kinds[k].hasEnd = true, k.HasEndTime()
 	p.kinds[k].region = p.defs.Spec(k).Ref == trace.RefRegion
 }
 

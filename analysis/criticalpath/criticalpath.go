@@ -428,9 +428,9 @@ func (w *walker) setDivisions(r *Result, opt Options) {
 	}
 }
 
-// impact returns for each path the time that locations lose because the critical path spends more time in the
-// path than they do. For each location, the length of the critical path minus the location's own work is
-// divided among the paths in which the location spends less time than the critical path.
+// impact returns for each call path the time that locations lose because the critical path spends more time in
+// the call path than they do. For each location, the length of the critical path minus the location's own work is
+// divided among the call paths in which the location spends less time than the critical path.
 func (w *walker) impact(length int64, own map[history.PathLocation]int64, locations []uint32,
 	critical map[uint32]int64) map[uint32]float64 {
 	// Most locations visit few of the paths. Therefore the loop examines only the visited paths. In all other

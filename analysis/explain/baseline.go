@@ -17,7 +17,7 @@ type Baseline struct {
 	// come first.
 	Regions []RegionChange `json:"regions"`
 
-	now float64 // parallel efficiency of the later run
+	laterEfficiency float64 // parallel efficiency of the later run
 }
 
 // RegionChange compares a region's time, summed over all locations, in the earlier run (Then) and
@@ -34,7 +34,7 @@ type RegionChange struct {
 func Compare(then, now *Page) *Baseline {
 	scale := float64(now.Clock.Num) / float64(now.Clock.Den) * float64(then.Clock.Den) / float64(then.Clock.Num)
 	b := &Baseline{Runtime: int64(float64(then.Ran.Runtime) * scale), Parallel: then.Efficiency.Factors.Parallel,
-		Regions: []RegionChange{}, now: now.Efficiency.Factors.Parallel}
+		Regions: []RegionChange{}, laterEfficiency: now.Efficiency.Factors.Parallel}
 	b.Change = float64(now.Ran.Runtime)/float64(max(1, b.Runtime)) - 1
 	times := map[string]*RegionChange{}
 	at := func(name string) *RegionChange {
@@ -70,5 +70,5 @@ func (b *Baseline) Sentence() string {
 		word = "shorter"
 	}
 	return fmt.Sprintf("Against %s the run is %.1f %% %s; parallel efficiency is %.2f, was %.2f.", b.Path,
-		100*max(b.Change, -b.Change), word, b.now, b.Parallel)
+		100*max(b.Change, -b.Change), word, b.laterEfficiency, b.Parallel)
 }

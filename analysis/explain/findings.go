@@ -107,7 +107,7 @@ func (ex *explainer) planLate(d *delay) {
 		}
 		return 1
 	}}}
-	changes = append(changes, ex.evened(d.path, scaled, reference)...)
+	changes = append(changes, ex.balancedOptions(d.path, scaled, reference)...)
 	shortened := len(changes)
 	locks := d.patterns[waitstate.LockContention.String()] + d.patterns[waitstate.WindowLock.String()]
 	locked := locks > causeShare/2*d.cost
@@ -185,10 +185,10 @@ func (ex *explainer) describePlaces(f *Finding, d *delay) {
 // lateTimes holds the times on which the description of a finding about late locations is based, in
 // ticks.
 type lateTimes struct {
-	all, slow      spread  // times of all locations, and of the locations that are clearly slower than the others
-	wanted         float64 // time to which the times of the slow locations are shortened
-	noise, without int64   // gains of a run without noise, and of a run without waits for locks
-	byLocks        bool    // locks explain the waits of the finding
+	all, slow           spread  // times of all locations, and of the locations that are clearly slower than the others
+	target              float64 // time to which the times of the slow locations are shortened
+	noiseGain, lockGain int64   // gains of a run without noise, and of a run without waits for locks
+	byLocks             bool    // locks explain the waits of the finding
 }
 
 // describeLate sets the title, the evidence and the advice of a finding about the waits that a call
@@ -198,11 +198,11 @@ func (ex *explainer) describeLate(f *Finding, d *delay, t lateTimes) {
 	most := float64(t.all[len(t.all)-1].time)
 	switch {
 	case t.byLocks:
-		f.ID, f.Gain = "lock", t.without
+		f.ID, f.Gain = "lock", t.lockGain
 		f.Title = "A lock is held in " + region + " while others wait for it"
 		f.Advice = "Do less while the lock is held, or divide what it protects among several locks."
-	case t.noise > 2*f.Gain:
-		f.ID, f.Gain = "noise", t.noise
+	case t.noiseGain > 2*f.Gain:
+		f.ID, f.Gain = "noise", t.noiseGain
 		f.Title = region + " takes longer now at one location, now at another, and others wait"
 		f.Advice = "Look for what disturbs it, such as other programs on the node, or let locations go on without waiting " +
 			"for each other."
@@ -220,12 +220,12 @@ func (ex *explainer) describeLate(f *Finding, d *delay, t lateTimes) {
 			f.Advice = "Look at what these locations have in common: their node, their data, or work that only they have."
 		}
 		f.Evidence = append(f.Evidence, fmt.Sprintf("%s there, %s in the mean of the others",
-			ex.formatDuration(t.slow.mean()), ex.formatDuration(t.wanted)))
+			ex.formatDuration(t.slow.mean()), ex.formatDuration(t.target)))
 	default:
 		f.Title = region + " takes longer at some locations than at others, and they wait for each other"
 		f.Advice = "Divide its work more evenly, or let locations go on without waiting for each other."
 		f.Evidence = append(f.Evidence, fmt.Sprintf("at most %s at a location, %s in the mean", ex.formatDuration(most),
-			ex.formatDuration(t.wanted)))
+			ex.formatDuration(t.target)))
 	}
 	ex.describePlaces(f, d)
 }

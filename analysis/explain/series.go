@@ -127,11 +127,12 @@ func (ex *explainer) withoutNoise(path uint32) (list []retime.Options) {
 	return list
 }
 
-// evened returns options in which the times of a path at some locations are shortened in each of its series, so that
-// their sum is the mean sum of the reference locations: once in proportion to the times, and once by the same time in
-// each iteration. Only series with several iterations at all of these locations count: otherwise the times belong to
-// different work. The list is empty if the path has none.
-func (ex *explainer) evened(path uint32, shortened, reference spread) []retime.Options {
+// balancedOptions returns two options that shorten the times of a path at some locations in each series of
+// the path. Afterwards the sum of these times equals the mean sum of the reference locations. The first option
+// shortens the times in proportion, the second one shortens each iteration by the same time. Only series with
+// several iterations at all of these locations count, because the times of other series belong to different
+// work. The list is empty if the path has no such series.
+func (ex *explainer) balancedOptions(path uint32, shortened, reference spread) []retime.Options {
 	var inProportion, equally []retime.Options
 	for _, s := range ex.series {
 		if s.path != path || s.iterations < 2 || !s.has(shortened) || !s.has(reference) {

@@ -347,7 +347,7 @@ func (p *Part) Merge(o *Part) error {
 		return errors.New("messages: found a part that lists messages, expected one that can be merged")
 	}
 	if p.defs != o.defs || p.opt.Intervals != o.opt.Intervals || p.opt.Latency != o.opt.Latency ||
-		p.opt.Bins != o.opt.Bins || !p.opt.Window.Same(o.opt.Window) {
+		p.opt.Bins != o.opt.Bins || !p.opt.Window.Equal(o.opt.Window) {
 		return fmt.Errorf("messages: found parts of different traces or options")
 	}
 	if err := errors.Join(p.flush(), o.flush()); err != nil {

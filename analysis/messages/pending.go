@@ -145,7 +145,7 @@ func (p *pending) arrive(send, recv int32, size uint64) {
 	p.decide(recv)
 }
 
-// decide decides a send or receive at moment i.
+// decide records that the other end of a send or receive at moment i is known, or is known to be missing.
 func (p *pending) decide(i int32) {
 	m := &p.moments[i]
 	if m.undecided--; m.undecided == 0 && i != p.last {

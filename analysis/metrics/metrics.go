@@ -31,10 +31,10 @@ type key struct{ location, metric uint32 }
 type summary struct {
 	events int64
 	// min and max are the extremes of the values. They are valid if any is set.
-	any      bool
-	min, max trace.Value
-	highest  float64 // the greatest growth per tick between two values; valid if grew is set
-	grew     bool
+	any       bool
+	min, max  trace.Value
+	highest   float64 // the greatest growth per tick between two values; valid if grew is set
+	hasGrowth bool
 }
 
 // series holds the state of a metric at a location.
@@ -151,8 +151,8 @@ func (s *summary) extend(low, high trace.Value) {
 
 // grow records a growth per tick.
 func (s *summary) grow(rate float64) {
-	if !s.grew || rate > s.highest {
-		s.highest, s.grew = rate, true
+	if !s.hasGrowth || rate > s.highest {
+		s.highest, s.hasGrowth = rate, true
 	}
 }
 
@@ -199,7 +199,7 @@ func (p *Part) Merge(o *Part) error {
 	for i := range o.metrics {
 		m, x := &p.metrics[i], &o.metrics[i]
 		m.events += x.events
-		if x.grew {
+		if x.hasGrowth {
 			m.grow(x.highest)
 		}
 		if x.any {
@@ -258,7 +258,7 @@ func (p *Part) Result() []Metric {
 	}
 	second := p.defs.Clock.PerSecond()
 	for i := range out {
-		if p.accumulates(uint32(i)) && i < len(p.metrics) && p.metrics[i].grew && ticks[i] > 0 {
+		if p.accumulates(uint32(i)) && i < len(p.metrics) && p.metrics[i].hasGrowth && ticks[i] > 0 {
 			out[i].Average, out[i].Highest, out[i].Rates = growth[i]/ticks[i]*second, p.metrics[i].highest*second, true
 		}
 	}

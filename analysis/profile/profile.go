@@ -135,8 +135,8 @@ type frame struct {
 
 // The flags of a frame.
 const (
-	recursive = 1 << iota
-	before    // the visit was open at the begin of the window
+	isRecursive      = 1 << iota
+	openBeforeWindow // the visit was open at the begin of the window
 )
 
 // location is the state of a location. Times are in ticks.
@@ -289,7 +289,7 @@ func (p *Part) beginWindow(s *location, first int64) {
 	for i := range s.stack {
 		f := &s.stack[i]
 		// the visit counts at its end, if the end is after the begin of the window
-		f.enter, f.flags = s.since, f.flags|before
+		f.enter, f.flags = s.since, f.flags|openBeforeWindow
 		if tab := p.table(s); int(f.slot) >= len(*tab) {
 			p.grow(tab, f.slot)
 		}
@@ -328,7 +328,7 @@ func (p *Part) count(s *location, table *[]cell, times []int64, kinds []trace.Ki
 			flags := uint8(0)
 			if mask&bit != 0 {
 				if s.find(stack, slot) >= 0 {
-					flags = recursive
+					flags = isRecursive
 				}
 				if mapped = s.open.Mapped(); mapped {
 					mask = ^uint64(0)
@@ -358,11 +358,11 @@ func (p *Part) count(s *location, table *[]cell, times []int64, kinds []trace.Ki
 			tab[stack[n].slot].addExclusive(t - since)
 			since = t
 			f := stack[at]
-			if f.flags&before == 0 {
-				tab[slot].visit(t-f.enter, f.flags&recursive != 0)
+			if f.flags&openBeforeWindow == 0 {
+				tab[slot].visit(t-f.enter, f.flags&isRecursive != 0)
 			} else if t > f.enter {
 				tab[slot].count++
-				tab[slot].visit(t-f.enter, f.flags&recursive != 0)
+				tab[slot].visit(t-f.enter, f.flags&isRecursive != 0)
 			}
 			if mapped {
 				stack = openset.Close(&s.open, stack, at, slot)

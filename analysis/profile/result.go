@@ -161,13 +161,13 @@ func closeAll(s *location, cells []cell, at int64, unclosed map[uint32]int64) {
 		if s.open.Gap(i) {
 			continue
 		}
-		if f.flags&before != 0 {
+		if f.flags&openBeforeWindow != 0 {
 			if at <= f.enter {
 				continue
 			}
 			cells[f.slot].count++
 		}
-		cells[f.slot].visit(at-f.enter, f.flags&recursive != 0)
+		cells[f.slot].visit(at-f.enter, f.flags&isRecursive != 0)
 		if unclosed != nil {
 			unclosed[f.slot]++
 		}

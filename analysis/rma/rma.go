@@ -177,7 +177,7 @@ func (p *Part) Complete() bool { return len(p.open) == 0 }
 // Merge adds another part of the same trace, which must have processed other locations and have the same
 // options. The other part must not be used afterwards.
 func (p *Part) Merge(o *Part) error {
-	if p.defs != o.defs || !p.opt.Window.Same(o.opt.Window) {
+	if p.defs != o.defs || !p.opt.Window.Equal(o.opt.Window) {
 		return fmt.Errorf("rma: found parts of different traces or options")
 	}
 	for k, s := range o.sums {

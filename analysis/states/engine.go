@@ -62,7 +62,7 @@ type processor struct {
 	// prev and next are the neighbours of the processor in the list. They are valid if listed is set.
 	prev, next int32
 	listed     bool
-	heard      int64   // time of the processor's latest event; valid if listed is set
+	lastEvent  int64   // time of the processor's latest event; valid if listed is set
 	times      []share // times since the processor's latest event; valid if listed is set
 	packed     int     // len(times) after the last call of pack
 }
@@ -322,7 +322,7 @@ func (e *engine) unlist(i int32) {
 // list appends a processor to the list.
 func (e *engine) list(i int32) {
 	p := &e.processors[i]
-	p.listed, p.heard, p.prev, p.next = true, e.now, e.last, none
+	p.listed, p.lastEvent, p.prev, p.next = true, e.now, e.last, none
 	if e.last != none {
 		e.processors[e.last].next = i
 	} else {
@@ -376,7 +376,7 @@ func (e *engine) result() *Result {
 	for i := e.first; i != none; i = e.processors[i].next {
 		p := &e.processors[i]
 		ended[p.state]++
-		rest := clippedLength(e.window, p.heard, e.now)
+		rest := clippedLength(e.window, p.lastEvent, e.now)
 		ticks[i][p.state] -= rest
 		ticks[i][e.inactiveState()] += rest
 		for _, s := range p.times {
@@ -418,8 +418,8 @@ func (e *engine) series() *Series {
 	for i := range e.processors {
 		p := &e.processors[i]
 		if p.listed {
-			b.Add(p.state, p.since, p.heard)
-			b.Add(Idle, p.heard, e.now)
+			b.Add(p.state, p.since, p.lastEvent)
+			b.Add(Idle, p.lastEvent, e.now)
 			continue
 		}
 		b.Add(p.state, p.since, e.now)

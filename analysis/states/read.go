@@ -19,7 +19,7 @@ func Read(ctx context.Context, events format.Events, opt Options) (*Part, error)
 	if opt.Window != nil && !p.bracketed {
 		// The scan delivers the regions that are open at the begin of the window, and the processors that have
 		// begun. They replace all earlier events.
-		counted.From, counted.To, counted.Begun = opt.Window.From, opt.Window.To, true
+		counted.From, counted.To, counted.LocationBegins = opt.Window.From, opt.Window.To, true
 	}
 	err := format.ScanReduced(ctx, events, counted.Surrounding(), Reduction(d, opt), p)
 	if err == nil && counted.To < math.MaxInt64 {
@@ -33,7 +33,7 @@ func Read(ctx context.Context, events format.Events, opt Options) (*Part, error)
 func (p *Part) readLater(ctx context.Context, events format.Events, from int64) error {
 	missing := map[uint32]bool{}
 	for i := range p.defs.Locations.Len() {
-		if loc := uint32(i); (i >= len(p.met) || !p.met[i]) && p.number(loc) != none {
+		if loc := uint32(i); (i >= len(p.hasEvent) || !p.hasEvent[i]) && p.number(loc) != none {
 			missing[loc] = true
 		}
 	}
@@ -65,7 +65,7 @@ func (p *Part) readLater(ctx context.Context, events format.Events, from int64) 
 		if !ok {
 			continue
 		}
-		if err := p.meet(uint32(loc)); err != nil {
+		if err := p.addLocation(uint32(loc)); err != nil {
 			return err
 		}
 		if number := p.numbers[loc]; p.engine.any {

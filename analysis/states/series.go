@@ -40,14 +40,14 @@ func NewTimes(w Columns) *Times {
 }
 
 // Add adds the interval [a, b), in ticks, in which a processor was in state s.
-func (ts *Times) Add(s State, a, b int64) { ts.weigh(s, a, b, 1) }
+func (ts *Times) Add(s State, a, b int64) { ts.addWeighted(s, a, b, 1) }
 
 // Remove subtracts the interval [a, b). The interval must have been added before, alone or as a part of other
 // intervals.
-func (ts *Times) Remove(s State, a, b int64) { ts.weigh(s, a, b, -1) }
+func (ts *Times) Remove(s State, a, b int64) { ts.addWeighted(s, a, b, -1) }
 
-// weigh adds the interval [a, b), weighted by times. The weight may be negative.
-func (ts *Times) weigh(s State, a, b int64, times float64) {
+// addWeighted adds the interval [a, b), weighted by times. The weight may be negative.
+func (ts *Times) addWeighted(s State, a, b int64, times float64) {
 	a, b = max(a, ts.w.From), min(b, ts.w.To)
 	if ts.w.Columns == 0 || a >= b {
 		return

@@ -41,7 +41,7 @@ type Part struct {
 
 	classes   []class         // classes of regions
 	numbers   []int64         // indexed by location: number of the processor; -1 if there is none
-	met       []bool          // indexed by location: whether the location has had an event
+	hasEvent  []bool          // indexed by location: whether the location has had an event
 	gapped    map[uint32]bool // locations in a gap
 	changes   []change        // only with Options.Changes
 	locations map[uint32]span
@@ -110,8 +110,8 @@ func (p *Part) Batch(b *trace.Batch) error {
 			continue
 		}
 		loc := b.Location(i)
-		if int(loc) >= len(p.numbers) || !p.met[loc] {
-			if err := p.meet(loc); err != nil {
+		if int(loc) >= len(p.numbers) || !p.hasEvent[loc] {
+			if err := p.addLocation(loc); err != nil {
 				return err
 			}
 		}
@@ -199,17 +199,17 @@ func (p *Part) class(region uint32) class {
 	return c
 }
 
-// meet sets the processor number of a location at its first event.
-func (p *Part) meet(loc uint32) error {
+// addLocation sets the processor number of a location at its first event.
+func (p *Part) addLocation(loc uint32) error {
 	n := p.defs.Locations.Len()
 	if int(loc) >= n {
 		return fmt.Errorf("states: found an event at location %d, expected one of the %d locations of the trace", loc, n)
 	}
 	if n > len(p.numbers) {
 		p.numbers = append(p.numbers, make([]int64, n-len(p.numbers))...)
-		p.met = append(p.met, make([]bool, n-len(p.met))...)
+		p.hasEvent = append(p.hasEvent, make([]bool, n-len(p.hasEvent))...)
 	}
-	p.met[loc], p.numbers[loc] = true, p.number(loc)
+	p.hasEvent[loc], p.numbers[loc] = true, p.number(loc)
 	return nil
 }
 
@@ -249,7 +249,7 @@ func (p *Part) Merge(o *Part) error {
 		if _, ok := p.locations[loc]; ok {
 			return fmt.Errorf("states: location %d was seen by both parts; expected parts of different locations", loc)
 		}
-		if err := p.meet(loc); err != nil {
+		if err := p.addLocation(loc); err != nil {
 			return err
 		}
 		p.locations[loc] = s
@@ -317,7 +317,7 @@ func (p *Part) Result() *Result {
 	}
 	for loc, n := range p.numbers {
 		x := at[n]
-		if !p.met[loc] || x == nil {
+		if !p.hasEvent[loc] || x == nil {
 			continue
 		}
 		if len(x.Locations) == 0 {

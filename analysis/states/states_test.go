@@ -341,7 +341,8 @@ func TestBracketsBothWays(t *testing.T) {
 		}
 		var rows []testtrace.Row
 		for time := range int64(1 + rnd.IntN(60)) {
-			at, region := uint32(rnd.IntN(4)), uint32(rnd.IntN(4)) // a quarter of them -901
+			// A quarter of the visits are visits of the region for PICL's event type -901.
+			at, region := uint32(rnd.IntN(4)), uint32(rnd.IntN(4))
 			if rnd.IntN(2) == 0 {
 				rows = append(rows, testtrace.Enter(at, time, region))
 			} else {

@@ -52,8 +52,8 @@ const waitRegion = trace.NoRef - 1
 func (p *Part) waitsUpTo(t int64) error {
 	for ; len(p.waits) > 0 && p.waits[0].time <= t; p.waits = p.waits[1:] {
 		x := p.waits[0]
-		if int(x.location) >= len(p.numbers) || !p.met[x.location] {
-			if err := p.meet(x.location); err != nil {
+		if int(x.location) >= len(p.numbers) || !p.hasEvent[x.location] {
+			if err := p.addLocation(x.location); err != nil {
 				return err
 			}
 		}

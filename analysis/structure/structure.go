@@ -295,8 +295,8 @@ type Shape struct {
 type Result struct {
 	Shapes    []Shape    `json:"shapes"`    // in the order of the first location of each shape
 	Sequences []Sequence `json:"sequences"` // each sequence comes after the sequences to which its steps refer
-	Orphans   int64      `json:"orphans"`   // leaves without an enter
-	Unclosed  int64      `json:"unclosed"`  // enters without a leave
+	Orphans   int64      `json:"orphans"`   // leave events without an enter event
+	Unclosed  int64      `json:"unclosed"`  // enter events without a leave event
 }
 
 // Result returns the structure of the locations of the part. The part must not be used afterwards.

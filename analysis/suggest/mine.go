@@ -19,9 +19,10 @@ const (
 	MaxValues = 100_000 // greatest range of the values of [Options.By]
 	maxPairs  = 8 << 20 // greatest number of pairs of names, added up over objects
 	pairBytes = 24      // size of a pair in bytes
-	// These are sizes in pairs: of the occurrences of a name, and of an index of a name in an object.
-	namePairs    = 4
-	indexesAPair = pairBytes / 4
+	// namePairs is the memory for the occurrences of a name, as a number of pairs of the same size. indexesPerPair is
+	// the number of indexes of names in an object that need as much memory as a pair.
+	namePairs      = 4
+	indexesPerPair = pairBytes / 4
 )
 
 // LimitError reports that a trace exceeds a limit of a [Miner].
@@ -144,8 +145,8 @@ func (m *Miner) symbol(n Name) int32 {
 	return i
 }
 
-// whole reports whether a value of By is a whole number in the form that specifications use.
-func (m *Miner) whole(value string) (bool, error) {
+// isInteger reports whether a value of By is a whole number in the form that specifications use.
+func (m *Miner) isInteger(value string) (bool, error) {
 	if ok, known := m.values[value]; known {
 		return ok, nil
 	}
@@ -361,7 +362,7 @@ func (p *part) label(c *trace.Cursor) (*label, error) {
 			continue
 		}
 		if p.By != "" {
-			if ok, err := p.whole(v); err != nil {
+			if ok, err := p.isInteger(v); err != nil {
 				return nil, err
 			} else if !ok {
 				continue

@@ -21,7 +21,7 @@ func (p *part) since(t int64) float64 { return float64(uint64(t) - uint64(p.base
 func (p *part) nameIndex(o *object, s int32) (i int, isNew bool) {
 	for int(s) >= len(o.at) {
 		o.at = append(o.at, 0)
-		if len(o.at)%indexesAPair == 0 {
+		if len(o.at)%indexesPerPair == 0 {
 			p.held++
 		}
 	}

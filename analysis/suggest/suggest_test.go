@@ -60,8 +60,8 @@ func mined(t *testing.T, by string, least int64, traces ...format.Events) (list 
 	return list
 }
 
-// many returns events in five groups. Each group has n events a, 1 ms apart, followed by an event b.
-func many(n int) string {
+// manyEvents returns events in five groups. Each group has n events a, 1 ms apart, followed by an event b.
+func manyEvents(n int) string {
 	var b strings.Builder
 	for i := range 5 {
 		for k := range n {
@@ -94,8 +94,8 @@ func TestProperties(t *testing.T) {
 		{"distances of 8 and 13", []string{"a0 a8 a21 a34 a42", "a0 a10"}, nil},
 		{"b is frequent", []string{"a0 b100 b101 b102 a103 b130 b131 b132 a133 b160 b161 b162 a163 b190 b191 b192 a193 " +
 			"b220 b221 b222 a223 b250"}, []string{"a < b 16", "b -> a 15 1..3 mean 2.0 undecided 1"}},
-		{"one b for 9 a", []string{many(9)}, []string{"a < b 5"}},
-		{"one b for 8 a", []string{many(8)}, []string{"a -> b 40 1..8 mean 4.5", "a < b 5"}},
+		{"one b for 9 a", []string{manyEvents(9)}, []string{"a < b 5"}},
+		{"one b for 8 a", []string{manyEvents(8)}, []string{"a -> b 40 1..8 mean 4.5", "a < b 5"}},
 	} {
 		var traces []format.Events
 		for _, e := range x.traces {

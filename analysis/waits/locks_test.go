@@ -27,7 +27,8 @@ func newThreads(n int) *threadTrace {
 	return x
 }
 
-// call adds a visit of a region. An attribute identifies its object, unless its name is "".
+// call adds a visit of the region name. If attribute is not "", the visit has an attribute with this name that
+// identifies the object.
 func (tt *threadTrace) call(thread uint32, name string, enter, leave int64, attribute string, object uint64) {
 	tt.Enter(thread, enter, tt.Region(name), attributesOf(attribute, object)...)
 	tt.Leave(thread, leave, tt.Region(name))

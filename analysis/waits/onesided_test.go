@@ -35,8 +35,8 @@ func (w *windowTrace) group(ranks ...int64) uint64 {
 		Attrs: []trace.Attr{{Key: "paradigm", Value: trace.StringValue("mpi")}}}))
 }
 
-// one adds a call with an event of the window one tick before its end.
-func (w *windowTrace) one(loc uint32, region string, enter, leave int64, k trace.Kind, ops ...uint64) {
+// callWithEvent adds a call with an event of the window one tick before its end.
+func (w *windowTrace) callWithEvent(loc uint32, region string, enter, leave int64, k trace.Kind, ops ...uint64) {
 	w.call(loc, region, enter, leave, func() { w.rec.Event(loc, leave-1, k, 0, ops) })
 }
 
@@ -51,20 +51,20 @@ func (w *windowTrace) all(region string, number uint64, calls ...[2]int64) {
 }
 
 func (w *windowTrace) put(loc uint32, enter, leave int64, target uint64) {
-	w.one(loc, "MPI_Put", enter, leave, trace.RMAPut, target, 8, 1)
+	w.callWithEvent(loc, "MPI_Put", enter, leave, trace.RMAPut, target, 8, 1)
 }
 
 // sync adds a call of general active target synchronisation.
 func (w *windowTrace) sync(loc uint32, region string, enter, leave int64, group uint64) {
-	w.one(loc, region, enter, leave, trace.RMAGroupSync, 1, group)
+	w.callWithEvent(loc, region, enter, leave, trace.RMAGroupSync, 1, group)
 }
 
 func (w *windowTrace) lock(loc uint32, enter, leave int64, target, kind uint64) {
-	w.one(loc, "MPI_Win_lock", enter, leave, trace.RMALockAcquire, target, 0, kind)
+	w.callWithEvent(loc, "MPI_Win_lock", enter, leave, trace.RMALockAcquire, target, 0, kind)
 }
 
 func (w *windowTrace) unlock(loc uint32, enter, leave int64, target uint64) {
-	w.one(loc, "MPI_Win_unlock", enter, leave, trace.RMALockRelease, target, 0)
+	w.callWithEvent(loc, "MPI_Win_unlock", enter, leave, trace.RMALockRelease, target, 0)
 }
 
 // windowTests holds traces of one-sided communication with their waits, sorted. The comments give the
@@ -102,8 +102,7 @@ var windowTests = []struct {
 	{"fence that does not synchronise", 2, func(x *windowTrace) {
 		x.all("MPI_Win_fence", 0, [2]int64{110, 115}, [2]int64{120, 131})
 	}, []string{"wait-at-rma-fence at 0 from 110 for 5, cause 1"}},
-	// Rank 0 puts until 128 in the next epoch. That put does not belong to the fence in which rank 1 is
-	// since 100.
+	// Rank 0 puts until 128, in the next epoch. That put does not belong to the fence that rank 1 entered at 100.
 	{"put behind the fence", 2, func(x *windowTrace) {
 		x.all("MPI_Win_fence", 0, [2]int64{120, 124}, [2]int64{100, 130})
 		x.put(0, 125, 128, 1)
@@ -222,7 +221,7 @@ var windowTests = []struct {
 	{"progress in a flush", 3, func(x *windowTrace) {
 		x.lock(0, 0, 2, 1, 1)
 		x.put(0, 3, 5, 1)
-		x.one(0, "MPI_Win_flush", 6, 25, trace.RMACompleteRemote, 1)
+		x.callWithEvent(0, "MPI_Win_flush", 6, 25, trace.RMACompleteRemote, 1)
 		x.call(0, "MPI_Win_flush", 26, 27, func() {})
 		x.lock(1, 20, 22, 2, 0)
 		x.unlock(0, 38, 39, 1)
@@ -232,7 +231,7 @@ var windowTests = []struct {
 	{"progress of several targets", 3, func(x *windowTrace) {
 		x.lock(0, 10, 12, trace.Undefined, 1)
 		x.put(0, 13, 14, 1)
-		x.one(0, "MPI_Put", 14, 15, trace.RMAPut, 2, 8, 2)
+		x.callWithEvent(0, "MPI_Put", 14, 15, trace.RMAPut, 2, 8, 2)
 		x.call(0, "MPI_Win_flush_all", 16, 90, func() {
 			x.rec.Event(0, 88, trace.RMACompleteRemote, 0, []uint64{1})
 			x.rec.Event(0, 89, trace.RMACompleteRemote, 0, []uint64{2})
@@ -250,7 +249,7 @@ var windowTests = []struct {
 		x.unlock(0, 20, 31, 2)
 		x.lock(1, 10, 11, 2, 0)
 		x.put(1, 12, 14, 2)
-		x.one(1, "MPI_Win_flush_local", 16, 35, trace.RMACompleteNonBlocking, 1)
+		x.callWithEvent(1, "MPI_Win_flush_local", 16, 35, trace.RMACompleteNonBlocking, 1)
 		x.call(1, "MPI_Win_unlock", 40, 45, func() {
 			x.rec.Event(1, 43, trace.RMACompleteRemote, 0, []uint64{1})
 			x.rec.Event(1, 44, trace.RMALockRelease, 0, []uint64{2, 0})

@@ -49,8 +49,8 @@ func (p *pairOfRanks) post(loc uint32, enter int64, request uint64) {
 	})
 }
 
-// done adds the completion of an operation that sends and receives 8 bytes.
-func (p *pairOfRanks) done(loc uint32, t int64, operation string, request uint64) {
+// completion adds the completion of an operation that sends and receives 8 bytes.
+func (p *pairOfRanks) completion(loc uint32, t int64, operation string, request uint64) {
 	number, _ := trace.OperationNumber(operation)
 	p.rec.Event(loc, t, trace.CollectiveComplete, trace.NoRef, []uint64{number, 0, trace.Undefined, 8, 8, request})
 }
@@ -74,12 +74,12 @@ func TestOrderOfPosting(t *testing.T) {
 		p := newPairOfRanks()
 		p.post(0, 100, 1)
 		p.post(0, 110, 2)
-		p.call(0, "MPI_Wait", 200, 320, func() { p.done(0, 310, first, 1) })
-		p.call(0, "MPI_Wait", 330, 520, func() { p.done(0, 519, "allreduce", 2) })
+		p.call(0, "MPI_Wait", 200, 320, func() { p.completion(0, 310, first, 1) })
+		p.call(0, "MPI_Wait", 330, 520, func() { p.completion(0, 519, "allreduce", 2) })
 		p.post(1, 300, 1)
 		p.post(1, 500, 2)
-		p.call(1, "MPI_Wait", 506, 510, func() { p.done(1, 509, "allreduce", 2) })
-		p.call(1, "MPI_Wait", 511, 515, func() { p.done(1, 514, first, 1) })
+		p.call(1, "MPI_Wait", 506, 510, func() { p.completion(1, 509, "allreduce", 2) })
+		p.call(1, "MPI_Wait", 511, 515, func() { p.completion(1, 514, first, 1) })
 		found, r := p.judge(t)
 		expected := []string{pattern + " at 0 from 200 for 100", "wait-at-nxn at 0 from 330 for 170"}
 		slices.Sort(found)
@@ -99,15 +99,15 @@ func TestLongestOperationCounts(t *testing.T) {
 	p.call(0, "MPI_Irecv", 120, 125, func() { p.rec.Event(0, 121, trace.RecvBegin, trace.NoRef, []uint64{9}) })
 	p.call(0, "MPI_Waitall", 200, 520, func() {
 		p.rec.Event(0, 405, trace.RecvComplete, trace.NoRef, []uint64{1, 0, 3, 8, 9})
-		p.done(0, 510, "allreduce", 1)
-		p.done(0, 511, "allreduce", 2)
+		p.completion(0, 510, "allreduce", 1)
+		p.completion(0, 511, "allreduce", 2)
 	})
 	p.post(1, 300, 1)
 	p.call(1, "MPI_Send", 400, 405, func() { p.rec.Event(1, 401, trace.Send, trace.NoRef, []uint64{0, 0, 3, 8}) })
 	p.post(1, 500, 2)
 	p.call(1, "MPI_Waitall", 506, 515, func() {
-		p.done(1, 512, "allreduce", 1)
-		p.done(1, 513, "allreduce", 2)
+		p.completion(1, 512, "allreduce", 1)
+		p.completion(1, 513, "allreduce", 2)
 	})
 	found, r := p.judge(t)
 	if !slices.Equal(found, []string{"wait-at-nxn at 0 from 200 for 300"}) || r.Late[0].Lost.Int64() != 300 {
@@ -120,9 +120,9 @@ func TestLongestOperationCounts(t *testing.T) {
 func TestTestsWaitForNoOperation(t *testing.T) {
 	p := newPairOfRanks()
 	p.post(0, 100, 1)
-	p.call(0, "MPI_Test", 200, 220, func() { p.done(0, 219, "allreduce", 1) })
+	p.call(0, "MPI_Test", 200, 220, func() { p.completion(0, 219, "allreduce", 1) })
 	p.post(1, 210, 1)
-	p.call(1, "MPI_Wait", 220, 230, func() { p.done(1, 229, "allreduce", 1) })
+	p.call(1, "MPI_Wait", 220, 230, func() { p.completion(1, 229, "allreduce", 1) })
 	if found, _ := p.judge(t); len(found) > 0 {
 		t.Errorf("found %q, expected no waits", found)
 	}

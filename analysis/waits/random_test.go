@@ -254,7 +254,7 @@ func (s *sim) run(o simOptions, n int) {
 		}
 	}
 	if !o.noInit && !o.noMPI {
-		s.together("MPI_Init")
+		s.allEnter("MPI_Init")
 	}
 	for range o.steps {
 		r := s.ranks[s.IntN(n)]
@@ -283,15 +283,15 @@ func (s *sim) run(o simOptions, n int) {
 	}
 	s.drain()
 	if !o.noEnd && !o.noMPI {
-		s.together("MPI_Finalize")
+		s.allEnter("MPI_Finalize")
 	}
 	for _, r := range s.ranks {
 		s.leave(r, 0, mainRegion, 0)
 	}
 }
 
-// together adds a call of all processes that none leaves before the last one has entered it.
-func (s *sim) together(name string) {
+// allEnter adds a call of all processes that none leaves before the last one has entered it.
+func (s *sim) allEnter(name string) {
 	last := int64(0)
 	for _, r := range s.ranks {
 		if s.IntN(2) == 0 {

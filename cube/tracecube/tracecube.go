@@ -206,7 +206,8 @@ func (f *Builder) add(metric, path int, location uint32, v float64) {
 	f.metrics[metric].Add(path, int(location), v)
 }
 
-// AddWaits adds the times of the wait states in r, in seconds. The metric time includes those outside of all regions.
+// AddWaits adds the times of the wait states in r, in seconds. For waits
+// outside of all regions, it also adds the times to the metric time.
 func (f *Builder) AddWaits(r *waits.Result) {
 	for i := range r.Patterns {
 		p := &r.Patterns[i]

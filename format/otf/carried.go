@@ -38,11 +38,11 @@ const laneProcess = 0xf0000000
 // that fits 32 bits. Otherwise it gets another token. The token of an entry depends only on earlier entries,
 // so tokens may be used while a table grows.
 type tokens struct {
-	own   bool // keep every id that is a number of at most 32 bits, even if the number is in use
-	apart bool // a process has a different token in each stream
-	list  []uint32
-	used  map[uint32]bool
-	id    func(i int) string
+	own       bool // keep every id that is a number of at most 32 bits, even if the number is in use
+	perStream bool // a process has a different token in each stream
+	list      []uint32
+	used      map[uint32]bool
+	id        func(i int) string
 	// preset holds the tokens that set has assigned, by index of the entry; 0 for other entries.
 	preset []uint32
 }
@@ -74,7 +74,7 @@ func (t *tokens) at(i int) uint32 {
 			// definition of a stream, the number of the stream comes before the token.
 			id := t.id(n)[strings.LastIndexByte(t.id(n), '/')+1:]
 			id, _, stray := strings.Cut(id, "@")
-			if v, err := strconv.ParseUint(id, 10, 32); err == nil && !(stray && t.apart) {
+			if v, err := strconv.ParseUint(id, 10, 32); err == nil && !(stray && t.perStream) {
 				t.add(uint32(v))
 				continue
 			}
@@ -242,14 +242,14 @@ func (m *model) indexTokens(t *allTokens) {
 	}{{functions, d.Regions.Len(), &t.regions}, {groups, d.Communicator.Len(), &t.communicators},
 		{counters, d.Metrics.Len(), &t.metrics},
 		{keys, d.Attributes.Len(), &t.attributes}, {files, d.Files.Len(), &t.files}, {markers, d.Markers.Len(), &t.markers}} {
-		for ; m.learnt[x.table] < x.n; m.learnt[x.table]++ {
-			i, token := uint32(m.learnt[x.table]), uint64(x.t.at(m.learnt[x.table]))
+		for ; m.indexedCounts[x.table] < x.n; m.indexedCounts[x.table]++ {
+			i, token := uint32(m.indexedCounts[x.table]), uint64(x.t.at(m.indexedCounts[x.table]))
 			m.index[scopedToken{x.table, 0, token}] = i
 			m.small[x.table] = storeSmall(m.small[x.table], token, i)
 		}
 	}
-	for ; m.learnt[functionGroups] < d.Strings.Len(); m.learnt[functionGroups]++ {
-		i := uint32(m.learnt[functionGroups])
+	for ; m.indexedCounts[functionGroups] < d.Strings.Len(); m.indexedCounts[functionGroups]++ {
+		i := uint32(m.indexedCounts[functionGroups])
 		m.index[scopedToken{functionGroups, 0, stringToken(i)}] = i
 		m.index[scopedToken{fileGroups, 0, stringToken(i)}] = i
 	}
@@ -358,9 +358,9 @@ func (d *decoder) reportCarried(r *Record, err error) error {
 		Expected: "the data that weft wrote; weft reads the record without it"})
 }
 
-// amend applies the carried part of a record to the last row of b. It reports a defect if the carried
+// applyCarried applies the carried part of a record to the last row of b. It reports a defect if the carried
 // part cannot be read.
-func (d *decoder) amend(b *trace.Batch, r *Record) {
+func (d *decoder) applyCarried(b *trace.Batch, r *Record) {
 	v, ok := r.Find(rowKey)
 	if !ok || v.Type != Bytes {
 		return
@@ -432,24 +432,24 @@ func (e *encoder) completeRecord(c *trace.Cursor, r *Record) bool {
 // decode returns the row that a reader will make of a record. carries is set if the record carries a
 // part of its row. ok is false if a reader would have to add a definition.
 func (e *encoder) decode(c *trace.Cursor, r *Record, carries bool) (x trace.Cursor, ok bool) {
-	pairs := e.again.KeyValues[:0]
+	pairs := e.readBack.KeyValues[:0]
 	if r.keepsInText() {
-		e.again, ok = *r, true
-		e.again.KeyValues = append(pairs, r.KeyValues...)
+		e.readBack, ok = *r, true
+		e.readBack.KeyValues = append(pairs, r.KeyValues...)
 	} else {
 		e.text = r.Append(e.text[:0], false)
-		e.again = Record{Time: r.Time, Process: r.Process, Stream: r.Stream, KeyValues: pairs}
-		ok = e.again.reread(e.text, r.Type) && e.again.Type == r.Type
+		e.readBack = Record{Time: r.Time, Process: r.Process, Stream: r.Stream, KeyValues: pairs}
+		ok = e.readBack.reread(e.text, r.Type) && e.readBack.Type == r.Type
 	}
 	if carries {
-		e.again.KeyValues = append(e.again.KeyValues, KeyValue{Key: rowKey, Type: Bytes})
+		e.readBack.KeyValues = append(e.readBack.KeyValues, KeyValue{Key: rowKey, Type: Bytes})
 	}
 	if r.Process != e.places[c.Location()].process {
-		e.again.Process = e.places[c.Location()].process
+		e.readBack.Process = e.places[c.Location()].process
 	}
 	e.row.Reset(trace.MixedLoc)
 	e.reader.needsDefinition = false
-	e.reader.addRow(&e.row, &e.again)
+	e.reader.addRow(&e.row, &e.readBack)
 	x = e.row.Cursor()
 	x.Next()
 	return x, ok && !e.reader.needsDefinition

@@ -51,7 +51,7 @@ type lookahead struct {
 	open       map[uint32]int        // row at which the current operation of each location has begun
 	begun      map[int]*operation    // operations that have ended, by the row at which they have begun
 	current    map[uint32]*operation // operation of each location, while the rows are written
-	turns      map[turn]uint64       // number of operations at each location and communicator so far
+	turns      map[memberKey]uint64  // number of operations at each location and communicator so far
 	ranks      map[uint32][]uint32   // locations of the ranks, by communicator
 }
 
@@ -68,9 +68,9 @@ type operation struct {
 	matching uint64
 }
 
-// turn identifies a location in a communicator. All members take part in the operations of a
+// memberKey identifies a location in a communicator. All members take part in the operations of a
 // communicator in the same order, so counting them joins the operations.
-type turn struct {
+type memberKey struct {
 	location     uint32
 	communicator uint64
 }
@@ -81,7 +81,7 @@ func (e *encoder) holdRows(b *trace.Batch) error {
 	if h.open == nil {
 		h.rows.Reset(trace.MixedLoc)
 		h.open, h.begun, h.current = map[uint32]int{}, map[int]*operation{}, map[uint32]*operation{}
-		h.turns = map[turn]uint64{}
+		h.turns = map[memberKey]uint64{}
 	}
 	c := b.Cursor()
 	for c.Next() {
@@ -101,7 +101,7 @@ func (e *encoder) holdRows(b *trace.Batch) error {
 				continue
 			}
 			delete(h.open, c.Location())
-			at := turn{c.Location(), ops[1]}
+			at := memberKey{c.Location(), ops[1]}
 			h.turns[at]++
 			matching := h.turns[at]<<16 | ops[1]&0xffff
 			if e.defs.IsSelf(ops[1]) {
@@ -217,7 +217,7 @@ func (e *encoder) rootProcess(c *trace.Cursor, rank, communicator uint64) uint64
 	if p == 0 {
 		kind := c.Kind()
 		if kind == trace.CollectiveBegin {
-			kind = trace.CollectiveEnd // in the model the end has the root
+			kind = trace.CollectiveEnd // the root is an operand of the end event
 		}
 		e.loss.Add(e.defs.Spec(kind).Name, "root", e.restored(), "the location of the root is unknown", 1)
 	}

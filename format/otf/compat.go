@@ -138,7 +138,7 @@ func PrintCompat(ctx context.Context, src format.Source, opt *Options, print *Pr
 	if err != nil {
 		return err
 	}
-	p := printer{smalls: smallTexts()}
+	p := printer{shortNumbers: smallTexts()}
 	if print != nil {
 		p.opt = *print
 	}

@@ -39,8 +39,8 @@ type decoder struct {
 	trying bool
 	// unlinked is set if the scan may ignore links.
 	unlinked bool
-	// strayed is set if a process has events in several streams.
-	strayed bool
+	// severalStreams is set if a process has events in several streams.
+	severalStreams bool
 	// open regions of each location, for leaves that do not name a region; indexed by location
 	stacks    []*openRegions
 	links     *carrier.Links // the links found so far; nil if links are not selected

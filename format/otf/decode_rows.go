@@ -10,7 +10,7 @@ import (
 
 // locate returns the location of a record's process.
 func (d *decoder) locate(r *Record) uint32 {
-	if d.strayed {
+	if d.severalStreams {
 		if i, ok := d.model.index[scopedToken{processes, r.Stream, r.Process}]; ok && r.Type != Marker {
 			return i
 		}
@@ -137,7 +137,7 @@ func (d *decoder) addAttributes(b *trace.Batch, r *Record, text string, texted b
 		b.AddAttr(d.attribute(stream, v))
 	}
 	if carries && d.restorer != nil {
-		d.amend(b, r)
+		d.applyCarried(b, r)
 	}
 }
 

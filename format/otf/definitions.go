@@ -53,8 +53,8 @@ type model struct {
 	// locations holds the locations by process. Processes that the master file does not name also have an
 	// entry in index for each stream.
 	locations map[uint64]uint32
-	// home maps processes that the master file does not name to the stream in which they were first found.
-	home map[uint64]uint32
+	// homeStreams maps processes that the master file does not name to the stream in which they were first found.
+	homeStreams map[uint64]uint32
 	// extent returns the times of the first and the last record, without markers.
 	extent func() (extent, error)
 	// undefined is called once for each token that has no definition.
@@ -77,12 +77,12 @@ type model struct {
 	frozen, needsDefinition bool
 	// These fields are used for a trace that weft has converted: the restorer of the carried data, the clock,
 	// and the number of entries of each table that are in the index.
-	carried  bool
-	restorer *carrier.Restorer
-	clock    fileClock
-	learnt   [processes + 1]int
-	process  []uint64  // process of each location; indexed by location
-	standIns []standIn // stand-ins for undefined tokens
+	carried       bool
+	restorer      *carrier.Restorer
+	clock         fileClock
+	indexedCounts [processes + 1]int
+	process       []uint64  // process of each location; indexed by location
+	standIns      []standIn // stand-ins for undefined tokens
 	// groupNames holds the names of groups that OTF's own records define.
 	groupNames map[scopedToken]string
 }
@@ -166,8 +166,9 @@ const defaultResolution = 1_000_000
 
 func emptyModel(d *trace.Definitions) *model {
 	return &model{defs: d, index: map[scopedToken]uint32{}, places: map[scopedToken]sourcePlace{},
-		local: map[uint32]bool{}, locations: map[uint64]uint32{}, home: map[uint64]uint32{}, kinds: map[uint32]uint64{},
-		scl: trace.NoRef, comments: trace.NoRef, record: trace.NoRef, unnamed: trace.NoRef, place: trace.NoRef,
+		local: map[uint32]bool{}, locations: map[uint64]uint32{}, homeStreams: map[uint64]uint32{},
+		kinds: map[uint32]uint64{},
+		scl:   trace.NoRef, comments: trace.NoRef, record: trace.NoRef, unnamed: trace.NoRef, place: trace.NoRef,
 		clock: fileClock{scale: 1}}
 }
 

@@ -35,7 +35,7 @@ type encoder struct {
 	places        []placeOfLocation
 	locationsByID map[string]uint32 // locations by id; the map is made when a marker needs it
 	rec           Record
-	again         Record
+	readBack      Record
 	text          []byte
 	row           trace.Batch
 	packed        []byte

@@ -61,7 +61,7 @@ func (br *bulkReader) addAmended(l *lane, text unsafe.Pointer, pos int, time int
 const fewPairs = 32
 
 // addWithPairs adds the row of the visit, message or counter value that follows the key-value pairs at pos to lane l.
-// It returns the position of the next line, or 0 if the lines are spelled in another way. If l is br.elsewhere, the
+// It returns the position of the next line, or 0 if the lines are spelled in another way. If l is br.foreignLane, the
 // pairs must state the location of the row, and addWithPairs adds the row to the lane of that location, which is to.
 func (br *bulkReader) addWithPairs(l *lane, text unsafe.Pointer, pos int, time int64) (next int, to *lane) {
 	if br.d.carried && br.d.restorer == nil || br.f.s.r.opt.AsLibrary {
@@ -127,38 +127,38 @@ func (br *bulkReader) carriedPairs(l *lane) (to *lane, packed []byte, ok bool) {
 		switch v := &br.pairs[i]; {
 		case v.Key == rowKey && v.Type == Bytes:
 			packed = v.Bytes
-		case v.Key == locationKey && l == br.elsewhere && v.Bits < uint64(len(br.d.model.process)):
+		case v.Key == locationKey && l == br.foreignLane && v.Bits < uint64(len(br.d.model.process)):
 			to = br.laneOf(br.d.model.process[v.Bits])
 		case v.Key <= lastKey:
 			return nil, nil, false
 		}
 	}
-	return to, packed, to != nil && to != br.elsewhere && !(br.d.unnamedLeaves && packed != nil)
+	return to, packed, to != nil && to != br.foreignLane && !(br.d.unnamedLeaves && packed != nil)
 }
 
-// setElsewhere makes br.elsewhere stand for a process. It returns false if the process does not belong to a resource,
-// or not to the stream.
-func (br *bulkReader) setElsewhere(process uint64) bool {
+// setForeignLane makes br.foreignLane stand for a process. It returns false if the process does not belong to a
+// resource, or not to the stream.
+func (br *bulkReader) setForeignLane(process uint64) bool {
 	if br.d.restorer == nil || process < laneProcess || process > noProcess {
 		return false
 	}
 	listed, known := br.listed[process]
 	if !known {
 		if br.listed == nil {
-			br.elsewhere, br.listed = &lane{}, map[uint64]bool{}
+			br.foreignLane, br.listed = &lane{}, map[uint64]bool{}
 		}
 		listed = br.d.isListed(process, br.f.s.id)
 		br.listed[process] = listed
 	}
-	br.elsewhere.process = process
+	br.foreignLane.process = process
 	return listed
 }
 
-// readElsewhere reads the lines from pos to end as [bulkReader.readLines] does, for the processes of resources. It adds
-// the rows to the lanes of their locations. If the lane l is not br.elsewhere, the line at pos must select such a
-// process. readElsewhere returns the position, lane and time where it stopped: before a line that selects another
-// process, with its lane, or before the first line that it cannot read.
-func (br *bulkReader) readElsewhere(text unsafe.Pointer, pos, end int, l *lane, time uint64) (int, *lane, uint64,
+// readForeignLane reads the lines from pos to end as [bulkReader.readLines] does, for the processes of resources.
+// It adds the rows to the lanes of their locations. If the lane l is not br.foreignLane, the line at pos must select
+// such a process. readForeignLane returns the position, lane and time where it stopped: before a line that selects
+// another process, with its lane, or before the first line that it cannot read.
+func (br *bulkReader) readForeignLane(text unsafe.Pointer, pos, end int, l *lane, time uint64) (int, *lane, uint64,
 	error) {
 	for pos < end {
 		w := word(text, pos)
@@ -176,18 +176,18 @@ func (br *bulkReader) readElsewhere(text unsafe.Pointer, pos, end int, l *lane, 
 				break
 			}
 			if other := br.laneOf(process); other != nil {
-				if l != br.elsewhere {
+				if l != br.foreignLane {
 					break // readLines has stopped here
 				}
 				return at, other, t, nil
 			}
-			if !br.setElsewhere(process) {
+			if !br.setForeignLane(process) {
 				break
 			}
-			pos, l, time = i+1, br.elsewhere, t
+			pos, l, time = i+1, br.foreignLane, t
 			continue
 		}
-		if byteAt(text, at) != 'K' || l != br.elsewhere {
+		if byteAt(text, at) != 'K' || l != br.foreignLane {
 			break
 		}
 		next, to := br.addWithPairs(l, text, at, int64(t-br.base))

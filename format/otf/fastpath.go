@@ -22,35 +22,35 @@ type bulkReader struct {
 	withStates bool
 	// time of the snapshots at which the scan begins; nil means that it begins at the start of the file
 	resume *uint64
-	begun  bool // deliverBegun is called for each stream that begins at snapshots
+	begun  bool // deliverLocationBegins is called for each stream that begins at snapshots
 	// earlier holds the known processes with events before the snapshots at which the scan begins. A process
 	// may occur twice.
-	earlier   []uint64
-	lanes     []*lane // all lanes in use
-	oldest    int     // index of the lane that is reused next if all maxLanes are in use
-	free      []*lane
-	text      []byte  // buffer of the stream, kept between files
-	nearLanes []*lane // lanes of processes with small numbers, by process
-	farLanes  map[uint64]*lane
-	form      timeForm
-	base, to  uint64 // time of the file at time 0 of the model, and end of the selected times
-	crowded   bool   // the file had more processes than maxLanes
-	waiting   int    // number of lanes that wait for a record after the selected times
-	processes [1 << processBits]processText
-	visits    [1 << visitBits]visitText
-	peers     [1 << peerBits]peerText
-	tails     [1 << peerBits]tailText
-	counter   uint64 // counter is the counter of the last value, and metric is its metric
-	metric    uint32
-	pairs     []KeyValue // pairs of the next record
-	// elsewhere stands for the process of a resource, whose records carry rows of other locations. It is nil until such a
-	// process occurs. listed holds the processes of this sort that belong to the stream.
-	elsewhere *lane
-	listed    map[uint64]bool
-	hasRows   bool
-	first     uint64 // time of the first row
-	last      uint64 // time of the last row
-	unordered bool   // a row was earlier than the row before it, or belonged to a process of another stream
+	earlier          []uint64
+	lanes            []*lane // all lanes in use
+	oldest           int     // index of the lane that is reused next if all maxLanes are in use
+	free             []*lane
+	text             []byte  // buffer of the stream, kept between files
+	nearLanes        []*lane // lanes of processes with small numbers, by process
+	farLanes         map[uint64]*lane
+	form             timeForm
+	base, to         uint64 // time of the file at time 0 of the model, and end of the selected times
+	tooManyProcesses bool   // the file had more processes than maxLanes
+	waiting          int    // number of lanes that wait for a record after the selected times
+	processes        [1 << processBits]processText
+	visits           [1 << visitBits]visitText
+	peers            [1 << peerBits]peerText
+	tails            [1 << peerBits]tailText
+	counter          uint64 // counter is the counter of the last value, and metric is its metric
+	metric           uint32
+	pairs            []KeyValue // pairs of the next record
+	// foreignLane stands for the process of a resource, whose records carry rows of other locations. It is
+	// nil until such a process occurs. listed holds the processes of this sort that belong to the stream.
+	foreignLane *lane
+	listed      map[uint64]bool
+	hasRows     bool
+	first       uint64 // time of the first row
+	last        uint64 // time of the last row
+	unordered   bool   // a row was earlier than the row before it, or belonged to a process of another stream
 }
 
 func newBulk(d *decoder, sink format.Sink) *bulkReader {
@@ -66,7 +66,7 @@ func (br *bulkReader) begin(f *fileStream) {
 		clear(br.nearLanes)
 	}
 	br.clearTables()
-	br.f, br.hasRows, br.last, br.crowded, br.metric = f, false, 0, false, trace.NoRef
+	br.f, br.hasRows, br.last, br.tooManyProcesses, br.metric = f, false, 0, false, trace.NoRef
 	clear(br.listed)
 	if f.s.byLine = true; len(f.s.t.buf) == 0 { // otherwise a search has already read some text
 		f.s.t.buf = br.text
@@ -167,7 +167,7 @@ func (br *bulkReader) run(ctx context.Context, f *fileStream) error {
 			// no further record. Therefore run stops waiting after a number of records, and reads the rest of
 			// the file.
 			f.to = to
-			br.setWaiting(!br.crowded)
+			br.setWaiting(!br.tooManyProcesses)
 			continue
 		}
 		if r == nil {
@@ -242,8 +242,8 @@ func (br *bulkReader) lane(r *Record) (*lane, error) {
 			return nil, err
 		}
 		br.setLane(l.process, nil)
-		if clear(br.processes[:]); !br.crowded {
-			br.crowded = true
+		if clear(br.processes[:]); !br.tooManyProcesses {
+			br.tooManyProcesses = true
 			br.clearTables()
 		}
 	}
@@ -331,8 +331,8 @@ const (
 func (br *bulkReader) readFrequent(ctx context.Context) error {
 	s, t := br.f.s, br.f.s.t
 	l := br.laneOf(s.process)
-	if l == nil && br.setElsewhere(s.process) {
-		l = br.elsewhere
+	if l == nil && br.setForeignLane(s.process) {
+		l = br.foreignLane
 	}
 	if !s.begun || s.skip || br.d.clock.scale > 1 || s.silent && len(s.rec.KeyValues) > 0 || s.time < br.last || l == nil {
 		return nil
@@ -346,7 +346,7 @@ func (br *bulkReader) readFrequent(ctx context.Context) error {
 	end := t.from + n
 	text := unsafe.Pointer(unsafe.SliceData(t.buf))
 	for more := true; more; {
-		if l != br.elsewhere {
+		if l != br.foreignLane {
 			t.from, l, s.time = br.readLines(text, t.from, end, l, s.time)
 			if l.n == trace.BatchRows {
 				if err := br.emit(l); err != nil {
@@ -358,10 +358,10 @@ func (br *bulkReader) readFrequent(ctx context.Context) error {
 		if more = br.d.restorer != nil && t.from < end; more {
 			from, before := t.from, l
 			var err error
-			if t.from, l, s.time, err = br.readElsewhere(text, from, end, l, s.time); err != nil {
+			if t.from, l, s.time, err = br.readForeignLane(text, from, end, l, s.time); err != nil {
 				return err
 			}
-			more = l != br.elsewhere && (t.from != from || l != before)
+			more = l != br.foreignLane && (t.from != from || l != before)
 		}
 	}
 	br.last, s.process, s.delivered = s.time, l.process, true
@@ -512,7 +512,7 @@ func (br *bulkReader) visitedRegion(kind trace.Kind, function uint64) (ref uint3
 //go:noinline
 func (br *bulkReader) cacheVisitWithProcess(w, marks uint64, l *lane) {
 	second, n := marks&(marks-1), lineLength(marks)
-	if kind, v, ok := parseVisit(w>>(8*n+8), lineLength(second)-n-1); ok && !br.crowded {
+	if kind, v, ok := parseVisit(w>>(8*n+8), lineLength(second)-n-1); ok && !br.tooManyProcesses {
 		if ref, ok := br.visitedRegion(kind, v); ok {
 			text := clearAfterLineEnd(w, second)
 			br.visits[text*hashFactor>>(64-visitBits)] = visitText{text, ref, kind, l.at}

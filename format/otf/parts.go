@@ -97,13 +97,13 @@ var joinOrder = []Type{DefKeyValue, DefProcess, DefProcessGroup, DefProcessSubst
 
 // joiner joins the definitions of several traces.
 type joiner struct {
-	merged   bool // several traces are merged
-	global   bool // all tokens are global
-	together bool // definitions without tokens are global, too
-	used     [tokenSpaces]map[streamToken]bool
-	greatest map[Type]uint64                     // the greatest token of the definitions of each type
-	entries  [tokenSpaces]map[joinedEntry]uint64 // written token of each entry of the written trace
-	creator  string                              // creator of the first trace, from its definitions
+	merged              bool // several traces are merged
+	global              bool // all tokens are global
+	globalWithoutTokens bool // definitions without tokens are global, too
+	used                [tokenSpaces]map[streamToken]bool
+	greatest            map[Type]uint64                     // the greatest token of the definitions of each type
+	entries             [tokenSpaces]map[joinedEntry]uint64 // written token of each entry of the written trace
+	creator             string                              // creator of the first trace, from its definitions
 	// contents holds the written tokens of definitions for which the model has no table, by the content
 	// of the definition.
 	contents map[streamType]map[string]uint64
@@ -197,7 +197,7 @@ func (s *sourceTrace) entry(r *Record) (e joinedEntry, ok bool) {
 func (e *encoder) join(sources []*sourceTrace) (records []*Record) {
 	j := &joiner{merged: len(sources) > 1, global: e.original.global, greatest: map[Type]uint64{},
 		contents: map[streamType]map[string]uint64{}, records: map[*Record]bool{}}
-	j.together = j.global && (!j.merged || !e.defaultStreams)
+	j.globalWithoutTokens = j.global && (!j.merged || !e.defaultStreams)
 	e.original.entries = j.records
 	for i := range j.used {
 		j.used[i], j.entries[i] = map[streamToken]bool{}, map[joinedEntry]uint64{}
@@ -270,7 +270,7 @@ func (j *joiner) addNew(s *sourceTrace, list []*Record) []*Record {
 	for _, r := range list {
 		if _, ok := tokensOfDefinitions[r.Type]; !ok {
 			drop[r] = !j.translateOther(s, r)
-			if r.Stream = s.streams[r.Stream]; j.together {
+			if r.Stream = s.streams[r.Stream]; j.globalWithoutTokens {
 				r.Stream = 0
 			}
 		} else if j.global {

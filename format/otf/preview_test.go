@@ -68,8 +68,8 @@ func TestPreviewOfOtfaux(t *testing.T) {
 	}
 }
 
-// sumsOf adds up the last statistics of each process in the files, as text like [previewed]. The result end is
-// the time of the last statistics.
+// sumsOf adds up the last statistics of each process in the files. It returns the sums in the text form of
+// [previewed], and the time of the last statistics.
 func sumsOf(t *testing.T, files []string) (want string, end int64) {
 	t.Helper()
 	type sums struct{ count, exclusive, inclusive int64 }

@@ -16,16 +16,16 @@ import (
 // printer writes records as otfprint --fullkeyvalue does, including its errors (docs/formats/otf.md,
 // "otfprint").
 type printer struct {
-	opt      PrintOptions
-	done     bool              // all selected records have been printed
-	n        int64             // number of records printed so far
-	events   int64             // number of events printed so far
-	counters map[uint64]uint64 // properties of each defined counter
-	b        []byte
-	number   []byte // text of n
-	high     uint64 // high is the last time without its last digits, and highText is the text of high
-	highText []byte
-	smalls   *[1000]uint32
+	opt          PrintOptions
+	done         bool              // all selected records have been printed
+	n            int64             // number of records printed so far
+	events       int64             // number of events printed so far
+	counters     map[uint64]uint64 // properties of each defined counter
+	b            []byte
+	number       []byte // text of n
+	high         uint64 // high is the last time without its last digits, and highText is the text of high
+	highText     []byte
+	shortNumbers *[1000]uint32
 }
 
 // define stores the properties of a counter.
@@ -326,10 +326,10 @@ var smallTexts = sync.OnceValue(func() *[1000]uint32 {
 // bytes, which is faster.
 func (p *printer) appendSmall(b []byte, v uint64) []byte {
 	n := len(b)
-	if v >= uint64(len(p.smalls)) || cap(b)-n < 4 {
+	if v >= uint64(len(p.shortNumbers)) || cap(b)-n < 4 {
 		return digits.AppendUint(b, v)
 	}
-	text := p.smalls[v]
+	text := p.shortNumbers[v]
 	binary.LittleEndian.PutUint32(b[n:n+4], text)
 	return b[:n+int(text>>24)]
 }

@@ -55,8 +55,8 @@ func (k *readCache) readAt(h io.ReaderAt, p []byte, off int64) (int, error) {
 	return copy(p, k.blocks[0][off-k.from:]), nil
 }
 
-// done ends the filling of the cache. Later reads take their bytes from the cache.
-func (k *readCache) done() *readCache {
+// finish ends the filling of the cache. Later reads take their bytes from the cache.
+func (k *readCache) finish() *readCache {
 	if k == nil || len(k.blocks) == 0 {
 		return nil
 	}

@@ -42,7 +42,7 @@ func TestReadCache(t *testing.T) {
 			if got != text {
 				t.Errorf("budget %d, pass %d: found %q, expected %q", budget, pass+1, got, text)
 			}
-			k = k.done()
+			k = k.finish()
 		}
 		if r.n != len(text)+again {
 			t.Errorf("budget %d: read %d bytes, expected %d", budget, r.n, len(text)+again)

@@ -100,10 +100,10 @@ func (p Part) timed() bool { return p == Events || p == Snapshots || p == Statis
 // The record of a reader, with its strings and slices, belongs to the reader and is valid until the next
 // record is read. [Record.Clone] makes a lasting copy.
 type Record struct {
-	Type   Type
-	in     Part   // part in which a record of type Unknown was read
-	torn   bool   // the Text of an Unknown record is only a part of its line
-	Stream uint32 // number of the stream whose file contains the record; 0 for the global files
+	Type      Type
+	in        Part   // part in which a record of type Unknown was read
+	truncated bool   // the Text of an Unknown record is only a part of its line
+	Stream    uint32 // number of the stream whose file contains the record; 0 for the global files
 	// Time is the time in ticks since time 0 of the clock. Definitions have no time.
 	Time uint64
 	// Process is the token of the process that the record belongs to.

@@ -23,9 +23,9 @@ type fieldSpec struct {
 	omitZero bool
 	// mayBeMissing is set for a field that may be missing in a file but that is always written.
 	mayBeMissing bool
-	// tight is set for a field without a blank between the previous value and its keyword, even in the long
+	// noBlank is set for a field without a blank between the previous value and its keyword, even in the long
 	// spelling.
-	tight bool
+	noBlank bool
 }
 
 func u64(f field, short, long string) fieldSpec {
@@ -77,8 +77,8 @@ func fields(first fieldSpec, more ...fieldSpec) []fieldSpec {
 // specs describes all record types. Type numbers without a name are unused (docs/formats/otf.md, "Records").
 var specs = [NumTypes]spec{
 	DefVersion: {"DefVersion", Definitions, "DV", "DEFVERSION",
-		[]fieldSpec{{f: fieldMajor, bits: 8}, {f: fieldMinor, bits: 8, short: ".", long: ".", tight: true},
-			{f: fieldSub, bits: 8, short: ".", long: ".", tight: true}, {f: fieldText, tight: true}}, false},
+		[]fieldSpec{{f: fieldMajor, bits: 8}, {f: fieldMinor, bits: 8, short: ".", long: ".", noBlank: true},
+			{f: fieldSub, bits: 8, short: ".", long: ".", noBlank: true}, {f: fieldText, noBlank: true}}, false},
 	DefUniqueID:       {"DefUniqueId", Definitions, "DUI", "DEFUNIQUEID", fields(u64(fieldUniqueID, "", "")), false},
 	DefCreator:        {"DefCreator", Definitions, "DCR", "DEFCREATOR", comment, false},
 	DefinitionComment: {"DefinitionComment", Definitions, "DCMT", "DEFCOMMENT", comment, false},

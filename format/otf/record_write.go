@@ -121,7 +121,7 @@ func (r *Record) appendLine(b []byte, long bool) []byte {
 		if f.omitZero && (n != nil && *n == 0 || n == nil && r.Unnamed) {
 			continue
 		}
-		if long && !f.tight {
+		if long && !f.noBlank {
 			b = append(b, ' ')
 			if f.long != "" {
 				b = append(append(b, f.long...), ' ')

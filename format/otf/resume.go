@@ -73,7 +73,7 @@ func (br *bulkReader) deliverOpen(ctx context.Context, stream uint32, at uint64)
 	sink := br.sink.(*snapshotSink).whole
 	br.earlier = br.earlier[:0]
 	if br.begun {
-		if good, err := br.deliverBegun(ctx, stream, at, sink); !good || err != nil {
+		if good, err := br.deliverLocationBegins(ctx, stream, at, sink); !good || err != nil {
 			return false, err
 		}
 	}
@@ -113,10 +113,10 @@ func deliver(sink format.Sink, b *trace.Batch) error {
 	return sink.Batch(b)
 }
 
-// deliverBegun delivers the first event of each location in a stream before time at (see
-// [trace.Selection.Begun]). It reads the stream from the beginning until all its processes have had an
+// deliverLocationBegins delivers the first event of each location in a stream before time at (see
+// [trace.Selection.LocationBegins]). It reads the stream from the beginning until all its processes have had an
 // event. good is false if the trace must be surveyed first.
-func (br *bulkReader) deliverBegun(ctx context.Context, stream uint32, at uint64, sink format.Sink) (good bool,
+func (br *bulkReader) deliverLocationBegins(ctx context.Context, stream uint32, at uint64, sink format.Sink) (good bool,
 	err error) {
 	d := br.d
 	f, err := d.stream(ctx, &survey{id: stream, part: Events}, trace.Selection{From: math.MinInt64,

@@ -78,7 +78,7 @@ func (e *encoder) rewrite(sources []*sourceTrace) error {
 		for _, t := range e.tokens.all() {
 			t.own = true
 		}
-		e.tokens.locations.apart = e.defs.Repaired
+		e.tokens.locations.perStream = e.defs.Repaired
 		master = master.Clone()
 	}
 	if e.defs.Pruned {
@@ -172,7 +172,7 @@ func (s *sourceTrace) place(id string) (process uint64, x origin, ok bool) {
 		return process, x, err == nil
 	}
 	if x.stream, x.listed = s.r.master.Stream(uint32(process)); !x.listed {
-		x.stream = s.model.home[process]
+		x.stream = s.model.homeStreams[process]
 	}
 	return process, x, true
 }

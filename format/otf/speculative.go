@@ -72,7 +72,7 @@ func (d *decoder) scanStreams(ctx context.Context, sel trace.Selection, sink fun
 		m.frozen = true
 		readers[w] = newBulk(&decoder{model: &m, r: &quiet, opt: quiet.opt.Read, trying: true, unlinked: unlinked,
 			unnamedLeaves: d.metUnnamedLeave}, nil)
-		readers[w].resume, readers[w].begun, readers[w].withStates = resume, sel.Begun, states
+		readers[w].resume, readers[w].begun, readers[w].withStates = resume, sel.LocationBegins, states
 	}
 	defer func() {
 		for _, x := range readers {

@@ -27,13 +27,13 @@ type stream struct {
 	rec      Record
 	n        int // number of lines so far; the context is checked after every few lines
 	// The following fields hold the state that the lines so far have set.
-	time      uint64
-	process   uint64
-	begun     bool  // a time line and a process line have been read
-	timed     bool  // a time line has been read
-	skip      bool  // the current process is not selected
-	stateless int64 // number of records before the first time line and process line
-	asked     [64]struct {
+	time           uint64
+	process        uint64
+	begun          bool  // a time line and a process line have been read
+	timed          bool  // a time line has been read
+	skip           bool  // the current process is not selected
+	stateless      int64 // number of records before the first time line and process line
+	processAnswers [64]struct {
 		process uint64
 		answer  uint8 // answer of Options.Processes for a process: 1 no, 2 yes, 0 not asked yet
 	}
@@ -81,7 +81,7 @@ func (s *stream) asLibrary() bool { return s.r.opt.AsLibrary || s.r.opt.Read.Str
 
 // selects reports whether the records of a process are selected. It caches the answer.
 func (s *stream) selects(process uint64) bool {
-	x := &s.asked[process%uint64(len(s.asked))]
+	x := &s.processAnswers[process%uint64(len(s.processAnswers))]
 	if x.answer == 0 || x.process != process {
 		x.process, x.answer = process, 1
 		if s.r.selects(process) {
@@ -307,7 +307,7 @@ func (s *stream) endReading(off int64, library bool) (ok bool, err error) {
 	}
 	if s.r.opt.AsLibrary && s.empty && !s.skip && s.delivered && (s.begun || !s.part.timed()) {
 		s.setUnknown(nil, 0) // libotf reports an empty last line as unknown
-		s.cut, s.rec.torn = true, true
+		s.cut, s.rec.truncated = true, true
 		return true, nil
 	}
 	return library && s.begun && !s.delivered && s.time >= s.r.opt.From && s.makeStep(), nil
@@ -327,7 +327,7 @@ func (s *stream) readCutLine(l []byte, kind lineKind, off int64) (ok bool, err e
 	}
 	s.setUnknown(nil, 0)
 	s.rec.Text = stringOf(l)
-	s.cut, s.rec.torn = true, true
+	s.cut, s.rec.truncated = true, true
 	s.r.cut.add(&s.rec)
 	return true, nil
 }
@@ -428,12 +428,12 @@ func (s *stream) setState() {
 func (s *stream) setUnknown(l []byte, i int) {
 	l = l[i:]
 	r := &s.rec
-	r.torn = false
+	r.truncated = false
 	if s.r.opt.AsLibrary {
 		// For libotf, the prefix belongs to the file and not to the record.
 		for _, prefix := range prefixes[s.part][min(i, 1):] {
 			if rest, ok := bytes.CutPrefix(l, []byte(prefix)); ok {
-				l, r.torn = rest, true
+				l, r.truncated = rest, true
 				break
 			}
 		}

@@ -107,7 +107,7 @@ func (w *StreamWriter) Handlers() *Handlers { return copyHandlers(w.copy) }
 // copyHandlers returns handlers that copy all records except incomplete lines.
 func copyHandlers(write func(*Record) error) *Handlers {
 	h := &Handlers{Unknown: func(r *Record) error {
-		if r.torn {
+		if r.truncated {
 			return nil
 		}
 		return write(r)
@@ -363,7 +363,7 @@ func (w *StreamWriter) Abort() {
 type partWriter struct {
 	name, temp string
 	file       archive.Handle
-	made       bool // the file has been created
+	created    bool // the file has been created
 	level      int
 	zip        *flate.Writer
 	zipped     bytes.Buffer
@@ -404,14 +404,14 @@ func (w *StreamWriter) create(part Part) (*partWriter, error) {
 	p.temp = filepath.Join(filepath.Dir(name), fmt.Sprintf(".%s.%d.tmp", filepath.Base(name), os.Getpid()))
 	p.file = archive.NewHandle(w.opt.Files, func() (io.Closer, error) {
 		flags := os.O_WRONLY | os.O_APPEND
-		if !p.made {
+		if !p.created {
 			flags = os.O_WRONLY | os.O_CREATE | os.O_TRUNC
 		}
 		f, err := os.OpenFile(p.temp, flags, 0o666)
 		if err != nil {
 			return nil, fileError(name, err)
 		}
-		p.made = true
+		p.created = true
 		return f, nil
 	})
 	if p.level > 0 {

@@ -129,7 +129,7 @@ func (d *decoder) surveyFiles(ctx context.Context, streams []uint32, look func(*
 		defer s.t.Close()
 		x.s = s
 		x.found, err = look(s)
-		x.found.kept = s.t.kept.done()
+		x.found.kept = s.t.kept.finish()
 		return x, err
 	}, take)
 }
@@ -141,8 +141,8 @@ func (d *decoder) addSurvey(f survey, s *stream) error {
 			continue
 		}
 		if !ok {
-			if home, ok = d.home[p]; !ok {
-				d.home[p], home = f.id, f.id
+			if home, ok = d.homeStreams[p]; !ok {
+				d.homeStreams[p], home = f.id, f.id
 				d.location(p)
 			}
 		}
@@ -150,7 +150,7 @@ func (d *decoder) addSurvey(f survey, s *stream) error {
 			// Each of the two streams is in the order of time, but both together are not.
 			l := *d.defs.Locations.At(d.location(p))
 			l.ID, l.Name = fmt.Sprintf("%d@%x", p, f.id), fmt.Sprintf("%s in stream %x", l.Label(), f.id)
-			d.model.index[key], d.strayed = d.defs.Locations.Add(l), true
+			d.model.index[key], d.severalStreams = d.defs.Locations.Add(l), true
 		}
 		if err := lenientOptions(d.opt).Defect(&trace.Defect{Rule: "otf.unlisted-process", Severity: trace.Warning,
 			Position: trace.Position{File: s.t.name},

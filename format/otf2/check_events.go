@@ -269,19 +269,19 @@ func (c *checker) checkEvent(r *EventReader, location uint64, e *Event) error {
 		}
 		return c.report(rule, trace.Warning, r.c.path, e.Offset, what+" with "+found, expected)
 	}
-	if r.spare > 0 {
-		if err := wrong("otf2.record-bytes", fmt.Sprintf("%s after its fields", plural.Of(r.spare, "byte")),
+	if r.extraBytes > 0 {
+		if err := wrong("otf2.record-bytes", fmt.Sprintf("%s after its fields", plural.Of(r.extraBytes, "byte")),
 			"none"); err != nil {
 			return err
 		}
 	}
-	if r.loose {
+	if r.paddedNumbers {
 		if err := wrong("otf2.record-bytes", "a number whose first byte is 0",
 			"a number without unnecessary bytes"); err != nil {
 			return err
 		}
 	}
-	if r.short {
+	if r.missingFields {
 		if err := wrong("otf2.record-bytes", "no bytes for its last fields", "all of them"); err != nil {
 			return err
 		}

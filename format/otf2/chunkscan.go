@@ -76,9 +76,9 @@ type chunkScan struct {
 
 	// The following fields describe the chunk whose turn it is. All workers may read over; only the worker of
 	// that chunk may use the other fields.
-	last  int64  // time of the last delivered event
-	clock *clock // clock of the location after the delivered chunks
-	over  atomic.Bool
+	last    int64  // time of the last delivered event
+	clock   *clock // clock of the location after the delivered chunks
+	stopped atomic.Bool
 }
 
 const chunkRoom = 4 << 20
@@ -123,7 +123,7 @@ func (lr *locationReader) scanChunks(ctx context.Context, workers int, sink form
 	after := make(chan struct{})
 	close(after)
 	return pipeline.Run(ctx, workers, func() (*chunkJob, bool, error) {
-		if next >= chunks || s.over.Load() {
+		if next >= chunks || s.stopped.Load() {
 			return nil, false, nil
 		}
 		j := &chunkJob{number: next, turn: after, after: make(chan struct{})}
@@ -286,7 +286,7 @@ func batchBytes(b *trace.Batch) int64 {
 // the selection has ended.
 func (s *chunkScan) beginDelivery(j *chunkJob) error {
 	j.begun = true
-	if s.over.Load() {
+	if s.stopped.Load() {
 		return io.EOF
 	}
 	if j.any && (j.first < s.last || !s.sameInterval(j.time)) {
@@ -319,7 +319,7 @@ func (s *chunkScan) sameInterval(first uint64) bool {
 
 // finish delivers the rest of a chunk when it is the chunk's turn.
 func (s *chunkScan) finish(j *chunkJob) error {
-	if s.over.Load() {
+	if s.stopped.Load() {
 		return nil
 	}
 	if j.err == nil && !j.begun {
@@ -335,7 +335,7 @@ func (s *chunkScan) finish(j *chunkJob) error {
 		}
 	}
 	if j.end {
-		s.over.Store(true)
+		s.stopped.Store(true)
 	}
 	return nil
 }

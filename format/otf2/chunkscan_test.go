@@ -22,8 +22,8 @@ import (
 )
 
 // longArchive writes an archive with one location of many chunks and one of few events. It has calls, messages,
-// metrics, attributes and buffer flushes. The flush with the number far ends later than many events. Each other
-// flush ends before the next event.
+// metrics, attributes and buffer flushes. The flush with the number far ends after many later events.
+// Each other flush ends before the next event.
 func longArchive(t testing.TB, events int, offsets []ClockOffset, far int) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "long.otf2")
@@ -206,8 +206,8 @@ func rowsOf(t testing.TB, src format.Source, sel trace.Selection, workers int) (
 	return readings{s.rows, opt.Report.Rules(), d.Defs().Attributes.Len()}, passes == 1
 }
 
-// same checks that scans by several workers give the same rows as a serial scan.
-func same(t *testing.T, src format.Source, sel trace.Selection, try bool, workers ...int) readings {
+// sameRows checks that scans by several workers give the same rows as a serial scan.
+func sameRows(t *testing.T, src format.Source, sel trace.Selection, try bool, workers ...int) readings {
 	t.Helper()
 	want, _ := rowsOf(t, src, sel, 0)
 	for _, n := range workers {
@@ -241,8 +241,8 @@ func TestChunks(t *testing.T) {
 			}
 			return bigEndianChunks(t, path, 0, minChunk)
 		})
-		x := same(t, format.FileSource(path), trace.Everything(), true, workers...)
-		if y := same(t, bigEndian, trace.Everything(), true, workers...); !reflect.DeepEqual(x, y) {
+		x := sameRows(t, format.FileSource(path), trace.Everything(), true, workers...)
+		if y := sameRows(t, bigEndian, trace.Everything(), true, workers...); !reflect.DeepEqual(x, y) {
 			t.Errorf("%d offsets: the other byte order says something else", len(offsets))
 		}
 		if n := x.rows[0].Len(); n < longEvents {
@@ -250,7 +250,7 @@ func TestChunks(t *testing.T) {
 		}
 		for _, sel := range []trace.Selection{{From: 1000, To: 1100}, {From: 500_000, To: 700_000},
 			{From: 800_000, To: math.MaxInt64}, {From: math.MinInt64, To: 300_000}, {From: -5, To: 0}} {
-			same(t, format.FileSource(path), sel, true, 2, 8)
+			sameRows(t, format.FileSource(path), sel, true, 2, 8)
 		}
 	}
 }
@@ -259,12 +259,12 @@ func TestChunks(t *testing.T) {
 // interval of clock offsets after a flush that ends much later, or attributes.
 func TestChunksNeedOthers(t *testing.T) {
 	path := longArchive(t, longEvents, nil, -1)
-	same(t, mapped(t, path, "long/0.evt", func(b []byte) []byte {
+	sameRows(t, mapped(t, path, "long/0.evt", func(b []byte) []byte {
 		// Two enter records replace a time record.
 		copy(b[3*minChunk+headerSize:], []byte{enter, 4, 3, 0, 0, 0, enter, 1, 4})
 		return b
 	}), trace.Everything(), false, 2, 3, 8)
-	same(t, mapped(t, path, "long/0.evt", func(b []byte) []byte {
+	sameRows(t, mapped(t, path, "long/0.evt", func(b []byte) []byte {
 		list := []byte{attributeRecord, 5, 1, 1, 0, typeUint8, 77}
 		for k := minChunk; k < len(b)-minChunk; k += minChunk {
 			at := k + len(bytes.TrimRight(b[k:k+minChunk], "\x00"))
@@ -279,13 +279,15 @@ func TestChunksNeedOthers(t *testing.T) {
 	// The flush is in the third chunk. Without the flush, the clock would stay in the first interval of clock
 	// offsets for a while, where times are less by a tick.
 	bent := []ClockOffset{{100, 1000, 0}, {600_000, 1000, 0}, {1_000_000, 998, 0}}
-	x := same(t, format.FileSource(longArchive(t, longEvents, bent, longEvents/3)), trace.Everything(), false, 2, 3, 8)
+	x := sameRows(t, format.FileSource(longArchive(t, longEvents, bent, longEvents/3)), trace.Everything(), false, 2, 3, 8)
 	if len(x.rules) > 0 {
 		t.Errorf("times go back: %v", x.rules)
 	}
-	same(t, format.FileSource(longArchive(t, longEvents, manyOffsets(), longEvents/3)), trace.Everything(), false, 2, 3, 8)
+	sameRows(t, format.FileSource(longArchive(t, longEvents, manyOffsets(), longEvents/3)), trace.Everything(),
+		false, 2, 3, 8)
 	// Two offsets make only one interval.
-	same(t, format.FileSource(longArchive(t, longEvents, manyOffsets()[:2], longEvents/3)), trace.Everything(), true, 2, 3,
+	sameRows(t, format.FileSource(longArchive(t, longEvents, manyOffsets()[:2], longEvents/3)), trace.Everything(),
+		true, 2, 3,
 		8)
 }
 
@@ -332,7 +334,7 @@ func TestChunksDamaged(t *testing.T) {
 		{"cut off between chunks", "otf2.damaged", func(b []byte) []byte { return b[:middle] }},
 	} {
 		t.Run(x.what, func(t *testing.T) {
-			got := same(t, mapped(t, path, "long/0.evt", x.change), trace.Everything(), false, workers...)
+			got := sameRows(t, mapped(t, path, "long/0.evt", x.change), trace.Everything(), false, workers...)
 			if len(got.rules) != 1 || got.rules[0].Rule != x.rule {
 				t.Errorf("%v, want %s", got.rules, x.rule)
 			}
@@ -345,8 +347,8 @@ func TestChunksDamaged(t *testing.T) {
 			return append(b[:middle+headerSize:middle+headerSize], endOfFile, endOfBuffer)
 		},
 	} {
-		whole := same(t, format.FileSource(path), trace.Everything(), true, 2)
-		got := same(t, mapped(t, path, "long/0.evt", change), trace.Everything(), true, 2, 3, 8)
+		whole := sameRows(t, format.FileSource(path), trace.Everything(), true, 2)
+		got := sameRows(t, mapped(t, path, "long/0.evt", change), trace.Everything(), true, 2, 3, 8)
 		if len(got.rules) > 0 || got.rows[0].Len() >= whole.rows[0].Len() {
 			t.Errorf("%s: %d rows, %v", what, got.rows[0].Len(), got.rules)
 		}
@@ -389,7 +391,7 @@ func denseArchive(t testing.TB) string {
 // TestChunksDense checks chunks that wait for their turn because their batches exceed the memory
 // limit.
 func TestChunksDense(t *testing.T) {
-	same(t, format.FileSource(denseArchive(t)), trace.Everything(), true, 2, 3)
+	sameRows(t, format.FileSource(denseArchive(t)), trace.Everything(), true, 2, 3)
 }
 
 // TestChunksEnd checks that a scan ends even if its sink fails or stops, also if chunks wait for their turn.
@@ -501,7 +503,7 @@ func TestCountOfSelectedReferences(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		if n := d.(*decoder).unkept.Load(); n != 5000 {
+		if n := d.(*decoder).lostValues.Load(); n != 5000 {
 			t.Errorf("%d workers: found %d references, expected 5000", workers, n)
 		}
 	}

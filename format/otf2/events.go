@@ -46,13 +46,12 @@ type EventReader struct {
 	types  []recordType // types of the records: of events or of snapshots
 	what   string       // name of the kind of records, for messages
 	// These fields describe unusual properties of the current event, which no writer produces: bytes after the
-	// fields of the event or of its attributes (spare), numbers with more bytes than needed (loose), and
-	// missing fields (short).
-	spare        int
-	loose, short bool
+	// fields of the event or of its attributes, numbers with more bytes than needed, and missing fields.
+	extraBytes                   int
+	paddedNumbers, missingFields bool
 	// The following fields are used to resume reading after damage.
 	later      bool   // the archive has a later version of OTF2, with possibly unknown or longer records
-	fresh      bool   // no time has been read in the current chunk
+	chunkStart bool   // no time has been read in the current chunk
 	began      uint64 // first time of the current chunk
 	validUntil int64  // all records before this offset are valid
 	budget     int64  // number of bytes that may still be examined
@@ -96,7 +95,7 @@ func (r *EventReader) Close() { r.c.close() }
 func (r *EventReader) Next() (*Event, error) {
 	c := r.c
 	e := &r.event
-	e.Attributes, r.spare, r.loose, r.short = e.Attributes[:0], 0, false, false
+	e.Attributes, r.extraBytes, r.paddedNumbers, r.missingFields = e.Attributes[:0], 0, false, false
 	if r.ended {
 		return nil, io.EOF
 	}
@@ -139,7 +138,7 @@ func (r *EventReader) Next() (*Event, error) {
 			if cur.bad {
 				return nil, r.skip(c.errorAt(at, "a time of 8 bytes", "the end of the chunk"))
 			}
-			if !r.fresh && unusualTime(t, r.time) {
+			if !r.chunkStart && unusualTime(t, r.time) {
 				if to := r.misreadTime(at); to.at > 0 {
 					r.resumeAt(to)
 					return nil, resumeError(c.errorAt(at, fmt.Sprintf("a time near %d", r.time), "%d", t), to)
@@ -160,7 +159,7 @@ func (r *EventReader) Next() (*Event, error) {
 				return nil, r.recoverList(at, c.offset(),
 					c.errorAt(at, "a list of attributes", "one that does not end in its %s", plural.Of(len(body), "byte")))
 			}
-			r.spare, r.loose = r.spare+len(body)-cur.at, r.loose || cur.loose
+			r.extraBytes, r.paddedNumbers = r.extraBytes+len(body)-cur.at, r.paddedNumbers || cur.loose
 		default:
 			return r.read(id, at)
 		}
@@ -242,7 +241,7 @@ func (r *EventReader) moveToChunk(k int64) error {
 	if r.c.first > 0 {
 		r.number = r.c.first - 1
 	}
-	r.fresh, r.began = true, 0
+	r.chunkStart, r.began = true, 0
 	return nil
 }
 
@@ -277,7 +276,7 @@ func (r *EventReader) read(id uint8, at int64) (*Event, error) {
 				c.errorAt(at, fmt.Sprintf("a number of up to %d bytes", size), "%s with %s", t.name, formatByte(b, 0)))
 		}
 		c.at += cur.at
-		r.loose = r.loose || cur.loose
+		r.paddedNumbers = r.paddedNumbers || cur.loose
 		e.Values, e.Texts = append(e.Values[:0], r.mapped(f.table, v)), nil
 		return r.deliver(t)
 	}
@@ -297,7 +296,8 @@ func (r *EventReader) read(id uint8, at int64) (*Event, error) {
 		return nil, r.recoverFrom(at, c.offset(),
 			c.errorAt(at, "one with all its fields", "%s of %s", t.name, plural.Of(len(body), "byte")))
 	}
-	r.spare, r.loose, r.short = r.spare+len(body)-cur.at, r.loose || cur.loose, cur.missing > 0
+	r.extraBytes += len(body) - cur.at
+	r.paddedNumbers, r.missingFields = r.paddedNumbers || cur.loose, cur.missing > 0
 	r.globalize(t)
 	if id == bufferFlush {
 		// The correction may advance the clock, as in OTF2's own library.

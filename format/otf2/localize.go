@@ -16,8 +16,8 @@ type localizer struct {
 	clock *clock // nil if the times in the file are not corrected
 	event Event
 	last  uint64 // the last time that was written, on the location's clock
-	// off is the number of times that the clock cannot represent exactly.
-	off int64
+	// inexact is the number of times that the clock cannot represent exactly.
+	inexact int64
 }
 
 // localizer returns the localizer of a location, or nil if the location has no definitions that
@@ -185,7 +185,7 @@ func (l *localizer) raw(t uint64) uint64 {
 		}
 		l.last = max(l.last, own)
 		if c.correct(l.last) != t {
-			l.off++
+			l.inexact++
 		}
 		return l.last
 	}

@@ -15,7 +15,7 @@ func TestEventsInsideOfFlush(t *testing.T) {
 			t.Errorf("found an event at %d, expected %d", own.Time, x[1])
 		}
 	}
-	if l.off != 0 {
-		t.Errorf("found %d times that the clock cannot represent, expected none", l.off)
+	if l.inexact != 0 {
+		t.Errorf("found %d times that the clock cannot represent, expected none", l.inexact)
 	}
 }

@@ -476,7 +476,7 @@ func (lr *locationReader) addMetric(e *Event, now int64) error {
 func (lr *locationReader) countUnkept() {
 	s, t := &lr.sel, lr.last
 	if t >= s.From && trace.Before(t, s.To) && (s.OneEventFrom == 0 || t < s.OneEventFrom) {
-		lr.d.unkept.Add(1)
+		lr.d.lostValues.Add(1)
 	}
 }
 

@@ -38,9 +38,9 @@ type model struct {
 	// checker checks the events of locations that are read. It is nil if no checks were requested.
 	checker atomic.Pointer[checker]
 	places  sync.Map // maps a location id to a *scanPlace
-	// unkept counts values in events that the model cannot represent: references to nothing, and values
+	// lostValues counts values in events that the model cannot represent: references to nothing, and values
 	// of metrics and attributes whose type differs from the defined one.
-	unkept atomic.Int64
+	lostValues atomic.Int64
 }
 
 // Renamable marks the model as a [trace.Renamable]: its encoder can rename texts.

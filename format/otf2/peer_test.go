@@ -173,8 +173,8 @@ func (m *randomArchive) property(v []uint64, names uint64) {
 	v[2] = m.value(v[1])
 }
 
-// text returns the id of a random string.
-func (m *randomArchive) text() uint64 { return m.ids[Strings][m.rng.IntN(len(m.ids[Strings]))] }
+// randomText returns the id of a random string.
+func (m *randomArchive) randomText() uint64 { return m.ids[Strings][m.rng.IntN(len(m.ids[Strings]))] }
 
 // definitions adds some definitions of each kind.
 func (m *randomArchive) definitions() {
@@ -188,7 +188,7 @@ func (m *randomArchive) definitions() {
 	m.define(defParadigm, func(v []uint64) { v[0] = 4 })
 	for range 3 {
 		m.define(defIOParadigm, func(v []uint64) {
-			v[2] = m.text()
+			v[2] = m.randomText()
 			for l := v[6:]; len(l) > 0; l = l[3:] {
 				m.property(l, 1)
 			}
@@ -198,11 +198,11 @@ func (m *randomArchive) definitions() {
 			m.property(v[1:], 2)
 		})
 		m.define(defAttribute, nil)
-		m.define(defTreeNode, func(v []uint64) { v[1], v[2] = m.text(), m.text() })
+		m.define(defTreeNode, func(v []uint64) { v[1], v[2] = m.randomText(), m.randomText() })
 		m.define(defLocationGroup, nil)
 		m.define(defLocation, nil)
 		m.define(defLocation, nil)
-		m.define(defRegion, func(v []uint64) { v[1] = m.text() })
+		m.define(defRegion, func(v []uint64) { v[1] = m.randomText() })
 	}
 	m.define(defGroup, func(v []uint64) { m.members(v, communicatingLocations, Locations) })
 	for range 4 {
@@ -225,17 +225,17 @@ func (m *randomArchive) definitions() {
 		m.define(defCartDimension, nil)
 		m.define(defCartTopology, nil)
 		m.define(defCartCoord, nil)
-		m.define(defSourceLoc, func(v []uint64) { v[1] = m.text() })
+		m.define(defSourceLoc, func(v []uint64) { v[1] = m.randomText() })
 		m.define(defCallsite, nil)
 		m.define(defCallpath, nil)
 		m.define(defContext, nil)
 		m.define(35, nil)
 		m.define(defInterrupt, nil)
-		m.define(defIOFile, func(v []uint64) { v[1] = m.text() })
-		m.define(defIODirectory, func(v []uint64) { v[1] = m.text() })
+		m.define(defIOFile, func(v []uint64) { v[1] = m.randomText() })
+		m.define(defIODirectory, func(v []uint64) { v[1] = m.randomText() })
 		m.define(37, nil)
 		m.define(defIOHandle, func(v []uint64) {
-			v[1], v[2], v[3] = m.text(), m.ids[IOFiles][0], 0
+			v[1], v[2], v[3] = m.randomText(), m.ids[IOFiles][0], 0
 			if m.rng.IntN(2) == 0 {
 				v[1] = undefined32
 			}

@@ -90,8 +90,8 @@ func (r *EventReader) resumeAt(to resumePoint) {
 
 // setTime sets the time of the following events.
 func (r *EventReader) setTime(t uint64) {
-	if r.fresh {
-		r.began, r.fresh = t, false
+	if r.chunkStart {
+		r.began, r.chunkStart = t, false
 	}
 	r.time = t
 }
@@ -102,7 +102,7 @@ func (r *EventReader) setTime(t uint64) {
 func (r *EventReader) deliver(t *recordType) (*Event, error) {
 	e := &r.event
 	natural := r.c.offset()
-	if natural > r.validUntil && (t == nil || r.loose || r.spare > 0 && !r.later) {
+	if natural > r.validUntil && (t == nil || r.paddedNumbers || r.extraBytes > 0 && !r.later) {
 		if to := r.resync(e.Offset, natural, natural); to.at != natural {
 			found := fmt.Sprintf("record %d", e.ID)
 			if t != nil {
@@ -144,7 +144,7 @@ func (r *EventReader) resync(at, natural, most int64) resumePoint {
 	c := r.c
 	if b := r.peekAt(at, timeSize); len(b) == timeSize && b[0] != timestampRecord {
 		cur := cursor{b: b, at: 1, big: c.big}
-		if t := cur.fixed(8); (r.fresh || !unusualTime(t, r.time)) && r.validRecords(at, true) {
+		if t := cur.fixed(8); (r.chunkStart || !unusualTime(t, r.time)) && r.validRecords(at, true) {
 			return resumePoint{at + timeSize, true, t}
 		}
 	}

@@ -44,8 +44,8 @@ func events(t *testing.T, m fstest.MapFS, anchor string, location uint64) (list 
 	}
 }
 
-// kept returns the number of events of the sound list that the other list contains in the same order.
-func kept(sound, list []Event) (n int) {
+// countKept returns the number of events of the sound list that the other list contains in the same order.
+func countKept(sound, list []Event) (n int) {
 	from := 0
 	for _, e := range list {
 		for k := from; k < min(len(sound), from+100); k++ {
@@ -93,7 +93,7 @@ func TestDamagedIDs(t *testing.T) {
 				b[at] = id
 				m[x.file] = &fstest.MapFile{Data: b}
 				list, damage := events(t, m, anchor, location)
-				lost := len(whole) - kept(whole, list)
+				lost := len(whole) - countKept(whole, list)
 				cases++
 				if most = max(most, lost); lost <= 2 {
 					few++

@@ -22,16 +22,16 @@ type original struct {
 	shared map[uint32]bool // locations that several parts have
 	names  *names          // names of the written definitions
 	// written definitions; nil if they are the definitions of the only part
-	records []*Record
-	ids     [tables][]uint64       // written ids of entries that have been used so far, by index
-	added   *additions             // what no archive defines
-	strings map[string]uint64      // ids by text, in the archives
-	words   map[uint64]bool        // ids of strings that do not change if texts are renamed
-	types   map[uint64]uint64      // types of attributes, by id
-	ranks   map[groupView]rankings // ranks of locations in communicators
-	clocks  int64                  // number of clock offsets that were left out
-	seen    groupView              // the last communicator that was used, and its ranks
-	seeing  rankings
+	records   []*Record
+	ids       [tables][]uint64       // written ids of entries that have been used so far, by index
+	added     *additions             // what no archive defines
+	strings   map[string]uint64      // ids by text, in the archives
+	words     map[uint64]bool        // ids of strings that do not change if texts are renamed
+	types     map[uint64]uint64      // types of attributes, by id
+	ranks     map[groupView]rankings // ranks of locations in communicators
+	clocks    int64                  // number of clock offsets that were left out
+	seenView  groupView              // the last communicator that was used, and its ranks
+	seenRanks rankings
 	// class or instance of each metric, and the position of the metric in it; indexed by metric
 	members [][2]uint64
 	// marked maps the locations of markers to their parts. markers maps the indexes of marker definitions to
@@ -186,7 +186,7 @@ func (e *encoder) defineMarkers(p *source) error {
 // unkeptCount returns the number of references that the models do not keep.
 func (o *original) unkeptCount() (n int64) {
 	for _, p := range o.parts {
-		n += p.m.unkept.Load()
+		n += p.m.lostValues.Load()
 	}
 	return n
 }
@@ -296,7 +296,7 @@ func (o *original) rank(from uint64, c *printComm, of uint64) (uint64, bool) {
 	if side.typ == commSelf {
 		return 0, of == from
 	}
-	known, ok := o.seeing, o.seeing != nil && o.seen == key
+	known, ok := o.seenRanks, o.seenRanks != nil && o.seenView == key
 	if !ok {
 		known, ok = o.ranks[key]
 	}
@@ -313,7 +313,7 @@ func (o *original) rank(from uint64, c *printComm, of uint64) (uint64, bool) {
 		}
 		o.ranks[key] = known
 	}
-	o.seen, o.seeing = key, known
+	o.seenView, o.seenRanks = key, known
 	r, ok := known[of]
 	return r, ok
 }
@@ -641,7 +641,7 @@ func (e *encoder) closeRewritten() error {
 	for loc, x := range o.localizers {
 		if own := x.localizer; own != nil && e.err == nil {
 			e.loss.Add("event", "time", format.Degraded,
-				"no time stamp gives exactly this time with the clock offsets of the location", own.off)
+				"no time stamp gives exactly this time with the clock offsets of the location", own.inexact)
 			e.err = own.write(e.location(uint32(loc)))
 		}
 	}

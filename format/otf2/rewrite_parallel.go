@@ -67,7 +67,7 @@ func (e *encoder) worker() *encoder {
 		o.ids[t] = slices.Clone(o.ids[t])
 	}
 	o.members = slices.Clone(o.members)
-	o.ranks, o.seeing = map[groupView]rankings{}, nil
+	o.ranks, o.seenRanks = map[groupView]rankings{}, nil
 	o.localizers, o.clocks, o.texts = nil, 0, map[uint32]map[string]uint64{}
 	if o.referred != nil {
 		o.referred = map[uint64]bool{}

@@ -72,13 +72,13 @@ const (
 
 // field is a field of a record.
 type field struct {
-	name  string
-	enc   encoding
-	show  showMode
-	table Table    // table to which a reference refers
-	words []string // words of an enumeration, by value, or of flags, by bit
-	other int      // index of the field on which a rank, type or scope depends
-	none  uint64   // value of the field in an old file that lacks the field
+	name        string
+	enc         encoding
+	show        showMode
+	table       Table    // table to which a reference refers
+	words       []string // words of an enumeration, by value, or of flags, by bit
+	other       int      // index of the field on which a rank, type or scope depends
+	absentValue uint64   // value of the field in an old file that lacks the field
 }
 
 // undefined32 and undefined64 are references that refer to no definition.
@@ -106,10 +106,10 @@ func flags(name string, words []string) field {
 	return field{name: name, enc: enc32, show: showFlags, words: words, table: noTable}
 }
 func ref(name string, to Table) field {
-	return field{name: name, enc: enc32, show: showRef, table: to, none: undefined32}
+	return field{name: name, enc: enc32, show: showRef, table: to, absentValue: undefined32}
 }
 func ref64(name string, to Table) field {
-	return field{name: name, enc: enc64, show: showRef, table: to, none: undefined64}
+	return field{name: name, enc: enc64, show: showRef, table: to, absentValue: undefined64}
 }
 func ref8(name string, to Table) field {
 	return field{name: name, enc: encByte, show: showRef, table: to}
@@ -124,7 +124,7 @@ func typed(name string, by int) field {
 	return field{name: name, enc: encTyped, show: showTyped, other: by, table: noTable}
 }
 func (f field) as(s showMode) field  { f.show = s; return f }
-func (f field) since(n uint64) field { f.none = n; return f }
+func (f field) since(n uint64) field { f.absentValue = n; return f }
 
 // The words of enumerations, indexed by value, and the words of flags, indexed by bit.
 var (

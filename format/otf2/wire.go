@@ -201,7 +201,7 @@ func (c *cursor) readFields(l []field, r *Record) {
 		f := &l[i]
 		if c.at == len(c.b) && len(r.Values) > 0 && f.enc != encText && !c.bad {
 			// Later versions have added fields at the end of records.
-			r.Values = append(r.Values, f.none)
+			r.Values = append(r.Values, f.absentValue)
 			c.missing++
 			continue
 		}

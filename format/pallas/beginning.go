@@ -126,7 +126,7 @@ func (d *decoder) scanShort(ctx context.Context, sel trace.Selection, threads ma
 		if t == nil {
 			continue
 		}
-		x := &threadReader{d: d, r: r, sel: sel, careful: true}
+		x := &threadReader{d: d, r: r, sel: sel, checksOrder: true}
 		ok, err := x.openShort(id, t)
 		if err != nil {
 			return err

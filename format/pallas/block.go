@@ -148,7 +148,7 @@ func (r *blockReader) load(d *dataFile, x *Block) (b []byte, err error) {
 		}
 		return b, nil
 	}
-	err = d.with(func(f format.DataFile, size int64) error {
+	err = d.withFile(func(f format.DataFile, size int64) error {
 		b, err = r.loadFrom(f, size, d.path, x)
 		return err
 	})

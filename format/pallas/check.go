@@ -23,7 +23,7 @@ import (
 // grammar of one thread, one block (8 KB) of each event, three blocks of each sequence, 1 MB of each file of
 // the thread, and up to 32 MB of compressed blocks.
 func (d *decoder) NewChecker() format.Checker {
-	c := &checker{d: d, opt: d.opt, sound: &sync.Map{}}
+	c := &checker{d: d, opt: d.opt, defectFree: &sync.Map{}}
 	d.checker.Store(c)
 	return c
 }
@@ -31,11 +31,11 @@ func (d *decoder) NewChecker() format.Checker {
 type checker struct {
 	format.SinkFuncs // implements format.Sink and ignores events and links
 
-	d      *decoder
-	opt    *format.ReadOptions
-	r      *blockReader
-	values []uint64
-	sound  *sync.Map // the ids of threads in which a scan has found no defect
+	d          *decoder
+	opt        *format.ReadOptions
+	r          *blockReader
+	values     []uint64
+	defectFree *sync.Map // the ids of threads in which a scan has found no defect
 }
 
 // checkScanned checks a thread that a scan has just read. It reports nothing. If the thread has a defect,
@@ -45,7 +45,7 @@ func (c *checker) checkScanned(ctx context.Context, id threadID, t *Thread, r *b
 	opt.Report, opt.Strict = format.NewReport(), true
 	w := &checker{d: c.d, opt: &opt, r: r}
 	if err := w.checkThread(ctx, t, true); err == nil && len(opt.Report.Rules()) == 0 {
-		c.sound.Store(id, true)
+		c.defectFree.Store(id, true)
 	}
 	return ctx.Err()
 }
@@ -81,7 +81,7 @@ func (c *checker) Finish(ctx context.Context) error {
 		}
 	}()
 	rest := slices.DeleteFunc(slices.Clone(c.d.threads), func(id threadID) bool {
-		_, ok := c.sound.Load(id)
+		_, ok := c.defectFree.Load(id)
 		return ok
 	})
 	return pipeline.Run(ctx, cores, func() (id threadID, ok bool, err error) {
@@ -196,7 +196,7 @@ func (c *checker) checkThread(ctx context.Context, t *Thread, scanned bool) erro
 // be read.
 func (c *checker) walk(ctx context.Context, t *Thread) error {
 	g := newOutline(t)
-	if g.err != nil || !g.sound() {
+	if g.err != nil || !g.countsMatch() {
 		return nil
 	}
 	for i, n := range g.sequences {
@@ -468,7 +468,7 @@ func (w *fileWindow) bytes(at, n, block uint64) ([]byte, error) {
 		return w.b[at-w.from : at-w.from+n], nil
 	}
 	var b []byte
-	err := w.d.with(func(f format.DataFile, size int64) error {
+	err := w.d.withFile(func(f format.DataFile, size int64) error {
 		if at > uint64(size) || n > uint64(size)-at {
 			return archive.Damaged(w.d.path, int64(block), fmt.Sprintf("the end of the file at 0x%x", size), "a block of values")
 		}

@@ -41,7 +41,7 @@ func (Format) Copy(ctx context.Context, src format.Source, ro *format.ReadOption
 		return nil, err
 	}
 	c := &copier{d: d, staging: st, newGrammars: wo.Value("pallas.grammar", keepGrammar) != keepGrammar}
-	c.r, c.rereader = newBlockReader(p), &threadReader{d: d, sel: trace.Everything(), careful: true}
+	c.r, c.rereader = newBlockReader(p), &threadReader{d: d, sel: trace.Everything(), checksOrder: true}
 	defer c.r.close()
 	c.rereader.r = c.r
 	c.chooseSettings(p, wo)
@@ -139,7 +139,7 @@ func (c *copier) copyThreadByID(ctx context.Context, a *ArchiveWriter, id uint32
 	whole := !c.newGrammars && !(c.recode && c.d.t.Compression.Lossy())
 	if whole {
 		g := newOutline(t)
-		if whole = g.err == nil && g.sound(); whole {
+		if whole = g.err == nil && g.countsMatch(); whole {
 			err := c.copyThread(ctx, t, a, g)
 			if err == nil || !isTraceError(err) {
 				return err

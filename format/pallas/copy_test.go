@@ -126,8 +126,8 @@ func TestCopyUnsound(t *testing.T) {
 		t.Fatal(err)
 	}
 	th := threads(t, copyTrace(t, name, nil))[0]
-	if g := newOutline(th); !g.sound() || g.total != 80 {
-		t.Errorf("sound %v, %d events", g.sound(), g.total)
+	if g := newOutline(th); !g.countsMatch() || g.total != 80 {
+		t.Errorf("sound %v, %d events", g.countsMatch(), g.total)
 	}
 	if th.Name() != "name" {
 		t.Errorf("name %q", th.Name())

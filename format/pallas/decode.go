@@ -183,7 +183,7 @@ func (d *decoder) scan(ctx context.Context, sel trace.Selection, sink func(int) 
 	for w := range readers {
 		var to format.Sink
 		sel, to = format.ExactScan(d.defs, asked, sink(w))
-		readers[w] = &threadReader{d: d, r: newBlockReader(d.t.Parameters), sel: sel, sink: to, careful: careful,
+		readers[w] = &threadReader{d: d, r: newBlockReader(d.t.Parameters), sel: sel, sink: to, checksOrder: careful,
 			prefetch: workers < d.opt.Cores()}
 		defer readers[w].r.close()
 		defer readers[w].stop()
@@ -236,7 +236,7 @@ func (d *decoder) Streams(ctx context.Context, sel trace.Selection) (list []form
 		if sel.Location != nil && !sel.Location(d.location[id]) {
 			continue
 		}
-		x := &threadReader{d: d, r: r, sel: sel, careful: true}
+		x := &threadReader{d: d, r: r, sel: sel, checksOrder: true}
 		t, err := x.open(ctx, id)
 		if err != nil {
 			return nil, closeAll, err

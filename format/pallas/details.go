@@ -48,7 +48,7 @@ func (d *decoder) Details(ctx context.Context) (tables []*format.Table, err erro
 			continue
 		}
 		t.Close()
-		if summed = summed && sums.sound(); summed {
+		if summed = summed && sums.hasNoDefects(); summed {
 			if summed, err = sums.addThread(t, d.location[id]); err != nil {
 				return tables, err
 			}
@@ -87,7 +87,7 @@ func (d *decoder) Details(ctx context.Context) (tables []*format.Table, err erro
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.summarized = true; summed && sums.sound() {
+	if d.summarized = true; summed && sums.hasNoDefects() {
 		d.summary = sums.summary()
 	}
 	return tables, nil

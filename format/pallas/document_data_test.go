@@ -32,7 +32,7 @@ func testRealDurations(t *testing.T) {
 			// Lossy codecs change times and durations differently. ABI 16 defines exclusive
 			// durations differently.
 			tr := th.Archive.Trace
-			if tr.Compression.Lossy() || tr.ABI < 17 || th.Root != MakeToken(SequenceToken, 0) || !newOutline(th).sound() {
+			if tr.Compression.Lossy() || tr.ABI < 17 || th.Root != MakeToken(SequenceToken, 0) || !newOutline(th).countsMatch() {
 				continue
 			}
 			durations(t, th)

@@ -367,7 +367,7 @@ func TestDocument_TraceStructure_FIFO(t *testing.T) {
 			id   uint32
 			read bool
 		}{{0, true}, {1, true}, {2, true}, {0, false}, // thread 0 is in the cache, and is used
-			{3, true}, {0, true}, // thread 0 was dropped for thread 3, and thread 1 is dropped for thread 0
+			{3, true}, {0, true}, // thread 3 has displaced thread 0, and thread 0 displaces thread 1
 			{2, false}, {3, false}, {0, false}, {1, true}, {3, false}, {0, false}, {2, true}} {
 			th := must(a.Thread(x.id))(t)
 			if th.ID != x.id || th.Count() != 3 {

@@ -45,7 +45,7 @@ func (t *Thread) replay(ctx context.Context, asTool bool, put func(events []uint
 	g := newOutline(t)
 	x := newReplay(t, g, r)
 	var bad error
-	if g.sound() {
+	if g.countsMatch() {
 		x.begin()
 	} else {
 		bad = x.orderByTime()

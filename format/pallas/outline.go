@@ -204,8 +204,8 @@ func (g *outline) token(at int) Token {
 	return NoToken
 }
 
-// sound reports whether each event occurs in the grammar as often as it has times.
-func (g *outline) sound() bool {
+// countsMatch reports whether each event occurs in the grammar as often as it has times.
+func (g *outline) countsMatch() bool {
 	if g.t.script != nil {
 		return true
 	}

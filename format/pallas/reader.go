@@ -12,9 +12,9 @@ type Reader struct {
 	t *Thread
 	g *outline
 	// number of occurrences of each event and of each sequence that the reader has passed, by index
-	seen [2][]uint64
-	in   []enclosing
-	all  [][]containedCount // the contents of each sequence, computed on first use
+	seen      [2][]uint64
+	enclosing []enclosing
+	all       [][]containedCount // the contents of each sequence, computed on first use
 }
 
 // enclosing is a sequence or loop that contains the current token.
@@ -42,14 +42,14 @@ func NewReader(t *Thread) (*Reader, error) {
 	r := &Reader{t: t, g: g, all: make([][]containedCount, len(t.Sequences))}
 	r.seen = [2][]uint64{make([]uint64, len(t.Events)), make([]uint64, len(t.Sequences))}
 	r.seen[1][g.root]++
-	r.in = []enclosing{{token: t.Root, tokens: t.Sequences[g.root].Tokens}}
+	r.enclosing = []enclosing{{token: t.Root, tokens: t.Sequences[g.root].Tokens}}
 	return r, nil
 }
 
 // Token returns the current token. At the end of the enclosing sequence or loop it returns
 // [NoToken].
 func (r *Reader) Token() Token {
-	if f := &r.in[len(r.in)-1]; f.next < len(f.tokens) {
+	if f := &r.enclosing[len(r.enclosing)-1]; f.next < len(f.tokens) {
 		return f.tokens[f.next]
 	}
 	return NoToken
@@ -57,7 +57,7 @@ func (r *Reader) Token() Token {
 
 // Depth returns the number of sequences and loops that enclose the current token, without the
 // root.
-func (r *Reader) Depth() int { return len(r.in) - 1 }
+func (r *Reader) Depth() int { return len(r.enclosing) - 1 }
 
 // Occurrence returns the number of the current token among the occurrences of its event or sequence, counted
 // from 0. For a loop, it is the occurrence number of the loop's sequence in the first iteration.
@@ -120,7 +120,7 @@ func (r *Reader) Duration() (duration, exclusive uint64, err error) {
 // sequence, or to the next iteration of the enclosing loop. At the end, it returns false, and Token
 // returns [NoToken].
 func (r *Reader) Next() bool {
-	f := &r.in[len(r.in)-1]
+	f := &r.enclosing[len(r.enclosing)-1]
 	if f.next >= len(f.tokens) {
 		return false
 	}
@@ -146,30 +146,30 @@ func (r *Reader) Enter() bool {
 		if l.Iterations == 0 {
 			return false
 		}
-		r.in = append(r.in, enclosing{token: k, tokens: []Token{l.Sequence}, left: l.Iterations - 1})
+		r.enclosing = append(r.enclosing, enclosing{token: k, tokens: []Token{l.Sequence}, left: l.Iterations - 1})
 		return true
 	}
 	r.seen[1][s.sequence]++
-	r.in = append(r.in, enclosing{token: k, tokens: r.t.Sequences[s.sequence].Tokens})
+	r.enclosing = append(r.enclosing, enclosing{token: k, tokens: r.t.Sequences[s.sequence].Tokens})
 	return true
 }
 
 // Leave skips the rest of the enclosing sequence or loop, and moves to the token after it. The result is the
 // same as that of Next. In the root, Leave does nothing and returns false.
 func (r *Reader) Leave() bool {
-	if len(r.in) == 1 {
+	if len(r.enclosing) == 1 {
 		return false
 	}
-	f := &r.in[len(r.in)-1]
+	f := &r.enclosing[len(r.enclosing)-1]
 	if f.left > 0 {
 		r.pass(f.tokens[0], uint64(f.left))
 	}
 	for ; f.next < len(f.tokens); f.next++ {
 		r.pass(f.tokens[f.next], 1)
 	}
-	r.in = r.in[:len(r.in)-1]
+	r.enclosing = r.enclosing[:len(r.enclosing)-1]
 	// The token that was left has already been counted.
-	f = &r.in[len(r.in)-1]
+	f = &r.enclosing[len(r.enclosing)-1]
 	if f.left > 0 {
 		f.left--
 		return true
@@ -190,7 +190,7 @@ func (r *Reader) Step(sequences, loops bool) bool {
 		return true
 	}
 	for r.Token() == NoToken {
-		if len(r.in) == 1 {
+		if len(r.enclosing) == 1 {
 			return false
 		}
 		r.Leave()
@@ -278,12 +278,12 @@ type Checkpoint struct {
 
 // Checkpoint returns the reader's position.
 func (r *Reader) Checkpoint() *Checkpoint {
-	return &Checkpoint{[2][]uint64{slices.Clone(r.seen[0]), slices.Clone(r.seen[1])}, slices.Clone(r.in)}
+	return &Checkpoint{[2][]uint64{slices.Clone(r.seen[0]), slices.Clone(r.seen[1])}, slices.Clone(r.enclosing)}
 }
 
 // Restore moves to a position of this reader, or of another reader of the same thread.
 func (r *Reader) Restore(c *Checkpoint) {
 	copy(r.seen[0], c.seen[0])
 	copy(r.seen[1], c.seen[1])
-	r.in = append(r.in[:0], c.in...)
+	r.enclosing = append(r.enclosing[:0], c.in...)
 }

@@ -50,7 +50,7 @@ func recorded(t testing.TB, list []inputEvent, opt *WriterOptions) *Thread {
 		t.Fatal(err)
 	}
 	th := threads(t, w.path)[0]
-	if g := newOutline(th); !g.sound() {
+	if g := newOutline(th); !g.countsMatch() {
 		t.Fatalf("the grammar is not sound: %v", g.err)
 	} else {
 		for i, n := range g.sequences {
@@ -361,7 +361,7 @@ func TestCheckpoint(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if g := newOutline(th); !g.sound() {
+			if g := newOutline(th); !g.countsMatch() {
 				t.Fatal("the grammar is not sound")
 			}
 			return events(t, th)

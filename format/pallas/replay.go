@@ -17,12 +17,12 @@ type replay struct {
 	list  []uint32       // the next events, as indexes
 	at    []uint64       // the times of the next events
 
-	*script // the grammar to replay; nil if the outline has an error
-	where   position
-	above   []position // the enclosing sequences
-	body    []uint32   // the events of the current loop body, which are to be repeated
-	again   uint64
-	rows    int // approximate number of events that next returns, at most replayRows
+	*script     // the grammar to replay; nil if the outline has an error
+	where       position
+	above       []position // the enclosing sequences
+	body        []uint32   // the events of the current loop body, which are to be repeated
+	repetitions uint64
+	rows        int // approximate number of events that next returns, at most replayRows
 
 	heap     *byTime     // orders the events by time; nil if the grammar determines their order
 	prefetch *prefetcher // loads blocks in a goroutine; nil if replay loads blocks itself
@@ -31,7 +31,7 @@ type replay struct {
 // position is a place in a sequence.
 type position struct {
 	next, from, end uint32 // indexes of the list of all tokens
-	again           uint64 // if the sequence is the body of a loop: number of remaining iterations
+	repetitions     uint64 // if the sequence is the body of a loop: number of remaining iterations
 }
 
 // timeIterator iterates over the times of one event.
@@ -65,7 +65,7 @@ func (s *script) enter(sequence uint32, times uint64) position {
 
 // begin moves to the first event of the thread.
 func (r *replay) begin() {
-	r.where, r.above, r.again = r.enter(r.root, 1), r.above[:0], 0
+	r.where, r.above, r.repetitions = r.enter(r.root, 1), r.above[:0], 0
 }
 
 // skip moves past the given number of occurrences of each event. The caller has already moved the iterators of
@@ -106,7 +106,7 @@ func (r *replay) skip(before []uint64) (ok bool) {
 				events[e]++
 			}
 			if left -= n; n < uint64(len(list)) {
-				r.body, r.again = list[n:], 1
+				r.body, r.repetitions = list[n:], 1
 			}
 			continue
 		case LoopToken:
@@ -137,14 +137,14 @@ func (r *replay) next() (events []uint32, times []uint64, err error) {
 		return r.list, r.at[:len(r.list)], err
 	}
 	list, n := r.list[:cap(r.list)], 0
-	if r.again > 0 {
+	if r.repetitions > 0 {
 		n = r.repeat(list, 0)
 	}
 	w, tokens, from := r.where, r.lists.tokens, r.lists.from
 	for n < r.rows {
 		if w.next == w.end {
-			if w.again > 0 {
-				w.again--
+			if w.repetitions > 0 {
+				w.repetitions--
 				w.next = w.from
 				continue
 			}
@@ -178,8 +178,8 @@ func (r *replay) next() (events []uint32, times []uint64, err error) {
 		default:
 			l := r.loops[id]
 			if l.listed != notListed {
-				if r.body, r.again = r.eventList(l.listed), l.times; len(r.body) == 0 {
-					r.again = 0
+				if r.body, r.repetitions = r.eventList(l.listed), l.times; len(r.body) == 0 {
+					r.repetitions = 0
 				}
 				n = r.repeat(list, n)
 			} else if l.times > 0 {
@@ -196,11 +196,11 @@ func (r *replay) next() (events []uint32, times []uint64, err error) {
 // returns the new number of events.
 func (r *replay) repeat(list []uint32, n int) int {
 	size := len(r.body)
-	if r.again == 0 {
+	if r.repetitions == 0 {
 		return n
 	}
-	k := int(min(r.again, uint64((r.rows-n+size-1)/size)))
-	r.again -= uint64(k)
+	k := int(min(r.repetitions, uint64((r.rows-n+size-1)/size)))
+	r.repetitions -= uint64(k)
 	from, end := n, n+k*size
 	n += copy(list[n:], r.body)
 	for n < end { // each step doubles the number of events

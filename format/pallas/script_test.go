@@ -93,7 +93,7 @@ func TestConfirmUndo(t *testing.T) {
 		for _, k := range []Token{NoToken, MakeToken(InvalidToken, 2),
 			MakeToken(SequenceToken, uint32(len(th.Sequences))-1), MakeToken(LoopToken, 0), MakeToken(EventToken, 0)} {
 			x := Thread{Root: th.Root, Events: th.Events, Loops: th.Loops, eventMap: th.eventMap, sequenceMap: th.sequenceMap,
-				loopMap: th.loopMap, inOrder: th.inOrder, lean: true}
+				loopMap: th.loopMap, inOrder: th.inOrder, noSequences: true}
 			x.lists = tokenLists{slices.Clone(th.lists.tokens), th.lists.from}
 			if at%3 == 0 { // the tokens of the root are changed
 				x.sizes = append(x.sizes, vectorSizes{0, 2, 2, 2})

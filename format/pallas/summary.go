@@ -100,11 +100,11 @@ func (sb *summaryBuilder) addThreads(ctx context.Context) (bool, error) {
 			return false, nil
 		}
 	}
-	return sb.sound(), nil
+	return sb.hasNoDefects(), nil
 }
 
-// sound reports whether the threads that have been read have no defect.
-func (sb *summaryBuilder) sound() bool { return len(sb.d.opt.Report.Rules()) == 0 }
+// hasNoDefects reports whether the threads that have been read have no defect.
+func (sb *summaryBuilder) hasNoDefects() bool { return len(sb.d.opt.Report.Rules()) == 0 }
 
 // summaryBuilder computes a summary or a preview.
 type summaryBuilder struct {
@@ -172,7 +172,7 @@ func (s *sum64) add(v *Vector, most uint64) bool {
 // addThread adds the events of a thread at the location loc. ok is false if no sums can be computed for them.
 func (sb *summaryBuilder) addThread(t *Thread, loc uint32) (ok bool, err error) {
 	g := newOutline(t)
-	if t.Archive.Trace.ABI < 18 || g.err != nil || !g.sound() || !t.ascending() {
+	if t.Archive.Trace.ABI < 18 || g.err != nil || !g.countsMatch() || !t.ascending() {
 		return false, nil
 	}
 	for i, n := range g.sequences {

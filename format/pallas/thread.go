@@ -115,11 +115,11 @@ type Thread struct {
 	// script takes the place of lists in a lean thread if the grammar and the sizes of the vectors
 	// agree.
 	script *script
-	// A lean thread has no Sequences. sizes holds the sizes of the vectors of its sequences, in the order of
-	// the sequences. Sequences whose vectors have one value each are left out, because a thread may have
-	// millions of them.
-	lean  bool
-	sizes []vectorSizes
+	// noSequences is set for a lean thread, which has no Sequences. sizes holds the sizes of the vectors of its
+	// sequences, in the order of the sequences. Sequences whose vectors have one value each are left out,
+	// because a thread may have millions of them.
+	noSequences bool
+	sizes       []vectorSizes
 
 	eventMap, sequenceMap, loopMap []uint32
 	path                           string // path of the thread's file
@@ -282,7 +282,7 @@ func (s *source) thread(l layout) *Thread {
 	left := s.left()
 	t.Events = make([]Event, 0, min(ne, left/(minEvent+32)+1))
 	most := min(ns, left/(minSequence+64)+1)
-	if t.lean = l.wanted >= leanThread; !t.lean {
+	if t.noSequences = l.wanted >= leanThread; !t.noSequences {
 		t.Sequences = make([]Sequence, 0, most)
 	}
 	room := left/32 + 1 // in a long file, most bytes are blocks
@@ -310,7 +310,7 @@ func (s *source) thread(l layout) *Thread {
 	// one value if the sequence occurs once.
 	t.lists.tokens = make([]Token, 0, max(s.left()-ns*(minSequence+singleVectors), s.left()/8)/4)
 	for i := range ns {
-		if t.lean && l.counted && s.readSingleSequence(&t.lists) {
+		if t.noSequences && l.counted && s.readSingleSequence(&t.lists) {
 			continue
 		}
 		x := s.sequence(l, &t.lists, &blocks)
@@ -318,7 +318,7 @@ func (s *source) thread(l layout) *Thread {
 			t.lists.from = t.lists.from[:i+1]
 			break
 		}
-		if !t.lean {
+		if !t.noSequences {
 			t.Sequences = append(t.Sequences, x)
 			continue
 		}
@@ -351,7 +351,7 @@ func (s *source) thread(l layout) *Thread {
 		give(&x.Exclusive)
 		give(&x.Timestamps)
 	}
-	if t.lean {
+	if t.noSequences {
 		t.script = newLeanScript(t)
 	}
 	return t
@@ -360,7 +360,7 @@ func (s *source) thread(l layout) *Thread {
 // withoutSequences returns a lean thread: the thread without its sequences. Both share their events.
 func (t *Thread) withoutSequences() *Thread {
 	lean := *t
-	lean.lean, lean.Sequences, lean.starts = true, nil, nil
+	lean.noSequences, lean.Sequences, lean.starts = true, nil, nil
 	lean.lists = tokenLists{slices.Clone(t.lists.tokens), slices.Clone(t.lists.from)}
 	for i := range t.Sequences {
 		lean.sizes = appendSizes(lean.sizes, i, &t.Sequences[i])
@@ -525,16 +525,16 @@ type dataFile struct {
 	err  error
 }
 
-// with calls use with the open file and its size. It opens the file if it is closed.
-func (d *dataFile) with(use func(f format.DataFile, size int64) error) error {
-	opened, err := d.lockedWith(use)
+// withFile calls use with the open file and its size. It opens the file if it is closed.
+func (d *dataFile) withFile(use func(f format.DataFile, size int64) error) error {
+	opened, err := d.lockedWithFile(use)
 	if opened {
 		d.all.add(d)
 	}
 	return err
 }
 
-func (d *dataFile) lockedWith(use func(f format.DataFile, size int64) error) (opened bool, err error) {
+func (d *dataFile) lockedWithFile(use func(f format.DataFile, size int64) error) (opened bool, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.f == nil && d.err == nil {

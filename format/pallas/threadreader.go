@@ -16,12 +16,12 @@ import (
 
 // threadReader converts the events of threads to batches.
 type threadReader struct {
-	d        *decoder
-	r        *blockReader
-	sel      trace.Selection
-	sink     format.Sink
-	careful  bool // look for decreasing times before delivering events
-	prefetch bool // load blocks in a goroutine
+	d           *decoder
+	r           *blockReader
+	sel         trace.Selection
+	sink        format.Sink
+	checksOrder bool // look for decreasing times before delivering events
+	prefetch    bool // load blocks in a goroutine
 	// turn waits until this thread may add definitions. described signals that the thread has added its
 	// definitions. Threads add definitions in a fixed order, so that ids do not depend on the order in which
 	// threads are read. Both are nil if there is a single reader.
@@ -125,14 +125,14 @@ func (tr *threadReader) open(ctx context.Context, id threadID) (*Thread, error) 
 			return nil, err
 		}
 	}
-	tr.ascending = g.sound() && t.ascending()
+	tr.ascending = g.countsMatch() && t.ascending()
 	// Keep blocks that will be read twice: first to check the times or to find the wanted times, and then to
 	// deliver the events.
-	tr.r.keeping = tr.careful || tr.sel.From > math.MinInt64 || tr.sel.To < math.MaxInt64 || tr.sel.OneEventFrom != 0 ||
-		tr.sel.Location != nil
+	tr.r.keeping = tr.checksOrder || tr.sel.From > math.MinInt64 || tr.sel.To < math.MaxInt64 ||
+		tr.sel.OneEventFrom != 0 || tr.sel.Location != nil
 	tr.r.keeping = tr.r.keeping || tr.whole != nil
 	defer func() { tr.r.keeping = tr.whole != nil }()
-	if tr.careful {
+	if tr.checksOrder {
 		tr.begin(g) // the delivery of the events reports block errors again
 		back, err := tr.goesBack(ctx)
 		if back && err == nil {
@@ -154,7 +154,7 @@ func (tr *threadReader) open(ctx context.Context, id threadID) (*Thread, error) 
 // needs it, load also loads the thread with these blocks.
 func (tr *threadReader) load(id threadID) (*Thread, error) {
 	tr.whole = nil
-	if tr.d.checker.Load() == nil || tr.careful || tr.sel.From > math.MinInt64 || tr.sel.To < math.MaxInt64 ||
+	if tr.d.checker.Load() == nil || tr.checksOrder || tr.sel.From > math.MinInt64 || tr.sel.To < math.MaxInt64 ||
 		tr.sel.OneEventFrom != 0 {
 		return tr.d.grammar(id, tr.sel.Repeated)
 	}
@@ -190,7 +190,7 @@ func (tr *threadReader) begin(g *outline) error {
 	tr.stop()
 	tr.x = newReplay(tr.t, g, tr.r)
 	tr.startPrefetch()
-	if !g.sound() {
+	if !g.countsMatch() {
 		err := tr.x.orderByTime()
 		tr.dropLists()
 		return err
@@ -264,7 +264,7 @@ func (tr *threadReader) drop() {
 
 // startPrefetch starts a goroutine that loads blocks, unless the reader keeps blocks or has kept blocks.
 func (tr *threadReader) startPrefetch() {
-	if tr.prefetch && tr.whole == nil && !(tr.careful && tr.r.keeping) {
+	if tr.prefetch && tr.whole == nil && !(tr.checksOrder && tr.r.keeping) {
 		tr.x.prefetch = newPrefetcher(tr.t)
 	}
 }

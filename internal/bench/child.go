@@ -36,7 +36,7 @@ var childModes = []struct {
 	// otf NAME STREAMS PROCESSES-PER-STREAM ROUNDS GOROUTINES LEVEL: write an OTF trace and print the
 	// number of its events.
 	{"otf", 1, 5, func(ctx context.Context, out io.Writer, s []string, n []int) error {
-		counts, err := writeOTF(ctx, s[0], otfShape{streams: n[0], each: n[1], rounds: n[2]}, n[3], n[4])
+		counts, err := writeOTF(ctx, s[0], otfShape{streams: n[0], processesPerStream: n[1], rounds: n[2]}, n[3], n[4])
 		if err == nil {
 			fmt.Fprintln(out, counts.all())
 		}

@@ -149,16 +149,16 @@ func TestOrderChecker(t *testing.T) {
 		t.Errorf("found %+v", o)
 	}
 	for step := range 70 {
-		if p := read(seed, sorted, step+1); !p.same(o) || p.late != 0 {
+		if p := read(seed, sorted, step+1); !p.equal(o) || p.late != 0 {
 			t.Errorf("pieces of %d bytes: found %+v", step+1, p)
 		}
 	}
 	lines := strings.SplitAfter(sorted, "\n")
 	lines[0], lines[1] = lines[1], lines[0]
-	if p := read(seed, strings.Join(lines, ""), 100); p.late != 1 || !p.same(o) {
+	if p := read(seed, strings.Join(lines, ""), 100); p.late != 1 || !p.equal(o) {
 		t.Errorf("found %+v, expected one event too late", p)
 	}
-	if p := read(seed, strings.Replace(sorted, `"b"`, `"c"`, 1), 100); p.same(o) {
+	if p := read(seed, strings.Replace(sorted, `"b"`, `"c"`, 1), 100); p.equal(o) {
 		t.Error("another event is not noticed")
 	}
 	if read(seed, sorted[:len(sorted)-1], 100).finish() == nil {

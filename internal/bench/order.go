@@ -11,13 +11,13 @@ import (
 // events never decrease. It also adds up hashes of all lines, so that two outputs can be compared
 // without regard to the order of lines. It keeps at most one incomplete line in memory.
 type orderChecker struct {
-	seed   maphash.Seed
-	events int64
-	links  int64
-	sum    uint64 // sum of the hashes of the lines
-	last   int64
-	late   int64 // number of events whose time is before that of the previous event
-	rest   []byte
+	seed        maphash.Seed
+	events      int64
+	links       int64
+	sum         uint64 // sum of the hashes of the lines
+	last        int64
+	late        int64 // number of events whose time is before that of the previous event
+	partialLine []byte
 }
 
 var kindKey = []byte(`,"kind":"`)
@@ -28,18 +28,18 @@ func (o *orderChecker) Write(p []byte) (int, error) {
 	for {
 		i := bytes.IndexByte(p, '\n')
 		if i < 0 {
-			o.rest = append(o.rest, p...)
+			o.partialLine = append(o.partialLine, p...)
 			return n, nil
 		}
 		line := p[:i]
-		if len(o.rest) > 0 {
-			o.rest = append(o.rest, line...)
-			line = o.rest
+		if len(o.partialLine) > 0 {
+			o.partialLine = append(o.partialLine, line...)
+			line = o.partialLine
 		}
 		if err := o.line(line); err != nil {
 			return 0, err
 		}
-		o.rest = o.rest[:0]
+		o.partialLine = o.partialLine[:0]
 		p = p[i+1:]
 	}
 }
@@ -75,14 +75,14 @@ func (o *orderChecker) line(line []byte) error {
 
 // finish returns an error if the output ends with an incomplete line.
 func (o *orderChecker) finish() error {
-	if len(o.rest) > 0 {
-		return fmt.Errorf("found unfinished line %q at the end", o.rest)
+	if len(o.partialLine) > 0 {
+		return fmt.Errorf("found unfinished line %q at the end", o.partialLine)
 	}
 	return nil
 }
 
-// same reports whether two outputs consist of the same lines, in any order. Both checkers must have
+// equal reports whether two outputs consist of the same lines, in any order. Both checkers must have
 // the same seed.
-func (o *orderChecker) same(p *orderChecker) bool {
+func (o *orderChecker) equal(p *orderChecker) bool {
 	return o.events == p.events && o.links == p.links && o.sum == p.sum
 }

@@ -22,8 +22,8 @@ const (
 
 // These are the shapes of the traces. The number of rounds is set later.
 var (
-	otfUsual = otfShape{streams: 8, each: 2}
-	otfWide  = otfShape{streams: 1024, each: 1}
+	otfUsual = otfShape{streams: 8, processesPerStream: 2}
+	otfWide  = otfShape{streams: 1024, processesPerStream: 1}
 )
 
 const (
@@ -139,7 +139,7 @@ func (b *session) writeTrace(file string, shape otfShape, level int) (int64, err
 // otfWriteArgs returns the arguments for the child mode that writes a trace.
 func otfWriteArgs(name string, shape otfShape, goroutines, level int) []string {
 	args := []string{"otf", name}
-	for _, n := range []int{shape.streams, shape.each, shape.rounds, goroutines, level} {
+	for _, n := range []int{shape.streams, shape.processesPerStream, shape.rounds, goroutines, level} {
 		args = append(args, strconv.Itoa(n))
 	}
 	return args
@@ -295,7 +295,8 @@ func (b *session) writers(r *otfReport, shape otfShape) error {
 			t.run(u, b.self, append([]string{childMode}, otfWriteArgs("ours", shape, goroutines, 0)...)...)
 		}
 		b.clearOutput()
-		t.run(&q.libotf, program, "theirs", strconv.Itoa(shape.streams), strconv.Itoa(shape.each), strconv.Itoa(shape.rounds))
+		t.run(&q.libotf, program, "theirs",
+			strconv.Itoa(shape.streams), strconv.Itoa(shape.processesPerStream), strconv.Itoa(shape.rounds))
 		write(&q.half, half, 1)
 		write(&q.two, shape, 2)
 		write(&q.one, shape, 1)

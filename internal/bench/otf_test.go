@@ -116,7 +116,7 @@ func TestOTFWriters(t *testing.T) {
 	}
 	shape := otfUsual.withEvents(20_000)
 	if out, err := exec.Command(program, filepath.Join(dir, "theirs"), strconv.Itoa(shape.streams),
-		strconv.Itoa(shape.each), strconv.Itoa(shape.rounds)).CombinedOutput(); err != nil {
+		strconv.Itoa(shape.processesPerStream), strconv.Itoa(shape.rounds)).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	for _, goroutines := range []int{1, 2, 8} {
@@ -139,7 +139,7 @@ func TestOTFWriters(t *testing.T) {
 	}
 }
 
-// sampleOTF returns a report in which all limits are kept.
+// sampleOTF returns a report whose measurements meet all limits.
 func sampleOTF() *otfReport {
 	r := &otfReport{
 		result: result{machine: machine{"CPU", 2, "go1.26", "0.10"}, runs: 1, events: 8e6}, otfprint: "1.12.5", plain: 150e6,

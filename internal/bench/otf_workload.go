@@ -31,13 +31,13 @@ const (
 
 // otfShape is the size of an OTF trace.
 type otfShape struct {
-	streams int
-	each    int // number of processes in each stream
-	rounds  int
+	streams            int
+	processesPerStream int // number of processes in each stream
+	rounds             int
 }
 
 // processes returns the number of processes. Their tokens are 1, 2 and so on.
-func (s otfShape) processes() int { return s.streams * s.each }
+func (s otfShape) processes() int { return s.streams * s.processesPerStream }
 
 // perRound returns the number of events in a round.
 func (s otfShape) perRound() int64 { return int64(otfRound * s.processes()) }
@@ -50,7 +50,7 @@ func (s otfShape) withEvents(n int64) otfShape {
 
 // ticks returns the time at which the last round ends.
 func (s otfShape) ticks() uint64 {
-	return otfStart + uint64(s.rounds)*uint64(s.each)*otfRound/2*otfStep
+	return otfStart + uint64(s.rounds)*uint64(s.processesPerStream)*otfRound/2*otfStep
 }
 
 // otfCounts holds the number of events of each type.
@@ -80,9 +80,9 @@ type otfStream struct {
 // newOTFStream returns the stream with the number id, which is at least 1.
 func newOTFStream(shape otfShape, id int, w *otf.StreamWriter) *otfStream {
 	return &otfStream{
-		shape: shape, first: (id - 1) * shape.each, w: w, time: otfStart,
-		random: uint64(id) * 0x9e3779b97f4a7c15, open: make([][]uint64, shape.each),
-		steps: make([]uint64, otfRound/2*shape.each),
+		shape: shape, first: (id - 1) * shape.processesPerStream, w: w, time: otfStart,
+		random: uint64(id) * 0x9e3779b97f4a7c15, open: make([][]uint64, shape.processesPerStream),
+		steps: make([]uint64, otfRound/2*shape.processesPerStream),
 	}
 }
 
@@ -113,12 +113,12 @@ func (s *otfStream) tick(event int, random uint64) {
 func (s *otfStream) round(n int) error {
 	shift := int(s.draw() % otfRound)
 	last := s.shape.rounds - 1
-	for i := range otfRound * s.shape.each {
+	for i := range otfRound * s.shape.processesPerStream {
 		x := s.draw()
 		s.tick(i, x)
-		p := i % s.shape.each
+		p := i % s.shape.processesPerStream
 		var err error
-		switch slot := (i/s.shape.each + shift) % otfRound; {
+		switch slot := (i/s.shape.processesPerStream + shift) % otfRound; {
 		case slot == 0 && n < last:
 			err = s.message(otf.SendMsg, n, p)
 		case slot == 7 && n > 0:
@@ -204,8 +204,8 @@ func writeOTF(ctx context.Context, name string, shape otfShape, goroutines, leve
 	}
 	streams := make([]*otfStream, shape.streams)
 	for i := range streams {
-		for p := range shape.each {
-			w.Master().Assign(uint32(i*shape.each+p)+1, uint32(i)+1)
+		for p := range shape.processesPerStream {
+			w.Master().Assign(uint32(i*shape.processesPerStream+p)+1, uint32(i)+1)
 		}
 		streams[i] = newOTFStream(shape, i+1, w.Stream(uint32(i)+1))
 	}

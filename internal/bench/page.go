@@ -46,17 +46,17 @@ func (r *result) begin(part, title, small, intro string) {
 		"`go run ./internal/bench -part %s` only this one.\n%s\n\n", title, part, intro)
 	switch {
 	case r.quick:
-		r.trial(small + " and few runs (`-quick`). The numbers mean nothing")
+		r.noteTrialRun(small + " and few runs (`-quick`). The numbers mean nothing")
 	case r.few && part == "viewer":
-		r.trial(small + " (`-viewer-events`)")
+		r.noteTrialRun(small + " (`-viewer-events`)")
 	case r.few:
-		r.trial(small + " (`-" + part + "-events`): starting the programs counts for much")
+		r.noteTrialRun(small + " (`-" + part + "-events`): starting the programs counts for much")
 	}
 	r.place()
 	r.printf("- weft built with %s", r.goVersion)
 }
 
-func (r *result) trial(what string) { r.printf("**A trial with %s.**\n\n", what) }
+func (r *result) noteTrialRun(what string) { r.printf("**A trial with %s.**\n\n", what) }
 
 // place writes a description of the machine that was measured.
 func (r *result) place() {

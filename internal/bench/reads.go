@@ -45,8 +45,8 @@ type question struct {
 	tools    commands // commands of the formats' own tools
 }
 
-// whole reports whether the question is about the whole trace.
-func (q question) whole() bool { return q.from == 0 && q.to == 1000 && !q.location }
+// wholeTrace reports whether the question is about the whole trace.
+func (q question) wholeTrace() bool { return q.from == 0 && q.to == 1000 && !q.location }
 
 // printTools holds commands that print a whole trace. windowTools holds commands that print a window of a
 // trace.
@@ -227,7 +227,7 @@ func (r *readsReport) acceptances() (list []acceptance) {
 			of    string
 		}
 		for _, a := range x.answers {
-			if v, ok := x.perBlocks(a); ok && !a.whole() && v > most.value {
+			if v, ok := x.perBlocks(a); ok && !a.wholeTrace() && v > most.value {
 				most.value, most.of = v, a.command
 			}
 			if v, ok := cpuRatio(a.theirs, a.ours); ok && (least.of == "" || v < least.value) {

@@ -63,8 +63,10 @@ func blocks(t *testing.T, path string, p tracePart) int64 {
 	return n
 }
 
-// everything returns the part that is the whole of a trace of 1000 ticks.
-func everything() tracePart { return tracePart{from: 0, to: 1000, first: 0, last: 999, location: -1} }
+// wholeTracePart returns the part that is the whole of a trace of 1000 ticks.
+func wholeTracePart() tracePart {
+	return tracePart{from: 0, to: 1000, first: 0, last: 999, location: -1}
+}
 
 func TestBlocksOTF(t *testing.T) {
 	dir := t.TempDir()
@@ -83,7 +85,7 @@ func TestBlocksOTF(t *testing.T) {
 		"location": {func(p *tracePart) { p.location = 1 }, 10_003_020 + 32768},
 		"both":     {func(p *tracePart) { p.from, p.to, p.location = 500, 600, 2 }, 2_003_020 + 2*32768 + 262144},
 	} {
-		p := everything()
+		p := wholeTracePart()
 		test.change(&p)
 		if got := blocks(t, path, p); got != test.want {
 			t.Errorf("%s: found %d, expected %d", name, got, test.want)
@@ -119,7 +121,7 @@ func TestBlocksOTF2(t *testing.T) {
 		"up to a time": {func(p *tracePart) { p.to = 800 }, others + 5000 + 2<<20},
 		"location":     {func(p *tracePart) { p.location = 1 }, others + 5000},
 	} {
-		p := everything()
+		p := wholeTracePart()
 		test.change(&p)
 		if got := blocks(t, path, p); got != test.want {
 			t.Errorf("%s: found %d, expected %d", name, got, test.want)
@@ -127,7 +129,7 @@ func TestBlocksOTF2(t *testing.T) {
 	}
 	b[1<<20+18] = 12
 	file(t, filepath.Join(dir, "ring", "0.evt"), int64(len(b)), b[:]...)
-	if _, err := everything().leastBytes(path); err == nil {
+	if _, err := wholeTracePart().leastBytes(path); err == nil {
 		t.Error("a chunk that does not begin with a time: expected an error")
 	}
 }
@@ -197,7 +199,7 @@ func sampleReads() *readsReport {
 	x := &readsTrace{format: "otf", bytes: 40e6, start: used(0.01, 1e6), tools: tools}
 	for _, q := range questions {
 		a := &answer{question: q, blocks: 10e6, ours: used(0.1, 12e6)}
-		if q.whole() {
+		if q.wholeTrace() {
 			a.ours = used(0.1, 81e6)
 		}
 		if strings.HasPrefix(q.tools["otf"], "otfprint") {

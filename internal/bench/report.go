@@ -193,7 +193,7 @@ func (r *report) acceptances() []acceptance {
 				if r.mawk == "" {
 					return 0, 0, ""
 				}
-				return ofStat(worse(statOver(x.smallRounds, perMawk), statOver(x.rounds, perMawk)), maxMawk)
+				return ofStat(slowerOf(statOver(x.smallRounds, perMawk), statOver(x.rounds, perMawk)), maxMawk)
 			}),
 		r.judge(partDecode, "Two cores decode faster than one", "≥ 1.60 ×", false,
 			func(x *fileResult) (float64, float64, string) {
@@ -221,21 +221,21 @@ func (r *report) acceptances() []acceptance {
 				}
 				p := highestOf(x.shuffledRuns)
 				show := fmt.Sprintf("%.1f MiB, %s", mib(p), x.order)
-				if !x.order.good() {
+				if !x.order.ordered() {
 					p = sortedMemory * 1e6
 				}
 				return float64(p), sortedMemory, show
 			}),
 		r.judge(partEncode, "Encoding takes no more time than decoding", "≤ 1.00 × the same file decoded", true,
 			func(x *fileResult) (float64, float64, string) {
-				return ofStat(worse(statOver(x.smallEncodeRounds, encodeRound.wholePerDecode),
+				return ofStat(slowerOf(statOver(x.smallEncodeRounds, encodeRound.wholePerDecode),
 					statOver(x.encodeRounds, encodeRound.perDecode)), maxEncode)
 			}),
 	}
 }
 
-// worse returns the statistic with the larger median.
-func worse(a, b stat) stat {
+// slowerOf returns the statistic with the larger median.
+func slowerOf(a, b stat) stat {
 	if b.n == 0 || a.n > 0 && a.median > b.median {
 		return a
 	}
@@ -246,8 +246,8 @@ func worse(a, b stat) stat {
 // because these traces have few definitions.
 func (f *fileResult) plainLimit() int64 { return plainMemory + openMemory*f.open }
 
-// good reports whether weft printed the events of the shuffled file in the right order.
-func (o *orderResult) good() bool { return o.late == 0 && o.lateSorted == 0 && o.same }
+// ordered reports whether weft printed the events of the shuffled file in the right order.
+func (o *orderResult) ordered() bool { return o.late == 0 && o.lateSorted == 0 && o.same }
 
 // String describes the defects of the output, or states that there are none.
 func (o *orderResult) String() string {
@@ -318,7 +318,7 @@ func (r *report) document() []byte {
 		"greatest in brackets. 1 MB is 10⁶ bytes of the text of the trace, and 1 MiB is 2²⁰\n"+
 		"bytes. The measurements of the Open Trace Format are on\n[another page](%s).\n\n", r.otfPage)
 	if r.quick {
-		r.trial("small files and few runs (`-quick`). The numbers mean nothing")
+		r.noteTrialRun("small files and few runs (`-quick`). The numbers mean nothing")
 	}
 	r.place()
 	r.printf("- weft built with %s; compared with %s and %s\n", r.goVersion, orMissing("mawk", r.mawk),
@@ -421,7 +421,7 @@ func (r *report) writeMemory() {
 			verdict := ""
 			if m.command == "weft print -q --json" && x.order != nil {
 				verdict = x.order.String()
-				if x.order.good() {
+				if x.order.ordered() {
 					verdict = fmt.Sprintf("%d events in order, the same", x.order.events)
 				}
 			}

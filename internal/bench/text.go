@@ -205,6 +205,6 @@ func (b *session) shuffled(x *fileResult, large string) error {
 	if err != nil {
 		return err
 	}
-	x.order = &orderResult{events: got.events, late: got.late, lateSorted: want.late, same: got.same(want)}
+	x.order = &orderResult{events: got.events, late: got.late, lateSorted: want.late, same: got.equal(want)}
 	return nil
 }

@@ -175,9 +175,9 @@ func writeSideBySide(path string, all, n int64) (err error) {
 	return w.Flush()
 }
 
-// beyond returns the additional CPU time of a row compared with another row, in ns per unit and
+// additionalTime returns the additional CPU time of a row compared with another row, in ns per unit and
 // operator.
-func (r *verifyReport) beyond(row, decode int) stat {
+func (r *verifyReport) additionalTime(row, decode int) stat {
 	x := &r.rows[row]
 	base := statOver(r.rows[decode].runs, cpu).median
 	return statOver(x.runs, func(u usage) float64 {
@@ -188,7 +188,7 @@ func (r *verifyReport) beyond(row, decode int) stat {
 // acceptances evaluates the project's limits.
 func (r *verifyReport) acceptances() (list []acceptance) {
 	ns := func(text string, limit float64, unit string, row, decode int) {
-		s := r.beyond(row, decode)
+		s := r.additionalTime(row, decode)
 		list = append(list, verdict(text, fmt.Sprintf("≤ %.0f ns %s", limit, unit), ratio(s), s.n > 0, s.median <= limit))
 	}
 	memory := func(text string, rows ...int) {

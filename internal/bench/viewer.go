@@ -160,7 +160,7 @@ func mustAbs(path string) string {
 	return p
 }
 
-// tileRequests is the number of tiles that each server is asked for.
+// tileRequests is the number of tiles that the benchmark requests from each server.
 const tileRequests = 200
 
 // serve starts a server for a trace with an index. It requests tiles of 200 strips and 1600

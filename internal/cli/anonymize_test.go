@@ -85,7 +85,7 @@ func TestAnonymizeEdits(t *testing.T) {
 // otfprint prints them alike except for texts, source lines and the unique id, and prints none of
 // the original names.
 func TestAnonymizeEditsOTF(t *testing.T) {
-	known := regexp.MustCompile(`^(|-?[0-9.]+|MPI.*|OMP.*|PAPI.*|salmon)$`) // salmon is the name of libotf's version
+	known := regexp.MustCompile(`^(|-?[0-9.]+|MPI.*|OMP.*|PAPI.*|salmon)$`) // libotf's version is named salmon
 	blank := regexp.MustCompile(
 		`"[^"]*"|\([^)]*\)|(Def(File|FileGroup|Creator|Comment)|DefinitionComment|DefSclFile): .*|uid: \d+|` +
 			`line \d+|, KeyValue: 12:[0-9A-F]*| 20:[0-9A-F]*,|, 22:[0-9A-F]*`)

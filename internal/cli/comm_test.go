@@ -301,7 +301,7 @@ func TestTruth(t *testing.T) {
 		found[o.Name] += o.Calls
 		operations += o.Matched
 	}
-	if !maps.Equal(found, calls) || operations != 6+5+2*4 { // each half of the ranks did the last four
+	if !maps.Equal(found, calls) || operations != 6+5+2*4 { // each half of the ranks takes part in 4 operations of its own
 		t.Errorf("found %v in %d operations, ranks did %v", found, operations, calls)
 	}
 	// With corrected clocks the times of receives are right as well.

@@ -17,10 +17,10 @@ import (
 
 const waitsTraces = "../../analysis/waits/testdata/"
 
-// outsideCube returns the values of a file of Cube, in microseconds or counts, as a program reads them that
-// shares nothing with package cube: "metric path location". Scalasca's figures show the last 34 characters of
+// pythonCubeValues returns the values of a file of Cube, in microseconds or counts, by "metric path location". A
+// program that shares no code with package cube reads them. Scalasca's figures show the last 34 characters of
 // paths.
-func outsideCube(t *testing.T, file string) map[string]float64 {
+func pythonCubeValues(t *testing.T, file string) map[string]float64 {
 	t.Helper()
 	python, err := exec.LookPath("python3")
 	if err != nil {
@@ -84,7 +84,7 @@ func TestCubeScout(t *testing.T) {
 	for _, name := range []string{"hand", "p2p", "omp"} {
 		file := filepath.Join(dir, name+".cubex")
 		weft(t, 0, "waits", "-q", "--causes", "--cube", file, waitsTraces+name+"/traces.otf2")
-		found := outsideCube(t, file)
+		found := pythonCubeValues(t, file)
 		text, err := os.ReadFile(waitsTraces + name + "/scout.txt")
 		if err != nil {
 			t.Fatal(err)
@@ -218,7 +218,7 @@ func TestCubeNodes(t *testing.T) {
 			t.Errorf("%s: found %s, %v, %v, expected %s and 6 processes of a thread", name, found, c.Groups,
 				c.Locations, expected)
 		}
-		outsideCube(t, file)
+		pythonCubeValues(t, file)
 	}
 }
 
@@ -243,7 +243,8 @@ func TestCubeFiles(t *testing.T) {
 		c.Metric("critical_path") == nil {
 		t.Errorf("found %+v", c.Metrics)
 	}
-	weft(t, 0, "waits", "-q", "--window", "0..0.0005s", "--cube", file, hand) // weft may replace its own file
+	// weft may replace a file that it has written.
+	weft(t, 0, "waits", "-q", "--window", "0..0.0005s", "--cube", file, hand)
 	if c := readCube(t, file); c.Metric("critical_path") != nil {
 		t.Error("found the critical path of a window")
 	}

@@ -20,7 +20,7 @@ type diffFigures struct {
 	Regions, Paths []map[string]any
 }
 
-// figuresOf decodes JSON. It leaves out the fields that only one of both has.
+// figuresOf decodes JSON. It leaves out the fields that only the command or only the viewer writes.
 func figuresOf(t *testing.T, text string) (f diffFigures) {
 	t.Helper()
 	for _, to := range []any{&f, &f.Summary} {
@@ -57,9 +57,9 @@ func (f *diffFigures) onlyReported() {
 	}
 }
 
-// byPath returns the call paths by their names, without their former ones: the viewer leaves those of
-// paths inside of renamed or moved ones out. It has removed paths inside of the partner of the path around
-// them, which may have another name, so that they are known by the last region.
+// byPath returns the call paths by name. It drops the former names, because the viewer omits those of paths
+// inside of renamed or moved paths. The viewer places a removed path inside of the partner of its parent, and
+// the partner may have another name. Therefore the key of a removed path is its last region.
 func (f *diffFigures) byPath() map[string]map[string]any {
 	out := map[string]map[string]any{}
 	for _, p := range f.Paths {

@@ -131,7 +131,8 @@ func TestMergeOfTRACEKeepsTheUnit(t *testing.T) {
 			"TU MILLISECONDS\nE 2 1 ;\nS 1 ;\nF 1 0 1000 2 0.0001 0.0000003\n"},
 		{"E 1 1 ;\n", "TU NANOSECONDS\nS 1 ;\nF 1 0 500000000 7 0.5 0.25\n",
 			"TU SECONDS\nE 2 1 ;\nS 1 ;\nF 1 0 0.5 7 500000000 250000000000000000\n"},
-		{"TU HOURS\nE 1 1 ;\n", "TU SECONDS\nE 1 1 ;\n", "TU SECONDS\nE 3 1 ;\nE 2 3600 ;\n"}, // 1/3600 h is no decimal
+		// 1/3600 h has no finite decimal form.
+		{"TU HOURS\nE 1 1 ;\n", "TU SECONDS\nE 1 1 ;\n", "TU SECONDS\nE 3 1 ;\nE 2 3600 ;\n"},
 	} {
 		got, _ := rewriteTRACE(t, x.b, "merge", textFile(t, "a.etf", x.a))
 		if got != x.want {
@@ -183,7 +184,7 @@ func TestMergeOfTRACECountsWhatDoesNotFit(t *testing.T) {
 		t.Errorf("found %q, expected one time that is rounded", printed)
 	}
 	for text, want := range map[string]int64{
-		"E 4611686018427387903 1 ;\n":  0, // × 2 + 1 is 2⁶³ - 1
+		"E 4611686018427387903 1 ;\n":  0, // the time times 2, plus 1, is 2⁶³ - 1
 		"E 4611686018427387904 1 ;\n":  1,
 		"E -4611686018427387904 1 ;\n": 0,
 		"E -4611686018427387905 1 ;\n": 1,

@@ -153,7 +153,7 @@ func TestLossOfTRACEDigitsAndSignals(t *testing.T) {
 		{[]string{"convert"}, "x.etf", 0, 0},
 		{[]string{"filter"}, "x.etf", 0, 1},
 		{[]string{"cut", "--from", "0%"}, "x.etf", 0, 1},
-		{[]string{"filter", "--prune"}, "x.etf", 3, 0}, // pruning is asked for
+		{[]string{"filter", "--prune"}, "x.etf", 3, 0}, // --prune requests the change
 		{[]string{"convert"}, "x.trf", 3, 0},
 		{[]string{"filter"}, "x.otf", 3, 0},
 	} {

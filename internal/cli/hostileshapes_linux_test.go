@@ -75,7 +75,7 @@ func TestHostileShapesAreLinear(t *testing.T) {
 		took := [2]time.Duration{time.Hour, time.Hour}
 		// quadratic time would be 64 times as much; on a busy machine, linear time was 24 times as much
 		slow := func() bool { return took[1] > 40*max(took[0], 2*time.Millisecond) }
-		for range 4 { // a busy machine may slow one of both down
+		for range 4 { // a busy machine may slow down one of the two runs
 			for i, n := range []int{x.n, 8 * x.n} {
 				dir := t.TempDir()
 				args := hostileArgs(x.command, hostileTrace(t, dir, x.shape, n), dir)

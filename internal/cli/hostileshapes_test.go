@@ -100,7 +100,7 @@ func hostileTrace(t testing.TB, dir, shape string, n int) string {
 		for i := range 4 * n {
 			fmt.Fprintf(&defs, "DCMT\"c%d\"\n", i)
 		}
-	case "recursive": // each region comes again inside of all others
+	case "recursive": // each region is entered again inside of all other regions
 		each(func(i int) { event("E", i+1) })
 		each(func(i int) { event("E", i+1) })
 		each(func(i int) { event("L", i+1) })
@@ -116,7 +116,7 @@ func hostileTrace(t testing.TB, dir, shape string, n int) string {
 		}
 		each(func(int) { call(2, 1, "R1L8T1C0") })
 		each(func(int) { call(1, 2, "S2L8T1C0") })
-	case "received inside of another": // each receive is inside of all earlier ones
+	case "received inside of another": // each receive lies inside of all earlier receives
 		defs.WriteString("DP2NM\"q\"\nDF1G1NM\"MPI_Recv\"\n")
 		processes = "1,2"
 		each(func(int) { event("E", 1); events.WriteString("R2L8T1C0\n") })
@@ -165,7 +165,7 @@ func hostileClaimsTrace(shape string, n int) (text string, ok bool) {
 		for i := range 2 * n {
 			fmt.Fprintf(&b, "C %d 5 %d 0 %d 1 ; name=c\n", i, 5+i%2, i)
 		}
-	case "two claims for one that ends": // the claim that ends frees the lowest place
+	case "two claims for one that ends": // a claim that ends makes the lowest lane free
 		for i := range 2 * n {
 			fmt.Fprintf(&b, "C %d %d %d 0 0 1 ; name=c\n", i, i/2, (i/2+1)*(1-i%2)+i%2*(i+4*n))
 		}

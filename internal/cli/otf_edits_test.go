@@ -220,7 +220,7 @@ func TestTimesOfDefinitions(t *testing.T) {
 		{[]string{"cut", "--to", "100%"}, all},
 		{[]string{"merge"}, all},
 		{[]string{"align"}, all}, // there is nothing to correct
-		// From 19 to 25 ms, where f is open.
+		// The next two commands cut out the time from 19 to 25 ms, in which the region f is open.
 		{[]string{"cut", "--from", "@19ms", "--to", "@25ms"}, []string{"DTRG13T19", "DAUX14Y0", "DAUX14Y1"}},
 		{[]string{"cut", "--from", "@19ms", "--to", "@25ms", "--prune"}, []string{"DTRG13T19", "DAUX14Y0", "DAUX14Y1"}},
 		{[]string{"cut", "--to", "@11ms", "--borders", "bare"}, []string{"DTRG1Ta", "DAUXaY0"}},

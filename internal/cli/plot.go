@@ -356,11 +356,11 @@ func (e *visitsAndClaims) Scan(ctx context.Context, sel trace.Selection, order f
 func (e *visitsAndClaims) spans() draw.Spans {
 	switch {
 	case !e.visits:
-		return draw.OfClaims
+		return draw.ClaimSpans
 	case e.claims:
-		return draw.OfBoth
+		return draw.AllSpans
 	}
-	return draw.OfVisits
+	return draw.VisitSpans
 }
 
 // drawIndex draws the part of index x that the flags select. Colours come from colors, the index of the

@@ -245,8 +245,8 @@ func TestNamesApart(t *testing.T) {
 	}
 }
 
-// TestRowsOfIndex checks --rows resource with an index that has a row for each location with claims
-// on a resource: the picture needs the events then.
+// TestRowsOfIndex checks that --rows resource is an error for an index that has the claims on a resource in a
+// row for each location.
 func TestRowsOfIndex(t *testing.T) {
 	r := trace.NewRecorder(trace.Seconds(1000))
 	x, cpu := r.Region("x"), uint64(r.Resource("cpu", 4, ""))

@@ -158,7 +158,7 @@ func (f *figureComparison) compare() {
 	f.report(regions)
 	f.picture(regions)
 	all := f.flags
-	for _, r := range regions[:min(len(regions), 2)] { // without the others, its times are the same
+	for _, r := range regions[:min(len(regions), 2)] { // a selection of the region alone does not change its times
 		f.flags = append(slices.Clone(all), "--region", r.Name)
 		regions, _ := f.profile()
 		f.report(regions)
@@ -333,7 +333,7 @@ func (f *figureComparison) states(flags ...string) (out []regionFigures) {
 	return sortFigures(out)
 }
 
-// viewerStates returns the same from the viewer.
+// viewerStates returns the states of the viewer, in the form that states returns.
 func (f *figureComparison) viewerStates(parameters ...string) (out []regionFigures) {
 	var x struct {
 		Rows []struct{ Busy, Overhead, Idle ticksText }

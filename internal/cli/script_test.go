@@ -48,7 +48,7 @@ func TestScripts(t *testing.T) {
 			return err
 		},
 		Condition: func(cond string) (bool, error) {
-			if cond == "fulldevice" { // there is a device that is always full
+			if cond == "fulldevice" { // true if the system has the device /dev/full
 				_, err := os.Stat("/dev/full")
 				return err == nil, nil
 			}

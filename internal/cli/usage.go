@@ -171,7 +171,7 @@ type resourceSignals struct {
 func resourceUsage(ctx context.Context, d format.Events, opt usage.Options) (*usage.Result, error) {
 	ask := trace.Selection{From: math.MinInt64, To: math.MaxInt64, NoStates: true, Attribute: trace.NoAttributes}
 	if opt.Window != nil {
-		ask.From, ask.To, ask.Begun = opt.Window.From, opt.Window.To, true
+		ask.From, ask.To, ask.LocationBegins = opt.Window.From, opt.Window.To, true
 	}
 	p, err := analysis.Run(ctx, d, ask.Surrounding(), func() *usage.Part { return usage.New(d.Defs(), opt) })
 	if err != nil {

@@ -85,11 +85,11 @@ the trace lacks data, and lists them with the reason.`,
 
 // waitsFlags holds the flags of weft waits.
 type waitsFlags struct {
-	input              inputFlags
-	selection          selectionFlags
-	asJSON, asCSV, why bool
-	by, cubeFile       string
-	top, worst, bins   int
+	input                 inputFlags
+	selection             selectionFlags
+	asJSON, asCSV, causes bool
+	by, cubeFile          string
+	top, worst, bins      int
 }
 
 // register adds the flags to the command.
@@ -100,7 +100,7 @@ func (f *waitsFlags) register(a *app, c *cobra.Command) {
 	f.selection.registerForStates(c.Flags())
 	c.Flags().StringVar(&f.by, "by", waitsByRegion, "how to break each pattern down: "+strings.Join(waitBreakdowns, ", "))
 	registerCompletions(c, "by", waitBreakdowns...)
-	c.Flags().BoolVar(&f.why, "causes", false, "find root causes: the call paths and locations that made others wait")
+	c.Flags().BoolVar(&f.causes, "causes", false, "find root causes: the call paths and locations that made others wait")
 	c.Flags().Var(newInteger(&f.worst, 3, 0, 1_000_000), "worst", "how many of the longest waits of each pattern to list")
 	c.Flags().Var(newInteger(&f.bins, 0, 0, 1_000_000), "bins",
 		"also sum the waits in each of this many equal parts of the time")
@@ -122,7 +122,7 @@ func (a *app) runWaits(c *cobra.Command, args []string, flags *waitsFlags) error
 	if err := checkCube(flags.cubeFile); err != nil {
 		return err
 	}
-	if len(flags.selection.regions) > 0 && (flags.why || flags.cubeFile != "") {
+	if len(flags.selection.regions) > 0 && (flags.causes || flags.cubeFile != "") {
 		return usageError("--region: expected neither --causes nor --cube with it, which need all regions")
 	}
 	in, err := a.open(c.Context(), args[0], &flags.input)
@@ -136,7 +136,7 @@ func (a *app) runWaits(c *cobra.Command, args []string, flags *waitsFlags) error
 		opt := waits.Options{Locations: sel.Location, Rows: trace.NewRows(in.Defs()), Worst: flags.worst, Bins: flags.bins}
 		opt.Regions = wantedRows(opt.Rows, sel.Region)
 		x.bounds, opt.Window = flags.selection.selectedBounds(sel)
-		if flags.why {
+		if flags.causes {
 			err = x.findWithCauses(c.Context(), in.Events, opt)
 		} else {
 			x.Result, err = waits.Find(c.Context(), in.Events, opt)
@@ -159,13 +159,13 @@ func (a *app) runWaits(c *cobra.Command, args []string, flags *waitsFlags) error
 		return x, func() error {
 			switch {
 			case flags.asCSV:
-				if flags.why {
+				if flags.causes {
 					return a.writeCausesCSV(x.Causes, in.Defs().Clock)
 				}
 				return a.writeWaitsCSV(x.Result, flags.by)
 			case none == nil:
 				a.printWaits(x.Result, in.Defs(), flags.by, flags.top)
-				if flags.why {
+				if flags.causes {
 					a.printCauses(x.Causes, in.Defs().Clock, flags.top)
 				}
 			}

@@ -27,7 +27,7 @@ func TestWindows(t *testing.T) {
 	t.Error(strings.Join(wrong, "\n"))
 }
 
-// windowCall is a call that a rank has recorded, its times in seconds.
+// windowCall is a call that a rank has recorded. Its times are in seconds.
 type windowCall struct {
 	name       string
 	begin, end float64

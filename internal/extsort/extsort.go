@@ -26,7 +26,7 @@ const (
 )
 
 // Sorter sorts records by (A, B). Records with equal keys keep the order in which they were added. It keeps
-// about as many bytes in memory as [New] was told, and all other records in sorted runs in temporary files.
+// records in memory up to the limit that [New] sets, and all other records in sorted runs in temporary files.
 type Sorter struct {
 	memory int
 	dir    string

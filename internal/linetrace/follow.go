@@ -27,13 +27,13 @@ type Grower interface {
 
 // follower delivers the events of a text that grows.
 type follower struct {
-	text *Text
-	p    Grower
-	opt  *format.FollowOptions
-	scan Scan
-	asm  Assembler
-	out  Block
-	sink format.Sink
+	text      *Text
+	p         Grower
+	opt       *format.FollowOptions
+	scan      Scan
+	assembler Assembler
+	out       Block
+	sink      format.Sink
 
 	rest      []byte        // the text after the last whole line
 	seen      int           // number of bytes of rest that contain no line end
@@ -85,8 +85,8 @@ func Follow(t *Text, p Grower, pieces iter.Seq2[[]byte, error], opt *format.Foll
 	sel.NoStates = true
 	f := &follower{text: t, p: p, opt: opt, scan: p.Begin(sel), sink: wrap(sink)}
 	defer f.scan.Close()
-	f.asm = f.scan.Assembler(true)
-	f.out = f.asm.Block()
+	f.assembler = f.scan.Assembler(true)
+	f.out = f.assembler.Block()
 	for piece, err := range pieces {
 		if err != nil {
 			return err
@@ -181,8 +181,8 @@ func (f *follower) order(w lines.Walker, late int64) error {
 		case last == math.MinInt64: // the line has no time
 			f.take(l, number)
 			continue
-		case f.any && last < f.least(late):
-			if err := f.opt.TooLate(number, last, f.least(late)); err != nil {
+		case f.any && last < f.leastTime(late):
+			if err := f.opt.TooLate(number, last, f.leastTime(late)); err != nil {
 				return err
 			}
 			continue
@@ -194,7 +194,7 @@ func (f *follower) order(w lines.Walker, late int64) error {
 			continue
 		}
 		heap.Push(&f.held, heldLine{last, number, slices.Clone(l)})
-		for len(f.held) > 0 && f.held[0].t <= f.least(late) {
+		for len(f.held) > 0 && f.held[0].t <= f.leastTime(late) {
 			x := heap.Pop(&f.held).(heldLine)
 			f.take(x.text, x.number)
 		}
@@ -202,8 +202,8 @@ func (f *follower) order(w lines.Walker, late int64) error {
 	return f.deliver()
 }
 
-// least returns the least time in ticks that further lines may have.
-func (f *follower) least(late int64) int64 {
+// leastTime returns the least time in ticks that further lines may have.
+func (f *follower) leastTime(late int64) int64 {
 	if f.newest < math.MinInt64+late {
 		return math.MinInt64
 	}
@@ -225,7 +225,7 @@ func (f *follower) finish() error {
 	if err := f.deliver(); err != nil {
 		return err
 	}
-	return f.asm.Finish(f.sink)
+	return f.assembler.Finish(f.sink)
 }
 
 // take adds a line to the lines that are ready to be parsed.
@@ -247,7 +247,7 @@ func (f *follower) parse(b *lines.Block) error {
 	if err := f.out.Parse(b, Place{}); err != nil {
 		return err
 	}
-	return f.asm.Take(f.out, f.sink)
+	return f.assembler.Take(f.out, f.sink)
 }
 
 // refineTick makes the tick fine enough for the times of a block.
@@ -285,7 +285,7 @@ func (f *follower) refineTick(r *Times) error {
 	for i := range f.held {
 		f.held[i].t *= factor
 	}
-	if x, ok := f.asm.(interface{ ScaleTimes(factor int64) }); ok {
+	if x, ok := f.assembler.(interface{ ScaleTimes(factor int64) }); ok {
 		x.ScaleTimes(factor)
 	}
 	f.opt.ScaleTimes(factor)

@@ -1,7 +1,7 @@
 package openset
 
-// few is the greatest number of elements that a [Map] searches one by one.
-const few = 16
+// maxLinear is the greatest number of elements that a [Map] searches one by one.
+const maxLinear = 16
 
 // Map maps keys of open elements to their values. Most programs have few elements open at a time. Map searches these
 // one by one, which takes less time than a map. The zero Map is empty.
@@ -69,11 +69,11 @@ func (m *Map[K, V]) Put(k K, v V) {
 		m.list[i].value = v
 		return
 	}
-	if m.list = append(m.list, entry[K, V]{k, v}); len(m.list) <= few {
+	if m.list = append(m.list, entry[K, V]{k, v}); len(m.list) <= maxLinear {
 		return
 	}
 	if m.many == nil {
-		m.many = make(map[K]V, 2*few)
+		m.many = make(map[K]V, 2*maxLinear)
 	}
 	for _, e := range m.list {
 		m.many[e.key] = e.value

@@ -78,7 +78,7 @@ func Run[J, R any](ctx context.Context, workers int, next func() (J, bool, error
 	switch {
 	case q.panicked != nil:
 		panic(q.panicked)
-	case q.exited:
+	case q.calledGoexit:
 		runtime.Goexit()
 	case q.err == nil:
 		return ctx.Err()
@@ -103,15 +103,15 @@ type queue[R any] struct {
 	over   bool
 	err    error
 	// panicked is the value with which next, work or done has panicked. Run panics with this value.
-	panicked any
-	exited   bool
+	panicked     any
+	calledGoexit bool
 }
 
 // abort ends the run because a worker has panicked with x or, if x is nil, has called runtime.Goexit, as
 // failing tests do. In both cases Run does the same.
 func (q *queue[R]) abort(x any) {
 	q.mu.Lock()
-	q.panicked, q.exited = x, x == nil
+	q.panicked, q.calledGoexit = x, x == nil
 	q.end(nil)
 	q.mu.Unlock()
 }

@@ -18,9 +18,9 @@ type Receives[T any] struct {
 	// posts holds the numbers of open receives, ascending. Receives that complete stay in it until their number exceeds
 	// that of the open ones. The first one is open.
 	posts []post
-	open  int       // number of open receives
-	held  []held[T] // ordered by number
-	ready []T       // memory for the results
+	open  int              // number of open receives
+	held  []heldReceive[T] // ordered by number
+	ready []T              // memory for the results
 }
 
 // post is twice the number of a posted receive, plus 1 if the receive has completed.
@@ -29,8 +29,8 @@ type post uint64
 func (p post) number() uint64  { return uint64(p >> 1) }
 func (p post) completed() bool { return p&1 != 0 }
 
-// held is a receive that has completed before one that was posted before it.
-type held[T any] struct {
+// heldReceive is a receive that has completed before one that was posted before it.
+type heldReceive[T any] struct {
 	number uint64
 	value  T
 }
@@ -63,8 +63,10 @@ func (r *Receives[T]) Complete(number uint64, value T) []T {
 		r.ready = append(r.ready, value)
 		return r.closeOpen(number)
 	}
-	i, _ := slices.BinarySearchFunc(r.held, number, func(x held[T], n uint64) int { return cmp.Compare(x.number, n) })
-	r.held = slices.Insert(r.held, i, held[T]{number, value})
+	i, _ := slices.BinarySearchFunc(r.held, number, func(x heldReceive[T], n uint64) int {
+		return cmp.Compare(x.number, n)
+	})
+	r.held = slices.Insert(r.held, i, heldReceive[T]{number, value})
 	if r.closeOpen(number); len(r.held) > mostHeld {
 		r.pass(1)
 	}

@@ -23,14 +23,14 @@ const pendLimit = 128 << 10
 // Spool is a text to which bytes are appended, and into which pieces can be inserted later. The
 // zero Spool is empty and ready to use.
 type Spool struct {
-	pend    []byte // the end of the text
-	buf     []byte // the text before pend, if it fits in memory
-	file    *os.File
-	base    int64  // offset in the file at which the text begins
-	lent    string // name of the file if the spool does not own it; otherwise ""
-	size    int64  // size of the text without pend
-	inserts []insert
-	late    *Spool
+	pend         []byte // the end of the text
+	buf          []byte // the text before pend, if it fits in memory
+	file         *os.File
+	base         int64  // offset in the file at which the text begins
+	borrowedName string // name of the file if the spool does not own it; otherwise ""
+	size         int64  // size of the text without pend
+	inserts      []insert
+	late         *Spool
 }
 
 // insert is a piece of text that is inserted when the text is copied.
@@ -44,7 +44,7 @@ type insert struct {
 // the file. Close does not close the file. name is the file's name in errors.
 func (s *Spool) AppendTo(file *os.File, name string) error {
 	base, err := file.Seek(0, io.SeekEnd)
-	*s = Spool{file: file, base: base, lent: name}
+	*s = Spool{file: file, base: base, borrowedName: name}
 	return err
 }
 
@@ -52,7 +52,7 @@ func (s *Spool) AppendTo(file *os.File, name string) error {
 // inserted.
 func (s *Spool) Whole() (bool, error) {
 	err := s.flush()
-	return s.lent != "" && s.late == nil, err
+	return s.borrowedName != "" && s.late == nil, err
 }
 
 // Line returns the end of the text. The caller appends to the returned slice, and passes the result to Done
@@ -113,8 +113,8 @@ func (s *Spool) flush() error {
 	}
 	_, err := s.file.Write(p)
 	var pe *os.PathError
-	if s.lent != "" && errors.As(err, &pe) {
-		err = fmt.Errorf("%s: %w", s.lent, pe.Err)
+	if s.borrowedName != "" && errors.As(err, &pe) {
+		err = fmt.Errorf("%s: %w", s.borrowedName, pe.Err)
 	}
 	return err
 }
@@ -184,7 +184,7 @@ func (s *Spool) Close() {
 	if s.late != nil {
 		s.late.Close()
 	}
-	if s.file != nil && s.lent == "" {
+	if s.file != nil && s.borrowedName == "" {
 		s.file.Close()
 		os.Remove(s.file.Name())
 	}

@@ -21,7 +21,7 @@ const maxSize = 1 << 20
 type List struct {
 	path string
 	read sync.Once
-	has  map[string]bool // the lines of the list, as a set
+	set  map[string]bool // the lines of the list, as a set
 }
 
 // Default returns the list of the user. Its file is in the folder that the environment variable WEFT_CACHE
@@ -47,12 +47,12 @@ func (l *List) Has(path string) bool {
 	}
 	l.read.Do(func() {
 		text, _ := os.ReadFile(l.path)
-		l.has = map[string]bool{}
+		l.set = map[string]bool{}
 		for line := range bytes.Lines(text) {
-			l.has[string(line)] = true
+			l.set[string(line)] = true
 		}
 	})
-	return l.has[string(line)]
+	return l.set[string(line)]
 }
 
 // Add adds files and folders in their present state. If it cannot add an entry, the list lacks the entry, and
@@ -62,8 +62,8 @@ func (l *List) Add(paths []string) {
 	for _, path := range paths {
 		if line, err := entry(path); err == nil {
 			lines = append(lines, line...)
-			if l.has != nil {
-				l.has[string(line)] = true
+			if l.set != nil {
+				l.set[string(line)] = true
 			}
 		}
 	}

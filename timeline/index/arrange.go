@@ -49,7 +49,7 @@ func (f *file) arrange(ctx context.Context, d *directory, to *os.File, workers i
 	if err := f.flush(); err != nil {
 		return err
 	}
-	list, at := d.blocks(), int64(len(head))
+	list, at := d.blocks(), int64(len(headMagic))
 	froms := make([]int64, len(list))
 	for i, b := range list {
 		froms[i], b.at = b.at, at

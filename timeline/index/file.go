@@ -22,9 +22,9 @@ import (
 const Version = 16
 
 const (
-	head    = "weftidxC"
-	tail    = "xdi6"
-	endSize = 24
+	headMagic = "weftidxC"
+	tailMagic = "xdi6"
+	endSize   = 24
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -261,7 +261,7 @@ const (
 
 // begin moves to the position of the first block, after the head of the file. The next blocks overwrite the
 // blocks written before.
-func (f *file) begin() { f.at, f.pending = int64(len(head)), f.pending[:0] }
+func (f *file) begin() { f.at, f.pending = int64(len(headMagic)), f.pending[:0] }
 
 // write appends a block and returns its offset.
 func (f *file) write(data []byte) (at int64, err error) {
@@ -311,7 +311,7 @@ func (f *file) ReadAt(b []byte, at int64) (int, error) {
 
 // finish writes the directory and both ends of the file.
 func (f *file) finish(d *directory) error {
-	if _, err := f.f.WriteAt([]byte(head), 0); err != nil {
+	if _, err := f.f.WriteAt([]byte(headMagic), 0); err != nil {
 		return err
 	}
 	var packed []byte
@@ -326,7 +326,7 @@ func (f *file) finish(d *directory) error {
 	end := binary.LittleEndian.AppendUint64(nil, uint64(at))
 	end = binary.LittleEndian.AppendUint64(end, uint64(len(packed)))
 	end = binary.LittleEndian.AppendUint32(end, crc32.Checksum(packed, castagnoli))
-	if _, err = f.write(append(end, tail...)); err == nil {
+	if _, err = f.write(append(end, tailMagic...)); err == nil {
 		err = f.flush()
 	}
 	return err
@@ -478,7 +478,7 @@ func IsIndexFile(path string) bool {
 		return false
 	}
 	defer f.Close()
-	name := head[:len(head)-1] // leave out the version number
+	name := headMagic[:len(headMagic)-1] // leave out the version number
 	b := make([]byte, len(name))
 	_, err = io.ReadFull(f, b)
 	return err == nil && string(b) == name
@@ -504,18 +504,19 @@ func (ix *Index) open() error {
 		return err
 	}
 	size := st.Size()
-	if size < int64(len(head))+endSize {
+	if size < int64(len(headMagic))+endSize {
 		return fmt.Errorf("%w: found %s", ErrDamaged, plural.Of(size, "byte"))
 	}
-	begin, end := make([]byte, len(head)), make([]byte, endSize)
+	begin, end := make([]byte, len(headMagic)), make([]byte, endSize)
 	if _, err := ix.f.ReadAt(begin, 0); err != nil {
 		return err
 	}
 	if _, err := ix.f.ReadAt(end, size-endSize); err != nil {
 		return err
 	}
-	if string(begin) != head || string(end[20:]) != tail {
-		return fmt.Errorf("%w: found %q and %q at its ends, expected %q and %q", ErrDamaged, begin, end[20:], head, tail)
+	if string(begin) != headMagic || string(end[20:]) != tailMagic {
+		return fmt.Errorf("%w: found %q and %q at its ends, expected %q and %q",
+			ErrDamaged, begin, end[20:], headMagic, tailMagic)
 	}
 	at, n := binary.LittleEndian.Uint64(end), binary.LittleEndian.Uint64(end[8:])
 	if at > uint64(size) || n > uint64(size)-at {

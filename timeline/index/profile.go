@@ -40,8 +40,9 @@ func (ix *Index) Profile(track int, from, to int64) ([]Sum, error) {
 	t := tallies.Get().(*tally)
 	defer tallies.Put(t)
 	t.reset(len(ix.dir.Regions))
-	// The sums up to a time are the sums of the blocks that end before the time, and of a part of one block.
-	// Therefore the sums of a window are the sums of the blocks between its ends, and of parts of two blocks.
+	// The sums up to a time t consist of the sums of all blocks that end before t, and of the sums of the part
+	// of the next block before t. Therefore the sums of a window need only the blocks between its ends, and
+	// parts of the two blocks at its ends.
 	i := sort.Search(len(e.blocks), func(i int) bool { return e.blocks[i].last >= from })
 	j := sort.Search(len(e.blocks), func(i int) bool { return !trace.Before(e.blocks[i].last, to) })
 	visits := e.Kind == LocationTrack
@@ -176,7 +177,7 @@ type tally struct {
 	list []regionSum
 	// 1 + the index in list of each region; indexed by region plus 1; the first element is for NoRef
 	slot []int32
-	// like slot, for regions that the index does not define, to which a damaged index may refer
+	// like slot, for undefined regions, to which only a damaged index refers; indexed by region
 	others map[uint32]int32
 }
 

@@ -180,8 +180,8 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// TestOrderOfPosts checks that the receive that is posted first gets the message that is sent first, even if it
-// completes later, and that a receive that never completes holds back none.
+// TestOrderOfPosts checks that the receive that is posted first gets the message that is sent first, even if the
+// receive completes later. It also checks that a receive that never completes does not delay other receives.
 func TestOrderOfPosts(t *testing.T) {
 	r := trace.NewRecorder(trace.Seconds(1000))
 	a, b := r.Location("a"), r.Location("b")

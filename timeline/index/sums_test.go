@@ -46,7 +46,7 @@ func TestSumsOfPieces(t *testing.T) {
 					}
 					from = to
 				}
-				same(t, got, whole)
+				checkEqual(t, got, whole)
 			})
 		}
 	}
@@ -101,7 +101,7 @@ func TestSumsOfColumns(t *testing.T) {
 		for _, s := range sums {
 			want[s.Region] = s.Exclusive.Int64()
 		}
-		same(t, got, want)
+		checkEqual(t, got, want)
 	}
 }
 
@@ -118,7 +118,7 @@ func exclusiveTime(list []Span) map[uint32]int64 {
 	return out
 }
 
-func same(t *testing.T, got, want map[uint32]int64) {
+func checkEqual(t *testing.T, got, want map[uint32]int64) {
 	t.Helper()
 	for region := range want {
 		if got[region] != want[region] {

@@ -87,7 +87,7 @@ func check(dir, target string, patterns []string) (errs []string, err error) {
 	return errs, nil
 }
 
-// stripBodies replaces the bodies of functions by the shortest ones that match their results.
+// stripBodies replaces the body of each function by an endless loop, which compiles with any result types.
 func stripBodies(f *ast.File) {
 	for _, d := range f.Decls {
 		if d, ok := d.(*ast.FuncDecl); ok && d.Body != nil {

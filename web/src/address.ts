@@ -180,7 +180,7 @@ export class Address {
     try {
       sessionStorage.setItem(addressesKey, JSON.stringify([was, this.written]));
     } catch {
-      /** without session storage, the address that was just written must do */
+      /** Without session storage, a reloaded page keeps the address that record has just written. */
     }
   }
 

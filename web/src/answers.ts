@@ -190,7 +190,10 @@ export interface Diff {
   paths: DiffPath[];
   left: { regions: number; reportedRegions: number; paths: number; reportedPaths: number; time: Change };
 }
-/** Phase is a phase with its factors, which are in the order of Phases.factors. It has none without time in regions. */
+/**
+ * Phase is a phase with its factors, in the order of Phases.factors. A phase without time in regions
+ * has no factors.
+ */
 export interface Phase {
   number: number;
   from: string;

@@ -250,7 +250,7 @@ export interface CallTree {
 }
 /**
  * MatrixCell holds the sums over the messages from one track to another. matched is the number of
- * these messages that were received. min, max and sum are taken over the latencies of these.
+ * these messages that were received. min, max and sum summarise the latencies of the received messages.
  */
 export interface MatrixCell {
   source: number;

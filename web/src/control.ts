@@ -121,8 +121,8 @@ class Drag {
     return a < other ? { from: a, to: other } : { from: other, to: a > other ? a : other + 1n };
   }
 
-  /** passed returns the interval between the begin of the drag and x. */
-  private passed(x: number): Window {
+  /** draggedInterval returns the interval between the begin of the drag and x. */
+  private draggedInterval(x: number): Window {
     const a = this.timeAt(x);
     return a > this.time ? { from: this.time, to: a } : { from: a, to: this.time + 1n };
   }
@@ -144,17 +144,17 @@ class Drag {
     else if (mode === "shift") {
       act.shift(t, t.timeAt(p.x) - t.timeAt(this.lastX));
       this.lastX = p.x;
-    } else act.rubber(this.passed(p.x));
+    } else act.rubber(this.draggedInterval(p.x));
   }
 
   /** drop ends a drag. */
   private drop(p: { x: number; y: number }): void {
     const { app, t, act, begin, mode } = this;
-    if (mode === "range") act.range(t, this.passed(p.x), begin.x < p.x ? [begin, p] : [p, begin]);
+    if (mode === "range") act.range(t, this.draggedInterval(p.x), begin.x < p.x ? [begin, p] : [p, begin]);
     else if (mode === "edge") {
       const w = this.stretched(p.x);
       act.range(t, w, w.to === this.other ? [p, null] : [null, p]);
-    } else if (mode === "zoom") app.show(this.passed(p.x));
+    } else if (mode === "zoom") app.show(this.draggedInterval(p.x));
   }
 
   /** click handles a release of the pointer without a move before it. */

@@ -89,7 +89,7 @@ export class Details {
     const abort = (this.abort = new AbortController());
     const path = `traces/${encodeURIComponent(lane.meta.id)}/`;
     const came = (): HTMLElement[] =>
-      by ? [el("h3", {}, "Followed here"), ...this.whole(lane, by, abort.signal)] : [];
+      by ? [el("h3", {}, "Followed here"), ...this.linkElements(lane, by, abort.signal)] : [];
     try {
       if (s.depth < 0) {
         const d = await this.app.client.json<InstantDetails>(
@@ -234,10 +234,10 @@ export class Details {
   }
 
   /**
-   * whole returns the elements for a link, its attributes and those of its ends. They belong to the
+   * linkElements returns the elements for a link, its attributes and those of its ends. They belong to the
    * panel of the span to which the link led.
    */
-  private whole(lane: Lane, l: LinkInfo, signal: AbortSignal): HTMLElement[] {
+  private linkElements(lane: Lane, l: LinkInfo, signal: AbortSignal): HTMLElement[] {
     const places = this.linkPlaces(lane, l, signal);
     return [
       el("div", {}, `${l.kind} `, name(l.name)),

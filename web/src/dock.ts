@@ -22,9 +22,9 @@ export interface Scope {
 }
 /**
  * Tools holds what the dock gives to a panel. bar and body are the elements for its controls and
- * its content. csv sets the function that makes the table for export. again renders the panel once
- * more. get and set read and write a choice of the panel, where "" means no choice; choices are
- * also part of the address. run does long work in slices, until another panel takes the place of
+ * its content. csv sets the function that makes the table for export. refresh renders the panel again.
+ * get and set read and write a choice of the panel, where "" means no choice. Choices are also part
+ * of the address. run does long work in slices, until another panel takes the place of
  * this one.
  */
 export interface Tools {
@@ -32,7 +32,7 @@ export interface Tools {
   body: HTMLElement;
   signal: AbortSignal;
   csv: (make: (() => string) | null) => void;
-  again: () => void;
+  refresh: () => void;
   get: (what: string) => string;
   set: (what: string, value: string) => void;
   run: Run;
@@ -88,10 +88,10 @@ export class Dock {
   private forced = false;
   private shown = "";
   /**
-   * had holds the choices of the panel, in the form that chosen returns, at the last rendering, or
-   * at the last change that the panel itself made.
+   * renderedChoices holds the choices of the panel, in the form that chosen returns, at the last
+   * rendering or at the last change that the panel itself made.
    */
-  private had = "";
+  private renderedChoices = "";
   private covers = el("span", {
     class: "covers",
     title: "The figures cover all rows, including hidden and filtered ones",
@@ -200,7 +200,7 @@ export class Dock {
     if (this.timer) drop(this.timer);
     this.timer = 0;
     // the window may have returned to its place, which the panel already shows
-    if (key === this.shown && this.chosen(p.id) === this.had && !this.forced) return;
+    if (key === this.shown && this.chosen(p.id) === this.renderedChoices && !this.forced) return;
     const samePanel = this.shown.split(" ")[0] === p.id;
     this.timer = later("table", samePanel && !this.forced ? 350 : 0, () => {
       this.timer = 0;
@@ -216,7 +216,7 @@ export class Dock {
       gone = (this.gone = new AbortController());
     const other = this.shown.split(" ")[0] !== p.id;
     this.shown = key;
-    this.had = this.chosen(p.id);
+    this.renderedChoices = this.chosen(p.id);
     this.body.setAttribute("aria-labelledby", "tab-" + p.id);
     const bar = el("span", { class: "tools" });
     const what = c.ranged ? "selected range" : "visible window";
@@ -240,7 +240,7 @@ export class Dock {
       csv: (m) => {
         this.csvMaker = m;
       },
-      again: () => this.follow(true),
+      refresh: () => this.follow(true),
       get: (what) => this.app.store.state.choices.get(`${p.id}.${what}`) ?? "",
       set: (what, value) => this.keep(p.id, what, value),
       run: (work) => {
@@ -299,7 +299,7 @@ export class Dock {
     if (value === "") all.delete(key);
     else all.set(key, value.slice(0, maxChoiceLength));
     // the panel itself made this choice and needs no new rendering
-    if (this.shown.split(" ")[0] === panel) this.had = this.chosen(panel, all);
+    if (this.shown.split(" ")[0] === panel) this.renderedChoices = this.chosen(panel, all);
     this.app.store.set({ choices: all });
   }
 
@@ -349,8 +349,8 @@ export class Dock {
     return out;
   }
 
-  /** tell shows a result of a panel next to the title of its tab. words is the long form, for the tooltip. */
-  tell(id: string, short: string, words: string, bad: boolean): void {
+  /** showResult shows a result of a panel next to the title of its tab. words is the long form, for the tooltip. */
+  showResult(id: string, short: string, words: string, bad: boolean): void {
     const b = this.tabs.querySelector<HTMLElement>("#tab-" + id),
       p = this.panels.find((x) => x.id === id);
     if (!b || !p) return;

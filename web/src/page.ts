@@ -61,7 +61,7 @@ export interface Frame {
   cost: number;
 }
 
-/** Page is the whole page. */
+/** Page builds the page of the viewer, and connects its parts. */
 export class Page implements App {
   readonly store: Store;
   readonly client = new Client();
@@ -96,7 +96,7 @@ export class Page implements App {
   private navigator = new Navigator(
     this,
     () => this.timelines,
-    (text) => this.parts?.search.tell(text),
+    (text) => this.parts?.search.showResult(text),
   );
   private connection = new Connection(this.client, () => {
     this.announce("the server answers again");

@@ -54,7 +54,7 @@ export class Search {
     this.hits = el("div", { class: "hits", hidden: true });
     this.element = el("div", { class: "search" }, this.input, this.hits, this.list);
     this.input.addEventListener("input", () => {
-      this.tell("");
+      this.showResult("");
       this.update();
     });
     this.input.addEventListener("focus", () => this.update());
@@ -71,7 +71,7 @@ export class Search {
       } else if (e.key === "Enter") {
         const f = this.found[this.at];
         if (f) f.go(e.shiftKey);
-        else if (this.input.value.trim() !== "") app.announce(this.nothing());
+        else if (this.input.value.trim() !== "") app.announce(this.notFoundMessage());
         e.preventDefault();
       } else if (e.key === "Escape") {
         this.input.value = "";
@@ -89,10 +89,10 @@ export class Search {
   }
 
   /**
-   * tell shows the number of the current result, with buttons for the next and the previous one. An
+   * showResult shows the number of the current result, with buttons for the next and the previous one. An
    * empty text removes them.
    */
-  tell(text: string): void {
+  showResult(text: string): void {
     this.hits.hidden = text === "";
     this.hits.replaceChildren(
       ...(text === ""
@@ -179,7 +179,7 @@ export class Search {
     }
     this.list.replaceChildren(
       ...(this.found.length === 0
-        ? [el("div", { class: "none", role: "status" }, name(this.nothing()))]
+        ? [el("div", { class: "none", role: "status" }, name(this.notFoundMessage()))]
         : this.found.map((f, i) =>
             el(
               "div",
@@ -205,7 +205,7 @@ export class Search {
     this.mark();
   }
 
-  private nothing(): string {
+  private notFoundMessage(): string {
     return `no region, row or time is called ${cutShort(this.input.value.trim())}`;
   }
 

@@ -228,10 +228,10 @@ export class TileCache {
     for (let i = 0; i < tracks.length; i += perRequest)
       this.queue.push({ grid, rows: tracks.slice(i, i + perRequest), depths: v.depths });
     for (const r of rows) if (r.track < 0) this.queue.push({ grid, rows: [r], depths: v.depths });
-    this.pump();
+    this.startRequests();
   }
 
-  private pump(): void {
+  private startRequests(): void {
     while (this.flights.size < parallel && this.queue.length > 0) {
       const job = this.queue.shift();
       if (job) void this.fetch(job.grid, job.rows, job.depths);
@@ -275,7 +275,7 @@ export class TileCache {
       }
     } finally {
       this.flights.delete(flight);
-      this.pump();
+      this.startRequests();
       this.client.onChange();
     }
   }

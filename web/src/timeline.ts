@@ -44,7 +44,7 @@ export class Timeline extends RowView implements Overlay {
   private labels: RowLabels;
   private names: Names;
   private extraRows: ExtraRows;
-  private stick: HTMLElement;
+  private stickyBox: HTMLElement;
   private pixels: HTMLCanvasElement;
   private over: HTMLCanvasElement;
   private image: ImageData | null = null;
@@ -95,8 +95,8 @@ export class Timeline extends RowView implements Overlay {
     this.labels = new RowLabels(app, this);
     this.names = new Names(this);
     this.extraRows = new ExtraRows(app, this);
-    this.stick = el("div", { class: "stick" }, this.labels.element, this.plot);
-    this.spacer = el("div", { class: "spacer" }, this.stick);
+    this.stickyBox = el("div", { class: "stick" }, this.labels.element, this.plot);
+    this.spacer = el("div", { class: "spacer" }, this.stickyBox);
     this.scroller = el("div", { class: "scroller" }, this.spacer);
     this.shiftField =
       title === null
@@ -205,7 +205,7 @@ export class Timeline extends RowView implements Overlay {
     this.width = w;
     this.height = h;
     if (changed) {
-      this.stick.style.height = h + "px";
+      this.stickyBox.style.height = h + "px";
       this.labels.invalidate();
     }
     return changed;

@@ -216,6 +216,6 @@ test("arrows that lie on each other become translucent, others do not", () => {
   const a = layerOpacity(5) / 255;
   expect(a).toBeLessThan(0.2);
   expect((1 - a) ** 5).toBeGreaterThan(0.45);
-  // an arrow that is not on the screen lies on none
+  // an arrow outside of the screen has the density 0
   expect(dense(at(-900, -800))).toBe(0);
 });

@@ -39,7 +39,8 @@ test("nothing in the page is put off without a name", () => {
       if (/(setTimeout|setInterval|requestAnimationFrame|requestIdleCallback)\(/.test(line))
         found.push(`${f}: ${line.trim().slice(0, 50)}`);
   }
-  // a saved file is released, and the state of the page is published, which pending includes
+  // Two uses of timers are allowed outside of later.ts: export.ts releases a saved file, and page.ts
+  // publishes the state of the page.
   expect(found.sort()).toEqual(
     [
       "export.ts: setTimeout(() => URL.revokeObjectURL(url), 10000);",

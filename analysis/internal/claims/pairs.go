@@ -31,8 +31,8 @@ type pairKey struct {
 
 // begun is a claim or visit that has begun, with the value that the caller has stored for it.
 type begun[T any] struct {
-	id   int64 // of those with the same key, the end has the same one
-	what T
+	id    int64 // of those with the same key, the end has the same one
+	value T
 }
 
 // NewPairs returns the pairs of a trace without events.
@@ -88,7 +88,7 @@ func (p *Pairs[T]) End(c *trace.Cursor) (what T, ok bool) {
 	if i < 0 {
 		return what, false
 	}
-	what = o.list[i].what
+	what = o.list[i].value
 	if o.list = openset.Close(&o.index, o.list, i, id); len(o.list) == 0 {
 		delete(p.open, key)
 	}
@@ -103,7 +103,7 @@ func (p *Pairs[T]) Each(f func(location uint32, what *T)) {
 		o := p.open[key]
 		for i := range o.list {
 			if !o.index.Gap(i) {
-				f(key.Location, &o.list[i].what)
+				f(key.Location, &o.list[i].value)
 			}
 		}
 	}

@@ -38,8 +38,8 @@ const (
 	largeTable    = 1 << 12
 )
 
-// home returns the index of the slot at which the search for a key begins.
-func (t *Table[V]) home(k Key) int {
+// firstSlot returns the index of the slot at which the search for a key begins.
+func (t *Table[V]) firstSlot(k Key) int {
 	// An odd factor maps consecutive ids to different slots.
 	hi, lo := bits.Mul64(uint64(k.ID)^t.random[0], (uint64(k.Location)^t.random[1])<<1|1)
 	return int(hi^lo) & (len(t.slots) - 1)
@@ -49,7 +49,7 @@ func (t *Table[V]) home(k Key) int {
 // table must have slots.
 func (t *Table[V]) find(k Key) int {
 	place := uint64(k.Location) + 1
-	for i := t.home(k); ; i = (i + 1) & (len(t.slots) - 1) {
+	for i := t.firstSlot(k); ; i = (i + 1) & (len(t.slots) - 1) {
 		if s := &t.slots[i]; s.id == k.ID && s.place == place || s.place == 0 {
 			return i
 		}
@@ -109,7 +109,7 @@ func (t *Table[V]) Remove(k Key) *V {
 	// there is no such key.
 	last := len(t.slots) - 1
 	for j := (i + 1) & last; t.slots[j].place != 0; j = (j + 1) & last {
-		if h := t.home(t.slots[j].key()); (j-h)&last >= (j-i)&last {
+		if h := t.firstSlot(t.slots[j].key()); (j-h)&last >= (j-i)&last {
 			t.slots[i] = t.slots[j]
 			i = j
 		}

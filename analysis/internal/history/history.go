@@ -355,11 +355,11 @@ func (h *History) call(c *synclog.Call, p waitstate.Place) {
 				h.ends[g] = h.ends[g][:0]
 			}
 		case synclog.TeamEnd:
-			if g, ok := h.group(c.Location); ok && c.Bare {
+			if g, ok := h.group(c.Location); ok && c.IsPoint {
 				h.ends[g] = append(h.ends[g], p)
 			}
 		case synclog.Join:
-			if g, ok := h.group(c.Location); ok && c.Bare && p.Number > 0 {
+			if g, ok := h.group(c.Location); ok && c.IsPoint && p.Number > 0 {
 				h.attach(p, attachedJoin)
 				for _, e := range h.ends[g] {
 					h.addSource(p, Source{e, h.At(e).Enter, false})

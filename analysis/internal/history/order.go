@@ -77,15 +77,15 @@ func (h *History) visit(ctx context.Context, f func(p waitstate.Place), reverse 
 
 // cursor is the next call of a location, and its end in ticks.
 type cursor struct {
-	leave int64
-	turn  int8
-	place waitstate.Place
+	leave   int64
+	tieRank int8
+	place   waitstate.Place
 }
 
 // set sets the fields of a cursor from its place, which is at location l.
 func (a *cursor) set(l *Location) {
 	x := l.Call(a.place.Number)
-	a.leave, a.turn = x.Leave, synclog.TieRank(l.stream, x.Work, x.Leave-x.Enter)
+	a.leave, a.tieRank = x.Leave, synclog.TieRank(l.stream, x.Work, x.Leave-x.Enter)
 }
 
 // cursors is a heap of cursors, ordered by the end of the call.
@@ -110,8 +110,8 @@ func (a *cursor) before(b *cursor) bool {
 	switch {
 	case a.leave != b.leave:
 		return a.leave < b.leave
-	case a.turn != b.turn:
-		return a.turn < b.turn
+	case a.tieRank != b.tieRank:
+		return a.tieRank < b.tieRank
 	}
 	return a.place.Location < b.place.Location
 }

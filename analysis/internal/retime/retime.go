@@ -156,7 +156,7 @@ type times struct {
 	retimers int
 	spans    [][]spanTimes // indexed by location and span
 	position int64         // number of calls that have been computed
-	kept     kept          // computed spans on which later calls depend
+	kept     spanHeap      // computed spans on which later calls depend
 	free     [][]int64     // memory of spans that are no longer needed
 }
 
@@ -241,23 +241,23 @@ type keptSpan struct {
 	span     int
 }
 
-// kept is a heap of spans, ordered by lastUse.
-type kept []keptSpan
+// spanHeap is a heap of spans, ordered by lastUse.
+type spanHeap []keptSpan
 
 // Len, Less, Swap, Push and Pop implement [heap.Interface].
-func (k kept) Len() int { return len(k) }
+func (k spanHeap) Len() int { return len(k) }
 
 // Less orders by lastUse.
-func (k kept) Less(i, j int) bool { return k[i].lastUse < k[j].lastUse }
+func (k spanHeap) Less(i, j int) bool { return k[i].lastUse < k[j].lastUse }
 
 // Swap swaps two spans.
-func (k kept) Swap(i, j int) { k[i], k[j] = k[j], k[i] }
+func (k spanHeap) Swap(i, j int) { k[i], k[j] = k[j], k[i] }
 
 // Push appends a span.
-func (k *kept) Push(x any) { *k = append(*k, x.(keptSpan)) }
+func (k *spanHeap) Push(x any) { *k = append(*k, x.(keptSpan)) }
 
 // Pop removes the last span.
-func (k *kept) Pop() any {
+func (k *spanHeap) Pop() any {
 	n := len(*k) - 1
 	x := (*k)[n]
 	*k = (*k)[:n]

@@ -28,9 +28,9 @@ const (
 // compute averages of the signal over the last ticks. The delivered lines do not depend on the times at which
 // Until is called.
 type Growing struct {
-	part  Part
-	over  int64 // number of ticks that averages cover; 0 stands for no averages
-	first int64
+	part          Part
+	averagedTicks int64 // number of ticks that averages cover; 0 stands for no averages
+	first         int64
 
 	edges Sweep  // edges after the last call of Until
 	set   []step // steps like edges, for the values of Set
@@ -53,11 +53,11 @@ type step struct {
 	v    [2]float64
 }
 
-// NewGrowing returns a signal without step functions, from time first on. If over is positive, the
-// value of the signal at each time is the average over the last over ticks. Before its begin, the
+// NewGrowing returns a signal without step functions, from time first on. If averaged is positive,
+// the value of the signal at each time is the average over the last averaged ticks. Before its begin, the
 // signal counts as 0.
-func NewGrowing(part Part, first, over int64) *Growing {
-	return &Growing{part: part, over: over, first: first, at: first, steps: []step{{from: first}}}
+func NewGrowing(part Part, first, averaged int64) *Growing {
+	return &Growing{part: part, averagedTicks: averaged, first: first, at: first, steps: []step{{from: first}}}
 }
 
 // Begin adds a value from a time on.
@@ -68,7 +68,7 @@ func (g *Growing) Sweep(s Sweep) { g.edges = s }
 
 // Lines estimates how many lines the step functions after the last call of Until produce.
 func (g *Growing) Lines() int {
-	if g.over > 0 {
+	if g.averagedTicks > 0 {
 		return 2*(len(g.edges)+len(g.set)) + 2
 	}
 	return len(g.edges) + len(g.set) + 1
@@ -117,7 +117,7 @@ func (g *Growing) Until(t int64, last bool, line func(Line)) int64 {
 		g.set = g.set[1:]
 	}
 	g.advance(t, last, line)
-	if g.part == QuotientPart && g.over > 0 {
+	if g.part == QuotientPart && g.averagedTicks > 0 {
 		return g.at // a quotient is linear between two changes, and the next change is not known yet
 	}
 	return t
@@ -131,7 +131,7 @@ func (g *Growing) change(t int64, v [2]float64, line func(Line)) {
 		now.v = v
 		return
 	}
-	if g.over <= 0 {
+	if g.averagedTicks <= 0 {
 		*now = step{t, v}
 		return
 	}
@@ -145,8 +145,8 @@ func (g *Growing) change(t int64, v [2]float64, line func(Line)) {
 func (g *Growing) advance(t int64, whole bool, line func(Line)) {
 	for g.at < t {
 		next, ends, leaves := t, whole, false
-		if g.over > 0 && g.leaves < len(g.steps) && t-g.steps[g.leaves].from >= g.over {
-			next, ends, leaves = g.steps[g.leaves].from+g.over, true, true
+		if g.averagedTicks > 0 && g.leaves < len(g.steps) && t-g.steps[g.leaves].from >= g.averagedTicks {
+			next, ends, leaves = g.steps[g.leaves].from+g.averagedTicks, true, true
 		}
 		if !g.deliverLine(next, ends, line) {
 			return
@@ -164,7 +164,7 @@ func (g *Growing) deliverLine(t int64, ends bool, line func(Line)) bool {
 	now := g.steps[len(g.steps)-1].v
 	x := Line{From: g.at, To: t, Per: 1}
 	switch {
-	case g.over <= 0:
+	case g.averagedTicks <= 0:
 		x.Start = g.partValue(now)
 	case g.part == QuotientPart:
 		if !ends {
@@ -178,7 +178,7 @@ func (g *Growing) deliverLine(t int64, ends bool, line func(Line)) bool {
 		if g.leaves > 0 {
 			left = g.steps[g.leaves-1].v
 		}
-		x.Start, x.Rise, x.Per = g.partValue(g.value), g.partValue(now)-g.partValue(left), g.over
+		x.Start, x.Rise, x.Per = g.partValue(g.value), g.partValue(now)-g.partValue(left), g.averagedTicks
 		if ends {
 			g.value = g.average(t)
 		}
@@ -208,8 +208,8 @@ func (g *Growing) average(t int64) (v [2]float64) {
 	for i, x := range now.v {
 		area[i].AddArea(x, float64(t-now.from))
 	}
-	if t-g.first > g.over {
-		from := t - g.over
+	if t-g.first > g.averagedTicks {
+		from := t - g.averagedTicks
 		for g.begin+1 < len(g.steps) && g.steps[g.begin+1].from <= from {
 			s := &g.steps[g.begin]
 			g.begin++
@@ -224,7 +224,7 @@ func (g *Growing) average(t int64) (v [2]float64) {
 		}
 	}
 	for i := range v {
-		v[i] = area[i].Finite(float64(g.over))
+		v[i] = area[i].Finite(float64(g.averagedTicks))
 	}
 	return v
 }
@@ -239,9 +239,9 @@ func (g *Growing) trim() {
 	g.begin, g.leaves = g.begin-n, g.leaves-n
 }
 
-// ScaleTimes multiplies all times by a factor. over is the window in the new ticks.
-func (g *Growing) ScaleTimes(factor, over int64) {
-	g.over, g.first, g.at = over, g.first*factor, g.at*factor
+// ScaleTimes multiplies all times by a factor. averaged is the number of new ticks that averages cover.
+func (g *Growing) ScaleTimes(factor, averaged int64) {
+	g.averagedTicks, g.first, g.at = averaged, g.first*factor, g.at*factor
 	for i := range g.edges {
 		g.edges[i].time *= factor
 	}

@@ -53,8 +53,8 @@ func (w *worker) streamNamed() (stream uint64, ok bool) {
 	return 0, false
 }
 
-// rests reports whether a stream is outside of all regions, or in the region that the recorder uses for the idle time.
-func (w *worker) rests(l *lane) bool {
+// isIdle reports whether a stream is outside of all regions, or in the region that the recorder uses for the idle time.
+func (w *worker) isIdle(l *lane) bool {
 	n := len(l.stack)
 	return n == 0 || n == 1 && w.kind(w.nodes[l.stack[0].node].region).role == trace.WaitingRole
 }

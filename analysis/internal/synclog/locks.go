@@ -72,7 +72,7 @@ const (
 	NumberModel = objectModel + 3
 )
 
-// The last operand of the acquisition of a lock.
+// These constants are the values of the last operand of a point that acquires a lock.
 const (
 	Exclusive = iota // no other location has the lock at the same time
 	Shared           // several locations may have the lock at the same time

@@ -32,7 +32,7 @@ func (w *worker) windowPoint(l *lane, t int64, k trace.Kind, window uint32, ops 
 	if window == trace.NoRef {
 		id = trace.Undefined
 	}
-	if l.stream && w.rests(l) {
+	if l.stream && w.isIdle(l) {
 		return w.streamTransfer(l, t, k)
 	}
 	switch k {

@@ -7,7 +7,7 @@ import (
 
 // The flags of packed calls.
 const (
-	bare = 1 << iota
+	isPoint = 1 << iota
 	inTeam
 	last
 	unteamed

@@ -181,7 +181,7 @@ func (w *worker) add(l *lane, k Kind, begin, end int64, ops []uint64) error {
 	if w.times {
 		l.addTime(end)
 	}
-	c := delayedCall{node: at, enter: begin, leave: end, flags: bare, points: 1,
+	c := delayedCall{node: at, enter: begin, leave: end, flags: isPoint, points: 1,
 		packed: appendPoint(nil, k, uint64(end)-uint64(begin), ops)}
 	return w.pack(l, c, len(l.passed))
 }

@@ -61,8 +61,8 @@ func TieRank(stream, work bool, duration int64) int8 {
 	return 2
 }
 
-// turn returns the [TieRank] of the next call.
-func (r *reader) turn() int8 {
+// tieRank returns the [TieRank] of the next call.
+func (r *reader) tieRank() int8 {
 	return TieRank(r.lane.stream, r.call.Device && !r.call.Idle, r.call.Leave-r.call.Enter)
 }
 
@@ -78,7 +78,7 @@ func (h readers) Less(i, j int) bool {
 	if a.Leave != b.Leave {
 		return a.Leave < b.Leave
 	}
-	if x, y := h[i].turn(), h[j].turn(); x != y {
+	if x, y := h[i].tieRank(), h[j].tieRank(); x != y {
 		return x < y
 	}
 	return a.Location < b.Location
@@ -176,7 +176,7 @@ func (r *reader) unpack(withPoints bool) {
 	c.Location, c.Path, c.Region = r.lane.loc, NoPath, trace.NoRef
 	c.Leave += after
 	c.Enter = int64(uint64(c.Leave) - length)
-	c.Device, c.Idle, c.Bare, c.Last = flags&device != 0, flags&idle != 0, flags&bare != 0, flags&last != 0
+	c.Device, c.Idle, c.IsPoint, c.Last = flags&device != 0, flags&idle != 0, flags&isPoint != 0, flags&last != 0
 	c.InTeam, c.Unteamed = flags&inTeam != 0, flags&unteamed != 0
 	var k regionKind
 	if node > 0 {

@@ -85,12 +85,12 @@ type Call struct {
 	Region       uint32 // the region's row, or trace.NoRef outside of all regions
 	Role         trace.Role
 	Enter, Leave int64
-	// Bare is set if the call stands for a point outside of all regions whose role is communication or
+	// IsPoint is set if the call stands for a point outside of all regions whose role is communication or
 	// synchronisation. In that case, Enter and Leave are the time of its event, and Path is the path of
 	// the innermost open region.
-	Bare   bool
-	InTeam bool // the call is a barrier of Team
-	Device bool // the call is not a visit, but the work of a device
+	IsPoint bool
+	InTeam  bool // the call is a barrier of Team
+	Device  bool // the call is not a visit, but the work of a device
 	// Idle is set if the call is not a visit, but the time from the end of a device stream's work to its next
 	// work. For the first work, this time begins with the begin of the trace. Idle is used only if
 	// Log.Launches is set.

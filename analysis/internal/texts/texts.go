@@ -19,11 +19,11 @@ type Set struct {
 	// of the decimal digits of the index, or 0 if the set does not have this text. Ids of objects are often
 	// whole numbers in ascending order, and then need no hash table. All other texts, and greater whole
 	// numbers, are in slots.
-	decimals []uint32
-	great    bool  // some texts in slots are decimal whole numbers
-	hashed   int   // number of texts in slots
-	ends     []int // indexed by number: end of the text in bytes; a text begins where the text before it ends
-	bytes    []byte
+	decimals     []uint32
+	largeNumbers bool  // some texts in slots are decimal whole numbers
+	hashed       int   // number of texts in slots
+	ends         []int // indexed by number: end of the text in bytes; a text begins where the text before it ends
+	bytes        []byte
 }
 
 // slot is a place in the hash table.
@@ -63,8 +63,8 @@ func (s *Set) Number(text string) uint32 {
 		// The list of decimals is in proportion to the number of texts. It must have all whole numbers below
 		// its length. Therefore it does not grow if there may be such numbers in the hash table.
 		most := uint(4*len(s.ends) + leastDecimals)
-		if d >= most || s.great {
-			s.great = s.great || d != noDecimal
+		if d >= most || s.largeNumbers {
+			s.largeNumbers = s.largeNumbers || d != noDecimal
 			return s.search(text)
 		}
 		s.decimals = append(s.decimals, make([]uint32, min(most, 2*d+1)-uint(len(s.decimals)))...)

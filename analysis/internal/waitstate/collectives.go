@@ -26,10 +26,9 @@ type sequence struct {
 	counts       []int64          // number of calls of each location, ascending
 	done         int64            // number of the first operation in list
 	list         []instance
-	disagreed    bool // from this operation on, the members call different operations
-	// ranks holds the locations of the communicator by rank, and lists for reuse.
-	ranks []uint32
-	free  [][]Member
+	disagreed    bool       // from this operation on, the members call different operations
+	ranks        []uint32   // locations of the communicator, by rank
+	free         [][]Member // lists of members, for reuse
 }
 
 // countMembers prepares the sequences and barriers with the numbers of calls of each location. These
@@ -75,7 +74,7 @@ func (e *engine) processCollective(c *synclog.Call, at Place, p *synclog.Point, 
 		return own
 	}
 	m := memberOf(c, at)
-	m.bare = c.Bare && m.Enter == m.Leave
+	m.isPoint = c.IsPoint && m.Enter == m.Leave
 	m.sends, m.receives = p.Ops[3] != 0, p.Ops[4] != 0
 	if p.Kind == synclog.WindowCollective {
 		e.join(synclog.Sequence{Communicator: p.Ops[0], Windows: true}, windowOperation(c, p.Ops[1]), p.Ops[2], m)
@@ -199,7 +198,7 @@ func (e *engine) judge(s *sequence, x *instance) {
 		return
 	}
 	slices.SortFunc(x.members, func(a, b Member) int { return int(a.Place.Location) - int(b.Place.Location) })
-	if slices.ContainsFunc(x.members, func(m Member) bool { return m.bare }) {
+	if slices.ContainsFunc(x.members, func(m Member) bool { return m.isPoint }) {
 		e.Unjudged[BareCollective] += e.countedMembers(x.members)
 		return
 	}

@@ -128,7 +128,7 @@ func (e *engine) processDevice(c *synclog.Call, at Place) bool {
 		}
 	}
 	switch {
-	case c.Bare:
+	case c.IsPoint:
 		return false
 	case c.Idle:
 		if s := x.streams[c.Location]; s != nil && len(c.Points) > 0 {
@@ -167,7 +167,8 @@ func (s *stream) queue(role trace.Role) *workQueue {
 	return &s.kernels
 }
 
-// match judges the idle times in a queue of stream s whose calls are known.
+// match matches the idle times in queue q of stream s with the calls that launch work, in order, and reports
+// the waits.
 func (e *engine) match(s *stream, q *workQueue) {
 	for len(q.calls) > 0 && len(q.idle) > 0 && !q.broken {
 		a, b := &q.calls[0], &q.idle[0]

@@ -172,9 +172,9 @@ type Member struct {
 	Rank         int32 // rank of the member; set only for the relation RanksWait
 	Free         bool  // the member waits for no other one, because it receives nothing
 	sends        bool  // the member sends bytes, or the trace does not state whether it does
-	// receives is like sends, for receiving. bare is Call.Bare of the member's call.
+	// receives is like sends, for receiving. isPoint is Call.IsPoint of the member's call.
 	receives bool
-	bare     bool
+	isPoint  bool
 	busy     []synclog.Span // Call.Busy of its call
 	asleep   bool           // the member waits for the next parallel region, not for the other members
 	call     *call          // the call that completes the non-blocking operation; nil if the operation is blocking

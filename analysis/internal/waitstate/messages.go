@@ -20,7 +20,7 @@ type call struct {
 	enter, leave int64
 	test         bool // it only tests whether operations are complete, and never waits
 	judged       bool // both ends of a message of the call are known
-	bare         bool
+	isPoint      bool
 	// pending is the number of messages with an unknown other end and of operations with unknown
 	// members, plus 1 until all points of the call have been handled.
 	pending int
@@ -196,7 +196,7 @@ func (m *messages) init(e *engine) {
 func (m *messages) callOf(c *synclog.Call, at Place, own *call) *call {
 	if own == nil {
 		own = m.freeCalls.take()
-		*own = call{place: at, path: c.Path, enter: c.Enter, leave: c.Leave, bare: c.Bare,
+		*own = call{place: at, path: c.Path, enter: c.Enter, leave: c.Leave, isPoint: c.IsPoint,
 			test: c.Role == trace.TestRole, pending: 1}
 	}
 	return own
@@ -365,9 +365,9 @@ func (m *messages) match(x *message) {
 func (e *engine) judgeReceive(x *message) {
 	x.matched = true
 	c := x.recvCall
-	c.judged = c.judged || !c.bare
+	c.judged = c.judged || !c.isPoint
 	switch {
-	case c.bare:
+	case c.isPoint:
 		if e.counts(c.enter) {
 			e.Unjudged[BareReceive]++
 		}
@@ -401,9 +401,9 @@ func (e *engine) judgeSend(x *message) {
 	if !x.matched || c == nil {
 		return // the other end comes later
 	}
-	c.judged = c.judged || !c.bare
+	c.judged = c.judged || !c.isPoint
 	w := x.recvPostEnter - c.enter
-	waited := w > 0 && !c.bare && !c.test && c.leave > x.recvPostEnter
+	waited := w > 0 && !c.isPoint && !c.test && c.leave > x.recvPostEnter
 	if (waited || x.synchronous) && e.hooks.Rendezvous != nil {
 		e.hooks.Rendezvous(&Rendezvous{c.place, x.recvPost, x.recvPostEnter})
 	}

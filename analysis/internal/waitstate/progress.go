@@ -16,8 +16,8 @@ type progress struct {
 	pending map[uint32][]progressWait
 }
 
-// mostRecent is the number of MPI calls of a location that are kept. A call of another location during which its
-// target makes more calls has not waited for the first one.
+// mostRecent is the number of the latest MPI calls that are kept for each location. If a target makes more calls than
+// this during a call of another location, that call has not waited for the first of them.
 const mostRecent = 64
 
 // mostTargets is the greatest number of targets of a call that are used.

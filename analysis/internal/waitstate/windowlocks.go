@@ -81,15 +81,15 @@ type lockEpoch struct {
 	// recent are the last calls that can have waited. Each ends at the release of the lock at the latest.
 	recent [4]access
 	calls  int // number of calls
-	// waiting is the call in which the previous location has released the lock, and previous that release. They
-	// are valid if waits is set.
+	// waiting is the call that has waited longest for the lock. previous is the release, by another location,
+	// that has ended this call. Both are valid if waits is set.
 	waiting  access
 	previous windowRelease
 	waits    bool
 	// released is the time in ticks of the epoch's own release, once it is known.
 	released int64
-	// progress holds the calls that have waited for their target, until the epoch is judged. unresolved is the number of
-	// calls of which that is not known.
+	// progress holds the calls that have waited for their target, until the epoch is judged. unresolved is the
+	// number of calls for which it is unknown whether they have waited.
 	progress   []progressWait
 	unresolved int
 }

@@ -127,7 +127,7 @@ export function behaviour(): Panel {
         objects = chooser(lane, of, true, (v) => {
           tools.set("of", v);
           tools.set("class", "");
-          tools.again();
+          tools.refresh();
         });
       tools.bar.append(objects.select, objects.input, objects.list, labelField(tools));
       tools.csv(null);

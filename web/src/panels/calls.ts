@@ -114,7 +114,7 @@ function controls(lane: Lane, tools: Tools, names: readonly string[], region: st
   choose.setAttribute("list", "regions");
   choose.addEventListener("change", () => {
     tools.set("region", choose.value);
-    tools.again();
+    tools.refresh();
   });
   const threshold = el("input", {
     value: tools.get("least"),
@@ -124,7 +124,7 @@ function controls(lane: Lane, tools: Tools, names: readonly string[], region: st
   });
   threshold.addEventListener("change", () => {
     tools.set("least", threshold.value);
-    tools.again();
+    tools.refresh();
   });
   const claims = lane.meta.tracks.some((t) => t.kind === "resource");
   return [
@@ -142,7 +142,7 @@ function controls(lane: Lane, tools: Tools, names: readonly string[], region: st
             kind,
             (v) => {
               tools.set("kind", v === "claim" ? v : "");
-              tools.again();
+              tools.refresh();
             },
           ),
         ]

@@ -17,8 +17,8 @@ function mean(n: CallNode): Mean | null {
   return meanOf(BigInt(n.inclusive), n.count);
 }
 
-/** leftAtTop returns the sums over omitted paths that are not below a listed path. */
-export function leftAtTop(t: CallTree): PathsLeft {
+/** omittedAtTop returns the sums over omitted paths that are not below a listed path. */
+export function omittedAtTop(t: CallTree): PathsLeft {
   let n = t.left.paths,
     time = BigInt(t.left.exclusive);
   const take = (list: readonly CallNode[] | null): void => {
@@ -45,7 +45,7 @@ class Figures {
     private readonly scope: Scope,
     private readonly tree: CallTree,
   ) {
-    this.atTop = leftAtTop(tree);
+    this.atTop = omittedAtTop(tree);
     this.total = (tree.roots ?? []).reduce((s, n) => s + BigInt(n.inclusive), BigInt(this.atTop.exclusive));
   }
 
@@ -59,8 +59,8 @@ class Figures {
     return short(BigInt(ticks), this.scope.lane.clock);
   }
 
-  /** lack describes the paths that the server leaves out; "" if there are none. */
-  lack(): string {
+  /** omittedPaths describes the paths that the server leaves out; "" if there are none. */
+  omittedPaths(): string {
     const { left, paths: n } = this.tree;
     return left.paths > 0
       ? `${count(left.paths)} of ${paths(n)}, those with least time, are left out: ` +
@@ -137,7 +137,7 @@ export function calltree(): Panel {
       );
       const open = opened.get(lane.index) ?? new OpenPaths(),
         figures = new Figures(app, scope, tree),
-        lack = figures.lack();
+        lack = figures.omittedPaths();
       opened.set(lane.index, open);
       const table = new TreeTable<CallNode>(app, tools, tree.roots ?? [], {
         columns: figures.columns(),

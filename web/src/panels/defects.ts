@@ -198,7 +198,7 @@ export async function countDefects(app: App, where: HTMLElement, dock: Dock): Pr
     where.classList.toggle("bad", f.bad);
     where.textContent = `${f.bad ? "✗" : "⚠"} ${f.words}`;
     where.setAttribute("aria-label", `${f.words}: open the list of defects`);
-    dock.tell("defects", count(f.count), f.words, f.bad);
+    dock.showResult("defects", count(f.count), f.words, f.bad);
   };
   const n = app.lanes.reduce((s, l) => s + l.meta.defects, 0);
   show({ count: n, words: `${count(n)} ${n === 1 ? "defect" : "defects"}`, bad: false });

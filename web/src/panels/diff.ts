@@ -112,7 +112,7 @@ function controls(app: App, c: Choices, b: Part, tools: Tools): void {
   const choice = (label: string, what: string, value: string, options: [string, string][]): HTMLElement =>
     select(label, options, value, (v) => {
       tools.set(what, v);
-      tools.again();
+      tools.refresh();
     });
   const others = app.lanes.slice(1);
   tools.bar.append(
@@ -162,7 +162,7 @@ export function diff(): Panel {
         tools.bar.append(
           button("Keep as A", "Keep this time as A, to compare others with it", () => {
             tools.set("a", `${axis.from}~${axis.to}`);
-            tools.again();
+            tools.refresh();
           }),
         );
       const parts = partsOf(app, axis, tools);

@@ -109,7 +109,7 @@ export function labelField(tools: Tools): HTMLElement {
   });
   labels.addEventListener("change", () => {
     tools.set("label", labels.value.replace(/\s*,\s*/g, ",").trim());
-    tools.again();
+    tools.refresh();
   });
   return labels;
 }

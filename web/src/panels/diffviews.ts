@@ -182,8 +182,8 @@ export class Views {
     ];
   }
 
-  /** lack describes the rows that the server leaves out; "" if there are none. */
-  private lack(rows: number, reported: number, what: string): string {
+  /** omittedRows describes the rows that the server leaves out; "" if there are none. */
+  private omittedRows(rows: number, reported: number, what: string): string {
     return rows === 0 ? "" : `${what} are left out; ${count(reported)} of them differ`;
   }
 
@@ -204,7 +204,7 @@ export class Views {
       order: columns.findIndex((c) => c.title === "B − A"),
       memory: tools,
       run: tools.run,
-      left: this.lack(n, reported, `${count(n)} of ${count(d.comparedRegions)} regions`),
+      left: this.omittedRows(n, reported, `${count(n)} of ${count(d.comparedRegions)} regions`),
       filter: labelOf,
       click: (r) => app.highlight(r.name),
       clickHint: "highlight this region",
@@ -233,7 +233,7 @@ export class Views {
   /** leftPaths describes the call paths that the server leaves out. */
   private leftPaths(): string {
     const { left, comparedPaths } = this.d;
-    return this.lack(
+    return this.omittedRows(
       left.paths,
       left.reportedPaths,
       `${count(left.paths)} of ${paths(comparedPaths)}, those with least time,`,

@@ -114,7 +114,7 @@ export function distance(): Panel {
           callsOf(app) ? "calls" : "claims",
           (v) => {
             tools.set("of", v);
-            tools.again();
+            tools.refresh();
           },
         ),
         labelField(tools),

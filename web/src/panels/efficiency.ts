@@ -21,7 +21,7 @@ export function efficiency(): Panel {
       tools.bar.append(
         ...phaseChooser(lane, choice, (v) => {
           tools.set("of", v);
-          tools.again();
+          tools.refresh();
         }),
       );
       if (choice !== "") return showPhases(app, scope, tools, choice);

@@ -24,7 +24,10 @@ export interface FlameOptions<N> {
   keep: (zoomed: readonly string[]) => void;
 }
 
-/** Box is the place of a call path in the graph: its left edge and width as parts, and its level. */
+/**
+ * Box is the place of a call path in the graph: its left edge and width, as shares of the width of the
+ * graph, and its level.
+ */
 interface Box<N> {
   n: N;
   path: string[];

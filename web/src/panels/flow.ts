@@ -102,7 +102,7 @@ const formatSix = (v: number): string => String(Number(v.toPrecision(6)));
 function controls(lane: Lane, tools: Tools): HTMLElement {
   const choose = (what: string, value: string): void => {
     tools.set(what, value);
-    tools.again();
+    tools.refresh();
   };
   const objects = chooser(lane, tools.get("of") || usualChoice(lane, false), false, (v) => choose("of", v)),
     shorten = el("input", { type: "checkbox" });

@@ -72,7 +72,7 @@ function measureMenu({ measure, tools }: Matrix): HTMLElement {
     measure,
     (v) => {
       tools.set("measure", v === "bytes" ? "" : v);
-      tools.again();
+      tools.refresh();
     },
   );
 }

@@ -128,7 +128,7 @@ export function notes(): Panel {
             app.announce(
               where === "server" ? "notes stored" : "notes stored in this browser only: the server is read-only",
             );
-            tools.again();
+            tools.refresh();
           })
           .catch((e: unknown) => app.announce("notes: " + errorText(e)));
       };

@@ -33,7 +33,7 @@ export function waitsSwitch(tools: Tools): HTMLElement {
   box.checked = tools.get("waits") === "1";
   box.addEventListener("change", () => {
     tools.set("waits", box.checked ? "1" : "");
-    tools.again();
+    tools.refresh();
   });
   return el(
     "label",

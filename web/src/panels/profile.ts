@@ -91,7 +91,7 @@ function rowMenu(tools: Tools, by: By, what: string): HTMLElement {
     (v) => {
       tools.set("sort", "");
       tools.set("by", v);
-      tools.again();
+      tools.refresh();
     },
   );
 }

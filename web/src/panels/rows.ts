@@ -22,7 +22,7 @@ export class Rows {
   private measured = false;
   private box: HTMLElement | null = null;
   private width = 0;
-  private due = 0;
+  private frameRequest = 0;
 
   /**
    * make creates the element of a row. stops reports whether the keyboard can stop at a row. If
@@ -38,7 +38,7 @@ export class Rows {
       if (this.body.isConnected) this.attach(watch);
       else {
         watch.disconnect();
-        this.box?.removeEventListener("scroll", this.soon);
+        this.box?.removeEventListener("scroll", this.schedulePlace);
         this.box = null;
       }
     });
@@ -127,16 +127,16 @@ export class Rows {
     const box = this.body.closest<HTMLElement>(".side, .panel");
     if (box && box !== this.box) {
       this.box = box;
-      box.addEventListener("scroll", this.soon, { passive: true });
+      box.addEventListener("scroll", this.schedulePlace, { passive: true });
       watch.observe(box);
     }
-    this.soon();
+    this.schedulePlace();
   }
 
-  private soon = (): void => {
-    if (this.due === 0)
-      this.due = nextFrame("rows of the table", () => {
-        this.due = 0;
+  private schedulePlace = (): void => {
+    if (this.frameRequest === 0)
+      this.frameRequest = nextFrame("rows of the table", () => {
+        this.frameRequest = 0;
         if (this.body.isConnected) this.place(true);
       });
   };
@@ -232,7 +232,7 @@ export class Rows {
     this.measured = true;
     if (Math.abs(high - this.high) > 0.01) {
       this.high = high;
-      this.soon();
+      this.schedulePlace();
     }
   }
 }

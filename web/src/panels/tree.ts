@@ -256,7 +256,7 @@ export class TreeTable<N extends PathNode<N>> {
         "td",
         { class: "text" },
         indent(level, 0),
-        hasKids ? this.twist(i, is) : el("span", { class: "twist", style: { display: "inline-block" } }),
+        hasKids ? this.expander(i, is) : el("span", { class: "twist", style: { display: "inline-block" } }),
         o.swatch(n),
         titled(o.label(n)),
       ),
@@ -273,8 +273,8 @@ export class TreeTable<N extends PathNode<N>> {
     return tr;
   }
 
-  /** twist returns the button that opens or closes a path. */
-  private twist(i: number, isOpen: boolean): HTMLElement {
+  /** expander returns the button that opens or closes a path. */
+  private expander(i: number, isOpen: boolean): HTMLElement {
     return el(
       "button",
       {

@@ -244,7 +244,7 @@ export function waits(): Panel {
           by[0],
           (v) => {
             tools.set("by", v === breakdowns[0][0] ? "" : v);
-            tools.again();
+            tools.refresh();
           },
         ),
         select(
@@ -256,7 +256,7 @@ export function waits(): Panel {
       );
       const choose = (pattern: string): void => {
         tools.set("pattern", pattern === allPatterns ? "" : pattern);
-        tools.again();
+        tools.refresh();
       };
       const patterns = patternTable(lane, tools, r, chosen, choose),
         broken = shareTable(lane, tools, listed, by);
