@@ -235,14 +235,14 @@ var nothingToAnswer = []string{"no processors", "nothing can be compared", "wait
 	"has no critical path",
 	"has no efficiency", "nothing can be explained"}
 
-// TestHostileShapes checks that no command takes a time that grows with the square of the length
-// for traces with deep, non-nesting or never entered calls. That would be minutes for each command.
+// TestHostileShapes checks that each command answers for traces with deep, non-nesting or never entered calls, or says
+// why it cannot. [BenchmarkHostileShapes] and TestHostileShapesAreLinear check that the time is linear in the length.
 func TestHostileShapes(t *testing.T) {
 	effort.Long(t)
 	t.Setenv("WEFT_CACHE", t.TempDir())
 	for _, shape := range hostileShapes {
 		dir := t.TempDir()
-		path := hostileTrace(t, dir, shape, 20_000)
+		path := hostileTrace(t, dir, shape, 5_000)
 		for _, command := range hostileCommands {
 			args := hostileArgs(command, path, dir)
 			if code, out, errs := runWeft(t, args...); code > 1 ||
