@@ -207,9 +207,13 @@ func (e *encoder) Batch(b *trace.Batch) error {
 			}
 		}
 	}
-	for c := b.Cursor(); c.Next(); {
-		if err := e.writeEnds(c.Time()); err != nil {
-			return err
+	// declared outside of the loop: a declaration inside of the loop would copy the cursor for each row
+	c := b.Cursor()
+	for c.Next() {
+		if e.ends.Due(c.Time()) {
+			if err := e.writeEnds(c.Time()); err != nil {
+				return err
+			}
 		}
 		if err := e.writeRow(&c); err != nil {
 			return err
@@ -220,15 +224,12 @@ func (e *encoder) Batch(b *trace.Batch) error {
 
 // writeEnds writes the ends, up to time t, of collective operations that are single events of the trace.
 func (e *encoder) writeEnds(t int64) error {
-	for c := e.ends.Next(t); c != nil; c = e.ends.Next(t) {
+	return e.ends.Until(t, func(c *trace.Cursor) error {
 		e.absent = true
 		err := e.writeRow(c)
 		e.absent = false
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+		return err
+	})
 }
 
 // location returns the writer of a location's events.
@@ -393,7 +394,7 @@ func (e *encoder) nativeRecord(c *trace.Cursor) (all bool) {
 	default:
 		said = e.calls.Operands(c)
 	}
-	if e.ends.Add(c, said) {
+	if kind == trace.Collective && e.ends.Add(c, said) {
 		kind, said = trace.CollectiveBegin, nil
 	}
 	id := e.recordID(kind)

@@ -177,9 +177,13 @@ func (e *encoder) Batch(b *trace.Batch) error {
 			}
 		}
 	}
-	for c := b.Cursor(); c.Next(); {
-		if err := e.writeEnds(c.Time()); err != nil {
-			return err
+	// declared outside of the loop: a declaration inside of the loop would copy the cursor for each row
+	c := b.Cursor()
+	for c.Next() {
+		if e.ends.Due(c.Time()) {
+			if err := e.writeEnds(c.Time()); err != nil {
+				return err
+			}
 		}
 		if err := e.writeRow(&c); err != nil {
 			return err
@@ -190,15 +194,12 @@ func (e *encoder) Batch(b *trace.Batch) error {
 
 // writeEnds writes the ends, up to time t, of collective operations that are single events of the trace.
 func (e *encoder) writeEnds(t int64) error {
-	for c := e.ends.Next(t); c != nil; c = e.ends.Next(t) {
+	return e.ends.Until(t, func(c *trace.Cursor) error {
 		e.absent = true
 		err := e.writeRow(c)
 		e.absent = false
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+		return err
+	})
 }
 
 // tick converts a time from ticks of the trace to ticks of the file. The two are equal unless times are

@@ -39,19 +39,24 @@ func (e *Ends) Add(c *trace.Cursor, operands []uint64) bool {
 	return true
 }
 
-// Next removes the earliest end, if its time is at most t, and returns it as a row of kind
-// [trace.CollectiveEnd], which is valid until the next call. Otherwise, Next returns nil.
-func (e *Ends) Next(t int64) *trace.Cursor {
-	if len(e.list) == 0 || e.list[0].time > t {
-		return nil
+// Due reports whether the time of some end is at most t.
+func (e *Ends) Due(t int64) bool { return len(e.list) > 0 && e.list[0].time <= t }
+
+// Until removes the ends whose time is at most t, and calls write for each of them in the order of time. The row is of
+// kind [trace.CollectiveEnd] and valid during the call. Until stops at the first error and returns it.
+func (e *Ends) Until(t int64, write func(c *trace.Cursor) error) error {
+	for e.Due(t) {
+		x := heap.Pop(&e.list).(end)
+		e.row.Reset(x.location)
+		e.row.Add(x.location, x.time, trace.CollectiveEnd, trace.NoRef)
+		e.row.AddOps(x.operands[:]...)
+		c := e.row.Cursor()
+		c.Next()
+		if err := write(&c); err != nil {
+			return err
+		}
 	}
-	x := heap.Pop(&e.list).(end)
-	e.row.Reset(x.location)
-	e.row.Add(x.location, x.time, trace.CollectiveEnd, trace.NoRef)
-	e.row.AddOps(x.operands[:]...)
-	c := e.row.Cursor()
-	c.Next()
-	return &c
+	return nil
 }
 
 // endHeap is a heap of ends, ordered by time. It implements [heap.Interface].
