@@ -35,8 +35,8 @@ type Options struct {
 }
 
 // Part computes the use of the resources of a trace. It needs only the events of each location in
-// order. For each resource it keeps as many levels and steps as the options allow. It uses up to 320
-// bytes per open claim.
+// order. For each resource it keeps as many levels and steps as the options allow. It uses up to 512
+// bytes per open claim, or up to 256 if more than 1024 claims are open.
 type Part struct {
 	defs      *trace.Definitions
 	opt       Options
