@@ -131,8 +131,8 @@ func TestOldCollectivesOfOTF(t *testing.T) {
 	}
 	otf, archive := filepath.Join(dir, "x.otf"), filepath.Join(dir, "y.otf2")
 	weft(t, 0, "convert", "-q", otf, archive)
-	for _, of := range []string{"y.otf2", "y.pallas", "y.etf", "y.trf"} {
-		converted, back := filepath.Join(dir, of), filepath.Join(dir, "back-"+of+".otf")
+	for _, name := range []string{"y.otf2", "y.pallas", "y.etf", "y.trf"} {
+		converted, back := filepath.Join(dir, name), filepath.Join(dir, "back-"+name+".otf")
 		weft(t, 0, "convert", "-q", otf, converted)
 		weft(t, 0, "convert", "-q", converted, back)
 		for _, command := range [][]string{{"print"}, {"comm", "--csv"}} {
