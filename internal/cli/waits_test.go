@@ -15,20 +15,14 @@ import (
 
 // TestLate runs a program under EZTrace in which ranks are late on purpose. It checks that the waits of the other
 // ranks are as long as these ranks have measured. A rank can lose the processor between its measurement and its
-// call, so only one of several runs must agree.
+// call, so a wait has to agree in one of several runs.
 func TestLate(t *testing.T) {
 	effort.Long(t)
-	var wrong []string
-	for range 4 {
-		if wrong = runLate(t); len(wrong) == 0 {
-			return
-		}
-	}
-	t.Error(strings.Join(wrong, "\n"))
+	agreeOnce(t, runLate)
 }
 
-// runLate runs the program once and returns a description of the first difference.
-func runLate(t *testing.T) (wrong []string) {
+// runLate runs the program once and returns the differences in the lengths of waits, as agreeOnce expects them.
+func runLate(t *testing.T) map[string]string {
 	dir, anchor := tracedProgram(t, "late", 3)
 	var came [3][12]float64 // times of arrival at the message, the broadcast, and the all-reduce operations
 	for rank := range came {
@@ -83,6 +77,7 @@ func runLate(t *testing.T) (wrong []string) {
 		}
 		return seconds
 	}
+	differences := map[string]string{}
 	for _, w := range []struct {
 		pattern         string
 		n               int
@@ -93,10 +88,10 @@ func runLate(t *testing.T) (wrong []string) {
 		{"late-broadcast", 1, 0, 2, early(1, 0, 2)}, {"late-broadcast", 1, 1, 2, early(1, 1, 2)},
 		{"wait-at-nxn", 10, 0, 1, reductions(0)}, {"wait-at-nxn", 10, 2, 1, reductions(2)},
 	} {
+		wait := fmt.Sprintf("%s of rank %d", w.pattern, w.location)
+		differences[wait] = ""
 		if found := longest(w.pattern, w.n, w.location, w.cause); math.Abs(found-w.planted) > 0.05*w.planted+0.002 {
-			wrong = append(wrong, fmt.Sprintf("%s of rank %d: found %g s, rank %d was late by %g s", w.pattern,
-				w.location, found,
-				w.cause, w.planted))
+			differences[wait] = fmt.Sprintf("found %g s, rank %d was late by %g s", found, w.cause, w.planted)
 		}
 	}
 	if v := x.Violations; v.Messages+v.Operations > 0 {
@@ -106,5 +101,5 @@ func runLate(t *testing.T) (wrong []string) {
 	if !strings.Contains(out, "of the time is useful") {
 		t.Errorf("found %s", out)
 	}
-	return wrong
+	return differences
 }
