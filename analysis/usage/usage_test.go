@@ -142,18 +142,18 @@ func TestExampleLittle(t *testing.T) {
 	if want := signal([]quad{{2 * ms, 3 * ms, 1, 1}}); !reflect.DeepEqual(r.Events, want) {
 		t.Errorf("events: found %v, expected %v", r.Events, want)
 	}
-	w := l.Result(ResultOptions{Window: 2*ms, Unit: float64(ms)})
+	w := l.Result(ResultOptions{Window: 2 * ms, Unit: float64(ms)})
 	for at, want := range map[int64]float64{2: 1.5, 4: 2, 6: 1.5} {
 		expectNear(t, "wip over 2 ms", w.WIP.At(at*ms), want)
 	}
 	expectNear(t, "latency over 2 ms", w.Latency.At(2*ms), 1.5/((1.0/6+5.0/12)/2))
-	expectNear(t, "wip over 2 ms, shortened", l.Result(ResultOptions{Window: 2*ms, Unit: float64(ms), Shorten: true}).WIP.At(ms), 1)
+	expectNear(t, "wip over 2 ms, shortened", l.Result(ResultOptions{Window: 2 * ms, Unit: float64(ms), Shorten: true}).WIP.At(ms), 1)
 	// The default unit is a second.
 	expectNear(t, "throughput a second", l.Result(ResultOptions{}).Throughput.At(0), 1000.0/6)
 	if err := a.Merge(b); err != nil {
 		t.Fatal(err)
 	}
-	if m := a.Result(ResultOptions{Window: 2*ms, Unit: float64(ms)}); !reflect.DeepEqual(m, w) {
+	if m := a.Result(ResultOptions{Window: 2 * ms, Unit: float64(ms)}); !reflect.DeepEqual(m, w) {
 		t.Errorf("merged:\nfound    %+v\nexpected %+v", m, w)
 	}
 }

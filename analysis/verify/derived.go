@@ -131,7 +131,7 @@ type objectRecord struct {
 // objectStay is the interval during which an object is in the system.
 type objectStay struct {
 	From, To int64 // in ticks
-	open int // for a growing trace: number of open claims of the object
+	open     int   // for a growing trace: number of open claims of the object
 }
 
 func newDerived(spec *Spec) derived {

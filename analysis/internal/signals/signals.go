@@ -252,7 +252,9 @@ type Stays struct {
 type stay struct{ from, to int64 }
 
 // NewStays returns an empty collection with space for n stays. unit is in ticks.
-func NewStays(n int, unit float64) *Stays { return &Stays{unit, make([]stay, 0, n), make([]stay, 0, n)} }
+func NewStays(n int, unit float64) *Stays {
+	return &Stays{unit, make([]stay, 0, n), make([]stay, 0, n)}
+}
 
 // Add adds a stay. A stay without duration does not contribute to the signals.
 func (s *Stays) Add(from, to int64) {
