@@ -72,9 +72,16 @@ type writtenOperations struct {
 	open  map[uint32][]writtenOperation // by location
 }
 
-// writtenOperation is an operation whose begin has been written. event is 0 if a user record carries it. The fields
-// are -1 if they are not known.
-type writtenOperation struct{ event, length, root, subset int64 }
+// writtenOperation is an operation whose begin has been written.
+type writtenOperation struct {
+	event    int64  // 0 if a user record carries the operation
+	matching uint64 // number that the end has, too, or Undefined
+	// fields of the entry; -1 if they are not known
+	length, root, subset int64
+}
+
+// maxOverlap is the number of later operations among which the encoder looks for the begin of an operation.
+const maxOverlap = 64
 
 // foreignOperation makes an entry or exit of the event type of a collective operation for its begin or end. It returns
 // false if a user record must carry the row.
@@ -88,8 +95,16 @@ func (e *encoder) foreignOperation(c *trace.Cursor) bool {
 		o.open[loc] = append(open, x)
 		r.Type, fields = TypeEntry, specOf(x.event).entry
 	} else if len(open) > 0 {
-		x = open[len(open)-1]
-		o.open[loc] = open[:len(open)-1]
+		// Operations at a location may overlap.
+		i := len(open) - 1
+		for k := i; k >= max(0, i-maxOverlap); k-- {
+			if open[k].matching == c.Op(operandCount) {
+				i = k
+				break
+			}
+		}
+		x = open[i]
+		o.open[loc] = slices.Delete(open, i, i+1)
 		r.Type, fields = TypeExit, specOf(x.event).exit
 	}
 	if x.event == 0 {
@@ -127,6 +142,7 @@ func (e *encoder) carriesOperation(c *trace.Cursor) bool {
 // PICL has no event type for the operation.
 func (e *encoder) beginOperation(c *trace.Cursor) (x writtenOperation) {
 	o, ops := &e.ops, c.Ops()
+	x.matching = c.Op(operandCount)
 	if o.calls != nil {
 		ops = o.calls.Standard(c)
 	} else if end := o.held.Operation(c.Location()); end != nil && len(ops) == 0 {
@@ -141,13 +157,14 @@ func (e *encoder) beginOperation(c *trace.Cursor) (x writtenOperation) {
 	if event == 0 {
 		return x
 	}
-	x = writtenOperation{event, -1, -1, -1}
+	x.event, x.length, x.root, x.subset = event, -1, -1, -1
 	sent, received := ops[3], ops[4]
-	if x.length = int64(min(sent, math.MaxInt64)); sent == 0 || sent == trace.Undefined {
-		x.length = int64(min(received, math.MaxInt64))
+	length := sent
+	if sent == 0 || sent == trace.Undefined {
+		length = received
 	}
-	if received == trace.Undefined && (sent == 0 || sent == trace.Undefined) {
-		x.length = -1
+	if length != trace.Undefined {
+		x.length = int64(min(length, math.MaxInt64))
 	}
 	ranks := e.communicatorRanks(ops[1])
 	if ops[2] < uint64(len(ranks)) && ranks[ops[2]] != trace.NoRef {
