@@ -299,6 +299,29 @@ func (m *model) addTexts(list []*Record) {
 			m.places[scopedToken{scls, r.Stream, r.Token}] = sourcePlace{m.textOf(sclFiles, r.Stream, r.File), int64(r.Line)}
 		}
 	}
+	m.keepTokens(list)
+}
+
+// keepTokens keeps the records to which events and files refer by tokens that the model keeps: groups of files, and source
+// places with their files. Of the records of a stream, it keeps those whose tokens are free.
+func (m *model) keepTokens(list []*Record) {
+	kept := map[scopedToken]string{}
+	for _, x := range []struct {
+		typ   Type
+		table int
+	}{{DefFileGroup, fileGroups}, {DefSCLFile, sclFiles}, {DefSCL, scls}} {
+		for _, r := range list {
+			token := scopedToken{x.table, 0, r.Token}
+			if _, twice := kept[token]; r.Type != x.typ || twice {
+				continue
+			}
+			if x.typ == DefSCL && kept[scopedToken{sclFiles, 0, r.File}] != m.textOf(sclFiles, r.Stream, r.File) {
+				continue
+			}
+			kept[token] = trace.ToUTF8(r.Name)
+			m.keepOpaque(r)
+		}
+	}
 }
 
 // numberOperations adds the collective operations. In the model, events refer to them by numbers. The number
@@ -416,7 +439,7 @@ func (m *model) addDefinition(r *Record, async bool, set func(table int, like an
 	case DefFile:
 		x := trace.Named{Name: trace.ToUTF8(r.Name), Attrs: attrs}
 		if r.Group != 0 {
-			x.Attrs = append(attrs[:len(attrs):len(attrs)], trace.Attr{Key: "group", Value: trace.IntValue(int64(r.Group))})
+			x.Attrs = append(attrs[:len(attrs):len(attrs)], trace.Attr{Key: fileGroupName, Value: trace.IntValue(int64(r.Group))})
 		}
 		set(files, x, func() uint32 {
 			x.ID = definitionID(r.Stream, r.Token)
@@ -485,10 +508,12 @@ const (
 	streamName = "otf.stream" // stream whose file contains a marker, unless the marker is in the global file
 	// unnamedName is the name of the attribute that marks leaves without a function in a trace in which other
 	// leaves have one.
-	unnamedName  = "otf.unnamed-leave"
-	textName     = "text"
-	rangeName    = "otf.time-range" // property with the range of a DefTimeRange
-	uniqueIDName = "otf.unique-id"  // property with the unique id
+	unnamedName = "otf.unnamed-leave"
+	textName    = "text"
+	// fileGroupName is the name of the property of a file with the token of its group.
+	fileGroupName = "group"
+	rangeName     = "otf.time-range" // property with the range of a DefTimeRange
+	uniqueIDName  = "otf.unique-id"  // property with the unique id
 )
 
 // boolOption returns the value of an option that is true or false.

@@ -188,20 +188,12 @@ func (e *encoder) restored() format.Fidelity {
 func (e *encoder) writeRegionDefinitions(put func(*Record)) {
 	d := e.defs
 	group := e.groupTokens(put)
-	sclFile, scl := map[string]uint64{}, uint64(0)
+	places := e.sourcePlaces(put)
 	for i, x := range d.Regions.All() {
 		r := Record{Type: DefFunction, Token: uint64(e.tokens.regions.at(i)), Group: group(DefFunctionGroup, x.Group),
 			Name: x.Name}
 		if hasSourcePlace(&x) {
-			f, ok := sclFile[x.File]
-			if !ok {
-				f = uint64(len(sclFile)) + 1
-				sclFile[x.File] = f
-				put(&Record{Type: DefSCLFile, Token: f, Name: x.File})
-			}
-			scl++
-			put(&Record{Type: DefSCL, Token: scl, File: f, Line: uint64(x.Line)})
-			r.SCL = scl
+			r.SCL = places.token(sourcePlace{x.File, int64(x.Line)}, put)
 		}
 		put(&r)
 	}
@@ -227,8 +219,71 @@ func (e *encoder) writeRegionDefinitions(put func(*Record)) {
 	e.loss.Add("metric", "mode", e.restored(),
 		"OTF has no relative counters; the values are written as absolute ones", relative)
 	for i := range d.Files.Len() {
-		put(&Record{Type: DefFile, Token: uint64(e.tokens.files.at(i)), Name: d.Files.At(uint32(i)).Name})
+		r := Record{Type: DefFile, Token: uint64(e.tokens.files.at(i)), Name: d.Files.At(uint32(i)).Name}
+		for _, a := range d.Files.At(uint32(i)).Attrs {
+			if a.Key == fileGroupName && a.Value.Type == trace.Int64 && d.Origin == "otf" {
+				r.Group = a.Value.Num
+			}
+		}
+		put(&r)
 	}
+}
+
+// sourcePlaces holds the tokens of source places and of their files.
+type sourcePlaces struct {
+	files          map[string]uint64
+	places         map[sourcePlace]uint64
+	nextFile, next uint64
+}
+
+// sourcePlaces writes the definitions of source places, and of groups of files, of a trace that was read from OTF, with
+// the tokens that events and files state. The tokens of other places are greater.
+func (e *encoder) sourcePlaces(put func(*Record)) *sourcePlaces {
+	p := &sourcePlaces{map[string]uint64{}, map[sourcePlace]uint64{}, 1, 1}
+	for _, a := range e.defs.Attributes.All() {
+		if a.Name == sclName {
+			p.next = laneProcess // events may state any token
+		}
+	}
+	names, done := map[uint64]string{}, map[[2]uint64]bool{}
+	for _, t := range []Type{DefFileGroup, DefSCLFile, DefSCL} {
+		for _, o := range e.defs.Opaque.All() {
+			r := &Record{}
+			if o.Format != "otf" || o.Type != t.String() || !r.reread([]byte(o.Data+"\n"), t) || r.Type != t ||
+				done[[2]uint64{uint64(t), r.Token}] {
+				continue
+			}
+			done[[2]uint64{uint64(t), r.Token}] = true
+			put(r)
+			switch name := trace.ToUTF8(r.Name); t {
+			case DefSCLFile:
+				p.nextFile = max(p.nextFile, r.Token+1)
+				names[r.Token], p.files[name] = name, r.Token
+			case DefSCL:
+				p.places[sourcePlace{names[r.File], int64(r.Line)}] = r.Token
+			}
+		}
+	}
+	return p
+}
+
+// token returns the token of a source place. It writes the definitions that are missing.
+func (p *sourcePlaces) token(place sourcePlace, put func(*Record)) uint64 {
+	if t, ok := p.places[place]; ok {
+		return t
+	}
+	f, ok := p.files[place.file]
+	if !ok {
+		f = p.nextFile
+		p.nextFile++
+		p.files[place.file] = f
+		put(&Record{Type: DefSCLFile, Token: f, Name: place.file})
+	}
+	t := p.next
+	p.next++
+	p.places[place] = t
+	put(&Record{Type: DefSCL, Token: t, File: f, Line: uint64(place.line)})
+	return t
 }
 
 // writeAttributeDefinitions writes the definitions of keys, collective operations and markers.
