@@ -289,7 +289,8 @@ func (p *sourcePlaces) token(place sourcePlace, put func(*Record)) uint64 {
 // writeAttributeDefinitions writes the definitions of keys, collective operations and markers.
 func (e *encoder) writeAttributeDefinitions(put func(*Record)) {
 	d := e.defs
-	for i, a := range d.Attributes.All() {
+	for i := range e.rows.Attributes(d) {
+		a := d.Attributes.At(uint32(i))
 		t, ok := pairTypes[a.Type]
 		if !ok {
 			t = Bytes

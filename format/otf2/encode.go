@@ -595,6 +595,7 @@ func (e *encoder) fillRecord(id uint8, c *trace.Cursor, ops []uint64) (ok, all b
 func (e *encoder) attributes(c *trace.Cursor) (all bool) {
 	all = true
 	keys, values := c.Attrs()
+	e.rows.UseAttributes(keys)
 	clear(e.written)
 	for i, k := range keys {
 		if k == e.stated {

@@ -51,7 +51,8 @@ func (e *encoder) defineAll() error {
 			name("what the event is in the trace that it comes from"))
 		put(defAttribute, claimID, name("weft.claim"), typeInt64, name("id of the claim that begins or ends"))
 	}
-	for i, a := range d.Attributes.All() {
+	for i := range e.rows.Attributes(d) {
+		a := d.Attributes.At(uint32(i))
 		put(defAttribute, uint64(i)+e.firstID(Attributes), name(a.Name), uint64(e.types.Of(d, uint32(i), trace.String)),
 			name(a.Doc))
 	}

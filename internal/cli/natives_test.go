@@ -153,3 +153,33 @@ func TestSourcePlacesComeBack(t *testing.T) {
 		t.Errorf("otfprint shows other source places for the tokens of events:\n%s", out)
 	}
 }
+
+// TestVerbsOnConvertedTraces checks that commands that change nothing add no definitions to a converted trace, such as
+// those of the attributes that they give to events at borders: the tool of the format prints the same as before, except
+// for the definitions that weft keeps for itself.
+func TestVerbsOnConvertedTraces(t *testing.T) {
+	path := nativesArchive(t)
+	dir := t.TempDir()
+	otf, otf2 := filepath.Join(dir, "a.otf"), filepath.Join(dir, "a.otf2")
+	weft(t, 0, "convert", "-q", path, otf)
+	weft(t, 0, "convert", "-q", otf, otf2)
+	for _, c := range [][]string{{otf, "otfprint", "--fullkeyvalue"}, {otf2, "otf2-print", "-A"}} {
+		shown := func(path string) map[string]int {
+			m := toolLines(t, path, c[1], c[2])
+			for line := range m {
+				if strings.HasPrefix(line, "DefCreator") || strings.HasPrefix(line, "Property value") {
+					delete(m, line)
+				}
+			}
+			return m
+		}
+		want := shown(c[0])
+		for _, verb := range [][]string{{"cut", "--to", "100%"}, {"repair"}} {
+			out := filepath.Join(t.TempDir(), "out"+filepath.Ext(c[0]))
+			weft(t, 0, append(slices.Clone(verb), "-q", c[0], out)...)
+			if more, fewer := differences(want, shown(out)); len(more)+len(fewer) > 0 {
+				t.Errorf("%q: %s prints anew:\n%sand no longer:\n%s", verb, c[1], strings.Join(more, ""), strings.Join(fewer, ""))
+			}
+		}
+	}
+}
