@@ -302,8 +302,8 @@ func (m *model) addTexts(list []*Record) {
 	m.keepTokens(list)
 }
 
-// keepTokens keeps the records to which events and files refer by tokens that the model keeps: groups of files, and source
-// places with their files. Of the records of a stream, it keeps those whose tokens are free.
+// keepTokens keeps the records to which events and files refer by tokens that the model keeps: groups of files, and
+// source places with their files. Of the records of a stream, it keeps those whose tokens are free.
 func (m *model) keepTokens(list []*Record) {
 	kept := map[scopedToken]string{}
 	for _, x := range []struct {
@@ -439,7 +439,8 @@ func (m *model) addDefinition(r *Record, async bool, set func(table int, like an
 	case DefFile:
 		x := trace.Named{Name: trace.ToUTF8(r.Name), Attrs: attrs}
 		if r.Group != 0 {
-			x.Attrs = append(attrs[:len(attrs):len(attrs)], trace.Attr{Key: fileGroupName, Value: trace.IntValue(int64(r.Group))})
+			x.Attrs = append(attrs[:len(attrs):len(attrs)],
+				trace.Attr{Key: fileGroupName, Value: trace.IntValue(int64(r.Group))})
 		}
 		set(files, x, func() uint32 {
 			x.ID = definitionID(r.Stream, r.Token)

@@ -92,7 +92,8 @@ func (e *encoder) flushMetrics() error {
 	return e.location(r.location).Write(&r.event)
 }
 
-// defineClasses writes the classes of all metrics. A member of a class also has a class of its own if an event needs it.
+// defineClasses writes the classes of all metrics. A member of a class also has a class of its own if an event needs
+// it.
 func (e *encoder) defineClasses() {
 	d, rest := e.defs, uint32(0)
 	for i := range uint32(d.Metrics.Len()) {
