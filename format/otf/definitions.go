@@ -302,28 +302,6 @@ func (m *model) addTexts(list []*Record) {
 	m.keepTokens(list)
 }
 
-// keepTokens keeps the records to which events and files refer by tokens that the model keeps: groups of files, and
-// source places with their files. Of the records of a stream, it keeps those whose tokens are free.
-func (m *model) keepTokens(list []*Record) {
-	kept := map[scopedToken]string{}
-	for _, x := range []struct {
-		typ   Type
-		table int
-	}{{DefFileGroup, fileGroups}, {DefSCLFile, sclFiles}, {DefSCL, scls}} {
-		for _, r := range list {
-			token := scopedToken{x.table, 0, r.Token}
-			if _, twice := kept[token]; r.Type != x.typ || twice {
-				continue
-			}
-			if x.typ == DefSCL && kept[scopedToken{sclFiles, 0, r.File}] != m.textOf(sclFiles, r.Stream, r.File) {
-				continue
-			}
-			kept[token] = trace.ToUTF8(r.Name)
-			m.keepOpaque(r)
-		}
-	}
-}
-
 // numberOperations adds the collective operations. In the model, events refer to them by numbers. The number
 // of a global operation is its token. An operation that a single stream defines gets the number of an equal
 // operation, if there is one. Otherwise it gets its own token, if that number is free, or else another free
