@@ -228,6 +228,7 @@ func newModel(ctx context.Context, r *Reader) (*model, error) {
 		m.addDefinition(r, async, set)
 	}
 	m.addProcesses(list, r.master)
+	m.keepTokens(list)
 	m.unified = unify
 	m.defs.Native = &original{r: r, model: m}
 	if len(m.places) > 0 {
@@ -299,7 +300,6 @@ func (m *model) addTexts(list []*Record) {
 			m.places[scopedToken{scls, r.Stream, r.Token}] = sourcePlace{m.textOf(sclFiles, r.Stream, r.File), int64(r.Line)}
 		}
 	}
-	m.keepTokens(list)
 }
 
 // numberOperations adds the collective operations. In the model, events refer to them by numbers. The number
