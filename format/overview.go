@@ -22,8 +22,6 @@ type DefinitionRecords struct {
 	Moved int64
 	// Dropped is the number of records that were left out of [trace.Definitions] to save memory.
 	Dropped int64
-	// NamesOnly is set if only Names has the entries, and no table of trace.Definitions has them.
-	NamesOnly bool
 }
 
 // Summary holds sums over all events of a trace. The trace itself stores them, so they need no scan.
@@ -141,11 +139,6 @@ func LostDefinitions(ctx context.Context, f File, written *trace.Definitions, to
 	for _, x := range o.Definitions {
 		l.Add(x.Type, "", Lost, "left out to limit the use of memory", x.Dropped)
 		l.Add(x.Type, "order", Degraded, "moved to the beginning of the file", x.Moved)
-		if !x.NamesOnly {
-			continue
-		}
-		l.Add(x.Type, "name", Degraded, "other formats have no names for this; the number is kept",
-			int64(len(x.Names)))
 	}
 	return err
 }

@@ -2,10 +2,12 @@ package trace
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"unicode/utf8"
 )
 
 // Table is a list of definitions that only grows, also while other goroutines read it. If a format
@@ -333,6 +335,35 @@ type Opaque struct {
 	Format string
 	Type   string `json:",omitempty"` // the format's own name of the record's type
 	Data   string
+}
+
+// opaqueJSON is the form of an [Opaque] in JSON, whose texts are UTF-8. Bytes holds data that are not.
+type opaqueJSON struct {
+	Format string
+	Type   string `json:",omitempty"`
+	Data   string `json:",omitempty"`
+	Bytes  []byte `json:",omitempty"`
+}
+
+// MarshalJSON implements [json.Marshaler].
+func (o Opaque) MarshalJSON() ([]byte, error) {
+	x := opaqueJSON{Format: o.Format, Type: o.Type}
+	if utf8.ValidString(o.Data) {
+		x.Data = o.Data
+	} else {
+		x.Bytes = []byte(o.Data)
+	}
+	return json.Marshal(x)
+}
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (o *Opaque) UnmarshalJSON(b []byte) error {
+	var x opaqueJSON
+	if err := json.Unmarshal(b, &x); err != nil {
+		return err
+	}
+	*o = Opaque{x.Format, x.Type, x.Data + string(x.Bytes)}
+	return nil
 }
 
 // CheckTree returns an error if a location group or communicator is its own ancestor. Such a trace cannot be

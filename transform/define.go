@@ -44,6 +44,8 @@ type definer struct {
 	index  [tableCount][]uint32 // index in the target of each entry of src, or unmapped; indexed by index in src
 	ids    map[int64]uint32     // locations of src, by the number that the file itself gives to each
 	series map[string]uint32    // groups of time series of src, by id
+	// scopes holds the entries of src to which markers can refer, by id. It is nil until needed.
+	scopes [tableCount]map[string]uint32
 	// undefinedGroups maps the ids of groups of time series that src does not define to new ids.
 	undefinedGroups map[string]string
 	// edit changes the copy of an entry before the target is searched for an equal entry. A nil edit

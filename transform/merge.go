@@ -430,9 +430,8 @@ type mergeInput struct {
 	// operations maps the numbers of the trace's collective operations to those of the merged trace. It is nil if
 	// no number changes.
 	operations map[uint64]uint64
-	undefined  map[uint64]uint64             // new numbers of operations that only other traces define
-	calls      *collective.Calls             // nil unless the merged trace does not number operations as this one does
-	scopes     [tableCount]map[string]uint32 // entries of src that markers name, by id; nil until needed
+	undefined  map[uint64]uint64 // new numbers of operations that only other traces define
+	calls      *collective.Calls // nil unless the merged trace does not number operations as this one does
 	rounded    *int64
 	large      *int64
 	loss       *format.Loss
@@ -483,50 +482,21 @@ func (m *mergeInput) id(id int64) int64 {
 	return id*int64(m.inputs) + int64(m.number)
 }
 
-// nodePrefix is the prefix of the ids of nodes in OTF2's system tree. The nodes are in one table with the
-// groups of locations.
-const nodePrefix = "node/"
-
 // scope converts the scope of an OTF2 marker, such as a location, to the number of the definition in the
 // merged trace. It returns Undefined if the merged trace has no such definition.
 func (m *mergeInput) scope(kind, number uint64) uint64 {
-	const node = 3
-	kinds := [...]table{noTable, locations, groups, groups, sets, communicators}
-	if kind >= uint64(len(kinds)) || kinds[kind] == noTable {
+	t, i, ok := m.scopeEntry(kind, number)
+	switch {
+	case t == noTable:
 		return number
-	}
-	t, id := kinds[kind], strconv.FormatUint(number, 10)
-	if kind == node {
-		id = nodePrefix + id
-	}
-	if m.scopes[t] == nil {
-		m.scopes[t] = map[string]uint32{}
-		for i := range m.length(t) {
-			m.scopes[t][idOf(m.src, t, uint32(i))] = uint32(i)
-		}
-	}
-	i, ok := m.scopes[t][id]
-	if !ok {
+	case !ok:
 		return trace.Undefined
 	}
-	id = strings.TrimPrefix(idOf(m.into.defs, t, m.lookup(t, i)), nodePrefix)
+	id := strings.TrimPrefix(idOf(m.into.defs, t, m.lookup(t, i)), nodePrefix)
 	if number, err := strconv.ParseUint(id, 10, 64); err == nil {
 		return number
 	}
 	return trace.Undefined
-}
-
-// idOf returns the id of an entry of a table to which markers refer.
-func idOf(d *trace.Definitions, t table, i uint32) string {
-	switch t {
-	case locations:
-		return d.Locations.At(i).ID
-	case groups:
-		return d.Groups.At(i).ID
-	case sets:
-		return d.Sets.At(i).ID
-	}
-	return d.Communicator.At(i).ID
 }
 
 // operation returns the number of a collective operation in the merged trace.

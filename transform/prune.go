@@ -34,6 +34,7 @@ func Prune(ctx context.Context, d format.Events, what PruneScope) (format.Events
 	err := d.Scan(ctx, trace.Everything(), format.PerLocation, format.SinkFuncs{
 		OnBatch: func(b *trace.Batch) error {
 			used.rewrite(b, &scratch)
+			used.lookupScopes(b)
 			if numbers != nil {
 				numbers.addBatch(b)
 			}

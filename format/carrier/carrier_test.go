@@ -95,6 +95,30 @@ func TestPack(t *testing.T) {
 	}
 }
 
+// TestOpaqueBytes checks that packed definitions of other formats keep bytes that are no text in UTF-8, as those of the
+// records of OTF2.
+func TestOpaqueBytes(t *testing.T) {
+	d, back := &trace.Definitions{Clock: trace.Seconds(1), Origin: "x"}, &trace.Definitions{}
+	list := []trace.Opaque{{Format: "otf2", Type: "InterruptGenerator", Data: "\x24\x08\xfa\xff\xff\x80\x00"},
+		{Format: "picl", Data: "-7 -1 \"é\""}, {Format: "etf"}}
+	for _, o := range list {
+		d.Opaque.Add(o)
+	}
+	data, _ := Pack(d, nil)
+	pairs, err := Unpack(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := NewRestorer(back, pairs); err != nil || back.Opaque.Len() != len(list) {
+		t.Fatalf("%d opaque definitions, %v", back.Opaque.Len(), err)
+	}
+	for i, want := range list {
+		if got := *back.Opaque.At(uint32(i)); got != want {
+			t.Errorf("found %q, expected %q", got, want)
+		}
+	}
+}
+
 // TestRows checks that a packed row is restored relative to any other row, and that invalid
 // bytes do not change that row.
 func TestRows(t *testing.T) {

@@ -26,7 +26,11 @@ const magic = "weft\x02"
 // Rows value that has packed the rows of the trace, or nil if none has. tooLong is the number of opaque
 // records of more than [OpaqueLimit] bytes, which are left out.
 func Pack(d *trace.Definitions, rows *Rows, extra ...Pair) (data []byte, tooLong int64) {
-	return packed(d, rows, d.Attributes.Len(), extra)
+	used := d.Attributes.Len()
+	if rows != nil {
+		used = rows.Attributes(d)
+	}
+	return packed(d, rows, used, extra)
 }
 
 // PackUsed is like [Pack], for a trace whose events use only the first used attributes. It leaves
@@ -190,6 +194,24 @@ type Rows struct {
 	open     map[claimKey]int
 	repeated int64
 	base     trace.Batch // row with the parts that AppendWhole leaves out
+	used     int         // number of attributes up to the last one that a row has
+}
+
+// UseAttributes notes the attributes of a row. It must be called for each row with attributes.
+func (r *Rows) UseAttributes(keys []uint32) {
+	for _, k := range keys {
+		r.used = max(r.used, int(k)+1)
+	}
+}
+
+// Attributes returns the number of attributes whose definitions must be written: all but the reserved ones at the end
+// that no row has.
+func (r *Rows) Attributes(d *trace.Definitions) int {
+	n := d.Attributes.Len()
+	for n > r.used && d.Attributes.At(uint32(n-1)).Reserved {
+		n--
+	}
+	return n
 }
 
 // recordGap describes in which fields a row and the row from its record differ.

@@ -228,6 +228,7 @@ func newModel(ctx context.Context, r *Reader) (*model, error) {
 		m.addDefinition(r, async, set)
 	}
 	m.addProcesses(list, r.master)
+	m.keepTokens(list)
 	m.unified = unify
 	m.defs.Native = &original{r: r, model: m}
 	if len(m.places) > 0 {
@@ -416,7 +417,8 @@ func (m *model) addDefinition(r *Record, async bool, set func(table int, like an
 	case DefFile:
 		x := trace.Named{Name: trace.ToUTF8(r.Name), Attrs: attrs}
 		if r.Group != 0 {
-			x.Attrs = append(attrs[:len(attrs):len(attrs)], trace.Attr{Key: "group", Value: trace.IntValue(int64(r.Group))})
+			x.Attrs = append(attrs[:len(attrs):len(attrs)],
+				trace.Attr{Key: fileGroupName, Value: trace.IntValue(int64(r.Group))})
 		}
 		set(files, x, func() uint32 {
 			x.ID = definitionID(r.Stream, r.Token)
@@ -485,10 +487,12 @@ const (
 	streamName = "otf.stream" // stream whose file contains a marker, unless the marker is in the global file
 	// unnamedName is the name of the attribute that marks leaves without a function in a trace in which other
 	// leaves have one.
-	unnamedName  = "otf.unnamed-leave"
-	textName     = "text"
-	rangeName    = "otf.time-range" // property with the range of a DefTimeRange
-	uniqueIDName = "otf.unique-id"  // property with the unique id
+	unnamedName = "otf.unnamed-leave"
+	textName    = "text"
+	// fileGroupName is the name of the property of a file with the token of its group.
+	fileGroupName = "group"
+	rangeName     = "otf.time-range" // property with the range of a DefTimeRange
+	uniqueIDName  = "otf.unique-id"  // property with the unique id
 )
 
 // boolOption returns the value of an option that is true or false.

@@ -323,6 +323,7 @@ func (e *encoder) truncate(r *Record) {
 func (e *encoder) native(c *trace.Cursor, r *Record) (frequent bool) {
 	kind, ref, ops := c.Kind(), c.Ref(), c.Ops()
 	keys, values := c.Attrs()
+	e.rows.UseAttributes(keys)
 	plain := len(keys) == 0 && !c.Derived()
 	switch kind {
 	case trace.Enter, trace.Leave:

@@ -188,20 +188,12 @@ func (e *encoder) restored() format.Fidelity {
 func (e *encoder) writeRegionDefinitions(put func(*Record)) {
 	d := e.defs
 	group := e.groupTokens(put)
-	sclFile, scl := map[string]uint64{}, uint64(0)
+	places := e.sourcePlaces(put)
 	for i, x := range d.Regions.All() {
 		r := Record{Type: DefFunction, Token: uint64(e.tokens.regions.at(i)), Group: group(DefFunctionGroup, x.Group),
 			Name: x.Name}
 		if hasSourcePlace(&x) {
-			f, ok := sclFile[x.File]
-			if !ok {
-				f = uint64(len(sclFile)) + 1
-				sclFile[x.File] = f
-				put(&Record{Type: DefSCLFile, Token: f, Name: x.File})
-			}
-			scl++
-			put(&Record{Type: DefSCL, Token: scl, File: f, Line: uint64(x.Line)})
-			r.SCL = scl
+			r.SCL = places.token(sourcePlace{x.File, int64(x.Line)}, put)
 		}
 		put(&r)
 	}
@@ -227,14 +219,21 @@ func (e *encoder) writeRegionDefinitions(put func(*Record)) {
 	e.loss.Add("metric", "mode", e.restored(),
 		"OTF has no relative counters; the values are written as absolute ones", relative)
 	for i := range d.Files.Len() {
-		put(&Record{Type: DefFile, Token: uint64(e.tokens.files.at(i)), Name: d.Files.At(uint32(i)).Name})
+		r := Record{Type: DefFile, Token: uint64(e.tokens.files.at(i)), Name: d.Files.At(uint32(i)).Name}
+		for _, a := range d.Files.At(uint32(i)).Attrs {
+			if a.Key == fileGroupName && a.Value.Type == trace.Int64 && d.Origin == "otf" {
+				r.Group = a.Value.Num
+			}
+		}
+		put(&r)
 	}
 }
 
 // writeAttributeDefinitions writes the definitions of keys, collective operations and markers.
 func (e *encoder) writeAttributeDefinitions(put func(*Record)) {
 	d := e.defs
-	for i, a := range d.Attributes.All() {
+	for i := range e.rows.Attributes(d) {
+		a := d.Attributes.At(uint32(i))
 		t, ok := pairTypes[a.Type]
 		if !ok {
 			t = Bytes

@@ -43,7 +43,6 @@ func (d *decoder) definitionRecords(ctx context.Context) ([]format.DefinitionRec
 		x.Count++
 		switch r.Type {
 		case DefFunctionGroup, DefCounterGroup, DefFileGroup, DefSCLFile, DefCollectiveOperation:
-			x.NamesOnly = r.Type == DefFileGroup
 			x.Names = append(x.Names, trace.Named{ID: definitionID(r.Stream, r.Token), Name: trace.ToUTF8(r.Name)})
 		}
 	}

@@ -106,7 +106,8 @@ type encoder struct {
 	ends              collective.Ends   // ends of operations that are single events of the trace
 	absent            bool              // the current row is one of ends, which is no event of the trace
 	stated            uint32            // attribute of the current row that its record states, or NoRef
-	original          *original         // the archive that the trace was read from; nil for other formats
+	metrics           metricRecord
+	original          *original // the archive that the trace was read from; nil for other formats
 	// the archive must have the layout of Score-P's archives, as an option requests
 	wantsScorep bool
 	scorep      *scorep // the layout of Score-P's archives; nil for weft's own layout
@@ -122,6 +123,7 @@ func (Format) Create(out *format.Output, opt *format.WriteOptions) (format.Encod
 		return nil, err
 	}
 	e := &encoder{w: w, plain: opt.Plain, loss: &format.Loss{}, wantsScorep: opt.Value(likeOption, likeWeft) == likeScoreP,
+		metrics:     metricRecord{single: map[uint32]bool{}},
 		strings:     map[string]uint64{},
 		windowComms: map[uint64]uint32{}, marked: map[uint32]bool{},
 		markerNames: map[[2]string]bool{}, first: undefined64}
@@ -307,6 +309,11 @@ func (e *encoder) writeRow(c *trace.Cursor) error {
 	if c.Kind() >= trace.ThreadFork && c.Kind() <= trace.TaskComplete {
 		e.noteTeam(c)
 	}
+	if e.metrics.pending || c.Kind() == trace.Metric && e.defs.Conventions.MetricMembers {
+		if joined, err := e.joinMetric(c); joined || err != nil {
+			return err
+		}
+	}
 	all := e.nativeRecord(c)
 	switch {
 	case all, c.Kind() == trace.Marker, e.absent && e.missing == 0:
@@ -325,7 +332,7 @@ func (e *encoder) writeRow(c *trace.Cursor) error {
 		e.rows.NoteField(c, "attributes")
 	}
 	if !(all && attributes) || c.Derived() || e.absent || e.stated != trace.NoRef {
-		e.addPackedRow(c, attributes)
+		e.addPackedRow(c, attributes && e.stated == trace.NoRef)
 	}
 	if e.err != nil {
 		return e.err
@@ -398,6 +405,9 @@ func (e *encoder) nativeRecord(c *trace.Cursor) (all bool) {
 		kind, said = trace.CollectiveBegin, nil
 	}
 	id := e.recordID(kind)
+	if kind >= trace.ThreadFork && kind <= trace.LockRelease {
+		id, e.stated = e.oldRecordID(c, id)
+	}
 	ok := id != 0
 	if ok {
 		ok, all = e.fillRecord(id, c, said)
@@ -585,16 +595,17 @@ func (e *encoder) fillRecord(id uint8, c *trace.Cursor, ops []uint64) (ok, all b
 func (e *encoder) attributes(c *trace.Cursor) (all bool) {
 	all = true
 	keys, values := c.Attrs()
+	e.rows.UseAttributes(keys)
 	clear(e.written)
 	for i, k := range keys {
-		if e.plain && k == e.stated {
+		if k == e.stated {
 			continue
 		}
 		v := values[i]
 		t := tableOf(uint64(v.Type))
 		if v.Type == trace.None || v.Type > trace.LocationGroupRef || e.isRepeated(keys, i) ||
 			v.Type != e.types.Of(e.defs, k, v.Type) ||
-			t != Strings && t != noTable && (v.Num >= uint64(entries(e.defs, t)) || t >= InterruptGenerators) {
+			t != Strings && t != noTable && (v.Num >= uint64(entries(e.defs, t)) || t >= LocationGroups) {
 			all = false
 			continue
 		}
@@ -636,6 +647,9 @@ func (e *encoder) Close() error {
 		}
 	}
 	if err := e.writeEnds(math.MaxInt64); err != nil {
+		return err
+	}
+	if err := e.flushMetrics(); err != nil {
 		return err
 	}
 	if err := e.defineAll(); err != nil {

@@ -51,7 +51,8 @@ func (e *encoder) defineAll() error {
 			name("what the event is in the trace that it comes from"))
 		put(defAttribute, claimID, name("weft.claim"), typeInt64, name("id of the claim that begins or ends"))
 	}
-	for i, a := range d.Attributes.All() {
+	for i := range e.rows.Attributes(d) {
+		a := d.Attributes.At(uint32(i))
 		put(defAttribute, uint64(i)+e.firstID(Attributes), name(a.Name), uint64(e.types.Of(d, uint32(i), trace.String)),
 			name(a.Doc))
 	}
@@ -95,8 +96,8 @@ func (e *encoder) defineAll() error {
 		}
 		put(defMetricMember, uint64(i), name(m.Name), description, uint64(max(0, slices.Index(metricTypes, m.Group))), mode,
 			metricType(m.Type), base, exponent, name(m.Unit))
-		put(defMetricClass, uint64(i), 1, uint64(i), 2, 0)
 	}
+	e.defineClasses()
 	how := format.WeftOnly
 	if e.plain {
 		how = format.Lost
@@ -291,8 +292,11 @@ func (e *encoder) writeTree(put func(id uint8, v ...uint64), name func(string) u
 			put(defLocationGroup, g, name(text), typ, parent, undefined32)
 		}
 		kind := uint64(1)
-		if l.Kind == trace.StreamLocation {
+		switch l.Kind {
+		case trace.StreamLocation:
 			kind = 2
+		case trace.SignalLocation:
+			kind = 3
 		}
 		n := e.location(uint32(i)).Count
 		put(defLocation, uint64(i), name(l.Label()), kind, n, g)

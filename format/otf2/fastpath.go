@@ -258,6 +258,8 @@ func (lr *locationReader) addReferences(id uint8, v *plainValues, now int64) boo
 		case root, optional:
 			if value == undefined32 {
 				value = trace.Undefined
+			} else if o.source == optional {
+				value = lr.r.mapped(eventTypes[id].fields[o.field].table, value)
 			}
 		}
 		if !known {

@@ -470,8 +470,13 @@ func joinAnchor(a *Anchor, parts []*source) (moved int64) {
 	return moved
 }
 
-// setClock sets the clock properties of a merged trace. The extent includes the extent of the first archive,
-// unless the times of that archive have changed.
+// isOutside reports whether an event is outside of the extent in clock properties.
+func (e *encoder) isOutside(r *Record) bool {
+	return e.first <= e.final && (e.first < r.Values[1] || e.final-r.Values[1] > r.Values[2])
+}
+
+// setClock sets the clock properties of a merged or corrected trace. The extent includes the extent of the first
+// archive, unless the times of that archive have changed.
 func (e *encoder) setClock(r *Record) {
 	first, clock, v := e.original.parts[0], e.defs.Clock, r.Values
 	begin, end := e.first, max(e.first, e.final)

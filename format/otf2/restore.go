@@ -50,8 +50,10 @@ func (m *model) restore() (bool, error) {
 			m.index[t].set(uint64(i)+firstID[t], uint32(i))
 		}
 	}
-	for i := range d.Metrics.Len() {
-		m.metrics[uint64(i)] = []uint32{uint32(i)}
+	for i := range uint32(d.Metrics.Len()) {
+		for k := range joinedMetrics(d, i) {
+			m.metrics[uint64(i)] = append(m.metrics[uint64(i)], i+k)
+		}
 	}
 	for i := range d.Locations.Len() {
 		m.locations = append(m.locations, uint64(i))

@@ -371,7 +371,8 @@ func (e *encoder) rewriteRow(c *trace.Cursor) error {
 		_, ok = e.setParameter(c)
 	} else if ok {
 		p := o.part(c.Location())
-		ok, all = e.fillRecord(e.oldRecordID(c, id), c, c.Ops())
+		id, _ = e.oldRecordID(c, id)
+		ok, all = e.fillRecord(id, c, c.Ops())
 		if ok {
 			e.fillOtherReferences(p)
 		}
@@ -387,19 +388,20 @@ func (e *encoder) rewriteRow(c *trace.Cursor) error {
 	return e.putEvent(c.Location(), x)
 }
 
-// oldRecordID returns the type of the record from which an event was read. This is id unless the event has the
-// attribute for records of old versions, and such a record can still hold it.
-func (e *encoder) oldRecordID(c *trace.Cursor, id uint8) uint8 {
+// oldRecordID returns the type of the record from which an event was read, and the attribute that states it. The type
+// is id, and the attribute is NoRef, unless the event has the attribute for records of old versions, and such a record
+// can still hold it.
+func (e *encoder) oldRecordID(c *trace.Cursor, id uint8) (old uint8, key uint32) {
 	keys, values := c.Attrs()
 	for i, key := range keys {
 		if def := e.defs.Attributes.At(key); def.ID != "" || def.Name != recordName {
 			continue
 		}
 		if old := values[i].Num; old >= ompFork && old <= ompTaskComplete && holds(&eventKinds[old], c) {
-			return uint8(old)
+			return uint8(old), key
 		}
 	}
-	return id
+	return id, trace.NoRef
 }
 
 // holds reports whether a record with a kind k can hold an event.
@@ -663,7 +665,7 @@ func (e *encoder) closeRewritten() error {
 			if n := e.w.Location(r.Values[0]).Count; n == 0 || n != o.eventCount(r.Values[0]) {
 				r.Values[3] = n
 			}
-		case r.ID == defClock && len(o.parts) > 1:
+		case r.ID == defClock && (len(o.parts) > 1 || d.Retimed && e.isOutside(r)):
 			e.setClock(r)
 		}
 		e.renameDefinition(r)

@@ -308,6 +308,7 @@ func (e *encoder) writeRow(c *trace.Cursor) error {
 	record, all := e.ownRecord(c, ops)
 	all = all && slices.Equal(ops, c.Ops()) // otherwise the record contains more than the row
 	keys, _ := c.Attrs()
+	e.rows.UseAttributes(keys)
 	switch {
 	case all && e.absent:
 	case c.Kind() == trace.Collective && record != Generic: // the begin and the end have all operands

@@ -1,0 +1,124 @@
+package otf2
+
+import (
+	"slices"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+)
+
+// metricRecord is a metric event whose values are in successive rows of a trace of another format. Such a trace was an
+// archive once, and has one metric for each member of a class of metrics.
+type metricRecord struct {
+	event    Event
+	location uint32
+	pending  bool
+	joined   []uint32        // results of joinedMetrics, by the first metric
+	single   map[uint32]bool // other members of classes that also have events of their own
+}
+
+// joinedMetrics returns the number of metrics, from i on, that are the members of one class or instance: the first
+// member and those that follow it. It is 1 for other metrics, and for traces that do not state the members.
+func joinedMetrics(d *trace.Definitions, i uint32) (n uint32) {
+	first := memberOf(d.Metrics.At(i))
+	n = 1
+	if !d.Conventions.MetricMembers || first[0] == unknownID || first[1] != 0 {
+		return n
+	}
+	for i+n < uint32(d.Metrics.Len()) && memberOf(d.Metrics.At(i+n)) == [2]uint64{first[0], uint64(n)} && n < 255 {
+		n++
+	}
+	return n
+}
+
+// joinMetric adds a value to the current metric event, or begins such an event. It reports whether the event holds the
+// whole row. It first writes the current event if the row does not belong to that event.
+func (e *encoder) joinMetric(c *trace.Cursor) (joined bool, err error) {
+	r, ops := &e.metrics, c.Ops()
+	wanted := c.Kind() == trace.Metric && c.Ref() != trace.NoRef && len(ops) == 2 && !c.Derived()
+	x := &r.event
+	keys, _ := c.Attrs()
+	if wanted && r.pending && r.location == c.Location() && x.Time == e.event.Time && len(keys) == 0 &&
+		uint64(c.Ref()) == x.Values[0]+x.Values[1] && ops[1] == x.Values[1] &&
+		x.Values[1] < uint64(r.joined[x.Values[0]]) {
+		if typ, value, exact := e.metricValue(c.Ref(), ops[0]); exact {
+			x.Values[1]++
+			x.Values = append(x.Values, typ, value)
+			return true, nil
+		}
+	}
+	if err := e.flushMetrics(); err != nil || c.Kind() != trace.Metric {
+		return false, err
+	}
+	if !wanted || ops[1] != 0 {
+		r.single[c.Ref()] = true
+		return false, nil
+	}
+	for uint32(len(r.joined)) <= c.Ref() {
+		r.joined = append(r.joined, 0)
+	}
+	if r.joined[c.Ref()] == 0 {
+		r.joined[c.Ref()] = joinedMetrics(e.defs, c.Ref())
+	}
+	typ, value, exact := e.metricValue(c.Ref(), ops[0])
+	e.stated = trace.NoRef
+	if !exact || r.joined[c.Ref()] < 2 || !e.attributes(c) {
+		e.event.Attributes = e.event.Attributes[:0]
+		return false, nil
+	}
+	*x = Event{Record: Record{ID: metricEvent, Values: append(x.Values[:0], uint64(c.Ref()), 1, typ, value)},
+		Time: e.event.Time, Attributes: append(x.Attributes[:0], e.event.Attributes...)}
+	r.location, r.pending = c.Location(), true
+	return true, nil
+}
+
+// metricValue returns the type and the value of a metric as a metric event holds them. exact is false if the value
+// changes.
+func (e *encoder) metricValue(metric uint32, v uint64) (typ, value uint64, exact bool) {
+	of := e.defs.Metrics.At(metric).Type
+	if exact = true; of == trace.Float32 {
+		v, exact = toDouble(v)
+	}
+	return metricType(of), v, exact
+}
+
+// flushMetrics writes the current metric event.
+func (e *encoder) flushMetrics() error {
+	r := &e.metrics
+	if !r.pending {
+		return nil
+	}
+	r.pending = false
+	return e.location(r.location).Write(&r.event)
+}
+
+// defineClasses writes the classes of all metrics. A member of a class also has a class of its own if an event needs
+// it.
+func (e *encoder) defineClasses() {
+	d, rest := e.defs, uint32(0)
+	for i := range uint32(d.Metrics.Len()) {
+		n := joinedMetrics(d, i)
+		if rest > 0 {
+			rest--
+			if !e.metrics.single[i] {
+				continue
+			}
+		} else {
+			rest = n - 1
+		}
+		v := []uint64{uint64(i), uint64(n)}
+		for k := range n {
+			v = append(v, uint64(i+k))
+		}
+		occurrence, kind := uint64(2), 0
+		if word, ok := attr(d.Metrics.At(i).Attrs, format.Occurrence); ok && slices.Contains(occurrences, word) {
+			occurrence = uint64(slices.Index(occurrences, word))
+		}
+		if word, ok := attr(d.Metrics.At(i).Attrs, format.RecorderKind); ok {
+			kind = max(0, slices.Index(recorderKinds, word))
+		}
+		if e.err == nil {
+			e.err = e.w.Define(&Record{ID: defMetricClass, Values: append(v, occurrence, uint64(kind))})
+		}
+	}
+}
