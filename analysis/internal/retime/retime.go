@@ -24,6 +24,9 @@ type Options struct {
 	Scale func(path uint32) float64
 	// At returns another factor, of at most 1, for the times of a path at a location. If it is nil, that factor is 1.
 	At func(path, location uint32) float64
+	// Start returns a factor for the time between the first event of the trace and that of a location. If it is nil, all
+	// factors are 1.
+	Start func(location uint32) float64
 	// Stretch returns the new time of a path between the end of the call before p and the begin of p. t is the
 	// time in ticks, after the factors of Scale and At have been applied. If Stretch is nil, no time changes
 	// further.
@@ -142,6 +145,9 @@ func (r *retimer) begin() {
 	for i, l := range r.h.Locations {
 		if l != nil {
 			r.ends[i] = r.times.parts(l.First - r.h.Log.First)
+			if r.opt.Start != nil {
+				r.ends[i] = r.times.product(l.First-r.h.Log.First, r.opt.Start(uint32(i)))
+			}
 		}
 	}
 }
@@ -410,7 +416,7 @@ func (r *retimer) call(p waitstate.Place) {
 			after(s.Time, r.enter(s.Place))
 			return
 		}
-		if r.opt.WithoutLocks && !r.h.At(s.Place).Work {
+		if r.opt.WithoutLocks && s.Lock {
 			after(s.Time, unknown/2) // the call does not depend on the release
 			return
 		}

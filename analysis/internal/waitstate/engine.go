@@ -58,10 +58,13 @@ const (
 	// as the operation cannot end before that. Results do not have this pattern; they have EarlyReduce
 	// instead.
 	Reduction = Patterns
+	// EarlyEnd is the time from the last event of a process to the end of the process that ends last. It is no wait,
+	// and only the results of package explain use it.
+	EarlyEnd = Patterns + 1
 )
 
 // patterns holds the names of the patterns, and for each one the pattern of which it is a part.
-var patterns = [Patterns + 1]struct {
+var patterns = [Patterns + 2]struct {
 	name   string
 	partOf Pattern
 	part   bool
@@ -97,6 +100,7 @@ var patterns = [Patterns + 1]struct {
 	Device:              {name: "wait-for-device"},
 	Launch:              {name: "wait-for-launch"},
 	Reduction:           {name: "reduction"},
+	EarlyEnd:            {name: "early-end"},
 }
 
 // String returns the name of a pattern.
@@ -230,11 +234,12 @@ type Dependence struct {
 	Time         int64 // begin of the call Cause in ticks
 }
 
-// Handover is the release of a lock by one location and its acquisition by the next one, or the end of the work of a
-// device and the end of the call that waits for it.
+// Handover is the release of a lock by one location and its acquisition by the next one; the signal of a condition; or
+// the end of a thread or of the work of a device, and the end of the call that waits for it.
 type Handover struct {
 	From, To       Place
 	Released, Time int64 // times of the release and of the acquisition, or of these ends, in ticks
+	Lock           bool  // the location From had a lock that it released
 }
 
 // Hooks holds functions that an engine calls with its results. Each may be nil. Their arguments are
@@ -258,6 +263,9 @@ type Result struct {
 	// EarlyMessages and EarlyOperations are the numbers of messages and operations that contradict
 	// causality. Worst is the greatest contradiction in ticks.
 	EarlyMessages, EarlyOperations, Worst int64
+	// Signals is the time in ticks of the waits of the pattern LockContention in which the other location did not
+	// have a lock, but signalled a condition or posted a semaphore.
+	Signals trace.Ticks
 }
 
 // engine finds the waits in the calls of a log.
