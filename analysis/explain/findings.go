@@ -416,9 +416,13 @@ func (ex *explainer) startsOrEndsMPI(path uint32) bool {
 	return path != synclog.NoPath && synclog.BeginsOrEndsMPI(ex.h.Log.Defs, ex.h.Log.Paths[path].Region)
 }
 
-// silentCall reports whether a path ends in a call whose waits are unknown, because no call of its region has events.
-func (ex *explainer) silentCall(path uint32) bool {
-	return path != synclog.NoPath && ex.silent[ex.h.Log.Paths[path].Region]
+// unknown returns the part of a path's time t at a location that belongs to calls whose waits are unknown: no call of
+// the region has events, or the trace lacks the other side or the end of what the call waits for.
+func (ex *explainer) unknown(at history.PathLocation, t int64) int64 {
+	if at.Path != synclog.NoPath && ex.silent[ex.h.Log.Paths[at.Path].Region] {
+		return t
+	}
+	return min(t, ex.h.Counts.Unknown[waitstate.PathLocation(at)])
 }
 
 // communication returns the time in ticks of all calls of communication libraries, without waits. startup is
@@ -430,10 +434,10 @@ func (ex *explainer) communication() (startup, other, unknown float64) {
 		case !ex.communicates(s.Path):
 		case ex.startsOrEndsMPI(s.Path):
 			startup += float64(t)
-		case ex.silentCall(s.Path):
-			unknown += float64(t)
 		default:
-			other += float64(t)
+			u := ex.unknown(s, t)
+			unknown += float64(u)
+			other += float64(t - u)
 		}
 	}
 	return startup, other, unknown
@@ -454,11 +458,15 @@ func (ex *explainer) transfer() {
 	ex.planRuntimes(func(times []int64) {
 		f.Gain = ex.gain(times[0])
 		ex.addFinding(f)
-	}, retime.Options{Transfer: 1, Scale: func(path uint32) float64 {
-		if ex.communicates(path) && !ex.startsOrEndsMPI(path) && !ex.silentCall(path) {
-			return 0
+	}, retime.Options{Transfer: 1, At: func(path, loc uint32) float64 {
+		if !ex.communicates(path) || ex.startsOrEndsMPI(path) {
+			return 1
 		}
-		return 1
+		at := history.PathLocation{Path: path, Location: loc}
+		if t := ex.own[at]; t > 0 {
+			return float64(ex.unknown(at, t)) / float64(t)
+		}
+		return 0
 	}})
 }
 

@@ -172,6 +172,51 @@ func TestLateBegin(t *testing.T) {
 	}
 }
 
+// TestUnknownCompletion checks calls that complete one request and may have waited for another one, of which the trace
+// lacks the completion, as traces of EZTrace do for MPI_Startall. Rank a is in MPI_Waitall for 100 of 200 ticks in each
+// of 50 iterations, rank b for 1. Nobody knows whether that is waiting or communication.
+func TestUnknownCompletion(t *testing.T) {
+	x := newTimeline()
+	ranks := []uint32{x.rank("a"), x.rank("b")}
+	event := func(loc uint32, k trace.Kind, ops ...uint64) {
+		x.Enter(loc, x.clock[loc], x.Region("MPI_Startall"))
+		x.Event(loc, x.clock[loc], k, trace.NoRef, ops)
+		x.Leave(loc, x.clock[loc], x.Region("MPI_Startall"))
+	}
+	for i := range int64(50) {
+		for n, loc := range ranks {
+			event(loc, trace.SendBegin, uint64(1-n), trace.Undefined, 0, 8, 1)
+			event(loc, trace.RecvBegin, 2)
+			x.until(loc, 200*i+100+99*int64(n), "compute")
+			x.Enter(loc, x.clock[loc], x.Region("MPI_Waitall"))
+			x.clock[loc] = 200*i + 200
+			x.Event(loc, x.clock[loc], trace.SendComplete, trace.NoRef, []uint64{1})
+			x.Leave(loc, x.clock[loc], x.Region("MPI_Waitall"))
+		}
+	}
+	p := page(t, x.Recorder)
+	if len(p.Findings) > 0 || !strings.HasSuffix(p.Verdict, "Calls whose waits are unknown take 25 % of the time of all "+
+		"threads.") {
+		t.Errorf("found %q and %+v, expected calls with unknown waits", p.Verdict, p.Findings)
+	}
+}
+
+// TestUnknownSender checks that the time of a receive without a send is not called communication.
+func TestUnknownSender(t *testing.T) {
+	x := newTimeline()
+	for n := range uint64(2) {
+		loc := x.rank(string(rune('a' + n)))
+		x.until(loc, 100, "compute")
+		x.Enter(loc, 100, x.Region("MPI_Recv"))
+		x.Event(loc, 200, trace.Recv, trace.NoRef, []uint64{1 - n, trace.Undefined, 0, 8})
+		x.Leave(loc, 200, x.Region("MPI_Recv"))
+	}
+	p := page(t, x.Recorder)
+	if len(p.Findings) > 0 || !strings.Contains(p.Verdict, "Calls whose waits are unknown take 50 %") {
+		t.Errorf("found %q and %+v, expected calls with unknown waits", p.Verdict, p.Findings)
+	}
+}
+
 // TestVerdictOfOtherFactor checks that the verdict does not give the largest gain as the reason for a factor that it
 // does not explain. In the trace hand, serialisation is the lowest factor (docs/analyses/efficiency.md computes it by
 // hand), but communication has the largest gain.

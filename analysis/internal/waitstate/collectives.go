@@ -103,7 +103,7 @@ func (e *engine) join(k synclog.Sequence, operation, root uint64, m Member) {
 	n := s.next[loc]
 	s.next[loc]++
 	if s.unknown || s.disagreed || n < s.done {
-		e.Unjudged[UnmatchedCollective] += e.countedMembers([]Member{m})
+		e.unjudgeMembers(UnmatchedCollective, []Member{m})
 		e.endMembers([]Member{m})
 		return
 	}
@@ -133,14 +133,13 @@ func (e *engine) join(k synclog.Sequence, operation, root uint64, m Member) {
 // endSequence ends the matching of a sequence. It counts the waiting calls of the sequence, and the given
 // others, as unjudged.
 func (e *engine) endSequence(s *sequence, others ...Member) {
-	calls := e.countedMembers(others)
+	e.unjudgeMembers(UnmatchedCollective, others)
 	e.endMembers(others)
 	for _, x := range s.list {
-		calls += e.countedMembers(x.members)
+		e.unjudgeMembers(UnmatchedCollective, x.members)
 		e.endMembers(x.members)
 	}
 	s.list, s.free, s.disagreed = nil, nil, true
-	e.Unjudged[UnmatchedCollective] += calls
 }
 
 // endMembers ends the parts of members in an operation.
@@ -194,7 +193,11 @@ func (e *engine) root(s *sequence, x *instance) uint32 {
 
 // judge reports the waits in an operation with all members.
 func (e *engine) judge(s *sequence, x *instance) {
-	if e.connectsGroups(s.communicator) || len(x.members) < 2 {
+	switch {
+	case len(x.members) < 2:
+		return
+	case e.connectsGroups(s.communicator):
+		e.unjudgeMembers(GroupsCollective, x.members)
 		return
 	}
 	slices.SortFunc(x.members, func(a, b Member) int { return int(a.Place.Location) - int(b.Place.Location) })
@@ -221,7 +224,7 @@ func (e *engine) judge(s *sequence, x *instance) {
 	case "broadcast", "scatter", "scatterv", "gather", "gatherv", "reduce":
 		root := e.root(s, x)
 		if o.Root = slices.IndexFunc(x.members, func(m Member) bool { return m.Place.Location == root }); o.Root < 0 {
-			e.Unjudged[UnmatchedCollective] += e.countedMembers(x.members)
+			e.unjudgeMembers(UnmatchedCollective, x.members)
 			return
 		}
 		if name == "gather" || name == "gatherv" || name == "reduce" {

@@ -137,6 +137,7 @@ const (
 	BareCollective
 	UnmatchedCollective
 	UnendedCollective
+	GroupsCollective // in a communicator that connects two groups
 	UnknownBarrier
 	IncompleteBarrier
 	UnrecordedWindow
@@ -256,6 +257,9 @@ type Hooks struct {
 	Handover   func(h *Handover)
 }
 
+// PathLocation identifies a call path at a location.
+type PathLocation struct{ Path, Location uint32 }
+
 // Result holds the counts of an engine.
 type Result struct {
 	Judged   int64 // number of calls whose waits could be computed, including waits of length 0
@@ -263,6 +267,9 @@ type Result struct {
 	// EarlyMessages and EarlyOperations are the numbers of messages and operations that contradict
 	// causality. Worst is the greatest contradiction in ticks.
 	EarlyMessages, EarlyOperations, Worst int64
+	// Unknown holds the time in ticks of calls of messages and collective operations that are counted in Unjudged, by
+	// path and location.
+	Unknown map[PathLocation]int64
 	// Signals is the time in ticks of the waits of the pattern LockContention in which the other location did not
 	// have a lock, but signalled a condition or posted a semaphore.
 	Signals trace.Ticks
@@ -325,6 +332,9 @@ func (e *engine) processCall(c *synclog.Call) error {
 		return nil
 	}
 	e.windows.progress.add(e, c, at)
+	if c.Role == trace.CompletionRole {
+		e.messages.inbox(c.Location).last = completionCall{path: c.Path, enter: c.Enter, leave: c.Leave}
+	}
 	switch {
 	case c.Last, c.Creates && len(c.Points) == 0:
 		return nil
@@ -375,6 +385,23 @@ func (e *engine) reportOperation(o *Operation) {
 
 // counts reports whether the result counts a call that begins at time enter.
 func (e *engine) counts(enter int64) bool { return e.hooks.Window.Has(enter) }
+
+// addUnknown adds a call to the calls whose waits are unknown.
+func (e *engine) addUnknown(path, location uint32, enter, leave int64) {
+	if e.counts(enter) {
+		put(&e.Unknown, PathLocation{path, location}, e.Unknown[PathLocation{path, location}]+leave-enter)
+	}
+}
+
+// unjudgeMembers counts members whose waits are unknown.
+func (e *engine) unjudgeMembers(kind UnjudgedKind, list []Member) {
+	e.Unjudged[kind] += e.countedMembers(list)
+	for i := range list {
+		if m := &list[i]; m.call == nil || !m.call.test {
+			e.addUnknown(m.Path, m.Place.Location, m.Enter, m.Leave)
+		}
+	}
+}
 
 // countedMembers returns the number of members that the result counts.
 func (e *engine) countedMembers(list []Member) (n int64) {

@@ -20,6 +20,7 @@ type call struct {
 	enter, leave int64
 	test         bool // it only tests whether operations are complete, and never waits
 	judged       bool // both ends of a message of the call are known
+	unknown      bool // the call is in Result.Unknown
 	isPoint      bool
 	// pending is the number of messages with an unknown other end and of operations with unknown
 	// members, plus 1 until all points of the call have been handled.
@@ -95,6 +96,15 @@ func (m *messages) lateMessage(x *message) *lateMessage {
 type inbox struct {
 	receives postorder.Receives[*message]
 	requests openset.Map[uint64, posted]
+	last     completionCall
+}
+
+// completionCall is the last call of a location that completed requests, or waited for that. unknown is set once the time of
+// the call counts as unknown.
+type completionCall struct {
+	path         uint32
+	enter, leave int64
+	unknown      bool
 }
 
 // posted is an open request.
@@ -268,14 +278,19 @@ func (m *messages) open(b *inbox, id uint64, r posted) {
 		m.matchAll(b.receives.Close(earlier.number))
 	}
 	if earlier.number > 0 || earlier.send != nil {
-		m.countUncompleted(&earlier)
+		m.countUncompleted(b, &earlier)
 	}
 }
 
-// countUncompleted counts a request that never completes as unjudged.
-func (m *messages) countUncompleted(r *posted) {
+// countUncompleted counts a request of a location as unjudged if the trace does not record the completion. The last call
+// that completed requests after the request had been posted may have waited for it.
+func (m *messages) countUncompleted(b *inbox, r *posted) {
 	if m.e.counts(r.enter) {
 		m.e.Unjudged[UncompletedRequest]++
+	}
+	if c := &b.last; c.leave > c.enter && c.enter >= r.enter && !c.unknown {
+		c.unknown = true
+		m.e.addUnknown(c.path, r.place.Location, c.enter, c.leave)
 	}
 }
 
@@ -548,7 +563,7 @@ func (m *messages) finish() {
 		if b != nil {
 			m.matchAll(b.receives.Flush())
 			b.requests.All(func(_ uint64, r posted) bool {
-				m.countUncompleted(&r)
+				m.countUncompleted(b, &r)
 				return true
 			})
 		}
@@ -574,6 +589,10 @@ func (m *messages) finish() {
 			b.enter))
 	})
 	for _, c := range calls {
+		if !c.test && !c.unknown {
+			c.unknown = true
+			m.e.addUnknown(c.path, c.place.Location, c.enter, c.leave)
+		}
 		m.e.completeOne(c)
 	}
 }
