@@ -282,8 +282,8 @@ func (m *messages) open(b *inbox, id uint64, r posted) {
 	}
 }
 
-// countUncompleted counts a request of a location as unjudged if the trace does not record the completion. The last call
-// that completed requests after the request had been posted may have waited for it.
+// countUncompleted counts a request of a location that never completes as unjudged. The last call that completed
+// requests after the request had been posted may have waited for it.
 func (m *messages) countUncompleted(b *inbox, r *posted) {
 	if m.e.counts(r.enter) {
 		m.e.Unjudged[UncompletedRequest]++
