@@ -416,10 +416,15 @@ func (ex *explainer) startsOrEndsMPI(path uint32) bool {
 	return path != synclog.NoPath && synclog.BeginsOrEndsMPI(ex.h.Log.Defs, ex.h.Log.Paths[path].Region)
 }
 
+// silentCall reports whether a path ends in a call of a region without events.
+func (ex *explainer) silentCall(path uint32) bool {
+	return path != synclog.NoPath && ex.silent[ex.h.Log.Paths[path].Region]
+}
+
 // unknown returns the part of a path's time t at a location that belongs to calls whose waits are unknown: no call of
 // the region has events, or the trace lacks the other side or the end of what the call waits for.
 func (ex *explainer) unknown(at history.PathLocation, t int64) int64 {
-	if at.Path != synclog.NoPath && ex.silent[ex.h.Log.Paths[at.Path].Region] {
+	if ex.silentCall(at.Path) {
 		return t
 	}
 	return min(t, ex.h.Counts.Unknown[waitstate.PathLocation(at)])
@@ -455,19 +460,29 @@ func (ex *explainer) transfer() {
 		Evidence: []string{fmt.Sprintf("%s in calls of communication libraries", ex.formatDuration(loss))},
 		Advice: "Send fewer or larger messages, or compute while they are on their way. weft comm shows sizes and " +
 			"latencies."}
+	partly := map[uint32]bool{} // the paths of which Counts.Unknown has a part
+	for at := range ex.h.Counts.Unknown {
+		partly[at.Path] = true
+	}
+	opt := retime.Options{Transfer: 1, Scale: func(path uint32) float64 {
+		if ex.communicates(path) && !ex.startsOrEndsMPI(path) && !ex.silentCall(path) && !partly[path] {
+			return 0
+		}
+		return 1
+	}}
+	if len(partly) > 0 {
+		opt.At = func(path, loc uint32) float64 {
+			at := history.PathLocation{Path: path, Location: loc}
+			if t := ex.own[at]; partly[path] && t > 0 && !ex.startsOrEndsMPI(path) {
+				return float64(ex.unknown(at, t)) / float64(t)
+			}
+			return 1
+		}
+	}
 	ex.planRuntimes(func(times []int64) {
 		f.Gain = ex.gain(times[0])
 		ex.addFinding(f)
-	}, retime.Options{Transfer: 1, At: func(path, loc uint32) float64 {
-		if !ex.communicates(path) || ex.startsOrEndsMPI(path) {
-			return 1
-		}
-		at := history.PathLocation{Path: path, Location: loc}
-		if t := ex.own[at]; t > 0 {
-			return float64(ex.unknown(at, t)) / float64(t)
-		}
-		return 0
-	}})
+	}, opt)
 }
 
 // startup adds a finding about the time in which MPI is initialised and finalised.
@@ -508,8 +523,8 @@ func (ex *explainer) findSerial() {
 			Evidence: []string{fmt.Sprintf("the factor of serial regions is %.2f", e.Hybrid.SerialRegion)},
 			Advice:   "Let the other threads take part in what lies between the parallel regions."})
 	}, retime.Options{Transfer: 1, At: func(path, loc uint32) float64 {
-		if n, ok := threads[loc]; ok && (path == synclog.NoPath || serial[path]) {
-			return 1 / float64(n)
+		if path == synclog.NoPath || serial[path] {
+			return 1 / float64(max(1, threads[loc]))
 		}
 		return 1
 	}})

@@ -69,7 +69,8 @@ func TestLockBeforeJoin(t *testing.T) {
 // TestSignalIsNoLock checks threads that wait for a signal: thread a works for 1000, then it signals, and thread b,
 // which has waited, works for 1000. Nobody has a lock, so the finding is about the work before the signal.
 func TestSignalIsNoLock(t *testing.T) {
-	for _, calls := range [][3]string{{"pthread_cond_wait", "pthread_cond_signal", "cond"}, {"sem_wait", "sem_post", "sem"}} {
+	condition := [3]string{"pthread_cond_wait", "pthread_cond_signal", "cond"}
+	for _, calls := range [][3]string{condition, {"sem_wait", "sem_post", "sem"}} {
 		x := newTimeline()
 		process := x.Process("p", x.Machine("node"))
 		a, b := x.Thread("a", process), x.Thread("b", process)
@@ -84,8 +85,8 @@ func TestSignalIsNoLock(t *testing.T) {
 	}
 }
 
-// TestSerialGain checks a process that works for 300 with its first thread alone, and for 300 with all of its 4 threads.
-// With all threads, the first part lasts 300/4, so the run is 225 shorter.
+// TestSerialGain checks a process that works for 300 with its first thread alone, and for 300 with all of its 4
+// threads. With all threads, the first part lasts 300/4, so the run is 225 shorter.
 func TestSerialGain(t *testing.T) {
 	x := newTimeline()
 	process := x.Process("p", x.Machine("node"))
@@ -106,7 +107,7 @@ func TestSerialGain(t *testing.T) {
 	}
 }
 
-// TestStartupGain checks a process with 4 threads, of which the first one initialises MPI for 200 before all compute for
+// TestStartupGain checks a process with 4 threads; the first one initialises MPI for 200 before all compute for
 // 200. Without MPI_Init, the run is 200 shorter, not a quarter of that.
 func TestStartupGain(t *testing.T) {
 	x := newTimeline()

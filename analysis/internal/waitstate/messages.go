@@ -99,8 +99,8 @@ type inbox struct {
 	last     completionCall
 }
 
-// completionCall is the last call of a location that completed requests, or waited for that. unknown is set once the time of
-// the call counts as unknown.
+// completionCall is the last call of a location that completed requests, or waited for that. unknown is set once the
+// time of the call counts as unknown.
 type completionCall struct {
 	path         uint32
 	enter, leave int64
