@@ -260,7 +260,7 @@ func (ex *explainer) describeLate(f *Finding, d *delay, t lateTimes) {
 			ex.formatDuration(t.target)))
 	}
 	if begins {
-		f.Advice = "Find out why the processes do not start at the same time, or explain a window without the begin (--window)."
+		f.Advice = "Find out why the processes do not start together, or explain a window without the begin (--window)."
 	}
 	ex.describePlaces(f, d)
 }
@@ -295,8 +295,8 @@ type locationTime struct {
 }
 
 // spread returns the times of a path at the processors that could do the work of the path. The time outside of all
-// regions includes the time before the first event. The processors are the first threads of processes. If any later thread spends time in the path, they are all threads. Streams of devices
-// are not among them.
+// regions includes the time before the first event. The processors are the first threads of processes. If any later
+// thread spends time in the path, they are all threads. Streams of devices are not among them.
 func (ex *explainer) spread(path uint32) spread {
 	var first, later spread
 	visited := false
