@@ -95,7 +95,8 @@ func (e *engine) processCollective(c *synclog.Call, at Place, p *synclog.Point, 
 // join adds a member to the next operation of its location in a sequence.
 func (e *engine) join(k synclog.Sequence, operation, root uint64, m Member) {
 	s := e.collectives[k]
-	if s == nil {
+	if s == nil { // the communicator has a single member, which waits for nobody
+		e.Judged += e.countedMembers([]Member{m})
 		e.endMembers([]Member{m})
 		return
 	}
@@ -195,6 +196,7 @@ func (e *engine) root(s *sequence, x *instance) uint32 {
 func (e *engine) judge(s *sequence, x *instance) {
 	switch {
 	case len(x.members) < 2:
+		e.Judged += e.countedMembers(x.members) // it waits for nobody
 		return
 	case e.connectsGroups(s.communicator):
 		e.unjudgeMembers(GroupsCollective, x.members)
