@@ -52,10 +52,14 @@ func (e *engine) countMembers() {
 			}
 			e.collectives[k] = s
 		}
-		s.counts = append(s.counts, calls)
+		s.next[e.rankOf(loc)] += calls
 	})
 	for _, s := range e.collectives {
+		for _, calls := range s.next {
+			s.counts = append(s.counts, calls)
+		}
 		slices.Sort(s.counts)
+		clear(s.next)
 	}
 	e.barriers.init(e)
 }
@@ -100,7 +104,7 @@ func (e *engine) join(k synclog.Sequence, operation, root uint64, m Member) {
 		e.endMembers([]Member{m})
 		return
 	}
-	loc := m.Place.Location
+	loc := e.rankOf(m.Place.Location)
 	n := s.next[loc]
 	s.next[loc]++
 	if s.unknown || s.disagreed || n < s.done {
@@ -225,7 +229,7 @@ func (e *engine) judge(s *sequence, x *instance) {
 			func(m *Member) (waits, completes bool) { return m.receives, m.sends && m.receives })
 	case "broadcast", "scatter", "scatterv", "gather", "gatherv", "reduce":
 		root := e.root(s, x)
-		if o.Root = slices.IndexFunc(x.members, func(m Member) bool { return m.Place.Location == root }); o.Root < 0 {
+		if o.Root = slices.IndexFunc(x.members, func(m Member) bool { return e.rankOf(m.Place.Location) == root }); o.Root < 0 {
 			e.unjudgeMembers(UnmatchedCollective, x.members)
 			return
 		}
@@ -354,6 +358,10 @@ func (e *engine) judgeScan(s *sequence, o *Operation) {
 	for rank, location := range s.ranks {
 		i, ok := slices.BinarySearchFunc(o.Members, location,
 			func(m Member, location uint32) int { return cmp.Compare(m.Place.Location, location) })
+		if e.ranks != nil { // another thread of the process may have called MPI
+			i = slices.IndexFunc(o.Members, func(m Member) bool { return e.rankOf(m.Place.Location) == location })
+			ok = i >= 0
+		}
 		if !ok {
 			continue
 		}

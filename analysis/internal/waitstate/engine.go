@@ -281,7 +281,8 @@ type engine struct {
 	log         *synclog.Log
 	defs        *trace.Definitions
 	hooks       Hooks
-	numbers     []int32 // indexed by location: number of the next call
+	numbers     []int32  // indexed by location: number of the next call
+	ranks       []uint32 // result of RankLocations
 	messages    messages
 	collectives map[synclog.Sequence]*sequence
 	postings    map[uint32]*postings // indexed by location
@@ -298,7 +299,7 @@ type engine struct {
 func Run(ctx context.Context, log *synclog.Log, hooks Hooks) (Result, error) {
 	e := &engine{log: log, defs: log.Defs, hooks: hooks, collectives: map[synclog.Sequence]*sequence{},
 		postings: map[uint32]*postings{}, locks: map[lockKey]*lock{}, windows: newWindows(log.Defs),
-		devices: newDevices(log.Defs)}
+		devices: newDevices(log.Defs), ranks: log.Defs.RankLocations()}
 	e.messages.init(e)
 	e.countMembers()
 	e.Unjudged[UnendedCollective] = log.Unended
@@ -381,6 +382,14 @@ func (e *engine) reportOperation(o *Operation) {
 	if e.hooks.Operation != nil {
 		e.hooks.Operation(o)
 	}
+}
+
+// rankOf returns the location with the rank of a location's process in MPI.
+func (e *engine) rankOf(location uint32) uint32 {
+	if int64(location) < int64(len(e.ranks)) {
+		return e.ranks[location]
+	}
+	return location
 }
 
 // counts reports whether the result counts a call that begins at time enter.

@@ -316,17 +316,18 @@ func (m *messages) matchAll(list []*message) {
 // completion completes the send, or trace.Undefined.
 func (m *messages) send(c *synclog.Call, at Place, p *synclog.Point, own *call, id uint64) {
 	to := uint32(min(p.Ops[0], uint64(trace.NoRef)))
-	ends := m.matcher.Conversation(matching.Channel{Source: c.Location, Destination: to, Communicator: p.Ops[1]},
+	from := m.e.rankOf(c.Location)
+	ends := m.matcher.Conversation(matching.Channel{Source: from, Destination: m.e.rankOf(to), Communicator: p.Ops[1]},
 		matching.Sends)
 	tag := int64(p.Ops[2])
 	x, ok := m.matcher.Take(ends, matching.Receives, tag)
 	var h matching.Handle
 	if !ok {
 		x = m.freeMessages.take()
-		*x = message{references: 1}
+		*x = message{references: 1, to: to}
 		h = m.matcher.Add(ends, matching.Sends, tag, x)
 	}
-	x.from, x.to, x.communicator, x.sent = c.Location, to, p.Ops[1], true
+	x.from, x.communicator, x.sent = from, p.Ops[1], true
 	x.send, x.sendEnter, x.sendLeave, x.sendTime, x.sendCall = at, c.Enter, c.Leave, p.Time, own
 	x.synchronous = c.Synchronous
 	if id != trace.Undefined {
@@ -347,7 +348,7 @@ func (m *messages) receive(c *synclog.Call, p *synclog.Point, own *call, post po
 	}
 	x := m.freeMessages.take()
 	*x = message{references: 2, // one reference of the order of receives, and one of the matching
-		from: uint32(min(p.Ops[0], uint64(trace.NoRef))), to: c.Location, communicator: p.Ops[1], tag: int64(p.Ops[2]),
+		from: m.e.rankOf(uint32(min(p.Ops[0], uint64(trace.NoRef)))), to: c.Location, communicator: p.Ops[1], tag: int64(p.Ops[2]),
 		recvCall: own, recvEnter: own.enter, recvTest: own.test, recvPost: post.place, recvPostEnter: post.enter,
 		recvTime: p.Time}
 	m.order(c.Location).push(x)
@@ -357,8 +358,8 @@ func (m *messages) receive(c *synclog.Call, p *synclog.Point, own *call, post po
 // match pairs a receive with the first waiting send, or adds it to the waiting receives. It takes over a reference
 // to x.
 func (m *messages) match(x *message) {
-	ends := m.matcher.Conversation(matching.Channel{Source: x.from, Destination: x.to, Communicator: x.communicator},
-		matching.Receives)
+	ends := m.matcher.Conversation(matching.Channel{Source: x.from, Destination: m.e.rankOf(x.to),
+		Communicator: x.communicator}, matching.Receives)
 	y, ok := m.matcher.Take(ends, matching.Sends, x.tag)
 	if !ok {
 		m.matcher.Add(ends, matching.Receives, x.tag, x)
