@@ -200,7 +200,7 @@ func pathKinds(h *history.History) (kinds []kind, parallel []bool) {
 	kinds, parallel = make([]kind, len(h.Log.Paths)), make([]bool, len(h.Log.Paths))
 	for i, p := range h.Log.Paths {
 		switch role := d.RoleOf(p.Region); {
-		case d.Communicates(p.Region):
+		case d.Communicates(p.Region), p.Parent != synclog.NoPath && kinds[p.Parent] == mpiTime:
 			kinds[i] = mpiTime
 		case role == trace.BarrierRole, role == trace.ImplicitBarrierRole, role == trace.ConditionRole,
 			role == trace.ThreadRole, role == trace.TaskWaitRole,

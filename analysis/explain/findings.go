@@ -396,19 +396,24 @@ func (ex *explainer) locationName(loc uint32) string {
 	return "unknown"
 }
 
-// communicates reports whether a path ends in a call of a communication library.
+// communicates reports whether a path ends in a call of a communication library, or inside of one.
 func (ex *explainer) communicates(path uint32) bool {
-	return path != synclog.NoPath && ex.h.Log.Defs.Communicates(ex.h.Log.Paths[path].Region)
+	for ; path != synclog.NoPath; path = ex.h.Log.Paths[path].Parent {
+		if ex.h.Log.Defs.Communicates(ex.h.Log.Paths[path].Region) {
+			return true
+		}
+	}
+	return false
 }
 
-// synchronises reports whether a path ends in a call of a communication library, or in a barrier of threads.
+// synchronises reports whether a path ends in or inside of a call of a communication library, or in a barrier of threads.
 // Threads may wait for work in a barrier of their runtime system.
 func (ex *explainer) synchronises(path uint32) bool {
 	if path == synclog.NoPath {
 		return false
 	}
 	role := ex.h.Log.Defs.RoleOf(ex.h.Log.Paths[path].Region)
-	return role >= trace.SendRole && role <= trace.CommunicationRole
+	return role >= trace.SendRole && role <= trace.CommunicationRole || ex.communicates(path)
 }
 
 // startsOrEndsMPI reports whether a path ends in a call that initialises or finalises MPI.

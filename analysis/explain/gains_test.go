@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weft-trace/weft/analysis/criticalpath"
 	"github.com/weft-trace/weft/analysis/explain"
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/otf2"
@@ -215,6 +216,53 @@ func TestUnknownSender(t *testing.T) {
 	p := page(t, x.Recorder)
 	if len(p.Findings) > 0 || !strings.Contains(p.Verdict, "Calls whose waits are unknown take 50 %") {
 		t.Errorf("found %q and %+v, expected calls with unknown waits", p.Verdict, p.Findings)
+	}
+}
+
+// TestRegionsInsideOfCalls checks the time of regions inside of calls of MPI, such as functions of the library. Two
+// ranks work for 20 and 100, and are in MPI_Barrier until 105; from 1 after their begin to 104 they are in a function
+// inside of it. Both work until 150. Rank 0 waits for 80, also inside of the function. After rank 1 has come, its call
+// takes 5, of which 3 are in the function: without the function, the run lasts 147. Without the other 2, it lasts 148
+// to 150, depending on where rank 0 has waited.
+func TestRegionsInsideOfCalls(t *testing.T) {
+	x := newTimeline()
+	r := program(2, 0, nil)
+	x.Recorder = r
+	number, _ := trace.OperationNumber("barrier")
+	for loc, work := range []int64{20, 100} {
+		loc := uint32(loc)
+		x.until(loc, work, "compute")
+		r.Enter(loc, work, r.Region("MPI_Barrier"))
+		r.Event(loc, work, trace.CollectiveBegin, trace.NoRef, nil)
+		x.clock[loc] = work + 1
+		x.until(loc, 104, "progress")
+		r.Event(loc, 105, trace.CollectiveEnd, trace.NoRef, []uint64{number, 0, trace.Undefined, 0, 0, trace.Undefined})
+		r.Leave(loc, 105, r.Region("MPI_Barrier"))
+		x.clock[loc] = 105
+		x.until(loc, 150, "tail")
+	}
+	for _, c := range []struct {
+		region         string
+		factor         float64
+		least, longest int64
+	}{{"MPI_Barrier", 0, 148, 150}, {"progress", 0, 147, 147}, {"compute", 0.5, 100, 100}} {
+		p, err := criticalpath.Find(t.Context(), format.Recorded(r), criticalpath.Options{
+			WhatIf: []criticalpath.Change{{Region: c.region, Factor: c.factor}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if *p.WhatIf < c.least || *p.WhatIf > c.longest {
+			t.Errorf("%s, factor %g: found %d, expected %d to %d", c.region, c.factor, *p.WhatIf, c.least, c.longest)
+		}
+		for _, x := range p.Regions {
+			if x.Time < 0 {
+				t.Errorf("%s is on the path for %d ticks", x.Region, x.Time)
+			}
+		}
+	}
+	p := page(t, r)
+	if e := p.Efficiency; e.Useful.Int64() != 20+100+45+45 || e.Ideal != 145 {
+		t.Errorf("found a useful time of %d and an ideal runtime of %d, expected 210 and 145", e.Useful.Int64(), e.Ideal)
 	}
 }
 

@@ -613,6 +613,30 @@ func (l *Location) Inside(n int32) []synclog.PathTime {
 	return x.times[c.before:c.inside]
 }
 
+// RemoveWait calls f with the parts of a wait of w ticks in call n, by path. The call itself has waited or, if it was not
+// long enough outside of the regions inside of it, these regions.
+func (l *Location) RemoveWait(n int32, w int64, f func(path uint32, t int64)) {
+	own, list := l.Call(n).Path, l.Inside(n)
+	rest := w
+	for _, t := range list {
+		if t.Path == own {
+			rest -= t.Time
+		}
+	}
+	if rest <= 0 {
+		f(own, w)
+		return
+	}
+	inner := int64(0)
+	for _, t := range list {
+		if part := min(rest-inner, t.Time); t.Path != own && part > 0 {
+			inner += part
+			f(t.Path, part)
+		}
+	}
+	f(own, w-inner)
+}
+
 // mostInside is the greatest number of calls in which FirstInside searches.
 const mostInside = 16
 
@@ -659,5 +683,27 @@ func (h *History) ExclusiveTimes() map[PathLocation]int64 {
 	for k, t := range h.waited {
 		own[k] -= t
 	}
+	h.moveWaits(own)
 	return own
+}
+
+// moveWaits moves waits that are longer than the time of their path to the paths below it: regions inside of a call
+// belong to the time in which it waits.
+func (h *History) moveWaits(own map[PathLocation]int64) {
+	lacking := map[uint32]bool{} // the locations of such waits
+	for k, t := range own {
+		if t < 0 {
+			lacking[k.Location] = true
+		}
+	}
+	for loc := range lacking {
+		for i, p := range h.Log.Paths { // a parent has a lower index than its children
+			k := PathLocation{uint32(i), loc}
+			if above := (PathLocation{p.Parent, loc}); p.Parent != synclog.NoPath && own[above] < 0 && own[k] > 0 {
+				part := min(own[k], -own[above])
+				own[k] -= part
+				own[above] += part
+			}
+		}
+	}
 }

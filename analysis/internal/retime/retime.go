@@ -439,19 +439,24 @@ func (r *retimer) call(p waitstate.Place) {
 		return
 	}
 	if cause > base {
-		took -= r.scaled(c.Path, p.Location, cause-base)
+		l.RemoveWait(p.Number, cause-base, func(path uint32, t int64) { took -= r.scaled(path, p.Location, t) })
 	}
 	if r.opt.Transfer != 1 && c.Role >= trace.SendRole && c.Role <= trace.CommunicationRole {
-		own := int64(0) // time of the call without the regions inside of it
+		own := int64(0) // time of the call; in a barrier of threads without the regions inside of it
+		library := r.h.Log.Defs.Communicates(r.h.Log.Paths[c.Path].Region)
 		for _, x := range l.Inside(p.Number) {
-			if x.Path == c.Path {
+			if x.Path == c.Path || library {
 				own += r.scaled(x.Path, p.Location, x.Time)
 			}
 		}
 		if cause > base {
-			own -= r.scaled(c.Path, p.Location, cause-base)
+			l.RemoveWait(p.Number, cause-base, func(path uint32, t int64) {
+				if path == c.Path || library {
+					own -= r.scaled(path, p.Location, t)
+				}
+			})
 		}
-		took += int64(math.Round(float64(own) * (r.opt.Transfer - 1)))
+		took += int64(math.Round(float64(max(0, own)) * (r.opt.Transfer - 1)))
 	}
 	r.store(p, c, outer, max(begin, newCause)+max(0, took))
 }
