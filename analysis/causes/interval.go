@@ -126,8 +126,8 @@ func (iv *interval) excludeVisited(p waitstate.Place, passed *interval) (waited 
 	return waited
 }
 
-// addWaits subtracts the waits of call n from the times of their paths and of the paths below. It returns the sum of the
-// waits.
+// addWaits subtracts the waits of call n from the times of their paths and of the paths below. It returns the sum of
+// the waits.
 func addWaits(l *history.Location, n int32, add func(path uint32, time int64)) (waited int64) {
 	list := l.Waits(n)
 	for i := range list {

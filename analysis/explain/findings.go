@@ -406,8 +406,8 @@ func (ex *explainer) communicates(path uint32) bool {
 	return false
 }
 
-// synchronises reports whether a path ends in or inside of a call of a communication library, or in a barrier of threads.
-// Threads may wait for work in a barrier of their runtime system.
+// synchronises reports whether a path ends in or inside of a call of a communication library, or in a barrier of
+// threads. Threads may wait for work in a barrier of their runtime system.
 func (ex *explainer) synchronises(path uint32) bool {
 	if path == synclog.NoPath {
 		return false

@@ -185,10 +185,10 @@ func TestCancelledSend(t *testing.T) {
 	}
 }
 
-// TestThreadsOfRanks checks calls of MPI by other threads than those with the ranks. Thread 2 of rank 0 sends to rank 1 at
-// 60 and at 100; thread 3 of rank 1 receives the first message from 5 on, and thread 1 the second one from 70 on. The
-// broadcast of thread 2 at 200 is the second operation of rank 0, which came to the barrier in thread 0. Thread 1 of
-// rank 1 waits for it from 150 on.
+// TestThreadsOfRanks checks calls of MPI by other threads than those with the ranks. Thread 2 of rank 0 sends to
+// rank 1 at 60 and at 100; thread 3 of rank 1 receives the first message from 5 on, and thread 1 the second one from
+// 70 on. The broadcast of thread 2 at 200 is the second operation of rank 0, which came to the barrier in thread 0.
+// Thread 1 of rank 1 waits for it from 150 on.
 func TestThreadsOfRanks(t *testing.T) {
 	p := newPairOfRanks()
 	for rank := range uint32(2) {
@@ -217,7 +217,8 @@ func TestThreadsOfRanks(t *testing.T) {
 			found = append(found, fmt.Sprint(x.Pattern, " at ", w.Location, ": ", w.Time))
 		}
 	}
-	expected := []string{"late-sender at 3: 55", "late-sender at 1: 30", "wait-at-barrier at 0: 10", "late-broadcast at 1: 50"}
+	expected := []string{"late-sender at 3: 55", "late-sender at 1: 30", "wait-at-barrier at 0: 10",
+		"late-broadcast at 1: 50"}
 	if !slices.Equal(found, expected) {
 		t.Errorf("found %q, expected %q", found, expected)
 	}

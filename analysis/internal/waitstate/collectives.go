@@ -229,7 +229,8 @@ func (e *engine) judge(s *sequence, x *instance) {
 			func(m *Member) (waits, completes bool) { return m.receives, m.sends && m.receives })
 	case "broadcast", "scatter", "scatterv", "gather", "gatherv", "reduce":
 		root := e.root(s, x)
-		if o.Root = slices.IndexFunc(x.members, func(m Member) bool { return e.rankOf(m.Place.Location) == root }); o.Root < 0 {
+		o.Root = slices.IndexFunc(x.members, func(m Member) bool { return e.rankOf(m.Place.Location) == root })
+		if o.Root < 0 {
 			e.unjudgeMembers(UnmatchedCollective, x.members)
 			return
 		}

@@ -348,7 +348,8 @@ func (m *messages) receive(c *synclog.Call, p *synclog.Point, own *call, post po
 	}
 	x := m.freeMessages.take()
 	*x = message{references: 2, // one reference of the order of receives, and one of the matching
-		from: m.e.rankOf(uint32(min(p.Ops[0], uint64(trace.NoRef)))), to: c.Location, communicator: p.Ops[1], tag: int64(p.Ops[2]),
+		from: m.e.rankOf(uint32(min(p.Ops[0], uint64(trace.NoRef)))), to: c.Location, communicator: p.Ops[1],
+		tag:      int64(p.Ops[2]),
 		recvCall: own, recvEnter: own.enter, recvTest: own.test, recvPost: post.place, recvPostEnter: post.enter,
 		recvTime: p.Time}
 	m.order(c.Location).push(x)
