@@ -308,8 +308,11 @@ func (p *phasesPlan) record(d *trace.Definitions) {
 	}
 	if t := p.LateSender; t > 0 {
 		// The receiver is not ready immediately, because it sends its own message before it enters MPI_Recv.
-		plant("late-sender", t, "pack", rank(p.rank), n*t, "late-sender", n*max(0, t-3*phaseEventDistance), "wait-at-barrier",
-			n*(p.n-2)*t)
+		waits := []any{"late-sender", n * max(0, t-3*phaseEventDistance), "wait-at-barrier", n * (p.n - 2) * t}
+		if t > phaseEventDistance && t < 3*phaseEventDistance { // the send ends after the receiver is ready
+			waits = append(waits, "late-receiver", n*(3*phaseEventDistance-t))
+		}
+		plant("late-sender", t, "pack", rank(p.rank), n*t, waits...)
 	}
 	if p.Imbalance > 1 {
 		wait := int64(0)

@@ -215,6 +215,43 @@ func (d *Definitions) Communicating(ranks *Set) (found *Set) {
 	return found
 }
 
+// RankLocations returns, for each location, the one that has the rank of its process in MPI: the location itself or,
+// for another thread of a process, the only communicating location of that process. Messages and operations name the
+// rank, whichever thread calls MPI. The result is nil if each location has its own rank.
+func (d *Definitions) RankLocations() []uint32 {
+	ranked := map[uint32][]uint32{} // up to two communicating locations, by group
+	for i := range d.Sets.Len() {
+		s := d.Sets.At(uint32(i))
+		if s.Kind != "communicating locations" || !strings.EqualFold(s.attribute("paradigm").String(), "mpi") {
+			continue
+		}
+		for _, loc := range d.SetMembers(uint32(i)) {
+			if loc == NoRef {
+				continue
+			}
+			g := d.Locations.At(loc).Group
+			if own := ranked[g]; len(own) < 2 && !slices.Contains(own, loc) {
+				ranked[g] = append(own, loc)
+			}
+		}
+	}
+	if len(ranked) == 0 {
+		return nil
+	}
+	list, differ := make([]uint32, d.Locations.Len()), false
+	for i, l := range d.Locations.All() {
+		list[i] = uint32(i)
+		if own := ranked[l.Group]; len(own) == 1 && d.Groups.Has(l.Group) && d.Groups.At(l.Group).Kind == "process" &&
+			l.Kind.IsProcessor() && l.Kind != StreamLocation {
+			list[i], differ = own[0], differ || own[0] != uint32(i)
+		}
+	}
+	if !differ {
+		return nil
+	}
+	return list
+}
+
 // attribute returns the value of the attribute of the set with the given name. In the set, the name of a
 // format may precede the name of the attribute.
 func (s *Set) attribute(name string) Value {

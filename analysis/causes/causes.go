@@ -44,6 +44,8 @@ type Options struct {
 	// Rows maps regions to rows; all regions of a row count as one. If it is nil, each region counts
 	// separately.
 	Rows *trace.Rows
+	// Ends sets Result.Ends.
+	Ends bool
 }
 
 // Result is the result of the analysis. Times are in ticks. Costs are in ticks, too, and may have
@@ -54,6 +56,9 @@ type Result struct {
 	// IdleThreads holds the times in which the threads of processes are idle because the first thread works
 	// alone, in descending order. It is empty in a window.
 	IdleThreads []IdleTime `json:"idleThreads,omitempty"`
+	// Ends holds the causes of the times from the ends of processes to the end of the process that ends last, as if
+	// they waited for it. Nil if there are no such times.
+	Ends *Pattern `json:"-"`
 }
 
 // Pattern holds the causes of the waits of one wait pattern.
@@ -98,7 +103,7 @@ type costs struct {
 type finder struct {
 	h        *history.History
 	opt      Options
-	patterns [waitstate.Patterns]costs
+	patterns [waitstate.EarlyEnd + 1]costs
 	carried  carried
 	// waiting and late are the intervals of the two locations in the current wait.
 	waiting interval
@@ -127,6 +132,9 @@ func FromHistory(ctx context.Context, h *history.History, opt Options) (*Result,
 	f.passed.init(h)
 	f.earlier.init(h)
 	f.passed.blocks, f.earlier.blocks = f.late.blocks, f.late.blocks
+	if opt.Ends {
+		f.followEnds()
+	}
 	err := h.Backward(ctx, func(p waitstate.Place) {
 		shares := f.carried.visit(p)
 		list := h.Locations[p.Location].Waits(p.Number)
@@ -144,6 +152,33 @@ func FromHistory(ctx context.Context, h *history.History, opt Options) (*Result,
 		}
 	}
 	return r, h.Err()
+}
+
+// followEnds distributes the times from the ends of processes to the end of the run. A process is a first thread.
+func (f *finder) followEnds() {
+	d := f.h.Log.Defs
+	later := synclog.LaterThreads(d)
+	ends := []waitstate.Place{} // the elements after the last calls
+	last := 0
+	for i, l := range f.h.Locations {
+		loc := uint32(i)
+		if l == nil || l.Count() == 0 || !d.Locations.Has(loc) || later[loc] ||
+			!d.Locations.At(loc).Kind.IsProcessor() || d.Locations.At(loc).Kind == trace.StreamLocation {
+			continue
+		}
+		ends = append(ends, waitstate.Place{Location: loc, Number: l.Count() - 1})
+		if f.h.Locations[ends[last].Location].Last < l.Last {
+			last = len(ends) - 1
+		}
+	}
+	for _, p := range ends {
+		cause := ends[last]
+		begin, end := f.h.Locations[p.Location].Last, f.h.Locations[cause.Location].Last
+		if begin < end {
+			f.follow(&history.Wait{Begin: begin, Length: end - begin, CauseTime: end, Place: p, Cause: cause,
+				Path: synclog.NoPath, Pattern: waitstate.EarlyEnd}, nil)
+		}
+	}
 }
 
 // follow distributes the cost of a wait, and the shares of the costs of later waits that it carries, among call
@@ -174,7 +209,10 @@ func (f *finder) follow(w *history.Wait, shares []share) {
 	}
 	total := excess + own
 	// Backward has already visited later waits, so they cannot carry costs any more.
-	passed := float64(f.late.excludeVisited(w.Place, &f.passed))
+	passed := 0.0
+	if w.Pattern != waitstate.EarlyEnd { // no call has been visited
+		passed = float64(f.late.excludeVisited(w.Place, &f.passed))
+	}
 	if counted > 0 {
 		k := &f.patterns[w.Pattern]
 		k.waiting.Add(counted)
@@ -291,7 +329,7 @@ func (f *finder) result() *Result {
 	r := &Result{Patterns: []Pattern{}}
 	d := f.h.Log.Defs
 	names, regions := d.FullNames(), d.RegionNames(f.opt.Rows)
-	for p := range waitstate.Patterns {
+	for p := range waitstate.Pattern(len(f.patterns)) {
 		k := &f.patterns[p]
 		if k.waiting.Cmp(trace.Ticks{}) == 0 {
 			continue
@@ -315,6 +353,10 @@ func (f *finder) result() *Result {
 				c.LocationName = names[c.Location]
 			}
 			x.Costs = append(x.Costs, c)
+		}
+		if p == waitstate.EarlyEnd {
+			r.Ends = &x
+			continue
 		}
 		r.Patterns = append(r.Patterns, x)
 	}

@@ -126,15 +126,17 @@ func (iv *interval) excludeVisited(p waitstate.Place, passed *interval) (waited 
 	return waited
 }
 
-// addWaits subtracts the waits of call n from the times of their paths. It returns the sum of the
-// waits.
+// addWaits subtracts the waits of call n from the times of their paths and of the paths below. It returns the sum of
+// the waits.
 func addWaits(l *history.Location, n int32, add func(path uint32, time int64)) (waited int64) {
 	list := l.Waits(n)
 	for i := range list {
 		if w := &list[i]; w.Pattern != waitstate.Reduction {
 			waited += w.Length
-			add(w.Path, -w.Length)
 		}
+	}
+	if waited > 0 {
+		l.RemoveWait(n, waited, func(path uint32, t int64) { add(path, -t) })
 	}
 	return waited
 }

@@ -244,7 +244,7 @@ func (w *walker) addPiece(loc uint32, t int64, jump bool) (from int64, next uint
 		if wait := lastWait(l, n); wait != nil && wait.Begin+wait.Length < t {
 			end := wait.Begin + wait.Length
 			w.addInside(l, loc, n, t)
-			w.add(wait.Path, loc, -wait.Length)
+			l.RemoveWait(n, wait.Length, func(path uint32, t int64) { w.add(path, loc, -t) })
 			return end, wait.Cause.Location, uint8(wait.Pattern) + 1
 		}
 		w.addPartial(l, loc, n, t)
@@ -253,7 +253,7 @@ func (w *walker) addPiece(loc uint32, t int64, jump bool) (from int64, next uint
 		c := l.Call(n)
 		w.addAll(loc, l.Inside(n))
 		if wait := lastWait(l, n); wait != nil && (jump || wait.Begin+wait.Length < t) {
-			w.add(wait.Path, loc, -wait.Length)
+			l.RemoveWait(n, wait.Length, func(path uint32, t int64) { w.add(path, loc, -t) })
 			return wait.Begin + wait.Length, wait.Cause.Location, uint8(wait.Pattern) + 1
 		}
 		if c.Init {

@@ -184,13 +184,23 @@ const (
 	deviceTime // in calls for devices
 )
 
-// sumThreads sums the times of all threads.
-func sumThreads(h *history.History) *sums {
+// Serial returns whether the time of each path is useful and outside of parallel regions.
+func Serial(h *history.History) []bool {
+	kinds, parallel := pathKinds(h)
+	serial := make([]bool, len(kinds))
+	for i := range serial {
+		serial[i] = kinds[i] == usefulTime && !parallel[i]
+	}
+	return serial
+}
+
+// pathKinds returns the class of the time of each path, and whether the path is in a parallel region.
+func pathKinds(h *history.History) (kinds []kind, parallel []bool) {
 	d := h.Log.Defs
-	kinds, parallel := make([]kind, len(h.Log.Paths)), make([]bool, len(h.Log.Paths))
+	kinds, parallel = make([]kind, len(h.Log.Paths)), make([]bool, len(h.Log.Paths))
 	for i, p := range h.Log.Paths {
 		switch role := d.RoleOf(p.Region); {
-		case d.Communicates(p.Region):
+		case d.Communicates(p.Region), p.Parent != synclog.NoPath && kinds[p.Parent] == mpiTime:
 			kinds[i] = mpiTime
 		case role == trace.BarrierRole, role == trace.ImplicitBarrierRole, role == trace.ConditionRole,
 			role == trace.ThreadRole, role == trace.TaskWaitRole,
@@ -201,6 +211,13 @@ func sumThreads(h *history.History) *sums {
 		}
 		parallel[i] = d.RoleOf(p.Region) == trace.ForkRole || p.Parent != synclog.NoPath && parallel[p.Parent]
 	}
+	return kinds, parallel
+}
+
+// sumThreads sums the times of all threads.
+func sumThreads(h *history.History) *sums {
+	d := h.Log.Defs
+	kinds, parallel := pathKinds(h)
 	c := &sums{parallel: slices.Contains(parallel, true)}
 	byGroup := map[uint32]*process{}
 	for i, l := range h.Locations {

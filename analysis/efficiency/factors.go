@@ -109,11 +109,9 @@ func (r *Result) Sentences() (list []string) {
 		}
 	}
 	say(r.Factors.LoadBalance, "Load balance: some threads compute longer than others, and %.0f %% of the time of the "+
-		"longest one is lost "+
-		"by the mean; weft waits --causes shows which calls are longer where.")
-	say(r.Factors.Serialisation, "Serialisation: %.0f %% of the ideal runtime is spent waiting for others in turn, "+
-		"though the work may be "+
-		"balanced in all; weft path shows the chain.")
+		"longest one is lost by the mean; weft explain shows which calls are longer where.")
+	say(r.Factors.Serialisation, "Serialisation: for %.0f %% of the ideal runtime even the busiest thread waits for "+
+		"others, or has not begun or has ended; weft path shows the chain.")
 	say(r.Factors.Transfer, "Transfer: the network and the library take %.0f %% of the runtime; fewer, larger or "+
 		"overlapping "+
 		"messages help; weft comm shows sizes.")

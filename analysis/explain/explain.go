@@ -22,6 +22,7 @@ import (
 	"github.com/weft-trace/weft/analysis/internal/history"
 	"github.com/weft-trace/weft/analysis/internal/retime"
 	"github.com/weft-trace/weft/analysis/internal/synclog"
+	"github.com/weft-trace/weft/analysis/internal/waitstate"
 	"github.com/weft-trace/weft/analysis/waits"
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/internal/plural"
@@ -133,6 +134,9 @@ type explainer struct {
 	changes    []change
 	core       float64 // time of all threads and streams: the runtime times their number, in ticks
 	confidence Confidence
+	// locks is the share of the waits of the pattern lock-contention for a location that has the lock. The others are
+	// waits for signals of conditions and semaphores.
+	locks float64
 }
 
 // Explain explains a trace. ok is false if no thread has useful time. The error is
@@ -146,10 +150,11 @@ func Explain(ctx context.Context, events format.Events, opt Options) (page *Page
 	log := h.Log
 	x := &explainer{h: h, opt: opt, waits: w, own: h.ExclusiveTimes(), names: log.Defs.FullNames(),
 		regions: log.Defs.RegionNames(opt.Rows), silent: map[uint32]bool{}}
+	x.locks = x.lockShare()
 	for _, s := range log.Silent {
 		x.silent[s.Region] = true
 	}
-	if x.causes, err = causes.FromHistory(ctx, h, causes.Options{Rows: opt.Rows}); err != nil {
+	if x.causes, err = causes.FromHistory(ctx, h, causes.Options{Rows: opt.Rows, Ends: true}); err != nil {
 		return nil, false, err
 	}
 	e, ok, setFactors := efficiency.FromHistory(h)
@@ -175,11 +180,9 @@ func Explain(ctx context.Context, events format.Events, opt Options) (page *Page
 	x.late()
 	x.slowing()
 	x.transfer()
-	x.planRuntimes(func([]int64) {
-		x.startup()
-		x.findSerial()
-		x.wrongOrder()
-	})
+	x.startup()
+	x.findSerial()
+	x.wrongOrder()
 	if err := x.carryOut(ctx); err != nil {
 		return nil, false, err
 	}
@@ -189,6 +192,16 @@ func Explain(ctx context.Context, events format.Events, opt Options) (page *Page
 	x.page.Findings = x.page.Findings[:min(len(x.page.Findings), mostFindings)]
 	x.setVerdict()
 	return x.page, true, nil
+}
+
+// lockShare returns the value of the field locks.
+func (ex *explainer) lockShare() float64 {
+	for _, p := range ex.waits.Patterns {
+		if t := p.Time.Float(); p.Pattern == waitstate.LockContention.String() && t > 0 {
+			return 1 - ex.h.Counts.Signals.Float()/t
+		}
+	}
+	return 1
 }
 
 // listUnjudged lists the events that could not be judged on the page, and sets the confidence of all findings
@@ -322,7 +335,13 @@ func (ex *explainer) setVerdict() {
 	case len(ex.page.Findings) == 0:
 		text += " No loss exceeds " + formatPercent(leastShare) + " of the time of all threads."
 	case lowest < 1-leastShare:
-		text += fmt.Sprintf(" The lowest factor is %s, %.2f: %s.", name, lowest, lowerTitle(ex.page.Findings[0].Title))
+		text += fmt.Sprintf(" The lowest factor is %s, %.2f", name, lowest)
+		first := ex.page.Findings[0]
+		if communicates := first.ID == "transfer" || first.ID == "startup"; communicates == (name == "transfer") {
+			text += fmt.Sprintf(": %s.", lowerTitle(first.Title))
+		} else { // the finding does not explain the factor
+			text += fmt.Sprintf(". The largest gain: %s.", lowerTitle(first.Title))
+		}
 	default:
 		text += " The largest loss: " + lowerTitle(ex.page.Findings[0].Title) + "."
 	}
@@ -335,10 +354,13 @@ func (ex *explainer) setVerdict() {
 // lowerTitle returns the title with a small first letter, for use inside of a sentence. It does not change a
 // title that begins with the name of a region.
 func lowerTitle(s string) string {
-	for _, word := range []string{"A ", "One ", "Communication ", "Messages "} {
+	for _, word := range []string{"A ", "One ", "Communication ", "Messages ", "The late "} {
 		if strings.HasPrefix(s, word) && !strings.Contains(s, " takes longer ") {
 			return strings.ToLower(s[:1]) + s[1:]
 		}
+	}
+	if strings.HasPrefix(s, outside) {
+		return strings.ToLower(s[:1]) + s[1:]
 	}
 	return s
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/weft-trace/weft/analysis/efficiency"
 	"github.com/weft-trace/weft/analysis/internal/history"
 	"github.com/weft-trace/weft/analysis/internal/retime"
 	"github.com/weft-trace/weft/analysis/internal/synclog"
@@ -26,7 +27,11 @@ type delay struct {
 // delays sums the costs of all wait patterns by call path, in descending order of cost.
 func (ex *explainer) delays() []*delay {
 	byPath := map[uint32]*delay{}
-	for _, p := range ex.causes.Patterns {
+	patterns := ex.causes.Patterns
+	if ex.causes.Ends != nil {
+		patterns = append(slices.Clip(patterns), *ex.causes.Ends)
+	}
+	for _, p := range patterns {
 		for _, c := range p.Costs {
 			d := byPath[c.Number]
 			if d == nil {
@@ -107,9 +112,17 @@ func (ex *explainer) planLate(d *delay) {
 		}
 		return 1
 	}}}
+	if d.path == synclog.NoPath {
+		changes[0].Start = func(loc uint32) float64 {
+			if factor, ok := factors[loc]; ok {
+				return factor
+			}
+			return 1
+		}
+	}
 	changes = append(changes, ex.balancedOptions(d.path, scaled, reference)...)
 	shortened := len(changes)
-	locks := d.patterns[waitstate.LockContention.String()] + d.patterns[waitstate.WindowLock.String()]
+	locks := d.patterns[waitstate.LockContention.String()]*ex.locks + d.patterns[waitstate.WindowLock.String()]
 	locked := locks > causeShare/2*d.cost
 	if locked {
 		changes = append(changes, retime.Options{Transfer: 1, WithoutLocks: true})
@@ -163,12 +176,15 @@ func (ex *explainer) planDevice(f Finding, d *delay) {
 	}})
 }
 
+// outside is the subject of sentences about the time outside of all regions.
+const outside = "The time outside of all regions"
+
 // region returns the innermost region of the call path, as the subject of a sentence.
 func (d *delay) region() string {
 	if n := len(d.names); n > 0 {
 		return d.names[n-1]
 	}
-	return "The time outside of all regions"
+	return outside
 }
 
 // describePlaces adds the names of the locations to a finding about the waits that a call path causes. It adds
@@ -196,6 +212,8 @@ type lateTimes struct {
 func (ex *explainer) describeLate(f *Finding, d *delay, t lateTimes) {
 	region := d.region()
 	most := float64(t.all[len(t.all)-1].time)
+	begins := d.path == synclog.NoPath && ex.begins(t.all[len(t.all)-1])
+	ends := d.patterns[waitstate.EarlyEnd.String()] > causeShare*d.cost
 	switch {
 	case t.byLocks:
 		f.ID, f.Gain = "lock", t.lockGain
@@ -210,7 +228,14 @@ func (ex *explainer) describeLate(f *Finding, d *delay, t lateTimes) {
 			ex.formatDuration(t.all.mean())))
 	case t.slow != nil:
 		place := ex.placeName(t.slow, t.all)
-		f.Title = fmt.Sprintf("%s takes longer at %s than elsewhere, and others wait for it", region, place)
+		switch {
+		case begins:
+			f.Title = "The late begin of " + place + " delays the others or the end"
+		case ends:
+			f.Title = fmt.Sprintf("%s takes longer at %s than elsewhere, and others end earlier", region, place)
+		default:
+			f.Title = fmt.Sprintf("%s takes longer at %s than elsewhere, and others wait for it", region, place)
+		}
 		f.At = nil
 		for _, s := range t.slow[max(0, len(t.slow)-3):] {
 			f.At = append(f.At, s.location)
@@ -222,12 +247,34 @@ func (ex *explainer) describeLate(f *Finding, d *delay, t lateTimes) {
 		f.Evidence = append(f.Evidence, fmt.Sprintf("%s there, %s in the mean of the others",
 			ex.formatDuration(t.slow.mean()), ex.formatDuration(t.target)))
 	default:
-		f.Title = region + " takes longer at some locations than at others, and they wait for each other"
+		switch {
+		case begins:
+			f.Title = "The late begin of some locations delays the others or the end"
+		case ends:
+			f.Title = region + " takes longer at some locations than at others, and these end earlier"
+		default:
+			f.Title = region + " takes longer at some locations than at others, and they wait for each other"
+		}
 		f.Advice = "Divide its work more evenly, or let locations go on without waiting for each other."
 		f.Evidence = append(f.Evidence, fmt.Sprintf("at most %s at a location, %s in the mean", ex.formatDuration(most),
 			ex.formatDuration(t.target)))
 	}
+	if begins {
+		f.Advice = "Find out why the processes do not start together, or explain a window without the begin (--window)."
+	}
 	ex.describePlaces(f, d)
+}
+
+// begins reports whether most of a location's time outside of all regions, as spread returns it, comes before its first
+// event.
+func (ex *explainer) begins(t locationTime) bool { return 2*ex.start(t.location) > t.time }
+
+// start returns the time in ticks between the first event of the trace and that of a location.
+func (ex *explainer) start(loc uint32) int64 {
+	if int64(loc) < int64(len(ex.h.Locations)) && ex.h.Locations[loc] != nil {
+		return ex.h.Locations[loc].First - ex.h.Log.First
+	}
+	return 0
 }
 
 // shorteningFactor returns the factor by which time must be multiplied to get wanted, but at most 1.
@@ -247,9 +294,9 @@ type locationTime struct {
 	time     int64
 }
 
-// spread returns the times of a path at the processors that could do the work of the path. These are the first
-// threads of processes. If any later thread spends time in the path, they are all threads. Streams of devices
-// are not among them.
+// spread returns the times of a path at the processors that could do the work of the path. The time outside of all
+// regions includes the time before the first event. The processors are the first threads of processes. If any later
+// thread spends time in the path, they are all threads. Streams of devices are not among them.
 func (ex *explainer) spread(path uint32) spread {
 	var first, later spread
 	visited := false
@@ -260,6 +307,9 @@ func (ex *explainer) spread(path uint32) spread {
 			}
 		}
 		t := locationTime{loc, ex.own[history.PathLocation{Path: path, Location: loc}]}
+		if path == synclog.NoPath {
+			t.time += ex.start(loc)
+		}
 		if int64(loc) < int64(len(ex.later)) && ex.later[loc] {
 			later, visited = append(later, t), visited || t.time > 0
 		} else {
@@ -346,19 +396,24 @@ func (ex *explainer) locationName(loc uint32) string {
 	return "unknown"
 }
 
-// communicates reports whether a path ends in a call of a communication library.
+// communicates reports whether a path ends in a call of a communication library, or inside of one.
 func (ex *explainer) communicates(path uint32) bool {
-	return path != synclog.NoPath && ex.h.Log.Defs.Communicates(ex.h.Log.Paths[path].Region)
+	for ; path != synclog.NoPath; path = ex.h.Log.Paths[path].Parent {
+		if ex.h.Log.Defs.Communicates(ex.h.Log.Paths[path].Region) {
+			return true
+		}
+	}
+	return false
 }
 
-// synchronises reports whether a path ends in a call of a communication library, or in a barrier of threads.
-// Threads may wait for work in a barrier of their runtime system.
+// synchronises reports whether a path ends in or inside of a call of a communication library, or in a barrier of
+// threads. Threads may wait for work in a barrier of their runtime system.
 func (ex *explainer) synchronises(path uint32) bool {
 	if path == synclog.NoPath {
 		return false
 	}
 	role := ex.h.Log.Defs.RoleOf(ex.h.Log.Paths[path].Region)
-	return role >= trace.SendRole && role <= trace.CommunicationRole
+	return role >= trace.SendRole && role <= trace.CommunicationRole || ex.communicates(path)
 }
 
 // startsOrEndsMPI reports whether a path ends in a call that initialises or finalises MPI.
@@ -366,9 +421,18 @@ func (ex *explainer) startsOrEndsMPI(path uint32) bool {
 	return path != synclog.NoPath && synclog.BeginsOrEndsMPI(ex.h.Log.Defs, ex.h.Log.Paths[path].Region)
 }
 
-// silentCall reports whether a path ends in a call whose waits are unknown, because no call of its region has events.
+// silentCall reports whether a path ends in a call of a region without events.
 func (ex *explainer) silentCall(path uint32) bool {
 	return path != synclog.NoPath && ex.silent[ex.h.Log.Paths[path].Region]
+}
+
+// unknown returns the part of a path's time t at a location that belongs to calls whose waits are unknown: no call of
+// the region has events, or the trace lacks the other side or the end of what the call waits for.
+func (ex *explainer) unknown(at history.PathLocation, t int64) int64 {
+	if ex.silentCall(at.Path) {
+		return t
+	}
+	return min(t, ex.h.Counts.Unknown[waitstate.PathLocation(at)])
 }
 
 // communication returns the time in ticks of all calls of communication libraries, without waits. startup is
@@ -380,10 +444,10 @@ func (ex *explainer) communication() (startup, other, unknown float64) {
 		case !ex.communicates(s.Path):
 		case ex.startsOrEndsMPI(s.Path):
 			startup += float64(t)
-		case ex.silentCall(s.Path):
-			unknown += float64(t)
 		default:
-			other += float64(t)
+			u := ex.unknown(s, t)
+			unknown += float64(u)
+			other += float64(t - u)
 		}
 	}
 	return startup, other, unknown
@@ -401,15 +465,29 @@ func (ex *explainer) transfer() {
 		Evidence: []string{fmt.Sprintf("%s in calls of communication libraries", ex.formatDuration(loss))},
 		Advice: "Send fewer or larger messages, or compute while they are on their way. weft comm shows sizes and " +
 			"latencies."}
-	ex.planRuntimes(func(times []int64) {
-		f.Gain = ex.gain(times[0])
-		ex.addFinding(f)
-	}, retime.Options{Transfer: 1, Scale: func(path uint32) float64 {
-		if ex.communicates(path) && !ex.startsOrEndsMPI(path) && !ex.silentCall(path) {
+	partly := map[uint32]bool{} // the paths of which Counts.Unknown has a part
+	for at := range ex.h.Counts.Unknown {
+		partly[at.Path] = true
+	}
+	opt := retime.Options{Transfer: 1, Scale: func(path uint32) float64 {
+		if ex.communicates(path) && !ex.startsOrEndsMPI(path) && !ex.silentCall(path) && !partly[path] {
 			return 0
 		}
 		return 1
-	}})
+	}}
+	if len(partly) > 0 {
+		opt.At = func(path, loc uint32) float64 {
+			at := history.PathLocation{Path: path, Location: loc}
+			if t := ex.own[at]; partly[path] && t > 0 && !ex.startsOrEndsMPI(path) {
+				return float64(ex.unknown(at, t)) / float64(t)
+			}
+			return 1
+		}
+	}
+	ex.planRuntimes(func(times []int64) {
+		f.Gain = ex.gain(times[0])
+		ex.addFinding(f)
+	}, opt)
 }
 
 // startup adds a finding about the time in which MPI is initialised and finalised.
@@ -418,27 +496,65 @@ func (ex *explainer) startup() {
 	if loss < 0.1*ex.core {
 		return
 	}
-	ex.addFinding(Finding{ID: "startup",
-		Title:    "MPI_Init and MPI_Finalize take " + formatPercent(loss/ex.core) + " of the time",
-		Loss:     loss,
-		Gain:     int64(loss / float64(max(1, ex.page.Ran.Threads))),
-		Evidence: []string{fmt.Sprintf("%s in both", ex.formatDuration(loss))},
-		Advice:   "Trace a longer run, or a window of it, to judge the rest."})
+	ex.planRuntimes(func(times []int64) {
+		ex.addFinding(Finding{ID: "startup",
+			Title:    "MPI_Init and MPI_Finalize take " + formatPercent(loss/ex.core) + " of the time",
+			Loss:     loss,
+			Gain:     ex.gain(times[0]),
+			Evidence: []string{fmt.Sprintf("%s in both", ex.formatDuration(loss))},
+			Advice:   "Trace a longer run, or a window of it, to judge the rest."})
+	}, retime.Options{Transfer: 1, Scale: func(path uint32) float64 {
+		if ex.startsOrEndsMPI(path) {
+			return 0
+		}
+		return 1
+	}})
 }
 
 // findSerial adds a finding about the time during which only one thread of each process works.
 func (ex *explainer) findSerial() {
-	e := ex.page.Efficiency
-	if e.Hybrid == nil {
+	if ex.page.Ran.Threads == ex.page.Ran.Processes {
 		return
 	}
-	loss := (1 - e.Hybrid.SerialRegion) * ex.core
-	threads := float64(e.Threads) / float64(max(1, e.Processes))
-	ex.addFinding(Finding{ID: "serial", Title: "One thread of a process works alone for " +
-		formatPercent(1-e.Hybrid.SerialRegion) + " of the time of all threads",
-		Loss: loss, Gain: int64(loss / ex.core * float64(ex.page.Ran.Runtime) * (threads - 1) / threads),
-		Evidence: []string{fmt.Sprintf("the factor of serial regions is %.2f", e.Hybrid.SerialRegion)},
-		Advice:   "Let the other threads take part in what lies between the parallel regions."})
+	serial, threads := efficiency.Serial(ex.h), ex.threadsOfFirst()
+	ex.planRuntimes(func(times []int64) {
+		e := ex.page.Efficiency
+		if e.Hybrid == nil {
+			return
+		}
+		ex.addFinding(Finding{ID: "serial", Title: "One thread of a process works alone for " +
+			formatPercent(1-e.Hybrid.SerialRegion) + " of the time of all threads",
+			Loss: (1 - e.Hybrid.SerialRegion) * ex.core, Gain: ex.gain(times[0]),
+			Evidence: []string{fmt.Sprintf("the factor of serial regions is %.2f", e.Hybrid.SerialRegion)},
+			Advice:   "Let the other threads take part in what lies between the parallel regions."})
+	}, retime.Options{Transfer: 1, At: func(path, loc uint32) float64 {
+		if path == synclog.NoPath || serial[path] {
+			return 1 / float64(max(1, threads[loc]))
+		}
+		return 1
+	}})
+}
+
+// threadsOfFirst returns the number of threads of each process with events, by the first one of these threads.
+func (ex *explainer) threadsOfFirst() map[uint32]int {
+	threads, first := map[uint32]int{}, map[uint32]uint32{}
+	d := ex.h.Log.Defs
+	for i, l := range ex.h.Locations {
+		loc := uint32(i)
+		if l == nil || !d.Locations.Has(loc) {
+			continue
+		}
+		x := d.Locations.At(loc)
+		if !x.Kind.IsProcessor() || x.Kind == trace.StreamLocation || !d.Groups.Has(x.Group) ||
+			d.Groups.At(x.Group).Kind != "process" {
+			continue
+		}
+		if _, ok := first[x.Group]; !ok {
+			first[x.Group] = loc
+		}
+		threads[first[x.Group]]++
+	}
+	return threads
 }
 
 // wrongOrder adds a finding about messages that are received in another order than they were sent.

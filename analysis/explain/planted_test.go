@@ -129,6 +129,20 @@ func explained(t *testing.T, e format.Events) *explain.Page {
 	return p
 }
 
+// TestSmallDelays checks the waits of a rank that is late by about 3 µs, the time after which its receiver is ready. If
+// the delay is between 1 and 3 µs, MPI_Send ends after that, and has waited for the receiver.
+func TestSmallDelays(t *testing.T) {
+	for _, delay := range []int64{1, 1000, 1001, 2000, 2999, 3000, 3001} {
+		g := generated(t, generate.Options{Events: 500, Locations: 4, Problems: generate.Problems{LateSender: delay}})
+		recorded, found := recordedWaits(t, g.Defs()), foundWaits(t, g)
+		maps.DeleteFunc(recorded, func(_ string, n int64) bool { return n == 0 })
+		maps.DeleteFunc(found, func(_ string, n int64) bool { return n == 0 })
+		if !maps.Equal(recorded, found) {
+			t.Errorf("%d ns: recorded %v, found %v", delay, recorded, found)
+		}
+	}
+}
+
 // TestPlanted writes each planted problem in several formats. It checks that the analyses find its
 // waits and its place, and that the gain is the difference from the runtime without the problem.
 func TestPlanted(t *testing.T) {

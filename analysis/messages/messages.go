@@ -120,6 +120,8 @@ type Part struct {
 	visits     *inside.Visits
 	latencies  *latencies // nil unless requested
 
+	ranks     []uint32 // result of RankLocations, valid if started is set
+	started   bool
 	intervals []interval
 	pending   pending
 	// ordered is set while all events came in global time order; last is the time of the last one,
@@ -153,6 +155,9 @@ func Needs(k trace.Kind) bool {
 // Batch processes a batch with events of one or several locations. It returns the error of
 // Options.List.
 func (p *Part) Batch(b *trace.Batch) error {
+	if !p.started {
+		p.ranks, p.started = p.defs.RankLocations(), true
+	}
 	for c := b.Cursor(); c.Next(); {
 		k := c.Kind()
 		p.visits.Take(&c)
@@ -183,15 +188,23 @@ func (p *Part) Batch(b *trace.Batch) error {
 		p.any, p.last = true, n.time
 		var err error
 		if k.IsSend() {
-			err = p.send(&c, channel{Source: c.Location(), Destination: peer, Communicator: c.Op(1)}, &n)
+			err = p.send(&c, channel{Source: p.rankOf(c.Location()), Destination: p.rankOf(peer), Communicator: c.Op(1)}, &n)
 		} else {
-			err = p.receive(&c, channel{Source: peer, Destination: c.Location(), Communicator: c.Op(1)}, &n)
+			err = p.receive(&c, channel{Source: p.rankOf(peer), Destination: p.rankOf(c.Location()), Communicator: c.Op(1)}, &n)
 		}
 		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// rankOf returns the location with the rank of a location's process in MPI.
+func (p *Part) rankOf(location uint32) uint32 {
+	if int64(location) < int64(len(p.ranks)) {
+		return p.ranks[location]
+	}
+	return location
 }
 
 // Links ignores links.

@@ -312,3 +312,25 @@ func TestUnknownSizes(t *testing.T) {
 		}
 	}
 }
+
+// TestThreadsOfRanks checks messages of two processes with two threads each, of which the first one has the rank: a
+// second thread sends to the other rank, where a second thread receives the message.
+func TestThreadsOfRanks(t *testing.T) {
+	d := testtrace.Defs(4, 1, 0)
+	for i := range uint32(4) {
+		if i < 2 {
+			d.Groups.Add(trace.LocationGroup{Kind: "process", Parent: trace.NoRef})
+		}
+		d.Locations.At(i).Group = i % 2
+	}
+	d.Sets.Add(trace.Set{Kind: "communicating locations", Members: []int64{0, 1},
+		Attrs: []trace.Attr{{Key: "paradigm", Value: trace.StringValue("mpi")}}})
+	p := New(d, Options{})
+	rows := []testtrace.Row{testtrace.Send(2, 10, 1, 5, 8), testtrace.Recv(3, 15, 0, 5, 8)}
+	if err := p.Batch(testtrace.Mixed(d, rows)); err != nil {
+		t.Fatal(err)
+	}
+	if r := p.Result(); r.Matched != 1 || len(r.Matrix) != 1 || r.Matrix[0].Source != 0 || r.Matrix[0].Destination != 1 {
+		t.Errorf("found %+v, expected a message from rank 0 to rank 1", r)
+	}
+}

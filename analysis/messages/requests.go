@@ -53,13 +53,13 @@ func (p *Part) send(c *trace.Cursor, at channel, n *end) error {
 	if err != nil || !nonBlocking {
 		return err
 	}
-	return p.open(p.location(at.Source), c.Op(4), request{send: h, message: n.message})
+	return p.open(p.location(c.Location()), c.Op(4), request{send: h, message: n.message})
 }
 
 // receive counts a receive, and pairs it with its send or queues it. The receive is held until all receives that were
 // posted before it have completed.
 func (p *Part) receive(c *trace.Cursor, at channel, n *end) error {
-	own := p.location(at.Destination)
+	own := p.location(c.Location())
 	if p.opt.List != nil {
 		n.message = p.begin(c, at, n)
 	}

@@ -184,3 +184,42 @@ func TestCancelledSend(t *testing.T) {
 		t.Errorf("found %q, expected one wait of 60", found)
 	}
 }
+
+// TestThreadsOfRanks checks calls of MPI by other threads than those with the ranks. Thread 2 of rank 0 sends to
+// rank 1 at 60 and at 100; thread 3 of rank 1 receives the first message from 5 on, and thread 1 the second one from
+// 70 on. The broadcast of thread 2 at 200 is the second operation of rank 0, which came to the barrier in thread 0.
+// Thread 1 of rank 1 waits for it from 150 on.
+func TestThreadsOfRanks(t *testing.T) {
+	p := newPairOfRanks()
+	for rank := range uint32(2) {
+		p.rec.Thread("worker", p.rec.Defs().Locations.At(rank).Group)
+	}
+	message := func(loc uint32, region string, enter, leave int64, k trace.Kind, rank, tag uint64) {
+		p.call(loc, region, enter, leave, func() {
+			p.rec.Event(loc, enter+1, k, trace.NoRef, []uint64{rank, 0, tag, 8})
+		})
+	}
+	message(2, "MPI_Send", 60, 62, trace.Send, 1, 1)
+	message(3, "MPI_Recv", 5, 63, trace.Recv, 0, 1)
+	message(2, "MPI_Send", 100, 102, trace.Send, 1, 2)
+	message(1, "MPI_Recv", 70, 103, trace.Recv, 0, 2)
+	p.collectiveCall(0, "MPI_Barrier", "barrier", 120, 133, trace.Undefined)
+	p.collectiveCall(1, "MPI_Barrier", "barrier", 130, 133, trace.Undefined)
+	p.collectiveCall(2, "MPI_Bcast", "broadcast", 200, 202, 0)
+	p.collectiveCall(1, "MPI_Bcast", "broadcast", 150, 203, 0)
+	r := find(t, format.Recorded(p.rec), waits.Options{Worst: 2})
+	if len(r.Unjudged) > 0 {
+		t.Errorf("found %+v, expected that all is judged", r.Unjudged)
+	}
+	var found []string
+	for _, x := range r.Patterns {
+		for _, w := range x.Worst {
+			found = append(found, fmt.Sprint(x.Pattern, " at ", w.Location, ": ", w.Time))
+		}
+	}
+	expected := []string{"late-sender at 3: 55", "late-sender at 1: 30", "wait-at-barrier at 0: 10",
+		"late-broadcast at 1: 50"}
+	if !slices.Equal(found, expected) {
+		t.Errorf("found %q, expected %q", found, expected)
+	}
+}

@@ -72,6 +72,31 @@ func TestUnjudged(t *testing.T) {
 	}
 }
 
+// TestUnjudgedBetweenGroups checks that operations of a communicator that connects two groups are counted: they are not
+// judged, and do not vanish.
+func TestUnjudgedBetweenGroups(t *testing.T) {
+	p := newPairOfRanks()
+	p.rec.Defs().Communicator.At(0).Attrs = []trace.Attr{{Key: "other", Value: trace.StringValue("1")}}
+	p.collectiveCall(0, "MPI_Barrier", "barrier", 100, 210, trace.Undefined)
+	p.collectiveCall(1, "MPI_Barrier", "barrier", 200, 210, trace.Undefined)
+	r := find(t, format.Recorded(p.rec), waits.Options{})
+	if found := unjudgedTexts(r); !slices.Equal(found, []string{"2 collective calls 0"}) || r.Waiting.Int64() != 0 {
+		t.Errorf("found %q and %d ticks of waits, expected two calls that are not judged", found, r.Waiting.Int64())
+	}
+}
+
+// TestSingleMember checks that operations with a single member are judged: the member waits for nobody.
+func TestSingleMember(t *testing.T) {
+	p := newRanks(1)
+	p.collectiveCall(0, "MPI_Barrier", "barrier", 100, 210, trace.Undefined)
+	p.collectiveCall(0, "MPI_Bcast", "broadcast", 300, 410, 0)
+	r := find(t, format.Recorded(p.rec), waits.Options{})
+	if r.Judged != 2 || len(r.Unjudged) > 0 || r.Waiting.Int64() != 0 {
+		t.Errorf("found %d judged calls, %+v and %d ticks of waits, expected 2 calls without waits", r.Judged, r.Unjudged,
+			r.Waiting.Int64())
+	}
+}
+
 // TestUnjudgedText checks the number of the nouns in texts about calls that cannot be judged.
 func TestUnjudgedText(t *testing.T) {
 	r := find(t, format.Recorded(unjudgedTrace().rec), waits.Options{})

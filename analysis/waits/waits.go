@@ -70,6 +70,8 @@ var unjudged = [waitstate.UnjudgedKinds]struct {
 	waitstate.UnmatchedCollective: {"collective call", "collective calls",
 		"calls of other members are missing, or members disagree about the operation"},
 	waitstate.UnendedCollective: {"collective call", "collective calls", "the trace does not record the end"},
+	waitstate.GroupsCollective: {"collective call", "collective calls",
+		"the communicator connects two groups of processes, which weft does not judge"},
 	waitstate.UnknownBarrier: {"barrier call", "barrier calls",
 		"the trace does not record which calls belong to the same barrier"},
 	waitstate.IncompleteBarrier: {"barrier call", "barrier calls", "calls of other threads of the team are missing"},

@@ -251,9 +251,14 @@ func (a *app) writeEfficiencyCSV(list []*efficiencyResult) error {
 			head = append(head, strings.NewReplacer(" ", "_", "(", "", ")", "").Replace(strings.ToLower(f.Name)))
 		}
 	}
+	scales := slices.ContainsFunc(list, func(x *efficiencyResult) bool { return x.Scaling != nil })
+	if scales {
+		head = append(head, "computation_scaling", "global_efficiency", "speed_up")
+	}
 	if err := w.Write(head); err != nil {
 		return err
 	}
+	number := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 	for _, x := range list {
 		clock := x.Result.Clock
 		row := []string{x.Path, "", "", fmt.Sprint(x.Processes), fmt.Sprint(x.Threads), clock.FormatSeconds(x.Runtime),
@@ -265,10 +270,16 @@ func (a *app) writeEfficiencyCSV(list []*efficiencyResult) error {
 			for _, f := range m.Factors {
 				value := ""
 				if m.Has(x.Result) {
-					value = strconv.FormatFloat(f.Value(x.Result), 'g', -1, 64)
+					value = number(f.Value(x.Result))
 				}
 				row = append(row, value)
 			}
+		}
+		switch s := x.Scaling; {
+		case s != nil:
+			row = append(row, number(s.Computation), number(s.Global), number(s.Speedup))
+		case scales:
+			row = append(row, "", "", "")
 		}
 		if err := w.Write(row); err != nil {
 			return err

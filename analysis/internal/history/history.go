@@ -84,12 +84,13 @@ type callSource struct {
 
 // Source is a call on which the end of another call depends. Dependences between the members of an operation
 // are not sources. The other call cannot end before the source begins. If Released is set, the other call
-// cannot end before the source releases a lock or, as the work of a device, ends. Time is the time of this
-// begin, release or end, in ticks.
+// cannot end before the source releases a lock (Lock is set, too), signals or, as the work of a device or of a thread,
+// ends. Time is the time of this begin, release or end, in ticks.
 type Source struct {
 	Place    waitstate.Place
 	Time     int64
 	Released bool
+	Lock     bool
 }
 
 // fork is a call in which a location starts threads, with the time of the start in ticks.
@@ -238,13 +239,13 @@ func (h *History) read(ctx context.Context, hooks waitstate.Hooks) (err error) {
 			}
 		},
 		Rendezvous: func(r *waitstate.Rendezvous) {
-			h.addSource(r.Send, Source{r.Post, r.Time, false})
+			h.addSource(r.Send, Source{r.Post, r.Time, false, false})
 			if hooks.Rendezvous != nil {
 				hooks.Rendezvous(r)
 			}
 		},
 		Dependence: func(d *waitstate.Dependence) {
-			h.addSource(d.Place, Source{d.Cause, d.Time, false})
+			h.addSource(d.Place, Source{d.Cause, d.Time, false, false})
 			a, b := h.At(d.Cause), h.At(d.Place)
 			h.addMeeting(d.Cause, d.Place, a.Enter, a.Leave, b.Enter, b.Leave)
 			if hooks.Dependence != nil {
@@ -258,7 +259,7 @@ func (h *History) read(ctx context.Context, hooks waitstate.Hooks) (err error) {
 			}
 		},
 		Handover: func(o *waitstate.Handover) {
-			h.addSource(o.To, Source{o.From, o.Released, true})
+			h.addSource(o.To, Source{o.From, o.Released, true, o.Lock})
 			if hooks.Handover != nil {
 				hooks.Handover(o)
 			}
@@ -362,7 +363,7 @@ func (h *History) call(c *synclog.Call, p waitstate.Place) {
 			if g, ok := h.group(c.Location); ok && c.IsPoint && p.Number > 0 {
 				h.attach(p, attachedJoin)
 				for _, e := range h.ends[g] {
-					h.addSource(p, Source{e, h.At(e).Enter, false})
+					h.addSource(p, Source{e, h.At(e).Enter, false, false})
 				}
 				delete(h.ends, g)
 			}
@@ -475,6 +476,9 @@ func (h *History) addSource(p waitstate.Place, s Source) {
 	if s.Released {
 		kind = attachedRelease
 	}
+	if s.Lock {
+		kind = attachedLock
+	}
 	h.attach(p, kind, int64(s.Place.Location), int64(s.Place.Number), s.Time-h.baseTime(p))
 	h.recordUse(s.Place, h.position)
 }
@@ -502,7 +506,7 @@ func (h *History) wait(w *waitstate.Wait) {
 
 // addMessage adds a message.
 func (h *History) addMessage(m *waitstate.Message) {
-	h.addSource(m.Recv, Source{m.Send, m.SendEnter, false})
+	h.addSource(m.Recv, Source{m.Send, m.SendEnter, false, false})
 	h.addMeeting(m.Send, m.Recv, m.SendEnter, m.SendLeave, m.RecvEnter, m.RecvLeave)
 }
 
@@ -632,28 +636,4 @@ func (l *Location) FirstAfter(t int64) int32 {
 	}
 	x := l.load(l.pages[i].chunk.First)
 	return x.first + int32(sort.Search(len(x.list), func(i int) bool { return x.list[i].Leave > t }))
-}
-
-// PathLocation identifies a call path at a location.
-type PathLocation struct{ Path, Location uint32 }
-
-// ExclusiveTimes returns the time in ticks of each call path at each location, without waits. The waits of a
-// reduction are those of the pattern waitstate.Reduction, which include the waits of the pattern EarlyReduce.
-func (h *History) ExclusiveTimes() map[PathLocation]int64 {
-	own := map[PathLocation]int64{}
-	for i, l := range h.Locations {
-		if l == nil {
-			continue
-		}
-		h.Log.Times(uint32(i), func(path uint32, t int64) {
-			if path == synclog.NoPath && l.InTeams { // the thread has no work at this time
-				return
-			}
-			own[PathLocation{path, uint32(i)}] += t
-		})
-	}
-	for k, t := range h.waited {
-		own[k] -= t
-	}
-	return own
 }

@@ -183,7 +183,8 @@ func (h *History) unpack(l *Location, p *page) {
 const (
 	attachedWait = iota
 	attachedSource
-	attachedRelease // a source that releases a lock
+	attachedRelease // a source that is a signal or an end
+	attachedLock    // a source that releases a lock
 	attachedOperation
 	attachedBegin // the flag Begins of a call
 	attachedJoin  // the flag Joins of a call
@@ -197,7 +198,7 @@ func (h *History) attach(at waitstate.Place, kind byte, numbers ...int64) {
 	switch kind {
 	case attachedWait:
 		p.waits++
-	case attachedSource, attachedRelease:
+	case attachedSource, attachedRelease, attachedLock:
 		p.sources++
 	case attachedOperation:
 		p.operations++
@@ -278,8 +279,8 @@ func (h *History) unpackFrom(l *Location, x *calls, b []byte) {
 			w.Cause = waitstate.Place{Location: uint32(number()), Number: int32(number())}
 			w.CauseTime = w.Begin + w.Length + number()
 			x.waits = append(x.waits, w)
-		case attachedSource, attachedRelease:
-			s := Source{Released: kind == attachedRelease}
+		case attachedSource, attachedRelease, attachedLock:
+			s := Source{Released: kind != attachedSource, Lock: kind == attachedLock}
 			s.Place = waitstate.Place{Location: uint32(number()), Number: int32(number())}
 			s.Time = since + number()
 			x.sources = append(x.sources, callSource{call, s})

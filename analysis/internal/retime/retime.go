@@ -24,6 +24,9 @@ type Options struct {
 	Scale func(path uint32) float64
 	// At returns another factor, of at most 1, for the times of a path at a location. If it is nil, that factor is 1.
 	At func(path, location uint32) float64
+	// Start returns a factor for the time between the first event of the trace and that of a location. If it is nil, all
+	// factors are 1.
+	Start func(location uint32) float64
 	// Stretch returns the new time of a path between the end of the call before p and the begin of p. t is the
 	// time in ticks, after the factors of Scale and At have been applied. If Stretch is nil, no time changes
 	// further.
@@ -142,6 +145,9 @@ func (r *retimer) begin() {
 	for i, l := range r.h.Locations {
 		if l != nil {
 			r.ends[i] = r.times.parts(l.First - r.h.Log.First)
+			if r.opt.Start != nil {
+				r.ends[i] = r.times.product(l.First-r.h.Log.First, r.opt.Start(uint32(i)))
+			}
 		}
 	}
 }
@@ -410,7 +416,7 @@ func (r *retimer) call(p waitstate.Place) {
 			after(s.Time, r.enter(s.Place))
 			return
 		}
-		if r.opt.WithoutLocks && !r.h.At(s.Place).Work {
+		if r.opt.WithoutLocks && s.Lock {
 			after(s.Time, unknown/2) // the call does not depend on the release
 			return
 		}
@@ -433,19 +439,24 @@ func (r *retimer) call(p waitstate.Place) {
 		return
 	}
 	if cause > base {
-		took -= r.scaled(c.Path, p.Location, cause-base)
+		l.RemoveWait(p.Number, cause-base, func(path uint32, t int64) { took -= r.scaled(path, p.Location, t) })
 	}
 	if r.opt.Transfer != 1 && c.Role >= trace.SendRole && c.Role <= trace.CommunicationRole {
-		own := int64(0) // time of the call without the regions inside of it
+		own := int64(0) // time of the call; in a barrier of threads without the regions inside of it
+		library := r.h.Log.Defs.Communicates(r.h.Log.Paths[c.Path].Region)
 		for _, x := range l.Inside(p.Number) {
-			if x.Path == c.Path {
+			if x.Path == c.Path || library {
 				own += r.scaled(x.Path, p.Location, x.Time)
 			}
 		}
 		if cause > base {
-			own -= r.scaled(c.Path, p.Location, cause-base)
+			l.RemoveWait(p.Number, cause-base, func(path uint32, t int64) {
+				if path == c.Path || library {
+					own -= r.scaled(path, p.Location, t)
+				}
+			})
 		}
-		took += int64(math.Round(float64(own) * (r.opt.Transfer - 1)))
+		took += int64(math.Round(float64(max(0, own)) * (r.opt.Transfer - 1)))
 	}
 	r.store(p, c, outer, max(begin, newCause)+max(0, took))
 }

@@ -52,10 +52,14 @@ func (e *engine) countMembers() {
 			}
 			e.collectives[k] = s
 		}
-		s.counts = append(s.counts, calls)
+		s.next[e.rankOf(loc)] += calls
 	})
 	for _, s := range e.collectives {
+		for _, calls := range s.next {
+			s.counts = append(s.counts, calls)
+		}
 		slices.Sort(s.counts)
+		clear(s.next)
 	}
 	e.barriers.init(e)
 }
@@ -95,15 +99,16 @@ func (e *engine) processCollective(c *synclog.Call, at Place, p *synclog.Point, 
 // join adds a member to the next operation of its location in a sequence.
 func (e *engine) join(k synclog.Sequence, operation, root uint64, m Member) {
 	s := e.collectives[k]
-	if s == nil {
+	if s == nil { // the communicator has a single member, which waits for nobody
+		e.Judged += e.countedMembers([]Member{m})
 		e.endMembers([]Member{m})
 		return
 	}
-	loc := m.Place.Location
+	loc := e.rankOf(m.Place.Location)
 	n := s.next[loc]
 	s.next[loc]++
 	if s.unknown || s.disagreed || n < s.done {
-		e.Unjudged[UnmatchedCollective] += e.countedMembers([]Member{m})
+		e.unjudgeMembers(UnmatchedCollective, []Member{m})
 		e.endMembers([]Member{m})
 		return
 	}
@@ -133,14 +138,13 @@ func (e *engine) join(k synclog.Sequence, operation, root uint64, m Member) {
 // endSequence ends the matching of a sequence. It counts the waiting calls of the sequence, and the given
 // others, as unjudged.
 func (e *engine) endSequence(s *sequence, others ...Member) {
-	calls := e.countedMembers(others)
+	e.unjudgeMembers(UnmatchedCollective, others)
 	e.endMembers(others)
 	for _, x := range s.list {
-		calls += e.countedMembers(x.members)
+		e.unjudgeMembers(UnmatchedCollective, x.members)
 		e.endMembers(x.members)
 	}
 	s.list, s.free, s.disagreed = nil, nil, true
-	e.Unjudged[UnmatchedCollective] += calls
 }
 
 // endMembers ends the parts of members in an operation.
@@ -194,7 +198,12 @@ func (e *engine) root(s *sequence, x *instance) uint32 {
 
 // judge reports the waits in an operation with all members.
 func (e *engine) judge(s *sequence, x *instance) {
-	if e.connectsGroups(s.communicator) || len(x.members) < 2 {
+	switch {
+	case len(x.members) < 2:
+		e.Judged += e.countedMembers(x.members) // it waits for nobody
+		return
+	case e.connectsGroups(s.communicator):
+		e.unjudgeMembers(GroupsCollective, x.members)
 		return
 	}
 	slices.SortFunc(x.members, func(a, b Member) int { return int(a.Place.Location) - int(b.Place.Location) })
@@ -220,8 +229,9 @@ func (e *engine) judge(s *sequence, x *instance) {
 			func(m *Member) (waits, completes bool) { return m.receives, m.sends && m.receives })
 	case "broadcast", "scatter", "scatterv", "gather", "gatherv", "reduce":
 		root := e.root(s, x)
-		if o.Root = slices.IndexFunc(x.members, func(m Member) bool { return m.Place.Location == root }); o.Root < 0 {
-			e.Unjudged[UnmatchedCollective] += e.countedMembers(x.members)
+		o.Root = slices.IndexFunc(x.members, func(m Member) bool { return e.rankOf(m.Place.Location) == root })
+		if o.Root < 0 {
+			e.unjudgeMembers(UnmatchedCollective, x.members)
 			return
 		}
 		if name == "gather" || name == "gatherv" || name == "reduce" {
@@ -349,6 +359,10 @@ func (e *engine) judgeScan(s *sequence, o *Operation) {
 	for rank, location := range s.ranks {
 		i, ok := slices.BinarySearchFunc(o.Members, location,
 			func(m Member, location uint32) int { return cmp.Compare(m.Place.Location, location) })
+		if e.ranks != nil { // another thread of the process may have called MPI
+			i = slices.IndexFunc(o.Members, func(m Member) bool { return e.rankOf(m.Place.Location) == location })
+			ok = i >= 0
+		}
 		if !ok {
 			continue
 		}

@@ -202,7 +202,7 @@ func (e *engine) handOver(s *stream, a *access) {
 	if e.hooks.Handover == nil || !e.log.Launches {
 		return
 	}
-	h := Handover{s.latest.place, a.place, s.latest.leave, a.leave}
+	h := Handover{s.latest.place, a.place, s.latest.leave, a.leave, false}
 	switch {
 	case s.launched(s.ended):
 		e.hooks.Handover(&h)

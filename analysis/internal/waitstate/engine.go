@@ -58,10 +58,13 @@ const (
 	// as the operation cannot end before that. Results do not have this pattern; they have EarlyReduce
 	// instead.
 	Reduction = Patterns
+	// EarlyEnd is the time from the last event of a process to the end of the process that ends last. It is no wait,
+	// and only the results of package explain use it.
+	EarlyEnd = Patterns + 1
 )
 
 // patterns holds the names of the patterns, and for each one the pattern of which it is a part.
-var patterns = [Patterns + 1]struct {
+var patterns = [Patterns + 2]struct {
 	name   string
 	partOf Pattern
 	part   bool
@@ -97,6 +100,7 @@ var patterns = [Patterns + 1]struct {
 	Device:              {name: "wait-for-device"},
 	Launch:              {name: "wait-for-launch"},
 	Reduction:           {name: "reduction"},
+	EarlyEnd:            {name: "early-end"},
 }
 
 // String returns the name of a pattern.
@@ -133,6 +137,7 @@ const (
 	BareCollective
 	UnmatchedCollective
 	UnendedCollective
+	GroupsCollective // in a communicator that connects two groups
 	UnknownBarrier
 	IncompleteBarrier
 	UnrecordedWindow
@@ -230,11 +235,12 @@ type Dependence struct {
 	Time         int64 // begin of the call Cause in ticks
 }
 
-// Handover is the release of a lock by one location and its acquisition by the next one, or the end of the work of a
-// device and the end of the call that waits for it.
+// Handover is the release of a lock by one location and its acquisition by the next one; the signal of a condition; or
+// the end of a thread or of the work of a device, and the end of the call that waits for it.
 type Handover struct {
 	From, To       Place
 	Released, Time int64 // times of the release and of the acquisition, or of these ends, in ticks
+	Lock           bool  // the location From had a lock that it released
 }
 
 // Hooks holds functions that an engine calls with its results. Each may be nil. Their arguments are
@@ -251,6 +257,9 @@ type Hooks struct {
 	Handover   func(h *Handover)
 }
 
+// PathLocation identifies a call path at a location.
+type PathLocation struct{ Path, Location uint32 }
+
 // Result holds the counts of an engine.
 type Result struct {
 	Judged   int64 // number of calls whose waits could be computed, including waits of length 0
@@ -258,6 +267,12 @@ type Result struct {
 	// EarlyMessages and EarlyOperations are the numbers of messages and operations that contradict
 	// causality. Worst is the greatest contradiction in ticks.
 	EarlyMessages, EarlyOperations, Worst int64
+	// Unknown holds the time in ticks of calls of messages and collective operations that are counted in Unjudged, by
+	// path and location.
+	Unknown map[PathLocation]int64
+	// Signals is the time in ticks of the waits of the pattern LockContention in which the other location did not
+	// have a lock, but signalled a condition or posted a semaphore.
+	Signals trace.Ticks
 }
 
 // engine finds the waits in the calls of a log.
@@ -266,7 +281,8 @@ type engine struct {
 	log         *synclog.Log
 	defs        *trace.Definitions
 	hooks       Hooks
-	numbers     []int32 // indexed by location: number of the next call
+	numbers     []int32  // indexed by location: number of the next call
+	ranks       []uint32 // result of RankLocations
 	messages    messages
 	collectives map[synclog.Sequence]*sequence
 	postings    map[uint32]*postings // indexed by location
@@ -283,7 +299,7 @@ type engine struct {
 func Run(ctx context.Context, log *synclog.Log, hooks Hooks) (Result, error) {
 	e := &engine{log: log, defs: log.Defs, hooks: hooks, collectives: map[synclog.Sequence]*sequence{},
 		postings: map[uint32]*postings{}, locks: map[lockKey]*lock{}, windows: newWindows(log.Defs),
-		devices: newDevices(log.Defs)}
+		devices: newDevices(log.Defs), ranks: log.Defs.RankLocations()}
 	e.messages.init(e)
 	e.countMembers()
 	e.Unjudged[UnendedCollective] = log.Unended
@@ -317,6 +333,9 @@ func (e *engine) processCall(c *synclog.Call) error {
 		return nil
 	}
 	e.windows.progress.add(e, c, at)
+	if c.Role == trace.CompletionRole {
+		e.messages.inbox(c.Location).last = completionCall{path: c.Path, enter: c.Enter, leave: c.Leave}
+	}
 	switch {
 	case c.Last, c.Creates && len(c.Points) == 0:
 		return nil
@@ -365,8 +384,33 @@ func (e *engine) reportOperation(o *Operation) {
 	}
 }
 
+// rankOf returns the location with the rank of a location's process in MPI.
+func (e *engine) rankOf(location uint32) uint32 {
+	if int64(location) < int64(len(e.ranks)) {
+		return e.ranks[location]
+	}
+	return location
+}
+
 // counts reports whether the result counts a call that begins at time enter.
 func (e *engine) counts(enter int64) bool { return e.hooks.Window.Has(enter) }
+
+// addUnknown adds a call to the calls whose waits are unknown.
+func (e *engine) addUnknown(path, location uint32, enter, leave int64) {
+	if e.counts(enter) {
+		put(&e.Unknown, PathLocation{path, location}, e.Unknown[PathLocation{path, location}]+leave-enter)
+	}
+}
+
+// unjudgeMembers counts members whose waits are unknown.
+func (e *engine) unjudgeMembers(kind UnjudgedKind, list []Member) {
+	e.Unjudged[kind] += e.countedMembers(list)
+	for i := range list {
+		if m := &list[i]; m.call == nil || !m.call.test {
+			e.addUnknown(m.Path, m.Place.Location, m.Enter, m.Leave)
+		}
+	}
+}
 
 // countedMembers returns the number of members that the result counts.
 func (e *engine) countedMembers(list []Member) (n int64) {

@@ -27,6 +27,8 @@ type lock struct {
 	holder  uint32
 	held    bool
 	overdue map[uint32]acquired
+	// having counts, by location, the acquisitions that it has not released yet.
+	having map[uint32]int32
 }
 
 // put stores a value in a map, which it makes if necessary. Maps are made late, because most locks need
@@ -40,8 +42,9 @@ func put[K comparable, V any](m *map[K]V, k K, v V) {
 
 // release is a release of a lock, at a time in ticks.
 type release struct {
-	time  int64
-	place Place
+	time   int64
+	place  Place
+	signal bool // the location did not have the lock; it posts a semaphore, or signals a condition
 }
 
 // acquired is an acquisition of a lock. Times are in ticks.
@@ -49,6 +52,8 @@ type acquired struct {
 	place       Place
 	path        uint32
 	enter, time int64
+	shared      bool // other locations may have the lock, semaphore or condition at the same time
+	condition   bool // the call waits for a condition, which no location has
 }
 
 // processLock processes an acquisition or a release.
@@ -67,7 +72,8 @@ func (e *engine) processLock(c *synclog.Call, at Place, p *synclog.Point) {
 	}
 	order := p.Ops[1]
 	ordered := order != trace.Undefined && order != 0 && !e.log.Unordered
-	h, a := release{p.Time, at}, acquired{at, c.Path, c.Enter, p.Time}
+	h := release{time: p.Time, place: at}
+	a := acquired{place: at, path: c.Path, enter: c.Enter, time: p.Time, condition: c.Role == trace.ConditionRole}
 	switch {
 	case ordered && p.Kind == synclog.Release:
 		e.releaseOrdered(l, order, h)
@@ -109,6 +115,9 @@ func (e *engine) release(l *lock, h release) {
 	if l.held && l.holder == h.place.Location {
 		l.held = false
 	}
+	if h.signal = l.having[h.place.Location] == 0; !h.signal {
+		l.having[h.place.Location]--
+	}
 	if a, ok := l.overdue[h.place.Location]; ok {
 		delete(l.overdue, h.place.Location)
 		e.reportContention(l, a, h)
@@ -121,6 +130,8 @@ func (e *engine) release(l *lock, h release) {
 // acquire handles an acquisition of a lock without orders. mode is [synclog.Exclusive], Shared or Regained.
 func (e *engine) acquire(l *lock, a acquired, mode uint64) {
 	shared := mode == synclog.Shared
+	a.shared = shared
+	put(&l.having, a.place.Location, l.having[a.place.Location]+1)
 	switch {
 	case mode == synclog.Regained:
 	case l.held && l.holder != a.place.Location && !shared:
@@ -139,8 +150,13 @@ func (e *engine) reportContention(l *lock, a acquired, h release) {
 	if a.place.Location == h.place.Location {
 		return
 	}
-	e.reportWait(Wait{l.pattern, a.place, a.path, a.enter, min(h.time, a.time) - a.enter, h.place, h.time, 0, false})
+	length := min(h.time, a.time) - a.enter
+	e.reportWait(Wait{l.pattern, a.place, a.path, a.enter, length, h.place, h.time, 0, false})
+	signal := a.shared && (a.condition || h.signal)
+	if signal && l.pattern == LockContention && length > 0 {
+		e.Signals.Add(length)
+	}
 	if e.hooks.Handover != nil {
-		e.hooks.Handover(&Handover{h.place, a.place, h.time, a.time})
+		e.hooks.Handover(&Handover{h.place, a.place, h.time, a.time, l.pattern == LockContention && !signal})
 	}
 }

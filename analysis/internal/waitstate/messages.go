@@ -20,6 +20,7 @@ type call struct {
 	enter, leave int64
 	test         bool // it only tests whether operations are complete, and never waits
 	judged       bool // both ends of a message of the call are known
+	unknown      bool // the call is in Result.Unknown
 	isPoint      bool
 	// pending is the number of messages with an unknown other end and of operations with unknown
 	// members, plus 1 until all points of the call have been handled.
@@ -95,6 +96,15 @@ func (m *messages) lateMessage(x *message) *lateMessage {
 type inbox struct {
 	receives postorder.Receives[*message]
 	requests openset.Map[uint64, posted]
+	last     completionCall
+}
+
+// completionCall is the last call of a location that completed requests, or waited for that. unknown is set once the
+// time of the call counts as unknown.
+type completionCall struct {
+	path         uint32
+	enter, leave int64
+	unknown      bool
 }
 
 // posted is an open request.
@@ -268,14 +278,19 @@ func (m *messages) open(b *inbox, id uint64, r posted) {
 		m.matchAll(b.receives.Close(earlier.number))
 	}
 	if earlier.number > 0 || earlier.send != nil {
-		m.countUncompleted(&earlier)
+		m.countUncompleted(b, &earlier)
 	}
 }
 
-// countUncompleted counts a request that never completes as unjudged.
-func (m *messages) countUncompleted(r *posted) {
+// countUncompleted counts a request of a location that never completes as unjudged. The last call that completed
+// requests after the request had been posted may have waited for it.
+func (m *messages) countUncompleted(b *inbox, r *posted) {
 	if m.e.counts(r.enter) {
 		m.e.Unjudged[UncompletedRequest]++
+	}
+	if c := &b.last; c.leave > c.enter && c.enter >= r.enter && !c.unknown {
+		c.unknown = true
+		m.e.addUnknown(c.path, r.place.Location, c.enter, c.leave)
 	}
 }
 
@@ -301,17 +316,18 @@ func (m *messages) matchAll(list []*message) {
 // completion completes the send, or trace.Undefined.
 func (m *messages) send(c *synclog.Call, at Place, p *synclog.Point, own *call, id uint64) {
 	to := uint32(min(p.Ops[0], uint64(trace.NoRef)))
-	ends := m.matcher.Conversation(matching.Channel{Source: c.Location, Destination: to, Communicator: p.Ops[1]},
+	from := m.e.rankOf(c.Location)
+	ends := m.matcher.Conversation(matching.Channel{Source: from, Destination: m.e.rankOf(to), Communicator: p.Ops[1]},
 		matching.Sends)
 	tag := int64(p.Ops[2])
 	x, ok := m.matcher.Take(ends, matching.Receives, tag)
 	var h matching.Handle
 	if !ok {
 		x = m.freeMessages.take()
-		*x = message{references: 1}
+		*x = message{references: 1, to: to}
 		h = m.matcher.Add(ends, matching.Sends, tag, x)
 	}
-	x.from, x.to, x.communicator, x.sent = c.Location, to, p.Ops[1], true
+	x.from, x.communicator, x.sent = from, p.Ops[1], true
 	x.send, x.sendEnter, x.sendLeave, x.sendTime, x.sendCall = at, c.Enter, c.Leave, p.Time, own
 	x.synchronous = c.Synchronous
 	if id != trace.Undefined {
@@ -332,7 +348,8 @@ func (m *messages) receive(c *synclog.Call, p *synclog.Point, own *call, post po
 	}
 	x := m.freeMessages.take()
 	*x = message{references: 2, // one reference of the order of receives, and one of the matching
-		from: uint32(min(p.Ops[0], uint64(trace.NoRef))), to: c.Location, communicator: p.Ops[1], tag: int64(p.Ops[2]),
+		from: m.e.rankOf(uint32(min(p.Ops[0], uint64(trace.NoRef)))), to: c.Location, communicator: p.Ops[1],
+		tag:      int64(p.Ops[2]),
 		recvCall: own, recvEnter: own.enter, recvTest: own.test, recvPost: post.place, recvPostEnter: post.enter,
 		recvTime: p.Time}
 	m.order(c.Location).push(x)
@@ -342,8 +359,8 @@ func (m *messages) receive(c *synclog.Call, p *synclog.Point, own *call, post po
 // match pairs a receive with the first waiting send, or adds it to the waiting receives. It takes over a reference
 // to x.
 func (m *messages) match(x *message) {
-	ends := m.matcher.Conversation(matching.Channel{Source: x.from, Destination: x.to, Communicator: x.communicator},
-		matching.Receives)
+	ends := m.matcher.Conversation(matching.Channel{Source: x.from, Destination: m.e.rankOf(x.to),
+		Communicator: x.communicator}, matching.Receives)
 	y, ok := m.matcher.Take(ends, matching.Sends, x.tag)
 	if !ok {
 		m.matcher.Add(ends, matching.Receives, x.tag, x)
@@ -548,7 +565,7 @@ func (m *messages) finish() {
 		if b != nil {
 			m.matchAll(b.receives.Flush())
 			b.requests.All(func(_ uint64, r posted) bool {
-				m.countUncompleted(&r)
+				m.countUncompleted(b, &r)
 				return true
 			})
 		}
@@ -574,6 +591,10 @@ func (m *messages) finish() {
 			b.enter))
 	})
 	for _, c := range calls {
+		if !c.test && !c.unknown {
+			c.unknown = true
+			m.e.addUnknown(c.path, c.place.Location, c.enter, c.leave)
+		}
 		m.e.completeOne(c)
 	}
 }

@@ -115,7 +115,7 @@ func (e *engine) processWindowLock(c *synclog.Call, at Place, p *synclog.Point) 
 			x.waits = false // both unlock at the same time, so that this one was not the later one
 		}
 		x.released = p.Time
-		e.releaseWindow(x, windowRelease{release{p.Time, at}, c.Enter})
+		e.releaseWindow(x, windowRelease{release{time: p.Time, place: at}, c.Enter})
 		return
 	}
 	if i < 0 {
@@ -233,7 +233,7 @@ func (e *engine) judgeLock(x *lockEpoch) {
 		e.reportWait(Wait{WindowLock, a.place, a.path, a.enter, until - a.enter, h.place, until, c, c != trace.Undefined})
 	}
 	if e.hooks.Handover != nil {
-		e.hooks.Handover(&Handover{h.place, a.place, until, a.leave})
+		e.hooks.Handover(&Handover{h.place, a.place, until, a.leave, true})
 	}
 }
 

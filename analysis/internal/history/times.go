@@ -1,0 +1,73 @@
+package history
+
+import "github.com/weft-trace/weft/analysis/internal/synclog"
+
+// RemoveWait calls f with the parts of a wait of w ticks in call n, by path. The call itself has waited or, if it was
+// not long enough outside of the regions inside of it, these regions.
+func (l *Location) RemoveWait(n int32, w int64, f func(path uint32, t int64)) {
+	own, list := l.Call(n).Path, l.Inside(n)
+	rest := w
+	for _, t := range list {
+		if t.Path == own {
+			rest -= t.Time
+		}
+	}
+	if rest <= 0 {
+		f(own, w)
+		return
+	}
+	inner := int64(0)
+	for _, t := range list {
+		if part := min(rest-inner, t.Time); t.Path != own && part > 0 {
+			inner += part
+			f(t.Path, part)
+		}
+	}
+	f(own, w-inner)
+}
+
+// PathLocation identifies a call path at a location.
+type PathLocation struct{ Path, Location uint32 }
+
+// ExclusiveTimes returns the time in ticks of each call path at each location, without waits. The waits of a
+// reduction are those of the pattern waitstate.Reduction, which include the waits of the pattern EarlyReduce.
+func (h *History) ExclusiveTimes() map[PathLocation]int64 {
+	own := map[PathLocation]int64{}
+	for i, l := range h.Locations {
+		if l == nil {
+			continue
+		}
+		h.Log.Times(uint32(i), func(path uint32, t int64) {
+			if path == synclog.NoPath && l.InTeams { // the thread has no work at this time
+				return
+			}
+			own[PathLocation{path, uint32(i)}] += t
+		})
+	}
+	for k, t := range h.waited {
+		own[k] -= t
+	}
+	h.moveWaits(own)
+	return own
+}
+
+// moveWaits moves waits that are longer than the time of their path to the paths below it: regions inside of a call
+// belong to the time in which it waits.
+func (h *History) moveWaits(own map[PathLocation]int64) {
+	lacking := map[uint32]bool{} // the locations of such waits
+	for k, t := range own {
+		if t < 0 {
+			lacking[k.Location] = true
+		}
+	}
+	for loc := range lacking {
+		for i, p := range h.Log.Paths { // a parent has a lower index than its children
+			k := PathLocation{uint32(i), loc}
+			if above := (PathLocation{p.Parent, loc}); p.Parent != synclog.NoPath && own[above] < 0 && own[k] > 0 {
+				part := min(own[k], -own[above])
+				own[k] -= part
+				own[above] += part
+			}
+		}
+	}
+}
