@@ -74,8 +74,8 @@ func (r *blockReader) close() {
 func (r *blockReader) read(dst []uint64, d *dataFile, v *Vector, x *Block) ([]uint64, error) {
 	n := int(min(x.Count, maxBlock+1))
 	if n > maxBlock {
-		return dst, archive.Damaged(d.path, int64(min(x.Offset, math.MaxInt64)), fmt.Sprintf("a block of %s", plural.Of(x.Count, "value")),
-			fmt.Sprintf("at most %d", maxBlock))
+		return dst, archive.Damaged(d.path, int64(min(x.Offset, math.MaxInt64)),
+			fmt.Sprintf("a block of %s", plural.Of(x.Count, "value")), fmt.Sprintf("at most %d", maxBlock))
 	}
 	if values, ok := v.headValues(x); ok {
 		return append(dst, values[:n]...), nil

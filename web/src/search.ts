@@ -179,7 +179,13 @@ export class Search {
     }
     this.list.replaceChildren(
       ...(this.found.length === 0
-        ? [el("div", { class: "none", role: "option", id: "found0", aria: { disabled: true } }, name(this.notFoundMessage()))]
+        ? [
+            el(
+              "div",
+              { class: "none", role: "option", id: "found0", aria: { disabled: true } },
+              name(this.notFoundMessage()),
+            ),
+          ]
         : this.found.map((f, i) =>
             el(
               "div",
