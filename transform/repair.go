@@ -52,7 +52,7 @@ type repair struct {
 	mark     uint32 // index of the attribute that marks repaired events
 	unknown  uint32 // region of visits without a region; NoRef until it is needed
 	ends     byLocation[locationEnd]
-	maxIDs   [2]int64 // the greatest id of a claim, and the greatest id of a mark
+	ids      [2]ids // the least and the greatest id of claims, and of marks
 	// resourceUses holds the use of each undefined resource, by resource.
 	resourceUses map[uint64]*resourceUse
 	// tracing states for each region whether its visits enclose the traced time of a process, like the visits
@@ -124,7 +124,7 @@ func (r *repair) Prepare(ctx context.Context) error {
 			}
 		}
 	}
-	r.maxIDs = [2]int64{m.usedIDs[0].most, m.usedIDs[1].most}
+	r.ids = [2]ids(m.usedIDs[:])
 	return nil
 }
 
@@ -159,7 +159,7 @@ func (r *repair) begin(sel trace.Selection, _ format.Order, _ format.Sink) (stag
 	if r.intact {
 		return &soundScan{m}, everything(sel), nil
 	}
-	m.usedIDs[0].most, m.usedIDs[1].most = r.maxIDs[0], r.maxIDs[1]
+	copy(m.usedIDs[:], r.ids[:])
 	return m, everything(sel), nil
 }
 
@@ -180,21 +180,29 @@ type repairScan struct {
 
 // ids is a set of numbers that are mostly consecutive.
 type ids struct {
-	words map[int64]uint64
-	most  int64 // greatest id that the trace has or that add has assigned
+	words       map[int64]uint64
+	least, most int64 // least and greatest id that the trace has or that add has assigned
 }
 
+// see extends the range from the least to the greatest id by an id.
+func (i *ids) see(id int64) { i.least, i.most = min(i.least, id), max(i.most, id) }
+
 // add adds an id to the set and returns it. If the id is already in use, add instead adds and returns the
-// greatest id plus one.
+// greatest id plus one, or if there is no such number, the least id minus one. If there is no such number
+// either, the id stays.
 func (i *ids) add(id int64) int64 {
 	if i.words == nil {
 		i.words = map[int64]uint64{}
 	}
 	if i.words[id>>6]>>(id&63)&1 == 1 {
-		i.most++
-		id = i.most
+		switch {
+		case i.most < math.MaxInt64:
+			id = i.most + 1
+		case i.least > math.MinInt64:
+			id = i.least - 1
+		}
 	}
-	i.most = max(i.most, id)
+	i.see(id)
 	i.words[id>>6] |= 1 << (id & 63)
 	return id
 }
@@ -417,7 +425,7 @@ func (rs *repairScan) keep(x *trace.Cursor, t int64, ref uint32, ops []uint64) {
 func (rs *repairScan) renumber(set int, loc uint32, x *trace.Cursor, t int64, what string) []uint64 {
 	id := int64(x.Op(0))
 	if rs.surveyOnly {
-		rs.usedIDs[set].most = max(rs.usedIDs[set].most, id)
+		rs.usedIDs[set].see(id)
 		return nil
 	}
 	now := rs.usedIDs[set].add(id)

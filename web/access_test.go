@@ -39,9 +39,10 @@ func TestAccess(t *testing.T) {
 	heat := servedTrace(t, "heat")
 	list, _, _ := strings.Cut(heat.url, "#")
 	runScript(t, "access", map[string]any{"url": heat.url, "folder": list, "search": "MPI",
-		"small": servedTrace(t, "odse").url + "," + servedTrace(t, "before").id}, &out)
+		"small": servedTrace(t, "odse").url + "," + servedTrace(t, "before").id,
+		"long":  servedTrace(t, "long-names").url}, &out)
 	for _, x := range out.Outside {
-		t.Errorf("on a small screen, %s is outside of the panel", x)
+		t.Errorf("on a small screen, %s is outside of the panel or window", x)
 	}
 	for _, e := range out.Errors {
 		t.Error(e)

@@ -132,6 +132,7 @@ func TestDocument_Attributes(t *testing.T) {
 		{`path=C:\ docs`, `path="C: docs"`, []string{
 			`etf.escape 2: a "\" that escapes nothing: key "path" and value "C: docs", "\\"`}},
 		{`path=\ docs\ `, `path=" docs "`, nil},
+		{`name=E2,`, `name="E2"`, []string{`etf.attribute 2: a "," at the end, key=value after each ","`}},
 		{`path=c:\dir`, `path="c:dir"`, []string{
 			`etf.escape 2: a "\" that escapes nothing: key "path" and value "c:dir", "\\"`}},
 	} {
@@ -140,7 +141,7 @@ func TestDocument_Attributes(t *testing.T) {
 			// The first previous line makes the reader take the slow path, and the second one the fast path,
 			// which knows the keys from the line before.
 			for _, before := range []string{"E 1 0 ;\n", "E 1 0 ; " + strings.SplitN(x.list, "=", 2)[0] + "=x\n"} {
-				got := parseText(t, before+"E 0 1 ; "+x.list+"\n")
+				got := parseText(t, before+"E 0 1 ; "+x.list+"\n# a last line\n")
 				got.defectsAre(t, x.defects...)
 				if last := got.events[len(got.events)-1]; !strings.HasSuffix(last, want) {
 					t.Errorf("found %s, expected it to end in %s", last, want)

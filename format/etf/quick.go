@@ -336,7 +336,11 @@ func (p *blockParser) quickAttributes(data []byte, i int, c *columns, recent *re
 			ref = p.region(value)
 		}
 		if mark == ',' {
-			i++
+			for i++; data[i] == ' '; i++ {
+			}
+			if data[i] == '\n' {
+				break // a "," at the end, which the slow path reports
+			}
 		}
 	}
 	return trace.NoRef, 0

@@ -437,6 +437,8 @@ func attributeProblem(p attrlist.Problem, key, value string) problem {
 	case attrlist.LostBackslash:
 		return problem{"etf.escape", fmt.Sprintf("a \"\\\" that escapes nothing: key %q and value %q", key, value),
 			`"\\" for a "\" inside a key or value`, trace.Warning}
+	case attrlist.LastComma:
+		return problem{"etf.attribute", "a \",\" at the end", "key=value after each \",\"", trace.Error}
 	}
 	return problem{"etf.attribute", fmt.Sprintf("%q without \"=\"", key),
 		"key=value; weft reads a key with an empty value", trace.Error}
@@ -463,7 +465,7 @@ func (u *inexactCounts) add(list []byte) {
 			break
 		}
 		less = less || keys[key] || p == attrlist.LostBackslash
-		other = other || p == attrlist.SecondEquals || p == attrlist.NoEquals
+		other = other || p == attrlist.SecondEquals || p == attrlist.NoEquals || p == attrlist.LastComma
 		keys[key] = true
 		list = rest
 	}

@@ -57,8 +57,8 @@ var rules = []format.Rule{
 	{ID: "etf.empty-signal", Severity: trace.Error, Doc: "A signal has no fragment.", Example: "S 0 ; without a line F 0",
 		Stays: true},
 	{ID: "etf.attribute", Severity: trace.Error,
-		Doc: "An attribute has no key, or no \"=\". weft reads an attribute without \"=\" as a key with an empty " +
-			"value.",
+		Doc: "An attribute has no key, or no \"=\", or a list of attributes ends with \",\". weft reads an attribute " +
+			"without \"=\" as a key with an empty value.",
 		Example: "E 0 1 ; name"},
 	{ID: "etf.escape", Severity: trace.Warning,
 		Doc: "A key or value has a \"=\" without a \"\\\" before it, or a \"\\\" before a character that needs no \"\\\". " +

@@ -3,6 +3,7 @@ package otf2
 import (
 	"fmt"
 	"io"
+	"slices"
 	"sort"
 
 	"github.com/weft-trace/weft/internal/plural"
@@ -49,6 +50,7 @@ type EventReader struct {
 	// fields of the event or of its attributes, numbers with more bytes than needed, and missing fields.
 	extraBytes                   int
 	paddedNumbers, missingFields bool
+	again                        bool // a defect before the current event was reported; Next continues with this event
 	// The following fields are used to resume reading after damage.
 	later      bool   // the archive has a later version of OTF2, with possibly unknown or longer records
 	chunkStart bool   // no time has been read in the current chunk
@@ -95,7 +97,10 @@ func (r *EventReader) Close() { r.c.close() }
 func (r *EventReader) Next() (*Event, error) {
 	c := r.c
 	e := &r.event
-	e.Attributes, r.extraBytes, r.paddedNumbers, r.missingFields = e.Attributes[:0], 0, false, false
+	if !r.again {
+		e.Attributes, r.extraBytes, r.paddedNumbers = e.Attributes[:0], 0, false
+	}
+	r.again, r.missingFields = false, false
 	if r.ended {
 		return nil, io.EOF
 	}
@@ -104,7 +109,7 @@ func (r *EventReader) Next() (*Event, error) {
 			return nil, err
 		}
 	}
-	for {
+	for timed := false; ; {
 		b, err := c.peek(10)
 		if err != nil {
 			return nil, r.skip(err)
@@ -147,7 +152,13 @@ func (r *EventReader) Next() (*Event, error) {
 			}
 			c.at += cur.at
 			r.setTime(t)
+			if timed {
+				r.again = true
+				return nil, c.errorAt(at, r.what+"; weft uses this time", "a second time")
+			}
+			timed = true
 		case id == attributeRecord:
+			timed = false
 			c.at++
 			body, err := c.body()
 			if err != nil {
@@ -157,9 +168,14 @@ func (r *EventReader) Next() (*Event, error) {
 			if r.readAttributes(&cur); cur.bad {
 				e.Attributes = e.Attributes[:0]
 				return nil, r.recoverList(at, c.offset(),
-					c.errorAt(at, "a list of attributes", "one that does not end in its %s", plural.Of(len(body), "byte")))
+					c.errorAt(at, "one that ends in them", "a list of attributes of %s", plural.Of(len(body), "byte")))
 			}
 			r.extraBytes, r.paddedNumbers = r.extraBytes+len(body)-cur.at, r.paddedNumbers || cur.loose
+			if n := len(e.Attributes); e.dropRepeated() {
+				r.again = true
+				return nil, c.errorAt(at, "each attribute once; weft uses the first", "%s of one event, some of them repeated",
+					plural.Of(n, "attribute"))
+			}
 		default:
 			return r.read(id, at)
 		}
@@ -326,6 +342,30 @@ func (r *EventReader) globalize(t *recordType) {
 	for i := len(t.fields); len(t.each) > 0 && i < len(v); i++ {
 		v[i] = r.mapped(t.each[(i-len(t.fields))%len(t.each)].table, v[i])
 	}
+}
+
+// dropRepeated removes attributes whose id occurs before in the list, and reports whether there are any. OTF2's
+// library stops at such an event.
+func (e *Event) dropRepeated() bool {
+	all := e.Attributes
+	var seen map[uint32]bool // for long lists, which take too long to search
+	if len(all) > 64 {
+		seen = make(map[uint32]bool, len(all))
+	}
+	keep := all[:0]
+	for _, a := range all {
+		repeated := seen[a.ID]
+		if seen != nil {
+			seen[a.ID] = true
+		} else {
+			repeated = slices.ContainsFunc(keep, func(b Attribute) bool { return b.ID == a.ID })
+		}
+		if !repeated {
+			keep = append(keep, a)
+		}
+	}
+	e.Attributes = keep
+	return len(keep) < len(all)
 }
 
 // readAttributes reads a list of attributes.

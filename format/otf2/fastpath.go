@@ -84,7 +84,7 @@ func plainRecord(b []byte, at int, v *plainValues) (next int) {
 // 2⁶³ and more. ok is false if there is no such time.
 func (r *EventReader) skipPlain() (latest uint64, ok bool) {
 	c := r.c
-	if c.big {
+	if c.big || r.again {
 		return 0, false
 	}
 	const timeSize = 9
@@ -337,7 +337,7 @@ func (r *EventReader) plainAttributes(b []byte, at int) (next int) {
 	}
 	cur := cursor{b: b[at+2 : next]}
 	r.event.Attributes = r.event.Attributes[:0]
-	if r.readAttributes(&cur); cur.bad || cur.loose || cur.at != len(cur.b) {
+	if r.readAttributes(&cur); cur.bad || cur.loose || cur.at != len(cur.b) || r.event.dropRepeated() {
 		r.event.Attributes = r.event.Attributes[:0]
 		return 0
 	}

@@ -181,7 +181,7 @@ func (lr *locationReader) fill(ctx context.Context) (*trace.Batch, error) {
 // the buffered part of the file and have the usual form. It leaves all other records to [EventReader.Next].
 func (lr *locationReader) fillFast() error {
 	r, c := lr.r, lr.r.c
-	if c.big {
+	if c.big || r.again {
 		return nil
 	}
 	const most = 16 // maximum number of bytes read for a record, including the first bytes of the next record
@@ -195,7 +195,7 @@ func (lr *locationReader) fillFast() error {
 		id := p[0]
 		if id == timestampRecord {
 			t := binary.LittleEndian.Uint64(p[1:])
-			if now, odd = lr.modelTime(r.clock.correct(t)); odd || unusualTime(t, time) {
+			if now, odd = lr.modelTime(r.clock.correct(t)); odd || unusualTime(t, time) || p[9] == timestampRecord {
 				break
 			}
 			time = t

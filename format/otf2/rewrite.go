@@ -74,16 +74,18 @@ func (e *encoder) rewrite(parts []*source) error {
 	first := parts[0].m.a
 	a := first.Anchor
 	a.FileVersion = e.w.Anchor.FileVersion
-	valid := map[string]bool{}
-	// the decoder has already reported this property
-	a.Properties = slices.DeleteFunc(slices.Clone(a.Properties), func(p Property) bool {
+	a.Properties = slices.Clone(a.Properties)
+	e.loss.Add("trace", "text", format.Degraded,
+		"an archive has one machine, creator and description; those of other traces become properties",
+		joinAnchor(&a, parts))
+	valid, all := map[string]bool{}, len(a.Properties)
+	a.Properties = slices.DeleteFunc(a.Properties, func(p Property) bool {
 		bad := !propertyName.MatchString(p.Name) || valid[p.Name]
 		valid[p.Name] = true
 		return bad
 	})
-	e.loss.Add("trace", "text", format.Degraded,
-		"an archive has one machine, creator and description; those of other traces become properties",
-		joinAnchor(&a, parts))
+	e.loss.Add("trace", "property", format.Degraded, "OTF2 does not allow the name; the property is left out",
+		int64(all-len(a.Properties)))
 	if rename := e.defs.Rename; rename != nil {
 		for _, text := range []*string{&a.Machine, &a.Creator, &a.Description} {
 			*text = rename(*text, false)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 
 	"github.com/klauspost/compress/zstd"
@@ -73,8 +74,8 @@ func (r *blockReader) close() {
 func (r *blockReader) read(dst []uint64, d *dataFile, v *Vector, x *Block) ([]uint64, error) {
 	n := int(min(x.Count, maxBlock+1))
 	if n > maxBlock {
-		return dst, archive.Damaged(d.path, int64(x.Offset), fmt.Sprintf("a block of %s", plural.Of(x.Count, "value")),
-			fmt.Sprintf("at most %d", maxBlock))
+		return dst, archive.Damaged(d.path, int64(min(x.Offset, math.MaxInt64)),
+			fmt.Sprintf("a block of %s", plural.Of(x.Count, "value")), fmt.Sprintf("at most %d", maxBlock))
 	}
 	if values, ok := v.headValues(x); ok {
 		return append(dst, values[:n]...), nil
@@ -170,10 +171,14 @@ func (r *blockReader) keep(d *dataFile, x *Block, b []byte) {
 	r.kept[keptBlock{d, x.Offset}] = bytes.Clone(b)
 }
 
+// missingBlock returns the error for a block that the file is too short for.
+func missingBlock(path string, size int64, block uint64) error {
+	return archive.Damaged(path, size, "the end of the file", fmt.Sprintf("a block of values at 0x%x", block))
+}
+
 func (r *blockReader) loadFrom(f format.DataFile, size int64, path string, x *Block) ([]byte, error) {
 	if size < 8 || x.Offset > uint64(size)-8 {
-		return nil, archive.Damaged(path, int64(x.Offset), fmt.Sprintf("the end of the file at 0x%x", size),
-			"a block of values")
+		return nil, missingBlock(path, size, x.Offset)
 	}
 	// Most blocks are small. One read then gets both the length and the data.
 	guess := 8*x.Count + 64

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"sync"
 
@@ -108,7 +109,8 @@ func (c *checker) Finish(ctx context.Context) error {
 func (c *checker) report(rule string, severity trace.Severity, path string, offset uint64, found,
 	expected string) error {
 	return c.opt.Defect(&trace.Defect{Rule: rule, Severity: severity,
-		Position: trace.Position{File: path, Offset: int64(offset), Binary: true}, Found: found, Expected: expected})
+		Position: trace.Position{File: path, Offset: int64(min(offset, math.MaxInt64)), Binary: true}, Found: found,
+		Expected: expected})
 }
 
 // checkArchive compares the numbers that the file of an archive states with the contents of its folders.
@@ -470,7 +472,7 @@ func (w *fileWindow) bytes(at, n, block uint64) ([]byte, error) {
 	var b []byte
 	err := w.d.withFile(func(f format.DataFile, size int64) error {
 		if at > uint64(size) || n > uint64(size)-at {
-			return archive.Damaged(w.d.path, int64(block), fmt.Sprintf("the end of the file at 0x%x", size), "a block of values")
+			return missingBlock(w.d.path, size, block)
 		}
 		if at < w.from { // vectors share this block; keep the window, because the next blocks follow it
 			w.side = slices.Grow(w.side[:0], int(n))[:n]

@@ -352,3 +352,15 @@ func TestWindowBack(t *testing.T) {
 		}
 	}
 }
+
+// TestBlockBeyondFile checks the position in the error for a block that begins beyond the end of its file, also for
+// an offset that is negative as a signed number.
+func TestBlockBeyondFile(t *testing.T) {
+	for _, offset := range []uint64{93, 1 << 40, 1<<63 | 5} {
+		_, err := (&blockReader{}).loadFrom(nil, 100, "x.dat", &Block{Count: 5, Offset: offset})
+		want := fmt.Sprintf("x.dat:0x64: found the end of the file, expected a block of values at 0x%x", offset)
+		if err == nil || err.Error() != want {
+			t.Errorf("found %v, expected %s", err, want)
+		}
+	}
+}

@@ -247,7 +247,9 @@ func (p *blockParser) addRecord(h *head, l []byte, i int, t, number int64) error
 				return err
 			}
 			// the values hold the complete data in spite of these problems
-			if problem.rule != "picl.one-structure" && problem.rule != "picl.text-length" {
+			if problem.rule == "picl.one-structure" || problem.rule == "picl.text-length" {
+				p.scan.spelled.Add(1)
+			} else {
 				p.scan.damaged.Add(1)
 			}
 		} else {

@@ -22,6 +22,7 @@ const (
 	EmptyKey
 	SecondEquals  // a "=" in the value without a backslash
 	LostBackslash // a backslash before a character that needs no backslash; it is dropped
+	LastComma     // a "," with no pair after it
 )
 
 // Next returns the first pair of the list and the rest of the list. more is false at the end of the list. If
@@ -78,6 +79,9 @@ scan:
 	}
 	if problem == NoProblem {
 		problem = minor
+	}
+	if problem == NoProblem && i < len(list) && len(trim(rest)) == 0 {
+		problem = LastComma
 	}
 	return str(k), str(v), rest, problem, true
 }

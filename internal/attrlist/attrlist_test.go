@@ -26,7 +26,8 @@ func TestNext(t *testing.T) {
 		`a\ b=v`:                         "a b=v!4",
 		"k=a\\\tb":                       "k=a\tb!4",
 		`k=\ v\ , l=\\ x`:                `k= v |l=\ x`,
-		`a=1,`:                           "a=1",
+		`a=1,`:                           "a=1!5",
+		`a=1, b=2 , `:                    "a=1|b=2!5",
 		"task=A\r":                       "task=A",
 	} {
 		var got []string

@@ -178,7 +178,8 @@ func (a *app) checkRuleNames(list []string) error {
 	}
 	for _, s := range list {
 		if !slices.ContainsFunc(ids, func(id string) bool { return wildcard.MatchAny([]string{s}, id) }) {
-			return usageError("--rule %s: no such rule%s; weft check --rules lists them", s, nearest.Hint(s, ids))
+			near := nearest.DidYouMean(s, slices.Values(ids), "")
+			return usageError("--rule %s: no such rule; %s", s, strings.TrimSpace(near+" weft check --rules lists them"))
 		}
 	}
 	return nil

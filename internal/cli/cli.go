@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/signal"
 	"runtime"
@@ -139,7 +140,11 @@ func (a *app) exitCode(ctx context.Context, err error) int {
 
 // printError prints an error, if it has a text.
 func (a *app) printError(err error) {
-	if s := err.Error(); s != "" {
+	s := err.Error()
+	if pe, ok := err.(*fs.PathError); ok {
+		s = pe.Path + ": " + pe.Err.Error() // as for traces, without the system call
+	}
+	if s != "" {
 		fmt.Fprintln(a.err, "weft:", plainLines(s))
 	}
 }

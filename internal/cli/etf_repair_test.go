@@ -7,7 +7,8 @@ import (
 )
 
 // TestRepairOfTRACEDefinitions checks that repair defines the groups of time series, and gives
-// attributes without a key one that no other attribute has. Nothing is left to mend then.
+// attributes without a key one that no other attribute has, and repeated ids a free one. Nothing is left to
+// mend then.
 func TestRepairOfTRACEDefinitions(t *testing.T) {
 	for _, x := range []struct{ in, want string }{
 		{"TSP 0 0 1 2\n", "TU SECONDS\nTS 0 ; name=undefined time series 0\nTSS 0 0 ; name=undefined series 0/0\nTSP 0 0 " +
@@ -21,6 +22,8 @@ func TestRepairOfTRACEDefinitions(t *testing.T) {
 		{"TU SECONDS\nR 1 1 false ; =a\nC 1 0 1 1 1 ; =b\nS 1 ; =c\nF 1 0 1 1 0 0\nTS 1 ; =d\nTSS 1 1 ; =e\nTSP 1 1 0 1\n",
 			"TU SECONDS\nR 1 1 false ; unknown=a\nC 1 0 1 1 1 ; unknown=b\nS 1 ; unknown=c\nF 1 0 1 1 0 0\n" +
 				"TS 1 ; unknown=d\nTSS 1 1 ; unknown=e\nTSP 1 1 0 1\n"},
+		{"E 9223372036854775807 1 ;\nE -5 2 ;\nE 9223372036854775807 3 ;\nE 9223372036854775807 3 ;\n",
+			"TU SECONDS\nE 9223372036854775807 1 ;\nE -5 2 ;\nE -6 3 ;\nE -7 3 ;\n"},
 	} {
 		in, out := textFile(t, "in.etf", x.in), filepath.Join(t.TempDir(), "out.etf")
 		mustRun(t, "repair", "-q", in, out)

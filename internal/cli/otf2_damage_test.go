@@ -1,9 +1,12 @@
 package cli
 
 import (
+	"encoding/binary"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -143,5 +146,46 @@ func TestDamagedPropertyName(t *testing.T) {
 	}
 	if _, text, _ := runWeft(t, "check", out); strings.Contains(text, "otf2.damaged") {
 		t.Errorf("check: %s", text)
+	}
+}
+
+// TestRefusedPropertiesOfOTF2 checks that no written archive has a property with a name that OTF2's library refuses,
+// and that the loss table counts the property. otf2-print does not open an archive with such a name.
+func TestRefusedPropertiesOfOTF2(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS("../../format/otf2/testdata/ok/rma")); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "traces.otf2")
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// the number of properties is before the id of the trace, two numbers of 4 bytes, and the end
+	at := len(b) - 3 - 8 - 8 - 4
+	if n := binary.LittleEndian.Uint32(b[at:]); n != 0 {
+		t.Fatalf("found %d properties, expected 0", n)
+	}
+	b = slices.Concat(b[:at], []byte{2, 0, 0, 0}, []byte("bad name\x00v1\x00GOOD::NAME\x00v2\x00"), b[at+4:])
+	if err := errors.Join(os.Remove(path), os.WriteFile(path, b, 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	for name, args := range map[string][]string{"filter": {"filter", path}, "merge": {"merge", path, path},
+		"convert": {"convert", path}, "repair": {"repair", path}} {
+		out := filepath.Join(dir, name+".otf2")
+		code, printed, _ := runWeft(t, append(args, out)...)
+		if code != 0 || !strings.Contains(printed, "OTF2 does not allow the name; the property is left out") {
+			t.Errorf("%s: exit code %d, found %s", name, code, printed)
+		}
+		if _, printed, _ = runWeft(t, "check", out); !strings.Contains(printed, " 0 errors") {
+			t.Errorf("%s: check of what was written finds %s", name, printed)
+		}
+		if _, printed, _ = runWeft(t, "info", out); !strings.Contains(printed, "GOOD::NAME = v2") ||
+			strings.Contains(printed, "bad name") {
+			t.Errorf("%s: found %s, expected only the property GOOD::NAME", name, printed)
+		}
+		if _, err := exec.LookPath("otf2-print"); err == nil {
+			runTool(t, out, "otf2-print", "-A")
+		}
 	}
 }

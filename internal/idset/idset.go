@@ -27,7 +27,7 @@ func New(memory int) *Set { return &Set{memory: memory} }
 // Add adds an id that occurs at a place. duplicate is true if the id is certainly a duplicate. [Set.Finish]
 // reports the duplicates that Add cannot recognise.
 func (s *Set) Add(id, place int64) (duplicate bool, err error) {
-	if n := len(s.ranges); n > 0 && id == s.ranges[n-1].hi+1 {
+	if n := len(s.ranges); n > 0 && id > s.ranges[n-1].hi && id-1 == s.ranges[n-1].hi {
 		s.ranges[n-1].hi = id
 		return false, nil
 	}

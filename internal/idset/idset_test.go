@@ -2,6 +2,7 @@ package idset
 
 import (
 	"context"
+	"math"
 	"math/rand/v2"
 	"testing"
 )
@@ -15,6 +16,7 @@ func TestDuplicates(t *testing.T) {
 		"backwards": func(_ *rand.Rand, i int) int64 { return int64(-i) },
 		"dense":     func(r *rand.Rand, _ int) int64 { return r.Int64N(50_000) },
 		"sparse":    func(r *rand.Rand, _ int) int64 { return r.Int64() >> 20 },
+		"extreme":   func(_ *rand.Rand, i int) int64 { return math.MaxInt64 + int64(i%7) },
 		"clusters":  func(r *rand.Rand, i int) int64 { return r.Int64N(100)*1_000_000 + int64(i/100) },
 	} {
 		r := rand.New(rand.NewPCG(1, 2))

@@ -179,7 +179,13 @@ export class Search {
     }
     this.list.replaceChildren(
       ...(this.found.length === 0
-        ? [el("div", { class: "none", role: "status" }, name(this.notFoundMessage()))]
+        ? [
+            el(
+              "div",
+              { class: "none", role: "option", id: "found0", aria: { disabled: true } },
+              name(this.notFoundMessage()),
+            ),
+          ]
         : this.found.map((f, i) =>
             el(
               "div",
@@ -201,6 +207,9 @@ export class Search {
           )),
     );
     this.list.hidden = false;
+    // the list moves to the left where it would reach beyond the window
+    const room = innerWidth - 4 - this.element.getBoundingClientRect().left - this.list.offsetWidth;
+    this.list.style.left = `${Math.min(0, room)}px`;
     this.input.setAttribute("aria-expanded", "true");
     this.mark();
   }
@@ -211,9 +220,9 @@ export class Search {
 
   private mark(): void {
     [...this.list.children].forEach((c, i) => {
-      c.setAttribute("aria-selected", String(i === this.at));
+      c.setAttribute("aria-selected", String(i === this.at && this.found.length > 0));
       if (i === this.at) c.scrollIntoView({ block: "nearest" });
     });
-    this.input.setAttribute("aria-activedescendant", this.found.length > 0 ? `found${this.at}` : "");
+    this.input.setAttribute("aria-activedescendant", `found${this.at}`);
   }
 }

@@ -113,6 +113,9 @@ export async function run(input, open) {
   await w.page.keyboard.type(input.search);
   await w.page.waitForSelector(".found [role=option]");
   await check(w, "search", violations);
+  await w.page.keyboard.type(" that nothing is called");
+  await w.page.waitForSelector(".found .none");
+  await check(w, "search without results", violations);
   await w.page.keyboard.press("Escape");
   acts.searchClosed = await w.page.locator(".found:visible").count();
   // menus return the focus
@@ -158,8 +161,20 @@ export async function run(input, open) {
     outside.push(...left.map((name) => `${panel}: ${name}`));
   }
   await small.page.setViewportSize(size);
+  // results of any length stay inside of the window
+  const long = await open("access-long", input.long);
+  for (const width of [1280, 450, 360]) {
+    await long.page.setViewportSize({ width, height: 600 });
+    for (const text of ["a long name", "nothing is called so"]) {
+      await long.page.locator(".search input").fill(text);
+      await long.page.waitForSelector(".found:visible");
+      const found = await long.page.locator(".found").boundingBox();
+      if (found.x < 0 || found.x + found.width > width) outside.push(`the result for "${text}" (${width} pixels)`);
+    }
+  }
+  await long.page.setViewportSize(size);
   const list = await open("access-list", input.folder);
   await list.page.waitForSelector("main.start");
   await check(list, "list of traces", violations);
-  return { violations, stops, acts, outside, errors: [...w.errors, ...small.errors, ...list.errors] };
+  return { violations, stops, acts, outside, errors: [...w.errors, ...small.errors, ...long.errors, ...list.errors] };
 }
