@@ -455,9 +455,9 @@ func (p *blockParser) defineMissingResource(rec *Record, number int64, l []byte)
 // signal returns the metric of the signal with an id.
 func (p *blockParser) signal(id int64, number int64, l []byte) (uint32, error) {
 	m, err := p.metric(seriesKey{kind: S, group: id}, trace.SignalMetric, strconv.FormatInt(id, 10), number, l)
-	if err == nil && int(m) < len(p.d.drawn) && p.d.drawn[m] > number {
+	if err == nil && int(m) < len(p.d.signalDefs) && p.d.signalDefs[m] > number {
 		err = p.report(problem{"etf.late-definition",
-			"signal " + strconv.FormatInt(id, 10) + " defined in line " + strconv.FormatInt(p.d.drawn[m], 10),
+			"signal " + strconv.FormatInt(id, 10) + " defined in line " + strconv.FormatInt(p.d.signalDefs[m], 10),
 			"signals before their fragments", trace.Warning}, number, l)
 	}
 	return m, err
