@@ -47,7 +47,7 @@ func eachPiece(ctx context.Context, events format.Events, windows []trace.Window
 	if err := part.Prepare(ctx); err != nil {
 		return err
 	}
-	held, err := format.Held(ctx, part, trace.Everything(), heldRows)
+	held, err := format.ReadIntoMemory(ctx, part, trace.Everything(), heldRows)
 	if err != nil {
 		return err
 	}

@@ -107,8 +107,8 @@ type Late struct {
 	Location     uint32 `json:"location"`
 	LocationName string `json:"locationName"`
 	Operations   int64  `json:"operations"` // number of operations to which the location came last
-	// Of is the number of operations on the communicator in which all members wait for all others.
-	Of int64 `json:"of"`
+	// AllOperations is the number of operations on the communicator in which all members wait for all others.
+	AllOperations int64 `json:"of"`
 	// Lost is the number of ticks that the other members waited in the operations to which the location
 	// came last.
 	Lost trace.Ticks `json:"lost"`
@@ -233,7 +233,7 @@ func (a *adder) pattern(k waitstate.Pattern, s *patternSums) Pattern {
 		return Share{Location: &k.location, LocationName: a.locationName(k.location),
 			Cause: &k.cause, CauseName: a.locationName(k.cause)}
 	})
-	slices.SortFunc(s.worst, func(a, b waitstate.Wait) int { return compareWaits(&b, &a) })
+	slices.SortFunc(s.worst, func(a, b waitstate.Wait) int { return compare(&b, &a) })
 	for i := range s.worst {
 		w := &s.worst[i]
 		p.Worst = append(p.Worst, Wait{w.Place.Location, a.locationName(w.Place.Location), a.log.PathNames(w.Path,

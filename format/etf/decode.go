@@ -135,7 +135,7 @@ func (d *decoder) define(defs []defLine, events bool) error {
 		return err
 	}
 	if !d.File.Numbered { // numbered lines come from a converted file and have other positions
-		m.Native = &original{d}
+		m.Native = &originalFile{d}
 	}
 	return d.addDefinitions(l, events)
 }

@@ -100,7 +100,7 @@ func (e *encoder) Begin(d *trace.Definitions) error {
 	if !e.native {
 		return nil
 	}
-	if o, ok := d.Native.(*original); ok {
+	if o, ok := d.Native.(*originalFile); ok {
 		e.rewrite(o)
 		e.queue.from = e.from
 	}

@@ -44,9 +44,9 @@ type carriedOrder struct {
 
 // These flags describe events of other formats that the attribute "weft" of a line restores.
 const (
-	derived uint8 = 1 << iota
-	neverLeft
-	isCarried
+	derivedEvent    uint8 = 1 << iota // the event is derived (see [trace.Batch.MarkDerived])
+	visitNeverLeft                    // the claim stands for a visit without a leave
+	fromOtherFormat                   // the line has the attribute "weft"
 )
 
 // blockEvents holds the events of a block at one location, or at all locations if the batch mixes them:
@@ -363,15 +363,15 @@ func (r *carriedOrder) parse(it *timedLine, s string) bool {
 	if err1 != nil || err2 != nil {
 		return false
 	}
-	r.order[0], r.flags = int64(enter), isCarried
+	r.order[0], r.flags = int64(enter), fromOtherFormat
 	switch {
 	case it.kind != C:
 		if it.loc = uint32(at); more {
-			r.flags |= derived
+			r.flags |= derivedEvent
 		}
 		return !more || rest == "derived"
 	case rest == "":
-		r.flags |= neverLeft
+		r.flags |= visitNeverLeft
 	default:
 		leave, err := strconv.ParseUint(rest, 10, 63)
 		if r.order[1] = int64(leave); err != nil {

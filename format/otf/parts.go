@@ -568,7 +568,7 @@ func sameTrace(d *trace.Definitions) trace.SourceTrace {
 // traces.
 func sourcesOf(native *trace.SourceTraces) (sources []*sourceTrace) {
 	for i, p := range native.List {
-		o, ok := p.Defs.Native.(*original)
+		o, ok := p.Defs.Native.(*originalTrace)
 		if !ok {
 			return nil
 		}
