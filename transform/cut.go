@@ -76,12 +76,12 @@ type cut struct {
 	// that have later events.
 	openBegins byLocation[openBegins]
 	claims     map[claimStart]bool // claims that are open at the begin of the window
-	// toLastTick is set if what goes on after the window ends in the piece at the window's last tick, and not one tick
-	// later.
+	// toLastTick is set if calls and operations that are open at the end of the window end at the window's last
+	// tick in the piece, and not one tick later.
 	toLastTick bool
 }
 
-// end returns the time, in the piece, of the ends of what goes on after the window.
+// end returns the time at which calls and operations that are open at the end of the window end in the piece.
 func (c *cut) end() int64 {
 	if c.toLastTick && c.window.From < c.window.To {
 		return c.window.To - 1

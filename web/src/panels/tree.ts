@@ -173,7 +173,7 @@ export class TreeTable<N extends PathNode<N>> {
     if (o.lack === "") tools.bar.append(el("span", { class: "faint" }, o.all));
   }
 
-  /** keep shows the open paths anew, and writes them to the state. */
+  /** keep shows the open paths again, and writes them to the state. */
   private keep(): void {
     const { o, tools } = this;
     this.fill();
