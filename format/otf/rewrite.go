@@ -412,7 +412,7 @@ func (e *encoder) writeStandIns(s *sourceTrace, write func(*Record) error) error
 		if s.Index != nil {
 			space := tokensOfDefinitions[t].own
 			if entry, ok := s.entry(&r); ok {
-				r.Token = uint64(e.tokens.of(t).at(int(entry.index)))
+				r.Token = uint64(e.tokens.ofType(t).at(int(entry.index)))
 			} else if !e.original.referred[tokenOf{space, streamToken{0, x.token}}] {
 				continue
 			}
