@@ -121,7 +121,7 @@ func flow(p *params) storedAnswer {
 			}
 			clock := d.Defs().Clock
 			inTicks := float64(unit) / 1e9 * clock.PerSecond()
-			r := part.Result(average, inTicks, shorten)
+			r := part.Result(usage.ResultOptions{Window: average, Unit: inTicks, Shorten: shorten})
 			a = newFlowAnswer(v, r, per)
 			switch {
 			case len(r.Objects) > 0:
@@ -181,8 +181,7 @@ func newFlowAnswer(v *traceView, r *usage.LittleResult, per string) *flowAnswer 
 		a.Latencies.Histogram = append(a.Latencies.Histogram, bucketFact{ticks(b.From), ticks(b.To), b.Count})
 	}
 	add := func(name, unit string, s usage.Signal, nonzero bool) {
-		counted, _ := s.Statistics(nonzero)
-		all, _ := s.Statistics(false)
+		counted, all := s.Statistics(nonzero), s.Statistics(false)
 		a.Signals = append(a.Signals, signalFact{Name: name, Unit: unit, Mean: finiteOrZero(counted.Mean),
 			Min: finiteOrZero(counted.Min), Max: finiteOrZero(counted.Max),
 			Low: finiteOrZero(all.Min), High: finiteOrZero(all.Max), pieces: s})

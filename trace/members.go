@@ -101,9 +101,10 @@ func (d *Definitions) SetMembers(set uint32) []uint32 { return (&ranks{defs: d})
 
 // ranks finds the locations of ranks. It caches the results that several communicators share.
 type ranks struct {
-	defs *Definitions
-	byID map[string]uint32 // locations by id
-	all  map[Value]*Set    // result of Communicating, indexed by paradigm
+	defs    *Definitions
+	byID    map[string]uint32 // locations by id
+	all     map[Value]*Set    // result of Communicating, indexed by paradigm
+	numbers *ProcessNumbers
 }
 
 // communicating returns the result of [Definitions.Communicating].
@@ -150,6 +151,12 @@ func (r *ranks) ofSet(set uint32) []uint32 {
 		return nil
 	}
 	s := d.Sets.At(set)
+	if d.Conventions.EventTypes && (s.Kind == "processors" || s.Kind == "processes") {
+		if r.numbers == nil {
+			r.numbers = NewProcessNumbers(d)
+		}
+		return r.numbers.Locations(s)
+	}
 	switch s.Kind {
 	case "processes", "locations", "communicating locations":
 		return r.locations(s.Members)

@@ -55,6 +55,7 @@ type ownNumbers struct {
 	*numbering
 	trace      int
 	src        *trace.Definitions
+	numbers    *trace.ProcessNumbers // of src
 	named      *dataNumbers
 	texts      map[string]bool // texts of the trace's labels
 	own        []int64         // processors that have records
@@ -89,7 +90,7 @@ var namedFields = map[string]field{
 	"destination": receiverField, "source": processorField, "requestedProcessor": processorField,
 	"processor": processorField, "processorSubset": processorSetField,
 	"destinationProcess": processField, "sourceProcess": processField, "requestedProcess": processField,
-	"process": processField, "processSubset": processSetField,
+	"process": processField, "processSubset": processSetField, "root": processorField,
 }
 
 // fieldList holds the meanings of a trace's attributes, by attribute.
@@ -182,8 +183,9 @@ func newNumbering(ctx context.Context, list []format.Events, unify bool,
 		}
 	}
 	for i, d := range list {
-		x := &ownNumbers{numbering: n, trace: i, src: d.Defs(), named: newDataNumbers(d.Defs()),
-			processors: map[int64]int64{}, types: map[int64]int64{}, used: map[int64]bool{}, sets: map[setID]int64{}}
+		x := &ownNumbers{numbering: n, trace: i, src: d.Defs(), numbers: trace.NewProcessNumbers(d.Defs()),
+			named: newDataNumbers(d.Defs()), processors: map[int64]int64{}, types: map[int64]int64{}, used: map[int64]bool{},
+			sets: map[setID]int64{}}
 		if err := d.Scan(ctx, trace.Events(), format.PerLocation, format.SinkFuncs{OnBatch: x.named.addBatch}); err != nil {
 			return nil, err
 		}
@@ -494,6 +496,8 @@ func (on *ownNumbers) members(kind string, list []int64) []int64 {
 			out[i] = on.processor(m)
 		case kind == eventSets:
 			out[i] = on.event(m)
+		case kind == processSets && on.numbers.ListsProcessors(kind, list):
+			out[i] = on.processor(m)
 		case kind == processSets:
 			out[i] = on.process(m)
 		}
@@ -528,7 +532,10 @@ func (on *ownNumbers) edit(v any) {
 			v.ID, v.Name = format(to), on.newName(e, to, v.Name)
 		}
 	case *trace.Set:
-		v.ID, v.Members = format(on.set(setID{v.Kind, idNumber(v.ID)})), on.members(v.Kind, v.Members)
+		if v.Kind != processorSets || v.ID != "-1" { // -1 is no subset that records define
+			v.ID = format(on.set(setID{v.Kind, idNumber(v.ID)}))
+		}
+		v.Members = on.members(v.Kind, v.Members)
 	case *trace.AttributeDef: // the values of the attribute are event types
 		if e, err := strconv.ParseInt(v.Name, 10, 64); err == nil && v.Type == trace.None {
 			to := on.event(e)
@@ -564,11 +571,13 @@ func (on *ownNumbers) replaceValues(b, out *trace.Batch, d *trace.Definitions) {
 				on.unknown++
 				last = row
 			}
-		case f == processorSetField && on.has(setID{processorSets, n}):
+		case f == processorSetField && n != -1 && on.has(setID{processorSets, n}):
 			to = on.set(setID{processorSets, n})
 		case f == receiverField && n == -1 && nothingKnown(b, i):
 		case (f == receiverField || f == processorSetField) && n == -1:
 			to = on.allProcessors()
+		case f == processSetField && n == -1 && !on.hasProcessorSet(b, i, d):
+			to = on.allProcessors() // the field alone may also hold a subset of processors
 		case f == processorField || f == receiverField || f == processorSetField:
 			to = on.processor(n)
 		case n < -1 || f == processSetField && on.has(setID{processSets, n}):
@@ -578,6 +587,20 @@ func (on *ownNumbers) replaceValues(b, out *trace.Batch, d *trace.Definitions) {
 			*v = v.WithWhole(to)
 		}
 	}
+}
+
+// hasProcessorSet reports whether the row of attribute i also has a subset of processors.
+func (on *ownNumbers) hasProcessorSet(b *trace.Batch, i int, d *trace.Definitions) bool {
+	first := i
+	for first > 0 && b.AttrRow[first-1] == b.AttrRow[i] {
+		first--
+	}
+	for k := first; k < len(b.AttrRow) && b.AttrRow[k] == b.AttrRow[i]; k++ {
+		if on.fields.meaning(d, b.AttrKey[k]) == processorSetField {
+			return true
+		}
+	}
+	return false
 }
 
 // nothingKnown reports whether the row of attribute i contains no information about its message: the length,

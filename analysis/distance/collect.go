@@ -241,8 +241,8 @@ func (p *Part) Result() *Set {
 	}
 	s := &Set{Claims: p.done}
 	var labels, objects []uint32
-	s.Labels, labels = sorted(p.labels.All())
-	s.Objects, objects = sorted(p.objects.All())
+	s.Labels, labels = sorted(slices.Collect(p.labels.All()))
+	s.Objects, objects = sorted(slices.Collect(p.objects.All()))
 	for i := range s.Claims {
 		c := &s.Claims[i]
 		c.Label, c.Object = labels[c.Label], objects[c.Object]

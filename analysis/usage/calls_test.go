@@ -30,7 +30,7 @@ func TestLittleOfCalls(t *testing.T) {
 	if err := e.Scan(context.Background(), trace.Events(), format.PerLocation, l); err != nil {
 		t.Fatal(err)
 	}
-	r := l.Result(0, 0, false)
+	r := l.Result(ResultOptions{})
 	if len(r.Objects) != 1 || r.Objects[0] != (Object{"1", 0, 5}) || r.Incomplete != 1 {
 		t.Errorf("found %+v, %d incomplete, expected object 1 from 0 to 5 and one incomplete", r.Objects, r.Incomplete)
 	}

@@ -52,7 +52,7 @@ func ExampleLittle() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	r := p.Result(0, 0, false)
+	r := p.Result(usage.ResultOptions{})
 	first := r.Objects[0]
 	stay := r.Clock.FormatDuration(first.Last - first.First)
 	fmt.Printf("%d objects; %s is there for %s\n", len(r.Objects), first.Value, stay)

@@ -105,14 +105,15 @@ func (o *objects) extend(n int) {
 	}
 }
 
-// clone returns an independent copy of the list.
-func (o *objects) clone() objects {
-	c := objects{slices.Clone(o.blocks), o.n}
-	for i, b := range c.blocks {
-		c.blocks[i] = new([objectBlock]object)
-		*c.blocks[i] = *b
+// clone returns a copy of the list. Both share the blocks until [objects.own] copies them.
+func (o *objects) clone() objects { return objects{slices.Clone(o.blocks), o.n} }
+
+// own makes the object at an index independent of the list from which o was cloned.
+func (o *objects) own(from *objects, i uint32) {
+	if b := &o.blocks[i/objectBlock]; *b == from.blocks[i/objectBlock] {
+		c := **b
+		*b = &c
 	}
-	return c
 }
 
 // openClaim is the result of [Little.match] for a claim: the index of its object, and what else is known of it.
@@ -303,19 +304,30 @@ func (l *Little) match(c *trace.Cursor) openClaim {
 	x := openClaim{is: mayBegin | mayEnd}
 	for i, k := range keys {
 		if int(k) >= len(l.keys) {
-			for _, a := range l.defs.Attributes.All()[len(l.keys):] {
-				l.keys = append(l.keys, attributeKey{a.Name,
-					l.opt.Visits == nil && l.opt.Attribute != "" && a.Name == l.opt.Attribute})
-			}
+			l.addKeys()
 		}
-		if l.keys[k].identifies {
-			x.object, x.is = l.number(values[i].String()), x.is|hasObject
+		if !l.keys[k].identifies {
+			continue
 		}
+		if v := &values[i]; v.Type == trace.String {
+			x.object = l.number(v.Str)
+		} else {
+			x.object = l.number(v.String())
+		}
+		x.is |= hasObject
 	}
 	if l.filtered {
 		l.filter(c, &x)
 	}
 	return x
+}
+
+// addKeys appends the attributes that the trace has defined since the last call.
+func (l *Little) addKeys() {
+	for _, a := range l.defs.Attributes.All()[len(l.keys):] {
+		l.keys = append(l.keys, attributeKey{a.Name,
+			l.opt.Visits == nil && l.opt.Attribute != "" && a.Name == l.opt.Attribute})
+	}
 }
 
 // filter sets the filters that select the attributes of a row.
@@ -402,6 +414,8 @@ type LittleResult struct {
 	Incomplete int64 `json:"incomplete"`
 	// Latencies holds the statistics of the durations of stays.
 	Latencies *Durations `json:"latencies"`
+	// Statistics holds the statistics of the signals Throughput, WIP and Latency, also if the signals are left out.
+	Statistics LittleStatistics `json:"-"`
 	// Throughput is in objects per time unit. An object that stays for a time d contributes 1/d
 	// while it is in the system, so that the integral of the signal is the number of objects.
 	Throughput Signal `json:"throughput"`
@@ -414,6 +428,13 @@ type LittleResult struct {
 	// the last. The value is 1 divided by the time between two consecutive events. After k events at the same
 	// time, the value is k times as much.
 	Events Signal `json:"events,omitempty"`
+}
+
+// LittleStatistics holds the statistics of the signals of Little's law.
+type LittleStatistics struct {
+	Throughput, WIP Statistics
+	// Latency covers only the time in which the latency is not 0, because without work in progress there is none.
+	Latency Statistics
 }
 
 // Object is an object that went through the system, with the times in ticks at which it came and
@@ -452,44 +473,71 @@ func (r *LittleResult) Longest(n int) []Object {
 	return list[:min(n, len(list))]
 }
 
-// Result returns the signals. If window is positive, the signals are averages over the last window ticks, as
-// [Signal.Window] with shorten computes them. Parameter unit is the time unit of the result in ticks; 0 means
-// one second. Claims without an end are closed at the last event of their location. The part can process
-// further events.
-func (l *Little) Result(window int64, unit float64, shorten bool) *LittleResult {
-	if unit <= 0 {
-		unit = l.defs.Clock.PerSecond()
+// ResultOptions selects what [Little.Result] computes. The zero value selects exact signals per second.
+type ResultOptions struct {
+	// Window is the number of ticks over which signals are averaged, as [Signal.Window] with Shorten computes them.
+	// If it is not positive, signals are not averaged.
+	Window  int64
+	Shorten bool
+	// Unit is the time unit of the result in ticks; 0 means one second.
+	Unit float64
+	// NoSignals leaves the fields Throughput, WIP and Latency of the result empty. Their statistics need less time and
+	// memory than the signals.
+	NoSignals bool
+}
+
+// Result returns the objects, and their signals with statistics. Claims without an end are closed at the last event
+// of their location. The part can process further events.
+func (l *Little) Result(opt ResultOptions) *LittleResult {
+	if opt.Unit <= 0 {
+		opt.Unit = l.defs.Clock.PerSecond()
 	}
 	q := &Little{opt: l.opt, objects: l.objects.clone(), times: slices.Clone(l.times)}
+	closeClaim := func(x openClaim, location uint32) {
+		if x.is&hasObject != 0 {
+			q.objects.own(&l.objects, x.object)
+		}
+		q.end(x, l.last.At(location))
+	}
 	for k, x := range l.open.All() {
-		q.end(x, l.last.At(k.Location))
+		closeClaim(x, k.Location)
 	}
 	if l.opt.Visits == nil {
 		for k, open := range l.visits {
 			for _, v := range open {
-				q.end(v.claim, l.last.At(k.location))
+				closeClaim(v.claim, k.location)
 			}
 		}
 	}
-	values := l.values.All()
-	r := &LittleResult{Clock: l.defs.Clock, Objects: make([]Object, 0, len(values))}
-	for i := range q.objects.n {
-		s := q.objects.at(uint32(i))
+	r := &LittleResult{Clock: l.defs.Clock, Objects: make([]Object, 0, q.objects.n)}
+	i := uint32(0)
+	for value := range l.values.All() {
+		s := q.objects.at(i)
+		i++
 		if !s.begun || !s.ended || s.last < s.first {
 			r.Incomplete++
 			continue
 		}
-		r.Objects = append(r.Objects, Object{values[i], s.first, s.last})
+		r.Objects = append(r.Objects, Object{value, s.first, s.last})
 	}
-	slices.SortFunc(r.Objects, func(a, b Object) int {
+	signals.SortNearby(r.Objects, func(a, b *Object) int {
 		if a.First != b.First {
 			return cmp.Compare(a.First, b.First)
 		}
 		return cmp.Compare(a.Value, b.Value)
 	})
-	stays := make([]signals.Stay, 0, len(r.Objects))
+	r.Latencies = latencies(r.Objects)
+	r.computeSignals(&opt)
+	r.Events = EventThroughput(q.times, opt.Unit).Window(opt.Window, opt.Shorten)
+	return r
+}
+
+// computeSignals computes the signals of the objects, and their statistics.
+func (r *LittleResult) computeSignals(opt *ResultOptions) {
+	stays := signals.NewStays(len(r.Objects), opt.Unit)
 	var first, last int64
-	for i, o := range r.Objects {
+	for i := range r.Objects {
+		o := &r.Objects[i]
 		if i == 0 {
 			first, last = o.First, o.Last
 		}
@@ -497,12 +545,18 @@ func (l *Little) Result(window int64, unit float64, shorten bool) *LittleResult 
 		if o.First == o.Last {
 			r.Instant++
 		}
-		stays = append(stays, signals.Stay{From: o.First, To: o.Last})
+		stays.Add(o.First, o.Last)
 	}
-	r.Latencies = latencies(r.Objects)
-	r.WIP, r.Throughput, r.Latency = signals.Little(stays, first, last, unit, window, shorten)
-	r.Events = EventThroughput(q.times, unit).Window(window, shorten)
-	return r
+	x := &r.Statistics
+	if opt.NoSignals && opt.Window <= 0 {
+		x.WIP, x.Throughput, x.Latency = stays.Statistics(first, last)
+		return
+	}
+	wip, throughput, latency := stays.Signals(first, last, opt.Window, opt.Shorten)
+	x.WIP, x.Throughput, x.Latency = wip.Statistics(false), throughput.Statistics(false), latency.Statistics(true)
+	if !opt.NoSignals {
+		r.WIP, r.Throughput, r.Latency = wip, throughput, latency
+	}
 }
 
 // EventThroughput returns the rate of events at the given times in ticks, per unit ticks. Between two

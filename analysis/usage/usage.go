@@ -386,6 +386,10 @@ func (r *Result) Percent(x *Resource, k int) float64 {
 // time.
 type Signal = signals.Signal
 
+// Statistics holds the number of ticks that statistics of a signal cover, and the time-weighted mean, the smallest and
+// the greatest value in them. Without ticks, these values are 0.
+type Statistics = signals.Statistics
+
 // Piece is a linear piece of a signal. The value goes from Start at time From to End just before
 // time To. Times are in ticks.
 type Piece = signals.Piece

@@ -113,7 +113,7 @@ func TestExampleLittle(t *testing.T) {
 	opt := LittleOptions{Attribute: "id", Events: &EventFilter{Attributes: map[string]string{"name": "A"}, Ends: true}}
 	l, a, b := NewLittle(d.Defs(), opt), NewLittle(d.Defs(), opt), NewLittle(d.Defs(), opt)
 	scan(t, d, l, [2]format.Sink{a, b})
-	r := l.Result(0, float64(ms), false)
+	r := l.Result(ResultOptions{Unit: float64(ms)})
 	if want := []Object{{"0", 0, 6 * ms}, {"1", ms, 5 * ms}}; !reflect.DeepEqual(r.Objects, want) {
 		t.Fatalf("objects: found %+v, expected %+v", r.Objects, want)
 	}
@@ -142,18 +142,19 @@ func TestExampleLittle(t *testing.T) {
 	if want := signal([]quad{{2 * ms, 3 * ms, 1, 1}}); !reflect.DeepEqual(r.Events, want) {
 		t.Errorf("events: found %v, expected %v", r.Events, want)
 	}
-	w := l.Result(2*ms, float64(ms), false)
+	w := l.Result(ResultOptions{Window: 2 * ms, Unit: float64(ms)})
 	for at, want := range map[int64]float64{2: 1.5, 4: 2, 6: 1.5} {
 		expectNear(t, "wip over 2 ms", w.WIP.At(at*ms), want)
 	}
 	expectNear(t, "latency over 2 ms", w.Latency.At(2*ms), 1.5/((1.0/6+5.0/12)/2))
-	expectNear(t, "wip over 2 ms, shortened", l.Result(2*ms, float64(ms), true).WIP.At(ms), 1)
+	short := l.Result(ResultOptions{Window: 2 * ms, Unit: float64(ms), Shorten: true})
+	expectNear(t, "wip over 2 ms, shortened", short.WIP.At(ms), 1)
 	// The default unit is a second.
-	expectNear(t, "throughput a second", l.Result(0, 0, false).Throughput.At(0), 1000.0/6)
+	expectNear(t, "throughput a second", l.Result(ResultOptions{}).Throughput.At(0), 1000.0/6)
 	if err := a.Merge(b); err != nil {
 		t.Fatal(err)
 	}
-	if m := a.Result(2*ms, float64(ms), false); !reflect.DeepEqual(m, w) {
+	if m := a.Result(ResultOptions{Window: 2 * ms, Unit: float64(ms)}); !reflect.DeepEqual(m, w) {
 		t.Errorf("merged:\nfound    %+v\nexpected %+v", m, w)
 	}
 }
@@ -179,7 +180,7 @@ func TestLittleIdentities(t *testing.T) {
 		if err := l.Batch(testtrace.Mixed(d, rows)); err != nil {
 			t.Fatal(err)
 		}
-		r := l.Result(0, 1, false)
+		r := l.Result(ResultOptions{Unit: 1})
 		expectNear(t, "area of wip", r.WIP.Integral(), float64(sum))
 		expectNear(t, "area of throughput", r.Throughput.Integral(), float64(n)-float64(r.Instant))
 	}

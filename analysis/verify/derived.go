@@ -130,8 +130,8 @@ type objectRecord struct {
 
 // objectStay is the interval during which an object is in the system.
 type objectStay struct {
-	signals.Stay
-	open int // for a growing trace: number of open claims of the object
+	From, To int64 // in ticks
+	open     int   // for a growing trace: number of open claims of the object
 }
 
 func newDerived(spec *Spec) derived {
@@ -169,7 +169,7 @@ func (d *derived) objectsBy(attribute string) *objectRecord {
 func (o *objectRecord) extendStay(object string, t int64, open int) {
 	s, ok := o.stays[object]
 	if !ok {
-		s.Stay = signals.Stay{From: t, To: t}
+		s.From, s.To = t, t
 	}
 	s.From, s.To, s.open = min(s.From, t), max(s.To, t), s.open+open
 	o.stays[object], o.any = s, true

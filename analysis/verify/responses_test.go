@@ -129,7 +129,7 @@ func TestLatencyEqualsFlow(t *testing.T) {
 		if err := e.Scan(context.Background(), trace.Events(), format.GlobalOrder, l); err != nil {
 			t.Fatal(err)
 		}
-		if d := l.Result(0, 0, false); len(d.Objects) > 0 && d.Incomplete == 0 {
+		if d := l.Result(usage.ResultOptions{}); len(d.Objects) > 0 && d.Incomplete == 0 {
 			compared++
 			for percent, ms := range map[int]int64{50: d.Latencies.Median, 90: d.Latencies.P90, 99: d.Latencies.P99,
 				100: d.Latencies.Max} {

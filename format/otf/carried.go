@@ -410,7 +410,7 @@ func (e *encoder) completeRecord(c *trace.Cursor, r *Record) bool {
 	}
 	switch c.Kind() {
 	case trace.CollectiveBegin:
-		e.completeBegins[c.Location()] = e.held.current[c.Location()] != nil
+		e.completeBegins[c.Location()] = e.held.Operation(c.Location()) != nil
 		if !e.completeBegins[c.Location()] {
 			e.rows.Note(c, &x)
 		}

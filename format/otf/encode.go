@@ -5,13 +5,13 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 	"sort"
 	"strconv"
 	"strings"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/carrier"
+	"github.com/weft-trace/weft/internal/collective"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -50,12 +50,13 @@ type encoder struct {
 	extent extent // of the written records without markers
 	// locations whose current collective operation its begin record describes completely
 	completeBegins map[uint32]bool
-	operations     map[uint64]bool   // collective operations that records refer to
-	windows        map[uint32]uint32 // communicator of each window for remote memory access
-	processesByID  map[string]int    // process locations by id, to which threads refer
-	defaultStreams bool              // the user has not chosen the number of streams
-	held           lookahead         // rows that are held back for the end of collective operations
-	original       *rewriting        // nil unless an OTF trace is written again with its own tokens
+	operations     map[uint64]bool       // collective operations that records refer to
+	windows        map[uint32]uint32     // communicator of each window for remote memory access
+	processesByID  map[string]int        // process locations by id, to which threads refer
+	defaultStreams bool                  // the user has not chosen the number of streams
+	held           *collective.Lookahead // rows wait for the end of collective operations
+	ranks          map[uint32][]uint32   // locations of the ranks, by communicator
+	original       *rewriting            // nil unless an OTF trace is written again with its own tokens
 	// checksum of the written visits; nil unless the original trace has a thumbnail
 	written *visitSum
 }
@@ -136,6 +137,7 @@ func newEncoder(out *format.Output, opt *WriterOptions) *encoder {
 		operations: map[uint64]bool{}, completeBegins: map[uint32]bool{}, windows: map[uint32]uint32{}}
 	e.files = &copier{stub: stub, writers: e.w.streams, master: e.w.master}
 	e.files.attach(out)
+	e.held = collective.NewLookahead(e.writeRow)
 	return e
 }
 
@@ -149,7 +151,7 @@ func (e *encoder) Loss() *format.Loss { return &e.loss }
 
 // Abort frees the resources of the encoder. The output removes the files.
 func (e *encoder) Abort() {
-	e.held.close()
+	e.held.Close()
 	e.w.Abort()
 }
 
@@ -198,10 +200,10 @@ func (e *encoder) Batch(b *trace.Batch) error {
 	if b.Len() > 0 && !e.begun {
 		e.begin(b.Time[0])
 	}
-	if e.defs.Origin != "otf" && (e.held.any() || slices.Contains(b.Kind, trace.CollectiveBegin)) {
-		return e.holdRows(b)
-	}
 	e.reader.model.indexTokens(e.tokens)
+	if e.defs.Origin != "otf" && e.held.Needs(b) {
+		return e.held.Batch(b)
+	}
 	c := b.Cursor() // declared outside the loop, which would copy it each time
 	for c.Next() {
 		if err := e.writeRow(&c); err != nil {
@@ -395,8 +397,8 @@ func (e *encoder) nativeFields(c *trace.Cursor, r *Record) {
 	}
 	m := &eventModels[typ]
 	if kind == trace.CollectiveBegin || kind == trace.CollectiveEnd {
-		if x := e.held.current[c.Location()]; x != nil {
-			ops = append(slices.Clone(x.ops[:5]), x.matching)
+		if x := e.held.Operation(c.Location()); x != nil {
+			ops = e.operationOperands(x, c.Location())
 		} else if e.original == nil && op(5) == trace.Undefined {
 			ok = false // a begin without an end has no operation, and an end without a begin no matching number
 		}
@@ -601,7 +603,7 @@ func (e *encoder) Links(links []trace.Link) error {
 		e.loss.Add("link", "", format.Lost, "OTF has no links", int64(len(links)))
 		return nil
 	}
-	if err := e.releaseAll(); err != nil {
+	if err := e.held.Flush(); err != nil {
 		return err
 	}
 	if !e.begun {
@@ -616,8 +618,8 @@ func (e *encoder) Links(links []trace.Link) error {
 
 // Close writes the definitions and the master file.
 func (e *encoder) Close() error {
-	defer e.held.close()
-	if err := e.releaseAll(); err != nil {
+	defer e.held.Close()
+	if err := e.held.Flush(); err != nil {
 		return err
 	}
 	if err := e.writeDefinitions(); err != nil {

@@ -52,7 +52,7 @@ var (
 	oldSCL  = scl.alsoRead("S")
 	comment = []fieldSpec{quoted(fieldText, "", "")}
 
-	collective = []fieldSpec{u32(fieldCollective, "", ""), u32(fieldCommunicator, "C", "COMM"), u32(fieldRoot, "RT",
+	operationFields = []fieldSpec{u32(fieldCollective, "", ""), u32(fieldCommunicator, "C", "COMM"), u32(fieldRoot, "RT",
 		"ROOT"),
 		u32(fieldSent, "S", "SENT"), u32(fieldReceived, "R", "RECVD"), u64(fieldDuration, "D", "DUR"), oldSCL}
 	message = []fieldSpec{u32(fieldPeer, "", ""), u32(fieldLength, "L", "LEN"), u32(fieldTag, "T", "TAG"),
@@ -127,7 +127,7 @@ var specs = [NumTypes]spec{
 	RecvMsg: {"RecvMsg", Events, "R", "RECEIVE", message, false},
 	Counter: {"Counter", Events, "CNT", "COUNTER", fields(u32(fieldCounter, "", ""), u64(fieldValue, "V", "VALUE")),
 		false},
-	CollectiveOperation: {"CollectiveOperation", Events, "COP", "COLLOP", collective, false},
+	CollectiveOperation: {"CollectiveOperation", Events, "COP", "COLLOP", operationFields, false},
 	BeginCollective: {"BeginCollectiveOperation", Events, "COPB", "COLLOPBEGIN",
 		fields(u32(fieldCollective, "", ""), u64(fieldMatching, "H", "HANDLEID"), u32(fieldCommunicator, "C", "COMM"),
 			u32(fieldRoot, "RT", "ROOT"), u64(fieldSent, "S", "SENT"), u64(fieldReceived, "R", "RECVD"), oldSCL), false},

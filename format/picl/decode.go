@@ -43,6 +43,7 @@ type decoder struct {
 	unreadable int64 // number of records of the last scan whose times do not fit
 	nesting    nesting
 	sources    sources
+	operations readOperations
 	plainInts  bool // no record gives an integer descriptor another meaning
 	// slots makes the usual lookup of locations fast. It holds the location of one process for each
 	// processor below len(slots).
@@ -254,7 +255,8 @@ func (d *decoder) Scan(ctx context.Context, sel trace.Selection, order format.Or
 	sel, sink = format.ExactScan(d.Model, sel, sink)
 	// A leave may need the name of its enter, and a message may need its call. Enter and call may have
 	// occurred long before.
-	return d.Deliver(ctx, d, sel, order, d.Restore == nil && (d.renamed != nil || d.nesting.found), d.pairLeaves(sink))
+	whole := d.Restore == nil && (d.renamed != nil || d.nesting.found || d.operations.regions != nil)
+	return d.Deliver(ctx, d, sel, order, whole, d.pairLeaves(sink))
 }
 
 // ScanParallel delivers the selected events from a single goroutine. All cores parse the text.
@@ -268,6 +270,9 @@ func (d *decoder) ScanParallel(ctx context.Context, sel trace.Selection, begin f
 func (d *decoder) pairLeaves(sink format.Sink) format.Sink {
 	if d.Restore == nil && d.nesting.found {
 		sink = newReceiveFilter(d, sink)
+	}
+	if d.operations.regions != nil {
+		sink = newOperationEnds(d, sink)
 	}
 	if d.Restore != nil || d.renamed == nil {
 		return sink

@@ -2,7 +2,6 @@ package picl
 
 import (
 	"context"
-	"io"
 	"math"
 	"slices"
 	"strconv"
@@ -11,6 +10,7 @@ import (
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/carrier"
 	"github.com/weft-trace/weft/internal/attrlist"
+	"github.com/weft-trace/weft/internal/collective"
 	"github.com/weft-trace/weft/internal/digits"
 	"github.com/weft-trace/weft/internal/linetrace"
 	"github.com/weft-trace/weft/trace"
@@ -47,6 +47,7 @@ type encoder struct {
 	spelled  bool // times keep the spelling of the original file
 	rewriter *rewriter
 	written  *definitions // definitions written so far, including labels
+	ops      writtenOperations
 }
 
 // locationEvent identifies an event type at a location.
@@ -85,13 +86,18 @@ func writerOptions(opt *format.WriteOptions) (wo WriterOptions, err error) {
 }
 
 // Abort frees the resources of the encoder.
-func (e *encoder) Abort() { e.w.Discard() }
+func (e *encoder) Abort() {
+	e.closeOperations()
+	e.w.Discard()
+}
 
 // Begin converts the definitions of the trace. Definitions that are added later are written by Close.
 func (e *encoder) Begin(d *trace.Definitions) error {
 	e.Encoder.Begin(d)
 	e.native = d.Origin == "picl"
 	e.w.tracing = !e.native && !e.w.opt.ParaGraph
+	e.ops = writtenOperations{held: collective.NewLookahead(e.writeForeignRow), ranks: map[uint64][]uint32{},
+		open: map[uint32][]writtenOperation{}, calls: collective.NewCalls(d, &e.Lost, e.Plain, nil)}
 	e.labelled, e.severalNames, e.ambiguous = map[locationEvent]labelState{}, map[int64]bool{}, map[int64]bool{}
 	e.recProc, e.written, e.ownLabels = trace.NoRef, e.w.defs, map[scope]int{}
 	if o, ok := d.Native.(*originalFile); ok && e.native {
@@ -199,7 +205,7 @@ func setRecord(s *trace.Set) (r Record, ok bool) {
 	typ := map[string]int64{"processors": TypeProcessorSet, "processes": TypeProcessSet,
 		"event types": TypeEventSet}[s.Kind]
 	id, err := strconv.ParseInt(s.ID, 10, 64)
-	if typ == 0 || err != nil {
+	if typ == 0 || err != nil || s.ID == allID {
 		return r, false
 	}
 	vals := []trace.Value{intValue(id)}
@@ -352,6 +358,9 @@ func (e *encoder) WriteEvents(ctx context.Context, events format.Events, sel tra
 // Batch writes the rows of a batch.
 func (e *encoder) Batch(b *trace.Batch) error {
 	e.prepare()
+	if !e.native && e.ops.calls == nil && e.ops.held.Needs(b) {
+		return e.ops.held.Batch(b)
+	}
 	c := b.Cursor() // declared outside the loop: a declaration inside the loop would copy the cursor for each row
 	for c.Next() {
 		var err error
@@ -553,6 +562,9 @@ func (e *encoder) setCharacterData() {
 
 // Links writes links as records about all processors, with the time of the last event.
 func (e *encoder) Links(links []trace.Link) error {
+	if err := e.ops.held.Flush(); err != nil {
+		return err
+	}
 	if e.Plain && !e.native {
 		e.Lost.Add("link", "", format.Lost, "PICL has no links", int64(len(links)))
 		return nil
@@ -566,6 +578,10 @@ func (e *encoder) Links(links []trace.Link) error {
 
 // Close writes the header and the file.
 func (e *encoder) Close() error {
+	defer e.closeOperations()
+	if err := e.ops.held.Flush(); err != nil {
+		return err
+	}
 	if e.rewriter != nil && !e.rewriter.repair {
 		d := e.rewriter.d
 		n := d.unreadable + *d.File.Skipped
@@ -642,6 +658,9 @@ func (e *encoder) headerRecords(loss *format.Loss) (records []Record) {
 		for i := 0; i < d.Sets.Len() && !e.keptSets; i++ {
 			r, ok := setRecord(d.Sets.At(uint32(i)))
 			if !ok {
+				if d.Sets.At(uint32(i)).ID == allID {
+					continue // every record can refer to all processors
+				}
 				loss.Add("set", "", format.Lost, "not a subset of processors, processes or event types", 1)
 				continue
 			}
@@ -658,40 +677,9 @@ func (e *encoder) headerRecords(loss *format.Loss) (records []Record) {
 	for i := range d.Regions.Len() {
 		textRecord(TypeLabel, int64(i), -1, -1, d.Regions.At(uint32(i)).Name)
 	}
+	records = append(records, e.communicatorRecords()...)
 	for i, name := range d.FullNames() {
 		textRecord(TypeLabel, -1, processorOf(uint32(i)), -1, name)
 	}
 	return records
-}
-
-// copyTrace writes a PICL trace as PICL record by record. It keeps the order of the file and all
-// values, and writes them in the canonical spelling.
-func copyTrace(ctx context.Context, src format.Source, ro *format.ReadOptions, out *format.Output,
-	opt *format.WriteOptions) (*format.Loss, error) {
-	wo, err := writerOptions(opt)
-	if err != nil {
-		return nil, err
-	}
-	r, err := NewReader(ctx, src, ro)
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
-	w, loss := NewWriter(out, wo), &format.Loss{}
-	if wo.Statistics && wo.Brackets != Marks && !wo.ParaGraph {
-		if w.counted, err = w.stats.addFile(ctx, src, ro); err != nil {
-			return nil, err
-		}
-	}
-	r.unread = w.writeUnread
-	err = linetrace.Copy(ctx, r, w)
-	w.addLeft(loss)
-	loss.Add("record", "", format.Lost, "cannot be read", *r.file.Skipped)
-	loss.Add("time", "", format.Degraded, "has too many digits; rounded to a tick", r.rounded)
-	return loss, err
-}
-
-// printRawTrace prints the lines of the file without changes.
-func printRawTrace(ctx context.Context, src format.Source, ro *format.ReadOptions, w io.Writer) error {
-	return format.CopyText(ctx, src, w)
 }

@@ -10,6 +10,9 @@ func (e *encoder) writeForeignRow(c *trace.Cursor) error {
 	e.last = e.Time(c.Time())
 	kind, ref := c.Kind(), c.Ref()
 	keys, _ := c.Attrs()
+	if e.ops.calls != nil && (kind == trace.Enter || kind == trace.Leave) {
+		e.ops.calls.Operands(c) // the name of the open region determines an operation
+	}
 	if (kind == trace.Enter || kind == trace.Leave) && ref != trace.NoRef && len(keys) == 0 && len(c.Ops()) == 0 &&
 		e.w.writesUnchanged() {
 		typ := int64(TypeEntry)
@@ -33,6 +36,12 @@ func (e *encoder) writeForeignRow(c *trace.Cursor) error {
 		}
 	case len(keys) == 0 && e.foreignMessage(c):
 		return e.w.Write(r)
+	case (kind == trace.CollectiveBegin || kind == trace.CollectiveEnd) && e.foreignOperation(c):
+		if err := e.w.Write(r); err != nil || kind == trace.CollectiveBegin || e.Plain || !e.carriesOperation(c) {
+			return err
+		}
+		*r = Record{Time: e.last, Processor: r.Processor, Event: -1, Type: rowType, Values: r.Values[:0]}
+		e.pairs = carrier.AppendKind(e.pairs, e.Defs, kind, ref)
 	default:
 		r.Type = rowType
 		e.pairs = carrier.AppendKind(e.pairs, e.Defs, kind, ref)

@@ -42,6 +42,9 @@ var (
 	request     = []string{"request"}
 	syncFields  = []string{"processorSubset", "processSubset"}
 	bytesFields = []string{"length", "descriptor"}
+	// The fields of -782, -785 and -790 are those that coNCePTuaL writes. weft uses them for all collective operations.
+	collectiveFields = []string{"length", "processSubset"}
+	rootedFields     = []string{"length", "root", "processSubset"}
 )
 
 // destinationField is the index of the destination in sendFields.
@@ -110,17 +113,15 @@ var eventTable = [...]eventSpec{
 	{-603, "user overhead", "user or parallel overhead", nil, nil, false, noRole},
 	{-756, "MPI_Pack", "pack (MPICL)", nil, nil, false, noRole},
 	{-773, "MPI_Unpack", "unpack (MPICL)", nil, nil, false, noRole},
-	{-780, "MPI_Allgather", "all-gather (MPICL)", nil, nil, false, noRole},
-	{-782, "MPI_Allreduce", "all-reduce (MPICL)", []string{"length", "processSubset"}, []string{"processSubset"}, false,
-		noRole},
-	{-783, "MPI_Alltoall", "all-to-all (MPICL)", nil, nil, false, noRole},
-	{-785, "MPI_Bcast", "broadcast (MPICL)", []string{"length", "root", "processSubset"}, []string{"length"}, false,
-		noRole},
-	{-786, "MPI_Gather", "gather (MPICL)", nil, nil, false, noRole},
-	{-790, "MPI_Reduce", "reduce (MPICL)", []string{"length", "root", "processSubset"}, []string{"length"}, false, noRole},
-	{-791, "MPI_Reduce_scatter", "reduce and scatter (MPICL)", nil, nil, false, noRole},
-	{-792, "MPI_Scan", "scan (MPICL)", nil, nil, false, noRole},
-	{-793, "MPI_Scatter", "scatter (MPICL)", nil, nil, false, noRole},
+	{-780, "MPI_Allgather", "all-gather (MPICL)", collectiveFields, nil, false, noRole},
+	{-782, "MPI_Allreduce", "all-reduce (MPICL)", collectiveFields, []string{"processSubset"}, false, noRole},
+	{-783, "MPI_Alltoall", "all-to-all (MPICL)", collectiveFields, nil, false, noRole},
+	{-785, "MPI_Bcast", "broadcast (MPICL)", rootedFields, []string{"length"}, false, noRole},
+	{-786, "MPI_Gather", "gather (MPICL)", rootedFields, nil, false, noRole},
+	{-790, "MPI_Reduce", "reduce (MPICL)", rootedFields, []string{"length"}, false, noRole},
+	{-791, "MPI_Reduce_scatter", "reduce and scatter (MPICL)", collectiveFields, nil, false, noRole},
+	{-792, "MPI_Scan", "scan (MPICL)", collectiveFields, nil, false, noRole},
+	{-793, "MPI_Scatter", "scatter (MPICL)", rootedFields, nil, false, noRole},
 	{-804, "MPI_Comm_create", "communicator made (MPICL)", nil, nil, false, noRole},
 	{-805, "MPI_Comm_dup", "communicator copied (MPICL)", nil, nil, false, noRole},
 	{-806, "MPI_Comm_free", "communicator freed (MPICL)", nil, nil, false, noRole},

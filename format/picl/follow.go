@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/internal/lines"
@@ -25,9 +26,9 @@ func (Format) Follow(pieces iter.Seq2[[]byte, error], opt *format.FollowOptions)
 		return err
 	}
 	d.Model.Native, d.renamed = nil, map[uint32]int64{}
-	g := &growingReader{decoder: d, events: map[int64]bool{}, processes: map[int64][]procKey{}}
+	g := &growingReader{decoder: d, events: map[int64]bool{}, sets: map[setKey]bool{}, processes: map[int64][]procKey{}}
 	return linetrace.Follow(&d.Text, g, pieces, opt, func(sink format.Sink) format.Sink {
-		g.filter = newReceiveFilter(d, sink)
+		g.filter = newReceiveFilter(d, newOperationEnds(d, sink))
 		return &pairing{Sink: g.filter, d: d, open: map[locationEvent][]uint32{}}
 	})
 }
@@ -38,6 +39,7 @@ type growingReader struct {
 	filter    *receiveFilter
 	begun     bool
 	events    map[int64]bool      // event types that have occurred
+	sets      map[setKey]bool     // subsets in the definitions
 	processes map[int64][]procKey // processes with records and locations of their own, by processor
 }
 
@@ -84,7 +86,23 @@ func (g *growingReader) Grow(b *lines.Block) (*linetrace.Times, error) {
 	if len(g.events) > known || len(r.defs) > 0 {
 		g.nameRegions()
 	}
+	for i := range r.defs {
+		if k := &r.defs[i]; k.Type <= TypeProcessorSet && len(k.Values) > 0 {
+			g.addSet(setKey{k.Type, k.Values[0].Int()})
+		}
+	}
+	d.defineOperations()
 	return &r.Times, nil
+}
+
+// addSet adds a subset to the definitions, unless they have one of its id already.
+func (g *growingReader) addSet(k setKey) {
+	members, ok := g.defs.sets[k]
+	if !ok || g.sets[k] {
+		return
+	}
+	g.sets[k] = true
+	g.Model.Sets.Add(trace.Set{ID: strconv.FormatInt(k.id, 10), Kind: setName(k.typ), Members: members})
 }
 
 // addLocation adds the location of a process with records. If the process is -1 and its processor has

@@ -223,6 +223,9 @@ func (c *checker) checkSubsets(b *trace.Batch) {
 			}
 			k.id = id
 		}
+		if k.typ == TypeProcessSet && c.d.defs.hasSubset(setKey{TypeProcessorSet, k.id}) {
+			continue // the ranks of a communicator
+		}
 		if _, known := c.d.missing[k]; !known && len(b.Pos) > 0 {
 			c.d.noteSubset(c.missing, k, b.Pos[row])
 		}

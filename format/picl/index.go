@@ -489,6 +489,7 @@ func (d *decoder) define(locations map[procKey]int64, events map[int64]int64, us
 	}) {
 		m.Sets.Add(trace.Set{ID: strconv.FormatInt(k.id, 10), Kind: setName(k.typ), Members: d.defs.sets[k]})
 	}
+	d.defineOperations()
 	return nil
 }
 

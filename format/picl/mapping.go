@@ -25,7 +25,7 @@ var mapping = format.MappingTable(map[format.Subject]format.Mapped{
 	format.Claims:               {How: format.WeftOnly, As: "-3 and -4 with character data under a label"},
 	format.Messages:             {How: format.Exact, As: "-21 … -61; marks for other formats' messages"},
 	format.MessagePhases:        {How: format.WeftOnly, As: "marks -30 and -57; the others as user records"},
-	format.CollectiveOperations: {How: format.WeftOnly, As: "user record; PICL's own event types -78x as they are"},
+	format.CollectiveOperations: {How: format.Exact, As: "-402, -780 … -793; weft only: other operations as user records"},
 	format.Interruptions:        {How: format.WeftOnly, As: "user record; PICL's own -912 … -914 as they are"},
 	format.Summaries:            {How: format.Exact, As: "-101 … -105 of PICL's own; weft only: others as user records"},
 	format.GenericEvents:        {How: format.Exact, As: "user records of PICL's own; weft only: others as user records"},

@@ -274,6 +274,9 @@ func (p *blockParser) addRecord(h *head, l []byte, i int, t, number int64) error
 			// The message arrived inside the visit of the region.
 			p.addMessage(b, loc, t, typ, event, spec, number)
 		}
+		if operation, ok := operationOf(event); ok {
+			p.addOperation(b, loc, t, trace.CollectiveEnd, operation, number)
+		}
 		b.Add(loc, t, trace.Leave, region)
 		p.appendAttributes(b, keys.exit)
 	case TypeMark:
@@ -323,6 +326,8 @@ func (p *blockParser) addRecord(h *head, l []byte, i int, t, number int64) error
 		}
 	} else if typ != TypeExit && (event == -913 || event == -914) {
 		p.addGaps(loc, key, t, number)
+	} else if operation, ok := operationOf(event); ok && typ == TypeEntry {
+		p.addOperation(b, loc, t, trace.CollectiveBegin, operation, number)
 	}
 	return nil
 }

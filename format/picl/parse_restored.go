@@ -181,6 +181,12 @@ func (p *blockParser) restoreLine(text, data []byte, h *head, t, number int64) e
 		}
 		return nil
 	}
+	if _, ok := operationOf(h.f[1]); ok && (typ == TypeEntry || typ == TypeExit) {
+		if found := p.restoreOperation(b, location, t, h, vals, number); found != "" {
+			return bad(found)
+		}
+		return nil
+	}
 	kind, carried := restoredKind(typ, first)
 	switch {
 	case carried:

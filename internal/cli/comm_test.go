@@ -189,6 +189,93 @@ func commMatrix(t *testing.T, path string, x *commResult) map[[2]string]traffic 
 	return got
 }
 
+// TestTruth compares a trace of EZTrace with what the traced ranks themselves recorded: the
+// messages and operations are the same, and messages take as long as the ranks measured. As the
+// clocks of the ranks differ, the test compares times of round trips.
+func TestTruth(t *testing.T) {
+	effort.Long(t)
+	agreeOnce(t, runTruth)
+}
+
+// runTruth runs the program once and returns the differences in the times of messages, as agreeOnce expects them.
+func runTruth(t *testing.T) map[string]string {
+	differences := map[string]string{}
+	dir, anchor := tracedProgram(t, "truth", 4)
+	sent, took, calls := map[[2]string]traffic{}, map[[2]string]float64{}, map[string]int64{}
+	received := int64(0)
+	for rank := range 4 {
+		text, err := os.ReadFile(filepath.Join(dir, fmt.Sprintf("truth.%d", rank)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, l := range strings.Split(strings.TrimSpace(string(text)), "\n") {
+			switch f := strings.Fields(l); f[0] {
+			case "sent":
+				sent[[2]string{f[1], f[2]}] = traffic{parseNumber(t, f[3]), parseNumber(t, f[4])}
+			case "received":
+				s, err := strconv.ParseFloat(f[4], 64)
+				if err != nil {
+					t.Fatal(err)
+				}
+				received += parseNumber(t, f[3])
+				took[[2]string{f[1], f[2]}] = s / float64(parseNumber(t, f[3]))
+			case "calls":
+				calls[f[1]] += parseNumber(t, f[2])
+			}
+		}
+	}
+	x := commJSON(t, anchor)
+	m := x.Messages
+	if m.Matched != received || m.Received != received || m.SendsUnmatched+m.ReceivesUnmatched > 0 ||
+		m.Latency.Count != received {
+		t.Errorf("found %+v, expected %d messages", m, received)
+	}
+	// EZTrace writes one location for each rank, in the order of ranks.
+	rank := func(loc uint32) string { return strconv.Itoa(int(loc)) }
+	got, latency := map[[2]string]traffic{}, map[[2]string]float64{}
+	ticks, err := strconv.ParseFloat(x.Clock.TicksPerSecond, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range m.Matrix {
+		k := [2]string{rank(c.Source), rank(c.Destination)}
+		got[k] = traffic{c.Count, int64(c.Bytes)}
+		latency[k] = c.Latency.Sum.Float() / float64(c.Latency.Count) / ticks
+	}
+	if !maps.Equal(got, sent) {
+		t.Errorf("found %v, ranks sent %v", got, sent)
+	}
+	for k, there := range took {
+		back := [2]string{k[1], k[0]}
+		want, got := there+took[back], latency[k]+latency[back]
+		pair := fmt.Sprintf("messages from %s to %s and back", k[0], k[1])
+		differences[pair] = ""
+		if math.Abs(got-want) > 0.1*want+0.002 {
+			differences[pair] = fmt.Sprintf("found %g s, ranks measured %g s", got, want)
+		}
+	}
+	found, operations := map[string]int64{}, int64(0)
+	for _, o := range x.Collectives.Operations {
+		found[o.Name] += o.Calls
+		operations += o.Matched
+	}
+	if !maps.Equal(found, calls) || operations != 6+5+2*4 { // each half of the ranks takes part in 4 operations of its own
+		t.Errorf("found %v in %d operations, ranks did %v", found, operations, calls)
+	}
+	// With corrected clocks the times of receives are right as well.
+	clocks := filepath.Join(dir, "clocks.json")
+	weft(t, 0, "align", "-q", "--correction", clocks, anchor)
+	x = commJSON(t, "--clock-correction", clocks, anchor)
+	early := x.Messages.Early
+	for _, o := range x.Collectives.Operations {
+		early += o.Early
+	}
+	if early > 0 || x.Messages.Latency.Min < 0 {
+		t.Errorf("%d are early with corrected clocks: %+v", early, x.Messages.Latency)
+	}
+	return differences
+}
+
 // TestPallasInfo compares messages and collective operations with the events that pallas_info
 // printed for the same traces.
 func TestPallasInfo(t *testing.T) {

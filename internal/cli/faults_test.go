@@ -138,7 +138,7 @@ func checkFlow(t *testing.T, path string, stragglers int) (latencies int64) {
 		t.Errorf("found %d late ones of %d objects, expected %d of %s", late, len(f.Objects), stragglers, n)
 	}
 	// Objects come at distances of 8 ms: 125 a second.
-	if x, _ := f.Events.Statistics(false); x.Min != 125 || x.Max != 125 {
+	if x := f.Events.Statistics(false); x.Min != 125 || x.Max != 125 {
 		t.Errorf("found a throughput of %g to %g, expected 125", x.Min, x.Max)
 	}
 	return latencies

@@ -151,7 +151,8 @@ func (a *app) runFlow(ctx context.Context, path string, flags *flowFlags) error 
 			return nil, nil, err
 		}
 		ticks := float64(unit) / 1e9 * clock.PerSecond()
-		x := flowResult{in.heading(), flags.per, p.Result(average, ticks, flags.shorten)}
+		x := flowResult{in.heading(), flags.per, p.Result(usage.ResultOptions{Window: average, Unit: ticks,
+			Shorten: flags.shorten, NoSignals: !flags.asJSON && !flags.asCSV})}
 		if found := len(x.Objects) > 0 || flags.by == "" && len(flags.visits) == 0 && len(x.Events) > 0; !found {
 			what, hint := "visits of the regions", ""
 			switch {
@@ -229,14 +230,12 @@ func (a *app) printFlow(x *flowResult, top int) {
 func (a *app) printSignals(list []namedSignal) {
 	number := func(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
 	printTable(a.out, table.Row{"signal", "mean", "min", "max", "unit"}, len(list), 0, func(i int) table.Row {
-		s := list[i]
-		// without work in progress there is no latency
-		f, ok := s.signal.Statistics(s.name == "latency")
+		s := &list[i]
 		mean := ""
-		if ok {
-			mean = number(f.Mean)
+		if s.statistics.Ticks > 0 {
+			mean = number(s.statistics.Mean)
 		}
-		return table.Row{plain(s.name), mean, number(f.Min), number(f.Max), s.unit}
+		return table.Row{plain(s.name), mean, number(s.statistics.Min), number(s.statistics.Max), s.unit}
 	})
 }
 
@@ -244,17 +243,19 @@ func (a *app) printSignals(list []namedSignal) {
 type namedSignal struct {
 	name, unit string
 	signal     usage.Signal
+	statistics usage.Statistics
 }
 
 // signals returns the signals of the result.
 func (f *flowResult) signals() []namedSignal {
 	var list []namedSignal
 	if len(f.Objects) > 0 {
-		list = []namedSignal{{"throughput", "per " + f.Unit, f.Throughput}, {"work in progress", "", f.WIP},
-			{"latency", f.Unit, f.Latency}}
+		x := &f.Statistics
+		list = []namedSignal{{"throughput", "per " + f.Unit, f.Throughput, x.Throughput},
+			{"work in progress", "", f.WIP, x.WIP}, {"latency", f.Unit, f.Latency, x.Latency}}
 	}
 	if len(f.Events) > 0 {
-		list = append(list, namedSignal{"events", "per " + f.Unit, f.Events})
+		list = append(list, namedSignal{"events", "per " + f.Unit, f.Events, f.Events.Statistics(false)})
 	}
 	return list
 }

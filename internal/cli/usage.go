@@ -201,8 +201,9 @@ func usageSignals(x *usage.Result, average int64) (list []namedSignal) {
 	for i := range x.Resources {
 		r := &x.Resources[i]
 		name := "usage of " + names[i]
-		list = append(list, namedSignal{name + ", count", "", x.Signal(r, false).Window(average, false)},
-			namedSignal{name + ", amount", r.Unit, x.Signal(r, true).Window(average, false)})
+		count, amount := x.Signal(r, false).Window(average, false), x.Signal(r, true).Window(average, false)
+		list = append(list, namedSignal{name + ", count", "", count, count.Statistics(false)},
+			namedSignal{name + ", amount", r.Unit, amount, amount.Statistics(false)})
 	}
 	return list
 }

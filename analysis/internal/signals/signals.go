@@ -148,22 +148,6 @@ func (i *integral) upTo(s Signal, t int64) claims.Sum {
 	return area
 }
 
-// divide returns a / b, computed at the ends of the pieces of a and b. The quotient is 0 where b is 0. The
-// pieces of a and b must have the same times.
-func divide(a, b Signal) Signal {
-	quotient := func(x, y float64) float64 {
-		if y == 0 {
-			return 0
-		}
-		return x / y
-	}
-	out := make(Signal, len(a))
-	for i, p := range a {
-		out[i] = Piece{p.From, p.To, quotient(p.Start, b[i].Start), quotient(p.End, b[i].End)}
-	}
-	return out
-}
-
 // Sweep is a sum of step functions, stored as a list of the times at which values are added and
 // removed.
 type Sweep []edge
@@ -182,105 +166,175 @@ func (s *Sweep) Add(from, to int64, v float64) {
 
 // sort sorts the edges by time. Among the edges at the same time, ends come first.
 func (s Sweep) sort() {
-	order := func(a, b edge) int {
+	SortNearby(s, func(a, b *edge) int {
 		if a.time != b.time {
 			return cmp.Compare(a.time, b.time)
 		}
 		return cmp.Compare(a.by, b.by)
-	}
-	// Functions are mostly added in the order of their begins, and few functions are open at a time. Therefore
-	// most edges are only a few positions away from their final position, and moving them there takes less
-	// time than sorting.
-	moves := 16 * len(s)
-	for i := 1; i < len(s); i++ {
-		x := s[i]
-		k := i
-		for ; k > 0 && order(x, s[k-1]) < 0; k-- {
-			if moves--; moves < 0 {
-				s[k] = x
-				slices.SortFunc(s, order)
-				return
-			}
-			s[k] = s[k-1]
-		}
-		s[k] = x
-	}
+	})
 }
 
-// signals returns two signals from time first to time last, with pieces of the same times: the sum, and
-// the number of functions that are open.
-func (s Sweep) signals(first, last int64) (sum, open Signal) {
-	s.sort()
-	sum, open = make(Signal, 0, len(s)+1), make(Signal, 0, len(s)+1)
-	at, n := first, 0
-	var v claims.Sum
-	for _, e := range s {
-		if e.time > at {
-			sum.Add(at, e.time, v.Finite(1))
-			open.Add(at, e.time, float64(n))
-			at = e.time
-		}
-		v.Add(e.by)
-		if e.end {
-			n--
-		} else {
-			n++
-		}
-		// The sum is exactly 0 while no function is open, in spite of rounding errors.
-		if n == 0 {
-			v = claims.Sum{}
-		}
-	}
-	sum.Add(at, last, 0)
-	open.Add(at, last, 0)
-	return sum, open
-}
-
-// Statistics holds the time-weighted mean, the smallest and the greatest value of a signal.
-type Statistics struct{ Mean, Min, Max float64 }
-
-// Statistics returns the statistics of a signal. With nonzero, it uses only the time in which the signal is
-// not 0. ok is false if there is no such time. The statistics are then zeros.
-func (s Signal) Statistics(nonzero bool) (f Statistics, ok bool) {
-	length, area := 0.0, claims.Sum{}
-	for i := range s {
-		p := &s[i]
-		if nonzero && p.Start == 0 && p.End == 0 {
+// SortNearby sorts a list in which most elements are only a few positions away from their final positions. Moving
+// them there takes less time than [slices.SortFunc], to which SortNearby changes if there are too many moves. The
+// order of equal elements is not defined.
+func SortNearby[T any](list []T, order func(a, b *T) int) {
+	moves := 16 * len(list)
+	for i := 1; i < len(list); i++ {
+		if order(&list[i], &list[i-1]) >= 0 {
 			continue
 		}
-		if !ok {
-			f.Min, f.Max, ok = p.Start, p.Start, true
+		x := list[i]
+		k := i
+		for ; k > 0 && order(&x, &list[k-1]) < 0; k-- {
+			if moves--; moves < 0 {
+				list[k] = x
+				slices.SortFunc(list, func(a, b T) int { return order(&a, &b) })
+				return
+			}
+			list[k] = list[k-1]
 		}
-		length += float64(p.To - p.From)
-		p.addTo(&area)
-		f.Min, f.Max = min(f.Min, p.Start, p.End), max(f.Max, p.Start, p.End)
+		list[k] = x
 	}
-	if ok {
-		f.Mean = area.Mean(length)
-	}
-	return f, ok
 }
 
-// Stay is the interval during which an object is in a system, in ticks.
-type Stay struct{ From, To int64 }
+// Statistics holds the number of ticks that statistics of a signal cover, and the time-weighted mean, the smallest and
+// the greatest value in them. Without ticks, these values are 0.
+type Statistics struct{ Ticks, Mean, Min, Max float64 }
 
-// Little returns the signals of Little's law from time first to time last: the number of objects that are in
-// the system (work in progress), their throughput per unit ticks, and the quotient of both, the latency in
-// units. An object that stays for a time d contributes 1/d to the throughput while it is there. If window is
-// positive, the signals are averages over the last window ticks, as [Signal.Window] computes them.
-func Little(stays []Stay, first, last int64, unit float64, window int64, shorten bool) (wip, throughput,
-	latency Signal) {
-	rate := make(Sweep, 0, 2*len(stays))
-	for _, s := range stays {
-		if s.From < s.To {
-			rate.Add(s.From, s.To, unit/float64(s.To-s.From))
+// Statistics returns the statistics of a signal. With nonzero, they cover only the time in which the signal is not 0.
+func (s Signal) Statistics(nonzero bool) Statistics {
+	x := accumulator{nonzero: nonzero}
+	for i := range s {
+		x.add(&s[i])
+	}
+	return x.statistics()
+}
+
+// accumulator computes the statistics of a signal from its pieces.
+type accumulator struct {
+	nonzero bool // only the time counts in which the signal is not 0
+	sum     Statistics
+	area    claims.Sum
+}
+
+// add adds a piece.
+func (x *accumulator) add(p *Piece) {
+	if x.nonzero && p.Start == 0 && p.End == 0 {
+		return
+	}
+	if x.sum.Ticks == 0 {
+		x.sum.Min, x.sum.Max = p.Start, p.Start
+	}
+	x.sum.Ticks += float64(p.To - p.From)
+	p.addTo(&x.area)
+	x.sum.Min, x.sum.Max = min(x.sum.Min, p.Start, p.End), max(x.sum.Max, p.Start, p.End)
+}
+
+// statistics returns the statistics of the pieces so far.
+func (x *accumulator) statistics() Statistics {
+	s := x.sum
+	if s.Ticks > 0 {
+		s.Mean = x.area.Mean(s.Ticks)
+	}
+	return s
+}
+
+// Stays is a collection of stays, for the signals of Little's law: the number of objects that are in the system
+// (work in progress), their throughput per unit, and the quotient of both, the latency in units. An object that stays
+// for a time d contributes 1/d to the throughput while it is there.
+type Stays struct {
+	unit float64 // in ticks
+	// Both lists have all stays. In most traces each list is nearly in order when it is filled.
+	byBegin, byEnd []stay
+}
+
+// stay is the interval during which an object is in the system, in ticks. It has a duration.
+type stay struct{ from, to int64 }
+
+// NewStays returns an empty collection with space for n stays. unit is in ticks.
+func NewStays(n int, unit float64) *Stays {
+	return &Stays{unit, make([]stay, 0, n), make([]stay, 0, n)}
+}
+
+// Add adds a stay. A stay without duration does not contribute to the signals.
+func (s *Stays) Add(from, to int64) {
+	if from < to {
+		s.byBegin, s.byEnd = append(s.byBegin, stay{from, to}), append(s.byEnd, stay{from, to})
+	}
+}
+
+// pieces calls piece for consecutive intervals from time first to time last, with the throughput and with the work in
+// progress, both constant.
+func (s *Stays) pieces(first, last int64, piece func(from, to int64, throughput, wip float64)) {
+	SortNearby(s.byBegin, func(a, b *stay) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(b.to, a.to)) })
+	SortNearby(s.byEnd, func(a, b *stay) int { return cmp.Or(cmp.Compare(a.to, b.to), cmp.Compare(b.from, a.from)) })
+	at, begun := first, 0
+	var throughput claims.Sum
+	upTo := func(t int64, wip int) {
+		if t > at {
+			piece(at, t, throughput.Finite(1), float64(wip))
+			at = t
 		}
 	}
-	throughput, wip = rate.signals(first, last)
+	for ended := 0; ended < len(s.byEnd); {
+		// Of a begin and an end at the same time, the end comes first.
+		if begun < len(s.byBegin) && s.byBegin[begun].from < s.byEnd[ended].to {
+			x := s.byBegin[begun]
+			upTo(x.from, begun-ended)
+			throughput.Add(s.unit / float64(x.to-x.from))
+			begun++
+			continue
+		}
+		x := s.byEnd[ended]
+		upTo(x.to, begun-ended)
+		throughput.Add(-s.unit / float64(x.to-x.from))
+		// The throughput is exactly 0 while no object is there, in spite of rounding errors.
+		if ended++; ended == begun {
+			throughput = claims.Sum{}
+		}
+	}
+	upTo(last, 0)
+}
+
+// Signals returns the signals from time first to time last. If window is positive, they are averages over the last
+// window ticks, as [Signal.Window] computes them.
+func (s *Stays) Signals(first, last, window int64, shorten bool) (wip, throughput, latency Signal) {
+	most := 2*len(s.byEnd) + 1
+	throughput, wip = make(Signal, 0, most), make(Signal, 0, most)
+	s.pieces(first, last, func(from, to int64, rate, n float64) {
+		throughput.Add(from, to, rate)
+		wip.Add(from, to, n)
+	})
 	if window > 0 {
 		throughput, wip = throughput.Window(window, shorten), wip.Window(window, shorten)
 	}
-	return wip, throughput, divide(wip, throughput)
+	latency = make(Signal, len(wip))
+	for i, p := range wip {
+		latency[i] = Piece{p.From, p.To, quotient(p.Start, throughput[i].Start), quotient(p.End, throughput[i].End)}
+	}
+	return wip, throughput, latency
+}
+
+// Statistics returns the statistics of the signals of [Stays.Signals] without averages. Those of the latency cover
+// only the time in which it is not 0. The statistics need no memory for the signals.
+func (s *Stays) Statistics(first, last int64) (wip, throughput, latency Statistics) {
+	var w, t accumulator
+	l := accumulator{nonzero: true}
+	s.pieces(first, last, func(from, to int64, rate, n float64) {
+		w.add(&Piece{from, to, n, n})
+		t.add(&Piece{from, to, rate, rate})
+		d := quotient(n, rate)
+		l.add(&Piece{from, to, d, d})
+	})
+	return w.statistics(), t.statistics(), l.statistics()
+}
+
+// quotient returns a / b, or 0 if b is 0.
+func quotient(a, b float64) float64 {
+	if b == 0 {
+		return 0
+	}
+	return a / b
 }
 
 // EventThroughput returns the rate of events at the given times in ticks, per unit ticks. Between two

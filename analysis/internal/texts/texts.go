@@ -3,6 +3,7 @@ package texts
 
 import (
 	"hash/maphash"
+	"iter"
 	"math"
 )
 
@@ -147,15 +148,17 @@ func (s *Set) grow() {
 	}
 }
 
-// All returns all texts, indexed by their numbers. The texts share one piece of memory.
-func (s *Set) All() []string {
-	list := make([]string, len(s.ends))
-	all, begin := string(s.bytes), 0
-	for n, end := range s.ends {
-		list[n] = all[begin:end]
-		begin = end
+// All iterates over all texts, in the order of their numbers. The texts share one piece of memory.
+func (s *Set) All() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		all, begin := string(s.bytes), 0
+		for _, end := range s.ends {
+			if !yield(all[begin:end]) {
+				return
+			}
+			begin = end
+		}
 	}
-	return list
 }
 
 // Merge adds the texts of another set. The result has, for each number of a text in o, the number of this text

@@ -1,4 +1,4 @@
-package otf
+package collective
 
 import (
 	"encoding/binary"
