@@ -46,7 +46,7 @@ func (l *sheet) drawArrows(c canvas, t *index.Tile, scale int) {
 	var all [][]point
 	for _, a := range l.arrows {
 		src, dst := row[a.Source], row[a.Destination]
-		s, d := point{l.x(a.Start), src.middle()}, point{l.x(a.End), dst.middle()}
+		s, d := point{l.xOf(a.Start), src.middle()}, point{l.xOf(a.End), dst.middle()}
 		switch {
 		case a.Count > 1:
 			if math.Abs(d.x-s.x) < l.plot.w*minSlant {
@@ -56,7 +56,7 @@ func (l *sheet) drawArrows(c canvas, t *index.Tile, scale int) {
 		default:
 			leaves := s.x
 			if a.Kind == index.Dependency && a.Start > l.origin {
-				leaves = l.x(a.Start - 1) // the next span may begin at the end of this span
+				leaves = l.xOf(a.Start - 1) // the next span may begin at the end of this span
 			}
 			// A message arrives at the span that ends with its receive, and a dependency leaves
 			// the claim that ends there.

@@ -73,7 +73,7 @@ func (l *sheet) nameMarks(c canvas) error {
 		if len(list) > maxNamedMarks {
 			continue
 		}
-		x := func(k int) float64 { return l.x(list[k].Time) }
+		x := func(k int) float64 { return l.xOf(list[k].Time) }
 		y := float64(r.y) + float64(r.h)/2 + smallSize*0.36
 		before := l.plot.x // end of the previous text
 		for k, n := range list {

@@ -387,7 +387,7 @@ func (l *sheet) edgeLabels(r *sheetRow) (high, low string) {
 	return regular.fit(high, smallSize, 90), regular.fit(low, smallSize, 90)
 }
 
-// x returns the horizontal position of time t, in pixels of the picture.
-func (l *sheet) x(t int64) float64 {
+// xOf returns the horizontal position of time t, in pixels of the picture.
+func (l *sheet) xOf(t int64) float64 {
 	return l.plot.x + l.plot.w*((float64(t)-float64(l.from))/float64(uint64(l.to)-uint64(l.from)))
 }

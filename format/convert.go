@@ -77,10 +77,10 @@ func SaveEvents(ctx context.Context, path string, f Format, events Events) error
 // Recorded returns the events of a recorder.
 func Recorded(r *trace.Recorder) Events { return &memoryEvents{r.Defs(), r.Batches, r.Links} }
 
-// Held reads the selected events into memory and returns them. It returns nil if they have more than limit
+// ReadIntoMemory reads the selected events into memory and returns them. It returns nil if they have more than limit
 // rows. The result shares the strings and definitions of events, so events must stay open. A row uses about 60
 // bytes.
-func Held(ctx context.Context, events Events, sel trace.Selection, limit int64) (Events, error) {
+func ReadIntoMemory(ctx context.Context, events Events, sel trace.Selection, limit int64) (Events, error) {
 	var batches [][]*trace.Batch
 	var links []trace.Link
 	err := events.Scan(ctx, sel, PerLocation, SinkFuncs{OnBatch: func(b *trace.Batch) error {

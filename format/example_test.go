@@ -78,8 +78,8 @@ func ExampleSave() {
 	// C 1 0.025 0.065 0 1 ; name=bake, depth=1, @loaves#int64=12, weft=1:3:4
 }
 
-// ExampleConvert writes a trace in another format, and prints from the encoder's Loss how many things the
-// format cannot keep. The last claim of the original is in line C 196, and ends at 121.205 ms.
+// ExampleConvert writes a trace in another format, and prints the number of losses that the encoder
+// reports. The last claim of the original is in line C 196, and ends at 121.205 ms.
 func ExampleConvert() {
 	ctx := context.Background()
 	f, err := all.Open(ctx, "../examples/odse.etf", nil)

@@ -46,9 +46,9 @@ type Report struct {
 	Locations  []profile.Location
 	Paths      []calltree.Node // a tree of call paths, summed over all locations
 
-	// Definitions holds the locations with a separate entry for each region definition. In contrast, Regions
-	// and Locations combine regions of the same name. Definitions may be nil unless Waits returns different
-	// values for regions of the same name.
+	// Definitions holds the same figures as Locations, with an entry for each definition of a region. Regions and
+	// Locations combine regions of the same name. Definitions may be nil unless Waits returns different values
+	// for regions of the same name.
 	Definitions []profile.Location
 	// Waits reports whether a location only communicates, synchronises or waits while the region is
 	// the innermost open one. A nil function means that no region does.

@@ -120,8 +120,8 @@ func (r *Report) waits() section {
 		{Name: "operations", Number: true}, {Name: "of", Number: true}, {Name: "others lost", Number: true}}}
 	for i := range x.Late {
 		l := &x.Late[i]
-		t.Rows = append(t.Rows, []cell{text(l.LocationName), text(l.Communicator), number(l.Operations), number(l.Of),
-			r.sum(l.Lost)})
+		t.Rows = append(t.Rows, []cell{text(l.LocationName), text(l.Communicator), number(l.Operations),
+			number(l.AllOperations), r.sum(l.Lost)})
 	}
 	s.table(t, stackParts)
 	if v := x.Violations; v.Messages+v.Operations > 0 {

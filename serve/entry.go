@@ -270,7 +270,7 @@ func (e *entry) ensureIndex(ctx context.Context) error {
 
 // build builds the index of the trace and writes it to path.
 func (e *entry) build(ctx context.Context, src format.Source, path string) (cache.ReadDefects, error) {
-	m := &indexBuild{reading: e.readSettings(), format: e.format, indexes: e.s.indexes, progress: e.setProgress}
+	m := &indexBuild{settings: e.readSettings(), format: e.format, indexes: e.s.indexes, progress: e.setProgress}
 	m.early = func(f *earlyFacts) {
 		e.mu.Lock()
 		defer e.mu.Unlock()

@@ -15,7 +15,7 @@ import (
 
 // indexBuild holds the parameters for building an index.
 type indexBuild struct {
-	reading  *ReadSettings
+	settings *ReadSettings
 	format   format.Format
 	indexes  indexer
 	progress func(done, total int64)
@@ -25,7 +25,7 @@ type indexBuild struct {
 
 // run builds an index and writes it to path.
 func (i *indexBuild) run(ctx context.Context, src format.Source, path string) (f cache.ReadDefects, err error) {
-	d, err := i.reading.open(ctx, i.format, src, i.progress)
+	d, err := i.settings.open(ctx, i.format, src, i.progress)
 	if err != nil {
 		return f, err
 	}
@@ -36,7 +36,7 @@ func (i *indexBuild) run(ctx context.Context, src format.Source, path string) (f
 			return f, err
 		}
 	}
-	events := configuration{rows: i.reading.rows, only: i.reading.only}.arrangeEvents(d.Events)
+	events := configuration{rows: i.settings.rows, only: i.settings.only}.arrangeEvents(d.Events)
 	if err := events.Prepare(ctx); err != nil {
 		return f, err
 	}
@@ -46,7 +46,7 @@ func (i *indexBuild) run(ctx context.Context, src format.Source, path string) (f
 		i.early(more)
 	}
 	if err := i.indexes.build(ctx, events, path,
-		index.Options{Workers: i.reading.Workers, Color: i.reading.Color, Label: i.reading.label}); err != nil {
+		index.Options{Workers: i.settings.Workers, Color: i.settings.Color, Label: i.settings.label}); err != nil {
 		return f, err
 	}
 	return d.defects(), nil
@@ -110,7 +110,7 @@ func MakeIndex(ctx context.Context, r ReadSettings, c *cache.Cache, src format.S
 			return nil, err
 		}
 	}
-	m := &indexBuild{reading: &r, format: f, indexes: fileIndexer{}, progress: o.Progress}
+	m := &indexBuild{settings: &r, format: f, indexes: fileIndexer{}, progress: o.Progress}
 	if o.Path != "" {
 		if isMainFile(src, o.Path) {
 			return nil, fmt.Errorf("%s: found the trace itself, expected another file for its index", o.Path)

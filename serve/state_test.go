@@ -500,9 +500,9 @@ func TestOverviewOfPallas(t *testing.T) {
 	if got, want := fmt.Sprint(look(early, "overview/events")), fmt.Sprint(v["events"]); got != want {
 		t.Errorf("found %s events, want %s", got, want)
 	}
-	told := map[any]any{}
+	byName := map[any]any{}
 	for _, x := range look(early, "overview/regions").([]any) {
-		told[look(x, "name")] = x
+		byName[look(x, "name")] = x
 	}
 	// The trace stores means that are rounded down. Therefore each sum may be too small by up to a tick for
 	// each visit.
@@ -510,7 +510,7 @@ func TestOverviewOfPallas(t *testing.T) {
 	fmt.Sscan(fmt.Sprint(look(early, "overview/missing")), &missing)
 	rows := get(t, s, api+"/profile")["rows"].([]any)
 	for _, x := range rows {
-		o := told[look(x, "name")]
+		o := byName[look(x, "name")]
 		var n [6]int64
 		fmt.Sscan(fmt.Sprint(look(o, "count"), " ", look(x, "count"), " ", look(o, "inclusive"), " ", look(x, "inclusive"),
 			" ", look(o, "exclusive"), " ", look(x, "exclusive")), &n[0], &n[1], &n[2], &n[3], &n[4], &n[5])
@@ -519,8 +519,8 @@ func TestOverviewOfPallas(t *testing.T) {
 		}
 		visits += n[1]
 	}
-	if len(told) != len(rows) || len(rows) == 0 || missing > visits {
-		t.Errorf("found %d regions of %d, with %d ticks missing in %d visits", len(told), len(rows), missing, visits)
+	if len(byName) != len(rows) || len(rows) == 0 || missing > visits {
+		t.Errorf("found %d regions of %d, with %d ticks missing in %d visits", len(byName), len(rows), missing, visits)
 	}
 }
 

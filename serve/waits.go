@@ -84,14 +84,14 @@ type waitFact struct {
 	CauseTime  ticks    `json:"causeTime"`
 }
 
-// lateFact counts the collective operations of a communicator in which a location was the last to arrive. Of
-// is the number of all operations. Lost is the time that the other members waited in these operations.
+// lateFact counts the collective operations of a communicator in which a location was the last to arrive.
+// AllOperations is the number of all operations. Lost is the time that the other members waited in these operations.
 type lateFact struct {
-	Communicator string `json:"communicator"`
-	Track        int    `json:"track"`
-	Operations   int64  `json:"operations"`
-	Of           int64  `json:"of"`
-	Lost         sum    `json:"lost"`
+	Communicator  string `json:"communicator"`
+	Track         int    `json:"track"`
+	Operations    int64  `json:"operations"`
+	AllOperations int64  `json:"of"`
+	Lost          sum    `json:"lost"`
 }
 
 // violationsFact counts the messages and operations whose times contradict causality. Worst is the greatest
@@ -150,7 +150,7 @@ func newWaitsAnswer(x *traceIndex, r *waits.Result) (*waitsAnswer, error) {
 		a.Patterns = append(a.Patterns, f)
 	}
 	for _, l := range r.Late {
-		a.Late = append(a.Late, lateFact{l.Communicator, track(l.Location), l.Operations, l.Of, sum(l.Lost)})
+		a.Late = append(a.Late, lateFact{l.Communicator, track(l.Location), l.Operations, l.AllOperations, sum(l.Lost)})
 	}
 	a.Late = a.Late[:min(len(a.Late), maxShares)]
 	return a, nil

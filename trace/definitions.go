@@ -278,7 +278,7 @@ func Accumulates(mode string) bool {
 	return strings.HasPrefix(mode, "ACC/START") || strings.HasPrefix(mode, "ACCUMULATED_")
 }
 
-// Resource is a thing that claims use: each claim holds an amount of its capacity.
+// Resource has a capacity, such as a processor or a memory. Each claim on it holds an amount of the capacity.
 type Resource struct {
 	ID         string  `json:"id"`
 	Name       string  `json:"name,omitempty"`

@@ -234,8 +234,8 @@ var (
 	ioLock  = []Operand{{"type", OpEnum, "", "0 exclusive, 1 shared"}}
 	fileOps = []Operand{{"handle", OpUint, "", "file handle id"},
 		{"operation", OpEnum, "", "operation and flags, numbered as in OTF"}, {"length", OpUint, "bytes", "bytes moved"}}
-	original  = Operand{"original", OpTime, "", "time of the event that is still open"}
-	countTime = []Operand{{"count", OpUint, "", "occurrences so far"},
+	originalTime = Operand{"original", OpTime, "", "time of the event that is still open"}
+	countTime    = []Operand{{"count", OpUint, "", "occurrences so far"},
 		{"exclusive", OpDuration, "", "exclusive time so far"}, {"inclusive", OpDuration, "", "inclusive time so far"}}
 	fileSum = []Operand{{"opens", OpUint, "", ""}, {"closes", OpUint, "", ""}, {"reads", OpUint, "", ""},
 		{"writes", OpUint, "", ""}, {"seeks", OpUint, "", ""}, {"read", OpUint, "bytes", ""},
@@ -415,19 +415,19 @@ var kindTable = [kindCount]KindSpec{
 	FileOperationBegin: {"file-operation-begin", "a file operation begins (OTF)", RefNone, ioMatch, false},
 	FileOperationEnd: {"file-operation-end", "a file operation ends (OTF)", RefFile, concat(fileOps, matchOp),
 		false},
-	EnterSnapshot: {"enter-snapshot", "state: this region is open", RefRegion, []Operand{original}, false},
+	EnterSnapshot: {"enter-snapshot", "state: this region is open", RefRegion, []Operand{originalTime}, false},
 	SendSnapshot: {"send-snapshot", "state: this message is on its way", RefNone,
-		concat(peerOps("receiver"), original), false},
+		concat(peerOps("receiver"), originalTime), false},
 	OpenFileSnapshot: {"open-file-snapshot", "state: this file is open", RefFile,
-		[]Operand{{"handle", OpUint, "", ""}, original}, false},
+		[]Operand{{"handle", OpUint, "", ""}, originalTime}, false},
 	CollectiveSnapshot: {"collective-snapshot", "state: this collective operation is open", RefNone,
-		concat(collOps, matchOp, original), false},
+		concat(collOps, matchOp, originalTime), false},
 	FileOperationSnapshot: {"file-operation-snapshot", "state: this file operation is open", RefNone,
-		[]Operand{matchOp, original}, false},
+		[]Operand{matchOp, originalTime}, false},
 	CollectiveCountSnapshot: {"collective-count-snapshot", "state: collective operations so far on a communicator",
 		RefCommunicator, []Operand{{"count", OpUint, "", ""}}, false},
 	MetricSnapshot: {"metric-snapshot", "state: last value of a counter", RefMetric,
-		[]Operand{{"value", OpBits, "", "its type is the metric's"}, original}, false},
+		[]Operand{{"value", OpBits, "", "its type is the metric's"}, originalTime}, false},
 	RegionSummary: {"region-summary", "cumulated figures of a region", RefRegion, countTime, false},
 	RegionGroupSummary: {"region-group-summary", "cumulated figures of a group of regions", RefString, countTime,
 		false},

@@ -95,7 +95,8 @@ func (a *anonymized) Prepare(ctx context.Context) error {
 
 // begin begins a scan.
 func (a *anonymized) begin(sel trace.Selection, _ format.Order, _ format.Sink) (stage, trace.Selection, error) {
-	return &rewriteScan{definer: a.definer, edit: a.x.replaceValues, editLinks: a.x.replaceLinks}, a.inside(sel), nil
+	s := &rewriteScan{definer: a.definer, edit: a.x.replaceValues, editLinks: a.x.replaceLinks}
+	return s, a.originalSelection(sel), nil
 }
 
 // anonymizer assigns a meaningless replacement to each name.

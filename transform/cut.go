@@ -76,12 +76,12 @@ type cut struct {
 	// that have later events.
 	openBegins byLocation[openBegins]
 	claims     map[claimStart]bool // claims that are open at the begin of the window
-	// toLastTick is set if what goes on after the window ends in the piece at the window's last tick, and not one tick
-	// later.
+	// toLastTick is set if calls and operations that are open at the end of the window end at the window's last
+	// tick in the piece, and not one tick later.
 	toLastTick bool
 }
 
-// end returns the time, in the piece, of the ends of what goes on after the window.
+// end returns the time at which calls and operations that are open at the end of the window end in the piece.
 func (c *cut) end() int64 {
 	if c.toLastTick && c.window.From < c.window.To {
 		return c.window.To - 1
@@ -386,11 +386,11 @@ func (c *cut) begin(sel trace.Selection, order format.Order, sink format.Sink) (
 			}
 		}
 	}
-	return s, c.inside(sel), nil
+	return s, c.originalSelection(sel), nil
 }
 
-// inside returns the selection for the original trace.
-func (c *cut) inside(sel trace.Selection) trace.Selection {
+// originalSelection returns the selection for the original trace.
+func (c *cut) originalSelection(sel trace.Selection) trace.Selection {
 	inner := everything(sel)
 	inner.From, inner.To = c.window.From, c.window.To
 	c.extendToNextEvents(&inner)
@@ -556,7 +556,7 @@ func (s *cutScan) deliverClipped(b *trace.Batch) error {
 // processBatch delivers the rows in the window, and keeps track of the intervals that they open.
 func (s *cutScan) processBatch(b *trace.Batch, out format.Sink) error {
 	s.gather.sink = out
-	if !slices.ContainsFunc(b.Time, func(t int64) bool { return !s.has(t) }) {
+	if !slices.ContainsFunc(b.Time, func(t int64) bool { return !s.contains(t) }) {
 		return s.deliverInside(b)
 	}
 	c := rowCollector{sink: format.SinkFuncs{OnBatch: s.deliverInside}}
@@ -564,7 +564,7 @@ func (s *cutScan) processBatch(b *trace.Batch, out format.Sink) error {
 		if x.Time() >= s.window.To && x.Kind().IsEvent() {
 			s.progress.foundLater(x.Location())
 		}
-		if s.has(x.Time()) {
+		if s.contains(x.Time()) {
 			if err := c.addRow(&x, b); err != nil {
 				return err
 			}
@@ -573,8 +573,8 @@ func (s *cutScan) processBatch(b *trace.Batch, out format.Sink) error {
 	return c.flush()
 }
 
-// has reports whether a time is in the piece.
-func (c *cut) has(t int64) bool {
+// contains reports whether a time is in the piece.
+func (c *cut) contains(t int64) bool {
 	return t >= c.window.From && (t < c.window.To || c.window.To == math.MaxInt64)
 }
 
@@ -627,7 +627,7 @@ func (s *cutScan) flush(ctx context.Context, out format.Sink) error {
 	if s.window.To == math.MaxInt64 || s.window.From >= s.window.To {
 		return nil
 	}
-	goesOn, err := s.progress.continuing(ctx)
+	goesOn, err := s.progress.continuingLocations(ctx)
 	if err != nil {
 		return err
 	}
@@ -676,7 +676,7 @@ func (s *cutScan) links(l []trace.Link) []trace.Link {
 // end reports whether an end of a link lies in the piece. If e is at a claim that extends into the piece, end
 // moves e to the part of the claim that is in the piece.
 func (s *cutScan) end(e *trace.End) bool {
-	if s.has(e.Time) && e.Location != trace.NoRef {
+	if s.contains(e.Time) && e.Location != trace.NoRef {
 		return true
 	}
 	switch e.Kind {

@@ -13,7 +13,7 @@ func (c *cut) prepareLocal(ctx context.Context) error { return c.Prepare(ctx) }
 // beginLocal begins a scan in several goroutines.
 func (c *cut) beginLocal(sel trace.Selection) (func() stage, trace.Selection) {
 	p := &cutProgress{}
-	return func() stage { return c.stage(p) }, c.inside(sel)
+	return func() stage { return c.stage(p) }, c.originalSelection(sel)
 }
 
 // stage returns a stage of a scan.
@@ -51,10 +51,10 @@ func (p *cutProgress) foundLater(loc uint32) {
 	setElement(&p.later, loc, true)
 }
 
-// continuing returns the locations with something to end at the end of the piece that have later events. All
+// continuingLocations returns the locations with something to end at the end of the piece that have later events. All
 // events of the piece must have been delivered. The stages share the result, so that the number of goroutines
 // changes neither the time nor the number of events that are read.
-func (p *cutProgress) continuing(ctx context.Context) (map[uint32]bool, error) {
+func (p *cutProgress) continuingLocations(ctx context.Context) (map[uint32]bool, error) {
 	if p.goesOn != nil {
 		return p.goesOn, nil
 	}

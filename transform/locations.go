@@ -45,7 +45,7 @@ func (s *locationScan) processBatch(b *trace.Batch, out format.Sink) error {
 	s.gather.sink = out
 	x := b.Cursor()
 	for x.Next() {
-		if !s.wanted(x.Location()) && !s.concerns(&x) {
+		if !s.wanted(x.Location()) && !s.concernsWanted(&x) {
 			continue
 		}
 		if err := s.gather.addRow(&x, b); err != nil {
@@ -55,10 +55,10 @@ func (s *locationScan) processBatch(b *trace.Batch, out format.Sink) error {
 	return s.gather.flush()
 }
 
-// concerns reports whether a row at an unwanted location belongs to a message or remote memory
+// concernsWanted reports whether a row at an unwanted location belongs to a message or remote memory
 // access whose other end is at a wanted location. It also returns true for completions of sends and
 // accesses, whose other end is unknown, and for non-blocking receives.
-func (s *locationScan) concerns(x *trace.Cursor) bool {
+func (s *locationScan) concernsWanted(x *trace.Cursor) bool {
 	k := x.Kind()
 	message := k >= trace.Send && k <= trace.RequestCancelled
 	if access := k >= trace.RMAPut && k <= trace.RMACompleteRemote; !message && !access {

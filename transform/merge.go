@@ -61,7 +61,7 @@ func Merge(ctx context.Context, list []format.Events, m MergeOptions) (*MergedTr
 		return nil, fmt.Errorf("merge: found %d simultaneous times, expected %d", len(m.Zero), len(list))
 	}
 	x := &MergedTrace{}
-	to := &target{defs: &x.defs, same: m.same}
+	to := &target{defs: &x.defs, same: m.mergeKey}
 	first := list[0].Defs()
 	var apart []int64 // nanoseconds from the epoch of the first trace to the epoch of each trace; indexed by trace
 	if m.Wall {
@@ -235,9 +235,9 @@ func (m *mergeInput) startCalls() {
 	}
 }
 
-// same returns a key that is equal for entries that become one entry. It returns "" for entries that stay
+// mergeKey returns a key that is equal for entries that become one entry. It returns "" for entries that stay
 // separate.
-func (m *MergeOptions) same(t table, v any) string {
+func (m *MergeOptions) mergeKey(t table, v any) string {
 	text := func(parts ...any) string {
 		b, err := json.Marshal(parts)
 		if err != nil {

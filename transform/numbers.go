@@ -637,7 +637,7 @@ func (m *MergeOptions) sameNumber(t table, v any) string {
 	case *trace.AttributeDef:
 		return v.Name + "\n" + strconv.Itoa(int(v.Type)) + "\n" + v.Doc
 	}
-	return m.same(t, v)
+	return m.mergeKey(t, v)
 }
 
 // countLost counts the numbers that no longer refer to the right entry as losses.

@@ -15,7 +15,8 @@ const (
 )
 
 // EachPiece calls f with the piece of each window in turn. It cuts the pieces in the same way as [Cut]. If closed is
-// set, what goes on after a window ends at the window's last tick, as in a window of a visit ([FindOccurrences]).
+// set, calls and operations that are open at the end of a window end at the window's last tick, as in a window of a
+// visit ([FindOccurrences]).
 // f must not retain the piece. EachPiece divides the windows and the trace into parts, and holds a part in memory, in
 // at most 30 MB. This takes less time than cutting each piece out of the whole trace, because that requires
 // reading all events before the window.
@@ -47,7 +48,7 @@ func eachPiece(ctx context.Context, events format.Events, windows []trace.Window
 	if err := part.Prepare(ctx); err != nil {
 		return err
 	}
-	held, err := format.Held(ctx, part, trace.Everything(), heldRows)
+	held, err := format.ReadIntoMemory(ctx, part, trace.Everything(), heldRows)
 	if err != nil {
 		return err
 	}

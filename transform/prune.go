@@ -138,11 +138,11 @@ func (r *rewritten) Defs() *trace.Definitions { return r.definer.into.defs }
 
 // begin begins a scan of the selected times, with translated references.
 func (r *rewritten) begin(sel trace.Selection, _ format.Order, _ format.Sink) (stage, trace.Selection, error) {
-	return &rewriteScan{definer: r.definer}, r.inside(sel), nil
+	return &rewriteScan{definer: r.definer}, r.originalSelection(sel), nil
 }
 
-// inside returns the selection for the original trace.
-func (r *rewritten) inside(sel trace.Selection) trace.Selection {
+// originalSelection returns the selection for the original trace.
+func (r *rewritten) originalSelection(sel trace.Selection) trace.Selection {
 	inner := everything(sel)
 	inner.Location, inner.From, inner.To, inner.NoEvents = nil, sel.From, sel.To, sel.NoEvents
 	return inner

@@ -36,7 +36,7 @@ func (dt *definedTrace) prepareLocal(ctx context.Context) error { return dt.Prep
 
 // beginLocal begins a scan in several goroutines.
 func (dt *definedTrace) beginLocal(sel trace.Selection) (func() stage, trace.Selection) {
-	return func() stage { return &rewriteScan{definer: dt.definer.worker()} }, dt.inside(sel)
+	return func() stage { return &rewriteScan{definer: dt.definer.worker()} }, dt.originalSelection(sel)
 }
 
 // defineGroups defines the groups that occur in the ids GROUP/SERIES of time series.

@@ -10,37 +10,41 @@ import (
 	"testing"
 )
 
+// configureReport is the report of the script configure; configureView is a part of what the page shows.
+type configureReport struct {
+	Before, After, Again, Back configureView
+	Names, Panels, Filtered    []string
+	Details                    struct {
+		Title      string
+		Attributes [][]string
+	}
+	Heights struct {
+		Lanes                []int
+		Changed, Again, Back bool
+		Stacked              bool
+		Link                 string
+	}
+	Only struct {
+		configureView
+		Ids string
+	}
+	OnlyLink, All bool
+	Link          string
+	Calls         struct{ Rows, Panels []string }
+	Count         int
+	Errors        []string
+}
+
+type configureView struct {
+	Rows, Legend []string
+	Pixels       string
+}
+
 // TestConfigure checks that attributes can be chosen for colours, names and rows, that the rows are
 // the objects that weft behaviour finds, and that a link shows the same.
 func TestConfigure(t *testing.T) {
 	needBrowser(t)
-	type sight struct {
-		Rows, Legend []string
-		Pixels       string
-	}
-	var out struct {
-		Before, After, Again, Back sight
-		Names, Panels, Filtered    []string
-		Details                    struct {
-			Title      string
-			Attributes [][]string
-		}
-		Heights struct {
-			Lanes                []int
-			Changed, Again, Back bool
-			Stacked              bool
-			Link                 string
-		}
-		Only struct {
-			sight
-			Ids string
-		}
-		OnlyLink, All bool
-		Link          string
-		Calls         struct{ Rows, Panels []string }
-		Count         int
-		Errors        []string
-	}
+	var out configureReport
 	odse, attrs := servedTrace(t, "odse"), servedTrace(t, "attrs")
 	// memory M1 of odse.etf has a capacity of 100
 	memory := -1

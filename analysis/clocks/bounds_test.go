@@ -130,8 +130,8 @@ func TestWaitingEnds(t *testing.T) {
 		most := 0
 		ctx := observedContext{t.Context(), func() {
 			sum := 0
-			for i := range c.lanes {
-				sum += c.lanes[i].waiting
+			for i := range c.readers {
+				sum += c.readers[i].waiting
 			}
 			most = max(most, sum)
 		}}

@@ -36,10 +36,10 @@ type collector struct {
 	collection
 	defs     *trace.Definitions
 	matching *messages.Part
-	lanes    []lane
-	ready    lanes // heap of lanes whose next batch can be read
-	blocked  lanes // heap of lanes with too many waiting ends
-	limit    int   // number of waiting ends that blocks a lane
+	readers  []locationReader // indexed by location
+	ready    readerHeap       // readers whose next batch can be read
+	blocked  readerHeap       // readers of locations with too many waiting ends
+	limit    int              // the number of waiting ends at which a reader is blocked
 	facts    []fact
 	ops      operations
 }
@@ -70,15 +70,15 @@ func (t *tallies) next(s sequence) int {
 	return (*t)[i].count - 1
 }
 
-// lane reads the events of a location.
-type lane struct {
+// locationReader reads the events of a location.
+type locationReader struct {
 	location uint32
 	stream   format.Stream
 	next     *trace.Batch
 	shift    int64 // ticks by which its times must be moved later to come after their causes, as far as known
-	key      int64 // the shifted time of the next event, at the moment when the lane entered the heap
+	key      int64 // the shifted time of the next event, at the moment when the reader entered the heap
 	waiting  int   // number of ends of messages and operations that have no partner yet
-	// limit is the number of waiting ends above which the lane is blocked.
+	// limit is the number of waiting ends above which the reader is blocked.
 	limit   int
 	blocked bool
 	// members assembles the operations of the location, and taken counts them.
@@ -97,7 +97,7 @@ func collect(ctx context.Context, d format.Events) (*collection, error) {
 	return &c.collection, nil
 }
 
-// run scans the trace, and then reads the events of messages and operations lane by lane.
+// run scans the trace, and then reads the events of messages and operations location by location, a batch at a time.
 func (c *collector) run(ctx context.Context, d format.Events) error {
 	var mu sync.Mutex
 	var reducers []*reducer
@@ -136,9 +136,9 @@ func (c *collector) run(ctx context.Context, d format.Events) error {
 	if c.limit == 0 {
 		c.limit = max(64, waitingEnds/max(1, len(streams)))
 	}
-	c.lanes = make([]lane, n)
+	c.readers = make([]locationReader, n)
 	for _, s := range streams {
-		l := lane{stream: s, limit: c.limit}
+		l := locationReader{stream: s, limit: c.limit}
 		if l.next, err = s(ctx); err != nil {
 			return err
 		}
@@ -146,8 +146,8 @@ func (c *collector) run(ctx context.Context, d format.Events) error {
 			if l.location = l.next.Loc; int(l.location) >= n {
 				return unknownLocation(int(l.location), n)
 			}
-			c.lanes[l.location] = l
-			c.ready.push(&c.lanes[l.location])
+			c.readers[l.location] = l
+			c.ready.push(&c.readers[l.location])
 		}
 	}
 	for len(c.ready)+len(c.blocked) > 0 {
@@ -163,20 +163,20 @@ func unknownLocation(loc, n int) error {
 	return fmt.Errorf("clocks: found an event at location %d, expected one of the %d locations of the trace", loc, n)
 }
 
-// advance reads the next batch of the ready lane that has the earliest shifted time.
+// advance reads the next batch of the ready reader that has the earliest shifted time.
 func (c *collector) advance(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	if len(c.ready) == 0 {
-		// All lanes are blocked: unblock the earliest one.
-		l := heap.Pop(&c.blocked).(*lane)
+		// All readers are blocked: unblock the one with the earliest event.
+		l := heap.Pop(&c.blocked).(*locationReader)
 		l.blocked = false
 		l.limit = l.waiting + c.limit
 		c.ready.push(l)
 	}
-	l := heap.Pop(&c.ready).(*lane)
-	if l.key != l.next.Time[0]+l.shift { // the shift has changed since the lane was pushed
+	l := heap.Pop(&c.ready).(*locationReader)
+	if l.key != l.next.Time[0]+l.shift { // the shift has changed since the reader was pushed
 		c.ready.push(l)
 		return nil
 	}
@@ -201,10 +201,10 @@ func (c *collector) advance(ctx context.Context) error {
 	return nil
 }
 
-// countMatched counts a waiting end of a location that has found its partner, and unblocks the lane if
+// countMatched counts a waiting end of a location that has found its partner, and unblocks the reader if
 // few ends wait.
 func (c *collector) countMatched(loc uint32) {
-	l := &c.lanes[loc]
+	l := &c.readers[loc]
 	l.waiting--
 	if l.blocked && l.waiting <= l.limit/2 {
 		l.blocked, l.limit = false, c.limit
@@ -217,14 +217,14 @@ func (c *collector) countMatched(loc uint32) {
 func (c *collector) pair(m messages.Pair) {
 	c.log.addMessage(end{m.Source, m.Sent}, end{m.Destination, m.Received})
 	c.tied[m.Source], c.tied[m.Destination] = true, true
-	l := &c.lanes[m.Destination]
-	l.shift = max(l.shift, m.Sent+c.lanes[m.Source].shift-m.Received)
+	l := &c.readers[m.Destination]
+	l.shift = max(l.shift, m.Sent+c.readers[m.Source].shift-m.Received)
 	c.countMatched(m.Source)
 	c.countMatched(m.Destination)
 }
 
-// read processes the next batch of a lane.
-func (c *collector) read(l *lane) error {
+// read processes the next batch of a location.
+func (c *collector) read(l *locationReader) error {
 	b := l.next
 	s := &c.spans[l.location]
 	if !s.any {
@@ -264,31 +264,31 @@ func isCollective(k trace.Kind) bool {
 	return false
 }
 
-// lanes is a heap of lanes, ordered by the shifted time of their next event.
-type lanes []*lane
+// readerHeap is a heap of readers of locations, ordered by the shifted time of their next event.
+type readerHeap []*locationReader
 
 // Len, Less, Swap, Push and Pop implement [heap.Interface].
-func (h lanes) Len() int { return len(h) }
+func (h readerHeap) Len() int { return len(h) }
 
 // Less orders by time, and then by location.
-func (h lanes) Less(i, j int) bool {
+func (h readerHeap) Less(i, j int) bool {
 	a, b := h[i], h[j]
 	return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.location, b.location)) < 0
 }
 
-func (h *lanes) push(l *lane) {
+func (h *readerHeap) push(l *locationReader) {
 	l.key = l.next.Time[0] + l.shift
 	heap.Push(h, l)
 }
 
-// Swap swaps two lanes.
-func (h lanes) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+// Swap swaps two readers.
+func (h readerHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
 
-// Push appends a lane.
-func (h *lanes) Push(x any) { *h = append(*h, x.(*lane)) }
+// Push appends a reader.
+func (h *readerHeap) Push(x any) { *h = append(*h, x.(*locationReader)) }
 
-// Pop removes the last lane.
-func (h *lanes) Pop() any {
+// Pop removes the last reader.
+func (h *readerHeap) Pop() any {
 	l := (*h)[len(*h)-1]
 	*h = (*h)[:len(*h)-1]
 	return l

@@ -190,9 +190,9 @@ func newOperations(c *collector) operations {
 	return o
 }
 
-// take adds the next call of a lane's location to the operation with the same number in sequence s. It then
+// take adds the next call of a location to the operation with the same number in sequence s. It then
 // logs each operation for which it has the calls of all members.
-func (o *operations) take(l *lane, s sequence, x operation) {
+func (o *operations) take(l *locationReader, s sequence, x operation) {
 	p := o.sequences[s]
 	number := l.taken.next(s)
 	if p == nil || p.broken || len(p.counts) < 2 || o.ranks.defs.IsSelf(s.communicator) {
@@ -254,11 +254,11 @@ func (o *operations) complete(communicator uint64, p *progress, parts []part) bo
 		latest := int64(math.MinInt64)
 		for _, e := range begins {
 			o.c.tied[e.loc] = true
-			latest = max(latest, e.time+o.c.lanes[e.loc].shift)
+			latest = max(latest, e.time+o.c.readers[e.loc].shift)
 		}
 		for _, e := range ends {
 			o.c.tied[e.loc] = true
-			l := &o.c.lanes[e.loc]
+			l := &o.c.readers[e.loc]
 			l.shift = max(l.shift, latest-e.time)
 		}
 	}

@@ -313,7 +313,8 @@ func (f *forward) openOf(l *link) *open {
 	return o
 }
 
-// visit adds the next node.
+// visit takes the next node in the order of the agenda. It processes the node at once if all its causes are known,
+// and otherwise adds it to the queue of its clock.
 func (f *forward) visit(v *visit) error {
 	links, missing := f.links[:0], int32(0)
 	for i := range v.links {

@@ -320,7 +320,7 @@ func (r *Result) setPath(p pair, row *Row) {
 		return
 	}
 	if !c.sameNames(p.sides[A], p.sides[B]) {
-		row.Was = c.sides[A].path(p.sides[A])
+		row.FormerPath = c.sides[A].path(p.sides[A])
 	}
 }
 
@@ -350,7 +350,7 @@ func (r *Result) setRegion(p pair, row *Row) {
 	n := c.names.list[i]
 	row.Region, row.File, row.Line = c.sides[s].displayName(i), n.file, n.line
 	if a, b := p.sides[A], p.sides[B]; a >= 0 && b >= 0 && c.names.list[a].name != c.names.list[b].name {
-		row.Was = []string{c.sides[A].displayName(a)}
+		row.FormerPath = []string{c.sides[A].displayName(a)}
 	}
 }
 

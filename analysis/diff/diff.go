@@ -202,8 +202,8 @@ type Row struct {
 	// or, for a removed path, on side A. If a path has more than 200 names, names in the middle are left out.
 	// Path is nil for regions.
 	Path []string `json:"path,omitempty"`
-	// Was is the path or region on side A if it was renamed or moved. Otherwise it is nil.
-	Was []string `json:"was,omitempty"`
+	// FormerPath is the path or region on side A if it was renamed or moved. Otherwise it is nil.
+	FormerPath []string `json:"was,omitempty"`
 	// Exclusive is the time in which the region or path is the innermost open one. Inclusive is the time in
 	// which the region or path is open. Time in recursive visits of a region counts once.
 	Exclusive Change `json:"exclusive"`

@@ -87,8 +87,8 @@ func lines(rows []diff.Row) (list []string) {
 		if r.Path != nil {
 			s = fmt.Sprint(r.Kind, " ", strings.Join(r.Path, ";"))
 		}
-		if r.Was != nil {
-			s += " was " + strings.Join(r.Was, ";")
+		if r.FormerPath != nil {
+			s += " was " + strings.Join(r.FormerPath, ";")
 		}
 		list = append(list, fmt.Sprintf("%s %g>%g %g>%g %g>%g", s, r.Exclusive.A, r.Exclusive.B, r.Inclusive.A, r.Inclusive.B,
 			r.Visits.A, r.Visits.B))

@@ -30,7 +30,7 @@ func Example() {
 	for _, x := range r.Paths {
 		if x.Kind == diff.Regression {
 			fmt.Printf("%s: %g ticks, was %g at %s\n", strings.Join(x.Path, " > "), x.Exclusive.B, x.Exclusive.A,
-				strings.Join(x.Was, " > "))
+				strings.Join(x.FormerPath, " > "))
 		}
 	}
 	// Output:

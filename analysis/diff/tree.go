@@ -79,8 +79,8 @@ func (r *Result) Tree(most, deepest int) *Tree {
 			e.Parent, around = place[parents[i]], pairs[parents[i]].sides[A]
 		}
 		if p := pairs[i]; p.sides[A] >= 0 && p.sides[B] >= 0 &&
-			(e.Was != nil || c.sides[A].nodes[p.sides[A]].parent != around) {
-			e.Was = c.sides[A].path(p.sides[A])
+			(e.FormerPath != nil || c.sides[A].nodes[p.sides[A]].parent != around) {
+			e.FormerPath = c.sides[A].path(p.sides[A])
 		}
 		x.Paths = append(x.Paths, e)
 	}
@@ -138,7 +138,7 @@ func (r *Result) entry(t *table, i int) (e RegionEntry) {
 		return e
 	}
 	if c.names.list[t.key(A, p.sides[A])].name != n.name {
-		e.Was = []string{c.sides[A].displayName(t.key(A, p.sides[A]))}
+		e.FormerPath = []string{c.sides[A].displayName(t.key(A, p.sides[A]))}
 	}
 	return e
 }

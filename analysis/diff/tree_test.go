@@ -13,8 +13,8 @@ func treeLines(x *diff.Tree) (list []string) {
 	for i := range x.Paths {
 		p := &x.Paths[i]
 		name := p.Name
-		if p.Was != nil {
-			name += " was " + strings.Join(p.Was, ";")
+		if p.FormerPath != nil {
+			name += " was " + strings.Join(p.FormerPath, ";")
 		}
 		list = append(list, fmt.Sprintf("%d %s %s %t %g>%g", p.Parent, p.Kind, name, p.Reported, p.Subtree.A, p.Subtree.B))
 	}

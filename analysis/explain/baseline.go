@@ -20,12 +20,12 @@ type Baseline struct {
 	laterEfficiency float64 // parallel efficiency of the later run
 }
 
-// RegionChange compares a region's time, summed over all locations, in the earlier run (Then) and
-// the later one (Now), in ticks.
+// RegionChange compares a region's time, summed over all locations, in the earlier and in the later run,
+// in ticks.
 type RegionChange struct {
-	Region string `json:"region"`
-	Then   int64  `json:"then"`
-	Now    int64  `json:"now"`
+	Region  string `json:"region"`
+	Earlier int64  `json:"then"`
+	Later   int64  `json:"now"`
 	// Change is the change of the region's mean time per thread, divided by the earlier runtime.
 	Change float64 `json:"change"`
 }
@@ -44,15 +44,16 @@ func Compare(then, now *Page) *Baseline {
 		return times[name]
 	}
 	for _, r := range then.Ran.Regions {
-		at(r.Region).Then = int64(r.Time.Float() * scale)
+		at(r.Region).Earlier = int64(r.Time.Float() * scale)
 	}
 	for _, r := range now.Ran.Regions {
-		at(r.Region).Now = r.Time.Int64()
+		at(r.Region).Later = r.Time.Int64()
 	}
 	for _, r := range times {
-		r.Change = (float64(r.Now)/float64(max(1, now.Ran.Threads)) - float64(r.Then)/float64(max(1, then.Ran.Threads))) /
+		r.Change = (float64(r.Later)/float64(max(1, now.Ran.Threads)) -
+			float64(r.Earlier)/float64(max(1, then.Ran.Threads))) /
 			float64(max(1, b.Runtime))
-		if r.Now > 0 && r.Then > 0 {
+		if r.Later > 0 && r.Earlier > 0 {
 			b.Regions = append(b.Regions, *r)
 		}
 	}

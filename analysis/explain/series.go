@@ -162,11 +162,11 @@ func (ex *explainer) balancedOptions(path uint32, shortened, reference spread) [
 	if len(equally) == 0 {
 		return nil
 	}
-	return []retime.Options{joined(inProportion), joined(equally)}
+	return []retime.Options{joinOptions(inProportion), joinOptions(equally)}
 }
 
-// joined returns options with the new times of all series of a list. A time belongs to one series at most.
-func joined(list []retime.Options) retime.Options {
+// joinOptions returns options with the new times of all series of a list. A time belongs to one series at most.
+func joinOptions(list []retime.Options) retime.Options {
 	return retime.Options{Transfer: 1, Stretch: func(p waitstate.Place, path uint32, t int64) int64 {
 		for i := range list {
 			t = list[i].Stretch(p, path, t)

@@ -40,7 +40,7 @@ type Monitor struct {
 	evaluated   []*obligation // obligations that have been evaluated in the current round
 	comparisons []*Formula
 	compared    map[*Formula]*compared // indexed by the formula of the comparison
-	quietness   quietness
+	quietness   quietChecks
 }
 
 // isTemporal reports whether the formula is globally, finally or until.
@@ -209,7 +209,7 @@ func (m *Monitor) Decide(ctx context.Context, now bool) ([]CheckResult, error) {
 		}
 		if !ok {
 			open = append(open, i)
-			m.rest(i)
+			m.makeQuiet(i)
 			continue
 		}
 		list = append(list, c)

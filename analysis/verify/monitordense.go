@@ -72,10 +72,10 @@ func (m *Monitor) evaluateDenseTemporal(e *evaluator, n *obligation) (good, hold
 	}
 	w := e.window(n.f.Bound)
 	if !interval(w).empty() {
-		good = reaches(a.good, b.good, w, n.from, e.domain, false)
-		holds = reaches(a.holds, b.holds, w, n.from, e.domain, false)
-		possible = reaches(a.possible, b.possible, w, n.from, e.domain, true)
-		n.from = undecided(a.good, b.possible, w, n.from, e.domain)
+		good = untilHolds(a.good, b.good, w, n.from, e.domain, false)
+		holds = untilHolds(a.holds, b.holds, w, n.from, e.domain, false)
+		possible = untilHolds(a.possible, b.possible, w, n.from, e.domain, true)
+		n.from = firstUndecided(a.good, b.possible, w, n.from, e.domain)
 	}
 	if n.f.Op == Globally {
 		good, holds, possible = !possible, !holds, !good
@@ -83,10 +83,10 @@ func (m *Monitor) evaluateDenseTemporal(e *evaluator, n *obligation) (good, hold
 	return good, holds, possible
 }
 
-// reaches reports whether "a until b" holds at time from. For this, b must hold at a time within the window,
+// untilHolds reports whether "a until b" holds at time from. For this, b must hold at a time within the window,
 // and a must hold up to this time. The window is relative to the begin of the trace. If pending is set, b may
 // also hold after the known times.
-func reaches(a, b times, w window, from float64, domain interval, pending bool) bool {
+func untilHolds(a, b times, w window, from float64, domain interval, pending bool) bool {
 	goals := b.intersect(times{interval(w)})
 	if goals.contains(from) {
 		return true
@@ -108,9 +108,9 @@ func reaches(a, b times, w window, from float64, domain interval, pending bool) 
 	return false
 }
 
-// undecided returns the first time, not before from, that may decide "a until b": a time at which a may
+// firstUndecided returns the first time, not before from, that may decide "a until b": a time at which a may
 // not hold, or at which b may hold within the window. The window is relative to the begin of the trace.
-func undecided(a, b times, w window, from float64, domain interval) float64 {
+func firstUndecided(a, b times, w window, from float64, domain interval) float64 {
 	for _, held := range a {
 		if held.intersect(interval{from, from, false, false}).empty() {
 			continue

@@ -20,16 +20,16 @@ type quietCheck struct {
 	quiet        bool
 }
 
-// quietness holds what a monitor knows about quiet checks.
-type quietness struct {
+// quietChecks holds what a monitor knows about quiet checks.
+type quietChecks struct {
 	checks []quietCheck // indexed by check, in the order of the specification
 	users  [][]int32    // indexed by proposition: indexes of the checks that use the proposition
 	last   int64        // the time of the last state that is no longer held
 }
 
 // newQuietness examines the checks of a specification.
-func newQuietness(spec *Spec) quietness {
-	q := quietness{checks: make([]quietCheck, len(spec.Checks)), users: make([][]int32, len(spec.propositions))}
+func newQuietness(spec *Spec) quietChecks {
+	q := quietChecks{checks: make([]quietCheck, len(spec.Checks)), users: make([][]int32, len(spec.propositions))}
 	for i, c := range spec.Checks {
 		f := c.Formula
 		for f.Op == Not {
@@ -103,8 +103,8 @@ func (m *Monitor) wakeCheck(i int32) {
 	}
 }
 
-// rest makes a check quiet if the check has been evaluated up to the last state, and this state is quiet.
-func (m *Monitor) rest(i int) {
+// makeQuiet makes a check quiet if the check has been evaluated up to the last state, and this state is quiet.
+func (m *Monitor) makeQuiet(i int) {
 	x := &m.quietness.checks[i]
 	if x.formula == nil || m.ready == 0 {
 		return

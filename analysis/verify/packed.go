@@ -30,25 +30,25 @@ const (
 	plain      = 15
 )
 
-// tens holds the powers of ten, which are exact floats. Dividing a whole number by one of these floats
+// powersOfTen holds the powers of ten, which are exact floats. Dividing a whole number by one of these floats
 // therefore gives the same float as parsing the decimal number.
-var tens = [mostDigits + 1]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9}
+var powersOfTen = [mostDigits + 1]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9}
 
 // decimal splits v into a whole number n and a number of digits, so that v is n divided by 10^digits. ok is
 // false if there is no exact result. It tries the number of digits in hint first.
 func decimal(v float64, hint int) (n int64, digits int, ok bool) {
 	try := func(digits int) bool {
-		x := math.Round(v * tens[digits])
+		x := math.Round(v * powersOfTen[digits])
 		if !(math.Abs(x) < 1<<53) {
 			return false
 		}
 		n = int64(x)
-		return math.Float64bits(float64(n)/tens[digits]) == math.Float64bits(v)
+		return math.Float64bits(float64(n)/powersOfTen[digits]) == math.Float64bits(v)
 	}
 	if hint <= mostDigits && try(hint) {
 		return n, hint, true
 	}
-	for digits := range tens {
+	for digits := range powersOfTen {
 		if try(digits) {
 			return n, digits, true
 		}
@@ -103,7 +103,7 @@ func (p *packedPieces) all() iter.Seq[rawPiece] {
 						b = b[8:]
 						return math.Float64frombits(v)
 					}
-					return float64(number()) / tens[digits]
+					return float64(number()) / powersOfTen[digits]
 				}
 				var x rawPiece
 				x.from = last.to + number()

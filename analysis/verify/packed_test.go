@@ -19,7 +19,7 @@ import (
 func randomValue(r *rand.Rand) float64 {
 	switch r.IntN(4) {
 	case 0:
-		return float64(r.Int64N(20001)-10000) / tens[r.IntN(len(tens))]
+		return float64(r.Int64N(20001)-10000) / powersOfTen[r.IntN(len(powersOfTen))]
 	case 1:
 		return []float64{0, math.Copysign(0, -1), math.Inf(1), math.Inf(-1), math.MaxFloat64, math.SmallestNonzeroFloat64,
 			1 << 53, 0.1, 1e22, -42}[r.IntN(10)]

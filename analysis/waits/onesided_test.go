@@ -158,7 +158,7 @@ var windowTests = []struct {
 		x.sync(1, "MPI_Win_test", 49, 60, x.group(0))
 	}, nil},
 	// Rank 0 holds the lock of rank 2 until 21. Rank 1 requests this lock at 5: 21 - 5. Rank 2 locks
-	// rank 1, for which nobody else waits.
+	// rank 1, for which no other rank waits.
 	{"exclusive lock", 3, func(x *windowTrace) {
 		x.lock(0, 0, 2, 2, 0)
 		x.unlock(0, 20, 22, 2)

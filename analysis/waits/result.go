@@ -107,8 +107,8 @@ type Late struct {
 	Location     uint32 `json:"location"`
 	LocationName string `json:"locationName"`
 	Operations   int64  `json:"operations"` // number of operations to which the location came last
-	// Of is the number of operations on the communicator in which all members wait for all others.
-	Of int64 `json:"of"`
+	// AllOperations is the number of operations on the communicator in which all members wait for all others.
+	AllOperations int64 `json:"of"`
 	// Lost is the number of ticks that the other members waited in the operations to which the location
 	// came last.
 	Lost trace.Ticks `json:"lost"`

@@ -38,19 +38,19 @@ type decoder struct {
 	moved    int64   // how many of opaqueAt come after the first event or dependency
 	dropped  int64   // number of lines without effect that exceed the limit of Definitions.Opaque
 
-	activity  []string // attribute keys that name the activity
-	resources map[int64]uint32
-	lines     []int64          // number of the line that defines each metric
-	defined   []int64          // number of the line that defines each resource
-	drawn     []int64          // number of the line that defines each signal
-	slots     []int32          // resources by small id, -1 for none
-	missing   map[int64]uint32 // stand-ins for resources without a definition
-	metrics   map[seriesKey]uint32
-	regions   map[string]uint32
-	attrs     map[string]uint32
-	events    uint32              // location of events without a resource
-	lineOfID  map[seriesKey]int64 // line that defines each signal or series
-	groups    map[int64]uint32    // locations by the id of their time series
+	activity   []string // attribute keys that name the activity
+	resources  map[int64]uint32
+	lines      []int64          // number of the line that defines each metric
+	defined    []int64          // number of the line that defines each resource
+	signalDefs []int64          // number of the line that defines each signal
+	slots      []int32          // resources by small id, -1 for none
+	missing    map[int64]uint32 // stand-ins for resources without a definition
+	metrics    map[seriesKey]uint32
+	regions    map[string]uint32
+	attrs      map[string]uint32
+	events     uint32              // location of events without a resource
+	lineOfID   map[seriesKey]int64 // line that defines each signal or series
+	groups     map[int64]uint32    // locations by the id of their time series
 }
 
 // seriesKey identifies the object that a line of a certain kind defines. A time series (TSS) has two
@@ -135,7 +135,7 @@ func (d *decoder) define(defs []defLine, events bool) error {
 		return err
 	}
 	if !d.File.Numbered { // numbered lines come from a converted file and have other positions
-		m.Native = &original{d}
+		m.Native = &originalFile{d}
 	}
 	return d.addDefinitions(l, events)
 }
@@ -294,7 +294,7 @@ func (d *decoder) addDefinitions(l *definitionLines, events bool) error {
 		metric := d.addMetric(trace.MetricDef{ID: strconv.FormatInt(s.ID, 10), Name: get(s.attrs, "name"),
 			Unit: get(s.attrs, "unit"), Kind: trace.SignalMetric, Type: trace.Float64, Attrs: toAttrs(s.attrs)},
 			seriesKey{kind: S, group: s.ID}, trace.NoRef)
-		d.drawn = setLine(d.drawn, metric, s.Line)
+		d.signalDefs = setLine(d.signalDefs, metric, s.Line)
 	}
 	for _, g := range l.lists[TS] {
 		d.groups[g.ID] = m.Groups.Add(trace.LocationGroup{ID: strconv.FormatInt(g.ID, 10), Name: get(g.attrs, "name"),
@@ -328,8 +328,8 @@ func setLine(list []int64, i uint32, line int64) []int64 {
 
 // lineOf returns the number of the line that defines a signal, or 0 if there is none.
 func (d *decoder) lineOf(metric uint32) int64 {
-	if int(metric) < len(d.drawn) {
-		return d.drawn[metric]
+	if int(metric) < len(d.signalDefs) {
+		return d.signalDefs[metric]
 	}
 	return 0
 }

@@ -54,8 +54,8 @@ type encoder struct {
 	lastBegin, begun, lastEnd, ended int64
 	section                          int // section of the file to which the last row belongs
 	sectionTime                      int64
-	lastCurve                        *curve // the curve to which a fragment or sample was last added, at time drawn
-	drawn                            int64
+	lastCurve                        *curve // the curve to which a fragment or sample was last added
+	lastCurveTime                    int64  // the time of that fragment or sample
 	claims                           openClaims
 	// positions in queue of the open visits of a region; used only for traces of other formats
 	stacks  map[stackKey][]int64
@@ -100,7 +100,7 @@ func (e *encoder) Begin(d *trace.Definitions) error {
 	if !e.native {
 		return nil
 	}
-	if o, ok := d.Native.(*original); ok {
+	if o, ok := d.Native.(*originalFile); ok {
 		e.rewrite(o)
 		e.queue.from = e.from
 	}
@@ -446,8 +446,8 @@ func (e *encoder) checkSections(k trace.Kind, t int64) {
 // checkCurves counts a change of order if a fragment or sample of curve x follows one of the same time whose
 // curve comes after x in the file.
 func (e *encoder) checkCurves(x *curve, r *row) {
-	if t := r.time; e.lastCurve == nil || e.drawn != t || e.lastCurve.compare(x) <= 0 {
-		e.lastCurve, e.drawn = x, t
+	if t := r.time; e.lastCurve == nil || e.lastCurveTime != t || e.lastCurve.compare(x) <= 0 {
+		e.lastCurve, e.lastCurveTime = x, t
 		return
 	}
 	e.Lost.Add(e.Defs.Spec(r.kind).Name, "order", format.Degraded,

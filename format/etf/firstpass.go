@@ -57,9 +57,10 @@ type scanResult struct {
 	claims  timedLines
 	points  timedLines                // order of the events
 	curves  map[seriesKey]*timedLines // order of fragments (S) and samples (TSS)
-	signal  int64                     // signal of the last fragment that quickFragment read
-	drawn   *timedLines               // order of the fragments of that signal
-	defs    []defLine
+	// lastSignal is the signal of the last fragment that quickFragment read; signalLines is its entry in curves.
+	lastSignal  int64
+	signalLines *timedLines
+	defs        []defLine
 }
 
 // defLine is the text of a line that is neither an event nor a dependency.
@@ -430,10 +431,10 @@ func (r *scanResult) quickFragment(b *lines.Block, rest []byte, line int64) int 
 	if !F.isInterval(at, end) {
 		return i + skipLine(rest[i:])
 	}
-	if r.drawn == nil || r.signal != id {
-		r.signal, r.drawn = id, r.curve(seriesKey{kind: S, group: id})
+	if r.signalLines == nil || r.lastSignal != id {
+		r.lastSignal, r.signalLines = id, r.curve(seriesKey{kind: S, group: id})
 	}
-	r.drawn.add(at)
+	r.signalLines.add(at)
 	r.Add(b, rest, line, at, end)
 	return i + skipLine(rest[i:])
 }

@@ -44,9 +44,9 @@ type carriedOrder struct {
 
 // These flags describe events of other formats that the attribute "weft" of a line restores.
 const (
-	derived uint8 = 1 << iota
-	neverLeft
-	isCarried
+	derivedEvent    uint8 = 1 << iota // the event is derived (see [trace.Batch.MarkDerived])
+	visitNeverLeft                    // the claim stands for a visit without a leave
+	fromOtherFormat                   // the line has the attribute "weft"
 )
 
 // blockEvents holds the events of a block at one location, or at all locations if the batch mixes them:
@@ -363,15 +363,15 @@ func (r *carriedOrder) parse(it *timedLine, s string) bool {
 	if err1 != nil || err2 != nil {
 		return false
 	}
-	r.order[0], r.flags = int64(enter), isCarried
+	r.order[0], r.flags = int64(enter), fromOtherFormat
 	switch {
 	case it.kind != C:
 		if it.loc = uint32(at); more {
-			r.flags |= derived
+			r.flags |= derivedEvent
 		}
 		return !more || rest == "derived"
 	case rest == "":
-		r.flags |= neverLeft
+		r.flags |= visitNeverLeft
 	default:
 		leave, err := strconv.ParseUint(rest, 10, 63)
 		if r.order[1] = int64(leave); err != nil {
@@ -455,9 +455,9 @@ func (p *blockParser) defineMissingResource(rec *Record, number int64, l []byte)
 // signal returns the metric of the signal with an id.
 func (p *blockParser) signal(id int64, number int64, l []byte) (uint32, error) {
 	m, err := p.metric(seriesKey{kind: S, group: id}, trace.SignalMetric, strconv.FormatInt(id, 10), number, l)
-	if err == nil && int(m) < len(p.d.drawn) && p.d.drawn[m] > number {
+	if err == nil && int(m) < len(p.d.signalDefs) && p.d.signalDefs[m] > number {
 		err = p.report(problem{"etf.late-definition",
-			"signal " + strconv.FormatInt(id, 10) + " defined in line " + strconv.FormatInt(p.d.drawn[m], 10),
+			"signal " + strconv.FormatInt(id, 10) + " defined in line " + strconv.FormatInt(p.d.signalDefs[m], 10),
 			"signals before their fragments", trace.Warning}, number, l)
 	}
 	return m, err

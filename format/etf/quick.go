@@ -214,7 +214,7 @@ func (p *blockParser) quickFragment(rest []byte, line int64) int {
 	d.Growing.Lock()
 	m, ok := d.metrics[seriesKey{kind: S, group: id}]
 	d.Growing.Unlock()
-	if !ok || int(m) >= len(d.drawn) || d.drawn[m] > line {
+	if !ok || int(m) >= len(d.signalDefs) || d.signalDefs[m] > line {
 		return 0
 	}
 	it := timedLine{kind: F, pos: line, ref: m, loc: d.Model.Metrics.At(m).Location}

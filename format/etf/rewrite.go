@@ -15,12 +15,12 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// original refers to the file that a trace was read from. If the trace is written as TRACE again,
+// originalFile refers to the file that a trace was read from. If the trace is written as TRACE again,
 // unchanged lines keep their spelling (docs/formats/etf.md, "Rewriting a trace").
-type original struct{ d *decoder }
+type originalFile struct{ d *decoder }
 
 // Renamable marks the original as usable by encoders that rename texts.
-func (o *original) Renamable() {}
+func (o *originalFile) Renamable() {}
 
 // rewriter finds the lines of the original file that a trace was read from.
 type rewriter struct {
@@ -62,7 +62,7 @@ type note struct {
 }
 
 // rewrite makes the encoder keep the lines of the original file where they have not changed.
-func (e *encoder) rewrite(o *original) {
+func (e *encoder) rewrite(o *originalFile) {
 	renamed := e.Defs.Rename != nil
 	w := &rewriter{d: o.d, lines: linetrace.NewLines(&o.d.Text), renamed: renamed, sound: e.Defs.Repaired ||
 		renamed, defs: map[string]definition{}, before: map[int64][]note{}, unread: map[int64]bool{}}

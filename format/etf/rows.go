@@ -192,7 +192,7 @@ func (p *blockParser) addRestored(it *timedLine, r carriedOrder) error {
 		}
 		return nil
 	}
-	if r.flags&isCarried == 0 {
+	if r.flags&fromOtherFormat == 0 {
 		return bad("a line without the attribute " + carryKey)
 	}
 	if int64(it.loc) >= int64(d.Model.Locations.Len()) {
@@ -235,12 +235,12 @@ func (p *blockParser) addRestored(it *timedLine, r carriedOrder) error {
 	if err := d.Restore.Add(b, it.loc, t0, kind, ref, p.pairs); err != nil {
 		return bad(err.Error())
 	}
-	if r.flags&derived != 0 {
+	if r.flags&derivedEvent != 0 {
 		b.MarkDerived()
 	}
 	b.Pos = append(b.Pos, it.pos)
 	b.Order = append(b.Order, r.order[0])
-	if it.kind == C && r.flags&neverLeft == 0 {
+	if it.kind == C && r.flags&visitNeverLeft == 0 {
 		x := pending{time: t1, order: r.order[1], value: uint64(it.pos), ref: ref, loc: it.loc, kind: end}
 		if len(leave) > 0 {
 			x.extra = &carriedEnd{leave}

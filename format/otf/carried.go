@@ -111,8 +111,8 @@ func (t *allTokens) all() []*tokens {
 	return []*tokens{&t.locations, &t.regions, &t.communicators, &t.metrics, &t.attributes, &t.files, &t.markers}
 }
 
-// of returns the tokens of the entries that definitions of a type define.
-func (t *allTokens) of(typ Type) *tokens {
+// ofType returns the tokens of the entries that definitions of a type define.
+func (t *allTokens) ofType(typ Type) *tokens {
 	return map[Type]*tokens{DefProcess: &t.locations, DefProcessGroup: &t.communicators, DefFunction: &t.regions,
 		DefCounter: &t.metrics, DefKeyValue: &t.attributes, DefFile: &t.files, DefMarker: &t.markers}[typ]
 }

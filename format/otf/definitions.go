@@ -230,7 +230,7 @@ func newModel(ctx context.Context, r *Reader) (*model, error) {
 	m.addProcesses(list, r.master)
 	m.keepTokens(list)
 	m.unified = unify
-	m.defs.Native = &original{r: r, model: m}
+	m.defs.Native = &originalTrace{r: r, model: m}
 	if len(m.places) > 0 {
 		m.ownAttribute(&m.scl, sclName, trace.Uint32) // events will use this attribute
 	}

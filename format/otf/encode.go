@@ -162,7 +162,7 @@ func (e *encoder) Begin(d *trace.Definitions) error {
 	m.frozen, m.carried = true, true
 	e.reader = &decoder{model: m}
 	switch native := d.Native.(type) {
-	case *original:
+	case *originalTrace:
 		s := &sourceTrace{number: 1, r: native.r, model: native.model}
 		if e.joinsStreams(s) {
 			if d.Repaired {

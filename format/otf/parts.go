@@ -216,7 +216,7 @@ func (e *encoder) join(sources []*sourceTrace) (records []*Record) {
 		records = append(records, j.addNew(s, lists[i])...)
 	}
 	for _, typ := range []Type{DefProcess, DefProcessGroup, DefFunction, DefCounter, DefKeyValue, DefFile, DefMarker} {
-		space, table := tokensOfDefinitions[typ].own, e.tokens.of(typ)
+		space, table := tokensOfDefinitions[typ].own, e.tokens.ofType(typ)
 		for entry, token := range j.entries[space] {
 			if entry.typ == typ {
 				table.set(int(entry.index), uint32(token))
@@ -568,7 +568,7 @@ func sameTrace(d *trace.Definitions) trace.SourceTrace {
 // traces.
 func sourcesOf(native *trace.SourceTraces) (sources []*sourceTrace) {
 	for i, p := range native.List {
-		o, ok := p.Defs.Native.(*original)
+		o, ok := p.Defs.Native.(*originalTrace)
 		if !ok {
 			return nil
 		}

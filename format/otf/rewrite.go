@@ -10,20 +10,20 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// original refers to the definitions of an OTF trace. If that trace is written as OTF again, its definitions
+// originalTrace refers to the definitions of an OTF trace. If that trace is written as OTF again, its definitions
 // are written unchanged, and its events keep their tokens (docs/formats/otf.md, "Rewriting a trace").
-type original struct {
+type originalTrace struct {
 	r     *Reader
 	model *model
 }
 
 // Renamable marks the trace as a trace whose texts an encoder can change.
-func (o *original) Renamable() {}
+func (o *originalTrace) Renamable() {}
 
 // Joinable marks the trace as a trace that an encoder can join with others, and that it can write in part. It
 // returns false, because a location must belong to a single trace: source places have different tokens in each
 // trace.
-func (o *original) Joinable() (shared bool) { return false }
+func (o *originalTrace) Joinable() (shared bool) { return false }
 
 // rewriting is the state of an encoder that writes OTF traces again.
 type rewriting struct {
@@ -412,7 +412,7 @@ func (e *encoder) writeStandIns(s *sourceTrace, write func(*Record) error) error
 		if s.Index != nil {
 			space := tokensOfDefinitions[t].own
 			if entry, ok := s.entry(&r); ok {
-				r.Token = uint64(e.tokens.of(t).at(int(entry.index)))
+				r.Token = uint64(e.tokens.ofType(t).at(int(entry.index)))
 			} else if !e.original.referred[tokenOf{space, streamToken{0, x.token}}] {
 				continue
 			}

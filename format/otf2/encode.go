@@ -107,7 +107,7 @@ type encoder struct {
 	absent            bool              // the current row is one of ends, which is no event of the trace
 	stated            uint32            // attribute of the current row that its record states, or NoRef
 	metrics           metricRecord
-	original          *original // the archive that the trace was read from; nil for other formats
+	original          *originalArchives // the archive that the trace was read from; nil for other formats
 	// the archive must have the layout of Score-P's archives, as an option requests
 	wantsScorep bool
 	scorep      *scorep // the layout of Score-P's archives; nil for weft's own layout

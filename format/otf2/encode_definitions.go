@@ -57,53 +57,8 @@ func (e *encoder) defineAll() error {
 			name(a.Doc))
 	}
 	e.writeTree(put, name)
-	for i, r := range d.Regions.All() {
-		role, paradigm := uint64(1), uint64(1) // a user function
-		roleName, paradigmName := r.Role, r.Group
-		if e.scorep != nil {
-			roleName = cmp.Or(scorepRoles[d.RegionRole(&r)], roleName)
-			paradigmName = cmp.Or(scorepParadigms[d.RegionParadigm(&r)], paradigmName)
-		}
-		if at := slices.Index(regionRoles, roleName); at > 0 {
-			role = uint64(at)
-		}
-		if at := slices.Index(paradigms, paradigmName); at > 0 {
-			paradigm = uint64(at)
-		}
-		file := uint64(undefined32)
-		if r.File != "" {
-			file = name(r.File)
-		}
-		text := func(key string, absent uint64) uint64 {
-			if s, ok := attr(r.Attrs, key); ok {
-				return name(s)
-			}
-			return absent
-		}
-		put(defRegion, uint64(i), name(r.Name), text(format.Description, undefined32), 0, file, uint64(uint32(r.Line)),
-			uint64(uint32(r.End)), text(format.CanonicalName, name(r.Name)), role, paradigm, 0)
-	}
-	inexact := int64(0) // number of metrics with a mode that OTF2 does not have
-	for i, m := range d.Metrics.All() {
-		mode, exact := metricMode(m.Mode)
-		if !exact {
-			inexact++
-		}
-		base, exponent := scaleOf(&m)
-		description := uint64(undefined32)
-		if s, ok := attr(m.Attrs, format.Description); ok {
-			description = name(s)
-		}
-		put(defMetricMember, uint64(i), name(m.Name), description, uint64(max(0, slices.Index(metricTypes, m.Group))), mode,
-			metricType(m.Type), base, exponent, name(m.Unit))
-	}
-	e.defineClasses()
-	how := format.WeftOnly
-	if e.plain {
-		how = format.Lost
-	}
-	e.loss.Add("metric", "mode", how,
-		"OTF2 has no such mode; its tools take each value for a measurement at one time", inexact)
+	e.defineRegions(put, name)
+	e.defineMetrics(put, name)
 	e.defineGroups(put, name)
 	put(defParameter, kindParameter, name("weft.kind"), 0)
 	for i, p := range d.Parameters.All() {
@@ -130,6 +85,62 @@ func (e *encoder) defineAll() error {
 		put(defIOHandle, uint64(i), name("handle "+x.Name), undefined32, 0, 0, undefined32, undefined32)
 	}
 	return e.err
+}
+
+// defineRegions writes the definitions of regions.
+func (e *encoder) defineRegions(put func(id uint8, v ...uint64), name func(string) uint64) {
+	d := e.defs
+	for i, r := range d.Regions.All() {
+		role, paradigm := uint64(1), uint64(1) // a user function
+		roleName, paradigmName := r.Role, r.Group
+		if e.scorep != nil {
+			roleName = cmp.Or(scorepRoles[d.RegionRole(&r)], roleName)
+			paradigmName = cmp.Or(scorepParadigms[d.RegionParadigm(&r)], paradigmName)
+		}
+		if at := slices.Index(regionRoles, roleName); at > 0 {
+			role = uint64(at)
+		}
+		if at := slices.Index(paradigms, paradigmName); at > 0 {
+			paradigm = uint64(at)
+		}
+		file := uint64(undefined32)
+		if r.File != "" {
+			file = name(r.File)
+		}
+		text := func(key string, absent uint64) uint64 {
+			if s, ok := attr(r.Attrs, key); ok {
+				return name(s)
+			}
+			return absent
+		}
+		put(defRegion, uint64(i), name(r.Name), text(format.Description, undefined32), 0, file, uint64(uint32(r.Line)),
+			uint64(uint32(r.End)), text(format.CanonicalName, name(r.Name)), role, paradigm, 0)
+	}
+}
+
+// defineMetrics writes each metric as a member and as a class with only this member, and reports lost modes.
+func (e *encoder) defineMetrics(put func(id uint8, v ...uint64), name func(string) uint64) {
+	inexact := int64(0) // number of metrics with a mode that OTF2 does not have
+	for i, m := range e.defs.Metrics.All() {
+		mode, exact := metricMode(m.Mode)
+		if !exact {
+			inexact++
+		}
+		base, exponent := scaleOf(&m)
+		description := uint64(undefined32)
+		if s, ok := attr(m.Attrs, format.Description); ok {
+			description = name(s)
+		}
+		put(defMetricMember, uint64(i), name(m.Name), description, uint64(max(0, slices.Index(metricTypes, m.Group))), mode,
+			metricType(m.Type), base, exponent, name(m.Unit))
+	}
+	e.defineClasses()
+	how := format.WeftOnly
+	if e.plain {
+		how = format.Lost
+	}
+	e.loss.Add("metric", "mode", how,
+		"OTF2 has no such mode; its tools take each value for a measurement at one time", inexact)
 }
 
 // scaleOf returns the base and the exponent of the scale of a metric's values.

@@ -85,7 +85,7 @@ var sharedByContent = map[Table]bool{Strings: true, IOParadigms: true, MetricMem
 
 // joiner converts the records of several archives to records of one archive.
 type joiner struct {
-	o        *original
+	o        *originalArchives
 	used     [tables]map[uint64]bool
 	contents [tables]map[string]uint64 // written ids, by the content of the definition
 	entries  [tables]map[uint32]uint64 // written ids by the index in the written trace
@@ -98,7 +98,7 @@ type joiner struct {
 
 // join collects the records of all parts, with their written ids. If pruned is set, it leaves out records to
 // which no entry of the written trace refers.
-func (o *original) join(pruned bool) {
+func (o *originalArchives) join(pruned bool) {
 	j := &joiner{o: o, pruned: pruned, others: map[string]bool{}, communicating: map[uint64]*Record{}}
 	for t := range Table(tables) {
 		j.used[t], j.contents[t], j.entries[t] = map[uint64]bool{}, map[string]uint64{}, map[uint32]uint64{}
@@ -560,7 +560,7 @@ func (p *source) prune(list []*Record) []*Record {
 }
 
 // pruneStrings removes the strings to which no record and no event refers.
-func (o *original) pruneStrings() {
+func (o *originalArchives) pruneStrings() {
 	kept := map[uint64]bool{}
 	for _, r := range o.records {
 		r.eachReference(func(t Table, i int) { kept[r.Values[i]] = kept[r.Values[i]] || t == Strings })

@@ -10,12 +10,12 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// original holds the archives from which a trace was read, if they are written as OTF2 again. Unchanged
+// originalArchives holds the archives from which a trace was read, if they are written as OTF2 again. Unchanged
 // records are written as they were, with their ids (docs/formats/otf2.md, "Rewriting an archive"). An entry of
 // the model's tables has the same id as in the archive. If the trace was merged from several archives, or
 // pruned, ids change (parts.go). While events are written, each goroutine has an original of its own
 // (rewrite_parallel.go).
-type original struct {
+type originalArchives struct {
 	parts []*source
 	// part of each location; empty if there is only one part
 	partOf []*source
@@ -66,9 +66,9 @@ const unknownID = undefined64 - 1
 
 // rewrite makes the encoder write the archives of the parts again, including the changes to the trace.
 func (e *encoder) rewrite(parts []*source) error {
-	o := &original{parts: parts, strings: map[string]uint64{}, words: map[uint64]bool{}, types: map[uint64]uint64{},
-		ranks: map[groupView]rankings{}, names: parts[0].m.ranks, shared: map[uint32]bool{}, marked: map[uint32]*source{},
-		markers: map[uint32]uint64{}, added: &additions{}}
+	o := &originalArchives{parts: parts, strings: map[string]uint64{}, words: map[uint64]bool{},
+		types: map[uint64]uint64{}, ranks: map[groupView]rankings{}, names: parts[0].m.ranks,
+		shared: map[uint32]bool{}, marked: map[uint32]*source{}, markers: map[uint32]uint64{}, added: &additions{}}
 	e.original = o
 	o.unkeptBefore = o.unkeptCount()
 	first := parts[0].m.a
@@ -137,7 +137,7 @@ func (e *encoder) rewrite(parts []*source) error {
 }
 
 // eachDefinition calls do for each definition that is written. The record is valid until do returns.
-func (o *original) eachDefinition(do func(r *Record)) {
+func (o *originalArchives) eachDefinition(do func(r *Record)) {
 	if o.records != nil {
 		for _, r := range o.records {
 			do(r)
@@ -186,7 +186,7 @@ func (e *encoder) defineMarkers(p *source) error {
 }
 
 // unkeptCount returns the number of references that the models do not keep.
-func (o *original) unkeptCount() (n int64) {
+func (o *originalArchives) unkeptCount() (n int64) {
 	for _, p := range o.parts {
 		n += p.m.lostValues.Load()
 	}
@@ -194,7 +194,7 @@ func (o *original) unkeptCount() (n int64) {
 }
 
 // part returns the part that a location belongs to.
-func (o *original) part(loc uint32) *source {
+func (o *originalArchives) part(loc uint32) *source {
 	if loc < uint32(len(o.partOf)) && o.partOf[loc] != nil {
 		return o.partOf[loc]
 	}
@@ -203,7 +203,7 @@ func (o *original) part(loc uint32) *source {
 
 // eventCount returns the number of events of a location in its archive. It returns 0 if the location has not
 // been read to its end. location is the written id of the location.
-func (o *original) eventCount(location uint64) uint64 {
+func (o *originalArchives) eventCount(location uint64) uint64 {
 	for _, p := range o.parts {
 		if p.index == nil {
 			return p.m.eventCount(location)
@@ -277,7 +277,7 @@ func (e *encoder) id(t Table, i uint32) uint64 {
 }
 
 // setID sets the id of an entry.
-func (o *original) setID(t Table, i uint32, id uint64) {
+func (o *originalArchives) setID(t Table, i uint32, id uint64) {
 	for uint32(len(o.ids[t])) <= i {
 		o.ids[t] = append(o.ids[t], unknownID)
 	}
@@ -286,7 +286,7 @@ func (o *original) setID(t Table, i uint32, id uint64) {
 
 // rank returns the rank of a location in a communicator. from is the location of the event that names
 // the rank. Both locations are given by their ids.
-func (o *original) rank(from uint64, c *printComm, of uint64) (uint64, bool) {
+func (o *originalArchives) rank(from uint64, c *printComm, of uint64) (uint64, bool) {
 	if c == nil || c.a == nil {
 		return 0, false
 	}

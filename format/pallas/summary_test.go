@@ -116,8 +116,8 @@ func TestDetails(t *testing.T) {
 	t.Logf("%d lines", compared)
 }
 
-// TestDetailsBounds checks totals of durations. As the title of their table says, a total is too small by less
-// than 1 ns a visit.
+// TestDetailsBounds checks totals of durations. A total is too small by less than 1 ns for
+// each visit, as the title of the table states.
 func TestDetailsBounds(t *testing.T) {
 	effort.Sequential(t)
 	names := []string{filepath.FromSlash(recorded(t, irregular(2, 5000), nil).Archive.Trace.src.Path)}

@@ -65,7 +65,7 @@ func writeUnlike(t *testing.T) string {
 		case 0: // a region that no definition describes
 			put(Enter, le32(nil, 77))
 			put(Leave, le32(nil, 77))
-		case 1: // first a region that only this thread enters; two regions have the same name
+		case 1: // before other calls: two regions with the same name that only this thread enters
 			x.Definitions.Strings = append(x.Definitions.Strings, String{70, "twin"}, String{71, "twin"}, String{1, "main of 1"})
 			x.Definitions.Regions = append(x.Definitions.Regions, Region{70, 70}, Region{71, 71})
 			put(Enter, le32(nil, 70))

@@ -100,7 +100,7 @@ func (e *encoder) Begin(d *trace.Definitions) error {
 		open: map[uint32][]writtenOperation{}, calls: collective.NewCalls(d, &e.Lost, e.Plain, nil)}
 	e.labelled, e.severalNames, e.ambiguous = map[locationEvent]labelState{}, map[int64]bool{}, map[int64]bool{}
 	e.recProc, e.written, e.ownLabels = trace.NoRef, e.w.defs, map[scope]int{}
-	if o, ok := d.Native.(*original); ok && e.native {
+	if o, ok := d.Native.(*originalFile); ok && e.native {
 		e.rewrite(o)
 	} else if e.native {
 		for _, o := range d.Opaque.All() {

@@ -438,7 +438,7 @@ func (d *decoder) define(locations map[procKey]int64, events map[int64]int64, us
 	}
 	d.kept = nil
 	if !d.File.Numbered { // numbered lines come from a converted file and have other positions
-		m.Native = &original{d}
+		m.Native = &originalFile{d}
 	}
 	d.plainInts = len(d.defs.descriptors) == 0
 	eventList := slices.Collect(maps.Keys(events))

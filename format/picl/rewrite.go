@@ -11,12 +11,12 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// original refers to the file from which a trace was read. If the trace is written as PICL again,
+// originalFile refers to the file from which a trace was read. If the trace is written as PICL again,
 // unchanged lines stay as they are (docs/formats/picl-writing.md, "Rewriting a trace").
-type original struct{ d *decoder }
+type originalFile struct{ d *decoder }
 
 // Renamable marks the original as usable by encoders that rename texts.
-func (o *original) Renamable() {}
+func (o *originalFile) Renamable() {}
 
 // rewriter finds the lines of the original file from which events were read.
 type rewriter struct {
@@ -47,7 +47,7 @@ type rewriter struct {
 }
 
 // rewrite makes the encoder copy the lines of the original file that have not changed.
-func (e *encoder) rewrite(o *original) {
+func (e *encoder) rewrite(o *originalFile) {
 	d := o.d
 	e.rewriter = &rewriter{d: d, lines: linetrace.NewLines(&d.Text), res: descriptorResolver{defs: d.defs},
 		defined: d.defined,

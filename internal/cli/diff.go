@@ -414,10 +414,12 @@ func diffHead(x *diff.Result, what string) table.Row {
 }
 
 // diffRegionName returns the name of a region, and its name on side A if that differs.
-func diffRegionName(r *diff.Row) string { return addFormerNames(r.Region, r.Was) }
+func diffRegionName(r *diff.Row) string { return addFormerNames(r.Region, r.FormerPath) }
 
 // diffPathName returns the name of a call path, and its name on side A if that differs.
-func diffPathName(r *diff.Row) string { return addFormerNames(strings.Join(r.Path, " > "), r.Was) }
+func diffPathName(r *diff.Row) string {
+	return addFormerNames(strings.Join(r.Path, " > "), r.FormerPath)
+}
 
 func addFormerNames(name string, was []string) string {
 	if was == nil {
@@ -532,7 +534,7 @@ func (a *app) writeDiffCSV(x *diff.Result) error {
 			if r.Path != nil {
 				name = strings.Join(r.Path, " > ")
 			}
-			row := []string{kind, name, strings.Join(r.Was, " > "), differenceWord(r)}
+			row := []string{kind, name, strings.Join(r.FormerPath, " > "), differenceWord(r)}
 			for j, c := range []diff.Change{r.Exclusive, r.Inclusive, r.Visits, r.PerVisit} {
 				f := seconds
 				if j == 2 {

@@ -130,7 +130,7 @@ func printExplanation(w io.Writer, x *explainResult, markdown bool) {
 	if b := x.Baseline; b != nil {
 		printf(w, "\n%s\n", b.Sentence())
 		for _, r := range b.Regions {
-			printf(w, "%s%s: %s, was %s (%+.1f %% of the runtime)\n", item, r.Region, f(r.Now), f(r.Then), 100*r.Change)
+			printf(w, "%s%s: %s, was %s (%+.1f %% of the runtime)\n", item, r.Region, f(r.Later), f(r.Earlier), 100*r.Change)
 		}
 	}
 	for i, x := range x.Findings {

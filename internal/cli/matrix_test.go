@@ -16,7 +16,7 @@ import (
 	"github.com/weft-trace/weft/internal/effort"
 )
 
-// tally holds the number of things of each kind in a trace.
+// tally holds the number of events and definitions of each kind in a trace, by the names that tallies use.
 type tally map[string]int
 
 // tallies holds a function for each format that counts the contents of a trace from the output of

@@ -52,8 +52,8 @@ func TestWaitsOfRegions(t *testing.T) {
 	}
 }
 
-// TestPathsOfParts checks that path, efficiency and explain take a part of the time, and of the locations.
-func TestPathsOfParts(t *testing.T) {
+// TestAnalysesOfParts checks that path, efficiency and explain can be limited to a window, and to some locations.
+func TestAnalysesOfParts(t *testing.T) {
 	length := func(args ...string) (n int64) {
 		var x struct{ Length json.Number }
 		if err := json.Unmarshal([]byte(weft(t, exitGood, append(append([]string{"path", "-q", "--json"}, args...),

@@ -96,8 +96,8 @@ type definitionKind struct {
 	// names returns the id and the name of an entry.
 	names func(d *trace.Definitions, i uint32) (string, string)
 	// shownNames returns a function that returns the names under which weft prints an entry whose name is not
-	// unique. It may be used while definitions are added. shownNames is nil for definitions without such
-	// names.
+	// unique. It may be used while definitions are added. The field is nil for definitions whose names are
+	// printed as they are.
 	shownNames func(d *trace.Definitions) func(i uint32) []string
 }
 

@@ -13,6 +13,11 @@ import (
 	"github.com/weft-trace/weft/internal/effort"
 )
 
+// randomProcesses is the number of processes in traces of randomOTF; randomFunctions are the names of the functions.
+const randomProcesses = 4
+
+var randomFunctions = []string{"main", "work", "MPI_Send", "MPI_Recv", "MPI_Barrier", "MPI_Wait", "idle"}
+
 // randomOTF writes a random OTF trace: processes that begin late, end early and rest between calls, nested calls,
 // messages of which some are lost or received before they are sent, collective operations, remote memory access, files
 // and counters. No process leaves a call before those inside it.
@@ -26,33 +31,13 @@ func randomOTF(t *testing.T, seed uint64, path string) {
 			t.Fatal(err)
 		}
 	}
-	const processes = 4
-	functions := []string{"main", "work", "MPI_Send", "MPI_Recv", "MPI_Barrier", "MPI_Wait", "idle"}
-	put(otf.Record{Type: otf.DefTimerResolution, TicksPerSecond: 1000})
-	var members []uint32
-	for p := range uint64(processes) {
-		put(otf.Record{Type: otf.DefProcess, Token: p + 1, Name: fmt.Sprint("Rank ", p)})
-		members = append(members, uint32(p+1))
-	}
-	put(otf.Record{Type: otf.DefProcessGroup, Token: 9, Name: "MPI_COMM_WORLD", Members: members})
-	put(otf.Record{Type: otf.DefFunctionGroup, Token: 1, Name: "Application"})
-	put(otf.Record{Type: otf.DefFunctionGroup, Token: 2, Name: "MPI"})
-	for i, name := range functions {
-		r := otf.Record{Type: otf.DefFunction, Token: uint64(i + 1), Name: name, Group: 1}
-		if strings.HasPrefix(name, "MPI") {
-			r.Group = 2
-		}
-		put(r)
-	}
-	put(otf.Record{Type: otf.DefCollectiveOperation, Token: 1, Name: "MPI_Barrier", Kind: 1})
-	put(otf.Record{Type: otf.DefCounter, Token: 1, Name: "flops"})
-	put(otf.Record{Type: otf.DefFile, Token: 1, Name: "data"})
-	var stacks [processes][]uint64
-	var open [processes][]uint64 // matching numbers of collective operations
-	var calls [processes]int
-	var from, to [processes]uint64
+	defineRandomOTF(put)
+	var stacks [randomProcesses][]uint64
+	var open [randomProcesses][]uint64 // matching numbers of collective operations
+	var calls [randomProcesses]int
+	var from, to [randomProcesses]uint64
 	const events = 400
-	for p := range processes {
+	for p := range randomProcesses {
 		from[p], to[p] = uint64(rng.IntN(events)), events
 		if rng.IntN(3) > 0 {
 			from[p] = 0
@@ -63,19 +48,19 @@ func randomOTF(t *testing.T, seed uint64, path string) {
 	}
 	now := uint64(rng.IntN(100))
 	early := rng.IntN(3) == 0
-	var sent [processes][processes]int
+	var sent [randomProcesses][randomProcesses]int
 	for n := range uint64(events) {
 		now += uint64(rng.IntN(4)) * uint64(rng.IntN(9))
-		p := rng.IntN(processes)
+		p := rng.IntN(randomProcesses)
 		if n < from[p] || n >= to[p] {
 			continue
 		}
 		r := otf.Record{Time: now, Process: uint64(p) + 1}
 		s := &stacks[p]
-		peer := rng.IntN(processes)
+		peer := rng.IntN(randomProcesses)
 		switch rng.IntN(16) {
 		case 0, 1, 2, 3:
-			r.Type, r.Function = otf.Enter, 1+uint64(rng.IntN(len(functions)))
+			r.Type, r.Function = otf.Enter, 1+uint64(rng.IntN(len(randomFunctions)))
 			*s = append(*s, r.Function)
 		case 4, 5, 6, 7:
 			if len(*s) == 0 {
@@ -127,6 +112,29 @@ func randomOTF(t *testing.T, seed uint64, path string) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// defineRandomOTF writes the definitions of the traces of randomOTF.
+func defineRandomOTF(put func(otf.Record)) {
+	put(otf.Record{Type: otf.DefTimerResolution, TicksPerSecond: 1000})
+	var members []uint32
+	for p := range uint64(randomProcesses) {
+		put(otf.Record{Type: otf.DefProcess, Token: p + 1, Name: fmt.Sprint("Rank ", p)})
+		members = append(members, uint32(p+1))
+	}
+	put(otf.Record{Type: otf.DefProcessGroup, Token: 9, Name: "MPI_COMM_WORLD", Members: members})
+	put(otf.Record{Type: otf.DefFunctionGroup, Token: 1, Name: "Application"})
+	put(otf.Record{Type: otf.DefFunctionGroup, Token: 2, Name: "MPI"})
+	for i, name := range randomFunctions {
+		r := otf.Record{Type: otf.DefFunction, Token: uint64(i + 1), Name: name, Group: 1}
+		if strings.HasPrefix(name, "MPI") {
+			r.Group = 2
+		}
+		put(r)
+	}
+	put(otf.Record{Type: otf.DefCollectiveOperation, Token: 1, Name: "MPI_Barrier", Kind: 1})
+	put(otf.Record{Type: otf.DefCounter, Token: 1, Name: "flops"})
+	put(otf.Record{Type: otf.DefFile, Token: 1, Name: "data"})
 }
 
 // windowAnswers are commands whose answer for a window is the same with and without snapshots.

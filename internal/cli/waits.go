@@ -283,7 +283,7 @@ func (a *app) printWaits(x *waits.Result, d *trace.Definitions, by string, top i
 		"others lost"},
 		func(i int) table.Row {
 			l := &x.Late[i]
-			return table.Row{l.LocationName, l.Communicator, l.Operations, l.Of, f(l.Lost)}
+			return table.Row{l.LocationName, l.Communicator, l.Operations, l.AllOperations, f(l.Lost)}
 		})
 }
 

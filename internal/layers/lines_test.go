@@ -1,6 +1,9 @@
 package layers
 
 import (
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -9,14 +12,16 @@ import (
 	"unicode/utf8"
 )
 
-// mostCharacters is the greatest length of a line of source or text, and mostLines the greatest number of
-// lines of a file.
+// mostCharacters is the greatest length of a line of source or text, mostLines the greatest number of
+// lines of a file, and mostFunctionLines that of a function outside of tests.
 const (
-	mostCharacters = 120
-	mostLines      = 700
+	mostCharacters    = 120
+	mostLines         = 700
+	mostFunctionLines = 100
 )
 
-// TestLines checks the lengths of the lines and of the files. In documents, tables and examples may have longer lines.
+// TestLines checks the lengths of the lines, the functions and the files. In documents, tables and examples may have
+// longer lines.
 // Generated pages about performance are not checked.
 func TestLines(t *testing.T) {
 	kinds := map[string]bool{".go": true, ".ts": true, ".mjs": true, ".css": true, ".md": true}
@@ -40,6 +45,9 @@ func TestLines(t *testing.T) {
 		if len(lines) > mostLines {
 			t.Errorf("%s: found %d lines, expected %d at most", path, len(lines), mostLines)
 		}
+		if filepath.Ext(path) == ".go" && !strings.HasSuffix(path, "_test.go") {
+			checkFunctions(t, path, text)
+		}
 		document, example := filepath.Ext(path) == ".md", false
 		for i, line := range lines {
 			trimmed := strings.TrimSpace(line)
@@ -57,5 +65,24 @@ func TestLines(t *testing.T) {
 	})
 	if err != nil || seen < 500 {
 		t.Errorf("found %d files and error %v, expected 500 or more", seen, err)
+	}
+}
+
+// checkFunctions reports functions of a Go file that have too many lines.
+func checkFunctions(t *testing.T, path string, text []byte) {
+	t.Helper()
+	files := token.NewFileSet()
+	file, err := parser.ParseFile(files, path, text, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range file.Decls {
+		f, ok := d.(*ast.FuncDecl)
+		if !ok {
+			continue
+		}
+		if n := files.Position(f.End()).Line - files.Position(f.Pos()).Line + 1; n > mostFunctionLines {
+			t.Errorf("%s: function %s has %d lines, expected %d at most", path, f.Name.Name, n, mostFunctionLines)
+		}
 	}
 }

@@ -104,8 +104,8 @@ func waitForTick(t *testing.T) {
 	await.Until(t, "the clock of the file system goes on", func() bool { return change().After(first) })
 }
 
-// find looks for the indexes of traces after changes of their files. age is how long ago the
-// changes are, by the clock of the cache.
+// find looks for the indexes of traces after changes of their files. age is the time
+// since the changes, by the clock of the cache.
 func find(t *testing.T, age time.Duration) {
 	long := strings.Repeat("0123456789abcdef", wholeSize/16+100_000)
 	tests := []struct {

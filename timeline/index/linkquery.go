@@ -147,7 +147,7 @@ func (ix *Index) Links(ctx context.Context, q LinkRequest) (*LinkSet, error) {
 	for i := range set.Links {
 		set.Total += set.Links[i].Count
 	}
-	set.thin(&q)
+	set.bundle(&q)
 	return set, nil
 }
 
@@ -163,9 +163,9 @@ func (ix *Index) link(l *link, block, k int, at func(uint32) int) Link {
 	return out
 }
 
-// thin combines links into bundles if there are more than the limit. If there are still too many, it
+// bundle combines links into bundles if there are more than the limit. If there are still too many, it
 // removes the bundles with the fewest links.
-func (s *LinkSet) thin(q *LinkRequest) {
+func (s *LinkSet) bundle(q *LinkRequest) {
 	order := func(a, b Link) int {
 		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.Source, b.Source),
 			cmp.Compare(a.Destination, b.Destination), cmp.Compare(a.Tag, b.Tag), cmp.Compare(a.End, b.End))

@@ -35,8 +35,8 @@ type channel struct {
 	cancelled []int64
 }
 
-// live returns the number of sends that were not cancelled.
-func (c *channel) live() int64 { return c.sends - int64(len(c.cancelled)) }
+// uncancelledSends returns the number of sends that were not cancelled.
+func (c *channel) uncancelledSends() int64 { return c.sends - int64(len(c.cancelled)) }
 
 // channelEnd identifies one end of channels at a location: its sends to another location, or its
 // receives from it, with the same tag and communicator.
@@ -265,7 +265,7 @@ func (w *endWriter) putEnd(l *location, e *messageEnd) (*channel, error) {
 	case e.recv:
 		n = ch.recvs
 	default:
-		n = ch.live()
+		n = ch.uncancelledSends()
 	}
 	if ch == nil || n == stretchLength {
 		pair := pairing{source: l.index, destination: e.peer, comm: e.comm, tag: e.tag}
@@ -357,7 +357,7 @@ func (s *linkSpool) pair(part int, out []link) ([]link, error) {
 	out = slices.Grow(out[:0], int(n))[:n]
 	clear(out)
 	for i, c := range list {
-		cancelled, pairs := c.cancelled, min(c.live(), c.recvs)
+		cancelled, pairs := c.cancelled, min(c.uncancelledSends(), c.recvs)
 		for k := range max(c.sends, c.recvs+int64(len(c.cancelled))) {
 			l := &out[at[i].base+k]
 			l.kind, l.unsent, l.source, l.destination = Message, k >= c.sends, c.source, c.destination

@@ -101,14 +101,14 @@ func (r *raster) drawSpan(s *Span) {
 
 // addEdge adds the part of the current column that a wide span next to it overlaps.
 func (r *raster) addEdge(e *spanEdge) {
-	r.hold(e.part, e.band)
+	r.addCover(e.part, e.band)
 	r.addShare(e.region, e.part)
 }
 
 // drawBucket draws the equal buckets of the run u of a level. They last from start to end.
 func (r *raster) drawBucket(start, end int64, u *run) {
-	const in255 = 1.0 / math.MaxUint8
-	r.add(r.column(start), r.column(end), u.region, float64(u.share)*in255, float64(u.cover)*in255, u.band)
+	const unit = 1.0 / math.MaxUint8
+	r.add(r.column(start), r.column(end), u.region, float64(u.share)*unit, float64(u.cover)*unit, u.band)
 }
 
 // add adds the interval from a to b, in columns. part is the share of the interval in which the region was
@@ -131,7 +131,7 @@ func (r *raster) add(a, b float64, region uint32, part, cover float64, band Band
 		}
 		left, right := max(a, float64(p)), min(b, float64(p+1))
 		in := max(0, right-left)
-		r.hold(in*cover, band)
+		r.addCover(in*cover, band)
 		r.addShare(region, in*part)
 		if k := last - 1; p > first && p+1 < k {
 			// All further whole columns equal this column.
@@ -144,8 +144,8 @@ func (r *raster) add(a, b float64, region uint32, part, cover float64, band Band
 	}
 }
 
-// hold adds a share of the current column in which a span with the given band was open.
-func (r *raster) hold(part float64, band Band) {
+// addCover adds a share of the current column in which a span with the given band was open.
+func (r *raster) addCover(part float64, band Band) {
 	r.cover += part
 	if band != wholeBand {
 		r.low += part * float64(math.MaxUint8-band.Height)
@@ -153,6 +153,7 @@ func (r *raster) hold(part float64, band Band) {
 	}
 }
 
+// addShare adds a share of the current column in which a region was the innermost open one.
 func (r *raster) addShare(region uint32, part float64) {
 	for i := range r.parts {
 		if r.parts[i].region == region {
@@ -163,8 +164,8 @@ func (r *raster) addShare(region uint32, part float64) {
 	r.parts = append(r.parts, share{region, part})
 }
 
-// in255 returns a share in 255ths, at least 1.
-func in255(f float64) uint8 { return uint8(max(1, min(math.MaxUint8, int(f*math.MaxUint8+0.5)))) }
+// share255 returns a share in 255ths, at least 1.
+func share255(f float64) uint8 { return uint8(max(1, min(math.MaxUint8, int(f*math.MaxUint8+0.5)))) }
 
 // flush completes the current column and appends it to the runs.
 func (r *raster) flush() {
@@ -177,9 +178,9 @@ func (r *raster) flush() {
 			most = p
 		}
 	}
-	u := columnRun{x: uint16(r.at), n: 1, region: most.region, share: in255(most.part), band: wholeBand}
+	u := columnRun{x: uint16(r.at), n: 1, region: most.region, share: share255(most.part), band: wholeBand}
 	if u.cover = u.share; r.cover != most.part {
-		u.cover = max(u.share, in255(r.cover))
+		u.cover = max(u.share, share255(r.cover))
 	}
 	if r.low > 0 {
 		u.band.Height = uint8(max(1, min(math.MaxUint8, int(math.MaxUint8-r.low/r.cover+0.5))))

@@ -3,7 +3,7 @@
 
 import { drop, later } from "./later";
 
-/** TraceState is how far the server has got with a trace. */
+/** TraceState is the progress of the server in reading a trace. */
 export type TraceState = "new" | "indexing" | "ready" | "failed";
 /** TraceEntry is an entry of the list of traces. */
 export interface TraceEntry {

@@ -112,10 +112,10 @@ export class LinkCache {
 }
 
 /**
- * departure returns a time in the span from which a link starts. A dependency starts at the end of
+ * departureTime returns a time in the span from which a link starts. A dependency starts at the end of
  * its span. At that time, another span may already be open, so departure returns the tick before.
  */
-export function departure(l: LinkInfo): bigint {
+export function departureTime(l: LinkInfo): bigint {
   const t = BigInt(l.from.time);
   return l.kind === "dependency" && t > 0n ? t - 1n : t;
 }
@@ -250,7 +250,9 @@ export function segments(
     const one = a.link.count === 1;
     if (!one && Math.abs(x1 - x0) < width * minSlant) x0 = x1 = (x0 + x1) / 2;
     const y0 =
-      p.y - scroll + ((one ? end(p, a.link.from.track, departure(a.link), atEnd(a.link, true)) : null) ?? p.height / 2);
+      p.y -
+      scroll +
+      ((one ? end(p, a.link.from.track, departureTime(a.link), atEnd(a.link, true)) : null) ?? p.height / 2);
     const y1 = q.y - scroll + ((one ? end(q, a.link.to.track, a.end, atEnd(a.link, false)) : null) ?? q.height / 2);
     out.push({ x0, y0, x1, y1, count: a.link.count, kind: a.link.kind, arrow: a });
   }

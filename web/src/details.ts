@@ -15,7 +15,7 @@ import {
 } from "./api";
 import type { App } from "./app";
 import { unpack } from "./colors";
-import { button, bytesText, count, el, name, replace, titled } from "./dom";
+import { button, bytesText, count, el, name, replace, nameElement } from "./dom";
 import type { Lane } from "./lane";
 import { LinkEnds, zoomLink } from "./linkends";
 import { neighbour } from "./neighbour";
@@ -32,8 +32,8 @@ const maxRequests = 10,
 /** attributesTimer is the name of the timer for these requests. */
 export const attributesTimer = "attributes";
 
-const reading = "Attributes are missing: the trace is still being read for them. Asking again …",
-  tooLong = "Attributes are missing: reading them takes the server too long.";
+const attributesPending = "Attributes are missing: the trace is still being read for them. Asking again …",
+  attributesTooSlow = "Attributes are missing: reading them takes the server too long.";
 
 /** Details is the side panel that describes the selection. */
 export class Details {
@@ -162,7 +162,7 @@ export class Details {
     const state = el("div", { class: "faint", role: "status" });
     const follow = async (): Promise<void> => {
       for (let n = 0; n < maxRequests; n++) {
-        state.textContent = reading;
+        state.textContent = attributesPending;
         this.element.append(state);
         await sleep(attributesTimer, requestInterval, signal);
         const d = await ask();
@@ -172,7 +172,7 @@ export class Details {
           return;
         }
       }
-      state.textContent = tooLong;
+      state.textContent = attributesTooSlow;
     };
     follow().catch((e: unknown) => {
       if (!isAbort(e)) state.textContent = errorText(e);
@@ -221,7 +221,7 @@ export class Details {
         link.replaceChildren(...(list ? [list] : []));
         point(from, d.from);
         point(to, d.to);
-        state.textContent = !d.partial ? "" : n < maxRequests ? reading : tooLong;
+        state.textContent = !d.partial ? "" : n < maxRequests ? attributesPending : attributesTooSlow;
         if (!d.partial || n >= maxRequests) return;
         await sleep(attributesTimer, requestInterval, signal);
       }
@@ -338,7 +338,7 @@ export class Details {
       ...(s.group ? this.fact("group", name(s.group)) : []),
     );
     const parts: (HTMLElement | null)[] = [
-      el("h2", {}, swatch, titled(lane.regionLabel(s.region, s.name))),
+      el("h2", {}, swatch, nameElement(lane.regionLabel(s.region, s.name))),
       tools,
       facts,
       this.attributes(d.attributes),
@@ -367,7 +367,7 @@ export class Details {
                       ),
                   },
                 },
-                titled(lane.regionLabel(a.region, a.name)),
+                nameElement(lane.regionLabel(a.region, a.name)),
               ),
               el("span", { class: "num" }, short(BigInt(a.end) - BigInt(a.start), lane.clock)),
             ),
@@ -481,7 +481,7 @@ export class Details {
         void this.ends
           .spanAtEnd(lane, l, leaves, abort.signal)
           .then((x) => {
-            if (x) span.replaceChildren("in ", titled(x.name));
+            if (x) span.replaceChildren("in ", nameElement(x.name));
           })
           .catch((e: unknown) => {
             if (!isAbort(e)) span.textContent = errorText(e);

@@ -62,8 +62,8 @@ export function name(text: string, cls = ""): HTMLElement {
 /** nameless is the text in place of an empty name. */
 export const nameless = "no name";
 
-/** titled returns an element with a name from a trace, or with the text nameless if the name is empty. */
-export function titled(text: string): HTMLElement {
+/** nameElement returns an element with a name from a trace, or with the text nameless if the name is empty. */
+export function nameElement(text: string): HTMLElement {
   return text === "" ? el("span", { class: "faint" }, nameless) : name(text);
 }
 
@@ -121,10 +121,10 @@ export function button(label: string | Node, title: string, click: () => void, c
 }
 
 /**
- * rove makes a list of elements a single stop of the Tab key. Inside the list, the arrow keys, Home
+ * roveFocus makes a list of elements a single stop of the Tab key. Inside the list, the arrow keys, Home
  * and End move the focus. The first element must have tabindex 0, and all others -1.
  */
-export function rove(
+export function roveFocus(
   box: HTMLElement,
   selector: string,
   keys: { back: readonly string[]; on: readonly string[] },

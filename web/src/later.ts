@@ -16,14 +16,14 @@ let last = 0,
 /** changes.onChange is called whenever work is deferred, done or cancelled. */
 export const changes: { onChange: () => void } = { onChange: () => undefined };
 
-/** now returns the time in milliseconds by which timers run. hurry moves it forward. */
+/** now returns the time in milliseconds by which timers run. runNextTimer moves it forward. */
 export function now(): number {
   return performance.now() + ahead;
 }
 
 /**
  * later calls work after ms milliseconds, and returns a key for drop. what is the name of the
- * timer. A patient timer waits for something outside of the page, such as the server, and hurry
+ * timer. A patient timer waits for something outside of the page, such as the server, and runNextTimer
  * does not shorten it.
  */
 export function later(what: string, ms: number, work: () => void, patient = false): number {
@@ -68,10 +68,10 @@ export function deferred(): string[] {
 }
 
 /**
- * hurry moves the clock forward to the next timer, and runs it. It does nothing while some timer is
+ * runNextTimer moves the clock forward to the next timer, and runs it. It does nothing while some timer is
  * patient, or while a frame is pending.
  */
-export function hurry(): void {
+export function runNextTimer(): void {
   const list = [...timers].sort((a, b) => a[1].at - b[1].at || a[0] - b[0]);
   if (list.length === 0 || frames.size > 0 || list.some(([, t]) => t.patient)) return;
   ahead += Math.max(0, list[0][1].at - now());

@@ -1,7 +1,7 @@
 // The legend: the meanings of the colours on the screen, ordered by the area of each colour.
 import type { App } from "./app";
 import { byRow, highlighted, unpack } from "./colors";
-import { shortenName, button, count, el, name, nameless, replace, rove } from "./dom";
+import { shortenName, button, count, el, name, nameless, replace, roveFocus } from "./dom";
 import type { Lane } from "./lane";
 import { drop, later } from "./later";
 import type { Minimap } from "./minimap";
@@ -170,7 +170,7 @@ export function makeLegend(
   });
   const more = button("", "Show all of the legend", () => open(!list.classList.contains("open")), "rest"),
     element = el("div", { class: "legendbox" }, list, more);
-  rove(list, "button", { back: ["ArrowLeft"], on: ["ArrowRight"] });
+  roveFocus(list, "button", { back: ["ArrowLeft"], on: ["ArrowRight"] });
   let timer = 0,
     key = "",
     shown: readonly Entry[] = [];

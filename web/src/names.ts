@@ -89,7 +89,7 @@ export class Names {
       }
       // skip a row that has only narrow runs
       const p =
-        r.stacked && l.entry.strips.some((s) => s.kind === StripKind.spans && wide(t, s, (26 * dpr) / l.scale))
+        r.stacked && l.entry.strips.some((s) => s.kind === StripKind.spans && hasWideSpan(t, s, (26 * dpr) / l.scale))
           ? this.view.pieces(r, l, dpr)
           : null;
       for (const q of p?.pieces ?? [])
@@ -138,10 +138,10 @@ function firstFrom(t: { x: Uint16Array; n: Uint16Array }, s: Strip, column: numb
 }
 
 /**
- * wide reports whether a strip has a run that is a single span and at least the given number of
+ * hasWideSpan reports whether a strip has a run that is a single span and at least the given number of
  * columns wide.
  */
-function wide(t: Tile, s: Strip, columns: number): boolean {
+function hasWideSpan(t: Tile, s: Strip, columns: number): boolean {
   for (let i = s.first; i < s.first + s.count; i++)
     if (t.n[i] >= columns && (t.flags[i] & RunFlag.single) !== 0) return true;
   return false;

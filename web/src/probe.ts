@@ -1,6 +1,6 @@
 // The interface window.weft, through which tests in a browser observe the page.
 import type { Values } from "./extras";
-import { hurry, deferred } from "./later";
+import { runNextTimer, deferred } from "./later";
 import type { Frame, Page } from "./page";
 import { rowKey } from "./tiles";
 
@@ -8,8 +8,8 @@ import { rowKey } from "./tiles";
 export interface Probe {
   /** pending returns the names of pending work. It returns none if the page is at rest. */
   pending(): string[];
-  /** hurry runs the deferred work that is due first, unless other work is pending. */
-  hurry(): void;
+  /** runNextTimer runs the deferred work that is due first, unless other work is pending. */
+  runNextTimer(): void;
   view(): {
     from: string;
     to: string;
@@ -70,8 +70,8 @@ export function defineProbe(page: Page): void {
   Object.defineProperty(window, "weft", {
     value: Object.freeze({
       pending: () => page.pending(),
-      hurry: () => {
-        if (page.pending().every((what) => deferred().includes(what))) hurry();
+      runNextTimer: () => {
+        if (page.pending().every((what) => deferred().includes(what))) runNextTimer();
       },
       view: () => {
         const s = page.store.state,

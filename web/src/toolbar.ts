@@ -178,8 +178,8 @@ function showArrows(arrows: HTMLButtonElement, mode: State["arrows"]): void {
   arrows.setAttribute("aria-pressed", String(mode === "on"));
 }
 
-/** brand returns the name of the program. If the server has several traces, it is a link to their list. */
-function brand(app: App): HTMLElement {
+/** programName returns the name of the program. If the server has several traces, it is a link to their list. */
+function programName(app: App): HTMLElement {
   const several = app.list.traces.length > 1;
   const e = el(
     several ? "a" : "span",
@@ -275,7 +275,7 @@ export function makeToolbar(app: App, metas: readonly TraceMeta[], on: ToolbarTa
   const header = el(
     "header",
     { class: "bar" },
-    brand(app),
+    programName(app),
     el(
       "h1",
       { class: "title", title: app.lanes.map((l) => printable(l.title)).join("\n") },

@@ -1,7 +1,7 @@
 // The tooltip next to the pointer.
 import { isAbort, type SpanDetails } from "./api";
 import type { App } from "./app";
-import { shortenName, bytesText, count, el, name, percent, titled } from "./dom";
+import { shortenName, bytesText, count, el, name, percent, nameElement } from "./dom";
 import { drop, later } from "./later";
 import type { Hit } from "./hit";
 import { compact } from "./rowview";
@@ -74,7 +74,7 @@ export class Tooltip {
           "b",
           {},
           el("span", { class: "swatch", style: { background: lane.colors.css[h.region] ?? this.app.colors.other } }),
-          titled(region ? shortenName(lane.regionLabel(h.region, region.name)) : "no region"),
+          nameElement(region ? shortenName(lane.regionLabel(h.region, region.name)) : "no region"),
         ),
       );
       lines.push(

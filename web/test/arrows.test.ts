@@ -5,7 +5,7 @@ import {
   arrowAt,
   atEnd,
   arrowDensity,
-  departure,
+  departureTime,
   depthAt,
   spanAtEnd,
   nearestSegment,
@@ -29,10 +29,10 @@ const link = (kind: string, from: [number, string], to: [number, string], count 
   communicator: "",
 });
 
-test("a dependency leaves within the span that it ends", () => {
-  expect(departure(link("dependency", [0, "100"], [1, "100"]))).toBe(99n);
-  expect(departure(link("dependency", [0, "0"], [1, "0"]))).toBe(0n);
-  expect(departure(link("message", [0, "100"], [1, "200"]))).toBe(100n);
+test("a dependency starts in the last tick of its span", () => {
+  expect(departureTime(link("dependency", [0, "100"], [1, "100"]))).toBe(99n);
+  expect(departureTime(link("dependency", [0, "0"], [1, "0"]))).toBe(0n);
+  expect(departureTime(link("message", [0, "100"], [1, "200"]))).toBe(100n);
 });
 
 const held = (depth: number, start: bigint, end: bigint): { depth: number; start: bigint; end: bigint } => ({
@@ -41,7 +41,7 @@ const held = (depth: number, start: bigint, end: bigint): { depth: number; start
   end,
 });
 
-test("a message belongs to the span that ends with it, not to one of no length at the same time", () => {
+test("a received message belongs to the span that ends with it, not to an empty span at the same time", () => {
   const main = held(0, 0n, 100n),
     recv = held(1, 10n, 20n),
     send = held(1, 20n, 20n),
@@ -59,7 +59,7 @@ test("a message belongs to the span that ends with it, not to one of no length a
   expect(spanAtEnd([], 20n, arrives, true)).toBeNull();
 });
 
-test("a dependency goes from the claim that ends to the one that begins", () => {
+test("a dependency leads from the claim that ends to the claim that begins", () => {
   const l = link("dependency", [0, "20"], [1, "20"]),
     first = held(0, 10n, 20n),
     long = held(1, 0n, 50n),
@@ -84,7 +84,7 @@ test("the end of a link lies in the innermost span", () => {
   expect(depthAt(t, t.strips, 120, true, false)).toBe(-1);
 });
 
-test("on a resource it lies in the lane whose claim ends or begins there", () => {
+test("the end of a link at a resource lies in the lane whose claim ends or begins there", () => {
   const t = decodeTile(
     makeTile(
       100,
@@ -97,7 +97,7 @@ test("on a resource it lies in the lane whose claim ends or begins there", () =>
   expect(depthAt(t, t.strips, 45, false, false)).toBe(2);
 });
 
-test("arrows end where they are told to, bundles in the middle of the rows", () => {
+test("arrows end at the given heights, and bundles in the middle of the rows", () => {
   const meta = {
     groups: [],
     tracks: [0, 1].map((i) => ({
@@ -168,7 +168,7 @@ test("arrows end where they are told to, bundles in the middle of the rows", () 
   expect(nearestSegment(s, 150, 60, 5)).toBeNull();
 });
 
-test("a click is for the span unless an arrow is right under it", () => {
+test("a click selects the span unless an arrow is directly under it", () => {
   const down = (x: number): Segment => ({
     x0: x,
     y0: 0,
@@ -196,7 +196,7 @@ test("a click is for the span unless an arrow is right under it", () => {
   expect(arrowAt(many, 50, 50, null)).not.toBeNull();
 });
 
-test("arrows that lie on each other become translucent, others do not", () => {
+test("overlapping arrows become translucent, and others do not", () => {
   const at = (x0: number, x1: number): Segment => ({
     x0,
     y0: 0,

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { contrast, ink, shareColors } from "../src/colors";
 
-test("contrast is that of WCAG", () => {
+test("the contrast of two colours equals that of WCAG", () => {
   expect(contrast("#000000", "#ffffff")).toBeCloseTo(21, 5);
   // two examples of WebAIM's contrast checker
   expect(contrast("#777777", "#ffffff")).toBeCloseTo(4.48, 2);
@@ -15,7 +15,7 @@ test("names in spans are readable on any colour", () => {
   }
 });
 
-test("a name has one colour in all traces, and names of one trace have different ones if possible", () => {
+test("a name has the same colour in all traces, and the names of a trace have different colours if possible", () => {
   const trace = (...regions: [string, number][]): Parameters<typeof shareColors>[0][0] => ({
     regions: regions.map(([name, color]) => ({ name, color, group: "" })),
     palettes: { light: ["a", "b", "c", "d"], dark: [] },

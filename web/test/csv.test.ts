@@ -5,7 +5,7 @@ import { printable } from "../src/dom";
 import { valid } from "../src/notes";
 import { withoutRounding } from "../src/panels/counters";
 
-test("cells are quoted where they must be", () => {
+test("CSV quotes the cells that need it", () => {
   expect(
     csv(
       ["region", "n"],
@@ -19,29 +19,29 @@ test("cells are quoted where they must be", () => {
   ).toBe('region,n\r\n"a,b",1\r\n"say ""hi""",2\r\n"two\nlines",1.5\r\nplain,-3\r\n');
 });
 
-test("names that a spreadsheet would run are text", () => {
+test("CSV protects names that a spreadsheet would execute as formulas", () => {
   expect(csv(["n"], [["=1+1"], ["@x"], ["+f"], ["-f"], ["-12"]])).toBe(
     'n\r\n"\'=1+1"\r\n"\'@x"\r\n"\'+f"\r\n"\'-f"\r\n-12\r\n',
   );
 });
 
-test("times beyond 2^53 keep their digits", () =>
+test("CSV keeps all digits of times beyond 2^53", () =>
   expect(csv(["t"], [[9007199254740993n]])).toBe("t\r\n9007199254740993\r\n"));
 
-test("file names", () => {
+test("exported files have valid names", () => {
   expect(fileName("a/b <c>.otf2", ".png")).toBe("a_b_c_.otf2.png");
   expect(fileName("..", ".csv")).toBe(".csv");
 });
 
-test("ranges of tracks", () => {
+test("track numbers are combined into ranges", () => {
   expect(ranges([0, 1, 2, 5, 7, 8])).toBe("0-2,5,7-8");
   expect(ranges([])).toBe("");
 });
 
-test("printable shows what would turn or hide text", () =>
+test("printable shows characters that would hide text or change its direction", () =>
   expect(printable("a\u202Eb\u0000c\u2066")).toBe("a\uFFFDb\uFFFDc\uFFFD"));
 
-test("notes from a file are checked", () => {
+test("invalid notes in a file are left out or rejected", () => {
   expect(
     valid({
       notes: [{ id: "x", from: "1", to: "2", track: 3, text: "hi", created: "" }, { from: "a", to: "2" }, 7, null],
@@ -51,7 +51,7 @@ test("notes from a file are checked", () => {
   expect(() => valid({ notes: "no" })).toThrow("notes");
 });
 
-test("computed values have no digits of rounding", () => {
+test("computed values are written without digits of rounding errors", () => {
   const values = [0.00751 - 0.002495, 1 / 3, 0.1 + 0.2, undefined, 9007199254740991];
   expect(values.map(withoutRounding)).toEqual([0.005015, 0.333333333333333, 0.3, undefined, 9007199254740991]);
 });

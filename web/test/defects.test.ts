@@ -17,7 +17,7 @@ const answer = (more: number, ...severities: string[]): { defects: Defect[]; mor
   more,
 });
 
-test("defects of all traces are counted, in words; notes are none", () => {
+test("the text states the number of defects of all traces, without notes", () => {
   expect(countAnswers([answer(0, "note"), { defects: null, more: 0 }])).toEqual({ count: 0, words: "", bad: false });
   expect(countAnswers([answer(0, "warning", "note")])).toEqual({ count: 1, words: "1 warning", bad: false });
   expect(countAnswers([answer(0, "error", "warning"), answer(0, "error", "warning", "warning")])).toEqual({
@@ -33,7 +33,7 @@ test("defects of all traces are counted, in words; notes are none", () => {
   });
 });
 
-test("damage in the file of a location is where the events of that end", () => {
+test("damage in the file of a location is shown at the end of its events", () => {
   const track = (kind: string, id: string, last: string) => ({ kind, id, last }) as TrackInfo,
     tracks = [track("location", "0", "563176"), track("counter", "1", "9"), track("location", "1", "38681")];
   const of = (file: string, format = "otf2", more: { track?: number; time?: string } = {}) =>

@@ -2,14 +2,14 @@ import { expect, test } from "vitest";
 import { ApiError, errorText, type TraceState } from "../src/api";
 import { remainingSeconds, overviewWords, sizeOf } from "../src/indexing";
 
-test("what remains follows from the progress since the first look", () => {
+test("the remaining time follows from the progress since the first request", () => {
   // from 20 % to 40 % in 10 s: 60 % take 30 s
   expect(remainingSeconds(0.2, 0.4, 10)).toBeCloseTo(30, 9);
   expect(remainingSeconds(0.2, 0.4, 1)).toBeNull();
   expect(remainingSeconds(0.2, 0.2, 100)).toBeNull();
 });
 
-test("what the sums of a trace are is said in words", () => {
+test("a text describes the stored sums of a trace", () => {
   const sums = { regions: [], locations: [], events: 7, missing: "0" },
     clock = { num: 1000n, den: 1n };
   expect(overviewWords(sums, clock)).toEqual({ events: "events", sums: "The trace's own sums, of all its events." });
@@ -24,12 +24,12 @@ test("what the sums of a trace are is said in words", () => {
   expect(overviewWords({ ...sums, to: "0" }, null).sums).toContain("up to 0 ticks");
 });
 
-test("errors are said in words", () => {
+test("errors are shown as text", () => {
   expect(errorText(new TypeError("Failed to fetch"))).toContain("does not answer");
   expect(errorText(new ApiError("the sentence of the server", 503))).toBe("the sentence of the server");
 });
 
-test("the size of a trace of several files is not that of its main file", () => {
+test("the size of a trace is that of all its files", () => {
   const of = (format: string, state: TraceState): string => sizeOf({ format, state, bytes: 11674 });
   expect([
     of("otf2", "indexing"),

@@ -2,9 +2,9 @@ import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test, vi } from "vitest";
-import { drop, hurry, later, now, deferred } from "../src/later";
+import { drop, runNextTimer, later, now, deferred } from "../src/later";
 
-test("what is put off has a name until it is done or dropped, and comes in its order when it is hurried", () => {
+test("deferred work has a name until it runs or is dropped, and runNextTimer keeps the order", () => {
   vi.useFakeTimers();
   try {
     const did: string[] = [],
@@ -16,12 +16,12 @@ test("what is put off has a name until it is done or dropped, and comes in its o
     });
     drop(later("never", 50, () => did.push("never")));
     expect(deferred()).toEqual(["second", "first"]);
-    hurry();
+    runNextTimer();
     expect([did, deferred(), now() - begin]).toEqual([["first"], ["second", "third"], 100]);
-    hurry();
+    runNextTimer();
     // patient work is not hurried, and nothing before it
     later("answer", 1000, () => did.push("answer"), true);
-    hurry();
+    runNextTimer();
     expect([did, now() - begin]).toEqual([["first", "second"], 300]);
     vi.runAllTimers();
     expect([did, deferred()]).toEqual([["first", "second", "third", "answer"], []]);
@@ -30,7 +30,7 @@ test("what is put off has a name until it is done or dropped, and comes in its o
   }
 });
 
-test("nothing in the page is put off without a name", () => {
+test("the page defers no work without a name", () => {
   const src = path.join(path.dirname(fileURLToPath(import.meta.url)), "../src"),
     found: string[] = [];
   for (const f of readdirSync(src, { recursive: true, encoding: "utf8" })) {

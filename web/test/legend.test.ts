@@ -3,7 +3,7 @@ import { columnsByRegion } from "../src/legend";
 import { decodeTile } from "../src/tile";
 import { makeTile } from "./tiles";
 
-test("a region weighs the columns in its colour, in the window alone", () => {
+test("the legend orders regions by the columns in their colour, within the window", () => {
   const t = decodeTile(
     makeTile(100, [
       {
@@ -29,7 +29,7 @@ test("a region weighs the columns in its colour, in the window alone", () => {
   ]);
 });
 
-test("claims weigh by their part of the capacity", () => {
+test("the legend counts claims by their share of the capacity", () => {
   const t = decodeTile(makeTile(100, [{ track: 0, depth: 0, kind: 0, runs: [[0, 0, 100, 255, 255, 51, 7]] }]));
   expect([...columnsByRegion(t, t.strips[0], 0, 100)]).toEqual([[0, 20]]);
 });

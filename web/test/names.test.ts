@@ -3,7 +3,7 @@ import type { RegionInfo, TrackInfo } from "../src/api";
 import { fullNames, regionLabels } from "../src/lane";
 import { leftOut } from "../src/panels/profile";
 
-test("regions of one name are told apart by file and line, where they differ", () => {
+test("regions with the same name get their file and line if these differ", () => {
   const r = (name: string, file?: string, line?: number): RegionInfo => ({ name, group: "", color: 0, file, line });
   expect(
     regionLabels([
@@ -36,7 +36,7 @@ test("regions of one name are told apart by file and line, where they differ", (
   ]);
 });
 
-test("tracks of one name and group are told apart by their id, counters by that of their location", () => {
+test("tracks with the same name and group get their id, and counters the id of their location", () => {
   const t = (kind: TrackInfo["kind"], name: string, id: string, group: number, parent = -1): TrackInfo =>
     ({ kind, name, id, group, parent, sort: "" }) as TrackInfo;
   expect(
@@ -70,7 +70,7 @@ test("tracks of one name and group are told apart by their id, counters by that 
   ]);
 });
 
-test("a profile that lacks rows says so", () => {
+test("the profile states how many rows are left out", () => {
   const lacks = (rows: number): { rows: null; left: { rows: number; exclusive: string; held: string } } => ({
     rows: null,
     left: { rows, exclusive: "0", held: "0" },

@@ -3,7 +3,7 @@ import { expect } from "vitest";
 import { calls, pageTests, partly, traces } from "./pagetests";
 
 pageTests("the page: selection", (check) => {
-  check("what is measured says which of its ends lie on edges", async ({ page, open, ready }) => {
+  check("a measurement shows which of its ends lie on edges", async ({ page, open, ready }) => {
     await open("#t=a1&l=1&sh=18&a=0");
     const box = await page.locator(".plot").boundingBox(),
       footer = page.locator("footer");
@@ -23,7 +23,7 @@ pageTests("the page: selection", (check) => {
     expect(await footer.innerText()).not.toContain("edge");
   });
 
-  check("a click selects, keys go on, the details are exact", async ({ page, open, ready, view }) => {
+  check("a click selects a span, keys its neighbours; the details are exact", async ({ page, open, ready, view }) => {
     await open("#t=a1&w=681017~822625&sh=18");
     const box = await page.locator(".plot").boundingBox();
     if (!box) throw new Error("no time line");
@@ -42,7 +42,7 @@ pageTests("the page: selection", (check) => {
     expect((await view()).selection).toMatch(/^0\.0\.2\./);
   });
 
-  check("links are shown where there are few, one can be selected", async ({ page, open, ready }) => {
+  check("links are shown if there are few, and can be selected", async ({ page, open, ready }) => {
     await open("#t=a1&sh=4&l=1");
     expect(await page.locator("footer").innerText()).toContain("links: L shows them");
     await open("#t=a1&w=100000~420000&sh=8");
@@ -110,7 +110,7 @@ pageTests("the page: selection", (check) => {
     expect(page.url()).toContain("a=0");
   });
 
-  check("many arrows do not keep one from selecting spans", async ({ page, open, ready, view }) => {
+  check("spans can be selected under many arrows", async ({ page, open, ready, view }) => {
     await open("#t=a1&a=1&sh=18&l=1");
     const box = await page.locator(".plot").boundingBox();
     if (!box) throw new Error("no time line");
@@ -135,7 +135,7 @@ pageTests("the page: selection", (check) => {
     expect(spans / clicks).toBeGreaterThan(0.9);
   });
 
-  check("a row says that it is deeper than it shows, and shows all", async ({ page, open, ready }) => {
+  check("a row states that it has more levels, and can show all", async ({ page, open, ready }) => {
     await open("#t=a1&l=2&sh=12");
     const row = page.locator(".label", { has: page.locator(".more") }).first();
     expect(await row.getAttribute("aria-label")).toMatch(/, 2 more levels below$/);
@@ -164,7 +164,7 @@ pageTests("the page: selection", (check) => {
     expect(await page.locator(".more").count()).toBe(0);
   });
 
-  check("search goes to a time and marks it, and says what is not there", async ({ page, open, ready, view }) => {
+  check("search marks a time, and reports what it does not find", async ({ page, open, ready, view }) => {
     await open("#t=a1");
     const say = page.locator("footer .message"),
       box = page.locator(".search input"),
@@ -204,7 +204,7 @@ pageTests("the page: selection", (check) => {
     expect(await page.evaluate(() => document.activeElement?.textContent)).toContain("process 63");
   });
 
-  check("a message that nobody received can be selected", async ({ page, open, ready }) => {
+  check("a message without a receive can be selected", async ({ page, open, ready }) => {
     await open("");
     const first = await page.evaluate(
       async () =>
@@ -225,7 +225,7 @@ pageTests("the page: selection", (check) => {
     await details.getByText("The trace does not contain its receive").waitFor();
   });
 
-  check("a click on nothing asks for nothing that is an error", async ({ page, open, ready }) => {
+  check("a click next to all spans causes no failing request", async ({ page, open, ready }) => {
     const failed: string[] = [],
       note = (m: { type(): string; text(): string }): void => {
         if (m.type() === "error") failed.push(m.text());
@@ -278,7 +278,7 @@ pageTests("the page: selection", (check) => {
     expect(Number(v.to)).toBeGreaterThan(link.to.time);
   });
 
-  check("the list of messages stays when one is clicked", async ({ page, open, ready, view }) => {
+  check("the list of messages stays after a click on a message", async ({ page, open, ready, view }) => {
     await open("#t=a1&p=messages&v=messages.pair:0~1");
     const rows = page.locator("#panel .side tbody tr"),
       high = (): Promise<number> =>
@@ -311,7 +311,7 @@ pageTests("the page: selection", (check) => {
     expect(time).toBeLessThan(c.end);
   });
 
-  check("a link can hold the secret", async ({ page, context, open }) => {
+  check("a copied link can contain the secret", async ({ page, context, open }) => {
     await context.grantPermissions(["clipboard-read", "clipboard-write"]).catch(() => undefined);
     await open("#t=a1&w=1000~90000");
     // the copied text, whatever the browser allows
@@ -335,7 +335,7 @@ pageTests("the page: selection", (check) => {
     expect(u.hash).toContain("w=1000~90000");
   });
 
-  check("hits of the search are counted and stepped through in all rows", async ({ page, open, ready, view }) => {
+  check("search counts the hits and steps through them in all rows", async ({ page, open, ready, view }) => {
     const all = calls("MPI_Allreduce").sort((a, b) => a.start - b.start || a.track - b.track),
       total = String(all.length).replace(/(\d)(?=(\d{3})+$)/g, "$1\u202F");
     await open("#t=a1&f=process%201");
@@ -358,7 +358,7 @@ pageTests("the page: selection", (check) => {
     expect((await view()).selection).toBe(`0.${all[2].track}.2.${all[2].start}`);
   });
 
-  check("hits of a second trace are not counted from those of the first", async ({ page, open, ready, view }) => {
+  check("search counts the hits of a second trace separately", async ({ page, open, ready, view }) => {
     await open("#t=a1,b2");
     const box = page.locator(".search input");
     await box.fill("MPI_Allreduce");
@@ -379,7 +379,7 @@ pageTests("the page: selection", (check) => {
   });
 
   check(
-    "a range snaps to edges, has edges to drag, and comes from two spans or what is measured",
+    "a range snaps to edges, can be resized, and can be made from two spans or a measurement",
     async ({ page, open, ready }) => {
       const spans = traces[0].tracks[0].spans[2],
         [a, b] = [spans[0], spans[3]],
@@ -434,7 +434,7 @@ pageTests("the page: selection", (check) => {
     },
   );
 
-  check("a range snaps to the nearest edge within 14 pixels, wherever it is begun", async ({ page, open, ready }) => {
+  check("a range snaps to the nearest edge within 14 pixels at both ends", async ({ page, open, ready }) => {
     // a call that is 5 pixels wide, with nothing for more than 14 before it
     const strip = traces[0].tracks[0].spans[3],
       call = strip.find((s, i) => i > 30 && s.start - strip[i - 1].end > 3 * (s.end - s.start));
@@ -474,7 +474,7 @@ pageTests("the page: selection", (check) => {
     }
   });
 
-  check("a click on a counter tells its exact value", async ({ page, open, ready }) => {
+  check("a click on a counter shows its exact value", async ({ page, open, ready }) => {
     await open("#t=a1&sh=18&l=1&f=memory&w=1000000~2000000");
     const box = await page.locator(".plot").boundingBox(),
       row = await page.evaluate(() => window.weft.layout().rows.find((r) => r.strips.some((s) => s.kind > 1)));

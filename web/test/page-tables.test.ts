@@ -6,7 +6,7 @@ import { synthetic } from "./mocktraces";
 import { calls, pageTests, partly, traces } from "./pagetests";
 
 pageTests("the page: tables", (check) => {
-  check("regions of one name have their place in the search and in all tables", async ({ page, open, ready }) => {
+  check("regions with the same name show their place in the search and in tables", async ({ page, open, ready }) => {
     await page.route("**/api/traces/a1", async (r) => {
       const d = (await (await r.fetch()).json()) as { regions: { name: string; file?: string; line?: number }[] };
       // kernel_a and kernel_b, which is called less often
@@ -42,7 +42,7 @@ pageTests("the page: tables", (check) => {
     await page.unrouteAll();
   });
 
-  check("waits count as idle time if the box says so, also in a link", async ({ page, open, ready }) => {
+  check("waits count as idle time if the box is checked; a link keeps this", async ({ page, open, ready }) => {
     const asked: string[] = [];
     page.on("request", (q) => {
       const m = /\/(states|utilisation)\?.*waits=1/.exec(q.url());
@@ -68,7 +68,7 @@ pageTests("the page: tables", (check) => {
   });
 
   check(
-    "a table is that of the window, also when one comes back to it at once",
+    "a table shows the window, even after a quick return to it",
     async ({ page, open, ready, view }) => {
       await open("#t=a1&p=profile");
       const box = await page.locator(".plot").boundingBox(),
@@ -84,7 +84,7 @@ pageTests("the page: tables", (check) => {
     },
   );
 
-  check("each panel fills", async ({ page, open, ready }) => {
+  check("each panel shows content", async ({ page, open, ready }) => {
     const panel = page.locator("#panel");
     await open("#t=a1&p=overview");
     for (const id of [
@@ -115,7 +115,7 @@ pageTests("the page: tables", (check) => {
     }
   });
 
-  check("a bookmark is kept", async ({ page, open, ready }) => {
+  check("a note is kept", async ({ page, open, ready }) => {
     await open("#t=a1");
     await page.locator(".plot").focus();
     await page.keyboard.press("b");
@@ -127,13 +127,13 @@ pageTests("the page: tables", (check) => {
     expect(await page.locator("#panel textarea").inputValue()).toBe("slow <b>here</b>");
   });
 
-  check("the profile has claims, the legend those regions too", async ({ page, open }) => {
+  check("the profile and the legend include activities of claims", async ({ page, open }) => {
     await open("#t=a1&f=CPU&p=profile");
     expect(await page.locator("#panel").innerText()).toContain("claims");
     expect(await page.locator(".legend").innerText()).toContain("job 1");
   });
 
-  check("a profile of many rows says what it leaves out, in its export too", async ({ page, open, ready }) => {
+  check("a profile of many rows states what it leaves out, also in its export", async ({ page, open, ready }) => {
     await open("#t=a1&p=profile");
     expect(await page.locator("#panel").innerText()).not.toContain("left out");
     await page.getByLabel("Rows of the profile").selectOption("location");
@@ -184,7 +184,7 @@ pageTests("the page: tables", (check) => {
     expect(await page.evaluate(() => document.activeElement?.getAttribute("aria-rowindex"))).toBe("2");
   });
 
-  check("a note takes what is typed next", async ({ page, open }) => {
+  check("the text field of a new note has the focus", async ({ page, open }) => {
     await open("#t=a1&w=1000000~3000000&a=1");
     await page.locator(".plot").focus();
     await page.keyboard.press("b");
@@ -213,7 +213,7 @@ pageTests("the page: tables", (check) => {
     await page.getByRole("button", { name: "Add for window" }).waitFor();
   });
 
-  check("counters of the range, in the export too", async ({ page, open, exported }) => {
+  check("the panel Counters and its export show the range", async ({ page, open, exported }) => {
     await open("#t=a1&p=counters&r=1000000~2000000");
     expect(await page.locator("#panel table").innerText()).toContain("memory");
     const rows = await exported(),
@@ -243,7 +243,7 @@ pageTests("the page: tables", (check) => {
     }
   });
 
-  check("utilisation and locations are of the range", async ({ page, open, ready, exported }) => {
+  check("the panels Utilisation and Locations show the range", async ({ page, open, ready, exported }) => {
     const bar = page.locator(".scope"),
       t = synthetic("a1", "ring.otf2", 64, 60),
       from = 1000000,
@@ -296,7 +296,7 @@ pageTests("the page: tables", (check) => {
     ).toBe(true);
   });
 
-  check("an empty chart says why", async ({ page, open }) => {
+  check("an empty chart states why it is empty", async ({ page, open }) => {
     await page.route("**/api/traces/a1/states**", (r) =>
       r.fulfill({
         contentType: "application/json",
@@ -308,7 +308,7 @@ pageTests("the page: tables", (check) => {
     await page.unroute("**/api/traces/a1/states**");
   });
 
-  check("the overview says each fact once, in words", async ({ page, open }) => {
+  check("the overview states each fact once", async ({ page, open }) => {
     await open("#t=a1&p=overview");
     const said = await page.locator("#panel .facts2 dt").allInnerTexts(),
       text = await page.locator("#panel").innerText();
@@ -320,7 +320,7 @@ pageTests("the page: tables", (check) => {
     expect(text).not.toMatch(/entries|\bnull\b|\{|undefined/);
   });
 
-  check("a defect leads to its place, which is marked", async ({ page, open, ready, view }) => {
+  check("a click on a defect goes to its place and marks it", async ({ page, open, ready, view }) => {
     await open("#t=a1&p=defects");
     await page.locator("#panel tbody tr", { hasText: "receive before its send" }).click();
     await page.waitForURL(/[&]m=250000~/);
@@ -345,7 +345,7 @@ pageTests("the page: tables", (check) => {
     ]);
   });
 
-  check("visits have callers, claims have none", async ({ page, open }) => {
+  check("the details of visits list callers, those of claims do not", async ({ page, open }) => {
     const row = async (track: number, time: number): Promise<void> => {
       await page.route("**/api/traces/a1/span**", async (r) => {
         const a = await r.fetch(),
@@ -364,7 +364,7 @@ pageTests("the page: tables", (check) => {
     expect(await page.locator(".details").innerText()).not.toContain("Called from");
   });
 
-  check("a call tree says what is left out of it, in its export too", async ({ page, open, exported }) => {
+  check("a call tree states what it leaves out, also in its export", async ({ page, open, exported }) => {
     await open("#t=a1&p=calltree");
     await page.getByRole("button", { name: "Open all" }).click();
     const says = /(\d+) of (\d+) call paths, those with least time, are left out: [\d.]+ % of the time/,
@@ -377,7 +377,7 @@ pageTests("the page: tables", (check) => {
     expect(lines[lines.length - 1].join(",")).toMatch(says);
   });
 
-  check("how tables are sorted and what the profile lists is in the address", async ({ page, open, ready }) => {
+  check("the address contains the order of tables and the rows of the profile", async ({ page, open, ready }) => {
     await open("#t=a1&p=profile");
     await page.getByLabel("Rows of the profile").selectOption("group");
     await ready();
@@ -396,14 +396,14 @@ pageTests("the page: tables", (check) => {
     await page.locator("#panel th[aria-sort='ascending']", { hasText: "count" }).waitFor();
   });
 
-  check("the profile says that it counts rows that are hidden", async ({ page, open }) => {
+  check("the profile states that it includes hidden rows", async ({ page, open }) => {
     await open("#t=a1&p=profile");
     expect(await page.locator(".scope").innerText()).not.toContain("not shown");
     await open("#t=a1&p=profile&f=CPU");
     expect(await page.locator(".scope").innerText()).toContain("all 70 rows, 69 of them not shown");
   });
 
-  check("the profile has no colours of regions where rows have theirs", async ({ page, open }) => {
+  check("the profile has no colours of regions if colours mean rows", async ({ page, open }) => {
     await open("#t=a1&p=profile");
     expect(await page.locator("#panel .swatch").count()).toBeGreaterThan(5);
     await open("#t=a1&p=profile&color=track");
@@ -411,7 +411,7 @@ pageTests("the page: tables", (check) => {
     expect(await page.locator("#panel .swatch").count()).toBe(0);
   });
 
-  check("attributes that are still being read are said to be missing, and come", async ({ page, url, ready }) => {
+  check("the details state that attributes are still being read, and show them later", async ({ page, url, ready }) => {
     const seen = partly(page, "**/api/traces/b2/span?**", (d) => ({ ...d, attributes: [] }));
     await page.goto(url + "#t=b2&s=0.0.2.700000");
     const details = page.locator(".details");
@@ -423,7 +423,7 @@ pageTests("the page: tables", (check) => {
     expect(await details.innerText()).not.toContain("still being read");
   });
 
-  check("both sides of Diff are of the visible window", async ({ page, open, ready }) => {
+  check("both sides of Diff show the visible window", async ({ page, open, ready }) => {
     // the second trace is more than twice as long, and windows beyond the first one's end are valid
     const far = 3 * synthetic("a1", "ring.otf2", 64, 60).length,
       asked: string[] = [];
@@ -455,7 +455,7 @@ pageTests("the page: tables", (check) => {
     expect(await page.locator("#panel").innerText()).toBe("A has no part in this time.");
   });
 
-  check("the pair of a list of messages has full names", async ({ page, open, ready }) => {
+  check("the title of a list of messages has the full names of the pair", async ({ page, open, ready }) => {
     await open("#t=a1&p=messages");
     await page.locator("#panel tbody tr", { hasText: "process 1" }).first().click();
     await ready();
@@ -488,7 +488,7 @@ pageTests("the page: tables", (check) => {
     Math.min(c.end, to) - Math.max(c.start, from);
 
   check(
-    "the calls of a region in a range by duration, with a threshold, lead to their places",
+    "the panel Calls lists the calls of a range by duration above a threshold, and a click goes to the call",
     async ({ page, open, ready, view, exported }) => {
       const from = calls("compute")[8].end - 10000,
         [to, least] = [from + 1500000, 20000],
@@ -534,7 +534,7 @@ pageTests("the page: tables", (check) => {
     },
   );
 
-  check("the greatest time in the profile leads to its call", async ({ page, open, ready, view }) => {
+  check("a click on the greatest time in the profile goes to its call", async ({ page, open, ready, view }) => {
     await open("#t=a1&w=1000000~3000000");
     const best = calls("compute", 1000000, 3000000).sort(
       (a, b) => part(b, 1000000, 3000000) - part(a, 1000000, 3000000),
@@ -548,7 +548,7 @@ pageTests("the page: tables", (check) => {
     expect(page.url()).toContain("&r=1000000~3000000");
   });
 
-  check("the greatest time of a call path leads to its call", async ({ page, open, ready, view }) => {
+  check("a click on the greatest time of a call path goes to its call", async ({ page, open, ready, view }) => {
     await open("#t=a1&w=1000000~3000000&p=calltree");
     const best = calls("compute", 1000000, 3000000).sort(
       (a, b) => part(b, 1000000, 3000000) - part(a, 1000000, 3000000),
@@ -563,7 +563,7 @@ pageTests("the page: tables", (check) => {
     expect((await view()).selection).toBe(`0.${best.track}.2.${best.start}`);
   });
 
-  check("two ranges of one trace are compared", async ({ page, open, ready, exported }) => {
+  check("Diff compares two ranges of one trace", async ({ page, open, ready, exported }) => {
     const [a, b] = [
       [1000000, 2000000],
       [4000000, 6000000],
@@ -586,7 +586,7 @@ pageTests("the page: tables", (check) => {
     expect(await page.locator("#panel p").first().innerText()).toContain("A: 1 ms to 2 ms; B: 4 ms to 6 ms.");
   });
 
-  check("differences have a call tree and a flame graph", async ({ page, open, ready, exported }) => {
+  check("Diff has a call tree and a flame graph", async ({ page, open, ready, exported }) => {
     await open("#t=a1,b2&p=diff&v=diff.rows:all");
     const figures = async (): Promise<Map<string, string[]>> =>
         new Map((await exported()).map((r) => [r[0], r.slice(1)])),

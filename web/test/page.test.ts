@@ -5,14 +5,14 @@ import { content } from "./browser/page.mjs";
 import { pageTests } from "./pagetests";
 
 pageTests("the page", (check) => {
-  check("lists several traces, tells why one failed", async ({ page, open }) => {
+  check("lists several traces, and states why one failed", async ({ page, open }) => {
     await open("");
     expect(await page.locator("main.start").innerText()).toContain("ring.otf2");
     await open("#t=f1");
     expect(await page.locator("main.start").innerText()).toContain("the file ends at byte 812");
   });
 
-  check("shows the whole trace in full resolution, names as text", async ({ page, open, view }) => {
+  check("shows the whole trace in full resolution, and names only as text", async ({ page, open, view }) => {
     await open("#t=a1");
     const v = await view();
     expect(v.from).toBe("0");
@@ -22,7 +22,7 @@ pageTests("the page", (check) => {
     expect(await page.locator("img").count()).toBe(0);
   });
 
-  check("pixels are the regions' colours", async ({ page, open }) => {
+  check("pixels have the colours of regions", async ({ page, open }) => {
     await open("#t=a1&l=1&sh=18");
     // the first level is one span of main: blue from its start to its end
     const pixel = await page.evaluate(() => {
@@ -33,7 +33,7 @@ pageTests("the page", (check) => {
     expect(pixel).toEqual([0, 0x72, 0xb2, 255]);
   });
 
-  check("the legend names the colours on the screen, whatever was shown before", async ({ page, open, ready }) => {
+  check("the legend lists the colours on the screen, whatever was shown before", async ({ page, open, ready }) => {
     const named = (): Promise<string[]> => page.locator(".legend button").allInnerTexts();
     const colors = (selector: string): Promise<string[]> =>
       page.evaluate((s) => {
@@ -63,7 +63,7 @@ pageTests("the page", (check) => {
     expect(await named()).toEqual(first);
   });
 
-  check("wheel zooms at the pointer, the URL keeps it, back goes back", async ({ page, open, ready, view }) => {
+  check("the wheel zooms at the pointer; the URL and back restore views", async ({ page, open, ready, view }) => {
     await open("#t=a1");
     const box = await page.locator(".plot").boundingBox();
     if (!box) throw new Error("no time line");
@@ -82,7 +82,7 @@ pageTests("the page", (check) => {
   });
 
   check(
-    "the address has the view at once, also before one leaves, and a motion is one step back",
+    "the address has the view before the user leaves the page, and a movement is one step back",
     async ({ page, open, ready, view }) => {
       // time stands still: long deferred work is counted, and done when the page is hurried
       await page.addInitScript(() => {
@@ -142,7 +142,7 @@ pageTests("the page", (check) => {
     expect(await page.locator("#panel").innerText()).toContain("MPI_Allreduce");
   });
 
-  check("rows are sorted by the window, and again when asked", async ({ page, open, ready }) => {
+  check("rows are sorted by the window, and again on request", async ({ page, open, ready }) => {
     const first = async (): Promise<number> => {
       const t = await page.evaluate(() => window.weft.view().tracks);
       return t.find((x) => x >= 0) ?? -1;
@@ -154,7 +154,7 @@ pageTests("the page", (check) => {
     expect(await first()).toBeGreaterThanOrEqual(0);
   });
 
-  check("the address brings back how far the rows were scrolled, and their order", async ({ page, open, ready }) => {
+  check("the address restores the scroll position of the rows and their order", async ({ page, open, ready }) => {
     const seen = (): Promise<{ tracks: number[]; scroll: number; from: string; to: string }> =>
       page.evaluate(() => {
         const { tracks, scroll, from, to } = window.weft.view();
@@ -182,7 +182,7 @@ pageTests("the page", (check) => {
   });
 
   check(
-    "an address that is not understood is said to be so, and takes nothing away",
+    "the page reports an address that it does not understand, and keeps its valid parts",
     async ({ page, open, ready, view }) => {
       await open("#t=a1,nope&w=5~x&color=red&zz=1");
       const hint = page.locator(".hint");
@@ -215,7 +215,7 @@ pageTests("the page", (check) => {
     },
   );
 
-  check("the legend names what the colours stand for, the mini-map has the same", async ({ page, open, ready }) => {
+  check("the legend names what the colours mean; the mini-map has the same", async ({ page, open, ready }) => {
     const legend = page.locator(".legend"),
       colors = (): Promise<string[]> =>
         page.evaluate(() => {
@@ -257,7 +257,7 @@ pageTests("the page", (check) => {
     expect((await legend.boundingBox())?.height).toBeGreaterThan(40);
   });
 
-  check("pictures have their axis over the rows, and all names as text", async ({ page, open, view }) => {
+  check("pictures have an axis above the rows, and all names as text", async ({ page, open, view }) => {
     await open("#t=a1&w=681017~822625&sh=18");
     const save = async (title: RegExp): Promise<Buffer> => {
       await page.getByRole("button", { name: "Picture or table as a file" }).click();
@@ -301,7 +301,7 @@ pageTests("the page", (check) => {
   });
 
   check(
-    "an index on its way shows how far it is and what is known, then the trace",
+    "during indexing the page shows the progress and the known facts, and then the trace",
     async ({ page, url, ready, view }) => {
       // each answer about the trace waits until the previous one was checked
       const asked: Route[] = [],
@@ -346,7 +346,7 @@ pageTests("the page", (check) => {
   );
 
   check(
-    "a server that is gone, a token that is not valid any more, an index made anew",
+    "the page reports a stopped server, an invalid token and a new index",
     async ({ page, open, ready, view }) => {
       await open("#t=a1");
       const box = await page.locator(".plot").boundingBox();
@@ -387,7 +387,7 @@ pageTests("the page", (check) => {
   );
 
   check(
-    "the first picture comes in slices, on the page's background",
+    "the first picture is drawn in slices, on the page's background",
     async ({ page, open }) => {
       await page.addInitScript(() => {
         // a row takes a millisecond: a slice of eight has a few
@@ -426,7 +426,7 @@ pageTests("the page", (check) => {
   );
 
   check(
-    "a zoom lays out the page once a frame",
+    "a zoom computes the layout once for each frame",
     async ({ page, context, open }) => {
       await open("#t=a1");
       const cdp = await context.newCDPSession(page);
@@ -462,7 +462,7 @@ pageTests("the page", (check) => {
     true,
   );
 
-  check("back leads to the view before, however soon, and not out of the page", async ({ page, open, ready }) => {
+  check("back restores the previous view, even at once, and does not leave the page", async ({ page, open, ready }) => {
     await open("#t=a1&w=1000000~3000000&a=1");
     await page.locator(".plot").focus();
     await page.keyboard.press("Home");
@@ -475,7 +475,7 @@ pageTests("the page", (check) => {
     expect(await page.evaluate(() => window.weft.view().from)).toBe("1000000");
   });
 
-  check("on a large screen the tables have the room that rows leave", async ({ page, open, ready }) => {
+  check("on a large screen the tables use the space that rows leave", async ({ page, open, ready }) => {
     const height = (): Promise<number> => page.locator(".dock").evaluate((e) => e.clientHeight);
     await open("#t=a1&f=CPU");
     expect(await height()).toBe(266);
@@ -506,7 +506,7 @@ pageTests("the page", (check) => {
     expect(await page.evaluate(() => window.weft.view().from)).toBe(there);
   });
 
-  check("with two traces a region has one colour, that of the legend", async ({ page, open }) => {
+  check("with two traces a region has the colour of the legend in both", async ({ page, open }) => {
     // the second trace has the same names in other colours
     await page.route("**/api/traces/b2", async (r) => {
       const m = (await (await r.fetch()).json()) as { regions?: { color: number }[] };
@@ -530,7 +530,7 @@ pageTests("the page", (check) => {
     ).toBe("rgb(0, 114, 178)");
   });
 
-  check("the tip of a counter names its location, and goes when rows are filtered", async ({ page, open, ready }) => {
+  check("the tooltip of a counter names its location; a filter of rows hides it", async ({ page, open, ready }) => {
     await open("#t=a1&sh=18&l=1&f=memory");
     const box = await page.locator(".plot").boundingBox(),
       tip = page.locator(".tip");
@@ -593,7 +593,7 @@ pageTests("the page", (check) => {
     }
   });
 
-  check("rows sorted anew are shown from the top", async ({ page, open, ready }) => {
+  check("sorted rows are shown from the top", async ({ page, open, ready }) => {
     const scroll = (): Promise<number> => page.evaluate(() => window.weft.view().scroll);
     await open("#t=a1&sh=12&y=0/t20:0");
     expect(await scroll()).toBeGreaterThan(100);
@@ -608,7 +608,7 @@ pageTests("the page", (check) => {
     expect(await scroll()).toBe(0);
   });
 
-  check("files that are dropped are opened, after asking", async ({ page, open, ready, view }) => {
+  check("dropped files are opened after a question", async ({ page, open, ready, view }) => {
     const drop = (...names: string[]): Promise<void> =>
       page.evaluate((all) => {
         const d = new DataTransfer();

@@ -25,7 +25,7 @@ test("blend rounds to nearest per channel", () => {
   expect(blend(red, white, 0)).toBe(white);
 });
 
-test("spans: seams, unknown regions, part cover", () => {
+test("spans are drawn with seams between them, unknown regions, and partly covered columns", () => {
   const t = decodeTile(
     makeTile(12, [
       {
@@ -54,7 +54,7 @@ test("spans: seams, unknown regions, part cover", () => {
   ]);
 });
 
-test("heights stand on the bottom of the strip", () => {
+test("spans with a height start at the bottom of the strip", () => {
   const t = decodeTile(
     makeTile(4, [
       {
@@ -75,7 +75,7 @@ test("heights stand on the bottom of the strip", () => {
   expect(rows(b, letters)).toEqual(["R...", "R...", "RR..", "RRR."]);
 });
 
-test("spans are cut to the bitmap and mapped", () => {
+test("spans are mapped to columns and clipped to the bitmap", () => {
   const t = decodeTile(
     makeTile(4, [
       {
@@ -97,7 +97,7 @@ test("spans are cut to the bitmap and mapped", () => {
   expect(rows(b, letters)).toEqual(["R..RRR", "......"]);
 });
 
-test("instants are blended marks of full height", () => {
+test("instants are translucent marks of full height", () => {
   const t = decodeTile(makeTile(4, [{ track: 0, depth: 0, kind: 1, runs: [[0xffffffff, 2, 1, 255, 3, 255, 0]] }]));
   const b = bitmap(4, 2);
   drawInstants(b, t, t.strips[0], { x: 0, y: 0, w: 4, h: 2 }, pack("#1c2127"));
@@ -105,7 +105,7 @@ test("instants are blended marks of full height", () => {
   expect(rows(b, { ...letters, [pack("#4d5156")]: "i" })).toEqual(["..i.", "..i."]);
 });
 
-test("curves: bands, joins, fill", () => {
+test("curves have bands, connections and a filled area", () => {
   const cells = [
     [0, 0, 0, 0, 0],
     [1, 2, 2, 2, 2],
@@ -121,13 +121,13 @@ test("curves: bands, joins, fill", () => {
   expect(rows(f, letters)).toEqual([".R.R.", ".R.R.", "RR.R."]);
 });
 
-test("a curve without extent lies at the top, where its label is", () => {
+test("a constant curve lies at the top, next to its label", () => {
   expect(rowOf(5, { x: 0, y: 10, w: 1, h: 8 }, { low: 5, high: 5 })).toBe(10);
   // as the tile has it
   expect(rowOf(Math.fround(0.7), { x: 0, y: 10, w: 1, h: 8 }, { low: 0.7, high: 0.7 })).toBe(10);
 });
 
-test("fill is cut to the bitmap", () => {
+test("fill clips the rectangle to the bitmap", () => {
   const b = bitmap(3, 2);
   fill(b, { x: -1, y: 1, w: 3, h: 9 }, red);
   expect(rows(b, letters)).toEqual(["...", "RR."]);

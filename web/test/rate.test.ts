@@ -3,7 +3,7 @@ import { rateOf } from "../src/rate";
 import { decodeTile } from "../src/tile";
 import { makeTile } from "./tiles";
 
-test("a rate is that of the time since the value before, the same between two samples", () => {
+test("a rate is the growth since the previous value, and is constant between two values", () => {
   // 10 until column 2, 16 from there on, 12 from column 6 on
   const values = [10, 10, 16, 16, 16, 16, 12, 12],
     cells = values.map((v, i) => [
@@ -20,7 +20,7 @@ test("a rate is that of the time since the value before, the same between two sa
   expect([r.low, r.high]).toEqual([-2, 6]);
 });
 
-test("of no cells there is no rate", () => {
+test("without cells there is no rate", () => {
   const t = decodeTile(makeTile(8, [{ track: 0, depth: 0, kind: 2, cells: [] }])),
     r = rateOf(t, t.strips[0], 1);
   expect([r.tile.max.length, r.low, r.high]).toEqual([0, 0, 0]);

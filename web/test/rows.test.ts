@@ -52,7 +52,7 @@ const meta = {
     track("CPU", { kind: "resource", capacity: 4 }),
   ],
 };
-test("rows of one label are told apart by their tracks' full names, groups by those above", () => {
+test("rows with the same label get the full names of their tracks, and groups those of the groups above", () => {
   const all = { groups: [...groups, { name: "rank 0", kind: "process", parent: 3 }], tracks: [...meta.tracks] };
   all.tracks.push(track("main", { group: 4 }), track("worker", { group: 4 }));
   const names = rowNames(buildTree(all), (t) => `track ${t}`);
@@ -73,7 +73,7 @@ test("rows of one label are told apart by their tracks' full names, groups by th
   ]);
 });
 
-test("rows of one name beside each other have their ids", () => {
+test("neighbouring rows with the same name get their ids", () => {
   const t = (id: string, group: number): TrackInfo => track("Master thread", { id, group });
   const labels = (nodes: readonly Node[]): string[] => nodes.flatMap((n) => [n.label, ...labels(n.children)]);
   expect(labels(buildTree({ groups, tracks: [t("1", -1), t("2", -1), t("3", 1), t("4", 1), t("5", 2)] }))).toEqual([
@@ -103,8 +103,8 @@ const labels = (o: Partial<Options>): string[] =>
   layout(buildTree(meta), meta, { ...plain, ...o }).rows.map((r) => "  ".repeat(r.level) + r.label);
 
 test(
-  "groups, counters below their location, resources; a process of one thread is one row; empty groups are left " +
-    "out",
+  "the tree has groups, counters below their location, and resources; a process with one thread is one row; empty " +
+    "groups are left out",
   () => {
     expect(labels({})).toEqual([
       "node 1",
@@ -119,7 +119,7 @@ test(
   },
 );
 
-test("a process of one thread is one row also when the thread has counters", () => {
+test("a process with one thread is one row, even if the thread has counters", () => {
   const one = {
     groups: [groups[1]],
     tracks: [track("main", { group: 0 }), track("memory", { kind: "counter", parent: 0, depth: 0 })],
@@ -138,7 +138,7 @@ test("a collapsed group keeps the tracks below it for its summary", () => {
   expect(rows[0].collapsed).toBe(true);
 });
 
-test("hidden, filtered", () => {
+test("rows can be hidden and filtered", () => {
   expect(labels({ hidden: new Set(["g1", "t4"]) })).toEqual(["node 1", "  rank 1 · main"]);
   expect(labels({ filter: "WORK" })).toEqual(["node 1", "  rank 0", "    worker"]);
   // a matching group keeps all rows below it
@@ -146,7 +146,7 @@ test("hidden, filtered", () => {
   expect(labels({ filter: "nothing" })).toEqual([]);
 });
 
-test("orders", () => {
+test("rows can be sorted", () => {
   const many = { groups: [], tracks: [track("rank 10"), track("rank 9"), track("rank 1")] };
   const order = (o: Partial<Options>): string[] =>
     layout(buildTree(many), many, { ...plain, ...o }).rows.map((r) => r.label);
@@ -164,7 +164,7 @@ test("orders", () => {
   ).toEqual(["rank 9", "rank 1", "rank 10"]);
 });
 
-test("places", () => {
+test("rowAt finds the row at a height", () => {
   const { rows, height } = layout(buildTree(meta), meta, plain);
   let y = 0;
   rows.forEach((r, i) => {
@@ -178,14 +178,14 @@ test("places", () => {
   expect(rowAt(rows, -1)).toBe(-1);
 });
 
-test("levels limit the lines of a track", () => {
+test("the number of levels limits the strips of a track", () => {
   const one = layout(buildTree(meta), meta, { ...plain, levels: 1 }).rows.find((r) => r.key === "t0");
   expect(one?.strips).toBe(1);
   expect(one?.more).toBe(1);
   expect(layout(buildTree(meta), meta, plain).rows.map((r) => r.more)).toEqual(new Array(8).fill(0));
 });
 
-test("curves give way to spans, and spans stay readable", () => {
+test("curves become lower before spans become unreadable", () => {
   const make = (counters: number): { groups: GroupInfo[]; tracks: TrackInfo[] } => ({
     groups: [],
     tracks: [
@@ -208,7 +208,7 @@ test("curves give way to spans, and spans stay readable", () => {
   expect(layout(buildTree(many), many, { ...plain, stripHeight: 0, available: 400 }).rows[0].stripHeight).toBe(8);
 });
 
-test("tracks find the row that shows them", () => {
+test("rowOfTrack finds the row that shows a track", () => {
   const tree = buildTree(meta),
     { rows } = layout(tree, meta, { ...plain, collapsed: new Set(["g1"]), hidden: new Set(["t4"]) });
   const of = rowOfTrack(rows, tree);
@@ -222,7 +222,7 @@ test("tracks find the row that shows them", () => {
   expect(key(4)).toBeUndefined();
 });
 
-test("groups that name each other as parents do not hang", () => {
+test("a cycle of parents of groups does not cause an endless loop", () => {
   const loop = {
     groups: [
       { name: "a", kind: "node", parent: 1 },
@@ -233,7 +233,7 @@ test("groups that name each other as parents do not hang", () => {
   expect(layout(buildTree(loop), loop, plain).rows.some((r) => r.track === 0)).toBe(true);
 });
 
-test("ten times the rows take ten times the steps", () => {
+test("the layout takes time in proportion to the number of rows", () => {
   // a step is an access to a property of a track or a group
   const steps = (n: number): number => {
     let looks = 0;
@@ -259,7 +259,7 @@ test("ten times the rows take ten times the steps", () => {
   expect(steps(10000)).toBeLessThan(11 * few);
 });
 
-test("of a row whose levels are not all drawn nobody says that there are no more", () => {
+test("a row states how many of its levels are not drawn", () => {
   const of = (depth: number, levels: number): string[] => {
     const meta = { groups: [], tracks: [track("deep", { depth })] },
       r = layout(buildTree(meta), meta, { ...plain, levels }).rows[0];
@@ -272,7 +272,7 @@ test("of a row whose levels are not all drawn nobody says that there are no more
   expect(of(255, 255)).toEqual(["255+", "levels below the first 255, if there are any, are not drawn"]);
 });
 
-test("rows that fit grow on large screens, and curves give way before spans do", () => {
+test("rows become higher on large screens, and curves become lower before spans do", () => {
   const of = (tracks: TrackInfo[], available: number): Row[] => {
     const m = { groups: [], tracks };
     return layout(buildTree(m), m, { ...plain, stripHeight: 0, available }).rows;
@@ -292,7 +292,7 @@ test("rows that fit grow on large screens, and curves give way before spans do",
   expect(Math.max(...r.map((x) => x.extra))).toBeLessThanOrEqual(16);
 });
 
-test("stacks give way to rows that would not be seen", () => {
+test("stacks become lower if rows would not be visible otherwise", () => {
   const of = (available: number): { heights: number[]; height: number } => {
     const m = {
         groups: [],
@@ -312,7 +312,7 @@ test("stacks give way to rows that would not be seen", () => {
   expect(Math.min(...of(160).heights)).toBeGreaterThanOrEqual(36);
 });
 
-test("claims that are not scaled have a lane each, with the amount as a curve below", () => {
+test("claims that are not scaled by amount have lanes of equal height, and a curve below shows the amount", () => {
   const m = { groups: [], tracks: [track("M1", { kind: "resource", depth: 3, capacity: 9 })] };
   const of = (scaled: boolean) => {
     const r = layout(buildTree(m), m, { ...plain, stripHeight: 12, scaled }).rows.find((x) => x.track === 0);
@@ -322,7 +322,7 @@ test("claims that are not scaled have a lane each, with the amount as a curve be
   expect(of(false)).toEqual({ stacked: false, strips: 3, strip: 12, curve: true });
 });
 
-test("rows below the edge are counted, also one that is cut", () => {
+test("the page counts the rows below the edge, including a row that is cut", () => {
   const m = { groups: [], tracks: Array.from({ length: 10 }, (_, i) => track(`r${i}`)) },
     { rows } = layout(buildTree(m), m, { ...plain, stripHeight: 18 }),
     h = rows[0].height;

@@ -1,7 +1,7 @@
 import { expect, test, vi } from "vitest";
 import { runAtOnce, each, inSlices, sorted } from "../src/slices";
 
-test("what compares as equal stays as it is", () => {
+test("sorting keeps the order of equal elements", () => {
   const list = Array.from({ length: 1001 }, (_, i) => ({ key: (i * 7919) % 13, i }));
   let out: typeof list = [];
   runAtOnce(
@@ -18,7 +18,7 @@ test("what compares as equal stays as it is", () => {
   expect(out).toEqual([]);
 });
 
-test("work that takes long is done in slices, and not when it is given up", () => {
+test("long work runs in slices, and stops when it is cancelled", () => {
   let time = 0;
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   vi.spyOn(performance, "now").mockImplementation(() => time);

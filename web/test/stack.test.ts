@@ -24,7 +24,7 @@ function picture(lanes: number[][][], r = box, m = oneToOne, least = 1, offsets 
   );
 }
 
-test("claims with offsets are there, whatever is below them", () => {
+test("claims with offsets are drawn at their offsets", () => {
   // a holds 20 % of the capacity from 50 % on in columns 0 to 5, b 30 % from 0 % on in columns 3 to 6, and then
   // 20 % from 90 % on, which exceeds the capacity
   const a = [0, 0, 6, 255, 255, 51, 3, 128],
@@ -48,7 +48,7 @@ test("claims with offsets are there, whatever is below them", () => {
   expect(picture([[a], b], box, oneToOne, 1, false)[9]).toBe("aaaaaabbb.");
 });
 
-test("lanes stand upon each other, and sink when one below ends", () => {
+test("lanes are stacked, and move down when a lane below them ends", () => {
   // a holds 20 % of the capacity in columns 0 to 5, b 30 % in columns 3 to 8
   expect(picture([[[0, 0, 6, 255, 255, 51, 3]], [[1, 3, 6, 255, 255, 77, 3]]])).toEqual([
     "..........",
@@ -64,7 +64,7 @@ test("lanes stand upon each other, and sink when one below ends", () => {
   ]);
 });
 
-test("where pixels hold several claims a lane is as high as its mean", () => {
+test("if a pixel covers several claims, the height of a lane is their mean", () => {
   // half covered, 80 % of the capacity: 40 %; a line of background parts it from its neighbours
   expect(picture([[[0, 2, 1, 128, 128, 204, 0]]])).toEqual([
     ...Array.from({ length: 7 }, () => ".........."),
@@ -74,13 +74,13 @@ test("where pixels hold several claims a lane is as high as its mean", () => {
   ]);
 });
 
-test("what is held shows, what is beyond the capacity is cut", () => {
+test("small amounts stay visible, and amounts beyond the capacity are clipped", () => {
   expect(picture([[[0, 0, 3, 255, 255, 0, 1]]])[9]).toBe("aaa.......");
   const over = picture([[[0, 0, 3, 255, 255, 204, 1]], [[1, 0, 3, 255, 255, 204, 1]]]);
   expect(over.map((x) => x[0]).join("")).toBe("bb.aaaaaaa");
 });
 
-test("neighbours are parted, columns are mapped, a region without number is other", () => {
+test("neighbouring claims are separated, columns are mapped, and an unknown region has the colour of others", () => {
   expect(
     picture([
       [
@@ -92,7 +92,7 @@ test("neighbours are parted, columns are mapped, a region without number is othe
   expect(picture([[[0xffffffff, 1, 2, 255, 255, 77, 1]]], box, { scale: 2, offset: -1 })[9]).toBe(".oooo.....");
 });
 
-test("a point finds its piece; the outline goes around all of a run", () => {
+test("pieceAt finds the piece at a point, and outline surrounds all of a run", () => {
   const t = decodeTile(
     makeTile(10, [
       { track: 0, depth: 0, kind: 0, runs: [[0, 0, 6, 255, 255, 51, 3]] },

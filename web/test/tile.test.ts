@@ -3,7 +3,7 @@ import { decodeTile, runAt } from "../src/tile";
 import { timeInside } from "../src/hit";
 import { makeTile } from "./tiles";
 
-test("a tile by hand", () => {
+test("a tile that was encoded by hand is decoded", () => {
   const t = decodeTile(
     makeTile(100, [
       {
@@ -44,7 +44,7 @@ test("a tile by hand", () => {
   expect([...t.end]).toEqual([2, 3]);
 });
 
-test("damaged tiles are refused in words", () => {
+test("damaged tiles are rejected with a message", () => {
   expect(() => decodeTile(new ArrayBuffer(3))).toThrow("3 bytes");
   expect(() => decodeTile(new ArrayBuffer(24))).toThrow("weftile2");
   const whole = makeTile(10, [{ track: 0, depth: 0, kind: 0, runs: [[1, 0, 1, 255, 255, 255, 0]] }]);
@@ -54,13 +54,13 @@ test("damaged tiles are refused in words", () => {
   expect(() => decodeTile(wrong)).toThrow("strip 0");
 });
 
-test("heights make a strip not uniform", () => {
+test("a strip with heights is not uniform", () => {
   expect(
     decodeTile(makeTile(10, [{ track: 0, depth: 0, kind: 0, runs: [[1, 0, 1, 255, 255, 254, 0]] }])).strips[0].uniform,
   ).toBe(false);
 });
 
-test("runAt finds the run of a column, or the nearest", () => {
+test("runAt finds the run at a column, or the nearest one", () => {
   const t = decodeTile(
     makeTile(100, [
       {
@@ -87,7 +87,7 @@ test("runAt finds the run of a column, or the nearest", () => {
   expect(runAt(t, s, 30, 2)).toBe(-1);
 });
 
-test("the time that is asked for is one of the span's, wherever its pixels were hit", () => {
+test("timeInside returns a time within the span for each pixel of the span", () => {
   const all = 7;
   // 8 ticks in 20 columns, two and a half each: a span from 2 to 3 has those from 5 to 7, of the last one half
   const g = { from: 100n, to: 108n, width: 20 },

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { gridFits, gridFor } from "../src/tiles";
 
-test("what is asked for a view is enough for it, wherever it lies", () => {
+test("the grid that is requested for a view covers the view", () => {
   const length = 51240000n;
   for (const width of [7, 1070, 1390, 3500])
     for (const from of [0n, 1n, 999n, 1000000n, 1000001n, 2374999n, 5000000n, 30000000n])
@@ -12,7 +12,7 @@ test("what is asked for a view is enough for it, wherever it lies", () => {
       }
 });
 
-test("a view far from what was asked for needs more", () => {
+test("a view far from the requested grid needs another grid", () => {
   const g = gridFor({ from: 20000000n, to: 21000000n }, 1000, 51240000n);
   if (!g) throw new Error("no grid");
   expect(gridFits(g, { window: { from: 22000000n, to: 23000000n }, width: 1000, rows: [], depths: 8 }, 51240000n)).toBe(

@@ -20,7 +20,7 @@ import {
 
 const ns = { num: 1000000000n, den: 1n };
 
-describe("exact", () => {
+describe("exact writes all digits", () => {
   test.each([
     [0n, "0 s"],
     [1n, "1 ns"],
@@ -36,7 +36,7 @@ describe("exact", () => {
   ])("%s ns", (t, want) => expect(exact(t, ns)).toBe(want));
   test("a clock of 3 ticks a second has no finite decimal", () =>
     expect(exact(1n, { num: 3n, den: 1n })).toBe("333.333333333333333… ms"));
-  test("a slow clock", () => expect(exact(3n, { num: 1n, den: 2n })).toBe("6 s"));
+  test("a clock with long ticks", () => expect(exact(3n, { num: 1n, den: 2n })).toBe("6 s"));
   test("picoseconds", () => expect(exact(1n, { num: 1000000000000n, den: 1n })).toBe("1 ps"));
 });
 
@@ -47,7 +47,7 @@ const durations = JSON.parse(readFileSync(new URL("./durations.json", import.met
   den: string;
   text: string;
 }[];
-test("short is the text of the command line", () => {
+test("short returns the same text as the command line", () => {
   expect(durations.length).toBeGreaterThan(20);
   for (const d of durations)
     expect([d.ticks, d.num, short(BigInt(d.ticks), { num: BigInt(d.num), den: BigInt(d.den) })]).toEqual([
@@ -57,7 +57,7 @@ test("short is the text of the command line", () => {
     ]);
 });
 
-test("a mean is not cut to whole ticks", () => {
+test("a mean is not rounded to whole ticks", () => {
   // 32 waits of examples/ring.trf: 203 ticks of 10 µs, which are 63.4375 µs each
   const m = meanOf(203n, 32),
     c = { num: 100000n, den: 1n };
@@ -103,7 +103,7 @@ test("parse reads units and is exact", () => {
 });
 
 // The values are those of weft print --from with the same text; docs/commands.md describes the notation.
-test("parse has the notation of the command line", () => {
+test("parse accepts the notation of the command line", () => {
   const slow = { num: 10n, den: 3n }; // a tick of 0.3 s
   expect(parse("1500", ns)).toBe(1500n);
   expect(parse("-5", ns)).toBe(-5n);
@@ -130,7 +130,7 @@ test("parseTime counts from the first event, with @ on the trace's own clock", (
   expect(at("kernel")).toBeNull();
 });
 
-test("parse takes back what exact writes", () => {
+test("parse reads the texts that exact writes", () => {
   for (const t of [1n, 17n, 123456789n, 9007199254740993n, 9223372036854775807n])
     expect(parse(exact(t, ns), ns)).toBe(t);
 });
@@ -150,7 +150,7 @@ test("steps are 1, 2 or 5 times a power of ten", () => {
   expect(stepsBefore(-1n, s, ns)).toBe(-1n);
 });
 
-test("labels of steps", () => {
+test("labels have the digits that the step needs", () => {
   expect(stepLabel(0n, { mantissa: 1n, exponent: -3 })).toBe("0");
   expect(stepLabel(7n, { mantissa: 1n, exponent: -3 })).toBe("7 ms");
   expect(stepLabel(319n, { mantissa: 5n, exponent: -6 })).toBe("1.595 ms");

@@ -9,7 +9,7 @@ function written(open: ReadonlySet<string>): string {
   }
 }
 
-test("open call paths come back from an address", () => {
+test("an address restores the open call paths", () => {
   const open = new Set(["3", "3.1", "3.1.2", "3.10", "30", "7"]);
   expect(written(open)).toBe("3.1.2_3.10_30_7");
   expect(readOpen(written(open))).toEqual(open);
@@ -17,12 +17,12 @@ test("open call paths come back from an address", () => {
   expect(readOpen("-")).toEqual(new Set());
 });
 
-test("paths below a closed one are not in an address", () => expect(written(new Set(["1", "2.1", "2.1.1"]))).toBe("1"));
+test("an address omits paths below a closed path", () => expect(written(new Set(["1", "2.1", "2.1.1"]))).toBe("1"));
 
-test("an address has room for so many open paths", () => {
+test("an address holds a limited number of open paths", () => {
   const many = new Set(Array.from({ length: 1000 }, (_, i) => String(1000 + i)));
   expect(written(many).length).toBeLessThanOrEqual(1000);
   expect(readOpen(written(many)).size).toBe(200);
 });
 
-test("what is no path is left out", () => expect(readOpen("1.x_..2_3.4_")).toEqual(new Set(["3", "3.4"])));
+test("invalid paths are left out", () => expect(readOpen("1.x_..2_3.4_")).toEqual(new Set(["3", "3.4"])));

@@ -40,13 +40,13 @@ const full: State = {
   ]),
 };
 
-test("a state comes back from its URL", () =>
+test("a URL restores its state", () =>
   expect({ ...initialState, ...readFragment("#" + writeFragment(full)) }).toEqual(full));
 
-test("an untouched state makes a short URL", () =>
+test("the URL of the initial state is short", () =>
   expect(writeFragment({ ...initialState, traces: ["a1"], window: { from: 0n, to: 100n } })).toBe("t=a1&w=0~100"));
 
-test("damaged URLs give what begins", () => {
+test("a damaged URL gives the initial state", () => {
   for (const bad of [
     "#w=5~x",
     "#w=9~2",
@@ -67,7 +67,7 @@ test("damaged URLs give what begins", () => {
   }
 });
 
-test("choices of panels are read as they are written", () =>
+test("the choices of panels are read as they were written", () =>
   expect(
     writeFragment({
       ...initialState,
@@ -79,13 +79,13 @@ test("choices of panels are read as they are written", () =>
       ]),
     }),
   ).toBe("t=a1&w=0~100&v=profile.by:group&v=profile.sort:-count"));
-test("what is damaged or unknown is told, with what is shown instead", () => {
-  const told = (fragment: string): [string, string][] => {
+test("damaged and unknown pieces of a URL are reported, with what is shown instead", () => {
+  const reported = (fragment: string): [string, string][] => {
     const out: [string, string][] = [];
     readFragment(fragment, (piece, instead) => out.push([piece, instead]));
     return out;
   };
-  expect(told("#" + writeFragment(full))).toEqual([]);
+  expect(reported("#" + writeFragment(full))).toEqual([]);
   for (const piece of [
     "w=5",
     "w=9~2",
@@ -110,23 +110,23 @@ test("what is damaged or unknown is told, with what is shown instead", () => {
     "theme=pink",
     "v=profile",
   ]) {
-    const list = told("#t=a1&" + piece);
+    const list = reported("#t=a1&" + piece);
     expect(
       list.map(([p]) => p),
       piece,
     ).toEqual([piece]);
     expect(list[0][1], piece).not.toBe("");
   }
-  expect(told("#c=0/g1,../x&h=0/t1")).toEqual([["c=../x", "no group is folded for it"]]);
-  expect(told("#shift=5,a")).toEqual([["shift=a", "that trace is not shifted"]]);
-  expect(told("#colour=blue&w=0~5")).toEqual([["colour=blue", ""]]);
+  expect(reported("#c=0/g1,../x&h=0/t1")).toEqual([["c=../x", "no group is folded for it"]]);
+  expect(reported("#shift=5,a")).toEqual([["shift=a", "that trace is not shifted"]]);
+  expect(reported("#colour=blue&w=0~5")).toEqual([["colour=blue", ""]]);
   expect(noticeOf([])).toBe("");
-  expect(noticeOf(told("#w=5&zz=1"))).toBe("Not understood in this address: w=5 (the whole is shown); zz=1.");
-  expect(noticeOf(told("#a1&a2&a3&a4&a5"))).toContain("a3 and 2 more");
-  expect(told("#f=" + "x".repeat(100) + "&w=" + "9".repeat(100))[0][0].length).toBeLessThan(60);
+  expect(noticeOf(reported("#w=5&zz=1"))).toBe("Not understood in this address: w=5 (the whole is shown); zz=1.");
+  expect(noticeOf(reported("#a1&a2&a3&a4&a5"))).toContain("a3 and 2 more");
+  expect(reported("#f=" + "x".repeat(100) + "&w=" + "9".repeat(100))[0][0].length).toBeLessThan(60);
 });
 
-test("a selected message comes back, and so does a bundle", () => {
+test("a URL restores a selected message and a selected bundle", () => {
   const link = {
     id: "3.17",
     kind: "message",
@@ -151,7 +151,7 @@ test("a selected message comes back, and so does a bundle", () => {
   expect(readFragment(writeFragment({ ...full, link: { lane: 1, link } })).link).toBeUndefined();
 });
 
-test("the message that led to a selection is named", () => {
+test("a URL names the message that led to a selection", () => {
   const link = {
       id: "m7",
       kind: "message",
@@ -178,7 +178,7 @@ test("the message that led to a selection is named", () => {
   ).toBeNull();
 });
 
-test("the former address of a panel opens it, with its choices", () => {
+test("an older URL of a panel opens the panel with its choices", () => {
   const s = readFragment("#t=a1&p=compare&v=compare.a:1~5&v=profile.by:group");
   expect(s.panel).toBe("diff");
   expect([...(s.choices ?? [])]).toEqual([

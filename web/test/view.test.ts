@@ -13,7 +13,7 @@ test("zoom keeps the time below the pointer", () => {
   expect(zoom(z, 2, 0.25, limits)).toEqual(w);
 });
 
-test("zoom in ends at the least window and can come back", () => {
+test("zooming in ends at the smallest window and can be reversed", () => {
   let w = { from: 5000n, to: 5100n };
   for (let i = 0; i < 50; i++) w = zoom(w, 0.7, 0.5, limits);
   expect(w.to - w.from).toBe(leastTicks);
@@ -29,41 +29,41 @@ test("windows stay within the limits", () => {
   expect(pan({ from: 0n, to: 100n }, 0.5, limits)).toEqual({ from: 50n, to: 150n });
 });
 
-test("far from zero no tick is lost", () => {
+test("windows far from time 0 keep all ticks", () => {
   const w = { from: far, to: far + 1000n };
   expect(pan(w, 0.001, { from: 0n, to: far * 2n })).toEqual({ from: far + 1n, to: far + 1001n });
   expect(fraction(w, far + 500n)).toBe(0.5);
   expect(scaleTicks(1000n, 0.5)).toBe(500n);
 });
 
-test("a grid's columns are the screen's pixels", () => {
+test("the columns of a grid are pixels of the screen", () => {
   const w = { from: 300000n, to: 400000n },
     g = gridFor(w, 1000, 999999n);
   expect(g).toEqual({ from: 250000n, to: 450000n, width: 2000 });
   if (g) expect(columnsOnScreen(g, w, 1000)).toEqual({ scale: 1, offset: -500 });
 });
 
-test("a grid is cut to the trace and to the server's limit", () => {
+test("a grid is limited to the trace and to the server's greatest width", () => {
   expect(gridFor({ from: 0n, to: 1000000n }, 1000, 999999n)).toEqual({ from: 0n, to: 1000000n, width: 1000 });
   expect(gridFor({ from: 400000n, to: 500000n }, 6000, 999999n)?.width).toBeLessThanOrEqual(mostColumns);
   expect(gridFor({ from: 2000000n, to: 2100000n }, 1000, 999999n)).toBeNull();
 });
 
-test("with few ticks a pixel a grid has whole windows, so that columns stay exact", () => {
+test("with few ticks per pixel, a grid covers whole windows, so that columns are exact", () => {
   const w = { from: far, to: far + 100n },
     g = gridFor(w, 1000, far * 2n);
   expect(g).toEqual({ from: far - 100n, to: far + 200n, width: 3000 });
   if (g) expect(columnsOnScreen(g, w, 1000)).toEqual({ scale: 1, offset: -1000 });
 });
 
-test("tiles of another scale are placed between pixels", () => {
+test("tiles of another scale are scaled and moved to the window", () => {
   const p = columnsOnScreen({ from: 0n, to: 1000n, width: 100 }, { from: 250n, to: 750n }, 100);
   expect(p).toEqual({ scale: 2, offset: -50 });
 });
 
 const ns = { num: 1000000000n, den: 1n };
 
-test("the ruler's marks", () => {
+test("the ruler has marks at round times", () => {
   const { marks } = marksFor({ from: 0n, to: 10000000n }, 1000, ns);
   expect(marks.filter((m) => m.label !== "").map((m) => [m.label, m.at])).toEqual([
     ["0", 0],
@@ -80,7 +80,7 @@ test("the ruler's marks", () => {
   ]);
 });
 
-test("far from zero the ruler has a base and the distances from it", () => {
+test("far from time 0, the ruler shows a base and distances from it", () => {
   const { marks } = marksFor({ from: far, to: far + 100n }, 1000, ns);
   const labels = marks.map((m) => m.label).filter((l) => l !== "");
   expect(labels.filter((l) => l.startsWith("+")).every((l) => /^\+[\d.]+ (ns|µs)$/.test(l))).toBe(true);
@@ -89,7 +89,7 @@ test("far from zero the ruler has a base and the distances from it", () => {
   expect(marksFor({ from: far, to: far + 100n }, 1000, ns).base).toBe("9\u202F007\u202F199.25474 s");
 });
 
-test("going to a time brings it into the middle, and near where all is shown", () => {
+test("centredWindow brings a time into the middle, and zooms in if the whole trace is shown", () => {
   const limits = { from: 0n, to: 1000000n };
   const middle = (w: { from: bigint; to: bigint }): bigint => (w.from + w.to) / 2n;
   const whole = centredWindow(limits, 400000n, limits);
@@ -104,7 +104,7 @@ test("going to a time brings it into the middle, and near where all is shown", (
   expect(centredWindow(limits, 999999n, limits).to).toBe(1000000n);
 });
 
-test("a point lies in the tick that has begun last", () => {
+test("a point belongs to the tick that contains it", () => {
   const w = { from: 9007199254740992n, to: 9007199254741000n };
   // 8 ticks on 1000 pixels: each has 125
   expect([0, 62, 63, 124.9, 125, 999].map((x) => tickAt(w, x, 1000) - w.from)).toEqual([0n, 0n, 0n, 0n, 1n, 7n]);

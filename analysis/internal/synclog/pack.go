@@ -28,7 +28,7 @@ func (w *worker) packBarrier(l *lane, c *openCall, t int64, flag byte, team *tea
 // lane.passed, whose number is before, are the times before the call.
 func (w *worker) pack(l *lane, c delayedCall, before int) error {
 	c.before, c.inside = l.passed[:before], l.passed[before:]
-	wait := len(l.delayed) > 0 || slices.ContainsFunc(l.passed, func(t nodeTime) bool { return t.node == ahead })
+	wait := len(l.delayed) > 0 || slices.ContainsFunc(l.passed, func(t nodeTime) bool { return t.node == pendingRegion })
 	if wait {
 		c.packed, c.before, c.inside = slices.Clone(c.packed), slices.Clone(c.before), slices.Clone(c.inside)
 		c.busy = slices.Clone(c.busy)

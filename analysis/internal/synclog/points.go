@@ -14,7 +14,7 @@ func (w *worker) point(l *lane, t int64, k trace.Kind, ops []uint64) error {
 	switch k {
 	case trace.ThreadFork:
 		err := w.add(l, Fork, t, t, ops)
-		l.forks = append(l.forks, openFork{len(l.stack), ahead, false})
+		l.forks = append(l.forks, openFork{len(l.stack), pendingRegion, false})
 		return err
 	case trace.ThreadJoin:
 		if w.times {
@@ -68,7 +68,7 @@ func (w *worker) point(l *lane, t int64, k trace.Kind, ops []uint64) error {
 		l.teams = append(l.teams, teamVisit{communicator: c, visit: l.visits[c]})
 		l.visits[c]++
 		err := w.add(l, TeamBegin, t, t, ops)
-		l.forks = append(l.forks, openFork{len(l.stack), ahead, len(l.forks) == 0})
+		l.forks = append(l.forks, openFork{len(l.stack), pendingRegion, len(l.forks) == 0})
 		return err
 	case trace.ThreadTeamEnd:
 		if n := len(l.teams); n > 0 {

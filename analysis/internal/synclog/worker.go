@@ -129,16 +129,16 @@ type lane struct {
 // has no work outside of the region.
 type openFork struct {
 	depth   int   // length of the stack at the begin
-	node    int32 // path of the region, or the constant ahead, or -1 if it is unknown
+	node    int32 // path of the region, or the constant pendingRegion, or -1 if it is unknown
 	started bool  // another thread started this thread
 }
 
 // Constants for calls whose parallel region is not known yet.
 const (
-	// ahead stands for the node of a parallel region in the tree of call paths. It is used for times between
+	// pendingRegion stands for the node of a parallel region in the tree of call paths. It is used for times between
 	// the begin of a parallel construct and the enter of its region. When the region is entered, its node
-	// replaces ahead.
-	ahead = -2
+	// replaces pendingRegion.
+	pendingRegion = -2
 	// mostDelayed is the greatest number of calls that wait for the path of a parallel region.
 	mostDelayed = 64
 )
@@ -401,11 +401,11 @@ func (l *lane) addTime(t int64) {
 		from = l.calls[k-1].before
 	}
 	if n := len(l.forks); n > 0 && len(l.stack) == l.forks[n-1].depth && l.forks[n-1].node != -1 {
-		if f := &l.forks[n-1]; !f.started || f.node == ahead {
+		if f := &l.forks[n-1]; !f.started || f.node == pendingRegion {
 			node = f.node
 		}
 	}
-	if node != ahead {
+	if node != pendingRegion {
 		w := l.worker
 		for int(node)+1 >= len(w.passedAt) {
 			w.passedAt = append(w.passedAt, 0)
@@ -425,7 +425,7 @@ func (l *lane) addTime(t int64) {
 func (w *worker) setAhead(l *lane, node int32) error {
 	set := func(list []nodeTime) {
 		for i := range list {
-			if list[i].node == ahead {
+			if list[i].node == pendingRegion {
 				list[i].node = node
 			}
 		}
@@ -450,7 +450,7 @@ func (w *worker) endFork(l *lane) error {
 		return nil
 	}
 	l.forks = l.forks[:n-1]
-	if n := len(l.forks); n > 0 && l.forks[n-1].node == ahead {
+	if n := len(l.forks); n > 0 && l.forks[n-1].node == pendingRegion {
 		return nil
 	}
 	return w.setAhead(l, l.innermost())
@@ -467,7 +467,7 @@ func (l *lane) innermost() int32 {
 // giveUp packs the calls that wait for a parallel region. The path of the region counts as unknown.
 func (w *worker) giveUp(l *lane) error {
 	for i := range l.forks {
-		if l.forks[i].node == ahead {
+		if l.forks[i].node == pendingRegion {
 			l.forks[i].node = -1
 		}
 	}
@@ -516,7 +516,7 @@ func (w *worker) enter(l *lane, t int64, region uint32) error {
 		l.last = child{n, i}
 	}
 	f := frame{l.last.index - 1, t, nil}
-	for n := len(l.forks) - 1; n >= 0 && len(l.stack) == l.forks[n].depth && l.forks[n].node == ahead &&
+	for n := len(l.forks) - 1; n >= 0 && len(l.stack) == l.forks[n].depth && l.forks[n].node == pendingRegion &&
 		w.kind(region).role == trace.ForkRole; n-- {
 		l.forks[n].node = f.node
 		if err := w.setAhead(l, f.node); err != nil {

@@ -19,8 +19,8 @@ function queryOf(choice: string, labels: string): Record<string, string | undefi
   return m ? { [m[1] === "by" ? "by" : "iterations"]: m[2], label } : null;
 }
 
-/** ask requests the classes of behaviour in a trace. */
-function ask(app: App, lane: Lane, signal: AbortSignal): Promise<Behaviours | null> {
+/** requestClasses requests the classes of behaviour in a trace. */
+function requestClasses(app: App, lane: Lane, signal: AbortSignal): Promise<Behaviours | null> {
   const c = app.store.state.choices,
     q = queryOf(c.get("behaviour.of") ?? usualChoice(lane, true), c.get("behaviour.label") ?? "");
   return q
@@ -32,8 +32,8 @@ function ask(app: App, lane: Lane, signal: AbortSignal): Promise<Behaviours | nu
     : Promise.resolve(null);
 }
 
-/** explained returns the rows and marks that compare a class with the usual class. */
-function explained(lane: Lane, c: BehaviourClass, usual: BehaviourClass): Extra {
+/** explanationOf returns the rows and marks that compare a class with the usual class. */
+function explanationOf(lane: Lane, c: BehaviourClass, usual: BehaviourClass): Extra {
   const shown = (x: BehaviourClass, where: string): Extra["rows"][number] => ({
     label: `${where}: ${x.representative}`,
     level: 0,
@@ -70,10 +70,10 @@ export const behaviourSource: Source = {
     const m = /^(\d+) ([\s\S]*)$/.exec(app.store.state.choices.get("behaviour.class") ?? ""),
       lane = app.lanes[Number(m?.[1] ?? 0)];
     if (!m || !lane) return [];
-    const r = await ask(app, lane, signal),
+    const r = await requestClasses(app, lane, signal),
       c = r?.classes.find((x) => x.representative === m[2]),
       usual = r?.classes[r.usual];
-    return c && usual ? [explained(lane, c, usual)] : [];
+    return c && usual ? [explanationOf(lane, c, usual)] : [];
   },
   remove: (app) => removeChoice(app, "behaviour.class"),
 };
@@ -131,7 +131,7 @@ export function behaviour(): Panel {
         });
       tools.bar.append(objects.select, objects.input, objects.list, labelField(tools));
       tools.csv(null);
-      const r = await ask(app, lane, tools.signal);
+      const r = await requestClasses(app, lane, tools.signal);
       if (!r || r.missing !== "") {
         const why = r
           ? `There is no behaviour: ${printable(r.missing)}.`

@@ -107,8 +107,8 @@ class Figures {
   }
 }
 
-/** exported returns the table as CSV. */
-function exported(table: TreeTable<CallNode>, tree: CallTree, lack: string): string {
+/** treeCSV returns the table as CSV. */
+function treeCSV(table: TreeTable<CallNode>, tree: CallTree, lack: string): string {
   const rows: (string | number)[][] = [];
   table.eachPath((n, names) => rows.push([names, n.count, n.inclusive, n.exclusive, n.min, meanTicks(mean(n)), n.max]));
   if (lack) rows.push([lack, "", "", tree.left.exclusive, "", "", ""]);
@@ -150,7 +150,7 @@ export function calltree(): Panel {
         all: paths(tree.paths),
       });
       table.show();
-      tools.csv(() => exported(table, tree, lack));
+      tools.csv(() => treeCSV(table, tree, lack));
     },
   };
 }

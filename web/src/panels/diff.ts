@@ -39,14 +39,14 @@ function partsOf(app: App, axis: Window, tools: Tools): [a: Part, b: Part] | nul
   return kept && [part(kept), part(axis)];
 }
 
-/** absent returns a text that names the side that has no part in its time, or "". */
-function absent(parts: readonly Part[]): string {
+/** missingSides returns a text that names the side that has no part in its time, or "". */
+function missingSides(parts: readonly Part[]): string {
   const i = parts.findIndex(({ lane: l, axis }) => l.toLocal(axis.to) <= 0n || l.toLocal(axis.from) > l.length);
   return i < 0 ? "" : `${i === 0 ? "A" : "B"} has no part in this time.`;
 }
 
-/** ask requests the differences. */
-function ask(app: App, [a, b]: readonly [Part, Part], metric: DiffMetric, signal: AbortSignal): Promise<Diff> {
+/** requestDiff requests the differences. */
+function requestDiff(app: App, [a, b]: readonly [Part, Part], metric: DiffMetric, signal: AbortSignal): Promise<Diff> {
   const wa = a.lane.cut(a.axis),
     wb = b.lane.cut(b.axis);
   return app.client.json<Diff>(
@@ -174,13 +174,13 @@ export function diff(): Panel {
         return;
       }
       const c = choicesOf(tools),
-        none = absent(parts);
+        none = missingSides(parts);
       controls(app, c, parts[1], tools);
       if (none !== "") {
         hint(none);
         return;
       }
-      const d = await ask(app, parts, c.metric, tools.signal);
+      const d = await requestDiff(app, parts, c.metric, tools.signal);
       if (d.missing !== "") {
         hint(`There are no differences: ${printable(d.missing)}.`);
         return;

@@ -3,7 +3,7 @@
 import type { Change, Diff, DiffMetric, DiffPath, DiffRegion } from "../answers";
 import type { App } from "../app";
 import { ink, unpack } from "../colors";
-import { count, el, percent, titled } from "../dom";
+import { count, el, percent, nameElement } from "../dom";
 import type { Tools } from "../dock";
 import { csv } from "../export";
 import type { Lane } from "../lane";
@@ -32,11 +32,11 @@ interface PathInTree {
   children: PathInTree[];
 }
 
-/** nothing is the value of `left` for a tree that leaves out no paths at the top level. */
-const nothing = { paths: 0, exclusive: "0" };
+/** noneOmitted is the value of `left` for a tree that leaves out no paths at the top level. */
+const noneOmitted = { paths: 0, exclusive: "0" };
 
-/** signed formats a difference with its sign. */
-function signed(t: number, text: string): string {
+/** withSign formats a difference with its sign. */
+function withSign(t: number, text: string): string {
   return (t > 0 ? "+" : "") + text;
 }
 
@@ -152,7 +152,7 @@ export class Views {
       time(`B: ${metric}`, b.text, (c) => c.b),
       {
         ...time("B − A", "sort by the size of the difference", (c) => c.difference),
-        show: (r) => signed(this.figure(r).difference, this.time(this.figure(r).difference)),
+        show: (r) => withSign(this.figure(r).difference, this.time(this.figure(r).difference)),
         sort: (r) => Math.abs(this.figure(r).difference),
       },
       { title: "", bar: true, show: (r) => this.bar(this.figure(r).difference, most) },
@@ -195,7 +195,7 @@ export class Views {
     const name: Column<DiffRegion> = {
       title: "region",
       text: true,
-      show: (r) => el("span", {}, this.swatch(r), titled(labelOf(r))),
+      show: (r) => el("span", {}, this.swatch(r), nameElement(labelOf(r))),
       sort: labelOf,
       csv: labelOf,
     };
@@ -257,7 +257,7 @@ export class Views {
         place: "open",
         label: (n) => labelOf(n.row),
         swatch: (n) => this.swatch(n.row),
-        left: nothing,
+        left: noneOmitted,
         lack: this.leftPaths(),
         all: paths(d.comparedPaths),
       });

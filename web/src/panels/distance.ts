@@ -17,8 +17,8 @@ function callsOf(app: App): boolean {
   return of === undefined ? !app.lanes.every(hasClaims) : of === "calls";
 }
 
-/** ask requests the distance of a trace from the first one. */
-function ask(app: App, lane: Lane, signal: AbortSignal): Promise<Distance> {
+/** requestDistance requests the distance of a trace from the first one. */
+function requestDistance(app: App, lane: Lane, signal: AbortSignal): Promise<Distance> {
   const time = timeOf(app, "distance"),
     there = timeQuery(app.lanes[0], time);
   return app.client.json<Distance>(
@@ -51,7 +51,7 @@ export const distanceSource: Source = {
   async load(app, signal) {
     const lane = app.lanes[Number(app.store.state.choices.get("distance.trace"))];
     if (!lane || lane.index === 0) return [];
-    const { difference: d, distance } = await ask(app, lane, signal);
+    const { difference: d, distance } = await requestDistance(app, lane, signal);
     const one = (l: Lane, side: typeof d.first, tone: Tone, where: string): Extra => ({
       lane: l.index,
       title: `only ${where}: ${side.nodeCount} claims, ${side.edgeCount} successions; distance ${distance}`,
@@ -66,8 +66,8 @@ export const distanceSource: Source = {
 /** Row is the distance of a trace from the reference. */
 type Row = Distance & { lane: Lane };
 
-/** number returns a column with numbers. */
-function number(title: string, f: (r: Row) => number): Column<Row> {
+/** numberColumn returns a column with numbers. */
+function numberColumn(title: string, f: (r: Row) => number): Column<Row> {
   return { title, show: (r) => count(f(r)), sort: f, csv: f };
 }
 
@@ -80,12 +80,12 @@ const columns: readonly Column<Row>[] = [
     sort: (r) => r.lane.title,
     csv: (r) => r.lane.title,
   },
-  number("claims", (r) => r.claims),
-  number("distance", (r) => r.distance),
-  number("claims only here", (r) => r.difference.second.nodeCount),
-  number("claims only in the reference", (r) => r.difference.first.nodeCount),
-  number("successions only here", (r) => r.difference.second.edgeCount),
-  number("successions only in the reference", (r) => r.difference.first.edgeCount),
+  numberColumn("claims", (r) => r.claims),
+  numberColumn("distance", (r) => r.distance),
+  numberColumn("claims only here", (r) => r.difference.second.nodeCount),
+  numberColumn("claims only in the reference", (r) => r.difference.first.nodeCount),
+  numberColumn("successions only here", (r) => r.difference.second.edgeCount),
+  numberColumn("successions only in the reference", (r) => r.difference.first.edgeCount),
 ];
 
 /** distance creates the panel of distances. */
@@ -120,7 +120,7 @@ export function distance(): Panel {
         labelField(tools),
       );
       const others = app.lanes.slice(1),
-        answers = await Promise.all(others.map((l) => ask(app, l, tools.signal))),
+        answers = await Promise.all(others.map((l) => requestDistance(app, l, tools.signal))),
         missing = answers.find((a) => a.missing !== "")?.missing;
       if (missing !== undefined) {
         tools.body.append(el("p", { class: "faint" }, `There is no distance: ${printable(missing)}.`));

@@ -1,6 +1,6 @@
 // A flame graph: boxes of call paths, each below its caller.
 import type { App } from "../app";
-import { button, el, nameless, printable, rove, titled } from "../dom";
+import { button, el, nameless, printable, roveFocus, nameElement } from "../dom";
 
 /** FlameNode is a call path. name is the name of its region. */
 export interface FlameNode<N> {
@@ -54,7 +54,7 @@ export class Graph<N extends FlameNode<N>> {
     private readonly o: FlameOptions<N>,
   ) {
     this.zoomed = o.zoomed;
-    rove(this.element, "[role=treeitem]", { back: ["ArrowLeft", "ArrowUp"], on: ["ArrowRight", "ArrowDown"] });
+    roveFocus(this.element, "[role=treeitem]", { back: ["ArrowLeft", "ArrowUp"], on: ["ArrowRight", "ArrowDown"] });
     this.draw();
   }
 
@@ -156,7 +156,7 @@ export class Graph<N extends FlameNode<N>> {
           },
         },
       },
-      width > 0.012 ? titled(label) : "",
+      width > 0.012 ? nameElement(label) : "",
     );
   }
 
@@ -168,7 +168,12 @@ export class Graph<N extends FlameNode<N>> {
       button("all", "The whole flame graph", () => this.zoom([]), "link"),
       ...found.flatMap((f, i) => [
         " › ",
-        button(titled(label(f)), printable(label(f)) || nameless, () => this.zoom(this.zoomed.slice(0, i + 1)), "link"),
+        button(
+          nameElement(label(f)),
+          printable(label(f)) || nameless,
+          () => this.zoom(this.zoomed.slice(0, i + 1)),
+          "link",
+        ),
       ]),
     );
   }

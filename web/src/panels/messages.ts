@@ -92,8 +92,8 @@ function mean(c: MatrixCell): Mean | null {
   return meanOf(BigInt(c.sum), c.matched);
 }
 
-/** measured returns the value of a measure for a pair. */
-function measured(measure: Measure, c: MatrixCell): number {
+/** measuredValue returns the value of a measure for a pair. */
+function measuredValue(measure: Measure, c: MatrixCell): number {
   return measure === "count" ? c.count : measure === "bytes" ? c.bytes : c.matched > 0 ? Number(c.sum) / c.matched : 0;
 }
 
@@ -311,7 +311,7 @@ function showHeatMap(m: Matrix): void {
     cell,
     size,
     dpr: Math.min(devicePixelRatio, mostFine / size),
-    high: m.rows.reduce((high, c) => Math.max(high, measured(m.measure, c)), 0),
+    high: m.rows.reduce((high, c) => Math.max(high, measuredValue(m.measure, c)), 0),
     pairAt: new Map(),
   };
   const info = el(
@@ -363,7 +363,7 @@ function* paintHeatMap(m: Matrix, h: HeatMap): Generator<void, void> {
     const c = m.rows[k],
       i = index.get(c.source),
       j = index.get(c.destination),
-      v = measured(m.measure, c);
+      v = measuredValue(m.measure, c);
     if (i === undefined || j === undefined) return;
     h.pairAt.set(i * n + j, c);
     fill(

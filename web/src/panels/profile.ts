@@ -2,7 +2,7 @@
 // region.
 import { type Profile, type ProfileRow, ranges, errorText } from "../api";
 import type { App } from "../app";
-import { count, el, percent, printable, select, titled } from "../dom";
+import { count, el, percent, printable, select, nameElement } from "../dom";
 import type { Panel, Scope, Tools } from "../dock";
 import type { Lane } from "../lane";
 import { type Mean, meanOf, meanOrder, meanTicks, short, shortMean } from "../time";
@@ -10,8 +10,8 @@ import { selectLongestCall } from "./calls";
 import { linkButton, swatch } from "./parts";
 import { type Column, makeTable } from "./table";
 
-/** By is the subject of a row of the profile: a region, or a region at one location or in one group. */
-type By = "region" | "location" | "group";
+/** Grouping is the subject of a row of the profile: a region, or a region at one location or in one group. */
+type Grouping = "region" | "location" | "group";
 
 /** leftOut returns a text with the number of rows that a profile leaves out, or "" if it is complete. */
 export function leftOut(p: Profile): string {
@@ -37,7 +37,7 @@ interface Row extends ProfileRow {
  * the share of a row in the exclusive time of all calls, or of all claims.
  */
 interface Rows {
-  by: By;
+  by: Grouping;
   rows: Row[];
   claims: boolean;
   calls: boolean;
@@ -79,7 +79,7 @@ export function profile(): Panel {
 }
 
 /** rowMenu returns the menu for the choice of rows: by region, location or group. */
-function rowMenu(tools: Tools, by: By, what: string): HTMLElement {
+function rowMenu(tools: Tools, by: Grouping, what: string): HTMLElement {
   return select(
     "Rows of the profile",
     [
@@ -97,7 +97,7 @@ function rowMenu(tools: Tools, by: By, what: string): HTMLElement {
 }
 
 /** rowsOf returns the rows of an answer. */
-function rowsOf(lane: Lane, r: Profile, by: By): Rows {
+function rowsOf(lane: Lane, r: Profile, by: Grouping): Rows {
   const rows = (r.rows ?? []).map((x): Row => ({
     ...x,
     label: lane.regionLabel(x.region, x.name),
@@ -126,7 +126,7 @@ function identityColumns(app: App, lane: Lane, { by, claims, calls }: Rows): Col
     {
       title: printable(lane.spanWord),
       text: true,
-      show: (x) => el("span", {}, swatch(app, lane, x.region), titled(x.label)),
+      show: (x) => el("span", {}, swatch(app, lane, x.region), nameElement(x.label)),
       sort: (x) => x.label,
       csv: (x) => x.label,
     },

@@ -61,7 +61,7 @@ export interface Table {
 
 const collator = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
 
-/** Order is how a table is sorted and filtered: by the column at index, of rows that contain filter. */
+/** Order states by which column a table is sorted, and which text the shown rows contain (filter). */
 interface Order {
   index: number;
   ascending: boolean;
@@ -196,7 +196,7 @@ class SortedTable<R> {
     );
   }
 
-  /** fill shows the rows anew, as the order has it. */
+  /** fill shows the rows again, sorted and filtered by the order. */
   fill(): void {
     const { index, ascending } = this.order;
     this.heads.forEach((h, i) => {

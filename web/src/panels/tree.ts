@@ -1,6 +1,6 @@
 // A table of call paths, opened level by level.
 import type { PathsLeft } from "../api";
-import { button, count, el, titled } from "../dom";
+import { button, count, el, nameElement } from "../dom";
 import type { App } from "../app";
 import type { Tools } from "../dock";
 import { each, sorted } from "../slices";
@@ -24,7 +24,8 @@ export interface PathNode<N> {
 
 /** Path is a call path, written as the numbers of its regions: "3.1.2". */
 type Path = string;
-const below = (above: Path, call: number): Path => (above === "" ? "" : above + ".") + String(call);
+/** childPath returns the path of a call of a region inside of a path. */
+const childPath = (above: Path, call: number): Path => (above === "" ? "" : above + ".") + String(call);
 
 /**
  * mostIndent is the number of levels that are indented. Deeper levels show their number instead,
@@ -73,7 +74,7 @@ type Line<N> = { level: number; n: N; path: Path } | { level: number; rest: Path
 /** openLongest opens the first path of each level, down to level 5. */
 function openLongest<N extends PathNode<N>>(open: Set<Path>, roots: readonly N[]): void {
   for (let list = roots, path = "", level = 0; list.length > 0 && level < 5; level++) {
-    path = below(path, list[0].call);
+    path = childPath(path, list[0].call);
     open.add(path);
     list = list[0].children ?? [];
   }
@@ -172,7 +173,7 @@ export class TreeTable<N extends PathNode<N>> {
     if (o.lack === "") tools.bar.append(el("span", { class: "faint" }, o.all));
   }
 
-  /** keep shows the open paths anew, and writes them to the state. */
+  /** keep shows the open paths again, and writes them to the state. */
   private keep(): void {
     const { o, tools } = this;
     this.fill();
@@ -197,7 +198,7 @@ export class TreeTable<N extends PathNode<N>> {
     this.lines = [];
     const walk = (nodes: readonly N[], level: number, above: string): void => {
       for (const n of nodes) {
-        const path = below(above, n.call),
+        const path = childPath(above, n.call),
           kids = n.children ?? [],
           is = open.open.has(path);
         this.lines.push({ level, n, path });
@@ -215,7 +216,7 @@ export class TreeTable<N extends PathNode<N>> {
   eachPath(f: (n: N, names: string, path: Path) => void): void {
     const walk = (nodes: readonly N[], above: Path, namesAbove: string): void => {
       for (const n of nodes) {
-        const path = below(above, n.call),
+        const path = childPath(above, n.call),
           names = namesAbove + "/" + this.o.label(n);
         f(n, names, path);
         walk(n.children ?? [], path, names);
@@ -258,7 +259,7 @@ export class TreeTable<N extends PathNode<N>> {
         indent(level, 0),
         hasKids ? this.expander(i, is) : el("span", { class: "twist", style: { display: "inline-block" } }),
         o.swatch(n),
-        titled(o.label(n)),
+        nameElement(o.label(n)),
       ),
       ...o.columns.map((c) => el("td", { class: c.text ? "text" : c.bar ? "barcell" : "" }, c.show(n, level))),
     );

@@ -45,8 +45,8 @@ function specification(app: App): string {
   return app.store.state.choices.get("verification.spec") ?? longSpecification;
 }
 
-/** ask requests the verdicts for a trace. The server stores them. */
-function ask(app: App, lane: Lane, text: string, signal: AbortSignal): Promise<Verification> {
+/** requestVerdicts requests the verdicts for a trace. The server stores them. */
+function requestVerdicts(app: App, lane: Lane, text: string, signal: AbortSignal): Promise<Verification> {
   return app.client.ask<Verification>(
     `traces/${encodeURIComponent(lane.meta.id)}/verify`,
     {
@@ -64,8 +64,8 @@ function interval(r: Reason): { from: bigint; to: bigint } {
   return { from: BigInt(r.from), to: BigInt(r.to) };
 }
 
-/** hull returns the interval that covers all reasons of a check, except for those about the whole trace. */
-function hull(c: Check, lane: Lane): { from: bigint; to: bigint } | null {
+/** reasonsInterval returns the interval that covers all reasons of a check, except for those about the whole trace. */
+function reasonsInterval(c: Check, lane: Lane): { from: bigint; to: bigint } | null {
   const all = c.reasons.map(interval),
     list = all.filter((x) => x.to - x.from < lane.length),
     used = list.length > 0 ? list : all;
@@ -74,8 +74,8 @@ function hull(c: Check, lane: Lane): { from: bigint; to: bigint } | null {
     : used.reduce((a, b) => ({ from: b.from < a.from ? b.from : a.from, to: b.to > a.to ? b.to : a.to }));
 }
 
-/** explained returns the rows and marks that explain a check. */
-function explained(c: Check, lane: Lane): Extra {
+/** explanationOf returns the rows and marks that explain a check. */
+function explanationOf(c: Check, lane: Lane): Extra {
   const tone = (r: Reason): Tone => (r.holds ? "good" : "bad");
   const marks = new Map<string, Mark>();
   for (const r of c.reasons) {
@@ -116,8 +116,8 @@ export const verificationSource: Source = {
     const m = /^(\d+) ([\s\S]*)$/.exec(app.store.state.choices.get("verification.check") ?? ""),
       lane = app.lanes[Number(m?.[1] ?? 0)];
     if (!m || !lane) return [];
-    const c = (await ask(app, lane, specification(app), signal)).checks.find((x) => x.check === m[2]);
-    return c ? [explained(c, lane)] : [];
+    const c = (await requestVerdicts(app, lane, specification(app), signal)).checks.find((x) => x.check === m[2]);
+    return c ? [explanationOf(c, lane)] : [];
   },
   remove: (app) => removeChoice(app, "verification.check"),
 };
@@ -195,7 +195,7 @@ function verdicts(app: App, { lane, axis }: Scope, tools: Tools, v: Verification
     why.replaceChildren(reasonList(app, lane, c));
     keepTime(app, "verification", axis);
     tools.set("check", `${lane.index} ${c.check}`);
-    const t = hull(c, lane);
+    const t = reasonsInterval(c, lane);
     if (t) showInterval(app, lane, t.from, t.to);
     app.announce(`${c.check}: ${c.verdict}`);
   };
@@ -305,10 +305,10 @@ function propertyMenu(area: HTMLTextAreaElement, put: (text: string) => void): H
 }
 
 /**
- * form returns the field for the specification with its buttons. put changes the text. start begins
+ * specificationForm returns the field for the specification with its buttons. put changes the text. start begins
  * the verification.
  */
-function form(area: HTMLTextAreaElement, put: (text: string) => void, start: () => void): HTMLElement {
+function specificationForm(area: HTMLTextAreaElement, put: (text: string) => void, start: () => void): HTMLElement {
   const file = filePicker((text) => {
     put(text);
     start();
@@ -375,7 +375,7 @@ export function verification(): Panel {
             ),
           );
         else {
-          const v = await ask(app, scope.lane, area.value, tools.signal);
+          const v = await requestVerdicts(app, scope.lane, area.value, tools.signal);
           if (v.syntax) box.append(syntaxErrorElement(area, v.syntax));
           else verdicts(app, scope, tools, v, box);
         }
@@ -415,7 +415,7 @@ export function verification(): Panel {
         el(
           "div",
           { class: "split verification" },
-          form(area, (text) => (area.value = draft = text), start),
+          specificationForm(area, (text) => (area.value = draft = text), start),
           result,
         ),
       );

@@ -10,10 +10,10 @@ import { selectCall } from "./calls";
 import { linkButton } from "./parts";
 import { type Column, makeTable, type Table } from "./table";
 
-type By = "regions" | "paths" | "locations" | "communicators" | "pairs";
+type Breakdown = "regions" | "paths" | "locations" | "communicators" | "pairs";
 
 /** breakdowns lists the ways to split the time of a pattern, each with the title of its column. */
-const breakdowns: readonly (readonly [By, string])[] = [
+const breakdowns: readonly (readonly [Breakdown, string])[] = [
   ["regions", "region"],
   ["paths", "call path"],
   ["locations", "location"],
@@ -42,8 +42,8 @@ export function selectWait(app: App, { lane, axis }: Scope, w: WaitInfo): void {
 /** Share is the part of a pattern's time with the given label. */
 type Share = WaitShare & { of: WaitPattern; label: string };
 
-/** Worst is one of the longest waits of a pattern. */
-type Worst = WaitInfo & { of: WaitPattern };
+/** LongestWait is one of the longest waits of a pattern. */
+type LongestWait = WaitInfo & { of: WaitPattern };
 
 /** rowName returns the name of a row. */
 function rowName(lane: Lane, track: number | undefined): string {
@@ -152,10 +152,10 @@ function shareTable(lane: Lane, tools: Tools, listed: readonly WaitPattern[], by
 }
 
 /** worstTable returns the table of the longest waits. */
-function worstTable(app: App, scope: Scope, tools: Tools, longest: readonly Worst[]): Table {
+function worstTable(app: App, scope: Scope, tools: Tools, longest: readonly LongestWait[]): Table {
   const { lane, axis } = scope,
     row = (track: number): string => rowName(lane, track);
-  return makeTable<Worst>(
+  return makeTable<LongestWait>(
     [
       { title: "longest", show: (x) => short(BigInt(x.time), lane.clock), sort: (x) => BigInt(x.time) },
       { title: "at", show: (x) => exact(BigInt(x.begin), lane.clock), sort: (x) => BigInt(x.begin) },
@@ -263,7 +263,7 @@ export function waits(): Panel {
       tools.bar.append(...(broken.filter ? [broken.filter] : []));
       // a pattern that is part of another one has its waits listed there
       const longest = (chosen ? [chosen] : r.patterns.filter((p) => p.partOf === "")).flatMap((p) =>
-        p.worst.map((x): Worst => ({ ...x, of: p })),
+        p.worst.map((x): LongestWait => ({ ...x, of: p })),
       );
       const worst = worstTable(app, scope, tools, longest),
         late = lateTable(lane, tools, r.late);

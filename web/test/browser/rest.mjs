@@ -13,7 +13,7 @@ async function quiet() {
     let still = true;
     for (; looks < 40 && window.weft.pending().length > 0; looks++) {
       still = false;
-      window.weft.hurry();
+      window.weft.runNextTimer();
       await new Promise((r) => setTimeout(r, 4));
     }
     if (still) return [];
