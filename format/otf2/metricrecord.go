@@ -2,6 +2,8 @@ package otf2
 
 import (
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
@@ -121,4 +123,59 @@ func (e *encoder) defineClasses() {
 			e.err = e.w.Define(&Record{ID: defMetricClass, Values: append(v, occurrence, uint64(kind))})
 		}
 	}
+}
+
+// addMetricValue adds the value of one member of a metric to the current metric event. The values of an event
+// are in successive rows.
+func (e *encoder) addMetricValue(c *trace.Cursor) error {
+	o, ops := e.original, c.Ops()
+	of := e.member(c.Ref())
+	class, member := of[0], of[1]
+	x := &o.metric
+	same := o.metricPending && o.metricLocation == c.Location() && x.Time == e.event.Time && x.Values[0] == class
+	if !same || member != x.Values[1] {
+		if err := e.flushMetric(); err != nil {
+			return err
+		}
+		if member != 0 || class == unknownID || len(ops) == 0 {
+			e.loss.Add("metric", "", format.Lost, "values that precede this one in the same record are missing", 1)
+			return nil
+		}
+		x.ID, x.Time, x.Values, x.Attributes = metricEvent, e.event.Time, append(x.Values[:0], class, 0), x.Attributes[:0]
+		o.metricLocation, o.metricPending = c.Location(), true
+		e.setAttributes(c, x)
+	}
+	x.Values[1]++
+	x.Values = append(x.Values, metricType(e.defs.Metrics.At(c.Ref()).Type), ops[0])
+	return nil
+}
+
+// member returns the class or the instance of a metric, and the position of the metric in it.
+func (e *encoder) member(metric uint32) [2]uint64 {
+	o := e.original
+	for uint32(len(o.members)) <= metric {
+		o.members = append(o.members, memberOf(e.defs.Metrics.At(uint32(len(o.members)))))
+	}
+	return o.members[metric]
+}
+
+// memberOf returns the class or the instance in the id of a metric, and the position of the metric in
+// it.
+func memberOf(x *trace.MetricDef) (of [2]uint64) {
+	class, member, ok := strings.Cut(x.ID, "/")
+	of[0], _ = strconv.ParseUint(class, 10, 64)
+	if of[1], _ = strconv.ParseUint(member, 10, 64); !ok {
+		of[0] = unknownID
+	}
+	return of
+}
+
+// flushMetric writes the current metric event.
+func (e *encoder) flushMetric() error {
+	o := e.original
+	if !o.metricPending {
+		return nil
+	}
+	o.metricPending = false
+	return e.putEvent(o.metricLocation, &o.metric)
 }

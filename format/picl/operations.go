@@ -302,9 +302,13 @@ func (d *decoder) defineOperations() {
 	}
 }
 
-// addOperation adds the begin or end of a collective operation. [operationEnds] adds the fields of the entry to the
-// end.
-func (p *blockParser) addOperation(b *trace.Batch, loc uint32, t int64, kind trace.Kind, operation uint64, line int64) {
+// addOperation adds the begin or end of a collective operation, if the event type is one. [operationEnds] adds the
+// fields of the entry to the end.
+func (p *blockParser) addOperation(b *trace.Batch, loc uint32, t int64, kind trace.Kind, event, line int64) {
+	operation, ok := operationOf(event)
+	if !ok {
+		return
+	}
 	b.Add(loc, t, kind, trace.NoRef)
 	if kind == trace.CollectiveEnd {
 		b.AddOps(operation, trace.Undefined, trace.Undefined, trace.Undefined, trace.Undefined)

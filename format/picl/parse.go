@@ -266,19 +266,16 @@ func (p *blockParser) addRecord(h *head, l []byte, i int, t, number int64) error
 	switch typ {
 	case TypeEntry:
 		b.Add(loc, t, trace.Enter, region)
-		if event < 0 && len(p.vals) > len(keys.entry) {
-			p.appendAttributes(b, keys.mark) // an entry may have all fields of a mark
-		} else {
-			p.appendAttributes(b, keys.entry)
+		names := keys.entry
+		if event < 0 && len(p.vals) > len(names) {
+			names = keys.mark // an entry may have all fields of a mark
 		}
+		p.appendAttributes(b, names)
 	case TypeExit:
-		if spec.send != noRole {
-			// The message arrived inside the visit of the region.
+		if spec.send != noRole { // the message arrived inside the visit of the region
 			p.addMessage(b, loc, t, typ, event, spec, number)
 		}
-		if operation, ok := operationOf(event); ok {
-			p.addOperation(b, loc, t, trace.CollectiveEnd, operation, number)
-		}
+		p.addOperation(b, loc, t, trace.CollectiveEnd, event, number)
 		b.Add(loc, t, trace.Leave, region)
 		p.appendAttributes(b, keys.exit)
 	case TypeMark:
@@ -319,6 +316,9 @@ func (p *blockParser) addRecord(h *head, l []byte, i int, t, number int64) error
 		b.AddAttr(d.recordedProcess, trace.IntValue(-1))
 	}
 	b.Pos = append(b.Pos, number)
+	if typ == TypeEntry {
+		p.addOperation(b, loc, t, trace.CollectiveBegin, event, number)
+	}
 	if spec.send != noRole && typ != TypeExit {
 		p.addMessage(b, loc, t, typ, event, spec, number)
 		if typ == TypeMark && !d.markMessages && len(p.vals) > 0 && spec.send != probeRole && spec.send != recvPost &&
@@ -328,8 +328,6 @@ func (p *blockParser) addRecord(h *head, l []byte, i int, t, number int64) error
 		}
 	} else if typ != TypeExit && (event == -913 || event == -914) {
 		p.addGaps(loc, key, t, number)
-	} else if operation, ok := operationOf(event); ok && typ == TypeEntry {
-		p.addOperation(b, loc, t, trace.CollectiveBegin, operation, number)
 	}
 	return nil
 }
