@@ -226,8 +226,8 @@ var compared = []string{"late-sender", "late-sender-wrong-order", "late-receiver
 	"wait-at-rma-create", "wait-at-rma-free", "wait-at-rma-fence", "early-rma-fence", "late-post", "early-wait",
 	"late-complete", "rma-lock-contention", "wait-for-progress"}
 
-// compare compares the results of all analyses of a trace with those of the script.
-func compare(t *testing.T, what string, events format.Events, r *reference) {
+// compareWithReference compares the results of all analyses of a trace with those of the script.
+func compareWithReference(t *testing.T, what string, events format.Events, r *reference) {
 	t.Helper()
 	rows := trace.NewRows(events.Defs())
 	compareWaits(t, what, events, rows, r)
@@ -385,7 +385,7 @@ func TestReference(t *testing.T) {
 		for p := range r.Patterns {
 			seen[p] = true
 		}
-		t.Run(strconv.Itoa(i), func(t *testing.T) { compare(t, strconv.Itoa(i), list[i], &r) })
+		t.Run(strconv.Itoa(i), func(t *testing.T) { compareWithReference(t, strconv.Itoa(i), list[i], &r) })
 	}
 	for _, p := range compared {
 		if !seen[p] {

@@ -117,9 +117,9 @@ type patternSums struct {
 	bins          []trace.Ticks
 }
 
-// compare compares waits by length. Of waits with equal lengths, the wait that begins first is the greater
+// compareWaits compares waits by length. Of waits with equal lengths, the wait that begins first is the greater
 // one.
-func compare(w, o *waitstate.Wait) int {
+func compareWaits(w, o *waitstate.Wait) int {
 	return cmp.Or(cmp.Compare(w.Length, o.Length), cmp.Compare(o.Begin, w.Begin),
 		cmp.Compare(o.Place.Location, w.Place.Location), cmp.Compare(o.Place.Number, w.Place.Number),
 		cmp.Compare(o.Cause.Location, w.Cause.Location))
@@ -287,7 +287,7 @@ func (s *patternSums) keepWorst(w *waitstate.Wait, n int) {
 		list = append(list, *w)
 		for i := len(list) - 1; i > 0; {
 			up := (i - 1) / 2
-			if compare(&list[up], &list[i]) <= 0 {
+			if compareWaits(&list[up], &list[i]) <= 0 {
 				break
 			}
 			list[up], list[i] = list[i], list[up]
@@ -296,14 +296,14 @@ func (s *patternSums) keepWorst(w *waitstate.Wait, n int) {
 		s.worst = list
 		return
 	}
-	if len(list) == 0 || compare(w, &list[0]) <= 0 {
+	if len(list) == 0 || compareWaits(w, &list[0]) <= 0 {
 		return
 	}
 	list[0] = *w
 	for i := 0; ; {
 		least := i
 		for _, c := range [2]int{2*i + 1, 2*i + 2} {
-			if c < len(list) && compare(&list[c], &list[least]) < 0 {
+			if c < len(list) && compareWaits(&list[c], &list[least]) < 0 {
 				least = c
 			}
 		}
