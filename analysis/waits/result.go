@@ -233,7 +233,7 @@ func (a *adder) pattern(k waitstate.Pattern, s *patternSums) Pattern {
 		return Share{Location: &k.location, LocationName: a.locationName(k.location),
 			Cause: &k.cause, CauseName: a.locationName(k.cause)}
 	})
-	slices.SortFunc(s.worst, func(a, b waitstate.Wait) int { return compare(&b, &a) })
+	slices.SortFunc(s.worst, func(a, b waitstate.Wait) int { return compareWaits(&b, &a) })
 	for i := range s.worst {
 		w := &s.worst[i]
 		p.Worst = append(p.Worst, Wait{w.Place.Location, a.locationName(w.Place.Location), a.log.PathNames(w.Path,
