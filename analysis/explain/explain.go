@@ -129,11 +129,12 @@ type explainer struct {
 	later  []bool   // whether a location is a thread other than the first one of its process
 	names  []string // full names by location
 	// regions holds the names of the regions; it is indexed by region.
-	regions    []string
-	silent     map[uint32]bool // the rows of regions whose waits are unknown, see [synclog.Log]
-	changes    []change
-	core       float64 // time of all threads and streams: the runtime times their number, in ticks
-	confidence Confidence
+	regions       []string
+	silent        map[uint32]bool // the rows of regions whose waits are unknown, see [synclog.Log]
+	changes       []change
+	core          float64 // time of all threads and streams: the runtime times their number, in ticks
+	confidence    Confidence
+	communicating []bool // indexed by call path: whether it ends in or inside of a call of a communication library
 	// locks is the share of the waits of the pattern lock-contention for a location that has the lock. The others are
 	// waits for signals of conditions and semaphores.
 	locks float64
@@ -149,7 +150,7 @@ func Explain(ctx context.Context, events format.Events, opt Options) (page *Page
 	defer h.Close()
 	log := h.Log
 	x := &explainer{h: h, opt: opt, waits: w, own: h.ExclusiveTimes(), names: log.Defs.FullNames(),
-		regions: log.Defs.RegionNames(opt.Rows), silent: map[uint32]bool{}}
+		regions: log.Defs.RegionNames(opt.Rows), silent: map[uint32]bool{}, communicating: communicatingPaths(log)}
 	x.locks = x.lockShare()
 	for _, s := range log.Silent {
 		x.silent[s.Region] = true

@@ -398,12 +398,17 @@ func (ex *explainer) locationName(loc uint32) string {
 
 // communicates reports whether a path ends in a call of a communication library, or inside of one.
 func (ex *explainer) communicates(path uint32) bool {
-	for ; path != synclog.NoPath; path = ex.h.Log.Paths[path].Parent {
-		if ex.h.Log.Defs.Communicates(ex.h.Log.Paths[path].Region) {
-			return true
-		}
+	return path != synclog.NoPath && ex.communicating[path]
+}
+
+// communicatingPaths returns, for each call path of a log, whether it ends in a call of a communication library, or
+// inside of one.
+func communicatingPaths(log *synclog.Log) []bool {
+	list := make([]bool, len(log.Paths))
+	for i, p := range log.Paths { // a path follows the path above it
+		list[i] = log.Defs.Communicates(p.Region) || p.Parent != synclog.NoPath && list[p.Parent]
 	}
-	return false
+	return list
 }
 
 // synchronises reports whether a path ends in or inside of a call of a communication library, or in a barrier of

@@ -177,6 +177,11 @@ export class Search {
       };
       rows(lane.tree);
     }
+    this.showFound();
+  }
+
+  /** showFound lists what the search has found, or states that it has found nothing. */
+  private showFound(): void {
     this.list.replaceChildren(
       ...(this.found.length === 0
         ? [
