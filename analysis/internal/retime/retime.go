@@ -438,25 +438,31 @@ func (r *retimer) call(p waitstate.Place) {
 		r.store(p, c, outer, max(r.ends[p.Location], newCause)+r.times.parts(c.Leave-max(before, cause)))
 		return
 	}
-	if cause > base {
-		l.RemoveWait(p.Number, cause-base, func(path uint32, t int64) { took -= r.scaled(path, p.Location, t) })
+	// Threads execute tasks inside of their barriers. These tasks stay in a barrier whose waits are removed.
+	threads := (c.Role == trace.BarrierRole || c.Role == trace.ImplicitBarrierRole) && c.Path != synclog.NoPath &&
+		!r.h.Log.Defs.Communicates(r.h.Log.Paths[c.Path].Region)
+	removeWait := func(from *int64) {
+		if cause <= base {
+			return
+		}
+		if threads {
+			*from -= r.scaled(c.Path, p.Location, cause-base)
+			return
+		}
+		l.RemoveWait(p.Number, cause-base, func(path uint32, t int64) { *from -= r.scaled(path, p.Location, t) })
 	}
+	removeWait(&took)
 	if r.opt.Transfer != 1 && c.Role >= trace.SendRole && c.Role <= trace.CommunicationRole {
 		own := int64(0) // time of the call; in a barrier of threads without the regions inside of it
-		library := r.h.Log.Defs.Communicates(r.h.Log.Paths[c.Path].Region)
 		for _, x := range l.Inside(p.Number) {
-			if x.Path == c.Path || library {
+			if x.Path == c.Path || !threads {
 				own += r.scaled(x.Path, p.Location, x.Time)
 			}
 		}
-		if cause > base {
-			l.RemoveWait(p.Number, cause-base, func(path uint32, t int64) {
-				if path == c.Path || library {
-					own -= r.scaled(path, p.Location, t)
-				}
-			})
+		if removeWait(&own); !threads {
+			own = max(0, own)
 		}
-		took += int64(math.Round(float64(max(0, own)) * (r.opt.Transfer - 1)))
+		took += int64(math.Round(float64(own) * (r.opt.Transfer - 1)))
 	}
 	r.store(p, c, outer, max(begin, newCause)+max(0, took))
 }
