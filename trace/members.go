@@ -69,6 +69,27 @@ func (d *Definitions) WindowCommunicator(window uint32) uint32 {
 	return NoRef
 }
 
+// FileIDAttribute is the name of the attribute of an I/O handle that holds the id of its file.
+const FileIDAttribute = "fileId"
+
+// HandleFiles returns the file of each I/O handle as an index into Files, or [NoRef] for a handle without a known file.
+func (d *Definitions) HandleFiles() []uint32 {
+	byID := map[string]uint32{}
+	for i, f := range d.Files.All() {
+		byID[f.ID] = uint32(i)
+	}
+	files := make([]uint32, d.Handles.Len())
+	for i, h := range d.Handles.All() {
+		files[i] = NoRef
+		for _, a := range h.Attrs {
+			if file, ok := byID[a.Value.Str]; ok && a.Key == FileIDAttribute {
+				files[i] = file
+			}
+		}
+	}
+	return files
+}
+
 // Ranks returns the location of each rank of a communicator, or [NoRef] for a rank whose location
 // the trace does not define. The result is nil if the trace does not say how it numbers ranks. Ranks are
 // places among the members of the communicator's set or, if the attribute "flags" of the set contains

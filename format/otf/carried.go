@@ -34,6 +34,10 @@ const baseName = "otf.base" // ticks of the file at which the model's time is 0
 // on its lanes.
 const laneProcess = 0xf0000000
 
+// handleFile is the first token of the files that stand for I/O handles without a file. Each token is the sum of
+// handleFile and the index of the handle.
+const handleFile = 0xf0000000
+
 // tokens assigns tokens to the entries of a table. An entry keeps its own id if the id is an unused number
 // that fits 32 bits. Otherwise it gets another token. The token of an entry depends only on earlier entries,
 // so tokens may be used while a table grows.
@@ -410,7 +414,7 @@ func (e *encoder) completeRecord(c *trace.Cursor, r *Record) bool {
 	}
 	switch c.Kind() {
 	case trace.CollectiveBegin:
-		e.completeBegins[c.Location()] = e.held.Operation(c.Location()) != nil
+		e.completeBegins[c.Location()] = e.held.Collective(c.Location()) != nil
 		if !e.completeBegins[c.Location()] {
 			e.rows.Note(c, &x)
 		}

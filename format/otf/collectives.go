@@ -1,7 +1,7 @@
 package otf
 
 import (
-	"github.com/weft-trace/weft/internal/collective"
+	"github.com/weft-trace/weft/internal/lookahead"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -33,7 +33,7 @@ func operationKind(kind uint64) string {
 
 // operationOperands returns the operands of the record at the begin or end of a collective operation at a location:
 // those of the model, and a matching number that all members use for this operation.
-func (e *encoder) operationOperands(x *collective.Operation, location uint32) []uint64 {
+func (e *encoder) operationOperands(x *lookahead.Operation, location uint32) []uint64 {
 	communicator := x.Operands[1]
 	matching := x.Turn<<16 | communicator&0xffff
 	if e.defs.IsSelf(communicator) {

@@ -68,7 +68,7 @@ func (d *decoder) addRow(b *trace.Batch, r *Record) {
 			m = &eventModel{kind: trace.Generic, table: noTable}
 		}
 		ref := trace.NoRef
-		if m.table != noTable {
+		if m.table != noTable && !(d.carried && m.table == files && r.File >= handleFile) {
 			ref = d.ref(m.table, stream, *r.number(m.ref))
 		}
 		var room [8]uint64

@@ -11,7 +11,8 @@ import (
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/carrier"
-	"github.com/weft-trace/weft/internal/collective"
+	"github.com/weft-trace/weft/internal/fileoperation"
+	"github.com/weft-trace/weft/internal/lookahead"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -52,9 +53,11 @@ type encoder struct {
 	completeBegins map[uint32]bool
 	operations     map[uint64]bool       // collective operations that records refer to
 	windows        map[uint32]uint32     // communicator of each window for remote memory access
+	fileOperations *fileoperation.FromIO // operations on files of a trace with I/O handles
+	handles        map[uint32]bool       // I/O handles that need a file of their own
 	processesByID  map[string]int        // process locations by id, to which threads refer
 	defaultStreams bool                  // the user has not chosen the number of streams
-	held           *collective.Lookahead // rows wait for the end of collective operations
+	held           *lookahead.Rows       // rows wait for the end of collective operations
 	ranks          map[uint32][]uint32   // locations of the ranks, by communicator
 	original       *rewriting            // nil unless an OTF trace is written again with its own tokens
 	// checksum of the written visits; nil unless the original trace has a thumbnail
@@ -134,10 +137,11 @@ func (Format) Create(out *format.Output, opt *format.WriteOptions) (format.Encod
 func newEncoder(out *format.Output, opt *WriterOptions) *encoder {
 	stub := strings.TrimSuffix(out.Path, ".otf")
 	e := &encoder{out: out, w: Create(stub, opt), lanes: map[uint32]*lanes{}, claims: map[heldClaim]int{},
-		operations: map[uint64]bool{}, completeBegins: map[uint32]bool{}, windows: map[uint32]uint32{}}
+		operations: map[uint64]bool{}, completeBegins: map[uint32]bool{}, windows: map[uint32]uint32{},
+		handles: map[uint32]bool{}}
 	e.files = &copier{stub: stub, writers: e.w.streams, master: e.w.master}
 	e.files.attach(out)
-	e.held = collective.NewLookahead(e.writeRow)
+	e.held = lookahead.New(lookahead.CollectiveOperations, e.writeRow)
 	return e
 }
 
@@ -157,7 +161,7 @@ func (e *encoder) Abort() {
 
 // Begin stores the definitions and prepares the encoder for events.
 func (e *encoder) Begin(d *trace.Definitions) error {
-	e.defs, e.tokens = d, newTokens(d)
+	e.defs, e.tokens, e.fileOperations = d, newTokens(d), fileoperation.NewFromIO(d)
 	m := emptyModel(d)
 	m.frozen, m.carried = true, true
 	e.reader = &decoder{model: m}
@@ -365,6 +369,10 @@ func (e *encoder) native(c *trace.Cursor, r *Record) (frequent bool) {
 // nativeFields sets the type and the fields of r for an event that is not a visit or a counter value. It
 // leaves r as it is if OTF has no record for the event.
 func (e *encoder) nativeFields(c *trace.Cursor, r *Record) {
+	if x, ok := e.fileOperations.Convert(c); ok {
+		e.setFileOperation(r, &x, c.Ref())
+		return
+	}
 	kind, ref, ops := c.Kind(), c.Ref(), c.Ops()
 	op := func(i int) uint64 {
 		if i < len(ops) {
@@ -398,7 +406,7 @@ func (e *encoder) nativeFields(c *trace.Cursor, r *Record) {
 	}
 	m := &eventModels[typ]
 	if kind == trace.CollectiveBegin || kind == trace.CollectiveEnd {
-		if x := e.held.Operation(c.Location()); x != nil {
+		if x := e.held.Collective(c.Location()); x != nil {
 			ops = e.operationOperands(x, c.Location())
 		} else if e.original == nil && op(5) == trace.Undefined {
 			ok = false // a begin without an end has no operation, and an end without a begin no matching number
@@ -469,6 +477,22 @@ func (e *encoder) transferOperands(c *trace.Cursor) []uint64 {
 		return []uint64{trace.Undefined, comm(), c.Op(0) & noProcess}
 	}
 	return nil
+}
+
+// setFileOperation sets the type and the fields of r for an operation on a file. ref is the I/O handle, unless the file
+// of the operation is known.
+func (e *encoder) setFileOperation(r *Record, x *fileoperation.Operation, ref uint32) {
+	r.Type, r.Matching = typeOfKind[x.Kind], x.Matching
+	switch {
+	case x.Kind == trace.FileOperationBegin:
+		return
+	case x.File != trace.NoRef:
+		r.File = uint64(e.tokens.files.at(int(x.File)))
+	default:
+		r.File = handleFile + uint64(ref)
+		e.handles[ref] = true
+	}
+	r.Handle, r.Operation, r.Bytes = x.Handle, x.Code, x.Bytes
 }
 
 // becomesComment reports whether an event that OTF has no record for is written as a comment, which people

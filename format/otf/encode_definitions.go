@@ -227,6 +227,9 @@ func (e *encoder) writeRegionDefinitions(put func(*Record)) {
 		}
 		put(&r)
 	}
+	for _, i := range slices.Sorted(maps.Keys(e.handles)) {
+		put(&Record{Type: DefFile, Token: handleFile + uint64(i), Name: d.Handles.At(i).Name})
+	}
 }
 
 // writeAttributeDefinitions writes the definitions of keys, collective operations and markers.

@@ -11,6 +11,8 @@ import (
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/carrier"
 	"github.com/weft-trace/weft/internal/collective"
+	"github.com/weft-trace/weft/internal/fileoperation"
+	"github.com/weft-trace/weft/internal/lookahead"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -105,7 +107,9 @@ type encoder struct {
 	calls             *collective.Calls // operands for the ends of collective operations
 	ends              collective.Ends   // ends of operations that are single events of the trace
 	absent            bool              // the current row is one of ends, which is no event of the trace
-	stated            uint32            // attribute of the current row that its record states, or NoRef
+	held              *lookahead.Rows   // rows wait for the end of operations on files
+	io                *fileoperation.ToIO
+	stated            uint32 // attribute of the current row that its record states, or NoRef
 	metrics           metricRecord
 	original          *originalArchives // the archive that the trace was read from; nil for other formats
 	// the archive must have the layout of Score-P's archives, as an option requests
@@ -150,7 +154,12 @@ func (e *encoder) WriteEvents(ctx context.Context, events format.Events, sel tra
 func (e *encoder) Loss() *format.Loss { return e.loss }
 
 // Abort removes the written files.
-func (e *encoder) Abort() { e.w.Abort() }
+func (e *encoder) Abort() {
+	if e.held != nil {
+		e.held.Close()
+	}
+	e.w.Abort()
+}
 
 // Begin prepares the encoder for a trace with these definitions.
 func (e *encoder) Begin(d *trace.Definitions) error {
@@ -170,6 +179,7 @@ func (e *encoder) Begin(d *trace.Definitions) error {
 			return e.rewrite(parts)
 		}
 	}
+	e.held, e.io = lookahead.New(lookahead.FileOperations, e.writeInOrder), fileoperation.NewToIO(d.Handles.Len())
 	e.calls = collective.NewCalls(d, e.loss, e.plain, e.rankOf)
 	if d.Clock.Den != 1 {
 		e.loss.Add("trace", "clock", format.Degraded,
@@ -209,22 +219,30 @@ func (e *encoder) Batch(b *trace.Batch) error {
 			}
 		}
 	}
+	if e.original == nil && e.held.Needs(b) {
+		return e.held.Batch(b)
+	}
 	// declared outside of the loop: a declaration inside of the loop would copy the cursor for each row
 	c := b.Cursor()
 	for c.Next() {
-		if e.ends.Due(c.Time()) {
-			if err := e.writeEnds(c.Time()); err != nil {
-				return err
-			}
-		}
-		if err := e.writeRow(&c); err != nil {
+		if err := e.writeInOrder(&c); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// writeEnds writes the ends, up to time t, of collective operations that are single events of the trace.
+// writeInOrder writes a row after the ends of operations that come before it.
+func (e *encoder) writeInOrder(c *trace.Cursor) error {
+	if e.ends.Due(c.Time()) {
+		if err := e.writeEnds(c.Time()); err != nil {
+			return err
+		}
+	}
+	return e.writeRow(c)
+}
+
+// writeEnds writes the ends, up to time t, of operations that are single events of the trace.
 func (e *encoder) writeEnds(t int64) error {
 	return e.ends.Until(t, func(c *trace.Cursor) error {
 		e.absent = true
@@ -324,6 +342,8 @@ func (e *encoder) writeRow(c *trace.Cursor) error {
 		}
 	case e.missing != 0:
 		e.rows.NoteOperands(c, e.missing)
+	case c.Kind() >= trace.FileOperation && c.Kind() <= trace.FileOperationEnd:
+		e.rows.NoteField(c, "kind")
 	default:
 		e.rows.NoteField(c, "operands")
 	}
@@ -393,6 +413,9 @@ func (e *encoder) nativeRecord(c *trace.Cursor) (all bool) {
 		x.ID, x.Values = metricEvent, append(x.Values[:0], uint64(c.Ref()), 1, metricType(of), v)
 		return exact && e.defs.Conventions.IsFirstValue(ops)
 	}
+	if k := c.Kind(); k >= trace.FileOperation && k <= trace.FileOperationEnd && e.setFileOperation(c) {
+		return false
+	}
 	kind, said := e.transfer(c)
 	switch {
 	case said != nil:
@@ -410,7 +433,7 @@ func (e *encoder) nativeRecord(c *trace.Cursor) (all bool) {
 	}
 	ok := id != 0
 	if ok {
-		ok, all = e.fillRecord(id, c, said)
+		ok, all = e.fillRecord(id, c, c.Ref(), said)
 		all = all && slices.Equal(said, ops) // otherwise the record contains more than the row
 		e.noteOtherReferences()
 	}
@@ -496,9 +519,8 @@ func (e *encoder) recordID(k trace.Kind) uint8 {
 }
 
 // fillRecord fills in the record of an event. ok is false if the record cannot be filled in. all is false if
-// the record does not contain the whole event.
-func (e *encoder) fillRecord(id uint8, c *trace.Cursor, ops []uint64) (ok, all bool) {
-	ref := c.Ref()
+// the record does not contain the whole event. The operands, and ref, are those of the kind of the record.
+func (e *encoder) fillRecord(id uint8, c *trace.Cursor, ref uint32, ops []uint64) (ok, all bool) {
 	x, k, t := &e.event, &eventKinds[id], &eventTypes[id]
 	x.ID, x.Values = id, append(x.Values[:0], make([]uint64, len(t.fields))...)
 	v := x.Values
@@ -641,10 +663,14 @@ func (e *encoder) Close() error {
 	if e.original != nil {
 		return e.closeRewritten()
 	}
+	defer e.held.Close()
 	for i := range e.defs.Markers.Len() {
 		if err := e.defineMarker(uint32(i)); err != nil {
 			return err
 		}
+	}
+	if err := e.held.Flush(); err != nil {
+		return err
 	}
 	if err := e.writeEnds(math.MaxInt64); err != nil {
 		return err

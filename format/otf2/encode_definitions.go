@@ -81,9 +81,7 @@ func (e *encoder) defineAll() error {
 	for i, x := range d.Files.All() {
 		put(defIOFile, uint64(i), name(x.Name), undefined32)
 	}
-	for i, x := range d.Handles.All() {
-		put(defIOHandle, uint64(i), name("handle "+x.Name), undefined32, 0, 0, undefined32, undefined32)
-	}
+	e.defineHandles(put, name)
 	return e.err
 }
 

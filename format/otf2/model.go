@@ -342,9 +342,14 @@ func (m *model) define(r *Record, opt *format.ReadOptions) error {
 			append(attrList("kind", map[bool]string{true: "file", false: "directory"}[r.ID == defIOFile]),
 				attrList("node", m.name(SystemTreeNodes, v[2]))...)...)
 	case defIOHandle:
+		file := ""
+		if v[2] != undefined32 {
+			file = id(v[2])
+		}
 		name, _ := m.ranks.rawName(IOHandles, v[0])
 		named(IOHandles, &d.Handles, trace.ToUTF8(name), slices.Concat(attrList("file", m.name(IOFiles, v[2])),
-			attrList("interface", m.name(IOParadigms, v[3])), flagAttrs(handleFlags, v[4]),
+			attrList(trace.FileIDAttribute, file), attrList("interface", m.name(IOParadigms, v[3])),
+			flagAttrs(handleFlags, v[4]),
 			attrList("communicator", m.name(Comms, v[5])), attrList("parent", m.name(IOHandles, v[6])))...)
 	}
 	return nil

@@ -373,7 +373,7 @@ func (e *encoder) rewriteRow(c *trace.Cursor) error {
 	} else if ok {
 		p := o.part(c.Location())
 		id, _ = e.oldRecordID(c, id)
-		ok, all = e.fillRecord(id, c, c.Ops())
+		ok, all = e.fillRecord(id, c, c.Ref(), c.Ops())
 		if ok {
 			e.fillOtherReferences(p)
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/weft-trace/weft/internal/collective"
 	"github.com/weft-trace/weft/internal/digits"
 	"github.com/weft-trace/weft/internal/linetrace"
+	"github.com/weft-trace/weft/internal/lookahead"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -96,8 +97,9 @@ func (e *encoder) Begin(d *trace.Definitions) error {
 	e.Encoder.Begin(d)
 	e.native = d.Origin == "picl"
 	e.w.tracing = !e.native && !e.w.opt.ParaGraph
-	e.ops = writtenOperations{held: collective.NewLookahead(e.writeForeignRow), ranks: map[uint64][]uint32{},
-		open: map[uint32][]writtenOperation{}, calls: collective.NewCalls(d, &e.Lost, e.Plain, nil)}
+	e.ops = writtenOperations{held: lookahead.New(lookahead.CollectiveOperations, e.writeForeignRow),
+		ranks: map[uint64][]uint32{},
+		open:  map[uint32][]writtenOperation{}, calls: collective.NewCalls(d, &e.Lost, e.Plain, nil)}
 	e.labelled, e.severalNames, e.ambiguous = map[locationEvent]labelState{}, map[int64]bool{}, map[int64]bool{}
 	e.recProc, e.written, e.ownLabels = trace.NoRef, e.w.defs, map[scope]int{}
 	if o, ok := d.Native.(*originalFile); ok && e.native {

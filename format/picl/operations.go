@@ -9,6 +9,7 @@ import (
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/carrier"
 	"github.com/weft-trace/weft/internal/collective"
+	"github.com/weft-trace/weft/internal/lookahead"
 	"github.com/weft-trace/weft/internal/plural"
 	"github.com/weft-trace/weft/trace"
 )
@@ -66,7 +67,7 @@ func operationOf(event int64) (operation uint64, ok bool) {
 
 // writtenOperations holds what the encoder knows of the collective operations in the trace of another format.
 type writtenOperations struct {
-	held  *collective.Lookahead         // rows wait for the ends of operations, which have their operands
+	held  *lookahead.Rows               // rows wait for the ends of operations, which have their operands
 	calls *collective.Calls             // operands of traces that number operations themselves, or nil
 	ranks map[uint64][]uint32           // locations of the ranks, by communicator
 	open  map[uint32][]writtenOperation // by location
@@ -145,7 +146,7 @@ func (e *encoder) beginOperation(c *trace.Cursor) (x writtenOperation) {
 	x.matching = c.Op(operandCount)
 	if o.calls != nil {
 		ops = o.calls.Standard(c)
-	} else if end := o.held.Operation(c.Location()); end != nil && len(ops) == 0 {
+	} else if end := o.held.Collective(c.Location()); end != nil && len(ops) == 0 {
 		ops = end.Operands
 	}
 	if len(ops) < operandCount || e.w.opt.Brackets == Marks || e.w.opt.ParaGraph || e.carriesOperation(c) ||

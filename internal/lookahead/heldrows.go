@@ -1,4 +1,4 @@
-package collective
+package lookahead
 
 import (
 	"encoding/binary"
