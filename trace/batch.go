@@ -3,6 +3,7 @@ package trace
 import (
 	"math"
 	"slices"
+	"strings"
 )
 
 // BatchRows is the number of rows of a full batch. A batch has more rows if a decoder adds a larger
@@ -279,7 +280,7 @@ func (b *Batch) Copy(src *Batch) {
 		append(b.Order[:0], src.Order...)
 	for i := range b.AttrVal {
 		if v := &b.AttrVal[i]; v.Str != "" {
-			v.Str = string(append([]byte(nil), v.Str...))
+			v.Str = strings.Clone(v.Str)
 		}
 	}
 }

@@ -32,15 +32,16 @@ type recorder struct {
 	names   []string   // texts that describe the events of states
 	matches [][]uint32 // indexed by proposition: the states at which it holds, in ascending order
 
-	pairs map[string]map[string]*neededAttribute // indexed by key and value
+	attributes map[string]*wantedAttribute // the attributes that propositions use, by key
+	// ownKeys holds the element of attributes for each attribute of the trace, or nil, indexed as Definitions.Attributes.
+	ownKeys []*wantedAttribute
 	// required holds, by proposition, the attributes that an event needs in addition to the attribute whose
 	// candidates include the proposition.
 	required   [][]*neededAttribute
 	candidates []int32 // candidates of the attributes of the current event
-	// values of the attributes that propositions use; nil for an attribute with too many values
-	seen map[string]map[string]bool
 
 	visits   map[labelKey]*visitInfo
+	recent   [1 << recentBits]recentVisit // entries of visits that were used last
 	open     *claims.Pairs[openClaim]
 	fullName []string
 
@@ -64,7 +65,13 @@ type recorder struct {
 	latest    int64 // time of the last state
 }
 
-// neededAttribute is an attribute that propositions need.
+// wantedAttribute is an attribute that propositions use.
+type wantedAttribute struct {
+	values map[string]*neededAttribute // the values that propositions use
+	seen   map[string]bool             // the values in the trace; nil if they are too many
+}
+
+// neededAttribute is an attribute with a value that propositions need.
 type neededAttribute struct {
 	propositions []int32 // all propositions that need the attribute
 	// candidates holds the propositions whose other attributes are needed by at least as many propositions.
@@ -87,6 +94,15 @@ type visitInfo struct {
 	claim   []int32 // propositions that hold for visits without attributes, regardless of their Event
 	present bool    // claim has been computed
 }
+
+// recentVisit is an entry of the map visits.
+type recentVisit struct {
+	key labelKey
+	v   *visitInfo // nil if there is none
+}
+
+// 2^recentBits is the number of entries of the map visits that are found without a look-up.
+const recentBits = 8
 
 // openClaim is a claim or visit that has begun. Its propositions also hold at its end, unless their
 // Event excludes that.
@@ -148,8 +164,8 @@ type rawPiece struct {
 
 func newRecorder(spec *Spec, d *trace.Definitions, window *trace.Window) *recorder {
 	r := &recorder{spec: spec, defs: d, window: window, matches: make([][]uint32, len(spec.propositions)),
-		required: make([][]*neededAttribute, len(spec.propositions)), pairs: map[string]map[string]*neededAttribute{},
-		seen: map[string]map[string]bool{}, visits: map[labelKey]*visitInfo{}, open: claims.NewPairs[openClaim](d),
+		required: make([][]*neededAttribute, len(spec.propositions)), attributes: map[string]*wantedAttribute{},
+		visits: map[labelKey]*visitInfo{}, open: claims.NewPairs[openClaim](d),
 		signals: map[signalKey]*signalRecord{}, derived: newDerived(spec)}
 	for _, f := range spec.formulas {
 		if f.Op == Percentile && f.Responses.By != "" {
@@ -158,14 +174,15 @@ func newRecorder(spec *Spec, d *trace.Definitions, window *trace.Window) *record
 	}
 	for i, p := range spec.propositions {
 		for _, a := range p.Attributes {
-			if r.pairs[a.Key] == nil {
-				r.pairs[a.Key] = map[string]*neededAttribute{}
-				r.seen[a.Key] = map[string]bool{}
+			w := r.attributes[a.Key]
+			if w == nil {
+				w = &wantedAttribute{map[string]*neededAttribute{}, map[string]bool{}}
+				r.attributes[a.Key] = w
 			}
-			n := r.pairs[a.Key][a.Value]
+			n := w.values[a.Value]
 			if n == nil {
 				n = &neededAttribute{}
-				r.pairs[a.Key][a.Value] = n
+				w.values[a.Value] = n
 			}
 			n.propositions = append(n.propositions, int32(i))
 			r.required[i] = append(r.required[i], n)
@@ -271,12 +288,17 @@ func (r *recorder) state(c *trace.Cursor) *visitInfo {
 // one.
 func (r *recorder) eventInfo(c *trace.Cursor) *visitInfo {
 	key := labelKey{c.Kind(), c.Ref(), c.Location()}
+	recent := &r.recent[(key.ref*0x9e3779b1^key.location*0x85ebca6b^uint32(key.kind)*0xc2b2ae35)>>(32-recentBits)]
+	if recent.v != nil && recent.key == key {
+		return recent.v
+	}
 	v := r.visits[key]
 	if v == nil {
 		v = &visitInfo{label: uint32(len(r.names))}
 		r.names = append(r.names, r.eventText(c))
 		r.visits[key] = v
 	}
+	*recent = recentVisit{key, v}
 	return v
 }
 
@@ -304,19 +326,20 @@ func (r *recorder) eventText(c *trace.Cursor) string {
 
 // attribute processes an attribute of the current event.
 func (r *recorder) attribute(key, value string) {
-	values, ok := r.pairs[key]
-	if !ok {
-		return
+	if w := r.attributes[key]; w != nil {
+		r.wantedAttribute(w, value)
 	}
-	if s := r.seen[key]; s != nil {
-		if !s[value] {
-			s[strings.Clone(value)] = true // the value may share the memory of a batch
-		}
-		if len(s) > maxValues {
-			r.seen[key] = nil
+}
+
+// wantedAttribute processes an attribute of the current event that propositions use.
+func (r *recorder) wantedAttribute(w *wantedAttribute, value string) {
+	n := w.values[value]
+	if w.seen != nil && (n == nil || n.counted == 0) && !w.seen[value] {
+		w.seen[strings.Clone(value)] = true // the value may share the memory of a batch
+		if len(w.seen) > maxValues {
+			w.seen = nil
 		}
 	}
-	n := values[value]
 	if n == nil || n.counted == r.events {
 		return
 	}
@@ -325,7 +348,7 @@ func (r *recorder) attribute(key, value string) {
 }
 
 // wants reports whether a proposition uses an attribute.
-func (r *recorder) wants(key string) bool { return r.pairs[key] != nil }
+func (r *recorder) wants(key string) bool { return r.attributes[key] != nil }
 
 // takeMatches returns the propositions whose attributes all occur in the current event. The list is valid until the
 // next call.
@@ -372,10 +395,13 @@ func (r *recorder) match(list []int32, e Event, objects []claimObject) {
 func (r *recorder) ownAttributes(c *trace.Cursor) {
 	keys, values := c.Attrs()
 	for i, k := range keys {
-		if r.defs.Attributes.Has(k) {
-			if name := r.defs.Attributes.At(k).Name; r.wants(name) {
-				r.attribute(name, values[i].String())
+		if int(k) >= len(r.ownKeys) {
+			for n := len(r.ownKeys); n < r.defs.Attributes.Len(); n++ {
+				r.ownKeys = append(r.ownKeys, r.attributes[r.defs.Attributes.At(uint32(n)).Name])
 			}
+		}
+		if int(k) < len(r.ownKeys) && r.ownKeys[k] != nil {
+			r.wantedAttribute(r.ownKeys[k], values[i].String())
 		}
 	}
 }

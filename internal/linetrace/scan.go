@@ -187,14 +187,19 @@ type stream struct {
 	src      lines.Source
 	a        Assembler
 	b        Block
-	out      []*trace.Batch
+	out      []*trace.Batch // its unused capacity holds batches that can be used again
 	ready    int
 	finished bool
 }
 
 // Batch receives a batch of events of the run from the assembler.
 func (s *stream) Batch(b *trace.Batch) error {
-	s.out = append(s.out, b.Clone())
+	if n := len(s.out); n < cap(s.out) && s.out[:n+1][n] != nil {
+		s.out = s.out[:n+1]
+	} else {
+		s.out = append(s.out, &trace.Batch{})
+	}
+	s.out[len(s.out)-1].Copy(b)
 	return nil
 }
 

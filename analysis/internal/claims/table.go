@@ -141,6 +141,9 @@ func (t *Table[V]) Keys() []Key {
 	return list
 }
 
+// Has reports whether the table has a key.
+func (t *Table[V]) Has(k Key) bool { return t.used > 0 && t.slots[t.find(k)].place != 0 }
+
 // Get returns the value of a key. ok is false if the table does not have it.
 func (t *Table[V]) Get(k Key) (v V, ok bool) {
 	if t.used == 0 {
