@@ -46,9 +46,9 @@ func (d *Definitions) IsSelf(communicator uint64) bool {
 	return d.Sets.Has(set) && d.Sets.At(set).Kind == "self"
 }
 
-// CommunicatorIDAttribute is the name of the attribute of a window for remote memory access that
-// holds the id of its communicator.
-const CommunicatorIDAttribute = "communicatorId"
+// CommunicatorAttribute is the name of the attribute of a window for remote memory access that refers to its
+// communicator ([CommRef]).
+const CommunicatorAttribute = "communicatorIndex"
 
 // WindowCommunicator returns the communicator of a window for remote memory access as an index into
 // Communicator, or [NoRef] if it is unknown.
@@ -56,38 +56,29 @@ func (d *Definitions) WindowCommunicator(window uint32) uint32 {
 	if !d.Windows.Has(window) {
 		return NoRef
 	}
-	for _, a := range d.Windows.At(window).Attrs {
-		if a.Key != CommunicatorIDAttribute {
-			continue
-		}
-		for i, c := range d.Communicator.All() {
-			if c.ID == a.Value.Str {
-				return uint32(i)
-			}
+	return reference(d.Windows.At(window).Attrs, CommunicatorAttribute, CommRef, d.Communicator.Len())
+}
+
+// FileAttribute is the name of the attribute of an I/O handle that refers to its file ([FileRef]).
+const FileAttribute = "fileIndex"
+
+// HandleFile returns the file of an I/O handle as an index into Files, or [NoRef] if it is unknown or the handle
+// belongs to no file.
+func (d *Definitions) HandleFile(handle uint32) uint32 {
+	if !d.Handles.Has(handle) {
+		return NoRef
+	}
+	return reference(d.Handles.At(handle).Attrs, FileAttribute, FileRef, d.Files.Len())
+}
+
+// reference returns the value of an attribute that refers to an entry of a table with n entries, or [NoRef].
+func reference(attrs []Attr, key string, typ Type, n int) uint32 {
+	for _, a := range attrs {
+		if a.Key == key && a.Value.Type == typ && a.Value.Num < uint64(n) {
+			return uint32(a.Value.Num)
 		}
 	}
 	return NoRef
-}
-
-// FileIDAttribute is the name of the attribute of an I/O handle that holds the id of its file.
-const FileIDAttribute = "fileId"
-
-// HandleFiles returns the file of each I/O handle as an index into Files, or [NoRef] for a handle without a known file.
-func (d *Definitions) HandleFiles() []uint32 {
-	byID := map[string]uint32{}
-	for i, f := range d.Files.All() {
-		byID[f.ID] = uint32(i)
-	}
-	files := make([]uint32, d.Handles.Len())
-	for i, h := range d.Handles.All() {
-		files[i] = NoRef
-		for _, a := range h.Attrs {
-			if file, ok := byID[a.Value.Str]; ok && a.Key == FileIDAttribute {
-				files[i] = file
-			}
-		}
-	}
-	return files
 }
 
 // Ranks returns the location of each rank of a communicator, or [NoRef] for a rank whose location

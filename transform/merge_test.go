@@ -260,3 +260,42 @@ func TestMergeRanksOfParadigms(t *testing.T) {
 		t.Errorf("found the members %v, expected %v", found, want)
 	}
 }
+
+// TestMergeReferencesOfDefinitions checks that the windows and I/O handles of merged traces refer to the communicators
+// and files of their own trace, although the ids in both traces are the same.
+func TestMergeReferencesOfDefinitions(t *testing.T) {
+	one := func(name string) format.Events {
+		r := trace.NewRecorder(trace.Seconds(1000))
+		d := r.Defs()
+		for i := range 2 {
+			id := fmt.Sprint(i)
+			d.Communicator.Add(trace.Communicator{ID: id, Name: name + id, Set: trace.NoRef, Parent: trace.NoRef})
+			d.Files.Add(trace.Named{ID: id, Name: name + id})
+			d.Windows.Add(trace.Named{ID: id, Name: name + id, Attrs: []trace.Attr{{Key: trace.CommunicatorAttribute,
+				Value: trace.Value{Num: uint64(i), Type: trace.CommRef}}}})
+			d.Handles.Add(trace.Named{ID: id, Name: name + id, Attrs: []trace.Attr{{Key: trace.FileAttribute,
+				Value: trace.Value{Num: uint64(i), Type: trace.FileRef}}}})
+		}
+		l := r.Location("p")
+		r.Event(l, 0, trace.NoOp, trace.NoRef, nil)
+		return format.Recorded(r)
+	}
+	m, err := transform.Merge(t.Context(), []format.Events{one("a"), one("b")}, transform.MergeOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list(t, m, true)
+	d := m.Defs()
+	if d.Windows.Len() != 4 || d.Handles.Len() != 4 {
+		t.Fatalf("found %d windows and %d handles, expected 4 of each", d.Windows.Len(), d.Handles.Len())
+	}
+	for i, w := range d.Windows.All() {
+		if c := d.WindowCommunicator(uint32(i)); !d.Communicator.Has(c) || d.Communicator.At(c).Name != w.Name {
+			t.Errorf("window %s has communicator %d, expected the one with its name", w.Name, c)
+		}
+		h := d.Handles.At(uint32(i))
+		if f := d.HandleFile(uint32(i)); !d.Files.Has(f) || d.Files.At(f).Name != h.Name {
+			t.Errorf("handle %s has file %d, expected the one with its name", h.Name, f)
+		}
+	}
+}

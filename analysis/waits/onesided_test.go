@@ -24,7 +24,7 @@ type windowTrace struct{ *pairOfRanks }
 func newWindowTrace(n int) *windowTrace {
 	x := &windowTrace{newRanks(n)}
 	x.rec.Defs().Windows.Add(trace.Named{ID: "0", Name: "window", Attrs: []trace.Attr{
-		{Key: trace.CommunicatorIDAttribute, Value: trace.StringValue("0")}}})
+		{Key: trace.CommunicatorAttribute, Value: trace.Value{Type: trace.CommRef}}}})
 	return x
 }
 

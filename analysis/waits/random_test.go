@@ -147,7 +147,7 @@ func simulate(o simOptions) *trace.Recorder {
 	if o.windows {
 		s.memory = make([]simMemory, n)
 		d.Windows.Add(trace.Named{ID: "0", Attrs: []trace.Attr{
-			{Key: trace.CommunicatorIDAttribute, Value: trace.StringValue("0")}}})
+			{Key: trace.CommunicatorAttribute, Value: trace.Value{Type: trace.CommRef}}}})
 	}
 	s.run(o, n)
 	return s.rec

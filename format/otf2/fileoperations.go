@@ -30,20 +30,15 @@ func (e *encoder) setFileOperation(c *trace.Cursor) bool {
 
 // defineHandles writes the definitions of I/O handles.
 func (e *encoder) defineHandles(put func(id uint8, v ...uint64), name func(string) uint64) {
-	files := e.defs.HandleFiles()
-	for i, x := range e.defs.Handles.All() {
-		file := uint64(undefined32)
-		if files[i] != trace.NoRef {
-			file = uint64(files[i])
-		}
-		put(defIOHandle, uint64(i), name(x.Name), file, 0, attrFlags(x.Attrs, handleFlags), undefined32, undefined32)
+	own := e.defs.Handles.All()
+	define := func(i int, text string, file uint32, flags uint64) {
+		put(defIOHandle, uint64(i), name(text), uint64(file), 0, flags, undefined32, undefined32)
+	}
+	for i, x := range own {
+		define(i, x.Name, e.defs.HandleFile(uint32(i)), attrFlags(x.Attrs, handleFlags))
 	}
 	for i, h := range e.io.Handles() {
-		file := uint64(undefined32)
-		if h.File != trace.NoRef {
-			file = uint64(h.File)
-		}
-		put(defIOHandle, uint64(len(files)+i), name(fmt.Sprintf("handle %d", h.Number)), file, 0, 0, undefined32, undefined32)
+		define(len(own)+i, fmt.Sprintf("handle %d", h.Number), h.File, 0)
 	}
 }
 

@@ -261,6 +261,15 @@ func attrList(key, value string) []trace.Attr {
 	return []trace.Attr{{Key: key, Value: trace.StringValue(value)}}
 }
 
+// reference returns a list with an attribute that refers to a definition, or nil if the trace does not define it.
+func (m *model) reference(key string, typ trace.Type, t Table, v uint64) []trace.Attr {
+	i := m.lookup(t, v)
+	if i == trace.NoRef {
+		return nil
+	}
+	return []trace.Attr{{Key: key, Value: trace.Value{Num: uint64(i), Type: typ}}}
+}
+
 // flagAttrs returns a list with the flags of a definition, or nil if none is set.
 func flagAttrs(words []string, flags uint64) []trace.Attr {
 	if flags == 0 {
@@ -333,7 +342,7 @@ func (m *model) define(r *Record, opt *format.ReadOptions) error {
 		named(Parameters, &d.Parameters, m.text(v[1]), attrList("type", enumWord(parameterTypes, v[2]))...)
 	case defWindow:
 		named(Windows, &d.Windows, m.text(v[1]), slices.Concat(attrList("communicator", m.name(Comms, v[2])),
-			attrList(trace.CommunicatorIDAttribute, id(v[2])), flagAttrs(createDestroy, v[3]))...)
+			m.reference(trace.CommunicatorAttribute, trace.CommRef, Comms, v[2]), flagAttrs(createDestroy, v[3]))...)
 	case defContext:
 		name, _ := m.ranks.rawName(CallingContexts, v[0])
 		named(CallingContexts, &d.Contexts, trace.ToUTF8(name), attrList("parent", m.name(CallingContexts, v[3]))...)
@@ -342,13 +351,9 @@ func (m *model) define(r *Record, opt *format.ReadOptions) error {
 			append(attrList("kind", map[bool]string{true: "file", false: "directory"}[r.ID == defIOFile]),
 				attrList("node", m.name(SystemTreeNodes, v[2]))...)...)
 	case defIOHandle:
-		file := ""
-		if v[2] != undefined32 {
-			file = id(v[2])
-		}
 		name, _ := m.ranks.rawName(IOHandles, v[0])
 		named(IOHandles, &d.Handles, trace.ToUTF8(name), slices.Concat(attrList("file", m.name(IOFiles, v[2])),
-			attrList(trace.FileIDAttribute, file), attrList("interface", m.name(IOParadigms, v[3])),
+			m.reference(trace.FileAttribute, trace.FileRef, IOFiles, v[2]), attrList("interface", m.name(IOParadigms, v[3])),
 			flagAttrs(handleFlags, v[4]),
 			attrList("communicator", m.name(Comms, v[5])), attrList("parent", m.name(IOHandles, v[6])))...)
 	}

@@ -28,7 +28,7 @@ func TestThereAndBack(t *testing.T) {
 	for i := range handles {
 		h := trace.Named{ID: string(rune('4' + i))}
 		if i > 0 {
-			h.Attrs = []trace.Attr{{Key: trace.FileIDAttribute, Value: trace.StringValue("7")}}
+			h.Attrs = []trace.Attr{{Key: trace.FileAttribute, Value: trace.Value{Num: uint64(file), Type: trace.FileRef}}}
 		}
 		d.Handles.Add(h)
 	}

@@ -162,18 +162,14 @@ func (f *FromIO) end(c *trace.Cursor, x *Operation) {
 
 // handle returns the file and the number of an I/O handle.
 func (f *FromIO) handle(i uint32) handle {
-	if int(i) >= len(f.handles) {
-		files := f.defs.HandleFiles()
-		for n := len(f.handles); n < len(files); n++ {
-			h := handle{files[n], uint64(n)}
-			if id, err := strconv.ParseUint(f.defs.Handles.At(uint32(n)).ID, 10, 64); err == nil {
+	for n := uint32(len(f.handles)); n <= i; n++ {
+		h := handle{f.defs.HandleFile(n), uint64(n)}
+		if f.defs.Handles.Has(n) {
+			if id, err := strconv.ParseUint(f.defs.Handles.At(n).ID, 10, 64); err == nil {
 				h.number = id
 			}
-			f.handles = append(f.handles, h)
 		}
-	}
-	if int(i) >= len(f.handles) {
-		return handle{trace.NoRef, uint64(i)}
+		f.handles = append(f.handles, h)
 	}
 	return f.handles[i]
 }
