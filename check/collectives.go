@@ -147,7 +147,7 @@ func (c *Checker) countOperation(x *trace.Cursor) step {
 		return step{}
 	}
 	root := x.Op(2)
-	if c.isIntercommunicator(uint32(comm)) {
+	if c.defs.ConnectsGroups(uint64(comm)) {
 		root = trace.Undefined // the two groups record different roots
 	}
 	m.number++
@@ -165,11 +165,6 @@ func (c *Checker) operationsOf(comm uint32) *operations {
 		c.collect[comm] = o
 	}
 	return o
-}
-
-// isIntercommunicator reports whether a communicator connects two groups.
-func (c *Checker) isIntercommunicator(comm uint32) bool {
-	return slices.ContainsFunc(c.defs.Communicator.At(comm).Attrs, func(a trace.Attr) bool { return a.Key == "other" })
 }
 
 // addChild returns the number of the child of operation from with the kind and root of to. It adds
@@ -295,7 +290,7 @@ func (c *Checker) reportMembership(comm uint32, o *operations) error {
 // reportEarlyOperations reports operations that one location left before another one began it, although
 // all members wait for all others in such an operation.
 func (c *Checker) reportEarlyOperations(comm uint32, o *operations) error {
-	if c.isIntercommunicator(comm) {
+	if c.defs.ConnectsGroups(uint64(comm)) {
 		return nil // the groups wait for each other, but members of a group do not
 	}
 	all, early, most := int64(0), int64(0), uint64(0)

@@ -26,7 +26,7 @@ func (d *Definitions) Members(communicator uint32) (list []uint32, known bool) {
 // communicator connects two groups.
 func (d *Definitions) MemberCount(communicator uint32) (n int, known bool) {
 	if !d.Communicator.Has(communicator) || !d.Sets.Has(d.Communicator.At(communicator).Set) ||
-		slices.ContainsFunc(d.Communicator.At(communicator).Attrs, func(a Attr) bool { return a.Key == "other" }) {
+		d.ConnectsGroups(uint64(communicator)) {
 		return 0, false
 	}
 	if d.IsSelf(uint64(communicator)) {
@@ -44,6 +44,20 @@ func (d *Definitions) IsSelf(communicator uint64) bool {
 	}
 	set := d.Communicator.At(uint32(communicator)).Set
 	return d.Sets.Has(set) && d.Sets.At(set).Kind == "self"
+}
+
+// OtherGroupAttribute is the name of the attribute of a communicator that connects two groups of locations (an MPI
+// intercommunicator). It refers to the second group ([GroupRef]), or is [NoRef] if the trace does not define that
+// group. In events of the members of the first group, ranks are positions in the second group.
+const OtherGroupAttribute = "other"
+
+// ConnectsGroups reports whether a communicator connects two groups of locations.
+func (d *Definitions) ConnectsGroups(communicator uint64) bool {
+	if communicator >= uint64(d.Communicator.Len()) {
+		return false
+	}
+	return slices.ContainsFunc(d.Communicator.At(uint32(communicator)).Attrs,
+		func(a Attr) bool { return a.Key == OtherGroupAttribute })
 }
 
 // CommunicatorAttribute is the name of the attribute of a window for remote memory access that refers to its
@@ -143,15 +157,8 @@ func (r *ranks) ofCommunicator(c *Communicator) (list []uint32) {
 		}
 	}
 	add(c.Set)
-	for _, a := range c.Attrs {
-		if a.Key != "other" {
-			continue
-		}
-		for i, s := range r.defs.Sets.All() {
-			if s.ID == a.Value.Str {
-				add(uint32(i))
-			}
-		}
+	if other := reference(c.Attrs, OtherGroupAttribute, GroupRef, r.defs.Sets.Len()); other != NoRef {
+		add(other)
 	}
 	return list
 }

@@ -84,7 +84,7 @@ func TestWorlds(t *testing.T) {
 		t.Errorf("found the worlds %v, expected two", got)
 	}
 	d.Communicator.Add(Communicator{Name: "between", Parent: NoRef, Set: 0,
-		Attrs: []Attr{{Key: "other", Value: StringValue("1")}}})
+		Attrs: []Attr{{Key: OtherGroupAttribute, Value: Value{Num: 1, Type: GroupRef}}}})
 	if got := d.Worlds(); got != nil {
 		t.Errorf("found the worlds %v, expected one", got)
 	}

@@ -261,23 +261,25 @@ func TestMergeRanksOfParadigms(t *testing.T) {
 	}
 }
 
-// TestMergeReferencesOfDefinitions checks that the windows and I/O handles of merged traces refer to the communicators
-// and files of their own trace, although the ids in both traces are the same.
+// TestMergeReferencesOfDefinitions checks that the windows, I/O handles and communicators of merged traces refer to the
+// communicators, files and groups of their own trace, although the ids in both traces are the same.
 func TestMergeReferencesOfDefinitions(t *testing.T) {
 	one := func(name string) format.Events {
 		r := trace.NewRecorder(trace.Seconds(1000))
 		d := r.Defs()
 		for i := range 2 {
 			id := fmt.Sprint(i)
-			d.Communicator.Add(trace.Communicator{ID: id, Name: name + id, Set: trace.NoRef, Parent: trace.NoRef})
+			d.Sets.Add(trace.Set{ID: id, Name: name + id, Kind: "locations", Members: []int64{int64(i)}})
+			d.Communicator.Add(trace.Communicator{ID: id, Name: name + id, Set: trace.NoRef, Parent: trace.NoRef,
+				Attrs: []trace.Attr{{Key: trace.OtherGroupAttribute, Value: trace.Value{Num: uint64(i), Type: trace.GroupRef}}}})
 			d.Files.Add(trace.Named{ID: id, Name: name + id})
 			d.Windows.Add(trace.Named{ID: id, Name: name + id, Attrs: []trace.Attr{{Key: trace.CommunicatorAttribute,
 				Value: trace.Value{Num: uint64(i), Type: trace.CommRef}}}})
 			d.Handles.Add(trace.Named{ID: id, Name: name + id, Attrs: []trace.Attr{{Key: trace.FileAttribute,
 				Value: trace.Value{Num: uint64(i), Type: trace.FileRef}}}})
 		}
-		l := r.Location("p")
-		r.Event(l, 0, trace.NoOp, trace.NoRef, nil)
+		r.Event(r.Location("p"), 0, trace.NoOp, trace.NoRef, nil)
+		r.Location("q")
 		return format.Recorded(r)
 	}
 	m, err := transform.Merge(t.Context(), []format.Events{one("a"), one("b")}, transform.MergeOptions{})
@@ -288,6 +290,12 @@ func TestMergeReferencesOfDefinitions(t *testing.T) {
 	d := m.Defs()
 	if d.Windows.Len() != 4 || d.Handles.Len() != 4 {
 		t.Fatalf("found %d windows and %d handles, expected 4 of each", d.Windows.Len(), d.Handles.Len())
+	}
+	for i, c := range d.Communicator.All() {
+		want := []uint32{uint32(i)} // the locations have the order of the traces
+		if got := d.KnownMembers(uint32(i)); !slices.Equal(got, want) {
+			t.Errorf("communicator %s has the members %v, expected %v", c.Name, got, want)
+		}
 	}
 	for i, w := range d.Windows.All() {
 		if c := d.WindowCommunicator(uint32(i)); !d.Communicator.Has(c) || d.Communicator.At(c).Name != w.Name {

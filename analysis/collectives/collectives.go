@@ -338,7 +338,7 @@ func (p *Part) addCall(loc uint32, x call) {
 	s.counts[loc]++
 	o := operation{operation: x.operation, root: x.root, members: 1, first: x.begin, last: x.begin, firstEnd: x.end,
 		wanted: x.wanted}
-	if p.connectsGroups(x.communicator) {
+	if p.defs.ConnectsGroups(x.communicator) {
 		o.root = trace.Undefined // in an intercommunicator, the two groups record different roots
 	}
 	if x.known {
@@ -351,7 +351,7 @@ func (p *Part) addCall(loc uint32, x call) {
 // members returns the sorted locations of a communicator. It returns nil if they are unknown, or if
 // the communicator connects two groups.
 func (p *Part) members(communicator uint64) []uint32 {
-	if p.connectsGroups(communicator) {
+	if p.defs.ConnectsGroups(communicator) {
 		return nil
 	}
 	l, known := p.defs.Members(uint32(communicator))
@@ -360,13 +360,6 @@ func (p *Part) members(communicator uint64) []uint32 {
 	}
 	slices.Sort(l)
 	return slices.Compact(l)
-}
-
-// connectsGroups reports whether a communicator connects two groups of locations (an MPI
-// intercommunicator).
-func (p *Part) connectsGroups(communicator uint64) bool {
-	return slices.ContainsFunc(p.defs.Communicator.At(uint32(communicator)).Attrs,
-		func(a trace.Attr) bool { return a.Key == "other" })
 }
 
 // add adds calls of some members, summed as o, to operation number n.

@@ -41,7 +41,7 @@ func (p *Part) firstEqual(communicator uint64) uint64 {
 func (c *communicators) find(p *Part, i uint32) uint32 {
 	name := p.defs.Communicator.At(i).Name
 	members, known := p.defs.Members(i)
-	if name == "" || !known || len(members) == 0 || p.connectsGroups(uint64(i)) {
+	if name == "" || !known || len(members) == 0 || p.defs.ConnectsGroups(uint64(i)) {
 		return i
 	}
 	sum := fnv.New64a()

@@ -22,7 +22,7 @@ func TestIntercommunicator(t *testing.T) {
 		d.Sets.Add(trace.Set{ID: string(rune('5' + i)), Kind: "locations", Members: members})
 	}
 	d.Communicator.Add(trace.Communicator{ID: "1", Name: "between", Set: 0, Parent: trace.NoRef,
-		Attrs: []trace.Attr{{Key: "other", Value: trace.StringValue("6")}}})
+		Attrs: []trace.Attr{{Key: trace.OtherGroupAttribute, Value: trace.Value{Num: 1, Type: trace.GroupRef}}}})
 	r.Event(0, 5, trace.Send, trace.NoRef, []uint64{2, 0, 1, 8})
 	path := filepath.Join(t.TempDir(), "x.otf")
 	out, err := format.CreateFile(path)

@@ -40,7 +40,7 @@ func (c *commMembers) add(loc uint32) {
 // members returns the members of communicator i. They are determined at the first call.
 func (e *encoder) members(i uint32) *commMembers {
 	for n := uint32(len(e.comms)); n <= i; n++ {
-		e.comms = append(e.comms, e.resolve(e.defs.Communicator.At(n)))
+		e.comms = append(e.comms, e.resolve(n))
 	}
 	return e.comms[i]
 }
@@ -48,10 +48,11 @@ func (e *encoder) members(i uint32) *commMembers {
 // resolve determines the locations of a communicator. Its set holds either ids of locations, or
 // ranks among the communicating locations. If the members cannot be determined, they are all
 // locations.
-func (e *encoder) resolve(c *trace.Communicator) *commMembers {
+func (e *encoder) resolve(comm uint32) *commMembers {
 	d := e.defs
+	c := d.Communicator.At(comm)
 	all := &commMembers{all: true}
-	if !d.Sets.Has(c.Set) || slices.ContainsFunc(c.Attrs, func(a trace.Attr) bool { return a.Key == otherSide }) {
+	if !d.Sets.Has(c.Set) || d.ConnectsGroups(uint64(comm)) {
 		return all
 	}
 	set := d.Sets.At(c.Set)

@@ -246,10 +246,6 @@ func (m *model) defined(t Table, id uint64) uint32 {
 
 func id(v uint64) string { return strconv.FormatUint(v, 10) }
 
-// otherSide is the attribute of a communicator between two groups. It names the second group: in events of the
-// members of the first group, ranks are positions in the second group.
-const otherSide = "other"
-
 // acceleratorKind is the kind of location groups for accelerators.
 const acceleratorKind = "accelerator"
 
@@ -337,7 +333,9 @@ func (m *model) define(r *Record, opt *format.ReadOptions) error {
 	case defInterComm:
 		m.index[Comms].set(v[0], d.Communicator.Add(trace.Communicator{ID: id(v[0]), Name: m.text(v[1]),
 			Set: m.lookup(Groups, v[2]), Parent: trace.NoRef,
-			Attrs: append(attrList(otherSide, id(v[3])), flagAttrs(createDestroy, v[5])...)}))
+			Attrs: append([]trace.Attr{{Key: trace.OtherGroupAttribute,
+				Value: trace.Value{Num: uint64(m.lookup(Groups, v[3])), Type: trace.GroupRef}}},
+				flagAttrs(createDestroy, v[5])...)}))
 	case defParameter:
 		named(Parameters, &d.Parameters, m.text(v[1]), attrList("type", enumWord(parameterTypes, v[2]))...)
 	case defWindow:

@@ -121,7 +121,7 @@ func (e *engine) join(k synclog.Sequence, operation, root uint64, m Member) {
 		if k := len(s.free); k > 0 {
 			x.members, s.free = s.free[k-1], s.free[:k-1]
 		}
-	} else if x.operation != operation || x.root != root && !e.connectsGroups(s.communicator) {
+	} else if x.operation != operation || x.root != root && !e.defs.ConnectsGroups(s.communicator) {
 		e.endSequence(s, m)
 		return
 	}
@@ -171,15 +171,6 @@ func (e *engine) reportMemberWaits(m *Member, waits ...Wait) {
 	}
 }
 
-// connectsGroups reports whether a communicator connects two groups of locations.
-func (e *engine) connectsGroups(communicator uint64) bool {
-	if communicator >= uint64(e.defs.Communicator.Len()) {
-		return false
-	}
-	return slices.ContainsFunc(e.defs.Communicator.At(uint32(communicator)).Attrs,
-		func(a trace.Attr) bool { return a.Key == "other" })
-}
-
 // root returns the location of an operation's root, or trace.NoRef. Traces that define their own
 // operations record the root as an id, others as a rank.
 func (e *engine) root(s *sequence, x *instance) uint32 {
@@ -202,7 +193,7 @@ func (e *engine) judge(s *sequence, x *instance) {
 	case len(x.members) < 2:
 		e.Judged += e.countedMembers(x.members) // it waits for nobody
 		return
-	case e.connectsGroups(s.communicator):
+	case e.defs.ConnectsGroups(s.communicator):
 		e.unjudgeMembers(GroupsCollective, x.members)
 		return
 	}
