@@ -226,6 +226,24 @@ func TestDetailsReadOnce(t *testing.T) {
 	}
 }
 
+// TestReportReadsTwice checks that report reads a trace once for its analyses and once to check it. The index of the
+// trace is in the cache.
+func TestReportReadsTwice(t *testing.T) {
+	for _, format := range []string{"etf", "picl", "otf", "otf2", "pallas"} {
+		dir := t.TempDir()
+		in := filepath.Join(dir, "t."+format)
+		weft(t, exitGood, "generate", "--workload", "ring", "--locations", "4", "--events", "100000", in)
+		weft(t, exitGood, "index", "-q", in)
+		most := int64(1<<20) + bytesOf(t, 1, "index", "-q", in) // the index, and whether it is that of the trace
+		for _, command := range []string{"profile", "check"} {
+			most += bytesOf(t, 1, command, "-q", in)
+		}
+		if n := bytesOf(t, 1, "report", "-q", "-o", filepath.Join(dir, "t.html"), in); n > most {
+			t.Errorf("%s: found %d bytes read, expected %d at most", format, n, most)
+		}
+	}
+}
+
 // TestCheckReadsOnce checks that check reads each part of a trace once, and that print without filters does so,
 // too.
 func TestCheckReadsOnce(t *testing.T) {
