@@ -139,6 +139,36 @@ func TestOTFReadsLittle(t *testing.T) {
 	}
 }
 
+// TestSomeFilesReadLittle checks which part of OTF traces commands read for a window near the beginning, if the trace
+// has many small files or compressed ones: the window and the part before it, as much again for each further pass over
+// the window, the ends of the files, and the blocks of a bisection.
+func TestSomeFilesReadLittle(t *testing.T) {
+	for _, x := range []struct {
+		streams    string
+		compressed bool
+		most       map[string]float64 // greatest part of the files, in percent; each file has about 335 kB of text
+	}{
+		{"64", false, map[string]float64{"profile": 12, "states": 12, "usage": 12, "comm": 12, "print": 20, "info": 40}},
+		{"4", true, map[string]float64{"profile": 6, "states": 6, "usage": 6, "comm": 6, "print": 15, "info": 40}},
+	} {
+		dir := t.TempDir()
+		in := filepath.Join(dir, "t.otf")
+		weft(t, exitGood, "generate", "--workload", "ring", "--locations", "64", "--events", "1200000", "--option",
+			"otf.streams="+x.streams, in)
+		if x.compressed {
+			weft(t, exitGood, "otf", "compress", in)
+		}
+		size := sizeBelow(t, dir)
+		for command, percent := range x.most {
+			most := int64(percent / 100 * float64(size))
+			if n := bytesOf(t, 1, command, "-q", "--window", "1%..2%", in); n > most {
+				t.Errorf("%s streams, compressed %t: %s: found %d bytes read of %d, expected %d at most", x.streams, x.compressed,
+					command, n, size, most)
+			}
+		}
+	}
+}
+
 // TestArchivesReadLittle checks which part of OTF2 and Pallas traces commands read. To print the beginning of a
 // Pallas trace, weft needs the lists of events. To cut a piece out of a trace, weft reads the events before the
 // piece once, as a profile of the same window does.
