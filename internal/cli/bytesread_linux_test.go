@@ -169,6 +169,22 @@ func TestSomeFilesReadLittle(t *testing.T) {
 	}
 }
 
+// TestTimesReadOnce checks that info and cut read the ends of the files of an OTF2 archive once to find its times. Each
+// file has only one chunk here, which has to be read for the time of its last event. cut reads each chunk once more up
+// to the window, and info also counts the events of the window.
+func TestTimesReadOnce(t *testing.T) {
+	dir := t.TempDir()
+	in := filepath.Join(dir, "t.otf2")
+	weft(t, exitGood, "generate", "--workload", "ring", "--locations", "32", "--events", "800000", in)
+	size := sizeBelow(t, dir)
+	for _, args := range [][]string{{"info", "-q", "--window", "2%..3%", in},
+		{"cut", "-q", "--window", "2%..3%", in, filepath.Join(t.TempDir(), "piece.otf2")}} {
+		if n, most := bytesOf(t, 1, args...), size*5/2; n > most {
+			t.Errorf("%s: found %d bytes read of %d, expected %d at most", args[0], n, size, most)
+		}
+	}
+}
+
 // TestArchivesReadLittle checks which part of OTF2 and Pallas traces commands read. To print the beginning of a
 // Pallas trace, weft needs the lists of events. To cut a piece out of a trace, weft reads the events before the
 // piece once, as a profile of the same window does.
