@@ -88,8 +88,12 @@ type Compression struct {
 
 const defaultLevel = 4
 
+// restartText is the number of bytes of text between restart points in files that CompressFile writes, as in files of
+// otfcompress. libotf finds no window that begins before the first restart point.
+const restartText = 10240
+
 // CompressFile compresses a file to one with the suffix ".z", which replaces an existing file of that name.
-// Each MiB of text can be decompressed independently (docs/formats/otf.md, "Files"). The original is removed
+// Each 10 240 bytes of text can be decompressed independently (docs/formats/otf.md, "Files"). The original is removed
 // when the new file is complete. After an error, the original is unchanged. CompressFile returns the size of
 // the new file.
 func CompressFile(ctx context.Context, path string, opt Compression) (int64, error) {
@@ -114,7 +118,7 @@ func CompressFile(ctx context.Context, path string, opt Compression) (int64, err
 		}
 		done, first := int64(0), true
 		next := func() ([]byte, bool, error) {
-			text := make([]byte, defaultBuffer)
+			text := make([]byte, 100*restartText)
 			n, err := io.ReadFull(f, text)
 			if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 				err = nil
@@ -132,12 +136,19 @@ func CompressFile(ctx context.Context, path string, opt Compression) (int64, err
 		deflate := func(worker int, text []byte) ([]byte, error) {
 			var b bytes.Buffer
 			z := zips[worker]
-			z.Reset(&b)
-			if _, err := z.Write(text); err != nil {
-				return nil, err
+			for {
+				n := min(len(text), restartText)
+				z.Reset(&b)
+				if _, err := z.Write(text[:n]); err != nil {
+					return nil, err
+				}
+				if err := z.Flush(); err != nil {
+					return nil, err
+				}
+				if text = text[n:]; len(text) == 0 {
+					return b.Bytes(), nil
+				}
 			}
-			err := z.Flush()
-			return b.Bytes(), err
 		}
 		return pipeline.Run(ctx, workers, next, deflate, func(piece []byte) error {
 			_, err := w.Write(piece)

@@ -25,10 +25,10 @@ import (
 func samples() map[string][]byte {
 	rng := rand.New(rand.NewPCG(5, 5))
 	out := map[string][]byte{}
-	sizes := []int{0, 1, 10239, 10240, 10241, 20480, defaultBuffer - 1, defaultBuffer, defaultBuffer + 1,
-		3*defaultBuffer + 12345}
+	const job = 100 * 10240 // CompressFile compresses so much text at once
+	sizes := []int{0, 1, 10239, 10240, 10241, 20480, job - 1, job, job + 1, 3*job + 12345}
 	if effort.Race {
-		sizes = []int{1, 3*defaultBuffer + 12345}
+		sizes = []int{1, 3*job + 12345}
 	}
 	for _, n := range sizes {
 		noise := make([]byte, n)
@@ -96,7 +96,8 @@ func TestCompress(t *testing.T) {
 	}
 }
 
-// checkPieces decompresses the file from the beginning of each MiB of text.
+// checkPieces decompresses the file from each restart point. otfcompress writes one after each 10240 bytes of text
+// (otf.md, section 11).
 func checkPieces(t *testing.T, name string, z, text []byte) {
 	t.Helper()
 	found := map[int]bool{}
@@ -106,14 +107,50 @@ func checkPieces(t *testing.T, name string, z, text []byte) {
 			break
 		}
 		i += k + len(flushEnd)
-		got, _ := io.ReadAll(flate.NewReader(bytes.NewReader(z[i:])))
-		if len(got) > 0 && bytes.HasSuffix(text, got) {
-			found[len(text)-len(got)] = true
+		at := 10240 * (len(found) + 1)
+		got := make([]byte, min(max(len(text)-at, 0), 20000)) // the text of this piece and of the next one
+		if _, err := io.ReadFull(flate.NewReader(bytes.NewReader(z[i:])), got); err == nil && len(got) > 0 &&
+			bytes.HasPrefix(text[at:], got) {
+			found[at] = true
 		}
 	}
-	for off := defaultBuffer; off < len(text); off += defaultBuffer {
+	for off := 10240; off < len(text); off += 10240 {
 		if !found[off] {
 			t.Errorf("%s: the text from %d on cannot be read by itself", name, off)
+		}
+	}
+}
+
+// TestCompressedWindowPeers checks that otfprint finds a window in files that CompressFile and a Writer compress, also
+// if they are small. otfprint finds no window that begins before the first restart point of a file.
+func TestCompressedWindowPeers(t *testing.T) {
+	otfprint := tool(t, "otfprint")
+	write := func(name string, level int) string {
+		path := filepath.Join(t.TempDir(), name)
+		w := Create(path+".otf", &WriterOptions{Streams: 1, Level: level})
+		if err := w.Write(&Record{Type: DefProcess, Token: 1, Name: "p"}); err != nil {
+			t.Fatal(err)
+		}
+		rng := rand.New(rand.NewPCG(4, 4))
+		for i := range uint64(30_000) {
+			r := &Record{Type: Enter, Time: i * 10, Process: 1, Function: rng.Uint64N(1 << 20)}
+			if err := w.Write(r); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	compressed := write("x", 0)
+	if _, err := CompressFile(context.Background(), compressed+".1.events", Compression{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{compressed, write("y", 0), write("z", 4)} {
+		out, err := exec.Command(otfprint, "--nodef", "--time", "200000", "201000", path+".otf").Output()
+		if n := bytes.Count(out, []byte("Enter")); err != nil || n != 100 {
+			t.Errorf("%s: found %d records and %v, expected 100", filepath.Base(path), n, err)
 		}
 	}
 }

@@ -114,6 +114,9 @@ func (d *decoder) stream(ctx context.Context, x *survey, sel trace.Selection, me
 		if enough, ok := d.clock.toFile(sel.OneEventFrom); ok && sel.OneEventFrom != 0 {
 			f.enough = enough
 		}
+		if f.to < math.MaxUint64 || f.enough > 0 {
+			s.t.expectFew()
+		}
 		if x.from > 0 {
 			s.t.readFrom(x.from)
 			return f, nil

@@ -40,18 +40,33 @@ type lineReader struct {
 	// quarter with each read. 0 means chunk.
 	few  int
 	kept *readCache // bytes that were read earlier
-	long int64      // number of bytes in skipped lines, which were longer than max
-	skip bool       // the current line is being skipped
+	// probes holds the results of earlier searches; nil keeps none.
+	probes *probes
+	long   int64 // number of bytes in skipped lines, which were longer than max
+	skip   bool  // the current line is being skipped
 
 	progress *progress
 }
 
 // zipChunk returns the number of bytes that are read at once from a compressed file.
 func (t *lineReader) zipChunk() int {
+	n := 64 << 10
 	if t.readSize > 0 {
-		return min(t.readSize, 64<<10)
+		n = min(n, t.readSize)
 	}
-	return 64 << 10
+	if t.few > 0 {
+		n = min(n, 4*window)
+	}
+	return n
+}
+
+// expectFew makes the first reads small, because only a part of the file may be needed. Nothing must have been read
+// yet.
+func (t *lineReader) expectFew() {
+	t.few = 4 * window
+	if t.zip != nil {
+		t.begin(t.begun)
+	}
 }
 
 // section reads the bytes of a file between read and stop, and advances read.
@@ -217,9 +232,12 @@ var restartMark = []byte{0, 0, 0xff, 0xff}
 // restart points, the position stays at the beginning.
 func (t *lineReader) searchZip(from uint64) error {
 	lo, hi := int64(2), t.h.Size // decompression can begin at lo
-	for hi-lo > readSize {
+	for hi-lo > 4*window {
 		mid := lo + (hi-lo)/2
-		at, _, time, err := t.restartAfter(mid, hi)
+		at, time, err := t.probes.look(t.name, mid, hi, func() (int64, uint64, error) {
+			at, _, time, err := t.restartAfter(mid, hi)
+			return at, time, err
+		})
 		if err != nil {
 			return err
 		}
@@ -232,7 +250,13 @@ func (t *lineReader) searchZip(from uint64) error {
 	if lo == 2 {
 		return nil
 	}
-	t.begin(lo)
+	return t.beginAfter(lo)
+}
+
+// beginAfter reads a compressed file from the first time line after a restart point on. The first reads are small.
+func (t *lineReader) beginAfter(restart int64) error {
+	t.few, t.stop = 4*window, t.h.Size
+	t.begin(restart)
 	if err := t.fill(); err != nil {
 		return err
 	}
@@ -281,8 +305,8 @@ func (e unterminated) Read(p []byte) (int, error) {
 func (t *lineReader) restartAfter(off, end int64) (at int64, before []byte, time uint64, err error) {
 	buf := make([]byte, 64<<10)
 	text := make([]byte, 16<<10)
-	for off < end {
-		n, err := t.h.ReadAt(buf[:min(int64(len(buf)), end-off)], off)
+	for size := int64(window); end-off >= int64(len(restartMark)); size = min(2*size, int64(len(buf))) {
+		n, err := t.h.ReadAt(buf[:min(size, end-off)], off)
 		if err != nil && !errors.Is(err, io.EOF) {
 			return -1, nil, 0, fmt.Errorf("%s:0x%x: %w", t.name, off, err)
 		}
@@ -335,7 +359,7 @@ func (t *lineReader) search(from uint64) error {
 	buf := make([]byte, window)
 	for hi-lo > nearWindow {
 		mid := lo + (hi-lo)/2
-		at, time, err := t.timeAfter(mid, hi, buf)
+		at, time, err := t.probes.look(t.name, mid, hi, func() (int64, uint64, error) { return t.timeAfter(mid, hi, buf) })
 		if err != nil {
 			return err
 		}

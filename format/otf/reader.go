@@ -54,6 +54,7 @@ type Reader struct {
 	maxLine  int
 	progress *progress // a decoder sets this field
 	listed   *directoryListing
+	probes   *probes
 	cut      *cutLines
 }
 
@@ -114,7 +115,7 @@ func (r *Reader) empty() bool {
 }
 
 func newReader(src format.Source, stub string, opt *Options) (*Reader, error) {
-	r := &Reader{src: src, stub: stub, listed: &directoryListing{}, cut: &cutLines{}}
+	r := &Reader{src: src, stub: stub, listed: &directoryListing{}, probes: &probes{}, cut: &cutLines{}}
 	if opt != nil {
 		r.opt = *opt
 	}
@@ -254,7 +255,7 @@ func (r *Reader) open(id uint32, part Part) (*stream, error) {
 			return nil, err
 		}
 		s := &stream{r: r, id: id, reported: id, part: part, t: openLines(h, r.path(name), z != "", r.maxLine, r.opt.Buffer)}
-		s.t.progress = r.progress
+		s.t.progress, s.t.probes = r.progress, r.probes
 		if z != "" && h.Size > 0 {
 			var head [2]byte
 			if _, err := h.ReadAt(head[:], 0); err != nil && !errors.Is(err, io.EOF) {
@@ -271,7 +272,7 @@ func (r *Reader) open(id uint32, part Part) (*stream, error) {
 			}
 		}
 		if part.timed() && (r.opt.From > 0 || r.opt.To < math.MaxUint64) {
-			s.t.few = 4 * window
+			s.t.expectFew()
 		}
 		if part.timed() && r.opt.From > 0 {
 			if err := s.t.search(r.opt.From); err != nil {

@@ -125,7 +125,6 @@ func (br *bulkReader) deliverLocationBegins(ctx context.Context, stream uint32, 
 		return false, err
 	}
 	defer f.close()
-	f.s.t.few = 4 * window
 	missing := map[uint32]uint64{} // missing processes; indexed by location
 	for _, p := range d.r.master.Processes(stream) {
 		missing[d.location(uint64(p))] = uint64(p)

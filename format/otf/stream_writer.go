@@ -32,7 +32,7 @@ type WriterOptions struct {
 	// Level is the compression level from 1 to 9; 0 writes plain files.
 	Level int
 	// Buffer is the number of bytes of text that each file collects before writing them. The default 0
-	// means 128 KiB, or 1 MiB with compression. A compressed file has a restart point after each
+	// means 128 KiB, or 64 KiB with compression. A compressed file has a restart point after each
 	// buffer.
 	Buffer int
 	// Files limits the number of open files; nil sets no limit.
@@ -46,7 +46,7 @@ type WriterOptions struct {
 }
 
 const (
-	defaultBuffer = 1 << 20   // with compression
+	defaultBuffer = 64 << 10  // with compression
 	plainBuffer   = 128 << 10 // fits into the processor's cache
 )
 

@@ -367,11 +367,11 @@ func (d *decoder) surveyEnds(ctx context.Context) (timeBounds, error) {
 	return e, err
 }
 
-// surveyEnds surveys the beginning and the end of a file. It surveys the whole file if the file is small or
-// compressed.
+// surveyEnds surveys the beginning and the end of a file. It surveys the whole file if the file is small, or if it is
+// compressed and has no restart point near its end.
 func surveyEnds(ctx context.Context, s *stream) (survey, error) {
 	size := s.t.h.Size
-	if size <= 4*endBytes || s.t.zip != nil {
+	if size <= 4*endBytes {
 		return surveyWhole(ctx, s)
 	}
 	var tail int64
@@ -380,11 +380,16 @@ func surveyEnds(ctx context.Context, s *stream) (survey, error) {
 		if back >= size {
 			return surveyWhole(ctx, s)
 		}
-		at, _, err := s.t.timeAfter(size-back, size, buf)
+		var err error
+		if s.t.zip == nil {
+			tail, _, err = s.t.timeAfter(size-back, size, buf)
+		} else { // the part that is searched again is longer than a restart mark
+			tail, _, _, err = s.t.restartAfter(size-back, min(size, size-back/4+endBytes))
+		}
 		if err != nil {
 			return survey{}, err
 		}
-		if tail = at; at >= 0 {
+		if tail >= 0 {
 			break
 		}
 	}
@@ -394,10 +399,14 @@ func surveyEnds(ctx context.Context, s *stream) (survey, error) {
 		f.begun = false // the time line of the first record may be missing
 		return f, err
 	}
-	s.t.readFrom(tail)
+	if s.t.zip == nil {
+		s.t.readFrom(tail)
+	} else if err := s.t.beginAfter(tail); err != nil {
+		return f, err
+	}
 	s.begun, s.process = false, 0
 	end, err := surveyFile(ctx, s, math.MaxUint64)
-	if err != nil || !end.hasRecords || end.first < f.last {
+	if err != nil || !end.hasRecords || end.first < f.last || s.t.bad != nil {
 		f.begun = false
 		return f, err
 	}
@@ -446,7 +455,7 @@ func (d *decoder) surveySelected(ctx context.Context, sel trace.Selection) (list
 			}
 			at = s.t.base
 		} else if bounded {
-			s.t.few = 4 * window
+			s.t.expectFew()
 		}
 		s.t.cache(room)
 		f, err = surveyFile(ctx, s, to)

@@ -22,6 +22,14 @@ type decoder struct {
 	// unordered contains the locations whose events must be sorted. It is nil if sorting was not requested.
 	unordered map[uint64]bool
 	preparing sync.Mutex
+	// times is the result of Extent; nil if it is unknown.
+	times *extent
+}
+
+// extent is the result of [decoder.Extent].
+type extent struct {
+	first, last int64
+	ok          bool
 }
 
 // Open opens a trace.
@@ -325,11 +333,16 @@ func (d *decoder) Streams(ctx context.Context, sel trace.Selection) (list []form
 	return list, closeAll, nil
 }
 
-// Extent reads the first and the last chunk of each location. It ignores unreadable files, which a
-// scan reports.
+// Extent reads the first and the last chunk of each location, when it is called for the first time. It ignores
+// unreadable files, which a scan reports.
 func (d *decoder) Extent(ctx context.Context) (first, last int64, ok bool, err error) {
 	if err := d.Prepare(ctx); err != nil {
 		return 0, 0, false, err
+	}
+	d.preparing.Lock()
+	defer d.preparing.Unlock()
+	if x := d.times; x != nil {
+		return x.first, x.last, x.ok, nil
 	}
 	quiet := *d.opt
 	quiet.Report, quiet.Strict = format.NewReport(), false
@@ -352,6 +365,7 @@ func (d *decoder) Extent(ctx context.Context) (first, last int64, ok bool, err e
 			first, last, ok = min(first, b.Time[0]), max(last, b.Time[b.Len()-1]), true
 		}
 	}
+	d.times = &extent{first, last, ok}
 	return first, last, ok, nil
 }
 

@@ -139,6 +139,52 @@ func TestOTFReadsLittle(t *testing.T) {
 	}
 }
 
+// TestSomeFilesReadLittle checks which part of OTF traces commands read for a window near the beginning, if the trace
+// has many small files or compressed ones: the window and the part before it, as much again for each further pass over
+// the window, the ends of the files, and the blocks of a bisection.
+func TestSomeFilesReadLittle(t *testing.T) {
+	for _, x := range []struct {
+		streams    string
+		compressed bool
+		most       map[string]float64 // greatest part of the files, in percent; each file has about 335 kB of text
+	}{
+		{"64", false, map[string]float64{"profile": 12, "states": 12, "usage": 12, "comm": 12, "print": 20, "info": 40}},
+		{"4", true, map[string]float64{"profile": 6, "states": 6, "usage": 6, "comm": 6, "print": 15, "info": 40}},
+	} {
+		dir := t.TempDir()
+		in := filepath.Join(dir, "t.otf")
+		weft(t, exitGood, "generate", "--workload", "ring", "--locations", "64", "--events", "1200000", "--option",
+			"otf.streams="+x.streams, in)
+		if x.compressed {
+			weft(t, exitGood, "otf", "compress", in)
+		}
+		size := sizeBelow(t, dir)
+		for command, percent := range x.most {
+			most := int64(percent / 100 * float64(size))
+			if n := bytesOf(t, 1, command, "-q", "--window", "1%..2%", in); n > most {
+				t.Errorf("%s streams, compressed %t: %s: found %d bytes read of %d, expected %d at most", x.streams, x.compressed,
+					command, n, size, most)
+			}
+		}
+	}
+}
+
+// TestTimesReadOnce checks that info and cut read the ends of the files of an OTF2 archive once to find its times. Each
+// file has only one chunk here, which has to be read for the time of its last event. cut reads each chunk once more up
+// to the window, and info also counts the events of the window.
+func TestTimesReadOnce(t *testing.T) {
+	dir := t.TempDir()
+	in := filepath.Join(dir, "t.otf2")
+	weft(t, exitGood, "generate", "--workload", "ring", "--locations", "32", "--events", "800000", in)
+	size := sizeBelow(t, dir)
+	for _, args := range [][]string{{"info", "-q", "--window", "2%..3%", in},
+		{"cut", "-q", "--window", "2%..3%", in, filepath.Join(t.TempDir(), "piece.otf2")}} {
+		if n, most := bytesOf(t, 1, args...), size*5/2; n > most {
+			t.Errorf("%s: found %d bytes read of %d, expected %d at most", args[0], n, size, most)
+		}
+	}
+}
+
 // TestArchivesReadLittle checks which part of OTF2 and Pallas traces commands read. To print the beginning of a
 // Pallas trace, weft needs the lists of events. To cut a piece out of a trace, weft reads the events before the
 // piece once, as a profile of the same window does.
@@ -222,6 +268,24 @@ func TestDetailsReadOnce(t *testing.T) {
 			if n, most := bytesOf(t, 1, append(args, "-q", in)...), int64(1.1*float64(size)); n > most {
 				t.Errorf("%s: %v: found %d bytes read of %d, expected %d at most", workload, args, n, size, most)
 			}
+		}
+	}
+}
+
+// TestReportReadsTwice checks that report reads a trace once for its analyses and once to check it. The index of the
+// trace is in the cache.
+func TestReportReadsTwice(t *testing.T) {
+	for _, format := range []string{"etf", "picl", "otf", "otf2", "pallas"} {
+		dir := t.TempDir()
+		in := filepath.Join(dir, "t."+format)
+		weft(t, exitGood, "generate", "--workload", "ring", "--locations", "4", "--events", "100000", in)
+		weft(t, exitGood, "index", "-q", in)
+		most := int64(1<<20) + bytesOf(t, 1, "index", "-q", in) // the index, and whether it is that of the trace
+		for _, command := range []string{"profile", "check"} {
+			most += bytesOf(t, 1, command, "-q", in)
+		}
+		if n := bytesOf(t, 1, "report", "-q", "-o", filepath.Join(dir, "t.html"), in); n > most {
+			t.Errorf("%s: found %d bytes read, expected %d at most", format, n, most)
 		}
 	}
 }

@@ -32,7 +32,7 @@ func (a *app) otfCompressCommand() *cobra.Command {
 		Short: "Compress the files of a trace in place",
 		Long: `Compress the files of OTF 1 traces in place, except their master files. An argument can
 also be a single file of a trace. weft appends ".z" to the name of each file. The text is
-kept byte for byte, and reading can start at each MiB of it. weft removes a file only when
+kept byte for byte, and reading can start at each 10 kB of it. weft removes a file only when
 its compressed copy is complete.`,
 		Example: "  weft otf compress trace.otf\n  weft otf compress --level 9 --keep trace.1.events",
 	}, false, &level)

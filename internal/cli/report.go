@@ -39,9 +39,9 @@ those of weft explain, info, profile, efficiency, waits, path, comm and check.
 
 --window, or --from and --to, --location, --group and --region restrict the report to a
 part of the trace, as in these commands. With --region, the report has no findings, no
-efficiency, no waits and no critical path, because they need all regions. weft reads the trace several
-times. It draws the time line from the index of the trace, which it builds in the cache if
-there is none (see weft index).`,
+efficiency, no waits and no critical path, because they need all regions. weft reads the trace
+twice; for a part of it, several times. It draws the time line from the index of the trace,
+which it builds in the cache if there is none (see weft index).`,
 		Example: "  weft report trace.otf2 -o report.html\n" +
 			"  weft report --window 20%..30% --title 'Third time step' -o step.html trace.otf2",
 		Args: exactArgs(1, "one trace"),
@@ -77,8 +77,8 @@ there is none (see weft index).`,
 	return c
 }
 
-// computeReport computes the contents of the page. Each analysis opens the trace again, so that a reader's
-// defects are counted once.
+// computeReport computes the contents of the page. It opens the trace again to check it, so that a reader's defects
+// are counted once.
 func (a *app) computeReport(ctx context.Context, arg string, r *inputFlags, s *selectionFlags,
 	by string) (*report.Report, error) {
 	base, err := a.findSource(ctx, arg, r)
@@ -87,17 +87,29 @@ func (a *app) computeReport(ctx context.Context, arg string, r *inputFlags, s *s
 	}
 	defer base.Close()
 	x := &report.Report{Title: filepath.Base(base.src.Path), Format: base.format.About().Title, Chosen: s.chosenNames()}
-	with := func(f func(in *input) error) error {
+	// with opens the trace once for some analyses.
+	with := func(list ...func(in *input) error) error {
 		in := a.reopen(base, r)
 		defer in.Close()
 		if err := in.openTrace(ctx, r); err != nil {
 			return err
 		}
-		err := f(in)
+		err := in.together(ctx, r, list)
 		in.bar.remove()
 		return err
 	}
-	err = with(func(in *input) error { return a.addInfo(ctx, in, r, s, by, x) })
+	addInfo := func(in *input) error { return a.addInfo(ctx, in, r, s, by, x) }
+	addProfile := func(in *input) error { return a.addProfile(ctx, in, s, by, x) }
+	addCallPaths := func(in *input) error { return a.addCallPaths(ctx, in, s, by, x) }
+	addMessages := func(in *input) error { return a.addMessages(ctx, in, s, x) }
+	addReasons := func(in *input) error { return a.addReasons(ctx, in, s, by, x) }
+	if !s.anySet() {
+		err = with(addInfo, addProfile, addCallPaths, addMessages, addReasons)
+	} else if err = with(addInfo); err == nil { // addInfo and addReasons restrict the events to the selection
+		if err = with(addProfile, addCallPaths, addMessages); err == nil {
+			err = with(addReasons)
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -141,13 +153,6 @@ func (a *app) computeReport(ctx context.Context, arg string, r *inputFlags, s *s
 		})
 	})
 	if err != nil {
-		return nil, err
-	}
-	err = with(func(in *input) error { return a.addTimes(ctx, in, s, by, x) })
-	if err != nil {
-		return nil, err
-	}
-	if err := with(func(in *input) error { return a.addReasons(ctx, in, s, by, x) }); err != nil {
 		return nil, err
 	}
 	in := a.reopen(base, r)
@@ -223,8 +228,24 @@ func (a *app) reopen(base *input, r *inputFlags) *input {
 	return in
 }
 
-// addTimes adds the results of weft profile and weft comm.
-func (a *app) addTimes(ctx context.Context, in *input, s *selectionFlags, by string, x *report.Report) error {
+// together runs analyses of an open trace, which share the scans of all events.
+func (in *input) together(ctx context.Context, r *inputFlags, list []func(in *input) error) error {
+	analyses := make([]func(format.File) error, len(list))
+	for i, f := range list {
+		analyses[i] = func(file format.File) (err error) {
+			x := *in
+			x.file = file
+			if x.Events, err = r.correct(file); err != nil {
+				return err
+			}
+			return f(&x)
+		}
+	}
+	return analysis.Together(ctx, in.file, analyses...)
+}
+
+// addProfile adds the result of weft profile.
+func (a *app) addProfile(ctx context.Context, in *input, s *selectionFlags, by string, x *report.Report) error {
 	rows := rowsBy(in.Defs(), by)
 	p, err := a.computeProfile(ctx, in, s, rows, byLocation, byExclusive)
 	if err != nil {
@@ -246,9 +267,6 @@ func (a *app) addTimes(ctx context.Context, in *input, s *selectionFlags, by str
 	}
 	x.From, x.To = p.From, p.To
 	x.Covered, x.Regions, x.Activities, x.Locations = p.Covered, p.Regions, p.Activities, p.Locations
-	if err := a.addCallPaths(ctx, in, s, rows, by, x); err != nil {
-		return err
-	}
 	name := regionNames(in.Defs(), by)
 	nameApart := func(list []profile.Region) {
 		for i := range list {
@@ -262,6 +280,12 @@ func (a *app) addTimes(ctx context.Context, in *input, s *selectionFlags, by str
 	for i := range x.Activities {
 		x.Activities[i].Name = name(x.Activities[i].Region, x.Activities[i].Name)
 	}
+	x.Clock = d.Clock
+	return nil
+}
+
+// addMessages adds the result of weft comm.
+func (a *app) addMessages(ctx context.Context, in *input, s *selectionFlags, x *report.Report) error {
 	if err := in.Events.Prepare(ctx); err != nil {
 		return err
 	}
@@ -270,8 +294,7 @@ func (a *app) addTimes(ctx context.Context, in *input, s *selectionFlags, by str
 		return err
 	}
 	x.Messages, x.Collectives = m.Messages, m.Collectives
-	x.Clock = d.Clock
-	x.LocationName, _ = locationNames(d)
+	x.LocationName, _ = locationNames(in.Defs())
 	return nil
 }
 
@@ -314,8 +337,7 @@ func (a *app) addReasons(ctx context.Context, in *input, s *selectionFlags, by s
 }
 
 // addCallPaths adds the call paths of the selected regions, as if the trace had no other regions.
-func (a *app) addCallPaths(ctx context.Context, in *input, s *selectionFlags, rows *trace.Rows, by string,
-	x *report.Report) error {
+func (a *app) addCallPaths(ctx context.Context, in *input, s *selectionFlags, by string, x *report.Report) error {
 	rest, err := s.withAbsoluteTimes(ctx, in)
 	if err != nil {
 		return err
@@ -326,7 +348,7 @@ func (a *app) addCallPaths(ctx context.Context, in *input, s *selectionFlags, ro
 	}
 	some := *in
 	some.Events, rest.regions = e, nil
-	t, err := a.computeCallTree(ctx, &some, rest, rows, by, byInclusive)
+	t, err := a.computeCallTree(ctx, &some, rest, rowsBy(in.Defs(), by), by, byInclusive)
 	if err != nil {
 		return err
 	}

@@ -21,7 +21,7 @@ var randomFunctions = []string{"main", "work", "MPI_Send", "MPI_Recv", "MPI_Barr
 // randomOTF writes a random OTF trace: processes that begin late, end early and rest between calls, nested calls,
 // messages of which some are lost or received before they are sent, collective operations, remote memory access, files
 // and counters. No process leaves a call before those inside it.
-func randomOTF(t *testing.T, seed uint64, path string) {
+func randomOTF(t *testing.T, seed uint64, path string, events int) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(seed, 25))
 	w := otf.Create(path, &otf.WriterOptions{Streams: uint32(seed % 4)})
@@ -36,9 +36,8 @@ func randomOTF(t *testing.T, seed uint64, path string) {
 	var open [randomProcesses][]uint64 // matching numbers of collective operations
 	var calls [randomProcesses]int
 	var from, to [randomProcesses]uint64
-	const events = 400
 	for p := range randomProcesses {
-		from[p], to[p] = uint64(rng.IntN(events)), events
+		from[p], to[p] = uint64(rng.IntN(events)), uint64(events)
 		if rng.IntN(3) > 0 {
 			from[p] = 0
 		}
@@ -177,7 +176,7 @@ func TestSnapshotsChangeNoAnswer(t *testing.T) {
 	effort.Sequential(t)
 	for seed := range uint64(effort.Rounds(12)) {
 		plain := filepath.Join(t.TempDir(), "x.otf")
-		randomOTF(t, seed, plain)
+		randomOTF(t, seed, plain, 400)
 		rng := rand.New(rand.NewPCG(seed, 26))
 		var windows []string
 		for range 4 {
@@ -185,6 +184,38 @@ func TestSnapshotsChangeNoAnswer(t *testing.T) {
 			windows = append(windows, fmt.Sprintf("@%d..@%d", min(a, b), max(a, b)+1))
 		}
 		compareWithSnapshots(t, plain, 3+int(seed%9), windows)
+	}
+}
+
+// TestCompressionChangesNoAnswer checks that commands give the same answer for a window whether the files of a trace
+// are compressed or not, with and without snapshots. The files are large enough to be read from restart points.
+func TestCompressionChangesNoAnswer(t *testing.T) {
+	effort.Sequential(t)
+	for seed := range uint64(effort.Rounds(4)) {
+		plain := filepath.Join(t.TempDir(), "x.otf")
+		const events = 12_000
+		randomOTF(t, seed, plain, events)
+		compressed := filepath.Join(t.TempDir(), "x.otf")
+		weft(t, exitGood, "convert", plain, compressed)
+		if seed%2 == 0 {
+			weft(t, exitGood, "otf", "snapshots", "--count", "9", compressed)
+		}
+		weft(t, exitGood, "otf", "compress", compressed)
+		rng := rand.New(rand.NewPCG(seed, 27))
+		for range 4 {
+			a := rng.IntN(6 * events)
+			window := fmt.Sprintf("@%d..@%d", a, a+1+rng.IntN(6*events-a))
+			for _, args := range append(windowAnswers, []string{"print", "--json"},
+				[]string{"print", "--json", "--location", "2"}) {
+				args := append(slices.Clone(args), "-q", "--window", window)
+				if args[0] == "print" {
+					args = append(args, "--kind", "enter,leave,message")
+				}
+				if x, y := answerOf(args, plain), answerOf(args, compressed); x != y {
+					t.Errorf("seed %d: %v: found another answer with compressed files", seed, args)
+				}
+			}
+		}
 	}
 }
 

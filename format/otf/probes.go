@@ -1,0 +1,49 @@
+package otf
+
+import "sync"
+
+// probes holds what bisections have found in the files of a trace. Several searches look at the same positions, because
+// a command reads a window several times. A nil *probes is empty.
+type probes struct {
+	mu    sync.Mutex
+	found map[probe]probed
+}
+
+// probe is a part of a file, in which a search looks for the first time line.
+type probe struct {
+	file     string
+	off, end int64
+}
+
+// probed is the position and the time of the first time line of a part, or −1.
+type probed struct {
+	at   int64
+	time uint64
+}
+
+// mostProbes is the number of probes after which all are forgotten.
+const mostProbes = 1 << 16
+
+// look returns what find returns for a part of a file. It calls find only if the result is not known yet.
+func (p *probes) look(file string, off, end int64, find func() (int64, uint64, error)) (at int64, time uint64,
+	err error) {
+	if p == nil {
+		return find()
+	}
+	p.mu.Lock()
+	x, ok := p.found[probe{file, off, end}]
+	p.mu.Unlock()
+	if ok {
+		return x.at, x.time, nil
+	}
+	if at, time, err = find(); err != nil {
+		return at, time, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.found == nil || len(p.found) >= mostProbes {
+		p.found = map[probe]probed{}
+	}
+	p.found[probe{file, off, end}] = probed{at, time}
+	return at, time, nil
+}
