@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/weft-trace/weft/analysis/internal/claims"
+	"github.com/weft-trace/weft/analysis/internal/facts"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -40,9 +40,9 @@ type recorder struct {
 	// values of the attributes that propositions use; nil for an attribute with too many values
 	seen map[string]map[string]bool
 
-	visits   map[labelKey]*visitInfo
-	open     *claims.Pairs[openClaim]
-	fullName []string
+	visits map[labelKey]*visitInfo
+	open   *claims.Pairs[openClaim]
+	facts  *facts.Reader
 
 	signals map[signalKey]*signalRecord
 	first   int64
@@ -149,7 +149,8 @@ type rawPiece struct {
 func newRecorder(spec *Spec, d *trace.Definitions, window *trace.Window) *recorder {
 	r := &recorder{spec: spec, defs: d, window: window, matches: make([][]uint32, len(spec.propositions)),
 		required: make([][]*neededAttribute, len(spec.propositions)), pairs: map[string]map[string]*neededAttribute{},
-		seen: map[string]map[string]bool{}, visits: map[labelKey]*visitInfo{}, open: claims.NewPairs[openClaim](d),
+		seen: map[string]map[string]bool{}, facts: facts.New(d),
+		visits: map[labelKey]*visitInfo{}, open: claims.NewPairs[openClaim](d),
 		signals: map[signalKey]*signalRecord{}, derived: newDerived(spec)}
 	for _, f := range spec.formulas {
 		if f.Op == Percentile && f.Responses.By != "" {
@@ -296,7 +297,7 @@ func (r *recorder) eventText(c *trace.Cursor) string {
 	if name != "" {
 		what += " of " + name
 	}
-	if l := r.locationName(c.Location()); c.Kind() != trace.Mark && l != "" {
+	if l := r.facts.LocationName(c.Location()); c.Kind() != trace.Mark && l != "" {
 		what += " on " + l
 	}
 	return what
@@ -368,8 +369,8 @@ func (r *recorder) match(list []int32, e Event, objects []claimObject) {
 	}
 }
 
-// ownAttributes counts the attributes of the current row.
-func (r *recorder) ownAttributes(c *trace.Cursor) {
+// attributes counts the attributes of the current row.
+func (r *recorder) attributes(c *trace.Cursor) {
 	keys, values := c.Attrs()
 	for i, k := range keys {
 		if r.defs.Attributes.Has(k) {
@@ -378,42 +379,7 @@ func (r *recorder) ownAttributes(c *trace.Cursor) {
 			}
 		}
 	}
-}
-
-// placeAttributes counts the location and the group of the current row as attributes. If claims of the
-// format have attributes of their own, it counts none.
-func (r *recorder) placeAttributes(c *trace.Cursor) {
-	if r.defs.AttributesAlone() || !r.defs.Locations.Has(c.Location()) {
-		return
-	}
-	l := r.defs.Locations.At(c.Location())
-	if r.wants("location") {
-		r.countNames("location", l.ID, l.Name, r.locationName(c.Location()))
-	}
-	if r.wants("group") && r.defs.Groups.Has(l.Group) {
-		g := r.defs.Groups.At(l.Group)
-		r.countNames("group", g.ID, g.Name)
-	}
-}
-
-// locationName returns the full name of a location, or "".
-func (r *recorder) locationName(l uint32) string {
-	if int(l) >= len(r.fullName) && len(r.fullName) < r.defs.Locations.Len() {
-		r.fullName = r.defs.FullNames()
-	}
-	if l < uint32(len(r.fullName)) {
-		return r.fullName[l]
-	}
-	return ""
-}
-
-// countNames counts names as values of an attribute. It counts equal names once.
-func (r *recorder) countNames(key string, names ...string) {
-	for i, n := range names {
-		if n != "" && !slices.Contains(names[:i], n) {
-			r.attribute(key, n)
-		}
-	}
+	r.facts.Each(c, r.wants, r.attribute)
 }
 
 // begin processes the begin of a claim or visit.
@@ -441,25 +407,12 @@ func (r *recorder) claimPropositions(c *trace.Cursor, v *visitInfo) []int32 {
 	if v.present && len(keys) == 0 {
 		return v.claim
 	}
-	r.ownAttributes(c)
-	r.refAttribute(c)
-	r.placeAttributes(c)
+	r.attributes(c)
 	holds := r.takeMatches()
 	if len(keys) == 0 {
 		v.claim, v.present = slices.Clone(holds), true
 	}
 	return holds
-}
-
-// refAttribute counts the name of the definition to which the row refers, such as its region. If claims
-// of the format have attributes of their own, it counts nothing.
-func (r *recorder) refAttribute(c *trace.Cursor) {
-	if r.defs.AttributesAlone() || !r.wants("name") {
-		return
-	}
-	if name, ok := r.defs.RefName(r.defs.Spec(c.Kind()).Ref, c.Ref()); ok {
-		r.attribute("name", name)
-	}
 }
 
 // end processes the end of a claim or visit.
@@ -473,46 +426,7 @@ func (r *recorder) end(c *trace.Cursor) {
 
 // event processes an event that is neither the begin nor the end of a claim.
 func (r *recorder) event(c *trace.Cursor) {
-	r.ownAttributes(c)
-	r.refAttribute(c)
-	r.placeAttributes(c)
-	if k := c.Kind(); !r.defs.AttributesAlone() {
-		spec := r.defs.Spec(k)
-		r.attribute("kind", spec.Name)
-		location := func(l uint64) []string {
-			if l >= uint64(r.defs.Locations.Len()) {
-				return nil
-			}
-			x := r.defs.Locations.At(uint32(l))
-			return []string{x.ID, x.Name, r.locationName(uint32(l))}
-		}
-		if k.IsSend() && r.wants("receiver") {
-			r.countNames("receiver", location(c.Op(0))...)
-		}
-		if k.IsSend() && r.wants("sender") {
-			r.countNames("sender", location(uint64(c.Location()))...)
-		}
-		if k.IsRecv() && r.wants("sender") {
-			r.countNames("sender", location(c.Op(0))...)
-		}
-		if k.IsRecv() && r.wants("receiver") {
-			r.countNames("receiver", location(uint64(c.Location()))...)
-		}
-		for i, v := range c.Ops() {
-			if i >= len(spec.Operands) || !r.wants(spec.Operands[i].Name) || v == trace.Undefined {
-				continue
-			}
-			o := &spec.Operands[i]
-			name, ok := r.defs.OperandName(o.Type, v)
-			if !ok {
-				name, ok = r.defs.EnumName(k, o, v)
-			}
-			if !ok {
-				name = strconv.FormatUint(v, 10)
-			}
-			r.attribute(o.Name, name)
-		}
-	}
+	r.attributes(c)
 	r.match(r.takeMatches(), AnyEvent, r.objectsOfEvent(c))
 }
 
@@ -582,7 +496,7 @@ func (r *recorder) signalsOf(key signalKey) (list []int) {
 				return false
 			}
 			l := r.defs.Locations.At(key.location)
-			return l.ID == a.Value || l.Name == a.Value || r.locationName(key.location) == a.Value
+			return l.ID == a.Value || l.Name == a.Value || r.facts.LocationName(key.location) == a.Value
 		}
 		return false
 	}
