@@ -143,6 +143,12 @@ func (o *LittleOptions) Selection() trace.Selection {
 	return sel
 }
 
+// CanIdentify reports whether events of a trace can have an attribute.
+func CanIdentify(d *trace.Definitions, attribute string) bool {
+	return facts.Known(d, attribute) ||
+		slices.ContainsFunc(d.Attributes.All(), func(x trace.AttributeDef) bool { return x.Name == attribute })
+}
+
 // NewLittle returns an empty part for a trace.
 func NewLittle(d *trace.Definitions, opt LittleOptions) *Little {
 	return &Little{defs: d, opt: opt, filtered: opt.Events != nil || opt.Begin != nil || opt.End != nil,

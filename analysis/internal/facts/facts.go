@@ -106,3 +106,19 @@ func (r *Reader) Value(c *trace.Cursor, key string) (value string, ok bool) {
 	r.Each(c, func(k string) bool { return k == key }, func(_, v string) { value, ok = v, true })
 	return value, ok
 }
+
+// Known reports whether [Reader.Each] can have an attribute for some event of a trace.
+func Known(d *trace.Definitions, key string) bool {
+	if d.AttributesAlone() {
+		return false
+	}
+	if slices.Contains([]string{"name", "location", "group", "kind", "sender", "receiver"}, key) {
+		return true
+	}
+	for k := range trace.Declared + trace.Kind(d.Kinds.Len()) {
+		if slices.ContainsFunc(d.Spec(k).Operands, func(o trace.Operand) bool { return o.Name == key }) {
+			return true
+		}
+	}
+	return false
+}
