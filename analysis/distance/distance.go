@@ -27,7 +27,7 @@ type Claim struct {
 type Set struct {
 	Labels  []string
 	Objects []string // names of the objects to which claims belong; a single "" if all claims belong together
-	Claims  []Claim  // sorted by start, end and order in the trace
+	Claims  []Claim  // sorted by start, end, object and label
 }
 
 // Node is a claim of a trace. Occurrence numbers the claims with the same label from 0, in the order of

@@ -312,8 +312,8 @@ func (p *part) label(c *trace.Cursor) (*label, error) {
 	keys, values := c.Attrs()
 	key := labelKey{c.Kind(), c.Ref(), c.Location()}
 	claim := c.Kind() == trace.Enter || c.Kind() == trace.ClaimBegin
-	operand := -1 // index of the operand whose name is By, or -1
-	if !claim && !p.defs.AttributesAlone() && p.By != "" {
+	operand := -1 // index of the operand whose name is By, or -1; as in package facts, the id of a mark does not count
+	if !claim && c.Kind() != trace.Mark && !p.defs.AttributesAlone() && p.By != "" {
 		operand = slices.IndexFunc(p.defs.Spec(c.Kind()).Operands, func(o trace.Operand) bool { return o.Name == p.By })
 	}
 	same := len(keys) == 0 && operand < 0 // whether the event has the same names as other events of its kind

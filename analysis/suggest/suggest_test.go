@@ -174,3 +174,21 @@ func TestLimits(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+// TestObjectsOfMarks checks that the id of an event of TRACE names no object: object 7 has two events a, each 3 ms
+// before an event b.
+func TestObjectsOfMarks(t *testing.T) {
+	rec := trace.NewRecorder(trace.Seconds(1000))
+	loc := rec.Location("main")
+	for i, x := range []struct {
+		name string
+		t    int64
+	}{{"a", 0}, {"b", 3}, {"a", 10}, {"b", 13}} {
+		rec.Event(loc, x.t, trace.Mark, rec.Region(x.name), []uint64{uint64(i)},
+			trace.Attr{Key: "id", Value: trace.IntValue(7)})
+	}
+	list := mined(t, "id", 2, format.Recorded(rec))
+	if !slices.Contains(list, "a -> b 2 3..3 mean 3.0") {
+		t.Errorf("found %q, expected that b follows a after 3 ms", list)
+	}
+}

@@ -2,6 +2,7 @@ package usage
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	"github.com/weft-trace/weft/format"
@@ -36,5 +37,40 @@ func TestLittleOfCalls(t *testing.T) {
 	}
 	if len(r.Events) != 1 || r.Events[0].From != 2 || r.Events[0].To != 7 {
 		t.Errorf("found events %+v, expected one piece from 2 to 7", r.Events)
+	}
+}
+
+// TestLittleOfMessages checks that operands, places and names of events identify objects, and select events, as in
+// package verify. Message 1 is on its way from 10 to 14, message 2 from 20 to 30, and task 7 exists from 12 to 40.
+func TestLittleOfMessages(t *testing.T) {
+	rec := trace.NewRecorder(trace.Seconds(1))
+	loc := []uint32{rec.Location("rank 0"), rec.Location("rank 1")}
+	for _, x := range [][3]uint64{{10, 14, 1}, {20, 30, 2}} {
+		rec.Event(loc[0], int64(x[0]), trace.Send, trace.NoRef, []uint64{uint64(loc[1]), trace.Undefined, x[2], 8})
+		rec.Event(loc[1], int64(x[1]), trace.Recv, trace.NoRef, []uint64{uint64(loc[0]), trace.Undefined, x[2], 8})
+	}
+	rec.Event(loc[0], 12, trace.TaskCreate, trace.NoRef, []uint64{trace.Undefined, 0, 7})
+	rec.Event(loc[1], 40, trace.TaskComplete, trace.NoRef, []uint64{trace.Undefined, 0, 7})
+	e := format.Recorded(rec)
+	for by, want := range map[string][]Object{
+		"tag":      {{"1", 10, 14}, {"2", 20, 30}},
+		"task":     {{"7", 12, 40}},
+		"receiver": {{"rank 1", 10, 30}},
+		"location": {{"rank 0", 10, 20}, {"rank 1", 14, 40}},
+		"kind":     {{"send", 10, 20}, {"task-create", 12, 12}, {"recv", 14, 30}, {"task-complete", 40, 40}},
+		"tags":     nil,
+	} {
+		l := NewLittle(e.Defs(), LittleOptions{Attribute: by,
+			Events: &EventFilter{Attributes: map[string]string{"kind": "recv", "sender": "rank 0"}, Marks: true}})
+		if err := e.Scan(context.Background(), l.opt.Selection(), format.PerLocation, l); err != nil {
+			t.Fatal(err)
+		}
+		r := l.Result(ResultOptions{})
+		if !slices.Equal(r.Objects, want) {
+			t.Errorf("by %s: found %+v, expected %+v", by, r.Objects, want)
+		}
+		if len(r.Events) != 1 || r.Events[0].From != 14 || r.Events[0].To != 30 {
+			t.Errorf("by %s: found events %+v, expected one piece from 14 to 30", by, r.Events)
+		}
 	}
 }

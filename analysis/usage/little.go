@@ -7,6 +7,7 @@ import (
 
 	"github.com/weft-trace/weft/analysis/internal/claims"
 	"github.com/weft-trace/weft/analysis/internal/durations"
+	"github.com/weft-trace/weft/analysis/internal/facts"
 	"github.com/weft-trace/weft/analysis/internal/signals"
 	"github.com/weft-trace/weft/analysis/internal/texts"
 	"github.com/weft-trace/weft/trace"
@@ -17,7 +18,8 @@ import (
 type LittleOptions struct {
 	// Attribute is the name of the attribute that identifies objects; "" selects none. All claims and events with the
 	// same value belong to one object. The object is in the system from the earliest to the latest of
-	// their times.
+	// their times. If an event does not have the attribute itself, its names, places and operands count, as in
+	// package verify.
 	Attribute string
 	// Visits selects regions whose visits are the objects, instead of the values of Attribute. Nil selects
 	// none.
@@ -30,10 +32,6 @@ type LittleOptions struct {
 	Events *EventFilter
 }
 
-// nameAttribute is the name of the attribute that holds the name of an event. If an event of a region does not
-// have this attribute, the name of the region takes its place.
-const nameAttribute = "name"
-
 // EventFilter selects events, and starts and ends of claims. Visits of regions count as claims.
 type EventFilter struct {
 	// Attributes holds the names and values, as text, of the attributes that an event must have. An
@@ -41,7 +39,7 @@ type EventFilter struct {
 	Attributes map[string]string
 	Starts     bool // starts of claims
 	Ends       bool // ends of claims
-	Marks      bool // events that are not claims
+	Marks      bool // events that are neither starts nor ends of claims, nor values of signals
 }
 
 // Little collects the objects of a trace for Little's law: work in progress = throughput × latency. It needs
@@ -52,6 +50,8 @@ type Little struct {
 	opt  LittleOptions
 	// filtered is set if one of the options Begin, End and Events is set.
 	filtered bool
+	facts    *facts.Reader
+	met      [3][]string    // by filter: the attributes of the current event that it selects
 	keys     []attributeKey // indexed by attribute
 	values   texts.Set      // values of the attribute; the number of a value is the number of the object
 	objects  objects
@@ -138,22 +138,21 @@ func (o *LittleOptions) Selection() trace.Selection {
 	sel := trace.Events()
 	sel.NoStates = true
 	sel.Attribute = func(name string) bool {
-		for _, f := range [...]*EventFilter{o.Begin, o.End, o.Events} {
-			if f != nil {
-				if _, ok := f.Attributes[name]; ok || name == nameAttribute {
-					return true
-				}
-			}
-		}
-		return name == o.Attribute
+		return name == o.Attribute || o.Begin.needs(name) || o.End.needs(name) || o.Events.needs(name)
 	}
 	return sel
+}
+
+// CanIdentify reports whether events of a trace can have an attribute.
+func CanIdentify(d *trace.Definitions, attribute string) bool {
+	return facts.Known(d, attribute) ||
+		slices.ContainsFunc(d.Attributes.All(), func(x trace.AttributeDef) bool { return x.Name == attribute })
 }
 
 // NewLittle returns an empty part for a trace.
 func NewLittle(d *trace.Definitions, opt LittleOptions) *Little {
 	return &Little{defs: d, opt: opt, filtered: opt.Events != nil || opt.Begin != nil || opt.End != nil,
-		visits: map[visitKey][]visit{}, counts: map[uint32]int{}}
+		facts: facts.New(d), visits: map[visitKey][]visit{}, counts: map[uint32]int{}}
 }
 
 // Batch processes a batch, whose events may belong to one location or to several.
@@ -176,7 +175,7 @@ func (l *Little) Batch(b *trace.Batch) error {
 		default:
 			x := l.match(&c)
 			l.extendObject(x, atMark, c.Time())
-			if x.is&isSelected != 0 && l.opt.Events.Marks && c.Kind() == trace.Mark {
+			if x.is&isSelected != 0 && l.opt.Events.Marks && isMark(c.Kind()) {
 				l.times = append(l.times, c.Time())
 			}
 		}
@@ -196,6 +195,20 @@ const (
 	atEnd                 // the end of a claim
 	atMark                // an event that neither starts nor ends a claim
 )
+
+// needs reports whether the filter depends on an attribute. A nil filter depends on none.
+func (f *EventFilter) needs(name string) bool {
+	if f == nil {
+		return false
+	}
+	_, ok := f.Attributes[name]
+	return ok
+}
+
+// isMark reports whether a kind of event, which neither starts nor ends a claim, is no value of a signal.
+func isMark(k trace.Kind) bool {
+	return k.IsEvent() && k != trace.Fragment && k != trace.Metric && k != trace.SampleRange
+}
 
 // takes reports whether the filter selects events of the given moment. A nil filter selects all events.
 func (f *EventFilter) takes(m moment) bool {
@@ -316,6 +329,12 @@ func (l *Little) match(c *trace.Cursor) openClaim {
 		}
 		x.is |= hasObject
 	}
+	if x.is&hasObject == 0 && l.opt.Visits == nil && l.opt.Attribute != "" {
+		if v, ok := l.facts.Value(c, l.opt.Attribute); ok {
+			x.object = l.number(v)
+			x.is |= hasObject
+		}
+	}
 	if l.filtered {
 		l.filter(c, &x)
 	}
@@ -332,28 +351,28 @@ func (l *Little) addKeys() {
 
 // filter sets the filters that select the attributes of a row.
 func (l *Little) filter(c *trace.Cursor, x *openClaim) {
-	keys, values := c.Attrs()
 	filters := [...]*EventFilter{l.opt.Events, l.opt.Begin, l.opt.End}
-	var fits [len(filters)]int
+	for n := range l.met {
+		l.met[n] = l.met[n][:0]
+	}
 	fit := func(name, value string) {
 		for n, f := range filters {
-			if f != nil {
-				if want, ok := f.Attributes[name]; ok && want == value {
-					fits[n]++
-				}
+			if f == nil || slices.Contains(l.met[n], name) {
+				continue
+			}
+			if want, ok := f.Attributes[name]; ok && want == value {
+				l.met[n] = append(l.met[n], name)
 			}
 		}
 	}
-	named := false
+	keys, values := c.Attrs()
 	for i, k := range keys {
-		name := l.keys[k].name
-		named = named || name == nameAttribute
-		fit(name, values[i].String())
+		fit(l.keys[k].name, values[i].String())
 	}
-	if r := c.Ref(); !named && l.defs.Spec(c.Kind()).Ref == trace.RefRegion && l.defs.Regions.Has(r) {
-		fit(nameAttribute, l.defs.Regions.At(r).Name)
-	}
-	selects := func(n int) bool { return filters[n] != nil && fits[n] == len(filters[n].Attributes) }
+	l.facts.Each(c, func(name string) bool {
+		return slices.ContainsFunc(filters[:], func(f *EventFilter) bool { return f.needs(name) })
+	}, fit)
+	selects := func(n int) bool { return filters[n] != nil && len(l.met[n]) == len(filters[n].Attributes) }
 	x.is &= hasObject
 	if selects(0) {
 		x.is |= isSelected

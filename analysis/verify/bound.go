@@ -33,17 +33,18 @@ func (p *parser) parseBound() (*Bound, error) {
 		}
 		return b, err
 	case p.accept("within"):
-		return p.parseInterval()
+		return p.parseInterval(`, or "by" in place of "within"`)
 	}
 	return nil, nil
 }
 
-// parseInterval reads an interval of times. A unit after the interval applies to both ends.
-func (p *parser) parseInterval() (*Bound, error) {
+// parseInterval reads an interval of times. A unit after the interval applies to both ends. instead describes what else
+// may be there.
+func (p *parser) parseInterval(instead string) (*Bound, error) {
 	b := &Bound{}
 	var err error
 	if b.LowOpen = p.currentIs("("); !b.LowOpen && !p.currentIs("[") {
-		return nil, p.fail(p.rest[0], `"[" or "(" and an interval of times, or "by" in place of "within"`)
+		return nil, p.fail(p.rest[0], `"[" or "(" and an interval of times`+instead)
 	}
 	p.next()
 	if b.Low, err = p.parseDuration(); err != nil {

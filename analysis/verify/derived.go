@@ -181,7 +181,7 @@ type claimObject struct {
 	object string
 }
 
-// objectsOf returns the objects that the attributes of a row name.
+// objectsOf returns the objects that the attributes of a row name. An attribute of the row's own has precedence.
 func (r *recorder) objectsOf(c *trace.Cursor) (list []claimObject) {
 	if len(r.derived.objects) == 0 {
 		return nil
@@ -194,6 +194,14 @@ func (r *recorder) objectsOf(c *trace.Cursor) (list []claimObject) {
 		if o := r.derived.objectsBy(r.defs.Attributes.At(k).Name); o != nil {
 			// copied, because the text must outlive the batch
 			list = append(list, claimObject{o, string(values[i].Append(nil))})
+		}
+	}
+	for _, o := range r.derived.objects {
+		if slices.ContainsFunc(list, func(x claimObject) bool { return x.record == o }) {
+			continue
+		}
+		if v, ok := r.facts.Value(c, o.attribute); ok {
+			list = append(list, claimObject{o, v})
 		}
 	}
 	return list

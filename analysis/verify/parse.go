@@ -305,7 +305,7 @@ func (p *parser) parseFormula() (*node, error) {
 	p.next()
 	switch t.text {
 	case "during":
-		bound, err := p.parseInterval()
+		bound, err := p.parseInterval("")
 		if err != nil {
 			return nil, err
 		}

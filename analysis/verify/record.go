@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/weft-trace/weft/analysis/internal/claims"
+	"github.com/weft-trace/weft/analysis/internal/facts"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -32,18 +32,18 @@ type recorder struct {
 	names   []string   // texts that describe the events of states
 	matches [][]uint32 // indexed by proposition: the states at which it holds, in ascending order
 
-	attributes map[string]*wantedAttribute // the attributes that propositions use, by key
-	// ownKeys holds the element of attributes for each attribute of the trace, or nil, indexed as Definitions.Attributes.
+	wanted map[string]*wantedAttribute // the attributes that propositions use, by key
+	// ownKeys holds the element of wanted for each attribute of the trace, or nil, indexed as Definitions.Attributes.
 	ownKeys []*wantedAttribute
 	// required holds, by proposition, the attributes that an event needs in addition to the attribute whose
 	// candidates include the proposition.
 	required   [][]*neededAttribute
 	candidates []int32 // candidates of the attributes of the current event
 
-	visits   map[labelKey]*visitInfo
-	recent   [1 << recentBits]recentVisit // entries of visits that were used last
-	open     *claims.Pairs[openClaim]
-	fullName []string
+	visits map[labelKey]*visitInfo
+	recent [1 << recentBits]recentVisit // entries of visits that were used last
+	open   *claims.Pairs[openClaim]
+	facts  *facts.Reader
 
 	signals map[signalKey]*signalRecord
 	first   int64
@@ -164,7 +164,8 @@ type rawPiece struct {
 
 func newRecorder(spec *Spec, d *trace.Definitions, window *trace.Window) *recorder {
 	r := &recorder{spec: spec, defs: d, window: window, matches: make([][]uint32, len(spec.propositions)),
-		required: make([][]*neededAttribute, len(spec.propositions)), attributes: map[string]*wantedAttribute{},
+		required: make([][]*neededAttribute, len(spec.propositions)), wanted: map[string]*wantedAttribute{},
+		facts:  facts.New(d),
 		visits: map[labelKey]*visitInfo{}, open: claims.NewPairs[openClaim](d),
 		signals: map[signalKey]*signalRecord{}, derived: newDerived(spec)}
 	for _, f := range spec.formulas {
@@ -174,10 +175,10 @@ func newRecorder(spec *Spec, d *trace.Definitions, window *trace.Window) *record
 	}
 	for i, p := range spec.propositions {
 		for _, a := range p.Attributes {
-			w := r.attributes[a.Key]
+			w := r.wanted[a.Key]
 			if w == nil {
 				w = &wantedAttribute{map[string]*neededAttribute{}, map[string]bool{}}
-				r.attributes[a.Key] = w
+				r.wanted[a.Key] = w
 			}
 			n := w.values[a.Value]
 			if n == nil {
@@ -318,7 +319,7 @@ func (r *recorder) eventText(c *trace.Cursor) string {
 	if name != "" {
 		what += " of " + name
 	}
-	if l := r.locationName(c.Location()); c.Kind() != trace.Mark && l != "" {
+	if l := r.facts.LocationName(c.Location()); c.Kind() != trace.Mark && l != "" {
 		what += " on " + l
 	}
 	return what
@@ -326,13 +327,13 @@ func (r *recorder) eventText(c *trace.Cursor) string {
 
 // attribute processes an attribute of the current event.
 func (r *recorder) attribute(key, value string) {
-	if w := r.attributes[key]; w != nil {
-		r.wantedAttribute(w, value)
+	if w := r.wanted[key]; w != nil {
+		r.countAttribute(w, value)
 	}
 }
 
-// wantedAttribute processes an attribute of the current event that propositions use.
-func (r *recorder) wantedAttribute(w *wantedAttribute, value string) {
+// countAttribute processes an attribute of the current event that propositions use.
+func (r *recorder) countAttribute(w *wantedAttribute, value string) {
 	n := w.values[value]
 	if w.seen != nil && (n == nil || n.counted == 0) && !w.seen[value] {
 		w.seen[strings.Clone(value)] = true // the value may share the memory of a batch
@@ -348,7 +349,7 @@ func (r *recorder) wantedAttribute(w *wantedAttribute, value string) {
 }
 
 // wants reports whether a proposition uses an attribute.
-func (r *recorder) wants(key string) bool { return r.attributes[key] != nil }
+func (r *recorder) wants(key string) bool { return r.wanted[key] != nil }
 
 // takeMatches returns the propositions whose attributes all occur in the current event. The list is valid until the
 // next call.
@@ -391,55 +392,20 @@ func (r *recorder) match(list []int32, e Event, objects []claimObject) {
 	}
 }
 
-// ownAttributes counts the attributes of the current row.
-func (r *recorder) ownAttributes(c *trace.Cursor) {
+// attributes counts the attributes of the current row.
+func (r *recorder) attributes(c *trace.Cursor) {
 	keys, values := c.Attrs()
 	for i, k := range keys {
 		if int(k) >= len(r.ownKeys) {
 			for n := len(r.ownKeys); n < r.defs.Attributes.Len(); n++ {
-				r.ownKeys = append(r.ownKeys, r.attributes[r.defs.Attributes.At(uint32(n)).Name])
+				r.ownKeys = append(r.ownKeys, r.wanted[r.defs.Attributes.At(uint32(n)).Name])
 			}
 		}
 		if int(k) < len(r.ownKeys) && r.ownKeys[k] != nil {
-			r.wantedAttribute(r.ownKeys[k], values[i].String())
+			r.countAttribute(r.ownKeys[k], values[i].String())
 		}
 	}
-}
-
-// placeAttributes counts the location and the group of the current row as attributes. If claims of the
-// format have attributes of their own, it counts none.
-func (r *recorder) placeAttributes(c *trace.Cursor) {
-	if r.defs.AttributesAlone() || !r.defs.Locations.Has(c.Location()) {
-		return
-	}
-	l := r.defs.Locations.At(c.Location())
-	if r.wants("location") {
-		r.countNames("location", l.ID, l.Name, r.locationName(c.Location()))
-	}
-	if r.wants("group") && r.defs.Groups.Has(l.Group) {
-		g := r.defs.Groups.At(l.Group)
-		r.countNames("group", g.ID, g.Name)
-	}
-}
-
-// locationName returns the full name of a location, or "".
-func (r *recorder) locationName(l uint32) string {
-	if int(l) >= len(r.fullName) && len(r.fullName) < r.defs.Locations.Len() {
-		r.fullName = r.defs.FullNames()
-	}
-	if l < uint32(len(r.fullName)) {
-		return r.fullName[l]
-	}
-	return ""
-}
-
-// countNames counts names as values of an attribute. It counts equal names once.
-func (r *recorder) countNames(key string, names ...string) {
-	for i, n := range names {
-		if n != "" && !slices.Contains(names[:i], n) {
-			r.attribute(key, n)
-		}
-	}
+	r.facts.Each(c, r.wants, r.attribute)
 }
 
 // begin processes the begin of a claim or visit.
@@ -467,25 +433,12 @@ func (r *recorder) claimPropositions(c *trace.Cursor, v *visitInfo) []int32 {
 	if v.present && len(keys) == 0 {
 		return v.claim
 	}
-	r.ownAttributes(c)
-	r.refAttribute(c)
-	r.placeAttributes(c)
+	r.attributes(c)
 	holds := r.takeMatches()
 	if len(keys) == 0 {
 		v.claim, v.present = slices.Clone(holds), true
 	}
 	return holds
-}
-
-// refAttribute counts the name of the definition to which the row refers, such as its region. If claims
-// of the format have attributes of their own, it counts nothing.
-func (r *recorder) refAttribute(c *trace.Cursor) {
-	if r.defs.AttributesAlone() || !r.wants("name") {
-		return
-	}
-	if name, ok := r.defs.RefName(r.defs.Spec(c.Kind()).Ref, c.Ref()); ok {
-		r.attribute("name", name)
-	}
 }
 
 // end processes the end of a claim or visit.
@@ -499,46 +452,7 @@ func (r *recorder) end(c *trace.Cursor) {
 
 // event processes an event that is neither the begin nor the end of a claim.
 func (r *recorder) event(c *trace.Cursor) {
-	r.ownAttributes(c)
-	r.refAttribute(c)
-	r.placeAttributes(c)
-	if k := c.Kind(); !r.defs.AttributesAlone() {
-		spec := r.defs.Spec(k)
-		r.attribute("kind", spec.Name)
-		location := func(l uint64) []string {
-			if l >= uint64(r.defs.Locations.Len()) {
-				return nil
-			}
-			x := r.defs.Locations.At(uint32(l))
-			return []string{x.ID, x.Name, r.locationName(uint32(l))}
-		}
-		if k.IsSend() && r.wants("receiver") {
-			r.countNames("receiver", location(c.Op(0))...)
-		}
-		if k.IsSend() && r.wants("sender") {
-			r.countNames("sender", location(uint64(c.Location()))...)
-		}
-		if k.IsRecv() && r.wants("sender") {
-			r.countNames("sender", location(c.Op(0))...)
-		}
-		if k.IsRecv() && r.wants("receiver") {
-			r.countNames("receiver", location(uint64(c.Location()))...)
-		}
-		for i, v := range c.Ops() {
-			if i >= len(spec.Operands) || !r.wants(spec.Operands[i].Name) || v == trace.Undefined {
-				continue
-			}
-			o := &spec.Operands[i]
-			name, ok := r.defs.OperandName(o.Type, v)
-			if !ok {
-				name, ok = r.defs.EnumName(k, o, v)
-			}
-			if !ok {
-				name = strconv.FormatUint(v, 10)
-			}
-			r.attribute(o.Name, name)
-		}
-	}
+	r.attributes(c)
 	r.match(r.takeMatches(), AnyEvent, r.objectsOfEvent(c))
 }
 
@@ -608,7 +522,7 @@ func (r *recorder) signalsOf(key signalKey) (list []int) {
 				return false
 			}
 			l := r.defs.Locations.At(key.location)
-			return l.ID == a.Value || l.Name == a.Value || r.locationName(key.location) == a.Value
+			return l.ID == a.Value || l.Name == a.Value || r.facts.LocationName(key.location) == a.Value
 		}
 		return false
 	}

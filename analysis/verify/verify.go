@@ -146,19 +146,19 @@ func (r *recorder) warnings() []Warning {
 	needed := func(n *neededAttribute) bool {
 		return slices.ContainsFunc(n.propositions, func(p int32) bool { return !ofResources[p] })
 	}
-	for _, key := range slices.Sorted(maps.Keys(r.attributes)) {
-		if !slices.ContainsFunc(slices.Collect(maps.Values(r.attributes[key].values)), needed) {
+	for _, key := range slices.Sorted(maps.Keys(r.wanted)) {
+		if !slices.ContainsFunc(slices.Collect(maps.Values(r.wanted[key].values)), needed) {
 			continue
 		}
-		values := r.attributes[key].seen
+		values := r.wanted[key].seen
 		if values != nil && len(values) == 0 {
 			list = append(list, Warning{Text: fmt.Sprintf("no event has the attribute %s", quote(key)), Word: key,
 				Words: slices.DeleteFunc(r.attributeNames(), func(name string) bool { return name == key })})
 			continue
 		}
 		words := slices.Sorted(maps.Keys(values))
-		for _, value := range slices.Sorted(maps.Keys(r.attributes[key].values)) {
-			if n := r.attributes[key].values[value]; n.counted == 0 && needed(n) {
+		for _, value := range slices.Sorted(maps.Keys(r.wanted[key].values)) {
+			if n := r.wanted[key].values[value]; n.counted == 0 && needed(n) {
 				list = append(list, Warning{Text: fmt.Sprintf("no event has %s = %s", quote(key), quote(value)),
 					Word: value, Words: words})
 			}

@@ -261,7 +261,11 @@ func TestSyntaxErrors(t *testing.T) {
 			t.Errorf("%s: %+v", text, e)
 		}
 	}
-	_, err := Parse("spec.etl", []byte("check c : globaly p"))
+	_, err := Parse("spec.etl", []byte("check c : during p"))
+	if want := `spec.etl:1:18: found "p", expected "[" or "(" and an interval of times`; fmt.Sprint(err) != want {
+		t.Errorf("found %v, expected %s", err, want)
+	}
+	_, err = Parse("spec.etl", []byte("check c : globaly p"))
 	var e *SyntaxError
 	if !errors.As(err, &e) || e.Word != "globaly" || !strings.Contains(strings.Join(e.Words, " "), "globally") {
 		t.Errorf("%v has no words", err)

@@ -164,7 +164,7 @@ func (a *app) runFlow(ctx context.Context, path string, flags *flowFlags) error 
 			if x.Incomplete > 0 {
 				what, hint = fmt.Sprintf("complete objects among %d", x.Incomplete), ""
 			}
-			if !part || flags.by != "" && !hasAttribute(in.Defs(), flags.by) {
+			if !part || flags.by != "" && !usage.CanIdentify(in.Defs(), flags.by) {
 				a.reportFlagNames(in)
 				return nil, nil, &exitError{exitDefects, fmt.Errorf("%s: found no %s%s", in.src.Path, what, hint)}
 			}

@@ -1,0 +1,124 @@
+// Package facts gives the attributes that events have in addition to their own: names, places and operands. The
+// formulas of package verify and the filters of package usage use them.
+package facts
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/weft-trace/weft/trace"
+)
+
+// Reader returns the attributes of events of a trace.
+type Reader struct {
+	defs *trace.Definitions
+	full []string // full names of locations
+}
+
+// New returns a reader for a trace.
+func New(d *trace.Definitions) *Reader { return &Reader{defs: d} }
+
+// LocationName returns the full name of a location, or "".
+func (r *Reader) LocationName(l uint32) string {
+	if int(l) >= len(r.full) && len(r.full) < r.defs.Locations.Len() {
+		r.full = r.defs.FullNames()
+	}
+	if l < uint32(len(r.full)) {
+		return r.full[l]
+	}
+	return ""
+}
+
+// Each calls add for the attributes of an event that wants accepts, except for the event's own ones. An attribute has
+// several values if its location or group has several names. A begin of a claim or visit has "name", "location" and
+// "group"; other events also have "kind", their operands, and "sender" and "receiver" if they are messages. Values of
+// signals have none. If claims of the format have attributes of their own, all events have none.
+func (r *Reader) Each(c *trace.Cursor, wants func(key string) bool, add func(key, value string)) {
+	k := c.Kind()
+	switch {
+	case r.defs.AttributesAlone(), k == trace.Fragment, k == trace.Metric, k == trace.SampleRange:
+		return
+	}
+	spec := r.defs.Spec(k)
+	if wants("name") {
+		if name, ok := r.defs.RefName(spec.Ref, c.Ref()); ok {
+			add("name", name)
+		}
+	}
+	location := func(key string, l uint64) {
+		if l < uint64(r.defs.Locations.Len()) && wants(key) {
+			x := r.defs.Locations.At(uint32(l))
+			addNames(add, key, x.ID, x.Name, r.LocationName(uint32(l)))
+		}
+	}
+	here := uint64(c.Location())
+	location("location", here)
+	if wants("group") && r.defs.Locations.Has(c.Location()) {
+		if g := r.defs.Locations.At(c.Location()).Group; r.defs.Groups.Has(g) {
+			x := r.defs.Groups.At(g)
+			addNames(add, "group", x.ID, x.Name)
+		}
+	}
+	if k == trace.Enter || k == trace.ClaimBegin {
+		return
+	}
+	if wants("kind") {
+		add("kind", spec.Name)
+	}
+	if k == trace.Mark {
+		return // its operand is the id of a line of TRACE, which is no attribute there
+	}
+	for i, v := range c.Ops() {
+		if i >= len(spec.Operands) || v == trace.Undefined || !wants(spec.Operands[i].Name) {
+			continue
+		}
+		o := &spec.Operands[i]
+		name, ok := r.defs.OperandName(o.Type, v)
+		if !ok {
+			name, ok = r.defs.EnumName(k, o, v)
+		}
+		if !ok {
+			name = strconv.FormatUint(v, 10)
+		}
+		add(o.Name, name)
+	}
+	switch {
+	case k.IsSend():
+		location("receiver", c.Op(0))
+		location("sender", here)
+	case k.IsRecv():
+		location("sender", c.Op(0))
+		location("receiver", here)
+	}
+}
+
+// addNames calls add for the different names of a location or group.
+func addNames(add func(key, value string), key string, names ...string) {
+	for i, n := range names {
+		if n != "" && !slices.Contains(names[:i], n) {
+			add(key, n)
+		}
+	}
+}
+
+// Value returns the value of an attribute of an event, as [Reader.Each] has it. Of several names, it is the full one.
+func (r *Reader) Value(c *trace.Cursor, key string) (value string, ok bool) {
+	r.Each(c, func(k string) bool { return k == key }, func(_, v string) { value, ok = v, true })
+	return value, ok
+}
+
+// Known reports whether [Reader.Each] can have an attribute for some event of a trace.
+func Known(d *trace.Definitions, key string) bool {
+	if d.AttributesAlone() {
+		return false
+	}
+	if slices.Contains([]string{"name", "location", "group", "kind", "sender", "receiver"}, key) {
+		return true
+	}
+	for k := range trace.Declared + trace.Kind(d.Kinds.Len()) {
+		if slices.ContainsFunc(d.Spec(k).Operands, func(o trace.Operand) bool { return o.Name == key }) {
+			return true
+		}
+	}
+	return false
+}
