@@ -1,17 +1,16 @@
 package otf
 
 import (
-	"container/heap"
 	"context"
 	"fmt"
 	"math"
-	"sort"
 	"strconv"
 	"strings"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/carrier"
 	"github.com/weft-trace/weft/internal/fileoperation"
+	"github.com/weft-trace/weft/internal/lanes"
 	"github.com/weft-trace/weft/internal/lookahead"
 	"github.com/weft-trace/weft/trace"
 )
@@ -40,10 +39,9 @@ type encoder struct {
 	text          []byte
 	row           trace.Batch
 	packed        []byte
-	// lanes holds the lanes of the claims, by resource.
-	lanes     map[uint32]*lanes
-	claims    map[heldClaim]int // lane of each open claim
-	laneNames []string          // names of the processes with the numbers from laneProcess on
+	lanes         *lanes.Lanes
+	processes     map[uint32][]uint64 // numbers of the processes for the lanes of each resource
+	laneNames     []string            // names of the processes with the numbers from laneProcess on
 	// last is the time of the last event, in ticks of the file. tie is the rank of that event among events of
 	// the same time.
 	last   uint64
@@ -89,32 +87,6 @@ type placeOfLocation struct {
 	w       *StreamWriter
 }
 
-// heldClaim identifies a claim that has begun.
-type heldClaim struct {
-	resource uint32
-	claim    int64
-}
-
-// lanes holds the lanes of a resource.
-type lanes struct {
-	processes []uint64
-	free      freeLanes
-}
-
-// freeLanes is a heap of the lanes without a claim. The lane with the lowest number comes first.
-type freeLanes struct{ sort.IntSlice }
-
-// Push appends a free lane, for package heap.
-func (f *freeLanes) Push(x any) { f.IntSlice = append(f.IntSlice, x.(int)) }
-
-// Pop removes the last free lane, for package heap.
-func (f *freeLanes) Pop() any {
-	last := len(f.IntSlice) - 1
-	x := f.IntSlice[last]
-	f.IntSlice = f.IntSlice[:last]
-	return x
-}
-
 // Create returns an encoder that writes to out.
 func (Format) Create(out *format.Output, opt *format.WriteOptions) (format.Encoder, error) {
 	if err := about.CheckOptions(opt.Values); err != nil {
@@ -136,7 +108,7 @@ func (Format) Create(out *format.Output, opt *format.WriteOptions) (format.Encod
 
 func newEncoder(out *format.Output, opt *WriterOptions) *encoder {
 	stub := strings.TrimSuffix(out.Path, ".otf")
-	e := &encoder{out: out, w: Create(stub, opt), lanes: map[uint32]*lanes{}, claims: map[heldClaim]int{},
+	e := &encoder{out: out, w: Create(stub, opt), lanes: lanes.New(), processes: map[uint32][]uint64{},
 		operations: map[uint64]bool{}, completeBegins: map[uint32]bool{}, windows: map[uint32]uint32{},
 		handles: map[uint32]bool{}}
 	e.files = &copier{stub: stub, writers: e.w.streams, master: e.w.master}
@@ -587,35 +559,28 @@ func (e *encoder) convertClaim(c *trace.Cursor, r *Record, region uint64) {
 	if len(ops) < 2 || region == 0 || ops[1] >= uint64(e.defs.Resources.Len()) {
 		return
 	}
-	k := heldClaim{uint32(ops[1]), int64(ops[0])}
-	l := e.lanes[k.resource]
-	if l == nil {
-		l = &lanes{}
-		e.lanes[k.resource] = l
-	}
-	at, open := e.claims[k]
-	switch {
-	case c.Kind() == trace.ClaimBegin && !open:
-		n := len(l.processes)
-		if l.free.Len() > 0 {
-			n = heap.Pop(&l.free).(int)
-		} else {
-			p := laneProcess + uint64(len(e.laneNames))
-			name := e.defs.Resources.At(k.resource).Label()
-			if n > 0 {
-				name = fmt.Sprintf("%s (%d)", name, n+1)
-			}
-			e.laneNames = append(e.laneNames, name)
-			e.w.master.Assign(uint32(p), e.places[c.Location()].stream)
-			l.processes = append(l.processes, p)
+	resource, id := uint32(ops[1]), int64(ops[0])
+	if c.Kind() == trace.ClaimEnd {
+		if lane, ok := e.lanes.End(resource, id); ok {
+			r.Type, r.Function, r.Process = Leave, region, e.processes[resource][lane]
 		}
-		e.claims[k] = n
-		r.Type, r.Function, r.Process = Enter, region, l.processes[n]
-	case c.Kind() == trace.ClaimEnd && open:
-		delete(e.claims, k)
-		heap.Push(&l.free, at)
-		r.Type, r.Function, r.Process = Leave, region, l.processes[at]
+		return
 	}
+	lane, ok := e.lanes.Begin(resource, id)
+	if !ok {
+		return
+	}
+	if lane == len(e.processes[resource]) {
+		p := laneProcess + uint64(len(e.laneNames))
+		name := e.defs.Resources.At(resource).Label()
+		if lane > 0 {
+			name = fmt.Sprintf("%s (%d)", name, lane+1)
+		}
+		e.laneNames = append(e.laneNames, name)
+		e.w.master.Assign(uint32(p), e.places[c.Location()].stream)
+		e.processes[resource] = append(e.processes[resource], p)
+	}
+	r.Type, r.Function, r.Process = Enter, region, e.processes[resource][lane]
 }
 
 // Links writes links as records after the last event.

@@ -12,6 +12,7 @@ import (
 	"github.com/weft-trace/weft/format/carrier"
 	"github.com/weft-trace/weft/internal/collective"
 	"github.com/weft-trace/weft/internal/fileoperation"
+	"github.com/weft-trace/weft/internal/lanes"
 	"github.com/weft-trace/weft/internal/lookahead"
 	"github.com/weft-trace/weft/trace"
 )
@@ -107,7 +108,11 @@ type encoder struct {
 	calls             *collective.Calls // operands for the ends of collective operations
 	ends              collective.Ends   // ends of operations that are single events of the trace
 	absent            bool              // the current row is one of ends, which is no event of the trace
-	held              *lookahead.Rows   // rows wait for the end of operations on files
+	lanes             *lanes.Lanes      // lanes of the claims on each location
+	laneList          map[uint32][]*lane
+	allLanes          []*lane         // in the order of their ids
+	onLane            bool            // the current row has a visit on a lane
+	held              *lookahead.Rows // rows wait for the end of operations on files
 	io                *fileoperation.ToIO
 	stated            uint32 // attribute of the current row that its record states, or NoRef
 	metrics           metricRecord
@@ -180,6 +185,7 @@ func (e *encoder) Begin(d *trace.Definitions) error {
 		}
 	}
 	e.held, e.io = lookahead.New(lookahead.FileOperations, e.writeInOrder), fileoperation.NewToIO(d.Handles.Len())
+	e.lanes, e.laneList = lanes.New(), map[uint32][]*lane{}
 	e.calls = collective.NewCalls(d, e.loss, e.plain, e.rankOf)
 	if d.Clock.Den != 1 {
 		e.loss.Add("trace", "clock", format.Degraded,
@@ -336,6 +342,10 @@ func (e *encoder) writeRow(c *trace.Cursor) error {
 	switch {
 	case all, c.Kind() == trace.Marker, e.absent && e.missing == 0:
 	case c.Kind() == trace.Collective && x.ID != parameterString: // the begin and the end have all operands
+	case e.onLane:
+		if e.rows.NoteField(c, "operands"); e.plain {
+			return e.err
+		}
 	case x.ID == parameterString:
 		if e.rows.NoteField(c, ""); e.plain {
 			return e.err
@@ -391,7 +401,7 @@ func (e *encoder) addPackedRow(c *trace.Cursor, attributes bool) {
 // nativeRecord fills in the OTF2 record of a row. It reports whether the record contains the whole row except
 // its attributes.
 func (e *encoder) nativeRecord(c *trace.Cursor) (all bool) {
-	e.missing, e.stated = 0, trace.NoRef
+	e.missing, e.stated, e.onLane = 0, trace.NoRef, false
 	x := &e.event
 	ops := c.Ops()
 	if c.Kind() == trace.Parameter && c.Ref() != trace.NoRef {
@@ -413,7 +423,13 @@ func (e *encoder) nativeRecord(c *trace.Cursor) (all bool) {
 		x.ID, x.Values = metricEvent, append(x.Values[:0], uint64(c.Ref()), 1, metricType(of), v)
 		return exact && e.defs.Conventions.IsFirstValue(ops)
 	}
-	if k := c.Kind(); k >= trace.FileOperation && k <= trace.FileOperationEnd && e.setFileOperation(c) {
+	switch k := c.Kind(); {
+	case k >= trace.FileOperation && k <= trace.FileOperationEnd && e.setFileOperation(c):
+		return false
+	case (k == trace.ClaimBegin || k == trace.ClaimEnd) && e.setClaim(c):
+		return false
+	case k == trace.Fragment && c.Ref() != trace.NoRef && len(ops) > 1:
+		x.ID, x.Values = metricEvent, append(x.Values[:0], uint64(c.Ref()), 1, metricType(trace.Float64), ops[1])
 		return false
 	}
 	kind, said := e.transfer(c)
@@ -456,58 +472,6 @@ func (e *encoder) noteOtherReferences() {
 		}
 		e.others[t][v] = true
 	}
-}
-
-// transfer converts a transfer to or from remote memory, or the end of such a transfer, that belongs to a
-// communicator instead of a window, as in OTF. It returns OTF2's kind and operands. It notes that the
-// communicator needs a window, and the operands refer to this window. The tag becomes the number by which a
-// transfer and its end match. For other rows transfer returns the kind and no operands.
-func (e *encoder) transfer(c *trace.Cursor) (kind trace.Kind, ops []uint64) {
-	kind, e.memory = c.Kind(), trace.NoRef
-	comm := uint64(trace.Undefined)
-	switch {
-	case c.Ref() != trace.NoRef:
-	case kind == trace.RMAPut || kind == trace.RMAGet:
-		comm, ops = c.Op(3), []uint64{c.Op(0), c.Op(1), c.Op(4)}
-	case kind == trace.RMAEnd:
-		comm, ops, kind = c.Op(1), []uint64{c.Op(2)}, trace.RMACompleteBlocking
-	}
-	if comm >= uint64(e.defs.Communicator.Len()) {
-		return c.Kind(), nil
-	}
-	e.memory = uint32(comm)
-	return kind, ops
-}
-
-// window returns the id of a window for the memory of a communicator's members. The ids follow the ids of the
-// trace's own windows. A trace with transfers that belong to communicators has no windows of its own.
-func (e *encoder) window(comm uint32) uint64 {
-	id, known := e.windowIDs[comm]
-	if !known {
-		if e.windowIDs == nil {
-			e.windowIDs = map[uint32]uint64{}
-		}
-		id = uint64(e.defs.Windows.Len()) + uint64(len(e.windows))
-		e.windows, e.windowIDs[comm] = append(e.windows, comm), id
-	}
-	return id
-}
-
-// windowComm returns the id of a window's communicator.
-func (e *encoder) windowComm(window uint64) uint64 {
-	comm, known := e.windowComms[window]
-	if !known {
-		if n := uint64(e.defs.Windows.Len()); window >= n {
-			comm = e.windows[window-n]
-		} else {
-			comm = e.defs.WindowCommunicator(uint32(window))
-		}
-		e.windowComms[window] = comm
-	}
-	if comm == trace.NoRef {
-		return allComm
-	}
-	return uint64(comm) + firstID[Comms]
 }
 
 // recordID returns the record id for events of a kind, or 0 if there is none.

@@ -1,0 +1,71 @@
+package otf2
+
+import (
+	"fmt"
+
+	"github.com/weft-trace/weft/trace"
+)
+
+// firstLane is the id of the first location that stands for a lane of a resource.
+const firstLane = 1 << 32
+
+// lane is a location that stands for a lane of a resource. It has the visits of the claims that overlap with those on
+// earlier lanes. The first lane of a resource is the resource's own location.
+type lane struct {
+	resource uint32 // location of the resource
+	number   int    // from 1
+	writer   *EventWriter
+}
+
+// setClaim fills in the record of a visit for the begin or end of a claim, so that other tools see the claim. It
+// returns true if the record can carry the row, because it belongs to the row's own location. For other claims, setClaim
+// writes the visit to a lane, and returns false.
+func (e *encoder) setClaim(c *trace.Cursor) bool {
+	loc, region := c.Location(), c.Ref()
+	if e.scorep != nil || region == trace.NoRef || len(c.Ops()) == 0 ||
+		e.defs.Locations.At(loc).Kind != trace.ResourceLocation {
+		return false
+	}
+	id, assign := uint8(enter), e.lanes.Begin
+	if c.Kind() == trace.ClaimEnd {
+		id, assign = leave, e.lanes.End
+	}
+	number, ok := assign(loc, int64(c.Op(0)))
+	if !ok {
+		return false
+	}
+	x := &e.event
+	x.ID, x.Values = id, append(x.Values[:0], e.id(Regions, region))
+	if number == 0 {
+		return true
+	}
+	e.onLane = true
+	l := e.laneOf(loc, number)
+	attributes := x.Attributes
+	x.Attributes = nil
+	if err := l.writer.Write(x); err != nil && e.err == nil {
+		e.err = err
+	}
+	x.Attributes = attributes
+	return false
+}
+
+// laneOf returns a lane of a resource other than the first one.
+func (e *encoder) laneOf(resource uint32, number int) *lane {
+	list := e.laneList[resource]
+	for n := len(list) + 1; n <= number; n++ {
+		l := &lane{resource, n, e.w.Location(firstLane + uint64(len(e.allLanes)))}
+		list, e.allLanes = append(list, l), append(e.allLanes, l)
+		e.laneList[resource] = list
+	}
+	return list[number-1]
+}
+
+// defineLanes writes the definitions of the lanes. groups holds the ids of the location groups.
+func (e *encoder) defineLanes(put func(id uint8, v ...uint64), name func(string) uint64, groups map[uint32]uint64) {
+	for i, l := range e.allLanes {
+		x := e.defs.Locations.At(l.resource)
+		put(defLocation, firstLane+uint64(i), name(fmt.Sprintf("%s (%d)", x.Label(), l.number+1)), 1, l.writer.Count,
+			groups[x.Group])
+	}
+}
