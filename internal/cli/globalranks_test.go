@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"bytes"
+	"encoding/json"
 	"maps"
 	"os/exec"
 	"path/filepath"
@@ -73,5 +75,34 @@ func TestDefinitionsOfIdleLocations(t *testing.T) {
 		if more, fewer := differences(want, toolLines(t, out, "otf2-print", "-M", "-C")); len(more)+len(fewer) > 0 {
 			t.Errorf("%q: otf2-print prints anew:\n%sand no longer:\n%s", verb, strings.Join(more, ""), strings.Join(fewer, ""))
 		}
+	}
+}
+
+// TestLossOfUnmatchedEnds checks that the loss table counts the ends of collective operations that have no begin, also
+// after an operation that is complete: those that otf2-print shows, but not otfprint.
+func TestLossOfUnmatchedEnds(t *testing.T) {
+	path, out := globalRanks(t, "a"), filepath.Join(t.TempDir(), "out.otf")
+	var loss []struct {
+		Kind, Field, How string
+		Count            int
+	}
+	table := weft(t, 0, "convert", "-q", "--plain", "--allow-loss", "--json", path, out)
+	if err := json.Unmarshal([]byte(table), &loss); err != nil {
+		t.Fatal(err)
+	}
+	lost := 0
+	for _, x := range loss {
+		if x.Kind == "collective-end" && x.Field == "" && x.How == "lost" {
+			lost += x.Count
+		}
+	}
+	before, _ := runTool(t, path, "otf2-print")
+	after, _ := runTool(t, out, "otfprint")
+	want := bytes.Count(before, []byte("MPI_COLLECTIVE_END")) - bytes.Count(after, []byte("EndCollective:"))
+	if after == nil {
+		t.Skip("otfprint is not installed")
+	}
+	if lost != want || want < 2 {
+		t.Errorf("the loss table counts %d lost ends, otfprint lacks %d:\n%s", lost, want, table)
 	}
 }

@@ -3,8 +3,8 @@
     python3 globalranks.py FOLDER NAME
 
 NAME is in the names of the locations and of the communicators. A Cartesian topology, a thread team and one side of an
-intercommunicator use the group with GLOBAL_MEMBERS. There is a COMM_SELF group. The third location has no events; its
-definitions are a mapping table and a clock offset.
+intercommunicator use the group with GLOBAL_MEMBERS. There is a COMM_SELF group. The last collective operations lack a
+begin. The third location has no events; its definitions are a mapping table and a clock offset.
 """
 import sys
 
@@ -44,6 +44,9 @@ with otf2.writer.open(sys.argv[1], timer_resolution=1000000000) as trace:
         w.mpi_collective_begin(1010)
         _otf2.EvtWriter_MpiCollectiveEnd(w.handle, None, 1020 + i, CollectiveOp.BCAST, between, 1, 8, 8)
         w.thread_task_create(1030, part, 2, 1)
+        w.mpi_collective_begin(1031)
+        w.mpi_collective_end(1032, CollectiveOp.BARRIER, world, 2**32 - 1, 0, 0)
+        w.mpi_collective_end(1033, CollectiveOp.BARRIER, world, 2**32 - 1, 0, 0)
         w.leave(1040, main)
     trace.event_writer_from_location(locations[2])
     local = _otf2.Archive_GetDefWriter(trace._handle, 2)
