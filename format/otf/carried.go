@@ -418,8 +418,8 @@ func (e *encoder) completeRecord(c *trace.Cursor, r *Record) bool {
 		if !e.completeBegins[c.Location()] {
 			e.rows.Note(c, &x)
 		}
-	case trace.CollectiveEnd:
-		if !e.completeBegins[c.Location()] {
+	case trace.CollectiveEnd: // the begin has the operands of the end
+		if !e.completeBegins[c.Location()] || r.Type == NoOp {
 			e.rows.Note(c, &x)
 		}
 	default:

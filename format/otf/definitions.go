@@ -678,13 +678,19 @@ func (m *model) location(process uint64) uint32 {
 		m.nearLocations = storeSmall(m.nearLocations, process, i)
 	} else {
 		name, kind := undefinedProcess(process), trace.ProcessLocation
-		if process == 0 {
-			kind = trace.EventsLocation // markers may be about the whole trace
+		group, isGroup := m.find(groups, 0, process)
+		switch { // markers may be about the whole trace or a group
+		case process == 0:
+			kind = trace.EventsLocation
+		case isGroup:
+			name, kind = m.defs.Communicator.At(group).Name, trace.EventsLocation
 		}
 		i = m.defs.Locations.Add(trace.Location{ID: strconv.FormatUint(process, 10), Name: name, Kind: kind,
 			Group: trace.NoRef})
 		m.locations[process] = i
-		m.addStandIn(processes, process, name)
+		if !isGroup {
+			m.addStandIn(processes, process, name)
+		}
 	}
 	return i
 }

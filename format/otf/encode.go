@@ -207,9 +207,11 @@ func (e *encoder) placeOfMarkers(loc uint32) *placeOfLocation {
 	}
 	p := &e.places[loc]
 	if !p.known {
-		if p.known = true; !e.isEveryone(loc) {
+		var ok bool
+		if p.process, ok = e.markedGroup(loc); !ok {
 			p.process = uint64(e.tokens.locations.at(int(loc)))
 		}
+		p.known = true
 	}
 	return p
 }

@@ -118,20 +118,25 @@ func (e *encoder) joinsStreams(s *sourceTrace) bool {
 	return len(s.model.local) > 0 && (!e.defaultStreams || s.model.unified)
 }
 
-// isEveryone reports whether a location of a merged trace is the process 0 of one of the traces, which stands for
-// all processes.
-func (e *encoder) isEveryone(loc uint32) bool {
-	if e.original == nil || e.original.sources[0].Index == nil || e.defs.Locations.At(loc).Name != undefinedProcess(0) {
-		return false
+// markedGroup returns the token of the group of processes for which a location of a merged trace stands, or 0 if it
+// stands for all processes of one of the traces. ok is false for other locations.
+func (e *encoder) markedGroup(loc uint32) (token uint64, ok bool) {
+	if e.original == nil || e.original.sources[0].Index == nil || e.defs.Locations.At(loc).Kind != trace.EventsLocation {
+		return 0, false
 	}
 	for _, s := range e.original.sources {
 		for i, l := range s.Defs.Locations.All() {
-			if l.ID == "0" && s.Index(&s.Defs.Locations, uint32(i)) == loc {
-				return true
+			if s.Index(&s.Defs.Locations, uint32(i)) != loc {
+				continue
+			}
+			process, err := strconv.ParseUint(l.ID, 10, 32)
+			token, ok = s.tokens[processTokens][streamToken{0, process}]
+			if err == nil && (ok || process == 0) {
+				return token, true
 			}
 		}
 	}
-	return false
+	return 0, false
 }
 
 // findLocations determines where the locations of a trace come from. It also sets the tokens of processes that

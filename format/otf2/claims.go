@@ -18,8 +18,8 @@ type lane struct {
 }
 
 // setClaim fills in the record of a visit for the begin or end of a claim, so that other tools see the claim. It
-// returns true if the record can carry the row, because it belongs to the row's own location. For other claims, setClaim
-// writes the visit to a lane, and returns false.
+// returns true if the record can carry the row, because it belongs to the row's own location. For other claims,
+// setClaim writes the visit to a lane, and returns false.
 func (e *encoder) setClaim(c *trace.Cursor) bool {
 	loc, region := c.Location(), c.Ref()
 	if e.scorep != nil || region == trace.NoRef || len(c.Ops()) == 0 ||

@@ -150,17 +150,20 @@ func (l *localizer) id(t Table, v uint64) uint64 {
 		return own
 	}
 	m := l.local.maps[t]
-	if m.global(v) == v {
-		return v // an id without an entry maps to itself
-	}
-	if m.sparse == nil {
+	// taken reports whether earlier events have an id that maps to itself.
+	taken := func(id uint64) bool { own, ok := l.ids[t][id]; return ok && own == id }
+	switch own = v; {
+	case m.global(v) == v: // an id without an entry maps to itself
+	case m.sparse == nil:
+		for taken(uint64(len(m.dense))) {
+			m.dense = append(m.dense, uint64(len(m.dense)))
+		}
 		own = uint64(len(m.dense))
 		m.dense = append(m.dense, v)
-	} else {
-		for own = v; ; own++ {
-			if _, used := m.sparse[own]; !used {
-				break
-			}
+	default:
+		for used := true; used || taken(own); {
+			own++
+			_, used = m.sparse[own]
 		}
 		m.sparse[own] = v
 	}

@@ -328,10 +328,7 @@ func (c *printComm) location(from, rank uint64) (id uint64, ok bool) {
 	if c == nil || c.a == nil {
 		return 0, false
 	}
-	g := c.a
-	if c.b != nil && g.contains(from) {
-		g = c.b // from is a member of the first group, so its peer is in the second group
-	}
+	g := c.side(from)
 	switch l := g.locations; {
 	case g.typ == commSelf:
 		return from, rank == 0
@@ -344,6 +341,15 @@ func (c *printComm) location(from, rank uint64) (id uint64, ok bool) {
 		return l.members[g.members[rank]], true
 	}
 	return 0, false
+}
+
+// side returns the group to which the ranks in events of a location refer. If the location is a member of the
+// first group of two, its peers are in the second group.
+func (c *printComm) side(from uint64) *printGroup {
+	if c.b != nil && c.a.contains(from) {
+		return c.b
+	}
+	return c.a
 }
 
 // appendRank appends a rank of a communicator, and its location. from is the location whose event names

@@ -92,14 +92,18 @@ type joiner struct {
 	others   map[string]bool           // records without an id that have been written
 	clock    bool                      // the clock has been defined
 	pruned   bool                      // leave out the definitions to which no entry of the written trace refers
-	// communicating holds, for each paradigm, the record of the group of communicating locations.
-	communicating map[uint64]*Record
+	// joined holds the records of the groups of which a paradigm can have only one: communicating locations, and
+	// COMM_SELF.
+	joined map[paradigmGroup]*Record
 }
+
+// paradigmGroup identifies a group of which a paradigm can have only one.
+type paradigmGroup struct{ typ, paradigm uint64 }
 
 // join collects the records of all parts, with their written ids. If pruned is set, it leaves out records to
 // which no entry of the written trace refers.
 func (o *originalArchives) join(pruned bool) {
-	j := &joiner{o: o, pruned: pruned, others: map[string]bool{}, communicating: map[uint64]*Record{}}
+	j := &joiner{o: o, pruned: pruned, others: map[string]bool{}, joined: map[paradigmGroup]*Record{}}
 	for t := range Table(tables) {
 		j.used[t], j.contents[t], j.entries[t] = map[uint64]bool{}, map[string]uint64{}, map[uint32]uint64{}
 	}
@@ -214,14 +218,22 @@ func (j *joiner) add(p *source) []*Record {
 			p.sharedIDs[r.Values[0]] = true
 		}
 	}
-	each(communicating, j.communicatingGroup(p))
-	each(is(defGroup), func(r *Record) bool { return communicating(r) || j.assign(p)(r) })
-	each(func(r *Record) bool { return r.ID == defGroup && !communicating(r) }, p.translateGroup)
+	each(communicating, j.joinedGroup(p))
+	each(is(defGroup), func(r *Record) bool {
+		if isSelf(r) {
+			return j.joinedGroup(p)(r)
+		}
+		return communicating(r) || j.assign(p)(r)
+	})
+	each(func(r *Record) bool { return r.ID == defGroup && !communicating(r) && !isSelf(r) }, p.translateGroup)
 	// topologies of the same communicator
 	each(is(defCartTopology), j.assignContent(p))
 	each(func(r *Record) bool {
 		return r.ID != defString && r.ID != defGroup && r.ID != defCartTopology && !shared(r)
 	}, func(r *Record) bool {
+		if r.ID == defCartCoord {
+			r.Values[1] = p.rank(p.m.ranks.communicators[CartTopologies][r.Values[0]], 0, r.Values[1])
+		}
 		p.translate(r)
 		if r.ID == defClock {
 			first := !j.clock
@@ -371,27 +383,50 @@ func (p *source) translate(r *Record) {
 	r.eachReference(func(t Table, i int) { r.Values[i] = p.id(t, r.Values[i]) })
 }
 
-// communicatingGroup returns a function that adds the communicating locations of a group to the group of
-// earlier parts with the same paradigm. The function returns true if earlier parts have no such group.
-func (j *joiner) communicatingGroup(p *source) func(r *Record) bool {
+// isSelf reports whether a group is a COMM_SELF.
+func isSelf(r *Record) bool {
+	_, _, g := groupOf(r.Values)
+	return g.typ == commSelf
+}
+
+// joinedGroup returns a function that adds the members of a group to the group of earlier parts with the same type
+// and paradigm. The function returns true if earlier parts have no such group.
+func (j *joiner) joinedGroup(p *source) func(r *Record) bool {
 	return func(r *Record) bool {
 		p.translate(r)
 		id, paradigm, g := groupOf(r.Values)
-		first := j.communicating[paradigm]
+		key := paradigmGroup{g.typ, paradigm}
+		first := j.joined[key]
 		if first == nil {
 			first = r
-			j.communicating[paradigm] = r
+			j.joined[key] = r
 			r.Values[0] = j.nextID(Groups, id)
 		}
-		if !p.sharedIDs[id] {
+		if g.typ == commSelf || !p.sharedIDs[id] {
 			p.ids[Groups][id] = first.Values[0]
 			if i := p.writtenDefinition(Groups, id); i != trace.NoRef {
 				j.entries[Groups][i] = first.Values[0]
 			}
 		}
-		p.ranks[paradigm] = addMembers(first, g.members)
+		if g.typ == communicatingLocations {
+			p.ranks[paradigm] = addMembers(first, g.members)
+		}
 		return first == r
 	}
+}
+
+// rank returns the written rank for a rank of the archive. Ranks in a group with the flag GLOBAL_MEMBERS are
+// positions among the communicating locations of one archive. They become positions among those of all archives.
+// from is the location whose record has the rank.
+func (p *source) rank(comm *printComm, from, rank uint64) uint64 {
+	if comm == nil || comm.a == nil {
+		return rank
+	}
+	g := comm.side(from)
+	if places := p.ranks[g.paradigm]; g.flags&globalMembers != 0 && rank < uint64(len(places)) {
+		return places[rank]
+	}
+	return rank
 }
 
 // translateGroup translates the members of a group. Ranks become positions among the communicating

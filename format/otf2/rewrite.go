@@ -290,11 +290,7 @@ func (o *originalArchives) rank(from uint64, c *printComm, of uint64) (uint64, b
 		return 0, false
 	}
 	key := groupView{c, c.b != nil && c.a.contains(from)}
-	side := c.a
-	if key.other {
-		side = c.b
-	}
-	if side.typ == commSelf {
+	if c.side(from).typ == commSelf {
 		return 0, of == from
 	}
 	known, ok := o.seenRanks, o.seenRanks != nil && o.seenView == key
@@ -375,7 +371,7 @@ func (e *encoder) rewriteRow(c *trace.Cursor) error {
 		id, _ = e.oldRecordID(c, id)
 		ok, all = e.fillRecord(id, c, c.Ref(), c.Ops())
 		if ok {
-			e.fillOtherReferences(p)
+			e.fillOtherReferences(p, c.Location())
 		}
 	}
 	if !ok {
@@ -454,7 +450,7 @@ var rawRanks = func() (l [len(eventTypes)][]int) {
 // fillOtherReferences replaces references of the event to definitions without a table in the model by the
 // written ids. It also replaces ranks among the communicating locations of one archive by ranks among the
 // communicating locations of all archives.
-func (e *encoder) fillOtherReferences(p *source) {
+func (e *encoder) fillOtherReferences(p *source, loc uint32) {
 	if p.index == nil {
 		return
 	}
@@ -464,12 +460,7 @@ func (e *encoder) fillOtherReferences(p *source) {
 		if f.show == showWinRank || f.show == showWinRoot {
 			comm = e.original.names.communicators[Windows][v[f.other]]
 		}
-		if comm == nil || comm.a == nil || comm.b != nil || comm.a.flags&globalMembers == 0 {
-			continue
-		}
-		if places := p.ranks[comm.a.paradigm]; v[i] < uint64(len(places)) {
-			v[i] = places[v[i]]
-		}
+		v[i] = p.rank(comm, e.id(Locations, loc), v[i])
 	}
 	for _, i := range otherReferences[e.event.ID] {
 		v, t := &e.event.Values[i], eventTypes[e.event.ID].fields[i].table
@@ -586,11 +577,14 @@ func (e *encoder) closeRewritten() error {
 			e.err = e.w.Define(&Record{ID: id, Values: v})
 		}
 	}
-	for loc, x := range o.localizers {
-		if own := x.localizer; own != nil && e.err == nil {
+	for loc := uint32(0); loc < uint32(d.Locations.Len()); loc++ { // also locations without events
+		if !e.isDefined(Locations, loc) || e.err != nil {
+			continue
+		}
+		if own := e.localizer(loc); own != nil {
 			e.loss.Add("event", "time", format.Degraded,
 				"no time stamp gives exactly this time with the clock offsets of the location", own.inexact)
-			e.err = own.write(e.location(uint32(loc)))
+			e.err = own.write(e.location(loc))
 		}
 	}
 	e.loss.Add("trace", "clock offsets", format.Degraded, "replaced by corrected times of events", o.clocks)

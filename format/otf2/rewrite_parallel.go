@@ -224,19 +224,29 @@ func (e *encoder) assignIDs() {
 	o := e.original
 	for _, t := range []Table{Attributes, Regions, Comms, Parameters, Windows, CallingContexts, IOFiles, IOHandles} {
 		for i := uint32(0); ; i++ {
-			table, text := modelTable(e.defs, t, i)
+			table, _ := modelTable(e.defs, t, i)
 			if table == nil {
 				break
 			}
 			if t == Attributes && isField(e.defs.Attributes.At(i)) {
 				continue
 			}
-			known := i < uint32(len(o.ids[t])) && o.ids[t][i] != unknownID
-			if _, err := strconv.ParseUint(text, 10, 64); !known && (o.partOf != nil || err != nil) {
+			if !e.isDefined(t, i) {
 				o.added.id(t, i)
 			}
 		}
 	}
+}
+
+// isDefined reports whether an archive defines an entry, or names its id.
+func (e *encoder) isDefined(t Table, i uint32) bool {
+	o := e.original
+	if i < uint32(len(o.ids[t])) && o.ids[t][i] != unknownID {
+		return true
+	}
+	_, text := modelTable(e.defs, t, i)
+	_, err := strconv.ParseUint(text, 10, 64)
+	return o.partOf == nil && err == nil
 }
 
 // addedEntries returns the entries of a table that must be defined and that no archive defines, in the order of

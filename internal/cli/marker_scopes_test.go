@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -110,5 +111,40 @@ func TestScopesOfMergedMarkers(t *testing.T) {
 				t.Errorf("%s: found the scopes %v of %s, expected two", filepath.Base(way[0]), l, text)
 			}
 		}
+	}
+}
+
+// TestMarkersOfProcessGroups checks that a marker of a group of processes keeps its group: otfprint shows the same
+// definitions and markers after edits, and after a merge of two such traces a marker of each trace's own group.
+func TestMarkersOfProcessGroups(t *testing.T) {
+	trace := func() string {
+		return writeTrace(t, map[string]string{".otf": "1:1,2\n",
+			".0.def":    "DTR3e8\nDP1NM\"a\"\nDP2NM\"b\"\nDPG64M1,2,NM\"pair\"\n",
+			".0.marker": "MD1NM\"note\"Y3\nMS1T1P64V\"both\"\n",
+			".1.events": "1\n*1\nPB\n*2\nPB\n5\n*1\nPE\n*2\nPE\n"})
+	}
+	a, b := trace(), trace()
+	want := toolLines(t, a, "otfprint")
+	if all := strings.Join(slices.Collect(maps.Keys(want)), ""); !strings.Contains(all, "Marker: ID 1, process 100, ") {
+		t.Skipf("otfprint is not installed, or prints no marker of group 100:\n%s", all)
+	}
+	for _, verb := range [][]string{{"repair"}, {"filter", "--min-duration", "0"}, {"sort"}} {
+		out := filepath.Join(t.TempDir(), "out.otf")
+		weft(t, 0, append(verb, "-q", a, out)...)
+		if more, fewer := differences(want, toolLines(t, out, "otfprint")); len(more)+len(fewer) > 0 {
+			t.Errorf("%q: otfprint prints anew:\n%sand no longer:\n%s", verb, strings.Join(more, ""), strings.Join(fewer, ""))
+		}
+	}
+	if info := weft(t, 0, "info", "-q", a); !strings.Contains(info, "pair ") || strings.Contains(info, "undefined") {
+		t.Errorf("expected a location with the name of the group, weft info prints\n%s", info)
+	}
+	merged := filepath.Join(t.TempDir(), "merged.otf")
+	weft(t, 0, "merge", "-q", "--anchor", "none", a, b, merged)
+	out, _ := runTool(t, merged, "otfprint")
+	groups := regexp.MustCompile(`group (\d+), name "pair"`).FindAllSubmatch(out, -1)
+	markers := regexp.MustCompile(`Marker: ID \d+, process (\d+), text "both"`).FindAllSubmatch(out, -1)
+	if len(groups) != 2 || len(markers) != 2 || string(groups[0][1]) != string(markers[0][1]) ||
+		string(groups[1][1]) != string(markers[1][1]) {
+		t.Errorf("expected a marker of each group; otfprint prints\n%s", out)
 	}
 }
