@@ -304,7 +304,7 @@ same table, ` + "`--rule`" + ` chooses rules by their ids. Severities are explai
 		}
 	}
 	if read(t, "rules.md") != text {
-		t.Error("rules.md is not what the tables say; run go test ./docs -run TestRules -update")
+		t.Error("rules.md differs from the tables; run go test ./docs -run TestRules -update")
 	}
 }
 

@@ -3,6 +3,6 @@
 // one format each; format/all lists them.
 //
 // Reading is lenient: it repairs a defect that has only one plausible meaning, skips other defects,
-// and reports both as [trace.Defect] values. Writing counts each record, attribute and definition
-// that the target cannot keep in a [Loss], by the mapping of its [About].
+// and reports both as [trace.Defect] values. An encoder adds each record, attribute and definition that
+// its format cannot keep to a [Loss]. The function Mapping of [About] returns how a format keeps each subject.
 package format

@@ -146,6 +146,6 @@ The table that a conversion prints counts everything except the exact parts.
 		t.Fatal(err)
 	}
 	if string(have) != b.String() {
-		t.Errorf("%s is not what the table says; run go test ./format -update", path)
+		t.Errorf("%s differs from the table; run go test ./format -update", path)
 	}
 }

@@ -38,7 +38,7 @@ func TestAdd(t *testing.T) {
 	}
 	a, b, c := &Window{1, 5}, &Window{1, 5}, &Window{1, 6}
 	if !a.Equal(b) || a.Equal(c) || a.Equal(nil) || (*Window)(nil).Equal(a) || !(*Window)(nil).Equal(nil) {
-		t.Error("found that windows are the same that are not, or are not that are")
+		t.Error("Equal returned a wrong result")
 	}
 }
 

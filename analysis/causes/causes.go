@@ -158,7 +158,7 @@ func FromHistory(ctx context.Context, h *history.History, opt Options) (*Result,
 func (f *finder) followEnds() {
 	d := f.h.Log.Defs
 	later := synclog.LaterThreads(d)
-	ends := []waitstate.Place{} // the elements after the last calls
+	ends := []waitstate.Place{} // the last element of the history of each process, which follows its last call
 	last := 0
 	for i, l := range f.h.Locations {
 		loc := uint32(i)

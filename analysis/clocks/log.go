@@ -36,8 +36,8 @@ func (l *constraintLog) addMessage(sent, received end) {
 	l.endEntry()
 }
 
-// addOperation adds a collective operation. Its constraint is that no member in ends leaves before all members
-// in begins have entered.
+// addOperation adds a collective operation. It requires that no member in ends leaves before all members in begins
+// have entered.
 func (l *constraintLog) addOperation(begins, ends []end) {
 	l.buf = binary.AppendUvarint(l.buf, uint64(len(begins))<<1|1)
 	l.buf = binary.AppendUvarint(l.buf, uint64(len(ends)))

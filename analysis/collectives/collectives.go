@@ -582,7 +582,7 @@ type Operation struct {
 	Matched int64     `json:"matched"`
 	Waiting Durations `json:"waiting"`
 	// Early is the number of matched operations that contradict causality: one member left before another one
-	// entered, although all members must wait for each other. The cause is that the clocks of the members differ.
+	// entered, although all members must wait for each other. This happens if the clocks of the members differ.
 	Early int64 `json:"leftBeforeEntered"`
 }
 

@@ -167,8 +167,8 @@ func TestBalanced(t *testing.T) {
 
 // TestUnrecordedCalls checks a trace in which a call of MPI has no events, as MPI_Sendrecv in traces of EZTrace. Two
 // ranks compute 100 times for 600 and 1000 ticks, and then exchange data: the first one is in MPI_Sendrecv for 400
-// ticks, the other one for a tick. Nobody knows whether that is waiting or communication: it is no finding about
-// communication, and the page states its share, (100 * 401) / (2 * 100 * 1001) = 20 %.
+// ticks, the other one for a tick. The trace does not show whether that is waiting or communication: it is no finding
+// about communication, and the page states its share, (100 * 401) / (2 * 100 * 1001) = 20 %.
 func TestUnrecordedCalls(t *testing.T) {
 	r := trace.NewRecorder(trace.Seconds(1_000_000))
 	machine := r.Machine("node")

@@ -176,7 +176,7 @@ func TestLateBegin(t *testing.T) {
 
 // TestUnknownCompletion checks calls that complete one request and may have waited for another one, of which the trace
 // lacks the completion, as traces of EZTrace do for MPI_Startall. Rank a is in MPI_Waitall for 100 of 200 ticks in each
-// of 50 iterations, rank b for 1. Nobody knows whether that is waiting or communication.
+// of 50 iterations, rank b for 1. The trace does not show whether that is waiting or communication.
 func TestUnknownCompletion(t *testing.T) {
 	x := newTimeline()
 	ranks := []uint32{x.rank("a"), x.rank("b")}

@@ -9,9 +9,8 @@ import (
 )
 
 // pending computes the greatest number of messages, and of bytes, in transit from sends and
-// receives in time order. It uses memory only for messages in transit. The difficulty is that a
-// send whose message is never received must not count, and that this is unknown at the time of the
-// send.
+// receives in time order. It uses memory only for messages in transit. A send whose
+// message is never received must not count. This is unknown at the time of the send.
 //
 // So pending keeps a list of the moments with undecided sends, and with undecided receives, which wait for
 // earlier ones. All changes between two moments are summed in a run. When the last send and receive of a moment

@@ -38,8 +38,8 @@ func TestFindLoop(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// At location a iterations last from 600 to 610, 630 and 638; at b from 605 to 615, 628 and 636. The last ends
-	// include the last event.
+	// At location a, the iterations last from 600 to 610, from 610 to 630 and from 630 to 638. At b, they last from 605
+	// to 615, from 615 to 628 and from 628 to 636. A window ends before its To, so the last one ends at 639.
 	want := []trace.Window{{From: 600, To: 615}, {From: 610, To: 630}, {From: 628, To: 639}}
 	if !slices.Equal(loop.Iterations, want) || !slices.Equal(loop.Steps, []string{"work", "exchange"}) {
 		t.Errorf("found %v of %q, expected %v of work and exchange", loop.Iterations, loop.Steps, want)

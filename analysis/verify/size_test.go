@@ -41,7 +41,7 @@ func TestSizeBound(t *testing.T) {
 	for range effort.Rounds(2000) {
 		var text strings.Builder
 		for k := range 1 + r.IntN(3) {
-			fmt.Fprintf(&text, "check c%d(i : %d .. %d) : %s\n", k, r.IntN(2), 1+r.IntN(3), randomSize(r, 4, []string{"i"}, k))
+			fmt.Fprintf(&text, "check c%d(i : %d .. %d) : %s\n", k, r.IntN(2), 1+r.IntN(3), randomText(r, 4, []string{"i"}, k))
 		}
 		list, used, err := parseDeclarations("", []byte(text.String()))
 		if err != nil {
@@ -64,8 +64,9 @@ func TestSizeBound(t *testing.T) {
 	}
 }
 
-// randomSize returns a formula with the parameters in scope. It may use the checks before check k.
-func randomSize(r *rand.Rand, depth int, scope []string, k int) string {
+// randomText returns a random formula as text, of at most the given depth. The formula may use the parameters
+// in scope and the checks before check k.
+func randomText(r *rand.Rand, depth int, scope []string, k int) string {
 	if depth == 0 || r.IntN(5) == 0 {
 		value := []string{"'1'", "''", "'x'"}[r.IntN(3)]
 		for range r.IntN(3) {
@@ -77,7 +78,7 @@ func randomSize(r *rand.Rand, depth int, scope []string, k int) string {
 		}
 		return "{" + pairs + "}"
 	}
-	a := randomSize(r, depth-1, scope, k)
+	a := randomText(r, depth-1, scope, k)
 	switch r.IntN(6) {
 	case 0:
 		return "not " + a
@@ -85,14 +86,14 @@ func randomSize(r *rand.Rand, depth int, scope []string, k int) string {
 		return "globally " + a
 	case 2:
 		name := []string{"i", "j", "k"}[r.IntN(3)]
-		return fmt.Sprintf("forall (%s : 1 .. %d) %s", name, 1+r.IntN(3), randomSize(r, depth-1, append(scope, name), k))
+		return fmt.Sprintf("forall (%s : 1 .. %d) %s", name, 1+r.IntN(3), randomText(r, depth-1, append(scope, name), k))
 	case 3:
 		if k > 0 {
 			return fmt.Sprintf("(c%d(1) and %s)", r.IntN(k), a)
 		}
 		return a
 	case 4:
-		return "(" + a + " iff " + randomSize(r, depth-1, scope, k) + ")"
+		return "(" + a + " iff " + randomText(r, depth-1, scope, k) + ")"
 	}
-	return "(" + a + " and " + randomSize(r, depth-1, scope, k) + ")"
+	return "(" + a + " and " + randomText(r, depth-1, scope, k) + ")"
 }

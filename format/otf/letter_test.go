@@ -108,7 +108,7 @@ func TestLetter_2(t *testing.T) {
 		{"2 a missing number of a field is 0", "S1L T C4", "S1L0T0C4"},
 		{"2 a missing number at the end is 0", "CNT1V", "CNT1V0"},
 		{"2 blanks and tabs before fields", "S \t2L\t 1T 1C 4", "S2L1T1C4"},
-		{"2 strings are what is between quotes", "#\"a\tb\r\\n\\\xc3\xa4\xe4\x01\"", "#\"a\tb\r\\n\\\xc3\xa4\xe4\x01\""},
+		{"2 strings are the text between quotes", "#\"a\tb\r\\n\\\xc3\xa4\xe4\x01\"", "#\"a\tb\r\\n\\\xc3\xa4\xe4\x01\""},
 		{"2 empty strings", "#\"\"", "#\"\""},
 	} {
 		t.Run(x.name, func(t *testing.T) {

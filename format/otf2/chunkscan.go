@@ -19,9 +19,9 @@ import (
 
 // splitLarge divides locations into large locations, with the largest first, and all others. All cores
 // together read a large location, and a single core reads each of the others. Reading a location with all
-// cores saves time if one core would still read it when the other cores have finished. The cost is that only
-// one core at a time does the work of the sink. A location is therefore large only if its size is at least 1.5
-// times a core's share.
+// cores saves time if one core would still read it when the other cores have finished. In return, only one
+// core at a time does the work of the sink. A location is therefore large only if its size is at least 1.5 times a
+// core's share.
 func (d *decoder) splitLarge(ids []uint64, cores int) (large, others []uint64) {
 	if cores < 2 {
 		return nil, ids

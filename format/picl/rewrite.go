@@ -18,7 +18,8 @@ type originalFile struct{ d *decoder }
 // Renamable marks the original as usable by encoders that rename texts.
 func (o *originalFile) Renamable() {}
 
-// rewriter finds the lines of the original file from which events were read.
+// rewriter helps an encoder to copy the unchanged lines of the original file. It finds the line of each event, and
+// writes the definitions of the original file before the lines that need them.
 type rewriter struct {
 	d       *decoder
 	lines   *linetrace.Lines

@@ -11,11 +11,11 @@ import { windowAround, centredWindow, windowShowing } from "./view";
 
 /** Navigator moves the window and scrolls the rows to a place in the trace. */
 export class Navigator {
-  /** tellSearch shows a text next to the search field. */
+  /** showSearchText shows a text next to the search field. */
   constructor(
     private app: App,
     private timelines: () => readonly Timeline[],
-    private tellSearch: (text: string) => void,
+    private showSearchText: (text: string) => void,
   ) {}
 
   reveal(s: Selection, start: bigint, end: bigint, followed: State["followed"] = null): void {
@@ -142,7 +142,7 @@ export class Navigator {
       this.hit = { name, selection };
       this.uncover(laneIndex, r.span.track);
       this.reveal(selection, BigInt(r.span.start), BigInt(r.span.end));
-      this.tellSearch(`${count(r.number)} of ${count(r.total)}`);
+      this.showSearchText(`${count(r.number)} of ${count(r.total)}`);
     } catch (e) {
       this.app.announce(
         isNoContent(e)

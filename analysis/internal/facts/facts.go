@@ -31,8 +31,9 @@ func (r *Reader) LocationName(l uint32) string {
 
 // Each calls add for the attributes of an event that wants accepts, except for the event's own ones. An attribute has
 // several values if its location or group has several names. A begin of a claim or visit has "name", "location" and
-// "group"; other events also have "kind", their operands, and "sender" and "receiver" if they are messages. Values of
-// signals have none. If claims of the format have attributes of their own, all events have none.
+// "group"; other events also have "kind", their operands, and "sender" and "receiver" if they are messages. Each adds
+// nothing for values and pieces of signals. It also adds nothing for any event of a trace whose events have all names
+// and places as attributes of their own ([trace.Definitions.AttributesAlone]).
 func (r *Reader) Each(c *trace.Cursor, wants func(key string) bool, add func(key, value string)) {
 	k := c.Kind()
 	switch {

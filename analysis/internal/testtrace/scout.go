@@ -18,7 +18,8 @@ type Figure struct {
 	Value    float64
 }
 
-// PathLength is the number of characters at the end of a path that the files show.
+// PathLength is the maximum length of a path in a file scout.txt. Of a longer path, the file has only the last
+// PathLength characters.
 const PathLength = 34
 
 // ReadScout reads a file scout.txt and returns the figures of Scalasca in it.
@@ -55,7 +56,7 @@ func ReadScout(t testing.TB, path string) []Figure {
 	return list
 }
 
-// ShownPath returns a path in the form that the files show.
+// ShownPath returns a path as a file scout.txt has it: its last PathLength characters.
 func ShownPath(names []string) string {
 	path := strings.Join(names, "/")
 	return path[max(0, len(path)-PathLength):]

@@ -66,7 +66,7 @@ func (s *Set) Number(text string) uint32 {
 		most := uint(4*len(s.ends) + leastDecimals)
 		if d >= most || s.largeNumbers {
 			s.largeNumbers = s.largeNumbers || d != noDecimal
-			return s.search(text)
+			return s.numberByHash(text)
 		}
 		s.decimals = append(s.decimals, make([]uint32, min(most, 2*d+1)-uint(len(s.decimals)))...)
 	}
@@ -99,8 +99,8 @@ func decimal(text string) uint {
 	return n
 }
 
-// search returns the number of a text. It finds the text by its hash, and adds a new text.
-func (s *Set) search(text string) uint32 {
+// numberByHash returns the number of a text, which it looks up by its hash. A new text gets the next number.
+func (s *Set) numberByHash(text string) uint32 {
 	if 4*(s.hashed+1) > 3*len(s.slots) {
 		s.grow()
 	}

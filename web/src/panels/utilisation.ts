@@ -15,8 +15,8 @@ function emptyReason(lane: Lane, s: States): string {
   if (lane.meta.events === 0) return "This trace holds no events.";
   if (s.processors === 0)
     return (
-      "No process, thread or stream of this trace has events, and these are what can be busy, in overhead or " +
-      "idle. The panel Locations shows how resources were used."
+      "No process, thread or stream of this trace has events. Only these can be busy, in overhead or idle. " +
+      "The panel Locations shows how resources were used."
     );
   if (states.every((k) => s[k] === "0")) return "No location has an event in this time, nor was any at work.";
   return "";
