@@ -184,8 +184,8 @@ func (v *traceView) resourceTracks(d *trace.Definitions) func(resource uint32) i
 	}
 }
 
-// pathFigures returns the head of a stored path.
-func pathFigures(stored []byte, _ *params) (any, error) {
+// pathSummary returns the figures that are stored with a critical path, without the stored intervals that follow them.
+func pathSummary(stored []byte, _ *params) (any, error) {
 	return headOf(stored), nil
 }
 

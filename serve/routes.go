@@ -62,7 +62,7 @@ func (s *Server) apiRoutes() []route {
 		get(one+"/states", s.fromAnalysis(processorStates)),
 		get(one+"/calltree", s.fromAnalysis(callTree)),
 		get(one+"/waits", s.fromAnalysis(waitStates)),
-		get(one+"/path", s.fromStored(criticalPath, pathFigures)),
+		get(one+"/path", s.fromStored(criticalPath, pathSummary)),
 		get(one+"/path/line", s.fromStored(criticalPath, pathLine)),
 		get(one+"/efficiency", s.fromAnalysis(efficiencyFactors)),
 		get(one+"/efficiency/phases", s.fromAnalysis(efficiencyPhases)),

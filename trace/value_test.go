@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestWhole checks which values are whole numbers. A number that replaces a value must have the same kind of
-// type as the value.
+// TestWhole checks which values are whole numbers. It also checks that WithWhole keeps a floating-point type, and
+// otherwise returns an integer of 32 bits, or of 64 bits if the number needs them.
 func TestWhole(t *testing.T) {
 	for _, x := range []struct {
 		value Value

@@ -91,7 +91,8 @@ func (s seekable) Open(name string) (fs.File, error) {
 }
 
 // Workloads writes a small trace of each generated workload in format f, and returns the texts as
-// seeds for fuzzing. Most of these texts are traces of another format that f carries.
+// seeds for fuzzing. All texts are in format f. Data of a workload for which f has no record is packed
+// (package carrier).
 func Workloads(tb testing.TB, f format.Format) (texts [][]byte) {
 	for _, w := range generate.Workloads() {
 		t, err := generate.New(generate.Options{Workload: w.Name, Events: 40, Seed: 987654})

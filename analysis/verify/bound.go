@@ -38,8 +38,8 @@ func (p *parser) parseBound() (*Bound, error) {
 	return nil, nil
 }
 
-// parseInterval reads an interval of times. A unit after the interval applies to both ends. instead describes what else
-// may be there.
+// parseInterval reads an interval of times. A unit after the interval applies to both ends. The parameter instead names
+// the alternatives to an interval, for the error message.
 func (p *parser) parseInterval(instead string) (*Bound, error) {
 	b := &Bound{}
 	var err error

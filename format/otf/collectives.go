@@ -37,7 +37,8 @@ func (e *encoder) operationOperands(x *lookahead.Operation, location uint32) []u
 	communicator := x.Operands[1]
 	matching := x.Turn<<16 | communicator&0xffff
 	if e.defs.IsSelf(communicator) {
-		matching |= uint64(location+1) << 48 // other locations are in other operations
+		// Each location has its own communicator, and thus its own operation with its own matching number.
+		matching |= uint64(location+1) << 48
 	}
 	return append(x.Operands[:5:5], matching)
 }

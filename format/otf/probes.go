@@ -9,13 +9,14 @@ type probes struct {
 	found map[probe]probed
 }
 
-// probe is a part of a file, in which a search looks for the first time line.
+// probe is a part of a file in which a search looks for the first line with a time.
 type probe struct {
 	file     string
 	off, end int64
 }
 
-// probed is the position and the time of the first time line of a part, or −1.
+// probed is the result of a probe: the position of the line with the time or, in a compressed file, of the restart
+// point before it, and the time. The position is −1 if the part has no such line.
 type probed struct {
 	at   int64
 	time uint64

@@ -198,7 +198,7 @@ type visitSum struct {
 	visits      uint64
 }
 
-// add adds a record of the events.
+// add updates the checksum with a record of an event file.
 func (v *visitSum) add(r *Record) {
 	if !v.any {
 		v.any, v.first, v.last = true, r.Time, r.Time

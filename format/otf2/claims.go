@@ -17,9 +17,10 @@ type lane struct {
 	writer   *EventWriter
 }
 
-// setClaim fills in the record of a visit for the begin or end of a claim, so that other tools see the claim. It
-// returns true if the record can carry the row, because it belongs to the row's own location. For other claims,
-// setClaim writes the visit to a lane, and returns false.
+// setClaim makes a visit of the begin or end of a claim, so that other tools see the claim. If the visit belongs to the
+// resource's own location, setClaim fills in e.event and returns true. If the visit belongs to a further lane, setClaim
+// writes it there and returns false. Rows that cannot be visits, such as claims without a region, have none: setClaim
+// returns false.
 func (e *encoder) setClaim(c *trace.Cursor) bool {
 	loc, region := c.Location(), c.Ref()
 	if e.scorep != nil || region == trace.NoRef || len(c.Ops()) == 0 ||

@@ -23,7 +23,7 @@ func (e *encoder) setFileOperation(c *trace.Cursor) bool {
 		e.ends.AddEvent(c, x.Duration, trace.IOComplete, x.Ref, x.Complete)
 	}
 	ok, _ = e.fillRecord(e.recordID(x.Kind), c, x.Ref, x.Operands)
-	e.missing = 0 // the operands of the row are those of another kind
+	e.missing = 0 // fillRecord has set bits for operands of the I/O event, which are not those of the row
 	e.noteOtherReferences()
 	return ok
 }

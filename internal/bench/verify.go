@@ -29,8 +29,8 @@ type verifyRow struct {
 // Numbers of rows in verifyRows.
 const (
 	rowEvents = iota
-	rowUntimed
-	rowTimed
+	rowUnboundedFormula
+	rowBoundedFormula
 	rowNested
 	rowSamples
 	rowSTL
@@ -68,11 +68,11 @@ func verifyRows() []verifyRow {
 	decode := func() []string { return []string{"convert", "-q", "--to", "null", "-j", "1", "TRACE", "-"} }
 	check := func(spec string) []string { return []string{"verify", "-q", spec, "TRACE"} }
 	return []verifyRow{
-		rowEvents:  {"decoding only", eventsTrace, events, 0, decode(), nil},
-		rowUntimed: {"verify: globally if A then finally G", eventsTrace, events, 3, check("UNTIMED"), nil},
-		rowTimed:   {"verify: globally if A then finally by 60 ms G", eventsTrace, events, 3, check("TIMED"), nil},
-		rowNested:  {"verify: 10 operators, 3 of them with bounds", eventsTrace, events, 10, check("NESTED"), nil},
-		rowSamples: {"decoding only", signalTrace, events, 0, decode(), nil},
+		rowEvents:           {"decoding only", eventsTrace, events, 0, decode(), nil},
+		rowUnboundedFormula: {"verify: globally if A then finally G", eventsTrace, events, 3, check("UNTIMED"), nil},
+		rowBoundedFormula:   {"verify: globally if A then finally by 60 ms G", eventsTrace, events, 3, check("TIMED"), nil},
+		rowNested:           {"verify: 10 operators, 3 of them with bounds", eventsTrace, events, 10, check("NESTED"), nil},
+		rowSamples:          {"decoding only", signalTrace, events, 0, decode(), nil},
 		rowSTL: {"verify: a signal, 5 operators, 2 of them with bounds", signalTrace, events, 5,
 			check("SIGNAL"), nil},
 		rowDerivative: {"verify: its derivative, 6 operators", signalTrace, events, 6,
@@ -203,12 +203,12 @@ func (r *verifyReport) acceptances() (list []acceptance) {
 		list = append(list, verdict(text, "≤ 5 s", seconds(s), s.n > 0, s.median <= 5))
 	}
 	const operator = "per event and operator"
-	ns("Untimed MTL, CPU beyond decoding", 100, operator, rowUntimed, rowEvents)
-	ns("Timed MTL, CPU beyond decoding", 100, operator, rowTimed, rowEvents)
+	ns("Untimed MTL, CPU beyond decoding", 100, operator, rowUnboundedFormula, rowEvents)
+	ns("Timed MTL, CPU beyond decoding", 100, operator, rowBoundedFormula, rowEvents)
 	ns("Timed MTL with 10 operators, CPU beyond decoding", 100, operator, rowNested, rowEvents)
 	ns("STL, CPU beyond decoding", 100, "per sample and operator", rowSTL, rowSamples)
 	ns("STL with a derivative, CPU beyond decoding", 100, "per sample and operator", rowDerivative, rowSamples)
-	memory(fmt.Sprintf("Memory of MTL on %d events", r.events), rowUntimed, rowTimed, rowNested)
+	memory(fmt.Sprintf("Memory of MTL on %d events", r.events), rowUnboundedFormula, rowBoundedFormula, rowNested)
 	memory(fmt.Sprintf("Memory of STL on %d samples", r.events), rowSTL, rowDerivative)
 	time(fmt.Sprintf("Behaviour of objects with %d claims, CPU", r.claims), rowBehaviour)
 	time(fmt.Sprintf("Distance of two traces of %d claims, CPU", r.claims), rowSame)

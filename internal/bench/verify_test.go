@@ -64,8 +64,8 @@ func TestVerifyAcceptances(t *testing.T) {
 		r.rows[row].runs = []usage{{cpu: cpu, peak: peak}}
 	}
 	used(rowEvents, time.Second, 1)
-	used(rowUntimed, 4*time.Second, 300<<20)
-	used(rowTimed, 5*time.Second, 1)
+	used(rowUnboundedFormula, 4*time.Second, 300<<20)
+	used(rowBoundedFormula, 5*time.Second, 1)
 	used(rowSame, 6*time.Second, 1)
 	for _, a := range r.acceptances() {
 		pass, known := map[string]bool{

@@ -211,7 +211,7 @@ func (a *app) findClaimPath(ctx context.Context, in *input, part bool, use const
 	}, nil
 }
 
-// parseChanges reads a list of changes.
+// parseChanges parses the value of --what-if: a list of REGION=FACTOR with commas, such as solve=0.5.
 func parseChanges(s string) (list []criticalpath.Change, err error) {
 	if s == "" {
 		return nil, nil

@@ -8,15 +8,15 @@ import (
 
 // Operation is an operation on a file, or its begin or end.
 type Operation struct {
-	// Kind is FileOperation, FileOperationBegin or FileOperationEnd of package trace. A FileOperation takes no time. A
-	// FileOperationBegin has only a matching number.
+	// Kind is FileOperation, FileOperationBegin or FileOperationEnd of package trace. FileOperation stands for events
+	// without a duration. For FileOperationBegin, Code and Bytes are not set.
 	Kind trace.Kind
 	// File is an index into Definitions.Files, or NoRef if the handle belongs to no file.
 	File     uint32
 	Handle   uint64 // id of the handle in the trace
 	Code     uint64 // operation with flags
 	Bytes    uint64 // bytes moved
-	Matching uint64 // joins the begin and the end, of the operations of the location that are open at the same time
+	Matching uint64 // the same at the begin and the end; open operations of a location have different ones
 }
 
 // FromIO converts I/O events to operations on files. It uses about 100 bytes for each operation that has not ended,

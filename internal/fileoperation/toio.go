@@ -50,8 +50,9 @@ func (t *ToIO) Handles() []Handle { return t.handles }
 
 // Convert returns the event for an operation on a file, or for its begin or end. For [trace.FileOperationBegin], file
 // and end are the reference and the operands of the operation's end; nil means that the operation does not end. ok is
-// false if there is no such event: for other kinds, for failed operations that take no time, and for the begin of an
-// operation that is neither reading, writing nor synchronization.
+// false if there is no such event: for other kinds, rows with too few operands, begins of operations other than Read,
+// Write and Sync or without an end, Seek, Dup and Other, Unlink of an unknown file, and failed Open, Close, Unlink and
+// Unlock. A failed Lock becomes [trace.IOLockTry].
 func (t *ToIO) Convert(c *trace.Cursor, file uint32, end []uint64) (x Event, ok bool) {
 	ops := c.Ops()
 	switch c.Kind() {

@@ -54,8 +54,9 @@ type Operation struct {
 	// Ref and Operands are the reference and the operands of the event at the end of the operation.
 	Ref      uint32
 	Operands []uint64
-	// Turn is the number, from 1, of a collective operation among those of the location on the same communicator. All
-	// members take part in the operations of a communicator in the same order, so that it joins their operations.
+	// Turn is the number of a collective operation among those of the location on the same communicator. It counts from
+	// 1, and is 0 for operations on files. All members take part in the operations of a communicator in the same order,
+	// so that an operation has the same Turn at each member.
 	Turn uint64
 }
 

@@ -571,7 +571,7 @@ export function ranges(tracks: readonly number[]): string {
   return out.join(",");
 }
 
-/** baseID returns the id of a trace without the suffix that names the attribute in place of regions. */
+/** baseID returns the id of a trace without its configuration, which is the part from the first "~" on. */
 export function baseID(id: string): string {
   return id.split("~", 1)[0];
 }
