@@ -70,8 +70,8 @@ func (s *shared) ScanParallel(ctx context.Context, sel trace.Selection, begin fu
 	return r.err
 }
 
-// scanFor scans the trace once for several requests. The error is that of the scan; the requests hold the errors of
-// their sinks.
+// scanFor scans the trace once for several requests. It returns the error of the scan. The requests
+// hold the errors of their sinks.
 func scanFor(ctx context.Context, events format.Events, list []*request) error {
 	if len(list) == 1 {
 		return events.ScanParallel(ctx, list[0].sel, list[0].begin)

@@ -47,12 +47,12 @@ func (generated) Close() error { return nil }
 // of all events, and that an analysis that fails does not change the results of the others.
 func TestTogether(t *testing.T) {
 	ctx := context.Background()
-	made, err := generate.New(generate.Options{Workload: "stencil", Events: 20_000, Locations: 4})
+	stencil, err := generate.New(generate.Options{Workload: "stencil", Events: 20_000, Locations: 4})
 	if err != nil {
 		t.Fatal(err)
 	}
 	events := int64(0)
-	if err := made.Scan(ctx, trace.Events(), format.PerLocation, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+	if err := stencil.Scan(ctx, trace.Events(), format.PerLocation, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
 		events += int64(b.Len())
 		return nil
 	}}); err != nil {
@@ -62,7 +62,7 @@ func TestTogether(t *testing.T) {
 		p, err := analysis.Run(ctx, f, sel, func() *counts.Part { return counts.New(f.Defs()) })
 		return p.Result().Events, err
 	}
-	file := &countedFile{File: generated{made, format.EventsOnly{}}}
+	file := &countedFile{File: generated{stencil, format.EventsOnly{}}}
 	var found [4]int64
 	first := func(f format.File) (err error) {
 		found[0], err = count(f, trace.Everything())
@@ -74,20 +74,20 @@ func TestTogether(t *testing.T) {
 		}
 		return err
 	}
-	ofPart := func(f format.File) (err error) {
+	partial := func(f format.File) (err error) {
 		sel := trace.Events()
 		sel.To = 0
 		found[3], err = count(f, sel)
 		return err
 	}
 	none := func(format.File) error { return nil }
-	if err := analysis.Together(ctx, file, first, twice, ofPart, none); err != nil {
+	if err := analysis.Together(ctx, file, first, twice, partial, none); err != nil {
 		t.Fatal(err)
 	}
 	if want := [4]int64{events, events, events, 0}; found != want {
 		t.Errorf("found %d events, expected %d", found, want)
 	}
-	// one scan for first and twice, another for the second scan of twice, and one for ofPart
+	// one scan for first and twice, another for the second scan of twice, and one for partial
 	if n := file.scans.Load(); n != 3 {
 		t.Errorf("found %d scans, expected 3", n)
 	}

@@ -236,7 +236,7 @@ func (d *Definitions) Communicating(ranks *Set) (found *Set) {
 
 // RankLocations returns, for each location, the one that has the rank of its process in MPI: the location itself or,
 // for another thread of a process, the only communicating location of that process. Messages and operations name the
-// rank, whichever thread calls MPI. The result is nil if each location has its own rank.
+// rank, whichever thread calls MPI. The result is nil if each location would map to itself.
 func (d *Definitions) RankLocations() []uint32 {
 	ranked := map[uint32][]uint32{} // up to two communicating locations, by group
 	for i := range d.Sets.Len() {

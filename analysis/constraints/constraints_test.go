@@ -112,8 +112,8 @@ func TestInferred(t *testing.T) {
 	}
 }
 
-// TestSelfDependency checks that a dependency from a claim to itself does not make the claim follow another one. Full
-// infers dependencies for the other claims: C follows A, and D follows C, as without dependencies.
+// TestSelfDependency checks that a dependency from a claim to itself has no effect. D depends on itself. Full still
+// infers that D follows C, because no dependency from another claim ends at D.
 func TestSelfDependency(t *testing.T) {
 	r, ids := claims()
 	r.Link(trace.End{Kind: trace.AtClaimStart, ID: ids["D"]}, trace.End{Kind: trace.AtClaimEnd, ID: ids["D"]})

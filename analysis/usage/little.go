@@ -51,7 +51,7 @@ type Little struct {
 	// filtered is set if one of the options Begin, End and Events is set.
 	filtered bool
 	facts    *facts.Reader
-	met      [3][]string    // by filter: the attributes of the current event that it selects
+	matched  [3][]string    // for each filter, the names of the attributes of the current event that match it
 	keys     []attributeKey // indexed by attribute
 	values   texts.Set      // values of the attribute; the number of a value is the number of the object
 	objects  objects
@@ -352,16 +352,16 @@ func (l *Little) addKeys() {
 // filter sets the filters that select the attributes of a row.
 func (l *Little) filter(c *trace.Cursor, x *openClaim) {
 	filters := [...]*EventFilter{l.opt.Events, l.opt.Begin, l.opt.End}
-	for n := range l.met {
-		l.met[n] = l.met[n][:0]
+	for n := range l.matched {
+		l.matched[n] = l.matched[n][:0]
 	}
 	fit := func(name, value string) {
 		for n, f := range filters {
-			if f == nil || slices.Contains(l.met[n], name) {
+			if f == nil || slices.Contains(l.matched[n], name) {
 				continue
 			}
 			if want, ok := f.Attributes[name]; ok && want == value {
-				l.met[n] = append(l.met[n], name)
+				l.matched[n] = append(l.matched[n], name)
 			}
 		}
 	}
@@ -372,7 +372,7 @@ func (l *Little) filter(c *trace.Cursor, x *openClaim) {
 	l.facts.Each(c, func(name string) bool {
 		return slices.ContainsFunc(filters[:], func(f *EventFilter) bool { return f.needs(name) })
 	}, fit)
-	selects := func(n int) bool { return filters[n] != nil && len(l.met[n]) == len(filters[n].Attributes) }
+	selects := func(n int) bool { return filters[n] != nil && len(l.matched[n]) == len(filters[n].Attributes) }
 	x.is &= hasObject
 	if selects(0) {
 		x.is |= isSelected

@@ -35,8 +35,8 @@ func TestObjectsOfMessages(t *testing.T) {
 	}
 }
 
-// TestEventID checks that the id of an event of TRACE is no attribute in a trace of another format, as it is none in
-// TRACE.
+// TestEventID checks that the operand of a mark, which is the id of its line in TRACE, is not available to formulas as
+// the attribute "id".
 func TestEventID(t *testing.T) {
 	rec := trace.NewRecorder(trace.Seconds(1))
 	rec.Event(rec.Location("main"), 0, trace.Mark, rec.Region("x"), []uint64{3})

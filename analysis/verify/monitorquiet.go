@@ -84,7 +84,8 @@ func (m *Monitor) wakeCheck(i int32) {
 		return
 	}
 	o := &m.obligations[obligationKey{x.formula, 0}].origin
-	next := m.ready // the first held state that is not quiet
+	// the first held state at which a proposition of the check holds and that is not evaluated; m.ready if there is none
+	next := m.ready
 	for _, p := range x.propositions {
 		list := m.matches[p]
 		for k := len(list); k > 0 && int(list[k-1])+m.passed >= o.next; k-- {

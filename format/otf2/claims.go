@@ -9,6 +9,9 @@ import (
 // firstLane is the id of the first location that stands for a lane of a resource.
 const firstLane = 1 << 32
 
+// maxLanes is the greatest number of locations that stand for lanes. Each of them takes two files.
+const maxLanes = 256
+
 // lane is a location that stands for a lane of a resource. It has the visits of the claims that overlap with those on
 // earlier lanes. The first lane of a resource is the resource's own location.
 type lane struct {
@@ -40,26 +43,29 @@ func (e *encoder) setClaim(c *trace.Cursor) bool {
 	if number == 0 {
 		return true
 	}
-	e.onLane = true
 	l := e.laneOf(loc, number)
-	attributes := x.Attributes
-	x.Attributes = nil
+	if l == nil {
+		return false
+	}
+	e.onLane = true
 	if err := l.writer.Write(x); err != nil && e.err == nil {
 		e.err = err
 	}
-	x.Attributes = attributes
 	return false
 }
 
-// laneOf returns a lane of a resource other than the first one.
+// laneOf returns a lane of a resource other than the first one. It returns nil if the archive has too many lanes.
 func (e *encoder) laneOf(resource uint32, number int) *lane {
 	list := e.laneList[resource]
-	for n := len(list) + 1; n <= number; n++ {
-		l := &lane{resource, n, e.w.Location(firstLane + uint64(len(e.allLanes)))}
-		list, e.allLanes = append(list, l), append(e.allLanes, l)
-		e.laneList[resource] = list
+	if number <= len(list) {
+		return list[number-1]
 	}
-	return list[number-1]
+	if len(e.allLanes) >= maxLanes {
+		return nil
+	}
+	l := &lane{resource, number, e.w.Location(firstLane + uint64(len(e.allLanes)))}
+	e.laneList[resource], e.allLanes = append(list, l), append(e.allLanes, l)
+	return l
 }
 
 // defineLanes writes the definitions of the lanes. groups holds the ids of the location groups.

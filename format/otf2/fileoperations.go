@@ -9,7 +9,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// setFileOperation fills in the record of I/O for an operation on a file, as in OTF. It returns false if there is none.
+// setFileOperation fills in the I/O record for an event of an operation on a file, which only OTF has. It returns false
+// if OTF2 has no such record.
 func (e *encoder) setFileOperation(c *trace.Cursor) bool {
 	var end lookahead.Operation
 	if op := e.held.Begun(c); op != nil {

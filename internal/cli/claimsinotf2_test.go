@@ -62,3 +62,21 @@ MEM (3) 4 LEAVE M`
 		weft(t, 0, "check", "-q", archive)
 	}
 }
+
+// TestManyClaimsInOTF2 checks that claims that overlap do not make an archive of many files: of 1000 claims at once,
+// otf2-print shows 1 at the resource and 256 on other locations. weft restores all of them.
+func TestManyClaimsInOTF2(t *testing.T) {
+	path := hostileTrace(t, t.TempDir(), "claims at once", 1000)
+	archive := filepath.Join(t.TempDir(), "out.otf2")
+	weft(t, 0, "convert", "-q", path, archive)
+	if a, b := weft(t, 0, "print", "-q", path), weft(t, 0, "print", "-q", archive); a != b {
+		t.Error("weft print shows other events")
+	}
+	printed, _ := runTool(t, archive, "otf2-print")
+	if printed == nil {
+		t.Skip("otf2-print is not installed")
+	}
+	if n := len(regexp.MustCompile(`(?m)^ENTER `).FindAll(printed, -1)); n != 257 {
+		t.Errorf("otf2-print shows %d visits, expected 257", n)
+	}
+}

@@ -44,6 +44,8 @@ func TestHostileShapesAreLinear(t *testing.T) {
 		{"claims of one place", 1_000, []string{"check"}},
 		{"claims at once", 3_000, []string{"check"}},
 		{"claims at once", 10_000, []string{"convert", "--to", "otf"}},
+		{"claims at once", 10_000, []string{"convert", "--to", "otf2"}},
+		{"file operations without ends", 100_000, []string{"convert", "--to", "otf2"}},
 		{"claims that end backwards", 3_000, []string{"check"}},
 		{"claims that end backwards", 10_000, []string{"convert", "--to", "otf"}},
 		{"claims of one id", 3_000, []string{"repair"}},

@@ -51,6 +51,8 @@ func hostileTrace(t testing.TB, dir, shape string, n int) string {
 	case "first in, first out":
 		each(func(i int) { event("E", 2*i+1); event("E", 2*i+2) })
 		each(func(i int) { event("L", 2*i+1); event("L", 2*i+2) })
+	case "file operations without ends":
+		each(func(i int) { fmt.Fprintf(&events, "FA%x\n", i) })
 	case "never left": // only calls deep inside end, in the order in which they begin
 		each(func(int) { event("E", 1); event("E", 1) })
 		for range n / 2 {
@@ -194,7 +196,7 @@ var hostileShapes = []string{
 	"claims that end backwards", "claims of an instant",
 	"two claims for one that ends",
 	"fragments that overlap", "kinds of collective operations", "comments", "groups of groups",
-	"attributes of one claim",
+	"attributes of one claim", "file operations without ends",
 }
 
 // hostileCommands lists the commands that keep track of open regions, claims or messages.

@@ -3,6 +3,12 @@
 // [trace.FileOperationBegin] and [trace.FileOperationEnd].
 package fileoperation
 
+// Handle is an I/O handle.
+type Handle struct {
+	File   uint32 // index into Definitions.Files, or NoRef
+	Number uint64 // number of the handle in the trace
+}
+
 // The codes of operations on files, in the low 5 bits of the operand "operation" of [trace.FileOperation].
 const (
 	Open   = 0

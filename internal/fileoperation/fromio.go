@@ -23,16 +23,10 @@ type Operation struct {
 // and for each handle. [NewFromIO] returns one.
 type FromIO struct {
 	defs    *trace.Definitions
-	handles []handle                  // indexed as Definitions.Handles
+	handles []Handle                  // indexed as Definitions.Handles
 	open    map[openKey]openOperation // operations that have not ended
 	numbers map[numberKey]bool        // matching numbers of the open operations
 	spare   uint64                    // the last matching number for an operation whose own number is in use
-}
-
-// handle holds what the operations on an I/O handle have in common.
-type handle struct {
-	file   uint32 // index into Definitions.Files, or NoRef
-	number uint64
 }
 
 // openKey identifies an operation that has not ended.
@@ -91,7 +85,7 @@ func (f *FromIO) Convert(c *trace.Cursor) (x Operation, ok bool) {
 		x.Code |= ReadLock
 	}
 	h := f.handle(c.Ref())
-	x.File, x.Handle = h.file, h.number
+	x.File, x.Handle = h.File, h.Number
 	switch x.Kind {
 	case trace.FileOperationBegin:
 		x.Matching = f.begin(c)
@@ -161,12 +155,12 @@ func (f *FromIO) end(c *trace.Cursor, x *Operation) {
 }
 
 // handle returns the file and the number of an I/O handle.
-func (f *FromIO) handle(i uint32) handle {
+func (f *FromIO) handle(i uint32) Handle {
 	for n := uint32(len(f.handles)); n <= i; n++ {
-		h := handle{f.defs.HandleFile(n), uint64(n)}
+		h := Handle{f.defs.HandleFile(n), uint64(n)}
 		if f.defs.Handles.Has(n) {
 			if id, err := strconv.ParseUint(f.defs.Handles.At(n).ID, 10, 64); err == nil {
-				h.number = id
+				h.Number = id
 			}
 		}
 		f.handles = append(f.handles, h)

@@ -19,16 +19,10 @@ const unknownAccess = 2
 type Event struct {
 	Kind     trace.Kind
 	Ref      uint32   // the handle; for trace.IOFileDelete the file, as an index into Definitions.Files
-	Operands []uint64 // those of the kind; valid until the next call
+	Operands []uint64 // operands of an event of this kind; valid until the next call of Convert
 	// Complete holds the operands of the [trace.IOComplete] that follows after Duration ticks. It is nil if none follows.
 	Complete []uint64
 	Duration uint64
-}
-
-// Handle is an I/O handle that operations on files use.
-type Handle struct {
-	File   uint32 // index into Definitions.Files, or NoRef
-	Number uint64 // number of the handle in the trace
 }
 
 // ToIO converts operations on files to I/O events. It uses about 50 bytes for each handle. [NewToIO] returns one.
@@ -107,7 +101,8 @@ func flagsOf(code uint64) (flags uint64) {
 	return flags
 }
 
-// convertInstant returns the event for an operation that is one event of I/O.
+// convertInstant returns the event for an operation other than reading, writing and synchronization. Such an operation
+// becomes a single event.
 func (t *ToIO) convertInstant(h Handle, code uint64) (x Event, ok bool) {
 	lock := uint64(0)
 	if code&ReadLock != 0 {

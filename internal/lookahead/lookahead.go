@@ -10,7 +10,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// maxHeldRows limits how many of the rows that are held back are in memory as they are.
+// maxHeldRows limits the number of unpacked rows that are held back in memory.
 const maxHeldRows = 1 << 16
 
 // heldBytes limits the memory for packed rows that are held back. More of them are in a temporary file.
@@ -28,19 +28,22 @@ const (
 )
 
 // Rows passes rows on, and holds them back while an operation is open. The rows have numbers in the order in which they
-// came. The memory is that of 65 536 rows, of 16 MiB packed rows, and of about 100 bytes for each operation that has
-// begun. All further rows are in a temporary file.
+// came. Rows uses memory for 65 536 unpacked rows, 16 MiB of packed rows, and about 150 bytes for each operation that
+// has begun. All further rows are in a temporary file.
 type Rows struct {
 	write      func(*trace.Cursor) error
 	operations Operations
 	blocks     []heldBlock // the first rows, packed
 	store      *chunks.Store
-	rows, rest trace.Batch                 // the following rows
-	first      int                         // number of the first row in rows
-	open       map[operationKey]int        // rows at which the open operations have begun
-	begun      map[int]*Operation          // operations that have ended, by the row at which they have begun
-	current    map[operationKey]*Operation // operations that are open, while the rows are written
-	turns      map[memberKey]uint64        // number of operations at each location and communicator so far
+	rows       trace.Batch          // the rows after the blocks, not packed
+	spare      trace.Batch          // release swaps it with rows
+	first      int                  // number of the first row in rows
+	open       map[operationKey]int // rows at which the open operations have begun
+	// waiting holds begins of operations. The first one is open; later ones may have ended.
+	waiting []opening
+	begun   map[int]*Operation          // operations that have ended, by the row at which they have begun
+	current map[operationKey]*Operation // operations that end, while the rows from begin to end are written
+	turns   map[memberKey]uint64        // number of operations at each location and communicator so far
 }
 
 // heldBlock is a block of packed rows.
@@ -64,6 +67,12 @@ type Operation struct {
 type operationKey struct {
 	location uint32
 	matching uint64 // 0 for collective operations
+}
+
+// opening is the begin of an operation.
+type opening struct {
+	key operationKey
+	row int
 }
 
 // memberKey identifies a location in a communicator.
@@ -154,6 +163,7 @@ func (h *Rows) Batch(b *trace.Batch) error {
 		}
 		if k, ok := h.begins(&c); ok {
 			h.open[k] = n
+			h.waiting = append(h.waiting, opening{k, n})
 		} else if k, ok = h.ends(&c); ok {
 			begin, ok := h.open[k]
 			if !ok {
@@ -170,8 +180,11 @@ func (h *Rows) Batch(b *trace.Batch) error {
 		}
 	}
 	next := h.first + h.rows.Len()
-	for _, n := range h.open {
-		next = min(next, n)
+	for ; len(h.waiting) > 0; h.waiting = h.waiting[1:] {
+		if x := h.waiting[0]; h.isOpen(x) {
+			next = x.row
+			break
+		}
 	}
 	if err := h.release(next); err != nil || h.rows.Len() <= maxHeldRows {
 		return err
@@ -179,14 +192,21 @@ func (h *Rows) Batch(b *trace.Batch) error {
 	return h.pack()
 }
 
+// isOpen reports whether an operation has not ended.
+func (h *Rows) isOpen(x opening) bool {
+	row, ok := h.open[x.key]
+	return ok && row == x.row
+}
+
 // Flush writes all rows that were held back.
 func (h *Rows) Flush() error {
 	clear(h.open)
+	h.waiting = nil
 	return h.release(h.first + h.rows.Len())
 }
 
-// release writes the rows before the row with the number next that were held back. It writes packed rows only if it
-// can write all rows of a block.
+// release writes the rows that are held back and whose number is less than next. It writes packed rows only if it can
+// write all rows of a block.
 func (h *Rows) release(next int) error {
 	if next == h.first && len(h.blocks) == 0 {
 		return nil
@@ -216,9 +236,9 @@ func (h *Rows) release(next int) error {
 	if err := h.writeRows(&h.rows, n, h.first); err != nil {
 		return err
 	}
-	h.rest.Reset(trace.MixedLoc)
-	h.rest.AppendRows(&h.rows, n, h.rows.Len())
-	h.rows, h.rest, h.first = h.rest, h.rows, next
+	h.spare.Reset(trace.MixedLoc)
+	h.spare.AppendRows(&h.rows, n, h.rows.Len())
+	h.rows, h.spare, h.first = h.spare, h.rows, next
 	return nil
 }
 

@@ -102,7 +102,7 @@ func (p *Pairs[T]) HasOpen(c *trace.Cursor) bool {
 	if isVisit(c) {
 		return p.visits[c.Location()] != nil
 	}
-	return p.claims.Has(keyOf(c))
+	return p.claims.Lookup(keyOf(c)) != nil
 }
 
 // End closes the claim or visit that an event ends, and returns the value that was stored at its begin. ok is
@@ -119,14 +119,11 @@ func (p *Pairs[T]) End(c *trace.Cursor) (what T, ok bool) {
 		return what, ok
 	}
 	key := keyOf(c)
-	if !p.claims.Has(key) {
+	o := p.claims.Lookup(key)
+	switch {
+	case o == nil, o.several == nil && o.single.id != p.claimID(c):
 		return what, false
-	}
-	o, _ := p.claims.Place(key)
-	if o.several == nil {
-		if o.single.id != p.claimID(c) {
-			return what, false
-		}
+	case o.several == nil:
 		what = o.single.value
 		p.claims.Remove(key)
 		return what, true
@@ -154,7 +151,7 @@ func (p *Pairs[T]) Each(f func(location uint32, what *T)) {
 	}
 	for _, key := range p.claims.Keys() {
 		visitsUntil(key.Location)
-		if o, _ := p.claims.Place(key); o.several != nil {
+		if o := p.claims.Lookup(key); o.several != nil {
 			each(key.Location, o.several)
 		} else {
 			f(key.Location, &o.single.value)

@@ -141,16 +141,22 @@ func (t *Table[V]) Keys() []Key {
 	return list
 }
 
-// Has reports whether the table has a key.
-func (t *Table[V]) Has(k Key) bool { return t.used > 0 && t.slots[t.find(k)].place != 0 }
+// Lookup returns a pointer to the value of a key, which is valid until the table changes. It returns nil if the table
+// does not have the key.
+func (t *Table[V]) Lookup(k Key) *V {
+	if t.used == 0 {
+		return nil
+	}
+	if s := &t.slots[t.find(k)]; s.place != 0 {
+		return &s.value
+	}
+	return nil
+}
 
 // Get returns the value of a key. ok is false if the table does not have it.
 func (t *Table[V]) Get(k Key) (v V, ok bool) {
-	if t.used == 0 {
-		return v, false
-	}
-	if s := &t.slots[t.find(k)]; s.place != 0 {
-		return s.value, true
+	if p := t.Lookup(k); p != nil {
+		return *p, true
 	}
 	return v, false
 }

@@ -67,7 +67,7 @@ func (r *Reader) Each(c *trace.Cursor, wants func(key string) bool, add func(key
 		add("kind", spec.Name)
 	}
 	if k == trace.Mark {
-		return // its operand is the id of a line of TRACE, which is no attribute there
+		return // the operand of a mark is the id of its line in TRACE, which is no attribute of an event
 	}
 	for i, v := range c.Ops() {
 		if i >= len(spec.Operands) || v == trace.Undefined || !wants(spec.Operands[i].Name) {
