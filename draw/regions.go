@@ -59,16 +59,16 @@ func RegionColors(regions []index.Region, tracks []index.Track,
 	return out, nil
 }
 
-// Colors assigns to each region of index x the colour that the region with the same name has in the index of.
-// The index of may hold other events of the same trace. A name that of does not contain gets a colour that
+// Colors assigns to each region of index x the colour that the region with the same name has in the index whole.
+// The index whole may hold other events of the same trace. A name that whole does not contain gets a colour that
 // other names may also have.
-func Colors(ctx context.Context, x, of *index.Index) ([]int, error) {
-	regions := of.Regions()
-	list, err := RegionColors(regions, of.Tracks(), func(tracks []int) ([][]index.Sum, error) {
-		first, last, _ := of.Extent()
-		return of.Profiles(ctx, tracks, first, windowEnd(last))
+func Colors(ctx context.Context, x, whole *index.Index) ([]int, error) {
+	regions := whole.Regions()
+	list, err := RegionColors(regions, whole.Tracks(), func(tracks []int) ([][]index.Sum, error) {
+		first, last, _ := whole.Extent()
+		return whole.Profiles(ctx, tracks, first, windowEnd(last))
 	})
-	if err != nil || x == of {
+	if err != nil || x == whole {
 		return list, err
 	}
 	names := map[string]int{}

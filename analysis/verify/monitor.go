@@ -232,7 +232,7 @@ func (m *Monitor) evaluator() (*evaluator, error) {
 		signals: make([][]piece, len(m.spec.signals))}
 	known := make([]bool, len(m.spec.signals))
 	for _, s := range m.signals {
-		for _, i := range s.of {
+		for _, i := range s.signals {
 			if known[i] {
 				text := attributesString(m.spec.signals[i].Attributes)
 				return nil, fmt.Errorf("found two signals that have %s, expected one, because weft does not read the "+

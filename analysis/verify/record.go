@@ -135,10 +135,10 @@ const blockStates = 1 << 18
 
 // signalRecord holds the values of a signal of the trace.
 type signalRecord struct {
-	of     []int        // indexes of the signals of the specification that have these values
-	packed packedPieces // pieces before those in pieces, if the whole trace is recorded
-	pieces []rawPiece
-	steps  bool // each value holds until the next one
+	signals []int        // indexes of the signals of the specification that have these values
+	packed  packedPieces // pieces before those in pieces, if the whole trace is recorded
+	pieces  []rawPiece
+	steps   bool // each value holds until the next one
 }
 
 // fewPieces is the number of pieces that are packed together.
@@ -464,10 +464,10 @@ func (r *recorder) addSignalEvent(c *trace.Cursor) {
 	key := signalKey{c.Ref(), c.Location()}
 	s := r.signals[key]
 	if s == nil {
-		s = &signalRecord{of: r.signalsOf(key)}
+		s = &signalRecord{signals: r.signalsOf(key)}
 		r.signals[key] = s
 	}
-	if len(s.of) == 0 {
+	if len(s.signals) == 0 {
 		return
 	}
 	ops := c.Ops()

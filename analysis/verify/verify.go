@@ -166,7 +166,7 @@ func (r *recorder) warnings() []Warning {
 	}
 	found := map[int]int{}
 	for _, s := range r.signals {
-		for _, i := range s.of {
+		for _, i := range s.signals {
 			found[i]++
 		}
 	}
@@ -266,7 +266,7 @@ func newEvaluator(r *recorder) *evaluator {
 		return cmp.Or(cmp.Compare(a.metric, b.metric), cmp.Compare(a.location, b.location))
 	}) {
 		s := r.signals[key]
-		for _, i := range s.of {
+		for _, i := range s.signals {
 			switch {
 			case e.signals[i] != nil || e.packed[i] != nil:
 			case s.inOrder():

@@ -400,18 +400,18 @@ func forEachStream[R any](a *augmenter, r *Reader, work func(*Cursor) (R, error)
 
 // eachRecord calls f with each record of a cursor, and reports the progress.
 func (a *augmenter) eachRecord(c *Cursor, f func(*Record) error) error {
-	told := int64(0)
+	reported := int64(0)
 	for n := 1; c.Next(); n++ {
 		if err := f(c.Record()); err != nil {
 			return err
 		}
 		if n%(1<<16) == 0 && a.opt.Read.Progress != nil {
 			read := c.Progress().Read
-			a.opt.Read.Progress(a.done.Add(read-told), a.size)
-			told = read
+			a.opt.Read.Progress(a.done.Add(read-reported), a.size)
+			reported = read
 		}
 	}
-	a.done.Add(c.Progress().Read - told)
+	a.done.Add(c.Progress().Read - reported)
 	return c.Err()
 }
 

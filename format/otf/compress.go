@@ -35,7 +35,7 @@ func (r *Reader) Files() ([]File, error) { return r.files(false) }
 // NeededFiles is like Files. In addition, it reports missing files in the same way as reading does.
 func (r *Reader) NeededFiles() ([]File, error) { return r.files(true) }
 
-func (r *Reader) files(tell bool) ([]File, error) {
+func (r *Reader) files(report bool) ([]File, error) {
 	var out []File
 	for _, id := range append([]uint32{0}, r.master.Streams()...) {
 		for part := range numParts {
@@ -52,7 +52,7 @@ func (r *Reader) files(tell bool) ([]File, error) {
 				out = append(out, File{Path: r.path(name), Stream: id, Part: part, Compressed: z != "", Size: st.Size()})
 				break
 			}
-			if tell && len(out) == before {
+			if report && len(out) == before {
 				if err := r.reportMissing(id, part); err != nil {
 					return nil, err
 				}
@@ -279,16 +279,16 @@ func replaceFile(from, to string, opt Compression, write func(f *os.File, w io.W
 		return 0, err
 	}
 	os.Chmod(to, st.Mode().Perm()) // an error is ignored: the file then keeps the permissions of a new file
-	made, err := os.Stat(to)
+	packed, err := os.Stat(to)
 	if err != nil {
 		return 0, fileError(to, err)
 	}
 	if opt.Keep {
-		return made.Size(), nil
+		return packed.Size(), nil
 	}
 	f.Close() // some systems cannot remove an open file
 	if err := os.Remove(from); err != nil {
 		return 0, fileError(from, err)
 	}
-	return made.Size(), nil
+	return packed.Size(), nil
 }

@@ -23,7 +23,7 @@ func ParseRecord(text string, part Part) (*Record, error) {
 		return nil, fmt.Errorf("otf: found part %d, expected one of Definitions to Markers", part)
 	}
 	r := &Record{in: part}
-	var odd error // a defect that does not prevent reading the record
+	var defect error // a defect that does not prevent reading the record
 	for at := 0; at < len(text); {
 		l := unsafe.Slice(unsafe.StringData(text), len(text))[at:]
 		size := bytes.IndexByte(l, '\n')
@@ -44,11 +44,11 @@ func ParseRecord(text string, part Part) (*Record, error) {
 		case pairLine:
 			if bad := r.pair(l[:size], i, false); bad.severity == trace.Error && bad.rule != "" {
 				return nil, lineDefect(bad, at)
-			} else if bad.rule != "" && odd == nil {
-				odd = lineDefect(bad, at)
+			} else if bad.rule != "" && defect == nil {
+				defect = lineDefect(bad, at)
 			}
 		case recordLine:
-			return r.parseLast(l, i, size, part, at, odd)
+			return r.parseLast(l, i, size, part, at, defect)
 		}
 		at += size + 1
 	}
@@ -56,7 +56,7 @@ func ParseRecord(text string, part Part) (*Record, error) {
 }
 
 // parseLast parses the line of a record. The line is l[i:size]. It reports an error if another record follows.
-func (r *Record) parseLast(l []byte, i, size int, part Part, at int, odd error) (*Record, error) {
+func (r *Record) parseLast(l []byte, i, size int, part Part, at int, defect error) (*Record, error) {
 	bad := r.parse(l[:size], i, part, false)
 	for bad.expected == noQuote && size < len(l) {
 		quote := bytes.IndexByte(l[size:], '"')
@@ -80,7 +80,7 @@ func (r *Record) parseLast(l []byte, i, size int, part Part, at int, odd error) 
 	case bad.rule != "":
 		return r, lineDefect(bad, at)
 	}
-	return r, odd
+	return r, defect
 }
 
 // lineDefect returns the defect for a problem in a text that is not from a file.

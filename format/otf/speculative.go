@@ -87,10 +87,10 @@ func (d *decoder) scanStreams(ctx context.Context, sel trace.Selection, sink fun
 	for w := range min(workers, len(streams)) {
 		readers[w].sink = sink(w)
 	}
-	var odd atomic.Bool
+	var unusual atomic.Bool
 	next := 0
 	err = pipeline.Run(ctx, min(workers, len(streams)), func() (id uint32, ok bool, err error) {
-		if next == len(streams) || odd.Load() {
+		if next == len(streams) || unusual.Load() {
 			return 0, false, nil
 		}
 		next++
@@ -99,7 +99,7 @@ func (d *decoder) scanStreams(ctx context.Context, sel trace.Selection, sink fun
 		x := readers[w]
 		good, err := x.deliverPiece(ctx, piece{stream: id, to: math.MaxInt64}, sel)
 		if !good || len(report.Rules()) > 0 {
-			odd.Store(true)
+			unusual.Store(true)
 			return struct{}{}, err
 		}
 		for _, l := range x.lanes {
@@ -110,7 +110,7 @@ func (d *decoder) scanStreams(ctx context.Context, sel trace.Selection, sink fun
 		}
 		return struct{}{}, nil
 	}, func(struct{}) error { return nil })
-	return err == nil && !odd.Load(), err
+	return err == nil && !unusual.Load(), err
 }
 
 // piece is a part of the events of a stream: the bytes from offset from to offset to of its file. In a

@@ -254,8 +254,8 @@ func surveyFile(ctx context.Context, s *stream, to uint64) (survey, error) {
 			if s.begun {
 				x.record(s.time, s.process, off)
 				if l[i] == 'L' && s.part == Events {
-					bare := isUnnamedLeave(l[i:])
-					f.unnamedLeaves, f.namedLeaves = f.unnamedLeaves || bare, f.namedLeaves || !bare
+					unnamed := isUnnamedLeave(l[i:])
+					f.unnamedLeaves, f.namedLeaves = f.unnamedLeaves || unnamed, f.namedLeaves || !unnamed
 				}
 			}
 		}

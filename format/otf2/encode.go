@@ -109,8 +109,7 @@ type encoder struct {
 	ends              collective.Ends   // ends of operations that are single events of the trace
 	absent            bool              // the current row is one of ends, which is no event of the trace
 	lanes             *lanes.Lanes      // lanes of the claims on each location
-	laneList          map[uint32][]*lane
-	allLanes          []*lane         // in the order of their ids
+	furtherLanes      lanes.Further[*EventWriter]
 	onLane            bool            // the current row has a visit on a lane
 	held              *lookahead.Rows // rows wait for the end of operations on files
 	io                *fileoperation.ToIO
@@ -185,7 +184,7 @@ func (e *encoder) Begin(d *trace.Definitions) error {
 		}
 	}
 	e.held, e.io = lookahead.New(lookahead.FileOperations, e.writeInOrder), fileoperation.NewToIO(d.Handles.Len())
-	e.lanes, e.laneList = lanes.New(), map[uint32][]*lane{}
+	e.lanes = lanes.New()
 	e.calls = collective.NewCalls(d, e.loss, e.plain, e.rankOf)
 	if d.Clock.Den != 1 {
 		e.loss.Add("trace", "clock", format.Degraded,

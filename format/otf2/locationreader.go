@@ -188,14 +188,14 @@ func (lr *locationReader) fillFast() error {
 	part, at := c.part, c.at
 	b := &lr.b
 	time, number := r.time, r.number
-	now, odd := lr.modelTime(r.clock.correct(time))
+	now, unusual := lr.modelTime(r.clock.correct(time))
 	var v plainValues
-	for !odd && at+most <= len(part) && b.Len() < lr.rows {
+	for !unusual && at+most <= len(part) && b.Len() < lr.rows {
 		p := part[at : at+most]
 		id := p[0]
 		if id == timestampRecord {
 			t := binary.LittleEndian.Uint64(p[1:])
-			if now, odd = lr.modelTime(r.clock.correct(t)); odd || unusualTime(t, time) || p[9] == timestampRecord {
+			if now, unusual = lr.modelTime(r.clock.correct(t)); unusual || unusualTime(t, time) || p[9] == timestampRecord {
 				break
 			}
 			time = t
@@ -237,8 +237,8 @@ func (lr *locationReader) fillFast() error {
 	return lr.failed
 }
 
-// modelTime returns the time in the model. odd is set if the time is out of range, or before the last time.
-func (lr *locationReader) modelTime(t uint64) (now int64, odd bool) {
+// modelTime returns the time in the model. unusual is set if the time is out of range, or before the last time.
+func (lr *locationReader) modelTime(t uint64) (now int64, unusual bool) {
 	now = int64(t - lr.d.base)
 	return now, t > math.MaxInt64 || now < lr.last
 }

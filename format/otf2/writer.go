@@ -108,17 +108,17 @@ func (w *Writer) renameFiles(name string) error {
 	} else {
 		w.dst.Remove(name + ".marker") // remove the file of an archive that is replaced
 	}
-	made := map[string]bool{}
+	written := map[string]bool{}
 	thumbnails, _ := filepath.Glob(filepath.Join(w.folder, "*.thumb"))
 	for _, path := range thumbnails {
 		to := name + "." + filepath.Base(path)
-		made[to] = true
+		written[to] = true
 		w.dst.Rename(path, to)
 	}
 	// Otherwise readers would take the thumbnails of a replaced archive as thumbnails of this archive.
 	old, _ := filepath.Glob(name + ".*.thumb")
 	for _, path := range old {
-		if thumbnailFile.MatchString(path[len(name):]) && !made[path] {
+		if thumbnailFile.MatchString(path[len(name):]) && !written[path] {
 			w.dst.Remove(path)
 		}
 	}
@@ -216,9 +216,9 @@ func (e *EventWriter) Write(x *Event) error {
 		return &OrderError{e.time, x.Time}
 	}
 	t := &eventTypes[x.ID]
-	const bare = 10 // maximum size in bytes of an event without a length
+	const largestFixed = 10 // maximum size in bytes of an event without a length
 	if c := &e.c; t.noLength && len(x.Attributes) == 0 && e.any &&
-		c.base+int64(len(c.buf))+stampSize+bare+endMarkSize <= c.start+c.chunk {
+		c.base+int64(len(c.buf))+stampSize+largestFixed+endMarkSize <= c.start+c.chunk {
 		// Most events have no length and no attributes, and fit into the current chunk.
 		b := c.buf
 		if x.Time != e.time {

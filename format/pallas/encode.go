@@ -8,11 +8,13 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/carrier"
 	"github.com/weft-trace/weft/internal/collective"
+	"github.com/weft-trace/weft/internal/lanes"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -87,17 +89,21 @@ type encoder struct {
 	slots bool // replace request numbers by slots
 	// renumbered counts the requests that were replaced by slots, by kind of event.
 	renumbered map[trace.Kind]int64
-	one        trace.Batch      // holds a row whose request was replaced
-	threads    []*encodedThread // threads by location
-	strings    map[string]Ref
-	links      []Metadata
-	packed     []byte
-	payload    []byte
-	attributes []Value // attributes of the last event
-	values     []byte  // bytes of these attributes
-	types      carrier.AttributeTypes
-	last       int64
-	tie        uint64
+	lanes      *lanes.Lanes
+	// furtherLanes holds the recorders of the lanes of resources, except for the first lane of each.
+	furtherLanes lanes.Further[*Recorder]
+	visited      []byte           // payload of the last event on such a lane
+	one          trace.Batch      // holds a row whose request was replaced
+	threads      []*encodedThread // threads by location
+	strings      map[string]Ref
+	links        []Metadata
+	packed       []byte
+	payload      []byte
+	attributes   []Value // attributes of the last event
+	values       []byte  // bytes of these attributes
+	types        carrier.AttributeTypes
+	last         int64
+	tie          uint64
 }
 
 // encodedThread is the recorder of a location, and the position of the location among those with
@@ -128,7 +134,7 @@ func (Format) Create(out *format.Output, opt *format.WriteOptions) (format.Encod
 		return nil, err
 	}
 	return &encoder{staging: st, plain: opt.Plain, slots: opt.Value(requestsOption, "slots") == "slots",
-		renumbered: map[trace.Kind]int64{}, strings: map[string]Ref{}}, nil
+		renumbered: map[trace.Kind]int64{}, lanes: lanes.New(), strings: map[string]Ref{}}, nil
 }
 
 // WriteEvents writes events in global order, so that the encoder can count simultaneous events that change places.
@@ -307,12 +313,18 @@ func (e *encoder) writeRow(c *trace.Cursor) error {
 	}
 	record, all := e.ownRecord(c, ops)
 	all = all && slices.Equal(ops, c.Ops()) // otherwise the record contains more than the row
+	visited := false
+	if record == Generic {
+		if record, visited, err = e.writeVisit(at, c); err != nil {
+			return err
+		}
+	}
 	keys, _ := c.Attrs()
 	e.rows.UseAttributes(keys)
 	switch {
 	case all && e.absent:
 	case c.Kind() == trace.Collective && record != Generic: // the begin and the end have all operands
-	case record == Generic:
+	case record == Generic && !visited:
 		e.rows.NoteField(c, "")
 	case !all:
 		e.rows.NoteField(c, "operands")
@@ -572,6 +584,12 @@ func (e *encoder) Close() error {
 			e.w.Archive(uint32(i) + 1) // a process without events also has an archive
 		}
 	}
+	var more []carrier.Pair
+	if len(e.furtherLanes.List) > 0 {
+		id := e.lanesArchive()
+		e.w.LocationGroups = append(e.w.LocationGroups, LocationGroup{id, e.string("lanes"), NoRef})
+		more = append(more, carrier.Pair{Key: lanesKey, Value: strconv.Itoa(int(id))})
+	}
 	e.rows.Report(&e.loss, d, about.Mapping, e.plain)
 	e.countRenumbered()
 	if !e.plain {
@@ -579,7 +597,7 @@ func (e *encoder) Close() error {
 		if err != nil {
 			return err
 		}
-		data, tooLong := carrier.Pack(d, &e.rows, carrier.Pair{Key: timeKey, Value: string(b)})
+		data, tooLong := carrier.Pack(d, &e.rows, append(more, carrier.Pair{Key: timeKey, Value: string(b)})...)
 		e.loss.Add("opaque", "", format.Lost, fmt.Sprintf("longer than %d bytes", carrier.OpaqueLimit), tooLong)
 		for _, p := range carrier.Texts(data, definitionKey) {
 			e.w.Metadata = append(e.w.Metadata, Metadata{p.Key, p.Value})

@@ -25,6 +25,8 @@ var mapping = format.MappingTable(map[format.Subject]format.Mapped{
 		As: "MPI_ISEND_COMPLETE, MPI_IRECV_REQUEST; weft only: others as GENERIC"},
 	format.CollectiveOperations: {How: format.Exact, As: "MPI_COLLECTIVE_BEGIN, _END; weft only: others as GENERIC"},
 	format.ThreadEvents:         {How: format.Exact, As: "THREAD_, OMP_ records"},
-	format.Links:                {How: format.WeftOnly, As: "metadata"},
+	format.Claims: {How: format.WeftOnly,
+		As: "ENTER and LEAVE with an attribute; claims that overlap as GENERIC and on threads of their own"},
+	format.Links: {How: format.WeftOnly, As: "metadata"},
 }, format.Mapped{How: format.WeftOnly, As: "metadata"},
 	format.Mapped{How: format.WeftOnly, As: "GENERIC with an attribute"})

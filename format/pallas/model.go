@@ -36,7 +36,11 @@ type model struct {
 	restorer *carrier.Restorer // restores what the trace carries; nil if it carries nothing
 	types    []trace.Type      // types of the attributes, if the trace carries anything
 	ticks    tickScale
-	checker  atomic.Pointer[checker] // checks each thread that a scan reads; nil if no check was requested
+	lanes    int64 // id of the archive for further lanes; -1 if there is none
+	// laneThreads holds the threads of that archive. Their events repeat other events, so the model has no locations
+	// for them.
+	laneThreads []threadID
+	checker     atomic.Pointer[checker] // checks each thread that a scan reads; nil if no check was requested
 
 	grammars     map[threadID]*Thread // lean threads that are kept for later scans
 	grammarBytes int                  // approximate size of grammars
@@ -93,10 +97,10 @@ func newModel(t *Trace, opt *format.ReadOptions) (*model, error) {
 		groups: map[uint32]uint32{}, scopes: map[uint32]*scope{}, first: map[uint32]uint32{},
 		location: map[threadID]uint32{}, anyID: map[uint32]uint32{},
 		kinds: map[Record]trace.Kind{}, payload: trace.NoRef, rank: trace.NoRef, standIn: map[uint32]bool{},
-		ticks: tickScale{Scale: 1}}
+		ticks: tickScale{Scale: 1}, lanes: -1}
 	restored, err := m.restore()
 	if err != nil {
-		m.ticks, m.restorer = tickScale{Scale: 1}, nil
+		m.ticks, m.lanes, m.restorer = tickScale{Scale: 1}, -1, nil
 		if err := opt.Defect(&trace.Defect{Rule: "pallas.carried", Severity: trace.Error,
 			Position: trace.Position{File: t.src.Path}, Found: err.Error(),
 			Expected: "definitions that weft wrote; weft uses the definitions of Pallas instead"}); err != nil {

@@ -2,6 +2,7 @@ package pallas
 
 import (
 	"context"
+	"slices"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/internal/archive"
@@ -13,7 +14,7 @@ func (d *decoder) Overview(context.Context) (*format.Overview, error) {
 	for _, a := range d.archives {
 		names = append(names, archiveFile(a.ID))
 	}
-	for _, id := range d.threads {
+	for _, id := range slices.Concat(d.threads, d.laneThreads) {
 		for _, name := range []string{"thread.pallas", "event_durations.dat", "sequence_durations.dat"} {
 			names = append(names, threadFolder(id.archive, id.id)+name)
 		}

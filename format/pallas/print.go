@@ -36,10 +36,13 @@ func (Format) Compat(ctx context.Context, src format.Source, opt *format.ReadOpt
 	d := &decoder{model: m, opt: opt}
 	out := bufio.NewWriterSize(w, 64<<10)
 	// The tool prints archives in the order of their ids.
-	slices.SortStableFunc(d.threads, func(a, b threadID) int { return cmp.Compare(a.archive, b.archive) })
-	for _, id := range d.threads {
-		if p.Location != nil && !p.Location(d.location[id]) {
-			continue
+	threads := slices.Concat(d.threads, d.laneThreads)
+	slices.SortStableFunc(threads, func(a, b threadID) int { return cmp.Compare(a.archive, b.archive) })
+	for _, id := range threads {
+		if p.Location != nil {
+			if loc, ok := d.location[id]; !ok || !p.Location(loc) {
+				continue
+			}
 		}
 		err := d.printThread(ctx, id, &p, out)
 		if errors.Is(err, errLimit) {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/weft-trace/weft/format"
@@ -19,10 +20,15 @@ func (m *model) restore() (bool, error) {
 		return false, err
 	}
 	for _, p := range pairs {
-		if p.Key != timeKey {
-			continue
+		ok := true
+		switch p.Key {
+		case timeKey:
+			ok = json.Unmarshal([]byte(p.Value), &m.ticks) == nil && m.ticks.Scale > 0 && m.ticks.Scale <= 1e9
+		case lanesKey:
+			id, err := strconv.ParseUint(p.Value, 10, 32)
+			m.lanes, ok = int64(id), err == nil
 		}
-		if err := json.Unmarshal([]byte(p.Value), &m.ticks); err != nil || m.ticks.Scale == 0 || m.ticks.Scale > 1e9 {
+		if !ok {
 			return false, fmt.Errorf("carried %s: %q", p.Key, p.Value)
 		}
 	}
@@ -51,6 +57,10 @@ func (m *model) placeThreads(a *Archive) error {
 	m.scopes[a.ID] = s
 	m.archives = append(m.archives, a)
 	for _, l := range a.Locations {
+		if int64(a.ID) == m.lanes {
+			m.laneThreads = append(m.laneThreads, threadID{a.ID, l.ID})
+			continue
+		}
 		if !m.defs.Locations.Has(l.ID) {
 			return fmt.Errorf("carried definitions: found thread %d, expected one of %d locations", l.ID, m.defs.Locations.Len())
 		}

@@ -160,14 +160,14 @@ func (r *otfReport) writeReading() {
 	for _, c := range r.comparisons {
 		row := []string{c.text}
 		for _, x := range []struct {
-			of   func(usage) float64
-			less func(otfPair) float64
+			value func(usage) float64
+			less  func(otfPair) float64
 		}{{cpu, otfPair.cpuSpeedUp}, {wall, otfPair.wallSpeedUp}} {
-			theirs := smallSeconds(c.rounds, func(p otfPair) float64 { return x.of(p.theirs) })
+			theirs := smallSeconds(c.rounds, func(p otfPair) float64 { return x.value(p.theirs) })
 			if c.missing {
 				theirs = "–"
 			}
-			row = append(row, smallSeconds(c.rounds, func(p otfPair) float64 { return x.of(p.ours) }), theirs,
+			row = append(row, smallSeconds(c.rounds, func(p otfPair) float64 { return x.value(p.ours) }), theirs,
 				ratio(c.against(x.less)))
 		}
 		rows = append(rows, row)

@@ -223,24 +223,24 @@ const readsLimit = 1.2
 func (r *readsReport) acceptances() (list []acceptance) {
 	for _, x := range r.traces {
 		var most, least struct {
-			value float64
-			of    string
+			value   float64
+			command string
 		}
 		for _, a := range x.answers {
 			if v, ok := x.perBlocks(a); ok && !a.wholeTrace() && v > most.value {
-				most.value, most.of = v, a.command
+				most.value, most.command = v, a.command
 			}
-			if v, ok := cpuRatio(a.theirs, a.ours); ok && (least.of == "" || v < least.value) {
-				least.value, least.of = v, a.command
+			if v, ok := cpuRatio(a.theirs, a.ours); ok && (least.command == "" || v < least.value) {
+				least.value, least.command = v, a.command
 			}
 		}
-		show := func(v float64, of string) string { return fmt.Sprintf("%.2f × (`%s`)", v, of) }
+		show := func(v float64, command string) string { return fmt.Sprintf("%.2f × (`%s`)", v, command) }
 		limit := fmt.Sprintf("≤ %.2f × its blocks", readsLimit)
 		list = append(list,
 			verdict(x.format+": a window or a location reads what it holds", limit,
-				show(most.value, most.of), most.of != "", most.value <= readsLimit),
+				show(most.value, most.command), most.command != "", most.value <= readsLimit),
 			verdict(x.format+": the format's own tool is never faster, CPU", "≥ 1.00 ×",
-				show(least.value, least.of), least.of != "", least.value >= 1))
+				show(least.value, least.command), least.command != "", least.value >= 1))
 	}
 	return list
 }

@@ -215,7 +215,7 @@ func (a *app) newTraceWriter(values map[string]string, dst, to, flag string) (*t
 // createTraceOutput creates the output for the main file of a trace of format f. If a trace of this format cannot
 // have the name dst, a line on standard error states the name that it gets.
 func (a *app) createTraceOutput(f format.Format, dst string) (*format.Output, error) {
-	made := ""
+	newFolder := ""
 	if place := f.About().Place; place != nil && dst != "-" {
 		if name := place(dst); name != dst {
 			reason := "it needs a separate folder"
@@ -225,7 +225,7 @@ func (a *app) createTraceOutput(f format.Format, dst string) (*format.Output, er
 			printf(a.err, "%s: weft writes the trace to %s, because %s\n", dst, name, reason)
 			dst = name
 			if dir := filepath.Dir(dst); os.Mkdir(dir, 0o777) == nil {
-				made = dir
+				newFolder = dir
 			}
 		}
 	}
@@ -233,8 +233,8 @@ func (a *app) createTraceOutput(f format.Format, dst string) (*format.Output, er
 	if err != nil {
 		return nil, err
 	}
-	if made != "" {
-		out.AtEnd(func() { os.Remove(made) }) // succeeds only if the folder is empty
+	if newFolder != "" {
+		out.AtEnd(func() { os.Remove(newFolder) }) // succeeds only if the folder is empty
 	}
 	return out, nil
 }

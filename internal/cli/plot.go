@@ -446,14 +446,14 @@ func (a *app) openIndex(ctx context.Context, in *input, r *inputFlags, rebuild b
 	defer store.Close()
 	b := a.newBar("indexing " + in.src.Path)
 	defer b.remove()
-	made, err := serve.MakeIndex(ctx, how, store, in.src, serve.IndexOptions{Force: rebuild, Progress: b.setProgress})
+	built, err := serve.MakeIndex(ctx, how, store, in.src, serve.IndexOptions{Force: rebuild, Progress: b.setProgress})
 	if err != nil {
 		return nil, err
 	}
 	b.remove()
-	x, err := index.Open(made.Path)
+	x, err := index.Open(built.Path)
 	if err == nil {
-		a.reportIndexing(in.src.Path, made.ReadDefects, r.quiet)
+		a.reportIndexing(in.src.Path, built.ReadDefects, r.quiet)
 	}
 	return x, err
 }

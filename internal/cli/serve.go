@@ -217,8 +217,8 @@ func readOrCreateToken(file string, none bool) (string, error) {
 			file, m)
 	}
 	t := strings.TrimSpace(string(text))
-	odd := func(r rune) bool { return !strings.ContainsRune(tokenLetters, r) }
-	if len(t) < minToken || strings.ContainsFunc(t, odd) {
+	forbidden := func(r rune) bool { return !strings.ContainsRune(tokenLetters, r) }
+	if len(t) < minToken || strings.ContainsFunc(t, forbidden) {
 		return "", usageError("--token-file %s: expected at least %d letters, digits, - and _", file, minToken)
 	}
 	return t, nil

@@ -5,6 +5,8 @@ package lanes
 import (
 	"container/heap"
 	"sort"
+
+	"github.com/weft-trace/weft/trace"
 )
 
 // Lanes assigns the open claims of each resource to lanes, which are numbered from 0. A claim gets the free lane with
@@ -72,4 +74,20 @@ func (l *Lanes) End(resource uint32, id int64) (lane int, ok bool) {
 		heap.Push(&l.resources[resource].free, lane)
 	}
 	return lane, ok
+}
+
+// Visit returns the lane for the visit that a claim begins or ends. ok is false if the row of c is no such event, or if
+// it has no region, no id or no location of a resource.
+func (l *Lanes) Visit(d *trace.Definitions, c *trace.Cursor) (lane int, ok bool) {
+	loc := c.Location()
+	if c.Ref() == trace.NoRef || len(c.Ops()) == 0 || d.Locations.At(loc).Kind != trace.ResourceLocation {
+		return 0, false
+	}
+	switch c.Kind() {
+	case trace.ClaimBegin:
+		return l.Begin(loc, int64(c.Op(0)))
+	case trace.ClaimEnd:
+		return l.End(loc, int64(c.Op(0)))
+	}
+	return 0, false
 }
