@@ -49,7 +49,7 @@ export function bookmark(app: App, details: Details, dock: Dock): void {
   };
   app.notes.fresh = note.id;
   app.notes
-    .set(lane.index, [...app.notes.of(lane.index), note])
+    .set(lane.index, [...app.notes.inLane(lane.index), note])
     .then((where) => {
       app.announce(
         where === "server" ? "bookmark added" : "bookmark added, kept in this browser only: the server is read-only",

@@ -42,10 +42,10 @@ export interface Panel {
   id: string;
   title: string;
   /**
-   * of states which time the panel shows. "range" stands for the range or, if there is none, the
+   * timeScope states which time the panel shows. "range" stands for the range or, if there is none, the
    * window; "window" for the window; "trace" for the whole trace.
    */
-  of: "range" | "window" | "trace";
+  timeScope: "range" | "window" | "trace";
   /**
    * wide is set if the panel also covers the place of the details. A chart in it can then be as
    * wide as the time line.
@@ -160,17 +160,17 @@ export class Dock {
     return this.csvMaker ? this.csvMaker() : null;
   }
 
-  /** timeOf returns which time a panel shows: its own, or the one that the user has chosen. */
-  private timeOf(p: Panel): Panel["of"] {
-    return p.choosesTime && followsWindow(this.app, p.id) ? "range" : p.of;
+  /** timeScope returns which time a panel shows: its own, or the one that the user has chosen. */
+  private timeScope(p: Panel): Panel["timeScope"] {
+    return p.choosesTime && followsWindow(this.app, p.id) ? "range" : p.timeScope;
   }
 
   private scope(p: Panel): Scope {
     const s = this.app.store.state,
-      of = this.timeOf(p),
-      axis = (of === "range" ? s.range : null) ?? s.window;
+      timeScope = this.timeScope(p),
+      axis = (timeScope === "range" ? s.range : null) ?? s.window;
     const lane = this.app.lanes[this.lane] ?? this.app.lanes[0];
-    return { lane, window: lane.cut(axis), axis, ranged: of === "range" && s.range !== null };
+    return { lane, window: lane.cut(axis), axis, ranged: timeScope === "range" && s.range !== null };
   }
 
   /** follow renders the panel if its scope has changed. While the window moves, it waits, unless now is set. */
@@ -188,14 +188,14 @@ export class Dock {
     const c = this.scope(p);
     this.element.classList.toggle("wide", p.wide === true);
     const time =
-      this.timeOf(p) === "trace"
+      this.timeScope(p) === "trace"
         ? ""
         : p.both
           ? [c.axis.from, c.axis.to, ...this.app.lanes.map((l) => l.shift)].join(" ")
           : `${c.window.from} ${c.window.to}`;
     const outlined = p.outlines && s.range ? `${s.range.from} ${s.range.to}` : "";
     const key = `${p.id} ${c.lane.index} ${time} ${outlined} ${s.color} ${s.theme}`;
-    setText(this.covers, this.timeOf(p) === "trace" ? "" : coverage(c.lane));
+    setText(this.covers, this.timeScope(p) === "trace" ? "" : coverage(c.lane));
     if (now) this.forced = true;
     if (this.timer) drop(this.timer);
     this.timer = 0;
@@ -305,7 +305,7 @@ export class Dock {
 
   private scopeParts(p: Panel, text: string, ranged: boolean): HTMLElement[] {
     const out: HTMLElement[] = [],
-      whole = this.timeOf(p) === "trace";
+      whole = this.timeScope(p) === "trace";
     if (this.app.lanes.length > 1 && p.both !== true)
       out.push(
         select(

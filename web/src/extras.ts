@@ -147,8 +147,8 @@ export class Extras {
     this.changed();
   }
 
-  /** of lists the extras of a lane, each with its source. */
-  of(lane: number): { source: Source; extra: Extra }[] {
+  /** inLane lists the extras of a lane, each with its source. */
+  inLane(lane: number): { source: Source; extra: Extra }[] {
     return this.sources.flatMap((source) =>
       (this.held.get(source.id) ?? []).filter((x) => x.lane === lane).map((extra) => ({ source, extra })),
     );
@@ -156,7 +156,7 @@ export class Extras {
 
   /** marks lists the marks over the rows of a lane. */
   marks(lane: number): Mark[] {
-    return this.of(lane).flatMap((x) => [...x.extra.marks]);
+    return this.inLane(lane).flatMap((x) => [...x.extra.marks]);
   }
 }
 
@@ -189,12 +189,13 @@ export class ExtraRows {
   /** request requests the values of the curves in the window. */
   request(): void {
     const w = this.view.lane.cut(this.app.store.state.window);
-    for (const { extra } of this.app.extras.of(this.view.lane.index)) extra.request?.(w, Math.round(this.view.width));
+    for (const { extra } of this.app.extras.inLane(this.view.lane.index))
+      extra.request?.(w, Math.round(this.view.width));
   }
 
   /** draw updates the rows. */
   draw(): void {
-    const extras = this.app.extras.of(this.view.lane.index);
+    const extras = this.app.extras.inLane(this.view.lane.index);
     if (this.shown !== this.app.extras.version) {
       this.shown = this.app.extras.version;
       this.drawn = "";
@@ -225,7 +226,7 @@ export class ExtraRows {
   private build(): void {
     const held = this.element.contains(document.activeElement);
     this.parts = [];
-    const groups = this.app.extras.of(this.view.lane.index).map(({ source, extra }) =>
+    const groups = this.app.extras.inLane(this.view.lane.index).map(({ source, extra }) =>
       el(
         "div",
         { class: "extra", role: "group", aria: { label: printable(extra.title) } },
@@ -352,7 +353,7 @@ function drawRow(g: Pen, view: RowView, row: ExtraRow, colors: Colors, h: number
 /** extrasHeight returns the height that the extras of a lane need in a picture. */
 export function extrasHeight(app: App, lane: number): number {
   return app.extras
-    .of(lane)
+    .inLane(lane)
     .reduce((n, { extra }) => n + titleRow + extra.rows.reduce((m, r) => m + heightOf(r), 0), 0);
 }
 
@@ -375,7 +376,7 @@ export function drawExtras(
     g.textAlign = "left";
     g.fillText(shortenName(text), left, h / 2);
   };
-  for (const { extra } of app.extras.of(view.lane.index)) {
+  for (const { extra } of app.extras.inLane(view.lane.index)) {
     within(0, y, labels + view.width, titleRow, () => {
       g.fillStyle = app.colors.row;
       g.fillRect(0, 0, labels + view.width, titleRow);

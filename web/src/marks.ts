@@ -54,7 +54,7 @@ export function drawMarks(app: App, view: RowView, o: Overlay, g: CanvasRenderin
     line(view.x(s.range.to), c.accent);
   }
   drawExtraMarks(app, view, g);
-  for (const n of app.notes.of(lane.index)) {
+  for (const n of app.notes.inLane(lane.index)) {
     const x = view.x(lane.toAxis(BigInt(n.from)));
     if (x >= -1 && x <= view.width) line(x, c.note, [2, 3]);
   }

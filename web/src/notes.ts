@@ -12,8 +12,8 @@ export class Notes {
     private changed: () => void,
   ) {}
 
-  /** of returns the notes of a lane in the order of time. */
-  of(lane: number): readonly Note[] {
+  /** inLane returns the notes of a lane in the order of time. */
+  inLane(lane: number): readonly Note[] {
     return this.lists[lane] ?? [];
   }
 

@@ -143,7 +143,7 @@ export function defineProbe(page: Page): void {
       },
       extras: () =>
         page.lanes.flatMap((l) =>
-          page.extras.of(l.index).map(({ extra: x }) => ({
+          page.extras.inLane(l.index).map(({ extra: x }) => ({
             lane: x.lane,
             title: x.title,
             rows: x.rows.map((r) => ({

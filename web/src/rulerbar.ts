@@ -186,7 +186,7 @@ function paintMarks(g: Pen, app: App, x: (t: bigint) => number, width: number, h
 function notesOf(app: App, x: (t: bigint) => number, width: number): Flag[] {
   return app.lanes
     .flatMap((l) =>
-      app.notes.of(l.index).map((n) => ({
+      app.notes.inLane(l.index).map((n) => ({
         at: x(l.toAxis(BigInt(n.from))),
         text: [...printable(n.text.trim().replace(/\s+/g, " "))].slice(0, 24).join(""),
       })),

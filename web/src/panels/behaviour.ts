@@ -119,7 +119,7 @@ export function behaviour(): Panel {
   return {
     id: "behaviour",
     title: "Behaviour",
-    of: "trace",
+    timeScope: "trace",
     choosesTime: true,
     whole: "the whole trace, regardless of range and window",
     async render(app, { lane, axis }, tools) {

@@ -196,7 +196,7 @@ export function calls(): Panel {
   return {
     id: "calls",
     title: "Calls",
-    of: "range",
+    timeScope: "range",
     async render(app, scope, tools) {
       const { lane, window: w } = scope;
       const names = [...new Set(lane.meta.regions.flatMap((r, i) => [r.name, lane.regionLabel(i, r.name)]))].sort(),

@@ -34,8 +34,8 @@ export function omittedAtTop(t: CallTree): PathsLeft {
   return { paths: n, exclusive: String(time) };
 }
 
-/** Figures formats the figures of a call tree. */
-class Figures {
+/** Formatter formats the figures of a call tree. */
+class Formatter {
   /** atTop has the paths that are left out and not below a listed one. */
   readonly atTop: PathsLeft;
   private readonly total: bigint;
@@ -127,7 +127,7 @@ export function calltree(): Panel {
   return {
     id: "calltree",
     title: "Call tree",
-    of: "range",
+    timeScope: "range",
     async render(app, scope, tools) {
       const { lane, window: w } = scope;
       const tree = await app.client.json<CallTree>(
@@ -136,7 +136,7 @@ export function calltree(): Panel {
         tools.signal,
       );
       const open = opened.get(lane.index) ?? new OpenPaths(),
-        figures = new Figures(app, scope, tree),
+        figures = new Formatter(app, scope, tree),
         lack = figures.omittedPaths();
       opened.set(lane.index, open);
       const table = new TreeTable<CallNode>(app, tools, tree.roots ?? [], {

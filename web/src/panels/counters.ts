@@ -33,7 +33,7 @@ export function counters(): Panel {
   return {
     id: "counters",
     title: "Counters",
-    of: "range",
+    timeScope: "range",
     async render(app, { lane, window: w }, tools) {
       if (!lane.meta.tracks.some((t) => t.kind === "counter")) {
         tools.body.append(el("p", { class: "faint" }, "This trace has no counters or signals."));

@@ -105,7 +105,7 @@ export function defects(): Panel {
   return {
     id: "defects",
     title: "Defects",
-    of: "trace",
+    timeScope: "trace",
     async render(app, { lane }, tools) {
       const r = await app.client.json<Defects>(`traces/${encodeURIComponent(lane.meta.id)}/defects`, {}, tools.signal);
       const rows = r.defects ?? [];

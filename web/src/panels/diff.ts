@@ -151,7 +151,7 @@ export function diff(): Panel {
   return {
     id: "diff",
     title: "Diff",
-    of: "range",
+    timeScope: "range",
     both: true,
     async render(app, { axis }, tools) {
       const hint = (text: string): void => {

@@ -93,7 +93,7 @@ export function distance(): Panel {
   return {
     id: "distance",
     title: "Distance",
-    of: "trace",
+    timeScope: "trace",
     both: true,
     choosesTime: true,
     whole: "the whole traces, regardless of range and window",

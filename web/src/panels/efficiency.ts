@@ -13,7 +13,7 @@ export function efficiency(): Panel {
   return {
     id: "efficiency",
     title: "Efficiency",
-    of: "range",
+    timeScope: "range",
     async render(app, scope, tools) {
       const { lane, window: w } = scope,
         choice = tools.get("of");

@@ -121,7 +121,7 @@ export function findings(): Panel {
   return {
     id: "findings",
     title: "Findings",
-    of: "range",
+    timeScope: "range",
     async render(app, scope, tools) {
       const { lane, window: w } = scope;
       const r = await app.client.json<Explanation>(

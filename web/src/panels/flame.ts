@@ -13,7 +13,7 @@ export function flame(): Panel {
   return {
     id: "flame",
     title: "Flame graph",
-    of: "range",
+    timeScope: "range",
     async render(app, { lane, window: w }, tools) {
       const tree = await app.client.json<CallTree>(
         `traces/${encodeURIComponent(lane.meta.id)}/calltree`,

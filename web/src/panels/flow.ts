@@ -254,7 +254,7 @@ export function flow(): Panel {
   return {
     id: "flow",
     title: "Flow",
-    of: "trace",
+    timeScope: "trace",
     choosesTime: true,
     whole: "the whole trace, regardless of range and window",
     async render(app, scope, tools) {

@@ -169,7 +169,7 @@ export function locations(): Panel {
   return {
     id: "locations",
     title: "Locations",
-    of: "range",
+    timeScope: "range",
     async render(app, scope, tools) {
       const { lane, window: w } = scope;
       const path = `traces/${encodeURIComponent(lane.meta.id)}/`,

@@ -30,7 +30,7 @@ export function messages(): Panel {
   return {
     id: "messages",
     title: "Messages",
-    of: "range",
+    timeScope: "range",
     async render(app, scope, tools) {
       const measure = measureOf(tools);
       const r = await app.client.json<{ rows: MatrixCell[] | null; tracks: number[] | null }>(

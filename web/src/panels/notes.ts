@@ -27,8 +27,8 @@ function filePicker(app: App, lane: Lane, store: Store): HTMLInputElement {
       void f
         .text()
         .then((t) => {
-          const known = new Set(app.notes.of(lane.index).map((n) => n.id));
-          store([...app.notes.of(lane.index), ...valid(JSON.parse(t)).filter((n) => !known.has(n.id))]);
+          const known = new Set(app.notes.inLane(lane.index).map((n) => n.id));
+          store([...app.notes.inLane(lane.index), ...valid(JSON.parse(t)).filter((n) => !known.has(n.id))]);
         })
         .catch((e: unknown) => app.announce("import: " + errorText(e)));
   });
@@ -83,7 +83,7 @@ function noteRow(app: App, lane: Lane, n: Note, signal: AbortSignal, store: Stor
   };
   if (n.id === app.notes.fresh) begin();
   area.addEventListener("change", () =>
-    store(app.notes.of(lane.index).map((x) => (x.id === n.id ? { ...x, text: area.value } : x))),
+    store(app.notes.inLane(lane.index).map((x) => (x.id === n.id ? { ...x, text: area.value } : x))),
   );
   const go = (): void => {
     const a = lane.toAxis(from),
@@ -108,7 +108,7 @@ function noteRow(app: App, lane: Lane, n: Note, signal: AbortSignal, store: Stor
     el(
       "td",
       {},
-      button("Delete", "Delete this note", () => store(app.notes.of(lane.index).filter((x) => x.id !== n.id))),
+      button("Delete", "Delete this note", () => store(app.notes.inLane(lane.index).filter((x) => x.id !== n.id))),
     ),
   );
 }
@@ -118,9 +118,9 @@ export function notes(): Panel {
   return {
     id: "notes",
     title: "Notes",
-    of: "trace",
+    timeScope: "trace",
     render(app, { lane }, tools) {
-      const list = app.notes.of(lane.index);
+      const list = app.notes.inLane(lane.index);
       const store = (n: Note[]): void => {
         app.notes
           .set(lane.index, n)
@@ -136,7 +136,7 @@ export function notes(): Panel {
         const s = app.store.state,
           w = lane.cut(s.range ?? s.window);
         store([
-          ...app.notes.of(lane.index),
+          ...app.notes.inLane(lane.index),
           {
             id: newID(),
             from: String(w.from),
@@ -153,7 +153,7 @@ export function notes(): Panel {
         " ",
         button("Export", "Save the notes as JSON", () =>
           saveText(
-            JSON.stringify({ notes: app.notes.of(lane.index) }, null, 1),
+            JSON.stringify({ notes: app.notes.inLane(lane.index) }, null, 1),
             fileName(lane.meta.name, "-notes.json"),
             "application/json",
           ),
@@ -176,7 +176,7 @@ export function notes(): Panel {
         csv(
           ["from (ticks)", "to (ticks)", "row", "text", "created"],
           app.notes
-            .of(lane.index)
+            .inLane(lane.index)
             .map((n) => [n.from, n.to, n.track >= 0 ? lane.fullName(n.track) : "", n.text, n.created]),
         ),
       );

@@ -234,7 +234,7 @@ export function overview(): Panel {
   return {
     id: "overview",
     title: "Overview",
-    of: "trace",
+    timeScope: "trace",
     render(app, { lane }, tools) {
       const left = el("dl", { class: "facts2" }),
         right = el("div", { class: "side" }, el("p", { class: "faint" }, "Reading the trace for more information …"));

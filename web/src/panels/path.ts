@@ -143,7 +143,7 @@ export function path(): Panel {
   return {
     id: "path",
     title: "Path",
-    of: "trace",
+    timeScope: "trace",
     whole: "the critical path of the whole trace",
     async render(app, { lane }, tools) {
       const r = await app.client.json<CriticalPath>(

@@ -49,7 +49,7 @@ export function profile(): Panel {
   return {
     id: "profile",
     title: "Profile",
-    of: "range",
+    timeScope: "range",
     async render(app, scope, tools) {
       const { lane, window: w } = scope;
       const by = (["location", "group"] as const).find((x) => x === tools.get("by")) ?? "region";

@@ -7,7 +7,7 @@ export function structure(): Panel {
   return {
     id: "structure",
     title: "Structure",
-    of: "trace",
+    timeScope: "trace",
     whole: "the whole trace, regardless of range and window",
     async render(app, { lane }, tools) {
       const r = await app.client.json<{ text: string }>(

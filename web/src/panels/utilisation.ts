@@ -30,7 +30,7 @@ export function utilisation(): Panel {
   return {
     id: "utilisation",
     title: "Utilisation",
-    of: "window",
+    timeScope: "window",
     wide: true,
     outlines: true,
     async render(app, { lane, window: w, axis }, tools) {

@@ -355,7 +355,7 @@ export function verification(): Panel {
   return {
     id: "verification",
     title: "Verification",
-    of: "trace",
+    timeScope: "trace",
     choosesTime: true,
     whole: "the whole trace, regardless of range and window",
     async render(app, scope, tools) {

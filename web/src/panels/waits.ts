@@ -215,7 +215,7 @@ export function waits(): Panel {
   return {
     id: "waits",
     title: "Waits",
-    of: "range",
+    timeScope: "range",
     async render(app, scope, tools) {
       const { lane, window: w } = scope;
       const r = await app.client.json<Waits>(
