@@ -244,7 +244,7 @@ func TestHostileShapes(t *testing.T) {
 	t.Setenv("WEFT_CACHE", t.TempDir())
 	for _, shape := range hostileShapes {
 		dir := t.TempDir()
-		path := hostileTrace(t, dir, shape, 5_000)
+		path := hostileTrace(t, dir, shape, 1_000)
 		for _, command := range hostileCommands {
 			args := hostileArgs(command, path, dir)
 			if code, out, errs := runWeft(t, args...); code > 1 ||

@@ -27,7 +27,7 @@ func TestTruncatedArchive(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, tool := exec.LookPath("otf2-print")
-	for n := 0; n < len(whole); n += effort.Step(len(whole), 16) {
+	for n := 0; n < len(whole); n += effort.Step(len(whole), 8) {
 		if err := os.WriteFile(filepath.Join(dir, file), whole[:n], 0o666); err != nil {
 			t.Fatal(err)
 		}
