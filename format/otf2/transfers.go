@@ -11,8 +11,10 @@ func (e *encoder) transfer(c *trace.Cursor) (kind trace.Kind, ops []uint64) {
 	comm := uint64(trace.Undefined)
 	switch {
 	case c.Ref() != trace.NoRef:
-	case kind == trace.RMAPut || kind == trace.RMAGet:
-		comm, ops = c.Op(3), []uint64{c.Op(0), c.Op(1), c.Op(4)}
+	case kind == trace.RMAPut || kind == trace.RMAPutRemoteEnd || kind == trace.RMAGet:
+		if comm, ops = c.Op(3), []uint64{c.Op(0), c.Op(1), c.Op(4)}; kind == trace.RMAPutRemoteEnd {
+			kind = trace.RMAPut
+		}
 	case kind == trace.RMAEnd:
 		comm, ops, kind = c.Op(1), []uint64{c.Op(2)}, trace.RMACompleteBlocking
 	}
