@@ -232,7 +232,11 @@ func (e *encoder) defineGroups(put func(id uint8, v ...uint64), name func(string
 	}
 	put(defComm, allComm, name("all locations"), allRanks, undefined32, 0)
 	for i, c := range d.Communicator.All() {
-		put(defComm, uint64(i)+firstID[Comms], name(c.Name), of[i], undefined32, 0)
+		parent := uint64(undefined32)
+		if c.Parent < uint32(i) { // readers such as those of Python resolve a reference when they read it
+			parent = uint64(c.Parent) + firstID[Comms]
+		}
+		put(defComm, uint64(i)+firstID[Comms], name(c.Name), of[i], parent, 0)
 	}
 }
 

@@ -30,7 +30,9 @@ var mapping = format.MappingTable(map[format.Subject]format.Mapped{
 		Kept: typesOfMetrics},
 	format.MetricDescriptions: {How: format.Exact, As: "MetricMember"},
 	format.CommunicatorDefinitions: {How: format.WeftOnly,
-		As: "Comm and Group; over all locations where the members are not known; the rest in properties"},
+		As: "Comm and Group; without known members, over all locations, and the rest in properties", Kept: withMembers},
+	format.CommunicatorParents: {How: format.WeftOnly, As: "Comm; in properties if the parent is defined later",
+		Kept: earlierParents},
 	format.AttributeDefinitions:  {How: format.Exact, As: "Attribute"},
 	format.AttributeDescriptions: {How: format.Exact, As: "Attribute"},
 	format.ParameterDefinitions:  {How: format.Exact, As: "Parameter"},
@@ -72,6 +74,26 @@ var mapping = format.MappingTable(map[format.Subject]format.Mapped{
 func paradigmsOfRegions(d *trace.Definitions) (n int) {
 	for _, r := range d.Regions.All() {
 		if slices.Contains(paradigms, r.Group) && r.Group != "" {
+			n++
+		}
+	}
+	return n
+}
+
+// withMembers returns how many communicators have known members.
+func withMembers(d *trace.Definitions) (n int) {
+	for i := range d.Communicator.All() {
+		if _, known := d.Members(uint32(i)); known && !d.ConnectsGroups(uint64(i)) {
+			n++
+		}
+	}
+	return n
+}
+
+// earlierParents returns how many communicators have a parent that is defined before them.
+func earlierParents(d *trace.Definitions) (n int) {
+	for i, c := range d.Communicator.All() {
+		if c.Parent < uint32(i) {
 			n++
 		}
 	}
