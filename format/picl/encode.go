@@ -2,6 +2,7 @@ package picl
 
 import (
 	"context"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -49,6 +50,7 @@ type encoder struct {
 	rewriter *rewriter
 	written  *definitions // definitions written so far, including labels
 	ops      writtenOperations
+	texts    map[uint32]bool // texts that name generic events written as marks
 }
 
 // locationEvent identifies an event type at a location.
@@ -101,7 +103,7 @@ func (e *encoder) Begin(d *trace.Definitions) error {
 		ranks: map[uint64][]uint32{},
 		open:  map[uint32][]writtenOperation{}, calls: collective.NewCalls(d, &e.Lost, e.Plain, nil)}
 	e.labelled, e.severalNames, e.ambiguous = map[locationEvent]labelState{}, map[int64]bool{}, map[int64]bool{}
-	e.recProc, e.written, e.ownLabels = trace.NoRef, e.w.defs, map[scope]int{}
+	e.recProc, e.written, e.ownLabels, e.texts = trace.NoRef, e.w.defs, map[scope]int{}, map[uint32]bool{}
 	if o, ok := d.Native.(*originalFile); ok && e.native {
 		e.rewrite(o)
 	} else if e.native {
@@ -676,8 +678,11 @@ func (e *encoder) headerRecords(loss *format.Loss) (records []Record) {
 		textRecord(TypeMessage, -1, -1, -1, carryPrefix+number+" "+text)
 		return nil
 	})
-	for i := range d.Regions.Len() {
+	for i := range min(d.Regions.Len(), firstText) {
 		textRecord(TypeLabel, int64(i), -1, -1, d.Regions.At(uint32(i)).Name)
+	}
+	for _, ref := range slices.Sorted(maps.Keys(e.texts)) {
+		textRecord(TypeLabel, firstText+int64(ref), -1, -1, *d.Strings.At(ref))
 	}
 	records = append(records, e.communicatorRecords()...)
 	for i, name := range d.FullNames() {

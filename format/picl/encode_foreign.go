@@ -13,7 +13,7 @@ func (e *encoder) writeForeignRow(c *trace.Cursor) error {
 	if e.ops.calls != nil && (kind == trace.Enter || kind == trace.Leave) {
 		e.ops.calls.Operands(c) // the name of the open region determines an operation
 	}
-	if (kind == trace.Enter || kind == trace.Leave) && ref != trace.NoRef && len(keys) == 0 && len(c.Ops()) == 0 &&
+	if (kind == trace.Enter || kind == trace.Leave) && ref < firstText && len(keys) == 0 && len(c.Ops()) == 0 &&
 		e.w.writesUnchanged() {
 		typ := int64(TypeEntry)
 		if kind == trace.Leave {
@@ -25,15 +25,18 @@ func (e *encoder) writeForeignRow(c *trace.Cursor) error {
 	*r = Record{Time: e.last, Processor: processorOf(c.Location()), Event: -1, Values: r.Values[:0]}
 	e.pairs = e.pairs[:0]
 	switch {
-	case (kind == trace.Enter || kind == trace.ClaimBegin) && ref != trace.NoRef:
+	case (kind == trace.Enter || kind == trace.ClaimBegin) && ref < firstText:
 		r.Type, r.Event = TypeEntry, int64(ref)
-	case (kind == trace.Leave || kind == trace.ClaimEnd) && ref != trace.NoRef:
+	case (kind == trace.Leave || kind == trace.ClaimEnd) && ref < firstText:
 		r.Type, r.Event = TypeExit, int64(ref)
-	case kind == trace.Mark:
+	case kind == trace.Mark && (ref < firstText || ref == trace.NoRef):
 		r.Type = TypeMark
 		if ref != trace.NoRef {
 			r.Event = int64(ref)
 		}
+	case kind == trace.Generic && ref < firstText && e.Defs.Strings.Has(ref) && len(c.Ops()) == 0:
+		r.Type, r.Event = TypeMark, firstText+int64(ref)
+		e.texts[ref] = true
 	case len(keys) == 0 && e.foreignMessage(c):
 		return e.w.Write(r)
 	case (kind == trace.CollectiveBegin || kind == trace.CollectiveEnd) && e.foreignOperation(c):

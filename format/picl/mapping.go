@@ -28,6 +28,7 @@ var mapping = format.MappingTable(map[format.Subject]format.Mapped{
 	format.CollectiveOperations: {How: format.Exact, As: "-402, -780 … -793; weft only: other operations as user records"},
 	format.Interruptions:        {How: format.WeftOnly, As: "user record; PICL's own -912 … -914 as they are"},
 	format.Summaries:            {How: format.Exact, As: "-101 … -105 of PICL's own; weft only: others as user records"},
-	format.GenericEvents:        {How: format.Exact, As: "user records of PICL's own; weft only: others as user records"},
-	format.Links:                {How: format.WeftOnly, As: "user record after the last event"},
+	format.GenericEvents: {How: format.Exact,
+		As: "user records of PICL's own; generic events as -2; weft only: others as user records"},
+	format.Links: {How: format.WeftOnly, As: "user record after the last event"},
 }, format.Mapped{How: format.WeftOnly, As: "event message"}, format.Mapped{How: format.WeftOnly, As: "user record"})

@@ -20,6 +20,10 @@ type carriedLinks struct {
 // carryPrefix begins the texts that carry definitions (record type -7, event type -1).
 const carryPrefix = "weft:definitions."
 
+// firstText is the first event type for generic events of other formats. Their types follow from the texts that name
+// them. Smaller types stand for regions.
+const firstText = 1_000_000
+
 // rowType is the type of user records that carry an event for which PICL has no record.
 const rowType = 900
 
@@ -188,7 +192,9 @@ func (p *blockParser) restoreLine(text, data []byte, h *head, t, number int64) e
 		return nil
 	}
 	kind, carried := restoredKind(typ, first)
-	switch {
+	switch text := h.f[1] - firstText; {
+	case kind == trace.Mark && text >= 0 && text < int64(d.Model.Strings.Len()):
+		kind, ref = trace.Generic, uint32(text)
 	case carried:
 		var err error
 		if kind, ref, err = d.Restore.Kind(p.pairs); err != nil || kind == trace.NoKind {
