@@ -389,6 +389,31 @@ func (r *Restorer) Kind(pairs []Pair) (k trace.Kind, ref uint32, err error) {
 	return k, ref, nil
 }
 
+// KindNamed returns the kind with a name. ok is false if the trace has none.
+func (r *Restorer) KindNamed(name string) (k trace.Kind, ok bool) {
+	k, ok = r.kinds[name]
+	return k, ok
+}
+
+// AddOperands adds an event to b, with operands and without attributes. If the reference or an operand refers to
+// nothing, it returns an error and leaves b unchanged.
+func (r *Restorer) AddOperands(b *trace.Batch, loc uint32, t int64, k trace.Kind, ref uint32, ops []uint64) error {
+	spec := r.defs.Spec(k)
+	if ref != trace.NoRef && int(ref) >= refLimit(r.defs, spec.Ref) {
+		return fmt.Errorf("reference %d to nothing", ref)
+	}
+	for i, v := range ops {
+		if v >= r.maxOperands[operandType(spec, i)] && v != trace.Undefined {
+			return fmt.Errorf("operand %d, a reference to nothing", v)
+		}
+	}
+	b.Add(loc, t, k, ref)
+	if len(ops) > 0 {
+		b.AddOps(ops...)
+	}
+	return nil
+}
+
 // Add adds an event to b, with the operands and attributes in pairs. If they cannot be read, it
 // returns an error and leaves b unchanged.
 func (r *Restorer) Add(b *trace.Batch, loc uint32, t int64, k trace.Kind, ref uint32, pairs []Pair) error {

@@ -2,7 +2,6 @@ package picl
 
 import (
 	"context"
-	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -50,7 +49,9 @@ type encoder struct {
 	rewriter *rewriter
 	written  *definitions // definitions written so far, including labels
 	ops      writtenOperations
-	texts    map[uint32]bool // texts that name generic events written as marks
+	texts    map[uint32]bool     // texts that name generic events written as marks
+	kinds    map[trace.Kind]bool // kinds of other events written as marks
+	metrics  map[uint32]bool     // counters with values written as marks
 }
 
 // locationEvent identifies an event type at a location.
@@ -103,7 +104,8 @@ func (e *encoder) Begin(d *trace.Definitions) error {
 		ranks: map[uint64][]uint32{},
 		open:  map[uint32][]writtenOperation{}, calls: collective.NewCalls(d, &e.Lost, e.Plain, nil)}
 	e.labelled, e.severalNames, e.ambiguous = map[locationEvent]labelState{}, map[int64]bool{}, map[int64]bool{}
-	e.recProc, e.written, e.ownLabels, e.texts = trace.NoRef, e.w.defs, map[scope]int{}, map[uint32]bool{}
+	e.recProc, e.written, e.ownLabels = trace.NoRef, e.w.defs, map[scope]int{}
+	e.texts, e.kinds, e.metrics = map[uint32]bool{}, map[trace.Kind]bool{}, map[uint32]bool{}
 	if o, ok := d.Native.(*originalFile); ok && e.native {
 		e.rewrite(o)
 	} else if e.native {
@@ -681,9 +683,7 @@ func (e *encoder) headerRecords(loss *format.Loss) (records []Record) {
 	for i := range min(d.Regions.Len(), firstText) {
 		textRecord(TypeLabel, int64(i), -1, -1, d.Regions.At(uint32(i)).Name)
 	}
-	for _, ref := range slices.Sorted(maps.Keys(e.texts)) {
-		textRecord(TypeLabel, firstText+int64(ref), -1, -1, *d.Strings.At(ref))
-	}
+	e.markLabels(func(event int64, label string) { textRecord(TypeLabel, event, -1, -1, label) })
 	records = append(records, e.communicatorRecords()...)
 	for i, name := range d.FullNames() {
 		textRecord(TypeLabel, -1, processorOf(uint32(i)), -1, name)

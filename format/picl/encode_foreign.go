@@ -1,6 +1,10 @@
 package picl
 
 import (
+	"maps"
+	"math"
+	"slices"
+
 	"github.com/weft-trace/weft/format/carrier"
 	"github.com/weft-trace/weft/trace"
 )
@@ -45,6 +49,13 @@ func (e *encoder) writeForeignRow(c *trace.Cursor) error {
 		}
 		*r = Record{Time: e.last, Processor: r.Processor, Event: -1, Type: rowType, Values: r.Values[:0]}
 		e.pairs = carrier.AppendKind(e.pairs, e.Defs, kind, ref)
+	case len(keys) == 0 && kind == trace.Metric && e.foreignMetric(c):
+		return e.w.Write(r)
+	case len(keys) == 0 && e.foreignMark(c):
+		if len(r.Values) > 0 {
+			e.Rows.NoteField(c, "names of operands")
+		}
+		return e.w.Write(r)
 	default:
 		r.Type = rowType
 		e.pairs = carrier.AppendKind(e.pairs, e.Defs, kind, ref)
@@ -52,7 +63,7 @@ func (e *encoder) writeForeignRow(c *trace.Cursor) error {
 	switch {
 	case r.Type == rowType:
 		e.Rows.NoteField(c, "")
-	case kind == trace.ClaimBegin || kind == trace.ClaimEnd:
+	case isClaim(kind):
 		e.Rows.NoteField(c, "operands")
 	case len(keys) > 0:
 		e.Rows.NoteField(c, "attributes")
@@ -78,6 +89,85 @@ func (e *encoder) writeForeignRow(c *trace.Cursor) error {
 	e.setCharacterData()
 	return e.w.Write(r)
 }
+
+// foreignMark makes a mark of an event type whose label is the kind of the event. The data are the reference, if the
+// kind has one, and the operands. foreignMark returns false if the data are not all integers, or are more than most
+// tools can read.
+func (e *encoder) foreignMark(c *trace.Cursor) bool {
+	const most = 15 // maximum number of integers
+	kind, ops := c.Kind(), c.Ops()
+	spec := e.Defs.Spec(kind)
+	if c.Derived() || e.w.opt.Brackets == EntryExit || len(ops) >= most || isClaim(kind) {
+		return false
+	}
+	for _, o := range spec.Operands {
+		if o.Type == trace.OpFloat || o.Type == trace.OpBits {
+			return false
+		}
+	}
+	r := &e.rec
+	r.Type, r.Event = TypeMark, firstKind+int64(kind)
+	if spec.Ref != trace.RefNone {
+		ref := int64(-1)
+		if c.Ref() != trace.NoRef {
+			ref = int64(c.Ref())
+		}
+		r.Values = append(r.Values, intValue(ref))
+	}
+	for _, v := range ops {
+		r.Values = append(r.Values, intValue(int64(v)))
+	}
+	e.kinds[kind] = true
+	return true
+}
+
+// foreignMetric makes a mark of an event type whose label is the name of a counter. The data are its value and, if the
+// event has it, the position in a group. foreignMetric returns false if the data have no exact representation of one
+// type.
+func (e *encoder) foreignMetric(c *trace.Cursor) bool {
+	ops := c.Ops()
+	if len(ops) == 0 || c.Ref() == trace.NoRef || c.Derived() || e.w.opt.Brackets == EntryExit {
+		return false
+	}
+	r := &e.rec
+	switch x := ops[0]; e.Defs.Metrics.At(c.Ref()).Type {
+	case trace.Float64:
+		if v := math.Float64frombits(x); len(ops) > 1 || math.IsNaN(v) || math.IsInf(v, 0) {
+			return false
+		}
+		r.Values = append(r.Values, trace.Value{Type: trace.Float64, Num: x})
+	case trace.Uint64:
+		if int64(x) < 0 {
+			return false
+		}
+		fallthrough
+	case trace.Int64:
+		for _, v := range ops {
+			r.Values = append(r.Values, intValue(int64(v)))
+		}
+	default:
+		return false
+	}
+	r.Type, r.Event = TypeMark, firstMetric+int64(c.Ref())
+	e.metrics[c.Ref()] = true
+	return true
+}
+
+// markLabels calls f with the event types of the marks that foreign rows have become, and with their labels.
+func (e *encoder) markLabels(f func(event int64, label string)) {
+	for _, ref := range slices.Sorted(maps.Keys(e.texts)) {
+		f(firstText+int64(ref), *e.Defs.Strings.At(ref))
+	}
+	for _, kind := range slices.Sorted(maps.Keys(e.kinds)) {
+		f(firstKind+int64(kind), e.Defs.Spec(kind).Name)
+	}
+	for _, ref := range slices.Sorted(maps.Keys(e.metrics)) {
+		f(firstMetric+int64(ref), e.Defs.Metrics.At(ref).Name)
+	}
+}
+
+// isClaim reports whether events of a kind are lines of claims, whose ids need not be unique.
+func isClaim(k trace.Kind) bool { return k == trace.ClaimBegin || k == trace.ClaimEnd }
 
 // derivedPair marks the pairs of an event that its format derives from others. markEnd marks an exit
 // that the option picl.brackets has added to a mark.

@@ -26,9 +26,13 @@ var mapping = format.MappingTable(map[format.Subject]format.Mapped{
 	format.Messages:             {How: format.Exact, As: "-21 … -61; marks for other formats' messages"},
 	format.MessagePhases:        {How: format.WeftOnly, As: "marks -30 and -57; the others as user records"},
 	format.CollectiveOperations: {How: format.Exact, As: "-402, -780 … -793; weft only: other operations as user records"},
-	format.Interruptions:        {How: format.WeftOnly, As: "user record; PICL's own -912 … -914 as they are"},
-	format.Summaries:            {How: format.Exact, As: "-101 … -105 of PICL's own; weft only: others as user records"},
+	format.Interruptions: {How: format.WeftOnly,
+		As: "mark with the kind as label; PICL's own -912 … -914 as they are"},
+	format.MetricValues: {How: format.Exact,
+		As: "mark (-2) with the counter's name as label and the value as data; weft only: others as user record"},
+	format.Summaries: {How: format.Exact, As: "-101 … -105 of PICL's own; weft only: others as user records"},
 	format.GenericEvents: {How: format.Exact,
 		As: "user records of PICL's own; generic events as -2; weft only: others as user records"},
 	format.Links: {How: format.WeftOnly, As: "user record after the last event"},
-}, format.Mapped{How: format.WeftOnly, As: "event message"}, format.Mapped{How: format.WeftOnly, As: "user record"})
+}, format.Mapped{How: format.WeftOnly, As: "event message"}, format.Mapped{How: format.WeftOnly,
+	As: "mark (-2) with the kind as label and the operands as data; with other data than integers, user record"})

@@ -28,6 +28,7 @@ type blockParser struct {
 	vals         []trace.Value
 	added        []trace.Attr // attributes of the current event that were added when a command changed the trace
 	pairs        []carrier.Pair
+	kinds        map[int64]trace.Kind // kinds of events that are marks, by event type
 	links        []carriedLinks
 	scan         *eventScan
 	buf          []byte

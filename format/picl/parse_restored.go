@@ -2,7 +2,9 @@ package picl
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/weft-trace/weft/format/carrier"
@@ -23,6 +25,12 @@ const carryPrefix = "weft:definitions."
 // firstText is the first event type for generic events of other formats. Their types follow from the texts that name
 // them. Smaller types stand for regions.
 const firstText = 1_000_000
+
+// firstKind is the first event type for other events that are marks. The labels of their types are their kinds.
+const firstKind = 2_000_000
+
+// firstMetric is the first event type for values of counters. The labels of their types are the names of the counters.
+const firstMetric = 3_000_000
 
 // rowType is the type of user records that carry an event for which PICL has no record.
 const rowType = 900
@@ -174,21 +182,9 @@ func (p *blockParser) restoreLine(text, data []byte, h *head, t, number int64) e
 	} else if typ == TypeExit && (isMessage || first == markEnd.Key) {
 		return nil
 	}
-	if typ == TypeMark && specOf(h.f[1]).send != noRole {
-		var few [16]int64
-		v := few[:0]
-		for _, x := range vals[:min(len(vals), len(few))] {
-			v = append(v, x.Int())
-		}
-		if found := p.restoreMessage(b, location, t, h.f[1], v, number); found != "" {
-			return bad(found)
-		}
-		return nil
-	}
-	if _, ok := operationOf(h.f[1]); ok && (typ == TypeEntry || typ == TypeExit) {
-		if found := p.restoreOperation(b, location, t, h, vals, number); found != "" {
-			return bad(found)
-		}
+	if found, done := p.restoreFields(b, location, t, typ, h, vals, number); found != "" {
+		return bad(found)
+	} else if done {
 		return nil
 	}
 	kind, carried := restoredKind(typ, first)
@@ -211,6 +207,71 @@ func (p *blockParser) restoreLine(text, data []byte, h *head, t, number int64) e
 	}
 	b.Pos = append(b.Pos, number)
 	return nil
+}
+
+// restoreFields restores an event whose record has fields in place of character data: a message, an operation, or an
+// event that is a mark. done is false for other events. If the fields are invalid, bad describes them. typ is the type
+// of the record that the writer has made.
+func (p *blockParser) restoreFields(b *trace.Batch, loc uint32, t, typ int64, h *head, vals []trace.Value,
+	number int64) (bad string, done bool) {
+	event := h.f[1]
+	_, isOperation := operationOf(event)
+	switch {
+	case typ == TypeMark && specOf(event).send != noRole:
+		var few [16]int64
+		v := few[:0]
+		for _, x := range vals[:min(len(vals), len(few))] {
+			v = append(v, x.Int())
+		}
+		return p.restoreMessage(b, loc, t, event, v, number), true
+	case isOperation && (typ == TypeEntry || typ == TypeExit):
+		return p.restoreOperation(b, loc, t, h, vals, number), true
+	case typ == TypeMark && event >= firstKind:
+		if err := p.restoreMark(b, loc, t, h, vals); err != nil {
+			return err.Error(), true
+		}
+		b.Pos = append(b.Pos, number)
+		return "", true
+	}
+	return "", false
+}
+
+// restoreMark restores an event from a mark whose event type has the kind of the event as its label.
+func (p *blockParser) restoreMark(b *trace.Batch, loc uint32, t int64, h *head, vals []trace.Value) error {
+	event := h.f[1]
+	var few [16]uint64
+	ops := few[:0]
+	if event >= firstMetric {
+		for _, v := range vals {
+			ops = append(ops, v.Num)
+		}
+		if len(ops) == 0 {
+			return errors.New("a counter without a value")
+		}
+		return p.d.Restore.AddOperands(b, loc, t, trace.Metric, uint32(min(event-firstMetric, math.MaxInt32)), ops)
+	}
+	kind, known := p.kinds[event]
+	if !known {
+		name, _ := p.d.defs.labelOf(event, h.f[3], h.f[4], math.MaxInt64)
+		if kind, known = p.d.Restore.KindNamed(name); !known {
+			return fmt.Errorf("event type %d with the label %q", event, name)
+		}
+		if p.kinds == nil {
+			p.kinds = map[int64]trace.Kind{}
+		}
+		p.kinds[event] = kind
+	}
+	ref := trace.NoRef
+	if p.d.Model.Spec(kind).Ref != trace.RefNone && len(vals) > 0 {
+		if v := vals[0].Int(); v >= 0 && v < int64(trace.NoRef) {
+			ref = uint32(v)
+		}
+		vals = vals[1:]
+	}
+	for _, v := range vals {
+		ops = append(ops, uint64(v.Int()))
+	}
+	return p.d.Restore.AddOperands(b, loc, t, kind, ref, ops)
 }
 
 // readPairs reads the pairs in the record's character data. Records with other data have no pairs.

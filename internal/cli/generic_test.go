@@ -57,3 +57,38 @@ func TestGenericEventsInPICL(t *testing.T) {
 		}
 	}
 }
+
+// TestLabelledEventsInPICL converts an archive with events of threads, tasks and locks to PICL, with and without
+// --plain. Each is a mark of an event type with the kind as label. The numbers of events are those of otf2-print.
+func TestLabelledEventsInPICL(t *testing.T) {
+	const archive = "../../format/otf2/testdata/ok/omp/eztrace_log.otf2"
+	printed, _ := runTool(t, archive, "otf2-print")
+	if printed == nil {
+		t.Skip("otf2-print is not installed")
+	}
+	for _, plain := range []string{"--plain=false", "--plain"} {
+		path := filepath.Join(t.TempDir(), "x.trf")
+		weft(t, 0, "convert", "-q", "--allow-loss", plain, archive, path)
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for record, label := range map[string]string{"THREAD_TASK_SWITCH": "task-switch", "THREAD_TASK_CREATE": "task-create",
+			"THREAD_RELEASE_LOCK": "lock-release", "THREAD_ACQUIRE_LOCK": "lock-acquire",
+			"THREAD_TEAM_BEGIN": "thread-team-begin", "THREAD_END": "thread-end"} {
+			want := len(regexp.MustCompile(`(?m)^`+record+` `).FindAll(printed, -1))
+			m := regexp.MustCompile(`(?m)^-5 (\d+) -1\.0* -1 -1 \d+ 0 ` + label + `$`).FindSubmatch(text)
+			if m == nil {
+				t.Errorf("%s: found no label %s", plain, label)
+				continue
+			}
+			if n := strings.Count(string(text), "\n-2 "+string(m[1])+" "); n != want || n == 0 {
+				t.Errorf("%s: found %d marks %s, expected the %d of otf2-print", plain, n, label, want)
+			}
+		}
+		// otf2-print shows this switch with the generation number 2.
+		if !regexp.MustCompile(`(?m)^-2 \d+ 0.007837167 0 0 3 2 -1 0 2$`).Match(text) {
+			t.Errorf("%s: found no switch to task 2 of thread 0 at 7.837167 ms", plain)
+		}
+	}
+}

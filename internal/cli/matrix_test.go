@@ -89,6 +89,7 @@ var tallies = map[string]func(t *testing.T, path string) tally{
 		})
 	},
 	".trf": func(t *testing.T, path string) tally {
+		labels := map[string]string{}
 		return tallyLines(t, path, "", func(n tally, l string) {
 			f := strings.Fields(l)
 			if len(f) < 5 {
@@ -97,13 +98,18 @@ var tallies = map[string]func(t *testing.T, path string) tally{
 			event, _ := strconv.Atoi(f[1])
 			data := append(f[min(7, len(f)):], "", "", "", "")
 			switch {
+			case f[0] == "-5":
+				labels[f[1]] = data[0]
 			case f[0] == "-3" && event >= 0:
 				n["enter"]++
 			case f[0] == "-4" && event >= 0:
 				n["leave"]++
 			case f[0] == "-4" && (event == -402 || event <= -780 && event >= -793),
-				f[0] == "900" && strings.Contains(l, "kind=collective-end"):
+				f[0] == "900" && strings.Contains(l, "kind=collective-end"),
+				f[0] == "-2" && labels[f[1]] == "collective-end":
 				n["collective-end"]++
+			case f[0] == "-2" && event >= 3_000_000, f[0] == "900" && strings.Contains(l, "kind=metric,"):
+				n["metric"]++
 			case f[0] == "-2" && (event == -21 || event == -27):
 				n.message("send", []string{"", data[0]})
 			case f[0] == "-2" && (event == -60 || event == -61):
@@ -187,8 +193,8 @@ func TestMatrix(t *testing.T) {
 						if to == ".etf" && row == "leave" {
 							continue
 						}
-						if to == ".trf" && (row == "metric" || row == "marker") && lost[row] == 0 {
-							continue // PICL has user records for these
+						if to == ".trf" && row == "marker" && lost[row] == 0 {
+							continue // weft writes user records for these
 						}
 						if what == row && after[what]+lost[row] != n || what != row && lost[row] == 0 && after[what] != n {
 							t.Errorf("%s to %s: %d × %s before, %d after, %d lost", verb, to, n, what, after[what], lost[row])
