@@ -211,7 +211,7 @@ func (p *blockParser) restoreLine(text, data []byte, h *head, t, number int64) e
 
 // restoreFields restores an event whose record has fields in place of character data: a message, an operation, or an
 // event that is a mark. done is false for other events. If the fields are invalid, bad describes them. typ is the type
-// of the record that the writer has made.
+// that the record would have without the option picl.brackets.
 func (p *blockParser) restoreFields(b *trace.Batch, loc uint32, t, typ int64, h *head, vals []trace.Value,
 	number int64) (bad string, done bool) {
 	event := h.f[1]
