@@ -242,8 +242,8 @@ func (e *explainer) explainGlobally(f *Formula, arg value, o *origin, holds bool
 			return e.explain(f.Args[0], j, false, depth+1)
 		}
 	}
-	e.addAt(depth, f, holds, o.time, e.timeBefore(o, end), "%s %s %s", f.Args[0],
-		holdsAtAll(o.passed+end-first), e.boundText(f, o))
+	e.addAt(depth, f, holds, o.time, e.timeBefore(o, end), "%s %s", holdsAtAll(f.Args[0], o.passed+end-first),
+		e.boundText(f, o))
 	return nil
 }
 
@@ -258,7 +258,7 @@ func (e *explainer) explainFinally(f *Formula, arg value, o *origin, holds bool,
 		}
 	}
 	next := e.firstAt(arg, end, e.n, true)
-	text := fmt.Sprintf("%s %s %s", f.Args[0], holdsAtNone(o.passed+end-first), e.boundText(f, o))
+	text := fmt.Sprintf("%s %s", holdsAtNone(f.Args[0], o.passed+end-first), e.boundText(f, o))
 	switch {
 	case f.Bound == nil:
 	case next < e.n && e.beginsLater(f):
@@ -297,25 +297,31 @@ func (e *explainer) explainUntil(f *Formula, arg, goal value, o *origin, holds b
 			e.stateText(stop), f.Args[1], bound)
 		return e.explain(f.Args[0], stop, false, depth+1)
 	}
-	e.addAt(depth, f, holds, o.time, e.timeBefore(o, end), "%s %s %s", f.Args[1],
-		holdsAtNone(o.passed+end-first), e.boundText(f, o))
+	e.addAt(depth, f, holds, o.time, e.timeBefore(o, end), "%s %s", holdsAtNone(f.Args[1], o.passed+end-first),
+		e.boundText(f, o))
 	return nil
 }
 
 // holdsAtAll states that a formula holds at each of n events.
-func holdsAtAll(n int) string {
-	if n == 1 {
-		return "holds at the only event"
+func holdsAtAll(f *Formula, n int) string {
+	switch n {
+	case 0:
+		return fmt.Sprintf("there is no event for %s", f)
+	case 1:
+		return fmt.Sprintf("%s holds at the only event", f)
 	}
-	return fmt.Sprintf("holds at all %d events", n)
+	return fmt.Sprintf("%s holds at all %d events", f, n)
 }
 
 // holdsAtNone states that a formula holds at none of n events.
-func holdsAtNone(n int) string {
-	if n == 1 {
-		return "does not hold at the only event"
+func holdsAtNone(f *Formula, n int) string {
+	switch n {
+	case 0:
+		return fmt.Sprintf("there is no event for %s", f)
+	case 1:
+		return fmt.Sprintf("%s does not hold at the only event", f)
 	}
-	return fmt.Sprintf("holds at none of the %d events", n)
+	return fmt.Sprintf("%s holds at none of the %d events", f, n)
 }
 
 // secondsText formats a time in ticks since the begin of the trace in seconds. A time between two ticks is rounded to

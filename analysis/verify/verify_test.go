@@ -107,6 +107,8 @@ func TestReasons(t *testing.T) {
 	for f, want := range map[string]string{
 		"finally within [4, 6] ms r": "none of the 3 events from 0 s within [4 ms, 6 ms]; " +
 			"next at event at 0.007 s, 7 ms later",
+		"finally within [3.2, 3.8] ms r": "there is no event for {'r' = '1'} from 0 s within [3.2 ms, 3.8 ms]; " +
+			"next at event at 0.007 s, 7 ms later",
 		"until within [3, 5] ms r we have that p": "does not hold at event at 0.001 s, " +
 			"before {'r' = '1'} does within [3 ms, 5 ms]",
 		"globally if p then finally within [0, 5 ms] q": "only at event at 0.007 s, 7 ms later",

@@ -232,19 +232,18 @@ func (f *follower) run(ctx context.Context, text <-chan textPiece, grows bool) e
 				yield(nil, p.err)
 				return
 			}
-			if f.monitor.OpenChecks() == 0 {
-				if grows {
-					break
+			if f.monitor.OpenChecks() > 0 {
+				if !yield(p.text, nil) {
+					return
 				}
-				continue // the program that writes to the pipe still runs
+				list, err := f.monitor.Decide(lasting, len(text) == 0)
+				if err = f.print(list, false, err); err != nil {
+					yield(nil, err)
+					return
+				}
 			}
-			if !yield(p.text, nil) {
-				return
-			}
-			list, err := f.monitor.Decide(lasting, len(text) == 0)
-			if err = f.print(list, false, err); err != nil {
-				yield(nil, err)
-				return
+			if grows && f.monitor.OpenChecks() == 0 {
+				break // a pipe is read to its end, because the program that writes to it still runs
 			}
 		}
 		if f.monitor.OpenChecks() == 0 {

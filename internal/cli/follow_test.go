@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/weft-trace/weft/format/all"
 	"github.com/weft-trace/weft/internal/await"
@@ -110,6 +111,25 @@ func TestFollowAgrees(t *testing.T) {
 		if verdicts[v] < 5 {
 			t.Errorf("%d verdicts are %s, expected at least 5", verdicts[v], v)
 		}
+	}
+}
+
+// TestFollowEndsWhenDecided checks that following a file ends when all checks are decided, although the file does
+// not grow any more.
+func TestFollowEndsWhenDecided(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.etf")
+	if err := os.WriteFile(path, []byte("TU SECONDS\nE 0 0 ; name=A\nE 1 1 ; name=C\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	ctx, interrupt := context.WithTimeout(t.Context(), 20*time.Second)
+	defer interrupt()
+	var out, errs bytes.Buffer
+	a := &app{in: strings.NewReader(""), out: &out, err: &errs, formats: all.Formats(), garbage: new(gcTuning),
+		ownFiles: new(written.List)}
+	root := a.root()
+	root.SetArgs([]string{"verify", "--follow", "--never", "C", path})
+	if c := a.exitCode(ctx, root.ExecuteContext(ctx)); c != exitDefects || ctx.Err() != nil {
+		t.Errorf("exit %d, %v, expected %d without an interrupt: %s%s", c, ctx.Err(), exitDefects, &out, &errs)
 	}
 }
 

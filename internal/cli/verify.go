@@ -19,6 +19,7 @@ import (
 	"github.com/weft-trace/weft/analysis/verify"
 	"github.com/weft-trace/weft/internal/nearest"
 	"github.com/weft-trace/weft/internal/pipeline"
+	"github.com/weft-trace/weft/internal/plural"
 )
 
 // verifyFlags holds the flags of weft verify.
@@ -179,6 +180,8 @@ func (a *app) runVerify(ctx context.Context, args []string, flags *verifyFlags) 
 		return usageError("found no trace, expected at least one; see weft verify --help")
 	}
 	var list []*verified
+	warned := map[string]bool{} // the texts of warnings that are printed
+	repeated := 0               // number of traces with warnings that are printed for earlier traces only
 	rest := traces
 	workers := min(a.workers, len(traces))
 	err = pipeline.Run(ctx, workers, func() (path string, ok bool, err error) {
@@ -201,6 +204,17 @@ func (a *app) runVerify(ctx context.Context, args []string, flags *verifyFlags) 
 			a.printError(v.err)
 		}
 		list = append(list, v)
+		if v.answer != nil && !flags.input.quiet {
+			w := slices.Clone(v.answer.Warnings)
+			w = slices.DeleteFunc(w, func(x verify.Warning) bool { return warned[x.Text] })
+			for _, x := range w {
+				warned[x.Text] = true
+			}
+			if len(w) < len(v.answer.Warnings) {
+				repeated++
+			}
+			printWarnings(a.err, v.answer.Path, w, " (--json lists all)")
+		}
 		if flags.asJSON && v.answer != nil {
 			return a.writeJSON(a.out, v.answer)
 		}
@@ -209,6 +223,9 @@ func (a *app) runVerify(ctx context.Context, args []string, flags *verifyFlags) 
 	})
 	if err != nil {
 		return err
+	}
+	if repeated > 0 {
+		printf(a.err, "%s with the same warnings (--json lists all)\n", plural.Of(repeated, "more trace"))
 	}
 	switch {
 	case flags.junit:
@@ -358,9 +375,6 @@ func (a *app) verifyInto(ctx context.Context, v *verified, spec *verify.Spec, fl
 		}
 		if x.States == 0 && flags.selection.anySet() {
 			in.notFound = noEvent
-		}
-		if !flags.input.quiet {
-			printWarnings(a.err, in.src.Path, x.Warnings, " (--json lists all)")
 		}
 		return x, func() error {
 			switch {
