@@ -571,6 +571,18 @@ pageTests("the page", (check) => {
     ).toBeGreaterThan(100);
   });
 
+  check("a window without room for the time line requests nothing for it", async ({ page, open, ready }) => {
+    await open("#t=a1&cp=1&wa=1&a=1");
+    const empty: string[] = [];
+    page.on("request", (r) => {
+      if (/width=0\b/.test(r.url())) empty.push(r.url());
+    });
+    await page.setViewportSize({ width: 200, height: 600 });
+    await ready();
+    expect(await page.evaluate(() => window.weft.view().width)).toBe(0);
+    expect(empty).toEqual([]);
+  });
+
   check("on a small screen all tabs can be seen and clicked", async ({ page, open }) => {
     await page.setViewportSize({ width: 800, height: 600 });
     for (const traces of ["a1", "a1,b2"]) {
