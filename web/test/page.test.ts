@@ -571,6 +571,28 @@ pageTests("the page", (check) => {
     ).toBeGreaterThan(100);
   });
 
+  check("in a small window the table, the details and the last line can be scrolled to", async ({ page, open }) => {
+    for (const [width, height] of [
+      [320, 256],
+      [640, 400],
+      [800, 400],
+    ]) {
+      await page.setViewportSize({ width, height });
+      await open("#t=a1&p=profile");
+      const found = await page.evaluate(() => {
+        const bottom = Math.max(innerHeight, document.body.scrollHeight);
+        return {
+          scrolls: bottom === innerHeight || getComputedStyle(document.body).overflowY === "auto",
+          hidden: ["#panel", ".details", "footer"].filter((part) => {
+            const r = document.querySelector(part)?.getBoundingClientRect();
+            return !r || r.width < 200 || r.height < 20 || r.right > innerWidth || r.bottom + scrollY > bottom + 1;
+          }),
+        };
+      });
+      expect(found, `${width}x${height}`).toEqual({ scrolls: true, hidden: [] });
+    }
+  });
+
   check("a window without room for the time line requests nothing for it", async ({ page, open, ready }) => {
     await open("#t=a1&cp=1&wa=1&a=1");
     const empty: string[] = [];
