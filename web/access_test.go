@@ -42,8 +42,9 @@ func TestAccess(t *testing.T) {
 	report := filepath.Join(t.TempDir(), "report.html")
 	runWeft(t, "report", "-o", report, heat.path)
 	runScript(t, "access", map[string]any{"url": heat.url, "folder": list, "search": "MPI",
-		"small": servedTrace(t, "odse").url + "," + servedTrace(t, "before").id,
-		"long":  servedTrace(t, "long-names").url, "report": "file:///" + strings.TrimPrefix(filepath.ToSlash(report), "/")}, &out)
+		"small":  servedTrace(t, "odse").url + "," + servedTrace(t, "before").id,
+		"long":   servedTrace(t, "long-names").url,
+		"report": "file:///" + strings.TrimPrefix(filepath.ToSlash(report), "/")}, &out)
 	for _, x := range out.Outside {
 		t.Errorf("on a small screen, %s is outside of the panel or window", x)
 	}
