@@ -249,7 +249,7 @@ function rounded(a: bigint, b: bigint): bigint {
  * returns it in ticks. A number without a unit is in ticks. parse returns null for other texts.
  */
 export function parse(text: string, c: Clock): bigint | null {
-  const m = /^\s*([+\-−]?)(\d+)(?:[.,](\d+))?\s*(fs|ps|ns|[uµμ]s|ms|min|s|m|h)?\s*$/.exec(text.replace(/[\u202F_]/g, ""));
+  const m = /^\s*([+\-−]?)(\d+)(?:[.,](\d+))?\s*([fpnuµμm]?s|min|m|h)?\s*$/.exec(text.replace(/[\u202F_]/g, ""));
   if (!m || (m[3] !== undefined && m[4] === undefined)) return null;
   const sign = m[1] === "-" || m[1] === "−" ? -1n : 1n,
     digits = sign * BigInt(m[2] + (m[3] ?? ""));
