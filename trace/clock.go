@@ -263,8 +263,8 @@ func abs(t int64) int64 {
 var durationUnits = []struct {
 	name             string
 	count, per, most int64
-}{{"ns", 1e9, 1, 1000}, {"µs", 1e6, 1, 1000}, {"ms", 1e3, 1, 1000}, {"s", 1, 1, 600}, {"min", 1, 60, 600},
-	{"h", 1, 3600, math.MaxInt64 / 1000}}
+}{{"fs", 1e15, 1, 1000}, {"ps", 1e12, 1, 1000}, {"ns", 1e9, 1, 1000}, {"µs", 1e6, 1, 1000}, {"ms", 1e3, 1, 1000},
+	{"s", 1, 1, 600}, {"min", 1, 60, 600}, {"h", 1, 3600, math.MaxInt64 / 1000}}
 
 // FormatDuration formats a duration of d ticks for display: with at most three decimals, rounded
 // half away from zero, such as "1.982 ms", "717.018 ms" or "12 s".
@@ -299,7 +299,7 @@ func (c Clock) FormatMean(sum Ticks, n int64) string {
 			break
 		}
 	}
-	if sum.high < 0 && text != "0 ns" {
+	if sum.high < 0 && text != "0 fs" {
 		text = "-" + text
 	}
 	return text
@@ -389,8 +389,8 @@ var unitSeconds = []struct {
 	num    int64
 	den    int64
 }{
-	{"ps", 1, 1e12}, {"ns", 1, 1e9}, {"us", 1, 1e6}, {"µs", 1, 1e6}, {"μs", 1, 1e6}, {"ms", 1, 1e3},
-	{"min", 60, 1}, {"s", 1, 1}, {"m", 60, 1}, {"h", 3600, 1},
+	{"fs", 1, 1e15}, {"ps", 1, 1e12}, {"ns", 1, 1e9}, {"us", 1, 1e6}, {"µs", 1, 1e6}, {"μs", 1, 1e6},
+	{"ms", 1, 1e3}, {"min", 60, 1}, {"s", 1, 1}, {"m", 60, 1}, {"h", 3600, 1},
 }
 
 // parseDuration returns a duration in ticks, or the reason why s is not a duration.

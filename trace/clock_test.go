@@ -55,13 +55,14 @@ func TestFormatDuration(t *testing.T) {
 		sum, n int64
 		want   string
 	}{{2_005_000, 2, "1.003 ms"}, {8_195_000, 2, "4.098 ms"}, {-2_005_000, 2, "-1.003 ms"}, {1_000_500_000, 1, "1.001 s"},
-		{1, 3, "0.333 ns"}, {2, 3, "0.667 ns"}, {0, 0, "0 s"}, {math.MaxInt64, math.MaxInt64, "1 ns"}} {
+		{1, 3, "333.333 ps"}, {2, 3, "666.667 ps"}, {1, 2_000_000, "0.5 fs"},
+		{0, 0, "0 s"}, {math.MaxInt64, math.MaxInt64, "1 ns"}} {
 		if got := ns.FormatMean(TicksOf(x.sum), x.n); got != x.want {
 			t.Errorf("mean of %d ns in %d: found %q, expected %q", x.sum, x.n, got, x.want)
 		}
 	}
 	for s, want := range map[float64]string{0: "0 s", 0.0009999999: "1 ms", 0.000999999: "999.999 µs", -0.9999999: "-1 s",
-		599.9996: "10 min", 0.25e-9: "0.25 ns"} {
+		599.9996: "10 min", 0.25e-9: "250 ps"} {
 		if got := FormatFloatSeconds(s); got != want {
 			t.Errorf("%g s: found %q, expected %q", s, got, want)
 		}

@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -38,9 +39,12 @@ func TestAccess(t *testing.T) {
 	}
 	heat := servedTrace(t, "heat")
 	list, _, _ := strings.Cut(heat.url, "#")
+	report := filepath.Join(t.TempDir(), "report.html")
+	runWeft(t, "report", "-o", report, heat.path)
 	runScript(t, "access", map[string]any{"url": heat.url, "folder": list, "search": "MPI",
-		"small": servedTrace(t, "odse").url + "," + servedTrace(t, "before").id,
-		"long":  servedTrace(t, "long-names").url}, &out)
+		"small":  servedTrace(t, "odse").url + "," + servedTrace(t, "before").id,
+		"long":   servedTrace(t, "long-names").url,
+		"report": "file:///" + strings.TrimPrefix(filepath.ToSlash(report), "/")}, &out)
 	for _, x := range out.Outside {
 		t.Errorf("on a small screen, %s is outside of the panel or window", x)
 	}

@@ -370,22 +370,25 @@ func openArchive(src format.Source, opt *format.ReadOptions) (*Archive, error) {
 
 // ownDefinitions returns the ids of the locations that have a definition file.
 func (a *Archive) ownDefinitions() (map[uint64]bool, error) {
-	a.listing.Do(func() {
-		var entries []fs.DirEntry
-		entries, a.unlisted = fs.ReadDir(a.src.FS, path.Clean(a.name))
-		if archive.IsMissing(a.unlisted) {
-			a.unlisted = nil
-		}
-		a.defining = map[uint64]bool{}
-		for _, e := range entries {
-			if number, ok := strings.CutSuffix(e.Name(), ".def"); ok {
-				if id, err := strconv.ParseUint(number, 10, 64); err == nil {
-					a.defining[id] = true
-				}
+	a.listing.Do(func() { a.defining, a.unlisted = a.locationsWith(".def") })
+	return a.defining, a.unlisted
+}
+
+// locationsWith returns the ids of the locations that have a file with an extension.
+func (a *Archive) locationsWith(extension string) (map[uint64]bool, error) {
+	entries, err := fs.ReadDir(a.src.FS, path.Clean(a.name))
+	if archive.IsMissing(err) {
+		err = nil
+	}
+	ids := map[uint64]bool{}
+	for _, e := range entries {
+		if number, ok := strings.CutSuffix(e.Name(), extension); ok {
+			if id, err := strconv.ParseUint(number, 10, 64); err == nil {
+				ids[id] = true
 			}
 		}
-	})
-	return a.defining, a.unlisted
+	}
+	return ids, err
 }
 
 // requireDefinitions reports a location that has no definition file although other locations have one.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"sync"
 
 	"github.com/weft-trace/weft/format"
@@ -90,6 +92,9 @@ func (c *checker) Finish(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := c.checkListed(seen); err != nil {
+		return err
+	}
 	cores := c.opt.Cores()
 	if c.opt.Strict {
 		cores = 1 // with one core, strict reading always stops at the same defect
@@ -111,6 +116,24 @@ func (c *checker) Finish(ctx context.Context) error {
 		return err
 	}
 	return c.checkThumbnails(ctx)
+}
+
+// checkListed reports files of events whose locations are not defined, in the order of their ids.
+func (c *checker) checkListed(defined map[uint64]bool) error {
+	files, err := c.a.locationsWith(".evt")
+	if err != nil {
+		return err
+	}
+	for _, id := range slices.Sorted(maps.Keys(files)) {
+		if defined[id] {
+			continue
+		}
+		if err := c.report("otf2.unlisted-location", trace.Warning, fmt.Sprintf("%s/%d.evt", c.a.path, id), 0,
+			fmt.Sprintf("events of location %d", id), "a definition of the location; weft does not read the file"); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // checkDefinition checks the id and the references of a global definition.

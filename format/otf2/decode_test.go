@@ -430,6 +430,12 @@ func TestCheck(t *testing.T) {
 			t.Errorf("%s: %s, want %s", x.what, rules, x.rules)
 		}
 	}
+	src := mapped(t, anchor, "", nil)
+	files := src.FS.(fstest.MapFS)
+	files["traces/4.evt"] = files["traces/3.evt"] // the trace has the locations 0 to 3
+	if rules := checked(t, src); rules != "otf2.unlisted-location 1 " {
+		t.Errorf("a location without a definition: %s", rules)
+	}
 	if rules := checked(t, format.FileSource("testdata/ok/ring/eztrace_log.otf2")); rules != "otf2.counts 4 " {
 		t.Errorf("EZTrace's archive: %s", rules)
 	}

@@ -52,6 +52,9 @@ var about = format.About{
 			Doc: "A location has no file of local definitions, though other locations have one. References and times " +
 				"of the location may be wrong.",
 			Example: "traces/0.def is there, and traces/1.def is not"},
+		{ID: "otf2.unlisted-location", Severity: trace.Warning,
+			Doc:     "A file of events belongs to a location that the trace does not define. weft does not read the file.",
+			Example: "traces/4.evt, and definitions of the locations 0 to 3"},
 		{ID: "otf2.chunk-numbers", Severity: trace.Error,
 			Doc: "A file has more or fewer events, or records of snapshots, than the headers of its chunks state. " +
 				"Some are lost, or a bit is wrong.",

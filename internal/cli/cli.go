@@ -284,7 +284,7 @@ func (a *app) completeFlags(root *cobra.Command) {
 	}
 	for _, c := range withSubcommands(root.Commands()) {
 		for flag, values := range map[string][]string{"format": formats, "to": formats, "as": formats, "option": options,
-			"kind": kinds} {
+			"kind": kinds, "not-kind": kinds, "borders": {"reopen", "bare"}} {
 			f := c.Flags().Lookup(flag)
 			if f == nil {
 				continue

@@ -39,6 +39,9 @@ in no state. The times of regions that never contain each other add up.`,
 	return c
 }
 
+// stateNames lists the values of flags that choose a state, in the order of [states.State].
+var stateNames = []string{"busy", "overhead", "idle"}
+
 // statesFlags holds the flags of weft states.
 type statesFlags struct {
 	input                         inputFlags
@@ -58,6 +61,9 @@ func (f *statesFlags) register(c *cobra.Command) {
 	c.Flags().StringVar(&f.barrier, "barrier", "", "state in a barrier: busy, overhead (the default) or idle")
 	c.Flags().StringVar(&f.collective, "collective", "", "state in a collective operation: busy, overhead or idle")
 	c.Flags().StringVar(&f.overhead, "user-overhead", "", "state in user overhead (PICL event -603)")
+	for _, flag := range []string{"barrier", "collective", "user-overhead"} {
+		registerCompletions(c, flag, stateNames...)
+	}
 }
 
 // options returns the options of the analysis that the flags select.
@@ -73,7 +79,7 @@ func (f *statesFlags) options() (opt states.Options, err error) {
 		if x.value == "" {
 			continue
 		}
-		n, err := wordIndex(x.flag, x.value, "busy", "overhead", "idle")
+		n, err := wordIndex(x.flag, x.value, stateNames...)
 		if err != nil {
 			return opt, err
 		}

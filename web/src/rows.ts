@@ -1,5 +1,6 @@
 // The tree of groups and tracks, and the rows that remain after folding, filtering and sorting.
 import type { TraceMeta, TrackInfo } from "./api";
+import { countWords } from "./dom";
 
 /**
  * Node is a group or a track in the tree. Its key is unique and stable within a trace, and needs no
@@ -306,7 +307,7 @@ export function layout(
       rows.push({
         key: n.key,
         label: n.label,
-        detail: n.track >= 0 ? n.detail : `${n.detail}, ${tracksOf(n).length} rows`,
+        detail: n.track >= 0 ? n.detail : (n.detail && `${n.detail}, `) + countWords(tracksOf(n).length, "row"),
         level,
         track: n.track,
         members,

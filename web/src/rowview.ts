@@ -146,8 +146,11 @@ function edgesOf(r: Row, t: TrackInfo | undefined): { high: string; low: string 
 export function compact(v: number): string {
   const a = Math.abs(v);
   if (a >= 1e4) {
-    const e = Math.min(4, Math.floor(Math.log10(a) / 3));
-    return (v / 1000 ** e).toPrecision(3) + ["", "k", "M", "G", "T"][e];
+    // the rounded value determines the unit
+    const rounded = v.toExponential(2),
+      [digits, exponent] = rounded.split("e+");
+    const e = Math.floor(Number(exponent) / 3);
+    return e <= 4 ? Number(`${digits}e${Number(exponent) % 3}`).toPrecision(3) + "kMGT"[e - 1] : rounded;
   }
   return a !== 0 && a < 0.01 ? v.toExponential(1) : String(Number(v.toPrecision(4)));
 }

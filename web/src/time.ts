@@ -23,6 +23,7 @@ const units: Unit[] = [
   { name: "µs", exponent: 6 },
   { name: "ns", exponent: 9 },
   { name: "ps", exponent: 12 },
+  { name: "fs", exponent: 15 },
 ];
 
 /** pow10 returns 10 to the power n as a BigInt. */
@@ -75,6 +76,8 @@ export function exact(t: bigint, c: Clock): string {
  * up to `most` thousandths of it.
  */
 const lengths: readonly { name: string; count: bigint; of: bigint; most: bigint | null }[] = [
+  { name: "fs", count: pow10(15), of: 1n, most: 1000000n },
+  { name: "ps", count: pow10(12), of: 1n, most: 1000000n },
   { name: "ns", count: 1000000000n, of: 1n, most: 1000000n },
   { name: "µs", count: 1000000n, of: 1n, most: 1000000n },
   { name: "ms", count: 1000n, of: 1n, most: 1000000n },
@@ -225,6 +228,7 @@ export function stepLabel(i: bigint, s: Step): string {
 
 /** inSeconds has the seconds of a unit in the notation of the command line, as a fraction. */
 const inSeconds: Readonly<Record<string, readonly [bigint, bigint]>> = {
+  fs: [1n, pow10(15)],
   ps: [1n, pow10(12)],
   ns: [1n, pow10(9)],
   us: [1n, pow10(6)],
@@ -245,7 +249,7 @@ function rounded(a: bigint, b: bigint): bigint {
  * returns it in ticks. A number without a unit is in ticks. parse returns null for other texts.
  */
 export function parse(text: string, c: Clock): bigint | null {
-  const m = /^\s*([+\-−]?)(\d+)(?:[.,](\d+))?\s*(ps|ns|[uµμ]s|ms|min|s|m|h)?\s*$/.exec(text.replace(/[\u202F_]/g, ""));
+  const m = /^\s*([+\-−]?)(\d+)(?:[.,](\d+))?\s*([fpnuµμm]?s|min|m|h)?\s*$/.exec(text.replace(/[\u202F_]/g, ""));
   if (!m || (m[3] !== undefined && m[4] === undefined)) return null;
   const sign = m[1] === "-" || m[1] === "−" ? -1n : 1n,
     digits = sign * BigInt(m[2] + (m[3] ?? ""));

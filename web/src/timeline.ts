@@ -242,6 +242,7 @@ export class Timeline extends RowView implements Overlay {
 
   /** request requests the tiles and links for the visible part. */
   request(): void {
+    if (this.width === 0) return; // the names of the rows fill a narrow window
     const s = this.app.store.state,
       dpr = devicePixelRatio;
     const [a, b] = this.visible(this.height / 3);

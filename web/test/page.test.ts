@@ -571,6 +571,40 @@ pageTests("the page", (check) => {
     ).toBeGreaterThan(100);
   });
 
+  check("in a small window the table, the details and the last line can be scrolled to", async ({ page, open }) => {
+    for (const [width, height] of [
+      [320, 256],
+      [640, 400],
+      [800, 400],
+    ]) {
+      await page.setViewportSize({ width, height });
+      await open("#t=a1&p=profile");
+      const found = await page.evaluate(() => {
+        const bottom = Math.max(innerHeight, document.body.scrollHeight);
+        return {
+          scrolls: bottom === innerHeight || getComputedStyle(document.body).overflowY === "auto",
+          hidden: ["#panel", ".details", "footer"].filter((part) => {
+            const r = document.querySelector(part)?.getBoundingClientRect();
+            return !r || r.width < 200 || r.height < 20 || r.right > innerWidth || r.bottom + scrollY > bottom + 1;
+          }),
+        };
+      });
+      expect(found, `${width}x${height}`).toEqual({ scrolls: true, hidden: [] });
+    }
+  });
+
+  check("a window without room for the time line requests nothing for it", async ({ page, open, ready }) => {
+    await open("#t=a1&cp=1&wa=1&a=1");
+    const empty: string[] = [];
+    page.on("request", (r) => {
+      if (/width=0\b/.test(r.url())) empty.push(r.url());
+    });
+    await page.setViewportSize({ width: 200, height: 600 });
+    await ready();
+    expect(await page.evaluate(() => window.weft.view().width)).toBe(0);
+    expect(empty).toEqual([]);
+  });
+
   check("on a small screen all tabs can be seen and clicked", async ({ page, open }) => {
     await page.setViewportSize({ width: 800, height: 600 });
     for (const traces of ["a1", "a1,b2"]) {

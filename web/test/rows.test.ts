@@ -13,6 +13,7 @@ import {
   rowNames,
   rowOfTrack,
 } from "../src/rows";
+import { compact } from "../src/rowview";
 
 function track(name: string, more: Partial<TrackInfo> = {}): TrackInfo {
   return {
@@ -330,4 +331,30 @@ test("the page counts the rows below the edge, including a row that is cut", () 
     0, 0, 1, 1, 2, 9,
   ]);
   expect(hiddenBelow([], 100)).toBe(0);
+});
+
+test("a group states its kind, if it has one, and its number of rows", () => {
+  const groups = [
+      { name: "machine", kind: "", parent: -1 },
+      { name: "rank", kind: "process", parent: 0 },
+    ],
+    tracks = [track("a", { group: 1 }), track("b", { group: 1 }), track("CPU", { kind: "resource" })];
+  const rows = layout(buildTree({ groups, tracks }), { tracks }, plain).rows;
+  expect(rows.filter((r) => r.track < 0).map((r) => r.detail)).toEqual(["2 rows", "process, 2 rows", "group, 1 row"]);
+});
+
+test("values at the edges of a curve are rounded to three digits before their unit is chosen", () => {
+  expect([9999, 12345, 999400, 999950, -999950, 9.999e14, 1e15, 6.65e39, -1.8e301, 0.00123, 0].map(compact)).toEqual([
+    "9999",
+    "12.3k",
+    "999k",
+    "1.00M",
+    "-1.00M",
+    "1.00e+15",
+    "1.00e+15",
+    "6.65e+39",
+    "-1.80e+301",
+    "1.2e-3",
+    "0",
+  ]);
 });

@@ -69,7 +69,7 @@ test("a mean is not rounded to whole ticks", () => {
   expect(meanTicks(meanOf(-3n, 2))).toBe("-1.5");
   // beyond 2^53, where numbers round
   expect(meanTicks(meanOf(36028797018963973n, 4))).toBe("9007199254740993.25");
-  expect(shortMean(meanOf(1n, 4000), ns)).toBe("0 ns");
+  expect(shortMean(meanOf(1n, 4000), ns)).toBe("250 fs");
   // nothing has no mean
   expect([shortMean(meanOf(0n, 0), ns), meanTicks(meanOf(0n, 0))]).toEqual(["–", ""]);
 });
@@ -168,7 +168,7 @@ test("ticks with a fraction are written like times", () => {
   // 2^60 ns are 320255.9735 h, and 999999.6 ns are 1 ms, rounded
   expect([1234.56, -0.25, 0, 90, 999999.6, 2 ** 60].map((t) => shortFloat(t, ns))).toEqual([
     "1.235 µs",
-    "−0.25 ns",
+    "−250 ps",
     "0 s",
     "90 ns",
     "1 ms",

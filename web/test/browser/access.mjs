@@ -173,8 +173,15 @@ export async function run(input, open) {
     }
   }
   await long.page.setViewportSize(size);
+  // the page of weft report is no wider than a narrow window
+  const report = await open("access-report", input.report),
+    narrow = 320;
+  await report.page.setViewportSize({ width: narrow, height: 600 });
+  const wide = await report.page.evaluate(() => document.documentElement.scrollWidth);
+  if (wide > narrow) outside.push(`the report, ${wide} pixels wide in a window of ${narrow},`);
   const list = await open("access-list", input.folder);
   await list.page.waitForSelector("main.start");
   await check(list, "list of traces", violations);
-  return { violations, stops, acts, outside, errors: [...w.errors, ...small.errors, ...long.errors, ...list.errors] };
+  const errors = [w, small, long, report, list].flatMap((page) => page.errors);
+  return { violations, stops, acts, outside, errors };
 }
