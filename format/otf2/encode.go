@@ -492,10 +492,10 @@ func (e *encoder) fillRecord(id uint8, c *trace.Cursor, ref uint32, ops []uint64
 		switch {
 		case ref != trace.NoRef:
 			v[k.ref] = e.id(k.table, ref)
-		case k.table == Windows && e.memory != trace.NoRef:
-			v[k.ref] = e.window(e.memory)
 		case e.original != nil:
 			v[k.ref] = undefined32
+		case k.table == Windows && e.memory != trace.NoRef:
+			v[k.ref] = e.window(e.memory)
 		default:
 			return false, false
 		}
