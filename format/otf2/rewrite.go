@@ -507,7 +507,7 @@ func (e *encoder) setAttributes(c *trace.Cursor, x *Event) {
 // changed.
 func (e *encoder) originalString(v *trace.Value) uint64 {
 	o := e.original
-	if o.partOf == nil && o.referred == nil && e.defs.Rename == nil {
+	if o != nil && o.partOf == nil && o.referred == nil && e.defs.Rename == nil {
 		if text, ok := o.names.text(v.Num); text == v.Str && (ok || v.Num == undefined32) {
 			return v.Num
 		}
