@@ -157,22 +157,29 @@ func (e *encoder) writeScopedMarkers() error {
 }
 
 // addMarker writes the marker for a row of another format. The marker belongs to the scope of the row if the
-// row has one, and otherwise to the row's location.
+// row has one, and otherwise to the row's location. The text of the marker for a mark is the name of the mark.
 //
 // Unless the archive is plain, the row is also written as an event: a marker cannot keep the position of the
 // row among other events, and cannot hold attributes. A reader of that event ignores the marker.
 func (e *encoder) addMarker(c *trace.Cursor) error {
-	if err := e.defineMarker(c.Ref()); err != nil {
+	const global, location = 0, 1
+	ref, text, rest := c.Ref(), "", false
+	if c.Kind() == trace.Mark {
+		if ref != trace.NoRef {
+			text, rest = e.text(e.defs.Regions.At(ref).Name), !isText(e.defs.Regions.At(ref).Name)
+		}
+		ref = trace.NoRef
+	}
+	if err := e.defineMarker(ref); err != nil {
 		return err
 	}
-	const global, location = 0, 1
-	place, text, rest := uint64(c.Ref()), "", false
-	if c.Ref() == trace.NoRef {
+	place := uint64(ref)
+	if ref == trace.NoRef {
 		place = uint64(e.defs.Markers.Len())
 	}
 	duration, scope, of := uint64(0), uint64(location), e.id(Locations, c.Location())
 	later, group := false, uint32(0)
-	if ops := c.Ops(); len(ops) == 3 {
+	if ops := c.Ops(); c.Kind() == trace.Marker && len(ops) == 3 {
 		if duration = ops[0]; duration == trace.Undefined {
 			duration = 0
 		}
@@ -199,10 +206,12 @@ func (e *encoder) addMarker(c *trace.Cursor) error {
 	}
 	keys, values := c.Attrs()
 	for i, k := range keys {
-		if e.defs.Attributes.At(k).Name == textName && values[i].Type == trace.String {
-			text = e.text(values[i].Str)
-			rest = rest || !isText(values[i].Str)
-		} else {
+		switch v := &values[i]; {
+		case c.Kind() == trace.Marker && e.defs.Attributes.At(k).Name == textName && v.Type == trace.String:
+			text = e.text(v.Str)
+			rest = rest || !isText(v.Str)
+		case c.Kind() == trace.Mark && v.Type == trace.String && v.Str == text: // the name of an event of TRACE
+		default:
 			rest = true
 		}
 	}
