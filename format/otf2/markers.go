@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/weft-trace/weft/format"
@@ -179,7 +180,11 @@ func (e *encoder) addMarker(c *trace.Cursor) error {
 	}
 	duration, scope, of := uint64(0), uint64(location), e.id(Locations, c.Location())
 	later, group := false, uint32(0)
-	if ops := c.Ops(); c.Kind() == trace.Marker && len(ops) == 3 {
+	if ops := c.Ops(); c.Kind() == trace.Marker && len(ops) != 3 {
+		if s, i, ok := e.markedProcesses(c.Location()); ok {
+			scope, of = s, i
+		}
+	} else if c.Kind() == trace.Marker {
 		if duration = ops[0]; duration == trace.Undefined {
 			duration = 0
 		}
@@ -225,6 +230,25 @@ func (e *encoder) addMarker(c *trace.Cursor) error {
 		return nil
 	}
 	return e.w.Mark(r)
+}
+
+// markedProcesses returns the scope of the markers at a location that stands for a group of processes of OTF or for all
+// processes. Such a group is a communicator with the name and the id of the location. ok is false for other locations.
+func (e *encoder) markedProcesses(loc uint32) (scope, of uint64, ok bool) {
+	const global, comm = 0, 5
+	l := e.defs.Locations.At(loc)
+	n, err := strconv.ParseUint(l.ID, 10, 32)
+	if err != nil || l.Kind != trace.EventsLocation {
+		return 0, 0, false
+	}
+	if n == 0 {
+		return global, 0, true
+	}
+	t, i, ok := e.scopeEntry(comm, n)
+	if !ok || e.defs.Communicator.At(i).Name != l.Name {
+		return 0, 0, false
+	}
+	return comm, e.id(t, i), true
 }
 
 // defineMarker writes the definition of a marker, unless it has already been written. NoRef stands for markers

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -37,6 +38,37 @@ func TestMarksAreMarkers(t *testing.T) {
 				if line = strings.TrimSuffix(line, "\n"); !strings.Contains(readText(t, back), "\n"+line) {
 					t.Errorf("found %s\nexpected %s", readText(t, back), line)
 				}
+			}
+		}
+	}
+}
+
+// TestMarkersOfProcessGroupsInOTF2 checks that otf2-marker prints the markers of an OTF trace with the scope that they
+// have in OTF: a group of processes, one process, or the whole trace, which is process 0.
+func TestMarkersOfProcessGroupsInOTF2(t *testing.T) {
+	path := writeTrace(t, map[string]string{
+		".otf":      "1:1,2\n",
+		".0.def":    "DTR3e8\nDP1NM\"a\"\nDP2NM\"b\"\nDPG64M1,2,NM\"pair\"\nDF1G0NM\"f\"\n",
+		".1.events": "1\n*1\nE1\n*2\nE1\n9\n*1\nL1\n*2\nL1\n",
+		".0.marker": "MD1NM\"kind\"Y1\nMS1T2P64V\"pair\"\nMS1T3P2V\"b\"\nMS1T4P0V\"all\"\n",
+	})
+	for _, flags := range [][]string{nil, {"--plain", "--allow-loss"}} {
+		archive := filepath.Join(t.TempDir(), "a.otf2")
+		weft(t, 0, append([]string{"convert", "-q", path, archive}, flags...)...)
+		markers, _ := runTool(t, archive, "otf2-marker")
+		if markers == nil {
+			t.Skip("otf2-marker is not installed")
+		}
+		defined, _ := runTool(t, archive, "otf2-print", "-G")
+		comm := regexp.MustCompile(`(?m)^COMM +(\d+)  Name: "pair"`).FindStringSubmatch(string(defined))
+		at := regexp.MustCompile(`(?m)^LOCATION +(\d+)  Name: "b"`).FindStringSubmatch(string(defined))
+		if comm == nil || at == nil {
+			t.Fatalf("otf2-print: found %s\nexpected a communicator pair and a location b", defined)
+		}
+		for _, want := range []string{"COMM:" + comm[1] + `, Text: "pair"`, "LOCATION:" + at[1] + `, Text: "b"`,
+			`GLOBAL, Text: "all"`} {
+			if !strings.Contains(string(markers), "Scope: "+want) {
+				t.Errorf("otf2-marker: found %s\nexpected %s", markers, want)
 			}
 		}
 	}
