@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/weft-trace/weft/format"
@@ -73,5 +74,22 @@ func TestUnusualReferencesStay(t *testing.T) {
 	want := toolLines(t, path, "otf2-print", "-A")
 	if more, fewer := differences(want, toolLines(t, out, "otf2-print", "-A")); len(more)+len(fewer) > 0 {
 		t.Errorf("otf2-print: found %q, expected %q", more, fewer)
+	}
+}
+
+// TestMergedParadigmNames checks that the loss table of a merge counts the paradigms that have different names in the
+// traces, and no others. Paradigm 4 is MPI for OTF2, and 7 is PTHREAD.
+func TestMergedParadigmNames(t *testing.T) {
+	archive := func(name string) string {
+		return writeArchive(t, []*otf2.Record{{ID: 10, Values: []uint64{2, 0}, Texts: []string{name}},
+			{ID: 6, Values: []uint64{4, 2, 0}}, {ID: 6, Values: []uint64{7, 1, 2}}},
+			[]*otf2.Event{{Record: otf2.Record{ID: 22}, Time: 1}})
+	}
+	first := archive("MPI")
+	for name, want := range map[string]int{"MPI": 0, "Message Passing": 1} {
+		_, out, _ := runWeft(t, "merge", "-q", first, archive(name), filepath.Join(t.TempDir(), "x.otf2"))
+		if n := strings.Count(out, "paradigm names"); n != want {
+			t.Errorf("%s: found %s\nexpected %d lines about names of paradigms", name, out, want)
+		}
 	}
 }
