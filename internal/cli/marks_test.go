@@ -12,7 +12,7 @@ import (
 func TestMarksAreMarkers(t *testing.T) {
 	marks := "E 0 1.5 ; name=start\nE 1 1.5\nE 2 4.5 ; name=stop, cause=door\n"
 	path := filepath.Join(t.TempDir(), "x.etf")
-	writeText(t, path, "TU s\nR 0 1 true ; name=cpu\nC 0 1 5 0 1 ; name=a\n"+marks)
+	writeText(t, path, "TU SECONDS\nR 0 1 true ; name=cpu\nC 0 1 5 0 1 ; name=a\n"+marks)
 	for _, flags := range [][]string{nil, {"--plain"}} {
 		archive, back := filepath.Join(t.TempDir(), "a.otf2"), filepath.Join(t.TempDir(), "b.etf")
 		args := append([]string{"convert", "-q", "--json", "--allow-loss", path, archive}, flags...)
@@ -71,5 +71,30 @@ func TestMarkersOfProcessGroupsInOTF2(t *testing.T) {
 				t.Errorf("otf2-marker: found %s\nexpected %s", markers, want)
 			}
 		}
+	}
+}
+
+// TestPlainCommentsAndNoOps checks the loss table of conversions with --plain. Marks and parameters become comments of
+// OTF, which otfprint prints with their names: they are degraded, not lost. No-ops are lost in OTF2 as a whole.
+func TestPlainCommentsAndNoOps(t *testing.T) {
+	path := writeTrace(t, map[string]string{
+		".otf":      "1:1\n",
+		".0.def":    "DTR3e8\nDP1NM\"a\"\nDF1G0NM\"f\"\n",
+		".1.events": "1\n*1\nE1\nN\n2\n*1\nN\n9\n*1\nL1\n",
+	})
+	archive := filepath.Join(t.TempDir(), "a.otf2")
+	_, loss, _ := runWeft(t, "convert", "-q", "--json", "--plain", "--allow-loss", path, archive)
+	if !regexp.MustCompile(`"kind": "no-op",\s+("field": "",\s+)?"how": "lost",[^}]+"count": 2`).MatchString(loss) {
+		t.Errorf("found %s\nexpected 2 lost no-ops", loss)
+	}
+	marks, out := filepath.Join(t.TempDir(), "x.etf"), filepath.Join(t.TempDir(), "x.otf")
+	writeText(t, marks, "TU SECONDS\nE 0 1.5 ; name=start\nE 1 2.5 ; cause=door\n")
+	_, loss, _ = runWeft(t, "convert", "-q", "--json", "--plain", "--allow-loss", marks, out)
+	if !regexp.MustCompile(`"kind": "mark",\s+("field": "",\s+)?"how": "degraded",[^}]+"count": 2`).MatchString(loss) {
+		t.Errorf("found %s\nexpected 2 degraded marks", loss)
+	}
+	printed, _ := runTool(t, out, "otfprint")
+	if printed != nil && !strings.Contains(string(printed), `comment "mark start"`) {
+		t.Errorf("otfprint: found %s\nexpected a comment with the name of the mark", printed)
 	}
 }
