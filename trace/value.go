@@ -73,8 +73,7 @@ func ParseType(s string) (Type, bool) {
 
 // Value is an attribute value with a type. Num holds numbers and references: integers extended to 64
 // bits, a Float32 as its 32 bits, and a Float64 as its 64 bits. Str holds the values of the types
-// String and Bytes. It may share the memory of the batch that contains the value. Num of a String may
-// hold the id of the text in the trace's file; it does not distinguish values.
+// String and Bytes. It may share the memory of the batch that contains the value.
 type Value struct {
 	Num  uint64
 	Str  string

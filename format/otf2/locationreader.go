@@ -486,10 +486,10 @@ func (lr *locationReader) addParameter(e *Event) error {
 	switch e.ID {
 	case parameterString:
 		s, ok := lr.d.ranks.text(e.Values[1])
-		if !ok && e.Values[1] != undefined32 {
+		if !ok {
 			lr.countUnkept()
 		}
-		value = trace.Value{Type: trace.String, Str: s, Num: e.Values[1]}
+		value = trace.StringValue(s)
 	case parameterUnsigned:
 		value.Type = trace.Uint64
 	}
@@ -539,10 +539,10 @@ func (lr *locationReader) addAttributes(e *Event) error {
 		case noTable:
 		case Strings:
 			s, ok := d.ranks.text(a.Value)
-			if !ok && a.Value != undefined32 {
+			if !ok {
 				lr.countUnkept()
 			}
-			value = trace.Value{Type: trace.String, Str: s, Num: a.Value}
+			value = trace.StringValue(s)
 		default:
 			if i := d.defined(t, a.Value); i != trace.NoRef {
 				value.Num = uint64(i)

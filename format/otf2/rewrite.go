@@ -492,7 +492,7 @@ func (e *encoder) setAttributes(c *trace.Cursor, x *Event) {
 			e.loss.Add("attribute", "value", format.Degraded, "OTF2 has no attributes of this type", 1)
 			continue
 		case v.Type == trace.String:
-			a.Value = e.originalString(v)
+			a.Value = e.string(v.Str)
 		case tableOf(uint64(v.Type)) != noTable:
 			if a.Value = undefined32; v.Num < undefined32 {
 				a.Value = e.id(tableOf(uint64(v.Type)), uint32(v.Num))
@@ -504,19 +504,6 @@ func (e *encoder) setAttributes(c *trace.Cursor, x *Event) {
 		}
 		x.Attributes = append(x.Attributes, a)
 	}
-}
-
-// originalString returns the written id of a text. Several strings of an archive can have the same text, and an event
-// can refer to no string. The decoder keeps the id in the value, and the written id is the same unless the string has
-// changed.
-func (e *encoder) originalString(v *trace.Value) uint64 {
-	o := e.original
-	if o != nil && o.partOf == nil && o.referred == nil && e.defs.Rename == nil {
-		if text, ok := o.names.text(v.Num); text == v.Str && (ok || v.Num == undefined32) {
-			return v.Num
-		}
-	}
-	return e.string(v.Str)
 }
 
 // setParameter fills in the record of a parameter. The parameter's value is an attribute of the row, whose key it
@@ -533,7 +520,7 @@ func (e *encoder) setParameter(c *trace.Cursor) (key uint32, ok bool) {
 	x, id, v := &e.event, uint8(parameterSigned), values[i].Num
 	switch values[i].Type {
 	case trace.String:
-		id, v = parameterString, e.originalString(&values[i])
+		id, v = parameterString, e.string(values[i].Str)
 	case trace.Uint64:
 		id = parameterUnsigned
 	}
