@@ -299,7 +299,7 @@ func (r *Rows) Report(l *format.Loss, d *trace.Definitions, mapping func(format.
 			if x.attrs {
 				fields = append(fields, "attributes")
 			}
-			if len(fields) == 0 {
+			if len(fields) == 0 && x.kind != x.base {
 				fields = []string{"kind"}
 			}
 		}

@@ -423,7 +423,11 @@ func (e *encoder) completeRecord(c *trace.Cursor, r *Record) bool {
 			e.rows.Note(c, &x)
 		}
 	default:
-		e.rows.Note(c, &x)
+		if k := c.Kind(); e.plain && (k == trace.Mark || k == trace.Parameter) && r.Type == EventComment && !c.Derived() {
+			e.loss.Add(e.defs.Spec(k).Name, "", format.Degraded, "becomes a comment with its name and attributes", 1)
+		} else {
+			e.rows.Note(c, &x)
+		}
 	}
 	if e.plain {
 		return r.Type != NoOp

@@ -482,8 +482,13 @@ func becomesComment(k trace.Kind) bool {
 // describe returns the text of the comment for an event that OTF has no record for.
 func (e *encoder) describe(c *trace.Cursor) string {
 	s := e.defs.Spec(c.Kind()).Name
-	if ref := c.Ref(); ref != trace.NoRef && e.defs.Spec(c.Kind()).Ref == trace.RefRegion {
-		s += " " + e.defs.Regions.At(ref).Name
+	if ref := c.Ref(); ref != trace.NoRef {
+		switch e.defs.Spec(c.Kind()).Ref {
+		case trace.RefRegion:
+			s += " " + e.defs.Regions.At(ref).Name
+		case trace.RefParameter:
+			s += " " + e.defs.Parameters.At(ref).Name
+		}
 	}
 	return s
 }

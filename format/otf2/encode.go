@@ -321,7 +321,7 @@ func (e *encoder) writeRow(c *trace.Cursor) error {
 	}
 	e.first, e.final = min(e.first, x.Time), max(e.final, x.Time)
 	x.Attributes = x.Attributes[:0]
-	if e.original == nil && c.Kind() == trace.Marker {
+	if e.original == nil && (c.Kind() == trace.Marker || c.Kind() == trace.Mark) {
 		if err := e.addMarker(c); err != nil || e.plain {
 			return err
 		}
@@ -339,7 +339,7 @@ func (e *encoder) writeRow(c *trace.Cursor) error {
 	}
 	all := e.nativeRecord(c)
 	switch {
-	case all, c.Kind() == trace.Marker, e.absent && e.missing == 0:
+	case all, c.Kind() == trace.Marker, c.Kind() == trace.Mark, e.absent && e.missing == 0:
 	case c.Kind() == trace.Collective && x.ID != parameterString: // the begin and the end have all operands
 	case e.onLane:
 		if e.rows.NoteField(c, "operands"); e.plain {
@@ -492,10 +492,10 @@ func (e *encoder) fillRecord(id uint8, c *trace.Cursor, ref uint32, ops []uint64
 		switch {
 		case ref != trace.NoRef:
 			v[k.ref] = e.id(k.table, ref)
-		case k.table == Windows && e.memory != trace.NoRef:
-			v[k.ref] = e.window(e.memory)
 		case e.original != nil:
 			v[k.ref] = undefined32
+		case k.table == Windows && e.memory != trace.NoRef:
+			v[k.ref] = e.window(e.memory)
 		default:
 			return false, false
 		}

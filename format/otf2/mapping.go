@@ -47,6 +47,7 @@ var mapping = format.MappingTable(map[format.Subject]format.Mapped{
 	format.EventAttributes:   {How: format.Exact, As: "attribute list; weft only: other types, as text"},
 	format.Visits:            {How: format.Exact, As: "Enter, Leave"},
 	format.UnnestedLeaves:    {How: format.Exact, As: "Leave"},
+	format.Marks:             {How: format.Exact, As: "Marker; weft only: attributes, in an event at the same time"},
 	format.Claims: {How: format.WeftOnly,
 		As: "Enter and Leave with an attribute; claims that overlap as ParameterString and on locations of their own"},
 	format.Fragments:            {How: format.WeftOnly, As: "Metric with an attribute"},

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/weft-trace/weft/format"
@@ -157,22 +158,33 @@ func (e *encoder) writeScopedMarkers() error {
 }
 
 // addMarker writes the marker for a row of another format. The marker belongs to the scope of the row if the
-// row has one, and otherwise to the row's location.
+// row has one, and otherwise to the row's location. The text of the marker for a mark is the name of the mark.
 //
 // Unless the archive is plain, the row is also written as an event: a marker cannot keep the position of the
 // row among other events, and cannot hold attributes. A reader of that event ignores the marker.
 func (e *encoder) addMarker(c *trace.Cursor) error {
-	if err := e.defineMarker(c.Ref()); err != nil {
+	const global, location = 0, 1
+	ref, text, rest := c.Ref(), "", false
+	if c.Kind() == trace.Mark {
+		if ref != trace.NoRef {
+			text, rest = e.text(e.defs.Regions.At(ref).Name), !isText(e.defs.Regions.At(ref).Name)
+		}
+		ref = trace.NoRef
+	}
+	if err := e.defineMarker(ref); err != nil {
 		return err
 	}
-	const global, location = 0, 1
-	place, text, rest := uint64(c.Ref()), "", false
-	if c.Ref() == trace.NoRef {
+	place := uint64(ref)
+	if ref == trace.NoRef {
 		place = uint64(e.defs.Markers.Len())
 	}
 	duration, scope, of := uint64(0), uint64(location), e.id(Locations, c.Location())
 	later, group := false, uint32(0)
-	if ops := c.Ops(); len(ops) == 3 {
+	if ops := c.Ops(); c.Kind() == trace.Marker && len(ops) != 3 {
+		if s, i, ok := e.markedProcesses(c.Location()); ok {
+			scope, of = s, i
+		}
+	} else if c.Kind() == trace.Marker {
 		if duration = ops[0]; duration == trace.Undefined {
 			duration = 0
 		}
@@ -199,10 +211,12 @@ func (e *encoder) addMarker(c *trace.Cursor) error {
 	}
 	keys, values := c.Attrs()
 	for i, k := range keys {
-		if e.defs.Attributes.At(k).Name == textName && values[i].Type == trace.String {
-			text = e.text(values[i].Str)
-			rest = rest || !isText(values[i].Str)
-		} else {
+		switch v := &values[i]; {
+		case c.Kind() == trace.Marker && e.defs.Attributes.At(k).Name == textName && v.Type == trace.String:
+			text = e.text(v.Str)
+			rest = rest || !isText(v.Str)
+		case c.Kind() == trace.Mark && v.Type == trace.String && v.Str == text: // the name of an event of TRACE
+		default:
 			rest = true
 		}
 	}
@@ -216,6 +230,25 @@ func (e *encoder) addMarker(c *trace.Cursor) error {
 		return nil
 	}
 	return e.w.Mark(r)
+}
+
+// markedProcesses returns the scope of the markers at a location that stands for a group of processes of OTF or for all
+// processes. Such a group is a communicator with the name and the id of the location. ok is false for other locations.
+func (e *encoder) markedProcesses(loc uint32) (scope, of uint64, ok bool) {
+	const global, comm = 0, 5
+	l := e.defs.Locations.At(loc)
+	n, err := strconv.ParseUint(l.ID, 10, 32)
+	if err != nil || l.Kind != trace.EventsLocation {
+		return 0, 0, false
+	}
+	if n == 0 {
+		return global, 0, true
+	}
+	t, i, ok := e.scopeEntry(comm, n)
+	if !ok || e.defs.Communicator.At(i).Name != l.Name {
+		return 0, 0, false
+	}
+	return comm, e.id(t, i), true
 }
 
 // defineMarker writes the definition of a marker, unless it has already been written. NoRef stands for markers

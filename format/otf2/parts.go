@@ -90,8 +90,10 @@ type joiner struct {
 	contents [tables]map[string]uint64 // written ids, by the content of the definition
 	entries  [tables]map[uint32]uint64 // written ids by the index in the written trace
 	others   map[string]bool           // records without an id that have been written
-	clock    bool                      // the clock has been defined
-	pruned   bool                      // leave out the definitions to which no entry of the written trace refers
+	// paradigms holds the names of the paradigms that have been written.
+	paradigms map[uint64]string
+	clock     bool // the clock has been defined
+	pruned    bool // leave out the definitions to which no entry of the written trace refers
 	// joined holds the records of the groups of which a paradigm can have only one: communicating locations, and
 	// COMM_SELF.
 	joined map[paradigmGroup]*Record
@@ -103,7 +105,8 @@ type paradigmGroup struct{ typ, paradigm uint64 }
 // join collects the records of all parts, with their written ids. If pruned is set, it leaves out records to
 // which no entry of the written trace refers.
 func (o *originalArchives) join(pruned bool) {
-	j := &joiner{o: o, pruned: pruned, others: map[string]bool{}, joined: map[paradigmGroup]*Record{}}
+	j := &joiner{o: o, pruned: pruned, others: map[string]bool{}, paradigms: map[uint64]string{},
+		joined: map[paradigmGroup]*Record{}}
 	for t := range Table(tables) {
 		j.used[t], j.contents[t], j.entries[t] = map[uint64]bool{}, map[string]uint64{}, map[uint32]uint64{}
 	}
@@ -281,9 +284,14 @@ func (j *joiner) assign(p *source) func(r *Record) bool {
 	return func(r *Record) bool {
 		t, id := ownTables[r.ID], r.Values[0]
 		if t == Paradigms { // the ids of paradigms are fixed by OTF2
-			first := !j.used[t][id]
-			j.used[t][id] = true
-			return first
+			name, _ := p.m.ranks.text(r.Values[1])
+			written, twice := j.paradigms[id]
+			if !twice {
+				j.paradigms[id] = name
+			} else if written != name {
+				j.o.paradigmNames++
+			}
+			return !twice
 		}
 		if _, twice := p.ids[t][id]; twice {
 			return false

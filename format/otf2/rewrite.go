@@ -49,6 +49,8 @@ type originalArchives struct {
 	metric         Event
 	metricLocation uint32
 	metricPending  bool
+
+	paradigmNames int64 // number of names left out, because an earlier archive names the same paradigm otherwise
 }
 
 // groupView is a communicator from the point of view of the members of one of its groups.
@@ -102,6 +104,8 @@ func (e *encoder) rewrite(parts []*source) error {
 	if parts[0].index != nil {
 		o.join(e.defs.Pruned)
 	}
+	e.loss.Add("trace", "paradigm names", format.Degraded,
+		"OTF2 fixes the ids of paradigms, and a paradigm has one name: that of the first trace", o.paradigmNames)
 	if e.defs.Pruned {
 		o.referred = map[uint64]bool{}
 	}
@@ -493,7 +497,8 @@ func (e *encoder) setAttributes(c *trace.Cursor, x *Event) {
 			if a.Value = undefined32; v.Num < undefined32 {
 				a.Value = e.id(tableOf(uint64(v.Type)), uint32(v.Num))
 			}
-		case v.Type == trace.Uint64 && known && tableOf(defined) != noTable && v.Num <= undefined32:
+		case v.Type == trace.Uint64 && known && tableOf(defined) != noTable &&
+			(v.Num <= undefined32 || tableOf(defined) == Locations):
 			// The id is not defined, or the model has no table for the definition.
 			a.Type, a.Value = uint8(defined), e.original.part(c.Location()).id(tableOf(defined), v.Num)
 		}
