@@ -547,6 +547,8 @@ func Label(defs *trace.Definitions, c *trace.Cursor) string {
 			return spec.Name + " " + defs.Regions.At(uint32(i)).Name
 		case trace.RefMetric:
 			return spec.Name + " " + defs.Metrics.At(uint32(i)).Name
+		case trace.RefParameter:
+			return spec.Name + " " + defs.Parameters.At(uint32(i)).Name
 		case trace.RefString:
 			return spec.Name + " " + *defs.Strings.At(uint32(i))
 		}

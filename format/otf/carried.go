@@ -423,7 +423,9 @@ func (e *encoder) completeRecord(c *trace.Cursor, r *Record) bool {
 			e.rows.Note(c, &x)
 		}
 	default:
-		if k := c.Kind(); e.plain && (k == trace.Mark || k == trace.Parameter) && r.Type == EventComment && !c.Derived() {
+		k := c.Kind()
+		named := k == trace.Mark || k == trace.Parameter || k == trace.Generic
+		if e.plain && named && r.Type == EventComment && !c.Derived() {
 			e.loss.Add(e.defs.Spec(k).Name, "", format.Degraded, "becomes a comment with its name and attributes", 1)
 		} else {
 			e.rows.Note(c, &x)

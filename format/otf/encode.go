@@ -335,7 +335,7 @@ func (e *encoder) native(c *trace.Cursor, r *Record) (frequent bool) {
 	}
 	e.addAttributes(r, keys, values)
 	if r.Type == EventComment && kind != trace.Comment && r.Text == "" {
-		r.Text = e.describe(c)
+		r.Text = carrier.Label(e.defs, c)
 	}
 	return false
 }
@@ -477,20 +477,6 @@ func becomesComment(k trace.Kind) bool {
 		return true
 	}
 	return k >= trace.Declared
-}
-
-// describe returns the text of the comment for an event that OTF has no record for.
-func (e *encoder) describe(c *trace.Cursor) string {
-	s := e.defs.Spec(c.Kind()).Name
-	if ref := c.Ref(); ref != trace.NoRef {
-		switch e.defs.Spec(c.Kind()).Ref {
-		case trace.RefRegion:
-			s += " " + e.defs.Regions.At(ref).Name
-		case trace.RefParameter:
-			s += " " + e.defs.Parameters.At(ref).Name
-		}
-	}
-	return s
 }
 
 // addAttributes adds the attributes of a row to a record, as far as OTF can express them.

@@ -28,7 +28,7 @@ const (
 	shortRow      = 0 // attribute of an event: its packed row, if the row fits in 8 bytes
 	longRow       = 1 // attribute of an event: its packed row as text, if the row is longer
 	claimID       = 2 // attribute of the begin and of the end of a claim: the id of the claim
-	kindParameter = 0 // parameter with the name of a kind that OTF2 does not have
+	kindParameter = 0 // parameter whose values name events that OTF2 does not have
 	allComm       = 0 // communicator of all locations
 	allLocations  = 0 // group of all communicating locations
 	allRanks      = 1 // group of the same locations, as ranks among the communicating locations
@@ -111,6 +111,7 @@ type encoder struct {
 	lanes             *lanes.Lanes      // lanes of the claims on each location
 	furtherLanes      lanes.Further[*EventWriter]
 	onLane            bool            // the current row has a visit on a lane
+	describes         bool            // an event is a value of kindParameter
 	held              *lookahead.Rows // rows wait for the end of operations on files
 	io                *fileoperation.ToIO
 	stated            uint32 // attribute of the current row that its record states, or NoRef
@@ -345,6 +346,8 @@ func (e *encoder) writeRow(c *trace.Cursor) error {
 		if e.rows.NoteField(c, "operands"); e.plain {
 			return e.err
 		}
+	case x.ID == parameterString && e.plain && (c.Kind() == trace.Generic || c.Kind() == trace.Comment) && !c.Derived():
+		e.loss.Add(e.defs.Spec(c.Kind()).Name, "", format.Degraded, "becomes a parameter with its text", 1)
 	case x.ID == parameterString:
 		if e.rows.NoteField(c, ""); e.plain {
 			return e.err
@@ -453,10 +456,25 @@ func (e *encoder) nativeRecord(c *trace.Cursor) (all bool) {
 		e.noteOtherReferences()
 	}
 	if !ok {
-		x.ID, x.Values = parameterString, append(x.Values[:0], kindParameter, e.string(carrier.Label(e.defs, c)))
+		x.ID, x.Values = parameterString, append(x.Values[:0], kindParameter, e.string(e.describe(c)))
 		return false
 	}
 	return all
+}
+
+// describe returns the text that names an event without a record: the text of a comment, or the kind and what it refers
+// to.
+func (e *encoder) describe(c *trace.Cursor) string {
+	e.describes = true
+	if c.Kind() == trace.Comment {
+		keys, values := c.Attrs()
+		for i, k := range keys {
+			if e.defs.Attributes.At(k).Name == textName && values[i].Type == trace.String {
+				return values[i].Str
+			}
+		}
+	}
+	return carrier.Label(e.defs, c)
 }
 
 // noteOtherReferences notes the definitions to which the event refers and for which the model has no table.

@@ -39,7 +39,9 @@ func (e *encoder) defineAll() error {
 	}
 	put(defClock, resolution, start, length, realtime)
 	put(defParadigm, mpiParadigm, name("MPI"), 0)
-	put(defIOParadigm, 0, name("POSIX"), name("POSIX I/O"), 0, 0, 0)
+	if len(e.others[IOParadigms]) > 0 || d.Handles.Len()+len(e.io.Handles()) > 0 {
+		put(defIOParadigm, 0, name("POSIX"), name("POSIX I/O"), 0, 0, 0)
+	}
 	for _, id := range slices.Sorted(maps.Keys(e.others[IOParadigms])) {
 		if text := name(fmt.Sprintf("I/O paradigm %d", id)); id != 0 {
 			put(defIOParadigm, id, text, text, 0, 0, 0)
@@ -60,7 +62,9 @@ func (e *encoder) defineAll() error {
 	e.defineRegions(put, name)
 	e.defineMetrics(put, name)
 	e.defineGroups(put, name)
-	put(defParameter, kindParameter, name("weft.kind"), 0)
+	if e.describes {
+		put(defParameter, kindParameter, name("event"), 0)
+	}
 	for i, p := range d.Parameters.All() {
 		put(defParameter, uint64(i)+firstID[Parameters], name(p.Name), parameterType(&p))
 	}

@@ -92,3 +92,29 @@ func TestLabelledEventsInPICL(t *testing.T) {
 		}
 	}
 }
+
+// TestPlainTexts converts generic events and comments with --plain. They become parameters of OTF2, and generic events
+// become comments of OTF, with their texts. The loss table counts them as degraded.
+func TestPlainTexts(t *testing.T) {
+	otf := writeTrace(t, map[string]string{
+		".otf":      "1:1\n",
+		".0.def":    "DTR3b9aca00\nDP1NM\"p\"\n",
+		".1.events": "2\n*1\n#\"half time\"\n",
+	})
+	const pallas = "../../format/pallas/testdata/ok/cfg_ZSTD_Masking/trace/main.pallas"
+	for _, x := range []struct{ from, to, tool, kind, want string }{
+		{otf, "x.otf2", "otf2-print", "comment", `PARAMETER_STRING +0 +2 +Parameter: "event" <0>, Value: "half time"`},
+		{pallas, "x.otf2", "otf2-print", "generic",
+			`PARAMETER_STRING +0 +5447 +Parameter: "event" <0>, Value: "generic init"`},
+		{pallas, "x.otf", "otfprint", "generic", `5447 EventComment: process 1, comment "generic init"`},
+	} {
+		out := filepath.Join(t.TempDir(), x.to)
+		loss := weft(t, 0, "convert", "-q", "--plain", "--allow-loss", x.from, out)
+		if !regexp.MustCompile(`(?m)^` + x.kind + ` +degraded `).MatchString(loss) {
+			t.Errorf("%s to %s: found the losses\n%s\nexpected that %s is degraded", x.from, x.to, loss, x.kind)
+		}
+		if printed, _ := runTool(t, out, x.tool); printed != nil && !regexp.MustCompile(x.want).Match(printed) {
+			t.Errorf("%s to %s: %s shows no %s", x.from, x.to, x.tool, x.want)
+		}
+	}
+}
