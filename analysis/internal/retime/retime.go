@@ -162,6 +162,8 @@ type times struct {
 	retimers int
 	spans    [][]spanTimes // indexed by location and span
 	position int64         // number of calls that have been computed
+	now      int64         // end of the last call in ticks
+	ended    int64         // number of computed calls that ended before the last one; their order is that of Span.LastUse
 	kept     spanHeap      // computed spans on which later calls depend
 	free     [][]int64     // memory of spans that are no longer needed
 }
@@ -198,8 +200,11 @@ func (t *times) product(ticks int64, factor float64) int64 {
 
 // begin prepares the times of the next call.
 func (t *times) begin(p waitstate.Place) {
-	t.position++
 	l := t.h.Locations[p.Location]
+	if x := l.Call(p.Number).Leave; x != t.now {
+		t.now, t.ended = x, t.position
+	}
+	t.position++
 	i, _ := l.SpanOf(p.Number)
 	x := &t.spans[p.Location][i]
 	if x.enters == nil {
@@ -229,7 +234,7 @@ func (t *times) end(p waitstate.Place) {
 	if s := l.Span(i); p.Number == first+s.Calls-1 {
 		heap.Push(&t.kept, keptSpan{s.LastUse, p.Location, i})
 	}
-	for len(t.kept) > 0 && t.kept[0].lastUse <= t.position {
+	for len(t.kept) > 0 && t.kept[0].lastUse <= t.ended {
 		s := heap.Pop(&t.kept).(keptSpan)
 		x := &t.spans[s.location][s.span]
 		t.free = append(t.free, x.enters)
@@ -484,29 +489,11 @@ func (r *retimer) store(p waitstate.Place, c *history.Call, begin, end int64) {
 // the old and the new time of the event.
 func (r *retimer) operation(i int32, p waitstate.Place, after func(was, is int64)) {
 	o := r.h.Operation(i)
-	if !o.Waits(p.Location) {
+	if o.Relation != waitstate.AllWait && o.Relation != waitstate.RootWaits {
+		o.EachCause(p.Location, func(at waitstate.Place) { after(r.h.At(at).Enter, r.enter(at)) })
 		return
 	}
-	switch o.Relation {
-	case waitstate.AllWait, waitstate.RootWaits:
-	case waitstate.RootSends:
-		for k, m := range o.Members {
-			if m.Location == o.Root {
-				at := arrivalOf(o, k)
-				after(r.h.At(at).Enter, r.enter(at))
-			}
-		}
-		return
-	case waitstate.RanksWait:
-		own, _ := o.Member(p.Location)
-		for k := range o.Members {
-			if o.Ranks[k] <= o.Ranks[own] {
-				at := arrivalOf(o, k)
-				after(r.h.At(at).Enter, r.enter(at))
-			}
-		}
-		return
-	default:
+	if !o.Waits(p.Location) {
 		return
 	}
 	a, ok := r.arrived[i]

@@ -7,6 +7,7 @@ import (
 	"github.com/weft-trace/weft/analysis/internal/history"
 	"github.com/weft-trace/weft/analysis/internal/retime"
 	"github.com/weft-trace/weft/analysis/internal/synclog"
+	"github.com/weft-trace/weft/analysis/internal/testtrace"
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/otf2"
 	"github.com/weft-trace/weft/generate"
@@ -149,6 +150,25 @@ func TestShortVisits(t *testing.T) {
 		}}
 		if found := makespan(t, h, opt); found != x.expected {
 			t.Errorf("found %d with the factor %g, expected %d", found, x.factor, x.expected)
+		}
+	}
+}
+
+// TestEqualEnds checks calls that end when the call that they wait for begins, in [testtrace.Chain]. With the factor
+// 0.5 for the computation, b has the message at 50, sends until 60, and ends at 60 + 45.
+func TestEqualEnds(t *testing.T) {
+	for _, ranks := range testtrace.Orders {
+		h := read(t, format.Recorded(testtrace.Chain(ranks)))
+		for factor, expected := range map[float64]int64{0: 10, 0.5: 105, 1: 200} {
+			opt := retime.Options{Transfer: 1, Scale: func(path uint32) float64 {
+				if path != synclog.NoPath && h.Log.Defs.Regions.At(h.Log.Paths[path].Region).Name == "main" {
+					return factor
+				}
+				return 1
+			}}
+			if found := makespan(t, h, opt); found != expected {
+				t.Errorf("ranks %v, factor %g: found %d, expected %d", ranks, factor, found, expected)
+			}
 		}
 	}
 }
