@@ -105,7 +105,7 @@ func find(t *testing.T, path string) *causes.Result {
 // has spent 50, and has waited for 40. So main at b costs 10, and main at a costs the other 40 of c's wait, in addition
 // to the 100 - 60 of b's wait.
 func TestEqualEnds(t *testing.T) {
-	for _, ranks := range testtrace.Orders {
+	for _, ranks := range testtrace.Orders() {
 		events := format.Recorded(testtrace.Chain(ranks))
 		r, err := causes.Find(context.Background(), events, causes.Options{Rows: trace.NewRows(events.Defs())})
 		if err != nil {

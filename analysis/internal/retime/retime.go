@@ -443,33 +443,63 @@ func (r *retimer) call(p waitstate.Place) {
 		r.store(p, c, outer, max(r.ends[p.Location], newCause)+r.times.parts(c.Leave-max(before, cause)))
 		return
 	}
-	// Threads execute tasks inside of their barriers. These tasks stay in a barrier whose waits are removed.
-	threads := (c.Role == trace.BarrierRole || c.Role == trace.ImplicitBarrierRole) && c.Path != synclog.NoPath &&
-		!r.h.Log.Defs.Communicates(r.h.Log.Paths[c.Path].Region)
+	wait := max(cause, base) - base
+	if isBarrier := c.Role == trace.BarrierRole || c.Role == trace.ImplicitBarrierRole; isBarrier &&
+		c.Path != synclog.NoPath && !r.h.Log.Defs.Communicates(r.h.Log.Paths[c.Path].Region) {
+		r.store(p, c, outer, r.afterBarrier(p, begin, newCause, wait, before > c.Enter))
+		return
+	}
 	removeWait := func(from *int64) {
-		if cause <= base {
-			return
+		if wait > 0 {
+			l.RemoveWait(p.Number, wait, func(path uint32, t int64) { *from -= r.scaled(path, p.Location, t) })
 		}
-		if threads {
-			*from -= r.scaled(c.Path, p.Location, cause-base)
-			return
-		}
-		l.RemoveWait(p.Number, cause-base, func(path uint32, t int64) { *from -= r.scaled(path, p.Location, t) })
 	}
 	removeWait(&took)
 	if r.opt.Transfer != 1 && c.Role >= trace.SendRole && c.Role <= trace.CommunicationRole {
-		own := int64(0) // time of the call; in a barrier of threads without the regions inside of it
+		own := int64(0) // time of the call
 		for _, x := range l.Inside(p.Number) {
-			if x.Path == c.Path || !threads {
-				own += r.scaled(x.Path, p.Location, x.Time)
-			}
+			own += r.scaled(x.Path, p.Location, x.Time)
 		}
-		if removeWait(&own); !threads {
-			own = max(0, own)
-		}
-		took += int64(math.Round(float64(own) * (r.opt.Transfer - 1)))
+		removeWait(&own)
+		took += int64(math.Round(float64(max(0, own)) * (r.opt.Transfer - 1)))
 	}
 	r.store(p, c, outer, max(begin, newCause)+max(0, took))
+}
+
+// afterBarrier returns the new end of a barrier of threads. The thread executes tasks in the regions inside of it: some
+// before the last thread comes, which is the time until, in ticks, after the begin of the computed part. partly is set
+// if that part is not the whole barrier; the tasks then count as early as possible.
+func (r *retimer) afterBarrier(p waitstate.Place, begin, last, until int64, partly bool) int64 {
+	l := r.h.Locations[p.Location]
+	path := l.Call(p.Number).Path
+	own, tasks, newTasks := int64(0), int64(0), int64(0)
+	for _, x := range l.Inside(p.Number) {
+		if x.Path == path {
+			own += x.Time
+			continue
+		}
+		tasks += x.Time
+		if r.opt.Stretch != nil {
+			x.Time = r.opt.Stretch(p, x.Path, x.Time)
+		}
+		newTasks += r.scaled(x.Path, p.Location, x.Time)
+	}
+	early := until
+	if !partly {
+		for _, w := range l.Waits(p.Number) {
+			early -= w.Length
+		}
+	}
+	early = min(max(0, early, until-own), tasks)
+	newEarly := int64(0)
+	if tasks > 0 {
+		newEarly = int64(math.Round(float64(newTasks) * float64(early) / float64(tasks)))
+	}
+	took := r.scaled(path, p.Location, max(0, own-max(0, until-early)))
+	if r.opt.Transfer != 1 {
+		took = int64(math.Round(float64(took) * r.opt.Transfer))
+	}
+	return max(begin+newEarly, last) + newTasks - newEarly + took
 }
 
 // store stores the new begin and end of call c at place p.

@@ -157,17 +157,74 @@ func TestShortVisits(t *testing.T) {
 // TestEqualEnds checks calls that end when the call that they wait for begins, in [testtrace.Chain]. With the factor
 // 0.5 for the computation, b has the message at 50, sends until 60, and ends at 60 + 45.
 func TestEqualEnds(t *testing.T) {
-	for _, ranks := range testtrace.Orders {
+	for _, ranks := range testtrace.Orders() {
 		h := read(t, format.Recorded(testtrace.Chain(ranks)))
 		for factor, expected := range map[float64]int64{0: 10, 0.5: 105, 1: 200} {
 			opt := retime.Options{Transfer: 1, Scale: func(path uint32) float64 {
-				if path != synclog.NoPath && h.Log.Defs.Regions.At(h.Log.Paths[path].Region).Name == "main" {
+				if isIn(h, path, "main") {
 					return factor
 				}
 				return 1
 			}}
 			if found := makespan(t, h, opt); found != expected {
 				t.Errorf("ranks %v, factor %g: found %d, expected %d", ranks, factor, found, expected)
+			}
+		}
+	}
+}
+
+// isIn reports whether a path ends in the region with a name.
+func isIn(h *history.History, path uint32, name string) bool {
+	return path != synclog.NoPath && h.Log.Defs.Regions.At(h.Log.Paths[path].Region).Name == name
+}
+
+// TestTasksInBarriers checks threads that execute tasks in a barrier. Thread 0 works until 200 and is in the barrier
+// until 300, with a task from 220 to 260 and, in the second case, one from 280 to 298. Thread 1 works until 290. So
+// thread 0 waits for 290 - 200 - 40, or 10 less because of the second task. The barrier itself takes 10 at thread 1,
+// and 10 or 2 at thread 0.
+func TestTasksInBarriers(t *testing.T) {
+	for _, x := range []struct {
+		second                      bool
+		barrier, task, noWork, slow int64
+	}{
+		{false, 290, 300, 50, 200 + 4*40 + 10}, // without work, thread 0 has its task of 40 and 10 more
+		{true, 298, 300, 40 + 18 + 2, 200 + 4*50 + 4*8 + 2},
+	} {
+		r := trace.NewRecorder(trace.Seconds(1_000_000))
+		process := r.Process("p", r.Machine("m"))
+		work, barrier, task := r.Region("work"), r.Region("OpenMP implicit barrier"), r.Region("task")
+		for i, end := range []int64{200, 290} {
+			loc := r.Thread("thread", process)
+			r.Enter(loc, 0, work)
+			r.Leave(loc, end, work)
+			r.Enter(loc, end, barrier)
+			if i == 0 {
+				r.Enter(loc, 220, task)
+				r.Leave(loc, 260, task)
+				if x.second {
+					r.Enter(loc, 280, task)
+					r.Leave(loc, 298, task)
+				}
+			}
+			r.Leave(loc, 300, barrier)
+		}
+		h := read(t, format.Recorded(r))
+		for _, k := range []struct {
+			region           string
+			factor, transfer float64
+			expected         int64
+		}{
+			{"", 1, 1, 300}, {"OpenMP implicit barrier", 0, 1, x.barrier}, {"", 1, 0, x.barrier}, {"task", 0, 1, x.task},
+			{"work", 0, 1, x.noWork}, {"task", 4, 1, x.slow},
+		} {
+			opt := retime.Options{Transfer: k.transfer, Scale: func(path uint32) float64 {
+				if k.region != "" && isIn(h, path, k.region) {
+					return k.factor
+				}
+				return 1
+			}}
+			if found := makespan(t, h, opt); found != k.expected {
+				t.Errorf("second task %t, %+v: found %d", x.second, k, found)
 			}
 		}
 	}

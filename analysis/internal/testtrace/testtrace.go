@@ -113,8 +113,10 @@ func Recv(loc uint32, t int64, from uint64, tag, size int64) Row {
 		Ops: []uint64{from, trace.Undefined, uint64(tag), uint64(size)}}
 }
 
-// Orders has all orders of three ranks.
-var Orders = [][3]uint32{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}}
+// Orders returns all orders of three ranks.
+func Orders() [][3]uint32 {
+	return [][3]uint32{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}}
+}
 
 // Chain returns a trace of three ranks a, b and c. a computes for 100 and sends a message to b, which waits for it from
 // 60 to 100. Then b sends one to c, which waits from 50 to 100. Each send takes 10, and all ranks end at 200.
