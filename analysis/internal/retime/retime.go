@@ -400,7 +400,7 @@ func (r *retimer) call(p waitstate.Place) {
 	l := r.h.Locations[p.Location]
 	c := l.Call(p.Number)
 	begin, base := r.enter(p), c.Enter // begin of the part of the call that this function computes
-	before := int64(0)                 // end of the previous call
+	before := int64(math.MinInt64)     // end of the previous call
 	if p.Number > 0 {
 		before = l.Call(p.Number - 1).Leave
 		base = max(base, before)

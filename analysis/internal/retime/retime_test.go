@@ -173,6 +173,33 @@ func TestEqualEnds(t *testing.T) {
 	}
 }
 
+// TestNegativeTimes checks that times before 0 change nothing. Rank 1 receives from 40 to 110. Rank 0 works until 100,
+// sends until 105, and ends at 200; rank 1 ends at 300. On an ideal network, rank 1 receives at 100 and ends at 290.
+func TestNegativeTimes(t *testing.T) {
+	for _, begin := range []int64{-1000, 0, 1000} {
+		r := trace.NewRecorder(trace.Seconds(1_000_000))
+		main, send, receive := r.Region("main"), r.Region("MPI_Send"), r.Region("MPI_Recv")
+		for i := range uint32(2) {
+			loc := r.Thread("0", r.Process("p", r.Machine("m")))
+			r.Enter(loc, begin, main)
+			if i == 0 {
+				r.Enter(loc, begin+100, send)
+				r.Send(loc, begin+101, 1, 0, 8)
+				r.Leave(loc, begin+105, send)
+			} else {
+				r.Enter(loc, begin+40, receive)
+				r.Recv(loc, begin+110, 0, 0, 8)
+				r.Leave(loc, begin+110, receive)
+			}
+			r.Leave(loc, begin+200+100*int64(i), main)
+		}
+		h := read(t, format.Recorded(r))
+		if found := makespan(t, h, retime.Options{}); found != 290 {
+			t.Errorf("begin %d: found %d on an ideal network, expected 290", begin, found)
+		}
+	}
+}
+
 // isIn reports whether a path ends in the region with a name.
 func isIn(h *history.History, path uint32, name string) bool {
 	return path != synclog.NoPath && h.Log.Defs.Regions.At(h.Log.Paths[path].Region).Name == name
