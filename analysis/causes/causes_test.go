@@ -3,6 +3,7 @@ package causes_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"testing"
 
@@ -98,4 +99,25 @@ func find(t *testing.T, path string) *causes.Result {
 		t.Fatal(err)
 	}
 	return r
+}
+
+// TestEqualEnds checks waits that end at the same time, in [testtrace.Chain]. By hand: b has spent 60 in main where c
+// has spent 50, and has waited for 40. So main at b costs 10, and main at a costs the other 40 of c's wait, in addition
+// to the 100 - 60 of b's wait.
+func TestEqualEnds(t *testing.T) {
+	for _, ranks := range testtrace.Orders() {
+		events := format.Recorded(testtrace.Chain(ranks))
+		r, err := causes.Find(context.Background(), events, causes.Options{Rows: trace.NewRows(events.Defs())})
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := map[uint32][2]float64{}
+		for _, c := range r.Patterns[0].Costs {
+			found[c.Location] = [2]float64{c.ShortTerm, c.LongTerm}
+		}
+		expected := map[uint32][2]float64{ranks[0]: {40, 40}, ranks[1]: {10, 0}}
+		if !maps.Equal(found, expected) {
+			t.Errorf("ranks %v: found costs of %v, expected %v", ranks, found, expected)
+		}
+	}
 }

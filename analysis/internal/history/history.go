@@ -128,6 +128,7 @@ type History struct {
 	// position is the number of calls that have been added.
 	position   int64
 	operations operations
+	ties       ties
 	meetings   map[pair]*meetings
 	waited     map[PathLocation]int64 // waits by path and location, in ticks
 	forks      map[uint32][]fork      // indexed by location group, in the order of time

@@ -213,3 +213,34 @@ func (o *Operation) relates(a, b uint32) bool {
 	}
 	return o.Waits(a) || o.Waits(b)
 }
+
+// EachCause calls f with the calls with which the members for which the member at a location waits begin their parts.
+// One of them can be its own.
+func (o *Operation) EachCause(loc uint32, f func(arrival waitstate.Place)) {
+	if !o.Waits(loc) {
+		return
+	}
+	arrival := func(k int) waitstate.Place {
+		if o.Arrivals == nil {
+			return o.Members[k]
+		}
+		return o.Arrivals[k]
+	}
+	switch o.Relation {
+	case waitstate.AllWait, waitstate.RootWaits:
+		for k := range o.Members {
+			f(arrival(k))
+		}
+	case waitstate.RootSends:
+		if k, ok := o.Member(o.Root); ok {
+			f(arrival(k))
+		}
+	case waitstate.RanksWait:
+		own, _ := o.Member(loc)
+		for k := range o.Members {
+			if o.Ranks[k] <= o.Ranks[own] {
+				f(arrival(k))
+			}
+		}
+	}
+}

@@ -3,14 +3,15 @@ package history
 import (
 	"container/heap"
 	"context"
+	"slices"
 
 	"github.com/weft-trace/weft/analysis/internal/synclog"
 	"github.com/weft-trace/weft/analysis/internal/waitstate"
 )
 
-// Forward calls f with the place of each call, in the order in which the calls end. Calls with equal ends come
-// in the order of [synclog.TieRank], and then in the order of their locations. The error comes from a
-// temporary file or from the context.
+// Forward calls f with the place of each call, in the order in which the calls end. If calls end at the same time, each
+// one comes after those on which it depends; otherwise they have the order of [synclog.TieRank], and then the order of
+// their locations. The error comes from a temporary file or from the context.
 func (h *History) Forward(ctx context.Context, f func(p waitstate.Place)) error {
 	return h.visit(ctx, f, false)
 }
@@ -20,10 +21,15 @@ func (h *History) Backward(ctx context.Context, f func(p waitstate.Place)) error
 	return h.visit(ctx, f, true)
 }
 
-// Before reports whether [History.Forward] visits call p before call q.
+// Before reports whether [History.Forward] visits call p before call q, one of which is the call that is being visited.
 func (h *History) Before(p, q waitstate.Place) bool {
 	if p.Location == q.Location {
 		return p.Number < q.Number
+	}
+	if i, ok := h.ties.index[p]; ok {
+		if k, ok := h.ties.index[q]; ok {
+			return i < k
+		}
 	}
 	a, b := cursor{place: p}, cursor{place: q}
 	a.set(h.Locations[p.Location])
@@ -46,6 +52,8 @@ func (h *History) visit(ctx context.Context, f func(p waitstate.Place), reverse 
 		x.list = append(x.list, c)
 	}
 	heap.Init(&x)
+	h.ties.h = h
+	var list []waitstate.Place // calls that end at the same time
 	for n := 0; len(x.list) > 0; n++ {
 		if n&0xfff == 0 {
 			if err := ctx.Err(); err != nil {
@@ -55,24 +63,54 @@ func (h *History) visit(ctx context.Context, f func(p waitstate.Place), reverse 
 				return h.err
 			}
 		}
-		c := &x.list[0]
-		f(c.place)
-		l := h.Locations[c.place.Location]
-		if reverse {
-			c.place.Number--
-		} else {
-			c.place.Number++
-		}
-		if c.place.Number < 0 || c.place.Number == l.count {
-			heap.Pop(&x)
+		p, t := x.list[0].place, x.list[0].leave
+		x.next(h)
+		if len(x.list) == 0 || x.list[0].leave != t {
+			f(p)
 			continue
 		}
-		c.set(l)
-		if len(x.list) > 1 {
-			heap.Fix(&x, 0)
+		list = append(list[:0], p)
+		for len(x.list) > 0 && x.list[0].leave == t {
+			list = append(list, x.list[0].place)
+			x.next(h)
 		}
+		h.order(list, t, reverse)
+		for _, p := range list {
+			f(p)
+		}
+		h.ties.forget()
 	}
 	return h.err
+}
+
+// order puts calls that end at time t into the order of their dependences, or in reverse.
+func (h *History) order(list []waitstate.Place, t int64, reverse bool) {
+	if reverse {
+		slices.Reverse(list)
+	}
+	h.ties.order(list, t)
+	if reverse {
+		slices.Reverse(list)
+	}
+}
+
+// next replaces the first cursor by the one of its location's next call.
+func (cs *cursors) next(h *History) {
+	c := &cs.list[0]
+	l := h.Locations[c.place.Location]
+	if cs.reverse {
+		c.place.Number--
+	} else {
+		c.place.Number++
+	}
+	if c.place.Number < 0 || c.place.Number == l.count {
+		heap.Pop(cs)
+		return
+	}
+	c.set(l)
+	if len(cs.list) > 1 {
+		heap.Fix(cs, 0)
+	}
 }
 
 // cursor is the next call of a location, and its end in ticks.

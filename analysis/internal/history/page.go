@@ -136,8 +136,9 @@ func (l *Location) load(n int32) *calls {
 // Span is a series of consecutive calls of a location that the history stores together.
 type Span struct {
 	First, Calls int32 // numbers of the first call and of calls in the series
-	// LastUse is the greatest position of a call whose end depends on a call of the span. Positions are
-	// counted from 1 in the order of [History.Forward]. LastUse is -1 if there is no such call.
+	// LastUse is the greatest position of a call whose end depends on a call of the span, or -1 if there is no such
+	// call. Positions are counted from 1 in the order of [History.Forward]; those of calls that end at the same time can
+	// be exchanged.
 	LastUse int64
 }
 

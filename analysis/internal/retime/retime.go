@@ -162,6 +162,8 @@ type times struct {
 	retimers int
 	spans    [][]spanTimes // indexed by location and span
 	position int64         // number of calls that have been computed
+	now      int64         // end of the last call in ticks
+	ended    int64         // number of computed calls that ended before the last one; their order is that of Span.LastUse
 	kept     spanHeap      // computed spans on which later calls depend
 	free     [][]int64     // memory of spans that are no longer needed
 }
@@ -198,8 +200,11 @@ func (t *times) product(ticks int64, factor float64) int64 {
 
 // begin prepares the times of the next call.
 func (t *times) begin(p waitstate.Place) {
-	t.position++
 	l := t.h.Locations[p.Location]
+	if x := l.Call(p.Number).Leave; x != t.now {
+		t.now, t.ended = x, t.position
+	}
+	t.position++
 	i, _ := l.SpanOf(p.Number)
 	x := &t.spans[p.Location][i]
 	if x.enters == nil {
@@ -229,7 +234,7 @@ func (t *times) end(p waitstate.Place) {
 	if s := l.Span(i); p.Number == first+s.Calls-1 {
 		heap.Push(&t.kept, keptSpan{s.LastUse, p.Location, i})
 	}
-	for len(t.kept) > 0 && t.kept[0].lastUse <= t.position {
+	for len(t.kept) > 0 && t.kept[0].lastUse <= t.ended {
 		s := heap.Pop(&t.kept).(keptSpan)
 		x := &t.spans[s.location][s.span]
 		t.free = append(t.free, x.enters)
@@ -395,7 +400,7 @@ func (r *retimer) call(p waitstate.Place) {
 	l := r.h.Locations[p.Location]
 	c := l.Call(p.Number)
 	begin, base := r.enter(p), c.Enter // begin of the part of the call that this function computes
-	before := int64(0)                 // end of the previous call
+	before := int64(math.MinInt64)     // end of the previous call
 	if p.Number > 0 {
 		before = l.Call(p.Number - 1).Leave
 		base = max(base, before)
@@ -438,33 +443,63 @@ func (r *retimer) call(p waitstate.Place) {
 		r.store(p, c, outer, max(r.ends[p.Location], newCause)+r.times.parts(c.Leave-max(before, cause)))
 		return
 	}
-	// Threads execute tasks inside of their barriers. These tasks stay in a barrier whose waits are removed.
-	threads := (c.Role == trace.BarrierRole || c.Role == trace.ImplicitBarrierRole) && c.Path != synclog.NoPath &&
-		!r.h.Log.Defs.Communicates(r.h.Log.Paths[c.Path].Region)
+	wait := max(cause, base) - base
+	if isBarrier := c.Role == trace.BarrierRole || c.Role == trace.ImplicitBarrierRole; isBarrier &&
+		c.Path != synclog.NoPath && !r.h.Log.Defs.Communicates(r.h.Log.Paths[c.Path].Region) {
+		r.store(p, c, outer, r.afterBarrier(p, begin, newCause, wait, before > c.Enter))
+		return
+	}
 	removeWait := func(from *int64) {
-		if cause <= base {
-			return
+		if wait > 0 {
+			l.RemoveWait(p.Number, wait, func(path uint32, t int64) { *from -= r.scaled(path, p.Location, t) })
 		}
-		if threads {
-			*from -= r.scaled(c.Path, p.Location, cause-base)
-			return
-		}
-		l.RemoveWait(p.Number, cause-base, func(path uint32, t int64) { *from -= r.scaled(path, p.Location, t) })
 	}
 	removeWait(&took)
 	if r.opt.Transfer != 1 && c.Role >= trace.SendRole && c.Role <= trace.CommunicationRole {
-		own := int64(0) // time of the call; in a barrier of threads without the regions inside of it
+		own := int64(0) // time of the call
 		for _, x := range l.Inside(p.Number) {
-			if x.Path == c.Path || !threads {
-				own += r.scaled(x.Path, p.Location, x.Time)
-			}
+			own += r.scaled(x.Path, p.Location, x.Time)
 		}
-		if removeWait(&own); !threads {
-			own = max(0, own)
-		}
-		took += int64(math.Round(float64(own) * (r.opt.Transfer - 1)))
+		removeWait(&own)
+		took += int64(math.Round(float64(max(0, own)) * (r.opt.Transfer - 1)))
 	}
 	r.store(p, c, outer, max(begin, newCause)+max(0, took))
+}
+
+// afterBarrier returns the new end of a barrier of threads. The thread executes tasks in the regions inside of it: some
+// before the last thread comes, which is the time until, in ticks, after the begin of the computed part. partly is set
+// if that part is not the whole barrier; the tasks then count as early as possible.
+func (r *retimer) afterBarrier(p waitstate.Place, begin, last, until int64, partly bool) int64 {
+	l := r.h.Locations[p.Location]
+	path := l.Call(p.Number).Path
+	own, tasks, newTasks := int64(0), int64(0), int64(0)
+	for _, x := range l.Inside(p.Number) {
+		if x.Path == path {
+			own += x.Time
+			continue
+		}
+		tasks += x.Time
+		if r.opt.Stretch != nil {
+			x.Time = r.opt.Stretch(p, x.Path, x.Time)
+		}
+		newTasks += r.scaled(x.Path, p.Location, x.Time)
+	}
+	early := until
+	if !partly {
+		for _, w := range l.Waits(p.Number) {
+			early -= w.Length
+		}
+	}
+	early = min(max(0, early, until-own), tasks)
+	newEarly := int64(0)
+	if tasks > 0 {
+		newEarly = int64(math.Round(float64(newTasks) * float64(early) / float64(tasks)))
+	}
+	took := r.scaled(path, p.Location, max(0, own-max(0, until-early)))
+	if r.opt.Transfer != 1 {
+		took = int64(math.Round(float64(took) * r.opt.Transfer))
+	}
+	return max(begin+newEarly, last) + newTasks - newEarly + took
 }
 
 // store stores the new begin and end of call c at place p.
@@ -484,29 +519,11 @@ func (r *retimer) store(p waitstate.Place, c *history.Call, begin, end int64) {
 // the old and the new time of the event.
 func (r *retimer) operation(i int32, p waitstate.Place, after func(was, is int64)) {
 	o := r.h.Operation(i)
-	if !o.Waits(p.Location) {
+	if o.Relation != waitstate.AllWait && o.Relation != waitstate.RootWaits {
+		o.EachCause(p.Location, func(at waitstate.Place) { after(r.h.At(at).Enter, r.enter(at)) })
 		return
 	}
-	switch o.Relation {
-	case waitstate.AllWait, waitstate.RootWaits:
-	case waitstate.RootSends:
-		for k, m := range o.Members {
-			if m.Location == o.Root {
-				at := arrivalOf(o, k)
-				after(r.h.At(at).Enter, r.enter(at))
-			}
-		}
-		return
-	case waitstate.RanksWait:
-		own, _ := o.Member(p.Location)
-		for k := range o.Members {
-			if o.Ranks[k] <= o.Ranks[own] {
-				at := arrivalOf(o, k)
-				after(r.h.At(at).Enter, r.enter(at))
-			}
-		}
-		return
-	default:
+	if !o.Waits(p.Location) {
 		return
 	}
 	a, ok := r.arrived[i]

@@ -7,6 +7,7 @@ import (
 	"github.com/weft-trace/weft/analysis/internal/history"
 	"github.com/weft-trace/weft/analysis/internal/retime"
 	"github.com/weft-trace/weft/analysis/internal/synclog"
+	"github.com/weft-trace/weft/analysis/internal/testtrace"
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/otf2"
 	"github.com/weft-trace/weft/generate"
@@ -149,6 +150,109 @@ func TestShortVisits(t *testing.T) {
 		}}
 		if found := makespan(t, h, opt); found != x.expected {
 			t.Errorf("found %d with the factor %g, expected %d", found, x.factor, x.expected)
+		}
+	}
+}
+
+// TestEqualEnds checks calls that end when the call that they wait for begins, in [testtrace.Chain]. With the factor
+// 0.5 for the computation, b has the message at 50, sends until 60, and ends at 60 + 45.
+func TestEqualEnds(t *testing.T) {
+	for _, ranks := range testtrace.Orders() {
+		h := read(t, format.Recorded(testtrace.Chain(ranks)))
+		for factor, expected := range map[float64]int64{0: 10, 0.5: 105, 1: 200} {
+			opt := retime.Options{Transfer: 1, Scale: func(path uint32) float64 {
+				if isIn(h, path, "main") {
+					return factor
+				}
+				return 1
+			}}
+			if found := makespan(t, h, opt); found != expected {
+				t.Errorf("ranks %v, factor %g: found %d, expected %d", ranks, factor, found, expected)
+			}
+		}
+	}
+}
+
+// TestNegativeTimes checks that times before 0 change nothing. Rank 1 receives from 40 to 110. Rank 0 works until 100,
+// sends until 105, and ends at 200; rank 1 ends at 300. On an ideal network, rank 1 receives at 100 and ends at 290.
+func TestNegativeTimes(t *testing.T) {
+	for _, begin := range []int64{-1000, 0, 1000} {
+		r := trace.NewRecorder(trace.Seconds(1_000_000))
+		main, send, receive := r.Region("main"), r.Region("MPI_Send"), r.Region("MPI_Recv")
+		for i := range uint32(2) {
+			loc := r.Thread("0", r.Process("p", r.Machine("m")))
+			r.Enter(loc, begin, main)
+			if i == 0 {
+				r.Enter(loc, begin+100, send)
+				r.Send(loc, begin+101, 1, 0, 8)
+				r.Leave(loc, begin+105, send)
+			} else {
+				r.Enter(loc, begin+40, receive)
+				r.Recv(loc, begin+110, 0, 0, 8)
+				r.Leave(loc, begin+110, receive)
+			}
+			r.Leave(loc, begin+200+100*int64(i), main)
+		}
+		h := read(t, format.Recorded(r))
+		if found := makespan(t, h, retime.Options{}); found != 290 {
+			t.Errorf("begin %d: found %d on an ideal network, expected 290", begin, found)
+		}
+	}
+}
+
+// isIn reports whether a path ends in the region with a name.
+func isIn(h *history.History, path uint32, name string) bool {
+	return path != synclog.NoPath && h.Log.Defs.Regions.At(h.Log.Paths[path].Region).Name == name
+}
+
+// TestTasksInBarriers checks threads that execute tasks in a barrier. Thread 0 works until 200 and is in the barrier
+// until 300, with a task from 220 to 260 and, in the second case, one from 280 to 298. Thread 1 works until 290. So
+// thread 0 waits for 290 - 200 - 40, or 10 less because of the second task. The barrier itself takes 10 at thread 1,
+// and 10 or 2 at thread 0.
+func TestTasksInBarriers(t *testing.T) {
+	for _, x := range []struct {
+		second                      bool
+		barrier, task, noWork, slow int64
+	}{
+		{false, 290, 300, 50, 200 + 4*40 + 10}, // without work, thread 0 has its task of 40 and 10 more
+		{true, 298, 300, 40 + 18 + 2, 200 + 4*50 + 4*8 + 2},
+	} {
+		r := trace.NewRecorder(trace.Seconds(1_000_000))
+		process := r.Process("p", r.Machine("m"))
+		work, barrier, task := r.Region("work"), r.Region("OpenMP implicit barrier"), r.Region("task")
+		for i, end := range []int64{200, 290} {
+			loc := r.Thread("thread", process)
+			r.Enter(loc, 0, work)
+			r.Leave(loc, end, work)
+			r.Enter(loc, end, barrier)
+			if i == 0 {
+				r.Enter(loc, 220, task)
+				r.Leave(loc, 260, task)
+				if x.second {
+					r.Enter(loc, 280, task)
+					r.Leave(loc, 298, task)
+				}
+			}
+			r.Leave(loc, 300, barrier)
+		}
+		h := read(t, format.Recorded(r))
+		for _, k := range []struct {
+			region           string
+			factor, transfer float64
+			expected         int64
+		}{
+			{"", 1, 1, 300}, {"OpenMP implicit barrier", 0, 1, x.barrier}, {"", 1, 0, x.barrier}, {"task", 0, 1, x.task},
+			{"work", 0, 1, x.noWork}, {"task", 4, 1, x.slow},
+		} {
+			opt := retime.Options{Transfer: k.transfer, Scale: func(path uint32) float64 {
+				if k.region != "" && isIn(h, path, k.region) {
+					return k.factor
+				}
+				return 1
+			}}
+			if found := makespan(t, h, opt); found != k.expected {
+				t.Errorf("second task %t, %+v: found %d", x.second, k, found)
+			}
 		}
 	}
 }

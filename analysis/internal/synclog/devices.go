@@ -1,6 +1,10 @@
 package synclog
 
-import "github.com/weft-trace/weft/trace"
+import (
+	"strings"
+
+	"github.com/weft-trace/weft/trace"
+)
 
 // launches reports whether a trace has streams of devices, and regions that launch work on these streams.
 func launches(d *trace.Definitions) bool {
@@ -14,6 +18,40 @@ func launches(d *trace.Definitions) bool {
 		}
 	}
 	return false
+}
+
+// awaitsTransfer reports whether a call that transfers data returns only after the transfer. Copies between devices,
+// and those within a device, return earlier.
+func awaitsTransfer(name string) bool {
+	name = strings.ToLower(name)
+	for _, part := range []string{"async", "peer", "dtod"} {
+		if strings.Contains(name, part) {
+			return false
+		}
+	}
+	for _, start := range []string{"cudamemcpy", "cumemcpy", "hipmemcpy"} {
+		if strings.HasPrefix(name, start) {
+			return true
+		}
+	}
+	return false
+}
+
+// isCall reports whether the visit of a region that a location enters now is a call of the log.
+func (w *worker) isCall(l *lane, k *regionKind) bool {
+	switch {
+	case l.stream && (len(l.stack) == 0 || k.role == trace.WaitingRole):
+		return k.role != trace.WaitingRole
+	case k.role == trace.DeviceSyncRole || k.enqueues:
+		// A call of the driver inside a call of the runtime with the same role is a part of the outer
+		// call.
+		n := len(l.calls)
+		if n > 0 && k.role == trace.DeviceSyncRole {
+			l.calls[n-1].kind.awaits = false // the inner call waits
+		}
+		return (!k.enqueues || (w.launches || k.awaits) && !l.stream) && (n == 0 || l.calls[n-1].kind.role != k.role)
+	}
+	return k.call || k.kept
 }
 
 // endIdle adds the call that stands for the idle time of a stream. This time ends at time t with work of a

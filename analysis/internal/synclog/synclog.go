@@ -60,6 +60,7 @@ const (
 	// The following kinds belong to devices. Their points come from visits of regions.
 	Stream // an attribute of the call names a stream of a device; Ops[0] is its location
 	Work   // in a call with Idle set: Ops[0] is the [trace.Role] of the work that follows
+	Awaits // the call transfers data to or from a device, and waits for the end of the transfer
 )
 
 // MaxOperands is the greatest number of operands of a point.

@@ -64,6 +64,7 @@ type regionKind struct {
 	kept  bool // visits are logged even if they have no points
 	// enqueues is set for calls that launch work on a device, or transfer data to or from it.
 	enqueues bool
+	awaits   bool // the call transfers data to or from a device, and waits for the end of the transfer
 	lock     lockCall
 
 	init, finalize bool // the region initialises or finalises MPI
@@ -258,6 +259,8 @@ func kindOf(d *trace.Definitions, region uint32) regionKind {
 	k.kept = k.window != noWindowCall || k.role == trace.BarrierRole || k.role == trace.ImplicitBarrierRole || k.init ||
 		k.finalize || k.role == trace.DeviceSyncRole || k.lock == creates
 	k.enqueues = k.role == trace.LaunchRole || k.role == trace.TransferRole
+	k.awaits = k.role == trace.TransferRole && awaitsTransfer(d.Regions.At(region).Name)
+	k.call = k.call || k.awaits
 	return k
 }
 
@@ -564,20 +567,6 @@ func (w *worker) enter(l *lane, t int64, region uint32) error {
 	return nil
 }
 
-// isCall reports whether the visit of a region that a location enters now is a call of the log.
-func (w *worker) isCall(l *lane, k *regionKind) bool {
-	switch {
-	case l.stream && (len(l.stack) == 0 || k.role == trace.WaitingRole):
-		return k.role != trace.WaitingRole
-	case k.role == trace.DeviceSyncRole || k.enqueues:
-		// A call of the driver inside a call of the runtime with the same role is a part of the outer
-		// call.
-		n := len(l.calls)
-		return (!k.enqueues || w.launches && !l.stream) && (n == 0 || l.calls[n-1].kind.role != k.role)
-	}
-	return k.call || k.kept
-}
-
 // begin opens a call.
 func (w *worker) begin(l *lane, node int32, t int64, k regionKind) *openCall {
 	var c *openCall
@@ -630,6 +619,10 @@ func (w *worker) end(l *lane, c *openCall, t int64) error {
 		w.countSilent(c, t)
 	}
 	w.endLock(l, c, t)
+	if c.kind.awaits && !l.stream {
+		c.points++
+		c.packed = appendPoint(c.packed, Awaits, 0, nil)
+	}
 	if c.points == 0 && !c.kind.kept && !c.kind.enqueues && !l.stream {
 		return nil
 	}

@@ -112,3 +112,37 @@ func Recv(loc uint32, t int64, from uint64, tag, size int64) Row {
 	return Row{Loc: loc, Time: t, Kind: trace.Recv, Ref: trace.NoRef,
 		Ops: []uint64{from, trace.Undefined, uint64(tag), uint64(size)}}
 }
+
+// Orders returns all orders of three ranks.
+func Orders() [][3]uint32 {
+	return [][3]uint32{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}}
+}
+
+// Chain returns a trace of three ranks a, b and c. a computes for 100 and sends a message to b, which waits for it from
+// 60 to 100. Then b sends one to c, which waits from 50 to 100. Each send takes 10, and all ranks end at 200.
+func Chain(ranks [3]uint32) *trace.Recorder {
+	r := trace.NewRecorder(trace.Seconds(1_000_000))
+	for range ranks {
+		r.Thread("0", r.Process("p", r.Machine("m")))
+	}
+	a, b, c := ranks[0], ranks[1], ranks[2]
+	main, send, receive := r.Region("main"), r.Region("MPI_Send"), r.Region("MPI_Recv")
+	for _, loc := range ranks {
+		r.Enter(loc, 0, main)
+	}
+	for _, x := range []struct {
+		from, to uint32
+		begin    int64
+	}{{a, b, 60}, {b, c, 50}} {
+		r.Enter(x.to, x.begin, receive)
+		r.Recv(x.to, 100, x.from, 0, 8)
+		r.Leave(x.to, 100, receive)
+		r.Enter(x.from, 100, send)
+		r.Send(x.from, 100, x.to, 0, 8)
+		r.Leave(x.from, 110, send)
+	}
+	for _, loc := range ranks {
+		r.Leave(loc, 200, main)
+	}
+	return r
+}

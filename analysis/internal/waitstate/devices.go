@@ -117,12 +117,15 @@ func (d *devices) streamsOf(loc uint32) []*stream {
 func (e *engine) processDevice(c *synclog.Call, at Place) bool {
 	x := &e.devices
 	named := uint64(trace.Undefined)
+	awaits := c.Role == trace.DeviceSyncRole
 	others := 0 // number of points that have nothing to do with devices
 	for i := range c.Points {
 		switch p := &c.Points[i]; p.Kind {
 		case synclog.Stream:
 			named = p.Ops[0]
 		case synclog.Work:
+		case synclog.Awaits:
+			awaits = true
 		default:
 			others++
 		}
@@ -141,8 +144,6 @@ func (e *engine) processDevice(c *synclog.Call, at Place) bool {
 		if s := x.streams[c.Location]; s != nil {
 			s.latest, s.worked, s.ended = accessOf(c, at), true, s.idles
 		}
-	case c.Role == trace.DeviceSyncRole:
-		x.syncs = append(x.syncs, deviceSync{accessOf(c, at), uint32(named), named != trace.Undefined})
 	case c.Role == trace.LaunchRole, c.Role == trace.TransferRole:
 		s := x.streams[uint32(named)]
 		if list := x.streamsOf(c.Location); named == trace.Undefined && len(list) == 1 {
@@ -153,8 +154,11 @@ func (e *engine) processDevice(c *synclog.Call, at Place) bool {
 			q.calls = append(q.calls, accessOf(c, at))
 			e.match(s, q)
 		}
-	default:
+	case !awaits:
 		return false
+	}
+	if awaits {
+		x.syncs = append(x.syncs, deviceSync{accessOf(c, at), uint32(named), named != trace.Undefined})
 	}
 	return others == 0
 }

@@ -12,8 +12,8 @@ from collections import defaultdict
 
 from reference_input import traces
 
-LAUNCHES = {"cudaLaunchKernel": "kernel", "cudaMemcpyAsync": "transfer"}
-SYNCHRONISATIONS = {"cudaDeviceSynchronize", "cudaStreamSynchronize"}
+LAUNCHES = {"cudaLaunchKernel": "kernel", "cudaMemcpyAsync": "transfer", "cudaMemcpy": "transfer"}
+SYNCHRONISATIONS = {"cudaDeviceSynchronize", "cudaStreamSynchronize", "cudaMemcpy"}
 
 
 def visits(events):
