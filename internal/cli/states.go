@@ -136,6 +136,11 @@ func (a *app) runStates(c *cobra.Command, args []string, flags *statesFlags) err
 			if len(x.Processors) > 0 {
 				a.printStates(x, in.Defs())
 			}
+			overhead := slices.ContainsFunc(x.Processors, func(q states.Processor) bool { return q.Overhead > 0 })
+			if overhead && !flags.waits && !flags.input.quiet && !in.Defs().Conventions.EventTypes {
+				printf(a.err, "%s: note: the time in which calls wait for others is overhead here; --waits counts it as idle\n",
+					in.src.Path)
+			}
 			return nil
 		}, nil
 	})
