@@ -51,6 +51,7 @@ type retimer struct {
 	ends    []int64   // indexed by location: the new end of the last computed call
 	counts  []int32   // indexed by location: number of computed calls
 	arrived map[int32]arrival
+	tasks   bool // threads visit other regions, such as tasks, in their barriers
 }
 
 // arrival is the new time at which the last member of an operation arrives. left is the number of members that
@@ -127,6 +128,9 @@ func fractionFor(h *history.History, list []*retimer) uint {
 func newRetimer(h *history.History, t *times, number int, opt Options) *retimer {
 	r := &retimer{h: h, opt: opt, times: t, number: number, ends: make([]int64, len(h.Locations)),
 		counts: make([]int32, len(h.Locations)), arrived: map[int32]arrival{}}
+	for _, x := range h.Log.Paths {
+		r.tasks = r.tasks || x.Parent != synclog.NoPath && isThreadBarrier(h.Log, x.Parent)
+	}
 	if opt.Scale != nil {
 		r.scale = make([]float64, len(h.Log.Paths)+1)
 		for p := range r.scale {
@@ -444,8 +448,7 @@ func (r *retimer) call(p waitstate.Place) {
 		return
 	}
 	wait := max(cause, base) - base
-	if isBarrier := c.Role == trace.BarrierRole || c.Role == trace.ImplicitBarrierRole; isBarrier &&
-		c.Path != synclog.NoPath && !r.h.Log.Defs.Communicates(r.h.Log.Paths[c.Path].Region) {
+	if isBarrier(c.Role) && c.Path != synclog.NoPath && !r.h.Log.Defs.Communicates(r.h.Log.Paths[c.Path].Region) {
 		r.store(p, c, outer, r.afterBarrier(p, begin, newCause, wait, before > c.Enter))
 		return
 	}
@@ -464,6 +467,20 @@ func (r *retimer) call(p waitstate.Place) {
 		took += int64(math.Round(float64(max(0, own)) * (r.opt.Transfer - 1)))
 	}
 	r.store(p, c, outer, max(begin, newCause)+max(0, took))
+}
+
+// isThreadBarrier reports whether a path ends in a barrier of threads.
+func isThreadBarrier(log *synclog.Log, path uint32) bool {
+	region := log.Paths[path].Region
+	if !log.Defs.Regions.Has(region) {
+		return false
+	}
+	return isBarrier(log.Defs.RegionRole(log.Defs.Regions.At(region))) && !log.Defs.Communicates(region)
+}
+
+// isBarrier reports whether the role is that of a barrier, of threads or processes.
+func isBarrier(role trace.Role) bool {
+	return role == trace.BarrierRole || role == trace.ImplicitBarrierRole
 }
 
 // afterBarrier returns the new end of a barrier of threads. The thread executes tasks in the regions inside of it: some
@@ -496,7 +513,7 @@ func (r *retimer) afterBarrier(p waitstate.Place, begin, last, until int64, part
 		newEarly = int64(math.Round(float64(newTasks) * float64(early) / float64(tasks)))
 	}
 	took := r.scaled(path, p.Location, max(0, own-max(0, until-early)))
-	if r.opt.Transfer != 1 {
+	if r.opt.Transfer != 1 && !r.tasks { // threads with tasks also wait for the creation and the end of tasks
 		took = int64(math.Round(float64(took) * r.opt.Transfer))
 	}
 	return max(begin+newEarly, last) + newTasks - newEarly + took

@@ -241,7 +241,7 @@ func TestTasksInBarriers(t *testing.T) {
 			factor, transfer float64
 			expected         int64
 		}{
-			{"", 1, 1, 300}, {"OpenMP implicit barrier", 0, 1, x.barrier}, {"", 1, 0, x.barrier}, {"task", 0, 1, x.task},
+			{"", 1, 1, 300}, {"OpenMP implicit barrier", 0, 1, x.barrier}, {"", 1, 0, 300}, {"task", 0, 1, x.task},
 			{"work", 0, 1, x.noWork}, {"task", 4, 1, x.slow},
 		} {
 			opt := retime.Options{Transfer: k.transfer, Scale: func(path uint32) float64 {
