@@ -184,7 +184,7 @@ type ids struct {
 	least, most int64 // least and greatest id that the trace has or that add has assigned
 }
 
-// see extends the range from the least to the greatest id by an id.
+// see extends the range from least to most so that it contains id.
 func (i *ids) see(id int64) { i.least, i.most = min(i.least, id), max(i.most, id) }
 
 // add adds an id to the set and returns it. If the id is already in use, add instead adds and returns the

@@ -365,8 +365,8 @@ func (f *forward) leastTime(w *waiter) int64 {
 	return t
 }
 
-// earliestTime returns the earliest time of a node that follows from the slower rate of the clock after its
-// anchor was moved. linear is the time of the node after the linear correction.
+// earliestTime returns the earliest time that a node may have because of the earlier nodes of its clock. A clock
+// runs slower after its anchor was moved. linear is the time of the node after the linear correction.
 func (c *clockState) earliestTime(linear int64) int64 {
 	if !c.moved {
 		return linear

@@ -433,8 +433,9 @@ func (w *walker) setDivisions(r *Result, opt Options) {
 // divided among the call paths in which the location spends less time than the critical path.
 func (w *walker) impact(length int64, own map[history.PathLocation]int64, locations []uint32,
 	critical map[uint32]int64) map[uint32]float64 {
-	// Most locations visit few of the paths. Therefore the loop examines only the visited paths. In all other
-	// paths, the location falls short of the critical path by the whole time of the path.
+	// Most locations visit few of the call paths. Therefore the loop over own examines only visited call paths. In
+	// all other call paths, a location spends no time. The difference is then the whole time that the critical path
+	// spends there. all is the sum of these times over all call paths.
 	all := int64(0)
 	for _, t := range critical {
 		all += max(0, t)

@@ -85,7 +85,8 @@ type times struct {
 type path struct {
 	times
 	parent, key int32
-	depth, top  int32   // number of paths around it, and index of the outermost of them
+	depth       int32   // number of call paths that contain this one
+	top         int32   // index of the outermost call path that contains this one, or of this one if depth is 0
 	first       float64 // least time from the begin of a run to its first visit, in ticks
 	// outer is the inclusive time of visits that are not inside another visit of the region.
 	outer        float64

@@ -439,7 +439,7 @@ func (a *pendingSamples) dropWritten() {
 type sampleLine struct {
 	Record
 	number  int64 // number in the original file, 0 if it has none
-	begun   int64 // position among the lines of the series, from 1
+	begun   int64 // number of the line in the order in which the lines of the series begin, from 1
 	samples int   // number of samples in the original line; 0 until it is needed
 }
 

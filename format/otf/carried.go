@@ -21,7 +21,7 @@ const (
 	locationKey   = 2 // index of an event's location, if it is not the location of the event's process
 	linkKey       = 3 // packed links
 	definitionKey = 4 // all definitions of the model; the pair belongs to the DefCreator
-	lastKey       = 4 // all keys of the trace itself are greater than lastKey
+	lastKey       = 4 // the greatest of these keys; the trace's own attributes have greater keys
 )
 
 // carriedName is the prefix of the names of weft's own keys.

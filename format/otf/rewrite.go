@@ -225,7 +225,7 @@ func (e *encoder) markerStream(loc, stream uint32) uint32 {
 	return e.original.source(loc).streams[stream]
 }
 
-// eachDefinition calls use with each definition of a part, in its written form.
+// eachDefinition calls use with each definition of a part, in the form in which the encoder writes it.
 func (e *encoder) eachDefinition(part Part, use func(r *Record) error) error {
 	if e.original.records == nil {
 		return e.eachOriginal(e.original.sources[0], part, use)

@@ -15,7 +15,7 @@ type metricRecord struct {
 	event    Event
 	location uint32
 	pending  bool
-	joined   []uint32        // results of joinedMetrics, by the first metric
+	joined   []uint32        // indexed by metric: the result of joinedMetrics if an event began with the metric, or 0
 	single   map[uint32]bool // other members of classes that also have events of their own
 }
 

@@ -133,7 +133,7 @@ func (d *decoder) locationsOf(k processes) []uint32 {
 }
 
 // eachCandidate calls f with keys of processes until it returns false. They include all processes with records for
-// which k stands. It looks them up by the number, of the processor or of the process, that fewer may have.
+// which k stands. It looks them up by the number of the processor or of the process, whichever fewer of them may have.
 func (d *decoder) eachCandidate(k procKey, f func(procKey) bool) {
 	x := &d.scopes
 	each := func(by map[int64][]procKey, numbers ...int64) bool {

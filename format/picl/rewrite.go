@@ -134,8 +134,8 @@ func (w *rewriter) writePlacedBefore(list []int, before int64, to *Writer) ([]in
 	return list, nil
 }
 
-// writePlaced writes the definition record with index i in placed, after those that it may replace. It
-// does nothing if the record has been written.
+// writePlaced writes the definition record with index i in placed. If the record may replace an earlier one,
+// writePlaced writes the earlier one first. It does nothing if the record has been written.
 func (w *rewriter) writePlaced(i int, to *Writer) error {
 	d := &w.placed[i]
 	if d.written {

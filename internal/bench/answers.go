@@ -23,7 +23,7 @@ type answersTrace struct {
 	commands            []commandResult
 }
 
-// wideLocations is the number of locations of the trace with many of them.
+// wideLocations is the number of locations of the trace with many locations.
 const wideLocations = 4096
 
 // wideEvents is the default number of events of the trace with many locations.
@@ -176,10 +176,10 @@ func (r *answersReport) document() []byte {
 	r.printf("\n- Runs: %d\n\n", r.runs)
 	r.verdicts("CPU times and ratios are medians, with the least and the greatest in brackets. The\n"+
 		"median decides. Memory is the greatest peak of all runs. `explain` computes the waits,\n"+
-		"their causes, the efficiency and the critical path in one pass. Its limits are 1.5 times\n"+
-		"the limits of these analyses, 1.0 s and 64 MiB. The limit for 4096 locations applies to\n"+
-		"10⁸ events, which `-answers-wide-events 100000000` measures. `diff` compares a trace\n"+
-		"with itself, so its limit is a multiple of twice the time of `profile`.\n\n", "Measured",
+		"their causes, the efficiency and the critical path in one pass. Each of these may\n"+
+		"take 1.0 s and 64 MiB, and `explain` 1.5 times as much. The limit for 4096 locations\n"+
+		"applies to 10⁸ events, which `-answers-wide-events 100000000` measures. `diff` compares\n"+
+		"a trace with itself, so its limit is a multiple of twice the time of `profile`.\n\n", "Measured",
 		r.acceptances())
 	r.printf("## Commands\n\nCPU is user and system time of all threads together. Each cell shows the median of the\n" +
 		"runs and, in brackets, the worst run. Decoding (`convert --to null -j 1`) uses one core,\n" +

@@ -42,8 +42,8 @@ func (p *page) table(header []string, rows [][]string) {
 // trial run.
 func (r *result) begin(part, title, small, intro string) {
 	r.text.Reset()
-	r.printf("# Performance: %s\n\n`make bench` writes this page, "+
-		"`go run ./internal/bench -part %s` only this one.\n%s\n\n", title, part, intro)
+	r.printf("# Performance: %s\n\n`make bench` writes all performance pages.\n"+
+		"`go run ./internal/bench -part %s` writes only this page.\n%s\n\n", title, part, intro)
 	switch {
 	case r.quick:
 		r.noteTrialRun(small + " and few runs (`-quick`). The numbers mean nothing")

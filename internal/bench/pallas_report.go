@@ -151,7 +151,7 @@ func (r *pallasReport) document() []byte {
 		"It measures whole processes, as [performance.md](performance.md) does. No distribution\n"+
 			"contains Pallas' own library. Its figures were measured once, on a similar machine; all\n"+
 			"figures of weft are from this run.")
-	r.printf("\n- Runs: %d, of reading %d\n\n", r.runs, pairs*r.runs)
+	r.printf("\n- Runs: %d of recording, %d of reading\n\n", r.runs, pairs*r.runs)
 	r.verdicts("", "Measured", r.acceptances())
 	r.printf("## Traces\n\nOne thread of %d events, enters and leaves:\n\n", r.results[0].events)
 	for _, x := range r.results {

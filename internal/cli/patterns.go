@@ -172,8 +172,7 @@ func matchOnce(d *trace.Definitions, what definitionKind, p *patterns) func(uint
 	}
 }
 
-// mayBeShownName reports whether a pattern can be a name with a source place or id, as weft prints
-// them.
+// mayBeShownName reports whether a pattern can match a name that weft prints with a source place or an id.
 func mayBeShownName(pattern string) bool { return strings.ContainsAny(pattern, "(·") }
 
 // flagNames holds the patterns of a flag.

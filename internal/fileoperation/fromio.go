@@ -26,7 +26,8 @@ type FromIO struct {
 	handles []Handle                  // indexed as Definitions.Handles
 	open    map[openKey]openOperation // operations that have not ended
 	numbers map[numberKey]bool        // matching numbers of the open operations
-	spare   uint64                    // the last matching number for an operation whose own number is in use
+	// spare is the last matching number that begin has allotted because the number in the event was in use.
+	spare uint64
 }
 
 // openKey identifies an operation that has not ended.

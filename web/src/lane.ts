@@ -28,7 +28,7 @@ function trackName(t: Pick<TrackInfo, "kind" | "name" | "sort" | "id">): string 
 
 /** fullNames returns the full name of each track (see [Lane.fullName]). */
 export function fullNames({ tracks, groups }: Pick<TraceMeta, "tracks" | "groups">): string[] {
-  // a counter of a location has the name of the location before its own
+  // below reports whether a track is a counter of a location. Its full name begins with the name of the location.
   const below = (t: TrackInfo, i: number): boolean =>
     t.kind === "counter" && t.parent !== i && (tracks[t.parent]?.kind ?? "counter") !== "counter";
   const names = tracks.map((t) => {

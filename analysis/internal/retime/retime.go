@@ -448,7 +448,7 @@ func (r *retimer) call(p waitstate.Place) {
 		return
 	}
 	wait := max(cause, base) - base
-	if isBarrier(c.Role) && c.Path != synclog.NoPath && !r.h.Log.Defs.Communicates(r.h.Log.Paths[c.Path].Region) {
+	if synclog.IsBarrier(c.Role) && c.Path != synclog.NoPath && !r.h.Log.Defs.Communicates(r.h.Log.Paths[c.Path].Region) {
 		r.store(p, c, outer, r.afterBarrier(p, begin, newCause, wait, before > c.Enter))
 		return
 	}
@@ -475,12 +475,7 @@ func isThreadBarrier(log *synclog.Log, path uint32) bool {
 	if !log.Defs.Regions.Has(region) {
 		return false
 	}
-	return isBarrier(log.Defs.RegionRole(log.Defs.Regions.At(region))) && !log.Defs.Communicates(region)
-}
-
-// isBarrier reports whether the role is that of a barrier, of threads or processes.
-func isBarrier(role trace.Role) bool {
-	return role == trace.BarrierRole || role == trace.ImplicitBarrierRole
+	return synclog.IsBarrier(log.Defs.RegionRole(log.Defs.Regions.At(region))) && !log.Defs.Communicates(region)
 }
 
 // afterBarrier returns the new end of a barrier of threads. The thread executes tasks in the regions inside of it: some

@@ -6,7 +6,7 @@ import "github.com/weft-trace/weft/trace"
 func (l *lane) passOwn(t int64) {
 	if n := len(l.stack); n > 0 && l.stack[n-1].call != nil {
 		c := l.stack[n-1].call
-		if c.own < l.changed && isBarrier(c.kind.role) {
+		if c.own < l.changed && IsBarrier(c.kind.role) {
 			c.addBusy(l.changed)
 		}
 		c.own = t
@@ -14,10 +14,10 @@ func (l *lane) passOwn(t int64) {
 	l.changed = t
 }
 
-// isBarrier reports whether a region with the role is a barrier.
-func isBarrier(r trace.Role) bool { return r == trace.BarrierRole || r == trace.ImplicitBarrierRole }
+// IsBarrier reports whether a region with the role is a barrier.
+func IsBarrier(r trace.Role) bool { return r == trace.BarrierRole || r == trace.ImplicitBarrierRole }
 
-// mostBusy is the greatest number of times in other regions during a barrier that are kept separately.
+// mostBusy is the greatest number of elements of openCall.busy.
 const mostBusy = 1024
 
 // addBusy adds the time in other regions since [openCall.own], which ends at time t. If there are too many of these

@@ -626,7 +626,7 @@ func (w *worker) end(l *lane, c *openCall, t int64) error {
 	if c.points == 0 && !c.kind.kept && !c.kind.enqueues && !l.stream {
 		return nil
 	}
-	barrier := isBarrier(c.kind.role)
+	barrier := IsBarrier(c.kind.role)
 	if c.kind.kept && (c.points == 0 || !barrier) {
 		l.regions[w.nodes[c.node].region]++
 	}

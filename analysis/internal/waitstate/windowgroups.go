@@ -86,7 +86,8 @@ type targetEpoch struct {
 	completions []access // those that have come
 	accessed    int64    // end of the last access in ticks
 	post, wait  access
-	ended, test bool // wait is valid; it is a test
+	ended       bool // wait is valid
+	test        bool // wait is the result of a test
 }
 
 // pair returns the epochs of an origin and a target.

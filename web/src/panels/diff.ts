@@ -96,7 +96,10 @@ interface Choices {
   all: boolean;
 }
 
-/** choicesOf reads the choices. Call paths have their inclusive times unless the user has chosen. */
+/**
+ * choicesOf reads the user's choices. By default, regions are compared by exclusive time, and call paths by
+ * inclusive time.
+ */
 function choicesOf(tools: Tools): Choices {
   const view = (["tree", "flame"] as const).find((v) => v === tools.get("view")) ?? "regions",
     chosen = (["exclusive", "inclusive"] as const).find((m) => m === tools.get("metric"));

@@ -88,7 +88,7 @@ export class Views {
     return r[this.metric];
   }
 
-  /** regionOf returns the lane and the number of the region of a row, which are those in B if it is there. */
+  /** regionOf returns a side that has the region of a row, and the region's number there. It prefers side B. */
   private regionOf(r: DiffRegion): { side: number; region: number } {
     for (const side of [1, 0]) {
       const m = this.numbers[side],

@@ -196,7 +196,7 @@ class SortedTable<R> {
     );
   }
 
-  /** fill shows the rows again, sorted and filtered by the order. */
+  /** fill shows the rows again, sorted and filtered as `order` states. */
   fill(): void {
     const { index, ascending } = this.order;
     this.heads.forEach((h, i) => {
