@@ -33,9 +33,9 @@ type Report struct {
 	// Begin is the time of the first event of the whole trace. The page shows the window's bounds
 	// relative to it. Nil means Info.First.
 	Begin *int64
-	// Chosen describes the restrictions of the selection other than the window, such as locations. It is empty
+	// Restrictions describes the restrictions of the selection other than the window, such as locations. It is empty
 	// if there are no other restrictions.
-	Chosen []string
+	Restrictions []string
 
 	// Picture is the picture of the time line at the top of the page.
 	Picture Picture

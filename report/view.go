@@ -119,7 +119,7 @@ func (r *Report) view() *view {
 	if r.From != nil || r.To != nil {
 		parts = append(parts, "Window: "+r.bound(r.From, "its begin")+" to "+r.bound(r.To, "its end"))
 	}
-	for _, s := range r.Chosen {
+	for _, s := range r.Restrictions {
 		parts = append(parts, name(s))
 	}
 	v.Window = strings.Join(parts, ", ")

@@ -64,12 +64,12 @@ func (Format) Copy(ctx context.Context, src format.Source, ro *format.ReadOption
 		y := w.Archive(a.ID)
 		y.Definitions, y.Metadata, y.groups = *a.Definitions, a.Metadata, a.groups
 		if c.unifier != nil {
-			c.names = c.unifier.renamed[a.ID]
-			y.Definitions = c.names.localDefinitions(a.Definitions)
+			c.renamed = c.unifier.renamed[a.ID]
+			y.Definitions = c.renamed.localDefinitions(a.Definitions)
 		}
 		y.locations = append(slices.Clone(a.Locations[:a.ownCount]), a.Locations[a.ownCount+a.mainCount:]...)
 		for i := range y.locations {
-			y.locations[i].Name = c.names.newRef(stringTable, y.locations[i].Name)
+			y.locations[i].Name = c.renamed.newRef(stringTable, y.locations[i].Name)
 		}
 		for _, l := range a.Locations {
 			if err := ctx.Err(); err != nil {
@@ -96,7 +96,7 @@ const unifyOption = "pallas.unify-tokens"
 type copier struct {
 	*staging
 	*unifier            // nil if ids do not change
-	names       *refMap // new refs of the definitions of the current archive
+	renamed     *refMap // new refs of the definitions of the current archive
 	d           *decoder
 	r           *blockReader
 	newGrammars bool          // build new grammars from the events
@@ -222,7 +222,7 @@ func (c *copier) copyThread(ctx context.Context, t *Thread, a *ArchiveWriter, g 
 	counts := g.loops()
 	as := t // the thread in the form in which it is written
 	if c.unifier != nil {
-		if as, err = c.unifier.thread(t, g, c.names); err != nil {
+		if as, err = c.unifier.thread(t, g, c.renamed); err != nil {
 			return err
 		}
 	}

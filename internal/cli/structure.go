@@ -52,7 +52,7 @@ of the trace, as weft cut and weft filter would write it.`,
 			return a.answer(in, err, asJSON, &r, func(in *input) (any, func() error, error) {
 				x, err := a.structure(c.Context(), in, &s, by)
 				return structureResult{in.heading(), x}, func() error {
-					plainNames(x)
+					makeNamesPlain(x)
 					_, err := io.WriteString(a.out, x.Text(in.Defs().Clock, depth))
 					return err
 				}, err
@@ -68,8 +68,8 @@ of the trace, as weft cut and weft filter would write it.`,
 	return c
 }
 
-// plainNames converts the names of a structure to plain text.
-func plainNames(x *structure.Result) {
+// makeNamesPlain converts the names of a structure to plain text.
+func makeNamesPlain(x *structure.Result) {
 	steps := func(l []structure.Step) {
 		for i := range l {
 			l[i].Name = plain(l[i].Name)

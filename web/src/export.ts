@@ -286,10 +286,10 @@ function drawRows(paper: PictureTarget, app: App, t: Timeline, first: number, la
       paper.image(cv, t.width, t.height);
     }
   };
-  if (s.waits) over((o) => t.drawHatching(o, dpr));
+  if (s.showWaits) over((o) => t.drawHatching(o, dpr));
   g.textAlign = "left";
   t.drawNames(g, first, last, dpr, s.window);
-  if (s.waits) over((o) => t.drawWaitCauses(o, dpr));
+  if (s.showWaits) over((o) => t.drawWaitCauses(o, dpr));
   over((o) => t.drawMarks(o, dpr));
 }
 

@@ -187,11 +187,11 @@ function handleChangeKey({ app, on, key }: Press): boolean {
       return true;
     case "p":
     case "P":
-      app.store.set({ path: !s.path });
+      app.store.set({ showPath: !s.showPath });
       return true;
     case "x":
     case "X":
-      app.store.set({ waits: !s.waits });
+      app.store.set({ showWaits: !s.showWaits });
       return true;
     case "c":
     case "C":

@@ -47,7 +47,7 @@ export function drawMarks(app: App, view: RowView, o: Overlay, g: CanvasRenderin
     g.stroke();
     g.setLineDash([]);
   };
-  if (s.path && lane.overlays.path.data) drawPath(view, lane.overlays.path.data, g, c.path, c.background);
+  if (s.showPath && lane.overlays.path.data) drawPath(view, lane.overlays.path.data, g, c.path, c.background);
   if (s.range) {
     band(s.range, c.range);
     line(view.x(s.range.from), c.accent);

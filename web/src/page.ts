@@ -647,8 +647,8 @@ export class Page implements App {
     }
     if (c.has("mode") && s.mode === "pan") this.announce("");
     if (c.has("arrows") && s.arrows === "off") for (const l of this.lanes) l.links.clear();
-    if (c.has("waits") && !s.waits) for (const l of this.lanes) l.overlays.waits.clear();
-    if (c.has("path") && !s.path) for (const l of this.lanes) l.overlays.path.clear();
+    if (c.has("showWaits") && !s.showWaits) for (const l of this.lanes) l.overlays.waits.clear();
+    if (c.has("showPath") && !s.showPath) for (const l of this.lanes) l.overlays.path.clear();
     if (c.has("selection") && s.selection && s.link) this.store.set({ link: null });
     if (c.has("selection") && !c.has("followed") && s.followed) this.store.set({ followed: null });
     if ((c.has("selection") || c.has("link")) && !s.selection && !s.link) this.announce("");

@@ -72,10 +72,10 @@ export interface State {
    */
   highlight: string | null;
   arrows: Arrows;
-  /** path is set if the time lines show the critical path. */
-  path: boolean;
-  /** waits is set if the time lines show waiting times. */
-  waits: boolean;
+  /** showPath is set if the time lines show the critical path. */
+  showPath: boolean;
+  /** showWaits is set if the time lines show waiting times. */
+  showWaits: boolean;
   mode: Mode;
   /** align is the way to align several traces: by their starts, or by the time of day. */
   align: "start" | "clock";
@@ -120,8 +120,8 @@ export const initialState: State = {
   color: "region",
   highlight: null,
   arrows: "auto",
-  path: false,
-  waits: false,
+  showPath: false,
+  showWaits: false,
   mode: "pan",
   align: "start",
   shift: [],

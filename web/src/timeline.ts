@@ -276,8 +276,8 @@ export class Timeline extends RowView implements Overlay {
   private requestOverlays(): void {
     const s = this.app.store.state,
       o = this.lane.overlays;
-    if (s.path) o.path.show(this.lane.cut(s.window), Math.round(this.width));
-    if (s.waits) {
+    if (s.showPath) o.path.show(this.lane.cut(s.window), Math.round(this.width));
+    if (s.showWaits) {
       const [a, b] = this.visible();
       const tracks = this.lane.rows.slice(a, b).flatMap((r) => (r.track >= 0 ? [r.track] : []));
       // the server would take an empty list of tracks to mean all tracks
@@ -501,14 +501,14 @@ export class Timeline extends RowView implements Overlay {
 
   /** drawHatching hatches waiting times. It runs before the names are drawn, so that they stay readable. */
   drawHatching(g: CanvasRenderingContext2D, dpr: number): void {
-    const waits = this.app.store.state.waits ? this.lane.overlays.waits.data : null,
+    const waits = this.app.store.state.showWaits ? this.lane.overlays.waits.data : null,
       c = this.app.colors;
     if (waits) drawWaits(this, waits, g, dpr, c.select, c.background);
   }
 
   /** drawWaitCauses draws arrows from the causes of waits to the waits, over the names. */
   drawWaitCauses(g: CanvasRenderingContext2D, dpr: number): void {
-    const waits = this.app.store.state.waits ? this.lane.overlays.waits.data : null,
+    const waits = this.app.store.state.showWaits ? this.lane.overlays.waits.data : null,
       c = this.app.colors;
     if (waits) drawCauses(this, waits, g, dpr, c.select, c.background);
   }

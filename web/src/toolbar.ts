@@ -217,10 +217,10 @@ export function makeToolbar(app: App, metas: readonly TraceMeta[], on: ToolbarTa
   const arrows = toggle("Links", "", () => nextArrows(app));
   arrows.disabled = metas.every((m) => m.links === 0);
   const path = toggle("Path", "The critical path over the rows (P)", () =>
-    app.store.set({ path: !app.store.state.path }),
+    app.store.set({ showPath: !app.store.state.showPath }),
   );
   const waits = toggle("Waits", "Waiting time hatched on the calls (X)", () =>
-    app.store.set({ waits: !app.store.state.waits }),
+    app.store.set({ showWaits: !app.store.state.showWaits }),
   );
   const range = toggle(
     "Range",
@@ -251,8 +251,8 @@ export function makeToolbar(app: App, metas: readonly TraceMeta[], on: ToolbarTa
   const sync = (): void => {
     const n = app.store.state;
     showArrows(arrows, n.arrows);
-    path.setAttribute("aria-pressed", String(n.path));
-    waits.setAttribute("aria-pressed", String(n.waits));
+    path.setAttribute("aria-pressed", String(n.showPath));
+    waits.setAttribute("aria-pressed", String(n.showWaits));
     range.setAttribute("aria-pressed", String(n.mode === "range"));
     ruleMode.setAttribute("aria-pressed", String(n.mode === "measure"));
     colorSelect.value = configuration(app).color;

@@ -91,8 +91,8 @@ export function writeFragment(s: State): string {
   if (s.color !== initialState.color) q.set("color", s.color);
   if (s.highlight !== null) q.set("hl", s.highlight);
   if (s.arrows !== initialState.arrows) q.set("a", s.arrows === "on" ? "1" : "0");
-  if (s.path) q.set("cp", "1");
-  if (s.waits) q.set("wa", "1");
+  if (s.showPath) q.set("cp", "1");
+  if (s.showWaits) q.set("wa", "1");
   if (s.align !== initialState.align) q.set("align", s.align);
   if (s.shift.some((x) => x !== 0n)) q.set("shift", s.shift.join(","));
   if (s.panel !== initialState.panel) q.set("p", s.panel);
@@ -239,8 +239,8 @@ export function readFragment(
   out.highlight = q.get("hl") ?? null;
   const a = checked("a", one("0", "1"), null);
   out.arrows = a === "1" ? "on" : a === "0" ? "off" : initialState.arrows;
-  out.path = checked("cp", one("1"), null) === "1";
-  out.waits = checked("wa", one("1"), null) === "1";
+  out.showPath = checked("cp", one("1"), null) === "1";
+  out.showWaits = checked("wa", one("1"), null) === "1";
   out.align = checked("align", one("start", "clock"), initialState.align);
   out.shift = (q.get("shift") ?? "").split(",").map((x) => {
     const v = parseBig(x);

@@ -6,10 +6,10 @@ import "github.com/weft-trace/weft/trace"
 func (l *lane) passOwn(t int64) {
 	if n := len(l.stack); n > 0 && l.stack[n-1].call != nil {
 		c := l.stack[n-1].call
-		if c.own < l.changed && IsBarrier(c.kind.role) {
+		if c.ownEnd < l.changed && IsBarrier(c.kind.role) {
 			c.addBusy(l.changed)
 		}
-		c.own = t
+		c.ownEnd = t
 	}
 	l.changed = t
 }
@@ -20,12 +20,12 @@ func IsBarrier(r trace.Role) bool { return r == trace.BarrierRole || r == trace.
 // mostBusy is the greatest number of elements of openCall.busy.
 const mostBusy = 1024
 
-// addBusy adds the time in other regions since [openCall.own], which ends at time t. If there are too many of these
+// addBusy adds the time in other regions since [openCall.ownEnd], which ends at time t. If there are too many of these
 // times, the last one becomes longer.
 func (c *openCall) addBusy(t int64) {
 	if n := len(c.busy); n == mostBusy {
-		c.busy[n-1].End += t - c.own
+		c.busy[n-1].End += t - c.ownEnd
 		return
 	}
-	c.busy = append(c.busy, Span{c.own, t})
+	c.busy = append(c.busy, Span{c.ownEnd, t})
 }

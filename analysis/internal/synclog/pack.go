@@ -18,7 +18,7 @@ const (
 
 // packBarrier packs a call that is a barrier of threads and ends at time t.
 func (w *worker) packBarrier(l *lane, c *openCall, t int64, flag byte, team *teamVisit) error {
-	if c.own < t {
+	if c.ownEnd < t {
 		c.addBusy(t)
 	}
 	return w.pack(l, delayedCall{node: c.node, enter: c.enter, leave: t, flags: flag, team: *team, busy: c.busy}, c.before)

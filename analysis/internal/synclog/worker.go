@@ -184,9 +184,9 @@ type openCall struct {
 	packed []byte
 	before int // number of elements of lane.passed that belong to the time before the call
 
-	// own is the end of the latest time in which the call was the innermost open region. For a barrier, busy holds the
+	// ownEnd is the end of the latest time in which the call was the innermost open region. For a barrier, busy holds the
 	// times in other regions up to then.
-	own        int64
+	ownEnd     int64
 	busy       []Span
 	held       []heldPoint
 	locks      bool   // events in the call record the acquisition or release of a lock
@@ -576,7 +576,7 @@ func (w *worker) begin(l *lane, node int32, t int64, k regionKind) *openCall {
 	} else {
 		c = &openCall{}
 	}
-	c.node, c.enter, c.own, c.kind, c.before = node, t, t, k, len(l.passed)
+	c.node, c.enter, c.ownEnd, c.kind, c.before = node, t, t, k, len(l.passed)
 	l.calls = append(l.calls, c)
 	return c
 }

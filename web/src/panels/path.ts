@@ -124,7 +124,7 @@ function pieceTable(app: App, lane: Lane, tools: Tools, r: CriticalPath): Table 
       left: r.count > r.pieces.length ? `the ${count(r.pieces.length)} longest of ${count(r.count)}` : "",
       clickHint: "go to this piece",
       click: (x) => {
-        app.store.set({ path: true });
+        app.store.set({ showPath: true });
         // a piece of the path need not be a span, so select nothing
         if (x.track >= 0) app.uncover(lane.index, x.track);
         app.reveal(
