@@ -26,7 +26,7 @@ import (
 type nodeFact struct {
 	Region int `json:"region"`
 	// the region in the trace; values of an attribute never take its place
-	Call      int           `json:"call"`
+	RegionKey int           `json:"regionKey"`
 	Name      string        `json:"name"`
 	Count     int64         `json:"count"`
 	Inclusive sum           `json:"inclusive"`

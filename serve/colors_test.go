@@ -107,7 +107,7 @@ func TestColorsOfPaths(t *testing.T) {
 	checkAnswer(t, s, "CallTree", answer)
 	var got []string
 	for _, r := range answer["roots"].([]any) {
-		got = append(got, fmt.Sprint(look(r, "region"), " ", look(r, "call"), " ", look(r, "name")))
+		got = append(got, fmt.Sprint(look(r, "region"), " ", look(r, "regionKey"), " ", look(r, "name")))
 	}
 	slices.Sort(got)
 	if want := []string{"-1 0 work (a.c:3)", "-1 1 work (a.c:9)"}; !slices.Equal(got, want) {

@@ -86,7 +86,8 @@ func (a *app) computeReport(ctx context.Context, arg string, r *inputFlags, s *s
 		return nil, err
 	}
 	defer base.Close()
-	x := &report.Report{Title: filepath.Base(base.src.Path), Format: base.format.About().Title, Restrictions: s.chosenNames()}
+	x := &report.Report{Title: filepath.Base(base.src.Path), Format: base.format.About().Title,
+		Restrictions: s.chosenNames()}
 	// with opens the trace once for some analyses.
 	with := func(list ...func(in *input) error) error {
 		in := a.reopen(base, r)

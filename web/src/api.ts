@@ -226,12 +226,12 @@ export interface PathsLeft {
 }
 /**
  * CallNode is a call path. region is -1 if the values of an attribute take the place of regions;
- * call is always the number of the region in the trace. longest is the call whose duration is max.
+ * regionKey is always the number of the region in the trace. longest is the call whose duration is max.
  * left holds the sums over the paths below this one that the answer leaves out.
  */
 export interface CallNode {
   region: number;
-  call: number;
+  regionKey: number;
   name: string;
   count: number;
   inclusive: string;

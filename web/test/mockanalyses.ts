@@ -41,7 +41,7 @@ function profile(t: MockTrace, tracks: number[], from: number, to: number): Map<
 
 interface Node {
   region: number;
-  call: number;
+  regionKey: number;
   name: string;
   count: number;
   inclusive: string;
@@ -181,7 +181,7 @@ function callTree({ t, q, from, to, tracks }: Question): unknown {
       .sort((a, b) => b.inc - a.inc)
       .map((n) => ({
         region: n.region,
-        call: n.region,
+        regionKey: n.region,
         name: t.regions[n.region].name,
         count: n.count,
         inclusive: String(n.inc),

@@ -24,10 +24,13 @@ export interface Side {
   text: string;
 }
 
-/** PathInTree is a call path in the tree. call is the number of its region. */
+/**
+ * PathInTree is a call path in the tree. regionKey identifies its region: the number in B, or -2 minus the number
+ * in A.
+ */
 interface PathInTree {
   name: string;
-  call: number;
+  regionKey: number;
   row: DiffPath;
   children: PathInTree[];
 }
@@ -223,7 +226,7 @@ export class Views {
     const nodes: (PathInTree | null)[] = [];
     list.forEach((row, i) => {
       const { side, region } = this.regionOf(row),
-        n = { name: row.name, call: side === 1 ? region : -2 - region, row, children: [] };
+        n = { name: row.name, regionKey: side === 1 ? region : -2 - region, row, children: [] };
       nodes.push(kept[i] ? n : null);
       if (kept[i]) (nodes[row.parent]?.children ?? roots).push(n);
     });

@@ -12,12 +12,12 @@ export function paths(n: number): string {
 }
 
 /**
- * PathNode is a call path. name is the name of its region, and call is the number of the region in the
+ * PathNode is a call path. name is the name of its region, and regionKey is the number of the region in the
  * address. left holds the sums over the paths below it that the tree leaves out.
  */
 export interface PathNode<N> {
   name: string;
-  call: number;
+  regionKey: number;
   children: readonly N[] | null;
   left?: PathsLeft;
 }
@@ -25,7 +25,7 @@ export interface PathNode<N> {
 /** Path is a call path, written as the numbers of its regions: "3.1.2". */
 type Path = string;
 /** childPath returns the path of a call of a region inside of a path. */
-const childPath = (above: Path, call: number): Path => (above === "" ? "" : above + ".") + String(call);
+const childPath = (above: Path, region: number): Path => (above === "" ? "" : above + ".") + String(region);
 
 /**
  * mostIndent is the number of levels that are indented. Deeper levels show their number instead,
@@ -74,7 +74,7 @@ type Line<N> = { level: number; n: N; path: Path } | { level: number; rest: Path
 /** openLongest opens the first path of each level, down to level 5. */
 function openLongest<N extends PathNode<N>>(open: Set<Path>, roots: readonly N[]): void {
   for (let list = roots, path = "", level = 0; list.length > 0 && level < 5; level++) {
-    path = childPath(path, list[0].call);
+    path = childPath(path, list[0].regionKey);
     open.add(path);
     list = list[0].children ?? [];
   }
@@ -198,7 +198,7 @@ export class TreeTable<N extends PathNode<N>> {
     this.lines = [];
     const walk = (nodes: readonly N[], level: number, above: string): void => {
       for (const n of nodes) {
-        const path = childPath(above, n.call),
+        const path = childPath(above, n.regionKey),
           kids = n.children ?? [],
           is = open.open.has(path);
         this.lines.push({ level, n, path });
@@ -216,7 +216,7 @@ export class TreeTable<N extends PathNode<N>> {
   eachPath(f: (n: N, names: string, path: Path) => void): void {
     const walk = (nodes: readonly N[], above: Path, namesAbove: string): void => {
       for (const n of nodes) {
-        const path = childPath(above, n.call),
+        const path = childPath(above, n.regionKey),
           names = namesAbove + "/" + this.o.label(n);
         f(n, names, path);
         walk(n.children ?? [], path, names);
