@@ -98,7 +98,8 @@ func newModel(t *Trace, opt *format.ReadOptions) (*model, error) {
 		Conventions: format.Conventions("pallas")},
 		groups: map[uint32]uint32{}, scopes: map[uint32]*scope{}, first: map[uint32]uint32{},
 		location: map[threadID]uint32{}, anyID: map[uint32]uint32{},
-		kinds: map[Record]trace.Kind{}, payload: trace.NoRef, rank: trace.NoRef, comm: trace.NoRef, standIn: map[uint32]bool{},
+		kinds: map[Record]trace.Kind{}, payload: trace.NoRef, rank: trace.NoRef, comm: trace.NoRef,
+		standIn: map[uint32]bool{},
 		ticks: tickScale{Scale: 1}, lanes: -1}
 	restored, err := m.restore()
 	if err != nil {
