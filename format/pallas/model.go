@@ -100,7 +100,7 @@ func newModel(t *Trace, opt *format.ReadOptions) (*model, error) {
 		location: map[threadID]uint32{}, anyID: map[uint32]uint32{},
 		kinds: map[Record]trace.Kind{}, payload: trace.NoRef, rank: trace.NoRef, comm: trace.NoRef,
 		standIn: map[uint32]bool{},
-		ticks: tickScale{Scale: 1}, lanes: -1}
+		ticks:   tickScale{Scale: 1}, lanes: -1}
 	restored, err := m.restore()
 	if err != nil {
 		m.ticks, m.lanes, m.restorer = tickScale{Scale: 1}, -1, nil
