@@ -68,13 +68,7 @@ func (Format) Open(ctx context.Context, src format.Source, opt *format.ReadOptio
 		return nil, err
 	}
 	d.undefined = d.reportUndefined
-	d.extent = func() (extent, error) {
-		if x, err := d.surveyEnds(context.WithoutCancel(ctx)); err != nil || x.trusted && !d.indexed {
-			return extent{x.any, x.first, x.last}, err
-		}
-		err := d.survey(context.WithoutCancel(ctx))
-		return extent{d.hasEvents, d.first, d.last}, err
-	}
+	d.extent = func() (extent, error) { return d.bound(context.WithoutCancel(ctx)) }
 	return d, nil
 }
 
@@ -150,7 +144,7 @@ func (d *decoder) Scan(ctx context.Context, sel trace.Selection, order format.Or
 		return d.scanOrdered(ctx, files, sel, sink)
 	}
 	r := format.Regroup(sink, 1<<16)
-	if d.marked {
+	if d.marks.any {
 		// A marker may belong to any location at any time, so all marker records are read first.
 		if err := d.scanOrdered(ctx, files, sel, r); err != nil {
 			return err
@@ -343,7 +337,7 @@ func (d *decoder) merge(ctx context.Context, list []survey, sel trace.Selection,
 			return err
 		}
 	}
-	if d.marked {
+	if d.marks.any {
 		f, err := d.markers(ctx)
 		if f != nil {
 			add(f)

@@ -59,7 +59,7 @@ type model struct {
 	extent func() (extent, error)
 	// undefined is called once for each token that has no definition.
 	undefined func(what string, stream uint32, token uint64)
-	marked    bool            // the trace has markers
+	marks     extent          // times of the markers
 	async     map[uint32]bool // tokens of the keys whose pairs hold the time at which a counter was read
 	// 1 + the location of each process with a small number; 0 means that the location must be looked up in
 	// locations
@@ -187,7 +187,7 @@ func newModel(ctx context.Context, r *Reader) (*model, error) {
 	if data := carriedDefinitions(list); data != nil && carried {
 		x, err := restoreModel(data)
 		if err == nil {
-			x.marked = m.marked
+			x.marks = m.marks
 			x.addSamplePoints(m)
 			x.nameGroups(list)
 			x.fillSmallTables()
@@ -248,7 +248,7 @@ func (m *model) readDefinitions(ctx context.Context, r *Reader) (list []*Record,
 		for c.Next() {
 			switch x := c.Record(); {
 			case x.Type == Marker:
-				m.marked = true
+				m.marks.add(x.Time)
 			case x.Type == DefAuxSamplePoint && x.Stream == 0 && len(x.KeyValues) == 0:
 				// A trace may have many of these definitions, and no other record refers to them, so only
 				// their text is kept.

@@ -17,7 +17,7 @@ import (
 func (d *decoder) scanFromSnapshots(ctx context.Context, sel trace.Selection, sink func(int) format.Sink) (ok bool,
 	err error) {
 	from, ok := d.clock.toFile(sel.From)
-	if !ok || sel.From < 0 || d.marked || d.carriesOpen() || len(d.async) > 0 {
+	if !ok || sel.From < 0 || d.marks.any || d.carriesOpen() || len(d.async) > 0 {
 		return false, nil
 	}
 	at, ok, err := d.snapshotsAt(ctx, from)

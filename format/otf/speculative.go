@@ -19,7 +19,7 @@ import (
 // records into account.
 func (d *decoder) scanSpeculatively(ctx context.Context, sel trace.Selection, sink func(int) format.Sink) (ok bool,
 	err error) {
-	if d.indexed || d.marked || len(d.async) > 0 {
+	if d.indexed || d.marks.any || len(d.async) > 0 {
 		return false, nil
 	}
 	return d.scanStreams(ctx, sel, sink, nil)

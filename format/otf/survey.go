@@ -309,15 +309,27 @@ func isUnnamedLeave(l []byte) bool {
 // Extent returns the times of the first and the last event. It reads the beginnings and the ends of the files,
 // or the whole trace if these do not suffice.
 func (d *decoder) Extent(ctx context.Context) (first, last int64, ok bool, err error) {
-	if !d.indexed {
-		if x, err := d.surveyEnds(ctx); x.trusted || err != nil {
-			return d.clock.toModel(x.first), d.clock.toModel(x.last), x.any, err
-		}
-	}
-	if err := d.survey(ctx); err != nil {
+	e, err := d.bound(ctx)
+	if err != nil {
 		return 0, 0, false, err
 	}
-	return d.clock.toModel(d.first), d.clock.toModel(d.last), d.hasEvents, nil
+	if d.marks.any {
+		highest := d.clock.base + math.MaxInt64 // markers with later times are no events
+		e.add(min(d.marks.first, highest))
+		e.add(min(d.marks.last, highest))
+	}
+	return d.clock.toModel(e.first), d.clock.toModel(e.last), e.any, nil
+}
+
+// bound returns the times of the first and the last record, without markers.
+func (d *decoder) bound(ctx context.Context) (extent, error) {
+	if !d.indexed {
+		if x, err := d.surveyEnds(ctx); x.trusted || err != nil {
+			return extent{x.any, x.first, x.last}, err
+		}
+	}
+	err := d.survey(ctx)
+	return extent{d.hasEvents, d.first, d.last}, err
 }
 
 // timeBounds holds the times of the first and the last record of a trace.

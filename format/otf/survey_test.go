@@ -1,6 +1,8 @@
 package otf
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/weft-trace/weft/format"
@@ -38,4 +40,30 @@ func TestExtentFromEnds(t *testing.T) {
 			t.Errorf("got %d to %d %v, error %v, want %d to %d %v", a, b, there, err, first, last, ok)
 		}
 	})
+}
+
+// TestExtentIncludesMarkers checks that the markers before the first event and after the last event belong to the time
+// range of a trace, as [format.Extent] demands: weft cut from 0 to 100 % must keep them.
+func TestExtentIncludesMarkers(t *testing.T) {
+	for _, c := range []struct {
+		events      string
+		first, last int64
+	}{{"*5\n*1\nE1\n9\nL1\n", 2, 12}, {"1\n*1\nE1\n11\nL1\n", 1, 17}, {"", 2, 12}} {
+		dir := t.TempDir()
+		for name, text := range map[string]string{"x.otf": "1:1\n", "x.0.def": "DTR1\nDP1NM\"p\"\nDF1G0NM\"f\"\n",
+			"x.1.events": c.events, "x.0.marker": "MD1NM\"m\"Y1\nMS1T2P1V\"a\"\nMS1TcP1V\"b\"\n"} {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+		f, err := Format{}.Open(t.Context(), format.FileSource(filepath.Join(dir, "x.otf")), &format.ReadOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		first, last, ok, err := f.Extent(t.Context())
+		if first != c.first || last != c.last || !ok || err != nil {
+			t.Errorf("%q: found %d to %d (%v, %v), expected %d to %d", c.events, first, last, ok, err, c.first, c.last)
+		}
+	}
 }

@@ -17,6 +17,7 @@ type eventInfo struct {
 	ops     []uint64
 	payload []byte // payload of a record for which the format defines no fields
 	rank    uint64 // rank of a peer whose location is unknown, or NoRef
+	comm    uint64 // undefined communicator of the event, or NoRef
 }
 
 // openMP is the number of the threading paradigm OpenMP, as in OTF2.
@@ -49,7 +50,7 @@ var recordKinds = [maxRecord]struct {
 
 // event translates an event to the common model.
 func (d *decoder) event(s *scope, e *Event, t *Thread) (in eventInfo, err error) {
-	in = eventInfo{ref: trace.NoRef, rank: uint64(NoRef)}
+	in = eventInfo{ref: trace.NoRef, rank: uint64(NoRef), comm: uint64(NoRef)}
 	v, ok := e.Record.Values(e.Payload)
 	if !ok || e.Record == Invalid {
 		in.kind, in.payload = d.kind(e.Record), e.Payload
@@ -72,6 +73,10 @@ func (d *decoder) event(s *scope, e *Event, t *Thread) (in eventInfo, err error)
 		}
 		if i, ok := lookUp(s, scopeComms, Ref(r)); ok {
 			return uint64(i)
+		}
+		if r != uint64(NoRef) {
+			in.comm = r
+			d.attribute(&d.comm, commName, trace.Uint32)
 		}
 		return trace.Undefined
 	}

@@ -30,6 +30,8 @@ type model struct {
 	kinds    map[Record]trace.Kind // kinds for records for which the common model has none
 	// attribute with the payload of the records in kinds; trace.NoRef until it is used
 	payload uint32
+	// attribute with the number of an undefined communicator; trace.NoRef until it is used
+	comm uint32
 	// attribute with the rank of an unknown peer of a message; trace.NoRef until it is used
 	rank     uint32
 	standIn  map[uint32]bool   // regions that stand for undefined ones
@@ -96,8 +98,9 @@ func newModel(t *Trace, opt *format.ReadOptions) (*model, error) {
 		Conventions: format.Conventions("pallas")},
 		groups: map[uint32]uint32{}, scopes: map[uint32]*scope{}, first: map[uint32]uint32{},
 		location: map[threadID]uint32{}, anyID: map[uint32]uint32{},
-		kinds: map[Record]trace.Kind{}, payload: trace.NoRef, rank: trace.NoRef, standIn: map[uint32]bool{},
-		ticks: tickScale{Scale: 1}, lanes: -1}
+		kinds: map[Record]trace.Kind{}, payload: trace.NoRef, rank: trace.NoRef, comm: trace.NoRef,
+		standIn: map[uint32]bool{},
+		ticks:   tickScale{Scale: 1}, lanes: -1}
 	restored, err := m.restore()
 	if err != nil {
 		m.ticks, m.lanes, m.restorer = tickScale{Scale: 1}, -1, nil
@@ -400,8 +403,9 @@ func (m *model) kind(r Record) trace.Kind {
 
 // Names of the attributes that the model adds to events.
 const (
-	payloadName = "pallas.payload" // payload of a record for which the format defines no fields
-	rankName    = "pallas.rank"    // rank of a message's peer whose location is unknown
+	payloadName = "pallas.payload"      // payload of a record for which the format defines no fields
+	commName    = "pallas.communicator" // number of an undefined communicator
+	rankName    = "pallas.rank"         // rank of a message's peer whose location is unknown
 )
 
 // attr returns the index of the attribute with a ref. It adds a stand-in if the ref is undefined.

@@ -267,7 +267,7 @@ func (e *encoder) originalRecord(c *trace.Cursor, archive uint32) (record Record
 		return nil
 	}
 	for i, k := range keys {
-		if k != o.m.payload && k != o.m.rank {
+		if k != o.m.payload && k != o.m.rank && k != o.m.comm {
 			attributes = append(attributes, Value{e.attributeRef(v, k), e.valueOf(v, &values[i])})
 		}
 	}
@@ -283,6 +283,9 @@ func (e *encoder) originalRecord(c *trace.Cursor, archive uint32) (record Record
 			if r, ok := v.ref(o.m, communicatorRefs, ops[i]); ok {
 				return r
 			}
+		}
+		if given := own(o.m.comm); given != nil {
+			return Ref(given.Num)
 		}
 		return NoRef
 	}

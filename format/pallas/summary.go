@@ -187,7 +187,7 @@ func (sb *summaryBuilder) addThread(t *Thread, loc uint32) (ok bool, err error) 
 	for i := range t.Events {
 		e := &t.Events[i]
 		in, err := sb.d.event(s, e, t)
-		if err != nil || !sb.forPreview && (in.payload != nil || in.rank != uint64(NoRef)) {
+		if err != nil || !sb.forPreview && (in.payload != nil || in.rank != uint64(NoRef) || in.comm != uint64(NoRef)) {
 			return false, err
 		}
 		sb.info = append(sb.info, in)

@@ -338,7 +338,8 @@ func (tr *threadReader) describe() error {
 		if err != nil {
 			return err
 		}
-		in.more = len(in.ops) > 0 || in.payload != nil || in.rank != uint64(NoRef) || e.HasAttributes()
+		in.more = len(in.ops) > 0 || in.payload != nil || in.rank != uint64(NoRef) || in.comm != uint64(NoRef) ||
+			e.HasAttributes()
 		tr.info[i] = in
 		tr.rowOf = append(tr.rowOf, eventRow{in.ref, in.kind})
 		tr.more = tr.more || in.more
@@ -522,6 +523,9 @@ func (tr *threadReader) addAttributes(row int, e uint32, in *eventInfo) error {
 	}
 	if in.rank != uint64(NoRef) {
 		add(tr.d.attribute(&tr.d.rank, rankName, trace.Uint32), trace.Value{Type: trace.Uint32, Num: in.rank})
+	}
+	if in.comm != uint64(NoRef) {
+		add(tr.d.attribute(&tr.d.comm, commName, trace.Uint32), trace.Value{Type: trace.Uint32, Num: in.comm})
 	}
 	if tr.lists == nil || !tr.t.Events[e].HasAttributes() {
 		return nil

@@ -150,8 +150,8 @@ func TestBareLeaves(t *testing.T) {
 // TestVerbsEditPallas checks that commands that change nothing in a Pallas trace leave its events,
 // as printed by pallas_print, its definitions and its metadata unchanged.
 func TestVerbsEditPallas(t *testing.T) {
-	for _, name := range []string{"abi16_attrs", "abi17_metadata", "abi18_mpi", "abi19_loops", "attrs", "deep99",
-		"empty_thread", "global_locations", "mismatched_leave", "samets", "sparse_ids"} {
+	for _, name := range []string{"abi16_attrs", "abi17_metadata", "abi18_mpi", "abi19_loops", "allrecords", "attrs",
+		"deep99", "empty_thread", "global_locations", "mismatched_leave", "samets", "sparse_ids"} {
 		path := "../../format/pallas/testdata/ok/" + name + "/trace/main.pallas"
 		_, want, _ := runWeft(t, "print", "-q", "--compat", path)
 		for _, verb := range [][]string{{"filter", "--min-duration", "0"}, {"cut", "--to", "100%"}, {"merge"}, {"repair"}} {
