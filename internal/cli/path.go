@@ -225,7 +225,11 @@ func parseChanges(s string) (list []criticalpath.Change, err error) {
 		if err != nil || !(f >= 0 && f <= 1000) {
 			return nil, usageError("--what-if %s: found the factor %s, expected a number from 0 to 1000", s, x[i+1:])
 		}
-		list = append(list, criticalpath.Change{Region: strings.TrimSpace(x[:i]), Factor: f})
+		region := strings.TrimSpace(x[:i])
+		if slices.ContainsFunc(list, func(c criticalpath.Change) bool { return c.Region == region }) {
+			return nil, usageError("--what-if %s: found several factors of %s, expected one", s, region)
+		}
+		list = append(list, criticalpath.Change{Region: region, Factor: f})
 	}
 	return list, nil
 }
