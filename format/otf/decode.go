@@ -68,7 +68,7 @@ func (Format) Open(ctx context.Context, src format.Source, opt *format.ReadOptio
 		return nil, err
 	}
 	d.undefined = d.reportUndefined
-	d.extent = func() (extent, error) { return d.bound(context.WithoutCancel(ctx)) }
+	d.extent = func() (extent, error) { return d.recordExtent(context.WithoutCancel(ctx)) }
 	return d, nil
 }
 

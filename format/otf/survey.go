@@ -309,7 +309,7 @@ func isUnnamedLeave(l []byte) bool {
 // Extent returns the times of the first and the last event. It reads the beginnings and the ends of the files,
 // or the whole trace if these do not suffice.
 func (d *decoder) Extent(ctx context.Context) (first, last int64, ok bool, err error) {
-	e, err := d.bound(ctx)
+	e, err := d.recordExtent(ctx)
 	if err != nil {
 		return 0, 0, false, err
 	}
@@ -321,8 +321,8 @@ func (d *decoder) Extent(ctx context.Context) (first, last int64, ok bool, err e
 	return d.clock.toModel(e.first), d.clock.toModel(e.last), e.any, nil
 }
 
-// bound returns the times of the first and the last record, without markers.
-func (d *decoder) bound(ctx context.Context) (extent, error) {
+// recordExtent returns the times of the first and the last record, without markers.
+func (d *decoder) recordExtent(ctx context.Context) (extent, error) {
 	if !d.indexed {
 		if x, err := d.surveyEnds(ctx); x.trusted || err != nil {
 			return extent{x.any, x.first, x.last}, err

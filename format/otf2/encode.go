@@ -346,7 +346,7 @@ func (e *encoder) writeRow(c *trace.Cursor) error {
 		if e.rows.NoteField(c, "operands"); e.plain {
 			return e.err
 		}
-	case x.ID == parameterString && e.plain && (c.Kind() == trace.Generic || c.Kind() == trace.Comment) && !c.Derived():
+	case x.ID == parameterString && e.plain && keepsText(c):
 		e.loss.Add(e.defs.Spec(c.Kind()).Name, "", format.Degraded, "becomes a parameter with its text", 1)
 	case x.ID == parameterString:
 		if e.rows.NoteField(c, ""); e.plain {
@@ -456,16 +456,23 @@ func (e *encoder) nativeRecord(c *trace.Cursor) (all bool) {
 		e.noteOtherReferences()
 	}
 	if !ok {
-		x.ID, x.Values = parameterString, append(x.Values[:0], kindParameter, e.string(e.describe(c)))
+		if x.ID, x.Values = parameterString, x.Values[:0]; !e.plain || keepsText(c) {
+			e.describes = true
+			x.Values = append(x.Values, kindParameter, e.string(e.describe(c)))
+		}
 		return false
 	}
 	return all
 }
 
+// keepsText reports whether a plain archive has an event of a kind without a record, because its text is most of it.
+func keepsText(c *trace.Cursor) bool {
+	return (c.Kind() == trace.Generic || c.Kind() == trace.Comment) && !c.Derived()
+}
+
 // describe returns the text that names an event without a record: the text of a comment, or the kind and what it refers
 // to.
 func (e *encoder) describe(c *trace.Cursor) string {
-	e.describes = true
 	if c.Kind() == trace.Comment {
 		keys, values := c.Attrs()
 		for i, k := range keys {

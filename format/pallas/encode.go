@@ -311,13 +311,14 @@ func (e *encoder) writeRow(c *trace.Cursor) error {
 	if !e.absent {
 		ops = e.calls.Operands(c)
 	}
-	record, all := e.ownRecord(c, ops)
-	all = all && slices.Equal(ops, c.Ops()) // otherwise the record contains more than the row
-	visited := false
-	if record == Generic {
-		if record, visited, err = e.writeVisit(at, c); err != nil {
-			return err
-		}
+	record, visited, err := e.writeVisit(at, c)
+	if err != nil {
+		return err
+	}
+	all := false
+	if record == Generic && !(visited && e.plain) {
+		record, all = e.ownRecord(c, ops)
+		all = all && slices.Equal(ops, c.Ops()) // otherwise the record contains more than the row
 	}
 	keys, _ := c.Attrs()
 	e.rows.UseAttributes(keys)

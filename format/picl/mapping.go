@@ -6,7 +6,7 @@ import (
 )
 
 // mapping states how the encoder writes a subject of another format. docs/mapping.md has the resulting
-// table. Events without an entry become user records.
+// table. Events without an entry become marks or user records.
 var mapping = format.MappingTable(map[format.Subject]format.Mapped{
 	format.ClockTicks: {How: format.Exact,
 		As: "seconds with the decimals needed; rounded to 1 ns where a tick has no finite decimals"},
@@ -24,13 +24,13 @@ var mapping = format.MappingTable(map[format.Subject]format.Mapped{
 	format.Comments:             {How: format.Exact, As: "-7 of PICL's own; weft only: others as user records"},
 	format.Claims:               {How: format.WeftOnly, As: "-3 and -4 with character data under a label"},
 	format.Messages:             {How: format.Exact, As: "-21 … -61; marks for other formats' messages"},
-	format.MessagePhases:        {How: format.WeftOnly, As: "marks -30 and -57; the others as user records"},
-	format.CollectiveOperations: {How: format.Exact, As: "-402, -780 … -793; weft only: other operations as user records"},
+	format.MessagePhases:        {How: format.WeftOnly, As: "marks -30, -57, and others with the kind as label"},
+	format.CollectiveOperations: {How: format.Exact, As: "-402, -780 … -793; weft only: other operations as marks"},
 	format.Interruptions: {How: format.WeftOnly,
 		As: "mark with the kind as label; PICL's own -912 … -914 as they are"},
 	format.MetricValues: {How: format.Exact,
 		As: "mark (-2) with the counter's name as label and the value as data; weft only: others as user record"},
-	format.Summaries: {How: format.Exact, As: "-101 … -105 of PICL's own; weft only: others as user records"},
+	format.Summaries: {How: format.Exact, As: "-101 … -105 of PICL's own; weft only: others as marks or user records"},
 	format.GenericEvents: {How: format.Exact,
 		As: "user records of PICL's own; generic events as -2; weft only: others as user records"},
 	format.Links: {How: format.WeftOnly, As: "user record after the last event"},

@@ -6,15 +6,15 @@ const maxFurther = 256
 // Further holds the writers of the visits on further lanes: all lanes except for the first one of each resource. W is
 // the type of a writer. The zero value has no lanes.
 type Further[W any] struct {
-	lanes map[uint32][]W // by location of the resource; the first one belongs to lane 1
-	List  []FurtherLane[W]
+	lanes map[uint32][]W   // by location of the resource; the first one belongs to lane 1
+	List  []FurtherLane[W] // in the order of their first use
 }
 
 // FurtherLane is a lane of a [Further].
 type FurtherLane[W any] struct {
 	Resource uint32 // location of the resource
 	Number   int    // from 1
-	Writer   W
+	Writer   W      // what Get has created for the lane
 }
 
 // Get returns the writer of a lane of a resource. It calls create for a lane that is used for the first time; i is the

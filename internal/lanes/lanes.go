@@ -79,15 +79,13 @@ func (l *Lanes) End(resource uint32, id int64) (lane int, ok bool) {
 // Visit returns the lane for the visit that a claim begins or ends. ok is false if the row of c is no such event, or if
 // it has no region, no id or no location of a resource.
 func (l *Lanes) Visit(d *trace.Definitions, c *trace.Cursor) (lane int, ok bool) {
-	loc := c.Location()
-	if c.Ref() == trace.NoRef || len(c.Ops()) == 0 || d.Locations.At(loc).Kind != trace.ResourceLocation {
+	loc, begins := c.Location(), c.Kind() == trace.ClaimBegin
+	if !begins && c.Kind() != trace.ClaimEnd || c.Ref() == trace.NoRef || len(c.Ops()) == 0 ||
+		d.Locations.At(loc).Kind != trace.ResourceLocation {
 		return 0, false
 	}
-	switch c.Kind() {
-	case trace.ClaimBegin:
+	if begins {
 		return l.Begin(loc, int64(c.Op(0)))
-	case trace.ClaimEnd:
-		return l.End(loc, int64(c.Op(0)))
 	}
-	return 0, false
+	return l.End(loc, int64(c.Op(0)))
 }

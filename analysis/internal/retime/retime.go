@@ -478,9 +478,10 @@ func isThreadBarrier(log *synclog.Log, path uint32) bool {
 	return synclog.IsBarrier(log.Defs.RegionRole(log.Defs.Regions.At(region))) && !log.Defs.Communicates(region)
 }
 
-// afterBarrier returns the new end of a barrier of threads. The thread executes tasks in the regions inside of it: some
-// before the last thread comes, which is the time until, in ticks, after the begin of the computed part. partly is set
-// if that part is not the whole barrier; the tasks then count as early as possible.
+// afterBarrier returns the new end of the computed part of a barrier of threads. begin and last are the new times at
+// which this part begins and the last thread comes. In the trace, the last thread comes until ticks after the begin.
+// Regions inside of the barrier are tasks: the thread executes some of them before the last thread comes. partly is set
+// if the computed part is not the whole barrier; the tasks then count as early as possible.
 func (r *retimer) afterBarrier(p waitstate.Place, begin, last, until int64, partly bool) int64 {
 	l := r.h.Locations[p.Location]
 	path := l.Call(p.Number).Path

@@ -46,9 +46,6 @@ func (w *worker) isCall(l *lane, k *regionKind) bool {
 		// A call of the driver inside a call of the runtime with the same role is a part of the outer
 		// call.
 		n := len(l.calls)
-		if n > 0 && k.role == trace.DeviceSyncRole {
-			l.calls[n-1].kind.awaits = false // the inner call waits
-		}
 		return (!k.enqueues || (w.launches || k.awaits) && !l.stream) && (n == 0 || l.calls[n-1].kind.role != k.role)
 	}
 	return k.call || k.kept

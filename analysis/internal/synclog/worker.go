@@ -526,7 +526,11 @@ func (w *worker) enter(l *lane, t int64, region uint32) error {
 			return err
 		}
 	}
-	if k := w.kind(region); w.isCall(l, k) {
+	k := w.kind(region)
+	if n := len(l.calls); n > 0 && k.role == trace.DeviceSyncRole {
+		l.calls[n-1].kind.awaits = false // the inner call waits
+	}
+	if w.isCall(l, k) {
 		if k.lock == releases {
 			if err := w.beginLock(l, t, k.role); err != nil {
 				return err
