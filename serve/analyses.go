@@ -192,12 +192,9 @@ type utilisationAnswer struct {
 func utilisation(e *entry, p *params) func(context.Context) (any, error) {
 	w := states.Columns{Columns: int(p.number("width", 1, maxWidth, 1000))}
 	w.From, w.To, _ = p.window()
-	waits := p.choice("waits", "0", "1") == "1"
+	waits := p.choice("waits", "1", "0") == "1"
 	return func(ctx context.Context) (a any, err error) {
-		var s *states.Series
-		if !waits {
-			s, err = e.indexedSeries(ctx, w)
-		}
+		s, err := e.indexedSeries(ctx, w, waits)
 		if s == nil && err == nil {
 			err = e.readers.useReader(ctx, func(d *reader) (err error) {
 				opt := states.Options{Series: &w}

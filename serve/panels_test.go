@@ -147,7 +147,7 @@ func TestStates(t *testing.T) {
 		{nested, true}, {commented, false}, {stencil, true}, {twofold, false},
 		{"../format/otf2/testdata/ok/heat2d-mt/traces.otf2", true},
 		{"../analysis/testdata/conceptual-ring8.trf", false}, {"../examples/odse.etf", true},
-		{"../format/etf/testdata/ok/feature-coverage.etf", true},
+		{"../format/etf/testdata/ok/feature-coverage.etf", true}, {handTrace, true},
 	} {
 		s := newTestServer(t, options(t), c.path)
 		api := waitReady(t, s, 0)
@@ -156,17 +156,18 @@ func TestStates(t *testing.T) {
 		fmt.Sscan(v["origin"].(string), &origin)
 		fmt.Sscan(v["length"].(string), &length)
 		random := rand.New(rand.NewPCG(3, 3))
-		for i := range 12 {
+		for i := range 24 {
 			from, to, query := int64(0), length+1, ""
-			if i > 0 {
+			if i > 1 {
 				from = random.Int64N(length)
 				to = from + 1 + random.Int64N(length-from+1)
-				query = fmt.Sprintf("?from=%d&to=%d", from, to)
+				query = fmt.Sprintf("&from=%d&to=%d", from, to)
 			}
-			want := statesOf(t, c.path, trace.Window{From: origin + from, To: origin + to})
+			query = fmt.Sprint("?waits=", i%2, query)
+			want := statesOf(t, c.path, trace.Window{From: origin + from, To: origin + to}, i%2 == 1)
 			got := get(t, s, api+"/states"+query)
 			checkAnswer(t, s, "States", got)
-			series := get(t, s, api+fmt.Sprintf("/utilisation?width=7&from=%d&to=%d", from, to))
+			series := get(t, s, api+fmt.Sprintf("/utilisation?width=7&waits=%d&from=%d&to=%d", i%2, from, to))
 			for k, l := range map[string][]float64{"busy": want.Series.Busy, "overhead": want.Series.Overhead,
 				"idle": want.Series.Idle} {
 				for i, v := range l {
@@ -199,7 +200,8 @@ func TestStates(t *testing.T) {
 	}
 }
 
-func statesOf(t *testing.T, path string, w trace.Window) *states.Result {
+// statesOf computes the states in a window from the events of a trace.
+func statesOf(t *testing.T, path string, w trace.Window, waits bool) *states.Result {
 	t.Helper()
 	src := format.FileSource(path)
 	f, err := format.Detect(all.Formats(), src)
@@ -214,7 +216,13 @@ func statesOf(t *testing.T, path string, w trace.Window) *states.Result {
 	if err := d.Prepare(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	p := states.New(d.Defs(), states.Options{Window: &w, Series: &states.Columns{Window: w, Columns: 7}})
+	opt := states.Options{Window: &w, Series: &states.Columns{Window: w, Columns: 7}}
+	if waits && !d.Defs().Conventions.EventTypes {
+		if opt.Waits, err = states.FindWaits(context.Background(), d, &w); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := states.New(d.Defs(), opt)
 	sel := trace.Everything()
 	sel.Links = trace.NoLinks
 	if err := d.Scan(context.Background(), sel, format.GlobalOrder, p); err != nil {
@@ -240,20 +248,20 @@ func TestStatesOfColors(t *testing.T) {
 	}
 }
 
-// TestStatesWithWaits checks that time in which calls wait is idle if the request asks for that: in the sums and
+// TestStatesWithWaits checks that time in which calls wait is idle, unless the request has waits=0: in the sums and
 // over time. The waits are those of Scalasca (scout.txt): 60 ticks in MPI_Finalize, 300 in MPI_Barrier, 600 in
 // MPI_Recv, 100 in MPI_Reduce, 150 in MPI_Bcast and 250 in MPI_Allreduce.
 func TestStatesWithWaits(t *testing.T) {
 	s := newTestServer(t, options(t), handTrace)
 	api := waitReady(t, s, 0)
-	plain, waits := stateSums(t, s, api+"/states"), stateSums(t, s, api+"/states?waits=1")
+	plain, waits := stateSums(t, s, api+"/states?waits=0"), stateSums(t, s, api+"/states")
 	if d := waits[2] - plain[2]; d != 1460 {
 		t.Errorf("found %d more ticks of idle time, want 1460", d)
 	}
 	if d := plain[1] - waits[1]; d != 1460 || plain[0] != waits[0] {
 		t.Errorf("found %d fewer ticks of overhead, want 1460; and busy %d, want %d", d, waits[0], plain[0])
 	}
-	part := number(t, get(t, s, api+"/utilisation?width=1&waits=1"), "idle/0")
+	part := number(t, get(t, s, api+"/utilisation?width=1"), "idle/0")
 	if want := float64(waits[2]) / float64(waits[0]+waits[1]+waits[2]); math.Abs(part-want) > 0.001 {
 		t.Errorf("over time, the idle part is %v, want %v", part, want)
 	}

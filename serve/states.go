@@ -139,17 +139,15 @@ func (a *statesAnswer) add(busy, overhead, idle int64) {
 // events.
 func processorStates(e *entry, p *params) func(context.Context) (any, error) {
 	from, to, _ := p.window()
-	waits := p.choice("waits", "0", "1") == "1"
+	waits := p.choice("waits", "1", "0") == "1"
 	v := p.x
 	return func(ctx context.Context) (any, error) {
-		if !waits {
-			a, err := e.indexedStates(ctx, from, to)
-			if a != nil || err != nil {
-				return a, err
-			}
+		a, err := e.indexedStates(ctx, from, to, waits)
+		if a != nil || err != nil {
+			return a, err
 		}
-		a := &statesAnswer{Rows: []stateRow{}}
-		err := e.readers.useReader(ctx, func(d *reader) (err error) {
+		a = &statesAnswer{Rows: []stateRow{}}
+		err = e.readers.useReader(ctx, func(d *reader) (err error) {
 			opt := states.Options{Window: &trace.Window{From: from, To: to}}
 			if opt.Waits, err = findWaits(ctx, d, waits, opt.Window); err != nil {
 				return err
@@ -179,6 +177,89 @@ func findWaits(ctx context.Context, d *reader, wanted bool, window *trace.Window
 		return nil, nil
 	}
 	return states.FindWaits(ctx, d.Events, window)
+}
+
+// wholeWaits returns the waits of the whole trace, or nil if they are not wanted. It computes them only once.
+func (x *traceIndex) wholeWaits(ctx context.Context, wanted bool) (*states.Waits, error) {
+	if !wanted {
+		return nil, nil
+	}
+	select {
+	case x.waitsTurn <- struct{}{}:
+		defer func() { <-x.waitsTurn }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if x.waits != nil {
+		return x.waits, nil
+	}
+	err := x.e.readers.useReader(ctx, func(d *reader) (err error) {
+		x.waits, err = findWaits(ctx, d, true, nil)
+		return err
+	})
+	return x.waits, err
+}
+
+// waitSweep finds the parts of intervals of a track in which the location of the track waits. The intervals of
+// each rank must come from the last to the first.
+type waitSweep struct {
+	list []timeRange
+	next [stateRanks]int // indexed by rank: the last element of list that can have a part in common with an interval
+}
+
+// timeRange is a time from From up to To, in ticks.
+type timeRange struct{ from, to int64 }
+
+// newWaitSweep returns the waits of a track's location in a window.
+func newWaitSweep(waits *states.Waits, t *index.Track, from, to int64) *waitSweep {
+	w := &waitSweep{}
+	from, to = max(from, t.First), min(to, t.Last)
+	for begin, end := range waits.At(t.Location) {
+		if begin >= to {
+			break
+		}
+		if end > from {
+			w.list = append(w.list, timeRange{max(begin, from), min(end, to)})
+		}
+	}
+	for rank := range w.next {
+		w.next[rank] = len(w.list) - 1
+	}
+	return w
+}
+
+// each calls f with the parts of an interval in which the location waits.
+func (w *waitSweep) each(rank int, begin, end int64, f func(begin, end int64)) {
+	i := &w.next[rank]
+	for *i >= 0 && w.list[*i].from >= end {
+		*i--
+	}
+	for ; *i >= 0 && w.list[*i].to > begin; *i-- {
+		f(max(begin, w.list[*i].from), min(end, w.list[*i].to))
+		if w.list[*i].from < begin {
+			return // the wait can have a part in common with the next interval, too
+		}
+	}
+}
+
+// rankTimes returns the times of a track by rank, like [index.Index.Ranks]. Waits have idleRank.
+func (w *waitSweep) rankTimes(ctx context.Context, x *traceIndex, p *stateIndex, track int, from, to int64) ([]int64,
+	error) {
+	times := make([]int64, stateRanks)
+	add := func(rank int, ticks int64) {
+		times[rank] += ticks
+		if rank > overheadRank {
+			times[rank-1] -= ticks
+		}
+	}
+	for _, wait := range w.list {
+		times[idleRank] += wait.to - wait.from
+	}
+	err := x.EachRankInterval(ctx, track, from, to, stateRanks, p.rankOf, func(rank int, begin, end int64) {
+		add(rank, end-begin)
+		w.each(rank, begin, end, func(begin, end int64) { add(rank, begin-end) })
+	})
+	return times, err
 }
 
 // openStateIndex opens the index from which the states of a trace can be computed. It returns nil if
@@ -212,13 +293,18 @@ func (s *stateIndex) rankOf(region uint32) int {
 	return 0
 }
 
-// indexedStates computes the states in a window from the index. It returns nil if the index does not suffice.
-func (e *entry) indexedStates(ctx context.Context, from, to int64) (*statesAnswer, error) {
+// indexedStates computes the states in a window from the index. idleWaits is set if waits count as idle time.
+// The result is nil if the index does not suffice.
+func (e *entry) indexedStates(ctx context.Context, from, to int64, idleWaits bool) (*statesAnswer, error) {
 	x, p, err := e.openStateIndex(ctx)
 	if x == nil || err != nil {
 		return nil, err
 	}
 	defer x.release()
+	found, err := x.wholeWaits(ctx, idleWaits)
+	if err != nil {
+		return nil, err
+	}
 	from, to = max(from, p.first), min(to, p.last)
 	part := func(a, b int64) int64 { return max(0, min(b, to)-max(a, from)) }
 	rows := make([]stateRow, len(p.tracks))
@@ -228,7 +314,12 @@ func (e *entry) indexedStates(ctx context.Context, from, to int64) (*statesAnswe
 		times := make([]int64, stateRanks)
 		if alive > 0 && t.Kind == index.LocationTrack {
 			var err error
-			if times, err = x.Ranks(ctx, p.tracks[i], from, to, stateRanks, p.rankOf); err != nil {
+			if w := newWaitSweep(found, t, from, to); len(w.list) > 0 {
+				times, err = w.rankTimes(ctx, x, p, p.tracks[i], from, to)
+			} else {
+				times, err = x.Ranks(ctx, p.tracks[i], from, to, stateRanks, p.rankOf)
+			}
+			if err != nil {
 				return err
 			}
 		}
@@ -246,13 +337,18 @@ func (e *entry) indexedStates(ctx context.Context, from, to int64) (*statesAnswe
 	return a, nil
 }
 
-// indexedSeries computes the states by column from the index. It returns nil if the index does not suffice.
-func (e *entry) indexedSeries(ctx context.Context, w states.Columns) (*states.Series, error) {
+// indexedSeries computes the states by column from the index. idleWaits is set if waits count as idle time. The
+// result is nil if the index does not suffice.
+func (e *entry) indexedSeries(ctx context.Context, w states.Columns, idleWaits bool) (*states.Series, error) {
 	x, p, err := e.openStateIndex(ctx)
 	if x == nil || err != nil {
 		return nil, err
 	}
 	defer x.release()
+	found, err := x.wholeWaits(ctx, idleWaits)
+	if err != nil {
+		return nil, err
+	}
 	parts := make([]*states.Times, runtime.GOMAXPROCS(0))
 	for i := range parts {
 		parts[i] = states.NewTimes(w)
@@ -266,15 +362,23 @@ func (e *entry) indexedSeries(ctx context.Context, w states.Columns) (*states.Se
 		if from >= to || t.Kind != index.LocationTrack {
 			return nil
 		}
+		waits := newWaitSweep(found, t, from, to)
+		for _, x := range waits.list {
+			sum.Remove(states.Busy, x.from, x.to)
+			sum.Add(states.Idle, x.from, x.to)
+		}
 		return x.EachRankInterval(ctx, p.tracks[i], from, to, stateRanks, p.rankOf, func(rank int, begin, end int64) {
 			// For an idle interval, EachRankInterval calls the function with both ranks.
-			if rank == overheadRank {
-				sum.Remove(states.Busy, begin, end)
-				sum.Add(states.Overhead, begin, end)
-			} else {
-				sum.Remove(states.Overhead, begin, end)
-				sum.Add(states.Idle, begin, end)
+			before, after := states.Busy, states.Overhead
+			if rank == idleRank {
+				before, after = states.Overhead, states.Idle
 			}
+			sum.Remove(before, begin, end)
+			sum.Add(after, begin, end)
+			waits.each(rank, begin, end, func(begin, end int64) { // waits are idle whatever their rank
+				sum.Add(before, begin, end)
+				sum.Remove(after, begin, end)
+			})
 		})
 	})
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"sync/atomic"
 
+	"github.com/weft-trace/weft/analysis/states"
 	"github.com/weft-trace/weft/draw"
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/serve/cache"
@@ -25,6 +26,8 @@ type traceView struct {
 	groups      []trace.LocationGroup
 	facts       traceFacts
 	processors  atomic.Pointer[stateIndex] // nil until it is used for the first time
+	waitsTurn   chan struct{}              // has capacity 1; protects waits
+	waits       *states.Waits              // waits of the whole trace; nil until they are used for the first time
 }
 
 // traceFacts is the part of a trace's description that is known only when the trace is ready.
@@ -252,7 +255,8 @@ func newClockFact(c trace.Clock) *clockFact { return &clockFact{c.Num, c.Den} }
 
 // newTraceView computes the constant data about a trace from its index.
 func newTraceView(ctx context.Context, x Index, found cache.Entry, c configuration) (*traceView, error) {
-	v := &traceView{tag: found.Key, clock: x.Clock(), tracks: x.Tracks(), regions: x.Regions(), groups: x.Groups()}
+	v := &traceView{tag: found.Key, clock: x.Clock(), tracks: x.Tracks(), regions: x.Regions(), groups: x.Groups(),
+		waitsTurn: make(chan struct{}, 1)}
 	v.first, v.last, _ = x.Extent()
 	n := x.Counts()
 	f := &v.facts

@@ -50,7 +50,7 @@ type Part struct {
 	last      int64 // time of the last event; not set with Options.Changes
 	bracketed bool  // the trace marks when tracing is on
 	entrance  entrance
-	waits     []waitChange // begins and ends of waits after the last event
+	waits     waitQueue // begins and ends of waits after the last event
 }
 
 // span holds the times of the first and the last event of a location, in ticks.
@@ -94,7 +94,7 @@ func New(d *trace.Definitions, opt Options) *Part {
 	p := &Part{defs: d, opt: opt, locations: map[uint32]span{}, bracketed: brackets(d)}
 	p.engine.window, p.engine.limited = opt.Window, opt.Regions != nil
 	if opt.Waits != nil {
-		p.waits = opt.Waits.changes
+		p.waits = opt.Waits.changes()
 	}
 	if opt.Series != nil {
 		p.engine.bins = NewTimes(*opt.Series)

@@ -67,7 +67,7 @@ var questions = []question{
 	{"profile --window 50%..50.1%", 0, 501, false, nil},
 	{"profile --location 1", 0, 1000, true, nil},
 	{"comm", 0, 1000, false, nil},
-	{"states", 0, 1000, false, nil},
+	{"states --waits=false", 0, 1000, false, nil},
 	{"convert --to null", 0, 1000, false, commands{"otf": "otfprint -s TRACE", "otf2": "otf2-print --silent TRACE"}},
 	{"cut --window 50%..51%", 0, 510, false, nil},
 }

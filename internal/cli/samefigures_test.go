@@ -150,9 +150,9 @@ func (f *figureComparison) compare() {
 		}
 	}
 	if !strings.HasSuffix(f.path, ".trf") { // the event types of PICL determine what waiting is
-		command, view := f.states("--waits"), f.viewerStates("waits=1")
+		command, view := f.states("--waits=false"), f.viewerStates("waits=0")
 		if d := gocmp.Diff(command, view); d != "" {
-			t.Errorf("%v: states with waits of the command (-) and of the viewer (+):\n%s", f.flags, d)
+			t.Errorf("%v: states without waits of the command (-) and of the viewer (+):\n%s", f.flags, d)
 		}
 	}
 	f.report(regions)

@@ -139,7 +139,7 @@ func defineRandomOTF(put func(otf.Record)) {
 // windowAnswers are commands whose answer for a window is the same with and without snapshots.
 var windowAnswers = [][]string{
 	{"profile", "--json"}, {"profile", "--tree", "--json"}, {"profile", "--location", "2", "--json"},
-	{"states", "--json"}, {"states", "--region", "work", "--json"}, {"states", "--waits", "--json"},
+	{"states", "--json"}, {"states", "--region", "work", "--json"}, {"states", "--waits=false", "--json"},
 	{"states", "--location", "2", "--json"},
 	{"usage", "--json"}, {"comm", "--json"}, {"comm", "--location", "2", "--json"}, {"comm", "--region", "work", "--json"},
 	{"messages", "--json"}, {"messages", "--bins", "3", "--json"}, {"messages", "--list", "--json"},

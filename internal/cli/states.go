@@ -20,9 +20,10 @@ func (a *app) statesCommand() *cobra.Command {
 		Short: "Show how long each processor is busy, in overhead and idle",
 		Long: `Show how long each processor is busy, in overhead (communicating but not waiting) and idle,
 as ParaGraph defines these states. The concurrency profile shows for how long exactly N
-processors were in each state. In PICL traces the event types determine the state, in other
-traces the groups and names of the regions. With --waits, the waits that weft waits finds
-are idle time, too.
+processors were in each state. In PICL traces the event types determine the state. In other
+traces the groups and names of the regions do, and the waits that weft waits finds are idle
+time. weft reads these traces twice; with --waits=false it reads them once, and the time in
+which calls wait for others is overhead.
 
 --window, or --from and --to, count only the time in a window. weft then reads the trace to
 the end of the window, and OTF traces from the last snapshots before the window (weft otf
@@ -31,7 +32,7 @@ the concurrency profile is still that of all processors. --region counts only th
 visits of these regions; in the concurrency profile, a processor outside of these visits is
 in no state. The times of regions that never contain each other add up.`,
 		Example: "  weft states trace.trf\n  weft states --window 20%..30% trace.otf2\n" +
-			"  weft states --waits trace.otf2\n  weft states --barrier idle --json trace.trf",
+			"  weft states --waits=false trace.otf2\n  weft states --barrier idle --json trace.trf",
 		Args: exactArgs(1, "one trace"),
 		RunE: func(c *cobra.Command, args []string) error { return a.runStates(c, args, &flags) },
 	}
@@ -57,7 +58,7 @@ func (f *statesFlags) register(c *cobra.Command) {
 	f.input.defineRolesFlag(c.Flags())
 	f.selection.registerForStates(c.Flags())
 	c.Flags().BoolVar(&f.asJSON, "json", false, "print JSON")
-	c.Flags().BoolVar(&f.waits, "waits", false, "count the waits of weft waits as idle time; reads the trace twice")
+	c.Flags().BoolVar(&f.waits, "waits", true, "count the waits of weft waits as idle time; reads the trace twice")
 	c.Flags().StringVar(&f.barrier, "barrier", "", "state in a barrier: busy, overhead (the default) or idle")
 	c.Flags().StringVar(&f.collective, "collective", "", "state in a collective operation: busy, overhead or idle")
 	c.Flags().StringVar(&f.overhead, "user-overhead", "", "state in user overhead (PICL event -603)")
@@ -103,11 +104,7 @@ func (a *app) runStates(c *cobra.Command, args []string, flags *statesFlags) err
 		}
 		_, opt.Window = flags.selection.selectedBounds(sel)
 		opt.Regions = sel.Region
-		if flags.waits {
-			if in.Defs().Conventions.EventTypes {
-				return nil, nil, usageError("--waits: found a trace whose event types define waiting, " +
-					"expected one of another format")
-			}
+		if !in.Defs().Conventions.EventTypes && flags.waits {
 			if opt.Waits, err = states.FindWaits(c.Context(), in.Events, opt.Window); err != nil {
 				return nil, nil, err
 			}
@@ -135,11 +132,6 @@ func (a *app) runStates(c *cobra.Command, args []string, flags *statesFlags) err
 		return x, func() error {
 			if len(x.Processors) > 0 {
 				a.printStates(x, in.Defs())
-			}
-			overhead := slices.ContainsFunc(x.Processors, func(q states.Processor) bool { return q.Overhead > 0 })
-			if overhead && !flags.waits && !flags.input.quiet && !in.Defs().Conventions.EventTypes {
-				printf(a.err, "%s: note: the time in which calls wait for others is overhead here; --waits counts it as idle\n",
-					in.src.Path)
 			}
 			return nil
 		}, nil

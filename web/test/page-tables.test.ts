@@ -42,10 +42,10 @@ pageTests("the page: tables", (check) => {
     await page.unrouteAll();
   });
 
-  check("waits count as idle time if the box is checked; a link keeps this", async ({ page, open, ready }) => {
+  check("waits count as idle time unless the box is cleared; a link keeps this", async ({ page, open, ready }) => {
     const asked: string[] = [];
     page.on("request", (q) => {
-      const m = /\/(states|utilisation)\?.*waits=1/.exec(q.url());
+      const m = /\/(states|utilisation)\?.*waits=0/.exec(q.url());
       if (m) asked.push(m[1]);
     });
     for (const [panel, answers] of [
@@ -54,6 +54,7 @@ pageTests("the page: tables", (check) => {
     ] as const) {
       await open(`#t=a1&p=${panel}`);
       expect(asked).toEqual([]);
+      expect(await page.getByLabel("waits are idle").isChecked()).toBe(true);
       await page.getByLabel("waits are idle").click();
       await ready();
       expect(asked.sort()).toEqual(answers);
@@ -61,7 +62,7 @@ pageTests("the page: tables", (check) => {
       asked.length = 0;
       await open("#t=a1&p=notes");
       await open(link);
-      expect(await page.getByLabel("waits are idle").isChecked()).toBe(true);
+      expect(await page.getByLabel("waits are idle").isChecked()).toBe(false);
       expect(asked.sort()).toEqual(answers);
       asked.length = 0;
     }

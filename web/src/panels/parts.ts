@@ -22,22 +22,22 @@ export function stateShares(t: StateTimes): Record<State, number> {
   return { busy: part("busy"), overhead: part("overhead"), idle: part("idle") };
 }
 
-/** waitsQuery returns the parameter that states whether waits count as idle time. */
+/** waitsQuery returns the parameter that states whether waits count as idle time. By default they do. */
 export function waitsQuery(tools: Tools): { waits?: string } {
-  return tools.get("waits") === "1" ? { waits: "1" } : {};
+  return tools.get("waits") === "0" ? { waits: "0" } : {};
 }
 
 /** waitsSwitch returns the box with which the user chooses that waits count as idle time. */
 export function waitsSwitch(tools: Tools): HTMLElement {
   const box = el("input", { type: "checkbox" });
-  box.checked = tools.get("waits") === "1";
+  box.checked = tools.get("waits") !== "0";
   box.addEventListener("change", () => {
-    tools.set("waits", box.checked ? "1" : "");
+    tools.set("waits", box.checked ? "" : "0");
     tools.refresh();
   });
   return el(
     "label",
-    { title: "Time in which a call waits for others is idle, as in weft states --waits. The trace is read for this." },
+    { title: "Time in which a call waits for others is idle, not overhead. The trace is read once for this." },
     box,
     " waits are idle",
   );
