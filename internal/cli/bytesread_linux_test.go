@@ -239,7 +239,8 @@ func TestWindowsReadLittle(t *testing.T) {
 		read := func(args ...string) int64 { return bytesOf(t, 2, append(args, "-q", in)...) }
 		for _, window := range []string{"1%..2%", "40%..41%"} {
 			most := read("profile", "--window", window)*5/4 + size/25
-			for _, args := range [][]string{{"comm"}, {"states"}, {"states", "--waits=false"}, {"usage"}, {"messages"}, {"messages", "--list"}, {"waits"},
+			for _, args := range [][]string{{"comm"}, {"states"}, {"states", "--waits=false"}, {"usage"},
+				{"messages"}, {"messages", "--list"}, {"waits"},
 				{"waits", "--causes"}, {"waits", "--causes", "--force", "--cube", filepath.Join(t.TempDir(), "t.cubex")},
 				{"states", "--roles", os.DevNull}, {"comm", "--location", "1"}, {"waits", "--location", "1"}} {
 				most := most
