@@ -18,7 +18,9 @@ type series struct {
 	iterations int
 	// total is the sum of all times in ticks.
 	total float64
-	times map[uint32][]stretch // indexed by location; only for locations that have all iterations
+	times [][]stretch // indexed by location; nil for locations that do not have all iterations
+	// locations is the number of elements of times that are not nil.
+	locations int
 }
 
 // stretch is a time in ticks that a location spends in a path before the call with the number call.
@@ -52,10 +54,10 @@ func (ex *explainer) findSeries() []*series {
 				k := key{t.Path, l.Call(n).Path}
 				s := byKey[k]
 				if s == nil {
-					s = &series{path: k.path, next: k.next, times: map[uint32][]stretch{}}
+					s = &series{path: k.path, next: k.next, times: make([][]stretch, len(ex.h.Locations))}
 					byKey[k] = s
 				}
-				s.times[uint32(loc)] = append(s.times[uint32(loc)], stretch{n, t.Time})
+				s.times[loc] = append(s.times[loc], stretch{n, t.Time})
 			}
 		}
 	}
@@ -66,9 +68,10 @@ func (ex *explainer) findSeries() []*series {
 		}
 		for loc, l := range s.times {
 			if len(l) != s.iterations {
-				delete(s.times, loc)
+				s.times[loc] = nil
 				continue
 			}
+			s.locations++
 			for _, t := range l {
 				s.total += float64(t.time)
 			}
@@ -86,28 +89,41 @@ func (ex *explainer) findSeries() []*series {
 // withTimes returns options in which f changes the times of a series. The arguments of f are the location, the number
 // of the iteration and the time in ticks.
 func (s *series) withTimes(f func(loc uint32, iteration int, t int64) int64) retime.Options {
+	latest := make([]int, len(s.times)) // indexed by location: the iteration that was found last
 	return retime.Options{Transfer: 1, Stretch: func(p waitstate.Place, path uint32, t int64) int64 {
 		if path != s.path {
 			return t
 		}
-		i, ok := slices.BinarySearchFunc(s.times[p.Location], p.Number, func(x stretch, n int32) int {
-			return cmp.Compare(x.call, n)
-		})
+		i, ok := findCall(s.times[p.Location], p.Number, latest[p.Location])
 		if !ok {
 			return t
 		}
+		latest[p.Location] = i
 		return f(p.Location, i, t)
 	}}
 }
 
+// findCall returns the index of the time before a call. It first looks at the index near and the one after it, because
+// the calls of a location usually come in order. ok is false if there is no such time.
+func findCall(list []stretch, call int32, near int) (i int, ok bool) {
+	for i := near; i < min(near+2, len(list)); i++ {
+		if list[i].call == call {
+			return i, true
+		}
+	}
+	return slices.BinarySearchFunc(list, call, func(x stretch, n int32) int { return cmp.Compare(x.call, n) })
+}
+
 // medians returns the lower median of the locations' times in each iteration.
 func (s *series) medians() []int64 {
-	list := make([]int64, 0, len(s.times))
+	list := make([]int64, 0, s.locations)
 	medians := make([]int64, s.iterations)
 	for i := range medians {
 		list = list[:0]
 		for _, l := range s.times {
-			list = append(list, l[i].time)
+			if l != nil {
+				list = append(list, l[i].time)
+			}
 		}
 		slices.Sort(list)
 		medians[i] = list[(len(list)-1)/2]
@@ -119,7 +135,7 @@ func (s *series) medians() []int64 {
 // same iteration, for each series of the path.
 func (ex *explainer) withoutNoise(path uint32) (list []retime.Options) {
 	for _, s := range ex.series {
-		if s.path == path && len(s.times) > 2 {
+		if s.path == path && s.locations > 2 {
 			m := s.medians()
 			list = append(list, s.withTimes(func(_ uint32, i int, t int64) int64 { return min(t, m[i]) }))
 		}
@@ -142,18 +158,21 @@ func (ex *explainer) balancedOptions(path uint32, shortened, reference spread) [
 		for _, t := range reference {
 			mean += s.sum(t.location) / float64(len(reference))
 		}
-		factors, cuts := map[uint32]float64{}, map[uint32]float64{}
+		// indexed by location: its factor for the times, and the ticks by which each time becomes shorter
+		factors, cuts := make([]float64, len(s.times)), make([]float64, len(s.times))
+		isShortened := make([]bool, len(s.times))
 		for _, t := range shortened {
 			sum := s.sum(t.location)
 			if f := shorteningFactor(mean, sum); f < 1 {
 				factors[t.location], cuts[t.location] = f, (sum-mean)/float64(s.iterations)
+				isShortened[t.location] = true
 			}
 		}
 		inProportion = append(inProportion, s.withTimes(func(loc uint32, _ int, t int64) int64 {
-			if f, ok := factors[loc]; ok {
-				return int64(math.Round(f * float64(t)))
+			if !isShortened[loc] {
+				return t
 			}
-			return t
+			return int64(math.Round(factors[loc] * float64(t)))
 		}))
 		equally = append(equally, s.withTimes(func(loc uint32, _ int, t int64) int64 {
 			return max(min(t, 0), t-int64(math.Round(cuts[loc])))
@@ -201,9 +220,12 @@ func (s *series) trend() (slope, begin float64, ok bool) {
 	n := s.iterations / size
 	values := make([]float64, n)
 	for _, l := range s.times {
+		if l == nil {
+			continue
+		}
 		for i := range values {
 			for _, t := range l[i*size : (i+1)*size] {
-				values[i] += float64(t.time) / float64(size*len(s.times))
+				values[i] += float64(t.time) / float64(size*s.locations)
 			}
 		}
 	}
