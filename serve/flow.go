@@ -80,8 +80,15 @@ type objectFact struct {
 func flow(p *params) storedAnswer {
 	opt := usage.LittleOptions{Attribute: p.values.Get("by")}
 	visits := p.values.Get("visits")
-	if (opt.Attribute != "") == (visits != "") {
-		p.setError("by", "either by or visits")
+	opt.Messages = p.choice("messages", "0", "1") == "1"
+	objects := 0
+	for _, chosen := range []bool{opt.Attribute != "", visits != "", opt.Messages} {
+		if chosen {
+			objects++
+		}
+	}
+	if objects != 1 {
+		p.setError("by", "one of by, visits and messages")
 	}
 	opt.Begin, opt.End, opt.Events = p.eventFilter("begin"), p.eventFilter("end"), p.eventFilter("events")
 	per := p.choice("per", "s", "ns", "us", "ms", "min", "h")
@@ -97,7 +104,11 @@ func flow(p *params) storedAnswer {
 	shorten := p.choice("shorten", "0", "1") == "1"
 	// for this answer, the parameters from and to select the columns of /flow/signals
 	window := p.selectedBetween("since", "until")
-	name := fmt.Sprintf("flow %q %q %q %q %q %s %s %t", opt.Attribute, visits, p.values.Get("begin"), p.values.Get("end"),
+	begin, end := p.values.Get("begin"), p.values.Get("end")
+	if opt.Messages && begin+end != "" {
+		p.setError("messages", "0 with begin or end, because messages begin and end with their send and receive")
+	}
+	name := fmt.Sprintf("flow %q %q %t %q %q %q %s %s %t", opt.Attribute, visits, opt.Messages, begin, end,
 		p.values.Get("events"), length, per, shorten)
 	if window != nil {
 		name += fmt.Sprintf(" %d %d", window.From, window.To)
@@ -127,6 +138,8 @@ func flow(p *params) storedAnswer {
 			case len(r.Objects) > 0:
 			case r.Incomplete > 0:
 				a.Missing = fmt.Sprintf("found no complete objects among %d", r.Incomplete)
+			case opt.Messages:
+				a.Missing = "found no messages"
 			case visits != "":
 				a.Missing = fmt.Sprintf("found no visits of the region %q", visits)
 			default:

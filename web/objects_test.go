@@ -99,15 +99,17 @@ type rangedPanels struct {
 // begin at 0.
 func TestObjects(t *testing.T) {
 	needBrowser(t)
-	odse, one, two := servedTrace(t, "odse"), servedTrace(t, "order-one"), servedTrace(t, "order-two")
+	odse, one, two, hand := servedTrace(t, "odse"), servedTrace(t, "order-one"), servedTrace(t, "order-two"),
+		servedTrace(t, "hand")
 	var out struct {
 		Behaviour behaviourPanel
 		Distance  distancePanel
 		Flow      flowPanel
 		Ranged    rangedPanels
+		Messages  [][]string
 		Errors    []string
 	}
-	runScript(t, "objects", map[string]any{"url": odse.url, "two": one.url + "," + two.id,
+	runScript(t, "objects", map[string]any{"url": odse.url, "messages": hand.url, "two": one.url + "," + two.id,
 		"range": []string{"30000", "90000"}, "ordered": []string{"0", orderedEnd}, "spec": oneAtATime}, &out)
 	for _, e := range out.Errors {
 		// the browser reports the answer to a wrong proposition
@@ -119,6 +121,7 @@ func TestObjects(t *testing.T) {
 	out.Distance.compare(t, one.path, two.path)
 	out.Flow.compare(t, odse.path)
 	out.Ranged.compare(t, odse.path, one.path, two.path)
+	sameTable(t, string(runWeft(t, "flow", "--messages", "--per", "ms", hand.path)), "SIGNAL", out.Messages)
 }
 
 // oneAtATime specifies a property of odse.etf, in the form in which the user enters it in the panel.

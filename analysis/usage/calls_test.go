@@ -74,3 +74,47 @@ func TestLittleOfMessages(t *testing.T) {
 		}
 	}
 }
+
+// TestMessagesAsObjects checks that each message is an object from its send to its receive, in one part and in two
+// parts that are merged. A message that is received before it is sent, and one that is never received, are
+// incomplete.
+func TestMessagesAsObjects(t *testing.T) {
+	rec := trace.NewRecorder(trace.Seconds(1))
+	loc := []uint32{rec.Location("rank 0"), rec.Location("rank 1")}
+	rec.Send(loc[0], 10, loc[1], 1, 8)
+	rec.Recv(loc[1], 14, loc[0], 1, 8)
+	rec.Recv(loc[1], 18, loc[0], 2, 8)
+	rec.Send(loc[0], 20, loc[1], 2, 8)
+	rec.Send(loc[1], 21, loc[0], 1, 8)
+	rec.Recv(loc[0], 31, loc[1], 1, 8)
+	rec.Send(loc[0], 40, loc[1], 1, 8)
+	rec.Recv(loc[1], 42, loc[0], 1, 8)
+	rec.Send(loc[1], 50, loc[0], 3, 8)
+	e := format.Recorded(rec)
+	want := []Object{{"rank 0 → rank 1, message 1", 10, 14}, {"rank 1 → rank 0, message 1", 21, 31},
+		{"rank 0 → rank 1, message 3", 40, 42}}
+	for _, parts := range []int{1, 2} {
+		var sum *Little
+		for i := range parts {
+			l := NewLittle(e.Defs(), LittleOptions{Messages: true})
+			sel := l.opt.Selection()
+			if parts > 1 {
+				sel.Location = func(x uint32) bool { return x == loc[i] }
+			}
+			if err := e.Scan(t.Context(), sel, format.PerLocation, l); err != nil {
+				t.Fatal(err)
+			}
+			if sum == nil {
+				sum = l
+			} else if err := sum.Merge(l); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r := sum.Result(ResultOptions{Unit: 1})
+		if !slices.Equal(r.Objects, want) || r.Incomplete != 2 {
+			t.Errorf("%d parts: found %+v and %d incomplete, expected %+v and 2", parts, r.Objects, r.Incomplete, want)
+		}
+		expectNear(t, "area of wip", r.WIP.Integral(), 4+10+2)
+		expectNear(t, "area of throughput", r.Throughput.Integral(), 3)
+	}
+}

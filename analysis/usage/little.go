@@ -10,6 +10,7 @@ import (
 	"github.com/weft-trace/weft/analysis/internal/facts"
 	"github.com/weft-trace/weft/analysis/internal/signals"
 	"github.com/weft-trace/weft/analysis/internal/texts"
+	"github.com/weft-trace/weft/analysis/messages"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -24,6 +25,9 @@ type LittleOptions struct {
 	// Visits selects regions whose visits are the objects, instead of the values of Attribute. Nil selects
 	// none.
 	Visits func(region uint32) bool
+	// Messages is set if the messages are the objects, instead of the values of Attribute. A message comes when it is
+	// sent, and leaves when it is received. Begin and End have no effect then.
+	Messages bool
 	// Begin selects the events at which an object may come, and End the events at which it may leave. An
 	// object comes at the earliest event that Begin selects, and leaves at the latest event that End selects.
 	// Nil selects all events of the object.
@@ -62,6 +66,9 @@ type Little struct {
 	visits map[visitKey][]visit
 	counts map[uint32]int // indexed by location: number of visits of Options.Visits
 	full   []string       // full names of locations
+	// messages pairs sends with receives, and pairs holds the result so far; not used without Options.Messages.
+	messages *messages.Part
+	pairs    []messages.Pair
 }
 
 // attributeKey is the name of an attribute.
@@ -137,6 +144,9 @@ const (
 func (o *LittleOptions) Selection() trace.Selection {
 	sel := trace.Events()
 	sel.NoStates = true
+	if o.Messages && o.Events == nil {
+		sel.Kind = messages.Needs
+	}
 	sel.Attribute = func(name string) bool {
 		return name == o.Attribute || o.Begin.needs(name) || o.End.needs(name) || o.Events.needs(name)
 	}
@@ -151,12 +161,21 @@ func CanIdentify(d *trace.Definitions, attribute string) bool {
 
 // NewLittle returns an empty part for a trace.
 func NewLittle(d *trace.Definitions, opt LittleOptions) *Little {
-	return &Little{defs: d, opt: opt, filtered: opt.Events != nil || opt.Begin != nil || opt.End != nil,
+	l := &Little{defs: d, opt: opt, filtered: opt.Events != nil || opt.Begin != nil || opt.End != nil,
 		facts: facts.New(d), visits: map[visitKey][]visit{}, counts: map[uint32]int{}}
+	if opt.Messages {
+		l.messages = messages.New(d, messages.Options{Pair: func(p messages.Pair) { l.pairs = append(l.pairs, p) }})
+	}
+	return l
 }
 
 // Batch processes a batch, whose events may belong to one location or to several.
 func (l *Little) Batch(b *trace.Batch) error {
+	if l.messages != nil {
+		if err := l.messages.Batch(b); err != nil || l.opt.Events == nil {
+			return err
+		}
+	}
 	// declared outside of the loop: a declaration inside of the loop would copy the cursor for each row
 	c := b.Cursor()
 	for c.Next() {
@@ -255,14 +274,19 @@ func (l *Little) visit(c *trace.Cursor) {
 		return
 	}
 	l.counts[loc]++
+	name := fmt.Sprintf("%s, visit %d", l.nameOf(loc), l.counts[loc])
+	*l.objects.at(l.number(name)) = object{v.start, c.Time(), true, true}
+}
+
+// nameOf returns the full name of a location.
+func (l *Little) nameOf(location uint32) string {
 	if l.full == nil {
 		l.full = l.defs.FullNames()
 	}
-	name := fmt.Sprint(loc)
-	if loc < uint32(len(l.full)) {
-		name = l.full[loc]
+	if location < uint32(len(l.full)) {
+		return l.full[location]
 	}
-	*l.objects.at(l.number(fmt.Sprintf("%s, visit %d", name, l.counts[loc]))) = object{v.start, c.Time(), true, true}
+	return fmt.Sprint(location)
 }
 
 // end counts the end, at time t, of a claim with the attributes x.
@@ -388,8 +412,14 @@ func (l *Little) filter(c *trace.Cursor, x *openClaim) {
 // Merge adds another part of the same trace. Both parts must have the same options, and must have processed
 // different locations. The other part must not be used afterwards.
 func (l *Little) Merge(o *Little) error {
-	if l.defs != o.defs || l.opt.Attribute != o.opt.Attribute {
+	if l.defs != o.defs || l.opt.Attribute != o.opt.Attribute || l.opt.Messages != o.opt.Messages {
 		return fmt.Errorf("usage: found parts of different traces or options")
+	}
+	if l.messages != nil {
+		l.pairs = append(l.pairs, o.pairs...)
+		if err := l.messages.Merge(o.messages); err != nil {
+			return fmt.Errorf("usage: %w", err)
+		}
 	}
 	numbers := l.values.Merge(&o.values)
 	l.objects.extend(l.values.Len())
@@ -538,6 +568,9 @@ func (l *Little) Result(opt ResultOptions) *LittleResult {
 			continue
 		}
 		r.Objects = append(r.Objects, Object{value, s.first, s.last})
+	}
+	if l.messages != nil {
+		r.Objects, r.Incomplete = l.messageObjects()
 	}
 	signals.SortNearby(r.Objects, func(a, b *Object) int {
 		if a.First != b.First {

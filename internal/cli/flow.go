@@ -28,6 +28,7 @@ type flowFlags struct {
 	input              inputFlags
 	selection          selectionFlags
 	by                 string
+	messages           bool
 	visits             []string
 	begin, end, events string
 	average, per       string
@@ -49,18 +50,19 @@ func (a *app) flowCommand() *cobra.Command {
 in the system at the same time. --by ATTRIBUTE assigns all claims and events with the same
 value of the attribute to one object. An object stays from the earliest to the latest of them, or
 between the events of --begin and --end. --visits makes each visit of a region an object, such as
-the iterations of a loop. --region leaves out events of other regions, and claims with other names.
+the iterations of a loop. --messages makes each message an object, from its send to its receive.
+--region leaves out events of other regions, and claims with other names.
 
 An object that stays for a time d adds 1/d to the throughput while it is in the system. The latency
 at a time is the work in progress divided by the throughput (Little's law). --average DURATION
 averages each signal, at each time, over the duration before it. --events computes the throughput
 from single events: between two successive events, it is 1 divided by the time between them. It
-needs neither --by nor --visits.
+needs none of --by, --visits and --messages.
 
 The values of --begin, --end and --events are propositions of weft verify, such as "end {'name' =
 'G'}", or a name. "start NAME" and "end NAME" are the start and the end of a claim.`,
 		Example: "  weft flow --by id trace.etf\n  weft flow --by id --begin 'start A' --end 'end G' --per ms trace.etf\n" +
-			"  weft flow --visits step --csv trace.otf2 > signals.csv",
+			"  weft flow --visits step --csv trace.otf2 > signals.csv\n  weft flow --messages --per ms trace.otf2",
 		Args: exactArgs(1, "one trace"),
 		RunE: func(c *cobra.Command, args []string) error { return a.runFlow(c.Context(), args[0], &flags) },
 	}
@@ -70,6 +72,7 @@ The values of --begin, --end and --events are propositions of weft verify, such 
 	flags.selection.registerForStates(f)
 	f.StringVar(&flags.by, "by", "", "attribute whose value is the object of a claim or event")
 	f.Var((*nameList)(&flags.visits), "visits", "regions whose visits are the objects; * and ? match anything")
+	f.BoolVar(&flags.messages, "messages", false, "messages are the objects, from their send to their receive")
 	f.StringVar(&flags.begin, "begin", "", "events at which objects enter the system; default: all")
 	f.StringVar(&flags.end, "end", "", "events at which objects leave the system; default: all")
 	f.StringVar(&flags.events, "events", "", "compute the event-based throughput from these events")
@@ -87,7 +90,7 @@ The values of --begin, --end and --events are propositions of weft verify, such 
 
 // options returns the options of the analysis.
 func (f *flowFlags) options(in *input) (opt usage.LittleOptions, err error) {
-	opt.Attribute = f.by
+	opt.Attribute, opt.Messages = f.by, f.messages
 	if len(f.visits) > 0 {
 		if opt.Visits, err = choose(in.Defs(), aRegion, f.visits); err != nil {
 			return opt, err
@@ -117,8 +120,13 @@ func (f *flowFlags) options(in *input) (opt usage.LittleOptions, err error) {
 
 // runFlow analyses the trace at path.
 func (a *app) runFlow(ctx context.Context, path string, flags *flowFlags) error {
-	if n := countSet(flags.by != "", len(flags.visits) > 0); n > 1 || n == 0 && flags.events == "" {
-		return usageError("--by, --visits: found %d of them, expected one, or --events alone", n)
+	objects := countSet(flags.by != "", len(flags.visits) > 0, flags.messages)
+	if objects > 1 || objects == 0 && flags.events == "" {
+		return usageError("--by, --visits, --messages: found %d of them, expected one, or --events alone", objects)
+	}
+	if flags.messages && (flags.begin != "" || flags.end != "") {
+		return usageError("--begin, --end: found --messages, whose objects begin and end with their send and receive; " +
+			"expected --by")
 	}
 	if n := countSet(flags.asJSON, flags.asCSV); n > 1 {
 		return usageError("--json and --csv: found %d of them, expected one", n)
@@ -153,10 +161,12 @@ func (a *app) runFlow(ctx context.Context, path string, flags *flowFlags) error 
 		ticks := float64(unit) / 1e9 * clock.PerSecond()
 		x := flowResult{in.heading(), flags.per, p.Result(usage.ResultOptions{Window: average, Unit: ticks,
 			Shorten: flags.shorten, NoSignals: !flags.asJSON && !flags.asCSV})}
-		if found := len(x.Objects) > 0 || flags.by == "" && len(flags.visits) == 0 && len(x.Events) > 0; !found {
+		if found := len(x.Objects) > 0 || objects == 0 && len(x.Events) > 0; !found {
 			what, hint := "visits of the regions", ""
 			switch {
-			case flags.by == "" && len(flags.visits) == 0:
+			case flags.messages:
+				what = "messages"
+			case objects == 0:
 				what = "two events of --events at different times"
 			case flags.by != "":
 				what, hint = fmt.Sprintf("objects with the attribute %q", flags.by), attributeHint(in.Defs(), flags.by)

@@ -28,11 +28,15 @@ const textParameters: readonly (readonly [what: string, label: string, example: 
 function queryOf(app: App, lane: Lane): Record<string, string | undefined> | null {
   const { from, to } = timeQuery(lane, timeOf(app, "flow"));
   const get = (what: string): string | undefined => app.store.state.choices.get(`flow.${what}`),
-    m = /^(by|visits) ([\s\S]+)$/.exec(get("of") ?? usualChoice(lane, false));
+    of = get("of") ?? usualChoice(lane, false),
+    messages = of === "messages",
+    m = messages ? ["", "messages", "1"] : /^(by|visits) ([\s\S]+)$/.exec(of),
+    // a message enters and leaves with its send and receive
+    texts = textParameters.filter(([what]) => !messages || (what !== "begin" && what !== "end"));
   return m
     ? {
         [m[1]]: m[2],
-        ...Object.fromEntries(textParameters.map(([what]) => [what, get(what)])),
+        ...Object.fromEntries(texts.map(([what]) => [what, get(what)])),
         per: get("per"),
         shorten: get("shorten"),
         since: from?.toString(),
@@ -72,7 +76,7 @@ export const flowSource: Source = {
         lane: lane.index,
         title:
           `flow: ${countWords(r.objects, "object")} ` +
-          (q.by !== undefined ? `by ${q.by}` : `, visits of ${q.visits ?? ""}`),
+          (q.by !== undefined ? `by ${q.by}` : q.messages ? ", messages" : `, visits of ${q.visits ?? ""}`),
         rows: shown.map((s) => ({
           label: s.name,
           level: 0,

@@ -57,7 +57,10 @@ export function visitsSelect(
   });
 }
 
-/** chooser returns the control. Its value is "by NAME", "visits NAME", "locations", or "" for no choice. */
+/**
+ * chooser returns the control. Its value is "by NAME", "visits NAME", or "" for no choice; with locations set also
+ * "locations", and otherwise "messages".
+ */
 export function chooser(
   lane: Lane,
   value: string,
@@ -74,6 +77,7 @@ export function chooser(
     ...attributesOf(lane).map((a) => [`by ${a}`, `objects by ${printable(a)}`] as const),
     ...(locations ? [["locations", "objects are locations"] as const] : []),
     ["visits", "objects are visits of"],
+    ...(locations || lane.meta.links === 0 ? [] : [["messages", "objects are messages"] as const]),
   ];
   return { select: visitsSelect("What the objects are", options, value, input, change), input, list };
 }

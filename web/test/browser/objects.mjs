@@ -106,6 +106,15 @@ async function flow(w, open, url) {
   return out;
 }
 
+/** messages looks at the panel Flow of a trace in which the messages are the objects. */
+async function messages(w) {
+  await panel(w, "Flow");
+  await w.page.getByLabel("What the objects are").selectOption("messages");
+  await w.page.getByLabel("Time unit of throughput").selectOption("ms");
+  await w.ready();
+  return rows(w, 0);
+}
+
 /** choose shows the range of a page in a panel. */
 async function choose(w, title) {
   await panel(w, title);
@@ -160,8 +169,12 @@ export async function run(input, open) {
   await two.ready();
   out.distance = await distance(two, open, input.two);
   out.ranged = await ranged(open, input);
-  out.errors = [...w.errors, ...two.errors, ...out.ranged.errors];
+  const hand = await open("objects-messages", input.messages);
+  await hand.ready();
+  out.messages = await messages(hand);
+  out.errors = [...w.errors, ...two.errors, ...hand.errors, ...out.ranged.errors];
   await w.close();
+  await hand.close();
   await two.close();
   return out;
 }
