@@ -19,7 +19,7 @@ const (
 // diffAnswer compares two windows. The fields of Result are the same as in the output of `weft diff`. They are
 // absent if Missing is set.
 type diffAnswer struct {
-	// Missing is the reason why there are no differences, or "".
+	// Missing is the reason why nothing can be compared, or "".
 	Missing string `json:"missing"`
 	*diff.Result
 	// Regions and Paths contain the compared rows, including rows whose difference is not reported.

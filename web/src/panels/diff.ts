@@ -185,7 +185,7 @@ export function diff(): Panel {
       }
       const d = await requestDiff(app, parts, c.metric, tools.signal);
       if (d.missing !== "") {
-        hint(`There are no differences: ${printable(d.missing)}.`);
+        hint(`Nothing can be compared: ${printable(d.missing)}.`);
         return;
       }
       tools.body.append(summary(d, parts));
