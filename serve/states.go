@@ -193,8 +193,11 @@ func (x *traceIndex) wholeWaits(ctx context.Context, wanted bool) (*states.Waits
 	if x.waits != nil {
 		return x.waits, nil
 	}
-	err := x.e.readers.useReader(ctx, func(d *reader) (err error) {
-		x.waits, err = findWaits(ctx, d, true, nil)
+	err := x.e.readers.useReader(ctx, func(d *reader) error {
+		found, err := findWaits(ctx, d, true, nil)
+		if err == nil {
+			x.waits = found
+		}
 		return err
 	})
 	return x.waits, err

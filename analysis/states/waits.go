@@ -29,8 +29,11 @@ func FindWaits(ctx context.Context, events format.Events, window *trace.Window) 
 			w.add(x.Place.Location, x.Begin, x.Begin+x.Length)
 		}
 	}})
+	if err != nil {
+		return nil, err
+	}
 	w.finish()
-	return w, err
+	return w, nil
 }
 
 // waitRegion is the index of an artificial region that is open while a location waits.
