@@ -279,12 +279,21 @@ func (m *model) indexTokens(t *allTokens) {
 // definitions.
 func (m *model) nameGroups(list []*Record) {
 	m.groupNames = map[scopedToken]string{}
+	entries := map[string]uint32{}
+	for i := m.defs.Strings.Len() - 1; i >= 0; i-- {
+		entries[*m.defs.Strings.At(uint32(i))] = uint32(i)
+	}
 	for _, r := range list {
 		switch r.Type {
 		case DefFunctionGroup:
 			m.groupNames[scopedToken{functionGroups, r.Stream, r.Token}] = r.Name
 		case DefFileGroup:
-			m.groupNames[scopedToken{fileGroups, r.Stream, r.Token}] = r.Name
+			k := scopedToken{fileGroups, r.Stream, r.Token}
+			m.groupNames[k] = r.Name
+			delete(m.index, k) // the token of a carried string means this group instead
+			if i, ok := entries[trace.ToUTF8(r.Name)]; ok {
+				m.index[k] = i
+			}
 		}
 	}
 }

@@ -492,7 +492,7 @@ func (o *rewriting) noteReferences(r *Record) {
 // groupToken returns the token in a stream of the group whose name is entry ref of the strings.
 func (e *encoder) groupToken(table int, stream, ref uint32) uint64 {
 	if e.original == nil {
-		return stringToken(ref)
+		return e.summaryGroup(table, ref)
 	}
 	k := namedGroup{table, *e.defs.Strings.At(ref), stream}
 	token, ok := e.original.groups[k]
