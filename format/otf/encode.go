@@ -52,16 +52,17 @@ type encoder struct {
 	operations     map[uint64]bool         // collective operations that records refer to
 	groups         map[summaryGroup]uint64 // tokens of the groups that summaries refer to
 	// groups of files in a trace that was read from OTF; nil until a summary refers to a group of files
-	fileGroupNames  map[uint64]string
-	fileGroupTokens map[string]uint64
-	windows         map[uint32]uint32     // communicator of each window for remote memory access
-	fileOperations  *fileoperation.FromIO // operations on files of a trace with I/O handles
-	handles         map[uint32]bool       // I/O handles that need a file of their own
-	processesByID   map[string]int        // process locations by id, to which threads refer
-	defaultStreams  bool                  // the user has not chosen the number of streams
-	held            *lookahead.Rows       // rows wait for the end of collective operations
-	ranks           map[uint32][]uint32   // locations of the ranks, by communicator
-	original        *rewriting            // nil unless an OTF trace is written again with its own tokens
+	fileGroupNames          map[uint64]string
+	fileGroupTokens         map[string]uint64
+	windows                 map[uint32]uint32     // communicator of each window for remote memory access
+	fileOperations          *fileoperation.FromIO // operations on files of a trace with I/O handles
+	handles                 map[uint32]bool       // I/O handles that need a file of their own
+	processesByID           map[string]int        // process locations by id, to which threads refer
+	defaultStreams          bool                  // the user has not chosen the number of streams
+	keepLevel, keepSpelling bool                  // the user has not chosen the compression and the spelling
+	held                    *lookahead.Rows       // rows wait for the end of collective operations
+	ranks                   map[uint32][]uint32   // locations of the ranks, by communicator
+	original                *rewriting            // nil unless an OTF trace is written again with its own tokens
 	// checksum of the written visits; nil unless the original trace has a thumbnail
 	written *visitSum
 }
@@ -100,6 +101,7 @@ func (Format) Create(out *format.Output, opt *format.WriteOptions) (format.Encod
 	if err != nil {
 		return nil, err
 	}
+	keepLevel := wo.Level < 0
 	wo.Level = max(wo.Level, 0)
 	wo.Streams = 1
 	if streams >= 0 {
@@ -107,6 +109,7 @@ func (Format) Create(out *format.Output, opt *format.WriteOptions) (format.Encod
 	}
 	e := newEncoder(out, &wo)
 	e.defaultStreams, e.plain = streams < 0, opt.Plain
+	e.keepLevel, e.keepSpelling = keepLevel, opt.Value("otf.spelling", "keep") == "keep"
 	return e, nil
 }
 

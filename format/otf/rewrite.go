@@ -65,6 +65,16 @@ func (e *encoder) rewrite(sources []*sourceTrace) error {
 	o := &rewriting{sources: sources, groups: map[namedGroup]uint64{}, keys: map[int]bool{}}
 	e.original = o
 	e.w.headed = true // the trace has a version and a unique id of its own
+	kept, _, err := sources[0].r.copyOptions(&format.WriteOptions{})
+	if err != nil {
+		return err
+	}
+	if e.keepLevel {
+		e.w.opt.Level = kept.Level
+	}
+	if e.keepSpelling {
+		e.w.opt.Long = kept.Long
+	}
 	master := sources[0].r.master
 	if sources[0].Index != nil {
 		o.global = len(sources) > 1 || e.joinsStreams(sources[0])
