@@ -59,6 +59,9 @@ func (t *tokens) set(i int, token uint32) {
 	t.preset[i] = token
 }
 
+// isSet reports whether set has assigned a token to an entry.
+func (t *tokens) isSet(i int) bool { return i < len(t.preset) && t.preset[i] != 0 }
+
 // markUsed marks a token as used, so that no entry gets it.
 func (t *tokens) markUsed(token uint32) {
 	if t.used == nil {
@@ -69,7 +72,7 @@ func (t *tokens) markUsed(token uint32) {
 
 func (t *tokens) at(i int) uint32 {
 	for n := len(t.list); n <= i; n++ {
-		if n < len(t.preset) && t.preset[n] != 0 {
+		if t.isSet(n) {
 			t.add(t.preset[n])
 			continue
 		}

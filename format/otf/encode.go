@@ -33,7 +33,7 @@ type encoder struct {
 	plain         bool
 	begun         bool // the clock has been chosen
 	places        []placeOfLocation
-	locationsByID map[string]uint32 // locations by id; the map is made when a marker needs it
+	locationsByID map[string]uint32 // locations by id; the map is made when a marker or a root needs it
 	rec           Record
 	readBack      Record
 	text          []byte
@@ -276,15 +276,21 @@ func (e *encoder) setMarkerProcess(c *trace.Cursor, r *Record) {
 	if r.Type != Marker || len(ops) != 3 || ops[scope] != location {
 		return
 	}
+	if i, ok := e.locationWithID(strconv.FormatUint(ops[2], 10)); ok {
+		r.Process = e.place(i).process
+	}
+}
+
+// locationWithID returns the location with an id.
+func (e *encoder) locationWithID(id string) (loc uint32, ok bool) {
 	if e.locationsByID == nil {
 		e.locationsByID = map[string]uint32{}
 		for i, l := range e.defs.Locations.All() {
 			e.locationsByID[l.ID] = uint32(i)
 		}
 	}
-	if i, ok := e.locationsByID[strconv.FormatUint(ops[2], 10)]; ok {
-		r.Process = e.place(i).process
-	}
+	loc, ok = e.locationsByID[id]
+	return loc, ok
 }
 
 // truncate cuts the numbers of a record to the size of their fields. An unknown message length becomes 0, and

@@ -238,7 +238,7 @@ func (s *sourceTrace) keepUndefined(typ Type, table *tokens) {
 	space := tokensOfDefinitions[typ].own
 	for own, token := range s.tokens[space] {
 		if entry, ok := s.entry(&Record{Type: typ, Stream: own.stream, Token: own.token}); ok {
-			if _, defined := s.joiner.entries[space][entry]; !defined {
+			if _, defined := s.joiner.entries[space][entry]; !defined && !table.isSet(int(entry.index)) {
 				table.set(int(entry.index), uint32(token))
 			}
 		}

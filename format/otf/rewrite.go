@@ -451,7 +451,7 @@ func (e *encoder) setOriginalRecord(c *trace.Cursor, r *Record) bool {
 		stream := e.original.origin(c.Location(), "").stream
 		r.SCL = s.token(sclTokens, stream, r.SCL)
 		if specs[r.Type].hasField(fieldRoot) {
-			r.Root = s.token(processTokens, stream, r.Root)
+			r.Root = e.rootToken(s, stream, r.Root)
 		}
 	}
 	if s.model.operations != nil && !e.original.global && specs[r.Type].hasField(fieldCollective) {
@@ -479,6 +479,15 @@ func (e *encoder) setOriginalRecord(c *trace.Cursor, r *Record) bool {
 			"the number is too large for the field of the record", 1)
 	}
 	return true
+}
+
+// rootToken returns the token of the process that is the root of a collective operation. root is the number of a
+// location, or a process of the source that has no location.
+func (e *encoder) rootToken(s *sourceTrace, stream uint32, root uint64) uint64 {
+	if loc, ok := e.locationWithID(strconv.FormatUint(root, 10)); ok && root != 0 {
+		return uint64(e.tokens.locations.at(int(loc)))
+	}
+	return s.token(processTokens, stream, root)
 }
 
 // noteReferences marks the definitions to which a record refers and for which the model has no table.
