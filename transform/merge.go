@@ -432,6 +432,7 @@ type mergeInput struct {
 	operations map[uint64]uint64
 	undefined  map[uint64]uint64 // new numbers of operations that only other traces define
 	calls      *collective.Calls // nil unless the merged trace does not number operations as this one does
+	numbered   map[uint64]bool   // numbers of locations of the merged trace; nil until a root has no location
 	rounded    *int64
 	large      *int64
 	loss       *format.Loss
@@ -551,6 +552,9 @@ func (m *mergeInput) change(b *trace.Batch) *trace.Batch {
 					more, less = more*more, less*less
 				}
 			}
+		}
+		if m.namesRoots(k) && len(ops) > rootOperand && ops[rootOperand] != trace.Undefined {
+			ops[rootOperand] = m.root(ops[rootOperand])
 		}
 		if len(ops) > 0 && m.operations != nil {
 			switch k {

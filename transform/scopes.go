@@ -59,3 +59,37 @@ func idOf(d *trace.Definitions, t table, i uint32) string {
 	}
 	return d.Communicator.At(i).ID
 }
+
+// rootOperand is the position of the root among the operands of collective operations.
+const rootOperand = 2
+
+// namesRoots reports whether the root of a kind of events is the number of a location, and not a rank. This is the case
+// in traces that number their collective operations.
+func (m *mergeInput) namesRoots(k trace.Kind) bool {
+	switch k {
+	case trace.Collective, trace.CollectiveBegin, trace.CollectiveEnd, trace.CollectiveSnapshot:
+		return m.inputs > 1 && m.calls == nil && m.src.Conventions.OwnOperations
+	}
+	return false
+}
+
+// root converts the root of a collective operation to the number of the same location in the merged trace. A root
+// without a location does not get the number of another location.
+func (m *mergeInput) root(number uint64) uint64 {
+	const location = 1
+	if to := m.scope(location, number); to != trace.Undefined {
+		return to
+	}
+	if m.numbered == nil {
+		m.numbered = map[uint64]bool{}
+		for _, l := range m.into.defs.Locations.All() {
+			if n, err := strconv.ParseUint(l.ID, 10, 64); err == nil {
+				m.numbered[n] = true
+			}
+		}
+	}
+	for m.numbered[number] {
+		number += uint64(len(m.numbered))
+	}
+	return number
+}

@@ -59,6 +59,9 @@ func (t *tokens) set(i int, token uint32) {
 	t.preset[i] = token
 }
 
+// isSet reports whether set has assigned a token to an entry.
+func (t *tokens) isSet(i int) bool { return i < len(t.preset) && t.preset[i] != 0 }
+
 // markUsed marks a token as used, so that no entry gets it.
 func (t *tokens) markUsed(token uint32) {
 	if t.used == nil {
@@ -69,7 +72,7 @@ func (t *tokens) markUsed(token uint32) {
 
 func (t *tokens) at(i int) uint32 {
 	for n := len(t.list); n <= i; n++ {
-		if n < len(t.preset) && t.preset[n] != 0 {
+		if t.isSet(n) {
 			t.add(t.preset[n])
 			continue
 		}
@@ -279,12 +282,21 @@ func (m *model) indexTokens(t *allTokens) {
 // definitions.
 func (m *model) nameGroups(list []*Record) {
 	m.groupNames = map[scopedToken]string{}
+	entries := map[string]uint32{}
+	for i := m.defs.Strings.Len() - 1; i >= 0; i-- {
+		entries[*m.defs.Strings.At(uint32(i))] = uint32(i)
+	}
 	for _, r := range list {
 		switch r.Type {
 		case DefFunctionGroup:
 			m.groupNames[scopedToken{functionGroups, r.Stream, r.Token}] = r.Name
 		case DefFileGroup:
-			m.groupNames[scopedToken{fileGroups, r.Stream, r.Token}] = r.Name
+			k := scopedToken{fileGroups, r.Stream, r.Token}
+			m.groupNames[k] = r.Name
+			delete(m.index, k) // the token of a carried string means this group instead
+			if i, ok := entries[trace.ToUTF8(r.Name)]; ok {
+				m.index[k] = i
+			}
 		}
 	}
 }

@@ -68,7 +68,13 @@ func (d *decoder) addRow(b *trace.Batch, r *Record) {
 			m = &eventModel{kind: trace.Generic, table: noTable}
 		}
 		ref := trace.NoRef
-		if m.table != noTable && !(d.carried && m.table == files && r.File >= handleFile) {
+		switch {
+		case m.table == noTable || d.carried && m.table == files && r.File >= handleFile:
+		case r.Type == FileOperationSummary && r.File == 0: // the summary of all files, unless the trace defines file 0
+			if file, ok := d.find(files, stream, 0); ok {
+				ref = file
+			}
+		default:
 			ref = d.ref(m.table, stream, *r.number(m.ref))
 		}
 		var room [8]uint64

@@ -33,7 +33,7 @@ type encoder struct {
 	plain         bool
 	begun         bool // the clock has been chosen
 	places        []placeOfLocation
-	locationsByID map[string]uint32 // locations by id; the map is made when a marker needs it
+	locationsByID map[string]uint32 // locations by id; the map is made when a marker or a root needs it
 	rec           Record
 	readBack      Record
 	text          []byte
@@ -49,15 +49,20 @@ type encoder struct {
 	extent extent // of the written records without markers
 	// locations whose current collective operation its begin record describes completely
 	completeBegins map[uint32]bool
-	operations     map[uint64]bool       // collective operations that records refer to
-	windows        map[uint32]uint32     // communicator of each window for remote memory access
-	fileOperations *fileoperation.FromIO // operations on files of a trace with I/O handles
-	handles        map[uint32]bool       // I/O handles that need a file of their own
-	processesByID  map[string]int        // process locations by id, to which threads refer
-	defaultStreams bool                  // the user has not chosen the number of streams
-	held           *lookahead.Rows       // rows wait for the end of collective operations
-	ranks          map[uint32][]uint32   // locations of the ranks, by communicator
-	original       *rewriting            // nil unless an OTF trace is written again with its own tokens
+	operations     map[uint64]bool         // collective operations that records refer to
+	groups         map[summaryGroup]uint64 // tokens of the groups that summaries refer to
+	// groups of files in a trace that was read from OTF; nil until a summary refers to a group of files
+	fileGroupNames          map[uint64]string
+	fileGroupTokens         map[string]uint64
+	windows                 map[uint32]uint32     // communicator of each window for remote memory access
+	fileOperations          *fileoperation.FromIO // operations on files of a trace with I/O handles
+	handles                 map[uint32]bool       // I/O handles that need a file of their own
+	processesByID           map[string]int        // process locations by id, to which threads refer
+	defaultStreams          bool                  // the user has not chosen the number of streams
+	keepLevel, keepSpelling bool                  // the user has not chosen the compression and the spelling
+	held                    *lookahead.Rows       // rows wait for the end of collective operations
+	ranks                   map[uint32][]uint32   // locations of the ranks, by communicator
+	original                *rewriting            // nil unless an OTF trace is written again with its own tokens
 	// checksum of the written visits; nil unless the original trace has a thumbnail
 	written *visitSum
 }
@@ -96,6 +101,7 @@ func (Format) Create(out *format.Output, opt *format.WriteOptions) (format.Encod
 	if err != nil {
 		return nil, err
 	}
+	keepLevel := wo.Level < 0
 	wo.Level = max(wo.Level, 0)
 	wo.Streams = 1
 	if streams >= 0 {
@@ -103,14 +109,15 @@ func (Format) Create(out *format.Output, opt *format.WriteOptions) (format.Encod
 	}
 	e := newEncoder(out, &wo)
 	e.defaultStreams, e.plain = streams < 0, opt.Plain
+	e.keepLevel, e.keepSpelling = keepLevel, opt.Value("otf.spelling", "keep") == "keep"
 	return e, nil
 }
 
 func newEncoder(out *format.Output, opt *WriterOptions) *encoder {
 	stub := strings.TrimSuffix(out.Path, ".otf")
 	e := &encoder{out: out, w: Create(stub, opt), lanes: lanes.New(), processes: map[uint32][]uint64{},
-		operations: map[uint64]bool{}, completeBegins: map[uint32]bool{}, windows: map[uint32]uint32{},
-		handles: map[uint32]bool{}}
+		operations: map[uint64]bool{}, groups: map[summaryGroup]uint64{}, completeBegins: map[uint32]bool{},
+		windows: map[uint32]uint32{}, handles: map[uint32]bool{}}
 	e.files = &copier{stub: stub, writers: e.w.streams, master: e.w.master}
 	e.files.attach(out)
 	e.held = lookahead.New(lookahead.CollectiveOperations, e.writeRow)
@@ -269,15 +276,21 @@ func (e *encoder) setMarkerProcess(c *trace.Cursor, r *Record) {
 	if r.Type != Marker || len(ops) != 3 || ops[scope] != location {
 		return
 	}
+	if i, ok := e.locationWithID(strconv.FormatUint(ops[2], 10)); ok {
+		r.Process = e.place(i).process
+	}
+}
+
+// locationWithID returns the location with an id.
+func (e *encoder) locationWithID(id string) (loc uint32, ok bool) {
 	if e.locationsByID == nil {
 		e.locationsByID = map[string]uint32{}
 		for i, l := range e.defs.Locations.All() {
 			e.locationsByID[l.ID] = uint32(i)
 		}
 	}
-	if i, ok := e.locationsByID[strconv.FormatUint(ops[2], 10)]; ok {
-		r.Process = e.place(i).process
-	}
+	loc, ok = e.locationsByID[id]
+	return loc, ok
 }
 
 // truncate cuts the numbers of a record to the size of their fields. An unknown message length becomes 0, and
@@ -394,8 +407,8 @@ func (e *encoder) nativeFields(c *trace.Cursor, r *Record) {
 			r.Type, r.Counter, r.Value = Counter, named(counters), op(1)
 		}
 	case !ok:
-	case ref == trace.NoRef && (m.table == markers || typ == FileOperationSummary), (typ == SendMsg || typ == RecvMsg) &&
-		e.original == nil && location(0) == 0:
+	case ref == trace.NoRef && m.table == markers, (typ == SendMsg || typ == RecvMsg) && e.original == nil &&
+		location(0) == 0:
 	default:
 		if r.Type = typ; typ == Marker {
 			r.Stream = 0 // a marker is in the global file unless an attribute names another stream
@@ -424,7 +437,7 @@ func (e *encoder) nativeFields(c *trace.Cursor, r *Record) {
 			}
 			*r.number(o.f) = v
 		}
-		if typ == BeginCollective || typ == CollectiveOperation {
+		if specs[typ].hasField(fieldCollective) && (r.Collective != 0 || typ.Part() == Events) {
 			e.operations[r.Collective&noProcess] = true
 		}
 	}

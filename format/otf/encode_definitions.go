@@ -1,6 +1,7 @@
 package otf
 
 import (
+	"cmp"
 	"fmt"
 	"hash/fnv"
 	"maps"
@@ -197,6 +198,7 @@ func (e *encoder) writeRegionDefinitions(put func(*Record)) {
 		}
 		put(&r)
 	}
+	e.writeSummaryGroups(put, group)
 	relative, scaled := int64(0), int64(0)
 	for i := range d.Metrics.Len() {
 		m := d.Metrics.At(uint32(i))
@@ -243,6 +245,11 @@ func (e *encoder) writeAttributeDefinitions(put func(*Record)) {
 		}
 		put(&Record{Type: DefKeyValue, Token: uint64(e.tokens.attributes.at(i)), Kind: uint64(t), Name: a.Name, Text: a.Doc})
 	}
+	for _, x := range d.Operations.All() { // the table is empty unless the trace comes from OTF
+		if op, err := strconv.ParseUint(x.ID, 10, 32); err == nil {
+			e.operations[op] = true
+		}
+	}
 	for _, op := range slices.Sorted(maps.Keys(e.operations)) {
 		r := &Record{Type: DefCollectiveOperation, Token: op, Name: fmt.Sprintf("collective operation %d", op)}
 		if d.Origin != "otf" {
@@ -251,7 +258,7 @@ func (e *encoder) writeAttributeDefinitions(put func(*Record)) {
 				r.Name, r.Kind = modelOperations[op].name, modelOperations[op].kind
 			}
 		}
-		for _, x := range d.Operations.All() { // the table is empty unless the trace comes from OTF
+		for _, x := range d.Operations.All() {
 			if x.ID != strconv.FormatUint(op, 10) {
 				continue
 			}
@@ -348,6 +355,68 @@ func (e *encoder) groupTokens(put func(*Record)) func(t Type, name string) uint6
 			put(&Record{Type: t, Token: token, Name: name})
 		}
 		return token
+	}
+}
+
+// summaryGroup is a group of functions or files that summaries refer to: its table, and its name as an entry of the
+// strings.
+type summaryGroup struct {
+	table int
+	ref   uint32
+}
+
+// summaryGroup returns the token of a group to which a summary refers. A group of files that was read from OTF has its
+// token there.
+func (e *encoder) summaryGroup(table int, ref uint32) uint64 {
+	g := summaryGroup{table, ref}
+	token, ok := e.groups[g]
+	if ok {
+		return token
+	}
+	token = stringToken(ref)
+	if table == fileGroups {
+		byName, names := e.originalFileGroups()
+		if original, ok := byName[*e.defs.Strings.At(ref)]; ok {
+			token = original
+		} else if _, taken := names[token]; taken {
+			token += laneProcess
+		}
+		e.reader.model.index[scopedToken{fileGroups, 0, token}] = ref
+	}
+	e.groups[g] = token
+	return token
+}
+
+// originalFileGroups returns the tokens and the names of the groups of files in a trace that was read from OTF.
+func (e *encoder) originalFileGroups() (byName map[string]uint64, names map[uint64]string) {
+	if e.fileGroupNames == nil {
+		e.fileGroupNames, e.fileGroupTokens = map[uint64]string{}, map[string]uint64{}
+		for r := range e.opaqueRecords(DefFileGroup) {
+			name := trace.ToUTF8(r.Name)
+			e.fileGroupNames[r.Token] = name
+			if _, twice := e.fileGroupTokens[name]; !twice {
+				e.fileGroupTokens[name] = r.Token
+			}
+		}
+	}
+	return e.fileGroupTokens, e.fileGroupNames
+}
+
+// writeSummaryGroups writes the definitions of the groups to which summaries refer, unless they are already written.
+// The function group writes the groups of functions that have members.
+func (e *encoder) writeSummaryGroups(put func(*Record), group func(t Type, name string) uint64) {
+	_, known := e.originalFileGroups()
+	for _, g := range slices.SortedFunc(maps.Keys(e.groups), func(a, b summaryGroup) int {
+		return cmp.Or(cmp.Compare(a.table, b.table), cmp.Compare(a.ref, b.ref))
+	}) {
+		name, token := *e.defs.Strings.At(g.ref), e.groups[g]
+		if g.table == functionGroups {
+			if group(DefFunctionGroup, name) != token {
+				put(&Record{Type: DefFunctionGroup, Token: token, Name: name})
+			}
+		} else if _, written := known[token]; !written {
+			put(&Record{Type: DefFileGroup, Token: token, Name: name})
+		}
 	}
 }
 

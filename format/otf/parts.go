@@ -222,11 +222,27 @@ func (e *encoder) join(sources []*sourceTrace) (records []*Record) {
 				table.set(int(entry.index), uint32(token))
 			}
 		}
+		for _, s := range sources {
+			s.keepUndefined(typ, table)
+		}
 		for token := range j.used[space] { // entries that the model has added get tokens that are not in use
 			table.markUsed(uint32(token.token))
 		}
 	}
 	return records
+}
+
+// keepUndefined sets the tokens of entries without a definition to those that the definitions of the trace have for
+// them. Otherwise events would get other tokens, because the tokens in definitions are in use.
+func (s *sourceTrace) keepUndefined(typ Type, table *tokens) {
+	space := tokensOfDefinitions[typ].own
+	for own, token := range s.tokens[space] {
+		if entry, ok := s.entry(&Record{Type: typ, Stream: own.stream, Token: own.token}); ok {
+			if _, defined := s.joiner.entries[space][entry]; !defined && !table.isSet(int(entry.index)) {
+				table.set(int(entry.index), uint32(token))
+			}
+		}
+	}
 }
 
 // definitions returns copies of the definitions of a trace.

@@ -65,6 +65,16 @@ func (e *encoder) rewrite(sources []*sourceTrace) error {
 	o := &rewriting{sources: sources, groups: map[namedGroup]uint64{}, keys: map[int]bool{}}
 	e.original = o
 	e.w.headed = true // the trace has a version and a unique id of its own
+	kept, _, err := sources[0].r.copyOptions(&format.WriteOptions{})
+	if err != nil {
+		return err
+	}
+	if e.keepLevel {
+		e.w.opt.Level = kept.Level
+	}
+	if e.keepSpelling {
+		e.w.opt.Long = kept.Long
+	}
 	master := sources[0].r.master
 	if sources[0].Index != nil {
 		o.global = len(sources) > 1 || e.joinsStreams(sources[0])
@@ -441,7 +451,7 @@ func (e *encoder) setOriginalRecord(c *trace.Cursor, r *Record) bool {
 		stream := e.original.origin(c.Location(), "").stream
 		r.SCL = s.token(sclTokens, stream, r.SCL)
 		if specs[r.Type].hasField(fieldRoot) {
-			r.Root = s.token(processTokens, stream, r.Root)
+			r.Root = e.rootToken(s, stream, r.Root)
 		}
 	}
 	if s.model.operations != nil && !e.original.global && specs[r.Type].hasField(fieldCollective) {
@@ -471,6 +481,15 @@ func (e *encoder) setOriginalRecord(c *trace.Cursor, r *Record) bool {
 	return true
 }
 
+// rootToken returns the token of the process that is the root of a collective operation. root is the number of a
+// location, or a process of the source that has no location.
+func (e *encoder) rootToken(s *sourceTrace, stream uint32, root uint64) uint64 {
+	if loc, ok := e.locationWithID(strconv.FormatUint(root, 10)); ok && root != 0 {
+		return uint64(e.tokens.locations.at(int(loc)))
+	}
+	return s.token(processTokens, stream, root)
+}
+
 // noteReferences marks the definitions to which a record refers and for which the model has no table.
 func (o *rewriting) noteReferences(r *Record) {
 	note := func(space tokenSpace, f field) {
@@ -492,7 +511,7 @@ func (o *rewriting) noteReferences(r *Record) {
 // groupToken returns the token in a stream of the group whose name is entry ref of the strings.
 func (e *encoder) groupToken(table int, stream, ref uint32) uint64 {
 	if e.original == nil {
-		return stringToken(ref)
+		return e.summaryGroup(table, ref)
 	}
 	k := namedGroup{table, *e.defs.Strings.At(ref), stream}
 	token, ok := e.original.groups[k]

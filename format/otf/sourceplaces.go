@@ -1,6 +1,10 @@
 package otf
 
-import "github.com/weft-trace/weft/trace"
+import (
+	"iter"
+
+	"github.com/weft-trace/weft/trace"
+)
 
 // keepTokens keeps the records to which events and files refer by tokens that the model keeps: groups of files, and
 // source places with their files. Of the records of a stream, it keeps those whose tokens are free.
@@ -40,15 +44,9 @@ func (e *encoder) sourcePlaces(put func(*Record)) *sourcePlaces {
 			p.next = laneProcess // events may state any token
 		}
 	}
-	names, done := map[uint64]string{}, map[[2]uint64]bool{}
+	names := map[uint64]string{}
 	for _, t := range []Type{DefFileGroup, DefSCLFile, DefSCL} {
-		for _, o := range e.defs.Opaque.All() {
-			r := &Record{}
-			if o.Format != "otf" || o.Type != t.String() || !r.reread([]byte(o.Data+"\n"), t) || r.Type != t ||
-				done[[2]uint64{uint64(t), r.Token}] {
-				continue
-			}
-			done[[2]uint64{uint64(t), r.Token}] = true
+		for r := range e.opaqueRecords(t) {
 			put(r)
 			switch name := trace.ToUTF8(r.Name); t {
 			case DefSCLFile:
@@ -60,6 +58,23 @@ func (e *encoder) sourcePlaces(put func(*Record)) *sourcePlaces {
 		}
 	}
 	return p
+}
+
+// opaqueRecords yields the definitions of a type in a trace that was read from OTF, one for each token.
+func (e *encoder) opaqueRecords(t Type) iter.Seq[*Record] {
+	return func(yield func(*Record) bool) {
+		done := map[uint64]bool{}
+		for _, o := range e.defs.Opaque.All() {
+			r := &Record{}
+			if o.Format != "otf" || o.Type != t.String() || !r.reread([]byte(o.Data+"\n"), t) || r.Type != t || done[r.Token] {
+				continue
+			}
+			done[r.Token] = true
+			if !yield(r) {
+				return
+			}
+		}
+	}
 }
 
 // token returns the token of a source place. It writes the definitions that are missing.

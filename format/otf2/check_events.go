@@ -51,7 +51,13 @@ func (c *checker) checkEvents(ctx context.Context, l locationDefinition) error {
 	if x, ok := c.read.Load(l.id); ok {
 		return x.(*eventChecker).end(c, l)
 	}
-	r, _ := c.a.Events(l.id, EventOptions{})
+	r, err := c.a.Events(l.id, EventOptions{})
+	unread := c.lookup(Locations, l.id) == trace.NoRef // a location for other tools, which the decoder does not read
+	if unread {
+		if err := reportDefect(c.opt, err); err != nil {
+			return err
+		}
+	}
 	if r == nil {
 		return nil // the decoder has reported this error and the defects of the location's definitions
 	}
@@ -71,7 +77,12 @@ func (c *checker) checkEvents(ctx context.Context, l locationDefinition) error {
 			return err
 		}
 		if err != nil {
-			x.count.damaged = true // the decoder has reported this error
+			x.count.damaged = true
+			if unread { // otherwise the decoder has reported this error
+				if err := reportDefect(c.opt, err); err != nil {
+					return err
+				}
+			}
 			continue
 		}
 		if err := x.add(e); err != nil {

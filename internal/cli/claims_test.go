@@ -137,3 +137,24 @@ func TestClaimsInPallas(t *testing.T) {
 		}
 	}
 }
+
+// TestMissingFilesOfClaims checks that weft check reports a missing or damaged file of events of a location that weft
+// has added for overlapping claims. weft does not read these files, but otf2-print stops at them.
+func TestMissingFilesOfClaims(t *testing.T) {
+	dir := t.TempDir()
+	path, archive := filepath.Join(dir, "in.etf"), filepath.Join(dir, "out.otf2")
+	writeText(t, path, overlappingClaims)
+	weft(t, 0, "convert", "-q", path, archive)
+	const second, third = "out/4294967296.evt", "out/4294967297.evt"
+	if err := os.Remove(filepath.Join(dir, second)); err != nil {
+		t.Fatal(err)
+	}
+	text := readText(t, filepath.Join(dir, third))
+	writeText(t, filepath.Join(dir, third), text[:len(text)/2])
+	out := weft(t, 1, "check", archive)
+	for _, want := range []string{second + ": error: otf2.missing-file", third + ":0x"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("check prints %q, expected %q in it", out, want)
+		}
+	}
+}

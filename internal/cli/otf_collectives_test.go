@@ -103,3 +103,44 @@ func TestTextsOfDefinitionsInOTF(t *testing.T) {
 		t.Errorf("otfprint shows %s", text)
 	}
 }
+
+// TestMergeKeepsRoots merges two OTF traces with the same processes, directly and after a conversion to OTF2.
+// OTF states the root of an operation as a process. The processes 1 and 2 of the second trace become 3 and 4, so the
+// root 1 of its gather must become 3. In OTF2 it stays rank 0 of a communicator that begins with location 2.
+func TestMergeKeepsRoots(t *testing.T) {
+	requireOTFPrint(t)
+	if _, err := exec.LookPath("otf2-print"); err != nil {
+		t.Skip("otf2-print is not installed")
+	}
+	path := writeTrace(t, map[string]string{
+		".otf":   "1:1,2\n",
+		".0.def": "DTR3e8\nDP1NM\"a\"\nDP2NM\"b\"\nDPG9M1,2,NM\"w\"\nDCO3NM\"MPI_Gather\"Y3\n",
+		".1.events": "1\n*1\nCOPB3H1C9RT1S0R8\n2\n*2\nCOPB3H1C9RT1S8R0\n3\n*2\nCOPE1\n4\n*1\nCOPE1\n" +
+			"4\n*1\n",
+	})
+	dir := t.TempDir()
+	archive := filepath.Join(dir, "x.otf2")
+	weft(t, 0, "convert", "-q", path, archive)
+	for _, in := range []string{path, archive} {
+		otf, otf2 := filepath.Join(dir, "m.otf"), filepath.Join(dir, "m.otf2")
+		weft(t, 0, "merge", "-q", "--force", in, in, otf)
+		begins := regexp.MustCompile(`BeginCollective: process \d+, collective 3, group \d+, matchingId 1, root \d+`).
+			FindAllString(otfprinted(t, otf), -1)
+		slices.Sort(begins)
+		if want := []string{"BeginCollective: process 1, collective 3, group 9, matchingId 1, root 1",
+			"BeginCollective: process 2, collective 3, group 9, matchingId 1, root 1",
+			"BeginCollective: process 3, collective 3, group 10, matchingId 1, root 3",
+			"BeginCollective: process 4, collective 3, group 10, matchingId 1, root 3"}; !slices.Equal(begins, want) {
+			t.Errorf("%s: otfprint shows %q, expected %q", in, begins, want)
+		}
+		weft(t, 0, "merge", "-q", "--force", in, in, otf2)
+		printed, _ := runTool(t, otf2, "otf2-print")
+		roots := regexp.MustCompile(`Communicator: "w" <\d+>, Root: [^,]*,`).FindAllString(string(printed), -1)
+		slices.Sort(roots)
+		if want := []string{`Communicator: "w" <1>, Root: 0 ("a" <0>),`, `Communicator: "w" <1>, Root: 0 ("a" <0>),`,
+			`Communicator: "w" <2>, Root: 0 ("a" <2>),`, `Communicator: "w" <2>, Root: 0 ("a" <2>),`,
+		}; !slices.Equal(roots, want) {
+			t.Errorf("%s: otf2-print shows %q, expected %q", in, roots, want)
+		}
+	}
+}

@@ -354,3 +354,32 @@ func TestLastLineOutOfOrder(t *testing.T) {
 		t.Errorf("print: found the cut-off line at 2 behind the event at 3: %s", text)
 	}
 }
+
+// TestEditsKeepSpelling checks that edits of a compressed trace in the long spelling are compressed and have the long
+// spelling, unless options ask for others.
+func TestEditsKeepSpelling(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "x.otf")
+	weft(t, 0, "convert", "-q", "--option", "otf.spelling=long", "--option", "otf.level=4", writeTrace(t, localStreams),
+		path)
+	for i, c := range []struct {
+		args, file, begin string
+	}{
+		{"filter --min-duration 0", ".1.events.z", "\nENTER 1\n"},
+		{"cut --from @1ms", ".1.events.z", "\nENTER 1\n"},
+		{"merge " + path, ".1.events.z", "\nENTER 1\n"},
+		{"filter --min-duration 0 --option otf.level=0", ".1.events", "\nENTER 1\n"},
+		{"filter --min-duration 0 --option otf.spelling=short", ".1.events.z", "\nE1\n"},
+	} {
+		stub := filepath.Join(dir, fmt.Sprint(i))
+		weft(t, 0, append(strings.Fields(c.args), "-q", path, stub+".otf")...)
+		file := stub + c.file
+		if strings.HasSuffix(file, ".z") {
+			weft(t, 0, "otf", "decompress", file)
+			file = strings.TrimSuffix(file, ".z")
+		}
+		if text := readText(t, file); !strings.Contains(text, c.begin) {
+			t.Errorf("%s: found %q, expected %q in it", c.args, text, c.begin)
+		}
+	}
+}
