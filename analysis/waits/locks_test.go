@@ -195,6 +195,15 @@ func TestCallsOfLocks(t *testing.T) {
 			x.call(2, "pthread_barrier_wait", 1, 29, "barrier", 2)
 		}, []string{"wait-at-thread-barrier at 0 from 0 for 7, cause 1",
 			"wait-at-thread-barrier at 1 from 10 for 20, cause 0"}},
+		// Thread 0 is in the last barrier from 10 to 36. Thread 1 comes at 35 and ends in the barrier, without leaving it,
+		// as EZTrace records it with OMPT.
+		{"end in a barrier", 2, func(x *threadTrace) {
+			x.call(0, "OpenMP implicit barrier", 10, 36, "", 0)
+			x.Enter(1, 0, x.Region("Working"))
+			x.Enter(1, 35, x.Region("OpenMP implicit barrier"))
+			x.Leave(1, 40, x.Region("Working"))
+			x.end(1, 41, trace.Undefined)
+		}, []string{"wait-at-implicit-omp-barrier at 0 from 10 for 25, cause 1"}},
 		// Three threads take part in the first round of a barrier, and only two of them in the second
 		// round.
 		{"barrier of an unknown team", 3, func(x *threadTrace) {
