@@ -235,7 +235,8 @@ var collectiveCases = []ruleCase{
 	{"", "", collectiveRows(1, 0, 3, none, 0, 1, 2)}, // both groups are members
 	{"trace.collective-membership 1", "0 collective operations on communicator c3",
 		join(collectiveRows(1, 3, 3, none, 2, 0), []row{event(1, 1, trace.ProcessBegin)})},
-	{"trace.collective-membership 1", "collective operations on communicator c3", collectiveRows(1, 3, 3, none, 0, 1, 2, 3)},
+	{"trace.collective-membership 1", "collective operations on communicator c3",
+		collectiveRows(1, 3, 3, none, 0, 1, 2, 3)},
 	{"", "", []row{event(0, 1, trace.CollectiveBegin, 1, 1, 0, 0, 0, 77),
 		event(0, 1, trace.CollectiveBegin, 2, 1, 0, 0, 0, 78), event(0, 2, trace.CollectiveEnd, none, none, none, 0, 0, 77),
 		event(0, 3, trace.CollectiveEnd, none, none, none, 0, 0, 78)}},
