@@ -234,6 +234,7 @@ func (a *adder) pattern(k waitstate.Pattern, s *patternSums) Pattern {
 		return Share{Location: &k.location, LocationName: a.locationName(k.location),
 			Cause: &k.cause, CauseName: a.locationName(k.cause)}
 	})
+	p.Worst = make([]Wait, 0, len(s.worst))
 	slices.SortFunc(s.worst, func(a, b waitstate.Wait) int { return compareWaits(&b, &a) })
 	for i := range s.worst {
 		w := &s.worst[i]
