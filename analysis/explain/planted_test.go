@@ -287,8 +287,8 @@ func TestPlantedTogether(t *testing.T) {
 	}
 }
 
-// TestFewSlowingIterations checks that a growth is found in six iterations, whose times are 100, 105, …, 125 ms: the run
-// would be shorter by 5 + 10 + 15 + 20 + 25 ms.
+// TestFewSlowingIterations checks that a growth is found in six iterations, whose times are 100, 105, …, 125 ms: the
+// run would be shorter by 5 + 10 + 15 + 20 + 25 ms.
 func TestFewSlowingIterations(t *testing.T) {
 	g := generated(t, generate.Options{Events: 1050, Locations: 8, Problems: generate.Problems{Slowing: 0.05}})
 	if n := property(t, g.Defs(), "iterations"); n != 6 {
