@@ -32,8 +32,8 @@ const (
 
 // definitions returns definitions of a trace of the format with the given name. It has four
 // locations, the last one without events; two of the others share a group. It has two regions and a
-// resource; a communicator of the first three locations, one with unknown members, and one between
-// groups.
+// resource; a communicator of the first three locations, one with unknown members, one between unknown
+// groups, and one between the third location and the first two.
 func definitions(name string) *trace.Definitions {
 	d := &trace.Definitions{Clock: trace.Seconds(1000), Format: name, Conventions: format.Conventions(name)}
 	for i, group := range []uint32{trace.NoRef, 0, 0, trace.NoRef} {
@@ -50,6 +50,10 @@ func definitions(name string) *trace.Definitions {
 	d.Communicator.Add(trace.Communicator{ID: "c1", Set: trace.NoRef, Parent: trace.NoRef})
 	d.Communicator.Add(trace.Communicator{ID: "c2", Set: trace.NoRef, Parent: trace.NoRef,
 		Attrs: []trace.Attr{{Key: "other", Value: trace.StringValue("1")}}})
+	first := d.Sets.Add(trace.Set{ID: "2", Kind: "ranks", Members: []int64{0}, Attrs: mpi})
+	other := d.Sets.Add(trace.Set{ID: "3", Kind: "ranks", Members: []int64{1, 2}, Attrs: mpi})
+	d.Communicator.Add(trace.Communicator{ID: "c3", Set: first, Parent: trace.NoRef,
+		Attrs: []trace.Attr{{Key: trace.OtherGroupAttribute, Value: trace.Value{Type: trace.GroupRef, Num: uint64(other)}}}})
 	return d
 }
 
@@ -228,6 +232,11 @@ var collectiveCases = []ruleCase{
 		collectiveRows(9, 4, 1, none, 1, 2))},
 	// An operation between two groups, which record different roots.
 	{"", "", join(collectiveRows(1, 3, 2, 1, 0), collectiveRows(1, 3, 2, 9, 1))},
+	{"", "", collectiveRows(1, 0, 3, none, 0, 1, 2)}, // both groups are members
+	{"trace.collective-membership 1", "0 collective operations on communicator c3",
+		join(collectiveRows(1, 3, 3, none, 2, 0), []row{event(1, 1, trace.ProcessBegin)})},
+	{"trace.collective-membership 1", "collective operations on communicator c3",
+		collectiveRows(1, 3, 3, none, 0, 1, 2, 3)},
 	{"", "", []row{event(0, 1, trace.CollectiveBegin, 1, 1, 0, 0, 0, 77),
 		event(0, 1, trace.CollectiveBegin, 2, 1, 0, 0, 0, 78), event(0, 2, trace.CollectiveEnd, none, none, none, 0, 0, 77),
 		event(0, 3, trace.CollectiveEnd, none, none, none, 0, 0, 78)}},

@@ -8,15 +8,23 @@ import (
 )
 
 // Members returns the locations of a communicator in the order of its ranks, as indexes into
-// Locations. known is false if the trace does not define one of them, or does not say how it
-// numbers ranks.
+// Locations. If the communicator connects two groups, those of the second group follow those of the first. known is
+// false if the trace does not define one of them, or does not say how it numbers ranks.
 func (d *Definitions) Members(communicator uint32) (list []uint32, known bool) {
 	if !d.Communicator.Has(communicator) {
 		return nil, false
 	}
-	list = d.SetMembers(d.Communicator.At(communicator).Set)
+	c := d.Communicator.At(communicator)
+	list = d.SetMembers(c.Set)
 	if list == nil || slices.Contains(list, NoRef) {
 		return nil, false
+	}
+	if d.ConnectsGroups(uint64(communicator)) {
+		others := d.SetMembers(reference(c.Attrs, OtherGroupAttribute, GroupRef, d.Sets.Len()))
+		if others == nil || slices.Contains(others, NoRef) {
+			return nil, false
+		}
+		list = append(list, others...)
 	}
 	return list, true
 }

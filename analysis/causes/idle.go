@@ -21,8 +21,9 @@ type IdleTime struct {
 }
 
 // idleTimes returns the times in which the threads of processes are idle. The first thread of a process
-// works alone from its start, or from its last barrier in a team, until it starts threads or ends. The
-// error comes from a temporary file, or from the context.
+// works alone from its start, or from its last barrier in a team, until it starts threads or ends. If the trace does
+// not record this start, the thread's begin of work in a team counts. The error comes from a temporary file, or from
+// the context.
 func (f *finder) idleTimes(ctx context.Context) ([]IdleTime, error) {
 	sums := map[key]trace.Ticks{}
 	d := f.h.Log.Defs
@@ -49,7 +50,7 @@ func (f *finder) idleTimes(ctx context.Context) ([]IdleTime, error) {
 			if alone != nil {
 				add(l.Before(n))
 			}
-			if c.Forks && alone != nil {
+			if (c.Forks || c.Begins) && alone != nil {
 				flush()
 			}
 			if alone != nil {

@@ -184,9 +184,10 @@ const (
 	deviceTime // in calls for devices
 )
 
-// Serial returns whether the time of each path is useful and outside of parallel regions.
+// Serial returns whether the time of each path is useful and outside of parallel regions, for the first threads of
+// processes.
 func Serial(h *history.History) []bool {
-	kinds, parallel := pathKinds(h)
+	kinds, _, parallel := pathKinds(h)
 	serial := make([]bool, len(kinds))
 	for i := range serial {
 		serial[i] = kinds[i] == usefulTime && !parallel[i]
@@ -194,10 +195,13 @@ func Serial(h *history.History) []bool {
 	return serial
 }
 
-// pathKinds returns the class of the time of each path, and whether the path is in a parallel region.
-func pathKinds(h *history.History) (kinds []kind, parallel []bool) {
+// pathKinds returns the class of the time of each path, and whether the path is in a parallel region: for all threads,
+// and for the first thread of a process.
+func pathKinds(h *history.History) (kinds []kind, parallel, ofFirst []bool) {
 	d := h.Log.Defs
-	kinds, parallel = make([]kind, len(h.Log.Paths)), make([]bool, len(h.Log.Paths))
+	n := len(h.Log.Paths)
+	kinds, parallel, ofFirst = make([]kind, n), make([]bool, n), make([]bool, n)
+	initial := initialTasks(h)
 	for i, p := range h.Log.Paths {
 		switch role := d.RoleOf(p.Region); {
 		case d.Communicates(p.Region), p.Parent != synclog.NoPath && kinds[p.Parent] == mpiTime:
@@ -209,15 +213,35 @@ func pathKinds(h *history.History) (kinds []kind, parallel []bool) {
 		case role == trace.LaunchRole, role == trace.TransferRole, role == trace.DeviceSyncRole:
 			kinds[i] = deviceTime
 		}
-		parallel[i] = d.RoleOf(p.Region) == trace.ForkRole || p.Parent != synclog.NoPath && parallel[p.Parent]
+		forks := d.RoleOf(p.Region) == trace.ForkRole
+		parallel[i] = forks || p.Parent != synclog.NoPath && parallel[p.Parent]
+		ofFirst[i] = forks && !initial[i] || p.Parent != synclog.NoPath && ofFirst[p.Parent]
 	}
-	return kinds, parallel
+	return kinds, parallel, ofFirst
+}
+
+// initialTasks returns whether each path is that of an implicit task of OpenMP that encloses parallel regions. In the
+// first thread, this is the initial task, which EZTrace records with OMPT around the whole program.
+func initialTasks(h *history.History) []bool {
+	d := h.Log.Defs
+	implicit := func(region uint32) bool {
+		return strings.EqualFold(d.Regions.At(region).Name, "OpenMP implicit task")
+	}
+	encloses, initial := make([]bool, len(h.Log.Paths)), make([]bool, len(h.Log.Paths))
+	for i, p := range slices.Backward(h.Log.Paths) { // a parent has a lower index than its children
+		forks := d.RoleOf(p.Region) == trace.ForkRole
+		initial[i] = encloses[i] && forks && implicit(p.Region)
+		if p.Parent != synclog.NoPath && (encloses[i] || forks && !implicit(p.Region)) {
+			encloses[p.Parent] = true
+		}
+	}
+	return initial
 }
 
 // sumThreads sums the times of all threads.
 func sumThreads(h *history.History) *sums {
 	d := h.Log.Defs
-	kinds, parallel := pathKinds(h)
+	kinds, parallel, ofFirst := pathKinds(h)
 	c := &sums{parallel: slices.Contains(parallel, true)}
 	byGroup := map[uint32]*process{}
 	for i, l := range h.Locations {
@@ -240,7 +264,11 @@ func sumThreads(h *history.History) *sums {
 		} else {
 			c.processes = append(c.processes, p)
 		}
-		c.addThread(p, h, uint32(i), kinds, parallel)
+		if p.threads == 0 {
+			c.addThread(p, h, uint32(i), kinds, ofFirst)
+		} else {
+			c.addThread(p, h, uint32(i), kinds, parallel)
+		}
 	}
 	return c
 }

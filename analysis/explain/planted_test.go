@@ -286,3 +286,16 @@ func TestPlantedTogether(t *testing.T) {
 		}
 	}
 }
+
+// TestFewSlowingIterations checks that a growth is found in six iterations, whose times are 100, 105, …, 125 ms: the
+// run would be shorter by 5 + 10 + 15 + 20 + 25 ms.
+func TestFewSlowingIterations(t *testing.T) {
+	g := generated(t, generate.Options{Events: 1050, Locations: 8, Problems: generate.Problems{Slowing: 0.05}})
+	if n := property(t, g.Defs(), "iterations"); n != 6 {
+		t.Fatalf("found %d iterations, expected 6", n)
+	}
+	p := explained(t, g)
+	if len(p.Findings) == 0 || p.Findings[0].ID != "slowing" || p.Findings[0].Gain != 75*ms {
+		t.Errorf("found %+v, expected the finding slowing with a gain of 75 ms", p.Findings)
+	}
+}

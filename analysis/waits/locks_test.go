@@ -1,12 +1,16 @@
 package waits_test
 
 import (
+	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
+	"github.com/weft-trace/weft/analysis/causes"
 	"github.com/weft-trace/weft/analysis/criticalpath"
+	"github.com/weft-trace/weft/analysis/efficiency"
 	"github.com/weft-trace/weft/analysis/waits"
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
@@ -195,6 +199,15 @@ func TestCallsOfLocks(t *testing.T) {
 			x.call(2, "pthread_barrier_wait", 1, 29, "barrier", 2)
 		}, []string{"wait-at-thread-barrier at 0 from 0 for 7, cause 1",
 			"wait-at-thread-barrier at 1 from 10 for 20, cause 0"}},
+		// Thread 0 is in the last barrier from 10 to 36. Thread 1 comes at 35 and ends in the barrier, without leaving it,
+		// as EZTrace records it with OMPT.
+		{"end in a barrier", 2, func(x *threadTrace) {
+			x.call(0, "OpenMP implicit barrier", 10, 36, "", 0)
+			x.Enter(1, 0, x.Region("Working"))
+			x.Enter(1, 35, x.Region("OpenMP implicit barrier"))
+			x.Leave(1, 40, x.Region("Working"))
+			x.end(1, 41, trace.Undefined)
+		}, []string{"wait-at-implicit-omp-barrier at 0 from 10 for 25, cause 1"}},
 		// Three threads take part in the first round of a barrier, and only two of them in the second
 		// round.
 		{"barrier of an unknown team", 3, func(x *threadTrace) {
@@ -366,3 +379,55 @@ func TestPathOfNumberedThreads(t *testing.T) {
 
 // threadPrograms is the number of random programs of POSIX threads that tests use.
 const threadPrograms = 100
+
+// TestInitialTask checks the serial time of a program of OpenMP that has an implicit task around the whole program, as
+// EZTrace records it with OMPT. The trace has no events for forks and joins. Thread 0 works alone until its parallel
+// region at 20, from 56 to 80, and from 95 to the end at 100: 20 + 24 + 5 = 49. Half of the threads has nothing to do
+// meanwhile: 1 - 49/2/100. The idle time of thread 1 is counted from the barriers, which thread 0 leaves at 54 and 94:
+// 20 + (80 - 54) + (100 - 94) = 52.
+func TestInitialTask(t *testing.T) {
+	x := newThreads(2)
+	enter := func(thread uint32, at int64, name string) { x.Enter(thread, at, x.Region(name)) }
+	leave := func(thread uint32, at int64, name string) { x.Leave(thread, at, x.Region(name)) }
+	parallel := func(begin, barrier, end int64) {
+		x.Event(0, begin, trace.ThreadTeamBegin, trace.NoRef, nil)
+		enter(0, begin, "OpenMP parallel")
+		enter(0, begin+2, "OpenMP implicit task")
+		x.call(0, "OpenMP implicit barrier", barrier, barrier+4, "", 0)
+		leave(0, end, "OpenMP implicit task")
+		x.Event(0, end, trace.ThreadTeamEnd, trace.NoRef, nil)
+		leave(0, end, "OpenMP parallel")
+	}
+	enter(0, 0, "Working")
+	enter(0, 0, "OpenMP implicit task")
+	parallel(20, 50, 56)
+	parallel(80, 90, 95)
+	leave(0, 100, "Working")
+	enter(1, 21, "Working")
+	enter(1, 22, "OpenMP implicit task")
+	x.call(1, "OpenMP implicit barrier", 40, 82, "", 0)
+	leave(1, 82, "OpenMP implicit task")
+	enter(1, 82, "OpenMP implicit task")
+	enter(1, 92, "OpenMP implicit barrier")
+	leave(1, 95, "Working")
+	x.end(1, 95, trace.Undefined)
+
+	e, _, err := efficiency.Find(context.Background(), format.Recorded(x.Recorder), efficiency.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found := e.Hybrid.SerialRegion; math.Abs(found-(1-49.0/2/100)) > 1e-9 {
+		t.Errorf("found the factor %g for serial regions, expected %g", found, 1-49.0/2/100)
+	}
+	c, err := causes.Find(context.Background(), format.Recorded(x.Recorder), causes.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	idle := trace.Ticks{}
+	for _, i := range c.IdleThreads {
+		idle = idle.Plus(i.Time)
+	}
+	if idle.Int64() != 52 {
+		t.Errorf("found %d ticks of idle threads, expected 52", idle.Int64())
+	}
+}

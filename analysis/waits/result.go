@@ -126,7 +126,7 @@ type Unjudged struct {
 	What   string `json:"what"` // a noun in the plural
 	Count  int64  `json:"count"`
 	Reason string `json:"reason"`
-	// Time is the time of the calls in ticks, if these have no events.
+	// Time is the time of the calls in ticks. It is 0 for messages, non-blocking operations and devices.
 	Time trace.Ticks `json:"time,omitzero"`
 	one  string      // the singular of What
 }
@@ -186,7 +186,8 @@ func (a *adder) result() *Result {
 	a.addLate(r)
 	for k, u := range unjudged {
 		if n := a.counts.Unjudged[k]; n > 0 {
-			r.Unjudged = append(r.Unjudged, Unjudged{What: u.many, Count: n, Reason: u.reason, one: u.one})
+			r.Unjudged = append(r.Unjudged, Unjudged{What: u.many, Count: n, Reason: u.reason, one: u.one,
+				Time: a.counts.UnjudgedTime[k]})
 		}
 	}
 	for _, x := range a.log.Silent {
@@ -233,6 +234,7 @@ func (a *adder) pattern(k waitstate.Pattern, s *patternSums) Pattern {
 		return Share{Location: &k.location, LocationName: a.locationName(k.location),
 			Cause: &k.cause, CauseName: a.locationName(k.cause)}
 	})
+	p.Worst = make([]Wait, 0, len(s.worst))
 	slices.SortFunc(s.worst, func(a, b waitstate.Wait) int { return compareWaits(&b, &a) })
 	for i := range s.worst {
 		w := &s.worst[i]

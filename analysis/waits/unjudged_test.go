@@ -18,7 +18,7 @@ import (
 //   - rank 0 posts a send at 130 that the trace never completes,
 //   - both ranks are in MPI_Sendrecv, without events, from 300 to 350 and from 300 to 400,
 //   - both ranks call MPI_Scan, which has events only at rank 1, and MPI_Bcast, which has events at both. So the first
-//     operation of rank 0 is not that of rank 1, and three calls do not belong together,
+//     operation of rank 0 is not that of rank 1, and three calls of 10 each do not belong together,
 //   - rank 0 begins a collective operation in MPI_Ibarrier at 600 and never ends it.
 func unjudgedTrace() *pairOfRanks {
 	p := newPairOfRanks()
@@ -65,22 +65,22 @@ func unjudgedTexts(r *waits.Result) (list []string) {
 // TestUnjudged checks that calls whose waits are unknown are counted.
 func TestUnjudged(t *testing.T) {
 	r := find(t, format.Recorded(unjudgedTrace().rec), waits.Options{})
-	expected := []string{"1 sends 0", "2 non-blocking sends and receives 0", "3 collective calls 0",
+	expected := []string{"1 sends 0", "2 non-blocking sends and receives 0", "3 collective calls 30",
 		"1 collective calls 0", "2 calls of MPI_Sendrecv 150"}
 	if found := unjudgedTexts(r); !slices.Equal(found, expected) {
 		t.Errorf("found %q, expected %q", found, expected)
 	}
 }
 
-// TestUnjudgedBetweenGroups checks that operations of a communicator that connects two groups are counted: they are not
-// judged, and do not vanish.
+// TestUnjudgedBetweenGroups checks that operations of a communicator that connects two groups are counted with their
+// time, 110 + 10: they are not judged, and do not vanish.
 func TestUnjudgedBetweenGroups(t *testing.T) {
 	p := newPairOfRanks()
 	p.rec.Defs().Communicator.At(0).Attrs = []trace.Attr{{Key: "other", Value: trace.StringValue("1")}}
 	p.collectiveCall(0, "MPI_Barrier", "barrier", 100, 210, trace.Undefined)
 	p.collectiveCall(1, "MPI_Barrier", "barrier", 200, 210, trace.Undefined)
 	r := find(t, format.Recorded(p.rec), waits.Options{})
-	if found := unjudgedTexts(r); !slices.Equal(found, []string{"2 collective calls 0"}) || r.Waiting.Int64() != 0 {
+	if found := unjudgedTexts(r); !slices.Equal(found, []string{"2 collective calls 120"}) || r.Waiting.Int64() != 0 {
 		t.Errorf("found %q and %d ticks of waits, expected two calls that are not judged", found, r.Waiting.Int64())
 	}
 }
@@ -105,7 +105,8 @@ func TestUnjudgedText(t *testing.T) {
 		noun, _, _ := strings.Cut(r.Unjudged[i].Text(r.Clock), ":")
 		found = append(found, noun)
 	}
-	expected := []string{"1 send", "2 non-blocking sends and receives", "3 collective calls", "1 collective call",
+	expected := []string{"1 send", "2 non-blocking sends and receives", "3 collective calls with a total time of 30 µs",
+		"1 collective call",
 		"2 calls of MPI_Sendrecv with a total time of 150 µs"}
 	if !slices.Equal(found, expected) {
 		t.Errorf("found %q, expected %q", found, expected)

@@ -474,8 +474,7 @@ func (a *app) printDiff(x *diffResult, top int) {
 
 // writeDiffMarkdown writes tables in Markdown, for pages of build pipelines.
 func (a *app) writeDiffMarkdown(x *diffResult, top int) {
-	escape := strings.NewReplacer("|", `\|`, "<", "&lt;", ">", "&gt;", "*", `\*`, "_", `\_`, "`", "\\`")
-	cell := func(v any) string { return escape.Replace(plain(fmt.Sprint(v))) }
+	cell := func(v any) string { return markdownText(fmt.Sprint(v)) }
 	line := func(row table.Row) {
 		for _, v := range row {
 			fmt.Fprint(a.out, "| ", cell(v), " ")

@@ -106,12 +106,12 @@ func (a *app) explainOne(c *cobra.Command, path string, r *inputFlags, s *select
 // printExplanation prints a page.
 func printExplanation(w io.Writer, x *explainResult, markdown bool) {
 	f := x.Page.Clock.FormatDuration
-	title, item := func(s string) string { return s }, "  "
+	title, item, text := func(s string) string { return s }, "  ", func(s string) string { return s }
 	if markdown {
-		title, item = func(s string) string { return "## " + s }, "- "
+		title, item, text = func(s string) string { return "## " + s }, "- ", markdownText
 	}
 	share := func(v float64) string { return fmt.Sprintf("%.1f %%", 100*v) }
-	printf(w, "%s\n\n", title(x.Path))
+	printf(w, "%s\n\n", title(text(x.Path)))
 	var regions []string
 	for _, r := range x.Ran.Regions {
 		regions = append(regions, fmt.Sprintf("%s %s", r.Region, share(r.Share)))
@@ -121,37 +121,38 @@ func printExplanation(w io.Writer, x *explainResult, markdown bool) {
 		threads += " and " + plural.Of(x.Ran.Streams, "stream of devices", "streams of devices")
 	}
 	printf(w, "%s with %s ran for %s. Most time: %s.\n", plural.Of(x.Ran.Processes, "process", "processes"), threads,
-		f(x.Ran.Runtime), strings.Join(regions, ", "))
-	printf(w, "\n%s\n", x.Verdict)
+		f(x.Ran.Runtime), text(strings.Join(regions, ", ")))
+	printf(w, "\n%s\n", text(x.Verdict))
 	e := x.Efficiency.Factors
 	printf(w, "Parallel efficiency %.2f: load balance %.2f, serialisation %.2f, transfer %.2f.\n", e.Parallel,
 		e.LoadBalance,
 		e.Serialisation, e.Transfer)
 	if b := x.Baseline; b != nil {
-		printf(w, "\n%s\n", b.Sentence())
+		printf(w, "\n%s\n", text(b.Sentence()))
 		for _, r := range b.Regions {
-			printf(w, "%s%s: %s, was %s (%+.1f %% of the runtime)\n", item, r.Region, f(r.Later), f(r.Earlier), 100*r.Change)
+			printf(w, "%s%s: %s, was %s (%+.1f %% of the runtime)\n", item, text(r.Region), f(r.Later), f(r.Earlier),
+				100*r.Change)
 		}
 	}
 	for i, x := range x.Findings {
-		printf(w, "\n%s\n", title(fmt.Sprintf("%d. %s", i+1, x.Title)))
+		printf(w, "\n%s\n", title(fmt.Sprintf("%d. %s", i+1, text(x.Title))))
 		printf(w, "%sloss %s, gain %s of the runtime (%s), confidence %s\n", item, share(x.LossShare), share(x.GainShare),
 			f(x.Gain),
 			x.Confidence)
 		if len(x.Path) > 0 {
-			printf(w, "%sat %s", item, strings.Join(x.Path, " > "))
+			printf(w, "%sat %s", item, text(strings.Join(x.Path, " > ")))
 			if len(x.Locations) > 0 {
-				printf(w, ", %s", strings.Join(x.Locations, ", "))
+				printf(w, ", %s", text(strings.Join(x.Locations, ", ")))
 			}
 			fmt.Fprintln(w)
 		}
-		printf(w, "%s%s\n", item, strings.Join(x.Evidence, "; "))
-		printf(w, "%s%s\n", item, x.Advice)
+		printf(w, "%s%s\n", item, text(strings.Join(x.Evidence, "; ")))
+		printf(w, "%s%s\n", item, text(x.Advice))
 	}
 	if len(x.Page.Unjudged) > 0 {
 		printf(w, "\n%s\n", title("Not judged"))
 		for _, u := range x.Page.Unjudged {
-			printf(w, "%s%s\n", item, u)
+			printf(w, "%s%s\n", item, text(u))
 		}
 	}
 }

@@ -170,7 +170,7 @@ func (h *History) unpack(l *Location, p *page) {
 		x.times = append(x.times, c.Inside...)
 		x.list = append(x.list, Call{Enter: c.Enter, Leave: c.Leave, Path: c.Path, before: uint32(before),
 			inside: uint32(len(x.times)), Role: c.Role, Last: c.Last, Init: c.Init,
-			Work: c.Device && !c.Idle, TeamBarrier: c.InTeam})
+			Work: c.Device && !c.Idle, TeamBarrier: c.InTeam || c.Unteamed && !c.Team.Identified()})
 	})
 	if err != nil {
 		h.fail(err)

@@ -125,7 +125,7 @@ func (w *worker) beginLock(l *lane, t int64, role trace.Role) error {
 	if !ok {
 		return nil
 	}
-	return w.add(l, Release, t, t, []uint64{id, trace.Undefined, objectModel})
+	return w.add(l, Release, t, []uint64{id, trace.Undefined, objectModel})
 }
 
 // beginCondition adds the release of the mutex that a call for a condition does not have while it waits.
@@ -133,7 +133,7 @@ func (w *worker) beginCondition(l *lane, t int64) (mutex uint64, ok bool, err er
 	if mutex, ok = w.object(mutexAttributes); !ok {
 		return 0, false, nil
 	}
-	return mutex, true, w.add(l, Release, t, t, []uint64{mutex, trace.Undefined, objectModel})
+	return mutex, true, w.add(l, Release, t, []uint64{mutex, trace.Undefined, objectModel})
 }
 
 // recordLock processes the acquisition or release of a lock that an event in a call records. It reports
@@ -218,15 +218,37 @@ func (w *worker) process(l *lane) (group uint64, ok bool) {
 // threadEnd adds the two points of the end of a thread: a point for calls that wait for any thread of the
 // process, and a point for calls whose records name the thread.
 func (w *worker) threadEnd(l *lane, t int64, ops []uint64) error {
+	if err := w.endBarrier(l, t); err != nil {
+		return err
+	}
 	if group, ok := w.process(l); ok {
-		if err := w.add(l, Release, t, t, []uint64{group, trace.Undefined, ThreadModel}); err != nil {
+		if err := w.add(l, Release, t, []uint64{group, trace.Undefined, ThreadModel}); err != nil {
 			return err
 		}
 	}
 	if operand(ops, 0) == trace.Undefined {
 		return nil
 	}
-	return w.add(l, Release, t, t, []uint64{threadNumber(ops), trace.Undefined, NumberModel})
+	return w.add(l, Release, t, []uint64{threadNumber(ops), trace.Undefined, NumberModel})
+}
+
+// endBarrier ends the innermost open call if it is a barrier: the thread has ended in it.
+func (w *worker) endBarrier(l *lane, t int64) error {
+	n := len(l.calls)
+	if n == 0 || !IsBarrier(l.calls[n-1].kind.role) {
+		return nil
+	}
+	c := l.calls[n-1]
+	for i := range l.stack {
+		if l.stack[i].call == c {
+			l.stack[i].call = nil
+		}
+	}
+	if w.times {
+		l.addTime(t)
+	}
+	l.passOwn(t)
+	return w.end(l, c, t)
 }
 
 // threadNumber returns a number for the thread that the operands of an event identify by a communicator and a

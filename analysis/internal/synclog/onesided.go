@@ -38,21 +38,15 @@ func (w *worker) windowPoint(l *lane, t int64, k trace.Kind, window uint32, ops 
 	switch k {
 	case trace.RMACollectiveBegin:
 		l.windowBegins = append(l.windowBegins, t)
-		return nil
+		return w.beginOperation(l, t, operation{})
 	case trace.RMACollectiveEnd:
-		begin := t
-		if n := len(l.windowBegins) - 1; n >= 0 {
-			begin, l.windowBegins = l.windowBegins[n], l.windowBegins[:n]
-		}
-		l.sequences[Sequence{id, false, true}]++
-		return w.add(l, WindowCollective, begin, t, []uint64{id, operand(ops, 0), operand(ops, 2), operand(ops, 3),
-			operand(ops, 4)})
+		return w.windowCollective(l, t, id, ops)
 	case trace.RMAGroupSync:
 		l.accesses = true
-		return w.add(l, WindowGroup, t, t, []uint64{id, operand(ops, 1)})
+		return w.add(l, WindowGroup, t, []uint64{id, operand(ops, 1)})
 	case trace.RMALockRequest, trace.RMALockAcquire, trace.RMALockRelease:
 		l.accesses = true
-		return w.add(l, pointKinds[k], t, t, []uint64{id, operand(ops, 0), operand(ops, 1), operand(ops, 2)})
+		return w.add(l, pointKinds[k], t, []uint64{id, operand(ops, 0), operand(ops, 1), operand(ops, 2)})
 	case trace.RMAPut, trace.RMAGet, trace.RMAAtomic:
 		if window == trace.NoRef { // in OTF, which records no synchronisation of windows
 			return nil
@@ -63,11 +57,26 @@ func (w *worker) windowPoint(l *lane, t int64, k trace.Kind, window uint32, ops 
 			number = operand(ops, 4)
 		}
 		l.noteAccess([2]uint64{id, number}, target)
-		return w.add(l, WindowAccess, t, t, []uint64{id, target})
+		return w.add(l, WindowAccess, t, []uint64{id, target})
 	case trace.RMACompleteBlocking, trace.RMACompleteNonBlocking, trace.RMACompleteRemote:
 		return w.completeAccess(l, t, k, [2]uint64{id, operand(ops, 0)})
 	}
 	return nil
+}
+
+// windowCollective ends the latest open collective operation of windows.
+func (w *worker) windowCollective(l *lane, t int64, window uint64, ops []uint64) error {
+	begin, known := int64(0), len(l.windowBegins) > 0
+	if known {
+		n := len(l.windowBegins) - 1
+		begin, l.windowBegins = l.windowBegins[n], l.windowBegins[:n]
+	}
+	l.sequences[Sequence{window, false, true}]++
+	of := []uint64{window, operand(ops, 0), operand(ops, 2), operand(ops, 3), operand(ops, 4)}
+	if err := w.add(l, WindowCollective, t, of); err != nil {
+		return err
+	}
+	return w.endOperationSince(l, begin, known, t)
 }
 
 // openAccess is an access that has not ended: the remote location, and the begin of the call that accesses.
@@ -105,5 +114,5 @@ func (w *worker) completeAccess(l *lane, t int64, k trace.Kind, key [2]uint64) e
 	if c := l.calls[n-1].kind.window; c != noWindowCall && c != WindowLock {
 		return nil
 	}
-	return w.add(l, WindowDone, t, t, []uint64{key[0], a.target})
+	return w.add(l, WindowDone, t, []uint64{key[0], a.target})
 }

@@ -99,6 +99,28 @@ func (l *lane) appendTimes(b []byte, list []nodeTime) []byte {
 	return b
 }
 
+// combine sums the times of equal nodes, and sorts them by node. It returns the number of elements
+// of list that remain.
+func combine(list []nodeTime) int {
+	switch {
+	case len(list) < 2:
+		return len(list)
+	case len(list) == 2 && list[0].node < list[1].node:
+		return 2
+	}
+	slices.SortFunc(list, func(a, b nodeTime) int { return int(a.node) - int(b.node) })
+	n := 0
+	for _, x := range list[1:] {
+		if x.node == list[n].node {
+			list[n].time += x.time
+		} else {
+			n++
+			list[n] = x
+		}
+	}
+	return n + 1
+}
+
 // appendNumber appends a number, which takes one byte if the number is below 128.
 func appendNumber(b []byte, x uint64) []byte {
 	if x < 0x80 {

@@ -13,7 +13,7 @@ var pointKinds = [...]Kind{trace.Send: Send, trace.SendBegin: SendPost, trace.Se
 func (w *worker) point(l *lane, t int64, k trace.Kind, ops []uint64) error {
 	switch k {
 	case trace.ThreadFork:
-		err := w.add(l, Fork, t, t, ops)
+		err := w.add(l, Fork, t, ops)
 		l.forks = append(l.forks, openFork{len(l.stack), pendingRegion, false})
 		return err
 	case trace.ThreadJoin:
@@ -23,7 +23,7 @@ func (w *worker) point(l *lane, t int64, k trace.Kind, ops []uint64) error {
 		if err := w.endFork(l); err != nil {
 			return err
 		}
-		return w.add(l, Join, t, t, ops)
+		return w.add(l, Join, t, ops)
 	case trace.Send, trace.SendBegin, trace.SendComplete, trace.RecvBegin, trace.Recv, trace.RecvComplete,
 		trace.RequestCancelled, trace.CollectiveRequest, trace.LockAcquire, trace.LockRelease:
 		if w.flows != nil && (k.IsSend() || k.IsRecv()) {
@@ -32,24 +32,20 @@ func (w *worker) point(l *lane, t int64, k trace.Kind, ops []uint64) error {
 		if l.requests != nil {
 			l.noteRequest(t, k, ops)
 		}
-		return w.add(l, pointKinds[k], t, t, ops)
+		return w.add(l, pointKinds[k], t, ops)
 	case trace.CollectiveBegin:
-		l.collectives.Push(operand(ops, 5), openCollective{t, collectiveOperands(ops)})
+		return w.beginCollective(l, t, ops)
 	case trace.CollectiveEnd:
 		return w.collective(l, t, ops)
 	case trace.Collective:
-		end := t
-		if d := operand(ops, 5); d != trace.Undefined && int64(d) > 0 {
-			end = trace.Add(t, int64(d))
-		}
-		return w.addCollective(l, collectiveOperands(ops), t, end)
+		return w.wholeCollective(l, t, ops)
 	case trace.CollectiveComplete:
 		l.sequences[Sequence{operand(ops, 1), true, false}]++
 		delete(l.requests, operand(ops, 5))
-		return w.add(l, CollectiveDone, t, t, ops)
+		return w.add(l, CollectiveDone, t, ops)
 	case trace.ThreadCreate:
 		if n := len(l.calls) - 1; n >= 0 && l.calls[n].kind.lock == creates {
-			return w.add(l, Create, t, t, []uint64{threadNumber(ops)})
+			return w.add(l, Create, t, []uint64{threadNumber(ops)})
 		}
 	case trace.ThreadBegin:
 		if l.thread == trace.Undefined {
@@ -61,13 +57,13 @@ func (w *worker) point(l *lane, t int64, k trace.Kind, ops []uint64) error {
 		if operand(ops, 0) == trace.Undefined {
 			return nil
 		}
-		return w.add(l, Acquire, t, t, []uint64{threadNumber(ops), trace.Undefined, NumberModel, Shared})
+		return w.add(l, Acquire, t, []uint64{threadNumber(ops), trace.Undefined, NumberModel, Shared})
 	case trace.ThreadTeamBegin:
 		c := w.team(l, operand(ops, 0))
 		ops = append([]uint64{c}, ops[min(1, len(ops)):]...)
 		l.teams = append(l.teams, teamVisit{communicator: c, visit: l.visits[c]})
 		l.visits[c]++
-		err := w.add(l, TeamBegin, t, t, ops)
+		err := w.add(l, TeamBegin, t, ops)
 		l.forks = append(l.forks, openFork{len(l.stack), pendingRegion, len(l.forks) == 0})
 		return err
 	case trace.ThreadTeamEnd:
@@ -80,7 +76,7 @@ func (w *worker) point(l *lane, t int64, k trace.Kind, ops []uint64) error {
 				return err
 			}
 		}
-		return w.add(l, TeamEnd, t, t, ops)
+		return w.add(l, TeamEnd, t, ops)
 	}
 	return nil
 }
@@ -133,56 +129,31 @@ func collectiveOperands(ops []uint64) (c [5]uint64) {
 	return c
 }
 
-// collective ends the latest open collective operation with the same matching number.
-func (w *worker) collective(l *lane, t int64, ops []uint64) error {
-	var b openCollective
-	var known bool
-	if id := operand(ops, 5); id != trace.Undefined {
-		b, known = l.collectives.Take(id)
-	} else {
-		b, known = l.collectives.Pop()
-	}
-	of := collectiveOperands(ops)
-	if !known {
-		return w.addCollective(l, of, t, t)
-	}
-	if of[0] == trace.Undefined { // in OTF, only the begin records the operation
-		of = b.ops
-	}
-	return w.addCollective(l, of, b.time, t)
-}
-
-// addCollective adds the point of a collective operation, which lasts from begin to end.
-func (w *worker) addCollective(l *lane, ops [5]uint64, begin, end int64) error {
-	l.sequences[Sequence{ops[1], false, false}]++
-	return w.add(l, Collective, begin, end, append(ops[:], uint64(end)-uint64(begin)))
-}
-
-// add adds a point to the innermost open call. Without an open call, the point becomes a call of
-// its own.
-func (w *worker) add(l *lane, k Kind, begin, end int64, ops []uint64) error {
+// add adds a point to the innermost open call. Without an open call, the point becomes a call of its own, which takes
+// no time.
+func (w *worker) add(l *lane, k Kind, t int64, ops []uint64) error {
 	if k == Acquire || k == Release {
 		w.noteOrder(l, k, ops)
 	}
-	if n := len(l.calls); n > 0 {
+	n := len(l.calls)
+	if n > 0 && l.calls[n-1] == l.operation.call && k != Collective && k != WindowCollective {
+		n = 0 // the point has nothing to do with the operation
+	}
+	if n > 0 {
 		c := l.calls[n-1]
-		if (k == Acquire || k == Release) && c.recordLock(k, end, ops) {
+		if (k == Acquire || k == Release) && c.recordLock(k, t, ops) {
 			return nil
 		}
 		c.flushHeld(trace.Undefined) // points are in the order of time
 		c.points++
-		c.packed = appendPoint(c.packed, k, uint64(end)-uint64(c.enter), ops)
+		c.packed = appendPoint(c.packed, k, uint64(t)-uint64(c.enter), ops)
 		return nil
 	}
-	at := int32(-1)
-	if n := len(l.stack); n > 0 {
-		at = l.stack[n-1].node
-	}
 	if w.times {
-		l.addTime(end)
+		l.addTime(t)
 	}
-	c := delayedCall{node: at, enter: begin, leave: end, flags: isPoint, points: 1,
-		packed: appendPoint(nil, k, uint64(end)-uint64(begin), ops)}
+	c := delayedCall{node: l.innermost(), enter: t, leave: t, flags: isPoint, points: 1,
+		packed: appendPoint(nil, k, 0, ops)}
 	return w.pack(l, c, len(l.passed))
 }
 

@@ -38,15 +38,14 @@ const (
 	Cancelled                  // trace.RequestCancelled
 	CollectivePost             // trace.CollectiveRequest
 	CollectiveDone             // trace.CollectiveComplete
-	// trace.CollectiveEnd; Ops[5] is the number of ticks since the begin of the operation
-	Collective
-	Acquire   // trace.LockAcquire
-	Release   // trace.LockRelease
-	Fork      // trace.ThreadFork
-	Join      // trace.ThreadJoin
-	TeamBegin // trace.ThreadTeamBegin
-	TeamEnd   // trace.ThreadTeamEnd
-	Create    // trace.ThreadCreate; Ops[0] is the number of the thread, as Log.Thread returns it
+	Collective                 // trace.CollectiveEnd
+	Acquire                    // trace.LockAcquire
+	Release                    // trace.LockRelease
+	Fork                       // trace.ThreadFork
+	Join                       // trace.ThreadJoin
+	TeamBegin                  // trace.ThreadTeamBegin
+	TeamEnd                    // trace.ThreadTeamEnd
+	Create                     // trace.ThreadCreate; Ops[0] is the number of the thread, as Log.Thread returns it
 	// The following kinds belong to one-sided communication. Ops[0] is the window.
 	WindowCollective // trace.RMACollectiveEnd; Ops are window, operation, root, and bytes sent and received
 	WindowGroup      // trace.RMAGroupSync; Ops[1] is the group, an index into Definitions.Sets
@@ -87,8 +86,8 @@ type Call struct {
 	Role         trace.Role
 	Enter, Leave int64
 	// IsPoint is set if the call stands for a point outside of all regions whose role is communication or
-	// synchronisation. In that case, Enter and Leave are the time of its event, and Path is the path of
-	// the innermost open region.
+	// synchronisation. In that case, Enter and Leave are the time of its event, or the begin and the end of a
+	// collective operation. Path is the path of the innermost open region.
 	IsPoint bool
 	InTeam  bool // the call is a barrier of Team
 	Device  bool // the call is not a visit, but the work of a device

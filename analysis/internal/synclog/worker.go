@@ -94,6 +94,7 @@ type lane struct {
 	last          child
 	calls         []*openCall                           // open calls; the innermost call is the last one
 	collectives   openset.Stack[uint64, openCollective] // open collective operations by matching number
+	operation     operation                             // the open operation outside of all calls
 	windowBegins  []int64                               // begins of open operations of windows, innermost last
 	teams         []teamVisit                           // open visits of teams; the innermost visit is the last one
 	// visits, sequences and regions hold the counts that Log.Teams, Log.Sequences and Log.Visits
@@ -182,7 +183,9 @@ type openCall struct {
 	kind   regionKind
 	points int
 	packed []byte
-	before int // number of elements of lane.passed that belong to the time before the call
+	// outside is set if the call is not a visit, but a collective operation outside of all calls.
+	outside bool
+	before  int // number of elements of lane.passed that belong to the time before the call
 
 	// ownEnd is the end of the latest time in which the call was the innermost open region. For a barrier, busy holds the
 	// times in other regions up to then.
@@ -195,12 +198,6 @@ type openCall struct {
 	// mutex is the mutex that the call releases while it waits for a condition, if conditional is set.
 	mutex       uint64
 	conditional bool
-}
-
-// openCollective is a collective operation that has begun and not ended.
-type openCollective struct {
-	time int64
-	ops  [5]uint64
 }
 
 // teamVisit is an open visit of a team of threads, with the number of its barriers so far.
@@ -343,6 +340,11 @@ func (w *worker) Batch(b *trace.Batch) error {
 			l = w.lane(b.Location(i))
 		}
 		t := b.Time[i]
+		if l.operation.whole && t >= l.operation.end {
+			if err := w.endWhole(l, t); err != nil {
+				return err
+			}
+		}
 		if !l.any {
 			l.any, l.first, l.latest, l.since = true, t, t, t
 		}
@@ -477,28 +479,6 @@ func (w *worker) giveUp(l *lane) error {
 	return w.setAhead(l, l.innermost())
 }
 
-// combine sums the times of equal nodes, and sorts them by node. It returns the number of elements
-// of list that remain.
-func combine(list []nodeTime) int {
-	switch {
-	case len(list) < 2:
-		return len(list)
-	case len(list) == 2 && list[0].node < list[1].node:
-		return 2
-	}
-	slices.SortFunc(list, func(a, b nodeTime) int { return int(a.node) - int(b.node) })
-	n := 0
-	for _, x := range list[1:] {
-		if x.node == list[n].node {
-			list[n].time += x.time
-		} else {
-			n++
-			list[n] = x
-		}
-	}
-	return n + 1
-}
-
 // enter begins a visit of a region.
 func (w *worker) enter(l *lane, t int64, region uint32) error {
 	if w.times {
@@ -531,6 +511,9 @@ func (w *worker) enter(l *lane, t int64, region uint32) error {
 		l.calls[n-1].kind.awaits = false // the inner call waits
 	}
 	if w.isCall(l, k) {
+		if err := w.endWhole(l, t); err != nil {
+			return err
+		}
 		if k.lock == releases {
 			if err := w.beginLock(l, t, k.role); err != nil {
 				return err
@@ -627,7 +610,7 @@ func (w *worker) end(l *lane, c *openCall, t int64) error {
 		c.points++
 		c.packed = appendPoint(c.packed, Awaits, 0, nil)
 	}
-	if c.points == 0 && !c.kind.kept && !c.kind.enqueues && !l.stream {
+	if c.points == 0 && (c.outside || !c.kind.kept && !c.kind.enqueues && !l.stream) {
 		return nil
 	}
 	barrier := IsBarrier(c.kind.role)
@@ -645,7 +628,10 @@ func (w *worker) end(l *lane, c *openCall, t int64) error {
 	}
 	if c.points > 0 || !barrier || len(l.teams) == 0 {
 		flags := byte(0)
-		if l.stream {
+		switch {
+		case c.outside:
+			flags = isPoint
+		case l.stream:
 			flags, l.idleSince = device, t
 		}
 		return w.pack(l, delayedCall{node: c.node, enter: c.enter, leave: t, flags: flags, points: c.points,
@@ -661,6 +647,9 @@ func (w *worker) finish() error {
 	for _, l := range w.lanes {
 		if l == nil {
 			continue
+		}
+		if err := w.endWhole(l, l.latest); err != nil {
+			return err
 		}
 		if w.times {
 			l.addTime(l.latest)

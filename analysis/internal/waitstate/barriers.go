@@ -124,9 +124,9 @@ func (e *engine) processBarrier(c *synclog.Call, place Place) {
 		e.processUnteamed(c, m)
 	case c.Window == synclog.WindowTest: // a test without events has found that the accesses go on
 	case c.Window != 0:
-		e.Unjudged[UnrecordedWindow] += e.countedMembers([]Member{m})
+		e.countUnjudged(UnrecordedWindow, []Member{m})
 	default:
-		e.Unjudged[UnknownBarrier] += e.countedMembers([]Member{m})
+		e.countUnjudged(UnknownBarrier, []Member{m})
 	}
 }
 
@@ -166,7 +166,7 @@ func (e *engine) processUnteamed(c *synclog.Call, m Member) {
 func (e *engine) endRound(barrier uint64, r *round) {
 	delete(e.barriers.rounds, barrier)
 	if len(r.members) == 1 {
-		e.Unjudged[IncompleteBarrier] += e.countedMembers(r.members)
+		e.countUnjudged(IncompleteBarrier, r.members)
 		return
 	}
 	if r.pattern == ImplicitBarrier {
@@ -247,6 +247,6 @@ func (e *engine) finishBarriers() {
 		e.endRound(barrier, e.barriers.rounds[barrier])
 	}
 	for _, l := range e.barriers.teams {
-		e.Unjudged[IncompleteBarrier] += e.countedMembers(l)
+		e.countUnjudged(IncompleteBarrier, l)
 	}
 }

@@ -199,7 +199,7 @@ func (e *engine) judge(s *sequence, x *instance) {
 	}
 	slices.SortFunc(x.members, func(a, b Member) int { return int(a.Place.Location) - int(b.Place.Location) })
 	if slices.ContainsFunc(x.members, func(m Member) bool { return m.isPoint }) {
-		e.Unjudged[BareCollective] += e.countedMembers(x.members)
+		e.countUnjudged(BareCollective, x.members)
 		return
 	}
 	e.Judged += e.countedMembers(x.members)

@@ -264,6 +264,9 @@ type PathLocation struct{ Path, Location uint32 }
 type Result struct {
 	Judged   int64 // number of calls whose waits could be computed, including waits of length 0
 	Unjudged [UnjudgedKinds]int64
+	// UnjudgedTime holds the time in ticks of the calls in Unjudged, for blocking collective operations, barriers and
+	// one-sided synchronisation.
+	UnjudgedTime [UnjudgedKinds]trace.Ticks
 	// EarlyMessages and EarlyOperations are the numbers of messages and operations that contradict
 	// causality. Worst is the greatest contradiction in ticks.
 	EarlyMessages, EarlyOperations, Worst int64
@@ -404,10 +407,20 @@ func (e *engine) addUnknown(path, location uint32, enter, leave int64) {
 
 // unjudgeMembers counts members whose waits are unknown.
 func (e *engine) unjudgeMembers(kind UnjudgedKind, list []Member) {
-	e.Unjudged[kind] += e.countedMembers(list)
+	e.countUnjudged(kind, list)
 	for i := range list {
 		if m := &list[i]; m.call == nil || !m.call.test {
 			e.addUnknown(m.Path, m.Place.Location, m.Enter, m.Leave)
+		}
+	}
+}
+
+// countUnjudged counts members whose waits are unknown, and adds the times of their blocking calls.
+func (e *engine) countUnjudged(kind UnjudgedKind, list []Member) {
+	e.Unjudged[kind] += e.countedMembers(list)
+	for i := range list {
+		if m := &list[i]; m.call == nil && e.counts(m.Enter) {
+			e.UnjudgedTime[kind].Add(e.hooks.Window.Clip(m.Leave) - m.Enter)
 		}
 	}
 }

@@ -304,6 +304,7 @@ func (e *engine) judgeTarget(x *targetEpoch) {
 func (e *engine) countUnmatchedWindow(a *access) {
 	if e.counts(a.enter) {
 		e.Unjudged[UnmatchedWindow]++
+		e.UnjudgedTime[UnmatchedWindow].Add(e.hooks.Window.Clip(a.leave) - a.enter)
 	}
 }
 
