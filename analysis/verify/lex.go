@@ -37,6 +37,7 @@ const (
 // token is a token of a specification.
 type token struct {
 	kind         tokenKind
+	expression   bool // the token is the parenthesis at the begin of a signal expression
 	text         string
 	line, column int
 }
@@ -93,7 +94,7 @@ func lex(file, s string) ([]token, error) {
 		n := strings.IndexFunc(s, func(r rune) bool { return !unicode.IsSpace(r) })
 		if n < 0 {
 			take(len(s))
-			return append(list, token{endToken, "", line, column}), nil
+			return append(list, token{kind: endToken, line: line, column: column}), nil
 		}
 		take(n)
 		if strings.HasPrefix(s, "//") {

@@ -109,6 +109,7 @@ func parseDeclarations(file string, spec []byte) (list []*declaration, used map[
 	if err != nil {
 		return nil, nil, err
 	}
+	markExpressions(tokens)
 	p := &parser{file: file, rest: tokens, names: map[string]bool{}, used: map[string]bool{}}
 	for i, t := range tokens {
 		if t.kind == word && slices.Contains(declarations, t.text) && tokens[i+1].kind == word {
@@ -125,6 +126,30 @@ func parseDeclarations(file string, spec []byte) (list []*declaration, used map[
 	}
 	return list, p.used, nil
 }
+
+// markExpressions marks the parentheses of signal expressions. A parenthesis begins an expression if it contains only
+// operands, and if an operator of expressions or a comparison follows its end.
+func markExpressions(tokens []token) {
+	var open []int // the positions of parentheses that are open
+	other := -1    // the position of the last token that belongs to no expression
+	for i := range tokens {
+		switch t := &tokens[i]; {
+		case t.is("("):
+			open = append(open, i)
+		case t.is(")") && len(open) > 0:
+			begin := open[len(open)-1]
+			open = open[:len(open)-1]
+			after := &tokens[i+1]
+			tokens[begin].expression = begin > other && after.kind == symbol && slices.Contains(afterSignal, after.text)
+		case t.kind == word && slices.Contains(joiningWords, t.text),
+			t.kind == symbol && !slices.Contains(arithmetic, t.text):
+			other = i
+		}
+	}
+}
+
+// joiningWords lists keywords that no signal expression contains.
+var joiningWords = append([]string{"then"}, append(operators, confirmedWords...)...)
 
 // declarations lists the keywords with which a declaration begins.
 var declarations = []string{"def", "signal", "check"}
@@ -230,6 +255,8 @@ func (p *parser) failDeclaration() error {
 		words = nil
 	case t.is("until"):
 		expected, words = "the next definition; until B we have that A means that A holds until B", nil
+	case t.kind == symbol && slices.Contains(arithmetic, t.text) && !p.rest[1].is(">"):
+		expected = "the next definition; sums and products are before the comparison"
 	case t.is("-") && p.rest[1].is(">"):
 		expected = "the next definition; if A then B is the implication"
 	}
@@ -281,10 +308,10 @@ func (p *parser) parseFormula() (*node, error) {
 	switch {
 	case t.is("{"):
 		return p.parseProposition(AnyEvent)
+	case t.kind == number || t.kind == text || t.is("-") || t.expression:
+		return p.parseComparison()
 	case t.is("("):
 		return p.parseParenthesis()
-	case t.kind == number || t.kind == text || t.is("-"):
-		return p.parseComparison()
 	case t.is("["):
 		return nil, p.fail(t, `a formula, or "within" before an interval of times`)
 	case t.kind != word:
@@ -557,10 +584,12 @@ func (p *parser) parseUse() (*node, error) {
 	return &node{ref: r}, nil
 }
 
-// comparisons lists the comparison operators. afterSignal lists the symbols that may follow a signal.
+// comparisons lists the comparison operators, and arithmetic the operators of signal expressions. afterSignal lists
+// the symbols that may follow a signal.
 var (
 	comparisons = []string{">=", ">", "<=", "<", "==", "!="}
-	afterSignal = append([]string{"+", "-", "*"}, comparisons...)
+	arithmetic  = []string{"+", "-", "*"}
+	afterSignal = slices.Concat(arithmetic, comparisons)
 )
 
 func (p *parser) parseComparison() (*node, error) {
@@ -667,9 +696,13 @@ func (p *parser) parseOperand() (*signalNode, error) {
 		return s, p.expect(")")
 	case t.kind == word || t.kind == text:
 		return &signalNode{op: "signal", name: p.next()}, nil
-	case t.kind == number || t.is("-"):
+	case t.kind == number || t.is("-") && p.rest[1].kind == number:
 		n, err := p.parseNumber()
 		return &signalNode{op: "number", number: n}, err
+	case t.is("-"):
+		p.next()
+		s, err := p.parseOperand()
+		return &signalNode{op: "*", args: []*signalNode{{op: "number", number: -1}, s}}, err
 	}
 	return nil, p.fail(t, "a signal, a number or a parameter")
 }

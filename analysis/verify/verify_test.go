@@ -230,6 +230,9 @@ func TestSyntaxErrors(t *testing.T) {
 		"check c : true -> true":                     `1:16: found "-", expected the next definition; if A then B`,
 		"check c : !true":                            `1:11: found '!', expected "not"`,
 		"check c : (true & true)":                    `1:17: found '&', expected "and"`,
+		"signal s : wip 'i' check c : s >= 5 + 1":    `1:37: found "+", expected the next definition; sums and products are`,
+		"signal s : wip 'i' check c : (s * s) >= 5":  `1:35: found "s", expected a number; signals cannot be`,
+		"check c : (true and true) >= 5":             `1:27: found ">=", expected def, signal or check`,
 		"check c : true;":                            `1:15: found ';', expected the next definition`,
 		"check c : finally [0, 5 ms] true":           `1:19: found "[", expected a formula, or "within" before an interval`,
 		"check c : finally within 5 ms true":         `1:26: found "5", expected "[" or "(" and an interval`,
@@ -304,7 +307,9 @@ func TestProductsOfSums(t *testing.T) {
 	rec.Mark(loc, 5, rec.Region("end"))
 	spec, err := Parse("", []byte("signal s : {'name' = 's'} check sum : abs(s + s * 2) == 6 "+
 		"check product : abs((s + s) * 2) == 8 check other : abs(2 * (s - 1)) == 2 "+
-		"check wrong : abs((s + s) * 2) == 6"))
+		"check wrong : abs((s + s) * 2) == 6 check left : ((s - 3) * 2 == -2 and (((s + s)) - (s - 1)) * -2 == -6) "+
+		"check paren : if (s) > 1 then globally within (0, 3) (s - 3) * 2 == -2 check minus : 2 * -(s - 1) - -s == 0 "+
+		"check definition : (other) check both : (left and other)"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -312,7 +317,7 @@ func TestProductsOfSums(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, want := range []Verdict{Good, Good, Good, Bad} {
+	for i, want := range []Verdict{Good, Good, Good, Bad, Good, Good, Good, Good, Good} {
 		if c := x.Checks[i]; c.Verdict != want {
 			t.Errorf("%s, %s: %s, expected %s", c.Name, c.Formula, c.Verdict, want)
 		}
@@ -474,6 +479,7 @@ func FuzzSpec(f *testing.F) {
 	f.Add("signal min : wip 'p' check c : globally (min <= 1e-3 min and finally by 2 min min > -0.5 h)")
 	f.Add("check c : (percentile 99.9 from {'p'='1'} to end {'q'='1'} by 'id' <= 2 ms or " +
 		"percentile 5 from {'p'='1'} to {'q'='1'} < 1)")
+	f.Add("signal s : {'name'='s'} check c : (globally (s - 3) * -s >= 1 or finally within (0, 3) ((s)) < -(s + 1))")
 	f.Add("check c : forall (i : -1 ... 1) until by 5 us start {'x' = i} we have that end {\"y\" = 'z\\''}")
 	f.Fuzz(func(t *testing.T, text string) {
 		spec, err := Parse("spec.etl", []byte(text))
