@@ -637,6 +637,9 @@ func (p *parser) parseNumber() (float64, error) {
 	if err != nil {
 		return 0, p.fail(t, "a number of at most 1.8e308")
 	}
+	if n == 0 && !isZero(t.text) {
+		return 0, p.fail(t, "0, or a number of at least 5e-324")
+	}
 	p.next()
 	return n, nil
 }

@@ -186,63 +186,68 @@ func TestClaims(t *testing.T) {
 // TestSyntaxErrors checks the places of errors, and the words of hints.
 func TestSyntaxErrors(t *testing.T) {
 	for text, want := range map[string]string{
-		"check c : globaly p":                        `spec.etl:1:11: found "globaly", expected a formula`,
-		"check c : finally":                          "spec.etl:1:18: found the end of the file, expected a formula",
-		"check c :\n (true and )":                    `spec.etl:2:12: found ")"`,
-		"check c : /* p\n":                           "spec.etl:1:11: found a comment without end, expected */ after it",
-		"/* check c :\n p */ check c / : p":          `spec.etl:2:15: found '/', expected // before a comment`,
-		"globallydef c : p":                          `spec.etl:1:1: found "globallydef", expected def, signal or check`,
-		"check c : {'a' = i}":                        `spec.etl:1:18: found "i", expected a string in quotes, as 'i', or a`,
-		"check c : {'a' = 'b}":                       "spec.etl:1:18: found a string without end",
-		"check a : b check b : a":                    "a definition that does not use itself",
-		"check a : true check a : true":              `1:22: found "a", expected a name that is not defined in line 1`,
-		"check a : x >= 1":                           `spec.etl:1:11: found "x", expected the name of a signal`,
-		"check a : finally within [3, 1] true":       "a time not before the begin",
-		"check a : (true and true or true)":          "different operators need parentheses",
-		"signal s : {'a'='b'} check a : s":           "a comparison of the signal with a number",
-		"signal s : {'a'='b'} check a : s * s > 1":   "1:36: found \"s\", expected a number; signals cannot be multiplied",
-		"def f(i) : {'a' = i} check a : f":           "an argument in parentheses",
-		"def f : true check a : f(1)":                "no argument",
-		"check a(i : 5 .. 2) : true":                 "a number not below 5",
-		"check a : forall (i : 0 .. 99999999) true":  "at most",
-		"signal s : usge {'a'='b'}":                  `1:12: found "usge", expected "{" and the attributes of a signal`,
-		"signal s : usage 'id'":                      `1:18: found 'id', expected "{"`,
-		"signal s : wip {'a'='b'}":                   `1:16: found "{", expected the attribute that names objects`,
-		"signal s : throughput edn {'a'='b'}":        `1:23: found "edn", expected start, end`,
-		"signal s : throughput end 'a'":              `1:27: found 'a', expected "{"`,
-		"signal s : latency 'id' ovr 5":              `1:25: found "ovr", expected over, or the next definition`,
-		"signal s : usage {'a'='b'} amont":           `1:28: found "amont", expected amount, count, over`,
-		"signal s : wip 'id' over x":                 `1:26: found "x", expected a time, such as 5 or 5 ms`,
-		"signal s : wip 'id' over -1":                `1:26: found "-", expected a time`,
-		"signal s : wip ''":                          `1:16: found '', expected the name of an attribute`,
-		"check a : " + strings.Repeat("not ", 20000): "nested at most",
-		"check a : finally by 3 msec true":           `1:24: found "msec", expected a unit of time (ns, us, ms, s, min or h)`,
-		"check a : finally within [0, 3] mss true":   `1:33: found "mss", expected a unit of time (ns, us, ms, s, min or h)`,
-		"signal s : wip 'id' check a : s <= 3 m":     `1:38: found "m", expected a unit of time (ns, us, ms, s, min or h)`,
-		"signal s : wip 'i' over 5 sec":              `1:27: found "sec", expected a unit of time`,
-		"check c : start true":                       `1:17: found "true", expected "{" and the attributes of`,
-		"check c : end 'A'":                          `1:15: found 'A', expected "{" and the attributes of claims, after end`,
-		"check c : percentile from {'a'='b'}":        `1:22: found "from", expected a percentage, such as 99`,
-		"check c : abs":                              `found the end of the file, expected "(" and a signal, after abs`,
-		"check c : always true":                      `1:11: found "always", expected a formula; the word for it is globally`,
-		"check c : true and true":                    `1:16: found "and", expected the next definition; parentheses`,
-		"check c : true until true":                  `1:16: found "until", expected the next definition; until B we`,
-		"check c : true -> true":                     `1:16: found "-", expected the next definition; if A then B`,
-		"check c : !true":                            `1:11: found '!', expected "not"`,
-		"check c : (true & true)":                    `1:17: found '&', expected "and"`,
-		"signal s : wip 'i' check c : s >= 5 + 1":    `1:37: found "+", expected the next definition; sums and products are`,
-		"signal s : wip 'i' check c : (s * s) >= 5":  `1:35: found "s", expected a number; signals cannot be`,
-		"check c : (true and true) >= 5":             `1:27: found ">=", expected def, signal or check`,
-		"check c : true;":                            `1:15: found ';', expected the next definition`,
-		"check c : finally [0, 5 ms] true":           `1:19: found "[", expected a formula, or "within" before an interval`,
-		"check c : finally within 5 ms true":         `1:26: found "5", expected "[" or "(" and an interval`,
-		"check c : finally within [0, 5 sec] true":   `1:32: found "sec", expected a unit of time`,
-		"check c : finally within [0 sec, 5 s] true": `1:29: found "sec", expected a unit of time`,
-		"check c : {'id' = 3}":                       `1:19: found "3", expected a string in quotes, as '3', or a parameter`,
-		"signal s : wip 'i' check c : s = 5":         `1:32: found "=", expected one of >= > <= < == !=`,
-		"signal s : wip 'i' check c : 5 > s":         `1:34: found "s", expected a number; signals and parameters are before`,
-		"check c : until true true":                  `1:22: found "true", expected "we have that", and`,
-		"check c : (true and true":                   `found the end of the file, expected "and" or ")"`,
+		"check c : globaly p":                                `spec.etl:1:11: found "globaly", expected a formula`,
+		"check c : finally":                                  "spec.etl:1:18: found the end of the file, expected a formula",
+		"check c :\n (true and )":                            `spec.etl:2:12: found ")"`,
+		"check c : /* p\n":                                   "spec.etl:1:11: found a comment without end, expected */ after it",
+		"/* check c :\n p */ check c / : p":                  `spec.etl:2:15: found '/', expected // before a comment`,
+		"globallydef c : p":                                  `spec.etl:1:1: found "globallydef", expected def, signal or check`,
+		"check c : {'a' = i}":                                `spec.etl:1:18: found "i", expected a string in quotes, as 'i', or a`,
+		"check c : {'a' = 'b}":                               "spec.etl:1:18: found a string without end",
+		"check a : b check b : a":                            "a definition that does not use itself",
+		"check a : true check a : true":                      `1:22: found "a", expected a name that is not defined in line 1`,
+		"check a : x >= 1":                                   `spec.etl:1:11: found "x", expected the name of a signal`,
+		"check a : finally within [3, 1] true":               "a time not before the begin",
+		"check a : (true and true or true)":                  "different operators need parentheses",
+		"signal s : {'a'='b'} check a : s":                   "a comparison of the signal with a number",
+		"signal s : {'a'='b'} check a : s * s > 1":           "1:36: found \"s\", expected a number; signals cannot be multiplied",
+		"def f(i) : {'a' = i} check a : f":                   "an argument in parentheses",
+		"def f : true check a : f(1)":                        "no argument",
+		"check a(i : 5 .. 2) : true":                         "a number not below 5",
+		"check a : forall (i : 0 .. 99999999) true":          "at most",
+		"signal s : usge {'a'='b'}":                          `1:12: found "usge", expected "{" and the attributes of a signal`,
+		"signal s : usage 'id'":                              `1:18: found 'id', expected "{"`,
+		"signal s : wip {'a'='b'}":                           `1:16: found "{", expected the attribute that names objects`,
+		"signal s : throughput edn {'a'='b'}":                `1:23: found "edn", expected start, end`,
+		"signal s : throughput end 'a'":                      `1:27: found 'a', expected "{"`,
+		"signal s : latency 'id' ovr 5":                      `1:25: found "ovr", expected over, or the next definition`,
+		"signal s : usage {'a'='b'} amont":                   `1:28: found "amont", expected amount, count, over`,
+		"signal s : wip 'id' over x":                         `1:26: found "x", expected a time, such as 5 or 5 ms`,
+		"signal s : wip 'id' over -1":                        `1:26: found "-", expected a time`,
+		"signal s : wip ''":                                  `1:16: found '', expected the name of an attribute`,
+		"check a : " + strings.Repeat("not ", 20000):         "nested at most",
+		"check a : finally by 1e-31 true":                    "1:22: found \"1e-31\", expected a time of 1e-30 to 1e30",
+		"check a : finally by 1e-99999999999 true":           "expected a time of 1e-30 to 1e30",
+		"check a : finally within [1e99999999999, inf) true": "expected a time of 1e-30 to 1e30",
+		"check c : percentile 1e99999999 from":               `1:22: found "1e99999999", expected a percentage above 0 and`,
+		"check c : 's' <= 1e-400":                            `1:18: found "1e-400", expected 0, or a number of at least 5e-324`,
+		"check a : finally by 3 msec true":                   `1:24: found "msec", expected a unit of time (ns, us, ms, s, min or h)`,
+		"check a : finally within [0, 3] mss true":           `1:33: found "mss", expected a unit of time (ns, us, ms, s, min or h)`,
+		"signal s : wip 'id' check a : s <= 3 m":             `1:38: found "m", expected a unit of time (ns, us, ms, s, min or h)`,
+		"signal s : wip 'i' over 5 sec":                      `1:27: found "sec", expected a unit of time`,
+		"check c : start true":                               `1:17: found "true", expected "{" and the attributes of`,
+		"check c : end 'A'":                                  `1:15: found 'A', expected "{" and the attributes of claims, after end`,
+		"check c : percentile from {'a'='b'}":                `1:22: found "from", expected a percentage, such as 99`,
+		"check c : abs":                                      `found the end of the file, expected "(" and a signal, after abs`,
+		"check c : always true":                              `1:11: found "always", expected a formula; the word for it is globally`,
+		"check c : true and true":                            `1:16: found "and", expected the next definition; parentheses`,
+		"check c : true until true":                          `1:16: found "until", expected the next definition; until B we`,
+		"check c : true -> true":                             `1:16: found "-", expected the next definition; if A then B`,
+		"check c : !true":                                    `1:11: found '!', expected "not"`,
+		"check c : (true & true)":                            `1:17: found '&', expected "and"`,
+		"signal s : wip 'i' check c : s >= 5 + 1":            `1:37: found "+", expected the next definition; sums and products are`,
+		"signal s : wip 'i' check c : (s * s) >= 5":          `1:35: found "s", expected a number; signals cannot be`,
+		"check c : (true and true) >= 5":                     `1:27: found ">=", expected def, signal or check`,
+		"check c : true;":                                    `1:15: found ';', expected the next definition`,
+		"check c : finally [0, 5 ms] true":                   `1:19: found "[", expected a formula, or "within" before an interval`,
+		"check c : finally within 5 ms true":                 `1:26: found "5", expected "[" or "(" and an interval`,
+		"check c : finally within [0, 5 sec] true":           `1:32: found "sec", expected a unit of time`,
+		"check c : finally within [0 sec, 5 s] true":         `1:29: found "sec", expected a unit of time`,
+		"check c : {'id' = 3}":                               `1:19: found "3", expected a string in quotes, as '3', or a parameter`,
+		"signal s : wip 'i' check c : s = 5":                 `1:32: found "=", expected one of >= > <= < == !=`,
+		"signal s : wip 'i' check c : 5 > s":                 `1:34: found "s", expected a number; signals and parameters are before`,
+		"check c : until true true":                          `1:22: found "true", expected "we have that", and`,
+		"check c : (true and true":                           `found the end of the file, expected "and" or ")"`,
 		"check a(i : 0 .. 99999) : (" + strings.Repeat("true and ", 100) + "true)": "1:7: found more formulas, " +
 			"expected at most 8000000",
 		"check c : percentile 9 from {'a'='b'} to {'a'='b'} < 5 sec": `1:56: found "sec", expected a unit of ` +
@@ -346,15 +351,18 @@ func TestSignalNamedLikeUnit(t *testing.T) {
 // TestPropertyErrors checks the messages about properties in plain words.
 func TestPropertyErrors(t *testing.T) {
 	for property, want := range map[string]string{
-		"response A -> B within":       `found nothing after "within", expected a time such as 5ms, or an interval`,
-		"response A -> B by":           `found nothing after "by", expected a time such as 5ms`,
-		"response A -> B within 5 sec": `after "within": found "5 sec", expected a time such as 5ms (ns, us, ms, s, min`,
-		"response A -> B in 5 ms":      `found "in 5 ms", expected "within 5 ms"; a name that ends like this needs quotes`,
-		"response A -> B < 5ms":        `found "< 5ms", expected "within 5ms"`,
-		"response A -> B -> C":         "expected A -> B with one arrow",
-		"precedes A -> B within 5ms":   `found "within 5ms" after the event`,
-		"period A every 5 sec":         `found "5 sec", expected a time`,
-		"latency A..B by p99 < 5ms":    `found nothing after "by", expected an attribute`,
+		"response A -> B within":               `found nothing after "within", expected a time such as 5ms, or an interval`,
+		"response A -> B by":                   `found nothing after "by", expected a time such as 5ms`,
+		"response A -> B within 5 sec":         `after "within": found "5 sec", expected a time such as 5ms (ns, us, ms, s, min`,
+		"response A -> B in 5 ms":              `found "in 5 ms", expected "within 5 ms"; a name that ends like this needs quotes`,
+		"response A -> B < 5ms":                `found "< 5ms", expected "within 5ms"`,
+		"response A -> B -> C":                 "expected A -> B with one arrow",
+		"precedes A -> B within 5ms":           `found "within 5ms" after the event`,
+		"response A -> B within 1e-99999999 s": `found "1e-99999999 s", expected a time of 1e-30 to 1e30`,
+		"period A every 1e31":                  `found "1e31", expected a time of 1e-30 to 1e30`,
+		"latency A..B p99 < 1e-40s":            `expected a time of 1e-30 to 1e30`,
+		"period A every 5 sec":                 `found "5 sec", expected a time`,
+		"latency A..B by p99 < 5ms":            `found nothing after "by", expected an attribute`,
 	} {
 		kind, text, _ := strings.Cut(property, " ")
 		if _, err := Property(kind, "c", text); err == nil || !strings.Contains(err.Error(), want) {
@@ -376,9 +384,9 @@ func TestPropertiesCutShort(t *testing.T) {
 	}
 }
 
-// TestQuotedName checks that a name in quotes, or in braces, may contain the words and symbols of properties. The
-// escapes in quotes are those of strings of the language.
-func TestQuotedName(t *testing.T) {
+// TestPropertyFormulas checks the formulas of properties. A name in quotes, or in braces, may contain the words and
+// symbols of properties, and the escapes in quotes are those of strings of the language. Times are exact.
+func TestPropertyFormulas(t *testing.T) {
 	for property, want := range map[string]string{
 		"response A -> 'B in 5 ms'": "globally if {'name' = 'A'} then finally {'name' = 'B in 5 ms'}",
 		"response 'a -> b' -> 'x within 5ms' within 1 ms": "globally if {'name' = 'a -> b'} then " +
@@ -398,6 +406,12 @@ func TestQuotedName(t *testing.T) {
 		"latency it's..A p9 < 1s": `percentile 9 from {'name' = 'it\'s'} to {'name' = 'A'} < 1 s`,
 		"latency 'A..B'..C by 'a by b' p9 < 1s": "percentile 9 from {'name' = 'A..B'} to {'name' = 'C'} " +
 			"by 'a by b' < 1 s",
+		"period A every 3e2us ± 1e-4 s": "globally if {'name' = 'A'} then (finally within [0.0002, 0.0004] s " +
+			"{'name' = 'A'} and globally within (0, 0.0002) s not {'name' = 'A'})",
+		"period A every 1e-3s ± 1e-18s": "globally if {'name' = 'A'} then (finally within [0.000999999999999999, " +
+			"0.001000000000000001] s {'name' = 'A'} and globally within (0, 0.000999999999999999) s not {'name' = 'A'})",
+		"period A every 10ms ± 1ms": "globally if {'name' = 'A'} then (finally within [9, 11] ms {'name' = 'A'} and " +
+			"globally within (0, 9) ms not {'name' = 'A'})",
 		"period 'A every 2 s' every 4": "globally if {'name' = 'A every 2 s'} then (finally within [4, 4] " +
 			"{'name' = 'A every 2 s'} and globally within (0, 4) not {'name' = 'A every 2 s'})",
 	} {
@@ -480,6 +494,7 @@ func FuzzSpec(f *testing.F) {
 	f.Add("check c : (percentile 99.9 from {'p'='1'} to end {'q'='1'} by 'id' <= 2 ms or " +
 		"percentile 5 from {'p'='1'} to {'q'='1'} < 1)")
 	f.Add("signal s : {'name'='s'} check c : (globally (s - 3) * -s >= 1 or finally within (0, 3) ((s)) < -(s + 1))")
+	f.Add("check c : (finally within [1e-29, 0e99] true and after 1e-9999999999 's' > 1e-99)")
 	f.Add("check c : forall (i : -1 ... 1) until by 5 us start {'x' = i} we have that end {\"y\" = 'z\\''}")
 	f.Fuzz(func(t *testing.T, text string) {
 		spec, err := Parse("spec.etl", []byte(text))
