@@ -139,6 +139,9 @@ func Run(ctx context.Context, events format.Events, spec *Spec, opt Options) (*R
 	return x, nil
 }
 
+// maxRegionWords is the greatest number of regions whose names a warning compares with a name of the specification.
+const maxRegionWords = 1 << 16
+
 // warnings returns a warning for each word of the specification that does not occur in the trace.
 func (r *recorder) warnings() []Warning {
 	list := []Warning{}
@@ -157,11 +160,21 @@ func (r *recorder) warnings() []Warning {
 			continue
 		}
 		words := slices.Sorted(maps.Keys(values))
+		if values == nil && key == "name" && r.defs.Regions.Len() <= maxRegionWords {
+			for _, x := range r.defs.Regions.All() {
+				words = append(words, x.Name)
+			}
+		}
 		for _, value := range slices.Sorted(maps.Keys(r.wanted[key].values)) {
 			if n := r.wanted[key].values[value]; n.counted == 0 && needed(n) {
 				list = append(list, Warning{Text: fmt.Sprintf("no event has %s = %s", quote(key), quote(value)),
 					Word: value, Words: words})
 			}
+		}
+	}
+	for i, p := range r.spec.propositions {
+		if p.Event != AnyEvent && r.ofEvents[i] && !r.ofClaims[i] {
+			list = append(list, Warning{Text: fmt.Sprintf("%s never holds: no claim has these attributes, only other events", p)})
 		}
 	}
 	found := map[int]int{}
