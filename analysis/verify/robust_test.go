@@ -240,3 +240,31 @@ func TestRobustnessSign(t *testing.T) {
 		}
 	}
 }
+
+// TestExactReasons checks that times between two ticks are not rounded in JSON. The signal falls from 3 by 1.5 in each
+// tick, so it is below 1 after 4/3 ticks, and below 2.5 after 1/3 of a tick.
+func TestExactReasons(t *testing.T) {
+	const begin = 9_007_199_254_740_993 // floats cannot represent it
+	rec := trace.NewRecorder(trace.Seconds(1000))
+	loc, s := rec.Location("main"), rec.Counter("s", "")
+	rec.Event(loc, begin, trace.Fragment, s, []uint64{begin + 2, math.Float64bits(3), math.Float64bits(-1500), 0})
+	for formula, want := range map[string]string{
+		"globally s > 1":   `"from":9007199254740994.3333333333333333,"to":9007199254740995,`,
+		"globally s >= 1":  `"from":9007199254740994.3333333333333333,"to":9007199254740995,"fromOpen":true,`,
+		"globally s < 2.5": `"from":9007199254740993,"to":9007199254740993.3333333333333333,`,
+		"globally s < 3":   `"from":9007199254740993,"to":9007199254740993,`,
+	} {
+		spec, err := Parse("", []byte("signal s : {'name' = 's'} check c : "+formula))
+		if err != nil {
+			t.Fatal(err)
+		}
+		x, err := Run(context.Background(), format.Recorded(rec), spec, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := json.Marshal(x.Checks[0].Reasons)
+		if err != nil || !strings.Contains(string(b), want) {
+			t.Errorf("%s: %s, %v, expected %s", formula, b, err, want)
+		}
+	}
+}

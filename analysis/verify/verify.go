@@ -3,12 +3,15 @@ package verify
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"iter"
 	"maps"
 	"math"
 	"math/big"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
@@ -89,14 +92,34 @@ type CheckResult struct {
 	Reasons []Reason `json:"reasons"`
 }
 
-// Reason explains why a formula holds or does not hold.
+// Reason explains why a formula holds or does not hold. From and To are the times that decide the formula, in ticks.
+// Times of signals can be between two ticks.
 type Reason struct {
-	Depth   int    `json:"depth"` // depth of the formula within the formula of the check
-	Formula string `json:"formula"`
-	Holds   bool   `json:"holds"`
-	From    int64  `json:"from"` // begin of the times that decide the formula, in ticks
-	To      int64  `json:"to"`
-	Text    string `json:"text"` // a sentence that explains the reason
+	Depth    int // depth of the formula within the formula of the check
+	Formula  string
+	Holds    bool
+	From, To int64 // rounded to whole ticks
+	// ExactFrom and ExactTo are From and To as decimal numbers, exactly. They are "" if they equal From and To.
+	ExactFrom, ExactTo string
+	FromOpen, ToOpen   bool   // the interval does not include its begin, or its end
+	Text               string // a sentence that explains the reason
+}
+
+// MarshalJSON returns the reason with the exact times.
+func (r Reason) MarshalJSON() ([]byte, error) {
+	exact := func(text string, t int64) json.Number {
+		return json.Number(cmp.Or(text, strconv.FormatInt(t, 10)))
+	}
+	return json.Marshal(struct {
+		Depth    int         `json:"depth"`
+		Formula  string      `json:"formula"`
+		Holds    bool        `json:"holds"`
+		From     json.Number `json:"from"`
+		To       json.Number `json:"to"`
+		FromOpen bool        `json:"fromOpen,omitempty"`
+		ToOpen   bool        `json:"toOpen,omitempty"`
+		Text     string      `json:"text"`
+	}{r.Depth, r.Formula, r.Holds, exact(r.ExactFrom, r.From), exact(r.ExactTo, r.To), r.FromOpen, r.ToOpen, r.Text})
 }
 
 // Warning reports a word of a specification that does not occur in the trace.
@@ -304,6 +327,18 @@ func (e *evaluator) offset(t int64) float64 {
 // tick returns the tick of a time since the begin of the trace.
 func (e *evaluator) tick(u float64) int64 {
 	return e.base + int64(math.Round(min(max(u, e.domain.low), e.domain.high)))
+}
+
+// exactTick returns tick(u) as a decimal number, or "" if u is a whole tick.
+func (e *evaluator) exactTick(u float64) string {
+	u = min(max(u, e.domain.low), e.domain.high)
+	if u == math.Trunc(u) {
+		return ""
+	}
+	text := strconv.FormatFloat(u, 'f', -1, 64)
+	r, _ := new(big.Rat).SetString(text)
+	_, decimals, _ := strings.Cut(text, ".")
+	return r.Add(r, new(big.Rat).SetInt64(e.base)).FloatString(len(decimals))
 }
 
 // signalPieces returns the pieces of a signal, in time order.
