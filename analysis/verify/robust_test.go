@@ -267,4 +267,12 @@ func TestExactReasons(t *testing.T) {
 			t.Errorf("%s: %s, %v, expected %s", formula, b, err, want)
 		}
 	}
+	for _, x := range []struct{ t, want Instant }{
+		{Instant{Tick: 3}, Instant{Tick: 30}}, {Instant{1, "1.25"}, Instant{13, "12.5"}}, {Instant{2, "1.5"}, Instant{Tick: 15}},
+		{Instant{-1, "-0.75"}, Instant{-7, "-7.5"}},
+	} {
+		if got := x.t.scaled(10); got != x.want {
+			t.Errorf("10 * %v: %v, expected %v", x.t, got, x.want)
+		}
+	}
 }

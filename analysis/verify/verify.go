@@ -3,7 +3,6 @@ package verify
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"iter"
 	"maps"
@@ -11,7 +10,6 @@ import (
 	"math/big"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
@@ -92,34 +90,46 @@ type CheckResult struct {
 	Reasons []Reason `json:"reasons"`
 }
 
-// Reason explains why a formula holds or does not hold. From and To are the times that decide the formula, in ticks.
-// Times of signals can be between two ticks.
+// Reason explains why a formula holds or does not hold.
 type Reason struct {
-	Depth    int // depth of the formula within the formula of the check
-	Formula  string
-	Holds    bool
-	From, To int64 // rounded to whole ticks
-	// ExactFrom and ExactTo are From and To as decimal numbers, exactly. They are "" if they equal From and To.
-	ExactFrom, ExactTo string
-	FromOpen, ToOpen   bool   // the interval does not include its begin, or its end
-	Text               string // a sentence that explains the reason
+	Depth    int     `json:"depth"` // depth of the formula within the formula of the check
+	Formula  string  `json:"formula"`
+	Holds    bool    `json:"holds"`
+	From     Instant `json:"from"` // begin of the times that decide the formula
+	To       Instant `json:"to"`
+	FromOpen bool    `json:"fromOpen,omitempty"` // the times do not include From
+	ToOpen   bool    `json:"toOpen,omitempty"`
+	Text     string  `json:"text"` // a sentence that explains the reason
 }
 
-// MarshalJSON returns the reason with the exact times.
-func (r Reason) MarshalJSON() ([]byte, error) {
-	exact := func(text string, t int64) json.Number {
-		return json.Number(cmp.Or(text, strconv.FormatInt(t, 10)))
+// Instant is a time. Times at which signals reach a value can be between two ticks.
+type Instant struct {
+	Tick  int64  // rounded to a whole tick
+	Exact string // the time in ticks as a decimal number; "" if it equals Tick
+}
+
+// newInstant returns the time of a number of ticks. The number is a decimal one.
+func newInstant(ticks *big.Rat) Instant {
+	if ticks.IsInt() {
+		return Instant{Tick: ticks.Num().Int64()}
 	}
-	return json.Marshal(struct {
-		Depth    int         `json:"depth"`
-		Formula  string      `json:"formula"`
-		Holds    bool        `json:"holds"`
-		From     json.Number `json:"from"`
-		To       json.Number `json:"to"`
-		FromOpen bool        `json:"fromOpen,omitempty"`
-		ToOpen   bool        `json:"toOpen,omitempty"`
-		Text     string      `json:"text"`
-	}{r.Depth, r.Formula, r.Holds, exact(r.ExactFrom, r.From), exact(r.ExactTo, r.To), r.FromOpen, r.ToOpen, r.Text})
+	n, _ := floor(new(big.Rat).Add(ticks, big.NewRat(1, 2)))
+	decimals, _ := ticks.FloatPrec()
+	return Instant{n.Int64(), ticks.FloatString(decimals)}
+}
+
+// scaled returns the time in ticks that are shorter by a factor.
+func (t Instant) scaled(factor int64) Instant {
+	r, ok := new(big.Rat).SetString(t.Exact)
+	if !ok {
+		return Instant{Tick: t.Tick * factor}
+	}
+	return newInstant(r.Mul(r, new(big.Rat).SetInt64(factor)))
+}
+
+// MarshalJSON returns the exact time in ticks as a number.
+func (t Instant) MarshalJSON() ([]byte, error) {
+	return []byte(cmp.Or(t.Exact, strconv.FormatInt(t.Tick, 10))), nil
 }
 
 // Warning reports a word of a specification that does not occur in the trace.
@@ -329,16 +339,13 @@ func (e *evaluator) tick(u float64) int64 {
 	return e.base + int64(math.Round(min(max(u, e.domain.low), e.domain.high)))
 }
 
-// exactTick returns tick(u) as a decimal number, or "" if u is a whole tick.
-func (e *evaluator) exactTick(u float64) string {
-	u = min(max(u, e.domain.low), e.domain.high)
-	if u == math.Trunc(u) {
-		return ""
+// instant returns the time that is u ticks after the begin of the trace.
+func (e *evaluator) instant(u float64) Instant {
+	if u = min(max(u, e.domain.low), e.domain.high); u == math.Trunc(u) {
+		return Instant{Tick: e.tick(u)}
 	}
-	text := strconv.FormatFloat(u, 'f', -1, 64)
-	r, _ := new(big.Rat).SetString(text)
-	_, decimals, _ := strings.Cut(text, ".")
-	return r.Add(r, new(big.Rat).SetInt64(e.base)).FloatString(len(decimals))
+	r, _ := new(big.Rat).SetString(strconv.FormatFloat(u, 'f', -1, 64))
+	return newInstant(r.Add(r, new(big.Rat).SetInt64(e.base)))
 }
 
 // signalPieces returns the pieces of a signal, in time order.
