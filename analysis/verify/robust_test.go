@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -266,9 +267,14 @@ func TestExactReasons(t *testing.T) {
 		if err != nil || !strings.Contains(string(b), want) {
 			t.Errorf("%s: %s, %v, expected %s", formula, b, err, want)
 		}
+		var again []Reason
+		if err := json.Unmarshal(b, &again); err != nil || !slices.Equal(again, x.Checks[0].Reasons) {
+			t.Errorf("%s: read as %v, %v, expected %v", formula, again, err, x.Checks[0].Reasons)
+		}
 	}
 	for _, x := range []struct{ t, want Instant }{
-		{Instant{Tick: 3}, Instant{Tick: 30}}, {Instant{1, "1.25"}, Instant{13, "12.5"}}, {Instant{2, "1.5"}, Instant{Tick: 15}},
+		{Instant{Tick: 3}, Instant{Tick: 30}}, {Instant{1, "1.25"}, Instant{13, "12.5"}},
+		{Instant{2, "1.5"}, Instant{Tick: 15}},
 		{Instant{-1, "-0.75"}, Instant{-7, "-7.5"}},
 	} {
 		if got := x.t.scaled(10); got != x.want {

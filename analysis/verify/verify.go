@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -132,6 +133,17 @@ func (t Instant) MarshalJSON() ([]byte, error) {
 	return []byte(cmp.Or(t.Exact, strconv.FormatInt(t.Tick, 10))), nil
 }
 
+// UnmarshalJSON reads the text that MarshalJSON writes.
+func (t *Instant) UnmarshalJSON(b []byte) error {
+	if !bytes.ContainsAny(b, "eE/") { // a number with an exponent may need much memory
+		if r, ok := new(big.Rat).SetString(string(b)); ok {
+			*t = newInstant(r)
+			return nil
+		}
+	}
+	return fmt.Errorf("found %q, expected a time in ticks", b)
+}
+
 // Warning reports a word of a specification that does not occur in the trace.
 type Warning struct {
 	Text  string   `json:"text"` // a sentence that explains the warning
@@ -207,7 +219,7 @@ func (r *recorder) warnings() []Warning {
 	}
 	for i, p := range r.spec.propositions {
 		if p.Event != AnyEvent && r.ofEvents[i] && !r.ofClaims[i] {
-			list = append(list, Warning{Text: fmt.Sprintf("%s never holds: no claim has these attributes, only other events", p)})
+			list = append(list, Warning{Text: p.String() + " never holds: no claim has these attributes, only other events"})
 		}
 	}
 	found := map[int]int{}
