@@ -135,8 +135,8 @@ func newVerifyAnswer(v *traceView, x *verify.Result) *verifyAnswer {
 			f.Robustness = c.Robustness.String()
 		}
 		for _, r := range c.Reasons {
-			f.Reasons = append(f.Reasons, reasonFact{r.Depth, r.Formula, r.Holds, v.jsonTime(r.From), v.jsonTime(r.To),
-				r.Text})
+			f.Reasons = append(f.Reasons, reasonFact{r.Depth, r.Formula, r.Holds, v.jsonTime(r.From.Tick),
+				v.jsonTime(r.To.Tick), r.Text})
 		}
 		a.Checks = append(a.Checks, f)
 	}

@@ -126,14 +126,33 @@ func (p *parser) parseDuration() (Duration, error) {
 	if len(d.Number) > 40 {
 		return Duration{}, p.fail(t, "a time of at most 40 characters")
 	}
-	if f, err := strconv.ParseFloat(d.Number, 64); err != nil || f > 1e30 || f > 0 && f < 1e-30 {
+	if d.value = exactNumber(d.Number); d.value == nil {
 		return Duration{}, p.fail(t, "a time of 1e-30 to 1e30")
 	}
-	d.value, _ = new(big.Rat).SetString(p.next().text)
+	p.next()
 	if p.isUnit() {
 		d.Unit = p.next().text
 	}
 	return d, nil
+}
+
+// exactNumber returns the exact value of a decimal number, or nil if it is neither 0 nor from 1e-30 to 1e30. Larger
+// exponents would need much memory.
+func exactNumber(s string) *big.Rat {
+	if isZero(s) {
+		return new(big.Rat)
+	}
+	if f, err := strconv.ParseFloat(s, 64); err != nil || f > 1e30 || f < 1e-30 {
+		return nil
+	}
+	r, _ := new(big.Rat).SetString(s)
+	return r
+}
+
+// isZero reports whether a decimal number is 0, with any exponent.
+func isZero(s string) bool {
+	digits, _, _ := strings.Cut(strings.ToLower(s), "e")
+	return !strings.ContainsAny(digits, "123456789")
 }
 
 // parseLastUnit reads the unit, if there is one, of a number that no formula follows, so that a name of a unit is

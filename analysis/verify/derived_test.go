@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/etf"
+	"github.com/weft-trace/weft/internal/nearest"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -215,5 +217,36 @@ func TestDerivedWarnings(t *testing.T) {
 	text := fmt.Sprint(x.Warnings)
 	if len(x.Warnings) != 2 || !strings.Contains(text, "'name' = 'wrk'") || !strings.Contains(text, "attribute 'idd'") {
 		t.Errorf("warnings %s", text)
+	}
+}
+
+// TestNameWarnings checks the warnings about names: of a claim where only an event has the name, and of a name that
+// is similar to one of very many.
+func TestNameWarnings(t *testing.T) {
+	spec, err := Parse("", []byte("check c : globally if start {'name' = 'mark'} then end {'name' = 'task 1099 x'} "+
+		"check d : globally not start {'name' = 'task 5'}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec := trace.NewRecorder(trace.Seconds(1))
+	loc := rec.Location("main")
+	rec.Mark(loc, 0, rec.Region("mark"))
+	for i := range int64(maxValues + 100) {
+		task := rec.Region(fmt.Sprintf("task %d", i))
+		rec.Enter(loc, 2*i, task)
+		rec.Leave(loc, 2*i+1, task)
+	}
+	x, err := Run(context.Background(), format.Recorded(rec), spec, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, w := range x.Warnings {
+		got = append(got, w.Text+nearest.Hint(w.Word, w.Words))
+	}
+	want := []string{"no event has 'name' = 'task 1099 x'; did you mean task 1099?",
+		"start {'name' = 'mark'} never holds: no claim has these attributes, only other events"}
+	if !slices.Equal(got, want) {
+		t.Errorf("found %q, expected %q", got, want)
 	}
 }

@@ -60,7 +60,8 @@ func (e *explainer) addAt(depth int, f *Formula, holds bool, from, to int64, for
 	if f != e.check {
 		text = f.String()
 	}
-	e.list = append(e.list, Reason{depth, text, holds, from, to, fmt.Sprintf(format, args...)})
+	e.list = append(e.list, Reason{Depth: depth, Formula: text, Holds: holds, From: Instant{Tick: from},
+		To: Instant{Tick: to}, Text: fmt.Sprintf(format, args...)})
 }
 
 // timeText formats the time of a state.
@@ -436,7 +437,8 @@ func (e *explainer) eachDecidingPart(f *Formula, holds bool, r interval, do func
 
 // addTimes adds a reason about the times in an interval.
 func (e *explainer) addTimes(depth int, f *Formula, holds bool, r interval, text string) {
-	e.list = append(e.list, Reason{depth, f.String(), holds, e.tick(r.low), e.tick(r.high), text})
+	e.list = append(e.list, Reason{depth, f.String(), holds, e.instant(r.low), e.instant(r.high), r.lowOpen, r.highOpen,
+		text})
 }
 
 // explainDense explains a formula that consists only of signals, by the times at which its parts hold or

@@ -42,16 +42,17 @@ func (e *environment) lookup(name string) (value int64, ok bool) {
 
 // builder converts declarations to formulas. Equal formulas share one value.
 type builder struct {
-	parser // used for messages
+	parser        // used for messages
+	text   string // the specification
 	spec   *Spec
 	names  map[string]*declaration
-	used   map[string]bool // names that formulas use
 	known  map[formulaKey]*Formula
 	// applied holds the formulas of definitions and checks that formulas use, by name and argument.
 	applied      map[string]*Formula
 	done         map[instance]*Formula // formulas of nodes that are arguments of two other nodes
-	bounds       map[*Bound]string
-	open         map[string]bool // definitions whose bodies are being built, by name and argument
+	bounds       map[*Bound]string     // the texts of the bounds that formulas use
+	sameBounds   map[string]*Bound     // the same bounds by their texts
+	open         map[string]bool       // definitions whose bodies are being built, by name and argument
 	propositions map[string]*Proposition
 	signals      map[string]*Signal
 	declared     token // name of the declaration whose formulas are being built
@@ -70,31 +71,45 @@ type formulaKey struct {
 // is the name of the definition with its argument.
 const definitionOp = Percentile + 1
 
-// instantiate converts declarations to a specification.
-func instantiate(file string, list []*declaration, used map[string]bool) (*Spec, error) {
-	b := newBuilder(file, used)
+// instantiate adds the formulas of declarations to the specification.
+func (b *builder) instantiate(list []*declaration) error {
 	for _, d := range list {
 		if first := b.names[d.name.text]; first != nil {
-			return nil, b.fail(d.name, fmt.Sprintf("a name that is not defined in line %d already", first.name.line))
+			return b.fail(d.name, fmt.Sprintf("a name that is not defined in line %d already", first.name.line))
 		}
 		b.names[d.name.text] = d
 	}
 	if err := b.checkSize(list); err != nil {
-		return nil, err
+		return err
 	}
 	for _, d := range list {
 		if err := b.declare(d); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return b.spec, nil
+	return nil
 }
 
-func newBuilder(file string, used map[string]bool) *builder {
-	return &builder{parser: parser{file: file}, spec: &Spec{}, names: map[string]*declaration{},
-		used: used, known: map[formulaKey]*Formula{}, applied: map[string]*Formula{},
-		done: map[instance]*Formula{}, bounds: map[*Bound]string{},
+func newBuilder(file, text string, names, used map[string]bool) *builder {
+	return &builder{parser: parser{file: file, names: names, used: used}, text: text, spec: &Spec{},
+		names: map[string]*declaration{}, known: map[formulaKey]*Formula{}, applied: map[string]*Formula{},
+		done: map[instance]*Formula{}, bounds: map[*Bound]string{}, sameBounds: map[string]*Bound{},
 		open: map[string]bool{}, propositions: map[string]*Proposition{}, signals: map[string]*Signal{}}
+}
+
+// body returns the formula of a declaration.
+func (b *builder) body(d *declaration) (*node, error) {
+	if d.body != nil {
+		return d.body, nil
+	}
+	b.lexer = &lexer{b.file, b.text[len(b.text)-d.left:], d.line, d.column}
+	b.rest = nil
+	b.fill()
+	again, err := b.parseDeclaration()
+	if err != nil {
+		return nil, err
+	}
+	return again.body, nil
 }
 
 // declare adds a check. It also reports errors in a definition that no check uses.
@@ -150,8 +165,12 @@ func (b *builder) apply(d *declaration, value int64, key string) (*Formula, erro
 	if d.parameter != "" {
 		env = &environment{name: d.parameter, value: value}
 	}
+	body, err := b.body(d)
+	if err != nil {
+		return nil, err
+	}
 	b.open[key] = true
-	f, err := b.buildFormula(d.body, env)
+	f, err := b.buildFormula(body, env)
 	delete(b.open, key)
 	if err == nil && d.keyword == "def" && len(f.Args) > 0 {
 		named := *f // a message shows the formula itself instead of its name
@@ -189,8 +208,10 @@ func (b *builder) newFormula(n *node, env *environment) (*Formula, error) {
 	case n.forall != nil:
 		return b.expandQuantifier(n.forall, env)
 	}
-	f := &Formula{Op: n.op, Bound: n.bound}
-	key := formulaKey{op: n.op, text: b.boundText(n.bound)}
+	bound, text := b.boundText(n.bound)
+	n.bound = bound // found at once for the next value of a parameter
+	f := &Formula{Op: n.op, Bound: bound}
+	key := formulaKey{op: n.op, text: text}
 	switch n.op {
 	case Prop:
 		p, err := b.buildProposition(n.prop, env)
@@ -235,14 +256,21 @@ func (f *Formula) addArgument(x *Formula) {
 	f.signal, f.state = f.signal || x.signal, f.state || x.state
 }
 
-// boundText returns a text that identifies a bound, which may be nil.
-func (b *builder) boundText(bound *Bound) string {
-	text, known := b.bounds[bound]
-	if !known && bound != nil {
-		text = bound.String()
-		b.bounds[bound] = text
+// boundText returns a bound that equals b, which may be nil, and a text that identifies it. Equal bounds share one
+// value.
+func (b *builder) boundText(bound *Bound) (same *Bound, text string) {
+	if bound == nil {
+		return nil, ""
 	}
-	return text
+	if text, known := b.bounds[bound]; known {
+		return bound, text
+	}
+	text = bound.String()
+	if same = b.sameBounds[text]; same == nil {
+		same = bound
+		b.sameBounds[text], b.bounds[same] = same, text
+	}
+	return same, text
 }
 
 // tooMany returns an error for the current declaration, with which the number of formulas exceeds limit.

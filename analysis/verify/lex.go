@@ -37,8 +37,10 @@ const (
 // token is a token of a specification.
 type token struct {
 	kind         tokenKind
+	expression   bool // the token is the parenthesis at the begin of a signal expression
 	text         string
 	line, column int
+	left         int // length of the text from the token on
 }
 
 // description formats the token for messages.
@@ -72,83 +74,116 @@ var foreignSymbols = map[rune]string{'&': `"and", with parentheses around both f
 	'≤': "<=", '≥': ">=", '≠': "!=", '−': "-", '…': "..", '‘': "' around strings", '’': "' around strings",
 	'“': "' around strings", '”': "' around strings"}
 
-// lex splits a specification into tokens. The last one is an endToken.
+// lexer splits a specification into tokens.
+type lexer struct {
+	file, rest   string
+	line, column int
+}
+
+func newLexer(file, s string) *lexer {
+	return &lexer{file: file, rest: strings.TrimPrefix(s, "\ufeff"), line: 1, column: 1}
+}
+
+// lex returns all tokens of a text. The last one is an endToken.
 func lex(file, s string) ([]token, error) {
 	var list []token
-	line, column := 1, 1
-	s = strings.TrimPrefix(s, "\ufeff")
-	// take removes n bytes from the rest of the text, and counts lines and columns.
-	take := func(n int) string {
-		part := s[:n]
-		for _, r := range part {
-			column++
-			if r == '\n' {
-				line, column = line+1, 1
-			}
+	for l := newLexer(file, s); ; {
+		t, err := l.next()
+		if err != nil {
+			return nil, err
 		}
-		s = s[n:]
-		return part
+		if list = append(list, t); t.kind == endToken {
+			return list, nil
+		}
 	}
+}
+
+// take removes n bytes from the rest of the text, and counts lines and columns.
+func (l *lexer) take(n int) string {
+	part := l.rest[:n]
+	for _, r := range part {
+		l.column++
+		if r == '\n' {
+			l.line, l.column = l.line+1, 1
+		}
+	}
+	l.rest = l.rest[n:]
+	return part
+}
+
+// fail returns an error about the begin of the rest.
+func (l *lexer) fail(found, expected string) error {
+	return &SyntaxError{File: l.file, Line: l.line, Column: l.column, Found: found, Expected: expected}
+}
+
+// skip removes white space and comments.
+func (l *lexer) skip() error {
 	for {
-		n := strings.IndexFunc(s, func(r rune) bool { return !unicode.IsSpace(r) })
+		n := strings.IndexFunc(l.rest, func(r rune) bool { return !unicode.IsSpace(r) })
 		if n < 0 {
-			take(len(s))
-			return append(list, token{endToken, "", line, column}), nil
+			n = len(l.rest)
 		}
-		take(n)
-		if strings.HasPrefix(s, "//") {
-			if n = strings.IndexByte(s, '\n'); n < 0 {
-				n = len(s)
-			}
-			take(n)
-			continue
-		}
-		t := token{line: line, column: column}
-		if strings.HasPrefix(s, "/*") {
-			if n = strings.Index(s[2:], "*/"); n < 0 {
-				return nil, &SyntaxError{File: file, Line: line, Column: column, Found: "a comment without end",
-					Expected: "*/ after it"}
-			}
-			take(n + 4)
-			continue
-		}
-		r, _ := utf8.DecodeRuneInString(s)
+		l.take(n)
 		switch {
-		case r == '_' || unicode.IsLetter(r):
-			t.kind = word
-			if n = strings.IndexFunc(s, func(r rune) bool { return !isWord(r) }); n < 0 {
-				n = len(s)
+		case strings.HasPrefix(l.rest, "//"):
+			if n = strings.IndexByte(l.rest, '\n'); n < 0 {
+				n = len(l.rest)
 			}
-			t.text = take(n)
-		case r >= '0' && r <= '9', r == '.' && len(s) > 1 && s[1] >= '0' && s[1] <= '9':
-			t.kind, t.text = number, take(numberLength(s))
-		case r == '\'' || r == '"':
-			n, value, ok := quoted(s)
-			if !ok {
-				return nil, &SyntaxError{File: file, Line: line, Column: column, Found: "a string without end",
-					Expected: string(r) + " after it on the same line"}
+			l.take(n)
+		case strings.HasPrefix(l.rest, "/*"):
+			if n = strings.Index(l.rest[2:], "*/"); n < 0 {
+				return l.fail("a comment without end", "*/ after it")
 			}
-			take(n)
-			t.kind, t.text = text, value
+			l.take(n + 4)
 		default:
-			t.kind = symbol
-			for _, x := range symbols {
-				if strings.HasPrefix(s, x) {
-					t.text = take(len(x))
-					break
-				}
-			}
-			if t.text == "" {
-				expected := foreignSymbols[r]
-				if expected == "" {
-					expected = "a name, a number, a string in quotes or a symbol of the language"
-				}
-				return nil, &SyntaxError{File: file, Line: line, Column: column, Found: fmt.Sprintf("%q", r),
-					Expected: expected}
+			return nil
+		}
+	}
+}
+
+// next returns the next token. At the end of the text it is an endToken.
+func (l *lexer) next() (token, error) {
+	if err := l.skip(); err != nil {
+		return token{}, err
+	}
+	t := token{line: l.line, column: l.column, left: len(l.rest)}
+	if l.rest == "" {
+		return t, nil
+	}
+	s := l.rest
+	r, _ := utf8.DecodeRuneInString(s)
+	switch {
+	case r == '_' || unicode.IsLetter(r):
+		t.kind = word
+		n := strings.IndexFunc(s, func(r rune) bool { return !isWord(r) })
+		if n < 0 {
+			n = len(s)
+		}
+		t.text = l.take(n)
+	case r >= '0' && r <= '9', r == '.' && len(s) > 1 && s[1] >= '0' && s[1] <= '9':
+		t.kind, t.text = number, l.take(numberLength(s))
+	case r == '\'' || r == '"':
+		n, value, ok := quoted(s)
+		if !ok {
+			return t, l.fail("a string without end", string(r)+" after it on the same line")
+		}
+		l.take(n)
+		t.kind, t.text = text, value
+	default:
+		t.kind = symbol
+		for _, x := range symbols {
+			if strings.HasPrefix(s, x) {
+				t.text = l.take(len(x))
+				return t, nil
 			}
 		}
-		list = append(list, t)
+		expected := foreignSymbols[r]
+		if expected == "" {
+			expected = "a name, a number, a string in quotes or a symbol of the language"
+		}
+		return t, l.fail(fmt.Sprintf("%q", r), expected)
 	}
+	return t, nil
 }
 
 // isWord reports whether a character may be part of a name.
@@ -179,19 +214,24 @@ func numberLength(s string) int {
 	return n
 }
 
-// quoted returns the length and the value of the quoted string at the start of s.
+// quoted returns the length and the value of the quoted string at the start of s. The value shares the memory of s,
+// unless it has escapes.
 func quoted(s string) (n int, value string, ok bool) {
 	var b strings.Builder
+	from := 1 // begin of the characters that are not in b
 	for i := 1; i < len(s); i++ {
 		switch {
+		case s[i] == s[0] && from == 1:
+			return i + 1, s[1:i], true
 		case s[i] == s[0]:
-			return i + 1, b.String(), true
+			return i + 1, b.String() + s[from:i], true
 		case s[i] == '\n':
 			return 0, "", false
 		case s[i] == '\\' && i+1 < len(s) && (s[i+1] == '\\' || s[i+1] == s[0]):
+			b.WriteString(s[from:i])
 			i++
+			from = i
 		}
-		b.WriteByte(s[i])
 	}
 	return 0, "", false
 }

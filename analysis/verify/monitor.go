@@ -148,7 +148,7 @@ func (m *Monitor) ScaleTimes(factor int64) {
 		n.from *= float64(factor)
 		n.origin.time, n.origin.last = n.origin.time*factor, n.origin.last*factor
 		for i := range n.reasons {
-			n.reasons[i].From, n.reasons[i].To = n.reasons[i].From*factor, n.reasons[i].To*factor
+			n.reasons[i].From, n.reasons[i].To = n.reasons[i].From.scaled(factor), n.reasons[i].To.scaled(factor)
 		}
 	}
 }

@@ -125,8 +125,8 @@ func TestManyStates(t *testing.T) {
 		for _, from := range []int64{0, blockStates + 5} {
 			x := checked(t, events, "globally {'name' = 'p'}", &trace.Window{From: from * distance, To: math.MaxInt64})
 			c := x.Checks[0]
-			if x.States != n-from || c.Verdict != Bad || len(c.Reasons) < 1 || c.Reasons[0].From != from*distance ||
-				c.Reasons[0].To != (n-1)*distance {
+			if x.States != n-from || c.Verdict != Bad || len(c.Reasons) < 1 || c.Reasons[0].From.Tick != from*distance ||
+				c.Reasons[0].To.Tick != (n-1)*distance {
 				t.Errorf("from %d: found %d states and %+v", from, x.States, c)
 			}
 		}

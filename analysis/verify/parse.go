@@ -62,13 +62,14 @@ type quantifier struct {
 
 // declaration is a definition, a check or a signal.
 type declaration struct {
-	keyword   string
-	name      token
-	parameter string // "" if it has none
-	bounded   bool   // the values of the parameter are limited: they go from from to to
-	from, to  int64
-	body      *node
-	signal    *signalSpec
+	keyword            string
+	name               token
+	parameter          string // "" if it has none
+	bounded            bool   // the values of the parameter are limited: they go from from to to
+	from, to           int64
+	body               *node // nil if it must be parsed again
+	signal             *signalSpec
+	left, line, column int // the length of the text from the declaration on, and its position
 }
 
 // maxNesting is the greatest depth of formulas, and maxOperands the greatest number of signals and numbers in a
@@ -81,10 +82,15 @@ const (
 // parser reads declarations from a list of tokens.
 type parser struct {
 	file  string
-	rest  []token // the tokens that remain, beginning with the current one
-	names map[string]bool
-	used  map[string]bool // names that formulas use
-	depth int
+	lexer *lexer  // reads the tokens after rest; nil if there are none
+	rest  []token // the next tokens, beginning with the current one
+	// buffer is the memory of rest.
+	buffer []token
+	names  map[string]bool
+	used   map[string]bool // names that formulas use
+	depth  int
+	// quantified is set if the current declaration has a formula with forall.
+	quantified bool
 	// declared is set after the first declaration.
 	declared bool
 	// operands is the number of signals and numbers in the current comparison so far.
@@ -96,34 +102,46 @@ type parser struct {
 // value. A specification may have up to 4 million different formulas, and up to 8 million formulas in the
 // scope of parameters. These take up to about 1 GB.
 func Parse(file string, spec []byte) (*Spec, error) {
-	list, used, err := parseDeclarations(file, spec)
+	text := string(spec)
+	list, names, used, err := parseDeclarations(file, text)
 	if err != nil {
 		return nil, err
 	}
-	return instantiate(file, list, used)
+	b := newBuilder(file, text, names, used)
+	return b.spec, b.instantiate(list)
 }
 
-// parseDeclarations reads the declarations of a specification. It also returns the names that formulas use.
-func parseDeclarations(file string, spec []byte) (list []*declaration, used map[string]bool, err error) {
-	tokens, err := lex(file, string(spec))
-	if err != nil {
-		return nil, nil, err
-	}
-	p := &parser{file: file, rest: tokens, names: map[string]bool{}, used: map[string]bool{}}
-	for i, t := range tokens {
-		if t.kind == word && slices.Contains(declarations, t.text) && tokens[i+1].kind == word {
-			p.names[tokens[i+1].text] = true
+// parseDeclarations reads the declarations of a specification. It also returns the declared names, and the names that
+// formulas use. It keeps only the formulas with parameters, because the formulas of a long text would need many times
+// its size. The builder reads the other ones again, one by one.
+func parseDeclarations(file, spec string) (list []*declaration, names, used map[string]bool, err error) {
+	p := &parser{file: file, lexer: newLexer(file, spec), names: map[string]bool{}, used: map[string]bool{}}
+	scan := *p.lexer
+	for before := false; ; {
+		t, err := scan.next()
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		if before && t.kind == word {
+			p.names[t.text] = true
+		}
+		if before = t.isDeclaration(); t.kind == endToken {
+			break
 		}
 	}
+	p.fill()
 	for p.rest[0].kind != endToken {
 		d, err := p.parseDeclaration()
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
+		}
+		if d.parameter == "" && !p.quantified {
+			d.body = nil
 		}
 		list = append(list, d)
 		p.declared = true
 	}
-	return list, p.used, nil
+	return list, p.names, p.used, nil
 }
 
 // declarations lists the keywords with which a declaration begins.
@@ -138,14 +156,37 @@ func (p *parser) fail(t token, expected string, words ...string) error {
 	return e
 }
 
+// lookahead is the number of tokens, with the current one, that the parser may examine.
+const lookahead = 4
+
+// fill appends the tokens of the next declaration to the rest. The text is known to have no wrong tokens.
+func (p *parser) fill() {
+	list := append(p.buffer[:0], p.rest...)
+	for n := len(list); len(list) < n+lookahead || list[len(list)-1].kind != word || !list[len(list)-2].isDeclaration(); {
+		t, _ := p.lexer.next()
+		if list = append(list, t); t.kind == endToken {
+			break
+		}
+	}
+	markExpressions(list)
+	p.buffer, p.rest = list, list
+}
+
 // next removes the current token and returns it.
 func (p *parser) next() token {
 	t := p.rest[0]
-	if t.kind != endToken {
-		p.rest = p.rest[1:]
+	if t.kind == endToken {
+		return t
+	}
+	p.rest = p.rest[1:]
+	if n := len(p.rest); n < lookahead && p.lexer != nil && p.rest[n-1].kind != endToken {
+		p.fill()
 	}
 	return t
 }
+
+// isDeclaration reports whether a token is a keyword with which a declaration begins.
+func (t token) isDeclaration() bool { return t.kind == word && slices.Contains(declarations, t.text) }
 
 // currentIs reports whether the current token is a keyword or symbol.
 func (p *parser) currentIs(s string) bool { return p.rest[0].is(s) }
@@ -180,10 +221,12 @@ func (p *parser) parseName(what string) (token, error) {
 
 func (p *parser) parseDeclaration() (*declaration, error) {
 	t := p.rest[0]
-	if t.kind != word || !slices.Contains(declarations, t.text) {
+	if !t.isDeclaration() {
 		return nil, p.failDeclaration()
 	}
-	d := &declaration{keyword: p.next().text}
+	d := &declaration{keyword: t.text, left: t.left, line: t.line, column: t.column}
+	p.quantified = false
+	p.next()
 	var err error
 	if d.name, err = p.parseName("a name after " + d.keyword); err != nil {
 		return nil, err
@@ -230,6 +273,8 @@ func (p *parser) failDeclaration() error {
 		words = nil
 	case t.is("until"):
 		expected, words = "the next definition; until B we have that A means that A holds until B", nil
+	case t.kind == symbol && slices.Contains(arithmetic, t.text) && !p.rest[1].is(">"):
+		expected = "the next definition; sums and products are before the comparison"
 	case t.is("-") && p.rest[1].is(">"):
 		expected = "the next definition; if A then B is the implication"
 	}
@@ -281,10 +326,10 @@ func (p *parser) parseFormula() (*node, error) {
 	switch {
 	case t.is("{"):
 		return p.parseProposition(AnyEvent)
+	case t.kind == number || t.kind == text || t.is("-") || t.expression:
+		return p.parseComparison()
 	case t.is("("):
 		return p.parseParenthesis()
-	case t.kind == number || t.kind == text || t.is("-"):
-		return p.parseComparison()
 	case t.is("["):
 		return nil, p.fail(t, `a formula, or "within" before an interval of times`)
 	case t.kind != word:
@@ -400,6 +445,7 @@ func (p *parser) parseForall() (*node, error) {
 	if !p.accept(":") && !p.accept("in") {
 		return nil, p.fail(p.rest[0], `":"`)
 	}
+	p.quantified = true
 	q := &quantifier{name: t, parameter: t.text}
 	if q.from, q.to, err = p.parseValueRange(); err != nil {
 		return nil, err
@@ -557,10 +603,12 @@ func (p *parser) parseUse() (*node, error) {
 	return &node{ref: r}, nil
 }
 
-// comparisons lists the comparison operators. afterSignal lists the symbols that may follow a signal.
+// comparisons lists the comparison operators, and arithmetic the operators of signal expressions. afterSignal lists
+// the symbols that may follow a signal.
 var (
 	comparisons = []string{">=", ">", "<=", "<", "==", "!="}
-	afterSignal = append([]string{"+", "-", "*"}, comparisons...)
+	arithmetic  = []string{"+", "-", "*"}
+	afterSignal = slices.Concat(arithmetic, comparisons)
 )
 
 func (p *parser) parseComparison() (*node, error) {
@@ -608,68 +656,9 @@ func (p *parser) parseNumber() (float64, error) {
 	if err != nil {
 		return 0, p.fail(t, "a number of at most 1.8e308")
 	}
+	if n == 0 && !isZero(t.text) {
+		return 0, p.fail(t, "0, or a number of at least 5e-324")
+	}
 	p.next()
 	return n, nil
-}
-
-// parseSum reads signals and numbers that are connected by + and -.
-func (p *parser) parseSum() (*signalNode, error) {
-	s, err := p.parseProduct()
-	for err == nil && (p.currentIs("+") || p.currentIs("-")) {
-		t := p.next()
-		var right *signalNode
-		if right, err = p.parseProduct(); err == nil {
-			s = &signalNode{op: t.text, args: []*signalNode{s, right}}
-		}
-	}
-	return s, err
-}
-
-// parseProduct reads a signal, numbers and parameters that are connected by *.
-func (p *parser) parseProduct() (*signalNode, error) {
-	s, err := p.parseOperand()
-	for err == nil && p.currentIs("*") {
-		p.next()
-		at := p.rest[0]
-		var right *signalNode
-		if right, err = p.parseOperand(); err != nil {
-			break
-		}
-		s = &signalNode{op: "*", args: []*signalNode{s, right}, right: at}
-	}
-	return s, err
-}
-
-func (p *parser) parseOperand() (*signalNode, error) {
-	t := p.rest[0]
-	if p.depth++; p.depth > maxNesting {
-		return nil, p.fail(t, fmt.Sprintf("expressions nested at most %d deep", maxNesting))
-	}
-	defer func() { p.depth-- }()
-	if p.operands++; p.operands > maxOperands {
-		return nil, p.fail(t, fmt.Sprintf("at most %d signals and numbers in a comparison", maxOperands))
-	}
-	switch {
-	case (t.is("derivative") || t.is("abs")) && p.rest[1].is("("):
-		p.next()
-		p.next()
-		s, err := p.parseSum()
-		if err != nil {
-			return nil, err
-		}
-		return &signalNode{op: t.text, args: []*signalNode{s}}, p.expect(")")
-	case t.is("("):
-		p.next()
-		s, err := p.parseSum()
-		if err != nil {
-			return nil, err
-		}
-		return s, p.expect(")")
-	case t.kind == word || t.kind == text:
-		return &signalNode{op: "signal", name: p.next()}, nil
-	case t.kind == number || t.is("-"):
-		n, err := p.parseNumber()
-		return &signalNode{op: "number", number: n}, err
-	}
-	return nil, p.fail(t, "a signal, a number or a parameter")
 }

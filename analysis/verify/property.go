@@ -78,10 +78,10 @@ func periodDeclaration(check, property string) (string, error) {
 	if !ok {
 		return "", fmt.Errorf("found %q, expected A every 10ms ± 1ms", property)
 	}
-	length, tolerance := rest, "0"
+	every, within := rest, "0"
 	for _, sign := range []string{"±", "+-", "+/-"} {
 		if a, b, ok := strings.Cut(rest, sign); ok {
-			length, tolerance = a, b
+			every, within = a, b
 			break
 		}
 	}
@@ -89,11 +89,11 @@ func periodDeclaration(check, property string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	d, err := parseDuration(length)
+	d, err := parseDuration(every)
 	if err != nil {
 		return "", err
 	}
-	about, err := parseDuration(tolerance)
+	about, err := parseDuration(within)
 	if err != nil {
 		return "", err
 	}
@@ -103,16 +103,19 @@ func periodDeclaration(check, property string) (string, error) {
 	if (d.Unit == "") != (about.Unit == "") {
 		return "", fmt.Errorf("found %s ± %s, expected units at both times, or at none", d, about)
 	}
-	low, high, unit := d.inSeconds(), d.inSeconds(), ""
+	length, tolerance, unit := d.value, about.value, ""
 	if d.Unit != "" {
-		unit = " s"
+		unit = " " + d.Unit
 	}
-	low, high = new(big.Rat).Sub(low, about.inSeconds()), new(big.Rat).Add(high, about.inSeconds())
+	if d.Unit != about.Unit {
+		length, tolerance, unit = d.inSeconds(), about.inSeconds(), " s"
+	}
+	low, high := new(big.Rat).Sub(length, tolerance), new(big.Rat).Add(length, tolerance)
 	if low.Sign() <= 0 {
 		return "", fmt.Errorf("found a tolerance of %s, expected less than %s", about, d)
 	}
-	text := func(r *big.Rat) string {
-		return strings.TrimRight(strings.TrimRight(r.FloatString(15), "0"), ".")
+	text := func(r *big.Rat) string { // exact: a time has fewer than 100 decimals
+		return strings.TrimRight(strings.TrimRight(r.FloatString(100), "0"), ".")
 	}
 	const pattern = "check %s : globally if %s then (finally within [%s, %s]%s %s and globally within (0, %s)%s not %s)"
 	return fmt.Sprintf(pattern, check, p, text(low), text(high), unit, p, text(low), unit, p), nil
@@ -121,14 +124,19 @@ func periodDeclaration(check, property string) (string, error) {
 // parseDuration reads a time such as 5ms.
 func parseDuration(s string) (Duration, error) {
 	tokens, err := lex("", s)
+	expected := "a time such as 5ms (ns, us, ms, s, min or h)"
 	if err == nil {
 		p := &parser{rest: tokens}
 		var d Duration
 		if d, err = p.parseDuration(); err == nil && p.rest[0].kind == endToken {
 			return d, nil
 		}
+		var syntax *SyntaxError
+		if errors.As(err, &syntax) && p.rest[0].kind == number { // the number is too large or too small
+			expected = syntax.Expected
+		}
 	}
-	return Duration{}, fmt.Errorf("found %q, expected a time such as 5ms (ns, us, ms, s, min or h)", strings.TrimSpace(s))
+	return Duration{}, fmt.Errorf("found %q, expected %s", strings.TrimSpace(s), expected)
 }
 
 // cutBound splits a text into an event and the bound after it. given is the bound as written in the text.

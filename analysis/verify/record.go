@@ -39,6 +39,9 @@ type recorder struct {
 	// candidates include the proposition.
 	required   [][]*neededAttribute
 	candidates []int32 // candidates of the attributes of the current event
+	// ofClaims and ofEvents are set for the propositions whose attributes a claim or visit has, or another event,
+	// regardless of their Event.
+	ofClaims, ofEvents []bool
 
 	visits map[labelKey]*visitInfo
 	recent [1 << recentBits]recentVisit // entries of visits that were used last
@@ -165,6 +168,7 @@ type rawPiece struct {
 func newRecorder(spec *Spec, d *trace.Definitions, window *trace.Window) *recorder {
 	r := &recorder{spec: spec, defs: d, window: window, matches: make([][]uint32, len(spec.propositions)),
 		required: make([][]*neededAttribute, len(spec.propositions)), wanted: map[string]*wantedAttribute{},
+		ofClaims: make([]bool, len(spec.propositions)), ofEvents: make([]bool, len(spec.propositions)),
 		facts:  facts.New(d),
 		visits: map[labelKey]*visitInfo{}, open: claims.NewPairs[openClaim](d),
 		signals: map[signalKey]*signalRecord{}, derived: newDerived(spec)}
@@ -435,6 +439,9 @@ func (r *recorder) claimPropositions(c *trace.Cursor, v *visitInfo) []int32 {
 	}
 	r.attributes(c)
 	holds := r.takeMatches()
+	for _, p := range holds {
+		r.ofClaims[p] = true
+	}
 	if len(keys) == 0 {
 		v.claim, v.present = slices.Clone(holds), true
 	}
@@ -453,7 +460,11 @@ func (r *recorder) end(c *trace.Cursor) {
 // event processes an event that is neither the begin nor the end of a claim.
 func (r *recorder) event(c *trace.Cursor) {
 	r.attributes(c)
-	r.match(r.takeMatches(), AnyEvent, r.objectsOfEvent(c))
+	list := r.takeMatches()
+	for _, p := range list {
+		r.ofEvents[p] = true
+	}
+	r.match(list, AnyEvent, r.objectsOfEvent(c))
 }
 
 // addSignalEvent processes an event with values of a signal.

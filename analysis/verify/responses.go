@@ -52,8 +52,8 @@ func (p *parser) parsePercentile() (*node, error) {
 	p.next()
 	t := p.next()
 	n := &responsesNode{Responses: Responses{Percent: t.text}}
-	percent, ok := new(big.Rat).SetString(t.text)
-	if !ok || len(t.text) > 10 || percent.Sign() <= 0 || percent.Cmp(big.NewRat(100, 1)) > 0 {
+	percent := exactNumber(t.text)
+	if percent == nil || len(t.text) > 10 || percent.Sign() <= 0 || percent.Cmp(big.NewRat(100, 1)) > 0 {
 		return nil, p.fail(t, "a percentage above 0 and at most 100")
 	}
 	if percent.Mul(percent, big.NewRat(1_000_000, 1)); !percent.IsInt() {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -237,6 +238,47 @@ func TestRobustnessSign(t *testing.T) {
 			t.Errorf("%s, with the greatest value %v: %s, but robustness %v", c.Formula, top, c.Verdict, d)
 		} else if math.Abs(d) > 1e-9 {
 			t.Errorf("%s, with the greatest value %v: robustness %v", c.Formula, top, d)
+		}
+	}
+}
+
+// TestExactReasons checks that times between two ticks are not rounded in JSON. The signal falls from 3 by 1.5 in each
+// tick, so it is below 1 after 4/3 ticks, and below 2.5 after 1/3 of a tick.
+func TestExactReasons(t *testing.T) {
+	const begin = 9_007_199_254_740_993 // floats cannot represent it
+	rec := trace.NewRecorder(trace.Seconds(1000))
+	loc, s := rec.Location("main"), rec.Counter("s", "")
+	rec.Event(loc, begin, trace.Fragment, s, []uint64{begin + 2, math.Float64bits(3), math.Float64bits(-1500), 0})
+	for formula, want := range map[string]string{
+		"globally s > 1":   `"from":9007199254740994.3333333333333333,"to":9007199254740995,`,
+		"globally s >= 1":  `"from":9007199254740994.3333333333333333,"to":9007199254740995,"fromOpen":true,`,
+		"globally s < 2.5": `"from":9007199254740993,"to":9007199254740993.3333333333333333,`,
+		"globally s < 3":   `"from":9007199254740993,"to":9007199254740993,`,
+	} {
+		spec, err := Parse("", []byte("signal s : {'name' = 's'} check c : "+formula))
+		if err != nil {
+			t.Fatal(err)
+		}
+		x, err := Run(context.Background(), format.Recorded(rec), spec, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := json.Marshal(x.Checks[0].Reasons)
+		if err != nil || !strings.Contains(string(b), want) {
+			t.Errorf("%s: %s, %v, expected %s", formula, b, err, want)
+		}
+		var again []Reason
+		if err := json.Unmarshal(b, &again); err != nil || !slices.Equal(again, x.Checks[0].Reasons) {
+			t.Errorf("%s: read as %v, %v, expected %v", formula, again, err, x.Checks[0].Reasons)
+		}
+	}
+	for _, x := range []struct{ t, want Instant }{
+		{Instant{Tick: 3}, Instant{Tick: 30}}, {Instant{1, "1.25"}, Instant{13, "12.5"}},
+		{Instant{2, "1.5"}, Instant{Tick: 15}},
+		{Instant{-1, "-0.75"}, Instant{-7, "-7.5"}},
+	} {
+		if got := x.t.scaled(10); got != x.want {
+			t.Errorf("10 * %v: %v, expected %v", x.t, got, x.want)
 		}
 	}
 }

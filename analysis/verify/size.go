@@ -66,8 +66,9 @@ func newSizer() *sizer {
 
 // declare adds the formulas of a declaration.
 func (s *sizer) declare(d *declaration) {
+	clear(s.known) // declarations share no nodes
 	switch {
-	case d.body == nil: // a signal
+	case d.body == nil: // a signal, or a formula without parameters
 	case d.parameter == "":
 		s.add(d.body, nil)
 	case d.bounded:

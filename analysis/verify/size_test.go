@@ -43,11 +43,11 @@ func TestSizeBound(t *testing.T) {
 		for k := range 1 + r.IntN(3) {
 			fmt.Fprintf(&text, "check c%d(i : %d .. %d) : %s\n", k, r.IntN(2), 1+r.IntN(3), randomText(r, 4, []string{"i"}, k))
 		}
-		list, used, err := parseDeclarations("", []byte(text.String()))
+		list, names, used, err := parseDeclarations("", text.String())
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, b := newSizer(), newBuilder("", used)
+		s, b := newSizer(), newBuilder("", text.String(), names, used)
 		for _, d := range list {
 			s.declare(d)
 			b.names[d.name.text] = d

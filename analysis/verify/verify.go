@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"math"
 	"math/big"
 	"slices"
+	"strconv"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
@@ -91,12 +93,55 @@ type CheckResult struct {
 
 // Reason explains why a formula holds or does not hold.
 type Reason struct {
-	Depth   int    `json:"depth"` // depth of the formula within the formula of the check
-	Formula string `json:"formula"`
-	Holds   bool   `json:"holds"`
-	From    int64  `json:"from"` // begin of the times that decide the formula, in ticks
-	To      int64  `json:"to"`
-	Text    string `json:"text"` // a sentence that explains the reason
+	Depth    int     `json:"depth"` // depth of the formula within the formula of the check
+	Formula  string  `json:"formula"`
+	Holds    bool    `json:"holds"`
+	From     Instant `json:"from"` // begin of the times that decide the formula
+	To       Instant `json:"to"`
+	FromOpen bool    `json:"fromOpen,omitempty"` // the times do not include From
+	ToOpen   bool    `json:"toOpen,omitempty"`
+	Text     string  `json:"text"` // a sentence that explains the reason
+}
+
+// Instant is a time. Times at which signals reach a value can be between two ticks.
+type Instant struct {
+	Tick  int64  // rounded to a whole tick
+	Exact string // the time in ticks as a decimal number; "" if it equals Tick
+}
+
+// newInstant returns the time of a number of ticks. The number is a decimal one.
+func newInstant(ticks *big.Rat) Instant {
+	if ticks.IsInt() {
+		return Instant{Tick: ticks.Num().Int64()}
+	}
+	n, _ := floor(new(big.Rat).Add(ticks, big.NewRat(1, 2)))
+	decimals, _ := ticks.FloatPrec()
+	return Instant{n.Int64(), ticks.FloatString(decimals)}
+}
+
+// scaled returns the time in ticks that are shorter by a factor.
+func (t Instant) scaled(factor int64) Instant {
+	r, ok := new(big.Rat).SetString(t.Exact)
+	if !ok {
+		return Instant{Tick: t.Tick * factor}
+	}
+	return newInstant(r.Mul(r, new(big.Rat).SetInt64(factor)))
+}
+
+// MarshalJSON returns the exact time in ticks as a number.
+func (t Instant) MarshalJSON() ([]byte, error) {
+	return []byte(cmp.Or(t.Exact, strconv.FormatInt(t.Tick, 10))), nil
+}
+
+// UnmarshalJSON reads the text that MarshalJSON writes.
+func (t *Instant) UnmarshalJSON(b []byte) error {
+	if !bytes.ContainsAny(b, "eE/") { // a number with an exponent may need much memory
+		if r, ok := new(big.Rat).SetString(string(b)); ok {
+			*t = newInstant(r)
+			return nil
+		}
+	}
+	return fmt.Errorf("found %q, expected a time in ticks", b)
 }
 
 // Warning reports a word of a specification that does not occur in the trace.
@@ -139,6 +184,9 @@ func Run(ctx context.Context, events format.Events, spec *Spec, opt Options) (*R
 	return x, nil
 }
 
+// maxRegionWords is the greatest number of regions whose names a warning compares with a name of the specification.
+const maxRegionWords = 1 << 16
+
 // warnings returns a warning for each word of the specification that does not occur in the trace.
 func (r *recorder) warnings() []Warning {
 	list := []Warning{}
@@ -157,11 +205,21 @@ func (r *recorder) warnings() []Warning {
 			continue
 		}
 		words := slices.Sorted(maps.Keys(values))
+		if values == nil && key == "name" && r.defs.Regions.Len() <= maxRegionWords {
+			for _, x := range r.defs.Regions.All() {
+				words = append(words, x.Name)
+			}
+		}
 		for _, value := range slices.Sorted(maps.Keys(r.wanted[key].values)) {
 			if n := r.wanted[key].values[value]; n.counted == 0 && needed(n) {
 				list = append(list, Warning{Text: fmt.Sprintf("no event has %s = %s", quote(key), quote(value)),
 					Word: value, Words: words})
 			}
+		}
+	}
+	for i, p := range r.spec.propositions {
+		if p.Event != AnyEvent && r.ofEvents[i] && !r.ofClaims[i] {
+			list = append(list, Warning{Text: p.String() + " never holds: no claim has these attributes, only other events"})
 		}
 	}
 	found := map[int]int{}
@@ -291,6 +349,15 @@ func (e *evaluator) offset(t int64) float64 {
 // tick returns the tick of a time since the begin of the trace.
 func (e *evaluator) tick(u float64) int64 {
 	return e.base + int64(math.Round(min(max(u, e.domain.low), e.domain.high)))
+}
+
+// instant returns the time that is u ticks after the begin of the trace.
+func (e *evaluator) instant(u float64) Instant {
+	if u = min(max(u, e.domain.low), e.domain.high); u == math.Trunc(u) {
+		return Instant{Tick: e.tick(u)}
+	}
+	r, _ := new(big.Rat).SetString(strconv.FormatFloat(u, 'f', -1, 64))
+	return newInstant(r.Add(r, new(big.Rat).SetInt64(e.base)))
 }
 
 // signalPieces returns the pieces of a signal, in time order.

@@ -216,6 +216,13 @@ func TestSyntaxErrors(t *testing.T) {
 		"signal s : wip 'id' over -1":                `1:26: found "-", expected a time`,
 		"signal s : wip ''":                          `1:16: found '', expected the name of an attribute`,
 		"check a : " + strings.Repeat("not ", 20000): "nested at most",
+
+		"check a : finally by 1e-31 true":                    "1:22: found \"1e-31\", expected a time of 1e-30 to 1e30",
+		"check a : finally by 1e-99999999999 true":           "expected a time of 1e-30 to 1e30",
+		"check a : finally within [1e99999999999, inf) true": "expected a time of 1e-30 to 1e30",
+		"check c : percentile 1e99999999 from":               `1:22: found "1e99999999", expected a percentage above 0 and`,
+		"check c : 's' <= 1e-400":                            `1:18: found "1e-400", expected 0, or a number of at`,
+
 		"check a : finally by 3 msec true":           `1:24: found "msec", expected a unit of time (ns, us, ms, s, min or h)`,
 		"check a : finally within [0, 3] mss true":   `1:33: found "mss", expected a unit of time (ns, us, ms, s, min or h)`,
 		"signal s : wip 'id' check a : s <= 3 m":     `1:38: found "m", expected a unit of time (ns, us, ms, s, min or h)`,
@@ -230,6 +237,9 @@ func TestSyntaxErrors(t *testing.T) {
 		"check c : true -> true":                     `1:16: found "-", expected the next definition; if A then B`,
 		"check c : !true":                            `1:11: found '!', expected "not"`,
 		"check c : (true & true)":                    `1:17: found '&', expected "and"`,
+		"signal s : wip 'i' check c : s >= 5 + 1":    `1:37: found "+", expected the next definition; sums and products are`,
+		"signal s : wip 'i' check c : (s * s) >= 5":  `1:35: found "s", expected a number; signals cannot be`,
+		"check c : (true and true) >= 5":             `1:27: found ">=", expected def, signal or check`,
 		"check c : true;":                            `1:15: found ';', expected the next definition`,
 		"check c : finally [0, 5 ms] true":           `1:19: found "[", expected a formula, or "within" before an interval`,
 		"check c : finally within 5 ms true":         `1:26: found "5", expected "[" or "(" and an interval`,
@@ -304,7 +314,9 @@ func TestProductsOfSums(t *testing.T) {
 	rec.Mark(loc, 5, rec.Region("end"))
 	spec, err := Parse("", []byte("signal s : {'name' = 's'} check sum : abs(s + s * 2) == 6 "+
 		"check product : abs((s + s) * 2) == 8 check other : abs(2 * (s - 1)) == 2 "+
-		"check wrong : abs((s + s) * 2) == 6"))
+		"check wrong : abs((s + s) * 2) == 6 check left : ((s - 3) * 2 == -2 and (((s + s)) - (s - 1)) * -2 == -6) "+
+		"check paren : if (s) > 1 then globally within (0, 3) (s - 3) * 2 == -2 check minus : 2 * -(s - 1) - -s == 0 "+
+		"check definition : (other) check both : (left and other)"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -312,7 +324,7 @@ func TestProductsOfSums(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, want := range []Verdict{Good, Good, Good, Bad} {
+	for i, want := range []Verdict{Good, Good, Good, Bad, Good, Good, Good, Good, Good} {
 		if c := x.Checks[i]; c.Verdict != want {
 			t.Errorf("%s, %s: %s, expected %s", c.Name, c.Formula, c.Verdict, want)
 		}
@@ -348,8 +360,13 @@ func TestPropertyErrors(t *testing.T) {
 		"response A -> B < 5ms":        `found "< 5ms", expected "within 5ms"`,
 		"response A -> B -> C":         "expected A -> B with one arrow",
 		"precedes A -> B within 5ms":   `found "within 5ms" after the event`,
-		"period A every 5 sec":         `found "5 sec", expected a time`,
-		"latency A..B by p99 < 5ms":    `found nothing after "by", expected an attribute`,
+
+		"response A -> B within 1e-99999999 s": `found "1e-99999999 s", expected a time of 1e-30 to 1e30`,
+		"period A every 1e31":                  `found "1e31", expected a time of 1e-30 to 1e30`,
+		"latency A..B p99 < 1e-40s":            `expected a time of 1e-30 to 1e30`,
+
+		"period A every 5 sec":      `found "5 sec", expected a time`,
+		"latency A..B by p99 < 5ms": `found nothing after "by", expected an attribute`,
 	} {
 		kind, text, _ := strings.Cut(property, " ")
 		if _, err := Property(kind, "c", text); err == nil || !strings.Contains(err.Error(), want) {
@@ -371,9 +388,9 @@ func TestPropertiesCutShort(t *testing.T) {
 	}
 }
 
-// TestQuotedName checks that a name in quotes, or in braces, may contain the words and symbols of properties. The
-// escapes in quotes are those of strings of the language.
-func TestQuotedName(t *testing.T) {
+// TestPropertyFormulas checks the formulas of properties. A name in quotes, or in braces, may contain the words and
+// symbols of properties, and the escapes in quotes are those of strings of the language. Times are exact.
+func TestPropertyFormulas(t *testing.T) {
 	for property, want := range map[string]string{
 		"response A -> 'B in 5 ms'": "globally if {'name' = 'A'} then finally {'name' = 'B in 5 ms'}",
 		"response 'a -> b' -> 'x within 5ms' within 1 ms": "globally if {'name' = 'a -> b'} then " +
@@ -393,6 +410,12 @@ func TestQuotedName(t *testing.T) {
 		"latency it's..A p9 < 1s": `percentile 9 from {'name' = 'it\'s'} to {'name' = 'A'} < 1 s`,
 		"latency 'A..B'..C by 'a by b' p9 < 1s": "percentile 9 from {'name' = 'A..B'} to {'name' = 'C'} " +
 			"by 'a by b' < 1 s",
+		"period A every 3e2us ± 1e-4 s": "globally if {'name' = 'A'} then (finally within [0.0002, 0.0004] s " +
+			"{'name' = 'A'} and globally within (0, 0.0002) s not {'name' = 'A'})",
+		"period A every 1e-3s ± 1e-18s": "globally if {'name' = 'A'} then (finally within [0.000999999999999999, " +
+			"0.001000000000000001] s {'name' = 'A'} and globally within (0, 0.000999999999999999) s not {'name' = 'A'})",
+		"period A every 10ms ± 1ms": "globally if {'name' = 'A'} then (finally within [9, 11] ms {'name' = 'A'} and " +
+			"globally within (0, 9) ms not {'name' = 'A'})",
 		"period 'A every 2 s' every 4": "globally if {'name' = 'A every 2 s'} then (finally within [4, 4] " +
 			"{'name' = 'A every 2 s'} and globally within (0, 4) not {'name' = 'A every 2 s'})",
 	} {
@@ -474,6 +497,8 @@ func FuzzSpec(f *testing.F) {
 	f.Add("signal min : wip 'p' check c : globally (min <= 1e-3 min and finally by 2 min min > -0.5 h)")
 	f.Add("check c : (percentile 99.9 from {'p'='1'} to end {'q'='1'} by 'id' <= 2 ms or " +
 		"percentile 5 from {'p'='1'} to {'q'='1'} < 1)")
+	f.Add("signal s : {'name'='s'} check c : (globally (s - 3) * -s >= 1 or finally within (0, 3) ((s)) < -(s + 1))")
+	f.Add("check c : (finally within [1e-29, 0e99] true and after 1e-9999999999 's' > 1e-99)")
 	f.Add("check c : forall (i : -1 ... 1) until by 5 us start {'x' = i} we have that end {\"y\" = 'z\\''}")
 	f.Fuzz(func(t *testing.T, text string) {
 		spec, err := Parse("spec.etl", []byte(text))

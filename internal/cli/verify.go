@@ -20,6 +20,7 @@ import (
 	"github.com/weft-trace/weft/internal/nearest"
 	"github.com/weft-trace/weft/internal/pipeline"
 	"github.com/weft-trace/weft/internal/plural"
+	"github.com/weft-trace/weft/trace"
 )
 
 // verifyFlags holds the flags of weft verify.
@@ -277,8 +278,10 @@ func (a *app) specification(args []string, flags *verifyFlags) (spec *verify.Spe
 		if spec, err = verify.Parse(name, b); err != nil {
 			return nil, nil, a.syntaxError(err, flags)
 		}
-		text.Write(b)
-		text.WriteByte('\n')
+		if slices.ContainsFunc(flags.properties[:], func(list []string) bool { return len(list) > 0 }) {
+			text.Write(b)
+			text.WriteByte('\n')
+		}
 	}
 	properties := false
 	for i, p := range propertyFlags {
@@ -450,25 +453,46 @@ func (a *app) printReasons(c *verify.CheckResult) {
 	}
 }
 
-// printVerdictTable prints a line for each trace.
+// printVerdictTable prints a line for each trace. If traces have errors, a column has their numbers: the verdicts are
+// about the part of the trace that could be read.
 func (a *app) printVerdictTable(list []*verified) {
 	list = slices.DeleteFunc(slices.Clone(list), func(v *verified) bool { return v.answer == nil })
-	printTable(a.out, table.Row{"trace", "good", "undecided", "violated", "violated checks"}, len(list), 0,
-		func(i int) table.Row {
-			var good, violated int
-			var names []string
-			for _, c := range list[i].answer.Checks {
-				switch {
-				case c.Verdict.Violated():
-					violated++
-					names = append(names, plain(c.Name))
-				case c.Decided || c.Verdict == verify.Good || c.Verdict == verify.IsTrue:
-					good++
-				}
+	header := table.Row{"trace", "good", "undecided", "violated", "violated checks"}
+	damaged := slices.ContainsFunc(list, func(v *verified) bool { return v.readErrors() > 0 })
+	if damaged {
+		header = slices.Insert(header, 4, any("read errors"))
+	}
+	printTable(a.out, header, len(list), 0, func(i int) table.Row {
+		var good, violated int
+		var names []string
+		for _, c := range list[i].answer.Checks {
+			switch {
+			case c.Verdict.Violated():
+				violated++
+				names = append(names, plain(c.Name))
+			case c.Decided || c.Verdict == verify.Good || c.Verdict == verify.IsTrue:
+				good++
 			}
-			return table.Row{list[i].path, good, len(list[i].answer.Checks) - good - violated, violated,
-				strings.Join(names, ", ")}
-		})
+		}
+		row := table.Row{list[i].path, good, len(list[i].answer.Checks) - good - violated, violated,
+			strings.Join(names, ", ")}
+		if damaged {
+			row = slices.Insert(row, 4, any(list[i].readErrors()))
+		}
+		return row
+	})
+}
+
+// readErrors returns the number of errors that were found while the trace was read.
+func (v *verified) readErrors() (n int64) {
+	for _, r := range v.reports {
+		for _, rule := range r.report.Rules() {
+			if rule.Severity == trace.Error {
+				n += rule.Count
+			}
+		}
+	}
+	return n
 }
 
 // Elements of JUnit XML, which build pipelines read.

@@ -1,0 +1,96 @@
+package verify
+
+import (
+	"fmt"
+	"slices"
+)
+
+// markExpressions marks the parentheses of signal expressions. A parenthesis begins an expression if it contains only
+// operands, and if an operator of expressions or a comparison follows its end.
+func markExpressions(tokens []token) {
+	var open []int // the positions of parentheses that are open
+	other := -1    // the position of the last token that belongs to no expression
+	for i := range tokens {
+		switch t := &tokens[i]; {
+		case t.is("("):
+			open = append(open, i)
+		case t.is(")") && len(open) > 0:
+			begin := open[len(open)-1]
+			open = open[:len(open)-1]
+			after := &tokens[i+1]
+			tokens[begin].expression = begin > other && after.kind == symbol && slices.Contains(afterSignal, after.text)
+		case t.kind == word && slices.Contains(joiningWords, t.text),
+			t.kind == symbol && !slices.Contains(arithmetic, t.text):
+			other = i
+		}
+	}
+}
+
+// joiningWords lists keywords that no signal expression contains.
+var joiningWords = append([]string{"then"}, append(operators, confirmedWords...)...)
+
+// parseSum reads signals and numbers that are connected by + and -.
+func (p *parser) parseSum() (*signalNode, error) {
+	s, err := p.parseProduct()
+	for err == nil && (p.currentIs("+") || p.currentIs("-")) {
+		t := p.next()
+		var right *signalNode
+		if right, err = p.parseProduct(); err == nil {
+			s = &signalNode{op: t.text, args: []*signalNode{s, right}}
+		}
+	}
+	return s, err
+}
+
+// parseProduct reads a signal, numbers and parameters that are connected by *.
+func (p *parser) parseProduct() (*signalNode, error) {
+	s, err := p.parseOperand()
+	for err == nil && p.currentIs("*") {
+		p.next()
+		at := p.rest[0]
+		var right *signalNode
+		if right, err = p.parseOperand(); err != nil {
+			break
+		}
+		s = &signalNode{op: "*", args: []*signalNode{s, right}, right: at}
+	}
+	return s, err
+}
+
+func (p *parser) parseOperand() (*signalNode, error) {
+	t := p.rest[0]
+	if p.depth++; p.depth > maxNesting {
+		return nil, p.fail(t, fmt.Sprintf("expressions nested at most %d deep", maxNesting))
+	}
+	defer func() { p.depth-- }()
+	if p.operands++; p.operands > maxOperands {
+		return nil, p.fail(t, fmt.Sprintf("at most %d signals and numbers in a comparison", maxOperands))
+	}
+	switch {
+	case (t.is("derivative") || t.is("abs")) && p.rest[1].is("("):
+		p.next()
+		p.next()
+		s, err := p.parseSum()
+		if err != nil {
+			return nil, err
+		}
+		return &signalNode{op: t.text, args: []*signalNode{s}}, p.expect(")")
+	case t.is("("):
+		p.next()
+		s, err := p.parseSum()
+		if err != nil {
+			return nil, err
+		}
+		return s, p.expect(")")
+	case t.kind == word || t.kind == text:
+		return &signalNode{op: "signal", name: p.next()}, nil
+	case t.kind == number || t.is("-") && p.rest[1].kind == number:
+		n, err := p.parseNumber()
+		return &signalNode{op: "number", number: n}, err
+	case t.is("-"):
+		p.next()
+		s, err := p.parseOperand()
+		return &signalNode{op: "*", args: []*signalNode{{op: "number", number: -1}, s}}, err
+	}
+	return nil, p.fail(t, "a signal, a number or a parameter")
+}
