@@ -359,7 +359,9 @@ func (t *lineReader) search(from uint64) error {
 	buf := make([]byte, window)
 	for hi-lo > nearWindow {
 		mid := lo + (hi-lo)/2
-		at, time, err := t.probes.findOnce(t.name, mid, hi, func() (int64, uint64, error) { return t.timeAfter(mid, hi, buf) })
+		at, time, err := t.probes.findOnce(t.name, mid, hi, func() (int64, uint64, error) {
+			return t.timeAfter(mid, hi, buf)
+		})
 		if err != nil {
 			return err
 		}

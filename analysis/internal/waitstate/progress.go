@@ -125,9 +125,9 @@ func (e *engine) judgeProgress(w *progressWait, cause *access) {
 	}
 }
 
-// reportProgress reports the waits of the calls of an epoch for their targets. A call that has waited for the lock,
-// too, has only the wait that ends later. reportProgress reports whether that is not the wait for the lock, which ends
-// at time until. A call with several targets has only the wait for the last one.
+// reportProgress reports the waits of the calls of an epoch for their targets. A call with several targets has only the
+// wait for the last one. One call may also have waited for the lock, up to the time until. Of its two waits, only the
+// one that ends later counts: later is set if this is the wait for the target.
 func (e *engine) reportProgress(x *lockEpoch, until int64) (later bool) {
 	c := e.windowCommunicator(x.key.window)
 	if len(x.progress) == 0 {
