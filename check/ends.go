@@ -16,8 +16,8 @@ type packedEnds struct {
 	more  *moreEnds
 }
 
-// moreEnds holds what only long channels and channels with cancelled sends need. A trace can have millions of
-// channels with few messages each.
+// moreEnds holds the fields that only long channels and channels with cancelled sends need. They are stored apart,
+// because a trace can have millions of channels with few messages each.
 type moreEnds struct {
 	stored []chunks.Chunk
 	// cancelled holds the indexes of the sends that were cancelled. Nothing receives them.

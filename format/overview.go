@@ -103,8 +103,8 @@ type Overview struct {
 	Recoded int64
 	// Rounded is the number of time stamps in the last scan that were rounded to a tick.
 	Rounded int64
-	// Snapshots and Thumbnails are the numbers of those that only repeat what events hold, and that are therefore
-	// not among the events.
+	// Snapshots and Thumbnails are the numbers of snapshots and thumbnails that are not among the events, because
+	// they only repeat data of the events.
 	Snapshots, Thumbnails int64
 }
 

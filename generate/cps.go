@@ -187,7 +187,7 @@ type cps struct {
 	objects [maxActive]object
 	active  uint16   // set of the objects in the pipeline; one bit for each object
 	full    bool     // the first waiting object does not fit into the memories
-	at      [2]int64 // places for the first waiting object in both memories, in the same form as object.at
+	at      [2]int64 // where the first waiting object will lie in each of the two memories, as in object.at
 	room    [2]int64
 	ready   [tasks]queue
 	proc    [processors]processorState

@@ -176,7 +176,7 @@ func behaviours(e *entry, p *params) func(context.Context) (any, error) {
 	}
 }
 
-// regionsNamed returns the regions with a name.
+// regionsNamed returns the regions with the given name.
 func regionsNamed(d *trace.Definitions, name string) map[uint32]bool {
 	found := map[uint32]bool{}
 	for i, r := range d.Regions.All() {

@@ -96,14 +96,14 @@ func (e *entry) refresh() {
 		st, err := fs.Stat(e.given.Source.FS, e.given.Source.Name)
 		fresh = fresh || err == nil && (fileStamp{st.Size(), st.ModTime()}) != e.stamp
 	}
-	// A check of all files of a trace may take long, so it is done less often.
-	look := !fresh && e.state == stateReady && time.Since(e.changesChecked) > changeCheckInterval
-	if look {
+	// A check of all files of a trace may take long, so refresh makes it at most once in changeCheckInterval.
+	checkFiles := !fresh && e.state == stateReady && time.Since(e.changesChecked) > changeCheckInterval
+	if checkFiles {
 		e.changesChecked = time.Now()
 	}
 	found := e.found
 	e.mu.Unlock()
-	if fresh || look && !e.isGone() && e.s.opt.Cache.Changed(&found, e.given.Source) {
+	if fresh || checkFiles && !e.isGone() && e.s.opt.Cache.Changed(&found, e.given.Source) {
 		e.startIndexing()
 	}
 }

@@ -199,8 +199,8 @@ func instantAt(ctx context.Context, x *traceIndex, p *params) (any, error) {
 	return instantAnswer{x.jsonTime(i.Time), i.Name, d.kind, append([]attribute{}, d.attributes...), d.partial}, nil
 }
 
-// find answers with the next or previous visit of a region after or before a time, on one track or on
-// all locations.
+// find answers with the first visit of a region after a time, or with the last one before it. It searches
+// one track or all locations.
 func find(ctx context.Context, x *traceIndex, p *params) (any, error) {
 	region, at := p.region(), p.time("time")
 	forward := p.choice("direction", "next", "previous") == "next"

@@ -146,7 +146,7 @@ func newPreviewOverview(d *trace.Definitions, p *format.Preview) *overview {
 type overviewRows struct {
 	rows  *trace.Rows
 	names []string       // names of all regions, with file and line if several regions have the same name
-	at    map[uint32]int // index in o.Regions of each row; indexed by row
+	index map[uint32]int // for each row of rows, its index in o.Regions
 	o     *overview
 }
 
@@ -157,9 +157,9 @@ func newOverviewRows(d *trace.Definitions, o *overview) overviewRows {
 
 func (o overviewRows) add(region uint32, r overviewRegion) {
 	row := o.rows.Of(region)
-	i, ok := o.at[row]
+	i, ok := o.index[row]
 	if !ok {
-		o.at[row] = len(o.o.Regions)
+		o.index[row] = len(o.o.Regions)
 		o.o.Regions = append(o.o.Regions, r)
 		return
 	}

@@ -25,7 +25,7 @@ func (c *cut) stage(p *cutProgress) *cutScan {
 	return s
 }
 
-// cutProgress holds what the stages of one scan share.
+// cutProgress holds the data that the stages of one scan share.
 type cutProgress struct {
 	mu    sync.Mutex
 	begun map[uint32]bool // locations whose open rows have been repeated

@@ -25,10 +25,10 @@ type MergeOptions struct {
 	// Wall aligns the traces by the time of day. In that case, Zero has no effect, and all traces must have an
 	// epoch. The common clock is chosen such that each epoch is at a whole tick.
 	Wall bool
-	// Unify makes one entry of the locations, groups, communicators, windows, calling contexts, handles, resources and
-	// metrics of different traces
-	// that have the same id and name. Without Unify, the entries of different traces stay separate. Signals
-	// become one signal only if the fragments of one trace begin where the fragments of another trace end.
+	// Unify makes one entry of the locations, groups, communicators, windows, calling contexts, handles, resources
+	// and metrics of different traces that have the same id and name. Without Unify, the entries of different traces
+	// stay separate. Signals become one signal only if the fragments of one trace begin where the fragments of
+	// another trace end.
 	Unify bool
 }
 

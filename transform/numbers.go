@@ -59,7 +59,7 @@ type ownNumbers struct {
 	named      *dataNumbers
 	texts      map[string]bool // texts of the trace's labels
 	own        []int64         // processors that have records
-	processors map[int64]int64 // number in the merged trace of each processor; indexed by its number in this trace
+	processors map[int64]int64 // numbers of the processors in the merged trace, by their number in this trace
 	types      map[int64]int64
 	used       map[int64]bool // the values of types: new numbers of event types
 	sets       map[setID]int64

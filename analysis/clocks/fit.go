@@ -40,7 +40,8 @@ func (f *fitter) add(read, corrected int64) {
 // begin begins a piece at the last point of the curve.
 func (f *fitter) begin() { f.next, f.lo, f.hi = 0, fraction{0, 1}, fraction{1, 0} }
 
-// advance examines the times in ahead, and ends pieces that cannot be extended.
+// advance examines the times in ahead that are new. It ends the piece if no line from the last point of the curve maps
+// all examined times, or if the piece has no better end within maxExtensions times.
 func (f *fitter) advance() {
 	at := f.curve[len(f.curve)-1]
 	for f.next < len(f.ahead) {

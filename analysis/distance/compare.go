@@ -199,7 +199,7 @@ func (c *comparer) byNext(g *graph) []int32 {
 	return c.queue
 }
 
-// add changes the number of nodes with a rank in the tree.
+// add adds by to the number of nodes with the given rank in the tree.
 func (c *comparer) add(rank, by int32) {
 	for i := rank + 1; int(i) < len(c.tree); i += i & -i {
 		c.tree[i] += by
@@ -295,11 +295,13 @@ func (c *comparer) missing(x, y *graph, pairs, other []int32) (Differences, erro
 
 // edgeLister lists edges that graph x has and graph y does not.
 type edgeLister struct {
-	x, y          *graph
-	pairs, other  []int32 // the matched nodes of x and y, as in comparer.missing
-	shared        []int32
+	x, y         *graph
+	pairs, other []int32 // the matched nodes of x and y, as in comparer.missing
+	shared       []int32
+	// list holds the result of the latest call of differing. It was computed for the successors in x from position
+	// from on, and for the successors in y from low up to up, exclusive.
 	list          []int32
-	from, low, up int32 // values for which list has been computed: next in x, and the successors in y
+	from, low, up int32
 }
 
 // differing returns the ends of the edges that begin at node tail in x and that y lacks, in the order of

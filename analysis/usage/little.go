@@ -123,7 +123,7 @@ func (o *objects) own(from *objects, i uint32) {
 	}
 }
 
-// openClaim is the result of [Little.match] for a claim: the index of its object, and what else is known of it.
+// openClaim is the result of [Little.match] for a claim: the index of its object, and the properties of the claim.
 type openClaim struct {
 	object uint32
 	is     properties

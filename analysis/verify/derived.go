@@ -325,7 +325,7 @@ func (r *recorder) closeClaims() {
 // newGrowing returns the computation of a derived signal. The caller adds claims and objects to it.
 func (r *recorder) newGrowing(s *Signal) *signals.Growing {
 	over, _ := r.averagingTicks(s)
-	return signals.NewGrowing(map[SignalKind]signals.Part{WIP: signals.OpenPart, Latency: signals.QuotientPart}[s.Kind],
+	return signals.NewGrowing(map[SignalKind]signals.Result{WIP: signals.OpenCount, Latency: signals.Quotient}[s.Kind],
 		r.first, over)
 }
 

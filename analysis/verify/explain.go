@@ -152,7 +152,8 @@ func (e *explainer) explainJunction(f *Formula, i int, holds bool, depth int) er
 func (e *explainer) comparisonText(c *Comparison, i int) string {
 	value := math.NaN()
 	var values []float64
-	if e.compared == nil && len(e.spec.Checks) > 1 { // a value at each state serves all checks
+	// With several checks, the values at all states are computed once, and all checks use them.
+	if e.compared == nil && len(e.spec.Checks) > 1 {
 		values = e.valuesAt(c.Signal)
 	}
 	if values != nil {
@@ -435,7 +436,7 @@ func (e *explainer) eachDecidingPart(f *Formula, holds bool, r interval, do func
 	}
 }
 
-// addTimes adds a reason about the times in an interval.
+// addTimes adds a reason to the explanation: f holds, or does not hold, at all times in the interval r.
 func (e *explainer) addTimes(depth int, f *Formula, holds bool, r interval, text string) {
 	e.list = append(e.list, Reason{depth, f.String(), holds, e.instant(r.low), e.instant(r.high), r.lowOpen, r.highOpen,
 		text})

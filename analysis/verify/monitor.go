@@ -162,7 +162,8 @@ func (m *Monitor) Decide(ctx context.Context, now bool) ([]CheckResult, error) {
 		return nil, nil
 	}
 	if !m.ended {
-		held := len(m.time) + len(m.open)/16 // most open checks are quiet, and take little time
+		// The open checks count only a little, because most of them are quiet (see quietCheck) and take little time.
+		held := len(m.time) + len(m.open)/16
 		if m.isDense {
 			for _, s := range m.signals {
 				held += len(s.pieces)

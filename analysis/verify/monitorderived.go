@@ -28,7 +28,7 @@ type grownSignal struct {
 	known      int64 // the signal is known before this time
 	rate       eventRate
 	ofResource bool // the signal counts claims of resources
-	counted    bool // the signal has counted claims that have its attributes themselves
+	counted    bool // the signal has counted claims by their own attributes, not by those of resources
 }
 
 func newGrowth(r *recorder) *growth {

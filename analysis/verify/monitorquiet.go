@@ -20,7 +20,7 @@ type quietCheck struct {
 	quiet        bool
 }
 
-// quietChecks holds what a monitor knows about quiet checks.
+// quietChecks holds the checks of a monitor, and whether each of them is quiet.
 type quietChecks struct {
 	checks []quietCheck // indexed by check, in the order of the specification
 	users  [][]int32    // indexed by proposition: indexes of the checks that use the proposition

@@ -117,9 +117,10 @@ func fromOrdinal(n int64) float64 {
 // threshold finds the states and times at which the robustness of formulas is at least a number.
 type threshold struct {
 	*evaluator
-	ctx    context.Context
-	least  float64
-	needed map[*Formula]stateSet // see evaluator.neededStates
+	ctx   context.Context
+	least float64
+	// needed holds, for each comparison and percentile, the states at which its value may decide (neededStates).
+	needed map[*Formula]stateSet
 	states map[thresholdKey]stateSet
 	dense  map[thresholdKey]times
 	bytes  int // total size of states

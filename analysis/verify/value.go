@@ -112,7 +112,8 @@ func (e *evaluator) cacheValue(f *Formula, v value) {
 
 // size returns the approximate number of bytes of a set in a cached value.
 func size(s stateSet) int {
-	const others = 64 // a third of the bytes that the other parts of a value take
+	// A cached value has three sets. others is a third of the bytes that it takes besides the elements of the sets.
+	const others = 64
 	if x, ok := s.(bitset); ok {
 		return others + 8*len(x)
 	}

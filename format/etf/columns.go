@@ -27,8 +27,8 @@ func element[T any](column unsafe.Pointer, i int) *T {
 // to the capacity of s.
 func firstElement[T any](s []T) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(s)) }
 
-// begin takes the columns of the batch. Until finish, only c may write to b. All rows of b must have
-// operands.
+// begin prepares c to append rows to the columns of the batch b. Until finish is called, only c may write to
+// b. Each row that b already has must have operands.
 func (c *columns) begin(b *trace.Batch) {
 	c.rows, c.ops, c.attrs = len(b.Time), len(b.Op), len(b.AttrRow)
 	c.rowRoom = min(cap(b.Time), cap(b.Pos), cap(b.Kind), cap(b.Ref), cap(b.OpRow), cap(b.OpEnd))

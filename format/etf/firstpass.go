@@ -45,7 +45,7 @@ func (a *timedLines) appendPiece(b *timedLines) {
 	}
 }
 
-// scanResult holds what the first pass learned about a chunk.
+// scanResult holds the result of the first pass for a chunk.
 type scanResult struct {
 	linetrace.Times
 	encodingCounts
@@ -419,7 +419,7 @@ func (r *scanResult) quickEvent(b *lines.Block, rest []byte, line int64) int {
 	return i + skipLine(rest[i:])
 }
 
-// quickFragment does for a fragment what quickClaim does for a claim.
+// quickFragment processes the line of a fragment in the same way as quickClaim processes that of a claim.
 func (r *scanResult) quickFragment(b *lines.Block, rest []byte, line int64) int {
 	id, i := quickInteger(rest, 2)
 	t0, scale0, i := digits.Decimal(rest, i, ' ')

@@ -50,8 +50,8 @@ func (o *openClaims) add(q *queue, at int64, k claimKey) {
 	l.Open(at, [2]int64{x.pos})
 }
 
-// remove finds an open claim and removes it. isGuess is set if several claims match and none of them
-// has the line pos.
+// remove finds an open claim with the key k and removes it. If several match, remove chooses the one whose line
+// is at position pos. isGuess is set if several match and none of them has this position.
 func (o *openClaims) remove(q *queue, k claimKey, pos int64) (at int64, isGuess, ok bool) {
 	at = k.id + o.offset
 	x := q.claim(at)

@@ -156,7 +156,7 @@ func (p *blockParser) quickClaim(rest []byte, line int64) int {
 	return end
 }
 
-// quickEvent does for an event what quickClaim does for a claim.
+// quickEvent processes the line of an event in the same way as quickClaim processes that of a claim.
 func (p *blockParser) quickEvent(rest []byte, line int64) int {
 	id, i := quickInteger(rest, 2)
 	t, scale, i := digits.Decimal(rest, i, digits.AnyByte)
@@ -180,7 +180,7 @@ func (p *blockParser) quickEvent(rest []byte, line int64) int {
 	return end
 }
 
-// quickDependency does for a dependency what quickClaim does for a claim.
+// quickDependency processes the line of a dependency in the same way as quickClaim processes that of a claim.
 func (p *blockParser) quickDependency(rest []byte, line int64) int {
 	_, i := quickInteger(rest, 2)
 	typ, i := quickInteger(rest, i)
@@ -199,7 +199,7 @@ func (p *blockParser) quickDependency(rest []byte, line int64) int {
 	return end
 }
 
-// quickFragment does for a fragment what quickClaim does for a claim.
+// quickFragment processes the line of a fragment in the same way as quickClaim processes that of a claim.
 func (p *blockParser) quickFragment(rest []byte, line int64) int {
 	d := p.d
 	id, i := quickInteger(rest, 2)

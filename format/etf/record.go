@@ -498,7 +498,7 @@ func (p *keyPlaces[K]) find(keys []K, key K) int {
 	if len(keys) < longList {
 		return slices.Index(keys, key)
 	}
-	if len(keys) == longList { // the map may still be that of another list
+	if len(keys) == longList { // begin a new map, because p may still hold the keys of an earlier list
 		*p = make(keyPlaces[K], 2*longList)
 		for i, k := range keys {
 			(*p)[k] = i

@@ -234,7 +234,7 @@ func (t *lineReader) searchZip(from uint64) error {
 	lo, hi := int64(2), t.h.Size // decompression can begin at lo
 	for hi-lo > 4*window {
 		mid := lo + (hi-lo)/2
-		at, time, err := t.probes.look(t.name, mid, hi, func() (int64, uint64, error) {
+		at, time, err := t.probes.findOnce(t.name, mid, hi, func() (int64, uint64, error) {
 			at, _, time, err := t.restartAfter(mid, hi)
 			return at, time, err
 		})
@@ -359,7 +359,9 @@ func (t *lineReader) search(from uint64) error {
 	buf := make([]byte, window)
 	for hi-lo > nearWindow {
 		mid := lo + (hi-lo)/2
-		at, time, err := t.probes.look(t.name, mid, hi, func() (int64, uint64, error) { return t.timeAfter(mid, hi, buf) })
+		at, time, err := t.probes.findOnce(t.name, mid, hi, func() (int64, uint64, error) {
+			return t.timeAfter(mid, hi, buf)
+		})
 		if err != nil {
 			return err
 		}

@@ -2,7 +2,7 @@ package otf
 
 import "sync"
 
-// probes holds what bisections have found in the files of a trace. Several searches look at the same positions, because
+// probes caches the results of bisections in the files of a trace. Several searches look at the same positions, because
 // a command reads a window several times. A nil *probes is empty.
 type probes struct {
 	mu    sync.Mutex
@@ -25,8 +25,8 @@ type probed struct {
 // mostProbes is the number of probes after which all are forgotten.
 const mostProbes = 1 << 16
 
-// look returns what find returns for a part of a file. It calls find only if the result is not known yet.
-func (p *probes) look(file string, off, end int64, find func() (int64, uint64, error)) (at int64, time uint64,
+// findOnce returns the result of find for a part of a file. It calls find only if the cache does not have the result.
+func (p *probes) findOnce(file string, off, end int64, find func() (int64, uint64, error)) (at int64, time uint64,
 	err error) {
 	if p == nil {
 		return find()

@@ -30,7 +30,7 @@ type stream struct {
 	time           uint64
 	process        uint64
 	begun          bool  // a time line and a process line have been read
-	timed          bool  // a time line has been read
+	hasTime        bool  // a time line has been read
 	skip           bool  // the current process is not selected
 	stateless      int64 // number of records before the first time line and process line
 	processAnswers [64]struct {
@@ -221,9 +221,9 @@ func (s *stream) lineType(l []byte) (kind lineKind, i int) {
 // readTime parses a time line from i on. At the beginning of a file, libotf uses the first of several
 // successive time lines.
 func (s *stream) readTime(l []byte, i int) {
-	if s.part.timed() && (s.begun || !s.timed) {
+	if s.part.timed() && (s.begun || !s.hasTime) {
 		sc := scanner{l: l, i: i}
-		s.time, s.timed = sc.hex(), true
+		s.time, s.hasTime = sc.hex(), true
 	}
 }
 
@@ -377,7 +377,7 @@ func (s *stream) readProcess(l []byte, i int, off int64) (ok bool, err error) {
 		}
 		return false, nil
 	}
-	if !s.timed {
+	if !s.hasTime {
 		return false, nil
 	}
 	if sc.skip(); sc.i == len(l) || hexValue[l[sc.i]] > 15 {

@@ -470,8 +470,8 @@ func keepsText(c *trace.Cursor) bool {
 	return (c.Kind() == trace.Generic || c.Kind() == trace.Comment) && !c.Derived()
 }
 
-// describe returns the text that names an event without a record: the text of a comment, or the kind and what it refers
-// to.
+// describe returns the text that names an event without a record: the text of a comment, or the kind of the event and
+// the name of the definition to which it refers.
 func (e *encoder) describe(c *trace.Cursor) string {
 	if c.Kind() == trace.Comment {
 		keys, values := c.Attrs()

@@ -471,8 +471,8 @@ func (lr *locationReader) addMetric(e *Event, now int64) error {
 	return nil
 }
 
-// countUnkept counts a value of the last event that the model does not keep. It counts only selected times, so that
-// the number does not depend on what several workers read besides.
+// countUnkept counts a value of the last event that the model does not keep. It counts only selected times, because
+// with several workers a reader also reads other events.
 func (lr *locationReader) countUnkept() {
 	s, t := &lr.sel, lr.last
 	if t >= s.From && trace.Before(t, s.To) && (s.OneEventFrom == 0 || t < s.OneEventFrom) {

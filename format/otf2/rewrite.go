@@ -23,7 +23,7 @@ type originalArchives struct {
 	// written definitions; nil if they are the definitions of the only part
 	records   []*Record
 	ids       [tables][]uint64       // written ids of entries that have been used so far, by index
-	added     *additions             // what no archive defines
+	added     *additions             // entries that no source archive defines
 	strings   map[string]uint64      // ids by text, in the archives
 	words     map[uint64]bool        // ids of strings that do not change if texts are renamed
 	types     map[uint64]uint64      // types of attributes, by id

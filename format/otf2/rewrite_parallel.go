@@ -59,8 +59,8 @@ func (e *encoder) rewriteEvents(ctx context.Context, events format.Events, sel t
 	return nil
 }
 
-// worker returns an encoder for the events of some locations of a rewritten archive. It shares with e what does
-// not change while events are written, and the definitions that are added.
+// worker returns an encoder for the events of some locations of a rewritten archive. The encoder and e share the
+// added definitions, and all data that do not change while events are written.
 func (e *encoder) worker() *encoder {
 	o := *e.original
 	for t := range o.ids {
@@ -103,8 +103,8 @@ func (e *encoder) join(w *encoder) {
 	}
 }
 
-// additions holds what a rewritten archive has in addition to its source archives. The goroutines that write
-// the archive share it.
+// additions holds the entries that a rewritten archive has in addition to those of its source archives. The
+// goroutines that write the archive share it.
 type additions struct {
 	mu   sync.Mutex
 	next [tables]uint64            // next free id of each table; that of strings changes only after the scan

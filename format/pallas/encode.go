@@ -387,8 +387,8 @@ func (e *encoder) addAttribute(attribute Ref, x trace.Value) {
 	e.attributes = append(e.attributes, Value{attribute, e.values[n:]})
 }
 
-// addPackedRow adds attributes with the row to the event: the id of a claim, and all else that is packed. The packed
-// row contains the attributes of the row unless native is set.
+// addPackedRow adds attributes to the event that contain the row. For a claim, one attribute is the claim's id. Another
+// attribute is the packed row, which contains the attributes of the row unless native is set.
 func (e *encoder) addPackedRow(c *trace.Cursor, native bool) {
 	claim := carrier.HasClaim(c)
 	if e.absent {

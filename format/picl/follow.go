@@ -76,7 +76,7 @@ func (g *growingReader) Grow(b *lines.Block) (*linetrace.Times, error) {
 	for _, x := range r.locations {
 		g.addLocation(x.id)
 	}
-	for _, typ := range r.types {
+	for _, typ := range r.userTypes {
 		d.kindOf(typ)
 	}
 	known := len(g.events)

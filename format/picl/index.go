@@ -25,7 +25,7 @@ type firstSeen[T comparable] struct {
 	line int64
 }
 
-// scanResult holds what the first pass learned about a chunk.
+// scanResult holds the result of the first pass for a chunk.
 type scanResult struct {
 	linetrace.Times
 	records     int64
@@ -38,7 +38,7 @@ type scanResult struct {
 	encodings   encodingCounts
 	locations   []firstSeen[procKey]
 	events      []firstSeen[int64]
-	types       []int64 // record types that the user defined or that are unknown
+	userTypes   []int64 // record types that the user defined or that are unknown
 	firstRecord int64
 	statistics  bool
 	nesting     nesting
@@ -68,7 +68,7 @@ func (d *decoder) index(ctx context.Context) error {
 				events[x.id] = x.line
 			}
 		}
-		for _, x := range r.types {
+		for _, x := range r.userTypes {
 			userTypes[x] = true
 		}
 		for i := range r.defs {
@@ -88,7 +88,7 @@ func (d *decoder) index(ctx context.Context) error {
 			carried[p.Key] = p.Value
 		}
 		d.defined = append(d.defined, r.defined...)
-		r.defs, r.defined, r.locations, r.events, r.types, r.carrierDef, r.problems = nil, nil, nil, nil, nil, nil, nil
+		r.defs, r.defined, r.locations, r.events, r.userTypes, r.carrierDef, r.problems = nil, nil, nil, nil, nil, nil, nil
 		all = append(all, &r.Times)
 		if d.nrec == 0 {
 			d.firstRecord = r.firstRecord
@@ -291,8 +291,8 @@ func (d *decoder) scanChunk(b *lines.Block) *scanResult {
 			r.firstRecord = number
 		}
 		if typ > TypeMark || typ < TypeExit && typ != TypeMessage && (typ > TypeTimes || typ < TypeSizeVolumes) {
-			if !slices.Contains(r.types, typ) && len(r.types) < 1000 {
-				r.types = append(r.types, typ)
+			if !slices.Contains(r.userTypes, typ) && len(r.userTypes) < 1000 {
+				r.userTypes = append(r.userTypes, typ)
 			}
 		}
 		key := procKey{h.f[3], h.f[4]}

@@ -163,8 +163,8 @@ func (d *decoder) eachCandidate(k procKey, f func(procKey) bool) {
 	}
 }
 
-// covers reports whether the processor and process of a record stand for a process with records. Each may be exact,
-// -1 for all, or a subset. A process that is not known may be any.
+// covers reports whether the fields processor and process of a record, k, include the process to. Each field of k may
+// be a number, a subset, or -1 for all. If the process of to is -1, it is not known, and k includes it.
 func (d *definitions) covers(k, to procKey) bool {
 	return (k.processor == -1 || k.processor == to.processor || d.inSet(TypeProcessorSet, k.processor, to.processor)) &&
 		(k.process == -1 || k.process == to.process || to.process == -1 || d.inSet(TypeProcessSet, k.process, to.process))

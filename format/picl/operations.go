@@ -65,7 +65,7 @@ func operationOf(event int64) (operation uint64, ok bool) {
 	return uint64(n) - 1, n > 0
 }
 
-// writtenOperations holds what the encoder knows of the collective operations in the trace of another format.
+// writtenOperations is the state of the encoder for the collective operations in a trace of another format.
 type writtenOperations struct {
 	held  *lookahead.Rows               // rows wait for the ends of operations, which have their operands
 	calls *collective.Calls             // operands of traces that number operations themselves, or nil
@@ -257,7 +257,7 @@ func (p *blockParser) restoreOperation(b *trace.Batch, loc uint32, t int64, h *h
 // allID is the id of the set of all processors and of the communicator with all processes.
 const allID = "-1"
 
-// readOperations holds what the decoder knows of collective operations.
+// readOperations holds the decoder's tables of collective operations and communicators.
 type readOperations struct {
 	regions map[uint32]uint64 // operations by region; nil if the trace has no operations
 	subsets map[string]uint32 // communicators by the id of their subset; subsets of processes come before processors

@@ -91,7 +91,8 @@ type eventTotals struct {
 	count  int64
 	volume int64
 	unsure bool // some volumes are unknown
-	// waited is the part of these totals that the totals of the wait also contain (callOfWait).
+	// waited holds the totals of the waits inside these calls. They are contained both in these totals and in the
+	// totals of the wait's own event type (callOfWait). It is nil if there are no such waits.
 	waited *eventTotals
 }
 

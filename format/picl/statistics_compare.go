@@ -45,7 +45,7 @@ func (s *Statistics) Compare(r *Record, tick trace.Decimal) []*trace.Defect {
 		s.isUndefined(TypeEventSet, r.Event) {
 		return out
 	}
-	// Events of the record's own type may lack records, and with them what happened inside.
+	// Events of the record's own type may lack records. The events inside of them are then unknown.
 	partly := about.inside != -1 && (s.unrecorded(r.Event) || stopped.mayLack(r.Event, s.defs))
 	for i := 0; i+1 < len(r.Values); i += 2 {
 		event, ok := r.Values[i].Whole()

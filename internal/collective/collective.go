@@ -21,7 +21,7 @@ type Calls struct {
 	at map[uint32]*calls
 	// rank returns the rank of a process in a communicator.
 	rank  func(process, communicator uint64) uint64
-	ranks map[uint64]map[string]uint64 // of processes, by communicator and by id
+	ranks map[uint64]map[string]uint64 // ranks by communicator and by the process's id
 	// OTF2's operations of the same kind as the trace's own operations, by id; nil until needed
 	similar map[string]uint64
 }

@@ -14,7 +14,7 @@ type Further[W any] struct {
 type FurtherLane[W any] struct {
 	Resource uint32 // location of the resource
 	Number   int    // from 1
-	Writer   W      // what Get has created for the lane
+	Writer   W      // the writer that Get has created for the lane
 }
 
 // Get returns the writer of a lane of a resource. It calls create for a lane that is used for the first time; i is the

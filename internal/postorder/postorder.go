@@ -15,8 +15,8 @@ import (
 // to 256 values, and up to 16 bytes for each posted receive that has not completed.
 type Receives[T any] struct {
 	posted uint64 // number of receives that have been posted
-	// posts holds the numbers of open receives, ascending. Receives that complete stay in it until their number exceeds
-	// that of the open ones. The first one is open.
+	// posts holds the numbers of the open receives, ascending. It also holds completed receives whose numbers are
+	// greater than that of an open one. The first element is always open.
 	posts []post
 	open  int              // number of open receives
 	held  []heldReceive[T] // ordered by number

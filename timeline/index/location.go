@@ -216,7 +216,7 @@ func (w *worker) addInstant(l *location, c *trace.Cursor) error {
 // series is a counter, series or signal of a location.
 type series struct {
 	metric uint32
-	last   int64 // time of its last value
+	last   int64 // time of the latest value
 	entry  trackEntry
 	w      valueWriter
 	piece  *piece // the last piece of a signal, which the begin of the next piece may shorten

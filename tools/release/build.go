@@ -34,7 +34,7 @@ func (src *source) build(ctx context.Context, p platform) ([]byte, error) {
 }
 
 // goCommand returns a go command that runs in the main module. It ignores settings of the user that
-// would change what the compiler makes.
+// would change the compiled program.
 func (src *source) goCommand(ctx context.Context, p platform, args ...string) *exec.Cmd {
 	c := exec.CommandContext(ctx, "go", args...)
 	c.Dir = src.root

@@ -41,8 +41,8 @@ export class LinkCache {
     return this.timer !== 0 || this.abort !== null;
   }
 
-  /** words is a text with the number of links, and with the number of those that are drawn. */
-  get words(): string {
+  /** countText is a text for the user with the number of links; if not all are drawn, also with the number of those. */
+  get countText(): string {
     if (this.total === 0) return this.key === "" || this.pending ? "" : "no links here";
     if (this.withheld) return `${countWords(this.total, "link")}: L shows ${this.total === 1 ? "it" : "them"}`;
     const held = this.arrows.reduce((n, a) => n + a.link.count, 0);

@@ -21,8 +21,9 @@ export interface Scope {
   ranged: boolean;
 }
 /**
- * Tools holds what the dock gives to a panel. bar and body are the elements for its controls and
- * its content. csv sets the function that makes the table for export. refresh renders the panel again.
+ * Tools holds the elements and functions that the dock gives to a panel. bar and body are the
+ * elements for its controls and its content. csv sets the function that makes the table
+ * for export. refresh renders the panel again.
  * get and set read and write a choice of the panel, where "" means no choice. Choices are also part
  * of the address. run does long work in slices, until another panel takes the place of
  * this one.

@@ -273,7 +273,7 @@ export class Page implements App {
     setText(
       p.linkText,
       this.lanes
-        .flatMap((l) => [this.store.state.arrows !== "off" ? l.links.words : "", l.overlays.left])
+        .flatMap((l) => [this.store.state.arrows !== "off" ? l.links.countText : "", l.overlays.left])
         .filter((x) => x !== "")
         .join("; "),
     );

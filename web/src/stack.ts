@@ -17,13 +17,13 @@ export interface Piece {
 }
 
 /**
- * Visit is called with a part of a run that has a single place in the stack. x and y are pixels in
+ * PartCallback is called with a part of a run that has a single place in the stack. x and y are pixels in
  * the box, with y counted from its top.
  */
-type Visit = (lane: number, run: number, x: number, n: number, y: number, h: number, ends: boolean) => void;
+type PartCallback = (lane: number, run: number, x: number, n: number, y: number, h: number, ends: boolean) => void;
 
 /** walk calls visit for all parts from left to right. Where any lane changes, new parts begin in all lanes. */
-function walk(t: Tile, lanes: readonly Strip[], r: Rect, m: Mapping, least: number, visit: Visit): void {
+function walk(t: Tile, lanes: readonly Strip[], r: Rect, m: Mapping, least: number, visit: PartCallback): void {
   const L = lanes.length,
     begin = new Int32Array(L),
     end = new Int32Array(L),

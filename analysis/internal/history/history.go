@@ -496,7 +496,8 @@ func (h *History) wait(w *waitstate.Wait) {
 	}
 	h.attach(w.Place, attachedWait, int64(w.Pattern), w.Begin-h.baseTime(w.Place), w.Length, int64(w.Cause.Location),
 		int64(w.Cause.Number), w.CauseTime-(w.Begin+w.Length))
-	if w.Pattern != waitstate.EarlyReduce { // hooks also report these waits with the pattern waitstate.Reduction
+	// The time of an EarlyReduce wait is counted once: hooks report it a second time with the pattern Reduction.
+	if w.Pattern != waitstate.EarlyReduce {
 		h.waited[PathLocation{w.Path, w.Place.Location}] += w.Length
 	}
 	if w.Pattern == waitstate.LateReceiver || w.Pattern == waitstate.Device {

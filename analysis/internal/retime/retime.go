@@ -106,7 +106,7 @@ func Makespans(ctx context.Context, h *history.History, opts []Options) ([]int64
 	return last, nil
 }
 
-// mostFraction is the greatest number of binary digits of a new time after the point.
+// mostFraction is the greatest number of binary digits that a new time may have after the binary point.
 const mostFraction = 20
 
 // fractionFor returns the number of binary digits after the point with which all new times are small enough. No new

@@ -14,21 +14,21 @@ type Line struct {
 	Per         int64
 }
 
-// Part selects the number that a [Growing] computes from step functions.
-type Part int
+// Result selects the number that a [Growing] computes from step functions.
+type Result int
 
 // These are the numbers that a [Growing] can compute.
 const (
-	SumPart      Part = iota // the sum of the step functions
-	OpenPart                 // the number of step functions that are open
-	QuotientPart             // the number of open step functions divided by their sum, or 0
+	Sum       Result = iota // the sum of the step functions
+	OpenCount               // the number of step functions that are open
+	Quotient                // the number of open step functions divided by their sum, or 0
 )
 
 // Growing computes a signal from step functions while step functions are still being added. It can also
 // compute averages of the signal over the last ticks. The delivered lines do not depend on the times at which
 // Until is called.
 type Growing struct {
-	part          Part
+	result        Result
 	averagedTicks int64 // number of ticks that averages cover; 0 stands for no averages
 	first         int64
 
@@ -56,8 +56,8 @@ type step struct {
 // NewGrowing returns a signal without step functions, from time first on. If averaged is positive,
 // the value of the signal at each time is the average over the last averaged ticks. Before its begin, the
 // signal counts as 0.
-func NewGrowing(part Part, first, averaged int64) *Growing {
-	return &Growing{part: part, averagedTicks: averaged, first: first, at: first, steps: []step{{from: first}}}
+func NewGrowing(result Result, first, averaged int64) *Growing {
+	return &Growing{result: result, averagedTicks: averaged, first: first, at: first, steps: []step{{from: first}}}
 }
 
 // Begin adds a value from a time on.
@@ -117,7 +117,7 @@ func (g *Growing) Until(t int64, last bool, line func(Line)) int64 {
 		g.set = g.set[1:]
 	}
 	g.advance(t, last, line)
-	if g.part == QuotientPart && g.averagedTicks > 0 {
+	if g.result == Quotient && g.averagedTicks > 0 {
 		return g.at // a quotient is linear between two changes, and the next change is not known yet
 	}
 	return t
@@ -166,7 +166,7 @@ func (g *Growing) deliverLine(t int64, ends bool, line func(Line)) bool {
 	switch {
 	case g.averagedTicks <= 0:
 		x.Start = g.partValue(now)
-	case g.part == QuotientPart:
+	case g.result == Quotient:
 		if !ends {
 			return false
 		}
@@ -191,9 +191,9 @@ func (g *Growing) deliverLine(t int64, ends bool, line func(Line)) bool {
 // functions in v.
 func (g *Growing) partValue(v [2]float64) float64 {
 	switch {
-	case g.part == SumPart:
+	case g.result == Sum:
 		return v[0]
-	case g.part == OpenPart:
+	case g.result == OpenCount:
 		return v[1]
 	case v[0] == 0:
 		return 0

@@ -188,7 +188,7 @@ type openCall struct {
 	before  int // number of elements of lane.passed that belong to the time before the call
 
 	// ownEnd is the end of the latest time in which the call was the innermost open region. For a barrier, busy holds the
-	// times in other regions up to then.
+	// times in other regions until ownEnd.
 	ownEnd     int64
 	busy       []Span
 	held       []heldPoint

@@ -109,8 +109,8 @@ func (e *engine) acquireOrdered(l *lock, order uint64, a acquired) {
 	}
 }
 
-// release handles a release of a lock without orders. A recorder may write the event of a release when
-// another location already has the lock.
+// release processes a release of a lock whose acquisitions have no orders. A recorder may write the event of a
+// release when another location already has the lock.
 func (e *engine) release(l *lock, h release) {
 	if l.held && l.holder == h.place.Location {
 		l.held = false

@@ -212,9 +212,9 @@ func (m *messages) callOf(c *synclog.Call, at Place, own *call) *call {
 	return own
 }
 
-// processMessage handles a point p of call c that begins, posts or completes an end of a message. own holds what
-// earlier points of the same call have added to its state, or is nil if no earlier point has created a state.
-// processMessage returns own, or the state that it has created.
+// processMessage handles a point p of call c that begins, posts or completes an end of a message. own is the state
+// of the call after its earlier points, or nil if they have created none. processMessage returns own, or the state
+// that it has created.
 func (e *engine) processMessage(c *synclog.Call, at Place, p *synclog.Point, own *call) *call {
 	m := &e.messages
 	switch p.Kind {

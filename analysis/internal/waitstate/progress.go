@@ -27,11 +27,11 @@ const mostTargets = 64
 type recentCalls struct {
 	list   []access // call n of the location is at n modulo mostRecent
 	number int      // of all calls so far
-	// judged is 1 + the number of the last call that callAtTarget has processed as one of an origin. epoch is the epoch
-	// of that call, and targets are its targets so far.
-	judged  int32
-	epoch   *lockEpoch
-	targets []uint64
+	// processed is 1 + the number of the last call that callAtTarget has processed as one of an origin. epoch is
+	// the epoch of that call, and targets are its targets so far.
+	processed int32
+	epoch     *lockEpoch
+	targets   []uint64
 }
 
 // progressWait is a call of an epoch that may wait for its target to call MPI.
@@ -92,8 +92,8 @@ func (e *engine) callAtTarget(x *lockEpoch, target uint64, a *access) {
 		return
 	}
 	own := &g.latest[a.place.Location]
-	if own.judged != a.place.Number+1 {
-		own.judged, own.epoch, own.targets = a.place.Number+1, x, own.targets[:0]
+	if own.processed != a.place.Number+1 {
+		own.processed, own.epoch, own.targets = a.place.Number+1, x, own.targets[:0]
 	}
 	if own.epoch != x || slices.Contains(own.targets, target) || len(own.targets) == mostTargets {
 		return
@@ -125,9 +125,9 @@ func (e *engine) judgeProgress(w *progressWait, cause *access) {
 	}
 }
 
-// reportProgress reports the waits of the calls of an epoch for their targets. A call that has waited for the lock,
-// too, has only the wait that ends later. reportProgress reports whether that is not the wait for the lock, which ends
-// at time until. A call with several targets has only the wait for the last one.
+// reportProgress reports the waits of the calls of an epoch for their targets. A call with several targets has only the
+// wait for the last one. One call may also have waited for the lock, up to the time until. Of its two waits, only the
+// one that ends later counts: later is set if this is the wait for the target.
 func (e *engine) reportProgress(x *lockEpoch, until int64) (later bool) {
 	c := e.windowCommunicator(x.key.window)
 	if len(x.progress) == 0 {

@@ -22,7 +22,7 @@ interface Part extends Side {
   axis: Window;
 }
 
-/** partsOf returns what is compared, or null if there is only one trace and no kept time. */
+/** partsOf returns the two parts of traces that are compared, or null if there is only one trace and no kept time. */
 function partsOf(app: App, axis: Window, tools: Tools): [a: Part, b: Part] | null {
   const [first, ...others] = app.lanes;
   if (others.length > 0) {

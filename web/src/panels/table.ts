@@ -149,7 +149,7 @@ class SortedTable<R> {
     );
   }
 
-  /** element returns the table with what its foot describes. */
+  /** element returns the element of the page that contains the table and its foot. */
   element(): HTMLElement {
     return el(
       "div",
