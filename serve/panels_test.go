@@ -267,6 +267,21 @@ func TestStatesWithWaits(t *testing.T) {
 	}
 }
 
+// TestStatesOfClocksThatDiffer checks that states with waits count the messages that were received before they were
+// sent, as weft comm does.
+func TestStatesOfClocksThatDiffer(t *testing.T) {
+	s := newTestServer(t, options(t), "../format/otf/testdata/ok/mpi4/mpi4.otf")
+	api := waitReady(t, s, 0)
+	v := get(t, s, api+"/states")
+	checkAnswer(t, s, "States", v)
+	if n := fmt.Sprint(look(v, "clocks/messages")); n != "40" {
+		t.Errorf("found %s early messages, expected 40", n)
+	}
+	if v := get(t, s, api+"/states?waits=0"); v["clocks"] != nil {
+		t.Errorf("without waits, found %v, expected no violations", v["clocks"])
+	}
+}
+
 // stateSums returns the ticks of all processors in the states busy, overhead and idle.
 func stateSums(t *testing.T, s *Server, target string) (out [3]int64) {
 	t.Helper()

@@ -125,6 +125,15 @@ type statesAnswer struct {
 	Overhead   sum        `json:"overhead"`
 	Idle       sum        `json:"idle"`
 	Rows       []stateRow `json:"rows"`
+	// Clocks counts the contradictions because of which the idle time is not reliable. It is nil if there are none.
+	Clocks *violationsFact `json:"clocks,omitempty"`
+}
+
+// addViolations adds the violations of waits that count as idle time. Parameter v may be nil.
+func (a *statesAnswer) addViolations(v *states.Violations) {
+	if v != nil && *v != (states.Violations{}) {
+		a.Clocks = &violationsFact{v.Messages, v.Operations, ticks(v.Worst)}
+	}
 }
 
 // add adds the times of a processor to the totals.
@@ -156,7 +165,9 @@ func processorStates(e *entry, p *params) func(context.Context) (any, error) {
 			if err != nil {
 				return err
 			}
-			for _, q := range part.Result().Processors {
+			r := part.Result()
+			a.addViolations(r.Violations)
+			for _, q := range r.Processors {
 				a.add(q.Busy, q.Overhead, q.Idle)
 				for _, loc := range q.Locations {
 					if t := v.firstTrack(loc); t >= 0 {
@@ -334,6 +345,9 @@ func (e *entry) indexedStates(ctx context.Context, from, to int64, idleWaits boo
 		return nil, err
 	}
 	a := &statesAnswer{Rows: rows}
+	if found != nil {
+		a.addViolations(&found.Violations)
+	}
 	for _, r := range rows {
 		a.add(int64(r.Busy), int64(r.Overhead), int64(r.Idle))
 	}

@@ -6,13 +6,21 @@ import (
 	"encoding/binary"
 	"iter"
 	"slices"
+
+	"github.com/weft-trace/weft/analysis/internal/waitstate"
 )
 
 // Waits holds the times in which locations wait for others in calls, for use in Options.Waits. It uses about 8
 // bytes per wait. It must not be changed, and is safe for concurrent use.
 type Waits struct {
-	locations []intervals // indexed by location
+	// Violations counts the messages and operations, up to the end of the window, whose times contradict causality,
+	// because clocks differ. The waits are then not reliable.
+	Violations Violations
+	locations  []intervals // indexed by location
 }
+
+// Violations counts contradictions of causality. Worst is the greatest one in ticks.
+type Violations = waitstate.Violations
 
 // interval is a time in ticks. To is exclusive.
 type interval struct{ from, to int64 }

@@ -275,6 +275,8 @@ type Result struct {
 	Unclosed int64 `json:"unclosed"`
 	// Orphans is the number of leaves without an enter in the window, for the same regions as Unclosed.
 	Orphans int64 `json:"orphans"`
+	// Violations has the violations of Options.Waits. It is nil if there are none.
+	Violations *Violations `json:"violations,omitempty"`
 }
 
 // Processor holds the time of a processor in each state, in ticks. All processors have the times from
@@ -311,6 +313,9 @@ func (p *Part) Result() *Result {
 	}
 	r := e.result()
 	r.Clock = p.defs.Clock
+	if w := p.opt.Waits; w != nil && w.Violations != (Violations{}) {
+		r.Violations = &w.Violations
+	}
 	at := map[int64]*Processor{}
 	for i := range r.Processors {
 		at[r.Processors[i].Number] = &r.Processors[i]

@@ -23,7 +23,7 @@ func FindWaits(ctx context.Context, events format.Events, window *trace.Window) 
 		return nil, err
 	}
 	defer log.Close()
-	_, err = waitstate.Run(ctx, log, waitstate.Hooks{Wait: func(x *waitstate.Wait) {
+	counts, err := waitstate.Run(ctx, log, waitstate.Hooks{Wait: func(x *waitstate.Wait) {
 		// Reductions are not among the results of package waits, but EarlyReduce is.
 		if _, part := x.Pattern.PartOf(); !part && x.Pattern.Waits() && x.Pattern != waitstate.Reduction {
 			w.add(x.Place.Location, x.Begin, x.Begin+x.Length)
@@ -33,6 +33,7 @@ func FindWaits(ctx context.Context, events format.Events, window *trace.Window) 
 		return nil, err
 	}
 	w.finish()
+	w.Violations = counts.Violations
 	return w, nil
 }
 

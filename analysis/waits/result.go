@@ -115,11 +115,7 @@ type Late struct {
 }
 
 // Violations counts contradictions of causality. Worst is the greatest one in ticks.
-type Violations struct {
-	Messages   int64 `json:"messages"`
-	Operations int64 `json:"operations"`
-	Worst      int64 `json:"worst"`
-}
+type Violations = waitstate.Violations
 
 // Unjudged counts events of one sort whose waits cannot be computed for one reason.
 type Unjudged struct {
@@ -164,7 +160,7 @@ func (u *Unjudged) Text(clock trace.Clock) string {
 func (a *adder) result() *Result {
 	r := &Result{Clock: a.defs.Clock, Patterns: []Pattern{}, Late: []Late{}, Unjudged: []Unjudged{},
 		Judged: a.counts.Judged, part: a.opt.Window != nil && synclog.HasCalls(a.defs),
-		Violations: Violations{a.counts.EarlyMessages, a.counts.EarlyOperations, a.counts.Worst}}
+		Violations: a.counts.Violations}
 	for _, loc := range a.log.Locations() {
 		first, last, _ := a.log.Extent(loc)
 		if w := a.opt.Window; !a.has(loc) || w != nil && (last < w.From || !trace.Before(first, w.To)) {

@@ -230,16 +230,20 @@ func sharesBy(p *waits.Pattern, by string) []waits.Share {
 	return p.Communicators
 }
 
+// formatViolations describes how the clocks of a trace contradict causality.
+func formatViolations(clock trace.Clock, v *waits.Violations) string {
+	return fmt.Sprintf("differ: %s received before being sent, %s left before all had come, by up to %s",
+		plural.Of(v.Messages, "message"), plural.Of(v.Operations, "operation"), clock.FormatDuration(v.Worst))
+}
+
+// printWaits prints wait states as text.
 func (a *app) printWaits(x *waits.Result, d *trace.Definitions, by string, top int) {
 	clock := d.Clock
 	f := clock.FormatSum
 	printf(a.out, "Waiting    %s, %s %% of the time of %s\n", f(x.Waiting), percentOf(x.Waiting, x.Time),
 		plural.Of(x.Locations, "location"))
-	if v := x.Violations; v.Messages+v.Operations > 0 {
-		printf(a.out, "Clocks     differ: %s received before being sent, %s left before all had come, by up to %s; "+
-			"waits are not to be trusted; see weft align\n",
-			plural.Of(v.Messages, "message"), plural.Of(v.Operations, "operation"),
-			clock.FormatDuration(v.Worst))
+	if x.Violations.Messages+x.Violations.Operations > 0 {
+		printf(a.out, "Clocks     %s; waits are not to be trusted; see weft align\n", formatViolations(clock, &x.Violations))
 	}
 	for _, u := range x.Unjudged {
 		printf(a.out, "Unjudged   %s\n", u.Text(clock))

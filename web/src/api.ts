@@ -272,6 +272,7 @@ export interface StateTimes {
 export interface States extends StateTimes {
   processors: number;
   rows: (StateTimes & { track: number })[];
+  clocks?: Waits["clocks"];
 }
 /**
  * CounterRow holds the statistics of a counter or signal. Fields are missing for statistics that

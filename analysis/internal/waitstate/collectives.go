@@ -292,7 +292,7 @@ func (o *Operation) completion(p Pattern, m, last *Member, first int64) Wait {
 // whether a member waits, and whether its completion is reported.
 func (e *engine) judgeNxN(o *Operation, waiting, completion Pattern, takesPart func(*Member) (waits, completes bool)) {
 	last, first := LastToArrive(o.Members), FirstLeave(o.Members)
-	e.countViolation(&e.EarlyOperations, last.Arrival-first, last.Arrival)
+	e.countViolation(&e.Violations.Operations, last.Arrival-first, last.Arrival)
 	for i := range o.Members {
 		m := &o.Members[i]
 		waits, completes := takesPart(m)

@@ -260,6 +260,14 @@ type Hooks struct {
 // PathLocation identifies a call path at a location.
 type PathLocation struct{ Path, Location uint32 }
 
+// Violations counts the messages and operations whose times contradict causality, because the clocks differ. Worst is
+// the greatest contradiction in ticks.
+type Violations struct {
+	Messages   int64 `json:"messages"`
+	Operations int64 `json:"operations"`
+	Worst      int64 `json:"worst"`
+}
+
 // Result holds the counts of an engine.
 type Result struct {
 	Judged   int64 // number of calls whose waits could be computed, including waits of length 0
@@ -267,9 +275,7 @@ type Result struct {
 	// UnjudgedTime holds the time in ticks of the calls in Unjudged, for blocking collective operations, barriers and
 	// one-sided synchronisation.
 	UnjudgedTime [UnjudgedKinds]trace.Ticks
-	// EarlyMessages and EarlyOperations are the numbers of messages and operations that contradict
-	// causality. Worst is the greatest contradiction in ticks.
-	EarlyMessages, EarlyOperations, Worst int64
+	Violations Violations
 	// Unknown holds the time in ticks of calls of messages and collective operations that are counted in Unjudged, by
 	// path and location.
 	Unknown map[PathLocation]int64
@@ -440,6 +446,6 @@ func (e *engine) countedMembers(list []Member) (n int64) {
 func (e *engine) countViolation(count *int64, early, enter int64) {
 	if early > 0 && e.counts(enter) {
 		*count++
-		e.Worst = max(e.Worst, early)
+		e.Violations.Worst = max(e.Violations.Worst, early)
 	}
 }

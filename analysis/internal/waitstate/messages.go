@@ -397,7 +397,7 @@ func (e *engine) judgeReceive(x *message) {
 			x.references++
 		}
 	}
-	e.countViolation(&e.EarlyMessages, x.sendTime-x.recvTime, c.enter)
+	e.countViolation(&e.Violations.Messages, x.sendTime-x.recvTime, c.enter)
 	if e.hooks.Message != nil {
 		e.message = Message{Send: x.send, Recv: c.place, SendEnter: x.sendEnter, SendLeave: x.sendLeave,
 			RecvEnter: c.enter, RecvLeave: c.leave, SendTime: x.sendTime, RecvTime: x.recvTime,

@@ -287,7 +287,7 @@ func (e *engine) judgeTarget(x *targetEpoch) {
 			e.reportDependence(m.place, c)
 		}
 	}
-	e.countViolation(&e.EarlyOperations, last.enter-m.leave, m.enter)
+	e.countViolation(&e.Violations.Operations, last.enter-m.leave, m.enter)
 	if x.test {
 		return
 	}

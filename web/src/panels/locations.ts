@@ -215,7 +215,7 @@ export function locations(): Panel {
           { title: "load balance: the mean busy time, as a part of the greatest" },
           most > 0 ? `mean/max busy ${percent(mean / most)}` : "",
         ),
-        ...(s.processors > 0 ? [waitsSwitch(tools)] : []),
+        ...(s.processors > 0 ? [waitsSwitch(tools, lane, s.clocks)] : []),
         ...(t.filter ? [t.filter] : []),
       );
       tools.body.append(t.element);

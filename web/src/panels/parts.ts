@@ -1,9 +1,10 @@
 // Functions and colours that several panels use.
-import type { StateTimes } from "../api";
+import type { StateTimes, Waits } from "../api";
 import type { App } from "../app";
 import type { Tools } from "../dock";
-import { button, count, el } from "../dom";
+import { button, count, countWords, el } from "../dom";
 import type { Lane } from "../lane";
+import { short } from "../time";
 
 /** stateColors maps the states of a processor, as ParaGraph defines them, to colours. */
 export const stateColors = { busy: "#009e73", overhead: "#e69f00", idle: "#d55e00" };
@@ -27,8 +28,20 @@ export function waitsQuery(tools: Tools): { waits?: string } {
   return tools.get("waits") === "0" ? { waits: "0" } : {};
 }
 
-/** waitsSwitch returns the box with which the user chooses that waits count as idle time. */
-export function waitsSwitch(tools: Tools): HTMLElement {
+/** violationsText describes how the clocks of a trace contradict causality. */
+export function violationsText(lane: Lane, v: Waits["clocks"]): string {
+  return (
+    `Clocks differ: ${countWords(v.messages, "message")} received before being sent, ` +
+    `${countWords(v.operations, "operation")} left before all have come, by up to ` +
+    short(BigInt(v.worst), lane.clock)
+  );
+}
+
+/**
+ * waitsSwitch returns the box with which the user chooses that waits count as idle time. With clock violations, a mark
+ * beside it says that the idle time is not to be trusted.
+ */
+export function waitsSwitch(tools: Tools, lane: Lane, violations?: Waits["clocks"]): HTMLElement {
   const box = el("input", { type: "checkbox" });
   box.checked = tools.get("waits") !== "0";
   box.addEventListener("change", () => {
@@ -40,6 +53,18 @@ export function waitsSwitch(tools: Tools): HTMLElement {
     { title: "Time in which a call waits for others is idle, not overhead. The trace is read once for this." },
     box,
     " waits are idle",
+    ...(violations
+      ? [
+          el(
+            "span",
+            {
+              class: "error",
+              title: `${violationsText(lane, violations)}; idle time is not to be trusted; see weft align.`,
+            },
+            " (clocks differ)",
+          ),
+        ]
+      : []),
   );
 }
 

@@ -61,7 +61,7 @@ export function utilisation(): Panel {
         figures = stateShares(s);
       tools.bar.append(
         info,
-        waitsSwitch(tools),
+        waitsSwitch(tools, lane, s.clocks),
         nothing !== ""
           ? el("span", {}, "range: nothing in it")
           : el(

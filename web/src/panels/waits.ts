@@ -7,7 +7,7 @@ import type { Panel, Scope, Tools } from "../dock";
 import { exact, meanOf, meanOrder, short, shortMean } from "../time";
 import type { Lane } from "../lane";
 import { selectCall } from "./calls";
-import { linkButton } from "./parts";
+import { linkButton, violationsText } from "./parts";
 import { type Column, makeTable, type Table } from "./table";
 
 type Breakdown = "regions" | "paths" | "locations" | "communicators" | "pairs";
@@ -58,9 +58,7 @@ function notesOf(lane: Lane, r: Waits): string[] {
     `Waiting: ${short(waiting, lane.clock)}, ${percent(shareOf(waiting, time))} of the time of ` +
       `${countWords(r.locations, "location")}.`,
     r.clocks.messages + r.clocks.operations > 0
-      ? `Clocks differ: ${countWords(r.clocks.messages, "message")} received before being sent, ` +
-        `${countWords(r.clocks.operations, "operation")} left before all have come, by up to ` +
-        `${short(BigInt(r.clocks.worst), lane.clock)}; waits are not to be trusted; see weft align.`
+      ? `${violationsText(lane, r.clocks)}; waits are not to be trusted; see weft align.`
       : "",
     ...r.unjudged.map((u) => `Not judged: ${u.what} (${count(u.count)}): ${u.reason}.`),
   ].filter((x) => x !== "");
