@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"math/bits"
 	"strconv"
 	"strings"
 	"unicode"
@@ -32,13 +33,13 @@ func appendPlain(b, text []byte) []byte {
 	for i := 0; i < len(text); {
 		r, n := utf8.DecodeRune(text[i:])
 		switch {
-		case r == utf8.RuneError && n == 1:
+		case isPlainRune(r, n):
+			b = append(b, text[i:i+n]...)
+		case r == utf8.RuneError:
 			b = fmt.Appendf(b, `\x%02x`, text[i])
-		case unicode.IsControl(r), unicode.Is(unicode.Bidi_Control, r):
+		default:
 			q := strconv.QuoteRuneToASCII(r)
 			b = append(b, q[1:len(q)-1]...)
-		default:
-			b = append(b, text[i:i+n]...)
 		}
 		i += n
 	}
@@ -56,22 +57,45 @@ func plainLines(s string) string {
 
 // plainTail converts the bytes of b after from to plain text.
 func plainTail(b []byte, from int) []byte {
-	rest := b[from:]
-	for len(rest) >= 8 {
-		// Each byte of the sums below has its highest bit set if the byte is below ' ' or above '~'.
-		const ones = 0x0101010101010101
-		w := binary.LittleEndian.Uint64(rest)
-		if (w|(w+ones*(0x80-'~'-1))|^(w+ones*(0x80-' ')))&(ones*0x80) != 0 {
-			break
-		}
-		rest = rest[8:]
+	if isPlain(b[from:]) {
+		return b
 	}
-	for _, c := range rest {
-		if c < ' ' || c > '~' {
-			return appendPlain(b[:from], bytes.Clone(b[from:]))
+	return appendPlain(b[:from], bytes.Clone(b[from:]))
+}
+
+// isPlain reports whether a text is plain, so that appendPlain would not change it.
+func isPlain(text []byte) bool {
+	for len(text) > 0 {
+		if len(text) >= 8 {
+			// The lowest byte of this number that is not zero belongs to the first byte below ' ' or above '~'.
+			const ones = 0x0101010101010101
+			w := binary.LittleEndian.Uint64(text)
+			special := (w | (w + ones*(0x80-'~'-1)) | ^(w + ones*(0x80-' '))) & (ones * 0x80)
+			if special == 0 {
+				text = text[8:]
+				continue
+			}
+			text = text[bits.TrailingZeros64(special)/8:]
 		}
+		r, n := utf8.DecodeRune(text)
+		if !isPlainRune(r, n) {
+			return false
+		}
+		text = text[n:]
 	}
-	return b
+	return true
+}
+
+// isPlainRune reports whether plain text can have a character that was decoded from n bytes.
+func isPlainRune(r rune, n int) bool {
+	const firstDirection = 0x61c // the first character that controls the direction of text
+	switch {
+	case r < firstDirection:
+		return !unicode.IsControl(r)
+	case r == utf8.RuneError:
+		return n > 1
+	}
+	return !unicode.Is(unicode.Bidi_Control, r)
 }
 
 // plainValue returns a value unchanged, or as plain text if its text is not plain.

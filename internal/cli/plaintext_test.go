@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"math/rand/v2"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -83,5 +84,21 @@ func TestPlain(t *testing.T) {
 	}
 	if got := plainLines("one\x1b\ntwo"); got != "one\\x1b\ntwo" {
 		t.Errorf("found %q", got)
+	}
+}
+
+// TestIsPlain checks, for random texts, that exactly the texts that appendPlain does not change are plain.
+func TestIsPlain(t *testing.T) {
+	parts := []string{"a", "main", "~", " ", "·", "测", "µ", "\u05ff", "\u061c", "\u0627", "\u200e", "\u202f", "\u2066",
+		"\u206a", "\ufffd", "\U0001f9f5", "\x7f", "\x1f", "\u009f", "\u00a0", "\xff", "\xe6\xb5", "0123456789"}
+	random := rand.New(rand.NewPCG(1, 4))
+	for range 20000 {
+		text := ""
+		for range random.IntN(9) {
+			text += parts[random.IntN(len(parts))]
+		}
+		if got, want := isPlain([]byte(text)), string(appendPlain(nil, []byte(text))) == text; got != want {
+			t.Fatalf("%q: found %t, expected %t", text, got, want)
+		}
 	}
 }
