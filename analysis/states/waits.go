@@ -15,7 +15,8 @@ import (
 // result and of a log of calls. The error comes from the scan, the temporary file or the context.
 func FindWaits(ctx context.Context, events format.Events, window *trace.Window) (*Waits, error) {
 	w := &Waits{}
-	if !synclog.HasCalls(events.Defs()) {
+	// Outside of calls, only collective operations can wait, and their members are those of a communicator.
+	if d := events.Defs(); !synclog.HasCalls(d) && d.Communicator.Len() == 0 {
 		return w, nil
 	}
 	log, err := synclog.Read(ctx, events, synclog.Options{Rows: trace.NewRows(events.Defs()), Window: window})
