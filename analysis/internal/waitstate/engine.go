@@ -275,7 +275,7 @@ type Result struct {
 	// UnjudgedTime holds the time in ticks of the calls in Unjudged, for blocking collective operations, barriers and
 	// one-sided synchronisation.
 	UnjudgedTime [UnjudgedKinds]trace.Ticks
-	Violations Violations
+	Violations   Violations
 	// Unknown holds the time in ticks of calls of messages and collective operations that are counted in Unjudged, by
 	// path and location.
 	Unknown map[PathLocation]int64
