@@ -217,23 +217,20 @@ func (x *traceIndex) wholeWaits(ctx context.Context, wanted bool) (*states.Waits
 // waitSweep finds the parts of intervals of a track in which the location of the track waits. The intervals of
 // each rank must come from the last to the first.
 type waitSweep struct {
-	list []timeRange
+	list []trace.Window
 	next [stateRanks]int // indexed by rank: the last element of list that can have a part in common with an interval
 }
-
-// timeRange is a time from From up to To, in ticks.
-type timeRange struct{ from, to int64 }
 
 // newWaitSweep returns the waits of a track's location in a window.
 func newWaitSweep(waits *states.Waits, t *index.Track, from, to int64) *waitSweep {
 	w := &waitSweep{}
 	from, to = max(from, t.First), min(to, t.Last)
-	for begin, end := range waits.At(t.Location) {
-		if begin >= to {
+	for x := range waits.At(t.Location) {
+		if x.From >= to {
 			break
 		}
-		if end > from {
-			w.list = append(w.list, timeRange{max(begin, from), min(end, to)})
+		if x.To > from {
+			w.list = append(w.list, trace.Window{From: max(x.From, from), To: min(x.To, to)})
 		}
 	}
 	for rank := range w.next {
@@ -245,12 +242,12 @@ func newWaitSweep(waits *states.Waits, t *index.Track, from, to int64) *waitSwee
 // each calls f with the parts of an interval in which the location waits.
 func (w *waitSweep) each(rank int, begin, end int64, f func(begin, end int64)) {
 	i := &w.next[rank]
-	for *i >= 0 && w.list[*i].from >= end {
+	for *i >= 0 && w.list[*i].From >= end {
 		*i--
 	}
-	for ; *i >= 0 && w.list[*i].to > begin; *i-- {
-		f(max(begin, w.list[*i].from), min(end, w.list[*i].to))
-		if w.list[*i].from < begin {
+	for ; *i >= 0 && w.list[*i].To > begin; *i-- {
+		f(max(begin, w.list[*i].From), min(end, w.list[*i].To))
+		if w.list[*i].From < begin {
 			return // the wait can have a part in common with the next interval, too
 		}
 	}
@@ -267,7 +264,7 @@ func (w *waitSweep) rankTimes(ctx context.Context, x *traceIndex, p *stateIndex,
 		}
 	}
 	for _, wait := range w.list {
-		times[idleRank] += wait.to - wait.from
+		times[idleRank] += wait.To - wait.From
 	}
 	err := x.EachRankInterval(ctx, track, from, to, stateRanks, p.rankOf, func(rank int, begin, end int64) {
 		add(rank, end-begin)
@@ -381,8 +378,8 @@ func (e *entry) indexedSeries(ctx context.Context, w states.Columns, idleWaits b
 		}
 		waits := newWaitSweep(found, t, from, to)
 		for _, x := range waits.list {
-			sum.Remove(states.Busy, x.from, x.to)
-			sum.Add(states.Idle, x.from, x.to)
+			sum.Remove(states.Busy, x.From, x.To)
+			sum.Add(states.Idle, x.From, x.To)
 		}
 		return x.EachRankInterval(ctx, p.tracks[i], from, to, stateRanks, p.rankOf, func(rank int, begin, end int64) {
 			// For an idle interval, EachRankInterval calls the function with both ranks.

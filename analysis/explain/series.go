@@ -3,6 +3,7 @@ package explain
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -18,9 +19,9 @@ type series struct {
 	iterations int
 	// total is the sum of all times in ticks.
 	total float64
-	times [][]stretch // indexed by location; nil for locations that do not have all iterations
-	// locations is the number of elements of times that are not nil.
-	locations int
+	times map[uint32][]stretch // by location; only for locations that have all iterations
+	// locations holds the keys of times in ascending order. Sums over them are the same in each run.
+	locations []uint32
 }
 
 // stretch is a time in ticks that a location spends in a path before the call with the number call.
@@ -55,10 +56,10 @@ func (ex *explainer) findSeries() []*series {
 				k := key{t.Path, l.Call(n).Path}
 				s := byKey[k]
 				if s == nil {
-					s = &series{path: k.path, next: k.next, times: make([][]stretch, len(ex.h.Locations))}
+					s = &series{path: k.path, next: k.next, times: map[uint32][]stretch{}}
 					byKey[k] = s
 				}
-				s.times[loc] = append(s.times[loc], stretch{n, t.Time})
+				s.times[uint32(loc)] = append(s.times[uint32(loc)], stretch{n, t.Time})
 			}
 		}
 	}
@@ -67,15 +68,10 @@ func (ex *explainer) findSeries() []*series {
 		for _, l := range s.times {
 			s.iterations = max(s.iterations, len(l))
 		}
-		for loc, l := range s.times {
-			if len(l) != s.iterations {
-				s.times[loc] = nil
-				continue
-			}
-			s.locations++
-			for _, t := range l {
-				s.total += float64(t.time)
-			}
+		maps.DeleteFunc(s.times, func(_ uint32, l []stretch) bool { return len(l) != s.iterations })
+		s.locations = slices.Sorted(maps.Keys(s.times))
+		for _, loc := range s.locations {
+			s.total += s.sum(loc)
 		}
 		if s.total >= leastShare*ex.core {
 			list = append(list, s)
@@ -90,12 +86,17 @@ func (ex *explainer) findSeries() []*series {
 // withTimes returns options in which f changes the times of a series. The arguments of f are the location, the number
 // of the iteration and the time in ticks.
 func (s *series) withTimes(f func(loc uint32, iteration int, t int64) int64) retime.Options {
-	latest := make([]int, len(s.times)) // indexed by location: the iteration that was found last
+	// indexed by location: its times, and the iteration that was found last
+	times := make([][]stretch, s.locations[len(s.locations)-1]+1)
+	for loc, l := range s.times {
+		times[loc] = l
+	}
+	latest := make([]int, len(times))
 	return retime.Options{Transfer: 1, Stretch: func(p waitstate.Place, path uint32, t int64) int64 {
-		if path != s.path {
+		if path != s.path || int64(p.Location) >= int64(len(times)) {
 			return t
 		}
-		i, ok := findCall(s.times[p.Location], p.Number, latest[p.Location])
+		i, ok := findCall(times[p.Location], p.Number, latest[p.Location])
 		if !ok {
 			return t
 		}
@@ -117,14 +118,12 @@ func findCall(list []stretch, call int32, near int) (i int, ok bool) {
 
 // medians returns the lower median of the locations' times in each iteration.
 func (s *series) medians() []int64 {
-	list := make([]int64, 0, s.locations)
+	list := make([]int64, 0, len(s.locations))
 	medians := make([]int64, s.iterations)
 	for i := range medians {
 		list = list[:0]
-		for _, l := range s.times {
-			if l != nil {
-				list = append(list, l[i].time)
-			}
+		for _, loc := range s.locations {
+			list = append(list, s.times[loc][i].time)
 		}
 		slices.Sort(list)
 		medians[i] = list[(len(list)-1)/2]
@@ -136,7 +135,7 @@ func (s *series) medians() []int64 {
 // same iteration, for each series of the path.
 func (ex *explainer) withoutNoise(path uint32) (list []retime.Options) {
 	for _, s := range ex.series {
-		if s.path == path && s.locations > 2 {
+		if s.path == path && len(s.locations) > 2 {
 			m := s.medians()
 			list = append(list, s.withTimes(func(_ uint32, i int, t int64) int64 { return min(t, m[i]) }))
 		}
@@ -160,8 +159,8 @@ func (ex *explainer) balancedOptions(path uint32, shortened, reference spread) [
 			mean += s.sum(t.location) / float64(len(reference))
 		}
 		// indexed by location: its factor for the times, and the ticks by which each time becomes shorter
-		factors, cuts := make([]float64, len(s.times)), make([]float64, len(s.times))
-		isShortened := make([]bool, len(s.times))
+		factors, cuts := make([]float64, len(ex.h.Locations)), make([]float64, len(ex.h.Locations))
+		isShortened := make([]bool, len(ex.h.Locations))
 		for _, t := range shortened {
 			sum := s.sum(t.location)
 			if f := shorteningFactor(mean, sum); f < 1 {
@@ -220,13 +219,10 @@ func (s *series) trend() (slope, begin float64, ok bool) {
 	size := (s.iterations + mostBlocks - 1) / mostBlocks
 	n := s.iterations / size
 	values := make([]float64, n)
-	for _, l := range s.times {
-		if l == nil {
-			continue
-		}
+	for _, loc := range s.locations {
 		for i := range values {
-			for _, t := range l[i*size : (i+1)*size] {
-				values[i] += float64(t.time) / float64(size*s.locations)
+			for _, t := range s.times[loc][i*size : (i+1)*size] {
+				values[i] += float64(t.time) / float64(size*len(s.locations))
 			}
 		}
 	}
@@ -264,9 +260,9 @@ func (ex *explainer) slowing() {
 		}
 		grown := func(i int, t int64) int64 { return min(t, int64(math.Round(slope*float64(i)))) }
 		loss := 0.0
-		for _, l := range s.times {
-			for i := range l {
-				loss += float64(grown(i, l[i].time))
+		for _, loc := range s.locations {
+			for i := range s.times[loc] {
+				loss += float64(grown(i, s.times[loc][i].time))
 			}
 		}
 		if loss < leastShare*ex.core {

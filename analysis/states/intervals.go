@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/weft-trace/weft/analysis/internal/waitstate"
+	"github.com/weft-trace/weft/trace"
 )
 
 // Waits holds the times in which locations wait for others in calls, for use in Options.Waits. It uses about 8
@@ -22,17 +23,14 @@ type Waits struct {
 // Violations counts contradictions of causality. Worst is the greatest one in ticks.
 type Violations = waitstate.Violations
 
-// interval is a time in ticks. To is exclusive.
-type interval struct{ from, to int64 }
-
 // intervals holds the waits of a location in ascending order, with gaps between them.
 type intervals struct {
 	// packed holds two numbers for each wait but the last, as unsigned varints: the ticks from the end of the
 	// wait before it (from time 0 for the first wait, modulo 2^64), and its length.
 	packed []byte
-	end    int64      // end of the last wait in packed
-	last   interval   // the last wait; its length is 0 if there is none
-	late   []interval // waits that were added after a later one; empty after finish
+	end    int64          // end of the last wait in packed
+	last   trace.Window   // the last wait; its length is 0 if there is none
+	late   []trace.Window // waits that were added after a later one; empty after finish
 }
 
 // add adds a wait of a location. Waits that overlap or touch each other become one.
@@ -40,21 +38,21 @@ func (w *Waits) add(location uint32, from, to int64) {
 	for uint32(len(w.locations)) <= location {
 		w.locations = append(w.locations, intervals{})
 	}
-	w.locations[location].add(interval{from, to})
+	w.locations[location].add(trace.Window{From: from, To: to})
 }
 
-func (l *intervals) add(x interval) {
+func (l *intervals) add(x trace.Window) {
 	switch {
-	case l.last == interval{}:
+	case l.last == trace.Window{}:
 		l.last = x
-	case x.from < l.last.from:
+	case x.From < l.last.From:
 		l.late = append(l.late, x)
-	case x.from <= l.last.to:
-		l.last.to = max(l.last.to, x.to)
+	case x.From <= l.last.To:
+		l.last.To = max(l.last.To, x.To)
 	default:
-		l.packed = binary.AppendUvarint(l.packed, uint64(l.last.from-l.end))
-		l.packed = binary.AppendUvarint(l.packed, uint64(l.last.to-l.last.from))
-		l.end, l.last = l.last.to, x
+		l.packed = binary.AppendUvarint(l.packed, uint64(l.last.From-l.end))
+		l.packed = binary.AppendUvarint(l.packed, uint64(l.last.To-l.last.From))
+		l.end, l.last = l.last.To, x
 	}
 }
 
@@ -65,11 +63,8 @@ func (w *Waits) finish() {
 		if len(l.late) == 0 {
 			continue
 		}
-		list := l.late
-		for from, to := range l.all() {
-			list = append(list, interval{from, to})
-		}
-		slices.SortFunc(list, func(a, b interval) int { return cmp.Compare(a.from, b.from) })
+		list := slices.AppendSeq(l.late, l.all())
+		slices.SortFunc(list, func(a, b trace.Window) int { return cmp.Compare(a.From, b.From) })
 		*l = intervals{}
 		for _, x := range list {
 			l.add(x)
@@ -77,36 +72,35 @@ func (w *Waits) finish() {
 	}
 }
 
-// all iterates over the begins and ends of the waits.
-func (l *intervals) all() iter.Seq2[int64, int64] {
-	return func(yield func(from, to int64) bool) {
+// all iterates over the waits.
+func (l *intervals) all() iter.Seq[trace.Window] {
+	return func(yield func(trace.Window) bool) {
 		at := int64(0)
 		for rest := l.packed; len(rest) > 0; {
-			var x interval
-			if x, rest = unpack(rest, at); !yield(x.from, x.to) {
+			var x trace.Window
+			if x, rest = unpack(rest, at); !yield(x) {
 				return
 			}
-			at = x.to
+			at = x.To
 		}
-		if l.last != (interval{}) {
-			yield(l.last.from, l.last.to)
+		if l.last != (trace.Window{}) {
+			yield(l.last)
 		}
 	}
 }
 
 // unpack returns the first wait of packed, and the rest of packed. end is the end of the wait before it.
-func unpack(packed []byte, end int64) (interval, []byte) {
+func unpack(packed []byte, end int64) (trace.Window, []byte) {
 	gap, n := binary.Uvarint(packed)
 	length, m := binary.Uvarint(packed[n:])
 	from := end + int64(gap)
-	return interval{from, from + int64(length)}, packed[n+m:]
+	return trace.Window{From: from, To: from + int64(length)}, packed[n+m:]
 }
 
-// At iterates over the begins and the ends, in ticks, of the waits at a location. They are in ascending order, with
-// gaps between them.
-func (w *Waits) At(location uint32) iter.Seq2[int64, int64] {
+// At iterates over the waits at a location. They are in ascending order, with gaps between them.
+func (w *Waits) At(location uint32) iter.Seq[trace.Window] {
 	if w == nil || int64(location) >= int64(len(w.locations)) {
-		return func(func(int64, int64) bool) {}
+		return func(func(trace.Window) bool) {}
 	}
 	return w.locations[location].all()
 }
@@ -116,9 +110,9 @@ type waitChange struct {
 	time     int64
 	location uint32
 	ends     bool
-	current  interval // the wait that begins or ends
-	rest     []byte   // the packed waits after it
-	last     interval // the last wait of the location; its length is 0 if it is the current one
+	current  trace.Window // the wait that begins or ends
+	rest     []byte       // the packed waits after it
+	last     trace.Window // the last wait of the location; its length is 0 if it is the current one
 }
 
 // waitQueue holds the locations with waits as a heap: the first element has the least time.
@@ -143,12 +137,12 @@ func (x *waitChange) next(end int64) bool {
 	switch {
 	case len(x.rest) > 0:
 		x.current, x.rest = unpack(x.rest, end)
-	case x.last != interval{}:
-		x.current, x.last = x.last, interval{}
+	case x.last != trace.Window{}:
+		x.current, x.last = x.last, trace.Window{}
 	default:
 		return false
 	}
-	x.time, x.ends = x.current.from, false
+	x.time, x.ends = x.current.From, false
 	return true
 }
 
@@ -157,8 +151,8 @@ func (q *waitQueue) advance() {
 	x := &(*q)[0]
 	switch {
 	case !x.ends:
-		x.time, x.ends = x.current.to, true
-	case !x.next(x.current.to):
+		x.time, x.ends = x.current.To, true
+	case !x.next(x.current.To):
 		heap.Pop(q)
 		return
 	}
@@ -169,7 +163,7 @@ func (q *waitQueue) advance() {
 
 func (q waitQueue) Len() int { return len(q) }
 
-// Less orders by time. At the same time, the order of the changes does not affect the states.
+// Less orders by time and then by location, so that the order is the same in each run.
 func (q waitQueue) Less(i, j int) bool {
 	return cmp.Or(cmp.Compare(q[i].time, q[j].time), cmp.Compare(q[i].location, q[j].location)) < 0
 }

@@ -13,24 +13,24 @@ import (
 // that the queue has all begins and ends in the order of time.
 func TestIntervals(t *testing.T) {
 	for _, c := range []struct {
-		added, want []interval
+		added, want [][2]int64
 	}{
 		{nil, nil},
-		{[]interval{{3, 5}, {9, 12}}, []interval{{3, 5}, {9, 12}}},
-		{[]interval{{-9, -5}, {0, 2}, {3, 4}}, []interval{{-9, -5}, {0, 2}, {3, 4}}},
-		{[]interval{{3, 5}, {4, 7}, {4, 6}, {7, 8}}, []interval{{3, 8}}},
-		{[]interval{{20, 30}, {3, 5}, {40, 41}, {25, 26}, {4, 6}}, []interval{{3, 6}, {20, 30}, {40, 41}}},
-		{[]interval{{math.MinInt64, math.MinInt64 + 1}, {math.MaxInt64 - 1, math.MaxInt64}},
-			[]interval{{math.MinInt64, math.MinInt64 + 1}, {math.MaxInt64 - 1, math.MaxInt64}}},
+		{[][2]int64{{3, 5}, {9, 12}}, [][2]int64{{3, 5}, {9, 12}}},
+		{[][2]int64{{-9, -5}, {0, 2}, {3, 4}}, [][2]int64{{-9, -5}, {0, 2}, {3, 4}}},
+		{[][2]int64{{3, 5}, {4, 7}, {4, 6}, {7, 8}}, [][2]int64{{3, 8}}},
+		{[][2]int64{{20, 30}, {3, 5}, {40, 41}, {25, 26}, {4, 6}}, [][2]int64{{3, 6}, {20, 30}, {40, 41}}},
+		{[][2]int64{{math.MinInt64, math.MinInt64 + 1}, {math.MaxInt64 - 1, math.MaxInt64}},
+			[][2]int64{{math.MinInt64, math.MinInt64 + 1}, {math.MaxInt64 - 1, math.MaxInt64}}},
 	} {
 		w := &Waits{}
 		for _, x := range c.added {
-			w.add(2, x.from, x.to)
+			w.add(2, x[0], x[1])
 		}
 		w.finish()
-		var got []interval
-		for from, to := range w.At(2) {
-			got = append(got, interval{from, to})
+		var got [][2]int64
+		for x := range w.At(2) {
+			got = append(got, [2]int64{x.From, x.To})
 		}
 		if fmt.Sprint(got) != fmt.Sprint(c.want) {
 			t.Errorf("%v: found %v, expected %v", c.added, got, c.want)
