@@ -37,6 +37,9 @@ type Selection struct {
 	// Attribute reports whether attributes with a name are needed; nil asks for all. A format may leave out the
 	// other attributes of events, and may also deliver them. It must be safe for concurrent use.
 	Attribute func(name string) bool
+	// NoRegions is set if the regions of claims and marks are not needed, and Region is nil. A format that finds these
+	// regions by their names may then deliver NoRef instead.
+	NoRegions bool
 	// Links chooses which links a scan delivers.
 	Links LinkSelection
 }

@@ -74,7 +74,11 @@ func New(d *trace.Definitions, opt Options) *Part {
 		opt.Levels = 1000
 	}
 	opt.Levels = max(opt.Levels, 4)
-	return &Part{defs: d, opt: opt, book: claims.Book{Defs: d, Regions: opt.Regions}}
+	p := &Part{defs: d, opt: opt, book: claims.Book{Defs: d, Regions: opt.Regions}}
+	if p.book.Step = p.step; opt.Window != nil {
+		p.book.Ended = p.endClaim
+	}
+	return p
 }
 
 // Batch processes a batch, whose events may belong to one location or to several.
@@ -92,9 +96,6 @@ func (p *Part) Batch(b *trace.Batch) error {
 		return nil
 	}
 	w := p.opt.Window
-	if p.book.Step = p.step; w != nil {
-		p.book.Ended = p.endClaim
-	}
 	// declared outside of the loop: a declaration inside of the loop would copy the cursor for each row
 	c := b.Cursor()
 	for c.Next() {

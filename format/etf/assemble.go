@@ -159,14 +159,13 @@ func (d *decoder) appendCarriedEnd(b *trace.Batch, p *pending, line int64) error
 // assembler delivers the rows of blocks in the order of their start times, and adds the ends of claims
 // that began in earlier blocks. Its memory is bounded by the number of open claims.
 type assembler struct {
-	d     *decoder
-	links *linker
-	open  []pendingHeap // indexed by location; a single heap if a batch mixes locations
-	mixed bool
-	out   trace.Batch
-	rest  trace.Batch // reused by deliver
-	// wantsAttribute reports whether attributes with a name are needed; nil asks for all.
-	wantsAttribute func(name string) bool
+	d      *decoder
+	links  *linker
+	open   []pendingHeap // indexed by location; a single heap if a batch mixes locations
+	mixed  bool
+	out    trace.Batch
+	rest   trace.Batch // reused by deliver
+	needed neededNames
 }
 
 // pendingOf returns the pending events of a location.
@@ -182,7 +181,7 @@ func (a *assembler) pendingOf(loc uint32) *pendingHeap {
 
 // Block returns an empty block for the parser to fill.
 func (a *assembler) Block() linetrace.Block {
-	return &blockParser{d: a.d, links: a.links != nil, mixed: a.mixed, wantsAttribute: a.wantsAttribute,
+	return &blockParser{d: a.d, links: a.links != nil, mixed: a.mixed, needed: a.needed,
 		regions: map[string]uint32{}, attrs: map[string]uint32{}}
 }
 

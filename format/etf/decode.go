@@ -416,9 +416,15 @@ func (d *decoder) SortTime(l []byte, _ int64) int64 {
 
 // scan is a single pass over the events.
 type scan struct {
-	d              *decoder
-	wantsAttribute func(name string) bool // [trace.Selection.Attribute]
+	d *decoder
+	neededNames
 	*linker
+}
+
+// neededNames tells which attributes of claims and events a scan needs.
+type neededNames struct {
+	attribute func(name string) bool // [trace.Selection.Attribute]
+	noRegions bool                   // [trace.Selection.NoRegions]
 }
 
 // Begin begins a scan with the given selection.
@@ -428,11 +434,11 @@ func (d *decoder) Begin(sel trace.Selection) linetrace.Scan {
 	d.lessText.Store(0)
 	d.otherForm.Store(0)
 	d.rounded.Store(0)
-	return scan{d, sel.Attribute, d.newLinker(sel)}
+	return scan{d, neededNames{sel.Attribute, sel.NoRegions && sel.Region == nil}, d.newLinker(sel)}
 }
 
 // Assembler returns an assembler that adds the end of each claim to the events of the block in which the
 // claim ends. If mixed is set, a batch has the events of all locations.
 func (s scan) Assembler(mixed bool) linetrace.Assembler {
-	return &assembler{d: s.d, mixed: mixed, links: s.linker, wantsAttribute: s.wantsAttribute}
+	return &assembler{d: s.d, mixed: mixed, links: s.linker, needed: s.neededNames}
 }

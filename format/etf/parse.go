@@ -78,12 +78,11 @@ type blockParser struct {
 	raw         []Attr         // attributes of the current carried line
 	pairs       []carrier.Pair // memory that the function restored reuses
 	links       bool           // links are selected
-	// wantsAttribute reports whether attributes of claims and events with a name are needed; nil asks for all.
-	wantsAttribute func(name string) bool
-	deps           []dependency
-	places         []idPlace
-	texts          []carriedLinks
-	rec            Record
+	needed      neededNames
+	deps        []dependency
+	places      []idPlace
+	texts       []carriedLinks
+	rec         Record
 	// skipped counts the lines of the block that cannot be read. skippedLinks counts the dependencies
 	// among them.
 	skipped, skippedLinks int64
@@ -544,7 +543,7 @@ func (p *blockParser) storeDependency(attrs []byte, number int64, l []byte) erro
 // name no region.
 func (p *blockParser) parseAttributes(list []byte, ref uint32, kind Keyword, number int64, l []byte) (uint32, error) {
 	recent := &p.recent[recentIndex(kind)]
-	named := kind == C || kind == E
+	named := (kind == C || kind == E) && !p.needed.noRegions
 	from := len(p.keys)
 	rank := int8(math.MaxInt8)
 	all, isClear := list, true
@@ -574,7 +573,7 @@ func (p *blockParser) parseAttributes(list []byte, ref uint32, kind Keyword, num
 			}
 			if n <= len(recent.list) && n < 64 {
 				name := p.d.Model.Attributes.At(k).Name
-				wanted := kind != D && (p.wantsAttribute == nil || p.wantsAttribute(name))
+				wanted := kind != D && (p.needed.attribute == nil || p.needed.attribute(name))
 				recent.put(n, recentKey{name: name, key: k, activity: act, wanted: wanted})
 			}
 		}

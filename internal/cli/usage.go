@@ -169,7 +169,8 @@ type resourceSignals struct {
 
 // resourceUsage returns the use of the resources of a trace.
 func resourceUsage(ctx context.Context, d format.Events, opt usage.Options) (*usage.Result, error) {
-	ask := trace.Selection{From: math.MinInt64, To: math.MaxInt64, NoStates: true, Attribute: trace.NoAttributes}
+	ask := trace.Selection{From: math.MinInt64, To: math.MaxInt64, NoStates: true, Attribute: trace.NoAttributes,
+		NoRegions: opt.Regions == nil}
 	if opt.Window != nil {
 		ask.From, ask.To, ask.LocationBegins = opt.Window.From, opt.Window.To, true
 	}
