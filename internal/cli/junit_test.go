@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// junitAttributes lists the attributes that an element of JUnit XML must have, and those that it may have. The lists are
-// those of the schemas of Maven Surefire (surefire-test-report.xsd) and of Jenkins's xUnit plugin (junit-10.xsd): all
+// junitAttributes lists the attributes that an element of JUnit XML must have, and those that it may have. These are
+// the lists of the schemas of Maven Surefire (surefire-test-report.xsd) and Jenkins's xUnit plugin (junit-10.xsd): all
 // attributes that either of them demands, and only those that both allow. Surefire has no element testsuites.
 var junitAttributes = map[string]struct{ must, may []string }{
 	"testsuites": {nil, []string{"name", "time", "tests", "failures", "errors"}},
