@@ -299,7 +299,8 @@ func (a *app) specification(args []string, flags *verifyFlags) (spec *verify.Spe
 			}
 			var syntax *verify.SyntaxError
 			if errors.As(err, &syntax) {
-				return nil, nil, usageError("--%s %q: found %s, expected %s", p.name, property, syntax.Found, syntax.Expected)
+				return nil, nil, usageError("--%s %q: found %s, expected %s%s", p.name, property, syntax.Found, syntax.Expected,
+					nearest.Hint(syntax.Word, syntax.Words))
 			}
 			if err != nil {
 				return nil, nil, usageError("--%s: %w", p.name, err)
