@@ -377,8 +377,8 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-// TestCallsWithoutEnd checks that calls count that end with a call around them, as EZTrace records its last one, or with
-// the last event of their location, as in a trace that has been cut.
+// TestCallsWithoutEnd checks that calls count that end with a call around them, as EZTrace records its last one, or
+// with the last event of their location, as in a trace that has been cut.
 func TestCallsWithoutEnd(t *testing.T) {
 	rec := trace.NewRecorder(trace.Seconds(1))
 	work, final := rec.Region("work"), rec.Region("final")
