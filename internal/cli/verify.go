@@ -457,16 +457,18 @@ func (a *app) printReasons(c *verify.CheckResult) {
 	}
 }
 
-// printVerdictTable prints a line for each trace. If traces have errors, a column has their numbers: the verdicts are
-// about the part of the trace that could be read.
+// printVerdictTable prints a line for each trace. If traces have errors or cannot be read, a column says so: the
+// verdicts are about the part of the trace that could be read.
 func (a *app) printVerdictTable(list []*verified) {
-	list = slices.DeleteFunc(slices.Clone(list), func(v *verified) bool { return v.answer == nil })
 	header := table.Row{"trace", "good", "undecided", "violated", "violated checks"}
-	damaged := slices.ContainsFunc(list, func(v *verified) bool { return v.answer.ReadErrors > 0 })
+	damaged := slices.ContainsFunc(list, func(v *verified) bool { return v.answer == nil || v.answer.ReadErrors > 0 })
 	if damaged {
 		header = slices.Insert(header, 4, any("read errors"))
 	}
 	printTable(a.out, header, len(list), 0, func(i int) table.Row {
+		if list[i].answer == nil {
+			return table.Row{list[i].path, "", "", "", "not read", ""}
+		}
 		var good, violated int
 		var names []string
 		for _, c := range list[i].answer.Checks {
