@@ -131,7 +131,7 @@ func TestMisspelledNames(t *testing.T) {
 	rec.Enter(loc, 0, rec.Region("task"))
 	rec.Leave(loc, 1, rec.Region("task"))
 	spec, err := Parse("", []byte("signal s : {'names' = 'queue'} check a : s <= 5 check b : {'name' = 'strat task'} "+
-		"check c : {'name' = 'edn tsk'}"))
+		"check c : {'name' = 'edn tsk'} check d : {'comunicator' = '0'}"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +143,8 @@ func TestMisspelledNames(t *testing.T) {
 	for _, w := range x.Warnings {
 		got = append(got, w.Text+nearest.Hint(w.Word, w.Words))
 	}
-	want := []string{"no event has 'name' = 'edn tsk'; did you mean end task?",
+	want := []string{"no event has the attribute 'comunicator'; did you mean communicator?",
+		"no event has 'name' = 'edn tsk'; did you mean end task?",
 		"no event has 'name' = 'strat task'; did you mean start task?",
 		"no signal has the attribute 'names'; did you mean name?"}
 	if !slices.Equal(got, want) {

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/weft-trace/weft/analysis/internal/facts"
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/internal/nearest"
 	"github.com/weft-trace/weft/trace"
@@ -286,12 +287,9 @@ func withKeywords(key, value string, words []string) []string {
 	return words
 }
 
-// attributeNames returns the names of the attributes that the trace defines.
+// attributeNames returns the names of the attributes that events of the trace can have.
 func (r *recorder) attributeNames() []string {
-	names := []string{"name", "location", "group", "kind", "sender", "receiver"}
-	if r.defs.AttributesAlone() {
-		names = nil
-	}
+	names := facts.Names(r.defs)
 	for _, a := range r.defs.Attributes.All() {
 		names = append(names, a.Name)
 	}
