@@ -171,7 +171,8 @@ func (a *app) runFlow(ctx context.Context, path string, flags *flowFlags) error 
 			case objects == 0:
 				what = "two events of --events at different times"
 			case flags.by != "":
-				what, hint = fmt.Sprintf("objects with the attribute %q", flags.by), nearest.Hint(flags.by, usage.Identifiers(in.Defs()))
+				what = fmt.Sprintf("objects with the attribute %q", flags.by)
+				hint = nearest.Hint(flags.by, usage.Identifiers(in.Defs()))
 			}
 			if x.Incomplete > 0 {
 				what, hint = fmt.Sprintf("complete objects among %d", x.Incomplete), ""
