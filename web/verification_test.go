@@ -53,6 +53,7 @@ type verificationPanel struct {
 	Extras, Again            []timelineResult
 	Picture                  string
 	Removed                  int
+	Small                    []bool // at three heights of the window: the list, the reasons and the field are in view
 	Errors                   []string
 }
 
@@ -122,6 +123,7 @@ func TestVerification(t *testing.T) {
 		{"title in the picture", strings.Contains(out.Picture, ">"+bad.Check+": bad</text>"), true},
 		{"bars in the picture", strings.Contains(out.Picture, `fill="#d55e00"`), true},
 		{"results left after their removal", out.Removed, 0},
+		{"what is in view in small windows", fmt.Sprint(out.Small), "[true true true]"},
 	} {
 		if x.got != x.want {
 			t.Errorf("%s: found %v, expected %v", x.what, x.got, x.want)

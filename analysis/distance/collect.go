@@ -180,22 +180,30 @@ func (p *Part) call(c *trace.Cursor) {
 	if s.count[c.Ref()] == 0 {
 		return
 	}
+	p.endCall(s, loc, c.Time())
 	i := len(s.open) - 1
 	for s.count[c.Ref()]--; s.open[i].region != c.Ref(); i-- {
 		s.count[s.open[i].region]--
 	}
-	v := s.open[i]
 	s.open = s.open[:i]
-	if v.leaf && (p.opt.Iterations == nil || s.inside > 0 && i >= s.inside) {
-		name := ""
-		if p.defs.Regions.Has(v.region) {
-			name = p.defs.Regions.At(v.region).Name
-		}
-		p.done = append(p.done, Claim{p.labels.Number(name), s.object, loc, v.start, c.Time()})
-	}
 	if s.inside > i {
 		s.inside = 0
 	}
+}
+
+// endCall ends the innermost open visit of a location at the time t. It adds a claim if the visit has called no other
+// region. All visits around it have, so that the visits that end at the same time need no call of endCall.
+func (p *Part) endCall(s *callStack, loc uint32, t int64) {
+	i := len(s.open) - 1
+	v := s.open[i]
+	if !v.leaf || p.opt.Iterations != nil && (s.inside == 0 || i < s.inside) {
+		return
+	}
+	name := ""
+	if p.defs.Regions.Has(v.region) {
+		name = p.defs.Regions.At(v.region).Name
+	}
+	p.done = append(p.done, Claim{p.labels.Number(name), s.object, loc, v.start, t})
 }
 
 // location returns the full name of a location.
@@ -229,15 +237,26 @@ func (p *Part) Merge(o *Part) error {
 	for l, t := range o.last {
 		p.last[l] = t
 	}
+	for l, x := range o.calls {
+		if p.opt.Iterations == nil || x.inside > 0 { // else the location has no object now
+			x.object = objects[x.object]
+		}
+		p.calls[l] = x
+	}
 	return nil
 }
 
-// Result returns the claims so far. Claims without an end are closed at the last event of their location.
+// Result returns the claims so far. Claims and calls without an end are closed at the last event of their location.
 // Labels and objects are sorted as texts, but with numbers by value. The part must not be used afterwards.
 func (p *Part) Result() *Set {
 	for k, x := range p.open.All() {
 		x.End = p.last[k.Location]
 		p.done = append(p.done, x)
+	}
+	for loc, x := range p.calls {
+		if len(x.open) > 0 {
+			p.endCall(x, loc, p.last[loc])
+		}
 	}
 	s := &Set{Claims: p.done}
 	var labels, objects []uint32

@@ -377,6 +377,44 @@ func TestCalls(t *testing.T) {
 	}
 }
 
+// TestCallsWithoutEnd checks that calls count that end with a call around them, as EZTrace records its last one, or
+// with the last event of their location, as in a trace that has been cut.
+func TestCallsWithoutEnd(t *testing.T) {
+	rec := trace.NewRecorder(trace.Seconds(1))
+	work, final := rec.Region("work"), rec.Region("final")
+	for i, name := range []string{"whole", "crossed", "cut", "twice"} {
+		loc := rec.Location(name)
+		rec.Enter(loc, 0, work)
+		rec.Enter(loc, 1, final)
+		switch i {
+		case 0:
+			rec.Leave(loc, 2, final)
+			rec.Leave(loc, 3, work)
+		case 1:
+			rec.Leave(loc, 2, work)
+			rec.Leave(loc, 3, final)
+		case 3:
+			rec.Leave(loc, 2, final)
+			rec.Enter(loc, 3, final)
+		}
+	}
+	e := format.Recorded(rec)
+	for name, opt := range map[string]Options{
+		"ranks":      {Calls: true, Locations: true},
+		"iterations": {Calls: true, Iterations: func(r uint32) bool { return r == work }},
+	} {
+		b := classify(t, set(t, e, opt))
+		if b.Objects != 4 || len(b.Classes) != 2 || b.Classes[0].Claims != 2 || b.Classes[1].Objects != 3 ||
+			b.Classes[1].Claims != 1 {
+			t.Errorf("%s: found %+v", name, b)
+		}
+	}
+	none := set(t, e, Options{Calls: true, Iterations: func(r uint32) bool { return r == final }})
+	if len(none.Claims) != 0 {
+		t.Errorf("found the calls %+v in a region without calls", none.Claims)
+	}
+}
+
 // TestKindsOfRanks checks 10 000 locations of 10 kinds. Locations of kind k > 0 call f1 once more in
 // their iteration k.
 func TestKindsOfRanks(t *testing.T) {

@@ -153,10 +153,13 @@ func (o *LittleOptions) Selection() trace.Selection {
 	return sel
 }
 
-// CanIdentify reports whether events of a trace can have an attribute.
-func CanIdentify(d *trace.Definitions, attribute string) bool {
-	return facts.Known(d, attribute) ||
-		slices.ContainsFunc(d.Attributes.All(), func(x trace.AttributeDef) bool { return x.Name == attribute })
+// Identifiers lists the attributes that events of a trace can have, and that may therefore identify objects.
+func Identifiers(d *trace.Definitions) []string {
+	names := facts.Names(d)
+	for _, x := range d.Attributes.All() {
+		names = append(names, x.Name)
+	}
+	return names
 }
 
 // NewLittle returns an empty part for a trace.

@@ -54,7 +54,9 @@ func (p *parser) parseInterval(instead string) (*Bound, error) {
 		return nil, p.failAfterTime(`"," and the end of the interval`)
 	}
 	high := p.rest[0]
-	if b.Infinite = p.accept("inf"); !b.Infinite {
+	if b.Infinite = p.accept("inf"); !b.Infinite && high.kind == word {
+		return nil, p.fail(high, "a time, such as 5 or 5 ms, or inf", "inf")
+	} else if !b.Infinite {
 		if b.High, err = p.parseDuration(); err != nil {
 			return nil, err
 		}
@@ -84,25 +86,13 @@ func (p *parser) unknownUnit() error {
 		p.rest[1].kind == symbol && slices.Contains(afterSignal, p.rest[1].text) {
 		return nil
 	}
-	words := append(unitWords(t.text), slices.Sorted(maps.Keys(p.names))...)
-	return p.fail(t, unitNames+", or a formula", append(words, formulaWords...)...)
-}
-
-// unitNames describes the units.
-const unitNames = "a unit of time (ns, us, ms, s, min or h)"
-
-// unitWords returns the units that a user may have meant by a word.
-func unitWords(s string) []string {
-	if u := strings.NewReplacer("µ", "u", "μ", "u").Replace(s); units[u] != nil {
-		return []string{u}
-	}
-	return slices.Sorted(maps.Keys(units))
+	return p.failUnit(t, "or a formula", append(slices.Sorted(maps.Keys(p.names)), formulaWords...)...)
 }
 
 // failAfterTime returns an error about the token after a time in an interval.
 func (p *parser) failAfterTime(expected string) error {
 	if t := p.rest[0]; t.kind == word {
-		return p.fail(t, unitNames+", "+expected, unitWords(t.text)...)
+		return p.failUnit(t, expected)
 	}
 	return p.fail(p.rest[0], expected)
 }
@@ -156,14 +146,14 @@ func isZero(s string) bool {
 }
 
 // parseLastUnit reads the unit, if there is one, of a number that no formula follows, so that a name of a unit is
-// always a unit. expected describes what may follow the number in place of a unit.
-func (p *parser) parseLastUnit(expected string) (string, error) {
+// always a unit. expected describes what may follow the number in place of a unit, and words lists the words that may.
+func (p *parser) parseLastUnit(expected string, words ...string) (string, error) {
 	t := p.rest[0]
 	switch {
 	case t.kind != word || units[t.text] == nil && slices.Contains(afterFormula, t.text):
 		return "", nil
 	case units[t.text] == nil:
-		return "", p.fail(t, unitNames+", or "+expected, unitWords(t.text)...)
+		return "", p.failUnit(t, "or "+expected, words...)
 	}
 	return p.next().text, nil
 }

@@ -70,7 +70,7 @@ func (p *parser) parseSignal() (*signalSpec, error) {
 	if p.accept("over") {
 		over, err := p.parseDuration()
 		if err == nil && over.Unit == "" {
-			over.Unit, err = p.parseLastUnit("the next definition")
+			over.Unit, err = p.parseLastUnit("the next definition", declarations...)
 		}
 		s.over = &over
 		return s, err

@@ -33,6 +33,9 @@ var joiningWords = append([]string{"then"}, append(operators, confirmedWords...)
 func (p *parser) parseSum() (*signalNode, error) {
 	s, err := p.parseProduct()
 	for err == nil && (p.currentIs("+") || p.currentIs("-")) {
+		if p.isArrow() {
+			return nil, p.fail(p.rest[0], "one of >= > <= < == !=; if A then B is the implication")
+		}
 		t := p.next()
 		var right *signalNode
 		if right, err = p.parseProduct(); err == nil {
@@ -82,6 +85,8 @@ func (p *parser) parseOperand() (*signalNode, error) {
 			return nil, err
 		}
 		return s, p.expect(")")
+	case t.kind == word && p.rest[1].is("("):
+		return nil, p.fail(t, `abs or derivative before "("`, "abs", "derivative")
 	case t.kind == word || t.kind == text:
 		return &signalNode{op: "signal", name: p.next()}, nil
 	case t.kind == number || t.is("-") && p.rest[1].kind == number:

@@ -40,6 +40,14 @@ func (e *environment) lookup(name string) (value int64, ok bool) {
 	return 0, false
 }
 
+// parameters returns the names of the parameters that have values.
+func (e *environment) parameters() (names []string) {
+	for ; e != nil; e = e.outer {
+		names = append(names, e.name)
+	}
+	return names
+}
+
 // builder converts declarations to formulas. Equal formulas share one value.
 type builder struct {
 	parser        // used for messages
@@ -116,7 +124,7 @@ func (b *builder) body(d *declaration) (*node, error) {
 func (b *builder) declare(d *declaration) error {
 	b.declared = d.name
 	if d.keyword == "signal" {
-		_, err := b.findSignal(d.name)
+		_, err := b.findSignal(d.name, nil)
 		return err
 	}
 	from, to := int64(0), int64(0)
@@ -322,7 +330,7 @@ func (b *builder) resolveReference(r *reference, env *environment) (*Formula, er
 		if t.kind == word {
 			n, ok := env.lookup(t.text)
 			if !ok {
-				return nil, b.fail(t, "a parameter or a number")
+				return nil, b.fail(t, "a parameter or a number", env.parameters()...)
 			}
 			value = n
 			if len(r.arg) > 1 {
@@ -383,7 +391,7 @@ func (b *builder) buildText(list []token, env *environment) (string, error) {
 		if t.kind == word {
 			n, ok := env.lookup(t.text)
 			if !ok {
-				return "", b.failText(t)
+				return "", b.failText(t, env)
 			}
 			s.WriteString(strconv.FormatInt(n, 10))
 			continue
@@ -431,7 +439,7 @@ func (b *builder) buildExpression(n *signalNode, env *environment) (*SignalExpr,
 		if value, ok := env.lookup(n.name.text); ok && n.name.kind == word {
 			return &SignalExpr{Op: "number", Number: float64(value)}, nil
 		}
-		s, err := b.findSignal(n.name)
+		s, err := b.findSignal(n.name, env)
 		e.Signal = s
 		return e, err
 	}
@@ -456,8 +464,9 @@ func (e *SignalExpr) isConstant() bool {
 	return e.Op != "signal" && !slices.ContainsFunc(e.Args, func(a *SignalExpr) bool { return !a.isConstant() })
 }
 
-// findSignal returns the signal with a name. A name in quotes is that of a signal of the trace.
-func (b *builder) findSignal(name token) (*Signal, error) {
+// findSignal returns the signal with a name. A name in quotes is that of a signal of the trace. env holds the
+// parameters, which could have been in the place of the name.
+func (b *builder) findSignal(name token, env *environment) (*Signal, error) {
 	d := b.names[name.text]
 	if name.kind == text {
 		d = &declaration{keyword: "signal", signal: &signalSpec{pairs: []pairNode{{[]token{nameToken}, []token{name}}}}}
@@ -467,7 +476,7 @@ func (b *builder) findSignal(name token) (*Signal, error) {
 		return s, nil
 	}
 	if d == nil || d.keyword != "signal" {
-		var names []string
+		names := env.parameters()
 		for name, d := range b.names {
 			if d.keyword == "signal" {
 				names = append(names, name)

@@ -66,14 +66,6 @@ func shorten(s string) string {
 var symbols = [...]string{"...", "..", ">=", "<=", "==", "!=", ">", "<", "{", "}", "[", "]", "(", ")", ",", ":", "=",
 	"+", "-", "*"}
 
-// foreignSymbols maps symbols of other languages to the equivalent text in this language.
-var foreignSymbols = map[rune]string{'&': `"and", with parentheses around both formulas`,
-	'|': `"or", with parentheses around both formulas`, '!': `"not"`, '~': `"not"`, '¬': `"not"`,
-	';': "the next definition; none has a symbol at its end", '#': "// before a comment",
-	'/': "// before a comment, or * for a part, as in 0.5 * s", '→': "if A then B for an implication",
-	'≤': "<=", '≥': ">=", '≠': "!=", '−': "-", '…': "..", '‘': "' around strings", '’': "' around strings",
-	'“': "' around strings", '”': "' around strings"}
-
 // lexer splits a specification into tokens.
 type lexer struct {
 	file, rest   string

@@ -262,25 +262,6 @@ func (p *parser) parseDeclaration() (*declaration, error) {
 	return d, err
 }
 
-// failDeclaration returns an error about the current token, with which no declaration can begin.
-func (p *parser) failDeclaration() error {
-	t := p.rest[0]
-	expected, words := "def, signal or check", slices.Clone(declarations)
-	switch {
-	case !p.declared:
-	case t.kind == word && slices.Contains(operators, t.text):
-		expected = fmt.Sprintf("the next definition; parentheses are around formulas that are joined: (A %s B)", t.text)
-		words = nil
-	case t.is("until"):
-		expected, words = "the next definition; until B we have that A means that A holds until B", nil
-	case t.kind == symbol && slices.Contains(arithmetic, t.text) && !p.rest[1].is(">"):
-		expected = "the next definition; sums and products are before the comparison"
-	case t.is("-") && p.rest[1].is(">"):
-		expected = "the next definition; if A then B is the implication"
-	}
-	return p.fail(t, expected, words...)
-}
-
 // parseValueRange reads the range of values of a parameter: the first and the last value.
 func (p *parser) parseValueRange() (from, to int64, err error) {
 	if from, err = p.parseInteger(); err != nil {
@@ -546,7 +527,7 @@ func (p *parser) parseText() ([]token, error) {
 	var list []token
 	for {
 		if k := p.rest[0].kind; k != text && k != word {
-			return nil, p.failText(p.rest[0])
+			return nil, p.failText(p.rest[0], nil)
 		}
 		list = append(list, p.next())
 		if !p.accept("+") {
@@ -555,19 +536,14 @@ func (p *parser) parseText() ([]token, error) {
 	}
 }
 
-// failText returns an error about a token in place of a string.
-func (p *parser) failText(t token) error {
+// failText returns an error about a token in place of a string. env holds the parameters.
+func (p *parser) failText(t token, env *environment) error {
 	expected := "a string in quotes, or a parameter"
 	if t.kind == word || t.kind == number {
 		expected = fmt.Sprintf("a string in quotes, as %s, or a parameter", quote(shorten(t.text)))
 	}
-	return p.fail(t, expected)
+	return p.fail(t, expected, env.parameters()...)
 }
-
-// foreignWords maps words of other languages to the equivalent words of this language.
-var foreignWords = map[string]string{"always": "globally", "G": "globally", "eventually": "finally",
-	"sometime": "finally", "F": "finally", "never": "globally not", "X": "next", "U": "until",
-	"exists": "not forall (…) not"}
 
 // parseUse reads the name of a definition with its argument, or a comparison that begins with the name of a
 // signal.
@@ -577,7 +553,7 @@ func (p *parser) parseUse() (*node, error) {
 	}
 	if t := p.rest[0]; !p.names[t.text] {
 		if slices.Contains(afterFormula, t.text) {
-			return nil, p.fail(t, "a formula")
+			return nil, p.fail(t, "a formula", "if") // iff is the misspelled word
 		}
 		if w := foreignWords[t.text]; w != "" {
 			return nil, p.fail(t, fmt.Sprintf("a formula; the word for it is %s", w))
@@ -586,7 +562,7 @@ func (p *parser) parseUse() (*node, error) {
 		return nil, p.fail(t, "a formula, or the name of a definition or check", words...)
 	}
 	if p.rest[1].is("=") {
-		return nil, p.failComparison(p.rest[1])
+		return nil, p.failComparison(1)
 	}
 	r := &reference{name: p.next()}
 	p.used[r.name.text] = true
@@ -618,8 +594,8 @@ func (p *parser) parseComparison() (*node, error) {
 		return nil, err
 	}
 	t := p.rest[0]
-	if t.kind != symbol || !slices.Contains(comparisons, t.text) {
-		return nil, p.failComparison(t)
+	if op, n := p.adjacentComparison(0); n != 1 || !slices.Contains(comparisons, op) {
+		return nil, p.failComparison(0)
 	}
 	p.next()
 	c := &comparisonNode{signal: s, op: t.text}
@@ -629,16 +605,13 @@ func (p *parser) parseComparison() (*node, error) {
 	if c.number, err = p.parseNumber(); err != nil {
 		return nil, err
 	}
-	c.unit, err = p.parseLastUnit("the end of the formula")
+	c.unit, err = p.parseLastUnit("the end of the formula", afterFormula...)
 	return &node{op: Compare, comp: c}, err
 }
 
 // afterFormula lists the keywords that may follow a formula. It also lists keywords that users often write
 // there by mistake, for which other messages exist.
 var afterFormula = append([]string{"then", "we", "until"}, append(operators, declarations...)...)
-
-// failComparison returns the error that token t is not the expected comparison operator.
-func (p *parser) failComparison(t token) error { return p.fail(t, "one of >= > <= < == !=") }
 
 // parseNumber reads a number with its sign.
 func (p *parser) parseNumber() (float64, error) {

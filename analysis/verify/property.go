@@ -3,9 +3,13 @@ package verify
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math/big"
+	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/weft-trace/weft/internal/nearest"
 )
 
 // propertyKinds lists the kinds of properties that [Property] supports.
@@ -136,6 +140,12 @@ func parseDuration(s string) (Duration, error) {
 			expected = syntax.Expected
 		}
 	}
+	unit := strings.TrimSpace(strings.TrimLeft(s, " +.0123456789"))
+	if u := foreignUnits[strings.ToLower(unit)]; u != "" {
+		expected += "; the unit for it is " + u
+	} else {
+		expected += nearest.Hint(unit, slices.Sorted(maps.Keys(units)))
+	}
 	return Duration{}, fmt.Errorf("found %q, expected %s", strings.TrimSpace(s), expected)
 }
 
@@ -169,18 +179,40 @@ func cutBound(s string) (event, given, bound string, err error) {
 		}
 		return event, given, w + " " + t + " ", nil
 	}
-	for _, w := range []string{"in", "before", "under", "inside", "during", "<", "<="} {
-		i := strings.LastIndex(visible[:len(s)], " "+w+" ")
-		if i < 0 {
-			continue
+	return s, "", "", checkLastWord(s, []string{"within", "by", "after"}, isTime)
+}
+
+// checkLastWord returns an error if an event, which is not in quotes, ends with a misspelled word of a list and a text
+// for which fits returns true: the event B withn 5ms would have a name that users hardly mean.
+func checkLastWord(s string, words []string, fits func(string) bool) error {
+	visible := hideNames(s)
+	for i := range visible {
+		if visible[i] == ' ' || i > 0 && visible[i-1] != ' ' {
+			continue // no word begins here
 		}
-		t := strings.TrimSpace(s[i+len(w)+2:])
-		if d, err := parseDuration(t); err == nil && d.Unit != "" {
-			return "", "", "", fmt.Errorf("found %q, expected \"within %s\"; a name that ends like this needs quotes: %s",
-				w+" "+t, t, quote(strings.TrimSpace(s)))
+		w, _, _ := strings.Cut(visible[i:], " ")
+		rest := strings.TrimSpace(s[i+len(w):])
+		meant := ""
+		if at := slices.IndexFunc(words, func(x string) bool {
+			return nearest.Hint(w, []string{x}) != "" || slices.Contains(mistakenWords[x], w)
+		}); at >= 0 {
+			meant = words[at]
+		}
+		if meant != "" && rest != "" && fits(rest) {
+			return fmt.Errorf("found %q, expected \"%s %s\"; a name that ends like this needs quotes: %s", w+" "+rest, meant,
+				rest, quote(strings.TrimSpace(s)))
 		}
 	}
-	return s, "", "", nil
+	return nil
+}
+
+// mistakenWords lists other words that users write in place of a word.
+var mistakenWords = map[string][]string{"within": {"in", "before", "under", "inside", "during", "<", "<="}}
+
+// isTime reports whether a text is a time with a unit, or an interval.
+func isTime(s string) bool {
+	d, err := parseDuration(s)
+	return err == nil && d.Unit != "" || s[0] == '[' && strings.ContainsRune("])", rune(s[len(s)-1]))
 }
 
 // conditionText returns a proposition, or the comparison of a signal.
@@ -198,7 +230,7 @@ func conditionText(s string) (string, error) {
 		return "", fmt.Errorf("found %q, expected a number; a name that contains %c needs quotes: %s",
 			limit, rest[0], quote(strings.TrimSpace(s)))
 	}
-	if strings.HasPrefix(rest, "=") && !strings.HasPrefix(rest, "==") {
+	if len(rest) > 1 && rest[0] == '=' && !strings.ContainsRune("=<>", rune(rest[1])) {
 		rest = "=" + rest
 	}
 	return quote(name) + " " + rest, nil

@@ -73,6 +73,8 @@ func (p *parser) parsePercentile() (*node, error) {
 			e.event = StartEvent
 		} else if p.accept("end") {
 			e.event = EndEvent
+		} else if !p.currentIs("{") {
+			return nil, p.fail(p.rest[0], `start, end, or "{" and attributes, as in {'name' = 'A'}`, "start", "end")
 		}
 		if e.pairs, err = p.parseAttributes(); err != nil {
 			return nil, err
@@ -90,7 +92,7 @@ func (p *parser) parsePercentile() (*node, error) {
 	}
 	n.Op = p.next().text
 	if n.Limit, err = p.parseDuration(); err == nil && n.Limit.Unit == "" {
-		n.Limit.Unit, err = p.parseLastUnit("the end of the formula")
+		n.Limit.Unit, err = p.parseLastUnit("the end of the formula", afterFormula...)
 	}
 	return &node{op: Percentile, times: n}, err
 }
@@ -140,6 +142,10 @@ func latencyDeclaration(check, property string) (string, error) {
 			return "", errors.New(`found nothing after "by", expected an attribute, as in A..B by id p99 < 2ms`)
 		}
 		b, by = event, " by "+quote(unquote(name))
+	} else if err := checkLastWord(b, []string{"by"}, func(rest string) bool {
+		return !strings.Contains(hideNames(rest), " ")
+	}); err != nil {
+		return "", err
 	}
 	from, err := propositionText(a)
 	if err != nil {

@@ -11,8 +11,11 @@ import (
 	"math/big"
 	"slices"
 	"strconv"
+	"strings"
 
+	"github.com/weft-trace/weft/analysis/internal/facts"
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/nearest"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -213,7 +216,7 @@ func (r *recorder) warnings() []Warning {
 		for _, value := range slices.Sorted(maps.Keys(r.wanted[key].values)) {
 			if n := r.wanted[key].values[value]; n.counted == 0 && needed(n) {
 				list = append(list, Warning{Text: fmt.Sprintf("no event has %s = %s", quote(key), quote(value)),
-					Word: value, Words: words})
+					Word: value, Words: withKeywords(key, value, words)})
 			}
 		}
 	}
@@ -236,14 +239,7 @@ func (r *recorder) warnings() []Warning {
 		text := attributesString(s.Attributes)
 		switch n := found[i]; {
 		case n == 0:
-			w := Warning{Text: fmt.Sprintf("no signal has %s", text), Word: s.Attributes[0].Value}
-			for _, m := range r.defs.Metrics.All() {
-				w.Words = append(w.Words, m.Name)
-			}
-			if slices.Contains(w.Words, w.Word) {
-				w = Warning{Text: fmt.Sprintf("no signal with %s has a value", text)}
-			}
-			list = append(list, w)
+			list = append(list, r.signalWarning(s))
 		case n > 1:
 			list = append(list, Warning{Text: fmt.Sprintf("%d signals have %s; %s is the first of them", n, text, s.Name)})
 		}
@@ -251,12 +247,49 @@ func (r *recorder) warnings() []Warning {
 	return list
 }
 
-// attributeNames returns the names of the attributes that the trace defines.
-func (r *recorder) attributeNames() []string {
-	names := []string{"name", "location", "group", "kind", "sender", "receiver"}
-	if r.defs.AttributesAlone() {
-		names = nil
+// signalWarning returns the warning about a signal of the specification that no signal of the trace matches.
+func (r *recorder) signalWarning(s *Signal) Warning {
+	text := attributesString(s.Attributes)
+	keys := []string{"name", "id", "unit", "location"}
+	var names []string
+	for _, m := range r.defs.Metrics.All() {
+		names = append(names, m.Name)
+		for _, a := range m.Attrs {
+			keys = append(keys, a.Key)
+		}
 	}
+	for _, a := range s.Attributes {
+		switch {
+		case !slices.Contains(keys, a.Key):
+			return Warning{Text: fmt.Sprintf("no signal has the attribute %s", quote(a.Key)), Word: a.Key, Words: keys}
+		case a.Key == "name" && !slices.Contains(names, a.Value):
+			return Warning{Text: fmt.Sprintf("no signal has %s", text), Word: a.Value, Words: names}
+		}
+	}
+	return Warning{Text: fmt.Sprintf("no signal with %s has a value", text)}
+}
+
+// withKeywords returns the words that may be meant by the value of an attribute that no event has. Of a name with a
+// blank, the first part may be a misspelled keyword: in --never 'strat A', the name is "strat A".
+func withKeywords(key, value string, words []string) []string {
+	first, _, ok := strings.Cut(value, " ")
+	if !ok || key != "name" {
+		return words
+	}
+	for _, keyword := range []string{"start", "end"} {
+		if nearest.Hint(first, []string{keyword}) == "" {
+			continue
+		}
+		for _, w := range slices.Clone(words) {
+			words = append(words, keyword+" "+w)
+		}
+	}
+	return words
+}
+
+// attributeNames returns the names of the attributes that events of the trace can have.
+func (r *recorder) attributeNames() []string {
+	names := facts.Names(r.defs)
 	for _, a := range r.defs.Attributes.All() {
 		names = append(names, a.Name)
 	}

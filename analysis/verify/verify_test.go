@@ -227,6 +227,7 @@ func TestSyntaxErrors(t *testing.T) {
 		"check a : finally within [0, 3] mss true":   `1:33: found "mss", expected a unit of time (ns, us, ms, s, min or h)`,
 		"signal s : wip 'id' check a : s <= 3 m":     `1:38: found "m", expected a unit of time (ns, us, ms, s, min or h)`,
 		"signal s : wip 'i' over 5 sec":              `1:27: found "sec", expected a unit of time`,
+		"check c : finally by 5 µs true":             `h), or a formula; the unit for it is us`,
 		"check c : start true":                       `1:17: found "true", expected "{" and the attributes of`,
 		"check c : end 'A'":                          `1:15: found 'A', expected "{" and the attributes of claims, after end`,
 		"check c : percentile from {'a'='b'}":        `1:22: found "from", expected a percentage, such as 99`,
@@ -265,8 +266,7 @@ func TestSyntaxErrors(t *testing.T) {
 		}
 	}
 	// Hints: the found word is no hint for itself.
-	for text, want := range map[string]string{"check c : start true": "[]", "check c : and true": "[]",
-		"check c : finally by 5 µs true": "us"} {
+	for text, want := range map[string]string{"check c : start true": "[]", "check c : and true": "[if]"} {
 		_, err := Parse("spec.etl", []byte(text))
 		var e *SyntaxError
 		if errors.As(err, &e); e == nil || !strings.Contains(fmt.Sprint(e.Words), want) || slices.Contains(e.Words, e.Word) {

@@ -166,6 +166,12 @@ func (a *app) readClaims(ctx context.Context, in *input, flags *orderFlags, opt 
 		a.reportFlagNames(in)
 		return nil, &exitError{exitDefects, fmt.Errorf("%s: found no %s%s", in.src.Path, what, hint)}
 	}
+	for _, name := range flags.labels {
+		if !flags.input.quiet && !opt.Calls && !hasAttribute(in.Defs(), name) {
+			printf(a.err, "%s: no claim has the attribute %q of --label%s\n", in.src.Path, name,
+				attributeHint(in.Defs(), name))
+		}
+	}
 	return s, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/csv"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -12,6 +13,7 @@ import (
 	"github.com/weft-trace/weft/analysis"
 	"github.com/weft-trace/weft/analysis/usage"
 	"github.com/weft-trace/weft/analysis/verify"
+	"github.com/weft-trace/weft/internal/nearest"
 	"github.com/weft-trace/weft/internal/plural"
 	"github.com/weft-trace/weft/trace"
 )
@@ -169,12 +171,13 @@ func (a *app) runFlow(ctx context.Context, path string, flags *flowFlags) error 
 			case objects == 0:
 				what = "two events of --events at different times"
 			case flags.by != "":
-				what, hint = fmt.Sprintf("objects with the attribute %q", flags.by), attributeHint(in.Defs(), flags.by)
+				what = fmt.Sprintf("objects with the attribute %q", flags.by)
+				hint = nearest.Hint(flags.by, usage.Identifiers(in.Defs()))
 			}
 			if x.Incomplete > 0 {
 				what, hint = fmt.Sprintf("complete objects among %d", x.Incomplete), ""
 			}
-			if !part || flags.by != "" && !usage.CanIdentify(in.Defs(), flags.by) {
+			if !part || flags.by != "" && !slices.Contains(usage.Identifiers(in.Defs()), flags.by) {
 				a.reportFlagNames(in)
 				return nil, nil, &exitError{exitDefects, fmt.Errorf("%s: found no %s%s", in.src.Path, what, hint)}
 			}

@@ -159,7 +159,7 @@ func (a *app) runFollow(ctx context.Context, args []string, flags *verifyFlags) 
 	if path == "-" && flags.spec == "-" {
 		return usageError("--spec -: found standard input for the trace, too, expected a file")
 	}
-	r, grows, err := a.growingText(&path)
+	r, grows, err := a.growingText(ctx, &path)
 	if err != nil {
 		return err
 	}
@@ -185,7 +185,7 @@ func (a *app) runFollow(ctx context.Context, args []string, flags *verifyFlags) 
 
 // growingText opens a text. grows is set if the text can get longer, so that its present end need not
 // be the end of the trace. growingText sets path to the name of the text for messages.
-func (a *app) growingText(path *string) (r io.ReadCloser, grows bool, err error) {
+func (a *app) growingText(ctx context.Context, path *string) (r io.ReadCloser, grows bool, err error) {
 	if *path == "-" {
 		*path = "stdin"
 		return io.NopCloser(a.in), false, nil
@@ -193,7 +193,7 @@ func (a *app) growingText(path *string) (r io.ReadCloser, grows bool, err error)
 	if *path == "" {
 		return nil, false, usageError("found an empty name, expected that of a trace")
 	}
-	f, err := os.Open(*path)
+	f, err := openPipe(ctx, *path)
 	if err != nil {
 		return nil, false, err
 	}
@@ -205,7 +205,79 @@ func (a *app) growingText(path *string) (r io.ReadCloser, grows bool, err error)
 		f.Close()
 		return nil, false, err
 	}
-	return f, st.Mode().IsRegular(), nil
+	if st.Mode().IsRegular() {
+		return &growingFile{File: f}, true, nil
+	}
+	return f, false, nil
+}
+
+// openPipe opens a file that may be a named pipe. The operating system opens a pipe only when another program writes to
+// it; openPipe waits for this until ctx is done.
+func openPipe(ctx context.Context, path string) (*os.File, error) {
+	type opened struct {
+		f   *os.File
+		err error
+	}
+	c := make(chan opened, 1)
+	go func() {
+		f, err := os.Open(path)
+		c <- opened{f, err}
+	}()
+	select {
+	case x := <-c:
+		return x.f, x.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// growingFile is a regular file that another program writes. When Read has reached the end of the file, it returns an
+// error if the file is no longer the same text.
+type growingFile struct {
+	*os.File
+	n       int64  // number of bytes that were read
+	last    []byte // the last bytes that were read, up to keptBytes
+	reached bool   // the last Read has reached the end of the file
+}
+
+// keptBytes is the number of bytes that growingFile compares.
+const keptBytes = 64
+
+// Read reads the next bytes of the file.
+func (f *growingFile) Read(b []byte) (int, error) {
+	n, err := f.File.Read(b)
+	if f.reached || n == 0 {
+		if changed := f.checkSame(); changed != nil {
+			return 0, changed
+		}
+	}
+	f.reached = n == 0
+	f.n += int64(n)
+	f.last = append(f.last, b[max(0, n-keptBytes):n]...)
+	f.last = f.last[max(0, len(f.last)-keptBytes):]
+	return n, err
+}
+
+// checkSame returns an error if the text that was read is no longer the beginning of the file, or if another file has
+// its name.
+func (f *growingFile) checkSame() error {
+	st, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	again := make([]byte, len(f.last))
+	if _, err := f.ReadAt(again, f.n-int64(len(again))); err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	if st.Size() < f.n || !bytes.Equal(again, f.last) {
+		return &exitError{exitIO, fmt.Errorf("%s: found other text in the file after reading %s, expected a file that grows",
+			f.Name(), plural.Of(f.n, "byte"))}
+	}
+	if named, err := os.Stat(f.Name()); err == nil && !os.SameFile(st, named) {
+		return &exitError{exitIO, fmt.Errorf("%s: found another file with this name, expected the file that was opened",
+			f.Name())}
+	}
+	return nil
 }
 
 // errDecided ends the reading of a text when all checks are decided.
@@ -222,7 +294,7 @@ func (f *follower) run(ctx context.Context, text <-chan textPiece, grows bool) e
 			return textPiece{}, false
 		}
 	}
-	x, opt, head, err := f.begin(next)
+	x, opt, head, err := f.begin(ctx, next)
 	if err != nil {
 		return err
 	}
@@ -269,14 +341,17 @@ const headLimit = 64 << 10
 
 // begin finds the format of a text, and returns the settings for it. It also returns the part of the text that
 // it has already read.
-func (f *follower) begin(next func() (textPiece, bool)) (x format.Format, opt *format.FollowOptions, head []byte,
-	err error) {
+func (f *follower) begin(ctx context.Context, next func() (textPiece, bool)) (x format.Format,
+	opt *format.FollowOptions, head []byte, err error) {
 	for more := true; x == nil && more; {
 		var p textPiece
 		if p, more = next(); p.err != nil {
 			return nil, nil, nil, p.err
 		}
 		head = append(head, p.text...)
+		if len(head) == 0 && ctx.Err() != nil {
+			return nil, nil, nil, ctx.Err()
+		}
 		if x, err = f.formatOf(head, !more || len(head) >= headLimit); err != nil {
 			return nil, nil, nil, err
 		}

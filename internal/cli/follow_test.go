@@ -188,3 +188,68 @@ func TestFollowGrowingFile(t *testing.T) {
 		t.Errorf("exit %d, expected %d: %s", c, exitDefects, errs.String())
 	}
 }
+
+// TestFollowOtherText checks that following a file ends with an error if the file is no longer the same text: it
+// has been truncated, written again, or replaced by another file.
+func TestFollowOtherText(t *testing.T) {
+	const text = "TU SECONDS\nE 0 0 ; name=A\nE 1 1 ; name=A\n"
+	for name, change := range map[string]func(path string) error{
+		"truncated": func(path string) error { return os.Truncate(path, 11) },
+		"written again": func(path string) error {
+			return os.WriteFile(path, []byte(strings.ReplaceAll(text, "=A", "=X")+text[11:]), 0o644)
+		},
+		"replaced": func(path string) error {
+			if err := os.WriteFile(path+"2", []byte(text+"E 2 2 ; name=X\n"), 0o644); err != nil {
+				return err
+			}
+			return os.Rename(path+"2", path)
+		},
+	} {
+		path := textFile(t, "a.etf", text)
+		f, err := os.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		x := growingFile{File: f}
+		b := make([]byte, 1000)
+		n, err := x.Read(b)
+		for ; n > 0 && err == nil; n, err = x.Read(b) {
+		}
+		if n != 0 || err != io.EOF {
+			t.Fatalf("found %d bytes, %v, expected the end of the file", n, err)
+		}
+		if err := change(path); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := x.Read(b); n != 0 || err == nil || err == io.EOF {
+			t.Errorf("%s: found %d bytes, %v, expected an error", name, n, err)
+		} else if codeOf(err) != exitIO {
+			t.Errorf("%s: found the exit code %d, expected %d", name, codeOf(err), exitIO)
+		}
+	}
+}
+
+// TestFollowEndsAtOtherText checks that weft verify --follow ends with the error of a truncated file.
+func TestFollowEndsAtOtherText(t *testing.T) {
+	path := textFile(t, "a.etf", "TU SECONDS\nE 0 0 ; name=A\nE 1 1 ; name=C\n")
+	r, w := io.Pipe()
+	var errs bytes.Buffer
+	a := &app{in: strings.NewReader(""), out: w, err: &errs, formats: all.Formats(), garbage: new(gcTuning),
+		ownFiles: new(written.List)}
+	root := a.root()
+	root.SetArgs([]string{"verify", "--follow", "--never", "C", "--never", "X", path})
+	code := make(chan int, 1)
+	go func() { code <- a.exitCode(t.Context(), root.ExecuteContext(t.Context())) }()
+	b := make([]byte, 1000)
+	if n, err := r.Read(b); !strings.Contains(string(b[:n]), "never1 is bad") { // weft has read the file
+		t.Fatalf("found %q, %v, expected a verdict", b[:n], err)
+	}
+	go io.Copy(io.Discard, r)
+	if err := os.Truncate(path, 11); err != nil {
+		t.Fatal(err)
+	}
+	if c := await.Receive(t, "the exit code", code); c != exitIO {
+		t.Errorf("exit %d, expected %d: %s", c, exitIO, errs.String())
+	}
+}

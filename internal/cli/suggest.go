@@ -13,7 +13,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/weft-trace/weft/analysis/suggest"
+	"github.com/weft-trace/weft/analysis/usage"
 	"github.com/weft-trace/weft/analysis/verify"
+	"github.com/weft-trace/weft/internal/nearest"
 	"github.com/weft-trace/weft/internal/plural"
 )
 
@@ -59,6 +61,7 @@ const maxInstances = 300_000
 // runSuggest prints a specification with properties that hold in the traces.
 func (a *app) runSuggest(ctx context.Context, traces []string, flags *verifyFlags) error {
 	m := suggest.NewMiner(flags.suggest.by)
+	var known []string // attributes that may identify objects
 	for _, path := range traces {
 		in, err := a.open(ctx, path, &flags.input)
 		err = a.answer(in, err, false, &flags.input, func(in *input) (any, func() error, error) {
@@ -69,6 +72,7 @@ func (a *app) runSuggest(ctx context.Context, traces []string, flags *verifyFlag
 			opt := suggest.Options{Location: sel.Location}
 			_, opt.Window = flags.selection.selectedBounds(sel)
 			err = m.Add(ctx, in.Events, opt)
+			known = append(known, usage.Identifiers(in.Defs())...)
 			var limit *suggest.LimitError
 			if errors.As(err, &limit) {
 				err = usageError("%s: %w", in.src.Path, limit)
@@ -80,7 +84,8 @@ func (a *app) runSuggest(ctx context.Context, traces []string, flags *verifyFlag
 		}
 	}
 	if m.By != "" && !m.Any {
-		return &exitError{exitDefects, fmt.Errorf("%s: found no event whose attribute %q is a whole number", traces[0], m.By)}
+		return &exitError{exitDefects, fmt.Errorf("%s: found no event whose attribute %q is a whole number%s", traces[0],
+			m.By, nearest.Hint(m.By, known))}
 	}
 	most := flags.suggest.most
 	if m.By != "" {

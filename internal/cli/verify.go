@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
@@ -147,7 +146,8 @@ var semantics = []string{string(verify.Compatible), string(verify.TwoValued), st
 // traceVerdicts is the JSON of weft verify for one trace (docs/json/verify.md).
 type traceVerdicts struct {
 	heading
-	Window *bounds `json:"window,omitempty"`
+	Window     *bounds `json:"window,omitempty"`
+	ReadErrors int64   `json:"readErrors,omitempty"` // number of errors that were found while the trace was read
 	*verify.Result
 }
 
@@ -199,7 +199,7 @@ func (a *app) runVerify(ctx context.Context, args []string, flags *verifyFlags) 
 			return err
 		}
 		if v.err != nil {
-			if len(traces) == 1 || codeOf(v.err) == exitUsage {
+			if len(traces) == 1 && !flags.junit || codeOf(v.err) == exitUsage {
 				return v.err
 			}
 			a.printError(v.err)
@@ -299,7 +299,8 @@ func (a *app) specification(args []string, flags *verifyFlags) (spec *verify.Spe
 			}
 			var syntax *verify.SyntaxError
 			if errors.As(err, &syntax) {
-				return nil, nil, usageError("--%s %q: found %s, expected %s", p.name, property, syntax.Found, syntax.Expected)
+				return nil, nil, usageError("--%s %q: found %s, expected %s%s", p.name, property, syntax.Found, syntax.Expected,
+					nearest.Hint(syntax.Word, syntax.Words))
 			}
 			if err != nil {
 				return nil, nil, usageError("--%s: %w", p.name, err)
@@ -353,6 +354,9 @@ func (a *app) verifyTrace(ctx context.Context, path string, spec *verify.Spec, f
 	v.err = b.firstDefectOf(ctx, b.verifyInto(ctx, v, spec, flags, several))
 	b.closeStrict()
 	v.reports, v.missing = b.reports, b.incomplete
+	if v.answer != nil {
+		v.answer.ReadErrors = v.readErrors()
+	}
 	return v
 }
 
@@ -453,16 +457,18 @@ func (a *app) printReasons(c *verify.CheckResult) {
 	}
 }
 
-// printVerdictTable prints a line for each trace. If traces have errors, a column has their numbers: the verdicts are
-// about the part of the trace that could be read.
+// printVerdictTable prints a line for each trace. If traces have errors or cannot be read, a column says so: the
+// verdicts are about the part of the trace that could be read.
 func (a *app) printVerdictTable(list []*verified) {
-	list = slices.DeleteFunc(slices.Clone(list), func(v *verified) bool { return v.answer == nil })
 	header := table.Row{"trace", "good", "undecided", "violated", "violated checks"}
-	damaged := slices.ContainsFunc(list, func(v *verified) bool { return v.readErrors() > 0 })
+	damaged := slices.ContainsFunc(list, func(v *verified) bool { return v.answer == nil || v.answer.ReadErrors > 0 })
 	if damaged {
 		header = slices.Insert(header, 4, any("read errors"))
 	}
 	printTable(a.out, header, len(list), 0, func(i int) table.Row {
+		if list[i].answer == nil {
+			return table.Row{list[i].path, "", "", "", "not read", ""}
+		}
 		var good, violated int
 		var names []string
 		for _, c := range list[i].answer.Checks {
@@ -477,7 +483,7 @@ func (a *app) printVerdictTable(list []*verified) {
 		row := table.Row{list[i].path, good, len(list[i].answer.Checks) - good - violated, violated,
 			strings.Join(names, ", ")}
 		if damaged {
-			row = slices.Insert(row, 4, any(list[i].readErrors()))
+			row = slices.Insert(row, 4, any(list[i].answer.ReadErrors))
 		}
 		return row
 	})
@@ -493,88 +499,4 @@ func (v *verified) readErrors() (n int64) {
 		}
 	}
 	return n
-}
-
-// Elements of JUnit XML, which build pipelines read.
-type (
-	junitSuites struct {
-		XMLName  xml.Name     `xml:"testsuites"`
-		Tests    int          `xml:"tests,attr"`
-		Failures int          `xml:"failures,attr"`
-		Errors   int          `xml:"errors,attr"`
-		Suites   []junitSuite `xml:"testsuite"`
-	}
-	junitSuite struct {
-		Name     string      `xml:"name,attr"`
-		Tests    int         `xml:"tests,attr"`
-		Failures int         `xml:"failures,attr"`
-		Errors   int         `xml:"errors,attr"`
-		Skipped  int         `xml:"skipped,attr"`
-		Cases    []junitCase `xml:"testcase"`
-	}
-	junitCase struct {
-		Class      string           `xml:"classname,attr"`
-		Name       string           `xml:"name,attr"`
-		Properties *junitProperties `xml:"properties"`
-		Failure    *junitMessage    `xml:"failure"`
-		Error      *junitMessage    `xml:"error"`
-		Skipped    *junitMessage    `xml:"skipped"`
-	}
-	junitProperties struct {
-		List []junitProperty `xml:"property"`
-	}
-	junitProperty struct {
-		Name  string `xml:"name,attr"`
-		Value string `xml:"value,attr"`
-	}
-	junitMessage struct {
-		Message string `xml:"message,attr"`
-		Text    string `xml:",chardata"`
-	}
-)
-
-// writeJUnit writes the verdicts as JUnit XML: a suite for each trace, a case for each check. A check without a
-// definite verdict is a skipped case.
-func writeJUnit(w io.Writer, list []*verified) error {
-	var all junitSuites
-	for _, v := range list {
-		s := junitSuite{Name: v.path}
-		if v.answer == nil {
-			s.Errors, s.Tests = 1, 1
-			s.Cases = []junitCase{{Class: v.path, Name: "open", Error: &junitMessage{Message: v.err.Error()}}}
-		} else {
-			for _, c := range v.answer.Checks {
-				one := junitCase{Class: v.path, Name: c.Name}
-				if c.Robustness != nil {
-					one.Properties = &junitProperties{[]junitProperty{{"robustness", c.Robustness.String()}}}
-				}
-				switch {
-				case c.Verdict.Violated():
-					var text []string
-					for _, r := range c.Reasons {
-						text = append(text, r.Text)
-					}
-					one.Failure = &junitMessage{c.Formula, strings.Join(text, "\n")}
-					s.Failures++
-				case !c.Decided && c.Verdict != verify.Good && c.Verdict != verify.IsTrue:
-					one.Skipped = &junitMessage{Message: string(c.Verdict)}
-					s.Skipped++
-				}
-				s.Cases = append(s.Cases, one)
-			}
-			s.Tests = len(s.Cases)
-		}
-		all.Suites = append(all.Suites, s)
-		all.Tests, all.Failures, all.Errors = all.Tests+s.Tests, all.Failures+s.Failures, all.Errors+s.Errors
-	}
-	if _, err := io.WriteString(w, xml.Header); err != nil {
-		return err
-	}
-	e := xml.NewEncoder(w)
-	e.Indent("", "  ")
-	if err := e.Encode(all); err != nil {
-		return err
-	}
-	_, err := io.WriteString(w, "\n")
-	return err
 }

@@ -8,9 +8,10 @@ import (
 	"strings"
 )
 
-// DidYouMean returns a hint about an unknown word: the nearest word of a list. If no word is near, it is the
-// shortest word of the list that begins with the unknown word. If there is none, or if the list contains the word
-// itself, the result is the text otherwise.
+// DidYouMean returns a hint about an unknown word: the nearest word of a list. Of equally near words, it is the one
+// with the most letters in common, because exchanged, missing and double letters are more frequent than other letters.
+// If no word is near, it is the shortest word of the list that begins with the unknown word. If there is none, or if
+// the list contains the word itself, the result is the text otherwise.
 func DidYouMean(word string, list iter.Seq[string], otherwise string) string {
 	folded := strings.ToLower(word)
 	best, longer, limit := "", "", (len(word)+1)/3+1
@@ -21,10 +22,12 @@ func DidYouMean(word string, list iter.Seq[string], otherwise string) string {
 		if len(word) > 1 && strings.HasPrefix(strings.ToLower(s), folded) && (longer == "" || len(s) < len(longer)) {
 			longer = s
 		}
-		if n := len(s) - len(word); n >= limit || -n >= limit {
+		if n := len(s) - len(word); n > limit || -n > limit {
 			continue
 		}
-		if d := editDistance(folded, strings.ToLower(s)); d < limit {
+		lower := strings.ToLower(s)
+		if d := editDistance(folded, lower); d < limit || d == limit && best != "" &&
+			differentLetters(folded, lower) < differentLetters(folded, strings.ToLower(best)) {
 			best, limit = s, d
 		}
 	}
@@ -41,6 +44,22 @@ func Hint(word string, list []string) string {
 		return "; " + near
 	}
 	return ""
+}
+
+// differentLetters returns the number of characters of a and b that the other text does not have, each as often as it
+// occurs.
+func differentLetters(a, b string) (n int) {
+	count := map[rune]int{}
+	for _, r := range a {
+		count[r]++
+	}
+	for _, r := range b {
+		count[r]--
+	}
+	for _, c := range count {
+		n += max(c, -c)
+	}
+	return n
 }
 
 // editDistance returns the number of characters that must be inserted, deleted, replaced or exchanged

@@ -20,6 +20,24 @@ func TestDistance(t *testing.T) {
 	}
 }
 
+// TestLettersInCommon checks that the word with the most letters in common is chosen of words with equal distances.
+func TestLettersInCommon(t *testing.T) {
+	for _, c := range []struct {
+		word, want string
+		list       []string
+	}{
+		{"star", "start", []string{"stay", "start", "stay"}}, // a missing letter, rather than another one
+		{"ont", "not", []string{"one", "not"}},               // exchanged letters
+		{"su", "us", []string{"s", "us"}},
+		{"nxt", "next", []string{"not", "next"}},
+		{"cap", "cat", []string{"cat", "car"}}, // the first one
+	} {
+		if got := DidYouMean(c.word, slices.Values(c.list), ""); got != "did you mean "+c.want+"?" {
+			t.Errorf("DidYouMean(%q, %q) = %q, want %s", c.word, c.list, got, c.want)
+		}
+	}
+}
+
 func TestDidYouMean(t *testing.T) {
 	list := []string{"enter", "leave", "claim-begin", "claim-end", "MPI_Send"}
 	for _, c := range []struct{ word, want string }{

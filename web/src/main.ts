@@ -1,6 +1,7 @@
 // Starts the page.
 import "./theme.css";
 import "./panels.css";
+import "./verification.css";
 import "./small.css";
 import { Page } from "./page";
 import { defineProbe } from "./probe";

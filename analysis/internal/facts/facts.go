@@ -109,17 +109,20 @@ func (r *Reader) Value(c *trace.Cursor, key string) (value string, ok bool) {
 }
 
 // Known reports whether [Reader.Each] can have an attribute for some event of a trace.
-func Known(d *trace.Definitions, key string) bool {
+func Known(d *trace.Definitions, key string) bool { return slices.Contains(Names(d), key) }
+
+// Names lists the attributes that [Reader.Each] can have for some event of a trace, each once.
+func Names(d *trace.Definitions) []string {
 	if d.AttributesAlone() {
-		return false
+		return nil
 	}
-	if slices.Contains([]string{"name", "location", "group", "kind", "sender", "receiver"}, key) {
-		return true
-	}
+	names := []string{"name", "location", "group", "kind", "sender", "receiver"}
 	for k := range trace.Declared + trace.Kind(d.Kinds.Len()) {
-		if slices.ContainsFunc(d.Spec(k).Operands, func(o trace.Operand) bool { return o.Name == key }) {
-			return true
+		for _, o := range d.Spec(k).Operands {
+			if !slices.Contains(names, o.Name) {
+				names = append(names, o.Name)
+			}
 		}
 	}
-	return false
+	return names
 }

@@ -188,9 +188,20 @@ const robustness: Column<Check> = {
   csv: (c) => c.robustness,
 };
 
+/** mostWarnings is the number of warnings that are shown above the checks. More of them are folded. */
+const mostWarnings = 2;
+
+/** warningList returns elements with warnings. */
+function warningList(warnings: readonly string[]): HTMLElement[] {
+  const list = warnings.map((w) => el("p", {}, printable(w)));
+  return list.length > mostWarnings
+    ? [el("details", {}, el("summary", {}, `${count(list.length)} warnings`), ...list)]
+    : list;
+}
+
 /** verdicts fills an element with the checks in an answer. */
 function verdicts(app: App, { lane, axis }: Scope, tools: Tools, v: Verification, box: HTMLElement): void {
-  const why = el("div", { aria: { live: "polite" } });
+  const why = el("div", { class: "why", aria: { live: "polite" } });
   const explain = (c: Check): void => {
     why.replaceChildren(reasonList(app, lane, c));
     keepTime(app, "verification", axis);
@@ -245,10 +256,14 @@ function verdicts(app: App, { lane, axis }: Scope, tools: Tools, v: Verification
       ? "The specification has no checks."
       : `${count(v.violated)} of ${count(v.checks.length)} checks violated; ${count(v.states)} events.`;
   box.append(
-    el("p", { class: "verdict", role: "status" }, summary),
-    ...v.warnings.map((w) => el("p", {}, printable(w))),
-    ...(v.checks.length > 8 && t.filter ? [t.filter] : []),
-    v.checks.length === 0 ? "" : t.element,
+    el(
+      "div",
+      { class: "controls" },
+      el("p", { class: "verdict", role: "status" }, summary),
+      v.checks.length > 8 ? t.filter : null,
+    ),
+    ...warningList(v.warnings),
+    v.checks.length === 0 ? "" : el("div", { class: "side" }, t.element),
     why,
   );
   tools.csv(t.csv);
@@ -261,7 +276,6 @@ function textArea(text: string, changed: (text: string) => void): HTMLTextAreaEl
     placeholder: "check NAME : globally if start {'name' = 'A'} then finally by 60 ms end {'name' = 'G'}",
     aria: { label: "Specification" },
   });
-  area.rows = 9;
   area.spellcheck = false;
   area.value = text;
   area.addEventListener("input", () => {
@@ -362,9 +376,9 @@ export function verification(): Panel {
       const spec = specification(app);
       if (spec !== drafted) draft = drafted = spec;
       const area = textArea(draft, (text) => (draft = text));
-      const result = el("div", { class: "side" });
+      const result = el("div", { class: "result" });
       const evaluate = async (): Promise<void> => {
-        const box = el("div", {});
+        const box = el("div", { class: "parts" });
         tools.csv(null);
         if (area.value.trim() === "")
           box.append(
@@ -411,6 +425,7 @@ export function verification(): Panel {
         ),
         robustnessSwitch(tools, start),
       );
+      tools.body.classList.add("parts");
       tools.body.append(
         el(
           "div",

@@ -14,6 +14,24 @@ function extras(w) {
   return w.page.evaluate(() => window.weft.extras());
 }
 
+/** inView reports whether the first elements of selectors are in the panel and in all boxes around them. */
+function inView(w, selectors) {
+  return w.page.evaluate(
+    (list) =>
+      list.every((selector) => {
+        const e = document.querySelector(selector),
+          { top, bottom } = e.getBoundingClientRect();
+        for (let box = e.parentElement; box.id !== "panel"; box = box.parentElement) {
+          const b = box.getBoundingClientRect();
+          if (getComputedStyle(box).overflowY === "auto" && (top < b.top || bottom > b.bottom + 1)) return false;
+        }
+        const p = document.querySelector("#panel").getBoundingClientRect();
+        return top >= p.top && bottom <= p.bottom + 1;
+      }),
+    selectors,
+  );
+}
+
 /** colour returns the colour of the first row of results at a time. */
 async function colour(w, row, time) {
   const v = await w.view(),
@@ -72,6 +90,17 @@ export async function run(input, open) {
   const bar = out.extras[0].rows[0].bars[0];
   out.colour = await colour(w, 0, bar.from);
   out.address = await w.page.evaluate(() => location.hash);
+  // in a small window the first check, the first reason and the field are in view together
+  const large = w.page.viewportSize();
+  out.small = [];
+  for (const height of [721, 760, 800]) {
+    await w.page.setViewportSize({ width: 1280, height });
+    await w.ready();
+    await w.shot(`small-${height}`);
+    out.small.push(await inView(w, [".result tbody tr[tabindex]", ".reasons li button", ".spec"]));
+  }
+  await w.page.setViewportSize(large);
+  await w.ready();
   // the picture has the rows, too
   await w.page.getByRole("button", { name: "Picture or table as a file" }).click();
   const [download] = await Promise.all([
