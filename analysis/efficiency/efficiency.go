@@ -283,18 +283,21 @@ func isBody(r *trace.Region) bool {
 
 // addThread adds the times of a thread to its process. Time outside of all regions is useful, with one
 // exception: a thread that is not the first one of its process and works in parallel regions waits for work
-// when it is outside of all regions. This time counts as time in the threading runtime.
+// when it is outside of all regions. This time counts as time in the threading runtime. The time of a collective
+// operation outside of calls is time in MPI.
 func (s *sums) addThread(p *process, h *history.History, loc uint32, kinds []kind, parallel []bool) {
 	sleeps := p.threads > 0 && h.Locations[loc].InTeams
 	useful := int64(0)
-	h.Log.Times(loc, func(path uint32, t int64) {
-		k, inside := usefulTime, false
+	kindOf := func(path uint32) (k kind, inside bool) {
 		switch {
 		case path != synclog.NoPath:
-			k, inside = kinds[path], parallel[path]
+			return kinds[path], parallel[path]
 		case sleeps:
-			k = threadTime
+			return threadTime, false
 		}
+		return usefulTime, false
+	}
+	add := func(k kind, inside bool, t int64) {
 		switch {
 		case k == deviceTime:
 			s.devices.calls.Add(t)
@@ -315,6 +318,15 @@ func (s *sums) addThread(p *process, h *history.History, loc uint32, kinds []kin
 				p.serial += t
 			}
 		}
+	}
+	h.Log.Times(loc, func(path uint32, t int64) {
+		k, inside := kindOf(path)
+		add(k, inside, t)
+	})
+	h.Log.OperationTimes(loc, func(path uint32, t int64) {
+		k, inside := kindOf(path)
+		add(k, inside, -t)
+		add(mpiTime, inside, t)
 	})
 	p.threads++
 	s.useful.Add(useful)
