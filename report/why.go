@@ -13,6 +13,10 @@ import (
 // findings returns the section that explains why the run takes as long as it does.
 func (r *Report) findings() section {
 	x := r.Explanation
+	if x == nil && r.Unexplained != "" {
+		return section{ID: "findings", Title: "Findings", Lead: "Nothing can be explained, and there are no factors of " +
+			"efficiency and no critical path: " + name(r.Unexplained) + "."}
+	}
 	if x == nil {
 		return section{}
 	}
@@ -88,13 +92,20 @@ func factorClass(value float64) string {
 // waits returns the section of the wait states and of their causes.
 func (r *Report) waits() section {
 	x := r.WaitStates
-	if x == nil || len(x.Patterns) == 0 {
+	if x == nil {
 		return section{}
 	}
 	s := section{ID: "waits", Title: "Waits", Hint: "A location waits if it sits in a call because another one is " +
 		"late. The patterns are those of Scalasca."}
 	add := func(name string, values ...cell) { s.Facts = append(s.Facts, fact{name, values}) }
-	add("Waiting", r.sum(x.Waiting), text(percent(x.Waiting.Float(), x.Time.Float())+" of the time of all locations"))
+	switch {
+	case x.Missing() != "":
+		s.Lead, s.Hint = waits.NothingJudged, ""
+	case len(x.Patterns)+len(x.Unjudged) == 0:
+		return section{}
+	default:
+		add("Waiting", r.sum(x.Waiting), text(percent(x.Waiting.Float(), x.Time.Float())+" of the time of all locations"))
+	}
 	for _, u := range x.Unjudged {
 		add("Not judged", cell{Text: name(u.Text(x.Clock))})
 	}
@@ -181,10 +192,13 @@ func (r *Report) ticks(t float64) cell {
 
 // criticalPath returns the section of the critical path.
 func (r *Report) criticalPath() section {
-	if r.Explanation == nil || r.Explanation.CriticalPath == nil || r.Explanation.CriticalPath.Missing() != "" {
+	if r.Explanation == nil || r.Explanation.CriticalPath == nil {
 		return section{}
 	}
 	x := r.Explanation.CriticalPath
+	if missing := x.Missing(); missing != "" {
+		return section{ID: "critical", Title: "Critical path", Lead: name(missing)}
+	}
 	s := section{ID: "critical", Title: "Critical path", Hint: "The chain of work that determines how long the run " +
 		"takes. Imbalance is the part of a region's time on the path by which it exceeds the mean of all locations."}
 	add := func(name string, values ...cell) { s.Facts = append(s.Facts, fact{name, values}) }
