@@ -105,9 +105,9 @@ func runLate(t *testing.T) map[string]string {
 	return differences
 }
 
-// TestIntercommunicatorWaits checks the waits of messages over an intercommunicator (testdata/programs/between.py), also
-// after conversions. Process 3 waits from 200 µs on for the message that process 0 sends at 600 µs, and then from 700 µs
-// on with its own message for the receive at 850 µs. The barrier of the two groups is counted as not judged.
+// TestIntercommunicatorWaits checks the waits of messages over an intercommunicator (testdata/programs/between.py),
+// also after conversions. Process 3 waits from 200 µs on for the message that process 0 sends at 600 µs, and then from
+// 700 µs on with its own message for the receive at 850 µs. The barrier of the two groups is counted as not judged.
 func TestIntercommunicatorWaits(t *testing.T) {
 	dir := t.TempDir()
 	original := filepath.Join(dir, "traces", "traces.otf2")
