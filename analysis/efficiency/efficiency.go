@@ -246,14 +246,11 @@ func pathKinds(h *history.History) (kinds []kind, parallel, ofFirst []bool) {
 // first thread, this is the initial task, which EZTrace records with OMPT around the whole program.
 func initialTasks(h *history.History) []bool {
 	d := h.Log.Defs
-	implicit := func(region uint32) bool {
-		return strings.EqualFold(d.Regions.At(region).Name, "OpenMP implicit task")
-	}
 	encloses, initial := make([]bool, len(h.Log.Paths)), make([]bool, len(h.Log.Paths))
 	for i, p := range slices.Backward(h.Log.Paths) { // a parent has a lower index than its children
 		forks := d.RoleOf(p.Region) == trace.ForkRole
-		initial[i] = encloses[i] && forks && implicit(p.Region)
-		if p.Parent != synclog.NoPath && (encloses[i] || forks && !implicit(p.Region)) {
+		initial[i] = encloses[i] && forks && synclog.IsImplicitTask(d, p.Region)
+		if p.Parent != synclog.NoPath && (encloses[i] || forks && !synclog.IsImplicitTask(d, p.Region)) {
 			encloses[p.Parent] = true
 		}
 	}
