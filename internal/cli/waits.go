@@ -43,6 +43,7 @@ type waitsResult struct {
 // waitsMissing holds the JSON output of weft waits for a trace whose waits cannot be judged.
 type waitsMissing struct {
 	missingAnswer
+	bounds
 	Unjudged []waits.Unjudged `json:"unjudged"`
 }
 
@@ -153,7 +154,7 @@ func (a *app) runWaits(c *cobra.Command, args []string, flags *waitsFlags) error
 		}
 		if missing := x.Missing(); missing != "" {
 			none = in.lacks(missing, false)
-			return &waitsMissing{missingAnswer{x.heading, missing}, x.Unjudged}, func() error { return nil }, nil
+			return &waitsMissing{missingAnswer{x.heading, missing}, x.bounds, x.Unjudged}, func() error { return nil }, nil
 		}
 		any := slices.ContainsFunc(x.Patterns, func(p waits.Pattern) bool { return p.Count > 0 })
 		if flags.selection.anySet() && !any {
