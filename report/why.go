@@ -15,12 +15,12 @@ func (r *Report) findings() section {
 	x := r.Explanation
 	if x == nil && r.Unexplained != "" {
 		return section{ID: "findings", Title: "Findings", Lead: "Nothing can be explained, and there are no factors of " +
-			"efficiency and no critical path: " + name(r.Unexplained) + "."}
+			"efficiency and no critical path: " + sentence(r.Unexplained) + "."}
 	}
 	if x == nil {
 		return section{}
 	}
-	s := section{ID: "findings", Title: "Findings", Lead: name(x.Verdict), Hint: "Loss is the time that all threads " +
+	s := section{ID: "findings", Title: "Findings", Lead: sentence(x.Verdict), Hint: "Loss is the time that all threads " +
 		"lose, in percent of the time of all threads. Gain is an upper bound for the time by which the run would be " +
 		"shorter without the loss, in percent of the runtime."}
 	t := table{Head: []column{{Name: "finding"}, {Name: "loss", Number: true}, {Name: "gain", Number: true},
@@ -32,15 +32,15 @@ func (r *Report) findings() section {
 		if len(f.Locations) > 0 {
 			where = strings.TrimPrefix(where+", "+strings.Join(f.Locations, ", "), ", ")
 		}
-		t.Rows = append(t.Rows, []cell{text(fmt.Sprintf("%d. %s", i+1, f.Title)),
+		t.Rows = append(t.Rows, []cell{{Text: sentence(fmt.Sprintf("%d. %s", i+1, f.Title))},
 			{Text: percentOf(f.LossShare), Number: true}, r.time(f.Gain), bar(float64(f.Gain), float64(x.Ran.Runtime)),
 			text(string(f.Confidence)), text(where),
-			{Text: name(strings.Join(f.Evidence, "; "))}, {Text: name(f.Advice)}})
+			{Text: sentence(strings.Join(f.Evidence, "; "))}, {Text: sentence(f.Advice)}})
 	}
 	s.table(t, maxRows)
 	t = table{Title: "Not judged", Head: []column{{Name: "what and why"}}}
 	for _, u := range x.Unjudged {
-		t.Rows = append(t.Rows, []cell{{Text: name(u)}})
+		t.Rows = append(t.Rows, []cell{{Text: sentence(u)}})
 	}
 	s.table(t, maxRows)
 	return s
@@ -107,7 +107,7 @@ func (r *Report) waits() section {
 		add("Waiting", r.sum(x.Waiting), text(percent(x.Waiting.Float(), x.Time.Float())+" of the time of all locations"))
 	}
 	for _, u := range x.Unjudged {
-		add("Not judged", cell{Text: name(u.Text(x.Clock))})
+		add("Not judged", cell{Text: sentence(u.Text(x.Clock))})
 	}
 	t := table{Title: "Patterns", Head: []column{{Name: "pattern"}, {Name: "waits", Number: true},
 		{Name: "time", Number: true}, {Name: "", Hint: "part of the time of all locations"}, {Name: "mean", Number: true},
@@ -197,7 +197,7 @@ func (r *Report) criticalPath() section {
 	}
 	x := r.Explanation.CriticalPath
 	if missing := x.Missing(); missing != "" {
-		return section{ID: "critical", Title: "Critical path", Lead: name(missing)}
+		return section{ID: "critical", Title: "Critical path", Lead: sentence(missing)}
 	}
 	s := section{ID: "critical", Title: "Critical path", Hint: "The chain of work that determines how long the run " +
 		"takes. Imbalance is the part of a region's time on the path by which it exceeds the mean of all locations."}

@@ -64,8 +64,8 @@ func operations(seed uint64, regions bool) *trace.Recorder {
 	return r
 }
 
-// TestOperationsOutsideOfCalls checks that the regions around collective operations do not matter: their time is time in
-// MPI in either case.
+// TestOperationsOutsideOfCalls checks that the regions around collective operations do not matter: their time is time
+// in MPI in either case.
 func TestOperationsOutsideOfCalls(t *testing.T) {
 	for seed := range uint64(200) {
 		var found [2]*efficiency.Result
