@@ -249,8 +249,8 @@ func initialTasks(h *history.History) []bool {
 	encloses, initial := make([]bool, len(h.Log.Paths)), make([]bool, len(h.Log.Paths))
 	for i, p := range slices.Backward(h.Log.Paths) { // a parent has a lower index than its children
 		forks := d.RoleOf(p.Region) == trace.ForkRole
-		initial[i] = encloses[i] && forks && synclog.IsImplicitTask(d, p.Region)
-		if p.Parent != synclog.NoPath && (encloses[i] || forks && !synclog.IsImplicitTask(d, p.Region)) {
+		initial[i] = encloses[i] && forks && d.IsImplicitTask(p.Region)
+		if p.Parent != synclog.NoPath && (encloses[i] || forks && !d.IsImplicitTask(p.Region)) {
 			encloses[p.Parent] = true
 		}
 	}

@@ -3,15 +3,9 @@ package synclog
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	"github.com/weft-trace/weft/trace"
 )
-
-// IsImplicitTask reports whether a region is that of the implicit tasks of OpenMP.
-func IsImplicitTask(d *trace.Definitions, region uint32) bool {
-	return d.Regions.Has(region) && strings.EqualFold(d.Regions.At(region).Name, "OpenMP implicit task")
-}
 
 // joinPaths merges the paths of all workers to one list, and sets the places of each worker. The order of the
 // list does not depend on how locations are distributed over workers.
@@ -102,7 +96,7 @@ func joinPaths(d *trace.Definitions, workers []*worker) []Path {
 					paths = append(paths, p)
 				}
 				if !ok || initial[region] && s.parallel {
-					first[region], initial[region] = at, !s.parallel && IsImplicitTask(d, region)
+					first[region], initial[region] = at, !s.parallel && d.IsImplicitTask(region)
 				}
 			}
 			place[s.node] = at
