@@ -12,7 +12,13 @@ import (
 
 // name prepares a name for the page: the result is valid UTF-8 without control characters, of at most maxNameLength
 // characters.
-func name(s string) string {
+func name(s string) string { return shorten(s, maxNameLength) }
+
+// sentence prepares a text with names for the page, like name, with at most maxSentenceLength characters.
+func sentence(s string) string { return shorten(s, maxSentenceLength) }
+
+// shorten returns s as valid UTF-8 without control characters, with at most length characters.
+func shorten(s string, length int) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	s = strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {
@@ -20,9 +26,9 @@ func name(s string) string {
 		}
 		return r
 	}, s)
-	if n := 0; len(s) > maxNameLength {
+	if n := 0; len(s) > length {
 		for i := range s {
-			if n++; n == maxNameLength {
+			if n++; n == length {
 				return s[:i] + "…"
 			}
 		}

@@ -60,6 +60,9 @@ type Report struct {
 	// Explanation explains the runtime. If a field of it is nil, the page leaves out the section of that
 	// field.
 	Explanation *explain.Page
+	// Unexplained is the reason why the trace cannot be explained, for the section about findings. It is "" if
+	// Explanation is set, or if nobody has tried to explain the trace.
+	Unexplained string
 	// WaitStates holds the wait states of the selected part. If it is nil, the page has no section about wait
 	// states.
 	WaitStates *waits.Result

@@ -219,3 +219,21 @@ func TestFigures(t *testing.T) {
 		t.Errorf("found %q", s)
 	}
 }
+
+// TestSentences checks that the page has the whole sentences of weft explain, which can be longer than names.
+func TestSentences(t *testing.T) {
+	r := emptyReport()
+	verdict := "8 % of the time is useful. The lowest factor is serialisation, 0.15. The largest gain: communication " +
+		"itself takes 6 % of the time, waits left out. Calls whose waits are unknown take 25 % of the time of all threads."
+	evidence := []string{"125.771 ms there, 49.038 ms in the mean of the others",
+		"256.999 ms of wait-at-explicit-omp-barrier", "90.712 ms of wait-at-implicit-omp-barrier",
+		"76.03 ms of lock-contention"}
+	r.Explanation = &explain.Page{Verdict: verdict, Findings: []explain.Finding{{Evidence: evidence}},
+		Efficiency: &efficiency.Result{}}
+	_, text := texts(t, write(t, r))
+	for _, want := range []string{verdict, strings.Join(evidence, "; ")} {
+		if !strings.Contains(text, want) {
+			t.Errorf("found no %q in the page", want)
+		}
+	}
+}

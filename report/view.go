@@ -105,6 +105,9 @@ const (
 	minPathPercent = 0.5 // least inclusive time of a shown path, as a percentage of the time of all paths
 )
 
+// maxSentenceLength is the largest number of characters of a sentence that contains names.
+const maxSentenceLength = 800
+
 // view returns the data for the template.
 func (r *Report) view() *view {
 	x := r.Info

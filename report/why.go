@@ -13,10 +13,14 @@ import (
 // findings returns the section that explains why the run takes as long as it does.
 func (r *Report) findings() section {
 	x := r.Explanation
+	if x == nil && r.Unexplained != "" {
+		return section{ID: "findings", Title: "Findings", Lead: "Nothing can be explained, and there are no factors of " +
+			"efficiency and no critical path: " + sentence(r.Unexplained) + "."}
+	}
 	if x == nil {
 		return section{}
 	}
-	s := section{ID: "findings", Title: "Findings", Lead: name(x.Verdict), Hint: "Loss is the time that all threads " +
+	s := section{ID: "findings", Title: "Findings", Lead: sentence(x.Verdict), Hint: "Loss is the time that all threads " +
 		"lose, in percent of the time of all threads. Gain is an upper bound for the time by which the run would be " +
 		"shorter without the loss, in percent of the runtime."}
 	t := table{Head: []column{{Name: "finding"}, {Name: "loss", Number: true}, {Name: "gain", Number: true},
@@ -28,15 +32,15 @@ func (r *Report) findings() section {
 		if len(f.Locations) > 0 {
 			where = strings.TrimPrefix(where+", "+strings.Join(f.Locations, ", "), ", ")
 		}
-		t.Rows = append(t.Rows, []cell{text(fmt.Sprintf("%d. %s", i+1, f.Title)),
+		t.Rows = append(t.Rows, []cell{{Text: sentence(fmt.Sprintf("%d. %s", i+1, f.Title))},
 			{Text: percentOf(f.LossShare), Number: true}, r.time(f.Gain), bar(float64(f.Gain), float64(x.Ran.Runtime)),
 			text(string(f.Confidence)), text(where),
-			{Text: name(strings.Join(f.Evidence, "; "))}, {Text: name(f.Advice)}})
+			{Text: sentence(strings.Join(f.Evidence, "; "))}, {Text: sentence(f.Advice)}})
 	}
 	s.table(t, maxRows)
 	t = table{Title: "Not judged", Head: []column{{Name: "what and why"}}}
 	for _, u := range x.Unjudged {
-		t.Rows = append(t.Rows, []cell{{Text: name(u)}})
+		t.Rows = append(t.Rows, []cell{{Text: sentence(u)}})
 	}
 	s.table(t, maxRows)
 	return s
@@ -88,15 +92,22 @@ func factorClass(value float64) string {
 // waits returns the section of the wait states and of their causes.
 func (r *Report) waits() section {
 	x := r.WaitStates
-	if x == nil || len(x.Patterns) == 0 {
+	if x == nil {
 		return section{}
 	}
 	s := section{ID: "waits", Title: "Waits", Hint: "A location waits if it sits in a call because another one is " +
 		"late. The patterns are those of Scalasca."}
 	add := func(name string, values ...cell) { s.Facts = append(s.Facts, fact{name, values}) }
-	add("Waiting", r.sum(x.Waiting), text(percent(x.Waiting.Float(), x.Time.Float())+" of the time of all locations"))
+	switch {
+	case x.Missing() != "":
+		s.Lead, s.Hint = waits.NothingJudged, ""
+	case len(x.Patterns)+len(x.Unjudged) == 0:
+		return section{}
+	default:
+		add("Waiting", r.sum(x.Waiting), text(percent(x.Waiting.Float(), x.Time.Float())+" of the time of all locations"))
+	}
 	for _, u := range x.Unjudged {
-		add("Not judged", cell{Text: name(u.Text(x.Clock))})
+		add("Not judged", cell{Text: sentence(u.Text(x.Clock))})
 	}
 	t := table{Title: "Patterns", Head: []column{{Name: "pattern"}, {Name: "waits", Number: true},
 		{Name: "time", Number: true}, {Name: "", Hint: "part of the time of all locations"}, {Name: "mean", Number: true},
@@ -181,10 +192,13 @@ func (r *Report) ticks(t float64) cell {
 
 // criticalPath returns the section of the critical path.
 func (r *Report) criticalPath() section {
-	if r.Explanation == nil || r.Explanation.CriticalPath == nil || r.Explanation.CriticalPath.Missing() != "" {
+	if r.Explanation == nil || r.Explanation.CriticalPath == nil {
 		return section{}
 	}
 	x := r.Explanation.CriticalPath
+	if missing := x.Missing(); missing != "" {
+		return section{ID: "critical", Title: "Critical path", Lead: sentence(missing)}
+	}
 	s := section{ID: "critical", Title: "Critical path", Hint: "The chain of work that determines how long the run " +
 		"takes. Imbalance is the part of a region's time on the path by which it exceeds the mean of all locations."}
 	add := func(name string, values ...cell) { s.Facts = append(s.Facts, fact{name, values}) }

@@ -7,24 +7,29 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// efficiencyAnswer holds the factors of efficiency of a window.
+// efficiencyAnswer holds the factors of efficiency of a window. If Missing is set, only the lists are there.
 type efficiencyAnswer struct {
 	// Missing is the reason why there are no factors, or "".
-	Missing   string       `json:"missing"`
-	Processes int          `json:"processes"`
-	Threads   int          `json:"threads"`
-	Streams   int          `json:"streams"` // number of streams of devices
-	Runtime   ticks        `json:"runtime"`
-	Ideal     ticks        `json:"ideal"`
-	Useful    sum          `json:"useful"`
-	UsefulMax ticks        `json:"usefulMax"`
-	Factors   []factorFact `json:"factors"`
+	Missing string `json:"missing"`
+	*efficiencyTimes
+	Factors []factorFact `json:"factors"`
 	// Hybrid holds the factors for programs with several threads in a process. It is empty for
 	// other programs.
 	Hybrid []factorFact `json:"hybrid"`
 	// Devices holds the factors for streams of devices. It is empty for other programs.
 	Devices   []factorFact `json:"devices"`
 	Sentences []string     `json:"sentences"`
+}
+
+// efficiencyTimes holds the numbers and times from which the factors are computed.
+type efficiencyTimes struct {
+	Processes int   `json:"processes"`
+	Threads   int   `json:"threads"`
+	Streams   int   `json:"streams"` // number of streams of devices
+	Runtime   ticks `json:"runtime"`
+	Ideal     ticks `json:"ideal"`
+	Useful    sum   `json:"useful"`
+	UsefulMax ticks `json:"usefulMax"`
 }
 
 // factorFact is a factor of efficiency. Level is its depth in the tree of factors.
@@ -45,13 +50,12 @@ func efficiencyFactors(e *entry, p *params) func(context.Context) (any, error) {
 			if err != nil {
 				return err
 			}
-			r, ok, err := efficiency.Find(ctx, piece, efficiency.Options{Rows: trace.NewRows(d.Defs())})
-			if a.Missing, err = missingReason(ok, err); a.Missing != "" || err != nil {
+			r, _, err := efficiency.Find(ctx, piece, efficiency.Options{Rows: trace.NewRows(d.Defs())})
+			if a.Missing, err = missingReason(r, err); a.Missing != "" || err != nil {
 				return err
 			}
-			a.Processes, a.Threads, a.Streams = r.Processes, r.Threads, r.Streams
-			a.Runtime, a.Ideal = ticks(r.Runtime), ticks(r.Ideal)
-			a.Useful, a.UsefulMax = sum(r.Useful), ticks(r.UsefulMax)
+			a.efficiencyTimes = &efficiencyTimes{r.Processes, r.Threads, r.Streams, ticks(r.Runtime), ticks(r.Ideal),
+				sum(r.Useful), ticks(r.UsefulMax)}
 			for i, to := range []*[]factorFact{&a.Factors, &a.Hybrid, &a.Devices} {
 				if m := efficiency.Models()[i]; m.Has(r) {
 					*to = appendFactors(*to, m.Factors, r)

@@ -54,15 +54,15 @@ type findingFact struct {
 	Confidence string   `json:"confidence"`
 }
 
-// missingReason returns the reason why an analysis has no result. It returns "" if the analysis has a result.
-// ok is set if the analysis has succeeded. If err states that times are too far apart, its text is the reason.
-// All other errors are returned.
-func missingReason(ok bool, err error) (string, error) {
+// missingReason returns the reason why an analysis has no result: that of the method Missing of its result or, if err
+// states that times are too far apart, the text of err. It returns "" if the analysis has a result. All other errors
+// are returned.
+func missingReason(result interface{ Missing() string }, err error) (string, error) {
 	switch {
 	case errors.Is(err, analysis.ErrTimeRange):
 		return err.Error(), nil
-	case err == nil && !ok:
-		return efficiency.NoRegionTime, nil
+	case err == nil:
+		return result.Missing(), nil
 	}
 	return "", err
 }
@@ -82,17 +82,16 @@ func explanation(e *entry, p *params) func(context.Context) (any, error) {
 	window, v := p.selectedWindow(), p.x
 	return func(ctx context.Context) (any, error) {
 		var page *explain.Page
-		var ok bool
 		err := e.readers.useReader(ctx, func(d *reader) error {
 			piece, err := cutWindow(ctx, d, window)
 			if err != nil {
 				return err
 			}
-			page, ok, err = explain.Explain(ctx, piece, explain.Options{Rows: trace.NewRows(d.Defs())})
+			page, _, err = explain.Explain(ctx, piece, explain.Options{Rows: trace.NewRows(d.Defs())})
 			return err
 		})
 		a := &explainAnswer{Findings: []findingFact{}, Unjudged: []string{}}
-		if a.Missing, err = missingReason(ok, err); a.Missing != "" || err != nil {
+		if a.Missing, err = missingReason(page, err); a.Missing != "" || err != nil {
 			return a, err
 		}
 		a.Unjudged = page.Unjudged

@@ -188,8 +188,13 @@ func TestStates(t *testing.T) {
 					t.Errorf("%s%s: found no row with %+v in %v", c.path, query, p, rows)
 				}
 			}
-			if found, expected := fmt.Sprintln(got["processors"], got["busy"], got["overhead"], got["idle"]),
-				fmt.Sprintln(len(want.Processors), busy, overhead, idle); found != expected {
+			expected := fmt.Sprintln(len(want.Processors), busy, overhead, idle, `""`)
+			if len(want.Processors) == 0 {
+				expected = fmt.Sprintln(0, nil, nil, nil, `"the trace has no processors, and only processors have states; `+
+					`weft usage shows the use of resources"`)
+			}
+			if found := fmt.Sprintln(got["processors"], got["busy"], got["overhead"], got["idle"],
+				fmt.Sprintf("%q", got["missing"])); found != expected {
 				t.Errorf("%s%s: found %s, expected %s", c.path, query, found, expected)
 			}
 		}

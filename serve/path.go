@@ -20,22 +20,27 @@ const (
 	maxPathPieces = 1000
 )
 
-// pathAnswer holds the critical path of a trace.
+// pathAnswer holds the critical path of a trace. If Missing is set, only the lists are there.
 type pathAnswer struct {
 	// Missing is the reason why there is no path, or "".
 	Missing string `json:"missing"`
 	// Claims is set for a trace of claims. The path is then the longest path in the constraint graph.
-	Claims    *claimsFact    `json:"claims,omitempty"`
-	Begin     ticks          `json:"begin"`
-	End       ticks          `json:"end"`
-	Length    ticks          `json:"length"`
-	Runtime   ticks          `json:"runtime"`
-	Count     int            `json:"count"` // number of all pieces of the path
+	Claims *claimsFact `json:"claims,omitempty"`
+	*pathTimes
 	Regions   []pathRegion   `json:"regions"`
 	Locations []pathLocation `json:"locations"`
 	Gains     []gainFact     `json:"gains"`
 	Factors   []float64      `json:"factors"` // factors by which the curves of gains scale the time of a region
 	Pieces    []pieceFact    `json:"pieces"`  // the longest pieces of the path
+}
+
+// pathTimes holds the times of the path, and the number of all of its pieces.
+type pathTimes struct {
+	Begin   ticks `json:"begin"`
+	End     ticks `json:"end"`
+	Length  ticks `json:"length"`
+	Runtime ticks `json:"runtime"`
+	Count   int   `json:"count"`
 }
 
 // claimsFact describes the constraint graph of a trace of claims: the numbers of claims, of
@@ -91,7 +96,6 @@ var criticalPath = storedAnswer{"path", func(ctx context.Context, e *entry, v *t
 	if err != nil {
 		return nil, err
 	}
-	a.Count = len(a.Pieces)
 	line := make([]interval, 0, len(a.Pieces))
 	for _, p := range a.Pieces {
 		if p.Track >= 0 {
@@ -109,13 +113,10 @@ var criticalPath = storedAnswer{"path", func(ctx context.Context, e *entry, v *t
 // addCallPath fills in the critical path of a trace of calls.
 func (a *pathAnswer) addCallPath(ctx context.Context, d *reader, v *traceView) error {
 	r, err := criticalpath.Find(ctx, d.Events, criticalpath.Options{Rows: trace.NewRows(d.Defs()), Gains: pathGains})
-	if a.Missing, err = missingReason(true, err); a.Missing != "" || err != nil {
+	if a.Missing, err = missingReason(r, err); a.Missing != "" || err != nil {
 		return err
 	}
-	if a.Missing = r.Missing(); a.Missing != "" {
-		return nil
-	}
-	a.Begin, a.End, a.Length, a.Runtime = v.jsonTime(r.Begin), v.jsonTime(r.End), ticks(r.Length), ticks(r.Runtime)
+	a.pathTimes = &pathTimes{v.jsonTime(r.Begin), v.jsonTime(r.End), ticks(r.Length), ticks(r.Runtime), len(r.Pieces)}
 	for _, x := range r.Regions {
 		a.Regions = append(a.Regions, pathRegion{x.Region, sum(trace.TicksOf(x.Time)), x.Imbalance, 0})
 	}
@@ -148,7 +149,7 @@ func (a *pathAnswer) addClaimPath(ctx context.Context, d *reader, v *traceView) 
 		return err
 	}
 	a.Claims = &claimsFact{r.Claims, r.Dependencies, r.Inferred}
-	a.Length, a.Runtime = ticks(r.Length), v.jsonTime(v.last)
+	a.pathTimes = &pathTimes{Length: ticks(r.Length), Runtime: v.jsonTime(v.last), Count: len(r.Critical)}
 	for _, x := range r.Regions {
 		a.Regions = append(a.Regions, pathRegion{x.Region, sum(x.Time), 0, x.Claims})
 	}

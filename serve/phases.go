@@ -133,7 +133,7 @@ func (a *phasesAnswer) compute(ctx context.Context, events format.Events, window
 		a.Factors = append(a.Factors, factorName{f.Name, f.Level})
 	}
 	a.Left = max(0, len(windows)-maxPhases)
-	any := false
+	found, missing := false, efficiency.NoCalls
 	windows = windows[:len(windows)-a.Left]
 	err := transform.EachPiece(ctx, events, windows, closed, func(i int, piece format.Events) error {
 		r, ok, err := efficiency.Find(ctx, piece, efficiency.Options{Rows: trace.NewRows(events.Defs())})
@@ -142,10 +142,12 @@ func (a *phasesAnswer) compute(ctx context.Context, events format.Events, window
 		}
 		x := phaseFact{i + 1, v.jsonTime(windows[i].From), v.jsonTime(min(windows[i].To, trace.Add(v.last, 1))), []float64{}}
 		if ok {
-			any = true
+			found = true
 			for _, f := range factors {
 				x.Values = append(x.Values, f.Value(r))
 			}
+		} else {
+			missing = r.Missing()
 		}
 		a.Phases = append(a.Phases, x)
 		return nil
@@ -153,8 +155,8 @@ func (a *phasesAnswer) compute(ctx context.Context, events format.Events, window
 	if err != nil {
 		return err
 	}
-	if !any {
-		a.Missing = efficiency.NoRegionTime
+	if !found {
+		a.Missing = missing
 	}
 	return nil
 }

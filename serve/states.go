@@ -118,15 +118,22 @@ type stateRow struct {
 }
 
 // statesAnswer holds the states of each processor, and the sums over all processors. A processor with several
-// locations has a row for each location.
+// locations has a row for each location. If Missing is set, there are no sums.
 type statesAnswer struct {
-	Processors int        `json:"processors"`
-	Busy       sum        `json:"busy"`
-	Overhead   sum        `json:"overhead"`
-	Idle       sum        `json:"idle"`
-	Rows       []stateRow `json:"rows"`
+	// Missing is the reason why there are no states, or "".
+	Missing    string `json:"missing"`
+	Processors int    `json:"processors"`
+	*stateTotals
+	Rows []stateRow `json:"rows"`
 	// Clocks counts the contradictions because of which the idle time is not reliable. It is nil if there are none.
 	Clocks *violationsFact `json:"clocks,omitempty"`
+}
+
+// stateTotals holds the times of all processors in each state.
+type stateTotals struct {
+	Busy     sum `json:"busy"`
+	Overhead sum `json:"overhead"`
+	Idle     sum `json:"idle"`
 }
 
 // addViolations adds the violations of waits that count as idle time. Parameter v may be nil.
@@ -138,7 +145,9 @@ func (a *statesAnswer) addViolations(v *states.Violations) {
 
 // add adds the times of a processor to the totals.
 func (a *statesAnswer) add(busy, overhead, idle int64) {
-	a.Processors++
+	if a.Processors++; a.stateTotals == nil {
+		a.stateTotals = &stateTotals{}
+	}
 	a.Busy.addTicks(trace.TicksOf(busy))
 	a.Overhead.addTicks(trace.TicksOf(overhead))
 	a.Idle.addTicks(trace.TicksOf(idle))
@@ -150,7 +159,7 @@ func processorStates(e *entry, p *params) func(context.Context) (any, error) {
 	from, to, _ := p.window()
 	waits := p.choice("waits", "1", "0") == "1"
 	v := p.x
-	return func(ctx context.Context) (any, error) {
+	compute := func(ctx context.Context) (*statesAnswer, error) {
 		a, err := e.indexedStates(ctx, from, to, waits)
 		if a != nil || err != nil {
 			return a, err
@@ -177,6 +186,16 @@ func processorStates(e *entry, p *params) func(context.Context) (any, error) {
 			}
 			return nil
 		})
+		return a, err
+	}
+	return func(ctx context.Context) (any, error) {
+		a, err := compute(ctx)
+		if err == nil && a.Processors == 0 {
+			err = e.readers.useReader(ctx, func(d *reader) error {
+				a.Missing = states.NoProcessors(d.Defs())
+				return nil
+			})
+		}
 		return a, err
 	}
 }

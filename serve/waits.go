@@ -17,19 +17,33 @@ const (
 	worstWaits = 20
 )
 
-// waitsAnswer holds the wait states of a window.
+// waitsAnswer holds the wait states of a window. If Missing is set, only the lists are there.
 type waitsAnswer struct {
 	// Missing is the reason why no wait can be found, or "".
-	Missing   string `json:"missing"`
-	Locations int    `json:"locations"`
+	Missing string `json:"missing"`
+	*waitsTimes
+	Patterns []patternFact  `json:"patterns"`
+	Late     []lateFact     `json:"late"`
+	Unjudged []unjudgedFact `json:"unjudged"`
+}
+
+// waitsTimes holds the sums over all locations, and the contradictions of causality.
+type waitsTimes struct {
+	Locations int `json:"locations"`
 	// time from the first to the last event of a location, summed over the locations
-	Time     sum              `json:"time"`
-	Judged   int64            `json:"judged"`
-	Waiting  sum              `json:"waiting"`
-	Patterns []patternFact    `json:"patterns"`
-	Late     []lateFact       `json:"late"`
-	Clocks   violationsFact   `json:"clocks"`
-	Unjudged []waits.Unjudged `json:"unjudged"`
+	Time    sum            `json:"time"`
+	Judged  int64          `json:"judged"`
+	Waiting sum            `json:"waiting"`
+	Clocks  violationsFact `json:"clocks"`
+}
+
+// unjudgedFact counts events of one sort whose waits cannot be computed for one reason. Time is the total time of
+// calls, and nil for other events.
+type unjudgedFact struct {
+	What   string `json:"what"` // a noun in the plural
+	Count  int64  `json:"count"`
+	Time   *sum   `json:"time,omitempty"`
+	Reason string `json:"reason"`
 }
 
 // patternFact holds the waits of a pattern: their number and time, the shares of that time, and the longest
@@ -125,9 +139,19 @@ func waitStates(e *entry, p *params) func(context.Context) (any, error) {
 }
 
 func newWaitsAnswer(x *traceIndex, r *waits.Result) (*waitsAnswer, error) {
-	a := &waitsAnswer{Missing: r.Missing(), Locations: r.Locations, Time: sum(r.Time), Judged: r.Judged,
-		Waiting: sum(r.Waiting), Patterns: []patternFact{}, Late: []lateFact{}, Unjudged: r.Unjudged,
-		Clocks: violationsFact{r.Violations.Messages, r.Violations.Operations, ticks(r.Violations.Worst)}}
+	a := &waitsAnswer{Missing: r.Missing(), Patterns: []patternFact{}, Late: []lateFact{}, Unjudged: []unjudgedFact{}}
+	for _, u := range r.Unjudged {
+		x := unjudgedFact{What: u.What, Count: u.Count, Reason: u.Reason}
+		if t := sum(u.Time); u.Time != (trace.Ticks{}) {
+			x.Time = &t
+		}
+		a.Unjudged = append(a.Unjudged, x)
+	}
+	if a.Missing != "" {
+		return a, nil
+	}
+	a.waitsTimes = &waitsTimes{r.Locations, sum(r.Time), r.Judged, sum(r.Waiting),
+		violationsFact{r.Violations.Messages, r.Violations.Operations, ticks(r.Violations.Worst)}}
 	track := x.locationTracks()
 	for i := range r.Patterns {
 		p := &r.Patterns[i]

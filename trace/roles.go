@@ -92,6 +92,12 @@ func (d *Definitions) RoleOf(region uint32) Role {
 	return d.RegionRole(d.Regions.At(region))
 }
 
+// IsImplicitTask reports whether a region is that of the implicit tasks of OpenMP, as recorders with OMPT name it. Such
+// tasks execute parallel regions, and one of them executes the whole program.
+func (d *Definitions) IsImplicitTask(region uint32) bool {
+	return d.Regions.Has(region) && strings.EqualFold(d.Regions.At(region).Name, "OpenMP implicit task")
+}
+
 // RegionRole returns the role of a region. The user's role in [Definitions.Roles] comes first, then
 // the role that the trace gives, and then the one that the name of the region implies.
 func (d *Definitions) RegionRole(r *Region) Role {

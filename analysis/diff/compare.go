@@ -253,7 +253,8 @@ func (r *Result) setKind(p pair, row *Row) bool {
 		row.Kind = Equal
 		return false
 	}
-	return math.Abs(c.Difference) >= r.Least && (c.Ratio == nil || math.Abs(*c.Ratio-1) >= r.Change)
+	d := math.Abs(c.Difference) + c.rounding()
+	return d >= r.Least && (c.Ratio == nil || d >= r.Change*c.A)
 }
 
 // test compares the observations of both sides of a row. It returns nil if there are too few.

@@ -239,8 +239,12 @@ func changeOf(a, b float64) Change {
 }
 
 // Grows reports whether B exceeds A by more than the given share of A: 0.05 means 5 %. With a negative share,
-// Grows reports whether B exceeds A reduced by the absolute value of the share.
-func (c Change) Grows(share float64) bool { return c.B > c.A*(1+share) }
+// Grows reports whether B exceeds A reduced by the absolute value of the share. A growth by exactly the share is not
+// more than the share, whatever the rounding of floating-point numbers.
+func (c Change) Grows(share float64) bool { return c.B-c.A*(1+share) > c.rounding() }
+
+// rounding returns a bound for the rounding errors of the times, their means, and products with shares.
+func (c Change) rounding() float64 { return 1e-14 * max(c.A, c.B) }
 
 // Region returns the change of the inclusive time of all regions with a name, whether they are reported
 // or not. ok is false if no region has that name.

@@ -179,6 +179,9 @@ func TestThresholds(t *testing.T) {
 	check(t, "both", lines(compare(t, opt, one(a), one(b)).Regions), "regression f 2000>2100 2000>2100 1>1")
 	opt.Change = 0.051
 	check(t, "change", lines(compare(t, opt, one(a), one(b)).Regions))
+	// 15 % exactly: with floating-point numbers, 230/200 - 1 is less than 0.15
+	check(t, "exact", lines(compare(t, diff.Options{Change: 0.15}, one(run("f:200")), one(run("f:230"))).Regions),
+		"regression f 200>230 200>230 1>1")
 	check(t, "inclusive", lines(compare(t, diff.Options{Metric: diff.Inclusive, Least: 0.00101}, one(a), one(b)).Regions),
 		"regression main 96900>96900 100000>100298 1>1")
 	check(t, "visits", lines(compare(t, diff.Options{}, one(run("f:6")), one(run("f:3 f:3"))).Regions),
@@ -486,5 +489,22 @@ func TestJSON(t *testing.T) {
 	if err := json.Unmarshal(text, &x); err != nil || !reflect.DeepEqual(x["paths"], []any{}) ||
 		!reflect.DeepEqual(x["regions"], []any{}) {
 		t.Errorf("found %s, expected empty lists (%v)", text, err)
+	}
+}
+
+// TestGrows checks the bound of --fail-if with integers: a growth by exactly the share is not more than the share, and
+// one more tick is. With floating-point numbers, 100 * 1.15 is less than 115.
+func TestGrows(t *testing.T) {
+	for percent := int64(0); percent <= 100; percent++ {
+		for _, hundreds := range []int64{1, 3, 7, 10, 49, 1e9 + 7} {
+			c := diff.Change{A: float64(100 * hundreds), B: float64((100 + percent) * hundreds)}
+			share := float64(percent) / 100
+			if c.Grows(share) {
+				t.Errorf("%v to %v: found a growth of more than %d %%", c.A, c.B, percent)
+			}
+			if c.B++; !c.Grows(share) {
+				t.Errorf("%v to %v: found no growth of more than %d %%", c.A, c.B, percent)
+			}
+		}
 	}
 }

@@ -45,6 +45,28 @@ type Result struct {
 	Hybrid *Hybrid `json:"hybrid,omitempty"`
 	// Devices holds the factors of programs with streams of devices. It is nil for other programs.
 	Devices *Devices `json:"devices,omitempty"`
+	calls   bool     // the trace has calls of regions, or collective operations that take time
+	// runtime is set if the trace has time that can be other than useful: in communication, in the runtime of a
+	// threading model, or in calls for devices.
+	runtime bool
+}
+
+// NoCalls and NoUsefulTime are the values of [Result.Missing]. NoCalls applies to traces without calls of regions and
+// without collective operations that take time, and NoUsefulTime to all other traces.
+const (
+	NoCalls      = "found no calls of regions, expected some"
+	NoUsefulTime = "found no useful time of processes or threads, expected some"
+)
+
+// Missing returns the reason why a trace has no factors, or "" if it has some.
+func (r *Result) Missing() string {
+	switch {
+	case !r.calls:
+		return NoCalls
+	case r.UsefulMax <= 0:
+		return NoUsefulTime
+	}
+	return ""
 }
 
 // Factors holds the factors of the standard model, from 0 to 1. Parallel is the product of LoadBalance and
@@ -90,7 +112,7 @@ type Devices struct {
 	Offload float64 `json:"offload"`
 }
 
-// Find computes the factors of a trace. ok is false if no thread has useful time. The error is
+// Find computes the factors of a trace. ok is false if [Result.Missing] returns a reason. The error is
 // analysis.ErrTimeRange, or an error of the scan, of the temporary file, or of the context.
 func Find(ctx context.Context, events format.Events, opt Options) (r *Result, ok bool, err error) {
 	h, err := history.Build(ctx, events, history.Options{Rows: opt.Rows})
@@ -106,7 +128,7 @@ func Find(ctx context.Context, events format.Events, opt Options) (r *Result, ok
 		}
 		finish(ideal)
 	}
-	return r, r.UsefulMax > 0, nil
+	return r, ok, nil
 }
 
 // IdealNetwork returns the options of a network in which transfers take no time.
@@ -121,7 +143,8 @@ func FromHistory(h *history.History) (r *Result, ok bool, finish func(ideal int6
 	for _, p := range c.processes {
 		r.Threads += p.threads
 	}
-	if r.Runtime <= 0 || r.Threads == 0 || c.most == 0 {
+	r.calls, r.runtime = c.operations || len(h.Log.Paths) > 0, c.operations || c.runtime
+	if r.Missing() != "" {
 		return r, false, nil
 	}
 	return r, true, func(ideal int64) { c.setFactors(r, ideal) }
@@ -158,7 +181,10 @@ type sums struct {
 	most      int64
 	processes []*process
 	parallel  bool // some path is in a parallel region
-	devices   deviceSums
+	runtime   bool // some path is outside of useful time
+	// operations is set if a thread has collective operations outside of calls that take time.
+	operations bool
+	devices    deviceSums
 }
 
 // deviceSums sums the times of streams of devices, in ticks.
@@ -169,10 +195,6 @@ type deviceSums struct {
 	mostKernels, most int64
 	calls             trace.Ticks // time of threads in calls for devices
 }
-
-// NoRegionTime is the error message for a trace without efficiency factors, because none of its time lies in
-// regions.
-const NoRegionTime = "found no time in regions of processes or threads, expected some"
 
 // kind is the class of the time of a call path.
 type kind uint8
@@ -224,14 +246,11 @@ func pathKinds(h *history.History) (kinds []kind, parallel, ofFirst []bool) {
 // first thread, this is the initial task, which EZTrace records with OMPT around the whole program.
 func initialTasks(h *history.History) []bool {
 	d := h.Log.Defs
-	implicit := func(region uint32) bool {
-		return strings.EqualFold(d.Regions.At(region).Name, "OpenMP implicit task")
-	}
 	encloses, initial := make([]bool, len(h.Log.Paths)), make([]bool, len(h.Log.Paths))
 	for i, p := range slices.Backward(h.Log.Paths) { // a parent has a lower index than its children
 		forks := d.RoleOf(p.Region) == trace.ForkRole
-		initial[i] = encloses[i] && forks && implicit(p.Region)
-		if p.Parent != synclog.NoPath && (encloses[i] || forks && !implicit(p.Region)) {
+		initial[i] = encloses[i] && forks && d.IsImplicitTask(p.Region)
+		if p.Parent != synclog.NoPath && (encloses[i] || forks && !d.IsImplicitTask(p.Region)) {
 			encloses[p.Parent] = true
 		}
 	}
@@ -242,7 +261,8 @@ func initialTasks(h *history.History) []bool {
 func sumThreads(h *history.History) *sums {
 	d := h.Log.Defs
 	kinds, parallel, ofFirst := pathKinds(h)
-	c := &sums{parallel: slices.Contains(parallel, true)}
+	c := &sums{parallel: slices.Contains(parallel, true),
+		runtime: slices.ContainsFunc(kinds, func(k kind) bool { return k != usefulTime })}
 	byGroup := map[uint32]*process{}
 	for i, l := range h.Locations {
 		if l == nil || d.Locations.Has(uint32(i)) && !d.Locations.At(uint32(i)).Kind.IsProcessor() {
@@ -283,18 +303,21 @@ func isBody(r *trace.Region) bool {
 
 // addThread adds the times of a thread to its process. Time outside of all regions is useful, with one
 // exception: a thread that is not the first one of its process and works in parallel regions waits for work
-// when it is outside of all regions. This time counts as time in the threading runtime.
+// when it is outside of all regions. This time counts as time in the threading runtime. The time of a collective
+// operation outside of calls is time in MPI.
 func (s *sums) addThread(p *process, h *history.History, loc uint32, kinds []kind, parallel []bool) {
 	sleeps := p.threads > 0 && h.Locations[loc].InTeams
 	useful := int64(0)
-	h.Log.Times(loc, func(path uint32, t int64) {
-		k, inside := usefulTime, false
+	kindOf := func(path uint32) (k kind, inside bool) {
 		switch {
 		case path != synclog.NoPath:
-			k, inside = kinds[path], parallel[path]
+			return kinds[path], parallel[path]
 		case sleeps:
-			k = threadTime
+			return threadTime, false
 		}
+		return usefulTime, false
+	}
+	add := func(k kind, inside bool, t int64) {
 		switch {
 		case k == deviceTime:
 			s.devices.calls.Add(t)
@@ -315,6 +338,16 @@ func (s *sums) addThread(p *process, h *history.History, loc uint32, kinds []kin
 				p.serial += t
 			}
 		}
+	}
+	h.Log.Times(loc, func(path uint32, t int64) {
+		k, inside := kindOf(path)
+		add(k, inside, t)
+	})
+	h.Log.OperationTimes(loc, func(path uint32, t int64) {
+		s.operations = true
+		k, inside := kindOf(path)
+		add(k, inside, -t)
+		add(mpiTime, inside, t)
 	})
 	p.threads++
 	s.useful.Add(useful)

@@ -101,8 +101,13 @@ func deviceFactors() []Factor {
 // lowFactor is the value below which a factor gets a sentence.
 const lowFactor = 0.8
 
-// Sentences returns a sentence about each factor below 0.8 that is not a product of other factors.
+// Sentences returns a sentence about each factor below 0.8 that is not a product of other factors. If the trace of
+// several threads records nothing but useful time, there is a sentence about that.
 func (r *Result) Sentences() (list []string) {
+	if !r.runtime && r.Threads > 1 {
+		list = append(list, "The trace records no calls of a communication library or of a threading runtime. The time in "+
+			"such calls counts as useful.")
+	}
 	say := func(f float64, format string) {
 		if f < lowFactor && f > 0 {
 			list = append(list, fmt.Sprintf(format, 100*(1-f)))

@@ -52,7 +52,7 @@ type Page struct {
 	// Unjudged holds a sentence for each sort of events that could not be judged, with the reason.
 	Unjudged []string `json:"unjudged"`
 	// Waits, Causes and CriticalPath are the results of the analyses on which the page is based. CriticalPath
-	// is nil unless Options.Gains is set.
+	// is nil unless Options.Gains is set. If the trace cannot be explained, Causes and CriticalPath are nil.
 	Waits        *waits.Result        `json:"-"`
 	Causes       *causes.Result       `json:"-"`
 	CriticalPath *criticalpath.Result `json:"-"`
@@ -140,7 +140,10 @@ type explainer struct {
 	locks float64
 }
 
-// Explain explains a trace. ok is false if no thread has useful time. The error is
+// Missing returns the reason why a trace cannot be explained, or "" if it can.
+func (p *Page) Missing() string { return p.Efficiency.Missing() }
+
+// Explain explains a trace. ok is false if [Page.Missing] returns a reason. The error is
 // analysis.ErrTimeRange, or an error of the scan, of the temporary file, or of the context.
 func Explain(ctx context.Context, events format.Events, opt Options) (page *Page, ok bool, err error) {
 	w, h, err := waits.FindWithHistory(ctx, events, waits.Options{Rows: opt.Rows})
@@ -162,10 +165,11 @@ func Explain(ctx context.Context, events format.Events, opt Options) (page *Page
 	x.page = &Page{Clock: log.Defs.Clock, Efficiency: e, Findings: []Finding{}, Unjudged: []string{},
 		Ran: RunSummary{Processes: e.Processes, Threads: e.Threads, Streams: e.Streams, Runtime: e.Runtime,
 			Regions: []Region{}}}
+	x.page.Waits = x.waits
 	if !ok {
 		return x.page, false, nil
 	}
-	x.page.Waits, x.page.Causes = x.waits, x.causes
+	x.page.Causes = x.causes
 	if opt.Gains > 0 {
 		x.page.CriticalPath, err = criticalpath.FromHistory(ctx, h, criticalpath.Options{Rows: opt.Rows, Gains: opt.Gains})
 		if err != nil {

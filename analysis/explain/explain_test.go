@@ -314,3 +314,52 @@ func TestUnknownLaunches(t *testing.T) {
 		t.Errorf("found %q, expected %q", p.Unjudged, expected)
 	}
 }
+
+// TestSlowThread checks that the threads of a process are compared in a trace of OpenMP as EZTrace records it with
+// OMPT: all threads have a region around their implicit tasks, and the first one also has an implicit task around the
+// whole program. In each of 10 parallel regions, the first thread computes for 3000 ticks and the others for 1000. If
+// it were as fast as they, each region would be 2000 ticks shorter.
+func TestSlowThread(t *testing.T) {
+	r := trace.NewRecorder(trace.Seconds(1_000_000))
+	process := r.Process("process", r.Machine("node"))
+	working, task, barrier := r.Region("Working"), r.Region("OpenMP implicit task"), r.Region("OpenMP implicit barrier")
+	parallel := r.Region("OpenMP parallel")
+	threads := make([]uint32, 4)
+	for i := range threads {
+		threads[i] = r.Thread("thread "+strconv.Itoa(i), process)
+		r.Enter(threads[i], 0, working)
+	}
+	first := threads[0]
+	r.Enter(first, 0, task)
+	for round := range int64(10) {
+		begin := 10 + 4000*round
+		r.Event(first, begin, trace.ThreadTeamBegin, trace.NoRef, nil)
+		r.Enter(first, begin, parallel)
+		for i, thread := range threads {
+			come := begin + 1000
+			if i == 0 {
+				come = begin + 3000
+			}
+			r.Enter(thread, begin, task)
+			r.Enter(thread, come, barrier)
+			r.Leave(thread, begin+3000, barrier)
+			r.Leave(thread, begin+3000, task)
+		}
+		r.Event(first, begin+3000, trace.ThreadTeamEnd, trace.NoRef, nil)
+		r.Leave(first, begin+3000, parallel)
+	}
+	r.Leave(first, 40_010, task)
+	for _, thread := range threads {
+		r.Leave(thread, 40_010, working)
+	}
+	p := page(t, r)
+	if len(p.Findings) == 0 {
+		t.Fatal("found no finding")
+	}
+	f := &p.Findings[0]
+	path := []string{"Working", "OpenMP implicit task", "OpenMP parallel", "OpenMP implicit task"}
+	if f.ID != "late" || f.Gain != 20_000 || !slices.Equal(f.Locations, []string{"thread 0"}) ||
+		!slices.Equal(f.Path, path) {
+		t.Errorf("found %+v, expected that the first thread could gain 20000 ticks in %q", f, path)
+	}
+}

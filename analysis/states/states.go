@@ -303,6 +303,14 @@ type Level struct {
 	Idle     int64 `json:"idle"`
 }
 
+// NoProcessors returns the reason why a trace without processors has no states.
+func NoProcessors(d *trace.Definitions) string {
+	if d.Resources.Len() > 0 {
+		return "the trace has no processors, and only processors have states; weft usage shows the use of resources"
+	}
+	return "the trace has no events of processors, which have states"
+}
+
 // Result returns the states up to the last event. The part can handle further events after that.
 func (p *Part) Result() *Result {
 	e := &p.engine

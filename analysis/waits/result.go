@@ -133,14 +133,18 @@ func (r *Result) UnknownLaunches() bool {
 	return slices.ContainsFunc(r.Unjudged, func(u Unjudged) bool { return u.Reason == reason })
 }
 
+// NothingJudged begins each reason that [Result.Missing] returns. Texts about the events that cannot be judged follow
+// it.
+const NothingJudged = "found no messages, collective operations, barriers or locks in calls that take time, expected " +
+	"some of them; waits cannot be judged"
+
 // Missing returns the reason why no wait of a trace can be judged, or "" if some waits can be judged. It also
 // returns "" for a window of a trace that has barriers or calls of communication libraries.
 func (r *Result) Missing() string {
 	if r.Judged > 0 || r.part {
 		return ""
 	}
-	text := "found no messages, collective operations, barriers or locks in calls that take time, expected some of " +
-		"them; waits cannot be judged"
+	text := NothingJudged
 	for _, u := range r.Unjudged {
 		text += "; " + u.Text(r.Clock)
 	}

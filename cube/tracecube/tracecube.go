@@ -111,6 +111,7 @@ func (f *Builder) pathOf(names []string) int {
 func (f *Builder) addTree(list []calltree.Node) {
 	later := f.laterThreads()
 	place := make([]int, len(list))
+	inside := make([]bool, len(list)) // whether a node lies in a parallel region
 	add := func(threads bool, forks map[string]int) {
 		for i := range list {
 			n := &list[i]
@@ -120,11 +121,13 @@ func (f *Builder) addTree(list []calltree.Node) {
 			parent, name := -1, f.name(n.Region)
 			if n.Parent >= 0 {
 				parent = place[n.Parent]
-			} else if p, ok := forks[name]; ok && f.defs.RoleOf(n.Region) == trace.ForkRole {
-				place[i] = p
-				continue
+				inside[i] = inside[n.Parent] || f.defs.RoleOf(list[n.Parent].Region) == trace.ForkRole
 			}
-			place[i] = f.path(parent, name)
+			if p, ok := forks[name]; ok && !inside[i] && f.defs.RoleOf(n.Region) == trace.ForkRole {
+				place[i] = p
+			} else {
+				place[i] = f.path(parent, name)
+			}
 		}
 	}
 	add(false, nil)
@@ -149,20 +152,27 @@ func (f *Builder) laterThreads() []bool {
 }
 
 // firstPaths returns, for each region name, the first path in a depth-first walk that ends with a region of
-// that name. The walk visits regions in the order of the definitions.
+// that name. The walk visits regions in the order of the definitions. A path that ends with an implicit task counts
+// only if the task is in a parallel region, or if there is no such path: see [trace.Definitions.IsImplicitTask].
 func (f *Builder) firstPaths() map[string]int {
 	below := make([][]int, len(f.paths)+1)
 	for i, n := range f.paths {
 		below[n.parent+1] = append(below[n.parent+1], i)
 	}
-	first := map[string]int{}
+	first, initial := map[string]int{}, map[string]bool{}
+	inside := make([]bool, len(f.paths)) // whether a path lies in a parallel region
 	wait := []int{-1}
 	for len(wait) > 0 {
 		i := wait[len(wait)-1]
 		wait = wait[:len(wait)-1]
 		if i >= 0 {
-			if _, ok := first[f.paths[i].name]; !ok {
-				first[f.paths[i].name] = i
+			p := f.paths[i]
+			if p.parent >= 0 {
+				above := f.regions[f.paths[p.parent].name]
+				inside[i] = inside[p.parent] || f.defs.RoleOf(above) == trace.ForkRole
+			}
+			if _, ok := first[p.name]; !ok || initial[p.name] && inside[i] {
+				first[p.name], initial[p.name] = i, !inside[i] && f.defs.IsImplicitTask(f.regions[p.name])
 			}
 		}
 		l := below[i+1]

@@ -176,3 +176,54 @@ func TestWaitsOutsideOfRegions(t *testing.T) {
 		t.Errorf("found %g s in %q, expected 50 µs", v, x.PathNames(last))
 	}
 }
+
+// TestImplicitTasks checks that times and waits of a thread have the same call path in a trace of OpenMP as EZTrace
+// records it with OMPT. The second thread comes to the barrier at 1010 and waits for the first one until 3010. It is in
+// the barrier until 3020.
+func TestImplicitTasks(t *testing.T) {
+	r := trace.NewRecorder(trace.Seconds(1_000_000))
+	process := r.Process("process", r.Machine("node"))
+	working, task, barrier := r.Region("Working"), r.Region("OpenMP implicit task"), r.Region("OpenMP implicit barrier")
+	parallel := r.Region("OpenMP parallel")
+	threads := []uint32{r.Thread("first", process), r.Thread("second", process)}
+	for _, thread := range threads {
+		r.Enter(thread, 0, working)
+	}
+	r.Enter(threads[0], 0, task) // executes the whole program
+	r.Enter(threads[0], 10, parallel)
+	for i, come := range []int64{3010, 1010} {
+		r.Enter(threads[i], 10, task)
+		r.Enter(threads[i], come, barrier)
+		r.Leave(threads[i], 3020, barrier)
+		r.Leave(threads[i], 3020, task)
+	}
+	r.Leave(threads[0], 3020, parallel)
+	r.Leave(threads[0], 3030, task)
+	for _, thread := range threads {
+		r.Leave(thread, 3030, working)
+	}
+	events := format.Recorded(r)
+	opt := calltree.Options{Rows: trace.NewRows(r.Defs())}
+	f, err := New(t.Context(), events, trace.Everything(), opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := waits.Find(t.Context(), events, waits.Options{Rows: opt.Rows})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.AddWaits(w)
+	x := f.Cube()
+	var found []string
+	for i := range x.Paths {
+		if names := x.PathNames(i); names[len(names)-1] == "OpenMP implicit barrier" {
+			found = append(found, fmt.Sprintf("%s: %.6f %.6f", strings.Join(names, "/"), x.Metric("time").At(i, 1),
+				x.Metric("omp_ibarrier_wait").At(i, 1)))
+		}
+	}
+	want := []string{"Working/OpenMP implicit task/OpenMP parallel/OpenMP implicit task/OpenMP implicit barrier: " +
+		"0.002010 0.002000"}
+	if !slices.Equal(found, want) {
+		t.Errorf("found %q, expected %q", found, want)
+	}
+}

@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weft-trace/weft/analysis"
-	"github.com/weft-trace/weft/analysis/efficiency"
 	"github.com/weft-trace/weft/analysis/info"
 	"github.com/weft-trace/weft/internal/nearest"
 	"github.com/weft-trace/weft/trace"
@@ -98,33 +97,47 @@ func someArgs(c *cobra.Command, args []string) error {
 	return nil
 }
 
-// answerPart opens a trace, restricts it to the part that the flags select, and returns the answer of find.
-// The result found of find reports whether the events have time in regions; answerPart returns it. If a whole
-// trace has no such time, answerPart returns an error that ends with missing, a text about what is impossible
-// for this trace. If a part of a trace has no such time, there is no error.
-func answerPart[T any](a *app, ctx context.Context, path string, r *inputFlags, s *selectionFlags, missing string,
-	find func(in *input) (answer T, ok bool, err error)) (answer T, found bool, err error) {
+// missingAnswer is the JSON of a command for a trace that lacks what the analysis needs. The fields of the answer are
+// absent.
+type missingAnswer struct {
+	heading
+	Missing string `json:"missing"` // the reason
+}
+
+// lacks returns the error with which a command ends after its output, if the trace lacks what the analysis needs.
+// reason describes that. If the flags select a part of the trace, the error is nil, and reason is reported as a
+// notice.
+func (in *input) lacks(reason string, part bool) error {
+	if part {
+		in.notFound = reason
+		return nil
+	}
+	return &exitError{exitDefects, fmt.Errorf("%s: %s", in.src.Path, reason)}
+}
+
+// answerPart opens a trace, restricts it to the part that the flags select, and returns the answer of find. The result
+// missing of find is the reason why the part has no answer, or ""; answerPart returns it. If it is not "", the result
+// lack is that of [input.lacks], whose text ends with impossible: what is impossible for this trace.
+func answerPart[T any](a *app, ctx context.Context, path string, r *inputFlags, s *selectionFlags, impossible string,
+	find func(in *input) (answer T, missing string, err error)) (answer T, missing string, lack, err error) {
 	in, err := a.open(ctx, path, r)
 	if err != nil {
-		return answer, false, err
+		return answer, "", nil, err
 	}
 	defer in.Close()
 	part, err := s.narrow(ctx, in)
 	if err != nil {
-		return answer, false, err
+		return answer, "", nil, err
 	}
-	if answer, found, err = find(in); err != nil {
-		return answer, false, asTraceDefect(path, err)
+	if answer, missing, err = find(in); err != nil {
+		return answer, "", nil, asTraceDefect(path, err)
 	}
-	if !found && part {
-		in.notFound = efficiency.NoRegionTime + "; " + missing
+	if missing != "" {
+		lack = in.lacks(missing+"; "+impossible, part)
 	}
 	in.bar.remove()
 	a.reportDefects(in, r.quiet)
-	if !found && !part {
-		err = &exitError{exitDefects, fmt.Errorf("%s: %s; %s", path, efficiency.NoRegionTime, missing)}
-	}
-	return answer, found, err
+	return answer, missing, lack, nil
 }
 
 // asTraceDefect turns analysis.ErrTimeRange into a defect of the trace. It returns other errors unchanged.

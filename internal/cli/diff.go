@@ -21,11 +21,13 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// diffResult holds the JSON output of weft diff.
+// diffResult holds the JSON output of weft diff. If Missing is set, there is neither a clock nor a result.
 type diffResult struct {
-	A     []heading  `json:"a"`
-	B     []heading  `json:"b"`
-	Clock info.Clock `json:"clock"` // clock of all times
+	A []heading `json:"a"`
+	B []heading `json:"b"`
+	// Missing is the reason why nothing can be compared.
+	Missing string      `json:"missing,omitempty"`
+	Clock   *info.Clock `json:"clock,omitempty"` // clock of all times
 	*diff.Result
 	Failed []failed `json:"failed"`
 }
@@ -159,17 +161,19 @@ func (a *app) runDiff(c *cobra.Command, args []string, flags *diffFlags) error {
 		opt.Regions = chosen.match
 	}
 	cmp := diff.New(opt)
-	if err := a.readSides(c, cmp, [2][]string{as, bs}, x, flags); err != nil {
+	lack, err := a.readSides(c, cmp, [2][]string{as, bs}, x, flags)
+	if err != nil {
 		return err
 	}
-	if cmp.Empty(diff.A) || cmp.Empty(diff.B) {
+	if x.Missing != "" {
 		if flags.asJSON {
-			return a.writeJSON(a.out, x)
+			err = a.writeJSON(a.out, x)
 		}
-		return nil
+		return errors.Join(err, lack)
 	}
 	x.Result = cmp.Result()
-	x.Clock = info.NewClock(x.Result.Clock)
+	clock := info.NewClock(x.Result.Clock)
+	x.Clock = &clock
 	if x.Unit == diff.Iterations && slices.Contains(x.Samples[:], 0) {
 		return usageError("--iterations %s: found no visits of the region in %s, expected a region of both sides%s",
 			flags.loop, map[bool]string{true: "A", false: "B"}[x.Samples[diff.A] == 0],
@@ -216,14 +220,16 @@ func (a *app) reportUnknownRegions(x *diffResult, flags *diffFlags) error {
 	return nil
 }
 
-// readSides adds the traces of both sides to a comparison, and their headings to x.
+// readSides adds the traces of both sides to a comparison, and their headings to x. If a side has nothing to compare,
+// it sets x.Missing, and reads no more. lack is then the error with which the command ends after its output; it is nil
+// if the flags select a part of the traces.
 func (a *app) readSides(c *cobra.Command, cmp *diff.Comparison, sides [2][]string, x *diffResult,
-	flags *diffFlags) error {
+	flags *diffFlags) (lack, err error) {
 	for side, paths := range sides {
 		for _, path := range paths {
 			h, err := a.scanRun(c, cmp, diff.Side(side), path, &flags.input, &flags.selection)
 			if err != nil {
-				return err
+				return nil, err
 			}
 			if list := &x.A; side == int(diff.A) {
 				*list = append(*list, *h)
@@ -231,15 +237,18 @@ func (a *app) readSides(c *cobra.Command, cmp *diff.Comparison, sides [2][]strin
 				x.B = append(x.B, *h)
 			}
 		}
-		if part := flags.selection.anySet(); cmp.Empty(diff.Side(side)) && part {
-			printf(a.err, "%s: found no calls of regions and no claims; nothing can be compared\n", strings.Join(paths, ", "))
-			return nil
-		} else if cmp.Empty(diff.Side(side)) {
-			return &exitError{exitDefects, fmt.Errorf("%s: found no calls of regions and no claims, expected some; "+
-				"nothing can be compared", strings.Join(paths, ", "))}
+		if !cmp.Empty(diff.Side(side)) {
+			continue
 		}
+		x.Missing = fmt.Sprintf("%s: found no calls of regions and no claims, expected some; nothing can be compared",
+			strings.Join(paths, ", "))
+		if flags.selection.anySet() {
+			printf(a.err, "%s\n", x.Missing)
+			return nil, nil
+		}
+		return &exitError{exitDefects, errors.New(x.Missing)}, nil
 	}
-	return nil
+	return nil, nil
 }
 
 // addFailed adds the conditions that are met to d, and returns a sentence for each of them.

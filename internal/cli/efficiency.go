@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/csv"
 	"errors"
@@ -23,7 +24,7 @@ import (
 // efficiency.
 type efficiencyResult struct {
 	heading
-	// Missing is the reason for which a part of a trace has no factors.
+	// Missing is the reason for which the trace, or a part of it, has no factors.
 	Missing string `json:"missing,omitempty"`
 	*efficiency.Result
 	Scaling *efficiency.Scaling `json:"scaling,omitempty"`
@@ -110,12 +111,13 @@ func (a *app) runEfficiency(c *cobra.Command, args []string, f *efficiencyFlags)
 		return usageError("--weak: expected no --phase or --loop with it, whose phases are not compared with each other")
 	}
 	var list []*efficiencyResult
+	var lack error // set for a trace without factors
 	for _, path := range args {
-		found, err := a.computeEfficiency(c, path, f)
+		found, missing, err := a.computeEfficiency(c, path, f)
 		if err != nil {
 			return err
 		}
-		list = append(list, found...)
+		list, lack = append(list, found...), errors.Join(lack, missing)
 	}
 	if first := list[0]; !f.wantsPhases() && first.Missing == "" {
 		for _, x := range list[1:] {
@@ -127,44 +129,52 @@ func (a *app) runEfficiency(c *cobra.Command, args []string, f *efficiencyFlags)
 	}
 	if f.asJSON {
 		if len(list) == 1 && !f.wantsPhases() {
-			return a.writeJSON(a.out, list[0])
+			return cmp.Or(a.writeJSON(a.out, list[0]), lack)
 		}
-		return a.writeJSON(a.out, list)
+		return cmp.Or(a.writeJSON(a.out, list), lack)
 	}
 	list = slices.DeleteFunc(list, func(x *efficiencyResult) bool { return x.Missing != "" })
 	switch {
+	case len(list) == 0:
 	case f.asCSV:
-		return a.writeEfficiencyCSV(list)
+		return cmp.Or(a.writeEfficiencyCSV(list), lack)
 	case f.wantsPhases():
 		a.printPhases(list, len(args) > 1)
 	default:
 		a.printEfficiency(list)
 	}
-	return nil
+	return lack
 }
 
 // computeEfficiency computes the factors of a trace. With --phase or --loop it computes the factors of each
-// phase instead.
-func (a *app) computeEfficiency(c *cobra.Command, path string, f *efficiencyFlags) ([]*efficiencyResult, error) {
+// phase instead. lack is the error of [answerPart].
+func (a *app) computeEfficiency(c *cobra.Command, path string, f *efficiencyFlags) (list []*efficiencyResult, lack,
+	err error) {
 	var h heading
-	list, found, err := answerPart(a, c.Context(), path, &f.input, &f.selection, "the trace has no efficiency",
-		func(in *input) (list []*efficiencyResult, ok bool, err error) {
+	list, missing, lack, err := answerPart(a, c.Context(), path, &f.input, &f.selection, "the trace has no efficiency",
+		func(in *input) (list []*efficiencyResult, missing string, err error) {
 			h = in.heading()
 			opt := efficiency.Options{Rows: trace.NewRows(in.Defs())}
 			if f.wantsPhases() {
 				windows, err := a.phaseWindows(c.Context(), in, f)
 				if err != nil {
-					return nil, false, err
+					return nil, "", err
 				}
 				return computePhaseFactors(c.Context(), in, h, windows, f.phase != "", opt)
 			}
 			x, ok, err := efficiency.Find(c.Context(), in.Events, opt)
-			return []*efficiencyResult{{heading: h, Result: x}}, ok, err
+			switch {
+			case err != nil:
+				return nil, "", err
+			case !ok:
+				return nil, x.Missing(), nil
+			}
+			return []*efficiencyResult{{heading: h, Result: x}}, "", nil
 		})
-	if err == nil && !found {
-		list = []*efficiencyResult{{heading: h, Missing: efficiency.NoRegionTime}}
+	if missing != "" {
+		list = []*efficiencyResult{{heading: h, Missing: missing}}
 	}
-	return list, err
+	return list, lack, err
 }
 
 // phaseWindows returns a window for each visit of a region, or with --loop for each iteration of a
@@ -199,21 +209,28 @@ func (a *app) phaseWindows(ctx context.Context, in *input, f *efficiencyFlags) (
 }
 
 // computePhaseFactors computes the factors of each window. closed states whether the windows are those of visits.
+// missing is set if no window has factors.
 func computePhaseFactors(ctx context.Context, in *input, h heading, windows []trace.Window, closed bool,
-	opt efficiency.Options) (list []*efficiencyResult, ok bool, err error) {
+	opt efficiency.Options) (list []*efficiencyResult, missing string, err error) {
+	found := false
 	err = transform.EachPiece(ctx, in.Events, windows, closed, func(i int, piece format.Events) error {
 		x := &efficiencyResult{heading: h, Phase: &efficiencyPhase{i + 1, windows[i].From, windows[i].To}}
-		var useful bool
-		if x.Result, useful, err = efficiency.Find(ctx, piece, opt); err != nil {
+		r, ok, err := efficiency.Find(ctx, piece, opt)
+		if err != nil {
 			return err
 		}
-		if ok = ok || useful; !useful {
-			x.Result, x.Missing = nil, efficiency.NoRegionTime
+		if found = found || ok; ok {
+			x.Result = r
+		} else {
+			x.Missing, missing = r.Missing(), r.Missing()
 		}
 		list = append(list, x)
 		return nil
 	})
-	return list, ok, err
+	if found {
+		missing = ""
+	}
+	return list, missing, err
 }
 
 // printPhases prints the factors of phases, one below the other.

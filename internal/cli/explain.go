@@ -1,13 +1,13 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/weft-trace/weft/analysis/efficiency"
 	"github.com/weft-trace/weft/analysis/explain"
 	"github.com/weft-trace/weft/internal/plural"
 	"github.com/weft-trace/weft/trace"
@@ -16,7 +16,7 @@ import (
 // explainResult is the JSON of weft explain (docs/json/explain.md).
 type explainResult struct {
 	heading
-	// Missing is the reason why a part of a trace cannot be explained.
+	// Missing is the reason why the trace cannot be explained.
 	Missing string `json:"missing,omitempty"`
 	*explain.Page
 	Baseline *explain.Baseline `json:"baseline,omitempty"`
@@ -51,28 +51,26 @@ no --region, because the findings compare all regions.`,
 			if asJSON && markdown {
 				return usageError("--json and --markdown: expected one of them")
 			}
-			x, found, err := a.explainOne(c, args[0], &r, &s)
+			x, lack, err := a.explainOne(c, args[0], &r, &s)
 			if err != nil {
 				return err
 			}
-			if baseline != "" && found {
-				b, found, err := a.explainOne(c, baseline, &r, &s)
-				if err != nil {
+			if baseline != "" && x.Missing == "" {
+				var b *explainResult
+				if b, lack, err = a.explainOne(c, baseline, &r, &s); err != nil {
 					return err
 				}
-				if found {
+				if b.Missing == "" {
 					x.Baseline = explain.Compare(b.Page, x.Page)
 					x.Baseline.Path = baseline
 				}
 			}
 			if asJSON {
-				return a.writeJSON(a.out, x)
+				err = a.writeJSON(a.out, x)
+			} else if x.Missing == "" {
+				printExplanation(a.out, x, markdown)
 			}
-			if !found {
-				return nil
-			}
-			printExplanation(a.out, x, markdown)
-			return nil
+			return cmp.Or(err, lack)
 		},
 	}
 	r.flags(c.Flags())
@@ -87,20 +85,22 @@ no --region, because the findings compare all regions.`,
 	return c
 }
 
-// explainOne explains a trace.
-func (a *app) explainOne(c *cobra.Command, path string, r *inputFlags, s *selectionFlags) (*explainResult, bool,
-	error) {
+// explainOne explains a trace. lack is the error of [answerPart].
+func (a *app) explainOne(c *cobra.Command, path string, r *inputFlags, s *selectionFlags) (x *explainResult, lack,
+	err error) {
 	a.garbage.tuneForExplain()
-	x, found, err := answerPart(a, c.Context(), path, r, s, "nothing can be explained",
-		func(in *input) (x *explainResult, ok bool, err error) {
+	x, _, lack, err = answerPart(a, c.Context(), path, r, s, "nothing can be explained",
+		func(in *input) (x *explainResult, missing string, err error) {
 			x = &explainResult{heading: in.heading()}
-			x.Page, ok, err = explain.Explain(c.Context(), in.Events, explain.Options{Rows: trace.NewRows(in.Defs())})
-			return x, ok, err
+			page, ok, err := explain.Explain(c.Context(), in.Events, explain.Options{Rows: trace.NewRows(in.Defs())})
+			if err == nil && !ok {
+				x.Missing = page.Missing()
+			} else {
+				x.Page = page
+			}
+			return x, x.Missing, err
 		})
-	if err == nil && !found {
-		x = &explainResult{heading: x.heading, Missing: efficiency.NoRegionTime}
-	}
-	return x, found, err
+	return x, lack, err
 }
 
 // printExplanation prints a page.

@@ -233,9 +233,8 @@ func hostileArgs(command []string, path, dir string) []string {
 }
 
 // nothingToAnswer lists texts of errors for traces in which a command finds nothing to answer.
-var nothingToAnswer = []string{"no processors", "nothing can be compared", "waits cannot be judged",
-	"has no critical path",
-	"has no efficiency", "nothing can be explained"}
+var nothingToAnswer = []string{"no processors", "no time of processors", "nothing can be compared",
+	"waits cannot be judged", "has no critical path", "has no efficiency", "nothing can be explained"}
 
 // TestHostileShapes checks that each command answers for traces with deep, non-nesting or never entered calls, or says
 // why it cannot. [BenchmarkHostileShapes] and TestHostileShapesAreLinear check that the time is linear in the length.

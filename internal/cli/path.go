@@ -97,7 +97,8 @@ func (f *pathFlags) register(c *cobra.Command) {
 	c.Flags().Var(newInteger(&f.top, 10, 0, 0), "top",
 		"how many lines of each table to show; 0 shows all, as --json and --csv do")
 	c.Flags().BoolVar(&f.asJSON, "json", false, "print JSON, with all pieces")
-	c.Flags().BoolVar(&f.asCSV, "csv", false, "print the call paths as comma-separated values, times in seconds")
+	c.Flags().BoolVar(&f.asCSV, "csv", false,
+		"print the call paths, or the critical claims, as comma-separated values, times in seconds")
 }
 
 // runPath finds and prints the critical path of the trace in args.
@@ -121,7 +122,12 @@ func (a *app) runPath(c *cobra.Command, args []string, flags *pathFlags) error {
 			return nil, nil, err
 		}
 		if in.Defs().Resources.Len() > 0 {
-			return a.findClaimPath(c.Context(), in, part, constraints.Use(use), flags.tolerance, flags.top)
+			x, text, err := a.findClaimPath(c.Context(), in, constraints.Use(use), flags)
+			if errors.Is(err, constraints.ErrNoClaims) {
+				none = in.lacks(err.Error(), part)
+				return missingAnswer{in.heading(), err.Error()}, func() error { return nil }, nil
+			}
+			return x, text, err
 		}
 		opt := criticalpath.Options{Rows: trace.NewRows(in.Defs()), WhatIf: changes,
 			Paths: flags.asJSON || flags.asCSV}
@@ -137,30 +143,23 @@ func (a *app) runPath(c *cobra.Command, args []string, flags *pathFlags) error {
 		if err != nil {
 			return nil, nil, err
 		}
+		if missing := found.Missing(); missing != "" {
+			none = in.lacks(missing, part)
+			return missingAnswer{in.heading(), missing}, func() error { return nil }, nil
+		}
 		x := &pathResult{heading: in.heading(), Result: found}
 		if len(x.Gains) > 0 {
 			x.Factors = criticalpath.Factors()
 		}
-		missing := x.Missing()
-		if missing != "" && part {
-			in.notFound = missing
-		} else if missing != "" {
-			none = &exitError{exitDefects, fmt.Errorf("%s: %s", in.src.Path, missing)}
-		}
 		return x, func() error {
-			switch {
-			case flags.asCSV:
+			if flags.asCSV {
 				return a.writePathCSV(found, in.Defs().Clock)
-			case missing == "":
-				a.printPath(found, in.Defs().Clock, flags.top, flags.pieces)
 			}
+			a.printPath(found, in.Defs().Clock, flags.top, flags.pieces)
 			return nil
 		}, nil
 	})
-	if err == nil {
-		err = none
-	}
-	return err
+	return cmp.Or(err, none)
 }
 
 // claimPathResult holds the JSON output of weft path for a trace of claims.
@@ -169,39 +168,39 @@ type claimPathResult struct {
 	*constraints.Result
 }
 
-// findClaimPath finds the critical path of a trace of claims.
-func (a *app) findClaimPath(ctx context.Context, in *input, part bool, use constraints.Use, tolerance string,
-	top int) (any, func() error, error) {
+// findClaimPath finds the critical path of a trace of claims. The error is [constraints.ErrNoClaims] if there are none.
+func (a *app) findClaimPath(ctx context.Context, in *input, use constraints.Use, flags *pathFlags) (answer any,
+	text func() error, err error) {
 	clock := in.Defs().Clock
 	opt := constraints.Options{Use: use}
-	if tolerance != "" {
+	if flags.tolerance != "" {
 		var err error
-		if opt.Tolerance, err = clock.ParseDuration(tolerance); err != nil {
+		if opt.Tolerance, err = clock.ParseDuration(flags.tolerance); err != nil {
 			return nil, nil, usageError("--tolerance: %w", err)
 		}
 	}
 	x, err := constraints.Find(ctx, in.Events, opt)
-	if part && errors.Is(err, constraints.ErrNoClaims) {
-		in.notFound = "found no claim"
-		return &claimPathResult{heading: in.heading()}, func() error { return nil }, nil
-	}
 	var cycle *constraints.CycleError
-	if errors.Is(err, constraints.ErrNoClaims) || errors.As(err, &cycle) {
+	if errors.As(err, &cycle) {
 		return nil, nil, &exitError{exitDefects, fmt.Errorf("%s: %w", in.src.Path, err)}
 	}
 	if err != nil {
 		return nil, nil, err
 	}
 	return &claimPathResult{in.heading(), x}, func() error {
+		if flags.asCSV {
+			return a.writeClaimPathCSV(x, clock)
+		}
 		f := clock.FormatDuration
 		printf(a.out, "Path       %s, with %d of %s\nBy         %s of the trace, %d inferred\n",
 			f(x.Length),
 			len(x.Critical), plural.Of(x.Claims, "claim"), plural.Of(x.Dependencies, "dependency", "dependencies"), x.Inferred)
-		a.printList("activities", len(x.Regions), top, table.Row{"activity", "claims", "time", "%"}, func(i int) table.Row {
-			r := &x.Regions[i]
-			return table.Row{r.Region, r.Claims, clock.FormatSum(r.Time), percentOf(r.Time, trace.TicksOf(x.Length))}
-		})
-		a.printList("claims", len(x.Critical), top, table.Row{"claim", "activity", "resource", "from", "to", "time"},
+		a.printList("activities", len(x.Regions), flags.top, table.Row{"activity", "claims", "time", "%"},
+			func(i int) table.Row {
+				r := &x.Regions[i]
+				return table.Row{r.Region, r.Claims, clock.FormatSum(r.Time), percentOf(r.Time, trace.TicksOf(x.Length))}
+			})
+		a.printList("claims", len(x.Critical), flags.top, table.Row{"claim", "activity", "resource", "from", "to", "time"},
 			func(i int) table.Row {
 				c := &x.Critical[i]
 				return table.Row{c.ID, c.Region, c.Resource, clock.FormatSeconds(c.Start) + " s", clock.FormatSeconds(c.End) + " s",
@@ -292,6 +291,23 @@ func longestPieces(list []criticalpath.Piece, n int) []criticalpath.Piece {
 	list = list[:min(n, len(list))]
 	slices.SortFunc(list, func(a, b criticalpath.Piece) int { return cmp.Compare(a.From, b.From) })
 	return list
+}
+
+// writeClaimPathCSV writes the critical claims.
+func (a *app) writeClaimPathCSV(x *constraints.Result, clock trace.Clock) error {
+	w := csv.NewWriter(a.out)
+	if err := w.Write([]string{"claim", "activity", "resource", "from", "to"}); err != nil {
+		return err
+	}
+	for i := range x.Critical {
+		c := &x.Critical[i]
+		if err := w.Write([]string{fmt.Sprint(c.ID), c.Region, c.Resource, clock.FormatSeconds(c.Start),
+			clock.FormatSeconds(c.End)}); err != nil {
+			return err
+		}
+	}
+	w.Flush()
+	return w.Error()
 }
 
 // writePathCSV writes the call paths on the critical path.

@@ -325,12 +325,17 @@ func (a *app) addReasons(ctx context.Context, in *input, s *selectionFlags, by s
 	}
 	page, ok, err := explain.Explain(ctx, in.Events, explain.Options{Rows: rows, Gains: gainsShown})
 	if errors.Is(err, analysis.ErrTimeRange) {
-		return nil // weft check reports such times
+		x.Unexplained = err.Error()
+		return nil
 	}
-	if err != nil || !ok {
+	if err != nil {
 		return err
 	}
-	x.Explanation = page
+	if ok {
+		x.Explanation = page
+	} else {
+		x.Unexplained = page.Missing()
+	}
 	if x.WaitStates == nil {
 		x.WaitStates = page.Waits
 	}

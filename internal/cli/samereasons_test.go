@@ -59,20 +59,11 @@ func (f *figureComparison) reasons(first int64) {
 // absence is the part of an answer that states why there are no figures.
 type absence struct{ Missing string }
 
-// commandOrMissing runs a command and decodes its output, as the method command does. If the command finds
-// nothing, to gets the reason.
+// commandOrMissing runs a command and decodes its output, as the method command does. The exit code is 1 if the command
+// finds nothing; to then gets the reason.
 func (f *figureComparison) commandOrMissing(to any, name string, more ...string) {
 	f.t.Helper()
 	code, out, errs := runWeft(f.t, append(slices.Concat([]string{name, "--json", "-q"}, more, f.flags), f.path)...)
-	if code == 1 && out == "" {
-		_, text, _ := strings.Cut(strings.TrimSpace(errs), f.path+": ")
-		text, _, _ = strings.Cut(text, "; ")
-		b, err := json.Marshal(absence{text})
-		if err != nil {
-			f.t.Fatal(err)
-		}
-		out = string(b)
-	}
 	if err := json.Unmarshal([]byte(out), to); err != nil {
 		f.t.Fatalf("weft %s: exit %d, %v, %s", name, code, err, errs)
 	}
@@ -93,7 +84,6 @@ type commandFactors struct {
 }
 
 func (c *commandFactors) lines() []string {
-	c.Useful = cmp.Or(c.Useful, "0")
 	lines := []string{fmt.Sprint(c.efficiencyFigures)}
 	for _, m := range []map[string]float64{c.Factors, c.Hybrid} {
 		for _, v := range m {

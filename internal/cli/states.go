@@ -89,6 +89,12 @@ func (f *statesFlags) options() (opt states.Options, err error) {
 	return opt, nil
 }
 
+// statesMissing holds the JSON output of weft states for a trace without processors, or without time of them.
+type statesMissing struct {
+	Clock   trace.Clock `json:"clock"`
+	Missing string      `json:"missing"` // the reason
+}
+
 // runStates computes and prints the states of the processors of the trace in args.
 func (a *app) runStates(c *cobra.Command, args []string, flags *statesFlags) error {
 	opt, err := flags.options()
@@ -96,7 +102,7 @@ func (a *app) runStates(c *cobra.Command, args []string, flags *statesFlags) err
 		return err
 	}
 	in, err := a.open(c.Context(), args[0], &flags.input)
-	var none error // set for a trace without processors
+	var none error // set for a trace without processors, or without time of them
 	err = a.answer(in, err, flags.asJSON, &flags.input, func(in *input) (any, func() error, error) {
 		sel, err := flags.selection.selection(c.Context(), in)
 		if err != nil {
@@ -120,14 +126,20 @@ func (a *app) runStates(c *cobra.Command, args []string, flags *statesFlags) err
 				return !slices.ContainsFunc(q.Locations, sel.Location)
 			})
 		}
+		missing := ""
 		switch {
 		case all == 0:
-			none = &exitError{exitDefects, fmt.Errorf("%s: %s", in.src.Path, noProcessors(in.Defs()))}
+			missing = states.NoProcessors(in.Defs())
+			none = in.lacks(missing, false)
 		case len(x.Processors) == 0:
 			in.notFound = "found no processor with one of the locations"
 		case !slices.ContainsFunc(x.Processors,
 			func(q states.Processor) bool { return q.Busy+q.Overhead+q.Idle+q.Gap > 0 }):
-			in.notFound = "found no time of processors"
+			missing = "found no time of processors, expected some"
+			none = in.lacks(missing, flags.selection.anySet())
+		}
+		if none != nil {
+			return &statesMissing{x.Clock, missing}, func() error { return nil }, nil
 		}
 		return x, func() error {
 			if len(x.Processors) > 0 {
@@ -170,12 +182,4 @@ func (a *app) printStates(x *states.Result, d *trace.Definitions) {
 		l := &x.Profile[i]
 		return table.Row{l.Count, f(l.Busy), f(l.Overhead), f(l.Idle)}
 	})
-}
-
-// noProcessors describes the locations of a trace without processors.
-func noProcessors(d *trace.Definitions) string {
-	if d.Resources.Len() > 0 {
-		return "the trace has no processors, and only processors have states; weft usage shows the use of resources"
-	}
-	return "the trace has no events of processors, which have states"
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/csv"
 	"fmt"
@@ -37,6 +38,13 @@ type waitsResult struct {
 	bounds
 	*waits.Result
 	Causes *causes.Result `json:"causes,omitempty"`
+}
+
+// waitsMissing holds the JSON output of weft waits for a trace whose waits cannot be judged.
+type waitsMissing struct {
+	missingAnswer
+	bounds
+	Unjudged []waits.Unjudged `json:"unjudged"`
 }
 
 func (a *app) waitsCommand() *cobra.Command {
@@ -144,13 +152,15 @@ func (a *app) runWaits(c *cobra.Command, args []string, flags *waitsFlags) error
 		if err != nil {
 			return nil, nil, err
 		}
+		if missing := x.Missing(); missing != "" {
+			none = in.lacks(missing, false)
+			return &waitsMissing{missingAnswer{x.heading, missing}, x.bounds, x.Unjudged}, func() error { return nil }, nil
+		}
 		any := slices.ContainsFunc(x.Patterns, func(p waits.Pattern) bool { return p.Count > 0 })
-		if x.Missing() == "" && flags.selection.anySet() && !any {
+		if flags.selection.anySet() && !any {
 			in.notFound = "found no wait"
 		}
-		if x.Missing() != "" {
-			none = &exitError{exitDefects, fmt.Errorf("%s: %s", in.src.Path, x.Missing())}
-		} else if flags.cubeFile != "" {
+		if flags.cubeFile != "" {
 			err := a.writeWaitsCube(c.Context(), flags, in, x, sel, calltree.Options{Window: opt.Window, Rows: opt.Rows})
 			if err != nil {
 				return nil, nil, err
@@ -158,24 +168,19 @@ func (a *app) runWaits(c *cobra.Command, args []string, flags *waitsFlags) error
 		}
 		return x, func() error {
 			switch {
+			case flags.asCSV && flags.causes:
+				return a.writeCausesCSV(x.Causes, in.Defs().Clock)
 			case flags.asCSV:
-				if flags.causes {
-					return a.writeCausesCSV(x.Causes, in.Defs().Clock)
-				}
 				return a.writeWaitsCSV(x.Result, flags.by)
-			case none == nil:
-				a.printWaits(x.Result, in.Defs(), flags.by, flags.top)
-				if flags.causes {
-					a.printCauses(x.Causes, in.Defs().Clock, flags.top)
-				}
+			}
+			a.printWaits(x.Result, in.Defs(), flags.by, flags.top)
+			if flags.causes {
+				a.printCauses(x.Causes, in.Defs().Clock, flags.top)
 			}
 			return nil
 		}, nil
 	})
-	if err == nil {
-		err = none
-	}
-	return err
+	return cmp.Or(err, none)
 }
 
 // findWithCauses finds waits and their causes.

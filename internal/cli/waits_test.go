@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -102,4 +103,32 @@ func runLate(t *testing.T) map[string]string {
 		t.Errorf("found %s", out)
 	}
 	return differences
+}
+
+// TestIntercommunicatorWaits checks the waits of messages over an intercommunicator (testdata/programs/between.py),
+// also after conversions. Process 3 waits from 200 µs on for the message that process 0 sends at 600 µs, and then from
+// 700 µs on with its own message for the receive at 850 µs. The barrier of the two groups is counted as not judged.
+func TestIntercommunicatorWaits(t *testing.T) {
+	dir := t.TempDir()
+	original := filepath.Join(dir, "traces", "traces.otf2")
+	program := exec.Command(pythonOTF2(t), "testdata/programs/between.py", filepath.Dir(original))
+	if out, err := program.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	for _, format := range []string{"", "otf", "pallas", "etf", "trf"} {
+		path := original
+		if format != "" {
+			path = filepath.Join(dir, "converted."+format)
+			weft(t, 0, "convert", "-q", original, path)
+		}
+		const want = "pattern,part_of,location,cause,waits,time\n" +
+			"late-sender,,rank 3,rank 0,1,0.0004\nlate-receiver,,rank 3,rank 0,1,0.00015\n"
+		if found := weft(t, 0, "waits", "--by", "pair", "--csv", path); found != want {
+			t.Errorf("%s: found\n%s\nexpected\n%s", path, found, want)
+		}
+		const unjudged = "4 collective calls with a total time of 38 µs: the communicator connects two groups of processes"
+		if found := weft(t, 0, "waits", path); !strings.Contains(found, unjudged) {
+			t.Errorf("%s: found\n%s\nexpected %q", path, found, unjudged)
+		}
+	}
 }

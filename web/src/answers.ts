@@ -1,4 +1,5 @@
-// The types of the server's answers about specifications, behaviour, flow and differences.
+// The types of the server's answers about specifications, behaviour, flow, differences, and what the page draws over
+// the rows.
 
 /** SyntaxProblem is a syntax error in a specification. Its line and column are counted from 1. */
 export interface SyntaxProblem {
@@ -210,4 +211,25 @@ export interface Phases {
   factors: { name: string; level: number }[];
   phases: Phase[];
   left: number;
+}
+/**
+ * WaitIntervals is the answer of /waits/intervals. times holds the begin and the end of each wait,
+ * one after the other. left is the number of waits that the answer leaves out because they are too
+ * short.
+ */
+export interface WaitIntervals {
+  missing: string;
+  left: number;
+  tracks: { track: number; times: string[] }[];
+  /** arrows lead from the call that ends a wait to the end of the wait, for the longest waits. */
+  arrows: { track: number; to: string; cause: number; from: string }[];
+}
+/**
+ * PathLine is the answer of /path/line. joined is set if each piece of the path ends where the next
+ * one begins.
+ */
+export interface PathLine {
+  missing: string;
+  joined: boolean;
+  pieces: { track: number; from: string; to: string }[];
 }

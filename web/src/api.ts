@@ -268,8 +268,12 @@ export interface StateTimes {
   overhead: string;
   idle: string;
 }
-/** States is the answer of /states: the sums of the times over all processors, and the times of each track. */
+/**
+ * States is the answer of /states: the sums of the times over all processors, and the times of each track. If there
+ * are no processors, missing is the reason, and there are no sums.
+ */
 export interface States extends StateTimes {
+  missing: string;
   processors: number;
   rows: (StateTimes & { track: number })[];
   clocks?: Waits["clocks"];
@@ -341,8 +345,18 @@ export interface WaitPattern {
   worst: WaitInfo[];
 }
 /**
- * Waits is the answer of /waits. If the waits of the trace cannot be found, missing is the reason.
- * Otherwise it is "".
+ * Unjudged counts events whose waits cannot be found, with the reason. time is the total time of calls in ticks; it is
+ * absent for other events.
+ */
+export interface Unjudged {
+  what: string;
+  count: number;
+  time?: string;
+  reason: string;
+}
+/**
+ * Waits is the answer of /waits. If the waits of the trace cannot be found, missing is the reason, and only the lists
+ * are there. Otherwise it is "".
  */
 export interface Waits {
   missing: string;
@@ -353,7 +367,7 @@ export interface Waits {
   patterns: WaitPattern[];
   late: { communicator: string; track: number; operations: number; of: number; lost: string }[];
   clocks: { messages: number; operations: number; worst: string };
-  unjudged: { what: string; count: number; reason: string }[];
+  unjudged: Unjudged[];
 }
 /** Factors holds POP's standard factors of efficiency, from 0 to 1. */
 export interface Factors {
@@ -373,8 +387,8 @@ export interface Factor {
   value: number;
 }
 /**
- * Efficiency is the answer of /efficiency. If there are no factors, missing is the reason.
- * Otherwise it is "". hybrid holds the factors for processes with threads, and devices
+ * Efficiency is the answer of /efficiency. If there are no factors, missing is the reason, and only the lists are
+ * there. Otherwise it is "". hybrid holds the factors for processes with threads, and devices
  * those of streams of devices. hybrid is empty if each
  * process has one thread.
  */
@@ -393,20 +407,8 @@ export interface Efficiency {
   sentences: string[];
 }
 /**
- * WaitIntervals is the answer of /waits/intervals. times holds the begin and the end of each wait,
- * one after the other. left is the number of waits that the answer leaves out because they are too
- * short.
- */
-export interface WaitIntervals {
-  missing: string;
-  left: number;
-  tracks: { track: number; times: string[] }[];
-  /** arrows lead from the call that ends a wait to the end of the wait, for the longest waits. */
-  arrows: { track: number; to: string; cause: number; from: string }[];
-}
-/**
- * CriticalPath is the answer of /path. If there is no critical path, missing is the reason.
- * Otherwise it is "".
+ * CriticalPath is the answer of /path. If there is no critical path, missing is the reason, and only the lists are
+ * there. Otherwise it is "".
  */
 export interface CriticalPath {
   missing: string;
@@ -422,15 +424,6 @@ export interface CriticalPath {
   gains: { region: string; half: string; curve: string[] }[];
   factors: number[];
   pieces: { track: number; from: string; to: string; by: string }[];
-}
-/**
- * PathLine is the answer of /path/line. joined is set if each piece of the path ends where the next
- * one begins.
- */
-export interface PathLine {
-  missing: string;
-  joined: boolean;
-  pieces: { track: number; from: string; to: string }[];
 }
 /**
  * Finding is a loss of time with its cause. path is the call path with the loss, and tracks are the

@@ -1,6 +1,7 @@
 // Overlays that the user can switch on over the rows of a lane: the critical path and the waiting
 // times.
-import { type Client, errorText, isAbort, type PathLine, type WaitIntervals } from "./api";
+import type { PathLine, WaitIntervals } from "./answers";
+import { type Client, errorText, isAbort } from "./api";
 import { depthAt } from "./arrows";
 import { count, el } from "./dom";
 import { drop, later } from "./later";

@@ -116,6 +116,14 @@ pageTests("the page: tables", (check) => {
     }
   });
 
+  check("the panel of waits shows the time of the calls that are not judged", async ({ page, open }) => {
+    await open("#t=a1&p=waits");
+    const text = await page.locator("#panel").innerText();
+    // a tick of the trace is a nanosecond
+    expect(text).toContain("Not judged: calls of MPI_Probe (3, 90 ns in total): no events are recorded inside.");
+    expect(text).toContain("Not judged: sends (2): the trace has no matching receive.");
+  });
+
   check("a note is kept", async ({ page, open, ready }) => {
     await open("#t=a1");
     await page.locator(".plot").focus();

@@ -72,6 +72,9 @@ func (w *worker) write(l *lane, c *delayedCall) error {
 		b = append(b, c.packed...)
 	}
 	if w.times {
+		if c.flags&isPoint != 0 {
+			l.addOperation(c.inside)
+		}
 		b = l.appendTimes(b, c.before)
 		b = l.appendTimes(b, c.inside)
 	}
@@ -97,6 +100,16 @@ func (l *lane) appendTimes(b []byte, list []nodeTime) []byte {
 		b = appendNumber(b, uint64(x.time))
 	}
 	return b
+}
+
+// addOperation adds the exclusive times in a collective operation outside of calls to the lane.
+func (l *lane) addOperation(list []nodeTime) {
+	for _, x := range list {
+		for int(x.node)+1 >= len(l.operations) {
+			l.operations = append(l.operations, 0)
+		}
+		l.operations[x.node+1] += x.time
+	}
 }
 
 // combine sums the times of equal nodes, and sorts them by node. It returns the number of elements

@@ -10,9 +10,10 @@ import (
 // joinPaths merges the paths of all workers to one list, and sets the places of each worker. The order of the
 // list does not depend on how locations are distributed over workers.
 //
-// The paths of threads that are not the first one of their process begin at a parallel region. Their parent is
-// the path from which the first thread enters this region. If there are several such paths, the parent is the
-// first of them.
+// The outermost parallel region of a thread that is not the first one of its process has the path of this region in the
+// first thread, whatever regions the thread has around it. If there are several such paths, it has the first of them.
+// With OMPT, the first thread executes the whole program in an implicit task, whose region is that of the parallel
+// implicit tasks; the path of such a task counts only if it is in another parallel region.
 func joinPaths(d *trace.Definitions, workers []*worker) []Path {
 	type edge struct {
 		parent int32
@@ -59,30 +60,33 @@ func joinPaths(d *trace.Definitions, workers []*worker) []Path {
 	var paths []Path
 	place := make([]uint32, len(nodes))
 	joined := map[Path]uint32{}       // set only if there are paths of other threads
-	first := map[uint32]uint32{}      // indexed by region row: the first path of the row; set only with joined
+	first := map[uint32]uint32{}      // indexed by region row: the path of the row in first threads; set only with joined
 	threads := below(outermostThread) // outermost regions of threads that are not the first one of their process
 	type step struct {
-		node   int32
-		parent uint32
+		node     int32
+		parent   uint32
+		parallel bool // the node is in a parallel region
 	}
+	initial := map[uint32]bool{} // indexed by region row: whether the path in first is that of an initial task
 	walk := func(root int32) {
 		var wait []step
-		push := func(node int32, parent uint32) {
+		push := func(node int32, parent uint32, parallel bool) {
 			for _, c := range slices.Backward(below(node)) {
-				wait = append(wait, step{c, parent})
+				wait = append(wait, step{c, parent, parallel})
 			}
 		}
-		push(root, NoPath)
+		push(root, NoPath, false)
 		for len(wait) > 0 {
 			s := wait[len(wait)-1]
 			wait = wait[:len(wait)-1]
 			region := nodes[s.node].region
+			forks := d.RoleOf(region) == trace.ForkRole
 			p, at := Path{s.parent, region}, uint32(len(paths))
 			if len(threads) == 0 { // all paths differ
 				paths = append(paths, p)
 			} else {
 				parallel, ok := first[region]
-				if root == outermostThread && s.parent == NoPath && ok && d.RoleOf(region) == trace.ForkRole {
+				if root == outermostThread && !s.parallel && ok && forks {
 					p = paths[parallel]
 				}
 				if other, ok := joined[p]; ok {
@@ -91,12 +95,12 @@ func joinPaths(d *trace.Definitions, workers []*worker) []Path {
 					joined[p] = at
 					paths = append(paths, p)
 				}
-				if !ok {
-					first[region] = at
+				if !ok || initial[region] && s.parallel {
+					first[region], initial[region] = at, !s.parallel && d.IsImplicitTask(region)
 				}
 			}
 			place[s.node] = at
-			push(s.node, at)
+			push(s.node, at, s.parallel || forks)
 		}
 	}
 	walk(outermost)

@@ -185,6 +185,9 @@ func (r *reader) unpack(withPoints bool) {
 	}
 	c.Role, c.Creates, c.Init, c.Finalize = k.role, k.lock == creates, k.init, k.finalize
 	c.Synchronous, c.Window = k.synchronous, k.window
+	if c.IsPoint && c.Enter < c.Leave { // a collective operation outside of calls
+		c.Role = trace.CollectiveRole
+	}
 	c.Team, c.Busy = Team{}, c.Busy[:0]
 	c.Points, c.Before, c.Inside = c.Points[:0], c.Before[:0], c.Inside[:0]
 	if c.InTeam || c.Unteamed {

@@ -380,13 +380,24 @@ func (l *Log) lane(location uint32) *lane {
 // Times calls f, in no particular order, with the exclusive time in ticks of each path at a
 // location. A path can occur several times. The log must have been read with Options.Times.
 func (l *Log) Times(location uint32, f func(path uint32, time int64)) {
-	x := l.lane(location)
-	if x == nil {
-		return
+	if x := l.lane(location); x != nil {
+		x.each(x.sums, f)
 	}
-	for node, t := range x.sums {
+}
+
+// OperationTimes calls f like [Log.Times], with the part of each time that lies in collective operations outside of
+// calls.
+func (l *Log) OperationTimes(location uint32, f func(path uint32, time int64)) {
+	if x := l.lane(location); x != nil {
+		x.each(x.operations, f)
+	}
+}
+
+// each calls f with the path of each node and its time. The list of times is indexed by node plus 1.
+func (l *lane) each(times []int64, f func(path uint32, time int64)) {
+	for node, t := range times {
 		if t != 0 {
-			f(x.path(node), t)
+			f(l.path(node), t)
 		}
 	}
 }

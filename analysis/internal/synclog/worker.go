@@ -119,6 +119,7 @@ type lane struct {
 	next         Chunk // description of the chunk that buf becomes
 	chunks       []Chunk
 	sums         []int64       // exclusive times of the packed calls, by node plus 1; set only with Options.Times
+	operations   []int64       // the part of sums in collective operations outside of calls; may be shorter
 	passed       []nodeTime    // exclusive times since the end of the last packed call
 	since        int64         // time up to which passed is complete
 	forks        []openFork    // open parallel constructs and visits of teams; the innermost one is the last

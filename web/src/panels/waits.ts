@@ -60,7 +60,10 @@ function notesOf(lane: Lane, r: Waits): string[] {
     r.clocks.messages + r.clocks.operations > 0
       ? `${violationsText(lane, r.clocks)}; waits are not to be trusted; see weft align.`
       : "",
-    ...r.unjudged.map((u) => `Not judged: ${u.what} (${count(u.count)}): ${u.reason}.`),
+    ...r.unjudged.map((u) => {
+      const time = u.time === undefined ? "" : `, ${short(BigInt(u.time), lane.clock)} in total`;
+      return `Not judged: ${u.what} (${count(u.count)}${time}): ${u.reason}.`;
+    }),
   ].filter((x) => x !== "");
 }
 
