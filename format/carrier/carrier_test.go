@@ -90,7 +90,7 @@ func TestPack(t *testing.T) {
 	if _, err := Unpack(data); err != nil || len(data) < 1000*30000/maxGrowth {
 		t.Errorf("%d bytes, %v", len(data), err)
 	}
-	if pairs, err := Unpack(compress(make([]byte, 100<<20), flate.BestCompression)); err == nil {
+	if pairs, err := Unpack(compress(magic, make([]byte, 100<<20), flate.BestCompression)); err == nil {
 		t.Errorf("%d pairs", len(pairs))
 	}
 }
@@ -226,5 +226,28 @@ func TestRows(t *testing.T) {
 		if err := restorer.Amend(got, damaged); err != nil && !same(got, p.base) {
 			t.Fatalf("%v left %+v, expected %+v", err, got, p.base)
 		}
+	}
+}
+
+// TestPackedNumbers checks that definitions keep their numbers if some are left out, and that weft reads definitions of
+// earlier versions, which state all numbers.
+func TestPackedNumbers(t *testing.T) {
+	d := &trace.Definitions{Clock: trace.Seconds(1000), Origin: "x"}
+	d.Regions.Add(trace.Region{Name: "a"})
+	for _, a := range []trace.AttributeDef{{Name: "x"}, {Name: "y", Reserved: true}, {Name: "z"}} {
+		d.Attributes.Add(a)
+	}
+	data, _ := PackUsed(d, 1)
+	pairs, err := Unpack(data)
+	var keys []string
+	for _, p := range pairs {
+		keys = append(keys, p.Key)
+	}
+	if want := []string{"trace", "region.0", "attribute.0", "attribute.2"}; err != nil || !slices.Equal(keys, want) {
+		t.Errorf("found %v, %v; expected %v", keys, err, want)
+	}
+	pairs, err = Unpack(pack([]byte("trace {}\nregion.1 {}\nregion 7\n")))
+	if want := []Pair{{"trace", "{}"}, {"region.1", "{}"}, {"region", "7"}}; err != nil || !slices.Equal(pairs, want) {
+		t.Errorf("earlier version: found %v, %v; expected %v", pairs, err, want)
 	}
 }
