@@ -69,7 +69,8 @@ type encoder struct {
 	rows        carrier.Rows
 	missing     uint64 // the operands that the record cannot hold, as a bit set
 	packed      []byte
-	events      []*EventWriter // indexed by location
+	carriers    [claimID + 1]bool // weft's own attributes that events have
+	events      []*EventWriter    // indexed by location
 	strings     map[string]uint64
 	texts       uint64 // number of strings that do not come from the model
 	links       uint64
@@ -339,8 +340,9 @@ func (e *encoder) writeRow(c *trace.Cursor) error {
 		}
 	}
 	all := e.nativeRecord(c)
+	exact := all && c.Kind() != trace.Generic // other tools see that the event is a parameter
 	switch {
-	case all, c.Kind() == trace.Marker, c.Kind() == trace.Mark, e.absent && e.missing == 0:
+	case exact, c.Kind() == trace.Marker, c.Kind() == trace.Mark, e.absent && e.missing == 0:
 	case c.Kind() == trace.Collective && x.ID != parameterString: // the begin and the end have all operands
 	case e.onLane:
 		if e.rows.NoteField(c, "operands"); e.plain {
@@ -360,7 +362,7 @@ func (e *encoder) writeRow(c *trace.Cursor) error {
 		e.rows.NoteField(c, "operands")
 	}
 	attributes := e.attributes(c)
-	if all && !attributes {
+	if exact && !attributes {
 		e.rows.NoteField(c, "attributes")
 	}
 	if !(all && attributes) || c.Derived() || e.absent || e.stated != trace.NoRef {
@@ -396,8 +398,10 @@ func (e *encoder) addPackedRow(c *trace.Cursor, attributes bool) {
 	}
 	if claim {
 		x.Attributes = append(x.Attributes, Attribute{claimID, typeInt64, c.Op(0)})
+		e.carriers[claimID] = true
 	}
 	x.Attributes = append(x.Attributes, a)
+	e.carriers[a.ID] = true
 }
 
 // nativeRecord fills in the OTF2 record of a row. It reports whether the record contains the whole row except
@@ -424,6 +428,11 @@ func (e *encoder) nativeRecord(c *trace.Cursor) (all bool) {
 		}
 		x.ID, x.Values = metricEvent, append(x.Values[:0], uint64(c.Ref()), 1, metricType(of), v)
 		return exact && e.defs.Conventions.IsFirstValue(ops)
+	}
+	if c.Kind() == trace.Generic && c.Ref() != trace.NoRef && !c.Derived() {
+		e.describes = true
+		x.ID, x.Values = parameterString, append(x.Values[:0], kindParameter, uint64(c.Ref()))
+		return len(ops) == 0
 	}
 	switch k := c.Kind(); {
 	case k >= trace.FileOperation && k <= trace.FileOperationEnd && e.setFileOperation(c):
