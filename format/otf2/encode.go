@@ -69,8 +69,8 @@ type encoder struct {
 	rows        carrier.Rows
 	missing     uint64 // the operands that the record cannot hold, as a bit set
 	packed      []byte
-	carriers    [claimID + 1]bool // weft's own attributes that events have
-	events      []*EventWriter    // indexed by location
+	carries     bool           // an event has one of weft's own attributes
+	events      []*EventWriter // indexed by location
 	strings     map[string]uint64
 	texts       uint64 // number of strings that do not come from the model
 	links       uint64
@@ -398,10 +398,9 @@ func (e *encoder) addPackedRow(c *trace.Cursor, attributes bool) {
 	}
 	if claim {
 		x.Attributes = append(x.Attributes, Attribute{claimID, typeInt64, c.Op(0)})
-		e.carriers[claimID] = true
 	}
 	x.Attributes = append(x.Attributes, a)
-	e.carriers[a.ID] = true
+	e.carries = true
 }
 
 // nativeRecord fills in the OTF2 record of a row. It reports whether the record contains the whole row except

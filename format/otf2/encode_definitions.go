@@ -47,17 +47,11 @@ func (e *encoder) defineAll() error {
 			put(defIOParadigm, id, text, text, 0, 0, 0)
 		}
 	}
-	for id, a := range [...]struct {
-		name, doc string
-		typ       uint64
-	}{
-		shortRow: {"weft.row", "what the event is in the trace that it comes from", typeUint64},
-		longRow:  {"weft.row-text", "what the event is in the trace that it comes from", typeString},
-		claimID:  {"weft.claim", "id of the claim that begins or ends", typeInt64},
-	} {
-		if e.carriers[id] {
-			put(defAttribute, uint64(id), name(a.name), a.typ, name(a.doc))
-		}
+	if e.carries || !e.plain && e.rows.Attributes(d) > 0 { // ids without gaps, as otf2-print expects
+		put(defAttribute, shortRow, name("weft.row"), typeUint64, name("what the event is in the trace that it comes from"))
+		put(defAttribute, longRow, name("weft.row-text"), typeString,
+			name("what the event is in the trace that it comes from"))
+		put(defAttribute, claimID, name("weft.claim"), typeInt64, name("id of the claim that begins or ends"))
 	}
 	for i := range e.rows.Attributes(d) {
 		a := d.Attributes.At(uint32(i))
