@@ -109,3 +109,10 @@ func unpack(data []byte) ([]byte, error) {
 	}
 	return text, err
 }
+
+// Compress returns data that [Decompress] returns again.
+func Compress(data []byte) []byte { return pack(data) }
+
+// Decompress returns the data that [Compress] has compressed. It returns an error if they are longer than the
+// compressed data by more than a factor of 256.
+func Decompress(data []byte) ([]byte, error) { return unpack(data) }

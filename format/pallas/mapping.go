@@ -18,7 +18,8 @@ var mapping = format.MappingTable(map[format.Subject]format.Mapped{
 	format.CommunicatorDefinitions: {How: format.WeftOnly, As: "Comm over all threads; the rest in metadata"},
 	format.CommunicatorParents:     {How: format.Exact, As: "Comm"},
 	format.OpaqueDefinitions:       {How: format.WeftOnly, As: "metadata, up to 4 KiB"},
-	format.EventAttributes:         {How: format.WeftOnly, As: "attribute of the event"},
+	format.EventAttributes:         {How: format.WeftOnly,
+		As: "attribute of the event, also with --plain; others in metadata"},
 	format.Visits:                  {How: format.Exact, As: "ENTER, LEAVE"},
 	format.Messages:                {How: format.Exact, As: "MPI_SEND, MPI_RECV"},
 	format.MessagePhases: {How: format.Exact,
@@ -26,7 +27,7 @@ var mapping = format.MappingTable(map[format.Subject]format.Mapped{
 	format.CollectiveOperations: {How: format.Exact, As: "MPI_COLLECTIVE_BEGIN, _END; weft only: others as GENERIC"},
 	format.ThreadEvents:         {How: format.Exact, As: "THREAD_, OMP_ records"},
 	format.Claims: {How: format.WeftOnly,
-		As: "ENTER and LEAVE with an attribute; claims that overlap as GENERIC and on threads of their own"},
+		As: "ENTER and LEAVE, the rest in metadata; claims that overlap as GENERIC and on threads of their own"},
 	format.Links: {How: format.WeftOnly, As: "metadata"},
 }, format.Mapped{How: format.WeftOnly, As: "metadata"},
-	format.Mapped{How: format.WeftOnly, As: "GENERIC with an attribute"})
+	format.Mapped{How: format.WeftOnly, As: "GENERIC with its name, the rest in metadata"})
