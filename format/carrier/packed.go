@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math"
 	"math/bits"
 	"slices"
 	"strconv"
@@ -355,27 +356,28 @@ func (r *Rows) Append(b []byte, d *trace.Definitions, c, base *trace.Cursor) []b
 		b = appendOperand(b, operandType(spec, same+i), v)
 	}
 	if attrs {
-		b = binary.AppendUvarint(b, uint64(len(keys)))
-		for i, k := range keys {
-			b = appendValue(binary.AppendUvarint(b, uint64(k)), &values[i])
-		}
+		b = appendAttributes(b, c, base)
 	}
 	return b
 }
 
-// AppendWhole appends row c, except for the parts that the record holds itself: the id of a claim if claim is set,
-// and the attributes if attributes is set. Rows that differ only in these parts are packed into the same bytes.
-// [Restorer.Amend] restores the row from a row of kind NoOp with the id as its only operand, and the attributes.
-func (r *Rows) AppendWhole(b []byte, d *trace.Definitions, c *trace.Cursor, claim, attributes bool) []byte {
+// AppendWhole appends row c, except for the parts that the record holds itself: the id of a claim if claim is set, and
+// the attributes according to held, which has an element for each of them, or none. Rows that differ only in these
+// parts are packed into the same bytes. [Restorer.Amend] restores the row from a row of kind NoOp with the id as its only
+// operand, and the attributes of the record.
+func (r *Rows) AppendWhole(b []byte, d *trace.Definitions, c *trace.Cursor, claim bool, held []Held) []byte {
 	r.base.Reset(0)
 	r.base.Add(0, 0, trace.NoOp, trace.NoRef)
 	if claim {
 		r.base.AddOps(c.Op(0))
 	}
-	if attributes {
-		keys, values := c.Attrs()
-		for i, k := range keys {
-			r.base.AddAttr(k, values[i])
+	keys, values := c.Attrs()
+	for i, h := range held {
+		switch h {
+		case HeldExactly:
+			r.base.AddAttr(keys[i], values[i])
+		case HeldInexactly:
+			r.base.AddAttr(keys[i], trace.Value{Type: trace.None, Num: math.MaxUint64})
 		}
 	}
 	base := r.base.Cursor()
@@ -406,9 +408,10 @@ func HasClaim(c *trace.Cursor) bool {
 	return (c.Kind() == trace.ClaimBegin || c.Kind() == trace.ClaimEnd) && len(c.Ops()) > 0
 }
 
-// HasAttributes reports whether a packed row contains the attributes of the row. Otherwise, the attributes are those of
-// the row that [Restorer.Amend] amends.
-func HasAttributes(data []byte) bool { return len(data) > 0 && data[0]&withAttrs != 0 }
+// NeedsAttributes reports whether [Restorer.Amend] needs the attributes of the record to restore a packed row.
+func (r *Restorer) NeedsAttributes(data []byte) bool {
+	return r.adds || len(data) == 0 || data[0]&withAttrs == 0
+}
 
 // sameOperands returns the number of leading operands of c that equal those of base.
 func sameOperands(c, base *trace.Cursor) (n int) {
@@ -619,17 +622,9 @@ func (r *Restorer) Amend(b *trace.Batch, data []byte) error {
 			break
 		}
 	}
-	var keys []uint32
-	var values []trace.Value
+	var attrs attributeList
 	if code&withAttrs != 0 {
-		for range u.count(u.uvarint()) {
-			key := u.uvarint()
-			if u.err == nil && key >= uint64(r.defs.Attributes.Len()) {
-				u.err = fmt.Errorf("packed row: found attribute %d, expected less than %d", key, r.defs.Attributes.Len())
-				break
-			}
-			keys, values = append(keys, uint32(key)), append(values, u.value())
-		}
+		attrs = r.attributes(&u, b)
 	}
 	if u.err != nil {
 		b.Op = append(ops[:start+same], replaced...)
@@ -639,8 +634,8 @@ func (r *Restorer) Amend(b *trace.Batch, data []byte) error {
 	b.EndLastOps(start)
 	if code&withAttrs != 0 {
 		b.DropLastAttrs()
-		for i, k := range keys {
-			b.AddAttr(k, values[i])
+		for i, k := range attrs.keys {
+			b.AddAttr(k, attrs.values[i])
 		}
 	}
 	if code&isDerived != 0 {

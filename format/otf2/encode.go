@@ -69,6 +69,7 @@ type encoder struct {
 	rows        carrier.Rows
 	missing     uint64 // the operands that the record cannot hold, as a bit set
 	packed      []byte
+	inEvent     []carrier.Held // which attributes of the current row the event has
 	carries     bool           // an event has one of weft's own attributes
 	events      []*EventWriter // indexed by location
 	strings     map[string]uint64
@@ -366,7 +367,7 @@ func (e *encoder) writeRow(c *trace.Cursor) error {
 		e.rows.NoteField(c, "attributes")
 	}
 	if !(all && attributes) || c.Derived() || e.absent || e.stated != trace.NoRef {
-		e.addPackedRow(c, attributes && e.stated == trace.NoRef)
+		e.addPackedRow(c)
 	}
 	if e.err != nil {
 		return e.err
@@ -375,8 +376,8 @@ func (e *encoder) writeRow(c *trace.Cursor) error {
 }
 
 // addPackedRow adds attributes with the row to the event: the id of a claim, and all else that is packed. The packed
-// row contains the attributes of the row unless the event has them.
-func (e *encoder) addPackedRow(c *trace.Cursor, attributes bool) {
+// row contains the attributes of the row that the event does not have.
+func (e *encoder) addPackedRow(c *trace.Cursor) {
 	if e.plain {
 		return
 	}
@@ -384,7 +385,7 @@ func (e *encoder) addPackedRow(c *trace.Cursor, attributes bool) {
 	if e.absent {
 		e.packed = e.rows.AppendAbsent(e.packed[:0])
 	} else {
-		e.packed = e.rows.AppendWhole(e.packed[:0], e.defs, c, claim, attributes)
+		e.packed = e.rows.AppendWhole(e.packed[:0], e.defs, c, claim, e.inEvent)
 	}
 	number, short := carrier.Number(e.packed)
 	a := Attribute{shortRow, typeUint64, number}
@@ -615,7 +616,9 @@ func (e *encoder) attributes(c *trace.Cursor) (all bool) {
 	keys, values := c.Attrs()
 	e.rows.UseAttributes(keys)
 	clear(e.written)
+	e.inEvent = slices.Grow(e.inEvent[:0], len(keys))[:len(keys)]
 	for i, k := range keys {
+		e.inEvent[i] = carrier.NotHeld
 		if k == e.stated {
 			continue
 		}
@@ -627,11 +630,13 @@ func (e *encoder) attributes(c *trace.Cursor) (all bool) {
 			all = false
 			continue
 		}
+		e.inEvent[i] = carrier.HeldExactly
 		a := Attribute{k + uint32(e.firstID(Attributes)), uint8(v.Type), v.Num}
 		switch {
 		case t == Strings:
-			a.Value = e.string(v.Str)
-			all = all && isText(v.Str)
+			if a.Value = e.string(v.Str); !isText(v.Str) {
+				e.inEvent[i], all = carrier.HeldInexactly, false
+			}
 		case t != noTable:
 			a.Value += e.firstID(t)
 		}

@@ -139,7 +139,7 @@ func (lr *locationReader) restoreRow(e *Event, now int64) (err error) {
 		last--
 		b.AddOps(all[last].Value)
 	}
-	if !carrier.HasAttributes(lr.packed) {
+	if lr.d.restorer.NeedsAttributes(lr.packed) {
 		e.Attributes = all[:last]
 		err = lr.addAttributes(e)
 		e.Attributes = all

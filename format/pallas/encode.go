@@ -100,8 +100,9 @@ type encoder struct {
 	hasLongRows  bool // an event has the attribute longRow
 	packed       []byte
 	payload      []byte
-	attributes   []Value // attributes of the last event
-	values       []byte  // bytes of these attributes
+	held         []carrier.Held // whether the last event has the attributes of its row
+	attributes   []Value        // attributes of the last event
+	values       []byte         // bytes of these attributes
 	types        carrier.AttributeTypes
 	last         int64
 	tie          uint64
@@ -420,7 +421,14 @@ func (e *encoder) packRow(c *trace.Cursor, native bool) bool {
 	if e.absent {
 		e.packed = e.rows.AppendAbsent(e.packed[:0])
 	} else {
-		e.packed = e.rows.AppendWhole(e.packed[:0], e.defs, c, false, native)
+		e.held = e.held[:0]
+		if native {
+			e.held = append(e.held, make([]carrier.Held, len(e.attributes))...)
+			for i := range e.held {
+				e.held[i] = carrier.HeldExactly
+			}
+		}
+		e.packed = e.rows.AppendWhole(e.packed[:0], e.defs, c, false, e.held)
 	}
 	if len(e.packed) <= maxPackedRow {
 		return true

@@ -141,7 +141,7 @@ func TestRowAttributes(t *testing.T) {
 		}
 		for c := b.Cursor(); c.Next() && err == nil; {
 			claim := carrier.HasClaim(&c)
-			row := rows.AppendWhole(nil, d, &c, claim, true)
+			row := rows.AppendWhole(nil, d, &c, claim, nil)
 			if !claim {
 				number, _ := carrier.Number(row)
 				err = thread.Record(1, ThreadAcquireLock, le32(nil, 3), []Value{{shortRow, le64(nil, number)}})

@@ -173,7 +173,7 @@ func (tr *threadReader) addRestored(t int64, in *eventInfo) (ok bool, err error)
 			values = values[:len(values)-1]
 		}
 	}
-	if !carrier.HasAttributes(packed) {
+	if packed == nil || tr.d.restorer.NeedsAttributes(packed) {
 		err = tr.addRestoredAttributes(values)
 	}
 	if err == nil && packed != nil {
