@@ -363,8 +363,8 @@ func (r *Rows) Append(b []byte, d *trace.Definitions, c, base *trace.Cursor) []b
 
 // AppendWhole appends row c, except for the parts that the record holds itself: the id of a claim if claim is set, and
 // the attributes according to held, which has an element for each of them, or none. Rows that differ only in these
-// parts are packed into the same bytes. [Restorer.Amend] restores the row from a row of kind NoOp with the id as its only
-// operand, and the attributes of the record.
+// parts are packed into the same bytes. [Restorer.Amend] restores the row from a row of kind NoOp with the id as its
+// only operand, and the attributes of the record.
 func (r *Rows) AppendWhole(b []byte, d *trace.Definitions, c *trace.Cursor, claim bool, held []Held) []byte {
 	r.base.Reset(0)
 	r.base.Add(0, 0, trace.NoOp, trace.NoRef)
