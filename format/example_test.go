@@ -74,8 +74,8 @@ func ExampleSave() {
 	// Output:
 	// TU SECONDS
 	// R 0 1 false ; name=baker
-	// C 0 0 0.02 0 1 ; name=knead, depth=1, weft=0:1:2
-	// C 1 0.025 0.065 0 1 ; name=bake, depth=1, @loaves#int64=12, weft=1:3:4
+	// C 1 0 0.02 0 1 ; name=knead, depth=1, weft=0
+	// C 3 0.025 0.065 0 1 ; name=bake, depth=1, @loaves#int64=12, weft=1
 }
 
 // ExampleConvert writes a trace in another format, and prints the number of losses that the encoder

@@ -22,6 +22,8 @@ type DefinitionRecords struct {
 	Moved int64
 	// Dropped is the number of records that were left out of [trace.Definitions] to save memory.
 	Dropped int64
+	// Pairs is the number of key-value pairs of the records that [trace.Definitions] does not have.
+	Pairs int64
 }
 
 // Summary holds sums over all events of a trace. The trace itself stores them, so they need no scan.
@@ -139,6 +141,7 @@ func LostDefinitions(ctx context.Context, f File, written *trace.Definitions, to
 	for _, x := range o.Definitions {
 		l.Add(x.Type, "", Lost, "left out to limit the use of memory", x.Dropped)
 		l.Add(x.Type, "order", Degraded, "moved to the beginning of the file", x.Moved)
+		l.Add(x.Type, "key-value pairs", Lost, "other formats have no attributes of such definitions", x.Pairs)
 	}
 	return err
 }

@@ -29,6 +29,9 @@ type header struct {
 	Clock   trace.Clock `json:"clock"`
 	// Kinds are the names of the kinds of packed rows, indexed by code.
 	Kinds []string `json:"kinds,omitempty"`
+	// Adds states that packed rows have only the attributes that their records lack. In traces of earlier versions, they
+	// have all attributes if the record lacks any.
+	Adds bool `json:"adds,omitempty"`
 	// Encoding is the encoding of the file from which the definitions come.
 	Encoding trace.Encoding `json:"encoding,omitempty"`
 }
@@ -86,7 +89,7 @@ const OpaqueLimit = 4 << 10
 // reserved attributes from index used on, and opaque records of more than OpaqueLimit bytes. tooLong is the
 // number of these records.
 func definitions(d *trace.Definitions, rows *Rows, used int) (pairs []Pair, tooLong int64) {
-	h, _ := json.Marshal(header{1, d.Origin, d.Clock, rows.names(d), d.Encoding})
+	h, _ := json.Marshal(header{1, d.Origin, d.Clock, rows.names(d), rows != nil, d.Encoding})
 	pairs = append(pairs, Pair{"trace", string(h)})
 	for _, t := range tables {
 		for i := range t.len(d) {
@@ -115,6 +118,7 @@ type Restorer struct {
 	defs  *trace.Definitions
 	kinds map[string]trace.Kind
 	codes []packedKind // kinds of packed rows, by code
+	adds  bool         // packed rows have only the attributes that their records lack
 	// maxOperands holds the greatest valid value of operands by type, except Undefined.
 	maxOperands [trace.OpSource + 1]uint64
 	// attrs holds the attributes by name.
@@ -151,7 +155,7 @@ func NewRestorer(d *trace.Definitions, pairs []Pair) (*Restorer, error) {
 		return nil, err
 	}
 	d.Origin, d.Conventions, d.Encoding = h.Origin, format.Conventions(h.Origin), h.Encoding
-	r.Clock = h.Clock
+	r.Clock, r.adds = h.Clock, h.Adds
 	for _, k := range trace.Kinds() {
 		r.kinds[k.Spec().Name] = k
 	}

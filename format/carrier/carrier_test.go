@@ -90,7 +90,7 @@ func TestPack(t *testing.T) {
 	if _, err := Unpack(data); err != nil || len(data) < 1000*30000/maxGrowth {
 		t.Errorf("%d bytes, %v", len(data), err)
 	}
-	if pairs, err := Unpack(compress(make([]byte, 100<<20), flate.BestCompression)); err == nil {
+	if pairs, err := Unpack(compress(magic, make([]byte, 100<<20), flate.BestCompression)); err == nil {
 		t.Errorf("%d pairs", len(pairs))
 	}
 }
@@ -178,21 +178,25 @@ func TestRows(t *testing.T) {
 		c.Next()
 		y.Next()
 		if i%5 == 0 {
-			claim, attributes := HasClaim(&c) && i%2 == 0, i%4 < 2
+			claim := HasClaim(&c) && i%2 == 0
 			base = &trace.Batch{Loc: 2}
 			base.Add(2, x.Time[0], trace.NoOp, trace.NoRef)
 			if claim {
 				base.AddOps(c.Op(0))
 			}
 			keys, values := c.Attrs()
+			var held []Held
 			for k := range keys {
-				if attributes {
+				h := Held(r.IntN(int(HeldInexactly + 1)))
+				if held = append(held, h); h == HeldExactly {
 					base.AddAttr(keys[k], values[k])
+				} else if h == HeldInexactly {
+					base.AddAttr(keys[k], trace.StringValue("the beginning"))
 				}
 			}
-			data := rows.AppendWhole(nil, d, &c, claim, attributes)
-			if len(keys) > 0 && HasAttributes(data) == attributes {
-				t.Fatalf("%x: found %v, expected attributes: %v", data, HasAttributes(data), !attributes)
+			data := rows.AppendWhole(nil, d, &c, claim, held)
+			if all := !slices.Contains(held, HeldInexactly) && !slices.Contains(held, NotHeld); all && data[0]&withAttrs != 0 {
+				t.Fatalf("%x: found attributes that the record has", data)
 			}
 			list = append(list, packed{x, base, append(data, 0, 0)}) // bytes after the row are ignored
 		} else if base.Derived == nil {
@@ -226,5 +230,49 @@ func TestRows(t *testing.T) {
 		if err := restorer.Amend(got, damaged); err != nil && !same(got, p.base) {
 			t.Fatalf("%v left %+v, expected %+v", err, got, p.base)
 		}
+	}
+}
+
+// TestPackedNumbers checks that definitions keep their numbers if some are left out, and that weft reads definitions of
+// earlier versions, which state all numbers.
+func TestPackedNumbers(t *testing.T) {
+	d := &trace.Definitions{Clock: trace.Seconds(1000), Origin: "x"}
+	d.Regions.Add(trace.Region{Name: "a"})
+	for _, a := range []trace.AttributeDef{{Name: "x"}, {Name: "y", Reserved: true}, {Name: "z"}} {
+		d.Attributes.Add(a)
+	}
+	data, _ := PackUsed(d, 1)
+	pairs, err := Unpack(data)
+	var keys []string
+	for _, p := range pairs {
+		keys = append(keys, p.Key)
+	}
+	if want := []string{"trace", "region.0", "attribute.0", "attribute.2"}; err != nil || !slices.Equal(keys, want) {
+		t.Errorf("found %v, %v; expected %v", keys, err, want)
+	}
+	pairs, err = Unpack(pack([]byte("trace {}\nregion.1 {}\nregion 7\n")))
+	if want := []Pair{{"trace", "{}"}, {"region.1", "{}"}, {"region", "7"}}; err != nil || !slices.Equal(pairs, want) {
+		t.Errorf("earlier version: found %v, %v; expected %v", pairs, err, want)
+	}
+}
+
+// TestAttributesOfEarlierVersions checks that weft reads packed rows that state all attributes of an event, as earlier
+// versions wrote them: kind 0 with attributes, no operands, 1 attribute with the number 0, type 8 (int64), value 7.
+func TestAttributesOfEarlierVersions(t *testing.T) {
+	pairs := []Pair{{"trace", `{"version":1,"origin":"x","clock":{"num":1000,"den":1},"kinds":["enter"]}`},
+		{"attribute.0", `{"name":"n"}`}}
+	restorer, err := NewRestorer(&trace.Definitions{}, pairs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &trace.Batch{}
+	b.Add(0, 0, trace.NoOp, trace.NoRef)
+	b.AddAttr(0, trace.IntValue(3))
+	row := []byte{withAttrs, 0, 1, 0, 8, 7}
+	if err := restorer.Amend(b, row); err != nil || restorer.NeedsAttributes(row) {
+		t.Fatalf("found %v, needs attributes: %v", err, restorer.NeedsAttributes(row))
+	}
+	if want := []trace.Value{trace.IntValue(7)}; b.Kind[0] != trace.Enter || !slices.Equal(b.AttrVal, want) {
+		t.Errorf("found %v of kind %v, expected %v", b.AttrVal, b.Kind[0], want)
 	}
 }

@@ -18,7 +18,7 @@ func Example() {
 	var events [][]byte
 	for _, b := range r.Batches(p) {
 		for c := b.Cursor(); c.Next(); {
-			events = append(events, rows.AppendWhole(nil, r.Defs(), &c, false, false))
+			events = append(events, rows.AppendWhole(nil, r.Defs(), &c, false, nil))
 		}
 	}
 	definitions, _ := carrier.Pack(r.Defs(), &rows)

@@ -6,21 +6,16 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
+	"math"
 	"math/bits"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/klauspost/compress/flate"
-
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
 )
-
-// magic is the prefix of packed definitions.
-const magic = "weft\x02"
 
 // Pack returns all definitions of d, and the pairs extra, as compressed bytes for [Unpack]. rows must be the
 // Rows value that has packed the rows of the trace, or nil if none has. tooLong is the number of opaque
@@ -43,49 +38,11 @@ func PackUsed(d *trace.Definitions, used int) (data []byte, tooLong int64) {
 func packed(d *trace.Definitions, rows *Rows, used int, extra []Pair) (data []byte, tooLong int64) {
 	pairs, tooLong := definitions(d, rows, used)
 	var text bytes.Buffer
+	n := numbering{}
 	for _, p := range append(pairs, extra...) {
-		fmt.Fprintf(&text, "%s %s\n", p.Key, p.Value)
+		fmt.Fprintf(&text, "%s %s\n", n.shorten(p.Key), p.Value)
 	}
-	return pack(text.Bytes()), tooLong
-}
-
-// pack compresses a text by at most the factor that [unpack] allows.
-func pack(text []byte) []byte {
-	const level = 7 // level 9 takes twice the time and does not make the data smaller
-	data := compress(text, level)
-	if len(text) > len(data)*(maxGrowth-1) {
-		data = compress(text, flate.HuffmanOnly)
-	}
-	return data
-}
-
-// compress compresses a text at a level of package flate.
-func compress(text []byte, level int) []byte {
-	out := bytes.NewBufferString(magic)
-	w, _ := flate.NewWriter(out, level) // it fails only for an invalid level
-	w.Write(text)                       // a buffer never fails
-	w.Close()
-	return out.Bytes()
-}
-
-// maxGrowth is the greatest factor by which data may grow when they are unpacked.
-const maxGrowth = 256
-
-// Packed reports whether data has the prefix of the output of [Pack].
-func Packed(data []byte) bool { return bytes.HasPrefix(data, []byte(magic)) }
-
-// unpack returns the text that pack has compressed. It returns an error if the text is longer than
-// data by more than the factor maxGrowth.
-func unpack(data []byte) ([]byte, error) {
-	if !Packed(data) {
-		return nil, errors.New("found bytes that this version of weft did not pack")
-	}
-	most := int64(len(data)) * maxGrowth
-	text, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(data[len(magic):])), most+1))
-	if err == nil && int64(len(text)) > most {
-		err = fmt.Errorf("found more than %d bytes in %d, expected less", most, len(data))
-	}
-	return text, err
+	return packAs(magicPrimed, text.Bytes()), tooLong
 }
 
 // Unpack returns the pairs that [Pack] has packed. It returns an error if they are longer than data
@@ -95,15 +52,51 @@ func Unpack(data []byte) ([]Pair, error) {
 	if err != nil {
 		return nil, fmt.Errorf("packed definitions: %w", err)
 	}
+	n := numbering{}
 	var pairs []Pair
 	for line := range strings.Lines(string(text)) {
 		key, value, ok := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
 		if !ok {
 			return nil, fmt.Errorf("packed definitions: found %q, expected a key and a value", key)
 		}
+		if isPrimed(data) {
+			key = n.complete(key)
+		}
 		pairs = append(pairs, Pair{key, value})
 	}
 	return pairs, nil
+}
+
+// numbering holds, by table, the number of the entry that follows the last one. Keys of such entries are written
+// without their numbers.
+type numbering map[string]int
+
+// shorten returns a key as it is written.
+func (n numbering) shorten(key string) string {
+	name, number, ok := strings.Cut(key, ".")
+	i, err := strconv.Atoi(number)
+	if !ok || err != nil {
+		return key
+	}
+	if i == n[name] {
+		key = name
+	}
+	n[name] = i + 1
+	return key
+}
+
+// complete returns the key that shorten has returned as key.
+func (n numbering) complete(key string) string {
+	name, number, ok := strings.Cut(key, ".")
+	i, err := strconv.Atoi(number)
+	switch {
+	case ok && err == nil:
+		n[name] = i + 1
+	case !ok && slices.ContainsFunc(tables, func(t table) bool { return t.name == name }):
+		key += "." + strconv.Itoa(n[name])
+		n[name]++
+	}
+	return key
 }
 
 // pieceSize is the greatest length in bytes of a text of [Texts].
@@ -363,27 +356,28 @@ func (r *Rows) Append(b []byte, d *trace.Definitions, c, base *trace.Cursor) []b
 		b = appendOperand(b, operandType(spec, same+i), v)
 	}
 	if attrs {
-		b = binary.AppendUvarint(b, uint64(len(keys)))
-		for i, k := range keys {
-			b = appendValue(binary.AppendUvarint(b, uint64(k)), &values[i])
-		}
+		b = appendAttributes(b, c, base)
 	}
 	return b
 }
 
-// AppendWhole appends row c, except for the parts that the record holds itself: the id of a claim if claim is set,
-// and the attributes if attributes is set. Rows that differ only in these parts are packed into the same bytes.
-// [Restorer.Amend] restores the row from a row of kind NoOp with the id as its only operand, and the attributes.
-func (r *Rows) AppendWhole(b []byte, d *trace.Definitions, c *trace.Cursor, claim, attributes bool) []byte {
+// AppendWhole appends row c, except for the parts that the record holds itself: the id of a claim if claim is set, and
+// the attributes according to held, which has an element for each of them, or none. Rows that differ only in these
+// parts are packed into the same bytes. [Restorer.Amend] restores the row from a row of kind NoOp with the id as its
+// only operand, and the attributes of the record.
+func (r *Rows) AppendWhole(b []byte, d *trace.Definitions, c *trace.Cursor, claim bool, held []Held) []byte {
 	r.base.Reset(0)
 	r.base.Add(0, 0, trace.NoOp, trace.NoRef)
 	if claim {
 		r.base.AddOps(c.Op(0))
 	}
-	if attributes {
-		keys, values := c.Attrs()
-		for i, k := range keys {
-			r.base.AddAttr(k, values[i])
+	keys, values := c.Attrs()
+	for i, h := range held {
+		switch h {
+		case HeldExactly:
+			r.base.AddAttr(keys[i], values[i])
+		case HeldInexactly:
+			r.base.AddAttr(keys[i], trace.Value{Type: trace.None, Num: math.MaxUint64})
 		}
 	}
 	base := r.base.Cursor()
@@ -414,9 +408,10 @@ func HasClaim(c *trace.Cursor) bool {
 	return (c.Kind() == trace.ClaimBegin || c.Kind() == trace.ClaimEnd) && len(c.Ops()) > 0
 }
 
-// HasAttributes reports whether a packed row contains the attributes of the row. Otherwise, the attributes are those of
-// the row that [Restorer.Amend] amends.
-func HasAttributes(data []byte) bool { return len(data) > 0 && data[0]&withAttrs != 0 }
+// NeedsAttributes reports whether [Restorer.Amend] needs the attributes of the record to restore a packed row.
+func (r *Restorer) NeedsAttributes(data []byte) bool {
+	return r.adds || len(data) == 0 || data[0]&withAttrs == 0
+}
 
 // sameOperands returns the number of leading operands of c that equal those of base.
 func sameOperands(c, base *trace.Cursor) (n int) {
@@ -627,17 +622,9 @@ func (r *Restorer) Amend(b *trace.Batch, data []byte) error {
 			break
 		}
 	}
-	var keys []uint32
-	var values []trace.Value
+	var attrs attributeList
 	if code&withAttrs != 0 {
-		for range u.count(u.uvarint()) {
-			key := u.uvarint()
-			if u.err == nil && key >= uint64(r.defs.Attributes.Len()) {
-				u.err = fmt.Errorf("packed row: found attribute %d, expected less than %d", key, r.defs.Attributes.Len())
-				break
-			}
-			keys, values = append(keys, uint32(key)), append(values, u.value())
-		}
+		attrs = r.attributes(&u, b)
 	}
 	if u.err != nil {
 		b.Op = append(ops[:start+same], replaced...)
@@ -647,8 +634,8 @@ func (r *Restorer) Amend(b *trace.Batch, data []byte) error {
 	b.EndLastOps(start)
 	if code&withAttrs != 0 {
 		b.DropLastAttrs()
-		for i, k := range keys {
-			b.AddAttr(k, values[i])
+		for i, k := range attrs.keys {
+			b.AddAttr(k, attrs.values[i])
 		}
 	}
 	if code&isDerived != 0 {

@@ -39,8 +39,8 @@ type encoder struct {
 	names []string // full names of locations
 	buf   []byte
 	tail  []byte // attributes of the end event of a claim
-	seq   int64  // number of rows so far
-	next  int64  // next id of a claim or event of another format's trace
+	seq   int64  // number of rows so far; the id of a claim or event of another format's trace
+	tied  bool   // the last row has the time of the row before it; used only for traces of other formats
 
 	resources []int64  // ids of resources, by their index
 	keys      [][]byte // texts of attribute keys (see keyText)
@@ -130,8 +130,10 @@ func (e *encoder) Batch(b *trace.Batch) error {
 	}
 	c := b.Cursor() // declared outside the loop: a declaration inside the loop would copy the cursor for each row
 	for c.Next() {
+		t := e.Time(c.Time())
+		e.tied = e.seq > 0 && t == e.last
 		e.seq++
-		e.last = e.Time(c.Time())
+		e.last = t
 		if err := e.writeForeignRow(&c); err != nil {
 			return err
 		}

@@ -31,9 +31,8 @@ func (e *encoder) writeForeignRow(c *trace.Cursor) error {
 		}
 		e.depth[loc]++
 		e.deep[loc] = max(e.deep[loc], e.depth[loc])
-		at, x := e.queue.begin(e.next, e.timeText())
+		at, x := e.queue.begin(e.seq, e.timeText())
 		x.text = append(digits.AppendInt(x.text, int64(loc)), " 1"...)
-		e.next++
 		x.order, x.region, x.other = e.seq, ref, true // e.claims does not contain it
 		x.text, _ = attrlist.Append(append(x.text, " ; "...), "name", e.Defs.Regions.At(ref).Name)
 		x.text = digits.AppendInt(append(x.text, ", depth="...), int64(e.depth[loc]))
@@ -56,8 +55,7 @@ func (e *encoder) writeForeignRow(c *trace.Cursor) error {
 			break
 		}
 		ops := c.Ops()
-		at, x := e.queue.begin(e.next, e.timeText())
-		e.next++
+		at, x := e.queue.begin(e.seq, e.timeText())
 		x.order, x.region = e.seq, ref
 		x.text = digits.AppendInt(x.text, int64(loc))
 		if len(ops) > 3 {
@@ -98,7 +96,11 @@ func (e *encoder) writeForeignEnd(c *trace.Cursor, at int64) error {
 	e.attributePairs(c)
 	e.buf = e.buf[:0]
 	if !e.Plain {
-		e.buf = e.queue.claim(at).appendCarryKey(e.buf, e.seq)
+		leave := int64(firstOfTime)
+		if e.tied {
+			leave = e.seq
+		}
+		e.buf = e.queue.claim(at).appendCarryKey(e.buf, leave)
 	}
 	for _, p := range e.pairs {
 		e.buf = append(e.buf, ", "...)
@@ -168,8 +170,7 @@ func isInfinite(bits uint64) bool {
 // writeEvent writes a row as an E line, which has its kind and operands as attributes.
 func (e *encoder) writeEvent(c *trace.Cursor) error {
 	r := &e.rec
-	*r = Record{Keyword: E, ID: e.next, Start: e.last, Attrs: r.Attrs[:0]}
-	e.next++
+	*r = Record{Keyword: E, ID: e.seq, Start: e.last, Attrs: r.Attrs[:0]}
 	if ref := c.Ref(); ref != trace.NoRef && e.Defs.Spec(c.Kind()).Ref == trace.RefRegion {
 		r.Attrs = append(r.Attrs, Attr{"name", e.Defs.Regions.At(ref).Name})
 	}
@@ -185,7 +186,7 @@ func (e *encoder) writeEvent(c *trace.Cursor) error {
 		r.Attrs = append(r.Attrs, Attr{"location", e.name(c.Location())})
 		e.pairs = carrier.AppendPlain(e.pairs[:0], e.Defs, c)
 	} else {
-		place := strconv.FormatUint(uint64(c.Location()), 10) + ":" + strconv.FormatInt(e.seq, 10)
+		place := strconv.FormatUint(uint64(c.Location()), 10)
 		if c.Derived() {
 			place += ":derived"
 		}
@@ -260,8 +261,8 @@ func (e *encoder) Links(links []trace.Link) error {
 func (e *encoder) carryLinks(links []trace.Link) error {
 	e.Lost.Add("link", "", format.WeftOnly, "TRACE has no dependencies of this type", int64(len(links)))
 	r := &e.rec
-	r.Keyword, r.ID, r.Start, r.Attrs = E, e.next, e.Time(links[0].Src.Time),
+	e.seq++
+	r.Keyword, r.ID, r.Start, r.Attrs = E, e.seq, e.Time(links[0].Src.Time),
 		append(r.Attrs[:0], Attr{"weft.links", carrier.Text(carrier.PackLinks(links))})
-	e.next++
 	return e.w.Write(r)
 }

@@ -18,10 +18,12 @@ import (
 // trace.
 const carryPrefix = "weft.definitions."
 
-// carryKey is the attribute of a carried event from which the original event is restored. For a C line
-// its value is "region:order:order", where the two numbers give the position of the enter and the leave
-// among all events. For an E line its value is "location:order". Derived rows have ":derived" at the
-// end.
+// carryKey is the attribute of a carried event from which the original event is restored. The id of the line is the
+// position of the event among all events. For a C line the value is the region. It is "region:distance" if the leave is
+// not the first event of its time; the distance is the number of events from the enter to the leave. It is "region:" if
+// the visit has no leave. For an E line the value is the location, and "location:derived" for derived rows. Earlier
+// versions wrote positions after the first number: "region:enter:leave", "region:enter:", "location:position" and
+// "location:position:derived".
 const carryKey = "weft"
 
 // timedLine holds the values of a line with a time, before they are added to a batch.
@@ -355,30 +357,41 @@ func (p *blockParser) parseCarried(it *timedLine, rec *Record, list []byte, numb
 
 // parse reads the value of the attribute carryKey.
 func (r *carriedOrder) parse(it *timedLine, s string) bool {
-	first, rest, _ := strings.Cut(s, ":")
-	order, rest, more := strings.Cut(rest, ":")
-	at, err1 := strconv.ParseUint(first, 10, 32)
-	enter, err2 := strconv.ParseUint(order, 10, 63)
-	if err1 != nil || err2 != nil {
-		return false
+	first, rest, more := strings.Cut(s, ":")
+	at, err := strconv.ParseUint(first, 10, 32)
+	r.order[0], r.flags = it.id, fromOtherFormat
+	distance := true // the position of the leave is relative to that of the enter
+	order, later, two := strings.Cut(rest, ":")
+	if more && (two || it.kind != C && rest != "derived") { // the spelling of earlier versions
+		enter, err := strconv.ParseUint(order, 10, 63)
+		if err != nil {
+			return false
+		}
+		r.order[0], rest, more, distance = int64(enter), later, two, false
 	}
-	r.order[0], r.flags = int64(enter), fromOtherFormat
 	switch {
+	case err != nil:
+		return false
 	case it.kind != C:
 		if it.loc = uint32(at); more {
 			r.flags |= derivedEvent
 		}
 		return !more || rest == "derived"
+	case !more:
+		r.order[1] = firstOfTime
 	case rest == "":
 		r.flags |= visitNeverLeft
 	default:
-		leave, err := strconv.ParseUint(rest, 10, 63)
-		if r.order[1] = int64(leave); err != nil {
+		leave, err := strconv.ParseUint(rest, 10, 62)
+		if r.order[1] = int64(leave); distance {
+			r.order[1] += r.order[0]
+		}
+		if err != nil || r.order[1] < 0 {
 			return false
 		}
 	}
 	it.ref = uint32(at)
-	return more
+	return true
 }
 
 // checkClaim finds the resource of a claim, and checks the claim's amount and offset.

@@ -117,15 +117,22 @@ func (q *queue) append(x *queuedClaim, b []byte) []byte {
 	return append(q.from.restoreLine(x.pos, b[:len(b)-1], n), '\n')
 }
 
-// appendCarryKey appends the attribute from which a visit is restored: "region:order of the enter:order
-// of the leave". The last number is missing if the visit has no leave.
+// These values stand for the position of a leave among all rows.
+const (
+	firstOfTime = -1 // no row before the leave has its time, so that its position does not matter
+	neverLeft   = -2 // the visit has no leave
+)
+
+// appendCarryKey appends the attribute from which a visit is restored (see carryKey). leave is the position of the
+// leave among all rows, firstOfTime or neverLeft.
 func (q *queuedClaim) appendCarryKey(b []byte, leave int64) []byte {
 	b = append(b, ", "+carryKey+"="...)
 	b = digits.AppendUint(b, uint64(q.region))
-	b = digits.AppendInt(append(b, ':'), q.order)
-	b = append(b, ':')
+	if leave != firstOfTime {
+		b = append(b, ':')
+	}
 	if leave >= 0 {
-		b = digits.AppendInt(b, leave)
+		b = digits.AppendInt(b, leave-q.order)
 	}
 	return b
 }
@@ -283,7 +290,7 @@ func (q *queue) drain(t []byte, carried bool) (open int64, err error) {
 	for _, n := range waiting {
 		var more []byte
 		if carried {
-			more = q.claim(n).appendCarryKey(nil, -1)
+			more = q.claim(n).appendCarryKey(nil, neverLeft)
 		}
 		if err := q.end(n, t, more); err != nil {
 			return 0, err

@@ -62,15 +62,16 @@ func TestRecordedClaims(t *testing.T) {
 			lines = append(lines, strings.TrimSpace(head)+" ;"+name)
 		}
 	}
+	// the id of a claim is the number of events up to its begin
 	want := []string{
 		"R 0 4 false ; name=CPU", "R 1 100 false ; name=memory", "R 2 10 true ; name=buffer", "R 3 1 false ; name=thread",
-		"C 0 0.001 0.004 3 1 ; name=job",
-		"C 3 0.01 0.015 0 2 ; name=job",
-		"C 4 0.012 0.015 0 1.5 ; kind=claim-begin",
-		"C 5 0.012 0.015 1 50 ; name=job",
-		"C 6 0.015 0.02 0 1 ; name=job",
-		"C 7 0.02 0.04 1 7 ; name=job", // ends with the trace
-		"C 8 0.03 0.04 2 2 5 ; name=job",
+		"C 1 0.001 0.004 3 1 ; name=job",
+		"C 5 0.01 0.015 0 2 ; name=job",
+		"C 6 0.012 0.015 0 1.5 ; kind=claim-begin",
+		"C 7 0.012 0.015 1 50 ; name=job",
+		"C 10 0.015 0.02 0 1 ; name=job",
+		"C 13 0.02 0.04 1 7 ; name=job", // ends with the trace
+		"C 14 0.03 0.04 2 2 5 ; name=job",
 	}
 	if diff := cmp.Diff(want, lines); diff != "" {
 		t.Errorf("lines of TRACE:\n%s\n%s", diff, text)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/carrier"
@@ -28,7 +29,13 @@ const (
 const carriedName = "weft."
 
 // Names of carried definitions that only this package uses.
-const baseName = "otf.base" // ticks of the file at which the model's time is 0
+const (
+	baseName    = "otf.base"    // ticks of the file at which the model's time is 0
+	genericName = "otf.generic" // comments that begin with genericText are generic events
+)
+
+// genericText begins the text of a comment that stands for a generic event. The name of the event follows.
+const genericText = "generic "
 
 // laneProcess is the first process number for the lanes of resources. The claims of a resource become visits
 // on its lanes.
@@ -223,7 +230,10 @@ func restoreModel(data []byte) (*model, error) {
 	m.restorer, m.carried = r, true
 	m.clock = fileClock{scale: uint64(d.Clock.Den)}
 	for _, p := range pairs {
-		if p.Key == baseName {
+		switch p.Key {
+		case genericName:
+			m.generic = map[string]uint32{}
+		case baseName:
 			if m.clock.base, err = strconv.ParseUint(p.Value, 10, 63); err != nil {
 				return nil, fmt.Errorf("carried definition %s: found %q, expected a time", p.Key, p.Value)
 			}
@@ -260,6 +270,12 @@ func (m *model) indexTokens(t *allTokens) {
 		m.index[scopedToken{functionGroups, 0, stringToken(i)}] = i
 		m.index[scopedToken{fileGroups, 0, stringToken(i)}] = i
 	}
+	for ; m.generic != nil && m.named < d.Strings.Len(); m.named++ {
+		name := *d.Strings.At(uint32(m.named))
+		if _, known := m.generic[name]; !known && utf8.ValidString(name) { // packed definitions keep no other strings
+			m.generic[name] = uint32(m.named)
+		}
+	}
 	for i := d.Attributes.Len() - 1; i >= 0; i-- {
 		switch d.Attributes.At(uint32(i)).Name {
 		case sclName:
@@ -274,6 +290,17 @@ func (m *model) indexTokens(t *allTokens) {
 			m.place = uint32(i)
 		}
 	}
+}
+
+// genericEvent returns the name, as an entry of the strings, of the generic event for which a comment stands. ok is
+// false for other comments.
+func (m *model) genericEvent(r *Record) (name uint32, ok bool) {
+	text, ok := strings.CutPrefix(r.Text, genericText)
+	if !ok || r.Type != EventComment {
+		return trace.NoRef, false
+	}
+	name, ok = m.generic[text]
+	return name, ok
 }
 
 // nameGroups stores the names of the groups that OTF's own records define. The strings of carried
@@ -406,12 +433,17 @@ func (e *encoder) completeRecord(c *trace.Cursor, r *Record) bool {
 		e.truncate(r)
 	}
 	if e.setMarkerProcess(c, r); r.Process != e.places[c.Location()].process && !e.plain {
-		r.KeyValues = append(r.KeyValues, KeyValue{Key: locationKey, Type: Uint32, Bits: uint64(c.Location())})
+		e.addCarrier(r, KeyValue{Key: locationKey, Type: Uint32, Bits: uint64(c.Location())})
 	}
 	x, ok := e.decode(c, r, false)
 	if ok && sameRow(c, &x) {
-		if c.Kind() == trace.CollectiveBegin {
+		switch c.Kind() {
+		case trace.CollectiveBegin:
 			e.completeBegins[c.Location()] = true
+		case trace.Generic:
+			if r.Type == EventComment {
+				e.rows.NoteField(c, "") // other tools see a comment
+			}
 		}
 		return true
 	}
@@ -437,9 +469,12 @@ func (e *encoder) completeRecord(c *trace.Cursor, r *Record) bool {
 	default:
 		k := c.Kind()
 		named := k == trace.Mark || k == trace.Parameter || k == trace.Generic
-		if e.plain && named && r.Type == EventComment && !c.Derived() {
+		switch {
+		case e.plain && named && r.Type == EventComment && !c.Derived():
 			e.loss.Add(e.defs.Spec(k).Name, "", format.Degraded, "becomes a comment with its name and attributes", 1)
-		} else {
+		case k == trace.Generic && r.Type == EventComment:
+			e.rows.NoteField(c, "")
+		default:
 			e.rows.Note(c, &x)
 		}
 	}
@@ -447,8 +482,14 @@ func (e *encoder) completeRecord(c *trace.Cursor, r *Record) bool {
 		return r.Type != NoOp
 	}
 	e.packed = e.rows.Append(e.packed[:0], e.defs, c, &x)
-	r.KeyValues = append(r.KeyValues, KeyValue{Key: rowKey, Type: Bytes, Bytes: e.packed})
+	e.addCarrier(r, KeyValue{Key: rowKey, Type: Bytes, Bytes: e.packed})
 	return true
+}
+
+// addCarrier adds one of weft's own key-value pairs to a record.
+func (e *encoder) addCarrier(r *Record, v KeyValue) {
+	r.KeyValues = append(r.KeyValues, v)
+	e.carriers[v.Key] = true
 }
 
 // decode returns the row that a reader will make of a record. carries is set if the record carries a

@@ -305,3 +305,46 @@ func TestLinksOfWindow(t *testing.T) {
 		}
 	}
 }
+
+// TestGenericEvents checks that a generic event is a comment without data that only weft reads, and that comments with
+// the same text stay comments.
+func TestGenericEvents(t *testing.T) {
+	r := trace.NewRecorder(trace.Seconds(1000))
+	loc := r.Location("rank 0")
+	for i, name := range []string{"", "step", "two\nlines", "step"} {
+		r.Event(loc, int64(i), trace.Generic, r.Defs().Strings.Add(name), nil)
+	}
+	r.Event(loc, 4, trace.Generic, 1, nil, trace.Attr{Key: "n", Value: trace.IntValue(7)})
+	for _, text := range []string{"generic step", "generic", "generic other"} {
+		r.Event(loc, 5, trace.Comment, trace.NoRef, nil, trace.Attr{Key: textName, Value: trace.StringValue(text)})
+	}
+	m := filepath.Join(t.TempDir(), "x.otf")
+	loss := writeRecorded(t, m, r, &format.WriteOptions{})
+	d := tracetest.Open(t, Format{}, format.FileSource(m), nil)
+	want, got := tracetest.Dump(t, format.Recorded(r), trace.Everything()), tracetest.Dump(t, d, trace.Everything())
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("rows differ:\n%s", diff)
+	}
+	events, err := os.ReadFile(strings.TrimSuffix(m, ".otf") + ".1.events")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// weft's pair has the key 1. A text with a line end, the second string "step" and the comment "generic step" need
+	// one. The key of n is 5.
+	lines := strings.Split(string(events), "\n")
+	lines = slices.DeleteFunc(lines, func(l string) bool { return l == "" || l[0] != '#' && l[0] != 'K' })
+	for i, l := range lines {
+		lines[i], _, _ = strings.Cut(l, "Y")
+	}
+	wantLines := []string{`#"generic "`, `#"generic step"`,
+		"K1", `#"generic two lines"`, "K1", `#"generic step"`, "K5",
+		`#"generic step"`, "K1", `#"generic step"`, `#"generic"`, `#"generic other"`}
+	if diff := cmp.Diff(wantLines, lines); diff != "" {
+		t.Errorf("comments:\n%s\n%s", diff, events)
+	}
+	for _, x := range loss.Rows() {
+		if x.Kind == "generic" && (x.Field != "" || x.How != format.WeftOnly || x.Count != 5) {
+			t.Errorf("loss table: found %+v, expected 5 events that only weft restores", x)
+		}
+	}
+}

@@ -60,8 +60,12 @@ func (d *decoder) addRow(b *trace.Batch, r *Record) {
 			add(trace.Metric, metric, r.Value)
 		}
 	case EventComment, SnapshotComment, SummaryComment:
-		add(trace.Comment, trace.NoRef)
-		text, texted = r.Text, true
+		if name, ok := d.model.genericEvent(r); ok {
+			add(trace.Generic, name)
+		} else {
+			add(trace.Comment, trace.NoRef)
+			text, texted = r.Text, true
+		}
 	default:
 		m := &eventModels[r.Type]
 		if m.kind == trace.NoKind {

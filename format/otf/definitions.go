@@ -77,7 +77,10 @@ type model struct {
 	frozen, needsDefinition bool
 	// These fields are used for a trace that weft has converted: the restorer of the carried data, the clock,
 	// and the number of entries of each table that are in the index.
-	carried       bool
+	carried bool
+	// entries of the strings by their text, if comments can stand for generic events; named is their number
+	generic       map[string]uint32
+	named         int
 	restorer      *carrier.Restorer
 	clock         fileClock
 	indexedCounts [processes + 1]int

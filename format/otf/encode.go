@@ -39,6 +39,7 @@ type encoder struct {
 	text          []byte
 	row           trace.Batch
 	packed        []byte
+	carriers      [lastKey + 1]bool // weft's own keys that records have
 	lanes         *lanes.Lanes
 	processes     map[uint32][]uint64 // numbers of the processes for the lanes of each resource
 	laneNames     []string            // names of the processes with the numbers from laneProcess on
@@ -142,7 +143,9 @@ func (e *encoder) Abort() {
 func (e *encoder) Begin(d *trace.Definitions) error {
 	e.defs, e.tokens, e.fileOperations = d, newTokens(d), fileoperation.NewFromIO(d)
 	m := emptyModel(d)
-	m.frozen, m.carried = true, true
+	if m.frozen, m.carried = true, true; !e.plain {
+		m.generic = map[string]uint32{}
+	}
 	e.reader = &decoder{model: m}
 	switch native := d.Native.(type) {
 	case *originalTrace:
@@ -608,7 +611,8 @@ func (e *encoder) Links(links []trace.Link) error {
 	e.loss.Add("link", "", format.WeftOnly, "OTF has no links", int64(len(links)))
 	p := e.place(0)
 	e.rec = Record{Type: NoOp, Time: e.last, Process: p.process,
-		KeyValues: append(e.rec.KeyValues[:0], KeyValue{Key: linkKey, Type: Bytes, Bytes: carrier.PackLinks(links)})}
+		KeyValues: e.rec.KeyValues[:0]}
+	e.addCarrier(&e.rec, KeyValue{Key: linkKey, Type: Bytes, Bytes: carrier.PackLinks(links)})
 	return p.w.Write(&e.rec)
 }
 

@@ -38,16 +38,18 @@ func (e *encoder) writeDefinitions() error {
 	creator := Record{Type: DefCreator, Text: "weft"}
 	if !e.plain {
 		base := carrier.Pair{Key: baseName, Value: strconv.FormatUint(e.reader.clock.base, 10)}
-		data, tooLong := carrier.Pack(d, &e.rows, base)
+		data, tooLong := carrier.Pack(d, &e.rows, base, carrier.Pair{Key: genericName, Value: "comment"})
 		e.loss.Add("opaque", "", format.Lost, fmt.Sprintf("longer than %d bytes", carrier.OpaqueLimit), tooLong)
-		creator.KeyValues = []KeyValue{{Key: definitionKey, Type: Bytes, Bytes: data}}
+		e.addCarrier(&creator, KeyValue{Key: definitionKey, Type: Bytes, Bytes: data})
 		for _, k := range []struct {
 			key  uint64
 			typ  ValueType
 			name string
 		}{{definitionKey, Bytes, carriedName + "definitions"}, {rowKey, Bytes, carriedName + "event"},
 			{locationKey, Uint32, carriedName + "location"}, {linkKey, Bytes, carriedName + "links"}} {
-			put(&Record{Type: DefKeyValue, Token: k.key, Kind: uint64(k.typ), Name: k.name, Text: "what OTF has no record for"})
+			if e.carriers[k.key] {
+				put(&Record{Type: DefKeyValue, Token: k.key, Kind: uint64(k.typ), Name: k.name, Text: "what OTF has no record for"})
+			}
 		}
 	}
 	put(&creator)

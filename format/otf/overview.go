@@ -45,6 +45,15 @@ func (d *decoder) definitionRecords(ctx context.Context) ([]format.DefinitionRec
 		case DefFunctionGroup, DefCounterGroup, DefFileGroup, DefSCLFile, DefCollectiveOperation:
 			x.Names = append(x.Names, trace.Named{ID: definitionID(r.Stream, r.Token), Name: trace.ToUTF8(r.Name)})
 		}
+		switch r.Type {
+		case DefProcess, DefProcessGroup, DefFunction, DefCounter, DefFile: // the model keeps their pairs
+		default:
+			for _, v := range r.KeyValues {
+				if !d.carried || v.Key > lastKey {
+					x.Pairs++
+				}
+			}
+		}
 	}
 	for _, part := range []Part{Definitions, Markers} {
 		c, err := d.r.withoutReport().Cursor(ctx, part)

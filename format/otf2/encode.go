@@ -69,6 +69,8 @@ type encoder struct {
 	rows        carrier.Rows
 	missing     uint64 // the operands that the record cannot hold, as a bit set
 	packed      []byte
+	inEvent     []carrier.Held // which attributes of the current row the event has
+	carries     bool           // an event has one of weft's own attributes
 	events      []*EventWriter // indexed by location
 	strings     map[string]uint64
 	texts       uint64 // number of strings that do not come from the model
@@ -339,8 +341,9 @@ func (e *encoder) writeRow(c *trace.Cursor) error {
 		}
 	}
 	all := e.nativeRecord(c)
+	exact := all && c.Kind() != trace.Generic // other tools see that the event is a parameter
 	switch {
-	case all, c.Kind() == trace.Marker, c.Kind() == trace.Mark, e.absent && e.missing == 0:
+	case exact, c.Kind() == trace.Marker, c.Kind() == trace.Mark, e.absent && e.missing == 0:
 	case c.Kind() == trace.Collective && x.ID != parameterString: // the begin and the end have all operands
 	case e.onLane:
 		if e.rows.NoteField(c, "operands"); e.plain {
@@ -360,11 +363,11 @@ func (e *encoder) writeRow(c *trace.Cursor) error {
 		e.rows.NoteField(c, "operands")
 	}
 	attributes := e.attributes(c)
-	if all && !attributes {
+	if exact && !attributes {
 		e.rows.NoteField(c, "attributes")
 	}
 	if !(all && attributes) || c.Derived() || e.absent || e.stated != trace.NoRef {
-		e.addPackedRow(c, attributes && e.stated == trace.NoRef)
+		e.addPackedRow(c)
 	}
 	if e.err != nil {
 		return e.err
@@ -373,8 +376,8 @@ func (e *encoder) writeRow(c *trace.Cursor) error {
 }
 
 // addPackedRow adds attributes with the row to the event: the id of a claim, and all else that is packed. The packed
-// row contains the attributes of the row unless the event has them.
-func (e *encoder) addPackedRow(c *trace.Cursor, attributes bool) {
+// row contains the attributes of the row that the event does not have.
+func (e *encoder) addPackedRow(c *trace.Cursor) {
 	if e.plain {
 		return
 	}
@@ -382,7 +385,7 @@ func (e *encoder) addPackedRow(c *trace.Cursor, attributes bool) {
 	if e.absent {
 		e.packed = e.rows.AppendAbsent(e.packed[:0])
 	} else {
-		e.packed = e.rows.AppendWhole(e.packed[:0], e.defs, c, claim, attributes)
+		e.packed = e.rows.AppendWhole(e.packed[:0], e.defs, c, claim, e.inEvent)
 	}
 	number, short := carrier.Number(e.packed)
 	a := Attribute{shortRow, typeUint64, number}
@@ -398,6 +401,7 @@ func (e *encoder) addPackedRow(c *trace.Cursor, attributes bool) {
 		x.Attributes = append(x.Attributes, Attribute{claimID, typeInt64, c.Op(0)})
 	}
 	x.Attributes = append(x.Attributes, a)
+	e.carries = true
 }
 
 // nativeRecord fills in the OTF2 record of a row. It reports whether the record contains the whole row except
@@ -424,6 +428,11 @@ func (e *encoder) nativeRecord(c *trace.Cursor) (all bool) {
 		}
 		x.ID, x.Values = metricEvent, append(x.Values[:0], uint64(c.Ref()), 1, metricType(of), v)
 		return exact && e.defs.Conventions.IsFirstValue(ops)
+	}
+	if c.Kind() == trace.Generic && c.Ref() != trace.NoRef && !c.Derived() {
+		e.describes = true
+		x.ID, x.Values = parameterString, append(x.Values[:0], kindParameter, uint64(c.Ref()))
+		return len(ops) == 0
 	}
 	switch k := c.Kind(); {
 	case k >= trace.FileOperation && k <= trace.FileOperationEnd && e.setFileOperation(c):
@@ -598,52 +607,6 @@ func (e *encoder) fillRecord(id uint8, c *trace.Cursor, ref uint32, ops []uint64
 		x.Values = v
 	}
 	return true, all
-}
-
-// attributes converts the attributes of a row that OTF2 can hold. It reports whether it converted all
-// of them.
-func (e *encoder) attributes(c *trace.Cursor) (all bool) {
-	all = true
-	keys, values := c.Attrs()
-	e.rows.UseAttributes(keys)
-	clear(e.written)
-	for i, k := range keys {
-		if k == e.stated {
-			continue
-		}
-		v := values[i]
-		t := tableOf(uint64(v.Type))
-		if v.Type == trace.None || v.Type > trace.LocationGroupRef || e.isRepeated(keys, i) ||
-			v.Type != e.types.Of(e.defs, k, v.Type) ||
-			t != Strings && t != noTable && (v.Num >= uint64(entries(e.defs, t)) || t >= LocationGroups) {
-			all = false
-			continue
-		}
-		a := Attribute{k + uint32(e.firstID(Attributes)), uint8(v.Type), v.Num}
-		switch {
-		case t == Strings:
-			a.Value = e.string(v.Str)
-			all = all && isText(v.Str)
-		case t != noTable:
-			a.Value += e.firstID(t)
-		}
-		e.event.Attributes = append(e.event.Attributes, a)
-	}
-	return all
-}
-
-// isRepeated reports whether a key also stands before index i. It must be called for each index in turn. A list of
-// many keys is not searched for each of them.
-func (e *encoder) isRepeated(keys []uint32, i int) bool {
-	if len(keys) <= 32 {
-		return slices.Contains(keys[:i], keys[i])
-	}
-	if e.written == nil {
-		e.written = map[uint32]bool{}
-	}
-	before := e.written[keys[i]]
-	e.written[keys[i]] = true
-	return before
 }
 
 // Close writes the definitions and ends the archive.

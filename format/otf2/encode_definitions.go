@@ -47,7 +47,7 @@ func (e *encoder) defineAll() error {
 			put(defIOParadigm, id, text, text, 0, 0, 0)
 		}
 	}
-	if !e.plain {
+	if e.carries || !e.plain && e.rows.Attributes(d) > 0 { // ids without gaps, as otf2-print expects
 		put(defAttribute, shortRow, name("weft.row"), typeUint64, name("what the event is in the trace that it comes from"))
 		put(defAttribute, longRow, name("weft.row-text"), typeString,
 			name("what the event is in the trace that it comes from"))

@@ -176,9 +176,17 @@ func (lr *locationReader) addOther(b []byte, at int, now int64) (next int) {
 		e.Attributes = e.Attributes[:0]
 		return next
 	}
-	if id := b[at]; int(id) < len(referenceKinds) && referenceKinds[id] {
+	switch id := b[at]; {
+	case int(id) < len(referenceKinds) && referenceKinds[id]:
 		if next = plainRecord(b, at, &v); next > 0 && !lr.addReferences(id, &v, now) {
 			next = 0
+		}
+	case id == parameterString:
+		if next = plainRecord(b, at, &v); next > 0 && !lr.isGeneric(id, v[0], v[1]) {
+			next = 0
+		}
+		if next > 0 {
+			lr.b.Add(lr.loc, now, trace.Generic, uint32(v[1]))
 		}
 	}
 	if next > 0 && len(e.Attributes) > 0 {

@@ -279,6 +279,10 @@ func (lr *locationReader) add(e *Event) error {
 	}
 	k := &eventKinds[e.ID]
 	v := e.Values
+	if len(v) > 1 && lr.isGeneric(e.ID, v[0], v[1]) {
+		lr.b.Add(lr.loc, now, trace.Generic, uint32(v[1]))
+		return lr.addAttributes(e)
+	}
 	if e.ID == metricEvent {
 		return lr.addMetric(e, now)
 	}

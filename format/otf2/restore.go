@@ -67,6 +67,14 @@ func (lr *locationReader) isRestored(e *Event) bool {
 	return lr.d.restorer != nil && last >= 0 && e.Attributes[last].ID <= longRow
 }
 
+// isGeneric reports whether an event of an archive that weft wrote is a generic event of the trace. The name of such
+// an event is the value of the parameter kindParameter, and the id of the name is its index in the model. Names of all
+// other events without a record have greater ids.
+func (lr *locationReader) isGeneric(id uint8, parameter, name uint64) bool {
+	return id == parameterString && parameter == kindParameter && lr.d.restorer != nil &&
+		name < uint64(lr.d.defs.Strings.Len())
+}
+
 // entries returns the number of entries of a table in the model. It is 0 for tables that the model does not have.
 func entries(d *trace.Definitions, t Table) int {
 	switch t {
@@ -131,7 +139,7 @@ func (lr *locationReader) restoreRow(e *Event, now int64) (err error) {
 		last--
 		b.AddOps(all[last].Value)
 	}
-	if !carrier.HasAttributes(lr.packed) {
+	if lr.d.restorer.NeedsAttributes(lr.packed) {
 		e.Attributes = all[:last]
 		err = lr.addAttributes(e)
 		e.Attributes = all

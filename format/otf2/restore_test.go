@@ -70,3 +70,40 @@ func TestAttributesToNothing(t *testing.T) {
 		t.Errorf("rows differ:\n%s", diff)
 	}
 }
+
+// TestGenericEvents checks that a generic event is a parameter whose value is the name of the event, without data that
+// only weft reads, and that it is restored.
+func TestGenericEvents(t *testing.T) {
+	r := trace.NewRecorder(trace.Seconds(1000))
+	loc := r.Location("rank 0")
+	key := trace.Attr{Key: "n", Value: trace.IntValue(7)}
+	for i, name := range []string{"", "step", "event", "step"} {
+		s := r.Defs().Strings.Add(name)
+		r.Event(loc, int64(2*i), trace.Generic, s, nil)
+		r.Event(loc, int64(2*i+1), trace.Generic, s, nil, key)
+	}
+	r.Event(loc, 9, trace.Comment, trace.NoRef, nil, trace.Attr{Key: textName, Value: trace.StringValue("step")})
+	path := filepath.Join(t.TempDir(), "x.otf2")
+	tracetest.Encode(t, Format{}, format.Recorded(r), path)
+	d := tracetest.Open(t, Format{}, format.FileSource(path), nil)
+	want, got := tracetest.Dump(t, format.Recorded(r), trace.Everything()), tracetest.Dump(t, d, trace.Everything())
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("rows differ:\n%s", diff)
+	}
+	a := d.(*decoder).a
+	events, err := a.openEvents(0, d.(*decoder).opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer events.Close()
+	for i := range 8 {
+		e, err := events.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.ID != parameterString || e.Values[0] != kindParameter || e.Values[1] != uint64(i/2) || len(e.Attributes) != i%2 {
+			t.Errorf("event %d: found record %d with %v and %v, expected ParameterString of string %d with %d attributes",
+				i, e.ID, e.Values, e.Attributes, i/2, i%2)
+		}
+	}
+}

@@ -31,6 +31,7 @@ func (Format) Copy(ctx context.Context, src format.Source, ro *format.ReadOption
 	}
 	defer x.Close()
 	d := x.(*decoder)
+	d.rows = nil // the metadata with packed rows stay as they are
 	p := d.t.Parameters
 	o, err := writeOptions(wo, &p)
 	if err != nil {

@@ -77,6 +77,9 @@ func (d *decoder) thread(id threadID, wanted threadPart) (*Thread, error) {
 	if err != nil {
 		err = asDefect(d.opt, "pallas.damaged", err)
 	}
+	if err == nil {
+		err = d.restoreRows(id, t)
+	}
 	if err != nil {
 		return nil, err
 	}

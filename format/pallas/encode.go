@@ -21,8 +21,8 @@ import (
 // Names of the metadata and attributes that a converted trace has in addition to Pallas' own records
 // (docs/formats/pallas.md, "Traces of other formats").
 const (
-	// Attributes of an event: the packed row as text or, if it fits in 8 bytes, as a number; and the id of the claim
-	// that begins or ends.
+	// Attributes of an event: the packed row as text, if it is too long for packedRows. Earlier versions also wrote rows
+	// of up to 8 bytes as numbers, and the ids of claims.
 	longRow  Ref = 0xfffffff0
 	shortRow Ref = 0xfffffff1
 	claimID  Ref = 0xfffffff2
@@ -97,10 +97,12 @@ type encoder struct {
 	threads      []*encodedThread // threads by location
 	strings      map[string]Ref
 	links        []Metadata
+	hasLongRows  bool // an event has the attribute longRow
 	packed       []byte
 	payload      []byte
-	attributes   []Value // attributes of the last event
-	values       []byte  // bytes of these attributes
+	held         []carrier.Held // whether the last event has the attributes of its row
+	attributes   []Value        // attributes of the last event
+	values       []byte         // bytes of these attributes
 	types        carrier.AttributeTypes
 	last         int64
 	tie          uint64
@@ -115,6 +117,8 @@ type encodedThread struct {
 	archive uint32
 	slots   requestSlots
 }
+
+const textName = "text" // name of the attribute with the text of a comment
 
 // noGroup is the archive of locations that belong to no group. The archive of a group has the index of
 // the group plus 1.
@@ -320,37 +324,61 @@ func (e *encoder) writeRow(c *trace.Cursor) error {
 		record, all = e.ownRecord(c, ops)
 		all = all && slices.Equal(ops, c.Ops()) // otherwise the record contains more than the row
 	}
+	native := e.addAttributes(c)
+	e.noteLoss(c, record, visited, all, native)
+	if e.plain {
+		if record == Generic && (visited || c.Derived()) {
+			return nil
+		}
+		return t.r.Record(at, record, e.payload, e.attributes)
+	}
+	packs := !all || !native || c.Derived() || e.absent
+	if packs {
+		packs = e.packRow(c, native)
+	}
+	if err := t.r.Record(at, record, e.payload, e.attributes); err != nil || !packs {
+		return err
+	}
+	t.r.pack(e.packed)
+	return nil
+}
+
+// noteLoss counts what the record of a row does not show to other tools. visited reports whether the row is a visit
+// on a further lane, all whether the record holds the whole row except its attributes, and native whether the event
+// has the attributes.
+func (e *encoder) noteLoss(c *trace.Cursor, record Record, visited, all, native bool) {
 	keys, _ := c.Attrs()
-	e.rows.UseAttributes(keys)
+	generic := record == Generic && !visited
 	switch {
 	case all && e.absent:
 	case c.Kind() == trace.Collective && record != Generic: // the begin and the end have all operands
-	case record == Generic && !visited:
+	case generic && e.plain && !c.Derived() && len(c.Ops()) > 0:
+		e.rows.NoteField(c, "operands")
+	case generic && e.plain && !c.Derived():
+		e.loss.Add(e.defs.Spec(c.Kind()).Name, "", format.Degraded, "becomes a GENERIC event with its name or text", 1)
+	case generic:
 		e.rows.NoteField(c, "")
+		return // the attributes are part of the event
 	case !all:
 		e.rows.NoteField(c, "operands")
-	case len(keys) > 0:
+	}
+	switch {
+	case len(keys) == 0 || !e.plain && !all:
+	case e.plain && native && !c.Derived():
+		e.loss.Add(e.defs.Spec(c.Kind()).Name, "attributes", format.Degraded,
+			"Pallas' own reader does not deliver attributes", 1)
+	case all || e.plain:
 		e.rows.NoteField(c, "attributes")
 	}
-	if e.plain {
-		if record == Generic {
-			return nil
-		}
-		return t.r.Record(at, record, e.payload, nil)
-	}
-	e.attributes, e.values = e.attributes[:0], e.values[:0]
-	native := e.addAttributes(c)
-	if !all || !native || c.Derived() || e.absent {
-		e.addPackedRow(c, native)
-	}
-	return t.r.Record(at, record, e.payload, e.attributes)
 }
 
 // addAttributes adds the attributes of a row to the event. It returns false, and adds none, if Pallas cannot represent
 // all of them exactly.
 func (e *encoder) addAttributes(c *trace.Cursor) bool {
-	const most = 200 // an event can have 255 attributes
+	const most = 100 // an event can have 127 attributes
 	keys, values := c.Attrs()
+	e.rows.UseAttributes(keys)
+	e.attributes, e.values = e.attributes[:0], e.values[:0]
 	if len(keys) > most {
 		return false
 	}
@@ -387,23 +415,27 @@ func (e *encoder) addAttribute(attribute Ref, x trace.Value) {
 	e.attributes = append(e.attributes, Value{attribute, e.values[n:]})
 }
 
-// addPackedRow adds attributes to the event that contain the row. For a claim, one attribute is the claim's id. Another
-// attribute is the packed row, which contains the attributes of the row unless native is set.
-func (e *encoder) addPackedRow(c *trace.Cursor, native bool) {
-	claim := carrier.HasClaim(c)
+// packRow packs the row into e.packed, with the attributes of the row unless native is set. It returns false if the row
+// is so long that an attribute of the event contains it.
+func (e *encoder) packRow(c *trace.Cursor, native bool) bool {
 	if e.absent {
 		e.packed = e.rows.AppendAbsent(e.packed[:0])
 	} else {
-		e.packed = e.rows.AppendWhole(e.packed[:0], e.defs, c, claim, native)
+		e.held = e.held[:0]
+		if native {
+			e.held = append(e.held, make([]carrier.Held, len(e.attributes))...)
+			for i := range e.held {
+				e.held[i] = carrier.HeldExactly
+			}
+		}
+		e.packed = e.rows.AppendWhole(e.packed[:0], e.defs, c, false, e.held)
 	}
-	if claim {
-		e.addAttribute(claimID, trace.Value{Type: trace.Uint64, Num: c.Op(0)})
+	if len(e.packed) <= maxPackedRow {
+		return true
 	}
-	if number, short := carrier.Number(e.packed); short {
-		e.addAttribute(shortRow, trace.Value{Type: trace.Uint64, Num: number})
-	} else {
-		e.addAttribute(longRow, trace.StringValue(carrier.Text(e.packed)))
-	}
+	e.addAttribute(longRow, trace.StringValue(carrier.Text(e.packed)))
+	e.hasLongRows = true
+	return false
 }
 
 // ownRecords lists the records of the kinds that have exactly one record.
@@ -503,8 +535,25 @@ func (e *encoder) ownRecord(c *trace.Cursor, ops []uint64) (record Record, all b
 	case trace.CollectiveBegin, trace.ThreadTeamBegin, trace.ThreadTeamEnd, trace.ThreadBegin, trace.ThreadEnd:
 		return ownRecords[k], len(ops) == 0
 	}
-	e.payload = le32(e.payload[:0], e.string(carrier.Label(e.defs, c)))
+	e.payload = le32(e.payload[:0], e.string(e.describe(c)))
 	return Generic, false
+}
+
+// describe returns the text of an event without a record: the text of a comment, the name of a generic event, or the
+// kind of the event and the name of the definition to which it refers.
+func (e *encoder) describe(c *trace.Cursor) string {
+	switch {
+	case c.Kind() == trace.Generic && c.Ref() != trace.NoRef:
+		return *e.defs.Strings.At(c.Ref())
+	case c.Kind() == trace.Comment:
+		keys, values := c.Attrs()
+		for i, k := range keys {
+			if e.defs.Attributes.At(k).Name == textName && values[i].Type == trace.String {
+				return values[i].Str
+			}
+		}
+	}
+	return carrier.Label(e.defs, c)
 }
 
 // communicator returns the communicator to write in place of a communicator of the trace. Without a
@@ -560,14 +609,15 @@ func (e *encoder) Close() error {
 		e.w.Definitions.Comms = append(e.w.Definitions.Comms, Comm{Ref(d.Communicator.Len()), all.Name, 0, NoRef})
 	}
 	if !e.plain {
-		doc := e.string("what the event is in the trace that it comes from")
-		e.w.Definitions.Attributes = []Attribute{{longRow, e.string("weft.row-text"), doc, StringValue},
-			{shortRow, e.string("weft.row"), doc, Uint64Value},
-			{claimID, e.string("weft.claim"), e.string("id of the claim that begins or ends"), Int64Value}}
-		for i, a := range d.Attributes.All() {
-			e.w.Definitions.Attributes = append(e.w.Definitions.Attributes, Attribute{Ref(i), e.string(a.Name),
-				e.string(a.Doc), AttributeType(e.types.Of(d, uint32(i), trace.String))})
+		if e.hasLongRows {
+			e.w.Definitions.Attributes = []Attribute{{longRow, e.string("weft.row-text"),
+				e.string("what the event is in the trace that it comes from"), StringValue}}
 		}
+	}
+	for i := range e.rows.Attributes(d) {
+		a := d.Attributes.At(uint32(i))
+		e.w.Definitions.Attributes = append(e.w.Definitions.Attributes, Attribute{Ref(i), e.string(a.Name),
+			e.string(a.Doc), AttributeType(e.types.Of(d, uint32(i), trace.String))})
 	}
 	if slices.ContainsFunc(e.w.archives, func(a *ArchiveWriter) bool { return a.id == noGroup }) {
 		e.w.LocationGroups = append(e.w.LocationGroups, LocationGroup{noGroup, e.string("locations"), NoRef})
@@ -603,6 +653,7 @@ func (e *encoder) Close() error {
 		for _, p := range carrier.Texts(data, definitionKey) {
 			e.w.Metadata = append(e.w.Metadata, Metadata{p.Key, p.Value})
 		}
+		e.addRowMetadata()
 		e.w.Metadata = append(e.w.Metadata, e.links...)
 	}
 	for _, a := range e.w.archives {

@@ -38,7 +38,8 @@ type model struct {
 	restorer *carrier.Restorer // restores what the trace carries; nil if it carries nothing
 	types    []trace.Type      // types of the attributes, if the trace carries anything
 	ticks    tickScale
-	lanes    int64 // id of the archive for further lanes; -1 if there is none
+	rows     map[uint32]string // packed rows by thread, in a trace that weft wrote
+	lanes    int64             // id of the archive for further lanes; -1 if there is none
 	// laneThreads holds the threads of that archive. Their events repeat other events, so the model has no locations
 	// for them.
 	laneThreads []threadID

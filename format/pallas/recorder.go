@@ -35,6 +35,7 @@ type Recorder struct {
 	key    []byte
 
 	events    []*recordedEvent
+	recent    uint32                             // number of the last event
 	sequences []*[sequencePiece]recordedSequence // indexed by their numbers in the grammar
 }
 
@@ -58,6 +59,7 @@ type recordedEvent struct {
 	record     Record
 	payload    string
 	attributes *[]byte // nil if no occurrence has attributes
+	rows       *packedRows
 	times      recordedVector
 }
 
@@ -284,6 +286,7 @@ func (r *Recorder) appendEvent(time uint64, event uint32, attributes []Value) er
 			return err
 		}
 	}
+	r.recent = event
 	if err := r.w.addTime(&e.times, time); err != nil {
 		return err
 	}

@@ -39,6 +39,7 @@ func (m *model) restore() (bool, error) {
 	}
 	d.Clock = r.Clock
 	m.defs, m.restorer = d, r
+	m.findRows()
 	m.types = make([]trace.Type, d.Attributes.Len())
 	for _, a := range m.t.Definitions.Attributes {
 		if uint64(a.Ref) < uint64(len(m.types)) {
@@ -151,7 +152,7 @@ func (tr *threadReader) addRestored(t int64, in *eventInfo) (ok bool, err error)
 	last := &values[len(values)-1]
 	var packed []byte
 	switch last.Attribute {
-	case shortRow:
+	case shortRow, packedRow:
 		packed = last.Bytes
 	case longRow:
 		text, _ := tr.t.Archive.Definitions.Text(Ref(last.Uint()))
@@ -172,7 +173,7 @@ func (tr *threadReader) addRestored(t int64, in *eventInfo) (ok bool, err error)
 			values = values[:len(values)-1]
 		}
 	}
-	if !carrier.HasAttributes(packed) {
+	if packed == nil || tr.d.restorer.NeedsAttributes(packed) {
 		err = tr.addRestoredAttributes(values)
 	}
 	if err == nil && packed != nil {

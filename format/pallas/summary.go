@@ -115,7 +115,7 @@ type summaryBuilder struct {
 	info         []eventInfo
 	forPreview   bool // build a preview
 	rowsOf       *Archive
-	rows         map[packedRow]trace.Kind // kinds of the events in packed rows
+	rows         map[rowKey]trace.Kind // kinds of the events in packed rows
 	locationSums []format.LocationSums
 }
 
@@ -240,7 +240,7 @@ func (sb *summaryBuilder) recountCarried(t *Thread, e *Event, kind trace.Kind) b
 		return false
 	}
 	if sb.rowsOf != t.Archive {
-		sb.rowsOf, sb.rows = t.Archive, map[packedRow]trace.Kind{}
+		sb.rowsOf, sb.rows = t.Archive, map[rowKey]trace.Kind{}
 	}
 	before := int64(-1)
 	for rest := e.attributes; len(rest) > 0; {
@@ -251,10 +251,18 @@ func (sb *summaryBuilder) recountCarried(t *Thread, e *Event, kind trace.Kind) b
 		}
 		before = l.occurrence
 		values, err := l.values(nil)
-		if err != nil || len(values) != 1 || values[0].Attribute != shortRow && values[0].Attribute != longRow {
+		if err != nil || len(values) != 1 {
 			return false
 		}
-		row := packedRow{values[0].Attribute, values[0].Uint()}
+		row := rowKey{attribute: values[0].Attribute}
+		switch row.attribute {
+		case shortRow, longRow:
+			row.value = values[0].Uint()
+		case packedRow:
+			row.packed = string(values[0].Bytes)
+		default:
+			return false
+		}
 		k, known := sb.rows[row]
 		if !known {
 			k = sb.rowKind(t, row)
@@ -269,17 +277,22 @@ func (sb *summaryBuilder) recountCarried(t *Thread, e *Event, kind trace.Kind) b
 	return true
 }
 
-// packedRow identifies a packed row by its attribute, which is shortRow or longRow, and the value of the attribute.
-type packedRow struct {
+// rowKey identifies a packed row by its attribute, which is shortRow, longRow or packedRow, and by the value of the
+// attribute. The value of packedRow is in packed.
+type rowKey struct {
 	attribute Ref
 	value     uint64
+	packed    string
 }
 
 // rowKind returns the kind of the event in a packed row. It returns NoKind if the row is damaged, or if counting
 // the event is not enough: because the event begins or ends an operation, or has values or attributes.
-func (sb *summaryBuilder) rowKind(t *Thread, row packedRow) trace.Kind {
+func (sb *summaryBuilder) rowKind(t *Thread, row rowKey) trace.Kind {
 	packed := le64(nil, row.value)
-	if row.attribute == longRow {
+	switch row.attribute {
+	case packedRow:
+		packed = []byte(row.packed)
+	case longRow:
 		text, _ := t.Archive.Definitions.Text(Ref(row.value))
 		var err error
 		if packed, err = carrier.FromText(nil, text); err != nil {

@@ -288,8 +288,8 @@ func TestAlignTRACE(t *testing.T) {
 			t.Errorf("found %q, expected lines that begin with %q", list, want)
 		}
 	}
-	begins(fewer, "C 2 0.73 0.74 1 1 ; name=send0", "E 3 0.73 ;")
-	begins(more, "C 2 0.7 0.71 1 1 ; name=send0", "E 3 0.7 ;")
+	begins(fewer, "C 4 0.73 0.74 1 1 ; name=send0", "E 5 0.73 ;")
+	begins(more, "C 4 0.7 0.71 1 1 ; name=send0", "E 5 0.7 ;")
 	// Lines of locations with a right clock stay unchanged. The correction is in tenths of seconds;
 	// location 0 is 0.2 s behind.
 	clocks := textFile(t, "clocks.json",

@@ -104,8 +104,7 @@ func TestPlainTexts(t *testing.T) {
 	const pallas = "../../format/pallas/testdata/ok/cfg_ZSTD_Masking/trace/main.pallas"
 	for _, x := range []struct{ from, to, tool, kind, want string }{
 		{otf, "x.otf2", "otf2-print", "comment", `PARAMETER_STRING +0 +2 +Parameter: "event" <0>, Value: "half time"`},
-		{pallas, "x.otf2", "otf2-print", "generic",
-			`PARAMETER_STRING +0 +5447 +Parameter: "event" <0>, Value: "generic init"`},
+		{pallas, "x.otf2", "otf2-print", "generic", `PARAMETER_STRING +0 +5447 +Parameter: "event" <0>, Value: "init"`},
 		{pallas, "x.otf", "otfprint", "generic", `5447 EventComment: process 1, comment "generic init"`},
 	} {
 		out := filepath.Join(t.TempDir(), x.to)

@@ -1,0 +1,48 @@
+package otf
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+	"github.com/weft-trace/weft/tracetest"
+)
+
+// TestPairsOfDefinitions checks that the loss table counts the key-value pairs of definitions for which the model has
+// no attributes, and no others. "K7Y6V5" is the pair of the key 7 with the number 5.
+func TestPairsOfDefinitions(t *testing.T) {
+	m := filepath.Join(t.TempDir(), "t")
+	for suffix, text := range map[string]string{
+		".otf": "1:1\n",
+		".0.def": "DTR3b9aca00\nDK7Y6NM\"n\"\nK7Y6V1\nK8Y6V2\nDCR\"me\"\nK7Y6V3\nDP1NM\"p\"\nK7Y6V4\nDFG1NM\"g\"\n" +
+			"K7Y6V5\nDF1G1NM\"f\"\n",
+		".1.events": "1\n*1\nE1\n2\n*1\nL1\n",
+	} {
+		if err := os.WriteFile(m+suffix, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d := tracetest.Open(t, Format{}, format.FileSource(m+".otf"), nil)
+	if n := len(d.Defs().Locations.At(0).Attrs) + len(d.Defs().Regions.At(0).Attrs); n != 2 {
+		t.Errorf("found %d attributes of the process and the function, expected 2", n)
+	}
+	loss := &format.Loss{}
+	if err := format.LostDefinitions(t.Context(), d, &trace.Definitions{}, "etf", loss); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]int64{"DefCreator": 2, "DefFunctionGroup": 1}
+	for _, x := range loss.Rows() {
+		if x.Field != "key-value pairs" {
+			continue
+		}
+		if x.How != format.Lost || x.Count != want[x.Kind] {
+			t.Errorf("found %+v, expected %d lost", x, want[x.Kind])
+		}
+		delete(want, x.Kind)
+	}
+	if len(want) > 0 {
+		t.Errorf("the loss table lacks %v", want)
+	}
+}

@@ -1,0 +1,58 @@
+package otf2
+
+import (
+	"slices"
+
+	"github.com/weft-trace/weft/format/carrier"
+	"github.com/weft-trace/weft/trace"
+)
+
+// attributes converts the attributes of a row that OTF2 can hold. It reports whether it converted all
+// of them.
+func (e *encoder) attributes(c *trace.Cursor) (all bool) {
+	all = true
+	keys, values := c.Attrs()
+	e.rows.UseAttributes(keys)
+	clear(e.written)
+	e.inEvent = slices.Grow(e.inEvent[:0], len(keys))[:len(keys)]
+	for i, k := range keys {
+		e.inEvent[i] = carrier.NotHeld
+		if k == e.stated {
+			continue
+		}
+		v := values[i]
+		t := tableOf(uint64(v.Type))
+		if v.Type == trace.None || v.Type > trace.LocationGroupRef || e.isRepeated(keys, i) ||
+			v.Type != e.types.Of(e.defs, k, v.Type) ||
+			t != Strings && t != noTable && (v.Num >= uint64(entries(e.defs, t)) || t >= LocationGroups) {
+			all = false
+			continue
+		}
+		e.inEvent[i] = carrier.HeldExactly
+		a := Attribute{k + uint32(e.firstID(Attributes)), uint8(v.Type), v.Num}
+		switch {
+		case t == Strings:
+			if a.Value = e.string(v.Str); !isText(v.Str) {
+				e.inEvent[i], all = carrier.HeldInexactly, false
+			}
+		case t != noTable:
+			a.Value += e.firstID(t)
+		}
+		e.event.Attributes = append(e.event.Attributes, a)
+	}
+	return all
+}
+
+// isRepeated reports whether a key also stands before index i. It must be called for each index in turn. A list of
+// many keys is not searched for each of them.
+func (e *encoder) isRepeated(keys []uint32, i int) bool {
+	if len(keys) <= 32 {
+		return slices.Contains(keys[:i], keys[i])
+	}
+	if e.written == nil {
+		e.written = map[uint32]bool{}
+	}
+	before := e.written[keys[i]]
+	e.written[keys[i]] = true
+	return before
+}

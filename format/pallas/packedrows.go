@@ -1,0 +1,201 @@
+package pallas
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/weft-trace/weft/format/carrier"
+	"github.com/weft-trace/weft/trace"
+)
+
+// rowsKey is the key, without the number of the thread, of the metadata with the packed rows of a thread. Attributes of
+// events would need ten times the space, because Pallas does not compress them.
+const rowsKey = "weft.rows."
+
+// packedRow is the attribute that stands for the packed row of an occurrence, in memory only.
+const packedRow Ref = 0xfffffff3
+
+// maxPackedRow is the greatest length of such a row in bytes. A list of attributes has less than 64 KiB.
+const maxPackedRow = 4 << 10
+
+// packedRows holds the packed rows of the occurrences of an event (docs/formats/pallas.md, "Traces of other formats").
+type packedRows struct {
+	count, next uint64 // number of rows, and the occurrence after that of the last row
+	data        []byte
+}
+
+// pack adds a packed row to the last event.
+func (r *Recorder) pack(row []byte) {
+	e := r.events[r.recent]
+	if e.rows == nil {
+		e.rows = &packedRows{}
+	}
+	occurrence := e.times.size - 1
+	e.rows.data = binary.AppendUvarint(e.rows.data, occurrence-e.rows.next)
+	e.rows.data = append(binary.AppendUvarint(e.rows.data, uint64(len(row))), row...)
+	e.rows.count, e.rows.next = e.rows.count+1, occurrence+1
+}
+
+// packedRows returns the packed rows of all events as a text. It returns "" if there are none.
+func (r *Recorder) packedRows() string {
+	var b []byte
+	for _, e := range r.events {
+		if e.rows == nil {
+			continue
+		}
+		b = binary.AppendUvarint(b, uint64(e.record))
+		b = append(binary.AppendUvarint(b, uint64(len(e.payload))), e.payload...)
+		b = append(binary.AppendUvarint(b, e.rows.count), e.rows.data...)
+	}
+	if b == nil {
+		return ""
+	}
+	return carrier.Text(carrier.Compress(b))
+}
+
+// addRowMetadata adds the packed rows of all threads to the metadata.
+func (e *encoder) addRowMetadata() {
+	for i, t := range e.threads {
+		if t == nil {
+			continue
+		}
+		if text := t.r.packedRows(); text != "" {
+			e.w.Metadata = append(e.w.Metadata, Metadata{rowsKey + strconv.Itoa(i), text})
+		}
+	}
+}
+
+// findRows notes which metadata have the packed rows of which thread.
+func (m *model) findRows() {
+	m.rows = map[uint32]string{}
+	for key, text := range m.t.metadata() {
+		number, ok := strings.CutPrefix(key, rowsKey)
+		if i, err := strconv.ParseUint(number, 10, 32); ok && err == nil {
+			m.rows[uint32(i)] = text
+		}
+	}
+}
+
+// restoreRows adds the packed rows of a thread to the attributes of its events.
+func (d *decoder) restoreRows(id threadID, t *Thread) error {
+	text, ok := d.model.rows[id.id]
+	if !ok || int64(id.archive) == d.lanes {
+		return nil
+	}
+	data, err := carrier.FromText(nil, text)
+	if err == nil {
+		data, err = carrier.Decompress(data)
+	}
+	if err == nil {
+		err = t.addPackedRows(data)
+	}
+	if err == nil {
+		return nil
+	}
+	return d.opt.Defect(&trace.Defect{Rule: "pallas.carried", Severity: trace.Error,
+		Position: trace.Position{File: t.path}, Found: err.Error(),
+		Expected: "packed rows that weft wrote; weft reads the other events without them"})
+}
+
+// errPackedRows reports packed rows that end too early.
+var errPackedRows = errors.New("packed rows that are cut off")
+
+// rowReader reads packed rows. After an error, all values are zero.
+type rowReader struct {
+	data []byte
+	err  error
+}
+
+func (r *rowReader) uvarint() uint64 {
+	v, n := binary.Uvarint(r.data)
+	if n <= 0 {
+		r.err, r.data = errPackedRows, nil
+		return 0
+	}
+	r.data = r.data[n:]
+	return v
+}
+
+func (r *rowReader) bytes() []byte {
+	n := r.uvarint()
+	if n > uint64(len(r.data)) {
+		r.err, r.data, n = errPackedRows, nil, 0
+	}
+	b := r.data[:n]
+	r.data = r.data[n:]
+	return b
+}
+
+// addPackedRows adds the packed rows that [Recorder.packedRows] has returned to the attributes of the thread's events.
+// Events are identified by their content, because their numbers change when tokens are unified.
+func (t *Thread) addPackedRows(data []byte) error {
+	type eventKey struct {
+		record  Record
+		payload string
+	}
+	events := map[eventKey]*Event{}
+	for i := range t.Events {
+		e := &t.Events[i]
+		events[eventKey{e.Record, string(e.Payload)}] = e
+	}
+	r := rowReader{data: data}
+	for len(r.data) > 0 {
+		record, payload := r.uvarint(), r.bytes()
+		e := events[eventKey{Record(record), string(payload)}]
+		if r.err == nil && e == nil {
+			return fmt.Errorf("packed rows of an event %s that the thread does not have", Record(record))
+		}
+		if lists := r.lists(e); r.err == nil {
+			e.attributes = lists
+		}
+	}
+	return r.err
+}
+
+// lists returns the attribute lists of an event with the packed rows that follow.
+func (r *rowReader) lists(e *Event) (b []byte) {
+	occurrence := uint64(0)
+	var rest []byte
+	if e != nil {
+		rest = e.attributes
+	}
+	for count := r.uvarint(); count > 0 && r.err == nil; count-- {
+		occurrence += r.uvarint()
+		row := r.bytes()
+		if r.err == nil && (occurrence > math.MaxInt32 || len(row) > maxPackedRow) {
+			r.err = fmt.Errorf("a packed row of %d bytes at occurrence %d", len(row), occurrence)
+		}
+		list := attributeList{occurrence: -1}
+		for {
+			l, more, ok := nextList(rest)
+			if !ok || uint64(l.occurrence) > occurrence {
+				break
+			}
+			if uint64(l.occurrence) == occurrence {
+				list, rest = l, more
+				break
+			}
+			b, rest = append(b, rest[:len(rest)-len(more)]...), more
+		}
+		at := len(b)
+		b = append(le32(b, uint32(occurrence)), 0, 0)
+		if list.occurrence < 0 {
+			b = append(b, 1)
+		} else {
+			b = append(append(b, list.body[0]+1), list.body[1:]...)
+		}
+		b = binary.LittleEndian.AppendUint16(b, uint16(6+len(row)))
+		b = append(le32(b, packedRow), row...)
+		if n := len(b) - at; n <= math.MaxUint16 {
+			binary.LittleEndian.PutUint16(b[at+4:], uint16(n))
+		} else {
+			r.err = fmt.Errorf("a packed row with %d bytes of attributes", n)
+		}
+		occurrence++
+	}
+	return append(b, rest...)
+}
