@@ -54,12 +54,16 @@ type resource struct {
 	count int64
 	open  []int64 // indexed by number of open claims: the time in ticks with this number
 	// amounts holds the time, in ticks, for each range of amounts, by [amountKey] of the lower end of the range.
-	amounts  claims.Table[int64]
-	held     claims.Sum // integral of the amount over time
-	peak     float64
-	width    float64 // width of the ranges of amounts; 0 if each amount is a separate range
-	steps    []Step
-	shortest int64 // steps up to this length in ticks have been combined
+	amounts claims.Table[int64]
+	// recent points to the time of the range that begins at recentLow, the last one to which time was added. Nil means
+	// that there is none.
+	recent    *int64
+	recentLow float64
+	held      claims.Sum // integral of the amount over time
+	peak      float64
+	width     float64 // width of the ranges of amounts; 0 if each amount is a separate range
+	steps     []Step
+	shortest  int64 // steps up to this length in ticks have been combined
 }
 
 // amountTime is the time, in ticks, during which an amount in a range was held.
@@ -137,7 +141,9 @@ func (p *Part) step(res uint32, from, to int64, l *claims.Level) {
 	} else {
 		l.AddArea(&r.held, to-from)
 	}
-	r.peak = max(r.peak, a)
+	if a > r.peak { // faster than the function max; an amount is never NaN
+		r.peak = a
+	}
 	r.add(r.low(a), to-from)
 	if r.amounts.Len() > p.opt.Levels {
 		r.widen(p.opt.Levels)
@@ -172,8 +178,11 @@ func amountKey(low float64) claims.Key {
 
 // add adds the time of a range of amounts.
 func (r *resource) add(low float64, time int64) {
-	sum, _ := r.amounts.Place(amountKey(low))
-	*sum += time
+	if r.recent == nil || low != r.recentLow {
+		r.recent, _ = r.amounts.Place(amountKey(low))
+		r.recentLow = low
+	}
+	*r.recent += time
 }
 
 // sortedAmounts returns the times of all ranges of amounts, in ascending order of the amounts.
@@ -198,7 +207,7 @@ func (r *resource) widen(limit int) {
 		r.width = math.Ldexp(1, e)
 	}
 	for {
-		r.amounts = claims.Table[int64]{}
+		r.amounts, r.recent = claims.Table[int64]{}, nil
 		for _, x := range list {
 			r.add(r.low(x.low), x.time)
 		}
@@ -321,6 +330,7 @@ func (p *Part) Result() *Result {
 		if r != nil {
 			c := *r
 			c.open, c.amounts, c.steps = slices.Clone(r.open), r.amounts.Clone(), slices.Clone(r.steps)
+			c.recent = nil
 			q.resources[i] = &c
 		}
 	}

@@ -16,7 +16,7 @@ import (
 type Table[V any] struct {
 	slots   []slot[V] // the length is 0 or a power of two
 	used    int
-	removed V         // the value that was removed last
+	removed V         // the value that was removed last, if another one has taken its slot
 	random  [2]uint64 // random numbers for the hash
 }
 
@@ -103,11 +103,15 @@ func (t *Table[V]) Remove(k Key) *V {
 	if t.slots[i].place == 0 {
 		return nil
 	}
-	t.removed = t.slots[i].value
 	t.used--
+	last := len(t.slots) - 1
+	if s := &t.slots[i]; t.slots[(i+1)&last].place == 0 {
+		s.place = 0
+		return &s.value // without a copy, because no other key moves into the slot
+	}
+	t.removed = t.slots[i].value
 	// If the search for a later key would now stop at the gap, move this key into the gap. Repeat this until
 	// there is no such key.
-	last := len(t.slots) - 1
 	for j := (i + 1) & last; t.slots[j].place != 0; j = (j + 1) & last {
 		if h := t.firstSlot(t.slots[j].key()); (j-h)&last >= (j-i)&last {
 			t.slots[i] = t.slots[j]
