@@ -80,14 +80,14 @@ func joinPaths(d *trace.Definitions, workers []*worker) []Path {
 			s := wait[len(wait)-1]
 			wait = wait[:len(wait)-1]
 			region := nodes[s.node].region
-			forks := d.RoleOf(region) == trace.ForkRole
+			parallel := s.parallel || len(threads) > 0 && d.RoleOf(region) == trace.ForkRole
 			p, at := Path{s.parent, region}, uint32(len(paths))
 			if len(threads) == 0 { // all paths differ
 				paths = append(paths, p)
 			} else {
-				parallel, ok := first[region]
-				if root == outermostThread && !s.parallel && ok && forks {
-					p = paths[parallel]
+				fork, ok := first[region]
+				if root == outermostThread && ok && parallel && !s.parallel {
+					p = paths[fork]
 				}
 				if other, ok := joined[p]; ok {
 					at = other
@@ -100,7 +100,7 @@ func joinPaths(d *trace.Definitions, workers []*worker) []Path {
 				}
 			}
 			place[s.node] = at
-			push(s.node, at, s.parallel || forks)
+			push(s.node, at, parallel)
 		}
 	}
 	walk(outermost)
