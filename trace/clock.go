@@ -325,7 +325,8 @@ func FormatFloatSeconds(s float64) string {
 // ParseTime reads a time in a user's notation, and returns it in ticks of c. The notation is a number with a
 // unit (ns us µs ms s min h), a number of ticks ("1500"), or a percentage of the time from the first to the
 // last tick of the trace ("12.5%"). The time counts from the first tick of the trace. A leading "@" makes it a
-// time on the trace's own clock instead. Fractions of a tick are rounded.
+// time on the trace's own clock instead. Fractions of a tick are rounded up: the events from this time on are those
+// from the result on, and the events before it are those before the result.
 func (c Clock) ParseTime(s string, first, last int64) (int64, error) {
 	body, own := strings.CutPrefix(strings.TrimSpace(s), "@")
 	fail := func(why string) (int64, error) {
@@ -351,10 +352,11 @@ func (c Clock) ParseTime(s string, first, last int64) (int64, error) {
 	return addTicks(base, d, fail)
 }
 
-// addTicks returns base + r, rounded to a tick. If the sum does not fit an int64, it returns the result
+// addTicks returns base + r, rounded up to a tick. If the sum does not fit an int64, it returns the result
 // of fail.
 func addTicks(base int64, r *big.Rat, fail func(string) (int64, error)) (int64, error) {
-	n := roundRat(r)
+	n := new(big.Int).Add(r.Num(), r.Denom())
+	n.Sub(n, big.NewInt(1)).Div(n, r.Denom())
 	n.Add(n, big.NewInt(base))
 	if !n.IsInt64() {
 		return fail("it does not fit the trace's clock")

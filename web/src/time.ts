@@ -244,33 +244,39 @@ function rounded(a: bigint, b: bigint): bigint {
   return floorDiv(2n * a + b, 2n * b);
 }
 
+/** roundedUp divides and rounds up. */
+function roundedUp(a: bigint, b: bigint): bigint {
+  return -floorDiv(-a, b);
+}
+
 /**
  * parse reads a duration in the notation of the command line, such as "12.5 ms", "3s" or "1500", and
- * returns it in ticks. A number without a unit is in ticks. parse returns null for other texts.
+ * returns it in ticks, which the function divide rounds. A number without a unit is in ticks. parse returns
+ * null for other texts.
  */
-export function parse(text: string, c: Clock): bigint | null {
+export function parse(text: string, c: Clock, divide = rounded): bigint | null {
   const m = /^\s*([+\-−]?)(\d+)(?:[.,](\d+))?\s*([fpnuµμm]?s|min|m|h)?\s*$/.exec(text.replace(/[\u202F_]/g, ""));
   if (!m || (m[3] !== undefined && m[4] === undefined)) return null;
   const sign = m[1] === "-" || m[1] === "−" ? -1n : 1n,
     digits = sign * BigInt(m[2] + (m[3] ?? ""));
   if (m[4] === undefined) return digits;
   const [num, den] = inSeconds[m[4].replace(/^[µμ]s$/, "us")];
-  return rounded(digits * num * c.num, den * c.den * pow10((m[3] ?? "").length));
+  return divide(digits * num * c.num, den * c.den * pow10((m[3] ?? "").length));
 }
 
 /**
  * parseTime reads a time in the notation of the command line's --from: a duration after the first event,
  * "@" and a time on the trace's own clock, or a percentage of the limits. origin is the first event on the
- * trace's own clock. The result is in ticks of the axis; it is null for other texts.
+ * trace's own clock. The result is in ticks of the axis, rounded up; it is null for other texts.
  */
 export function parseTime(text: string, c: Clock, limits: Window, origin: bigint): bigint | null {
   const p = /^\s*(\d+)(?:\.(\d+))?\s*%\s*$/.exec(text);
   if (p) {
     const f = p[2] ?? "";
-    return limits.from + rounded(BigInt(p[1] + f) * (limits.to - 1n - limits.from), 100n * pow10(f.length));
+    return limits.from + roundedUp(BigInt(p[1] + f) * (limits.to - 1n - limits.from), 100n * pow10(f.length));
   }
   const own = /^\s*@(.*)$/.exec(text),
-    t = parse(own ? own[1] : text, c);
+    t = parse(own ? own[1] : text, c, roundedUp);
   return t !== null && own ? t - origin : t;
 }
 

@@ -126,6 +126,9 @@ test("parseTime counts from the first event, with @ on the trace's own clock", (
   expect(at("@ 0.1 us")).toBe(-200n);
   expect(at("20%")).toBe(200n);
   expect(at("12.55%")).toBe(126n); // 125.5 ticks
+  expect(at("0.01%")).toBe(1n); // 0.1 ticks
+  expect(at("1000.4 ps")).toBe(2n);
+  expect(at("@299.6 ns")).toBe(0n);
   expect(at("@20%")).toBeNull();
   expect(at("kernel")).toBeNull();
 });
