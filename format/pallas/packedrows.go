@@ -145,10 +145,12 @@ func (t *Thread) addPackedRows(data []byte) error {
 	r := rowReader{data: data}
 	for len(r.data) > 0 {
 		record, payload := r.uvarint(), r.bytes()
-		e := events[eventKey{Record(record), string(payload)}]
+		key := eventKey{Record(record), string(payload)}
+		e := events[key]
 		if r.err == nil && e == nil {
-			return fmt.Errorf("packed rows of an event %s that the thread does not have", Record(record))
+			return fmt.Errorf("packed rows of an event %s that the thread does not have, or has had before", Record(record))
 		}
+		delete(events, key)
 		if lists := r.lists(e); r.err == nil {
 			e.attributes = lists
 		}
@@ -158,17 +160,20 @@ func (t *Thread) addPackedRows(data []byte) error {
 
 // lists returns the attribute lists of an event with the packed rows that follow.
 func (r *rowReader) lists(e *Event) (b []byte) {
-	occurrence := uint64(0)
+	occurrence, most := uint64(0), uint64(0)
 	var rest []byte
 	if e != nil {
-		rest = e.attributes
+		rest, most = e.attributes, min(e.Timestamps.Size, math.MaxInt32)
 	}
 	for count := r.uvarint(); count > 0 && r.err == nil; count-- {
-		occurrence += r.uvarint()
-		row := r.bytes()
-		if r.err == nil && (occurrence > math.MaxInt32 || len(row) > maxPackedRow) {
-			r.err = fmt.Errorf("a packed row of %d bytes at occurrence %d", len(row), occurrence)
+		skipped, row := r.uvarint(), r.bytes()
+		if r.err == nil && (occurrence >= most || skipped >= most-occurrence || len(row) > maxPackedRow) {
+			r.err = fmt.Errorf("a packed row of %d bytes, %d after occurrence %d of %d", len(row), skipped, occurrence, most)
 		}
+		if r.err != nil {
+			return nil
+		}
+		occurrence += skipped
 		list := attributeList{occurrence: -1}
 		for {
 			l, more, ok := nextList(rest)
