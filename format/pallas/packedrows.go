@@ -111,6 +111,11 @@ type rowReader struct {
 }
 
 func (r *rowReader) uvarint() uint64 {
+	if len(r.data) > 0 && r.data[0] < 0x80 { // most numbers have one byte
+		v := r.data[0]
+		r.data = r.data[1:]
+		return uint64(v)
+	}
 	v, n := binary.Uvarint(r.data)
 	if n <= 0 {
 		r.err, r.data = errPackedRows, nil
@@ -165,7 +170,10 @@ func (r *rowReader) lists(e *Event) (b []byte) {
 	if e != nil {
 		rest, most = e.attributes, min(e.Timestamps.Size, math.MaxInt32)
 	}
-	for count := r.uvarint(); count > 0 && r.err == nil; count-- {
+	count := r.uvarint()
+	const usual = 32 // bytes of a list with a row
+	b = make([]byte, 0, len(rest)+usual*int(min(count, most, uint64(len(r.data)))))
+	for ; count > 0 && r.err == nil; count-- {
 		skipped, row := r.uvarint(), r.bytes()
 		if r.err == nil && (occurrence >= most || skipped >= most-occurrence || len(row) > maxPackedRow) {
 			r.err = fmt.Errorf("a packed row of %d bytes, %d after occurrence %d of %d", len(row), skipped, occurrence, most)
@@ -175,7 +183,7 @@ func (r *rowReader) lists(e *Event) (b []byte) {
 		}
 		occurrence += skipped
 		list := attributeList{occurrence: -1}
-		for {
+		for len(rest) > 0 {
 			l, more, ok := nextList(rest)
 			if !ok || uint64(l.occurrence) > occurrence {
 				break
