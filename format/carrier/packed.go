@@ -154,8 +154,8 @@ func Text(data []byte) string {
 }
 
 // FromText returns the data of a text from [Text]. It uses the memory of room, if that is large enough. Earlier
-// versions compressed long data of [Compress] and [PackLinks] again. FromText returns an error if such data grow by more
-// than a factor of 4, because they grow once more when they are unpacked.
+// versions compressed long data of [Compress] and [PackLinks] again. FromText returns an error if such data grow by
+// more than a factor of 4, because they grow once more when they are unpacked.
 func FromText(room []byte, text string) ([]byte, error) {
 	if text, ok := strings.CutPrefix(text, compressed); ok {
 		data, err := base64.RawStdEncoding.DecodeString(text)

@@ -8,7 +8,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/carrier"
+	"github.com/weft-trace/weft/internal/plural"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -69,15 +71,28 @@ func (e *encoder) addRowMetadata() {
 	}
 }
 
-// findRows notes which metadata have the packed rows of which thread.
-func (m *model) findRows() {
+// findRows notes which metadata have the packed rows of which thread. It reports metadata whose thread the trace does
+// not have, or whose thread has rows already.
+func (m *model) findRows(opt *format.ReadOptions) error {
 	m.rows = map[uint32]string{}
-	for key, text := range m.t.metadata() {
-		number, ok := strings.CutPrefix(key, rowsKey)
-		if i, err := strconv.ParseUint(number, 10, 32); ok && err == nil {
-			m.rows[uint32(i)] = text
+	for _, x := range m.t.Metadata {
+		number, ok := strings.CutPrefix(x.Key, rowsKey)
+		if !ok {
+			continue
+		}
+		i, err := strconv.ParseUint(number, 10, 32)
+		if _, known := m.rows[uint32(i)]; err == nil && !known && m.defs.Locations.Has(uint32(i)) {
+			m.rows[uint32(i)] = x.Value
+			continue
+		}
+		if err := opt.Defect(&trace.Defect{Rule: "pallas.carried", Severity: trace.Error,
+			Position: trace.Position{File: m.t.src.Path}, Found: fmt.Sprintf("metadata %q", x.Key),
+			Expected: fmt.Sprintf("one text for each of %s; weft leaves it out",
+				plural.Of(m.defs.Locations.Len(), "thread"))}); err != nil {
+			return err
 		}
 	}
+	return nil
 }
 
 // restoreRows adds the packed rows of a thread to the attributes of its events.

@@ -197,3 +197,31 @@ func TestPackedRowsOfNothing(t *testing.T) {
 		}
 	}
 }
+
+// TestRowsOfOtherThreads checks that packed rows of threads that the trace does not have, and a second text with rows of
+// a thread, are reported, and that the rows of the other texts are read.
+func TestRowsOfOtherThreads(t *testing.T) {
+	r := recordedRows()
+	path := filepath.Join(t.TempDir(), "x.pallas")
+	tracetest.Encode(t, Format{}, format.Recorded(r), path)
+	f, err := Open(format.FileSource(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	opt := &format.ReadOptions{Report: format.NewReport()}
+	f.Metadata = append(f.Metadata, Metadata{rowsKey + "0", "b"}, Metadata{rowsKey + "1", "c"}, Metadata{rowsKey, "d"})
+	m := &model{t: f, defs: r.Defs()}
+	if err := m.findRows(opt); err != nil {
+		t.Fatal(err)
+	}
+	if len(m.rows) != 1 || len(m.rows[0]) < 10 {
+		t.Errorf("rows of %d threads, %q for the first; expected its first text", len(m.rows), m.rows[0])
+	}
+	found := int64(0)
+	for _, x := range opt.Report.Rules() {
+		found += x.Count
+	}
+	if found != 3 {
+		t.Errorf("%d texts were reported, expected 3", found)
+	}
+}
