@@ -198,8 +198,8 @@ func TestPackedRowsOfNothing(t *testing.T) {
 	}
 }
 
-// TestRowsOfOtherThreads checks that packed rows of threads that the trace does not have, and a second text with rows of
-// a thread, are reported, and that the rows of the other texts are read.
+// TestRowsOfOtherThreads checks that packed rows of threads that the trace does not have, and a second text with rows
+// of a thread, are reported, and that the rows of the other texts are read.
 func TestRowsOfOtherThreads(t *testing.T) {
 	r := recordedRows()
 	path := filepath.Join(t.TempDir(), "x.pallas")
