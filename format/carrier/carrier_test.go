@@ -1,6 +1,7 @@
 package carrier
 
 import (
+	"encoding/base64"
 	"maps"
 	"math"
 	"math/rand/v2"
@@ -274,5 +275,29 @@ func TestAttributesOfEarlierVersions(t *testing.T) {
 	}
 	if want := []trace.Value{trace.IntValue(7)}; b.Kind[0] != trace.Enter || !slices.Equal(b.AttrVal, want) {
 		t.Errorf("found %v of kind %v, expected %v", b.AttrVal, b.Kind[0], want)
+	}
+}
+
+// TestTextsCompressedTwice checks that the growth of packed data is limited also in a text of compressed data. Bytes
+// that are equal take a thousandth of the space each time they are compressed.
+func TestTextsCompressedTwice(t *testing.T) {
+	zeros := make([]byte, 2_000_000)
+	text := compressed + base64.RawStdEncoding.EncodeToString(pack(compress(magic, make([]byte, 10*len(zeros)),
+		flate.HuffmanOnly)))
+	if data, err := FromText(nil, text); err == nil {
+		t.Errorf("%d bytes of text became %d bytes of compressed data", len(text), len(data))
+	}
+	if text := Text(Compress(zeros)); strings.HasPrefix(text, compressed) {
+		t.Error("compressed data were compressed again")
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	random := make([]byte, 2*longText)
+	for i := range random {
+		random[i] = byte(r.Uint32())
+	}
+	packed := pack(random) // earlier versions compressed long links twice
+	data, err := FromText(nil, compressed+base64.RawStdEncoding.EncodeToString(pack(packed)))
+	if err != nil || !slices.Equal(data, packed) {
+		t.Errorf("%d bytes, %v; expected %d", len(data), err, len(packed))
 	}
 }

@@ -103,11 +103,13 @@ func unpack(data []byte) ([]byte, error) {
 	}
 	most := int64(len(data)) * maxGrowth
 	r := flate.NewReaderDict(bytes.NewReader(data[magicLength:]), dictionary(string(data[:magicLength])))
-	text, err := io.ReadAll(io.LimitReader(r, most+1))
-	if err == nil && int64(len(text)) > most {
+	const usual = 4 // growth of most data
+	text := bytes.NewBuffer(make([]byte, 0, usual*len(data)))
+	n, err := text.ReadFrom(io.LimitReader(r, most+1))
+	if err == nil && n > most {
 		err = fmt.Errorf("found more than %d bytes in %d, expected less", most, len(data))
 	}
-	return text, err
+	return text.Bytes(), err
 }
 
 // Compress returns data that [Decompress] returns again.

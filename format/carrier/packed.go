@@ -147,20 +147,28 @@ const compressed = "z:"
 
 // Text returns data as a text for [FromText].
 func Text(data []byte) string {
-	if len(data) > longText {
+	if len(data) > longText && !Packed(data) {
 		return compressed + base64.RawStdEncoding.EncodeToString(pack(data))
 	}
 	return base64.RawStdEncoding.EncodeToString(data)
 }
 
-// FromText returns the data of a text from [Text]. It uses the memory of room, if that is large enough.
+// FromText returns the data of a text from [Text]. It uses the memory of room, if that is large enough. Earlier
+// versions compressed long data of [Compress] and [PackLinks] again. FromText returns an error if such data grow by
+// more than a factor of 4, because they grow once more when they are unpacked.
 func FromText(room []byte, text string) ([]byte, error) {
 	if text, ok := strings.CutPrefix(text, compressed); ok {
 		data, err := base64.RawStdEncoding.DecodeString(text)
 		if err != nil {
 			return nil, err
 		}
-		return unpack(data)
+		const mostTwice = 4 // compressed data hardly become smaller
+		again, err := unpack(data)
+		if err == nil && Packed(again) && len(again) > mostTwice*len(data) {
+			return nil, fmt.Errorf("found %d bytes of compressed data in %d, expected at most %d", len(again), len(data),
+				mostTwice*len(data))
+		}
+		return again, err
 	}
 	return base64.RawStdEncoding.AppendDecode(room[:0], []byte(text))
 }

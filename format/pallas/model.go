@@ -111,6 +111,11 @@ func newModel(t *Trace, opt *format.ReadOptions) (*model, error) {
 			return nil, err
 		}
 	}
+	if restored {
+		if err := m.findRows(opt); err != nil {
+			return nil, err
+		}
+	}
 	for _, x := range t.Metadata {
 		if restored {
 			break

@@ -8,7 +8,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/carrier"
+	"github.com/weft-trace/weft/internal/plural"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -69,15 +71,28 @@ func (e *encoder) addRowMetadata() {
 	}
 }
 
-// findRows notes which metadata have the packed rows of which thread.
-func (m *model) findRows() {
+// findRows notes which metadata have the packed rows of which thread. It reports metadata whose thread the trace does
+// not have, or whose thread has rows already.
+func (m *model) findRows(opt *format.ReadOptions) error {
 	m.rows = map[uint32]string{}
-	for key, text := range m.t.metadata() {
-		number, ok := strings.CutPrefix(key, rowsKey)
-		if i, err := strconv.ParseUint(number, 10, 32); ok && err == nil {
-			m.rows[uint32(i)] = text
+	for _, x := range m.t.Metadata {
+		number, ok := strings.CutPrefix(x.Key, rowsKey)
+		if !ok {
+			continue
+		}
+		i, err := strconv.ParseUint(number, 10, 32)
+		if _, known := m.rows[uint32(i)]; err == nil && !known && m.defs.Locations.Has(uint32(i)) {
+			m.rows[uint32(i)] = x.Value
+			continue
+		}
+		if err := opt.Defect(&trace.Defect{Rule: "pallas.carried", Severity: trace.Error,
+			Position: trace.Position{File: m.t.src.Path}, Found: fmt.Sprintf("metadata %q", x.Key),
+			Expected: fmt.Sprintf("one text for each of %s; weft leaves it out",
+				plural.Of(m.defs.Locations.Len(), "thread"))}); err != nil {
+			return err
 		}
 	}
+	return nil
 }
 
 // restoreRows adds the packed rows of a thread to the attributes of its events.
@@ -111,6 +126,11 @@ type rowReader struct {
 }
 
 func (r *rowReader) uvarint() uint64 {
+	if len(r.data) > 0 && r.data[0] < 0x80 { // most numbers have one byte
+		v := r.data[0]
+		r.data = r.data[1:]
+		return uint64(v)
+	}
 	v, n := binary.Uvarint(r.data)
 	if n <= 0 {
 		r.err, r.data = errPackedRows, nil
@@ -145,10 +165,12 @@ func (t *Thread) addPackedRows(data []byte) error {
 	r := rowReader{data: data}
 	for len(r.data) > 0 {
 		record, payload := r.uvarint(), r.bytes()
-		e := events[eventKey{Record(record), string(payload)}]
+		key := eventKey{Record(record), string(payload)}
+		e := events[key]
 		if r.err == nil && e == nil {
-			return fmt.Errorf("packed rows of an event %s that the thread does not have", Record(record))
+			return fmt.Errorf("packed rows of an event %s that the thread does not have, or has had before", Record(record))
 		}
+		delete(events, key)
 		if lists := r.lists(e); r.err == nil {
 			e.attributes = lists
 		}
@@ -158,19 +180,25 @@ func (t *Thread) addPackedRows(data []byte) error {
 
 // lists returns the attribute lists of an event with the packed rows that follow.
 func (r *rowReader) lists(e *Event) (b []byte) {
-	occurrence := uint64(0)
+	occurrence, most := uint64(0), uint64(0)
 	var rest []byte
 	if e != nil {
-		rest = e.attributes
+		rest, most = e.attributes, min(e.Timestamps.Size, math.MaxInt32)
 	}
-	for count := r.uvarint(); count > 0 && r.err == nil; count-- {
-		occurrence += r.uvarint()
-		row := r.bytes()
-		if r.err == nil && (occurrence > math.MaxInt32 || len(row) > maxPackedRow) {
-			r.err = fmt.Errorf("a packed row of %d bytes at occurrence %d", len(row), occurrence)
+	count := r.uvarint()
+	const usual = 32 // bytes of a list with a row
+	b = make([]byte, 0, len(rest)+usual*int(min(count, most, uint64(len(r.data)))))
+	for ; count > 0 && r.err == nil; count-- {
+		skipped, row := r.uvarint(), r.bytes()
+		if r.err == nil && (occurrence >= most || skipped >= most-occurrence || len(row) > maxPackedRow) {
+			r.err = fmt.Errorf("a packed row of %d bytes, %d after occurrence %d of %d", len(row), skipped, occurrence, most)
 		}
+		if r.err != nil {
+			return nil
+		}
+		occurrence += skipped
 		list := attributeList{occurrence: -1}
-		for {
+		for len(rest) > 0 {
 			l, more, ok := nextList(rest)
 			if !ok || uint64(l.occurrence) > occurrence {
 				break

@@ -167,3 +167,61 @@ func TestRowAttributes(t *testing.T) {
 		t.Errorf("rows differ:\n%s", diff)
 	}
 }
+
+// TestPackedRowsOfNothing checks that packed rows of occurrences that an event does not have, and a second list of rows
+// of an event, are reported and take no memory.
+func TestPackedRowsOfNothing(t *testing.T) {
+	// record 3, no payload; then the number of rows; for each, the skipped occurrences, the length and the bytes
+	for _, tt := range []struct {
+		name string
+		data string
+		rows int // rows that remain
+	}{
+		{"good", "\x03\x00\x02\x00\x01a\x00\x01b", 2},
+		{"too many", "\x03\x00\x03\x00\x00\x00\x00\x00\x00", 0},
+		{"too late", "\x03\x00\x01\x02\x01a", 0},
+		{"back", "\x03\x00\x02\x01\x01a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x01b", 0},
+		{"again", "\x03\x00\x01\x00\x01a\x03\x00\x01\x00\x01b", 1},
+	} {
+		thread := &Thread{Events: []Event{{Record: 3, Timestamps: Vector{Size: 2}}}}
+		err := thread.addPackedRows([]byte(tt.data))
+		if (err == nil) != (tt.name == "good") {
+			t.Errorf("%s: %v", tt.name, err)
+		}
+		rows := 0
+		for _, list := range thread.Events[0].Attributes() {
+			rows += len(list)
+		}
+		if rows != tt.rows {
+			t.Errorf("%s: %d rows, expected %d", tt.name, rows, tt.rows)
+		}
+	}
+}
+
+// TestRowsOfOtherThreads checks that packed rows of threads that the trace does not have, and a second text with rows
+// of a thread, are reported, and that the rows of the other texts are read.
+func TestRowsOfOtherThreads(t *testing.T) {
+	r := recordedRows()
+	path := filepath.Join(t.TempDir(), "x.pallas")
+	tracetest.Encode(t, Format{}, format.Recorded(r), path)
+	f, err := Open(format.FileSource(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	opt := &format.ReadOptions{Report: format.NewReport()}
+	f.Metadata = append(f.Metadata, Metadata{rowsKey + "0", "b"}, Metadata{rowsKey + "1", "c"}, Metadata{rowsKey, "d"})
+	m := &model{t: f, defs: r.Defs()}
+	if err := m.findRows(opt); err != nil {
+		t.Fatal(err)
+	}
+	if len(m.rows) != 1 || len(m.rows[0]) < 10 {
+		t.Errorf("rows of %d threads, %q for the first; expected its first text", len(m.rows), m.rows[0])
+	}
+	found := int64(0)
+	for _, x := range opt.Report.Rules() {
+		found += x.Count
+	}
+	if found != 3 {
+		t.Errorf("%d texts were reported, expected 3", found)
+	}
+}

@@ -39,7 +39,6 @@ func (m *model) restore() (bool, error) {
 	}
 	d.Clock = r.Clock
 	m.defs, m.restorer = d, r
-	m.findRows()
 	m.types = make([]trace.Type, d.Attributes.Len())
 	for _, a := range m.t.Definitions.Attributes {
 		if uint64(a.Ref) < uint64(len(m.types)) {
