@@ -40,37 +40,37 @@ func UnpackLinks(data []byte, locations int) (links []trace.Link, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("links: %w", err)
 	}
-	u := unpacker{data: text}
+	u := Unpacker{Data: text}
 	id, last := int64(0), int64(0)
-	for range u.count(u.uvarint()) {
+	for range u.count(u.Uvarint()) {
 		l := trace.Link{ID: id + u.varint()}
 		id = l.ID
 		for _, e := range []*trace.End{&l.Src, &l.Dst} {
-			e.Kind, e.ID, e.Location, e.Time = trace.EndKind(u.byte()), u.varint(), uint32(u.uvarint())-1, last+u.varint()
+			e.Kind, e.ID, e.Location, e.Time = trace.EndKind(u.byte()), u.varint(), uint32(u.Uvarint())-1, last+u.varint()
 			last = e.Time
-			if u.err == nil && (e.Kind > trace.AtLocation ||
+			if u.Err == nil && (e.Kind > trace.AtLocation ||
 				e.Location != trace.NoRef && int64(e.Location) >= int64(locations)) {
-				u.err = fmt.Errorf("found an end of kind %d at location %d, expected kinds up to %d and less than %d locations",
+				u.Err = fmt.Errorf("found an end of kind %d at location %d, expected kinds up to %d and less than %d locations",
 					e.Kind, e.Location, trace.AtLocation, locations)
 			}
 		}
 		l.Pos = u.varint()
-		if n := u.count(u.uvarint()); n > 0 {
+		if n := u.count(u.Uvarint()); n > 0 {
 			l.Attrs = make([]trace.Attr, 0, min(n, 16))
 			for range n {
 				l.Attrs = append(l.Attrs, trace.Attr{Key: u.text(), Value: u.value()})
 			}
 		}
-		if u.err != nil {
-			return nil, fmt.Errorf("links: %w", u.err)
+		if u.Err != nil {
+			return nil, fmt.Errorf("links: %w", u.Err)
 		}
 		links = append(links, l)
 	}
-	if u.err == nil && len(u.data) > 0 {
-		u.err = fmt.Errorf("found %s after the last one, expected none", plural.Of(len(u.data), "byte"))
+	if u.Err == nil && len(u.Data) > 0 {
+		u.Err = fmt.Errorf("found %s after the last one, expected none", plural.Of(len(u.Data), "byte"))
 	}
-	if u.err != nil {
-		return nil, fmt.Errorf("links: %w", u.err)
+	if u.Err != nil {
+		return nil, fmt.Errorf("links: %w", u.Err)
 	}
 	return links, nil
 }

@@ -476,70 +476,75 @@ func appendOperand(b []byte, t trace.OperandType, v uint64) []byte {
 // errTruncated reports packed bytes that end too early.
 var errTruncated = errors.New("packed bytes that are cut off")
 
-// unpacker reads values from packed bytes. After an error all values are zero.
-type unpacker struct {
-	data []byte
-	err  error
+// Unpacker reads values from packed bytes. After an error all values are zero.
+type Unpacker struct {
+	Data []byte // the bytes that remain; Bytes returns parts of them
+	Err  error  // the first error; nil if there is none
 }
 
-func (u *unpacker) uvarint() uint64 {
-	if len(u.data) > 0 && u.data[0] < 0x80 { // most numbers have one byte
-		v := u.data[0]
-		u.data = u.data[1:]
+// Uvarint reads a number as [binary.Uvarint] does. If the bytes end too early, it sets Err.
+func (u *Unpacker) Uvarint() uint64 {
+	if len(u.Data) > 0 && u.Data[0] < 0x80 { // most numbers have one byte
+		v := u.Data[0]
+		u.Data = u.Data[1:]
 		return uint64(v)
 	}
-	v, n := binary.Uvarint(u.data)
+	v, n := binary.Uvarint(u.Data)
 	if n <= 0 {
-		u.err, u.data = errTruncated, nil
+		u.Err, u.Data = errTruncated, nil
 		return 0
 	}
-	u.data = u.data[n:]
+	u.Data = u.Data[n:]
 	return v
 }
 
-func (u *unpacker) byte() byte {
-	if len(u.data) == 0 {
-		u.err = errTruncated
+func (u *Unpacker) byte() byte {
+	if len(u.Data) == 0 {
+		u.Err = errTruncated
 		return 0
 	}
-	v := u.data[0]
-	u.data = u.data[1:]
+	v := u.Data[0]
+	u.Data = u.Data[1:]
 	return v
 }
 
 // count returns n, the number of items that follow, if the remaining bytes can hold n items of at least one
 // byte each. Otherwise it fails and returns 0.
-func (u *unpacker) count(n uint64) int {
-	if n > uint64(len(u.data)) {
-		u.err, u.data = errTruncated, nil
+func (u *Unpacker) count(n uint64) int {
+	if n > uint64(len(u.Data)) {
+		u.Err, u.Data = errTruncated, nil
 		return 0
 	}
 	return int(n)
 }
 
-func (u *unpacker) varint() int64 {
-	v := u.uvarint()
+func (u *Unpacker) varint() int64 {
+	v := u.Uvarint()
 	return int64(v>>1) ^ -int64(v&1)
 }
 
-func (u *unpacker) text() string {
-	n := u.count(u.uvarint())
-	s := string(u.data[:n])
-	u.data = u.data[n:]
-	return s
+// Bytes reads a number, and as many bytes as it states. The result shares the memory of Data. If the bytes end too
+// early, it sets Err.
+func (u *Unpacker) Bytes() []byte {
+	n := u.count(u.Uvarint())
+	b := u.Data[:n]
+	u.Data = u.Data[n:]
+	return b
 }
 
+func (u *Unpacker) text() string { return string(u.Bytes()) }
+
 // value reads a value that [appendValue] has appended.
-func (u *unpacker) value() (v trace.Value) {
+func (u *Unpacker) value() (v trace.Value) {
 	typ := int(u.byte())
 	if typ >= len(valueTypes) {
-		u.err, u.data = fmt.Errorf("found a packed value of type %d, expected less than %d", typ, len(valueTypes)), nil
+		u.Err, u.Data = fmt.Errorf("found a packed value of type %d, expected less than %d", typ, len(valueTypes)), nil
 		return v
 	}
 	if v.Type = valueTypes[typ]; v.Type == trace.String || v.Type == trace.Bytes {
 		v.Str = u.text()
 	} else {
-		v.Num = u.uvarint()
+		v.Num = u.Uvarint()
 	}
 	return v
 }
@@ -558,7 +563,7 @@ func (r *Restorer) Packs(kinds ...trace.Kind) bool {
 
 // PackedKind returns the kind of a packed row.
 func (r *Restorer) PackedKind(data []byte) (trace.Kind, error) {
-	k, _, err := r.kind(&unpacker{data: data})
+	k, _, err := r.kind(&Unpacker{Data: data})
 	if err != nil {
 		return trace.NoKind, err
 	}
@@ -566,10 +571,10 @@ func (r *Restorer) PackedKind(data []byte) (trace.Kind, error) {
 }
 
 // kind reads the code of a packed row, and returns its kind.
-func (r *Restorer) kind(u *unpacker) (k *packedKind, code uint64, err error) {
-	code = u.uvarint()
-	if u.err != nil {
-		return nil, 0, u.err
+func (r *Restorer) kind(u *Unpacker) (k *packedKind, code uint64, err error) {
+	code = u.Uvarint()
+	if u.Err != nil {
+		return nil, 0, u.Err
 	}
 	if code>>flagBits >= uint64(len(r.codes)) {
 		return nil, 0, fmt.Errorf("packed row: found kind %d of %d", code>>flagBits, len(r.codes))
@@ -581,7 +586,7 @@ func (r *Restorer) kind(u *unpacker) (k *packedKind, code uint64, err error) {
 // packed into data. It removes the row if the record stands for no row of the trace. If data is invalid, it returns an
 // error and leaves the row unchanged.
 func (r *Restorer) Amend(b *trace.Batch, data []byte) error {
-	u := unpacker{data: data}
+	u := Unpacker{Data: data}
 	row := b.Len() - 1
 	k, code, err := r.kind(&u)
 	if err != nil {
@@ -593,7 +598,7 @@ func (r *Restorer) Amend(b *trace.Batch, data []byte) error {
 	}
 	ref := b.Ref[row]
 	if code&withRef != 0 {
-		ref = uint32(u.uvarint()) - 1
+		ref = uint32(u.Uvarint()) - 1
 	}
 	if ref != trace.NoRef && uint64(ref) >= k.refs {
 		return fmt.Errorf("packed row: found reference %d to nothing", ref)
@@ -601,11 +606,11 @@ func (r *Restorer) Amend(b *trace.Batch, data []byte) error {
 	counts := u.byte()
 	same, rest := int(counts>>4), uint64(counts&15)
 	if rest == countFollows {
-		rest += u.uvarint()
+		rest += u.Uvarint()
 	}
 	// The operands change in place. In case of an error, they are restored.
 	start := len(b.Op) - len(b.LastOps())
-	if u.err != nil || same > len(b.Op)-start {
+	if u.Err != nil || same > len(b.Op)-start {
 		return errTruncated
 	}
 	var room [8]uint64
@@ -614,7 +619,7 @@ func (r *Restorer) Amend(b *trace.Batch, data []byte) error {
 	for i := range same + u.count(rest) {
 		typ := operandType(k.spec, i)
 		if i >= same {
-			v := u.uvarint()
+			v := u.Uvarint()
 			switch typ {
 			case trace.OpInt, trace.OpTime, trace.OpDuration:
 				v = v>>1 ^ -(v & 1)
@@ -625,8 +630,8 @@ func (r *Restorer) Amend(b *trace.Batch, data []byte) error {
 			}
 			ops = append(ops, v)
 		}
-		if v := ops[start+i]; v >= r.maxOperands[typ] && v != trace.Undefined && u.err == nil {
-			u.err = fmt.Errorf("packed row: found operand %d, a reference to nothing", v)
+		if v := ops[start+i]; v >= r.maxOperands[typ] && v != trace.Undefined && u.Err == nil {
+			u.Err = fmt.Errorf("packed row: found operand %d, a reference to nothing", v)
 			break
 		}
 	}
@@ -634,9 +639,9 @@ func (r *Restorer) Amend(b *trace.Batch, data []byte) error {
 	if code&withAttrs != 0 {
 		attrs = r.attributes(&u, b)
 	}
-	if u.err != nil {
+	if u.Err != nil {
 		b.Op = append(ops[:start+same], replaced...)
-		return u.err
+		return u.Err
 	}
 	b.Kind[row], b.Ref[row], b.Op = k.kind, ref, ops
 	b.EndLastOps(start)

@@ -65,8 +65,8 @@ func appendAttributes(b []byte, c, base *trace.Cursor) []byte {
 
 // attributes reads the attributes of a packed row for the last row of b. If the row states additional attributes, the
 // result also has those of b.
-func (r *Restorer) attributes(u *unpacker, b *trace.Batch) (l attributeList) {
-	n, adds := u.uvarint(), false
+func (r *Restorer) attributes(u *Unpacker, b *trace.Batch) (l attributeList) {
+	n, adds := u.Uvarint(), false
 	if r.adds {
 		n, adds = n>>1, n&1 == 0
 	}
@@ -86,18 +86,18 @@ func (r *Restorer) attributes(u *unpacker, b *trace.Batch) (l attributeList) {
 	}
 	for range u.count(n) {
 		if adds {
-			before := u.uvarint()
+			before := u.Uvarint()
 			if before > uint64(len(rest.keys)) {
-				u.err = fmt.Errorf("packed row: found an attribute after %d others, expected at most %d", before, len(rest.keys))
+				u.Err = fmt.Errorf("packed row: found an attribute after %d others, expected at most %d", before, len(rest.keys))
 				return l
 			}
 			take(int(before))
 		}
-		key := u.uvarint()
-		if u.err == nil && key >= uint64(r.defs.Attributes.Len()) {
-			u.err = fmt.Errorf("packed row: found attribute %d, expected less than %d", key, r.defs.Attributes.Len())
+		key := u.Uvarint()
+		if u.Err == nil && key >= uint64(r.defs.Attributes.Len()) {
+			u.Err = fmt.Errorf("packed row: found attribute %d, expected less than %d", key, r.defs.Attributes.Len())
 		}
-		if u.err != nil {
+		if u.Err != nil {
 			return l
 		}
 		l.add(uint32(key), u.value())

@@ -2,7 +2,6 @@ package pallas
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -116,40 +115,6 @@ func (d *decoder) restoreRows(id threadID, t *Thread) error {
 		Expected: "packed rows that weft wrote; weft reads the other events without them"})
 }
 
-// errPackedRows reports packed rows that end too early.
-var errPackedRows = errors.New("packed rows that are cut off")
-
-// rowReader reads packed rows. After an error, all values are zero.
-type rowReader struct {
-	data []byte
-	err  error
-}
-
-func (r *rowReader) uvarint() uint64 {
-	if len(r.data) > 0 && r.data[0] < 0x80 { // most numbers have one byte
-		v := r.data[0]
-		r.data = r.data[1:]
-		return uint64(v)
-	}
-	v, n := binary.Uvarint(r.data)
-	if n <= 0 {
-		r.err, r.data = errPackedRows, nil
-		return 0
-	}
-	r.data = r.data[n:]
-	return v
-}
-
-func (r *rowReader) bytes() []byte {
-	n := r.uvarint()
-	if n > uint64(len(r.data)) {
-		r.err, r.data, n = errPackedRows, nil, 0
-	}
-	b := r.data[:n]
-	r.data = r.data[n:]
-	return b
-}
-
 // addPackedRows adds the packed rows that [Recorder.packedRows] has returned to the attributes of the thread's events.
 // Events are identified by their content, because their numbers change when tokens are unified.
 func (t *Thread) addPackedRows(data []byte) error {
@@ -162,38 +127,38 @@ func (t *Thread) addPackedRows(data []byte) error {
 		e := &t.Events[i]
 		events[eventKey{e.Record, string(e.Payload)}] = e
 	}
-	r := rowReader{data: data}
-	for len(r.data) > 0 {
-		record, payload := r.uvarint(), r.bytes()
+	r := carrier.Unpacker{Data: data}
+	for len(r.Data) > 0 {
+		record, payload := r.Uvarint(), r.Bytes()
 		key := eventKey{Record(record), string(payload)}
 		e := events[key]
-		if r.err == nil && e == nil {
+		if r.Err == nil && e == nil {
 			return fmt.Errorf("packed rows of an event %s that the thread does not have, or has had before", Record(record))
 		}
 		delete(events, key)
-		if lists := r.lists(e); r.err == nil {
+		if lists := packedLists(&r, e); r.Err == nil {
 			e.attributes = lists
 		}
 	}
-	return r.err
+	return r.Err
 }
 
-// lists returns the attribute lists of an event with the packed rows that follow.
-func (r *rowReader) lists(e *Event) (b []byte) {
+// packedLists returns the attribute lists of an event with the packed rows that r reads.
+func packedLists(r *carrier.Unpacker, e *Event) (b []byte) {
 	occurrence, most := uint64(0), uint64(0)
 	var rest []byte
 	if e != nil {
 		rest, most = e.attributes, min(e.Timestamps.Size, math.MaxInt32)
 	}
-	count := r.uvarint()
+	count := r.Uvarint()
 	const usual = 32 // bytes of a list with a row
-	b = make([]byte, 0, len(rest)+usual*int(min(count, most, uint64(len(r.data)))))
-	for ; count > 0 && r.err == nil; count-- {
-		skipped, row := r.uvarint(), r.bytes()
-		if r.err == nil && (occurrence >= most || skipped >= most-occurrence || len(row) > maxPackedRow) {
-			r.err = fmt.Errorf("a packed row of %d bytes, %d after occurrence %d of %d", len(row), skipped, occurrence, most)
+	b = make([]byte, 0, len(rest)+usual*int(min(count, most, uint64(len(r.Data)))))
+	for ; count > 0 && r.Err == nil; count-- {
+		skipped, row := r.Uvarint(), r.Bytes()
+		if r.Err == nil && (occurrence >= most || skipped >= most-occurrence || len(row) > maxPackedRow) {
+			r.Err = fmt.Errorf("a packed row of %d bytes, %d after occurrence %d of %d", len(row), skipped, occurrence, most)
 		}
-		if r.err != nil {
+		if r.Err != nil {
 			return nil
 		}
 		occurrence += skipped
@@ -221,7 +186,7 @@ func (r *rowReader) lists(e *Event) (b []byte) {
 		if n := len(b) - at; n <= math.MaxUint16 {
 			binary.LittleEndian.PutUint16(b[at+4:], uint16(n))
 		} else {
-			r.err = fmt.Errorf("a packed row with %d bytes of attributes", n)
+			r.Err = fmt.Errorf("a packed row with %d bytes of attributes", n)
 		}
 		occurrence++
 	}
