@@ -189,11 +189,11 @@ func (l *Little) Batch(b *trace.Batch) error {
 	attr := 0 // index of the first attribute of the row, or of a later row
 	for row, kind := range b.Kind {
 		// This case is the usual one. It does the same as the function row, in half the time.
-		if l.byAttribute && (kind == trace.ClaimBegin || kind == trace.ClaimEnd) {
+		if l.byAttribute && kind != trace.Enter && kind != trace.Leave {
 			key := claims.Key{Location: b.Location(row)}
 			if lines && b.Pos[row] > 0 {
 				key.ID = b.Pos[row]
-			} else {
+			} else if kind == trace.ClaimBegin || kind == trace.ClaimEnd {
 				c.Skip(row)
 				key.ID = l.defs.ClaimID(&c)
 			}
@@ -207,7 +207,11 @@ func (l *Little) Batch(b *trace.Batch) error {
 				attr++
 			}
 			if n, ok := l.object(b, row, attr); ok {
-				l.objects.at(n).begin(b.Time[row])
+				o := l.objects.at(n)
+				if o.begin(b.Time[row]); kind != trace.ClaimBegin {
+					o.end(b.Time[row])
+					continue
+				}
 				open, _ := l.open.Place(key)
 				*open = openClaim{n, hasObject | mayBegin | mayEnd}
 				continue

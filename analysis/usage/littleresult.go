@@ -208,7 +208,7 @@ func latencies(objects []Object) *Durations {
 		list[i] = o.Last - o.First
 		sum += float64(list[i])
 	}
-	slices.Sort(list)
+	durations.Sort(list)
 	n := len(list)
 	at := func(percent int64) int64 { return list[durations.Rank(int64(n), percent, 100)-1] }
 	d := &Durations{Min: list[0], Mean: sum / float64(n), Median: at(50), P90: at(90), P99: at(99), Max: list[n-1],

@@ -94,6 +94,9 @@ type blockParser struct {
 	regions map[string]uint32
 	attrs   map[string]uint32
 	recent  [3]recentKeys // the attribute keys of the last claim, event and dependency
+	// unusedAttrs is the attribute list of a dependency, without defects and with its line end. It is used if nobody
+	// asks for links: most dependencies have the same list.
+	unusedAttrs []byte
 	last    [64]recentRegion
 	amounts amounts
 }

@@ -192,7 +192,13 @@ func (p *blockParser) quickDependency(rest []byte, line int64) int {
 	if i = skipSemicolon(rest, i); i == 0 {
 		return 0
 	}
+	if !p.links && len(p.unusedAttrs) > 0 && bytes.HasPrefix(rest[i:], p.unusedAttrs) {
+		return i + len(p.unusedAttrs)
+	}
 	_, end := p.quickAttributes(rest, i, nil, &p.recent[2])
+	if end > 0 && !p.links {
+		p.unusedAttrs = append(p.unusedAttrs[:0], rest[i:end]...)
+	}
 	if end > 0 && p.links {
 		p.deps = append(p.deps, dependency{line, typ, src, dst, rest[:end-1]})
 	}

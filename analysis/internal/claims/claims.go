@@ -103,6 +103,11 @@ func (s *Sum) Add(x float64) {
 		s.addLarge(x * largeScale)
 		return
 	}
+	s.addSmall(x)
+}
+
+// addSmall adds x, for |x| < largeNumber. The compiler inlines it.
+func (s *Sum) addSmall(x float64) {
 	// The rounding error is computed without a comparison of hi and x, which processors often mispredict.
 	t := s.hi + x
 	added := t - s.hi
@@ -122,8 +127,8 @@ func (s *Sum) addLarge(x float64) {
 
 // AddArea adds v * n, for finite v and |n| < 2^63. The product may be too large for a float64.
 func (s *Sum) AddArea(v, n float64) {
-	if product := v * n; !math.IsInf(product, 0) {
-		s.Add(product)
+	if product := v * n; math.Abs(product) < largeNumber {
+		s.addSmall(product)
 	} else {
 		s.addLarge(v * largeScale * n)
 	}

@@ -4,6 +4,7 @@ package durations
 import (
 	"math"
 	"math/bits"
+	"slices"
 
 	"github.com/weft-trace/weft/trace"
 )
@@ -118,6 +119,36 @@ func (h *Histogram) Merge(o *Histogram) {
 			count(&h.negative, c, n)
 		}
 	}
+}
+
+// Sort sorts durations in ascending order, by their digits. The time and the memory are in proportion to their number.
+func Sort(list []int64) {
+	if len(list) < 2 {
+		return
+	}
+	const digit = 11 // bits
+	least := slices.Min(list)
+	width := bits.Len64(uint64(slices.Max(list)) - uint64(least))
+	from, to := list, make([]int64, len(list))
+	for shift := 0; shift < width; shift += digit {
+		var begins [1 << digit]int // indexed by digit: where the durations with this digit begin
+		digitOf := func(d int64) int { return int((uint64(d)-uint64(least))>>shift) & (len(begins) - 1) }
+		for _, d := range from {
+			begins[digitOf(d)]++
+		}
+		next := 0
+		for i, n := range begins {
+			begins[i] = next
+			next += n
+		}
+		for _, d := range from {
+			i := digitOf(d)
+			to[begins[i]] = d
+			begins[i]++
+		}
+		from, to = to, from
+	}
+	copy(list, from)
 }
 
 // Rank returns the position, counted from 1, of a percentile among n sorted durations. The percentile is the

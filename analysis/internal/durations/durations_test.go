@@ -99,6 +99,21 @@ func TestClasses(t *testing.T) {
 	}
 }
 
+// TestSort compares the order of random durations with that of package slices.
+func TestSort(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	lists := [][]int64{{}, {5}, {3, 3}, {math.MaxInt64, 0, math.MinInt64, -1}, {1 << 11, 1<<11 - 1, 1 << 22, 0}}
+	for range 300 {
+		lists = append(lists, randomDurations(rng))
+	}
+	for _, list := range lists {
+		want := slices.Sorted(slices.Values(list))
+		if Sort(list); !slices.Equal(list, want) {
+			t.Fatalf("found %d, expected %d", list, want)
+		}
+	}
+}
+
 func TestBetween(t *testing.T) {
 	for _, x := range [][3]int64{{3, 7, 4}, {7, 3, -4}, {math.MinInt64, math.MaxInt64, math.MaxInt64},
 		{math.MaxInt64, math.MinInt64, math.MinInt64}, {-1, math.MaxInt64, math.MaxInt64}, {0, math.MinInt64, math.MinInt64},

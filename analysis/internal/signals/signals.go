@@ -65,14 +65,9 @@ func (p *Piece) at(t int64) float64 {
 func (s Signal) Integral() float64 {
 	var area claims.Sum
 	for i := range s {
-		s[i].addTo(&area)
+		area.AddArea(s[i].Start/2+s[i].End/2, float64(s[i].To-s[i].From))
 	}
 	return area.Value()
-}
-
-// addTo adds the area under the piece.
-func (p *Piece) addTo(area *claims.Sum) {
-	area.AddArea(p.Start/2+p.End/2, float64(p.To-p.From))
 }
 
 // Window returns a signal whose value at each time is the average of s over the last w ticks. s must be a step
@@ -179,11 +174,12 @@ func (s Sweep) sort() {
 // order of equal elements is not defined.
 func SortNearby[T any](list []T, order func(a, b *T) int) {
 	moves := 16 * len(list)
+	var x T // the element that moves
 	for i := 1; i < len(list); i++ {
 		if order(&list[i], &list[i-1]) >= 0 {
 			continue
 		}
-		x := list[i]
+		x = list[i]
 		k := i
 		for ; k > 0 && order(&x, &list[k-1]) < 0; k-- {
 			if moves--; moves < 0 {
@@ -205,7 +201,7 @@ type Statistics struct{ Ticks, Mean, Min, Max float64 }
 func (s Signal) Statistics(nonzero bool) Statistics {
 	x := accumulator{nonzero: nonzero}
 	for i := range s {
-		x.add(&s[i])
+		x.add(float64(s[i].To-s[i].From), s[i].Start, s[i].End)
 	}
 	return x.statistics()
 }
@@ -217,18 +213,18 @@ type accumulator struct {
 	area    claims.Sum
 }
 
-// add adds a piece.
-func (x *accumulator) add(p *Piece) {
-	if x.nonzero && p.Start == 0 && p.End == 0 {
+// add adds a linear piece of a number of ticks.
+func (x *accumulator) add(ticks, start, end float64) {
+	if x.nonzero && start == 0 && end == 0 {
 		return
 	}
 	if x.sum.Ticks == 0 {
-		x.sum.Min, x.sum.Max = p.Start, p.Start
+		x.sum.Min, x.sum.Max = start, start
 	}
-	x.sum.Ticks += float64(p.To - p.From)
-	p.addTo(&x.area)
+	x.sum.Ticks += ticks
+	x.area.AddArea(start/2+end/2, ticks)
 	// Values are never NaN. Comparisons, which processors predict, are faster than the functions min and max.
-	low, high := p.Start, p.End
+	low, high := start, end
 	if low > high {
 		low, high = high, low
 	}
@@ -276,8 +272,18 @@ func (s *Stays) Add(from, to int64) {
 // pieces calls piece for consecutive intervals from time first to time last, with the throughput and with the work in
 // progress, both constant.
 func (s *Stays) pieces(first, last int64, piece func(from, to int64, throughput, wip float64)) {
-	SortNearby(s.byBegin, func(a, b *stay) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(b.to, a.to)) })
-	SortNearby(s.byEnd, func(a, b *stay) int { return cmp.Or(cmp.Compare(a.to, b.to), cmp.Compare(b.from, a.from)) })
+	SortNearby(s.byBegin, func(a, b *stay) int {
+		if a.from != b.from {
+			return cmp.Compare(a.from, b.from)
+		}
+		return cmp.Compare(b.to, a.to)
+	})
+	SortNearby(s.byEnd, func(a, b *stay) int {
+		if a.to != b.to {
+			return cmp.Compare(a.to, b.to)
+		}
+		return cmp.Compare(b.from, a.from)
+	})
 	at, begun := first, 0
 	var throughput claims.Sum
 	upTo := func(t int64, wip int) {
@@ -331,10 +337,10 @@ func (s *Stays) Statistics(first, last int64) (wip, throughput, latency Statisti
 	var w, t accumulator
 	l := accumulator{nonzero: true}
 	s.pieces(first, last, func(from, to int64, rate, n float64) {
-		w.add(&Piece{from, to, n, n})
-		t.add(&Piece{from, to, rate, rate})
-		d := quotient(n, rate)
-		l.add(&Piece{from, to, d, d})
+		ticks, d := float64(to-from), quotient(n, rate)
+		w.add(ticks, n, n)
+		t.add(ticks, rate, rate)
+		l.add(ticks, d, d)
 	})
 	return w.statistics(), t.statistics(), l.statistics()
 }

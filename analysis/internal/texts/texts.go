@@ -5,6 +5,7 @@ import (
 	"hash/maphash"
 	"iter"
 	"math"
+	"slices"
 )
 
 // Set numbers texts in the order of their first occurrences, from 0. It stores the bytes of all texts in one
@@ -72,11 +73,23 @@ func (s *Set) Number(text string) uint32 {
 	}
 	n := &s.decimals[d]
 	if *n == 0 {
-		s.bytes = append(s.bytes, text...)
-		s.ends = append(s.ends, len(s.bytes))
-		*n = uint32(len(s.ends))
+		*n = s.add(text) + 1
 	}
 	return *n - 1
+}
+
+// add appends a text and returns its number.
+func (s *Set) add(text string) uint32 {
+	// Both lists double their capacity. They would otherwise grow by a quarter at a time, and be copied more often.
+	if len(s.ends) == cap(s.ends) {
+		s.ends = slices.Grow(s.ends, max(1, len(s.ends)))
+	}
+	if cap(s.bytes)-len(s.bytes) < len(text) {
+		s.bytes = slices.Grow(s.bytes, max(len(text), len(s.bytes)))
+	}
+	s.bytes = append(s.bytes, text...)
+	s.ends = append(s.ends, len(s.bytes))
+	return uint32(len(s.ends) - 1)
 }
 
 // noDecimal stands for a text that is not a whole number.
@@ -118,9 +131,7 @@ func (s *Set) find(h uint64, text string) uint32 {
 		x := &s.slots[i]
 		switch {
 		case x.number == 0:
-			s.bytes = append(s.bytes, text...)
-			s.ends = append(s.ends, len(s.bytes))
-			*x = slot{uint32(h >> 32), uint32(len(s.ends))}
+			*x = slot{uint32(h >> 32), s.add(text) + 1}
 			s.hashed++
 			return x.number - 1
 		case x.hash == uint32(h>>32) && string(s.text(x.number-1)) == text:
