@@ -97,8 +97,8 @@ type blockParser struct {
 	// unusedAttrs is the attribute list of a dependency, without defects and with its line end. It is used if nobody
 	// asks for links: most dependencies have the same list.
 	unusedAttrs []byte
-	last    [64]recentRegion
-	amounts amounts
+	last        [64]recentRegion
+	amounts     amounts
 }
 
 // carriedLinks holds the packed links of a line of a restored trace.
