@@ -7,7 +7,6 @@
 package retime
 
 import (
-	"container/heap"
 	"context"
 	"math"
 
@@ -38,27 +37,37 @@ type Options struct {
 	WithoutLocks bool
 }
 
-// unknown is the value of a time that has not been computed.
-const unknown = math.MinInt64
-
-// retimer computes the new times with some options. New times are in parts of a tick, see [times].
+// retimer computes the new times of all calls, for several options at the same time. New times are in parts of a tick,
+// see [times]. A list of new times has one time for each variant.
 type retimer struct {
-	h       *history.History
-	opt     Options
-	scale   []float64 // indexed by path: the result of Options.Scale; nil if all are 1
-	times   *times    // new times that all retimers share
-	number  int       // number of this retimer among all retimers
-	ends    []int64   // indexed by location: the new end of the last computed call
-	counts  []int32   // indexed by location: number of computed calls
-	arrived map[int32]arrival
-	tasks   bool // threads visit other regions, such as tasks, in their barriers
+	h        *history.History
+	variants []variant
+	times    *times
+	// changing is indexed by path, and has another element for [synclog.NoPath]: the variants in which the times of the
+	// path can change.
+	changing [][]int
+	ends     []int64 // indexed by location and variant: the new end of the last computed call
+	counts   []int32 // indexed by location: number of computed calls
+	arrived  map[int32]*arrival
+	unused   []*arrival
+	tasks    bool // threads visit other regions, such as tasks, in their barriers
+	network  bool // some variants have another factor than 1 in Options.Transfer
+	// stack holds lists of new times. The first used ones are in use.
+	stack [][]int64
+	used  int
 }
 
-// arrival is the new time at which the last member of an operation arrives. left is the number of members that
-// still need this time.
+// variant is an element of the options of a retimer.
+type variant struct {
+	Options
+	scale []float64 // indexed by path: the result of Options.Scale; nil if all are 1
+}
+
+// arrival is the new time, for each variant, at which the last member of an operation arrives. left is the number of
+// members that still need this time.
 type arrival struct {
-	time int64
-	left int
+	times []int64
+	left  int
 }
 
 // Makespan returns the number of ticks from the first event of the trace to the new end of the location
@@ -74,34 +83,23 @@ func Makespan(ctx context.Context, h *history.History, opt Options) (int64, erro
 // Makespans returns the result of [Makespan] for several options, with a single pass over the history.
 // For each call on which a later call depends, it keeps 8 bytes per option.
 func Makespans(ctx context.Context, h *history.History, opts []Options) ([]int64, error) {
-	t := newTimes(h, len(opts))
-	list := make([]*retimer, len(opts))
-	for i, opt := range opts {
-		list[i] = newRetimer(h, t, i, opt)
-	}
-	t.fraction = fractionFor(h, list)
-	t.unit = float64(int64(1) << t.fraction)
-	for _, r := range list {
-		r.begin()
-	}
+	r := newRetimer(h, opts)
 	err := h.Forward(ctx, func(p waitstate.Place) {
-		t.begin(p)
-		for _, r := range list {
-			r.call(p)
-		}
-		t.end(p)
+		r.times.begin(p)
+		r.call(p)
+		r.times.end(p)
 	})
 	if err != nil {
 		return nil, err
 	}
 	last := make([]int64, len(opts))
-	for i, r := range list {
-		for k, l := range h.Locations {
-			if l != nil {
-				last[i] = max(last[i], r.ends[k])
-			}
+	for k, l := range h.Locations {
+		if l != nil {
+			latest(last, r.endOf(uint32(k)))
 		}
-		last[i] = t.ticks(last[i])
+	}
+	for i := range last {
+		last[i] = r.times.ticks(last[i])
 	}
 	return last, nil
 }
@@ -112,11 +110,11 @@ const mostFraction = 20
 // fractionFor returns the number of binary digits after the point with which all new times are small enough. No new
 // time exceeds the length of the trace multiplied by the greatest factor; two more binary digits are for traces that
 // contradict causality.
-func fractionFor(h *history.History, list []*retimer) uint {
+func fractionFor(h *history.History, variants []variant) uint {
 	factor := 1.0
-	for _, r := range list {
-		factor = max(factor, r.opt.Transfer)
-		for _, f := range r.scale {
+	for i := range variants {
+		factor = max(factor, variants[i].Transfer)
+		for _, f := range variants[i].scale {
 			factor = max(factor, f)
 		}
 	}
@@ -125,172 +123,108 @@ func fractionFor(h *history.History, list []*retimer) uint {
 }
 
 // newRetimer returns a retimer that has computed no calls.
-func newRetimer(h *history.History, t *times, number int, opt Options) *retimer {
-	r := &retimer{h: h, opt: opt, times: t, number: number, ends: make([]int64, len(h.Locations)),
-		counts: make([]int32, len(h.Locations)), arrived: map[int32]arrival{}}
+func newRetimer(h *history.History, opts []Options) *retimer {
+	paths := len(h.Log.Paths)
+	r := &retimer{h: h, variants: make([]variant, len(opts)), changing: make([][]int, paths+1),
+		ends: make([]int64, len(h.Locations)*len(opts)), counts: make([]int32, len(h.Locations)),
+		arrived: map[int32]*arrival{}}
 	for _, x := range h.Log.Paths {
 		r.tasks = r.tasks || x.Parent != synclog.NoPath && isThreadBarrier(h.Log, x.Parent)
 	}
-	if opt.Scale != nil {
-		r.scale = make([]float64, len(h.Log.Paths)+1)
-		for p := range r.scale {
-			path := uint32(p)
-			if p == len(h.Log.Paths) {
-				path = synclog.NoPath
+	for i, opt := range opts {
+		v := &r.variants[i]
+		v.Options = opt
+		r.network = r.network || opt.Transfer != 1
+		if opt.Scale != nil {
+			v.scale = make([]float64, paths+1)
+		}
+		for p := range paths + 1 {
+			if opt.Scale != nil {
+				path := uint32(p)
+				if p == paths {
+					path = synclog.NoPath
+				}
+				v.scale[p] = opt.Scale(path)
 			}
-			r.scale[p] = opt.Scale(path)
+			if v.scale != nil && v.scale[p] != 1 || opt.At != nil || opt.Stretch != nil {
+				r.changing[p] = append(r.changing[p], i)
+			}
+		}
+	}
+	r.times = newTimes(h, len(opts), fractionFor(h, r.variants))
+	for i, l := range h.Locations {
+		if l == nil {
+			continue
+		}
+		for k, v := range r.variants {
+			end := r.times.parts(l.First - h.Log.First)
+			if v.Start != nil {
+				end = r.times.product(l.First-h.Log.First, v.Start(uint32(i)))
+			}
+			r.endOf(uint32(i))[k] = end
 		}
 	}
 	return r
 }
 
-// begin sets the new times at which the locations begin.
-func (r *retimer) begin() {
-	for i, l := range r.h.Locations {
-		if l != nil {
-			r.ends[i] = r.times.parts(l.First - r.h.Log.First)
-			if r.opt.Start != nil {
-				r.ends[i] = r.times.product(l.First-r.h.Log.First, r.opt.Start(uint32(i)))
-			}
-		}
+// endOf returns the new ends of the last computed call of a location. The caller may change them.
+func (r *retimer) endOf(location uint32) []int64 {
+	n := len(r.variants)
+	return r.ends[int(location)*n:][:n:n]
+}
+
+// newList returns a list of arbitrary times, for use until r.used gets its former value again.
+func (r *retimer) newList() []int64 {
+	if r.used == len(r.stack) {
+		r.stack = append(r.stack, make([]int64, len(r.variants)))
 	}
+	r.used++
+	return r.stack[r.used-1]
 }
 
-// times holds the new times of the calls on which later calls depend, for some retimers. If each new duration were
-// rounded to a tick, a run of many short visits would be too long or too short by up to half a tick for each visit.
-// Therefore times and durations are counted in parts of a tick: a tick has 2^fraction of them.
-type times struct {
-	fraction uint
-	unit     float64 // parts of a tick in a tick
-	h        *history.History
-	retimers int
-	spans    [][]spanTimes // indexed by location and span
-	position int64         // number of calls that have been computed
-	now      int64         // end of the last call in ticks
-	ended    int64         // number of computed calls that ended before the last one; their order is that of Span.LastUse
-	kept     spanHeap      // computed spans on which later calls depend
-	free     [][]int64     // memory of spans that are no longer needed
-}
-
-// spanTimes holds the new times of the calls of a span. For each call, it has the times of all
-// retimers.
-type spanTimes struct {
-	enters []int64
-	// indexed by call and retimer; nil unless later calls can depend on the end of a call of the span
-	ends []int64
-}
-
-// newTimes returns the times of retimers that have computed no calls.
-func newTimes(h *history.History, retimers int) *times {
-	t := &times{h: h, retimers: retimers, spans: make([][]spanTimes, len(h.Locations))}
-	for i, l := range h.Locations {
-		if l != nil {
-			t.spans[i] = make([]spanTimes, l.Spans())
-		}
-	}
-	return t
-}
-
-// parts converts ticks to parts of a tick.
-func (t *times) parts(ticks int64) int64 { return ticks << t.fraction }
-
-// ticks converts parts of a tick to the nearest number of ticks.
-func (t *times) ticks(parts int64) int64 { return (parts + 1<<t.fraction>>1) >> t.fraction }
-
-// product returns the product of a number of ticks and a factor, in parts of a tick.
-func (t *times) product(ticks int64, factor float64) int64 {
-	return int64(math.Round(factor * float64(ticks) * t.unit))
-}
-
-// begin prepares the times of the next call.
-func (t *times) begin(p waitstate.Place) {
-	l := t.h.Locations[p.Location]
-	if x := l.Call(p.Number).Leave; x != t.now {
-		t.now, t.ended = x, t.position
-	}
-	t.position++
-	i, _ := l.SpanOf(p.Number)
-	x := &t.spans[p.Location][i]
-	if x.enters == nil {
-		x.enters = t.allocate(int(l.Span(i).Calls) * t.retimers)
-	}
-	if x.ends == nil && canRelease(l.Call(p.Number)) {
-		x.ends = t.allocate(int(l.Span(i).Calls) * t.retimers)
-	}
-}
-
-// allocate returns memory for n numbers. The numbers have arbitrary values.
-func (t *times) allocate(n int) []int64 {
-	if k := len(t.free) - 1; k >= 0 {
-		x := t.free[k]
-		t.free = t.free[:k]
-		if cap(x) >= n {
-			return x[:n]
-		}
-	}
-	return make([]int64, n)
-}
-
-// end frees the times on which no call after p depends.
-func (t *times) end(p waitstate.Place) {
-	l := t.h.Locations[p.Location]
-	i, first := l.SpanOf(p.Number)
-	if s := l.Span(i); p.Number == first+s.Calls-1 {
-		heap.Push(&t.kept, keptSpan{s.LastUse, p.Location, i})
-	}
-	for len(t.kept) > 0 && t.kept[0].lastUse <= t.ended {
-		s := heap.Pop(&t.kept).(keptSpan)
-		x := &t.spans[s.location][s.span]
-		t.free = append(t.free, x.enters)
-		if x.ends != nil {
-			t.free = append(t.free, x.ends)
-		}
-		*x = spanTimes{}
-	}
-}
-
-// keptSpan is a span whose times are needed until the call at position lastUse.
-type keptSpan struct {
-	lastUse  int64
-	location uint32
-	span     int
-}
-
-// spanHeap is a heap of spans, ordered by lastUse.
-type spanHeap []keptSpan
-
-// Len, Less, Swap, Push and Pop implement [heap.Interface].
-func (k spanHeap) Len() int { return len(k) }
-
-// Less orders by lastUse.
-func (k spanHeap) Less(i, j int) bool { return k[i].lastUse < k[j].lastUse }
-
-// Swap swaps two spans.
-func (k spanHeap) Swap(i, j int) { k[i], k[j] = k[j], k[i] }
-
-// Push appends a span.
-func (k *spanHeap) Push(x any) { *k = append(*k, x.(keptSpan)) }
-
-// Pop removes the last span.
-func (k *spanHeap) Pop() any {
-	n := len(*k) - 1
-	x := (*k)[n]
-	*k = (*k)[:n]
+// copyOf returns a copy of a list, as newList does.
+func (r *retimer) copyOf(list []int64) []int64 {
+	x := r.newList()
+	copy(x, list)
 	return x
 }
 
-// scaled returns a time of a path at a location, multiplied by the factors for this path and location. The
+// filled returns a list of equal times, as newList does.
+func (r *retimer) filled(t int64) []int64 {
+	x := r.newList()
+	for k := range x {
+		x[k] = t
+	}
+	return x
+}
+
+// shift adds a number of ticks to all times of a list.
+func (r *retimer) shift(list []int64, ticks int64) {
+	t := r.times.parts(ticks)
+	for k := range list {
+		list[k] += t
+	}
+}
+
+// latest replaces each time of a list by that of another list, if this one is later.
+func latest(list, other []int64) {
+	for k, t := range other {
+		if t > list[k] {
+			list[k] = t
+		}
+	}
+}
+
+// scaled returns a time of a path at a location in a variant, multiplied by the factors for this path and location. The
 // argument is in ticks, the result in parts of a tick.
-func (r *retimer) scaled(path, loc uint32, t int64) int64 {
-	if r.scale == nil && r.opt.At == nil {
-		return r.times.parts(t)
-	}
+func (r *retimer) scaled(k int, path, loc uint32, t int64) int64 {
+	v := &r.variants[k]
 	f := 1.0
-	if r.scale != nil {
-		f = r.scale[min(path, uint32(len(r.scale)-1))]
+	if v.scale != nil {
+		f = v.scale[min(path, uint32(len(v.scale)-1))]
 	}
-	if r.opt.At != nil {
-		f *= r.opt.At(path, loc)
+	if v.At != nil {
+		f *= v.At(path, loc)
 	}
 	if f == 1 {
 		return r.times.parts(t) // a float64 cannot represent all times above 2^53
@@ -298,71 +232,97 @@ func (r *retimer) scaled(path, loc uint32, t int64) int64 {
 	return r.times.product(t, f)
 }
 
-// sum returns the sum of the new exclusive times for a list of times before the end of call p.
-func (r *retimer) sum(list []synclog.PathTime, p waitstate.Place) int64 {
-	t := int64(0)
-	for _, x := range list {
-		if r.opt.Stretch != nil {
-			x.Time = r.opt.Stretch(p, x.Path, x.Time)
-		}
-		t += r.scaled(x.Path, p.Location, x.Time)
+// changed returns the variants in which the times of a path can change.
+func (r *retimer) changed(path uint32) []int { return r.changing[min(path, uint32(len(r.changing)-1))] }
+
+// add adds a time of a path at a location to a list, multiplied by the factors for this path and location. The time is
+// in ticks and can be negative.
+func (r *retimer) add(list []int64, path, loc uint32, t int64) {
+	r.shift(list, t)
+	for _, k := range r.changed(path) {
+		list[k] += r.scaled(k, path, loc, t) - r.times.parts(t)
 	}
-	return t
+}
+
+// addTimes adds the new exclusive times for some times before the end of call p to a list.
+func (r *retimer) addTimes(list []int64, times []synclog.PathTime, p waitstate.Place) {
+	unchanged := int64(0)
+	for i := range times {
+		x := &times[i]
+		unchanged += x.Time
+		for _, k := range r.changed(x.Path) {
+			t := x.Time
+			if f := r.variants[k].Stretch; f != nil {
+				t = f(p, x.Path, t)
+			}
+			list[k] += r.scaled(k, x.Path, p.Location, t) - r.times.parts(x.Time)
+		}
+	}
+	r.shift(list, unchanged)
 }
 
 // mostWithin is the greatest number of inner calls whose times are added up to compute the begin of the last
 // inner call.
 const mostWithin = 16
 
-// enter returns the new begin of a call. If the call has not been computed yet, all earlier calls of its
-// location have been computed, with two exceptions. Calls inside of the call have not. In a trace that
-// contradicts causality, other calls may be missing, too; their times do not change.
-func (r *retimer) enter(p waitstate.Place) int64 {
+// enter returns the new begin of a call. The caller must not change the list. If the call has not been computed yet,
+// all earlier calls of its location have been computed, with two exceptions. Calls inside of the call have not. In a
+// trace that contradicts causality, other calls may be missing, too; their times do not change.
+func (r *retimer) enter(p waitstate.Place) []int64 {
 	l := r.h.Locations[p.Location]
 	done := r.counts[p.Location]
 	if p.Number < done {
 		return r.newBegin(p)
 	}
-	t := r.ends[p.Location]
+	t := r.copyOf(r.endOf(p.Location))
 	if done == 0 && l.Created {
-		t = r.enter(l.Creator) + r.times.parts(l.First-r.h.At(l.Creator).Enter)
+		copy(t, r.enter(l.Creator))
+		r.shift(t, l.First-r.h.At(l.Creator).Enter)
 	}
 	if p.Number-done > mostWithin {
 		since := l.First
 		if done > 0 {
 			since = l.Call(done - 1).Leave
 		}
-		return t + r.times.parts(max(0, l.Call(p.Number).Enter-since))
+		r.shift(t, max(0, l.Call(p.Number).Enter-since))
+		return t
 	}
-	c := *l.Call(p.Number)
-	for n := done; n < p.Number; n++ {
-		at := waitstate.Place{Location: p.Location, Number: n}
-		t += r.sum(l.Before(n), at)
-		if x := l.Call(n); x.Leave > c.Enter { // call n is inside of call p
-			return t - r.scaled(c.Path, p.Location, x.Enter-c.Enter)
+	if p.Number > done {
+		c := *l.Call(p.Number)
+		for n := done; n < p.Number; n++ {
+			at := waitstate.Place{Location: p.Location, Number: n}
+			r.addTimes(t, l.Before(n), at)
+			if x := l.Call(n); x.Leave > c.Enter { // call n is inside of call p
+				r.add(t, c.Path, p.Location, c.Enter-x.Enter)
+				return t
+			}
+			r.addTimes(t, l.Inside(n), at)
 		}
-		t += r.sum(l.Inside(n), at)
 	}
-	return t + r.sum(l.Before(p.Number), p)
+	r.addTimes(t, l.Before(p.Number), p)
+	return t
 }
 
-// newBegin returns the new begin of a call that has been computed.
-func (r *retimer) newBegin(p waitstate.Place) int64 {
+// newBegin returns the new begin of a call that has been computed. The caller must not change the list.
+func (r *retimer) newBegin(p waitstate.Place) []int64 {
 	i, first := r.h.Locations[p.Location].SpanOf(p.Number)
-	return r.times.spans[p.Location][i].enters[int(p.Number-first)*r.times.retimers+r.number]
+	return r.times.ofCall(r.times.spans[p.Location][i].enters, p.Number-first)
 }
 
 // outerEnter returns the new begin of call p if calls inside of p have been computed. The last of these calls
-// ends at time before in ticks, and its new end is newBefore.
-func (r *retimer) outerEnter(p waitstate.Place, before, newBefore int64) int64 {
+// ends at time before in ticks, and is the last computed call of the location.
+func (r *retimer) outerEnter(p waitstate.Place, before int64) []int64 {
 	l := r.h.Locations[p.Location]
 	c := *l.Call(p.Number)
 	n, ok := l.FirstInside(p.Number)
 	if !ok {
-		return newBefore - r.times.parts(before-c.Enter)
+		t := r.copyOf(r.endOf(p.Location))
+		r.shift(t, c.Enter-before)
+		return t
 	}
-	begun := r.newBegin(waitstate.Place{Location: p.Location, Number: n})
-	return begun - r.scaled(c.Path, p.Location, l.Call(n).Enter-c.Enter)
+	t := r.copyOf(r.newBegin(waitstate.Place{Location: p.Location, Number: n}))
+	r.add(t, c.Path, p.Location, c.Enter-l.Call(n).Enter)
+	return t
 }
 
 // canRelease reports whether later calls can depend on the end of a call: it can release a lock, or is the work of a
@@ -371,36 +331,88 @@ func canRelease(c *history.Call) bool {
 	return c.Role == trace.LockRole || c.Role == trace.RemoteMemoryRole || c.Work
 }
 
-// newEnd returns the new end of a call for which canRelease returns true. ok is false if the end has not been
-// computed, or if canRelease returns false.
-func (r *retimer) newEnd(p waitstate.Place) (t int64, ok bool) {
+// newEnd returns the new end of a call for which canRelease returns true. The caller must not change the list. The result
+// is nil if the end has not been computed, or if canRelease returns false.
+func (r *retimer) newEnd(p waitstate.Place) []int64 {
 	l := r.h.Locations[p.Location]
 	if p.Number >= r.counts[p.Location] || !canRelease(l.Call(p.Number)) {
-		return 0, false
+		return nil
 	}
 	i, first := l.SpanOf(p.Number)
-	return r.times.spans[p.Location][i].ends[int(p.Number-first)*r.times.retimers+r.number], true
+	return r.times.ofCall(r.times.spans[p.Location][i].ends, p.Number-first)
 }
 
 // releaseTime returns the new time at which a source releases a lock, or ends as the work of a device. The
 // distance from this time to the begin or end of the call is the same as in the trace, or is scaled like
 // communication.
-func (r *retimer) releaseTime(s *history.Source) int64 {
+func (r *retimer) releaseTime(s *history.Source) []int64 {
 	c := r.h.At(s.Place)
-	kept := func(t int64) int64 {
-		if c.Role == trace.RemoteMemoryRole && r.opt.Transfer != 1 {
-			return r.times.product(t, r.opt.Transfer)
+	known, distance := r.newEnd(s.Place), s.Time-c.Leave
+	if known == nil {
+		known, distance = r.enter(s.Place), s.Time-c.Enter
+	}
+	t := r.copyOf(known)
+	for k := range t {
+		if x := r.variants[k].Transfer; x != 1 && c.Role == trace.RemoteMemoryRole {
+			t[k] += r.times.product(distance, x)
+		} else {
+			t[k] += r.times.parts(distance)
 		}
-		return r.times.parts(t)
 	}
-	if end, ok := r.newEnd(s.Place); ok {
-		return end - kept(c.Leave-s.Time)
+	return t
+}
+
+// cause is the last event on which a call depends.
+type cause struct {
+	call *history.Call
+	was  int64   // time of the event in ticks
+	is   []int64 // its new time
+}
+
+// noCause is the time of a cause if the call depends on no event.
+const noCause = math.MinInt64
+
+// after makes a call depend on another event, which happens at time was in ticks. Its new time is in list is.
+func (r *retimer) after(x *cause, was int64, is []int64) {
+	late := max(0, was-x.call.Leave) // the time by which the cause is recorded after the end of the call
+	x.was = max(x.was, was-late)
+	parts := r.times.parts(late)
+	for k, t := range is {
+		if t -= parts; t > x.is[k] {
+			x.is[k] = t
+		}
 	}
-	return r.enter(s.Place) + kept(s.Time-c.Enter)
+}
+
+// causeOf returns the last event on which a call depends.
+func (r *retimer) causeOf(p waitstate.Place, l *history.Location, c *history.Call) cause {
+	x := cause{c, noCause, r.filled(noCause)}
+	used := r.used
+	l.EachSource(p.Number, func(s *history.Source) {
+		r.used = used
+		if !s.Released {
+			r.after(&x, s.Time, r.enter(s.Place))
+			return
+		}
+		t := r.releaseTime(s)
+		for k := range r.variants {
+			if r.variants[k].WithoutLocks && s.Lock {
+				t[k] = noCause / 2 // the call does not depend on the release
+			}
+		}
+		r.after(&x, s.Time, t)
+	})
+	l.EachOperation(p.Number, func(i int32) {
+		r.used = used
+		r.operation(i, p, &x)
+	})
+	r.used = used
+	return x
 }
 
 // call computes the new begin and end of a call.
 func (r *retimer) call(p waitstate.Place) {
+	r.used = 0
 	l := r.h.Locations[p.Location]
 	c := l.Call(p.Number)
 	begin, base := r.enter(p), c.Enter // begin of the part of the call that this function computes
@@ -411,62 +423,68 @@ func (r *retimer) call(p waitstate.Place) {
 	}
 	outer := begin // the new begin of the whole call
 	if before > c.Enter {
-		outer = r.outerEnter(p, before, r.ends[p.Location])
+		outer = r.outerEnter(p, before)
 	}
-	// cause is the time in ticks of the last event on which the call depends, and newCause the new time of
-	// that event.
-	cause, newCause := int64(math.MinInt64), int64(math.MinInt64)
-	after := func(was, is int64) {
-		late := max(0, was-c.Leave) // the time by which the cause is recorded after the end of the call
-		cause, newCause = max(cause, was-late), max(newCause, is-r.times.parts(late))
-	}
-	l.EachSource(p.Number, func(s *history.Source) {
-		if !s.Released {
-			after(s.Time, r.enter(s.Place))
-			return
-		}
-		if r.opt.WithoutLocks && s.Lock {
-			after(s.Time, unknown/2) // the call does not depend on the release
-			return
-		}
-		after(s.Time, r.releaseTime(s))
-	})
-	l.EachOperation(p.Number, func(i int32) { r.operation(i, p, after) })
-	took := r.sum(l.Inside(p.Number), p)
+	cause := r.causeOf(p, l, c)
 	if c.Begins {
 		if at, time, ok := r.h.Fork(p, c.Leave); ok { // the thread had no work before the fork
-			end := r.enter(at) + r.times.parts(c.Leave-time)
+			end := r.copyOf(r.enter(at))
+			r.shift(end, c.Leave-time)
 			if p.Number > 0 {
-				end = max(end, r.ends[p.Location])
+				latest(end, r.endOf(p.Location))
 			}
 			r.store(p, c, outer, end)
 			return
 		}
 	}
-	if c.Joins && cause > math.MinInt64 { // the location has waited since the end of its own work in the team
-		r.store(p, c, outer, max(r.ends[p.Location], newCause)+r.times.parts(c.Leave-max(before, cause)))
+	end := r.newList()
+	if c.Joins && cause.was > noCause { // the location has waited since the end of its own work in the team
+		copy(end, r.endOf(p.Location))
+		latest(end, cause.is)
+		r.shift(end, c.Leave-max(before, cause.was))
+		r.store(p, c, outer, end)
 		return
 	}
-	wait := max(cause, base) - base
+	wait := max(cause.was, base) - base
 	if synclog.IsBarrier(c.Role) && c.Path != synclog.NoPath && !r.h.Log.Defs.Communicates(r.h.Log.Paths[c.Path].Region) {
-		r.store(p, c, outer, r.afterBarrier(p, begin, newCause, wait, before > c.Enter))
+		for k := range end {
+			end[k] = r.afterBarrier(k, p, begin[k], cause.is[k], wait, before > c.Enter)
+		}
+		r.store(p, c, outer, end)
 		return
 	}
-	removeWait := func(from *int64) {
-		if wait > 0 {
-			l.RemoveWait(p.Number, wait, func(path uint32, t int64) { *from -= r.scaled(path, p.Location, t) })
+	took := r.filled(0) // new times of the computed part, without the wait
+	r.addTimes(took, l.Inside(p.Number), p)
+	r.removeWait(took, p, wait)
+	if r.network && c.Role >= trace.SendRole && c.Role <= trace.CommunicationRole {
+		r.scaleTransfer(took, p, wait)
+	}
+	for k, t := range took {
+		end[k] = max(begin[k], cause.is[k]) + max(0, t)
+	}
+	r.store(p, c, outer, end)
+}
+
+// removeWait subtracts the new times of a wait in call p from a list. The wait is in ticks.
+func (r *retimer) removeWait(list []int64, p waitstate.Place, wait int64) {
+	if wait > 0 {
+		r.h.Locations[p.Location].RemoveWait(p.Number, wait, func(path uint32, t int64) { r.add(list, path, p.Location, -t) })
+	}
+}
+
+// scaleTransfer multiplies the time of call p without a wait by Options.Transfer. The list is the new time of the call
+// before.
+func (r *retimer) scaleTransfer(list []int64, p waitstate.Place, wait int64) {
+	own := r.filled(0) // time of the call
+	for _, x := range r.h.Locations[p.Location].Inside(p.Number) {
+		r.add(own, x.Path, p.Location, x.Time)
+	}
+	r.removeWait(own, p, wait)
+	for k := range list {
+		if f := r.variants[k].Transfer; f != 1 {
+			list[k] += int64(math.Round(float64(max(0, own[k])) * (f - 1)))
 		}
 	}
-	removeWait(&took)
-	if r.opt.Transfer != 1 && c.Role >= trace.SendRole && c.Role <= trace.CommunicationRole {
-		own := int64(0) // time of the call
-		for _, x := range l.Inside(p.Number) {
-			own += r.scaled(x.Path, p.Location, x.Time)
-		}
-		removeWait(&own)
-		took += int64(math.Round(float64(max(0, own)) * (r.opt.Transfer - 1)))
-	}
-	r.store(p, c, outer, max(begin, newCause)+max(0, took))
 }
 
 // isThreadBarrier reports whether a path ends in a barrier of threads.
@@ -478,13 +496,13 @@ func isThreadBarrier(log *synclog.Log, path uint32) bool {
 	return synclog.IsBarrier(log.Defs.RegionRole(log.Defs.Regions.At(region))) && !log.Defs.Communicates(region)
 }
 
-// afterBarrier returns the new end of the computed part of a barrier of threads. begin and last are the new times at
-// which this part begins and the last thread comes. In the trace, the last thread comes until ticks after the begin.
+// afterBarrier returns the new end, in a variant, of the computed part of a barrier of threads. begin and last are the
+// new times at which this part begins and the last thread comes. In the trace, the last thread comes until ticks after the begin.
 // Regions inside of the barrier are tasks: the thread executes some of them before the last thread comes. partly is set
 // if the computed part is not the whole barrier; the tasks then count as early as possible.
-func (r *retimer) afterBarrier(p waitstate.Place, begin, last, until int64, partly bool) int64 {
+func (r *retimer) afterBarrier(k int, p waitstate.Place, begin, last, until int64, partly bool) int64 {
 	l := r.h.Locations[p.Location]
-	path := l.Call(p.Number).Path
+	v, path := &r.variants[k], l.Call(p.Number).Path
 	own, tasks, newTasks := int64(0), int64(0), int64(0)
 	for _, x := range l.Inside(p.Number) {
 		if x.Path == path {
@@ -492,10 +510,10 @@ func (r *retimer) afterBarrier(p waitstate.Place, begin, last, until int64, part
 			continue
 		}
 		tasks += x.Time
-		if r.opt.Stretch != nil {
-			x.Time = r.opt.Stretch(p, x.Path, x.Time)
+		if v.Stretch != nil {
+			x.Time = v.Stretch(p, x.Path, x.Time)
 		}
-		newTasks += r.scaled(x.Path, p.Location, x.Time)
+		newTasks += r.scaled(k, x.Path, p.Location, x.Time)
 	}
 	early := until
 	if !partly {
@@ -508,53 +526,70 @@ func (r *retimer) afterBarrier(p waitstate.Place, begin, last, until int64, part
 	if tasks > 0 {
 		newEarly = int64(math.Round(float64(newTasks) * float64(early) / float64(tasks)))
 	}
-	took := r.scaled(path, p.Location, max(0, own-max(0, until-early)))
-	if r.opt.Transfer != 1 && !r.tasks { // threads with tasks also wait for the creation and the end of tasks
-		took = int64(math.Round(float64(took) * r.opt.Transfer))
+	took := r.scaled(k, path, p.Location, max(0, own-max(0, until-early)))
+	if v.Transfer != 1 && !r.tasks { // threads with tasks also wait for the creation and the end of tasks
+		took = int64(math.Round(float64(took) * v.Transfer))
 	}
 	return max(begin+newEarly, last) + newTasks - newEarly + took
 }
 
 // store stores the new begin and end of call c at place p.
-func (r *retimer) store(p waitstate.Place, c *history.Call, begin, end int64) {
+func (r *retimer) store(p waitstate.Place, c *history.Call, begin, end []int64) {
 	i, first := r.h.Locations[p.Location].SpanOf(p.Number)
 	x := &r.times.spans[p.Location][i]
-	at := int(p.Number-first)*r.times.retimers + r.number
-	x.enters[at] = begin
+	copy(r.times.ofCall(x.enters, p.Number-first), begin)
 	if canRelease(c) {
-		x.ends[at] = end
+		copy(r.times.ofCall(x.ends, p.Number-first), end)
 	}
-	r.ends[p.Location] = end
+	copy(r.endOf(p.Location), end)
 	r.counts[p.Location] = p.Number + 1
 }
 
-// operation calls after for each event on which a call depends as a member of operation i. The arguments are
-// the old and the new time of the event.
-func (r *retimer) operation(i int32, p waitstate.Place, after func(was, is int64)) {
+// operation makes a call depend on the other members of operation i, of which it is a member.
+func (r *retimer) operation(i int32, p waitstate.Place, x *cause) {
 	o := r.h.Operation(i)
 	if o.Relation != waitstate.AllWait && o.Relation != waitstate.RootWaits {
-		o.EachCause(p.Location, func(at waitstate.Place) { after(r.h.At(at).Enter, r.enter(at)) })
+		used := r.used
+		o.EachCause(p.Location, func(at waitstate.Place) {
+			r.used = used
+			r.after(x, r.h.At(at).Enter, r.enter(at))
+		})
 		return
 	}
 	if !o.Waits(p.Location) {
 		return
 	}
-	a, ok := r.arrived[i]
-	if !ok {
-		a = arrival{unknown, len(o.Members)}
-		for k := range o.Members {
-			a.time = max(a.time, r.enter(arrivalOf(o, k)))
-			if o.Free != nil && o.Free[k] {
-				a.left--
-			}
+	a := r.arrived[i]
+	if a == nil {
+		a = r.newArrival(o)
+		r.arrived[i] = a
+	}
+	r.after(x, o.LastEnter, a.times)
+	if a.left--; a.left <= 0 {
+		delete(r.arrived, i)
+		r.unused = append(r.unused, a)
+	}
+}
+
+// newArrival returns the new time at which the last member of an operation arrives.
+func (r *retimer) newArrival(o *history.Operation) *arrival {
+	a := &arrival{times: make([]int64, len(r.variants))}
+	if n := len(r.unused) - 1; n >= 0 {
+		a, r.unused = r.unused[n], r.unused[:n]
+	}
+	for k := range a.times {
+		a.times[k] = noCause
+	}
+	a.left = len(o.Members)
+	used := r.used
+	for k := range o.Members {
+		r.used = used
+		latest(a.times, r.enter(arrivalOf(o, k)))
+		if o.Free != nil && o.Free[k] {
+			a.left--
 		}
 	}
-	if a.left--; a.left > 0 {
-		r.arrived[i] = a
-	} else {
-		delete(r.arrived, i)
-	}
-	after(o.LastEnter, a.time)
+	return a
 }
 
 // arrivalOf returns the call with which a member begins its part in an operation.
