@@ -217,6 +217,7 @@ func (w *walker) walk(ctx context.Context, loc uint32, t int64) (begin int64, er
 		if n&0xfff == 0 && ctx.Err() != nil {
 			return 0, ctx.Err()
 		}
+		w.h.Reuse()
 		from, next, by := w.addPiece(loc, t, still < len(w.h.Locations))
 		still++
 		if t > from {

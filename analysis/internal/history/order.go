@@ -63,6 +63,7 @@ func (h *History) visit(ctx context.Context, f func(p waitstate.Place), reverse 
 				return h.err
 			}
 		}
+		h.Reuse()
 		p, t := x.list[0].place, x.list[0].leave
 		x.next(h)
 		if len(x.list) == 0 || x.list[0].leave != t {
@@ -76,6 +77,7 @@ func (h *History) visit(ctx context.Context, f func(p waitstate.Place), reverse 
 		}
 		h.order(list, t, reverse)
 		for _, p := range list {
+			h.Reuse()
 			f(p)
 		}
 		h.ties.forget()

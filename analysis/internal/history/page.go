@@ -47,6 +47,9 @@ type cache struct {
 	hand  int // index in list at which the cache next looks for pages to drop
 	size  int // number of calls in list
 	limit int // number of calls in list above which the cache drops pages
+	// dropped holds the calls of the pages that were dropped lately. Their memory can still be in use until
+	// [History.Reuse] is called. free holds calls whose memory is not in use.
+	dropped, free []*calls
 }
 
 // Limits of a cache.
@@ -56,6 +59,8 @@ const (
 	// cachedPages is the number of pages of each location for which a cache has room if there are many
 	// locations.
 	cachedPages = 3
+	// reusedPages is the number of dropped pages whose memory is used again.
+	reusedPages = 8
 )
 
 // add adds the calls of a page. It removes the calls of other pages if there is no room.
@@ -72,11 +77,38 @@ func (c *cache) add(x *calls) {
 			continue
 		}
 		c.size -= len(y.list)
-		y.location.forget(y)
+		if y.location.forget(y); len(c.dropped) < reusedPages {
+			c.dropped = append(c.dropped, y)
+		}
 		c.list[c.hand] = c.list[len(c.list)-1]
 		c.list = c.list[:len(c.list)-1]
 	}
 	c.list = append(c.list, x)
+}
+
+// Reuse lets the history use the memory of calls again that are no longer in its cache. All calls, waits, sources and
+// times that its methods have returned before become invalid. [History.Forward] and [History.Backward] call Reuse
+// before each call.
+func (h *History) Reuse() {
+	c := &h.cache
+	for len(c.dropped) > 0 && len(c.free) < reusedPages {
+		last := len(c.dropped) - 1
+		c.free, c.dropped = append(c.free, c.dropped[last]), c.dropped[:last]
+	}
+}
+
+// newCalls returns the unpacked calls of a page, without elements.
+func (c *cache) newCalls(l *Location, p *page) *calls {
+	x := &calls{location: l, page: p, first: p.chunk.First}
+	if last := len(c.free) - 1; last >= 0 {
+		y := c.free[last]
+		c.free = c.free[:last]
+		x.list, x.times = y.list[:0], y.times[:0]
+		x.waits, x.sources, x.operations = y.waits[:0], y.sources[:0], y.operations[:0]
+	}
+	x.list = slices.Grow(x.list, int(p.chunk.Calls))
+	x.times = slices.Grow(x.times, int(p.chunk.Times))
+	return x
 }
 
 // forget drops the calls of a page from memory.
@@ -162,8 +194,7 @@ func (l *Location) SpanOf(n int32) (i int, first int32) {
 
 // unpack reads the calls of a page.
 func (h *History) unpack(l *Location, p *page) {
-	x := &calls{location: l, page: p, first: p.chunk.First, list: make([]Call, 0, p.chunk.Calls),
-		times: make([]synclog.PathTime, 0, p.chunk.Times)}
+	x := h.cache.newCalls(l, p)
 	err := h.Log.ReadChunk(l.number, p.chunk, func(c *synclog.Call) {
 		x.times = append(x.times, c.Before...)
 		before := len(x.times)
@@ -228,8 +259,8 @@ func (h *History) store(p *page) {
 func (h *History) unpackAttached(l *Location, x *calls) {
 	x.complete = true // even if there is an error
 	p := x.page
-	x.waits, x.sources = make([]Wait, 0, p.waits), make([]callSource, 0, p.sources)
-	x.operations = make([]part, 0, p.operations)
+	x.waits, x.sources = slices.Grow(x.waits, int(p.waits)), slices.Grow(x.sources, int(p.sources))
+	x.operations = slices.Grow(x.operations, int(p.operations))
 	for i := range p.attached {
 		b, err := h.chunks.Read(p.attached[i], &h.room)
 		if err != nil {
