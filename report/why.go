@@ -203,7 +203,7 @@ func (r *Report) criticalPath() section {
 		"takes. Imbalance is the part of a region's time on the path by which it exceeds the mean of all locations."}
 	add := func(name string, values ...cell) { s.Facts = append(s.Facts, fact{name, values}) }
 	add("Length", r.time(x.Length))
-	add("Pieces", number(int64(len(x.Pieces))))
+	add("Pieces", number(int64(x.Pieces.Len())))
 	length := float64(x.Length)
 	t := table{Title: "Regions", Head: []column{{Name: "region"}, {Name: "time", Number: true},
 		{Name: "", Hint: "part of the path"}, {Name: "imbalance", Number: true}}}

@@ -116,7 +116,7 @@ func (a *pathAnswer) addCallPath(ctx context.Context, d *reader, v *traceView) e
 	if a.Missing, err = missingReason(r, err); a.Missing != "" || err != nil {
 		return err
 	}
-	a.pathTimes = &pathTimes{v.jsonTime(r.Begin), v.jsonTime(r.End), ticks(r.Length), ticks(r.Runtime), len(r.Pieces)}
+	a.pathTimes = &pathTimes{v.jsonTime(r.Begin), v.jsonTime(r.End), ticks(r.Length), ticks(r.Runtime), r.Pieces.Len()}
 	for _, x := range r.Regions {
 		a.Regions = append(a.Regions, pathRegion{x.Region, sum(trace.TicksOf(x.Time)), x.Imbalance, 0})
 	}
@@ -131,7 +131,7 @@ func (a *pathAnswer) addCallPath(ctx context.Context, d *reader, v *traceView) e
 		}
 		a.Gains = append(a.Gains, g)
 	}
-	for _, x := range r.Pieces {
+	for x := range r.Pieces.All() {
 		a.Pieces = append(a.Pieces, pieceFact{track(x.Location), v.jsonTime(x.From), v.jsonTime(x.To), x.By})
 	}
 	return nil

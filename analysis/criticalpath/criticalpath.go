@@ -10,7 +10,7 @@
 // figures, which are Scalasca's.
 //
 // [Find] keeps the calls and waits of the trace in 12 MiB of memory and, above that, in temporary files of
-// about 30 bytes per call. The pieces of its result use 64 bytes each.
+// about 30 bytes per call. The pieces of its result use 16 bytes each.
 package criticalpath
 
 import (
@@ -61,7 +61,7 @@ type Result struct {
 	Paths     []Path     `json:"paths"`
 	Locations []Location `json:"locations"`
 	// Pieces holds the pieces of the path in the order of time.
-	Pieces []Piece `json:"pieces"`
+	Pieces Pieces `json:"pieces"`
 	// Runtime is the time from the first event of the trace to the last one.
 	Runtime int64 `json:"runtime"`
 	// WhatIf is the runtime with all changes of Options.WhatIf, in ticks. It is nil if there are no changes.
@@ -132,36 +132,13 @@ type Location struct {
 	Time         int64  `json:"time"`
 }
 
-// Piece is a part of the path at one location, from one time to another in ticks.
-type Piece struct {
-	Location     uint32 `json:"location"`
-	LocationName string `json:"locationName"`
-	From         int64  `json:"from"`
-	To           int64  `json:"to"`
-	// By is the wait pattern by which the path reaches the piece from the previous one, or "fork" for
-	// the start of threads. It is "" for the first piece.
-	By string `json:"by,omitempty"`
-}
-
 // walker follows the path backward. It collects the pieces, and the time of each path at each
 // location.
 type walker struct {
 	h      *history.History
 	times  map[history.PathLocation]int64
-	pieces []piece // the last one first
+	pieces Pieces
 }
-
-// piece is a piece of the path. It ends at the begin of the piece that was found before it, because the path
-// is followed backward. by is 1 plus the wait pattern by which the path reaches the piece; or byFork; or 0 for
-// the first piece of the path.
-type piece struct {
-	from     int64
-	location uint32
-	by       uint8
-}
-
-// byFork is the value of piece.by for the start of threads.
-const byFork = 255
 
 // Find finds the critical path of a trace. The error is a [RegionError], analysis.ErrTimeRange, or
 // an error of the scan, of the temporary file, or of the context.
@@ -178,7 +155,7 @@ func Find(ctx context.Context, events format.Events, opt Options) (*Result, erro
 // temporary file, or of the context.
 func FromHistory(ctx context.Context, h *history.History, opt Options) (*Result, error) {
 	w := &walker{h: h, times: map[history.PathLocation]int64{}}
-	r := &Result{Regions: []Region{}, Paths: []Path{}, Locations: []Location{}, Pieces: []Piece{}}
+	r := &Result{Regions: []Region{}, Paths: []Path{}, Locations: []Location{}}
 	if at, t, ok := w.pathEnd(); ok {
 		r.End = t
 		var err error
@@ -222,13 +199,13 @@ func (w *walker) walk(ctx context.Context, loc uint32, t int64) (begin int64, er
 		still++
 		if t > from {
 			still = 0
-			w.pieces = append(w.pieces, piece{from: from, location: loc})
+			w.pieces.add(piece{from: from, location: loc})
 		}
 		if next == trace.NoRef {
 			return from, nil
 		}
-		if k := len(w.pieces); k > 0 {
-			w.pieces[k-1].by = by
+		if k := w.pieces.n; k > 0 {
+			w.pieces.at(k - 1).by = by
 		}
 		loc, t = next, from
 	}
@@ -370,12 +347,6 @@ func (w *walker) addShortened(loc uint32, list []synclog.PathTime, less int64) {
 func (w *walker) setDivisions(r *Result, opt Options) {
 	log := w.h.Log
 	names, regions := log.Defs.FullNames(), log.Defs.RegionNames(opt.Rows)
-	name := func(loc uint32) string {
-		if log.Defs.Locations.Has(loc) {
-			return names[loc]
-		}
-		return "unknown"
-	}
 	own := w.h.ExclusiveTimes()
 	for k := range w.times {
 		own[k] += 0 // adds an entry for each path and location on the critical path
@@ -395,7 +366,7 @@ func (w *walker) setDivisions(r *Result, opt Options) {
 		if !opt.Paths || t == 0 && w.times[k] == 0 {
 			continue
 		}
-		x := Path{Path: log.PathNames(k.Path, regions), Location: k.Location, LocationName: name(k.Location),
+		x := Path{Path: log.PathNames(k.Path, regions), Location: k.Location, LocationName: locationName(names, k.Location),
 			Critical: w.times[k], Activities: min(t, critical[k.Path])}
 		x.NonCritical = t - x.Activities
 		if c := critical[k.Path]; c > 0 {
@@ -409,24 +380,13 @@ func (w *walker) setDivisions(r *Result, opt Options) {
 	})
 	r.Regions = w.regions(own, len(locations), regions)
 	for loc, t := range onPath {
-		r.Locations = append(r.Locations, Location{loc, name(loc), t})
+		r.Locations = append(r.Locations, Location{loc, locationName(names, loc), t})
 	}
 	slices.SortFunc(r.Locations, func(a, b Location) int {
 		return cmp.Or(cmp.Compare(b.Time, a.Time), cmp.Compare(a.Location, b.Location))
 	})
-	r.Pieces = make([]Piece, len(w.pieces))
-	to := r.End
-	for i, p := range w.pieces {
-		x := Piece{Location: p.location, LocationName: name(p.location), From: p.from, To: to}
-		switch p.by {
-		case 0:
-		case byFork:
-			x.By = "fork"
-		default:
-			x.By = waitstate.Pattern(p.by - 1).String()
-		}
-		r.Pieces[len(w.pieces)-1-i], to = x, p.from
-	}
+	w.pieces.end, w.pieces.names = r.End, names
+	r.Pieces = w.pieces
 }
 
 // impact returns for each call path the time that locations lose because the critical path spends more time in

@@ -61,7 +61,7 @@ func TestScout(t *testing.T) {
 			t.Errorf("%s: %s: found %g, expected nothing", name, k, v)
 		}
 		at := r.Begin
-		for _, p := range r.Pieces {
+		for p := range r.Pieces.All() {
 			if p.From != at {
 				t.Errorf("%s: found a piece from %d, expected it from %d", name, p.From, at)
 			}
@@ -169,7 +169,7 @@ func TestPathOfNestedTeams(t *testing.T) {
 	r.Leave(threads[0], 300, work)
 	path := findIn(t, format.Recorded(r))
 	var found []string
-	for _, p := range path.Pieces {
+	for p := range path.Pieces.All() {
 		found = append(found, fmt.Sprintf("%d to %d at %d by %s", p.From, p.To, p.Location, p.By))
 	}
 	expected := []string{"0 to 10 at 0 by ", "10 to 200 at 1 by fork", "200 to 300 at 0 by wait-at-implicit-omp-barrier"}

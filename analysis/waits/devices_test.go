@@ -333,7 +333,7 @@ func TestCausesOfLaunches(t *testing.T) {
 		t.Fatal(err)
 	}
 	var pieces, regions []string
-	for _, x := range p.Pieces {
+	for x := range p.Pieces.All() {
 		pieces = append(pieces, fmt.Sprint(x.Location, x.From, x.To, " ", x.By))
 	}
 	for _, r := range p.Regions {
@@ -508,7 +508,7 @@ func TestDevicesAtTheSameTime(t *testing.T) {
 			t.Fatal(err)
 		}
 		var pieces []string
-		for _, x := range p.Pieces {
+		for x := range p.Pieces.All() {
 			pieces = append(pieces, fmt.Sprint(x.Location == stream, x.From, x.To, " ", x.By))
 		}
 		want := []string{"true 0 30 ", "false 30 33 wait-for-device", "true 33 46 wait-for-launch"}
@@ -627,7 +627,7 @@ func TestTransfersWithoutRegions(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, x := range p.Pieces {
+			for x := range p.Pieces.All() {
 				texts[i] += fmt.Sprint(x.From, " ", x.To, " ", x.Location, " ", x.By, "\n")
 			}
 			for _, q := range find(t, d, waits.Options{Worst: 1000}).Patterns {
@@ -676,7 +676,7 @@ func TestReferenceOfDevices(t *testing.T) {
 			t.Fatal(err)
 		}
 		found, expected = nil, nil
-		for _, x := range p.Pieces {
+		for x := range p.Pieces.All() {
 			found = append(found, fmt.Sprint(x.Location, " ", x.From, " ", x.To))
 		}
 		for _, x := range want.Path {

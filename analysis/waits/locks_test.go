@@ -334,7 +334,7 @@ func TestPathOfThreads(t *testing.T) {
 		t.Fatal(err)
 	}
 	var pieces []string
-	for _, x := range p.Pieces {
+	for x := range p.Pieces.All() {
 		pieces = append(pieces, fmt.Sprint(x.Location, x.From, x.To, " ", x.By))
 	}
 	if want := []string{"0 0 16 ", "2 16 100 fork", "0 100 101 wait-at-join"}; !slices.Equal(pieces, want) {
@@ -369,7 +369,7 @@ func TestPathOfNumberedThreads(t *testing.T) {
 		t.Fatal(err)
 	}
 	var pieces []string
-	for _, x := range p.Pieces {
+	for x := range p.Pieces.All() {
 		pieces = append(pieces, fmt.Sprint(x.Location, x.From, x.To, " ", x.By))
 	}
 	if want := []string{"2 10 100 fork", "0 100 101 wait-at-join"}; !slices.Equal(pieces, want) {

@@ -143,7 +143,7 @@ func TestPathIsWhole(t *testing.T) {
 			t.Fatal(err)
 		}
 		at := r.Begin
-		for _, p := range r.Pieces {
+		for p := range r.Pieces.All() {
 			if p.From != at || p.To <= p.From {
 				t.Errorf("found the piece %+v, expected one from %d", p, at)
 			}

@@ -306,7 +306,7 @@ func comparePath(t *testing.T, what string, events format.Events, rows *trace.Ro
 	}
 	found.differ(t, what+" path", expected, 1e-3)
 	var pieces, others []string
-	for _, x := range p.Pieces {
+	for x := range p.Pieces.All() {
 		pieces = append(pieces, fmt.Sprint(x.Location, " ", x.From, " ", x.To))
 	}
 	for _, x := range r.Path.Pieces {

@@ -248,7 +248,7 @@ func (a *app) printPath(x *criticalpath.Result, clock trace.Clock, top, pieces i
 	share := func(t, all int64) string { return percentOf(trace.TicksOf(t), trace.TicksOf(all)) }
 	printf(a.out, "Path       %s, from %s s to %s s, in %s\nRuntime    %s\n", f(x.Length),
 		clock.FormatSeconds(x.Begin),
-		clock.FormatSeconds(x.End), plural.Of(len(x.Pieces), "piece"), f(x.Runtime))
+		clock.FormatSeconds(x.End), plural.Of(x.Pieces.Len(), "piece"), f(x.Runtime))
 	if t := x.WhatIf; t != nil {
 		printf(a.out, "What if    %s, %s %% of the runtime\n", f(*t), share(*t, x.Runtime))
 	}
@@ -272,25 +272,13 @@ func (a *app) printPath(x *criticalpath.Result, clock trace.Clock, top, pieces i
 		}
 		return row
 	})
-	longest := longestPieces(x.Pieces, pieces)
+	longest := x.Pieces.Longest(pieces)
 	a.printList("pieces", len(longest), 0, table.Row{"piece", "from", "to", "location", "reached by"},
 		func(i int) table.Row {
 			p := &longest[i]
 			return table.Row{f(p.To - p.From), clock.FormatSeconds(p.From) + " s", clock.FormatSeconds(p.To) + " s",
 				p.LocationName, p.By}
 		})
-}
-
-// longestPieces returns the n longest pieces in the order of time.
-func longestPieces(list []criticalpath.Piece, n int) []criticalpath.Piece {
-	if n == 0 {
-		return nil
-	}
-	list = slices.Clone(list)
-	slices.SortStableFunc(list, func(a, b criticalpath.Piece) int { return cmp.Compare(b.To-b.From, a.To-a.From) })
-	list = list[:min(n, len(list))]
-	slices.SortFunc(list, func(a, b criticalpath.Piece) int { return cmp.Compare(a.From, b.From) })
-	return list
 }
 
 // writeClaimPathCSV writes the critical claims.

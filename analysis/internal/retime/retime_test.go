@@ -8,6 +8,7 @@ import (
 	"github.com/weft-trace/weft/analysis/internal/retime"
 	"github.com/weft-trace/weft/analysis/internal/synclog"
 	"github.com/weft-trace/weft/analysis/internal/testtrace"
+	"github.com/weft-trace/weft/analysis/internal/waitstate"
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/otf2"
 	"github.com/weft-trace/weft/generate"
@@ -90,6 +91,35 @@ func TestMonotone(t *testing.T) {
 		}
 		if ideal := makespan(t, h, retime.Options{}); ideal > h.Log.Last-h.Log.First {
 			t.Errorf("%s: found %d on an ideal network, expected at most %d", name, ideal, h.Log.Last-h.Log.First)
+		}
+	}
+}
+
+// TestVariants checks that several options give the same runtimes together as each of them alone.
+func TestVariants(t *testing.T) {
+	for name, h := range histories(t) {
+		regions := h.Log.Defs.Regions.Len()
+		opts := []retime.Options{{Transfer: 1}, {}, {Transfer: 2, WithoutLocks: true},
+			{Transfer: 1, Start: func(loc uint32) float64 { return float64(loc%3) / 2 }},
+			{Transfer: 0.5, At: func(path, loc uint32) float64 { return 1 / float64(1+(path+loc)%4) }},
+			{Transfer: 1, Stretch: func(p waitstate.Place, path uint32, x int64) int64 { return x + x/int64(1+p.Number%5) }}}
+		for r := range regions {
+			opts = append(opts, retime.Options{Transfer: 1, Scale: func(path uint32) float64 {
+				if path != synclog.NoPath && int(h.Log.Paths[path].Region) == r {
+					return 0.3
+				}
+				return 1
+			}})
+		}
+		together, err := retime.Makespans(context.Background(), h, opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, found := range together {
+			// The number of binary digits after the point depends on the greatest factor of all options.
+			if alone := makespan(t, h, opts[i]); found < alone-1 || found > alone+1 {
+				t.Errorf("%s, variant %d: found %d, expected %d", name, i, found, alone)
+			}
 		}
 	}
 }
