@@ -144,6 +144,8 @@ func (r *answersReport) acceptances() (list []acceptance) {
 	}
 	both("`explain`", answerExplain, 1.5, 96)
 	both("`waits --causes`", answerCauses, 1, 64)
+	both("`efficiency`", answerEfficiency, 1, 64)
+	both("`path`", answerPath, 1, 64)
 	memory("`explain`", wide, answerExplain, 1024)
 	var worst stat
 	name, missing := "", false

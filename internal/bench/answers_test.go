@@ -49,19 +49,21 @@ func TestAnswersVerdicts(t *testing.T) {
 		change func(r *answersReport)
 		want   string
 	}{
-		"good": {func(*answersReport) {}, "pass pass pass pass pass pass"},
+		"good": {func(*answersReport) {}, "pass"},
 		"slow": {func(r *answersReport) { r.traces[0].commands[answerExplain].runs[0] = testUsage(1.01, 1, 9) }, "fail"},
 		"much": {func(r *answersReport) { r.traces[0].commands[answerExplain].runs[1].peak = 97 << 20 }, "pass fail"},
 		"causes": {func(r *answersReport) { r.traces[0].commands[answerCauses].runs[0] = testUsage(1.1, 1, 65) },
 			"pass pass fail fail"},
 		"locations": {func(r *answersReport) { r.traces[5].commands[answerExplain].runs[0].peak = 1025 << 20 },
-			"pass pass pass pass fail"},
+			"pass pass pass pass pass pass pass pass fail"},
+		"path": {func(r *answersReport) { r.traces[0].commands[answerPath].runs[1].peak = 65 << 20 },
+			"pass pass pass pass pass pass pass fail"},
 		"diff": {func(r *answersReport) { r.traces[3].commands[answerDiff].runs = []usage{testUsage(2.1, 1, 9)} },
-			"pass pass pass pass pass fail"},
+			"pass pass pass pass pass pass pass pass pass fail"},
 		"a trace failed": {func(r *answersReport) { r.traces[2] = answersTraces(1, 1)[2] },
-			"pass pass pass pass pass inco"},
+			"pass pass pass pass pass pass pass pass pass inco"},
 		"nothing": {func(r *answersReport) { r.traces = answersTraces(4_160_000, wideEvents) },
-			"not  not  not  not  not  not "},
+			"not  not  not  not  not  not  not  not  not  not "},
 	} {
 		r := sampleAnswers()
 		test.change(r)
@@ -77,7 +79,7 @@ func TestAnswersVerdicts(t *testing.T) {
 				}
 			}
 		}
-		want := (test.want + strings.Repeat(" pass", 6))[:len("pass pass pass pass pass pass")] // kept where it ends
+		want := (test.want + strings.Repeat(" pass", 10))[:10*len("pass ")-1] // kept where it ends
 		if s := strings.Join(got, " "); s != want {
 			t.Errorf("%s: found %s, expected %s", name, s, want)
 		}
