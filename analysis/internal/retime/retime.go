@@ -331,8 +331,8 @@ func canRelease(c *history.Call) bool {
 	return c.Role == trace.LockRole || c.Role == trace.RemoteMemoryRole || c.Work
 }
 
-// newEnd returns the new end of a call for which canRelease returns true. The caller must not change the list. The result
-// is nil if the end has not been computed, or if canRelease returns false.
+// newEnd returns the new end of a call for which canRelease returns true. The caller must not change the list. The
+// result is nil if the end has not been computed, or if canRelease returns false.
 func (r *retimer) newEnd(p waitstate.Place) []int64 {
 	l := r.h.Locations[p.Location]
 	if p.Number >= r.counts[p.Location] || !canRelease(l.Call(p.Number)) {
@@ -497,9 +497,9 @@ func isThreadBarrier(log *synclog.Log, path uint32) bool {
 }
 
 // afterBarrier returns the new end, in a variant, of the computed part of a barrier of threads. begin and last are the
-// new times at which this part begins and the last thread comes. In the trace, the last thread comes until ticks after the begin.
-// Regions inside of the barrier are tasks: the thread executes some of them before the last thread comes. partly is set
-// if the computed part is not the whole barrier; the tasks then count as early as possible.
+// new times at which this part begins and the last thread comes. In the trace, the last thread comes until ticks after
+// the begin. Regions inside of the barrier are tasks: the thread executes some of them before the last thread comes.
+// partly is set if the computed part is not the whole barrier; the tasks then count as early as possible.
 func (r *retimer) afterBarrier(k int, p waitstate.Place, begin, last, until int64, partly bool) int64 {
 	l := r.h.Locations[p.Location]
 	v, path := &r.variants[k], l.Call(p.Number).Path
