@@ -41,6 +41,8 @@ const laterText = "later"
 //     send comes later, because clocks differ, is received again. Therefore, matching messages first in,
 //     first out gives the same pairs. A send that is completed in the piece, but was received before the
 //     piece, is not repeated; its completion has [PostedAttribute].
+//   - Collective operations that a location has ended, and another one ends in the piece, begin and end again at
+//     this time. Therefore the n-th operations of all members of a communicator belong together in the piece, too.
 //   - Fragments of signals, gaps, flushes and markers that extend beyond the window are clipped.
 //   - Regions, claims, calling contexts and thread teams that are open at the end of the window end at this
 //     time, with [EndsAttribute], if their location has later events. If the location has no later events,
@@ -98,16 +100,22 @@ type openBegins struct {
 	state
 	messages []openRow // ends of messages that are in transit, or that are received before they are sent
 	spans    []openRow // rows with an end time that extend into the window
+	// operations holds the collective operations that have ended, while other members end them in the window.
+	operations []endedOperation
 }
 
 // empty reports whether there are no rows to repeat.
 func (b *openBegins) empty() bool {
-	return len(b.regions)+b.rest.Len()+len(b.messages)+len(b.spans) == 0
+	return len(b.regions)+b.rest.Len()+len(b.messages)+len(b.spans)+len(b.operations) == 0
 }
 
 // list returns the rows to repeat, in the order in which their intervals began.
 func (b *openBegins) list() []openRow {
-	return slices.Concat(b.spans, b.state.list(), b.messages)
+	l := slices.Concat(b.spans, b.state.list(), b.messages)
+	for _, o := range b.operations {
+		l = append(l, o.begin, o.end)
+	}
+	return l
 }
 
 // Prepare finds everything that is open at the begin of the piece.
@@ -150,11 +158,12 @@ func (c *cut) findOpen(ctx context.Context) error {
 	all := trace.Selection{From: math.MinInt64, To: from, Repeated: true, Location: c.flows.wanted}
 	c.extendToNextEvents(&all)
 	var workers []*prefix
+	ranks := c.Defs().RankLocations()
 	err := c.inner.ScanParallel(ctx, all, func() func(int) format.Sink {
 		workers = nil
 		return func(int) format.Sink {
 			p := &prefix{from: from, first: from, flows: c.flows, byLine: c.Defs().ClaimLines,
-				later: map[uint32]bool{}}
+				later: map[uint32]bool{}, operations: operations{ranks: ranks}}
 			workers = append(workers, p)
 			return format.SinkFuncs{OnBatch: p.processBatch}
 		}
@@ -162,7 +171,7 @@ func (c *cut) findOpen(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	flows, first := c.flows, from
+	flows, operations, first := c.flows, operations{ranks: ranks}, from
 	later := map[uint32]bool{}
 	for _, p := range workers {
 		for loc, l := range p.openBegins {
@@ -172,9 +181,13 @@ func (c *cut) findOpen(ctx context.Context) error {
 		}
 		maps.Copy(later, p.later)
 		flows.add(&p.flows)
+		operations.add(&p.operations)
 		first = min(first, p.first)
 	}
 	if err := c.findPending(ctx, &flows, first); err != nil {
+		return err
+	}
+	if err := c.findOperations(ctx, &operations, first); err != nil {
 		return err
 	}
 	var ask []uint32
@@ -252,6 +265,7 @@ type prefix struct {
 	openBegins byLocation[openBegins]
 	later      map[uint32]bool // locations with an event at or after the begin of the piece
 	flows      flows
+	operations operations
 }
 
 // processBatch processes rows before the piece.
@@ -277,6 +291,8 @@ func (p *prefix) processBatch(b *trace.Batch) error {
 			continue
 		case k.IsSend() || k.IsRecv():
 			p.flows.count(&x)
+		case isOperation(k):
+			p.operations.count(&x)
 		default:
 			if end, ok := endOf(&x); ok && goesBeyond(k, end, p.from) {
 				l.keepSpan(&x)
@@ -284,30 +300,6 @@ func (p *prefix) processBatch(b *trace.Batch) error {
 		}
 	}
 	return nil
-}
-
-// keepSpan keeps a row that extends into the window. Unless it is a marker, it replaces an earlier row of
-// the same kind and reference.
-func (b *openBegins) keepSpan(x *trace.Cursor) {
-	b.spans = slices.DeleteFunc(b.spans,
-		func(o openRow) bool { return o.kind == x.Kind() && o.ref == x.Ref() && o.kind != trace.Marker })
-	b.spans = append(b.spans, openRow{x.Kind(), x.Ref(), x.Time(), 0, copyRow(x)})
-}
-
-// endOf returns the end time of a row. ok is false if rows of its kind have no end time.
-func endOf(x *trace.Cursor) (end int64, ok bool) {
-	switch x.Kind() {
-	case trace.Gap, trace.BufferFlush, trace.Fragment, trace.SampleRange:
-	case trace.Marker:
-		if d := x.Op(0); d != trace.Undefined && int64(d) > 0 && x.Time() <= math.MaxInt64-int64(d) {
-			return x.Time() + int64(d), true
-		}
-		return 0, false
-	default:
-		return 0, false
-	}
-	v := x.Op(0)
-	return int64(v), v != trace.Undefined
 }
 
 // readsNextEvents reports whether a scan also reads the next event of each location after the selected times,

@@ -73,3 +73,27 @@ func clipBegin(o *openRow, from int64, clock trace.Clock) bool {
 	}
 	return true
 }
+
+// keepSpan keeps a row that extends into the window. Unless it is a marker, it replaces an earlier row of
+// the same kind and reference.
+func (b *openBegins) keepSpan(x *trace.Cursor) {
+	b.spans = slices.DeleteFunc(b.spans,
+		func(o openRow) bool { return o.kind == x.Kind() && o.ref == x.Ref() && o.kind != trace.Marker })
+	b.spans = append(b.spans, openRow{x.Kind(), x.Ref(), x.Time(), 0, copyRow(x)})
+}
+
+// endOf returns the end time of a row. ok is false if rows of its kind have no end time.
+func endOf(x *trace.Cursor) (end int64, ok bool) {
+	switch x.Kind() {
+	case trace.Gap, trace.BufferFlush, trace.Fragment, trace.SampleRange:
+	case trace.Marker:
+		if d := x.Op(0); d != trace.Undefined && int64(d) > 0 && x.Time() <= math.MaxInt64-int64(d) {
+			return x.Time() + int64(d), true
+		}
+		return 0, false
+	default:
+		return 0, false
+	}
+	v := x.Op(0)
+	return int64(v), v != trace.Undefined
+}

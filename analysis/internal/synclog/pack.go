@@ -14,6 +14,7 @@ const (
 	device
 	idle
 	fromBegin // the call begins with the trace
+	bounded   // the call is a collective operation outside of calls, whose begin and end are known
 )
 
 // packBarrier packs a call that is a barrier of threads and ends at time t.

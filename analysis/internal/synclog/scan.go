@@ -185,7 +185,7 @@ func (r *reader) unpack(withPoints bool) {
 	}
 	c.Role, c.Creates, c.Init, c.Finalize = k.role, k.lock == creates, k.init, k.finalize
 	c.Synchronous, c.Window = k.synchronous, k.window
-	if c.IsPoint && c.Enter < c.Leave { // a collective operation outside of calls
+	if c.Bounded = flags&bounded != 0; c.Bounded {
 		c.Role = trace.CollectiveRole
 	}
 	c.Team, c.Busy = Team{}, c.Busy[:0]

@@ -89,6 +89,7 @@ type Call struct {
 	// synchronisation. In that case, Enter and Leave are the time of its event, or the begin and the end of a
 	// collective operation. Path is the path of the innermost open region.
 	IsPoint bool
+	Bounded bool // the call is a collective operation outside of calls, whose begin and end are known
 	InTeam  bool // the call is a barrier of Team
 	Device  bool // the call is not a visit, but the work of a device
 	// Idle is set if the call is not a visit, but the time from the end of a device stream's work to its next

@@ -631,7 +631,7 @@ func (w *worker) end(l *lane, c *openCall, t int64) error {
 		flags := byte(0)
 		switch {
 		case c.outside:
-			flags = isPoint
+			flags = isPoint | bounded
 		case l.stream:
 			flags, l.idleSince = device, t
 		}

@@ -78,7 +78,7 @@ func (e *engine) processCollective(c *synclog.Call, at Place, p *synclog.Point, 
 		return own
 	}
 	m := memberOf(c, at)
-	m.isPoint = c.IsPoint && m.Enter == m.Leave
+	m.isPoint = c.IsPoint && !c.Bounded
 	m.sends, m.receives = p.Ops[3] != 0, p.Ops[4] != 0
 	if p.Kind == synclog.WindowCollective {
 		e.join(synclog.Sequence{Communicator: p.Ops[0], Windows: true}, windowOperation(c, p.Ops[1]), p.Ops[2], m)

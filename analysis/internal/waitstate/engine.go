@@ -177,7 +177,7 @@ type Member struct {
 	Rank         int32 // rank of the member; set only for the relation RanksWait
 	Free         bool  // the member waits for no other one, because it receives nothing
 	sends        bool  // the member sends bytes, or the trace does not state whether it does
-	// receives is like sends, for receiving. isPoint is Call.IsPoint of the member's call.
+	// receives is like sends, for receiving. isPoint is set if the call is a point without begin and end.
 	receives bool
 	isPoint  bool
 	busy     []synclog.Span // Call.Busy of its call

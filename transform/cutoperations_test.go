@@ -1,0 +1,58 @@
+package transform_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+	"github.com/weft-trace/weft/transform"
+)
+
+// TestCutOperations checks which collective operations a piece repeats. Before the piece, which begins at 30, a has
+// ended the operations 1 to 3, b has ended 1 and 2, and c has ended 1. c ends the operations 2 and 3 in the piece, and
+// b ends operation 3. d ends none of them. So a repeats 2 and 3, and b repeats 2.
+func TestCutOperations(t *testing.T) {
+	r := trace.NewRecorder(trace.Seconds(1))
+	a, b, c, d := r.Location("a"), r.Location("b"), r.Location("c"), r.Location("d")
+	defs := r.Defs()
+	set := defs.Sets.Add(trace.Set{ID: "0", Kind: "communicating locations",
+		Members: []int64{int64(a), int64(b), int64(c), int64(d)}})
+	comm := uint64(defs.Communicator.Add(trace.Communicator{Set: set}))
+	call := func(loc uint32, begin, end int64, n uint64) {
+		r.Event(loc, begin, trace.CollectiveBegin, trace.NoRef, nil)
+		r.Event(loc, end, trace.CollectiveEnd, trace.NoRef, []uint64{3, comm, trace.Undefined, n, n, trace.Undefined})
+	}
+	call(a, 1, 2, 1)
+	call(a, 3, 4, 2)
+	call(a, 5, 6, 3)
+	call(b, 1, 3, 1)
+	call(b, 5, 6, 2)
+	call(b, 20, 40, 3)
+	call(c, 1, 9, 1)
+	call(c, 31, 32, 2)
+	call(c, 33, 34, 3)
+	for _, l := range []uint32{a, b, c, d} {
+		r.Event(l, 50, trace.Comment, trace.NoRef, nil)
+	}
+	events, _ := listBoth(t, transform.Cut(format.Recorded(r), trace.Window{From: 30, To: 60}))
+	type operation struct {
+		loc   uint32
+		time  int64
+		bytes uint64 // the number of the operation
+	}
+	var begins int
+	var found []operation
+	for _, e := range events {
+		switch e.kind {
+		case trace.CollectiveBegin:
+			begins++
+		case trace.CollectiveEnd:
+			found = append(found, operation{e.loc, e.time, e.ops[3]})
+		}
+	}
+	expected := []operation{{a, 30, 2}, {a, 30, 3}, {b, 30, 2}, {c, 32, 2}, {c, 34, 3}, {b, 40, 3}}
+	if !slices.Equal(found, expected) || begins != len(expected) {
+		t.Errorf("found the ends %v and %d begins, expected %v", found, begins, expected)
+	}
+}
