@@ -14,15 +14,21 @@ import (
 // another member not. A member that is further behind has not recorded all of its operations.
 const mostAhead = 256
 
-// memberOf identifies a member of a communicator by the location of its rank.
-type memberOf struct {
-	rank         uint32
+// sequenceOf identifies the blocking or the non-blocking operations of a communicator.
+type sequenceOf struct {
 	communicator uint64
+	posted       bool
 }
 
-// operations finds the blocking collective operations that some members have ended before the piece, and others end
-// in it. The n-th operations of all members of a communicator belong together. So the piece repeats these operations
-// at the members that have ended them, and the n-th operations in the piece belong together as well.
+// memberOf identifies a member of a communicator by the location of its rank.
+type memberOf struct {
+	rank uint32
+	sequenceOf
+}
+
+// operations finds the collective operations that some members have ended before the piece, and others end in it. The
+// n-th operations of all members of a communicator belong together. So the piece repeats these operations at the
+// members that have ended them, and the n-th operations in the piece belong together as well.
 type operations struct {
 	ranks []uint32           // result of [trace.Definitions.RankLocations]
 	ended map[memberOf]int64 // number of operations before the piece
@@ -44,8 +50,11 @@ type endedOperation struct {
 	begin, end openRow
 }
 
-// isOperation reports whether rows of a kind begin or end a blocking collective operation.
-func isOperation(k trace.Kind) bool { return k == trace.CollectiveBegin || k == trace.CollectiveEnd }
+// isOperation reports whether rows of a kind begin or end a blocking collective operation, or complete a non-blocking
+// one.
+func isOperation(k trace.Kind) bool {
+	return k == trace.CollectiveBegin || k == trace.CollectiveEnd || k == trace.CollectiveComplete
+}
 
 // memberAt returns the member whose operation a row ends. ok is false if the row ends no operation, or if its
 // communicator is unknown. In some formats only the begin records the communicator.
@@ -63,10 +72,11 @@ func (o *operations) memberAt(x *trace.Cursor) (m memberOf, ok bool) {
 		m.rank = o.ranks[loc]
 	}
 	m.communicator = x.Op(1)
-	if ops := o.begin.row.operands(); m.communicator == trace.Undefined && len(ops) > 1 {
+	m.posted = x.Kind() == trace.CollectiveComplete
+	if ops := o.begin.row.operands(); !m.posted && m.communicator == trace.Undefined && len(ops) > 1 {
 		m.communicator = ops[1]
 	}
-	return m, x.Kind() == trace.CollectiveEnd && m.communicator != trace.Undefined
+	return m, m.communicator != trace.Undefined
 }
 
 // count counts an operation that a row ends.
@@ -91,7 +101,10 @@ func (o *operations) keep(x *trace.Cursor) {
 		return
 	}
 	begin := o.begin
-	if begin.kind == trace.NoKind {
+	switch {
+	case m.posted:
+		begin = openRow{trace.CollectiveRequest, trace.NoRef, x.Time(), 0, &row{ops: []uint64{x.Op(5)}}}
+	case begin.kind == trace.NoKind:
 		begin = openRow{kind: trace.CollectiveBegin, ref: trace.NoRef, time: x.Time()}
 	}
 	k.list = append(k.list, endedOperation{x.Location(), begin, openRow{x.Kind(), x.Ref(), x.Time(), 0, copyRow(x)}})
@@ -153,17 +166,17 @@ func (c *cut) findOperations(ctx context.Context, o *operations, first int64) er
 // piece. It then notes how many operations of the others the piece repeats.
 func (c *cut) findBehind(ctx context.Context, o *operations) error {
 	d := c.Defs()
-	most := map[uint64]int64{}
+	most := map[sequenceOf]int64{}
 	for m, n := range o.ended {
-		most[m.communicator] = max(most[m.communicator], n)
+		most[m.sequenceOf] = max(most[m.sequenceOf], n)
 	}
 	candidates, locations := map[memberOf]bool{}, map[uint32]bool{}
-	for comm, n := range most {
-		if !d.Communicator.Has(uint32(min(comm, uint64(trace.NoRef)))) || d.ConnectsGroups(comm) {
+	for s, n := range most {
+		if s.communicator >= uint64(d.Communicator.Len()) || d.ConnectsGroups(s.communicator) {
 			continue
 		}
-		for _, loc := range d.KnownMembers(uint32(comm)) {
-			if m := (memberOf{loc, comm}); o.ended[m] < n && n-o.ended[m] <= mostAhead {
+		for _, loc := range d.KnownMembers(uint32(s.communicator)) {
+			if m := (memberOf{loc, s}); o.ended[m] < n && n-o.ended[m] <= mostAhead {
 				candidates[m], locations[loc] = true, true
 			}
 		}
@@ -171,7 +184,7 @@ func (c *cut) findBehind(ctx context.Context, o *operations) error {
 	if len(candidates) == 0 {
 		return nil
 	}
-	least := map[uint64]int64{}
+	least := map[sequenceOf]int64{}
 	sel := trace.Selection{From: c.window.From, To: c.window.To, Kind: isOperation}
 	sel.Location = func(loc uint32) bool {
 		if c.flows.wanted != nil && !c.flows.wanted(loc) {
@@ -187,14 +200,14 @@ func (c *cut) findBehind(ctx context.Context, o *operations) error {
 		if !ok || !candidates[m] || !c.contains(x.Time()) {
 			return true
 		}
-		if n, found := least[m.communicator]; !found || o.ended[m] < n {
-			least[m.communicator] = o.ended[m]
+		if n, found := least[m.sequenceOf]; !found || o.ended[m] < n {
+			least[m.sequenceOf] = o.ended[m]
 		}
 		delete(candidates, m)
 		return len(candidates) > 0
 	})
 	for m, n := range o.ended {
-		if low, ok := least[m.communicator]; ok && n > low {
+		if low, ok := least[m.sequenceOf]; ok && n > low {
 			setElement(&o.kept, m, &endedOperations{wanted: int(min(n-low, mostAhead))})
 		}
 	}

@@ -13,6 +13,18 @@ import (
 // ended the operations 1 to 3, b has ended 1 and 2, and c has ended 1. c ends the operations 2 and 3 in the piece, and
 // b ends operation 3. d ends none of them. So a repeats 2 and 3, and b repeats 2.
 func TestCutOperations(t *testing.T) {
+	t.Run("blocking", func(t *testing.T) {
+		checkCutOperations(t, trace.CollectiveBegin, trace.CollectiveEnd, nil, trace.Undefined)
+	})
+	t.Run("non-blocking", func(t *testing.T) {
+		checkCutOperations(t, trace.CollectiveRequest, trace.CollectiveComplete, []uint64{7}, 7)
+	})
+}
+
+// checkCutOperations checks the operations for the kinds of their begins and ends. beginOps are the operands of begins,
+// and id is the last operand of ends.
+func checkCutOperations(t *testing.T, beginKind, endKind trace.Kind, beginOps []uint64, id uint64) {
+	t.Helper()
 	r := trace.NewRecorder(trace.Seconds(1))
 	a, b, c, d := r.Location("a"), r.Location("b"), r.Location("c"), r.Location("d")
 	defs := r.Defs()
@@ -20,8 +32,8 @@ func TestCutOperations(t *testing.T) {
 		Members: []int64{int64(a), int64(b), int64(c), int64(d)}})
 	comm := uint64(defs.Communicator.Add(trace.Communicator{Set: set}))
 	call := func(loc uint32, begin, end int64, n uint64) {
-		r.Event(loc, begin, trace.CollectiveBegin, trace.NoRef, nil)
-		r.Event(loc, end, trace.CollectiveEnd, trace.NoRef, []uint64{3, comm, trace.Undefined, n, n, trace.Undefined})
+		r.Event(loc, begin, beginKind, trace.NoRef, beginOps)
+		r.Event(loc, end, endKind, trace.NoRef, []uint64{3, comm, trace.Undefined, n, n, id})
 	}
 	call(a, 1, 2, 1)
 	call(a, 3, 4, 2)
@@ -45,9 +57,9 @@ func TestCutOperations(t *testing.T) {
 	var found []operation
 	for _, e := range events {
 		switch e.kind {
-		case trace.CollectiveBegin:
+		case beginKind:
 			begins++
-		case trace.CollectiveEnd:
+		case endKind:
 			found = append(found, operation{e.loc, e.time, e.ops[3]})
 		}
 	}
