@@ -111,11 +111,11 @@ func (b *openBegins) empty() bool {
 
 // list returns the rows to repeat, in the order in which their intervals began.
 func (b *openBegins) list() []openRow {
-	l := slices.Concat(b.spans, b.state.list(), b.messages)
+	l := b.spans[:len(b.spans):len(b.spans)]
 	for _, o := range b.operations {
 		l = append(l, o.begin, o.end)
 	}
-	return l
+	return slices.Concat(l, b.state.list(), b.messages)
 }
 
 // Prepare finds everything that is open at the begin of the piece.

@@ -14,13 +14,14 @@ import (
 // another member not. A member that is further behind has not recorded all of its operations.
 const mostAhead = 256
 
-// sequenceOf identifies the blocking or the non-blocking operations of a communicator.
+// sequenceOf identifies the blocking or the non-blocking operations of a communicator, or the work of a team of
+// threads, by the kind of the rows that end them.
 type sequenceOf struct {
 	communicator uint64
-	posted       bool
+	ends         trace.Kind
 }
 
-// memberOf identifies a member of a communicator by the location of its rank.
+// memberOf identifies a member of a communicator by the location of its rank, and a thread of a team by its location.
 type memberOf struct {
 	rank uint32
 	sequenceOf
@@ -28,7 +29,8 @@ type memberOf struct {
 
 // operations finds the collective operations that some members have ended before the piece, and others end in it. The
 // n-th operations of all members of a communicator belong together. So the piece repeats these operations at the
-// members that have ended them, and the n-th operations in the piece belong together as well.
+// members that have ended them, and the n-th operations in the piece belong together as well. The same applies to the
+// work of threads in teams.
 type operations struct {
 	ranks []uint32           // result of [trace.Definitions.RankLocations]
 	ended map[memberOf]int64 // number of operations before the piece
@@ -50,10 +52,14 @@ type endedOperation struct {
 	begin, end openRow
 }
 
-// isOperation reports whether rows of a kind begin or end a blocking collective operation, or complete a non-blocking
-// one.
+// isOperation reports whether rows of a kind begin or end a blocking collective operation, complete a non-blocking
+// one, or end the work in a team.
 func isOperation(k trace.Kind) bool {
-	return k == trace.CollectiveBegin || k == trace.CollectiveEnd || k == trace.CollectiveComplete
+	switch k {
+	case trace.CollectiveBegin, trace.CollectiveEnd, trace.CollectiveComplete, trace.ThreadTeamEnd:
+		return true
+	}
+	return false
 }
 
 // memberAt returns the member whose operation a row ends. ok is false if the row ends no operation, or if its
@@ -67,13 +73,17 @@ func (o *operations) memberAt(x *trace.Cursor) (m memberOf, ok bool) {
 	if o.at != loc {
 		o.begin, o.at = openRow{}, loc
 	}
-	m.rank = loc
+	m.rank, m.ends = loc, x.Kind()
+	if m.ends == trace.ThreadTeamEnd {
+		m.communicator = x.Op(0)
+		return m, m.communicator != trace.Undefined
+	}
 	if int(loc) < len(o.ranks) {
 		m.rank = o.ranks[loc]
 	}
 	m.communicator = x.Op(1)
-	m.posted = x.Kind() == trace.CollectiveComplete
-	if ops := o.begin.row.operands(); !m.posted && m.communicator == trace.Undefined && len(ops) > 1 {
+	ops := o.begin.row.operands()
+	if m.ends == trace.CollectiveEnd && m.communicator == trace.Undefined && len(ops) > 1 {
 		m.communicator = ops[1]
 	}
 	return m, m.communicator != trace.Undefined
@@ -102,7 +112,9 @@ func (o *operations) keep(x *trace.Cursor) {
 	}
 	begin := o.begin
 	switch {
-	case m.posted:
+	case m.ends == trace.ThreadTeamEnd:
+		begin = openRow{trace.ThreadTeamBegin, x.Ref(), x.Time(), 0, copyRow(x)}
+	case m.ends == trace.CollectiveComplete:
 		begin = openRow{trace.CollectiveRequest, trace.NoRef, x.Time(), 0, &row{ops: []uint64{x.Op(5)}}}
 	case begin.kind == trace.NoKind:
 		begin = openRow{kind: trace.CollectiveBegin, ref: trace.NoRef, time: x.Time()}
@@ -175,7 +187,11 @@ func (c *cut) findBehind(ctx context.Context, o *operations) error {
 		if s.communicator >= uint64(d.Communicator.Len()) || d.ConnectsGroups(s.communicator) {
 			continue
 		}
-		for _, loc := range d.KnownMembers(uint32(s.communicator)) {
+		members := d.KnownMembers(uint32(s.communicator))
+		if s.ends == trace.ThreadTeamEnd {
+			members = c.workingIn(s.communicator)
+		}
+		for _, loc := range members {
 			if m := (memberOf{loc, s}); o.ended[m] < n && n-o.ended[m] <= mostAhead {
 				candidates[m], locations[loc] = true, true
 			}
@@ -190,10 +206,7 @@ func (c *cut) findBehind(ctx context.Context, o *operations) error {
 		if c.flows.wanted != nil && !c.flows.wanted(loc) {
 			return false
 		}
-		if int(loc) < len(o.ranks) {
-			loc = o.ranks[loc]
-		}
-		return locations[loc]
+		return locations[loc] || int(loc) < len(o.ranks) && locations[o.ranks[loc]]
 	}
 	err := eachRow(ctx, c.inner, sel, format.PerLocation, func(x *trace.Cursor) bool {
 		m, ok := o.memberAt(x)
@@ -212,4 +225,18 @@ func (c *cut) findBehind(ctx context.Context, o *operations) error {
 		}
 	}
 	return err
+}
+
+// workingIn returns the locations that work in a team at the begin of the piece.
+func (c *cut) workingIn(team uint64) (list []uint32) {
+	key := pairKey{class: pairings[trace.ThreadTeamBegin].class, op: team}
+	for loc, l := range c.openBegins {
+		if l == nil {
+			continue
+		}
+		if _, open := l.rest.Get(key); open {
+			list = append(list, uint32(loc))
+		}
+	}
+	return list
 }

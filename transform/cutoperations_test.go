@@ -1,6 +1,7 @@
 package transform_test
 
 import (
+	"reflect"
 	"slices"
 	"testing"
 
@@ -66,5 +67,34 @@ func checkCutOperations(t *testing.T, beginKind, endKind trace.Kind, beginOps []
 	expected := []operation{{a, 30, 2}, {a, 30, 3}, {b, 30, 2}, {c, 32, 2}, {c, 34, 3}, {b, 40, 3}}
 	if !slices.Equal(found, expected) || begins != len(expected) {
 		t.Errorf("found the ends %v and %d begins, expected %v", found, begins, expected)
+	}
+}
+
+// TestCutTeams checks that a piece repeats the work of a thread in a team that another thread ends in the piece, so that
+// the later work of both threads in the team belongs together. c has worked in the team less often, but does not
+// work in it when the piece begins.
+func TestCutTeams(t *testing.T) {
+	r := trace.NewRecorder(trace.Seconds(1))
+	a, b, c := r.Location("a"), r.Location("b"), r.Location("c")
+	team := uint64(r.Defs().Communicator.Add(trace.Communicator{Set: trace.NoRef}))
+	for _, x := range []struct {
+		loc        uint32
+		begin, end int64
+	}{{a, 1, 2}, {b, 1, 3}, {a, 10, 20}, {b, 11, 31}, {a, 40, 50}, {b, 41, 51}, {c, 42, 52}} {
+		r.Event(x.loc, x.begin, trace.ThreadTeamBegin, trace.NoRef, []uint64{team, 0})
+		r.Event(x.loc, x.end, trace.ThreadTeamEnd, trace.NoRef, []uint64{team, 0})
+	}
+	events, _ := listBoth(t, transform.Cut(format.Recorded(r), trace.Window{From: 30, To: 60}))
+	found := map[uint32][]int64{} // times of begins and ends, which alternate, by location
+	for _, e := range events {
+		begins := len(found[e.loc])%2 == 0
+		if begins != (e.kind == trace.ThreadTeamBegin) {
+			t.Errorf("found %v, expected another kind", e)
+		}
+		found[e.loc] = append(found[e.loc], e.time)
+	}
+	expected := map[uint32][]int64{a: {30, 30, 40, 50}, b: {30, 31, 41, 51}, c: {42, 52}}
+	if !reflect.DeepEqual(found, expected) {
+		t.Errorf("found %v, expected %v", found, expected)
 	}
 }

@@ -17,7 +17,7 @@ import (
 // the whole trace, also if the piece begins while some members of an operation have left it and others have not.
 func TestOperationsInPieces(t *testing.T) {
 	operations := map[string]bool{"wait-at-barrier": true, "wait-at-nxn": true, "late-broadcast": true,
-		"early-reduce": true, "early-scan": true}
+		"early-reduce": true, "early-scan": true, "wait-at-implicit-omp-barrier": true}
 	sums := func(events format.Events, window *trace.Window) map[string]int64 {
 		out := map[string]int64{}
 		for _, p := range find(t, events, waits.Options{Window: window}).Patterns {
