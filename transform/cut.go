@@ -43,6 +43,7 @@ const laterText = "later"
 //     piece, is not repeated; its completion has [PostedAttribute].
 //   - Collective operations that a location has ended, and another one ends in the piece, begin and end again at
 //     this time. Therefore the n-th operations of all members of a communicator belong together in the piece, too.
+//     The same applies to teams of threads and their barriers.
 //   - Fragments of signals, gaps, flushes and markers that extend beyond the window are clipped.
 //   - Regions, claims, calling contexts and thread teams that are open at the end of the window end at this
 //     time, with [EndsAttribute], if their location has later events. If the location has no later events,
@@ -102,20 +103,12 @@ type openBegins struct {
 	spans    []openRow // rows with an end time that extend into the window
 	// operations holds the collective operations that have ended, while other members end them in the window.
 	operations []endedOperation
+	barriers   barriers
 }
 
 // empty reports whether there are no rows to repeat.
 func (b *openBegins) empty() bool {
 	return len(b.regions)+b.rest.Len()+len(b.messages)+len(b.spans)+len(b.operations) == 0
-}
-
-// list returns the rows to repeat, in the order in which their intervals began.
-func (b *openBegins) list() []openRow {
-	l := b.spans[:len(b.spans):len(b.spans)]
-	for _, o := range b.operations {
-		l = append(l, o.begin, o.end)
-	}
-	return slices.Concat(l, b.state.list(), b.messages)
 }
 
 // Prepare finds everything that is open at the begin of the piece.
@@ -163,7 +156,7 @@ func (c *cut) findOpen(ctx context.Context) error {
 		workers = nil
 		return func(int) format.Sink {
 			p := &prefix{from: from, first: from, flows: c.flows, byLine: c.Defs().ClaimLines,
-				later: map[uint32]bool{}, operations: operations{ranks: ranks}}
+				later: map[uint32]bool{}, operations: operations{ranks: ranks}, defs: c.Defs()}
 			workers = append(workers, p)
 			return format.SinkFuncs{OnBatch: p.processBatch}
 		}
@@ -187,6 +180,7 @@ func (c *cut) findOpen(ctx context.Context) error {
 	if err := c.findPending(ctx, &flows, first); err != nil {
 		return err
 	}
+	c.findBarriers(&operations)
 	if err := c.findOperations(ctx, &operations, first); err != nil {
 		return err
 	}
@@ -266,6 +260,7 @@ type prefix struct {
 	later      map[uint32]bool // locations with an event at or after the begin of the piece
 	flows      flows
 	operations operations
+	defs       *trace.Definitions
 }
 
 // processBatch processes rows before the piece.
@@ -287,8 +282,13 @@ func (p *prefix) processBatch(b *trace.Batch) error {
 		}
 		l.update(&x)
 		switch k := x.Kind(); {
-		case k == trace.Enter || k == trace.Leave:
+		case k == trace.Enter:
 			continue
+		case k == trace.Leave || k == trace.ThreadTeamBegin || k == trace.ThreadTeamEnd:
+			l.barriers.update(p.defs, &x)
+			if k == trace.ThreadTeamEnd {
+				p.operations.count(&x)
+			}
 		case k.IsSend() || k.IsRecv():
 			p.flows.count(&x)
 		case isOperation(k):
@@ -456,7 +456,7 @@ func (s *cutScan) reopen(loc uint32) error {
 	x.state = *l.state.clone()
 	clock := s.Defs().Clock
 	s.reopens.Reset(loc)
-	for _, o := range l.list() {
+	for _, o := range l.list(s.Defs()) {
 		began := o.time
 		if !clipBegin(&o, s.window.From, clock) {
 			continue

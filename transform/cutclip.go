@@ -97,3 +97,43 @@ func endOf(x *trace.Cursor) (end int64, ok bool) {
 	v := x.Op(0)
 	return int64(v), v != trace.Undefined
 }
+
+// list returns the rows to repeat: ended operations, and then open intervals in the order in which they began. Messages
+// and ended barriers are in the innermost open region, but outside of calls in which they were not sent.
+func (b *openBegins) list(d *trace.Definitions) []openRow {
+	l := slices.Clone(b.spans)
+	var passed []openRow
+	for _, o := range b.operations {
+		if o.begin.kind == trace.Enter {
+			passed = append(passed, o.begin, o.end)
+		} else {
+			l = append(l, o.begin, o.end)
+		}
+	}
+	passed = append(passed, b.messages...)
+	for _, o := range b.state.list() {
+		if o.kind == trace.Enter && len(passed) > 0 {
+			n := 0
+			switch r := d.RoleOf(o.ref); {
+			case !maySend(r):
+				n = len(passed)
+			case r >= trace.SendRole && r <= trace.CommunicationRole:
+				for n < len(passed) && passed[n].time < o.time {
+					n++
+				}
+			}
+			l, passed = append(l, passed[:n]...), passed[n:]
+		}
+		l = append(l, o)
+	}
+	return append(l, passed...)
+}
+
+// maySend reports whether a message may be sent in regions of a role.
+func maySend(r trace.Role) bool {
+	switch r {
+	case trace.ReceiveRole, trace.ProbeRole, trace.ImmediateReceiveRole, trace.BarrierRole, trace.ImplicitBarrierRole:
+		return false
+	}
+	return !r.IsCollective()
+}

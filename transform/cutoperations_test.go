@@ -3,6 +3,7 @@ package transform_test
 import (
 	"reflect"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/weft-trace/weft/format"
@@ -96,5 +97,71 @@ func TestCutTeams(t *testing.T) {
 	expected := map[uint32][]int64{a: {30, 30, 40, 50}, b: {30, 31, 41, 51}, c: {42, 52}}
 	if !reflect.DeepEqual(found, expected) {
 		t.Errorf("found %v, expected %v", found, expected)
+	}
+}
+
+// TestCutMessagesInCalls checks that a piece repeats a message in the open call that has sent it, or outside of calls if
+// this call has ended.
+func TestCutMessagesInCalls(t *testing.T) {
+	r := trace.NewRecorder(trace.Seconds(1))
+	a, b := r.Location("a"), r.Location("b")
+	main, send, wait := r.Region("main"), r.Region("MPI_Send"), r.Region("MPI_Recv")
+	for _, l := range []uint32{a, b} {
+		r.Enter(l, 0, main)
+		r.Enter(l, 1, send)
+		r.Send(l, 2, a+b-l, 1, 8)
+		r.Leave(l, 3, send)
+	}
+	r.Enter(a, 5, send)
+	r.Send(a, 6, b, 2, 8)
+	r.Enter(b, 5, wait)
+	r.Recv(b, 20, a, 1, 8)
+	r.Leave(b, 21, wait)
+	r.Recv(b, 22, a, 2, 8)
+	r.Leave(a, 22, send)
+	r.Recv(a, 23, b, 1, 8)
+	events, _ := listBoth(t, transform.Cut(format.Recorded(r), trace.Window{From: 10, To: 30}))
+	found := map[uint32][]string{}
+	for _, e := range events {
+		switch {
+		case e.time > 10:
+		case e.kind == trace.Send:
+			found[e.loc] = append(found[e.loc], "message "+strconv.FormatUint(e.ops[2], 10))
+		default:
+			found[e.loc] = append(found[e.loc], r.Defs().Regions.At(e.ref).Name)
+		}
+	}
+	expected := map[uint32][]string{
+		a: {"main", "message 1", "MPI_Send", "message 2"},
+		b: {"main", "message 1", "MPI_Recv"},
+	}
+	if !reflect.DeepEqual(found, expected) {
+		t.Errorf("found %v, expected %v", found, expected)
+	}
+}
+
+// TestCutBarriers checks that a piece repeats a barrier that a thread has left and another one of its team has not. At
+// the begin of the piece, a has left two barriers and b has left one.
+func TestCutBarriers(t *testing.T) {
+	r := trace.NewRecorder(trace.Seconds(1))
+	a, b := r.Location("a"), r.Location("b")
+	barrier := r.Region("!$omp barrier @a.c:3")
+	team := uint64(r.Defs().Communicator.Add(trace.Communicator{Set: trace.NoRef}))
+	for i, l := range []uint32{a, b} {
+		r.Event(l, 1, trace.ThreadTeamBegin, trace.NoRef, []uint64{team, 0})
+		for _, x := range [][2]int64{{2, 4}, {5, 8 + 4*int64(i)}, {20, 22}} {
+			r.Enter(l, x[0], barrier)
+			r.Leave(l, x[1], barrier)
+		}
+	}
+	events, _ := listBoth(t, transform.Cut(format.Recorded(r), trace.Window{From: 10, To: 30}))
+	left := map[uint32][]int64{}
+	for _, e := range events {
+		if e.kind == trace.Leave && e.ref == barrier {
+			left[e.loc] = append(left[e.loc], e.time)
+		}
+	}
+	if expected := map[uint32][]int64{a: {10, 22}, b: {12, 22}}; !reflect.DeepEqual(left, expected) {
+		t.Errorf("found the ends of barriers %v, expected %v", left, expected)
 	}
 }

@@ -13,11 +13,12 @@ import (
 	"github.com/weft-trace/weft/transform"
 )
 
-// TestOperationsInPieces checks that the operations in a piece of a trace have the same waits as the same window of
+// TestOperationsInPieces checks that operations, barriers and receives in a piece of a trace have the same waits as the same window of
 // the whole trace, also if the piece begins while some members of an operation have left it and others have not.
 func TestOperationsInPieces(t *testing.T) {
 	operations := map[string]bool{"wait-at-barrier": true, "wait-at-nxn": true, "late-broadcast": true,
-		"early-reduce": true, "early-scan": true, "wait-at-implicit-omp-barrier": true}
+		"early-reduce": true, "early-scan": true, "wait-at-implicit-omp-barrier": true,
+		"wait-at-explicit-omp-barrier": true, "late-sender": true, "lock-contention": true}
 	sums := func(events format.Events, window *trace.Window) map[string]int64 {
 		out := map[string]int64{}
 		for _, p := range find(t, events, waits.Options{Window: window}).Patterns {
@@ -28,9 +29,6 @@ func TestOperationsInPieces(t *testing.T) {
 		return out
 	}
 	for _, o := range programs() {
-		if o.noMPI {
-			continue
-		}
 		events := format.Recorded(simulate(o))
 		begin, end, _, err := format.Extent(context.Background(), events)
 		if err != nil {
