@@ -71,8 +71,8 @@ func checkCutOperations(t *testing.T, beginKind, endKind trace.Kind, beginOps []
 	}
 }
 
-// TestCutTeams checks that a piece repeats the work of a thread in a team that another thread ends in the piece, so that
-// the later work of both threads in the team belongs together. c has worked in the team less often, but does not
+// TestCutTeams checks that a piece repeats the work of a thread in a team that another thread ends in the piece, so
+// that the later work of both threads in the team belongs together. c has worked in the team less often, but does not
 // work in it when the piece begins.
 func TestCutTeams(t *testing.T) {
 	r := trace.NewRecorder(trace.Seconds(1))
@@ -100,8 +100,8 @@ func TestCutTeams(t *testing.T) {
 	}
 }
 
-// TestCutMessagesInCalls checks that a piece repeats a message in the open call that has sent it, or outside of calls if
-// this call has ended.
+// TestCutMessagesInCalls checks that a piece repeats a message in the open call that has sent it, or outside of calls
+// if this call has ended.
 func TestCutMessagesInCalls(t *testing.T) {
 	r := trace.NewRecorder(trace.Seconds(1))
 	a, b := r.Location("a"), r.Location("b")

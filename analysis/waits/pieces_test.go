@@ -13,8 +13,9 @@ import (
 	"github.com/weft-trace/weft/transform"
 )
 
-// TestOperationsInPieces checks that operations, barriers and receives in a piece of a trace have the same waits as the same window of
-// the whole trace, also if the piece begins while some members of an operation have left it and others have not.
+// TestOperationsInPieces checks that operations, barriers and receives in a piece of a trace have the same waits as the
+// same window of the whole trace, also if the piece begins while some members of an operation have left it and others
+// have not.
 func TestOperationsInPieces(t *testing.T) {
 	operations := map[string]bool{"wait-at-barrier": true, "wait-at-nxn": true, "late-broadcast": true,
 		"early-reduce": true, "early-scan": true, "wait-at-implicit-omp-barrier": true,
