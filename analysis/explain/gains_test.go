@@ -219,6 +219,23 @@ func TestUnknownSender(t *testing.T) {
 	}
 }
 
+// TestUnendedOperation checks that the time of a collective operation without an end, as at the end of a window, is not
+// called communication. Rank a is in MPI_Allreduce for 60 of 100 ticks, and rank b for 10: 35 %.
+func TestUnendedOperation(t *testing.T) {
+	x := newTimeline()
+	for n := range int64(2) {
+		loc := x.rank(string(rune('a' + n)))
+		x.until(loc, 40+50*n, "compute")
+		x.Enter(loc, 40+50*n, x.Region("MPI_Allreduce"))
+		x.Event(loc, 40+50*n, trace.CollectiveBegin, trace.NoRef, nil)
+		x.Leave(loc, 100, x.Region("MPI_Allreduce"))
+	}
+	p := page(t, x.Recorder)
+	if len(p.Findings) > 0 || !strings.Contains(p.Verdict, "Calls whose waits are unknown take 35 %") {
+		t.Errorf("found %q and %+v, expected calls with unknown waits", p.Verdict, p.Findings)
+	}
+}
+
 // TestRegionsInsideOfCalls checks the time of regions inside of calls of MPI, such as functions of the library. Two
 // ranks work for 20 and 100, and are in MPI_Barrier until 105; from 1 after their begin to 104 they are in a function
 // inside of it. Both work until 150. Rank 0 waits for 80, also inside of the function. After rank 1 has come, its call

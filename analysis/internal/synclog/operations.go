@@ -22,6 +22,9 @@ type operation struct {
 // beginCollective processes the begin of a collective operation.
 func (w *worker) beginCollective(l *lane, t int64, ops []uint64) error {
 	l.collectives.Push(operand(ops, 5), openCollective{t, collectiveOperands(ops)})
+	if n := len(l.calls); n > 0 {
+		l.calls[n-1].begun++
+	}
 	return w.beginOperation(l, t, operation{})
 }
 
@@ -97,6 +100,9 @@ func (w *worker) collective(l *lane, t int64, ops []uint64) error {
 		b, known = l.collectives.Pop()
 	}
 	of := collectiveOperands(ops)
+	if n := len(l.calls); known && n > 0 && l.calls[n-1].begun > 0 {
+		l.calls[n-1].begun--
+	}
 	if known && of[0] == trace.Undefined { // in OTF, only the begin records the operation
 		of = b.ops
 	}

@@ -57,6 +57,16 @@ func (w *worker) countSilent(c *openCall, t int64) {
 	}
 }
 
+// EachUnended calls f with the time of the calls in which a blocking collective operation began that has no end, by
+// path and location.
+func (l *Log) EachUnended(f func(path, location uint32, time int64)) {
+	for _, x := range l.lanes {
+		for node, t := range x.unended {
+			f(x.worker.places[node], x.loc, t)
+		}
+	}
+}
+
 // joinSilent sets Silent and Unended.
 func (l *Log) joinSilent(workers []*worker) {
 	marked := map[uint32]bool{}

@@ -95,6 +95,7 @@ type lane struct {
 	calls         []*openCall                           // open calls; the innermost call is the last one
 	collectives   openset.Stack[uint64, openCollective] // open collective operations by matching number
 	operation     operation                             // the open operation outside of all calls
+	unended       map[int32]int64                       // by node; see Log.EachUnended
 	windowBegins  []int64                               // begins of open operations of windows, innermost last
 	teams         []teamVisit                           // open visits of teams; the innermost visit is the last one
 	// visits, sequences and regions hold the counts that Log.Teams, Log.Sequences and Log.Visits
@@ -186,6 +187,7 @@ type openCall struct {
 	packed []byte
 	// outside is set if the call is not a visit, but a collective operation outside of all calls.
 	outside bool
+	begun   int // number of collective operations that have begun in the call and not ended
 	before  int // number of elements of lane.passed that belong to the time before the call
 
 	// ownEnd is the end of the latest time in which the call was the innermost open region. For a barrier, busy holds the
@@ -605,6 +607,12 @@ func (w *worker) end(l *lane, c *openCall, t int64) error {
 	w.free = append(w.free, c)
 	if c.kind.waits {
 		w.countSilent(c, t)
+		if c.begun > 0 && w.window.Has(c.enter) {
+			if l.unended == nil {
+				l.unended = map[int32]int64{}
+			}
+			l.unended[c.node] += w.window.Clip(t) - c.enter
+		}
 	}
 	w.endLock(l, c, t)
 	if c.kind.awaits && !l.stream {

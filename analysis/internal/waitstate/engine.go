@@ -312,6 +312,9 @@ func Run(ctx context.Context, log *synclog.Log, hooks Hooks) (Result, error) {
 	e.messages.init(e)
 	e.countMembers()
 	e.Unjudged[UnendedCollective] = log.Unended
+	log.EachUnended(func(path, location uint32, time int64) {
+		put(&e.Unknown, PathLocation{path, location}, e.Unknown[PathLocation{path, location}]+time)
+	})
 	if err := log.Scan(ctx, e.processCall); err != nil {
 		return Result{}, err
 	}
