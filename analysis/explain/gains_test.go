@@ -225,6 +225,10 @@ func TestUnendedOperation(t *testing.T) {
 	x := newTimeline()
 	for n := range int64(2) {
 		loc := x.rank(string(rune('a' + n)))
+		x.Enter(loc, 0, x.Region("MPI_Allreduce")) // an operation with an end, which takes no time
+		x.Event(loc, 0, trace.CollectiveBegin, trace.NoRef, nil)
+		x.Event(loc, 0, trace.CollectiveEnd, trace.NoRef, []uint64{11, trace.Undefined, trace.Undefined, 8, 8})
+		x.Leave(loc, 0, x.Region("MPI_Allreduce"))
 		x.until(loc, 40+50*n, "compute")
 		x.Enter(loc, 40+50*n, x.Region("MPI_Allreduce"))
 		x.Event(loc, 40+50*n, trace.CollectiveBegin, trace.NoRef, nil)
