@@ -14,10 +14,10 @@ import (
 // another member not. A member that is further behind has not recorded all of its operations.
 const mostAhead = 256
 
-// sequenceOf identifies the blocking or the non-blocking operations of a communicator, or the work of a team of
-// threads, by the kind of the rows that end them.
+// sequenceOf identifies the blocking or the non-blocking operations of a communicator, the operations of a window, or
+// the work of a team of threads, by the kind of the rows that end them.
 type sequenceOf struct {
-	communicator uint64
+	communicator uint64 // or the window
 	ends         trace.Kind
 }
 
@@ -53,10 +53,11 @@ type endedOperation struct {
 }
 
 // isOperation reports whether rows of a kind begin or end a blocking collective operation, complete a non-blocking
-// one, or end the work in a team.
+// one, or end an operation of a window or the work in a team.
 func isOperation(k trace.Kind) bool {
 	switch k {
-	case trace.CollectiveBegin, trace.CollectiveEnd, trace.CollectiveComplete, trace.ThreadTeamEnd:
+	case trace.CollectiveBegin, trace.CollectiveEnd, trace.CollectiveComplete, trace.RMACollectiveEnd,
+		trace.ThreadTeamEnd:
 		return true
 	}
 	return false
@@ -80,6 +81,10 @@ func (o *operations) memberAt(x *trace.Cursor) (m memberOf, ok bool) {
 	}
 	if int(loc) < len(o.ranks) {
 		m.rank = o.ranks[loc]
+	}
+	if m.ends == trace.RMACollectiveEnd {
+		m.communicator = uint64(x.Ref())
+		return m, x.Ref() != trace.NoRef
 	}
 	m.communicator = x.Op(1)
 	ops := o.begin.row.operands()
@@ -116,6 +121,8 @@ func (o *operations) keep(x *trace.Cursor) {
 		begin = openRow{trace.ThreadTeamBegin, x.Ref(), x.Time(), 0, copyRow(x)}
 	case m.ends == trace.CollectiveComplete:
 		begin = openRow{trace.CollectiveRequest, trace.NoRef, x.Time(), 0, &row{ops: []uint64{x.Op(5)}}}
+	case m.ends == trace.RMACollectiveEnd:
+		begin = openRow{kind: trace.RMACollectiveBegin, ref: trace.NoRef, time: x.Time()}
 	case begin.kind == trace.NoKind:
 		begin = openRow{kind: trace.CollectiveBegin, ref: trace.NoRef, time: x.Time()}
 	}
@@ -184,10 +191,17 @@ func (c *cut) findBehind(ctx context.Context, o *operations) error {
 	}
 	candidates, locations := map[memberOf]bool{}, map[uint32]bool{}
 	for s, n := range most {
-		if s.communicator >= uint64(d.Communicator.Len()) || d.ConnectsGroups(s.communicator) {
+		comm := s.communicator
+		if s.ends == trace.RMACollectiveEnd {
+			if comm >= uint64(d.Windows.Len()) {
+				continue
+			}
+			comm = uint64(d.WindowCommunicator(uint32(comm)))
+		}
+		if comm >= uint64(d.Communicator.Len()) || d.ConnectsGroups(comm) {
 			continue
 		}
-		members := d.KnownMembers(uint32(s.communicator))
+		members := d.KnownMembers(uint32(comm))
 		if s.ends == trace.ThreadTeamEnd {
 			members = c.workingIn(s.communicator)
 		}

@@ -16,16 +16,19 @@ import (
 // b ends operation 3. d ends none of them. So a repeats 2 and 3, and b repeats 2.
 func TestCutOperations(t *testing.T) {
 	t.Run("blocking", func(t *testing.T) {
-		checkCutOperations(t, trace.CollectiveBegin, trace.CollectiveEnd, nil, trace.Undefined)
+		checkCutOperations(t, trace.CollectiveBegin, trace.CollectiveEnd, trace.NoRef, nil, trace.Undefined)
 	})
 	t.Run("non-blocking", func(t *testing.T) {
-		checkCutOperations(t, trace.CollectiveRequest, trace.CollectiveComplete, []uint64{7}, 7)
+		checkCutOperations(t, trace.CollectiveRequest, trace.CollectiveComplete, trace.NoRef, []uint64{7}, 7)
+	})
+	t.Run("window", func(t *testing.T) {
+		checkCutOperations(t, trace.RMACollectiveBegin, trace.RMACollectiveEnd, 0, nil, trace.Undefined)
 	})
 }
 
-// checkCutOperations checks the operations for the kinds of their begins and ends. beginOps are the operands of begins,
-// and id is the last operand of ends.
-func checkCutOperations(t *testing.T, beginKind, endKind trace.Kind, beginOps []uint64, id uint64) {
+// checkCutOperations checks the operations for the kinds of their begins and ends. window is the reference of ends,
+// beginOps are the operands of begins, and id is the last operand of ends.
+func checkCutOperations(t *testing.T, beginKind, endKind trace.Kind, window uint32, beginOps []uint64, id uint64) {
 	t.Helper()
 	r := trace.NewRecorder(trace.Seconds(1))
 	a, b, c, d := r.Location("a"), r.Location("b"), r.Location("c"), r.Location("d")
@@ -33,9 +36,11 @@ func checkCutOperations(t *testing.T, beginKind, endKind trace.Kind, beginOps []
 	set := defs.Sets.Add(trace.Set{ID: "0", Kind: "communicating locations",
 		Members: []int64{int64(a), int64(b), int64(c), int64(d)}})
 	comm := uint64(defs.Communicator.Add(trace.Communicator{Set: set}))
+	defs.Windows.Add(trace.Named{ID: "0", Attrs: []trace.Attr{
+		{Key: trace.CommunicatorAttribute, Value: trace.Value{Type: trace.CommRef, Num: comm}}}})
 	call := func(loc uint32, begin, end int64, n uint64) {
 		r.Event(loc, begin, beginKind, trace.NoRef, beginOps)
-		r.Event(loc, end, endKind, trace.NoRef, []uint64{3, comm, trace.Undefined, n, n, id})
+		r.Event(loc, end, endKind, window, []uint64{3, comm, trace.Undefined, n, n, id})
 	}
 	call(a, 1, 2, 1)
 	call(a, 3, 4, 2)
