@@ -164,12 +164,28 @@ type Warning struct {
 // few decimals; 24 for each interval in which comparisons of signals are true; about 100 for each claim and
 // object if there are derived signals; and up to about 64 MiB for intermediate results.
 func Run(ctx context.Context, events format.Events, spec *Spec, opt Options) (*Result, error) {
+	checks := make([]CheckResult, 0, len(spec.Checks))
+	x, err := RunEach(ctx, events, spec, opt, func(c *CheckResult) error {
+		checks = append(checks, *c)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	x.Checks = checks
+	return x, nil
+}
+
+// RunEach is like [Run], but passes the result of each check to a function instead of storing it in the Result. So a
+// specification may have very many checks. The results have the order of the checks. The function must not keep the
+// CheckResult. RunEach returns the function's first error.
+func RunEach(ctx context.Context, events format.Events, spec *Spec, opt Options,
+	do func(*CheckResult) error) (*Result, error) {
 	r, err := record(ctx, events, spec, opt)
 	if err != nil {
 		return nil, err
 	}
-	x := &Result{States: int64(len(r.time)), Checks: make([]CheckResult, 0, len(spec.Checks)),
-		Warnings: r.warnings()}
+	x := &Result{States: int64(len(r.time)), Warnings: r.warnings()}
 	e := newEvaluator(r)
 	for _, c := range spec.Checks {
 		if err := ctx.Err(); err != nil {
@@ -182,7 +198,9 @@ func Run(ctx context.Context, events format.Events, spec *Spec, opt Options) (*R
 		if one.Verdict.Violated() {
 			x.Violated++
 		}
-		x.Checks = append(x.Checks, one)
+		if err := do(&one); err != nil {
+			return nil, err
+		}
 	}
 	return x, nil
 }

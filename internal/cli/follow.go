@@ -453,7 +453,7 @@ func (f *follower) print(list []verify.CheckResult, ended bool, err error) error
 		}
 		printf(f.out, "%s is %s: %s\n", plain(c.Name), c.Verdict, plain(c.Formula))
 		if c.Verdict.Violated() {
-			f.printReasons(&c)
+			printReasons(f.out, &c)
 		}
 	}
 	if b, ok := f.out.(interface{ Flush() error }); ok && len(list) > 0 {

@@ -1,12 +1,14 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/xml"
 	"io"
 	"strings"
 
 	"github.com/weft-trace/weft/analysis/verify"
 	"github.com/weft-trace/weft/internal/plural"
+	"github.com/weft-trace/weft/internal/spool"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -14,21 +16,22 @@ import (
 // Maven Surefire and of Jenkins's xUnit plugin both allow.
 type (
 	junitSuites struct {
-		XMLName  xml.Name     `xml:"testsuites"`
-		Tests    int          `xml:"tests,attr"`
-		Failures int          `xml:"failures,attr"`
-		Errors   int          `xml:"errors,attr"`
-		Suites   []junitSuite `xml:"testsuite"`
-	}
-	junitSuite struct {
-		Name     string      `xml:"name,attr"`
+		XMLName  xml.Name    `xml:"testsuites"`
 		Tests    int         `xml:"tests,attr"`
 		Failures int         `xml:"failures,attr"`
 		Errors   int         `xml:"errors,attr"`
-		Skipped  int         `xml:"skipped,attr"`
-		Cases    []junitCase `xml:"testcase"`
+		suites   spool.Spool // each with the line end before it
+	}
+	junitSuite struct {
+		XMLName  xml.Name `xml:"testsuite"`
+		Name     string   `xml:"name,attr"`
+		Tests    int      `xml:"tests,attr"`
+		Failures int      `xml:"failures,attr"`
+		Errors   int      `xml:"errors,attr"`
+		Skipped  int      `xml:"skipped,attr"`
 	}
 	junitCase struct {
+		XMLName xml.Name      `xml:"testcase"`
 		Class   string        `xml:"classname,attr"`
 		Name    string        `xml:"name,attr"`
 		Time    int           `xml:"time,attr"` // 0: the checks of a trace are evaluated together
@@ -47,47 +50,60 @@ type (
 // readCase is the name of the test case for errors in a trace. It contains spaces, so no check has this name.
 const readCase = "read the trace"
 
-// add adds a test case to the suite.
-func (s *junitSuite) add(c junitCase) {
-	c.Class = s.Name
-	s.Tests++
-	switch {
-	case c.Failure != nil:
-		s.Failures++
-	case c.Error != nil:
-		s.Errors++
-	case c.Skipped != nil:
-		s.Skipped++
+// casePrefix is the indentation of the lines of a test case.
+const casePrefix = "    "
+
+// add adds the suite of a trace, with a case for each check. A check without a definite verdict is a skipped case. A
+// trace that could not be read, or has errors, has a further case with an error.
+func (s *junitSuites) add(v *verified) error {
+	x := v.verdicts
+	one := junitSuite{Name: v.path, Tests: x.checks(), Failures: len(x.violated), Skipped: x.undecided}
+	head := "\n" // before the cases of the checks
+	if m := v.junitError(); m != nil {
+		b, err := xml.MarshalIndent(junitCase{Class: v.path, Name: readCase, Error: m}, casePrefix, "  ")
+		if err != nil {
+			return err
+		}
+		head += string(b)
+		if one.Tests > 0 {
+			head += "\n"
+		}
+		one.Tests, one.Errors = one.Tests+1, 1
 	}
-	s.Cases = append(s.Cases, c)
+	s.Tests, s.Failures, s.Errors = s.Tests+one.Tests, s.Failures+one.Failures, s.Errors+one.Errors
+	if one.Tests > 0 {
+		if err := x.text.Insert(0, []byte(head)); err != nil {
+			return err
+		}
+		if _, err := io.WriteString(&x.text, "\n  "); err != nil {
+			return err
+		}
+	}
+	return writeElement(&s.suites, "\n  ", one, &x.text, "")
 }
 
-// writeJUnit writes the verdicts as JUnit XML: a suite for each trace, a case for each check. A check without a
-// definite verdict is a skipped case. A trace that could not be read, or has errors, has a further case with an error.
-func writeJUnit(w io.Writer, list []*verified) error {
-	var all junitSuites
-	for _, v := range list {
-		s := junitSuite{Name: v.path}
-		if m := v.junitError(); m != nil {
-			s.add(junitCase{Name: readCase, Error: m})
-		}
-		if v.answer != nil {
-			for i := range v.answer.Checks {
-				s.add(newJUnitCase(&v.answer.Checks[i]))
-			}
-		}
-		all.Suites = append(all.Suites, s)
-		all.Tests, all.Failures, all.Errors = all.Tests+s.Tests, all.Failures+s.Failures, all.Errors+s.Errors
-	}
-	if _, err := io.WriteString(w, xml.Header); err != nil {
+// print prints the suites.
+func (s *junitSuites) print(w io.Writer) error {
+	if _, err := io.WriteString(&s.suites, "\n"); err != nil {
 		return err
 	}
-	e := xml.NewEncoder(w)
-	e.Indent("", "  ")
-	if err := e.Encode(all); err != nil {
+	return writeElement(w, xml.Header, s, &s.suites, "\n")
+}
+
+// writeElement writes an element without children with a text as its content, and texts before and after the element.
+func writeElement(w io.Writer, before string, element any, content *spool.Spool, after string) error {
+	b, err := xml.Marshal(element)
+	if err != nil {
 		return err
 	}
-	_, err := io.WriteString(w, "\n")
+	end := bytes.LastIndex(b, []byte("</"))
+	if _, err := io.WriteString(w, before+string(b[:end])); err != nil {
+		return err
+	}
+	if err := content.CopyTo(w); err != nil {
+		return err
+	}
+	_, err = io.WriteString(w, string(b[end:])+after)
 	return err
 }
 
@@ -116,8 +132,8 @@ func (v *verified) junitError() *junitMessage {
 }
 
 // newJUnitCase returns the test case of a check.
-func newJUnitCase(c *verify.CheckResult) junitCase {
-	one := junitCase{Name: c.Name}
+func newJUnitCase(path string, c *verify.CheckResult) *junitCase {
+	one := &junitCase{Class: path, Name: c.Name}
 	if c.Robustness != nil {
 		one.Output = "robustness: " + c.Robustness.String()
 	}

@@ -12,6 +12,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+
+	"github.com/weft-trace/weft/internal/spool"
 )
 
 // This file converts text of a trace to text for a terminal. Names can contain characters that move the
@@ -162,4 +165,65 @@ func newTable(w io.Writer) table.Writer {
 	s.Box.PaddingRight = "  "
 	t.SetStyle(s)
 	return plainRows{t}
+}
+
+// spooledTable prints the same text as printTable. Its rows are texts, and wait in a temporary file until the widths of
+// all columns are known.
+type spooledTable struct {
+	widths []int
+	rows   spool.Spool // the header and the rows; each cell ends with a tab, which no plain text contains
+}
+
+func newSpooledTable(header ...string) *spooledTable {
+	t := &spooledTable{widths: make([]int, len(header))}
+	for i, h := range header {
+		header[i] = text.FormatUpper.Apply(h)
+	}
+	t.add(header...) // a short text is not stored in a file
+	return t
+}
+
+// add adds a row.
+func (t *spooledTable) add(row ...string) error {
+	b := t.rows.Line()
+	for i, cell := range row {
+		cell = plain(cell)
+		t.widths[i] = max(t.widths[i], text.LongestLineLen(cell))
+		b = append(append(b, cell...), '\t')
+	}
+	return t.rows.Done(b)
+}
+
+// print prints the table.
+func (t *spooledTable) print(w io.Writer) error {
+	return t.rows.CopyTo(&alignedCells{w: w, widths: t.widths})
+}
+
+// alignedCells writes cells that end with a tab as a table.
+type alignedCells struct {
+	w      io.Writer
+	widths []int
+	column int
+	line   []byte // the line so far
+	cell   []byte // the begin of the current cell
+}
+
+// Write implements io.Writer.
+func (t *alignedCells) Write(p []byte) (int, error) {
+	for rest := p; ; {
+		cell, after, ended := bytes.Cut(rest, []byte{'\t'})
+		t.cell = append(t.cell, cell...)
+		if !ended {
+			return len(p), nil
+		}
+		t.line = append(append(t.line, text.AlignLeft.Apply(string(t.cell), t.widths[t.column])...), "  "...)
+		t.cell, rest = t.cell[:0], after
+		if t.column++; t.column < len(t.widths) {
+			continue
+		}
+		if _, err := t.w.Write(append(t.line, '\n')); err != nil {
+			return 0, err
+		}
+		t.line, t.column = t.line[:0], 0
+	}
 }

@@ -143,23 +143,15 @@ The exit code is 1 if a property is violated, and 2 if the specification has an 
 var semantics = []string{string(verify.Compatible), string(verify.TwoValued), string(verify.ThreeValued),
 	string(verify.FourValued)}
 
-// traceVerdicts is the JSON of weft verify for one trace (docs/json/verify.md).
-type traceVerdicts struct {
-	heading
-	Window     *bounds `json:"window,omitempty"`
-	ReadErrors int64   `json:"readErrors,omitempty"` // number of errors that were found while the trace was read
-	*verify.Result
-}
-
 // verified holds the result of the verification of one trace.
 type verified struct {
-	path    string
-	answer  *traceVerdicts
-	err     error
-	text    bytes.Buffer // text for standard output
-	errors  bytes.Buffer // text for standard error
-	reports []readerReport
-	missing bool
+	path     string
+	answer   *traceVerdicts // its Checks are in verdicts
+	err      error
+	verdicts *verdicts
+	errors   bytes.Buffer // text for standard error
+	reports  []readerReport
+	missing  bool
 }
 
 // runVerify verifies the traces in args.
@@ -181,6 +173,8 @@ func (a *app) runVerify(ctx context.Context, args []string, flags *verifyFlags) 
 		return usageError("found no trace, expected at least one; see weft verify --help")
 	}
 	var list []*verified
+	var suites junitSuites
+	defer suites.suites.Close()
 	warned := map[string]bool{} // the texts of warnings that are printed
 	repeated := 0               // number of traces with warnings that are printed for earlier traces only
 	rest := traces
@@ -194,6 +188,7 @@ func (a *app) runVerify(ctx context.Context, args []string, flags *verifyFlags) 
 		v := a.verifyTrace(ctx, path, spec, flags, len(traces) > 1)
 		return v, ctx.Err()
 	}, func(v *verified) error {
+		defer v.release()
 		a.reports, a.incomplete = append(a.reports, v.reports...), a.incomplete || v.missing
 		if _, err := a.err.Write(v.errors.Bytes()); err != nil {
 			return err
@@ -216,11 +211,15 @@ func (a *app) runVerify(ctx context.Context, args []string, flags *verifyFlags) 
 			}
 			printWarnings(a.err, v.answer.Path, w, " (--json lists all)")
 		}
-		if flags.asJSON && v.answer != nil {
-			return a.writeJSON(a.out, v.answer)
+		switch {
+		case flags.junit:
+			return suites.add(v)
+		case v.answer == nil:
+			return nil
+		case flags.asJSON:
+			return a.printJSON(v)
 		}
-		_, err := a.out.Write(v.text.Bytes())
-		return err
+		return v.verdicts.print(a.out)
 	})
 	if err != nil {
 		return err
@@ -230,9 +229,9 @@ func (a *app) runVerify(ctx context.Context, args []string, flags *verifyFlags) 
 	}
 	switch {
 	case flags.junit:
-		err = writeJUnit(a.out, list)
+		err = suites.print(a.out)
 	case len(traces) > 1 && !flags.asJSON && !flags.compat:
-		a.printVerdictTable(list)
+		a.printVerdictTable(list, spec)
 	}
 	if err != nil {
 		return err
@@ -344,24 +343,35 @@ func (a *app) syntaxError(err error, flags *verifyFlags) error {
 // prints nothing itself.
 func (a *app) verifyTrace(ctx context.Context, path string, spec *verify.Spec, flags *verifyFlags,
 	several bool) *verified {
-	v := &verified{path: path}
+	v := &verified{path: path, verdicts: newVerdicts(path, flags, several)}
 	b := *a
-	b.out, b.err, b.reports, b.incomplete, b.printedLines = &v.text, &v.errors, nil, false, nil
+	b.err, b.reports, b.incomplete, b.printedLines = &v.errors, nil, false, nil
 	b.strict = nil
 	if several {
 		b.workers, b.progress = 1, false
 	}
-	v.err = b.firstDefectOf(ctx, b.verifyInto(ctx, v, spec, flags, several))
+	v.err = b.firstDefectOf(ctx, b.verifyInto(ctx, v, spec, flags))
 	b.closeStrict()
 	v.reports, v.missing = b.reports, b.incomplete
-	if v.answer != nil {
+	if v.answer == nil {
+		v.verdicts.close() // it has the results of a part of the checks
+		v.verdicts = newVerdicts(path, flags, several)
+	} else {
 		v.answer.ReadErrors = v.readErrors()
 	}
 	return v
 }
 
+// release releases what is not printed after the text of the trace itself.
+func (v *verified) release() {
+	v.verdicts.close()
+	if v.answer != nil {
+		v.answer.Warnings = nil
+	}
+}
+
 // verifyInto verifies the trace of v, and stores the results in v.
-func (a *app) verifyInto(ctx context.Context, v *verified, spec *verify.Spec, flags *verifyFlags, several bool) error {
+func (a *app) verifyInto(ctx context.Context, v *verified, spec *verify.Spec, flags *verifyFlags) error {
 	in, err := a.open(ctx, v.path, &flags.input)
 	return a.answer(in, err, false, &flags.input, func(in *input) (any, func() error, error) {
 		sel, err := flags.selection.selectionOfPart(ctx, in)
@@ -372,7 +382,7 @@ func (a *app) verifyInto(ctx context.Context, v *verified, spec *verify.Spec, fl
 			Location: sel.Location}
 		var window bounds
 		window, opt.Window = flags.selection.selectedBounds(sel)
-		x, err := verify.Run(ctx, in.Events, spec, opt)
+		x, err := verify.RunEach(ctx, in.Events, spec, opt, v.verdicts.add)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -383,18 +393,7 @@ func (a *app) verifyInto(ctx context.Context, v *verified, spec *verify.Spec, fl
 		if x.States == 0 && flags.selection.anySet() {
 			in.notFound = noEvent
 		}
-		return x, func() error {
-			switch {
-			case flags.compat:
-				if several {
-					printf(a.out, "%s:\n", v.path)
-				}
-				printCompatible(a.out, x)
-			case !several && !flags.asJSON && !flags.junit:
-				a.printVerdicts(x)
-			}
-			return nil
-		}, nil
+		return x, func() error { return nil }, nil
 	})
 }
 
@@ -414,52 +413,9 @@ func printWarnings(w io.Writer, path string, list []verify.Warning, hint string)
 	}
 }
 
-// printCompatible prints verdicts in the form of the command line of TRACE4CPS.
-func printCompatible(w io.Writer, x *verify.Result) {
-	for _, c := range x.Checks {
-		if c.Verdict.Violated() {
-			fmt.Fprintf(w, "%s : BAD\n", c.Name)
-		}
-	}
-	fmt.Fprintf(w, "#UNSAT = %d\n", x.Violated)
-}
-
-// printVerdicts prints the verdicts of one trace, and the reasons for violations.
-func (a *app) printVerdicts(x *verify.Result) {
-	if len(x.Checks) == 0 {
-		fmt.Fprintln(a.out, "The specification has no checks.")
-		return
-	}
-	if slices.ContainsFunc(x.Checks, func(c verify.CheckResult) bool { return c.Robustness != nil }) {
-		printTable(a.out, table.Row{"check", "verdict", "robustness", "formula"}, len(x.Checks), 0, func(i int) table.Row {
-			c := &x.Checks[i]
-			return table.Row{plain(c.Name), c.Verdict, c.Robustness.String(), plain(c.Formula)}
-		})
-	} else {
-		printTable(a.out, table.Row{"check", "verdict", "formula"}, len(x.Checks), 0, func(i int) table.Row {
-			c := &x.Checks[i]
-			return table.Row{plain(c.Name), c.Verdict, plain(c.Formula)}
-		})
-	}
-	for _, c := range x.Checks {
-		if !c.Verdict.Violated() {
-			continue
-		}
-		printf(a.out, "\n%s is violated:\n", plain(c.Name))
-		a.printReasons(&c)
-	}
-}
-
-// printReasons prints the reasons of a verdict.
-func (a *app) printReasons(c *verify.CheckResult) {
-	for _, r := range c.Reasons {
-		printf(a.out, "%s%s\n", strings.Repeat("  ", min(r.Depth, 20)+1), plain(r.Text))
-	}
-}
-
 // printVerdictTable prints a line for each trace. If traces have errors or cannot be read, a column says so: the
 // verdicts are about the part of the trace that could be read.
-func (a *app) printVerdictTable(list []*verified) {
+func (a *app) printVerdictTable(list []*verified, spec *verify.Spec) {
 	header := table.Row{"trace", "good", "undecided", "violated", "violated checks"}
 	damaged := slices.ContainsFunc(list, func(v *verified) bool { return v.answer == nil || v.answer.ReadErrors > 0 })
 	if damaged {
@@ -469,19 +425,12 @@ func (a *app) printVerdictTable(list []*verified) {
 		if list[i].answer == nil {
 			return table.Row{list[i].path, "", "", "", "not read", ""}
 		}
-		var good, violated int
-		var names []string
-		for _, c := range list[i].answer.Checks {
-			switch {
-			case c.Verdict.Violated():
-				violated++
-				names = append(names, plain(c.Name))
-			case c.Decided || c.Verdict == verify.Good || c.Verdict == verify.IsTrue:
-				good++
-			}
+		v := list[i].verdicts
+		names := make([]string, len(v.violated))
+		for k, n := range v.violated {
+			names[k] = plain(spec.Checks[n].Name)
 		}
-		row := table.Row{list[i].path, good, len(list[i].answer.Checks) - good - violated, violated,
-			strings.Join(names, ", ")}
+		row := table.Row{v.path, v.good, v.undecided, len(names), strings.Join(names, ", ")}
 		if damaged {
 			row = slices.Insert(row, 4, any(list[i].answer.ReadErrors))
 		}
