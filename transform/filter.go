@@ -25,7 +25,7 @@ type FilterOptions struct {
 	// Location does not select that location.
 	Scopes bool
 	// Kind and NotKind apply to a begin and its end together. Both are kept if Kind selects one of
-	// them. Both are dropped if NotKind selects one of them.
+	// them. Both are dropped if NotKind selects one of them, and so are the rows of snapshots that describe them.
 	Kind, NotKind func(k trace.Kind) bool
 	// Region selects visits, claims, marks and all other events with a region by their region. Events without
 	// a region are kept.
@@ -61,10 +61,11 @@ func HasAttribute(d *trace.Definitions, name string, match func(value string) bo
 
 // Filter drops events. It drops a visit as a whole, with its enter and leave, so that the remaining visits
 // nest as before. The time of a dropped visit counts for the enclosing region, and events inside of it stay.
+// Snapshots that state that the visit is open lose that row.
 // Definitions stay; see [Prune]. If one end of a message is dropped, the other end has no partner. Links are
 // kept if both of their ends are kept.
 //
-// Filter uses 16 bytes per open region. With MinDuration it also keeps the events of the last MinDuration
+// Filter uses 24 bytes per open region. With MinDuration it also keeps the events of the last MinDuration
 // ticks. With Communicator, it reads the trace twice, and uses a bit for each posted receive and collective
 // operation. If links are selected, it uses 64 bytes for each dropped claim and mark.
 func Filter(d format.Events, w FilterOptions) format.Events {
@@ -185,6 +186,11 @@ type filterState struct {
 	open  []visit
 	among openset.Index[visitKey]
 	depth int // number of open regions that are kept
+	// the visits that ended at the time closedAt, because a snapshot at that time still has them
+	closed   []visit
+	closedAt int64
+	// rows of snapshots that wait, by the row of the begin of their visit
+	snapshots map[int64][]int64
 	// open claims by id; their keys are their positions in the file
 	claims     map[int64]openset.Queue[visit, int64]
 	requests   map[uint64]struct{} // requests of sends that were dropped and are not complete
@@ -205,6 +211,8 @@ type visit struct {
 	kind trace.Kind // kind of the event that began it
 	ref  uint32
 	kept bool // whether the visit is kept, as far as known; only visits that are kept count for the depth
+	// time in ticks; not set for claims
+	begin int64
 	// row number of the visit's begin in the queue until the filter has decided about the row; otherwise -1
 	row int64
 }
@@ -218,18 +226,28 @@ func (s *filterScan) wantsKind(k trace.Kind) bool {
 	if w, ok := s.kinds[k]; ok {
 		return w
 	}
-	together := []trace.Kind{k}
+	w := s.Kind == nil || slices.ContainsFunc(together(k), s.Kind)
+	w = w && !s.dropsKind(k) && !s.dropsSnapshots(k)
+	s.kinds[k] = w
+	return w
+}
+
+// dropsKind reports whether NotKind drops events of a kind.
+func (s *filterScan) dropsKind(k trace.Kind) bool {
+	return s.NotKind != nil && slices.ContainsFunc(together(k), s.NotKind)
+}
+
+// together returns a kind and the kinds with which it forms a begin and an end.
+func together(k trace.Kind) []trace.Kind {
+	kinds := []trace.Kind{k}
 	if class := pairOf(k).class; class != 0 {
 		for o := range pairings {
 			if pairings[o].class == class {
-				together = append(together, trace.Kind(o))
+				kinds = append(kinds, trace.Kind(o))
 			}
 		}
 	}
-	w := s.Kind == nil || slices.ContainsFunc(together, s.Kind)
-	w = w && (s.NotKind == nil || !slices.ContainsFunc(together, s.NotKind))
-	s.kinds[k] = w
-	return w
+	return kinds
 }
 
 // wantsRefs reports whether the row can be kept according to its region and communicator. The row must not
@@ -303,7 +321,7 @@ func (s *filterScan) row(l *filterState, q *queue, x *trace.Cursor) (keep, wait 
 	k := x.Kind()
 	switch k {
 	case trace.Enter, trace.ContextEnter:
-		v := visit{kind: k, ref: x.Ref(), row: -1}
+		v := visit{kind: k, ref: x.Ref(), row: -1, begin: x.Time()}
 		v.kept = s.wantsKind(k) && (k != trace.Enter || s.Region == nil || x.Ref() == trace.NoRef || s.Region(x.Ref())) &&
 			s.wantsRow(x) && (s.MaxDepth == 0 || l.depth < s.MaxDepth)
 		if v.kept {
@@ -331,10 +349,9 @@ func (s *filterScan) row(l *filterState, q *queue, x *trace.Cursor) (keep, wait 
 		if v.kept {
 			l.depth--
 		}
-		if v.kept && v.row >= 0 && q.drop(v.row) {
-			return false, false
-		}
-		return v.kept, false
+		return l.close(v, q, x.Time()), false
+	case trace.EnterSnapshot:
+		return s.wantsEnterSnapshot(l, q, x)
 	case trace.ClaimBegin:
 		v := visit{ref: x.Ref(), row: -1, kept: s.wantsKind(k) && s.wantsRefs(x) && s.wantsRow(x)}
 		if v.kept && s.MinDuration > 0 {
