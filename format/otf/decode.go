@@ -174,7 +174,7 @@ func (d *decoder) Scan(ctx context.Context, sel trace.Selection, order format.Or
 	if err := r.Flush(); err != nil {
 		return err
 	}
-	return d.deliverLinks(ctx, sel, sink)
+	return d.deliverLinks(ctx, sink)
 }
 
 // missesLinks reports whether a scan of the selected part of the trace may leave out selected links: they follow the
@@ -272,7 +272,7 @@ func (d *decoder) scanOrdered(ctx context.Context, files []survey, sel trace.Sel
 	if err != nil {
 		return err
 	}
-	return d.deliverLinks(ctx, sel, sink)
+	return d.deliverLinks(ctx, sink)
 }
 
 // ScanParallel begins at the snapshots before the selected times, if open calls are requested and the
