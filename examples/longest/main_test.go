@@ -5,8 +5,9 @@ import (
 	"testing"
 )
 
-// want has the claims with the greatest difference of their two times, from lines 83, 70, 184, 147, 174, 40, 86, 106, 68
-// and 30 of odse.etf, which are in milliseconds. The longest is "C 72 27.065 51.359 7 …": 51.359 - 27.065 = 24.294.
+// want has the claims with the greatest difference of their two times, which are in milliseconds in odse.etf. The
+// longest is "C 72 27.065 51.359 7 …": 51.359 - 27.065 = 24.294. The others are from lines 70, 184, 147, 174, 40, 86,
+// 106, 68 and 30.
 const want = `24.294 ms F at M2
 21.88 ms F at M2
 20.237 ms F at M2

@@ -55,8 +55,8 @@ var pureGo = []string{"CGO_ENABLED=0"}
 
 func main() {
 	quick := flag.Bool("quick", false,
-		"run short tests only, without browser and race detector, and take what Go's cache knows")
-	limit := flag.Duration("timeout", time.Hour, "the time that the tests of a package have")
+		"run short tests only, without browser and race detector, and take results from Go's test cache")
+	limit := flag.Duration("timeout", time.Hour, "time limit for the tests of a package")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -223,7 +223,7 @@ func (r *report) test(c *exec.Cmd, mode string) {
 	if err != nil {
 		r.fail(mode, err.Error())
 	}
-	// This failure belongs to no package. An example is a package that does not exist.
+	// The command failed although no test did, for example because a package does not exist.
 	if err := c.Wait(); err != nil && !failed {
 		r.fail(mode, fmt.Sprintf("%s: %v\n%s", strings.Join(c.Args, " "), err, &errs))
 	}
