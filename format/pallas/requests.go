@@ -20,8 +20,6 @@ type requestSlots struct {
 	ops  []uint64 // the operands of the current row, with a slot in place of the request
 }
 
-func lower(a, b *uint64) bool { return *a < *b }
-
 // requestOperand returns the index of the request among the operands of a kind, or -1 if the kind has no
 // request. ends reports whether events of the kind end the operation.
 func requestOperand(k trace.Kind) (at int, ends bool) {
@@ -49,7 +47,7 @@ func (s *requestSlots) operands(k trace.Kind, ops []uint64) []uint64 {
 	slot, open := s.open[request]
 	if !open {
 		if len(s.free) > 0 {
-			slot = minheap.Pop(&s.free, lower)
+			slot = minheap.Pop(&s.free, minheap.Less)
 		} else {
 			slot = s.next
 			s.next++
@@ -58,7 +56,7 @@ func (s *requestSlots) operands(k trace.Kind, ops []uint64) []uint64 {
 	switch {
 	case ends:
 		delete(s.open, request)
-		minheap.Push(&s.free, slot, lower)
+		minheap.Push(&s.free, slot, minheap.Less)
 	case !open:
 		if s.open == nil {
 			s.open = map[uint64]uint64{}

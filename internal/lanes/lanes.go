@@ -26,8 +26,6 @@ type resourceLanes struct {
 	free  []int // the lanes without a claim, as a heap: the lane with the lowest number comes first
 }
 
-func lower(a, b *int) bool { return *a < *b }
-
 // New returns lanes without claims.
 func New() *Lanes { return &Lanes{map[uint32]*resourceLanes{}, map[claim]int{}} }
 
@@ -43,7 +41,7 @@ func (l *Lanes) Begin(resource uint32, id int64) (lane int, ok bool) {
 		l.resources[resource] = r
 	}
 	if len(r.free) > 0 {
-		lane = minheap.Pop(&r.free, lower)
+		lane = minheap.Pop(&r.free, minheap.Less)
 	} else {
 		lane = r.count
 		r.count++
@@ -57,7 +55,7 @@ func (l *Lanes) End(resource uint32, id int64) (lane int, ok bool) {
 	k := claim{resource, id}
 	if lane, ok = l.claims[k]; ok {
 		delete(l.claims, k)
-		minheap.Push(&l.resources[resource].free, lane, lower)
+		minheap.Push(&l.resources[resource].free, lane, minheap.Less)
 	}
 	return lane, ok
 }

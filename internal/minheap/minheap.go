@@ -5,6 +5,11 @@
 // same order.
 package minheap
 
+import "cmp"
+
+// Less reports whether a is less than b. It is the order of a list whose first element is the least number or text.
+func Less[T cmp.Ordered](a, b *T) bool { return *a < *b }
+
 // Init orders a list as a heap.
 func Init[T any](list []T, less func(a, b *T) bool) {
 	for i := len(list)/2 - 1; i >= 0; i-- {

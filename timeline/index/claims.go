@@ -35,8 +35,6 @@ type resource struct {
 	held     valueWriter
 }
 
-func lower(a, b *int) bool { return *a < *b }
-
 // beginClaim begins a claim. An open claim with the same id ends first.
 func (w *worker) beginClaim(l *location, c *trace.Cursor) error {
 	if len(c.Ops()) == 0 {
@@ -63,7 +61,7 @@ func (w *worker) beginClaim(l *location, c *trace.Cursor) error {
 	}
 	lane := len(r.lanes)
 	for len(r.free) > 0 && lane == len(r.lanes) {
-		if n := minheap.Pop(&r.free, lower); n < lane && r.lanes[n] == nil {
+		if n := minheap.Pop(&r.free, minheap.Less); n < lane && r.lanes[n] == nil {
 			lane = n
 		}
 	}
@@ -140,7 +138,7 @@ func (l *location) release(p *packer, t, id int64) error {
 	if len(r.lanes) == 0 {
 		r.free = r.free[:0]
 	} else if x.lane < len(r.lanes) {
-		minheap.Push(&r.free, x.lane, lower)
+		minheap.Push(&r.free, x.lane, minheap.Less)
 	}
 	if r.spans.add(&x.openSpan, t, r.claims-1) {
 		r.open = r.open[:0]
