@@ -193,16 +193,16 @@ func (d *decoder) scanWithLinks(ctx context.Context, sel trace.Selection, order 
 	if err := d.Scan(ctx, events, order, sink); err != nil {
 		return err
 	}
-	behind := trace.Selection{From: math.MinInt64, To: math.MaxInt64, NoEvents: true, Links: trace.AllLinks}
+	after := trace.Selection{From: math.MinInt64, To: math.MaxInt64, NoEvents: true, Links: trace.AllLinks}
 	ends, err := d.surveyEnds(ctx)
 	if err != nil {
 		return err
 	}
 	if ends.trusted && ends.any {
-		behind.From = d.clock.toModel(ends.last)
+		after.From = d.clock.toModel(ends.last)
 	}
 	_, sink = format.ExactScan(d.defs, sel, sink)
-	return d.Scan(ctx, behind, format.GlobalOrder, format.SinkFuncs{OnLinks: sink.Links})
+	return d.Scan(ctx, after, format.GlobalOrder, format.SinkFuncs{OnLinks: sink.Links})
 }
 
 // scanInWindows delivers the events in the order of time, one window of time after another. If the
