@@ -9,13 +9,13 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Together runs analyses of the same trace, and reads the trace once for all of them where it can. Each analysis
+// RunTogether runs analyses of the same trace, and reads the trace once for all of them where it can. Each analysis
 // gets the file, and calls its ScanParallel. The call waits until each of the other analyses also calls
 // ScanParallel for all events, or has returned. Then a single scan serves all of these calls. Only one analysis runs
 // at a time, except for the sinks of the scan. Scans of a part of the events are not shared.
 //
-// Together returns the error of the first analysis that fails. The other analyses then get [context.Canceled].
-func Together(ctx context.Context, file format.File, analyses ...func(format.File) error) error {
+// RunTogether returns the error of the first analysis that fails. The other analyses then get [context.Canceled].
+func RunTogether(ctx context.Context, file format.File, analyses ...func(format.File) error) error {
 	errs := make([]error, len(analyses))
 	resume := make([]func() (*request, bool), len(analyses))
 	for i, run := range analyses {

@@ -81,7 +81,7 @@ func TestTogether(t *testing.T) {
 		return err
 	}
 	none := func(format.File) error { return nil }
-	if err := analysis.Together(ctx, file, first, twice, partial, none); err != nil {
+	if err := analysis.RunTogether(ctx, file, first, twice, partial, none); err != nil {
 		t.Fatal(err)
 	}
 	if want := [4]int64{events, events, events, 0}; found != want {
@@ -107,7 +107,7 @@ func TestTogether(t *testing.T) {
 		return nil
 	}
 	found[0] = 0
-	if err := analysis.Together(ctx, file, recovers, first); err != nil || found[0] != events {
+	if err := analysis.RunTogether(ctx, file, recovers, first); err != nil || found[0] != events {
 		t.Errorf("found %d events and %v, expected %d events", found[0], err, events)
 	}
 	var last []error
@@ -118,7 +118,7 @@ func TestTogether(t *testing.T) {
 		}
 		return nil
 	}
-	if err := analysis.Together(ctx, file, waits, fails); !errors.Is(err, broken) {
+	if err := analysis.RunTogether(ctx, file, waits, fails); !errors.Is(err, broken) {
 		t.Errorf("found %v, expected the error of the analysis that fails", err)
 	}
 	if !slices.Equal(last, []error{nil, context.Canceled}) {
@@ -127,7 +127,7 @@ func TestTogether(t *testing.T) {
 
 	cancelled, cancel := context.WithCancel(ctx)
 	cancel()
-	err = analysis.Together(cancelled, file, first, twice)
+	err = analysis.RunTogether(cancelled, file, first, twice)
 	if alone := file.File.ScanParallel(cancelled, trace.Events(), func() func(int) format.Sink {
 		return func(int) format.Sink { return format.SinkFuncs{} }
 	}); !errors.Is(err, alone) {

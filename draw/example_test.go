@@ -23,7 +23,7 @@ func ExampleSheet() {
 		log.Fatal(err)
 	}
 	defer f.Close()
-	x, err := index.Temporary(ctx, f, index.Options{})
+	x, err := index.BuildTemporary(ctx, f, index.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -63,7 +63,7 @@ func ExampleSheet_SVG() {
 		log.Fatal(err)
 	}
 	defer f.Close()
-	x, err := index.Temporary(ctx, f, index.Options{})
+	x, err := index.BuildTemporary(ctx, f, index.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -84,10 +84,10 @@ func (EventsOnly) Preview(context.Context) (*Preview, error) { return nil, nil }
 // NewChecker returns nil.
 func (EventsOnly) NewChecker() Checker { return nil }
 
-// Order is an order of events.
+// Order is the order in which a scan delivers events.
 type Order int
 
-// The orders in which a scan can deliver events.
+// These are the orders of events.
 const (
 	PerLocation Order = iota // each location in time order
 	GlobalOrder              // all events in time order

@@ -119,7 +119,7 @@ func TestScanReduced(t *testing.T) {
 		sink := SinkFuncs{OnBatch: func(b *trace.Batch) error {
 			for _, r := range rowsOf(b) {
 				if r.time < last {
-					t.Errorf("found time %d behind %d, expected the order of time", r.time, last)
+					t.Errorf("found time %d after %d, expected the order of time", r.time, last)
 				}
 				last = r.time
 				got[r.location] = append(got[r.location], r)

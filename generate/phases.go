@@ -377,21 +377,21 @@ func (p *phasesPlan) runtime() int64 {
 
 // starts returns the time at which an iteration begins.
 func (p *phasesPlan) starts(iteration int64) int64 {
-	return p.begin + 2*phaseEventDistance + phaseCollectiveTime + iteration*p.duration(momentStart,
-		momentBarrierEnds) + p.slowingSum(iteration)
+	return p.begin + 2*phaseEventDistance + phaseCollectiveTime + iteration*p.timeUntil(momentBarrierEnds) +
+		p.slowingSum(iteration)
 }
 
-// duration returns the time from one moment to another, in an iteration without slowing. At both moments, all
-// ranks must be synchronised.
-func (p *phasesPlan) duration(from, to moment) int64 {
+// timeUntil returns the time from the begin of an iteration to a moment at which all ranks are synchronised, in an
+// iteration without slowing.
+func (p *phasesPlan) timeUntil(to moment) int64 {
 	t := int64(0)
-	if from < momentBcastEnds && to >= momentBcastEnds {
+	if to >= momentBcastEnds {
 		t += 2*phaseEventDistance + p.Serial + phaseCollectiveTime
 	}
-	if from < momentReduceEnds && to >= momentReduceEnds {
+	if to >= momentReduceEnds {
 		t += p.timeBeforeCompute() + p.most + (p.threads-1)*p.Lock + p.timeAfterCompute() + phaseCollectiveTime
 	}
-	if from < momentBarrierEnds && to >= momentBarrierEnds {
+	if to >= momentBarrierEnds {
 		t += 2*phaseEventDistance + phasePreparationTime + p.LateSender + 6*phaseEventDistance + phaseCollectiveTime
 	}
 	return t
@@ -425,9 +425,9 @@ func (p *phasesPlan) at(loc uint32, iteration int64, m moment) int64 {
 		}
 		return t
 	case momentBcastEnds:
-		return start + p.duration(momentStart, m)
+		return start + p.timeUntil(m)
 	case momentComputed, momentAcquire, momentRelease, momentImplicitBarrierEnds, momentReduceEnters:
-		t := start + p.duration(momentStart, momentBcastEnds) + p.timeBeforeCompute() + p.firstComputing(rank) +
+		t := start + p.timeUntil(momentBcastEnds) + p.timeBeforeCompute() + p.firstComputing(rank) +
 			iteration*p.growth - p.Lock
 		if p.hasNoise(rank, iteration) {
 			t += p.noise
@@ -444,7 +444,7 @@ func (p *phasesPlan) at(loc uint32, iteration int64, m moment) int64 {
 		}
 		return t + p.threads*p.Lock + p.timeAfterCompute()
 	}
-	reduced := start + p.duration(momentStart, momentReduceEnds) + iteration*p.growth
+	reduced := start + p.timeUntil(momentReduceEnds) + iteration*p.growth
 	switch m {
 	case momentReduceEnds:
 		return reduced

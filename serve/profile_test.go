@@ -123,7 +123,7 @@ func compareProfile(t *testing.T, text []byte, by string, sums map[string][5]int
 		key := fmt.Sprint(x.Track, x.Group, x.Name)
 		if seen[key] || x.Exclusive > last || manyNames[x.Region] != x.Name || x.Kind != "region" ||
 			x.Mean != decimals(x.Sum, x.Count) || (x.Track < 0) != (by != "location") {
-			t.Fatalf("by %s: found the row %+v behind %d", by, x, last)
+			t.Fatalf("by %s: found the row %+v after %d", by, x, last)
 		}
 		seen[key], last = true, x.Exclusive
 	}

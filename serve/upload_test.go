@@ -127,6 +127,6 @@ func TestUpload(t *testing.T) {
 	}
 	s.Close()
 	if l, _ := filepath.Glob(filepath.Join(temp, "weft-dropped-*")); len(l) != 0 {
-		t.Errorf("found the folders %q behind the server's end", l)
+		t.Errorf("found the folders %q after the server's end", l)
 	}
 }

@@ -188,7 +188,8 @@ func (k LocationKind) IsProcessor() bool {
 	return false
 }
 
-// Location is a source of events, whose events are in time order.
+// Location is a source of events, such as a thread. Its events are in time order. Several locations may have the same
+// name; [Definitions.FullNames] returns names that differ.
 type Location struct {
 	ID    string       `json:"id"`
 	Name  string       `json:"name,omitempty"`

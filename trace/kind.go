@@ -11,7 +11,8 @@ import (
 // records that only its format defines.
 type Kind uint16
 
-// The common kinds. [Kind.Spec] describes the Ref and the operands of each.
+// These are the common kinds. [Kind.Spec] describes the Ref and the operands of each, and the command
+// "weft formats --kinds" prints them as a table.
 const (
 	NoKind Kind = iota
 	Enter

@@ -86,7 +86,7 @@ func (r *Recorder) Counter(name, unit string) uint32 {
 }
 
 // Event records an event of any kind with its operands, in the order of [Kind.Spec], and
-// attributes. The methods below are shorter for common kinds.
+// attributes. Enter, Leave, Mark, Value, Send and Recv are shorter for common kinds.
 func (r *Recorder) Event(loc uint32, t int64, k Kind, ref uint32, ops []uint64, attrs ...Attr) {
 	for int(loc) >= len(r.rows) {
 		r.rows = append(r.rows, nil)

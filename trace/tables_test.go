@@ -110,7 +110,7 @@ func TestRowsOfBatch(t *testing.T) {
 	one.Add(3, 5, Enter, 0)
 	one.Pos = []int64{77}
 	if tail := one.Tail(1); len(tail.Pos) != 0 || tail.Len() != 0 {
-		t.Errorf("found %d rows and %d places behind the only row, expected none", tail.Len(), len(tail.Pos))
+		t.Errorf("found %d rows and %d places after the only row, expected none", tail.Len(), len(tail.Pos))
 	}
 }
 

@@ -31,7 +31,7 @@ func TestCurve(t *testing.T) {
 		for range 200 {
 			y := c.At(x)
 			if y < last {
-				t.Fatalf("%v at %d: %d behind %d", c, x, y, last)
+				t.Fatalf("%v at %d: %d after %d", c, x, y, last)
 			}
 			if want := exactTime(c, x); y != want {
 				t.Fatalf("%v at %d: found %d, expected %d", c, x, y, want)

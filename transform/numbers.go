@@ -96,7 +96,7 @@ var namedFields = map[string]field{
 // fieldList holds the meanings of a trace's attributes, by attribute.
 type fieldList []field
 
-// meaning returns the meaning of an attribute.
+// meaning returns the meaning of the attribute with index key.
 func (l *fieldList) meaning(d *trace.Definitions, key uint32) field {
 	for n := len(*l); int(key) >= n; n++ {
 		name := strings.TrimPrefix(d.Attributes.At(uint32(n)).Name, "exit ")

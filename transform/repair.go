@@ -337,7 +337,7 @@ func (rs *repairScan) processBatch(b *trace.Batch, out format.Sink) error {
 				}
 			}
 		}
-		rs.repairRow(l, loc, &x, b)
+		rs.repairRow(l, loc, &x)
 		l.rows++
 		if e := rs.ends.get(loc); e != nil && l.rows == e.rows && !rs.surveyOnly {
 			rs.end(l, loc)
@@ -350,7 +350,7 @@ func (rs *repairScan) processBatch(b *trace.Batch, out format.Sink) error {
 }
 
 // repairRow appends a repaired event to a batch, or leaves it out.
-func (rs *repairScan) repairRow(l *repairState, loc uint32, x *trace.Cursor, b *trace.Batch) {
+func (rs *repairScan) repairRow(l *repairState, loc uint32, x *trace.Cursor) {
 	t, k, ref := x.Time(), x.Kind(), x.Ref()
 	if t < l.last {
 		rs.report("repair.time", loc, x, t, "an event that is earlier than the event before it",

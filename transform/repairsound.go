@@ -53,7 +53,7 @@ func (rs *repairScan) checkSound(b *trace.Batch) error {
 		if !l.begun {
 			l.begun, l.last = true, x.Time()
 		}
-		if rs.repairRow(l, x.Location(), &x, b); rs.changes {
+		if rs.repairRow(l, x.Location(), &x); rs.changes {
 			return errUnsound
 		}
 		l.rows++

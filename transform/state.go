@@ -214,33 +214,33 @@ func (s *state) free(r *row) {
 }
 
 // update handles a row: it opens the interval that the row begins, or closes the interval that it ends.
-// matched is false for an end without a begin.
-func (s *state) update(c *trace.Cursor) (matched bool) {
+// An end without a begin has no effect.
+func (s *state) update(c *trace.Cursor) {
 	k := c.Kind()
 	switch {
 	case c.Derived():
 		if k.IsSend() {
 			s.stripAttributes()
 		}
-		return true
+		return
 	case k == trace.Enter:
 		s.seq++
 		s.among.Open(c.Ref(), len(s.regions))
 		s.regions = append(s.regions, openRow{k, c.Ref(), c.Time(), s.seq, s.copyRow(c)})
-		return true
+		return
 	case k == trace.Leave:
 		i := s.among.Find(c.Ref(), len(s.regions), func(i int) uint32 { return s.regions[i].ref })
 		if i < 0 {
-			return false
+			return
 		}
 		s.free(s.regions[i].row)
 		s.regions[i].row = nil
 		s.regions = openset.Close(&s.among, s.regions, i, c.Ref())
-		return true
+		return
 	}
 	p := pairOf(k)
 	if p.class == 0 {
-		return true
+		return
 	}
 	id := p.key(c)
 	if s.byLine && p.class == pairings[trace.ClaimBegin].class {
@@ -249,7 +249,7 @@ func (s *state) update(c *trace.Cursor) (matched bool) {
 	l, found := s.rest.Take(id)
 	if p.ends {
 		if !found {
-			return false
+			return
 		}
 		last := len(l) - 1
 		s.free(l[last].row)
@@ -258,7 +258,7 @@ func (s *state) update(c *trace.Cursor) (matched bool) {
 		} else {
 			s.lists = append(s.lists, l)
 		}
-		return true
+		return
 	}
 	if n := len(s.lists) - 1; !found && n >= 0 {
 		l, s.lists = s.lists[n], s.lists[:n]
@@ -269,7 +269,6 @@ func (s *state) update(c *trace.Cursor) (matched bool) {
 		l = l[:0] // a claim that begins again ends the open claim
 	}
 	s.rest.Put(id, append(l, openRow{k, c.Ref(), c.Time(), s.seq, s.copyRow(c)}))
-	return true
 }
 
 // list returns the open rows in the order of their begins. It leaves out sends that are not complete, because

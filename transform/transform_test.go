@@ -45,7 +45,7 @@ func list(t *testing.T, d format.Events, ordered bool) (out []event, links []tra
 	global := int64(math.MinInt64)
 	sink := format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
 		if len(links) > 0 {
-			t.Error("events behind links")
+			t.Error("events after links")
 		}
 		for c := b.Cursor(); c.Next(); {
 			e := event{loc: c.Location(), time: c.Time(), kind: c.Kind(), ref: c.Ref(), ops: slices.Clone(c.Ops())}
@@ -57,7 +57,7 @@ func list(t *testing.T, d format.Events, ordered bool) (out []event, links []tra
 				e.attrs[d.Defs().Attributes.At(k).Name] = vals[i].String()
 			}
 			if l, ok := last[e.loc]; ok && e.time < l || ordered && e.time < global {
-				t.Errorf("%v behind %d and %d", e, l, global)
+				t.Errorf("%v after %d and %d", e, l, global)
 			}
 			last[e.loc], global = e.time, e.time
 			out = append(out, e)

@@ -227,7 +227,7 @@ func (f *finder) follow(w *history.Wait, shares []share) {
 		rest += part * passed
 		k.direct += length - part*own
 		k.indirect += part * own
-		f.distribute(w, part, func(path uint32, cost float64) { f.cost(w.Pattern, path, w.Cause.Location).ShortTerm += cost })
+		f.distribute(part, func(path uint32, cost float64) { f.cost(w.Pattern, path, w.Cause.Location).ShortTerm += cost })
 		f.passOn(w.Pattern, part)
 		// some time is left if the two locations left their last synchronisation at different times, or
 		// if passed is set
@@ -245,7 +245,7 @@ func (f *finder) follow(w *history.Wait, shares []share) {
 			continue
 		}
 		part := cost / total
-		f.distribute(w, part, addLong)
+		f.distribute(part, addLong)
 		f.passOn(s.pattern, part)
 		if passed > 0 {
 			f.explainRest(w, &o, part*passed, addLong)
@@ -257,7 +257,7 @@ func (f *finder) follow(w *history.Wait, shares []share) {
 
 // distribute calls add for each path in which the late location spent more time. The cost is part times the
 // excess.
-func (f *finder) distribute(w *history.Wait, part float64, add func(path uint32, cost float64)) {
+func (f *finder) distribute(part float64, add func(path uint32, cost float64)) {
 	for _, path := range f.late.paths {
 		if d := f.late.times[path] - f.waiting.times[path]; d > 0 {
 			add(path-1, part*float64(d)) // NoPath has the index 0

@@ -112,7 +112,7 @@ func corrected(t *testing.T, d format.Events, r *clocks.Result) {
 				loc := b.Location(i)
 				x := at(loc, b.Time[i])
 				if y, ok := last[loc]; ok && x < y {
-					t.Errorf("location %d: found %d behind %d", loc, x, y)
+					t.Errorf("location %d: found %d after %d", loc, x, y)
 				}
 				last[loc] = x
 			}

@@ -2,7 +2,6 @@ package clocks
 
 import (
 	"cmp"
-	"container/heap"
 	"context"
 	"fmt"
 	"slices"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/weft-trace/weft/analysis/messages"
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/minheap"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -36,10 +36,10 @@ type collector struct {
 	collection
 	defs     *trace.Definitions
 	matching *messages.Part
-	readers  []locationReader // indexed by location
-	ready    readerHeap       // readers whose next batch can be read
-	blocked  readerHeap       // readers of locations with too many waiting ends
-	limit    int              // the number of waiting ends at which a reader is blocked
+	readers  []locationReader  // indexed by location
+	ready    []*locationReader // heap of readers whose next batch can be read
+	blocked  []*locationReader // heap of readers of locations with too many waiting ends
+	limit    int               // the number of waiting ends at which a reader is blocked
 	facts    []fact
 	ops      operations
 }
@@ -147,7 +147,7 @@ func (c *collector) run(ctx context.Context, d format.Events) error {
 				return unknownLocation(int(l.location), n)
 			}
 			c.readers[l.location] = l
-			c.ready.push(&c.readers[l.location])
+			pushReader(&c.ready, &c.readers[l.location])
 		}
 	}
 	for len(c.ready)+len(c.blocked) > 0 {
@@ -170,14 +170,14 @@ func (c *collector) advance(ctx context.Context) error {
 	}
 	if len(c.ready) == 0 {
 		// All readers are blocked: unblock the one with the earliest event.
-		l := heap.Pop(&c.blocked).(*locationReader)
+		l := minheap.Pop(&c.blocked, earlier)
 		l.blocked = false
 		l.limit = l.waiting + c.limit
-		c.ready.push(l)
+		pushReader(&c.ready, l)
 	}
-	l := heap.Pop(&c.ready).(*locationReader)
+	l := minheap.Pop(&c.ready, earlier)
 	if l.key != l.next.Time[0]+l.shift { // the shift has changed since the reader was pushed
-		c.ready.push(l)
+		pushReader(&c.ready, l)
 		return nil
 	}
 	if err := c.read(l); err != nil {
@@ -194,9 +194,9 @@ func (c *collector) advance(ctx context.Context) error {
 		return err
 	}
 	if l.blocked = l.waiting >= l.limit; l.blocked {
-		c.blocked.push(l)
+		pushReader(&c.blocked, l)
 	} else {
-		c.ready.push(l)
+		pushReader(&c.ready, l)
 	}
 	return nil
 }
@@ -208,8 +208,8 @@ func (c *collector) countMatched(loc uint32) {
 	l.waiting--
 	if l.blocked && l.waiting <= l.limit/2 {
 		l.blocked, l.limit = false, c.limit
-		heap.Remove(&c.blocked, slices.Index(c.blocked, l))
-		c.ready.push(l)
+		minheap.Remove(&c.blocked, slices.Index(c.blocked, l), earlier)
+		pushReader(&c.ready, l)
 	}
 }
 
@@ -264,34 +264,15 @@ func isCollective(k trace.Kind) bool {
 	return false
 }
 
-// readerHeap is a heap of readers of locations, ordered by the shifted time of their next event.
-type readerHeap []*locationReader
-
-// Len, Less, Swap, Push and Pop implement [heap.Interface].
-func (h readerHeap) Len() int { return len(h) }
-
-// Less orders by time, and then by location.
-func (h readerHeap) Less(i, j int) bool {
-	a, b := h[i], h[j]
-	return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.location, b.location)) < 0
+// earlier orders readers by the shifted time of their next event, and then by location.
+func earlier(a, b **locationReader) bool {
+	return cmp.Or(cmp.Compare((*a).key, (*b).key), cmp.Compare((*a).location, (*b).location)) < 0
 }
 
-func (h *readerHeap) push(l *locationReader) {
+// pushReader adds a reader to a heap.
+func pushReader(heap *[]*locationReader, l *locationReader) {
 	l.key = l.next.Time[0] + l.shift
-	heap.Push(h, l)
-}
-
-// Swap swaps two readers.
-func (h readerHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
-
-// Push appends a reader.
-func (h *readerHeap) Push(x any) { *h = append(*h, x.(*locationReader)) }
-
-// Pop removes the last reader.
-func (h *readerHeap) Pop() any {
-	l := (*h)[len(*h)-1]
-	*h = (*h)[:len(*h)-1]
-	return l
+	minheap.Push(heap, l, earlier)
 }
 
 // reducer chooses the events of messages and collective operations during the scan. It also counts the

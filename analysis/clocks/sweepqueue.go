@@ -2,8 +2,9 @@ package clocks
 
 import (
 	"cmp"
-	"container/heap"
 	"encoding/binary"
+
+	"github.com/weft-trace/weft/internal/minheap"
 )
 
 // unpacker reads a sequence of packed numbers from its start.
@@ -37,38 +38,21 @@ type frontEntry struct {
 	*waiter
 }
 
-// Len, Less, Swap, Push and Pop implement [heap.Interface].
-func (f *fronts) Len() int { return len(f.list) }
-
-// Less orders by time, and then by clock.
-func (f *fronts) Less(i, j int) bool {
-	a, b := &f.list[i], &f.list[j]
+// before orders entries by time, and then by clock.
+func (a *frontEntry) before(b *frontEntry) bool {
 	return cmp.Or(cmp.Compare(a.after, b.after), cmp.Compare(a.clock, b.clock)) < 0
-}
-
-// Swap swaps two entries.
-func (f *fronts) Swap(i, j int) { f.list[i], f.list[j] = f.list[j], f.list[i] }
-
-// Push appends an entry.
-func (f *fronts) Push(x any) { f.list = append(f.list, x.(frontEntry)) }
-
-// Pop removes the last entry.
-func (f *fronts) Pop() any {
-	x := f.list[len(f.list)-1]
-	f.list = f.list[:len(f.list)-1]
-	return x
 }
 
 // push adds the node w.
 func (f *fronts) push(s *forward, w *waiter) {
-	heap.Push(f, frontEntry{w.time - s.s.q.clocks[w.clock].first, w})
+	minheap.Push(&f.list, frontEntry{w.time - s.s.q.clocks[w.clock].first, w}, (*frontEntry).before)
 }
 
 // pop removes the first node and returns it. It skips nodes that already have a final time. It returns nil if
 // the heap is empty.
 func (f *fronts) pop() *waiter {
-	for f.Len() > 0 {
-		if x := heap.Pop(f).(frontEntry); !x.done {
+	for len(f.list) > 0 {
+		if x := minheap.Pop(&f.list, (*frontEntry).before); !x.done {
 			return x.waiter
 		}
 	}

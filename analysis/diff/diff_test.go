@@ -149,7 +149,7 @@ func TestAlign(t *testing.T) {
 			[]string{"added main;g 0>30 0>30 0>1", "removed main;f 30>0 30>0 3>0"}},
 		{"renamed with what is inside", "main:1[f:1[x:20 y:20] k:5]", "main:1[g:1[x:20 y:25] k:5]",
 			[]string{"regression main;g;y was main;f;y 20>25 20>25 1>1"}},
-		{"not behind what comes before", "main:1[f:50 k:5]", "main:1[k:5 g:50]",
+		{"not after what comes before", "main:1[f:50 k:5]", "main:1[k:5 g:50]",
 			[]string{"added main;g 0>50 0>50 0>1", "removed main;f 50>0 50>0 1>0"}},
 		{"the more similar one", "main:1[f:50]", "main:1[g:70 h:51]",
 			[]string{"added main;g 0>70 0>70 0>1", "regression main;h was main;f 50>51 50>51 1>1"}},

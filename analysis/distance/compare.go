@@ -285,7 +285,7 @@ func (c *comparer) missing(x, y *graph, pairs, other []int32) (Differences, erro
 	}
 	l := edgeLister{x: x, y: y, pairs: pairs, other: other, shared: c.shared}
 	for i := 0; int64(len(d.Edges)) < edges; i++ {
-		tail := x.withEdges()[i]
+		tail := x.nodesWithEdges()[i]
 		for _, p := range l.differing(tail, int(edges)-len(d.Edges)) {
 			d.Edges = append(d.Edges, Edge{node(tail), node(p)})
 		}

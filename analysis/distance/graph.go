@@ -25,7 +25,7 @@ type graph struct {
 	edges int64
 
 	sorted []int32 // positions in the order of names; see the method order
-	heads  []int32 // positions of the nodes from which edges lead, in the order of names; see the method withEdges
+	heads  []int32 // positions of the nodes from which edges lead, in the order of names; see the method nodesWithEdges
 	// cached holds, for a value of next, the successors of the nodes with that value, in the order of
 	// names.
 	cached struct {
@@ -107,8 +107,8 @@ func (g *graph) sort(list []int32) {
 	slices.SortFunc(list, func(a, b int32) int { return cmp.Compare(g.names[a], g.names[b]) })
 }
 
-// withEdges returns the positions of the nodes from which edges lead, in the order of names.
-func (g *graph) withEdges() []int32 {
+// nodesWithEdges returns the positions of the nodes from which edges lead, in the order of names.
+func (g *graph) nodesWithEdges() []int32 {
 	if g.heads == nil {
 		g.heads = []int32{}
 		for _, i := range g.order() {

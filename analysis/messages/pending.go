@@ -61,8 +61,8 @@ type moment struct {
 // changes, for any n, including none.
 type run struct{ sum, most sum128 }
 
-// add appends the changes of a moment and those of the run after it. The sum after the change of the moment needs no
-// comparison of its own, because no sum of the run is less.
+// add appends the change of a moment, and then the run after it. The sum directly after the change is one of those that
+// after.most compares: that of the first 0 changes of the run.
 func (r *run) add(change sum128, after *run) {
 	sum := r.sum.Plus(change)
 	r.sum, r.most = sum.Plus(after.sum), greater(r.most, sum.Plus(after.most))

@@ -158,7 +158,7 @@ type phase uint8
 const (
 	beforeWindow phase = iota
 	inWindow
-	behindWindow
+	afterWindow
 )
 
 // activity sums the claims of an activity, in ticks.
@@ -299,7 +299,7 @@ func (p *Part) beginWindow(s *location, first int64) {
 // endWindow ends the window at a location. Open visits count up to the end of the window.
 func (p *Part) endWindow(s *location) {
 	closeAll(s, *p.table(s), p.opt.Window.To, nil)
-	s.phase, s.stack = behindWindow, nil
+	s.phase, s.stack = afterWindow, nil
 	s.open.Reset()
 }
 

@@ -258,7 +258,7 @@ func (p *Part) claimEnd(loc uint32) int64 {
 	switch s.phase {
 	case beforeWindow:
 		return p.opt.Window.From
-	case behindWindow:
+	case afterWindow:
 		return p.opt.Window.To
 	}
 	return s.last

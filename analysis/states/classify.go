@@ -1,6 +1,7 @@
 package states
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/weft-trace/weft/trace"
@@ -76,14 +77,6 @@ type Options struct {
 	Window *trace.Window
 }
 
-// orDefault returns s, or other if s is Default.
-func (s State) orDefault(other State) State {
-	if s == Default {
-		return other
-	}
-	return s
-}
-
 // StateIn returns the state inside a region of a trace by the rules of [Options].
 func (o *Options) StateIn(d *trace.Definitions, r *trace.Region) State {
 	if o.Classify != nil {
@@ -100,14 +93,14 @@ func (o *Options) StateIn(d *trace.Definitions, r *trace.Region) State {
 	case role == trace.RuntimeRole:
 		return Overhead
 	case role == trace.UserOverheadRole:
-		return o.UserOverhead.orDefault(Overhead)
+		return cmp.Or(o.UserOverhead, Overhead)
 	case role == trace.BarrierRole &&
 		(passes || strings.EqualFold(r.Role, "barrier") || strings.EqualFold(r.Group, "barrier")):
-		return o.Barrier.orDefault(Overhead)
+		return cmp.Or(o.Barrier, Overhead)
 	case passes && role.IsCollective():
-		return o.Collective.orDefault(Overhead)
+		return cmp.Or(o.Collective, Overhead)
 	case passes && (role == trace.ReceiveRole || role == trace.CompletionRole || role == trace.ProbeRole):
-		return o.Wait.orDefault(Overhead)
+		return cmp.Or(o.Wait, Overhead)
 	case passes:
 		return Overhead
 	}

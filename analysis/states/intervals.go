@@ -2,12 +2,12 @@ package states
 
 import (
 	"cmp"
-	"container/heap"
 	"encoding/binary"
 	"iter"
 	"slices"
 
 	"github.com/weft-trace/weft/analysis/internal/waitstate"
+	"github.com/weft-trace/weft/internal/minheap"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -128,7 +128,7 @@ func (w *Waits) changes() waitQueue {
 			q = append(q, x)
 		}
 	}
-	heap.Init(&q)
+	minheap.Init(q, (*waitChange).before)
 	return q
 }
 
@@ -153,25 +153,13 @@ func (q *waitQueue) advance() {
 	case !x.ends:
 		x.time, x.ends = x.current.To, true
 	case !x.next(x.current.To):
-		heap.Pop(q)
+		minheap.Pop((*[]waitChange)(q), (*waitChange).before)
 		return
 	}
-	heap.Fix(q, 0)
+	minheap.Fix(*q, 0, (*waitChange).before)
 }
 
-// The methods of [heap.Interface].
-
-func (q waitQueue) Len() int { return len(q) }
-
-// Less orders by time and then by location, so that the order is the same in each run.
-func (q waitQueue) Less(i, j int) bool {
-	return cmp.Or(cmp.Compare(q[i].time, q[j].time), cmp.Compare(q[i].location, q[j].location)) < 0
-}
-func (q waitQueue) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
-func (q *waitQueue) Push(x any)   { *q = append(*q, x.(waitChange)) }
-func (q *waitQueue) Pop() any {
-	n := len(*q) - 1
-	x := (*q)[n]
-	*q = (*q)[:n]
-	return x
+// before orders changes by time and then by location, so that the order is the same in each run.
+func (x *waitChange) before(y *waitChange) bool {
+	return cmp.Or(cmp.Compare(x.time, y.time), cmp.Compare(x.location, y.location)) < 0
 }

@@ -152,9 +152,9 @@ func (m *Miner) responses(usable []bool, least int64) (list []Property) {
 			if !x[a][b] || !x[b][c] {
 				continue
 			}
-			before, behind := &m.pairs[a][b], &m.pairs[b][c]
-			if before.mean()+behind.mean() <= whole.mean()*1.001 ||
-				new(big.Rat).Add(before.max, behind.max).Cmp(whole.max) <= 0 {
+			first, second := &m.pairs[a][b], &m.pairs[b][c]
+			if first.mean()+second.mean() <= whole.mean()*1.001 ||
+				new(big.Rat).Add(first.max, second.max).Cmp(whole.max) <= 0 {
 				return true
 			}
 		}

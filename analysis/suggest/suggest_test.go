@@ -86,7 +86,7 @@ func TestProperties(t *testing.T) {
 		{"the trace ends 6 ms after the last a", []string{pairs + " a50 x56"},
 			[]string{"a 5 10..10 mean 10.0", "a < b 5", "b -> a 5 5..9 mean 7.0"}},
 		{"b comes first in the second trace", []string{pairs, "b0 a1 b7"}, []string{"a -> b 6 1..6 mean 3.5"}},
-		{"the same time, b behind a", []string{"a0 b0 a9 b9 a19 b19 a30 b30 a35 b35"},
+		{"the same time, b after a", []string{"a0 b0 a9 b9 a19 b19 a30 b30 a35 b35"},
 			[]string{"a -> b 5 0..0 mean 0.0", "a < b 5"}},
 		{"a chain", []string{"a0 b1 c3 a100 b102 c103 a130 b131 c134 a200 b203 c204 a250 b251 c252"}, []string{
 			"a -> b 5 1..3 mean 1.6", "a -> c 5 2..4 mean 3.2", "a < b 5", "b -> c 5 1..3 mean 1.6", "b < c 5"}},

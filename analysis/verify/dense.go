@@ -179,8 +179,8 @@ type piece struct {
 // at returns the value u ticks after the begin.
 func (p *piece) at(u float64) float64 { return p.c + u*(p.b+u*p.a) }
 
-// shifted returns the part of the piece from one time to another.
-func (p *piece) shifted(from, to float64) piece {
+// clip returns the part of the piece from one time to another.
+func (p *piece) clip(from, to float64) piece {
 	u := from - p.from
 	return piece{from: from, to: to, c: p.at(u), b: p.b + 2*p.a*u, a: p.a, last: p.last && to == p.to}
 }
@@ -348,7 +348,7 @@ func absoluteValue(arg iter.Seq[piece]) iter.Seq[piece] {
 				to := p.from + u
 				part := p
 				if !math.IsInf(p.from, 0) {
-					part = p.shifted(from, to)
+					part = p.clip(from, to)
 				}
 				middle := part.at((part.to - part.from) / 2)
 				if math.IsInf(part.from, 0) {
@@ -402,7 +402,7 @@ func combinePieces(x, y piece, op string) (r piece, ok bool) {
 		if math.IsInf(p.from, 0) {
 			return piece{c: p.c}
 		}
-		return p.shifted(from, to)
+		return p.clip(from, to)
 	}
 	p, q := part(&x), part(&y)
 	r = piece{from: from, to: to, last: last}

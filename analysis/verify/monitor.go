@@ -314,7 +314,8 @@ func (m *Monitor) evaluate(ctx context.Context, e *evaluator, k obligationKey) (
 	}
 	switch {
 	case k.at == dense:
-		return n, m.evaluateDense(ctx, e, n)
+		m.evaluateDense(ctx, e, n)
+		return n, nil
 	case k.f.isTemporal():
 		return n, m.evaluateTemporal(ctx, e, n)
 	}

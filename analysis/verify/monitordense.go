@@ -35,12 +35,12 @@ func (m *Monitor) denseDomain(e *evaluator, f *Formula) interval {
 
 // evaluateDense evaluates a formula of signals at the begin of the trace. The formula must not be a
 // conjunction or disjunction.
-func (m *Monitor) evaluateDense(ctx context.Context, e *evaluator, n *obligation) error {
+func (m *Monitor) evaluateDense(ctx context.Context, e *evaluator, n *obligation) {
 	if domain := m.denseDomain(e, n.f); e.dense == nil || domain != e.domain {
 		e.dense, e.domain = map[*Formula]denseValue{}, domain
 	}
 	if e.domain.empty() {
-		return nil
+		return
 	}
 	var good, holds, possible bool
 	switch n.f.Op {
@@ -56,7 +56,6 @@ func (m *Monitor) evaluateDense(ctx context.Context, e *evaluator, n *obligation
 		x.explainDense(n.f, n.good, 0)
 		n.reasons = x.list
 	}
-	return nil
 }
 
 // evaluateDenseTemporal evaluates globally, finally and until. It skips the times that are known not to decide the

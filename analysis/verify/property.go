@@ -270,7 +270,7 @@ func unquote(s string) string {
 }
 
 // hideNames returns the text with zero bytes in place of texts in quotes or braces. The last brace stays.
-// An apostrophe within or behind a word is no quote.
+// An apostrophe within or after a word is no quote.
 func hideNames(s string) string {
 	visible := []byte(s)
 	depth := 0

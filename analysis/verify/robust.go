@@ -141,8 +141,8 @@ func (t *threshold) holds(r float64, negated bool) bool {
 	return r >= t.least
 }
 
-// statesOf returns states at which a formula reaches the robustness. The result is correct where the formula decides
-// the check.
+// statesOf returns the states for which [threshold.holds] is true of the robustness of a formula. States at which the
+// formula cannot decide the check may be wrong.
 func (t *threshold) statesOf(f *Formula, negated bool) (s stateSet, err error) {
 	if !f.signal {
 		v, err := t.value(t.ctx, f)

@@ -331,7 +331,7 @@ func TestProductsOfSums(t *testing.T) {
 	}
 }
 
-// TestSignalNamedLikeUnit checks that a word behind the last number of a signal or check is a unit, even if a
+// TestSignalNamedLikeUnit checks that a word after the last number of a signal or check is a unit, even if a
 // definition has the same name.
 func TestSignalNamedLikeUnit(t *testing.T) {
 	const text = "signal s : wip 'i' over 1 s check a : percentile 9 from {'a'='b'} to {'a'='b'} < 1 s " +

@@ -103,7 +103,7 @@ var windowTests = []struct {
 		x.all("MPI_Win_fence", 0, [2]int64{110, 115}, [2]int64{120, 131})
 	}, []string{"wait-at-rma-fence at 0 from 110 for 5, cause 1"}},
 	// Rank 0 puts until 128, in the next epoch. That put does not belong to the fence that rank 1 entered at 100.
-	{"put behind the fence", 2, func(x *windowTrace) {
+	{"put after the fence", 2, func(x *windowTrace) {
 		x.all("MPI_Win_fence", 0, [2]int64{120, 124}, [2]int64{100, 130})
 		x.put(0, 125, 128, 1)
 		x.all("MPI_Win_fence", 0, [2]int64{140, 150}, [2]int64{141, 151})

@@ -73,7 +73,7 @@ type simRequest struct {
 	message   *simMessage // nil while it is unknown, for a receive
 	posted    int64
 	operation *simOperation // nil for messages
-	member    int           // of the operation
+	member    int           // number of the member of operation
 }
 
 // simLock is a lock of a process: when it becomes free, and how often it was acquired.

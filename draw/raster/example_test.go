@@ -23,7 +23,7 @@ func ExampleSpans() {
 		r.Leave(p, t[1], work)
 	}
 	ctx := context.Background()
-	x, err := index.Temporary(ctx, format.Recorded(r), index.Options{})
+	x, err := index.BuildTemporary(ctx, format.Recorded(r), index.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -4,6 +4,9 @@
 //
 // A line of trace.toy has four words: a time in microseconds, a location, > for an enter or < for a
 // leave, and a region. The lines are in the order of time.
+//
+// To add a record to the format, let eachLine read it, and pass its operands to [trace.Batch.AddOps]. The command
+// "weft formats --kinds" lists the kinds of events with their operands.
 package main
 
 import (

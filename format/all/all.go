@@ -1,4 +1,4 @@
-// Package all has the list of all formats of weft.
+// Package all lists all formats of weft, and opens traces of any of them.
 package all
 
 import (

@@ -38,8 +38,3 @@ func copyTrace(ctx context.Context, src format.Source, ro *format.ReadOptions, o
 	loss.Add("line", "", format.Lost, "longer than the option etf.max-line allows", r.lines.Skipped())
 	return loss, w.Flush()
 }
-
-// printRawTrace prints the lines of the file without changes.
-func printRawTrace(ctx context.Context, src format.Source, ro *format.ReadOptions, w io.Writer) error {
-	return format.CopyText(ctx, src, w)
-}

@@ -49,8 +49,8 @@ type encoder struct {
 	linked    []trace.Attr // attributes of the last link
 	linkText  []byte       // text of these attributes
 	queue     queue
-	// lastBegin and lastEnd are the numbers of the last claims that began and ended, begun and ended
-	// the times of these events.
+	// lastBegin is the number of the claim that began last, and begun the time of its begin. lastEnd is the number
+	// of the claim that ended last, and ended the time of its end.
 	lastBegin, begun, lastEnd, ended int64
 	section                          int // section of the file to which the last row belongs
 	sectionTime                      int64

@@ -46,8 +46,8 @@ func (Format) Copy(ctx context.Context, src format.Source, ro *format.ReadOption
 }
 
 // Raw prints the lines of the file.
-func (Format) Raw(ctx context.Context, src format.Source, opt *format.ReadOptions, w io.Writer) error {
-	return printRawTrace(ctx, src, opt, w)
+func (Format) Raw(ctx context.Context, src format.Source, _ *format.ReadOptions, w io.Writer) error {
+	return format.CopyText(ctx, src, w)
 }
 
 var about = format.About{

@@ -33,7 +33,7 @@ type AugmentOptions struct {
 	// kinds are.
 	Snapshots, Summaries bool
 	// Points returns the break points for a trace with events in r. Break points are times in ticks, in any
-	// order. A nil Points means Regular(200).
+	// order. A nil Points means EqualParts(200).
 	Points func(r TimeRange) ([]uint64, error)
 	// Remove removes snapshots and summaries from the trace instead of adding them.
 	Remove bool
@@ -62,10 +62,10 @@ const maxPoints = 1 << 20
 // DefaultPoints is the number of parts into which otfaux divides the time by default.
 const DefaultPoints = 200
 
-// Regular returns a function that chooses the break points that divide the time range of the events
+// EqualParts returns a function that chooses the break points that divide the time range of the events
 // into n equal parts, with n from 1 to 2^20. It rounds as otfaux does. A short range has fewer break
 // points.
-func Regular(n int) func(TimeRange) ([]uint64, error) {
+func EqualParts(n int) func(TimeRange) ([]uint64, error) {
 	return func(r TimeRange) ([]uint64, error) {
 		if n < 1 || n > maxPoints {
 			return nil, fmt.Errorf("found %d break points, expected 1 to %d", n, maxPoints)
@@ -84,9 +84,9 @@ func Regular(n int) func(TimeRange) ([]uint64, error) {
 	}
 }
 
-// Every returns a function that chooses a break point every d ticks, the first one d ticks after the
+// PointsEvery returns a function that chooses a break point every d ticks, the first one d ticks after the
 // first event. d is at least 1, and large enough for at most 2^20 break points.
-func Every(d uint64) func(TimeRange) ([]uint64, error) {
+func PointsEvery(d uint64) func(TimeRange) ([]uint64, error) {
 	return func(r TimeRange) ([]uint64, error) {
 		if d == 0 {
 			return nil, errors.New("found break points every 0 ticks, expected at least 1")
@@ -129,7 +129,7 @@ func Augment(ctx context.Context, path string, opt *AugmentOptions) (err error) 
 		a.opt.Snapshots, a.opt.Summaries = true, true
 	}
 	if a.opt.Points == nil {
-		a.opt.Points = Regular(DefaultPoints)
+		a.opt.Points = EqualParts(DefaultPoints)
 	}
 	if a.opt.Read == nil {
 		a.opt.Read = &format.ReadOptions{}

@@ -17,7 +17,7 @@ func ExampleAugment() {
 	name := filepath.Join(dir, "test.otf")
 	write(name)
 	ctx := context.Background()
-	if err := otf.Augment(ctx, name, &otf.AugmentOptions{Points: otf.Every(5000)}); err != nil {
+	if err := otf.Augment(ctx, name, &otf.AugmentOptions{Points: otf.PointsEvery(5000)}); err != nil {
 		log.Fatal(err)
 	}
 	r, err := otf.Open(ctx, format.FileSource(name), nil)

@@ -51,21 +51,21 @@ func TestAugmentRemove(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m := duplicate(t, m)
 			here := func() map[string]string { return contents(t, filepath.Dir(m)) }
-			augment(t, m, &AugmentOptions{Points: Regular(5)})
+			augment(t, m, &AugmentOptions{Points: EqualParts(5)})
 			augment(t, m, &AugmentOptions{Remove: true})
 			bare := here()
-			augment(t, m, &AugmentOptions{Points: Regular(5)})
+			augment(t, m, &AugmentOptions{Points: EqualParts(5)})
 			both := here()
 			augment(t, m, nil)
-			augment(t, m, &AugmentOptions{Points: Regular(5)})
+			augment(t, m, &AugmentOptions{Points: EqualParts(5)})
 			sameFiles(t, "once more", here(), both)
 			augment(t, m, &AugmentOptions{Summaries: true, Remove: true})
 			snapshots := here()
 			augment(t, m, &AugmentOptions{Snapshots: true, Remove: true})
 			sameFiles(t, "removed", here(), bare)
-			augment(t, m, &AugmentOptions{Snapshots: true, Points: Regular(5)})
+			augment(t, m, &AugmentOptions{Snapshots: true, Points: EqualParts(5)})
 			sameFiles(t, "snapshots", here(), snapshots)
-			augment(t, m, &AugmentOptions{Summaries: true, Points: Regular(5)})
+			augment(t, m, &AugmentOptions{Summaries: true, Points: EqualParts(5)})
 			augment(t, m, &AugmentOptions{Snapshots: true, Remove: true})
 			augment(t, m, &AugmentOptions{Snapshots: true, Remove: true})
 			augment(t, m, &AugmentOptions{Summaries: true, Remove: true})
@@ -134,16 +134,16 @@ func TestAugmentCompressed(t *testing.T) {
 // stays unchanged.
 func TestAugmentOutput(t *testing.T) {
 	m := randomTrace(t, 11, &WriterOptions{Streams: 2})
-	augment(t, m, &AugmentOptions{Summaries: true, Points: Regular(3)})
+	augment(t, m, &AugmentOptions{Summaries: true, Points: EqualParts(3)})
 	writeFile(t, strings.TrimSuffix(m, ".otf")+".thumb", "0:0,0\n")
 	before := contents(t, filepath.Dir(m))
 	out := filepath.Join(t.TempDir(), "copy")
 	for _, old := range []string{".1.events.z", ".2.snaps", ".0.marker", ".9.events"} {
 		writeFile(t, out+old, "old")
 	}
-	augment(t, m, &AugmentOptions{Snapshots: true, Points: Regular(9), Output: out + ".otf"})
+	augment(t, m, &AugmentOptions{Snapshots: true, Points: EqualParts(9), Output: out + ".otf"})
 	sameFiles(t, "trace", contents(t, filepath.Dir(m)), before)
-	augment(t, m, &AugmentOptions{Snapshots: true, Points: Regular(9)})
+	augment(t, m, &AugmentOptions{Snapshots: true, Points: EqualParts(9)})
 	want := map[string]string{"copy.9.events": "old"} // this file belongs to a stream that the copy does not have
 	for name, text := range contents(t, filepath.Dir(m)) {
 		want["copy"+strings.TrimPrefix(name, "random")] = text
@@ -173,8 +173,8 @@ func TestAugmentFails(t *testing.T) {
 	}{
 		{"points", &AugmentOptions{Points: func(TimeRange) ([]uint64, error) { return nil, failed }}, nil,
 			func(err error) bool { return errors.Is(err, failed) }},
-		{"too many points", &AugmentOptions{Points: Regular(1 << 30)}, nil, func(err error) bool { return err != nil }},
-		{"too close points", &AugmentOptions{Points: Every(0)}, nil, func(err error) bool { return err != nil }},
+		{"too many points", &AugmentOptions{Points: EqualParts(1 << 30)}, nil, func(err error) bool { return err != nil }},
+		{"too close points", &AugmentOptions{Points: PointsEvery(0)}, nil, func(err error) bool { return err != nil }},
 		{"canceled", nil, func(_ string, cancel func()) { cancel() },
 			func(err error) bool { return errors.Is(err, context.Canceled) }},
 		{"unsorted", nil, func(m string, _ func()) {
@@ -308,8 +308,8 @@ func TestAugmentWithoutEvents(t *testing.T) {
 	}
 }
 
-// TestRegular checks that regular break points equal the break points that otfaux chooses.
-func TestRegular(t *testing.T) {
+// TestEqualParts checks that regular break points equal the break points that otfaux chooses.
+func TestEqualParts(t *testing.T) {
 	effort.Sequential(t)
 	for _, c := range []struct {
 		first, last uint64
@@ -330,7 +330,7 @@ func TestRegular(t *testing.T) {
 		{0, 1<<64 - 1, 4, []uint64{1 << 62, 1 << 63, 3 << 62}},
 		{1, 1<<64 - 2, 2, []uint64{1 << 63}},
 	} {
-		got, err := Regular(c.n)(TimeRange{First: c.first, Last: c.last})
+		got, err := EqualParts(c.n)(TimeRange{First: c.first, Last: c.last})
 		if got = slices.Compact(got); err != nil || !slices.Equal(got, c.want) {
 			t.Errorf("%+v: found %v, %v", c, got, err)
 		}
@@ -339,7 +339,7 @@ func TestRegular(t *testing.T) {
 	for n := 2; n < 60; n += 3 {
 		m := handTrace(t, "3e9\n*1\nE1\n2777\n*1\nL1\n2777\n*1\n")
 		theirs := duplicate(t, m)
-		augment(t, m, &AugmentOptions{Points: Regular(n)})
+		augment(t, m, &AugmentOptions{Points: EqualParts(n)})
 		if out, err := exec.Command(otfaux, "--all", "-n", fmt.Sprint(n), theirs).CombinedOutput(); err != nil {
 			t.Fatalf("otfaux: %v: %s", err, out)
 		}
@@ -351,7 +351,7 @@ func TestRegular(t *testing.T) {
 	}
 }
 
-func TestEvery(t *testing.T) {
+func TestPointsEvery(t *testing.T) {
 	for _, c := range []struct {
 		first, last, d uint64
 		want           []uint64
@@ -361,12 +361,12 @@ func TestEvery(t *testing.T) {
 		{10, 20, 100, nil},
 		{0, 1<<64 - 1, 1 << 63, []uint64{1 << 63}},
 	} {
-		got, err := Every(c.d)(TimeRange{First: c.first, Last: c.last})
+		got, err := PointsEvery(c.d)(TimeRange{First: c.first, Last: c.last})
 		if err != nil || !slices.Equal(got, c.want) {
 			t.Errorf("%+v: found %v, %v", c, got, err)
 		}
 	}
-	if _, err := Every(1)(TimeRange{Last: 1 << 40}); err == nil ||
+	if _, err := PointsEvery(1)(TimeRange{Last: 1 << 40}); err == nil ||
 		!strings.Contains(err.Error(), "expected at most 1048576") {
 		t.Errorf("too many: %v", err)
 	}

@@ -28,7 +28,7 @@ func FuzzAugment(f *testing.F) {
 		}
 		oneLine(Augment(context.Background(), name, &AugmentOptions{Points: func(r TimeRange) ([]uint64, error) {
 			// This limits the number of points, to save time.
-			more, err := Every(max(every, (r.Last-r.First)/50, 1))(r)
+			more, err := PointsEvery(max(every, (r.Last-r.First)/50, 1))(r)
 			return append(more, point, r.First, r.Last), err
 		}}))
 		r, err := Open(context.Background(), format.FileSource(name+".otf"), nil)

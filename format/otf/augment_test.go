@@ -150,7 +150,7 @@ func snapshotPoints(t *testing.T, m string) (points []string) {
 func compareWithOtfaux(t *testing.T, otfaux, m string, n int, sound bool) {
 	t.Helper()
 	ours := duplicate(t, m)
-	if err := Augment(t.Context(), ours, &AugmentOptions{Points: Regular(n)}); errors.Is(err, ErrNoEvents) {
+	if err := Augment(t.Context(), ours, &AugmentOptions{Points: EqualParts(n)}); errors.Is(err, ErrNoEvents) {
 		t.Skip(err)
 	} else if err != nil {
 		t.Fatal(err)
@@ -324,7 +324,7 @@ func TestAugmentRandom(t *testing.T) {
 func TestAugmentRead(t *testing.T) {
 	otfprint := tool(t, "otfprint")
 	m := randomTrace(t, 41, &WriterOptions{Streams: 2})
-	augment(t, m, &AugmentOptions{Points: Regular(20)})
+	augment(t, m, &AugmentOptions{Points: EqualParts(20)})
 	out, err := exec.Command(otfprint, "--fullkeyvalue", m).Output()
 	if err != nil {
 		t.Fatal(err)

@@ -547,7 +547,7 @@ func newLinks(d *decoder, sel trace.Selection) *carrier.Links {
 }
 
 // deliverLinks passes on the links that a scan has found.
-func (d *decoder) deliverLinks(ctx context.Context, sel trace.Selection, sink format.Sink) error {
+func (d *decoder) deliverLinks(ctx context.Context, sink format.Sink) error {
 	if d.links == nil {
 		return nil
 	}

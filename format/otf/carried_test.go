@@ -133,7 +133,7 @@ func TestAugmentCarriedData(t *testing.T) {
 	}
 	// The break points divide the time into five equal parts. All messages are sent before the first point,
 	// and received between the second and the third one.
-	augment(t, m, &AugmentOptions{Points: Regular(5)})
+	augment(t, m, &AugmentOptions{Points: EqualParts(5)})
 	check("augmented", 6)
 	augment(t, m, &AugmentOptions{Remove: true})
 
@@ -220,7 +220,7 @@ func TestCarriedSnapshotsStay(t *testing.T) {
 	folder := t.TempDir()
 	m, again := filepath.Join(folder, "x.otf"), filepath.Join(folder, "y.otf")
 	writeRecorded(t, m, r, &format.WriteOptions{})
-	augment(t, m, &AugmentOptions{Points: Regular(4), Snapshots: true, Summaries: true})
+	augment(t, m, &AugmentOptions{Points: EqualParts(4), Snapshots: true, Summaries: true})
 	d, _, _ := readCounts(t, m)
 	writeAgain(t, d, again)
 	for _, part := range []string{".1.snaps", ".1.stats", ".1.events"} {

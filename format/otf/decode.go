@@ -174,7 +174,7 @@ func (d *decoder) Scan(ctx context.Context, sel trace.Selection, order format.Or
 	if err := r.Flush(); err != nil {
 		return err
 	}
-	return d.deliverLinks(ctx, sel, sink)
+	return d.deliverLinks(ctx, sink)
 }
 
 // missesLinks reports whether a scan of the selected part of the trace may leave out selected links: they follow the
@@ -193,16 +193,16 @@ func (d *decoder) scanWithLinks(ctx context.Context, sel trace.Selection, order 
 	if err := d.Scan(ctx, events, order, sink); err != nil {
 		return err
 	}
-	behind := trace.Selection{From: math.MinInt64, To: math.MaxInt64, NoEvents: true, Links: trace.AllLinks}
+	after := trace.Selection{From: math.MinInt64, To: math.MaxInt64, NoEvents: true, Links: trace.AllLinks}
 	ends, err := d.surveyEnds(ctx)
 	if err != nil {
 		return err
 	}
 	if ends.trusted && ends.any {
-		behind.From = d.clock.toModel(ends.last)
+		after.From = d.clock.toModel(ends.last)
 	}
 	_, sink = format.ExactScan(d.defs, sel, sink)
-	return d.Scan(ctx, behind, format.GlobalOrder, format.SinkFuncs{OnLinks: sink.Links})
+	return d.Scan(ctx, after, format.GlobalOrder, format.SinkFuncs{OnLinks: sink.Links})
 }
 
 // scanInWindows delivers the events in the order of time, one window of time after another. If the
@@ -272,7 +272,7 @@ func (d *decoder) scanOrdered(ctx context.Context, files []survey, sel trace.Sel
 	if err != nil {
 		return err
 	}
-	return d.deliverLinks(ctx, sel, sink)
+	return d.deliverLinks(ctx, sink)
 }
 
 // ScanParallel begins at the snapshots before the selected times, if open calls are requested and the

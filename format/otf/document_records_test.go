@@ -347,7 +347,7 @@ func TestDocument_2_8(t *testing.T) {
 			// deletes the files of snapshots
 			{AugmentOptions{Snapshots: true, Remove: true}, 0, 0},
 			// adds and deletes files of both kinds
-			{AugmentOptions{Points: Every(37)}, 2, 2}, {AugmentOptions{Remove: true}, 0, 0},
+			{AugmentOptions{Points: PointsEvery(37)}, 2, 2}, {AugmentOptions{Remove: true}, 0, 0},
 		} {
 			augment(t, m, &x.opt)
 			if snaps() != x.snaps || stats() != x.stats {

@@ -116,7 +116,7 @@ func TestLetter_2(t *testing.T) {
 		})
 	}
 	for _, x := range []struct{ name, text, want string }{
-		{"2 a comma behind each element", "DPG3M1,2,abcdef,NM\"x\"", "DPG3M1,2,abcdef,NM\"x\""},
+		{"2 a comma after each element", "DPG3M1,2,abcdef,NM\"x\"", "DPG3M1,2,abcdef,NM\"x\""},
 		{"2 an element without its comma is dropped", "DA3M1,2", "DA3M1,"},
 		{"2 an empty array", "DPG3MNM\"x\"", "DPG3MNM\"x\""},
 		{"2 an empty array, long", "DEFPROCESSGROUP 3ea MEMBERS  NAME \"x\"", "DPG3eaMNM\"x\""},
@@ -247,7 +247,7 @@ func TestLetter_4(t *testing.T) {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 	})
-	t.Run("4.1 pairs behind the state lines", func(t *testing.T) {
+	t.Run("4.1 pairs after the state lines", func(t *testing.T) {
 		got := writtenFiles(t, nil, Record{Type: Enter, Time: 5, Process: 1, Function: 1,
 			KeyValues: []KeyValue{{Key: 7, Type: Uint32, Bits: 5}}})[".1.events"]
 		if want := "5\n*1\nK7Y6V5\nE1\n5\n*1\n"; got != want {
@@ -510,7 +510,7 @@ func TestLetter_5_fields(t *testing.T) {
 		{"5.4 C for N, groups", `SG1C2E3I4`, `SG1N2E3I4`, Statistics},
 		{"5.4 A for T", `SM1C2A3NS4NR5S6R7`, `SM1C2T3NS4NR5S6R7`, Statistics},
 		{"5 keywords of both spellings in one line", `SEND 1 L 2 TAG 3 C 4`, `S1L2T3C4`, Events},
-		{"5 what is behind a record without a place is ignored", `CNT1V2 rest`, `CNT1V2`, Events},
+		{"5 what is after a record without a place is ignored", `CNT1V2 rest`, `CNT1V2`, Events},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			want := "0: " + x.want

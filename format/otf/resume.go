@@ -27,10 +27,10 @@ func (d *decoder) scanFromSnapshots(ctx context.Context, sel trace.Selection, si
 	// The snapshots contain the open calls, so the events before the snapshots are not needed.
 	ask := sel
 	ask.From, ask.Stacks = math.MinInt64, false
-	behind := trace.Selection{From: d.clock.firstFrom(at), To: math.MaxInt64, Links: trace.AllLinks}
+	after := trace.Selection{From: d.clock.firstFrom(at), To: math.MaxInt64, Links: trace.AllLinks}
 	return d.scanStreams(ctx, ask, func(w int) format.Sink {
 		s := sink(w)
-		return &snapshotSink{Sink: format.Trim(d.defs, behind, s), whole: s}
+		return &snapshotSink{Sink: format.Trim(d.defs, after, s), whole: s}
 	}, &at)
 }
 

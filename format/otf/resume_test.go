@@ -76,7 +76,7 @@ func TestResume(t *testing.T) {
 	if ok, err := decode().scanFromSnapshots(context.Background(), sel, visits{}.sink(nil)); ok || err != nil {
 		t.Fatalf("without snapshots: %t, %v", ok, err)
 	}
-	if err := Augment(context.Background(), m, &AugmentOptions{Snapshots: true, Points: Regular(6)}); err != nil {
+	if err := Augment(context.Background(), m, &AugmentOptions{Snapshots: true, Points: EqualParts(6)}); err != nil {
 		t.Fatal(err)
 	}
 	d := decode()
@@ -135,7 +135,7 @@ func TestResumeUnnamedLeaves(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := Augment(t.Context(), m, &AugmentOptions{Snapshots: true, Points: Regular(6)}); err != nil {
+	if err := Augment(t.Context(), m, &AugmentOptions{Snapshots: true, Points: EqualParts(6)}); err != nil {
 		t.Fatal(err)
 	}
 	d, err := (Format{}).Open(t.Context(), format.FileSource(m), &format.ReadOptions{Workers: 1})
@@ -269,7 +269,7 @@ func writeSnapshots(t *testing.T, r *trace.Recorder) string {
 		err = out.Commit()
 	}
 	if err == nil {
-		err = Augment(t.Context(), m, &AugmentOptions{Snapshots: true, Points: Regular(10)})
+		err = Augment(t.Context(), m, &AugmentOptions{Snapshots: true, Points: EqualParts(10)})
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -318,7 +318,7 @@ func TestResumeWaitsForOpen(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := Augment(t.Context(), m, &AugmentOptions{Snapshots: true, Points: Every(1000)}); err != nil {
+	if err := Augment(t.Context(), m, &AugmentOptions{Snapshots: true, Points: PointsEvery(1000)}); err != nil {
 		t.Fatal(err)
 	}
 	d, err := (Format{}).Open(t.Context(), format.FileSource(m), &format.ReadOptions{Workers: 1})

@@ -56,7 +56,7 @@ func TestSortMemoryOfAllStreams(t *testing.T) {
 			most = max(most, sortFiles(t)-before)
 			for _, at := range b.Time {
 				if at < last {
-					t.Errorf("found %d behind %d", at, last)
+					t.Errorf("found %d after %d", at, last)
 				}
 				last = at
 			}
@@ -72,7 +72,7 @@ func TestSortMemoryOfAllStreams(t *testing.T) {
 				streams*records, x.want)
 		}
 		if n := sortFiles(t) - before; n != 0 {
-			t.Errorf("%d files of sorters are open behind it", n)
+			t.Errorf("%d files of sorters are open after it", n)
 		}
 	}
 }

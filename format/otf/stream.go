@@ -131,7 +131,7 @@ func (s *stream) nextLine(ctx context.Context) (ok bool, err error) {
 			}
 		}
 		if !more {
-			return s.endReading(off, library)
+			return s.endReading(library)
 		}
 		s.empty = len(l) == 0
 		if whole && len(l) > 0 && s.begun && s.part == Events {
@@ -300,9 +300,9 @@ func (s *stream) reportStateless(l []byte, off int64) error {
 
 // endReading ends reading at the end of the file. If the reader follows libotf, endReading may still deliver a
 // record or a step. The results mean the same as the results of nextLine.
-func (s *stream) endReading(off int64, library bool) (ok bool, err error) {
+func (s *stream) endReading(library bool) (ok bool, err error) {
 	s.end = true
-	if err := s.reportCorrupt(off); err != nil {
+	if err := s.reportCorrupt(); err != nil {
 		return false, err
 	}
 	if s.r.opt.AsLibrary && s.empty && !s.skip && s.delivered && (s.begun || !s.part.timed()) {
@@ -321,7 +321,7 @@ func (s *stream) readCutLine(l []byte, kind lineKind, off int64) (ok bool, err e
 		"a line end; weft reads the line as unknown", trace.Error}, off); err != nil {
 		return false, err
 	}
-	if err := s.reportCorrupt(off); err != nil || kind == blankLine && !s.r.opt.AsLibrary || s.part.timed() && !s.begun ||
+	if err := s.reportCorrupt(); err != nil || kind == blankLine && !s.r.opt.AsLibrary || s.part.timed() && !s.begun ||
 		s.skip || s.r.opt.AsLibrary && !s.delivered {
 		return false, err
 	}
@@ -492,7 +492,7 @@ func (s *stream) parseOn(bad problem, l []byte, i int) (problem, error) {
 }
 
 // reportCorrupt reports damaged compressed data at the end of the file.
-func (s *stream) reportCorrupt(off int64) error {
+func (s *stream) reportCorrupt() error {
 	if s.t.bad != nil {
 		p := problem{"otf.corrupt", s.t.bad.Error(), "compressed data; the following data is lost", trace.Error}
 		s.t.bad = nil

@@ -64,11 +64,11 @@ func sameSums(t *testing.T, m string, queries int) {
 	variants := map[string]string{}
 	for name, opt := range map[string]*AugmentOptions{
 		"events alone":      {Remove: true},
-		"summaries":         {Summaries: true, Points: Regular(10)},
-		"both":              {Points: Regular(10)},
-		"snapshots alone":   {Snapshots: true, Points: Regular(10)},
-		"no sample points":  {Points: Regular(10)},
-		"without snapshots": {Points: Regular(10)},
+		"summaries":         {Summaries: true, Points: EqualParts(10)},
+		"both":              {Points: EqualParts(10)},
+		"snapshots alone":   {Snapshots: true, Points: EqualParts(10)},
+		"no sample points":  {Points: EqualParts(10)},
+		"without snapshots": {Points: EqualParts(10)},
 	} {
 		x := duplicate(t, m)
 		if err := Augment(t.Context(), x, &AugmentOptions{Remove: true}); err != nil {
@@ -138,7 +138,7 @@ func TestSummaryBothWays(t *testing.T) {
 func TestSummaryReadsLittle(t *testing.T) {
 	m := randomTrace(t, 3, nil)
 	first, last, _ := span(t, m)
-	if err := Augment(t.Context(), m, &AugmentOptions{Summaries: true, Points: Regular(4)}); err != nil {
+	if err := Augment(t.Context(), m, &AugmentOptions{Summaries: true, Points: EqualParts(4)}); err != nil {
 		t.Fatal(err)
 	}
 	from, to := first+(last+1-first)/4, last+1

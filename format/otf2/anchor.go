@@ -204,9 +204,9 @@ func (a *Anchor) readAdditions(c *cursor, properties func() []Property) {
 func (a *Anchor) parseFittingProperties(c *cursor, at int) bool {
 	b := c.b[:len(c.b)-len(anchorEnd)]
 	// size in bytes of the fields after the properties; indexed by version
-	behind := map[uint8]int{2: 8, 3: 16}[a.FileVersion]
-	end := len(b) - behind
-	if behind == 0 || end < at+4 {
+	trailing := map[uint8]int{2: 8, 3: 16}[a.FileVersion]
+	end := len(b) - trailing
+	if trailing == 0 || end < at+4 {
 		return false
 	}
 	x := cursor{b: b, at: at + 4, big: c.big}

@@ -42,7 +42,7 @@ func TestAnchorFile(t *testing.T) {
 			"t:0x55: found 02 01, expected 02 01 00, the end of an anchor file", properties, 1},
 		{"another byte in the end", with(-2, 0xff), "t:0x55: found 02 ff 00, expected 02 01 00, the end of an anchor file",
 			properties, 1},
-		{"bytes behind the end", append(bytes.Clone(sound), "abc"...),
+		{"bytes after the end", append(bytes.Clone(sound), "abc"...),
 			"t:0x58: found 3 bytes after 02 01 00, expected the end of the file", properties, 1},
 		{"0 properties announced", count(0), "t:0x32: found 0 properties announced, expected 2, the actual number",
 			properties, 1},

@@ -306,7 +306,7 @@ func TestChunksDamaged(t *testing.T) {
 		{"no header", "otf2.damaged", func(b []byte) []byte { b[middle] = 9; return b }},
 		{"no byte order", "otf2.damaged", func(b []byte) []byte { b[middle+1] = 9; return b }},
 		{"no record", "otf2.damaged", func(b []byte) []byte { b[middle+headerSize] = 9; return b }},
-		{"no record behind the first event", "otf2.damaged", func(b []byte) []byte {
+		{"no record after the first event", "otf2.damaged", func(b []byte) []byte {
 			copy(b[middle+headerSize+9:], []byte{enter, 1, 3, 9})
 			return b
 		}},

@@ -139,7 +139,7 @@ func TestDamageEverywhere(t *testing.T) {
 			return []byte("\xc8\xff\x00\x00\x08\x00\x00\x00\x00\x00" +
 				strings.Repeat(now, 6))
 		},
-		"nearly enough events behind a fault": func() []byte {
+		"nearly enough events after a fault": func() []byte {
 			return []byte(strings.Repeat(now, resyncRecords-1) +
 				"\x0c\x07")
 		},

@@ -81,10 +81,10 @@ func TestSortedFiles(t *testing.T) {
 					return nil
 				}})
 				if d.Close(); (err == errStop) != (stop < 1<<30) || err != nil && err != errStop {
-					t.Errorf("found the error %v behind %d batches", err, batches)
+					t.Errorf("found the error %v after %d batches", err, batches)
 				}
 				if n := sortFiles(t) - before; n != 0 {
-					t.Errorf("%d files of sorters are open behind it", n)
+					t.Errorf("%d files of sorters are open after it", n)
 				}
 				// A location has runs of 1 MiB. All locations in order of time have one file together.
 				if limit := map[format.Order]int{format.PerLocation: 4, format.GlobalOrder: 1}[order]; most == 0 || most > limit {
@@ -114,12 +114,12 @@ func TestSortedUnprepared(t *testing.T) {
 			for i, at := range b.Time {
 				loc := b.Location(i)
 				if x, ok := last[loc]; ok && at < x {
-					t.Errorf("location %d: found %d behind %d", loc, at, x)
+					t.Errorf("location %d: found %d after %d", loc, at, x)
 				}
 				last[loc] = at
 				if b.Loc == trace.MixedLoc {
 					if at < lastTime || at == lastTime && loc < lastLoc {
-						t.Errorf("found location %d at %d behind location %d at %d", loc, at, lastLoc, lastTime)
+						t.Errorf("found location %d at %d after location %d at %d", loc, at, lastLoc, lastTime)
 					}
 					lastTime, lastLoc = at, loc
 				}

@@ -120,8 +120,11 @@ func rank(name string, s showMode, of int) field {
 func paradigm(name string) field {
 	return field{name: name, enc: encByte, show: showParadigm, table: noTable}
 }
-func typed(name string, by int) field {
-	return field{name: name, enc: encTyped, show: showTyped, other: by, table: noTable}
+
+// typedValue returns a field called "value". The field with index other has the type of the value. In repeated groups
+// of fields, other is -1, and the type is in the field before.
+func typedValue(other int) field {
+	return field{name: "value", enc: encTyped, show: showTyped, other: other, table: noTable}
 }
 func (f field) as(s showMode) field  { f.show = s; return f }
 func (f field) since(n uint64) field { f.absentValue = n; return f }
@@ -453,11 +456,11 @@ var definitionTypes = [...]recordType{
 	6: {name: "Paradigm", word: "PARADIGM",
 		fields: []field{enum("paradigm", paradigms), ref("name", Strings), enum("class", paradigmClasses)}},
 	7: {name: "ParadigmProperty", word: "PARADIGM_PROPERTY",
-		fields: []field{paradigm("paradigm"), enum("property", paradigmProps), enum("type", typeNames), typed("value", 2)}},
+		fields: []field{paradigm("paradigm"), enum("property", paradigmProps), enum("type", typeNames), typedValue(2)}},
 	8: {name: "IoParadigm", word: "IO_PARADIGM",
 		fields: []field{count8("self"), ref("identification", Strings), ref("name", Strings), enum("class", ioClasses),
 			flags("flags", ioFlags), count8("properties")},
-		each: []field{enum("property", ioProps), enum("type", typeNames), typed("value", -1)}},
+		each: []field{enum("property", ioProps), enum("type", typeNames), typedValue(-1)}},
 	10: {name: "String", word: "STRING", fields: []field{number("self"), literal("string")}},
 	11: {name: "Attribute", added: 1, word: "ATTRIBUTE", text: "Name: %1, Description: %3, Type: %2",
 		fields: []field{number("self"), ref("name", Strings), enum("type", typeNames), ref("description", Strings)}},
@@ -504,15 +507,15 @@ var definitionTypes = [...]recordType{
 		fields: []field{ref("metric", Metrics), ref64("recorder", Locations)}},
 	26: {name: "SystemTreeNodeProperty", added: 2, word: "SYSTEM_TREE_NODE_PROPERTY",
 		text: "System Tree Node: %0, Name: %1, Type: %3, Value: %4", fields: []field{ref("node", SystemTreeNodes),
-			ref("name", Strings), ref("string", Strings), enum("type", typeNames), typed("value", 3)}},
+			ref("name", Strings), ref("string", Strings), enum("type", typeNames), typedValue(3)}},
 	27: {name: "SystemTreeNodeDomain", word: "SYSTEM_TREE_NODE_DOMAIN", text: "System Tree Node: %0, Domain: %1",
 		fields: []field{ref("node", SystemTreeNodes), enum("domain", treeDomains)}},
 	28: {name: "LocationGroupProperty", added: 2, word: "LOCATION_GROUP_PROPERTY",
 		text: "Location Group: %0, Name: %1, Type: %3, Value: %4", fields: []field{ref("group", LocationGroups),
-			ref("name", Strings), ref("string", Strings), enum("type", typeNames), typed("value", 3)}},
+			ref("name", Strings), ref("string", Strings), enum("type", typeNames), typedValue(3)}},
 	29: {name: "LocationProperty", added: 2, word: "LOCATION_PROPERTY",
 		text: "Location: %0, Name: %1, Type: %3, Value: %4", fields: []field{ref64("location", Locations),
-			ref("name", Strings), ref("string", Strings), enum("type", typeNames), typed("value", 3)}},
+			ref("name", Strings), ref("string", Strings), enum("type", typeNames), typedValue(3)}},
 	30: {name: "CartDimension", word: "CART_DIMENSION", text: "Name: %1, Size: %2, Periodicity: %3",
 		fields: []field{number("self"), ref("name", Strings), number("size"), enum("periodic", booleans)}},
 	31: {name: "CartTopology", word: "CART_TOPOLOGY", fields: []field{number("self"), ref("name", Strings),
@@ -526,12 +529,12 @@ var definitionTypes = [...]recordType{
 			ref("parent", CallingContexts)}},
 	35: {name: "CallingContextProperty", word: "CALLING_CONTEXT_PROPERTY",
 		text:   "Calling Context: %0, Name: %1, Type: %2, Value: %3",
-		fields: []field{ref("context", CallingContexts), ref("name", Strings), enum("type", typeNames), typed("value", 2)}},
+		fields: []field{ref("context", CallingContexts), ref("name", Strings), enum("type", typeNames), typedValue(2)}},
 	36: {name: "InterruptGenerator", word: "INTERRUPT_GENERATOR",
 		text: "Name: %1, Mode: %2, Base: %3, Exponent: %4, Period: %5", fields: []field{number("self"), ref("name", Strings),
 			enum("mode", interruptModes), enum("base", bases), signed("exponent"), number64("period")}},
 	37: {name: "IoFileProperty", word: "IO_FILE_PROPERTY", text: "File: %0, Name: %1, Type: %2, Value: %3",
-		fields: []field{ref("file", IOFiles), ref("name", Strings), enum("type", typeNames), typed("value", 2)}},
+		fields: []field{ref("file", IOFiles), ref("name", Strings), enum("type", typeNames), typedValue(2)}},
 	38: {name: "IoRegularFile", word: "IO_REGULAR_FILE", text: "Name: %1, Scope: %2",
 		fields: []field{number("self"), ref("name", Strings), ref("scope", SystemTreeNodes)}},
 	39: {name: "IoDirectory", word: "IO_DIRECTORY", text: "Name: %1, Scope: %2",
@@ -545,7 +548,7 @@ var definitionTypes = [...]recordType{
 		fields: []field{ref("handle", IOHandles), enum("mode", accessModes), flags("status", statusFlags)}},
 	42: {name: "CallpathParameter", word: "CALLPATH_PARAMETER", text: "Callpath: %0, Parameter: %1, Type: %2, Value: %3",
 		fields: []field{ref("callpath", Callpaths), ref("parameter", Parameters), enum("type", typeNames),
-			typed("value", 2)}},
+			typedValue(2)}},
 	43: {name: "InterComm", word: "INTER_COMM",
 		text: "name: %1, Group A: %2, Group B: %3, Common Communicator: %4, Flags: %5",
 		fields: []field{number("self"), ref("name", Strings), ref("groupA", Groups), ref("groupB", Groups),

@@ -55,7 +55,7 @@ func (c *checker) checkScanned(ctx context.Context, id threadID, t *Thread, r *b
 func (c *checker) Finish(ctx context.Context) error {
 	c.d.checker.CompareAndSwap(c, nil)
 	if p := &c.d.t.Parameters; p.LoopFinding > BasicTruncated || p.TimestampStorage > maxStorage {
-		if err := c.report("pallas.settings", trace.Warning, c.d.t.src.Path, 17,
+		if err := c.warn("pallas.settings", c.d.t.src.Path, 17,
 			fmt.Sprintf("loop finding %s and timestamp storage %s", p.LoopFinding, p.TimestampStorage),
 			"settings that Pallas has; reading does not depend on them"); err != nil {
 			return err
@@ -106,9 +106,9 @@ func (c *checker) Finish(ctx context.Context) error {
 	}, func(struct{}) error { return nil })
 }
 
-func (c *checker) report(rule string, severity trace.Severity, path string, offset uint64, found,
-	expected string) error {
-	return c.opt.Defect(&trace.Defect{Rule: rule, Severity: severity,
+// warn reports a warning at an offset of a file.
+func (c *checker) warn(rule, path string, offset uint64, found, expected string) error {
+	return c.opt.Defect(&trace.Defect{Rule: rule, Severity: trace.Warning,
 		Position: trace.Position{File: path, Offset: int64(min(offset, math.MaxInt64)), Binary: true}, Found: found,
 		Expected: expected})
 }
@@ -117,7 +117,7 @@ func (c *checker) report(rule string, severity trace.Severity, path string, offs
 func (c *checker) checkArchive(a *Archive) error {
 	path := c.d.t.displayDir + archiveFile(a.ID)
 	if a.fileID != a.ID && a.missingErr == nil {
-		if err := c.report("pallas.ids", trace.Warning, path, 0, fmt.Sprintf("archive %d", a.fileID),
+		if err := c.warn("pallas.ids", path, 0, fmt.Sprintf("archive %d", a.fileID),
 			fmt.Sprintf("%d, as in the name of its folder", a.ID)); err != nil {
 			return err
 		}
@@ -126,7 +126,7 @@ func (c *checker) checkArchive(a *Archive) error {
 		return nil
 	}
 	if n := a.present(); a.fileThreads < n && a.Truncated == nil {
-		return c.report("pallas.ids", trace.Warning, path, 4, plural.Of(a.fileThreads, "thread"),
+		return c.warn("pallas.ids", path, 4, plural.Of(a.fileThreads, "thread"),
 			fmt.Sprintf("%d, which have a file", n))
 	}
 	return nil
@@ -138,7 +138,7 @@ func (c *checker) checkThread(ctx context.Context, t *Thread, scanned bool) erro
 	defer c.r.dropKept()
 	defer func() { c.r.keeping = false }()
 	if t.fileID != t.ID || t.fileArchive != t.Archive.ID {
-		if err := c.report("pallas.ids", trace.Warning, t.path, 0,
+		if err := c.warn("pallas.ids", t.path, 0,
 			fmt.Sprintf("thread %d of archive %d", t.fileID, t.fileArchive),
 			fmt.Sprintf("thread %d of archive %d, as in the names of its folders", t.ID, t.Archive.ID)); err != nil {
 			return err
@@ -157,7 +157,7 @@ func (c *checker) checkThread(ctx context.Context, t *Thread, scanned bool) erro
 	for i := range t.Events {
 		e := &t.Events[i]
 		if _, ok := e.Record.Values(e.Payload); !ok && e.Record < maxRecord && records[e.Record].defined {
-			if err := c.report("pallas.payload", trace.Warning, t.path, 0,
+			if err := c.warn("pallas.payload", t.path, 0,
 				fmt.Sprintf("event %d, %s, with a payload of %s", i, e.Record, plural.Of(len(e.Payload), "byte")),
 				"the number of bytes of its fields; weft keeps the bytes"); err != nil {
 				return err
@@ -165,7 +165,7 @@ func (c *checker) checkThread(ctx context.Context, t *Thread, scanned bool) erro
 		}
 	}
 	if first := t.firstTime(); first != t.Start {
-		if err := c.report("pallas.sums", trace.Warning, t.path, 36, fmt.Sprintf("a thread that begins at %d ns", t.Start),
+		if err := c.warn("pallas.sums", t.path, 36, fmt.Sprintf("a thread that begins at %d ns", t.Start),
 			fmt.Sprintf("%d, the time of its first event", first)); err != nil {
 			return err
 		}
@@ -303,7 +303,7 @@ func (c *checker) compare(r *blockReader, t *Thread, at int, root bool, want [3]
 		}
 		if got != want[i] {
 			what := [3]string{"begins", "lasts", "has exclusive time"}[i]
-			return false, c.report("pallas.sums", trace.Warning, t.path, 0,
+			return false, c.warn("pallas.sums", t.path, 0,
 				fmt.Sprintf("an occurrence of sequence %d that %s %d ns", at, what, got),
 				fmt.Sprintf("%d, as its events give", want[i]))
 		}
@@ -353,10 +353,10 @@ func (c *checker) checkIDs(t *Thread, what string, m []uint32, n int) error {
 		case at == NoRef:
 			continue
 		case at >= uint32(n):
-			return c.report("pallas.ids", trace.Warning, t.path, 0, fmt.Sprintf("id %d for entry %d of the %ss", id, at, what),
+			return c.warn("pallas.ids", t.path, 0, fmt.Sprintf("id %d for entry %d of the %ss", id, at, what),
 				fmt.Sprintf("one of the %d entries", n))
 		case seen[at]:
-			return c.report("pallas.ids", trace.Warning, t.path, 0,
+			return c.warn("pallas.ids", t.path, 0,
 				fmt.Sprintf("id %d for %s %d, which has another id", id, what, at), "one id for each")
 		}
 		seen[at] = true
@@ -391,7 +391,7 @@ func (c *checker) checkVector(t *Thread, w *fileWindow, v *Vector, what string, 
 			return asDefect(c.opt, "pallas.damaged", err)
 		}
 		wrong := func(found, expected string) error {
-			return c.report("pallas.sums", trace.Warning, w.d.path, x.Offset,
+			return c.warn("pallas.sums", w.d.path, x.Offset,
 				fmt.Sprintf("a block of %s %d with %s", what, i, found), expected+", as the file of the thread states")
 		}
 		if !exact {
@@ -405,7 +405,7 @@ func (c *checker) checkVector(t *Thread, w *fileWindow, v *Vector, what string, 
 			}
 			for _, n := range l {
 				if n < last {
-					return c.report("pallas.time-order", trace.Warning, w.d.path, x.Offset,
+					return c.warn("pallas.time-order", w.d.path, x.Offset,
 						fmt.Sprintf("a time of %s %d, %d ns, before the previous time, %d", what, i, n, last),
 						"times that do not decrease; weft sorts the events")
 				}
@@ -424,7 +424,7 @@ func (c *checker) checkVector(t *Thread, w *fileWindow, v *Vector, what string, 
 		low, high, sum = min(low, least), max(high, most), sum+all
 	}
 	if exact && v.durations && v.Size > 0 && (low != v.Min || high != v.Max || sum/v.Size != v.Mean) {
-		return c.report("pallas.sums", trace.Warning, t.path, 0,
+		return c.warn("pallas.sums", t.path, 0,
 			fmt.Sprintf("durations of %s %d of %d to %d ns, %d on the average", what, i, v.Min, v.Max, v.Mean),
 			fmt.Sprintf("%d to %d, %d on the average, as in its blocks", low, high, sum/v.Size))
 	}

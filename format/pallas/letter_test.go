@@ -353,7 +353,7 @@ func TestLetter_10(t *testing.T) {
 		t.Error("128 values: found no error")
 	}
 	if _, err := appendList(nil, math.MaxInt32+1, values[:1]); err == nil {
-		t.Error("an occurrence behind 2³¹−1: found no error")
+		t.Error("an occurrence after 2³¹−1: found no error")
 	}
 }
 

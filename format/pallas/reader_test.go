@@ -91,7 +91,7 @@ func readAlong(t *testing.T, th *Thread, rng *rand.Rand) {
 		t.Fatalf("%d events, want %d", len(got), len(want))
 	}
 	if r.Token() != NoToken || r.Step(true, true) || r.Next() || r.Enter() || r.Leave() {
-		t.Error("the reader goes on behind the end")
+		t.Error("the reader goes on after the end")
 	}
 	if len(want) == 0 {
 		return

@@ -381,7 +381,7 @@ func TestCheckpoint(t *testing.T) {
 					t.Fatal(err)
 				}
 				if got := read(); !same(got, p.list[:i+1]) {
-					t.Fatalf("seed %d: %d events at a checkpoint behind %d", seed, len(got), i+1)
+					t.Fatalf("seed %d: %d events at a checkpoint after %d", seed, len(got), i+1)
 				}
 			}
 		}

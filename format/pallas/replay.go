@@ -2,10 +2,11 @@ package pallas
 
 import (
 	"cmp"
-	"container/heap"
 	"math"
 	"slices"
 	"sort"
+
+	"github.com/weft-trace/weft/internal/minheap"
 )
 
 // replay delivers all events of a thread, many at a time.
@@ -24,7 +25,7 @@ type replay struct {
 	repetitions uint64
 	rows        int // approximate number of events that next returns, at most replayRows
 
-	heap     *byTime     // orders the events by time; nil if the grammar determines their order
+	byTime   []uint32    // heap of events, ordered by time; nil if the grammar determines their order
 	prefetch *prefetcher // loads blocks in a goroutine; nil if replay loads blocks itself
 }
 
@@ -131,7 +132,7 @@ func (r *replay) skip(before []uint64) (ok bool) {
 // next returns the next events in the order of the grammar, and their times. At the end, it returns no events.
 // The slices are valid until the next call. next may return an error together with events.
 func (r *replay) next() (events []uint32, times []uint64, err error) {
-	if r.heap != nil {
+	if r.byTime != nil {
 		r.list = r.list[:0]
 		err := r.nextByTime()
 		return r.list, r.at[:len(r.list)], err
@@ -397,7 +398,7 @@ func (t *Thread) ascending() bool {
 // the order of the thread's list of events applies. It returns the first error of loading a block.
 func (r *replay) orderByTime() error {
 	var first error
-	r.heap = &byTime{x: r}
+	r.byTime = []uint32{}
 	for e := range r.times {
 		if r.t.Events[e].Timestamps.Size == 0 || r.t.Events[e].Record == maxRecord {
 			continue
@@ -406,60 +407,42 @@ func (r *replay) orderByTime() error {
 		if r.times[e].next == len(r.times[e].values) {
 			continue
 		}
-		r.heap.list = append(r.heap.list, uint32(e))
+		r.byTime = append(r.byTime, uint32(e))
 	}
-	heap.Init(r.heap)
+	minheap.Init(r.byTime, r.occursBefore)
 	return first
 }
 
 // nextByTime does the work of next for events in the order of time. It leaves out events whose times
 // cannot be read.
 func (r *replay) nextByTime() (first error) {
-	h := r.heap
 	r.at = r.at[:0]
-	for len(h.list) > 0 && len(r.list) < replayRows {
-		e := h.list[0]
+	less := r.occursBefore
+	for len(r.byTime) > 0 && len(r.list) < replayRows {
+		e := r.byTime[0]
 		t := &r.times[e]
 		r.list, r.at = append(r.list, e), append(r.at, t.values[t.next])
 		if t.next++; t.next == len(t.values) {
 			first = cmp.Or(first, r.fillReadable(int(e)))
 		}
 		if t.next < len(t.values) {
-			heap.Fix(h, 0)
+			minheap.Fix(r.byTime, 0, less)
 		} else {
-			heap.Pop(h)
+			minheap.Pop(&r.byTime, less)
 		}
 	}
 	return first
 }
 
-// byTime is a heap of events, ordered by the next time of each.
-type byTime struct {
-	x    *replay
-	list []uint32
-}
-
-func (h *byTime) Len() int { return len(h.list) }
-
-func (h *byTime) Less(i, k int) bool {
-	a, b := h.list[i], h.list[k]
-	s, t := &h.x.times[a], &h.x.times[b]
+// occursBefore orders events by the next time of each.
+func (r *replay) occursBefore(a, b *uint32) bool {
+	s, t := &r.times[*a], &r.times[*b]
 	if s.values[s.next] != t.values[t.next] {
 		return s.values[s.next] < t.values[t.next]
 	}
-	_, p := h.x.t.Events[a].Record.opening()
-	if _, q := h.x.t.Events[b].Record.opening(); p != q {
+	_, p := r.t.Events[*a].Record.opening()
+	if _, q := r.t.Events[*b].Record.opening(); p != q {
 		return p
 	}
-	return a < b
-}
-
-func (h *byTime) Swap(i, k int) { h.list[i], h.list[k] = h.list[k], h.list[i] }
-
-func (h *byTime) Push(v any) { h.list = append(h.list, v.(uint32)) }
-
-func (h *byTime) Pop() any {
-	v := h.list[len(h.list)-1]
-	h.list = h.list[:len(h.list)-1]
-	return v
+	return *a < *b
 }

@@ -1,9 +1,8 @@
 package pallas
 
 import (
-	"container/heap"
-
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/minheap"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -16,23 +15,9 @@ const requestsOption = "pallas.requests"
 // requestSlots assigns slots to the requests of a thread.
 type requestSlots struct {
 	open map[uint64]uint64 // slots of the operations under way, by request
-	free minHeap
+	free []uint64          // free slots, as a heap
 	next uint64
 	ops  []uint64 // the operands of the current row, with a slot in place of the request
-}
-
-// minHeap is a heap of numbers with the least at the top.
-type minHeap []uint64
-
-func (h minHeap) Len() int           { return len(h) }
-func (h minHeap) Less(i, j int) bool { return h[i] < h[j] }
-func (h minHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-func (h *minHeap) Push(x any)        { *h = append(*h, x.(uint64)) }
-func (h *minHeap) Pop() any {
-	old := *h
-	x := old[len(old)-1]
-	*h = old[:len(old)-1]
-	return x
 }
 
 // requestOperand returns the index of the request among the operands of a kind, or -1 if the kind has no
@@ -62,7 +47,7 @@ func (s *requestSlots) operands(k trace.Kind, ops []uint64) []uint64 {
 	slot, open := s.open[request]
 	if !open {
 		if len(s.free) > 0 {
-			slot = heap.Pop(&s.free).(uint64)
+			slot = minheap.Pop(&s.free, minheap.Less)
 		} else {
 			slot = s.next
 			s.next++
@@ -71,7 +56,7 @@ func (s *requestSlots) operands(k trace.Kind, ops []uint64) []uint64 {
 	switch {
 	case ends:
 		delete(s.open, request)
-		heap.Push(&s.free, slot)
+		minheap.Push(&s.free, slot, minheap.Less)
 	case !open:
 		if s.open == nil {
 			s.open = map[uint64]uint64{}

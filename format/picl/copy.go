@@ -2,7 +2,6 @@ package picl
 
 import (
 	"context"
-	"io"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/internal/linetrace"
@@ -33,9 +32,4 @@ func copyTrace(ctx context.Context, src format.Source, ro *format.ReadOptions, o
 	loss.Add("record", "", format.Lost, "cannot be read", *r.file.Skipped)
 	loss.Add("time", "", format.Degraded, "has too many digits; rounded to a tick", r.rounded)
 	return loss, err
-}
-
-// printRawTrace prints the lines of the file without changes.
-func printRawTrace(ctx context.Context, src format.Source, ro *format.ReadOptions, w io.Writer) error {
-	return format.CopyText(ctx, src, w)
 }

@@ -178,7 +178,7 @@ func (d *decoder) region(event int64, name string) uint32 {
 	if !ok {
 		group := ""
 		for _, s := range eventSubsets[2:] {
-			if in, _ := d.defs.inEventSubset(s.id, event); in && s.list == nil {
+			if s.list == nil && d.defs.inEventSubset(s.id, event) {
 				group = s.name
 			}
 		}
@@ -224,17 +224,14 @@ func (d *decoder) attribute(a trace.AttributeDef) uint32 {
 	return k
 }
 
-// kindOf returns the event kind for a record type that the user defined or that is unknown.
-func (d *decoder) kindOf(typ int64) trace.Kind {
-	k, ok := d.records[typ]
-	if !ok {
+// declareKind adds a kind for a record type that the user defined or that is unknown, unless it exists.
+func (d *decoder) declareKind(typ int64) {
+	if _, ok := d.records[typ]; !ok {
 		i := d.Model.Kinds.Add(trace.KindDef{Format: "picl", KindSpec: trace.KindSpec{
 			Name: "record " + strconv.FormatInt(typ, 10), Doc: "PICL record of type " + strconv.FormatInt(typ, 10),
 			Ref: trace.RefRegion}})
-		k = trace.Declared + trace.Kind(i)
-		d.records[typ] = k
+		d.records[typ] = trace.Declared + trace.Kind(i)
 	}
-	return k
 }
 
 // LinkCount returns 0, because PICL has no links. For a restored trace, the number is unknown before a

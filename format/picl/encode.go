@@ -49,7 +49,7 @@ type encoder struct {
 	rewriter *rewriter
 	written  *definitions // definitions written so far, including labels
 	ops      writtenOperations
-	texts    map[uint32]bool     // texts that name generic events written as marks
+	texts    map[uint32]bool     // names (texts) of the generic events that were written as marks
 	kinds    map[trace.Kind]bool // kinds of other events written as marks
 	metrics  map[uint32]bool     // counters with values written as marks
 }

@@ -272,18 +272,15 @@ func (d *definitions) isSubset(id int64) bool {
 	return id != -1 && (subset(id) != nil || d.hasSubset(setKey{TypeEventSet, id}))
 }
 
-// inEventSubset reports whether an event type belongs to a subset. ok is false if the subset is
-// undefined.
-func (d *definitions) inEventSubset(id, event int64) (in, ok bool) {
+// inEventSubset reports whether an event type belongs to a subset. An undefined subset has no members.
+func (d *definitions) inEventSubset(id, event int64) bool {
 	if id == -1 {
-		return true, true
+		return true
 	}
 	if m, ok := d.sets[setKey{TypeEventSet, id}]; ok {
 		// -1 stands for all event types and is not an event type itself
-		return event != -1 && slices.Contains(m, event), true
+		return event != -1 && slices.Contains(m, event)
 	}
-	if s := subset(id); s != nil {
-		return slices.Contains(s.list, event) || s.list == nil && event >= s.low && event <= s.top, true
-	}
-	return false, false
+	s := subset(id)
+	return s != nil && (slices.Contains(s.list, event) || s.list == nil && event >= s.low && event <= s.top)
 }

@@ -77,7 +77,7 @@ func (g *growingReader) Grow(b *lines.Block) (*linetrace.Times, error) {
 		g.addLocation(x.id)
 	}
 	for _, typ := range r.userTypes {
-		d.kindOf(typ)
+		d.declareKind(typ)
 	}
 	known := len(g.events)
 	for _, x := range r.events {

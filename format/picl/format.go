@@ -51,9 +51,9 @@ func (Format) Copy(ctx context.Context, src format.Source, ro *format.ReadOption
 	return copyTrace(ctx, src, ro, dst, wo)
 }
 
-// Raw prints the records as text.
-func (Format) Raw(ctx context.Context, src format.Source, opt *format.ReadOptions, w io.Writer) error {
-	return printRawTrace(ctx, src, opt, w)
+// Raw prints the lines of the file.
+func (Format) Raw(ctx context.Context, src format.Source, _ *format.ReadOptions, w io.Writer) error {
+	return format.CopyText(ctx, src, w)
 }
 
 var about = format.About{

@@ -481,7 +481,7 @@ func (d *decoder) define(locations map[procKey]int64, events map[int64]int64, us
 		d.addSlot(k)
 	}
 	for _, typ := range slices.Sorted(maps.Keys(userTypes)) {
-		d.kindOf(typ)
+		d.declareKind(typ)
 	}
 	d.defineRegions(eventList)
 	for _, k := range slices.SortedFunc(maps.Keys(d.defs.sets), func(a, b setKey) int {

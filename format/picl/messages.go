@@ -9,7 +9,7 @@ import (
 
 // addMessage adds the send or receive that a record describes (docs/formats/picl.md, "Messages"). A send
 // occurs at the entry. A receive occurs at the exit, or at the entry if the entry has all fields.
-func (p *blockParser) addMessage(b *trace.Batch, loc uint32, t, typ, event int64, spec *eventSpec, line int64) {
+func (p *blockParser) addMessage(b *trace.Batch, loc uint32, t, typ int64, spec *eventSpec, line int64) {
 	vals := p.vals
 	if typ == TypeMark && !p.d.markMessages {
 		return

@@ -274,7 +274,7 @@ func (p *blockParser) addRecord(h *head, l []byte, i int, t, number int64) error
 		p.appendAttributes(b, names)
 	case TypeExit:
 		if spec.send != noRole { // the message arrived inside the visit of the region
-			p.addMessage(b, loc, t, typ, event, spec, number)
+			p.addMessage(b, loc, t, typ, spec, number)
 		}
 		p.addOperation(b, loc, t, trace.CollectiveEnd, event, number)
 		b.Add(loc, t, trace.Leave, region)
@@ -321,7 +321,7 @@ func (p *blockParser) addRecord(h *head, l []byte, i int, t, number int64) error
 		p.addOperation(b, loc, t, trace.CollectiveBegin, event, number)
 	}
 	if spec.send != noRole && typ != TypeExit {
-		p.addMessage(b, loc, t, typ, event, spec, number)
+		p.addMessage(b, loc, t, typ, spec, number)
 		if typ == TypeMark && !d.markMessages && len(p.vals) > 0 && spec.send != probeRole && spec.send != recvPost &&
 			(len(spec.entry) > 1 || len(spec.exit) > 1) {
 			return p.reportDefect(dataProblem{"picl.mark-message", "a mark of " + spec.name,

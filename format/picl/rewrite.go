@@ -217,7 +217,7 @@ func (w *rewriter) writeDefinition(number int64, to *Writer) error {
 	r := &w.rec
 	changed := w.repair && bad
 	if w.rename != nil && ok {
-		changed, ok = w.renameDefinition(l, bad)
+		changed, ok = w.renameDefinition(bad)
 	}
 	if !ok && !w.repair && w.rename == nil {
 		return to.writeUnread(l)
@@ -237,7 +237,7 @@ func (w *rewriter) writeDefinition(number int64, to *Writer) error {
 
 // renameDefinition gives the current label another name. ok is false for a definition that must be left out,
 // because it may contain a text that renaming must hide. changed is set if the line must be rewritten.
-func (w *rewriter) renameDefinition(l []byte, bad bool) (changed, ok bool) {
+func (w *rewriter) renameDefinition(bad bool) (changed, ok bool) {
 	r := &w.rec
 	if r.Type == TypeLabel {
 		text := trace.ToUTF8(joinValues(r.Values))

@@ -151,7 +151,7 @@ func (d *definitions) eventScopes(scopes map[int64]*eventScopes, event int64) []
 	}
 	add(-1)
 	for _, s := range eventSubsets {
-		if in, _ := d.inEventSubset(s.id, event); in && s.id != event && !d.hasSubset(setKey{TypeEventSet, s.id}) {
+		if d.inEventSubset(s.id, event) && s.id != event && !d.hasSubset(setKey{TypeEventSet, s.id}) {
 			add(s.id)
 		}
 	}

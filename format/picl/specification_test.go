@@ -68,7 +68,7 @@ func TestDescriptors_2_2_2(t *testing.T) {
 		{"literals", `1 "x=%d y=%d" x=3 y=4`, `3 4`, ""},
 		{"literal missing", `1 "x=%d" y=3`, `"y=3"`, "picl.data-type × 1"},
 		{"blank ahead of a literal", `1 "%d,%d" 1 , 2`, `1 2`, "picl.data-type × 1"},
-		{"blank behind a literal", `1 "%d,%d" 1, 2`, `1 2`, ""},
+		{"blank after a literal", `1 "%d,%d" 1, 2`, `1 2`, ""},
 		{"blank in the control string ahead of a literal", `1 "%d ,%d" 1 , 2`, `1 2`, ""},
 		{"blanks ahead of the first literal", `1 "(%d)"  (3)`, `3`, ""},
 		{"blanks ahead of the last literal", `1 "<%d>" < 3 >`, `3`, "picl.data-type × 1"},
@@ -180,7 +180,7 @@ func TestDefinitions_2_3_5(t *testing.T) {
 func TestLabels_2_3_4(t *testing.T) {
 	for _, x := range []struct{ name, text, want string }{
 		{"empty", "-5 5 0.0 -1 -1 0\n-2 5 0.1 0 0 0\n", `mark "event 5"(5)`},
-		{"empty behind another", "-5 5 0.0 -1 -1 1 0 a\n-5 5 0.0 -1 -1 0\n-2 5 0.1 0 0 0\n", `mark "a"(5)`},
+		{"empty after another", "-5 5 0.0 -1 -1 1 0 a\n-5 5 0.0 -1 -1 0\n-2 5 0.1 0 0 0\n", `mark "a"(5)`},
 		{"of all events in a subset", "-203 -1 0.0 -1 -1 3 2 -2000 5 -1\n-5 -2000 0.0 0 -1 1 0 a\n-2 -1 0.1 0 0 0\n",
 			`mark "all"(-1)`},
 	} {
@@ -345,7 +345,7 @@ var statisticsCases = []struct{ name, text, want string }{
 	{"empty subset", "-203 -1 0.0 -1 -1 1 2 -3000\n-102 -1 2.0 0 0 1 \"%d%d\" -3000 1\n", "picl.statistics × 1"},
 	{"figures with a point", "-102 -1 2.0 0 0 1 \"%d%lf\" -21 1.0\n-103 -1 2.0 0 0 2 \"%d%f\" -21 8.0 5 -1\n", ""},
 	{"other figure with a point", "-102 -1 2.0 0 0 1 \"%d%lf\" -21 1.5\n", "picl.statistics × 1"},
-	{"more with a point behind -913", "-2 -913 0.5 0 0 0\n-102 -1 2.0 0 0 1 \"%d%lf\" -21 2.0\n", ""},
+	{"more with a point after -913", "-2 -913 0.5 0 0 0\n-102 -1 2.0 0 0 1 \"%d%lf\" -21 2.0\n", ""},
 	{"event type with a point", "-102 -1 2.0 0 0 1 \"%lf%d\" -21.0 5\n", "picl.statistics × 1"},
 	{"event types among numbers with a point", "-101 -1 2.0 0 0 4 5 -21 0.2 -53 0.4\n", ""},
 	{"event types among numbers with a point, other time", "-101 -1 2.0 0 0 4 5 -21 0.5 -53 0.4\n",
@@ -446,7 +446,7 @@ func TestNestedReceive_2_3_3(t *testing.T) {
 		{"the entry tells", "-3 -51 0.1 0 0 7 2 5 -1 -1 8 5 1 0\n" + wait + "-4 -51 0.4 0 0 0\n", 1},
 		{"another process", call + strings.ReplaceAll(wait, " 0 0 ", " 1 0 ") + done, 2},
 		{"of a process whose number the waiting lacks", call + strings.ReplaceAll(wait, " 0 0 ", " 0 -1 ") + done + sums, 1},
-		{"one behind the other", call + "-4 -51 0.15 0 0 4 2 8 5 1 0\n" + wait, 2},
+		{"one after the other", call + "-4 -51 0.15 0 0 4 2 8 5 1 0\n" + wait, 2},
 		{"not nested", call + "-3 -52 0.2 0 0 0\n-4 -51 0.3 0 0 4 2 8 5 1 0\n-4 -52 0.4 0 0 4 2 8 5 1 0\n", 2},
 		{"entry and exit tell", "-3 -51 0.1 0 0 7 2 5 -1 -1 8 5 1 0\n" + done, 1},
 		{"entry and exit of waiting tell", "-3 -52 0.1 0 0 7 2 5 -1 -1 8 5 1 0\n-4 -52 0.3 0 0 4 2 8 5 1 0\n", 1},
@@ -462,7 +462,7 @@ func TestNestedReceive_2_3_3(t *testing.T) {
 		{"line ends of two characters", strings.ReplaceAll(call+wait+done, "\n", "\r\n"), 1},
 		{"of posted receives", other.Replace(call + wait + done), 1},
 		{"not in the order of time", done + wait + call, 1},
-		{"one behind the other in time", wait + "-4 -51 0.15 0 0 4 2 8 5 1 0\n" + call, 2},
+		{"one after the other in time", wait + "-4 -51 0.15 0 0 4 2 8 5 1 0\n" + call, 2},
 		{"nested in the file alone", call + wait + "-4 -51 0.15 0 0 4 2 8 5 1 0\n", 2},
 	} {
 		t.Run("2.3.3 "+x.name, func(t *testing.T) {

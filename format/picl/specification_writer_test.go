@@ -218,7 +218,7 @@ func TestTracingInOrder(t *testing.T) {
 		f := strings.Fields(line)
 		at, err := strconv.ParseFloat(f[2], 64)
 		if err != nil || at < last {
-			t.Errorf("%q stands behind %v s in\n%s", line, last, b.String())
+			t.Errorf("%q stands after %v s in\n%s", line, last, b.String())
 		}
 		last = at
 	}

@@ -243,8 +243,7 @@ func (s *Statistics) enclosing(open []int64) []int64 {
 	list := append([]int64{-1}, slices.DeleteFunc(slices.Clone(open), func(e int64) bool { return e == -1 })...)
 	for _, own := range s.ownSubsets {
 		in := func(e int64) bool {
-			in, _ := s.defs.inEventSubset(own, e)
-			return in && e != -1
+			return e != -1 && s.defs.inEventSubset(own, e)
 		}
 		if !slices.Contains(open, own) && slices.ContainsFunc(open, in) {
 			list = append(list, own)
@@ -563,7 +562,7 @@ func (s *Statistics) tablesOf(p *processStatistics, own int64) []int64 {
 	}
 	var out []int64
 	for _, e := range slices.Sorted(maps.Keys(p.inside)) {
-		if in, _ := s.defs.inEventSubset(own, e); in && e != -1 {
+		if e != -1 && s.defs.inEventSubset(own, e) {
 			out = append(out, e)
 		}
 	}
@@ -581,7 +580,7 @@ func (s *Statistics) sum(p *processStatistics, inside, event int64) eventTotals 
 		return sum
 	}
 	for _, e := range slices.SortedFunc(maps.Keys(t), func(a, b int64) int { return cmp.Compare(a, b) }) {
-		if in, _ := s.defs.inEventSubset(event, e); in && e != -1 {
+		if e != -1 && s.defs.inEventSubset(event, e) {
 			f := t[e]
 			sum.add(f)
 			if f.waited != nil { // the subset contains the wait as well
@@ -601,8 +600,7 @@ var unrecordedTypes = []int64{-13, -14, -29, -53, -54, -55, -59, -905}
 // false for -1, because the values of such types are added to the sum over all events.
 func (s *Statistics) unrecorded(event int64) bool {
 	return event != -1 && slices.ContainsFunc(unrecordedTypes, func(e int64) bool {
-		in, _ := s.defs.inEventSubset(event, e)
-		return e == event || in
+		return e == event || s.defs.inEventSubset(event, e)
 	})
 }
 

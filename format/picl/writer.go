@@ -491,9 +491,9 @@ func (w *Writer) writeParaGraph(r *Record) error {
 	return nil
 }
 
-// insertTracing inserts the -901 entry and exit of a process, and the exits that other -901 entries
-// follow.
-func (w *Writer) insertTracing(p *tracedProcess, between ...tracingExit) error {
+// insertTracing inserts the -901 records of a process: an entry at its first record, an exit at each place in between,
+// and an exit at its last record. The body already has the entries that follow the exits in between.
+func (w *Writer) insertTracing(p *tracedProcess, between []tracingExit) error {
 	if err := w.insertTracingRecord(p, TypeEntry, p.first, p.from); err != nil {
 		return err
 	}
@@ -635,7 +635,7 @@ func (w *Writer) Close() error {
 		if !p.any {
 			continue
 		}
-		if err := w.insertTracing(&p.tracedProcess, p.between...); err != nil {
+		if err := w.insertTracing(&p.tracedProcess, p.between); err != nil {
 			return err
 		}
 	}

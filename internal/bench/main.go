@@ -147,12 +147,12 @@ func parseFlags(args []string, errs io.Writer) (*config, error) {
 			"filter and the like), workloads (each of weft generate), verify (and flow, usage, distance, behaviour), "+
 			"answers (waits, efficiency, path, explain, diff), viewer, or several of them")
 	f.StringVar(&c.out, "o", "docs/performance.md",
-		"document to write, those about the other parts get -otf, -pallas, -otf2, -reads, -transform, -workloads, "+
-			"-verify, -answers and -viewer in their names; \"\" only prints (as -quick does unless told)")
-	f.StringVar(&c.dir, "dir", "", "where to put the temporary directory; the system's place if empty")
+		"document to write for the part text; the documents of the other parts have -otf, -pallas and so on in their "+
+			"names; \"\" writes none, and is the default with -quick")
+	f.StringVar(&c.dir, "dir", "", "folder for the temporary directory; that of the system if empty")
 	f.StringVar(&c.program, "weft", "", "program to measure; ./cmd/weft is built if empty")
-	f.Var(&c.small, "small", "size of the small files, about")
-	f.Var(&c.large, "large", "size of the large files, about")
+	f.Var(&c.small, "small", "approximate size of the small files")
+	f.Var(&c.large, "large", "approximate size of the large files")
 	f.IntVar(&c.runs, "runs", 3, "paired runs on large files")
 	f.IntVar(&c.smallRuns, "small-runs", 7, "paired runs on small files")
 	files := f.String("files", strings.Join(names, ","), "which files to measure")
@@ -162,11 +162,11 @@ func parseFlags(args []string, errs io.Writer) (*config, error) {
 		}
 	}
 	f.Int64Var(&c.wideEvents, "answers-wide-events", wideEvents,
-		fmt.Sprintf("events of the trace of %d locations that is explained, about", wideLocations))
-	f.BoolVar(&c.convert, "convert", false, "measure conversions to the other format too, which takes long")
+		fmt.Sprintf("approximate number of events of the trace with %d locations for explain", wideLocations))
+	f.BoolVar(&c.convert, "convert", false, "also measure conversions to the other format, which takes long")
 	f.BoolVar(&c.keep, "keep", false, "keep the temporary directory with all files")
 	f.BoolVar(&c.quick, "quick", false,
-		"files of 1 and 8 MB, some 100000 events of the others and one run, to try the harness; the numbers mean nothing")
+		"measure small files once, to try the benchmark itself; the figures mean nothing")
 	f.BoolVar(&c.verbose, "v", false, "show every process that is run on standard error")
 	if err := f.Parse(args); err != nil {
 		return nil, err

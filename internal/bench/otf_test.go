@@ -102,7 +102,7 @@ func TestOTFTrace(t *testing.T) {
 			len(messages), otfDepth)
 	}
 	if end := int(shape.ticks()); last < end || last > end+2*otfDepth*otfStep {
-		t.Errorf("the last event is at %d, expected it behind the rounds, which end at %d", last, end)
+		t.Errorf("the last event is at %d, expected it after the rounds, which end at %d", last, end)
 	}
 }
 

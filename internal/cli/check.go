@@ -140,7 +140,7 @@ func (a *app) checkOne(ctx context.Context, arg string, r *inputFlags, s *select
 	}
 	defer in.Close()
 	res, err := a.checkInput(ctx, in, r, s, places, only)
-	err = in.firstInFile(ctx, err, func(again *input) error {
+	err = in.firstInFile(err, func(again *input) error {
 		lenient := *r
 		lenient.strict = false
 		_, err := a.checkInput(ctx, again, &lenient, s, places, only)

@@ -51,7 +51,7 @@ func (a *app) closeStrict() {
 // firstInFile returns the error of the first defect of a text file, if err is a defect at which --strict has
 // stopped. Readers find defects in another order: those of definitions first, and those of repeated ids last. read
 // reads the trace again, without --strict, and adds all defects to the report of its input.
-func (in *input) firstInFile(ctx context.Context, err error, read func(again *input) error) error {
+func (in *input) firstInFile(err error, read func(again *input) error) error {
 	var stopped *trace.Defect
 	if !in.opt.Strict || !errors.As(err, &stopped) || !in.format.About().SingleText {
 		return err
@@ -79,7 +79,7 @@ func (a *app) firstDefectOf(ctx context.Context, err error) error {
 	}
 	for _, in := range a.strict {
 		if in.src.Path == d.Position.File {
-			return in.firstInFile(ctx, err, func(again *input) error {
+			return in.firstInFile(err, func(again *input) error {
 				if err := again.openFile(ctx, again.opt); err != nil {
 					return err
 				}

@@ -179,7 +179,7 @@ func (a *augmentFlags) points(r otf.TimeRange, regular bool) ([]uint64, error) {
 		}
 		points = append(points, t)
 	}
-	choose := otf.Regular(a.count)
+	choose := otf.EqualParts(a.count)
 	switch {
 	case a.every != "":
 		d, err := r.Clock().ParseDuration(a.every)
@@ -189,7 +189,7 @@ func (a *augmentFlags) points(r otf.TimeRange, regular bool) ([]uint64, error) {
 		if err != nil {
 			return nil, usageError("--every: %w", err)
 		}
-		choose = otf.Every(uint64(d))
+		choose = otf.PointsEvery(uint64(d))
 	case !regular:
 		return points, nil
 	}

@@ -244,7 +244,7 @@ func (a *app) plotTrace(ctx context.Context, in *input, out string, s *selection
 	if p.color != colorByRegion {
 		opt.Color = p.color
 	}
-	x, err := index.Temporary(ctx, e, opt)
+	x, err := index.BuildTemporary(ctx, e, opt)
 	if err != nil {
 		return err
 	}
@@ -258,7 +258,7 @@ func (a *app) plotTrace(ctx context.Context, in *input, out string, s *selection
 	colors := x
 	p.wholeTimes = sel.Region != nil && p.color == colorByRegion
 	if part && (p.wholeTimes || !hasFewNames(x, p)) {
-		if colors, err = index.Temporary(ctx, in.Events, opt); err != nil {
+		if colors, err = index.BuildTemporary(ctx, in.Events, opt); err != nil {
 			return err
 		}
 		defer colors.Close()

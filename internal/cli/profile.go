@@ -338,8 +338,7 @@ func (g *groupProfile) add(l *profile.Location) {
 	}
 }
 
-// wantedRegions returns the regions for which wanted returns true. It returns all regions if wanted is
-// nil.
+// wantedRegions returns the regions for which wanted returns true. It changes the list.
 func wantedRegions(l []profile.Region, wanted func(uint32) bool) []profile.Region {
 	return slices.DeleteFunc(l, func(r profile.Region) bool { return !wanted(r.Region) })
 }
@@ -441,7 +440,7 @@ func (a *app) writeProfileCSV(x *profileResult, d *trace.Definitions) error {
 func (a *app) printProfile(x *profileResult, d *trace.Definitions) {
 	c := d.Clock
 	f := c.FormatDuration
-	middle := c.FormatMean
+	mean := c.FormatMean
 	name := regionNames(d, x.by)
 	regions := func(l []profile.Region, covered trace.Ticks) {
 		header := table.Row{"region", "group", "count", "exclusive", "%", "inclusive", "min", "mean", "max"}
@@ -452,7 +451,7 @@ func (a *app) printProfile(x *profileResult, d *trace.Definitions) {
 			r := &l[i]
 			row := table.Row{r.Name, r.Group, r.Count, c.FormatSum(r.Exclusive),
 				fmt.Sprintf("%.1f", 100*r.Exclusive.Float()/max(1, covered.Float())),
-				c.FormatSum(r.Inclusive), f(r.Min), middle(r.Sum, r.Count), f(r.Max)}
+				c.FormatSum(r.Inclusive), f(r.Min), mean(r.Sum, r.Count), f(r.Max)}
 			if x.by == byDefinition {
 				return append(table.Row{r.ID}, row...)
 			}
@@ -485,7 +484,7 @@ func (a *app) printProfile(x *profileResult, d *trace.Definitions) {
 		printTable(a.out, table.Row{"activity", "count", "time", "min", "mean", "max"}, len(x.Activities), 0,
 			func(i int) table.Row {
 				y := &x.Activities[i]
-				return table.Row{name(y.Region, y.Name), y.Count, c.FormatSum(y.Time), f(y.Min), middle(y.Time, y.Count), f(y.Max)}
+				return table.Row{name(y.Region, y.Name), y.Count, c.FormatSum(y.Time), f(y.Min), mean(y.Time, y.Count), f(y.Max)}
 			})
 	}
 	if x.Unclosed > 0 {

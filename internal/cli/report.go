@@ -145,7 +145,7 @@ func (a *app) computeReport(ctx context.Context, arg string, r *inputFlags, s *s
 			if err != nil {
 				return err
 			}
-			i, err := index.Temporary(ctx, e, index.Options{Workers: a.workers})
+			i, err := index.BuildTemporary(ctx, e, index.Options{Workers: a.workers})
 			if err != nil {
 				return err
 			}
@@ -242,7 +242,7 @@ func (in *input) together(ctx context.Context, r *inputFlags, list []func(in *in
 			return f(&x)
 		}
 	}
-	return analysis.Together(ctx, in.file, analyses...)
+	return analysis.RunTogether(ctx, in.file, analyses...)
 }
 
 // addProfile adds the result of weft profile.

@@ -1,10 +1,10 @@
 package collective
 
 import (
-	"container/heap"
 	"math"
 	"slices"
 
+	"github.com/weft-trace/weft/internal/minheap"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -12,7 +12,7 @@ import (
 // [trace.FileOperation]). Formats with one record for the begin and one for the end write each end in its place
 // among the other events. The zero Ends is ready to use. It uses about 100 bytes for each operation that has not ended.
 type Ends struct {
-	list endHeap
+	list []end // a heap
 	row  trace.Batch
 	n    int64 // number of ends so far
 }
@@ -42,7 +42,8 @@ func (e *Ends) AddEvent(c *trace.Cursor, duration uint64, kind trace.Kind, ref u
 	if duration > math.MaxInt64 || c.Time() > math.MaxInt64-int64(duration) {
 		return false
 	}
-	heap.Push(&e.list, end{c.Time() + int64(duration), e.n, c.Location(), kind, ref, slices.Clone(operands)})
+	minheap.Push(&e.list, end{c.Time() + int64(duration), e.n, c.Location(), kind, ref, slices.Clone(operands)},
+		(*end).before)
 	e.n++
 	return true
 }
@@ -54,7 +55,7 @@ func (e *Ends) Due(t int64) bool { return len(e.list) > 0 && e.list[0].time <= t
 // valid during the call. Until stops at the first error and returns it.
 func (e *Ends) Until(t int64, write func(c *trace.Cursor) error) error {
 	for e.Due(t) {
-		x := heap.Pop(&e.list).(end)
+		x := minheap.Pop(&e.list, (*end).before)
 		e.row.Reset(x.location)
 		e.row.Add(x.location, x.time, x.kind, x.ref)
 		e.row.AddOps(x.operands...)
@@ -67,22 +68,7 @@ func (e *Ends) Until(t int64, write func(c *trace.Cursor) error) error {
 	return nil
 }
 
-// endHeap is a heap of ends, ordered by time. It implements [heap.Interface].
-type endHeap []end
-
-func (h endHeap) Len() int { return len(h) }
-
-func (h endHeap) Less(i, j int) bool {
-	return h[i].time < h[j].time || h[i].time == h[j].time && h[i].number < h[j].number
-}
-
-func (h endHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
-
-func (h *endHeap) Push(x any) { *h = append(*h, x.(end)) }
-
-func (h *endHeap) Pop() any {
-	last := len(*h) - 1
-	x := (*h)[last]
-	*h = (*h)[:last]
-	return x
+// before orders ends by time.
+func (x *end) before(y *end) bool {
+	return x.time < y.time || x.time == y.time && x.number < y.number
 }

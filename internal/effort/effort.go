@@ -14,7 +14,7 @@ const SoakVariable = "WEFT_SOAK"
 // soakFactor is the number of rounds in a long run, as a multiple of the rounds in the default run.
 const soakFactor = 20
 
-// Soak reports whether the tests run as the long run of make soak.
+// Soak reports whether this is the long run of make soak.
 func Soak() bool { return os.Getenv(SoakVariable) != "" }
 
 // Rounds returns the number of rounds of a loop with random input. n is the number in the default

@@ -3,9 +3,7 @@
 package lanes
 
 import (
-	"container/heap"
-	"sort"
-
+	"github.com/weft-trace/weft/internal/minheap"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -25,21 +23,7 @@ type claim struct {
 // resourceLanes holds the lanes of a resource.
 type resourceLanes struct {
 	count int
-	free  freeLanes
-}
-
-// freeLanes is a heap of the lanes without a claim. The lane with the lowest number comes first.
-type freeLanes struct{ sort.IntSlice }
-
-// Push appends a free lane, for package heap.
-func (f *freeLanes) Push(x any) { f.IntSlice = append(f.IntSlice, x.(int)) }
-
-// Pop removes the last free lane, for package heap.
-func (f *freeLanes) Pop() any {
-	last := len(f.IntSlice) - 1
-	x := f.IntSlice[last]
-	f.IntSlice = f.IntSlice[:last]
-	return x
+	free  []int // the lanes without a claim, as a heap: the lane with the lowest number comes first
 }
 
 // New returns lanes without claims.
@@ -56,8 +40,8 @@ func (l *Lanes) Begin(resource uint32, id int64) (lane int, ok bool) {
 		r = &resourceLanes{}
 		l.resources[resource] = r
 	}
-	if r.free.Len() > 0 {
-		lane = heap.Pop(&r.free).(int)
+	if len(r.free) > 0 {
+		lane = minheap.Pop(&r.free, minheap.Less)
 	} else {
 		lane = r.count
 		r.count++
@@ -71,7 +55,7 @@ func (l *Lanes) End(resource uint32, id int64) (lane int, ok bool) {
 	k := claim{resource, id}
 	if lane, ok = l.claims[k]; ok {
 		delete(l.claims, k)
-		heap.Push(&l.resources[resource].free, lane)
+		minheap.Push(&l.resources[resource].free, lane, minheap.Less)
 	}
 	return lane, ok
 }

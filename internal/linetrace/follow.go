@@ -2,7 +2,6 @@ package linetrace
 
 import (
 	"bytes"
-	"container/heap"
 	"fmt"
 	"iter"
 	"math"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/internal/lines"
+	"github.com/weft-trace/weft/internal/minheap"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -41,8 +41,8 @@ type follower struct {
 	low, high trace.Decimal // least and greatest of all times, including the time 0
 	newest    int64         // greatest time of a line, in ticks
 	any       bool          // a line with a time has been read
-	held      heldLines
-	ready     []byte // lines that can be parsed, with their numbers
+	held      []heldLine    // heap of lines that wait for lines with earlier times
+	ready     []byte        // lines that can be parsed, with their numbers
 	numbers   []int64
 }
 
@@ -52,26 +52,8 @@ type heldLine struct {
 	text      []byte
 }
 
-// heldLines is a heap of lines, with the earliest line first. Lines with equal times are in the order of the
-// text.
-type heldLines []heldLine
-
-func (h heldLines) Len() int { return len(h) }
-func (h heldLines) Less(i, j int) bool {
-	return h[i].t < h[j].t || h[i].t == h[j].t && h[i].number < h[j].number
-}
-func (h heldLines) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
-
-// Push adds a line, for package heap.
-func (h *heldLines) Push(x any) { *h = append(*h, x.(heldLine)) }
-
-// Pop removes the last line, for package heap.
-func (h *heldLines) Pop() any {
-	n := len(*h) - 1
-	x := (*h)[n]
-	*h = (*h)[:n]
-	return x
-}
+// before orders lines by time. Lines with equal times are in the order of the text.
+func (l *heldLine) before(m *heldLine) bool { return l.t < m.t || l.t == m.t && l.number < m.number }
 
 // Follow implements the method Follow of a [format.Format]. The text has no lines yet. wrap returns the sink
 // for the events of all pieces.
@@ -193,9 +175,9 @@ func (f *follower) order(w lines.Walker, late int64) error {
 			f.take(l, number)
 			continue
 		}
-		heap.Push(&f.held, heldLine{last, number, slices.Clone(l)})
+		minheap.Push(&f.held, heldLine{last, number, slices.Clone(l)}, (*heldLine).before)
 		for len(f.held) > 0 && f.held[0].t <= f.leastTime(late) {
-			x := heap.Pop(&f.held).(heldLine)
+			x := minheap.Pop(&f.held, (*heldLine).before)
 			f.take(x.text, x.number)
 		}
 	}
@@ -219,7 +201,7 @@ func (f *follower) finish() error {
 	}
 	f.ready, f.numbers = f.ready[:0], f.numbers[:0]
 	for len(f.held) > 0 {
-		x := heap.Pop(&f.held).(heldLine)
+		x := minheap.Pop(&f.held, (*heldLine).before)
 		f.take(x.text, x.number)
 	}
 	if err := f.deliver(); err != nil {

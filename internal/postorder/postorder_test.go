@@ -43,7 +43,7 @@ func TestReceives(t *testing.T) {
 	}
 }
 
-// TestMostHeld checks that values do not wait for more than 256 others behind a receive that never completes.
+// TestMostHeld checks that values do not wait for more than 256 others after a receive that never completes.
 func TestMostHeld(t *testing.T) {
 	var r Receives[int]
 	r.Post(true)

@@ -55,8 +55,8 @@ var pureGo = []string{"CGO_ENABLED=0"}
 
 func main() {
 	quick := flag.Bool("quick", false,
-		"run short tests only, without browser and race detector, and take what Go's cache knows")
-	limit := flag.Duration("timeout", time.Hour, "the time that the tests of a package have")
+		"run short tests only, without browser and race detector, and take results from Go's test cache")
+	limit := flag.Duration("timeout", time.Hour, "time limit for the tests of a package")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -78,7 +78,7 @@ func main() {
 // runQuick runs the checks of make quick.
 func runQuick(ctx context.Context, r *report, limit time.Duration) {
 	checkFormat(ctx, r)
-	r.test(ctx, goTest(ctx, pureGo, "-pgo=off", "-short", "-timeout", limit.String(), "./..."), "")
+	r.test(goTest(ctx, pureGo, "-pgo=off", "-short", "-timeout", limit.String(), "./..."), "")
 }
 
 // runAll runs everything in three concurrent lanes: the tests of the page, which mostly wait for the browser,
@@ -96,7 +96,7 @@ func runAll(ctx context.Context, r *report, limit time.Duration) {
 		}
 		for _, s := range race {
 			args := []string{"-race", "-short", "-vet=off", "-count=1", "-timeout", limit.String(), "-run", s.tests}
-			r.test(ctx, goTest(ctx, []string{"CGO_ENABLED=1", "GORACE=atexit_sleep_ms=0"}, append(args, s.packages...)...),
+			r.test(goTest(ctx, []string{"CGO_ENABLED=1", "GORACE=atexit_sleep_ms=0"}, append(args, s.packages...)...),
 				"race")
 		}
 	})
@@ -114,16 +114,16 @@ func runAll(ctx context.Context, r *report, limit time.Duration) {
 	// If this build fails, the tests fail with the same error, and report it.
 	command(ctx, pureGo, "go", "build", "-pgo=off", "-o", os.DevNull, "./cmd/weft").Run()
 	lanes.Go(func() {
-		r.test(ctx, goTest(ctx, pureGo, append(slices.Clone(usual), "./web")...), "")
+		r.test(goTest(ctx, pureGo, append(slices.Clone(usual), "./web")...), "")
 		release := haveReleaseModules(ctx, r)
 		source(ctx, r, release)
 		if release {
 			test := goTest(ctx, pureGo, append(slices.Clone(usual), "./...")...)
 			test.Dir = releaseModule
-			r.test(ctx, test, "")
+			r.test(test, "")
 		}
 	})
-	lanes.Go(func() { r.test(ctx, goTest(ctx, pureGo, append(usual, packages...)...), "") })
+	lanes.Go(func() { r.test(goTest(ctx, pureGo, append(usual, packages...)...), "") })
 	lanes.Wait()
 }
 
@@ -207,7 +207,7 @@ func (r *report) check(name string, c *exec.Cmd) {
 }
 
 // test runs go test -json and reports its results. mode describes how the tests run; it is "" for the default.
-func (r *report) test(ctx context.Context, c *exec.Cmd, mode string) {
+func (r *report) test(c *exec.Cmd, mode string) {
 	out, err := c.StdoutPipe()
 	if err != nil {
 		r.fail(mode, err.Error())
@@ -223,7 +223,7 @@ func (r *report) test(ctx context.Context, c *exec.Cmd, mode string) {
 	if err != nil {
 		r.fail(mode, err.Error())
 	}
-	// This failure belongs to no package. An example is a package that does not exist.
+	// The command failed although no test did, for example because a package does not exist.
 	if err := c.Wait(); err != nil && !failed {
 		r.fail(mode, fmt.Sprintf("%s: %v\n%s", strings.Join(c.Args, " "), err, &errs))
 	}

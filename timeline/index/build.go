@@ -68,9 +68,9 @@ func Build(ctx context.Context, d format.Events, path string, opt Options) error
 	return os.Rename(files[1].Name(), path)
 }
 
-// Temporary builds an index as [Build] does, and opens it. The index file is in the folder for
+// BuildTemporary builds an index as [Build] does, and opens it. The index file is in the folder for
 // temporary files; closing the index removes it.
-func Temporary(ctx context.Context, d format.Events, opt Options) (*Index, error) {
+func BuildTemporary(ctx context.Context, d format.Events, opt Options) (*Index, error) {
 	dir, err := os.MkdirTemp("", "weft-index-*")
 	if err != nil {
 		return nil, fmt.Errorf("cannot make a temporary folder: %w", err)

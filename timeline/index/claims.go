@@ -1,12 +1,11 @@
 package index
 
 import (
-	"container/heap"
 	"maps"
 	"math"
 	"slices"
-	"sort"
 
+	"github.com/weft-trace/weft/internal/minheap"
 	"github.com/weft-trace/weft/timeline/curve"
 	"github.com/weft-trace/weft/trace"
 )
@@ -27,27 +26,13 @@ type resource struct {
 	offsets  bool // claims have an offset
 	spans    *spanTrack
 	lanes    []*openClaim // the claim in each lane; nil if the lane is free
-	free     minHeap      // numbers of free lanes; it may also contain lanes that are in use or no longer exist
+	free     []int        // numbers of free lanes, as a heap; it may also contain lanes that are in use or no longer exist
 	open     []openSpan   // reused by each call
 	amount   float64
 	claims   int
 	changed  int64 // time of the last change of the amount, which held does not have yet if pending is set
 	pending  bool
 	held     valueWriter
-}
-
-// minHeap is a heap of numbers with the least at the top.
-type minHeap struct{ sort.IntSlice }
-
-// Push implements [heap.Interface].
-func (m *minHeap) Push(x any) { m.IntSlice = append(m.IntSlice, x.(int)) }
-
-// Pop implements [heap.Interface].
-func (m *minHeap) Pop() any {
-	n := len(m.IntSlice) - 1
-	x := m.IntSlice[n]
-	m.IntSlice = m.IntSlice[:n]
-	return x
 }
 
 // beginClaim begins a claim. An open claim with the same id ends first.
@@ -75,8 +60,8 @@ func (w *worker) beginClaim(l *location, c *trace.Cursor) error {
 		l.resources = append(l.resources, r)
 	}
 	lane := len(r.lanes)
-	for r.free.Len() > 0 && lane == len(r.lanes) {
-		if n := heap.Pop(&r.free).(int); n < lane && r.lanes[n] == nil {
+	for len(r.free) > 0 && lane == len(r.lanes) {
+		if n := minheap.Pop(&r.free, minheap.Less); n < lane && r.lanes[n] == nil {
 			lane = n
 		}
 	}
@@ -151,9 +136,9 @@ func (l *location) release(p *packer, t, id int64) error {
 		r.lanes = r.lanes[:n-1]
 	}
 	if len(r.lanes) == 0 {
-		r.free.IntSlice = r.free.IntSlice[:0]
+		r.free = r.free[:0]
 	} else if x.lane < len(r.lanes) {
-		heap.Push(&r.free, x.lane)
+		minheap.Push(&r.free, x.lane, minheap.Less)
 	}
 	if r.spans.add(&x.openSpan, t, r.claims-1) {
 		r.open = r.open[:0]

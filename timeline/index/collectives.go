@@ -174,21 +174,21 @@ func (b *builder) writeCollectives(dir *directory) error {
 		for _, s := range spans {
 			next[s.Depth] = append(next[s.Depth], s)
 		}
-		var behind []openSpan
+		var open []openSpan
 		for _, s := range spans {
 			next[s.Depth] = next[s.Depth][1:]
 			if !t.add(&openSpan{start: s.Start, region: s.Region, level: uint32(s.Depth), band: wholeBand}, s.End,
 				len(next)) {
 				continue
 			}
-			behind = behind[:0]
+			open = open[:0]
 			for _, l := range next {
 				if len(l) > 0 && l[0].Start < s.End {
-					behind = append(behind, openSpan{start: l[0].Start, region: l[0].Region, level: uint32(l[0].Depth),
+					open = append(open, openSpan{start: l[0].Start, region: l[0].Region, level: uint32(l[0].Depth),
 						band: wholeBand})
 				}
 			}
-			if err := t.writeBlock(p, behind); err != nil {
+			if err := t.writeBlock(p, open); err != nil {
 				return err
 			}
 		}

@@ -30,7 +30,7 @@ func TestMixedBatches(t *testing.T) {
 		r.Leave(p, 10*i+3, g)
 		r.Leave(q, 10*i+8, g)
 	}
-	x, err := Temporary(t.Context(), mixedBatches{format.Recorded(r)}, Options{})
+	x, err := BuildTemporary(t.Context(), mixedBatches{format.Recorded(r)}, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -49,7 +49,7 @@ func ExampleIndex_Profile() {
 		log.Fatal(err)
 	}
 	defer f.Close()
-	x, err := index.Temporary(ctx, f, index.Options{})
+	x, err := index.BuildTemporary(ctx, f, index.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -83,7 +83,7 @@ func ExampleIndex_Tile() {
 		log.Fatal(err)
 	}
 	defer f.Close()
-	x, err := index.Temporary(ctx, f, index.Options{})
+	x, err := index.BuildTemporary(ctx, f, index.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}

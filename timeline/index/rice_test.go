@@ -33,7 +33,7 @@ func TestRice(t *testing.T) {
 			t.Fatalf("found %v, %v, expected %v", got, err, values)
 		}
 		if len(c.b) != 1 || c.b[0] != 0xa5 {
-			t.Fatalf("found %v behind the numbers", c.b)
+			t.Fatalf("found %v after the numbers", c.b)
 		}
 		if len(b) > 2 {
 			c = columns{b: b[:rng.IntN(len(b)-1)]}

@@ -290,9 +290,9 @@ func (t *spanTrack) reset(kind TrackKind) {
 	t.sums, t.depths = t.sums[:0], t.depths[:0]
 }
 
-// add adds a span that has ended. behind is the number of spans that are open after this span. add reports
+// add adds a span that has ended. open is the number of spans that are open after this span. add reports
 // whether the block is full. If it is full, the caller must write the block.
-func (t *spanTrack) add(o *openSpan, end int64, behind int) bool {
+func (t *spanTrack) add(o *openSpan, end int64, open int) bool {
 	t.w.add(o, end)
 	if t.kind == LocationTrack {
 		t.w.exclusive.int(o.exclusive)
@@ -303,7 +303,7 @@ func (t *spanTrack) add(o *openSpan, end int64, behind int) bool {
 	}
 	t.depths[depth]++
 	t.entry.Spans++
-	return t.w.n >= blockSpans && t.w.n >= behind
+	return t.w.n >= blockSpans && t.w.n >= open
 }
 
 // writeBlock writes the block of the collected spans. stack lists the spans that are open after the block.

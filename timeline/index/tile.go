@@ -161,8 +161,7 @@ func (t *Tile) allocate(strips, runs, cells int) {
 		make([]float32, cells)
 }
 
-// put copies the strips of p to the tile. strip, run and cell are the indexes in the tile from which on it
-// copies.
+// put copies the strips of p to the tile. strip, run and cell are the indexes in the tile at which the copies begin.
 func (t *Tile) put(p *tilePart, strip, run, cell int) {
 	for i, s := range p.strips {
 		if s.Kind >= CurveStrip {

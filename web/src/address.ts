@@ -9,7 +9,16 @@ import type { Node } from "./rows";
 import { outsideText } from "./search";
 import { initialState, type State } from "./store";
 import type { Window } from "./time";
-import { cutShort, linkKey, noticeOf, readFragment, readFollowed, readLink, writeFragment } from "./url";
+import {
+  cutShort,
+  type LinkKey,
+  linkKey,
+  noticeOf,
+  readFragment,
+  readFollowed,
+  readLink,
+  writeFragment,
+} from "./url";
 import { clamp, sameWindow } from "./view";
 
 /**
@@ -333,9 +342,27 @@ export class Address {
       return;
     }
     if (own && own.lane === k.lane && own.id === k.id && own.track === k.track && own.time === k.time) return;
+    this.requestLink("k", k, (link) => this.app.store.set({ selection: null, link: { lane: k.lane, link } }));
+  }
+
+  /** restoreFollowed requests the link that the address names as the one that led to the selection. */
+  restoreFollowed(): void {
+    const k = readFollowed(location.hash),
+      at = this.app.store.state.selection;
+    if (!k || !at || at.lane !== k.lane) return;
+    this.requestLink("fk", k, (link) => {
+      if (this.app.store.state.selection === at) this.app.store.set({ followed: { lane: k.lane, link } });
+    });
+  }
+
+  /**
+   * requestLink requests the link that the address names with a key, and passes it to use. If there is no such link,
+   * it shows the hint about wrong parts of the address.
+   */
+  private requestLink(key: string, k: LinkKey, use: (link: LinkDetails["link"]) => void): void {
     const lane = this.app.lanes[k.lane],
       lost = (): void => {
-        this.wrong.push([`k=${k.lane}.${k.track}.${k.time}.${k.id}`, "there is no such message"]);
+        this.wrong.push([`${key}=${k.lane}.${k.track}.${k.time}.${k.id}`, "there is no such message"]);
         this.hint();
       };
     if (!lane?.meta.tracks[k.track]) {
@@ -348,33 +375,7 @@ export class Address {
         track: k.track,
         time: k.time,
       })
-      .then((d) => this.app.store.set({ selection: null, link: { lane: k.lane, link: d.link } }))
-      .catch(lost);
-  }
-
-  /** restoreFollowed requests the link that the address names as the one that led to the selection. */
-  restoreFollowed(): void {
-    const k = readFollowed(location.hash),
-      at = this.app.store.state.selection,
-      lane = k ? this.app.lanes[k.lane] : undefined;
-    if (!k || !at || at.lane !== k.lane) return;
-    const lost = (): void => {
-      this.wrong.push([`fk=${k.lane}.${k.track}.${k.time}.${k.id}`, "there is no such message"]);
-      this.hint();
-    };
-    if (!lane?.meta.tracks[k.track]) {
-      lost();
-      return;
-    }
-    this.app.client
-      .json<LinkDetails>(`traces/${encodeURIComponent(lane.meta.id)}/link`, {
-        link: k.id,
-        track: k.track,
-        time: k.time,
-      })
-      .then((d) => {
-        if (this.app.store.state.selection === at) this.app.store.set({ followed: { lane: k.lane, link: d.link } });
-      })
+      .then((d) => use(d.link))
       .catch(lost);
   }
 

@@ -76,8 +76,8 @@ export function printable(text: string): string {
 }
 
 /**
- * maxDrawn is the number of characters of a name that are drawn. More never have room, and it takes
- * long to measure long texts.
+ * maxDrawn is the greatest number of characters of a name that are drawn. Longer names never fit, and measuring them
+ * takes long.
  */
 const maxDrawn = 300;
 

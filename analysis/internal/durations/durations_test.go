@@ -91,7 +91,7 @@ func TestClasses(t *testing.T) {
 			t.Errorf("the middle of class %d is in class %d", c, class(middle(c)))
 		}
 		if c > 0 && middle(c) <= middle(c-1) {
-			t.Errorf("class %d is not behind %d", c, c-1)
+			t.Errorf("class %d is not after %d", c, c-1)
 		}
 	}
 	if n := class(1<<63) * 8; n > 60_000 {

@@ -108,9 +108,6 @@ func (r *Reader) Value(c *trace.Cursor, key string) (value string, ok bool) {
 	return value, ok
 }
 
-// Known reports whether [Reader.Each] can have an attribute for some event of a trace.
-func Known(d *trace.Definitions, key string) bool { return slices.Contains(Names(d), key) }
-
 // Names lists the attributes that [Reader.Each] can have for some event of a trace, each once.
 func Names(d *trace.Definitions) []string {
 	if d.AttributesAlone() {

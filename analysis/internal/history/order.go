@@ -1,12 +1,12 @@
 package history
 
 import (
-	"container/heap"
 	"context"
 	"slices"
 
 	"github.com/weft-trace/weft/analysis/internal/synclog"
 	"github.com/weft-trace/weft/analysis/internal/waitstate"
+	"github.com/weft-trace/weft/internal/minheap"
 )
 
 // Forward calls f with the place of each call, in the order in which the calls end. If calls end at the same time, each
@@ -39,7 +39,10 @@ func (h *History) Before(p, q waitstate.Place) bool {
 
 // visit calls f with the place of each call, in the order of Forward or in reverse.
 func (h *History) visit(ctx context.Context, f func(p waitstate.Place), reverse bool) error {
-	x := cursors{reverse: reverse}
+	x := cursors{reverse: reverse, less: (*cursor).before}
+	if reverse {
+		x.less = func(a, b *cursor) bool { return b.before(a) }
+	}
 	for i, l := range h.Locations {
 		if l == nil || l.count == 0 {
 			continue
@@ -51,7 +54,7 @@ func (h *History) visit(ctx context.Context, f func(p waitstate.Place), reverse 
 		c.set(l)
 		x.list = append(x.list, c)
 	}
-	heap.Init(&x)
+	minheap.Init(x.list, x.less)
 	h.ties.h = h
 	var list []waitstate.Place // calls that end at the same time
 	for n := 0; len(x.list) > 0; n++ {
@@ -106,12 +109,12 @@ func (cs *cursors) next(h *History) {
 		c.place.Number++
 	}
 	if c.place.Number < 0 || c.place.Number == l.count {
-		heap.Pop(cs)
+		minheap.Pop(&cs.list, cs.less)
 		return
 	}
 	c.set(l)
 	if len(cs.list) > 1 {
-		heap.Fix(cs, 0)
+		minheap.Fix(cs.list, 0, cs.less)
 	}
 }
 
@@ -128,24 +131,15 @@ func (a *cursor) set(l *Location) {
 	a.leave, a.tieRank = x.Leave, synclog.TieRank(l.stream, x.Work, x.Leave-x.Enter)
 }
 
-// cursors is a heap of cursors, ordered by the end of the call.
+// cursors is a heap of cursors, ordered by the end of the call, or in reverse.
 type cursors struct {
 	list    []cursor
 	reverse bool
+	less    func(a, b *cursor) bool
 }
 
-// Len, Less, Swap, Push and Pop implement [heap.Interface].
-func (cs *cursors) Len() int { return len(cs.list) }
-
-// Less orders by time, then by [synclog.TieRank], then by location.
-func (cs *cursors) Less(i, j int) bool {
-	if cs.reverse {
-		i, j = j, i
-	}
-	return cs.list[i].before(&cs.list[j])
-}
-
-// before reports whether the call of a cursor comes before the call of another location's cursor.
+// before reports whether the call of a cursor comes before the call of another location's cursor: by time, then by
+// [synclog.TieRank], then by location.
 func (a *cursor) before(b *cursor) bool {
 	switch {
 	case a.leave != b.leave:
@@ -154,18 +148,4 @@ func (a *cursor) before(b *cursor) bool {
 		return a.tieRank < b.tieRank
 	}
 	return a.place.Location < b.place.Location
-}
-
-// Swap swaps two cursors.
-func (cs *cursors) Swap(i, j int) { cs.list[i], cs.list[j] = cs.list[j], cs.list[i] }
-
-// Push appends a cursor.
-func (cs *cursors) Push(c any) { cs.list = append(cs.list, c.(cursor)) }
-
-// Pop removes the last cursor.
-func (cs *cursors) Pop() any {
-	n := len(cs.list) - 1
-	c := cs.list[n]
-	cs.list = cs.list[:n]
-	return c
 }

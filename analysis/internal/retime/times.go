@@ -1,11 +1,11 @@
 package retime
 
 import (
-	"container/heap"
 	"math"
 
 	"github.com/weft-trace/weft/analysis/internal/history"
 	"github.com/weft-trace/weft/analysis/internal/waitstate"
+	"github.com/weft-trace/weft/internal/minheap"
 )
 
 // times holds the new times of the calls on which later calls depend, for some variants. If each new duration were
@@ -20,7 +20,7 @@ type times struct {
 	position int64         // number of calls that have been computed
 	now      int64         // end of the last call in ticks
 	ended    int64         // number of computed calls that ended before the last one; their order is that of Span.LastUse
-	kept     spanHeap      // computed spans on which later calls depend
+	kept     []keptSpan    // heap of computed spans on which later calls depend
 	free     [][]int64     // memory of spans that are no longer needed
 }
 
@@ -89,10 +89,10 @@ func (t *times) end(p waitstate.Place) {
 	l := t.h.Locations[p.Location]
 	i, first := l.SpanOf(p.Number)
 	if s := l.Span(i); p.Number == first+s.Calls-1 {
-		heap.Push(&t.kept, keptSpan{s.LastUse, p.Location, i})
+		minheap.Push(&t.kept, keptSpan{s.LastUse, p.Location, i}, usedEarlier)
 	}
 	for len(t.kept) > 0 && t.kept[0].lastUse <= t.ended {
-		s := heap.Pop(&t.kept).(keptSpan)
+		s := minheap.Pop(&t.kept, usedEarlier)
 		x := &t.spans[s.location][s.span]
 		t.free = append(t.free, x.enters)
 		if x.ends != nil {
@@ -109,28 +109,8 @@ type keptSpan struct {
 	span     int
 }
 
-// spanHeap is a heap of spans, ordered by lastUse.
-type spanHeap []keptSpan
-
-// Len, Less, Swap, Push and Pop implement [heap.Interface].
-func (k spanHeap) Len() int { return len(k) }
-
-// Less orders by lastUse.
-func (k spanHeap) Less(i, j int) bool { return k[i].lastUse < k[j].lastUse }
-
-// Swap swaps two spans.
-func (k spanHeap) Swap(i, j int) { k[i], k[j] = k[j], k[i] }
-
-// Push appends a span.
-func (k *spanHeap) Push(x any) { *k = append(*k, x.(keptSpan)) }
-
-// Pop removes the last span.
-func (k *spanHeap) Pop() any {
-	n := len(*k) - 1
-	x := (*k)[n]
-	*k = (*k)[:n]
-	return x
-}
+// usedEarlier orders spans by lastUse.
+func usedEarlier(a, b *keptSpan) bool { return a.lastUse < b.lastUse }
 
 // ofCall returns the times of a call in a list that is indexed by call and variant.
 func (t *times) ofCall(list []int64, call int32) []int64 {

@@ -1,11 +1,11 @@
 package synclog
 
 import (
-	"container/heap"
 	"context"
 	"encoding/binary"
 
 	"github.com/weft-trace/weft/internal/chunks"
+	"github.com/weft-trace/weft/internal/minheap"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -13,7 +13,7 @@ import (
 // [TieRank], and then in the order of their locations. A call is valid until f returns. Scan can be called
 // several times.
 func (l *Log) Scan(ctx context.Context, f func(*Call) error) error {
-	h := make(readers, 0, len(l.lanes))
+	h := make([]*reader, 0, len(l.lanes)) // a heap
 	for _, x := range l.lanes {
 		r := &reader{log: l, lane: x}
 		ok, err := r.next()
@@ -24,7 +24,7 @@ func (l *Log) Scan(ctx context.Context, f func(*Call) error) error {
 			h = append(h, r)
 		}
 	}
-	heap.Init(&h)
+	minheap.Init(h, endsBefore)
 	for n := 0; len(h) > 0; n++ {
 		if n&0xfff == 0 && ctx.Err() != nil {
 			return ctx.Err()
@@ -38,11 +38,11 @@ func (l *Log) Scan(ctx context.Context, f func(*Call) error) error {
 			return err
 		}
 		if !ok {
-			heap.Pop(&h)
+			minheap.Pop(&h, endsBefore)
 			continue
 		}
 		if len(h) > 1 {
-			heap.Fix(&h, 0)
+			minheap.Fix(h, 0, endsBefore)
 		}
 	}
 	return nil
@@ -66,36 +66,16 @@ func (r *reader) tieRank() int8 {
 	return TieRank(r.lane.stream, r.call.Device && !r.call.Idle, r.call.Leave-r.call.Enter)
 }
 
-// readers is a heap of readers, ordered by the end of the next call.
-type readers []*reader
-
-// Len, Less, Swap, Push and Pop implement [heap.Interface].
-func (h readers) Len() int { return len(h) }
-
-// Less orders by time, then by [TieRank], then by location.
-func (h readers) Less(i, j int) bool {
-	a, b := &h[i].call, &h[j].call
+// endsBefore orders readers by the end of their next call, then by [TieRank], then by location.
+func endsBefore(x, y **reader) bool {
+	a, b := &(*x).call, &(*y).call
 	if a.Leave != b.Leave {
 		return a.Leave < b.Leave
 	}
-	if x, y := h[i].tieRank(), h[j].tieRank(); x != y {
-		return x < y
+	if r, s := (*x).tieRank(), (*y).tieRank(); r != s {
+		return r < s
 	}
 	return a.Location < b.Location
-}
-
-// Swap swaps two readers.
-func (h readers) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
-
-// Push appends a reader.
-func (h *readers) Push(x any) { *h = append(*h, x.(*reader)) }
-
-// Pop removes the last reader.
-func (h *readers) Pop() any {
-	n := len(*h) - 1
-	x := (*h)[n]
-	*h = (*h)[:n]
-	return x
 }
 
 // Chunk holds consecutive packed calls of a location.

@@ -28,7 +28,7 @@ type barriers struct {
 	joins   map[joinKey][]Member
 	next    map[visitor]int64
 	regions map[regionOfWorld][]int64 // the number of visits of each location, ascending
-	worlds  []uint32                  // the world of each location; nil if there is one
+	worlds  []uint32                  // the world of each location; nil if the trace has only one world
 }
 
 // joinKey identifies the visits with the same number of a region by all processes of a world.

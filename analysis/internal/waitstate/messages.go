@@ -2,11 +2,11 @@ package waitstate
 
 import (
 	"cmp"
-	"container/heap"
 	"slices"
 
 	"github.com/weft-trace/weft/analysis/internal/matching"
 	"github.com/weft-trace/weft/analysis/internal/synclog"
+	"github.com/weft-trace/weft/internal/minheap"
 	"github.com/weft-trace/weft/internal/openset"
 	"github.com/weft-trace/weft/internal/postorder"
 	"github.com/weft-trace/weft/trace"
@@ -475,7 +475,7 @@ func (e *engine) reportWrongOrder(l *lateMessage) {
 // before a receive whose message had been sent earlier.
 type receiveOrder struct {
 	fifo
-	late byTime // messages with late-sender waits that may turn out to be in the wrong order
+	late []*lateMessage // heap of messages with late-sender waits that may turn out to be in the wrong order
 }
 
 // Limits of a receiveOrder.
@@ -511,7 +511,7 @@ func (o *receiveOrder) advance(e *engine) {
 		}
 		x := o.pop()
 		for len(o.late) > 0 && o.late[0].sendTime > x.sendTime {
-			y := heap.Pop(&o.late).(*lateMessage)
+			y := minheap.Pop(&o.late, sentLater)
 			y.wrong = WrongOrderDifferent
 			if y.from == x.from {
 				y.wrong = WrongOrderSame
@@ -529,35 +529,14 @@ func (o *receiveOrder) advance(e *engine) {
 			}
 			y := e.messages.lateMessage(x)
 			y.references++
-			heap.Push(&o.late, y)
+			minheap.Push(&o.late, y, sentLater)
 		}
 		e.messages.drop(x)
 	}
 }
 
-// byTime is a heap of messages, the latest sent first.
-type byTime []*lateMessage
-
-// Len, Less, Swap, Push and Pop implement [heap.Interface].
-func (h byTime) Len() int { return len(h) }
-
-// Less orders by the time of the send, the latest first.
-func (h byTime) Less(i, j int) bool { return h[i].sendTime > h[j].sendTime }
-
-// Swap swaps two messages.
-func (h byTime) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
-
-// Push appends a message.
-func (h *byTime) Push(x any) { *h = append(*h, x.(*lateMessage)) }
-
-// Pop removes the last message.
-func (h *byTime) Pop() any {
-	n := len(*h) - 1
-	x := (*h)[n]
-	(*h)[n] = nil
-	*h = (*h)[:n]
-	return x
-}
+// sentLater orders messages by the time of the send, the latest first.
+func sentLater(a, b **lateMessage) bool { return (*a).sendTime > (*b).sendTime }
 
 // finish reports the waits of calls that wait for ends of messages that the trace does not have.
 func (m *messages) finish() {

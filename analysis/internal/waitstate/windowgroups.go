@@ -64,8 +64,8 @@ type originEpoch struct {
 	last            *access  // the latest of posts
 	start, complete access
 	completed       bool
-	// recent are the last accesses, which may end before the target's call that posts. waited is the one that
-	// has waited last, valid if any is set.
+	// recent holds the last accesses, which may end before the target's call that posts. waited is the access that
+	// was the last to wait. It is valid if any is set.
 	recent [4]recentAccess
 	number int
 	waited Place
