@@ -169,6 +169,7 @@ func (p *parser) isUnit() bool {
 		return true
 	}
 	n := p.rest[1]
-	return n.kind == word && !slices.Contains(declarations, n.text) || n.kind == number || n.is("{") || n.is("(") ||
-		n.is(",") || n.is("]") || n.is(")") && p.rest[2].kind != endToken && !slices.Contains(declarations, p.rest[2].text)
+	return n.kind == word && !slices.Contains(declarations, n.text) || n.kind == number || n.kind == text ||
+		n.is("{") || n.is("(") || n.is(",") || n.is("]") ||
+		n.is(")") && p.rest[2].kind != endToken && !slices.Contains(declarations, p.rest[2].text)
 }

@@ -335,12 +335,13 @@ func TestProductsOfSums(t *testing.T) {
 // definition has the same name.
 func TestSignalNamedLikeUnit(t *testing.T) {
 	const text = "signal s : wip 'i' over 1 s check a : percentile 9 from {'a'='b'} to {'a'='b'} < 1 s " +
-		"check b : s <= 1 s check c : finally by 5 s 2 * s <= 1"
+		"check b : s <= 1 s check c : finally by 5 s 2 * s <= 1 check d : finally after 1s 'sig' > 2"
 	spec, err := Parse("spec.etl", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = "percentile 9 from {'a' = 'b'} to {'a' = 'b'} < 1 s, s <= 1 s, finally within [0, 5 s] 2 * s <= 1"
+	const want = "percentile 9 from {'a' = 'b'} to {'a' = 'b'} < 1 s, s <= 1 s, finally within [0, 5 s] 2 * s <= 1, " +
+		"finally within [1 s, inf) 'sig' > 2"
 	var got []string
 	for _, c := range spec.Checks {
 		got = append(got, c.Formula.String())
