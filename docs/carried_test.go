@@ -21,8 +21,8 @@ var titles = []struct{ name, title string }{{"etf", "TRACE"}, {"picl", "PICL"}, 
 	{"otf2", "OTF2"}}
 
 // TestCarriedSizes compares the tables in carried.md with the sizes of the traces that weft writes. What only weft
-// reads may take up to a tenth of all traces that were handed out with the descriptions of the formats, in every
-// format. That table is compared only where these traces are present.
+// reads may take up to a tenth of a collection of real traces that is not part of the repository, in every format. Its
+// table is compared only where these traces are present.
 func TestCarriedSizes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("writes all traces in all formats")
@@ -30,7 +30,7 @@ func TestCarriedSizes(t *testing.T) {
 	const page = "formats/carried.md"
 	text := read(t, page)
 	for _, x := range []struct{ head, dirs string }{
-		{"| written as (handed out) |", "../../shared/traces/*"},
+		{"| written as (collection) |", "../../shared/traces/*"},
 		{"| written as (repository) |", "../format/*/testdata/ok"},
 	} {
 		dirs, err := filepath.Glob(x.dirs)
@@ -43,7 +43,7 @@ func TestCarriedSizes(t *testing.T) {
 		table := x.head + " with | `--plain` | added |\n|---|--:|--:|--:|\n"
 		for i, s := range carriedSizes(t, dirs) {
 			added := float64(s[0]-s[1]) * 100 / float64(s[0])
-			if strings.Contains(x.head, "handed out") && added > 10 {
+			if strings.Contains(x.head, "collection") && added > 10 {
 				t.Errorf("%s: found %.1f %% of data that only weft reads, expected at most 10 %%", titles[i].title, added)
 			}
 			table += fmt.Sprintf("| %s | %s | %s | %.0f %% |\n", titles[i].title, grouped(s[0]), grouped(s[1]), added)
