@@ -65,7 +65,7 @@ func HasAttribute(d *trace.Definitions, name string, match func(value string) bo
 // Definitions stay; see [Prune]. If one end of a message is dropped, the other end has no partner. Links are
 // kept if both of their ends are kept.
 //
-// Filter uses 24 bytes per open region. With MinDuration it also keeps the events of the last MinDuration
+// Filter uses 32 bytes per open region. With MinDuration it also keeps the events of the last MinDuration
 // ticks. With Communicator, it reads the trace twice, and uses a bit for each posted receive and collective
 // operation. If links are selected, it uses 64 bytes for each dropped claim and mark.
 func Filter(d format.Events, w FilterOptions) format.Events {

@@ -2,6 +2,7 @@ package transform
 
 import (
 	"slices"
+	"sort"
 
 	"github.com/weft-trace/weft/trace"
 )
@@ -41,16 +42,20 @@ func (s *filterScan) wantsEnterSnapshot(l *filterState, q *queue, x *trace.Curso
 // openVisit returns the visit of a region that began at a time and is open just before another time. The begin of a
 // visit may be later than begin, because cut begins open visits at the border.
 func (l *filterState) openVisit(region uint32, begin, at int64) (v visit, ok bool) {
-	find := func(visits []visit) {
-		for _, o := range visits {
-			if o.kind == trace.Enter && o.ref == region && o.begin >= begin && (!ok || o.begin < v.begin) {
-				v, ok = o, true
-			}
+	// Open visits are in the order of their begins.
+	i := sort.Search(len(l.open), func(i int) bool { return l.open[i].begin >= begin })
+	for _, o := range l.open[i:] {
+		if o.kind == trace.Enter && o.ref == region {
+			return o, true
 		}
 	}
-	find(l.open)
-	if l.closedAt == at {
-		find(l.closed)
+	if l.closedAt != at {
+		return v, false
+	}
+	for _, o := range l.closed {
+		if o.kind == trace.Enter && o.ref == region && o.begin >= begin && (!ok || o.begin < v.begin) {
+			v, ok = o, true
+		}
 	}
 	return v, ok
 }
