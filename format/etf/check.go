@@ -87,6 +87,7 @@ type resourceUse struct {
 	begun  []*openClaim         // claims that began at the current time and that settle has not added to sum yet
 	open   map[int64]*openClaim // open claims by id, including the claims in begun
 	number uint64               // number of the next claim
+	free   *openClaim           // a list of ended claims, linked by next, whose memory is used again
 	places places
 	// sum is the total amount of the claims that settle has added. excess counts the open claims that exceed
 	// the capacity on their own. Each of these is reported as a defect of its own, and sum leaves them out.
@@ -95,7 +96,14 @@ type resourceUse struct {
 }
 
 // begin adds a claim that begins to the open claims of the resource.
-func (u *resourceUse) begin(h *openClaim) {
+func (u *resourceUse) begin(x openClaim) {
+	h := u.free
+	if h == nil {
+		h = new(openClaim)
+	} else {
+		u.free = h.next
+	}
+	*h = x
 	h.number, h.next = u.number, u.open[h.id]
 	u.number++
 	u.open[h.id] = h
@@ -124,6 +132,8 @@ func (u *resourceUse) end(id int64, r *trace.Resource) {
 	if len(u.open) == 0 {
 		u.sum = preciseSum{}
 	}
+	*h = openClaim{next: u.free}
+	u.free = h
 }
 
 // count adds the amount of a claim to the sum if sign is 1, and subtracts it if sign is -1.
@@ -272,7 +282,7 @@ func (c *checker) checkClaimBegin(x *trace.Cursor) error {
 		return err
 	}
 	u := c.useOf(res)
-	h := &openClaim{id: id, amount: math.Float64frombits(x.Op(2)), pos: x.Pos()}
+	h := openClaim{id: id, amount: math.Float64frombits(x.Op(2)), pos: x.Pos()}
 	if c.d.Model.Resources.At(res).UsesOffset && len(x.Ops()) > 3 {
 		h.offset = math.Float64frombits(x.Op(3))
 	}

@@ -1,6 +1,7 @@
 package etf
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/binary"
@@ -15,11 +16,11 @@ import (
 // in any order. Therefore the linker sorts the ids and the ends of dependencies, on disk if necessary,
 // and joins both.
 type linker struct {
-	d     *decoder
-	ids   *extsort.Sorter // claims and events by (kind, id): location, line, start, end
-	ends  *extsort.Sorter // ends of dependencies by (kind, id): line, side
-	texts *extsort.Sorter // dependencies by line
-	buf   []byte
+	d    *decoder
+	ids  *extsort.Sorter // places of claims and events by (kind, id)
+	ends *extsort.Sorter // ends of dependencies by (kind, id): line and side
+	deps *extsort.Sorter // dependencies by line
+	buf  []byte
 	// carried holds the links of a trace that was written from another format.
 	carried carrier.Links
 }
@@ -33,7 +34,7 @@ func (d *decoder) newLinker(sel trace.Selection) *linker {
 		return nil
 	}
 	return &linker{d: d, ids: extsort.New(linkMemory, ""), ends: extsort.New(linkMemory, ""),
-		texts: extsort.New(linkMemory, "")}
+		deps: extsort.New(linkMemory, "")}
 }
 
 const (
@@ -45,12 +46,8 @@ const (
 func (l *linker) addBlock(p *blockParser) error {
 	for i := range p.places {
 		x := &p.places[i]
-		b := binary.LittleEndian.AppendUint32(l.buf[:0], x.loc)
-		for _, v := range [...]int64{x.line, x.t0, x.t1} {
-			b = binary.LittleEndian.AppendUint64(b, uint64(v))
-		}
-		l.buf = b
-		if err := l.ids.Add(x.kind, x.id, b); err != nil {
+		l.buf = x.append(l.buf[:0])
+		if err := l.ids.Add(x.kind, x.id, l.buf); err != nil {
 			return err
 		}
 	}
@@ -67,21 +64,46 @@ func (l *linker) addBlock(p *blockParser) error {
 	return nil
 }
 
-// addDependency stores the two ends of a dependency, which are matched with claims and events later, and the text of
-// its attributes.
+// addDependency stores the two ends of a dependency, which are matched with claims and events later, and its
+// fields.
 func (l *linker) addDependency(r *dependency) error {
 	for side, id := range [2]int64{r.src, r.dst} {
 		kind := int64(claimIDs)
 		if dependencyEnds[r.typ][side] == trace.AtEvent {
 			kind = eventIDs
 		}
-		b := binary.LittleEndian.AppendUint64(l.buf[:0], uint64(r.line))
-		l.buf = append(b, byte(side))
+		l.buf = binary.AppendVarint(l.buf[:0], 2*r.line+int64(side))
 		if err := l.ends.Add(kind, id, l.buf); err != nil {
 			return err
 		}
 	}
-	return l.texts.Add(r.line, 0, r.text)
+	b := binary.AppendVarint(l.buf[:0], r.id)
+	b = binary.AppendVarint(append(b, byte(r.typ)), r.src)
+	l.buf = append(binary.AppendVarint(b, r.dst), r.attrs...)
+	return l.deps.Add(r.line, 0, l.buf)
+}
+
+// append appends the place in the form that the linker stores, without kind and id.
+func (x *idPlace) append(b []byte) []byte {
+	b = binary.AppendVarint(binary.AppendUvarint(b, uint64(x.loc)), x.line)
+	return binary.AppendVarint(binary.AppendVarint(b, x.t0), x.t1-x.t0)
+}
+
+// readPlace decodes a place that append has encoded.
+func readPlace(b []byte) (x idPlace) {
+	loc, n := binary.Uvarint(b)
+	x.loc, b = uint32(loc), b[n:]
+	x.line, b = readVarint(b)
+	x.t0, b = readVarint(b)
+	d, _ := readVarint(b)
+	x.t1 = x.t0 + d
+	return x
+}
+
+// readVarint returns the number at the start of b, and the bytes after it.
+func readVarint(b []byte) (int64, []byte) {
+	v, n := binary.Varint(b)
+	return v, b[n:]
 }
 
 // Close deletes the linker's temporary files.
@@ -89,7 +111,7 @@ func (l *linker) Close() {
 	if l == nil {
 		return
 	}
-	for _, s := range []*extsort.Sorter{l.ids, l.ends, l.texts} {
+	for _, s := range []*extsort.Sorter{l.ids, l.ends, l.deps} {
 		s.Close()
 	}
 	l.carried.Close()
@@ -118,7 +140,7 @@ func (l *linker) Links(ctx context.Context, sink format.Sink) error {
 	if err != nil {
 		return err
 	}
-	texts, err := l.texts.Sort(ctx)
+	deps, err := l.deps.Sort(ctx)
 	if err != nil {
 		return err
 	}
@@ -126,61 +148,79 @@ func (l *linker) Links(ctx context.Context, sink format.Sink) error {
 	if err != nil {
 		return err
 	}
-	out := make([]trace.Link, 0, linkBatch)
-	var rec Record
+	var list linkList
 	for {
-		t, ok, err := texts.Next()
+		t, ok, err := deps.Next()
 		if err != nil {
 			return err
 		}
 		if !ok {
 			break
 		}
-		text := append([]byte(nil), t.Data...)
-		if _, err := rec.read(text, 0, func(problem) error { return nil }); err != nil {
-			return err
-		}
-		ends := dependencyEnds[rec.Type]
-		x := trace.Link{ID: rec.ID, Pos: t.A,
-			Src: trace.End{Kind: ends[0], ID: rec.Src, Location: trace.NoRef},
-			Dst: trace.End{Kind: ends[1], ID: rec.Dst, Location: trace.NoRef}}
+		x := list.add(t.A, t.Data)
 		for more && place.A == t.A {
 			e := &x.Src
 			if place.B == 1 {
 				e = &x.Dst
 			}
-			e.Location = binary.LittleEndian.Uint32(place.Data)
-			e.Pos, e.Time = placeNumber(place.Data, 0), placeNumber(place.Data, 1)
-			if e.Kind == trace.AtClaimEnd {
-				e.Time = placeNumber(place.Data, 2)
+			at := readPlace(place.Data)
+			if e.Location, e.Pos, e.Time = at.loc, at.line, at.t0; e.Kind == trace.AtClaimEnd {
+				e.Time = at.t1
 			}
 			if place, more, err = places.Next(); err != nil {
 				return err
 			}
 		}
-		for _, a := range rec.Attrs {
-			x.Attrs = append(x.Attrs, trace.Attr{Key: a.Key, Value: trace.StringValue(a.Value)})
-		}
-		if out = append(out, x); len(out) == linkBatch {
-			if err := sink.Links(out); err != nil {
+		if len(list.links) == linkBatch {
+			if err := sink.Links(list.links); err != nil {
 				return err
 			}
-			out = make([]trace.Link, 0, linkBatch)
+			list.links, list.attrs = nil, nil
 		}
 	}
-	if len(out) > 0 {
-		return sink.Links(out)
+	if len(list.links) > 0 {
+		return sink.Links(list.links)
 	}
 	return nil
 }
 
-// placeNumber returns number i of an encoded place: its line, start or end.
-func placeNumber(data []byte, i int) int64 { return int64(binary.LittleEndian.Uint64(data[4+8*i:])) }
+// linkList converts dependencies to links.
+type linkList struct {
+	links []trace.Link
+	attrs []trace.Attr // the attributes of all links
+	// text is the attribute list of the last dependency, and same are its attributes. Most dependencies have the
+	// list of the one before.
+	text []byte
+	same []Attr
+}
 
-// isBefore reports whether the encoded place a begins earlier than b, or at the same time in an earlier
-// line.
+// add appends the dependency in a line, which addDependency has encoded. Its ends have no place yet.
+func (t *linkList) add(line int64, b []byte) *trace.Link {
+	id, b := readVarint(b)
+	ends := dependencyEnds[b[0]]
+	src, b := readVarint(b[1:])
+	dst, b := readVarint(b)
+	if t.links == nil {
+		t.links = make([]trace.Link, 0, linkBatch)
+	}
+	if !bytes.Equal(b, t.text) {
+		t.text = bytes.Clone(b) // the strings of parseAttrs share its memory
+		t.same = parseAttrs(t.text, t.same, func(problem) {})
+	}
+	from := len(t.attrs)
+	for _, a := range t.same {
+		t.attrs = append(t.attrs, trace.Attr{Key: a.Key, Value: trace.StringValue(a.Value)})
+	}
+	t.links = append(t.links, trace.Link{ID: id, Pos: line, Attrs: t.attrs[from:len(t.attrs):len(t.attrs)],
+		Src: trace.End{Kind: ends[0], ID: src, Location: trace.NoRef},
+		Dst: trace.End{Kind: ends[1], ID: dst, Location: trace.NoRef}})
+	return &t.links[len(t.links)-1]
+}
+
+// isBefore reports whether the encoded place a begins earlier than b, or at the same time in an earlier line.
 func isBefore(a, b []byte) bool {
-	return cmp.Or(cmp.Compare(placeNumber(a, 1), placeNumber(b, 1)), cmp.Compare(placeNumber(a, 0), placeNumber(b, 0))) < 0
+	x, y := readPlace(a), readPlace(b)
+	return cmp.Or(cmp.Compare(x.t0, y.t0), cmp.Compare(x.line, y.line)) < 0
 }
 
 // join finds the claim or event for each end of a dependency. If several claims have the id, join takes the
@@ -222,8 +262,8 @@ func (l *linker) join(ctx context.Context, found *extsort.Sorter) error {
 			}
 		}
 		if have.ok && have.a == e.A && have.b == e.B {
-			dep := int64(binary.LittleEndian.Uint64(e.Data))
-			if err := found.Add(dep, int64(e.Data[8]), have.data); err != nil {
+			end, _ := readVarint(e.Data)
+			if err := found.Add(end>>1, end&1, have.data); err != nil {
 				return err
 			}
 		}

@@ -51,6 +51,7 @@ type place struct {
 type placeTree struct {
 	root *placeNode
 	lot  uint64
+	free *placeNode // a list of removed nodes, linked by left, whose memory is used again
 }
 
 type placeNode struct {
@@ -110,15 +111,26 @@ func join(a, b *placeNode) *placeNode {
 
 func (t *placeTree) add(p place) {
 	t.lot = t.lot*6364136223846793005 + 1442695040888963407
+	n := t.free
+	if n == nil {
+		n = new(placeNode)
+	} else {
+		t.free = n.left
+	}
+	*n = placeNode{place: p, lot: t.lot}
 	before, rest := t.root.split(p.key, p.number)
-	t.root = join(join(before, (&placeNode{place: p, lot: t.lot}).update()), rest)
+	t.root = join(join(before, n.update()), rest)
 }
 
 // remove removes the place with a key and number.
 func (t *placeTree) remove(key float64, number uint64) {
 	before, rest := t.root.split(key, number)
-	_, rest = rest.split(key, number+1)
+	n, rest := rest.split(key, number+1)
 	t.root = join(before, rest)
+	if n != nil { // numbers differ, so it is a single node
+		*n = placeNode{left: t.free}
+		t.free = n
+	}
 }
 
 // countBelow counts the places whose key is less than the given one.

@@ -115,8 +115,8 @@ type recentRegion struct {
 
 // dependency holds the fields of a D line.
 type dependency struct {
-	line, typ, src, dst int64
-	text                []byte // the whole line, in the memory of the block
+	line, id, typ, src, dst int64
+	attrs                   []byte // the attribute list, in the memory of the block
 }
 
 // recentIndex returns the index in blockParser.recent for lines with keyword k.
@@ -550,7 +550,7 @@ func (p *blockParser) storeDependency(attrs []byte, number int64, l []byte) erro
 	p.keys, p.vals = p.keys[:0], p.vals[:0]
 	_, err := p.parseAttributes(attrs, trace.NoRef, D, number, l)
 	if p.links {
-		p.deps = append(p.deps, dependency{number, rec.Type, rec.Src, rec.Dst, l})
+		p.deps = append(p.deps, dependency{number, rec.ID, rec.Type, rec.Src, rec.Dst, attrs})
 	}
 	return err
 }

@@ -182,7 +182,7 @@ func (p *blockParser) quickEvent(rest []byte, line int64) int {
 
 // quickDependency processes the line of a dependency in the same way as quickClaim processes that of a claim.
 func (p *blockParser) quickDependency(rest []byte, line int64) int {
-	_, i := quickInteger(rest, 2)
+	id, i := quickInteger(rest, 2)
 	typ, i := quickInteger(rest, i)
 	src, i := quickInteger(rest, i)
 	dst, scale, i := digits.Decimal(rest, i, digits.AnyByte)
@@ -200,7 +200,7 @@ func (p *blockParser) quickDependency(rest []byte, line int64) int {
 		p.unusedAttrs = append(p.unusedAttrs[:0], rest[i:end]...)
 	}
 	if end > 0 && p.links {
-		p.deps = append(p.deps, dependency{line, typ, src, dst, rest[:end-1]})
+		p.deps = append(p.deps, dependency{line, id, typ, src, dst, rest[i : end-1]})
 	}
 	return end
 }

@@ -27,18 +27,31 @@ const (
 
 // Sorter sorts records by (A, B). Records with equal keys keep the order in which they were added. It keeps
 // records in memory up to the limit that [New] sets, and all other records in sorted runs in temporary files.
+// Records that are added in order, or nearly so, cost no sorting. Records that are added in order form one run.
 type Sorter struct {
-	memory int
-	dir    string
-	recs   []entry
-	data   []byte
-	runs   []*os.File
-	count  int64
+	memory   int
+	dir      string
+	recs     []entry
+	data     []byte
+	unsorted bool // recs are not in order
+	runs     []*os.File
+	last     key // the last key in the last run
+	count    int64
 }
 
 type entry struct {
-	a, b   int64
+	key
 	off, n uint32
+}
+
+// key is the sort key of a record.
+type key struct{ a, b int64 }
+
+func (k key) compare(l key) int {
+	if c := cmp.Compare(k.a, l.a); c != 0 {
+		return c
+	}
+	return cmp.Compare(k.b, l.b)
 }
 
 // New returns a sorter that needs about memory bytes, but at least 1 MiB. It creates temporary files in dir
@@ -57,10 +70,31 @@ func (s *Sorter) Add(a, b int64, data []byte) error {
 	if s.recs == nil {
 		s.recs = make([]entry, 0, 1024)
 	}
-	s.recs = append(s.recs, entry{a, b, uint32(len(s.data)), uint32(len(data))})
+	n := len(s.recs)
+	s.recs = append(s.recs, entry{key{a, b}, uint32(len(s.data)), uint32(len(data))})
+	if !s.unsorted {
+		s.insert(n)
+	}
 	s.data = append(s.data, data...)
 	s.count++
 	return nil
+}
+
+// farthest is the largest number of records before which a record is inserted when it is added.
+const farthest = 32
+
+// insert moves record n before the last records that belong after it, if they are few. All records before it are
+// in order.
+func (s *Sorter) insert(n int) {
+	x, i := s.recs[n], n
+	for i > 0 && x.compare(s.recs[i-1].key) < 0 {
+		if i--; n-i > farthest {
+			s.unsorted = true
+			return
+		}
+	}
+	copy(s.recs[i+1:], s.recs[i:n])
+	s.recs[i] = x
 }
 
 // Len returns the number of records that were added.
@@ -69,20 +103,23 @@ func (s *Sorter) Len() int64 { return s.count }
 // Spilled reports whether the sorter has written records to a file.
 func (s *Sorter) Spilled() bool { return len(s.runs) > 0 }
 
-// compare orders records by their keys. Records with equal keys keep the order in which they were added, which
-// is the order of their data in memory. Among several records with the same offset, only the last can have
-// data.
-func compare(x, y entry) int {
-	if c := cmp.Compare(x.a, y.a); c != 0 {
-		return c
+// sort brings the records in memory in order. Records with equal keys keep the order in which they were added,
+// which is the order of their data in memory. Among several records with the same offset, only the last can
+// have data.
+func (s *Sorter) sort() {
+	if !s.unsorted {
+		return
 	}
-	if c := cmp.Compare(x.b, y.b); c != 0 {
-		return c
-	}
-	if c := cmp.Compare(x.off, y.off); c != 0 {
-		return c
-	}
-	return cmp.Compare(x.n, y.n)
+	slices.SortFunc(s.recs, func(x, y entry) int {
+		if c := x.compare(y.key); c != 0 {
+			return c
+		}
+		if c := cmp.Compare(x.off, y.off); c != 0 {
+			return c
+		}
+		return cmp.Compare(x.n, y.n)
+	})
+	s.unsorted = false
 }
 
 func (s *Sorter) temp() (*os.File, error) {
@@ -96,33 +133,55 @@ func (s *Sorter) temp() (*os.File, error) {
 	return f, nil
 }
 
-// spill sorts the records in memory and writes them to a temporary file, as a run.
+// spill sorts the records in memory and appends them to the last run, if they belong after it, or to a new one.
 func (s *Sorter) spill() error {
-	slices.SortFunc(s.recs, compare)
-	f, err := s.temp()
-	if err != nil {
-		return err
+	s.sort()
+	if len(s.runs) == 0 || s.recs[0].compare(s.last) < 0 {
+		f, err := s.temp()
+		if err != nil {
+			return err
+		}
+		s.runs, s.last = append(s.runs, f), key{}
 	}
-	s.runs = append(s.runs, f)
-	w := bufio.NewWriterSize(f, readBuffer)
+	w := newRunWriter(s.runs[len(s.runs)-1], s.last)
 	for _, e := range s.recs {
-		if err := write(w, e.a, e.b, s.data[e.off:e.off+e.n]); err != nil {
+		if err := w.add(e.key, s.data[e.off:e.off+e.n]); err != nil {
 			return err
 		}
 	}
-	s.recs, s.data = s.recs[:0], s.data[:0]
+	s.recs, s.data, s.last = s.recs[:0], s.data[:0], w.last
 	return w.Flush()
 }
 
-// recordHead is the number of bytes before the data of a record in a file.
-const recordHead = 20
+// runWriter writes records in order. A record in a file consists of the difference of A to that of the record
+// before, B (its difference, if A is the same), the length of the data, each as a varint, and the data.
+type runWriter struct {
+	*bufio.Writer
+	last key
+	size int64 // bytes that were written
+	head []byte
+}
 
-func write(w *bufio.Writer, a, b int64, data []byte) error {
-	var h [recordHead]byte
-	binary.LittleEndian.PutUint64(h[0:], uint64(a))
-	binary.LittleEndian.PutUint64(h[8:], uint64(b))
-	binary.LittleEndian.PutUint32(h[16:], uint32(len(data)))
-	w.Write(h[:])
+// maxHead is the largest number of bytes before the data of a record in a file.
+const maxHead = 3 * binary.MaxVarintLen64
+
+// newRunWriter returns a writer of the records that follow a record with the key last in a run. Before the first
+// record of a run, last is the zero key.
+func newRunWriter(f *os.File, last key) *runWriter {
+	return &runWriter{Writer: bufio.NewWriterSize(f, readBuffer), last: last}
+}
+
+func (w *runWriter) add(k key, data []byte) error {
+	h := binary.AppendUvarint(w.head[:0], uint64(k.a-w.last.a))
+	if k.a == w.last.a {
+		h = binary.AppendUvarint(h, uint64(k.b-w.last.b))
+	} else {
+		h = binary.AppendVarint(h, k.b)
+	}
+	h = binary.AppendUvarint(h, uint64(len(data)))
+	w.last, w.head = k, h
+	w.size += int64(len(h) + len(data))
+	w.Write(h)
 	_, err := w.Write(data)
 	return err
 }
@@ -130,7 +189,7 @@ func write(w *bufio.Writer, a, b int64, data []byte) error {
 // Sort ends the adding of records, and returns all records in order.
 func (s *Sorter) Sort(ctx context.Context) (*Iterator, error) {
 	if len(s.runs) == 0 {
-		slices.SortFunc(s.recs, compare)
+		s.sort()
 		return &Iterator{mem: s.recs, data: s.data}, nil
 	}
 	if len(s.recs) > 0 {
@@ -197,7 +256,7 @@ func (s *Sorter) Groups(ctx context.Context) ([]Group, error) {
 	s.runs = append(s.runs[:0], f)
 	from, ahead := int64(0), min(max(s.memory/len(groups), 4<<10), readBuffer)
 	for i, end := range ends {
-		r := &run{r: bufio.NewReaderSize(io.NewSectionReader(f, from, end-from), ahead)}
+		r := newRun(io.NewSectionReader(f, from, end-from), ahead)
 		if err := r.next(); err != nil {
 			return nil, err
 		}
@@ -221,7 +280,7 @@ func memoryGroups(it *Iterator) (groups []Group) {
 // writeGroups writes all records to a file. It returns the groups, and the offset in the file at which each
 // group ends.
 func writeGroups(ctx context.Context, it *Iterator, f *os.File) (groups []Group, ends []int64, err error) {
-	w, at := bufio.NewWriterSize(f, readBuffer), int64(0)
+	w := newRunWriter(f, key{})
 	for n := 0; ; n++ {
 		r, ok, err := it.Next()
 		if err == nil && n%4096 == 0 {
@@ -234,19 +293,19 @@ func writeGroups(ctx context.Context, it *Iterator, f *os.File) (groups []Group,
 			return groups, ends, w.Flush()
 		}
 		if len(groups) == 0 || groups[len(groups)-1].A != r.A {
-			groups, ends = append(groups, Group{A: r.A}), append(ends, at)
+			groups, ends = append(groups, Group{A: r.A}), append(ends, 0)
+			w.last = key{} // each group is a run
 		}
-		if err := write(w, r.A, r.B, r.Data); err != nil {
+		if err := w.add(key{r.A, r.B}, r.Data); err != nil {
 			return nil, nil, err
 		}
-		at += int64(recordHead + len(r.Data))
-		ends[len(ends)-1] = at
+		ends[len(ends)-1] = w.size
 	}
 }
 
 // writeTo writes the remaining records of the iterator to a file.
 func (it *Iterator) writeTo(f *os.File) error {
-	w := bufio.NewWriterSize(f, readBuffer)
+	w := newRunWriter(f, key{})
 	for {
 		r, ok, err := it.Next()
 		if err != nil {
@@ -255,7 +314,7 @@ func (it *Iterator) writeTo(f *os.File) error {
 		if !ok {
 			return w.Flush()
 		}
-		if err := write(w, r.A, r.B, r.Data); err != nil {
+		if err := w.add(key{r.A, r.B}, r.Data); err != nil {
 			return err
 		}
 	}
@@ -286,11 +345,15 @@ type Iterator struct {
 
 // run is a sorted sequence of records in a temporary file that is being read.
 type run struct {
-	r    *bufio.Reader
-	rec  Record
-	buf  []byte
-	done bool
+	r     *bufio.Reader
+	rec   Record
+	inBuf int    // bytes of the record that the reader still holds
+	buf   []byte // data of a record that is longer than the reader's buffer
+	done  bool
 }
+
+// newRun returns the run in a file, before its first record. It reads size bytes ahead.
+func newRun(f io.Reader, size int) *run { return &run{r: bufio.NewReaderSize(f, size)} }
 
 // merge returns an iterator over the records of several runs, in order.
 func merge(files []*os.File) (*Iterator, error) {
@@ -299,7 +362,7 @@ func merge(files []*os.File) (*Iterator, error) {
 		if _, err := f.Seek(0, io.SeekStart); err != nil {
 			return nil, err
 		}
-		r := &run{r: bufio.NewReaderSize(f, readBuffer)}
+		r := newRun(f, readBuffer)
 		if err := r.next(); err != nil {
 			return nil, err
 		}
@@ -314,24 +377,42 @@ func merge(files []*os.File) (*Iterator, error) {
 	return it, nil
 }
 
+// next reads the next record. Its data stays valid until the next call.
 func (r *run) next() error {
-	var h [recordHead]byte
-	if _, err := io.ReadFull(r.r, h[:]); err != nil {
-		if err == io.EOF {
-			r.done = true
+	r.r.Discard(r.inBuf) // cannot fail, because the bytes are in the buffer
+	r.inBuf = 0
+	head, err := r.r.Peek(maxHead)
+	if len(head) == 0 {
+		if r.done = err == io.EOF; r.done {
 			return nil
 		}
 		return fmt.Errorf("sorting: temporary file: %w", err)
 	}
-	n := int(binary.LittleEndian.Uint32(h[16:]))
-	if cap(r.buf) < n {
-		r.buf = make([]byte, n)
+	a, n := binary.Uvarint(head)
+	b, m := binary.Uvarint(head[max(n, 0):])
+	size, l := binary.Uvarint(head[max(n, 0)+max(m, 0):])
+	if n <= 0 || m <= 0 || l <= 0 {
+		return fmt.Errorf("sorting: temporary file: %w", io.ErrUnexpectedEOF)
 	}
-	r.buf = r.buf[:n]
+	if r.rec.A += int64(a); a == 0 {
+		r.rec.B += int64(b)
+	} else {
+		r.rec.B = int64(b>>1) ^ -int64(b&1)
+	}
+	h := n + m + l
+	if want := h + int(size); want <= r.r.Size() {
+		if head, err = r.r.Peek(want); err != nil {
+			return fmt.Errorf("sorting: temporary file: %w", err)
+		}
+		r.rec.Data, r.inBuf = head[h:], want
+		return nil
+	}
+	r.r.Discard(h)
+	r.buf = slices.Grow(r.buf[:0], int(size))[:size]
+	r.rec.Data = r.buf
 	if _, err := io.ReadFull(r.r, r.buf); err != nil {
 		return fmt.Errorf("sorting: temporary file: %w", err)
 	}
-	r.rec = Record{int64(binary.LittleEndian.Uint64(h[0:])), int64(binary.LittleEndian.Uint64(h[8:])), r.buf}
 	return nil
 }
 

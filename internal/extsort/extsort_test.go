@@ -4,9 +4,12 @@ import (
 	"cmp"
 	"context"
 	"encoding/binary"
+	"math"
 	"math/rand/v2"
 	"os"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 )
 
@@ -53,6 +56,48 @@ func TestSort(t *testing.T) {
 		s.Close()
 		if left, _ := os.ReadDir(dir); len(left) > 0 {
 			t.Errorf("%d records: %d temporary files are left", n, len(left))
+		}
+	}
+}
+
+// TestRuns checks that records which arrive in order form one run, that others begin a new run, and that the order
+// is right either way, also of extreme keys and of data that exceeds the buffers.
+func TestRuns(t *testing.T) {
+	const n = 60_000
+	long := strings.Repeat("x", 3*readBuffer)
+	for _, test := range []struct {
+		name string
+		key  func(i int) (a, b int64)
+		runs int
+	}{
+		{"ascending", func(i int) (a, b int64) { return int64(i/100 - 300), int64(i%100 - 50) }, 1},
+		{"extremes", func(i int) (a, b int64) {
+			return [3]int64{math.MinInt64, 0, math.MaxInt64}[i*3/n], [2]int64{math.MinInt64, math.MaxInt64}[i*6/n%2]
+		}, 1},
+		{"equal", func(int) (a, b int64) { return 0, -1 }, 1},
+		{"two ascending sequences", func(i int) (a, b int64) { return int64(i % (n / 2)), 0 }, 3}, // one has both
+	} {
+		s := New(1<<20, t.TempDir())
+		defer s.Close()
+		var want []rec
+		for i := range n {
+			x := rec{data: strconv.Itoa(i)}
+			if x.a, x.b = test.key(i); i%(n/3) == 5 {
+				x.data += long
+			}
+			if want = append(want, x); s.Add(x.a, x.b, []byte(x.data)) != nil {
+				t.Fatal("cannot add")
+			}
+		}
+		it, err := s.Sort(t.Context())
+		if err != nil || len(s.runs) != test.runs {
+			t.Errorf("%s: %d runs (%v), expected %d", test.name, len(s.runs), err, test.runs)
+		}
+		slices.SortStableFunc(want, func(x, y rec) int { return cmp.Or(cmp.Compare(x.a, y.a), cmp.Compare(x.b, y.b)) })
+		for i, w := range want {
+			if x, ok, err := it.Next(); err != nil || !ok || (rec{x.A, x.B, string(x.Data)}) != w {
+				t.Fatalf("%s: number %d is (%d, %d) (%t, %v), expected (%d, %d)", test.name, i, x.A, x.B, ok, err, w.a, w.b)
+			}
 		}
 	}
 }
