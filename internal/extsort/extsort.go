@@ -81,7 +81,7 @@ func (s *Sorter) Add(a, b int64, data []byte) error {
 }
 
 // farthest is the largest number of records before which a record is inserted when it is added.
-const farthest = 32
+const farthest = 128
 
 // insert moves record n before the last records that belong after it, if they are few. All records before it are
 // in order.
