@@ -97,7 +97,15 @@ type costs struct {
 	waiting          trace.Ticks
 	direct, indirect float64
 	sums             map[key]*Cost
+	// recent holds elements of sums that were used lately, at the index [key.slot].
+	recent [16]struct {
+		key  key
+		cost *Cost
+	}
 }
+
+// slot returns an index that differs for paths and locations with near numbers.
+func (k key) slot() uint32 { return (k.path ^ k.location<<2) & 15 }
 
 // finder distributes the costs of waits, from the last wait to the first.
 type finder struct {
@@ -312,15 +320,20 @@ func (f *finder) passOn(p waitstate.Pattern, part float64) {
 
 // cost returns the cost of a path at a location, which it creates if necessary.
 func (f *finder) cost(p waitstate.Pattern, path, location uint32) *Cost {
-	k := &f.patterns[p]
+	k, at := &f.patterns[p], key{path, location}
+	r := &k.recent[at.slot()]
+	if r.cost != nil && r.key == at {
+		return r.cost
+	}
 	if k.sums == nil {
 		k.sums = map[key]*Cost{}
 	}
-	c := k.sums[key{path, location}]
+	c := k.sums[at]
 	if c == nil {
 		c = &Cost{Location: location}
-		k.sums[key{path, location}] = c
+		k.sums[at] = c
 	}
+	r.key, r.cost = at, c
 	return c
 }
 

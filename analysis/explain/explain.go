@@ -179,7 +179,9 @@ func Explain(ctx context.Context, events format.Events, opt Options) (page *Page
 	x.core = float64(e.Runtime) * float64(e.Threads+e.Streams)
 	x.listUnjudged()
 	x.summarizeRegions()
-	x.series = x.findSeries()
+	if x.series, err = x.findSeries(); err != nil {
+		return nil, false, err
+	}
 	x.later = synclog.LaterThreads(log.Defs)
 	x.planRuntimes(func(times []int64) { setFactors(times[0]) }, efficiency.IdealNetwork())
 	x.late()

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/weft-trace/weft/analysis/internal/retime"
+	"github.com/weft-trace/weft/analysis/internal/synclog"
 	"github.com/weft-trace/weft/analysis/internal/waitstate"
 	"github.com/weft-trace/weft/internal/plural"
 )
@@ -34,8 +35,9 @@ type stretch struct {
 // Mann and Kendall never finds one.
 const fewestIterations = 6
 
-// findSeries returns the series with a sufficient share of the time, ordered by path.
-func (ex *explainer) findSeries() []*series {
+// findSeries returns the series with a sufficient share of the time, ordered by path. The error comes from a temporary
+// file.
+func (ex *explainer) findSeries() ([]*series, error) {
 	much := make([]float64, len(ex.h.Log.Paths))
 	for s, t := range ex.own {
 		if int64(s.Path) < int64(len(much)) && !ex.synchronises(s.Path) {
@@ -44,23 +46,45 @@ func (ex *explainer) findSeries() []*series {
 	}
 	type key struct{ path, next uint32 }
 	byKey := map[key]*series{}
+	// recent holds, by path, the list to which a time of the path was added last.
+	recent := make([]struct {
+		next, location uint32
+		list           *[]stretch
+	}, len(much))
 	for loc, l := range ex.h.Locations {
 		if l == nil {
 			continue
 		}
-		for n := range l.Count() {
-			for _, t := range l.Before(n) {
-				if int64(t.Path) >= int64(len(much)) || much[t.Path] < leastShare*ex.core {
-					continue
+		lists := map[key]*[]stretch{}
+		chunks := ex.h.Log.Chunks(uint32(loc))
+		for i := range chunks {
+			n := chunks[i].First
+			err := ex.h.Log.ReadChunk(uint32(loc), &chunks[i], func(c *synclog.Call) {
+				for _, t := range c.Before {
+					if int64(t.Path) >= int64(len(much)) || much[t.Path] < leastShare*ex.core {
+						continue
+					}
+					r := &recent[t.Path]
+					if r.list == nil || r.next != c.Path || r.location != uint32(loc) {
+						k := key{t.Path, c.Path}
+						if lists[k] == nil {
+							lists[k] = new([]stretch)
+						}
+						r.next, r.location, r.list = c.Path, uint32(loc), lists[k]
+					}
+					*r.list = append(*r.list, stretch{n, t.Time})
 				}
-				k := key{t.Path, l.Call(n).Path}
-				s := byKey[k]
-				if s == nil {
-					s = &series{path: k.path, next: k.next, times: map[uint32][]stretch{}}
-					byKey[k] = s
-				}
-				s.times[uint32(loc)] = append(s.times[uint32(loc)], stretch{n, t.Time})
+				n++
+			})
+			if err != nil {
+				return nil, err
 			}
+		}
+		for k, list := range lists {
+			if byKey[k] == nil {
+				byKey[k] = &series{path: k.path, next: k.next, times: map[uint32][]stretch{}}
+			}
+			byKey[k].times[uint32(loc)] = *list
 		}
 	}
 	list := make([]*series, 0, len(byKey))
@@ -80,7 +104,7 @@ func (ex *explainer) findSeries() []*series {
 	slices.SortFunc(list, func(a, b *series) int {
 		return cmp.Or(cmp.Compare(a.path, b.path), cmp.Compare(a.next, b.next))
 	})
-	return list
+	return list, nil
 }
 
 // withTimes returns options in which f changes the times of a series. The arguments of f are the location, the number
