@@ -52,6 +52,7 @@ type retimer struct {
 	unused   []*arrival
 	tasks    bool // threads visit other regions, such as tasks, in their barriers
 	network  bool // some variants have another factor than 1 in Options.Transfer
+	both     bool // some of these variants have Options.Stretch, too
 	// stack holds lists of new times. The first used ones are in use.
 	stack [][]int64
 	used  int
@@ -135,6 +136,7 @@ func newRetimer(h *history.History, opts []Options) *retimer {
 		v := &r.variants[i]
 		v.Options = opt
 		r.network = r.network || opt.Transfer != 1
+		r.both = r.both || opt.Transfer != 1 && opt.Stretch != nil
 		if opt.Scale != nil {
 			v.scale = make([]float64, paths+1)
 		}
@@ -475,11 +477,14 @@ func (r *retimer) removeWait(list []int64, p waitstate.Place, wait int64) {
 // scaleTransfer multiplies the time of call p without a wait by Options.Transfer. The list is the new time of the call
 // before.
 func (r *retimer) scaleTransfer(list []int64, p waitstate.Place, wait int64) {
-	own := r.filled(0) // time of the call
-	for _, x := range r.h.Locations[p.Location].Inside(p.Number) {
-		r.add(own, x.Path, p.Location, x.Time)
+	own := list // time of the call, without what Options.Stretch adds to it
+	if r.both {
+		own = r.filled(0)
+		for _, x := range r.h.Locations[p.Location].Inside(p.Number) {
+			r.add(own, x.Path, p.Location, x.Time)
+		}
+		r.removeWait(own, p, wait)
 	}
-	r.removeWait(own, p, wait)
 	for k := range list {
 		if f := r.variants[k].Transfer; f != 1 {
 			list[k] += int64(math.Round(float64(max(0, own[k])) * (f - 1)))
