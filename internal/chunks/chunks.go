@@ -1,5 +1,6 @@
 // Package chunks stores chunks of bytes that are read again later. It keeps them in memory up to a limit, and
-// all others in a temporary file.
+// all others in a temporary file. A store with a file uses up to 700 KiB more, because it writes and reads small
+// chunks together.
 package chunks
 
 import (
@@ -16,8 +17,28 @@ type Store struct {
 	used  atomic.Int64 // number of bytes in memory
 	mu    sync.Mutex   // guards the fields below
 	file  *os.File     // the temporary file; nil until it is needed
-	size  int64        // size of the file in bytes
+	size  int64        // size of the file in bytes, with the bytes in unwritten
+	// unwritten holds the last bytes of the file, which Keep has not written yet.
+	unwritten []byte
+	blocks    [8]block // blocks of the file in memory
+	uses      uint64   // number of uses of blocks
+	// missed holds the numbers plus 1 of the blocks of the last chunks that were in no block in memory, in a ring.
+	missed [32]int64
+	misses int
 }
+
+// block is a part of the file in memory: the blockSize bytes at a multiple of blockSize, and some more, so that all
+// small chunks that begin in the block are complete.
+type block struct {
+	number int64
+	data   []byte // as much as the file had; empty if the block is not in use
+	used   uint64 // value of Store.uses at its last use
+}
+
+const (
+	blockSize  = 64 << 10
+	smallChunk = 16 << 10 // largest size of a chunk that is read with a block
+)
 
 // Chunk identifies the bytes that a Store keeps. It is valid until Drop, Clear or Close.
 type Chunk struct {
@@ -45,13 +66,21 @@ func (s *Store) Keep(b []byte) (c Chunk, taken bool, err error) {
 		}
 		os.Remove(s.file.Name()) // succeeds on systems that can remove open files
 	}
-	at := s.size
-	if _, err := s.file.WriteAt(b, at); err != nil {
+	c = Chunk{at: s.size, size: len(b)}
+	s.unwritten = append(s.unwritten, b...)
+	s.size += n
+	if len(s.unwritten) < blockSize {
+		return c, false, nil
+	}
+	if _, err := s.file.WriteAt(s.unwritten, s.written()); err != nil {
 		return Chunk{}, false, err
 	}
-	s.size += n
-	return Chunk{at: at, size: len(b)}, false, nil
+	s.unwritten = s.unwritten[:0]
+	return c, false, nil
 }
+
+// written returns the number of bytes of the file that have been written.
+func (s *Store) written() int64 { return s.size - int64(len(s.unwritten)) }
 
 // Read returns the bytes of a chunk. If the store has the bytes in memory, the result shares this memory, and
 // the caller must not change it. Otherwise the bytes are read into *room, which is enlarged as needed, and the
@@ -61,8 +90,55 @@ func (s *Store) Read(c Chunk, room *[]byte) ([]byte, error) {
 		return c.memory, nil
 	}
 	*room = slices.Grow((*room)[:0], c.size)[:c.size]
+	if found, err := s.copy(*room, c.at); found || err != nil {
+		return *room, err
+	}
 	_, err := s.file.ReadAt(*room, c.at)
 	return *room, err
+}
+
+// copy copies the bytes of a chunk from memory to b, if they have not been written yet, or if their block is in memory.
+// It reads the block if other chunks of it were read lately.
+func (s *Store) copy(b []byte, at int64) (found bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if w := s.written(); at >= w {
+		copy(b, s.unwritten[at-w:])
+		return true, nil
+	}
+	if len(b) > smallChunk {
+		return false, nil
+	}
+	number, from := at/blockSize, int(at%blockSize)
+	s.uses++
+	oldest := &s.blocks[0]
+	for i := range s.blocks {
+		x := &s.blocks[i]
+		if x.number == number && from+len(b) <= len(x.data) {
+			x.used = s.uses
+			copy(b, x.data[from:])
+			return true, nil
+		}
+		if x.used < oldest.used {
+			oldest = x
+		}
+	}
+	if !slices.Contains(s.missed[:], number+1) {
+		s.missed[s.misses%len(s.missed)] = number + 1
+		s.misses++
+		return false, nil
+	}
+	oldest.number, oldest.used = number, s.uses
+	// After Clear, the file has old bytes after those that have been written.
+	size := int(min(blockSize+smallChunk, s.written()-number*blockSize))
+	oldest.data = slices.Grow(oldest.data[:0], blockSize+smallChunk)[:size]
+	n, err := s.file.ReadAt(oldest.data, number*blockSize)
+	oldest.data = oldest.data[:n]
+	if err != nil {
+		return false, err
+	}
+	copy(b, oldest.data[from:])
+	return true, nil
 }
 
 // Drop removes the bytes of a chunk from the store and clears the handle.
@@ -76,7 +152,13 @@ func (s *Store) Drop(c *Chunk) {
 // Clear removes the bytes of all chunks from the store. Their handles become invalid.
 func (s *Store) Clear() {
 	s.used.Store(0)
-	s.size = 0
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.size, s.unwritten = 0, s.unwritten[:0]
+	s.missed = [len(s.missed)]int64{}
+	for i := range s.blocks {
+		s.blocks[i].data = s.blocks[i].data[:0]
+	}
 }
 
 // Close removes the temporary file. The store must not be used afterwards.
@@ -84,6 +166,6 @@ func (s *Store) Close() {
 	if s.file != nil {
 		s.file.Close()
 		os.Remove(s.file.Name())
-		s.file = nil
+		s.file, s.unwritten, s.blocks = nil, nil, [len(s.blocks)]block{}
 	}
 }
