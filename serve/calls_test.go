@@ -59,7 +59,7 @@ func TestCalls(t *testing.T) {
 func TestLastTick(t *testing.T) {
 	const end, length = math.MaxInt64, "1000"
 	path := filepath.Join(t.TempDir(), "late.otf2")
-	r := trace.NewRecorder(trace.Seconds(1000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
 	p, q := r.Location("p"), r.Location("q")
 	all, last, m := r.Region("all"), r.Region("last"), r.Counter("queue", "")
 	r.Enter(p, end-1000, all)

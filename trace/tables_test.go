@@ -162,7 +162,7 @@ func TestDecimalFloats(t *testing.T) {
 
 // TestParseDuration checks durations with units and in ticks. Half a tick is rounded up.
 func TestParseDuration(t *testing.T) {
-	c := Seconds(1000)
+	c := TicksPerSecond(1000)
 	for text, want := range map[string]int64{"12": 12, "1.5s": 1500, "2.5ms": 3, "2.4ms": 2, "1min": 60_000, "500us": 1,
 		"499us": 0} {
 		if got, err := c.ParseDuration(text); err != nil || got != want {

@@ -39,7 +39,7 @@ type moment struct {
 
 // newProgram returns a program of locations with the given clocks.
 func newProgram(list []clockFunc) *program {
-	p := &program{defs: &trace.Definitions{Clock: trace.Seconds(1_000_000_000), Origin: "otf2"}, clocks: list,
+	p := &program{defs: &trace.Definitions{Clock: trace.TicksPerSecond(1_000_000_000), Origin: "otf2"}, clocks: list,
 		now: make([]int64, len(list))}
 	var members []int64
 	for i := range list {

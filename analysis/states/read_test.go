@@ -47,7 +47,7 @@ func (s sparing) ScanParallel(ctx context.Context, sel trace.Selection, begin fu
 // begin after the window or end before it, states that last beyond the window, and leaves without an
 // enter.
 func TestRead(t *testing.T) {
-	r := trace.NewRecorder(trace.Seconds(1))
+	r := trace.NewRecorder(trace.TicksPerSecond(1))
 	send := r.Region("MPI_Send")
 	for _, x := range []struct {
 		name string

@@ -217,7 +217,7 @@ func TestFastPath(t *testing.T) {
 // also read in another order, and damaged.
 func TestFastPathRestores(t *testing.T) {
 	effort.Sequential(t)
-	r := trace.NewRecorder(trace.Seconds(1000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
 	rng := rand.New(rand.NewPCG(5, 6))
 	p, counter := r.Location("p"), r.Counter("c", "#")
 	resources := []uint32{r.Resource("cpu", 2, ""), r.Resource("memory", 9, "")}

@@ -218,7 +218,7 @@ func (e *encoder) tick(t int64) (tick int64, ok bool) {
 	if !e.rounds {
 		return t, true
 	}
-	tick, _, ok = e.defs.Clock.Rescale(t, trace.Seconds(1_000_000_000))
+	tick, _, ok = e.defs.Clock.Rescale(t, trace.TicksPerSecond(1_000_000_000))
 	return tick, ok
 }
 

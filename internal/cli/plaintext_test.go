@@ -16,7 +16,7 @@ import (
 // writeTraceWithNames writes a trace in which all names end with the same text.
 func writeTraceWithNames(t *testing.T, end string) string {
 	t.Helper()
-	r := trace.NewRecorder(trace.Seconds(1000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
 	a, b := r.Location("a"+end), r.Location("b"+end)
 	outer, inner := r.Region("outer"+end), r.Region("inner"+end)
 	note := trace.Attr{Key: "key" + end, Value: trace.StringValue("value" + end)}

@@ -12,7 +12,7 @@ import (
 // endingAt records a trace of 1000 ticks that ends at the given time. Spans, an instant, a counter's value and
 // a message lie in its last ticks, and some of them at the very last tick.
 func endingAt(end int64) *trace.Recorder {
-	r := trace.NewRecorder(trace.Seconds(1000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
 	p, q := r.Location("p"), r.Location("q")
 	all, last, m := r.Region("all"), r.Region("last"), r.Counter("queue", "")
 	many := r.Location("many") // several blocks, and levels
