@@ -51,7 +51,7 @@ func TestCalls(t *testing.T) {
 		}
 	}
 	if w := ask(s, "GET", api+"/hit?regions=1&time=60"); w.Code != 204 {
-		t.Errorf("behind the last: status %d, want 204", w.Code)
+		t.Errorf("after the last: status %d, want 204", w.Code)
 	}
 }
 

@@ -56,7 +56,7 @@ func TestWants(t *testing.T) {
 		want bool
 	}{{"all", Everything(), math.MaxInt64, true}, {"links alone", none, 0, false}, {"before", window, 4, false},
 		{"first", window, 5, true}, {"last", window, 9, true},
-		{"behind", window, 10, false}, {"stacks before", stacks, 4, true}, {"stacks behind", stacks, 10, false}} {
+		{"after", window, 10, false}, {"stacks before", stacks, 4, true}, {"stacks after", stacks, 10, false}} {
 		if got := x.sel.Wants(d, 0, x.time, Enter, g); got != x.want {
 			t.Errorf("%s: found %t, expected %t", x.name, got, x.want)
 		}

@@ -303,7 +303,7 @@ func checkSurrounding(t *testing.T, f format.Format, src format.Source, rows []s
 	}
 	for l := range goesOn {
 		if had[l] && !on[l] {
-			t.Errorf("location %d goes on behind %d, and no event tells", l, to)
+			t.Errorf("location %d goes on after %d, and no event tells", l, to)
 		}
 	}
 }

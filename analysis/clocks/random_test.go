@@ -132,7 +132,7 @@ func (p *program) check(r *clocks.Result) error {
 		}
 		for k := 1; k < b.Len(); k++ {
 			if c.At(b.Time[k]) < c.At(b.Time[k-1]) {
-				return fmt.Errorf("location %d: %d, corrected %d, behind %d, corrected %d", i, b.Time[k], c.At(b.Time[k]),
+				return fmt.Errorf("location %d: %d, corrected %d, after it %d, corrected %d", i, b.Time[k], c.At(b.Time[k]),
 					b.Time[k-1], c.At(b.Time[k-1]))
 			}
 		}

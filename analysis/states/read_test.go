@@ -53,9 +53,9 @@ func TestRead(t *testing.T) {
 		name string
 		rows [][2]int64 // times and kinds
 	}{
-		{"from before to behind", [][2]int64{{1, int64(trace.Enter)}, {90, int64(trace.Leave)}}},
+		{"from before to after", [][2]int64{{1, int64(trace.Enter)}, {90, int64(trace.Leave)}}},
 		{"ended before", [][2]int64{{2, int64(trace.Enter)}, {9, int64(trace.Leave)}}},
-		{"begins behind", [][2]int64{{70, int64(trace.Enter)}, {80, int64(trace.Leave)}}},
+		{"begins after", [][2]int64{{70, int64(trace.Enter)}, {80, int64(trace.Leave)}}},
 		{"open at its last event", [][2]int64{{12, int64(trace.Leave)}, {15, int64(trace.Enter)}}},
 		{"begins in it", [][2]int64{{25, int64(trace.Enter)}, {28, int64(trace.Leave)}, {95, int64(trace.Leave)}}},
 	} {

@@ -186,17 +186,18 @@ func TestRows(t *testing.T) {
 				base.AddOps(c.Op(0))
 			}
 			keys, values := c.Attrs()
-			var held []Held
+			var held []AttributeStorage
 			for k := range keys {
-				h := Held(r.IntN(int(HeldInexactly + 1)))
-				if held = append(held, h); h == HeldExactly {
+				h := AttributeStorage(r.IntN(int(StoredInexactly + 1)))
+				if held = append(held, h); h == StoredExactly {
 					base.AddAttr(keys[k], values[k])
-				} else if h == HeldInexactly {
+				} else if h == StoredInexactly {
 					base.AddAttr(keys[k], trace.StringValue("the beginning"))
 				}
 			}
 			data := rows.AppendWhole(nil, d, &c, claim, held)
-			if all := !slices.Contains(held, HeldInexactly) && !slices.Contains(held, NotHeld); all && data[0]&withAttrs != 0 {
+			all := !slices.Contains(held, StoredInexactly) && !slices.Contains(held, NotStored)
+			if all && data[0]&withAttrs != 0 {
 				t.Fatalf("%x: found attributes that the record has", data)
 			}
 			list = append(list, packed{x, base, append(data, 0, 0)}) // bytes after the row are ignored

@@ -401,6 +401,6 @@ func TestZippedWindow(t *testing.T) {
 	early, late := trace.Everything(), trace.Everything()
 	early.To, late.From = all[len(all)/2], all[len(all)/2]
 	if a, b := len(rows(early)), len(rows(late)); a < len(all)/4 || b < len(all)/4 || a+b != len(all) {
-		t.Errorf("%d events before and %d behind, of %d", a, b, len(all))
+		t.Errorf("%d events before and %d after, of %d", a, b, len(all))
 	}
 }

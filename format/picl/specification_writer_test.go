@@ -87,7 +87,7 @@ func TestTexts_2_2_2(t *testing.T) {
 		line   string // line in the written file
 		loss   string
 	}{
-		{"behind a number", []any{3, "big world"}, `1 "%d %9c" 3 big world`, ""},
+		{"after a number", []any{3, "big world"}, `1 "%d %9c" 3 big world`, ""},
 		{"with a blank ahead", []any{3, " big world"}, `1 "%d%10c" 3 big world`, ""},
 		{"first", []any{"big world", 3}, `1 "%9c%d" big world 3`, ""},
 		{"first, with a blank ahead", []any{" a b", 3}, `1 "%4c%d"  a b 3`, ""},

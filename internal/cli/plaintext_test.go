@@ -79,7 +79,7 @@ func TestPlain(t *testing.T) {
 			t.Errorf("%q: found %q, want %q", in, got, want)
 		}
 		if got := string(plainTail([]byte("\n"+in), 1)); got != "\n"+want {
-			t.Errorf("behind another line, %q: found %q, want %q", in, got, want)
+			t.Errorf("after another line, %q: found %q, want %q", in, got, want)
 		}
 	}
 	if got := plainLines("one\x1b\ntwo"); got != "one\\x1b\ntwo" {
