@@ -226,7 +226,7 @@ func compareMessages(t *testing.T, want *oracle, r *messages.Result, ordered boo
 
 func compareStates(t *testing.T, want *oracle, r *states.Result) {
 	ns := func(ticks int64) int64 {
-		n, exact, ok := r.Clock.Rescale(ticks, trace.Seconds(1_000_000_000))
+		n, exact, ok := r.Clock.Rescale(ticks, trace.TicksPerSecond(1_000_000_000))
 		if !exact || !ok {
 			t.Errorf("%d ticks of %s are no whole nanoseconds", ticks, r.Clock.Resolution())
 		}

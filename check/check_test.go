@@ -35,7 +35,7 @@ const (
 // resource; a communicator of the first three locations, one with unknown members, one between unknown
 // groups, and one between the third location and the first two.
 func definitions(name string) *trace.Definitions {
-	d := &trace.Definitions{Clock: trace.Seconds(1000), Format: name, Conventions: format.Conventions(name)}
+	d := &trace.Definitions{Clock: trace.TicksPerSecond(1000), Format: name, Conventions: format.Conventions(name)}
 	for i, group := range []uint32{trace.NoRef, 0, 0, trace.NoRef} {
 		d.Locations.Add(trace.Location{ID: fmt.Sprint(i + 10), Group: group})
 	}
@@ -385,7 +385,7 @@ func checkPlace(d *trace.Defect) error {
 		return fmt.Errorf("%v: found location %+v", d, e)
 	}
 	timed := d.Rule != "trace.collective-membership"
-	text := trace.Seconds(1000).FormatSeconds(e.Time) + " s"
+	text := trace.TicksPerSecond(1000).FormatSeconds(e.Time) + " s"
 	if d.Rule == "trace.claim-end-without-begin" {
 		text = "end of claim" // this text has no time
 	}

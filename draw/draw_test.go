@@ -15,7 +15,7 @@ import (
 // TestTextsDoNotOverlap checks that texts do not overlap and do not leave the picture, however many names
 // there are.
 func TestTextsDoNotOverlap(t *testing.T) {
-	r := trace.NewRecorder(trace.Seconds(1000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
 	for i := range int64(40) {
 		loc := r.Location(fmt.Sprintf("a process with a label that is much too long for its place %d", i%4))
 		region := r.Region(fmt.Sprintf("a region with quite a long name %d", i))
@@ -84,10 +84,10 @@ func TestTicks(t *testing.T) {
 		from, to int64
 		want     string
 	}{
-		{trace.Seconds(10), 0, 500, "0 s, 10 s, 20 s, 30 s, 40 s, 50 s"},
-		{trace.Seconds(1e9), 0, 340_000, "0 µs, 50 µs, 100 µs, 150 µs, 200 µs, 250 µs, 300 µs"},
-		{trace.Seconds(1e9), 0, 7, "0 ns, 1 ns, 2 ns, 3 ns, 4 ns, 5 ns, 6 ns, 7 ns"},
-		{trace.Seconds(1e6), 1_234_567_890, 1_234_567_900,
+		{trace.TicksPerSecond(10), 0, 500, "0 s, 10 s, 20 s, 30 s, 40 s, 50 s"},
+		{trace.TicksPerSecond(1e9), 0, 340_000, "0 µs, 50 µs, 100 µs, 150 µs, 200 µs, 250 µs, 300 µs"},
+		{trace.TicksPerSecond(1e9), 0, 7, "0 ns, 1 ns, 2 ns, 3 ns, 4 ns, 5 ns, 6 ns, 7 ns"},
+		{trace.TicksPerSecond(1e6), 1_234_567_890, 1_234_567_900,
 			"1234.567890 s, 1234.567892 s, 1234.567894 s, 1234.567896 s, 1234.567898 s, 1234.567900 s"},
 		{trace.Clock{Num: 1, Den: 60}, 0, 2, "0 s, 20 s, 40 s, 60 s, 80 s, 100 s, 120 s"},
 	} {

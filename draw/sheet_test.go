@@ -100,7 +100,7 @@ func sheets(t testing.TB) map[string]*Sheet {
 // their names.
 func stackedIndex(t testing.TB) *index.Index {
 	t.Helper()
-	r := trace.NewRecorder(trace.Seconds(1000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
 	r.Location("main")
 	heads, tokens, queue := r.Resource("heads", 10, "of it"), r.Resource("tokens", 0, ""), r.Resource("queue", 4, "")
 	for i := range int64(60) {
@@ -425,16 +425,16 @@ func TestSheetTexts(t *testing.T) {
 // TestSheetOfLittleAndMuch draws an empty trace, and traces with extreme content. It expects neither errors
 // nor panics.
 func TestSheetOfLittleAndMuch(t *testing.T) {
-	empty := trace.NewRecorder(trace.Seconds(1000))
-	one := trace.NewRecorder(trace.Seconds(1))
+	empty := trace.NewRecorder(trace.TicksPerSecond(1000))
+	one := trace.NewRecorder(trace.TicksPerSecond(1))
 	loc, region := one.Location("p <&>\x01"), one.Region("r")
 	one.Enter(loc, math.MaxInt64, region)
 	one.Leave(loc, math.MaxInt64, region)
-	wide := trace.NewRecorder(trace.Seconds(1))
+	wide := trace.NewRecorder(trace.TicksPerSecond(1))
 	loc, region = wide.Location("p"), wide.Region("r")
 	wide.Enter(loc, math.MinInt64, region)
 	wide.Leave(loc, math.MaxInt64, region)
-	many := trace.NewRecorder(trace.Seconds(1000))
+	many := trace.NewRecorder(trace.TicksPerSecond(1000))
 	region = many.Region("r")
 	for i := range 3000 {
 		loc := many.Location(fmt.Sprint("rank ", i))
@@ -487,7 +487,7 @@ func TestArrange(t *testing.T) {
 // TestSheetNamesInStacks checks that a claim in a stack shows its name if the claim is large enough and strips
 // are high enough. If the place of a claim changes, the claim shows its name again.
 func TestSheetNamesInStacks(t *testing.T) {
-	r := trace.NewRecorder(trace.Seconds(1000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
 	heads := r.Resource("heads", 100, "")
 	first, second := r.Claim(heads, 0, r.Region("first"), 30), r.Claim(heads, 0, r.Region("second"), 40)
 	r.Release(first, 40)
@@ -526,7 +526,7 @@ func TestSheetNamesInStacks(t *testing.T) {
 // TestSheetArrowEnds checks that the arrow of a message begins at the strip of the sending span and
 // ends at the strip of the receiving span.
 func TestSheetArrowEnds(t *testing.T) {
-	r := trace.NewRecorder(trace.Seconds(1000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
 	a, b := r.Location("a"), r.Location("b")
 	r.Enter(a, 0, r.Region("main"))
 	r.Enter(b, 0, r.Region("main"))

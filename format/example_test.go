@@ -46,7 +46,7 @@ func ExampleBatches() {
 // ExampleSave writes a recorded trace in a format that the program chooses. Times are in seconds in
 // the file: 20 ticks of a millisecond are 0.02.
 func ExampleSave() {
-	r := trace.NewRecorder(trace.Seconds(1000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
 	baker, knead, bake := r.Location("baker"), r.Region("knead"), r.Region("bake")
 	r.Enter(baker, 0, knead)
 	r.Leave(baker, 20, knead)

@@ -59,11 +59,11 @@ func (c degradedClock) About() format.About {
 // TestDefinitionLosses checks that losses of definitions are counted by the mapping, and that
 // definitions that only weft restores are lost in a plain trace.
 func TestDefinitionLosses(t *testing.T) {
-	d := &trace.Definitions{Clock: trace.Seconds(3)}
+	d := &trace.Definitions{Clock: trace.TicksPerSecond(3)}
 	d.Regions.Add(trace.Region{Name: "f"})
 	attr := func(key, value string) trace.Attr { return trace.Attr{Key: key, Value: trace.StringValue(value)} }
 	// The description has a row of its own, and "name" repeats the name.
-	signals := &trace.Definitions{Clock: trace.Seconds(3)}
+	signals := &trace.Definitions{Clock: trace.TicksPerSecond(3)}
 	signals.Metrics.Add(trace.MetricDef{Name: "load", Attrs: []trace.Attr{attr("description", "x"), attr("name", "load"),
 		attr("color", "red")}})
 	for _, x := range []struct {

@@ -231,7 +231,7 @@ func (p *phasesPlan) fits() bool {
 // define sets the definitions. Each process has a location group, as in traces of measurement
 // systems.
 func (p *phasesPlan) define(d *trace.Definitions) {
-	d.Clock = trace.Seconds(1_000_000_000)
+	d.Clock = trace.TicksPerSecond(1_000_000_000)
 	group := func(name, kind string, parent uint32) uint32 {
 		return d.Groups.Add(trace.LocationGroup{ID: strconv.Itoa(d.Groups.Len()), Name: name, Kind: kind, Parent: parent})
 	}

@@ -19,7 +19,7 @@ const (
 // defineProcesses sets the definitions of n processes and the given regions. Regions whose names begin
 // with MPI_ get the paradigm MPI.
 func defineProcesses(d *trace.Definitions, n int, messages bool, regions ...trace.Region) {
-	d.Clock = trace.Seconds(1_000_000_000)
+	d.Clock = trace.TicksPerSecond(1_000_000_000)
 	for i := range (n + ranksPerNode - 1) / ranksPerNode {
 		s := strconv.Itoa(i)
 		d.Groups.Add(trace.LocationGroup{ID: s, Name: "node " + s, Kind: "machine", Parent: trace.NoRef})

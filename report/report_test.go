@@ -28,7 +28,8 @@ func emptyReport() *Report {
 	return &Report{Title: "t", Format: "f",
 		Info: &info.Info{Path: "t", Files: []info.File{{Path: "t", Size: 1}},
 			Clock: info.Clock{TicksPerSecond: "1000", Resolution: "1 ms"}},
-		Clock: trace.Seconds(1000), Waits: func(uint32) bool { return false }, Color: func(uint32) string { return "" },
+		Clock: trace.TicksPerSecond(1000), Waits: func(uint32) bool { return false },
+		Color:        func(uint32) string { return "" },
 		LocationName: func(uint32) string { return "" }}
 }
 

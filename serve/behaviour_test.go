@@ -14,7 +14,7 @@ import (
 // order. Objects do not overlap.
 func writeOrders(t *testing.T, path string, objects ...string) {
 	t.Helper()
-	r := trace.NewRecorder(trace.Seconds(1000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
 	r.Location("events")
 	cpu := r.Resource("CPU", 2, "")
 	at := int64(100)

@@ -51,7 +51,7 @@ func TestCalls(t *testing.T) {
 		}
 	}
 	if w := ask(s, "GET", api+"/hit?regions=1&time=60"); w.Code != 204 {
-		t.Errorf("behind the last: status %d, want 204", w.Code)
+		t.Errorf("after the last: status %d, want 204", w.Code)
 	}
 }
 
@@ -59,7 +59,7 @@ func TestCalls(t *testing.T) {
 func TestLastTick(t *testing.T) {
 	const end, length = math.MaxInt64, "1000"
 	path := filepath.Join(t.TempDir(), "late.otf2")
-	r := trace.NewRecorder(trace.Seconds(1000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
 	p, q := r.Location("p"), r.Location("q")
 	all, last, m := r.Region("all"), r.Region("last"), r.Counter("queue", "")
 	r.Enter(p, end-1000, all)

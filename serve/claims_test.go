@@ -19,7 +19,7 @@ import (
 // TestClaims checks the details that the server returns about a claim, and about a mark, which has no duration.
 func TestClaims(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "claims.etf")
-	r := trace.NewRecorder(trace.Seconds(10))
+	r := trace.NewRecorder(trace.TicksPerSecond(10))
 	res := r.Resource("disk", 4, "heads")
 	loc := r.Location("ticker")
 	c := r.Claim(res, 5, r.Region("read"), 3, trace.Attr{Key: "file", Value: trace.StringValue("a b")})
@@ -69,7 +69,7 @@ func TestClaims(t *testing.T) {
 func writeClaims(t *testing.T, path string) {
 	t.Helper()
 	random := rand.New(rand.NewPCG(7, 9))
-	r := trace.NewRecorder(trace.Seconds(1000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
 	type end struct{ id, time int64 }
 	for range 3 {
 		res := r.Resource("disk", 4, "heads")
@@ -234,7 +234,7 @@ func TestLocationsOfResources(t *testing.T) {
 // its attributes, and is not counted as a message.
 func TestUnsent(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "cut.otf2")
-	r := trace.NewRecorder(trace.Seconds(1000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
 	a, b := r.Location("a"), r.Location("b")
 	r.Enter(b, 0, r.Region("main"))
 	r.Send(a, 10, b, 1, 100)
@@ -269,7 +269,7 @@ func TestUnsent(t *testing.T) {
 // destination.
 func TestUnreceived(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lost.otf2")
-	r := trace.NewRecorder(trace.Seconds(1000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
 	a, b := r.Location("a"), r.Location("b")
 	r.Enter(b, 0, r.Region("main"))
 	r.Send(a, 10, b, 1, 100)

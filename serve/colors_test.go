@@ -93,7 +93,7 @@ func TestColors(t *testing.T) {
 // numbers, which the page's address uses for open paths.
 func TestColorsOfPaths(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.otf2")
-	r := trace.NewRecorder(trace.Seconds(1000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
 	l := r.Location("a")
 	for i, line := range []int64{3, 9} {
 		r.Defs().Regions.Add(trace.Region{ID: fmt.Sprint(i), Name: "work", File: "a.c", Line: line})
@@ -180,7 +180,7 @@ func TestColorOfServer(t *testing.T) {
 // entries with attributes is limited.
 func TestNoColors(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.otf2")
-	r := trace.NewRecorder(trace.Seconds(1000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
 	l, f := r.Location("a"), r.Region("f")
 	var attrs []trace.Attr
 	for i := range maxConfigurations + 3 {

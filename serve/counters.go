@@ -18,8 +18,8 @@ type counterRow struct {
 	Min     *float64 `json:"min,omitempty"`
 	Max     *float64 `json:"max,omitempty"`
 	Mean    *float64 `json:"mean,omitempty"`
-	// Holding is the time for which each value applies.
-	Holding index.Holding `json:"holding"`
+	// ValuePeriod is the time for which each value applies.
+	ValuePeriod index.ValuePeriod `json:"holding"`
 	// Increase is the last value minus the first value. It is set for counters that accumulate. Rate is
 	// Increase divided by the number of seconds between both values.
 	Increase *float64 `json:"increase,omitempty"`
@@ -62,7 +62,7 @@ func counters(e *entry, p *params) func(context.Context) (any, error) {
 			mean, ok := s.Mean()
 			r := counterRow{Track: wanted[i], Samples: s.Samples, First: jsonFloat(s.First, s.Any),
 				Last: jsonFloat(s.Last, s.Any), Min: jsonFloat(s.Min, s.Any), Max: jsonFloat(s.Max, s.Any),
-				Mean: jsonFloat(mean, ok), Holding: t.Holding()}
+				Mean: jsonFloat(mean, ok), ValuePeriod: t.ValuePeriod()}
 			if t.Accumulates() {
 				between := v.clock.Float(s.LastTime - s.FirstTime)
 				r.Increase, r.Rate = jsonFloat(s.Last-s.First, s.Any), jsonFloat((s.Last-s.First)/between, between > 0)

@@ -101,7 +101,7 @@ func TestClaimsOfFile(t *testing.T) {
 // own attributes.
 func TestSimultaneousBegins(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "alike.otf2")
-	r := trace.NewRecorder(trace.Seconds(10))
+	r := trace.NewRecorder(trace.TicksPerSecond(10))
 	disk, tape := r.Resource("disk", 4, "heads"), r.Resource("tape", 4, "heads")
 	read := r.Region("read")
 	loc := r.Location("p")
@@ -175,7 +175,7 @@ func TestAttributesFromTheMiddle(t *testing.T) {
 // TestOpen checks that a visit counts as open if its location ends before the visit is left. A
 // nested visit of the same region may be left at that time.
 func TestOpen(t *testing.T) {
-	r := trace.NewRecorder(trace.Seconds(1_000_000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1_000_000))
 	a, b := r.Region("a"), r.Region("b")
 	p := r.Location("p")
 	r.Enter(p, 0, a) // never left

@@ -12,7 +12,7 @@ import (
 // it calls a region for the given ticks.
 func writeProgram(t *testing.T, path, region string, ticks int64) {
 	t.Helper()
-	r := trace.NewRecorder(trace.Seconds(1000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
 	outer, inner := r.Region("main"), r.Region(region)
 	for i := range 4 {
 		loc := r.Location(fmt.Sprint("p", i))
@@ -33,7 +33,7 @@ func TestDiff(t *testing.T) {
 	writeProgram(t, file("two"), "solve", 500)
 	writeProgram(t, file("three"), "other", 10)
 	writeOrders(t, file("claims"), "ABC")
-	empty := trace.NewRecorder(trace.Seconds(1000))
+	empty := trace.NewRecorder(trace.TicksPerSecond(1000))
 	empty.Value(empty.Location("p"), 5, empty.Counter("c", ""), 1)
 	save(t, file("empty"), empty)
 	s := newTestServer(t, options(t), file("one"), file("two"), file("three"), file("claims"), file("empty"))

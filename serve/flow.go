@@ -92,7 +92,7 @@ func flow(p *params) storedAnswer {
 	}
 	opt.Begin, opt.End, opt.Events = p.eventFilter("begin"), p.eventFilter("end"), p.eventFilter("events")
 	per := p.choice("per", "s", "ns", "us", "ms", "min", "h")
-	unit, err := trace.Seconds(1e9).ParseDuration("1" + per)
+	unit, err := trace.TicksPerSecond(1e9).ParseDuration("1" + per)
 	if err != nil {
 		p.setError("per", "a time unit")
 	}

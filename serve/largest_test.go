@@ -15,7 +15,7 @@ func TestLargestTime(t *testing.T) {
 	const last = math.MaxInt64
 	for _, first := range []int64{0, last - 1000} {
 		path := filepath.Join(t.TempDir(), "a.otf2")
-		r := trace.NewRecorder(trace.Seconds(1_000_000_000))
+		r := trace.NewRecorder(trace.TicksPerSecond(1_000_000_000))
 		a, b := r.Location("a"), r.Location("b")
 		main, late := r.Region("main"), r.Region("late")
 		r.Enter(a, first, main)
@@ -72,7 +72,7 @@ func TestLargestTime(t *testing.T) {
 // received.
 func TestReceivedInWindow(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.otf2")
-	r := trace.NewRecorder(trace.Seconds(1000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
 	a, b, main := r.Location("a"), r.Location("b"), r.Region("main")
 	r.Enter(a, 0, main)
 	r.Enter(b, 0, main)

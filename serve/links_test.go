@@ -30,7 +30,7 @@ func linkDetails(t *testing.T, s *Server, api, window string) map[string]map[str
 // equal.
 func TestEndsOfMessages(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "messages.otf2")
-	r := trace.NewRecorder(trace.Seconds(1000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
 	a, b, c := r.Location("a"), r.Location("b"), r.Location("c")
 	main := r.Region("main")
 	note := func(s string) trace.Attr { return trace.Attr{Key: "note", Value: trace.StringValue(s)} }

@@ -52,7 +52,7 @@ func TestNotes(t *testing.T) {
 	}
 	for name, body := range map[string]string{
 		"no JSON": "x", "nothing": "", "null": "null", "null notes": `{"notes":null}`, "no notes": `{}`, "a list": "[]",
-		"more behind": `{"notes":[]} {}`, "rubbish behind": `{"notes":[]}x`, "deep": strings.Repeat("[", 100_000),
+		"more after": `{"notes":[]} {}`, "rubbish after": `{"notes":[]}x`, "deep": strings.Repeat("[", 100_000),
 		"other field": `{"notes":[],"x":1}`, "no id": `{"notes":[{"from":"1","to":"2","track":0,"text":""}]}`,
 		"id twice": `{"notes":[{"id":"a","from":"1","to":"2","track":0,"text":""},` +
 			`{"id":"a","from":"1","to":"2","track":0,"text":""}]}`,

@@ -24,7 +24,7 @@ import (
 // by hand.
 func TestCounters(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "counters.otf2")
-	r := trace.NewRecorder(trace.Seconds(1000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
 	loc, work := r.Location("rank 0"), r.Region("work")
 	metric := func(name, mode, unit string) uint32 {
 		return r.Defs().Metrics.Add(trace.MetricDef{ID: name, Name: name, Kind: trace.CounterMetric, Mode: mode, Unit: unit,
@@ -93,7 +93,7 @@ func TestCounters(t *testing.T) {
 // times. If comments is set, the events include comments.
 func writeWaits(t *testing.T, path string, comments bool) {
 	t.Helper()
-	r := trace.NewRecorder(trace.Seconds(1000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
 	random := rand.New(rand.NewPCG(5, 5))
 	names := []string{"main", "work", "MPI_Send", "MPI_Recv", "callback", "pvm_x"}
 	for i := range int64(5) {
@@ -127,7 +127,7 @@ func TestStates(t *testing.T) {
 		filepath.Join(dir, "g.otf2")
 	// One of the two regions with the same name is work, and the other is waiting.
 	twofold := filepath.Join(dir, "twofold.otf2")
-	r := trace.NewRecorder(trace.Seconds(1000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
 	f, g := r.Region("f"), r.Defs().Regions.Add(trace.Region{ID: "9", Name: "f", Role: "barrier"})
 	for i, region := range []uint32{f, g, f} {
 		loc := r.Location(fmt.Sprint("x", i))

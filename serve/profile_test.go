@@ -51,7 +51,7 @@ var manyNames = []string{"main", "a<\"&\u2028", "b", "c"}
 func recordMany(t *testing.T) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "many.otf2")
-	r := trace.NewRecorder(trace.Seconds(1000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
 	var regions []uint32
 	for _, n := range manyNames {
 		regions = append(regions, r.Region(n))
@@ -175,7 +175,7 @@ func TestMean(t *testing.T) {
 // regions count once, as in `weft profile`. A region with another line has its own row.
 func TestOneNameOneRow(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "names.otf2")
-	r := trace.NewRecorder(trace.Seconds(1_000_000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1_000_000))
 	r.Defs().Regions.Add(trace.Region{ID: "8", Name: "work", File: "a.c", Line: 3})
 	f1, f2, other := r.Region("fib"), r.Defs().Regions.Add(trace.Region{ID: "9", Name: "fib"}),
 		r.Defs().Regions.Add(trace.Region{ID: "10", Name: "work", File: "a.c", Line: 9})

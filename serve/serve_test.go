@@ -33,7 +33,7 @@ const secret = "the-secret-of-the-test"
 // the tests were counted by hand from this function.
 func writeSample(t *testing.T, path string) {
 	t.Helper()
-	r := trace.NewRecorder(trace.Seconds(1000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
 	a, b := r.Location("rank 0"), r.Location("rank 1")
 	main, work, stuck := r.Region("main"), r.Region("work<b>&\"x\""), r.Region("stuck")
 	r.Enter(a, 100, main)
@@ -418,7 +418,7 @@ func TestDefects(t *testing.T) {
 // TestPlacesOfDefects checks the track and time of a defect of an event.
 func TestPlacesOfDefects(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "skewed.otf2")
-	r := trace.NewRecorder(trace.Seconds(1000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
 	a, b := r.Location("a"), r.Location("b")
 	r.Enter(a, 1000, r.Region("main"))
 	r.Recv(b, 1010, a, 1, 100)

@@ -625,7 +625,7 @@ func TestPanic(t *testing.T) {
 // TestOverviewOfOneName checks that a region that each process defines has a single row, and that the names of
 // different regions with the same name include their source places.
 func TestOverviewOfOneName(t *testing.T) {
-	d := &trace.Definitions{Clock: trace.Seconds(1)}
+	d := &trace.Definitions{Clock: trace.TicksPerSecond(1)}
 	a := d.Regions.Add(trace.Region{ID: "1", Name: "send"})
 	b := d.Regions.Add(trace.Region{ID: "2", Name: "wait"})
 	c := d.Regions.Add(trace.Region{ID: "3", Name: "send"})

@@ -14,7 +14,7 @@ import (
 func TestSumsBeyond64Bits(t *testing.T) {
 	const long, all = int64(4e18), "12000000000000000000"
 	calls, claims := filepath.Join(t.TempDir(), "calls.otf2"), filepath.Join(t.TempDir(), "claims.etf")
-	r := trace.NewRecorder(trace.Seconds(1_000_000_000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1_000_000_000))
 	main, sub := r.Region("main"), r.Region("sub")
 	for _, name := range []string{"a", "b", "c"} {
 		l := r.Location(name)
@@ -28,7 +28,7 @@ func TestSumsBeyond64Bits(t *testing.T) {
 		r.Recv(0, long, 1, int64(i), 1)
 	}
 	save(t, calls, r)
-	r = trace.NewRecorder(trace.Seconds(1_000_000_000))
+	r = trace.NewRecorder(trace.TicksPerSecond(1_000_000_000))
 	cpu, work := r.Resource("cpu", 3, ""), r.Region("work")
 	for range 3 {
 		r.Release(r.Claim(cpu, 0, work, 1), long)

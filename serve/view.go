@@ -267,7 +267,7 @@ func newTraceView(ctx context.Context, x Index, found cache.Entry, c configurati
 		Events: n.Events, Spans: n.Spans, Links: n.Links, Groups: groupFacts(v.groups),
 		Tracks: make([]trackFact, len(v.tracks)), Regions: make([]regionFact, len(v.regions)),
 		Palettes: palettes{draw.Palette(false), draw.Palette(true)}, Defects: found.Defects}
-	if ns, _, ok := v.clock.Rescale(v.first, trace.Seconds(1_000_000_000)); ok && v.clock.HasEpoch {
+	if ns, _, ok := v.clock.Rescale(v.first, trace.TicksPerSecond(1_000_000_000)); ok && v.clock.HasEpoch {
 		f.Epoch = strconv.FormatInt(trace.Add(v.clock.Epoch, ns), 10)
 	}
 	for i, t := range v.tracks {

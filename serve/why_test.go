@@ -77,7 +77,7 @@ func trackName(t *testing.T, s *Server, api string, v any, field string) string 
 // TestNothingToJudge checks that an answer about a trace without waits states the reason why it contains none.
 func TestNothingToJudge(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.otf2")
-	r := trace.NewRecorder(trace.Seconds(1000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
 	l := r.Location("rank 0")
 	r.Enter(l, 10, r.Region("MPI_Init"))
 	r.Leave(l, 20, r.Region("MPI_Init"))
@@ -349,7 +349,7 @@ func TestPath(t *testing.T) {
 // [2, 5) overlaps a and is not on the path.
 func TestPathOfClaims(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "claims.etf")
-	r := trace.NewRecorder(trace.Seconds(1_000_000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1_000_000))
 	one, two := r.Resource("one", 1, ""), r.Resource("two", 1, "")
 	a := r.Claim(one, 0, r.Region("a"), 1)
 	c := r.Claim(two, 2, r.Region("c"), 1)

@@ -27,8 +27,8 @@ type Clock struct {
 	HasEpoch bool  `json:"hasEpoch,omitempty"`
 }
 
-// Seconds returns a clock with n ticks a second and an unknown wall-clock time.
-func Seconds(n int64) Clock { return Clock{Num: n, Den: 1} }
+// TicksPerSecond returns a clock with n ticks a second and an unknown wall-clock time.
+func TicksPerSecond(n int64) Clock { return Clock{Num: n, Den: 1} }
 
 // Valid reports whether Num and Den are positive, as other methods require.
 func (c Clock) Valid() bool { return c.Num > 0 && c.Den > 0 }
@@ -197,7 +197,7 @@ func (c Clock) FormatSeconds(t int64) string {
 		v := new(big.Rat).SetFrac(new(big.Int).Mul(big.NewInt(t), big.NewInt(m)), big.NewInt(pow10[d]))
 		return strings.TrimRight(strings.TrimRight(v.FloatString(d+1), "0"), ".")
 	}
-	v, _, ok := c.Rescale(t, Seconds(1_000_000_000_000))
+	v, _, ok := c.Rescale(t, TicksPerSecond(1_000_000_000_000))
 	if !ok {
 		return strconv.FormatFloat(c.Float(t), 'f', -1, 64)
 	}
@@ -224,7 +224,7 @@ func (c Clock) FormatSumSeconds(t Ticks) string {
 // replacement, and is "" if the result is exact.
 func (c Clock) DecimalSeconds(t int64) (d Decimal, loss string) {
 	for digits := 9; digits >= 0; digits -= 3 {
-		v, exact, ok := c.Rescale(t, Seconds(pow10[digits]))
+		v, exact, ok := c.Rescale(t, TicksPerSecond(pow10[digits]))
 		switch {
 		case !ok:
 			continue

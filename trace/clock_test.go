@@ -11,7 +11,7 @@ import (
 )
 
 func TestParseTime(t *testing.T) {
-	c := Seconds(1_000_000)
+	c := TicksPerSecond(1_000_000)
 	for s, want := range map[string]int64{
 		"0": 100, "1500": 1600, "1.5ms": 1600, "20us": 120, "20µs": 120, "3s": 3_000_100, "0.0000005s": 101,
 		"2min": 120_000_100,
@@ -75,18 +75,18 @@ func TestFormat(t *testing.T) {
 		t    int64
 		want string
 	}{
-		{Seconds(1_000_000), -715036, "-0.715036"}, {Seconds(10), 5, "0.5"}, {Seconds(1), 7, "7"},
+		{TicksPerSecond(1_000_000), -715036, "-0.715036"}, {TicksPerSecond(10), 5, "0.5"}, {TicksPerSecond(1), 7, "7"},
 		{Clock{Num: 1, Den: 60}, 3, "180"},
-		{Clock{Num: 10, Den: 60}, 1, "6"}, {Seconds(3), 1, "0.333333333333"},
-		{Seconds(1_000_000_000), math.MaxInt64, "9223372036.854775807"},
+		{Clock{Num: 10, Den: 60}, 1, "6"}, {TicksPerSecond(3), 1, "0.333333333333"},
+		{TicksPerSecond(1_000_000_000), math.MaxInt64, "9223372036.854775807"},
 		{Clock{Num: 1, Den: 3600}, math.MaxInt64 / 2, "16602069666338596450800"},
 	} {
 		if got := x.c.FormatSeconds(x.t); got != x.want {
 			t.Errorf("%d ticks of %+v: %s, want %s", x.t, x.c, got, x.want)
 		}
 	}
-	for want, c := range map[string]Clock{"1 µs": Seconds(1_000_000), "100 ns": Seconds(10_000_000),
-		"60 s": {Num: 1, Den: 60}, "1/3 s": Seconds(3), "10 ms": Seconds(100)} {
+	for want, c := range map[string]Clock{"1 µs": TicksPerSecond(1_000_000), "100 ns": TicksPerSecond(10_000_000),
+		"60 s": {Num: 1, Den: 60}, "1/3 s": TicksPerSecond(3), "10 ms": TicksPerSecond(100)} {
 		if got := c.Resolution(); got != want {
 			t.Errorf("%+v: %s, want %s", c, got, want)
 		}

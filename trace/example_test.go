@@ -15,7 +15,7 @@ import (
 // This example records events of a simulation, and writes them in two formats. The extension of a
 // file name selects the format.
 func Example() {
-	r := trace.NewRecorder(trace.Seconds(1_000_000)) // ticks of 1 µs
+	r := trace.NewRecorder(trace.TicksPerSecond(1_000_000)) // ticks of 1 µs
 	cpu, solve := r.Location("cpu 0"), r.Region("solve")
 	for step := range int64(3) {
 		r.Enter(cpu, step*100, solve)

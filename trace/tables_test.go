@@ -56,7 +56,7 @@ func TestWants(t *testing.T) {
 		want bool
 	}{{"all", Everything(), math.MaxInt64, true}, {"links alone", none, 0, false}, {"before", window, 4, false},
 		{"first", window, 5, true}, {"last", window, 9, true},
-		{"behind", window, 10, false}, {"stacks before", stacks, 4, true}, {"stacks behind", stacks, 10, false}} {
+		{"after", window, 10, false}, {"stacks before", stacks, 4, true}, {"stacks after", stacks, 10, false}} {
 		if got := x.sel.Wants(d, 0, x.time, Enter, g); got != x.want {
 			t.Errorf("%s: found %t, expected %t", x.name, got, x.want)
 		}
@@ -162,7 +162,7 @@ func TestDecimalFloats(t *testing.T) {
 
 // TestParseDuration checks durations with units and in ticks. Half a tick is rounded up.
 func TestParseDuration(t *testing.T) {
-	c := Seconds(1000)
+	c := TicksPerSecond(1000)
 	for text, want := range map[string]int64{"12": 12, "1.5s": 1500, "2.5ms": 3, "2.4ms": 2, "1min": 60_000, "500us": 1,
 		"499us": 0} {
 		if got, err := c.ParseDuration(text); err != nil || got != want {

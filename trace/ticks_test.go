@@ -45,15 +45,15 @@ func float64FromBig(n *big.Int) float64 { f, _ := new(big.Float).SetInt(n).Float
 // TestClockOfTicks checks that sums of more than 64 bits are formatted in the same way as smaller sums.
 func TestClockOfTicks(t *testing.T) {
 	sum := TicksOf(4e18).Plus(TicksOf(4e18)).Plus(TicksOf(4e18))
-	ns, third := Seconds(1e9), Seconds(3)
+	ns, third := TicksPerSecond(1e9), TicksPerSecond(3)
 	for _, x := range []struct{ got, want string }{
 		{ns.FormatSum(sum), "3333333.333 h"},
 		{ns.FormatSumSeconds(sum), "12000000000"},
 		{ns.FormatSumSeconds(sum.Plus(TicksOf(1))), "12000000000.000000001"},
 		{third.FormatSumSeconds(sum.Plus(TicksOf(1))), "4000000000000000000.333333333333"},
 		{ns.FormatMean(sum, 3), "1111111.111 h"},
-		{ns.RescaleSum(sum, Seconds(1e12)).String(), "12000000000000000000000"},
-		{ns.RescaleSum(TicksOf(2500), Seconds(1e6)).String(), "2"},
+		{ns.RescaleSum(sum, TicksPerSecond(1e12)).String(), "12000000000000000000000"},
+		{ns.RescaleSum(TicksOf(2500), TicksPerSecond(1e6)).String(), "2"},
 	} {
 		if x.got != x.want {
 			t.Errorf("found %s, expected %s", x.got, x.want)

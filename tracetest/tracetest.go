@@ -303,7 +303,7 @@ func checkSurrounding(t *testing.T, f format.Format, src format.Source, rows []s
 	}
 	for l := range goesOn {
 		if had[l] && !on[l] {
-			t.Errorf("location %d goes on behind %d, and no event tells", l, to)
+			t.Errorf("location %d goes on after %d, and no event tells", l, to)
 		}
 	}
 }
@@ -393,7 +393,7 @@ func Encode(t testing.TB, f format.Format, d format.Events, path string) *format
 // checkClock checks that windows are in ticks of the trace's clock, even if the file stores times in
 // another way, such as decimal seconds for a clock with three ticks a second.
 func checkClock(t *testing.T, f format.Format) {
-	r := trace.NewRecorder(trace.Seconds(3))
+	r := trace.NewRecorder(trace.TicksPerSecond(3))
 	loc := r.Location("rank 0")
 	region := r.Region("solve")
 	for i := range int64(500) {
@@ -500,7 +500,7 @@ func checkCancelled(t *testing.T, f format.Format, src format.Source) {
 
 // everyKind records events of every kind, with operands and attributes of every type, and links.
 func everyKind() *trace.Recorder {
-	r := trace.NewRecorder(trace.Seconds(1_000_000_000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1_000_000_000))
 	d := r.Defs()
 	d.Clock.HasEpoch, d.Clock.Epoch = true, 1_700_000_000_123_456_789
 	loc, other := r.Location("rank 0"), r.Location("räng, 1=x")
@@ -642,7 +642,7 @@ func Glob(t testing.TB, pattern string) []string {
 
 // checkTexts checks that an encoder keeps no text of a batch: the memory belongs to the decoder, which uses it again.
 func checkTexts(t *testing.T, f format.Format) {
-	r := trace.NewRecorder(trace.Seconds(1000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
 	loc, region := r.Location("rank 0"), r.Region("work")
 	key := r.Defs().Attributes.Add(trace.AttributeDef{Name: "note", Type: trace.String})
 	path := filepath.Join(t.TempDir(), "x"+f.About().Extensions[0])

@@ -16,7 +16,7 @@ import (
 // the same events as a piece of all locations, except that it has only messages in transit between two of its
 // locations.
 func TestCutAt(t *testing.T) {
-	r := trace.NewRecorder(trace.Seconds(1))
+	r := trace.NewRecorder(trace.TicksPerSecond(1))
 	a, b, c := r.Location("a"), r.Location("b"), r.Location("c")
 	f := r.Region("f")
 	for _, l := range []uint32{a, b, c} {
@@ -87,7 +87,7 @@ func TestCutEnded(t *testing.T) {
 		{trace.FileOperationBegin, trace.FileOperationEnd, []uint64{7}, []uint64{1, 2, 8, 7}},
 	} {
 		for _, ended := range []bool{true, false} {
-			r := trace.NewRecorder(trace.Seconds(1))
+			r := trace.NewRecorder(trace.TicksPerSecond(1))
 			p, g := r.Location("p"), r.Region("g")
 			at := int64(30)
 			if ended {
@@ -149,7 +149,7 @@ func TestCutPending(t *testing.T) {
 		{"collective request", []row{{0, 5, trace.CollectiveRequest, request},
 			{0, 30, trace.CollectiveComplete, []uint64{1, 0, 0, 8, 8, 2}}}, []int64{5}},
 	} {
-		r := trace.NewRecorder(trace.Seconds(1))
+		r := trace.NewRecorder(trace.TicksPerSecond(1))
 		g := r.Region("g")
 		for _, name := range []string{"p", "q"} {
 			r.Mark(r.Location(name), 1<<41, g)
@@ -204,7 +204,7 @@ func (r *readEvents) ScanParallel(ctx context.Context, sel trace.Selection,
 // TestCutWithoutReceives checks that Cut reads only a few more rows if messages have no other end.
 func TestCutWithoutReceives(t *testing.T) {
 	cost := func(received func(message int) bool) int {
-		r := trace.NewRecorder(trace.Seconds(1_000_000))
+		r := trace.NewRecorder(trace.TicksPerSecond(1_000_000))
 		g := r.Region("g")
 		for _, name := range []string{"p", "q"} {
 			r.Mark(r.Location(name), 0, g)

@@ -56,14 +56,14 @@ func (c *cut) findBarriers(o *operations) {
 		team   uint64
 		number int64
 	}
-	type behind struct {
+	type progress struct {
 		left   int64
 		region uint32 // the barrier in which the thread is
 	}
 	numberOf := func(loc int, team uint64) visit {
 		return visit{team, o.ended[memberOf{uint32(loc), sequenceOf{team, trace.ThreadTeamEnd}}]}
 	}
-	least := map[visit]behind{}
+	least := map[visit]progress{}
 	each := func(f func(loc int, l *openBegins, b *teamBarriers, v visit)) {
 		for loc, l := range c.openBegins {
 			if l == nil || len(l.barriers.teams) == 0 {
@@ -80,7 +80,7 @@ func (c *cut) findBarriers(o *operations) {
 				continue
 			}
 			if x, ok := least[v]; !ok || b.left < x.left {
-				least[v] = behind{b.left, region}
+				least[v] = progress{b.left, region}
 			}
 		}
 	})

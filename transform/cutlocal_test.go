@@ -38,7 +38,7 @@ func (e *eachAlone) ScanParallel(ctx context.Context, sel trace.Selection, begin
 // worker. Each of 9 locations has a call from 0 s to 9 s, which is open at the end of the piece, 5 s. The next event
 // of each location is at 9 s, so windows of 1 ms, 32 ms, 1.024 s and 32.768 s after the piece are read: 4 scans.
 func TestLaterEventsAreFoundOnce(t *testing.T) {
-	r := trace.NewRecorder(trace.Seconds(1000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
 	const locations = 9
 	for i := range locations {
 		p := r.Location(strconv.Itoa(i))

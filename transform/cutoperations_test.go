@@ -30,7 +30,7 @@ func TestCutOperations(t *testing.T) {
 // beginOps are the operands of begins, and id is the last operand of ends.
 func checkCutOperations(t *testing.T, beginKind, endKind trace.Kind, window uint32, beginOps []uint64, id uint64) {
 	t.Helper()
-	r := trace.NewRecorder(trace.Seconds(1))
+	r := trace.NewRecorder(trace.TicksPerSecond(1))
 	a, b, c, d := r.Location("a"), r.Location("b"), r.Location("c"), r.Location("d")
 	defs := r.Defs()
 	set := defs.Sets.Add(trace.Set{ID: "0", Kind: "communicating locations",
@@ -80,7 +80,7 @@ func checkCutOperations(t *testing.T, beginKind, endKind trace.Kind, window uint
 // that the later work of both threads in the team belongs together. c has worked in the team less often, but does not
 // work in it when the piece begins.
 func TestCutTeams(t *testing.T) {
-	r := trace.NewRecorder(trace.Seconds(1))
+	r := trace.NewRecorder(trace.TicksPerSecond(1))
 	a, b, c := r.Location("a"), r.Location("b"), r.Location("c")
 	team := uint64(r.Defs().Communicator.Add(trace.Communicator{Set: trace.NoRef}))
 	for _, x := range []struct {
@@ -108,7 +108,7 @@ func TestCutTeams(t *testing.T) {
 // TestCutMessagesInCalls checks that a piece repeats a message in the open call that has sent it, or outside of calls
 // if this call has ended.
 func TestCutMessagesInCalls(t *testing.T) {
-	r := trace.NewRecorder(trace.Seconds(1))
+	r := trace.NewRecorder(trace.TicksPerSecond(1))
 	a, b := r.Location("a"), r.Location("b")
 	main, send, wait := r.Region("main"), r.Region("MPI_Send"), r.Region("MPI_Recv")
 	for _, l := range []uint32{a, b} {
@@ -148,7 +148,7 @@ func TestCutMessagesInCalls(t *testing.T) {
 // TestCutBarriers checks that a piece repeats a barrier that a thread has left and another one of its team has not. At
 // the begin of the piece, a has left two barriers and b has left one.
 func TestCutBarriers(t *testing.T) {
-	r := trace.NewRecorder(trace.Seconds(1))
+	r := trace.NewRecorder(trace.TicksPerSecond(1))
 	a, b := r.Location("a"), r.Location("b")
 	barrier := r.Region("!$omp barrier @a.c:3")
 	team := uint64(r.Defs().Communicator.Add(trace.Communicator{Set: trace.NoRef}))

@@ -19,7 +19,7 @@ import (
 // recordedExample returns a trace with a visit of main from 0 to 100 ms, and inside of it two
 // visits of work, of 30 and of 5 ms.
 func recordedExample() *trace.Recorder {
-	r := trace.NewRecorder(trace.Seconds(1000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
 	p, main, work := r.Location("p"), r.Region("main"), r.Region("work")
 	r.Enter(p, 0, main)
 	r.Enter(p, 10, work)

@@ -136,7 +136,7 @@ func TestFilterKinds(t *testing.T) {
 // TestFilterGivesTimeToParent checks the exclusive times in a filtered trace. They must equal the exclusive
 // times in the whole trace, plus the time of dropped visits for the regions that enclose these visits.
 func TestFilterGivesTimeToParent(t *testing.T) {
-	r := trace.NewRecorder(trace.Seconds(1000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
 	loc := r.Location("p")
 	a, b, c := r.Region("a"), r.Region("b"), r.Region("c")
 	batch := &trace.Batch{}
@@ -158,7 +158,7 @@ func TestFilterGivesTimeToParent(t *testing.T) {
 
 // TestFilterContexts checks that a region and a calling context with the same index are different.
 func TestFilterContexts(t *testing.T) {
-	r := trace.NewRecorder(trace.Seconds(1000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
 	loc, a := r.Location("p"), r.Region("a")
 	r.Defs().Contexts.Add(trace.Named{ID: "0", Name: "context"})
 	b := &trace.Batch{}
@@ -176,7 +176,7 @@ func TestFilterContexts(t *testing.T) {
 // TestFilterCommunicator checks that the events of a communicator are dropped, together with the begins of its
 // collective operations.
 func TestFilterCommunicator(t *testing.T) {
-	r := trace.NewRecorder(trace.Seconds(1000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
 	loc := r.Location("p")
 	d := r.Defs()
 	for _, name := range []string{"world", "row"} {
@@ -213,7 +213,7 @@ func TestFilterCommunicator(t *testing.T) {
 // TestFilterCommunicatorAtBegin checks that the end of a collective operation is dropped with its begin where only the
 // begin has a communicator, as in OTF. Operations overlap; their matching numbers are 7, 8 and 9.
 func TestFilterCommunicatorAtBegin(t *testing.T) {
-	r := trace.NewRecorder(trace.Seconds(1000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
 	loc := r.Location("p")
 	for _, name := range []string{"world", "row"} {
 		r.Defs().Communicator.Add(trace.Communicator{ID: name, Name: name, Set: trace.NoRef, Parent: trace.NoRef})
@@ -244,7 +244,7 @@ func TestFilterCommunicatorAtBegin(t *testing.T) {
 // TestFilterRows checks that visits, claims and marks are kept or dropped according to the attributes of the
 // rows that begin them. Their ends must be treated in the same way, and other events must be kept.
 func TestFilterRows(t *testing.T) {
-	r := trace.NewRecorder(trace.Seconds(1))
+	r := trace.NewRecorder(trace.TicksPerSecond(1))
 	loc := r.Location("p")
 	work, counter := r.Region("work"), r.Counter("c", "")
 	id := func(v string) trace.Attr { return trace.Attr{Key: "id", Value: trace.StringValue(v)} }
@@ -280,7 +280,7 @@ func TestFilterRows(t *testing.T) {
 // TestFilterEndsWithoutBegin checks ends whose begin is missing. Such ends have no attributes. Therefore a
 // filter that selects a value of an attribute drops them, and a filter that drops a value keeps them.
 func TestFilterEndsWithoutBegin(t *testing.T) {
-	r := trace.NewRecorder(trace.Seconds(1))
+	r := trace.NewRecorder(trace.TicksPerSecond(1))
 	work, at := r.Region("work"), r.Location("p")
 	r.Leave(at, 1, work)
 	r.Event(at, 2, trace.ClaimEnd, work, []uint64{7})

@@ -13,7 +13,7 @@ import (
 // TestFilterSnapshots checks that a snapshot after a filter has the calls and messages of the filtered trace, so that
 // a reader that begins at the snapshot finds the same state as one that reads from the beginning.
 func TestFilterSnapshots(t *testing.T) {
-	r := trace.NewRecorder(trace.Seconds(1))
+	r := trace.NewRecorder(trace.TicksPerSecond(1))
 	loc := r.Location("p")
 	main, f, g := r.Region("main"), r.Region("f"), r.Region("g")
 	names := map[uint32]string{main: "main", f: "f", g: "g", trace.NoRef: "message"}

@@ -17,7 +17,7 @@ import (
 func TestMerge(t *testing.T) {
 	ctx := context.Background()
 	a, b := randomTrace(seeded(1), 300, false), randomTrace(seeded(2), 300, true)
-	b.Defs().Clock = trace.Seconds(1500)
+	b.Defs().Clock = trace.TicksPerSecond(1500)
 	for _, unify := range []bool{false, true} {
 		m, err := transform.Merge(ctx, []format.Events{format.Recorded(a), format.Recorded(b)},
 			transform.MergeOptions{Unify: unify, Zero: []int64{100, 30}})
@@ -107,13 +107,15 @@ func TestMergeByWallClock(t *testing.T) {
 		num, den    int64 // time in seconds of the event in the second trace
 		rate, every int64 // number of ticks, and the number of seconds that they take
 	}{
-		{"tenths", one(trace.Seconds(1), 1, 1500*ms), one(trace.Seconds(1), 1, 1100*ms), 6, 10, 5, 1},
-		{"minutes", one(trace.Seconds(1), 1, 5000*ms), one(trace.Clock{Num: 1, Den: minute}, 1, 2000*ms), 57, 1, 1, 1},
+		{"tenths", one(trace.TicksPerSecond(1), 1, 1500*ms), one(trace.TicksPerSecond(1), 1, 1100*ms), 6, 10, 5, 1},
+		{"minutes", one(trace.TicksPerSecond(1), 1, 5000*ms), one(trace.Clock{Num: 1, Den: minute}, 1, 2000*ms), 57, 1, 1, 1},
 		{"both minutes", one(trace.Clock{Num: 1, Den: minute, Unit: 1}, 2, 5000*ms),
 			one(trace.Clock{Num: 1, Den: minute, Unit: 1}, 1, 2000*ms), 57, 1, 1, 3},
-		{"seconds apart", one(trace.Seconds(1000), 1, 1000*ms), one(trace.Seconds(1500), 30, 3000*ms), 2020, 1000, 3000, 1},
-		{"equal", one(trace.Seconds(1), 1, 5*ms), one(trace.Seconds(1), 4, 5*ms), 4, 1, 1, 1},
-		{"years apart", one(trace.Seconds(1), 1, 0), one(trace.Seconds(1), 4, 1_000_000_000_000*ms), 1_000_000_004, 1, 1, 1},
+		{"seconds apart", one(trace.TicksPerSecond(1000), 1, 1000*ms),
+			one(trace.TicksPerSecond(1500), 30, 3000*ms), 2020, 1000, 3000, 1},
+		{"equal", one(trace.TicksPerSecond(1), 1, 5*ms), one(trace.TicksPerSecond(1), 4, 5*ms), 4, 1, 1, 1},
+		{"years apart", one(trace.TicksPerSecond(1), 1, 0),
+			one(trace.TicksPerSecond(1), 4, 1_000_000_000_000*ms), 1_000_000_004, 1, 1, 1},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			m, err := transform.Merge(t.Context(), []format.Events{x.a, x.b}, transform.MergeOptions{Wall: true})
@@ -138,8 +140,8 @@ func TestMergeByWallClock(t *testing.T) {
 		})
 	}
 	// A year at 10^15 ticks per second is 3·10^22 ticks.
-	if _, err := transform.Merge(t.Context(), []format.Events{one(trace.Seconds(1e15), 1, 0),
-		one(trace.Seconds(1), 1, 31_536_000_000*ms)}, transform.MergeOptions{Wall: true}); err == nil {
+	if _, err := transform.Merge(t.Context(), []format.Events{one(trace.TicksPerSecond(1e15), 1, 0),
+		one(trace.TicksPerSecond(1), 1, 31_536_000_000*ms)}, transform.MergeOptions{Wall: true}); err == nil {
 		t.Error("two traces are merged on a clock that cannot count the time between them")
 	}
 }
@@ -171,7 +173,7 @@ func TestMergeStops(t *testing.T) {
 // common clock. One clock counts processor cycles since the machine was started.
 func TestMergeLongRunningClocks(t *testing.T) {
 	const up, rate = 7_397_466_976_977_800, 2_095_197_216 // cycles since the start (40 days), and cycles per second
-	a, b := trace.NewRecorder(trace.Seconds(rate)), trace.NewRecorder(trace.Seconds(1_000_000))
+	a, b := trace.NewRecorder(trace.TicksPerSecond(rate)), trace.NewRecorder(trace.TicksPerSecond(1_000_000))
 	cycles, other := a.Location("cycles"), b.Location("microseconds")
 	a.Mark(cycles, up, trace.NoRef)
 	a.Mark(cycles, up+1, trace.NoRef)
@@ -181,7 +183,7 @@ func TestMergeLongRunningClocks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c := m.Defs().Clock; c != trace.Seconds(1_000_000_000_000) {
+	if c := m.Defs().Clock; c != trace.TicksPerSecond(1_000_000_000_000) {
 		t.Errorf("found a clock of %d/%d ticks a second, expected 10^12", c.Num, c.Den)
 	}
 	merged, _ := list(t, m, true)
@@ -203,7 +205,7 @@ func TestMergeLongRunningClocks(t *testing.T) {
 // their names.
 func TestMergeOperations(t *testing.T) {
 	one := func(names ...string) *trace.Recorder {
-		r := trace.NewRecorder(trace.Seconds(1000))
+		r := trace.NewRecorder(trace.TicksPerSecond(1000))
 		r.Defs().Origin, r.Defs().Conventions = "otf", trace.Conventions{OwnOperations: true}
 		l := r.Location("p")
 		for i, name := range names {
@@ -232,7 +234,7 @@ func TestMergeOperations(t *testing.T) {
 // TestMergeRanksOfParadigms checks that the ranks of a group remain ranks among the communicating
 // locations of the group's own paradigm.
 func TestMergeRanksOfParadigms(t *testing.T) {
-	r := trace.NewRecorder(trace.Seconds(1000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
 	d := r.Defs()
 	for _, id := range []string{"10", "20", "30", "40"} {
 		d.Locations.Add(trace.Location{ID: id, Name: "l" + id, Group: trace.NoRef})
@@ -265,7 +267,7 @@ func TestMergeRanksOfParadigms(t *testing.T) {
 // communicators, files and groups of their own trace, although the ids in both traces are the same.
 func TestMergeReferencesOfDefinitions(t *testing.T) {
 	one := func(name string) format.Events {
-		r := trace.NewRecorder(trace.Seconds(1000))
+		r := trace.NewRecorder(trace.TicksPerSecond(1000))
 		d := r.Defs()
 		for i := range 2 {
 			id := fmt.Sprint(i)

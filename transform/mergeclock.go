@@ -24,7 +24,7 @@ func commonClock(ctx context.Context, list []format.Events, zero func(i int) int
 	clocks := []trace.Clock{exactClock(list, apart)}
 	same := clocks[0].Num == first.Num && clocks[0].Den == first.Den
 	if !same {
-		clocks = append(clocks, trace.Seconds(picoseconds), finestClock(list))
+		clocks = append(clocks, trace.TicksPerSecond(picoseconds), finestClock(list))
 	}
 	for _, c := range clocks {
 		if !c.Valid() {
@@ -61,7 +61,7 @@ func basesOn(c, first trace.Clock, zero int64, apart []int64, n int) (base []int
 		if base[i] = at; apart == nil {
 			continue
 		}
-		if base[i], _, ok = trace.Seconds(1_000_000_000).Rescale(apart[i], c); !ok {
+		if base[i], _, ok = trace.TicksPerSecond(1_000_000_000).Rescale(apart[i], c); !ok {
 			return nil, clockRangeError(i)
 		}
 	}

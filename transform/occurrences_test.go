@@ -15,7 +15,7 @@ import (
 func TestFindOccurrences(t *testing.T) {
 	for seed := range uint64(60) {
 		random := rand.New(rand.NewPCG(seed, 1))
-		r := trace.NewRecorder(trace.Seconds(1000))
+		r := trace.NewRecorder(trace.TicksPerSecond(1000))
 		var locations, regions []uint32
 		for _, name := range []string{"a", "b", "c"} {
 			locations, regions = append(locations, r.Location(name)), append(regions, r.Region("r"+name))

@@ -34,7 +34,7 @@ func TestPiecesOfCurves(t *testing.T) {
 		{"ended", trace.SampleRange, []uint64{10, f(0), f(5)}, 11, ""},
 		{"one sample", trace.SampleRange, []uint64{10, f(7)}, 5, ""},
 	} {
-		r := trace.NewRecorder(trace.Seconds(1))
+		r := trace.NewRecorder(trace.TicksPerSecond(1))
 		p := r.Location("p")
 		m := r.Counter("m", "")
 		r.Event(p, 0, x.kind, m, x.ops)
@@ -58,7 +58,7 @@ func TestPiecesOfCurves(t *testing.T) {
 
 // TestPieceToTheEnd checks that a piece without an end contains an event at the last possible time.
 func TestPieceToTheEnd(t *testing.T) {
-	r := trace.NewRecorder(trace.Seconds(1))
+	r := trace.NewRecorder(trace.TicksPerSecond(1))
 	p, g := r.Location("p"), r.Region("g")
 	for _, at := range []int64{1, 5, math.MaxInt64} {
 		r.Mark(p, at, g)
@@ -78,7 +78,7 @@ func TestPieceToTheEnd(t *testing.T) {
 // TestCorrectLinks checks that each end of a link gets the corrected time of its location, and that
 // an end without a location keeps its time.
 func TestCorrectLinks(t *testing.T) {
-	r := trace.NewRecorder(trace.Seconds(1))
+	r := trace.NewRecorder(trace.TicksPerSecond(1))
 	p, q := r.Location("p"), r.Location("q")
 	g := r.Region("g")
 	r.Mark(p, 10, g)
@@ -165,7 +165,7 @@ func bareRows(events []event, begin int64) (rows []string) {
 // TestPiecesOfVisits checks that all calls in the piece of a visit end with the visit. work lasts from 100 to 600,
 // and main goes on until 1000.
 func TestPiecesOfVisits(t *testing.T) {
-	rec := trace.NewRecorder(trace.Seconds(1000))
+	rec := trace.NewRecorder(trace.TicksPerSecond(1000))
 	loc, main, work := rec.Location("p"), rec.Region("main"), rec.Region("work")
 	rec.Enter(loc, 0, main)
 	rec.Enter(loc, 100, work)

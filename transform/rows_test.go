@@ -42,7 +42,7 @@ func spansOf(t *testing.T, d format.Events) (out []string, links []trace.Link) {
 }
 
 func TestByAttribute(t *testing.T) {
-	r := trace.NewRecorder(trace.Seconds(1000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
 	job := func(name string) trace.Attr { return trace.Attr{Key: "job", Value: trace.StringValue(name)} }
 	a, b := r.Location("a"), r.Location("b")
 	x, y := r.Region("x"), r.Region("y")
@@ -78,7 +78,7 @@ func TestByAttribute(t *testing.T) {
 }
 
 func TestByAttributeManyValues(t *testing.T) {
-	r := trace.NewRecorder(trace.Seconds(1000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
 	loc, x := r.Location("a"), r.Region("x")
 	const more = 5
 	for i := range transform.MaxValues + more {
@@ -100,7 +100,7 @@ func TestByAttributeManyValues(t *testing.T) {
 // TestByResource checks that claims on one resource by several locations, with equal ids, get the
 // location of the resource.
 func TestByResource(t *testing.T) {
-	r := trace.NewRecorder(trace.Seconds(1000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
 	a, b := r.Location("a"), r.Location("b")
 	x := r.Region("x")
 	cpu := uint64(r.Resource("cpu", 4, ""))
@@ -122,7 +122,7 @@ func TestByResource(t *testing.T) {
 // TestByAttributeOfDisorder checks deeply nested visits that end in the order in which they began.
 func TestByAttributeOfDisorder(t *testing.T) {
 	const n = 1000
-	r := trace.NewRecorder(trace.Seconds(1000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
 	p := r.Location("p")
 	for i := range int64(n) {
 		r.Enter(p, i, r.Region(fmt.Sprint(i)), trace.Attr{Key: "job", Value: trace.StringValue("a")})

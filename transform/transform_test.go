@@ -143,7 +143,7 @@ func fromBytes(b []byte) chooser {
 // messages that arrive in order, collective operations and links. All messages have different
 // lengths, so that a wrong partner is detected.
 func randomTrace(pick chooser, steps int, wild bool) *trace.Recorder {
-	r := trace.NewRecorder(trace.Seconds(1000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
 	d := r.Defs()
 	const procs = 3
 	var regions []uint32
@@ -432,7 +432,7 @@ func TestCorrect(t *testing.T) {
 	for seed := range uint64(60) {
 		pick := seeded(seed)
 		r := randomTrace(pick, 200, false)
-		c := &transform.Correction{Clock: trace.Seconds(1000), Locations: map[string]transform.Curve{}}
+		c := &transform.Correction{Clock: trace.TicksPerSecond(1000), Locations: map[string]transform.Curve{}}
 		for i := range 3 {
 			c.Locations[r.Defs().Locations.At(uint32(i)).ID] = transform.Curve{{Read: 0, True: int64(pick(100) - 50)},
 				{Read: 300, True: int64(60 + pick(500))}}
@@ -458,11 +458,12 @@ func TestCorrect(t *testing.T) {
 		}
 	}
 	r := randomTrace(seeded(1), 20, false)
-	if _, err := transform.Correct(format.Recorded(r), &transform.Correction{Clock: trace.Seconds(999)}, 0); err == nil {
+	other := trace.TicksPerSecond(999)
+	if _, err := transform.Correct(format.Recorded(r), &transform.Correction{Clock: other}, 0); err == nil {
 		t.Error("a correction for another clock is taken")
 	}
 	if _, err := transform.Correct(format.Recorded(r),
-		&transform.Correction{Clock: trace.Seconds(1000), Locations: map[string]transform.Curve{"nobody": nil}},
+		&transform.Correction{Clock: trace.TicksPerSecond(1000), Locations: map[string]transform.Curve{"nobody": nil}},
 		0); err == nil {
 		t.Error("a correction for other locations is taken")
 	}
@@ -516,7 +517,7 @@ func TestAnonymize(t *testing.T) {
 
 // TestPrune checks that exactly the definitions without references are removed.
 func TestPrune(t *testing.T) {
-	r := trace.NewRecorder(trace.Seconds(1000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
 	d := r.Defs()
 	r.Location("idle")
 	busy, peer := r.Location("busy"), r.Location("peer")

@@ -62,7 +62,7 @@ func TestAccess(t *testing.T) {
 			t.Errorf("nobody sees that %s %q has the keyboard", s.Role, s.Name)
 		}
 		if s.Region < last {
-			t.Errorf("%s %q comes behind part %d of the page, expected it in the order of the page", s.Role, s.Name, last)
+			t.Errorf("%s %q comes after part %d of the page, expected it in the order of the page", s.Role, s.Name, last)
 		}
 		last = max(last, s.Region)
 	}

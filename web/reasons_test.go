@@ -91,7 +91,7 @@ func TestReasons(t *testing.T) {
 	// The hatching covers the part of the call during which it waits, and nothing else.
 	h := out.Hatching
 	if on := h.On; on[0] < 0.1 || on[0] > 0.9 || on[1] != 0 || on[2] != 0 {
-		t.Errorf("of a wait, of the call behind it and of the call around it %v are hatched, expected the wait", on)
+		t.Errorf("of a wait, of the call after it and of the call around it %v are hatched, expected the wait", on)
 	}
 	if off := fmt.Sprint(h.Before, h.After); off != "[0 0 0] [0 0 0]" {
 		t.Errorf("%s are hatched without the hatching, expected nothing", off)

@@ -206,7 +206,7 @@ func generatedSample(opt generate.Options) sample {
 
 // nanosecondClock is a clock with ticks of a nanosecond. unixTime is a time of such a clock:
 // nanoseconds since 1970.
-var nanosecondClock = trace.Seconds(1_000_000_000)
+var nanosecondClock = trace.TicksPerSecond(1_000_000_000)
 
 const unixTime = 1_700_000_000_123_456_789
 
@@ -338,7 +338,7 @@ func nestedTrace(depth int) *trace.Recorder {
 // claimsTrace has resources with overlapping claims: one with a capacity, which is held in parts of any
 // size and beyond the capacity, and one without.
 func claimsTrace() *trace.Recorder {
-	r := trace.NewRecorder(trace.Seconds(1_000_000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1_000_000))
 	random := rand.New(rand.NewPCG(7, 9))
 	r.Location("main")
 	for _, x := range []struct {
@@ -371,7 +371,7 @@ func claimsTrace() *trace.Recorder {
 
 // ordersTrace has objects with claims of a millisecond each, one after the other, in the given order of names.
 func ordersTrace(objects ...string) *trace.Recorder {
-	r := trace.NewRecorder(trace.Seconds(1_000_000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1_000_000))
 	r.Location("events")
 	cpu := r.Resource("CPU", 2, "")
 	at := int64(0)

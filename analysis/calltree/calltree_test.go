@@ -26,7 +26,7 @@ func scan(t *testing.T, r *trace.Recorder, s format.Sink) {
 
 // TestTree checks a tree that was counted by hand.
 func TestTree(t *testing.T) {
-	r := trace.NewRecorder(trace.Seconds(1))
+	r := trace.NewRecorder(trace.TicksPerSecond(1))
 	a, b := r.Region("a"), r.Region("b")
 	x, y := r.Location("x"), r.Location("y")
 	r.Enter(x, 0, a)
@@ -68,7 +68,7 @@ func TestTree(t *testing.T) {
 
 // randomTrace returns a trace in which regions overlap, are left without an enter, and stay open.
 func randomTrace(seed uint64) *trace.Recorder {
-	r := trace.NewRecorder(trace.Seconds(1000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
 	g := rand.New(rand.NewPCG(seed, 1))
 	var regions []uint32
 	for _, n := range strings.Split("abcde", "") {
@@ -147,7 +147,7 @@ func TestSumsAreTheProfile(t *testing.T) {
 // time.
 func TestLastTick(t *testing.T) {
 	const end = math.MaxInt64
-	r := trace.NewRecorder(trace.Seconds(1000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
 	loc, a, b := r.Location("p"), r.Region("a"), r.Region("b")
 	r.Enter(loc, end-3, a)
 	r.Enter(loc, end, b)
@@ -208,7 +208,7 @@ func TestSorted(t *testing.T) {
 }
 
 func BenchmarkBatch(b *testing.B) {
-	r := trace.NewRecorder(trace.Seconds(1e9))
+	r := trace.NewRecorder(trace.TicksPerSecond(1e9))
 	loc := r.Location("p")
 	g := rand.New(rand.NewPCG(1, 1))
 	var stack []uint32
@@ -237,7 +237,7 @@ func BenchmarkBatch(b *testing.B) {
 
 // TestRows checks that with Options.Rows two regions with the same name have one path.
 func TestRows(t *testing.T) {
-	r := trace.NewRecorder(trace.Seconds(1000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
 	main, f := r.Region("main"), r.Region("f")
 	mainAgain := r.Defs().Regions.Add(trace.Region{ID: "8", Name: "main"})
 	fAgain := r.Defs().Regions.Add(trace.Region{ID: "9", Name: "f"})

@@ -15,7 +15,7 @@ import (
 // The program reads and solves in each step, and reads once more at its end. So the region read has
 // two call paths.
 func Example() {
-	r := trace.NewRecorder(trace.Seconds(1000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
 	p, run, step, read, solve := r.Location("p"), r.Region("run"), r.Region("step"), r.Region("read"), r.Region("solve")
 	visit := func(region uint32, from, to int64, inside func()) {
 		r.Enter(p, from, region)

@@ -114,7 +114,7 @@ func TestCarried(t *testing.T) {
 // TestLongIntervals checks that costs add up to waits over intervals with many calls: one location
 // sends all messages only after the other one has received them.
 func TestLongIntervals(t *testing.T) {
-	r := trace.NewRecorder(trace.Seconds(1_000_000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1_000_000))
 	a, b := r.Location("a"), r.Location("b")
 	recv, send := r.Region("MPI_Recv"), r.Region("MPI_Send")
 	const n = 500

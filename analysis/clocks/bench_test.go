@@ -12,7 +12,7 @@ import (
 // exchange returns the trace of a program in which n processes send messages in rounds. Function
 // peer chooses the receiver of process i in a round, and clocks has the clock of each process.
 func exchange(n, rounds int, clocks []clockFunc, peer func(i, round int) int) (*trace.Definitions, []*trace.Batch) {
-	d := &trace.Definitions{Clock: trace.Seconds(1_000_000_000)}
+	d := &trace.Definitions{Clock: trace.TicksPerSecond(1_000_000_000)}
 	b := make([]*trace.Batch, n)
 	for i := range n {
 		d.Locations.Add(trace.Location{ID: strconv.Itoa(i), Kind: trace.ProcessLocation, Group: trace.NoRef})

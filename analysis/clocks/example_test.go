@@ -16,7 +16,7 @@ import (
 // The times leave a range of 20 µs for the offset. Its middle is correct here, since both messages
 // take the same time.
 func Example() {
-	r := trace.NewRecorder(trace.Seconds(1_000_000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1_000_000))
 	machine := r.Machine("node")
 	a, b := r.Thread("a", r.Process("a", machine)), r.Thread("b", r.Process("b", machine))
 	for i := range int64(5) {

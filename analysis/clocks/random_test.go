@@ -39,7 +39,7 @@ type moment struct {
 
 // newProgram returns a program of locations with the given clocks.
 func newProgram(list []clockFunc) *program {
-	p := &program{defs: &trace.Definitions{Clock: trace.Seconds(1_000_000_000), Origin: "otf2"}, clocks: list,
+	p := &program{defs: &trace.Definitions{Clock: trace.TicksPerSecond(1_000_000_000), Origin: "otf2"}, clocks: list,
 		now: make([]int64, len(list))}
 	var members []int64
 	for i := range list {
@@ -132,7 +132,7 @@ func (p *program) check(r *clocks.Result) error {
 		}
 		for k := 1; k < b.Len(); k++ {
 			if c.At(b.Time[k]) < c.At(b.Time[k-1]) {
-				return fmt.Errorf("location %d: %d, corrected %d, behind %d, corrected %d", i, b.Time[k], c.At(b.Time[k]),
+				return fmt.Errorf("location %d: %d, corrected %d, after it %d, corrected %d", i, b.Time[k], c.At(b.Time[k]),
 					b.Time[k-1], c.At(b.Time[k-1]))
 			}
 		}

@@ -14,7 +14,7 @@ import (
 // claims returns a trace of claims of one resource, and their ids by name: A [0, 10), B [2, 5), C
 // [10, 14), D [14, 20), E [16, 18).
 func claims() (r *trace.Recorder, ids map[string]int64) {
-	r = trace.NewRecorder(trace.Seconds(1000))
+	r = trace.NewRecorder(trace.TicksPerSecond(1000))
 	cpu := r.Resource("cpu", 9, "")
 	ids = map[string]int64{}
 	type event struct {
@@ -97,7 +97,7 @@ func TestCycle(t *testing.T) {
 // TestInferred checks the number of inferred dependencies: A [0, 5) and B [1, 5) end when C [5, 7) begins, so C follows
 // both. D [7, 7) has no duration and follows C, but not itself.
 func TestInferred(t *testing.T) {
-	r := trace.NewRecorder(trace.Seconds(1000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
 	cpu := r.Resource("cpu", 9, "")
 	a := r.Claim(cpu, 0, r.Region("A"), 1)
 	b := r.Claim(cpu, 1, r.Region("B"), 1)

@@ -138,7 +138,7 @@ func TestPathOfRuns(t *testing.T) {
 // teams begin their work after both starts. Thread 1 works longest, until 200, and thread 0 waits for it from 150 on.
 // So the path leads from 300 back to 200 at thread 0, to the start at 10 at thread 1, and to 0 at thread 0.
 func TestPathOfNestedTeams(t *testing.T) {
-	r := trace.NewRecorder(trace.Seconds(1_000_000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1_000_000))
 	process := r.Process("p", r.Machine("m"))
 	var threads [4]uint32
 	for i := range threads {

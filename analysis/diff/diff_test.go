@@ -26,7 +26,7 @@ var tokens = regexp.MustCompile(`([A-Za-z_]+)(?:@(\d+))?:(\d+)(\[?)|\]`)
 // run returns a trace with one location per text. In "main:10[solve@7:5]", main is called and 10
 // ticks pass; then solve, from line 7 of x.c, is called and 5 ticks pass.
 func run(locations ...string) *trace.Recorder {
-	r := trace.NewRecorder(trace.Seconds(1000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
 	regions := map[string]uint32{}
 	for i, text := range locations {
 		loc := r.Location(fmt.Sprint("p", i))
@@ -282,7 +282,7 @@ func TestOrder(t *testing.T) {
 
 // randomTrace returns a trace in which regions overlap, are left without an enter, and stay open.
 func randomTrace(seed uint64) *trace.Recorder {
-	r := trace.NewRecorder(trace.Seconds(1000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
 	g := rand.New(rand.NewPCG(seed, 1))
 	var regions []uint32
 	for _, n := range strings.Split("abcde", "") {
@@ -408,7 +408,7 @@ func TestParts(t *testing.T) {
 // TestClocks checks that times of a run with another clock are converted to the clock of the first
 // run.
 func TestClocks(t *testing.T) {
-	a, b := run("main:10[f:20]"), trace.NewRecorder(trace.Seconds(4000))
+	a, b := run("main:10[f:20]"), trace.NewRecorder(trace.TicksPerSecond(4000))
 	loc, m, f := b.Location("p"), b.Region("main"), b.Region("f")
 	b.Enter(loc, 1000, m)
 	b.Enter(loc, 1040, f)
@@ -428,7 +428,7 @@ func TestUnitOfFragments(t *testing.T) {
 // overlap, and that claims without an end end at the last event.
 func TestClaims(t *testing.T) {
 	side := func(second int64) *trace.Recorder {
-		r := trace.NewRecorder(trace.Seconds(1000))
+		r := trace.NewRecorder(trace.TicksPerSecond(1000))
 		work, named := r.Resource("cpu", 2, ""), r.Region("A")
 		first := r.Claim(work, 0, named, 1)
 		other := r.Claim(work, 5, named, 1)
@@ -461,7 +461,7 @@ func TestClaims(t *testing.T) {
 // time.
 func TestDeep(t *testing.T) {
 	deep := func(n int, last int64) *trace.Recorder {
-		r := trace.NewRecorder(trace.Seconds(1000))
+		r := trace.NewRecorder(trace.TicksPerSecond(1000))
 		loc, f := r.Location("p"), r.Region("f")
 		for i := range n {
 			r.Enter(loc, int64(i), f)

@@ -45,7 +45,7 @@ type span struct {
 // recorded returns a trace of the given claims. If there are ids, claim i has the attribute id with the
 // value ids[i].
 func recorded(list []span, ids ...string) format.Events {
-	rec := trace.NewRecorder(trace.Seconds(1))
+	rec := trace.NewRecorder(trace.TicksPerSecond(1))
 	cpu := rec.Resource("CPU", 100, "")
 	for i, x := range list {
 		attrs := []trace.Attr{{Key: "name", Value: trace.StringValue(x.name)}}
@@ -343,7 +343,7 @@ func TestBehaviour(t *testing.T) {
 // TestCalls checks the classes of calls: of ranks that behave in two ways, and of iterations of which
 // one has an extra call.
 func TestCalls(t *testing.T) {
-	rec := trace.NewRecorder(trace.Seconds(1))
+	rec := trace.NewRecorder(trace.TicksPerSecond(1))
 	step, solve, send := rec.Region("step"), rec.Region("solve"), rec.Region("send")
 	for l := range 3 {
 		loc := rec.Location(fmt.Sprintf("rank %d", l))
@@ -380,7 +380,7 @@ func TestCalls(t *testing.T) {
 // TestCallsWithoutEnd checks that calls count that end with a call around them, as EZTrace records its last one, or
 // with the last event of their location, as in a trace that has been cut.
 func TestCallsWithoutEnd(t *testing.T) {
-	rec := trace.NewRecorder(trace.Seconds(1))
+	rec := trace.NewRecorder(trace.TicksPerSecond(1))
 	work, final := rec.Region("work"), rec.Region("final")
 	for i, name := range []string{"whole", "crossed", "cut", "twice"} {
 		loc := rec.Location(name)
@@ -418,7 +418,7 @@ func TestCallsWithoutEnd(t *testing.T) {
 // TestKindsOfRanks checks 10 000 locations of 10 kinds. Locations of kind k > 0 call f1 once more in
 // their iteration k.
 func TestKindsOfRanks(t *testing.T) {
-	rec := trace.NewRecorder(trace.Seconds(1))
+	rec := trace.NewRecorder(trace.TicksPerSecond(1))
 	step, f0, f1 := rec.Region("step"), rec.Region("f0"), rec.Region("f1")
 	for l := range 10_000 {
 		loc, at := rec.Location(fmt.Sprintf("rank %d", l)), int64(0)

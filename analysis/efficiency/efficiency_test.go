@@ -14,7 +14,7 @@ import (
 // regions, each operation lies in a call of MPI with the same begin and end.
 func operations(seed uint64, regions bool) *trace.Recorder {
 	random := rand.New(rand.NewPCG(seed, 1))
-	r := trace.NewRecorder(trace.Seconds(1_000_000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1_000_000))
 	machine := r.Machine("node")
 	ranks := make([]uint32, 2+random.IntN(4))
 	set := trace.Set{ID: "0", Kind: "locations"}

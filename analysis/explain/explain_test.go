@@ -16,7 +16,7 @@ import (
 // program returns a trace of n ranks that compute and then meet at a barrier, repeated in rounds.
 // Function work returns the ticks that a rank computes in a round.
 func program(n, rounds int, work func(rank, round int) int64) *trace.Recorder {
-	r := trace.NewRecorder(trace.Seconds(1_000_000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1_000_000))
 	machine := r.Machine("node")
 	ranks := make([]uint32, n)
 	for i := range ranks {
@@ -170,7 +170,7 @@ func TestBalanced(t *testing.T) {
 // ticks, the other one for a tick. The trace does not show whether that is waiting or communication: it is no finding
 // about communication, and the page states its share, (100 * 401) / (2 * 100 * 1001) = 20 %.
 func TestUnrecordedCalls(t *testing.T) {
-	r := trace.NewRecorder(trace.Seconds(1_000_000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1_000_000))
 	machine := r.Machine("node")
 	first, second := r.Thread("0", r.Process("0", machine)), r.Thread("1", r.Process("1", machine))
 	compute, exchange := r.Region("compute"), r.Region("MPI_Sendrecv")
@@ -260,7 +260,7 @@ func TestSlowBeforeOneCall(t *testing.T) {
 // 1100 ticks, thread a works for 1000 before it signals, and both threads work for 99 after that. No lock is held
 // meanwhile: without waits for locks, the run would only be shorter by the last calls.
 func TestLateSignal(t *testing.T) {
-	r := trace.NewRecorder(trace.Seconds(1_000_000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1_000_000))
 	process := r.Process("p", r.Machine("node"))
 	a, b := r.Thread("a", process), r.Thread("b", process)
 	work, signal, wait := r.Region("work"), r.Region("pthread_cond_signal"), r.Region("pthread_cond_wait")
@@ -287,7 +287,7 @@ func TestLateSignal(t *testing.T) {
 // TestUnknownLaunches checks that the gain of faster work on a device is stated as unknown if the trace does not record
 // which calls launch the work. The thread waits for 65 of 100 ticks in each of three rounds.
 func TestUnknownLaunches(t *testing.T) {
-	r := trace.NewRecorder(trace.Seconds(1_000_000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1_000_000))
 	process := r.Process("0", r.Machine("node"))
 	thread, stream := r.Thread("0", process), r.Thread("stream", process)
 	r.Defs().Locations.At(stream).Kind = trace.StreamLocation
@@ -320,7 +320,7 @@ func TestUnknownLaunches(t *testing.T) {
 // whole program. In each of 10 parallel regions, the first thread computes for 3000 ticks and the others for 1000. If
 // it were as fast as they, each region would be 2000 ticks shorter.
 func TestSlowThread(t *testing.T) {
-	r := trace.NewRecorder(trace.Seconds(1_000_000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1_000_000))
 	process := r.Process("process", r.Machine("node"))
 	working, task, barrier := r.Region("Working"), r.Region("OpenMP implicit task"), r.Region("OpenMP implicit barrier")
 	parallel := r.Region("OpenMP parallel")

@@ -20,7 +20,7 @@ type timeline struct {
 }
 
 func newTimeline() *timeline {
-	return &timeline{trace.NewRecorder(trace.Seconds(1_000_000)), map[uint32]int64{}}
+	return &timeline{trace.NewRecorder(trace.TicksPerSecond(1_000_000)), map[uint32]int64{}}
 }
 
 // until lets a location visit a region from its present time to time t.

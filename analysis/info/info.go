@@ -187,7 +187,7 @@ func (t *Trace) Describe(ctx context.Context, exact bool) (*Info, []format.Defin
 	if n.Events > 0 {
 		x.First, x.Last = &n.First, &n.Last
 		x.Span = d.Clock.FormatSeconds(n.Last - n.First)
-		if ns, _, ok := d.Clock.Rescale(n.First, trace.Seconds(1_000_000_000)); ok && d.Clock.HasEpoch {
+		if ns, _, ok := d.Clock.Rescale(n.First, trace.TicksPerSecond(1_000_000_000)); ok && d.Clock.HasEpoch {
 			x.Start = time.Unix(0, d.Clock.Epoch+ns).UTC().Format(time.RFC3339Nano)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 // TestRows checks that Options.Rows joins regions of the same name that two processes define. Time in a
 // visit of one of them inside a visit of the other counts once.
 func TestRows(t *testing.T) {
-	r := trace.NewRecorder(trace.Seconds(1000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
 	f, g := r.Region("f"), r.Region("g")
 	again := r.Defs().Regions.Add(trace.Region{ID: "9", Name: "f"})
 	x, y := r.Location("x"), r.Location("y")

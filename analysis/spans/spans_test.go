@@ -15,7 +15,7 @@ import (
 // sample returns a trace with a region main, two visits of work inside of it, one of which is never
 // left, and a claim.
 func sample() *trace.Recorder {
-	r := trace.NewRecorder(trace.Seconds(1))
+	r := trace.NewRecorder(trace.TicksPerSecond(1))
 	p, q := r.Location("p"), r.Location("q")
 	main, work := r.Region("main"), r.Region("work")
 	r.Enter(p, 1, main)
@@ -65,7 +65,7 @@ func TestAll(t *testing.T) {
 
 // TestSameClaims checks that claims of two locations may have the same id, as ids belong to locations.
 func TestSameClaims(t *testing.T) {
-	r := trace.NewRecorder(trace.Seconds(1))
+	r := trace.NewRecorder(trace.TicksPerSecond(1))
 	work := r.Region("work")
 	for i, n := range []string{"p", "q"} {
 		r.Event(r.Location(n), int64(1+i), trace.ClaimBegin, work, []uint64{7})
@@ -103,7 +103,7 @@ func TestWindow(t *testing.T) {
 // enters, and all others stay open.
 func TestDisorder(t *testing.T) {
 	const n, more = 1000, 10
-	r := trace.NewRecorder(trace.Seconds(1000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
 	p, never := r.Location("p"), r.Region("never")
 	var regions []uint32
 	for i := range int64(n + more) {

@@ -47,15 +47,15 @@ func (s sparing) ScanParallel(ctx context.Context, sel trace.Selection, begin fu
 // begin after the window or end before it, states that last beyond the window, and leaves without an
 // enter.
 func TestRead(t *testing.T) {
-	r := trace.NewRecorder(trace.Seconds(1))
+	r := trace.NewRecorder(trace.TicksPerSecond(1))
 	send := r.Region("MPI_Send")
 	for _, x := range []struct {
 		name string
 		rows [][2]int64 // times and kinds
 	}{
-		{"from before to behind", [][2]int64{{1, int64(trace.Enter)}, {90, int64(trace.Leave)}}},
+		{"from before to after", [][2]int64{{1, int64(trace.Enter)}, {90, int64(trace.Leave)}}},
 		{"ended before", [][2]int64{{2, int64(trace.Enter)}, {9, int64(trace.Leave)}}},
-		{"begins behind", [][2]int64{{70, int64(trace.Enter)}, {80, int64(trace.Leave)}}},
+		{"begins after", [][2]int64{{70, int64(trace.Enter)}, {80, int64(trace.Leave)}}},
 		{"open at its last event", [][2]int64{{12, int64(trace.Leave)}, {15, int64(trace.Enter)}}},
 		{"begins in it", [][2]int64{{25, int64(trace.Enter)}, {28, int64(trace.Leave)}, {95, int64(trace.Leave)}}},
 	} {

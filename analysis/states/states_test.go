@@ -31,7 +31,7 @@ const (
 // picl returns definitions with the locations "0/0", "0/1" and "1/0", the host, and a location that
 // is no processor.
 func picl() *trace.Definitions {
-	d := &trace.Definitions{Clock: trace.Seconds(1000), Format: "picl", Origin: "picl",
+	d := &trace.Definitions{Clock: trace.TicksPerSecond(1000), Format: "picl", Origin: "picl",
 		Conventions: format.Conventions("picl")}
 	for _, id := range []string{"0/0", "0/1", "1/0"} {
 		d.Locations.Add(trace.Location{ID: id, Kind: trace.ProcessLocation})
@@ -133,7 +133,7 @@ func TestAgainstReference(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(7, 8))
 	for round := range 300 {
 		const n = 5
-		d := &trace.Definitions{Clock: trace.Seconds(1000), Format: "picl", Origin: "picl",
+		d := &trace.Definitions{Clock: trace.TicksPerSecond(1000), Format: "picl", Origin: "picl",
 			Conventions: format.Conventions("picl")}
 		for i := range n {
 			d.Locations.Add(trace.Location{ID: fmt.Sprintf("%d/0", i), Kind: trace.ProcessLocation})
@@ -331,7 +331,7 @@ func TestEvents(t *testing.T) {
 func TestBracketsBothWays(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(9, 10))
 	for round := range 300 {
-		d := &trace.Definitions{Clock: trace.Seconds(1000), Format: "picl", Origin: "picl",
+		d := &trace.Definitions{Clock: trace.TicksPerSecond(1000), Format: "picl", Origin: "picl",
 			Conventions: format.Conventions("picl")}
 		for i := range 4 {
 			d.Locations.Add(trace.Location{ID: fmt.Sprintf("%d/0", i), Kind: trace.ProcessLocation})

@@ -11,7 +11,7 @@ import (
 // TestWaits checks that a processor in a receive is idle until the message is sent, and in overhead
 // from then on.
 func TestWaits(t *testing.T) {
-	r := trace.NewRecorder(trace.Seconds(1000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
 	work, send, recv := r.Region("work"), r.Region("MPI_Send"), r.Region("MPI_Recv")
 	a, b := r.Location("a"), r.Location("b")
 	r.Enter(a, 0, work)

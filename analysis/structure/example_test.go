@@ -13,7 +13,7 @@ import (
 
 // Two processes repeat the same calls three times, one of them with longer steps.
 func Example() {
-	r := trace.NewRecorder(trace.Seconds(1000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
 	run, read, solve := r.Region("run"), r.Region("read"), r.Region("solve")
 	for n, name := range []string{"p", "q"} {
 		p, length := r.Location(name), int64(n+1)

@@ -15,7 +15,7 @@ import (
 // then close; the calls of an iteration leave gaps of 1.
 func TestFindLoop(t *testing.T) {
 	record := func(times ...[]int64) format.Events {
-		rec := trace.NewRecorder(trace.Seconds(1))
+		rec := trace.NewRecorder(trace.TicksPerSecond(1))
 		call := func(loc uint32, name string, enter, leave int64) {
 			rec.Enter(loc, enter, rec.Region(name))
 			rec.Leave(loc, leave, rec.Region(name))

@@ -166,7 +166,7 @@ func TestTextOfSeveral(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if text := r.Text(trace.Seconds(1), 8); !strings.HasPrefix(text, want) {
+		if text := r.Text(trace.TicksPerSecond(1), 8); !strings.HasPrefix(text, want) {
 			t.Errorf("found %q, want %q at its begin", text, want)
 		}
 	}

@@ -14,7 +14,7 @@ import (
 
 // marks returns a trace with events at times in ms, such as "a0 b3".
 func marks(events string) format.Events {
-	rec := trace.NewRecorder(trace.Seconds(1000))
+	rec := trace.NewRecorder(trace.TicksPerSecond(1000))
 	loc := rec.Location("main")
 	for _, e := range strings.Fields(events) {
 		var t int64
@@ -110,7 +110,7 @@ func TestProperties(t *testing.T) {
 // TestObjects checks that only events of the same object are compared with each other, and that the end of a
 // call has the attributes of its begin.
 func TestObjects(t *testing.T) {
-	rec := trace.NewRecorder(trace.Seconds(1000))
+	rec := trace.NewRecorder(trace.TicksPerSecond(1000))
 	p, q := rec.Location("p"), rec.Location("q")
 	work, done := rec.Region("work"), rec.Region("done")
 	for i := range int64(5) {
@@ -138,7 +138,7 @@ func TestObjects(t *testing.T) {
 // TestManyObjects checks that a trace may have more objects than 10 000, with many names each. Each object has events
 // with 24 names, 1 ms apart.
 func TestManyObjects(t *testing.T) {
-	rec := trace.NewRecorder(trace.Seconds(1000))
+	rec := trace.NewRecorder(trace.TicksPerSecond(1000))
 	loc := rec.Location("main")
 	const objects, names = 20_000, 24
 	for i := range int64(objects) {
@@ -160,7 +160,7 @@ func TestManyObjects(t *testing.T) {
 
 // TestLimits checks that traces that exceed a limit are reported.
 func TestLimits(t *testing.T) {
-	rec := trace.NewRecorder(trace.Seconds(1000))
+	rec := trace.NewRecorder(trace.TicksPerSecond(1000))
 	loc := rec.Location("main")
 	for i := range int64(MaxNames + 10) {
 		rec.Mark(loc, i, rec.Region(fmt.Sprint("r", i)), trace.Attr{Key: "id", Value: trace.IntValue(i * MaxValues)})
@@ -178,7 +178,7 @@ func TestLimits(t *testing.T) {
 // TestObjectsOfMarks checks that the id of an event of TRACE names no object: object 7 has two events a, each 3 ms
 // before an event b.
 func TestObjectsOfMarks(t *testing.T) {
-	rec := trace.NewRecorder(trace.Seconds(1000))
+	rec := trace.NewRecorder(trace.TicksPerSecond(1000))
 	loc := rec.Location("main")
 	for i, x := range []struct {
 		name string

@@ -12,7 +12,7 @@ import (
 // TestLittleOfCalls checks that calls are claims, with the names of their regions: objects come when load begins, and
 // leave when store ends. Object 2 never ends.
 func TestLittleOfCalls(t *testing.T) {
-	rec := trace.NewRecorder(trace.Seconds(1))
+	rec := trace.NewRecorder(trace.TicksPerSecond(1))
 	loc := rec.Location("main")
 	load, store := rec.Region("load"), rec.Region("store")
 	for _, x := range []struct {
@@ -43,7 +43,7 @@ func TestLittleOfCalls(t *testing.T) {
 // TestLittleOfMessages checks that operands, places and names of events identify objects, and select events, as in
 // package verify. Message 1 is on its way from 10 to 14, message 2 from 20 to 30, and task 7 exists from 12 to 40.
 func TestLittleOfMessages(t *testing.T) {
-	rec := trace.NewRecorder(trace.Seconds(1))
+	rec := trace.NewRecorder(trace.TicksPerSecond(1))
 	loc := []uint32{rec.Location("rank 0"), rec.Location("rank 1")}
 	for _, x := range [][3]uint64{{10, 14, 1}, {20, 30, 2}} {
 		rec.Event(loc[0], int64(x[0]), trace.Send, trace.NoRef, []uint64{uint64(loc[1]), trace.Undefined, x[2], 8})
@@ -79,7 +79,7 @@ func TestLittleOfMessages(t *testing.T) {
 // parts that are merged. A message that is received before it is sent, and one that is never received, are
 // incomplete.
 func TestMessagesAsObjects(t *testing.T) {
-	rec := trace.NewRecorder(trace.Seconds(1))
+	rec := trace.NewRecorder(trace.TicksPerSecond(1))
 	loc := []uint32{rec.Location("rank 0"), rec.Location("rank 1")}
 	rec.Send(loc[0], 10, loc[1], 1, 8)
 	rec.Recv(loc[1], 14, loc[0], 1, 8)

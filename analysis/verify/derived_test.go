@@ -176,7 +176,7 @@ func TestDerivedIdentities(t *testing.T) {
 // TestDerivedWindow checks claims that are open at the ends of a window. A claim that began before the window
 // counts from the begin of the window, and a claim that ends after it counts until the last event in it.
 func TestDerivedWindow(t *testing.T) {
-	rec := trace.NewRecorder(trace.Seconds(1))
+	rec := trace.NewRecorder(trace.TicksPerSecond(1))
 	work := rec.Region("work")
 	long, short := rec.Location("long"), rec.Location("short")
 	rec.Enter(long, 0, work, trace.Attr{Key: "id", Value: trace.IntValue(1)})
@@ -208,7 +208,7 @@ func TestDerivedWarnings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rec := trace.NewRecorder(trace.Seconds(1))
+	rec := trace.NewRecorder(trace.TicksPerSecond(1))
 	rec.Enter(rec.Location("main"), 0, rec.Region("work"), trace.Attr{Key: "id", Value: trace.IntValue(1)})
 	x, err := Run(context.Background(), format.Recorded(rec), spec, Options{})
 	if err != nil {
@@ -228,7 +228,7 @@ func TestNameWarnings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rec := trace.NewRecorder(trace.Seconds(1))
+	rec := trace.NewRecorder(trace.TicksPerSecond(1))
 	loc := rec.Location("main")
 	rec.Mark(loc, 0, rec.Region("mark"))
 	for i := range int64(maxValues + 100) {

@@ -10,7 +10,7 @@ import (
 // TestObjectsOfMessages checks that operands name the objects of signals and response times. The message with tag 1 is
 // on its way from 10 to 14, and the one with tag 2 from 20 to 30.
 func TestObjectsOfMessages(t *testing.T) {
-	rec := trace.NewRecorder(trace.Seconds(1))
+	rec := trace.NewRecorder(trace.TicksPerSecond(1))
 	a, b := rec.Location("rank 0"), rec.Location("rank 1")
 	for _, x := range [][3]uint64{{10, 14, 1}, {20, 30, 2}} {
 		rec.Event(a, int64(x[0]), trace.Send, trace.NoRef, []uint64{uint64(b), trace.Undefined, x[2], 8})
@@ -38,7 +38,7 @@ func TestObjectsOfMessages(t *testing.T) {
 // TestEventID checks that the operand of a mark, which is the id of its line in TRACE, is not available to formulas as
 // the attribute "id".
 func TestEventID(t *testing.T) {
-	rec := trace.NewRecorder(trace.Seconds(1))
+	rec := trace.NewRecorder(trace.TicksPerSecond(1))
 	rec.Event(rec.Location("main"), 0, trace.Mark, rec.Region("x"), []uint64{3})
 	e := format.Recorded(rec)
 	for formula, want := range map[string]Verdict{"finally {'id' = '3'}": IsFalse, "finally {'name' = 'x'}": IsTrue} {

@@ -126,7 +126,7 @@ func TestMisspelledProperties(t *testing.T) {
 
 // TestMisspelledNames checks hints at names that a trace has.
 func TestMisspelledNames(t *testing.T) {
-	rec := trace.NewRecorder(trace.Seconds(1))
+	rec := trace.NewRecorder(trace.TicksPerSecond(1))
 	loc := rec.Location("main")
 	rec.Enter(loc, 0, rec.Region("task"))
 	rec.Leave(loc, 1, rec.Region("task"))

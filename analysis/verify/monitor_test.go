@@ -204,7 +204,7 @@ func newAgreement(t *testing.T, r *rand.Rand, number int) *agreement {
 // prefix returns the first events of the case's trace. states is the number of events.
 func (a *agreement) prefix(states int) format.Events {
 	r := rand.New(rand.NewPCG(uint64(a.number), 5))
-	rec := trace.NewRecorder(trace.Seconds(1))
+	rec := trace.NewRecorder(trace.TicksPerSecond(1))
 	loc, signal := rec.Location("main"), rec.Location("signal")
 	counter, at := rec.Counter("s", ""), int64(0)
 	for k := range states {
@@ -278,7 +278,7 @@ func (a *agreement) compare(t *testing.T, where string, got, want CheckResult) {
 // TestMonitorMemory checks that a monitor holds the horizon of formulas with bounds and at most one more batch,
 // and that the bound of an outermost operator does not count for the horizon.
 func TestMonitorMemory(t *testing.T) {
-	rec := trace.NewRecorder(trace.Seconds(1000))
+	rec := trace.NewRecorder(trace.TicksPerSecond(1000))
 	loc := rec.Location("main")
 	const batch = 1000
 	for i := range int64(batch) {
@@ -332,7 +332,7 @@ func TestMonitorMemory(t *testing.T) {
 // TestMonitorSignals checks that checks with only signals are decided while the trace grows, and that a monitor
 // holds the horizon of the formula. The signal s is 0, 1, 2, 3, 0, … for a millisecond each, and 9 at the end.
 func TestMonitorSignals(t *testing.T) {
-	rec := trace.NewRecorder(trace.Seconds(1000))
+	rec := trace.NewRecorder(trace.TicksPerSecond(1000))
 	loc, s := rec.Location("main"), rec.Counter("s", "")
 	n := int64(effort.Rounds(100_000)) / 4 * 4
 	for i := range n {

@@ -197,7 +197,7 @@ func TestMonitorVisitsAgree(t *testing.T) {
 	r := rand.New(rand.NewPCG(22, 24))
 	early := 0
 	for i := range effort.Rounds(1000) {
-		rec := trace.NewRecorder(trace.Seconds(1000))
+		rec := trace.NewRecorder(trace.TicksPerSecond(1000))
 		type visit struct {
 			location uint32
 			region   uint32

@@ -72,7 +72,7 @@ func TestLongSignals(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range effort.Rounds(30) {
-		rec := trace.NewRecorder(trace.Seconds(1))
+		rec := trace.NewRecorder(trace.TicksPerSecond(1))
 		loc, at := rec.Location("signal"), int64(0)
 		s, u := rec.Counter("s", ""), rec.Counter("u", "")
 		overlaps := r.IntN(2) == 0
@@ -115,7 +115,7 @@ func TestLongSignals(t *testing.T) {
 func TestManyStates(t *testing.T) {
 	const n = 2*blockStates + 3
 	for _, distance := range []int64{1, 1 << 20} {
-		rec := trace.NewRecorder(trace.Seconds(1))
+		rec := trace.NewRecorder(trace.TicksPerSecond(1))
 		loc := rec.Location("main")
 		p, q := rec.Region("p"), rec.Region("q")
 		for i := range int64(n) {
@@ -137,7 +137,7 @@ func TestManyStates(t *testing.T) {
 // number.
 func TestManyLabels(t *testing.T) {
 	const regions = 1<<16 + 10
-	rec := trace.NewRecorder(trace.Seconds(1))
+	rec := trace.NewRecorder(trace.TicksPerSecond(1))
 	loc := rec.Location("main")
 	for i := range int64(2*blockStates + 1) {
 		rec.Mark(loc, i, rec.Region(fmt.Sprint("r", i%regions)))

@@ -37,7 +37,7 @@ type randomCase struct {
 // newCase returns a random case: with propositions, with a signal, or with both.
 func newCase(r *rand.Rand) *randomCase {
 	c := &randomCase{Signal: [][3]int{}, States: [][2]any{}}
-	rec := trace.NewRecorder(trace.Seconds(1))
+	rec := trace.NewRecorder(trace.TicksPerSecond(1))
 	loc := rec.Location("main")
 	kind := r.IntN(3) // 0 propositions, 1 signal, 2 both
 	t := 0

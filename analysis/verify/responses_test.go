@@ -34,7 +34,7 @@ func property(t *testing.T, e format.Events, kind, words string, s Semantics) Ch
 // ms, and the last A waits for 5 ms. Object 1 has its first A at 0 and its last B at 37 ms; object 2
 // has no B, and waits for 35 ms.
 func TestLatency(t *testing.T) {
-	rec := trace.NewRecorder(trace.Seconds(1000))
+	rec := trace.NewRecorder(trace.TicksPerSecond(1000))
 	loc := rec.Location("main")
 	at := func(ms int64, name string, id int64) {
 		rec.Mark(loc, ms, rec.Region(name), trace.Attr{Key: "id", Value: trace.IntValue(id)})
@@ -115,7 +115,7 @@ func TestLatencyEqualsFlow(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	compared := 0
 	for range 100 {
-		rec := trace.NewRecorder(trace.Seconds(1000))
+		rec := trace.NewRecorder(trace.TicksPerSecond(1000))
 		loc := rec.Location("main")
 		for ms := range int64(40) {
 			rec.Mark(loc, ms, rec.Region([]string{"A", "B", "C"}[r.IntN(3)]),
@@ -160,7 +160,7 @@ func TestLatencyEqualsFlow(t *testing.T) {
 // TestLatencyOfManyStates checks an object from the first to the last state of a trace with more states than a
 // block holds.
 func TestLatencyOfManyStates(t *testing.T) {
-	rec := trace.NewRecorder(trace.Seconds(1000))
+	rec := trace.NewRecorder(trace.TicksPerSecond(1000))
 	loc := rec.Location("main")
 	const last = blockStates + 2
 	for ms := range int64(last + 1) {

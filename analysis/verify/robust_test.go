@@ -113,7 +113,7 @@ func TestExpressionAtEnd(t *testing.T) {
 func TestRobustObjects(t *testing.T) {
 	effort.Sequential(t)
 	n := max(1000, effort.Rounds(20_000))
-	rec := trace.NewRecorder(trace.Seconds(1000))
+	rec := trace.NewRecorder(trace.TicksPerSecond(1000))
 	events, loc, s := rec.Location("events"), rec.Location("main"), rec.Counter("s", "")
 	for i := range n {
 		at, v := int64(10*i), float64(i%7)
@@ -148,7 +148,7 @@ func TestRobustObjects(t *testing.T) {
 // TestDenseReasons checks explanations of violated checks of signals, also where the signal has no value. The counter s
 // is 1 from 5 ms on, 4 from 20 ms on, and 6 from 30 ms on.
 func TestDenseReasons(t *testing.T) {
-	rec := trace.NewRecorder(trace.Seconds(1000))
+	rec := trace.NewRecorder(trace.TicksPerSecond(1000))
 	loc, s := rec.Location("main"), rec.Counter("s", "")
 	rec.Mark(loc, 0, rec.Region("begin"))
 	for _, at := range []int64{5, 20, 30} {
@@ -209,7 +209,7 @@ func TestMiddle(t *testing.T) {
 func TestRobustnessSign(t *testing.T) {
 	r := rand.New(rand.NewPCG(13, 14))
 	for range effort.Rounds(400) {
-		rec := trace.NewRecorder(trace.Seconds(1000))
+		rec := trace.NewRecorder(trace.TicksPerSecond(1000))
 		s, top := rec.Counter("s", ""), 0.1*float64(r.IntN(100))
 		slope, length := 0.1*float64(1+r.IntN(30)), uint64(1+r.IntN(10000))
 		bend := -slope / (float64(length) / 1000) // the top is in the middle
@@ -246,7 +246,7 @@ func TestRobustnessSign(t *testing.T) {
 // tick, so it is below 1 after 4/3 ticks, and below 2.5 after 1/3 of a tick.
 func TestExactReasons(t *testing.T) {
 	const begin = 9_007_199_254_740_993 // floats cannot represent it
-	rec := trace.NewRecorder(trace.Seconds(1000))
+	rec := trace.NewRecorder(trace.TicksPerSecond(1000))
 	loc, s := rec.Location("main"), rec.Counter("s", "")
 	rec.Event(loc, begin, trace.Fragment, s, []uint64{begin + 2, math.Float64bits(3), math.Float64bits(-1500), 0})
 	for formula, want := range map[string]string{

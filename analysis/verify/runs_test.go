@@ -121,7 +121,7 @@ func TestRuns(t *testing.T) {
 // objects returns a trace of objects that go through a system one after another, a new one each 10 ms: an event
 // arrival, an event work each ms, and an event done 3 ms after the arrival. Of those in late, done comes 1 ms later.
 func objects(n int, late ...int) format.Events {
-	rec := trace.NewRecorder(trace.Seconds(1000))
+	rec := trace.NewRecorder(trace.TicksPerSecond(1000))
 	loc := rec.Location("main")
 	mark := func(at int, name string, id int) {
 		rec.Mark(loc, int64(at), rec.Region(name), trace.Attr{Key: "id", Value: trace.IntValue(int64(id))})

@@ -130,7 +130,7 @@ func TestReasons(t *testing.T) {
 
 // TestReasonsAreExact checks that no duration in an explanation is rounded to the bound that it exceeds.
 func TestReasonsAreExact(t *testing.T) {
-	rec := trace.NewRecorder(trace.Seconds(1_000_000))
+	rec := trace.NewRecorder(trace.TicksPerSecond(1_000_000))
 	loc := rec.Location("main")
 	rec.Mark(loc, 0, rec.Region("p"))
 	rec.Mark(loc, 5_000_010, rec.Region("q"))
@@ -148,7 +148,7 @@ func TestReasonsAreExact(t *testing.T) {
 
 // TestClaims checks propositions about the begins and ends of claims and calls.
 func TestClaims(t *testing.T) {
-	rec := trace.NewRecorder(trace.Seconds(1000))
+	rec := trace.NewRecorder(trace.TicksPerSecond(1000))
 	loc := rec.Location("main")
 	work := rec.Region("work")
 	rec.Enter(loc, 0, work, trace.Attr{Key: "id", Value: trace.IntValue(7)})
@@ -308,7 +308,7 @@ func TestSharedDefinitions(t *testing.T) {
 // TestProductsOfSums checks that products of sums differ from sums of products. The signal is 2: (2 + 2) * 2 = 8, and
 // 2 + 2 * 2 = 6.
 func TestProductsOfSums(t *testing.T) {
-	rec := trace.NewRecorder(trace.Seconds(1))
+	rec := trace.NewRecorder(trace.TicksPerSecond(1))
 	loc := rec.Location("main")
 	rec.Value(loc, 0, rec.Counter("s", ""), 2)
 	rec.Mark(loc, 5, rec.Region("end"))
@@ -434,7 +434,7 @@ func TestPropertyFormulas(t *testing.T) {
 
 // TestNamedNumbers checks that parameters are numbers in expressions of signals. The signal is 2.
 func TestNamedNumbers(t *testing.T) {
-	rec := trace.NewRecorder(trace.Seconds(1))
+	rec := trace.NewRecorder(trace.TicksPerSecond(1))
 	loc := rec.Location("main")
 	rec.Value(loc, 0, rec.Counter("s", ""), 2)
 	rec.Mark(loc, 5, rec.Region("end"))
@@ -466,7 +466,7 @@ func TestNamedNumbers(t *testing.T) {
 // TestWindow checks that events outside of a window do not count, and that claims that end in the
 // window do.
 func TestWindow(t *testing.T) {
-	rec := trace.NewRecorder(trace.Seconds(1000))
+	rec := trace.NewRecorder(trace.TicksPerSecond(1000))
 	loc := rec.Location("main")
 	work := rec.Region("work")
 	for i := range int64(3) {

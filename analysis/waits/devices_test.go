@@ -24,7 +24,7 @@ type deviceTrace struct{ *trace.Recorder }
 // newDeviceTrace returns a trace in which each process has one thread, followed by one stream. If apart
 // is set, each stream belongs to a separate group of the kind accelerator.
 func newDeviceTrace(processes int, apart bool) *deviceTrace {
-	x := &deviceTrace{trace.NewRecorder(trace.Seconds(1e6))}
+	x := &deviceTrace{trace.NewRecorder(trace.TicksPerSecond(1e6))}
 	machine := x.Machine("machine")
 	for i := range processes {
 		group := x.Process(fmt.Sprint("process ", i), machine)
@@ -365,7 +365,7 @@ func TestCausesOfLaunches(t *testing.T) {
 
 // newStreams returns a trace of a process with a thread, the host, and n streams, which come before or after it.
 func newStreams(n int, streamsFirst bool) (x *deviceTrace, host uint32, streams []uint32) {
-	x = &deviceTrace{trace.NewRecorder(trace.Seconds(1e6))}
+	x = &deviceTrace{trace.NewRecorder(trace.TicksPerSecond(1e6))}
 	group := x.Process("process", x.Machine("machine"))
 	if !streamsFirst {
 		host = x.Thread("thread", group)

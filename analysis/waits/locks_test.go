@@ -23,7 +23,7 @@ type threadTrace struct {
 
 // newThreads returns a trace of a process with n threads, without events.
 func newThreads(n int) *threadTrace {
-	x := &threadTrace{trace.NewRecorder(trace.Seconds(1e6))}
+	x := &threadTrace{trace.NewRecorder(trace.TicksPerSecond(1e6))}
 	process := x.Process("process", x.Machine("machine"))
 	for i := range n {
 		x.Thread(fmt.Sprint("thread ", i), process)

@@ -21,7 +21,7 @@ func newPairOfRanks() *pairOfRanks { return newRanks(2) }
 
 // newRanks returns a trace of n ranks without events.
 func newRanks(n int) *pairOfRanks {
-	p := &pairOfRanks{sim{rec: trace.NewRecorder(trace.Seconds(1e6))}}
+	p := &pairOfRanks{sim{rec: trace.NewRecorder(trace.TicksPerSecond(1e6))}}
 	machine := p.rec.Machine("machine")
 	var members []int64
 	var ranks []int

@@ -99,8 +99,8 @@ type simOptions struct {
 
 // simulate returns the trace of a random program.
 func simulate(o simOptions) *trace.Recorder {
-	s := &sim{Rand: rand.New(rand.NewPCG(o.seed, 7)), rec: trace.NewRecorder(trace.Seconds(1e9)), threads: o.threads,
-		waiting: map[channelOf]*queueOf{}, locks: map[int]*simLock{}, inOrder: !o.overtaking}
+	s := &sim{Rand: rand.New(rand.NewPCG(o.seed, 7)), rec: trace.NewRecorder(trace.TicksPerSecond(1e9)),
+		threads: o.threads, waiting: map[channelOf]*queueOf{}, locks: map[int]*simLock{}, inOrder: !o.overtaking}
 	s.work = []int64{5, 40, 300}[s.IntN(3)]
 	d := s.rec.Defs()
 	n := 2 + s.IntN(5)

@@ -37,7 +37,7 @@ func Profile(f *cube.File) (*diff.Profile, error) {
 			return nil, none
 		}
 	}
-	p := &diff.Profile{Clock: trace.Seconds(1_000_000_000)}
+	p := &diff.Profile{Clock: trace.TicksPerSecond(1_000_000_000)}
 	for _, r := range f.Regions {
 		p.Regions = append(p.Regions, trace.Region{Name: r.Name, File: r.File, Line: int64(max(0, r.Begin))})
 	}

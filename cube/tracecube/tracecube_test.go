@@ -52,7 +52,7 @@ func figures(t *testing.T, path string) (*Builder, format.Events) {
 
 // TestLocks checks the unique names of metrics for waits at locks. The names depend on the region.
 func TestLocks(t *testing.T) {
-	d := &trace.Definitions{Clock: trace.Seconds(1)}
+	d := &trace.Definitions{Clock: trace.TicksPerSecond(1)}
 	f := &Builder{defs: d, regions: map[string]uint32{}}
 	for _, x := range []struct {
 		region   trace.Region
@@ -181,7 +181,7 @@ func TestWaitsOutsideOfRegions(t *testing.T) {
 // records it with OMPT. The second thread comes to the barrier at 1010 and waits for the first one until 3010. It is in
 // the barrier until 3020.
 func TestImplicitTasks(t *testing.T) {
-	r := trace.NewRecorder(trace.Seconds(1_000_000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1_000_000))
 	process := r.Process("process", r.Machine("node"))
 	working, task, barrier := r.Region("Working"), r.Region("OpenMP implicit task"), r.Region("OpenMP implicit barrier")
 	parallel := r.Region("OpenMP parallel")

@@ -16,7 +16,7 @@ import (
 // ExampleSpans draws a strip of 10 columns of 10 ms each. It has two visits, from 20 to 50 ms and from 60 to
 // 100 ms. The second visit is four columns wide. Therefore its last column stays empty as a separator.
 func ExampleSpans() {
-	r := trace.NewRecorder(trace.Seconds(1000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
 	p, work := r.Location("p"), r.Region("work")
 	for _, t := range [][2]int64{{20, 50}, {60, 100}} {
 		r.Enter(p, t[0], work)

@@ -37,7 +37,7 @@ func TestDepthAt(t *testing.T) {
 		{"outer alone", nested, 40, true, false, 0},
 		{"a column wide", nested, 61.9, true, false, 1},
 		{"between spans", nested, 55, true, false, -1},
-		{"behind all", nested, 120, true, true, -1},
+		{"after all", nested, 120, true, true, -1},
 		{"where a claim ends", lanes, 29.9, false, true, 0},
 		{"where a claim begins", lanes, 20.1, false, false, 2},
 		{"several hold it", lanes, 25, false, false, -1},

@@ -36,7 +36,7 @@ func run(path string) error {
 // simulate simulates a producer that sends jobs of growing length to two workers. A tick is a
 // microsecond.
 func simulate() *trace.Recorder {
-	r := trace.NewRecorder(trace.Seconds(1_000_000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1_000_000))
 	machine := r.Machine("node1")
 	producer := r.Thread("producer", r.Process("producer", machine))
 	process := r.Process("workers", machine)

@@ -70,7 +70,7 @@ func (t Toy) Probe(name string, _ []byte) int {
 
 // Open reads the text once for its definitions.
 func (Toy) Open(ctx context.Context, src format.Source, _ *format.ReadOptions) (format.File, error) {
-	f := &file{src: src, defs: trace.Definitions{Clock: trace.Seconds(1_000_000), Format: "toy", Origin: "toy"},
+	f := &file{src: src, defs: trace.Definitions{Clock: trace.TicksPerSecond(1_000_000), Format: "toy", Origin: "toy"},
 		locations: map[string]uint32{}, regions: map[string]uint32{}}
 	return f, f.eachLine(ctx, func(int64, uint32, trace.Kind, uint32) error { return nil })
 }

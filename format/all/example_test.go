@@ -49,7 +49,7 @@ func ExampleOpen() {
 
 // ExampleFormats writes a recorded trace in all formats that weft can write.
 func ExampleFormats() {
-	r := trace.NewRecorder(trace.Seconds(1000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
 	p, work := r.Location("p"), r.Region("work")
 	r.Enter(p, 1, work)
 	r.Leave(p, 3, work)

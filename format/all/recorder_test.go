@@ -16,7 +16,7 @@ import (
 func TestInfiniteCapacity(t *testing.T) {
 	for _, f := range Formats() {
 		for _, capacity := range []float64{math.Inf(1), math.Inf(-1), math.NaN(), math.MaxFloat64} {
-			r := trace.NewRecorder(trace.Seconds(1000))
+			r := trace.NewRecorder(trace.TicksPerSecond(1000))
 			memory := r.Resource("memory", capacity, "MB")
 			r.Release(r.Claim(memory, 0, r.Region("job"), 1), 5)
 			name := filepath.Join(t.TempDir(), "x"+f.About().Extensions[0])

@@ -38,7 +38,7 @@ func TestLinks(t *testing.T) {
 // TestPack checks that packed definitions are restored, from bytes and from texts in pieces. Damaged data, and
 // data that grows beyond the limit, must be errors.
 func TestPack(t *testing.T) {
-	d := &trace.Definitions{Clock: trace.Seconds(1000), Origin: "x"}
+	d := &trace.Definitions{Clock: trace.TicksPerSecond(1000), Origin: "x"}
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 2000 {
 		name := make([]byte, 60)
@@ -83,7 +83,7 @@ func TestPack(t *testing.T) {
 		}
 	}
 	// Packed data must not shrink by compression more than readers allow. Otherwise it is compressed less.
-	same := &trace.Definitions{Clock: trace.Seconds(1)}
+	same := &trace.Definitions{Clock: trace.TicksPerSecond(1)}
 	for range 1000 {
 		same.Strings.Add(strings.Repeat("a", 30000))
 	}
@@ -99,7 +99,7 @@ func TestPack(t *testing.T) {
 // TestOpaqueBytes checks that packed definitions of other formats keep bytes that are no text in UTF-8, as those of the
 // records of OTF2.
 func TestOpaqueBytes(t *testing.T) {
-	d, back := &trace.Definitions{Clock: trace.Seconds(1), Origin: "x"}, &trace.Definitions{}
+	d, back := &trace.Definitions{Clock: trace.TicksPerSecond(1), Origin: "x"}, &trace.Definitions{}
 	list := []trace.Opaque{{Format: "otf2", Type: "InterruptGenerator", Data: "\x24\x08\xfa\xff\xff\x80\x00"},
 		{Format: "picl", Data: "-7 -1 \"é\""}, {Format: "etf"}}
 	for _, o := range list {
@@ -123,7 +123,7 @@ func TestOpaqueBytes(t *testing.T) {
 // TestRows checks that a packed row is restored relative to any other row, and that invalid
 // bytes do not change that row.
 func TestRows(t *testing.T) {
-	d := &trace.Definitions{Clock: trace.Seconds(1000)}
+	d := &trace.Definitions{Clock: trace.TicksPerSecond(1000)}
 	for i := range 9 {
 		d.Locations.Add(trace.Location{ID: string(rune('0' + i)), Group: trace.NoRef})
 		d.Regions.Add(trace.Region{Name: "r"})
@@ -186,17 +186,18 @@ func TestRows(t *testing.T) {
 				base.AddOps(c.Op(0))
 			}
 			keys, values := c.Attrs()
-			var held []Held
+			var held []AttributeStorage
 			for k := range keys {
-				h := Held(r.IntN(int(HeldInexactly + 1)))
-				if held = append(held, h); h == HeldExactly {
+				h := AttributeStorage(r.IntN(int(StoredInexactly + 1)))
+				if held = append(held, h); h == StoredExactly {
 					base.AddAttr(keys[k], values[k])
-				} else if h == HeldInexactly {
+				} else if h == StoredInexactly {
 					base.AddAttr(keys[k], trace.StringValue("the beginning"))
 				}
 			}
 			data := rows.AppendWhole(nil, d, &c, claim, held)
-			if all := !slices.Contains(held, HeldInexactly) && !slices.Contains(held, NotHeld); all && data[0]&withAttrs != 0 {
+			all := !slices.Contains(held, StoredInexactly) && !slices.Contains(held, NotStored)
+			if all && data[0]&withAttrs != 0 {
 				t.Fatalf("%x: found attributes that the record has", data)
 			}
 			list = append(list, packed{x, base, append(data, 0, 0)}) // bytes after the row are ignored
@@ -237,7 +238,7 @@ func TestRows(t *testing.T) {
 // TestPackedNumbers checks that definitions keep their numbers if some are left out, and that weft reads definitions of
 // earlier versions, which state all numbers.
 func TestPackedNumbers(t *testing.T) {
-	d := &trace.Definitions{Clock: trace.Seconds(1000), Origin: "x"}
+	d := &trace.Definitions{Clock: trace.TicksPerSecond(1000), Origin: "x"}
 	d.Regions.Add(trace.Region{Name: "a"})
 	for _, a := range []trace.AttributeDef{{Name: "x"}, {Name: "y", Reserved: true}, {Name: "z"}} {
 		d.Attributes.Add(a)

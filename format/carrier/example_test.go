@@ -11,7 +11,7 @@ import (
 // Example shows an encoder of a format without a record for a row of events. The encoder packs the row into
 // bytes and, at the end, all definitions. The decoder restores definitions and events from the bytes.
 func Example() {
-	r := trace.NewRecorder(trace.Seconds(1000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
 	p := r.Location("p")
 	r.Mark(p, 7, r.Region("checkpoint"), trace.Attr{Key: "step", Value: trace.IntValue(3)})
 	var rows carrier.Rows

@@ -373,7 +373,8 @@ func (r *Rows) Append(b []byte, d *trace.Definitions, c, base *trace.Cursor) []b
 // the attributes according to held, which has an element for each of them, or none. Rows that differ only in these
 // parts are packed into the same bytes. [Restorer.Amend] restores the row from a row of kind NoOp with the id as its
 // only operand, and the attributes of the record.
-func (r *Rows) AppendWhole(b []byte, d *trace.Definitions, c *trace.Cursor, claim bool, held []Held) []byte {
+func (r *Rows) AppendWhole(b []byte, d *trace.Definitions, c *trace.Cursor, claim bool,
+	held []AttributeStorage) []byte {
 	r.base.Reset(0)
 	r.base.Add(0, 0, trace.NoOp, trace.NoRef)
 	if claim {
@@ -382,9 +383,9 @@ func (r *Rows) AppendWhole(b []byte, d *trace.Definitions, c *trace.Cursor, clai
 	keys, values := c.Attrs()
 	for i, h := range held {
 		switch h {
-		case HeldExactly:
+		case StoredExactly:
 			r.base.AddAttr(keys[i], values[i])
-		case HeldInexactly:
+		case StoredInexactly:
 			r.base.AddAttr(keys[i], trace.Value{Type: trace.None, Num: math.MaxUint64})
 		}
 	}

@@ -7,14 +7,15 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Held states whether a record holds an attribute of its row.
-type Held uint8
+// AttributeStorage states whether a record holds an attribute of its row.
+type AttributeStorage uint8
 
-// The values of Held. A record may hold a value that differs from the attribute, such as the beginning of a text.
+// The values of AttributeStorage. A record may hold a value that differs from the attribute, such as the
+// beginning of a text.
 const (
-	NotHeld Held = iota
-	HeldExactly
-	HeldInexactly
+	NotStored AttributeStorage = iota
+	StoredExactly
+	StoredInexactly
 )
 
 // attributeList is a list of attributes of a row.

@@ -15,7 +15,7 @@ import (
 
 // carriedTwoRegions returns the packed definitions of a trace with two locations and two regions.
 func carriedTwoRegions() string {
-	d := &trace.Definitions{Clock: trace.Seconds(1000), Origin: "otf2"}
+	d := &trace.Definitions{Clock: trace.TicksPerSecond(1000), Origin: "otf2"}
 	for _, name := range []string{"rank 0", "rank 1"} {
 		d.Locations.Add(trace.Location{ID: name, Name: name, Group: trace.NoRef})
 	}

@@ -84,7 +84,7 @@ func TestDocument_TimeUnit(t *testing.T) {
 			got := parseText(t, x.head+"E 0 1 ;\n")
 			got.defectsAre(t, x.defects...)
 			c := got.decoder.Model.Clock
-			if s, _, _ := c.Rescale(1, trace.Seconds(1)); s != x.seconds {
+			if s, _, _ := c.Rescale(1, trace.TicksPerSecond(1)); s != x.seconds {
 				t.Errorf("found a tick of %d s (%+v), expected %d s", s, c, x.seconds)
 			}
 		})

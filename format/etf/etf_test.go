@@ -248,7 +248,7 @@ func TestProbe(t *testing.T) {
 // queueLimit later claims. The line of the claim must be the first one, so that the lines of the file are in
 // the order of begins.
 func TestLongClaims(t *testing.T) {
-	r := trace.NewRecorder(trace.Seconds(1000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
 	r.Defs().Origin = "etf"
 	cpu := r.Resource("CPU", 100, "%")
 	work := r.Region("work")

@@ -19,7 +19,7 @@ import (
 // TestRecordedClaims checks that the tools of TRACE4CPS can read the claims that a simulator records, and that
 // weft restores the claims completely.
 func TestRecordedClaims(t *testing.T) {
-	r := trace.NewRecorder(trace.Seconds(1000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
 	cpu, memory := r.Resource("CPU", 4, "cores"), r.Resource("memory", 100, "")
 	job := r.Region("job")
 	a := r.Claim(cpu, 10, job, 2)
@@ -86,7 +86,7 @@ func TestRecordedClaims(t *testing.T) {
 // TestRecordedOddClaims checks that weft restores claims that a line of TRACE cannot state: an amount or an offset is
 // infinite or NaN, or a claim ends that did not begin while a region is open.
 func TestRecordedOddClaims(t *testing.T) {
-	r := trace.NewRecorder(trace.Seconds(1000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
 	loc, work := r.Location("rank 0"), r.Region("work")
 	cpu := r.Resource("CPU", 4, "")
 	r.Enter(loc, 1, work)

@@ -278,8 +278,8 @@ func (w *rewriter) findUnread() {
 		return
 	}
 	last := w.d.Chunks[len(w.d.Chunks)-1].Line
-	behind := len(w.notes) // index of the first note after the last record found so far
-	for number := int64(1); missing > 0 && len(w.unread) < maxUnread || behind < len(w.notes); number++ {
+	trailing := len(w.notes) // index of the first note after the last record found so far
+	for number := int64(1); missing > 0 && len(w.unread) < maxUnread || trailing < len(w.notes); number++ {
 		l, err := w.lines.At(number)
 		if err != nil {
 			w.err = err
@@ -289,7 +289,7 @@ func (w *rewriter) findUnread() {
 		}
 		bad, isRecord := w.isUnreadable(l)
 		if isRecord {
-			behind = len(w.notes)
+			trailing = len(w.notes)
 		}
 		if bad && !w.unread[number] && len(w.unread) < maxUnread {
 			w.unread[number] = true
@@ -297,8 +297,8 @@ func (w *rewriter) findUnread() {
 			missing--
 		}
 	}
-	for i := range w.notes[behind:] {
-		w.notes[behind+i].placed, w.notes[behind+i].before = true, 0
+	for i := range w.notes[trailing:] {
+		w.notes[trailing+i].placed, w.notes[trailing+i].before = true, 0
 	}
 }
 

@@ -115,7 +115,7 @@ func TestLegacyConfiguration(t *testing.T) {
 
 // twoRanks returns packed definitions of weft ("carried" definitions) of a trace of two processes.
 func twoRanks() string {
-	d := &trace.Definitions{Clock: trace.Seconds(1_000_000_000)}
+	d := &trace.Definitions{Clock: trace.TicksPerSecond(1_000_000_000)}
 	d.Locations.Add(trace.Location{ID: "0", Name: "rank 0", Kind: trace.ProcessLocation, Group: trace.NoRef})
 	d.Locations.Add(trace.Location{ID: "1", Name: "rank 1", Kind: trace.ProcessLocation, Group: trace.NoRef})
 	data, _ := carrier.Pack(d, nil)

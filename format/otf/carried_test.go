@@ -168,7 +168,7 @@ func TestAugmentCarriedData(t *testing.T) {
 // TestMembersOfProcessGroups checks that the members of process groups are tokens of processes. If a location has
 // the id 0, tokens differ from the ids of locations. Members that are no locations are left out and counted.
 func TestMembersOfProcessGroups(t *testing.T) {
-	r := trace.NewRecorder(trace.Seconds(1000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
 	f := r.Region("main")
 	for i := range 3 {
 		l := r.Location("rank")
@@ -237,7 +237,7 @@ func TestCarriedSnapshotsStay(t *testing.T) {
 // TestRepeatedKeys checks that an event keeps several attributes with the same key. Readers of OTF take only the first
 // pair with a key.
 func TestRepeatedKeys(t *testing.T) {
-	r := trace.NewRecorder(trace.Seconds(1000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
 	loc, region := r.Location("rank 0"), r.Region("work")
 	pair := func(typ trace.Type, n uint64, s string) trace.Attr {
 		return trace.Attr{Key: "key", Value: trace.Value{Type: typ, Num: n, Str: s}}
@@ -257,7 +257,7 @@ func TestRepeatedKeys(t *testing.T) {
 
 // TestLinksOfWindow checks that a part of a trace has the links with an end in it, although they follow the last event.
 func TestLinksOfWindow(t *testing.T) {
-	r := trace.NewRecorder(trace.Seconds(1000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
 	region := r.Region("work")
 	locs := []uint32{r.Location("rank 0"), r.Location("rank 1"), r.Location("rank 2")}
 	for i := range int64(1000) {
@@ -309,7 +309,7 @@ func TestLinksOfWindow(t *testing.T) {
 // TestGenericEvents checks that a generic event is a comment without data that only weft reads, and that comments with
 // the same text stay comments.
 func TestGenericEvents(t *testing.T) {
-	r := trace.NewRecorder(trace.Seconds(1000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
 	loc := r.Location("rank 0")
 	for i, name := range []string{"", "step", "two\nlines", "step"} {
 		r.Event(loc, int64(i), trace.Generic, r.Defs().Strings.Add(name), nil)

@@ -197,7 +197,7 @@ func TestCheckDamaged(t *testing.T) {
 // TestCheckUnknownPartner checks that a message to an unknown process is not reported as missing its
 // partner.
 func TestCheckUnknownPartner(t *testing.T) {
-	r := trace.NewRecorder(trace.Seconds(1_000_000_000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1_000_000_000))
 	loc := r.Location("rank 0")
 	r.Event(loc, 5, trace.Send, trace.NoRef, []uint64{trace.Undefined, trace.Undefined, 3, 100})
 	dir := t.TempDir()

@@ -13,7 +13,7 @@ import (
 // TestIntercommunicator checks a communicator between two groups, as OTF2 defines it. The sender and the receiver
 // of a message are in different groups. So the process group of the communicator has the processes of both groups.
 func TestIntercommunicator(t *testing.T) {
-	r := trace.NewRecorder(trace.Seconds(1000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
 	for _, name := range []string{"a", "b", "c"} {
 		r.Location(name)
 	}

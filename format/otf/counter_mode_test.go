@@ -41,7 +41,7 @@ func TestCounterPropertiesOfOtherFormats(t *testing.T) {
 // express this: otfprint calls the values absolute. Weft restores the modes unless the trace is written with
 // --plain.
 func TestRelativeCounters(t *testing.T) {
-	r := trace.NewRecorder(trace.Seconds(1000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
 	loc := r.Location("a")
 	for _, x := range []struct{ id, mode string }{
 		{"first", "RELATIVE_POINT"}, {"second", "RELATIVE_NEXT"}, {"third", "ABSOLUTE_POINT"}, {"fourth", ""},

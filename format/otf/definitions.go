@@ -178,7 +178,7 @@ func emptyModel(d *trace.Definitions) *model {
 // newModel reads all definitions, including those of markers.
 func newModel(ctx context.Context, r *Reader) (*model, error) {
 	m := emptyModel(&trace.Definitions{Format: "otf", Origin: "otf", Conventions: format.Conventions("otf"),
-		Clock: trace.Seconds(defaultResolution)})
+		Clock: trace.TicksPerSecond(defaultResolution)})
 	list, err := m.readDefinitions(ctx, r)
 	if err != nil {
 		return nil, err
@@ -282,7 +282,7 @@ func (m *model) addTexts(list []*Record) {
 		switch r.Type {
 		case DefTimerResolution:
 			if r.TicksPerSecond > 0 && r.TicksPerSecond < 1<<62 {
-				d.Clock = trace.Seconds(int64(r.TicksPerSecond))
+				d.Clock = trace.TicksPerSecond(int64(r.TicksPerSecond))
 			}
 		case DefFunctionGroup:
 			add(functionGroups, r)

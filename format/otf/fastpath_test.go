@@ -217,7 +217,7 @@ func TestFastPath(t *testing.T) {
 // also read in another order, and damaged.
 func TestFastPathRestores(t *testing.T) {
 	effort.Sequential(t)
-	r := trace.NewRecorder(trace.Seconds(1000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
 	rng := rand.New(rand.NewPCG(5, 6))
 	p, counter := r.Location("p"), r.Counter("c", "#")
 	resources := []uint32{r.Resource("cpu", 2, ""), r.Resource("memory", 9, "")}
@@ -401,6 +401,6 @@ func TestZippedWindow(t *testing.T) {
 	early, late := trace.Everything(), trace.Everything()
 	early.To, late.From = all[len(all)/2], all[len(all)/2]
 	if a, b := len(rows(early)), len(rows(late)); a < len(all)/4 || b < len(all)/4 || a+b != len(all) {
-		t.Errorf("%d events before and %d behind, of %d", a, b, len(all))
+		t.Errorf("%d events before and %d after, of %d", a, b, len(all))
 	}
 }

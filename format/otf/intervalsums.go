@@ -15,7 +15,7 @@ import (
 
 // Clock returns the clock of the times in r.
 func (r TimeRange) Clock() trace.Clock {
-	return trace.Seconds(int64(min(max(r.TicksPerSecond, 1), math.MaxInt64)))
+	return trace.TicksPerSecond(int64(min(max(r.TicksPerSecond, 1), math.MaxInt64)))
 }
 
 // Parse parses a time in the same way as [trace.Clock.ParseTime], which supports 63 bits. If the last

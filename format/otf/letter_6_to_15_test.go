@@ -311,7 +311,7 @@ func TestLetter_10(t *testing.T) {
 			[]string{"5 *1 E1", "5 *1 R1L2T3C0"}, []string{"otf.malformed"}},
 		{"10.2 no string", "5\n*1\n#x\nE1\n", []string{"5 *1 E1"}, []string{"otf.malformed"}},
 		{"10.2 what is no place in the source", "5\n*1\nE1Y2\nE1\n", []string{"5 *1 E1"}, []string{"otf.malformed"}},
-		{"10.2 behind the last field", "5\n*1\nCOPE5Y2\nPBrest\n", []string{"5 *1 COPE5", "5 *1 PB"}, nil},
+		{"10.2 after the last field", "5\n*1\nCOPE5Y2\nPBrest\n", []string{"5 *1 COPE5", "5 *1 PB"}, nil},
 		{"10.3 blanks that libotf does not take", "5\n*1\n S 2 L 1 T 1 C 1 X 4 \nE1\r\nE1 \n",
 			[]string{"5 *1 S2L1T1C1X4", "5 *1 E1", "5 *1 E1"}, nil},
 		{"10.3 line ends of Windows", "5\r\n*1\r\nE1\r\nL1X2\r\n", []string{"5 *1 E1", "5 *1 L1X2"}, nil},

@@ -168,15 +168,15 @@ func TestResumeCarried(t *testing.T) {
 		add   func(r *trace.Recorder, loc, region uint32)
 		whole bool // the scan must read all earlier events
 	}{
-		{"plain", trace.Seconds(1000), func(*trace.Recorder, uint32, uint32) {}, false},
+		{"plain", trace.TicksPerSecond(1000), func(*trace.Recorder, uint32, uint32) {}, false},
 		{"parts of ticks", trace.Clock{Num: 1000, Den: 7}, func(*trace.Recorder, uint32, uint32) {}, false},
-		{"other events", trace.Seconds(1000), func(r *trace.Recorder, loc, region uint32) {
+		{"other events", trace.TicksPerSecond(1000), func(r *trace.Recorder, loc, region uint32) {
 			r.Mark(loc, 5000, region)
 		}, false},
-		{"claim", trace.Seconds(1000), func(r *trace.Recorder, loc, region uint32) {
+		{"claim", trace.TicksPerSecond(1000), func(r *trace.Recorder, loc, region uint32) {
 			r.Claim(r.Resource("cpu", 2, ""), 5000, region, 1)
 		}, true},
-		{"leave of no region", trace.Seconds(1000), func(r *trace.Recorder, loc, _ uint32) {
+		{"leave of no region", trace.TicksPerSecond(1000), func(r *trace.Recorder, loc, _ uint32) {
 			r.Event(loc, 5000, trace.Leave, trace.NoRef, nil)
 		}, true},
 	} {

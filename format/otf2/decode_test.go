@@ -660,7 +660,7 @@ func TestTags(t *testing.T) {
 	if got := read(format.FileSource(path)); !slices.Equal(got, tags) {
 		t.Errorf("found tags %d, expected %d", got, tags)
 	}
-	r := trace.NewRecorder(trace.Seconds(1_000_000_000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1_000_000_000))
 	a := r.Location("a")
 	for i, tag := range append(slices.Clone(tags), trace.Undefined) {
 		r.Send(a, int64(i), a, int64(tag), 8)

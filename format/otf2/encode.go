@@ -69,9 +69,9 @@ type encoder struct {
 	rows        carrier.Rows
 	missing     uint64 // the operands that the record cannot hold, as a bit set
 	packed      []byte
-	inEvent     []carrier.Held // which attributes of the current row the event has
-	carries     bool           // an event has one of weft's own attributes
-	events      []*EventWriter // indexed by location
+	inEvent     []carrier.AttributeStorage // which attributes of the current row the event has
+	carries     bool                       // an event has one of weft's own attributes
+	events      []*EventWriter             // indexed by location
 	strings     map[string]uint64
 	texts       uint64 // number of strings that do not come from the model
 	links       uint64

@@ -16,7 +16,7 @@ func (e *encoder) attributes(c *trace.Cursor) (all bool) {
 	clear(e.written)
 	e.inEvent = slices.Grow(e.inEvent[:0], len(keys))[:len(keys)]
 	for i, k := range keys {
-		e.inEvent[i] = carrier.NotHeld
+		e.inEvent[i] = carrier.NotStored
 		if k == e.stated {
 			continue
 		}
@@ -28,12 +28,12 @@ func (e *encoder) attributes(c *trace.Cursor) (all bool) {
 			all = false
 			continue
 		}
-		e.inEvent[i] = carrier.HeldExactly
+		e.inEvent[i] = carrier.StoredExactly
 		a := Attribute{k + uint32(e.firstID(Attributes)), uint8(v.Type), v.Num}
 		switch {
 		case t == Strings:
 			if a.Value = e.string(v.Str); !isText(v.Str) {
-				e.inEvent[i], all = carrier.HeldInexactly, false
+				e.inEvent[i], all = carrier.StoredInexactly, false
 			}
 		case t != noTable:
 			a.Value += e.firstID(t)

@@ -217,7 +217,7 @@ func withOtherEnd(t *testing.T, small string) (path string) {
 // TestRestoredRows checks that an archive restores claims, marks and calls with attributes, in both byte orders: only
 // little-endian archives are read by the fast path.
 func TestRestoredRows(t *testing.T) {
-	r := trace.NewRecorder(trace.Seconds(1_000_000_000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1_000_000_000))
 	rng := rand.New(rand.NewPCG(3, 9))
 	p, resource := r.Location("p"), r.Resource("cpu", 2, "")
 	var open []int64

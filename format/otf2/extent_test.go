@@ -76,7 +76,7 @@ func TestExtentOfDamaged(t *testing.T) {
 
 // TestExtent checks that the extent reaches from the first to the last event of all locations.
 func TestExtent(t *testing.T) {
-	r := trace.NewRecorder(trace.Seconds(1_000_000_000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1_000_000_000))
 	for i, w := range [][2]int64{{50, 100}, {10, 300}, {20, 500}, {70, 400}} {
 		loc, g := r.Location(string('a'+rune(i))), r.Region("g")
 		r.Enter(loc, w[0], g)

@@ -96,7 +96,7 @@ func (t *indexTable) get(id uint64) uint32 {
 // newModel reads the definitions.
 func newModel(a *Archive, opt *format.ReadOptions) (*model, error) {
 	m := &model{a: a, opt: opt,
-		defs: &trace.Definitions{Clock: trace.Seconds(1), Format: "otf2", Origin: "otf2", CheapNext: true,
+		defs: &trace.Definitions{Clock: trace.TicksPerSecond(1), Format: "otf2", Origin: "otf2", CheapNext: true,
 			Conventions: format.Conventions("otf2")}, ranks: newNames(), metrics: map[uint64][]uint32{},
 		attributes: map[attributeKey]uint32{}, kinds: map[uint8]trace.Kind{}, standIns: map[standIn]bool{}}
 	restored, err := m.restore()
@@ -395,7 +395,7 @@ func (m *model) setClock(v []uint64, opt *format.ReadOptions) error {
 			".def"}, Found: fmt.Sprintf("%s a second", plural.Of(v[0], "tick")),
 			Expected: "1 to 2⁶³−1; weft reads a tick as a second"})
 	}
-	m.defs.Clock = trace.Seconds(int64(v[0]))
+	m.defs.Clock = trace.TicksPerSecond(int64(v[0]))
 	if v[3] == undefined64 || v[3] > math.MaxInt64 {
 		return nil
 	}

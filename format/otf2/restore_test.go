@@ -17,7 +17,7 @@ import (
 // tools see their beginning, without half of a character.
 func TestLongTexts(t *testing.T) {
 	long := "x" + strings.Repeat("é", 150_000)
-	r := trace.NewRecorder(trace.Seconds(1000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
 	loc := r.Location("rank 0")
 	text := trace.Attr{Key: textName, Value: trace.StringValue(long)}
 	r.Enter(loc, 1, r.Region(long), text)
@@ -57,7 +57,7 @@ func TestLongTexts(t *testing.T) {
 
 // TestAttributesToNothing checks that attributes that refer to undefined things keep their types.
 func TestAttributesToNothing(t *testing.T) {
-	r := trace.NewRecorder(trace.Seconds(1000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
 	loc := r.Location("rank 0")
 	for typ := trace.AttributeRef; typ <= trace.LocationGroupRef; typ++ {
 		r.Mark(loc, int64(typ), r.Region("here"), trace.Attr{Key: typ.String(), Value: trace.Value{Type: typ, Num: 1000}})
@@ -74,7 +74,7 @@ func TestAttributesToNothing(t *testing.T) {
 // TestGenericEvents checks that a generic event is a parameter whose value is the name of the event, without data that
 // only weft reads, and that it is restored.
 func TestGenericEvents(t *testing.T) {
-	r := trace.NewRecorder(trace.Seconds(1000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
 	loc := r.Location("rank 0")
 	key := trace.Attr{Key: "n", Value: trace.IntValue(7)}
 	for i, name := range []string{"", "step", "event", "step"} {

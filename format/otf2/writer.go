@@ -89,8 +89,8 @@ func checkReplaceable(name string) error {
 	}
 	for _, e := range entries {
 		if !locationFile.MatchString(e.Name()) {
-			return fmt.Errorf("%s: found %s in the folder, expected only files of locations, which weft replaces",
-				name, e.Name())
+			return &fs.PathError{Op: "replace", Path: name, Err: fmt.Errorf(
+				"found %s in the folder, expected only files of locations, which weft replaces", e.Name())}
 		}
 	}
 	return nil

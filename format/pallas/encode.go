@@ -100,9 +100,9 @@ type encoder struct {
 	hasLongRows  bool // an event has the attribute longRow
 	packed       []byte
 	payload      []byte
-	held         []carrier.Held // whether the last event has the attributes of its row
-	attributes   []Value        // attributes of the last event
-	values       []byte         // bytes of these attributes
+	held         []carrier.AttributeStorage // whether the last event has the attributes of its row
+	attributes   []Value                    // attributes of the last event
+	values       []byte                     // bytes of these attributes
 	types        carrier.AttributeTypes
 	last         int64
 	tie          uint64
@@ -218,7 +218,7 @@ func (e *encoder) tick(t int64) (tick int64, ok bool) {
 	if !e.rounds {
 		return t, true
 	}
-	tick, _, ok = e.defs.Clock.Rescale(t, trace.Seconds(1_000_000_000))
+	tick, _, ok = e.defs.Clock.Rescale(t, trace.TicksPerSecond(1_000_000_000))
 	return tick, ok
 }
 
@@ -423,9 +423,9 @@ func (e *encoder) packRow(c *trace.Cursor, native bool) bool {
 	} else {
 		e.held = e.held[:0]
 		if native {
-			e.held = append(e.held, make([]carrier.Held, len(e.attributes))...)
+			e.held = append(e.held, make([]carrier.AttributeStorage, len(e.attributes))...)
 			for i := range e.held {
-				e.held[i] = carrier.HeldExactly
+				e.held[i] = carrier.StoredExactly
 			}
 		}
 		e.packed = e.rows.AppendWhole(e.packed[:0], e.defs, c, false, e.held)

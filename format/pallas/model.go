@@ -94,7 +94,7 @@ func (m *model) Renamable() {}
 
 // newModel converts the definitions of the main file and of the archives. It reads no thread.
 func newModel(t *Trace, opt *format.ReadOptions) (*model, error) {
-	m := &model{t: t, defs: &trace.Definitions{Clock: trace.Seconds(1_000_000_000), CheapNext: true,
+	m := &model{t: t, defs: &trace.Definitions{Clock: trace.TicksPerSecond(1_000_000_000), CheapNext: true,
 		Format: "pallas", Origin: "pallas",
 		Conventions: format.Conventions("pallas")},
 		groups: map[uint32]uint32{}, scopes: map[uint32]*scope{}, first: map[uint32]uint32{},

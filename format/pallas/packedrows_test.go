@@ -18,7 +18,7 @@ import (
 // recordedRows returns a trace with events that records of Pallas hold completely, in part, or not at all, with and
 // without attributes.
 func recordedRows() *trace.Recorder {
-	r := trace.NewRecorder(trace.Seconds(1_000_000_000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1_000_000_000))
 	loc, work := r.Location("rank 0"), r.Region("work")
 	metric := r.Defs().Metrics.Add(trace.MetricDef{Name: "load", Type: trace.Uint64, Location: trace.NoRef})
 	n, blob := trace.Attr{Key: "n", Value: trace.IntValue(7)}, trace.Attr{Key: "b", Value: trace.Value{Type: trace.Bytes,
@@ -115,7 +115,7 @@ func TestPackedRows(t *testing.T) {
 
 // TestRowAttributes checks that weft reads rows of earlier versions, which are attributes of the events.
 func TestRowAttributes(t *testing.T) {
-	r := trace.NewRecorder(trace.Seconds(1_000_000_000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1_000_000_000))
 	loc := r.Location("rank 0")
 	cpu, work := r.Resource("CPU", 1, ""), r.Region("work")
 	r.Event(loc, 1, trace.LockAcquire, trace.NoRef, []uint64{3, 7, 2})

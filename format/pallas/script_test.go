@@ -42,7 +42,7 @@ func TestScript(t *testing.T) {
 		for skip := 0; skip <= len(want); skip += 1 + p.rng.IntN(1+len(want)/20) {
 			for _, x := range []*Thread{lean, th} {
 				if got := replayed(t, x, want[:skip]); !slices.Equal(got, want[skip:]) {
-					t.Fatalf("seed %d: behind %d events: %v\nwant %v", seed, skip, got, want[skip:])
+					t.Fatalf("seed %d: after %d events: %v\nwant %v", seed, skip, got, want[skip:])
 				}
 			}
 		}

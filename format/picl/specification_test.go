@@ -332,7 +332,7 @@ var statisticsCases = []struct{ name, text, want string }{
 		"\"%d%d\" -2001 20\n", ""},
 	{"ahead of -913, not in the order of time",
 		"-2 -913 2.5 0 0 0\n-102 -1 2.0 0 0 1 \"%d%d\" -21 20\n", "picl.statistics × 1, picl.unsorted × 1"},
-	{"behind -913, not in the order of time",
+	{"after -913, not in the order of time",
 		"-102 -1 2.0 0 0 1 \"%d%d\" -21 20\n-2 -913 0.5 0 0 0\n", "picl.unsorted × 1"},
 	{"events not in the order of time", "-4 5 1.3 0 0 0\n-3 5 1.2 0 0 0\n-101 -1 2.0 0 0 1 \"%d%lf\" 5 0.1\n",
 		"picl.unsorted × 1"},
@@ -503,7 +503,7 @@ func TestNestingOfParts(t *testing.T) {
 		want  bool
 	}{
 		{"inside", TypeEntry, one, true},
-		{"behind", TypeExit, one, false},
+		{"after", TypeExit, one, false},
 		{"another process", TypeEntry, other, false},
 	} {
 		var whole, first, second nesting

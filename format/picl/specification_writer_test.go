@@ -39,7 +39,7 @@ func TestParaGraphBrackets_10(t *testing.T) {
 // --plain, they are ordinary events.
 func TestTracingBrackets_2_3_3(t *testing.T) {
 	for _, plain := range []bool{false, true} {
-		r := trace.NewRecorder(trace.Seconds(10))
+		r := trace.NewRecorder(trace.TicksPerSecond(10))
 		d := r.Defs()
 		d.Format, d.Origin = "etf", "etf"
 		for _, id := range []string{"0", "1"} {
@@ -87,7 +87,7 @@ func TestTexts_2_2_2(t *testing.T) {
 		line   string // line in the written file
 		loss   string
 	}{
-		{"behind a number", []any{3, "big world"}, `1 "%d %9c" 3 big world`, ""},
+		{"after a number", []any{3, "big world"}, `1 "%d %9c" 3 big world`, ""},
 		{"with a blank ahead", []any{3, " big world"}, `1 "%d%10c" 3 big world`, ""},
 		{"first", []any{"big world", 3}, `1 "%9c%d" big world 3`, ""},
 		{"first, with a blank ahead", []any{" a b", 3}, `1 "%4c%d"  a b 3`, ""},
@@ -151,7 +151,7 @@ func TestTexts_2_2_2(t *testing.T) {
 // TestParaGraphHeader_10 checks that ParaGraph's form of another format's trace has no records
 // about all processors, and that processors keep their labels under their new numbers.
 func TestParaGraphHeader_10(t *testing.T) {
-	r := trace.NewRecorder(trace.Seconds(10))
+	r := trace.NewRecorder(trace.TicksPerSecond(10))
 	d := r.Defs()
 	d.Format, d.Origin = "etf", "etf"
 	for _, id := range []string{"0", "1", "2"} {

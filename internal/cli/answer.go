@@ -64,7 +64,7 @@ func (s *selectionFlags) selectedBounds(sel trace.Selection) (b bounds, w *trace
 	if s.from != "" {
 		b.From = &sel.From
 	}
-	if s.to != "" {
+	if s.to != "" && !isWhole(s.to) {
 		b.To = &sel.To
 	}
 	if b.From != nil || b.To != nil {

@@ -461,7 +461,7 @@ func formatNanoseconds(ticks int64) string {
 // TestNamesInComm checks that text has the names of locations, with an addition if several
 // locations share a name, and that JSON and CSV have ids and names.
 func TestNamesInComm(t *testing.T) {
-	r := trace.NewRecorder(trace.Seconds(1000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
 	first, second := r.Location("worker"), r.Location("worker")
 	other := r.Location("a longer name than most others have, by far")
 	for i, l := range []uint32{first, second, other} {

@@ -60,7 +60,7 @@ func TestByteOrderMark(t *testing.T) {
 			out[i] += readText(t, filepath.Join(dir, "copy-"+name))
 		}
 		if out[0] != out[1] {
-			t.Errorf("%s: found %s behind a mark, expected %s", name, out[1], out[0])
+			t.Errorf("%s: found %s after a mark, expected %s", name, out[1], out[0])
 		}
 	}
 }

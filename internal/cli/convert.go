@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -242,11 +243,20 @@ func (a *app) createTraceOutput(f format.Format, dst string) (*format.Output, er
 // manyFiles is a number of files. If a command is about to write more, it prints their number first.
 const manyFiles = 10000
 
+// create returns the encoder of the trace. An error that is not about a file means that an option is wrong.
+func (w *traceWriter) create() (format.Encoder, error) {
+	enc, err := w.format.Create(w.out, w.opt)
+	if isFileError := errors.As(err, new(*fs.PathError)); err != nil && !isFileError {
+		return nil, usageError("%w", err)
+	}
+	return enc, err
+}
+
 // encode writes the trace d. from lists the files from which its events come.
 func (w *traceWriter) encode(ctx context.Context, a *app, d format.Events, from ...format.File) (*format.Loss, error) {
-	enc, err := w.format.Create(w.out, w.opt)
+	enc, err := w.create()
 	if err != nil {
-		return nil, usageError("%w", err)
+		return nil, err
 	}
 	if x := w.format.About(); x.FilesEach > 0 {
 		if n := int64(d.Defs().Locations.Len()); n*x.FilesEach > manyFiles {

@@ -208,9 +208,9 @@ func TestVerbsKeepDigitsOfTRACE(t *testing.T) {
 	}
 }
 
-// TestTRACECommentsBehindNothing checks that leading comments without a preceding line are not
+// TestTRACECommentsAfterNothing checks that leading comments without a preceding line are not
 // reported as moved.
-func TestTRACECommentsBehindNothing(t *testing.T) {
+func TestTRACECommentsAfterNothing(t *testing.T) {
 	const head = "TU DAYS\nbad\nE 9\nD 0 9 1 1 ;\nC 0 2 1 0 1 ;\nTU WEEKS\nO x\n"
 	for text, want := range map[string]string{
 		head + "TU NANOSECONDS\nE 0 1 ;\n":              "",
@@ -308,8 +308,8 @@ func TestAlignTRACE(t *testing.T) {
 func TestCutTRACESamplesAtBorders(t *testing.T) {
 	const head = "TU SECONDS\nTS 0 ;\nTSS 0 0 ;\n"
 	for _, x := range []struct {
-		border         string
-		before, behind string
+		border        string
+		before, after string
 	}{
 		{"0", "", "TSR 0 0 0 6 1 2 3 4\n"},
 		{"2", "TSR 0 0 0 0 1\n", "TSR 0 0 2 6 2 3 4\n"},
@@ -317,7 +317,7 @@ func TestCutTRACESamplesAtBorders(t *testing.T) {
 		{"6", "TSR 0 0 0 4 1 2 3\n", "TSR 0 0 6 6 4\n"},
 		{"7", "TSR 0 0 0 6 1 2 3 4\n", ""},
 	} {
-		for _, piece := range []struct{ flag, want string }{{"--to", x.before}, {"--from", x.behind}} {
+		for _, piece := range []struct{ flag, want string }{{"--to", x.before}, {"--from", x.after}} {
 			got, _ := rewriteTRACE(t, head+"TSR 0 0 0 6 1 2 3 4\n", "cut", "-q", piece.flag, "@"+x.border+"s")
 			if want := head + piece.want; got != want {
 				t.Errorf("%s %s: found\n%s\nexpected\n%s", piece.flag, x.border, got, want)

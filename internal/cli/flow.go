@@ -147,7 +147,7 @@ func (a *app) runFlow(ctx context.Context, path string, flags *flowFlags) error 
 		if err != nil {
 			return nil, nil, err
 		}
-		unit, err := trace.Seconds(1e9).ParseDuration("1" + flags.per)
+		unit, err := trace.TicksPerSecond(1e9).ParseDuration("1" + flags.per)
 		if err != nil {
 			return nil, nil, err
 		}

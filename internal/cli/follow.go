@@ -69,7 +69,7 @@ func (s *followFlags) check(f *pflag.FlagSet) error {
 		if value == "" {
 			continue
 		}
-		if _, err := s.tickConverter(flag, value)(trace.Seconds(1e9)); err != nil {
+		if _, err := s.tickConverter(flag, value)(trace.TicksPerSecond(1e9)); err != nil {
 			return err
 		}
 	}

@@ -75,9 +75,9 @@ func (a *app) generateCommand() *cobra.Command {
 					w.opt.Values[x.Name] = x.Generated
 				}
 			}
-			e, err := w.format.Create(w.out, w.opt)
+			e, err := w.create()
 			if err != nil {
-				return usageError("%w", err)
+				return err
 			}
 			if err := format.Convert(c.Context(), source, trace.Everything(), e); err != nil {
 				return err

@@ -51,7 +51,7 @@ func (ff *faultFlags) setOptions() error {
 		if d.value == "" {
 			continue
 		}
-		t, err := trace.Seconds(1_000_000).ParseDuration(d.value)
+		t, err := trace.TicksPerSecond(1_000_000).ParseDuration(d.value)
 		if err == nil && t <= 0 {
 			err = errors.New("expected more than 0")
 		}
@@ -89,7 +89,7 @@ func (p *problemFlags) register(f *pflag.FlagSet) {
 // setOptions copies the values of the flags to the options of the workload.
 func (p *problemFlags) setOptions() error {
 	duration := func(s string) (float64, error) {
-		t, err := trace.Seconds(1_000_000_000).ParseDuration(s)
+		t, err := trace.TicksPerSecond(1_000_000_000).ParseDuration(s)
 		if err == nil && t <= 0 {
 			err = errors.New("expected more than 0")
 		}

@@ -389,7 +389,7 @@ func TestEarlierArchiveMerged(t *testing.T) {
 	}
 	for i := range before {
 		if got, want := after[i]-after[0], 125*(before[i]-before[0]); got != want {
-			t.Errorf("event %d: found %d ticks behind the first one, expected %d", i, got, want)
+			t.Errorf("event %d: found %d ticks after the first one, expected %d", i, got, want)
 		}
 	}
 }

@@ -16,7 +16,7 @@ import (
 // shows. otfprofile, which aborts on operations without a kind, must count the calls.
 func TestLongCollective(t *testing.T) {
 	requireOTFPrint(t)
-	r := trace.NewRecorder(trace.Seconds(1_000_000_000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1_000_000_000))
 	d := r.Defs()
 	p, q, work := r.Location("p"), r.Location("q"), r.Region("work")
 	set := d.Sets.Add(trace.Set{ID: "0", Name: "w", Kind: "locations", Members: []int64{0, 1}})
@@ -74,7 +74,7 @@ func TestLongCollective(t *testing.T) {
 // TestTextsOfDefinitionsInOTF checks that the loss tables count the names that otfprint and the lines of PICL show
 // with blanks instead of quotes and line ends.
 func TestTextsOfDefinitionsInOTF(t *testing.T) {
-	r := trace.NewRecorder(trace.Seconds(1000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
 	p := r.Location("a\nb")
 	for i, name := range []string{`say "x"`, "two\nlines", "plain"} {
 		region := r.Region(name)

@@ -351,7 +351,7 @@ func TestLastLineOutOfOrder(t *testing.T) {
 		weft(t, 0, verb, "-q", path)
 	}
 	if text := weft(t, 0, "print", "-q", path); strings.Index(text, "L1") > strings.Index(text, "enter") {
-		t.Errorf("print: found the cut-off line at 2 behind the event at 3: %s", text)
+		t.Errorf("print: found the cut-off line at 2 after the event at 3: %s", text)
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 // writeTraceWithNames writes a trace in which all names end with the same text.
 func writeTraceWithNames(t *testing.T, end string) string {
 	t.Helper()
-	r := trace.NewRecorder(trace.Seconds(1000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
 	a, b := r.Location("a"+end), r.Location("b"+end)
 	outer, inner := r.Region("outer"+end), r.Region("inner"+end)
 	note := trace.Attr{Key: "key" + end, Value: trace.StringValue("value" + end)}
@@ -79,7 +79,7 @@ func TestPlain(t *testing.T) {
 			t.Errorf("%q: found %q, want %q", in, got, want)
 		}
 		if got := string(plainTail([]byte("\n"+in), 1)); got != "\n"+want {
-			t.Errorf("behind another line, %q: found %q, want %q", in, got, want)
+			t.Errorf("after another line, %q: found %q, want %q", in, got, want)
 		}
 	}
 	if got := plainLines("one\x1b\ntwo"); got != "one\\x1b\ntwo" {

@@ -21,7 +21,7 @@ func TestDeepStacks(t *testing.T) {
 	}
 	x.Paths = append(x.Paths, calltree.Node{Parent: 0, Depth: 1, Name: "g", Count: 1, Exclusive: trace.TicksOf(7)})
 	var b bytes.Buffer
-	if err := x.writeFolded(&b, trace.Seconds(1_000_000_000)); err != nil {
+	if err := x.writeFolded(&b, trace.TicksPerSecond(1_000_000_000)); err != nil {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSpace(b.String()), "\n")
@@ -37,7 +37,7 @@ func TestDeepStacks(t *testing.T) {
 		t.Errorf("found %q and %q, expected the paths that are not deep as they are", lines[0], lines[maxStacks+1])
 	}
 
-	p, err := x.pprofProfile(&trace.Definitions{Clock: trace.Seconds(1_000_000_000)})
+	p, err := x.pprofProfile(&trace.Definitions{Clock: trace.TicksPerSecond(1_000_000_000)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +54,7 @@ func TestDeepStacks(t *testing.T) {
 
 	a := &app{out: &b}
 	b.Reset()
-	if err := a.writeTreeCSV(x, trace.Seconds(1)); err != nil {
+	if err := a.writeTreeCSV(x, trace.TicksPerSecond(1)); err != nil {
 		t.Fatal(err)
 	}
 	if lines := strings.Split(b.String(), "\n"); !strings.Contains(lines[depth],

@@ -260,7 +260,7 @@ func (tr *treeResult) writeFolded(w io.Writer, c trace.Clock) error {
 		if exclusive == (trace.Ticks{}) {
 			return nil
 		}
-		ns := c.RescaleSum(exclusive, trace.Seconds(1_000_000_000))
+		ns := c.RescaleSum(exclusive, trace.TicksPerSecond(1_000_000_000))
 		if tr.hasSeveralTrees() {
 			b.WriteString(plain(strings.ReplaceAll(tr.Roots[path[0].Root], ";", ":")) + ";")
 		}
@@ -302,7 +302,7 @@ func (tr *treeResult) pprofProfile(d *trace.Definitions) (*profile.Profile, erro
 	}
 	rest := &calltree.Node{Region: trace.NoRef - 1, Name: deeperCalls}
 	err := tr.stacks(maxStacks, func(path []*calltree.Node, deeper bool, count int64, exclusive trace.Ticks) error {
-		ns := d.Clock.RescaleSum(exclusive, trace.Seconds(1_000_000_000))
+		ns := d.Clock.RescaleSum(exclusive, trace.TicksPerSecond(1_000_000_000))
 		if !ns.IsInt64() {
 			return fmt.Errorf("--pprof: found %d ns in %s, expected less than 2^63 for pprof; --folded writes them",
 				ns, plain(path[len(path)-1].Name))

@@ -93,7 +93,7 @@ func (rf *rewriteFlags) flags(f *pflag.FlagSet) {
 
 // changesTrace reports whether the flags request a piece, a filter or pruning.
 func (rf *rewriteFlags) changesTrace() bool {
-	_, filters, err := rf.filter.wanted(&trace.Definitions{Clock: trace.Seconds(1)})
+	_, filters, err := rf.filter.wanted(&trace.Definitions{Clock: trace.TicksPerSecond(1)})
 	return rf.piece.selectsPiece() || filters || err != nil || rf.prune
 }
 

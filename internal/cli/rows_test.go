@@ -111,7 +111,7 @@ func writeRecorded(t *testing.T, r *trace.Recorder, path string) {
 // TestPlacesApart checks three functions named work: their source places distinguish them in all
 // lists.
 func TestPlacesApart(t *testing.T) {
-	r := trace.NewRecorder(trace.Seconds(1000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
 	rank := r.Location("rank")
 	for i, line := range []int64{0, 3, 9, 3} {
 		work := r.Region("work")
@@ -181,7 +181,7 @@ func TestStructureByName(t *testing.T) {
 // processes.
 func TestLegendSaysWhatItMeasures(t *testing.T) {
 	// x has one claim and one visit, of 5 and 7 ms; y has one visit without duration.
-	r := trace.NewRecorder(trace.Seconds(1000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
 	loc, x, y, cpu := r.Location("a"), r.Region("x"), r.Region("y"), uint64(r.Resource("cpu", 1, ""))
 	r.Event(loc, 0, trace.ClaimBegin, x, []uint64{1, cpu, 0, 0})
 	r.Event(loc, 5, trace.ClaimEnd, x, []uint64{1, cpu})
@@ -248,7 +248,7 @@ func TestNamesApart(t *testing.T) {
 // TestRowsOfIndex checks that --rows resource is an error for an index that has the claims on a resource in a
 // row for each location.
 func TestRowsOfIndex(t *testing.T) {
-	r := trace.NewRecorder(trace.Seconds(1000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
 	x, cpu := r.Region("x"), uint64(r.Resource("cpu", 4, ""))
 	for i, name := range []string{"a", "b"} {
 		loc, id := r.Location(name), uint64(i)
@@ -272,7 +272,7 @@ func TestRowsOfIndex(t *testing.T) {
 // TestColorsOfParts checks that a name has the same colour in all pictures of a trace with more
 // names than colours, for any part that is drawn.
 func TestColorsOfParts(t *testing.T) {
-	r := trace.NewRecorder(trace.Seconds(1_000_000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1_000_000))
 	at := int64(0)
 	for n, rank := range []string{"a", "b"} {
 		loc := r.Location(rank)
@@ -330,7 +330,7 @@ func TestColorsOfParts(t *testing.T) {
 // both groups.
 func TestRolesOfOneName(t *testing.T) {
 	for _, barrierFirst := range []bool{false, true} {
-		r := trace.NewRecorder(trace.Seconds(1000))
+		r := trace.NewRecorder(trace.TicksPerSecond(1000))
 		rank, d := r.Location("rank"), r.Defs()
 		var own, barrier uint32
 		for i := range 2 {

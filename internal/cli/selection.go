@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/big"
 	"slices"
 	"strings"
 	"sync"
@@ -327,7 +328,11 @@ func timesOf(ctx context.Context, d format.Events, list ...timeFlag) (err error)
 }
 
 // isWhole reports whether the value of --to stands for a time after the last event.
-func isWhole(text string) bool { return strings.TrimSpace(text) == "100%" }
+func isWhole(text string) bool {
+	n, ok := strings.CutSuffix(strings.TrimSpace(text), "%")
+	percent, isNumber := new(big.Rat).SetString(strings.TrimSpace(n))
+	return ok && isNumber && percent.Cmp(big.NewRat(100, 1)) == 0
+}
 
 // parseTimes parses times. Times without @ are relative to first, the time of the first event.
 func parseTimes(c trace.Clock, first, last int64, list ...timeFlag) (err error) {

@@ -15,7 +15,7 @@ import (
 func TestShownNames(t *testing.T) {
 	t.Chdir(t.TempDir())
 	t.Setenv("WEFT_CACHE", t.TempDir())
-	r := trace.NewRecorder(trace.Seconds(1000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
 	d := r.Defs()
 	var ranks []uint32
 	for i := range 2 {

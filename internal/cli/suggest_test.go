@@ -18,7 +18,8 @@ import (
 
 // randomTrace returns a trace of nested calls, claims and events, often at the same times, whose ids are objects.
 func randomTrace(r *rand.Rand) format.Events {
-	clocks := []trace.Clock{trace.Seconds(1000), trace.Seconds(1 << 10), {Num: 3e9, Den: 7}, trace.Seconds(1)}
+	clocks := []trace.Clock{trace.TicksPerSecond(1000), trace.TicksPerSecond(1 << 10), {Num: 3e9, Den: 7},
+		trace.TicksPerSecond(1)}
 	rec := trace.NewRecorder(clocks[r.IntN(len(clocks))])
 	var locations []uint32
 	for i := range 1 + r.IntN(3) {
@@ -161,7 +162,7 @@ func TestSuggestionsDetect(t *testing.T) {
 		delays[i] = 101 + r.Int64N(100)
 	}
 	recorded := func(doubled int) format.Events {
-		rec := trace.NewRecorder(trace.Seconds(1e6))
+		rec := trace.NewRecorder(trace.TicksPerSecond(1e6))
 		loc := rec.Location("main")
 		for i, d := range delays {
 			if i == doubled {

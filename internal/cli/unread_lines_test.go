@@ -71,9 +71,9 @@ func TestUnreadLinesStay_2_1(t *testing.T) {
 	}
 }
 
-// TestUnreadLinesBehindNothing checks unreadable lines whose next record is removed. They come first in the
+// TestUnreadLinesAfterNothing checks unreadable lines whose next record is removed. They come first in the
 // output, as comments do.
-func TestUnreadLinesBehindNothing(t *testing.T) {
+func TestUnreadLinesAfterNothing(t *testing.T) {
 	got, printed := rewriteTRACE(t, "TU SECONDS\nE 0 1 ;\nE 9\nE 1 2 ; name=b\nE 2 3 ;\nD 0 9 0 0 ;\n", "filter",
 		"--not-region", "b")
 	if want := "E 9\nTU SECONDS\nE 0 1 ;\nE 2 3 ;\nD 0 9 0 0 ;\n"; got != want {

@@ -422,6 +422,6 @@ func TestKilledBuild(t *testing.T) {
 		t.Errorf("the next build: %v, %s", err, out)
 	}
 	if out, err = run(); err != nil || !strings.Contains(out, `"built": false`) {
-		t.Errorf("the one behind it: %v, %s", err, out)
+		t.Errorf("the one after it: %v, %s", err, out)
 	}
 }

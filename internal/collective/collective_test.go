@@ -12,7 +12,7 @@ import (
 // calls are left in the order in which they were entered, or are left without an enter.
 func TestDeepCalls(t *testing.T) {
 	for _, deep := range []int{1, 1000} {
-		r := trace.NewRecorder(trace.Seconds(1))
+		r := trace.NewRecorder(trace.TicksPerSecond(1))
 		r.Defs().Conventions.OwnOperations = true
 		p, main, other, barrier := r.Location("p"), r.Region("main"), r.Region("other"), r.Region("MPI_Barrier")
 		now := int64(0)
@@ -62,7 +62,7 @@ func TestDeepCalls(t *testing.T) {
 // TestOverlappingCalls checks that each end gets the operands of the begin with the same matching number. Operations
 // overlap if they are non-blocking, or if one is performed inside of another one.
 func TestOverlappingCalls(t *testing.T) {
-	r := trace.NewRecorder(trace.Seconds(1))
+	r := trace.NewRecorder(trace.TicksPerSecond(1))
 	r.Defs().Conventions.OwnOperations = true
 	p, barrier, reduce := r.Location("p"), r.Region("MPI_Ibarrier"), r.Region("MPI_Allreduce")
 	u := uint64(trace.Undefined)

@@ -21,10 +21,10 @@ func TestLines(t *testing.T) {
 		case n == 5000:
 			l = strings.Repeat("y", 1<<20)
 		case n%64 == 0:
-			want[n] = l + fmt.Sprintf(" behind %d", n)
+			want[n] = l + fmt.Sprintf(" after %d", n)
 			text.WriteString(l + "\\\n")
 			n++
-			text.WriteString(fmt.Sprintf("behind %d\r\n", n-1))
+			text.WriteString(fmt.Sprintf("after %d\r\n", n-1))
 			continue
 		default:
 			want[n] = l

@@ -63,16 +63,16 @@ func TestManyInsertions(t *testing.T) {
 		want.Write(p)
 	}
 	got := bytes.NewBuffer(make([]byte, 0, want.Len()))
-	var before, behind runtime.MemStats
+	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	if err := s.CopyTo(got); err != nil {
 		t.Fatal(err)
 	}
-	runtime.ReadMemStats(&behind)
+	runtime.ReadMemStats(&after)
 	if !bytes.Equal(got.Bytes(), want.Bytes()) {
 		t.Errorf("found %d bytes, expected %d, or others", got.Len(), want.Len())
 	}
-	if n := behind.TotalAlloc - before.TotalAlloc; n > 4<<20 {
+	if n := after.TotalAlloc - before.TotalAlloc; n > 4<<20 {
 		t.Errorf("found %d bytes allocated, expected two buffers and what sorting needs", n)
 	}
 }

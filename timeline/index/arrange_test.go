@@ -47,7 +47,7 @@ func TestSameBytes(t *testing.T) {
 // occur first in the trace keep their names.
 func TestSameBytesColored(t *testing.T) {
 	const locations, visits = 12, 3000
-	r := trace.NewRecorder(trace.Seconds(1000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
 	g := r.Region("g")
 	var want []string
 	known := map[string]bool{}

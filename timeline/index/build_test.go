@@ -21,7 +21,7 @@ import (
 // recordClaims records n random claims on a resource, and returns the spans that an index must have
 // for them.
 func recordClaims(seed uint64, n int) (*trace.Recorder, []Span) {
-	r := trace.NewRecorder(trace.Seconds(1000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
 	rng := rand.New(rand.NewPCG(seed, 1))
 	res := r.Resource("memory", 16, "MB")
 	var act []uint32
@@ -155,7 +155,7 @@ func TestClaims(t *testing.T) {
 // TestExtent checks that a trace extends from the first to the last of its rows, including markers and sums,
 // because commands compute relative times from this extent. A location without visits also has a track.
 func TestExtent(t *testing.T) {
-	r := trace.NewRecorder(trace.Seconds(1000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
 	loc, other, g := r.Location("p"), r.Location("q"), r.Region("g")
 	mark := r.Defs().Markers.Add(trace.Named{ID: "1", Name: "here"})
 	m := r.Defs().Metrics.Add(trace.MetricDef{ID: "1", Name: "queue", Kind: trace.CounterMetric, Type: trace.Float64,
@@ -182,7 +182,7 @@ func TestExtent(t *testing.T) {
 func TestFarApart(t *testing.T) {
 	for _, times := range [][2]int64{{0, math.MaxInt64}, {math.MinInt64 / 2, math.MaxInt64 / 2},
 		{math.MinInt64, math.MaxInt64}, {math.MaxInt64 - 5, math.MaxInt64}} {
-		r := trace.NewRecorder(trace.Seconds(1000))
+		r := trace.NewRecorder(trace.TicksPerSecond(1000))
 		loc, g := r.Location("p"), r.Region("g")
 		m := r.Defs().Metrics.Add(trace.MetricDef{ID: "1", Name: "queue", Kind: trace.CounterMetric, Type: trace.Float64,
 			Location: loc})
@@ -216,7 +216,7 @@ func TestFarApart(t *testing.T) {
 // TestCollectives checks that a collective operation is one span from its first begin to its last
 // end.
 func TestCollectives(t *testing.T) {
-	r := trace.NewRecorder(trace.Seconds(1000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
 	comm := uint64(r.Defs().Communicator.Add(trace.Communicator{ID: "7", Name: "world", Set: trace.NoRef,
 		Parent: trace.NoRef}))
 	var want []Span
@@ -254,7 +254,7 @@ func TestCollectives(t *testing.T) {
 // TestCollectivesAtOnce checks that simultaneous operations end in the order in which they begin, on each
 // communicator. An operation that ends without having begun has no duration.
 func TestCollectivesAtOnce(t *testing.T) {
-	r := trace.NewRecorder(trace.Seconds(1000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
 	loc := r.Location("p")
 	var comms []uint64
 	for _, name := range []string{"a", "b"} {
@@ -296,7 +296,7 @@ func TestCollectivesAtOnce(t *testing.T) {
 // traces.
 func TestUnusual(t *testing.T) {
 	effort.Sequential(t)
-	r := trace.NewRecorder(trace.Seconds(1_000_000_000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1_000_000_000))
 	loc := r.Location("deep")
 	var g []uint32
 	for i := range 5 {
@@ -357,7 +357,7 @@ func TestUnusual(t *testing.T) {
 }
 
 func TestEmpty(t *testing.T) {
-	r := trace.NewRecorder(trace.Seconds(1))
+	r := trace.NewRecorder(trace.TicksPerSecond(1))
 	r.Location("nothing happens here")
 	x := buildIndex(t, r)
 	if first, last, n := x.Extent(); first != 0 || last != 0 || n != 0 || len(x.Tracks()) != 0 {
@@ -453,7 +453,7 @@ func TestStopped(t *testing.T) {
 // TestColor checks that an index whose spans are named by an attribute has a sum for each value of the
 // attribute, and none for the regions.
 func TestColor(t *testing.T) {
-	r := trace.NewRecorder(trace.Seconds(1000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
 	loc, g, h := r.Location("p"), r.Region("g"), r.Region("h")
 	res := r.Resource("cpu", 1, "")
 	attr := func(s string) trace.Attr { return trace.Attr{Key: "job", Value: trace.StringValue(s)} }
@@ -510,7 +510,7 @@ func TestColor(t *testing.T) {
 // TestForks checks that links lead from a fork to the threads that begin in its team, and from these threads
 // to the join. The same applies to threads that are created one by one.
 func TestForks(t *testing.T) {
-	r := trace.NewRecorder(trace.Seconds(1000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
 	a, b, c := r.Location("0"), r.Location("1"), r.Location("2")
 	const team = 0
 	r.Defs().Communicator.Add(trace.Communicator{ID: "0", Name: "team", Set: trace.NoRef, Parent: trace.NoRef})

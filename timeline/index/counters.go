@@ -11,30 +11,30 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Holding is the time for which a value of a counter, series or signal applies.
-type Holding string
+// ValuePeriod is the period in which a value of a counter, series or signal applies.
+type ValuePeriod string
 
-// These values say for how long a value of a metric holds.
+// The values of ValuePeriod.
 const (
 	// from the value's own time to the time of the next value, or to the end of the track
-	HoldsOn   Holding = "next"
-	HeldSince Holding = "last"  // from the time of the previous value to the value's own time
-	AtPoint   Holding = "point" // only at the value's own time
-	AlongPath Holding = "path"  // for a signal: during the piece of the curve, along which the value changes
+	UntilNext     ValuePeriod = "next"
+	SincePrevious ValuePeriod = "last"  // from the time of the previous value to the value's own time
+	AtPoint       ValuePeriod = "point" // only at the value's own time
+	AlongPath     ValuePeriod = "path"  // for a signal: during the piece of the curve, along which the value changes
 )
 
-// Holding returns the time for which the values of a counter, series or signal apply, according to
-// its mode and style. The default is HoldsOn.
-func (t *Track) Holding() Holding {
+// ValuePeriod returns the period in which the values of a counter, series or signal apply, according to
+// its mode and style. The default is UntilNext.
+func (t *Track) ValuePeriod() ValuePeriod {
 	switch mode := strings.ToUpper(t.Sort); {
 	case t.Style == styleName(curve.Smooth):
 		return AlongPath
 	case t.Style == styleName(curve.Points), strings.Contains(mode, "POINT"):
 		return AtPoint
 	case strings.Contains(mode, "LAST"):
-		return HeldSince
+		return SincePrevious
 	}
-	return HoldsOn
+	return UntilNext
 }
 
 // Accumulates reports whether the values of a counter are totals since its start, which never decrease, such
@@ -56,7 +56,7 @@ type Values struct {
 	// times of First and Last; if a value applies to a period, the begin of the period
 	FirstTime, LastTime    int64
 	covered, area, samples float64
-	holding                Holding
+	period                 ValuePeriod
 }
 
 // Mean returns the mean of the values, weighted by the time for which each applies in the window.
@@ -64,7 +64,7 @@ type Values struct {
 // the window.
 func (v *Values) Mean() (mean float64, ok bool) {
 	switch {
-	case v.holding == AtPoint && v.Samples > 0:
+	case v.period == AtPoint && v.Samples > 0:
 		return v.samples / float64(v.Samples), true
 	case v.covered > 0:
 		return v.area / v.covered, true
@@ -127,7 +127,7 @@ func (ix *Index) Values(ctx context.Context, track int, from, to int64) (*Values
 	if err != nil {
 		return nil, fmt.Errorf("values: %w", err)
 	}
-	v := &Values{holding: e.Holding()}
+	v := &Values{period: e.ValuePeriod()}
 	var list []piece
 	var last *piece // the previous piece; nil before the first one
 	var held piece
@@ -143,12 +143,12 @@ func (ix *Index) Values(ctx context.Context, track int, from, to int64) (*Values
 		}
 		for k := range list {
 			p := &list[k]
-			switch v.holding {
+			switch v.period {
 			case AlongPath:
 				v.addPiece(p, e.MetricUnit, from, to)
 			case AtPoint:
 				v.addValue(p.time, p.time, p.time, p.a, from, to)
-			case HeldSince:
+			case SincePrevious:
 				begin := p.time
 				if last != nil {
 					begin = last.time
@@ -160,14 +160,14 @@ func (ix *Index) Values(ctx context.Context, track int, from, to int64) (*Values
 				}
 			}
 			held, last = *p, &held
-			// A counter with HeldSince has values that apply before their time. Therefore the first value
+			// A counter with SincePrevious has values that apply before their time. Therefore the first value
 			// after the window may apply in the window. It is the last value that is needed.
 			if done = !trace.Before(p.time, to); done {
 				break
 			}
 		}
 	}
-	if last != nil && v.holding == HoldsOn {
+	if last != nil && v.period == UntilNext {
 		v.addValue(last.time, last.time, max(e.Last, last.time), last.a, from, to)
 	}
 	if math.IsInf(v.area, 0) || math.IsNaN(v.area) {

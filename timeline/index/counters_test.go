@@ -13,7 +13,7 @@ import (
 // the given times. The trace also has events at 0 and at 1000, which are its ends.
 func counters(t *testing.T, mode string, kind trace.MetricKind, times []int64, values []float64) *Index {
 	t.Helper()
-	r := trace.NewRecorder(trace.Seconds(1000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
 	loc, work := r.Location("p"), r.Region("work")
 	m := r.Defs().Metrics.Add(trace.MetricDef{ID: "1", Name: "queue", Kind: kind, Mode: mode, Type: trace.Float64,
 		Location: loc})
@@ -175,7 +175,7 @@ func TestValuesOfSignal(t *testing.T) {
 // TestFragmentsThatOverlap checks that a fragment of a signal applies only until the next fragment
 // begins, in statistics and in tiles.
 func TestFragmentsThatOverlap(t *testing.T) {
-	r := trace.NewRecorder(trace.Seconds(1))
+	r := trace.NewRecorder(trace.TicksPerSecond(1))
 	loc := r.Location("p")
 	m := r.Defs().Metrics.Add(trace.MetricDef{ID: "1", Name: "s", Kind: trace.SignalMetric, Type: trace.Float64,
 		Location: loc})

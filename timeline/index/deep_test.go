@@ -12,7 +12,7 @@ import (
 // innermost call is the call that began last.
 func TestManyOpen(t *testing.T) {
 	const n = int64(20_000)
-	r := trace.NewRecorder(trace.Seconds(1_000_000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1_000_000))
 	p := r.Location("p")
 	cpu := r.Resource("cpu", float64(n), "")
 	regions, ids := make([]uint32, n), make([]int64, n)

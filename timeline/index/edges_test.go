@@ -22,7 +22,7 @@ func (m mixedBatches) ScanParallel(ctx context.Context, sel trace.Selection, beg
 // TestMixedBatches checks that the index is the same whether a batch has events of several locations or of a
 // single location.
 func TestMixedBatches(t *testing.T) {
-	r := trace.NewRecorder(trace.Seconds(1000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
 	p, q, g := r.Location("p"), r.Location("q"), r.Region("g")
 	for i := range int64(10) {
 		r.Enter(p, 10*i, g)
@@ -47,7 +47,7 @@ func TestMixedBatches(t *testing.T) {
 // over several blocks, and of the spans next to it.
 func TestLongSpan(t *testing.T) {
 	const n = 3 * blockSpans
-	r := trace.NewRecorder(trace.Seconds(1000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
 	p, main, work := r.Location("p"), r.Region("main"), r.Region("work")
 	r.Enter(p, 0, main)
 	r.Enter(p, 0, main) // a nested visit of the same region
@@ -80,7 +80,7 @@ func TestLongSpan(t *testing.T) {
 // TestBundle checks that messages above the limit of a query become one bundle that extends over
 // their times.
 func TestBundle(t *testing.T) {
-	r := trace.NewRecorder(trace.Seconds(1000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
 	p, q := r.Location("p"), r.Location("q")
 	for i, end := range []int64{40, 60, 50} {
 		at := int64(i) + 5
@@ -103,7 +103,7 @@ func TestBundle(t *testing.T) {
 // TestHeightsOfTile checks that the height of a claim in a tile is the share of the resource's capacity that
 // it holds. A column in which one claim follows another has the mean of their heights.
 func TestHeightsOfTile(t *testing.T) {
-	r := trace.NewRecorder(trace.Seconds(1000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
 	cpu, a := r.Resource("cpu", 4, ""), r.Region("a")
 	r.Release(r.Claim(cpu, 0, a, 2), 10)  // height 128 of 255
 	r.Release(r.Claim(cpu, 10, a, 4), 20) // height 255
@@ -128,7 +128,7 @@ func TestHeightsOfTile(t *testing.T) {
 // TestBadTiles checks that requests for tiles with an empty window, without columns, with too many
 // columns, or with a negative number of depths are rejected.
 func TestBadTiles(t *testing.T) {
-	r := trace.NewRecorder(trace.Seconds(1000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
 	p, g := r.Location("p"), r.Region("g")
 	r.Enter(p, 0, g)
 	r.Leave(p, 10, g)
@@ -159,7 +159,7 @@ func TestBadTiles(t *testing.T) {
 // the mean of their offsets. Resources that do not assign their parts have no offsets.
 func TestOffsetsOfTile(t *testing.T) {
 	for _, uses := range []bool{true, false} {
-		r := trace.NewRecorder(trace.Seconds(1000))
+		r := trace.NewRecorder(trace.TicksPerSecond(1000))
 		memory, a := r.Resource("memory", 100, "MB"), r.Region("a")
 		r.Defs().Resources.At(memory).UsesOffset = uses
 		loc := r.Defs().Resources.At(memory).Location

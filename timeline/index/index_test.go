@@ -18,7 +18,7 @@ import (
 // randomVisits records random nested visits at some locations. It also returns the spans that an
 // index must have for each location.
 func randomVisits(seed uint64, locations, visits int) (*trace.Recorder, [][]Span) {
-	r := trace.NewRecorder(trace.Seconds(1_000_000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1_000_000))
 	rng := rand.New(rand.NewPCG(seed, 3))
 	var regions []uint32
 	for _, n := range []string{"a", "b", "c", "d", "e", "f", "g"} {

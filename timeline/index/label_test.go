@@ -12,7 +12,7 @@ import (
 // values of the colour attribute belong to different regions. Part 1 of job a lasts from 0 to 10, part
 // 1 of job b from 10 to 14, and a visit of g has no attributes.
 func TestLabel(t *testing.T) {
-	r := trace.NewRecorder(trace.Seconds(1000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
 	loc, g := r.Location("p"), r.Region("g")
 	attr := func(key, value string) trace.Attr { return trace.Attr{Key: key, Value: trace.StringValue(value)} }
 	r.Enter(loc, 0, g, attr("job", "a"), attr("part", "1"))

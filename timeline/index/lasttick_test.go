@@ -12,7 +12,7 @@ import (
 // endingAt records a trace of 1000 ticks that ends at the given time. Spans, an instant, a counter's value and
 // a message lie in its last ticks, and some of them at the very last tick.
 func endingAt(end int64) *trace.Recorder {
-	r := trace.NewRecorder(trace.Seconds(1000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
 	p, q := r.Location("p"), r.Location("q")
 	all, last, m := r.Region("all"), r.Region("last"), r.Counter("queue", "")
 	many := r.Location("many") // several blocks, and levels
@@ -55,14 +55,14 @@ func TestLastTick(t *testing.T) {
 			t.Errorf("at %d: found %v, %v around the span, expected the one of 1000 ticks", end, around, err)
 		}
 	}
-	for _, w := range []struct{ from, behind int64 }{{1000, 1}, {40, 1}, {40, 41}, {8, 1}, {0, 1}, {1, 300},
+	for _, w := range []struct{ from, after int64 }{{1000, 1}, {40, 1}, {40, 41}, {8, 1}, {0, 1}, {1, 300},
 		{1000, 1000}} {
-		name := fmt.Sprintf("from %d before to %d behind the end", w.from, w.behind)
+		name := fmt.Sprintf("from %d before to %d after the end", w.from, w.after)
 		for _, width := range []int{7, 41, 410, 2000} {
 			q := TileRequest{Tracks: []int{0, 1, 2, 3}, Width: width, Depths: 4}
 			big := q
-			big.From, big.To, big.Beyond = math.MaxInt64-w.from, math.MaxInt64, uint64(w.behind)
-			q.From, q.To = small-w.from, small+w.behind
+			big.From, big.To, big.Beyond = math.MaxInt64-w.from, math.MaxInt64, uint64(w.after)
+			q.From, q.To = small-w.from, small+w.after
 			a, err := x.Tile(t.Context(), big)
 			if err != nil {
 				t.Fatal(err)
@@ -76,7 +76,7 @@ func TestLastTick(t *testing.T) {
 			}
 		}
 		for k, kind := range x.Tracks() {
-			from, to := small-w.from, int64(small+w.behind)
+			from, to := small-w.from, int64(small+w.after)
 			a, err1 := x.Profile(k, math.MaxInt64-w.from, math.MaxInt64)
 			b, err2 := y.Profile(k, from, to)
 			if err1 != nil || err2 != nil || !reflect.DeepEqual(a, b) {
@@ -107,7 +107,7 @@ func TestLastTick(t *testing.T) {
 			}
 		}
 		a, err1 := x.Links(t.Context(), LinkRequest{From: math.MaxInt64 - w.from, To: math.MaxInt64})
-		b, err2 := y.Links(t.Context(), LinkRequest{From: small - w.from, To: small + w.behind})
+		b, err2 := y.Links(t.Context(), LinkRequest{From: small - w.from, To: small + w.after})
 		if err1 != nil || err2 != nil || len(a.Links) != len(b.Links) || len(b.Links) != 1 {
 			t.Errorf("%s: found the links %v (%v), expected %v (%v)", name, a, err1, b, err2)
 		}

@@ -48,7 +48,7 @@ func TestBucketLength(t *testing.T) {
 // TestClaimAgain checks that a claim ends an open claim with the same id, so that at most one claim
 // of an id is open.
 func TestClaimAgain(t *testing.T) {
-	r := trace.NewRecorder(trace.Seconds(1000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
 	cpu, a, b := r.Resource("cpu", 2, ""), r.Region("a"), r.Region("b")
 	loc := r.Defs().Resources.At(cpu).Location
 	begin := func(at int64, region uint32) {

@@ -16,7 +16,7 @@ import (
 func TestTree(t *testing.T) {
 	effort.Sequential(t)
 	for _, astray := range []bool{false, true} {
-		r := trace.NewRecorder(trace.Seconds(1_000_000))
+		r := trace.NewRecorder(trace.TicksPerSecond(1_000_000))
 		rng := rand.New(rand.NewPCG(9, 9))
 		loc, now := r.Location("p"), int64(-50)
 		var stack []uint32
@@ -97,7 +97,7 @@ func TestTree(t *testing.T) {
 func TestProfileOfDisorder(t *testing.T) {
 	effort.Sequential(t)
 	for seed := range uint64(effort.Rounds(300)) {
-		r := trace.NewRecorder(trace.Seconds(1_000_000))
+		r := trace.NewRecorder(trace.TicksPerSecond(1_000_000))
 		rng := rand.New(rand.NewPCG(seed, 1))
 		loc, now := r.Location("p"), int64(0)
 		regions := make([]uint32, 4)

@@ -130,7 +130,7 @@ func TestEdge(t *testing.T) {
 
 // recordMessages records n random messages between locations. The last messages are sent and not received.
 func recordMessages(seed uint64, locations, n int) *trace.Recorder {
-	r := trace.NewRecorder(trace.Seconds(1_000_000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1_000_000))
 	rng := rand.New(rand.NewPCG(seed, 9))
 	var locs []uint32
 	for i := range locations {
@@ -183,7 +183,7 @@ func TestMessages(t *testing.T) {
 // TestOrderOfPosts checks that the receive that is posted first gets the message that is sent first, even if the
 // receive completes later. It also checks that a receive that never completes does not delay other receives.
 func TestOrderOfPosts(t *testing.T) {
-	r := trace.NewRecorder(trace.Seconds(1000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
 	a, b := r.Location("a"), r.Location("b")
 	for id := range uint64(3) {
 		r.Event(b, 0, trace.RecvBegin, trace.NoRef, []uint64{id})
@@ -211,7 +211,7 @@ func TestOrderOfPosts(t *testing.T) {
 // at 3 and 4. The send at 3 has completed before the request with its number is cancelled. A message without a receive
 // ends where it begins.
 func TestCancelledSend(t *testing.T) {
-	r := trace.NewRecorder(trace.Seconds(1000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
 	a, b := r.Location("a"), r.Location("b")
 	begin := func(at int64, id uint64) {
 		r.Event(a, at, trace.SendBegin, trace.NoRef, []uint64{uint64(b), trace.Undefined, 5, 10, id})
@@ -370,7 +370,7 @@ func checkLinksOf(t *testing.T, x *Index, n int) {
 
 // TestCounter compares the curves of counters at any zoom level with the values of the counters.
 func TestCounter(t *testing.T) {
-	r := trace.NewRecorder(trace.Seconds(1000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
 	loc := r.Location("p")
 	m := r.Defs().Metrics.Add(trace.MetricDef{ID: "1", Name: "queue", Kind: trace.CounterMetric, Type: trace.Float64,
 		Location: loc})
@@ -437,7 +437,7 @@ func TestCellMean(t *testing.T) {
 }
 
 func TestInstants(t *testing.T) {
-	r := trace.NewRecorder(trace.Seconds(1000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
 	loc, g := r.Location("p"), r.Region("here")
 	rng := rand.New(rand.NewPCG(8, 8))
 	var times []int64
@@ -512,7 +512,7 @@ func TestSummary(t *testing.T) {
 // TestLinksOfShortWindow checks that a query for a short window returns single messages instead of
 // bundles, however many messages the trace has.
 func TestLinksOfShortWindow(t *testing.T) {
-	r := trace.NewRecorder(trace.Seconds(1_000_000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1_000_000))
 	const locations, rounds = 24, 800
 	var locs []uint32
 	for i := range locations {
@@ -547,7 +547,7 @@ func TestLinksOfShortWindow(t *testing.T) {
 // or to a location without events, counts for its sender as a message without a receive. A receive
 // from an unknown source counts for its receiver.
 func TestMatrixOfUnknown(t *testing.T) {
-	r := trace.NewRecorder(trace.Seconds(1_000_000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1_000_000))
 	p, q := r.Location("p"), r.Location("q")
 	nowhere := r.Location("without events")
 	r.Send(p, 1, trace.NoRef, 7, 10)

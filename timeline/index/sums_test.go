@@ -56,7 +56,7 @@ func TestSumsOfPieces(t *testing.T) {
 // region, and the columns add up to the profile.
 func TestSumsOfColumns(t *testing.T) {
 	const width = 2000
-	r := trace.NewRecorder(trace.Seconds(1_000_000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1_000_000))
 	rng := rand.New(rand.NewPCG(4, 4))
 	loc, now := r.Location("p"), int64(0)
 	var stack []uint32
@@ -137,7 +137,7 @@ func checkEqual(t *testing.T, got, want map[uint32]int64) {
 // recursive visits, overlapping claims, and messages.
 func TestSumsBeyond64Bits(t *testing.T) {
 	const long = int64(4e18)
-	r := trace.NewRecorder(trace.Seconds(1_000_000_000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1_000_000_000))
 	a, b, c := r.Region("a"), r.Region("b"), r.Region("c")
 	p := r.Location("p")
 	for range 4 {

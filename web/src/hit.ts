@@ -206,16 +206,16 @@ export function hitRect(view: RowView, h: Hit): { y: number; h: number } {
 export function timeInside(g: Grid, t: Pick<Tile, "x" | "n" | "flags">, run: number, time: bigint): bigint {
   const d = g.to - g.from,
     n = BigInt(g.width),
-    before = (column: number): bigint => g.from + floorDiv(d * BigInt(column), n),
-    behind = (column: number): bigint => g.from - floorDiv(-d * BigInt(column), n);
+    lastBefore = (column: number): bigint => g.from + floorDiv(d * BigInt(column), n),
+    firstAfter = (column: number): bigint => g.from - floorDiv(-d * BigInt(column), n);
   const first = t.x[run],
     last = first + t.n[run] - 1,
     begins = (t.flags[run] & RunFlag.begins) !== 0,
     ends = (t.flags[run] & RunFlag.ends) !== 0;
   // the exact times are unknown: the span begins somewhere in its first column, and ends somewhere in
   // its last one
-  const low = behind(first + 1) - 1n,
-    high = before(last);
-  if (begins && ends && low > high) return behind(first) === low ? low : time;
+  const low = firstAfter(first + 1) - 1n,
+    high = lastBefore(last);
+  if (begins && ends && low > high) return firstAfter(first) === low ? low : time;
   return begins && time < low ? low : ends && time > high ? high : time;
 }

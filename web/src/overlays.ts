@@ -193,14 +193,14 @@ export function drawCauses(
   halo: string,
 ): void {
   const { lane } = view;
-  // end returns the point at a time in the innermost call of a track. behind selects whether the call
-  // is open just after the time or just before it.
-  const end = (track: number, t: string, behind: number): [x: number, y: number] | null => {
+  // end returns the point at a time in the innermost call of a track. offset selects the call that
+  // is open just after the time (1) or just before it (-1).
+  const end = (track: number, t: string, offset: number): [x: number, y: number] | null => {
     const i = lane.rowOf.get(track);
     if (i === undefined || lane.rows[i].track !== track) return null;
     const r = lane.rows[i],
       x = Math.max(-1000, Math.min(view.width + 1000, view.x(lane.toAxis(BigInt(t))))),
-      { y, h } = callAt(view, r, x + behind, dpr) ?? { y: r.y - view.scrollTop, h: r.height };
+      { y, h } = callAt(view, r, x + offset, dpr) ?? { y: r.y - view.scrollTop, h: r.height };
     return [x, y + h / 2];
   };
   const lines = new Path2D(),

@@ -85,7 +85,7 @@ test("far from time 0, the ruler shows a base and distances from it", () => {
   const labels = marks.map((m) => m.label).filter((l) => l !== "");
   expect(labels.filter((l) => l.startsWith("+")).every((l) => /^\+[\d.]+ (ns|µs)$/.test(l))).toBe(true);
   expect(labels.length).toBeGreaterThan(8);
-  // 9007199.254740993 s and the 100 ns behind it lie behind the thousand-step mark below
+  // 9007199.254740993 s and the 100 ns after it lie after the thousand-step mark below
   expect(marksFor({ from: far, to: far + 100n }, 1000, ns).base).toBe("9\u202F007\u202F199.25474 s");
 });
 

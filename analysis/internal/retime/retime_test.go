@@ -127,7 +127,7 @@ func TestVariants(t *testing.T) {
 // TestLateThread checks that the begin of a fork is kept for a thread that begins its work long after the
 // first thread has gone on: the calls of the first thread between these are in other chunks.
 func TestLateThread(t *testing.T) {
-	r := trace.NewRecorder(trace.Seconds(1_000_000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1_000_000))
 	process := r.Process("p", r.Machine("m"))
 	first, second := r.Thread("0", process), r.Thread("1", process)
 	lock, work := r.Region("omp_set_lock"), r.Region("work")
@@ -157,7 +157,7 @@ func TestLateThread(t *testing.T) {
 // TestShortVisits checks that the new durations of short visits are not rounded one by one. 1000 visits of solve take a
 // tick each, with calls of 2 ticks in between: with the factor f for solve, the run takes 2000 + 1000 f ticks.
 func TestShortVisits(t *testing.T) {
-	r := trace.NewRecorder(trace.Seconds(1_000_000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1_000_000))
 	loc := r.Thread("0", r.Process("p", r.Machine("m")))
 	lock, solve := r.Region("omp_set_lock"), r.Region("solve")
 	for i := range int64(1000) {
@@ -207,7 +207,7 @@ func TestEqualEnds(t *testing.T) {
 // sends until 105, and ends at 200; rank 1 ends at 300. On an ideal network, rank 1 receives at 100 and ends at 290.
 func TestNegativeTimes(t *testing.T) {
 	for _, begin := range []int64{-1000, 0, 1000} {
-		r := trace.NewRecorder(trace.Seconds(1_000_000))
+		r := trace.NewRecorder(trace.TicksPerSecond(1_000_000))
 		main, send, receive := r.Region("main"), r.Region("MPI_Send"), r.Region("MPI_Recv")
 		for i := range uint32(2) {
 			loc := r.Thread("0", r.Process("p", r.Machine("m")))
@@ -247,7 +247,7 @@ func TestTasksInBarriers(t *testing.T) {
 		{false, 290, 300, 50, 200 + 4*40 + 10}, // without work, thread 0 has its task of 40 and 10 more
 		{true, 298, 300, 40 + 18 + 2, 200 + 4*50 + 4*8 + 2},
 	} {
-		r := trace.NewRecorder(trace.Seconds(1_000_000))
+		r := trace.NewRecorder(trace.TicksPerSecond(1_000_000))
 		process := r.Process("p", r.Machine("m"))
 		work, barrier, task := r.Region("work"), r.Region("OpenMP implicit barrier"), r.Region("task")
 		for i, end := range []int64{200, 290} {

@@ -23,7 +23,7 @@ type Row struct {
 // 1000 ticks. Regions have the names A, B and so on. All other definitions have their index as
 // name.
 func Defs(locations, regions, resources int) *trace.Definitions {
-	d := &trace.Definitions{Clock: trace.Seconds(1000)}
+	d := &trace.Definitions{Clock: trace.TicksPerSecond(1000)}
 	for i := range locations {
 		d.Locations.Add(trace.Location{ID: strconv.Itoa(i), Kind: trace.ProcessLocation, Group: trace.NoRef})
 	}
@@ -121,7 +121,7 @@ func Orders() [][3]uint32 {
 // Chain returns a trace of three ranks a, b and c. a computes for 100 and sends a message to b, which waits for it from
 // 60 to 100. Then b sends one to c, which waits from 50 to 100. Each send takes 10, and all ranks end at 200.
 func Chain(ranks [3]uint32) *trace.Recorder {
-	r := trace.NewRecorder(trace.Seconds(1_000_000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1_000_000))
 	for range ranks {
 		r.Thread("0", r.Process("p", r.Machine("m")))
 	}

@@ -75,7 +75,7 @@ function facts(lane: Lane, i: Info): [string, string, string?][] {
   out.push([
     "length",
     exact(lane.length, lane.clock),
-    last < lane.length ? `, the last event is at ${exact(last, lane.clock)}; curves go on behind it` : "",
+    last < lane.length ? `, the last event is at ${exact(last, lane.clock)}; curves go on after it` : "",
   ]);
   out.push([
     "clock",
