@@ -54,13 +54,14 @@ func TestOperations_7(t *testing.T) {
 	}
 	archive := filepath.Join(t.TempDir(), "x.otf2")
 	weft(t, 0, "convert", "-q", path, archive)
-	out, _ := runTool(t, archive, "otf2-print")
+	out, _ := runTool(t, archive, "otf2-print", "-A")
 	if out == nil {
 		t.Skip("otf2-print is not installed")
 	}
 	for _, want := range []string{
-		`MPI_COLLECTIVE_END 1 6\d* Operation: REDUCE, Communicator: "subset 0", Root: 1 \(".*"\), Sent: 24, Received: 0`,
-		`MPI_COLLECTIVE_END 0 11\d* Operation: BCAST, Communicator: "subset 5", Root: 0 \(".*"\), Sent: 64, Received: 0`,
+		`MPI_COLLECTIVE_END 1 6\d* Operation: REDUCE, Communicator: "subset 0", Root: 1 \("2/0"\), Sent: 24, Received: 0`,
+		`MPI_COLLECTIVE_END 0 11\d* Operation: BCAST, Communicator: "subset 5", Root: 0 \("0/0"\), Sent: 64, Received: 0`,
+		`COMM_GROUP, .* 2 Members: 1 \("1/0"\), 2 \("2/0"\)`, `COMM_GROUP, .* 2 Members: 0 \("0/0"\), 2 \("2/0"\)`,
 	} {
 		text := regexp.MustCompile(` +`).ReplaceAllString(regexp.MustCompile(` <\d+>`).ReplaceAllString(string(out), ""), " ")
 		if !regexp.MustCompile(want).MatchString(text) {
