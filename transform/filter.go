@@ -69,6 +69,7 @@ func HasAttribute(d *trace.Definitions, name string, match func(value string) bo
 // ticks. With Communicator, it reads the trace twice, and uses a bit for each posted receive and collective
 // operation. If links are selected, it uses 64 bytes for each dropped claim and mark.
 func Filter(d format.Events, w FilterOptions) format.Events {
+	w.noteDroppedStates(d.Defs())
 	return transformed{&filter{sameDefinitions: sameDefinitions{d}, wanted: w}}
 }
 

@@ -25,6 +25,22 @@ func (s *filterScan) dropsSnapshots(k trace.Kind) bool {
 	return ok && !slices.ContainsFunc(events, func(e trace.Kind) bool { return !s.dropsKind(e) })
 }
 
+// noteDroppedStates sets [trace.Definitions.Dropped] if the filter drops all rows of a kind of states but not all
+// events that they describe. Summaries describe all events.
+func (w *FilterOptions) noteDroppedStates(d *trace.Definitions) {
+	s := &filterScan{FilterOptions: *w, kinds: map[trace.Kind]bool{}}
+	dropped := map[trace.Kind]bool{}
+	for k := trace.EnterSnapshot; k.IsState(); k++ {
+		events, isSnapshot := snapshotEvents[k]
+		if !s.wantsKind(k) && (!isSnapshot || slices.ContainsFunc(events, s.wantsKind)) {
+			dropped[k] = true
+		}
+	}
+	if before := d.Dropped; len(dropped) > 0 {
+		d.Dropped = func(k trace.Kind) bool { return dropped[k] || before != nil && before(k) }
+	}
+}
+
 // wantsEnterSnapshot reports whether to keep a row that states that a visit is open. The row is kept if the visit is
 // kept, or if the filter does not know the visit. wait is set if the answer depends on the end of the visit.
 func (s *filterScan) wantsEnterSnapshot(l *filterState, q *queue, x *trace.Cursor) (keep, wait bool) {

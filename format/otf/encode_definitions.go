@@ -105,7 +105,7 @@ func (e *encoder) writeTimeDefinitions(put func(*Record)) {
 		if !ok {
 			continue
 		}
-		if t, ok := e.reader.clock.toFile(int64(r.SampleTime - base)); ok && e.extent.has(t) {
+		if t, ok := e.reader.clock.toFile(int64(r.SampleTime - base)); ok && e.extent.has(t) && !e.announcesDropped(r) {
 			r.SampleTime = t
 			put(r)
 		}
