@@ -197,6 +197,7 @@ type filterState struct {
 	// the visits that ended at the time closedAt, because a snapshot at that time still has them
 	closed   []visit
 	closedAt int64
+	states   *snapshotVisits // nil until the location has a snapshot
 	// rows of snapshots that wait, by the row of the begin of their visit
 	snapshots map[int64][]int64
 	// open claims by id; their keys are their positions in the file
@@ -344,6 +345,9 @@ func (s *filterScan) row(l *filterState, q *queue, x *trace.Cursor) (keep, wait 
 		}
 		l.among.Open(visitKey{k, x.Ref()}, len(l.open))
 		l.open = append(l.open, v)
+		if l.states != nil {
+			l.states.begin(v)
+		}
 		return v.kept, wait
 	case trace.Leave, trace.ContextLeave:
 		begin := trace.Enter
