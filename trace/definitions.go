@@ -124,6 +124,9 @@ type Definitions struct {
 	// Pruned is set if the encoder must leave out the records of Native's file to which no entry and no
 	// event refers. It is set only if Native is [Joinable] or is a [SourceTraces].
 	Pruned bool
+	// Dropped reports whether a transform drops all rows of a kind of states but not all events that they describe. A
+	// record that announces such rows is then wrong. Transforms that drop states set it; nil means that none does.
+	Dropped func(k Kind) bool
 	// Encoding is the encoding of texts in the file, if the decoder has determined it. The texts in
 	// Definitions are UTF-8 (see [ToUTF8]).
 	Encoding Encoding

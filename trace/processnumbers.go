@@ -45,6 +45,14 @@ func (n *ProcessNumbers) ListsProcessors(kind string, members []int64) bool {
 	})
 }
 
+// KnowsProcesses reports whether each number is that of a process of at least one location.
+func (n *ProcessNumbers) KnowsProcesses(list []int64) bool {
+	return !slices.ContainsFunc(list, func(m int64) bool {
+		_, ok := n.processes[m]
+		return !ok
+	})
+}
+
 // Locations returns the locations of a set of processors or processes. It returns NoRef for a member that no location,
 // or that several locations have.
 func (n *ProcessNumbers) Locations(s *Set) []uint32 {

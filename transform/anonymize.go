@@ -47,6 +47,7 @@ func Anonymize(d format.Events, a AnonymizeOptions) format.Events {
 	if isRenamable(old.Native) {
 		r.definer.into.whole = true
 		defs.Native, defs.Rename = r.definer.native(false), x.rename
+		defs.Dropped = old.Dropped
 		defs.Retimed, defs.Repaired, defs.Pruned = old.Retimed, old.Repaired, old.Pruned
 	}
 	return transformed{&anonymized{r, x}}

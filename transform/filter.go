@@ -26,6 +26,8 @@ type FilterOptions struct {
 	Scopes bool
 	// Kind and NotKind apply to a begin and its end together. Both are kept if Kind selects one of
 	// them. Both are dropped if NotKind selects one of them, and so are the rows of snapshots that describe them.
+	// The tests and the cancellation of a request, and the completions of an operation on remote memory, stay or
+	// go with its begin.
 	Kind, NotKind func(k trace.Kind) bool
 	// Region selects visits, claims, marks and all other events with a region by their region. Events without
 	// a region are kept.
@@ -67,8 +69,11 @@ func HasAttribute(d *trace.Definitions, name string, match func(value string) bo
 //
 // Filter uses 32 bytes per open region. With MinDuration it also keeps the events of the last MinDuration
 // ticks. With Communicator, it reads the trace twice, and uses a bit for each posted receive and collective
-// operation. If links are selected, it uses 64 bytes for each dropped claim and mark.
+// operation. If it drops events of messages or of remote memory, it uses up to 100 bytes for each open request and each
+// matching number of operations on remote memory. If links are selected, it uses 64 bytes for each dropped claim and
+// mark.
 func Filter(d format.Events, w FilterOptions) format.Events {
+	w.noteDroppedStates(d.Defs())
 	return transformed{&filter{sameDefinitions: sameDefinitions{d}, wanted: w}}
 }
 
@@ -109,6 +114,7 @@ func (f *filter) scan(sel trace.Selection, order format.Order) (stage, trace.Sel
 	s := &filterScan{FilterOptions: f.wanted, defs: f.Defs(), ordered: order == format.GlobalOrder, begins: f.begins,
 		kinds: map[trace.Kind]bool{}, byLine: f.Defs().ClaimLines}
 	inner := everything(sel)
+	s.followsRequests, s.followsRemote = s.follows(requestKinds), s.follows(remoteKinds)
 	if inner.Links != trace.NoLinks {
 		s.dropped = map[linkEnd]bool{}
 	}
@@ -173,11 +179,13 @@ type filterScan struct {
 	kinds   map[trace.Kind]bool // whether a kind is kept; indexed by kind
 	locs    byLocation[filterState]
 	begins  byLocation[unwantedBegins]
-	queue   queue            // whether a kind is kept; indexed by kind
+	queue   queue
 	dropped map[linkEnd]bool // claims and marks that were dropped
 	byLine  bool             // the begin and the end of a claim have the same position in the file
 	gather  rowCollector
 	byID    map[string]uint32 // locations that markers name, by id; nil until needed
+	// the begins of operations decide about their other rows
+	followsRequests, followsRemote bool
 }
 
 // filterState is the state of a location.
@@ -189,13 +197,15 @@ type filterState struct {
 	// the visits that ended at the time closedAt, because a snapshot at that time still has them
 	closed   []visit
 	closedAt int64
+	states   *snapshotVisits // nil until the location has a snapshot
 	// rows of snapshots that wait, by the row of the begin of their visit
 	snapshots map[int64][]int64
 	// open claims by id; their keys are their positions in the file
 	claims     map[int64]openset.Queue[visit, int64]
-	requests   map[uint64]struct{} // requests of sends that were dropped and are not complete
-	receives   uint32              // number of receives posted so far
-	operations uint32              // number of collective operations that began so far
+	begun      begunOperations
+	receives   uint32 // number of receives posted so far
+	posted     uint32 // number of non-blocking collective operations posted so far
+	operations uint32 // number of collective operations that began so far
 	// matching numbers of collective operations that were dropped at their begin and have not ended
 	ends map[uint64]struct{}
 }
@@ -227,6 +237,9 @@ func (s *filterScan) wantsKind(k trace.Kind) bool {
 		return w
 	}
 	w := s.Kind == nil || slices.ContainsFunc(together(k), s.Kind)
+	if begin, ok := followedKinds[k]; ok {
+		w = (w || slices.ContainsFunc(together(begin), s.Kind)) && !s.dropsKind(begin)
+	}
 	w = w && !s.dropsKind(k) && !s.dropsSnapshots(k)
 	s.kinds[k] = w
 	return w
@@ -332,6 +345,9 @@ func (s *filterScan) row(l *filterState, q *queue, x *trace.Cursor) (keep, wait 
 		}
 		l.among.Open(visitKey{k, x.Ref()}, len(l.open))
 		l.open = append(l.open, v)
+		if l.states != nil {
+			l.states.begin(v)
+		}
 		return v.kept, wait
 	case trace.Leave, trace.ContextLeave:
 		begin := trace.Enter
@@ -387,24 +403,12 @@ func (s *filterScan) row(l *filterState, q *queue, x *trace.Cursor) (keep, wait 
 		return v.kept, false
 	case trace.CollectiveBegin, trace.CollectiveEnd:
 		return s.wantsOperation(l, x) && s.wantsKind(k), false
-	case trace.RecvBegin:
-		n := l.receives
-		l.receives++
-		return s.wantsKind(k) && !s.dropsBegin(x.Location(), n, true), false
-	case trace.SendBegin:
-		keep = s.wantsKind(k) && s.wantsRefs(x)
-		if !keep && s.Communicator != nil {
-			setElement(&l.requests, x.Op(4), struct{}{})
-		}
+	}
+	if keep, ok := s.wantsRequest(l, x); ok {
 		return keep, false
-	case trace.SendComplete, trace.RequestTest, trace.RequestCancelled:
-		if _, ok := l.requests[x.Op(0)]; ok {
-			if k != trace.RequestTest {
-				delete(l.requests, x.Op(0))
-			}
-			return false, false
-		}
-		return s.wantsKind(k), false
+	}
+	if keep, ok := s.wantsRemote(l, x); ok {
+		return keep, false
 	}
 	keep = s.wantsKind(k) && s.wantsRefs(x)
 	if k == trace.Mark {
@@ -426,7 +430,7 @@ func (s *filterScan) wantsOperation(l *filterState, x *trace.Cursor) bool {
 		if !wanted {
 			setElement(&l.ends, x.Op(matching), struct{}{})
 		}
-		return wanted && !s.dropsBegin(x.Location(), n, false)
+		return wanted && !s.dropsBegin(x.Location(), n, x.Kind())
 	}
 	if _, ok := l.ends[x.Op(matching)]; ok {
 		delete(l.ends, x.Op(matching))
@@ -437,15 +441,17 @@ func (s *filterScan) wantsOperation(l *filterState, x *trace.Cursor) bool {
 	return s.wantsRefs(x)
 }
 
-// dropsBegin reports whether a posted receive or a collective operation, which is given by its number, belongs to
-// an unwanted communicator.
-func (s *filterScan) dropsBegin(loc, number uint32, receive bool) bool {
+// dropsBegin reports whether a begin without a communicator belongs to an unwanted one. It is a posted receive, a
+// collective operation or a posted one, which is given by its number.
+func (s *filterScan) dropsBegin(loc, number uint32, k trace.Kind) bool {
 	l := s.begins.get(loc)
 	switch {
 	case l == nil:
 		return false
-	case receive:
+	case k == trace.RecvBegin:
 		return l.receives.has(number)
+	case k == trace.CollectiveRequest:
+		return l.posts.has(number)
 	}
 	return l.collectives.has(number)
 }

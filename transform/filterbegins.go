@@ -10,14 +10,19 @@ import (
 )
 
 // unwantedBegins holds the begins at a location that have no communicator themselves, but whose end has an
-// unwanted communicator. These are posted receives and collective operations. Each is identified by its
-// number, and stored as a bit.
+// unwanted communicator. These are posted receives, posted collective operations and others. Each is identified by
+// its number, and stored as a bit.
 type unwantedBegins struct {
-	receives, collectives numberSet
-	// number of the posted receive of each open request; indexed by request
-	posted                     openset.Map[uint64, uint32]
-	open                       []uint32 // numbers of the open collective operations
-	nextReceive, nextOperation uint32
+	receives, posts, collectives         numberSet
+	posted                               openset.Map[uint64, postedRequest] // by request
+	open                                 []uint32                           // numbers of the open collective operations
+	nextReceive, nextPost, nextOperation uint32
+}
+
+// postedRequest is an open request: the set that has it if its communicator is unwanted, and its number.
+type postedRequest struct {
+	in     *numberSet
+	number uint32
 }
 
 // numberSet is a set of small numbers.
@@ -78,15 +83,21 @@ func (f *filter) Prepare(ctx context.Context) error {
 func (u *unwantedBegins) update(s *filterScan, x *trace.Cursor) {
 	switch x.Kind() {
 	case trace.RecvBegin:
-		u.posted.Put(x.Op(0), u.nextReceive)
+		u.posted.Put(x.Op(0), postedRequest{&u.receives, u.nextReceive})
 		u.nextReceive++
-	case trace.RecvComplete, trace.RequestCancelled:
+	case trace.CollectiveRequest:
+		u.posted.Put(x.Op(0), postedRequest{&u.posts, u.nextPost})
+		u.nextPost++
+	case trace.RecvComplete, trace.CollectiveComplete, trace.RequestCancelled:
 		id := x.Op(0)
-		if x.Kind() == trace.RecvComplete {
+		switch x.Kind() {
+		case trace.RecvComplete:
 			id = x.Op(4)
+		case trace.CollectiveComplete:
+			id = x.Op(5)
 		}
-		if n, ok := u.posted.Take(id); ok && !s.wantsRefs(x) {
-			u.receives.set(n)
+		if r, ok := u.posted.Take(id); ok && !s.wantsRefs(x) {
+			r.in.set(r.number)
 		}
 	case trace.CollectiveBegin:
 		u.open = append(u.open, u.nextOperation)

@@ -69,3 +69,30 @@ func TestFilterSnapshots(t *testing.T) {
 		}
 	}
 }
+
+// TestFilterSnapshotOfEndedVisit checks that a snapshot keeps a visit that ends at its time, although a shorter visit
+// of the same region begins at this time and is dropped. So does one among many visits that are left in the order in
+// which they were entered.
+func TestFilterSnapshotOfEndedVisit(t *testing.T) {
+	for _, deep := range []int{1, 500} {
+		r := trace.NewRecorder(trace.Seconds(1))
+		loc, f := r.Location("p"), r.Region("f")
+		var others []uint32
+		for i := range deep {
+			others = append(others, r.Region(fmt.Sprint("g", i)))
+			r.Enter(loc, int64(i), others[i])
+		}
+		r.Enter(loc, 1000, f)
+		for i, g := range others {
+			r.Leave(loc, 2000+int64(i), g)
+		}
+		r.Leave(loc, 3000, f)
+		r.Enter(loc, 3000, f)
+		r.Event(loc, 3000, trace.EnterSnapshot, f, []uint64{1000})
+		r.Leave(loc, 3001, f)
+		list, _ := listBoth(t, transform.Filter(format.Recorded(r), transform.FilterOptions{MinDuration: 5}))
+		if n := len(list); n != 2*deep+3 || list[n-1].kind != trace.EnterSnapshot {
+			t.Errorf("%d visits: found %d rows, expected %d with the snapshot", deep, n, 2*deep+3)
+		}
+	}
+}

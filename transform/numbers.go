@@ -63,7 +63,8 @@ type ownNumbers struct {
 	types      map[int64]int64
 	used       map[int64]bool // the values of types: new numbers of event types
 	sets       map[setID]int64
-	all        int64 // the number of the subset of the processors with records; 0 until it is defined
+	joint      map[int64]bool // subsets of processes that barriers join with subsets of processors
+	all        int64          // the number of the subset of the processors with records; 0 until it is defined
 	fields     fieldList
 	changed    bool  // at least one number differs in the merged trace
 	hosts      int64 // number of hosts that have become processors
@@ -185,7 +186,7 @@ func newNumbering(ctx context.Context, list []format.Events, unify bool,
 	for i, d := range list {
 		x := &ownNumbers{numbering: n, trace: i, src: d.Defs(), numbers: trace.NewProcessNumbers(d.Defs()),
 			named: newDataNumbers(d.Defs()), processors: map[int64]int64{}, types: map[int64]int64{}, used: map[int64]bool{},
-			sets: map[setID]int64{}}
+			sets: map[setID]int64{}, joint: map[int64]bool{}}
 		if err := d.Scan(ctx, trace.Events(), format.PerLocation, format.SinkFuncs{OnBatch: x.named.addBatch}); err != nil {
 			return nil, err
 		}
@@ -236,6 +237,9 @@ func (on *ownNumbers) collect(unify bool) {
 		n.nextEvent, n.lowest = max(n.nextEvent, idNumber(r.ID)+1), min(n.lowest, idNumber(r.ID))
 	}
 	for _, s := range on.src.Sets.All() {
+		if _, q, joint := jointSet(s.ID); joint {
+			on.joint[q] = true
+		}
 		id := idNumber(s.ID)
 		n.nextEvent, n.lowest = max(n.nextEvent, id+1), min(n.lowest, id, slices.Min(append(slices.Clone(s.Members), 0)))
 		if s.Kind == processorSets {
@@ -287,6 +291,15 @@ func placeOf(id string) (processor, process int64, ok bool) {
 	return processor, process, err1 == nil && err2 == nil
 }
 
+// jointSet returns the two subsets that make up the set of a barrier's processes, whose id is PROCESSORS,PROCESSES. ok
+// is false for other ids.
+func jointSet(id string) (processors, processes int64, ok bool) {
+	a, b, _ := strings.Cut(id, ",")
+	processors, err1 := strconv.ParseInt(a, 10, 64)
+	processes, err2 := strconv.ParseInt(b, 10, 64)
+	return processors, processes, err1 == nil && err2 == nil
+}
+
 // idNumber returns an id as a number, or -1 if it is not a number.
 func idNumber(id string) int64 {
 	n, err := strconv.ParseInt(id, 10, 64)
@@ -331,7 +344,9 @@ func (on *ownNumbers) define() {
 		on.eventType(e, names[e])
 	}
 	for _, s := range d.Sets.All() {
-		on.set(setID{s.Kind, idNumber(s.ID)})
+		if _, _, joint := jointSet(s.ID); !joint {
+			on.set(setID{s.Kind, idNumber(s.ID)})
+		}
 	}
 	for _, p := range slices.Sorted(maps.Keys(on.named.processors)) {
 		if !on.has(setID{processorSets, p}) {
@@ -464,7 +479,7 @@ func (on *ownNumbers) set(k setID) int64 {
 		return on.sets[k]
 	case defined:
 		on.sets[k] = k.id // set the number first, because a subset may be a member of itself
-		members = fmt.Sprint(on.members(k.kind, on.src.Sets.At(i).Members))
+		members = fmt.Sprint(on.members(k, on.src.Sets.At(i).Members))
 	case !on.separateRuns:
 		return k.id // another part of the run may define the subset
 	}
@@ -486,7 +501,8 @@ func (on *ownNumbers) process(q int64) int64 {
 }
 
 // members returns the members of a subset by their numbers in the merged trace.
-func (on *ownNumbers) members(kind string, list []int64) []int64 {
+func (on *ownNumbers) members(set setID, list []int64) []int64 {
+	kind := set.kind
 	out := slices.Clone(list)
 	for i, m := range list {
 		switch {
@@ -496,7 +512,8 @@ func (on *ownNumbers) members(kind string, list []int64) []int64 {
 			out[i] = on.processor(m)
 		case kind == eventSets:
 			out[i] = on.event(m)
-		case kind == processSets && on.numbers.ListsProcessors(kind, list):
+		case kind == processSets && on.numbers.ListsProcessors(kind, list) &&
+			!(on.joint[set.id] && on.numbers.KnowsProcesses(list)):
 			out[i] = on.processor(m)
 		case kind == processSets:
 			out[i] = on.process(m)
@@ -532,10 +549,12 @@ func (on *ownNumbers) edit(v any) {
 			v.ID, v.Name = format(to), on.newName(e, to, v.Name)
 		}
 	case *trace.Set:
-		if v.Kind != processorSets || v.ID != "-1" { // -1 is no subset that records define
+		if p, q, joint := jointSet(v.ID); joint {
+			v.ID = format(on.set(setID{processorSets, p})) + "," + format(on.set(setID{processSets, q}))
+		} else if v.Kind != processorSets || v.ID != "-1" { // -1 is no subset that records define
 			v.ID = format(on.set(setID{v.Kind, idNumber(v.ID)}))
 		}
-		v.Members = on.members(v.Kind, v.Members)
+		v.Members = on.members(setID{v.Kind, idNumber(v.ID)}, v.Members)
 	case *trace.AttributeDef: // the values of the attribute are event types
 		if e, err := strconv.ParseInt(v.Name, 10, 64); err == nil && v.Type == trace.None {
 			to := on.event(e)

@@ -96,6 +96,9 @@ func (d *definedNumbers) read() {
 		d.sets, d.regions = map[setID]uint32{}, map[int64]bool{}
 	}
 	for i, s := range d.defs.Sets.All()[d.seen[0]:] {
+		if _, _, joint := jointSet(s.ID); joint {
+			continue
+		}
 		k := setID{s.Kind, idNumber(s.ID)}
 		if _, ok := d.sets[k]; !ok {
 			d.sets[k] = uint32(d.seen[0] + i)

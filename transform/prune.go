@@ -89,6 +89,7 @@ func Prune(ctx context.Context, d format.Events, what PruneScope) (format.Events
 		// The remaining entries must keep their ids.
 		p.definer.into.whole = true
 		defs.Native, defs.Rename = p.definer.native(what == PruneAll), src.Rename
+		defs.Dropped = src.Dropped
 		defs.Retimed, defs.Repaired, defs.Pruned = src.Retimed, src.Repaired, src.Pruned || what == PruneAll
 	}
 	for t := groups; t < tableCount; t++ {

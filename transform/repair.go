@@ -40,6 +40,7 @@ func Repair(d format.Events, r RepairOptions) format.Events {
 	own := newRewritten(transformed{x}, x.define)
 	own.definer.into.whole = true
 	own.Defs().Native, own.Defs().Retimed, own.Defs().Repaired = d.Defs().Native, d.Defs().Retimed, true
+	own.Defs().Dropped = d.Defs().Dropped
 	return transformed{&definedTrace{rewritten: own, repair: x}}
 }
 

@@ -5,22 +5,6 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// modelOperations lists the collective operations by their numbers in the model, which are OTF2's numbers.
-// kind is OTF's kind of the operation. otfprofile aborts if an operation has no kind.
-var modelOperations = [...]struct {
-	name string
-	kind uint64
-}{
-	{"barrier", barrier}, {"broadcast", oneToAll}, {"gather", allToOne},
-	{"gatherv", allToOne}, {"scatter", oneToAll}, {"scatterv", oneToAll},
-	{"allgather", allToAll}, {"allgatherv", allToAll}, {"alltoall", allToAll},
-	{"alltoallv", allToAll}, {"alltoallw", allToAll}, {"allreduce", allToAll},
-	{"reduce", allToOne}, {"reduce-scatter", allToAll}, {"scan", allToAll},
-	{"exscan", allToAll}, {"reduce-scatter-block", allToAll}, {"create-handle", allToAll},
-	{"destroy-handle", allToAll}, {"allocate", allToAll}, {"deallocate", allToAll},
-	{"create-handle-and-allocate", allToAll}, {"destroy-handle-and-deallocate", allToAll},
-}
-
 // operationKinds are the names of the kinds of operations, by their numbers in OTF.
 var operationKinds = [...]string{"unknown", "barrier", "one-to-all", "all-to-one", "all-to-all"}
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/carrier"
+	"github.com/weft-trace/weft/internal/collective"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -105,7 +106,7 @@ func (e *encoder) writeTimeDefinitions(put func(*Record)) {
 		if !ok {
 			continue
 		}
-		if t, ok := e.reader.clock.toFile(int64(r.SampleTime - base)); ok && e.extent.has(t) {
+		if t, ok := e.reader.clock.toFile(int64(r.SampleTime - base)); ok && e.extent.has(t) && !e.announcesDropped(r) {
 			r.SampleTime = t
 			put(r)
 		}
@@ -256,8 +257,8 @@ func (e *encoder) writeAttributeDefinitions(put func(*Record)) {
 		r := &Record{Type: DefCollectiveOperation, Token: op, Name: fmt.Sprintf("collective operation %d", op)}
 		if d.Origin != "otf" {
 			r.Kind = allToAll // otfprofile aborts if an operation has no kind
-			if op < uint64(len(modelOperations)) {
-				r.Name, r.Kind = modelOperations[op].name, modelOperations[op].kind
+			if name, ok := trace.OperationName(op); ok {
+				r.Name, r.Kind = name, uint64(max(0, slices.Index(operationKinds[:], collective.Class(op))))
 			}
 		}
 		for _, x := range d.Operations.All() {

@@ -445,7 +445,7 @@ func (e *encoder) updateMerged(r *Record) bool {
 	case DefAuxSamplePoint:
 		t, ok := e.reader.clock.toFile(int64(r.SampleTime))
 		r.SampleTime = t
-		return ok && e.extent.has(t)
+		return ok && e.extent.has(t) && !e.announcesDropped(r)
 	}
 	return true
 }

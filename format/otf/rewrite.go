@@ -389,6 +389,8 @@ func (e *encoder) writeMarkerDefinition(r *Record) error {
 // original one. It returns false if the definition is a sample point whose records are not written.
 func (e *encoder) updateTimes(r *Record) bool {
 	switch {
+	case e.announcesDropped(r):
+		return false
 	case !e.original.moved:
 	case r.Type == DefTimeRange && e.extent.any:
 		r.MinTime, r.MaxTime = e.extent.first, e.extent.last
@@ -399,6 +401,23 @@ func (e *encoder) updateTimes(r *Record) bool {
 		return e.extent.has(r.SampleTime)
 	}
 	return true
+}
+
+// announcesDropped reports whether a definition is a sample point of whose records some kind has been dropped.
+func (e *encoder) announcesDropped(r *Record) bool {
+	if r.Type != DefAuxSamplePoint || e.defs.Dropped == nil {
+		return false
+	}
+	first, last := trace.EnterSnapshot, trace.MetricSnapshot
+	if r.Kind == summaryPoint {
+		first, last = trace.RegionSummary, trace.FileGroupSummary
+	}
+	for k := first; k <= last; k++ {
+		if e.defs.Dropped(k) {
+			return true
+		}
+	}
+	return false
 }
 
 // onlyTrace returns the trace that is written again with its own tokens. It returns nil if several traces are

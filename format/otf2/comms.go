@@ -56,6 +56,17 @@ func (e *encoder) resolve(comm uint32) *commMembers {
 		return all
 	}
 	set := d.Sets.At(c.Set)
+	x := &commMembers{ranks: map[uint32]uint64{}}
+	if d.Conventions.EventTypes {
+		list := d.SetMembers(c.Set)
+		if list == nil || slices.Contains(list, trace.NoRef) {
+			return all
+		}
+		for _, loc := range list {
+			x.add(loc)
+		}
+		return x
+	}
 	members := set.Members
 	switch set.Kind {
 	case "locations", "processes", "communicating locations":
@@ -75,7 +86,6 @@ func (e *encoder) resolve(comm uint32) *commMembers {
 	default:
 		return all
 	}
-	x := &commMembers{ranks: map[uint32]uint64{}}
 	for _, n := range members {
 		loc, ok := e.locationByNumber(n)
 		if !ok {
@@ -162,8 +172,18 @@ func (e *encoder) noteTeam(c *trace.Cursor) {
 }
 
 // locationsOf returns the ids of the locations of a set. It returns no ids unless all members are locations.
-func (e *encoder) locationsOf(s *trace.Set) (ids []uint64) {
+func (e *encoder) locationsOf(set uint32) (ids []uint64) {
+	s := e.defs.Sets.At(set)
 	members := s.Members
+	if e.defs.Conventions.EventTypes {
+		for _, loc := range e.defs.SetMembers(set) {
+			if loc == trace.NoRef {
+				return nil
+			}
+			ids = append(ids, uint64(loc))
+		}
+		return ids
+	}
 	if s.Kind == "ranks" {
 		all := e.communicatingMembers(s)
 		members = nil

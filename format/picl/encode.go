@@ -664,8 +664,8 @@ func (e *encoder) headerRecords(loss *format.Loss) (records []Record) {
 		for i := 0; i < d.Sets.Len() && !e.keptSets; i++ {
 			r, ok := setRecord(d.Sets.At(uint32(i)))
 			if !ok {
-				if d.Sets.At(uint32(i)).ID == allID {
-					continue // every record can refer to all processors
+				if id := d.Sets.At(uint32(i)).ID; id == allID || strings.Contains(id, jointSeparator) {
+					continue // a record can refer to all processors, and to two subsets
 				}
 				loss.Add("set", "", format.Lost, "not a subset of processors, processes or event types", 1)
 				continue

@@ -40,6 +40,7 @@ type scanResult struct {
 	events      []firstSeen[int64]
 	userTypes   []int64 // record types that the user defined or that are unknown
 	firstRecord int64
+	barriers    []barrierScope
 	statistics  bool
 	nesting     nesting
 	// processes with receives that lack information: true if the source may be missing, false if only the
@@ -100,6 +101,7 @@ func (d *decoder) index(ctx context.Context) error {
 		d.encodings.other += r.encodings.other
 		d.statistics = d.statistics || r.statistics
 		d.nesting.add(&r.nesting)
+		d.operations.addBarriers(r.barriers)
 		for k, source := range r.open {
 			d.sources.receivers[k] = d.sources.receivers[k] || source
 		}
@@ -303,6 +305,8 @@ func (d *decoder) scanChunk(b *lines.Block) *scanResult {
 		switch h.f[1] {
 		case -51, -60, -52, -61, -58:
 			r.scanReceive(&h, l, d.markMessages)
+		case barrierEvent:
+			r.scanBarrier(&h, l)
 		}
 		if s := &seenEvent[uint8(h.f[1])]; *s != h.f[1] {
 			*s = h.f[1]

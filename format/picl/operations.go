@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/carrier"
@@ -20,10 +19,10 @@ var operationEvents = [...]struct {
 	name  string
 	event int64
 }{
-	{"barrier", -402}, {"broadcast", -785}, {"gather", -786}, {"gatherv", -786}, {"scatter", -793}, {"scatterv", -793},
-	{"allgather", -780}, {"allgatherv", -780}, {"alltoall", -783}, {"alltoallv", -783}, {"alltoallw", -783},
-	{"allreduce", -782}, {"reduce", -790}, {"reduce-scatter", -791}, {"reduce-scatter-block", -791}, {"scan", -792},
-	{"exscan", -792},
+	{"barrier", barrierEvent}, {"broadcast", -785}, {"gather", -786}, {"gatherv", -786}, {"scatter", -793},
+	{"scatterv", -793}, {"allgather", -780}, {"allgatherv", -780}, {"alltoall", -783}, {"alltoallv", -783},
+	{"alltoallw", -783}, {"allreduce", -782}, {"reduce", -790}, {"reduce-scatter", -791},
+	{"reduce-scatter-block", -791}, {"scan", -792}, {"exscan", -792},
 }
 
 // operandCount is the number of operands of a collective operation: operation, communicator, root, and bytes sent and
@@ -52,8 +51,11 @@ var operationNumbers = func() (list [1 - leastOperation + greatestOperation]uint
 	return list
 }()
 
+// barrierEvent is the event type of a barrier.
+const barrierEvent = -402
+
 // The least and the greatest event type of a collective operation.
-const leastOperation, greatestOperation = -793, -402
+const leastOperation, greatestOperation = -793, barrierEvent
 
 // operationOf returns the number, in the model, of the collective operation of an event type. ok is false for other
 // event types.
@@ -254,55 +256,6 @@ func (p *blockParser) restoreOperation(b *trace.Batch, loc uint32, t int64, h *h
 	return ""
 }
 
-// allID is the id of the set of all processors and of the communicator with all processes.
-const allID = "-1"
-
-// readOperations holds the decoder's tables of collective operations and communicators.
-type readOperations struct {
-	regions map[uint32]uint64 // operations by region; nil if the trace has no operations
-	subsets map[string]uint32 // communicators by the id of their subset; subsets of processes come before processors
-	all     uint32            // the set of all processors
-	sets    int               // number of sets that may have communicators
-}
-
-// defineOperations defines a communicator for each subset of processes or processors, and one for all processes, if the
-// trace has collective operations. A later call adds what is new.
-func (d *decoder) defineOperations() {
-	o, m := &d.operations, d.Model
-	for k, region := range d.regions {
-		if operation, ok := operationOf(k.event); ok {
-			if o.regions == nil {
-				o.regions, o.subsets = map[uint32]uint64{}, map[string]uint32{}
-			}
-			o.regions[region] = operation
-		}
-	}
-	if o.regions == nil {
-		return
-	}
-	add := func(id, name string, set uint32) {
-		o.subsets[id] = m.Communicator.Add(trace.Communicator{ID: id, Name: name, Set: set, Parent: trace.NoRef})
-	}
-	if len(o.subsets) == 0 {
-		o.all = m.Sets.Add(trace.Set{ID: allID, Kind: setName(TypeProcessorSet)})
-		add(allID, "all processes", o.all)
-	}
-	var processors []int64
-	for _, l := range m.Locations.All() {
-		if k, ok := parseLocationID(l.ID); ok && l.Kind == trace.ProcessLocation {
-			processors = append(processors, k.processor)
-		}
-	}
-	slices.Sort(processors)
-	m.Sets.At(o.all).Members = processors
-	for ; o.sets < m.Sets.Len(); o.sets++ {
-		s := m.Sets.At(uint32(o.sets))
-		if _, known := o.subsets[s.ID]; s.Kind == setName(TypeProcessSet) || s.Kind == setName(TypeProcessorSet) && !known {
-			add(s.ID, "subset "+s.ID, uint32(o.sets))
-		}
-	}
-}
-
 // addOperation adds the begin or end of a collective operation, if the event type is one. [operationEnds] adds the
 // fields of the entry to the end.
 func (p *blockParser) addOperation(b *trace.Batch, loc uint32, t int64, kind trace.Kind, event, line int64) {
@@ -391,11 +344,7 @@ func (e *operationEnds) fields(c *trace.Cursor) operationFields {
 // complete sets the operands of the end of an operation at a location.
 func (e *operationEnds) complete(location uint32, ops []uint64, x operationFields) {
 	d := e.d
-	subset := x.processes
-	if subset == -1 {
-		subset = x.processors
-	}
-	communicator, ok := d.operations.subsets[strconv.FormatInt(subset, 10)]
+	communicator, ok := d.operations.communicator(x.processors, x.processes)
 	if !ok {
 		return
 	}

@@ -46,6 +46,8 @@ func TestHostileShapesAreLinear(t *testing.T) {
 		{"claims at once", 3_000, []string{"convert", "--to", "otf"}},
 		{"claims at once", 3_000, []string{"convert", "--to", "otf2"}},
 		{"file operations without ends", 25_000, []string{"convert", "--to", "otf2"}},
+		{"calls that end at a snapshot", 5_000, []string{"filter", "--max-depth", "7"}},
+		{"calls of an instant in a snapshot", 5_000, []string{"filter", "--max-depth", "7"}},
 		{"claims that end backwards", 3_000, []string{"check"}},
 		{"claims that end backwards", 3_000, []string{"convert", "--to", "otf"}},
 		{"claims of one id", 1_500, []string{"repair"}},

@@ -107,6 +107,18 @@ func hostileTrace(t testing.TB, dir, shape string, n int) string {
 		each(func(i int) { event("E", i+1) })
 		each(func(i int) { event("L", i+1) })
 		each(func(i int) { event("L", i+1) })
+	case "calls that end at a snapshot", "calls of an instant in a snapshot":
+		began := func(i int) int { return i + 2 }
+		if shape == "calls of an instant in a snapshot" {
+			began = func(int) int { return 2 }
+		}
+		each(func(i int) { fmt.Fprintf(&events, "%x\nE%x\n", began(i), i+1) })
+		time, most = 2*n, n
+		fmt.Fprintf(&events, "%x\n", time)
+		if shape == "calls that end at a snapshot" {
+			each(func(i int) { fmt.Fprintf(&events, "L%x\n", n-i) })
+		}
+		each(func(i int) { fmt.Fprintf(&events, "TE%xO%x\n", i+1, began(i)) })
 	case "received first": // all messages are received before the first one is sent
 		processes = "1,2"
 		defs.WriteString("DP2NM\"q\"\nDF1G1NM\"MPI_Recv\"\nDF2G1NM\"MPI_Send\"\n")
@@ -197,6 +209,7 @@ var hostileShapes = []string{
 	"two claims for one that ends",
 	"fragments that overlap", "kinds of collective operations", "comments", "groups of groups",
 	"attributes of one claim", "file operations without ends",
+	"calls that end at a snapshot", "calls of an instant in a snapshot",
 }
 
 // hostileCommands lists the commands that keep track of open regions, claims or messages.

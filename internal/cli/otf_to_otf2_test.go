@@ -243,3 +243,43 @@ func TestOperationsOnlyInOTF(t *testing.T) {
 		t.Errorf("found\n%s\nexpected\n%s", after, before)
 	}
 }
+
+// TestClassOfOperation checks which operation of OTF2 stands for operations that OTF defines: the one of the same name
+// or, if OTF2 has none, the one of the function, unless the class of the operation contradicts that. The loss table
+// says what otf2-print does not show. All operations are in MPI_Allreduce, whose class is 4 (all-to-all).
+func TestClassOfOperation(t *testing.T) {
+	for _, c := range []struct {
+		name, class, operation, reason string
+	}{
+		{"mine", "4", "ALLREDUCE", ""},
+		{"mine", "0", "ALLREDUCE", ""},
+		{"mine", "2", "BCAST", "another operation of the same kind stands for it"},
+		{"MPI_Bcast", "2", "BCAST", ""},
+		{"MPI_Allreduce", "4", "ALLREDUCE", ""},
+		{"MPI_Allreduce", "2", "ALLREDUCE", "the operation of this name has another class"},
+	} {
+		otf := writeTrace(t, map[string]string{
+			".otf": "1:1\n",
+			".0.def": "DTR3e8\nDP1NM\"p\"\nDPG7M1,NM\"w\"\nDFG1NM\"MPI\"\nDF1G1NM\"MPI_Allreduce\"\n" +
+				"DCO1NM\"" + c.name + "\"Y" + c.class + "\n",
+			".1.events": "1\n*1\nE1\n2\n*1\nCOPB1H1C7RT0S8R8\n3\n*1\nCOPE1\nL1\n3\n*1\n",
+		})
+		archive := filepath.Join(t.TempDir(), "x.otf2")
+		reason := ""
+		for _, r := range parseLossRows(t, weft(t, 0, "convert", "--json", otf, archive)) {
+			if r.Field == "operation" {
+				reason = r.Reason
+			}
+		}
+		if reason != c.reason {
+			t.Errorf("%s of class %s: the loss table says %q, expected %q", c.name, c.class, reason, c.reason)
+		}
+		text, _ := runTool(t, archive, "otf2-print")
+		if text == nil {
+			t.Skip("otf2-print is not installed")
+		}
+		if !strings.Contains(string(text), "Operation: "+c.operation+",") {
+			t.Errorf("%s of class %s: otf2-print does not show %s\n%s", c.name, c.class, c.operation, text)
+		}
+	}
+}

@@ -54,18 +54,60 @@ func TestOperations_7(t *testing.T) {
 	}
 	archive := filepath.Join(t.TempDir(), "x.otf2")
 	weft(t, 0, "convert", "-q", path, archive)
-	out, _ := runTool(t, archive, "otf2-print")
+	out, _ := runTool(t, archive, "otf2-print", "-A")
 	if out == nil {
 		t.Skip("otf2-print is not installed")
 	}
 	for _, want := range []string{
-		`MPI_COLLECTIVE_END 1 6\d* Operation: REDUCE, Communicator: "subset 0", Root: 1 \(".*"\), Sent: 24, Received: 0`,
-		`MPI_COLLECTIVE_END 0 11\d* Operation: BCAST, Communicator: "subset 5", Root: 0 \(".*"\), Sent: 64, Received: 0`,
+		`MPI_COLLECTIVE_END 1 6\d* Operation: REDUCE, Communicator: "subset 0", Root: 1 \("2/0"\), Sent: 24, Received: 0`,
+		`MPI_COLLECTIVE_END 0 11\d* Operation: BCAST, Communicator: "subset 5", Root: 0 \("0/0"\), Sent: 64, Received: 0`,
+		`COMM_GROUP, .* 2 Members: 1 \("1/0"\), 2 \("2/0"\)`, `COMM_GROUP, .* 2 Members: 0 \("0/0"\), 2 \("2/0"\)`,
 	} {
 		text := regexp.MustCompile(` +`).ReplaceAllString(regexp.MustCompile(` <\d+>`).ReplaceAllString(string(out), ""), " ")
 		if !regexp.MustCompile(want).MatchString(text) {
 			t.Errorf("otf2-print does not show %s", want)
 		}
+	}
+}
+
+// TestBarrierOfTwoSubsets_5 checks barriers whose entry has both fields of section 5, a subset of processors and a
+// subset of processes. Such a barrier joins the processes that belong to both: of the processors 0 and 2 and the
+// processes 7 and 8, only 0/7 and 2/8. The members of a subset of which some is no process are processors.
+func TestBarrierOfTwoSubsets_5(t *testing.T) {
+	path := writePICL(t, "-201 -1 0 -1 -1 3 2 -5 0 2\n-202 -1 0 -1 -1 3 2 -6 7 8\n-202 -812 0 -1 -1 3 2 3 1 2\n"+
+		"-3 -402 1 0 7 2 2 -5 -6\n-3 -402 1 2 8 2 2 -5 -6\n-4 -402 2 0 7 0\n-4 -402 2 2 8 0\n"+
+		"-3 -402 3 2 8 2 2 -5 3\n-4 -402 4 2 8 0\n"+
+		"-3 -402 5 1 7 2 2 -5 -9\n-4 -402 6 1 7 0\n-3 -402 7 1 7 2 2 -1 -1\n-4 -402 8 1 7 0\n")
+	rows := func(path string) (rows []string) {
+		for l := range strings.Lines(weft(t, 0, "comm", "-q", path)) {
+			if name, rest, ok := strings.Cut(l, " barrier "); ok {
+				f := strings.Fields(rest)
+				rows = append(rows, strings.TrimSpace(name)+": "+f[0]+" members, "+f[1]+" calls")
+			}
+		}
+		slices.Sort(rows)
+		return rows
+	}
+	want := []string{"all processes: 1 members, 1 calls", "subsets -5,-6: 2 members, 2 calls",
+		"subsets -5,3: 1 members, 1 calls", "–: 0 members, 1 calls"}
+	if got := rows(path); !slices.Equal(got, want) {
+		t.Errorf("found %q, expected %q", got, want)
+	}
+	// In the merged trace, the second run has the processors 3 to 5 and the same processes.
+	merged := filepath.Join(t.TempDir(), "m.trf")
+	weft(t, 0, "merge", "-q", path, path, merged)
+	joint := 0
+	for _, r := range rows(merged) {
+		if strings.HasPrefix(r, "subsets ") {
+			joint++
+			if name, rest, _ := strings.Cut(r, ": "); !slices.Contains(want, "subsets -5,-6: "+rest) &&
+				!slices.Contains(want, "subsets -5,3: "+rest) {
+				t.Errorf("%s: found %s", name, rest)
+			}
+		}
+	}
+	if out := weft(t, 0, "check", merged); joint != 4 || strings.Contains(out, "expected a member of it") {
+		t.Errorf("found %d barriers of two subsets, expected 4\n%s", joint, out)
 	}
 }
 

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -248,6 +250,48 @@ func compareWithSnapshots(t *testing.T, plain string, count int, windows []strin
 			if x, y := answerOf(args, plain), answerOf(args, with); x != y {
 				t.Errorf("%s: %v: found with snapshots\n%s\nwithout them\n%s", plain, args, y, x)
 			}
+		}
+	}
+}
+
+// TestFilterDropsSamplePoints checks that a filter that drops snapshots but not the events that they describe also
+// drops the sample points that announce them (DefAuxSamplePoint). Both processes are in main during the whole trace.
+// Process 2 has a file open, so its snapshot at 50 is not empty without the calls.
+func TestFilterDropsSamplePoints(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"x.otf":     "1:1\n2:2\n",
+		"x.0.def":   "DTR3b9aca00\nDP1NM\"a\"\nDP2NM\"b\"\nDFG1NM\"g\"\nDF1G1NM\"main\"\nDFL1NM\"f\"G0\nDAUX32Y0\nDAUX50Y1\n",
+		"x.1.snaps": "32\n*1\nTE1O0\nTCOC1N0\n32\n*1\n", "x.2.snaps": "32\n*2\nTE1O0\nTOF1O1H1\n32\n*2\n",
+		"x.1.stats": "50\n*1\nSF1N1E0I0\n50\n*1\n", "x.2.stats": "50\n*2\nSF1N1E0I0\n50\n*2\n",
+		"x.1.events": "0\n*1\nE1\n64\n*1\nL1\n64\n*1\n",
+		"x.2.events": "0\n*2\nE1\n1\n*2\nFA1\nFF1MI1H1OP0B0\n64\n*2\nL1\n64\n*2\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct{ kinds, points string }{
+		{"--not-kind enter-snapshot", "DAUX50Y1"},
+		{"--not-kind collective-count-snapshot", "DAUX50Y1"},
+		{"--not-kind region-summary", "DAUX32Y0"},
+		{"--kind enter,leave", ""},
+		{"--kind enter,leave --prune", ""},
+		{"--not-kind comment", "DAUX32Y0 DAUX50Y1"},
+		{"--not-kind file-operation-begin", "DAUX32Y0 DAUX50Y1"}, // with the open file of the snapshot
+	} {
+		out := filepath.Join(t.TempDir(), "y.otf")
+		args := append([]string{"filter", "-q"}, strings.Fields(c.kinds)...)
+		weft(t, 0, append(args, filepath.Join(dir, "x.otf"), out)...)
+		text, err := os.ReadFile(strings.TrimSuffix(out, ".otf") + ".0.def")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(regexp.MustCompile(`(?m)^DAUX.*`).FindAllString(string(text), -1), " "); got != c.points {
+			t.Errorf("%s: found %q, expected %q", c.kinds, got, c.points)
+		}
+		if got := weft(t, 0, "profile", "-q", "--window", "@60..@90", out); !strings.Contains(got, "main") {
+			t.Errorf("%s: found no call of main\n%s", c.kinds, got)
 		}
 	}
 }

@@ -22,8 +22,7 @@ type Calls struct {
 	// rank returns the rank of a process in a communicator.
 	rank  func(process, communicator uint64) uint64
 	ranks map[uint64]map[string]uint64 // ranks by communicator and by the process's id
-	// OTF2's operations of the same kind as the trace's own operations, by id; nil until needed
-	similar map[string]uint64
+	classes map[string]string // classes of the trace's own operations, by id; nil until needed
 }
 
 // calls holds the open calls of a location.
@@ -160,43 +159,75 @@ func (c *calls) leave(region uint32) {
 	}
 }
 
-// operation returns OTF2's number of a collective operation. own is the trace's own number of the operation,
-// and function is the name of the function that performs it. That name determines the result. If the name is
-// unknown, the name of operation own determines the result. If that is unknown, too, the result is an operation of
-// the same kind.
+// operation returns OTF2's number of a collective operation. own is the trace's own number of the operation, whose name
+// determines the result. If the name is unknown, the function that performs the operation determines it, unless the
+// operation's class contradicts that. Then the result is an operation of the same class.
 func (ca *Calls) operation(kind trace.Kind, own uint64, function string) uint64 {
-	if n, ok := trace.OperationOf(function); ok {
-		return n
-	}
+	class := ca.class(own)
 	name, _ := ca.defs.OperationName(own)
-	if n, ok := trace.OperationNumber(name); ok {
-		return n
-	}
-	if ca.similar == nil {
-		ca.similar = map[string]uint64{}
-		for _, o := range ca.defs.Operations.All() {
-			for _, a := range o.Attrs {
-				if n, ok := similar[a.Value.Str]; ok && a.Key == "type" {
-					ca.similar[o.ID] = n
-				}
-			}
-		}
-	}
-	n, ok := ca.similar[strconv.FormatUint(own, 10)]
+	n, ok := trace.OperationNumber(name)
 	if !ok {
-		return trace.Undefined
+		n, ok = trace.OperationOf(function)
+		ok = ok && (class == "" || class == Class(n))
+	}
+	reason := "the operation of this name has another class"
+	if !ok {
+		reason = "another operation of the same kind stands for it"
+		if n, ok = similar[class]; !ok {
+			return trace.Undefined
+		}
+	} else if class == "" || class == Class(n) {
+		return n
 	}
 	how := format.WeftOnly
 	if ca.how == format.Lost {
 		how = format.Degraded
 	}
-	ca.loss.Add(ca.defs.Spec(kind).Name, "operation", how, "another operation of the same kind stands for it", 1)
+	ca.loss.Add(ca.defs.Spec(kind).Name, "operation", how, reason, 1)
 	return n
 }
 
-// similar maps the kinds of OTF's operations to the number of an operation of that kind: barrier, broadcast, gather
-// and alltoall.
-var similar = map[string]uint64{"barrier": 0, "one-to-all": 1, "all-to-one": 2, "all-to-all": 8}
+// class returns the class of one of the trace's own operations, or "" if the trace does not define it.
+func (ca *Calls) class(own uint64) string {
+	if ca.classes == nil {
+		ca.classes = map[string]string{}
+		for _, o := range ca.defs.Operations.All() {
+			for _, a := range o.Attrs {
+				if _, known := similar[a.Value.Str]; known && a.Key == "type" {
+					ca.classes[o.ID] = a.Value.Str
+				}
+			}
+		}
+	}
+	if len(ca.classes) == 0 {
+		return ""
+	}
+	return ca.classes[strconv.FormatUint(own, 10)]
+}
+
+// The classes of collective operations, as OTF names them.
+const (
+	barrier  = "barrier"
+	oneToAll = "one-to-all"
+	allToOne = "all-to-one"
+	allToAll = "all-to-all"
+)
+
+// Class returns the class in OTF of the operation with a number in OTF2.
+func Class(operation uint64) string {
+	switch name, _ := trace.OperationName(operation); name {
+	case "barrier":
+		return barrier
+	case "broadcast", "scatter", "scatterv":
+		return oneToAll
+	case "gather", "gatherv", "reduce":
+		return allToOne
+	}
+	return allToAll
+}
+
+// similar maps each class to the number of an operation of that class: barrier, broadcast, gather and alltoall.
+var similar = map[string]uint64{barrier: 0, oneToAll: 1, allToOne: 2, allToAll: 8}
 
 // rankOf returns the rank of a process in a communicator, from the members in the definitions.
 func (ca *Calls) rankOf(process, communicator uint64) uint64 {
