@@ -101,6 +101,9 @@ func periodDeclaration(check, property string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if d.value.Sign() == 0 {
+		return "", fmt.Errorf("found the time %s between two events, expected more than 0", d)
+	}
 	if about.Unit == "" && about.value.Sign() == 0 {
 		about.Unit = d.Unit
 	}
