@@ -40,7 +40,8 @@ type class struct {
 	first int // number of the first object of the class
 }
 
-// Classify finds the classes of the objects of a set. Each list of names or differences in the result has
+// Classify finds the classes of the objects of a set. Objects without claims, such as iterations without calls, form a
+// class, too. Each list of names or differences in the result has
 // at most most elements; 0 means no limit. The error is [ErrTooManyDifferences].
 //
 // For n claims, the time is proportional to n log n, plus n for each of at most MostCompared classes, plus
@@ -63,10 +64,10 @@ func Classify(s *Set, most int) (*Behaviours, error) {
 	var classes []*class
 	var list []Claim
 	r := &Behaviours{Claims: int64(len(s.Claims)), Classes: []Class{}}
-	for i := 0; i < len(order); {
-		object := s.Claims[order[i]].Object
+	i := 0
+	for object := range s.Objects {
 		list = list[:0]
-		for ; i < len(order) && s.Claims[order[i]].Object == object; i++ {
+		for ; i < len(order) && int(s.Claims[order[i]].Object) == object; i++ {
 			list = append(list, s.Claims[order[i]])
 		}
 		r.Objects++
@@ -74,7 +75,7 @@ func Classify(s *Set, most int) (*Behaviours, error) {
 		key := h.hash(g)
 		at := slices.IndexFunc(known[key], func(k *class) bool { return c.equal(g, k.graph) })
 		if at < 0 {
-			k := &class{graph: g.clone(), first: int(object)}
+			k := &class{graph: g.clone(), first: object}
 			k.Representative, k.Claims, k.Names = s.Objects[object], int64(len(list)), []string{}
 			at = len(known[key])
 			known[key] = append(known[key], k)

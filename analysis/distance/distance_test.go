@@ -245,10 +245,8 @@ func TestPlainBehaviour(t *testing.T) {
 					list = append(list, x)
 				}
 			}
-			if len(list) > 0 {
-				graphs[o] = plain(list, s.Labels)
-				objects = append(objects, o)
-			}
+			graphs[o] = plain(list, s.Labels)
+			objects = append(objects, o)
 		}
 		var classes [][]uint32
 		for _, o := range objects {
@@ -374,6 +372,31 @@ func TestCalls(t *testing.T) {
 	if b.Objects != 6 || len(b.Classes) != 2 || b.Classes[0].Representative != "rank 1, visit 2" ||
 		b.Classes[0].Claims != 3 || b.Classes[1].Claims != 2 {
 		t.Errorf("iterations: found %+v", b)
+	}
+}
+
+// TestIterationsWithoutCalls checks that visits without calls are objects, too: the first and the last of four visits.
+func TestIterationsWithoutCalls(t *testing.T) {
+	rec := trace.NewRecorder(trace.Seconds(1))
+	step, solve, loc := rec.Region("step"), rec.Region("solve"), rec.Location("rank")
+	for i := range int64(4) {
+		rec.Enter(loc, 10*i, step)
+		if i == 1 || i == 2 {
+			rec.Enter(loc, 10*i+1, solve)
+			rec.Leave(loc, 10*i+2, solve)
+		}
+		rec.Leave(loc, 10*i+3, step)
+	}
+	opt := Options{Calls: true, Iterations: func(r uint32) bool { return r == step }}
+	b := classify(t, set(t, format.Recorded(rec), opt))
+	if b.Objects != 4 || b.Claims != 2 || len(b.Classes) != 2 {
+		t.Fatalf("found %+v, expected 4 visits of 2 classes", b)
+	}
+	// the classes have equally many objects, so that the usual one is that of the first object
+	empty, other := b.Classes[0], b.Classes[1]
+	if !slices.Equal(empty.Names, []string{"rank, visit 1", "rank, visit 4"}) || empty.Claims != 0 || empty.Usual != 0 ||
+		other.Claims != 1 || other.Usual != 1 || other.Distance != 1 {
+		t.Errorf("found %+v and %+v", empty, other)
 	}
 }
 

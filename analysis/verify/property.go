@@ -27,8 +27,8 @@ var propertyKinds = []string{"always", "never", "response", "precedes", "period"
 //
 // P, A and B are propositions of the language, such as start {'name' = 'solve'}, or names. A name stands for
 // all events with that name. With start or end before it, it stands for the starts or ends of claims with that
-// name. In always and never, P may also compare a signal with a number, such as queue <= 5. The error states
-// the expected text.
+// name. In always, never, response and precedes, P, A and B may also compare a signal with a number, such as queue <= 5
+// or derivative(queue) <= 5. The error states the expected text.
 func Property(kind, check, property string) (declaration string, err error) {
 	switch kind {
 	case "always", "never":
@@ -100,6 +100,9 @@ func periodDeclaration(check, property string) (string, error) {
 	about, err := parseDuration(within)
 	if err != nil {
 		return "", err
+	}
+	if d.value.Sign() == 0 {
+		return "", fmt.Errorf("found the time %s between two events, expected more than 0", d)
 	}
 	if about.Unit == "" && about.value.Sign() == 0 {
 		about.Unit = d.Unit
@@ -217,15 +220,32 @@ func isTime(s string) bool {
 
 // conditionText returns a proposition, or the comparison of a signal.
 func conditionText(s string) (string, error) {
+	if w, rest, _ := strings.Cut(strings.TrimSpace(s), " "); slices.Contains(derivedSignals, w) {
+		if rest = strings.TrimSpace(rest); rest != "" && strings.ContainsRune("{'", rune(rest[0])) {
+			return "", fmt.Errorf("found %q, expected a proposition or a signal of the trace; a specification can define "+
+				"derived signals, as in signal s : usage {'name' = 'CPU'}", strings.TrimSpace(s))
+		}
+	}
 	visible := strings.ReplaceAll(hideNames(s), "!=", "==") // a "!" without "=" belongs to a name
 	i := strings.IndexAny(visible, "<>=}")
+	if j := strings.IndexAny(visible, "≤≥≠"); i < 0 && j >= 0 {
+		r, n := utf8.DecodeRuneInString(s[j:])
+		if limit := strings.TrimSpace(s[j+n:]); limit != "" && strings.ContainsRune("+-.0123456789", rune(limit[0])) {
+			return "", fmt.Errorf("found \"%c\", expected %s; a name that contains %c needs quotes: %s", r, foreignSymbols[r],
+				r, quote(strings.TrimSpace(s)))
+		}
+	}
 	if i < 0 || s[i] == '}' {
 		return propositionText(s)
 	}
-	name, rest := unquote(s[:i]), s[i:]
-	if name == "" {
+	if strings.TrimSpace(s[:i]) == "" {
 		return "", fmt.Errorf("found %q, expected the name of a signal before the comparison", s)
 	}
+	signal, err := signalText(s[:i])
+	if err != nil {
+		return "", err
+	}
+	rest := strings.TrimSpace(s[i:])
 	if limit := strings.TrimLeft(rest, "<>=! "); limit != "" && !strings.ContainsRune("+-.0123456789", rune(limit[0])) {
 		return "", fmt.Errorf("found %q, expected a number; a name that contains %c needs quotes: %s",
 			limit, rest[0], quote(strings.TrimSpace(s)))
@@ -233,7 +253,55 @@ func conditionText(s string) (string, error) {
 	if len(rest) > 1 && rest[0] == '=' && !strings.ContainsRune("=<>", rune(rest[1])) {
 		rest = "=" + rest
 	}
-	return quote(name) + " " + rest, nil
+	return signal + " " + rest, nil
+}
+
+// derivedSignals lists the words with which the definitions of derived signals begin.
+var derivedSignals = []string{"usage", "throughput", "wip", "latency"}
+
+// signalText returns the signal of a comparison: a name in quotes, or an expression, with quotes around its names. A
+// text is an expression if it has the syntax of one, and has functions, names in quotes, or operators between blanks.
+func signalText(s string) (string, error) {
+	s = strings.TrimSpace(s)
+	if n, name, ok := quoted(s); ok && s[0] == '\'' && n == len(s) {
+		return quote(name), nil
+	}
+	visible := hideNames(s)
+	has := func(parts ...string) bool {
+		return slices.ContainsFunc(parts, func(x string) bool { return strings.Contains(visible, x) })
+	}
+	before, _, call := strings.Cut(s, "(")
+	before = strings.TrimSpace(before)
+	function := has("\x00") || call && (before == "abs" || before == "derivative" ||
+		nearest.Hint(before, []string{"derivative"}) != "")
+	if !function && !has("derivative(", "abs(", " + ", " - ", " * ") {
+		return quote(unquote(s)), nil
+	}
+	tokens, err := lex("", s)
+	if err == nil {
+		p := &parser{rest: tokens}
+		if _, err = p.parseSum(); err == nil && p.rest[0].kind != endToken {
+			err = p.fail(p.rest[0], "an operator, or a comparison with a number")
+		}
+	}
+	var syntax *SyntaxError
+	switch {
+	case errors.As(err, &syntax) && function:
+		return "", fmt.Errorf("in %q: found %s, expected %s%s; a name that contains blanks or symbols needs quotes",
+			s, syntax.Found, syntax.Expected, nearest.Hint(syntax.Word, syntax.Words))
+	case err != nil:
+		return quote(unquote(s)), nil
+	}
+	var b strings.Builder
+	from := 0
+	for i, t := range tokens {
+		if t.kind == word && !tokens[i+1].is("(") {
+			begin := len(s) - t.left
+			b.WriteString(s[from:begin] + quote(t.text))
+			from = begin + len(t.text)
+		}
+	}
+	return b.String() + s[from:], nil
 }
 
 // propositionText returns the proposition for an event. The text of the event is either a proposition of

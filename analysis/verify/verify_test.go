@@ -366,7 +366,15 @@ func TestPropertyErrors(t *testing.T) {
 		"period A every 1e31":                  `found "1e31", expected a time of 1e-30 to 1e30`,
 		"latency A..B p99 < 1e-40s":            `expected a time of 1e-30 to 1e30`,
 
+		"always derivative(a b) <= 5":  `in "derivative(a b)": found "b", expected ")"; a name that contains blanks or`,
+		"always derivate(queue) <= 5":  `did you mean derivative?`,
+		"never 'a' of 'b' <= 5":        `found "of", expected an operator`,
+		"always wip 'id' <= 2":         "a specification can define derived signals, as in signal s : usage {",
+		"never usage {'name'='a'} > 2": "a specification can define derived signals",
+		"always queue ≤ 5":             `found "≤", expected <=; a name that contains ≤ needs quotes: 'queue ≤ 5'`,
+
 		"period A every 5 sec":      `found "5 sec", expected a time`,
+		"period A every 0ms":        `found the time 0 ms between two events, expected more than 0`,
 		"latency A..B by p99 < 5ms": `found nothing after "by", expected an attribute`,
 	} {
 		kind, text, _ := strings.Cut(property, " ")
@@ -380,6 +388,7 @@ func TestPropertyErrors(t *testing.T) {
 func TestPropertiesCutShort(t *testing.T) {
 	for _, text := range []string{"A -> B within 5ms", "A -> 'B in' in 5 ms", "A -> {'name' = 'B'} < 5ms",
 		"A -> B during 5ms", "A every 10ms ± 1ms", "A..B by id p99 < 2ms", "queue <= 5",
+		"abs(derivative('a b') - s * (2 + 'c')) <= 5", "wip 'id' <= 5", "queue ≤ 5",
 		"A -> B before 5ms under inside <= "} {
 		for end := range len(text) + 1 {
 			for _, kind := range propertyKinds {
@@ -398,17 +407,25 @@ func TestPropertyFormulas(t *testing.T) {
 			"finally by 1 ms {'name' = 'x within 5ms'}",
 		"response {'name' = 'a -> b'} -> start 'c <= d'": "globally if {'name' = 'a -> b'} then " +
 			"finally start {'name' = 'c <= d'}",
-		"never 's <= 5'":          "globally not {'name' = 's <= 5'}",
-		"never start{'id'='1'}":   "globally not start {'id'='1'}",
-		"never end\tstart":        "globally not end {'name' = 'start'}",
-		"never startup":           "globally not {'name' = 'startup'}",
-		"never Stop!":             "globally not {'name' = 'Stop!'}", // only != is a comparison
-		"never 'vector<int>'":     "globally not {'name' = 'vector<int>'}",
-		`always 'it\'s \\'`:       `globally {'name' = 'it\'s \\'}`,
-		"always it's done":        `globally {'name' = 'it\'s done'}`,
-		"always s != 5":           "globally 's' != 5",
-		"never 'a -> b' <= 5":     "globally not 'a -> b' <= 5",
-		"latency it's..A p9 < 1s": `percentile 9 from {'name' = 'it\'s'} to {'name' = 'A'} < 1 s`,
+		"never 's <= 5'":        "globally not {'name' = 's <= 5'}",
+		"never start{'id'='1'}": "globally not start {'id'='1'}",
+		"never end\tstart":      "globally not end {'name' = 'start'}",
+		"never startup":         "globally not {'name' = 'startup'}",
+		"never Stop!":           "globally not {'name' = 'Stop!'}", // only != is a comparison
+		"never 'vector<int>'":   "globally not {'name' = 'vector<int>'}",
+		`always 'it\'s \\'`:     `globally {'name' = 'it\'s \\'}`,
+		"always it's done":      `globally {'name' = 'it\'s done'}`,
+		"always s != 5":         "globally 's' != 5",
+		// an expression has functions, names in quotes, or operators between blanks; other texts are names
+		"always derivative(queue) <= 5":         "globally derivative('queue') <= 5",
+		"never abs( derivative(q) - 'a b') > 5": "globally not abs( derivative('q') - 'a b') > 5",
+		"always 2 * (queue - 1) + b <= 5":       "globally 2 * ('queue' - 1) + 'b' <= 5",
+		"always 'queue' * 0.5 < 1":              "globally 'queue' * 0.5 < 1",
+		"always a-b <= 5":                       "globally 'a-b' <= 5",
+		"always use (sum) - all of it <= 5":     "globally 'use (sum) - all of it' <= 5",
+		"response abs(s) > 5 -> t + 1 < 2":      "globally if abs('s') > 5 then finally 't' + 1 < 2",
+		"never 'a -> b' <= 5":                   "globally not 'a -> b' <= 5",
+		"latency it's..A p9 < 1s":               `percentile 9 from {'name' = 'it\'s'} to {'name' = 'A'} < 1 s`,
 		"latency 'A..B'..C by 'a by b' p9 < 1s": "percentile 9 from {'name' = 'A..B'} to {'name' = 'C'} " +
 			"by 'a by b' < 1 s",
 		"period A every 3e2us ± 1e-4 s": "globally if {'name' = 'A'} then (finally within [0.0002, 0.0004] s " +

@@ -56,6 +56,9 @@ classes, NEAREST is the class with the least distance.`,
 						return nil, nil, err
 					}
 					in.flagNames = append(in.flagNames, flagNames{"--iterations", aRegion, iterations})
+					if len(flags.selection.regions) > 0 { // --region must not leave out the visits themselves
+						flags.selection.regions = append(flags.selection.regions, iterations...)
+					}
 				}
 				s, err := a.readClaims(c.Context(), in, &flags, opt)
 				if err != nil {

@@ -61,7 +61,8 @@ prints the events that decide it.
 In the flags, P, A and B are propositions such as "start {'name' = 'solve'}", or names. NAME
 stands for all events, calls and claims with this name; "start NAME" and "end NAME" are the
 starts and the ends of these calls and claims. A name that contains symbols or words of the flags
-needs quotes: 'vector<int>', 'a -> b'. Percentiles are computed as by weft flow.
+needs quotes: 'vector<int>', 'a -> b'. SIGNAL is a name, or an expression such as derivative(queue).
+Percentiles are computed as by weft flow.
 
 --semantics states how weft treats the end of the trace:
   3           the trace may continue: a verdict is good or bad if no continuation of the trace

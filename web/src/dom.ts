@@ -98,10 +98,11 @@ export function setText(e: HTMLElement, text: string): void {
 
 /**
  * accessibleName returns the accessible name of a control. It begins with the visible label, which users of
- * speech recognition say, followed by the purpose of the control.
+ * speech recognition say, followed by the purpose of the control. Arrows and pictograms around the label, and an
+ * ellipsis after it, are left out. Other symbols stay, because they may belong to a name of the trace.
  */
 export function accessibleName(label: string, title: string): string {
-  const words = label.replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, "");
+  const words = /[\p{L}\p{N}]/u.test(label) ? label.replace(/^[\s←-⇿■-➿]+|[\s…←-⇿■-➿]+$/gu, "") : "";
   return words === "" || title.toLowerCase().startsWith(words.toLowerCase()) ? title : `${words}: ${title}`;
 }
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { csv, fileName } from "../src/export";
 import { ranges } from "../src/api";
-import { printable } from "../src/dom";
+import { accessibleName, printable } from "../src/dom";
 import { valid } from "../src/notes";
 import { withoutRounding } from "../src/panels/counters";
 
@@ -54,4 +54,12 @@ test("invalid notes in a file are left out or rejected", () => {
 test("computed values are written without digits of rounding errors", () => {
   const values = [0.00751 - 0.002495, 1 / 3, 0.1 + 0.2, undefined, 9007199254740991];
   expect(values.map(withoutRounding)).toEqual([0.005015, 0.333333333333333, 0.3, undefined, 9007199254740991]);
+});
+
+test("the accessible name of a control has the symbols of a name, and no pictograms", () => {
+  expect(accessibleName("id=50% ✕", "Show all spans")).toBe("id=50%: Show all spans");
+  expect(accessibleName("operator()", "A region")).toBe("operator(): A region");
+  expect(accessibleName("next ▶", "Next span")).toBe("Next span");
+  expect(accessibleName("View…", "What colours stand for")).toBe("View: What colours stand for");
+  expect(accessibleName("✕", "Close")).toBe("Close");
 });

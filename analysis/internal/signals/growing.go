@@ -171,7 +171,8 @@ func (g *Growing) deliverLine(t int64, ends bool, line func(Line)) bool {
 			return false
 		}
 		value := g.average(t)
-		x.Start, x.Rise, x.Per = g.partValue(g.value), g.partValue(value)-g.partValue(g.value), t-g.at
+		start, end := quotients(g.value, value)
+		x.Start, x.Rise, x.Per = start, end-start, t-g.at
 		g.value = value
 	default:
 		left := [2]float64{}
@@ -195,10 +196,8 @@ func (g *Growing) partValue(v [2]float64) float64 {
 		return v[0]
 	case g.result == OpenCount:
 		return v[1]
-	case v[0] == 0:
-		return 0
 	}
-	return v[1] / v[0]
+	return quotient(v[1], v[0])
 }
 
 // average returns the averages over the last ticks at time t.

@@ -326,7 +326,8 @@ func (s *Stays) Signals(first, last, window int64, shorten bool) (wip, throughpu
 	}
 	latency = make(Signal, len(wip))
 	for i, p := range wip {
-		latency[i] = Piece{p.From, p.To, quotient(p.Start, throughput[i].Start), quotient(p.End, throughput[i].End)}
+		start, end := quotients([2]float64{throughput[i].Start, p.Start}, [2]float64{throughput[i].End, p.End})
+		latency[i] = Piece{p.From, p.To, start, end}
 	}
 	return wip, throughput, latency
 }
@@ -351,6 +352,20 @@ func quotient(a, b float64) float64 {
 		return 0
 	}
 	return a / b
+}
+
+// quotients returns the quotients of two linear functions at the ends of a piece. start and end have the divisor and the
+// dividend there. Where both are 0 at one end of the piece, the quotient is the same in the whole piece. The divisor may
+// have a rounding error where the dividend is exactly 0.
+func quotients(start, end [2]float64) (atStart, atEnd float64) {
+	atStart, atEnd = quotient(start[1], start[0]), quotient(end[1], end[0])
+	switch {
+	case start[1] == 0:
+		atStart = atEnd
+	case end[1] == 0:
+		atEnd = atStart
+	}
+	return atStart, atEnd
 }
 
 // EventThroughput returns the rate of events at the given times in ticks, per unit ticks. Between two

@@ -1,6 +1,7 @@
 package signals
 
 import (
+	"math"
 	"math/rand/v2"
 	"testing"
 )
@@ -46,6 +47,41 @@ func TestStays(t *testing.T) {
 		w, p, l := s.Statistics(0, last)
 		if w != wip.Statistics(false) || p != throughput.Statistics(false) || l != latency.Statistics(true) {
 			t.Fatalf("statistics are %v, %v and %v, expected those of the signals: %v", w, p, l, list)
+		}
+	}
+}
+
+// TestAveragedLatency checks averages over 5 ticks of the latency of a single object, which stays for 3 ticks from 10 to
+// 13. Work in progress and throughput are n/5 and n/15, where n is the number of these ticks in the window. So the
+// latency is 3 from 10, where both begin at 0, to 18, where both are 0 again, and 0 before and after that.
+func TestAveragedLatency(t *testing.T) {
+	s := NewStays(1, 1)
+	s.Add(10, 13)
+	_, _, latency := s.Signals(0, 30, 5, false)
+	g := NewGrowing(Quotient, 0, 5)
+	g.Begin(10, 1.0/3)
+	g.End(10, 13, 1.0/3)
+	var lines []Line
+	g.Until(30, true, func(x Line) { lines = append(lines, x) })
+	for half := range int64(60) {
+		at, want := float64(half)/2, 0.0
+		if at >= 10 && at < 18 {
+			want = 3
+		}
+		for _, p := range latency {
+			if float64(p.From) <= at && at < float64(p.To) {
+				found := p.Start + (p.End-p.Start)*(at-float64(p.From))/float64(p.To-p.From)
+				if math.Abs(found-want) > 1e-12 {
+					t.Errorf("at %v: found %v in %v, expected %v", at, found, p, want)
+				}
+			}
+		}
+		for _, x := range lines {
+			if float64(x.From) <= at && at < float64(x.To) {
+				if found := x.Start + x.Rise*(at-float64(x.From))/float64(x.Per); math.Abs(found-want) > 1e-12 {
+					t.Errorf("growing, at %v: found %v in %v, expected %v", at, found, x, want)
+				}
+			}
 		}
 	}
 }
