@@ -158,6 +158,21 @@ func TestCallsOfLocks(t *testing.T) {
 			x.Leave(0, 41, x.Region("OpenMP acquire mutex"))
 			x.lock(0, 50, trace.LockRelease, 3)
 		}, []string{"lock-contention at 0 from 25 for 15, cause 1", "lock-contention at 1 from 5 for 15, cause 0"}},
+		// Thread 0 has a nested lock, and takes it again from 3 on, at once. The recorder does not write the end of this
+		// call, and not the inner release. Thread 1 waits from 10 to 30, and releases the lock at 50.
+		{"nested lock", 2, func(x *threadTrace) {
+			x.Enter(0, 0, x.Region("OpenMP acquire mutex"))
+			x.lock(0, 1, trace.LockAcquire, 1)
+			x.Leave(0, 2, x.Region("OpenMP acquire mutex"))
+			x.Enter(0, 3, x.Region("OpenMP acquire mutex"))
+			x.lock(0, 4, trace.LockAcquire, 2)
+			x.lock(0, 30, trace.LockRelease, 3)
+			x.Enter(1, 10, x.Region("OpenMP acquire mutex"))
+			x.lock(1, 11, trace.LockAcquire, 3)
+			x.Leave(1, 31, x.Region("OpenMP acquire mutex"))
+			x.lock(1, 50, trace.LockRelease, 3)
+			x.call(0, "work", 60, 61, "", 0)
+		}, []string{"lock-contention at 1 from 10 for 20, cause 0"}},
 		// Thread 0 waits from 5 on for thread 1, which ends at 20, and from 21 on for thread 2, which
 		// ends at 30.
 		{"joins", 3, func(x *threadTrace) {
