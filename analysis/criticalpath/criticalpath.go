@@ -69,7 +69,12 @@ type Result struct {
 	// Gains holds the gains of the regions with the most time on the path, in descending order of
 	// Half.
 	Gains []Gain `json:"gains,omitempty"`
+	// Violations has the contradictions of causality, because the clocks differ. It is nil if there are none.
+	Violations *Violations `json:"violations,omitempty"`
 }
+
+// Violations counts contradictions of causality. Worst is the greatest one in ticks.
+type Violations = waitstate.Violations
 
 // Missing returns the reason why a trace has no critical path, or "" if it has one.
 func (r *Result) Missing() string {
@@ -155,7 +160,7 @@ func Find(ctx context.Context, events format.Events, opt Options) (*Result, erro
 // temporary file, or of the context.
 func FromHistory(ctx context.Context, h *history.History, opt Options) (*Result, error) {
 	w := &walker{h: h, times: map[history.PathLocation]int64{}}
-	r := &Result{Regions: []Region{}, Paths: []Path{}, Locations: []Location{}}
+	r := &Result{Regions: []Region{}, Paths: []Path{}, Locations: []Location{}, Violations: h.Violations()}
 	if at, t, ok := w.pathEnd(); ok {
 		r.End = t
 		var err error

@@ -19,6 +19,7 @@ import (
 	"github.com/weft-trace/weft/analysis/internal/history"
 	"github.com/weft-trace/weft/analysis/internal/retime"
 	"github.com/weft-trace/weft/analysis/internal/synclog"
+	"github.com/weft-trace/weft/analysis/internal/waitstate"
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
 )
@@ -45,11 +46,16 @@ type Result struct {
 	Hybrid *Hybrid `json:"hybrid,omitempty"`
 	// Devices holds the factors of programs with streams of devices. It is nil for other programs.
 	Devices *Devices `json:"devices,omitempty"`
-	calls   bool     // the trace has calls of regions, or collective operations that take time
+	// Violations has the contradictions of causality, because the clocks differ. It is nil if there are none.
+	Violations *Violations `json:"violations,omitempty"`
+	calls      bool        // the trace has calls of regions, or collective operations that take time
 	// runtime is set if the trace has time that can be other than useful: in communication, in the runtime of a
 	// threading model, or in calls for devices.
 	runtime bool
 }
+
+// Violations counts contradictions of causality. Worst is the greatest one in ticks.
+type Violations = waitstate.Violations
 
 // NoCalls and NoUsefulTime are the values of [Result.Missing]. NoCalls applies to traces without calls of regions and
 // without collective operations that take time, and NoUsefulTime to all other traces.
@@ -139,7 +145,7 @@ func IdealNetwork() retime.Options { return retime.Options{Transfer: 0} }
 func FromHistory(h *history.History) (r *Result, ok bool, finish func(ideal int64)) {
 	c := sumThreads(h)
 	r = &Result{Clock: h.Log.Defs.Clock, Processes: len(c.processes), Streams: c.devices.streams,
-		Runtime: h.Log.Last - h.Log.First, Useful: c.useful, UsefulMax: c.most}
+		Runtime: h.Log.Last - h.Log.First, Useful: c.useful, UsefulMax: c.most, Violations: h.Violations()}
 	for _, p := range c.processes {
 		r.Threads += p.threads
 	}

@@ -134,6 +134,13 @@ func (a *app) runEfficiency(c *cobra.Command, args []string, f *efficiencyFlags)
 		return cmp.Or(a.writeJSON(a.out, list), lack)
 	}
 	list = slices.DeleteFunc(list, func(x *efficiencyResult) bool { return x.Missing != "" })
+	warned := ""
+	for _, x := range list {
+		if x.Violations != nil && x.Path != warned {
+			a.warnOfClocks(x.Path, x.Result.Clock, x.Violations, "factors are")
+			warned = x.Path
+		}
+	}
 	switch {
 	case len(list) == 0:
 	case f.asCSV:
