@@ -98,6 +98,12 @@ func (d *Definitions) IsImplicitTask(region uint32) bool {
 	return d.Regions.Has(region) && strings.EqualFold(d.Regions.At(region).Name, "OpenMP implicit task")
 }
 
+// IsTask reports whether a region is that of the tasks of OpenMP, as recorders with OMPT name it. A visit shows that a
+// task begins or continues, which may be an implicit task.
+func (d *Definitions) IsTask(region uint32) bool {
+	return d.Regions.Has(region) && strings.EqualFold(d.Regions.At(region).Name, "OpenMP task")
+}
+
 // RegionRole returns the role of a region. The user's role in [Definitions.Roles] comes first, then
 // the role that the trace gives, and then the one that the name of the region implies.
 func (d *Definitions) RegionRole(r *Region) Role {

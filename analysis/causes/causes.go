@@ -283,8 +283,11 @@ func (f *finder) explainRest(w *history.Wait, o *history.Opening, cost float64, 
 		return
 	}
 	l, iv := f.h.Locations[w.Cause.Location], &f.earlier
-	waiting := f.h.Locations[w.Place.Location].Call(o.A)
-	left := min(waiting.Leave, max(o.Met, waiting.Enter))
+	left := o.Met
+	if o.A >= 0 {
+		waiting := f.h.Locations[w.Place.Location].Call(o.A)
+		left = min(waiting.Leave, max(o.Met, waiting.Enter))
+	}
 	opened := l.Call(o.B)
 	path := opened.Path
 	// o.B is a call, and not an event outside of calls, such as the begin of a team

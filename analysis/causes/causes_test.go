@@ -121,3 +121,39 @@ func TestEqualEnds(t *testing.T) {
 		}
 	}
 }
+
+// TestCreatedThread checks that the times before a thread is created do not count. Thread 0 works until 100 and creates
+// thread 1 in a call until 102. It waits from 110 on for thread 1, which begins at 105 and ends at 162. By hand, since
+// 102: thread 1 has spent 3 + 1 outside of all regions, 2 in main, 50 in work and 4 in io, and thread 0 has spent 8 in
+// main. So the excess is 4 + 50 + 4 = 58, and each tick of it costs 52/58.
+func TestCreatedThread(t *testing.T) {
+	r := trace.NewRecorder(trace.Seconds(1_000_000))
+	process := r.Process("p", r.Machine("m"))
+	first, second := r.Thread("0", process), r.Thread("1", process)
+	visit := func(thread uint32, name string, enter, leave int64) {
+		r.Enter(thread, enter, r.Region(name))
+		r.Leave(thread, leave, r.Region(name))
+	}
+	r.Enter(first, 0, r.Region("main"))
+	visit(first, "work", 0, 100)
+	visit(first, "pthread_create", 100, 102)
+	visit(first, "pthread_join", 110, 165)
+	r.Leave(first, 170, r.Region("main"))
+	r.Event(second, 105, trace.ThreadBegin, trace.NoRef, nil)
+	r.Enter(second, 105, r.Region("main"))
+	visit(second, "work", 106, 156)
+	visit(second, "io", 156, 160)
+	r.Leave(second, 161, r.Region("main"))
+	r.Event(second, 162, trace.ThreadEnd, trace.NoRef, nil)
+	x, err := causes.Find(t.Context(), format.Recorded(r), causes.Options{Rows: trace.NewRows(r.Defs())})
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, expected := map[string]float64{}, map[string]float64{"[main work]": 50, "[main io]": 4, "[]": 4}
+	for _, c := range x.Patterns[0].Costs {
+		found[fmt.Sprint(c.Path)] = math.Round(1e6*c.ShortTerm*58/52) / 1e6
+	}
+	if len(x.Patterns) != 1 || x.Patterns[0].Waiting.Int64() != 52 || !maps.Equal(found, expected) {
+		t.Errorf("found %v in %+v, expected %v", found, x.Patterns, expected)
+	}
+}

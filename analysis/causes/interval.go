@@ -45,13 +45,16 @@ func (iv *interval) addAll(list []synclog.PathTime) {
 }
 
 // sum sums the work of a location from call from, in which it last synchronised with another
-// location (-1 if it never did), to the begin of call to.
+// location (-1 if it never did, or if one of them has created the other), to the begin of call to.
 func (iv *interval) sum(to waitstate.Place, from int32, o *history.Opening) {
 	l := iv.h.Locations[to.Location]
 	last := l.Call(to.Number)
-	if from < 0 {
+	switch {
+	case from < 0 && o.Created:
+		iv.add(synclog.NoPath, max(0, l.First-o.Met))
+	case from < 0:
 		iv.add(synclog.NoPath, l.First-iv.h.Log.First)
-	} else {
+	default:
 		c := l.Call(from)
 		iv.add(c.Path, max(0, c.Leave-max(o.Met, c.Enter)))
 	}

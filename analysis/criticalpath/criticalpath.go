@@ -69,7 +69,12 @@ type Result struct {
 	// Gains holds the gains of the regions with the most time on the path, in descending order of
 	// Half.
 	Gains []Gain `json:"gains,omitempty"`
+	// Violations has the contradictions of causality, because the clocks differ. It is nil if there are none.
+	Violations *Violations `json:"violations,omitempty"`
 }
+
+// Violations counts contradictions of causality. Worst is the greatest one in ticks.
+type Violations = waitstate.Violations
 
 // Missing returns the reason why a trace has no critical path, or "" if it has one.
 func (r *Result) Missing() string {
@@ -155,7 +160,7 @@ func Find(ctx context.Context, events format.Events, opt Options) (*Result, erro
 // temporary file, or of the context.
 func FromHistory(ctx context.Context, h *history.History, opt Options) (*Result, error) {
 	w := &walker{h: h, times: map[history.PathLocation]int64{}}
-	r := &Result{Regions: []Region{}, Paths: []Path{}, Locations: []Location{}}
+	r := &Result{Regions: []Region{}, Paths: []Path{}, Locations: []Location{}, Violations: h.Violations()}
 	if at, t, ok := w.pathEnd(); ok {
 		r.End = t
 		var err error
@@ -218,21 +223,27 @@ func (w *walker) walk(ctx context.Context, loc uint32, t int64) (begin int64, er
 func (w *walker) addPiece(loc uint32, t int64, jump bool) (from int64, next uint32, by uint8) {
 	l := w.h.Locations[loc]
 	n := l.FirstAfter(t) // the call n can begin before t
+	var around outerWait
 	if n < l.Count() {
 		if wait := lastWait(l, n); wait != nil && wait.Begin+wait.Length < t {
-			end := wait.Begin + wait.Length
 			w.addInside(l, loc, n, t)
-			l.RemoveWait(n, wait.Length, func(path uint32, t int64) { w.add(path, loc, -t) })
-			return end, wait.Cause.Location, uint8(wait.Pattern) + 1
+			if !around.set(l, n, wait) {
+				return w.endAtWait(l, loc, n, wait)
+			}
+		} else {
+			w.addPartial(l, loc, n, t)
 		}
-		w.addPartial(l, loc, n, t)
 	}
 	for n--; n >= 0; n-- {
 		c := l.Call(n)
+		if around.any && c.Leave <= around.end {
+			break
+		}
 		w.addAll(loc, l.Inside(n))
 		if wait := lastWait(l, n); wait != nil && (jump || wait.Begin+wait.Length < t) {
-			l.RemoveWait(n, wait.Length, func(path uint32, t int64) { w.add(path, loc, -t) })
-			return wait.Begin + wait.Length, wait.Cause.Location, uint8(wait.Pattern) + 1
+			if !around.set(l, n, wait) {
+				return w.endAtWait(l, loc, n, wait)
+			}
 		}
 		if c.Init {
 			return c.Enter, trace.NoRef, 0
@@ -245,12 +256,65 @@ func (w *walker) addPiece(loc uint32, t int64, jump bool) (from int64, next uint
 		}
 		w.addAll(loc, l.Before(n))
 	}
+	if around.any {
+		w.removeUntil(l, loc, n, &around)
+		return around.end, around.cause, around.by
+	}
 	if l.Created {
 		from = min(t, w.h.At(l.Creator).Enter)
 		w.add(synclog.NoPath, loc, min(t, l.First)-from)
 		return from, l.Creator.Location, byFork
 	}
 	return min(t, l.First), trace.NoRef, 0
+}
+
+// endAtWait ends a piece at the end of a wait of call n. It returns the results of addPiece.
+func (w *walker) endAtWait(l *history.Location, loc uint32, n int32, wait *history.Wait) (int64, uint32, uint8) {
+	l.RemoveWait(n, wait.Length, func(path uint32, t int64) { w.add(path, loc, -t) })
+	return wait.Begin + wait.Length, wait.Cause.Location, uint8(wait.Pattern) + 1
+}
+
+// outerWait is a wait of a call with other calls inside of it that end after the wait. It is valid if any is set.
+type outerWait struct {
+	begin, end int64 // in ticks
+	path       uint32
+	cause      uint32 // location
+	by         uint8  // piece.by
+	any        bool
+}
+
+// set reports whether the piece continues before the wait of call n. This is the case if calls inside of call n end
+// after the wait, or if a call around call n has waited for longer. It keeps the wait if it is the latest one.
+func (o *outerWait) set(l *history.Location, n int32, wait *history.Wait) bool {
+	end := wait.Begin + wait.Length
+	if o.any && end <= o.end {
+		return true
+	}
+	if n == 0 || l.Call(n-1).Leave <= end {
+		return false
+	}
+	*o = outerWait{wait.Begin, end, l.Call(n).Path, wait.Cause.Location, uint8(wait.Pattern) + 1, true}
+	return true
+}
+
+// removeUntil removes the times from the end of call n to the end of a wait of an outer call. They were added with the
+// times before the next call.
+func (w *walker) removeUntil(l *history.Location, loc uint32, n int32, o *outerWait) {
+	rest := o.end - l.First
+	if n >= 0 {
+		rest = o.end - l.Call(n).Leave
+	}
+	for _, t := range l.Before(n + 1) {
+		p := t.Path
+		for p != synclog.NoPath && p != o.path {
+			p = w.h.Log.Paths[p].Parent
+		}
+		if before := min(t.Time, rest); p != o.path { // the time is before the outer call
+			w.add(t.Path, loc, -before)
+			rest -= before
+		}
+	}
+	w.add(o.path, loc, -rest)
 }
 
 // lastWait returns the wait of call n that ends last, or nil. Of the waits of a reduction it ignores

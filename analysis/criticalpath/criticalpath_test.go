@@ -3,6 +3,7 @@ package criticalpath_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"testing"
@@ -175,5 +176,51 @@ func TestPathOfNestedTeams(t *testing.T) {
 	expected := []string{"0 to 10 at 0 by ", "10 to 200 at 1 by fork", "200 to 300 at 0 by wait-at-implicit-omp-barrier"}
 	if !slices.Equal(found, expected) {
 		t.Errorf("found %q, expected %q", found, expected)
+	}
+}
+
+// TestPathOfNestedCalls checks that the path contains the calls inside of a call that has waited before them. Thread 0
+// waits from 3 to 10 for the critical section of thread 1. In its section, it computes from 12 to 14 and receives a
+// message from 15 to 26, and it works until 99. If the message is sent at 5, the path leads to thread 1 at 10; if it is
+// sent at 20, to its sender. Until 30, thread 0 is in the section itself for 2 + 1 + 4, computes for 2 and receives for
+// 11 or, after a wait of 5, for 6.
+func TestPathOfNestedCalls(t *testing.T) {
+	for _, test := range []struct {
+		send     int64
+		expected map[string]int64
+	}{
+		{5, map[string]int64{"OpenMP critical": 7 + 10, "work": 2 + 69, "MPI_Recv": 11, "main": 1}},
+		{20, map[string]int64{"OpenMP critical": 4, "work": 69 + 20, "MPI_Recv": 6, "main": 1}},
+	} {
+		r := trace.NewRecorder(trace.Seconds(1_000_000))
+		machine := r.Machine("m")
+		process := r.Process("p", machine)
+		first, second := r.Thread("0", process), r.Thread("1", process)
+		other := r.Thread("2", r.Process("q", machine))
+		visit := func(thread uint32, name string, enter, leave int64) {
+			r.Enter(thread, enter, r.Region(name))
+			r.Leave(thread, leave, r.Region(name))
+		}
+		visit(second, "OpenMP critical", 0, 10)
+		r.Enter(first, 0, r.Region("main"))
+		r.Enter(first, 3, r.Region("OpenMP critical"))
+		visit(first, "work", 12, 14)
+		r.Enter(first, 15, r.Region("MPI_Recv"))
+		r.Recv(first, 25, other, 1, 8)
+		r.Leave(first, 26, r.Region("MPI_Recv"))
+		r.Leave(first, 30, r.Region("OpenMP critical"))
+		visit(first, "work", 30, 99)
+		r.Leave(first, 100, r.Region("main"))
+		visit(other, "work", 0, test.send)
+		r.Enter(other, test.send, r.Region("MPI_Send"))
+		r.Send(other, test.send+1, first, 1, 8)
+		r.Leave(other, test.send+2, r.Region("MPI_Send"))
+		found := map[string]int64{}
+		for _, x := range findIn(t, format.Recorded(r)).Regions {
+			found[x.Region] = x.Time
+		}
+		if !maps.Equal(found, test.expected) {
+			t.Errorf("sent at %d: found %v, expected %v", test.send, found, test.expected)
+		}
 	}
 }

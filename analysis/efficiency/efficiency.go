@@ -19,6 +19,7 @@ import (
 	"github.com/weft-trace/weft/analysis/internal/history"
 	"github.com/weft-trace/weft/analysis/internal/retime"
 	"github.com/weft-trace/weft/analysis/internal/synclog"
+	"github.com/weft-trace/weft/analysis/internal/waitstate"
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
 )
@@ -45,11 +46,19 @@ type Result struct {
 	Hybrid *Hybrid `json:"hybrid,omitempty"`
 	// Devices holds the factors of programs with streams of devices. It is nil for other programs.
 	Devices *Devices `json:"devices,omitempty"`
-	calls   bool     // the trace has calls of regions, or collective operations that take time
+	// Counters holds the counters of instructions and cycles. It is nil if the trace has none, and in the results of
+	// FromHistory.
+	Counters *Counters `json:"counters,omitempty"`
+	// Violations has the contradictions of causality, because the clocks differ. It is nil if there are none.
+	Violations *Violations `json:"violations,omitempty"`
+	calls      bool        // the trace has calls of regions, or collective operations that take time
 	// runtime is set if the trace has time that can be other than useful: in communication, in the runtime of a
 	// threading model, or in calls for devices.
 	runtime bool
 }
+
+// Violations counts contradictions of causality. Worst is the greatest one in ticks.
+type Violations = waitstate.Violations
 
 // NoCalls and NoUsefulTime are the values of [Result.Missing]. NoCalls applies to traces without calls of regions and
 // without collective operations that take time, and NoUsefulTime to all other traces.
@@ -127,6 +136,9 @@ func Find(ctx context.Context, events format.Events, opt Options) (r *Result, ok
 			return nil, false, err
 		}
 		finish(ideal)
+		if r.Counters, err = findCounters(ctx, events, h); err != nil {
+			return nil, false, err
+		}
 	}
 	return r, ok, nil
 }
@@ -139,7 +151,7 @@ func IdealNetwork() retime.Options { return retime.Options{Transfer: 0} }
 func FromHistory(h *history.History) (r *Result, ok bool, finish func(ideal int64)) {
 	c := sumThreads(h)
 	r = &Result{Clock: h.Log.Defs.Clock, Processes: len(c.processes), Streams: c.devices.streams,
-		Runtime: h.Log.Last - h.Log.First, Useful: c.useful, UsefulMax: c.most}
+		Runtime: h.Log.Last - h.Log.First, Useful: c.useful, UsefulMax: c.most, Violations: h.Violations()}
 	for _, p := range c.processes {
 		r.Threads += p.threads
 	}
@@ -225,21 +237,28 @@ func pathKinds(h *history.History) (kinds []kind, parallel, ofFirst []bool) {
 	kinds, parallel, ofFirst = make([]kind, n), make([]bool, n), make([]bool, n)
 	initial := initialTasks(h)
 	for i, p := range h.Log.Paths {
-		switch role := d.RoleOf(p.Region); {
-		case d.Communicates(p.Region), p.Parent != synclog.NoPath && kinds[p.Parent] == mpiTime:
+		if kinds[i] = kindOf(d, p.Region); p.Parent != synclog.NoPath && kinds[p.Parent] == mpiTime {
 			kinds[i] = mpiTime
-		case role == trace.BarrierRole, role == trace.ImplicitBarrierRole, role == trace.ConditionRole,
-			role == trace.ThreadRole, role == trace.TaskWaitRole,
-			role == trace.LockRole && !isBody(d.Regions.At(p.Region)):
-			kinds[i] = threadTime
-		case role == trace.LaunchRole, role == trace.TransferRole, role == trace.DeviceSyncRole:
-			kinds[i] = deviceTime
 		}
 		forks := d.RoleOf(p.Region) == trace.ForkRole
 		parallel[i] = forks || p.Parent != synclog.NoPath && parallel[p.Parent]
 		ofFirst[i] = forks && !initial[i] || p.Parent != synclog.NoPath && ofFirst[p.Parent]
 	}
 	return kinds, parallel, ofFirst
+}
+
+// kindOf returns the class of the time in a region that is not inside of a call of a communication library.
+func kindOf(d *trace.Definitions, region uint32) kind {
+	switch role := d.RoleOf(region); {
+	case d.Communicates(region):
+		return mpiTime
+	case role == trace.BarrierRole, role == trace.ImplicitBarrierRole, role == trace.ConditionRole,
+		role == trace.ThreadRole, role == trace.TaskWaitRole, role == trace.LockRole && !isBody(d.Regions.At(region)):
+		return threadTime
+	case role == trace.LaunchRole, role == trace.TransferRole, role == trace.DeviceSyncRole:
+		return deviceTime
+	}
+	return usefulTime
 }
 
 // initialTasks returns whether each path is that of an implicit task of OpenMP that encloses parallel regions. In the

@@ -1,6 +1,7 @@
 package efficiency_test
 
 import (
+	"math"
 	"math/rand/v2"
 	"reflect"
 	"testing"
@@ -82,6 +83,75 @@ func TestOperationsOutsideOfCalls(t *testing.T) {
 		}
 		if f := found[0].Factors; f.Communication >= 1 || f.Parallel <= 0 {
 			t.Fatalf("seed %d: found %+v, expected time outside of useful time", seed, f)
+		}
+	}
+}
+
+// counted returns a run of ranks that compute four times for work ticks and 10 more for each rank before, and then meet
+// in barriers until the next multiple of 500. While they compute, they have the given numbers of cycles per tick and of
+// instructions per cycle. In barriers, they have 1000 cycles per tick.
+func counted(ranks int, work, cycles, instructions int64) *trace.Recorder {
+	r := trace.NewRecorder(trace.Seconds(1_000_000))
+	machine, d := r.Machine("node"), r.Defs()
+	var counters [2]uint32
+	for i, name := range []string{"PAPI_TOT_INS", "PAPI_TOT_CYC"} {
+		counters[i] = d.Metrics.Add(trace.MetricDef{ID: name, Name: name, Mode: "ACCUMULATED_START", Type: trace.Uint64,
+			Location: trace.NoRef})
+	}
+	for i := range int64(ranks) {
+		name := string(rune('a' + i))
+		rank, total := r.Thread(name, r.Process(name, machine)), [2]int64{77, 1000}
+		values := func(t int64) {
+			for k, counter := range counters {
+				r.Event(rank, t, trace.Metric, counter, []uint64{uint64(total[k])})
+			}
+		}
+		for k := range int64(4) {
+			values(500 * k)
+			r.Enter(rank, 500*k, r.Region("work"))
+			end := 500*k + work + 10*i
+			total[0] += (end - 500*k) * cycles * instructions
+			total[1] += (end - 500*k) * cycles
+			values(end)
+			r.Leave(rank, end, r.Region("work"))
+			r.Enter(rank, end, r.Region("MPI_Barrier"))
+			total[0], total[1] = total[0]+500, total[1]+1000*(500*(k+1)-end)
+			values(500 * (k + 1))
+			r.Leave(rank, 500*(k+1), r.Region("MPI_Barrier"))
+		}
+	}
+	return r
+}
+
+// TestCounterScaling checks the factors of the example in docs/analyses/efficiency.md: 4 · (200 + 210) = 1640 ticks of
+// useful time with 3 cycles per tick and 2 instructions per cycle, and 4 · (4 · 110 + 60) = 2000 ticks with 2 and 1.
+func TestCounterScaling(t *testing.T) {
+	var runs [2]*efficiency.Result
+	for i, r := range []*trace.Recorder{counted(2, 200, 3, 2), counted(4, 110, 2, 1)} {
+		x, ok, err := efficiency.Find(t.Context(), format.Recorded(r), efficiency.Options{Rows: trace.NewRows(r.Defs())})
+		if err != nil || !ok {
+			t.Fatal(ok, err)
+		}
+		runs[i] = x
+	}
+	if c := runs[0].Counters; c == nil || c.Instructions != 9840 || c.Cycles != 4920 {
+		t.Errorf("found %+v in the first run, expected 9840 instructions and 4920 cycles", c)
+	}
+	for _, weak := range []bool{false, true} {
+		s := efficiency.Scale(runs[0], runs[1], weak)
+		if s.Counters == nil {
+			t.Fatal("found no factors of counters")
+		}
+		expected := efficiency.CounterScaling{Instructions: 2.46, IPC: 1.0 / 2, Frequency: 2.0 / 3}
+		if weak {
+			expected.Instructions *= 2
+		}
+		c := *s.Counters
+		for _, x := range [][2]float64{{c.Instructions, expected.Instructions}, {c.IPC, expected.IPC},
+			{c.Frequency, expected.Frequency}, {c.Instructions * c.IPC * c.Frequency, s.Computation}} {
+			if math.Abs(x[0]-x[1]) > 1e-12 {
+				t.Errorf("weak %t: found %+v, expected %+v", weak, c, expected)
+			}
 		}
 	}
 }

@@ -10,6 +10,18 @@ type Scaling struct {
 	Global float64 `json:"global"`
 	// Speedup is the runtime of the reference run divided by the runtime of the run.
 	Speedup float64 `json:"speedup"`
+	// Counters divides Computation into factors. It is nil unless both runs have counters of instructions and cycles.
+	Counters *CounterScaling `json:"counters,omitempty"`
+}
+
+// CounterScaling holds the factors of Scaling.Computation.
+type CounterScaling struct {
+	// Instructions is the number of instructions of the reference run, divided by that of the run.
+	Instructions float64 `json:"instructions"`
+	// IPC is the number of instructions per cycle of the run, divided by that of the reference run.
+	IPC float64 `json:"ipc"`
+	// Frequency is the number of cycles per useful time of the run, divided by that of the reference run.
+	Frequency float64 `json:"frequency"`
 }
 
 // Scale compares a run with a reference. If weak is set, the work is assumed to grow with the
@@ -21,6 +33,14 @@ func Scale(reference, run *Result, weak bool) Scaling {
 		s.Computation *= float64(run.Threads) / float64(reference.Threads)
 	}
 	s.Global = s.Computation * run.Factors.Parallel
+	if a, b := reference.Counters, run.Counters; a.complete() && b.complete() {
+		s.Counters = &CounterScaling{Instructions: a.Instructions / b.Instructions,
+			IPC:       b.Instructions / b.Cycles * a.Cycles / a.Instructions,
+			Frequency: b.Cycles / seconds(run, run.Useful.Float()) * seconds(reference, reference.Useful.Float()) / a.Cycles}
+		if weak {
+			s.Counters.Instructions *= float64(run.Threads) / float64(reference.Threads)
+		}
+	}
 	return s
 }
 

@@ -234,8 +234,11 @@ func (ex *explainer) listUnjudged() {
 		ex.page.Unjudged = append(ex.page.Unjudged,
 			"waits of devices for work: the trace does not record which calls launch it")
 	}
-	if ex.h.Log.Defs.Metrics.Len() == 0 {
+	switch d := ex.h.Log.Defs; {
+	case d.Metrics.Len() == 0:
 		ex.page.Unjudged = append(ex.page.Unjudged, "instructions and cycles: the trace has no counters")
+	case !efficiency.HasCounters(d):
+		ex.page.Unjudged = append(ex.page.Unjudged, "instructions and cycles: the trace has other counters only")
 	}
 }
 

@@ -103,6 +103,16 @@ func TestCallsOfLocks(t *testing.T) {
 			x.call(2, "pthread_rwlock_unlock", 16, 17, "rwlock", 1)
 		}, []string{"lock-contention at 0 from 12 for 4, cause 2", "lock-contention at 1 from 3 for 7, cause 0",
 			"lock-contention at 2 from 4 for 6, cause 0"}},
+		// Threads 1 and 2 request a read lock at 3 and 4, and can have it when thread 0 releases its write lock at 10. It
+		// does not matter that thread 1 releases its read lock before thread 2 has got its one.
+		{"read locks", 3, func(x *threadTrace) {
+			x.call(0, "pthread_rwlock_wrlock", 0, 1, "rwlock", 1)
+			x.call(0, "pthread_rwlock_unlock", 10, 11, "rwlock", 1)
+			x.call(1, "pthread_rwlock_rdlock", 3, 11, "rwlock", 1)
+			x.call(1, "pthread_rwlock_unlock", 14, 15, "rwlock", 1)
+			x.call(2, "pthread_rwlock_rdlock", 4, 16, "rwlock", 1)
+			x.call(2, "pthread_rwlock_unlock", 18, 19, "rwlock", 1)
+		}, []string{"lock-contention at 1 from 3 for 7, cause 0", "lock-contention at 2 from 4 for 6, cause 0"}},
 		// The condition is signalled at 30, and the semaphore is posted at 42.
 		{"condition and semaphore", 2, func(x *threadTrace) {
 			x.call(0, "pthread_cond_wait", 10, 31, "cond", 1)
@@ -111,7 +121,8 @@ func TestCallsOfLocks(t *testing.T) {
 			x.call(0, "sem_post", 42, 44, "sem", 2)
 		}, []string{"lock-contention at 0 from 10 for 20, cause 1", "lock-contention at 1 from 40 for 2, cause 0"}},
 		// Thread 0 waits for the condition from 10 on, which is signalled at 30. It does not have the mutex meanwhile:
-		// thread 1 gets it at once. Thread 0 has it again at 36, and thread 1 waits for it from 38 to 40.
+		// thread 1 gets it at once, and releases it at 33. Thread 0 has it again at 36, and thread 1 waits for it from 38
+		// to 40.
 		{"mutex of a condition", 2, func(x *threadTrace) {
 			x.call(0, "pthread_mutex_lock", 5, 6, "mutex", 7)
 			wait := x.Region("pthread_cond_wait")
@@ -122,7 +133,7 @@ func TestCallsOfLocks(t *testing.T) {
 			x.call(1, "pthread_cond_signal", 30, 32, "cond", 1)
 			x.call(1, "pthread_mutex_unlock", 33, 34, "mutex", 7)
 			x.call(1, "pthread_mutex_lock", 38, 42, "mutex", 7)
-		}, []string{"lock-contention at 0 from 10 for 20, cause 1", "lock-contention at 1 from 38 for 2, cause 0"}},
+		}, []string{"lock-contention at 0 from 10 for 23, cause 1", "lock-contention at 1 from 38 for 2, cause 0"}},
 		// Three threads arrive at a critical section at 0, 3 and 4. They leave it at 10, 18 and 25.
 		// Each thread begins its section when the previous one leaves.
 		{"critical section", 3, func(x *threadTrace) {
@@ -147,6 +158,21 @@ func TestCallsOfLocks(t *testing.T) {
 			x.Leave(0, 41, x.Region("OpenMP acquire mutex"))
 			x.lock(0, 50, trace.LockRelease, 3)
 		}, []string{"lock-contention at 0 from 25 for 15, cause 1", "lock-contention at 1 from 5 for 15, cause 0"}},
+		// Thread 0 has a nested lock, and takes it again from 3 on, at once. The recorder does not write the end of this
+		// call, and not the inner release. Thread 1 waits from 10 to 30, and releases the lock at 50.
+		{"nested lock", 2, func(x *threadTrace) {
+			x.Enter(0, 0, x.Region("OpenMP acquire mutex"))
+			x.lock(0, 1, trace.LockAcquire, 1)
+			x.Leave(0, 2, x.Region("OpenMP acquire mutex"))
+			x.Enter(0, 3, x.Region("OpenMP acquire mutex"))
+			x.lock(0, 4, trace.LockAcquire, 2)
+			x.lock(0, 30, trace.LockRelease, 3)
+			x.Enter(1, 10, x.Region("OpenMP acquire mutex"))
+			x.lock(1, 11, trace.LockAcquire, 3)
+			x.Leave(1, 31, x.Region("OpenMP acquire mutex"))
+			x.lock(1, 50, trace.LockRelease, 3)
+			x.call(0, "work", 60, 61, "", 0)
+		}, []string{"lock-contention at 1 from 10 for 20, cause 0"}},
 		// Thread 0 waits from 5 on for thread 1, which ends at 20, and from 21 on for thread 2, which
 		// ends at 30.
 		{"joins", 3, func(x *threadTrace) {
@@ -208,6 +234,36 @@ func TestCallsOfLocks(t *testing.T) {
 			x.Leave(1, 40, x.Region("Working"))
 			x.end(1, 41, trace.Undefined)
 		}, []string{"wait-at-implicit-omp-barrier at 0 from 10 for 25, cause 1"}},
+		// Thread 1 signals at 10, but has the mutex until 30. Thread 0 gets it then, and has it until 40.
+		{"mutex after a condition", 3, func(x *threadTrace) {
+			wait := func(thread uint32, enter, leave int64) {
+				condition := append(attributesOf("cond", 5), attributesOf("mutex", 1)...)
+				x.Enter(thread, enter, x.Region("pthread_cond_wait"), condition...)
+				x.Leave(thread, leave, x.Region("pthread_cond_wait"))
+			}
+			wait(0, 2, 31)
+			x.call(0, "pthread_mutex_unlock", 40, 41, "mutex", 1)
+			x.call(1, "pthread_mutex_lock", 8, 9, "mutex", 1)
+			x.call(1, "pthread_cond_broadcast", 10, 11, "cond", 5)
+			x.call(1, "pthread_mutex_unlock", 30, 32, "mutex", 1)
+			wait(2, 3, 42)
+		}, []string{"lock-contention at 0 from 2 for 28, cause 1", "lock-contention at 2 from 3 for 37, cause 0"}},
+		// Thread 1 executes a task from 12 to 20, and then its implicit task waits in the barrier, as EZTrace records it
+		// with OMPT. Thread 0 comes at 50, so thread 1 waits for 50 - 10 - 8.
+		{"implicit task that continues", 2, func(x *threadTrace) {
+			task := func(t int64, number uint64) {
+				x.Leave(1, t, x.Region("OpenMP task"))
+				x.Event(1, t, trace.TaskSwitch, trace.NoRef, []uint64{trace.Undefined, 1, number})
+				x.Enter(1, t, x.Region("OpenMP task"))
+			}
+			x.Enter(1, 0, x.Region("OpenMP implicit task"))
+			x.Enter(1, 10, x.Region("OpenMP barrier"))
+			task(12, 1)
+			task(20, 0)
+			x.Leave(1, 51, x.Region("OpenMP barrier"))
+			x.Leave(1, 60, x.Region("OpenMP implicit task"))
+			x.call(0, "OpenMP barrier", 50, 52, "", 0)
+		}, []string{"wait-at-explicit-omp-barrier at 1 from 10 for 32, cause 0"}},
 		// Three threads take part in the first round of a barrier, and only two of them in the second
 		// round.
 		{"barrier of an unknown team", 3, func(x *threadTrace) {
@@ -233,6 +289,41 @@ func TestCallsOfLocks(t *testing.T) {
 		if slices.Sort(found); !slices.Equal(found, test.want) {
 			t.Errorf("%s: found %q, expected %q", test.name, found, test.want)
 		}
+	}
+}
+
+// TestNestedTeams checks that barriers are not judged while several teams work, if the trace does not identify teams:
+// only the first thread of each team records that it works in the team, as EZTrace does with OMPT. Threads 0 and 1
+// are a team from 0 to 50. In it, thread 0 works with thread 2 from 10 to 30, and thread 1 with thread 3 from 12 to 40.
+// Then threads 0 and 1 are a team again, so that thread 1 waits for 15.
+func TestNestedTeams(t *testing.T) {
+	x := newThreads(4)
+	teams := func(thread uint32, t int64, k trace.Kind) { x.Event(thread, t, k, trace.NoRef, nil) }
+	barrier := func(thread uint32, enter, leave int64) {
+		x.call(thread, "OpenMP implicit barrier", enter, leave, "", 0)
+	}
+	teams(0, 0, trace.ThreadTeamBegin)
+	teams(0, 10, trace.ThreadTeamBegin)
+	teams(1, 12, trace.ThreadTeamBegin)
+	barrier(0, 20, 29)
+	barrier(2, 28, 71)
+	teams(0, 30, trace.ThreadTeamEnd)
+	barrier(1, 25, 36)
+	barrier(3, 35, 72)
+	teams(1, 40, trace.ThreadTeamEnd)
+	barrier(0, 32, 47)
+	barrier(1, 45, 62)
+	teams(0, 50, trace.ThreadTeamEnd)
+	teams(0, 60, trace.ThreadTeamBegin)
+	barrier(0, 85, 86)
+	barrier(1, 70, 87)
+	teams(0, 90, trace.ThreadTeamEnd)
+	r := find(t, format.Recorded(x.Recorder), waits.Options{})
+	if len(r.Patterns) != 1 || r.Patterns[0].Time.Int64() != 15 || r.Patterns[0].Count != 1 {
+		t.Errorf("found waits %v, expected one of 15", r.Patterns)
+	}
+	if len(r.Unjudged) != 1 || r.Unjudged[0].Count != 6 {
+		t.Errorf("found unjudged calls %v, expected 6", r.Unjudged)
 	}
 }
 

@@ -31,6 +31,11 @@ type efficiencyResult struct {
 	Phase   *efficiencyPhase    `json:"phase,omitempty"`
 }
 
+// hasCounterScaling reports whether the result has the factors that follow from counters.
+func (x *efficiencyResult) hasCounterScaling() bool {
+	return x.Scaling != nil && x.Scaling.Counters != nil
+}
+
 // efficiencyPhase is a phase of a trace: its number, from 1, and its window in ticks.
 type efficiencyPhase struct {
 	Number int   `json:"number"`
@@ -57,7 +62,8 @@ the time in which the devices run kernels. Several traces, such as runs with inc
 processes, are compared with the first one. Computation scaling is the useful time of the first
 run divided by that of the other run. Global efficiency is the product of computation scaling and
 parallel efficiency. With --weak, weft assumes that the work is proportional to the number of
-threads.
+threads. If the traces have counters of instructions and cycles (PAPI_TOT_INS and PAPI_TOT_CYC),
+weft divides computation scaling into instructions, instructions per cycle, and frequency.
 
 --phase REGION computes the factors of each phase of a run, such as the iterations of a loop.
 Phase N lasts from the first begin of the N-th visit of REGION at a location to the last end of
@@ -134,6 +140,13 @@ func (a *app) runEfficiency(c *cobra.Command, args []string, f *efficiencyFlags)
 		return cmp.Or(a.writeJSON(a.out, list), lack)
 	}
 	list = slices.DeleteFunc(list, func(x *efficiencyResult) bool { return x.Missing != "" })
+	warned := ""
+	for _, x := range list {
+		if x.Violations != nil && x.Path != warned {
+			a.warnOfClocks(x.Path, x.Result.Clock, x.Violations, "factors are")
+			warned = x.Path
+		}
+	}
 	switch {
 	case len(list) == 0:
 	case f.asCSV:
@@ -272,6 +285,10 @@ func (a *app) writeEfficiencyCSV(list []*efficiencyResult) error {
 	if scales {
 		head = append(head, "computation_scaling", "global_efficiency", "speed_up")
 	}
+	counted := slices.ContainsFunc(list, (*efficiencyResult).hasCounterScaling)
+	if counted {
+		head = append(head, "instruction_scaling", "ipc_scaling", "frequency_scaling")
+	}
 	if err := w.Write(head); err != nil {
 		return err
 	}
@@ -298,12 +315,29 @@ func (a *app) writeEfficiencyCSV(list []*efficiencyResult) error {
 		case scales:
 			row = append(row, "", "", "")
 		}
+		switch {
+		case x.hasCounterScaling():
+			c := x.Scaling.Counters
+			row = append(row, number(c.Instructions), number(c.IPC), number(c.Frequency))
+		case counted:
+			row = append(row, "", "", "")
+		}
 		if err := w.Write(row); err != nil {
 			return err
 		}
 	}
 	w.Flush()
 	return w.Error()
+}
+
+// counterFactors are the factors of the computation scaling that follow from counters.
+var counterFactors = [...]struct {
+	name string
+	of   func(c *efficiency.CounterScaling) float64
+}{
+	{"instructions", func(c *efficiency.CounterScaling) float64 { return c.Instructions }},
+	{"instructions per cycle", func(c *efficiency.CounterScaling) float64 { return c.IPC }},
+	{"frequency", func(c *efficiency.CounterScaling) float64 { return c.Frequency }},
 }
 
 // printEfficiency prints the factors of traces side by side.
@@ -356,6 +390,16 @@ func (a *app) printEfficiency(list []*efficiencyResult) {
 				return fmt.Sprintf("%.3f", f.of(x.Scaling))
 			}})
 		}
+		counted := slices.ContainsFunc(list, (*efficiencyResult).hasCounterScaling)
+		for i := 0; counted && i < len(counterFactors); i++ {
+			f := &counterFactors[i]
+			rows = append(rows, row{"computation: " + f.name, func(x *efficiencyResult) string {
+				if !x.hasCounterScaling() {
+					return "–"
+				}
+				return fmt.Sprintf("%.3f", f.of(x.Scaling.Counters))
+			}})
+		}
 	}
 	printTable(a.out, head, len(rows), 0, func(i int) table.Row {
 		r := table.Row{rows[i].name}
@@ -365,6 +409,10 @@ func (a *app) printEfficiency(list []*efficiencyResult) {
 		return r
 	})
 	for _, x := range list {
+		if x.Scaling != nil && !x.hasCounterScaling() {
+			fmt.Fprintf(a.out, "\n%s: the scaling of instructions, of instructions per cycle and of the frequency is unknown, "+
+				"because this trace or the first one lacks counters (PAPI_TOT_INS and PAPI_TOT_CYC).\n", x.Path)
+		}
 		for _, s := range x.Sentences() {
 			if len(list) > 1 {
 				s = x.Path + ": " + s

@@ -152,6 +152,7 @@ func (a *app) runPath(c *cobra.Command, args []string, flags *pathFlags) error {
 			x.Factors = criticalpath.Factors()
 		}
 		return x, func() error {
+			a.warnOfClocks(in.src.Path, in.Defs().Clock, x.Violations, "the path is")
 			if flags.asCSV {
 				return a.writePathCSV(found, in.Defs().Clock)
 			}

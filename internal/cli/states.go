@@ -145,10 +145,7 @@ func (a *app) runStates(c *cobra.Command, args []string, flags *statesFlags) err
 			if len(x.Processors) > 0 {
 				a.printStates(x, in.Defs())
 			}
-			if x.Violations != nil {
-				printf(a.err, "%s: clocks %s; idle time is not to be trusted; see weft align\n", in.src.Path,
-					formatViolations(in.Defs().Clock, x.Violations))
-			}
+			a.warnOfClocks(in.src.Path, in.Defs().Clock, x.Violations, "idle time is")
 			return nil
 		}, nil
 	})

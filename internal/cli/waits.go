@@ -167,6 +167,9 @@ func (a *app) runWaits(c *cobra.Command, args []string, flags *waitsFlags) error
 			}
 		}
 		return x, func() error {
+			if v := &x.Violations; flags.asCSV && *v != (waits.Violations{}) {
+				a.warnOfClocks(in.src.Path, in.Defs().Clock, v, "waits are")
+			}
 			switch {
 			case flags.asCSV && flags.causes:
 				return a.writeCausesCSV(x.Causes, in.Defs().Clock)
@@ -239,6 +242,13 @@ func sharesBy(p *waits.Pattern, by string) []waits.Share {
 func formatViolations(clock trace.Clock, v *waits.Violations) string {
 	return fmt.Sprintf("differ: %s received before being sent, %s left before all had come, by up to %s",
 		plural.Of(v.Messages, "message"), plural.Of(v.Operations, "operation"), clock.FormatDuration(v.Worst))
+}
+
+// warnOfClocks prints a warning if clocks contradict causality. what names the figures, with a verb.
+func (a *app) warnOfClocks(path string, clock trace.Clock, v *waits.Violations, what string) {
+	if v != nil {
+		printf(a.err, "%s: clocks %s; %s not to be trusted; see weft align\n", path, formatViolations(clock, v), what)
+	}
 }
 
 // printWaits prints wait states as text.

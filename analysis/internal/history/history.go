@@ -163,6 +163,14 @@ type Options struct {
 	ChunkSize, CachedCalls, Memory int
 }
 
+// Violations returns the contradictions of causality in the trace, or nil if there are none.
+func (h *History) Violations() *waitstate.Violations {
+	if v := h.Counts.Violations; v != (waitstate.Violations{}) {
+		return &v
+	}
+	return nil
+}
+
 // Build returns the history of a trace. The error is [analysis.ErrTimeRange], or comes from the scan, a
 // temporary file or the context.
 func Build(ctx context.Context, events format.Events, opt Options) (*History, error) {

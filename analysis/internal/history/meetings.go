@@ -118,6 +118,9 @@ type Opening struct {
 	// Met is the time at which both calls had begun and one of them had ended, in ticks.
 	Met  int64
 	left int64 // time at which the first of the locations left its call
+	// Created is set if one of the locations is a thread that the other one has created since then. The thread has no
+	// call of the synchronisation.
+	Created bool
 }
 
 // mostLooks limits the number of operations of two locations that Opening examines. Locations leave operations
@@ -126,8 +129,31 @@ const mostLooks = 16
 
 // Opening returns the last synchronisation of two locations before the calls a and b. It considers the
 // messages between the two locations, and the operations in which one of them waits for the other. The last
-// synchronisation is the one whose calls both locations left last.
+// synchronisation is the one whose calls both locations left last. If there is none, it is the creation of one location
+// by the other one.
 func (h *History) Opening(a, b waitstate.Place) Opening {
+	o := h.lastSynchronisation(a, b)
+	if o.left > math.MinInt64 {
+		return o
+	}
+	for _, x := range [...][2]waitstate.Place{{a, b}, {b, a}} {
+		thread, creator := h.Locations[x[0].Location], h.Locations[x[0].Location].Creator
+		if !thread.Created || creator.Location != x[1].Location || creator.Number >= x[1].Number {
+			continue
+		}
+		c := h.Locations[creator.Location].Call(creator.Number)
+		o.Created, o.Met = true, max(c.Enter, min(c.Leave, thread.First))
+		if x[0] == a {
+			o.B = creator.Number
+		} else {
+			o.A = creator.Number
+		}
+	}
+	return o
+}
+
+// lastSynchronisation returns the last synchronisation of two locations before the calls a and b.
+func (h *History) lastSynchronisation(a, b waitstate.Place) Opening {
 	o := Opening{A: -1, B: -1, left: math.MinInt64}
 	if a.Location < b.Location {
 		h.setLastMeeting(&o, pair{a.Location, b.Location}, a.Number, b.Number)
@@ -179,7 +205,7 @@ func (h *History) setLastMeeting(o *Opening, k pair, a, b int32) {
 		for i := len(list) - 1; i >= 0; i-- {
 			m := &list[i]
 			if m.a < a && m.b < b && (m.left > o.left || m.left == o.left && m.before(o)) {
-				*o = Opening{m.a, m.b, m.met, m.left}
+				*o = Opening{A: m.a, B: m.b, Met: m.met, left: m.left}
 			}
 		}
 	}
@@ -201,6 +227,6 @@ func (h *History) consider(o *Opening, c *Call, locB uint32, a, b int32) {
 	y := h.Locations[locB].Call(b)
 	met := max(min(c.Leave, y.Leave), c.Enter, y.Enter)
 	if left := min(c.Leave, y.Leave, met); left > o.left {
-		*o = Opening{a, b, met, left}
+		*o = Opening{A: a, B: b, Met: met, left: left}
 	}
 }

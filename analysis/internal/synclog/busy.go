@@ -4,8 +4,8 @@ import "github.com/weft-trace/weft/trace"
 
 // passOwn adds the time since the last enter or leave to the innermost region, if this region is a call.
 func (l *lane) passOwn(t int64) {
-	if n := len(l.stack); n > 0 && l.stack[n-1].call != nil {
-		c := l.stack[n-1].call
+	if f := l.top(); f != nil && f.call != nil {
+		c := f.call
 		if c.ownEnd < l.changed && IsBarrier(c.kind.role) {
 			c.addBusy(l.changed)
 		}
@@ -28,4 +28,15 @@ func (c *openCall) addBusy(t int64) {
 		return
 	}
 	c.busy = append(c.busy, Span{c.ownEnd, t})
+}
+
+// top returns the innermost open visit, or nil if none is open. Visits that only show that the implicit task continues
+// do not count: EZTrace records them with OMPT, also when a thread has no more tasks to execute in a barrier.
+func (l *lane) top() *frame {
+	for i := len(l.stack) - 1; i >= 0; i-- {
+		if f := &l.stack[i]; !f.resumed {
+			return f
+		}
+	}
+	return nil
 }

@@ -15,8 +15,9 @@ type lockCall uint8
 const (
 	noLockCall lockCall = iota
 	acquires            // the call has the lock when it ends
-	// like acquires, for a semaphore, a condition, or a lock that several locations may have at the same time
+	// like acquires, for a semaphore or a condition, which several locations may have at the same time
 	shares
+	reads    // like acquires, for a lock that several locations may have at the same time
 	releases // the lock is free, or the condition holds, when the call begins
 	section  // a critical section: the lock is free when it ends
 	joins    // the call ends when a thread of the process has ended
@@ -26,8 +27,8 @@ const (
 // lockCalls maps the names of calls that acquire and release locks, in lower case, to their effects.
 var lockCalls = map[string]lockCall{
 	"pthread_mutex_lock": acquires, "pthread_mutex_timedlock": acquires, "pthread_spin_lock": acquires,
-	"pthread_rwlock_wrlock": acquires, "pthread_rwlock_timedwrlock": acquires, "pthread_rwlock_rdlock": shares,
-	"pthread_rwlock_timedrdlock": shares, "pthread_cond_wait": shares, "pthread_cond_timedwait": shares,
+	"pthread_rwlock_wrlock": acquires, "pthread_rwlock_timedwrlock": acquires, "pthread_rwlock_rdlock": reads,
+	"pthread_rwlock_timedrdlock": reads, "pthread_cond_wait": shares, "pthread_cond_timedwait": shares,
 	"sem_wait": shares, "sem_timedwait": shares,
 	"pthread_mutex_unlock": releases, "pthread_spin_unlock": releases, "pthread_rwlock_unlock": releases,
 	"pthread_cond_signal": releases, "pthread_cond_broadcast": releases, "sem_post": releases, "pthread_join": joins,
@@ -76,6 +77,7 @@ const (
 const (
 	Exclusive = iota // no other location has the lock at the same time
 	Shared           // several locations may have the lock at the same time
+	Reading          // like Shared, and these locations do not wait for each other
 	Regained         // the location gets back the mutex of a condition; it has waited for the condition
 )
 
@@ -198,6 +200,8 @@ func (w *worker) endLock(l *lane, c *openCall, t int64) {
 		return
 	case c.kind.lock == shares:
 		ops[3] = Shared
+	case c.kind.lock == reads:
+		ops[3] = Reading
 	}
 	for _, k := range kinds {
 		c.points++

@@ -51,6 +51,8 @@ func (w *worker) point(l *lane, t int64, k trace.Kind, ops []uint64) error {
 		if l.thread == trace.Undefined {
 			l.thread = threadNumber(ops)
 		}
+	case trace.TaskSwitch:
+		l.resumed = operand(ops, 2) == 0
 	case trace.ThreadEnd:
 		return w.threadEnd(l, t, ops)
 	case trace.ThreadWait:
@@ -76,7 +78,7 @@ func (w *worker) point(l *lane, t int64, k trace.Kind, ops []uint64) error {
 				return err
 			}
 		}
-		return w.add(l, TeamEnd, t, ops)
+		return w.add(l, TeamEnd, t, []uint64{w.team(l, operand(ops, 0))})
 	}
 	return nil
 }

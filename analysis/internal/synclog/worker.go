@@ -68,6 +68,7 @@ type regionKind struct {
 	lock     lockCall
 
 	init, finalize bool // the region initialises or finalises MPI
+	task           bool // visits show which task of OpenMP is executed
 	synchronous    bool // sends in visits of the region complete only after the receive is posted
 	window         WindowCall
 }
@@ -84,6 +85,7 @@ type lane struct {
 	transfer      *openCall // the open transfer of a stream outside of all regions
 	idle          int32
 	waited        int64
+	resumed       bool // the implicit task continues, and no region has begun since then
 	root          int32
 	worker        *worker
 	thread        uint64 // see Log.Thread
@@ -176,6 +178,8 @@ type frame struct {
 	node  int32
 	enter int64
 	call  *openCall // nil if the log does not contain the visits of the region
+	// resumed is set if the visit only shows that the implicit task continues; its time belongs to the region around it.
+	resumed bool
 }
 
 // openCall is an open visit of a region whose visits are in the log.
@@ -256,6 +260,7 @@ func kindOf(d *trace.Definitions, region uint32) regionKind {
 		k.call = true
 	}
 	k.window = windowCalls[name]
+	k.task = d.IsTask(region)
 	k.kept = k.window != noWindowCall || k.role == trace.BarrierRole || k.role == trace.ImplicitBarrierRole || k.init ||
 		k.finalize || k.role == trace.DeviceSyncRole || k.lock == creates
 	k.enqueues = k.role == trace.LaunchRole || k.role == trace.TransferRole
@@ -466,8 +471,8 @@ func (w *worker) endFork(l *lane) error {
 
 // innermost returns the node of the innermost open region, or -1 if none is open.
 func (l *lane) innermost() int32 {
-	if n := len(l.stack); n > 0 {
-		return l.stack[n-1].node
+	if f := l.top(); f != nil {
+		return f.node
 	}
 	return -1
 }
@@ -489,8 +494,8 @@ func (w *worker) enter(l *lane, t int64, region uint32) error {
 	}
 	l.passOwn(t)
 	n := node{l.root, region}
-	if top := len(l.stack) - 1; top >= 0 {
-		n.parent = l.stack[top].node
+	if top := l.top(); top != nil {
+		n.parent = top.node
 	}
 	if l.last.node != n || l.last.index == 0 {
 		i, ok := w.index[n]
@@ -501,7 +506,10 @@ func (w *worker) enter(l *lane, t int64, region uint32) error {
 		}
 		l.last = child{n, i}
 	}
-	f := frame{l.last.index - 1, t, nil}
+	f := frame{node: l.last.index - 1, enter: t}
+	if l.resumed {
+		f.resumed, l.resumed = w.kind(region).task, false
+	}
 	for n := len(l.forks) - 1; n >= 0 && len(l.stack) == l.forks[n].depth && l.forks[n].node == pendingRegion &&
 		w.kind(region).role == trace.ForkRole; n-- {
 		l.forks[n].node = f.node
@@ -540,7 +548,7 @@ func (w *worker) enter(l *lane, t int64, region uint32) error {
 		f.call = w.begin(l, f.node, t, *k)
 		f.call.mutex, f.call.conditional = mutex, conditional
 		switch {
-		case k.lock == acquires || k.lock == shares || k.role == trace.BarrierRole:
+		case k.lock == acquires || k.lock == shares || k.lock == reads || k.role == trace.BarrierRole:
 			f.call.object, f.call.identified = w.objectOf(k.role)
 		case (k.enqueues || k.role == trace.DeviceSyncRole) && !l.stream:
 			if stream, ok := w.streamNamed(); ok {

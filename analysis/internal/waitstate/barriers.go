@@ -19,7 +19,8 @@ type barriers struct {
 	// number of locations that visit such a barrier.
 	rounds    map[uint64]*round
 	locations map[uint64]int
-	forks     map[uint32]fork // indexed by location: the last begin of its work in a team
+	forks     map[uint32]fork         // indexed by location: the last begin of its work in a team
+	nested    map[uint64]*nestedTeams // indexed by barrier without a known team
 	// starts holds the members so far of begins of work in teams.
 	starts map[synclog.Team][]Member
 	begun  map[visitor]uint64 // indexed by communicator and location: number of visits of the team so far
@@ -63,6 +64,48 @@ type round struct {
 	pattern Pattern
 }
 
+// nestedTeams has the open visits of teams that the trace does not identify, in a process. While there are visits of
+// several teams, barriers may belong to any of them.
+type nestedTeams struct {
+	open         map[uint32]int // indexed by location
+	visits       int            // sum of open
+	nested       bool           // there are several teams now
+	since, until int64          // the last time with several teams, in ticks; until is not valid while nested is set
+}
+
+// ambiguous reports whether a barrier at which a location arrives at time enter may belong to several teams.
+func (n *nestedTeams) ambiguous(enter int64) bool {
+	return n != nil && (n.nested || n.since <= enter && enter < n.until)
+}
+
+// beginTeam counts the begin of a location's work in a team. Only the first thread of each team records this, if
+// firstOnly is set.
+func (b *barriers) beginTeam(location uint32, p *synclog.Point, firstOnly bool) {
+	n := b.nested[p.Ops[0]]
+	if n == nil {
+		n = &nestedTeams{open: map[uint32]int{}}
+		b.nested[p.Ops[0]] = n
+	}
+	n.open[location]++
+	n.visits++
+	if !n.nested && (n.open[location] > 1 || firstOnly && n.visits > 1) {
+		n.nested, n.since = true, p.Time
+	}
+}
+
+// endTeam counts the end of a location's work in a team.
+func (b *barriers) endTeam(location uint32, p *synclog.Point) {
+	n := b.nested[p.Ops[0]]
+	if n == nil || n.open[location] == 0 {
+		return
+	}
+	n.open[location]--
+	n.visits--
+	if n.visits == 0 && n.nested {
+		n.nested, n.until = false, p.Time
+	}
+}
+
 // fork is the begin of a location's work in a team, at a time in ticks.
 type fork struct {
 	place Place
@@ -72,9 +115,9 @@ type fork struct {
 // init prepares the barriers of a log.
 func (b *barriers) init(e *engine) {
 	*b = barriers{teams: map[synclog.Team][]Member{}, visits: map[uint64][]uint64{}, rounds: map[uint64]*round{},
-		locations: map[uint64]int{}, forks: map[uint32]fork{}, starts: map[synclog.Team][]Member{},
-		begun: map[visitor]uint64{}, joins: map[joinKey][]Member{}, next: map[visitor]int64{},
-		regions: map[regionOfWorld][]int64{}, worlds: e.defs.Worlds()}
+		locations: map[uint64]int{}, forks: map[uint32]fork{}, nested: map[uint64]*nestedTeams{},
+		starts: map[synclog.Team][]Member{}, begun: map[visitor]uint64{}, joins: map[joinKey][]Member{},
+		next: map[visitor]int64{}, regions: map[regionOfWorld][]int64{}, worlds: e.defs.Worlds()}
 	e.log.Barriers(func(barrier uint64, _ uint32, _ int64) { b.locations[barrier]++ })
 	e.log.Teams(func(c uint64, _ uint32, visits uint64) { b.visits[c] = append(b.visits[c], visits) })
 	for _, l := range b.visits {
@@ -147,6 +190,10 @@ func threadBarrier(c *synclog.Call) Pattern {
 func (e *engine) processUnteamed(c *synclog.Call, m Member) {
 	b := &e.barriers
 	barrier := c.Team.Communicator
+	if b.nested[barrier].ambiguous(m.Enter) {
+		e.countUnjudged(UnknownBarrier, []Member{m})
+		return
+	}
 	r := b.rounds[barrier]
 	if r != nil && (m.Enter > r.leave || r.inside[m.Place.Location]) {
 		e.endRound(barrier, r)
@@ -198,6 +245,9 @@ func (e *engine) reportSleepers(r *round) {
 func (e *engine) processTeamBegin(c *synclog.Call, place Place, p *synclog.Point) {
 	b := &e.barriers
 	b.forks[c.Location] = fork{place, p.Time}
+	if b.locations[p.Ops[0]] > 0 {
+		b.beginTeam(c.Location, p, len(b.visits[p.Ops[0]]) < b.locations[p.Ops[0]])
+	}
 	at := visitor{p.Ops[0], c.Location}
 	team := synclog.Team{Communicator: p.Ops[0], Visit: b.begun[at]}
 	b.begun[at]++

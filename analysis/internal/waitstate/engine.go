@@ -297,6 +297,7 @@ type engine struct {
 	postings    map[uint32]*postings // indexed by location
 	barriers    barriers
 	locks       map[lockKey]*lock
+	regained    regained
 	windows     windows
 	devices     devices
 	// wait and message are the arguments of hooks. Variables would be allocated for each call.
@@ -367,6 +368,8 @@ func (e *engine) processCall(c *synclog.Call) error {
 			e.processLock(c, at, p)
 		case synclog.TeamBegin:
 			e.processTeamBegin(c, at, p)
+		case synclog.TeamEnd:
+			e.barriers.endTeam(c.Location, p)
 		case synclog.WindowGroup, synclog.WindowRequest, synclog.WindowAcquire, synclog.WindowRelease,
 			synclog.WindowAccess, synclog.WindowDone:
 			e.processWindow(c, at, p)

@@ -27,8 +27,11 @@ type lock struct {
 	holder  uint32
 	held    bool
 	overdue map[uint32]acquired
-	// having counts, by location, the acquisitions that it has not released yet.
-	having map[uint32]int32
+	// having counts, by location, the acquisitions that it has not released yet. readers counts those of them for
+	// reading. written is the last release by a location that did not have the lock for reading, valid if writes is set.
+	having, readers map[uint32]int32
+	written         release
+	writes          bool
 }
 
 // put stores a value in a map, which it makes if necessary. Maps are made late, because most locks need
@@ -52,7 +55,7 @@ type acquired struct {
 	place       Place
 	path        uint32
 	enter, time int64
-	shared      bool // other locations may have the lock, semaphore or condition at the same time
+	shared      bool // other locations may have the semaphore or condition at the same time
 	condition   bool // the call waits for a condition, which no location has
 }
 
@@ -125,21 +128,61 @@ func (e *engine) release(l *lock, h release) {
 	if !l.any || h.time >= l.latest.time {
 		l.any, l.latest = true, h
 	}
+	if l.readers[h.place.Location] > 0 {
+		l.readers[h.place.Location]--
+	} else if !l.writes || h.time >= l.written.time {
+		l.writes, l.written = true, h
+	}
 }
 
-// acquire handles an acquisition of a lock without orders. mode is [synclog.Exclusive], Shared or Regained.
+// acquire handles an acquisition of a lock without orders. mode is [synclog.Exclusive] or another
+// constant of this type.
 func (e *engine) acquire(l *lock, a acquired, mode uint64) {
-	shared := mode == synclog.Shared
-	a.shared = shared
+	a.shared = mode == synclog.Shared
+	shared := a.shared || mode == synclog.Reading
 	put(&l.having, a.place.Location, l.having[a.place.Location]+1)
+	if mode == synclog.Reading {
+		put(&l.readers, a.place.Location, l.readers[a.place.Location]+1)
+	}
 	switch {
+	case mode == synclog.Reading && !l.writes:
+	case mode == synclog.Reading:
+		e.reportContention(l, a, l.written)
 	case mode == synclog.Regained:
+		e.regained = regained{a.place, l.latest, l.any}
+	case a.condition && l.any:
+		e.reportSignal(l, a)
 	case l.held && l.holder != a.place.Location && !shared:
 		put(&l.overdue, l.holder, a)
-	case l.any:
+	case l.any && l.latest.time <= a.time: // a call without an end comes late, and does not wait for later releases
 		e.reportContention(l, a, l.latest)
 	}
 	l.held, l.holder = !shared, a.place.Location
+}
+
+// regained is the call for a condition that has got its mutex back last, and the latest release of this mutex, which is
+// valid if any is set.
+type regained struct {
+	regained Place // the call that has the mutex again
+	release
+	any bool
+}
+
+// reportSignal reports the wait for a condition. If another location has released the mutex after the signal, the call
+// has waited for this release.
+func (e *engine) reportSignal(l *lock, a acquired) {
+	signal, r := l.latest, &e.regained
+	if !r.any || r.regained != a.place || r.place.Location == a.place.Location || signal.time <= a.enter ||
+		min(r.time, a.time) <= signal.time {
+		e.reportContention(l, a, signal)
+		return
+	}
+	e.Signals.Add(signal.time - a.enter)
+	if e.hooks.Handover != nil {
+		e.hooks.Handover(&Handover{signal.place, a.place, signal.time, a.time, false})
+	}
+	a.shared = false // what the call has waited for is the mutex
+	e.reportContention(l, a, r.release)
 }
 
 // reportContention reports the wait of an acquisition for the release before it.
