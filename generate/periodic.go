@@ -21,7 +21,7 @@ type Faults struct {
 }
 
 const (
-	// DefaultPeriod is the period, in µs, of a trace with faults.
+	// DefaultPeriod is the time, in µs, between the arrivals of two objects in a trace with faults.
 	DefaultPeriod = 8000
 	// LatePeriods is the default of Faults.Late, in periods.
 	LatePeriods = 10
@@ -38,7 +38,7 @@ const (
 // less than half a period.
 var scheduled = [tasks]int64{taskA: 0, taskB: 2, taskC: 4, taskF: 4, taskD: 6, taskE: 8, taskG: 11}
 
-// inFlight is the greatest number of objects between tasks A and G.
+// inFlight is the greatest number of objects that have begun task A and not ended task G at the same time.
 const inFlight = 6
 
 // The streams of random numbers that choose the objects with faults.
