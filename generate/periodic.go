@@ -68,7 +68,7 @@ func planPeriodic(o Options, d *trace.Definitions) (source, error) {
 		return nil, fmt.Errorf("period: found %d µs, expected %d to %d", p.period, minPeriod, maxPeriod)
 	}
 	if p.Late != 0 && p.Stragglers == 0 {
-		return nil, errors.New("late: expected stragglers with it")
+		return nil, errors.New("late: found no stragglers, expected stragglers that are late")
 	}
 	if p.Stragglers != 0 && p.Late == 0 {
 		p.Late = LatePeriods * p.period
