@@ -21,7 +21,7 @@ type Faults struct {
 }
 
 const (
-	// DefaultPeriod is the period, in µs, of a trace with faults.
+	// DefaultPeriod is the time, in µs, between the arrivals of two objects in a trace with faults.
 	DefaultPeriod = 8000
 	// LatePeriods is the default of Faults.Late, in periods.
 	LatePeriods = 10
@@ -38,7 +38,7 @@ const (
 // less than half a period.
 var scheduled = [tasks]int64{taskA: 0, taskB: 2, taskC: 4, taskF: 4, taskD: 6, taskE: 8, taskG: 11}
 
-// inFlight is the greatest number of objects between tasks A and G.
+// inFlight is the greatest number of objects that have begun task A and not ended task G at the same time.
 const inFlight = 6
 
 // The streams of random numbers that choose the objects with faults.
@@ -68,7 +68,7 @@ func planPeriodic(o Options, d *trace.Definitions) (source, error) {
 		return nil, fmt.Errorf("period: found %d µs, expected %d to %d", p.period, minPeriod, maxPeriod)
 	}
 	if p.Late != 0 && p.Stragglers == 0 {
-		return nil, errors.New("late: expected stragglers with it")
+		return nil, errors.New("late: found no stragglers, expected stragglers that are late")
 	}
 	if p.Stragglers != 0 && p.Late == 0 {
 		p.Late = LatePeriods * p.period

@@ -94,7 +94,7 @@ func TestNamesAreText(t *testing.T) {
 			NonBlocking: true}}}
 		share := []waits.Share{{Region: n, Time: trace.TicksOf(3), Count: 1}}
 		r.WaitStates = &waits.Result{Patterns: []waits.Pattern{{Pattern: "late-sender", Count: 1, Regions: share}},
-			Late: []waits.Late{{Communicator: n, LocationName: n}}, Unjudged: []waits.Unjudged{{What: n, Reason: n}}}
+			Late: []waits.LateArrivals{{Communicator: n, LocationName: n}}, Unjudged: []waits.Unjudged{{What: n, Reason: n}}}
 		r.Explanation = &explain.Page{Verdict: n, Unjudged: []string{n}, Efficiency: &efficiency.Result{},
 			Findings: []explain.Finding{{Title: n, Path: []string{n}, Locations: []string{n}, Evidence: []string{n},
 				Advice: n, Confidence: explain.Confidence(n)}},

@@ -259,7 +259,8 @@ func abs(t int64) int64 {
 }
 
 // durationUnits lists the units in which durations are displayed, from the shortest to the longest. A second
-// has count/per of a unit. FormatMean chooses the first unit of which the duration has less than most.
+// has count/per of a unit: 1000/1 ms, 1/60 min. FormatMean chooses the first unit in which the number of units is
+// below most.
 var durationUnits = []struct {
 	name             string
 	count, per, most int64

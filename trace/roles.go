@@ -84,7 +84,7 @@ func RoleByName(name string) (Role, bool) {
 // than barriers.
 func (r Role) IsCollective() bool { return r >= BroadcastRole && r <= CollectiveRole }
 
-// RoleOf returns the role of the region with the given index. The role is that of [Definitions.RegionRole].
+// RoleOf returns the role of the region with the given index, as [Definitions.RegionRole] does for a region.
 func (d *Definitions) RoleOf(region uint32) Role {
 	if !d.Regions.Has(region) {
 		return UnknownRole

@@ -236,9 +236,9 @@ func (s *filterScan) wantsKind(k trace.Kind) bool {
 	if w, ok := s.kinds[k]; ok {
 		return w
 	}
-	w := s.Kind == nil || slices.ContainsFunc(together(k), s.Kind)
+	w := s.Kind == nil || slices.ContainsFunc(kindsOfPair(k), s.Kind)
 	if begin, ok := followedKinds[k]; ok {
-		w = (w || slices.ContainsFunc(together(begin), s.Kind)) && !s.dropsKind(begin)
+		w = (w || slices.ContainsFunc(kindsOfPair(begin), s.Kind)) && !s.dropsKind(begin)
 	}
 	w = w && !s.dropsKind(k) && !s.dropsSnapshots(k)
 	s.kinds[k] = w
@@ -247,11 +247,11 @@ func (s *filterScan) wantsKind(k trace.Kind) bool {
 
 // dropsKind reports whether NotKind drops events of a kind.
 func (s *filterScan) dropsKind(k trace.Kind) bool {
-	return s.NotKind != nil && slices.ContainsFunc(together(k), s.NotKind)
+	return s.NotKind != nil && slices.ContainsFunc(kindsOfPair(k), s.NotKind)
 }
 
-// together returns a kind and the kinds with which it forms a begin and an end.
-func together(k trace.Kind) []trace.Kind {
+// kindsOfPair returns a kind and the kinds with which it forms a begin and an end.
+func kindsOfPair(k trace.Kind) []trace.Kind {
 	kinds := []trace.Kind{k}
 	if class := pairOf(k).class; class != 0 {
 		for o := range pairings {

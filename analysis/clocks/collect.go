@@ -40,12 +40,12 @@ type collector struct {
 	ready    []*locationReader // heap of readers whose next batch can be read
 	blocked  []*locationReader // heap of readers of locations with too many waiting ends
 	limit    int               // the number of waiting ends at which a reader is blocked
-	facts    []fact
+	facts    []locationFacts
 	ops      operations
 }
 
-// fact holds the properties of a location that are known from the scan before its events are matched.
-type fact struct {
+// locationFacts holds the properties of a location that are known from the scan before its events are matched.
+type locationFacts struct {
 	sends, receives bool
 	counts          tallies
 }
@@ -118,7 +118,7 @@ func (c *collector) run(ctx context.Context, d format.Events) error {
 	defer x.Close()
 	c.defs = d.Defs()
 	n := c.defs.Locations.Len()
-	c.spans, c.tied, c.facts = make([]span, n), make([]bool, n), make([]fact, n)
+	c.spans, c.tied, c.facts = make([]span, n), make([]bool, n), make([]locationFacts, n)
 	for _, r := range reducers {
 		for loc, f := range r.facts {
 			if f == nil {
@@ -127,7 +127,7 @@ func (c *collector) run(ctx context.Context, d format.Events) error {
 			if loc >= n {
 				return unknownLocation(loc, n)
 			}
-			c.facts[loc] = f.fact
+			c.facts[loc] = f.locationFacts
 		}
 	}
 	c.ops = newOperations(c)
@@ -283,9 +283,9 @@ type reducer struct {
 	facts []*factCount
 }
 
-// factCount is the fact of a location while its events are being counted.
+// factCount holds the facts of a location while its events are being counted.
 type factCount struct {
-	fact
+	locationFacts
 	members member
 }
 

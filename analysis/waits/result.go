@@ -26,7 +26,7 @@ type Result struct {
 	Patterns []Pattern   `json:"patterns"` // patterns with waits, in the order of docs/analyses/waits.md
 	// Late lists, for each communicator, the locations that were the last to begin a collective
 	// operation in which all members wait for all others, in descending order of Lost.
-	Late []Late `json:"late"`
+	Late []LateArrivals `json:"late"`
 	// Violations counts the messages and operations whose times contradict causality, because
 	// clocks differ. Their waits are limited to their calls. weft align corrects the clocks.
 	Violations Violations `json:"violations"`
@@ -101,8 +101,8 @@ type Bin struct {
 	Time trace.Ticks `json:"time"`
 }
 
-// Late counts the collective operations of a communicator to which a location came last.
-type Late struct {
+// LateArrivals counts the collective operations of a communicator to which a location came last.
+type LateArrivals struct {
 	Communicator string `json:"communicator"`
 	Location     uint32 `json:"location"`
 	LocationName string `json:"locationName"`
@@ -162,7 +162,7 @@ func (u *Unjudged) Text(clock trace.Clock) string {
 
 // result returns the sums as a Result.
 func (a *adder) result() *Result {
-	r := &Result{Clock: a.defs.Clock, Patterns: []Pattern{}, Late: []Late{}, Unjudged: []Unjudged{},
+	r := &Result{Clock: a.defs.Clock, Patterns: []Pattern{}, Late: []LateArrivals{}, Unjudged: []Unjudged{},
 		Judged: a.counts.Judged, part: a.opt.Window != nil && synclog.HasCalls(a.defs),
 		Violations: a.counts.Violations}
 	for _, loc := range a.log.Locations() {
@@ -287,10 +287,10 @@ func shares[K comparable](sums map[K]*sum, share func(K) Share) []Share {
 // addLate adds the locations that came last to operations.
 func (a *adder) addLate(r *Result) {
 	for k, x := range a.last {
-		r.Late = append(r.Late, Late{a.communicatorName(k.communicator), k.location, a.locationName(k.location), x.count,
-			a.joint[k.communicator], x.time})
+		r.Late = append(r.Late, LateArrivals{a.communicatorName(k.communicator), k.location,
+			a.locationName(k.location), x.count, a.joint[k.communicator], x.time})
 	}
-	slices.SortFunc(r.Late, func(a, b Late) int {
+	slices.SortFunc(r.Late, func(a, b LateArrivals) int {
 		return cmp.Or(b.Lost.Cmp(a.Lost), cmp.Compare(b.Operations, a.Operations), cmp.Compare(a.Communicator,
 			b.Communicator),
 			cmp.Compare(a.Location, b.Location))

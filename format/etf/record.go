@@ -453,7 +453,7 @@ func repeatedKey(key string) problem {
 type inexactCounts struct {
 	rounded   int64 // number of times with more digits than a tick can represent
 	lessText  int64 // attribute lists with a value or backslash that the record does not contain
-	otherForm int64 // other attribute lists that weft would write in another form
+	otherForm int64 // attribute lists whose text would change, although all values stay
 }
 
 // add counts an attribute list that a copy through the model would spell differently.

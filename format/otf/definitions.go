@@ -214,8 +214,9 @@ func newModel(ctx context.Context, r *Reader) (*model, error) {
 	}
 	known := map[string]uint32{}
 	for _, r := range list {
-		// set makes a definition the meaning of the token of r. With the option to unify definitions, equal
-		// definitions become one entry; like is the definition without its id, for that comparison.
+		// set makes the token of r refer to a definition of a table. add adds the definition. With the option to
+		// unify definitions, set does not add a definition that equals an earlier one. like is the definition
+		// without its id, for this comparison.
 		set := func(table int, like any, add func() uint32) {
 			key := ""
 			if unify {

@@ -15,7 +15,7 @@ import (
 type FileError = archive.FileError
 
 // missingFile reports a file that cannot be opened.
-type missingFile = archive.Missing
+type missingFile = archive.MissingFile
 
 // Property is a property of an archive: a unique name and a text.
 type Property struct{ Name, Value string }

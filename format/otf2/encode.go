@@ -341,7 +341,7 @@ func (e *encoder) writeRow(c *trace.Cursor) error {
 		}
 	}
 	all := e.nativeRecord(c)
-	exact := all && c.Kind() != trace.Generic // other tools see that the event is a parameter
+	exact := all && c.Kind() != trace.Generic // a generic event is written as the record of a parameter
 	switch {
 	case exact, c.Kind() == trace.Marker, c.Kind() == trace.Mark, e.absent && e.missing == 0:
 	case c.Kind() == trace.Collective && x.ID != parameterString: // the begin and the end have all operands

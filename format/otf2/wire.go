@@ -48,7 +48,7 @@ func (c *cursor) fixed(n int) (v uint64) {
 	}
 	b := c.b[c.at : c.at+n]
 	c.at += n
-	if !c.big && cap(b) >= 8 { // further bytes of the buffer follow
+	if !c.big && cap(b) >= 8 { // eight bytes can be read at once, because b is followed by other bytes
 		return binary.LittleEndian.Uint64(b[:8]) & (math.MaxUint64 >> (64 - 8*n))
 	}
 	if c.big {

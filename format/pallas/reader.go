@@ -221,7 +221,7 @@ func (r *Reader) contents(at int) []containedCount {
 	if r.all[at] != nil {
 		return r.all[at]
 	}
-	// In the order of the outline, inner sequences come first.
+	// The outline lists a sequence after all sequences that it contains.
 	needed := map[int]bool{at: true}
 	end := slices.Index(r.g.order, at)
 	for i := end; i >= 0; i-- {

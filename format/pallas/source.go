@@ -15,7 +15,7 @@ import (
 type FileError = archive.FileError
 
 // missingFile reports a file that cannot be opened.
-type missingFile = archive.Missing
+type missingFile = archive.MissingFile
 
 // source reads a file from start to end. After the first defect that prevents further reading, all
 // reads return 0. A source keeps only a part of a long file in memory.

@@ -215,7 +215,7 @@ func (tr *threadReader) begin(g *outline) error {
 	if tr.from > 0 {
 		before, err := tr.x.seek(tr.from)
 		if err != nil || !tr.x.skip(before) {
-			// The delivery then reports the unreadable block, or the decreasing times.
+			// Replay everything: this reports the block that cannot be read, or the times that decrease.
 			tr.stop()
 			tr.x = newReplay(tr.t, g, tr.r)
 			tr.x.begin()

@@ -38,7 +38,7 @@ func (ff *faultFlags) register(f *pflag.FlagSet) {
 	f.Var(newInteger(&ff.o.Faults.Violations, 0, 0, 0), "violations",
 		"cps: number of objects that are confirmed too early")
 	f.Var(newInteger(&ff.o.Faults.Stragglers, 0, 0, 0), "stragglers", "cps: number of objects that begin late")
-	f.StringVar(&ff.late, "late", "", "cps: delay of the late objects, such as 100ms (default 10 periods)")
+	f.StringVar(&ff.late, "late", "", "cps: delay of the stragglers, such as 100ms (default 10 periods)")
 	f.Var(newInteger(&ff.o.Faults.Anomalies, 0, 0, 0), "anomalies", "cps: number of objects that skip task E")
 }
 

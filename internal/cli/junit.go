@@ -90,7 +90,8 @@ func (s *junitSuites) print(w io.Writer) error {
 	return writeElement(w, xml.Header, s, &s.suites, "\n")
 }
 
-// writeElement writes an element without children with a text as its content, and texts before and after the element.
+// writeElement writes an element that has a text, and no other elements, as its content. It writes the texts before
+// and after in front of the element and behind it.
 func writeElement(w io.Writer, before string, element any, content *spool.Spool, after string) error {
 	b, err := xml.Marshal(element)
 	if err != nil {

@@ -156,8 +156,8 @@ type endWriter struct {
 // bufferSize is the size at which a buffer is stored in the spool.
 const bufferSize = 8 << 10
 
-// buffer returns the encoded events of a part that are not yet in the spool. If there are none, the times of
-// the part start again from 0.
+// buffer returns the encoded events of a part that are not yet in the spool. Each time is encoded as the
+// difference from the previous one. The first time in an empty buffer is encoded in full.
 func (w *endWriter) buffer(part int) []byte {
 	b := w.buffers[part]
 	if len(b) > 0 {

@@ -4,7 +4,7 @@ import type { LinkDetails } from "./api";
 import type { App } from "./app";
 import { highlighted } from "./colors";
 import { button, name, printable } from "./dom";
-import { drop, later, now } from "./later";
+import { cancel, callLater, now } from "./timers";
 import type { Node } from "./rows";
 import { outsideText } from "./search";
 import { initialState, type State } from "./store";
@@ -95,7 +95,7 @@ export class Address {
 
   /** cancelSave cancels the pending write of the address. */
   cancelSave(): void {
-    drop(this.pendingSave);
+    cancel(this.pendingSave);
     this.pendingSave = 0;
   }
 
@@ -147,8 +147,8 @@ export class Address {
     const wait =
       typed && [...changed].every((k) => continuous.has(k)) ? Math.max(0, this.recordedAt + saveInterval - begin) : 0;
     if (this.pendingSave && wait > 0) return;
-    drop(this.pendingSave);
-    this.pendingSave = later(saveTimer, wait, () => this.record());
+    cancel(this.pendingSave);
+    this.pendingSave = callLater(saveTimer, wait, () => this.record());
   }
 
   /**
@@ -156,7 +156,7 @@ export class Address {
    * before it.
    */
   private record(): void {
-    drop(this.pendingSave);
+    cancel(this.pendingSave);
     this.pendingSave = 0;
     const url = "#" + writeFragment(this.app.store.state);
     if (url === location.hash) return;
@@ -169,7 +169,7 @@ export class Address {
         this.moving = true;
       } else history.replaceState({ views: this.before }, "", url);
     } catch {
-      this.pendingSave = later(saveTimer, 4 * saveInterval, () => this.record());
+      this.pendingSave = callLater(saveTimer, 4 * saveInterval, () => this.record());
       return;
     }
     this.pushed = w;

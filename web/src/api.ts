@@ -1,7 +1,7 @@
 // The types of the server's JSON, and the client that requests it. The JSON has times as decimal
 // strings. The rest of the page has them as bigint.
 
-import { drop, later } from "./later";
+import { cancel, callLater } from "./timers";
 
 /** TraceState is the progress of the server in reading a trace. */
 export type TraceState = "new" | "indexing" | "ready" | "failed";
@@ -672,10 +672,10 @@ export class Client {
 export function sleep(what: string, ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const stop = (): void => {
-      drop(id);
+      cancel(id);
       reject(new DOMException("given up", "AbortError"));
     };
-    const id = later(
+    const id = callLater(
       what,
       ms,
       () => {

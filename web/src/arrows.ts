@@ -1,7 +1,7 @@
 // Messages and dependencies as arrows over the rows.
 import { type Client, isAbort, type LinkInfo, type LinkSet, ranges, errorText } from "./api";
 import { count, countWords } from "./dom";
-import { drop, later } from "./later";
+import { cancel, callLater } from "./timers";
 import { type Bitmap, blend } from "./raster";
 import type { Row } from "./rows";
 import { RunFlag, runAt, type Strip, StripKind, type Tile } from "./tile";
@@ -61,8 +61,8 @@ export class LinkCache {
     const key = `${asked} ${w.from} ${w.to} ${width} ${ranges(tracks)}`;
     if (key === this.key) return;
     this.key = key;
-    if (this.timer) drop(this.timer);
-    this.timer = later("links", 120, () => {
+    if (this.timer) cancel(this.timer);
+    this.timer = callLater("links", 120, () => {
       this.timer = 0;
       void this.fetch(w, width, tracks, asked);
     });
@@ -70,7 +70,7 @@ export class LinkCache {
 
   /** clear drops the links and cancels the request for them. */
   clear(): void {
-    if (this.timer) drop(this.timer);
+    if (this.timer) cancel(this.timer);
     this.timer = 0;
     this.key = "";
     this.arrows = [];

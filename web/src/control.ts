@@ -1,6 +1,6 @@
 // The reaction of the time line to the pointer and the keyboard.
 import type { App } from "./app";
-import { nextFrame } from "./later";
+import { nextFrame } from "./timers";
 import type { Hit } from "./hit";
 import type { State } from "./store";
 import type { Timeline } from "./timeline";

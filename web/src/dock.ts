@@ -4,7 +4,7 @@ import { isAbort, errorText } from "./api";
 import type { App } from "./app";
 import { button, count, el, name, select, setText } from "./dom";
 import type { Lane } from "./lane";
-import { drop, later } from "./later";
+import { cancel, callLater } from "./timers";
 import { inSlices, type Run } from "./slices";
 import { maxChoiceLength } from "./store";
 import { exact, type Window } from "./time";
@@ -198,12 +198,12 @@ export class Dock {
     const key = `${p.id} ${c.lane.index} ${time} ${outlined} ${s.color} ${s.theme}`;
     setText(this.covers, this.timeScope(p) === "trace" ? "" : coverage(c.lane));
     if (now) this.forced = true;
-    if (this.timer) drop(this.timer);
+    if (this.timer) cancel(this.timer);
     this.timer = 0;
     // the window may have returned to its place, which the panel already shows
     if (key === this.shown && this.chosen(p.id) === this.renderedChoices && !this.forced) return;
     const samePanel = this.shown.split(" ")[0] === p.id;
-    this.timer = later("table", samePanel && !this.forced ? 350 : 0, () => {
+    this.timer = callLater("table", samePanel && !this.forced ? 350 : 0, () => {
       this.timer = 0;
       this.forced = false;
       void this.render(p, c, key);
@@ -253,7 +253,7 @@ export class Dock {
       },
     };
     this.body.classList.add("waiting");
-    const slow = later("progress of the table", 250, () => {
+    const slow = callLater("progress of the table", 250, () => {
       if (abort === this.abort) {
         this.progress.classList.add("on");
         this.progress.setAttribute("aria-hidden", "false");
@@ -274,7 +274,7 @@ export class Dock {
         button("Try again", "Ask the server again", () => this.follow(true)),
       );
     } finally {
-      drop(slow);
+      cancel(slow);
       if (this.abort === abort) {
         this.abort = null;
         this.body.classList.remove("waiting");

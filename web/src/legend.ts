@@ -3,7 +3,7 @@ import type { App } from "./app";
 import { byRow, highlighted, unpack } from "./colors";
 import { shortenName, button, count, el, name, nameless, replace, roveFocus } from "./dom";
 import type { Lane } from "./lane";
-import { drop, later } from "./later";
+import { cancel, callLater } from "./timers";
 import type { Minimap } from "./minimap";
 import { noRegion, type Strip, StripKind, type Tile } from "./tile";
 import { rowKey } from "./tiles";
@@ -235,10 +235,10 @@ export function makeLegend(
     update: (now = false) => {
       if (timer) {
         if (!now) return;
-        drop(timer);
+        cancel(timer);
       }
       if (now) key = "";
-      timer = later("legend", now ? 0 : 200, fill);
+      timer = callLater("legend", now ? 0 : 200, fill);
     },
   };
 }

@@ -3,7 +3,7 @@ import { ApiError, baseID, type Client, errorText, sleep, type TraceMeta } from 
 import type { App } from "./app";
 import { button, el, name } from "./dom";
 import { Indexing } from "./indexing";
-import { nextFrame } from "./later";
+import { nextFrame } from "./timers";
 import { cutShort, writeFragment } from "./url";
 
 /** serverTimer is the name of the timer that waits before the page asks for the progress again. */

@@ -4,7 +4,7 @@ import type { PathLine, WaitIntervals } from "./answers";
 import { type Client, errorText, isAbort } from "./api";
 import { depthAt } from "./arrows";
 import { count, el } from "./dom";
-import { drop, later } from "./later";
+import { cancel, callLater } from "./timers";
 import type { RowView } from "./rowview";
 import type { Row } from "./rows";
 import { StripKind } from "./tile";
@@ -36,8 +36,8 @@ export class Overlay<T> {
     const key = `${w.from} ${w.to} ${width} ${tracks ?? ""}`;
     if (key === this.key) return;
     this.key = key;
-    if (this.timer) drop(this.timer);
-    this.timer = later(this.what, 120, () => {
+    if (this.timer) cancel(this.timer);
+    this.timer = callLater(this.what, 120, () => {
       this.timer = 0;
       void this.fetch({ ...this.always, from: w.from, to: w.to, width, tracks });
     });
@@ -45,7 +45,7 @@ export class Overlay<T> {
 
   /** clear removes the overlay and cancels its request. */
   clear(): void {
-    if (this.timer) drop(this.timer);
+    if (this.timer) cancel(this.timer);
     this.timer = 0;
     this.key = "";
     this.data = null;

@@ -24,7 +24,7 @@ import { makeSplitter, RubberBand } from "./handles";
 import { listenToKeys } from "./keyboard";
 import { listenToLabels } from "./labels";
 import { Lane } from "./lane";
-import { changes, nextFrame, deferred } from "./later";
+import { changes, nextFrame, deferred } from "./timers";
 import { defectsButton, factsOf, layOut } from "./layout";
 import { type Legend, makeLegend } from "./legend";
 import { load, serverTimer, showFailure } from "./loading";

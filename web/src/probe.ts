@@ -1,6 +1,6 @@
 // The interface window.weft, through which tests in a browser observe the page.
 import type { Values } from "./extras";
-import { runNextTimer, deferred } from "./later";
+import { runNextTimer, deferred } from "./timers";
 import type { Frame, Page } from "./page";
 import { rowKey } from "./tiles";
 

@@ -1,7 +1,7 @@
 // The search box for regions, rows and times.
 import type { App } from "./app";
 import { button, el, name, printable } from "./dom";
-import { later } from "./later";
+import { callLater } from "./timers";
 import type { Node } from "./rows";
 import { type Clock, exact, parseTime, type Window } from "./time";
 import { cutShort } from "./url";
@@ -59,7 +59,7 @@ export class Search {
     });
     this.input.addEventListener("focus", () => this.update());
     this.input.addEventListener("blur", () =>
-      later("list of the search", 150, () => {
+      callLater("list of the search", 150, () => {
         if (document.activeElement !== this.input) this.close();
       }),
     );

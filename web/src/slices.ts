@@ -1,5 +1,5 @@
 // Long work in slices. Between two slices, the page reacts to the user.
-import { drop, later } from "./later";
+import { cancel, callLater } from "./timers";
 
 /** Work is work that makes a little progress with each step of the iterator. */
 export type Work = Iterator<void, void>;
@@ -26,7 +26,7 @@ export function inSlices(work: Work, signal: AbortSignal, done: () => void): () 
   const end = (): void => {
     if (over) return;
     over = true;
-    drop(timer);
+    cancel(timer);
     signal.removeEventListener("abort", end);
     done();
   };
@@ -43,7 +43,7 @@ export function inSlices(work: Work, signal: AbortSignal, done: () => void): () 
       end();
       throw e;
     }
-    timer = later("work in slices", 0, step);
+    timer = callLater("work in slices", 0, step);
   };
   if (signal.aborted) {
     end();

@@ -1,7 +1,7 @@
 // The tiles of one trace. This file determines which tiles a view needs, caches tiles, and chooses
 // which tiles to draw until better ones arrive.
 import { type Client, isAbort, ranges, errorText } from "./api";
-import { drop, later, now } from "./later";
+import { cancel, callLater, now } from "./timers";
 import type { Row } from "./rows";
 import { decodeTile, type Strip, type Tile } from "./tile";
 import type { Window } from "./time";
@@ -172,12 +172,12 @@ export class TileCache {
   show(v: View): void {
     this.view = v;
     if (this.missing(v).length === 0) {
-      drop(this.timer);
+      cancel(this.timer);
       this.timer = 0;
       return;
     }
     const begin = now();
-    if (this.timer) drop(this.timer);
+    if (this.timer) cancel(this.timer);
     else this.since = begin;
     // wait with requests until the view rests, but not for long, so that tiles also arrive during a
     // slow zoom
@@ -186,7 +186,7 @@ export class TileCache {
       Math.min(45, this.since + 160 - begin),
       this.error === "" ? 0 : this.failed + retryDelay - begin,
     );
-    this.timer = later("tiles", this.entries.size === 0 && this.error === "" ? 0 : rest, () => {
+    this.timer = callLater("tiles", this.entries.size === 0 && this.error === "" ? 0 : rest, () => {
       this.timer = 0;
       this.go(begin - this.since > 100);
       this.client.onChange();

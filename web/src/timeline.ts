@@ -7,7 +7,7 @@ import { el, name, printable } from "./dom";
 import { ExtraRows } from "./extras";
 import { type Hit, hitAt, hitRect } from "./hit";
 import type { Lane } from "./lane";
-import { nextFrame } from "./later";
+import { nextFrame } from "./timers";
 import { drawMarks, type Overlay } from "./marks";
 import { Names } from "./names";
 import { paintRows } from "./paint";

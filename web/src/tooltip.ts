@@ -2,7 +2,7 @@
 import { isAbort, type SpanDetails } from "./api";
 import type { App } from "./app";
 import { shortenName, bytesText, count, el, name, percent, nameElement } from "./dom";
-import { drop, later } from "./later";
+import { cancel, callLater } from "./timers";
 import type { Hit } from "./hit";
 import { compact } from "./rowview";
 import { exact } from "./time";
@@ -26,7 +26,7 @@ export class Tooltip {
 
   /** show describes a hit at the position (x, y) of the browser's window. It hides the tooltip if h is null. */
   show(t: Timeline, h: Hit | null, x: number, y: number): void {
-    drop(this.timer);
+    cancel(this.timer);
     this.abort?.abort();
     const link = t.hoverLink?.arrow.link;
     if (!h || (h.kind === "empty" && !link) || this.app.store.state.mode === "range") {
@@ -100,7 +100,7 @@ export class Tooltip {
     this.element.style.left = Math.max(2, x + 16 + box.width > innerWidth ? x - box.width - 12 : x + 16) + "px";
     this.element.style.top = Math.max(2, y + 18 + box.height > innerHeight ? y - box.height - 12 : y + 18) + "px";
     if (!link && h.kind === "span" && h.single && h.track >= 0) {
-      this.timer = later("tool tip", 60, () => {
+      this.timer = callLater("tool tip", 60, () => {
         const abort = (this.abort = new AbortController());
         this.app.client
           .json<SpanDetails>(

@@ -15,9 +15,9 @@ type SilentRegion struct {
 	Time   trace.Ticks
 }
 
-// silence counts the visits of a region without events, if calls of the region may wait. marked is set as soon as
+// silentVisits counts the visits of a region without events, if calls of the region may wait. marked is set as soon as
 // a visit has an event.
-type silence struct {
+type silentVisits struct {
 	marked bool
 	visits int64
 	time   trace.Ticks
@@ -46,7 +46,7 @@ func mayWait(role trace.Role, name string) bool {
 func (w *worker) countSilent(c *openCall, t int64) {
 	region := w.nodes[c.node].region
 	if int64(region) >= int64(len(w.silences)) {
-		w.silences = append(w.silences, make([]silence, len(w.kinds)-len(w.silences))...)
+		w.silences = append(w.silences, make([]silentVisits, len(w.kinds)-len(w.silences))...)
 	}
 	s := &w.silences[region]
 	if c.points > 0 {

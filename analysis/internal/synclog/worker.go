@@ -25,8 +25,8 @@ type worker struct {
 	places   []uint32 // indexed by node: index into Log.Paths; set by joinPaths
 	// indexed by node plus 1: the index in lane.passed at which the time of the node was last added
 	passedAt []int32
-	kinds    []regionKind // indexed by region
-	silences []silence    // indexed by region; may be shorter than kinds
+	kinds    []regionKind   // indexed by region
+	silences []silentVisits // indexed by region; may be shorter than kinds
 	window   *trace.Window
 	scratch  []uint32 // rows of the regions in a batch; reused for each batch
 	// free holds openCalls for reuse.

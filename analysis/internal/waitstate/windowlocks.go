@@ -237,8 +237,7 @@ func (e *engine) judgeLock(x *lockEpoch) {
 	}
 }
 
-// finishLocks reports the waits of the last epochs, and counts the calls of locks that are not released as
-// unjudged.
+// finishLocks reports the waits of the last epochs. If a lock is never released, its calls count as unjudged.
 func (e *engine) finishLocks() {
 	for _, l := range e.windows.locks.list {
 		for _, x := range l.ended {

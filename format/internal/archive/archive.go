@@ -41,14 +41,14 @@ func (e *FileError) Defect(rule string, severity trace.Severity) *trace.Defect {
 		Position: trace.Position{File: e.Path, Offset: e.Offset, Binary: true}, Found: e.Found, Expected: e.Expected}
 }
 
-// Missing is the error for a file that cannot be opened.
-type Missing struct {
+// MissingFile is the error for a file that cannot be opened.
+type MissingFile struct {
 	Path string
 	Err  error
 }
 
 // Error returns the error in one line.
-func (m *Missing) Error() string {
+func (m *MissingFile) Error() string {
 	err := m.Err
 	if u := errors.Unwrap(err); u != nil {
 		err = u
@@ -57,16 +57,16 @@ func (m *Missing) Error() string {
 }
 
 // Unwrap returns Err.
-func (m *Missing) Unwrap() error { return m.Err }
+func (m *MissingFile) Unwrap() error { return m.Err }
 
 // IsMissing reports whether an error is caused by a file that does not exist.
 func IsMissing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
 
-// ReportDefect reports a [FileError] as a defect of the rule damaged. It reports a [Missing] file as a defect
+// ReportDefect reports a [FileError] as a defect of the rule damaged. It reports a [MissingFile] as a defect
 // of the rule missing, with expected as the text of what was expected. It returns any other error.
 func ReportDefect(opt *format.ReadOptions, err error, damaged, missing, expected string) error {
 	var f *FileError
-	var m *Missing
+	var m *MissingFile
 	switch {
 	case errors.As(err, &f):
 		return opt.Defect(f.Defect(damaged, trace.Error))
@@ -81,7 +81,7 @@ func ReportDefect(opt *format.ReadOptions, err error, damaged, missing, expected
 func Load(src format.Source, name, path string, most int64) ([]byte, error) {
 	f, size, err := src.OpenName(name)
 	if err != nil {
-		return nil, &Missing{path, err}
+		return nil, &MissingFile{path, err}
 	}
 	defer f.Close()
 	if size > most {
@@ -112,12 +112,12 @@ func Files(src format.Source, begin, shown string, names []string) (list []forma
 	return list, err
 }
 
-// Copy copies a file of a trace to the path to. The error is a [Missing] if the file does not
+// Copy copies a file of a trace to the path to. The error is a [MissingFile] if the file does not
 // exist.
 func Copy(ctx context.Context, src format.Source, name, path, to string) error {
 	f, size, err := src.OpenName(name)
 	if IsMissing(err) {
-		return &Missing{path, err}
+		return &MissingFile{path, err}
 	}
 	if err != nil {
 		return err

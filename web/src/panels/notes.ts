@@ -5,7 +5,7 @@ import { button, el, name, accessibleName } from "../dom";
 import type { Panel } from "../dock";
 import { csv, fileName, saveText } from "../export";
 import type { Lane } from "../lane";
-import { nextFrame } from "../later";
+import { nextFrame } from "../timers";
 import { newID, valid } from "../notes";
 import { exact, short } from "../time";
 

@@ -1,7 +1,7 @@
 // The rows of a long table. Only rows near the visible part are elements of the page. Therefore, a
 // table with thousands of rows costs as much as one with fifty.
 import { el } from "../dom";
-import { nextFrame } from "../later";
+import { nextFrame } from "../timers";
 
 /**
  * rowsBeyond is the number of rows that exist above and below the visible ones. rowsAtFirst is the number

@@ -1,7 +1,7 @@
 // Deferred work: timers and frames. Each has a name, so that the page can list the pending work.
 
 interface Timer {
-  what: string;
+  name: string;
   at: number;
   patient: boolean;
   id: ReturnType<typeof setTimeout>;
@@ -22,13 +22,13 @@ export function now(): number {
 }
 
 /**
- * later calls work after ms milliseconds, and returns a key for drop. what is the name of the
+ * callLater calls work after ms milliseconds, and returns a key for cancel. name is the name of the
  * timer. A patient timer waits for something outside of the page, such as the server, and runNextTimer
  * does not shorten it.
  */
-export function later(what: string, ms: number, work: () => void, patient = false): number {
+export function callLater(name: string, ms: number, work: () => void, patient = false): number {
   const key = ++last;
-  timers.set(key, { what, at: now() + ms, patient, work, id: setTimeout(() => run(key), ms) });
+  timers.set(key, { name, at: now() + ms, patient, work, id: setTimeout(() => run(key), ms) });
   changes.onChange();
   return key;
 }
@@ -36,12 +36,12 @@ export function later(what: string, ms: number, work: () => void, patient = fals
 function run(key: number): void {
   const t = timers.get(key);
   if (!t) return;
-  drop(key);
+  cancel(key);
   t.work();
 }
 
-/** drop cancels the deferred work with the given key. */
-export function drop(key: number): void {
+/** cancel cancels the deferred work with the given key. */
+export function cancel(key: number): void {
   const t = timers.get(key);
   if (!t) return;
   clearTimeout(t.id);
@@ -50,9 +50,9 @@ export function drop(key: number): void {
 }
 
 /** nextFrame calls work in the next frame of the browser. */
-export function nextFrame(what: string, work: () => void): number {
+export function nextFrame(name: string, work: () => void): number {
   const key = ++last;
-  frames.set(key, what);
+  frames.set(key, name);
   changes.onChange();
   requestAnimationFrame(() => {
     frames.delete(key);
@@ -64,7 +64,7 @@ export function nextFrame(what: string, work: () => void): number {
 
 /** deferred returns the names of all deferred work. */
 export function deferred(): string[] {
-  return [...[...timers.values()].map((t) => t.what), ...frames.values()];
+  return [...[...timers.values()].map((t) => t.name), ...frames.values()];
 }
 
 /**

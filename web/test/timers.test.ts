@@ -2,25 +2,25 @@ import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test, vi } from "vitest";
-import { drop, runNextTimer, later, now, deferred } from "../src/later";
+import { cancel, runNextTimer, callLater, now, deferred } from "../src/timers";
 
 test("deferred work has a name until it runs or is dropped, and runNextTimer keeps the order", () => {
   vi.useFakeTimers();
   try {
     const did: string[] = [],
       begin = now();
-    later("second", 300, () => did.push("second"));
-    later("first", 100, () => {
+    callLater("second", 300, () => did.push("second"));
+    callLater("first", 100, () => {
       did.push("first");
-      later("third", 250, () => did.push("third"));
+      callLater("third", 250, () => did.push("third"));
     });
-    drop(later("never", 50, () => did.push("never")));
+    cancel(callLater("never", 50, () => did.push("never")));
     expect(deferred()).toEqual(["second", "first"]);
     runNextTimer();
     expect([did, deferred(), now() - begin]).toEqual([["first"], ["second", "third"], 100]);
     runNextTimer();
     // patient work is not hurried, and nothing before it
-    later("answer", 1000, () => did.push("answer"), true);
+    callLater("answer", 1000, () => did.push("answer"), true);
     runNextTimer();
     expect([did, now() - begin]).toEqual([["first", "second"], 300]);
     vi.runAllTimers();
@@ -39,14 +39,14 @@ test("the page defers no work without a name", () => {
       if (/(setTimeout|setInterval|requestAnimationFrame|requestIdleCallback)\(/.test(line))
         found.push(`${f}: ${line.trim().slice(0, 50)}`);
   }
-  // Two uses of timers are allowed outside of later.ts: export.ts releases a saved file, and page.ts
+  // Two uses of timers are allowed outside of timers.ts: export.ts releases a saved file, and page.ts
   // publishes the state of the page.
   expect(found.sort()).toEqual(
     [
       "export.ts: setTimeout(() => URL.revokeObjectURL(url), 10000);",
-      "later.ts: requestAnimationFrame(() => {",
-      "later.ts: timers.set(key, { what, at: now() + ms, patient, w",
       "page.ts: this.stateTimer = window.setTimeout(() => {",
+      "timers.ts: requestAnimationFrame(() => {",
+      "timers.ts: timers.set(key, { name, at: now() + ms, patient, w",
     ].map((x) => x.slice(0, x.indexOf(": ") + 52)),
   );
 });
