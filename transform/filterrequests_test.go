@@ -15,7 +15,7 @@ import (
 // cancellation and the completion of a request, the begin and the completions of an operation on remote memory, and the
 // rows of an I/O operation.
 func TestFilterOperations(t *testing.T) {
-	r := trace.NewRecorder(trace.Seconds(1))
+	r := trace.NewRecorder(trace.TicksPerSecond(1))
 	loc := r.Location("p")
 	d := r.Defs()
 	a := d.Communicator.Add(trace.Communicator{ID: "0", Name: "A"})

@@ -75,7 +75,7 @@ func TestFilterSnapshots(t *testing.T) {
 // which they were entered.
 func TestFilterSnapshotOfEndedVisit(t *testing.T) {
 	for _, deep := range []int{1, 500} {
-		r := trace.NewRecorder(trace.Seconds(1))
+		r := trace.NewRecorder(trace.TicksPerSecond(1))
 		loc, f := r.Location("p"), r.Region("f")
 		var others []uint32
 		for i := range deep {

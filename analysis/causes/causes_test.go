@@ -127,7 +127,7 @@ func TestEqualEnds(t *testing.T) {
 // 102: thread 1 has spent 3 + 1 outside of all regions, 2 in main, 50 in work and 4 in io, and thread 0 has spent 8 in
 // main. So the excess is 4 + 50 + 4 = 58, and each tick of it costs 52/58.
 func TestCreatedThread(t *testing.T) {
-	r := trace.NewRecorder(trace.Seconds(1_000_000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1_000_000))
 	process := r.Process("p", r.Machine("m"))
 	first, second := r.Thread("0", process), r.Thread("1", process)
 	visit := func(thread uint32, name string, enter, leave int64) {

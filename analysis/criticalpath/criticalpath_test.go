@@ -192,7 +192,7 @@ func TestPathOfNestedCalls(t *testing.T) {
 		{5, map[string]int64{"OpenMP critical": 7 + 10, "work": 2 + 69, "MPI_Recv": 11, "main": 1}},
 		{20, map[string]int64{"OpenMP critical": 4, "work": 69 + 20, "MPI_Recv": 6, "main": 1}},
 	} {
-		r := trace.NewRecorder(trace.Seconds(1_000_000))
+		r := trace.NewRecorder(trace.TicksPerSecond(1_000_000))
 		machine := r.Machine("m")
 		process := r.Process("p", machine)
 		first, second := r.Thread("0", process), r.Thread("1", process)

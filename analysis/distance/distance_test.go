@@ -377,7 +377,7 @@ func TestCalls(t *testing.T) {
 
 // TestIterationsWithoutCalls checks that visits without calls are objects, too: the first and the last of four visits.
 func TestIterationsWithoutCalls(t *testing.T) {
-	rec := trace.NewRecorder(trace.Seconds(1))
+	rec := trace.NewRecorder(trace.TicksPerSecond(1))
 	step, solve, loc := rec.Region("step"), rec.Region("solve"), rec.Location("rank")
 	for i := range int64(4) {
 		rec.Enter(loc, 10*i, step)

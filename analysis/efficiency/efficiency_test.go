@@ -91,7 +91,7 @@ func TestOperationsOutsideOfCalls(t *testing.T) {
 // in barriers until the next multiple of 500. While they compute, they have the given numbers of cycles per tick and of
 // instructions per cycle. In barriers, they have 1000 cycles per tick.
 func counted(ranks int, work, cycles, instructions int64) *trace.Recorder {
-	r := trace.NewRecorder(trace.Seconds(1_000_000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1_000_000))
 	machine, d := r.Machine("node"), r.Defs()
 	var counters [2]uint32
 	for i, name := range []string{"PAPI_TOT_INS", "PAPI_TOT_CYC"} {
