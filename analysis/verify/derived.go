@@ -214,7 +214,11 @@ func (r *recorder) seeObjects(c *trace.Cursor) {
 	if r.window != nil {
 		t = max(t, r.window.From)
 	}
-	for _, x := range r.objectsOf(c) {
+	list := r.objectsOf(c)
+	if r.growth != nil {
+		r.growth.removeIdle(list, t)
+	}
+	for _, x := range list {
 		x.record.extendStay(x.object, t, 0)
 	}
 }

@@ -13,6 +13,7 @@ import (
 type growth struct {
 	*recorder
 	idle      func(c trace.Clock) (int64, error) // see [Monitor.SetIdleTime]
+	idleLimit *int64                             // the result of idle for the current clock; nil if it is not known yet
 	signals   []*grownSignal                     // indexed by index of the signal; nil for signals of the trace
 	responses map[*Responses]*grownResponses
 	watches   bool // growth must be called for the states at which propositions hold
@@ -69,6 +70,7 @@ func (g *growth) addState(list []int32, objects []claimObject) {
 			}
 		}
 	}
+	g.removeIdle(objects, g.now)
 	for _, x := range g.responses {
 		x.addState(g.recorder, list, objects)
 	}
@@ -124,6 +126,7 @@ func (g *growth) beginClaim(x *openClaim) error {
 	if err := g.updateResourceUsages(); err != nil {
 		return err
 	}
+	g.removeIdle(x.objects, x.start)
 	for _, o := range x.objects {
 		o.record.extendStay(o.object, x.start, 1)
 	}
@@ -219,31 +222,63 @@ func (g *growth) removeDeparted(o *objectRecord, ended bool) (from int64, err er
 	if g.idle == nil && !ended {
 		return g.first, nil
 	}
-	limit := int64(0)
-	if !ended {
-		if limit, err = g.idle(g.defs.Clock); err != nil {
-			return 0, err
-		}
-	}
 	from = g.now
 	for name, s := range o.stays {
-		if !ended && (s.open > 0 || uint64(g.now)-uint64(s.To) <= uint64(limit)) {
+		idle := ended
+		if !ended {
+			if idle, err = g.isIdle(s, g.now); err != nil {
+				return 0, err
+			}
+		}
+		if idle {
+			g.remove(o, name, s)
+		} else {
 			from = min(from, s.From)
-			continue
 		}
-		for _, x := range g.signals {
-			if x != nil && x.Object == o.attribute {
-				addStay(x.Growing, s, g.defs.Clock.UnitTicks())
-			}
-		}
-		for _, x := range g.responses {
-			if x.responses.By == o.attribute {
-				x.removeDeparted(g.recorder, name)
-			}
-		}
-		delete(o.stays, name)
 	}
 	return from, nil
+}
+
+// removeIdle removes those of the given objects that have left the system before time t, because an event at that time
+// belongs to another object with the same name. removeDeparted reports errors of idle.
+func (g *growth) removeIdle(objects []claimObject, t int64) {
+	if g.idle == nil {
+		return
+	}
+	for _, x := range objects {
+		if s, ok := x.record.stays[x.object]; ok {
+			if idle, err := g.isIdle(s, t); err == nil && idle {
+				g.remove(x.record, x.object, s)
+			}
+		}
+	}
+}
+
+// isIdle reports whether an object has left the system before time t, because it has had no events for long enough.
+func (g *growth) isIdle(s objectStay, t int64) (bool, error) {
+	if g.idleLimit == nil {
+		limit, err := g.idle(g.defs.Clock)
+		if err != nil {
+			return false, err
+		}
+		g.idleLimit = &limit
+	}
+	return s.open <= 0 && uint64(t)-uint64(s.To) > uint64(*g.idleLimit), nil
+}
+
+// remove counts an object that has left the system, and removes it.
+func (g *growth) remove(o *objectRecord, name string, s objectStay) {
+	for _, x := range g.signals {
+		if x != nil && x.Object == o.attribute {
+			addStay(x.Growing, s, g.defs.Clock.UnitTicks())
+		}
+	}
+	for _, x := range g.responses {
+		if x.responses.By == o.attribute {
+			x.removeDeparted(g.recorder, name)
+		}
+	}
+	delete(o.stays, name)
 }
 
 // addLine adds a line to a signal. If the last line was incomplete, the new line replaces it.
@@ -257,6 +292,7 @@ func (s *grownSignal) addLine(x signals.Line) {
 
 // scaleTimes multiplies all times by a factor.
 func (g *growth) scaleTimes(factor int64) {
+	g.idleLimit = nil
 	for _, s := range g.signals {
 		if s == nil || s.Growing == nil {
 			continue

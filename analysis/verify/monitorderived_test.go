@@ -190,6 +190,31 @@ func TestMonitorDerivedAgrees(t *testing.T) {
 	}
 }
 
+// TestMonitorIdleObjects checks that an object is another one after the idle time, even if its next event comes in the
+// same batch. Object 1 is in the system from 0 to 2 and from 20 to 22 ms. So its latency is 2 ms, no object is there at
+// 10 ms, and both response times from A to B are 2 ms.
+func TestMonitorIdleObjects(t *testing.T) {
+	const text = "TU MILLISECONDS\nR 0 4 false ; name=R\nE 0 0 ; name=A,id=1\nE 1 2 ; name=B,id=1\n" +
+		"E 2 20 ; name=A,id=1\nC 3 21 22 0 1 ; name=B,id=1\nE 4 40 ; name=end\n"
+	spec, err := Parse("", []byte(`
+		signal l : latency 'id'
+		signal w : wip 'id'
+		check latency : globally l <= 2
+		check empty : finally within [10, 10] w == 0
+		check times : percentile 100 from {'name' = 'A'} to {'name' = 'B'} by 'id' <= 2 ms`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for idle, want := range map[int64]Verdict{5: "good", 17: "good", 18: "bad", 100: "bad"} {
+		got, _ := followText(t, spec, text, Compatible, idle)
+		for name, c := range got {
+			if c.Verdict != want {
+				t.Errorf("idle time of %d ms: %s is %s, expected %s", idle, name, c.Verdict, want)
+			}
+		}
+	}
+}
+
 // TestMonitorVisitsAgree makes the same checks as TestMonitorDerivedAgrees with visits, some of which
 // do not end.
 func TestMonitorVisitsAgree(t *testing.T) {

@@ -182,7 +182,7 @@ func (g *grownResponses) countExceeding(r *recorder) {
 	g.waiting = slices.Delete(g.waiting, 0, n)
 	for len(g.begins) > 0 {
 		y := g.spans[g.begins[0].object]
-		if y.begun && !y.answered {
+		if y.begun && !y.answered && y.from.t == g.begins[0].t { // else the object has left
 			if within(y.from.t, r.latest, most) {
 				return
 			}

@@ -203,10 +203,15 @@ func checkLastWord(s string, words []string, fits func(string) bool) error {
 		}
 		if meant != "" && rest != "" && fits(rest) {
 			return fmt.Errorf("found %q, expected \"%s %s\"; a name that ends like this needs quotes: %s", w+" "+rest, meant,
-				rest, quote(strings.TrimSpace(s)))
+				rest, inQuotes(s))
 		}
 	}
 	return nil
+}
+
+// inQuotes returns a name in quotes, as a hint in one line.
+func inQuotes(name string) string {
+	return strings.ReplaceAll(quote(strings.TrimSpace(name)), "\n", "\\n")
 }
 
 // mistakenWords lists other words that users write in place of a word.
@@ -232,7 +237,7 @@ func conditionText(s string) (string, error) {
 		r, n := utf8.DecodeRuneInString(s[j:])
 		if limit := strings.TrimSpace(s[j+n:]); limit != "" && strings.ContainsRune("+-.0123456789", rune(limit[0])) {
 			return "", fmt.Errorf("found \"%c\", expected %s; a name that contains %c needs quotes: %s", r, foreignSymbols[r],
-				r, quote(strings.TrimSpace(s)))
+				r, inQuotes(s))
 		}
 	}
 	if i < 0 || s[i] == '}' {
@@ -248,7 +253,7 @@ func conditionText(s string) (string, error) {
 	rest := strings.TrimSpace(s[i:])
 	if limit := strings.TrimLeft(rest, "<>=! "); limit != "" && !strings.ContainsRune("+-.0123456789", rune(limit[0])) {
 		return "", fmt.Errorf("found %q, expected a number; a name that contains %c needs quotes: %s",
-			limit, rest[0], quote(strings.TrimSpace(s)))
+			limit, rest[0], inQuotes(s))
 	}
 	if len(rest) > 1 && rest[0] == '=' && !strings.ContainsRune("=<>", rune(rest[1])) {
 		rest = "=" + rest

@@ -374,6 +374,7 @@ func TestPropertyErrors(t *testing.T) {
 		"always queue ≤ 5":             `found "≤", expected <=; a name that contains ≤ needs quotes: 'queue ≤ 5'`,
 
 		"period A every 5 sec":      `found "5 sec", expected a time`,
+		"always s\nt <= x":          `found "x", expected a number; a name that contains < needs quotes: 's\nt <= x'`,
 		"period A every 0ms":        `found the time 0 ms between two events, expected more than 0`,
 		"latency A..B by p99 < 5ms": `found nothing after "by", expected an attribute`,
 	} {

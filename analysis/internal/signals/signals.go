@@ -354,9 +354,9 @@ func quotient(a, b float64) float64 {
 	return a / b
 }
 
-// quotients returns the quotients of two linear functions at the ends of a piece. start and end have the divisor and the
-// dividend there. Where both are 0 at one end of the piece, the quotient is the same in the whole piece. The divisor may
-// have a rounding error where the dividend is exactly 0.
+// quotients returns the quotients of two linear functions at the ends of a piece. start and end have the divisor and
+// the dividend there. Where both are 0 at one end of the piece, the quotient is the same in the whole piece. The
+// divisor may have a rounding error where the dividend is exactly 0.
 func quotients(start, end [2]float64) (atStart, atEnd float64) {
 	atStart, atEnd = quotient(start[1], start[0]), quotient(end[1], end[0])
 	switch {

@@ -51,8 +51,8 @@ func TestStays(t *testing.T) {
 	}
 }
 
-// TestAveragedLatency checks averages over 5 ticks of the latency of a single object, which stays for 3 ticks from 10 to
-// 13. Work in progress and throughput are n/5 and n/15, where n is the number of these ticks in the window. So the
+// TestAveragedLatency checks averages over 5 ticks of the latency of a single object, which stays for 3 ticks from 10
+// to 13. Work in progress and throughput are n/5 and n/15, where n is the number of these ticks in the window. So the
 // latency is 3 from 10, where both begin at 0, to 18, where both are 0 again, and 0 before and after that.
 func TestAveragedLatency(t *testing.T) {
 	s := NewStays(1, 1)
