@@ -38,6 +38,9 @@ type Options struct {
 	// Rows maps each region to the row that stands for all regions counted together with it. Nil
 	// counts each region by itself. Parts that are merged must have the same Rows.
 	Rows *trace.Rows
+	// Continued is set if the region of tasks, in which some recorders show that an implicit task continues, is no visit.
+	// Its time then belongs to the region around it.
+	Continued bool
 }
 
 // Part is the call tree of some locations of a trace.
@@ -76,12 +79,16 @@ type location struct {
 	last  int64
 	root  int32 // the parent of the outermost visits: −1 minus the number of the location's tree
 	index uint32
+	// continued is set if the implicit task continues, and no region has begun since then.
+	continued bool
 }
 
 // frame is an open visit: its call path as index into Part.nodes, and the time of its enter.
 type frame struct {
 	node  int32
 	enter int64
+	// continued is set if the visit only shows that the implicit task continues; its time belongs to the region around it.
+	continued bool
 }
 
 // New returns an empty part for a trace.
@@ -107,9 +114,24 @@ func (p *Part) Batch(b *trace.Batch) error {
 			p.enter(l, t, refs[i])
 		case trace.Leave:
 			p.leave(l, t, refs[i])
+		case trace.TaskSwitch:
+			l.continued = p.opt.Continued && task(b, i) == 0
 		}
 	}
 	return nil
+}
+
+// task returns the number of the task in a row of the kind [trace.TaskSwitch], or trace.Undefined.
+func task(b *trace.Batch, row int) uint64 {
+	i, ok := slices.BinarySearch(b.OpRow, uint32(row))
+	from := uint32(0)
+	if ok && i > 0 {
+		from = b.OpEnd[i-1]
+	}
+	if ops := b.Op[from:]; ok && b.OpEnd[i]-from > 2 {
+		return ops[2]
+	}
+	return trace.Undefined
 }
 
 // location returns the state of a location, which it creates if needed.
@@ -131,8 +153,8 @@ func (p *Part) location(loc uint32) *location {
 // addTime adds the time since the location's last enter or leave, as far as it lies in the window,
 // to the exclusive time of its innermost path.
 func (p *Part) addTime(l *location, t int64) {
-	if n := len(l.stack); n > 0 {
-		p.nodes[l.stack[n-1].node].exclusive.Add(p.opt.Window.Clip(t) - p.opt.Window.Clip(l.since))
+	if f := l.top(); f != nil {
+		p.nodes[f.node].exclusive.Add(p.opt.Window.Clip(t) - p.opt.Window.Clip(l.since))
 	}
 	l.since = t
 }
@@ -140,11 +162,22 @@ func (p *Part) addTime(l *location, t int64) {
 func (p *Part) enter(l *location, t int64, region uint32) {
 	p.addTime(l, t)
 	parent := l.root
-	if n := len(l.stack); n > 0 {
-		parent = l.stack[n-1].node
+	if f := l.top(); f != nil {
+		parent = f.node
 	}
 	l.open.Open(region, len(l.stack))
-	l.stack = append(l.stack, frame{p.node(parent, region), t})
+	l.stack = append(l.stack, frame{p.node(parent, region), t, l.continued && p.defs.IsTask(region)})
+	l.continued = false
+}
+
+// top returns the innermost open visit, or nil if none is open.
+func (l *location) top() *frame {
+	for i := len(l.stack) - 1; i >= 0; i-- {
+		if f := &l.stack[i]; !f.continued {
+			return f
+		}
+	}
+	return nil
 }
 
 // node returns the index of the path that leads from parent to region, which it creates if needed.
@@ -186,7 +219,7 @@ func (p *Part) leave(l *location, t int64, region uint32) {
 // it.
 func (p *Part) countVisit(l *location, f frame, t int64, unclosed bool) {
 	w := p.opt.Window
-	if w != nil && (t < w.From || t == w.From && f.enter < t || !trace.Before(max(f.enter, w.From), w.To)) {
+	if f.continued || w != nil && (t < w.From || t == w.From && f.enter < t || !trace.Before(max(f.enter, w.From), w.To)) {
 		return
 	}
 	n := &p.nodes[f.node]

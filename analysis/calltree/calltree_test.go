@@ -24,6 +24,40 @@ func scan(t *testing.T, r *trace.Recorder, s format.Sink) {
 	}
 }
 
+// TestContinued checks the times of a thread that executes a task from 12 to 20 in a barrier from 10 to 51, and whose
+// implicit task then continues, as EZTrace records it with OMPT: until 20 it has waited for 2, and then for 31.
+// Afterwards it works in a region that is not in the region of tasks, although the trace does not have the end of that.
+func TestContinued(t *testing.T) {
+	r := trace.NewRecorder(trace.Seconds(1))
+	x, barrier, tasks, work := r.Location("x"), r.Region("OpenMP barrier"), r.Region("OpenMP task"), r.Region("work")
+	r.Enter(x, 10, barrier)
+	for i, at := range []int64{12, 20} {
+		r.Leave(x, at, tasks)
+		r.Event(x, at, trace.TaskSwitch, trace.NoRef, []uint64{trace.Undefined, 0, uint64(1 - i)})
+		r.Enter(x, at, tasks)
+	}
+	r.Leave(x, 51, barrier)
+	r.Enter(x, 51, work)
+	r.Leave(x, 60, work)
+	for _, test := range []struct {
+		continued bool
+		expected  string
+	}{
+		{true, "0 OpenMP barrier 1 33, 1 OpenMP task 1 8, 0 work 1 9"},
+		{false, "0 OpenMP barrier 1 2, 1 OpenMP task 2 39, 2 work 1 9"},
+	} {
+		p := calltree.New(r.Defs(), calltree.Options{Continued: test.continued})
+		scan(t, r, p)
+		var found []string
+		for _, n := range p.Result() {
+			found = append(found, fmt.Sprint(n.Depth, " ", r.Defs().Regions.At(n.Region).Name, " ", n.Count, " ", n.Exclusive))
+		}
+		if s := strings.Join(found, ", "); s != test.expected {
+			t.Errorf("continued %t: found %s, expected %s", test.continued, s, test.expected)
+		}
+	}
+}
+
 // TestTree checks a tree that was counted by hand.
 func TestTree(t *testing.T) {
 	r := trace.NewRecorder(trace.TicksPerSecond(1))

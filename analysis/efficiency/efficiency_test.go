@@ -155,3 +155,38 @@ func TestCounterScaling(t *testing.T) {
 		}
 	}
 }
+
+// TestSleepingThreads checks that a thread is not useful after it has left a team in which another thread has let it
+// work, also if a region is open around its whole life, as EZTrace records it for programs of libgomp. Thread 1 works
+// from 10 to 40 and from 150 to 170, and thread 0 all of the time, from 0 to 200: 250 of 2 · 200. Thread 0 has started
+// both teams, and its work between them counts.
+func TestSleepingThreads(t *testing.T) {
+	r := trace.NewRecorder(trace.Seconds(1_000_000))
+	process := r.Process("p", r.Machine("m"))
+	first, second := r.Thread("0", process), r.Thread("1", process)
+	parallel, working := r.Region("OpenMP Parallel"), r.Region("Working")
+	const openMP = 3
+	team := func(thread uint32, begin, end int64) {
+		r.Event(thread, begin, trace.ThreadTeamBegin, trace.NoRef, []uint64{0})
+		r.Enter(thread, begin, parallel)
+		r.Event(thread, end, trace.ThreadTeamEnd, trace.NoRef, []uint64{0})
+		r.Leave(thread, end, parallel)
+	}
+	r.Enter(first, 0, working)
+	r.Enter(second, 10, working)
+	for _, x := range [][3]int64{{10, 100, 40}, {150, 160, 170}} {
+		r.Event(first, x[0], trace.ThreadFork, trace.NoRef, []uint64{2, openMP})
+		team(first, x[0], x[1])
+		team(second, x[0], x[2])
+		r.Event(first, max(x[1], x[2]), trace.ThreadJoin, trace.NoRef, []uint64{openMP})
+	}
+	r.Leave(first, 200, working)
+	r.Leave(second, 200, working)
+	x, ok, err := efficiency.Find(t.Context(), format.Recorded(r), efficiency.Options{Rows: trace.NewRows(r.Defs())})
+	if err != nil || !ok {
+		t.Fatal(ok, err)
+	}
+	if x.Useful.Int64() != 250 || x.UsefulMax != 200 {
+		t.Errorf("found useful times of %v, at most %d, expected 250, at most 200", x.Useful, x.UsefulMax)
+	}
+}

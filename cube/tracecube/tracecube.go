@@ -57,7 +57,7 @@ func New(ctx context.Context, events format.Events, sel trace.Selection, opt cal
 	for i, l := range d.Locations.All() {
 		f.used[i] = l.Kind.IsProcessor() && l.Kind != trace.PeerLocation && (sel.Location == nil || sel.Location(uint32(i)))
 	}
-	opt.Root = func(loc uint32) uint32 { return loc }
+	opt.Root, opt.Continued = func(loc uint32) uint32 { return loc }, true
 	// The regions that are open at the begin of the window depend on events before it.
 	sum, err := analysis.Run(ctx, events, sel.Surrounding(), func() *calltree.Part { return calltree.New(d, opt) })
 	if err != nil {

@@ -13,6 +13,7 @@ var pointKinds = [...]Kind{trace.Send: Send, trace.SendBegin: SendPost, trace.Se
 func (w *worker) point(l *lane, t int64, k trace.Kind, ops []uint64) error {
 	switch k {
 	case trace.ThreadFork:
+		l.wake(t)
 		err := w.add(l, Fork, t, ops)
 		l.forks = append(l.forks, openFork{len(l.stack), pendingRegion, false})
 		return err
@@ -61,6 +62,7 @@ func (w *worker) point(l *lane, t int64, k trace.Kind, ops []uint64) error {
 		}
 		return w.add(l, Acquire, t, []uint64{threadNumber(ops), trace.Undefined, NumberModel, Shared})
 	case trace.ThreadTeamBegin:
+		l.wake(t)
 		c := w.team(l, operand(ops, 0))
 		ops = append([]uint64{c}, ops[min(1, len(ops)):]...)
 		l.teams = append(l.teams, teamVisit{communicator: c, visit: l.visits[c]})
@@ -70,13 +72,16 @@ func (w *worker) point(l *lane, t int64, k trace.Kind, ops []uint64) error {
 		return err
 	case trace.ThreadTeamEnd:
 		if n := len(l.teams); n > 0 {
+			known := l.inKnownTeam()
 			l.teams = l.teams[:n-1]
 			if w.times {
 				l.addTime(t)
 			}
+			started := len(l.forks) == 1 && l.forks[0].started
 			if err := w.endFork(l); err != nil {
 				return err
 			}
+			l.asleep = started && known && l.root == outermostThread
 		}
 		return w.add(l, TeamEnd, t, []uint64{w.team(l, operand(ops, 0))})
 	}

@@ -86,6 +86,7 @@ type lane struct {
 	idle          int32
 	waited        int64
 	resumed       bool // the implicit task continues, and no region has begun since then
+	asleep        bool // the thread has left a team in which another thread let it work, and has begun nothing since then
 	root          int32
 	worker        *worker
 	thread        uint64 // see Log.Thread
@@ -418,6 +419,9 @@ func (l *lane) addTime(t int64) {
 			node = f.node
 		}
 	}
+	if l.asleep {
+		node = -1
+	}
 	if node != pendingRegion {
 		w := l.worker
 		for int(node)+1 >= len(w.passedAt) {
@@ -433,42 +437,6 @@ func (l *lane) addTime(t int64) {
 	l.passed = append(l.passed, nodeTime{node, d})
 }
 
-// setAhead sets the node for times before a parallel region, and packs the calls that have waited for
-// it.
-func (w *worker) setAhead(l *lane, node int32) error {
-	set := func(list []nodeTime) {
-		for i := range list {
-			if list[i].node == pendingRegion {
-				list[i].node = node
-			}
-		}
-	}
-	set(l.passed)
-	for i := range l.delayed {
-		c := &l.delayed[i]
-		set(c.before)
-		set(c.inside)
-		if err := w.write(l, c); err != nil {
-			return err
-		}
-	}
-	l.delayed = l.delayed[:0]
-	return nil
-}
-
-// endFork ends the innermost parallel construct or visit of a team.
-func (w *worker) endFork(l *lane) error {
-	n := len(l.forks)
-	if n == 0 {
-		return nil
-	}
-	l.forks = l.forks[:n-1]
-	if n := len(l.forks); n > 0 && l.forks[n-1].node == pendingRegion {
-		return nil
-	}
-	return w.setAhead(l, l.innermost())
-}
-
 // innermost returns the node of the innermost open region, or -1 if none is open.
 func (l *lane) innermost() int32 {
 	if f := l.top(); f != nil {
@@ -477,22 +445,13 @@ func (l *lane) innermost() int32 {
 	return -1
 }
 
-// giveUp packs the calls that wait for a parallel region. The path of the region counts as unknown.
-func (w *worker) giveUp(l *lane) error {
-	for i := range l.forks {
-		if l.forks[i].node == pendingRegion {
-			l.forks[i].node = -1
-		}
-	}
-	return w.setAhead(l, l.innermost())
-}
-
 // enter begins a visit of a region.
 func (w *worker) enter(l *lane, t int64, region uint32) error {
 	if w.times {
 		l.addTime(t)
 	}
 	l.passOwn(t)
+	l.asleep = false
 	n := node{l.root, region}
 	if top := l.top(); top != nil {
 		n.parent = top.node
