@@ -28,7 +28,7 @@ func scan(t *testing.T, r *trace.Recorder, s format.Sink) {
 // implicit task then continues, as EZTrace records it with OMPT: until 20 it has waited for 2, and then for 31.
 // Afterwards it works in a region that is not in the region of tasks, although the trace does not have the end of that.
 func TestContinued(t *testing.T) {
-	r := trace.NewRecorder(trace.Seconds(1))
+	r := trace.NewRecorder(trace.TicksPerSecond(1))
 	x, barrier, tasks, work := r.Location("x"), r.Region("OpenMP barrier"), r.Region("OpenMP task"), r.Region("work")
 	r.Enter(x, 10, barrier)
 	for i, at := range []int64{12, 20} {

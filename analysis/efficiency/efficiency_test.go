@@ -161,7 +161,7 @@ func TestCounterScaling(t *testing.T) {
 // from 10 to 40 and from 150 to 170, and thread 0 all of the time, from 0 to 200: 250 of 2 · 200. Thread 0 has started
 // both teams, and its work between them counts.
 func TestSleepingThreads(t *testing.T) {
-	r := trace.NewRecorder(trace.Seconds(1_000_000))
+	r := trace.NewRecorder(trace.TicksPerSecond(1_000_000))
 	process := r.Process("p", r.Machine("m"))
 	first, second := r.Thread("0", process), r.Thread("1", process)
 	parallel, working := r.Region("OpenMP Parallel"), r.Region("Working")
