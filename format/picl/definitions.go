@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"github.com/weft-trace/weft/trace"
 )
@@ -21,7 +22,8 @@ type definitions struct {
 	descriptors []redefinition
 	byNumber    map[int64]*scopeIndex // definitions of descriptors, by the number of the descriptor
 	sets        map[setKey][]int64
-	subsetsOf   map[setKey][]int64 // the subsets that have a number as a member
+	subsetsOf   map[setKey]*memberships // by the type of the subsets and the member
+	resolved    atomic.Bool             // whether a scopeIndex has resolved scopes
 }
 
 type setKey struct{ typ, id int64 }
@@ -38,7 +40,8 @@ type redefinition struct {
 }
 
 func newDefinitions() *definitions {
-	return &definitions{byNumber: map[int64]*scopeIndex{}, sets: map[setKey][]int64{}, subsetsOf: map[setKey][]int64{}}
+	return &definitions{byNumber: map[int64]*scopeIndex{}, sets: map[setKey][]int64{},
+		subsetsOf: map[setKey]*memberships{}}
 }
 
 // add adds a definition record. It returns a problem if the data of the record are invalid.
@@ -122,16 +125,23 @@ func (d *definitions) addDescriptor(r redefinition) {
 
 // define defines a subset, and replaces an earlier definition with the same key.
 func (d *definitions) define(k setKey, members []int64) {
-	for _, m := range d.sets[k] {
-		of := setKey{k.typ, m}
-		d.subsetsOf[of] = slices.DeleteFunc(d.subsetsOf[of], func(id int64) bool { return id == k.id })
+	old, defined := d.sets[k]
+	if defined && slices.Equal(old, members) {
+		return // a record is defined again when it is written
+	}
+	for _, m := range old {
+		d.subsetsOf[setKey{k.typ, m}].remove(k.id)
 	}
 	d.sets[k] = members
 	for _, m := range members {
 		of := setKey{k.typ, m}
-		if l := d.subsetsOf[of]; len(l) == 0 || l[len(l)-1] != k.id { // a subset may name a member twice
-			d.subsetsOf[of] = append(l, k.id)
+		if d.subsetsOf[of] == nil {
+			d.subsetsOf[of] = &memberships{}
 		}
+		d.subsetsOf[of].add(k.id)
+	}
+	if !d.resolved.Swap(false) {
+		return
 	}
 	d.byEvent.resolved.Clear()
 	d.byProcess.resolved.Clear()
@@ -163,8 +173,21 @@ func (d *definitions) isUndefined(k setKey) bool {
 	return k.id < -1 && !d.hasSubset(k) && (k.typ != TypeEventSet || k.id < -1000 && subset(k.id) == nil)
 }
 
+// subsetsWith returns the subsets of which x is a member.
+func (d *definitions) subsetsWith(typ, x int64) []int64 {
+	if m := d.subsetsOf[setKey{typ, x}]; m != nil {
+		return m.ids
+	}
+	return nil
+}
+
+// inSet reports whether a record defines a subset with the member x.
 func (d *definitions) inSet(typ, id, x int64) bool {
-	return id < -1 && slices.Contains(d.subsetsOf[setKey{typ, x}], id)
+	if id >= -1 {
+		return false
+	}
+	m := d.subsetsOf[setKey{typ, x}]
+	return m != nil && m.place(id) >= 0
 }
 
 // setExplicitText sets the Text of a record to use a control string, if a definition has changed the

@@ -85,6 +85,7 @@ func (x *scopeIndex) find(d *definitions, record scope) int32 {
 		}
 	}
 	if len(lists) > many {
+		d.resolved.Store(true)
 		x.resolved.Store(record, history(lists, ranks))
 	}
 	return best.index
@@ -155,7 +156,7 @@ func (d *definitions) eventScopes(scopes map[int64]*eventScopes, event int64) []
 			add(s.id)
 		}
 	}
-	for _, id := range d.subsetsOf[setKey{TypeEventSet, event}] {
+	for _, id := range d.subsetsWith(TypeEventSet, event) {
 		if id != event {
 			add(id)
 		}
@@ -176,7 +177,7 @@ func (d *definitions) placeScopes(scopes map[int64]bool, typ, number int64) []in
 	if len(scopes) == len(apply) {
 		return apply
 	}
-	for _, id := range d.subsetsOf[setKey{typ, number}] {
+	for _, id := range d.subsetsWith(typ, number) {
 		if id < -1 && id != number && scopes[id] {
 			apply = append(apply, id)
 		}

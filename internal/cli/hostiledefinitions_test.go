@@ -46,6 +46,10 @@ func hostileDefinitions(shape string, n int) (text string, ok bool) {
 		}
 		each("-2 -913 0 %d -1 0\n", func(i int) []any { return []any{-5000 - i%16} })
 		each("-2 1 0 %d 0 0\n", same)
+	case "subsets of the same members": // each is defined twice, the second time without member 1
+		each("-202 -812 -1 -1 -1 3 2 %d 0 1\n", func(i int) []any { return []any{-5000 - i} })
+		each("-202 -812 0 -1 -1 2 2 %d 0\n", func(i int) []any { return []any{-5000 - i} })
+		each("-3 -402 1 %d 0 2 2 -1 %d\n", func(i int) []any { return []any{i % 2, -5000 - i} })
 	default:
 		return "", false
 	}

@@ -73,6 +73,7 @@ func TestHostileShapesAreLinear(t *testing.T) {
 		{"labels of subsets of event types", 200, []string{"merge", "IN"}},
 		{"destinations of many processes", 250, []string{"messages"}},
 		{"subsets of many processors", 500, []string{"states"}},
+		{"subsets of the same members", 2_500, []string{"repair"}},
 		{"descriptors", 500, []string{"info"}},
 		{"descriptors", 500, []string{"repair"}},
 	} {
