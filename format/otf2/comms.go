@@ -58,7 +58,7 @@ func (e *encoder) resolve(comm uint32) *commMembers {
 	set := d.Sets.At(c.Set)
 	x := &commMembers{ranks: map[uint32]uint64{}}
 	if d.Conventions.EventTypes {
-		list := d.SetMembers(c.Set)
+		list := e.numberedProcesses(set)
 		if list == nil || slices.Contains(list, trace.NoRef) {
 			return all
 		}
@@ -172,19 +172,22 @@ func (e *encoder) noteTeam(c *trace.Cursor) {
 }
 
 // locationsOf returns the ids of the locations of a set. It returns no ids unless all members are locations.
-func (e *encoder) locationsOf(set uint32) (ids []uint64) {
-	s := e.defs.Sets.At(set)
+func (e *encoder) locationsOf(s *trace.Set) (ids []uint64) {
 	members := s.Members
-	if e.defs.Conventions.EventTypes {
-		for _, loc := range e.defs.SetMembers(set) {
-			if loc == trace.NoRef {
-				return nil
+	switch s.Kind {
+	case "processors", "processes":
+		if e.defs.Conventions.EventTypes {
+			for _, loc := range e.numberedProcesses(s) {
+				if loc == trace.NoRef {
+					return nil
+				}
+				ids = append(ids, uint64(loc))
 			}
-			ids = append(ids, uint64(loc))
+			return ids
 		}
-		return ids
-	}
-	if s.Kind == "ranks" {
+	case "regions", "metrics": // their ids may be those of locations
+		return nil
+	case "ranks":
 		all := e.communicatingMembers(s)
 		members = nil
 		for _, r := range s.Members {
@@ -202,6 +205,18 @@ func (e *encoder) locationsOf(set uint32) (ids []uint64) {
 		ids = append(ids, uint64(loc))
 	}
 	return ids
+}
+
+// numberedProcesses returns the locations of a set of processors or processes in a trace whose locations have both
+// numbers. The result is nil for other sets.
+func (e *encoder) numberedProcesses(s *trace.Set) []uint32 {
+	if s.Kind != "processors" && s.Kind != "processes" {
+		return nil
+	}
+	if e.processes == nil {
+		e.processes = trace.NewProcessNumbers(e.defs)
+	}
+	return e.processes.Locations(s)
 }
 
 // locationByNumber returns the location whose id is the number n.

@@ -21,6 +21,7 @@ type readOperations struct {
 	sets     int                     // number of sets that may have communicators
 	barriers []barrierScope          // in the order of the file
 	joined   map[barrierScope]uint32 // communicators of barriers with two subsets
+	counted  [3]int                  // numbers of barriers, subsets and processes for which joined has the members
 }
 
 // barrierScope holds the subset of processors and the subset of processes in the entry of a barrier that has both.
@@ -117,21 +118,27 @@ func (d *decoder) defineOperations() {
 	d.joinSubsets(all)
 }
 
-// maxJoined limits the sum of the sizes of the subsets that make up the sets of barriers. Barriers beyond it have no
+// maxJoined limits the sum of the sizes of the subsets that make up the sets of barriers. maxMembers limits the sum of
+// the sizes of these sets, in addition to a member for each record of the trace. Barriers beyond them have no
 // communicator.
-const maxJoined = 1 << 22
+const maxJoined, maxMembers = 1 << 22, 1 << 16
 
 // joinSubsets defines a communicator for each pair of subsets in the entry of a barrier. Its members are the processes,
 // among all processes, that belong to both subsets. If a record does not define one of the subsets, the communicator
 // stays undefined. A later call updates the members.
 func (d *decoder) joinSubsets(all []procKey) {
 	o, m := &d.operations, d.Model
+	counted := [3]int{len(o.barriers), len(d.defs.sets), len(all)}
+	if len(o.barriers) == 0 || counted == o.counted {
+		return
+	}
+	o.counted = counted
 	byProcessor, known := map[int64][]procKey{}, map[int64]bool{}
 	for _, k := range all {
 		byProcessor[k.processor] = append(byProcessor[k.processor], k)
 		known[k.process] = true
 	}
-	size := 0
+	size, members := 0, int64(0)
 	for _, x := range o.barriers {
 		processors, ok1 := d.defs.sets[setKey{TypeProcessorSet, x.processors}]
 		processes, ok2 := d.defs.sets[setKey{TypeProcessSet, x.processes}]
@@ -139,10 +146,10 @@ func (d *decoder) joinSubsets(all []procKey) {
 			continue
 		}
 		// If some member of the subset of processes is no process, its members are processors.
-		areProcessors, members := false, map[int64]bool{}
+		areProcessors, inSubset := false, map[int64]bool{}
 		for _, q := range processes {
 			areProcessors = areProcessors || !known[q] && !known[-1]
-			members[q] = true
+			inSubset[q] = true
 		}
 		var both []procKey
 		seen := map[int64]bool{}
@@ -152,12 +159,14 @@ func (d *decoder) joinSubsets(all []procKey) {
 			}
 			seen[p] = true
 			for _, k := range byProcessor[p] {
-				if areProcessors && members[p] || !areProcessors && (members[k.process] || k.process == -1) {
+				if areProcessors && inSubset[p] || !areProcessors && (inSubset[k.process] || k.process == -1) {
 					both = append(both, k)
 				}
 			}
 		}
-		size += len(both)
+		if members += int64(len(both)); members > d.nrec+maxMembers {
+			continue
+		}
 		if o.joined[x] == trace.NoRef {
 			id := strconv.FormatInt(x.processors, 10) + jointSeparator + strconv.FormatInt(x.processes, 10)
 			set := m.Sets.Add(trace.Set{ID: id})

@@ -63,6 +63,19 @@ func TestPrunedScopeOfMarker(t *testing.T) {
 	}
 }
 
+// TestGroupOfRegions checks that an archive that comes back from OTF has no group of locations instead of a group of
+// regions, whose ids are also those of locations.
+func TestGroupOfRegions(t *testing.T) {
+	path, dir := nativesArchive(t), t.TempDir()
+	otf, back := filepath.Join(dir, "x.otf"), filepath.Join(dir, "back.otf2")
+	weft(t, 0, "convert", "-q", path, otf)
+	weft(t, 0, "convert", "-q", otf, back)
+	defined, _ := runTool(t, back, "otf2-print", "-G")
+	if !regexp.MustCompile(`Name: "of regions" <\d+>, .* 0 Members`).Match(defined) {
+		t.Errorf("expected a group without members, otf2-print prints\n%s", defined)
+	}
+}
+
 // TestExtentOfAlignedArchive checks that the clock properties of an aligned archive include all of its times. The
 // correction moves the second location's events by 350 ns to before the begin that the archive stated.
 func TestExtentOfAlignedArchive(t *testing.T) {

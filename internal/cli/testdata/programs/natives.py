@@ -5,7 +5,7 @@
 The mapping table of the first location exchanges the two interrupt generators of its samples. Its events are records of
 OpenMP of old versions, a metric event with three values, parameters of each type, and attributes that refer to a file
 and a handle. It receives a message 350 ns before the second location sends it. The second location is the only member of
-a group to which only a marker refers. The third location holds values of metrics.
+a group to which only a marker refers. The third location holds values of metrics. A group has the first region.
 """
 import sys
 
@@ -30,6 +30,7 @@ with otf2.writer.open(sys.argv[1], timer_resolution=1000000000) as trace:
     d.group("marked", group_type=GroupType.LOCATIONS, members=locations[:1])
     marked = d.group("marked", group_type=GroupType.LOCATIONS, members=locations[1:2])
     main = d.region("main", source_file="", begin_line_number=0, end_line_number=0)
+    d.group("of regions", group_type=GroupType.REGIONS, members=[main])
     values = [d.metric_member("value %d" % i, value_type=t, unit="#")
               for i, t in enumerate((Type.UINT64, Type.INT64, Type.DOUBLE))]
     metrics = d.metric_class(values, occurrence=MetricOccurrence.SYNCHRONOUS, recorder_kind=RecorderKind.CPU)
