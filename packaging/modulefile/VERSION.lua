@@ -19,6 +19,18 @@ local root = pathJoin(os.getenv("WEFT_PREFIX") or "/opt/weft", "@VERSION@")
 
 prepend_path("PATH", pathJoin(root, "bin"))
 prepend_path("MANPATH", pathJoin(root, "share/man"))
--- bash-completion and fish look below XDG_DATA_DIRS, zsh in FPATH.
+
+-- bash-completion and fish look below XDG_DATA_DIRS. Without a value, the variable stands for the two
+-- folders of the system, which must stay in it.
+if (os.getenv("XDG_DATA_DIRS") or "") == "" then
+   append_path("XDG_DATA_DIRS", "/usr/local/share")
+   append_path("XDG_DATA_DIRS", "/usr/share")
+end
 append_path("XDG_DATA_DIRS", pathJoin(root, "share"))
-append_path("FPATH", pathJoin(root, "share/zsh/site-functions"))
+
+-- zsh looks in fpath. An exported FPATH would replace zsh's own folders, so only fpath is changed.
+if myShellName() == "zsh" then
+   local folder = pathJoin(root, "share/zsh/site-functions")
+   execute{cmd = "fpath+=('" .. folder .. "')", modeA = {"load"}}
+   execute{cmd = "fpath=(${fpath:#" .. folder .. "})", modeA = {"unload"}}
+end

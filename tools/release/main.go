@@ -12,6 +12,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -97,7 +98,7 @@ func buildRelease(ctx context.Context, src *source, list []platform, out string,
 	if err := writeRecipes(src, d, progress); err != nil {
 		return err
 	}
-	if err := ctx.Err(); err != nil {
+	if err := cmp.Or(ctx.Err(), src.checkUnchanged(ctx)); err != nil {
 		return err
 	}
 	return d.commit()

@@ -58,21 +58,32 @@ func TestRecipes(t *testing.T) {
 		if err != nil {
 			t.Skip("lua is not installed")
 		}
-		// These definitions replace Lmod's functions; prepend_path and append_path print their arguments.
+		// These definitions replace Lmod's functions; prepend_path, append_path and execute print their arguments.
 		const lmod = `
 help, whatis = function() end, function() end
 pathJoin = function(...) return table.concat({...}, "/") end
 prepend_path = function(name, value) print(name, value) end
 append_path = prepend_path
+execute = function(x) print(x.modeA[1], x.cmd) end
+myShellName = function() return "zsh" end
 dofile(arg[1])`
 		script := filepath.Join(t.TempDir(), "lmod.lua")
 		if err := os.WriteFile(script, []byte(lmod), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		c := exec.Command(lua, script, filepath.Join(dir, "modulefile", testVersion+".lua"))
-		c.Env = append(os.Environ(), "WEFT_PREFIX=/apps/weft")
-		if got, want := mustRun(t, c), "PATH\t/apps/weft/"+testVersion+"/bin\n"; !strings.HasPrefix(got, want) {
-			t.Errorf("the module sets\n%s\nexpected %s", got, want)
+		c.Env = append(os.Environ(), "WEFT_PREFIX=/apps/weft", "XDG_DATA_DIRS=")
+		// The defaults of XDG_DATA_DIRS and of zsh's fpath must remain (XDG Base Directory Specification; zshparam).
+		want := strings.ReplaceAll(`PATH	ROOT/bin
+MANPATH	ROOT/share/man
+XDG_DATA_DIRS	/usr/local/share
+XDG_DATA_DIRS	/usr/share
+XDG_DATA_DIRS	ROOT/share
+load	fpath+=('ROOT/share/zsh/site-functions')
+unload	fpath=(${fpath:#ROOT/share/zsh/site-functions})
+`, "ROOT", "/apps/weft/"+testVersion)
+		if got := mustRun(t, c); got != want {
+			t.Errorf("the module sets\n%s\nexpected\n%s", got, want)
 		}
 	})
 	t.Run("conda", func(t *testing.T) {

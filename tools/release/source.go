@@ -45,21 +45,13 @@ func findSource(ctx context.Context, root, version string) (*source, error) {
 	}
 	src := &source{root: root, version: version, pgo: "auto"}
 	seconds := os.Getenv("SOURCE_DATE_EPOCH")
-	if head, err := git(ctx, root, "log", "-1", "--format=%H %ct"); err == nil {
-		commit, committed, _ := strings.Cut(head, " ")
-		src.commit = commit
-		changed, err := git(ctx, root, "status", "--porcelain")
-		if err != nil {
-			return nil, err
-		}
-		if changed != "" {
-			src.commit += "-dirty"
-		}
-		if seconds == "" {
-			seconds = committed
-		}
-	} else if seconds == "" {
+	commit, committed, err := latestCommit(ctx, root)
+	if err != nil && seconds == "" {
 		return nil, fmt.Errorf("%w: time of the release: %w; expected SOURCE_DATE_EPOCH to be set there", errUsage, err)
+	}
+	src.commit = commit
+	if seconds == "" {
+		seconds = committed
 	}
 	n, err := strconv.ParseInt(seconds, 10, 64)
 	if err != nil || n < 0 {
@@ -67,6 +59,34 @@ func findSource(ctx context.Context, root, version string) (*source, error) {
 	}
 	src.time = time.Unix(n, 0).UTC()
 	return src, nil
+}
+
+// latestCommit returns the latest commit of a Git repository and its time in seconds since 1970. The commit has the
+// suffix -dirty if files have changed since.
+func latestCommit(ctx context.Context, root string) (commit, seconds string, err error) {
+	head, err := git(ctx, root, "log", "-1", "--format=%H %ct")
+	if err != nil {
+		return "", "", err
+	}
+	changed, err := git(ctx, root, "status", "--porcelain")
+	if err != nil {
+		return "", "", err
+	}
+	commit, seconds, _ = strings.Cut(head, " ")
+	if changed != "" {
+		commit += "-dirty"
+	}
+	return commit, seconds, nil
+}
+
+// checkUnchanged returns an error if the sources have another commit than at the begin of the build: some programs
+// of the release may then have been built from it.
+func (s *source) checkUnchanged(ctx context.Context) error {
+	commit, _, err := latestCommit(ctx, s.root)
+	if err != nil || commit == s.commit { // sources without a repository have no commit to compare
+		return nil
+	}
+	return fmt.Errorf("%s: found commit %s after the build, expected %s as before it", s.root, commit, s.commit)
 }
 
 // git runs a Git command in the repository with the top folder root, and returns its output.

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 )
@@ -37,8 +38,14 @@ func TestSource(t *testing.T) {
 	if src.version != "1.2.3" || src.commit != head || !src.time.Equal(want) {
 		t.Errorf("got %s %s %s, want 1.2.3 %s %s", src.version, src.commit, src.time, head, want)
 	}
+	if err := src.checkUnchanged(t.Context()); err != nil {
+		t.Error(err)
+	}
 	if err := os.WriteFile(filepath.Join(dir, "new.go"), nil, 0o600); err != nil {
 		t.Fatal(err)
+	}
+	if err := src.checkUnchanged(t.Context()); err == nil || !strings.Contains(err.Error(), head+"-dirty") {
+		t.Errorf("with a file that appeared during the build: got %v, expected an error", err)
 	}
 	t.Setenv("SOURCE_DATE_EPOCH", "86400")
 	if src, err = find("1.2.3"); err != nil {
