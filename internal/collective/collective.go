@@ -20,9 +20,9 @@ type Calls struct {
 	// at maps each location to its open calls.
 	at map[uint32]*calls
 	// rank returns the rank of a process in a communicator.
-	rank  func(process, communicator uint64) uint64
-	ranks map[uint64]map[string]uint64 // ranks by communicator and by the process's id
-	classes map[string]string // classes of the trace's own operations, by id; nil until needed
+	rank    func(process, communicator uint64) uint64
+	ranks   map[uint64]map[string]uint64 // ranks by communicator and by the process's id
+	classes map[string]string            // classes of the trace's own operations, by id; nil until needed
 }
 
 // calls holds the open calls of a location.
