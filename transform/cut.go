@@ -665,10 +665,10 @@ func (s *cutScan) links(l []trace.Link) []trace.Link {
 	return keep
 }
 
-// end reports whether an end of a link lies in the piece. If e is at a claim that extends into the piece, end
-// moves e to the part of the claim that is in the piece.
+// end reports whether an end of a link lies in the piece, or is at nothing that the trace has. If e is at a claim that
+// extends into the piece, end moves e to the part of the claim that is in the piece.
 func (s *cutScan) end(e *trace.End) bool {
-	if s.contains(e.Time) && e.Location != trace.NoRef {
+	if e.Location == trace.NoRef || s.contains(e.Time) {
 		return true
 	}
 	switch e.Kind {
