@@ -1,10 +1,12 @@
 package usage
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/weft-trace/weft/analysis/internal/testtrace"
@@ -324,5 +326,41 @@ func TestPeakOfNegativeAmounts(t *testing.T) {
 	r := p.Result()
 	if used, free := r.Resources[0].Peak, r.Resources[1].Peak; used != -1 || free != 0 {
 		t.Errorf("found the peaks %v and %v, expected -1, and 0 of the resource without claims", used, free)
+	}
+}
+
+// TestUsageIdentities checks, on random claims, that the integral of the number of claims is the sum of their durations,
+// and that the mean amounts of all regions add up to that of all claims.
+func TestUsageIdentities(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(13, 14))
+	for range 100 {
+		d := testtrace.Defs(1, 3, 1)
+		var rows []testtrace.Row
+		durations, area := int64(0), 0.0
+		for id := range 1 + rnd.Int64N(30) {
+			from, long, amount := rnd.Int64N(100), rnd.Int64N(20), float64(rnd.IntN(9))
+			durations += long
+			area += amount * float64(long)
+			rows = append(rows, testtrace.Begin(0, from, id, rnd.Uint32N(3), 0, amount), testtrace.End(0, from+long, id))
+		}
+		slices.SortStableFunc(rows, func(a, b testtrace.Row) int { return cmp.Compare(a.Time, b.Time) })
+		b := testtrace.Mixed(d, rows)
+		use := func(opt Options) (*Result, *Resource) {
+			p := New(d, opt)
+			if err := p.Batch(b); err != nil {
+				t.Fatal(err)
+			}
+			r := p.Result()
+			return r, &r.Resources[0]
+		}
+		r, x := use(Options{Steps: math.MaxInt})
+		expectNear(t, "area of the number of claims", r.Signal(x, false).Integral(), float64(durations))
+		expectNear(t, "area of the amounts", r.Signal(x, true).Integral(), area)
+		sum := 0.0
+		for region := range uint32(3) {
+			_, y := use(Options{Regions: func(r uint32) bool { return r == region }})
+			sum += float64(y.Mean)
+		}
+		expectNear(t, "mean amounts of the regions", sum, float64(x.Mean))
 	}
 }
