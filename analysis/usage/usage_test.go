@@ -329,8 +329,8 @@ func TestPeakOfNegativeAmounts(t *testing.T) {
 	}
 }
 
-// TestUsageIdentities checks, on random claims, that the integral of the number of claims is the sum of their durations,
-// and that the mean amounts of all regions add up to that of all claims.
+// TestUsageIdentities checks, on random claims, that the integral of the number of claims is the sum of their
+// durations, and that the mean amounts of all regions add up to that of all claims.
 func TestUsageIdentities(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(13, 14))
 	for range 100 {
