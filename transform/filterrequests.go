@@ -5,7 +5,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// selected states what a filter does with an operation of which several rows tell: its begin, tests, and its ends.
+// selected states what a filter does with an operation that several rows describe: its begin, its tests and its ends.
 type selected uint8
 
 const (

@@ -22,7 +22,8 @@ type Store struct {
 	unwritten []byte
 	blocks    [8]block // blocks of the file in memory
 	uses      uint64   // number of uses of blocks
-	// missed holds the numbers plus 1 of the blocks of the last chunks that were in no block in memory, in a ring.
+	// missed is a ring. For each of the last chunks that were read from the file alone, it has 1 plus the number of the
+	// chunk's block.
 	missed [32]int64
 	misses int
 }

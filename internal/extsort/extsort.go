@@ -80,11 +80,11 @@ func (s *Sorter) Add(a, b int64, data []byte) error {
 	return nil
 }
 
-// farthest is the largest number of records before which a record is inserted when it is added.
+// farthest limits how many records a record may pass when insert moves it forward.
 const farthest = 128
 
-// insert moves record n before the last records that belong after it, if they are few. All records before it are
-// in order.
+// insert moves the new record n forward to its place among the records before it, which are in order. If the place is
+// too far away, the record stays, and the records are unsorted.
 func (s *Sorter) insert(n int) {
 	x, i := s.recs[n], n
 	for i > 0 && x.compare(s.recs[i-1].key) < 0 {

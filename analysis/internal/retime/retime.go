@@ -52,7 +52,8 @@ type retimer struct {
 	unused   []*arrival
 	tasks    bool // threads visit other regions, such as tasks, in their barriers
 	network  bool // some variants have another factor than 1 in Options.Transfer
-	both     bool // some of these variants have Options.Stretch, too
+	// stretched is set if some of these variants have Options.Stretch, too.
+	stretched bool
 	// stack holds lists of new times. The first used ones are in use.
 	stack [][]int64
 	used  int
@@ -136,7 +137,7 @@ func newRetimer(h *history.History, opts []Options) *retimer {
 		v := &r.variants[i]
 		v.Options = opt
 		r.network = r.network || opt.Transfer != 1
-		r.both = r.both || opt.Transfer != 1 && opt.Stretch != nil
+		r.stretched = r.stretched || opt.Transfer != 1 && opt.Stretch != nil
 		if opt.Scale != nil {
 			v.scale = make([]float64, paths+1)
 		}
@@ -478,7 +479,7 @@ func (r *retimer) removeWait(list []int64, p waitstate.Place, wait int64) {
 // before.
 func (r *retimer) scaleTransfer(list []int64, p waitstate.Place, wait int64) {
 	own := list // time of the call, without what Options.Stretch adds to it
-	if r.both {
+	if r.stretched {
 		own = r.filled(0)
 		for _, x := range r.h.Locations[p.Location].Inside(p.Number) {
 			r.add(own, x.Path, p.Location, x.Time)

@@ -163,7 +163,7 @@ func (e *engine) acquire(l *lock, a acquired, mode uint64) {
 // regained is the call for a condition that has got its mutex back last, and the latest release of this mutex, which is
 // valid if any is set.
 type regained struct {
-	regained Place // the call that has the mutex again
+	call Place // the call that has the mutex again
 	release
 	any bool
 }
@@ -172,7 +172,7 @@ type regained struct {
 // has waited for this release.
 func (e *engine) reportSignal(l *lock, a acquired) {
 	signal, r := l.latest, &e.regained
-	if !r.any || r.regained != a.place || r.place.Location == a.place.Location || signal.time <= a.enter ||
+	if !r.any || r.call != a.place || r.place.Location == a.place.Location || signal.time <= a.enter ||
 		min(r.time, a.time) <= signal.time {
 		e.reportContention(l, a, signal)
 		return
