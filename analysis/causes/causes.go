@@ -89,23 +89,12 @@ type Cost struct {
 	Number uint32 `json:"-"`
 }
 
-// key identifies a call path at a location.
-type key struct{ path, location uint32 }
-
 // costs holds the sums of a pattern, in ticks.
 type costs struct {
 	waiting          trace.Ticks
 	direct, indirect float64
-	sums             map[key]*Cost
-	// recent holds elements of sums that were used lately, at the index [key.slot].
-	recent [16]struct {
-		key  key
-		cost *Cost
-	}
+	sums             synclog.PathTable[Cost]
 }
-
-// slot returns an index that differs for paths and locations with near numbers.
-func (k key) slot() uint32 { return (k.path ^ k.location<<2) & 15 }
 
 // finder distributes the costs of waits, from the last wait to the first.
 type finder struct {
@@ -321,23 +310,9 @@ func (f *finder) passOn(p waitstate.Pattern, part float64) {
 	f.carried.add(x.location, x.from, x.to, share{p, part})
 }
 
-// cost returns the cost of a path at a location, which it creates if necessary.
+// cost returns the cost of a path at a location.
 func (f *finder) cost(p waitstate.Pattern, path, location uint32) *Cost {
-	k, at := &f.patterns[p], key{path, location}
-	r := &k.recent[at.slot()]
-	if r.cost != nil && r.key == at {
-		return r.cost
-	}
-	if k.sums == nil {
-		k.sums = map[key]*Cost{}
-	}
-	c := k.sums[at]
-	if c == nil {
-		c = &Cost{Location: location}
-		k.sums[at] = c
-	}
-	r.key, r.cost = at, c
-	return c
+	return f.patterns[p].sums.At(path, location)
 }
 
 // result returns the costs of all patterns.
@@ -351,24 +326,23 @@ func (f *finder) result() *Result {
 			continue
 		}
 		x := Pattern{Pattern: p.String(), Waiting: k.waiting, Direct: k.direct, Indirect: k.indirect, Costs: []Cost{}}
-		keys := make([]key, 0, len(k.sums))
-		for at := range k.sums {
-			keys = append(keys, at)
+		for at, c := range k.sums.Values() {
+			c.Location, c.Number = at.Location, at.Path
+			x.Costs = append(x.Costs, c)
 		}
 		// maps have a random order, which must not affect the sums of floating-point numbers
-		slices.SortFunc(keys, func(a, b key) int {
-			return cmp.Or(cmp.Compare(k.sums[b].ShortTerm+k.sums[b].LongTerm, k.sums[a].ShortTerm+k.sums[a].LongTerm),
-				cmp.Compare(a.location, b.location), cmp.Compare(a.path, b.path))
+		slices.SortFunc(x.Costs, func(a, b Cost) int {
+			return cmp.Or(cmp.Compare(b.ShortTerm+b.LongTerm, a.ShortTerm+a.LongTerm), cmp.Compare(a.Location, b.Location),
+				cmp.Compare(a.Number, b.Number))
 		})
-		for _, at := range keys {
-			c := *k.sums[at]
+		for i := range x.Costs {
+			c := &x.Costs[i]
 			x.ShortTerm += c.ShortTerm
 			x.LongTerm += c.LongTerm
-			c.LocationName, c.Path, c.Number = "unknown", f.h.Log.PathNames(at.path, regions), at.path
+			c.LocationName, c.Path = "unknown", f.h.Log.PathNames(c.Number, regions)
 			if d.Locations.Has(c.Location) {
 				c.LocationName = names[c.Location]
 			}
-			x.Costs = append(x.Costs, c)
 		}
 		if p == waitstate.EarlyEnd {
 			r.Ends = &x

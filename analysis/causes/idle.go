@@ -25,7 +25,7 @@ type IdleTime struct {
 // not record this start, the thread's begin of work in a team counts. The error comes from a temporary file, or from
 // the context.
 func (f *finder) idleTimes(ctx context.Context) ([]IdleTime, error) {
-	sums := map[key]trace.Ticks{}
+	sums := map[synclog.PathLocation]trace.Ticks{}
 	d := f.h.Log.Defs
 	for loc, others := range f.otherThreads() {
 		if err := ctx.Err(); err != nil {
@@ -40,7 +40,7 @@ func (f *finder) idleTimes(ctx context.Context) ([]IdleTime, error) {
 		}
 		flush := func() {
 			for path, t := range alone {
-				k := key{path, loc}
+				k := synclog.PathLocation{Path: path, Location: loc}
 				sums[k] = sums[k].Plus(trace.TicksOf(t).Times(others))
 			}
 			alone = nil
@@ -65,19 +65,19 @@ func (f *finder) idleTimes(ctx context.Context) ([]IdleTime, error) {
 			flush()
 		}
 	}
-	keys := make([]key, 0, len(sums))
+	keys := make([]synclog.PathLocation, 0, len(sums))
 	for k, t := range sums {
 		if t.Cmp(trace.Ticks{}) > 0 {
 			keys = append(keys, k)
 		}
 	}
-	slices.SortFunc(keys, func(a, b key) int {
-		return cmp.Or(sums[b].Cmp(sums[a]), cmp.Compare(a.location, b.location), cmp.Compare(a.path, b.path))
+	slices.SortFunc(keys, func(a, b synclog.PathLocation) int {
+		return cmp.Or(sums[b].Cmp(sums[a]), cmp.Compare(a.Location, b.Location), cmp.Compare(a.Path, b.Path))
 	})
 	names, regions := d.FullNames(), d.RegionNames(f.opt.Rows)
 	list := make([]IdleTime, len(keys))
 	for i, k := range keys {
-		list[i] = IdleTime{f.h.Log.PathNames(k.path, regions), k.location, names[k.location], sums[k]}
+		list[i] = IdleTime{f.h.Log.PathNames(k.Path, regions), k.Location, names[k.Location], sums[k]}
 	}
 	return list, nil
 }

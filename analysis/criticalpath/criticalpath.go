@@ -141,7 +141,7 @@ type Location struct {
 // location.
 type walker struct {
 	h      *history.History
-	times  map[history.PathLocation]int64
+	times  synclog.PathTable[int64]
 	pieces Pieces
 }
 
@@ -159,7 +159,7 @@ func Find(ctx context.Context, events format.Events, opt Options) (*Result, erro
 // FromHistory finds the critical path of a history. The error is a [RegionError], or that of a
 // temporary file, or of the context.
 func FromHistory(ctx context.Context, h *history.History, opt Options) (*Result, error) {
-	w := &walker{h: h, times: map[history.PathLocation]int64{}}
+	w := &walker{h: h}
 	r := &Result{Regions: []Region{}, Paths: []Path{}, Locations: []Location{}, Violations: h.Violations()}
 	if at, t, ok := w.pathEnd(); ok {
 		r.End = t
@@ -382,7 +382,7 @@ func (w *walker) firstParallelRegion(l *history.Location, n int32) uint32 {
 
 // add adds time to a path at a location.
 func (w *walker) add(path, loc uint32, time int64) {
-	w.times[history.PathLocation{Path: path, Location: loc}] += time
+	*w.times.At(path, loc) += time
 }
 
 func (w *walker) addAll(loc uint32, list []synclog.PathTime) {
@@ -411,14 +411,14 @@ func (w *walker) addShortened(loc uint32, list []synclog.PathTime, less int64) {
 func (w *walker) setDivisions(r *Result, opt Options) {
 	log := w.h.Log
 	names, regions := log.Defs.FullNames(), log.Defs.RegionNames(opt.Rows)
-	own := w.h.ExclusiveTimes()
-	for k := range w.times {
+	own, times := w.h.ExclusiveTimes(), w.times.Values()
+	for k := range times {
 		own[k] += 0 // adds an entry for each path and location on the critical path
 	}
 	locations := log.Locations()
 	critical := map[uint32]int64{} // indexed by path
 	onPath := map[uint32]int64{}   // indexed by location
-	for k, t := range w.times {
+	for k, t := range times {
 		critical[k.Path] += t
 		onPath[k.Location] += t
 	}
@@ -427,11 +427,11 @@ func (w *walker) setDivisions(r *Result, opt Options) {
 		impact = w.impact(r.Length, own, locations, critical)
 	}
 	for k, t := range own {
-		if !opt.Paths || t == 0 && w.times[k] == 0 {
+		if !opt.Paths || t == 0 && times[k] == 0 {
 			continue
 		}
 		x := Path{Path: log.PathNames(k.Path, regions), Location: k.Location, LocationName: locationName(names, k.Location),
-			Critical: w.times[k], Activities: min(t, critical[k.Path])}
+			Critical: times[k], Activities: min(t, critical[k.Path])}
 		x.NonCritical = t - x.Activities
 		if c := critical[k.Path]; c > 0 {
 			x.Impact = impact[k.Path] * float64(x.Critical) / float64(c)
@@ -442,7 +442,7 @@ func (w *walker) setDivisions(r *Result, opt Options) {
 		return cmp.Or(cmp.Compare(b.Critical, a.Critical), slices.Compare(a.Path, b.Path), cmp.Compare(a.Location,
 			b.Location))
 	})
-	r.Regions = w.regions(own, len(locations), regions)
+	r.Regions = w.regions(times, own, len(locations), regions)
 	for loc, t := range onPath {
 		r.Locations = append(r.Locations, Location{loc, locationName(names, loc), t})
 	}
@@ -456,7 +456,7 @@ func (w *walker) setDivisions(r *Result, opt Options) {
 // impact returns for each call path the time that locations lose because the critical path spends more time in
 // the call path than they do. For each location, the length of the critical path minus the location's own work is
 // divided among the call paths in which the location spends less time than the critical path.
-func (w *walker) impact(length int64, own map[history.PathLocation]int64, locations []uint32,
+func (w *walker) impact(length int64, own map[synclog.PathLocation]int64, locations []uint32,
 	critical map[uint32]int64) map[uint32]float64 {
 	// Most locations visit few of the call paths. Therefore the loop over own examines only visited call paths. In
 	// all other call paths, a location spends no time. The difference is then the whole time that the critical path
@@ -480,14 +480,14 @@ func (w *walker) impact(length int64, own map[history.PathLocation]int64, locati
 			whole, shares = whole+share[loc], shares+1
 		}
 	}
-	visits := make([]history.PathLocation, 0, len(own))
+	visits := make([]synclog.PathLocation, 0, len(own))
 	for k := range own {
 		if _, ok := share[k.Location]; ok && critical[k.Path] > 0 {
 			visits = append(visits, k)
 		}
 	}
 	// The order of adding floats must not depend on the order of the maps.
-	slices.SortFunc(visits, func(a, b history.PathLocation) int {
+	slices.SortFunc(visits, func(a, b synclog.PathLocation) int {
 		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Location, b.Location))
 	})
 	out := map[uint32]float64{}
@@ -507,8 +507,9 @@ func (w *walker) impact(length int64, own map[history.PathLocation]int64, locati
 	return out
 }
 
-// regions returns the times of the path by region, in descending order of time.
-func (w *walker) regions(own map[history.PathLocation]int64, locations int, names []string) []Region {
+// regions returns the times of the path by region, in descending order of time. own holds the exclusive times of all
+// locations.
+func (w *walker) regions(times, own map[synclog.PathLocation]int64, locations int, names []string) []Region {
 	region := func(path uint32) uint32 {
 		if path == synclog.NoPath {
 			return trace.NoRef
@@ -516,7 +517,7 @@ func (w *walker) regions(own map[history.PathLocation]int64, locations int, name
 		return w.h.Log.Paths[path].Region
 	}
 	critical, all := map[uint32]int64{}, map[uint32]trace.Ticks{}
-	for k, t := range w.times {
+	for k, t := range times {
 		critical[region(k.Path)] += t
 	}
 	for k, t := range own {

@@ -124,7 +124,7 @@ type explainer struct {
 	waits  *waits.Result
 	causes *causes.Result
 	// own is the time of each path at each location, without waits, in ticks.
-	own    map[history.PathLocation]int64
+	own    map[synclog.PathLocation]int64
 	series []*series
 	later  []bool   // whether a location is a thread other than the first one of its process
 	names  []string // full names by location

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/weft-trace/weft/analysis/efficiency"
-	"github.com/weft-trace/weft/analysis/internal/history"
 	"github.com/weft-trace/weft/analysis/internal/retime"
 	"github.com/weft-trace/weft/analysis/internal/synclog"
 	"github.com/weft-trace/weft/analysis/internal/waitstate"
@@ -306,7 +305,7 @@ func (ex *explainer) spread(path uint32) spread {
 				continue
 			}
 		}
-		t := locationTime{loc, ex.own[history.PathLocation{Path: path, Location: loc}]}
+		t := locationTime{loc, ex.own[synclog.PathLocation{Path: path, Location: loc}]}
 		if path == synclog.NoPath {
 			t.time += ex.start(loc)
 		}
@@ -433,11 +432,11 @@ func (ex *explainer) silentCall(path uint32) bool {
 
 // unknown returns the part of a path's time t at a location that belongs to calls whose waits are unknown: no call of
 // the region has events, or the trace lacks the other side or the end of what the call waits for.
-func (ex *explainer) unknown(at history.PathLocation, t int64) int64 {
+func (ex *explainer) unknown(at synclog.PathLocation, t int64) int64 {
 	if ex.silentCall(at.Path) {
 		return t
 	}
-	return min(t, ex.h.Counts.Unknown[waitstate.PathLocation(at)])
+	return min(t, ex.h.Counts.Unknown[at])
 }
 
 // communication returns the time in ticks of all calls of communication libraries, without waits. startup is
@@ -482,7 +481,7 @@ func (ex *explainer) transfer() {
 	}}
 	if len(partly) > 0 {
 		opt.At = func(path, loc uint32) float64 {
-			at := history.PathLocation{Path: path, Location: loc}
+			at := synclog.PathLocation{Path: path, Location: loc}
 			if t := ex.own[at]; partly[path] && t > 0 && !ex.startsOrEndsMPI(path) {
 				return float64(ex.unknown(at, t)) / float64(t)
 			}

@@ -215,19 +215,19 @@ func (a *adder) pattern(k waitstate.Pattern, s *patternSums) Pattern {
 	regions, paths, locations := map[uint32]*sum{}, map[uint32]*sum{}, map[uint32]*sum{}
 	for k, x := range s.places {
 		region := trace.NoRef
-		if k.path < uint32(len(a.log.Paths)) {
-			region = a.log.Paths[k.path].Region
+		if k.Path < uint32(len(a.log.Paths)) {
+			region = a.log.Paths[k.Path].Region
 		}
 		merge(regions, region, x)
-		merge(paths, k.path, x)
-		merge(locations, k.location, x)
+		merge(paths, k.Path, x)
+		merge(locations, k.Location, x)
 	}
 	p.Regions = shares(regions, func(r uint32) Share { return Share{Region: a.regionName(r)} })
 	p.Paths = shares(paths, func(path uint32) Share { return Share{Path: a.log.PathNames(path, a.regions)} })
 	p.Locations = shares(locations, func(l uint32) Share { return Share{Location: &l, LocationName: a.locationName(l)} })
-	p.PathLocations = shares(s.places, func(k placeKey) Share {
-		return Share{Path: a.log.PathNames(k.path, a.regions), Location: &k.location,
-			LocationName: a.locationName(k.location)}
+	p.PathLocations = shares(s.places, func(k synclog.PathLocation) Share {
+		return Share{Path: a.log.PathNames(k.Path, a.regions), Location: &k.Location,
+			LocationName: a.locationName(k.Location)}
 	})
 	p.Communicators = shares(s.communicators, func(c uint64) Share { return Share{Communicator: a.communicatorName(c)} })
 	p.Pairs = shares(s.pairs, func(k pairKey) Share {

@@ -91,9 +91,6 @@ type sum struct {
 	time  trace.Ticks
 }
 
-// placeKey identifies a call path at a location.
-type placeKey struct{ path, location uint32 }
-
 // pairKey identifies a waiting location and the location for which it waits.
 type pairKey struct{ location, cause uint32 }
 
@@ -110,7 +107,7 @@ type patternSums struct {
 	begun   int64 // number of waits that begin in the window
 	// squares is the sum of the squares of the lengths.
 	squares       float64
-	places        map[placeKey]*sum
+	places        map[synclog.PathLocation]*sum
 	pairs         map[pairKey]*sum
 	communicators map[uint64]*sum
 	worst         []waitstate.Wait
@@ -190,7 +187,7 @@ func newAdder(log *synclog.Log, opt Options) *adder {
 	}
 	a.from, a.to = opt.Window.Clip(log.First), opt.Window.Clip(log.Last)
 	for i := range a.patterns {
-		a.patterns[i] = patternSums{places: map[placeKey]*sum{}, pairs: map[pairKey]*sum{}, communicators: map[uint64]*sum{}}
+		a.patterns[i] = patternSums{places: map[synclog.PathLocation]*sum{}, pairs: map[pairKey]*sum{}, communicators: map[uint64]*sum{}}
 	}
 	return a
 }
@@ -262,7 +259,7 @@ func (s *patternSums) count(w *waitstate.Wait, length int64, begins bool) {
 		n = 0
 	}
 	s.begun += n
-	increase(s.places, placeKey{w.Path, w.Place.Location}, n, length)
+	increase(s.places, synclog.PathLocation{Path: w.Path, Location: w.Place.Location}, n, length)
 	increase(s.pairs, pairKey{w.Place.Location, w.Cause.Location}, n, length)
 	if w.HasCommunicator {
 		increase(s.communicators, w.Communicator, n, length)

@@ -130,10 +130,10 @@ type History struct {
 	operations operations
 	ties       ties
 	meetings   map[pair]*meetings
-	waited     map[PathLocation]int64 // waits by path and location, in ticks
-	forks      map[uint32][]fork      // indexed by location group, in the order of time
-	creations  map[uint32][]fork      // calls that create threads, by location group, with their begin
-	begins     []begin                // used while the history is built, and then empty
+	waited     synclog.PathTable[int64] // waits by path and location, in ticks
+	forks      map[uint32][]fork        // indexed by location group, in the order of time
+	creations  map[uint32][]fork        // calls that create threads, by location group, with their begin
+	begins     []begin                  // used while the history is built, and then empty
 	// ends holds, by location group, the calls in which threads have ended their work in teams since
 	// the last fork.
 	ends map[uint32][]waitstate.Place
@@ -184,7 +184,7 @@ func Build(ctx context.Context, events format.Events, opt Options) (*History, er
 	}
 	h := &History{Log: log, chunks: chunks.New(int64(opt.Memory)), cache: cache{limit: opt.CachedCalls},
 		meetings: map[pair]*meetings{},
-		waited:   map[PathLocation]int64{}, forks: map[uint32][]fork{}, creations: map[uint32][]fork{},
+		forks:    map[uint32][]fork{}, creations: map[uint32][]fork{},
 		ends: map[uint32][]waitstate.Place{}}
 	if log.First <= log.Last && uint64(log.Last)-uint64(log.First) >= maxLength {
 		h.Close()
@@ -506,7 +506,7 @@ func (h *History) wait(w *waitstate.Wait) {
 		int64(w.Cause.Number), w.CauseTime-(w.Begin+w.Length))
 	// The time of an EarlyReduce wait is counted once: hooks report it a second time with the pattern Reduction.
 	if w.Pattern != waitstate.EarlyReduce {
-		h.waited[PathLocation{w.Path, w.Place.Location}] += w.Length
+		*h.waited.At(w.Path, w.Place.Location) += w.Length
 	}
 	if w.Pattern == waitstate.LateReceiver || w.Pattern == waitstate.Device {
 		a, b := h.At(w.Cause), h.At(w.Place)

@@ -26,13 +26,13 @@ func (l *Location) RemoveWait(n int32, w int64, f func(path uint32, t int64)) {
 	f(own, w-inner)
 }
 
-// PathLocation identifies a call path at a location.
-type PathLocation struct{ Path, Location uint32 }
-
 // ExclusiveTimes returns the time in ticks of each call path at each location, without waits. The waits of a
 // reduction are those of the pattern waitstate.Reduction, which include the waits of the pattern EarlyReduce.
-func (h *History) ExclusiveTimes() map[PathLocation]int64 {
-	own := map[PathLocation]int64{}
+func (h *History) ExclusiveTimes() map[synclog.PathLocation]int64 {
+	own := h.waited.Values()
+	for k := range own {
+		own[k] = -own[k]
+	}
 	for i, l := range h.Locations {
 		if l == nil {
 			continue
@@ -41,11 +41,8 @@ func (h *History) ExclusiveTimes() map[PathLocation]int64 {
 			if path == synclog.NoPath && l.InTeams { // the thread has no work at this time
 				return
 			}
-			own[PathLocation{path, uint32(i)}] += t
+			own[synclog.PathLocation{Path: path, Location: uint32(i)}] += t
 		})
-	}
-	for k, t := range h.waited {
-		own[k] -= t
 	}
 	h.moveWaits(own)
 	return own
@@ -53,7 +50,7 @@ func (h *History) ExclusiveTimes() map[PathLocation]int64 {
 
 // moveWaits moves waits that are longer than the time of their path to the paths below it: regions inside of a call
 // belong to the time in which it waits.
-func (h *History) moveWaits(own map[PathLocation]int64) {
+func (h *History) moveWaits(own map[synclog.PathLocation]int64) {
 	lacking := map[uint32]bool{} // the locations of such waits
 	for k, t := range own {
 		if t < 0 {
@@ -62,8 +59,8 @@ func (h *History) moveWaits(own map[PathLocation]int64) {
 	}
 	for loc := range lacking {
 		for i, p := range h.Log.Paths { // a parent has a lower index than its children
-			k := PathLocation{uint32(i), loc}
-			if above := (PathLocation{p.Parent, loc}); p.Parent != synclog.NoPath && own[above] < 0 && own[k] > 0 {
+			k := synclog.PathLocation{Path: uint32(i), Location: loc}
+			if above := (synclog.PathLocation{Path: p.Parent, Location: loc}); p.Parent != synclog.NoPath && own[above] < 0 && own[k] > 0 {
 				part := min(own[k], -own[above])
 				own[k] -= part
 				own[above] += part

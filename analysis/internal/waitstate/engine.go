@@ -257,9 +257,6 @@ type Hooks struct {
 	Handover   func(h *Handover)
 }
 
-// PathLocation identifies a call path at a location.
-type PathLocation struct{ Path, Location uint32 }
-
 // Violations counts the messages and operations whose times contradict causality, because the clocks differ. Worst is
 // the greatest contradiction in ticks.
 type Violations struct {
@@ -278,7 +275,7 @@ type Result struct {
 	Violations   Violations
 	// Unknown holds the time in ticks of calls of messages and collective operations that are counted in Unjudged, by
 	// path and location.
-	Unknown map[PathLocation]int64
+	Unknown map[synclog.PathLocation]int64
 	// Signals is the time in ticks of the waits of the pattern LockContention in which the other location did not
 	// have a lock, but signalled a condition or posted a semaphore.
 	Signals trace.Ticks
@@ -314,7 +311,8 @@ func Run(ctx context.Context, log *synclog.Log, hooks Hooks) (Result, error) {
 	e.countMembers()
 	e.Unjudged[UnendedCollective] = log.Unended
 	log.EachUnended(func(path, location uint32, time int64) {
-		put(&e.Unknown, PathLocation{path, location}, e.Unknown[PathLocation{path, location}]+time)
+		at := synclog.PathLocation{Path: path, Location: location}
+		put(&e.Unknown, at, e.Unknown[at]+time)
 	})
 	if err := log.Scan(ctx, e.processCall); err != nil {
 		return Result{}, err
@@ -413,7 +411,8 @@ func (e *engine) counts(enter int64) bool { return e.hooks.Window.Has(enter) }
 // addUnknown adds a call to the calls whose waits are unknown.
 func (e *engine) addUnknown(path, location uint32, enter, leave int64) {
 	if e.counts(enter) {
-		put(&e.Unknown, PathLocation{path, location}, e.Unknown[PathLocation{path, location}]+leave-enter)
+		at := synclog.PathLocation{Path: path, Location: location}
+		put(&e.Unknown, at, e.Unknown[at]+leave-enter)
 	}
 }
 
