@@ -187,7 +187,8 @@ func newAdder(log *synclog.Log, opt Options) *adder {
 	}
 	a.from, a.to = opt.Window.Clip(log.First), opt.Window.Clip(log.Last)
 	for i := range a.patterns {
-		a.patterns[i] = patternSums{places: map[synclog.PathLocation]*sum{}, pairs: map[pairKey]*sum{}, communicators: map[uint64]*sum{}}
+		a.patterns[i] = patternSums{places: map[synclog.PathLocation]*sum{}, pairs: map[pairKey]*sum{},
+			communicators: map[uint64]*sum{}}
 	}
 	return a
 }

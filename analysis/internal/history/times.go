@@ -60,7 +60,8 @@ func (h *History) moveWaits(own map[synclog.PathLocation]int64) {
 	for loc := range lacking {
 		for i, p := range h.Log.Paths { // a parent has a lower index than its children
 			k := synclog.PathLocation{Path: uint32(i), Location: loc}
-			if above := (synclog.PathLocation{Path: p.Parent, Location: loc}); p.Parent != synclog.NoPath && own[above] < 0 && own[k] > 0 {
+			above := synclog.PathLocation{Path: p.Parent, Location: loc}
+			if p.Parent != synclog.NoPath && own[above] < 0 && own[k] > 0 {
 				part := min(own[k], -own[above])
 				own[k] -= part
 				own[above] += part
