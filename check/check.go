@@ -26,11 +26,12 @@ import (
 // are known. It holds 16 MiB of these in memory, up to 8 KiB more of each pair of locations with
 // messages, and the rest in a temporary file.
 type Checker struct {
-	opt   *format.ReadOptions
-	defs  *trace.Definitions
-	path  string
-	nests bool // regions nest in this format
-	locs  []*locationState
+	opt     *format.ReadOptions
+	defs    *trace.Definitions
+	members *trace.Memberships
+	path    string
+	nests   bool // regions nest in this format
+	locs    []*locationState
 
 	// recorder is the name of the recorder of the trace if this recorder writes no completion of
 	// non-blocking operations, and "" for other recorders. It is nil before the definitions have
@@ -99,7 +100,7 @@ const messageBytes = 16 << 20
 
 // New returns a checker that reports to opt. Messages name the trace by path.
 func New(d *trace.Definitions, path string, opt *format.ReadOptions) *Checker {
-	return &Checker{opt: opt, defs: d, path: path, nests: d.Conventions.Nested,
+	return &Checker{opt: opt, defs: d, members: d.Memberships(), path: path, nests: d.Conventions.Nested,
 		lanes: map[channel]*lane{}, store: chunks.New(messageBytes), skews: map[groupPair]*skew{},
 		collect: map[uint32]*operations{}}
 }

@@ -330,7 +330,7 @@ func (o *operation) String() string {
 // locations returns the members of a communicator in ascending order. known is false if the trace
 // does not define them.
 func (c *Checker) locations(comm uint32) (out []uint32, known bool) {
-	out, known = c.defs.Members(comm)
+	out, known = c.members.Members(comm)
 	slices.Sort(out)
 	return slices.Compact(out), known
 }

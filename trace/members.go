@@ -7,20 +7,35 @@ import (
 	"strings"
 )
 
+// Memberships finds the members of communicators and sets. The members of all communicators of a trace then take time
+// in proportion to the number of locations, sets and members. If the trace gets more locations or sets, such as a trace
+// that is still being written, Memberships notices. Only one goroutine at a time may use it.
+type Memberships struct {
+	defs            *Definitions
+	locations, sets int               // numbers of locations and sets for which the other fields are valid
+	byID            map[string]uint32 // locations by id
+	all             map[Value]*Set    // result of Definitions.Communicating, indexed by paradigm
+	numbers         *ProcessNumbers
+}
+
+// Memberships returns the members of the communicators and sets of a trace.
+func (d *Definitions) Memberships() *Memberships { return &Memberships{defs: d} }
+
 // Members returns the locations of a communicator in the order of its ranks, as indexes into
 // Locations. If the communicator connects two groups, those of the second group follow those of the first. known is
 // false if the trace does not define one of them, or does not say how it numbers ranks.
-func (d *Definitions) Members(communicator uint32) (list []uint32, known bool) {
+func (m *Memberships) Members(communicator uint32) (list []uint32, known bool) {
+	d := m.defs
 	if !d.Communicator.Has(communicator) {
 		return nil, false
 	}
 	c := d.Communicator.At(communicator)
-	list = d.SetMembers(c.Set)
+	list = m.SetMembers(c.Set)
 	if list == nil || slices.Contains(list, NoRef) {
 		return nil, false
 	}
 	if d.ConnectsGroups(uint64(communicator)) {
-		others := d.SetMembers(reference(c.Attrs, OtherGroupAttribute, GroupRef, d.Sets.Len()))
+		others := m.SetMembers(reference(c.Attrs, OtherGroupAttribute, GroupRef, d.Sets.Len()))
 		if others == nil || slices.Contains(others, NoRef) {
 			return nil, false
 		}
@@ -107,88 +122,61 @@ func reference(attrs []Attr, key string, typ Type, n int) uint32 {
 // the trace does not define. The result is nil if the trace does not say how it numbers ranks. Ranks are
 // places among the members of the communicator's set or, if the attribute "flags" of the set contains
 // GLOBAL_MEMBERS, among all communicating locations.
-func (d *Definitions) Ranks(communicator uint32) []uint32 {
+func (m *Memberships) Ranks(communicator uint32) []uint32 {
+	d := m.defs
 	if !d.Communicator.Has(communicator) {
 		return nil
 	}
 	set := d.Communicator.At(communicator).Set
 	if d.Sets.Has(set) && strings.Contains(d.Sets.At(set).attribute("flags").String(), "GLOBAL_MEMBERS") {
-		all := d.Communicating(d.Sets.At(set))
+		all := m.Communicating(d.Sets.At(set))
 		if all == nil {
 			return nil
 		}
-		return (&ranks{defs: d}).locations(all.Members)
+		return m.locationsOf(all.Members)
 	}
-	return d.SetMembers(set)
+	return m.SetMembers(set)
 }
 
 // KnownMembers returns the members of a communicator that the trace defines. If the communicator connects two groups,
 // those of the second group follow those of the first.
-func (d *Definitions) KnownMembers(communicator uint32) []uint32 {
-	return (&ranks{defs: d}).ofCommunicator(d.Communicator.At(communicator))
-}
-
-// SetMembers returns the location of each member of a set of ranks or locations, or [NoRef] for a member that the
-// trace does not define. Ranks are indexes into the set of all communicating locations. The result is nil if the trace
-// does not state how it numbers them.
-func (d *Definitions) SetMembers(set uint32) []uint32 { return (&ranks{defs: d}).ofSet(set) }
-
-// ranks finds the locations of ranks. It caches the results that several communicators share.
-type ranks struct {
-	defs    *Definitions
-	byID    map[string]uint32 // locations by id
-	all     map[Value]*Set    // result of Communicating, indexed by paradigm
-	numbers *ProcessNumbers
-}
-
-// communicating returns the result of [Definitions.Communicating].
-func (r *ranks) communicating(s *Set) *Set {
-	paradigm := s.attribute("paradigm")
-	all, ok := r.all[paradigm]
-	if !ok {
-		if r.all == nil {
-			r.all = map[Value]*Set{}
-		}
-		all = r.defs.Communicating(s)
-		r.all[paradigm] = all
-	}
-	return all
-}
-
-// ofCommunicator returns the result of [Definitions.KnownMembers].
-func (r *ranks) ofCommunicator(c *Communicator) (list []uint32) {
+func (m *Memberships) KnownMembers(communicator uint32) (list []uint32) {
+	c := m.defs.Communicator.At(communicator)
 	add := func(set uint32) {
-		for _, loc := range r.ofSet(set) {
+		for _, loc := range m.SetMembers(set) {
 			if loc != NoRef {
 				list = append(list, loc)
 			}
 		}
 	}
 	add(c.Set)
-	if other := reference(c.Attrs, OtherGroupAttribute, GroupRef, r.defs.Sets.Len()); other != NoRef {
+	if other := reference(c.Attrs, OtherGroupAttribute, GroupRef, m.defs.Sets.Len()); other != NoRef {
 		add(other)
 	}
 	return list
 }
 
-// ofSet returns the result of [Definitions.SetMembers].
-func (r *ranks) ofSet(set uint32) []uint32 {
-	d := r.defs
+// SetMembers returns the location of each member of a set of ranks or locations, or [NoRef] for a member that the
+// trace does not define. Ranks are indexes into the set of all communicating locations. The result is nil if the trace
+// does not state how it numbers them. The caller owns it.
+func (m *Memberships) SetMembers(set uint32) []uint32 {
+	d := m.defs
 	if !d.Sets.Has(set) {
 		return nil
 	}
+	m.update()
 	s := d.Sets.At(set)
 	if d.Conventions.EventTypes && (s.Kind == "processors" || s.Kind == "processes") {
-		if r.numbers == nil {
-			r.numbers = NewProcessNumbers(d)
+		if m.numbers == nil {
+			m.numbers = NewProcessNumbers(d)
 		}
-		return r.numbers.Locations(s)
+		return m.numbers.Locations(s)
 	}
 	switch s.Kind {
 	case "processes", "locations", "communicating locations":
-		return r.locations(s.Members)
+		return m.locationsOf(s.Members)
 	case "ranks":
-		all := r.communicating(s)
+		all := m.Communicating(s)
 		if all == nil {
 			return nil
 		}
@@ -198,61 +186,74 @@ func (r *ranks) ofSet(set uint32) []uint32 {
 				members[i] = all.Members[rank]
 			}
 		}
-		return r.locations(members)
+		return m.locationsOf(members)
 	}
 	return nil
+}
+
+// Communicating returns the set of communicating locations into which the members of a communicator's set are
+// indexes. The set of communicating locations has the same paradigm as the communicator's set. The result is
+// nil if no set or several sets match.
+func (m *Memberships) Communicating(ranks *Set) *Set {
+	m.update()
+	if m.all == nil {
+		m.all = map[Value]*Set{}
+		for i := range m.defs.Sets.Len() {
+			s := m.defs.Sets.At(uint32(i))
+			if s.Kind != "communicating locations" {
+				continue
+			}
+			paradigm := s.attribute("paradigm")
+			if _, several := m.all[paradigm]; several {
+				s = nil
+			}
+			m.all[paradigm] = s
+		}
+	}
+	return m.all[ranks.attribute("paradigm")]
+}
+
+// update drops what is no longer valid because the trace has got more definitions.
+func (m *Memberships) update() {
+	if locations, sets := m.defs.Locations.Len(), m.defs.Sets.Len(); locations != m.locations || sets != m.sets {
+		*m = Memberships{defs: m.defs, locations: locations, sets: sets}
+	}
 }
 
 // unknownMember is an id that no location has.
 const unknownMember = math.MinInt64
 
-// locations returns the locations with the given ids, or NoRef for ids that no location has.
-func (r *ranks) locations(ids []int64) []uint32 {
-	if r.byID == nil {
-		r.byID = map[string]uint32{}
-		for i, l := range r.defs.Locations.All() {
-			r.byID[l.ID] = uint32(i)
+// locationsOf returns the locations with the given ids, or NoRef for ids that no location has.
+func (m *Memberships) locationsOf(ids []int64) []uint32 {
+	m.update()
+	if m.byID == nil {
+		m.byID = map[string]uint32{}
+		for i, l := range m.defs.Locations.All() {
+			m.byID[l.ID] = uint32(i)
 		}
 	}
 	list := make([]uint32, len(ids))
 	for i, id := range ids {
 		list[i] = NoRef
-		if loc, ok := r.byID[strconv.FormatInt(id, 10)]; ok && id != unknownMember {
+		if loc, ok := m.byID[strconv.FormatInt(id, 10)]; ok && id != unknownMember {
 			list[i] = loc
 		}
 	}
 	return list
 }
 
-// Communicating returns the set of communicating locations into which the members of a communicator's set are
-// indexes. The set of communicating locations has the same paradigm as the communicator's set. The result is
-// nil if no set or several sets match.
-func (d *Definitions) Communicating(ranks *Set) (found *Set) {
-	paradigm := ranks.attribute("paradigm")
-	for i := range d.Sets.Len() {
-		s := d.Sets.At(uint32(i))
-		if s.Kind != "communicating locations" || s.attribute("paradigm") != paradigm {
-			continue
-		}
-		if found != nil {
-			return nil
-		}
-		found = s
-	}
-	return found
-}
-
 // RankLocations returns, for each location, the one that has the rank of its process in MPI: the location itself or,
 // for another thread of a process, the only communicating location of that process. Messages and operations name the
 // rank, whichever thread calls MPI. The result is nil if each location would map to itself.
 func (d *Definitions) RankLocations() []uint32 {
+	members := d.Memberships()
 	ranked := map[uint32][]uint32{} // up to two communicating locations, by group
 	for i := range d.Sets.Len() {
 		s := d.Sets.At(uint32(i))
 		if s.Kind != "communicating locations" || !strings.EqualFold(s.attribute("paradigm").String(), "mpi") {
 			continue
 		}
-		for _, loc := range d.SetMembers(uint32(i)) {
+		for _, loc := range members.SetMembers(uint32(i)) {
 			if loc == NoRef {
 				continue
 			}

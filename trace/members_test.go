@@ -9,6 +9,7 @@ import (
 // members are indexes into the communicating locations.
 func TestMembers(t *testing.T) {
 	d := &Definitions{}
+	m := d.Memberships()
 	for _, id := range []string{"10", "20", "30"} {
 		d.Locations.Add(Location{ID: id})
 	}
@@ -35,22 +36,22 @@ func TestMembers(t *testing.T) {
 		{NoRef, nil, false},
 	} {
 		c := d.Communicator.Add(Communicator{Set: x.set})
-		if got, known := d.Members(c); !slices.Equal(got, x.want) || known != x.known {
+		if got, known := m.Members(c); !slices.Equal(got, x.want) || known != x.known {
 			t.Errorf("%d: found %v, %t, expected %v, %t", i, got, known, x.want, x.known)
 		}
 	}
 	// OTF2: "No translation of ranks in event records needs to be done when a group […] has this flag. I.e., the ranks
 	// are indexes into the COMM_LOCATIONS group."
-	if got := d.Ranks(d.Communicator.Add(Communicator{Set: set("ranks", global, 2, 0)})); !slices.Equal(got,
+	if got := m.Ranks(d.Communicator.Add(Communicator{Set: set("ranks", global, 2, 0)})); !slices.Equal(got,
 		[]uint32{2, 0, 1}) {
 		t.Errorf("found the ranks %v, expected those of all communicating locations", got)
 	}
 	// If one location is not defined, the other ranks still have theirs.
 	some := d.Communicator.Add(Communicator{Set: set("locations", nil, 40, 30)})
-	if got := d.Ranks(some); !slices.Equal(got, []uint32{NoRef, 2}) {
+	if got := m.Ranks(some); !slices.Equal(got, []uint32{NoRef, 2}) {
 		t.Errorf("found the ranks %v, expected none and location 2", got)
 	}
-	if _, known := d.Members(99); known {
+	if _, known := m.Members(99); known {
 		t.Error("members of a communicator that is not there")
 	}
 }

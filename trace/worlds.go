@@ -14,15 +14,16 @@ const worldName = "COMM_WORLD"
 // different trees of groups, and that each location in such a tree is in a communicator. If a communicator has
 // such a name, the locations outside of all communicators form another world.
 func (d *Definitions) Worlds() []uint32 {
-	w := worlds{defs: d, ranks: ranks{defs: d}, above: make([]uint32, d.Locations.Len())}
+	w := worlds{defs: d, above: make([]uint32, d.Locations.Len())}
 	for i := range w.above {
 		w.above[i] = uint32(i)
 	}
 	covered := make([]bool, len(w.above)) // whether a communicator of several locations contains the location
 	named := false
 	first := make([]uint32, d.Communicator.Len())
+	members := d.Memberships()
 	for i, c := range d.Communicator.All() {
-		list := w.ranks.ofCommunicator(&c)
+		list := members.KnownMembers(uint32(i))
 		first[i] = NoRef
 		for _, loc := range list {
 			if first[i] == NoRef {
@@ -48,7 +49,6 @@ func (d *Definitions) Worlds() []uint32 {
 // worlds is a partition of the locations.
 type worlds struct {
 	defs  *Definitions
-	ranks ranks
 	above []uint32 // another location of the same world; the location that stands for a world refers to itself
 }
 

@@ -185,6 +185,7 @@ func (c *cut) findOperations(ctx context.Context, o *operations, first int64) er
 // piece. It then notes how many operations of the others the piece repeats.
 func (c *cut) findBehind(ctx context.Context, o *operations) error {
 	d := c.Defs()
+	members := d.Memberships()
 	most := map[sequenceOf]int64{}
 	for m, n := range o.ended {
 		most[m.sequenceOf] = max(most[m.sequenceOf], n)
@@ -201,11 +202,11 @@ func (c *cut) findBehind(ctx context.Context, o *operations) error {
 		if comm >= uint64(d.Communicator.Len()) || d.ConnectsGroups(comm) {
 			continue
 		}
-		members := d.KnownMembers(uint32(comm))
+		list := members.KnownMembers(uint32(comm))
 		if s.ends == trace.ThreadTeamEnd {
-			members = c.workingIn(s.communicator)
+			list = c.workingIn(s.communicator)
 		}
-		for _, loc := range members {
+		for _, loc := range list {
 			if m := (memberOf{loc, s}); o.ended[m] < n && n-o.ended[m] <= mostAhead {
 				candidates[m], locations[loc] = true, true
 			}

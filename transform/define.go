@@ -38,12 +38,13 @@ const (
 // needed, together with all definitions to which the entry refers. It also translates the references of
 // events.
 type definer struct {
-	src    *trace.Definitions
-	tables tables // the tables of src
-	into   *target
-	index  [tableCount][]uint32 // index in the target of each entry of src, or unmapped; indexed by index in src
-	ids    map[int64]uint32     // locations of src, by the number that the file itself gives to each
-	series map[string]uint32    // groups of time series of src, by id
+	src     *trace.Definitions
+	members *trace.Memberships
+	tables  tables // the tables of src
+	into    *target
+	index   [tableCount][]uint32 // index in the target of each entry of src, or unmapped; indexed by index in src
+	ids     map[int64]uint32     // locations of src, by the number that the file itself gives to each
+	series  map[string]uint32    // groups of time series of src, by id
 	// scopes holds the entries of src to which markers can refer, by id. It is nil until needed.
 	scopes [tableCount]map[string]uint32
 	// undefinedGroups maps the ids of groups of time series that src does not define to new ids.
@@ -89,7 +90,7 @@ const unmapped = trace.NoRef
 // newDefiner returns a definer that copies definitions of src to a target.
 func newDefiner(src *trace.Definitions, into *target) *definer {
 	into.tables = tablesOf(into.defs)
-	return &definer{src: src, into: into, tables: tablesOf(src)}
+	return &definer{src: src, members: src.Memberships(), into: into, tables: tablesOf(src)}
 }
 
 // tables holds the tables of definitions. Each element is a *trace.Table.
@@ -444,7 +445,7 @@ func (d *definer) translateMembers(s *trace.Set) {
 			break // the communicating locations and their order do not change
 		}
 		var all []int64
-		if x := d.src.Communicating(s); x != nil {
+		if x := d.members.Communicating(s); x != nil {
 			all = x.Members
 		}
 		for i, x := range list {

@@ -293,9 +293,10 @@ func TestMergeReferencesOfDefinitions(t *testing.T) {
 	if d.Windows.Len() != 4 || d.Handles.Len() != 4 {
 		t.Fatalf("found %d windows and %d handles, expected 4 of each", d.Windows.Len(), d.Handles.Len())
 	}
+	members := d.Memberships()
 	for i, c := range d.Communicator.All() {
 		want := []uint32{uint32(i)} // the locations have the order of the traces
-		if got := d.KnownMembers(uint32(i)); !slices.Equal(got, want) {
+		if got := members.KnownMembers(uint32(i)); !slices.Equal(got, want) {
 			t.Errorf("communicator %s has the members %v, expected %v", c.Name, got, want)
 		}
 	}

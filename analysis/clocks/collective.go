@@ -195,7 +195,7 @@ func newOperations(c *collector) operations {
 func (o *operations) take(l *locationReader, s sequence, x operation) {
 	p := o.sequences[s]
 	number := l.taken.next(s)
-	if p == nil || p.broken || len(p.counts) < 2 || o.ranks.defs.IsSelf(s.communicator) {
+	if p == nil || p.broken || len(p.counts) < 2 || o.c.defs.IsSelf(s.communicator) {
 		return
 	}
 	for p.first+len(p.pending) <= number {
@@ -289,18 +289,18 @@ func (o *operation) waits(root bool) (from, to bool) {
 
 // ranks finds the locations of ranks of communicators.
 type ranks struct {
-	defs      *trace.Definitions
+	members   *trace.Memberships
 	locations map[uint64][]uint32 // indexed by communicator: the locations in the order of their ranks
 }
 
 // newRanks returns the ranks of a trace's communicators.
-func newRanks(d *trace.Definitions) *ranks { return &ranks{d, map[uint64][]uint32{}} }
+func newRanks(d *trace.Definitions) *ranks { return &ranks{d.Memberships(), map[uint64][]uint32{}} }
 
 // location returns the location of a rank, or NoRef if it is unknown.
 func (r *ranks) location(communicator, rank uint64) uint32 {
 	list, ok := r.locations[communicator]
 	if !ok && communicator < uint64(trace.NoRef) {
-		list = r.defs.Ranks(uint32(communicator))
+		list = r.members.Ranks(uint32(communicator))
 		r.locations[communicator] = list
 	}
 	if rank >= uint64(len(list)) {

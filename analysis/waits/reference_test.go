@@ -110,8 +110,9 @@ func describe(t *testing.T, b *bytes.Buffer, events format.Events) {
 		head.Locations = append(head.Locations, location{l.ID, strconv.Itoa(int(l.Group)),
 			l.Kind == trace.StreamLocation})
 	}
+	members := d.Memberships()
 	for i, c := range d.Communicator.All() {
-		list, ok := d.Members(uint32(i))
+		list, ok := members.Members(uint32(i))
 		if !ok {
 			continue
 		}
@@ -120,7 +121,7 @@ func describe(t *testing.T, b *bytes.Buffer, events format.Events) {
 		}
 	}
 	for i := range d.Sets.All() {
-		for _, loc := range d.SetMembers(uint32(i)) {
+		for _, loc := range members.SetMembers(uint32(i)) {
 			id := strconv.Itoa(i)
 			head.Sets[id] = append(head.Sets[id], d.Locations.At(loc).ID)
 		}

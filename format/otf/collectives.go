@@ -48,9 +48,10 @@ func (e *encoder) rootProcess(c *trace.Cursor, rank, communicator uint64) uint64
 func (e *encoder) processOf(rank, communicator uint64) uint64 {
 	list, ok := e.ranks[uint32(communicator)]
 	if !ok && communicator < uint64(e.defs.Communicator.Len()) {
-		if list = e.defs.Ranks(uint32(communicator)); e.ranks == nil {
-			e.ranks = map[uint32][]uint32{}
+		if e.ranks == nil {
+			e.members, e.ranks = e.defs.Memberships(), map[uint32][]uint32{}
 		}
+		list = e.members.Ranks(uint32(communicator))
 		e.ranks[uint32(communicator)] = list
 	}
 	if rank >= uint64(len(list)) || list[rank] == trace.NoRef {

@@ -62,8 +62,9 @@ type encoder struct {
 	defaultStreams          bool                  // the user has not chosen the number of streams
 	keepLevel, keepSpelling bool                  // the user has not chosen the compression and the spelling
 	held                    *lookahead.Rows       // rows wait for the end of collective operations
-	ranks                   map[uint32][]uint32   // locations of the ranks, by communicator
-	original                *rewriting            // nil unless an OTF trace is written again with its own tokens
+	members                 *trace.Memberships
+	ranks                   map[uint32][]uint32 // locations of the ranks, by communicator
+	original                *rewriting          // nil unless an OTF trace is written again with its own tokens
 	// checksum of the written visits; nil unless the original trace has a thumbnail
 	written *visitSum
 }

@@ -153,10 +153,10 @@ func (e *encoder) writeProcessDefinitions(put func(*Record)) {
 // of processes, so members whose location is unknown are left out.
 func (e *encoder) writeCommunicatorDefinitions(put func(*Record)) {
 	d := e.defs
-	unknown := 0
+	unknown, members := 0, d.Memberships()
 	for i, c := range d.Communicator.All() {
 		r := Record{Type: DefProcessGroup, Token: uint64(e.tokens.communicators.at(i)), Name: c.Name}
-		for _, l := range d.KnownMembers(uint32(i)) {
+		for _, l := range members.KnownMembers(uint32(i)) {
 			r.Members = append(r.Members, e.tokens.locations.at(int(l)))
 		}
 		if d.Sets.Has(c.Set) {

@@ -236,7 +236,7 @@ func (e *encoder) locationByNumber(n int64) (uint32, bool) {
 // communicatingMembers returns the members of the set of communicating locations that has the same paradigm as
 // the set ranks. The members of ranks are positions in that set. It returns nil if there is no such set.
 func (e *encoder) communicatingMembers(ranks *trace.Set) []int64 {
-	if s := e.defs.Communicating(ranks); s != nil {
+	if s := e.memberships.Communicating(ranks); s != nil {
 		return s.Members
 	}
 	return nil

@@ -83,6 +83,7 @@ type encoder struct {
 	final       uint64
 	ids         [trace.Declared]uint8 // record ids of events, by kind
 	comms       []*commMembers
+	memberships *trace.Memberships
 	numbers     map[int64]uint32      // locations by the number that their id states
 	processes   *trace.ProcessNumbers // of a trace whose locations have numbers of processors and processes
 	windows     []uint32              // communicators that need a window for the memory of their members
@@ -171,7 +172,7 @@ func (e *encoder) Abort() {
 
 // Begin prepares the encoder for a trace with these definitions.
 func (e *encoder) Begin(d *trace.Definitions) error {
-	e.defs = d
+	e.defs, e.memberships = d, d.Memberships()
 	native := d.Native
 	if _, had := native.(scorepLayout); had || e.wantsScorep {
 		e.scorep, native = newScorep(d), nil // the whole archive is encoded

@@ -83,8 +83,9 @@ func paradigmsOfRegions(d *trace.Definitions) (n int) {
 
 // withMembers returns how many communicators have known members.
 func withMembers(d *trace.Definitions) (n int) {
+	members := d.Memberships()
 	for i := range d.Communicator.All() {
-		if _, known := d.Members(uint32(i)); known && !d.ConnectsGroups(uint64(i)) {
+		if _, known := members.Members(uint32(i)); known && !d.ConnectsGroups(uint64(i)) {
 			n++
 		}
 	}

@@ -101,8 +101,8 @@ func (e *encoder) Begin(d *trace.Definitions) error {
 	e.native = d.Origin == "picl"
 	e.w.tracing = !e.native && !e.w.opt.ParaGraph
 	e.ops = writtenOperations{held: lookahead.New(lookahead.CollectiveOperations, e.writeForeignRow),
-		ranks: map[uint64][]uint32{},
-		open:  map[uint32][]writtenOperation{}, calls: collective.NewCalls(d, &e.Lost, e.Plain, nil)}
+		members: d.Memberships(), ranks: map[uint64][]uint32{},
+		open: map[uint32][]writtenOperation{}, calls: collective.NewCalls(d, &e.Lost, e.Plain, nil)}
 	e.labelled, e.severalNames, e.ambiguous = map[locationEvent]labelState{}, map[int64]bool{}, map[int64]bool{}
 	e.recProc, e.written, e.ownLabels = trace.NoRef, e.w.defs, map[scope]int{}
 	e.texts, e.kinds, e.metrics = map[uint32]bool{}, map[trace.Kind]bool{}, map[uint32]bool{}

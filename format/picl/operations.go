@@ -69,10 +69,11 @@ func operationOf(event int64) (operation uint64, ok bool) {
 
 // writtenOperations is the state of the encoder for the collective operations in a trace of another format.
 type writtenOperations struct {
-	held  *lookahead.Rows               // rows wait for the ends of operations, which have their operands
-	calls *collective.Calls             // operands of traces that number operations themselves, or nil
-	ranks map[uint64][]uint32           // locations of the ranks, by communicator
-	open  map[uint32][]writtenOperation // by location
+	held    *lookahead.Rows   // rows wait for the ends of operations, which have their operands
+	calls   *collective.Calls // operands of traces that number operations themselves, or nil
+	members *trace.Memberships
+	ranks   map[uint64][]uint32           // locations of the ranks, by communicator
+	open    map[uint32][]writtenOperation // by location
 }
 
 // writtenOperation is an operation whose begin has been written.
@@ -189,7 +190,7 @@ func (e *encoder) communicatorRanks(communicator uint64) []uint32 {
 	}
 	list, ok := e.ops.ranks[communicator]
 	if !ok {
-		if list = e.Defs.Ranks(uint32(communicator)); slices.Contains(list, trace.NoRef) {
+		if list = e.ops.members.Ranks(uint32(communicator)); slices.Contains(list, trace.NoRef) {
 			list = nil
 		}
 		e.ops.ranks[communicator] = list
@@ -276,13 +277,15 @@ type operationEnds struct {
 	format.Sink
 	d         *decoder
 	open      map[openOperation][]operationFields
+	members   *trace.Memberships
 	ranks     map[uint32][]uint32 // locations of the ranks, by communicator
 	locations int                 // number of locations for which ranks hold
 }
 
 // newOperationEnds returns a sink that completes operations and delivers them to another sink.
 func newOperationEnds(d *decoder, sink format.Sink) *operationEnds {
-	return &operationEnds{Sink: sink, d: d, open: map[openOperation][]operationFields{}, ranks: map[uint32][]uint32{}}
+	return &operationEnds{Sink: sink, d: d, open: map[openOperation][]operationFields{}, members: d.Model.Memberships(),
+		ranks: map[uint32][]uint32{}}
 }
 
 // openOperation identifies the open operations of a type at a location.
@@ -357,7 +360,7 @@ func (e *operationEnds) complete(location uint32, ops []uint64, x operationField
 		}
 		ranks, ok := e.ranks[communicator]
 		if !ok {
-			ranks = d.Model.Ranks(communicator)
+			ranks = e.members.Ranks(communicator)
 			e.ranks[communicator] = ranks
 		}
 		if rank := slices.Index(ranks, root); rank >= 0 {

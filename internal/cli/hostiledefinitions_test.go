@@ -50,6 +50,11 @@ func hostileDefinitions(shape string, n int) (text string, ok bool) {
 		each("-202 -812 -1 -1 -1 3 2 %d 0 1\n", func(i int) []any { return []any{-5000 - i} })
 		each("-202 -812 0 -1 -1 2 2 %d 0\n", func(i int) []any { return []any{-5000 - i} })
 		each("-3 -402 1 %d 0 2 2 -1 %d\n", func(i int) []any { return []any{i % 2, -5000 - i} })
+	case "barriers of pairs": // each process is in two communicators of two processes
+		each("-202 -812 -1 -1 -1 3 2 %d %d %d\n", func(i int) []any { return []any{-5000 - i, i, (i + 1) % (4 * n)} })
+		each("-3 -402 %d %[2]d 0 2 2 -1 %d\n-3 -402 %[1]d %[4]d 0 2 2 -1 %[3]d\n"+
+			"-4 -402 %[1]d.5 %[2]d 0 2 2 -1 %[3]d\n-4 -402 %[1]d.5 %[4]d 0 2 2 -1 %[3]d\n",
+			func(i int) []any { return []any{i + 1, i, -5000 - i, (i + 1) % (4 * n)} })
 	default:
 		return "", false
 	}

@@ -74,6 +74,10 @@ func TestHostileShapesAreLinear(t *testing.T) {
 		{"destinations of many processes", 250, []string{"messages"}},
 		{"subsets of many processors", 500, []string{"states"}},
 		{"subsets of the same members", 2_500, []string{"repair"}},
+		{"barriers of pairs", 250, []string{"comm"}},
+		{"barriers of pairs", 250, []string{"waits"}},
+		{"barriers of pairs", 250, []string{"check"}},
+		{"barriers of pairs", 250, []string{"convert", "--to", "otf2"}},
 		{"descriptors", 500, []string{"info"}},
 		{"descriptors", 500, []string{"repair"}},
 	} {

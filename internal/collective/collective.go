@@ -21,6 +21,7 @@ type Calls struct {
 	at map[uint32]*calls
 	// rank returns the rank of a process in a communicator.
 	rank    func(process, communicator uint64) uint64
+	members *trace.Memberships
 	ranks   map[uint64]map[string]uint64 // ranks by communicator and by the process's id
 	classes map[string]string            // classes of the trace's own operations, by id; nil until needed
 }
@@ -45,7 +46,7 @@ func NewCalls(d *trace.Definitions, loss *format.Loss, plain bool,
 	if !d.Conventions.OwnOperations {
 		return nil
 	}
-	x := &Calls{defs: d, loss: loss, how: format.WeftOnly, at: map[uint32]*calls{}, rank: rank,
+	x := &Calls{defs: d, loss: loss, how: format.WeftOnly, at: map[uint32]*calls{}, rank: rank, members: d.Memberships(),
 		ranks: map[uint64]map[string]uint64{}}
 	if plain {
 		x.how = format.Lost
@@ -237,7 +238,7 @@ func (ca *Calls) rankOf(process, communicator uint64) uint64 {
 	ranks := ca.ranks[communicator]
 	if ranks == nil {
 		ranks = map[string]uint64{}
-		for r, loc := range ca.defs.Ranks(uint32(communicator)) {
+		for r, loc := range ca.members.Ranks(uint32(communicator)) {
 			if loc != trace.NoRef {
 				ranks[ca.defs.Locations.At(loc).ID] = uint64(r)
 			}

@@ -48,7 +48,7 @@ func (e *engine) countMembers() {
 				return // no member waits for others
 			}
 			if s.communicator < uint64(e.defs.Communicator.Len()) {
-				s.ranks = e.defs.Ranks(uint32(s.communicator))
+				s.ranks = e.members.Ranks(uint32(s.communicator))
 			}
 			e.collectives[k] = s
 		}

@@ -286,6 +286,7 @@ type engine struct {
 	Result
 	log         *synclog.Log
 	defs        *trace.Definitions
+	members     *trace.Memberships
 	hooks       Hooks
 	numbers     []int32  // indexed by location: number of the next call
 	ranks       []uint32 // result of RankLocations
@@ -304,8 +305,9 @@ type engine struct {
 
 // Run calls the hooks with the waits in a log. The error comes from the log or the context.
 func Run(ctx context.Context, log *synclog.Log, hooks Hooks) (Result, error) {
-	e := &engine{log: log, defs: log.Defs, hooks: hooks, collectives: map[synclog.Sequence]*sequence{},
-		postings: map[uint32]*postings{}, locks: map[lockKey]*lock{}, windows: newWindows(log.Defs),
+	e := &engine{log: log, defs: log.Defs, members: log.Defs.Memberships(), hooks: hooks,
+		collectives: map[synclog.Sequence]*sequence{},
+		postings:    map[uint32]*postings{}, locks: map[lockKey]*lock{}, windows: newWindows(log.Defs),
 		devices: newDevices(log.Defs), ranks: log.Defs.RankLocations()}
 	e.messages.init(e)
 	e.countMembers()

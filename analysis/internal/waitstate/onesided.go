@@ -88,7 +88,7 @@ func (e *engine) group(set uint64) []uint32 {
 	list, ok := e.windows.sets[set]
 	if !ok {
 		if set < uint64(e.defs.Sets.Len()) {
-			list = slices.Clone(e.defs.SetMembers(uint32(set)))
+			list = e.members.SetMembers(uint32(set))
 		}
 		slices.Sort(list)
 		list = slices.Compact(list)
