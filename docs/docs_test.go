@@ -273,13 +273,16 @@ func TestLists(t *testing.T) {
 // TestRules holds rules.md against the tables of rules.
 func TestRules(t *testing.T) {
 	var b strings.Builder
-	b.WriteString(`# Rules
+	b.WriteString(strings.ReplaceAll(`# Rules
 
-What ` + "`weft check`" + ` looks for, and what reading reports. ` + "`weft check --rules`" + ` prints the
-same table, ` + "`--rule`" + ` chooses rules by their ids. Severities are explained in
-[commands/look.md](commands/look.md#check).
+A rule describes a defect of a trace. This page lists all rules: those that 'weft check' checks, those that other
+commands check while they read a trace, and those by which 'weft repair' reports its changes. An example is a part of
+a trace that breaks the rule.
 
-`)
+'weft check --rules' prints the same table, and 'weft check --rule etf.capacity TRACE' checks a single rule.
+[commands/look.md](commands/look.md#check) explains the severities.
+
+`, "'", "`"))
 	seen := map[string]bool{}
 	section := func(title string, rules []format.Rule) {
 		b.WriteString("## " + title + "\n\n| rule | severity | meaning | example |\n|---|---|---|---|\n")

@@ -61,7 +61,8 @@ func (p *params) required(name string, low, high int64) int64 {
 	return p.number(name, low, high, low)
 }
 
-// time reads a time relative to the first event. It returns the time on the clock of the trace.
+// time reads a parameter that is a time relative to the first event. It returns the time on the clock of the
+// trace.
 func (p *params) time(name string) int64 {
 	return trace.Add(p.x.first, p.required(name, math.MinInt64, math.MaxInt64))
 }

@@ -27,8 +27,8 @@ type Conventions struct {
 	// Keywords is set if attributes of definitions may hold keywords of the format, such as a
 	// paradigm.
 	Keywords bool
-	// MetricMembers is set if each value of a metric has its position in a group of metrics, even if the group has
-	// only one.
+	// MetricMembers is set if each value of a metric states its position in a group of metrics, even if the group
+	// has only one metric.
 	MetricMembers bool
 }
 

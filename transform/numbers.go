@@ -28,14 +28,14 @@ type numbering struct {
 	events       map[int64]string   // the names of each event type; indexed by its number
 	byLabel      map[string]int64   // numbers of user event types by label
 	nextEvent    int64
-	sets         map[setID]string // the members of each subset as text; indexed by subset
-	lowest       int64            // lower bound of the numbers of subsets in the traces
-	labels       map[string]int   // the number of traces with each label; indexed by label
-	written      map[string]bool  // labels that the merged trace already has
+	sets         map[subsetID]string // the members of each subset as text; indexed by subset
+	lowest       int64               // lower bound of the numbers of subsets in the traces
+	labels       map[string]int      // the number of traces with each label; indexed by label
+	written      map[string]bool     // labels that the merged trace already has
 }
 
-// setID identifies a subset.
-type setID struct {
+// subsetID identifies a subset.
+type subsetID struct {
 	kind string
 	id   int64
 }
@@ -62,7 +62,7 @@ type ownNumbers struct {
 	processors map[int64]int64 // numbers of the processors in the merged trace, by their number in this trace
 	types      map[int64]int64
 	used       map[int64]bool // the values of types: new numbers of event types
-	sets       map[setID]int64
+	sets       map[subsetID]int64
 	joint      map[int64]bool // subsets of processes that barriers join with subsets of processors
 	all        int64          // the number of the subset of the processors with records; 0 until it is defined
 	fields     fieldList
@@ -117,12 +117,12 @@ type dataNumbers struct {
 	fields     fieldList
 	processors map[int64]bool
 	events     map[int64]bool // event types of statistics
-	sets       map[setID]bool
+	sets       map[subsetID]bool
 }
 
 func newDataNumbers(d *trace.Definitions) *dataNumbers {
 	return &dataNumbers{defs: d, defined: definedNumbers{defs: d}, processors: map[int64]bool{}, events: map[int64]bool{},
-		sets: map[setID]bool{}}
+		sets: map[subsetID]bool{}}
 }
 
 // addBatch adds the numbers in the data of a batch.
@@ -142,13 +142,13 @@ func (d *dataNumbers) addBatch(b *trace.Batch) error {
 		case noField, dataField:
 		case processField, processSetField:
 			if n < -1 {
-				d.sets[setID{processSets, n}] = true
+				d.sets[subsetID{processSets, n}] = true
 			}
 		default:
 			if n >= 0 {
 				d.processors[n] = true
 			} else if n < -1 {
-				d.sets[setID{processorSets, n}] = true
+				d.sets[subsetID{processorSets, n}] = true
 			}
 		}
 	}
@@ -176,7 +176,7 @@ func newNumbering(ctx context.Context, list []format.Events, unify bool,
 	merged *trace.Definitions) (all []*ownNumbers, err error) {
 	n := &numbering{defs: merged, traces: len(list), processors: map[int64]int{}, recorded: map[int64]bool{},
 		reserved: map[int64]bool{}, events: map[int64]string{}, byLabel: map[string]int64{},
-		sets: map[setID]string{}, lowest: -2000,
+		sets: map[subsetID]string{}, lowest: -2000,
 		labels: map[string]int{}, written: map[string]bool{}}
 	for _, d := range list {
 		if d := d.Defs(); len(list) == 1 || !d.Conventions.EventTypes || d.Origin != list[0].Defs().Origin {
@@ -186,7 +186,7 @@ func newNumbering(ctx context.Context, list []format.Events, unify bool,
 	for i, d := range list {
 		x := &ownNumbers{numbering: n, trace: i, src: d.Defs(), numbers: trace.NewProcessNumbers(d.Defs()),
 			named: newDataNumbers(d.Defs()), processors: map[int64]int64{}, types: map[int64]int64{}, used: map[int64]bool{},
-			sets: map[setID]int64{}, joint: map[int64]bool{}}
+			sets: map[subsetID]int64{}, joint: map[int64]bool{}}
 		if err := d.Scan(ctx, trace.Events(), format.PerLocation, format.SinkFuncs{OnBatch: x.named.addBatch}); err != nil {
 			return nil, err
 		}
@@ -274,9 +274,9 @@ func (n *numbering) keepPredefined(all []*ownNumbers) {
 			if id := idNumber(s.ID); s.Kind == eventSets && (id < -1 && id >= -1000 || slices.Contains(predefinedSets, id)) {
 				key := s.ID + fmt.Sprint(s.Members)
 				if same[key]++; same[key] == len(all) {
-					delete(n.sets, setID{s.Kind, id})
+					delete(n.sets, subsetID{s.Kind, id})
 				} else {
-					n.sets[setID{s.Kind, id}] = "predefined"
+					n.sets[subsetID{s.Kind, id}] = "predefined"
 				}
 			}
 		}
@@ -345,11 +345,11 @@ func (on *ownNumbers) define() {
 	}
 	for _, s := range d.Sets.All() {
 		if _, _, joint := jointSet(s.ID); !joint {
-			on.set(setID{s.Kind, idNumber(s.ID)})
+			on.set(subsetID{s.Kind, idNumber(s.ID)})
 		}
 	}
 	for _, p := range slices.Sorted(maps.Keys(on.named.processors)) {
-		if !on.has(setID{processorSets, p}) {
+		if !on.has(subsetID{processorSets, p}) {
 			on.processor(p)
 		}
 	}
@@ -359,7 +359,7 @@ func (on *ownNumbers) define() {
 	for _, r := range d.Regions.All() {
 		on.event(idNumber(r.ID))
 	}
-	for _, k := range slices.SortedFunc(maps.Keys(on.named.sets), func(a, b setID) int {
+	for _, k := range slices.SortedFunc(maps.Keys(on.named.sets), func(a, b subsetID) int {
 		return cmp.Or(cmp.Compare(a.kind, b.kind), -cmp.Compare(a.id, b.id))
 	}) {
 		on.set(k)
@@ -404,7 +404,7 @@ func (on *ownNumbers) eventType(e int64, names []string) int64 {
 // processor returns the number in the merged trace of a processor, or of a subset of processors.
 func (on *ownNumbers) processor(p int64) int64 {
 	if p < -1 {
-		return on.set(setID{processorSets, p})
+		return on.set(subsetID{processorSets, p})
 	}
 	if p == -1 || !on.separateRuns {
 		return p
@@ -442,7 +442,7 @@ func (on *ownNumbers) allProcessors() int64 {
 		slices.Sort(s.Members)
 		on.lowest--
 		on.all = on.lowest
-		on.numbering.sets[setID{s.Kind, on.all}] = fmt.Sprint(s.Members)
+		on.numbering.sets[subsetID{s.Kind, on.all}] = fmt.Sprint(s.Members)
 		s.ID = strconv.FormatInt(on.all, 10)
 		on.defs.Sets.Add(s)
 	}
@@ -458,16 +458,16 @@ func (on *ownNumbers) event(e int64) int64 {
 		return on.eventType(e, []string{unlabelled(e)})
 	}
 	if e < -1000 && !slices.Contains(predefinedSets, e) {
-		return on.set(setID{eventSets, e}) // set also handles subsets that no record defines
+		return on.set(subsetID{eventSets, e}) // set also handles subsets that no record defines
 	}
-	if to, ok := on.sets[setID{eventSets, e}]; ok {
+	if to, ok := on.sets[subsetID{eventSets, e}]; ok {
 		return to
 	}
 	return e
 }
 
 // set returns the number in the merged trace of a subset.
-func (on *ownNumbers) set(k setID) int64 {
+func (on *ownNumbers) set(k subsetID) int64 {
 	if to, ok := on.sets[k]; ok {
 		return to
 	}
@@ -488,20 +488,20 @@ func (on *ownNumbers) set(k setID) int64 {
 		on.lowest--
 		to, on.changed = on.lowest, true
 	}
-	on.sets[k], on.numbering.sets[setID{k.kind, to}] = to, members
+	on.sets[k], on.numbering.sets[subsetID{k.kind, to}] = to, members
 	return to
 }
 
 // process returns the number in the merged trace of a process, or of a subset of processes.
 func (on *ownNumbers) process(q int64) int64 {
 	if q < -1 {
-		return on.set(setID{processSets, q})
+		return on.set(subsetID{processSets, q})
 	}
 	return q
 }
 
 // members returns the members of a subset by their numbers in the merged trace.
-func (on *ownNumbers) members(set setID, list []int64) []int64 {
+func (on *ownNumbers) members(set subsetID, list []int64) []int64 {
 	kind := set.kind
 	out := slices.Clone(list)
 	for i, m := range list {
@@ -550,11 +550,11 @@ func (on *ownNumbers) edit(v any) {
 		}
 	case *trace.Set:
 		if p, q, joint := jointSet(v.ID); joint {
-			v.ID = format(on.set(setID{processorSets, p})) + "," + format(on.set(setID{processSets, q}))
+			v.ID = format(on.set(subsetID{processorSets, p})) + "," + format(on.set(subsetID{processSets, q}))
 		} else if v.Kind != processorSets || v.ID != "-1" { // -1 is no subset that records define
-			v.ID = format(on.set(setID{v.Kind, idNumber(v.ID)}))
+			v.ID = format(on.set(subsetID{v.Kind, idNumber(v.ID)}))
 		}
-		v.Members = on.members(setID{v.Kind, idNumber(v.ID)}, v.Members)
+		v.Members = on.members(subsetID{v.Kind, idNumber(v.ID)}, v.Members)
 	case *trace.AttributeDef: // the values of the attribute are event types
 		if e, err := strconv.ParseInt(v.Name, 10, 64); err == nil && v.Type == trace.None {
 			to := on.event(e)
@@ -590,8 +590,8 @@ func (on *ownNumbers) replaceValues(b, out *trace.Batch, d *trace.Definitions) {
 				on.unknown++
 				last = row
 			}
-		case f == processorSetField && n != -1 && on.has(setID{processorSets, n}):
-			to = on.set(setID{processorSets, n})
+		case f == processorSetField && n != -1 && on.has(subsetID{processorSets, n}):
+			to = on.set(subsetID{processorSets, n})
 		case f == receiverField && n == -1 && nothingKnown(b, i):
 		case (f == receiverField || f == processorSetField) && n == -1:
 			to = on.allProcessors()
@@ -599,8 +599,8 @@ func (on *ownNumbers) replaceValues(b, out *trace.Batch, d *trace.Definitions) {
 			to = on.allProcessors() // the field alone may also hold a subset of processors
 		case f == processorField || f == receiverField || f == processorSetField:
 			to = on.processor(n)
-		case n < -1 || f == processSetField && on.has(setID{processSets, n}):
-			to = on.set(setID{processSets, n})
+		case n < -1 || f == processSetField && on.has(subsetID{processSets, n}):
+			to = on.set(subsetID{processSets, n})
 		}
 		if to != n {
 			*v = v.WithWhole(to)
@@ -639,7 +639,7 @@ func nothingKnown(b *trace.Batch, i int) bool {
 }
 
 // has reports whether the subset has a number in the merged trace.
-func (on *ownNumbers) has(k setID) bool {
+func (on *ownNumbers) has(k subsetID) bool {
 	_, ok := on.sets[k]
 	return ok
 }

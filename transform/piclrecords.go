@@ -78,14 +78,14 @@ func (r *definitionRecord) counts(d *definedNumbers) bool {
 	if len(list) < 3 {
 		return false
 	}
-	i, ok := d.set(setID{kind, list[2]})
+	i, ok := d.set(subsetID{kind, list[2]})
 	return ok && slices.Equal(d.defs.Sets.At(i).Members, list[3:])
 }
 
 // definedNumbers is an index of the subsets and regions in definitions. The keys are their numbers in the file.
 type definedNumbers struct {
 	defs    *trace.Definitions
-	sets    map[setID]uint32
+	sets    map[subsetID]uint32
 	regions map[int64]bool
 	seen    [2]int // how many sets and regions of defs the maps have; defs may grow
 }
@@ -93,13 +93,13 @@ type definedNumbers struct {
 // read adds the definitions that were added since its last call to the index.
 func (d *definedNumbers) read() {
 	if d.sets == nil {
-		d.sets, d.regions = map[setID]uint32{}, map[int64]bool{}
+		d.sets, d.regions = map[subsetID]uint32{}, map[int64]bool{}
 	}
 	for i, s := range d.defs.Sets.All()[d.seen[0]:] {
 		if _, _, joint := jointSet(s.ID); joint {
 			continue
 		}
-		k := setID{s.Kind, idNumber(s.ID)}
+		k := subsetID{s.Kind, idNumber(s.ID)}
 		if _, ok := d.sets[k]; !ok {
 			d.sets[k] = uint32(d.seen[0] + i)
 		}
@@ -111,7 +111,7 @@ func (d *definedNumbers) read() {
 }
 
 // set returns the first subset with an id.
-func (d *definedNumbers) set(k setID) (uint32, bool) {
+func (d *definedNumbers) set(k subsetID) (uint32, bool) {
 	d.read()
 	i, ok := d.sets[k]
 	return i, ok
@@ -125,7 +125,7 @@ func (d *definedNumbers) isRegion(id int64) bool {
 
 // isEventSet reports whether a number is the id of a subset of event types.
 func (d *definedNumbers) isEventSet(id int64) bool {
-	_, ok := d.set(setID{eventSets, id})
+	_, ok := d.set(subsetID{eventSets, id})
 	return ok || slices.Contains(predefinedSets, id)
 }
 

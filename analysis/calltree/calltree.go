@@ -79,7 +79,7 @@ type location struct {
 	last  int64
 	root  int32 // the parent of the outermost visits: −1 minus the number of the location's tree
 	index uint32
-	// continued is set if the implicit task continues, and no region has begun since then.
+	// continued is set between a switch to the implicit task of the thread and the next enter of a region.
 	continued bool
 }
 

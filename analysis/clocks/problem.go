@@ -161,15 +161,15 @@ func distinct(l []node) []node {
 }
 
 // countConstraints counts the constraints of the trace and of each clock, and the violations without a
-// correction. It adds the constraints to an estimate. useful reports whether a correction can remove any
-// violation. This is possible only for constraints between different clocks.
-func (q *problem) countConstraints(ctx context.Context, r *Result, e *estimate) (useful bool, err error) {
+// correction. It adds the constraints to an estimate. correctable reports whether a correction can
+// remove any violation. This is possible only for constraints between different clocks.
+func (q *problem) countConstraints(ctx context.Context, r *Result, e *estimate) (correctable bool, err error) {
 	at := func(n node) int64 { return n.time }
-	return useful, q.each(ctx, func(c *constraint) error {
+	return correctable, q.each(ctx, func(c *constraint) error {
 		if c.inside && !c.message {
 			return nil
 		}
-		useful = q.countEarly(&r.Before, c, at) || useful
+		correctable = q.countEarly(&r.Before, c, at) || correctable
 		if c.message {
 			r.Messages++
 		} else {

@@ -139,14 +139,14 @@ func (s *solution) close() {
 // if violations remain.
 func (s *solution) run(ctx context.Context) error {
 	s.e = newEstimate(s.q, s.opt, s.reference)
-	useful, err := s.q.countConstraints(ctx, s.Result, s.e)
+	correctable, err := s.q.countConstraints(ctx, s.Result, s.e)
 	if err == nil {
-		useful, err = s.correctLinearly(ctx, useful)
+		correctable, err = s.correctLinearly(ctx, correctable)
 	}
 	if err != nil {
 		return err
 	}
-	if useful {
+	if correctable {
 		m, contradictions, err := s.move(ctx)
 		if err != nil {
 			return err
@@ -177,8 +177,8 @@ func (s *solution) solveWithoutContradictions(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	useful, err := s.correctLinearly(ctx, true)
-	if err != nil || !useful || s.opt.Model != Full {
+	correctable, err := s.correctLinearly(ctx, true)
+	if err != nil || !correctable || s.opt.Model != Full {
 		return err
 	}
 	m, more, err := s.move(ctx)
@@ -189,10 +189,10 @@ func (s *solution) solveWithoutContradictions(ctx context.Context) error {
 	return err
 }
 
-// correctLinearly computes the linear correction and counts the constraints that it violates. useful reports
-// whether a violation between clocks remains that is not ignored. before is the value of useful for the trace
-// without correction.
-func (s *solution) correctLinearly(ctx context.Context, before bool) (useful bool, err error) {
+// correctLinearly computes the linear correction, and counts the constraints that it violates. correctable
+// reports whether another correction could remove one of these violations (see countEarly). before states the
+// same for the trace without correction.
+func (s *solution) correctLinearly(ctx context.Context, before bool) (correctable bool, err error) {
 	for round := 0; ; round++ {
 		if err := s.e.solve(ctx); err != nil {
 			return false, err
@@ -205,9 +205,9 @@ func (s *solution) correctLinearly(ctx context.Context, before bool) (useful boo
 		}
 		added := false
 		at := func(n node) int64 { return s.linear[n.clock].At(n.time) }
-		s.Linear, useful = Violations{}, false
+		s.Linear, correctable = Violations{}, false
 		err := s.q.each(ctx, func(c *constraint) error {
-			useful = s.q.countEarly(&s.Linear, c, at) || useful
+			correctable = s.q.countEarly(&s.Linear, c, at) || correctable
 			// At the start, the estimate has all pairs of a begin and an end of small operations, but only some pairs
 			// of an operation with more than fewPairs pairs. Of such an operation, add the latest begin and the
 			// earliest end if the correction violates their order, and compute the correction again.
@@ -220,7 +220,7 @@ func (s *solution) correctLinearly(ctx context.Context, before bool) (useful boo
 			return nil
 		})
 		if err != nil || !added {
-			return useful, err
+			return correctable, err
 		}
 	}
 }
@@ -282,13 +282,13 @@ func (s *solution) setResult(ctx context.Context) error {
 		return nil
 	}
 	// Count the violations with the final curves, because rounding may change the computed times.
-	useful := false
+	correctable := false
 	err := q.each(ctx, func(c *constraint) error {
 		at := func(n node) int64 { return curves[n.clock].At(n.time+q.origin) - q.origin }
-		useful = q.countEarly(&s.After, c, at) || useful
+		correctable = q.countEarly(&s.After, c, at) || correctable
 		return nil
 	})
-	if err == nil && useful {
+	if err == nil && correctable {
 		err = fmt.Errorf("clocks: found violations of %s and %s after correction, expected "+
 			"none", plural.Of(s.After.Messages, "message"), plural.Of(s.After.Collectives, "collective operation"))
 	}

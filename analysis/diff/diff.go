@@ -70,7 +70,7 @@ const LeastSample = 4
 
 // Options are the settings of a comparison.
 type Options struct {
-	// Runs holds the numbers of runs that will be added to each side.
+	// Runs holds the number of runs of side A and of side B.
 	Runs [2]int
 	// Loop is the name of a region each of whose visits is an iteration. "" means that there are no
 	// iterations.

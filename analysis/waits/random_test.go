@@ -50,7 +50,8 @@ type channelOf struct {
 	tag            int64
 }
 
-// queueOf holds the messages of a channel without a receive, and the receives without a message.
+// queueOf holds the messages of a channel that no receive has taken yet, and the receives that wait for a
+// message.
 type queueOf struct {
 	messages []*simMessage
 	receives []*simRequest

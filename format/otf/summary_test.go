@@ -157,8 +157,8 @@ func TestSummaryReadsLittle(t *testing.T) {
 	}
 }
 
-// TestSummaryRefuses checks that queries without an answer return an error.
-func TestSummaryRefuses(t *testing.T) {
+// TestSummaryErrors checks that queries without an answer return an error.
+func TestSummaryErrors(t *testing.T) {
 	m := handTrace(t, "a\n*1\nE1\n5\n*1\nL1\n5\n*1\n")
 	r, err := Open(t.Context(), format.FileSource(m), nil)
 	if err != nil {

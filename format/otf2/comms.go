@@ -46,8 +46,8 @@ func (e *encoder) members(i uint32) *commMembers {
 }
 
 // resolve determines the locations of a communicator. Its set holds either ids of locations, or
-// ranks among the communicating locations. If the members cannot be determined, they are all
-// locations.
+// ranks among the communicating locations. If the members cannot be determined, the result contains
+// all locations.
 func (e *encoder) resolve(comm uint32) *commMembers {
 	d := e.defs
 	c := d.Communicator.At(comm)

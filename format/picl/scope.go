@@ -218,7 +218,8 @@ func (d *definitions) nameOf(processor, process int64) string {
 	return d.names[i].text
 }
 
-// controlOf returns the control string that an integer descriptor stands for in a record.
+// controlOf returns the control string that the integer descriptor n stands for in a record with the given event
+// type, processor and process, in a line of the file.
 func (d *definitions) controlOf(n int64, event, processor, process, line int64) *control {
 	if x := d.byNumber[n]; x != nil {
 		if i := x.find(d, scope{event, processor, process, line}); i >= 0 {

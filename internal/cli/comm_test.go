@@ -262,7 +262,7 @@ func runTruth(t *testing.T) map[string]string {
 	if !maps.Equal(found, calls) || operations != 6+5+2*4 { // each half of the ranks takes part in 4 operations of its own
 		t.Errorf("found %v in %d operations, ranks did %v", found, operations, calls)
 	}
-	// With corrected clocks the times of receives are right as well.
+	// With corrected clocks, no message is received before it is sent.
 	clocks := filepath.Join(dir, "clocks.json")
 	weft(t, 0, "align", "-q", "--correction", clocks, anchor)
 	x = commJSON(t, "--clock-correction", clocks, anchor)

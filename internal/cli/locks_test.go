@@ -61,7 +61,8 @@ func TestLocks(t *testing.T) {
 	}
 	within("wait-at-thread-barrier in pthread_barrier_wait", sum, sum)
 
-	// Each thread takes the mutex five times and then the other mutex, for which it can wait only by accident.
+	// Each thread locks the first mutex five times, and then the second mutex once. The program does not make a
+	// thread wait for the second mutex, but this may happen.
 	locks, unlocks := calls["pthread_mutex_lock"], calls["pthread_mutex_unlock"]
 	sum = 0
 	for i, lock := range locks[waiter][:5] {

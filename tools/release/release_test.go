@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -141,12 +142,14 @@ func mustRun(t *testing.T, c *exec.Cmd) string {
 	return string(out)
 }
 
-// TestSameBytes builds a release of the same commit in another folder, at another time and with
-// another number of cores. The bytes must be the same.
+// TestSameBytes builds a release of the same commit in another folder, at another time, with another
+// number of cores and an empty build cache. The bytes must be the same.
 func TestSameBytes(t *testing.T) {
 	first := release(t)
-	t.Setenv("GOMAXPROCS", "1")
+	t.Setenv("GOMAXPROCS", strconv.Itoa(runtime.NumCPU()+1))
 	t.Setenv("TZ", "Asia/Tokyo")
+	// With the cache of the first release, nothing would be compiled again.
+	t.Setenv("GOCACHE", filepath.Join(testFolder, "cache of the second release"))
 	second, err := releaseOfCopy(filepath.Join(testFolder, "a second folder"))
 	if err != nil {
 		t.Fatal(err)

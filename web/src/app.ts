@@ -1,7 +1,7 @@
 // The interface through which the parts of the page use the page.
 import type { Client, LinkInfo, TraceList } from "./api";
 import type { Colors } from "./colors";
-import type { Extras } from "./extras";
+import type { ShownExtras } from "./extra";
 import type { Lane } from "./lane";
 import type { Notes } from "./notes";
 import type { Selection, State, Store } from "./store";
@@ -18,7 +18,7 @@ export interface App {
   readonly colors: Colors;
   readonly notes: Notes;
   /** extras holds the results of panels that are shown on the time line. */
-  readonly extras: Extras;
+  readonly extras: ShownExtras;
   /** pictured reports whether the first picture has been drawn. Less urgent work waits for it. */
   readonly pictured: boolean;
   /** dock is the height of the dock in CSS pixels. */

@@ -1,7 +1,7 @@
 // The export of pictures and tables to files.
 import type { App } from "./app";
 import { shortenName, button, el, printable } from "./dom";
-import { drawExtras, extrasHeight } from "./extras";
+import { drawExtras, extrasHeight } from "./extrarows";
 import type { Bitmap } from "./raster";
 import { type Pen, drawText } from "./pen";
 import { leastEdges } from "./rowlabels";

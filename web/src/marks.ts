@@ -2,9 +2,9 @@
 // over the spans.
 import type { App } from "./app";
 import { type Arrow, drawSingleEnd, drawArrow, type Segment } from "./arrows";
-import { drawExtraMarks } from "./extras";
+import { drawExtraMarks } from "./extrarows";
 import { type Hit, hitRect } from "./hit";
-import { drawPath } from "./overlays";
+import { drawPath } from "./pathwaits";
 import type { RowView } from "./rowview";
 import type { Window } from "./time";
 

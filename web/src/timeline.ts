@@ -4,14 +4,14 @@ import { ranges } from "./api";
 import type { App } from "./app";
 import { type Arrow, arrowAt, arrowRaster, depthAt, rasterArrows, type Segment, segments } from "./arrows";
 import { el, name, printable } from "./dom";
-import { ExtraRows } from "./extras";
+import { ExtraRows } from "./extrarows";
 import { type Hit, hitAt, hitRect } from "./hit";
 import type { Lane } from "./lane";
 import { nextFrame } from "./timers";
 import { drawMarks, type Overlay } from "./marks";
 import { Names } from "./names";
 import { paintRows } from "./paint";
-import { drawCauses, drawWaits } from "./overlays";
+import { drawCauses, drawWaits } from "./pathwaits";
 import type { Pen } from "./pen";
 import { type Bitmap, fill, pack } from "./raster";
 import { RowLabels } from "./rowlabels";
@@ -178,7 +178,7 @@ export class Timeline extends RowView implements Overlay {
     });
   }
 
-  /** restoreTop scrolls to the first visible row that the state has stored, if there is one. */
+  /** restoreTop scrolls to the row that the state stores as the first visible one, if it stores one. */
   restoreTop(): void {
     const own = `${this.lane.index}/`,
       [key, above] = (this.app.store.state.top.split(",").find((x) => x.startsWith(own)) ?? "")

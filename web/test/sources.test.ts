@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, normalize } from "node:path";
 import { parseSync } from "vite";
 import { expect, test } from "vitest";
 
@@ -49,4 +49,50 @@ test("no function and no file of the page is too long", () => {
   }
   expect(sources.length).toBeGreaterThan(50);
   expect(long).toEqual([]);
+});
+
+/** importsOf lists the files of the page that a file imports, including imports of types only. */
+function importsOf(name: string): string[] {
+  const text = readFileSync(join(folder, name), "utf8");
+  return [...text.matchAll(/^(?:import|export) [^;]*?from "(\.[^"]+)";/gms)].map(
+    (m) => normalize(join(name, "..", m[1])) + ".ts",
+  );
+}
+
+/** circleOf returns a circle of imports, or null if there is none. */
+function circleOf(graph: ReadonlyMap<string, readonly string[]>): string[] | null {
+  const done = new Set<string>();
+  const search = (name: string, path: readonly string[]): string[] | null => {
+    if (path.includes(name)) return [...path.slice(path.indexOf(name)), name];
+    if (done.has(name)) return null;
+    for (const next of graph.get(name) ?? []) {
+      const circle = search(next, [...path, name]);
+      if (circle) return circle;
+    }
+    done.add(name);
+    return null;
+  };
+  for (const name of graph.keys()) {
+    const circle = search(name, []);
+    if (circle) return circle;
+  }
+  return null;
+}
+
+test("a circle of imports is found", () => {
+  const graph = new Map([
+    ["a", ["b", "c"]],
+    ["b", ["c"]],
+    ["c", []],
+  ]);
+  expect(circleOf(graph)).toBeNull();
+  graph.set("c", ["b"]);
+  expect(circleOf(graph)).toEqual(["b", "c", "b"]);
+});
+
+test("the files of the page do not import each other in a circle", () => {
+  const graph = new Map(sources.map((name) => [name, importsOf(name)]));
+  expect([...graph.values()].flat().filter((name) => !graph.has(name))).toEqual([]);
+  expect(graph.get("page.ts")).toContain("app.ts");
+  expect(circleOf(graph)).toBeNull();
 });
