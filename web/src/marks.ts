@@ -8,8 +8,8 @@ import { drawPath } from "./pathwaits";
 import type { RowView } from "./rowview";
 import type { Window } from "./time";
 
-/** Overlay holds the state of a time line that drawMarks draws. */
-export interface Overlay {
+/** Marks holds the state of a time line that drawMarks draws. */
+export interface Marks {
   /** hover is the hit under the pointer, or null. */
   hover: Hit | null;
   hoverLink: Segment | null;
@@ -27,7 +27,7 @@ export interface Overlay {
  * drawMarks draws the range, notes, measured time, selection, arrows and the highlight under the
  * pointer.
  */
-export function drawMarks(app: App, view: RowView, o: Overlay, g: CanvasRenderingContext2D, dpr: number): void {
+export function drawMarks(app: App, view: RowView, o: Marks, g: CanvasRenderingContext2D, dpr: number): void {
   const s = app.store.state,
     c = app.colors,
     lane = view.lane;

@@ -8,7 +8,7 @@ import { ExtraRows } from "./extrarows";
 import { type Hit, hitAt, hitRect } from "./hit";
 import type { Lane } from "./lane";
 import { nextFrame } from "./timers";
-import { drawMarks, type Overlay } from "./marks";
+import { drawMarks, type Marks } from "./marks";
 import { Names } from "./names";
 import { paintRows } from "./paint";
 import { drawCauses, drawWaits } from "./pathwaits";
@@ -31,7 +31,7 @@ const manyArrows = 400,
 const sliceTime = 8;
 
 /** Timeline draws one lane. */
-export class Timeline extends RowView implements Overlay {
+export class Timeline extends RowView implements Marks {
   readonly element: HTMLElement;
   readonly plot: HTMLElement;
   /**
