@@ -147,3 +147,24 @@ func addUpUnjudged(t *testing.T, p *pairOfRanks) {
 		}
 	}
 }
+
+// TestUnjudgedChange checks the reason for calls that wait until another location has changed their memory. Such a call
+// has an event, but the event names no location. The call at 300 returns at once, without an event.
+func TestUnjudgedChange(t *testing.T) {
+	for _, region := range []string{"shmem_wait_until", "MPI_Win_wait"} {
+		p := newPairOfRanks()
+		p.rec.Defs().Windows.Add(trace.Named{ID: "0"})
+		p.call(1, region, 100, 210, func() {
+			for at := range int64(2) {
+				p.rec.Event(1, 150+at, trace.RMAWaitChange, 0, nil)
+			}
+		})
+		p.collectiveCall(0, "MPI_Barrier", "barrier", 400, 420, trace.Undefined)
+		p.collectiveCall(1, "MPI_Barrier", "barrier", 400, 420, trace.Undefined)
+		r := find(t, format.Recorded(p.rec), waits.Options{})
+		if len(r.Unjudged) != 1 || r.Unjudged[0].Count != 1 || r.Unjudged[0].Time.Int64() != 110 ||
+			r.Unjudged[0].Reason != "the trace does not record which access made the change" {
+			t.Errorf("%s: found %+v, expected one call of 110 whose access is unknown", region, r.Unjudged)
+		}
+	}
+}
