@@ -304,9 +304,10 @@ type Level struct {
 }
 
 // Missing returns the reason why a trace has no states, or "". processors is the number of processors with events.
+// Metrics alone show no states. Without regions, collective operations can still show waits.
 func Missing(d *trace.Definitions, processors int) string {
 	switch {
-	case processors > 0 && d.Regions.Len() > 0:
+	case processors > 0 && (d.Regions.Len() > 0 || d.Metrics.Len() == 0 || d.Communicator.Len() > 0):
 		return ""
 	case processors > 0:
 		return "the trace has no calls of regions, and only these show the states of processors"

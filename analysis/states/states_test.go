@@ -367,6 +367,7 @@ func TestBracketsBothWays(t *testing.T) {
 func TestMissing(t *testing.T) {
 	rec := trace.NewRecorder(trace.TicksPerSecond(1e6))
 	loc := rec.Thread("thread", rec.Process("process", rec.Machine("machine")))
+	rec.Defs().Metrics.Add(trace.MetricDef{})
 	for at := range int64(5) {
 		rec.Event(loc, 100*at, trace.Metric, trace.NoRef, []uint64{20})
 	}
