@@ -190,11 +190,14 @@ func processorStates(e *entry, p *params) func(context.Context) (any, error) {
 	}
 	return func(ctx context.Context) (any, error) {
 		a, err := compute(ctx)
-		if err == nil && a.Processors == 0 {
+		if err == nil {
 			err = e.readers.useReader(ctx, func(d *reader) error {
-				a.Missing = states.NoProcessors(d.Defs())
+				a.Missing = states.Missing(d.Defs(), a.Processors)
 				return nil
 			})
+		}
+		if err == nil && a.Missing != "" {
+			a = &statesAnswer{Missing: a.Missing, Rows: []stateRow{}}
 		}
 		return a, err
 	}

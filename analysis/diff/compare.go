@@ -15,6 +15,9 @@ func (c *Comparison) Result() *Result {
 		x := &c.sides[s]
 		x.names = &c.names
 		x.finish(c)
+		if c.profiled {
+			x.runtimes = x.longest
+		}
 		for _, i := range x.nodes {
 			time[s] += i.exclusive
 		}

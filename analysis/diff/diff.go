@@ -104,6 +104,8 @@ type Comparison struct {
 	names names
 	clock trace.Clock // clock of the first run that was added
 	sides [2]side
+	// profiled is set if a run is a profile, which has no times of events.
+	profiled bool
 }
 
 // New returns a comparison without runs.
@@ -155,7 +157,8 @@ type Result struct {
 	// have fewer observations, because locations that visit the row on neither side are left out.
 	Unit    Unit   `json:"unit"`
 	Samples [2]int `json:"samples"`
-	// Runtime compares the times from the first event to the last one, as means over the runs.
+	// Runtime compares the times from the first event to the last one, as means over the runs. If a run is a profile,
+	// it compares the times in regions of the location with the most, for all runs.
 	Runtime Change `json:"runtime"`
 	// RuntimeTest is the test of the runtimes. It is nil unless Unit is Runs.
 	RuntimeTest *Test `json:"runtimeTest,omitempty"`

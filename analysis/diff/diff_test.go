@@ -1,6 +1,7 @@
 package diff_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -505,6 +506,36 @@ func TestGrows(t *testing.T) {
 			if c.B++; !c.Grows(share) {
 				t.Errorf("%v to %v: found no growth of more than %d %%", c.A, c.B, percent)
 			}
+		}
+	}
+}
+
+// TestRuntimeOfProfile checks that the runtime of a trace is measured as that of a profile with which it is compared.
+// Location a works from 0 to 10, and b from 5 to 20: b has the most time, 15, and the trace lasts for 20.
+func TestRuntimeOfProfile(t *testing.T) {
+	rec := trace.NewRecorder(trace.TicksPerSecond(1))
+	for i, visit := range [][2]int64{{0, 10}, {5, 20}} {
+		loc := rec.Location(string(rune('a' + i)))
+		rec.Enter(loc, visit[0], rec.Region("work"))
+		rec.Leave(loc, visit[1], rec.Region("work"))
+	}
+	cube := &diff.Profile{Clock: trace.TicksPerSecond(1), Regions: []trace.Region{{Name: "work"}},
+		Paths: []diff.ProfilePath{{Parent: -1, Visits: []int64{1, 1}, Exclusive: []int64{10, 15}}}}
+	for _, profiled := range []bool{false, true} {
+		c := diff.New(diff.Options{})
+		err := c.Scan(t.Context(), diff.A, format.Recorded(rec), nil)
+		expected := 20.0
+		if profiled {
+			err = cmp.Or(err, c.AddProfile(diff.B, cube))
+			expected = 15
+		} else {
+			err = cmp.Or(err, c.Scan(t.Context(), diff.B, format.Recorded(rec), nil))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r := c.Result().Runtime; r.A != expected || r.B != expected {
+			t.Errorf("profile %v: found the runtimes %v and %v, expected %v", profiled, r.A, r.B, expected)
 		}
 	}
 }

@@ -315,3 +315,13 @@ func (p *Part) Merge(o *Part) error {
 	p.trees, err = analysis.Join("diff", p.trees, o.trees)
 	return err
 }
+
+// inRegions returns the time in which a region is open.
+func (t *tree) inRegions() (sum int64) {
+	for i := range t.nodes {
+		if n := &t.nodes[i]; n.region&claim == 0 {
+			sum += n.exclusive
+		}
+	}
+	return sum
+}

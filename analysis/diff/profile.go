@@ -23,8 +23,8 @@ type ProfilePath struct {
 	Exclusive []int64 // in ticks
 }
 
-// AddProfile adds a run to a side. The runtime is the total time of the location with the most time.
-// AddProfile returns an error if iterations are compared, because a profile has no iterations. It also returns
+// AddProfile adds a run to a side. The runtimes of all runs are then those that Result.Runtime describes. AddProfile
+// returns an error if iterations are compared, because a profile has no iterations. It also returns
 // an error if a path has no region, or comes before its parent.
 func (c *Comparison) AddProfile(s Side, p *Profile) error {
 	if c.opt.Loop != "" {
@@ -46,6 +46,7 @@ func (c *Comparison) AddProfile(s Side, p *Profile) error {
 	for loc := range locations {
 		part.trees = append(part.trees, p.tree(loc))
 	}
+	c.profiled = true
 	return c.Add(s, part)
 }
 

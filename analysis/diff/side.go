@@ -62,6 +62,7 @@ type side struct {
 	index    map[edge]int32 // the region of an edge is a key here
 	runs     int
 	runtimes []float64
+	longest  []float64 // for each run, the time in regions of the location with the most
 	// samples is the number of observations: the number of iterations in all runs or, for each run, the number
 	// of locations that have regions.
 	samples int
@@ -158,12 +159,13 @@ func (s *side) add(c *Comparison, p *Part) {
 		}
 		return k
 	}
-	locations, iterations := 0, 0
+	locations, iterations, longest := 0, 0, int64(0)
 	for i, t := range p.trees {
 		if t == nil {
 			continue
 		}
 		t.finish()
+		longest = max(longest, t.inRegions())
 		if len(t.nodes) == 0 {
 			continue
 		}
@@ -175,6 +177,7 @@ func (s *side) add(c *Comparison, p *Part) {
 		locations, iterations = locations+1, max(iterations, int(t.iteration+1))
 		p.trees[i] = nil // free its memory
 	}
+	s.longest = append(s.longest, float64(longest)*scale)
 	switch {
 	case c.unit == Runs:
 		s.samples++

@@ -303,9 +303,15 @@ type Level struct {
 	Idle     int64 `json:"idle"`
 }
 
-// NoProcessors returns the reason why a trace without processors has no states.
-func NoProcessors(d *trace.Definitions) string {
-	if d.Resources.Len() > 0 {
+// Missing returns the reason why a trace has no states, or "". processors is the number of processors with events.
+// Metrics alone show no states. Without regions, collective operations can still show waits.
+func Missing(d *trace.Definitions, processors int) string {
+	switch {
+	case processors > 0 && (d.Regions.Len() > 0 || d.Metrics.Len() == 0 || d.Communicator.Len() > 0):
+		return ""
+	case processors > 0:
+		return "the trace has no calls of regions, and only these show the states of processors"
+	case d.Resources.Len() > 0:
 		return "the trace has no processors, and only processors have states; weft usage shows the use of resources"
 	}
 	return "the trace has no events of processors, which have states"

@@ -362,3 +362,30 @@ func TestBracketsBothWays(t *testing.T) {
 		}
 	}
 }
+
+// TestMissing checks that metrics without calls give no states: they do not show whether a processor works.
+func TestMissing(t *testing.T) {
+	rec := trace.NewRecorder(trace.TicksPerSecond(1e6))
+	loc := rec.Thread("thread", rec.Process("process", rec.Machine("machine")))
+	rec.Defs().Metrics.Add(trace.MetricDef{})
+	for at := range int64(5) {
+		rec.Event(loc, 100*at, trace.Metric, trace.NoRef, []uint64{20})
+	}
+	processors := func() int {
+		p, err := Read(t.Context(), format.Recorded(rec), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(p.Result().Processors)
+	}
+	expected := "the trace has no calls of regions, and only these show the states of processors"
+	if n := processors(); n != 1 || Missing(rec.Defs(), n) != expected {
+		t.Errorf("%d processors: found %q, expected %q", n, Missing(rec.Defs(), n), expected)
+	}
+	work := rec.Region("work")
+	rec.Enter(loc, 500, work)
+	rec.Leave(loc, 600, work)
+	if n := processors(); n != 1 || Missing(rec.Defs(), n) != "" {
+		t.Errorf("%d processors with a call: found %q, expected nothing to be missing", n, Missing(rec.Defs(), n))
+	}
+}

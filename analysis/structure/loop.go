@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/weft-trace/weft/analysis"
 	"github.com/weft-trace/weft/format"
@@ -31,8 +32,9 @@ func (e *NoLoopError) Error() string { return e.Reason }
 
 // FindLoop returns the outermost loop of a trace: the first step that repeats on the way from the begin of a
 // location into the calls that take the longest. If no step repeats, the result is the longest loop next to
-// one of these calls. Locations without a loop do not count. All other locations must have the same number of
-// iterations; otherwise the error is a [NoLoopError]. FindLoop reads the trace twice, and uses 16 bytes per
+// one of these calls. If locations have several such loops, the one in which all locations together spend the most time
+// counts. Locations without a loop do not count. All other locations must have the same number of iterations;
+// otherwise the error is a [NoLoopError]. FindLoop reads the trace twice, and uses 16 bytes per
 // iteration and location besides the memory of two parts.
 func FindLoop(ctx context.Context, events format.Events, rows *trace.Rows) (*Loop, error) {
 	d := events.Defs()
@@ -40,19 +42,11 @@ func FindLoop(ctx context.Context, events format.Events, rows *trace.Rows) (*Loo
 	if err != nil {
 		return nil, err
 	}
-	wanted := make([]uint32, len(p.locations))
 	loop := &Loop{}
-	for i, l := range p.locations {
-		if l == nil {
-			continue
-		}
-		if err := l.finish(); err != nil {
-			return nil, err
-		}
-		if wanted[i] = l.outermostLoop(); wanted[i] > 0 && loop.Steps == nil {
-			m := merger{p: p, regions: d.RegionNames(rows)}
-			loop.Steps = m.stepNames(l, wanted[i])
-		}
+	var wanted []uint32
+	m := merger{p: p, regions: d.RegionNames(rows)}
+	if wanted, loop.Steps, err = m.commonLoop(); err != nil {
+		return nil, err
 	}
 	if loop.Steps == nil {
 		return nil, &NoLoopError{"found no calls or events that repeat in succession, expected a loop"}
@@ -95,14 +89,53 @@ func FindLoop(ctx context.Context, events format.Events, rows *trace.Rows) (*Loo
 	return loop, nil
 }
 
-// outermostLoop returns the sequence that the outermost loop of a finished location repeats, or 0 if there is none.
-func (l *location) outermostLoop() uint32 {
-	time := func(s uint32) trace.Ticks {
-		if int(s) < len(l.total) {
-			return l.total[s].Sum
+// commonLoop returns for each location the sequence that its outermost loop repeats, or 0, and the names of its steps.
+// In a location that waits little, another loop can be the longest. Therefore each location that has the loop in which
+// all locations together spend the most time has that one.
+func (m *merger) commonLoop() (wanted []uint32, steps []string, err error) {
+	locations := m.p.locations
+	wanted = make([]uint32, len(locations))
+	key := func(l *location, s uint32) string { return strings.Join(m.stepNames(l, s), "\x00") }
+	sums := map[string]trace.Ticks{}
+	most := ""
+	for i, l := range locations {
+		if l == nil {
+			continue
 		}
-		return trace.Ticks{}
+		if err := l.finish(); err != nil {
+			return nil, nil, err
+		}
+		if wanted[i] = l.outermostLoop(func(uint32) bool { return false }); wanted[i] == 0 {
+			continue
+		}
+		k := key(l, wanted[i])
+		sums[k] = sums[k].Plus(l.time(wanted[i]))
+		if steps == nil || sums[k].Cmp(sums[most]) > 0 {
+			most, steps = k, m.stepNames(l, wanted[i])
+		}
 	}
+	for i, l := range locations {
+		if wanted[i] == 0 || key(l, wanted[i]) == most {
+			continue
+		}
+		if s := l.outermostLoop(func(s uint32) bool { return key(l, s) == most }); key(l, s) == most {
+			wanted[i] = s
+		}
+	}
+	return wanted, steps, nil
+}
+
+// time returns the sum of the times of a sequence.
+func (l *location) time(s uint32) trace.Ticks {
+	if int(s) < len(l.total) {
+		return l.total[s].Sum
+	}
+	return trace.Ticks{}
+}
+
+// outermostLoop returns the sequence that the outermost loop of a finished location repeats, or 0 if there is none. A
+// loop for which preferred returns true is taken even if another loop, or a call next to it, takes longer.
+func (l *location) outermostLoop(preferred func(sequence uint32) bool) uint32 {
 	passed := uint32(0) // the longest loop that is next to a call that takes longer
 	// This loop ends, because no sequence contains itself.
 	for s := uint32(0); ; {
@@ -110,19 +143,23 @@ func (l *location) outermostLoop() uint32 {
 		for _, k := range l.sequences[s].Tokens {
 			switch k.Type() {
 			case grammar.Sequence:
-				if i := k.ID(); call == 0 || time(i).Cmp(time(call)) > 0 {
+				if i := k.ID(); call == 0 || l.time(i).Cmp(l.time(call)) > 0 {
 					call = i
 				}
 			case grammar.Loop:
-				if i := l.loops[k.ID()].Sequence; loop == 0 || time(i).Cmp(time(loop)) > 0 {
+				i := l.loops[k.ID()].Sequence
+				if preferred(i) {
+					return i
+				}
+				if loop == 0 || l.time(i).Cmp(l.time(loop)) > 0 {
 					loop = i
 				}
 			}
 		}
-		if loop > 0 && (call == 0 || time(loop).Cmp(time(call)) >= 0) {
+		if loop > 0 && (call == 0 || l.time(loop).Cmp(l.time(call)) >= 0) {
 			return loop
 		}
-		if loop > 0 && (passed == 0 || time(loop).Cmp(time(passed)) > 0) {
+		if loop > 0 && (passed == 0 || l.time(loop).Cmp(l.time(passed)) > 0) {
 			passed = loop
 		}
 		if call == 0 {

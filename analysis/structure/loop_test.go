@@ -51,3 +51,31 @@ func TestFindLoop(t *testing.T) {
 		}
 	}
 }
+
+// TestFindLoopOfStraggler checks that all locations have the same loop, although a location that comes last does not
+// wait in the calls of this loop, so that another one takes it longer. The locations are two times in barrier, and
+// then three times in reduce: a takes 2 · 5 and 3 · 20, and b takes 2 · 10 and 3 · 1.
+func TestFindLoopOfStraggler(t *testing.T) {
+	rec := trace.NewRecorder(trace.TicksPerSecond(1))
+	for i, lengths := range [][2]int64{{5, 20}, {10, 1}} {
+		loc := rec.Location(string(rune('a' + i)))
+		rec.Enter(loc, 0, rec.Region("main"))
+		for n, begin := range []int64{10, 30, 100, 200, 300} {
+			region, length := rec.Region("barrier"), lengths[0]
+			if n >= 2 {
+				region, length = rec.Region("reduce"), lengths[1]
+			}
+			rec.Enter(loc, begin, region)
+			rec.Leave(loc, begin+length, region)
+		}
+		rec.Leave(loc, 400, rec.Region("main"))
+	}
+	loop, err := structure.FindLoop(t.Context(), format.Recorded(rec), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []trace.Window{{From: 100, To: 200}, {From: 200, To: 300}, {From: 300, To: 321}}
+	if !slices.Equal(loop.Iterations, want) || !slices.Equal(loop.Steps, []string{"reduce"}) {
+		t.Errorf("found %v of %q, expected %v of reduce", loop.Iterations, loop.Steps, want)
+	}
+}

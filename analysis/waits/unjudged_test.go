@@ -2,6 +2,7 @@ package waits_test
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -144,6 +145,57 @@ func addUpUnjudged(t *testing.T, p *pairOfRanks) {
 			if n != 0 {
 				t.Errorf("border %d: found a difference of %d %s", border, n, what)
 			}
+		}
+	}
+}
+
+// TestUnjudgedChange checks the reason for calls that wait until another location has changed their memory. Such a call
+// has an event, but the event names no location. The call at 300 returns at once, without an event.
+func TestUnjudgedChange(t *testing.T) {
+	for _, region := range []string{"shmem_wait_until", "MPI_Win_wait"} {
+		p := newPairOfRanks()
+		p.rec.Defs().Windows.Add(trace.Named{ID: "0"})
+		p.call(1, region, 100, 210, func() {
+			for at := range int64(2) {
+				p.rec.Event(1, 150+at, trace.RMAWaitChange, 0, nil)
+			}
+		})
+		p.collectiveCall(0, "MPI_Barrier", "barrier", 400, 420, trace.Undefined)
+		p.collectiveCall(1, "MPI_Barrier", "barrier", 400, 420, trace.Undefined)
+		r := find(t, format.Recorded(p.rec), waits.Options{})
+		if len(r.Unjudged) != 1 || r.Unjudged[0].Count != 1 || r.Unjudged[0].Time.Int64() != 110 ||
+			r.Unjudged[0].Reason != "the trace does not record which access made the change" {
+			t.Errorf("%s: found %+v, expected one call of 110 whose access is unknown", region, r.Unjudged)
+		}
+	}
+}
+
+// TestWrongOrderAfterUnmatched checks that a receive without a send does not hide messages in the wrong order after it.
+// Rank 1 waits from 200 to 900 for the message that is sent at 901, and later receives the one that was sent at 601.
+func TestWrongOrderAfterUnmatched(t *testing.T) {
+	for _, unmatched := range []bool{false, true} {
+		p := newPairOfRanks()
+		message := func(loc uint32, region string, enter, leave, at int64, k trace.Kind, tag uint64) {
+			p.call(loc, region, enter, leave, func() {
+				p.rec.Event(loc, at, k, trace.NoRef, []uint64{1 - uint64(loc), 0, tag, 8})
+			})
+		}
+		message(0, "MPI_Send", 600, 605, 601, trace.Send, 8)
+		message(0, "MPI_Send", 900, 905, 901, trace.Send, 7)
+		if unmatched {
+			message(1, "MPI_Recv", 100, 110, 109, trace.Recv, 9)
+		}
+		message(1, "MPI_Recv", 200, 910, 909, trace.Recv, 7)
+		message(1, "MPI_Recv", 920, 930, 929, trace.Recv, 8)
+		r := find(t, format.Recorded(p.rec), waits.Options{})
+		found := map[string]int64{}
+		for _, x := range r.Patterns {
+			found[x.Pattern] = x.Time.Int64()
+		}
+		expected := map[string]int64{"late-sender": 700, "late-sender-wrong-order": 700,
+			"late-sender-wrong-order-same-source": 700}
+		if !maps.Equal(found, expected) {
+			t.Errorf("unmatched receive %v: found %v, expected %v", unmatched, found, expected)
 		}
 	}
 }

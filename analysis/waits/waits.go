@@ -79,6 +79,8 @@ var unjudged = [waitstate.UnjudgedKinds]struct {
 		"no events are recorded inside, so the window and the partners are unknown"},
 	waitstate.UnmatchedWindow: {"call of one-sided synchronisation", "calls of one-sided synchronisation",
 		"the calls of the other side or the end are missing, or the group is unknown"},
+	waitstate.UnknownChange: {"call that waits for a change of a window", "calls that wait for changes of windows",
+		"the trace does not record which access made the change"},
 	waitstate.UnknownDevice: {"call that waits for a device", "calls that wait for devices",
 		"the trace has no streams of devices, or does not record to which process they belong"},
 	waitstate.UnknownLaunch: {"kernel or transfer of a device", "kernels and transfers of devices",

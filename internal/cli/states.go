@@ -126,10 +126,9 @@ func (a *app) runStates(c *cobra.Command, args []string, flags *statesFlags) err
 				return !slices.ContainsFunc(q.Locations, sel.Location)
 			})
 		}
-		missing := ""
+		missing := states.Missing(in.Defs(), all)
 		switch {
-		case all == 0:
-			missing = states.NoProcessors(in.Defs())
+		case missing != "":
 			none = in.lacks(missing, false)
 		case len(x.Processors) == 0:
 			in.notFound = "found no processor with one of the locations"

@@ -58,6 +58,8 @@ func (w *worker) windowPoint(l *lane, t int64, k trace.Kind, window uint32, ops 
 		}
 		l.noteAccess([2]uint64{id, number}, target)
 		return w.add(l, WindowAccess, t, []uint64{id, target})
+	case trace.RMAWaitChange:
+		return w.add(l, WindowChange, t, []uint64{id})
 	case trace.RMACompleteBlocking, trace.RMACompleteNonBlocking, trace.RMACompleteRemote:
 		return w.completeAccess(l, t, k, [2]uint64{id, operand(ops, 0)})
 	}

@@ -56,6 +56,7 @@ const (
 	// the completion of an access of another call, such as trace.RMACompleteRemote in MPI_Win_flush; Ops[1] is the
 	// remote location
 	WindowDone
+	WindowChange // trace.RMAWaitChange
 	// The following kinds belong to devices. Their points come from visits of regions.
 	Stream // an attribute of the call names a stream of a device; Ops[0] is its location
 	Work   // in a call with Idle set: Ops[0] is the [trace.Role] of the work that follows

@@ -142,6 +142,7 @@ const (
 	IncompleteBarrier
 	UnrecordedWindow
 	UnmatchedWindow
+	UnknownChange // of the memory of a window
 	UnknownDevice
 	UnknownLaunch
 	UnjudgedKinds // number of reasons
@@ -357,6 +358,7 @@ func (e *engine) processCall(c *synclog.Call) error {
 		return nil
 	}
 	var own *call
+	changed := false
 	for i := range c.Points {
 		switch p := &c.Points[i]; p.Kind {
 		case synclog.Send, synclog.SendPost, synclog.SendDone, synclog.RecvPost, synclog.Recv, synclog.RecvDone,
@@ -373,7 +375,12 @@ func (e *engine) processCall(c *synclog.Call) error {
 		case synclog.WindowGroup, synclog.WindowRequest, synclog.WindowAcquire, synclog.WindowRelease,
 			synclog.WindowAccess, synclog.WindowDone:
 			e.processWindow(c, at, p)
+		case synclog.WindowChange:
+			changed = true
 		}
+	}
+	if changed {
+		e.unjudgeMembers(UnknownChange, []Member{memberOf(c, at)})
 	}
 	if own != nil {
 		e.completeOne(own)

@@ -407,7 +407,7 @@ func (e *engine) judgeReceive(x *message) {
 	if x.sendCall != nil {
 		e.judgeSend(x)
 	}
-	e.messages.order(x.to).advance(e)
+	e.messages.order(x.to).advance(e, mostUnmatched)
 	e.completeOne(c)
 }
 
@@ -498,12 +498,13 @@ func (m *messages) order(location uint32) *receiveOrder {
 	return m.orders[location]
 }
 
-// advance processes the receives in order up to the first one whose send is unknown.
-func (o *receiveOrder) advance(e *engine) {
+// advance processes the receives in order up to the first one whose send is unknown. Of these, it skips those after
+// which more than most receives wait.
+func (o *receiveOrder) advance(e *engine, most int) {
 	for !o.empty() {
 		head := o.list[o.head]
 		if !head.matched {
-			if len(o.list)-o.head <= mostUnmatched {
+			if len(o.list)-o.head <= most {
 				return
 			}
 			e.messages.drop(o.pop())
@@ -547,6 +548,11 @@ func (m *messages) finish() {
 				m.countUncompleted(b, &r)
 				return true
 			})
+		}
+	}
+	for _, o := range m.orders {
+		if o != nil {
+			o.advance(m.e, 0) // the sends that are unknown now are missing
 		}
 	}
 	var calls []*call
