@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -113,6 +114,8 @@ func (p *pieceFlags) find(ctx context.Context, d format.Events) (w trace.Window,
 	defs := d.Defs()
 	if i := strings.LastIndexByte(text, '#'); i >= 0 {
 		switch v, err := strconv.Atoi(text[i+1:]); {
+		case errors.Is(err, strconv.ErrRange) && !p.isName(defs, text):
+			return w, usageError("%s %s: found number %s, expected 1 to %d", flag, text, text[i+1:], math.MaxInt)
 		case err != nil:
 		case v > 0:
 			name, n = text[:i], v
