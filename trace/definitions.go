@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"unicode/utf8"
+
+	"github.com/weft-trace/weft/internal/forest"
 )
 
 // Table is a list of definitions that only grows, also while other goroutines read it. If a format
@@ -375,12 +377,10 @@ func (o *Opaque) UnmarshalJSON(b []byte) error {
 // entry 0.
 func (d *Definitions) CheckTree() error {
 	ring := func(what string, n int, parent func(i int) uint32) error {
+		var f forest.Forest
 		for i := range n {
-			steps := 0
-			for p := parent(i); p != NoRef && int(p) < n; p = parent(int(p)) {
-				if steps++; int(p) == i || steps > n {
-					return fmt.Errorf("%s %d: found a cycle of parents, expected a tree; the parent of a root is NoRef", what, i)
-				}
+			if p := parent(i); int64(p) < int64(n) && !f.Add(uint32(i), p) {
+				return fmt.Errorf("%s %d: found a cycle of parents, expected a tree; the parent of a root is NoRef", what, i)
 			}
 		}
 		return nil

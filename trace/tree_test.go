@@ -30,3 +30,22 @@ func TestCheckTree(t *testing.T) {
 		}
 	}
 }
+
+// TestCheckDeepTree checks a tree that is so deep that a search for the ancestors of each group would take minutes.
+func TestCheckDeepTree(t *testing.T) {
+	const n = 1 << 19
+	down, up := &Definitions{}, &Definitions{}
+	for i := range uint32(n) {
+		down.Groups.Add(LocationGroup{Parent: i - 1}) // NoRef for group 0
+		up.Groups.Add(LocationGroup{Parent: i + 1})
+	}
+	for _, d := range []*Definitions{down, up} {
+		if err := d.CheckTree(); err != nil {
+			t.Error(err)
+		}
+	}
+	up.Groups.At(n - 1).Parent = 0
+	if up.CheckTree() == nil {
+		t.Error("found no cycle, expected one of all groups")
+	}
+}

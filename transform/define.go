@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/weft-trace/weft/internal/forest"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -40,7 +41,8 @@ const (
 type definer struct {
 	src     *trace.Definitions
 	members *trace.Memberships
-	tables  tables // the tables of src
+	tables  tables        // the tables of src
+	tree    forest.Forest // parents of the groups of src
 	into    *target
 	index   [tableCount][]uint32 // index in the target of each entry of src, or unmapped; indexed by index in src
 	ids     map[int64]uint32     // locations of src, by the number that the file itself gives to each
@@ -221,7 +223,7 @@ func (d *definer) copy(t table, i uint32) uint32 {
 		})
 	case groups:
 		return copyEntry(d, t, i, func(v *trace.LocationGroup) *string { return &v.ID }, func(v *trace.LocationGroup) {
-			if v.Parent == i || d.hasCycle(i) {
+			if d.src.Groups.Has(v.Parent) && !d.tree.Add(i, v.Parent) {
 				v.Parent = trace.NoRef
 			}
 			v.Parent, v.Attrs = d.lookup(groups, v.Parent), d.attrs(v.Attrs)
@@ -273,21 +275,6 @@ func copyEntry[T any](m *definer, t table, i uint32, id func(*T) *string, transl
 		m.edit(&v)
 	}
 	return put(m.into, t, v, m.variants[entryKey{t, i}], id)
-}
-
-// hasCycle reports whether a group is its own ancestor.
-func (d *definer) hasCycle(i uint32) bool {
-	g := d.src.Groups.At(i).Parent
-	for range d.src.Groups.Len() {
-		if g == i {
-			return true
-		}
-		if !d.src.Groups.Has(g) {
-			return false
-		}
-		g = d.src.Groups.At(g).Parent
-	}
-	return false
 }
 
 // seriesID returns the id of a time series, GROUP/SERIES, in which GROUP is the id of the group in the target.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/carrier"
+	"github.com/weft-trace/weft/internal/forest"
 	"github.com/weft-trace/weft/internal/plural"
 	"github.com/weft-trace/weft/trace"
 )
@@ -408,13 +409,17 @@ func (m *model) setClock(v []uint64, opt *format.ReadOptions) error {
 
 // linkParents links location groups, and communicators, to their parents.
 func (m *model) linkParents(nodes, groups, comms, inter []*Record) {
+	var tree, family forest.Forest
 	set := func(own uint32, parent uint32) {
-		for up := parent; up != trace.NoRef; up = m.defs.Groups.At(up).Parent {
-			if up == own {
-				return // the group would contain itself
-			}
+		if parent == trace.NoRef || tree.Add(own, parent) { // otherwise, the group would contain itself
+			m.defs.Groups.At(own).Parent = parent
 		}
-		m.defs.Groups.At(own).Parent = parent
+	}
+	setComm := func(comm, parent uint64) {
+		own, p := m.lookup(Comms, comm), m.lookup(Comms, parent)
+		if p == trace.NoRef || family.Add(own, p) { // otherwise, the communicator would be its own ancestor
+			m.defs.Communicator.At(own).Parent = p
+		}
 	}
 	for _, r := range nodes {
 		set(m.lookup(SystemTreeNodes, r.Values[0]), m.lookup(SystemTreeNodes, r.Values[3]))
@@ -423,23 +428,11 @@ func (m *model) linkParents(nodes, groups, comms, inter []*Record) {
 		set(m.lookup(LocationGroups, r.Values[0]), m.lookup(SystemTreeNodes, r.Values[3]))
 	}
 	for _, r := range comms {
-		m.setCommParent(r.Values[0], r.Values[3])
+		setComm(r.Values[0], r.Values[3])
 	}
 	for _, r := range inter {
-		m.setCommParent(r.Values[0], r.Values[4])
+		setComm(r.Values[0], r.Values[4])
 	}
-}
-
-// setCommParent sets the parent of a communicator. It leaves out a parent that would make the communicator its own
-// ancestor.
-func (m *model) setCommParent(comm, parent uint64) {
-	own, p := m.lookup(Comms, comm), m.lookup(Comms, parent)
-	for up := p; up != trace.NoRef; up = m.defs.Communicator.At(up).Parent {
-		if up == own {
-			return
-		}
-	}
-	m.defs.Communicator.At(own).Parent = p
 }
 
 // addDescription processes a definition that describes another definition. It adds the property that the

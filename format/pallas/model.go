@@ -10,24 +10,26 @@ import (
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/carrier"
 	"github.com/weft-trace/weft/format/internal/archive"
+	"github.com/weft-trace/weft/internal/forest"
 	"github.com/weft-trace/weft/internal/plural"
 	"github.com/weft-trace/weft/trace"
 )
 
 // model holds the definitions of a trace in terms of the common model.
 type model struct {
-	t        *Trace
-	defs     *trace.Definitions
-	archives []*Archive
-	threads  []threadID
-	groups   map[uint32]uint32     // groups by the id of their location group
-	scopes   map[uint32]*scope     // scopes by the id of their archive
-	global   *scope                // the scope of the definitions that apply to all archives
-	first    map[uint32]uint32     // the first location of each archive, by the id of the archive
-	location map[threadID]uint32   // locations by archive and thread
-	anyID    map[uint32]uint32     // the first location with each id in any archive
-	mu       sync.Mutex            // guards the fields below, except for restorer
-	kinds    map[Record]trace.Kind // kinds for records for which the common model has none
+	t             *Trace
+	defs          *trace.Definitions
+	archives      []*Archive
+	threads       []threadID
+	groups        map[uint32]uint32     // groups by the id of their location group
+	communicators forest.Forest         // parents of communicators
+	scopes        map[uint32]*scope     // scopes by the id of their archive
+	global        *scope                // the scope of the definitions that apply to all archives
+	first         map[uint32]uint32     // the first location of each archive, by the id of the archive
+	location      map[threadID]uint32   // locations by archive and thread
+	anyID         map[uint32]uint32     // the first location with each id in any archive
+	mu            sync.Mutex            // guards the fields below, except for restorer
+	kinds         map[Record]trace.Kind // kinds for records for which the common model has none
 	// attribute with the payload of the records in kinds; trace.NoRef until it is used
 	payload uint32
 	// attribute with the number of an undefined communicator; trace.NoRef until it is used
@@ -161,6 +163,7 @@ func (m *model) addGroups(opt *format.ReadOptions) error {
 		m.groups[g.ID] = m.defs.Groups.Add(trace.LocationGroup{ID: strconv.Itoa(int(g.ID)), Name: trace.ToUTF8(name),
 			Parent: trace.NoRef})
 	}
+	var tree forest.Forest
 	for _, g := range t.LocationGroups {
 		// A group may be defined before its parent.
 		p, ok := m.groups[g.Parent]
@@ -168,20 +171,15 @@ func (m *model) addGroups(opt *format.ReadOptions) error {
 			continue
 		}
 		own := m.groups[g.ID]
-		for up := p; ; up = m.defs.Groups.At(up).Parent {
-			if up == trace.NoRef {
-				m.defs.Groups.At(own).Parent = p
-				break
-			}
-			if up == own {
-				if err := opt.Defect(&trace.Defect{Rule: "pallas.circle", Severity: trace.Error,
-					Position: trace.Position{File: t.src.Path},
-					Found:    fmt.Sprintf("location group %d in location group %d, which it contains", g.ID, g.Parent),
-					Expected: "groups that do not contain themselves; weft reads a group without a parent"}); err != nil {
-					return err
-				}
-				break
-			}
+		if tree.Add(own, p) {
+			m.defs.Groups.At(own).Parent = p
+			continue
+		}
+		if err := opt.Defect(&trace.Defect{Rule: "pallas.circle", Severity: trace.Error,
+			Position: trace.Position{File: t.src.Path},
+			Found:    fmt.Sprintf("location group %d in location group %d, which it contains", g.ID, g.Parent),
+			Expected: "groups that do not contain themselves; weft reads a group without a parent"}); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -328,11 +326,7 @@ func (m *model) define(s *scope) {
 			continue
 		}
 		own := s.comms[x.Ref]
-		up := i
-		for up != trace.NoRef && up != own {
-			up = m.defs.Communicator.At(up).Parent
-		}
-		if up == trace.NoRef { // otherwise, the communicator would be its own ancestor
+		if m.communicators.Add(own, i) { // otherwise, the communicator would be its own ancestor
 			m.defs.Communicator.At(own).Parent = i
 		}
 	}
