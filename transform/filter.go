@@ -32,7 +32,8 @@ type FilterOptions struct {
 	// Region selects visits, claims, marks and all other events with a region by their region. Events without
 	// a region are kept.
 	Region func(ref uint32) bool
-	// Communicator selects events by their communicator. Events without a communicator are kept.
+	// Communicator selects events by their communicator. Events of a window for remote memory access have the
+	// communicator of the window. Events without a communicator are kept.
 	Communicator func(ref uint32) bool
 	// Row selects visits of regions, claims and marks. For visits and claims it gets the row that
 	// begins them, whose attributes it can examine ([HasAttribute]). If that row is missing, it gets
@@ -279,6 +280,11 @@ func (s *filterScan) wantsRefs(x *trace.Cursor) bool {
 	if spec.Ref == trace.RefCommunicator && x.Ref() != trace.NoRef && !s.Communicator(x.Ref()) {
 		return false
 	}
+	if spec.Ref == trace.RefWindow {
+		if c := s.defs.WindowCommunicator(x.Ref()); c != trace.NoRef && !s.Communicator(c) {
+			return false
+		}
+	}
 	for i, v := range x.Ops() {
 		if i < len(spec.Operands) && spec.Operands[i].Type == trace.OpCommunicator && v < uint64(s.defs.Communicator.Len()) &&
 			!s.Communicator(uint32(v)) {
@@ -401,7 +407,7 @@ func (s *filterScan) row(l *filterState, q *queue, x *trace.Cursor) (keep, wait 
 			return false, false
 		}
 		return v.kept, false
-	case trace.CollectiveBegin, trace.CollectiveEnd:
+	case trace.CollectiveBegin, trace.CollectiveEnd, trace.RMACollectiveBegin:
 		return s.wantsOperation(l, x) && s.wantsKind(k), false
 	}
 	if keep, ok := s.wantsRequest(l, x); ok {
@@ -418,12 +424,12 @@ func (s *filterScan) row(l *filterState, q *queue, x *trace.Cursor) (keep, wait 
 	return keep, false
 }
 
-// wantsOperation reports whether the begin or the end of a collective operation is kept, because its communicator is
-// not unwanted. In OTF only the begin has a communicator. An end without a communicator is kept if the begin with the
-// same matching number is kept.
+// wantsOperation reports whether the begin or the end of a collective operation, or the begin of one on remote memory,
+// is kept, because its communicator is not unwanted. In OTF only the begin has a communicator. An end without a
+// communicator is kept if the begin with the same matching number is kept.
 func (s *filterScan) wantsOperation(l *filterState, x *trace.Cursor) bool {
 	const communicator, matching = 1, 5
-	if x.Kind() == trace.CollectiveBegin {
+	if x.Kind() != trace.CollectiveEnd {
 		n := l.operations
 		l.operations++
 		wanted := s.wantsRefs(x)

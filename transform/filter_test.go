@@ -210,6 +210,43 @@ func TestFilterCommunicator(t *testing.T) {
 	}
 }
 
+// TestFilterCommunicatorOfWindow checks that the events of a window are dropped with its communicator, together with
+// the begins of its collective operations, which name no window.
+func TestFilterCommunicatorOfWindow(t *testing.T) {
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
+	loc := r.Location("p")
+	d := r.Defs()
+	for i, name := range []string{"world", "row"} {
+		d.Communicator.Add(trace.Communicator{ID: name, Name: name, Set: trace.NoRef, Parent: trace.NoRef})
+		d.Windows.Add(trace.Named{ID: name, Name: name, Attrs: []trace.Attr{{Key: trace.CommunicatorAttribute,
+			Value: trace.Value{Type: trace.CommRef, Num: uint64(i)}}}})
+	}
+	b := &trace.Batch{}
+	for i, window := range []uint32{0, 1, trace.NoRef, 1, 0} {
+		at := int64(10 * i)
+		b.Add(loc, at, trace.RMACollectiveBegin, trace.NoRef)
+		b.Add(loc, at+1, trace.RMACollectiveEnd, window)
+		b.AddOps(0, 0, 0, 0, 0)
+		b.Add(loc, at+2, trace.RMAPut, window)
+		b.AddOps(0, 8, uint64(i))
+		b.Add(loc, at+3, trace.RMACompleteBlocking, window)
+		b.AddOps(uint64(i))
+		b.Add(loc, at+4, trace.RMASync, window)
+		b.AddOps(0, 0)
+	}
+	put(r, loc, b)
+	list, _ := listBoth(t, transform.Filter(format.Recorded(r),
+		transform.FilterOptions{Communicator: func(c uint32) bool { return c == 0 }}))
+	var times []int64
+	for _, e := range list {
+		times = append(times, e.time)
+	}
+	want := []int64{0, 1, 2, 3, 4, 20, 21, 22, 23, 24, 40, 41, 42, 43, 44}
+	if !slices.Equal(times, want) {
+		t.Errorf("found events at %v, expected those at %v", times, want)
+	}
+}
+
 // TestFilterCommunicatorAtBegin checks that the end of a collective operation is dropped with its begin where only the
 // begin has a communicator, as in OTF. Operations overlap; their matching numbers are 7, 8 and 9.
 func TestFilterCommunicatorAtBegin(t *testing.T) {

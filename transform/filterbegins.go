@@ -99,10 +99,10 @@ func (u *unwantedBegins) update(s *filterScan, x *trace.Cursor) {
 		if r, ok := u.posted.Take(id); ok && !s.wantsRefs(x) {
 			r.in.set(r.number)
 		}
-	case trace.CollectiveBegin:
+	case trace.CollectiveBegin, trace.RMACollectiveBegin:
 		u.open = append(u.open, u.nextOperation)
 		u.nextOperation++
-	case trace.CollectiveEnd:
+	case trace.CollectiveEnd, trace.RMACollectiveEnd:
 		if n := len(u.open); n > 0 {
 			if !s.wantsRefs(x) {
 				u.collectives.set(u.open[n-1])
