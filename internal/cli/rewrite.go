@@ -72,7 +72,8 @@ func (rf *rewriteFlags) flags(f *pflag.FlagSet) {
 		{&y.groups, &y.notGroups, "group", "events of locations in groups (processes, nodes) with this id or name"},
 		{&y.regions, &y.notRegions, "region", "events of regions with this id or name"},
 		{&y.kinds, &y.notKinds, "kind", "these kinds of events, " + kindsHelp + "; applies to a begin and its end together"},
-		{&y.communicators, &y.notCommunicators, "communicator", "events of communicators with this id or name, and of their windows"},
+		{&y.communicators, &y.notCommunicators, "communicator",
+			"events of communicators with this id or name, and of their windows"},
 	} {
 		doc := "; * and ? match anything, re: begins a regular expression"
 		if l.name == "kind" {
