@@ -14,7 +14,7 @@ type Memberships struct {
 	defs            *Definitions
 	locations, sets int               // numbers of locations and sets for which the other fields are valid
 	byID            map[string]uint32 // locations by id
-	all             map[Value]*Set    // result of Definitions.Communicating, indexed by paradigm
+	all             map[Value]*Set    // results of Communicating, by paradigm
 	numbers         *ProcessNumbers
 }
 

@@ -129,16 +129,16 @@ type sequence struct {
 
 // Part holds the collective operations of some locations of a trace.
 type Part struct {
-	defs      *trace.Definitions
-	lists     *trace.Memberships
-	opt       Options
-	open      map[uint32]*openset.Stack[uint64, call] // by location: the open calls, by matching number
-	queues    map[uint32]*queue
-	sums      map[callKey]*sums
-	sequences map[sequenceKey]*sequence
-	seen      map[uint32]bool // locations with calls
-	orphans   int64           // ends in the window without a begin
-	lost      int64           // requests of the window whose number was reused before they were complete
+	defs        *trace.Definitions
+	memberships *trace.Memberships
+	opt         Options
+	open        map[uint32]*openset.Stack[uint64, call] // by location: the open calls, by matching number
+	queues      map[uint32]*queue
+	sums        map[callKey]*sums
+	sequences   map[sequenceKey]*sequence
+	seen        map[uint32]bool // locations with calls
+	orphans     int64           // ends in the window without a begin
+	lost        int64           // requests of the window whose number was reused before they were complete
 
 	visits        *inside.Visits
 	communicators communicators
@@ -146,7 +146,7 @@ type Part struct {
 
 // New returns an empty part for a trace.
 func New(d *trace.Definitions, opt Options) *Part {
-	return &Part{defs: d, lists: d.Memberships(), opt: opt, open: map[uint32]*openset.Stack[uint64, call]{},
+	return &Part{defs: d, memberships: d.Memberships(), opt: opt, open: map[uint32]*openset.Stack[uint64, call]{},
 		queues: map[uint32]*queue{}, sums: map[callKey]*sums{},
 		sequences: map[sequenceKey]*sequence{}, seen: map[uint32]bool{}, visits: inside.New(opt.Regions)}
 }
@@ -355,7 +355,7 @@ func (p *Part) members(communicator uint64) []uint32 {
 	if p.defs.ConnectsGroups(communicator) {
 		return nil
 	}
-	l, known := p.lists.Members(uint32(communicator))
+	l, known := p.memberships.Members(uint32(communicator))
 	if !known {
 		return nil
 	}
@@ -478,7 +478,7 @@ func (p *Part) callers(communicator uint32) (n int, known bool) {
 	if wanted == nil || !known {
 		return n, known
 	}
-	list, listed := p.lists.Members(communicator)
+	list, listed := p.memberships.Members(communicator)
 	if !listed {
 		for i := range p.defs.Locations.Len() {
 			list = append(list, uint32(i))

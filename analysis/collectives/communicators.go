@@ -40,7 +40,7 @@ func (p *Part) firstEqual(communicator uint64) uint64 {
 // find returns the first communicator that is equal to communicator i, or i if no earlier one is equal.
 func (c *communicators) find(p *Part, i uint32) uint32 {
 	name := p.defs.Communicator.At(i).Name
-	members, known := p.lists.Members(i)
+	members, known := p.memberships.Members(i)
 	if name == "" || !known || len(members) == 0 || p.defs.ConnectsGroups(uint64(i)) {
 		return i
 	}
@@ -52,7 +52,7 @@ func (c *communicators) find(p *Part, i uint32) uint32 {
 	}
 	k := communicatorKey{name, len(members), sum.Sum64()}
 	for _, o := range c.first[k] {
-		if l, _ := p.lists.Members(o); slices.Equal(l, members) {
+		if l, _ := p.memberships.Members(o); slices.Equal(l, members) {
 			return o
 		}
 	}
