@@ -1,7 +1,7 @@
 // The interface through which the parts of the page use the page.
 import type { Client, LinkInfo, TraceList } from "./api";
 import type { Colors } from "./colors";
-import type { ShownExtras } from "./extra";
+import type { ShownExtras } from "./extratypes";
 import type { Lane } from "./lane";
 import type { Notes } from "./notes";
 import type { Selection, State, Store } from "./store";

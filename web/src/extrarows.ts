@@ -3,7 +3,7 @@
 import type { App } from "./app";
 import type { Colors } from "./colors";
 import { shortenName, button, el, name, printable } from "./dom";
-import { type Bar, type ExtraRow, tones } from "./extra";
+import { type Bar, type ExtraRow, tones } from "./extratypes";
 import { showInterval } from "./extras";
 import type { Pen } from "./pen";
 import { compact, type RowView } from "./rowview";

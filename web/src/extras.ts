@@ -3,7 +3,7 @@
 // extras are shown, so the address of the page includes them.
 import { errorText, isAbort } from "./api";
 import type { App } from "./app";
-import type { Extra, Mark, ShownExtras } from "./extra";
+import type { Extra, Mark, ShownExtras } from "./extratypes";
 import type { Lane } from "./lane";
 import { windowAround } from "./view";
 

@@ -1,5 +1,5 @@
 // The interface window.weft, through which tests in a browser observe the page.
-import type { Values } from "./extra";
+import type { Values } from "./extratypes";
 import { runNextTimer, deferred } from "./timers";
 import type { Frame, Page } from "./page";
 import { rowKey } from "./tiles";

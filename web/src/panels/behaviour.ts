@@ -4,7 +4,7 @@ import type { BehaviourClass, Behaviours } from "../answers";
 import type { App } from "../app";
 import { count, countWords, el, name, printable } from "../dom";
 import type { Panel } from "../dock";
-import type { Extra } from "../extra";
+import type { Extra } from "../extratypes";
 import { removeChoice, showInterval, type Source } from "../extras";
 import type { Lane } from "../lane";
 import { barsOf, claimsOf, differenceLists, labelField, marksOf, timesOf } from "./differences";

@@ -3,7 +3,7 @@ import type { ClaimPlace, Difference, Side } from "../answers";
 import type { App } from "../app";
 import { count, el, printable } from "../dom";
 import type { Tools } from "../dock";
-import type { Bar, Mark, Tone } from "../extra";
+import type { Bar, Mark, Tone } from "../extratypes";
 import { showInterval } from "../extras";
 import type { Lane } from "../lane";
 import { linkButton } from "./parts";

@@ -4,7 +4,7 @@ import type { Distance } from "../answers";
 import type { App } from "../app";
 import { countWords, count, el, printable, select } from "../dom";
 import type { Panel } from "../dock";
-import type { Extra, Tone } from "../extra";
+import type { Extra, Tone } from "../extratypes";
 import { removeChoice, showInterval, type Source } from "../extras";
 import type { Lane } from "../lane";
 import { barsOf, claimsOf, differenceLists, labelField, marksOf, timesOf } from "./differences";

@@ -6,7 +6,7 @@ import type { App } from "../app";
 import { button, count, el, printable, replace, select } from "../dom";
 import type { Panel, Scope, Tools } from "../dock";
 import { saveText } from "../export";
-import { type Extra, type Mark, type Tone, tones } from "../extra";
+import { type Extra, type Mark, type Tone, tones } from "../extratypes";
 import { removeChoice, showInterval, type Source } from "../extras";
 import type { Lane } from "../lane";
 import { maxChoiceLength } from "../store";
