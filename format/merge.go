@@ -11,6 +11,9 @@ import (
 // sink. Events with equal times are ordered by their Order if both have one, then by the position of their
 // streams in the list, then by their order in the stream. Merge holds one batch per stream.
 func Merge(ctx context.Context, streams []Stream, sink Sink) error {
+	if len(streams) == 1 {
+		return deliverAll(ctx, streams[0], sink)
+	}
 	m := merger{streams: streams, heads: make([]head, len(streams))}
 	for i := range streams {
 		if err := m.fill(ctx, i); err != nil {
@@ -47,6 +50,24 @@ func Merge(ctx context.Context, streams []Stream, sink Sink) error {
 		return sink.Batch(out)
 	}
 	return nil
+}
+
+// deliverAll delivers the batches of a stream to sink.
+func deliverAll(ctx context.Context, next Stream, sink Sink) error {
+	for {
+		b, err := next(ctx)
+		if err != nil || b == nil {
+			return err
+		}
+		if b.Len() > 0 {
+			if err := sink.Batch(b); err != nil {
+				return err
+			}
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+	}
 }
 
 // head is the next event of a stream. It has its own copies of the event's time and order, so that a
@@ -123,9 +144,6 @@ func (m *merger) build() {
 		winners[n], m.tree[n] = a, b
 	}
 	m.tree[0] = winners[1]
-	if k == 1 {
-		m.tree[0] = 0
-	}
 }
 
 // replay repeats the comparisons of stream w, after the stream has advanced to another event.
