@@ -83,9 +83,13 @@ func wordIndex(flag, value string, words ...string) (int, error) {
 	return i, nil
 }
 
-// registerCompletions registers words as the completions of a flag's value.
+// completions is the key of the annotation of a flag that lists the completions of its value.
+const completions = "completions"
+
+// registerCompletions registers words as the completions of a flag's value. cobra keeps all registered completions for
+// ever, so [app.completeFlags] gives them to cobra only if a shell asks for completions.
 func registerCompletions(c *cobra.Command, flag string, words ...string) {
-	c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
+	c.Flags().SetAnnotation(flag, completions, words)
 }
 
 // someArgs requires at least one argument, as cobra's MinimumNArgs(1) does, but with weft's exit

@@ -17,6 +17,7 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/all"
@@ -93,6 +94,9 @@ func Main(args []string, in io.Reader, out, errs io.Writer) int {
 	buffered := bufio.NewWriterSize(out, 64<<10)
 	a := &app{in: in, out: buffered, err: errs, formats: all.Formats(), garbage: garbage, ownFiles: written.Default()}
 	root := a.root()
+	if len(args) > 0 && (args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd) {
+		a.completeFlags(root)
+	}
 	root.SetArgs(args)
 	root.SetIn(in)
 	root.SetOut(buffered)
@@ -195,7 +199,6 @@ Exit codes: 0 success; 1 the trace has defects, or the answer is "no"; 2 wrong u
 		"number of cores to use")
 	root.PersistentFlags().BoolVar(&a.progress, "progress", true,
 		"show progress on a terminal when work takes over a second")
-	defer a.completeFlags(root)
 	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error {
 		a.addInputFlags(c.Flags())
 		return nil
@@ -263,7 +266,7 @@ func help(c *cobra.Command, args []string) error {
 	return c.Help()
 }
 
-// completeFlags registers the completions of the values of flags of all commands.
+// completeFlags gives the completions of the values of flags of all commands to cobra.
 func (a *app) completeFlags(root *cobra.Command) {
 	var formats, options []string
 	kinds := []string{messageKind + "\tall of send and recv", "claim\tclaim-begin and claim-end"}
@@ -294,6 +297,11 @@ func (a *app) completeFlags(root *cobra.Command) {
 			}
 			registerCompletions(c, flag, values...)
 		}
+		c.Flags().VisitAll(func(f *pflag.Flag) {
+			if words := f.Annotations[completions]; words != nil {
+				c.RegisterFlagCompletionFunc(f.Name, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
+			}
+		})
 	}
 }
 
