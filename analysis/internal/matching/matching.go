@@ -30,8 +30,8 @@ type Matcher[T, C any] struct {
 	nodes         []node[T]
 	free          []int32 // indices of unused nodes
 	conversations map[Channel]*Conversation[C]
-	recent        []*[2][recentPlaces]*Conversation[C] // indexed by location; nil for locations without ends
-	added         int64                                // number of ends that were added
+	recent        []*[2]recentConversations[C] // indexed by location; nil for locations without ends
+	added         int64                        // number of ends that were added
 }
 
 // New returns a matcher without ends.
@@ -81,6 +81,29 @@ type Handle struct {
 // found without a look-up in the map of all conversations. It is a power of 2.
 const recentPlaces = 8
 
+// recentConversations holds the recent conversations of a location as sender or as receiver. The keys are together, so
+// that a search reads only one cache line of them.
+type recentConversations[C any] struct {
+	keys [recentPlaces]uint64 // 0 for a free place
+	list [recentPlaces]*Conversation[C]
+}
+
+// find returns the conversation of a channel, or nil and the place for it.
+func (r *recentConversations[C]) find(at *Channel, key uint64) (c *Conversation[C], place uint64) {
+	for i := range uint64(recentPlaces) {
+		p := (key + i) % recentPlaces
+		switch r.keys[p] {
+		case key:
+			if r.list[p].Channel == *at {
+				return r.list[p], p
+			}
+		case 0:
+			return nil, p
+		}
+	}
+	return nil, key % recentPlaces
+}
+
 // Conversation returns the conversation of a channel for an end of the given side, which it creates if needed. It is
 // valid until the location of that end needs another one.
 func (m *Matcher[T, C]) Conversation(at Channel, side Side) *Conversation[C] {
@@ -92,16 +115,16 @@ func (m *Matcher[T, C]) Conversation(at Channel, side Side) *Conversation[C] {
 		m.recent = append(m.recent, nil)
 	}
 	if m.recent[loc] == nil {
-		m.recent[loc] = new([2][recentPlaces]*Conversation[C])
+		m.recent[loc] = new([2]recentConversations[C])
 	}
-	place := &m.recent[loc][side][(peer^uint32(at.Communicator))%recentPlaces]
-	c := *place
-	if c != nil && c.Channel == at {
+	r, key := &m.recent[loc][side], uint64(peer)^at.Communicator<<32|1<<63
+	c, place := r.find(&at, key)
+	if c != nil {
 		return c
 	}
-	if c != nil {
-		if c.recent--; c.recent == 0 && c.queues[Sends].first == none && c.queues[Receives].first == none {
-			delete(m.conversations, c.Channel)
+	if old := r.list[place]; old != nil {
+		if old.recent--; old.recent == 0 && old.queues[Sends].first == none && old.queues[Receives].first == none {
+			delete(m.conversations, old.Channel)
 		}
 	}
 	if c = m.conversations[at]; c == nil {
@@ -110,7 +133,7 @@ func (m *Matcher[T, C]) Conversation(at Channel, side Side) *Conversation[C] {
 		m.conversations[at] = c
 	}
 	c.recent++
-	*place = c
+	r.keys[place], r.list[place] = key, c
 	return c
 }
 
