@@ -39,7 +39,18 @@ func Correct(d format.Events, c *Correction, memory int) (format.Events, error) 
 		return d, nil
 	}
 	defs.Retimed = true
+	defs.ByLocation = defs.ByLocation && x.startsAtZero()
 	return x, nil
+}
+
+// startsAtZero reports whether no corrected time is negative if no recorded time is.
+func (c *retimed) startsAtZero() bool {
+	for i := range c.Defs().Locations.Len() {
+		if c.curve(uint32(i)).At(0) < 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // changesTimes reports whether the correction changes a time of a location.

@@ -89,7 +89,7 @@ func Merge(ctx context.Context, list []format.Events, m MergeOptions) (*MergedTr
 		to.same, to.whole = nil, true // keep entries of the same trace separate even if they are equal
 		if zero(0) == 0 {
 			x.defs.Native, x.defs.Retimed, x.defs.Repaired = first.Native, first.Retimed, first.Repaired
-			x.defs.Dropped = first.Dropped
+			x.defs.Dropped, x.defs.ByLocation = first.Dropped, first.ByLocation
 		}
 	}
 	for _, d := range list {

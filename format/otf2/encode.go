@@ -77,6 +77,7 @@ type encoder struct {
 	links       uint64
 	err         error // first error of writing a string
 	event       Event
+	byLocation  bool // the scan delivers one location after another
 	last        int64
 	loc         uint32
 	first       uint64 // first and final are the smallest and the largest time in the file
@@ -150,13 +151,17 @@ func (Format) Create(out *format.Output, opt *format.WriteOptions) (format.Encod
 }
 
 // WriteEvents writes events in global order, so that the encoder can count simultaneous events that change
-// places. Rewriting an archive does not change the order of events, so several goroutines write the events of
-// different locations.
+// places, unless no events can change places. Rewriting an archive does not change the order of events, so several
+// goroutines write the events of different locations.
 func (e *encoder) WriteEvents(ctx context.Context, events format.Events, sel trace.Selection) error {
 	if e.original != nil {
 		return e.rewriteEvents(ctx, events, sel)
 	}
-	return events.Scan(ctx, sel, format.GlobalOrder, e)
+	order := format.GlobalOrder
+	if e.byLocation = format.ScansByLocation(events.Defs()); e.byLocation {
+		order = format.PerLocation
+	}
+	return events.Scan(ctx, sel, order, e)
 }
 
 // Loss returns the loss so far.
@@ -313,7 +318,7 @@ func isText(s string) bool {
 // writeRow writes a row as a record of OTF2. If the record does not hold all of the row, the packed
 // row is written as well.
 func (e *encoder) writeRow(c *trace.Cursor) error {
-	if c.Time() == e.last && c.Location() < e.loc && e.original == nil && !e.absent {
+	if c.Time() == e.last && c.Location() < e.loc && e.original == nil && !e.absent && !e.byLocation {
 		e.loss.Add(e.defs.Spec(c.Kind()).Name, "order", format.Degraded,
 			"events with the same time at different locations change their order", 1)
 	}

@@ -118,6 +118,7 @@ func newModel(a *Archive, opt *format.ReadOptions) (*model, error) {
 			}
 			return nil
 		})
+		m.defs.ByLocation = m.base == 0
 		return m, reportDefect(opt, err)
 	}
 	// A definition can precede the definitions to which it refers. Therefore all definitions are collected
@@ -160,6 +161,7 @@ func newModel(a *Archive, opt *format.ReadOptions) (*model, error) {
 		m.addDescription(r)
 	}
 	m.defs.Native = m
+	m.defs.ByLocation = slices.IsSorted(m.locations)
 	m.events = make([]atomic.Uint64, len(m.locations))
 	return m, m.readMarkers(opt)
 }

@@ -104,6 +104,7 @@ type encoder struct {
 	attributes   []Value                    // attributes of the last event
 	values       []byte                     // bytes of these attributes
 	types        carrier.AttributeTypes
+	byLocation   bool // the scan delivers one location after another
 	last         int64
 	tie          uint64
 }
@@ -141,14 +142,26 @@ func (Format) Create(out *format.Output, opt *format.WriteOptions) (format.Encod
 		renumbered: map[trace.Kind]int64{}, lanes: lanes.New(), strings: map[string]Ref{}}, nil
 }
 
-// WriteEvents writes events in global order, so that the encoder can count simultaneous events that change places.
-// In a trace that is rewritten, no events change places.
+// WriteEvents writes events in global order, so that the encoder can count simultaneous events that change places,
+// unless no events can change places. In a trace that is rewritten, none do.
 func (e *encoder) WriteEvents(ctx context.Context, events format.Events, sel trace.Selection) error {
 	order := format.GlobalOrder
-	if e.from != nil {
+	d := events.Defs()
+	e.byLocation = format.ScansByLocation(d) && slices.IsSortedFunc(d.Locations.All(), func(a, b trace.Location) int {
+		return cmp.Compare(archiveOf(a.Group), archiveOf(b.Group))
+	})
+	if e.from != nil || e.byLocation {
 		order = format.PerLocation
 	}
 	return events.Scan(ctx, sel, order, e)
+}
+
+// archiveOf returns the id of the archive for the locations of a group.
+func archiveOf(group uint32) uint32 {
+	if group == trace.NoRef {
+		return noGroup
+	}
+	return group + 1
 }
 
 // Loss returns the losses so far.
@@ -244,10 +257,7 @@ func (e *encoder) thread(loc uint32) (*encodedThread, error) {
 		return e.threads[loc], nil
 	}
 	l := e.defs.Locations.At(loc)
-	archive := uint32(noGroup)
-	if l.Group != trace.NoRef {
-		archive = l.Group + 1
-	}
+	archive := archiveOf(l.Group)
 	r, err := e.w.Archive(archive).Record(loc, e.string(l.Label()))
 	if err != nil {
 		return nil, err
@@ -295,7 +305,7 @@ func (e *encoder) writeRow(c *trace.Cursor) error {
 		record, attributes := e.originalRecord(c, t.archive)
 		return t.r.Record(at, record, e.payload, attributes)
 	}
-	if c.Time() == e.last && t.tie < e.tie && !e.absent {
+	if c.Time() == e.last && t.tie < e.tie && !e.absent && !e.byLocation {
 		e.loss.Add(name, "order", format.Degraded,
 			"events with the same time at different locations change their order", 1)
 	}

@@ -1,6 +1,7 @@
 package pallas
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -149,6 +150,9 @@ func newModel(t *Trace, opt *format.ReadOptions) (*model, error) {
 	if !restored {
 		m.defs.Native = m
 	}
+	m.defs.ByLocation = m.ticks.Base == 0 && slices.IsSortedFunc(m.threads, func(a, b threadID) int {
+		return cmp.Compare(m.location[a], m.location[b])
+	})
 	return m, nil
 }
 
