@@ -76,7 +76,7 @@ func (c *retimed) Scan(ctx context.Context, sel trace.Selection, order format.Or
 	// read all times, because an event with a corrected time in sel may have any original time
 	inner := everything(sel)
 	inner.NoEvents = sel.NoEvents
-	x := &correctScan{retimed: c}
+	x := &correctScan{curves: &curves{retimed: c}}
 	through := func(s stage) error {
 		return scanThrough(ctx, s, sink, func(p format.Sink) error { return c.inner.Scan(ctx, inner, order, p) })
 	}
@@ -92,7 +92,7 @@ func (c *retimed) Scan(ctx context.Context, sel trace.Selection, order format.Or
 	list, closeAll, err := s.Streams(ctx, inner)
 	defer closeAll()
 	for i := range list {
-		list[i] = (&corrected{list[i], &correctScan{retimed: c}}).next
+		list[i] = (&corrected{list[i], &correctScan{curves: x.curves}}).next
 	}
 	if err == nil {
 		err = format.Merge(ctx, list, sink)
@@ -112,7 +112,7 @@ func (c *retimed) ScanParallel(ctx context.Context, sel trace.Selection, begin f
 	return scanEach(ctx, c.inner, everything(sel), func() func(int) (stage, format.Sink) {
 		sinks := begin()
 		return func(w int) (stage, format.Sink) {
-			return &correctScan{retimed: c}, format.Trim(c.Defs(), sel, sinks(w))
+			return &correctScan{curves: &curves{retimed: c}}, format.Trim(c.Defs(), sel, sinks(w))
 		}
 	})
 }
@@ -153,22 +153,27 @@ func (c *corrected) next(ctx context.Context) (*trace.Batch, error) {
 	return c.x.change(b), nil
 }
 
-// correctScan is one scan of a corrected trace.
-type correctScan struct {
-	passThrough
+// curves holds the curve of each location during a scan. Its user is a single goroutine.
+type curves struct {
 	*retimed
-	curves []Curve // curve of each location
-	out    trace.Batch
-	times  []int64
-	ops    []uint64
+	list []Curve
 }
 
 // at returns the curve of a location.
-func (cs *correctScan) at(loc uint32) Curve {
-	for int(loc) >= len(cs.curves) {
-		cs.curves = append(cs.curves, cs.curve(uint32(len(cs.curves))))
+func (c *curves) at(loc uint32) Curve {
+	for int(loc) >= len(c.list) {
+		c.list = append(c.list, c.curve(uint32(len(c.list))))
 	}
-	return cs.curves[loc]
+	return c.list[loc]
+}
+
+// correctScan is one scan of a corrected trace, or of one of its streams.
+type correctScan struct {
+	passThrough
+	*curves
+	out   trace.Batch
+	times []int64
+	ops   []uint64
 }
 
 // change returns the batch with corrected times. It is valid until the next call.
