@@ -10,8 +10,8 @@ func (e *encoder) writeSnapshotsAndThumbnails() error {
 	o, all := e.original, true
 	if o.partOf != nil {
 		reason := "the ids of the definitions to which they refer have changed"
-		if len(o.parts) == 1 { // all ids remain
-			reason = "definitions to which they refer may have been removed"
+		if len(o.parts) == 1 { // the archive was pruned
+			reason = "definitions to which they refer may have been removed, or have other ids"
 		}
 		for _, p := range o.parts {
 			a := &p.m.a.Anchor
