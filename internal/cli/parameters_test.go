@@ -10,12 +10,16 @@ import (
 
 // TestParametersThroughOtherFormats converts an OTF2 archive to other formats and back. otf2-print shows the same
 // definition of the parameter, whose values are integers, and the same events, also with --plain. Only the ids differ.
+// otf2-print does not complain about the ids.
 func TestParametersThroughOtherFormats(t *testing.T) {
 	archive, dir := "../../format/otf2/testdata/ok/heat2d-mt/traces.otf2", t.TempDir()
 	parameters := func(path string) (list []string) {
-		out, _ := runTool(t, path, "otf2-print", "-A")
+		out, complaints := runTool(t, path, "otf2-print", "-A")
 		if out == nil {
 			t.Skip("otf2-print is not installed")
+		}
+		if len(complaints) > 0 {
+			t.Errorf("%s: otf2-print complains: %s", path, complaints)
 		}
 		for l := range strings.Lines(string(out)) {
 			l = strings.Join(strings.Fields(regexp.MustCompile(` <\d+>|^PARAMETER +\d+`).ReplaceAllString(l, "")), " ")
