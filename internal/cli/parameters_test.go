@@ -46,3 +46,30 @@ func TestParametersThroughOtherFormats(t *testing.T) {
 		}
 	}
 }
+
+// TestMetricClassesThroughOtherFormats converts an archive with classes of several metrics to TRACE and back. otf2-print
+// does not complain about the ids of the classes, and the values stay the same.
+func TestMetricClassesThroughOtherFormats(t *testing.T) {
+	dir := t.TempDir()
+	other := filepath.Join(dir, "x.etf")
+	weft(t, 0, "convert", "-q", "--allow-loss", "../../format/otf2/testdata/ok/snapshots/all.otf2", other)
+	values := func(path string) string { return weft(t, 0, "print", "-q", "--kind", "metric", path) }
+	want := values(other)
+	if !strings.Contains(want, "metric") {
+		t.Fatalf("found no values of metrics in %q", want)
+	}
+	for _, flag := range []string{"--plain=false", "--plain"} {
+		back := filepath.Join(dir, "back"+strings.Trim(flag, "-")+".otf2")
+		weft(t, 0, "convert", "-q", "--allow-loss", flag, other, back)
+		out, complaints := runTool(t, back, "otf2-print", "-A")
+		if out == nil {
+			t.Skip("otf2-print is not installed")
+		}
+		if strings.Contains(string(complaints), "Metric definition") {
+			t.Errorf("%s: otf2-print complains: %s", flag, complaints)
+		}
+		if got := values(back); flag != "--plain" && got != want {
+			t.Errorf("found values\n%s\nexpected\n%s", got, want)
+		}
+	}
+}
