@@ -21,8 +21,8 @@ type metricRecord struct {
 }
 
 // metricClasses holds the classes of the written archive: one for each metric, or for metrics that are the members of
-// one class. A member also has a class of its own if something refers to it alone. The ids are successive, as otf2-print
-// expects.
+// one class. A member also has a class of its own if something refers to it alone. The ids are successive, as
+// otf2-print expects.
 type metricClasses struct {
 	list []uint32 // first metric of each class, by id
 	ids  []uint64 // indexed by metric: one more than the id of the class that begins with the metric, or 0

@@ -47,8 +47,8 @@ func TestParametersThroughOtherFormats(t *testing.T) {
 	}
 }
 
-// TestMetricClassesThroughOtherFormats converts an archive with classes of several metrics to TRACE and back. otf2-print
-// does not complain about the ids of the classes, and the values stay the same.
+// TestMetricClassesThroughOtherFormats converts an archive with classes of several metrics to TRACE and back.
+// otf2-print does not complain about the ids of the classes, and the values stay the same.
 func TestMetricClassesThroughOtherFormats(t *testing.T) {
 	dir := t.TempDir()
 	other := filepath.Join(dir, "x.etf")

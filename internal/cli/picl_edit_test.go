@@ -585,8 +585,8 @@ func TestRoundedPICL(t *testing.T) {
 	}
 }
 
-// TestPICLDerivedEvents checks that filter reports the events that it cannot remove, because PICL has them only as fields
-// of calls that remain. conceptual-pingpong2.trf has 2 calls of send0 and 2 of recv0.
+// TestPICLDerivedEvents checks that filter reports the events that it cannot remove, because PICL has them only as
+// fields of calls that remain. conceptual-pingpong2.trf has 2 calls of send0 and 2 of recv0.
 func TestPICLDerivedEvents(t *testing.T) {
 	const in = "../../format/picl/testdata/ok/conceptual-pingpong2.trf"
 	original := readText(t, in)
