@@ -35,6 +35,7 @@ type decoder struct {
 	first    int64   // number of the first line with a readable event or dependency, or 0
 	keptSize int     // size of the lines that Definitions.Opaque holds, in bytes
 	opaqueAt []int64 // numbers of the lines that Definitions.Opaque holds
+	blank    int64   // number of blank lines
 	moved    int64   // how many of opaqueAt come after the first event or dependency
 	dropped  int64   // number of lines without effect that exceed the limit of Definitions.Opaque
 

@@ -51,6 +51,7 @@ type scanResult struct {
 	encodingCounts
 	record  int64 // line of the first readable event or dependency, 0 for none
 	deps    int64
+	blank   int64 // number of blank lines
 	events  bool
 	changes []linetrace.Run // places where claims follow events or events follow claims
 	kind    [2]Keyword      // keyword of the first and of the last claim or event
@@ -216,6 +217,7 @@ func (d *decoder) index(ctx context.Context) error {
 		d.encodings.utf8 += r.encodingCounts.utf8
 		all = append(all, r)
 		d.deps += r.deps
+		d.blank += r.blank
 		return nil
 	})
 	if err != nil {
@@ -273,6 +275,7 @@ func (d *decoder) scan(b *lines.Block) *scanResult {
 		}
 		k, i, isBlank := parseKeyword(l)
 		if isBlank && i == len(l) {
+			r.blank++
 			continue
 		}
 		switch k {

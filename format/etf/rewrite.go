@@ -43,6 +43,7 @@ type rewriter struct {
 	// slices of the field notes.
 	before map[int64][]note
 	unread map[int64]bool // lines that cannot be read and have been written, by number
+	blank  lineSet        // blank lines that have been written
 	other  Record         // scratch for lines other than the current one
 	lead   []byte
 }
@@ -65,7 +66,8 @@ type note struct {
 func (e *encoder) rewrite(o *originalFile) {
 	renamed := e.Defs.Rename != nil
 	w := &rewriter{d: o.d, lines: linetrace.NewLines(&o.d.Text), renamed: renamed, sound: e.Defs.Repaired ||
-		renamed, defs: map[string]definition{}, before: map[int64][]note{}, unread: map[int64]bool{}}
+		renamed, defs: map[string]definition{}, before: map[int64][]note{}, unread: map[int64]bool{},
+		blank: lineSet{}}
 	for _, number := range o.d.lines {
 		l, canonical := w.readOriginal(number)
 		if canonical == nil {
@@ -113,8 +115,8 @@ func (w *rewriter) countComments(loss *format.Loss) {
 	}
 }
 
-// findNotes finds the record that follows each comment. Comments before the first event or dependency
-// stay at the start of the file.
+// findNotes finds the record that follows each comment, and the blank lines at the start and the end of the file.
+// Comments before the first event or dependency stay at the start of the file.
 func (w *rewriter) findNotes(e *encoder) {
 	for _, o := range e.Defs.Opaque.All() {
 		if o.Format == "etf" {
@@ -136,6 +138,7 @@ func (w *rewriter) findNotes(e *encoder) {
 		}
 		x.placed = x.before == 0
 	}
+	w.addBlankNotes()
 	for from := 0; from < len(w.notes); {
 		to := from + 1
 		for to < len(w.notes) && w.notes[to].before == w.notes[from].before {
@@ -204,9 +207,9 @@ func noteText(s string) string {
 	return strings.ReplaceAll(s, "\n", " ")
 }
 
-// appendNotes appends the notes that stand before a line, and the lines there that cannot be read, in the
-// order of the file. If again is set, appendNotes also appends lines that cannot be read and that have been
-// written before.
+// appendNotes appends the notes that stand before a line, and the blank lines and the lines that cannot be read there,
+// in the order of the file. If again is set, appendNotes also appends blank lines and lines that cannot be read that
+// have been written before.
 func (w *rewriter) appendNotes(b []byte, number int64, again bool) []byte {
 	list := w.before[number]
 	put := func(before int64) {
@@ -215,12 +218,11 @@ func (w *rewriter) appendNotes(b []byte, number int64, again bool) []byte {
 			b = append(append(b, list[0].text...), '\n')
 		}
 	}
-	for _, n := range w.unreadBefore(number, again) {
+	for _, n := range w.linesBefore(number, again) {
 		put(n)
-		w.unread[n] = true
-		l, err := w.lines.At(n)
-		if err != nil {
-			w.err = err
+		l := w.line(n)
+		if !isBlankLine(l) {
+			w.unread[n] = true
 		}
 		b = append(append(b, l...), '\n')
 	}
@@ -228,30 +230,8 @@ func (w *rewriter) appendNotes(b []byte, number int64, again bool) []byte {
 	return b
 }
 
-// unreadBefore returns the lines that cannot be read between a line and the record before it. It leaves
-// out lines that have been written, unless again is set.
-func (w *rewriter) unreadBefore(number int64, again bool) (list []int64) {
-	if w.sound || w.d.unreadDefs+w.d.skipped.Load() == 0 {
-		return nil
-	}
-	for n := number - 1; n > 0 && len(w.unread) < maxUnread; n-- {
-		l, err := w.lines.At(n)
-		if err != nil {
-			w.err = err
-		}
-		bad, isRecord := w.isUnreadable(l)
-		if isRecord {
-			break
-		}
-		if bad && (again || !w.unread[n]) {
-			list = append(list, n)
-		}
-	}
-	slices.Reverse(list)
-	return list
-}
-
-// maxUnread limits the number of lines that are kept although they cannot be read.
+// maxUnread limits the number of lines that are kept although they cannot be read, and the number of successive blank
+// lines.
 const maxUnread = 1 << 16
 
 // isUnreadable reports whether a line has a keyword but cannot be read, and whether it holds a record.

@@ -89,6 +89,7 @@ func (e *extent) has(t uint64) bool { return e.any && e.first <= t && t <= e.las
 // placeOfLocation holds the process and the stream to which the events of a location are written.
 type placeOfLocation struct {
 	known   bool // the process is set
+	used    bool // a record names the process
 	process uint64
 	stream  uint32
 	w       *StreamWriter
@@ -235,7 +236,7 @@ func (e *encoder) writeRow(c *trace.Cursor) error {
 		return nil
 	}
 	var p *placeOfLocation
-	if e.original != nil && c.Kind() == trace.Marker {
+	if c.Kind() == trace.Marker {
 		p = e.placeOfMarkers(c.Location())
 	} else {
 		p = e.place(c.Location())
@@ -250,7 +251,14 @@ func (e *encoder) writeRow(c *trace.Cursor) error {
 		return nil
 	}
 	if r.Type != Marker {
+		if p.w == nil { // the row of a marker becomes another record
+			p = e.place(c.Location())
+			r.Stream = p.stream
+		}
 		e.extent.add(t)
+	}
+	if p = &e.places[c.Location()]; r.Process == p.process {
+		p.used = true
 	}
 	// Readers order simultaneous records by stream and part, markers last.
 	tie := uint64(p.stream)<<2 | uint64(partRank[r.Type.Part()])
@@ -273,11 +281,16 @@ func (e *encoder) writeRow(c *trace.Cursor) error {
 var partRank = [numParts]uint8{Snapshots: 0, Statistics: 1, Events: 2, Markers: 3}
 
 // setMarkerProcess sets the process of a marker from an OTF2 trace to the location to which the marker's scope
-// refers, if the scope is a single location. In OTF2, markers have both a location and a scope.
+// refers, if the scope is a single location, and to 0, if the scope is the whole trace. In OTF2, markers have both a
+// location and a scope.
 func (e *encoder) setMarkerProcess(c *trace.Cursor, r *Record) {
-	const scope, location = 1, 1
+	const scope, global, location = 1, 0, 1
 	ops := c.Ops()
-	if r.Type != Marker || len(ops) != 3 || ops[scope] != location {
+	if r.Type != Marker || len(ops) != 3 || ops[scope] > location {
+		return
+	}
+	if ops[scope] == global {
+		r.Process = 0
 		return
 	}
 	if i, ok := e.locationWithID(strconv.FormatUint(ops[2], 10)); ok {

@@ -129,6 +129,9 @@ func (e *encoder) writeProcessDefinitions(put func(*Record)) {
 	names := d.FullNames()
 	for i := range d.Locations.Len() {
 		l := d.Locations.At(uint32(i))
+		if l.Kind == trace.EventsLocation && i < len(e.places) && e.places[i].known && !e.places[i].used {
+			continue // all of its events are markers that name other processes, or the whole trace
+		}
 		put(&Record{Type: DefProcess, Token: uint64(e.tokens.locations.at(i)), Name: names[i], Parent: e.parent(l)})
 	}
 	for i, name := range e.laneNames {

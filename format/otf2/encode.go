@@ -137,7 +137,6 @@ func (Format) Create(out *format.Output, opt *format.WriteOptions) (format.Encod
 		return nil, err
 	}
 	e := &encoder{w: w, plain: opt.Plain, loss: &format.Loss{}, wantsScorep: opt.Value(likeOption, likeWeft) == likeScoreP,
-		metrics:     metricRecord{single: map[uint32]bool{}},
 		strings:     map[string]uint64{},
 		windowComms: map[uint64]uint32{}, marked: map[uint32]bool{},
 		markerNames: map[[2]string]bool{}, first: undefined64}
@@ -433,7 +432,7 @@ func (e *encoder) nativeRecord(c *trace.Cursor) (all bool) {
 		if of == trace.Float32 {
 			v, exact = toDouble(v)
 		}
-		x.ID, x.Values = metricEvent, append(x.Values[:0], uint64(c.Ref()), 1, metricType(of), v)
+		x.ID, x.Values = metricEvent, append(x.Values[:0], e.class(c.Ref()), 1, metricType(of), v)
 		return exact && e.defs.Conventions.IsFirstValue(ops)
 	}
 	if c.Kind() == trace.Generic && c.Ref() != trace.NoRef && !c.Derived() {
@@ -447,7 +446,7 @@ func (e *encoder) nativeRecord(c *trace.Cursor) (all bool) {
 	case (k == trace.ClaimBegin || k == trace.ClaimEnd) && e.setClaim(c):
 		return false
 	case k == trace.Fragment && c.Ref() != trace.NoRef && len(ops) > 1:
-		x.ID, x.Values = metricEvent, append(x.Values[:0], uint64(c.Ref()), 1, metricType(trace.Float64), ops[1])
+		x.ID, x.Values = metricEvent, append(x.Values[:0], e.class(c.Ref()), 1, metricType(trace.Float64), ops[1])
 		return false
 	}
 	kind, said := e.transfer(c)

@@ -35,6 +35,8 @@ func (e *encoder) attributes(c *trace.Cursor) (all bool) {
 			if a.Value = e.string(v.Str); !isText(v.Str) {
 				e.inEvent[i], all = carrier.StoredInexactly, false
 			}
+		case t == Metrics:
+			a.Value = e.class(uint32(v.Num))
 		case t != noTable:
 			a.Value += e.firstID(t)
 		}

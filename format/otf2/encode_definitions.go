@@ -62,7 +62,7 @@ func (e *encoder) defineAll() error {
 	e.defineRegions(put, name)
 	e.defineMetrics(put, name)
 	e.defineGroups(put, name)
-	if e.describes {
+	if e.describes || d.Parameters.Len() > 0 { // otf2-print warns if the first id is not 0
 		put(defParameter, kindParameter, name("event"), 0)
 	}
 	for i, p := range d.Parameters.All() {

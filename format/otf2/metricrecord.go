@@ -15,8 +15,46 @@ type metricRecord struct {
 	event    Event
 	location uint32
 	pending  bool
-	joined   []uint32        // indexed by metric: the result of joinedMetrics if an event began with the metric, or 0
-	single   map[uint32]bool // other members of classes that also have events of their own
+	first    uint32   // metric of the first value
+	joined   []uint32 // indexed by metric: the result of joinedMetrics if an event began with the metric, or 0
+	classes  metricClasses
+}
+
+// metricClasses holds the classes of the written archive: one for each metric, or for metrics that are the members of
+// one class. A member also has a class of its own if something refers to it alone. The ids are successive, as
+// otf2-print expects.
+type metricClasses struct {
+	list []uint32 // first metric of each class, by id
+	ids  []uint64 // indexed by metric: one more than the id of the class that begins with the metric, or 0
+	next uint32   // first metric without a class, which is not a further member of a class either
+}
+
+// add adds the class that begins with a metric.
+func (m *metricClasses) add(metric uint32) {
+	for uint32(len(m.ids)) <= metric {
+		m.ids = append(m.ids, 0)
+	}
+	m.list = append(m.list, metric)
+	m.ids[metric] = uint64(len(m.list))
+}
+
+// defineThrough adds the classes that begin with a metric or with an earlier one.
+func (m *metricClasses) defineThrough(d *trace.Definitions, metric uint32) {
+	for m.next <= metric {
+		n := joinedMetrics(d, m.next)
+		m.add(m.next)
+		m.next += n
+	}
+}
+
+// class returns the id of the class that begins with a metric.
+func (e *encoder) class(metric uint32) uint64 {
+	m := &e.metrics.classes
+	m.defineThrough(e.defs, metric)
+	if metric >= uint32(len(m.ids)) || m.ids[metric] == 0 {
+		m.add(metric)
+	}
+	return m.ids[metric] - 1
 }
 
 // joinedMetrics returns the number of metrics, from i on, that are the members of one class or instance: the first
@@ -41,8 +79,8 @@ func (e *encoder) joinMetric(c *trace.Cursor) (joined bool, err error) {
 	x := &r.event
 	keys, _ := c.Attrs()
 	if wanted && r.pending && r.location == c.Location() && x.Time == e.event.Time && len(keys) == 0 &&
-		uint64(c.Ref()) == x.Values[0]+x.Values[1] && ops[1] == x.Values[1] &&
-		x.Values[1] < uint64(r.joined[x.Values[0]]) {
+		uint64(c.Ref()) == uint64(r.first)+x.Values[1] && ops[1] == x.Values[1] &&
+		x.Values[1] < uint64(r.joined[r.first]) {
 		if typ, value, exact := e.metricValue(c.Ref(), ops[0]); exact {
 			x.Values[1]++
 			x.Values = append(x.Values, typ, value)
@@ -53,7 +91,6 @@ func (e *encoder) joinMetric(c *trace.Cursor) (joined bool, err error) {
 		return false, err
 	}
 	if !wanted || ops[1] != 0 {
-		r.single[c.Ref()] = true
 		return false, nil
 	}
 	for uint32(len(r.joined)) <= c.Ref() {
@@ -68,9 +105,9 @@ func (e *encoder) joinMetric(c *trace.Cursor) (joined bool, err error) {
 		e.event.Attributes = e.event.Attributes[:0]
 		return false, nil
 	}
-	*x = Event{Record: Record{ID: metricEvent, Values: append(x.Values[:0], uint64(c.Ref()), 1, typ, value)},
+	*x = Event{Record: Record{ID: metricEvent, Values: append(x.Values[:0], e.class(c.Ref()), 1, typ, value)},
 		Time: e.event.Time, Attributes: append(x.Attributes[:0], e.event.Attributes...)}
-	r.location, r.pending = c.Location(), true
+	r.location, r.first, r.pending = c.Location(), c.Ref(), true
 	return true, nil
 }
 
@@ -94,21 +131,20 @@ func (e *encoder) flushMetrics() error {
 	return e.location(r.location).Write(&r.event)
 }
 
-// defineClasses writes the classes of all metrics. A member of a class also has a class of its own if an event needs
-// it.
+// defineClasses writes the classes of all metrics.
 func (e *encoder) defineClasses() {
-	d, rest := e.defs, uint32(0)
-	for i := range uint32(d.Metrics.Len()) {
-		n := joinedMetrics(d, i)
-		if rest > 0 {
-			rest--
-			if !e.metrics.single[i] {
-				continue
-			}
-		} else {
-			rest = n - 1
+	d, m := e.defs, &e.metrics.classes
+	if n := d.Metrics.Len(); n > 0 {
+		m.defineThrough(d, uint32(n)-1)
+	}
+	begun := uint32(0) // first metric after those of the classes with several members so far
+	for id, i := range m.list {
+		n := uint32(1)
+		if i >= begun {
+			n = joinedMetrics(d, i)
+			begun = i + n
 		}
-		v := []uint64{uint64(i), uint64(n)}
+		v := []uint64{uint64(id), uint64(n)}
 		for k := range n {
 			v = append(v, uint64(i+k))
 		}

@@ -116,6 +116,9 @@ func newModel(a *Archive, opt *format.ReadOptions) (*model, error) {
 			if typeByID(definitionTypes[:], r.ID) != nil {
 				m.ranks.define(r)
 			}
+			if r.ID == defMetricClass {
+				m.restoreClass(r)
+			}
 			return nil
 		})
 		m.defs.ByLocation = m.base == 0

@@ -50,15 +50,24 @@ func (m *model) restore() (bool, error) {
 			m.index[t].set(uint64(i)+firstID[t], uint32(i))
 		}
 	}
-	for i := range uint32(d.Metrics.Len()) {
-		for k := range joinedMetrics(d, i) {
-			m.metrics[uint64(i)] = append(m.metrics[uint64(i)], i+k)
-		}
-	}
 	for i := range d.Locations.Len() {
 		m.locations = append(m.locations, uint64(i))
 	}
 	return true, nil
+}
+
+// restoreClass adds a class of metrics. The members have their indexes as ids.
+func (m *model) restoreClass(r *Record) {
+	of, n := r.Values[0], min(r.Values[1], uint64(len(r.Values)-2))
+	m.metrics[of] = nil
+	for _, i := range r.Values[2 : 2+n] {
+		if i < uint64(m.defs.Metrics.Len()) {
+			m.metrics[of] = append(m.metrics[of], uint32(i))
+		}
+	}
+	if len(m.metrics[of]) > 0 {
+		m.index[Metrics].set(of, m.metrics[of][0])
+	}
 }
 
 // isRestored reports whether weft has stored a row in an event.

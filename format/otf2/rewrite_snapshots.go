@@ -9,13 +9,14 @@ import (
 func (e *encoder) writeSnapshotsAndThumbnails() error {
 	o, all := e.original, true
 	if o.partOf != nil {
+		reason := "the ids of the definitions to which they refer have changed"
+		if len(o.parts) == 1 { // the archive was pruned
+			reason = "definitions to which they refer may have been removed, or have other ids"
+		}
 		for _, p := range o.parts {
 			a := &p.m.a.Anchor
-			e.loss.Add("trace", "snapshots", format.Lost, "the ids of the definitions to which they refer have changed",
-				int64(a.Snapshots)*int64(len(p.m.locations)))
-			e.loss.Add("trace", "thumbnails", format.Lost,
-				"the ids of the definitions to which they refer have changed",
-				int64(a.Thumbnails))
+			e.loss.Add("trace", "snapshots", format.Lost, reason, int64(a.Snapshots)*int64(len(p.m.locations)))
+			e.loss.Add("trace", "thumbnails", format.Lost, reason, int64(a.Thumbnails))
 		}
 		return nil
 	}

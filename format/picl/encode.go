@@ -48,6 +48,7 @@ type encoder struct {
 	spelled  bool // times keep the spelling of the original file
 	rewriter *rewriter
 	written  *definitions // definitions written so far, including labels
+	removed  removedEvents
 	ops      writtenOperations
 	texts    map[uint32]bool     // names (texts) of the generic events that were written as marks
 	kinds    map[trace.Kind]bool // kinds of other events written as marks
@@ -385,6 +386,7 @@ func (e *encoder) Batch(b *trace.Batch) error {
 // writeNativeRow writes a row of a trace that was read from PICL.
 func (e *encoder) writeNativeRow(c *trace.Cursor) error {
 	if c.Derived() {
+		e.removed.derived(c.Location(), c.Kind())
 		return nil
 	}
 	k, t := e.key(c.Location()), e.Time(c.Time())
@@ -454,6 +456,7 @@ func (e *encoder) writeNativeRow(c *trace.Cursor) error {
 
 // writeRecord writes the record of a row. If the row has not changed, it writes the original line.
 func (e *encoder) writeRecord(c *trace.Cursor, r *Record) error {
+	e.removed.record(c.Location(), r, e.rewriter != nil && e.rewriter.d.markMessages)
 	var l []byte
 	if e.rewriter != nil {
 		var err error
@@ -609,6 +612,7 @@ func (e *encoder) Close() error {
 		return err
 	}
 	e.w.addLeft(&e.Lost)
+	e.removed.addTo(&e.Lost, e.Defs)
 	return nil
 }
 

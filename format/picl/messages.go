@@ -7,17 +7,16 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// addMessage adds the send or receive that a record describes (docs/formats/picl.md, "Messages"). A send
-// occurs at the entry. A receive occurs at the exit, or at the entry if the entry has all fields.
-func (p *blockParser) addMessage(b *trace.Batch, loc uint32, t, typ int64, spec *eventSpec, line int64) {
-	vals := p.vals
-	if typ == TypeMark && !p.d.markMessages {
-		return
+// messageOfRecord returns the kind and the fields of the message that a record describes: length, tag, processor and
+// process. A field that is not known is -1. ok is false if the record has no information about a message.
+func messageOfRecord(typ int64, spec *eventSpec, vals []trace.Value, markMessages bool) (kind trace.Kind,
+	field [4]int64, ok bool) {
+	if typ != TypeEntry && typ != TypeExit && (typ != TypeMark || !markMessages) {
+		return 0, field, false
 	}
-	var kind trace.Kind
 	switch {
 	case typ == TypeExit && (spec.send == sendBlock || spec.send == sendPost):
-		return
+		return 0, field, false
 	case spec.send == sendBlock:
 		kind = trace.Send
 	case spec.send == sendPost:
@@ -27,19 +26,27 @@ func (p *blockParser) addMessage(b *trace.Batch, loc uint32, t, typ int64, spec 
 	case spec.send == recvDone:
 		kind = trace.RecvComplete
 	default:
-		return
+		return 0, field, false
 	}
 	if typ != TypeExit && kind.IsRecv() {
 		vals = vals[min(len(spec.entry), len(vals)):]
 	}
-	field := [4]int64{-1, -1, -1, -1} // length, tag, processor, process
+	field = [4]int64{-1, -1, -1, -1}
 	for i := range min(len(vals), len(field)) {
 		if v, ok := vals[i].Whole(); ok {
 			field[i] = v
 		}
 	}
-	if field == [4]int64{-1, -1, -1, -1} {
-		return // the record contains no information about the message
+	return kind, field, field != [4]int64{-1, -1, -1, -1}
+}
+
+// addMessage adds the send or receive that a record describes (docs/formats/picl.md, "Messages"). A send
+// occurs at the entry. A receive occurs at the exit, or at the entry if the entry has all fields.
+func (p *blockParser) addMessage(b *trace.Batch, loc uint32, t, typ int64, spec *eventSpec, line int64) {
+	vals := p.vals
+	kind, field, ok := messageOfRecord(typ, spec, vals, p.d.markMessages)
+	if !ok {
+		return
 	}
 	add := func(other uint64) {
 		b.Add(loc, t, kind, trace.NoRef)

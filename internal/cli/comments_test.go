@@ -74,3 +74,22 @@ func readText(t *testing.T, path string) string {
 	}
 	return string(b)
 }
+
+// TestTRACEBlankLines checks that edits of a TRACE file keep its blank lines and the places of its comments.
+func TestTRACEBlankLines(t *testing.T) {
+	const text = "\n# head\n\n# about\nTU MICROSECONDS\n \nT title=x\n\n# resources\nR 0 10 false ; name=CPU\n\n\n" +
+		"# claims\nC 0 0 3 0 2 ; name=a\n\nC 1 4 9 0 2 ; name=b\n# event\n\nE 0 2 ; name=e\n\nS 0 ; name=s\n\n" +
+		"F 0 0 5 1 0 0\n# middle\n\nF 0 5 9 1 2 0\n# tail\n\n# end\n\n"
+	in := textFile(t, "in.etf", text)
+	removed := strings.Replace(text, "\nC 1 4 9 0 2 ; name=b\n", "", 1)
+	for _, c := range []struct{ command, want string }{
+		{"repair", text}, {"filter", text}, {"cut --from=0%", text}, {"merge", text},
+		{"align", text}, {"filter --not-region=b", removed},
+	} {
+		out := filepath.Join(t.TempDir(), "out.etf")
+		weft(t, 0, append(append(strings.Fields(c.command), "-q"), in, out)...)
+		if got := readText(t, out); got != c.want {
+			t.Errorf("%s: found %q, expected %q", c.command, got, c.want)
+		}
+	}
+}

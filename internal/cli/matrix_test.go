@@ -236,7 +236,8 @@ func lostEvents(t *testing.T, text string) map[string]int {
 }
 
 // TestMarkersConvert checks that markers stay markers: otf2-marker prints those of an archive as
-// before after a conversion to OTF and back, and otfprint prints their texts, types and processes.
+// before after a conversion to OTF and back, and otfprint prints their texts, types and processes. Process 0 stands for
+// the whole trace. No process is defined for the markers alone.
 func TestMarkersConvert(t *testing.T) {
 	effort.Long(t)
 	dir := t.TempDir()
@@ -257,9 +258,12 @@ func TestMarkersConvert(t *testing.T) {
 	}
 	text, _ := runTool(t, way[1], "otfprint")
 	for _, line := range []string{`DefMarker: ID 1, name "phase", type HINT`,
-		`Marker: ID 1, process 5, text "first half"`, `Marker: ID 1, process 2, text "rank 1 here"`} {
+		`Marker: ID 1, process 0, text "first half"`, `Marker: ID 1, process 2, text "rank 1 here"`} {
 		if text != nil && !strings.Contains(string(text), line) {
 			t.Errorf("otfprint does not show %s", line)
 		}
+	}
+	if strings.Contains(string(text), `name "markers"`) {
+		t.Error("otfprint shows a process that the archive does not have")
 	}
 }

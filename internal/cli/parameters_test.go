@@ -10,12 +10,16 @@ import (
 
 // TestParametersThroughOtherFormats converts an OTF2 archive to other formats and back. otf2-print shows the same
 // definition of the parameter, whose values are integers, and the same events, also with --plain. Only the ids differ.
+// otf2-print does not complain about the ids.
 func TestParametersThroughOtherFormats(t *testing.T) {
 	archive, dir := "../../format/otf2/testdata/ok/heat2d-mt/traces.otf2", t.TempDir()
 	parameters := func(path string) (list []string) {
-		out, _ := runTool(t, path, "otf2-print", "-A")
+		out, complaints := runTool(t, path, "otf2-print", "-A")
 		if out == nil {
 			t.Skip("otf2-print is not installed")
+		}
+		if len(complaints) > 0 {
+			t.Errorf("%s: otf2-print complains: %s", path, complaints)
 		}
 		for l := range strings.Lines(string(out)) {
 			l = strings.Join(strings.Fields(regexp.MustCompile(` <\d+>|^PARAMETER +\d+`).ReplaceAllString(l, "")), " ")
@@ -39,6 +43,33 @@ func TestParametersThroughOtherFormats(t *testing.T) {
 			if got := parameters(back); !slices.Equal(got, want) {
 				t.Errorf("%s, %s: found\n%s\nexpected\n%s", name, flag, strings.Join(got, "\n"), strings.Join(want, "\n"))
 			}
+		}
+	}
+}
+
+// TestMetricClassesThroughOtherFormats converts an archive with classes of several metrics to TRACE and back.
+// otf2-print does not complain about the ids of the classes, and the values stay the same.
+func TestMetricClassesThroughOtherFormats(t *testing.T) {
+	dir := t.TempDir()
+	other := filepath.Join(dir, "x.etf")
+	weft(t, 0, "convert", "-q", "--allow-loss", "../../format/otf2/testdata/ok/snapshots/all.otf2", other)
+	values := func(path string) string { return weft(t, 0, "print", "-q", "--kind", "metric", path) }
+	want := values(other)
+	if !strings.Contains(want, "metric") {
+		t.Fatalf("found no values of metrics in %q", want)
+	}
+	for _, flag := range []string{"--plain=false", "--plain"} {
+		back := filepath.Join(dir, "back"+strings.Trim(flag, "-")+".otf2")
+		weft(t, 0, "convert", "-q", "--allow-loss", flag, other, back)
+		out, complaints := runTool(t, back, "otf2-print", "-A")
+		if out == nil {
+			t.Skip("otf2-print is not installed")
+		}
+		if strings.Contains(string(complaints), "Metric definition") {
+			t.Errorf("%s: otf2-print complains: %s", flag, complaints)
+		}
+		if got := values(back); flag != "--plain" && got != want {
+			t.Errorf("found values\n%s\nexpected\n%s", got, want)
 		}
 	}
 }

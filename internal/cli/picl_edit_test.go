@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -580,6 +581,43 @@ func TestRoundedPICL(t *testing.T) {
 		if _, out, _ := runWeft(t, "check", textFile(t, "in.trf", text)); strings.Count(out,
 			"in.trf:2: warning: picl.time-rounded") != 1 {
 			t.Errorf("beside %s: expected one warning: %s", x.last, out)
+		}
+	}
+}
+
+// TestPICLDerivedEvents checks that filter reports the events that it cannot remove, because PICL has them only as
+// fields of calls that remain. conceptual-pingpong2.trf has 2 calls of send0 and 2 of recv0.
+func TestPICLDerivedEvents(t *testing.T) {
+	const in = "../../format/picl/testdata/ok/conceptual-pingpong2.trf"
+	original := readText(t, in)
+	for _, c := range []struct {
+		flags string
+		lines int // number of removed lines
+		want  map[string]int64
+	}{
+		{"--not-kind=send,recv", 0, map[string]int64{"send": 2, "recv": 2}},
+		{"--not-kind=send", 0, map[string]int64{"send": 2}},
+		{"--not-kind=metric", 0, nil},
+		{"--not-region=send0", strings.Count(original, " -21 "), nil},
+	} {
+		out := filepath.Join(t.TempDir(), "out.trf")
+		text := weft(t, 0, "filter", "-q", "--json", c.flags, in, out)
+		var result rewriteResult
+		if err := json.Unmarshal([]byte(text), &result); err != nil {
+			t.Fatal(err)
+		}
+		var got map[string]int64
+		for _, r := range result.Loss {
+			if got == nil {
+				got = map[string]int64{}
+			}
+			got[r.Kind] = r.Count
+		}
+		if !maps.Equal(got, c.want) {
+			t.Errorf("%s: found losses %v, expected %v", c.flags, got, c.want)
+		}
+		if got, want := strings.Count(readText(t, out), "\n"), strings.Count(original, "\n")-c.lines; got != want {
+			t.Errorf("%s: found %d lines, expected %d", c.flags, got, want)
 		}
 	}
 }
