@@ -61,6 +61,12 @@ func TestDescriptors_2_2_2(t *testing.T) {
 		{"%%", `1 "%d%%" 5%`, `5`, ""},
 		{"%% repeated", `2 "%d%%" 5% 6%`, `5 6`, ""},
 		{"%5c", `1 "%5c" ab de`, `"ab de"`, ""},
+		// 7.21.6.2: %c takes a number of characters, and also blanks. The line has fewer.
+		{"%6c with three characters", `1 "%6c" c d`, `"c d"`, "picl.data-type × 1"},
+		{"%6c and %d with four characters", `1 "%6c%d" ab 7`, `"ab 7"`, "picl.data-type × 1"},
+		{"%3c with more characters than twice", `2 "%3c" abc def`, `"abc" " de"`, "picl.extra-data × 1"},
+		{"word in place of a number, and more data", `2 "%d" x 5 6`, `"x" 5`, "picl.extra-data × 1"},
+		{"number in place of a literal, and more data", `1 "<%d>" 3 4`, `3`, "picl.extra-data × 1"},
 		{"%2c repeated", `2 "%2c" abcd`, `"ab" "cd"`, ""},
 		{"%3s", `1 "%3s%d" abc5`, `"abc" 5`, ""},
 		{"%3lf", `1 "%3lf%lf" 1.52.5`, `1.5 2.5`, ""},
