@@ -6,11 +6,14 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/effort"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -318,7 +321,11 @@ func TestWindowBack(t *testing.T) {
 			sequences: [][]Token{{MakeToken(LoopToken, 0), e(1)}, {e(0)}},
 			loops:     []Loop{{MakeToken(SequenceToken, 1), 3000, 1}}},
 	} {
+		h.groups = []LocationGroup{{0, NoRef, NoRef}}
 		all, _ := readTimes(t, h.files())
+		if len(all) < 3 {
+			t.Fatalf("%d: found the times %v, expected those of all events", i, all)
+		}
 		for _, w := range [][2]int64{{0, 7}, {7, 1 << 40}, {6, 30}, {15, 50}, {50, math.MaxInt64}, {0, 3000}, {1500, 2500},
 			{1990, 2011}, {2000, 2001}, {20000, math.MaxInt64}, {31000, math.MaxInt64}} {
 			var want, got []int64
@@ -349,6 +356,55 @@ func TestWindowBack(t *testing.T) {
 			if fmt.Sprint(got) != fmt.Sprint(want) {
 				t.Errorf("%d: window %v: %v, want %v", i, w, got, want)
 			}
+		}
+	}
+}
+
+// TestSortedThread checks a thread whose times go back many times, and whose events take more memory than sorting may
+// use: 500000 events of 24 bytes or more. The loop of a few bytes that repeats them must not need that memory.
+func TestSortedThread(t *testing.T) {
+	effort.Sequential(t)
+	const n, period = 250_000, 1000
+	h := handMade{records: []Record{OMPJoin, ThreadJoin}, blocks: make([][][]uint64, 2),
+		sequences: [][]Token{{MakeToken(LoopToken, 0)}, {MakeToken(EventToken, 0), MakeToken(EventToken, 1)}},
+		loops:     []Loop{{MakeToken(SequenceToken, 1), n, 1}}, groups: []LocationGroup{{0, NoRef, NoRef}}}
+	for e := range uint64(2) {
+		var times []uint64
+		for i := range uint64(period) {
+			times = append(times, 2*i+e)
+		}
+		h.blocks[e] = slices.Repeat([][]uint64{times}, n/period)
+	}
+	d, err := (Format{}).Open(t.Context(), format.Source{FS: h.files(), Name: "main.pallas", Path: "main.pallas"},
+		&format.ReadOptions{Memory: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	heap := func() int64 {
+		var s runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&s)
+		return int64(s.HeapAlloc)
+	}
+	for _, order := range []format.Order{format.PerLocation, format.GlobalOrder} {
+		before, taken, seen := heap(), int64(0), int64(0)
+		if err := d.Scan(t.Context(), trace.Everything(), order, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+			if taken == 0 {
+				taken = heap() - before
+			}
+			for _, at := range b.Time {
+				if want := seen / (n / period); at != want {
+					return fmt.Errorf("event %d: found the time %d, expected %d", seen, at, want)
+				}
+				seen++
+			}
+			return nil
+		}}); err != nil || seen != 2*n {
+			t.Errorf("order %v: found %d events, %v, expected %d", order, seen, err, 2*n)
+		}
+		t.Logf("order %v: %d bytes", order, taken)
+		if taken > 6<<20 {
+			t.Errorf("order %v: found %d bytes in memory, expected about 1 MiB", order, taken)
 		}
 	}
 }
