@@ -16,8 +16,15 @@ import (
 	"github.com/weft-trace/weft/internal/plural"
 )
 
-// maxBlock is the largest number of values in a block. Pallas' writers make blocks of 1000.
-const maxBlock = 1 << 20
+const (
+	// maxBlock is the largest number of values in a block. Pallas' writers make blocks of 1000.
+	maxBlock = 1 << 20
+
+	// A reader holds one block of each vector. If blocks have more than blockValues values, all vectors of a file
+	// together may therefore take heldBytes or, if that is more, heldRatio times the size of the file.
+	heldBytes = 64 << 20
+	heldRatio = 256
+)
 
 // blockReader reads blocks of a trace's files. Only one goroutine at a time may use it.
 type blockReader struct {
@@ -80,11 +87,42 @@ func (r *blockReader) read(dst []uint64, d *dataFile, v *Vector, x *Block) ([]ui
 	if values, ok := v.headValues(x); ok {
 		return append(dst, values[:n]...), nil
 	}
+	if n > blockValues && d.held > heldBytes {
+		if err := d.checkHeld(x); err != nil {
+			return dst, err
+		}
+	}
 	b, err := r.load(d, x)
 	if err != nil {
 		return dst, err
 	}
 	return r.decode(dst, b, d.path, v, x)
+}
+
+// checkHeld returns an error if the largest blocks of all vectors take too much memory for the size of the file.
+// Compressed blocks may expand far, and several vectors may refer to the same block.
+func (d *dataFile) checkHeld(x *Block) error {
+	return d.withFile(func(_ format.DataFile, size int64) error {
+		if d.held <= heldRatio*uint64(size) {
+			return nil
+		}
+		return archive.Damaged(d.path, int64(min(x.Offset, math.MaxInt64)),
+			fmt.Sprintf("a block of %s, and vectors whose blocks take %s in memory", plural.Of(x.Count, "value"),
+				plural.Of(d.held, "byte")),
+			fmt.Sprintf("at most %d bytes for a file of %s", heldRatio*size, plural.Of(size, "byte")))
+	})
+}
+
+// countHeld adds the size of the largest block of a vector to held, if it has more values than writers put into a
+// block.
+func (d *dataFile) countHeld(v *Vector) {
+	most := uint64(0)
+	for i := range v.Blocks {
+		most = max(most, v.Blocks[i].Count)
+	}
+	if most > blockValues && most <= maxBlock {
+		d.held += 8 * most
+	}
 }
 
 // headValues returns the values of a block if the head of the block determines them. This is possible for at

@@ -3,6 +3,7 @@ package pallas
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"fmt"
 	"io/fs"
 	"math"
@@ -418,5 +419,42 @@ func TestBlockBeyondFile(t *testing.T) {
 		if err == nil || err.Error() != want {
 			t.Errorf("found %v, expected %s", err, want)
 		}
+	}
+}
+
+// TestLargeBlocks checks vectors whose blocks need far more memory than their file: several events refer to the same
+// block of 2^20 values, which a reader holds for each of them. A file of 8 MiB may lead to 2 GiB.
+func TestLargeBlocks(t *testing.T) {
+	effort.Sequential(t)
+	const n = 300
+	shared := make([]byte, 8+8*maxBlock)
+	binary.LittleEndian.PutUint64(shared, 8*maxBlock)
+	h := handMade{groups: []LocationGroup{{0, NoRef, NoRef}}, loops: []Loop{{MakeToken(SequenceToken, 1), maxBlock, 1}},
+		sequences: [][]Token{{MakeToken(LoopToken, 0)}, nil}}
+	for e := range uint32(n) {
+		h.records = append(h.records, OMPJoin)
+		h.blocks = append(h.blocks, [][]uint64{{1, 1, 1}})
+		h.sequences[1] = append(h.sequences[1], MakeToken(EventToken, e))
+	}
+	m := h.files()
+	m["archive_0/thread_0/event_durations.dat"] = &fstest.MapFile{Data: shared}
+	thread := m["archive_0/thread_0/thread.pallas"].Data
+	for at := 44; at < 44+n*61; at += 61 { // event: record, size, attributes, and a vector of one block
+		copy(thread[at+13:], le64(nil, maxBlock, 1, maxBlock, 0, 0, 0))
+	}
+	rep := format.NewReport()
+	rep.Only = func(d *trace.Defect) bool { return d.Rule == "pallas.damaged" }
+	d, err := (Format{}).Open(t.Context(), format.Source{FS: m, Name: "main.pallas", Path: "main.pallas"},
+		&format.ReadOptions{Report: rep})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Scan(t.Context(), trace.Everything(), format.PerLocation, format.SinkFuncs{}); err != nil {
+		t.Fatal(err)
+	}
+	const want = "archive_0/thread_0/event_durations.dat:0x0: error: pallas.damaged: found a block of 1048576 values, " +
+		"and vectors whose blocks take 2516582400 bytes in memory, expected at most 2147485696 bytes for a file of 8388616 bytes"
+	if l := rep.Rules(); len(l) != 1 || l[0].First[0].Error() != want {
+		t.Errorf("found %v, expected %s", l, want)
 	}
 }

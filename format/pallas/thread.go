@@ -517,6 +517,8 @@ type dataFile struct {
 	src        format.Source
 	name, path string
 
+	held uint64 // bytes of the largest blocks of the vectors that have blocks of more than blockValues values
+
 	all *openFiles
 
 	mu   sync.Mutex

@@ -273,6 +273,15 @@ func (a *Archive) loadThread(id uint32, wanted threadPart) (*Thread, error) {
 	t.durations = &dataFile{src: a.Trace.src, all: &blockFiles}
 	t.times.name, t.times.path = file("event_durations.dat")
 	t.durations.name, t.durations.path = file("sequence_durations.dat")
+	for i := range t.Events {
+		t.times.countHeld(&t.Events[i].Timestamps)
+	}
+	for i := range t.Sequences {
+		x := &t.Sequences[i]
+		for _, v := range []*Vector{&x.Timestamps, &x.Durations, &x.Exclusive} {
+			t.durations.countHeld(v)
+		}
+	}
 	for _, l := range a.Locations {
 		if l.ID == id {
 			t.name, _ = a.Definitions.Text(l.Name)
