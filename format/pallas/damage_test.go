@@ -453,7 +453,8 @@ func TestLargeBlocks(t *testing.T) {
 		t.Fatal(err)
 	}
 	const want = "archive_0/thread_0/event_durations.dat:0x0: error: pallas.damaged: found a block of 1048576 values, " +
-		"and vectors whose blocks take 2516582400 bytes in memory, expected at most 2147485696 bytes for a file of 8388616 bytes"
+		"and vectors whose blocks take 2516582400 bytes in memory, expected at most 2147485696 bytes " +
+		"for a file of 8388616 bytes"
 	if l := rep.Rules(); len(l) != 1 || l[0].First[0].Error() != want {
 		t.Errorf("found %v, expected %s", l, want)
 	}
