@@ -20,10 +20,10 @@ const (
 	// maxBlock is the largest number of values in a block. Pallas' writers make blocks of 1000.
 	maxBlock = 1 << 20
 
-	// A reader holds one block of each vector. If blocks have more than blockValues values, all vectors of a file
-	// together may therefore take heldBytes or, if that is more, heldRatio times the size of the file.
-	heldBytes = 64 << 20
-	heldRatio = 256
+	// All values of a file together may take alwaysBytes in memory or, if that is more, maxExpansion times the size of
+	// the file. The blocks of Pallas' writers always fit: one of 8000 bytes has a length of 8 bytes in the file.
+	alwaysBytes  = 64 << 20
+	maxExpansion = 1024
 )
 
 // blockReader reads blocks of a trace's files. Only one goroutine at a time may use it.
@@ -87,8 +87,8 @@ func (r *blockReader) read(dst []uint64, d *dataFile, v *Vector, x *Block) ([]ui
 	if values, ok := v.headValues(x); ok {
 		return append(dst, values[:n]...), nil
 	}
-	if n > blockValues && d.held > heldBytes {
-		if err := d.checkHeld(x); err != nil {
+	if d.valueBytes > alwaysBytes {
+		if err := d.checkExpansion(x); err != nil {
 			return dst, err
 		}
 	}
@@ -99,29 +99,31 @@ func (r *blockReader) read(dst []uint64, d *dataFile, v *Vector, x *Block) ([]ui
 	return r.decode(dst, b, d.path, v, x)
 }
 
-// checkHeld returns an error if the largest blocks of all vectors take too much memory for the size of the file.
+// checkExpansion returns an error if the values of all vectors take too much memory for the size of the file.
 // Compressed blocks may expand far, and several vectors may refer to the same block.
-func (d *dataFile) checkHeld(x *Block) error {
-	return d.withFile(func(_ format.DataFile, size int64) error {
-		if d.held <= heldRatio*uint64(size) {
+func (d *dataFile) checkExpansion(x *Block) error {
+	d.measure.Do(func() {
+		d.withFile(func(_ format.DataFile, size int64) error {
+			if most := maxExpansion * uint64(size); d.valueBytes > most {
+				d.expands = fmt.Sprintf("at most %d bytes for a file of %s", most, plural.Of(size, "byte"))
+			}
 			return nil
-		}
-		return archive.Damaged(d.path, int64(min(x.Offset, math.MaxInt64)),
-			fmt.Sprintf("a block of %s, and vectors whose blocks take %s in memory", plural.Of(x.Count, "value"),
-				plural.Of(d.held, "byte")),
-			fmt.Sprintf("at most %d bytes for a file of %s", heldRatio*size, plural.Of(size, "byte")))
+		}) // load reports a file that cannot be opened
 	})
+	if d.expands == "" {
+		return nil
+	}
+	return archive.Damaged(d.path, int64(min(x.Offset, math.MaxInt64)),
+		fmt.Sprintf("a block of %s, and blocks that take %s in memory together", plural.Of(x.Count, "value"),
+			plural.Of(d.valueBytes, "byte")), d.expands)
 }
 
-// countHeld adds the size of the largest block of a vector to held, if it has more values than writers put into a
-// block.
-func (d *dataFile) countHeld(v *Vector) {
-	most := uint64(0)
+// countValues adds the size of the values of a vector to valueBytes.
+func (d *dataFile) countValues(v *Vector) {
 	for i := range v.Blocks {
-		most = max(most, v.Blocks[i].Count)
-	}
-	if most > blockValues && most <= maxBlock {
-		d.held += 8 * most
+		if n := v.Blocks[i].Count; n <= maxBlock {
+			d.valueBytes += 8 * n
+		}
 	}
 }
 

@@ -423,10 +423,10 @@ func TestBlockBeyondFile(t *testing.T) {
 }
 
 // TestLargeBlocks checks vectors whose blocks need far more memory than their file: several events refer to the same
-// block of 2^20 values, which a reader holds for each of them. A file of 8 MiB may lead to 2 GiB.
+// block of 2^20 values, which a reader holds for each of them. A file of 8 MiB may lead to 8 GiB.
 func TestLargeBlocks(t *testing.T) {
 	effort.Sequential(t)
-	const n = 300
+	const n = 1100
 	shared := make([]byte, 8+8*maxBlock)
 	binary.LittleEndian.PutUint64(shared, 8*maxBlock)
 	h := handMade{groups: []LocationGroup{{0, NoRef, NoRef}}, loops: []Loop{{MakeToken(SequenceToken, 1), maxBlock, 1}},
@@ -453,7 +453,7 @@ func TestLargeBlocks(t *testing.T) {
 		t.Fatal(err)
 	}
 	const want = "archive_0/thread_0/event_durations.dat:0x0: error: pallas.damaged: found a block of 1048576 values, " +
-		"and vectors whose blocks take 2516582400 bytes in memory, expected at most 2147485696 bytes " +
+		"and blocks that take 9227468800 bytes in memory together, expected at most 8589942784 bytes " +
 		"for a file of 8388616 bytes"
 	if l := rep.Rules(); len(l) != 1 || l[0].First[0].Error() != want {
 		t.Errorf("found %v, expected %s", l, want)

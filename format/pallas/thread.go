@@ -517,7 +517,9 @@ type dataFile struct {
 	src        format.Source
 	name, path string
 
-	held uint64 // bytes of the largest blocks of the vectors that have blocks of more than blockValues values
+	valueBytes uint64    // size of the values of all blocks in memory
+	measure    sync.Once // sets expands
+	expands    string    // the size that is expected, if valueBytes is too large for the file
 
 	all *openFiles
 

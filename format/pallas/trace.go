@@ -274,12 +274,12 @@ func (a *Archive) loadThread(id uint32, wanted threadPart) (*Thread, error) {
 	t.times.name, t.times.path = file("event_durations.dat")
 	t.durations.name, t.durations.path = file("sequence_durations.dat")
 	for i := range t.Events {
-		t.times.countHeld(&t.Events[i].Timestamps)
+		t.times.countValues(&t.Events[i].Timestamps)
 	}
 	for i := range t.Sequences {
 		x := &t.Sequences[i]
 		for _, v := range []*Vector{&x.Timestamps, &x.Durations, &x.Exclusive} {
-			t.durations.countHeld(v)
+			t.durations.countValues(v)
 		}
 	}
 	for _, l := range a.Locations {
