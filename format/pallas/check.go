@@ -63,8 +63,9 @@ func (c *checker) Finish(ctx context.Context) error {
 		}
 	}
 	if c.d.t.Truncated == nil {
+		listed := c.d.t.listedGroups()
 		if err := c.checkFolders(c.d.t.src.Path, path.Clean(c.d.t.dir+"."), "archive_", func(id uint32) bool {
-			return slices.ContainsFunc(c.d.t.LocationGroups, func(g LocationGroup) bool { return g.ID == id })
+			return listed[id]
 		}); err != nil {
 			return err
 		}
@@ -149,7 +150,8 @@ func (c *checker) checkArchive(a *Archive) error {
 		}
 	}
 	return c.checkFolders(name, c.d.t.dir+path.Dir(archiveFile(a.ID)), "thread_", func(id uint32) bool {
-		return slices.ContainsFunc(a.Locations, func(l Location) bool { return l.ID == id })
+		_, ok := a.location(id)
+		return ok
 	})
 }
 
