@@ -209,8 +209,8 @@ func hostileClaimsTrace(shape string, n int) (text string, ok bool) {
 	return b.String(), true
 }
 
-// hostileGroups returns the main file of a Pallas trace without archives. It has n location groups, each of which is the
-// parent of the next one, and n locations in the last group.
+// hostileGroups returns the main file of a Pallas trace without archives. It has n location groups, each of which is
+// the parent of the next one, and n locations in the last group.
 func hostileGroups(n int) []byte {
 	const settings, definitions = 4 + 4 + 8 + 4 + 8 + 4, 5 * 8
 	b := append([]byte{20}, make([]byte, settings+definitions)...)
