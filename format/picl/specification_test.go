@@ -348,6 +348,11 @@ var statisticsCases = []struct{ name, text, want string }{
 	{"inside an undefined subset of event types", "-102 -3000 2.0 0 0 1 \"%d%d\" -21 1\n", "picl.undefined × 1"},
 	{"undefined subset of processors", "-102 -1 2.0 -77 -1 1 \"%d%d\" -21 1\n", "picl.undefined × 1"},
 	{"undefined subset of processes", "-102 -1 2.0 0 -77 1 \"%d%d\" -21 1\n", "picl.undefined × 1"},
+	{"subset in a subset (Table 5 lists subsets as event types)",
+		"-203 -1 0.0 -1 -1 3 2 -2000 -1012 5\n-203 -1 0.0 -1 -1 2 2 -2001 -2000\n" +
+			"-102 -1 2.0 0 0 2 \"%d%d\" -2000 1 -2001 1\n", ""},
+	{"inside a subset in a subset", "-203 -1 0.0 -1 -1 2 2 -2000 -1012\n-203 -1 0.0 -1 -1 2 2 -2001 -2000\n" +
+		"-3 -21 0.4 0 0 0\n-2 5 0.5 0 0 0\n-4 -21 0.6 0 0 0\n-102 -2001 2.0 0 0 1 \"%d%d\" 5 1\n", ""},
 	{"empty subset", "-203 -1 0.0 -1 -1 1 2 -3000\n-102 -1 2.0 0 0 1 \"%d%d\" -3000 1\n", "picl.statistics × 1"},
 	{"figures with a point", "-102 -1 2.0 0 0 1 \"%d%lf\" -21 1.0\n-103 -1 2.0 0 0 2 \"%d%f\" -21 8.0 5 -1\n", ""},
 	{"other figure with a point", "-102 -1 2.0 0 0 1 \"%d%lf\" -21 1.5\n", "picl.statistics × 1"},
