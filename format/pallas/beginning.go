@@ -114,10 +114,10 @@ func (d *decoder) scanShort(ctx context.Context, sel trace.Selection, threads ma
 	sink format.Sink) error {
 	sel, sink = format.ExactScan(d.defs, sel, sink)
 	var list []format.Stream
-	var open []*Thread
+	var open []*threadReader
 	defer func() {
-		for _, t := range open {
-			t.Close()
+		for _, x := range open {
+			x.close()
 		}
 	}()
 	d.opt.Pass()
@@ -139,7 +139,7 @@ func (d *decoder) scanShort(ctx context.Context, sel trace.Selection, threads ma
 			if whole == nil {
 				continue
 			}
-			open = append(open, whole)
+			open = append(open, x)
 			r.keeping = true
 		}
 		list = append(list, x.Next)

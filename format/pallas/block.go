@@ -16,8 +16,15 @@ import (
 	"github.com/weft-trace/weft/internal/plural"
 )
 
-// maxBlock is the largest number of values in a block. Pallas' writers make blocks of 1000.
-const maxBlock = 1 << 20
+const (
+	// maxBlock is the largest number of values in a block. Pallas' writers make blocks of 1000.
+	maxBlock = 1 << 20
+
+	// All values of a file together may take alwaysBytes in memory or, if that is more, maxExpansion times the size of
+	// the file. The blocks of Pallas' writers always fit: one of 8000 bytes has a length of 8 bytes in the file.
+	alwaysBytes  = 64 << 20
+	maxExpansion = 1024
+)
 
 // blockReader reads blocks of a trace's files. Only one goroutine at a time may use it.
 type blockReader struct {
@@ -80,11 +87,44 @@ func (r *blockReader) read(dst []uint64, d *dataFile, v *Vector, x *Block) ([]ui
 	if values, ok := v.headValues(x); ok {
 		return append(dst, values[:n]...), nil
 	}
+	if d.valueBytes > alwaysBytes {
+		if err := d.checkExpansion(x); err != nil {
+			return dst, err
+		}
+	}
 	b, err := r.load(d, x)
 	if err != nil {
 		return dst, err
 	}
 	return r.decode(dst, b, d.path, v, x)
+}
+
+// checkExpansion returns an error if the values of all vectors take too much memory for the size of the file.
+// Compressed blocks may expand far, and several vectors may refer to the same block.
+func (d *dataFile) checkExpansion(x *Block) error {
+	d.measure.Do(func() {
+		d.withFile(func(_ format.DataFile, size int64) error {
+			if most := maxExpansion * uint64(size); d.valueBytes > most {
+				d.expands = fmt.Sprintf("at most %d bytes for a file of %s", most, plural.Of(size, "byte"))
+			}
+			return nil
+		}) // load reports a file that cannot be opened
+	})
+	if d.expands == "" {
+		return nil
+	}
+	return archive.Damaged(d.path, int64(min(x.Offset, math.MaxInt64)),
+		fmt.Sprintf("a block of %s, and blocks that take %s in memory together", plural.Of(x.Count, "value"),
+			plural.Of(d.valueBytes, "byte")), d.expands)
+}
+
+// countValues adds the size of the values of a vector to valueBytes.
+func (d *dataFile) countValues(v *Vector) {
+	for i := range v.Blocks {
+		if n := v.Blocks[i].Count; n <= maxBlock {
+			d.valueBytes += 8 * n
+		}
+	}
 }
 
 // headValues returns the values of a block if the head of the block determines them. This is possible for at

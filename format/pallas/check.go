@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"path"
 	"slices"
 	"sync"
 
@@ -61,6 +62,14 @@ func (c *checker) Finish(ctx context.Context) error {
 			return err
 		}
 	}
+	if c.d.t.Truncated == nil {
+		listed := c.d.t.listedGroups()
+		if err := c.checkFolders(c.d.t.src.Path, path.Clean(c.d.t.dir+"."), "archive_", func(id uint32) bool {
+			return listed[id]
+		}); err != nil {
+			return err
+		}
+	}
 	for _, a := range c.d.archives {
 		if err := c.checkArchive(a); err != nil {
 			return err
@@ -106,18 +115,24 @@ func (c *checker) Finish(ctx context.Context) error {
 	}, func(struct{}) error { return nil })
 }
 
+// noOffset is the offset of a defect whose place in the file is unknown.
+const noOffset = math.MaxUint64
+
 // warn reports a warning at an offset of a file.
 func (c *checker) warn(rule, path string, offset uint64, found, expected string) error {
-	return c.opt.Defect(&trace.Defect{Rule: rule, Severity: trace.Warning,
-		Position: trace.Position{File: path, Offset: int64(min(offset, math.MaxInt64)), Binary: true}, Found: found,
+	at := trace.Position{File: path}
+	if offset != noOffset {
+		at.Offset, at.Binary = int64(min(offset, math.MaxInt64)), true
+	}
+	return c.opt.Defect(&trace.Defect{Rule: rule, Severity: trace.Warning, Position: at, Found: found,
 		Expected: expected})
 }
 
 // checkArchive compares the numbers that the file of an archive states with the contents of its folders.
 func (c *checker) checkArchive(a *Archive) error {
-	path := c.d.t.displayDir + archiveFile(a.ID)
+	name := c.d.t.displayDir + archiveFile(a.ID)
 	if a.fileID != a.ID && a.missingErr == nil {
-		if err := c.warn("pallas.ids", path, 0, fmt.Sprintf("archive %d", a.fileID),
+		if err := c.warn("pallas.ids", name, 0, fmt.Sprintf("archive %d", a.fileID),
 			fmt.Sprintf("%d, as in the name of its folder", a.ID)); err != nil {
 			return err
 		}
@@ -125,9 +140,31 @@ func (c *checker) checkArchive(a *Archive) error {
 	if a.missingErr != nil {
 		return nil
 	}
-	if n := a.present(); a.fileThreads < n && a.Truncated == nil {
-		return c.warn("pallas.ids", path, 4, plural.Of(a.fileThreads, "thread"),
-			fmt.Sprintf("%d, which have a file", n))
+	if a.Truncated != nil {
+		return nil
+	}
+	if n := a.present(); a.fileThreads < n {
+		if err := c.warn("pallas.ids", name, 4, plural.Of(a.fileThreads, "thread"),
+			fmt.Sprintf("%d, which have a file", n)); err != nil {
+			return err
+		}
+	}
+	return c.checkFolders(name, c.d.t.dir+path.Dir(archiveFile(a.ID)), "thread_", func(id uint32) bool {
+		_, ok := a.location(id)
+		return ok
+	})
+}
+
+// checkFolders reports the folders in dir whose names are prefix and a number that a file does not list. weft does
+// not read them.
+func (c *checker) checkFolders(file, dir, prefix string, listed func(id uint32) bool) error {
+	for _, id := range folderNumbers(c.d.t.src.FS, dir, prefix) {
+		if !listed(id) {
+			if err := c.warn("pallas.ids", file, noOffset, fmt.Sprintf("the folder %s%d beside the listed ones", prefix, id),
+				"only folders that this file lists; weft does not read the others"); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }
@@ -157,7 +194,7 @@ func (c *checker) checkThread(ctx context.Context, t *Thread, scanned bool) erro
 	for i := range t.Events {
 		e := &t.Events[i]
 		if _, ok := e.Record.Values(e.Payload); !ok && e.Record < maxRecord && records[e.Record].defined {
-			if err := c.warn("pallas.payload", t.path, 0,
+			if err := c.warn("pallas.payload", t.path, noOffset,
 				fmt.Sprintf("event %d, %s, with a payload of %s", i, e.Record, plural.Of(len(e.Payload), "byte")),
 				"the number of bytes of its fields; weft keeps the bytes"); err != nil {
 				return err
@@ -303,7 +340,7 @@ func (c *checker) compare(r *blockReader, t *Thread, at int, root bool, want [3]
 		}
 		if got != want[i] {
 			what := [3]string{"begins", "lasts", "has exclusive time"}[i]
-			return false, c.warn("pallas.sums", t.path, 0,
+			return false, c.warn("pallas.sums", t.path, noOffset,
 				fmt.Sprintf("an occurrence of sequence %d that %s %d ns", at, what, got),
 				fmt.Sprintf("%d, as its events give", want[i]))
 		}
@@ -353,10 +390,10 @@ func (c *checker) checkIDs(t *Thread, what string, m []uint32, n int) error {
 		case at == NoRef:
 			continue
 		case at >= uint32(n):
-			return c.warn("pallas.ids", t.path, 0, fmt.Sprintf("id %d for entry %d of the %ss", id, at, what),
+			return c.warn("pallas.ids", t.path, noOffset, fmt.Sprintf("id %d for entry %d of the %ss", id, at, what),
 				fmt.Sprintf("one of the %d entries", n))
 		case seen[at]:
-			return c.warn("pallas.ids", t.path, 0,
+			return c.warn("pallas.ids", t.path, noOffset,
 				fmt.Sprintf("id %d for %s %d, which has another id", id, what, at), "one id for each")
 		}
 		seen[at] = true
@@ -424,7 +461,7 @@ func (c *checker) checkVector(t *Thread, w *fileWindow, v *Vector, what string, 
 		low, high, sum = min(low, least), max(high, most), sum+all
 	}
 	if exact && v.durations && v.Size > 0 && (low != v.Min || high != v.Max || sum/v.Size != v.Mean) {
-		return c.warn("pallas.sums", t.path, 0,
+		return c.warn("pallas.sums", t.path, noOffset,
 			fmt.Sprintf("durations of %s %d of %d to %d ns, %d on the average", what, i, v.Min, v.Max, v.Mean),
 			fmt.Sprintf("%d to %d, %d on the average, as in its blocks", low, high, sum/v.Size))
 	}

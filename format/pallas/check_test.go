@@ -77,6 +77,17 @@ func TestCheck(t *testing.T) {
 		{"archive's number", change(archive, number(0, 8)), []string{"pallas.ids"}},
 		{"archive's threads", change(archive, number(4, 2)), []string{"pallas.missing-file"}},
 		{"archive's threads, too few", change(archive, number(4, 0)), []string{"pallas.ids"}},
+		{"a folder of an archive that the main file does not list", func(t *testing.T, dir string) {
+			if err := os.CopyFS(filepath.Join(dir, "archive_9"), os.DirFS(filepath.Join(dir, "archive_3"))); err != nil {
+				t.Fatal(err)
+			}
+		}, []string{"pallas.ids"}},
+		{"a folder of a thread that the archive does not list", func(t *testing.T, dir string) {
+			archive := filepath.Join(dir, "archive_3")
+			if err := os.CopyFS(filepath.Join(archive, "thread_9"), os.DirFS(filepath.Join(archive, "thread_7"))); err != nil {
+				t.Fatal(err)
+			}
+		}, []string{"pallas.ids"}},
 		{"no archive", remove("archive_3"), []string{"pallas.missing-file"}},
 		{"no file of durations", remove("archive_3/thread_7/sequence_durations.dat"), []string{"pallas.missing-file"}},
 		{"half a file of durations",

@@ -180,7 +180,7 @@ func (c *copier) record(ctx context.Context, t *Thread, a *ArchiveWriter) error 
 	if t == nil || err != nil {
 		return err
 	}
-	defer t.Close()
+	defer x.close()
 	r, err := a.record(t.ID)
 	if err != nil {
 		return err

@@ -3,14 +3,18 @@ package pallas
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"fmt"
 	"io/fs"
 	"math"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/effort"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -318,7 +322,11 @@ func TestWindowBack(t *testing.T) {
 			sequences: [][]Token{{MakeToken(LoopToken, 0), e(1)}, {e(0)}},
 			loops:     []Loop{{MakeToken(SequenceToken, 1), 3000, 1}}},
 	} {
+		h.groups = []LocationGroup{{0, NoRef, NoRef}}
 		all, _ := readTimes(t, h.files())
+		if len(all) < 3 {
+			t.Fatalf("%d: found the times %v, expected those of all events", i, all)
+		}
 		for _, w := range [][2]int64{{0, 7}, {7, 1 << 40}, {6, 30}, {15, 50}, {50, math.MaxInt64}, {0, 3000}, {1500, 2500},
 			{1990, 2011}, {2000, 2001}, {20000, math.MaxInt64}, {31000, math.MaxInt64}} {
 			var want, got []int64
@@ -353,6 +361,55 @@ func TestWindowBack(t *testing.T) {
 	}
 }
 
+// TestSortedThread checks a thread whose times go back many times, and whose events take more memory than sorting may
+// use: 500000 events of 24 bytes or more. The loop of a few bytes that repeats them must not need that memory.
+func TestSortedThread(t *testing.T) {
+	effort.Sequential(t)
+	const n, period = 250_000, 1000
+	h := handMade{records: []Record{OMPJoin, ThreadJoin}, blocks: make([][][]uint64, 2),
+		sequences: [][]Token{{MakeToken(LoopToken, 0)}, {MakeToken(EventToken, 0), MakeToken(EventToken, 1)}},
+		loops:     []Loop{{MakeToken(SequenceToken, 1), n, 1}}, groups: []LocationGroup{{0, NoRef, NoRef}}}
+	for e := range uint64(2) {
+		var times []uint64
+		for i := range uint64(period) {
+			times = append(times, 2*i+e)
+		}
+		h.blocks[e] = slices.Repeat([][]uint64{times}, n/period)
+	}
+	d, err := (Format{}).Open(t.Context(), format.Source{FS: h.files(), Name: "main.pallas", Path: "main.pallas"},
+		&format.ReadOptions{Memory: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	heap := func() int64 {
+		var s runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&s)
+		return int64(s.HeapAlloc)
+	}
+	for _, order := range []format.Order{format.PerLocation, format.GlobalOrder} {
+		before, taken, seen := heap(), int64(0), int64(0)
+		if err := d.Scan(t.Context(), trace.Everything(), order, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+			if taken == 0 {
+				taken = heap() - before
+			}
+			for _, at := range b.Time {
+				if want := seen / (n / period); at != want {
+					return fmt.Errorf("event %d: found the time %d, expected %d", seen, at, want)
+				}
+				seen++
+			}
+			return nil
+		}}); err != nil || seen != 2*n {
+			t.Errorf("order %v: found %d events, %v, expected %d", order, seen, err, 2*n)
+		}
+		t.Logf("order %v: %d bytes", order, taken)
+		if taken > 6<<20 {
+			t.Errorf("order %v: found %d bytes in memory, expected about 1 MiB", order, taken)
+		}
+	}
+}
+
 // TestBlockBeyondFile checks the position in the error for a block that begins beyond the end of its file, also for
 // an offset that is negative as a signed number.
 func TestBlockBeyondFile(t *testing.T) {
@@ -362,5 +419,43 @@ func TestBlockBeyondFile(t *testing.T) {
 		if err == nil || err.Error() != want {
 			t.Errorf("found %v, expected %s", err, want)
 		}
+	}
+}
+
+// TestLargeBlocks checks vectors whose blocks need far more memory than their file: several events refer to the same
+// block of 2^20 values, which a reader holds for each of them. A file of 8 MiB may lead to 8 GiB.
+func TestLargeBlocks(t *testing.T) {
+	effort.Sequential(t)
+	const n = 1100
+	shared := make([]byte, 8+8*maxBlock)
+	binary.LittleEndian.PutUint64(shared, 8*maxBlock)
+	h := handMade{groups: []LocationGroup{{0, NoRef, NoRef}}, loops: []Loop{{MakeToken(SequenceToken, 1), maxBlock, 1}},
+		sequences: [][]Token{{MakeToken(LoopToken, 0)}, nil}}
+	for e := range uint32(n) {
+		h.records = append(h.records, OMPJoin)
+		h.blocks = append(h.blocks, [][]uint64{{1, 1, 1}})
+		h.sequences[1] = append(h.sequences[1], MakeToken(EventToken, e))
+	}
+	m := h.files()
+	m["archive_0/thread_0/event_durations.dat"] = &fstest.MapFile{Data: shared}
+	thread := m["archive_0/thread_0/thread.pallas"].Data
+	for at := 44; at < 44+n*61; at += 61 { // event: record, size, attributes, and a vector of one block
+		copy(thread[at+13:], le64(nil, maxBlock, 1, maxBlock, 0, 0, 0))
+	}
+	rep := format.NewReport()
+	rep.Only = func(d *trace.Defect) bool { return d.Rule == "pallas.damaged" }
+	d, err := (Format{}).Open(t.Context(), format.Source{FS: m, Name: "main.pallas", Path: "main.pallas"},
+		&format.ReadOptions{Report: rep})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Scan(t.Context(), trace.Everything(), format.PerLocation, format.SinkFuncs{}); err != nil {
+		t.Fatal(err)
+	}
+	const want = "archive_0/thread_0/event_durations.dat:0x0: error: pallas.damaged: found a block of 1048576 values, " +
+		"and blocks that take 9227468800 bytes in memory together, expected at most 8589942784 bytes " +
+		"for a file of 8388616 bytes"
+	if l := rep.Rules(); len(l) != 1 || l[0].First[0].Error() != want {
+		t.Errorf("found %v, expected %s", l, want)
 	}
 }

@@ -145,8 +145,8 @@ func (d *decoder) ScanParallel(ctx context.Context, sel trace.Selection, begin f
 
 // Scan delivers the events thread by thread, or merges the threads in the order of time. A merge holds one
 // block (8 KB) of each event of each thread, and up to 32 MB of compressed blocks. Scan first looks for
-// decreasing times in each thread. It sorts a thread with such times in memory, which takes 20 bytes for each
-// event.
+// decreasing times in each thread. It sorts the events of a thread with such times, with temporary files if they
+// are many.
 func (d *decoder) Scan(ctx context.Context, sel trace.Selection, order format.Order, sink format.Sink) error {
 	if order == format.PerLocation {
 		return d.scan(ctx, sel, func(int) format.Sink { return sink }, true)
@@ -228,10 +228,10 @@ func (d *decoder) scan(ctx context.Context, sel trace.Selection, sink func(int) 
 func (d *decoder) Streams(ctx context.Context, sel trace.Selection) (list []format.Stream, closeAll func(), err error) {
 	d.opt.Pass()
 	r := newBlockReader(d.t.Parameters)
-	var open []*Thread
+	var open []*threadReader
 	closeAll = func() {
-		for _, t := range open {
-			t.Close()
+		for _, x := range open {
+			x.close()
 		}
 		r.close()
 	}
@@ -245,7 +245,7 @@ func (d *decoder) Streams(ctx context.Context, sel trace.Selection) (list []form
 			return nil, closeAll, err
 		}
 		if t != nil {
-			open = append(open, t)
+			open = append(open, x)
 			list = append(list, x.Next)
 		}
 	}

@@ -81,8 +81,9 @@ var about = format.About{
 			Example: "a changed byte in what weft keeps of a PICL trace"},
 		{ID: "pallas.ids", Severity: trace.Warning,
 			Doc: "An archive or thread has another number in its file than in the names of its folders. Or the file " +
-				"of an archive states fewer threads than there are. Or an id refers to no entry of the list of " +
-				"events or sequences, or to the same entry as another id.",
+				"of an archive states fewer threads than there are. Or there is a folder of an archive or thread that " +
+				"no file lists; weft does not read it. Or an id refers to no entry of the list of events or " +
+				"sequences, or to the same entry as another id.",
 			Example: "archive_1/archive.pallas that says it is archive 2"},
 		{ID: "pallas.settings", Severity: trace.Warning,
 			Doc: "A setting in the main file has a value that Pallas does not know. Reading does not depend on the " +

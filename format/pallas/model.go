@@ -3,7 +3,6 @@ package pallas
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -197,17 +196,15 @@ func (m *model) loadArchive(g LocationGroup, restored bool, opt *format.ReadOpti
 	if archive.IsMissing(err) {
 		// A group without an archive but with child groups is usually a machine. Old writers could
 		// nevertheless put locations into such a group.
-		in := func(parent uint32) bool { return parent == g.ID }
-		if !slices.ContainsFunc(t.LocationGroups, func(x LocationGroup) bool { return in(x.Parent) }) &&
-			!slices.ContainsFunc(t.Locations, func(l Location) bool { return in(l.Parent) }) {
+		if !t.children[g.ID] && len(t.placed[g.ID]) == 0 {
 			if err := opt.Defect(&trace.Defect{Rule: "pallas.missing-file", Severity: trace.Error,
 				Position: trace.Position{File: t.displayDir + archiveFile(g.ID)}, Found: "no such file",
 				Expected: "the archive of a process"}); err != nil {
 				return err
 			}
 		}
-		for _, l := range t.Locations {
-			if name, _ := t.Definitions.Text(l.Name); l.Parent == g.ID && !restored {
+		for _, l := range t.placed[g.ID] {
+			if name, _ := t.Definitions.Text(l.Name); !restored {
 				m.defs.Locations.Add(trace.Location{ID: strconv.Itoa(int(l.ID)), Name: trace.ToUTF8(name),
 					Kind: trace.ThreadLocation, Group: m.groups[g.ID]})
 			}

@@ -517,6 +517,10 @@ type dataFile struct {
 	src        format.Source
 	name, path string
 
+	valueBytes uint64    // size of the values of all blocks in memory
+	measure    sync.Once // sets expands
+	expands    string    // the size that is expected, if valueBytes is too large for the file
+
 	all *openFiles
 
 	mu   sync.Mutex

@@ -3,13 +3,14 @@ package pallas
 import (
 	"cmp"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
 	"slices"
-	"sort"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/extsort"
 	"github.com/weft-trace/weft/internal/plural"
 	"github.com/weft-trace/weft/trace"
 )
@@ -256,10 +257,16 @@ func (tr *threadReader) reachedEnd(times []uint64) bool {
 // drop releases the memory of the thread before the next thread is loaded.
 func (tr *threadReader) drop() {
 	tr.stop()
-	tr.t.Close()
+	tr.close()
 	tr.r.dropKept()
 	tr.r.keeping = false
 	tr.t, tr.whole, tr.x, tr.lists, tr.sorted = nil, nil, nil, nil, nil
+}
+
+// close closes the files of the thread.
+func (tr *threadReader) close() {
+	tr.t.Close()
+	tr.sorted.close()
 }
 
 // startPrefetch starts a goroutine that loads blocks, unless the reader keeps blocks or has kept blocks.
@@ -391,11 +398,9 @@ func (tr *threadReader) Next(ctx context.Context) (*trace.Batch, error) {
 
 // nextEvents returns the next events and their times, in the order of time.
 func (tr *threadReader) nextEvents() (events []uint32, times []uint64, err error) {
-	if s := tr.sorted; s != nil {
-		n := min(replayRows, len(s.events))
-		events, times, tr.occurrences = s.events[:n], s.times[:n], s.occurrences[:n]
-		s.events, s.times, s.occurrences = s.events[n:], s.times[n:], s.occurrences[n:]
-		return events, times, nil
+	if tr.sorted != nil {
+		events, times, tr.occurrences, err = tr.sorted.next()
+		return events, times, err
 	}
 	events, times, err = tr.x.next()
 	if err != nil {
@@ -574,28 +579,47 @@ type occurrence struct {
 	n     int64
 }
 
-// sortedThread holds the events of a thread with decreasing times, sorted by time. Events with the same time
-// keep the order of the grammar. Each event takes 20 bytes.
+// sortedThread holds events of a thread, sorted by time. Events with the same time keep the order of the grammar.
 type sortedThread struct {
 	events      []uint32
 	times       []uint64
 	occurrences []int64
 	lists       map[occurrence]attributeList
+
+	// If all events of the thread are sorted, the slices hold the current ones, and rest has the others.
+	sorter *extsort.Sorter
+	rest   *extsort.Iterator
 }
 
 // sort reads a whole thread and sorts its events.
-func (tr *threadReader) sort(ctx context.Context) error {
-	s := &sortedThread{lists: map[occurrence]attributeList{}}
-	seen := make([]int64, len(tr.t.Events))
+func (tr *threadReader) sort(ctx context.Context) (result error) {
+	defer func() {
+		if result != nil {
+			tr.sorted.close()
+		}
+	}()
+	s := &sortedThread{lists: map[occurrence]attributeList{},
+		sorter: extsort.New(tr.d.opt.SortMemory()/max(1, len(tr.d.threads)), "")}
+	tr.sorted, tr.last, tr.ended = s, 0, false
+	seen := make([]uint64, len(tr.t.Events))
+	var data []byte
+	var failed error // of the sorter
 	err := tr.t.Replay(ctx, func(events []uint32, times []uint64) error {
-		s.events, s.times = append(s.events, events...), append(s.times, times...)
-		for _, e := range events {
-			s.occurrences = append(s.occurrences, seen[e])
+		for i, e := range events {
+			data = binary.AppendUvarint(binary.AppendUvarint(data[:0], uint64(e)), seen[e])
 			seen[e]++
+			if failed = s.sorter.Add(int64(times[i]^1<<63), 0, data); failed != nil {
+				return failed
+			}
 		}
 		return nil
 	})
-	sort.Stable(s)
+	if failed == nil {
+		s.rest, failed = s.sorter.Sort(ctx)
+	}
+	if failed != nil {
+		return failed
+	}
 	for e := range tr.t.Events {
 		if err != nil {
 			break // the numbers of later occurrences are unknown
@@ -604,8 +628,36 @@ func (tr *threadReader) sort(ctx context.Context) error {
 			s.lists[occurrence{uint32(e), l.occurrence}] = l
 		}
 	}
-	tr.sorted, tr.last, tr.ended = s, 0, false
 	return cmp.Or(ctx.Err(), asDefect(tr.options(), "pallas.damaged", err))
+}
+
+// next returns the next events, their times and the numbers of their occurrences.
+func (s *sortedThread) next() (events []uint32, times []uint64, occurrences []int64, err error) {
+	if s.rest == nil {
+		n := min(replayRows, len(s.events))
+		events, times, occurrences = s.events[:n], s.times[:n], s.occurrences[:n]
+		s.events, s.times, s.occurrences = s.events[n:], s.times[n:], s.occurrences[n:]
+		return events, times, occurrences, nil
+	}
+	s.events, s.times, s.occurrences = s.events[:0], s.times[:0], s.occurrences[:0]
+	for len(s.events) < replayRows {
+		r, ok, err := s.rest.Next()
+		if err != nil || !ok {
+			return s.events, s.times, s.occurrences, err
+		}
+		e, n := binary.Uvarint(r.Data)
+		k, _ := binary.Uvarint(r.Data[n:])
+		s.events, s.times, s.occurrences = append(s.events, uint32(e)), append(s.times, uint64(r.A)^1<<63),
+			append(s.occurrences, int64(k))
+	}
+	return s.events, s.times, s.occurrences, nil
+}
+
+// close removes the temporary files.
+func (s *sortedThread) close() {
+	if s != nil && s.sorter != nil {
+		s.sorter.Close()
+	}
 }
 
 // Len returns the number of events.

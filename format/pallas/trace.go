@@ -32,7 +32,12 @@ type Trace struct {
 	// defect.
 	Truncated *FileError
 
-	src        format.Source
+	src format.Source
+	// children has the ids of groups that contain other groups. placed has the locations in the main file by their
+	// group. Both are made when the trace is opened.
+	children map[uint32]bool
+	placed   map[uint32][]Location
+
 	dir        string // folder of the archives: "", or a path that ends in a slash
 	displayDir string // the same folder in the form that messages show
 	mu         sync.Mutex
@@ -83,6 +88,13 @@ func Open(src format.Source) (*Trace, error) {
 	if t.Truncated = s.defect(); s.err != nil {
 		t.search()
 	}
+	t.children, t.placed = map[uint32]bool{}, map[uint32][]Location{}
+	for _, g := range t.LocationGroups {
+		t.children[g.Parent] = true
+	}
+	for _, l := range t.Locations {
+		t.placed[l.Parent] = append(t.placed[l.Parent], l)
+	}
 	return t, nil
 }
 
@@ -108,15 +120,42 @@ type Archive struct {
 
 	mu      sync.Mutex
 	threads map[uint32]*lazy[*Thread]
+	index   map[uint32]int // places in Locations by id; nil until location needs it
+}
+
+// location returns the first location of the archive with an id.
+func (a *Archive) location(id uint32) (l Location, ok bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.index == nil {
+		a.index = map[uint32]int{}
+		for i, l := range slices.Backward(a.Locations) {
+			a.index[l.ID] = i
+		}
+	}
+	if i, ok := a.index[id]; ok {
+		return a.Locations[i], true
+	}
+	return l, false
 }
 
 // search adds archives that the damaged main file does not list, but whose folders exist.
 func (t *Trace) search() {
+	listed := t.listedGroups()
 	for _, id := range folderNumbers(t.src.FS, path.Clean(t.dir+"."), "archive_") {
-		if !slices.ContainsFunc(t.LocationGroups, func(g LocationGroup) bool { return g.ID == id }) {
+		if !listed[id] {
 			t.LocationGroups = append(t.LocationGroups, LocationGroup{id, NoRef, NoRef})
 		}
 	}
+}
+
+// listedGroups returns the ids of the location groups.
+func (t *Trace) listedGroups() map[uint32]bool {
+	ids := map[uint32]bool{}
+	for _, g := range t.LocationGroups {
+		ids[g.ID] = true
+	}
+	return ids
 }
 
 // present returns the number of the archive's threads that have a file.
@@ -131,8 +170,12 @@ func (a *Archive) present() (n uint32) {
 
 // search adds threads that the damaged archive file does not list, but whose folders exist.
 func (a *Archive) search() {
+	listed := map[uint32]bool{}
+	for _, l := range a.Locations {
+		listed[l.ID] = true
+	}
 	for _, id := range folderNumbers(a.Trace.src.FS, a.Trace.dir+path.Dir(archiveFile(a.ID)), "thread_") {
-		if !slices.ContainsFunc(a.Locations, func(l Location) bool { return l.ID == id }) {
+		if !listed[id] {
 			a.Locations = append(a.Locations, Location{id, NoRef, a.ID})
 		}
 	}
@@ -205,12 +248,7 @@ func (t *Trace) loadArchive(id uint32) (*Archive, error) {
 	a.groups = s.locationGroups()
 	a.Locations, a.Metadata = s.locations(), s.metadata(t.ABI)
 	a.ownCount = len(a.Locations)
-	for _, l := range t.Locations {
-		if l.Parent == id {
-			a.Locations = append(a.Locations, l)
-			a.mainCount++
-		}
-	}
+	a.Locations, a.mainCount = append(a.Locations, t.placed[id]...), len(t.placed[id])
 	if s.err == nil && s.left() > 0 && t.ABI > 16 {
 		s.fail(s.at, "the end of the file", "%s more", plural.Of(s.left(), "byte"))
 	}
@@ -273,11 +311,17 @@ func (a *Archive) loadThread(id uint32, wanted threadPart) (*Thread, error) {
 	t.durations = &dataFile{src: a.Trace.src, all: &blockFiles}
 	t.times.name, t.times.path = file("event_durations.dat")
 	t.durations.name, t.durations.path = file("sequence_durations.dat")
-	for _, l := range a.Locations {
-		if l.ID == id {
-			t.name, _ = a.Definitions.Text(l.Name)
-			break
+	for i := range t.Events {
+		t.times.countValues(&t.Events[i].Timestamps)
+	}
+	for i := range t.Sequences {
+		x := &t.Sequences[i]
+		for _, v := range []*Vector{&x.Timestamps, &x.Durations, &x.Exclusive} {
+			t.durations.countValues(v)
 		}
+	}
+	if l, ok := a.location(id); ok {
+		t.name, _ = a.Definitions.Text(l.Name)
 	}
 	t.path = path
 	if bad != nil {

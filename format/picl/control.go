@@ -222,8 +222,9 @@ func (d *directive) isNumber() bool {
 }
 
 // scan decodes n uses of the control string from l, as scanf does, with two exceptions. A value that
-// does not fit its conversion becomes a word. If a literal is missing, or has blanks before it (which
-// scanf does not skip), decoding continues with the next directive.
+// does not fit its conversion becomes a word, or the rest of the line if the conversion is %c. If a
+// literal is missing, or has blanks before it (which scanf does not skip), decoding continues with the
+// next directive.
 func (c *control) scan(l []byte, n int64, vals []trace.Value) ([]trace.Value, dataProblem) {
 	var problem dataProblem
 	l = bytes.TrimSuffix(l, []byte("\r")) // a carriage return belongs to the line end
@@ -265,8 +266,12 @@ func (c *control) scan(l []byte, n int64, vals []trace.Value) ([]trace.Value, da
 			}
 			v, length, ok := d.readValue(l[i:])
 			if !ok || !c.mayEnd(k, rep == n-1, length, l[i+length:]) {
-				i = skipBlanks(l, i)
-				v, length = readWord(l[i:])
+				if d.verb == 'c' { // the line ends inside the characters
+					v, length = trace.StringValue(alias(l[i:])), len(l)-i
+				} else {
+					i = skipBlanks(l, i)
+					v, length = readWord(l[i:])
+				}
 				if problem.rule == "" {
 					problem = c.mismatch(l[i : i+length])
 				}
@@ -281,12 +286,17 @@ func (c *control) scan(l []byte, n int64, vals []trace.Value) ([]trace.Value, da
 			break
 		}
 	}
-	if problem.rule == "" {
-		want := int64(math.MaxInt64)
-		if n <= int64(len(l)) {
-			want = n * c.convs
-		}
-		problem = countProblem(l[i:], got, n, c.convs, want)
+	want := int64(math.MaxInt64)
+	if n <= int64(len(l)) {
+		want = n * c.convs
+	}
+	count := countProblem(l[i:], got, n, c.convs, want)
+	switch {
+	case problem.rule == "":
+		problem = count
+	case count.rule == "picl.extra-data": // this text is lost, and the other one is kept
+		count.found += ", and " + problem.found + " in place of " + problem.expected
+		problem = count
 	}
 	if problem.rule == "" && ended {
 		problem = c.mismatch(nil)

@@ -61,6 +61,12 @@ func TestDescriptors_2_2_2(t *testing.T) {
 		{"%%", `1 "%d%%" 5%`, `5`, ""},
 		{"%% repeated", `2 "%d%%" 5% 6%`, `5 6`, ""},
 		{"%5c", `1 "%5c" ab de`, `"ab de"`, ""},
+		// 7.21.6.2: %c takes a number of characters, and also blanks. The line has fewer.
+		{"%6c with three characters", `1 "%6c" c d`, `"c d"`, "picl.data-type × 1"},
+		{"%6c and %d with four characters", `1 "%6c%d" ab 7`, `"ab 7"`, "picl.data-type × 1"},
+		{"%3c with more characters than twice", `2 "%3c" abc def`, `"abc" " de"`, "picl.extra-data × 1"},
+		{"word in place of a number, and more data", `2 "%d" x 5 6`, `"x" 5`, "picl.extra-data × 1"},
+		{"number in place of a literal, and more data", `1 "<%d>" 3 4`, `3`, "picl.extra-data × 1"},
 		{"%2c repeated", `2 "%2c" abcd`, `"ab" "cd"`, ""},
 		{"%3s", `1 "%3s%d" abc5`, `"abc" 5`, ""},
 		{"%3lf", `1 "%3lf%lf" 1.52.5`, `1.5 2.5`, ""},
@@ -342,6 +348,11 @@ var statisticsCases = []struct{ name, text, want string }{
 	{"inside an undefined subset of event types", "-102 -3000 2.0 0 0 1 \"%d%d\" -21 1\n", "picl.undefined × 1"},
 	{"undefined subset of processors", "-102 -1 2.0 -77 -1 1 \"%d%d\" -21 1\n", "picl.undefined × 1"},
 	{"undefined subset of processes", "-102 -1 2.0 0 -77 1 \"%d%d\" -21 1\n", "picl.undefined × 1"},
+	{"subset in a subset (Table 5 lists subsets as event types)",
+		"-203 -1 0.0 -1 -1 3 2 -2000 -1012 5\n-203 -1 0.0 -1 -1 2 2 -2001 -2000\n" +
+			"-102 -1 2.0 0 0 2 \"%d%d\" -2000 1 -2001 1\n", ""},
+	{"inside a subset in a subset", "-203 -1 0.0 -1 -1 2 2 -2000 -1012\n-203 -1 0.0 -1 -1 2 2 -2001 -2000\n" +
+		"-3 -21 0.4 0 0 0\n-2 5 0.5 0 0 0\n-4 -21 0.6 0 0 0\n-102 -2001 2.0 0 0 1 \"%d%d\" 5 1\n", ""},
 	{"empty subset", "-203 -1 0.0 -1 -1 1 2 -3000\n-102 -1 2.0 0 0 1 \"%d%d\" -3000 1\n", "picl.statistics × 1"},
 	{"figures with a point", "-102 -1 2.0 0 0 1 \"%d%lf\" -21 1.0\n-103 -1 2.0 0 0 2 \"%d%f\" -21 8.0 5 -1\n", ""},
 	{"other figure with a point", "-102 -1 2.0 0 0 1 \"%d%lf\" -21 1.5\n", "picl.statistics × 1"},

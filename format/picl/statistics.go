@@ -346,10 +346,13 @@ func (s *Statistics) lostOf(k procKey) (stop lostEvents) {
 	return stop
 }
 
-// mayLack reports whether some events of a type, or of a subset of types, may lack records.
+// mayLack reports whether some events of a type, or of a subset of types, may lack records. Events of a subset inside
+// of a subset are not counted, so they lack records as well.
 func (s lostEvents) mayLack(event int64, defs *definitions) bool {
 	if members, ok := defs.sets[setKey{TypeEventSet, event}]; ok {
-		return slices.ContainsFunc(members, func(e int64) bool { return subset(e) != nil || s.mayLack(e, newDefinitions()) })
+		return slices.ContainsFunc(members, func(e int64) bool {
+			return e < -1 && defs.isSubset(e) || s.mayLack(e, newDefinitions())
+		})
 	}
 	switch {
 	case event == -1:

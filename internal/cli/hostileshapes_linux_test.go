@@ -39,6 +39,7 @@ func TestHostileShapesAreLinear(t *testing.T) {
 		{"kinds of collective operations", 1_000, []string{"print"}},
 		{"kinds of collective operations", 500, []string{"merge", "IN"}},
 		{"groups of groups", 300, []string{"filter", "--prune"}},
+		{"location groups in each other", 3_000, []string{"info"}},
 		{"comments", 200, []string{"merge", "IN"}},
 		{"attributes of one claim", 2_000, []string{"convert", "--to", "otf2"}},
 		{"claims of one place", 1_000, []string{"check"}},

@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"encoding/binary"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -26,6 +28,13 @@ func hostileTrace(t testing.TB, dir, shape string, n int) string {
 	if text, ok := hostileDefinitions(shape, n); ok {
 		path := filepath.Join(dir, "x.trf")
 		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	if shape == "location groups in each other" {
+		path := filepath.Join(dir, "x.pallas")
+		if err := os.WriteFile(path, hostileGroups(n), 0o666); err != nil {
 			t.Fatal(err)
 		}
 		return path
@@ -198,6 +207,26 @@ func hostileClaimsTrace(shape string, n int) (text string, ok bool) {
 		return "", false
 	}
 	return b.String(), true
+}
+
+// hostileGroups returns the main file of a Pallas trace without archives. It has n location groups, each of which is
+// the parent of the next one, and n locations in the last group.
+func hostileGroups(n int) []byte {
+	const settings, definitions = 4 + 4 + 8 + 4 + 8 + 4, 5 * 8
+	b := append([]byte{20}, make([]byte, settings+definitions)...)
+	b = binary.LittleEndian.AppendUint64(b, uint64(n))
+	for i := range uint32(n) {
+		b = binary.LittleEndian.AppendUint32(b, i)
+		b = binary.LittleEndian.AppendUint32(b, math.MaxUint32)
+		b = binary.LittleEndian.AppendUint32(b, i-1)
+	}
+	b = binary.LittleEndian.AppendUint64(b, uint64(n))
+	for i := range uint32(n) {
+		b = binary.LittleEndian.AppendUint32(b, i)
+		b = binary.LittleEndian.AppendUint32(b, math.MaxUint32)
+		b = binary.LittleEndian.AppendUint32(b, uint32(n-1))
+	}
+	return append(b, make([]byte, 8)...) // no metadata
 }
 
 // hostileShapes lists the shapes for hostileTrace.

@@ -40,7 +40,8 @@ occurrence took no longer than the shortest one (in Pallas: contention score). w
 it from the events for all formats.
 
 --window, or --from and --to, --location, --group and --region show the structure of a part
-of the trace, as weft cut and weft filter would write it.`,
+of the trace, as weft cut and weft filter would write it. So events without a region remain
+with --region.`,
 		Example: "  weft structure trace.otf\n  weft structure --depth 3 trace.pallas\n" +
 			"  weft structure --location 'rank 0' --json trace.trf",
 		Args: exactArgs(1, "one trace"),
@@ -103,7 +104,7 @@ func (a *app) structure(ctx context.Context, in *input, s *selectionFlags, by st
 		return nil, err
 	}
 	x, err := sum.Result()
-	if err == nil && len(x.Shapes) == 0 {
+	if err == nil && len(x.Sequences) == 0 {
 		in.notFound = "found no call or loop"
 	}
 	return x, err
