@@ -1,6 +1,7 @@
 package transform
 
 import (
+	"cmp"
 	"math"
 	"math/bits"
 	"slices"
@@ -99,8 +100,8 @@ func endOf(x *trace.Cursor) (end int64, ok bool) {
 }
 
 // list returns the rows to repeat: ended operations, and then open intervals in the order in which they began. Requests
-// of ended operations are in their order among open requests. Messages and ended barriers are in the innermost open
-// region, but outside of calls in which they were not sent.
+// of ended operations are in their order among open requests. Messages, ended barriers and calls for epochs are in
+// the innermost open region, but outside of calls in which they were not sent.
 func (b *openBegins) list(d *trace.Definitions) []openRow {
 	l := slices.Clone(b.spans)
 	var passed []openRow
@@ -123,6 +124,10 @@ func (b *openBegins) list(d *trace.Definitions) []openRow {
 		}
 	}
 	passed = append(passed, b.messages...)
+	if len(b.synchronised) > 0 {
+		passed = append(passed, b.synchronised...)
+		slices.SortStableFunc(passed, func(a, b openRow) int { return cmp.Compare(a.time, b.time) })
+	}
 	for _, o := range open {
 		if o.kind == trace.Enter && len(passed) > 0 {
 			n := 0
