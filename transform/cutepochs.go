@@ -83,7 +83,7 @@ func (b *openBegins) leaveSynced(x *trace.Cursor) {
 // findEpochs finds the epochs that the piece repeats: those that have not ended, or end in an open call, and those that
 // another location has not ended, so that the n-th epochs of two locations belong together in the piece as well.
 func (c *cut) findEpochs() {
-	members := map[uint64][]uint32{}
+	members, memberships := map[uint64][]uint32{}, c.Defs().Memberships()
 	for _, l := range c.openBegins {
 		if l == nil {
 			continue
@@ -96,8 +96,9 @@ func (c *cut) findEpochs() {
 				e.repeated = 1
 			}
 			for group := range e.begun {
-				if group < uint64(c.Defs().Sets.Len()) && members[group] == nil {
-					members[group] = c.Defs().Memberships().SetMembers(uint32(group))
+				if _, known := members[group]; !known && group < uint64(c.Defs().Sets.Len()) {
+					members[group] = memberships.SetMembers(uint32(group))
+					slices.Sort(members[group])
 				}
 			}
 		}
@@ -147,15 +148,16 @@ func (c *cut) lacksEpochs(loc uint32, side epochSide, e *epochs, members map[uin
 	return false
 }
 
-// firstWith returns the number of the first epoch in the piece with a partner, among all epochs with it.
+// firstWith returns the number of the first epoch in the piece with a partner, among all epochs with it. members holds
+// the locations of each group in ascending order.
 func (e *epochs) firstWith(partner uint32, members map[uint64][]uint32) (n int64) {
 	for group, begun := range e.begun {
-		if slices.Contains(members[group], partner) {
+		if _, in := slices.BinarySearch(members[group], partner); in {
 			n += begun
 		}
 	}
 	for _, x := range e.last[len(e.last)-e.repeated:] {
-		if slices.Contains(members[x.group], partner) {
+		if _, in := slices.BinarySearch(members[x.group], partner); in {
 			n--
 		}
 	}
