@@ -104,10 +104,7 @@ type openBegins struct {
 	// operations holds the collective operations that have ended, while other members end them in the window.
 	operations []endedOperation
 	barriers   barriers
-	epochs     map[epochSide]*epochs
-	synced     *epoch // the epoch that the innermost open call has begun or ended; nil if there is none
-	// synchronised holds the rows of calls that begin and end epochs.
-	synchronised []openRow
+	oneSided
 }
 
 // empty reports whether there are no rows to repeat.
@@ -295,10 +292,10 @@ func (p *prefix) processBatch(b *trace.Batch) error {
 				p.operations.count(&x)
 			}
 			if k == trace.Leave {
-				l.leaveSynced(&x)
+				l.leaveCall(&x)
 			}
-		case k == trace.RMAGroupSync:
-			l.synchronise(p.defs, &x)
+		case isOneSided(k):
+			l.updateOneSided(p.defs, &x)
 		case k.IsSend() || k.IsRecv():
 			p.flows.count(&x)
 		case isOperation(k):

@@ -10,6 +10,15 @@ import (
 // mostEpochs is the largest number of epochs of a window that a piece repeats at a side of a location.
 const mostEpochs = 16
 
+// oneSided holds the one-sided communication of a location that a piece repeats.
+type oneSided struct {
+	epochs   map[epochSide]*epochs
+	synced   *epoch    // the epoch that the innermost open call has begun or ended; nil if there is none
+	accesses []openRow // accesses to remote memory in the innermost open call
+	// synchronised holds the rows of calls that begin and end epochs, and the accesses.
+	synchronised []openRow
+}
+
 // epochSide identifies a window that groups of locations synchronise, and a side: a location starts and completes its
 // accesses to the memory of others, or it posts its own memory and waits for the others.
 type epochSide struct {
@@ -72,12 +81,59 @@ func (b *openBegins) synchronise(d *trace.Definitions, x *trace.Cursor) {
 		openRow{x.Kind(), x.Ref(), x.Time(), b.seq, copyRow(x)})
 }
 
-// leaveSynced adds the end of the call that has synchronised a group, if a row ends it.
-func (b *openBegins) leaveSynced(x *trace.Cursor) {
+// isOneSided reports whether rows of a kind synchronise groups, or are accesses to remote memory or their ends.
+func isOneSided(k trace.Kind) bool {
+	switch k {
+	case trace.RMAGroupSync, trace.RMAPut, trace.RMAGet, trace.RMAAtomic, trace.RMACompleteBlocking,
+		trace.RMACompleteNonBlocking:
+		return true
+	}
+	return false
+}
+
+// updateOneSided processes a row of one-sided communication before the piece.
+func (b *openBegins) updateOneSided(d *trace.Definitions, x *trace.Cursor) {
+	switch x.Kind() {
+	case trace.RMAGroupSync:
+		b.synchronise(d, x)
+	case trace.RMACompleteBlocking, trace.RMACompleteNonBlocking:
+		b.completeAccess(x)
+	default:
+		b.access(d, x)
+	}
+}
+
+// leaveCall processes the end of a call. It adds this end to the epoch whose group the call has synchronised.
+func (b *openBegins) leaveCall(x *trace.Cursor) {
+	b.accesses = b.accesses[:0]
 	if e := b.synced; e != nil && e.rows[len(e.rows)-2].ref == x.Ref() {
 		e.rows = append(e.rows, openRow{x.Kind(), x.Ref(), x.Time(), b.seq, nil})
 		b.synced = nil
 	}
+}
+
+// mostAccesses is the largest number of accesses in an open call that a piece repeats.
+const mostAccesses = 64
+
+// access notes that a row accesses the memory of another location. A piece repeats it if its call is open.
+func (b *openBegins) access(d *trace.Definitions, x *trace.Cursor) {
+	n := len(b.regions)
+	if n > 0 && d.Communicates(b.regions[n-1].ref) && len(b.accesses) < mostAccesses {
+		b.seq++
+		b.accesses = append(b.accesses, openRow{x.Kind(), x.Ref(), x.Time(), b.seq, copyRow(x)})
+	}
+}
+
+// completeAccess removes the access that a row completes.
+func (b *openBegins) completeAccess(x *trace.Cursor) {
+	b.accesses = slices.DeleteFunc(b.accesses, func(o openRow) bool {
+		number := 2 // the operand that completions refer to
+		if o.kind == trace.RMAAtomic {
+			number = 4
+		}
+		ops := o.row.operands()
+		return o.ref == x.Ref() && len(ops) > number && ops[number] == x.Op(0)
+	})
 }
 
 // findEpochs finds the epochs that the piece repeats: those that have not ended, or end in an open call, and those that
@@ -126,6 +182,7 @@ func (c *cut) findEpochs() {
 				l.synchronised = append(l.synchronised, x.rows...)
 			}
 		}
+		l.synchronised = append(l.synchronised, l.accesses...)
 		slices.SortStableFunc(l.synchronised, func(a, b openRow) int { return cmp.Compare(a.seq, b.seq) })
 	}
 }

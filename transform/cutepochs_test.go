@@ -64,3 +64,36 @@ func TestCutEpochs(t *testing.T) {
 		}
 	}
 }
+
+// TestCutAccesses checks that a piece repeats an access to remote memory that is not complete, if its call is open. The
+// second access of a is such an access. Those of b are complete, or their call has ended.
+func TestCutAccesses(t *testing.T) {
+	r := trace.NewRecorder(trace.TicksPerSecond(1))
+	a, b, put := r.Location("a"), r.Location("b"), r.Region("MPI_Put")
+	r.Defs().Windows.Add(trace.Named{ID: "0"})
+	access := func(loc uint32, at int64, number uint64, complete, end int64) {
+		r.Enter(loc, at, put)
+		r.Event(loc, at, trace.RMAPut, 0, []uint64{uint64(a + b - loc), 8, number})
+		if complete < end {
+			r.Event(loc, complete, trace.RMACompleteBlocking, 0, []uint64{number})
+		}
+		r.Leave(loc, end, put)
+		if complete > end {
+			r.Event(loc, complete, trace.RMACompleteNonBlocking, 0, []uint64{number})
+		}
+	}
+	access(a, 1, 1, 2, 3)
+	access(a, 10, 2, 35, 36)
+	access(b, 1, 3, 40, 3)
+	access(b, 10, 4, 11, 36)
+	events, _ := listBoth(t, transform.Cut(format.Recorded(r), trace.Window{From: 30, To: 60}))
+	var found []string
+	for _, e := range events {
+		if e.time == 30 {
+			found = append(found, e.kind.Spec().Name+" "+strconv.Itoa(int(e.loc))+" "+e.attrs[transform.BeganAttribute])
+		}
+	}
+	if expected := "enter 0 10, rma-put 0 10, enter 1 10"; strings.Join(found, ", ") != expected {
+		t.Errorf("found %q, expected %q", found, expected)
+	}
+}
