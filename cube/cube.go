@@ -3,8 +3,8 @@
 //
 // A cube has three trees: metrics, call paths, and the system with its machines, processes and threads. A
 // metric has a value for each call path at each location. A file is a tar archive. Its member anchor.xml holds
-// the trees. The members N.index and N.data hold the values of the metric with the id N, for the call paths
-// that have values other than 0.
+// the trees. The members N.index and N.data hold the values of the metric with the id N, for all call paths or
+// only for those that have values other than 0.
 //
 // Trees are lists here. The field Parent of an entry is the index of the entry above it in the tree. The
 // parent must come earlier in the list. Parent is −1 for an entry at the top.

@@ -88,6 +88,12 @@ func indexOf(order binary.AppendByteOrder, rows ...uint32) []byte {
 	return b
 }
 
+// dense returns the index of a metric with values in all rows. According to cubelib (CubeIndexHeader.cpp and
+// CubeDenseIndex.cpp) it has the type 3, CUBE_INDEX_FORMAT_DENSE, and nothing follows the type.
+func dense(order binary.AppendByteOrder) []byte {
+	return append(order.AppendUint16(order.AppendUint32([]byte("CUBEX.INDEX"), 1), 0), 3)
+}
+
 // doubles returns the encoded values of rows.
 func doubles(order binary.AppendByteOrder, values ...float64) (b []byte) {
 	for _, v := range values {
@@ -135,6 +141,11 @@ func samples(t testing.TB) map[string][]byte {
 			member{"7.data", append([]byte("CUBEX.DATA"), doubles(big, 1, 2, 0.25, 4, 5, 6)...)},
 			member{"3.index", indexOf(big, 3, 5)},
 			member{"3.data", append([]byte("CUBEX.DATA"), 0xff, 0xff, 0, 2, 0, 0, 1, 0)}, member{"./anchor.xml", z.Bytes()}),
+		"dense": archive(t, member{"anchor.xml", []byte(sample)},
+			member{"7.index", dense(little)},
+			member{"7.data", append([]byte("CUBEX.DATA"), doubles(little, 1, 2, 0, 0, 0.25, 4, 0, 0, 5, 6, 0, 0)...)},
+			member{"3.index", dense(big)},
+			member{"3.data", compressed(big, nil, nil, nil, []byte{0xff, 0xff, 0, 2}, nil, []byte{0, 0, 1, 0})}),
 		"compressed": archive(t, member{"anchor.xml", z.Bytes()},
 			member{"7.index", indexOf(little, 0, 2, 1, 4)},
 			member{"7.data", compressed(little, doubles(little, 1, 2), doubles(little, 0.25, 4), nil, doubles(little, 5, 6))},
@@ -360,14 +371,20 @@ func TestErrors(t *testing.T) {
 		{swap("<rank>1", "<rank>one"), `x.cubex: anchor.xml, line 29: found rank "one", expected a number`},
 		{archive(t, member{"anchor.xml", []byte(sample)}, member{"3.index", good}),
 			`x.cubex: found no member 3.data, expected one beside 3.index`},
-		{with(nil, plain), `x.cubex: 3.index, byte 0x0: found 0 bytes "", expected 22 or more that begin with "CUBEX.INDEX"`},
+		{with(nil, plain), `x.cubex: 3.index, byte 0x0: found 0 bytes "", expected 18 or more that begin with "CUBEX.INDEX"`},
 		{with(good[:25], plain), `x.cubex: 3.index, byte 0x12: found 2 call paths in 3 bytes, expected 4 bytes each`},
 		{with(indexOf(little, 3, 6), plain), `x.cubex: 3.index, byte 0x1a: found call path 6, expected 0 to 5`},
 		{with(indexOf(little, 3, 3), plain), `x.cubex: 3.index, byte 0x1a: found call path 3 again, expected another one`},
 		{with(bytes.Replace(good, []byte("\x01\x00\x00\x00\x00\x00"), []byte("\x02\x00\x00\x00\x00\x00"), 1), plain),
 			`x.cubex: 3.index, byte 0xb: found 02000000, expected 1 in some order of bytes`},
 		{with(bytes.Replace(good, []byte("\x00\x00\x01\x02"), []byte("\x00\x00\x00\x02"), 1), plain),
-			`x.cubex: 3.index, byte 0x11: found index type 0, expected 1, a list of call paths`},
+			`x.cubex: 3.index, byte 0x11: found index type 0, expected 1, a list of call paths, or 3, ` +
+				`all call paths`},
+		{with(good[:20], plain), `x.cubex: 3.index, byte 0x12: found 2 bytes, expected the number of call paths, of 4 bytes`},
+		{with(append(dense(little), 0), plain),
+			`x.cubex: 3.index, byte 0x12: found 1 byte, expected the end of an index of all call paths`},
+		{with(dense(little), plain),
+			`x.cubex: 3.data, byte 0xa: found 18 bytes, expected 34 for 6 call paths at 2 locations`},
 		{with(good, plain[:17]), `x.cubex: 3.data, byte 0xa: found 17 bytes, expected 18 for 2 call paths at 2 locations`},
 		{with(good, []byte("CUBEX")), `x.cubex: 3.data, byte 0x0: found "CUBEX", expected "CUBEX.DATA" or "ZCUBEX.DATA"`},
 		{with(indexOf(little, 3), z), `x.cubex: 3.data, byte 0xb: found 2 compressed parts in 99 bytes, expected 1, ` +

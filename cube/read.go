@@ -447,9 +447,9 @@ func (f *File) index(member string, r *io.SectionReader) (rows []uint32, order b
 	if err != nil {
 		return nil, nil, err
 	}
-	if len(b) < indexHead || !bytes.HasPrefix(b, []byte(indexMark)) {
+	if len(b) < denseIndexSize || !bytes.HasPrefix(b, []byte(indexMark)) {
 		return nil, nil, f.wrong(member, 0, fmt.Sprintf("%s %q", plural.Of(len(b), "byte"), b[:min(len(b), len(indexMark))]),
-			fmt.Sprintf("%d or more that begin with %q", indexHead, indexMark))
+			fmt.Sprintf("%d or more that begin with %q", denseIndexSize, indexMark))
 	}
 	order = binary.LittleEndian
 	at := len(indexMark)
@@ -463,10 +463,24 @@ func (f *File) index(member string, r *io.SectionReader) (rows []uint32, order b
 		return nil, nil, f.wrong(member, int64(at), fmt.Sprintf("version %d", v), "0")
 	}
 	at += 2
-	if b[at] != 1 {
-		return nil, nil, f.wrong(member, int64(at), fmt.Sprintf("index type %d", b[at]), "1, a list of call paths")
-	}
+	kind := b[at]
 	at++
+	switch {
+	case kind == denseIndex:
+		if rest := len(b) - at; rest > 0 {
+			return nil, nil, f.wrong(member, int64(at), plural.Of(rest, "byte"), "the end of an index of all call paths")
+		}
+		rows = make([]uint32, len(f.Paths))
+		for i := range rows {
+			rows[i] = uint32(i)
+		}
+		return rows, order, nil
+	case kind != sparseIndex:
+		return nil, nil, f.wrong(member, int64(at-1), fmt.Sprintf("index type %d", kind), fmt.Sprintf(
+			"%d, a list of call paths, or %d, all call paths", sparseIndex, denseIndex))
+	case len(b) < indexHead:
+		return nil, nil, f.wrong(member, int64(at), plural.Of(len(b)-at, "byte"), "the number of call paths, of 4 bytes")
+	}
 	n := order.Uint32(b[at:])
 	if rest := len(b) - indexHead; int64(rest) != 4*int64(n) {
 		return nil, nil, f.wrong(member, int64(at), fmt.Sprintf("%s in %s", plural.Of(n, "call path"), plural.Of(rest,

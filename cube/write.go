@@ -19,8 +19,17 @@ const (
 	anchor    = "anchor.xml"
 )
 
+// The types of an index.
+const (
+	sparseIndex = 1 // the index lists the call paths that have rows in the data
+	denseIndex  = 3 // all call paths have rows, in the order of their numbers
+)
+
+// denseIndexSize is the size in bytes of an index without a list of call paths.
+const denseIndexSize = len(indexMark) + 4 + 2 + 1
+
 // indexHead is the size of an index in bytes, without the numbers of the call paths.
-const indexHead = len(indexMark) + 4 + 2 + 1 + 4
+const indexHead = denseIndexSize + 4
 
 // Write writes the cube to w. Call paths, nodes, groups and locations get new numbers, in the order of a walk
 // through their trees. Metrics and regions keep their numbers. A metric without values gets no members in the
@@ -121,7 +130,7 @@ func (m *Metric) index(rows []uint32) []byte {
 	b := append(make([]byte, 0, indexHead+4*len(rows)), indexMark...)
 	b = binary.LittleEndian.AppendUint32(b, 1) // this number, written in little-endian order, marks the byte order
 	b = binary.LittleEndian.AppendUint16(b, 0) // version of the index
-	b = append(b, 1)                           // format of the index: only call paths with values are listed
+	b = append(b, sparseIndex)
 	b = binary.LittleEndian.AppendUint32(b, uint32(len(rows)))
 	for _, r := range rows {
 		b = binary.LittleEndian.AppendUint32(b, r)

@@ -328,6 +328,20 @@ func (d *Definitions) Communicates(region uint32) bool {
 	return p != OpenMP && p != Pthread
 }
 
+// MPICall returns the name of the MPI call that a region stands for, in lower case and without MPI_. It returns "" for
+// other regions.
+func (d *Definitions) MPICall(region uint32) string {
+	if !d.Regions.Has(region) {
+		return ""
+	}
+	name := strings.TrimPrefix(strings.TrimRight(strings.ToLower(d.Regions.At(region).Name), "_"), "p")
+	name, ok := strings.CutPrefix(name, "mpi_")
+	if !ok {
+		return ""
+	}
+	return name
+}
+
 // RegionParadigm returns the paradigm of a region, or "" if it cannot be determined.
 func (d *Definitions) RegionParadigm(r *Region) Paradigm {
 	if d.Conventions.EventTypes {

@@ -43,7 +43,7 @@ const laterText = "later"
 //     piece, is not repeated; its completion has [PostedAttribute].
 //   - Collective operations that a location has ended, and another one ends in the piece, begin and end again at
 //     this time. Therefore the n-th operations of all members of a communicator belong together in the piece, too.
-//     The same applies to teams of threads and their barriers.
+//     The same applies to teams of threads and their barriers, and to the epochs of windows that groups synchronise.
 //   - Fragments of signals, gaps, flushes and markers that extend beyond the window are clipped.
 //   - Regions, claims, calling contexts and thread teams that are open at the end of the window end at this
 //     time, with [EndsAttribute], if their location has later events. If the location has no later events,
@@ -104,11 +104,12 @@ type openBegins struct {
 	// operations holds the collective operations that have ended, while other members end them in the window.
 	operations []endedOperation
 	barriers   barriers
+	oneSided
 }
 
 // empty reports whether there are no rows to repeat.
 func (b *openBegins) empty() bool {
-	return len(b.regions)+b.rest.Len()+len(b.messages)+len(b.spans)+len(b.operations) == 0
+	return len(b.regions)+b.rest.Len()+len(b.messages)+len(b.spans)+len(b.operations)+len(b.synchronised) == 0
 }
 
 // Prepare finds everything that is open at the begin of the piece.
@@ -180,6 +181,7 @@ func (c *cut) findOpen(ctx context.Context) error {
 	if err := c.findPending(ctx, &flows, first); err != nil {
 		return err
 	}
+	c.findEpochs()
 	c.findBarriers(&operations)
 	if err := c.findOperations(ctx, &operations, first); err != nil {
 		return err
@@ -289,6 +291,11 @@ func (p *prefix) processBatch(b *trace.Batch) error {
 			if k == trace.ThreadTeamEnd {
 				p.operations.count(&x)
 			}
+			if k == trace.Leave {
+				l.leaveCall(&x)
+			}
+		case isOneSided(k):
+			l.updateOneSided(p.defs, &x)
 		case k.IsSend() || k.IsRecv():
 			p.flows.count(&x)
 		case isOperation(k):

@@ -1,6 +1,7 @@
 package transform
 
 import (
+	"cmp"
 	"math"
 	"math/bits"
 	"slices"
@@ -98,20 +99,36 @@ func endOf(x *trace.Cursor) (end int64, ok bool) {
 	return int64(v), v != trace.Undefined
 }
 
-// list returns the rows to repeat: ended operations, and then open intervals in the order in which they began. Messages
-// and ended barriers are in the innermost open region, but outside of calls in which they were not sent.
+// list returns the rows to repeat: ended operations, and then open intervals in the order in which they began. Requests
+// of ended operations are in their order among open requests. Messages, ended barriers and calls for epochs are in
+// the innermost open region, but outside of calls in which they were not sent.
 func (b *openBegins) list(d *trace.Definitions) []openRow {
 	l := slices.Clone(b.spans)
 	var passed []openRow
+	newer := map[int][]openRow{} // ended operations by the number of newer open requests
+	open := b.state.list()
+	requests := 0
+	for _, o := range open {
+		if o.kind == trace.CollectiveRequest {
+			requests++
+		}
+	}
 	for _, o := range b.operations {
-		if o.begin.kind == trace.Enter {
+		switch {
+		case o.begin.kind == trace.Enter:
 			passed = append(passed, o.begin, o.end)
-		} else {
+		case o.begin.kind == trace.CollectiveRequest && o.newer < requests:
+			newer[o.newer] = append(newer[o.newer], o.begin, o.end)
+		default:
 			l = append(l, o.begin, o.end)
 		}
 	}
 	passed = append(passed, b.messages...)
-	for _, o := range b.state.list() {
+	if len(b.synchronised) > 0 {
+		passed = append(passed, b.synchronised...)
+		slices.SortStableFunc(passed, func(a, b openRow) int { return cmp.Compare(a.time, b.time) })
+	}
+	for _, o := range open {
 		if o.kind == trace.Enter && len(passed) > 0 {
 			n := 0
 			switch r := d.RoleOf(o.ref); {
@@ -125,6 +142,10 @@ func (b *openBegins) list(d *trace.Definitions) []openRow {
 			l, passed = append(l, passed[:n]...), passed[n:]
 		}
 		l = append(l, o)
+		if o.kind == trace.CollectiveRequest {
+			requests--
+			l = append(l, newer[requests]...)
+		}
 	}
 	return append(l, passed...)
 }

@@ -37,7 +37,8 @@ type operations struct {
 	begin openRow            // the latest begin of an operation, which is at location at
 	at    uint32
 	// kept holds the last operations of each member that has ended more of them than another one.
-	kept map[memberOf]*endedOperations
+	kept     map[memberOf]*endedOperations
+	postings byLocation[postings]
 }
 
 // endedOperations holds the last operations of a member before the piece.
@@ -50,14 +51,23 @@ type endedOperations struct {
 type endedOperation struct {
 	loc        uint32
 	begin, end openRow
+	newer      int // number of open requests that the location posted after this operation, if it is non-blocking
 }
 
-// isOperation reports whether rows of a kind begin or end a blocking collective operation, complete a non-blocking
-// one, or end an operation of a window or the work in a team.
+// compare compares operations of a member by the order in which the operations of all members belong together.
+func (x *endedOperation) compare(y *endedOperation) int {
+	if x.end.kind == trace.CollectiveComplete {
+		return cmp.Or(cmp.Compare(x.begin.time, y.begin.time), cmp.Compare(x.begin.seq, y.begin.seq))
+	}
+	return cmp.Compare(x.end.time, y.end.time)
+}
+
+// isOperation reports whether rows of a kind begin or end a blocking collective operation, post or complete a
+// non-blocking one, or end an operation of a window or the work in a team.
 func isOperation(k trace.Kind) bool {
 	switch k {
-	case trace.CollectiveBegin, trace.CollectiveEnd, trace.CollectiveComplete, trace.RMACollectiveEnd,
-		trace.ThreadTeamEnd:
+	case trace.CollectiveBegin, trace.CollectiveEnd, trace.CollectiveRequest, trace.CollectiveComplete,
+		trace.RMACollectiveEnd, trace.ThreadTeamEnd:
 		return true
 	}
 	return false
@@ -67,6 +77,9 @@ func isOperation(k trace.Kind) bool {
 // communicator is unknown. In some formats only the begin records the communicator.
 func (o *operations) memberAt(x *trace.Cursor) (m memberOf, ok bool) {
 	loc := x.Location()
+	if x.Kind() == trace.CollectiveRequest {
+		return m, false
+	}
 	if x.Kind() == trace.CollectiveBegin {
 		o.begin, o.at = openRow{kind: x.Kind(), ref: x.Ref(), time: x.Time(), row: copyRow(x)}, loc
 		return m, false
@@ -94,15 +107,38 @@ func (o *operations) memberAt(x *trace.Cursor) (m memberOf, ok bool) {
 	return m, m.communicator != trace.Undefined
 }
 
+// request returns the request that a row completes. ok is false if it completes none. A row that posts a request adds
+// it to the postings of its location.
+func (o *operations) request(x *trace.Cursor) (request posting, ok bool) {
+	switch x.Kind() {
+	case trace.CollectiveRequest:
+		o.postings.at(x.Location()).post(x)
+	case trace.CollectiveComplete:
+		return o.postings.at(x.Location()).complete(x)
+	}
+	return request, false
+}
+
 // count counts an operation that a row ends.
 func (o *operations) count(x *trace.Cursor) {
-	if m, ok := o.memberAt(x); ok {
-		setElement(&o.ended, m, o.ended[m]+1)
+	request, completes := o.request(x)
+	m, ok := o.memberAt(x)
+	if !ok {
+		return
+	}
+	setElement(&o.ended, m, o.ended[m]+1)
+	if completes {
+		o.postings.at(x.Location()).end(request, m)
 	}
 }
 
-// add adds the counts of another worker.
+// add adds the counts and postings of another worker, which has read other locations.
 func (o *operations) add(other *operations) {
+	for loc, p := range other.postings {
+		if p != nil {
+			*o.postings.at(uint32(loc)) = *p
+		}
+	}
 	for m, n := range other.ended {
 		setElement(&o.ended, m, o.ended[m]+n)
 	}
@@ -110,6 +146,7 @@ func (o *operations) add(other *operations) {
 
 // keep keeps the operation that a row ends, if it is one of those that the piece repeats.
 func (o *operations) keep(x *trace.Cursor) {
+	request, completes := o.request(x)
 	m, ok := o.memberAt(x)
 	k := o.kept[m]
 	if !ok || k == nil {
@@ -120,25 +157,31 @@ func (o *operations) keep(x *trace.Cursor) {
 	case m.ends == trace.ThreadTeamEnd:
 		begin = openRow{trace.ThreadTeamBegin, x.Ref(), x.Time(), 0, copyRow(x)}
 	case m.ends == trace.CollectiveComplete:
-		begin = openRow{trace.CollectiveRequest, trace.NoRef, x.Time(), 0, &row{ops: []uint64{x.Op(5)}}}
+		begin = openRow{trace.CollectiveRequest, trace.NoRef, x.Time(), request.seq, &row{ops: []uint64{x.Op(5)}}}
+		if completes {
+			begin.time = request.time
+		}
 	case m.ends == trace.RMACollectiveEnd:
 		begin = openRow{kind: trace.RMACollectiveBegin, ref: trace.NoRef, time: x.Time()}
 	case begin.kind == trace.NoKind:
 		begin = openRow{kind: trace.CollectiveBegin, ref: trace.NoRef, time: x.Time()}
 	}
-	k.list = append(k.list, endedOperation{x.Location(), begin, openRow{x.Kind(), x.Ref(), x.Time(), 0, copyRow(x)}})
+	k.list = append(k.list, endedOperation{loc: x.Location(), begin: begin,
+		end: openRow{x.Kind(), x.Ref(), x.Time(), 0, copyRow(x)}})
 	if len(k.list) <= k.wanted {
 		return
 	}
 	// The operations of several threads of a process do not come in the order of time.
-	slices.SortStableFunc(k.list, func(a, b endedOperation) int { return cmp.Compare(a.end.time, b.end.time) })
+	slices.SortStableFunc(k.list, func(a, b endedOperation) int { return a.compare(&b) })
 	k.list = slices.Delete(k.list, 0, 1)
 }
 
-// complete reports whether all operations are kept that the piece repeats.
+// complete reports whether all operations are kept that the piece repeats, with their requests.
 func (o *operations) complete() bool {
 	for _, k := range o.kept {
-		if len(k.list) < k.wanted {
+		if len(k.list) < k.wanted || slices.ContainsFunc(k.list, func(x endedOperation) bool {
+			return x.begin.kind == trace.CollectiveRequest && x.begin.seq == 0
+		}) {
 			return false
 		}
 	}
@@ -156,6 +199,7 @@ func (c *cut) findOperations(ctx context.Context, o *operations, first int64) er
 		if length > 0 && length < from-first {
 			sel.From = from - length
 		}
+		o.postings = nil
 		for _, k := range o.kept {
 			k.list = nil
 		}
@@ -173,16 +217,21 @@ func (c *cut) findOperations(ctx context.Context, o *operations, first int64) er
 		}
 	}
 	for _, k := range o.kept {
+		slices.SortStableFunc(k.list, func(a, b endedOperation) int { return a.compare(&b) })
 		for _, x := range k.list {
 			l := c.openBegins.at(x.loc)
+			if x.begin.kind == trace.CollectiveRequest {
+				x.newer = o.postings.at(x.loc).newer(x.begin.seq, l)
+			}
 			l.operations = append(l.operations, x)
 		}
 	}
 	return nil
 }
 
-// findBehind finds the members that have ended fewer operations than others before the piece, and end some in the
-// piece. It then notes how many operations of the others the piece repeats.
+// findBehind finds the members that have ended fewer operations than others before the piece, or have not ended the
+// first ones that they posted, and end some in the piece. It then notes how many operations of the others the piece
+// repeats.
 func (c *cut) findBehind(ctx context.Context, o *operations) error {
 	d := c.Defs()
 	members := d.Memberships()
@@ -190,7 +239,14 @@ func (c *cut) findBehind(ctx context.Context, o *operations) error {
 	for m, n := range o.ended {
 		most[m.sequenceOf] = max(most[m.sequenceOf], n)
 	}
-	candidates, locations := map[memberOf]bool{}, map[uint32]bool{}
+	candidates, locations, early := map[memberOf]bool{}, map[uint32]bool{}, map[memberOf]bool{}
+	for _, p := range o.postings {
+		if p != nil {
+			for _, e := range p.early {
+				early[e.memberOf] = true
+			}
+		}
+	}
 	for s, n := range most {
 		comm := s.communicator
 		if s.ends == trace.RMACollectiveEnd {
@@ -207,7 +263,7 @@ func (c *cut) findBehind(ctx context.Context, o *operations) error {
 			list = c.workingIn(s.communicator)
 		}
 		for _, loc := range list {
-			if m := (memberOf{loc, s}); o.ended[m] < n && n-o.ended[m] <= mostAhead {
+			if m := (memberOf{loc, s}); o.ended[m] < n && n-o.ended[m] <= mostAhead || early[m] {
 				candidates[m], locations[loc] = true, true
 			}
 		}
@@ -215,7 +271,7 @@ func (c *cut) findBehind(ctx context.Context, o *operations) error {
 	if len(candidates) == 0 {
 		return nil
 	}
-	least := map[sequenceOf]int64{}
+	least, late := map[sequenceOf]int64{}, map[memberOf][]int64{}
 	sel := trace.Selection{From: c.window.From, To: c.window.To, Kind: isOperation}
 	sel.Location = func(loc uint32) bool {
 		if c.flows.wanted != nil && !c.flows.wanted(loc) {
@@ -224,22 +280,54 @@ func (c *cut) findBehind(ctx context.Context, o *operations) error {
 		return locations[loc] || int(loc) < len(o.ranks) && locations[o.ranks[loc]]
 	}
 	err := eachRow(ctx, c.inner, sel, format.PerLocation, func(x *trace.Cursor) bool {
+		request, completes := o.request(x)
 		m, ok := o.memberAt(x)
 		if !ok || !candidates[m] || !c.contains(x.Time()) {
 			return true
 		}
-		if n, found := least[m.sequenceOf]; !found || o.ended[m] < n {
-			least[m.sequenceOf] = o.ended[m]
+		ended, rest := o.ended[m], false
+		if p := o.postings.get(x.Location()); p != nil {
+			if n := p.earlyAfter(request.seq, m); completes && n > 0 {
+				ended -= n
+				late[m] = append(late[m], n)
+			}
+			rest = p.earlyAfter(p.oldest(), m) > 0
 		}
-		delete(candidates, m)
+		if n, found := least[m.sequenceOf]; !found || ended < n {
+			least[m.sequenceOf] = ended
+		}
+		if !rest {
+			delete(candidates, m)
+		}
 		return len(candidates) > 0
 	})
+	for s := range least {
+		if s.ends == trace.CollectiveComplete &&
+			o.haveEndedSame(s, members.KnownMembers(uint32(s.communicator)), late) {
+			delete(least, s)
+		}
+	}
 	for m, n := range o.ended {
 		if low, ok := least[m.sequenceOf]; ok && n > low {
 			setElement(&o.kept, m, &endedOperations{wanted: int(min(n-low, mostAhead))})
 		}
 	}
 	return err
+}
+
+// haveEndedSame reports whether all members have ended the same operations of a sequence before the piece. late holds,
+// for each operation that a member ends in the piece, how many later operations this member has ended before the piece.
+func (o *operations) haveEndedSame(s sequenceOf, members []uint32, late map[memberOf][]int64) bool {
+	first := memberOf{members[0], s}
+	slices.Sort(late[first])
+	for _, loc := range members[1:] {
+		m := memberOf{loc, s}
+		slices.Sort(late[m])
+		if o.ended[m] != o.ended[first] || !slices.Equal(late[m], late[first]) {
+			return false
+		}
+	}
+	return true
 }
 
 // workingIn returns the locations that work in a team at the begin of the piece.

@@ -76,6 +76,50 @@ func checkCutOperations(t *testing.T, beginKind, endKind trace.Kind, window uint
 	}
 }
 
+// TestCutPostings checks that a piece has the non-blocking operations of all members in the order in which they were
+// posted, although members complete them in different orders. Each member posts the operations 1 to 4, one every tick,
+// and completes some of them before the piece.
+func TestCutPostings(t *testing.T) {
+	for _, x := range []struct {
+		before, inside [2]string // the operations that each member completes before the piece and in it
+		expected       [2]string // the operations that each member posts in the piece
+	}{
+		{[2]string{"2", "1"}, [2]string{"134", "234"}, [2]string{"1234", "1234"}},
+		{[2]string{"2", "2"}, [2]string{"134", "431"}, [2]string{"134", "134"}},
+		{[2]string{"42", ""}, [2]string{"31", "1234"}, [2]string{"1234", "1234"}},
+		{[2]string{"143", "21"}, [2]string{"2", "34"}, [2]string{"234", "234"}},
+		{[2]string{"12", "12"}, [2]string{"34", "43"}, [2]string{"34", "34"}},
+	} {
+		r := trace.NewRecorder(trace.TicksPerSecond(1))
+		members := []uint32{r.Location("a"), r.Location("b")}
+		defs := r.Defs()
+		set := defs.Sets.Add(trace.Set{ID: "0", Kind: "communicating locations", Members: []int64{0, 1}})
+		comm := uint64(defs.Communicator.Add(trace.Communicator{Set: set}))
+		for i, l := range members {
+			for n := range int64(4) {
+				r.Event(l, 1+n, trace.CollectiveRequest, trace.NoRef, []uint64{uint64(n + 1)})
+			}
+			for at, list := range []string{x.before[i], x.inside[i]} {
+				for n, id := range list {
+					size := uint64(id - '0')
+					r.Event(l, int64(10+20*at+n), trace.CollectiveComplete, trace.NoRef,
+						[]uint64{3, comm, trace.Undefined, size, size, size})
+				}
+			}
+		}
+		events, _ := listBoth(t, transform.Cut(format.Recorded(r), trace.Window{From: 20, To: 60}))
+		var found [2]string
+		for _, e := range events {
+			if e.kind == trace.CollectiveRequest {
+				found[e.loc] += strconv.FormatUint(e.ops[0], 10)
+			}
+		}
+		if found != x.expected {
+			t.Errorf("%q, then %q: found the requests %q, expected %q", x.before, x.inside, found, x.expected)
+		}
+	}
+}
+
 // TestCutTeams checks that a piece repeats the work of a thread in a team that another thread ends in the piece, so
 // that the later work of both threads in the team belongs together. c has worked in the team less often, but does not
 // work in it when the piece begins.

@@ -43,9 +43,13 @@ for metric in root.find("metrics").iter("metric"):
     index = tar.extractfile(names[index]).read()
     assert index[:11] == b"CUBEX.INDEX", index[:11]
     order = "<" if index[11:15] == b"\1\0\0\0" else ">"
-    one, version, kind, n = struct.unpack(order + "IHBI", index[11:22])
-    assert (one, version, kind) == (1, 0, 1), (one, version, kind)
-    rows = struct.unpack("%s%dI" % (order, n), index[22:])
+    one, version, kind = struct.unpack(order + "IHB", index[11:18])
+    assert (one, version) == (1, 0) and kind in (1, 3), (one, version, kind)
+    rows = range(len(deep))
+    if kind == 1:
+        rows = struct.unpack("%s%dI" % (order, len(index[22:]) // 4), index[22:])
+        assert struct.unpack(order + "I", index[18:22])[0] == len(rows)
+    n = len(rows)
     data = tar.extractfile(names[metric.get("id") + ".data"]).read()
     if data[:11] == b"ZCUBEX.DATA":
         (parts,) = struct.unpack(order + "Q", data[11:19])

@@ -2,6 +2,7 @@ package tracecube
 
 import (
 	"errors"
+	"fmt"
 	"math"
 
 	"github.com/weft-trace/weft/analysis/diff"
@@ -14,7 +15,8 @@ const outermostPath = "(program)"
 
 // Profile returns the times and visits of the call paths in a cube, for a comparison. Times are in
 // nanoseconds. It leaves out the time outside of all regions, and paths that stand for the program as a whole.
-// It returns an error if reading fails, or if the cube lacks values of the metrics time and visits.
+// It returns an error if reading fails, if the cube lacks values of the metrics time and visits, or if the unit
+// of time is unknown.
 func Profile(f *cube.File) (*diff.Profile, error) {
 	times, visits := -1, -1
 	for i := range f.Metrics {
@@ -28,6 +30,10 @@ func Profile(f *cube.File) (*diff.Profile, error) {
 	none := errors.New("found no values of the metrics time and visits, expected both")
 	if times < 0 || visits < 0 {
 		return nil, none
+	}
+	nanoseconds := nanosecondsIn(f.Metrics[times].Unit)
+	if nanoseconds == 0 {
+		return nil, fmt.Errorf("found unit %q of the metric time, expected sec, msec, usec or nsec", f.Metrics[times].Unit)
 	}
 	for _, m := range [...]int{times, visits} {
 		if err := f.Load(m); err != nil {
@@ -61,12 +67,28 @@ func Profile(f *cube.File) (*diff.Profile, error) {
 		y := diff.ProfilePath{Parent: around, Region: x.Region}
 		for loc := range f.Locations {
 			y.Visits = append(y.Visits, int64(math.Round(count(i, loc))))
-			y.Exclusive = append(y.Exclusive, int64(math.Round(time(i, loc)*1e9)))
+			y.Exclusive = append(y.Exclusive, int64(math.Round(time(i, loc)*nanoseconds)))
 		}
 		place[i] = len(p.Paths)
 		p.Paths = append(p.Paths, y)
 	}
 	return p, nil
+}
+
+// nanosecondsIn returns the number of nanoseconds in a unit of time, or 0 for a unit that is unknown. A metric
+// without a unit is in seconds.
+func nanosecondsIn(unit string) float64 {
+	switch unit {
+	case "", "sec", "s":
+		return 1e9
+	case "msec", "ms":
+		return 1e6
+	case "usec", "us", "µs":
+		return 1e3
+	case "nsec", "ns":
+		return 1
+	}
+	return 0
 }
 
 // exclusive returns a function that returns the value of a metric for a call path at a location, without the

@@ -43,6 +43,16 @@ func TestProfileInclusive(t *testing.T) {
 		!slices.Equal(visits, []int64{1, 7, 2}) || !slices.Equal(parents, []int{-1, 0, 0}) || p.Regions[1].Line != 3 {
 		t.Errorf("found %+v", p)
 	}
+	for unit, expected := range map[string]int64{"msec": 4_500_000, "usec": 4500, "nsec": 5} { // 10 - 4 - 1.5, rounded
+		f.Metrics[0].Unit = unit
+		if p, err := Profile(f); err != nil || p.Paths[0].Exclusive[0] != expected {
+			t.Errorf("%s: found %+v, %v, expected %d ns", unit, p, err, expected)
+		}
+	}
+	f.Metrics[0].Unit = "cycles"
+	if p, err := Profile(f); err == nil {
+		t.Errorf("found %+v for a time in cycles, expected an error", p)
+	}
 	f.Metrics = f.Metrics[:1]
 	if _, err := Profile(f); err == nil {
 		t.Error("found no error for a cube without visits")

@@ -46,8 +46,8 @@ again. Further columns show the runtimes for other factors. --pieces N lists the
 pieces of the path.
 
 --what-if REGION=FACTOR,… computes the runtime with changed times of some regions: 0.5
-halves a region's own time, 0 removes it. The name latency stands for the time that the
-network takes in all calls of communication libraries.
+halves a region's own time, 0 removes it. The name latency stands for the time that
+calls of communication libraries and barriers of threads take themselves, without waits.
 
 --window, or --from and --to, find the path in a part of the time, from the last event in this
 part back to its begin. --location and --group restrict the trace to these locations and the

@@ -2,7 +2,6 @@ package synclog
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/weft-trace/weft/internal/chunks"
 	"github.com/weft-trace/weft/internal/openset"
@@ -253,7 +252,7 @@ func kindOf(d *trace.Definitions, region uint32) regionKind {
 		r == trace.ThreadRole, r == trace.WaitingRole, r == trace.TaskWaitRole, r == trace.DeviceSyncRole:
 		k.call = true
 	}
-	name := mpiCall(d, region)
+	name := d.MPICall(region)
 	k.init, k.finalize = name == "init" || name == "init_thread", name == "finalize"
 	k.synchronous = name == "ssend" || name == "issend"
 	k.waits = mayWait(k.role, name)
@@ -284,20 +283,6 @@ func HasCalls(d *trace.Definitions) bool {
 func BeginsOrEndsMPI(d *trace.Definitions, region uint32) bool {
 	k := kindOf(d, region)
 	return k.init || k.finalize
-}
-
-// mpiCall returns the name of a call of MPI in lower case, without a prefix, or "" for other
-// regions.
-func mpiCall(d *trace.Definitions, region uint32) string {
-	if !d.Regions.Has(region) {
-		return ""
-	}
-	name := strings.TrimPrefix(strings.TrimRight(strings.ToLower(d.Regions.At(region).Name), "_"), "p")
-	name, ok := strings.CutPrefix(name, "mpi_")
-	if !ok {
-		return ""
-	}
-	return name
 }
 
 // lane returns the calls of a location. It creates an empty list if needed.
