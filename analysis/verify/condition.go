@@ -14,6 +14,7 @@ const maxGroups = 100
 type condition struct {
 	text, visible string // visible is the result of hideNames
 	groups        int    // parentheses around it
+	joined        bool   // it is part of a condition with not, and, or or
 }
 
 func newCondition(s string) condition {
@@ -45,6 +46,7 @@ func (c condition) formula(operand func(string) (string, error)) (string, error)
 		}
 		formulas := make([]string, len(parts))
 		for i, p := range parts {
+			p.joined = true
 			f, err := p.formula(operand)
 			if err != nil {
 				return "", err
@@ -58,7 +60,7 @@ func (c condition) formula(operand func(string) (string, error)) (string, error)
 		if c = c.part(len("not"), len(c.text)); c.text == "" {
 			return "", fmt.Errorf(`found no event after "not", expected one; the name not needs quotes: 'not'`)
 		}
-		not += "not "
+		not, c.joined = not+"not ", true
 	}
 	inner, ok := c.group()
 	if !ok {
@@ -105,11 +107,12 @@ func (c condition) beginsWithNot() bool {
 		return false
 	}
 	rest := c.part(len("not"), len(c.text))
+	rest.joined = false
 	_, ok := rest.group()
 	return ok || !strings.HasPrefix(c.visible, "not(")
 }
 
-// group returns the condition in the parentheses around the whole condition. A name, such as (unknown), may have
+// group returns the condition in the parentheses around the whole condition. A single name, such as (unknown), may have
 // parentheses, too.
 func (c condition) group() (inner condition, ok bool) {
 	depth := 0
@@ -129,22 +132,61 @@ func (c condition) group() (inner condition, ok bool) {
 	}
 	inner = c.part(1, len(c.text)-1)
 	inner.groups++
+	if c.joined && inner.text != "" {
+		return inner, true
+	}
 	if strings.ContainsAny(inner.visible, "\x00{}<>=") || inner.hasWord(0, "start") || inner.hasWord(0, "end") {
 		return inner, true
 	}
-	for i := range len(inner.visible) {
-		if slices.ContainsFunc([]string{"and", "or", "not"}, func(w string) bool { return inner.hasWord(i, w) }) {
-			return inner, true
+	return inner, inner.hasOperator()
+}
+
+// hasOperator reports whether a condition has the word not, and or or, even in parentheses.
+func (c condition) hasOperator() bool {
+	for i := range len(c.visible) {
+		if slices.ContainsFunc([]string{"not", "and", "or"}, func(w string) bool { return c.hasWord(i, w) }) {
+			return true
 		}
 	}
-	return c, false
+	return false
+}
+
+// checkParentheses returns an error if a condition with operators has an odd parenthesis.
+func (c condition) checkParentheses() error {
+	found, depth := "", 0
+	for i := range len(c.visible) {
+		switch c.visible[i] {
+		case '(':
+			depth++
+		case ')':
+			depth--
+		}
+		if depth < 0 {
+			found, depth = `")" without "("`, 0
+		}
+	}
+	if depth > 0 {
+		found = `"(" without ")"`
+	}
+	if found == "" || !c.hasOperator() {
+		return nil
+	}
+	return fmt.Errorf("found %s in %q, expected both; a name with such a parenthesis needs quotes", found, c.text)
 }
 
 // conditionText returns the formula of events and comparisons of signals, joined by not, and, or and parentheses.
-func conditionText(s string) (string, error) { return newCondition(s).formula(operandText) }
+func conditionText(s string) (string, error) { return formulaText(s, operandText) }
 
 // eventsText returns the formula of events, joined by not, and, or and parentheses.
-func eventsText(s string) (string, error) { return newCondition(s).formula(propositionText) }
+func eventsText(s string) (string, error) { return formulaText(s, propositionText) }
+
+func formulaText(s string, operand func(string) (string, error)) (string, error) {
+	c := newCondition(s)
+	if err := c.checkParentheses(); err != nil {
+		return "", err
+	}
+	return c.formula(operand)
+}
 
 // eventText returns the proposition of a single event.
 func eventText(s string) (string, error) {

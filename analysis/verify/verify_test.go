@@ -380,6 +380,9 @@ func TestPropertyErrors(t *testing.T) {
 
 		"never A and":              `found no event after "and", expected one; a name with the word and needs quotes: 'A and'`,
 		"always (A and (or B))":    `found no event before "or"`,
+		"never (A and B":           `found "(" without ")" in "(A and B"`,
+		"always A) and (not B":     `found "(" without ")"`,
+		"never A or B)":            `found ")" without "("`,
 		"never not":                `found no event after "not", expected one`,
 		"response start not A-> B": `found "not A" after "start", expected a name`,
 		"precedes end (A or B)->C": `found "(A or B)" after "end", expected a name`,
@@ -444,8 +447,11 @@ func TestPropertyFormulas(t *testing.T) {
 			"not ({'name' = 'A'} or {'name' = 'B'})",
 		"period A or B every 5": "globally if ({'name' = 'A'} or {'name' = 'B'}) then (finally within [5, 5] " +
 			"({'name' = 'A'} or {'name' = 'B'}) and globally within (0, 5) not ({'name' = 'A'} or {'name' = 'B'}))",
-		"never f(a and b) or (unknown) or not(int) or a-or-b": "globally not ({'name' = 'f(a and b)'} or " +
-			"{'name' = '(unknown)'} or {'name' = 'not(int)'} or {'name' = 'a-or-b'})",
+		"never f(a and b) or (A) or not(int) or a-or-b": "globally not ({'name' = 'f(a and b)'} or " +
+			"{'name' = 'A'} or {'name' = 'not(int)'} or {'name' = 'a-or-b'})",
+		"never (unknown)":         "globally not {'name' = '(unknown)'}",
+		"always not (A)":          "globally not {'name' = 'A'}",
+		"always operator (":       "globally {'name' = 'operator ('}",
 		"never 'a -> b' <= 5":     "globally not 'a -> b' <= 5",
 		"latency it's..A p9 < 1s": `percentile 9 from {'name' = 'it\'s'} to {'name' = 'A'} < 1 s`,
 		"latency 'A..B'..C by 'a by b' p9 < 1s": "percentile 9 from {'name' = 'A..B'} to {'name' = 'C'} " +
