@@ -207,7 +207,7 @@ func (b *builder) newFormula(n *node, env *environment) (*Formula, error) {
 		return b.expandQuantifier(n.forall, env)
 	}
 	n.bound = b.sameBound(n.bound) // found at once for the next value of a parameter
-	f := &Formula{Op: n.op, Bound: n.bound}
+	f := &Formula{Op: n.op, Bound: n.bound, temporal: n.op >= Globally && n.op <= Until}
 	switch n.op {
 	case Prop:
 		p, err := b.buildProposition(n.prop, env)
@@ -246,7 +246,7 @@ func (b *builder) newFormula(n *node, env *environment) (*Formula, error) {
 // addArgument adds an argument to a formula.
 func (f *Formula) addArgument(x *Formula) {
 	f.Args = append(f.Args, x)
-	f.signal, f.state = f.signal || x.signal, f.state || x.state
+	f.signal, f.state, f.temporal = f.signal || x.signal, f.state || x.state, f.temporal || x.temporal
 }
 
 // sameBound returns a bound that equals a bound, which may be nil. Equal bounds share one value.

@@ -113,9 +113,13 @@ func TestReasons(t *testing.T) {
 			"before {'r' = '1'} does within [3 ms, 5 ms]",
 		"globally if p then finally within [0, 5 ms] q": "only at event at 0.007 s, 7 ms later",
 		"globally if p then finally within [0, 5 ms] z": ", nor later",
-		"globally p":                     "event at 0.001 s does not have {'p' = '1'}",
-		"until q we have that p":         "does not hold at event at 0.001 s, before {'q' = '1'} does at event at 0.007 s",
-		"(finally q and globally not p)": "event at 0 s has {'p' = '1'}",
+		// p fails at 1 ms, and z at 2 ms and 3 ms
+		"finally by 1 ms globally by 1 ms p": "of the 2 events from 0 s within [0, 1 ms], nor later\n" +
+			"{'p' = '1'} does not hold at event at 0.001 s\nevent at 0.001 s does not have {'p' = '1'}",
+		"finally by 2 ms finally by 1 ms z": "none of the 2 events from 0.002 s within [0, 1 ms], nor later",
+		"globally p":                        "event at 0.001 s does not have {'p' = '1'}",
+		"until q we have that p":            "does not hold at event at 0.001 s, before {'q' = '1'} does at event at 0.007 s",
+		"(finally q and globally not p)":    "event at 0 s has {'p' = '1'}",
 	} {
 		got := verdict(t, e, f, Compatible)
 		var text []string
