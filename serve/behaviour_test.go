@@ -89,8 +89,8 @@ func TestBehaviour(t *testing.T) {
 	}
 }
 
-// TestVisitsWithoutCalls checks that a class of visits without calls has a place on the time line: its first visit, from
-// 20 to 23.
+// TestVisitsWithoutCalls checks that a class of visits without calls has a place on the time line: its first visit,
+// from 20 to 23.
 func TestVisitsWithoutCalls(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "visits.otf2")
 	r := trace.NewRecorder(trace.TicksPerSecond(1000))

@@ -382,7 +382,7 @@ func TestPropertyErrors(t *testing.T) {
 		"period A every 0ms":        `found the time 0 ms between two events, expected more than 0`,
 		"latency A..B by p99 < 5ms": `found nothing after "by", expected an attribute`,
 
-		"never A and":              `found no event after "and", expected one; a name with the word and needs quotes: 'A and'`,
+		"never A and":              `found no event after "and", expected one; a name with the word and needs quotes: 'A`,
 		"always (A and (or B))":    `found no event before "or"`,
 		"never (A and B":           `found "(" without ")" in "(A and B"`,
 		"always A) and (not B":     `found "(" without ")"`,
