@@ -43,7 +43,7 @@ type classFact struct {
 	Nearest        int            `json:"nearest"` // -1 if it is unknown
 	Distance       int64          `json:"distance"`
 	Difference     differenceFact `json:"difference"`
-	// Shown holds the first claims of the representative.
+	// Shown holds the first claims of the representative. If it is a visit without claims, Shown holds the visit.
 	Shown []claimFact `json:"shown"`
 }
 
@@ -213,7 +213,7 @@ func (a *behaviourAnswer) fill(r *distance.Behaviours, places *claimPlaces) {
 		a.Classes = append(a.Classes, classFact{c.Objects, c.Representative, c.Names, c.Claims, c.Usual, near, c.Distance,
 			differenceFact{places.sideDifferences(&c.Difference.First, usual),
 				places.sideDifferences(&c.Difference.Second, own)},
-			places.firstClaims(own)})
+			places.shown(c.Representative)})
 	}
 	if a.Usual >= maxClasses {
 		a.Usual = maxClasses
@@ -229,11 +229,12 @@ type claimPlaces struct {
 	byObject map[uint32][]int32 // indexes into set.Claims; nil if all claims belong to one object
 	objects  map[string]uint32
 	labels   map[string]uint32
+	empty    map[uint32]int32 // indexes into set.Empty, by object
 }
 
 func newClaimPlaces(v *traceView, d *trace.Definitions, s *distance.Set, calls bool) *claimPlaces {
 	x := &claimPlaces{v: v, set: s, track: v.resourceTracks(d), byObject: map[uint32][]int32{},
-		objects: map[string]uint32{}, labels: map[string]uint32{}}
+		objects: map[string]uint32{}, labels: map[string]uint32{}, empty: map[uint32]int32{}}
 	if calls {
 		x.track = v.locationTracks()
 	}
@@ -247,23 +248,30 @@ func newClaimPlaces(v *traceView, d *trace.Definitions, s *distance.Set, calls b
 		o := s.Claims[i].Object
 		x.byObject[o] = append(x.byObject[o], int32(i))
 	}
+	for i := range s.Empty {
+		x.empty[s.Empty[i].Object] = int32(i)
+	}
 	return x
 }
 
 // claimsOf returns the claims of an object, as indexes into the claims of the set.
 func (cp *claimPlaces) claimsOf(object string) []int32 { return cp.byObject[cp.objects[object]] }
 
-// claim converts a claim for an answer. name is its label in the answer.
-func (cp *claimPlaces) claim(i int32, name string) claimFact {
-	c := &cp.set.Claims[i]
+// fact converts a claim for an answer. name is its label in the answer.
+func (cp *claimPlaces) fact(c *distance.Claim, name string) claimFact {
 	return claimFact{name, cp.track(c.At), cp.v.jsonTime(c.Start), cp.v.jsonTime(c.End)}
 }
 
-// firstClaims returns the first claims of a list.
-func (cp *claimPlaces) firstClaims(list []int32) []claimFact {
+// shown returns the first claims of an object, or the object itself if it is a visit without claims.
+func (cp *claimPlaces) shown(object string) []claimFact {
 	out := []claimFact{}
+	list := cp.claimsOf(object)
 	for _, i := range list[:min(len(list), maxClaims)] {
-		out = append(out, cp.claim(i, cp.set.Labels[cp.set.Claims[i].Label]))
+		c := &cp.set.Claims[i]
+		out = append(out, cp.fact(c, cp.set.Labels[c.Label]))
+	}
+	if i, ok := cp.empty[cp.objects[object]]; ok {
+		out = append(out, cp.fact(&cp.set.Empty[i], "no claims"))
 	}
 	return out
 }
@@ -292,7 +300,7 @@ func (cp *claimPlaces) sideDifferences(d *distance.Differences, list []int32) si
 			}
 		}
 	}
-	fact := func(n distance.Node) claimFact { return cp.claim(wanted[node(n)], n.String()) }
+	fact := func(n distance.Node) claimFact { return cp.fact(&cp.set.Claims[wanted[node(n)]], n.String()) }
 	f := sideFact{d.NodeCount, d.EdgeCount, []claimFact{}, []edgeFact{}}
 	for _, n := range d.Nodes {
 		f.Nodes = append(f.Nodes, fact(n))

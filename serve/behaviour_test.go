@@ -89,6 +89,32 @@ func TestBehaviour(t *testing.T) {
 	}
 }
 
+// TestVisitsWithoutCalls checks that a class of visits without calls has a place on the time line: its first visit,
+// from 20 to 23.
+func TestVisitsWithoutCalls(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "visits.otf2")
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
+	step, solve, loc := r.Region("step"), r.Region("solve"), r.Location("rank")
+	for i := range int64(4) {
+		r.Enter(loc, 10*i, step)
+		if i != 2 {
+			r.Enter(loc, 10*i+1, solve)
+			r.Leave(loc, 10*i+2, solve)
+		}
+		r.Leave(loc, 10*i+3, step)
+	}
+	save(t, path, r)
+	s := newTestServer(t, options(t), path)
+	v := get(t, s, waitReady(t, s, 0)+"/behaviour?iterations=step")
+	checkAnswer(t, s, "Behaviour", v)
+	for path, want := range map[string]string{"classes/len": "2", "classes/0/claims": "0", "classes/0/shown/len": "1",
+		"classes/0/shown/0/from": "20", "classes/0/shown/0/to": "23", "classes/1/shown/0/from": "1"} {
+		if got := fmt.Sprint(look(v, path)); got != want {
+			t.Errorf("%s: found %s, expected %s", path, got, want)
+		}
+	}
+}
+
 // TestFlow checks the flow of the two objects in docs/analyses/flow.md: object 0 from 0 to 6 ms and
 // object 1 from 1 to 5 ms.
 func TestFlow(t *testing.T) {

@@ -40,6 +40,7 @@ type Part struct {
 	names   []string // names of the attributes
 	open    claims.Table[Claim]
 	done    []Claim
+	empty   []Claim          // the visits of iterations in which no call counts
 	last    map[uint32]int64 // time of the last event of each location
 	calls   map[uint32]*callStack
 	full    []string // full names of locations
@@ -51,7 +52,8 @@ type callStack struct {
 	count  map[uint32]int // indexed by region: number of open visits
 	visits int            // number of visits of iterations so far
 	object uint32
-	inside int // 1 plus the depth of the visit that is the open iteration; 0 outside of iterations
+	inside int  // 1 plus the depth of the visit that is the open iteration; 0 outside of iterations
+	counts bool // a call in the open iteration counts
 }
 
 // openVisit is an open visit of a region.
@@ -171,7 +173,7 @@ func (p *Part) call(c *trace.Cursor) {
 		s.open = append(s.open, openVisit{c.Ref(), c.Time(), true})
 		s.count[c.Ref()]++
 		if p.opt.Iterations != nil && s.inside == 0 && p.opt.Iterations(c.Ref()) {
-			s.inside = len(s.open)
+			s.inside, s.counts = len(s.open), false
 			s.visits++
 			s.object = p.objects.Number(fmt.Sprintf("%s, visit %d", p.location(loc), s.visits))
 		}
@@ -185,10 +187,10 @@ func (p *Part) call(c *trace.Cursor) {
 	for s.count[c.Ref()]--; s.open[i].region != c.Ref(); i-- {
 		s.count[s.open[i].region]--
 	}
-	s.open = s.open[:i]
 	if s.inside > i {
-		s.inside = 0
+		p.endIteration(s, loc, c.Time())
 	}
+	s.open = s.open[:i]
 }
 
 // endCall ends the innermost open visit of a location at the time t. It adds a claim if the visit has called no other
@@ -204,6 +206,15 @@ func (p *Part) endCall(s *callStack, loc uint32, t int64) {
 		name = p.defs.Regions.At(v.region).Name
 	}
 	p.done = append(p.done, Claim{p.labels.Number(name), s.object, loc, v.start, t})
+	s.counts = true
+}
+
+// endIteration ends the open iteration of a location at the time t.
+func (p *Part) endIteration(s *callStack, loc uint32, t int64) {
+	if !s.counts {
+		p.empty = append(p.empty, Claim{0, s.object, loc, s.open[s.inside-1].start, t})
+	}
+	s.inside = 0
 }
 
 // location returns the full name of a location.
@@ -231,6 +242,10 @@ func (p *Part) Merge(o *Part) error {
 	for _, x := range o.done {
 		p.done = append(p.done, take(x))
 	}
+	for _, x := range o.empty {
+		x.Object = objects[x.Object]
+		p.empty = append(p.empty, x)
+	}
 	for k, x := range o.open.All() {
 		p.open.Set(k, take(x))
 	}
@@ -257,14 +272,20 @@ func (p *Part) Result() *Set {
 		if len(x.open) > 0 {
 			p.endCall(x, loc, p.last[loc])
 		}
+		if x.inside > 0 {
+			p.endIteration(x, loc, p.last[loc])
+		}
 	}
-	s := &Set{Claims: p.done}
+	s := &Set{Claims: p.done, Empty: p.empty}
 	var labels, objects []uint32
 	s.Labels, labels = sorted(slices.Collect(p.labels.All()))
 	s.Objects, objects = sorted(slices.Collect(p.objects.All()))
 	for i := range s.Claims {
 		c := &s.Claims[i]
 		c.Label, c.Object = labels[c.Label], objects[c.Object]
+	}
+	for i := range s.Empty {
+		s.Empty[i].Object = objects[s.Empty[i].Object]
 	}
 	slices.SortFunc(s.Claims, func(a, b Claim) int {
 		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End), cmp.Compare(a.Object, b.Object),

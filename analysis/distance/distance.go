@@ -28,6 +28,7 @@ type Set struct {
 	Labels  []string
 	Objects []string // names of the objects to which claims belong; a single "" if all claims belong together
 	Claims  []Claim  // sorted by start, end, object and label
+	Empty   []Claim  // the visits of Iterations in which no call counts, in any order; their Label has no meaning
 }
 
 // Node is a claim of a trace. Occurrence numbers the claims with the same label from 0, in the order of

@@ -388,7 +388,13 @@ func TestIterationsWithoutCalls(t *testing.T) {
 		rec.Leave(loc, 10*i+3, step)
 	}
 	opt := Options{Calls: true, Iterations: func(r uint32) bool { return r == step }}
-	b := classify(t, set(t, format.Recorded(rec), opt))
+	s := set(t, format.Recorded(rec), opt)
+	slices.SortFunc(s.Empty, func(a, b Claim) int { return cmp.Compare(a.Start, b.Start) })
+	if want := []Claim{{Object: 0, At: loc, Start: 0, End: 3}, {Object: 3, At: loc, Start: 30, End: 33}}; !slices.Equal(
+		s.Empty, want) {
+		t.Errorf("found the visits %v without calls, expected %v", s.Empty, want)
+	}
+	b := classify(t, s)
 	if b.Objects != 4 || b.Claims != 2 || len(b.Classes) != 2 {
 		t.Fatalf("found %+v, expected 4 visits of 2 classes", b)
 	}

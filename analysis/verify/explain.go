@@ -246,7 +246,16 @@ func (e *explainer) explainGlobally(f *Formula, arg value, o *origin, holds bool
 	}
 	e.addAt(depth, f, holds, o.time, e.timeBefore(o, end), "%s %s", holdsAtAll(f.Args[0], o.passed+end-first),
 		e.boundText(f, o))
-	return nil
+	return e.explainLast(f.Args[0], first, end, true, depth+1)
+}
+
+// explainLast explains a formula, which has the same value at all states in first <= i < end, at the last of them. A
+// formula of events alone needs no explanation there.
+func (e *explainer) explainLast(f *Formula, first, end int, holds bool, depth int) error {
+	if first == end || !f.temporal {
+		return nil
+	}
+	return e.explain(f, end-1, holds, depth)
 }
 
 // explainFinally explains a formula with finally.
@@ -271,7 +280,7 @@ func (e *explainer) explainFinally(f *Formula, arg value, o *origin, holds bool,
 		text += ", nor later"
 	}
 	e.addAt(depth, f, holds, o.time, e.timeBefore(o, end), "%s", text)
-	return nil
+	return e.explainLast(f.Args[0], first, end, false, depth+1)
 }
 
 // explainUntil explains a formula with until.
@@ -301,7 +310,7 @@ func (e *explainer) explainUntil(f *Formula, arg, goal value, o *origin, holds b
 	}
 	e.addAt(depth, f, holds, o.time, e.timeBefore(o, end), "%s %s", holdsAtNone(f.Args[1], o.passed+end-first),
 		e.boundText(f, o))
-	return nil
+	return e.explainLast(f.Args[1], first, end, false, depth+1)
 }
 
 // holdsAtAll states that a formula holds at each of n events.

@@ -34,10 +34,12 @@ const (
 // both uses refer to the same Formula.
 type Formula struct {
 	Op     Op
-	signal bool  // the formula contains a comparison
-	state  bool  // the formula contains a proposition or Next
-	index  int32 // position in Spec.formulas, where arguments come before the formulas that use them
-	Args   []*Formula
+	signal bool // the formula contains a comparison
+	state  bool // the formula contains a proposition or Next
+	// the formula contains an operator that refers to other states: Globally, Finally, Until or Next
+	temporal bool
+	index    int32 // position in Spec.formulas, where arguments come before the formulas that use them
+	Args     []*Formula
 	// Bound limits the times of Globally, Finally and Until. Nil means all later times.
 	Bound *Bound
 	// Prop is the proposition of a formula with the operator Prop.

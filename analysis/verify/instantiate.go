@@ -2,6 +2,7 @@ package verify
 
 import (
 	"fmt"
+	"hash/maphash"
 	"slices"
 	"strconv"
 	"strings"
@@ -54,30 +55,19 @@ type builder struct {
 	text   string // the specification
 	spec   *Spec
 	names  map[string]*declaration
-	known  map[formulaKey]*Formula
+	seed   maphash.Seed
+	known  indexTable // the formulas of spec
 	// applied holds the formulas of definitions and checks that formulas use, by name and argument.
 	applied      map[string]*Formula
 	done         map[instance]*Formula // formulas of nodes that are arguments of two other nodes
-	bounds       map[*Bound]string     // the texts of the bounds that formulas use
+	bounds       map[*Bound]bool       // the bounds that formulas use
 	sameBounds   map[string]*Bound     // the same bounds by their texts
 	open         map[string]bool       // definitions whose bodies are being built, by name and argument
-	propositions map[string]*Proposition
+	propositions indexTable            // the propositions of spec
 	signals      map[string]*Signal
 	declared     token // name of the declaration whose formulas are being built
 	instances    int   // number of formulas in the scope of parameters so far
 }
-
-// formulaKey identifies a formula.
-type formulaKey struct {
-	op   Op
-	n    int32    // number of arguments
-	args [2]int32 // indexes of the first two arguments, or index of the proposition
-	text string   // all other properties: the other arguments, the bound, the comparison, the response times
-}
-
-// definitionOp takes the place of the operator in the key for the body of a definition. The text of such a key
-// is the name of the definition with its argument.
-const definitionOp = Percentile + 1
 
 // instantiate adds the formulas of declarations to the specification.
 func (b *builder) instantiate(list []*declaration) error {
@@ -100,9 +90,9 @@ func (b *builder) instantiate(list []*declaration) error {
 
 func newBuilder(file, text string, names, used map[string]bool) *builder {
 	return &builder{parser: parser{file: file, names: names, used: used}, text: text, spec: &Spec{},
-		names: map[string]*declaration{}, known: map[formulaKey]*Formula{}, applied: map[string]*Formula{},
-		done: map[instance]*Formula{}, bounds: map[*Bound]string{}, sameBounds: map[string]*Bound{},
-		open: map[string]bool{}, propositions: map[string]*Proposition{}, signals: map[string]*Signal{}}
+		names: map[string]*declaration{}, seed: maphash.MakeSeed(), applied: map[string]*Formula{},
+		done: map[instance]*Formula{}, bounds: map[*Bound]bool{}, sameBounds: map[string]*Bound{},
+		open: map[string]bool{}, signals: map[string]*Signal{}}
 }
 
 // body returns the formula of a declaration.
@@ -183,7 +173,7 @@ func (b *builder) apply(d *declaration, value int64, key string) (*Formula, erro
 	if err == nil && d.keyword == "def" && len(f.Args) > 0 {
 		named := *f // a message shows the formula itself instead of its name
 		named.Name = key
-		f, err = b.add(&named, formulaKey{op: definitionOp, text: key})
+		f, err = b.add(&named)
 	}
 	if err == nil && b.used[d.name.text] {
 		b.applied[key] = f
@@ -216,10 +206,8 @@ func (b *builder) newFormula(n *node, env *environment) (*Formula, error) {
 	case n.forall != nil:
 		return b.expandQuantifier(n.forall, env)
 	}
-	bound, text := b.boundText(n.bound)
-	n.bound = bound // found at once for the next value of a parameter
-	f := &Formula{Op: n.op, Bound: bound}
-	key := formulaKey{op: n.op, text: text}
+	n.bound = b.sameBound(n.bound) // found at once for the next value of a parameter
+	f := &Formula{Op: n.op, Bound: n.bound, temporal: n.op >= Globally && n.op <= Until}
 	switch n.op {
 	case Prop:
 		p, err := b.buildProposition(n.prop, env)
@@ -227,14 +215,12 @@ func (b *builder) newFormula(n *node, env *environment) (*Formula, error) {
 			return nil, err
 		}
 		f.Prop, f.state = p, true
-		key.args[0] = int32(p.index)
 	case Compare:
 		s, err := b.buildExpression(n.comp.signal, env)
 		if err != nil {
 			return nil, err
 		}
 		f.Comparison, f.signal = &Comparison{s, n.comp.op, n.comp.number, n.comp.unit}, true
-		key.text += f.Comparison.String()
 	case Next:
 		f.state = true
 	case Percentile:
@@ -243,7 +229,6 @@ func (b *builder) newFormula(n *node, env *environment) (*Formula, error) {
 			return nil, err
 		}
 		f.state, f.signal = true, true // like a check with signals, the check treats the trace as complete by default
-		key.text += f.Responses.String()
 	}
 	if len(n.args) > 0 {
 		f.Args = make([]*Formula, 0, len(n.args))
@@ -255,30 +240,27 @@ func (b *builder) newFormula(n *node, env *environment) (*Formula, error) {
 		}
 		f.addArgument(x)
 	}
-	return b.add(f, key)
+	return b.add(f)
 }
 
 // addArgument adds an argument to a formula.
 func (f *Formula) addArgument(x *Formula) {
 	f.Args = append(f.Args, x)
-	f.signal, f.state = f.signal || x.signal, f.state || x.state
+	f.signal, f.state, f.temporal = f.signal || x.signal, f.state || x.state, f.temporal || x.temporal
 }
 
-// boundText returns a bound that equals b, which may be nil, and a text that identifies it. Equal bounds share one
-// value.
-func (b *builder) boundText(bound *Bound) (same *Bound, text string) {
-	if bound == nil {
-		return nil, ""
+// sameBound returns a bound that equals a bound, which may be nil. Equal bounds share one value.
+func (b *builder) sameBound(bound *Bound) *Bound {
+	if bound == nil || b.bounds[bound] {
+		return bound
 	}
-	if text, known := b.bounds[bound]; known {
-		return bound, text
-	}
-	text = bound.String()
-	if same = b.sameBounds[text]; same == nil {
+	text := bound.String()
+	same := b.sameBounds[text]
+	if same == nil {
 		same = bound
-		b.sameBounds[text], b.bounds[same] = same, text
+		b.sameBounds[text], b.bounds[same] = same, true
 	}
-	return same, text
+	return same
 }
 
 // tooMany returns an error for the current declaration, with which the number of formulas exceeds limit.
@@ -287,30 +269,19 @@ func (b *builder) tooMany(limit int) error {
 		Expected: fmt.Sprintf("at most %d, with those of each value of a parameter", limit)}
 }
 
-// add returns the formula with a key. If there is an earlier formula with this key, add returns it. Otherwise
-// it adds f, and the arguments of f to it.
-func (b *builder) add(f *Formula, key formulaKey) (*Formula, error) {
-	if key.op != definitionOp {
-		key.n = int32(len(f.Args))
-		var others []byte
-		for i, x := range f.Args {
-			if i < len(key.args) {
-				key.args[i] = x.index
-			} else {
-				others = strconv.AppendInt(append(others, ' '), int64(x.index), 10)
-			}
-		}
-		key.text += string(others)
+// add returns the formula that equals f. If there is no earlier one, it adds f, whose arguments are added already.
+func (b *builder) add(f *Formula) (*Formula, error) {
+	list := b.spec.formulas
+	i, ok := b.known.find(f.hash(b.seed), func(i int32) bool { return list[i].equal(f) })
+	if ok {
+		return list[i], nil
 	}
-	if known := b.known[key]; known != nil {
-		return known, nil
-	}
-	if len(b.spec.formulas) >= maxFormulas {
+	if len(list) >= maxFormulas {
 		return nil, b.tooMany(maxFormulas)
 	}
-	f.index = int32(len(b.spec.formulas))
-	b.spec.formulas = append(b.spec.formulas, f)
-	b.known[key] = f
+	f.index = int32(len(list))
+	b.spec.formulas = append(list, f)
+	b.known.add(f.index, func(i int32) uint64 { return b.spec.formulas[i].hash(b.seed) })
 	return f, nil
 }
 
@@ -378,7 +349,7 @@ func (b *builder) expandQuantifier(q *quantifier, env *environment) (*Formula, e
 	if len(f.Args) == 1 {
 		return f.Args[0], nil
 	}
-	return b.add(f, formulaKey{op: And})
+	return b.add(f)
 }
 
 // buildText returns the text of strings and parameters.
@@ -424,12 +395,15 @@ func (b *builder) buildProposition(n *propositionNode, env *environment) (*Propo
 		return nil, err
 	}
 	p := &Proposition{Event: n.event, Attributes: list, index: len(b.spec.propositions)}
-	id := p.String()
-	if known := b.propositions[id]; known != nil {
-		return known, nil
+	all := b.spec.propositions
+	i, ok := b.propositions.find(p.hash(b.seed), func(i int32) bool {
+		return all[i].Event == p.Event && slices.Equal(all[i].Attributes, list)
+	})
+	if ok {
+		return all[i], nil
 	}
-	b.propositions[id] = p
-	b.spec.propositions = append(b.spec.propositions, p)
+	b.spec.propositions = append(all, p)
+	b.propositions.add(int32(p.index), func(i int32) uint64 { return b.spec.propositions[i].hash(b.seed) })
 	return p, nil
 }
 

@@ -28,7 +28,8 @@ var propertyKinds = []string{"always", "never", "response", "precedes", "period"
 // P, A and B are propositions of the language, such as start {'name' = 'solve'}, or names. A name stands for
 // all events with that name. With start or end before it, it stands for the starts or ends of claims with that
 // name. In always, never, response and precedes, P, A and B may also compare a signal with a number, such as queue <= 5
-// or derivative(queue) <= 5. The error states the expected text.
+// or derivative(queue) <= 5. In these and in period, not, and, or and parentheses may join several of them.
+// The error states the expected text.
 func Property(kind, check, property string) (declaration string, err error) {
 	switch kind {
 	case "always", "never":
@@ -89,7 +90,7 @@ func periodDeclaration(check, property string) (string, error) {
 			break
 		}
 	}
-	p, err := propositionText(name)
+	p, err := eventsText(name)
 	if err != nil {
 		return "", err
 	}
@@ -223,8 +224,8 @@ func isTime(s string) bool {
 	return err == nil && d.Unit != "" || s[0] == '[' && strings.ContainsRune("])", rune(s[len(s)-1]))
 }
 
-// conditionText returns a proposition, or the comparison of a signal.
-func conditionText(s string) (string, error) {
+// operandText returns a proposition, or the comparison of a signal.
+func operandText(s string) (string, error) {
 	if w, rest, _ := strings.Cut(strings.TrimSpace(s), " "); slices.Contains(derivedSignals, w) {
 		if rest = strings.TrimSpace(rest); rest != "" && strings.ContainsRune("{'", rune(rest[0])) {
 			return "", fmt.Errorf("found %q, expected a proposition or a signal of the trace; a specification can define "+
@@ -324,6 +325,12 @@ func propositionText(s string) (string, error) {
 	if s == "" {
 		return "", fmt.Errorf("found no event, expected a name or {'name' = 'solve'}")
 	}
+	if c := newCondition(s); prefix != "" {
+		if _, ok := c.group(); ok || c.beginsWithNot() {
+			return "", fmt.Errorf("found %q after %q, expected a name or {'name' = 'solve'}; not and parentheses are before %s",
+				s, strings.TrimSpace(prefix), prefix+"A")
+		}
+	}
 	if strings.HasPrefix(s, "{") {
 		return prefix + s, nil
 	}
@@ -381,7 +388,7 @@ func cutOutside(s, separator string, index func(s, separator string) int) (befor
 // ParseProposition reads the text of an event as in [Property]: a proposition of the language, or a
 // name.
 func ParseProposition(s string) (*Proposition, error) {
-	text, err := propositionText(s)
+	text, err := eventText(s)
 	if err != nil {
 		return nil, err
 	}

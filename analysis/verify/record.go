@@ -35,9 +35,9 @@ type recorder struct {
 	wanted map[string]*wantedAttribute // the attributes that propositions use, by key
 	// ownKeys holds the element of wanted for each attribute of the trace, or nil, indexed as Definitions.Attributes.
 	ownKeys []*wantedAttribute
-	// required holds, by proposition, the attributes that an event needs in addition to the attribute whose
-	// candidates include the proposition.
-	required   [][]*neededAttribute
+	// needs holds the attributes of all propositions. Those of proposition i end at needsEnd[i].
+	needs      []*neededAttribute
+	needsEnd   []uint32
 	candidates []int32 // candidates of the attributes of the current event
 	// ofClaims and ofEvents are set for the propositions whose attributes a claim or visit has, or another event,
 	// regardless of their Event.
@@ -167,7 +167,7 @@ type rawPiece struct {
 
 func newRecorder(spec *Spec, d *trace.Definitions, window *trace.Window) *recorder {
 	r := &recorder{spec: spec, defs: d, window: window, matches: make([][]uint32, len(spec.propositions)),
-		required: make([][]*neededAttribute, len(spec.propositions)), wanted: map[string]*wantedAttribute{},
+		needsEnd: make([]uint32, len(spec.propositions)), wanted: map[string]*wantedAttribute{},
 		ofClaims: make([]bool, len(spec.propositions)), ofEvents: make([]bool, len(spec.propositions)),
 		facts:  facts.New(d),
 		visits: map[labelKey]*visitInfo{}, open: claims.NewPairs[openClaim](d),
@@ -190,20 +190,26 @@ func newRecorder(spec *Spec, d *trace.Definitions, window *trace.Window) *record
 				w.values[a.Value] = n
 			}
 			n.propositions = append(n.propositions, int32(i))
-			r.required[i] = append(r.required[i], n)
+			r.needs = append(r.needs, n)
 		}
+		r.needsEnd[i] = uint32(len(r.needs))
 	}
-	for i, list := range r.required {
-		least := 0
-		for k, n := range list {
-			if len(n.propositions) < len(list[least].propositions) {
-				least = k
-			}
-		}
-		list[least].candidates = append(list[least].candidates, int32(i))
-		r.required[i] = slices.Delete(list, least, least+1)
+	for i := range spec.propositions {
+		least := slices.MinFunc(r.needsOf(i), func(a, b *neededAttribute) int {
+			return len(a.propositions) - len(b.propositions)
+		})
+		least.candidates = append(least.candidates, int32(i))
 	}
 	return r
+}
+
+// needsOf returns the attributes of a proposition.
+func (r *recorder) needsOf(i int) []*neededAttribute {
+	from := uint32(0)
+	if i > 0 {
+		from = r.needsEnd[i-1]
+	}
+	return r.needs[from:r.needsEnd[i]]
 }
 
 // Links ignores links.
@@ -360,7 +366,7 @@ func (r *recorder) wants(key string) bool { return r.wanted[key] != nil }
 func (r *recorder) takeMatches() []int32 {
 	list := r.candidates[:0]
 	for _, p := range r.candidates {
-		if !slices.ContainsFunc(r.required[p], func(n *neededAttribute) bool { return n.counted != r.events }) {
+		if !slices.ContainsFunc(r.needsOf(int(p)), func(n *neededAttribute) bool { return n.counted != r.events }) {
 			list = append(list, p)
 		}
 	}

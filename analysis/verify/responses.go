@@ -147,11 +147,11 @@ func latencyDeclaration(check, property string) (string, error) {
 	}); err != nil {
 		return "", err
 	}
-	from, err := propositionText(a)
+	from, err := eventText(a)
 	if err != nil {
 		return "", err
 	}
-	to, err := propositionText(b)
+	to, err := eventText(b)
 	if err != nil {
 		return "", err
 	}

@@ -186,6 +186,7 @@ func RunEach(ctx context.Context, events format.Events, spec *Spec, opt Options,
 		return nil, err
 	}
 	x := &Result{States: int64(len(r.time)), Warnings: r.warnings()}
+	r.wanted, r.ownKeys, r.needs, r.needsEnd = nil, nil, nil, nil // they may be large
 	e := newEvaluator(r)
 	for _, c := range spec.Checks {
 		if err := ctx.Err(); err != nil {

@@ -113,9 +113,13 @@ func TestReasons(t *testing.T) {
 			"before {'r' = '1'} does within [3 ms, 5 ms]",
 		"globally if p then finally within [0, 5 ms] q": "only at event at 0.007 s, 7 ms later",
 		"globally if p then finally within [0, 5 ms] z": ", nor later",
-		"globally p":                     "event at 0.001 s does not have {'p' = '1'}",
-		"until q we have that p":         "does not hold at event at 0.001 s, before {'q' = '1'} does at event at 0.007 s",
-		"(finally q and globally not p)": "event at 0 s has {'p' = '1'}",
+		// p fails at 1 ms, and z at 2 ms and 3 ms
+		"finally by 1 ms globally by 1 ms p": "of the 2 events from 0 s within [0, 1 ms], nor later\n" +
+			"{'p' = '1'} does not hold at event at 0.001 s\nevent at 0.001 s does not have {'p' = '1'}",
+		"finally by 2 ms finally by 1 ms z": "none of the 2 events from 0.002 s within [0, 1 ms], nor later",
+		"globally p":                        "event at 0.001 s does not have {'p' = '1'}",
+		"until q we have that p":            "does not hold at event at 0.001 s, before {'q' = '1'} does at event at 0.007 s",
+		"(finally q and globally not p)":    "event at 0 s has {'p' = '1'}",
 	} {
 		got := verdict(t, e, f, Compatible)
 		var text []string
@@ -377,6 +381,16 @@ func TestPropertyErrors(t *testing.T) {
 		"always s\nt <= x":          `found "x", expected a number; a name that contains < needs quotes: 's\nt <= x'`,
 		"period A every 0ms":        `found the time 0 ms between two events, expected more than 0`,
 		"latency A..B by p99 < 5ms": `found nothing after "by", expected an attribute`,
+
+		"never A and":              `found no event after "and", expected one; a name with the word and needs quotes: 'A`,
+		"always (A and (or B))":    `found no event before "or"`,
+		"never (A and B":           `found "(" without ")" in "(A and B"`,
+		"always A) and (not B":     `found "(" without ")"`,
+		"never A or B)":            `found ")" without "("`,
+		"never not":                `found no event after "not", expected one`,
+		"response start not A-> B": `found "not A" after "start", expected a name`,
+		"precedes end (A or B)->C": `found "(A or B)" after "end", expected a name`,
+		"latency A or B..C p9<1s":  `found "A or B", expected a single event`,
 	} {
 		kind, text, _ := strings.Cut(property, " ")
 		if _, err := Property(kind, "c", text); err == nil || !strings.Contains(err.Error(), want) {
@@ -390,7 +404,7 @@ func TestPropertiesCutShort(t *testing.T) {
 	for _, text := range []string{"A -> B within 5ms", "A -> 'B in' in 5 ms", "A -> {'name' = 'B'} < 5ms",
 		"A -> B during 5ms", "A every 10ms ± 1ms", "A..B by id p99 < 2ms", "queue <= 5",
 		"abs(derivative('a b') - s * (2 + 'c')) <= 5", "wip 'id' <= 5", "queue ≤ 5",
-		"A -> B before 5ms under inside <= "} {
+		"A -> B before 5ms under inside <= ", "not (A or {'b'='c'}) and start B -> end C"} {
 		for end := range len(text) + 1 {
 			for _, kind := range propertyKinds {
 				Property(kind, "c", text[:end])
@@ -425,8 +439,25 @@ func TestPropertyFormulas(t *testing.T) {
 		"always a-b <= 5":                       "globally 'a-b' <= 5",
 		"always use (sum) - all of it <= 5":     "globally 'use (sum) - all of it' <= 5",
 		"response abs(s) > 5 -> t + 1 < 2":      "globally if abs('s') > 5 then finally 't' + 1 < 2",
-		"never 'a -> b' <= 5":                   "globally not 'a -> b' <= 5",
-		"latency it's..A p9 < 1s":               `percentile 9 from {'name' = 'it\'s'} to {'name' = 'A'} < 1 s`,
+		// not binds more tightly than and, and this more tightly than or
+		"always not start A":                    "globally not start {'name' = 'A'}",
+		"never A or not B and{'id'='1'}":        "globally not ({'name' = 'A'} or (not {'name' = 'B'} and {'id'='1'}))",
+		"always not (s - 1) * 2 > 5 and (t< 3)": "globally (not ('s' - 1) * 2 > 5 and 't' < 3)",
+		"never 'A and B' and not ('C'or end D)": "globally not ({'name' = 'A and B'} and not ({'name' = 'C'} or end " +
+			"{'name' = 'D'}))",
+		"response A and not B -> not C or D within 5 ms": "globally if ({'name' = 'A'} and not {'name' = 'B'}) then " +
+			"finally by 5 ms (not {'name' = 'C'} or {'name' = 'D'})",
+		"precedes A or B -> C": "not until ({'name' = 'C'} and not ({'name' = 'A'} or {'name' = 'B'})) we have that " +
+			"not ({'name' = 'A'} or {'name' = 'B'})",
+		"period A or B every 5": "globally if ({'name' = 'A'} or {'name' = 'B'}) then (finally within [5, 5] " +
+			"({'name' = 'A'} or {'name' = 'B'}) and globally within (0, 5) not ({'name' = 'A'} or {'name' = 'B'}))",
+		"never f(a and b) or (A) or not(int) or a-or-b": "globally not ({'name' = 'f(a and b)'} or " +
+			"{'name' = 'A'} or {'name' = 'not(int)'} or {'name' = 'a-or-b'})",
+		"never (unknown)":         "globally not {'name' = '(unknown)'}",
+		"always not (A)":          "globally not {'name' = 'A'}",
+		"always operator (":       "globally {'name' = 'operator ('}",
+		"never 'a -> b' <= 5":     "globally not 'a -> b' <= 5",
+		"latency it's..A p9 < 1s": `percentile 9 from {'name' = 'it\'s'} to {'name' = 'A'} < 1 s`,
 		"latency 'A..B'..C by 'a by b' p9 < 1s": "percentile 9 from {'name' = 'A..B'} to {'name' = 'C'} " +
 			"by 'a by b' < 1 s",
 		"period A every 3e2us ± 1e-4 s": "globally if {'name' = 'A'} then (finally within [0.0002, 0.0004] s " +

@@ -3,6 +3,7 @@ package pallas
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // DidYouMean returns a hint about an unknown word: the nearest word of a list. Of equally near words, it is the one
@@ -14,15 +15,16 @@ import (
 // the list contains the word itself, the result is the text otherwise.
 func DidYouMean(word string, list iter.Seq[string], otherwise string) string {
 	folded := strings.ToLower(word)
-	best, longer, limit := "", "", (len(word)+1)/3+1
+	letters := utf8.RuneCountInString(word)
+	best, longer, limit := "", "", (letters+1)/3+1
 	for s := range list {
 		if s == word {
 			return otherwise // the word is not misspelled
 		}
-		if len(word) > 1 && strings.HasPrefix(strings.ToLower(s), folded) && (longer == "" || len(s) < len(longer)) {
+		if letters > 1 && strings.HasPrefix(strings.ToLower(s), folded) && (longer == "" || len(s) < len(longer)) {
 			longer = s
 		}
-		if n := len(s) - len(word); n > limit || -n > limit {
+		if n := utf8.RuneCountInString(s) - letters; n > limit || -n > limit {
 			continue
 		}
 		lower := strings.ToLower(s)
