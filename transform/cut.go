@@ -291,13 +291,13 @@ func (p *prefix) processBatch(b *trace.Batch) error {
 			if k == trace.ThreadTeamEnd {
 				p.operations.count(&x)
 			}
-			if k == trace.Leave {
+			if k == trace.Leave && l.callHasRows() {
 				l.leaveCall(&x)
 			}
-		case isOneSided(k):
-			l.updateOneSided(p.defs, &x)
 		case k.IsSend() || k.IsRecv():
 			p.flows.count(&x)
+		case isOneSided(k):
+			l.updateOneSided(p.defs, &x)
 		case isOperation(k):
 			p.operations.count(&x)
 		default:

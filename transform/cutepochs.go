@@ -103,6 +103,9 @@ func (b *openBegins) updateOneSided(d *trace.Definitions, x *trace.Cursor) {
 	}
 }
 
+// callHasRows reports whether the innermost open call has rows that a piece repeats if the call is open at its begin.
+func (s *oneSided) callHasRows() bool { return s.synced != nil || len(s.accesses) > 0 }
+
 // leaveCall processes the end of a call. It adds this end to the epoch whose group the call has synchronised.
 func (b *openBegins) leaveCall(x *trace.Cursor) {
 	b.accesses = b.accesses[:0]
