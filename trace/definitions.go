@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -54,6 +55,18 @@ func (t *Table[T]) Add(v T) uint32 {
 	l = append(l, v)
 	t.list.Store(&l)
 	return uint32(len(l) - 1)
+}
+
+// ByNumber returns the indexes of the entries whose id is a decimal number, by this number. The function id returns the
+// id of an entry. If several entries have the same number, the map has the last one.
+func (t *Table[T]) ByNumber(id func(*T) string) map[int64]uint32 {
+	m := map[int64]uint32{}
+	for i := range uint32(t.Len()) {
+		if n, err := strconv.ParseInt(id(t.At(i)), 10, 64); err == nil {
+			m[n] = i
+		}
+	}
+	return m
 }
 
 // Renamable marks a value of [Definitions.Native] whose encoder supports [Definitions.Rename]. The

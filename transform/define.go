@@ -45,8 +45,9 @@ type definer struct {
 	tree    forest.Forest // parents of the groups of src
 	into    *target
 	index   [tableCount][]uint32 // index in the target of each entry of src, or unmapped; indexed by index in src
-	ids     map[int64]uint32     // locations of src, by the number that the file itself gives to each
-	series  map[string]uint32    // groups of time series of src, by id
+	// locations and regions of src, by the number that the file itself gives to each; nil until needed
+	locationNumbers, regionNumbers map[int64]uint32
+	series                         map[string]uint32 // groups of time series of src, by id
 	// scopes holds the entries of src to which markers can refer, by id. It is nil until needed.
 	scopes [tableCount]map[string]uint32
 	// undefinedGroups maps the ids of groups of time series that src does not define to new ids.
@@ -400,13 +401,8 @@ var (
 // translateMembers translates the members of a set. Members are the file's own numbers of locations, ranks
 // among the communicating locations, or numbers of regions or metrics.
 func (d *definer) translateMembers(s *trace.Set) {
-	if d.ids == nil {
-		d.ids = map[int64]uint32{}
-		for i := range d.src.Locations.Len() {
-			if n, err := strconv.ParseInt(d.src.Locations.At(uint32(i)).ID, 10, 64); err == nil {
-				d.ids[n] = uint32(i)
-			}
-		}
+	if d.locationNumbers == nil {
+		d.locationNumbers = d.src.Locations.ByNumber(func(l *trace.Location) string { return l.ID })
 	}
 	number := func(id string, old int64) int64 {
 		if n, err := strconv.ParseInt(id, 10, 64); err == nil {
@@ -418,12 +414,12 @@ func (d *definer) translateMembers(s *trace.Set) {
 	copy(list, s.Members)
 	switch s.Kind {
 	case "regions":
+		if d.regionNumbers == nil {
+			d.regionNumbers = d.src.Regions.ByNumber(func(r *trace.Region) string { return r.ID })
+		}
 		for i, x := range list {
-			for k := range d.src.Regions.Len() {
-				if d.src.Regions.At(uint32(k)).ID == strconv.FormatInt(x, 10) {
-					list[i] = number(d.into.defs.Regions.At(d.lookup(regions, uint32(k))).ID, x)
-					break
-				}
+			if region, ok := d.regionNumbers[x]; ok {
+				list[i] = number(d.into.defs.Regions.At(d.lookup(regions, region)).ID, x)
 			}
 		}
 	case "metrics":
@@ -446,7 +442,7 @@ func (d *definer) translateMembers(s *trace.Set) {
 		fallthrough
 	default:
 		for i, x := range list {
-			if loc, ok := d.ids[x]; ok {
+			if loc, ok := d.locationNumbers[x]; ok {
 				list[i] = number(d.into.defs.Locations.At(d.lookup(locations, loc)).ID, x)
 			}
 		}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"strconv"
 
 	"github.com/weft-trace/weft/trace"
 )
@@ -207,6 +206,21 @@ func (e *encoder) locationsOf(s *trace.Set) (ids []uint64) {
 	return ids
 }
 
+// regionsOf returns the ids of the regions of a set. It returns no ids unless all members are regions.
+func (e *encoder) regionsOf(s *trace.Set) (ids []uint64) {
+	if e.regionNumbers == nil {
+		e.regionNumbers = e.defs.Regions.ByNumber(func(r *trace.Region) string { return r.ID })
+	}
+	for _, m := range s.Members {
+		region, ok := e.regionNumbers[m]
+		if !ok {
+			return nil
+		}
+		ids = append(ids, e.id(Regions, region))
+	}
+	return ids
+}
+
 // numberedProcesses returns the locations of a set of processors or processes in a trace whose locations have both
 // numbers. The result is nil for other sets.
 func (e *encoder) numberedProcesses(s *trace.Set) []uint32 {
@@ -222,12 +236,7 @@ func (e *encoder) numberedProcesses(s *trace.Set) []uint32 {
 // locationByNumber returns the location whose id is the number n.
 func (e *encoder) locationByNumber(n int64) (uint32, bool) {
 	if e.numbers == nil {
-		e.numbers = map[int64]uint32{}
-		for i, l := range e.defs.Locations.All() {
-			if n, err := strconv.ParseInt(l.ID, 10, 64); err == nil {
-				e.numbers[n] = uint32(i)
-			}
-		}
+		e.numbers = e.defs.Locations.ByNumber(func(l *trace.Location) string { return l.ID })
 	}
 	loc, ok := e.numbers[n]
 	return loc, ok

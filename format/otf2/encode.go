@@ -85,12 +85,14 @@ type encoder struct {
 	ids         [trace.Declared]uint8 // record ids of events, by kind
 	comms       []*commMembers
 	memberships *trace.Memberships
-	numbers     map[int64]uint32      // locations by the number that their id states
-	processes   *trace.ProcessNumbers // of a trace whose locations have numbers of processors and processes
-	windows     []uint32              // communicators that need a window for the memory of their members
-	windowIDs   map[uint32]uint64     // the ids of these windows, by communicator
-	windowComms map[uint64]uint32     // communicators of all windows, by id
-	memory      uint32                // communicator of the current transfer, if the transfer has no window
+	numbers     map[int64]uint32 // locations by the number that their id states
+	// regions by the number that their id states
+	regionNumbers map[int64]uint32
+	processes     *trace.ProcessNumbers // of a trace whose locations have numbers of processors and processes
+	windows       []uint32              // communicators that need a window for the memory of their members
+	windowIDs     map[uint32]uint64     // the ids of these windows, by communicator
+	windowComms   map[uint64]uint32     // communicators of all windows, by id
+	memory        uint32                // communicator of the current transfer, if the transfer has no window
 	// others holds the ids to which events refer in tables that the model does not have.
 	others [tables]map[uint64]bool
 	// paradigm of the threads of each communicator that is a team of threads

@@ -199,9 +199,12 @@ func (e *encoder) defineGroups(put func(id uint8, v ...uint64), name func(string
 	put(defGroup, append(group, communicatingLocations, mpiParadigm, 0)...)
 	put(defGroup, append(ranks, commGroup, mpiParadigm, globalMembers)...)
 	for i, s := range d.Sets.All() {
-		members := e.locationsOf(&s)
+		members, typ := e.locationsOf(&s), uint64(locationsGroup)
+		if s.Kind == "regions" {
+			members, typ = e.regionsOf(&s), regionsGroup
+		}
 		v := append([]uint64{uint64(i) + firstID[Groups], name(s.Name), 0, uint64(len(members))}, members...)
-		put(defGroup, append(v, locationsGroup, 0, 0)...)
+		put(defGroup, append(v, typ, 0, 0)...)
 	}
 	for _, p := range e.otherParadigms() {
 		all := communicating

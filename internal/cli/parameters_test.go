@@ -73,3 +73,33 @@ func TestMetricClassesThroughOtherFormats(t *testing.T) {
 		}
 	}
 }
+
+// TestRegionGroupsThroughOtherFormats converts an archive with a group of regions to other formats and back.
+// otf2-print shows the same members.
+func TestRegionGroupsThroughOtherFormats(t *testing.T) {
+	archive, dir := "../../format/otf2/testdata/ok/snapshots/all.otf2", t.TempDir()
+	groups := func(path string) string {
+		out, _ := runTool(t, path, "otf2-print", "-G")
+		if out == nil {
+			t.Skip("otf2-print is not installed")
+		}
+		for l := range strings.Lines(string(out)) {
+			if _, members, ok := strings.Cut(l, "Flags: NONE, "); ok && strings.Contains(l, "Type: REGIONS,") {
+				return members
+			}
+		}
+		return ""
+	}
+	want := groups(archive)
+	if !strings.HasPrefix(want, "2 Members:") {
+		t.Fatalf("found the group %q in the archive, expected one with two regions", want)
+	}
+	for _, name := range []string{"x.etf", "x.trf", "x.otf", "x.pallas"} {
+		other, back := filepath.Join(dir, name), filepath.Join(dir, "from "+name+".otf2")
+		weft(t, 0, "convert", "-q", "--allow-loss", archive, other)
+		weft(t, 0, "convert", "-q", "--allow-loss", other, back)
+		if got := groups(back); got != want {
+			t.Errorf("%s: found the group %q, expected %q", name, got, want)
+		}
+	}
+}
