@@ -93,13 +93,6 @@ const (
 	GlobalOrder              // all events in time order
 )
 
-// ScansByLocation reports whether an encoder that stores each location separately can scan a trace in the order
-// [PerLocation]: it writes the same events, and no simultaneous events change places. The records of markers are in
-// the order of time.
-func ScansByLocation(d *trace.Definitions) bool {
-	return d.ByLocation && d.Markers.Len() == 0
-}
-
 // Sink consumes events. A batch is valid only during the call.
 type Sink interface {
 	Batch(b *trace.Batch) error

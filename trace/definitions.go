@@ -151,9 +151,10 @@ type Definitions struct {
 	// ClaimLines is set if the begin and the end of a claim are in one record. Their rows have the
 	// same position, and no other rows have it.
 	ClaimLines bool
-	// ByLocation is set if no time is negative, and simultaneous events of different locations come in the order of
-	// their locations. An encoder that stores each location separately then need not merge the locations in the order of
-	// time. A transform that breaks this promise sets ByLocation to false.
+	// ByLocation is set if no time is negative, simultaneous events of different locations come in the order of their
+	// locations, and the trace has no markers, which formats store in the order of time. An encoder that stores each
+	// location separately then need not merge the locations in the order of time. A transform that breaks this promise
+	// sets ByLocation to false.
 	ByLocation bool
 	// Properties holds the properties of the trace as a whole.
 	Properties Table[Attr]

@@ -24,7 +24,7 @@ func checkByLocation(t *testing.T, f format.Format, src format.Source) {
 			t.Fatal(err)
 		}
 		for i, at := range b.Time {
-			if next := b.Location(i); at < 0 || at == time && next < loc && d.Defs().Markers.Len() == 0 {
+			if next := b.Location(i); at < 0 || at == time && next < loc {
 				t.Fatalf("found an event of location %d at %d after one of location %d", next, at, loc)
 			}
 			time, loc = at, b.Location(i)

@@ -79,18 +79,24 @@ func (c condition) split(word string) []condition {
 	var parts []condition
 	from, depth := 0, 0
 	for i := range len(c.visible) {
-		switch c.visible[i] {
-		case '(':
-			depth++
-		case ')':
-			depth = max(depth-1, 0)
-		}
+		depth = max(depth+nesting(c.visible[i]), 0)
 		if depth == 0 && c.hasWord(i, word) {
 			parts = append(parts, c.part(from, i))
 			from = i + len(word)
 		}
 	}
 	return append(parts, c.part(from, len(c.text)))
+}
+
+// nesting returns the change of the depth of parentheses at a character.
+func nesting(character byte) int {
+	switch character {
+	case '(':
+		return 1
+	case ')':
+		return -1
+	}
+	return 0
 }
 
 // hasWord reports whether a word is at a position: not as part of a name such as a-or-b.
@@ -117,12 +123,7 @@ func (c condition) beginsWithNot() bool {
 func (c condition) group() (inner condition, ok bool) {
 	depth := 0
 	for i := range len(c.visible) {
-		switch c.visible[i] {
-		case '(':
-			depth++
-		case ')':
-			depth--
-		}
+		depth += nesting(c.visible[i])
 		if depth == 0 && i < len(c.visible)-1 {
 			return c, false
 		}
@@ -155,12 +156,7 @@ func (c condition) hasOperator() bool {
 func (c condition) checkParentheses() error {
 	found, depth := "", 0
 	for i := range len(c.visible) {
-		switch c.visible[i] {
-		case '(':
-			depth++
-		case ')':
-			depth--
-		}
+		depth += nesting(c.visible[i])
 		if depth < 0 {
 			found, depth = `")" without "("`, 0
 		}

@@ -159,7 +159,7 @@ func (e *encoder) WriteEvents(ctx context.Context, events format.Events, sel tra
 		return e.rewriteEvents(ctx, events, sel)
 	}
 	order := format.GlobalOrder
-	if e.byLocation = format.ScansByLocation(events.Defs()); e.byLocation {
+	if e.byLocation = events.Defs().ByLocation; e.byLocation {
 		order = format.PerLocation
 	}
 	return events.Scan(ctx, sel, order, e)

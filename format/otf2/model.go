@@ -121,7 +121,7 @@ func newModel(a *Archive, opt *format.ReadOptions) (*model, error) {
 			}
 			return nil
 		})
-		m.defs.ByLocation = m.base == 0
+		m.defs.ByLocation = m.base == 0 && m.defs.Markers.Len() == 0
 		return m, reportDefect(opt, err)
 	}
 	// A definition can precede the definitions to which it refers. Therefore all definitions are collected
@@ -164,9 +164,12 @@ func newModel(a *Archive, opt *format.ReadOptions) (*model, error) {
 		m.addDescription(r)
 	}
 	m.defs.Native = m
-	m.defs.ByLocation = slices.IsSorted(m.locations)
 	m.events = make([]atomic.Uint64, len(m.locations))
-	return m, m.readMarkers(opt)
+	if err := m.readMarkers(opt); err != nil {
+		return nil, err
+	}
+	m.defs.ByLocation = slices.IsSorted(m.locations) && m.defs.Markers.Len() == 0
+	return m, nil
 }
 
 // metricType returns the OTF2 type for the values of a metric.

@@ -147,7 +147,7 @@ func (Format) Create(out *format.Output, opt *format.WriteOptions) (format.Encod
 func (e *encoder) WriteEvents(ctx context.Context, events format.Events, sel trace.Selection) error {
 	order := format.GlobalOrder
 	d := events.Defs()
-	e.byLocation = format.ScansByLocation(d) && slices.IsSortedFunc(d.Locations.All(), func(a, b trace.Location) int {
+	e.byLocation = d.ByLocation && slices.IsSortedFunc(d.Locations.All(), func(a, b trace.Location) int {
 		return cmp.Compare(archiveOf(a.Group), archiveOf(b.Group))
 	})
 	if e.from != nil || e.byLocation {

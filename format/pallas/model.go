@@ -150,9 +150,8 @@ func newModel(t *Trace, opt *format.ReadOptions) (*model, error) {
 	if !restored {
 		m.defs.Native = m
 	}
-	m.defs.ByLocation = m.ticks.Base == 0 && slices.IsSortedFunc(m.threads, func(a, b threadID) int {
-		return cmp.Compare(m.location[a], m.location[b])
-	})
+	m.defs.ByLocation = m.ticks.Base == 0 && m.defs.Markers.Len() == 0 &&
+		slices.IsSortedFunc(m.threads, func(a, b threadID) int { return cmp.Compare(m.location[a], m.location[b]) })
 	return m, nil
 }
 
