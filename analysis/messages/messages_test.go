@@ -215,7 +215,7 @@ func TestBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if m := len(p.pending.moments); m > 8 {
+	if m := p.pending.moments.Places(); m > 8 {
 		t.Errorf("found %d moments, expected few", m)
 	}
 	if r := p.Result(); r.MaxPending != 1 || r.SendsUnmatched != 1 {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/weft-trace/weft/internal/slab"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -16,9 +17,12 @@ import (
 // earlier ones. All changes between two moments are summed in a run. When the last send and receive of a moment
 // are decided, the moment and the runs before and after it become one run.
 type pending struct {
-	moments     []moment
-	free        []int32
+	moments     slab.Slab[moment]
+	changes     slab.Slab[changes]
 	first, last int32 // first and last element of the list of moments; the last one is the current time
+	// current holds the changes at the last moment, and changed reports whether there are any.
+	current [2]sum128
+	changed bool
 	// head holds the runs before the first moment.
 	head [2]run
 	any  bool
@@ -51,10 +55,16 @@ const (
 type moment struct {
 	time int64
 	// undecided is the number of ends of messages at this time of which the other end is not known so far.
-	undecided  int64
-	change     [2]sum128 // change of both quantities at this time by messages that were received
-	run        [2]run    // sums from this moment to the next one in the list
+	undecided  int32
 	prev, next int32
+	changes    int32 // index into pending.changes; none for the last moment, and while all sums are 0
+}
+
+// changes holds the changes of both quantities at a moment and after it. It is a separate object, because most moments
+// that wait have none: those of sends whose messages are never received.
+type changes struct {
+	at    [2]sum128 // at the moment, by messages that were received
+	after [2]run    // from the moment to the next one in the list
 }
 
 // run summarises consecutive changes. sum is their sum. most is the greatest sum of the first n
@@ -79,24 +89,20 @@ func greater(a, b sum128) sum128 {
 // momentAt returns the index of the moment of time t, which must not be earlier than the last moment.
 // It adds the moment if needed.
 func (p *pending) momentAt(t int64) int32 {
-	if p.any && p.moments[p.last].time == t {
-		return p.last
-	}
 	if !p.any {
 		p.first, p.last, p.any = none, none, true
-	} else if p.moments[p.last].undecided == 0 {
-		p.drop(p.last)
+	} else if last := p.moments.At(p.last); last.time == t {
+		return p.last
+	} else if last.undecided == 0 {
+		p.dropLast()
+	} else if p.changed {
+		p.changesAt(p.last).at = p.current
 	}
-	var i int32
-	if n := len(p.free); n > 0 {
-		i, p.free = p.free[n-1], p.free[:n-1]
-	} else {
-		p.moments = append(p.moments, moment{})
-		i = int32(len(p.moments) - 1)
-	}
-	p.moments[i] = moment{time: t, prev: p.last, next: none}
+	p.current, p.changed = [2]sum128{}, false
+	i, m := p.moments.Take()
+	*m = moment{time: t, prev: p.last, next: none, changes: none}
 	if p.last != none {
-		p.moments[p.last].next = i
+		p.moments.At(p.last).next = i
 	} else {
 		p.first = i
 	}
@@ -104,49 +110,110 @@ func (p *pending) momentAt(t int64) int32 {
 	return i
 }
 
-// drop removes a moment without undecided sends, and adds its change and run to the run before it.
+// changesAt returns the changes of a moment before the last one, which it creates if needed. The pointer is valid until
+// the next call.
+func (p *pending) changesAt(i int32) *changes {
+	m := p.moments.At(i)
+	if m.changes != none {
+		return p.changes.At(m.changes)
+	}
+	i, c := p.changes.Take()
+	m.changes, *c = i, changes{}
+	return c
+}
+
+// drop removes a moment before the last one, which has no undecided sends. It adds the moment's change and run to the
+// run before it.
 func (p *pending) drop(i int32) {
-	m := &p.moments[i]
-	before := &p.head
+	before := p.remove(i)
+	m := p.moments.At(i)
+	if m.changes == none {
+		return
+	}
+	own, c := p.runAfter(before), p.changes.At(m.changes)
+	for w := range own {
+		own[w].add(c.at[w], &c.after[w])
+	}
+	p.changes.Free(m.changes)
+}
+
+// dropLast removes the last moment, which has no undecided sends, as drop does.
+func (p *pending) dropLast() {
+	before := p.remove(p.last)
+	if !p.changed {
+		return
+	}
+	own := p.runAfter(before)
+	for w := range own {
+		own[w].add(p.current[w], &run{})
+	}
+}
+
+// remove takes a moment out of the list, and returns the index of the moment before it, or none.
+func (p *pending) remove(i int32) (before int32) {
+	m := p.moments.At(i)
 	if m.prev != none {
-		before = &p.moments[m.prev].run
-		p.moments[m.prev].next = m.next
+		p.moments.At(m.prev).next = m.next
 	} else {
 		p.first = m.next
 	}
 	if m.next != none {
-		p.moments[m.next].prev = m.prev
+		p.moments.At(m.next).prev = m.prev
 	} else {
 		p.last = m.prev
 	}
-	for w := range before {
-		before[w].add(m.change[w], &m.run[w])
+	p.moments.Free(i)
+	return m.prev
+}
+
+// runAfter returns the runs after a moment, or those before the first moment if i is none.
+func (p *pending) runAfter(i int32) *[2]run {
+	if i == none {
+		return &p.head
 	}
-	p.free = append(p.free, i)
+	return &p.changesAt(i).after
 }
 
 // wait adds an undecided send or receive at time t, and returns the index of its moment.
 func (p *pending) wait(t int64) int32 {
 	i := p.momentAt(t)
-	p.moments[i].undecided++
+	p.moments.At(i).undecided++
 	return i
 }
 
 // arrive counts a message that was sent and received at undecided moments. It decides both.
 func (p *pending) arrive(send, recv int32, size uint64) {
-	if m, n := &p.moments[send], &p.moments[recv]; m.time < n.time {
-		m.change[messages].Add(1)
-		m.change[bytes] = m.change[bytes].Plus(sum128Of(size))
-		n.change[messages].Add(-1)
-		n.change[bytes] = n.change[bytes].Minus(sum128Of(size))
+	s := p.moments.At(send)
+	if s.time >= p.moments.At(recv).time {
+		p.decide(send)
+		p.decide(recv)
+		return
 	}
-	p.decide(send)
+	size128 := sum128Of(size)
+	end := &p.current
+	if recv == p.last {
+		p.changed = true
+	} else {
+		end = &p.changesAt(recv).at
+	}
+	end[messages].Add(-1)
+	end[bytes] = end[bytes].Minus(size128)
+	if s.undecided == 1 && s.changes == none { // the usual case: the moment ends here
+		own := p.runAfter(p.remove(send))
+		own[messages].add(trace.TicksOf(1), &run{})
+		own[bytes].add(size128, &run{})
+	} else {
+		begin := &p.changesAt(send).at
+		begin[messages].Add(1)
+		begin[bytes] = begin[bytes].Plus(size128)
+		p.decide(send)
+	}
 	p.decide(recv)
 }
 
 // decide records that the other end of a send or receive at moment i is known, or is known to be missing.
 func (p *pending) decide(i int32) {
-	m := &p.moments[i]
+	m := p.moments.At(i)
 	if m.undecided--; m.undecided == 0 && i != p.last {
 		p.drop(i)
 	}
@@ -159,11 +226,16 @@ func (p *pending) most() (count int64, most uint64) {
 		return 0, 0
 	}
 	all := p.head
-	for i := p.first; i != none; i = p.moments[i].next {
-		m := &p.moments[i]
-		for w := range all {
-			all[w].add(m.change[w], &m.run[w])
+	for i := p.first; i != none; i = p.moments.At(i).next {
+		if m := p.moments.At(i); m.changes != none {
+			c := p.changes.At(m.changes)
+			for w := range all {
+				all[w].add(c.at[w], &c.after[w])
+			}
 		}
+	}
+	for w := range all {
+		all[w].add(p.current[w], &run{})
 	}
 	return all[messages].most.Int64(), size(all[bytes].most)
 }

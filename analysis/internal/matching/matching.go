@@ -1,6 +1,8 @@
 // Package matching pairs the sends and receives of a trace, first in, first out.
 package matching
 
+import "github.com/weft-trace/weft/internal/slab"
+
 // none is the index that stands for no node.
 const none = -1
 
@@ -27,8 +29,7 @@ const (
 // A Matcher uses memory for the waiting ends, and for up to 8 channels of a location as sender and 8 as receiver.
 // [New] returns an empty one.
 type Matcher[T, C any] struct {
-	nodes         []node[T]
-	free          []int32 // indices of unused nodes
+	nodes         slab.Slab[node[T]]
 	conversations map[Channel]*Conversation[C]
 	recent        []*[2]recentConversations[C] // indexed by location; nil for locations without ends
 	added         int64                        // number of ends that were added
@@ -41,12 +42,12 @@ func New[T, C any]() *Matcher[T, C] {
 
 // node is a send or receive that waits for its partner.
 type node[T any] struct {
-	value T
-	tag   int64
+	value  T
+	tag    int64
+	number int64 // 0 if the node is not used
 	// prev and next link the ends of one side of a channel in order of arrival, which number counts. If the side has an
 	// index of tags, after links the ends with the same tag.
 	prev, next, after int32
-	number            int64 // 0 if the node is not used
 	cancelled         bool
 }
 
@@ -146,8 +147,8 @@ func (m *Matcher[T, C]) Take(c *Conversation[C], side Side, tag int64) (v T, ok 
 		if i == none {
 			return v, false
 		}
-		n := &m.nodes[i]
-		if m.remove(q, i); !n.cancelled {
+		n := m.nodes.At(i)
+		if m.remove(q, i, n); !n.cancelled {
 			return n.value, true
 		}
 	}
@@ -157,17 +158,10 @@ func (m *Matcher[T, C]) Take(c *Conversation[C], side Side, tag int64) (v T, ok 
 func (m *Matcher[T, C]) Add(c *Conversation[C], side Side, tag int64, v T) Handle {
 	q := &c.queues[side]
 	m.added++
-	var i int32
-	if f := len(m.free); f > 0 {
-		i, m.free = m.free[f-1], m.free[:f-1]
-	} else {
-		i = int32(len(m.nodes))
-		m.nodes = append(m.nodes, node[T]{})
-	}
-	n := &m.nodes[i]
+	i, n := m.nodes.Take()
 	n.value, n.tag, n.number, n.prev, n.next, n.cancelled = v, tag, m.added, q.last, none, false
 	if q.last != none {
-		m.nodes[q.last].next = i
+		m.nodes.At(q.last).next = i
 	} else {
 		q.first = i
 	}
@@ -180,10 +174,13 @@ func (m *Matcher[T, C]) Add(c *Conversation[C], side Side, tag int64, v T) Handl
 
 // Cancel returns an end that waits, and lets nothing match it. ok is false if the end does not wait any more.
 func (m *Matcher[T, C]) Cancel(h Handle) (v T, ok bool) {
-	if h.Number == 0 || m.nodes[h.node].number != h.Number || m.nodes[h.node].cancelled {
+	if h.Number == 0 {
 		return v, false
 	}
-	n := &m.nodes[h.node]
+	n := m.nodes.At(h.node)
+	if n.number != h.Number || n.cancelled {
+		return v, false
+	}
 	n.cancelled = true
 	return n.value, true
 }
@@ -193,8 +190,8 @@ func (m *Matcher[T, C]) Cancel(h Handle) (v T, ok bool) {
 func (m *Matcher[T, C]) Each(f func(at Channel, side Side, tag int64, h Handle, v T)) {
 	for at, c := range m.conversations {
 		for side := range c.queues {
-			for i := c.queues[side].first; i != none; i = m.nodes[i].next {
-				if n := &m.nodes[i]; !n.cancelled {
+			for i := c.queues[side].first; i != none; i = m.nodes.At(i).next {
+				if n := m.nodes.At(i); !n.cancelled {
 					f(at, Side(side), n.tag, Handle{i, n.number}, n.value)
 				}
 			}
@@ -210,22 +207,22 @@ func (m *Matcher[T, C]) first(q *queue, tag int64) int32 {
 	if q.tags == nil {
 		i := q.first
 		for steps := 0; i != none && steps < stepsBeforeIndex; steps++ {
-			if t := m.nodes[i].tag; t == tag || t == UnknownTag {
+			if t := m.nodes.At(i).tag; t == tag || t == UnknownTag {
 				return i
 			}
-			i = m.nodes[i].next
+			i = m.nodes.At(i).next
 		}
 		if i == none {
 			return none
 		}
 		q.tags = map[int64]list{}
-		for i := q.first; i != none; i = m.nodes[i].next {
+		for i := q.first; i != none; i = m.nodes.At(i).next {
 			m.index(q, i)
 		}
 	}
 	best := int32(none)
 	for _, t := range [2]int64{tag, UnknownTag} {
-		if l, ok := q.tags[t]; ok && (best == none || m.nodes[l.first].number < m.nodes[best].number) {
+		if l, ok := q.tags[t]; ok && (best == none || m.nodes.At(l.first).number < m.nodes.At(best).number) {
 			best = l.first
 		}
 	}
@@ -234,11 +231,11 @@ func (m *Matcher[T, C]) first(q *queue, tag int64) int32 {
 
 // index adds node i, the newest end of a queue, to its index of tags.
 func (m *Matcher[T, C]) index(q *queue, i int32) {
-	n := &m.nodes[i]
+	n := m.nodes.At(i)
 	n.after = none
 	l, ok := q.tags[n.tag]
 	if ok {
-		m.nodes[l.last].after = i
+		m.nodes.At(l.last).after = i
 	} else {
 		l.first = i
 	}
@@ -246,21 +243,20 @@ func (m *Matcher[T, C]) index(q *queue, i int32) {
 	q.tags[n.tag] = l
 }
 
-// remove removes node i from its queue. It must be the oldest end with its tag.
-func (m *Matcher[T, C]) remove(q *queue, i int32) {
-	n := &m.nodes[i]
+// remove removes node i, which is n, from its queue. It must be the oldest end with its tag.
+func (m *Matcher[T, C]) remove(q *queue, i int32, n *node[T]) {
 	n.number = 0
 	if n.prev != none {
-		m.nodes[n.prev].next = n.next
+		m.nodes.At(n.prev).next = n.next
 	} else {
 		q.first = n.next
 	}
 	if n.next != none {
-		m.nodes[n.next].prev = n.prev
+		m.nodes.At(n.next).prev = n.prev
 	} else {
 		q.last = n.prev
 	}
-	m.free = append(m.free, i)
+	m.nodes.Free(i)
 	switch {
 	case q.first == none:
 		q.tags = nil
