@@ -156,6 +156,9 @@ type Definitions struct {
 	// location separately then need not merge the locations in the order of time. A transform that breaks this promise
 	// sets ByLocation to false.
 	ByLocation bool
+	// Contiguous is set if a scan of each location in time order delivers all events of a location before those of the
+	// next one. A transform sets it only if it keeps this order.
+	Contiguous bool
 	// Properties holds the properties of the trace as a whole.
 	Properties Table[Attr]
 

@@ -11,6 +11,29 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
+// checkContiguous checks a trace whose decoder has set Definitions.Contiguous: a scan of each location delivers the
+// events of one location after those of another.
+func checkContiguous(t *testing.T, f format.Format, src format.Source) {
+	d := Open(t, f, src, nil)
+	if !d.Defs().Contiguous {
+		return
+	}
+	seen, last := map[uint32]bool{}, trace.NoRef
+	for b, err := range format.Batches(context.Background(), d, trace.Everything(), format.PerLocation) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range b.Time {
+			if loc := b.Location(i); loc != last {
+				if seen[loc] {
+					t.Fatalf("found events of location %d after those of location %d, expected all before", loc, last)
+				}
+				seen[loc], last = true, loc
+			}
+		}
+	}
+}
+
 // checkByLocation checks a trace whose decoder has set Definitions.ByLocation: its events have the promised order, and
 // an encoder writes the same events as in the order of time, and reports the same loss.
 func checkByLocation(t *testing.T, f format.Format, src format.Source) {

@@ -61,7 +61,10 @@ func Run(t *testing.T, f format.Format, opt Options) {
 				}
 				checkEncoder(t, f, src)
 			})
-			t.Run("locations", func(t *testing.T) { checkByLocation(t, f, src) })
+			t.Run("locations", func(t *testing.T) {
+				checkContiguous(t, f, src)
+				checkByLocation(t, f, src)
+			})
 			t.Run("cancel", func(t *testing.T) { checkCancelled(t, f, src) })
 			t.Run("truncated", func(t *testing.T) { checkTruncation(t, f, load(t, f, file), opt.EditStep, 500) })
 			t.Run("flipped", func(t *testing.T) { checkBitFlips(t, f, load(t, f, file), 400) })

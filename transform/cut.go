@@ -65,7 +65,7 @@ func Cut(d format.Events, w trace.Window) format.Events { return CutAt(d, w, nil
 // CutAt is like [Cut], for the locations for which wanted returns true. It reads no other
 // locations; nil selects all. It repeats only messages in transit between two of these locations.
 func CutAt(d format.Events, w trace.Window, wanted func(loc uint32) bool) format.Events {
-	return transformed{&cut{sameDefinitions: sameDefinitions{d}, window: w, flows: flows{wanted: wanted}}}
+	return transformed{&cut{sameDefinitions: interleaved(d), window: w, flows: flows{wanted: wanted}}}
 }
 
 // cut is a trace after [Cut].

@@ -75,7 +75,7 @@ func HasAttribute(d *trace.Definitions, name string, match func(value string) bo
 // mark.
 func Filter(d format.Events, w FilterOptions) format.Events {
 	w.noteDroppedStates(d.Defs())
-	return transformed{&filter{sameDefinitions: sameDefinitions{d}, wanted: w}}
+	return transformed{&filter{sameDefinitions: interleaved(d), wanted: w}}
 }
 
 // filter is a trace after [Filter].

@@ -30,7 +30,7 @@ func eachPiece(ctx context.Context, events format.Events, windows []trace.Window
 	f func(i int, piece format.Events) error) error {
 	if len(windows) <= fewPieces {
 		for i, w := range windows {
-			piece := transformed{&cut{sameDefinitions: sameDefinitions{events}, window: w, toLastTick: closed}}
+			piece := transformed{&cut{sameDefinitions: interleaved(events), window: w, toLastTick: closed}}
 			if err := piece.Prepare(ctx); err != nil {
 				return err
 			}

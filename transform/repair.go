@@ -36,7 +36,7 @@ type RepairOptions struct {
 // Prepare reads the trace once. Repair uses 24 bytes per open region, 112 bytes per open claim and, with
 // Enter, 4 bytes for each leave without an enter.
 func Repair(d format.Events, r RepairOptions) format.Events {
-	x := &repair{sameDefinitions: sameDefinitions{d}, how: r}
+	x := &repair{sameDefinitions: interleaved(d), how: r}
 	own := newRewritten(transformed{x}, x.define)
 	own.definer.into.whole = true
 	own.Defs().Native, own.Defs().Retimed, own.Defs().Repaired = d.Defs().Native, d.Defs().Retimed, true

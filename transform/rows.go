@@ -18,7 +18,7 @@ import (
 // Claims get new ids. ByResource uses 64 bytes for each open claim, or, if links are selected, for
 // each claim and mark of the trace.
 func ByResource(d format.Events) format.Events {
-	return timeOrdered{transformed{&byResource{sameDefinitions{d}}}}
+	return timeOrdered{transformed{&byResource{interleaved(d)}}}
 }
 
 // ByAttribute moves visits of regions, claims and events without duration to locations that stand for the
@@ -32,7 +32,7 @@ func ByResource(d format.Events) format.Events {
 // ByAttribute uses about 200 bytes for each value, and as much memory as [ByResource].
 func ByAttribute(d format.Events, name string) format.Events {
 	own := newRewritten(d, nil) // the definitions of a copy, to which locations can be added
-	return timeOrdered{transformed{&byAttribute{sameDefinitions: sameDefinitions{transformed{own}}, name: name,
+	return timeOrdered{transformed{&byAttribute{sameDefinitions: interleaved(transformed{own}), name: name,
 		defs: own.Defs()}}}
 }
 

@@ -153,6 +153,13 @@ func scanThrough(ctx context.Context, s stage, sink format.Sink, scan func(forma
 // sameDefinitions is embedded by transforms that do not change the definitions.
 type sameDefinitions struct{ inner format.Events }
 
+// interleaved returns the definitions of d for a transform that can deliver events of a location after those of the
+// next location.
+func interleaved(d format.Events) sameDefinitions {
+	d.Defs().Contiguous = false
+	return sameDefinitions{d}
+}
+
 // Defs returns the definitions of the trace.
 func (s *sameDefinitions) Defs() *trace.Definitions { return s.inner.Defs() }
 

@@ -121,7 +121,7 @@ func newModel(a *Archive, opt *format.ReadOptions) (*model, error) {
 			}
 			return nil
 		})
-		m.defs.ByLocation = m.base == 0 && m.defs.Markers.Len() == 0
+		m.defs.ByLocation, m.defs.Contiguous = m.base == 0 && m.defs.Markers.Len() == 0, true
 		return m, reportDefect(opt, err)
 	}
 	// A definition can precede the definitions to which it refers. Therefore all definitions are collected
@@ -168,7 +168,7 @@ func newModel(a *Archive, opt *format.ReadOptions) (*model, error) {
 	if err := m.readMarkers(opt); err != nil {
 		return nil, err
 	}
-	m.defs.ByLocation = slices.IsSorted(m.locations) && m.defs.Markers.Len() == 0
+	m.defs.ByLocation, m.defs.Contiguous = slices.IsSorted(m.locations) && m.defs.Markers.Len() == 0, true
 	return m, nil
 }
 

@@ -104,7 +104,9 @@ type encoder struct {
 	attributes   []Value                    // attributes of the last event
 	values       []byte                     // bytes of these attributes
 	types        carrier.AttributeTypes
-	byLocation   bool // the scan delivers one location after another
+	byLocation   bool   // the scan delivers each location in time order, and no events can change places
+	contiguous   bool   // the scan delivers one location after another
+	location     uint32 // location of the last event, if contiguous is set
 	last         int64
 	tie          uint64
 }
@@ -117,6 +119,7 @@ type encodedThread struct {
 	// archive is the id of the location's archive, if a trace is rewritten.
 	archive uint32
 	slots   requestSlots
+	rows    string // packed rows of a thread that has been closed
 }
 
 const textName = "text" // name of the attribute with the text of a comment
@@ -151,7 +154,7 @@ func (e *encoder) WriteEvents(ctx context.Context, events format.Events, sel tra
 		return cmp.Compare(archiveOf(a.Group), archiveOf(b.Group))
 	})
 	if e.from != nil || e.byLocation {
-		order = format.PerLocation
+		order, e.contiguous = format.PerLocation, d.Contiguous
 	}
 	return events.Scan(ctx, sel, order, e)
 }
@@ -203,6 +206,12 @@ func (e *encoder) Batch(b *trace.Batch) error {
 	// declared outside of the loop: a declaration inside of the loop would copy the cursor for each row
 	c := b.Cursor()
 	for c.Next() {
+		if e.contiguous && c.Location() != e.location {
+			if err := e.closeThread(); err != nil {
+				return err
+			}
+			e.location = c.Location()
+		}
 		if e.ends.Due(c.Time()) {
 			if err := e.writeEnds(c.Time()); err != nil {
 				return err
@@ -223,6 +232,20 @@ func (e *encoder) writeEnds(t int64) error {
 		e.absent = false
 		return err
 	})
+}
+
+// closeThread closes the thread of the last event, which gets no more events. So one thread at a time takes memory.
+func (e *encoder) closeThread() error {
+	if err := e.writeEnds(math.MaxInt64); err != nil {
+		return err
+	}
+	if int(e.location) >= len(e.threads) || e.threads[e.location] == nil {
+		return nil
+	}
+	t := e.threads[e.location]
+	t.rows = t.r.packedRows()
+	e.w.threads.Add(-1) // this thread needs no share of the memory for buffers any more
+	return t.r.Close()
 }
 
 // tick converts a time from ticks of the trace to ticks of the file. The two are equal unless times are

@@ -150,6 +150,7 @@ func newModel(t *Trace, opt *format.ReadOptions) (*model, error) {
 	if !restored {
 		m.defs.Native = m
 	}
+	m.defs.Contiguous = m.lanes < 0
 	m.defs.ByLocation = m.ticks.Base == 0 && m.defs.Markers.Len() == 0 &&
 		slices.IsSortedFunc(m.threads, func(a, b threadID) int { return cmp.Compare(m.location[a], m.location[b]) })
 	return m, nil

@@ -64,7 +64,11 @@ func (e *encoder) addRowMetadata() {
 		if t == nil {
 			continue
 		}
-		if text := t.r.packedRows(); text != "" {
+		text := t.rows
+		if text == "" {
+			text = t.r.packedRows()
+		}
+		if text != "" {
 			e.w.Metadata = append(e.w.Metadata, Metadata{rowsKey + strconv.Itoa(i), text})
 		}
 	}
