@@ -84,8 +84,7 @@ type parser struct {
 	file  string
 	lexer *lexer  // reads the tokens after rest; nil if there are none
 	rest  []token // the next tokens, beginning with the current one
-	// buffer is the memory of rest.
-	buffer []token
+	buffer []token // the array behind rest, for reuse
 	names  map[string]bool
 	used   map[string]bool // names that formulas use
 	depth  int

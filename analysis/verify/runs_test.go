@@ -118,8 +118,8 @@ func TestRuns(t *testing.T) {
 	}
 }
 
-// objects returns a trace of objects that go through a system one after another, a new one each 10 ms: an event
-// arrival, an event work each ms, and an event done 3 ms after the arrival. Of those in late, done comes 1 ms later.
+// objects returns a trace of n objects that go through a system one after another. An object arrives every 10 ms. It has
+// an event arrival, an event work every ms, and an event done 3 ms after the arrival, or 4 ms if late lists the object.
 func objects(n int, late ...int) format.Events {
 	rec := trace.NewRecorder(trace.TicksPerSecond(1000))
 	loc := rec.Location("main")

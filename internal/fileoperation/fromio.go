@@ -39,7 +39,7 @@ type openKey struct {
 // openOperation is an operation that has not ended.
 type openOperation struct{ code, matching uint64 }
 
-// numberKey is a matching number at a location.
+// numberKey identifies an operation by its location and its matching number.
 type numberKey struct {
 	location uint32
 	matching uint64
