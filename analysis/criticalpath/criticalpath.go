@@ -284,8 +284,8 @@ type outerWait struct {
 }
 
 // addWait considers the wait of call n as the wait at which the piece begins. It returns false if the piece begins at
-// the end of this wait. Otherwise the piece also covers earlier time, because calls inside call n end after the wait, or
-// because a call around call n has a wait that ends later. addWait stores the wait with the latest end.
+// the end of this wait. Otherwise the piece also covers earlier time, because calls inside call n end after the wait,
+// or because a call around call n has a wait that ends later. addWait stores the wait with the latest end.
 func (o *outerWait) addWait(l *history.Location, n int32, wait *history.Wait) bool {
 	end := wait.Begin + wait.Length
 	if o.any && end <= o.end {

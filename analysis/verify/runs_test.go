@@ -118,8 +118,8 @@ func TestRuns(t *testing.T) {
 	}
 }
 
-// objects returns a trace of n objects that go through a system one after another. An object arrives every 10 ms. It has
-// an event arrival, an event work every ms, and an event done 3 ms after the arrival, or 4 ms if late lists the object.
+// objects returns a trace of n objects that go through a system one after another. An object arrives every 10 ms. It
+// has an event arrival, an event work every ms, and an event done 3 ms after the arrival, or 4 ms if late lists it.
 func objects(n int, late ...int) format.Events {
 	rec := trace.NewRecorder(trace.TicksPerSecond(1000))
 	loc := rec.Location("main")
