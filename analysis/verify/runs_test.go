@@ -93,21 +93,7 @@ func TestRuns(t *testing.T) {
 		case 1:
 			w.high = noLimits.high
 		}
-		until := func(i int) bool {
-			for j := i; j < n; j++ {
-				since := uint64(times[j] - times[i])
-				if since > w.high {
-					return false
-				}
-				if since >= w.low && inB.has(j) {
-					return true
-				}
-				if !inA.has(j) {
-					return false
-				}
-			}
-			return pending
-		}
+		until := func(i int) bool { return untilHolds(times, i, inA, inB, w, pending) }
 		got, ok := untilRuns(times, a, b, w, pending, n)
 		if !ok {
 			t.Fatalf("until of %d states takes more than %d steps", n, n)
@@ -116,6 +102,24 @@ func TestRuns(t *testing.T) {
 		expect(what, got, until)
 		expect(what+" of bits", untilStates(times, inA, inB, w, pending), until)
 	}
+}
+
+// untilHolds reports whether until holds at state i by its definition: b holds at a later state within w, and a holds
+// at all states before that one. pending is the value if the states end before this is decided.
+func untilHolds(times []int64, i int, a, b bitset, w ticks, pending bool) bool {
+	for j := i; j < len(times); j++ {
+		since := uint64(times[j] - times[i])
+		if since > w.high {
+			return false
+		}
+		if since >= w.low && b.has(j) {
+			return true
+		}
+		if !a.has(j) {
+			return false
+		}
+	}
+	return pending
 }
 
 // objects returns a trace of n objects that go through a system one after another. An object arrives every 10 ms. It
