@@ -93,7 +93,7 @@ func TestRuns(t *testing.T) {
 		case 1:
 			w.high = noLimits.high
 		}
-		until := func(i int) bool { return untilHolds(times, i, inA, inB, w, pending) }
+		until := func(i int) bool { return untilByDefinition(times, i, inA, inB, w, pending) }
 		got, ok := untilRuns(times, a, b, w, pending, n)
 		if !ok {
 			t.Fatalf("until of %d states takes more than %d steps", n, n)
@@ -104,9 +104,9 @@ func TestRuns(t *testing.T) {
 	}
 }
 
-// untilHolds reports whether until holds at state i by its definition: b holds at a later state within w, and a holds
+// untilByDefinition reports whether until holds at state i by its definition: b holds at a later state within w, and a holds
 // at all states before that one. pending is the value if the states end before this is decided.
-func untilHolds(times []int64, i int, a, b bitset, w ticks, pending bool) bool {
+func untilByDefinition(times []int64, i int, a, b bitset, w ticks, pending bool) bool {
 	for j := i; j < len(times); j++ {
 		since := uint64(times[j] - times[i])
 		if since > w.high {

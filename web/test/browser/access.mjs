@@ -72,7 +72,7 @@ export async function run(input, open) {
   return { violations, stops, acts, outside, errors };
 }
 
-// tabStops presses Tab from the top of the page until the keyboard leaves it, and returns what had the focus.
+/** tabStops presses Tab from the top of the page until the keyboard leaves it, and returns what had the focus. */
 async function tabStops(w) {
   const stops = [];
   await w.page.evaluate(() => {
@@ -91,7 +91,7 @@ async function tabStops(w) {
   return stops;
 }
 
-// operate uses the page without the mouse. It returns what the page showed and had in focus after the steps.
+/** operate uses the page without the mouse. It returns what the page showed and had in focus after the steps. */
 async function operate(w, search, violations) {
   const text = (selector) => w.page.locator(selector).first().innerText();
   const said = () => text("footer .message");
@@ -170,8 +170,10 @@ async function operate(w, search, violations) {
   return acts;
 }
 
-// outsideOfPanels checks the panels of two traces on a small screen; the first trace has no calls. It returns the
-// controls that extend beyond their panel.
+/**
+ * outsideOfPanels checks the panels of two traces on a small screen; the first trace has no calls. It returns the
+ * controls that extend beyond their panel.
+ */
 async function outsideOfPanels(small, violations) {
   const size = small.page.viewportSize(),
     outside = [];
@@ -193,7 +195,7 @@ async function outsideOfPanels(small, violations) {
   return outside;
 }
 
-// resultsOutside returns the results of a search that extend beyond a narrow window.
+/** resultsOutside returns the results of a search that extend beyond a narrow window. */
 async function resultsOutside(long) {
   const size = long.page.viewportSize(),
     outside = [];
