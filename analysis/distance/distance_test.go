@@ -67,7 +67,7 @@ func set(t *testing.T, e format.Events, opt Options) *Set {
 	return p.Result()
 }
 
-// TestDistance checks distances that were counted by hand (trace4cps.md has the first four).
+// TestDistance checks distances that were counted by hand.
 func TestDistance(t *testing.T) {
 	first := []span{{"A", 0, 2}, {"B", 2, 4}, {"C", 4, 6}}
 	for _, x := range []struct {

@@ -104,8 +104,8 @@ func TestRuns(t *testing.T) {
 	}
 }
 
-// untilByDefinition reports whether until holds at state i by its definition: b holds at a later state within w, and a holds
-// at all states before that one. pending is the value if the states end before this is decided.
+// untilByDefinition reports whether until holds at state i by its definition: b holds at a later state within w, and a
+// holds at all states before that one. pending is the value if the states end before this is decided.
 func untilByDefinition(times []int64, i int, a, b bitset, w ticks, pending bool) bool {
 	for j := i; j < len(times); j++ {
 		since := uint64(times[j] - times[i])
