@@ -8,8 +8,8 @@ import (
 )
 
 // Memberships finds the members of communicators and sets. The members of all communicators of a trace then take time
-// in proportion to the number of locations, sets and members. If the trace gets more locations or sets, such as a trace
-// that is still being written, Memberships notices. Only one goroutine at a time may use it.
+// in proportion to the number of locations, sets and members. Memberships takes locations and sets into account that
+// the trace gets later, for example because it is still being written. Only one goroutine at a time may use it.
 type Memberships struct {
 	defs            *Definitions
 	locations, sets int               // numbers of locations and sets for which the other fields are valid

@@ -79,8 +79,8 @@ type cut struct {
 	// that have later events.
 	openBegins byLocation[openBegins]
 	claims     map[claimStart]bool // claims that are open at the begin of the window
-	// toLastTick is set if calls and operations that are open at the end of the window end at the window's last
-	// tick in the piece, and not one tick later.
+	// toLastTick selects the end time of calls and operations that are open at the end of the window: the last
+	// tick of the window if it is set, and otherwise the tick after it.
 	toLastTick bool
 }
 

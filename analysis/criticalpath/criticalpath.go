@@ -227,7 +227,7 @@ func (w *walker) addPiece(loc uint32, t int64, jump bool) (from int64, next uint
 	if n < l.Count() {
 		if wait := lastWait(l, n); wait != nil && wait.Begin+wait.Length < t {
 			w.addInside(l, loc, n, t)
-			if !around.set(l, n, wait) {
+			if !around.addWait(l, n, wait) {
 				return w.endAtWait(l, loc, n, wait)
 			}
 		} else {
@@ -241,7 +241,7 @@ func (w *walker) addPiece(loc uint32, t int64, jump bool) (from int64, next uint
 		}
 		w.addAll(loc, l.Inside(n))
 		if wait := lastWait(l, n); wait != nil && (jump || wait.Begin+wait.Length < t) {
-			if !around.set(l, n, wait) {
+			if !around.addWait(l, n, wait) {
 				return w.endAtWait(l, loc, n, wait)
 			}
 		}
@@ -283,9 +283,10 @@ type outerWait struct {
 	any        bool
 }
 
-// set reports whether the piece continues before the wait of call n. This is the case if calls inside of call n end
-// after the wait, or if a call around call n has waited for longer. It keeps the wait if it is the latest one.
-func (o *outerWait) set(l *history.Location, n int32, wait *history.Wait) bool {
+// addWait considers the wait of call n as the wait at which the piece begins. It returns false if the piece begins at
+// the end of this wait. Otherwise the piece also covers earlier time, because calls inside call n end after the wait,
+// or because a call around call n has a wait that ends later. addWait stores the wait with the latest end.
+func (o *outerWait) addWait(l *history.Location, n int32, wait *history.Wait) bool {
 	end := wait.Begin + wait.Length
 	if o.any && end <= o.end {
 		return true

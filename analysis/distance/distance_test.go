@@ -67,7 +67,7 @@ func set(t *testing.T, e format.Events, opt Options) *Set {
 	return p.Result()
 }
 
-// TestDistance checks distances that were counted by hand (trace4cps.md has the first four).
+// TestDistance checks distances that were counted by hand.
 func TestDistance(t *testing.T) {
 	first := []span{{"A", 0, 2}, {"B", 2, 4}, {"C", 4, 6}}
 	for _, x := range []struct {
@@ -331,7 +331,7 @@ func TestBehaviour(t *testing.T) {
 	if odd.Representative != "2" || odd.Objects != 1 || !slices.Equal(usual.Names, []string{"0", "1"}) {
 		t.Errorf("found %+v", b)
 	}
-	// The edges of the usual class are A-B and B-C. Those of the odd one are A-C and B-C.
+	// The edges of the usual class are A-B and B-C. Those of the other class are A-C and B-C.
 	if odd.Usual != 2 || odd.Distance != 2 || *odd.Nearest != 1 || usual.Usual != 0 ||
 		!reflect.DeepEqual(odd.Difference.Second.Edges, []Edge{{Node{"A", 0}, Node{"C", 0}}}) {
 		t.Errorf("found %+v", odd)

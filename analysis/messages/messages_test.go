@@ -287,7 +287,7 @@ func TestLengthsBeyond63Bits(t *testing.T) {
 	}
 	p := New(d, Options{})
 	if err := p.Batch(testtrace.Mixed(d, rows[2:])); err != nil || p.Result().Saturated {
-		t.Errorf("a message of 5 bytes is more than can be told (%v)", err)
+		t.Errorf("a message of 5 bytes exceeds the counters (%v)", err)
 	}
 }
 

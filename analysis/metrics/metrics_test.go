@@ -65,8 +65,8 @@ func TestMetrics(t *testing.T) {
 	d := definitions()
 	f := math.Float64bits
 	rows := []testtrace.Row{
-		// Location 0 grows by 10 in 10 ticks, then by 90 in 30; location 1 by 20 in 10. In all that
-		// is 120 in 50 ticks, or 2400 per second. The highest is 3 per tick.
+		// Location 0 grows by 10 in 10 ticks, then by 90 in 30; location 1 by 20 in 10. The sum
+		// is 120 in 50 ticks, or 2400 per second. The highest rate is 3 per tick.
 		metric(0, 10, 0, 5), metric(0, 20, 0, 15), metric(0, 50, 0, 105),
 		metric(1, 30, 0, 7), metric(1, 40, 0, 27),
 		metric(0, 1, 1, 1<<64-3), metric(1, 2, 1, 4), metric(0, 3, 1, 1), // -3, 4, 1

@@ -57,7 +57,7 @@ type processor struct {
 	ticks  [outside + 1]int64
 	open   [outside + 1]int64 // number of open regions by state
 	alive  int64              // number of the processor's locations that have started and have not finished
-	gaps   int64              // number of the processor's locations in a gap
+	gaps   int64              // number of the processor's locations that are in a gap of the recording
 	inside int64              // number of open visits of wanted regions
 	// prev and next are the neighbours of the processor in the list. They are valid if listed is set.
 	prev, next int32

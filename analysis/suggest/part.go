@@ -43,8 +43,8 @@ func (p *part) nameIndex(o *object, s int32) (i int, isNew bool) {
 	return n - 1, true
 }
 
-// pending returns the events A after the last B, except for the current B. If open is nil, the result has no
-// event A, the last event A, or all events A.
+// pending returns the events A that come after the last B, without counting the current B. Without the table open,
+// it computes them: there are none, only the last A, or all of them.
 func (p *part) pending(o *object, a, b int) pending {
 	if o.open != nil {
 		return o.open[a][b]

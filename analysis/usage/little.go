@@ -380,14 +380,14 @@ func (l *Little) number(value string) uint32 {
 	return i
 }
 
-// begin extends an object to an event at time t that may begin it.
+// begin adds an event that may be the first one of an object, at time t.
 func (s *object) begin(t int64) {
 	if !s.begun || t < s.first {
 		s.first, s.begun = t, true
 	}
 }
 
-// end extends an object to an event at time t that may end it.
+// end adds an event that may be the last one of an object, at time t.
 func (s *object) end(t int64) {
 	if !s.ended || t > s.last {
 		s.last, s.ended = t, true

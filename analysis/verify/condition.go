@@ -152,7 +152,7 @@ func (c condition) hasOperator() bool {
 	return false
 }
 
-// checkParentheses returns an error if a condition with operators has an odd parenthesis.
+// checkParentheses returns an error if a condition with operators has an unbalanced parenthesis.
 func (c condition) checkParentheses() error {
 	found, depth := "", 0
 	for i := range len(c.visible) {

@@ -25,7 +25,7 @@ type grownSignal struct {
 	*Signal
 	*signals.Growing
 	lines      []signals.Line
-	factor     int64 // a tick of the trace has so many ticks of the lines
+	factor     int64 // number of ticks of the lines in a tick of the trace
 	known      int64 // the signal is known before this time
 	rate       eventRate
 	ofResource bool // the signal counts claims of resources

@@ -81,11 +81,10 @@ const (
 
 // parser reads declarations from a list of tokens.
 type parser struct {
-	file  string
-	lexer *lexer  // reads the tokens after rest; nil if there are none
-	rest  []token // the next tokens, beginning with the current one
-	// buffer is the memory of rest.
-	buffer []token
+	file   string
+	lexer  *lexer  // reads the tokens after rest; nil if there are none
+	rest   []token // the next tokens, beginning with the current one
+	buffer []token // the array behind rest, for reuse
 	names  map[string]bool
 	used   map[string]bool // names that formulas use
 	depth  int

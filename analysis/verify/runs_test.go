@@ -93,21 +93,7 @@ func TestRuns(t *testing.T) {
 		case 1:
 			w.high = noLimits.high
 		}
-		until := func(i int) bool {
-			for j := i; j < n; j++ {
-				since := uint64(times[j] - times[i])
-				if since > w.high {
-					return false
-				}
-				if since >= w.low && inB.has(j) {
-					return true
-				}
-				if !inA.has(j) {
-					return false
-				}
-			}
-			return pending
-		}
+		until := func(i int) bool { return untilByDefinition(times, i, inA, inB, w, pending) }
 		got, ok := untilRuns(times, a, b, w, pending, n)
 		if !ok {
 			t.Fatalf("until of %d states takes more than %d steps", n, n)
@@ -118,8 +104,26 @@ func TestRuns(t *testing.T) {
 	}
 }
 
-// objects returns a trace of objects that go through a system one after another, a new one each 10 ms: an event
-// arrival, an event work each ms, and an event done 3 ms after the arrival. Of those in late, done comes 1 ms later.
+// untilByDefinition reports whether until holds at state i by its definition: b holds at a later state within w, and a
+// holds at all states before that one. pending is the value if the states end before this is decided.
+func untilByDefinition(times []int64, i int, a, b bitset, w ticks, pending bool) bool {
+	for j := i; j < len(times); j++ {
+		since := uint64(times[j] - times[i])
+		if since > w.high {
+			return false
+		}
+		if since >= w.low && b.has(j) {
+			return true
+		}
+		if !a.has(j) {
+			return false
+		}
+	}
+	return pending
+}
+
+// objects returns a trace of n objects that go through a system one after another. An object arrives every 10 ms. It
+// has an event arrival, an event work every ms, and an event done 3 ms after the arrival, or 4 ms if late lists it.
 func objects(n int, late ...int) format.Events {
 	rec := trace.NewRecorder(trace.TicksPerSecond(1000))
 	loc := rec.Location("main")

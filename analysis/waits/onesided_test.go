@@ -389,16 +389,18 @@ func TestUnjudgedWindows(t *testing.T) {
 }
 
 // TestArchiveOfWindows checks the waits and costs of the archive that testdata/make_rma.py wrote with OTF2's
-// library, in the order of path and location. Its comments and the following ones have the times.
+// library, in the order of path and location. The comments of make_rma.py have the times.
 //
-// Costs: before the window is created, and between the following operations, both sides have only worked. So the
-// rest of the time since these operations causes the waits in operations: rank 0 waits for rank 1 from 100 to 140, and
-// rank 1 has worked 40 longer; rank 2 waits 20 for it. Late post: rank 0 and 1 left the fence at 310 and 311.
-// Rank 1 has been in it for 1, and worked 59 until 370; rank 0 has worked 10: 49 and 1. Early wait: rank 0 met
-// rank 1 in the start, until 375; it was in the start for 5, in the put for 30, and worked 10, and rank 1 worked 25
-// until 400: 5 and 30, of which the wait is 20: 20 · 5/35 and 20 · 30/35. Lock: rank 1 met rank 0 in its
-// wait, after 430: it has been there for 10, and worked 80; rank 0 has worked 70 + 55, and been in the lock
-// for 5, and in the unlock for 10 until it releases: 45, 5 and 10, of which the wait is 50: 5/6 of each.
+// The costs follow from the time that the causing rank spent since the two ranks last met, minus the time that the
+// waiting rank spent in the same regions:
+//
+//   - wait-at-rma-create: rank 0 waits 40 and rank 2 waits 20 for rank 1, which has worked as much longer: 60.
+//   - late-post: rank 0 left the fence at 310, and rank 1 at 311. Until 370, rank 1 was in the fence for 1 and
+//     worked 59. Rank 0 worked 10. The difference is 49 of work and 1 of the fence.
+//   - early-wait: the ranks met in the start, until 375. Rank 0 was then in the start for 5 and in the put for 30, and
+//     rank 1 in neither. Rank 1 worked longer than rank 0. The wait of 20 is divided: 20 · 5/35 and 20 · 30/35.
+//   - rma-lock-contention: the ranks met in the wait, after 430. Rank 0 worked 45 longer than rank 1, and was in the
+//     lock for 5 and in the unlock for 10. The wait of 50 is divided in this proportion: 50/60 of each.
 func TestArchiveOfWindows(t *testing.T) {
 	events := open(t, "testdata/rma/traces.otf2")
 	r := find(t, events, waits.Options{Worst: 3})

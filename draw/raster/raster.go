@@ -48,7 +48,7 @@ const LeastClaim = 3
 
 // SpanBoxes returns the boxes of a strip of spans from left to right. The strip has the height h and a
 // background of the colour back. The height of a claim, as a share of h, is its share of the resource's
-// capacity. It is at least least pixels.
+// capacity. The parameter least is the smallest height of a claim, in pixels.
 func SpanBoxes(h, least int, t *index.Tile, s index.Strip, back color.RGBA, c *Colors) iter.Seq[Box] {
 	return func(yield func(Box) bool) {
 		for k := s.First; k < s.First+s.Count; k++ {

@@ -11,7 +11,7 @@ import (
 const firstLane = 1 << 32
 
 // setClaim makes a visit of the begin or end of a claim, so that other tools see the claim. If the visit belongs to the
-// resource's own location, setClaim fills in e.event and returns true. If the visit belongs to a further lane, setClaim
+// resource's own location, setClaim fills in e.event and returns true. If the visit belongs to a extra lane, setClaim
 // writes it there and returns false. Rows that cannot be visits, such as claims without a region, have none: setClaim
 // returns false.
 func (e *encoder) setClaim(c *trace.Cursor) bool {
@@ -30,7 +30,7 @@ func (e *encoder) setClaim(c *trace.Cursor) bool {
 	if number == 0 {
 		return true
 	}
-	w, ok, err := e.furtherLanes.Get(c.Location(), number, func(i int) (*EventWriter, error) {
+	w, ok, err := e.extraLanes.Get(c.Location(), number, func(i int) (*EventWriter, error) {
 		return e.w.Location(firstLane + uint64(i)), nil
 	})
 	if ok {
@@ -45,7 +45,7 @@ func (e *encoder) setClaim(c *trace.Cursor) bool {
 
 // defineLanes writes the definitions of the lanes. groups holds the ids of the location groups.
 func (e *encoder) defineLanes(put func(id uint8, v ...uint64), name func(string) uint64, groups map[uint32]uint64) {
-	for i, l := range e.furtherLanes.List {
+	for i, l := range e.extraLanes.List {
 		x := e.defs.Locations.At(l.Resource)
 		put(defLocation, firstLane+uint64(i), name(fmt.Sprintf("%s (%d)", x.Label(), l.Number+1)), 1, l.Writer.Count,
 			groups[x.Group])

@@ -116,7 +116,7 @@ type encoder struct {
 	ends              collective.Ends   // ends of operations that are single events of the trace
 	absent            bool              // the current row is one of ends, which is no event of the trace
 	lanes             *lanes.Lanes      // lanes of the claims on each location
-	furtherLanes      lanes.Further[*EventWriter]
+	extraLanes        lanes.ExtraLanes[*EventWriter]
 	onLane            bool            // the current row has a visit on a lane
 	describes         bool            // an event is a value of kindParameter
 	held              *lookahead.Rows // rows wait for the end of operations on files

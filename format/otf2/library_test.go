@@ -70,8 +70,9 @@ func TestLibraryPrint(t *testing.T) {
 	}
 }
 
-// TestLibrarySnapshots checks that the records of snapshots and thumbnails that OTF2's own library wrote equal
-// the records that the program wrote: in order, and as many as announced.
+// TestLibrarySnapshots reads the snapshots and thumbnails of an archive that a C program wrote with OTF2's own
+// library. It checks that their records have the values and the order of the program's calls, and that their number is
+// the one that the files announce.
 func TestLibrarySnapshots(t *testing.T) {
 	a, err := Open(format.FileSource(libraryWriter(t)(2, 300)))
 	if err != nil {

@@ -24,7 +24,7 @@ func (e *encoder) writeVisit(at uint64, c *trace.Cursor) (record Record, ok bool
 		e.payload = le32(e.payload[:0], c.Ref())
 		return record, true, nil
 	}
-	r, ok, err := e.furtherLanes.Get(c.Location(), number, func(i int) (*Recorder, error) {
+	r, ok, err := e.extraLanes.Get(c.Location(), number, func(i int) (*Recorder, error) {
 		name := fmt.Sprintf("%s (%d)", e.defs.Locations.At(c.Location()).Label(), number+1)
 		return e.w.Archive(e.lanesArchive()).Record(uint32(e.defs.Locations.Len()+i), e.string(name))
 	})
@@ -35,5 +35,5 @@ func (e *encoder) writeVisit(at uint64, c *trace.Cursor) (record Record, ok bool
 	return Generic, ok, err
 }
 
-// lanesArchive returns the id of the archive for further lanes. Its threads have consecutive ids, as Pallas expects.
+// lanesArchive returns the id of the archive for extra lanes. Its threads have consecutive ids, as Pallas expects.
 func (e *encoder) lanesArchive() uint32 { return uint32(e.defs.Groups.Len()) + 1 }

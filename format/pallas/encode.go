@@ -90,25 +90,25 @@ type encoder struct {
 	// renumbered counts the requests that were replaced by slots, by kind of event.
 	renumbered map[trace.Kind]int64
 	lanes      *lanes.Lanes
-	// furtherLanes holds the recorders of the lanes of resources, except for the first lane of each.
-	furtherLanes lanes.Further[*Recorder]
-	visited      []byte           // payload of the last event on such a lane
-	one          trace.Batch      // holds a row whose request was replaced
-	threads      []*encodedThread // threads by location
-	strings      map[string]Ref
-	links        []Metadata
-	hasLongRows  bool // an event has the attribute longRow
-	packed       []byte
-	payload      []byte
-	held         []carrier.AttributeStorage // whether the last event has the attributes of its row
-	attributes   []Value                    // attributes of the last event
-	values       []byte                     // bytes of these attributes
-	types        carrier.AttributeTypes
-	byLocation   bool   // the scan delivers each location in time order, and no events can change places
-	contiguous   bool   // the scan delivers one location after another
-	location     uint32 // location of the last event, if contiguous is set
-	last         int64
-	tie          uint64
+	// extraLanes holds the recorders of the lanes of resources, except for the first lane of each.
+	extraLanes  lanes.ExtraLanes[*Recorder]
+	visited     []byte           // payload of the last event on such a lane
+	one         trace.Batch      // holds a row whose request was replaced
+	threads     []*encodedThread // threads by location
+	strings     map[string]Ref
+	links       []Metadata
+	hasLongRows bool // an event has the attribute longRow
+	packed      []byte
+	payload     []byte
+	held        []carrier.AttributeStorage // whether the last event has the attributes of its row
+	attributes  []Value                    // attributes of the last event
+	values      []byte                     // bytes of these attributes
+	types       carrier.AttributeTypes
+	byLocation  bool   // the scan delivers each location in time order, and no events can change places
+	contiguous  bool   // the scan delivers one location after another
+	location    uint32 // location of the last event, if contiguous is set
+	last        int64
+	tie         uint64
 }
 
 // encodedThread is the recorder of a location, and the position of the location among those with
@@ -377,7 +377,7 @@ func (e *encoder) writeRow(c *trace.Cursor) error {
 }
 
 // noteLoss counts what the record of a row does not show to other tools. visited reports whether the row is a visit
-// on a further lane, all whether the record holds the whole row except its attributes, and native whether the event
+// on a extra lane, all whether the record holds the whole row except its attributes, and native whether the event
 // has the attributes.
 func (e *encoder) noteLoss(c *trace.Cursor, record Record, visited, all, native bool) {
 	keys, _ := c.Attrs()
@@ -669,7 +669,7 @@ func (e *encoder) Close() error {
 		}
 	}
 	var more []carrier.Pair
-	if len(e.furtherLanes.List) > 0 {
+	if len(e.extraLanes.List) > 0 {
 		id := e.lanesArchive()
 		e.w.LocationGroups = append(e.w.LocationGroups, LocationGroup{id, e.string("lanes"), NoRef})
 		more = append(more, carrier.Pair{Key: lanesKey, Value: strconv.Itoa(int(id))})

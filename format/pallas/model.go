@@ -42,7 +42,7 @@ type model struct {
 	types    []trace.Type      // types of the attributes, if the trace carries anything
 	ticks    tickScale
 	rows     map[uint32]string // packed rows by thread, in a trace that weft wrote
-	lanes    int64             // id of the archive for further lanes; -1 if there is none
+	lanes    int64             // id of the archive for extra lanes; -1 if there is none
 	// laneThreads holds the threads of that archive. Their events repeat other events, so the model has no locations
 	// for them.
 	laneThreads []threadID

@@ -170,8 +170,8 @@ func (s *script) follow(at int, times, limit uint32, events []uint64, open *int)
 	return len(list), len(list) > 0
 }
 
-// undoFollow restores the tokens that follow has replaced: the tokens of the sequences before the index
-// before, except for the root, and the first n tokens of the sequence stopped, at which follow stopped.
+// undoFollow restores the tokens that follow has replaced. These are all tokens of the sequences whose index is less
+// than before, except for the root, and the first n tokens of the sequence with index stopped, where follow stopped.
 func (s *script) undoFollow(before, stopped, n int) {
 	id := map[uint32]uint32{}
 	for i, q := range s.sequences {

@@ -40,9 +40,10 @@ func (d *decoder) hasLinks() bool {
 
 // Preview returns fewer sums than Summary, but for more traces. It accepts regions that are visited inside
 // themselves, events with attributes, and messages whose peer is unknown. The sums of times omit calls that do
-// not end, or do not end in the reverse order of their beginnings. Preview reads no times either. If a trace
-// has no repetitions, however, the grammars are as long as the trace. Preview returns nil if the grammars have
-// more than maxPreviewBytes.
+// not end, or do not end in the reverse order of their beginnings.
+//
+// Like Summary, Preview reads the grammars and not the times of the events. The grammars of a trace without
+// repetitions are as long as the trace, so Preview returns nil if they have more than maxPreviewBytes.
 func (d *decoder) Preview(ctx context.Context) (*format.Preview, error) {
 	left := int64(maxPreviewBytes)
 	for _, id := range d.threads {

@@ -93,7 +93,7 @@ func (e *encoder) writeForeignRow(c *trace.Cursor) error {
 // foreignMark makes a mark of an event type whose label is the kind of the event. The data are the reference, if the
 // kind has one, and the operands. foreignMark returns false if some data are no integers, or if there are more than 15.
 func (e *encoder) foreignMark(c *trace.Cursor) bool {
-	const most = 14 // maximum number of operands, beside the reference
+	const most = 14 // maximum number of operands, in addition to the reference
 	kind, ops := c.Kind(), c.Ops()
 	spec := e.Defs.Spec(kind)
 	if c.Derived() || e.w.opt.Brackets == EntryExit || len(ops) > most || isClaim(kind) {

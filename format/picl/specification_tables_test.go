@@ -123,7 +123,7 @@ func TestSubsets_2_3_2(t *testing.T) {
 		for in, events := range map[bool][]int{true: x.in, false: x.out} {
 			for _, event := range events {
 				if event == -913 || event == -901 {
-					continue // these also say what is traced
+					continue // events of these types also determine which events have records
 				}
 				// The count 0 is too small for a mark that belongs to the subset. A greater count may include event types
 				// without records.

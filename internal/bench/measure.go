@@ -157,7 +157,7 @@ func (r *runner) each(to *[]commandResult, n int, lines []string, more ...string
 	return nil
 }
 
-// sequence runs programs one after the other. After the first failure, it runs no more.
+// sequence runs programs one after the other until one of them fails.
 type sequence struct {
 	*runner
 	err error

@@ -141,7 +141,7 @@ func (r *otfReport) document() []byte {
 		otfStep)
 	r.printf("Its size is %s uncompressed, and compressed (level %d) %s.\n\n", size(r.plain), otfLevel, size(r.packed))
 	r.writeReading()
-	r.writeWriting()
+	r.writeEncoding()
 	r.writeMemory()
 	return r.text.Bytes()
 }
@@ -191,8 +191,8 @@ func smallSeconds[T any](list []T, f func(T) float64) string {
 	return fmt.Sprintf("%.3f s", s.median)
 }
 
-// writeWriting writes the section about writing.
-func (r *otfReport) writeWriting() {
+// writeEncoding writes the section that compares programs that write traces.
+func (r *otfReport) writeEncoding() {
 	r.printf("## Writing\n\nTwo programs generate the events of the trace and write them to files: a Go program with\n" +
 		"the package format/otf, in which each goroutine has separate streams, and a C program\n" +
 		"with libotf. Both use buffers of 1 MiB. Numbers are ns per event and include the\n" +

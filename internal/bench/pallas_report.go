@@ -32,7 +32,7 @@ const (
 	readRegular     = 30
 	readIrregular   = 60
 	infoTime        = 0.010 // seconds
-	longerCost      = 1.25  // largest ratio of the cost per event in a trace ten times as long
+	longerCost      = 1.25  // largest ratio of costs per event: a trace ten times as long to the usual one
 	recordMemory    = 64<<20 + 64<<10
 	threadMemory    = 100 << 10   // bytes for each further recorded thread
 	valueBytes      = 8*1000 + 64 // size of an uncompressed block and of its length

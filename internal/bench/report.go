@@ -177,8 +177,9 @@ func (r *report) judge(part, text, limit string, more bool,
 	return a
 }
 
-// ofStat returns the results of f in judge for a statistic.
-func ofStat(s stat, bound float64) (float64, float64, string) {
+// medianAndBound returns the results that the parameter f of judge needs: the median of s, the bound, and the ratio as
+// a text. Without values it returns zeros.
+func medianAndBound(s stat, bound float64) (float64, float64, string) {
 	if s.n == 0 {
 		return 0, 0, ""
 	}
@@ -193,18 +194,18 @@ func (r *report) acceptances() []acceptance {
 				if r.mawk == "" {
 					return 0, 0, ""
 				}
-				return ofStat(slowerOf(statOver(x.smallRounds, perMawk), statOver(x.rounds, perMawk)), maxMawk)
+				return medianAndBound(slowerOf(statOver(x.smallRounds, perMawk), statOver(x.rounds, perMawk)), maxMawk)
 			}),
 		r.judge(partDecode, "Two cores decode faster than one", "≥ 1.60 ×", false,
 			func(x *fileResult) (float64, float64, string) {
 				if r.cores < 2 {
 					return 0, 0, ""
 				}
-				return ofStat(statOver(x.rounds, speedUp), minTwoCores)
+				return medianAndBound(statOver(x.rounds, speedUp), minTwoCores)
 			}),
 		r.judge(partDecode, "Time is linear in the size", "≤ 1.15 × per byte", true,
 			func(x *fileResult) (float64, float64, string) {
-				return ofStat(r.linear(x), maxLinear)
+				return medianAndBound(r.linear(x), maxLinear)
 			}),
 		r.judge(partMemory, "`check` and `info` hold little", "≤ 64 MiB + definitions + 64 B an open claim or region", true,
 			func(x *fileResult) (float64, float64, string) {
@@ -228,7 +229,7 @@ func (r *report) acceptances() []acceptance {
 			}),
 		r.judge(partEncode, "Encoding takes no more time than decoding", "≤ 1.00 × the same file decoded", true,
 			func(x *fileResult) (float64, float64, string) {
-				return ofStat(slowerOf(statOver(x.smallEncodeRounds, encodeRound.wholePerDecode),
+				return medianAndBound(slowerOf(statOver(x.smallEncodeRounds, encodeRound.wholePerDecode),
 					statOver(x.encodeRounds, encodeRound.perDecode)), maxEncode)
 			}),
 	}

@@ -89,7 +89,7 @@ func isPlain(text []byte) bool {
 	return true
 }
 
-// isPlainRune reports whether plain text can have a character that was decoded from n bytes.
+// isPlainRune reports whether a character that was decoded from n bytes may occur in plain text.
 func isPlainRune(r rune, n int) bool {
 	const firstDirection = 0x61c // the first character that controls the direction of text
 	switch {

@@ -73,8 +73,8 @@ func TestLikeScoreP(t *testing.T) {
 	}
 }
 
-// TestScorePLayoutStays checks that commands which change nothing write an archive of generate again as otf2-print
-// shows it, with the processes and master threads of Score-P.
+// TestScorePLayoutStays checks that commands that change no event keep the layout of an archive that weft generate has
+// written, with the processes and master threads of Score-P. otf2-print must show the same for both archives.
 func TestScorePLayoutStays(t *testing.T) {
 	if _, err := exec.LookPath("otf2-print"); err != nil {
 		t.Skip("otf2-print is not installed")

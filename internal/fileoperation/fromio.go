@@ -25,7 +25,7 @@ type FromIO struct {
 	defs    *trace.Definitions
 	handles []Handle                  // indexed as Definitions.Handles
 	open    map[openKey]openOperation // operations that have not ended
-	numbers map[numberKey]bool        // matching numbers of the open operations
+	numbers map[matchingKey]bool      // matching numbers of the open operations
 	// spare is the last matching number that begin has allotted because the number in the event was in use.
 	spare uint64
 }
@@ -39,15 +39,15 @@ type openKey struct {
 // openOperation is an operation that has not ended.
 type openOperation struct{ code, matching uint64 }
 
-// numberKey is a matching number at a location.
-type numberKey struct {
+// matchingKey identifies an operation by its location and its matching number.
+type matchingKey struct {
 	location uint32
 	matching uint64
 }
 
 // NewFromIO returns a converter for the events of a trace. The events must come in the order of time at each location.
 func NewFromIO(d *trace.Definitions) *FromIO {
-	return &FromIO{defs: d, open: map[openKey]openOperation{}, numbers: map[numberKey]bool{}, spare: firstOwnMatching}
+	return &FromIO{defs: d, open: map[openKey]openOperation{}, numbers: map[matchingKey]bool{}, spare: firstOwnMatching}
 }
 
 // Convert returns the operation for an event. ok is false if there is none: for other kinds, tests of operations,
@@ -120,11 +120,11 @@ func (f *FromIO) begin(c *trace.Cursor) (matching uint64) {
 	o, again := f.open[k]
 	if !again {
 		o.matching = c.Op(3)
-		for f.numbers[numberKey{c.Location(), o.matching}] {
+		for f.numbers[matchingKey{c.Location(), o.matching}] {
 			f.spare++
 			o.matching = f.spare
 		}
-		f.numbers[numberKey{c.Location(), o.matching}] = true
+		f.numbers[matchingKey{c.Location(), o.matching}] = true
 	}
 	o.code = code
 	f.open[k] = o
@@ -142,7 +142,7 @@ func (f *FromIO) end(c *trace.Cursor, x *Operation) {
 	k := openKey{c.Location(), c.Ref(), x.Matching}
 	if o, ok := f.open[k]; ok {
 		delete(f.open, k)
-		delete(f.numbers, numberKey{c.Location(), o.matching})
+		delete(f.numbers, matchingKey{c.Location(), o.matching})
 		x.Code, x.Matching = o.code, o.matching
 	} else {
 		x.Code = Other

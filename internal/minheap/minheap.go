@@ -7,7 +7,7 @@ package minheap
 
 import "cmp"
 
-// Less reports whether a is less than b. It is the order of a list whose first element is the least number or text.
+// Less reports whether a is less than b. With Less as the order, the first element of a list is the least one.
 func Less[T cmp.Ordered](a, b *T) bool { return *a < *b }
 
 // Init orders a list as a heap.

@@ -48,8 +48,8 @@ func (s *Spool) AppendTo(file *os.File, name string) error {
 	return err
 }
 
-// Whole reports whether the file of AppendTo contains the whole text, and no pieces have to be
-// inserted.
+// Whole writes buffered text to the file. It then reports whether the file that AppendTo named is complete: the
+// spool appends to such a file, and has no pieces to insert.
 func (s *Spool) Whole() (bool, error) {
 	err := s.flush()
 	return s.borrowedName != "" && s.late == nil, err

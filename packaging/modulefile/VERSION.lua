@@ -7,7 +7,7 @@
 --   cp packaging/modulefile/@VERSION@.lua MODULES/weft/
 --   module use MODULES && module load weft && weft version
 --
--- WEFT_PREFIX says where the versions are, if that is not /opt/weft.
+-- WEFT_PREFIX names the folder that contains the versions, if it is not /opt/weft.
 help([[weft reads, converts, checks, analyses and draws execution traces.]])
 
 whatis("Name: weft")

@@ -257,7 +257,8 @@ func readList(path string) (*fileList, error) {
 	return &l, nil
 }
 
-// others returns the summaries of other traces in the list of a main file, except those without an index.
+// others returns the summaries of all traces that have an index and the main file main, except for the trace key. The
+// list of the main file contains them.
 func (c *Cache) others(main, key string) map[string]traceSummary {
 	l, err := readList(filepath.Join(c.dir, main+listSuffix))
 	if err != nil {

@@ -6,7 +6,7 @@ package curve
 // Kind is the way in which a curve continues between two recorded values.
 type Kind uint8
 
-// These kinds say where a curve has a value between its samples.
+// These kinds determine where a curve has a value between its samples.
 const (
 	Smooth Kind = iota // a signal: polynomials, which are defined everywhere
 	Steps              // a counter: a value holds until the next one

@@ -6,7 +6,7 @@ import "math/bits"
 type scale struct {
 	from, to    int64
 	span, width uint64
-	beyond      uint64 // number of ticks after to that the columns cover too
+	beyond      uint64 // number of ticks that the columns cover after to
 }
 
 func newScale(from, to int64, width int) scale {

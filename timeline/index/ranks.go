@@ -122,7 +122,7 @@ func (ix *Index) EachInstant(track int, from, to int64, f func(Instant)) error {
 	return ix.eachInstant(&reader{f: ix.data}, e, from, to, func(i *instant) { f(ix.instant(e, i)) })
 }
 
-// instant returns an instant of a track with its name.
+// instant converts an instant of a track to the exported type, and adds its name.
 func (ix *Index) instant(e *trackEntry, i *instant) Instant {
 	out := Instant{i.time, i.kind, i.region(), ix.Region(i.name)}
 	if i.named && int(i.name) < len(e.names) {

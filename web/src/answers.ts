@@ -43,7 +43,7 @@ export interface ClaimPlace {
   from: string;
   to: string;
 }
-/** Side holds the claims, and the pairs of successive claims, that one of two lists has and the other lacks. */
+/** Side holds the claims, and the pairs of successive claims, that are in one of two lists but not in the other. */
 export interface Side {
   nodeCount: number;
   edgeCount: number;

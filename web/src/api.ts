@@ -491,7 +491,7 @@ export interface Defect {
   time: string;
   track: number;
 }
-/** Note is a bookmark for a time or a window. */
+/** Note is a text for a time or a window. */
 export interface Note {
   id: string;
   from: string;

@@ -33,8 +33,8 @@ export function toggleTheme(app: App): void {
   app.store.set({ theme: app.colors.dark ? "light" : "dark" });
 }
 
-/** bookmark adds a note for the selection. Without a selection, the note is for the range or the window. */
-export function bookmark(app: App, details: Details, dock: Dock): void {
+/** addNote adds a note for the selection. Without a selection, the note is for the range or the window. */
+export function addNote(app: App, details: Details, dock: Dock): void {
   const s = app.store.state,
     lane = app.lanes[s.selection?.lane ?? 0];
   const span = s.selection ? details.span?.span : undefined;
@@ -52,10 +52,10 @@ export function bookmark(app: App, details: Details, dock: Dock): void {
     .set(lane.index, [...app.notes.inLane(lane.index), note])
     .then((where) => {
       app.announce(
-        where === "server" ? "bookmark added" : "bookmark added, kept in this browser only: the server is read-only",
+        where === "server" ? "note added" : "note added, kept in this browser only: the server is read-only",
       );
       app.store.set({ panel: "notes" });
       dock.follow(true);
     })
-    .catch((e: unknown) => app.announce("bookmark: " + errorText(e)));
+    .catch((e: unknown) => app.announce("note: " + errorText(e)));
 }

@@ -47,7 +47,7 @@ export interface LegendColor {
   color: string;
 }
 
-/** PictureTarget is where a picture is drawn: a canvas or an SVG text. */
+/** PictureTarget draws a picture on a canvas or into an SVG text. */
 interface PictureTarget {
   pen: Pen;
   /**

@@ -19,7 +19,7 @@ export interface KeyTargets {
   active(): boolean;
   /** back shows the previous view. */
   back(): void;
-  bookmark(): void;
+  addNote(): void;
 }
 
 /** listenToKeys makes the page react to the keyboard. */
@@ -143,7 +143,7 @@ function handleSelectKey({ app, on, key, timeline, target }: Press): boolean {
       return true;
     case "b":
     case "B":
-      on.bookmark();
+      on.addNote();
       return true;
     case "Escape":
       leaveMode(app);

@@ -1,8 +1,8 @@
-// Bookmarks. They are stored by the server, next to the index. If the server is read-only, they are
+// Notes. They are stored by the server, next to the index. If the server is read-only, they are
 // stored by the browser.
 import { type Client, type Note, ApiError } from "./api";
 
-/** Notes holds the bookmarks of all lanes. */
+/** Notes holds the notes of all lanes. */
 export class Notes {
   private lists: Note[][] = [];
   private ids: string[] = [];

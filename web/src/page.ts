@@ -12,7 +12,7 @@ import {
 } from "./api";
 import type { App } from "./app";
 import { type Colors, highlighted, regionColors, shareColors, themeColors } from "./colors";
-import { bookmark } from "./commands";
+import { addNote } from "./commands";
 import { Connection } from "./connection";
 import { attach } from "./control";
 import { Dock, type Panel } from "./dock";
@@ -564,7 +564,7 @@ export class Page implements App {
       picker,
       active: () => this.parts !== null,
       back: () => this.address.back(),
-      bookmark: () => bookmark(this, details, dock),
+      addNote: () => addNote(this, details, dock),
     });
     return { details, dock, toolbar };
   }

@@ -1,4 +1,4 @@
-// The ruler above the time lines. It shows the range, the measured time and bookmarks. A drag on it
+// The ruler above the time lines. It shows the range, the measured time and notes. A drag on it
 // zooms.
 import type { App } from "./app";
 import { ink } from "./colors";

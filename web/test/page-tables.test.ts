@@ -129,6 +129,7 @@ pageTests("the page: tables", (check) => {
     await page.locator(".plot").focus();
     await page.keyboard.press("b");
     await ready();
+    expect(await page.locator("footer .message").innerText()).toBe("note added");
     await page.locator("#panel textarea").fill("slow <b>here</b>");
     await page.keyboard.press("Tab");
     await ready();

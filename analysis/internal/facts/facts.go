@@ -29,11 +29,12 @@ func (r *Reader) LocationName(l uint32) string {
 	return ""
 }
 
-// Each calls add for the attributes of an event that wants accepts, except for the event's own ones. An attribute has
-// several values if its location or group has several names. A begin of a claim or visit has "name", "location" and
-// "group"; other events also have "kind", their operands, and "sender" and "receiver" if they are messages. Each adds
-// nothing for values and pieces of signals. It also adds nothing for any event of a trace whose events have all names
-// and places as attributes of their own ([trace.Definitions.AttributesAlone]).
+// Each derives attributes from the kind, the location and the operands of an event. It calls add for those whose keys
+// wants accepts. If a location or group has several names, it calls add for each of them.
+//
+// All events have "name", "location" and "group". All except the begins of claims and visits also have "kind" and
+// their operands; messages have "sender" and "receiver". Events of signals have no derived attributes. Neither have
+// the events of a trace that stores all names and places as attributes ([trace.Definitions.AttributesAlone]).
 func (r *Reader) Each(c *trace.Cursor, wants func(key string) bool, add func(key, value string)) {
 	k := c.Kind()
 	switch {

@@ -109,7 +109,8 @@ func TestMemory(t *testing.T) {
 			t.Fatalf("message %d: found no send", i)
 		}
 	}
-	// Each of 1000 receivers keeps its channel, but location 0 does not keep theirs.
+	// The matcher keeps a channel for each of the 1000 receivers. For the sender, location 0, it keeps only the
+	// recent channels.
 	if m.nodes.Places() > 2 || len(m.conversations) > 1000+recentPlaces {
 		t.Errorf("found %d nodes and %d channels, expected 1 and about 1000", m.nodes.Places(), len(m.conversations))
 	}

@@ -107,7 +107,7 @@ export class Views {
     return swatch(this.app, this.sides[side].lane, region);
   }
 
-  /** bar shows a difference beside the largest one. */
+  /** bar shows a difference as a bar, relative to the largest difference. */
   private bar(difference: number, most: number): HTMLElement {
     const width = (50 * Math.abs(difference)) / (most || 1);
     return el("span", {

@@ -1,4 +1,4 @@
-// The panel of bookmarks: places and windows with a text.
+// The panel of notes: places and windows with a text.
 import { type Note, errorText } from "../api";
 import type { App } from "../app";
 import { button, el, name, accessibleName } from "../dom";
@@ -113,7 +113,7 @@ function noteRow(app: App, lane: Lane, n: Note, signal: AbortSignal, store: Stor
   );
 }
 
-/** notes creates the panel of bookmarks. */
+/** notes creates the panel of notes. */
 export function notes(): Panel {
   return {
     id: "notes",

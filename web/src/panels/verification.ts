@@ -286,7 +286,7 @@ function textArea(text: string, changed: (text: string) => void): HTMLTextAreaEl
   return area;
 }
 
-/** filePicker returns the hidden field for a file with a specification. */
+/** filePicker returns the hidden input element that selects a file with a specification. */
 function filePicker(opened: (text: string) => void): HTMLInputElement {
   const file = el("input", { type: "file", class: "visuallyhidden", tabindex: -1, aria: { label: "Open a file" } });
   file.accept = ".etl,text/plain";

@@ -53,8 +53,28 @@ export async function run(input, open) {
   await w.page.waitForSelector(".tip:visible");
   await check(w, "pointer", violations);
   await w.page.mouse.move(2, 2);
+  const stops = await tabStops(w);
+  const acts = await operate(w, input.search, violations);
+  const small = await open("access-small", input.small);
+  const outside = await outsideOfPanels(small, violations);
+  const long = await open("access-long", input.long);
+  outside.push(...(await resultsOutside(long)));
+  // the page of weft report is no wider than a narrow window
+  const report = await open("access-report", input.report),
+    narrow = 320;
+  await report.page.setViewportSize({ width: narrow, height: 600 });
+  const wide = await report.page.evaluate(() => document.documentElement.scrollWidth);
+  if (wide > narrow) outside.push(`the report, ${wide} pixels wide in a window of ${narrow},`);
+  const list = await open("access-list", input.folder);
+  await list.page.waitForSelector("main.start");
+  await check(list, "list of traces", violations);
+  const errors = [w, small, long, report, list].flatMap((page) => page.errors);
+  return { violations, stops, acts, outside, errors };
+}
+
+/** tabStops presses Tab from the top of the page until the keyboard leaves it, and returns what had the focus. */
+async function tabStops(w) {
   const stops = [];
-  // from the top of the page until the keyboard leaves it
   await w.page.evaluate(() => {
     const d = document.createElement("div");
     d.tabIndex = -1;
@@ -68,6 +88,11 @@ export async function run(input, open) {
     if (stops.length > 2 && stops[0].name === f.name && stops[0].role === f.role) break;
     stops.push(f);
   }
+  return stops;
+}
+
+/** operate uses the page without the mouse. It returns what the page showed and had in focus after the steps. */
+async function operate(w, search, violations) {
   const text = (selector) => w.page.locator(selector).first().innerText();
   const said = () => text("footer .message");
   const acts = {};
@@ -103,14 +128,14 @@ export async function run(input, open) {
     (q) => {
       location.hash += q;
     },
-    "&v=verification.spec:--never+" + input.search + "_Barrier&v=verification.check:0+never",
+    "&v=verification.spec:--never+" + search + "_Barrier&v=verification.check:0+never",
   );
   await w.page.waitForSelector(".extras button");
   await check(w, "results", violations);
   // the search, its list and the way back
   await w.page.locator(".plot").focus();
   await w.page.keyboard.press("/");
-  await w.page.keyboard.type(input.search);
+  await w.page.keyboard.type(search);
   await w.page.waitForSelector(".found [role=option]");
   await check(w, "search", violations);
   await w.page.keyboard.type(" that nothing is called");
@@ -142,9 +167,15 @@ export async function run(input, open) {
     location.hash += "&theme=dark";
   });
   await check(w, "dark", violations);
-  // on a small screen with two traces; the first one has no calls
-  const small = await open("access-small", input.small),
-    size = small.page.viewportSize(),
+  return acts;
+}
+
+/**
+ * outsideOfPanels checks the panels of two traces on a small screen; the first trace has no calls. It returns the
+ * controls that extend beyond their panel.
+ */
+async function outsideOfPanels(small, violations) {
+  const size = small.page.viewportSize(),
     outside = [];
   await small.page.setViewportSize({ width: 800, height: 600 });
   await small.ready();
@@ -161,8 +192,13 @@ export async function run(input, open) {
     outside.push(...left.map((name) => `${panel}: ${name}`));
   }
   await small.page.setViewportSize(size);
-  // results of any length stay inside of the window
-  const long = await open("access-long", input.long);
+  return outside;
+}
+
+/** resultsOutside returns the results of a search that extend beyond a narrow window. */
+async function resultsOutside(long) {
+  const size = long.page.viewportSize(),
+    outside = [];
   for (const width of [1280, 450, 360]) {
     await long.page.setViewportSize({ width, height: 600 });
     for (const text of ["a long name", "nothing is called so"]) {
@@ -173,15 +209,5 @@ export async function run(input, open) {
     }
   }
   await long.page.setViewportSize(size);
-  // the page of weft report is no wider than a narrow window
-  const report = await open("access-report", input.report),
-    narrow = 320;
-  await report.page.setViewportSize({ width: narrow, height: 600 });
-  const wide = await report.page.evaluate(() => document.documentElement.scrollWidth);
-  if (wide > narrow) outside.push(`the report, ${wide} pixels wide in a window of ${narrow},`);
-  const list = await open("access-list", input.folder);
-  await list.page.waitForSelector("main.start");
-  await check(list, "list of traces", violations);
-  const errors = [w, small, long, report, list].flatMap((page) => page.errors);
-  return { violations, stops, acts, outside, errors };
+  return outside;
 }
