@@ -312,9 +312,13 @@ func (tr *threadReader) reportUnsound(g *outline) error {
 	}
 	for i, n := range g.events {
 		if v := &tr.t.Events[i].Timestamps; n != v.Size {
+			occurrences := plural.Of(n, "occurrence")
+			if n == math.MaxUint64 { // the count is saturated
+				occurrences = "2⁶⁴ or more occurrences"
+			}
 			return tr.options().Defect(&trace.Defect{Rule: "pallas.lost-events", Severity: trace.Error,
 				Position: trace.Position{File: tr.t.path},
-				Found:    fmt.Sprintf("%s of event %d in the grammar", plural.Of(n, "occurrence"), i),
+				Found:    fmt.Sprintf("%s of event %d in the grammar", occurrences, i),
 				Expected: fmt.Sprintf("%d, the number of its times; weft reads the events in the order of time", v.Size)})
 		}
 	}
