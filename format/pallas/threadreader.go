@@ -358,6 +358,11 @@ func (tr *threadReader) describe() error {
 			if tr.lists == nil {
 				tr.lists = make([]listIterator, len(tr.t.Events))
 			}
+			if err := e.checkAttributes(); err != nil {
+				if err := tr.reportAttributes(err); err != nil {
+					return err
+				}
+			}
 			tr.lists[i].rest = e.attributes
 			tr.lists[i].advance()
 			for _, values := range e.Attributes() {
@@ -551,7 +556,14 @@ func (tr *threadReader) addAttributes(row int, e uint32, in *eventInfo) error {
 	}
 	s := tr.d.scopes[tr.t.Archive.ID]
 	for _, v := range tr.values {
-		key, value := tr.d.value(s, v)
+		key, value, size := tr.d.value(s, v)
+		if size >= 0 && size != len(v.Bytes) {
+			err := fmt.Errorf("%s for a value of attribute %d, whose type has %d", plural.Of(len(v.Bytes), "byte"), v.Attribute,
+				size)
+			if err := tr.reportAttributes(err); err != nil {
+				return err
+			}
+		}
 		add(key, value)
 	}
 	return nil
@@ -574,7 +586,8 @@ func (tr *threadReader) currentList(row int, e uint32) (list attributeList, ok b
 
 func (tr *threadReader) reportAttributes(err error) error {
 	return tr.options().Defect(&trace.Defect{Rule: "pallas.attributes", Severity: trace.Error,
-		Position: trace.Position{File: tr.t.path}, Found: err.Error(), Expected: "an attribute list"})
+		Position: trace.Position{File: tr.t.path}, Found: err.Error(),
+		Expected: "lists of attributes in the order of occurrences, which fit their sizes"})
 }
 
 // occurrence identifies an occurrence of an event.
