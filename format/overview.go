@@ -51,13 +51,15 @@ type LocationSummary struct {
 }
 
 // RegionSummary holds sums over the visits of a region. Inclusive is the time of the visits that are
-// not inside of another visit of the region, and Sum is the time of all visits. Each time may be too
-// small by up to Missing ticks.
+// not inside of another visit of the region, and Sum is the time of all visits. Nested is the part of
+// Inclusive inside of visits of other regions of the same row ([trace.Rows]). Each time, and Inclusive
+// without Nested, may be too small by up to Missing ticks.
 type RegionSummary struct {
 	Region               uint32
 	Count                int64 // number of visits
 	Inclusive, Exclusive int64
 	Sum                  int64
+	Nested               int64
 	Min, Max             int64 // shortest and longest visit
 	Missing              int64
 }

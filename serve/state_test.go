@@ -631,9 +631,14 @@ func TestOverviewOfOneName(t *testing.T) {
 	c := d.Regions.Add(trace.Region{ID: "3", Name: "send"})
 	e := d.Regions.Add(trace.Region{ID: "4", Name: "wait", File: "w.c", Line: 4})
 	o := newOverview(d, &format.Summary{Regions: []format.RegionSummary{
-		{Region: a, Count: 2, Inclusive: 30, Exclusive: 20}, {Region: b, Count: 1, Inclusive: 25, Exclusive: 25},
-		{Region: c, Count: 3, Inclusive: 10, Exclusive: 10}, {Region: e, Count: 1, Inclusive: 5, Exclusive: 5}}})
-	want := []overviewRegion{{"send", 5, 40, 30}, {"wait (no place)", 1, 25, 25}, {"wait (w.c:4)", 1, 5, 5}}
+		{Region: a, Count: 2, Inclusive: 30, Exclusive: 20, Missing: 3}, {Region: b, Count: 1, Inclusive: 25, Exclusive: 25},
+		{Region: c, Count: 3, Inclusive: 10, Exclusive: 10, Nested: 4, Missing: 2},
+		{Region: e, Count: 1, Inclusive: 5, Exclusive: 5, Missing: 4}}})
+	// of the 10 ticks of the second send, 4 are inside of the first one; the error of a row is the sum of the errors
+	want := []overviewRegion{{"send", 5, 36, 30}, {"wait (no place)", 1, 25, 25}, {"wait (w.c:4)", 1, 5, 5}}
+	if o.Missing != 5 {
+		t.Errorf("found times that are too small by up to %d, expected 5", o.Missing)
+	}
 	if !slices.Equal(o.Regions, want) {
 		t.Errorf("found %+v, expected %+v", o.Regions, want)
 	}

@@ -111,10 +111,13 @@ func newOverview(d *trace.Definitions, s *format.Summary) *overview {
 	for _, k := range s.Kinds {
 		o.Events = trace.Add(o.Events, k.Events)
 	}
-	rows := newOverviewRows(d, o)
+	rows, missing := newOverviewRows(d, o), map[uint32]int64{}
 	for _, r := range s.Regions {
-		o.Missing = max(o.Missing, ticks(r.Missing))
-		rows.add(r.Region, overviewRegion{rows.names[r.Region], r.Count, ticks(r.Inclusive), ticks(r.Exclusive)})
+		row := rows.rows.Of(r.Region)
+		missing[row] = trace.Add(missing[row], r.Missing)
+		o.Missing = max(o.Missing, ticks(missing[row]))
+		rows.add(r.Region,
+			overviewRegion{rows.names[r.Region], r.Count, ticks(r.Inclusive - r.Nested), ticks(r.Exclusive)})
 	}
 	names := d.FullNames()
 	for _, l := range s.Locations {

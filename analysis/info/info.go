@@ -374,10 +374,14 @@ func summaryCounts(d *trace.Definitions, s *format.Summary, rows *trace.Rows) (n
 			counts.Location{Location: l.Location, Events: l.Events, First: l.First, Last: l.Last})
 	}
 	regions = []profile.Region{}
-	ids, places := rows.IDs(), map[uint32]int{}
+	ids, places, short := rows.IDs(), map[uint32]int{}, map[uint32]int64{}
 	for _, r := range s.Regions {
-		missing = max(missing, r.Missing)
 		row := rows.Of(r.Region)
+		short[row] = trace.Add(short[row], r.Missing)
+		missing = max(missing, short[row])
+		if rows != nil {
+			r.Inclusive -= r.Nested
+		}
 		x := d.Regions.At(row)
 		y := profile.Region{Region: row, ID: x.ID, Name: x.Name, Group: x.Group, Definitions: ids[row], Count: r.Count,
 			Inclusive: trace.TicksOf(r.Inclusive), Exclusive: trace.TicksOf(r.Exclusive), Sum: trace.TicksOf(r.Sum), Min: r.Min,

@@ -293,6 +293,27 @@ const manyStreams = 64
 type directoryListing struct {
 	once  sync.Once
 	names map[string]bool // names of the existing files; nil if the directory cannot be listed
+	// unfinished holds the names of the files of writers that were killed, by the final names.
+	unfinished map[string]string
+}
+
+// listing returns the listing of the directory of the trace.
+func (r *Reader) listing() *directoryListing {
+	l := r.listed
+	l.once.Do(func() {
+		entries, err := fs.ReadDir(r.src.FS, path.Dir(r.stub))
+		if err != nil {
+			return
+		}
+		l.names, l.unfinished = make(map[string]bool, len(entries)), map[string]string{}
+		for _, x := range entries {
+			l.names[x.Name()] = true
+			if _, file, _, ok := parseUnfinishedName(x.Name()); ok {
+				l.unfinished[file] = x.Name()
+			}
+		}
+	})
+	return l
 }
 
 // mayExist reports whether a file may exist. It returns false only if the directory has been listed
@@ -301,17 +322,8 @@ func (r *Reader) mayExist(name string) bool {
 	if r.listed == nil || r.master == nil || r.master.Len() < manyStreams {
 		return true
 	}
-	r.listed.once.Do(func() {
-		l, err := fs.ReadDir(r.src.FS, path.Dir(r.stub))
-		if err != nil {
-			return
-		}
-		r.listed.names = make(map[string]bool, len(l))
-		for _, x := range l {
-			r.listed.names[x.Name()] = true
-		}
-	})
-	return r.listed.names == nil || r.listed.names[path.Base(name)]
+	l := r.listing()
+	return l.names == nil || l.names[path.Base(name)]
 }
 
 // size returns the size on disk of all files of the given parts.
@@ -341,9 +353,16 @@ func (r *Reader) reportMissing(id uint32, part Part) error {
 	case part != Events || id == 0:
 		return nil
 	}
+	name, found := fileName(r.stub, id, part), "no such file, nor one with .z"
+	if r.listed != nil {
+		for _, suffix := range []string{"", ".z"} {
+			if left, ok := r.listing().unfinished[path.Base(name)+suffix]; ok {
+				found = fmt.Sprintf("no such file, but %s of an interrupted writer, which weft repair reads", left)
+			}
+		}
+	}
 	return r.opt.Read.Defect(&trace.Defect{Rule: "otf.missing-file", Severity: trace.Error,
-		Position: trace.Position{File: r.path(fileName(r.stub, id, part))}, Found: "no such file, nor one with .z",
-		Expected: expected})
+		Position: trace.Position{File: r.path(name)}, Found: found, Expected: expected})
 }
 
 // checkExists reports a file that is needed and does not exist.

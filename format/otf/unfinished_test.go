@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
 )
 
 // killedWriter is the environment variable with the name of the trace that the killed process writes.
@@ -155,5 +156,39 @@ func TestUnfinishedFilesTogether(t *testing.T) {
 	_, err = Open(t.Context(), format.FileSource(filepath.Join(dir, "z.otf")), nil)
 	if !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("got %v, want that there is no such file", err)
+	}
+}
+
+// TestMissingFileLeftUnfinished checks that the report of a missing file names the file that an interrupted writer has
+// left for it.
+func TestMissingFileLeftUnfinished(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"x.otf": "1:1\n2:2\n3:3\n", "x.0.def": "DTR3e8\n", "x.1.events": "1\n*1\nE1\n",
+		".x.2.events.100.tmp": "1\n*2\nE1\n", ".y.3.events.100.tmp": "1\n*3\nE1\n",
+	} {
+		writeFile(t, filepath.Join(dir, name), text)
+	}
+	var found []string
+	opt := &format.ReadOptions{Report: format.NewReport()}
+	opt.Report.Only = func(d *trace.Defect) bool {
+		found = append(found, d.Rule+": "+d.Found)
+		return true
+	}
+	d, err := Format{}.Open(t.Context(), format.FileSource(filepath.Join(dir, "x.otf")), opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	if err := d.Prepare(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"otf.missing-file: no such file, but .x.2.events.100.tmp of an interrupted writer, which weft repair reads",
+		"otf.missing-file: no such file, nor one with .z",
+	}
+	slices.Sort(found)
+	if found = slices.Compact(found); !slices.Equal(found, want) {
+		t.Errorf("found %q, expected %q", found, want)
 	}
 }

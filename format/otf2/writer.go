@@ -83,6 +83,10 @@ var locationFile = regexp.MustCompile(`^[0-9]+\.(evt|def|snap)$`)
 // checkReplaceable returns an error if the folder of locations exists and contains other files than those of
 // an archive.
 func checkReplaceable(name string) error {
+	if st, err := os.Stat(name); err == nil && !st.IsDir() {
+		return &fs.PathError{Op: "replace", Path: name, Err: errors.New(
+			"found a file, expected nothing or the folder of locations of an archive")}
+	}
 	entries, err := os.ReadDir(name)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err

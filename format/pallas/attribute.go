@@ -83,19 +83,42 @@ func nextList(b []byte) (l attributeList, rest []byte, ok bool) {
 	return attributeList{int64(int32(binary.LittleEndian.Uint32(b))), b[6:n]}, b[n:], true
 }
 
-// values appends the values in the list to dst.
+// checkAttributes returns an error that describes attributes that cannot be read or belong to no occurrence.
+func (e *Event) checkAttributes() error {
+	before, rest := int64(-1), e.attributes
+	for len(rest) > 0 {
+		l, more, ok := nextList(rest)
+		switch {
+		case !ok:
+			return fmt.Errorf("%s behind the last attribute list", plural.Of(len(rest), "byte"))
+		case l.occurrence <= before:
+			return fmt.Errorf("the attributes of occurrence %d behind those of occurrence %d", l.occurrence, before)
+		case uint64(l.occurrence) >= e.Timestamps.Size:
+			return fmt.Errorf("attributes of occurrence %d of an event with %s", l.occurrence,
+				plural.Of(e.Timestamps.Size, "occurrence"))
+		}
+		before, rest = l.occurrence, more
+	}
+	return nil
+}
+
+// values appends the values in the list to dst. The error describes what it found in place of a value.
 func (l attributeList) values(dst []Value) ([]Value, error) {
 	n, b := int(l.body[0]), l.body[1:]
 	for range n {
 		if len(b) < 6 {
-			return dst, fmt.Errorf("found %s for an attribute, expected 6 or more", plural.Of(len(b), "byte"))
+			return dst, fmt.Errorf("a list that ends %s into an attribute", plural.Of(len(b), "byte"))
 		}
 		size := int(binary.LittleEndian.Uint16(b))
 		if size < 6 || size > len(b) {
-			return dst, fmt.Errorf("found an attribute of %s, expected 6 to %d", plural.Of(size, "byte"), len(b))
+			return dst, fmt.Errorf("an attribute of %s in a list with %s left", plural.Of(size, "byte"),
+				plural.Of(len(b), "byte"))
 		}
 		dst = append(dst, Value{binary.LittleEndian.Uint32(b[2:]), b[6:size]})
 		b = b[size:]
+	}
+	if len(b) > 0 {
+		return dst, fmt.Errorf("%s behind the last attribute of a list", plural.Of(len(b), "byte"))
 	}
 	return dst, nil
 }

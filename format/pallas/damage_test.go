@@ -85,6 +85,34 @@ func (h handMade) files() fstest.MapFS {
 	return m
 }
 
+// TestLostEvents_saturated checks that the defect does not state a number of occurrences that is only a bound: four
+// loops inside of each other repeat an event (2³²−1)⁴ times.
+func TestLostEvents_saturated(t *testing.T) {
+	e := func(id uint32) Token { return MakeToken(EventToken, id) }
+	s := func(id uint32) Token { return MakeToken(SequenceToken, id) }
+	l := func(id uint32) Token { return MakeToken(LoopToken, id) }
+	m := handMade{[]Record{Enter}, [][][]uint64{{{1}}}, [][]Token{{l(0)}, {l(1)}, {l(2)}, {l(3)}, {e(0)}},
+		[]Loop{{s(1), math.MaxUint32, 1}, {s(2), math.MaxUint32, 1}, {s(3), math.MaxUint32, 1}, {s(4), math.MaxUint32, 1}},
+		[]LocationGroup{{0, NoRef, NoRef}}, nil}.files()
+	var found []string
+	opt := &format.ReadOptions{Report: format.NewReport()}
+	opt.Report.Only = func(d *trace.Defect) bool {
+		found = append(found, d.Rule+": "+d.Found)
+		return true
+	}
+	d, err := (Format{}).Open(t.Context(), format.Source{FS: m, Name: "main.pallas", Path: "main.pallas"}, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Scan(t.Context(), trace.Everything(), format.PerLocation, format.SinkFuncs{}); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"pallas.lost-events: 2⁶⁴ or more occurrences of event 0 in the grammar"}
+	if !slices.Equal(found, want) {
+		t.Errorf("found %q, expected %q", found, want)
+	}
+}
+
 // readTimes returns the times of a trace's events, and the rules that the trace breaks.
 func readTimes(t *testing.T, m fstest.MapFS) (times []int64, rules string) {
 	t.Helper()

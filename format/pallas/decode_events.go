@@ -129,12 +129,13 @@ func kindName(r Record) string {
 }
 
 // value translates an attribute's value to the common model.
-func (m *model) value(s *scope, v Value) (key uint32, out trace.Value) {
+func (m *model) value(s *scope, v Value) (key uint32, out trace.Value, size int) {
 	n := v.Uint()
 	i := m.attr(s, v.Attribute)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	out = trace.Value{Num: n, Type: m.defs.Attributes.At(i).Type}
+	size = sizeOf(out.Type)
 	ref := func(i uint32, ok bool) {
 		if out.Num = uint64(i); !ok {
 			out.Num, out.Type = n, trace.Uint32 // the ref has no definition
@@ -144,7 +145,7 @@ func (m *model) value(s *scope, v Value) (key uint32, out trace.Value) {
 		if out = x; !ok {
 			out = trace.Value{Num: n, Type: trace.Uint32}
 		}
-		return i, out
+		return i, out, size
 	}
 	switch out.Type {
 	case trace.None:
@@ -167,7 +168,25 @@ func (m *model) value(s *scope, v Value) (key uint32, out trace.Value) {
 			out = trace.Value{Type: trace.Bytes, Str: string(v.Bytes)}
 		}
 	}
-	return i, out
+	return i, out, size
+}
+
+// sizeOf returns the number of bytes of a value of a type. Values of undefined attributes have any number, for which
+// the result is -1.
+func sizeOf(t trace.Type) int {
+	switch t {
+	case trace.Bytes:
+		return -1
+	case trace.None:
+		return 0
+	case trace.Uint8, trace.Int8:
+		return 1
+	case trace.Uint16, trace.Int16:
+		return 2
+	case trace.Uint64, trace.Int64, trace.Float64:
+		return 8
+	}
+	return 4 // other numbers, and refs
 }
 
 // scalar returns a value that is a number or a text. known is false for other types. ok is false for a text that is

@@ -73,7 +73,8 @@ var about = format.About{
 			Doc:     "An event refers to a region that the trace does not define. weft uses a stand-in for the region.",
 			Example: "ENTER of region 9 without such a definition"},
 		{ID: "pallas.attributes", Severity: trace.Error,
-			Doc:     "The attributes of an event are damaged. weft reads the attributes before the damage.",
+			Doc: "The attributes of an event are damaged, belong to no occurrence, or have another size than their type " +
+				"has. weft reads the attributes before the damage.",
 			Example: "a list of attributes of 40 bytes that ends after 20"},
 		{ID: "pallas.carried", Severity: trace.Error,
 			Doc: "Data of another format that weft stored in the trace is damaged. weft uses the ordinary records of " +

@@ -17,6 +17,7 @@ import (
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/internal/effort"
+	"github.com/weft-trace/weft/trace"
 )
 
 // The tests of this file are named after the sections of the byte-level description of the format,
@@ -354,6 +355,70 @@ func TestLetter_10(t *testing.T) {
 	}
 	if _, err := appendList(nil, math.MaxInt32+1, values[:1]); err == nil {
 		t.Error("an occurrence after 2³¹−1: found no error")
+	}
+}
+
+// TestLetter_10_damage checks that attributes that do not follow the rules are reported: there is one list for each
+// occurrence that has attributes, in the order of occurrences; a list and a value state their size, and the type of an
+// attribute determines the size of its values. The file defines attribute 5 with 4 bytes.
+func TestLetter_10_damage(t *testing.T) {
+	list := func(occurrence uint32, values ...[]byte) []byte {
+		var body []byte
+		for _, v := range values {
+			body = append(append(append(body, byte(6+len(v)), 0), le32(nil, 5)...), v...)
+		}
+		return append(append(le32(nil, occurrence), byte(7+len(body)), 0, byte(len(values))), body...)
+	}
+	two := list(1, []byte{1, 2, 3, 4}, []byte{5, 6, 7, 8})
+	two[6] = 1 // the number of values
+	for _, x := range []struct {
+		name  string
+		lists []byte
+		found string
+	}{
+		{"sound", append(list(0, []byte{1, 2, 3, 4}), list(2, []byte{1, 2, 3, 4})...), ""},
+		{"back", append(list(2, []byte{1, 2, 3, 4}), list(0, []byte{1, 2, 3, 4})...),
+			"the attributes of occurrence 0 behind those of occurrence 2"},
+		{"twice", append(list(1, []byte{1, 2, 3, 4}), list(1, []byte{1, 2, 3, 4})...),
+			"the attributes of occurrence 1 behind those of occurrence 1"},
+		{"no such occurrence", list(3, []byte{1, 2, 3, 4}), "attributes of occurrence 3 of an event with 3 occurrences"},
+		{"cut off", list(0, []byte{1, 2, 3, 4})[:16], "16 bytes behind the last attribute list"},
+		{"too few values", two, "10 bytes behind the last attribute of a list"},
+		{"a short value", list(0, []byte{1, 2}), "2 bytes for a value of attribute 5, whose type has 4"},
+		{"a long value", list(0, []byte{1, 2, 3, 4, 5}), "5 bytes for a value of attribute 5, whose type has 4"},
+	} {
+		hand := rootOf(BufferFlush, []uint64{1, 2, 3})
+		hand.lists = map[int][]byte{0: x.lists}
+		m := hand.files()
+		p := m["main.pallas"]
+		attributes := 33 + 8 + 8 // behind the head, no strings and no regions
+		if n := binary.LittleEndian.Uint64(p.Data[attributes:]); n != 0 {
+			t.Fatalf("found %d attributes, expected none", n)
+		}
+		defined := append(le64(nil, 1), append(le32(nil, 5, NoRef, NoRef), byte(Uint32Value), 0, 0, 0)...)
+		p.Data = slices.Concat(p.Data[:attributes], defined, p.Data[attributes+8:])
+		opt := &format.ReadOptions{Report: format.NewReport()}
+		var found []string
+		opt.Report.Only = func(d *trace.Defect) bool {
+			if d.Rule == "pallas.attributes" { // the trace has no sums, which breaks another rule
+				found = append(found, d.Found)
+			}
+			return true
+		}
+		d, err := (Format{}).Open(t.Context(), format.Source{FS: m, Name: "main.pallas", Path: "main.pallas"}, opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := d.Scan(t.Context(), trace.Everything(), format.PerLocation, format.SinkFuncs{}); err != nil {
+			t.Fatal(err)
+		}
+		var want []string
+		if x.found != "" {
+			want = []string{x.found}
+		}
+		if !slices.Equal(found, want) {
+			t.Errorf("%s: found %q, expected %q", x.name, found, want)
+		}
 	}
 }
 

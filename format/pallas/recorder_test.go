@@ -35,7 +35,8 @@ func recorded(t testing.TB, list []inputEvent, opt *WriterOptions) *Thread {
 	w.LocationGroups = []LocationGroup{{ID: 3, Name: 0, Parent: NoRef}}
 	w.Definitions.Strings = []String{{0, "name"}}
 	for r := range Ref(10) {
-		w.Definitions.Regions = append(w.Definitions.Regions, Region{r, 0})
+		w.Definitions.Strings = append(w.Definitions.Strings, String{r + 1, fmt.Sprint("region ", r)})
+		w.Definitions.Regions = append(w.Definitions.Regions, Region{r, r + 1})
 	}
 	r, err := w.Archive(3).Record(7, 0)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 
 // Summary returns sums over the events, computed from the numbers that are stored with the grammars. It reads
 // no times. The cost is proportional to the length of the grammars. Summary returns nil in these cases: the
-// same calls are inside a visit of their region in one place and not in another; calls do not nest; events
+// same calls are inside a visit of their region or row in one place and not in another; calls do not nest; events
 // have attributes, except the attributes that weft writes for messages and collective operations; a sum needs
 // more than 63 bits; or the trace has a defect.
 func (d *decoder) Summary(ctx context.Context) (*format.Summary, error) {
@@ -74,7 +74,7 @@ const maxPreviewBytes = 512 << 20
 func (d *decoder) newSummaryBuilder() *summaryBuilder {
 	quiet := *d.opt
 	quiet.Report, quiet.Strict, quiet.Progress = format.NewReport(), false, nil
-	return &summaryBuilder{d: d.withOptions(&quiet), regions: map[uint32]*regionSums{}}
+	return &summaryBuilder{d: d.withOptions(&quiet), regions: map[uint32]*regionSums{}, byName: trace.NewRows(d.defs)}
 }
 
 // addThreads adds all threads. It returns false as soon as a thread has a defect or has no sums. In that case,
@@ -113,6 +113,7 @@ type summaryBuilder struct {
 	kinds        []int64
 	locations    []format.LocationSummary
 	regions      map[uint32]*regionSums
+	byName       *trace.Rows // regions with the same name and place
 	info         []eventInfo
 	forPreview   bool // build a preview
 	rowsOf       *Archive
@@ -125,6 +126,7 @@ type regionSums struct {
 	count                uint64
 	inclusive, exclusive sum64
 	recursive            sum64 // sum over visits inside of visits of the same region
+	nested               sum64 // part of inclusive inside of visits of other regions of the same row
 	min, max             uint64
 }
 
@@ -376,9 +378,10 @@ func (sb *summaryBuilder) addSequences(t *Thread, g *outline, whole uint64) bool
 		}
 		blocks = append(blocks, at)
 	}
-	var inside []bool
-	if !sb.forPreview && hasCycle(direct) {
-		if inside = recursiveVisits(t, g, region); inside == nil {
+	var inside, nested []bool
+	if !sb.forPreview {
+		var ok bool
+		if inside, nested, ok = sb.recursion(t, g, region, direct); !ok {
 			return false
 		}
 	}
@@ -393,6 +396,8 @@ func (sb *summaryBuilder) addSequences(t *Thread, g *outline, whole uint64) bool
 		inclusive := &y.inclusive
 		if inside != nil && inside[at] {
 			inclusive = &y.recursive
+		} else if nested != nil && nested[at] && !y.nested.add(&s.Durations, whole) {
+			return false
 		}
 		if !inclusive.add(&s.Durations, whole) || !y.exclusive.add(&s.Exclusive, whole) ||
 			y.inclusive.n+y.inclusive.short > math.MaxInt64-y.recursive.n-y.recursive.short {
@@ -401,6 +406,30 @@ func (sb *summaryBuilder) addSequences(t *Thread, g *outline, whole uint64) bool
 		y.min, y.max = min(y.min, s.Durations.Min), max(y.max, s.Durations.Max)
 	}
 	return true
+}
+
+// recursion reports for each sequence that is a visit of a region whether it lies inside another visit of that
+// region, and whether it lies inside a visit of the region's row. A nil list stands for no such visits. The result is
+// false if recursiveVisits does not know it. The map direct has the regions directly inside of each region.
+func (sb *summaryBuilder) recursion(t *Thread, g *outline, region []uint32, direct map[uint32][]uint32) (
+	inRegion, inRow []bool, ok bool) {
+	if hasCycle(direct) {
+		if inRegion = recursiveVisits(t, g, region); inRegion == nil {
+			return nil, nil, false
+		}
+	}
+	within := map[uint32][]uint32{}
+	for r, inner := range direct {
+		row := sb.byName.Of(r)
+		for _, i := range inner {
+			within[row] = insertSorted(within[row], sb.byName.Of(i))
+		}
+	}
+	if !hasCycle(within) {
+		return inRegion, inRegion, true
+	}
+	inRow = recursiveVisits(t, g, sb.byName.Map(new([]uint32), region))
+	return inRegion, inRow, inRow != nil
 }
 
 // maxRecursiveWords limits the memory of recursiveVisits for the regions around sequences, in words of
@@ -522,11 +551,13 @@ func (sb *summaryBuilder) summary() *format.Summary {
 			return int64(low), int64(high - min(low, high))
 		}
 		z := format.RegionSummary{Region: r, Count: int64(y.count), Min: int64(y.min / scale), Max: int64(y.max / scale)}
-		var a, b, c int64
+		var a, b, c, d, outside int64
 		z.Inclusive, a = ticks(y.inclusive)
 		z.Exclusive, b = ticks(y.exclusive)
 		z.Sum, c = ticks(sum64{y.inclusive.n + y.recursive.n, y.inclusive.short + y.recursive.short})
-		z.Missing = max(a, b, c)
+		outside, d = ticks(sum64{y.inclusive.n - y.nested.n, y.inclusive.short - y.nested.short})
+		z.Nested = z.Inclusive - outside
+		z.Missing = max(a, b, c, d)
 		s.Regions = append(s.Regions, z)
 	}
 	slices.SortFunc(s.Regions, func(a, b format.RegionSummary) int { return int(a.Region) - int(b.Region) })

@@ -374,6 +374,61 @@ func TestSummaryGivenUp(t *testing.T) {
 	}
 }
 
+// TestSummaryOfOneName checks the sums of regions of the same name. In 4 of 7 visits of region 1, which last 10 ns,
+// region 2 lies inside of region 1 for 6 ns. A row of both is open for 70 ns, the regions are for 70 and 24 ns.
+// If region 2 is also called outside of region 1 in the same way, there is no summary.
+func TestSummaryOfOneName(t *testing.T) {
+	for _, name := range []string{"inside", "inside and outside"} {
+		w, err := Create(filepath.Join(t.TempDir(), "main"), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.LocationGroups = []LocationGroup{{ID: 0, Name: NoRef, Parent: NoRef}}
+		w.Definitions.Strings, w.Definitions.Regions = []String{{1, "f"}}, []Region{{1, 1}, {2, 1}}
+		r, err := w.Archive(0).Record(0, NoRef)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range uint64(7) {
+			at := 20 * i
+			if err = r.Enter(at, 1); err == nil && i%2 == 0 {
+				err = errors.Join(r.Enter(at+2, 2), r.Leave(at+8, 2))
+			}
+			if err = errors.Join(err, r.Leave(at+10, 1)); err != nil {
+				t.Fatal(err)
+			}
+			if name != "inside" {
+				if err := errors.Join(r.Enter(at+12, 2), r.Leave(at+18, 2)); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		d, err := (Format{}).Open(t.Context(), format.FileSource(w.path), &format.ReadOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer d.Close()
+		s, err := d.Summary(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if name != "inside" {
+			if s != nil {
+				t.Errorf("%s: found %+v, expected no summary", name, s)
+			}
+			continue
+		}
+		want := []format.RegionSummary{{Region: 0, Count: 7, Inclusive: 70, Exclusive: 46, Sum: 70, Min: 10, Max: 10},
+			{Region: 1, Count: 4, Inclusive: 24, Exclusive: 24, Sum: 24, Nested: 24, Min: 6, Max: 6}}
+		if s == nil || !slices.Equal(s.Regions, want) {
+			t.Errorf("%s: found %+v, expected %+v", name, s, want)
+		}
+	}
+}
+
 // TestSummaryOverflow checks that there is no summary if a sum overflows: three calls of 4·10^18 ns last
 // 1.2·10^19 ns, more than the maximum of 2^63-1 ns.
 func TestSummaryOverflow(t *testing.T) {

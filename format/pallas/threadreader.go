@@ -312,9 +312,13 @@ func (tr *threadReader) reportUnsound(g *outline) error {
 	}
 	for i, n := range g.events {
 		if v := &tr.t.Events[i].Timestamps; n != v.Size {
+			occurrences := plural.Of(n, "occurrence")
+			if n == math.MaxUint64 { // the count is saturated
+				occurrences = "2⁶⁴ or more occurrences"
+			}
 			return tr.options().Defect(&trace.Defect{Rule: "pallas.lost-events", Severity: trace.Error,
 				Position: trace.Position{File: tr.t.path},
-				Found:    fmt.Sprintf("%s of event %d in the grammar", plural.Of(n, "occurrence"), i),
+				Found:    fmt.Sprintf("%s of event %d in the grammar", occurrences, i),
 				Expected: fmt.Sprintf("%d, the number of its times; weft reads the events in the order of time", v.Size)})
 		}
 	}
@@ -353,6 +357,11 @@ func (tr *threadReader) describe() error {
 		if e.HasAttributes() {
 			if tr.lists == nil {
 				tr.lists = make([]listIterator, len(tr.t.Events))
+			}
+			if err := e.checkAttributes(); err != nil {
+				if err := tr.reportAttributes(err); err != nil {
+					return err
+				}
 			}
 			tr.lists[i].rest = e.attributes
 			tr.lists[i].advance()
@@ -547,7 +556,14 @@ func (tr *threadReader) addAttributes(row int, e uint32, in *eventInfo) error {
 	}
 	s := tr.d.scopes[tr.t.Archive.ID]
 	for _, v := range tr.values {
-		key, value := tr.d.value(s, v)
+		key, value, size := tr.d.value(s, v)
+		if size >= 0 && size != len(v.Bytes) {
+			err := fmt.Errorf("%s for a value of attribute %d, whose type has %d", plural.Of(len(v.Bytes), "byte"), v.Attribute,
+				size)
+			if err := tr.reportAttributes(err); err != nil {
+				return err
+			}
+		}
 		add(key, value)
 	}
 	return nil
@@ -570,7 +586,8 @@ func (tr *threadReader) currentList(row int, e uint32) (list attributeList, ok b
 
 func (tr *threadReader) reportAttributes(err error) error {
 	return tr.options().Defect(&trace.Defect{Rule: "pallas.attributes", Severity: trace.Error,
-		Position: trace.Position{File: tr.t.path}, Found: err.Error(), Expected: "an attribute list"})
+		Position: trace.Position{File: tr.t.path}, Found: err.Error(),
+		Expected: "lists of attributes in the order of occurrences, which fit their sizes"})
 }
 
 // occurrence identifies an occurrence of an event.

@@ -3,12 +3,14 @@ package cli
 import (
 	"cmp"
 	"context"
+	"io"
 	"sync/atomic"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/plural"
 	"github.com/weft-trace/weft/trace"
 	"github.com/weft-trace/weft/transform"
 )
@@ -214,7 +216,7 @@ func (a *app) writeRewritten(ctx context.Context, ins []*input, d format.Events,
 	if !x.quiet {
 		a.reportUnknownNames("the trace", x.definitions, x.filter.flagNames())
 		if n.events.Load() == 0 {
-			printf(a.err, "%s: no event is left\n", dst)
+			n.printNothingLeft(a.err, dst)
 		}
 	}
 	refused, err := w.commit(loss, x.allowLoss || x.plain)
@@ -256,7 +258,16 @@ func definedSignals(d format.Events) (n int64) {
 // countingEvents counts the delivered events and links.
 type countingEvents struct {
 	format.Events
-	events, links atomic.Int64
+	events, derived, links atomic.Int64
+}
+
+// printNothingLeft prints that no event is left, except for derived ones.
+func (c *countingEvents) printNothingLeft(to io.Writer, dst string) {
+	if n := c.derived.Load(); n > 0 {
+		printf(to, "%s: no event is left, except for %s\n", dst, plural.Of(n, "derived event"))
+		return
+	}
+	printf(to, "%s: no event is left\n", dst)
 }
 
 // Scan delivers the events and counts them. An encoder calls it or ScanParallel once.
@@ -269,6 +280,7 @@ func (c *countingEvents) ScanParallel(ctx context.Context, sel trace.Selection,
 	begin func() func(int) format.Sink) error {
 	return c.Events.ScanParallel(ctx, sel, func() func(int) format.Sink {
 		c.events.Store(0)
+		c.derived.Store(0)
 		c.links.Store(0)
 		sinks := begin()
 		return func(worker int) format.Sink { return c.sink(sinks(worker)) }
@@ -280,6 +292,7 @@ func (c *countingEvents) sink(to format.Sink) format.Sink {
 	return format.SinkFuncs{
 		OnBatch: func(b *trace.Batch) error {
 			c.events.Add(int64(b.Len() - len(b.Derived)))
+			c.derived.Add(int64(len(b.Derived)))
 			return to.Batch(b)
 		},
 		OnLinks: func(l []trace.Link) error {

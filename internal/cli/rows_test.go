@@ -89,6 +89,51 @@ func TestOneNameOneRow(t *testing.T) {
 	}
 }
 
+// TestStoredSumsOfOneName checks the sums that a Pallas trace stores, for three regions of the same name. The second
+// one is called by the first one. Calls last 3 and 4 ns in turns, so each stored mean of 3.5 ns is rounded down to
+// 3 ns, and the sum of the three regions is too small by at most the sum of their errors. The calls of the row last
+// 3·(50·3 + 50·4) = 1050 ns, and those of the second region, of 1 ns, lie inside of them.
+func TestStoredSumsOfOneName(t *testing.T) {
+	r := trace.NewRecorder(trace.TicksPerSecond(1_000_000_000))
+	inner := r.Defs().Regions.Add(trace.Region{ID: "10", Name: "f"})
+	for i := range 3 {
+		loc := r.Location(fmt.Sprint("thread ", i))
+		f := r.Defs().Regions.Add(trace.Region{ID: fmt.Sprint(i), Name: "f"})
+		for k := range int64(100) {
+			r.Enter(loc, 10*k, f)
+			r.Enter(loc, 10*k+1, inner)
+			r.Leave(loc, 10*k+2, inner)
+			r.Leave(loc, 10*k+3+k%2, f)
+		}
+	}
+	t.Chdir(t.TempDir())
+	writeRecorded(t, r, "f.otf2")
+	weft(t, exitGood, "convert", "-q", "f.otf2", "f.pallas")
+	type result struct {
+		Missing *int64
+		Regions []struct{ Count, Inclusive, Exclusive int64 }
+	}
+	read := func(args ...string) (x result) {
+		if err := json.Unmarshal([]byte(weft(t, exitGood, append(args, "--json", "f.pallas")...)), &x); err != nil {
+			t.Fatal(err)
+		}
+		return x
+	}
+	exact := read("profile")
+	if len(exact.Regions) != 1 || exact.Regions[0].Count != 600 || exact.Regions[0].Inclusive != 1050 {
+		t.Errorf("weft profile: found %+v, expected 600 visits of 1050 ns", exact)
+	}
+	sums := read("info")
+	if len(sums.Regions) != 1 || sums.Missing == nil {
+		t.Fatalf("weft info: found %+v, expected one region from stored sums", sums)
+	}
+	for _, x := range [][2]int64{{sums.Regions[0].Inclusive, 1050}, {sums.Regions[0].Exclusive, 1050}} {
+		if x[0] >= x[1] || x[0] < x[1]-*sums.Missing {
+			t.Errorf("weft info: found the time %d, expected at most %d ns less than %d", x[0], *sums.Missing, x[1])
+		}
+	}
+}
+
 // writeRecorded writes recorded events as an OTF2 archive.
 func writeRecorded(t *testing.T, r *trace.Recorder, path string) {
 	t.Helper()
