@@ -64,6 +64,11 @@ func (e *explainer) addAt(depth int, f *Formula, holds bool, from, to int64, for
 		To: Instant{Tick: to}, Text: fmt.Sprintf(format, args...)})
 }
 
+// addNext adds a reason for a formula with next that is evaluated at a state before the last one.
+func (e *explainer) addNext(depth int, f *Formula, i int, holds bool) {
+	e.add(depth, f, holds, i, i+1, "%s comes after %s", e.stateText(i+1), e.stateText(i))
+}
+
 // timeText formats the time of a state.
 func (e *explainer) timeText(i int) string { return e.defs.Clock.FormatSeconds(e.time[i]) + " s" }
 
@@ -117,6 +122,7 @@ func (e *explainer) explain(f *Formula, i int, holds bool, depth int) error {
 		return e.explain(f.Args[0], i, false, depth+1)
 	case Next:
 		if i+1 < e.n {
+			e.addNext(depth, f, i, holds)
 			return e.explain(f.Args[0], i+1, holds, depth+1)
 		}
 		e.add(depth, f, holds, i, i, "%s is the last event", e.stateText(i))
@@ -246,16 +252,7 @@ func (e *explainer) explainGlobally(f *Formula, arg value, o *origin, holds bool
 	}
 	e.addAt(depth, f, holds, o.time, e.timeBefore(o, end), "%s %s", holdsAtAll(f.Args[0], o.passed+end-first),
 		e.boundText(f, o))
-	return e.explainLast(f.Args[0], first, end, true, depth+1)
-}
-
-// explainLast explains a formula, which has the same value at all states in first <= i < end, at the last of them. A
-// formula of events alone needs no explanation there.
-func (e *explainer) explainLast(f *Formula, first, end int, holds bool, depth int) error {
-	if first == end || !f.temporal {
-		return nil
-	}
-	return e.explain(f, end-1, holds, depth)
+	return e.explainAll(f.Args[0], first, end, true, depth+1)
 }
 
 // explainFinally explains a formula with finally.
@@ -269,48 +266,54 @@ func (e *explainer) explainFinally(f *Formula, arg value, o *origin, holds bool,
 		}
 	}
 	next := e.firstAt(arg, end, e.n, true)
+	_, ok := e.ticks(f.Bound)
 	text := fmt.Sprintf("%s %s", holdsAtNone(f.Args[0], o.passed+end-first), e.boundText(f, o))
 	switch {
-	case f.Bound == nil:
+	case f.Bound == nil || !ok: // no time is later than the bound, or no time is in it
 	case next < e.n && e.beginsLater(f):
 		text += fmt.Sprintf("; next at %s, %s later", e.stateText(next), e.elapsedText(o, next))
 	case next < e.n:
 		text += fmt.Sprintf("; only at %s, %s later", e.stateText(next), e.elapsedText(o, next))
+	case e.growing:
+		text += ", nor up to " + e.timeText(e.n-1)
 	default:
 		text += ", nor later"
 	}
 	e.addAt(depth, f, holds, o.time, e.timeBefore(o, end), "%s", text)
-	return e.explainLast(f.Args[0], first, end, false, depth+1)
+	return e.explainAll(f.Args[0], first, end, false, depth+1)
 }
 
 // explainUntil explains a formula with until.
 func (e *explainer) explainUntil(f *Formula, arg, goal value, o *origin, holds bool, depth int) error {
 	first, end := e.spanOf(f, o)
 	stop := e.firstAt(arg, o.next, e.n, false) // the first state at which the first argument does not hold
-	if j := e.firstAt(goal, first, end, true); j < end {
-		if holds && j <= stop {
-			e.addAt(depth, f, holds, o.time, e.time[j], "%s holds at %s, %s later, and %s before it", f.Args[1], e.stateText(j),
-				e.elapsedText(o, j), f.Args[0])
-			return e.explain(f.Args[1], j, true, depth+1)
+	j := e.firstAt(goal, first, end, true)
+	if holds && j < end && j <= stop {
+		e.addAt(depth, f, holds, o.time, e.time[j], "%s holds at %s, %s later, and %s before it", f.Args[1], e.stateText(j),
+			e.elapsedText(o, j), f.Args[0])
+		if err := e.explain(f.Args[1], j, true, depth+1); err != nil {
+			return err
 		}
-		if !holds && stop < j {
-			e.addAt(depth, f, holds, o.time, e.time[j], "%s does not hold at %s, before %s does at %s", f.Args[0],
-				e.stateText(stop), f.Args[1], e.stateText(j))
-			return e.explain(f.Args[0], stop, false, depth+1)
-		}
+		return e.explainAll(f.Args[0], o.next, j, true, depth+1)
 	}
-	if stop < e.n && stop < end {
-		bound := ""
-		if e.beginsLater(f) {
-			bound = " " + f.Bound.String()
-		}
-		e.addAt(depth, f, holds, o.time, e.time[stop], "%s does not hold at %s, before %s does%s", f.Args[0],
-			e.stateText(stop), f.Args[1], bound)
-		return e.explain(f.Args[0], stop, false, depth+1)
+	if stop >= end {
+		e.addAt(depth, f, holds, o.time, e.timeBefore(o, end), "%s %s", holdsAtNone(f.Args[1], o.passed+end-first),
+			e.boundText(f, o))
+		return e.explainAll(f.Args[1], first, end, false, depth+1)
 	}
-	e.addAt(depth, f, holds, o.time, e.timeBefore(o, end), "%s %s", holdsAtNone(f.Args[1], o.passed+end-first),
-		e.boundText(f, o))
-	return e.explainLast(f.Args[1], first, end, false, depth+1)
+	when := ""
+	switch {
+	case j < end:
+		when = " at " + e.stateText(j)
+	case e.beginsLater(f):
+		when = " " + f.Bound.String()
+	}
+	e.addAt(depth, f, holds, o.time, e.time[stop], "%s does not hold at %s, before %s does%s", f.Args[0],
+		e.stateText(stop), f.Args[1], when)
+	if err := e.explain(f.Args[0], stop, false, depth+1); err != nil {
+		return err
+	}
+	return e.explainAll(f.Args[1], first, stop+1, false, depth+1)
 }
 
 // holdsAtAll states that a formula holds at each of n events.
