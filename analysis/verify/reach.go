@@ -43,7 +43,7 @@ func (e *explainer) farthest(f *Formula, first, end int, holds bool) (int, error
 
 // reach returns the latest state that decides whether a formula holds at the states first <= i < end. It has the same
 // value at all of them. The time is proportional to the number of these states and the states that decide the formula,
-// times the number of operators.
+// times the number of operators. For an operator with arguments of events alone, one state is enough.
 func (e *explainer) reach(f *Formula, first, end int, holds bool) (int, error) {
 	r := reachSearch{explainer: e, latest: end - 1, states: map[*Formula]*decidedStates{}}
 	r.add(f, holds, runs{}.add(first, end))
@@ -199,15 +199,21 @@ func (r *reachSearch) visitUntil(f *Formula, arg, goal value, s runs, holds bool
 	if !ok {
 		return
 	}
+	if !slices.ContainsFunc(f.Args, func(a *Formula) bool { return a.temporal }) {
+		i := int(s[len(s)-1].end) - 1 // no earlier state needs later states than this one
+		s = runs{}.add(i, i+1)
+	}
 	goalHolds := f.Op != Globally // whether the last argument holds at states at which the goal does
 	last := f.Args[len(f.Args)-1]
 	var before, reached, stopped, missed runs
 	first, end, stop, found := 0, 0, -1, -1
+	since := func(i, j int) uint64 { return uint64(r.time[j]) - uint64(r.time[i]) }
+	// beginsAfter reports whether the bound at state i begins after state j.
+	beginsAfter := func(i, j int) bool { return j < r.n && (j < i || since(i, j) < w.low) }
 	for _, x := range s {
-		for i := int(x.from); i < int(x.end); i++ {
-			since := func(j int) uint64 { return uint64(r.time[j]) - uint64(r.time[i]) }
-			first = searchFrom(max(first, i), r.n, func(j int) bool { return since(j) >= w.low })
-			end = searchFrom(max(end, first), r.n, func(j int) bool { return since(j) > w.high })
+		// Each round handles several states that the same states decide.
+		for i := int(x.from); i < int(x.end); {
+			first = searchFrom(max(first, i), r.n, func(j int) bool { return since(i, j) >= w.low })
 			if stop < i {
 				stop = r.firstAt(arg, i, r.n, false)
 			}
@@ -217,8 +223,16 @@ func (r *reachSearch) visitUntil(f *Formula, arg, goal value, s runs, holds bool
 				}
 				before = before.add(i, min(found, r.n))
 				reached = reached.add(found, min(found+1, r.n))
+				i = searchFrom(i+1, int(x.end), func(k int) bool { return beginsAfter(k, found) })
 				continue
 			}
+			end = searchFrom(max(end, first), r.n, func(j int) bool { return since(i, j) > w.high })
+			next := min(int(x.end), stop+1)
+			if w.low > 0 { // the states in the bounds of these states are consecutive
+				next = searchFrom(i+1, next, func(k int) bool { return beginsAfter(k, end) })
+			}
+			i = next
+			end = searchFrom(end, r.n, func(j int) bool { return j >= i && since(i-1, j) > w.high })
 			missed = missed.add(first, min(end, stop+1))
 			if stop < end {
 				stopped = stopped.add(stop, stop+1)
