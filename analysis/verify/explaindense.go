@@ -124,8 +124,8 @@ func (e *explainer) addTimes(depth int, f *Formula, holds bool, r interval, text
 		text})
 }
 
-// explainBegin explains a formula that has the same value at all times in the interval r, by the parts that decide it at
-// the begin of r.
+// explainBegin explains a formula that has the same value at all times in the interval r, by the parts that decide it
+// at the begin of r.
 func (e *explainer) explainBegin(f *Formula, holds bool, depth int, r interval) {
 	switch f.Op {
 	case Globally, Finally, Until:
@@ -211,11 +211,12 @@ func (e *explainer) addEach(f *Formula, holds bool, depth int, set times) {
 	e.explainAllTimes(f, holds, depth, set)
 }
 
-// explainTimes explains a formula with globally, finally or until, which has the same value at all times in the interval
-// r, by the times of its arguments.
+// explainTimes explains a formula with globally, finally or until, which has the same value at all times in the
+// interval r, by the times of its arguments.
 func (e *explainer) explainTimes(f *Formula, holds bool, depth int, r interval) {
 	w := e.window(f.Bound)
-	limits := e.domain.intersect(interval{r.low + w.low, r.high + w.high, r.lowOpen || w.lowOpen, r.highOpen || w.highOpen})
+	limits := interval{r.low + w.low, r.high + w.high, r.lowOpen || w.lowOpen, r.highOpen || w.highOpen}
+	limits = e.domain.intersect(limits)
 	goal := f.Args[len(f.Args)-1]
 	switch {
 	case limits.empty() || interval(w).empty():
