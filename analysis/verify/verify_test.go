@@ -409,7 +409,8 @@ func TestPropertiesCutShort(t *testing.T) {
 	for _, text := range []string{"A -> B within 5ms", "A -> 'B in' in 5 ms", "A -> {'name' = 'B'} < 5ms",
 		"A -> B during 5ms", "A every 10ms ± 1ms", "A..B by id p99 < 2ms", "queue <= 5",
 		"abs(derivative('a b') - s * (2 + 'c')) <= 5", "wip 'id' <= 5", "queue ≤ 5",
-		"A -> B before 5ms under inside <= ", "not (A or {'b'='c'}) and start B -> end C"} {
+		"A -> B before 5ms under inside <= ", "not (A or {'b'='c'}) and start B -> end C",
+		"!(A&& {'b'='c'} || ! ∨ B)&&start B || operator&&(x) -> !end C && NOT D"} {
 		for end := range len(text) + 1 {
 			for _, kind := range propertyKinds {
 				Property(kind, "c", text[:end])
