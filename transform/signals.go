@@ -15,6 +15,13 @@ import (
 type AddedSignal struct {
 	Name, Unit string
 	Pieces     []AddedPiece // in time order
+	// Counter adds the signal as a counter with a value at the begin of each piece, for formats without fragments.
+	Counter bool
+}
+
+// HasSteps reports whether the signal is constant in each piece. As a counter it then has the same value at all times.
+func (s *AddedSignal) HasSteps() bool {
+	return !slices.ContainsFunc(s.Pieces, func(p AddedPiece) bool { return p.Start != p.End })
 }
 
 // AddedPiece is a linear piece of a signal. The signal has the value Start at time From, and approaches the
@@ -26,9 +33,8 @@ type AddedPiece struct {
 
 // AddSignals adds signals to a trace, each with a location of its own. It adds the signals to the definitions
 // of the trace, which must be complete. Therefore the trace must have been scanned before. At equal times, the
-// added fragments come after all other events except values of counters. If counters is set, the signals
-// become counters with a value at the begin of each piece, for formats without fragments.
-func AddSignals(d format.Events, list []AddedSignal, counters bool) format.Events {
+// added fragments come after all other events except values of counters.
+func AddSignals(d format.Events, list []AddedSignal) format.Events {
 	x := &signalAdder{sameDefinitions: sameDefinitions{d}}
 	defs := d.Defs()
 	unit := defs.Clock.UnitTicks()
@@ -51,15 +57,18 @@ func AddSignals(d format.Events, list []AddedSignal, counters bool) format.Event
 		if s.Unit != "" {
 			m.Attrs = append(m.Attrs, trace.Attr{Key: "unit", Value: trace.StringValue(s.Unit)})
 		}
-		if counters {
-			m.Kind, m.Mode, m.Attrs = trace.CounterMetric, "ABSOLUTE_NEXT", nil
+		if s.Counter {
+			m.Kind, m.Mode, m.Attrs = trace.CounterMetric, "ABSOLUTE_POINT", nil
+			if s.HasSteps() { // a value holds until the next one
+				m.Mode = "ABSOLUTE_NEXT"
+			}
 		}
 		m.Location = defs.Locations.Add(trace.Location{ID: "S" + m.ID, Name: s.Name, Kind: trace.SignalLocation,
 			Group: trace.NoRef})
 		id++
 		ref := defs.Metrics.Add(m)
 		for i, p := range s.Pieces {
-			if counters {
+			if s.Counter {
 				x.rows = append(x.rows, addedRow{m.Location, ref, p.From, trace.Metric, counterOperands(p.Start)})
 				if i == len(s.Pieces)-1 && p.End != p.Start {
 					x.rows = append(x.rows, addedRow{m.Location, ref, p.To, trace.Metric, counterOperands(p.End)})

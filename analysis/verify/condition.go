@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // maxGroups is the greatest number of parentheses within each other in a condition of a property.
@@ -14,7 +15,6 @@ const maxGroups = 100
 type condition struct {
 	text, visible string // visible is the result of hideNames
 	groups        int    // parentheses around it
-	joined        bool   // it is part of a condition with not, and, or or
 }
 
 func newCondition(s string) condition {
@@ -46,7 +46,6 @@ func (c condition) formula(operand func(string) (string, error)) (string, error)
 		}
 		formulas := make([]string, len(parts))
 		for i, p := range parts {
-			p.joined = true
 			f, err := p.formula(operand)
 			if err != nil {
 				return "", err
@@ -56,14 +55,17 @@ func (c condition) formula(operand func(string) (string, error)) (string, error)
 		return "(" + strings.Join(formulas, " "+w+" ") + ")", nil
 	}
 	not := ""
-	for c.beginsWithNot() {
-		if c = c.part(len("not"), len(c.text)); c.text == "" {
+	for n := c.operator(0, "not"); n > 0; n = c.operator(0, "not") {
+		if c = c.part(n, len(c.text)); c.text == "" {
 			return "", fmt.Errorf(`found no event after "not", expected one; the name not needs quotes: 'not'`)
 		}
-		not, c.joined = not+"not ", true
+		not += "not "
 	}
 	inner, ok := c.group()
 	if !ok {
+		if err := c.checkForeignWords(); err != nil {
+			return "", err
+		}
 		f, err := operand(c.text)
 		return not + f, err
 	}
@@ -74,15 +76,15 @@ func (c condition) formula(operand func(string) (string, error)) (string, error)
 	return not + f, err
 }
 
-// split splits a condition at a word outside of parentheses.
+// split splits a condition at an operator outside of parentheses.
 func (c condition) split(word string) []condition {
 	var parts []condition
 	from, depth := 0, 0
 	for i := range len(c.visible) {
 		depth = max(depth+nesting(c.visible[i]), 0)
-		if depth == 0 && c.hasWord(i, word) {
+		if n := c.operator(i, word); depth == 0 && n > 0 {
 			parts = append(parts, c.part(from, i))
-			from = i + len(word)
+			from = i + n
 		}
 	}
 	return append(parts, c.part(from, len(c.text)))
@@ -107,19 +109,45 @@ func (c condition) hasWord(i int, word string) bool {
 		(end == len(c.visible) || strings.IndexByte(around, c.visible[end]) >= 0)
 }
 
-// beginsWithNot reports whether a condition is a negation. In not(int), the word is part of a name.
-func (c condition) beginsWithNot() bool {
-	if !c.hasWord(0, "not") {
-		return false
+// operatorSymbols maps operators to the symbols that may take their place.
+var operatorSymbols = map[string]string{"and": "&&", "or": "||", "not": "!"}
+
+// operator returns the length of an operator at a position, which is a word or its symbol, or 0 if there is none.
+func (c condition) operator(i int, word string) int {
+	if c.hasWord(i, word) {
+		return len(word)
 	}
-	rest := c.part(len("not"), len(c.text))
-	rest.joined = false
-	_, ok := rest.group()
-	return ok || !strings.HasPrefix(c.visible, "not(")
+	symbol := operatorSymbols[word]
+	if !strings.HasPrefix(c.visible[i:], symbol) || word == "not" && i > 0 {
+		return 0
+	}
+	// In names such as operator&&(a, b), f(T &&) and !$omp barrier, symbols are no operators.
+	before, after := c.visible[:i], c.visible[i+len(symbol):]
+	r, _ := utf8.DecodeRuneInString(after)
+	if strings.HasSuffix(before, "operator") || after != "" && !isWord(r) && !strings.ContainsRune(" \t\r\n({\x00!", r) {
+		return 0
+	}
+	return len(symbol)
 }
 
-// group returns the condition in the parentheses around the whole condition. A single name, such as (unknown), may have
-// parentheses, too.
+// foreignOperators maps operators of other languages to those of properties.
+var foreignOperators = []struct{ symbol, operator string }{{"AND", "and"}, {"OR", "or"}, {"NOT", "not"}, {"∧", "and"},
+	{"∨", "or"}, {"¬", "not"}}
+
+// checkForeignWords returns an error if the text of an event has an operator of another language.
+func (c condition) checkForeignWords() error {
+	for _, x := range foreignOperators {
+		i := strings.Index(c.visible, x.symbol)
+		if i < 0 || x.operator == "not" && i > 0 || x.symbol[0] < utf8.RuneSelf && !c.hasWord(i, x.symbol) {
+			continue
+		}
+		return fmt.Errorf("found %q, expected %q; a name that contains %s needs quotes: %s", x.symbol, x.operator, x.symbol,
+			inQuotes(c.text))
+	}
+	return nil
+}
+
+// group returns the condition in the parentheses around the whole condition.
 func (c condition) group() (inner condition, ok bool) {
 	depth := 0
 	for i := range len(c.visible) {
@@ -133,19 +161,13 @@ func (c condition) group() (inner condition, ok bool) {
 	}
 	inner = c.part(1, len(c.text)-1)
 	inner.groups++
-	if c.joined && inner.text != "" {
-		return inner, true
-	}
-	if strings.ContainsAny(inner.visible, "\x00{}<>=") || inner.hasWord(0, "start") || inner.hasWord(0, "end") {
-		return inner, true
-	}
-	return inner, inner.hasOperator()
+	return inner, true
 }
 
-// hasOperator reports whether a condition has the word not, and or or, even in parentheses.
+// hasOperator reports whether a condition has the operators not, and or or, even in parentheses.
 func (c condition) hasOperator() bool {
 	for i := range len(c.visible) {
-		if slices.ContainsFunc([]string{"not", "and", "or"}, func(w string) bool { return c.hasWord(i, w) }) {
+		if slices.ContainsFunc([]string{"not", "and", "or"}, func(w string) bool { return c.operator(i, w) > 0 }) {
 			return true
 		}
 	}

@@ -4,10 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"math/big"
 	"sort"
 	"strconv"
-	"strings"
 )
 
 // maxReasons is the greatest number of reasons for a verdict.
@@ -64,6 +62,11 @@ func (e *explainer) addAt(depth int, f *Formula, holds bool, from, to int64, for
 		To: Instant{Tick: to}, Text: fmt.Sprintf(format, args...)})
 }
 
+// addNext adds a reason for a formula with next that is evaluated at a state before the last one.
+func (e *explainer) addNext(depth int, f *Formula, i int, holds bool) {
+	e.add(depth, f, holds, i, i+1, "%s comes after %s", e.stateText(i+1), e.stateText(i))
+}
+
 // timeText formats the time of a state.
 func (e *explainer) timeText(i int) string { return e.defs.Clock.FormatSeconds(e.time[i]) + " s" }
 
@@ -117,6 +120,7 @@ func (e *explainer) explain(f *Formula, i int, holds bool, depth int) error {
 		return e.explain(f.Args[0], i, false, depth+1)
 	case Next:
 		if i+1 < e.n {
+			e.addNext(depth, f, i, holds)
 			return e.explain(f.Args[0], i+1, holds, depth+1)
 		}
 		e.add(depth, f, holds, i, i, "%s is the last event", e.stateText(i))
@@ -246,16 +250,7 @@ func (e *explainer) explainGlobally(f *Formula, arg value, o *origin, holds bool
 	}
 	e.addAt(depth, f, holds, o.time, e.timeBefore(o, end), "%s %s", holdsAtAll(f.Args[0], o.passed+end-first),
 		e.boundText(f, o))
-	return e.explainLast(f.Args[0], first, end, true, depth+1)
-}
-
-// explainLast explains a formula, which has the same value at all states in first <= i < end, at the last of them. A
-// formula of events alone needs no explanation there.
-func (e *explainer) explainLast(f *Formula, first, end int, holds bool, depth int) error {
-	if first == end || !f.temporal {
-		return nil
-	}
-	return e.explain(f, end-1, holds, depth)
+	return e.explainAll(f.Args[0], first, end, true, depth+1)
 }
 
 // explainFinally explains a formula with finally.
@@ -269,48 +264,54 @@ func (e *explainer) explainFinally(f *Formula, arg value, o *origin, holds bool,
 		}
 	}
 	next := e.firstAt(arg, end, e.n, true)
+	_, ok := e.ticks(f.Bound)
 	text := fmt.Sprintf("%s %s", holdsAtNone(f.Args[0], o.passed+end-first), e.boundText(f, o))
 	switch {
-	case f.Bound == nil:
+	case f.Bound == nil || !ok: // no time is later than the bound, or no time is in it
 	case next < e.n && e.beginsLater(f):
 		text += fmt.Sprintf("; next at %s, %s later", e.stateText(next), e.elapsedText(o, next))
 	case next < e.n:
 		text += fmt.Sprintf("; only at %s, %s later", e.stateText(next), e.elapsedText(o, next))
+	case e.growing:
+		text += ", nor up to " + e.timeText(e.n-1)
 	default:
 		text += ", nor later"
 	}
 	e.addAt(depth, f, holds, o.time, e.timeBefore(o, end), "%s", text)
-	return e.explainLast(f.Args[0], first, end, false, depth+1)
+	return e.explainAll(f.Args[0], first, end, false, depth+1)
 }
 
 // explainUntil explains a formula with until.
 func (e *explainer) explainUntil(f *Formula, arg, goal value, o *origin, holds bool, depth int) error {
 	first, end := e.spanOf(f, o)
 	stop := e.firstAt(arg, o.next, e.n, false) // the first state at which the first argument does not hold
-	if j := e.firstAt(goal, first, end, true); j < end {
-		if holds && j <= stop {
-			e.addAt(depth, f, holds, o.time, e.time[j], "%s holds at %s, %s later, and %s before it", f.Args[1], e.stateText(j),
-				e.elapsedText(o, j), f.Args[0])
-			return e.explain(f.Args[1], j, true, depth+1)
+	j := e.firstAt(goal, first, end, true)
+	if holds && j < end && j <= stop {
+		e.addAt(depth, f, holds, o.time, e.time[j], "%s holds at %s, %s later, and %s before it", f.Args[1], e.stateText(j),
+			e.elapsedText(o, j), f.Args[0])
+		if err := e.explain(f.Args[1], j, true, depth+1); err != nil {
+			return err
 		}
-		if !holds && stop < j {
-			e.addAt(depth, f, holds, o.time, e.time[j], "%s does not hold at %s, before %s does at %s", f.Args[0],
-				e.stateText(stop), f.Args[1], e.stateText(j))
-			return e.explain(f.Args[0], stop, false, depth+1)
-		}
+		return e.explainAll(f.Args[0], o.next, j, true, depth+1)
 	}
-	if stop < e.n && stop < end {
-		bound := ""
-		if e.beginsLater(f) {
-			bound = " " + f.Bound.String()
-		}
-		e.addAt(depth, f, holds, o.time, e.time[stop], "%s does not hold at %s, before %s does%s", f.Args[0],
-			e.stateText(stop), f.Args[1], bound)
-		return e.explain(f.Args[0], stop, false, depth+1)
+	if stop >= end {
+		e.addAt(depth, f, holds, o.time, e.timeBefore(o, end), "%s %s", holdsAtNone(f.Args[1], o.passed+end-first),
+			e.boundText(f, o))
+		return e.explainAll(f.Args[1], first, end, false, depth+1)
 	}
-	e.addAt(depth, f, holds, o.time, e.timeBefore(o, end), "%s %s", holdsAtNone(f.Args[1], o.passed+end-first),
-		e.boundText(f, o))
-	return e.explainLast(f.Args[1], first, end, false, depth+1)
+	when := ""
+	switch {
+	case j < end:
+		when = " at " + e.stateText(j)
+	case e.beginsLater(f):
+		when = " " + f.Bound.String()
+	}
+	e.addAt(depth, f, holds, o.time, e.time[stop], "%s does not hold at %s, before %s does%s", f.Args[0],
+		e.stateText(stop), f.Args[1], when)
+	if err := e.explain(f.Args[0], stop, false, depth+1); err != nil {
+		return err
+	}
+	return e.explainAll(f.Args[1], first, stop+1, false, depth+1)
 }
 
 // holdsAtAll states that a formula holds at each of n events.
@@ -333,170 +334,4 @@ func holdsAtNone(f *Formula, n int) string {
 		return fmt.Sprintf("%s does not hold at the only event", f)
 	}
 	return fmt.Sprintf("%s holds at none of the %d events", f, n)
-}
-
-// secondsText formats a time in ticks since the begin of the trace in seconds. A time between two ticks is rounded to
-// decimals of at most a thousandth of a tick.
-func (e *explainer) secondsText(u float64) string {
-	clock, t := e.defs.Clock, e.tick(math.Floor(u))
-	part := new(big.Rat).SetFloat64(u - math.Floor(u))
-	if part == nil || part.Sign() == 0 || clock.Base != 0 {
-		return clock.FormatSeconds(e.tick(u))
-	}
-	digits := 0
-	for n := clock.Den; digits < 18 && n/1000 < clock.Num; digits++ {
-		n *= 10
-	}
-	seconds := part.Add(part, new(big.Rat).SetInt64(t))
-	text := seconds.Mul(seconds, big.NewRat(clock.Den, clock.Num)).FloatString(digits)
-	if digits > 0 {
-		text = strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
-	}
-	return text
-}
-
-// hasValue reports whether an expression may have a value at a time. A monitor does not hold earlier values.
-func (e *evaluator) hasValue(x *SignalExpr, u float64) bool {
-	if e.compared != nil || e.growth != nil {
-		return true
-	}
-	for p := range x.evaluate(e.signal, e.unit) {
-		if p.from <= u && (u < p.to || u == p.to && p.last) {
-			return true
-		}
-	}
-	return false
-}
-
-// decidedTimes returns the times at which a formula holds or, if holds is false, the times at which it does not
-// hold. While the trace grows, these are the times that no continuation can change.
-func (e *explainer) decidedTimes(f *Formula, holds bool) times {
-	v := e.denseValue(f)
-	switch {
-	case holds && e.domain.highOpen: // the trace continues after the domain
-		return v.good
-	case holds:
-		return v.holds
-	case e.domain.highOpen:
-		return v.possible.complement(e.domain)
-	}
-	return v.holds.complement(e.domain)
-}
-
-// addDense adds a reason about a part of a formula that consists only of signals: the times within limits at which
-// the part holds or, if holds is false, the times at which it does not hold. For the first of these times, addDense
-// adds the parts of a junction that decide it.
-func (e *explainer) addDense(f *Formula, holds bool, depth int, limits interval) {
-	if len(e.list) >= maxReasons {
-		return
-	}
-	seconds := func(u float64) string { return e.secondsText(u) + " s" }
-	words := func(r interval) string {
-		if r.low == r.high {
-			return "at " + seconds(r.low)
-		}
-		return "from " + seconds(r.low) + " to " + seconds(r.high)
-	}
-	verbs := map[bool]string{true: "holds", false: "does not hold"}
-	set := e.decidedTimes(f, holds).intersect(times{limits})
-	if len(set) == 0 {
-		when := "at any time"
-		switch {
-		case limits.low == limits.high:
-			when = words(limits)
-		case limits != e.domain:
-			when += " " + words(limits)
-		}
-		e.addTimes(depth, f, !holds, limits, fmt.Sprintf("%s %s %s", f, verbs[!holds], when))
-		return
-	}
-	text := fmt.Sprintf("%s %s %s", f, verbs[holds], words(set[0]))
-	switch len(set) {
-	case 1:
-	case 2:
-		text += ", and at 1 other time"
-	default:
-		text += fmt.Sprintf(", and at %d other times", len(set)-1)
-	}
-	if !holds && f.Op == Compare && !set[0].lowOpen && !e.hasValue(f.Comparison.Signal, set[0].low) {
-		text += fmt.Sprintf("; %s has no value at %s", f.Comparison.Signal, seconds(set[0].low))
-	}
-	e.addTimes(depth, f, holds, set[0], text)
-	for ; f.Op == Not; f, holds = f.Args[0], !holds {
-	}
-	e.eachDecidingPart(f, holds, set[0], func(part *Formula, holds bool) { e.addDense(part, holds, depth+1, set[0]) })
-}
-
-// eachDecidingPart calls do for the parts of a junction that decide it at the begin of r: the first part that decides
-// it alone, or all parts. Other formulas have no such parts.
-func (e *explainer) eachDecidingPart(f *Formula, holds bool, r interval, do func(part *Formula, holds bool)) {
-	if f.Op != And && f.Op != Or && f.Op != Implies {
-		return
-	}
-	for i, a := range f.Args {
-		h := holds != (f.Op == Implies && i == 0)
-		set := e.decidedTimes(a, h).intersect(times{r})
-		if len(set) == 0 || set[0].low != r.low || set[0].lowOpen && !r.lowOpen {
-			continue
-		}
-		if do(a, h); (f.Op == And) != holds {
-			return
-		}
-	}
-}
-
-// addTimes adds a reason to the explanation: f holds, or does not hold, at all times in the interval r.
-func (e *explainer) addTimes(depth int, f *Formula, holds bool, r interval, text string) {
-	e.list = append(e.list, Reason{depth, f.String(), holds, e.instant(r.low), e.instant(r.high), r.lowOpen, r.highOpen,
-		text})
-}
-
-// explainDense explains a formula that consists only of signals, by the times at which its parts hold or
-// do not hold.
-func (e *explainer) explainDense(f *Formula, holds bool, depth int) {
-	for ; f.Op == Not; depth++ {
-		f, holds = f.Args[0], !holds
-	}
-	switch f.Op {
-	case Globally, Finally, Until:
-		w := e.window(f.Bound)
-		limits := e.domain.intersect(interval{e.domain.low + w.low, e.domain.low + w.high, w.lowOpen, w.highOpen})
-		switch {
-		case limits.empty():
-			e.addTimes(depth, f, holds, e.domain, fmt.Sprintf("no time of the trace is %s from %s s", f.Bound,
-				e.secondsText(e.domain.low)))
-		case f.Op == Until:
-			e.explainDenseUntil(f, holds, depth, limits)
-		default:
-			e.addDense(f.Args[0], f.Op == Finally || holds, depth, limits)
-		}
-	case And, Or, Implies:
-		begin := interval{low: e.domain.low, high: e.domain.low}
-		e.eachDecidingPart(f, holds, begin, func(part *Formula, holds bool) { e.explainDense(part, holds, depth+1) })
-	default:
-		e.addDense(f, holds, depth, e.domain)
-	}
-}
-
-// explainDenseUntil explains a formula with until: by the first time within limits, the bound, at which the second
-// argument holds, or by the first time at which the first argument does not hold and the times before it.
-func (e *explainer) explainDenseUntil(f *Formula, holds bool, depth int, limits interval) {
-	arg, goal := f.Args[0], f.Args[1]
-	before := interval{low: e.domain.low, lowOpen: e.domain.lowOpen}
-	if !holds {
-		before.high, before.highOpen = limits.high, limits.highOpen
-		if fails := e.decidedTimes(arg, false).intersect(times{before}); len(fails) > 0 {
-			e.addDense(arg, false, depth, before)
-			limits = limits.intersect(interval{low: before.low, high: fails[0].low})
-		}
-		if !limits.empty() {
-			e.addDense(goal, true, depth, limits)
-		}
-		return
-	}
-	e.addDense(goal, true, depth, limits)
-	if set := e.decidedTimes(goal, true).intersect(times{limits}); len(set) > 0 && set[0].low > e.domain.low {
-		before.high, before.highOpen = set[0].low, true
-		e.addDense(arg, true, depth, before)
-	}
 }

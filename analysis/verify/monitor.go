@@ -230,7 +230,7 @@ func (m *Monitor) End(ctx context.Context) ([]CheckResult, error) {
 func (m *Monitor) evaluator() (*evaluator, error) {
 	e := &evaluator{recorder: m.recorder, n: m.ready, all: wholeRun(m.ready), unit: m.defs.Clock.UnitTicks(),
 		base: m.first, values: map[*Formula]value{}, bounds: map[*Bound]boundTicks{}, compared: m.compared,
-		signals: make([][]piece, len(m.spec.signals))}
+		signals: make([][]piece, len(m.spec.signals)), growing: !m.ended}
 	known := make([]bool, len(m.spec.signals))
 	for _, s := range m.signals {
 		for _, i := range s.signals {
@@ -464,6 +464,9 @@ func (m *Monitor) explain(x *explainer, n *obligation, holds bool, depth int) er
 		return m.explain(x, arg(0, n.at), false, depth+1)
 	case Next:
 		if a := arg(0, n.at+1); a != nil {
+			if i := n.at - m.passed; i >= 0 { // the monitor still holds the state
+				x.addNext(depth, n.f, i, holds)
+			}
 			return m.explain(x, a, holds, depth+1)
 		}
 		x.add(depth, n.f, holds, n.at-m.passed, n.at-m.passed, "%s is the last event", x.stateText(n.at-m.passed))

@@ -28,7 +28,8 @@ var propertyKinds = []string{"always", "never", "response", "precedes", "period"
 // P, A and B are propositions of the language, such as start {'name' = 'solve'}, or names. A name stands for
 // all events with that name. With start or end before it, it stands for the starts or ends of claims with that
 // name. In always, never, response and precedes, P, A and B may also compare a signal with a number, such as queue <= 5
-// or derivative(queue) <= 5. In these and in period, not, and, or and parentheses may join several of them.
+// or derivative(queue) <= 5. In these and in period, not, and, or, which may be !, && and ||, and parentheses may join
+// several of them.
 // The error states the expected text.
 func Property(kind, check, property string) (declaration string, err error) {
 	switch kind {
@@ -326,7 +327,7 @@ func propositionText(s string) (string, error) {
 		return "", fmt.Errorf("found no event, expected a name or {'name' = 'solve'}")
 	}
 	if c := newCondition(s); prefix != "" {
-		if _, ok := c.group(); ok || c.beginsWithNot() {
+		if _, ok := c.group(); ok || c.operator(0, "not") > 0 {
 			return "", fmt.Errorf("found %q after %q, expected a name or {'name' = 'solve'}; not and parentheses are before %s",
 				s, strings.TrimSpace(prefix), prefix+"A")
 		}

@@ -168,6 +168,11 @@ func TestDenseReasons(t *testing.T) {
 		// s is 1 from 5 ms to 20 ms, and s > 3 does not hold before
 		"until by 15 ms s > 3 we have that not s == 1": "not s == 1 does not hold from 0.005 s to 0.015 s; " +
 			"s > 3 does not hold at any time from 0 s to 0.005 s",
+		// from 5 ms on, s is below 4 up to 20 ms, which is beyond 10 ms later only before 10 ms
+		"globally after 5 ms finally by 10 ms s >= 4": "finally within [0, 10 ms] s >= 4 does not hold from 0.005 s to " +
+			"0.01 s; s >= 4 does not hold at any time from 0.005 s to 0.015 s",
+		"finally by 4 ms globally by 3 ms s >= 1": "globally within [0, 3 ms] s >= 1 does not hold at any time from 0 s " +
+			"to 0.004 s; s >= 1 does not hold from 0 s to 0.005 s; s has no value at 0 s",
 		// only the part that decides: s > 9 holds at no time, s is above 3 from 20 ms on
 		"(not s > 9 and globally after 5 ms s <= 3)": "s <= 3 does not hold from 0.02 s to 0.03 s",
 		"globally after 5 ms (s > 0 and s <= 3)": "(s > 0 and s <= 3) does not hold from 0.02 s to 0.03 s; " +

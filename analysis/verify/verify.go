@@ -331,6 +331,7 @@ type evaluator struct {
 	// it is nil, comparisons are evaluated from the signals.
 	compared map[*Formula]*compared
 
+	growing bool // the trace may have further states
 	// signalsOpen states that formulas of signals have no value yet, and that the trace is complete. It is set in
 	// the evaluator open, which is nil until the robustness of a check is requested.
 	signalsOpen bool

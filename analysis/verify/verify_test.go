@@ -388,6 +388,11 @@ func TestPropertyErrors(t *testing.T) {
 		"always A) and (not B":     `found "(" without ")"`,
 		"never A or B)":            `found ")" without "("`,
 		"never not":                `found no event after "not", expected one`,
+		"never A && || B":          `found no event after "and"`,
+		"never void f() &&":        `found no event after "and", expected one; a name with the word and needs quotes: 'void`,
+		"never A AND B":            `found "AND", expected "and"; a name that contains AND needs quotes: 'A AND B'`,
+		"always (A ∨ B)":           `found "∨", expected "or"; a name that contains ∨ needs quotes: 'A ∨ B'`,
+		"response A -> NOT B":      `found "NOT", expected "not"`,
 		"response start not A-> B": `found "not A" after "start", expected a name`,
 		"precedes end (A or B)->C": `found "(A or B)" after "end", expected a name`,
 		"latency A or B..C p9<1s":  `found "A or B", expected a single event`,
@@ -404,7 +409,8 @@ func TestPropertiesCutShort(t *testing.T) {
 	for _, text := range []string{"A -> B within 5ms", "A -> 'B in' in 5 ms", "A -> {'name' = 'B'} < 5ms",
 		"A -> B during 5ms", "A every 10ms ± 1ms", "A..B by id p99 < 2ms", "queue <= 5",
 		"abs(derivative('a b') - s * (2 + 'c')) <= 5", "wip 'id' <= 5", "queue ≤ 5",
-		"A -> B before 5ms under inside <= ", "not (A or {'b'='c'}) and start B -> end C"} {
+		"A -> B before 5ms under inside <= ", "not (A or {'b'='c'}) and start B -> end C",
+		"!(A&& {'b'='c'} || ! ∨ B)&&start B || operator&&(x) -> !end C && NOT D"} {
 		for end := range len(text) + 1 {
 			for _, kind := range propertyKinds {
 				Property(kind, "c", text[:end])
@@ -451,13 +457,23 @@ func TestPropertyFormulas(t *testing.T) {
 			"not ({'name' = 'A'} or {'name' = 'B'})",
 		"period A or B every 5": "globally if ({'name' = 'A'} or {'name' = 'B'}) then (finally within [5, 5] " +
 			"({'name' = 'A'} or {'name' = 'B'}) and globally within (0, 5) not ({'name' = 'A'} or {'name' = 'B'}))",
-		"never f(a and b) or (A) or not(int) or a-or-b": "globally not ({'name' = 'f(a and b)'} or " +
-			"{'name' = 'A'} or {'name' = 'not(int)'} or {'name' = 'a-or-b'})",
-		"never (unknown)":         "globally not {'name' = '(unknown)'}",
-		"always not (A)":          "globally not {'name' = 'A'}",
-		"always operator (":       "globally {'name' = 'operator ('}",
-		"never 'a -> b' <= 5":     "globally not 'a -> b' <= 5",
-		"latency it's..A p9 < 1s": `percentile 9 from {'name' = 'it\'s'} to {'name' = 'A'} < 1 s`,
+		"never f(a and b) or (A) or not(B) or a-or-b": "globally not ({'name' = 'f(a and b)'} or " +
+			"{'name' = 'A'} or not {'name' = 'B'} or {'name' = 'a-or-b'})",
+		"never ((A))":       "globally not {'name' = 'A'}",
+		"never '(unknown)'": "globally not {'name' = '(unknown)'}",
+		// the symbols !, && and ||
+		"never A && B":    "globally not ({'name' = 'A'} and {'name' = 'B'})",
+		"never A&&!'B C'": "globally not ({'name' = 'A'} and not {'name' = 'B C'})",
+		"always !(s > 5 || ! start A)&&{'id'='1'}": "globally (not ('s' > 5 or not start {'name' = 'A'}) and " +
+			"{'id'='1'})",
+		"response A||B && C -> !D within 5 ms": "globally if ({'name' = 'A'} or ({'name' = 'B'} and {'name' = 'C'})) " +
+			"then finally by 5 ms not {'name' = 'D'}",
+		"never operator&&(A, B) || f(T &&)": "globally not ({'name' = 'operator&&(A, B)'} or {'name' = 'f(T &&)'})",
+		"never !$omp barrier":               "globally not {'name' = '!$omp barrier'}",
+		"always not (A)":                    "globally not {'name' = 'A'}",
+		"always operator (":                 "globally {'name' = 'operator ('}",
+		"never 'a -> b' <= 5":               "globally not 'a -> b' <= 5",
+		"latency it's..A p9 < 1s":           `percentile 9 from {'name' = 'it\'s'} to {'name' = 'A'} < 1 s`,
 		"latency 'A..B'..C by 'a by b' p9 < 1s": "percentile 9 from {'name' = 'A..B'} to {'name' = 'C'} " +
 			"by 'a by b' < 1 s",
 		"period A every 3e2us ± 1e-4 s": "globally if {'name' = 'A'} then (finally within [0.0002, 0.0004] s " +

@@ -179,7 +179,7 @@ func TestFollowGrowingFile(t *testing.T) {
 	write("A, x=1\n")
 	write("E 3 16 ; name=D, x=1\n")
 	expect("response is bad: ")
-	expect("{'name' = 'B'} does not hold at the only event from 0.01 s within [0, 5 ms], nor later")
+	expect("{'name' = 'B'} does not hold at the only event from 0.01 s within [0, 5 ms], nor up to 0.016 s")
 	write("E 4 17 ; name=D\n")
 	expect("always is bad: ")
 	interrupt()

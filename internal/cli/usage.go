@@ -238,13 +238,15 @@ func (a *app) addUsage(c *cobra.Command, args []string, flags *usageFlags) error
 			for _, p := range s.signal {
 				added.Pieces = append(added.Pieces, transform.AddedPiece(p))
 			}
+			// Counters are for all tools, fragments only for weft: a counter may only take the place of steps.
+			added.Counter = to.About().Mapping(format.Fragments).How != format.Exact && (flags.plain || added.HasSteps())
 			list = append(list, added)
 		}
 		if !anyClaim(u) {
 			return nil, &exitError{exitDefects, fmt.Errorf("%s: found no claims on resources, so there is no signal to add",
 				args[0])}
 		}
-		return transform.AddSignals(d, list, to.About().Mapping(format.Fragments).How != format.Exact), nil
+		return transform.AddSignals(d, list), nil
 	}, nil)
 }
 

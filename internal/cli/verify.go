@@ -62,7 +62,8 @@ In the flags, P, A and B are propositions such as "start {'name' = 'solve'}", or
 stands for all events, calls and claims with this name; "start NAME" and "end NAME" are the
 starts and the ends of these calls and claims. A name that contains symbols or words of the flags
 needs quotes: 'vector<int>', 'a -> b'. SIGNAL is a name, or an expression such as derivative(queue).
-not, and, or and parentheses join several of them, as in "start A and not B", except in --latency.
+not, and, or (also !, && and ||) and parentheses join several of them, as in "start A and not B",
+except in --latency.
 Percentiles are computed as by weft flow.
 
 --semantics states how weft treats the end of the trace:
