@@ -115,7 +115,7 @@ func (b *openBegins) list(d *trace.Definitions) []openRow {
 	}
 	for _, o := range b.operations {
 		switch {
-		case o.begin.kind == trace.Enter:
+		case o.begin.kind == trace.Enter && !d.IsStream(o.loc):
 			passed = append(passed, o.begin, o.end)
 		case o.begin.kind == trace.CollectiveRequest && o.newer < requests:
 			newer[o.newer] = append(newer[o.newer], o.begin, o.end)
@@ -147,13 +147,17 @@ func (b *openBegins) list(d *trace.Definitions) []openRow {
 			l = append(l, newer[requests]...)
 		}
 	}
+	if b.transfer.kind != trace.NoKind {
+		passed = append(passed, b.transfer)
+	}
 	return append(l, passed...)
 }
 
 // maySend reports whether a message may be sent in regions of a role.
 func maySend(r trace.Role) bool {
 	switch r {
-	case trace.ReceiveRole, trace.ProbeRole, trace.ImmediateReceiveRole, trace.BarrierRole, trace.ImplicitBarrierRole:
+	case trace.ReceiveRole, trace.ProbeRole, trace.ImmediateReceiveRole, trace.BarrierRole, trace.ImplicitBarrierRole,
+		trace.LaunchRole, trace.TransferRole, trace.DeviceSyncRole:
 		return false
 	}
 	return !r.IsCollective()

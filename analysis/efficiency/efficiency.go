@@ -287,7 +287,7 @@ func sumThreads(h *history.History) *sums {
 		if l == nil || d.Locations.Has(uint32(i)) && !d.Locations.At(uint32(i)).Kind.IsProcessor() {
 			continue
 		}
-		if d.Locations.Has(uint32(i)) && d.Locations.At(uint32(i)).Kind == trace.StreamLocation {
+		if d.IsStream(uint32(i)) {
 			c.devices.add(h, uint32(i))
 			continue
 		}
