@@ -388,13 +388,7 @@ func (s *deviceSums) add(h *history.History, loc uint32) {
 			kernels += t
 		}
 	})
-	if h.Log.Defs.Windows.Len() > 0 { // transfers may be recorded as one-sided communication, outside of all regions
-		for n := range h.Locations[loc].Count() {
-			if c := h.Locations[loc].Call(n); c.Work && c.Path == synclog.NoPath {
-				transfers += c.Leave - c.Enter
-			}
-		}
-	}
+	transfers += h.Locations[loc].OutsideWork()
 	s.streams++
 	s.kernels.Add(kernels)
 	s.mostKernels, s.most = max(s.mostKernels, kernels), max(s.most, kernels+transfers)

@@ -315,6 +315,38 @@ func TestUnknownLaunches(t *testing.T) {
 	}
 }
 
+// TestTransfers checks that the page names transfers that are recorded as one-sided communication outside of all
+// regions. In each of 10 rounds the thread computes for 50 ticks, and copies for 102. Without the transfers, of 99 ticks
+// each, each round is 100 ticks shorter, as the copy begins a tick before its transfer.
+func TestTransfers(t *testing.T) {
+	r := trace.NewRecorder(trace.TicksPerSecond(1_000_000))
+	r.Defs().Windows.Add(trace.Named{ID: "0"})
+	process := r.Process("0", r.Machine("node"))
+	thread, stream := r.Thread("0", process), r.Thread("stream", process)
+	r.Defs().Locations.At(stream).Kind = trace.StreamLocation
+	launch, compute, copies := r.Region("cudaLaunchKernel"), r.Region("compute"), r.Region("cudaMemcpy")
+	for i := range int64(10) {
+		begin := 160 * i
+		r.Enter(thread, begin, compute)
+		r.Leave(thread, begin+50, compute)
+		r.Enter(thread, begin+50, copies)
+		r.Event(stream, begin+51, trace.RMAGet, 0, []uint64{0, 8, 1})
+		r.Event(stream, begin+150, trace.RMACompleteBlocking, 0, []uint64{1})
+		r.Leave(thread, begin+152, copies)
+		r.Enter(thread, begin+152, launch)
+		r.Leave(thread, begin+154, launch)
+		r.Enter(stream, begin+155, r.Region("kernel"))
+		r.Leave(stream, begin+157, r.Region("kernel"))
+		r.Enter(thread, begin+154, compute)
+		r.Leave(thread, begin+160, compute)
+	}
+	f := page(t, r).Findings
+	if len(f) == 0 || f[0].Title != "Threads wait for transfers to or from devices" || f[0].Gain != 1000 ||
+		strings.Contains(f[0].Advice, "does not tell") {
+		t.Errorf("found %+v, expected a gain of 1000 without the transfers", f)
+	}
+}
+
 // TestSlowThread checks that the threads of a process are compared in a trace of OpenMP as EZTrace records it with
 // OMPT: all threads have a region around their implicit tasks, and the first one also has an implicit task around the
 // whole program. In each of 10 parallel regions, the first thread computes for 3000 ticks and the others for 1000. If

@@ -363,6 +363,36 @@ func TestCausesOfLaunches(t *testing.T) {
 	}
 }
 
+// TestCausesOfCopies checks the causes of waits for transfers that the waiting call itself has started. The host is in
+// main until 50 and from 152 to 160, and in cudaMemcpy between. The transfer lasts from 51 to 150, and the host waits for
+// 150 - 50 = 100. It met the stream when cudaMemcpy began, so the time of main before it is no cause: main delays only
+// the stream, by 50.
+func TestCausesOfCopies(t *testing.T) {
+	for _, remote := range []bool{false, true} {
+		x := newDeviceTrace(1, false)
+		x.Defs().Windows.Add(trace.Named{ID: "0"})
+		x.Enter(0, 0, x.Region("main"))
+		x.visit(0, "cudaMemcpy", 50, 152)
+		x.visit(0, "cudaLaunchKernel", 154, 156)
+		x.Leave(0, 160, x.Region("main"))
+		want := map[string]float64{"wait-for-launch [main] 0": 50 + 2, "wait-for-launch [main cudaMemcpy] 0": 2}
+		if remote {
+			x.Event(1, 51, trace.RMAGet, 0, []uint64{0, 8, 1})
+			x.Event(1, 150, trace.RMACompleteBlocking, 0, []uint64{1})
+			want["wait-for-device [] 1"] = 100
+		} else {
+			x.visit(1, "cudaMemcpy HtoD", 51, 150)
+			want["wait-for-device [cudaMemcpy HtoD] 1"] = 99
+			want["wait-for-device [] 1"] = 1
+		}
+		x.visit(1, "kernel", 157, 159)
+		costs := costsOf(t, format.Recorded(x.Recorder))
+		if !maps.EqualFunc(costs, want, func(a, b float64) bool { return math.Abs(a-b) < 1e-9 }) {
+			t.Errorf("found the costs %v, expected %v", costs, want)
+		}
+	}
+}
+
 // newStreams returns a trace of a process with a thread, the host, and n streams, which come before or after it.
 func newStreams(n int, streamsFirst bool) (x *deviceTrace, host uint32, streams []uint32) {
 	x = &deviceTrace{trace.NewRecorder(trace.TicksPerSecond(1e6))}
