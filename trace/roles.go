@@ -204,9 +204,11 @@ var otherCalls = []prefixRole{
 	{"pthread_barrier", BarrierRole}, {"pthread_", ThreadRole},
 	{"sem_wait", LockRole}, {"sem_timedwait", LockRole}, {"sem_post", LockRole},
 	{"culaunch", LaunchRole}, {"cudalaunch", LaunchRole}, {"hiplaunch", LaunchRole}, {"hipmodulelaunch", LaunchRole},
+	{"hipextlaunch", LaunchRole}, {"hipextmodulelaunch", LaunchRole},
 	{"cudadevicesync", DeviceSyncRole}, {"cudastreamsync", DeviceSyncRole}, {"cudaeventsync", DeviceSyncRole},
-	{"cuctxsync", DeviceSyncRole}, {"custreamsync", DeviceSyncRole},
+	{"cuctxsync", DeviceSyncRole}, {"custreamsync", DeviceSyncRole}, {"cueventsync", DeviceSyncRole},
 	{"hipdevicesync", DeviceSyncRole}, {"hipstreamsync", DeviceSyncRole}, {"hipeventsync", DeviceSyncRole},
+	{"hipctxsync", DeviceSyncRole},
 	{"cudamemcpy", TransferRole}, {"cumemcpy", TransferRole}, {"hipmemcpy", TransferRole},
 	{"compute idle", WaitingRole}, {"gpu idle", WaitingRole}, // Score-P's idle times of streams
 	{"cudamalloc", MemoryRole}, {"cudafree", MemoryRole}, {"hipmalloc", MemoryRole}, {"hipfree", MemoryRole},
