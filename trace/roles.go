@@ -40,6 +40,7 @@ const (
 	ForkRole                // a parallel region, including its fork and join
 	WorksharingRole         //
 	TaskRole                //
+	TaskCreateRole          // creates a task, without the work of the task
 	TaskWaitRole            //
 	LockRole                // acquires a lock, or is a critical section
 	ConditionRole           // waits for a condition
@@ -62,7 +63,7 @@ var roleNames = [roleCount]string{"unknown", "user", "send", "receive", "probe",
 	"completion", "test", "message", "remote-memory",
 	"barrier", "implicit-barrier", "broadcast", "gather", "scatter", "all-gather", "all-to-all", "all-reduce", "reduce",
 	"reduce-scatter", "scan", "collective",
-	"immediate-collective", "communication", "fork", "worksharing", "task", "task-wait", "lock", "condition", "thread",
+	"immediate-collective", "communication", "fork", "worksharing", "task", "task-create", "task-wait", "lock", "condition", "thread",
 	"io", "launch", "device-sync", "kernel",
 	"transfer", "memory", "runtime", "user-overhead", "waiting", "tracing"}
 
@@ -190,7 +191,7 @@ var otherCalls = []prefixRole{
 	{"shmem_put", RemoteMemoryRole}, {"shmem_get", RemoteMemoryRole}, {"shmem_", CommunicationRole},
 	{"pvm_send", SendRole}, {"pvm_recv", ReceiveRole}, {"pvm_", CommunicationRole},
 	{"!$omp implicit barrier", ImplicitBarrierRole}, {"!$omp barrier", BarrierRole}, {"!$omp taskwait", TaskWaitRole},
-	{"!$omp task", TaskRole},
+	{"!$omp task", TaskRole}, {"!$omp create task", TaskCreateRole},
 	{"!$omp parallel", ForkRole}, {"!$omp critical", LockRole}, {"!$omp atomic", LockRole}, {"!$omp ordered", LockRole},
 	{"!$omp", WorksharingRole},
 	{"openmp implicit barrier", ImplicitBarrierRole}, {"openmp barrier", BarrierRole}, {"openmp task wait", TaskWaitRole},
@@ -222,7 +223,7 @@ var textRoles = map[string]Role{
 	"critical_sblock": LockRole, "atomic": LockRole,
 	"barrier": BarrierRole, "implicit_barrier": ImplicitBarrierRole, "ordered": LockRole, "ordered_sblock": LockRole,
 	"task": TaskRole, "task_untied": TaskRole,
-	"task_create": TaskRole, "task_wait": TaskWaitRole, "coll_one2all": CollectiveRole, "coll_all2one": CollectiveRole,
+	"task_create": TaskCreateRole, "task_wait": TaskWaitRole, "coll_one2all": CollectiveRole, "coll_all2one": CollectiveRole,
 	"coll_all2all": CollectiveRole,
 	"coll_other":   CollectiveRole, "file_io": IORole, "file_io_metadata": IORole, "point2point": MessageRole,
 	"rma": RemoteMemoryRole, "data_transfer": TransferRole,

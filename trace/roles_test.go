@@ -37,6 +37,8 @@ func TestRoles(t *testing.T) {
 		{Region{Name: "!$omp parallel @heat.c:31"}, ForkRole, OpenMP},
 		{Region{Name: "!$omp implicit barrier @heat.c:44"}, ImplicitBarrierRole, OpenMP},
 		{Region{Name: "!$omp for @heat.c:33"}, WorksharingRole, OpenMP},
+		{Region{Name: "!$omp create task @fib.c:5", Role: "TASK_CREATE"}, TaskCreateRole, OpenMP},
+		{Region{Name: "!$omp task @fib.c:5", Role: "TASK"}, TaskRole, OpenMP},
 		{Region{Name: "!$omp taskwait @fib.c:9"}, TaskWaitRole, OpenMP},
 		{Region{Name: "anonymous", Group: "OPENMP", Role: "BARRIER"}, BarrierRole, ""},
 		{Region{Name: "pthread_mutex_lock"}, LockRole, Pthread},

@@ -253,7 +253,8 @@ func kindOf(d *trace.Definitions, region uint32) kind {
 	case d.Communicates(region):
 		return mpiTime
 	case role == trace.BarrierRole, role == trace.ImplicitBarrierRole, role == trace.ConditionRole,
-		role == trace.ThreadRole, role == trace.TaskWaitRole, role == trace.LockRole && !isBody(d.Regions.At(region)):
+		role == trace.ThreadRole, role == trace.TaskCreateRole, role == trace.TaskWaitRole,
+		role == trace.LockRole && !isBody(d.Regions.At(region)):
 		return threadTime
 	case role == trace.LaunchRole, role == trace.TransferRole, role == trace.DeviceSyncRole:
 		return deviceTime
