@@ -108,6 +108,7 @@ type openBegins struct {
 	barriers   barriers
 	oneSided
 	deviceWork
+	implicitTasks
 }
 
 // empty reports whether there are no rows to repeat.
@@ -299,7 +300,11 @@ func (p *prefix) processBatch(b *trace.Batch) error {
 		l.update(&x)
 		switch {
 		case k == trace.Enter:
-			continue
+			if l.resumed.kind != trace.NoKind {
+				l.begin(p.defs, &l.state)
+			}
+		case k == trace.TaskSwitch:
+			l.switchTask(&x)
 		case k == trace.Leave || k == trace.ThreadTeamBegin || k == trace.ThreadTeamEnd:
 			l.barriers.update(p.defs, &x)
 			if k == trace.ThreadTeamEnd {

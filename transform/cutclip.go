@@ -141,6 +141,9 @@ func (b *openBegins) list(d *trace.Definitions) []openRow {
 			}
 			l, passed = append(l, passed[:n]...), passed[n:]
 		}
+		if begin, ok := b.before(&o); ok && o.kind == trace.Enter {
+			l = append(l, begin)
+		}
 		l = append(l, o)
 		if o.kind == trace.CollectiveRequest {
 			requests--
