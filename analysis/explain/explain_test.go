@@ -395,3 +395,46 @@ func TestSlowThread(t *testing.T) {
 		t.Errorf("found %+v, expected that the first thread could gain 20000 ticks in %q", f, path)
 	}
 }
+
+// TestOneFindingOfLocks checks that a lock is one finding, although it is held in two regions. Four threads take turns:
+// 10 times each has the lock for 100 ticks, 60 of them in update and 40 in log, and each computes for 20 before that.
+// Without waits for the lock a thread takes about 10 · 120 of 20 + 4 · 10 · 100 ticks.
+func TestOneFindingOfLocks(t *testing.T) {
+	r := trace.NewRecorder(trace.TicksPerSecond(1_000_000))
+	process := r.Process("process", r.Machine("node"))
+	var threads [4]uint32
+	var clocks [4]int64
+	for i := range threads {
+		threads[i] = r.Thread("thread "+strconv.Itoa(i), process)
+	}
+	visit := func(i int, region string, ticks int64) {
+		r.Enter(threads[i], clocks[i], r.Region(region))
+		clocks[i] += ticks
+		r.Leave(threads[i], clocks[i], r.Region(region))
+	}
+	free := int64(0)
+	for round := range 40 {
+		i := round % 4
+		visit(i, "compute", 20)
+		begin := clocks[i]
+		clocks[i] = max(begin, free)
+		r.Enter(threads[i], begin, r.Region("pthread_mutex_lock"))
+		r.Event(threads[i], clocks[i], trace.LockAcquire, trace.NoRef, []uint64{1, uint64(2*round + 1), 7})
+		r.Leave(threads[i], clocks[i], r.Region("pthread_mutex_lock"))
+		visit(i, "update", 60)
+		visit(i, "log", 40)
+		free = clocks[i]
+		r.Event(threads[i], free, trace.LockRelease, trace.NoRef, []uint64{1, uint64(2*round + 2), 7})
+	}
+	var locks []explain.Finding
+	p := page(t, r)
+	for _, f := range p.Findings {
+		if f.ID == "lock" {
+			locks = append(locks, f)
+		}
+	}
+	if len(locks) != 1 || !strings.Contains(strings.Join(locks[0].Evidence, "; "), "also because of log") ||
+		math.Abs(float64(locks[0].Gain)-(4020-1200)) > 60 {
+		t.Errorf("found %+v of %+v, expected one finding of locks with a gain of about 2820", locks, p.Findings)
+	}
+}
