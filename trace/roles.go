@@ -62,10 +62,9 @@ const (
 var roleNames = [roleCount]string{"unknown", "user", "send", "receive", "probe", "immediate-send", "immediate-receive",
 	"completion", "test", "message", "remote-memory",
 	"barrier", "implicit-barrier", "broadcast", "gather", "scatter", "all-gather", "all-to-all", "all-reduce", "reduce",
-	"reduce-scatter", "scan", "collective",
-	"immediate-collective", "communication", "fork", "worksharing", "task", "task-create", "task-wait", "lock", "condition", "thread",
-	"io", "launch", "device-sync", "kernel",
-	"transfer", "memory", "runtime", "user-overhead", "waiting", "tracing"}
+	"reduce-scatter", "scan", "collective", "immediate-collective", "communication", "fork", "worksharing", "task",
+	"task-create", "task-wait", "lock", "condition", "thread", "io", "launch", "device-sync", "kernel", "transfer",
+	"memory", "runtime", "user-overhead", "waiting", "tracing"}
 
 // String returns the role's name.
 func (r Role) String() string {
@@ -222,8 +221,8 @@ var textRoles = map[string]Role{
 	"single": WorksharingRole, "single_sblock": WorksharingRole, "master": WorksharingRole, "critical": LockRole,
 	"critical_sblock": LockRole, "atomic": LockRole,
 	"barrier": BarrierRole, "implicit_barrier": ImplicitBarrierRole, "ordered": LockRole, "ordered_sblock": LockRole,
-	"task": TaskRole, "task_untied": TaskRole,
-	"task_create": TaskCreateRole, "task_wait": TaskWaitRole, "coll_one2all": CollectiveRole, "coll_all2one": CollectiveRole,
+	"task": TaskRole, "task_untied": TaskRole, "task_create": TaskCreateRole,
+	"task_wait": TaskWaitRole, "coll_one2all": CollectiveRole, "coll_all2one": CollectiveRole,
 	"coll_all2all": CollectiveRole,
 	"coll_other":   CollectiveRole, "file_io": IORole, "file_io_metadata": IORole, "point2point": MessageRole,
 	"rma": RemoteMemoryRole, "data_transfer": TransferRole,

@@ -316,8 +316,8 @@ func TestUnknownLaunches(t *testing.T) {
 }
 
 // TestTransfers checks that the page names transfers that are recorded as one-sided communication outside of all
-// regions. In each of 10 rounds the thread computes for 50 ticks, and copies for 102. Without the transfers, of 99 ticks
-// each, each round is 100 ticks shorter, as the copy begins a tick before its transfer.
+// regions. In each of 10 rounds the thread computes for 50 ticks, and copies for 102. Without the transfers, of 99
+// ticks each, each round is 100 ticks shorter, as the copy begins a tick before its transfer.
 func TestTransfers(t *testing.T) {
 	r := trace.NewRecorder(trace.TicksPerSecond(1_000_000))
 	r.Defs().Windows.Add(trace.Named{ID: "0"})
