@@ -150,8 +150,10 @@ func (b *openBegins) list(d *trace.Definitions) []openRow {
 			l = append(l, newer[requests]...)
 		}
 	}
-	if b.transfer.kind != trace.NoKind {
-		passed = append(passed, b.transfer)
+	for _, o := range []openRow{b.transfer, b.resumed} {
+		if o.kind != trace.NoKind {
+			passed = append(passed, o)
+		}
 	}
 	return append(l, passed...)
 }

@@ -14,11 +14,13 @@ import (
 func TestCutTasks(t *testing.T) {
 	for _, x := range []struct {
 		tasks    []uint64 // the tasks to which the thread switches, each at the begin of a visit
+		later    int64    // ticks from a switch to the visit
 		expected string
 	}{
-		{[]uint64{3, 0}, "enter OpenMP barrier 5, task-switch 20, enter OpenMP task 21"},
-		{[]uint64{0, 3}, "enter OpenMP barrier 5, enter OpenMP task 21"},
-		{[]uint64{0, 0}, "enter OpenMP barrier 5, task-switch 20, enter OpenMP task 21"},
+		{[]uint64{3, 0}, 1, "enter OpenMP barrier 5, task-switch 20, enter OpenMP task 21"},
+		{[]uint64{0, 3}, 1, "enter OpenMP barrier 5, enter OpenMP task 21"},
+		{[]uint64{0, 0}, 1, "enter OpenMP barrier 5, task-switch 20, enter OpenMP task 21"},
+		{[]uint64{3, 0}, 12, "enter OpenMP barrier 5, task-switch 20"},
 	} {
 		r := trace.NewRecorder(trace.TicksPerSecond(1))
 		p, barrier, task := r.Location("p"), r.Region("OpenMP barrier"), r.Region("OpenMP task")
@@ -26,8 +28,10 @@ func TestCutTasks(t *testing.T) {
 		for i, number := range x.tasks {
 			begin := 10 * int64(i+1)
 			r.Event(p, begin, trace.TaskSwitch, trace.NoRef, []uint64{trace.Undefined, 0, number})
-			r.Enter(p, begin+1, task)
-			if i == 0 {
+			if i > 0 {
+				r.Enter(p, begin+x.later, task)
+			} else {
+				r.Enter(p, begin+1, task)
 				r.Leave(p, begin+5, task)
 			}
 		}
