@@ -40,6 +40,7 @@ const (
 	ForkRole                // a parallel region, including its fork and join
 	WorksharingRole         //
 	TaskRole                //
+	TaskCreateRole          // creates a task, without the work of the task
 	TaskWaitRole            //
 	LockRole                // acquires a lock, or is a critical section
 	ConditionRole           // waits for a condition
@@ -61,10 +62,9 @@ const (
 var roleNames = [roleCount]string{"unknown", "user", "send", "receive", "probe", "immediate-send", "immediate-receive",
 	"completion", "test", "message", "remote-memory",
 	"barrier", "implicit-barrier", "broadcast", "gather", "scatter", "all-gather", "all-to-all", "all-reduce", "reduce",
-	"reduce-scatter", "scan", "collective",
-	"immediate-collective", "communication", "fork", "worksharing", "task", "task-wait", "lock", "condition", "thread",
-	"io", "launch", "device-sync", "kernel",
-	"transfer", "memory", "runtime", "user-overhead", "waiting", "tracing"}
+	"reduce-scatter", "scan", "collective", "immediate-collective", "communication", "fork", "worksharing", "task",
+	"task-create", "task-wait", "lock", "condition", "thread", "io", "launch", "device-sync", "kernel", "transfer",
+	"memory", "runtime", "user-overhead", "waiting", "tracing"}
 
 // String returns the role's name.
 func (r Role) String() string {
@@ -190,7 +190,7 @@ var otherCalls = []prefixRole{
 	{"shmem_put", RemoteMemoryRole}, {"shmem_get", RemoteMemoryRole}, {"shmem_", CommunicationRole},
 	{"pvm_send", SendRole}, {"pvm_recv", ReceiveRole}, {"pvm_", CommunicationRole},
 	{"!$omp implicit barrier", ImplicitBarrierRole}, {"!$omp barrier", BarrierRole}, {"!$omp taskwait", TaskWaitRole},
-	{"!$omp task", TaskRole},
+	{"!$omp task", TaskRole}, {"!$omp create task", TaskCreateRole},
 	{"!$omp parallel", ForkRole}, {"!$omp critical", LockRole}, {"!$omp atomic", LockRole}, {"!$omp ordered", LockRole},
 	{"!$omp", WorksharingRole},
 	{"openmp implicit barrier", ImplicitBarrierRole}, {"openmp barrier", BarrierRole}, {"openmp task wait", TaskWaitRole},
@@ -204,9 +204,11 @@ var otherCalls = []prefixRole{
 	{"pthread_barrier", BarrierRole}, {"pthread_", ThreadRole},
 	{"sem_wait", LockRole}, {"sem_timedwait", LockRole}, {"sem_post", LockRole},
 	{"culaunch", LaunchRole}, {"cudalaunch", LaunchRole}, {"hiplaunch", LaunchRole}, {"hipmodulelaunch", LaunchRole},
+	{"hipextlaunch", LaunchRole}, {"hipextmodulelaunch", LaunchRole},
 	{"cudadevicesync", DeviceSyncRole}, {"cudastreamsync", DeviceSyncRole}, {"cudaeventsync", DeviceSyncRole},
-	{"cuctxsync", DeviceSyncRole}, {"custreamsync", DeviceSyncRole},
+	{"cuctxsync", DeviceSyncRole}, {"custreamsync", DeviceSyncRole}, {"cueventsync", DeviceSyncRole},
 	{"hipdevicesync", DeviceSyncRole}, {"hipstreamsync", DeviceSyncRole}, {"hipeventsync", DeviceSyncRole},
+	{"hipctxsync", DeviceSyncRole},
 	{"cudamemcpy", TransferRole}, {"cumemcpy", TransferRole}, {"hipmemcpy", TransferRole},
 	{"compute idle", WaitingRole}, {"gpu idle", WaitingRole}, // Score-P's idle times of streams
 	{"cudamalloc", MemoryRole}, {"cudafree", MemoryRole}, {"hipmalloc", MemoryRole}, {"hipfree", MemoryRole},
@@ -219,8 +221,8 @@ var textRoles = map[string]Role{
 	"single": WorksharingRole, "single_sblock": WorksharingRole, "master": WorksharingRole, "critical": LockRole,
 	"critical_sblock": LockRole, "atomic": LockRole,
 	"barrier": BarrierRole, "implicit_barrier": ImplicitBarrierRole, "ordered": LockRole, "ordered_sblock": LockRole,
-	"task": TaskRole, "task_untied": TaskRole,
-	"task_create": TaskRole, "task_wait": TaskWaitRole, "coll_one2all": CollectiveRole, "coll_all2one": CollectiveRole,
+	"task": TaskRole, "task_untied": TaskRole, "task_create": TaskCreateRole,
+	"task_wait": TaskWaitRole, "coll_one2all": CollectiveRole, "coll_all2one": CollectiveRole,
 	"coll_all2all": CollectiveRole,
 	"coll_other":   CollectiveRole, "file_io": IORole, "file_io_metadata": IORole, "point2point": MessageRole,
 	"rma": RemoteMemoryRole, "data_transfer": TransferRole,

@@ -43,7 +43,8 @@ const laterText = "later"
 //     piece, is not repeated; its completion has [PostedAttribute].
 //   - Collective operations that a location has ended, and another one ends in the piece, begin and end again at
 //     this time. Therefore the n-th operations of all members of a communicator belong together in the piece, too.
-//     The same applies to teams of threads and their barriers, and to the epochs of windows that groups synchronise.
+//     The same applies to teams of threads and their barriers, to the epochs of windows that groups synchronise, and
+//     to calls that launch work on devices.
 //   - Fragments of signals, gaps, flushes and markers that extend beyond the window are clipped.
 //   - Regions, claims, calling contexts and thread teams that are open at the end of the window end at this
 //     time, with [EndsAttribute], if their location has later events. If the location has no later events,
@@ -79,6 +80,7 @@ type cut struct {
 	// that have later events.
 	openBegins byLocation[openBegins]
 	claims     map[claimStart]bool // claims that are open at the begin of the window
+	streams    bool                // the trace has streams of devices
 	// toLastTick selects the end time of calls and operations that are open at the end of the window: the last
 	// tick of the window if it is set, and otherwise the tick after it.
 	toLastTick bool
@@ -105,11 +107,14 @@ type openBegins struct {
 	operations []endedOperation
 	barriers   barriers
 	oneSided
+	deviceWork
+	implicitTasks
 }
 
 // empty reports whether there are no rows to repeat.
 func (b *openBegins) empty() bool {
-	return len(b.regions)+b.rest.Len()+len(b.messages)+len(b.spans)+len(b.operations)+len(b.synchronised) == 0
+	return len(b.regions)+b.rest.Len()+len(b.messages)+len(b.spans)+len(b.operations)+len(b.synchronised) == 0 &&
+		b.transfer.kind == trace.NoKind
 }
 
 // Prepare finds everything that is open at the begin of the piece.
@@ -127,6 +132,7 @@ func (c *cut) Prepare(ctx context.Context) error {
 		"time in seconds of the actual end, which is after the cut piece, or \"later\" if it is unknown")
 	c.posted = attribute(d, PostedAttribute,
 		"time in seconds at which the completed send was posted; it was before the begin of the cut piece")
+	c.streams = hasStreams(d)
 	if c.window.From > math.MinInt64 && c.window.From < c.window.To {
 		if err := c.findOpen(ctx); err != nil {
 			return err
@@ -158,6 +164,9 @@ func (c *cut) findOpen(ctx context.Context) error {
 		return func(int) format.Sink {
 			p := &prefix{from: from, first: from, flows: c.flows, byLine: c.Defs().ClaimLines,
 				later: map[uint32]bool{}, operations: operations{ranks: ranks}, defs: c.Defs()}
+			if c.streams {
+				p.devices = &deviceRoles{defs: c.Defs()}
+			}
 			workers = append(workers, p)
 			return format.SinkFuncs{OnBatch: p.processBatch}
 		}
@@ -182,6 +191,7 @@ func (c *cut) findOpen(ctx context.Context) error {
 		return err
 	}
 	c.findEpochs()
+	c.findDeviceWork()
 	c.findBarriers(&operations)
 	if err := c.findOperations(ctx, &operations, first); err != nil {
 		return err
@@ -204,7 +214,7 @@ func (c *cut) findOpen(ctx context.Context) error {
 		l := c.openBegins[loc]
 		if !goesOn[loc] {
 			// If a location has no later events, its open intervals end at its last event.
-			l.state = state{}
+			l.state, l.transfer = state{}, openRow{}
 			if l.empty() {
 				c.openBegins[loc] = nil
 			}
@@ -263,6 +273,7 @@ type prefix struct {
 	flows      flows
 	operations operations
 	defs       *trace.Definitions
+	devices    *deviceRoles // nil if there are no streams of devices
 }
 
 // processBatch processes rows before the piece.
@@ -282,10 +293,18 @@ func (p *prefix) processBatch(b *trace.Batch) error {
 			l, last = p.openBegins.at(loc), loc
 			l.byLine = p.byLine
 		}
+		k := x.Kind()
+		if p.devices != nil && (k == trace.Enter || k == trace.Leave) {
+			p.devices.update(l, &x)
+		}
 		l.update(&x)
-		switch k := x.Kind(); {
+		switch {
 		case k == trace.Enter:
-			continue
+			if l.resumed.kind != trace.NoKind {
+				l.begin(p.defs, &l.state)
+			}
+		case k == trace.TaskSwitch:
+			l.switchTask(&x)
 		case k == trace.Leave || k == trace.ThreadTeamBegin || k == trace.ThreadTeamEnd:
 			l.barriers.update(p.defs, &x)
 			if k == trace.ThreadTeamEnd {
@@ -307,71 +326,6 @@ func (p *prefix) processBatch(b *trace.Batch) error {
 		}
 	}
 	return nil
-}
-
-// readsNextEvents reports whether a scan also reads the next event of each location after the selected times,
-// to find out which locations have later events. For formats with large blocks or grammars, this takes less
-// time than another scan.
-func (c *cut) readsNextEvents() bool { return c.inner.Defs().CheapNext }
-
-// extendToNextEvents extends a selection to the next event of each location after the selected times, if
-// readsNextEvents returns true.
-func (c *cut) extendToNextEvents(sel *trace.Selection) {
-	if !c.readsNextEvents() || sel.To == math.MaxInt64 || sel.From >= sel.To {
-		return
-	}
-	if sel.OneEventFrom = sel.To; sel.To == 0 {
-		sel.OneEventFrom = 1 // the value 0 would select all events
-	}
-	sel.To = math.MaxInt64
-}
-
-// continuingLocations returns the candidates that have events at time from or later. later holds the locations
-// that have events after the times of a scan that extendToNextEvents has extended.
-func (c *cut) continuingLocations(
-	ctx context.Context, later map[uint32]bool, from int64, candidates []uint32,
-) (map[uint32]bool, error) {
-	if c.readsNextEvents() {
-		return later, nil
-	}
-	return hasLaterEvents(ctx, c.inner, from, candidates)
-}
-
-// hasLaterEvents returns the candidates that have events at time from or later. It reads windows of growing
-// length, so it reads little if the next events of the locations come soon.
-func hasLaterEvents(ctx context.Context, d format.Events, from int64, candidates []uint32) (map[uint32]bool, error) {
-	found := map[uint32]bool{}
-	wanted := map[uint32]bool{}
-	for _, l := range candidates {
-		wanted[l] = true
-	}
-	length := max(d.Defs().Clock.Num/d.Defs().Clock.Den/1000, 1)
-	for round := 0; len(wanted) > 0; round++ {
-		to := int64(math.MaxInt64)
-		if round < 4 && from < math.MaxInt64-length {
-			to = from + length
-		}
-		sel := trace.Selection{From: from, To: to, Location: func(l uint32) bool { return wanted[l] }}
-		seen := map[uint32]bool{}
-		err := eachRow(ctx, d, sel, format.PerLocation, func(x *trace.Cursor) bool {
-			if l := x.Location(); x.Time() >= from && x.Kind().IsEvent() && wanted[l] {
-				seen[l] = true
-			}
-			return len(seen) < len(wanted)
-		})
-		if err != nil {
-			return nil, err
-		}
-		for l := range seen {
-			found[l] = true
-			delete(wanted, l)
-		}
-		if to == math.MaxInt64 {
-			break
-		}
-		from, length = to, length*32
-	}
-	return found, nil
 }
 
 // begin begins a scan, which reads the events of the piece at the selected locations.
@@ -432,6 +386,7 @@ type lateSamples struct {
 // cutState holds the open rows of a location. It is valid only if begun is set.
 type cutState struct {
 	state
+	deviceWork
 	begun bool
 }
 
@@ -460,7 +415,7 @@ func (s *cutScan) reopen(loc uint32) error {
 	if l == nil {
 		return nil
 	}
-	x.state = *l.state.clone()
+	x.state, x.transfer = *l.state.clone(), l.transfer
 	clock := s.Defs().Clock
 	s.reopens.Reset(loc)
 	for _, o := range l.list(s.Defs()) {
@@ -591,6 +546,9 @@ func (s *cutScan) deliverInside(b *trace.Batch) error {
 			}
 		}
 		l.update(&x)
+		if s.streams && isOneSided(x.Kind()) && s.Defs().IsStream(x.Location()) {
+			l.updateTransfer(&x)
+		}
 	}
 	if len(s.late) == 0 {
 		return s.deliverClipped(b)
@@ -639,9 +597,10 @@ func (s *cutScan) flush(ctx context.Context, out format.Sink) error {
 		}
 		b.Reset(loc)
 		for _, o := range slices.Backward(rows) {
-			b.Add(loc, s.cut.end(), pairOf(o.kind).close, o.ref)
-			if n := len(s.Defs().Spec(pairOf(o.kind).close).Operands); n > 0 && o.row != nil {
-				b.AddOps(o.row.ops[:min(n, len(o.row.ops))]...)
+			kind, ops := o.closing()
+			b.Add(loc, s.cut.end(), kind, o.ref)
+			if n := len(s.Defs().Spec(kind).Operands); n > 0 && ops != nil {
+				b.AddOps(ops[:min(n, len(ops))]...)
 			}
 			b.AddAttr(s.ends, trace.StringValue(laterText))
 			if o.kind == trace.ClaimBegin && o.row.pos > 0 && len(b.Pos) == b.Len()-1 {

@@ -115,7 +115,7 @@ func (b *openBegins) list(d *trace.Definitions) []openRow {
 	}
 	for _, o := range b.operations {
 		switch {
-		case o.begin.kind == trace.Enter:
+		case o.begin.kind == trace.Enter && !d.IsStream(o.loc):
 			passed = append(passed, o.begin, o.end)
 		case o.begin.kind == trace.CollectiveRequest && o.newer < requests:
 			newer[o.newer] = append(newer[o.newer], o.begin, o.end)
@@ -141,10 +141,18 @@ func (b *openBegins) list(d *trace.Definitions) []openRow {
 			}
 			l, passed = append(l, passed[:n]...), passed[n:]
 		}
+		if begin, ok := b.before(&o); ok && o.kind == trace.Enter {
+			l = append(l, begin)
+		}
 		l = append(l, o)
 		if o.kind == trace.CollectiveRequest {
 			requests--
 			l = append(l, newer[requests]...)
+		}
+	}
+	for _, o := range []openRow{b.transfer, b.resumed} {
+		if o.kind != trace.NoKind {
+			passed = append(passed, o)
 		}
 	}
 	return append(l, passed...)
@@ -153,7 +161,8 @@ func (b *openBegins) list(d *trace.Definitions) []openRow {
 // maySend reports whether a message may be sent in regions of a role.
 func maySend(r trace.Role) bool {
 	switch r {
-	case trace.ReceiveRole, trace.ProbeRole, trace.ImmediateReceiveRole, trace.BarrierRole, trace.ImplicitBarrierRole:
+	case trace.ReceiveRole, trace.ProbeRole, trace.ImmediateReceiveRole, trace.BarrierRole, trace.ImplicitBarrierRole,
+		trace.LaunchRole, trace.TransferRole, trace.DeviceSyncRole:
 		return false
 	}
 	return !r.IsCollective()

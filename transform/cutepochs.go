@@ -93,6 +93,10 @@ func isOneSided(k trace.Kind) bool {
 
 // updateOneSided processes a row of one-sided communication before the piece.
 func (b *openBegins) updateOneSided(d *trace.Definitions, x *trace.Cursor) {
+	if d.IsStream(x.Location()) {
+		b.updateTransfer(x)
+		return
+	}
 	switch x.Kind() {
 	case trace.RMAGroupSync:
 		b.synchronise(d, x)

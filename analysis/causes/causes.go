@@ -191,8 +191,14 @@ func (f *finder) follow(w *history.Wait, shares []share) {
 	if counted <= 0 && len(shares) == 0 {
 		return
 	}
-	o := f.h.Opening(w.Place, w.Cause)
-	f.waiting.sum(w.Place, o.A, &o)
+	before := w.Place
+	if w.Pattern == waitstate.Device {
+		before.Number++ // the call may have started the transfer itself
+	}
+	o := f.h.Opening(before, w.Cause)
+	if o.A != w.Place.Number {
+		f.waiting.sum(w.Place, o.A, &o)
+	}
 	f.late.sum(w.Cause, o.B, &o)
 	if w.Pattern.Released() {
 		f.late.addInside(w.Cause, w.CauseTime)

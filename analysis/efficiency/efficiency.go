@@ -253,7 +253,8 @@ func kindOf(d *trace.Definitions, region uint32) kind {
 	case d.Communicates(region):
 		return mpiTime
 	case role == trace.BarrierRole, role == trace.ImplicitBarrierRole, role == trace.ConditionRole,
-		role == trace.ThreadRole, role == trace.TaskWaitRole, role == trace.LockRole && !isBody(d.Regions.At(region)):
+		role == trace.ThreadRole, role == trace.TaskCreateRole, role == trace.TaskWaitRole,
+		role == trace.LockRole && !isBody(d.Regions.At(region)):
 		return threadTime
 	case role == trace.LaunchRole, role == trace.TransferRole, role == trace.DeviceSyncRole:
 		return deviceTime
@@ -287,7 +288,7 @@ func sumThreads(h *history.History) *sums {
 		if l == nil || d.Locations.Has(uint32(i)) && !d.Locations.At(uint32(i)).Kind.IsProcessor() {
 			continue
 		}
-		if d.Locations.Has(uint32(i)) && d.Locations.At(uint32(i)).Kind == trace.StreamLocation {
+		if d.IsStream(uint32(i)) {
 			c.devices.add(h, uint32(i))
 			continue
 		}
@@ -388,13 +389,7 @@ func (s *deviceSums) add(h *history.History, loc uint32) {
 			kernels += t
 		}
 	})
-	if h.Log.Defs.Windows.Len() > 0 { // transfers may be recorded as one-sided communication, outside of all regions
-		for n := range h.Locations[loc].Count() {
-			if c := h.Locations[loc].Call(n); c.Work && c.Path == synclog.NoPath {
-				transfers += c.Leave - c.Enter
-			}
-		}
-	}
+	transfers += h.Locations[loc].OutsideWork()
 	s.streams++
 	s.kernels.Add(kernels)
 	s.mostKernels, s.most = max(s.mostKernels, kernels), max(s.most, kernels+transfers)

@@ -190,3 +190,40 @@ func TestSleepingThreads(t *testing.T) {
 		t.Errorf("found useful times of %v, at most %d, expected 250, at most 200", x.Useful, x.UsefulMax)
 	}
 }
+
+// TestTasks checks that the work of tasks is useful, but not their creation, nor waiting for them. Thread 0 is in main
+// until 20 and from 402 to 420, in the parallel region itself for 10 + 5 + 2, computes for 70, creates two tasks in 20,
+// and executes one of them, which takes 100, while it waits for tasks: 38 + 17 + 70 + 100 useful ticks. Thread 1 is
+// in the parallel region itself for 10 + 2, and executes the other task in the barrier: 12 + 200.
+func TestTasks(t *testing.T) {
+	r := trace.NewRecorder(trace.TicksPerSecond(1_000_000))
+	process := r.Process("p", r.Machine("m"))
+	visit := func(loc uint32, name string, begin, end int64, inside ...func()) {
+		r.Enter(loc, begin, r.Region(name))
+		for _, f := range inside {
+			f()
+		}
+		r.Leave(loc, end, r.Region(name))
+	}
+	first, second := r.Thread("0", process), r.Thread("1", process)
+	const parallel, barrier = "!$omp parallel @a.c:1", "!$omp implicit barrier @a.c:2"
+	visit(first, "main", 0, 420, func() {
+		visit(first, parallel, 20, 402, func() {
+			visit(first, "work", 30, 100)
+			visit(first, "!$omp create task @a.c:3", 100, 110)
+			visit(first, "!$omp create task @a.c:3", 110, 120)
+			visit(first, "!$omp taskwait @a.c:5", 120, 340, func() { visit(first, "!$omp task @a.c:3", 125, 225) })
+			visit(first, barrier, 345, 400)
+		})
+	})
+	visit(second, parallel, 20, 402, func() {
+		visit(second, barrier, 30, 400, func() { visit(second, "!$omp task @a.c:3", 130, 330) })
+	})
+	x, ok, err := efficiency.Find(t.Context(), format.Recorded(r), efficiency.Options{Rows: trace.NewRows(r.Defs())})
+	if err != nil || !ok {
+		t.Fatal(ok, err)
+	}
+	if x.Useful.Int64() != 225+212 || x.UsefulMax != 225 {
+		t.Errorf("found useful times of %v, at most %d, expected 437, at most 225", x.Useful, x.UsefulMax)
+	}
+}

@@ -270,6 +270,15 @@ func (ex *explainer) addFinding(f Finding) {
 		return
 	}
 	f.Confidence = cmp.Or(f.Confidence, ex.confidence)
+	same := func(x Finding) bool { return x.ID == "lock" && f.ID == "lock" }
+	if i := slices.IndexFunc(ex.page.Findings, same); i >= 0 { // the gain is that without waits for all locks
+		first := &ex.page.Findings[i]
+		first.Loss += f.Loss
+		first.LossShare += f.LossShare
+		first.Evidence = append(first.Evidence, fmt.Sprintf("%s also because of %s", ex.formatDuration(f.Loss),
+			strings.Join(f.Path, " > ")))
+		return
+	}
 	ex.page.Findings = append(ex.page.Findings, f)
 }
 

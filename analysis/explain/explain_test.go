@@ -315,6 +315,38 @@ func TestUnknownLaunches(t *testing.T) {
 	}
 }
 
+// TestTransfers checks that the page names transfers that are recorded as one-sided communication outside of all
+// regions. In each of 10 rounds the thread computes for 50 ticks, and copies for 102. Without the transfers, of 99
+// ticks each, each round is 100 ticks shorter, as the copy begins a tick before its transfer.
+func TestTransfers(t *testing.T) {
+	r := trace.NewRecorder(trace.TicksPerSecond(1_000_000))
+	r.Defs().Windows.Add(trace.Named{ID: "0"})
+	process := r.Process("0", r.Machine("node"))
+	thread, stream := r.Thread("0", process), r.Thread("stream", process)
+	r.Defs().Locations.At(stream).Kind = trace.StreamLocation
+	launch, compute, copies := r.Region("cudaLaunchKernel"), r.Region("compute"), r.Region("cudaMemcpy")
+	for i := range int64(10) {
+		begin := 160 * i
+		r.Enter(thread, begin, compute)
+		r.Leave(thread, begin+50, compute)
+		r.Enter(thread, begin+50, copies)
+		r.Event(stream, begin+51, trace.RMAGet, 0, []uint64{0, 8, 1})
+		r.Event(stream, begin+150, trace.RMACompleteBlocking, 0, []uint64{1})
+		r.Leave(thread, begin+152, copies)
+		r.Enter(thread, begin+152, launch)
+		r.Leave(thread, begin+154, launch)
+		r.Enter(stream, begin+155, r.Region("kernel"))
+		r.Leave(stream, begin+157, r.Region("kernel"))
+		r.Enter(thread, begin+154, compute)
+		r.Leave(thread, begin+160, compute)
+	}
+	f := page(t, r).Findings
+	if len(f) == 0 || f[0].Title != "Threads wait for transfers to or from devices" || f[0].Gain != 1000 ||
+		strings.Contains(f[0].Advice, "does not tell") {
+		t.Errorf("found %+v, expected a gain of 1000 without the transfers", f)
+	}
+}
+
 // TestSlowThread checks that the threads of a process are compared in a trace of OpenMP as EZTrace records it with
 // OMPT: all threads have a region around their implicit tasks, and the first one also has an implicit task around the
 // whole program. In each of 10 parallel regions, the first thread computes for 3000 ticks and the others for 1000. If
@@ -361,5 +393,48 @@ func TestSlowThread(t *testing.T) {
 	if f.ID != "late" || f.Gain != 20_000 || !slices.Equal(f.Locations, []string{"thread 0"}) ||
 		!slices.Equal(f.Path, path) {
 		t.Errorf("found %+v, expected that the first thread could gain 20000 ticks in %q", f, path)
+	}
+}
+
+// TestOneFindingOfLocks checks that a lock is one finding, although it is held in two regions. Four threads take turns:
+// 10 times each has the lock for 100 ticks, 60 of them in update and 40 in log, and each computes for 20 before that.
+// Without waits for the lock a thread takes about 10 · 120 of 20 + 4 · 10 · 100 ticks.
+func TestOneFindingOfLocks(t *testing.T) {
+	r := trace.NewRecorder(trace.TicksPerSecond(1_000_000))
+	process := r.Process("process", r.Machine("node"))
+	var threads [4]uint32
+	var clocks [4]int64
+	for i := range threads {
+		threads[i] = r.Thread("thread "+strconv.Itoa(i), process)
+	}
+	visit := func(i int, region string, ticks int64) {
+		r.Enter(threads[i], clocks[i], r.Region(region))
+		clocks[i] += ticks
+		r.Leave(threads[i], clocks[i], r.Region(region))
+	}
+	free := int64(0)
+	for round := range 40 {
+		i := round % 4
+		visit(i, "compute", 20)
+		begin := clocks[i]
+		clocks[i] = max(begin, free)
+		r.Enter(threads[i], begin, r.Region("pthread_mutex_lock"))
+		r.Event(threads[i], clocks[i], trace.LockAcquire, trace.NoRef, []uint64{1, uint64(2*round + 1), 7})
+		r.Leave(threads[i], clocks[i], r.Region("pthread_mutex_lock"))
+		visit(i, "update", 60)
+		visit(i, "log", 40)
+		free = clocks[i]
+		r.Event(threads[i], free, trace.LockRelease, trace.NoRef, []uint64{1, uint64(2*round + 2), 7})
+	}
+	var locks []explain.Finding
+	p := page(t, r)
+	for _, f := range p.Findings {
+		if f.ID == "lock" {
+			locks = append(locks, f)
+		}
+	}
+	if len(locks) != 1 || !strings.Contains(strings.Join(locks[0].Evidence, "; "), "also because of log") ||
+		math.Abs(float64(locks[0].Gain)-(4020-1200)) > 60 {
+		t.Errorf("found %+v of %+v, expected one finding of locks with a gain of about 2820", locks, p.Findings)
 	}
 }

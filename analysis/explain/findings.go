@@ -151,9 +151,15 @@ func (ex *explainer) planDevice(f Finding, d *delay) {
 		f.Gain = min(ex.gain(times[0]), int64(d.cost))
 		byDevice := d.patterns[waitstate.Device.String()] > d.patterns[waitstate.Launch.String()]
 		switch {
+		case byDevice && len(d.names) == 0 && ex.transfers(d):
+			f.Title = "Threads wait for transfers to or from devices"
+			f.Advice = "Transfer less, or let the threads compute something else meanwhile."
 		case byDevice && len(d.names) == 0:
 			f.Title = "Threads wait for devices while these have no work"
-			f.Advice = "Launch work earlier. The trace does not tell which calls launch it."
+			f.Advice = "Launch work earlier."
+			if !ex.h.Log.Launches || ex.waits.UnknownLaunches() {
+				f.Advice += " The trace does not tell which calls launch it."
+			}
 		case byDevice:
 			f.Title = "Threads wait for " + d.region() + " on a device"
 			f.Advice = "Make this work faster, or let the threads compute something else meanwhile."
@@ -173,6 +179,19 @@ func (ex *explainer) planDevice(f Finding, d *delay) {
 		}
 		return 1
 	}})
+}
+
+// transfers reports whether the streams that cause the waits of a delay spend most of their time outside of all regions
+// in transfers.
+func (ex *explainer) transfers(d *delay) bool {
+	var all, transfers int64
+	for loc := range d.locations {
+		if ex.h.Log.Defs.IsStream(loc) {
+			all += ex.own[synclog.PathLocation{Path: d.path, Location: loc}]
+			transfers += ex.h.Locations[loc].OutsideWork()
+		}
+	}
+	return 2*transfers > all
 }
 
 // outside is the subject of sentences about the time outside of all regions.

@@ -446,46 +446,6 @@ func TestLaunchAroundWait(t *testing.T) {
 	}
 }
 
-// TestSynchronousCopies checks calls that transfer data and return afterwards. A kernel runs from 14 to 50. cudaMemcpy
-// lasts from 30 to 80, with a transfer from 55 to 70: a wait of 70 - 30. If the kernel takes 18, the transfer, which
-// begins 5 after the kernel, ends 18 earlier, and so does the run. If the trace does not record the transfer, the wait
-// is 50 - 30. cudaMemcpyAsync does not wait.
-func TestSynchronousCopies(t *testing.T) {
-	for _, test := range []struct {
-		call     string
-		recorded bool
-		wait     int64
-		runtime  int64
-	}{{"cudaMemcpy", true, 40, 82}, {"cuMemcpyDtoH_v2", true, 40, 82}, {"cudaMemcpy", false, 20, 82},
-		{"cudaMemcpyAsync", true, 0, 100}, {"cudaMemcpyPeer", true, 0, 100}} {
-		x := newDeviceTrace(1, false)
-		x.Enter(0, 0, x.Region("main"))
-		x.launch(0, "cudaLaunchKernel", 10, trace.NoRef)
-		x.visit(0, test.call, 30, 80)
-		x.Leave(0, 100, x.Region("main"))
-		x.visit(1, "kernel", 14, 50)
-		if test.recorded {
-			x.visit(1, "cudaMemcpy DtoH", 55, 70)
-		}
-		d := format.Recorded(x.Recorder)
-		waited := int64(0)
-		for _, p := range find(t, d, waits.Options{}).Patterns {
-			if p.Pattern == "wait-for-device" {
-				waited = p.Time.Int64()
-			}
-		}
-		p, err := criticalpath.Find(t.Context(), d, criticalpath.Options{
-			WhatIf: []criticalpath.Change{{Region: "kernel", Factor: 0.5}}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if waited != test.wait || *p.WhatIf != test.runtime {
-			t.Errorf("%s, transfer recorded: %t: found a wait of %d and a runtime of %d with half of the kernel, "+
-				"expected %d and %d", test.call, test.recorded, waited, *p.WhatIf, test.wait, test.runtime)
-		}
-	}
-}
-
 // TestDevicesAtTheSameTime checks the path and the runtime with shorter kernels if a call that waits, the idle time of
 // the stream and the call that ends it meet at one time, 33. The order of the locations must not matter.
 //

@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/weft-trace/weft/analysis/waits"
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/effort"
 	"github.com/weft-trace/weft/trace"
 	"github.com/weft-trace/weft/transform"
 )
@@ -44,4 +46,39 @@ func TestOperationsInPieces(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestDevicesInPieces checks that the waits for devices and launches in a piece of a random program are those of the
+// same window of the whole trace, wherever the piece begins: also between a launch and its work, and in both.
+func TestDevicesInPieces(t *testing.T) {
+	for seed := range uint64(effort.Rounds(300)) {
+		for _, remote := range []bool{false, true} {
+			events := format.Recorded(simulateDevices(seed, remote))
+			begin, end, _, err := format.Extent(t.Context(), events)
+			if err != nil {
+				t.Fatal(err)
+			}
+			random := rand.New(rand.NewPCG(seed, 6))
+			for range 4 {
+				window := trace.Window{From: begin + random.Int64N(end-begin), To: math.MaxInt64}
+				piece := transform.Cut(events, window)
+				found, expected := find(t, piece, waits.Options{}), find(t, events, waits.Options{Window: &window})
+				if a, b := summary(found), summary(expected); a != b {
+					t.Errorf("seed %d, %v, from %d on: found %s in the piece, expected %s", seed, remote, window.From, a, b)
+				}
+			}
+		}
+	}
+}
+
+// summary lists the times of all patterns and the unjudged work.
+func summary(r *waits.Result) string {
+	var list []string
+	for _, p := range r.Patterns {
+		if p.Time.Int64() > 0 {
+			list = append(list, fmt.Sprint(p.Pattern, " ", p.Time.Int64()))
+		}
+	}
+	slices.Sort(list)
+	return fmt.Sprint(list, r.Unjudged)
 }

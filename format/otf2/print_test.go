@@ -183,3 +183,13 @@ func sameLines(t *testing.T, got, want []byte) {
 		t.Errorf("%d bytes, want %d", len(got), len(want))
 	}
 }
+
+// TestKernelRoles checks the roles of regions that OTF2 3.1 has added (OTF2_RegionRole).
+func TestKernelRoles(t *testing.T) {
+	for role, expected := range map[uint64]string{38: "FILE_IO_METADATA", 39: "KERNEL_LAUNCH", 40: "KERNEL",
+		41: "INVALID <41>"} {
+		if found := enumWord(regionRoles, role); found != expected {
+			t.Errorf("role %d: found %s, expected %s", role, found, expected)
+		}
+	}
+}

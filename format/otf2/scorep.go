@@ -126,8 +126,8 @@ var scorepRoles = map[trace.Role]string{trace.SendRole: "POINT2POINT", trace.Rec
 	trace.ReduceRole: "COLL_ALL2ONE", trace.AllGatherRole: "COLL_ALL2ALL", trace.AllToAllRole: "COLL_ALL2ALL",
 	trace.AllReduceRole: "COLL_ALL2ALL", trace.ReduceScatterRole: "COLL_ALL2ALL", trace.ScanRole: "COLL_OTHER",
 	trace.CollectiveRole: "COLL_OTHER", trace.ForkRole: "PARALLEL", trace.WorksharingRole: "WORKSHARE",
-	trace.TaskRole: "TASK", trace.TaskWaitRole: "TASK_WAIT", trace.LockRole: "CRITICAL", trace.IORole: "FILE_IO",
-	trace.MemoryRole: "ALLOCATE", trace.RuntimeRole: "ARTIFICIAL"}
+	trace.TaskRole: "TASK", trace.TaskCreateRole: "TASK_CREATE", trace.TaskWaitRole: "TASK_WAIT",
+	trace.LockRole: "CRITICAL", trace.IORole: "FILE_IO", trace.MemoryRole: "ALLOCATE", trace.RuntimeRole: "ARTIFICIAL"}
 
 // scorepParadigms maps weft's paradigms of regions to OTF2's paradigms.
 var scorepParadigms = map[trace.Paradigm]string{trace.MPI: "MPI", trace.SHMEM: "SHMEM", trace.OpenMP: "OPENMP",

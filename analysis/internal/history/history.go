@@ -290,7 +290,7 @@ func (h *History) addLocations() {
 		}
 		chunks := h.Log.Chunks(loc)
 		l := &Location{history: h, number: loc, pages: make([]page, len(chunks)), InTeams: h.Log.InTeams(loc)}
-		l.stream = h.Log.Defs.Locations.Has(loc) && h.Log.Defs.Locations.At(loc).Kind == trace.StreamLocation
+		l.stream = h.Log.Defs.IsStream(loc)
 		l.First, l.Last, _ = h.Log.Extent(loc)
 		calls := 0
 		for i := range chunks {

@@ -69,3 +69,17 @@ func (h *History) moveWaits(own map[synclog.PathLocation]int64) {
 		}
 	}
 }
+
+// OutsideWork returns the time of the work of a stream outside of all regions: transfers that the trace records as
+// one-sided communication.
+func (l *Location) OutsideWork() (t int64) {
+	if !l.stream || l.history.Log.Defs.Windows.Len() == 0 {
+		return 0
+	}
+	for n := range l.Count() {
+		if c := l.Call(n); c.Work && c.Path == synclog.NoPath {
+			t += c.Leave - c.Enter
+		}
+	}
+	return t
+}

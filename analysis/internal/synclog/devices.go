@@ -9,8 +9,8 @@ import (
 // launches reports whether a trace has streams of devices, and regions that launch work on these streams.
 func launches(d *trace.Definitions) bool {
 	stream := false
-	for _, l := range d.Locations.All() {
-		stream = stream || l.Kind == trace.StreamLocation
+	for i := range d.Locations.Len() {
+		stream = stream || d.IsStream(uint32(i))
 	}
 	for i := range d.Regions.Len() {
 		if stream && d.RoleOf(uint32(i)) == trace.LaunchRole {
@@ -79,10 +79,8 @@ func (l *lane) beginIdle(log *Log) {
 func (w *worker) streamNamed() (stream uint64, ok bool) {
 	b, row := w.batch, uint32(w.row)
 	for i := w.firstAttribute(); i < len(b.AttrRow) && b.AttrRow[i] == row; i++ {
-		v := b.AttrVal[i]
-		if v.Type == trace.LocationRef && v.Num < uint64(w.defs.Locations.Len()) &&
-			w.defs.Locations.At(uint32(v.Num)).Kind == trace.StreamLocation {
-			return v.Num, true
+		if stream, ok := w.defs.StreamOf(b.AttrVal[i]); ok {
+			return uint64(stream), true
 		}
 	}
 	return 0, false

@@ -298,7 +298,7 @@ func (w *worker) lane(loc uint32) *lane {
 			l.requests = map[uint64]int64{}
 		}
 		l.idle = -1
-		l.stream = w.defs.Locations.Has(loc) && w.defs.Locations.At(loc).Kind == trace.StreamLocation
+		l.stream = w.defs.IsStream(loc)
 		if int64(loc) < int64(len(w.later)) && w.later[loc] {
 			l.root = outermostThread
 		}

@@ -7,11 +7,7 @@ import (
 
 // devices holds the work of devices, the calls that launch it, and the calls that wait for it.
 type devices struct {
-	defs *trace.Definitions
-	// processes has the streams of each process. Those whose process is unknown are streams of trace.NoRef.
-	processes map[uint32][]*stream
-	creators  map[string]uint32 // the processes by the text of trace.CreatorAttribute in the groups that they create
-	count     int               // number of processes
+	processes *trace.Streams
 	streams   map[uint32]*stream
 	// syncs are calls that end at the same time and wait for devices. They are judged once all work up to their
 	// end is known.
@@ -64,51 +60,13 @@ type deviceSync struct {
 }
 
 func newDevices(d *trace.Definitions) devices {
-	x := devices{defs: d, processes: map[uint32][]*stream{}, creators: map[string]uint32{}, streams: map[uint32]*stream{}}
-	for i, g := range d.Groups.All() {
-		if g.Kind == "process" {
-			x.count++
-			x.creators[`"`+g.Name+`" <`+g.ID+`>`] = uint32(i)
-		}
-	}
-	for i, l := range d.Locations.All() {
-		if l.Kind == trace.StreamLocation {
-			s := &stream{}
-			x.streams[uint32(i)] = s
-			p := x.process(l.Group)
-			x.processes[p] = append(x.processes[p], s)
+	x := devices{processes: d.Streams(), streams: map[uint32]*stream{}}
+	for i := range d.Locations.Len() {
+		if d.IsStream(uint32(i)) {
+			x.streams[uint32(i)] = &stream{}
 		}
 	}
 	return x
-}
-
-// process returns a location group if it is a process, and otherwise the process that has created it, or trace.NoRef.
-func (d *devices) process(group uint32) uint32 {
-	if !d.defs.Groups.Has(group) {
-		return trace.NoRef
-	}
-	if d.defs.Groups.At(group).Kind == "process" {
-		return group
-	}
-	for _, a := range d.defs.Groups.At(group).Attrs {
-		if p, ok := d.creators[a.Value.String()]; ok && a.Key == trace.CreatorAttribute {
-			return p
-		}
-	}
-	return trace.NoRef
-}
-
-// streamsOf returns the streams of the process of a location. Streams whose process is unknown belong
-// to the only process of the trace. The result is nil if there are no streams.
-func (d *devices) streamsOf(loc uint32) []*stream {
-	process := trace.NoRef
-	if d.defs.Locations.Has(loc) {
-		process = d.process(d.defs.Locations.At(loc).Group)
-	}
-	if p := d.processes[process]; p != nil || d.count > 1 {
-		return p
-	}
-	return d.processes[trace.NoRef]
 }
 
 // processDevice processes a call that is the work or the idle time of a stream, or that launches work or waits
@@ -146,8 +104,8 @@ func (e *engine) processDevice(c *synclog.Call, at Place) bool {
 		}
 	case c.Role == trace.LaunchRole, c.Role == trace.TransferRole:
 		s := x.streams[uint32(named)]
-		if list := x.streamsOf(c.Location); named == trace.Undefined && len(list) == 1 {
-			s = list[0]
+		if list := x.processes.Of(c.Location); named == trace.Undefined && len(list) == 1 {
+			s = x.streams[list[0]]
 		}
 		if s != nil {
 			q := s.queue(c.Role)
@@ -238,9 +196,9 @@ func (e *engine) endSyncs() {
 	x := &e.devices
 	for i := range x.syncs {
 		a := &x.syncs[i]
-		list := x.streamsOf(a.place.Location)
+		list := x.processes.Of(a.place.Location)
 		if a.named {
-			list = []*stream{x.streams[a.stream]}
+			list = []uint32{a.stream}
 		}
 		switch counts := e.counts(a.enter); {
 		case counts && len(list) > 0:
@@ -249,7 +207,8 @@ func (e *engine) endSyncs() {
 			e.Unjudged[UnknownDevice]++
 		}
 		var last *access
-		for _, s := range list {
+		for _, n := range list {
+			s := x.streams[n]
 			if !s.worked {
 				continue
 			}
