@@ -21,7 +21,8 @@ type source struct {
 	// sharedIDs contains ids of groups whose members are not communicating locations. In archives of EZTrace,
 	// a group of communicating locations can have the same id.
 	sharedIDs map[uint64]bool
-	own       map[uint64]uint64 // ids of locations in the archive, by their written ids
+	own       map[uint64]uint64   // ids of locations in the archive, by their written ids
+	removed   map[definition]bool // definitions of the archive that are not written
 }
 
 // partsOf returns the parts from which a trace was merged. It returns nil if these are not archives of OTF2.
@@ -599,7 +600,14 @@ func (p *source) prune(list []*Record) []*Record {
 			stays(r)
 		}
 	}
-	return slices.DeleteFunc(list, func(r *Record) bool { return !stays(r) })
+	p.removed = map[definition]bool{}
+	return slices.DeleteFunc(list, func(r *Record) bool {
+		remove := !stays(r)
+		if t, own := ownTables[r.ID]; own && remove {
+			p.removed[definition{t, r.Values[0]}] = true
+		}
+		return remove
+	})
 }
 
 // pruneStrings removes the strings to which no record and no event refers.
