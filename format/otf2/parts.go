@@ -184,7 +184,7 @@ func definitionRank(r *Record) int {
 
 // add returns the records of a part that no earlier part contains.
 func (j *joiner) add(p *source) []*Record {
-	list := p.records()
+	list := lastDefinitions(p.records())
 	if j.pruned {
 		list = p.prune(list)
 	}
@@ -264,6 +264,26 @@ func (p *source) records() (list []*Record) {
 		return nil
 	})
 	return list
+}
+
+// lastDefinitions removes definitions with an id that a later definition has. A group of communicating locations can
+// have the id of another group.
+func lastDefinitions(list []*Record) []*Record {
+	type key struct {
+		definition
+		communicating bool
+	}
+	later := map[key]bool{}
+	for i, r := range slices.Backward(list) {
+		if t, own := ownTables[r.ID]; own {
+			k := key{definition{t, r.Values[0]}, r.ID == defGroup && communicatingFirst(r) == 0}
+			if later[k] {
+				list[i] = nil
+			}
+			later[k] = true
+		}
+	}
+	return slices.DeleteFunc(list, func(r *Record) bool { return r == nil })
 }
 
 // nextID returns the next free id of a table. Ids are consecutive, because otf2-print expects this. Locations
