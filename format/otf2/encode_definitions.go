@@ -322,5 +322,5 @@ func (e *encoder) writeTree(put func(id uint8, v ...uint64), name func(string) u
 		n := e.location(uint32(i)).Count
 		put(defLocation, uint64(i), name(l.Label()), kind, n, g)
 	}
-	e.defineLanes(put, name, groups)
+	e.defineLanes(put, name, func(loc uint32) uint64 { return groups[d.Locations.At(loc).Group] })
 }
