@@ -642,6 +642,9 @@ func (e *encoder) Close() error {
 	if err := e.held.Flush(); err != nil {
 		return err
 	}
+	if e.original == nil && e.w.master.Len() == 0 && e.defs.Locations.Len() > 0 {
+		e.place(0) // libotf does not open a trace without a stream
+	}
 	if err := e.writeDefinitions(); err != nil {
 		return err
 	}
