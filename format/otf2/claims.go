@@ -41,7 +41,8 @@ func (e *encoder) setClaim(c *trace.Cursor) bool {
 }
 
 // defineLanes writes the definitions of the lanes. The function group returns the id of a location's location group.
-func (e *encoder) defineLanes(put func(id uint8, v ...uint64), name func(string) uint64, group func(loc uint32) uint64) {
+func (e *encoder) defineLanes(put func(id uint8, v ...uint64), name func(string) uint64,
+	group func(loc uint32) uint64) {
 	for i, l := range e.furtherLanes.List {
 		x := e.defs.Locations.At(l.Resource)
 		put(defLocation, firstLane+uint64(i), name(fmt.Sprintf("%s (%d)", x.Label(), l.Number+1)), 1, l.Writer.Count,

@@ -115,7 +115,8 @@ func TestMissingFile(t *testing.T) {
 func TestTraceWithoutEvents(t *testing.T) {
 	dir := t.TempDir()
 	path, out := filepath.Join(dir, "in.trf"), filepath.Join(dir, "out.otf")
-	if err := os.WriteFile(path, []byte("-3 1 0.1 0 0 0\n-4 1 0.2 0 0 0\n-3 1 0.8 0 0 0\n-4 1 0.9 0 0 0\n"), 0o666); err != nil {
+	text := "-3 1 0.1 0 0 0\n-4 1 0.2 0 0 0\n-3 1 0.8 0 0 0\n-4 1 0.9 0 0 0\n"
+	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	for _, flags := range [][]string{nil, {"--plain", "--allow-loss"}} {
