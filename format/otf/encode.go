@@ -40,6 +40,7 @@ type encoder struct {
 	row           trace.Batch
 	packed        []byte
 	carriers      [lastKey + 1]bool // weft's own keys that records have
+	usedKeys      map[uint32]bool   // keys of all pairs in the records of a plain trace
 	lanes         *lanes.Lanes
 	processes     map[uint32][]uint64 // numbers of the processes for the lanes of each resource
 	laneNames     []string            // names of the processes with the numbers from laneProcess on
@@ -120,7 +121,7 @@ func newEncoder(out *format.Output, opt *WriterOptions) *encoder {
 	stub := strings.TrimSuffix(out.Path, ".otf")
 	e := &encoder{out: out, w: Create(stub, opt), lanes: lanes.New(), processes: map[uint32][]uint64{},
 		operations: map[uint64]bool{}, groups: map[summaryGroup]uint64{}, completeBegins: map[uint32]bool{},
-		windows: map[uint32]uint32{}, handles: map[uint32]bool{}}
+		windows: map[uint32]uint32{}, handles: map[uint32]bool{}, usedKeys: map[uint32]bool{}}
 	e.files = &copier{stub: stub, writers: e.w.streams, master: e.w.master}
 	e.files.attach(out)
 	e.held = lookahead.New(lookahead.CollectiveOperations, e.writeRow)
@@ -273,6 +274,11 @@ func (e *encoder) writeRow(c *trace.Cursor) error {
 	e.last, e.tie = t, tie
 	if e.written != nil && r.Type.Part() == Events {
 		e.written.add(r)
+	}
+	if e.plain {
+		for i := range r.KeyValues {
+			e.usedKeys[r.KeyValues[i].Key] = true
+		}
 	}
 	return w.Write(r)
 }
@@ -635,6 +641,9 @@ func (e *encoder) Close() error {
 	defer e.held.Close()
 	if err := e.held.Flush(); err != nil {
 		return err
+	}
+	if e.original == nil && e.w.master.Len() == 0 && e.defs.Locations.Len() > 0 {
+		e.place(0) // libotf does not open a trace without a stream
 	}
 	if err := e.writeDefinitions(); err != nil {
 		return err

@@ -240,16 +240,20 @@ func (e *encoder) writeRegionDefinitions(put func(*Record)) {
 	}
 }
 
-// writeAttributeDefinitions writes the definitions of keys, collective operations and markers.
+// writeAttributeDefinitions writes the definitions of keys, collective operations and markers. A plain trace lacks keys
+// that no record has and the original trace did not define.
 func (e *encoder) writeAttributeDefinitions(put func(*Record)) {
 	d := e.defs
 	for i := range e.rows.Attributes(d) {
-		a := d.Attributes.At(uint32(i))
+		a, key := d.Attributes.At(uint32(i)), e.tokens.attributes.at(i)
+		if e.plain && a.ID == "" && !e.usedKeys[key] {
+			continue
+		}
 		t, ok := pairTypes[a.Type]
 		if !ok {
 			t = Bytes
 		}
-		put(&Record{Type: DefKeyValue, Token: uint64(e.tokens.attributes.at(i)), Kind: uint64(t), Name: a.Name, Text: a.Doc})
+		put(&Record{Type: DefKeyValue, Token: uint64(key), Kind: uint64(t), Name: a.Name, Text: a.Doc})
 	}
 	for _, x := range d.Operations.All() { // the table is empty unless the trace comes from OTF
 		if op, err := strconv.ParseUint(x.ID, 10, 32); err == nil {

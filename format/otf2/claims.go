@@ -15,9 +15,6 @@ const firstLane = 1 << 32
 // writes it there and returns false. Rows that cannot be visits, such as claims without a region, have none: setClaim
 // returns false.
 func (e *encoder) setClaim(c *trace.Cursor) bool {
-	if e.scorep != nil {
-		return false
-	}
 	number, ok := e.lanes.Visit(e.defs, c)
 	if !ok {
 		return false
@@ -43,11 +40,12 @@ func (e *encoder) setClaim(c *trace.Cursor) bool {
 	return false
 }
 
-// defineLanes writes the definitions of the lanes. groups holds the ids of the location groups.
-func (e *encoder) defineLanes(put func(id uint8, v ...uint64), name func(string) uint64, groups map[uint32]uint64) {
+// defineLanes writes the definitions of the lanes. The function group returns the id of a location's location group.
+func (e *encoder) defineLanes(put func(id uint8, v ...uint64), name func(string) uint64,
+	group func(loc uint32) uint64) {
 	for i, l := range e.extraLanes.List {
 		x := e.defs.Locations.At(l.Resource)
 		put(defLocation, firstLane+uint64(i), name(fmt.Sprintf("%s (%d)", x.Label(), l.Number+1)), 1, l.Writer.Count,
-			groups[x.Group])
+			group(l.Resource))
 	}
 }

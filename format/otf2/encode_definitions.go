@@ -69,7 +69,8 @@ func (e *encoder) defineAll() error {
 		put(defParameter, uint64(i)+firstID[Parameters], name(p.Name), parameterType(&p))
 	}
 	for i, x := range d.Windows.All() {
-		put(defWindow, uint64(i), name(x.Name), e.windowComm(uint64(i)), 0)
+		flags, _ := attr(x.Attrs, "flags")
+		put(defWindow, uint64(i), name(x.Name), e.windowComm(uint64(i)), flagBits(createDestroy, flags))
 	}
 	for _, comm := range e.windows {
 		put(defWindow, e.window(comm), name("memory of "+d.Communicator.At(comm).Name), uint64(comm)+firstID[Comms], 0)
@@ -321,5 +322,5 @@ func (e *encoder) writeTree(put func(id uint8, v ...uint64), name func(string) u
 		n := e.location(uint32(i)).Count
 		put(defLocation, uint64(i), name(l.Label()), kind, n, g)
 	}
-	e.defineLanes(put, name, groups)
+	e.defineLanes(put, name, func(loc uint32) uint64 { return groups[d.Locations.At(loc).Group] })
 }

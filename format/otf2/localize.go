@@ -121,22 +121,27 @@ func (l *localizer) localize(e *Event) *Event {
 	own.ID, own.Time, own.Texts = e.ID, l.raw(e.Time), e.Texts
 	own.Values = append(own.Values[:0], e.Values...)
 	own.Attributes = append(own.Attributes[:0], e.Attributes...)
-	v, t := own.Values, &eventTypes[e.ID]
-	for i := range t.fields {
-		v[i] = l.id(t.fields[i].table, v[i])
-	}
-	for i := len(t.fields); len(t.each) > 0 && i < len(v); i++ {
-		v[i] = l.id(t.each[(i-len(t.fields))%len(t.each)].table, v[i])
-	}
-	for i := range own.Attributes {
-		a := &own.Attributes[i]
-		a.ID, a.Value = uint32(l.id(Attributes, uint64(a.ID))), l.id(tableOf(uint64(a.Type)), a.Value)
-	}
+	own.replaceReferences(&eventTypes[e.ID], l.id)
 	if e.ID == bufferFlush {
-		v[0] = l.raw(v[0])
+		own.Values[0] = l.raw(own.Values[0])
 		l.last = own.Time // the next events can come before the end of the flush
 	}
 	return own
+}
+
+// replaceReferences replaces each reference of an event of type t, and of its attributes, by the result of by.
+func (e *Event) replaceReferences(t *recordType, by func(t Table, id uint64) uint64) {
+	v := e.Values
+	for i := range t.fields {
+		v[i] = by(t.fields[i].table, v[i])
+	}
+	for i := len(t.fields); len(t.each) > 0 && i < len(v); i++ {
+		v[i] = by(t.each[(i-len(t.fields))%len(t.each)].table, v[i])
+	}
+	for i := range e.Attributes {
+		a := &e.Attributes[i]
+		a.ID, a.Value = uint32(by(Attributes, uint64(a.ID))), by(tableOf(uint64(a.Type)), a.Value)
+	}
 }
 
 // id returns the location's reference for a reference of the archive. If a mapping table lacks the

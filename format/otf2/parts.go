@@ -21,7 +21,8 @@ type source struct {
 	// sharedIDs contains ids of groups whose members are not communicating locations. In archives of EZTrace,
 	// a group of communicating locations can have the same id.
 	sharedIDs map[uint64]bool
-	own       map[uint64]uint64 // ids of locations in the archive, by their written ids
+	own       map[uint64]uint64   // ids of locations in the archive, by their written ids
+	removed   map[definition]bool // definitions of the archive that are not written
 }
 
 // partsOf returns the parts from which a trace was merged. It returns nil if these are not archives of OTF2.
@@ -183,7 +184,7 @@ func definitionRank(r *Record) int {
 
 // add returns the records of a part that no earlier part contains.
 func (j *joiner) add(p *source) []*Record {
-	list := p.records()
+	list := lastDefinitions(p.records())
 	if j.pruned {
 		list = p.prune(list)
 	}
@@ -263,6 +264,26 @@ func (p *source) records() (list []*Record) {
 		return nil
 	})
 	return list
+}
+
+// lastDefinitions removes definitions with an id that a later definition has. A group of communicating locations can
+// have the id of another group.
+func lastDefinitions(list []*Record) []*Record {
+	type key struct {
+		definition
+		communicating bool
+	}
+	later := map[key]bool{}
+	for i, r := range slices.Backward(list) {
+		if t, own := ownTables[r.ID]; own {
+			k := key{definition{t, r.Values[0]}, r.ID == defGroup && communicatingFirst(r) == 0}
+			if later[k] {
+				list[i] = nil
+			}
+			later[k] = true
+		}
+	}
+	return slices.DeleteFunc(list, func(r *Record) bool { return r == nil })
 }
 
 // nextID returns the next free id of a table. Ids are consecutive, because otf2-print expects this. Locations
@@ -599,7 +620,14 @@ func (p *source) prune(list []*Record) []*Record {
 			stays(r)
 		}
 	}
-	return slices.DeleteFunc(list, func(r *Record) bool { return !stays(r) })
+	p.removed = map[definition]bool{}
+	return slices.DeleteFunc(list, func(r *Record) bool {
+		remove := !stays(r)
+		if t, own := ownTables[r.ID]; own && remove {
+			p.removed[definition{t, r.Values[0]}] = true
+		}
+		return remove
+	})
 }
 
 // pruneStrings removes the strings to which no record and no event refers.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -85,6 +86,16 @@ func flagWords(words []string, v uint64) string {
 		l = append(l, fmt.Sprintf("INVALID <0x%x>", v))
 	}
 	return "{" + strings.Join(l, ", ") + "}"
+}
+
+// flagBits returns the flags that a text of [flagWords] names.
+func flagBits(words []string, text string) (bits uint64) {
+	for _, word := range strings.Split(strings.Trim(text, "{}"), ", ") {
+		if i := slices.Index(words, word); i >= 0 {
+			bits |= 1 << i
+		}
+	}
+	return bits
 }
 
 // appendFloat appends a number in the format %g of C's printf.

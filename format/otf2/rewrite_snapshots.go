@@ -5,14 +5,12 @@ import (
 )
 
 // writeSnapshotsAndThumbnails writes the parts of an archive that repeat its events: the snapshots of
-// locations that have kept all events, and the thumbnails if all locations have kept all events.
+// locations that have kept all events, and the thumbnails if all locations have kept all events. In a
+// pruned archive, they get the new ids of definitions.
 func (e *encoder) writeSnapshotsAndThumbnails() error {
 	o, all := e.original, true
-	if o.partOf != nil {
-		reason := "the ids of the definitions to which they refer have changed"
-		if len(o.parts) == 1 { // the archive was pruned
-			reason = "definitions to which they refer may have been removed, or have other ids"
-		}
+	if len(o.parts) > 1 {
+		const reason = "the ids of the definitions to which they refer have changed"
 		for _, p := range o.parts {
 			a := &p.m.a.Anchor
 			e.loss.Add("trace", "snapshots", format.Lost, reason, int64(a.Snapshots)*int64(len(p.m.locations)))
@@ -20,19 +18,20 @@ func (e *encoder) writeSnapshotsAndThumbnails() error {
 		}
 		return nil
 	}
-	m := o.parts[0].m
-	shifted := e.defs.Retimed || o.clocks > 0
-	dropped := int64(0)
+	p := o.parts[0]
+	m, dropped := p.m, int64(0)
+	shifted := e.defs.Retimed || p.retimed || o.clocks > 0
 	for _, id := range m.locations {
-		w, there := e.w.locations[id]
+		written := p.id(Locations, id)
+		w, there := e.w.locations[written]
 		if whole := !shifted && there && w.Count == m.eventCount(id) || !there && m.eventCount(id) == 0; !whole {
 			all, dropped = false, dropped+int64(m.a.Anchor.Snapshots)
 			continue
 		}
-		if m.a.Anchor.Snapshots == 0 {
+		if m.a.Anchor.Snapshots == 0 || p.index != nil && !there {
 			continue
 		}
-		if err := e.writeSnapshots(id); err != nil {
+		if err := e.writeSnapshots(p, id, written); err != nil {
 			return err
 		}
 	}
@@ -44,18 +43,65 @@ func (e *encoder) writeSnapshotsAndThumbnails() error {
 			int64(m.a.Anchor.Thumbnails))
 		return nil
 	}
-	return m.eachThumbnail(func(k int, r *Record) error {
+	return e.writeThumbnails(p)
+}
+
+// writeSnapshots writes the snapshots of a location except for damaged records. written is the written id of
+// the location.
+func (e *encoder) writeSnapshots(p *source, location, written uint64) error {
+	to := func(t Table, id uint64) uint64 {
+		id = p.id(t, id)
+		if e.original.referred != nil && t == Strings {
+			e.original.referred[id] = true
+		}
+		return id
+	}
+	return p.m.eachSnapshot(location, func(x *Event) error {
+		if int(x.ID) >= len(snapshotTypes) || snapshotTypes[x.ID].name == "" {
+			return nil
+		}
+		x.replaceReferences(&snapshotTypes[x.ID], to)
+		return e.w.Snapshots(written).Write(x)
+	})
+}
+
+// writeThumbnails writes the thumbnails. It leaves out the columns of definitions that are not written.
+func (e *encoder) writeThumbnails(p *source) error {
+	tables := [...]Table{Regions, Metrics, Attributes} // by the type of the thumbnail
+	const headerFields, sampleFields = 5, 2            // the columns follow
+	var removed []bool                                 // by column
+	return p.m.eachThumbnail(func(k int, r *Record) error {
 		e.renameTexts(r)
+		if r.ID == thumbnailSample {
+			r.removeColumns(sampleFields, removed)
+			return e.w.Thumbnail(k, r)
+		}
+		removed = removed[:0]
+		if t := noTable; r.Values[2] < uint64(len(tables)) {
+			t = tables[r.Values[2]]
+			for i, ref := range r.Values[headerFields:] {
+				id := p.id(t, ref)
+				removed = append(removed, p.removed[definition{t, ref}])
+				if id == undefined32 && id != ref && !removed[i] {
+					e.loss.Add("thumbnail", "reference", format.Degraded, "the referenced definition is missing", 1)
+				}
+				r.Values[headerFields+i] = id
+			}
+			r.removeColumns(headerFields, removed)
+		}
 		return e.w.Thumbnail(k, r)
 	})
 }
 
-// writeSnapshots writes the snapshots of a location except for damaged records.
-func (e *encoder) writeSnapshots(id uint64) error {
-	return e.original.parts[0].m.eachSnapshot(id, func(x *Event) error {
-		if int(x.ID) >= len(snapshotTypes) || snapshotTypes[x.ID].name == "" {
-			return nil
+// removeColumns removes columns of a record of a thumbnail. The columns follow the given number of fields, of which
+// the last one is the number of columns.
+func (r *Record) removeColumns(fields int, removed []bool) {
+	kept := r.Values[:fields]
+	for i, v := range r.Values[fields:] {
+		if i >= len(removed) || !removed[i] {
+			kept = append(kept, v)
 		}
-		return e.w.Snapshots(id).Write(x)
-	})
+	}
+	r.Values = kept
+	r.Values[fields-1] = uint64(len(kept) - fields)
 }

@@ -100,10 +100,8 @@ func (s *scorep) writeTree(e *encoder, put func(id uint8, v ...uint64), name fun
 	}
 	others := false
 	for i, l := range e.defs.Locations.All() {
-		text, kind, group := l.Label(), uint64(1), uint64(len(s.groups))
-		if s.process[i] >= 0 {
-			group = uint64(s.process[i])
-		} else if !others {
+		text, kind, group := l.Label(), uint64(1), s.group(uint32(i))
+		if s.process[i] < 0 && !others {
 			others = true
 			put(defLocationGroup, group, name("others"), 0, node(trace.NoRef), undefined32)
 		}
@@ -115,6 +113,15 @@ func (s *scorep) writeTree(e *encoder, put func(id uint8, v ...uint64), name fun
 		}
 		put(defLocation, uint64(i), name(text), kind, e.location(uint32(i)).Count, group)
 	}
+	e.defineLanes(put, name, s.group)
+}
+
+// group returns the id of a location's location group. Locations of no process share the group after the processes.
+func (s *scorep) group(loc uint32) uint64 {
+	if p := s.process[loc]; p >= 0 {
+		return uint64(p)
+	}
+	return uint64(len(s.groups))
 }
 
 // scorepRoles maps weft's roles of regions to OTF2's roles.

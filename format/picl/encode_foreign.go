@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/carrier"
 	"github.com/weft-trace/weft/trace"
 )
@@ -190,11 +191,26 @@ func (e *encoder) foreignMessage(c *trace.Cursor) bool {
 	r := &e.rec
 	r.Type, r.Event = TypeMark, m.event
 	r.Values = m.append(r.Values, m.entry+m.exit, c, peer)
+	if e.Plain {
+		e.notePlainMessage(c, m)
+		return true
+	}
 	if m.ops > 1 && (ops[1] != trace.Undefined || c.Derived()) {
 		r.Values = append(r.Values, intValue(int64(ops[1])))
 	}
-	if c.Derived() && !e.Plain {
+	if c.Derived() {
 		r.Values = append(r.Values, intValue(1))
 	}
 	return true
+}
+
+// notePlainMessage counts, for the loss table, what a mark of a message lacks if no other data describe it.
+func (e *encoder) notePlainMessage(c *trace.Cursor, m *messageSpec) {
+	if ops := c.Ops(); m.ops > 1 && ops[1] != trace.Undefined {
+		e.Rows.NoteField(c, "communicator")
+	}
+	if e.w.opt.Brackets != EntryExit && !c.Derived() {
+		e.Lost.Add(e.Defs.Spec(c.Kind()).Name, "", format.Degraded,
+			"becomes a mark, which readers may not count as a message; see the option picl.brackets", 1)
+	}
 }

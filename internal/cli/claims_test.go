@@ -158,3 +158,28 @@ func TestMissingFilesOfClaims(t *testing.T) {
 		}
 	}
 }
+
+// TestGeneratedClaims checks that otf2-print prints an enter and a leave for each claim of a generated trace, which has
+// the layout of Score-P.
+func TestGeneratedClaims(t *testing.T) {
+	dir := t.TempDir()
+	text, path := filepath.Join(dir, "x.etf"), filepath.Join(dir, "x.otf2")
+	for _, out := range []string{text, path} {
+		weft(t, 0, "generate", "--workload", "cps", "--events", "3000", out)
+	}
+	b, err := os.ReadFile(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	claims := len(regexp.MustCompile(`(?m)^C `).FindAll(b, -1))
+	out, errs := runTool(t, path, "otf2-print")
+	if out == nil {
+		t.Skip("otf2-print is not installed")
+	}
+	for _, kind := range []string{"ENTER", "LEAVE"} {
+		if n := len(regexp.MustCompile(`(?m)^`+kind+` `).FindAll(out, -1)); n != claims || n == 0 || len(errs) > 0 {
+			t.Errorf("otf2-print prints %d × %s for %d claims (%s)", n, kind, claims, errs)
+		}
+	}
+	weft(t, 0, "check", path)
+}

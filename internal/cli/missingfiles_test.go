@@ -109,3 +109,19 @@ func TestMissingFile(t *testing.T) {
 		}
 	}
 }
+
+// TestTraceWithoutEvents checks that otfprint reads a trace of another format of which a window without events was
+// written as OTF. otfprint aborts if no stream has a process.
+func TestTraceWithoutEvents(t *testing.T) {
+	dir := t.TempDir()
+	path, out := filepath.Join(dir, "in.trf"), filepath.Join(dir, "out.otf")
+	text := "-3 1 0.1 0 0 0\n-4 1 0.2 0 0 0\n-3 1 0.8 0 0 0\n-4 1 0.9 0 0 0\n"
+	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, flags := range [][]string{nil, {"--plain", "--allow-loss"}} {
+		weft(t, 0, append([]string{"cut", "-q", "--from", "0.3s", "--to", "0.4s", path, out}, flags...)...)
+		runTool(t, out, "otfprint") // fails the test if otfprint aborts
+		weft(t, 0, "check", out)
+	}
+}

@@ -199,3 +199,19 @@ func TestVerbsOnConvertedTraces(t *testing.T) {
 		}
 	}
 }
+
+// TestWindowFlags checks that otf2-print prints the same definition of a window, apart from ids, for an archive and for
+// one that went through another format.
+func TestWindowFlags(t *testing.T) {
+	path, dir := nativesArchive(t), t.TempDir()
+	other, back := filepath.Join(dir, "x.otf"), filepath.Join(dir, "back.otf2")
+	weft(t, 0, "convert", "-q", path, other)
+	weft(t, 0, "convert", "-q", "--allow-loss", other, back)
+	window := func(path string) string {
+		out, _ := runTool(t, path, "otf2-print", "-G")
+		return printedID.ReplaceAllString(regexp.MustCompile(`(?m)^RMA_WIN .*`).FindString(string(out)), "")
+	}
+	if got, want := window(back), window(path); got != want || !strings.Contains(want, "CREATE_DESTROY_EVENTS") {
+		t.Errorf("found %q, before %q", got, want)
+	}
+}

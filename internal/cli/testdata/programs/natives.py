@@ -5,7 +5,8 @@
 The mapping table of the first location exchanges the two interrupt generators of its samples. Its events are records of
 OpenMP of old versions, a metric event with three values, parameters of each type, and attributes that refer to a file
 and a handle. It receives a message 350 ns before the second location sends it. The second location is the only member of
-a group to which only a marker refers. The third location holds values of metrics. A group has the first region.
+a group to which only a marker refers. The third location holds values of metrics. A group has the first region. A
+window has flags.
 """
 import sys
 
@@ -14,7 +15,7 @@ import _otf2
 import otf2
 from otf2.enums import (GroupType, InterruptGeneratorMode, IoHandleFlag, IoParadigmClass, IoParadigmFlag, LocationType,
                         MappingType, MetricOccurrence, Paradigm, ParameterType,
-                        RecorderKind, Type)
+                        RecorderKind, RmaWinFlag, Type)
 
 GROUP = 4  # scope of a marker
 
@@ -27,6 +28,7 @@ with otf2.writer.open(sys.argv[1], timer_resolution=1000000000) as trace:
     d.group("", group_type=GroupType.COMM_LOCATIONS, paradigm=Paradigm.MPI, members=locations[:2])
     world = d.comm("world", group=d.group("", group_type=GroupType.COMM_GROUP, paradigm=Paradigm.MPI,
                                           members=locations[:2]))
+    d.rma_win("window", comm=world, flags=RmaWinFlag.CREATE_DESTROY_EVENTS)
     d.group("marked", group_type=GroupType.LOCATIONS, members=locations[:1])
     marked = d.group("marked", group_type=GroupType.LOCATIONS, members=locations[1:2])
     main = d.region("main", source_file="", begin_line_number=0, end_line_number=0)

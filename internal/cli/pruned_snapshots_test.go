@@ -1,0 +1,115 @@
+package cli
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/format/otf2"
+)
+
+// archiveWithSnapshots copies an archive of testdata and adds snapshots and a thumbnail with otf2-snapshots.
+func archiveWithSnapshots(t *testing.T, name string) (path string) {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), name)
+	if err := os.CopyFS(dir, os.DirFS("../../format/otf2/testdata/ok/"+name)); err != nil {
+		t.Fatal(err)
+	}
+	paths, _ := filepath.Glob(filepath.Join(dir, "*.otf2"))
+	if _, err := exec.LookPath("otf2-snapshots"); err != nil {
+		t.Skip("otf2-snapshots is not installed")
+	}
+	if out, err := exec.Command("otf2-snapshots", "-n", "4", paths[0]).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return paths[0]
+}
+
+// TestPrunedSnapshots checks that otf2-print prints the same snapshots, apart from ids, for an archive and for the
+// archive that --prune writes from it. All events remain.
+func TestPrunedSnapshots(t *testing.T) {
+	path, pruned := archiveWithSnapshots(t, "heat2d-mt"), filepath.Join(t.TempDir(), "pruned.otf2")
+	weft(t, 0, "filter", "-q", "--prune", "--min-duration", "0", path, pruned)
+	snapshots := func(path string) string {
+		out, _ := runTool(t, path, "otf2-print", "-A")
+		_, text, _ := strings.Cut(string(out), "=== Snapshots")
+		return printedID.ReplaceAllString(text, "")
+	}
+	want := snapshots(path)
+	if got := snapshots(pruned); got != want || !strings.Contains(want, "SNAPSHOT_START") {
+		t.Errorf("otf2-print prints %q, before %q", got, want)
+	}
+}
+
+// TestPrunedThumbnail checks that the columns of a thumbnail of otf2-snapshots keep their regions and samples in a
+// pruned archive. Columns of removed regions are left out; they have no samples.
+func TestPrunedThumbnail(t *testing.T) {
+	path, pruned := archiveWithSnapshots(t, "omp"), filepath.Join(t.TempDir(), "pruned.otf2")
+	weft(t, 0, "filter", "-q", "--prune", "--min-duration", "0", path, pruned)
+	before, after := thumbnail(t, path), thumbnail(t, pruned)
+	unused := slices.Collect(maps.Keys(before))
+	unused = slices.DeleteFunc(unused, func(name string) bool { _, ok := after[name]; return ok })
+	if want := []string{"OpenMP loop"}; !slices.Equal(unused, want) || len(after) != len(before)-1 {
+		t.Errorf("columns %q are left out, want %q", unused, want)
+	}
+	for name, samples := range after {
+		if !slices.Equal(samples, before[name]) {
+			t.Errorf("%s: samples differ", name)
+		}
+	}
+	for _, sample := range before["OpenMP loop"] {
+		if sample != 0 {
+			t.Errorf("sample %d of a region without visits", sample)
+		}
+	}
+}
+
+// thumbnail returns the samples in thumbnail 0 of an archive, by the names of regions.
+func thumbnail(t *testing.T, path string) map[string][]uint64 {
+	t.Helper()
+	a, err := otf2.Open(format.FileSource(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts, names := map[uint64]string{}, map[uint64]string{}
+	for _, id := range []uint8{10, 15} { // String, Region
+		err = a.Definitions(func(_ int64, r *otf2.Record) error {
+			switch {
+			case r.ID == id && id == 10:
+				texts[r.Values[0]] = r.Texts[0]
+			case r.ID == id:
+				names[r.Values[0]] = texts[r.Values[1]]
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	columns, samples := []string{}, map[string][]uint64{}
+	err = a.Thumbnail(0, func(_ int64, r *otf2.Record) error {
+		if r.ID == 10 { // name, description, type, number of samples, number of columns, regions
+			for _, region := range r.Values[5:] {
+				columns = append(columns, names[region])
+			}
+			return nil
+		}
+		if len(r.Values) != 2+len(columns) { // baseline, number of columns
+			return fmt.Errorf("a sample has %d values, expected %d", len(r.Values)-2, len(columns))
+		}
+		for i, name := range columns {
+			samples[name] = append(samples[name], r.Values[2+i])
+		}
+		return nil
+	})
+	if err != nil || len(columns) == 0 {
+		t.Fatal(columns, err)
+	}
+	return samples
+}
