@@ -50,8 +50,8 @@ func hasStreams(d *trace.Definitions) bool {
 	return false
 }
 
-// of returns the role of a region.
-func (r *deviceRoles) of(region uint32) trace.Role {
+// role returns the role of a region.
+func (r *deviceRoles) role(region uint32) trace.Role {
 	for int64(region) >= int64(len(r.known)) {
 		if !r.defs.Regions.Has(region) {
 			return trace.UnknownRole
@@ -68,7 +68,7 @@ func (r *deviceRoles) of(region uint32) trace.Role {
 func (r *deviceRoles) update(b *openBegins, x *trace.Cursor) {
 	loc := x.Location()
 	stream := r.defs.IsStream(loc)
-	role := r.of(x.Ref())
+	role := r.role(x.Ref())
 	switch {
 	case stream && x.Kind() == trace.Enter:
 		if len(b.regions) == 0 && role != trace.WaitingRole {
@@ -93,7 +93,7 @@ func (r *deviceRoles) update(b *openBegins, x *trace.Cursor) {
 // driver in a call of the runtime.
 func (r *deviceRoles) isPart(open []openRow, role trace.Role) bool {
 	for _, o := range slices.Backward(open) {
-		switch outer := r.of(o.ref); {
+		switch outer := r.role(o.ref); {
 		case outer == role:
 			return true
 		case outer >= trace.SendRole && outer <= trace.CommunicationRole, outer == trace.LaunchRole,
@@ -106,7 +106,7 @@ func (r *deviceRoles) isPart(open []openRow, role trace.Role) bool {
 
 // queueOf returns the queue of the work that a call launches.
 func (r *deviceRoles) queueOf(call *openRow) workQueue {
-	q := workQueue{trace.NoRef, r.of(call.ref) == trace.TransferRole}
+	q := workQueue{trace.NoRef, r.role(call.ref) == trace.TransferRole}
 	if call.row != nil {
 		for _, v := range call.row.vals {
 			if stream, ok := r.defs.StreamOf(v); ok {
@@ -216,7 +216,7 @@ func (c *cut) findDeviceWork() {
 			x.last = append(x.last, e.last...)
 		}
 		for i := range l.regions {
-			role := roles.of(l.regions[i].ref)
+			role := roles.role(l.regions[i].ref)
 			if (role == trace.LaunchRole || role == trace.TransferRole) && !l.among.Gap(i) &&
 				!roles.isPart(l.regions[:i], role) {
 				at(roles.queueOf(&l.regions[i]), loc).open++

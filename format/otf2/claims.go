@@ -11,7 +11,7 @@ import (
 const firstLane = 1 << 32
 
 // setClaim makes a visit of the begin or end of a claim, so that other tools see the claim. If the visit belongs to the
-// resource's own location, setClaim fills in e.event and returns true. If the visit belongs to a extra lane, setClaim
+// resource's own location, setClaim fills in e.event and returns true. If the visit belongs to an extra lane, setClaim
 // writes it there and returns false. Rows that cannot be visits, such as claims without a region, have none: setClaim
 // returns false.
 func (e *encoder) setClaim(c *trace.Cursor) bool {

@@ -377,7 +377,7 @@ func (e *encoder) writeRow(c *trace.Cursor) error {
 }
 
 // noteLoss counts what the record of a row does not show to other tools. visited reports whether the row is a visit
-// on a extra lane, all whether the record holds the whole row except its attributes, and native whether the event
+// on an extra lane, all whether the record holds the whole row except its attributes, and native whether the event
 // has the attributes.
 func (e *encoder) noteLoss(c *trace.Cursor, record Record, visited, all, native bool) {
 	keys, _ := c.Attrs()

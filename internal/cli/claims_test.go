@@ -85,7 +85,7 @@ func TestManyClaimsInOTF2(t *testing.T) {
 }
 
 // TestClaimsInPallas converts the same claims to Pallas. The events that pallas_print would show must be the same
-// visits. In addition, the thread of MEM has an event without a visit for each claim on a extra lane.
+// visits. In addition, the thread of MEM has an event without a visit for each claim on an extra lane.
 func TestClaimsInPallas(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "in.etf")
