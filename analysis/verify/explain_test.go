@@ -171,3 +171,37 @@ func TestNestedReasons(t *testing.T) {
 		}
 	}
 }
+
+// TestReasonsOfDecidedSignals checks that explanations of verdicts that no continuation of the trace can change name
+// no part of a formula that a continuation can change.
+func TestReasonsOfDecidedSignals(t *testing.T) {
+	rec := trace.NewRecorder(trace.TicksPerSecond(1000))
+	loc, s := rec.Location("main"), rec.Counter("s", "")
+	for at, v := range []float64{1, 2, 1, 3} {
+		rec.Value(loc, int64(at), s, v)
+	}
+	rec.Mark(loc, 4, rec.Region("end"))
+	for formula, want := range map[string]string{
+		// s <= 1 ends at 1 ms, so that a later s >= 0 does not matter.
+		"not until within (5 ms, inf) s >= 0 we have that s <= 1": "no time of the trace is within (5 ms, inf) from 0 s; " +
+			"s <= 1 does not hold from 0.001 s to 0.002 s, and at 1 other time",
+		// s can exceed 3 later, but s < 2 holds at 0.
+		"if finally within [1 ms, 3 ms] finally s > 3 then s < 2": "s < 2 holds from 0 s to 0.001 s, and at 1 other time",
+	} {
+		spec, err := Parse("", []byte("signal s : {'name' = 's'} check c : "+formula))
+		if err != nil {
+			t.Fatal(err)
+		}
+		x, err := Run(context.Background(), format.Recorded(rec), spec, Options{Semantics: ThreeValued})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var text []string
+		for _, r := range x.Checks[0].Reasons {
+			text = append(text, r.Text)
+		}
+		if got := strings.Join(text, "; "); x.Checks[0].Verdict != Good || got != want {
+			t.Errorf("%s is %s: found %q, expected %q", formula, x.Checks[0].Verdict, got, want)
+		}
+	}
+}

@@ -41,15 +41,15 @@ func (e *evaluator) hasValue(x *SignalExpr, u float64) bool {
 }
 
 // decidedTimes returns the times at which a formula holds or, if holds is false, the times at which it does not
-// hold. While the trace grows, these are the times that no continuation can change.
+// hold. If the verdict is valid for all continuations of the trace, these are the times that no continuation can change.
 func (e *explainer) decidedTimes(f *Formula, holds bool) times {
 	v := e.denseValue(f)
-	switch {
-	case holds && e.domain.highOpen: // the trace continues after the domain
+	switch continues := e.domain.highOpen || !e.complete; {
+	case holds && continues:
 		return v.good
 	case holds:
 		return v.holds
-	case e.domain.highOpen:
+	case continues:
 		return v.possible.complement(e.domain)
 	}
 	return v.holds.complement(e.domain)
@@ -226,6 +226,12 @@ func (e *explainer) explainTimes(f *Formula, holds bool, depth int, r interval) 
 		}
 		e.addTimes(depth, f, holds, none, fmt.Sprintf("no time of the trace is %s from %s s", f.Bound,
 			e.secondsText(r.low)))
+		// If the trace can continue up to the bound, only the first argument of until can have decided the formula.
+		rest := interval{r.low, e.domain.high, r.lowOpen, e.domain.highOpen}
+		if f.Op == Until && !e.complete && !interval(w).empty() &&
+			len(e.decidedTimes(f.Args[0], false).intersect(times{rest})) > 0 {
+			e.addDense(f.Args[0], false, depth, rest)
+		}
 	case f.Op == Globally && holds, f.Op == Finally && !holds:
 		e.addDense(goal, f.Op == Finally || holds, depth, limits)
 	case r.low == r.high && f.Op == Until:
