@@ -41,7 +41,8 @@ func (e *evaluator) hasValue(x *SignalExpr, u float64) bool {
 }
 
 // decidedTimes returns the times at which a formula holds or, if holds is false, the times at which it does not
-// hold. If the verdict is valid for all continuations of the trace, these are the times that no continuation can change.
+// hold. If the verdict is valid for all continuations of the trace, these are the times that no continuation can
+// change.
 func (e *explainer) decidedTimes(f *Formula, holds bool) times {
 	v := e.denseValue(f)
 	switch continues := e.domain.highOpen || !e.complete; {
