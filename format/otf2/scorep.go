@@ -18,6 +18,9 @@ const (
 // An encoder of OTF2 then writes the same layout again.
 type scorepLayout struct{}
 
+// Layout marks the value as a [trace.Layout].
+func (scorepLayout) Layout() {}
+
 // scorep holds the layout of an archive that resembles the archives of Score-P. Scalasca's analyser expects
 // this layout (docs/formats/otf2.md, "Archives like those of Score-P"). Each process has a location group of
 // kind process, which begins with the master thread. The master threads are the communicating locations of

@@ -374,6 +374,21 @@ func TestSummaryGivenUp(t *testing.T) {
 	}
 }
 
+// openWithSummary opens a trace until the test ends, and returns it with its summary.
+func openWithSummary(t *testing.T, path string) (format.File, *format.Summary) {
+	t.Helper()
+	d, err := (Format{}).Open(t.Context(), format.FileSource(path), &format.ReadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { d.Close() })
+	s, err := d.Summary(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d, s
+}
+
 // TestSummaryOfOneName checks the sums of regions of the same name. In 4 of 7 visits of region 1, which last 10 ns,
 // region 2 lies inside of region 1 for 6 ns. A row of both is open for 70 ns, the regions are for 70 and 24 ns.
 // If region 2 is also called outside of region 1 in the same way, there is no summary.
@@ -406,15 +421,7 @@ func TestSummaryOfOneName(t *testing.T) {
 		if err := w.Close(); err != nil {
 			t.Fatal(err)
 		}
-		d, err := (Format{}).Open(t.Context(), format.FileSource(w.path), &format.ReadOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer d.Close()
-		s, err := d.Summary(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		_, s := openWithSummary(t, w.path)
 		if name != "inside" {
 			if s != nil {
 				t.Errorf("%s: found %+v, expected no summary", name, s)
@@ -452,15 +459,7 @@ func TestSummaryOverflow(t *testing.T) {
 		if err := w.Close(); err != nil {
 			t.Fatal(err)
 		}
-		d, err := (Format{}).Open(t.Context(), format.FileSource(w.path), &format.ReadOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer d.Close()
-		s, err := d.Summary(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		d, s := openWithSummary(t, w.path)
 		v, err := d.Preview(t.Context())
 		if err != nil {
 			t.Fatal(err)

@@ -268,11 +268,12 @@ func (w *traceWriter) encode(ctx context.Context, a *app, d format.Events, from 
 		return nil, err
 	}
 	loss := enc.Loss()
-	if defs := d.Defs(); defs.Native != nil && defs.Format == w.format.About().Name {
+	defs := d.Defs()
+	if _, layout := defs.Native.(trace.Layout); defs.Native != nil && !layout && defs.Format == w.format.About().Name {
 		return loss, nil // the encoder writes the definitions of the file unchanged
 	}
 	for _, x := range from {
-		if err := format.LostDefinitions(ctx, x, d.Defs(), w.format.About().Name, loss); err != nil {
+		if err := format.LostDefinitions(ctx, x, defs, w.format.About().Name, loss); err != nil {
 			return nil, err
 		}
 	}

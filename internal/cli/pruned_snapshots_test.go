@@ -22,13 +22,33 @@ func archiveWithSnapshots(t *testing.T, name string) (path string) {
 		t.Fatal(err)
 	}
 	paths, _ := filepath.Glob(filepath.Join(dir, "*.otf2"))
+	addSnapshots(t, paths[0])
+	return paths[0]
+}
+
+// addSnapshots adds four snapshots of each location and a thumbnail to an archive with otf2-snapshots.
+func addSnapshots(t *testing.T, path string) {
+	t.Helper()
 	if _, err := exec.LookPath("otf2-snapshots"); err != nil {
 		t.Skip("otf2-snapshots is not installed")
 	}
-	if out, err := exec.Command("otf2-snapshots", "-n", "4", paths[0]).CombinedOutput(); err != nil {
+	if out, err := exec.Command("otf2-snapshots", "-n", "4", path).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	return paths[0]
+}
+
+// TestSnapshotsOfRestoredArchives checks that the loss table counts the snapshots and the thumbnail that an edit of an
+// archive with the layout of Score-P, which weft restores, leaves out.
+func TestSnapshotsOfRestoredArchives(t *testing.T) {
+	path, edited := filepath.Join(t.TempDir(), "loops.otf2"), filepath.Join(t.TempDir(), "edited.otf2")
+	weft(t, 0, "generate", "--workload", "loops", "--events", "200", path)
+	addSnapshots(t, path)
+	out := weft(t, 0, "filter", "--min-duration", "0", path, edited)
+	for _, kind := range []string{"snapshot", "thumbnail"} {
+		if !strings.Contains(out, "\n"+kind) {
+			t.Errorf("found %q, expected a line for %s", out, kind)
+		}
+	}
 }
 
 // TestPrunedSnapshots checks that otf2-print prints the same snapshots, apart from ids, for an archive and for the

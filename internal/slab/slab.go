@@ -1,12 +1,12 @@
-// Package slab stores elements of one type in pages that never move.
+// Package slab stores elements of one type in pages, which it reuses.
 package slab
 
 // pageBits determines the number of elements of a page, 1<<pageBits. Only the first page can be smaller.
 const pageBits = 10
 
 // Slab stores elements, which it identifies by indices. A slice that grows copies its elements, so that the old and the
-// new array exist at the same time. A Slab adds a page instead. It reuses the places of elements that were freed. The
-// zero Slab is empty.
+// new array exist at the same time. A Slab grows only its first page in this way, and then adds pages. It reuses the
+// places of elements that were freed. The zero Slab is empty.
 type Slab[T any] struct {
 	pages [][]T
 	free  []int32 // indices of places that were freed
