@@ -37,7 +37,7 @@ func (br *bulkReader) addAmended(l *lane, text unsafe.Pointer, pos int, time int
 		if byteAt(text, i+1) != '\n' {
 			return 0
 		}
-		k := l.n & (trace.BatchRows - 1)
+		k := l.n & (laneLimit - 1)
 		l.rows.time[k], l.rows.ref[k], l.rows.kind[k] = time, trace.NoRef, trace.NoOp
 		l.n++
 		next = i + 2
@@ -195,7 +195,7 @@ func (br *bulkReader) readForeignLane(text unsafe.Pointer, pos, end int, l *lane
 			break
 		}
 		pos, time = next, t
-		if to.n == trace.BatchRows {
+		if to.n == laneLimit {
 			if err := br.emit(to); err != nil {
 				return pos, l, time, err
 			}

@@ -103,13 +103,17 @@ type lane struct {
 }
 
 type laneRows struct {
-	time [trace.BatchRows]int64
-	ref  [trace.BatchRows]uint32
-	kind [trace.BatchRows]trace.Kind
+	time [laneLimit]int64
+	ref  [laneLimit]uint32
+	kind [laneLimit]trace.Kind
 }
 
-// maxLanes limits the number of lanes, and so the memory: a lane takes 53 KB.
-const maxLanes = 128
+// laneLimit is the number of rows with which a lane is full, a power of two. maxLanes is the number of lanes. Together
+// they limit the memory: a lane takes 4 KB, and up to 13 KB if all rows have operands.
+const (
+	laneLimit = 256
+	maxLanes  = 1 << 13
+)
 
 // batch returns the batch of the lane, with room for one more row.
 func (l *lane) batch() *trace.Batch {
@@ -119,7 +123,7 @@ func (l *lane) batch() *trace.Batch {
 
 // add adds a row with operands, which the caller appends to the returned batch.
 func (l *lane) add(time int64, kind trace.Kind, ref uint32) *trace.Batch {
-	i := l.n & (trace.BatchRows - 1)
+	i := l.n & (laneLimit - 1)
 	l.rows.time[i], l.rows.ref[i], l.rows.kind[i] = time, ref, kind
 	l.b.OpRow = append(l.b.OpRow, uint32(i))
 	l.n++
@@ -189,7 +193,7 @@ func (br *bulkReader) run(ctx context.Context, f *fileStream) error {
 		}
 		goesOn := l.waits && l.rows.kind[l.n].IsActivity()
 		l.n++
-		if l.n == trace.BatchRows {
+		if l.n == laneLimit {
 			err = br.emit(l)
 		}
 		if err != nil || br.needsSurvey() {
@@ -319,7 +323,7 @@ type (
 )
 
 const (
-	processBits = 8
+	processBits = 12
 	visitBits   = 14
 	peerBits    = 8
 	hashFactor  = 0x9e3779b97f4a7c15 // spreads all bytes to the high bits
@@ -348,7 +352,7 @@ func (br *bulkReader) readFrequent(ctx context.Context) error {
 	for more := true; more; {
 		if l != br.foreignLane {
 			t.from, l, s.time = br.readLines(text, t.from, end, l, s.time)
-			if l.n == trace.BatchRows {
+			if l.n == laneLimit {
 				if err := br.emit(l); err != nil {
 					return err
 				}
@@ -402,7 +406,7 @@ func (br *bulkReader) readLines(text unsafe.Pointer, pos, end int, l *lane, time
 					if l.visit(int64(time-br.base), known); br.d.unnamedLeaves {
 						l.nest()
 					}
-					if pos += (bits.TrailingZeros64(second) + 1) >> 3; l.n == trace.BatchRows {
+					if pos += (bits.TrailingZeros64(second) + 1) >> 3; l.n == laneLimit {
 						break
 					}
 					continue
@@ -437,7 +441,7 @@ func (br *bulkReader) readLines(text unsafe.Pointer, pos, end int, l *lane, time
 		if next == 0 {
 			break
 		}
-		if pos = next; l.n == trace.BatchRows {
+		if pos = next; l.n == laneLimit {
 			break
 		}
 	}
@@ -446,7 +450,7 @@ func (br *bulkReader) readLines(text unsafe.Pointer, pos, end int, l *lane, time
 
 // visit adds the row of an enter or leave.
 func (l *lane) visit(time int64, v *visitText) {
-	i := l.n & (trace.BatchRows - 1)
+	i := l.n & (laneLimit - 1)
 	l.rows.time[i], l.rows.ref[i], l.rows.kind[i] = time, v.ref, v.kind
 	l.n++
 }
@@ -454,7 +458,7 @@ func (l *lane) visit(time int64, v *visitText) {
 // nest applies the last row that was added to the stack of open regions. If the row is a leave that names no
 // region, nest sets its region to the innermost open region.
 func (l *lane) nest() {
-	i := (l.n - 1) & (trace.BatchRows - 1)
+	i := (l.n - 1) & (laneLimit - 1)
 	if ref := l.rows.ref[i]; l.rows.kind[i] == trace.Enter {
 		l.open.enter(ref)
 	} else {

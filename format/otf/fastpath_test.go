@@ -202,14 +202,17 @@ func TestFastPath(t *testing.T) {
 	if tried < effort.Rounds(100) {
 		t.Errorf("only %d of %d sound files were read at once", tried, effort.Rounds(150))
 	}
-	// This text is longer than a read buffer, and has more processes than the reader has lanes.
+	// This text is longer than a read buffer.
 	sameRows(t, frequentLines(rand.New(rand.NewPCG(7, 7)), 60_000, false))
 	sameRows(t, frequentLines(rand.New(rand.NewPCG(8, 8)), 60_000, true))
-	var b strings.Builder
-	for i := range 5000 {
-		fmt.Fprintf(&b, "%x\n*%x\nE1\n", i, i%300)
+	// The second text has more processes than the reader has lanes.
+	for _, processes := range []int{300, maxLanes + 100} {
+		var b strings.Builder
+		for i := range 2*maxLanes + 500 {
+			fmt.Fprintf(&b, "%x\n*%x\nE1\n", i, i%processes)
+		}
+		sameRows(t, b.String())
 	}
-	sameRows(t, b.String())
 }
 
 // TestFastPathRestores checks that the fast path reads the same events as reading line by line in a trace that weft

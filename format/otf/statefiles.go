@@ -87,7 +87,7 @@ func (br *bulkReader) addStates(ctx context.Context) error {
 		if br.d.addRow(l.batch(), r); br.d.err != nil {
 			return br.d.err
 		}
-		if l.n++; l.n == trace.BatchRows {
+		if l.n++; l.n == laneLimit {
 			err = br.emit(l)
 		}
 		if err == nil {
