@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/numberset"
 	"github.com/weft-trace/weft/internal/openset"
 	"github.com/weft-trace/weft/trace"
 )
@@ -71,8 +72,8 @@ func HasAttribute(d *trace.Definitions, name string, match func(value string) bo
 // Filter uses 32 bytes per open region. With MinDuration it also keeps the events of the last MinDuration
 // ticks. With Communicator, it reads the trace twice, and uses a bit for each posted receive and collective
 // operation. If it drops events of messages or of remote memory, it uses up to 100 bytes for each open request and each
-// matching number of operations on remote memory. If links are selected, it uses 64 bytes for each dropped claim and
-// mark.
+// matching number of operations on remote memory. If links are selected, it uses up to 200 bytes for each dropped claim
+// and mark, and 10 bytes if most of them are dropped.
 func Filter(d format.Events, w FilterOptions) format.Events {
 	w.noteDroppedStates(d.Defs())
 	return transformed{&filter{sameDefinitions: interleaved(d), wanted: w}}
@@ -117,7 +118,7 @@ func (f *filter) scan(sel trace.Selection, order format.Order) (stage, trace.Sel
 	inner := everything(sel)
 	s.followsRequests, s.followsRemote = s.follows(requestKinds), s.follows(remoteKinds)
 	if inner.Links != trace.NoLinks {
-		s.dropped = map[linkEnd]bool{}
+		s.dropped = &droppedEnds{}
 	}
 	if f.wanted.Location != nil {
 		inner.Location = func(loc uint32) bool {
@@ -181,8 +182,8 @@ type filterScan struct {
 	locs    byLocation[filterState]
 	begins  byLocation[unwantedBegins]
 	queue   queue
-	dropped map[linkEnd]bool // claims and marks that were dropped
-	byLine  bool             // the begin and the end of a claim have the same position in the file
+	dropped *droppedEnds // claims and marks that were dropped; nil if the scan has no links
+	byLine  bool         // the begin and the end of a claim have the same position in the file
 	gather  rowCollector
 	byID    map[string]uint32 // locations that markers name, by id; nil until needed
 	// the begins of operations decide about their other rows
@@ -467,17 +468,36 @@ func (s *filterScan) recordDropped(x *trace.Cursor, keep bool) {
 	if s.dropped == nil || keep {
 		return
 	}
-	if x.Pos() > 0 && s.byLine {
-		s.dropped[linkEnd{pos: x.Pos()}] = true
+	sort := sortOf(x.Kind() == trace.Mark)
+	if id := int64(x.Op(0)); x.Pos() > 0 && s.byLine {
+		s.dropped.positions.Add(x.Pos())
+		s.dropped.placed[sort].Add(id)
+	} else {
+		s.dropped.unplaced[sort].Add(id)
 	}
-	s.dropped[linkEnd{mark: x.Kind() == trace.Mark, id: int64(x.Op(0)), isPlaced: x.Pos() > 0 && s.byLine}] = true
 }
 
-// linkEnd identifies a mark or a claim by its position in the file or by its id. A mark and a claim may
-// have the same id.
-type linkEnd struct {
-	mark, isPlaced bool // set if the field pos identifies the claim or mark
-	id, pos        int64
+// droppedEnds identifies claims and marks by their positions in the file and by their ids.
+type droppedEnds struct {
+	positions        numberset.Set
+	placed, unplaced [2]numberset.Set // ids of claims and marks with a position, and of those without one
+}
+
+// sortOf returns the index of the ids of marks, or of claims. A mark and a claim may have the same id.
+func sortOf(mark bool) int {
+	if mark {
+		return 1
+	}
+	return 0
+}
+
+// has reports whether the claim or mark at the end of a link was dropped.
+func (d *droppedEnds) has(e *trace.End) bool {
+	sort := sortOf(e.Kind == trace.AtEvent)
+	if e.Pos > 0 {
+		return d.positions.Has(e.Pos) || d.unplaced[sort].Has(e.ID)
+	}
+	return d.unplaced[sort].Has(e.ID) || d.placed[sort].Has(e.ID)
 }
 
 // flush delivers the waiting rows. Their visits have no end, so they are kept.
@@ -503,16 +523,7 @@ func (s *filterScan) links(l []trace.Link) []trace.Link {
 		if e.Location != trace.NoRef && s.Location != nil && !s.Location(e.Location) {
 			return true
 		}
-		id := linkEnd{mark: e.Kind == trace.AtEvent, id: e.ID}
-		placed := id
-		placed.isPlaced = true
-		switch {
-		case e.Kind == trace.AtLocation:
-			return false
-		case e.Pos > 0:
-			return s.dropped[linkEnd{pos: e.Pos}] || s.dropped[id]
-		}
-		return s.dropped[id] || s.dropped[placed]
+		return e.Kind != trace.AtLocation && s.dropped.has(e)
 	}
 	for _, x := range l {
 		if !gone(&x.Src) && !gone(&x.Dst) {

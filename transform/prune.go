@@ -31,7 +31,7 @@ func Prune(ctx context.Context, d format.Events, what PruneScope) (format.Events
 	if d.Defs().Conventions.EventTypes {
 		numbers = newDataNumbers(d.Defs())
 	}
-	err := d.Scan(ctx, trace.Everything(), format.PerLocation, format.SinkFuncs{
+	sel, sink := trace.Everything(), format.SinkFuncs{
 		OnBatch: func(b *trace.Batch) error {
 			used.rewrite(b, &scratch)
 			used.lookupScopes(b)
@@ -44,8 +44,18 @@ func Prune(ctx context.Context, d format.Events, what PruneScope) (format.Events
 			used.links(l)
 			return nil
 		},
-	})
-	if err != nil {
+	}
+	if what == PruneSignals {
+		sel, sink = trace.Events(), format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+			for i, k := range b.Kind {
+				if k == trace.Fragment || k == trace.Metric {
+					used.lookup(metrics, b.Ref[i])
+				}
+			}
+			return nil
+		}}
+	}
+	if err := d.Scan(ctx, sel, format.PerLocation, sink); err != nil {
 		return nil, err
 	}
 	for i := range d.Defs().Resources.Len() {
