@@ -122,8 +122,10 @@ type encoder struct {
 	held              *lookahead.Rows // rows wait for the end of operations on files
 	io                *fileoperation.ToIO
 	stated            uint32 // attribute of the current row that its record states, or NoRef
-	metrics           metricRecord
-	original          *originalArchives // the archive that the trace was read from; nil for other formats
+	// definedFields holds whether the trace defines an attribute for a part of records
+	definedFields map[attributeKey]bool
+	metrics       metricRecord
+	original      *originalArchives // the archive that the trace was read from; nil for other formats
 	// the archive must have the layout of Score-P's archives, as an option requests
 	wantsScorep bool
 	scorep      *scorep // the layout of Score-P's archives; nil for weft's own layout
@@ -374,7 +376,7 @@ func (e *encoder) writeRow(c *trace.Cursor) error {
 	if exact && !attributes {
 		e.rows.NoteField(c, "attributes")
 	}
-	if !(all && attributes) || c.Derived() || e.absent || e.stated != trace.NoRef {
+	if !(all && attributes) || c.Derived() || e.absent || e.stated != trace.NoRef && !e.readsStated(c) {
 		e.addPackedRow(c)
 	}
 	if e.err != nil {

@@ -45,6 +45,11 @@ func (m *model) restore() (bool, error) {
 		d.Native = scorepLayout{}
 	}
 	m.defs, m.restorer = d, r
+	for i, a := range slices.Backward(d.Attributes.All()) {
+		if isField(&a) {
+			m.attributes[attributeKey{a.Name, a.Type}] = uint32(i)
+		}
+	}
 	for t := range mappedTables {
 		for i := range entries(d, t) {
 			m.index[t].set(uint64(i)+firstID[t], uint32(i))
