@@ -126,6 +126,7 @@ type encoder struct {
 	definedFields map[attributeKey]bool
 	metrics       metricRecord
 	original      *originalArchives // the archive that the trace was read from; nil for other formats
+	restored      *restoredArchive  // the archive that weft wrote and that the trace was read from, or nil
 	// the archive must have the layout of Score-P's archives, as an option requests
 	wantsScorep bool
 	scorep      *scorep // the layout of Score-P's archives; nil for weft's own layout
@@ -182,7 +183,11 @@ func (e *encoder) Abort() {
 func (e *encoder) Begin(d *trace.Definitions) error {
 	e.defs, e.memberships = d, d.Memberships()
 	native := d.Native
-	if _, had := native.(scorepLayout); had || e.wantsScorep {
+	e.restored, _ = native.(*restoredArchive)
+	if e.wantsScorep {
+		e.leaveSnapshots(native)
+	}
+	if e.restored != nil && e.restored.likeScorep || e.wantsScorep {
 		e.scorep, native = newScorep(d), nil // the whole archive is encoded
 	}
 	switch native := native.(type) {
@@ -644,6 +649,11 @@ func (e *encoder) Close() error {
 	}
 	if err := e.writeScopedMarkers(); err != nil {
 		return err
+	}
+	if e.restored != nil {
+		if err := e.copyRestoredSnapshots(); err != nil {
+			return err
+		}
 	}
 	e.rows.Report(e.loss, e.defs, about.Mapping, e.plain)
 	if !e.plain {
