@@ -88,6 +88,8 @@ type encoder struct {
 	numbers     map[int64]uint32 // locations by the number that their id states
 	// regions by the number that their id states
 	regionNumbers map[int64]uint32
+	// first metrics by the number of their class or instance in the archive from which the trace came
+	metricNumbers map[uint64]uint32
 	processes     *trace.ProcessNumbers // of a trace whose locations have numbers of processors and processes
 	windows       []uint32              // communicators that need a window for the memory of their members
 	windowIDs     map[uint32]uint64     // the ids of these windows, by communicator

@@ -75,32 +75,35 @@ func TestMetricClassesThroughOtherFormats(t *testing.T) {
 	}
 }
 
-// TestRegionGroupsThroughOtherFormats converts an archive with a group of regions to other formats and back.
-// otf2-print shows the same members.
-func TestRegionGroupsThroughOtherFormats(t *testing.T) {
+// TestGroupsThroughOtherFormats converts an archive with groups of regions, of ranks and of metrics to other formats
+// and back. otf2-print shows the same types, with the same regions, ranks, and number of metrics, whose ids differ.
+func TestGroupsThroughOtherFormats(t *testing.T) {
 	archive, dir := "../../format/otf2/testdata/ok/snapshots/all.otf2", t.TempDir()
-	groups := func(path string) string {
+	group := regexp.MustCompile(
+		`Name: "(?:y+" <\d+>, Type: COMM_GROUP|.*Type: REGIONS|.*Type: METRIC),.*, (\d+ Members?: .*)`)
+	groups := func(path string) (list []string) {
 		out, _ := runTool(t, path, "otf2-print", "-G")
 		if out == nil {
 			t.Skip("otf2-print is not installed")
 		}
-		for l := range strings.Lines(string(out)) {
-			if _, members, ok := strings.Cut(l, "Flags: NONE, "); ok && strings.Contains(l, "Type: REGIONS,") {
-				return members
+		for _, m := range group.FindAllStringSubmatch(string(out), -1) {
+			if strings.Contains(m[0], "Type: METRIC") {
+				m[1], _, _ = strings.Cut(m[1], ":")
 			}
+			list = append(list, m[1])
 		}
-		return ""
+		return list
 	}
 	want := groups(archive)
-	if !strings.HasPrefix(want, "2 Members:") {
-		t.Fatalf("found the group %q in the archive, expected one with two regions", want)
+	if len(want) != 3 || want[2] != "5 Members" {
+		t.Fatalf("found the groups %q in the archive, expected one of ranks, of two regions, and of five metrics", want)
 	}
 	for _, name := range []string{"x.etf", "x.trf", "x.otf", "x.pallas"} {
 		other, back := filepath.Join(dir, name), filepath.Join(dir, "from "+name+".otf2")
 		weft(t, 0, "convert", "-q", "--allow-loss", archive, other)
 		weft(t, 0, "convert", "-q", "--allow-loss", other, back)
-		if got := groups(back); got != want {
-			t.Errorf("%s: found the group %q, expected %q", name, got, want)
+		if got := groups(back); !slices.Equal(got, want) {
+			t.Errorf("%s: found the groups %q, expected %q", name, got, want)
 		}
 	}
 }
