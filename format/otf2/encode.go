@@ -185,11 +185,10 @@ func (e *encoder) Abort() {
 func (e *encoder) Begin(d *trace.Definitions) error {
 	e.defs, e.memberships = d, d.Memberships()
 	native := d.Native
-	e.restored, _ = native.(*restoredArchive)
-	if e.wantsScorep {
-		e.leaveSnapshots(native)
-	}
-	if e.restored != nil && e.restored.likeScorep || e.wantsScorep {
+	restored, _ := native.(*restoredArchive)
+	likeScorep := e.wantsScorep || restored != nil && restored.likeScorep
+	e.chooseSnapshots(native, likeScorep)
+	if likeScorep {
 		e.scorep, native = newScorep(d), nil // the whole archive is encoded
 	}
 	switch native := native.(type) {

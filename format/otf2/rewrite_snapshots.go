@@ -88,17 +88,28 @@ func (e *encoder) copyRestoredSnapshots() error {
 	return e.err
 }
 
-// leaveSnapshots counts the snapshots and thumbnails of an archive that is encoded in the layout of Score-P. If it had
-// another layout, they are left out, because their ranks would be wrong.
-func (e *encoder) leaveSnapshots(native any) {
-	m, _ := native.(*model)
-	if e.restored != nil && !e.restored.likeScorep {
-		m, e.restored = e.restored.m, nil
+// chooseSnapshots decides whether the snapshots and thumbnails of an archive can be copied. If the archive is encoded
+// in another layout, or without weft's own attributes, they are left out and counted, because their ranks or their
+// ids would be wrong. likeScorep is set if the layout is that of Score-P.
+func (e *encoder) chooseSnapshots(native any, likeScorep bool) {
+	var m *model
+	switch x := native.(type) {
+	case *restoredArchive:
+		if x.likeScorep == likeScorep && !e.plain {
+			e.restored = x
+			return
+		}
+		m = x.m
+	case *model:
+		if !likeScorep {
+			return // the archive is rewritten
+		}
+		m = x
+	default:
+		return
 	}
-	if m != nil {
-		e.loss.Add("snapshot", "", format.Recomputed, "repeats what the events hold", int64(m.a.Anchor.Snapshots))
-		e.loss.Add("thumbnail", "", format.Recomputed, "repeats what the events hold", int64(m.a.Anchor.Thumbnails))
-	}
+	e.loss.Add("snapshot", "", format.Recomputed, "repeats what the events hold", int64(m.a.Anchor.Snapshots))
+	e.loss.Add("thumbnail", "", format.Recomputed, "repeats what the events hold", int64(m.a.Anchor.Thumbnails))
 }
 
 // writeSnapshots writes the snapshots of a location except for damaged records. written is the written id of
