@@ -74,10 +74,6 @@ func (t *Table[T]) ByNumber(id func(*T) string) map[int64]uint32 {
 // the time of day.
 type Renamable interface{ Renamable() }
 
-// Layout marks a value of [Definitions.Native] that determines only in which form the encoder writes its records. The
-// encoder copies no records of the file.
-type Layout interface{ Layout() }
-
 // Joinable marks a value of [Definitions.Native] whose encoder also accepts [SourceTraces] of such
 // values, and supports [Definitions.Pruned].
 type Joinable interface {

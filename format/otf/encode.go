@@ -648,6 +648,13 @@ func (e *encoder) Close() error {
 	if err := e.writeDefinitions(); err != nil {
 		return err
 	}
+	if e.w.master.Len() == 0 && e.defs.Locations.Len() == 0 && (e.original == nil || e.original.hadStreams()) {
+		// this process is not restored, as those of lanes
+		e.w.Stream(e.w.assign(laneProcess))
+		if err := e.w.Write(&Record{Type: DefProcess, Token: laneProcess, Name: "nothing"}); err != nil {
+			return err
+		}
+	}
 	if err := e.keepThumbnails(); err != nil {
 		return err
 	}

@@ -122,6 +122,11 @@ func (e *encoder) rewrite(sources []*sourceTrace) error {
 	})
 }
 
+// hadStreams reports whether any of the traces has a stream.
+func (o *rewriting) hadStreams() bool {
+	return slices.ContainsFunc(o.sources, func(s *sourceTrace) bool { return s.r.master.Len() > 0 })
+}
+
 // joinsStreams reports whether the definitions of single streams in a trace become global. This is the case if
 // its processes change their streams, or if equal definitions of several streams become one definition.
 func (e *encoder) joinsStreams(s *sourceTrace) bool {

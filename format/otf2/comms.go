@@ -221,6 +221,27 @@ func (e *encoder) regionsOf(s *trace.Set) (ids []uint64) {
 	return ids
 }
 
+// metricsOf returns the ids of the classes of a set of metrics, whose members are ids of classes or instances in the
+// archive from which the trace came. It returns no ids unless all of them are known.
+func (e *encoder) metricsOf(s *trace.Set) (ids []uint64) {
+	if e.metricNumbers == nil {
+		e.metricNumbers = map[uint64]uint32{}
+		for i, m := range e.defs.Metrics.All() {
+			if of := memberOf(&m); of[0] != unknownID && of[1] == 0 {
+				e.metricNumbers[of[0]] = uint32(i)
+			}
+		}
+	}
+	for _, m := range s.Members {
+		i, ok := e.metricNumbers[uint64(m)]
+		if !ok {
+			return nil
+		}
+		ids = append(ids, e.class(i))
+	}
+	return ids
+}
+
 // numberedProcesses returns the locations of a set of processors or processes in a trace whose locations have both
 // numbers. The result is nil for other sets.
 func (e *encoder) numberedProcesses(s *trace.Set) []uint32 {

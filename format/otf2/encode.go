@@ -88,6 +88,8 @@ type encoder struct {
 	numbers     map[int64]uint32 // locations by the number that their id states
 	// regions by the number that their id states
 	regionNumbers map[int64]uint32
+	// first metrics by the number of their class or instance in the archive from which the trace came
+	metricNumbers map[uint64]uint32
 	processes     *trace.ProcessNumbers // of a trace whose locations have numbers of processors and processes
 	windows       []uint32              // communicators that need a window for the memory of their members
 	windowIDs     map[uint32]uint64     // the ids of these windows, by communicator
@@ -122,8 +124,11 @@ type encoder struct {
 	held              *lookahead.Rows // rows wait for the end of operations on files
 	io                *fileoperation.ToIO
 	stated            uint32 // attribute of the current row that its record states, or NoRef
-	metrics           metricRecord
-	original          *originalArchives // the archive that the trace was read from; nil for other formats
+	// definedFields holds whether the trace defines an attribute for a part of records
+	definedFields map[attributeKey]bool
+	metrics       metricRecord
+	original      *originalArchives // the archive that the trace was read from; nil for other formats
+	restored      *restoredArchive  // the archive that weft wrote and that the trace was read from, or nil
 	// the archive must have the layout of Score-P's archives, as an option requests
 	wantsScorep bool
 	scorep      *scorep // the layout of Score-P's archives; nil for weft's own layout
@@ -180,7 +185,10 @@ func (e *encoder) Abort() {
 func (e *encoder) Begin(d *trace.Definitions) error {
 	e.defs, e.memberships = d, d.Memberships()
 	native := d.Native
-	if _, had := native.(scorepLayout); had || e.wantsScorep {
+	restored, _ := native.(*restoredArchive)
+	likeScorep := e.wantsScorep || restored != nil && restored.likeScorep
+	e.chooseSnapshots(native, likeScorep)
+	if likeScorep {
 		e.scorep, native = newScorep(d), nil // the whole archive is encoded
 	}
 	switch native := native.(type) {
@@ -374,7 +382,7 @@ func (e *encoder) writeRow(c *trace.Cursor) error {
 	if exact && !attributes {
 		e.rows.NoteField(c, "attributes")
 	}
-	if !(all && attributes) || c.Derived() || e.absent || e.stated != trace.NoRef {
+	if !(all && attributes) || c.Derived() || e.absent || e.stated != trace.NoRef && !e.readsStated(c) {
 		e.addPackedRow(c)
 	}
 	if e.err != nil {
@@ -642,6 +650,11 @@ func (e *encoder) Close() error {
 	}
 	if err := e.writeScopedMarkers(); err != nil {
 		return err
+	}
+	if e.restored != nil {
+		if err := e.copyRestoredSnapshots(); err != nil {
+			return err
+		}
 	}
 	e.rows.Report(e.loss, e.defs, about.Mapping, e.plain)
 	if !e.plain {

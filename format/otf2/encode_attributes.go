@@ -45,6 +45,33 @@ func (e *encoder) attributes(c *trace.Cursor) (all bool) {
 	return all
 }
 
+// readsStated reports whether a decoder gets the row's attributes from the record, to whose row it adds e.stated. The
+// attribute must be the first one of the row, the record must hold its value, and the trace must define an attribute
+// for values of this type.
+func (e *encoder) readsStated(c *trace.Cursor) bool {
+	keys, values := c.Attrs()
+	v, typ := &values[0], trace.Uint8
+	if c.Kind() == trace.Parameter {
+		typ = valueType(uint64(e.event.ID - parameterString))
+	}
+	if keys[0] != e.stated || slices.Contains(keys[1:], e.stated) || v.Type != typ || !isText(v.Str) ||
+		c.Kind() == trace.Parameter && len(c.Ops()) > 0 {
+		return false
+	}
+	key := attributeKey{e.defs.Attributes.At(e.stated).Name, typ}
+	defined, known := e.definedFields[key]
+	if !known {
+		if e.definedFields == nil {
+			e.definedFields = map[attributeKey]bool{}
+		}
+		defined = slices.ContainsFunc(e.defs.Attributes.All(), func(a trace.AttributeDef) bool {
+			return isField(&a) && a.Name == key.name && a.Type == typ
+		})
+		e.definedFields[key] = defined
+	}
+	return defined
+}
+
 // isRepeated reports whether a key also stands before index i. It must be called for each index in turn. A list of
 // many keys is not searched for each of them.
 func (e *encoder) isRepeated(keys []uint32, i int) bool {

@@ -200,12 +200,17 @@ func (e *encoder) defineGroups(put func(id uint8, v ...uint64), name func(string
 	put(defGroup, append(group, communicatingLocations, mpiParadigm, 0)...)
 	put(defGroup, append(ranks, commGroup, mpiParadigm, globalMembers)...)
 	for i, s := range d.Sets.All() {
-		members, typ := e.locationsOf(&s), uint64(locationsGroup)
-		if s.Kind == "regions" {
+		members, typ, paradigm := e.locationsOf(&s), uint64(locationsGroup), uint64(0)
+		switch word, _ := attr(s.Attrs, "paradigm"); {
+		case s.Kind == "regions":
 			members, typ = e.regionsOf(&s), regionsGroup
+		case s.Kind == "metrics":
+			members, typ = e.metricsOf(&s), metricsGroup
+		case s.Kind == "ranks" && word == paradigms[mpiParadigm] && e.scorep == nil && len(members) == len(s.Members):
+			typ, paradigm = commGroup, mpiParadigm // all locations communicate, in the order of their ids
 		}
 		v := append([]uint64{uint64(i) + firstID[Groups], name(s.Name), 0, uint64(len(members))}, members...)
-		put(defGroup, append(v, typ, 0, 0)...)
+		put(defGroup, append(v, typ, paradigm, 0)...)
 	}
 	for _, p := range e.otherParadigms() {
 		all := communicating

@@ -15,6 +15,8 @@ type source struct {
 	retimed bool
 	index   func(table any, i uint32) uint32 // index in the written trace; nil if indexes do not change
 	ids     [tables]map[uint64]uint64        // written ids by id; nil if no id changes
+	// renumber returns the written id for an id of an archive that weft has restored; nil for other archives
+	renumber func(t Table, id uint64) uint64
 	// ranks holds a list for each paradigm: for each communicating location of this part, its position
 	// among the communicating locations of all parts.
 	ranks map[uint64][]uint64
@@ -50,6 +52,9 @@ func (p *source) writtenIndex(table any, i uint32) uint32 {
 // id returns the written id for an id of the archive. It returns UNDEFINED for an id without a
 // definition.
 func (p *source) id(t Table, id uint64) uint64 {
+	if p.renumber != nil {
+		return p.renumber(t, id)
+	}
 	if p.index == nil || t >= tables || id == undefined64 || id == undefined32 && t != Locations ||
 		id == undefined8 && t == IOParadigms || t == Paradigms {
 		return id

@@ -41,10 +41,13 @@ func (m *model) restore() (bool, error) {
 		return false, err
 	}
 	d.Clock = r.Clock
-	if layout == likeScoreP {
-		d.Native = scorepLayout{}
-	}
+	d.Native = &restoredArchive{m, layout == likeScoreP}
 	m.defs, m.restorer = d, r
+	for i, a := range slices.Backward(d.Attributes.All()) {
+		if isField(&a) {
+			m.attributes[attributeKey{a.Name, a.Type}] = uint32(i)
+		}
+	}
 	for t := range mappedTables {
 		for i := range entries(d, t) {
 			m.index[t].set(uint64(i)+firstID[t], uint32(i))
@@ -54,6 +57,13 @@ func (m *model) restore() (bool, error) {
 		m.locations = append(m.locations, uint64(i))
 	}
 	return true, nil
+}
+
+// restoredArchive is the value of Definitions.Native for an archive that weft wrote and has restored. An encoder of
+// OTF2 encodes the trace in the same layout, and copies the snapshots and thumbnails that other tools have added.
+type restoredArchive struct {
+	m          *model
+	likeScorep bool // the archive resembles the archives of Score-P
 }
 
 // restoreClass adds a class of metrics. The members have their indexes as ids.

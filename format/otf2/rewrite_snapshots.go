@@ -8,7 +8,7 @@ import (
 // locations that have kept all events, and the thumbnails if all locations have kept all events. In a
 // pruned archive, they get the new ids of definitions.
 func (e *encoder) writeSnapshotsAndThumbnails() error {
-	o, all := e.original, true
+	o := e.original
 	if len(o.parts) > 1 {
 		const reason = "the ids of the definitions to which they refer have changed"
 		for _, p := range o.parts {
@@ -19,12 +19,17 @@ func (e *encoder) writeSnapshotsAndThumbnails() error {
 		return nil
 	}
 	p := o.parts[0]
-	m, dropped := p.m, int64(0)
-	shifted := e.defs.Retimed || p.retimed || o.clocks > 0
-	for _, id := range m.locations {
+	return e.copySnapshots(p, e.defs.Retimed || p.retimed || o.clocks > 0, p.m.locations, p.m.eventCount)
+}
+
+// copySnapshots writes the snapshots of those locations of an archive that have kept all events, whose numbers count
+// returns, and the thumbnails if all locations have. shifted is set if times of events have changed.
+func (e *encoder) copySnapshots(p *source, shifted bool, locations []uint64, count func(location uint64) uint64) error {
+	m, dropped, all := p.m, int64(0), true
+	for _, id := range locations {
 		written := p.id(Locations, id)
 		w, there := e.w.locations[written]
-		if whole := !shifted && there && w.Count == m.eventCount(id) || !there && m.eventCount(id) == 0; !whole {
+		if whole := !shifted && there && w.Count == count(id) || !there && count(id) == 0; !whole {
 			all, dropped = false, dropped+int64(m.a.Anchor.Snapshots)
 			continue
 		}
@@ -46,12 +51,73 @@ func (e *encoder) writeSnapshotsAndThumbnails() error {
 	return e.writeThumbnails(p)
 }
 
+// copyRestoredSnapshots writes the snapshots and thumbnails that another tool has added to an archive that weft wrote
+// and has restored. Only the ids of strings and of classes of metrics may differ in the written archive.
+func (e *encoder) copyRestoredSnapshots() error {
+	m := e.restored.m
+	if m.a.Anchor.Snapshots == 0 && m.a.Anchor.Thumbnails == 0 {
+		return nil
+	}
+	var locations []uint64 // also the lanes, which are no locations of the model
+	counts := map[uint64]uint64{}
+	err := m.a.Definitions(func(_ int64, r *Record) error {
+		if r.ID == defLocation {
+			locations = append(locations, r.Values[0])
+			counts[r.Values[0]] = r.Values[3]
+		}
+		return nil
+	})
+	if err := reportDefect(m.opt, err); err != nil {
+		return err
+	}
+	p := &source{m: m, renumber: func(t Table, id uint64) uint64 {
+		if t == Strings && id >= firstPooled {
+			if text, ok := m.ranks.text(id); ok {
+				return e.string(text)
+			}
+		}
+		if t == Metrics && len(m.metrics[id]) > 0 {
+			return e.class(m.metrics[id][0])
+		}
+		return id
+	}}
+	shifted := e.defs.Retimed || e.base != m.base
+	if err := e.copySnapshots(p, shifted, locations, func(id uint64) uint64 { return counts[id] }); err != nil {
+		return err
+	}
+	return e.err
+}
+
+// chooseSnapshots decides whether the snapshots and thumbnails of an archive can be copied. If the archive is encoded
+// in another layout, or without weft's own attributes, they are left out and counted, because their ranks or their
+// ids would be wrong. likeScorep is set if the layout is that of Score-P.
+func (e *encoder) chooseSnapshots(native any, likeScorep bool) {
+	var m *model
+	switch x := native.(type) {
+	case *restoredArchive:
+		if x.likeScorep == likeScorep && !e.plain {
+			e.restored = x
+			return
+		}
+		m = x.m
+	case *model:
+		if !likeScorep {
+			return // the archive is rewritten
+		}
+		m = x
+	default:
+		return
+	}
+	e.loss.Add("snapshot", "", format.Recomputed, "repeats what the events hold", int64(m.a.Anchor.Snapshots))
+	e.loss.Add("thumbnail", "", format.Recomputed, "repeats what the events hold", int64(m.a.Anchor.Thumbnails))
+}
+
 // writeSnapshots writes the snapshots of a location except for damaged records. written is the written id of
 // the location.
 func (e *encoder) writeSnapshots(p *source, location, written uint64) error {
 	to := func(t Table, id uint64) uint64 {
 		id = p.id(t, id)
-		if e.original.referred != nil && t == Strings {
+		if e.original != nil && e.original.referred != nil && t == Strings {
 			e.original.referred[id] = true
 		}
 		return id

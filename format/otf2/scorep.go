@@ -14,13 +14,6 @@ const (
 	likeScoreP = "scorep"
 )
 
-// scorepLayout is the value of Definitions.Native for a restored trace whose archive resembles the archives of Score-P.
-// An encoder of OTF2 then writes the same layout again.
-type scorepLayout struct{}
-
-// Layout marks the value as a [trace.Layout].
-func (scorepLayout) Layout() {}
-
 // scorep holds the layout of an archive that resembles the archives of Score-P. Scalasca's analyser expects
 // this layout (docs/formats/otf2.md, "Archives like those of Score-P"). Each process has a location group of
 // kind process, which begins with the master thread. The master threads are the communicating locations of

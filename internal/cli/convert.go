@@ -269,7 +269,7 @@ func (w *traceWriter) encode(ctx context.Context, a *app, d format.Events, from 
 	}
 	loss := enc.Loss()
 	defs := d.Defs()
-	if _, layout := defs.Native.(trace.Layout); defs.Native != nil && !layout && defs.Format == w.format.About().Name {
+	if defs.Native != nil && defs.Format == w.format.About().Name {
 		return loss, nil // the encoder writes the definitions of the file unchanged
 	}
 	for _, x := range from {

@@ -125,3 +125,29 @@ func TestTraceWithoutEvents(t *testing.T) {
 		weft(t, 0, "check", out)
 	}
 }
+
+// TestTracesWithoutLocations checks that otfprint reads traces without a location that were written as OTF. weft reads
+// no location from traces of other formats, except with --plain.
+func TestTracesWithoutLocations(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "in.etf")
+	if err := os.WriteFile(path, []byte("#\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	otf := func(args ...string) (info string) {
+		out := filepath.Join(t.TempDir(), "out.otf")
+		weft(t, 0, append(args, out)...)
+		runTool(t, out, "otfprint") // fails the test if otfprint aborts
+		weft(t, 0, "check", out)
+		return weft(t, 0, "info", "--json", out)
+	}
+	for _, name := range []string{"x.etf", "x.trf", "x.pallas", "x.otf2"} {
+		other := filepath.Join(dir, name)
+		weft(t, 0, "convert", "-q", path, other)
+		if info := otf("convert", "-q", other); !strings.Contains(info, `"locations": []`) {
+			t.Errorf("%s: found locations in %s", name, info)
+		}
+		otf("convert", "-q", "--plain", "--allow-loss", other)
+	}
+	otf("filter", "-q", "--not-location", "*", "--prune", "../../format/otf/testdata/ok/mpi4/mpi4.otf")
+}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -37,17 +38,49 @@ func addSnapshots(t *testing.T, path string) {
 	}
 }
 
-// TestSnapshotsOfRestoredArchives checks that the loss table counts the snapshots and the thumbnail that an edit of an
-// archive with the layout of Score-P, which weft restores, leaves out.
+// TestSnapshotsOfRestoredArchives checks that edits of archives that weft wrote, and restores, keep the snapshots and
+// the thumbnail that otf2-snapshots has added, as otf2-print shows. The loss table counts those of locations that
+// have lost events, and those of an edit that changes names.
 func TestSnapshotsOfRestoredArchives(t *testing.T) {
-	path, edited := filepath.Join(t.TempDir(), "loops.otf2"), filepath.Join(t.TempDir(), "edited.otf2")
-	weft(t, 0, "generate", "--workload", "loops", "--events", "200", path)
-	addSnapshots(t, path)
-	out := weft(t, 0, "filter", "--min-duration", "0", path, edited)
-	for _, kind := range []string{"snapshot", "thumbnail"} {
-		if !strings.Contains(out, "\n"+kind) {
-			t.Errorf("found %q, expected a line for %s", out, kind)
+	dir := t.TempDir()
+	generated, converted := filepath.Join(dir, "stencil.otf2"), filepath.Join(dir, "converted.otf2")
+	weft(t, 0, "generate", "--workload", "stencil", "--locations", "4", "--events", "300", generated)
+	text := "-3 1 0.1 0 0 0\n-3 2 0.2 0 0 0\n-3 1 0.3 1 0 0\n-4 2 0.7 0 0 0\n-4 1 0.8 1 0 0\n-4 1 0.9 0 0 0\n"
+	if err := os.WriteFile(filepath.Join(dir, "in.trf"), []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	weft(t, 0, "convert", "-q", filepath.Join(dir, "in.trf"), converted)
+	for _, path := range []string{generated, converted} {
+		addSnapshots(t, path)
+		snapshots := func(path string) string {
+			out, _ := runTool(t, path, "otf2-print", "-A")
+			_, text, _ := strings.Cut(string(out), "=== Snapshots")
+			return text
 		}
+		want, columns := snapshots(path), thumbnail(t, path)
+		for _, verb := range [][]string{{"repair"}, {"filter", "--min-duration", "0"}, {"cut", "--to", "100%"},
+			{"merge"}} {
+			edited := filepath.Join(t.TempDir(), "edited.otf2")
+			out := weft(t, 0, append(verb, path, edited)...)
+			if got := snapshots(edited); got != want || !strings.Contains(want, "SNAPSHOT_START") {
+				t.Errorf("%s: otf2-print prints %q, before %q", verb[0], got, want)
+			}
+			if got := thumbnail(t, edited); !reflect.DeepEqual(got, columns) {
+				t.Errorf("%s: found samples %v, expected %v", verb[0], got, columns)
+			}
+			if strings.Contains(out, "snapshot") || strings.Contains(out, "thumbnail") {
+				t.Errorf("%s: found %q, expected no loss", verb[0], out)
+			}
+		}
+	}
+	edited := filepath.Join(t.TempDir(), "edited.otf2")
+	out := weft(t, 0, "filter", "--allow-loss", "--location", "*0*", generated, edited)
+	if !strings.Contains(out, "snapshots") || !strings.Contains(out, "thumbnails") {
+		t.Errorf("found %q, expected snapshots and thumbnails", out)
+	}
+	out = weft(t, 0, "anonymize", "--allow-loss", generated, filepath.Join(t.TempDir(), "names.otf2"))
+	if !strings.Contains(out, "\nsnapshot") || !strings.Contains(out, "\nthumbnail") {
+		t.Errorf("found %q, expected snapshots and thumbnails", out)
 	}
 }
 
