@@ -154,7 +154,7 @@ func FromHistory(ctx context.Context, h *history.History, opt Options) (*Result,
 // followEnds distributes the times from the ends of processes to the end of the run. A process is a first thread.
 func (f *finder) followEnds() {
 	d := f.h.Log.Defs
-	later := synclog.LaterThreads(d)
+	later := d.LaterThreads()
 	ends := []waitstate.Place{} // the last element of the history of each process, which follows its last call
 	last := 0
 	for i, l := range f.h.Locations {

@@ -225,7 +225,7 @@ func Read(ctx context.Context, events format.Events, opt Options) (*Log, error) 
 	}
 	sel := trace.Everything()
 	sel.Links = trace.NoLinks
-	later := LaterThreads(l.Defs)
+	later := l.Defs.LaterThreads()
 	var mu sync.Mutex
 	var workers []*worker
 	scan := func(sel trace.Selection) error {

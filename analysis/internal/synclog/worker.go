@@ -307,19 +307,6 @@ func (w *worker) lane(loc uint32) *lane {
 	return l
 }
 
-// LaterThreads returns for each location whether it is a thread that is not the first one of its
-// process.
-func LaterThreads(d *trace.Definitions) []bool {
-	later := make([]bool, d.Locations.Len())
-	begun := map[uint32]bool{}
-	for i, l := range d.Locations.All() {
-		if d.Groups.Has(l.Group) && d.Groups.At(l.Group).Kind == "process" {
-			later[i], begun[l.Group] = begun[l.Group], true
-		}
-	}
-	return later
-}
-
 // Batch packs the calls that end in a batch of events.
 func (w *worker) Batch(b *trace.Batch) error {
 	if b.Len() == 0 {
