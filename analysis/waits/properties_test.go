@@ -232,7 +232,8 @@ func TestRetimedRuns(t *testing.T) {
 	})
 }
 
-// TestWindowsAddUp checks that the waits and the useful times in consecutive windows add up to those of the whole trace.
+// TestWindowsAddUp checks that the waits and the useful times in consecutive windows add up to those of the whole
+// trace.
 func TestWindowsAddUp(t *testing.T) {
 	eachProgram(t, func(t *testing.T, _ *trace.Recorder, events format.Events) {
 		begin, end, _, err := format.Extent(context.Background(), events)

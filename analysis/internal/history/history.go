@@ -46,12 +46,12 @@ type Call struct {
 
 // Wait is a wait of at least one tick. Times are in ticks.
 type Wait struct {
-	Begin, Length int64
-	CauseTime     int64           // begin of the call Cause, or time at which this call releases a lock
-	Place         waitstate.Place // the call that waits
-	Cause         waitstate.Place // the call for which Place waits
-	Path          uint32          // path of the call that waits
-	Pattern       waitstate.Pattern
+	waitstate.Interval
+	CauseTime int64           // begin of the call Cause, or time at which this call releases a lock
+	Place     waitstate.Place // the call that waits
+	Cause     waitstate.Place // the call for which Place waits
+	Path      uint32          // path of the call that waits
+	Pattern   waitstate.Pattern
 }
 
 // Location holds the calls of a location, which are numbered from 0 in the order of their ends.
@@ -504,6 +504,9 @@ func (h *History) wait(w *waitstate.Wait) {
 	}
 	h.attach(w.Place, attachedWait, int64(w.Pattern), w.Begin-h.baseTime(w.Place), w.Length, int64(w.Cause.Location),
 		int64(w.Cause.Number), w.CauseTime-(w.Begin+w.Length))
+	for _, s := range w.Busy {
+		h.attach(w.Place, attachedBusy, s.Begin-w.Begin, s.End-s.Begin)
+	}
 	// The time of an EarlyReduce wait is counted once: hooks report it a second time with the pattern Reduction.
 	if w.Pattern != waitstate.EarlyReduce {
 		*h.waited.At(w.Path, w.Place.Location) += w.Length
