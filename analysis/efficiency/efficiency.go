@@ -127,7 +127,7 @@ type Devices struct {
 // Find computes the factors of a trace. ok is false if [Result.Missing] returns a reason. The error is
 // analysis.ErrTimeRange, or an error of the scan, of the temporary file, or of the context.
 func Find(ctx context.Context, events format.Events, opt Options) (r *Result, ok bool, err error) {
-	h, err := history.Build(ctx, events, history.Options{Rows: opt.Rows})
+	h, err := history.Build(ctx, events, history.Options{Rows: opt.Rows, Part: opt.Part})
 	if err != nil {
 		return nil, false, err
 	}

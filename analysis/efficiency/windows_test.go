@@ -54,3 +54,30 @@ func TestWindowOutsideOfCalls(t *testing.T) {
 		}
 	}
 }
+
+// TestWindowsOfOperations checks that the useful times of two windows add up to that of the whole trace, for any time
+// between them, also in collective operations outside of calls.
+func TestWindowsOfOperations(t *testing.T) {
+	for _, regions := range []bool{true, false} {
+		events := format.Recorded(operations(3, regions))
+		begin, end, _, err := format.Extent(t.Context(), events)
+		if err != nil {
+			t.Fatal(err)
+		}
+		useful := func(from, to int64) int64 {
+			piece := transform.CutRunning(events, trace.Window{From: from, To: to}, nil)
+			r, _, err := efficiency.Find(t.Context(), piece, efficiency.Options{Part: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return r.Useful.Int64()
+		}
+		whole := useful(begin, end+1)
+		for at := begin; at <= end; at += 7 {
+			if found := useful(begin, at) + useful(at, end+1); found != whole {
+				t.Fatalf("calls %t: found %d useful ticks in windows before and after %d, expected %d", regions, found, at,
+					whole)
+			}
+		}
+	}
+}

@@ -155,6 +155,7 @@ type Options struct {
 	// Window limits the history to the waits that begin before its end, and to the calls on which these
 	// depend. For later times, the data are not complete. Nil means the whole trace.
 	Window *trace.Window
+	Part   bool // the value of synclog.Options.Part
 	// Hooks returns functions to call while the log is evaluated, and the window of [History.Counts]. It may be nil.
 	Hooks func(*synclog.Log) waitstate.Hooks
 	// ChunkSize is the number of packed bytes of a chunk, and CachedCalls the number of unpacked calls in
@@ -175,7 +176,7 @@ func (h *History) Violations() *waitstate.Violations {
 // temporary file or the context.
 func Build(ctx context.Context, events format.Events, opt Options) (*History, error) {
 	log, err := synclog.Read(ctx, events, synclog.Options{Rows: opt.Rows, Times: true, ChunkSize: opt.ChunkSize,
-		Window: opt.Window})
+		Window: opt.Window, Part: opt.Part})
 	if err != nil {
 		return nil, err
 	}
