@@ -213,8 +213,9 @@ type teamVisit struct{ communicator, visit, barriers uint64 }
 
 func newWorker(log *Log, opt Options, later []bool) *worker {
 	locations := max(log.Defs.Locations.Len(), 1)
-	w := &worker{defs: log.Defs, rows: opt.Rows, times: opt.Times, part: opt.Part, window: opt.Window, launches: log.Launches,
-		later: later, store: log.store, index: map[node]int32{}, chunk: min(max(memory/locations, 512), 16<<10)}
+	w := &worker{defs: log.Defs, rows: opt.Rows, times: opt.Times, part: opt.Part, window: opt.Window,
+		launches: log.Launches, later: later, store: log.store, index: map[node]int32{},
+		chunk: min(max(memory/locations, 512), 16<<10)}
 	if opt.Times {
 		w.chunk = min(max(timesMemory/locations, 512), 4<<10)
 	}
