@@ -46,11 +46,12 @@ func efficiencyFactors(e *entry, p *params) func(context.Context) (any, error) {
 		a := &efficiencyAnswer{Factors: []factorFact{}, Hybrid: []factorFact{}, Devices: []factorFact{},
 			Sentences: []string{}}
 		err := e.readers.useReader(ctx, func(d *reader) error {
-			piece, err := cutWindow(ctx, d, window)
+			piece, err := cutRunning(ctx, d, window)
 			if err != nil {
 				return err
 			}
-			r, _, err := efficiency.Find(ctx, piece, efficiency.Options{Rows: trace.NewRows(d.Defs())})
+			r, _, err := efficiency.Find(ctx, piece, efficiency.Options{Rows: trace.NewRows(d.Defs()),
+				Part: window != nil})
 			if a.Missing, err = missingReason(r, err); a.Missing != "" || err != nil {
 				return err
 			}

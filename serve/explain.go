@@ -77,13 +77,22 @@ func cutWindow(ctx context.Context, d *reader, w *trace.Window) (format.Events, 
 	return piece, piece.Prepare(ctx)
 }
 
+// cutRunning is like cutWindow, for analyses of the whole time of processes and threads.
+func cutRunning(ctx context.Context, d *reader, w *trace.Window) (format.Events, error) {
+	if w == nil {
+		return d.Events, nil
+	}
+	piece := transform.CutRunning(d.Events, *w, nil)
+	return piece, piece.Prepare(ctx)
+}
+
 // explanation computes the explanation of a window.
 func explanation(e *entry, p *params) func(context.Context) (any, error) {
 	window, v := p.selectedWindow(), p.x
 	return func(ctx context.Context) (any, error) {
 		var page *explain.Page
 		err := e.readers.useReader(ctx, func(d *reader) error {
-			piece, err := cutWindow(ctx, d, window)
+			piece, err := cutRunning(ctx, d, window)
 			if err != nil {
 				return err
 			}

@@ -67,7 +67,7 @@ func efficiencyPhases(e *entry, p *params) func(context.Context) (any, error) {
 	return func(ctx context.Context) (any, error) {
 		a := &phasesAnswer{Steps: []string{}, Factors: []factorName{}, Phases: []phaseFact{}}
 		err := e.readers.useReader(ctx, func(d *reader) error {
-			piece, err := cutWindow(ctx, d, window)
+			piece, err := cutRunning(ctx, d, window)
 			if err != nil {
 				return err
 			}
@@ -136,7 +136,7 @@ func (a *phasesAnswer) compute(ctx context.Context, events format.Events, window
 	found, missing := false, efficiency.NoCalls
 	windows = windows[:len(windows)-a.Left]
 	err := transform.EachPiece(ctx, events, windows, closed, func(i int, piece format.Events) error {
-		r, ok, err := efficiency.Find(ctx, piece, efficiency.Options{Rows: trace.NewRows(events.Defs())})
+		r, ok, err := efficiency.Find(ctx, piece, efficiency.Options{Rows: trace.NewRows(events.Defs()), Part: true})
 		if err != nil {
 			return err
 		}

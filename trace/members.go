@@ -290,3 +290,16 @@ func (s *Set) attribute(name string) Value {
 	}
 	return Value{}
 }
+
+// LaterThreads returns for each location whether it is a thread that is not the first one of its
+// process.
+func (d *Definitions) LaterThreads() []bool {
+	later := make([]bool, d.Locations.Len())
+	begun := map[uint32]bool{}
+	for i, l := range d.Locations.All() {
+		if d.Groups.Has(l.Group) && d.Groups.At(l.Group).Kind == "process" {
+			later[i], begun[l.Group] = begun[l.Group], true
+		}
+	}
+	return later
+}

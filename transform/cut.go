@@ -81,6 +81,10 @@ type cut struct {
 	openBegins byLocation[openBegins]
 	claims     map[claimStart]bool // claims that are open at the begin of the window
 	streams    bool                // the trace has streams of devices
+	// running is set for [CutRunning]. sleepers is indexed by location, and holds the threads that sleep outside of
+	// all regions.
+	running  bool
+	sleepers []bool
 	// toLastTick selects the end time of calls and operations that are open at the end of the window: the last
 	// tick of the window if it is set, and otherwise the tick after it.
 	toLastTick bool
@@ -101,6 +105,7 @@ type claimStart struct{ id, time int64 }
 // operations that are open at the begin of the window.
 type openBegins struct {
 	state
+	activity
 	messages []openRow // ends of messages that are in transit, or that are received before they are sent
 	spans    []openRow // rows with an end time that extend into the window
 	// operations holds the collective operations that have ended, while other members end them in the window.
@@ -114,7 +119,7 @@ type openBegins struct {
 // empty reports whether there are no rows to repeat.
 func (b *openBegins) empty() bool {
 	return len(b.regions)+b.rest.Len()+len(b.messages)+len(b.spans)+len(b.operations)+len(b.synchronised) == 0 &&
-		b.transfer.kind == trace.NoKind
+		b.transfer.kind == trace.NoKind && !b.runs
 }
 
 // Prepare finds everything that is open at the begin of the piece.
@@ -196,6 +201,7 @@ func (c *cut) findOpen(ctx context.Context) error {
 	if err := c.findOperations(ctx, &operations, first); err != nil {
 		return err
 	}
+	c.findRunning()
 	var ask []uint32
 	for loc, l := range c.openBegins {
 		if l == nil || l.empty() {
@@ -214,7 +220,7 @@ func (c *cut) findOpen(ctx context.Context) error {
 		l := c.openBegins[loc]
 		if !goesOn[loc] {
 			// If a location has no later events, its open intervals end at its last event.
-			l.state, l.transfer = state{}, openRow{}
+			l.state, l.transfer, l.runs = state{}, openRow{}, false
 			if l.empty() {
 				c.openBegins[loc] = nil
 			}
@@ -294,6 +300,7 @@ func (p *prefix) processBatch(b *trace.Batch) error {
 			l.byLine = p.byLine
 		}
 		k := x.Kind()
+		l.note(k)
 		if p.devices != nil && (k == trace.Enter || k == trace.Leave) {
 			p.devices.update(l, &x)
 		}
@@ -387,7 +394,8 @@ type lateSamples struct {
 type cutState struct {
 	state
 	deviceWork
-	begun bool
+	begun  bool
+	active bool // this stage has delivered an event of the location
 }
 
 // at returns the state of a location. At the first call for a location, it delivers the rows that are
@@ -429,6 +437,9 @@ func (s *cutScan) reopen(loc uint32) error {
 		}
 		o.add(&s.reopens, loc, s.window.From)
 		s.reopens.AddAttr(s.began, trace.StringValue(clock.FormatSeconds(began)))
+	}
+	if x.active = l.runs; l.runs && !slices.ContainsFunc(s.reopens.Kind, trace.Kind.IsEvent) {
+		s.reopens.Add(loc, s.window.From, trace.NoOp, trace.NoRef)
 	}
 	if len(s.reopens.Pos) < s.reopens.Len() {
 		s.reopens.Pos = s.reopens.Pos[:0]
@@ -546,6 +557,7 @@ func (s *cutScan) deliverInside(b *trace.Batch) error {
 			}
 		}
 		l.update(&x)
+		l.active = l.active || x.Kind().IsEvent()
 		if s.streams && isOneSided(x.Kind()) && s.Defs().IsStream(x.Location()) {
 			l.updateTransfer(&x)
 		}
@@ -592,10 +604,13 @@ func (s *cutScan) flush(ctx context.Context, out format.Sink) error {
 	for at := range s.states {
 		loc := uint32(at)
 		rows := s.openAtEnd(loc)
-		if len(rows) == 0 || !goesOn[loc] {
+		if len(rows) == 0 && !s.runsAtEnd(loc) || !goesOn[loc] {
 			continue
 		}
 		b.Reset(loc)
+		if len(rows) == 0 {
+			b.Add(loc, s.cut.end(), trace.NoOp, trace.NoRef)
+		}
 		for _, o := range slices.Backward(rows) {
 			kind, ops := o.closing()
 			b.Add(loc, s.cut.end(), kind, o.ref)

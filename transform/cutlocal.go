@@ -61,7 +61,7 @@ func (p *cutProgress) continuingLocations(ctx context.Context) (map[uint32]bool,
 	var ask []uint32
 	for _, s := range p.stages {
 		for loc := range s.states {
-			if len(s.openAtEnd(uint32(loc))) > 0 {
+			if len(s.openAtEnd(uint32(loc))) > 0 || s.runsAtEnd(uint32(loc)) {
 				ask = append(ask, uint32(loc))
 			}
 		}

@@ -14,9 +14,9 @@ const (
 	fewPieces = 8
 )
 
-// EachPiece calls f with the piece of each window in turn. It cuts the pieces in the same way as [Cut]. If closed is
-// set, calls and operations that are open at the end of a window end at the window's last tick, as in a window of a
-// visit ([FindOccurrences]).
+// EachPiece calls f with the piece of each window in turn. It cuts the pieces in the same way as [CutRunning]. If
+// closed is set, calls and operations that are open at the end of a window end at the window's last tick, as in a
+// window of a visit ([FindOccurrences]).
 // f must not retain the piece. EachPiece divides the windows and the trace into parts, and holds a part in memory, in
 // at most 30 MB. This takes less time than cutting each piece out of the whole trace, because that requires
 // reading all events before the window.
@@ -30,7 +30,8 @@ func eachPiece(ctx context.Context, events format.Events, windows []trace.Window
 	f func(i int, piece format.Events) error) error {
 	if len(windows) <= fewPieces {
 		for i, w := range windows {
-			piece := transformed{&cut{sameDefinitions: interleaved(events), window: w, toLastTick: closed}}
+			piece := transformed{&cut{sameDefinitions: interleaved(events), window: w, toLastTick: closed,
+				running: true}}
 			if err := piece.Prepare(ctx); err != nil {
 				return err
 			}
@@ -44,7 +45,7 @@ func eachPiece(ctx context.Context, events format.Events, windows []trace.Window
 	for _, w := range windows {
 		all.From, all.To = min(all.From, w.From), max(all.To, w.To)
 	}
-	part := Cut(events, all)
+	part := CutRunning(events, all, nil)
 	if err := part.Prepare(ctx); err != nil {
 		return err
 	}

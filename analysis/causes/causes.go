@@ -154,7 +154,7 @@ func FromHistory(ctx context.Context, h *history.History, opt Options) (*Result,
 // followEnds distributes the times from the ends of processes to the end of the run. A process is a first thread.
 func (f *finder) followEnds() {
 	d := f.h.Log.Defs
-	later := synclog.LaterThreads(d)
+	later := d.LaterThreads()
 	ends := []waitstate.Place{} // the last element of the history of each process, which follows its last call
 	last := 0
 	for i, l := range f.h.Locations {
@@ -172,7 +172,8 @@ func (f *finder) followEnds() {
 		cause := ends[last]
 		begin, end := f.h.Locations[p.Location].Last, f.h.Locations[cause.Location].Last
 		if begin < end {
-			f.follow(&history.Wait{Begin: begin, Length: end - begin, CauseTime: end, Place: p, Cause: cause,
+			f.follow(&history.Wait{Interval: waitstate.Interval{Begin: begin, Length: end - begin},
+				CauseTime: end, Place: p, Cause: cause,
 				Path: synclog.NoPath, Pattern: waitstate.EarlyEnd}, nil)
 		}
 	}
@@ -186,7 +187,7 @@ func (f *finder) follow(w *history.Wait, shares []share) {
 	}
 	counted := int64(0) // the part of the wait that counts
 	if f.opt.Locations == nil || f.opt.Locations(w.Place.Location) {
-		counted = f.opt.Window.Clip(w.Begin+w.Length) - f.opt.Window.Clip(w.Begin)
+		counted = w.Within(f.opt.Window)
 	}
 	if counted <= 0 && len(shares) == 0 {
 		return

@@ -28,6 +28,9 @@ import (
 type Options struct {
 	// Rows maps regions to rows. The regions of a row count as one region. Nil counts each region by itself.
 	Rows *trace.Rows
+	// Part is set if the events are those of a part of a trace, such as a window. A part may have no calls of regions,
+	// because all of its time is outside of calls.
+	Part bool
 }
 
 // Result is the result of the analysis. Times are in ticks.
@@ -124,12 +127,12 @@ type Devices struct {
 // Find computes the factors of a trace. ok is false if [Result.Missing] returns a reason. The error is
 // analysis.ErrTimeRange, or an error of the scan, of the temporary file, or of the context.
 func Find(ctx context.Context, events format.Events, opt Options) (r *Result, ok bool, err error) {
-	h, err := history.Build(ctx, events, history.Options{Rows: opt.Rows})
+	h, err := history.Build(ctx, events, history.Options{Rows: opt.Rows, Part: opt.Part})
 	if err != nil {
 		return nil, false, err
 	}
 	defer h.Close()
-	r, ok, finish := FromHistory(h)
+	r, ok, finish := FromHistory(h, opt.Part)
 	if ok {
 		ideal, err := retime.Makespan(ctx, h, IdealNetwork())
 		if err != nil {
@@ -147,15 +150,17 @@ func Find(ctx context.Context, events format.Events, opt Options) (r *Result, ok
 func IdealNetwork() retime.Options { return retime.Options{Transfer: 0} }
 
 // FromHistory computes a result from a history, without its factors. The function finish sets the factors. Its
-// argument is the runtime in ticks with [IdealNetwork]. finish must be called only if ok is true.
-func FromHistory(h *history.History) (r *Result, ok bool, finish func(ideal int64)) {
+// argument is the runtime in ticks with [IdealNetwork]. finish must be called only if ok is true. part is
+// [Options.Part].
+func FromHistory(h *history.History, part bool) (r *Result, ok bool, finish func(ideal int64)) {
 	c := sumThreads(h)
 	r = &Result{Clock: h.Log.Defs.Clock, Processes: len(c.processes), Streams: c.devices.streams,
 		Runtime: h.Log.Last - h.Log.First, Useful: c.useful, UsefulMax: c.most, Violations: h.Violations()}
 	for _, p := range c.processes {
 		r.Threads += p.threads
 	}
-	r.calls, r.runtime = c.operations || len(h.Log.Paths) > 0, c.operations || c.runtime
+	r.calls = c.operations || len(h.Log.Paths) > 0 || part && h.Log.Defs.Regions.Len() > 0 && c.most > 0
+	r.runtime = c.operations || c.runtime || part && synclog.HasCalls(h.Log.Defs)
 	if r.Missing() != "" {
 		return r, false, nil
 	}

@@ -161,7 +161,7 @@ func Explain(ctx context.Context, events format.Events, opt Options) (page *Page
 	if x.causes, err = causes.FromHistory(ctx, h, causes.Options{Rows: opt.Rows, Ends: true}); err != nil {
 		return nil, false, err
 	}
-	e, ok, setFactors := efficiency.FromHistory(h)
+	e, ok, setFactors := efficiency.FromHistory(h, false)
 	x.page = &Page{Clock: log.Defs.Clock, Efficiency: e, Findings: []Finding{}, Unjudged: []string{},
 		Ran: RunSummary{Processes: e.Processes, Threads: e.Threads, Streams: e.Streams, Runtime: e.Runtime,
 			Regions: []Region{}}}
@@ -182,7 +182,7 @@ func Explain(ctx context.Context, events format.Events, opt Options) (page *Page
 	if x.series, err = x.findSeries(); err != nil {
 		return nil, false, err
 	}
-	x.later = synclog.LaterThreads(log.Defs)
+	x.later = log.Defs.LaterThreads()
 	x.planRuntimes(func(times []int64) { setFactors(times[0]) }, efficiency.IdealNetwork())
 	x.late()
 	x.slowing()

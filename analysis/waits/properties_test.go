@@ -20,6 +20,7 @@ import (
 	"github.com/weft-trace/weft/format/all"
 	"github.com/weft-trace/weft/internal/effort"
 	"github.com/weft-trace/weft/trace"
+	"github.com/weft-trace/weft/transform"
 )
 
 // eachProgram runs a test with the trace of each random program.
@@ -231,7 +232,8 @@ func TestRetimedRuns(t *testing.T) {
 	})
 }
 
-// TestWindowsAddUp checks that the waits in consecutive windows add up to those of the whole trace.
+// TestWindowsAddUp checks that the waits and the useful times in consecutive windows add up to those of the whole
+// trace.
 func TestWindowsAddUp(t *testing.T) {
 	eachProgram(t, func(t *testing.T, _ *trace.Recorder, events format.Events) {
 		begin, end, _, err := format.Extent(context.Background(), events)
@@ -259,7 +261,21 @@ func TestWindowsAddUp(t *testing.T) {
 			}
 			return r
 		}
+		// A window that ends between the begin of a thread's work in a team and its region lacks this time.
+		threads := slices.Contains(events.Defs().LaterThreads(), true)
+		useful := func(window trace.Window) int64 {
+			if threads {
+				return 0
+			}
+			r, _, err := efficiency.Find(context.Background(), transform.CutRunning(events, window, nil),
+				efficiency.Options{Part: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return r.Useful.Int64()
+		}
 		whole, parts := map[string]int64{}, map[string]int64{}
+		whole["useful"] = useful(trace.Window{From: begin, To: end + 1})
 		wholeCosts, partCosts := map[string]float64{}, map[string]float64{}
 		sums(find(t, events, waits.Options{}), whole)
 		costs(nil, wholeCosts)
@@ -274,6 +290,7 @@ func TestWindowsAddUp(t *testing.T) {
 			window := &trace.Window{From: from, To: cuts[i+1]}
 			r := find(t, events, waits.Options{Window: window})
 			sums(r, parts)
+			parts["useful"] += useful(*window)
 			waiting := map[string]trace.Ticks{}
 			for _, p := range r.Patterns {
 				waiting[p.Pattern] = p.Time

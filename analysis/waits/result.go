@@ -194,11 +194,25 @@ func (a *adder) result() *Result {
 		if a.defs.RoleOf(x.Region) == trace.BarrierRole {
 			continue // counted as barriers
 		}
-		name := a.regionName(x.Region)
+		name, reason := a.regionName(x.Region), "no events are recorded inside, so the partners are unknown"
+		if a.defs.MPICall(x.Region) == "intercomm_create" && !a.connectsGroups() {
+			reason = "the trace does not show which communicators they create, so messages in these communicators have " +
+				"wrong partners, and waits in their collective operations may be wrong"
+		}
 		r.Unjudged = append(r.Unjudged, Unjudged{What: "calls of " + name, one: "call of " + name, Count: x.Visits,
-			Reason: "no events are recorded inside, so the partners are unknown", Time: x.Time})
+			Reason: reason, Time: x.Time})
 	}
 	return r
+}
+
+// connectsGroups reports whether a communicator connects two groups of locations.
+func (a *adder) connectsGroups() bool {
+	for c := range a.defs.Communicator.Len() {
+		if a.defs.ConnectsGroups(uint64(c)) {
+			return true
+		}
+	}
+	return false
 }
 
 // pattern returns the sums of a pattern.

@@ -63,6 +63,24 @@ func unjudgedTexts(r *waits.Result) (list []string) {
 	return list
 }
 
+// TestUnknownIntercommunicators checks that there is a reason of its own if a trace records communicators that connect
+// two groups like others, as EZTrace does: each side gets a communicator of its own group, and the ranks of the other
+// group in the events of its messages.
+func TestUnknownIntercommunicators(t *testing.T) {
+	p := newPairOfRanks()
+	for loc := range uint32(2) {
+		p.call(loc, "MPI_Intercomm_create", 100, 110, func() {})
+	}
+	r := find(t, format.Recorded(p.rec), waits.Options{})
+	expected := []string{"2 calls of MPI_Intercomm_create 20"}
+	if found := unjudgedTexts(r); !slices.Equal(found, expected) {
+		t.Fatalf("found %q, expected %q", found, expected)
+	}
+	if reason := r.Unjudged[0].Reason; !strings.HasPrefix(reason, "the trace does not show which communicators") {
+		t.Errorf("found the reason %q", reason)
+	}
+}
+
 // TestUnjudged checks that calls whose waits are unknown are counted.
 func TestUnjudged(t *testing.T) {
 	r := find(t, format.Recorded(unjudgedTrace().rec), waits.Options{})

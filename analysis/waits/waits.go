@@ -31,12 +31,12 @@ type Options struct {
 	// Bins is the number of equal parts of the window, or of the trace without a window, for which
 	// waits are summed. 0 means none.
 	Bins int
-	// Each, if it is not nil, is called for each counted wait of a positive length, in ticks. It is not called
-	// for waits of a pattern that is part of another pattern.
+	// Each, if it is not nil, is called for each counted wait of a positive length, in ticks, or for each part of a wait
+	// between tasks. It is not called for waits of a pattern that is part of another pattern.
 	Each func(w Interval)
 }
 
-// Interval is a wait of a location. Times are in ticks.
+// Interval is a wait of a location, or a part of a wait between tasks. Times are in ticks.
 type Interval struct {
 	Location      uint32 // index into Definitions.Locations
 	Begin, Length int64
@@ -212,7 +212,7 @@ func (a *adder) add(w *waitstate.Wait) {
 	if w.Pattern.AllForAll() && w.Length > 0 && window.Has(w.CauseTime) {
 		a.lastOf(w.Communicator, w.Cause.Location).time.Add(w.Length)
 	}
-	length := window.Clip(w.Begin+w.Length) - window.Clip(w.Begin)
+	length := w.Within(window)
 	begins := window.Has(w.Begin)
 	if length <= 0 && !begins {
 		return
@@ -220,13 +220,15 @@ func (a *adder) add(w *waitstate.Wait) {
 	s := &a.patterns[w.Pattern]
 	s.count(w, length, begins)
 	if _, part := w.Pattern.PartOf(); a.opt.Each != nil && !part && w.Length > 0 {
-		a.opt.Each(Interval{w.Place.Location, w.Begin, w.Length, w.Cause.Location, w.CauseTime})
+		w.Each(func(begin, end int64) {
+			a.opt.Each(Interval{w.Place.Location, begin, end - begin, w.Cause.Location, w.CauseTime})
+		})
 	}
 	if begins {
 		s.keepWorst(w, a.opt.Worst)
 	}
 	if a.opt.Bins > 0 {
-		a.addToBins(s, w.Begin, w.Begin+w.Length)
+		w.Each(func(begin, end int64) { a.addToBins(s, begin, end) })
 	}
 }
 

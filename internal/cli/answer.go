@@ -129,7 +129,7 @@ func answerPart[T any](a *app, ctx context.Context, path string, r *inputFlags, 
 		return answer, "", nil, err
 	}
 	defer in.Close()
-	part, err := s.narrow(ctx, in)
+	part, err := s.narrowRunning(ctx, in)
 	if err != nil {
 		return answer, "", nil, err
 	}

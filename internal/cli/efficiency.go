@@ -167,7 +167,7 @@ func (a *app) computeEfficiency(c *cobra.Command, path string, f *efficiencyFlag
 	list, missing, lack, err := answerPart(a, c.Context(), path, &f.input, &f.selection, "the trace has no efficiency",
 		func(in *input) (list []*efficiencyResult, missing string, err error) {
 			h = in.heading()
-			opt := efficiency.Options{Rows: trace.NewRows(in.Defs())}
+			opt := efficiency.Options{Rows: trace.NewRows(in.Defs()), Part: f.wantsPhases() || f.selection.selectsTimes()}
 			if f.wantsPhases() {
 				windows, err := a.phaseWindows(c.Context(), in, f)
 				if err != nil {

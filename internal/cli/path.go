@@ -117,7 +117,7 @@ func (a *app) runPath(c *cobra.Command, args []string, flags *pathFlags) error {
 	in, err := a.open(c.Context(), args[0], &flags.input)
 	var none error // set for a trace without a critical path
 	err = a.answer(in, err, flags.asJSON, &flags.input, func(in *input) (any, func() error, error) {
-		part, err := flags.selection.narrow(c.Context(), in)
+		part, err := flags.selection.narrowRunning(c.Context(), in)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -24,6 +24,7 @@ type pieceFlags struct {
 	each    bool
 	margin  string
 	borders string
+	running bool // the piece is for an analysis of the whole time of processes and threads
 }
 
 // borders lists the values of --borders.

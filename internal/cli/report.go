@@ -319,7 +319,7 @@ func (a *app) addReasons(ctx context.Context, in *input, s *selectionFlags, by s
 		if x.WaitStates, err = waits.Find(ctx, in.Events, opt); err != nil {
 			return err
 		}
-		if _, err := s.narrow(ctx, in); err != nil {
+		if _, err := s.narrowRunning(ctx, in); err != nil {
 			return err
 		}
 	}

@@ -135,7 +135,12 @@ func (rf *rewriteFlags) transform(ctx context.Context, d format.Events) (format.
 		if wanted.Location != nil {
 			reads = wanted.Reads
 		}
-		cut := func(d format.Events, w trace.Window) format.Events { return transform.CutAt(d, w, reads) }
+		cut := func(d format.Events, w trace.Window) format.Events {
+			if rf.piece.running {
+				return transform.CutRunning(d, w, reads)
+			}
+			return transform.CutAt(d, w, reads)
+		}
 		make := []func(format.Events, trace.Window) format.Events{cut, transform.SelectWindow}
 		how, err := wordIndex("--borders", rf.piece.borders, borders...)
 		if err != nil {

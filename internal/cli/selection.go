@@ -129,7 +129,18 @@ func (s *selectionFlags) infoPart(ctx context.Context, in *input) (*info.Part, e
 // narrow restricts the events to the selection, as weft cut and weft filter do, for analyses of
 // whole traces.
 func (s *selectionFlags) narrow(ctx context.Context, in *input) (narrowed bool, err error) {
+	return in.narrow(ctx, s.partOf(inputFlags{}))
+}
+
+// narrowRunning is like narrow, for analyses of the whole time of processes and threads ([transform.CutRunning]).
+func (s *selectionFlags) narrowRunning(ctx context.Context, in *input) (narrowed bool, err error) {
 	x := s.partOf(inputFlags{})
+	x.piece.running = true
+	return in.narrow(ctx, x)
+}
+
+// narrow restricts the events to a piece and a filter.
+func (in *input) narrow(ctx context.Context, x *rewriteFlags) (narrowed bool, err error) {
 	if !x.changesTrace() {
 		return false, nil
 	}
@@ -184,9 +195,12 @@ func (s *selectionFlags) defineWindowFlag(f *pflag.FlagSet) {
 		"--from and --to in one flag: 20%..30%, 1.5ms..2ms, @-5..@7; a missing side is unlimited")
 }
 
+// selectsTimes reports whether a flag selects times.
+func (s *selectionFlags) selectsTimes() bool { return s.from+s.to+s.window != "" }
+
 // anySet reports whether any flag of the selection is set.
 func (s *selectionFlags) anySet() bool {
-	return s.from != "" || s.to != "" || s.window != "" || len(s.locations)+len(s.groups)+len(s.kinds)+len(s.regions) > 0
+	return s.selectsTimes() || len(s.locations)+len(s.groups)+len(s.kinds)+len(s.regions) > 0
 }
 
 // splitWindow sets from and to to the ends of --window.

@@ -46,12 +46,12 @@ type Call struct {
 
 // Wait is a wait of at least one tick. Times are in ticks.
 type Wait struct {
-	Begin, Length int64
-	CauseTime     int64           // begin of the call Cause, or time at which this call releases a lock
-	Place         waitstate.Place // the call that waits
-	Cause         waitstate.Place // the call for which Place waits
-	Path          uint32          // path of the call that waits
-	Pattern       waitstate.Pattern
+	waitstate.Interval
+	CauseTime int64           // begin of the call Cause, or time at which this call releases a lock
+	Place     waitstate.Place // the call that waits
+	Cause     waitstate.Place // the call for which Place waits
+	Path      uint32          // path of the call that waits
+	Pattern   waitstate.Pattern
 }
 
 // Location holds the calls of a location, which are numbered from 0 in the order of their ends.
@@ -155,6 +155,7 @@ type Options struct {
 	// Window limits the history to the waits that begin before its end, and to the calls on which these
 	// depend. For later times, the data are not complete. Nil means the whole trace.
 	Window *trace.Window
+	Part   bool // the value of synclog.Options.Part
 	// Hooks returns functions to call while the log is evaluated, and the window of [History.Counts]. It may be nil.
 	Hooks func(*synclog.Log) waitstate.Hooks
 	// ChunkSize is the number of packed bytes of a chunk, and CachedCalls the number of unpacked calls in
@@ -175,7 +176,7 @@ func (h *History) Violations() *waitstate.Violations {
 // temporary file or the context.
 func Build(ctx context.Context, events format.Events, opt Options) (*History, error) {
 	log, err := synclog.Read(ctx, events, synclog.Options{Rows: opt.Rows, Times: true, ChunkSize: opt.ChunkSize,
-		Window: opt.Window})
+		Window: opt.Window, Part: opt.Part})
 	if err != nil {
 		return nil, err
 	}
@@ -504,6 +505,9 @@ func (h *History) wait(w *waitstate.Wait) {
 	}
 	h.attach(w.Place, attachedWait, int64(w.Pattern), w.Begin-h.baseTime(w.Place), w.Length, int64(w.Cause.Location),
 		int64(w.Cause.Number), w.CauseTime-(w.Begin+w.Length))
+	for _, s := range w.Busy {
+		h.attach(w.Place, attachedBusy, s.Begin-w.Begin, s.End-s.Begin)
+	}
 	// The time of an EarlyReduce wait is counted once: hooks report it a second time with the pattern Reduction.
 	if w.Pattern != waitstate.EarlyReduce {
 		*h.waited.At(w.Path, w.Place.Location) += w.Length

@@ -214,6 +214,7 @@ func (h *History) unpack(l *Location, p *page) {
 // The kinds of attachments of calls, in packed form.
 const (
 	attachedWait = iota
+	attachedBusy // an element of Busy of the wait before
 	attachedSource
 	attachedRelease // a source that is a signal or an end
 	attachedLock    // a source that releases a lock
@@ -311,6 +312,10 @@ func (h *History) unpackFrom(l *Location, x *calls, b []byte) {
 			w.Cause = waitstate.Place{Location: uint32(number()), Number: int32(number())}
 			w.CauseTime = w.Begin + w.Length + number()
 			x.waits = append(x.waits, w)
+		case attachedBusy:
+			w := &x.waits[len(x.waits)-1]
+			begin := w.Begin + number()
+			w.Busy = append(w.Busy, synclog.Span{Begin: begin, End: begin + number()})
 		case attachedSource, attachedRelease, attachedLock:
 			s := Source{Released: kind != attachedSource, Lock: kind == attachedLock}
 			s.Place = waitstate.Place{Location: uint32(number()), Number: int32(number())}

@@ -71,7 +71,7 @@ func (h *horizon) world(loc uint32) uint32 {
 
 func newHorizon(d *trace.Definitions, to int64, workers []*worker) *horizon {
 	h := &horizon{defs: d, to: to, workers: workers, worlds: d.Worlds()}
-	later := LaterThreads(d) // scans may have added locations
+	later := d.LaterThreads() // scans may have added locations
 	for i, l := range d.Locations.All() {
 		if l.Kind.IsProcessor() && !later[i] {
 			h.main = append(h.main, uint32(i))

@@ -155,6 +155,9 @@ type Options struct {
 	// Window limits the log to the calls that determine the waits in the window: the calls up to the end of
 	// the window, and the later calls on which the waits depend. Nil means the whole trace.
 	Window *trace.Window
+	// Part is set if the events are those of a part of a trace. A collective operation outside of calls that has no end
+	// there lasts until the end of the part, in [Log.OperationTimes].
+	Part bool
 }
 
 // bounded reports whether there is a window that ends before the trace may end.
@@ -225,7 +228,7 @@ func Read(ctx context.Context, events format.Events, opt Options) (*Log, error) 
 	}
 	sel := trace.Everything()
 	sel.Links = trace.NoLinks
-	later := LaterThreads(l.Defs)
+	later := l.Defs.LaterThreads()
 	var mu sync.Mutex
 	var workers []*worker
 	scan := func(sel trace.Selection) error {

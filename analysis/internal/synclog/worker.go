@@ -13,6 +13,7 @@ type worker struct {
 	defs  *trace.Definitions
 	rows  *trace.Rows
 	times bool
+	part  bool // the value of Options.Part
 	// launches is the value of [Log.Launches].
 	launches bool
 	chunk    int    // size of a chunk in bytes
@@ -212,8 +213,9 @@ type teamVisit struct{ communicator, visit, barriers uint64 }
 
 func newWorker(log *Log, opt Options, later []bool) *worker {
 	locations := max(log.Defs.Locations.Len(), 1)
-	w := &worker{defs: log.Defs, rows: opt.Rows, times: opt.Times, window: opt.Window, launches: log.Launches,
-		later: later, store: log.store, index: map[node]int32{}, chunk: min(max(memory/locations, 512), 16<<10)}
+	w := &worker{defs: log.Defs, rows: opt.Rows, times: opt.Times, part: opt.Part, window: opt.Window,
+		launches: log.Launches, later: later, store: log.store, index: map[node]int32{},
+		chunk: min(max(memory/locations, 512), 16<<10)}
 	if opt.Times {
 		w.chunk = min(max(timesMemory/locations, 512), 4<<10)
 	}
@@ -305,19 +307,6 @@ func (w *worker) lane(loc uint32) *lane {
 		w.lanes[loc] = l
 	}
 	return l
-}
-
-// LaterThreads returns for each location whether it is a thread that is not the first one of its
-// process.
-func LaterThreads(d *trace.Definitions) []bool {
-	later := make([]bool, d.Locations.Len())
-	begun := map[uint32]bool{}
-	for i, l := range d.Locations.All() {
-		if d.Groups.Has(l.Group) && d.Groups.At(l.Group).Kind == "process" {
-			later[i], begun[l.Group] = begun[l.Group], true
-		}
-	}
-	return later
 }
 
 // Batch packs the calls that end in a batch of events.
@@ -625,6 +614,9 @@ func (w *worker) finish() error {
 			c := l.calls[len(l.calls)-1]
 			c.flushHeld(trace.Undefined)
 			c.kind.lock = noLockCall // the call did not get the lock
+			if w.part && c == l.operation.call {
+				l.addOperation(l.passed[c.before:])
+			}
 			if err := w.end(l, c, l.latest); err != nil {
 				return err
 			}

@@ -233,7 +233,7 @@ func (e *engine) reportSleepers(r *round) {
 	for i := range r.members {
 		m := &r.members[i]
 		if m.asleep = m.Leave >= f.time; m.asleep {
-			e.reportWait(Wait{r.pattern, m.Place, m.Path, m.Enter, m.waited(f.time), f.place, f.time, 0, false})
+			e.reportWait(Wait{r.pattern, m.Place, m.Path, m.interval(f.time), f.place, f.time, 0, false})
 			if e.hooks.Handover != nil {
 				e.hooks.Handover(&Handover{f.place, m.Place, f.time, m.Leave, false})
 			}

@@ -253,6 +253,9 @@ func (m *Member) waited(t int64) int64 {
 	return w
 }
 
+// interval returns the interval of the wait up to time t.
+func (m *Member) interval(t int64) Interval { return Interval{m.Enter, m.waited(t), m.busy} }
+
 // LastToArrive returns the member that arrives last; of several, the first one in the list.
 func LastToArrive(members []Member) *Member {
 	last := &members[0]
@@ -276,7 +279,7 @@ func FirstLeave(members []Member) int64 {
 // waitFor returns the wait of member m for the arrival of member cause. The time in other regions during the call is
 // no wait.
 func (o *Operation) waitFor(p Pattern, m, cause *Member) Wait {
-	return Wait{p, m.Place, m.Path, m.Enter, m.waited(min(cause.Arrival, m.Leave)), cause.ArrivalPlace, cause.Arrival,
+	return Wait{p, m.Place, m.Path, m.interval(min(cause.Arrival, m.Leave)), cause.ArrivalPlace, cause.Arrival,
 		o.Communicator, o.HasCommunicator}
 }
 
@@ -284,7 +287,7 @@ func (o *Operation) waitFor(p Pattern, m, cause *Member) Wait {
 // the first one has left, as a Wait. first is the time at which the first member leaves.
 func (o *Operation) completion(p Pattern, m, last *Member, first int64) Wait {
 	begin := max(first, last.Arrival, m.Enter)
-	return Wait{p, m.Place, m.Path, begin, m.Leave - begin, last.ArrivalPlace, last.Arrival, o.Communicator,
+	return Wait{p, m.Place, m.Path, between(begin, m.Leave), last.ArrivalPlace, last.Arrival, o.Communicator,
 		o.HasCommunicator}
 }
 

@@ -140,7 +140,7 @@ func (e *engine) match(s *stream, q *workQueue) {
 		if e.counts(b.enter) {
 			e.Judged++
 		}
-		e.reportWait(Wait{Launch, b.place, b.path, b.enter, a.enter - b.enter, a.place, a.enter, 0, false})
+		e.reportWait(Wait{Launch, b.place, b.path, between(b.enter, a.enter), a.place, a.enter, 0, false})
 		if e.hooks.Dependence != nil {
 			e.hooks.Dependence(&Dependence{b.place, a.place, a.enter})
 		}
@@ -218,7 +218,7 @@ func (e *engine) endSyncs() {
 			e.handOver(s, &a.access)
 		}
 		if last != nil && a.contains(last.leave) {
-			e.reportWait(Wait{Device, a.place, a.path, a.enter, last.leave - a.enter, last.place, last.leave, 0, false})
+			e.reportWait(Wait{Device, a.place, a.path, between(a.enter, last.leave), last.place, last.leave, 0, false})
 		}
 	}
 	x.syncs = x.syncs[:0]

@@ -156,12 +156,12 @@ type Place struct {
 
 // Wait is a wait of at least one tick. Times are in ticks.
 type Wait struct {
-	Pattern       Pattern
-	Place         Place  // the call that waits
-	Path          uint32 // path of that call
-	Begin, Length int64
-	Cause         Place // call for which the location waits
-	CauseTime     int64 // begin of that call, release of the lock, or end of the work
+	Pattern Pattern
+	Place   Place  // the call that waits
+	Path    uint32 // path of that call
+	Interval
+	Cause     Place // call for which the location waits
+	CauseTime int64 // begin of that call, release of the lock, or end of the work
 	// Communicator is the communicator of the message, operation or team, valid only if HasCommunicator
 	// is set.
 	Communicator    uint64

@@ -194,7 +194,7 @@ func (e *engine) reportContention(l *lock, a acquired, h release) {
 		return
 	}
 	length := min(h.time, a.time) - a.enter
-	e.reportWait(Wait{l.pattern, a.place, a.path, a.enter, length, h.place, h.time, 0, false})
+	e.reportWait(Wait{l.pattern, a.place, a.path, Interval{a.enter, length, nil}, h.place, h.time, 0, false})
 	signal := a.shared && (a.condition || h.signal)
 	if signal && l.pattern == LockContention && length > 0 {
 		e.Signals.Add(length)

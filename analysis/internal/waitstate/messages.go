@@ -426,7 +426,8 @@ func (e *engine) judgeSend(x *message) {
 	}
 	if waited && w > c.lateReceiver {
 		c.lateReceiver = w
-		c.receiver = Wait{LateReceiver, c.place, c.path, c.enter, w, x.recvPost, x.recvPostEnter, x.communicator, true}
+		c.receiver = Wait{LateReceiver, c.place, c.path, Interval{c.enter, w, nil}, x.recvPost,
+			x.recvPostEnter, x.communicator, true}
 	}
 	e.completeOne(c)
 }
@@ -448,7 +449,8 @@ func (e *engine) completeOne(c *call) {
 	case c.lateSender > 0:
 		x := c.late
 		l := e.messages.lateMessage(x)
-		l.wait = Wait{LateSender, c.place, c.path, c.enter, c.lateSender, x.send, x.sendEnter, x.communicator, true}
+		l.wait = Wait{LateSender, c.place, c.path, Interval{c.enter, c.lateSender, nil}, x.send, x.sendEnter,
+			x.communicator, true}
 		e.reportWait(l.wait)
 		e.reportWrongOrder(l)
 	case c.lateReceiver > 0:

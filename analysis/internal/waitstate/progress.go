@@ -151,7 +151,7 @@ func (e *engine) reportProgress(x *lockEpoch, until int64) (later bool) {
 			}
 			later = true
 		}
-		e.reportWait(Wait{Progress, w.place, w.path, w.enter, w.cause.enter - w.enter, w.cause.place, w.cause.enter, c,
+		e.reportWait(Wait{Progress, w.place, w.path, between(w.enter, w.cause.enter), w.cause.place, w.cause.enter, c,
 			c != trace.Undefined})
 	}
 	x.progress = nil

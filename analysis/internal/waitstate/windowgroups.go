@@ -229,7 +229,7 @@ func (e *engine) reportAccessWait(x *originEpoch, a, post *access) {
 // reportLatePost reports the wait of a call of an origin for the post of a target.
 func (e *engine) reportLatePost(x *originEpoch, a, post *access) {
 	c := e.windowCommunicator(x.window)
-	e.reportWait(Wait{LatePost, a.place, a.path, a.enter, post.enter - a.enter, post.place, post.enter, c,
+	e.reportWait(Wait{LatePost, a.place, a.path, between(a.enter, post.enter), post.place, post.enter, c,
 		c != trace.Undefined})
 }
 
@@ -293,7 +293,7 @@ func (e *engine) judgeTarget(x *targetEpoch) {
 	}
 	end := min(last.enter, m.leave)
 	c := e.windowCommunicator(x.window)
-	w := Wait{EarlyWait, m.place, m.path, m.enter, end - m.enter, last.place, last.enter, c, c != trace.Undefined}
+	w := Wait{EarlyWait, m.place, m.path, between(m.enter, end), last.place, last.enter, c, c != trace.Undefined}
 	e.reportWait(w)
 	w.Pattern, w.Begin = LateComplete, max(m.enter, x.accessed)
 	w.Length = end - w.Begin

@@ -230,7 +230,7 @@ func (e *engine) judgeLock(x *lockEpoch) {
 		return
 	}
 	if c := e.windowCommunicator(x.key.window); !later {
-		e.reportWait(Wait{WindowLock, a.place, a.path, a.enter, until - a.enter, h.place, until, c, c != trace.Undefined})
+		e.reportWait(Wait{WindowLock, a.place, a.path, between(a.enter, until), h.place, until, c, c != trace.Undefined})
 	}
 	if e.hooks.Handover != nil {
 		e.hooks.Handover(&Handover{h.place, a.place, until, a.leave, true})

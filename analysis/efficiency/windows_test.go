@@ -1,0 +1,83 @@
+package efficiency_test
+
+import (
+	"testing"
+
+	"github.com/weft-trace/weft/analysis/efficiency"
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+	"github.com/weft-trace/weft/transform"
+)
+
+// TestWindowOutsideOfCalls checks that the time outside of all regions between an end of a window and the nearest event
+// counts. Both ranks compute from 20 to 980, except that rank 0 sends from 500 to 520, and rank 1 receives from 300 to
+// 340. Rank 2 has ended at 100 and computes from 20 to 90.
+func TestWindowOutsideOfCalls(t *testing.T) {
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
+	machine := r.Machine("m")
+	send, receive := r.Region("MPI_Send"), r.Region("MPI_Recv")
+	initialise, finalise := r.Region("MPI_Init"), r.Region("MPI_Finalize")
+	for rank, calls := range [][]struct {
+		begin, end int64
+		region     uint32
+	}{
+		{{0, 20, initialise}, {500, 520, send}, {980, 1000, finalise}},
+		{{0, 20, initialise}, {300, 340, receive}, {980, 1000, finalise}},
+		{{0, 20, initialise}, {90, 100, finalise}},
+	} {
+		loc := r.Thread("t", r.Process(string(rune('0'+rank)), machine))
+		for _, c := range calls {
+			r.Enter(loc, c.begin, c.region)
+			r.Leave(loc, c.end, c.region)
+		}
+	}
+	for _, x := range []struct {
+		from, to, useful, runtime int64
+		threads                   int
+	}{
+		{0, 1001, 940 + 920 + 70, 1000, 3},
+		{200, 400, 200 + 160, 200, 2}, // no event of rank 0
+		{400, 450, 50 + 50, 50, 2},    // no event at all
+		{310, 600, 270 + 260, 290, 2}, // begins in a call of rank 1
+		{0, 310, 290 + 280 + 70, 310, 3},
+		{600, 1001, 380 + 380, 400, 2},
+	} {
+		window := trace.Window{From: x.from, To: x.to}
+		found, ok, err := efficiency.Find(t.Context(), transform.CutRunning(format.Recorded(r), window, nil),
+			efficiency.Options{Part: true})
+		if err != nil || !ok {
+			t.Fatal(window, ok, err)
+		}
+		if found.Useful.Int64() != x.useful || found.Runtime != x.runtime || found.Threads != x.threads {
+			t.Errorf("%v: found %d useful ticks of %d threads in %d, expected %d of %d in %d", window,
+				found.Useful.Int64(), found.Threads, found.Runtime, x.useful, x.threads, x.runtime)
+		}
+	}
+}
+
+// TestWindowsOfOperations checks that the useful times of two windows add up to that of the whole trace, for any time
+// between them, also in collective operations outside of calls.
+func TestWindowsOfOperations(t *testing.T) {
+	for _, regions := range []bool{true, false} {
+		events := format.Recorded(operations(3, regions))
+		begin, end, _, err := format.Extent(t.Context(), events)
+		if err != nil {
+			t.Fatal(err)
+		}
+		useful := func(from, to int64) int64 {
+			piece := transform.CutRunning(events, trace.Window{From: from, To: to}, nil)
+			r, _, err := efficiency.Find(t.Context(), piece, efficiency.Options{Part: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return r.Useful.Int64()
+		}
+		whole := useful(begin, end+1)
+		for at := begin; at <= end; at += 7 {
+			if found := useful(begin, at) + useful(at, end+1); found != whole {
+				t.Fatalf("calls %t: found %d useful ticks in windows before and after %d, expected %d", regions, found, at,
+					whole)
+			}
+		}
+	}
+}

@@ -1,0 +1,58 @@
+package transform
+
+import (
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+)
+
+// CutRunning is like [CutAt], for analyses of the whole time of processes and threads. The first event of a process or
+// thread that has earlier events and later ones is at the begin of the piece, and its last event is at the end if it
+// has later events. If the piece has no event there, CutRunning adds one of the kind NoOp. So the time outside of all
+// regions between an end of the piece and the nearest event in it is part of the time of the location.
+//
+// Threads that have worked in a team before the piece get no such events, because they sleep outside of all regions.
+// The first threads of processes do not sleep.
+func CutRunning(d format.Events, w trace.Window, wanted func(loc uint32) bool) format.Events {
+	return transformed{&cut{sameDefinitions: interleaved(d), window: w, flows: flows{wanted: wanted}, running: true}}
+}
+
+// activity holds what a location has done before a piece.
+type activity struct {
+	active bool // the location has events
+	teamed bool // the location has worked in a team of threads
+	runs   bool // the location gets a NoOp at the begin of the piece
+}
+
+// note processes a row before the piece.
+func (a *activity) note(k trace.Kind) {
+	a.active = a.active || k.IsEvent()
+	a.teamed = a.teamed || k == trace.ThreadTeamBegin
+}
+
+// findRunning sets activity.runs of all locations that have events before the piece, and cut.sleepers.
+func (c *cut) findRunning() {
+	if !c.running {
+		return
+	}
+	c.sleepers = c.Defs().LaterThreads()
+	for i, later := range c.sleepers {
+		before := c.openBegins.get(uint32(i))
+		c.sleepers[i] = later && before != nil && before.teamed
+		if before != nil {
+			before.runs = before.active && c.canRun(uint32(i))
+		}
+	}
+}
+
+// canRun reports whether a location is a process or thread that does not sleep outside of all regions.
+func (c *cut) canRun(loc uint32) bool {
+	d := c.Defs()
+	return d.Locations.Has(loc) && d.Locations.At(loc).Kind.IsProcessor() && !d.IsStream(loc) &&
+		!(int64(loc) < int64(len(c.sleepers)) && c.sleepers[loc])
+}
+
+// runsAtEnd reports whether a location gets a NoOp at the end of the piece if it has later events.
+func (s *cutScan) runsAtEnd(loc uint32) bool {
+	l := s.states.get(loc)
+	return s.running && l != nil && l.active && s.canRun(loc)
+}
