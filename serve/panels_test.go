@@ -289,8 +289,8 @@ func TestStatesOfClocksThatDiffer(t *testing.T) {
 }
 
 // TestStatesWithoutTime checks that a trace whose processors have no time has no figures, but the reason that weft
-// states prints: in a trace of PICL, whose events are read, and in one whose index has the states. Once the window
-// contains time, there are figures.
+// states prints: in a trace of PICL, whose events are read, and in one whose index has the states. A window of
+// another trace without time has figures of 0, as with weft states --window.
 func TestStatesWithoutTime(t *testing.T) {
 	dir := t.TempDir()
 	picl, indexed := filepath.Join(dir, "instant.trf"), filepath.Join(dir, "instant.otf2")
@@ -316,8 +316,8 @@ func TestStatesWithoutTime(t *testing.T) {
 	}
 	s := newTestServer(t, options(t), handTrace)
 	api := waitReady(t, s, 0)
-	if v := get(t, s, api+"/states?from=5&to=6"); v["missing"] != "" || v["busy"] == nil {
-		t.Errorf("a tick of %s: found %v, expected sums", handTrace, v)
+	if v := get(t, s, api+"/states?from=1000000&to=1000001"); v["missing"] != "" || fmt.Sprint(v["busy"]) != "0" {
+		t.Errorf("a window behind %s: found %v, expected sums of 0", handTrace, v)
 	}
 }
 

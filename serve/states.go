@@ -204,7 +204,8 @@ func processorStates(e *entry, p *params) func(context.Context) (any, error) {
 			return nil, err
 		case a.Missing != "":
 			a = &statesAnswer{Missing: a.Missing, Rows: []stateRow{}}
-		case !a.timed:
+		case !a.timed && from <= v.first && !trace.Before(to, v.last):
+			// a window without time has figures of 0, as in weft states --window
 			a = &statesAnswer{Missing: states.NoTime, Processors: a.Processors, Rows: []stateRow{}}
 		}
 		return a, nil

@@ -13,7 +13,8 @@ import { stateShares, stateColors, states, waitsQuery, waitsSwitch } from "./par
 /** emptyReason returns the reason why the chart is empty, or "" if it is not. */
 function emptyReason(lane: Lane, s: States): string {
   if (lane.meta.events === 0) return "This trace holds no events.";
-  return s.missing === "" ? "" : `There are no states: ${printable(s.missing)}.`;
+  if (s.missing !== "") return `There are no states: ${printable(s.missing)}.`;
+  return states.every((k) => s[k] === "0") ? "No location has an event in this time, nor was any at work." : "";
 }
 
 /**
@@ -57,7 +58,7 @@ export function utilisation(): Panel {
         info,
         waitsSwitch(tools, lane, s.clocks),
         nothing !== ""
-          ? el("span", {}, `range: ${printable(s.missing)}`)
+          ? el("span", {}, "range: nothing in it")
           : el(
               "span",
               { title: `of ${count(s.processors)} processes, threads and streams, as in weft states` },
