@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -284,6 +285,39 @@ func TestStatesOfClocksThatDiffer(t *testing.T) {
 	}
 	if v := get(t, s, api+"/states?waits=0"); v["clocks"] != nil {
 		t.Errorf("without waits, found %v, expected no violations", v["clocks"])
+	}
+}
+
+// TestStatesWithoutTime checks that a trace whose processors have no time has no figures, but the reason that weft
+// states prints: in a trace of PICL, whose events are read, and in one whose index has the states. A window of
+// another trace without time has figures of 0, as with weft states --window.
+func TestStatesWithoutTime(t *testing.T) {
+	dir := t.TempDir()
+	picl, indexed := filepath.Join(dir, "instant.trf"), filepath.Join(dir, "instant.otf2")
+	if err := os.WriteFile(picl, []byte("-3 -901 1.0 0 -1 0\n-3 21 1.0 0 -1 0\n-3 21 1.0 1 -1 0\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
+	f := r.Region("f")
+	for i := range 2 {
+		loc := r.Location(fmt.Sprint("x", i))
+		r.Enter(loc, 7, f)
+		r.Leave(loc, 7, f)
+	}
+	save(t, indexed, r)
+	for _, path := range []string{picl, indexed} {
+		s := newTestServer(t, options(t), path)
+		v := get(t, s, waitReady(t, s, 0)+"/states")
+		checkAnswer(t, s, "States", v)
+		want := fmt.Sprintln("found no time of processors, expected some", 2, nil, 0)
+		if got := fmt.Sprintln(v["missing"], v["processors"], v["busy"], len(v["rows"].([]any))); got != want {
+			t.Errorf("%s: found %s, expected %s", filepath.Base(path), got, want)
+		}
+	}
+	s := newTestServer(t, options(t), handTrace)
+	api := waitReady(t, s, 0)
+	if v := get(t, s, api+"/states?from=1000000&to=1000001"); v["missing"] != "" || fmt.Sprint(v["busy"]) != "0" {
+		t.Errorf("a window behind %s: found %v, expected sums of 0", handTrace, v)
 	}
 }
 

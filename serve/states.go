@@ -118,7 +118,7 @@ type stateRow struct {
 }
 
 // statesAnswer holds the states of each processor, and the sums over all processors. A processor with several
-// locations has a row for each location. If Missing is set, there are no sums.
+// locations has a row for each location. If Missing is set, there are no sums and no rows.
 type statesAnswer struct {
 	// Missing is the reason why there are no states, or "".
 	Missing    string `json:"missing"`
@@ -127,6 +127,8 @@ type statesAnswer struct {
 	Rows []stateRow `json:"rows"`
 	// Clocks counts the contradictions because of which the idle time is not reliable. It is nil if there are none.
 	Clocks *violationsFact `json:"clocks,omitempty"`
+
+	timed bool // a processor has time in a state or in a gap
 }
 
 // stateTotals holds the times of all processors in each state.
@@ -144,7 +146,8 @@ func (a *statesAnswer) addViolations(v *states.Violations) {
 }
 
 // add adds the times of a processor to the totals.
-func (a *statesAnswer) add(busy, overhead, idle int64) {
+func (a *statesAnswer) add(busy, overhead, idle, gap int64) {
+	a.timed = a.timed || busy+overhead+idle+gap > 0
 	if a.Processors++; a.stateTotals == nil {
 		a.stateTotals = &stateTotals{}
 	}
@@ -177,7 +180,7 @@ func processorStates(e *entry, p *params) func(context.Context) (any, error) {
 			r := part.Result()
 			a.addViolations(r.Violations)
 			for _, q := range r.Processors {
-				a.add(q.Busy, q.Overhead, q.Idle)
+				a.add(q.Busy, q.Overhead, q.Idle, q.Gap)
 				for _, loc := range q.Locations {
 					if t := v.firstTrack(loc); t >= 0 {
 						a.Rows = append(a.Rows, stateRow{t, ticks(q.Busy), ticks(q.Overhead), ticks(q.Idle)})
@@ -196,10 +199,16 @@ func processorStates(e *entry, p *params) func(context.Context) (any, error) {
 				return nil
 			})
 		}
-		if err == nil && a.Missing != "" {
+		switch {
+		case err != nil:
+			return nil, err
+		case a.Missing != "":
 			a = &statesAnswer{Missing: a.Missing, Rows: []stateRow{}}
+		case !a.timed && from <= v.first && !trace.Before(to, v.last):
+			// a window without time has figures of 0, as in weft states --window
+			a = &statesAnswer{Missing: states.NoTime, Processors: a.Processors, Rows: []stateRow{}}
 		}
-		return a, err
+		return a, nil
 	}
 }
 
@@ -368,7 +377,7 @@ func (e *entry) indexedStates(ctx context.Context, from, to int64, idleWaits boo
 		a.addViolations(&found.Violations)
 	}
 	for _, r := range rows {
-		a.add(int64(r.Busy), int64(r.Overhead), int64(r.Idle))
+		a.add(int64(r.Busy), int64(r.Overhead), int64(r.Idle), 0)
 	}
 	return a, nil
 }

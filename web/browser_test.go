@@ -474,7 +474,7 @@ func (td *traceData) checkStates(t *testing.T, s *walkResult) {
 		t.Fatal(err)
 	}
 	if len(want.Processors) == 0 {
-		if !strings.Contains(s.Range.Reason, "No process, thread or stream") {
+		if !strings.Contains(s.Range.Reason, "There are no states: the trace has no processors") {
 			t.Errorf("utilisation says %q, expected why it is empty", s.Range.Reason)
 		}
 		return

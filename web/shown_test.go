@@ -37,7 +37,11 @@ func TestShown(t *testing.T) {
 			Errors   []string
 		}
 		Minimap []float64
-		Again   struct {
+		Steps   struct {
+			Selections []string
+			Errors     []string
+		}
+		Again struct {
 			First, Second seen
 			Errors        []string
 		}
@@ -46,15 +50,22 @@ func TestShown(t *testing.T) {
 	both := url("messages") + "," + servedTrace(t, "nested").id
 	runScript(t, "shown", map[string]any{
 		"ticks": url("few"), "sound": url("few"), "levels": url("nested"), "damaged": url("cut-picl"),
-		"names": url("long-names"), "again": both,
+		"names": url("long-names"), "again": both, "steps": url("steps"),
 		// This server was started with two traces, so that its page opens both.
 		"two": startServing(t, "view", "--no-open", "--quiet", servedTrace(t, "nested").path,
 			servedTrace(t, "unbalanced").path),
 	}, &out)
 
 	compareSpans(t, out.Ticks.Picks)
-	for _, e := range slices.Concat(out.Ticks.Errors, out.Pictures.Errors, out.Again.Errors) {
+	for _, e := range slices.Concat(out.Ticks.Errors, out.Pictures.Errors, out.Again.Errors, out.Steps.Errors) {
 		t.Error(e)
+	}
+
+	// stepsTrace: work has f before it and k after it. The calls of these regions at depth 2 are no neighbours of it.
+	// The first callee of main in the window of the third step is k; the only callee of g is another k.
+	if want := []string{"0.0.1.1000000", "0.0.1.2500200", "0.0.1.2500200", "0.0.2.3100000"}; !slices.Equal(
+		out.Steps.Selections, want) {
+		t.Errorf("the arrow keys select %q, expected %q", out.Steps.Selections, want)
 	}
 
 	// 600 levels; 255 of them can be drawn and 8 are drawn

@@ -64,6 +64,7 @@ var samples = map[string]sample{
 		"archive_0/thread_0/thread.pallas"),
 
 	"few":    recordedSample("few.otf2", fewTrace),
+	"steps":  recordedSample("steps.otf2", stepsTrace),
 	"nested": recordedSample("nested.otf2", func() *trace.Recorder { return nestedTrace(600) }),
 	// enough messages for the page to draw them in bundles
 	"messages": generatedSample(generate.Options{Workload: "stencil", Locations: 4, Events: 100_000, Seed: 1}),
@@ -319,6 +320,29 @@ func fewTrace() *trace.Recorder {
 		r.Leave(l, 100+s.end, f)
 	}
 	r.Leave(l, 112, main)
+	return r
+}
+
+// stepsTrace has calls of main, and calls of the same regions below these.
+func stepsTrace() *trace.Recorder {
+	r := trace.NewRecorder(nanosecondClock)
+	l, open := r.Location("main"), []uint32{}
+	for _, s := range []struct {
+		at   int64
+		name string // "" for a leave
+	}{
+		{0, "main"}, {1_000_000, "f"}, {1_200_000, "f"}, {1_210_000, ""}, {1_500_000, ""}, {2_000_000, "work"},
+		{2_500_000, ""}, {2_500_200, "k"}, {2_500_250, ""}, {3_000_000, "g"}, {3_100_000, "k"}, {3_100_010, ""},
+		{3_500_000, ""}, {4_000_000, ""},
+	} {
+		if s.name != "" {
+			open = append(open, r.Region(s.name))
+			r.Enter(l, s.at, open[len(open)-1])
+		} else {
+			r.Leave(l, s.at, open[len(open)-1])
+			open = open[:len(open)-1]
+		}
+	}
 	return r
 }
 

@@ -317,6 +317,10 @@ func Missing(d *trace.Definitions, processors int) string {
 	return "the trace has no events of processors, which have states"
 }
 
+// NoTime is the reason why there are no states if processors have events, but none of them has time in a state or in
+// a gap.
+const NoTime = "found no time of processors, expected some"
+
 // Result returns the states up to the last event. The part can handle further events after that.
 func (p *Part) Result() *Result {
 	e := &p.engine

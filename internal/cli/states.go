@@ -134,7 +134,7 @@ func (a *app) runStates(c *cobra.Command, args []string, flags *statesFlags) err
 			in.notFound = "found no processor with one of the locations"
 		case !slices.ContainsFunc(x.Processors,
 			func(q states.Processor) bool { return q.Busy+q.Overhead+q.Idle+q.Gap > 0 }):
-			missing = "found no time of processors, expected some"
+			missing = states.NoTime
 			none = in.lacks(missing, flags.selection.anySet())
 		}
 		if none != nil {

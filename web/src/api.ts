@@ -270,9 +270,9 @@ export interface StateTimes {
 }
 /**
  * States is the answer of /states: the sums of the times over all processors, and the times of each track. If there
- * are no processors, missing is the reason, and there are no sums.
+ * are none, missing is the reason, and there are no sums and no rows.
  */
-export interface States extends StateTimes {
+export interface States extends Partial<StateTimes> {
   missing: string;
   processors: number;
   rows: (StateTimes & { track: number })[];

@@ -35,7 +35,9 @@ function searchedTimes(lane: Lane, window: Window, start: bigint, end: bigint, w
           { from: start, to: start + width },
         ]
       : [width, screen, screen * 16n].map((reach) =>
-          where === "left" ? { from: start > reach ? start - reach : 0n, to: start } : { from: end, to: end + reach },
+          where === "left"
+            ? { from: start > reach ? start - reach : 0n, to: start }
+            : { from: start + width, to: start + width + reach },
         );
   return times.map(({ from, to }) => ({ from, to: to > limit ? limit : to })).filter(({ from, to }) => to > from);
 }
@@ -53,47 +55,52 @@ export async function neighbour(
   span: SpanInfo,
   where: Direction,
 ): Promise<Neighbour | null> {
-  const path = `traces/${encodeURIComponent(lane.meta.id)}/`,
-    { track } = at,
-    start = BigInt(span.start),
+  const { track } = at,
+    path = `traces/${encodeURIComponent(lane.meta.id)}/`,
     depth = where === "down" ? at.depth + 1 : at.depth;
-  for (const { from, to } of searchedTimes(lane, window, start, BigInt(span.end), where)) {
-    const d = to - from,
-      columns = Number(d < 2048n ? d : 2048n);
-    const t = decodeTile(
-      await client.binary(path + "tiles", { from, to, width: columns, tracks: track, depths: depth + 1 }),
-    );
-    const strip = t.strips.find((x) => x.kind === StripKind.spans && x.depth === depth);
-    if (!strip || strip.count === 0) continue;
-    const i = where === "left" ? strip.first + strip.count - 1 : strip.first;
-    // a span that is open at the left edge of the window begins before the window
-    const open = where === "down" && t.x[i] === 0 ? await openSpan(client, path, track, depth, from) : null;
-    if (open) return { depth, time: from, start: BigInt(open.start), end: BigInt(open.end) };
-    const column = from + (BigInt(t.x[i]) * d) / BigInt(columns);
-    const { span: found } = await client.json<{ span: SpanInfo }>(
-      path + "find",
-      where === "left"
-        ? { region: t.region[i], track, time: start, direction: "previous" }
-        : { region: t.region[i], track, time: column - 1n, direction: "next" },
-    );
-    const begin = BigInt(found.start);
-    return { depth: found.depth, time: begin, start: begin, end: BigInt(found.end) };
+  for (const times of searchedTimes(lane, window, BigInt(span.start), BigInt(span.end), where)) {
+    const time = await outermostTick(client, path, { track, depth }, times, where === "left");
+    if (time === null) continue;
+    try {
+      const { span: found } = await client.json<SpanDetails>(path + "span", { track, depth, time });
+      const start = BigInt(found.start);
+      // of a span that begins before the window, the part in the window is shown
+      return { depth, time: where === "down" ? time : start, start, end: BigInt(found.end) };
+    } catch (e) {
+      if (!isNoContent(e)) throw e;
+    }
   }
   return null;
 }
 
-/** openSpan returns the span that is open at a time, or null. */
-async function openSpan(
+/** tileColumns is the largest number of columns of a tile. */
+const tileColumns = 2048n;
+
+/**
+ * outermostTick returns the first or the last tick of an interval in which a span of a strip is open, or null. The
+ * columns of a tile are rounded, so it asks for narrower tiles until a column is a tick.
+ */
+async function outermostTick(
   client: Client,
   path: string,
-  track: number,
-  depth: number,
-  time: bigint,
-): Promise<SpanInfo | null> {
-  try {
-    return (await client.json<SpanDetails>(path + "span", { track, depth, time })).span;
-  } catch (e) {
-    if (isNoContent(e)) return null;
-    throw e;
+  strip: { track: number; depth: number },
+  times: Window,
+  last: boolean,
+): Promise<bigint | null> {
+  for (let { from, to } = times; ; ) {
+    const d = to - from,
+      columns = d < tileColumns ? d : tileColumns;
+    const t = decodeTile(
+      await client.binary(path + "tiles", { from, to, width: columns, tracks: strip.track, depths: strip.depth + 1 }),
+    );
+    const s = t.strips.find((x) => x.kind === StripKind.spans && x.depth === strip.depth);
+    if (!s || s.count === 0) return null;
+    const i = last ? s.first + s.count - 1 : s.first,
+      column = BigInt(last ? t.x[i] + t.n[i] - 1 : t.x[i]);
+    if (d === columns) return from + column;
+    // the edge lies in this column or in a column next to it
+    const begin = from + ((column - 1n) * d) / columns,
+      end = from + ((column + 2n) * d) / columns + 1n;
+    [from, to] = [begin > from ? begin : from, end < to ? end : to];
   }
 }

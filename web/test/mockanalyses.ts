@@ -400,6 +400,7 @@ function states({ t, from, to }: Question): unknown {
   });
   const sum = (f: (r: (typeof rows)[number]) => number): string => String(rows.reduce((n, r) => n + f(r), 0));
   return {
+    missing: "",
     processors: rows.length,
     busy: sum((r) => r.busy),
     overhead: sum((r) => r.overhead),

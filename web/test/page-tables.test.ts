@@ -310,11 +310,13 @@ pageTests("the page: tables", (check) => {
     await page.route("**/api/traces/a1/states**", (r) =>
       r.fulfill({
         contentType: "application/json",
-        body: '{"processors":0,"busy":"0","overhead":"0","idle":"0","rows":[]}',
+        body: '{"missing":"found no time of processors, expected some","processors":1,"rows":[]}',
       }),
     );
     await open("#t=a1&p=utilisation");
-    expect(await page.locator("#panel").innerText()).toContain("No process, thread or stream");
+    expect(await page.locator("#panel").innerText()).toBe(
+      "There are no states: found no time of processors, expected some.",
+    );
     await page.unroute("**/api/traces/a1/states**");
   });
 

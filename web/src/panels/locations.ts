@@ -215,6 +215,9 @@ export function locations(): Panel {
           { title: "load balance: the mean busy time, as a part of the greatest" },
           most > 0 ? `mean/max busy ${percent(mean / most)}` : "",
         ),
+        ...(s.missing !== "" && lane.meta.tracks.some((x) => x.kind === "location")
+          ? [el("span", { class: "faint" }, `no states: ${printable(s.missing)}`)]
+          : []),
         ...(s.processors > 0 ? [waitsSwitch(tools, lane, s.clocks)] : []),
         ...(t.filter ? [t.filter] : []),
       );

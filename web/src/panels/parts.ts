@@ -14,12 +14,13 @@ export type State = keyof typeof stateColors;
 export const states: readonly State[] = ["busy", "overhead", "idle"];
 
 /**
- * stateShares returns the share of each state in the total time, from 0 to 1. If the total is 0, all
- * shares are 0.
+ * stateShares returns the share of each state in the total time, from 0 to 1. If the total is 0 or
+ * unknown, all shares are 0.
  */
-export function stateShares(t: StateTimes): Record<State, number> {
-  const all = states.reduce((n, k) => n + BigInt(t[k]), 0n),
-    part = (k: State): number => (all > 0n ? Number(BigInt(t[k])) / Number(all) : 0);
+export function stateShares(t: Partial<StateTimes>): Record<State, number> {
+  const ticks = (k: State): bigint => BigInt(t[k] ?? 0),
+    all = states.reduce((n, k) => n + ticks(k), 0n),
+    part = (k: State): number => (all > 0n ? Number(ticks(k)) / Number(all) : 0);
   return { busy: part("busy"), overhead: part("overhead"), idle: part("idle") };
 }
 

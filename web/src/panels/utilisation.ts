@@ -2,7 +2,7 @@
 // idle.
 import type { States, Utilisation } from "../api";
 import type { App } from "../app";
-import { count, el, percent } from "../dom";
+import { count, el, percent, printable } from "../dom";
 import type { Panel } from "../dock";
 import { csv } from "../export";
 import type { Lane } from "../lane";
@@ -13,13 +13,8 @@ import { stateShares, stateColors, states, waitsQuery, waitsSwitch } from "./par
 /** emptyReason returns the reason why the chart is empty, or "" if it is not. */
 function emptyReason(lane: Lane, s: States): string {
   if (lane.meta.events === 0) return "This trace holds no events.";
-  if (s.processors === 0)
-    return (
-      "No process, thread or stream of this trace has events. Only these can be busy, in overhead or idle. " +
-      "The panel Locations shows how resources were used."
-    );
-  if (states.every((k) => s[k] === "0")) return "No location has an event in this time, nor was any at work.";
-  return "";
+  if (s.missing !== "") return `There are no states: ${printable(s.missing)}.`;
+  return states.every((k) => s[k] === "0") ? "No location has an event in this time, nor was any at work." : "";
 }
 
 /**

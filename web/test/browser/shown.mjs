@@ -185,6 +185,33 @@ async function again(open, url) {
   return { first, second, errors: [...w.errors, ...v.errors, ...x.errors] };
 }
 
+/** steps presses an arrow key at some calls, in some windows, and returns what each selects. */
+async function steps(open, url) {
+  const w = await open("steps", url),
+    selections = [];
+  await w.ready();
+  const start = await w.page.evaluate(() => location.hash);
+  for (const [key, window, span] of [
+    ["ArrowLeft", "0~4000000", "1.2200000"],
+    ["ArrowRight", "0~4000000", "1.2200000"],
+    ["ArrowDown", "2500100~2600000", "0.2550000"],
+    ["ArrowDown", "0~4000000", "1.3200000"],
+  ]) {
+    await w.page.evaluate(
+      ([hash, window, span]) => {
+        location.hash = `${hash.replace(/&?w=[^&]*/, "")}&w=${window}&s=0.0.${span}`;
+      },
+      [start, window, span],
+    );
+    await w.ready();
+    await w.page.keyboard.press(key);
+    await w.ready();
+    selections.push((await w.view()).selection);
+  }
+  await w.close();
+  return { selections, errors: w.errors };
+}
+
 export const run = async (input, open) => ({
   ticks: await ticks(open, input.ticks),
   levels: await levels(open, input.levels),
@@ -193,4 +220,5 @@ export const run = async (input, open) => ({
   pictures: await pictures(open, input.names),
   minimap: await minimap(open, input.two),
   again: await again(open, input.again),
+  steps: await steps(open, input.steps),
 });
