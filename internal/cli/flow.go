@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/csv"
 	"fmt"
 	"slices"
 	"strconv"
@@ -275,14 +274,12 @@ func (f *flowResult) signals() []namedSignal {
 
 // writeSignals prints the pieces of all signals as CSV.
 func (a *app) writeSignals(clock trace.Clock, list []namedSignal) error {
-	w := csv.NewWriter(a.out)
-	w.Write([]string{"signal", "from", "to", "start", "end"})
 	number := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
-	for _, s := range list {
-		for _, p := range s.signal {
-			w.Write([]string{s.name, clock.FormatSeconds(p.From), clock.FormatSeconds(p.To), number(p.Start), number(p.End)})
+	return printCSV(a.out, []string{"signal", "from", "to", "start", "end"}, func(write func(...string)) {
+		for _, s := range list {
+			for _, p := range s.signal {
+				write(s.name, clock.FormatSeconds(p.From), clock.FormatSeconds(p.To), number(p.Start), number(p.End))
+			}
 		}
-	}
-	w.Flush()
-	return w.Error()
+	})
 }
