@@ -297,13 +297,10 @@ func (s *filterScan) wantsRefs(x *trace.Cursor) bool {
 // wantsRow reports whether FilterOptions.Row selects a row.
 func (s *filterScan) wantsRow(x *trace.Cursor) bool { return s.Row == nil || s.Row(x) }
 
-// waits reports whether decisions about rows may have to wait for later rows.
-func (s *filterScan) waits() bool { return s.MinDuration > 0 }
-
 // processBatch delivers the selected rows of a batch.
 func (s *filterScan) processBatch(b *trace.Batch, out format.Sink) error {
 	s.gather.sink = out
-	waits := s.waits()
+	waits := s.MinDuration > 0 // decisions about rows may have to wait for later rows
 	x := b.Cursor()
 	for x.Next() {
 		loc := x.Location()

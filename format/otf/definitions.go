@@ -663,9 +663,6 @@ func (m *model) fillSmallTables() {
 	}
 }
 
-// undefinedProcess returns the name of a location that stands for an undefined process.
-func undefinedProcess(process uint64) string { return fmt.Sprintf("undefined process %d", process) }
-
 // location returns the location of a process. It adds a stand-in if the process is undefined.
 func (m *model) location(process uint64) uint32 {
 	if process < uint64(len(m.nearLocations)) {
@@ -681,7 +678,7 @@ func (m *model) location(process uint64) uint32 {
 	if ok {
 		m.nearLocations = storeSmall(m.nearLocations, process, i)
 	} else {
-		name, kind := undefinedProcess(process), trace.ProcessLocation
+		name, kind := fmt.Sprintf("undefined process %d", process), trace.ProcessLocation
 		group, isGroup := m.find(groups, 0, process)
 		switch { // markers may be about the whole trace or a group
 		case process == 0:

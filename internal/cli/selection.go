@@ -80,15 +80,11 @@ func (s *selectionFlags) definePlaceFlags(f *pflag.FlagSet) {
 	f.Var((*nameList)(&s.groups), "group", "locations in groups (processes, nodes) with this id or name")
 }
 
-// asFilterFlags returns the equivalent flags of weft filter.
-func (s *selectionFlags) asFilterFlags() filterFlags {
-	return filterFlags{locations: s.locations, groups: s.groups, regions: s.regions}
-}
-
 // partOf returns the equivalent flags of weft cut and weft filter.
 func (s *selectionFlags) partOf(r inputFlags) *rewriteFlags {
-	return &rewriteFlags{inputFlags: r, filter: s.asFilterFlags(),
-		piece: pieceFlags{from: s.from, to: s.to, window: s.window, borders: borders[0]}}
+	return &rewriteFlags{inputFlags: r,
+		filter: filterFlags{locations: s.locations, groups: s.groups, regions: s.regions},
+		piece:  pieceFlags{from: s.from, to: s.to, window: s.window, borders: borders[0]}}
 }
 
 // locationFilter returns a function that reports whether a location is selected. It returns nil if all

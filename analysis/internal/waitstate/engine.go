@@ -11,6 +11,7 @@ package waitstate
 import (
 	"context"
 
+	"github.com/weft-trace/weft/analysis/internal/matching"
 	"github.com/weft-trace/weft/analysis/internal/synclog"
 	"github.com/weft-trace/weft/trace"
 )
@@ -310,7 +311,7 @@ func Run(ctx context.Context, log *synclog.Log, hooks Hooks) (Result, error) {
 		collectives: map[synclog.Sequence]*sequence{},
 		postings:    map[uint32]*postings{}, locks: map[lockKey]*lock{}, windows: newWindows(log.Defs),
 		devices: newDevices(log.Defs), ranks: log.Defs.RankLocations()}
-	e.messages.init(e)
+	e.messages = messages{e: e, matcher: matching.New[*message, struct{}]()}
 	e.countMembers()
 	e.Unjudged[UnendedCollective] = log.Unended
 	log.EachUnended(func(path, location uint32, time int64) {

@@ -122,9 +122,6 @@ type fifo struct {
 	head int
 }
 
-// push appends a message.
-func (q *fifo) push(m *message) { q.list = append(q.list, m) }
-
 // pop removes and returns the first message.
 func (q *fifo) pop() *message {
 	m := q.list[q.head]
@@ -195,11 +192,6 @@ func (m *messages) dropLate(l *lateMessage) {
 	if l.references--; l.references == 0 {
 		m.freeLates.put(l)
 	}
-}
-
-// init prepares the matching.
-func (m *messages) init(e *engine) {
-	*m = messages{e: e, matcher: matching.New[*message, struct{}]()}
 }
 
 // callOf returns own, the call that completes messages, which it creates if it is nil.
@@ -352,7 +344,8 @@ func (m *messages) receive(c *synclog.Call, p *synclog.Point, own *call, post po
 		tag:      int64(p.Ops[2]),
 		recvCall: own, recvEnter: own.enter, recvTest: own.test, recvPost: post.place, recvPostEnter: post.enter,
 		recvTime: p.Time}
-	m.order(c.Location).push(x)
+	q := m.order(c.Location)
+	q.list = append(q.list, x)
 	m.matchAll(b.receives.Complete(post.number, x))
 }
 
