@@ -81,11 +81,8 @@ locations.`,
 		Args: someArgs,
 		RunE: func(c *cobra.Command, args []string) error { return a.runEfficiency(c, args, &f) },
 	}
-	f.input.flags(c.Flags())
-	f.input.defineClockFlag(c.Flags())
-	f.input.defineRolesFlag(c.Flags())
-	f.selection.registerForPart(c.Flags())
-	refuseRegion(c.Flags(), "a factor compares the whole time of locations; --phase takes the visits of a region")
+	definePartFlags(c.Flags(), &f.input, &f.selection,
+		"a factor compares the whole time of locations; --phase takes the visits of a region")
 	c.Flags().BoolVar(&f.weak, "weak", false, "weak scaling: the work is proportional to the number of threads")
 	c.Flags().StringVar(&f.phase, "phase", "", "compute the factors of each visit of this region")
 	c.Flags().BoolVar(&f.loop, "loop", false, "compute the factors of each iteration of the outermost loop")

@@ -68,9 +68,7 @@ The values of --begin, --end and --events are propositions of weft verify, such 
 		RunE: func(c *cobra.Command, args []string) error { return a.runFlow(c.Context(), args[0], &flags) },
 	}
 	f := c.Flags()
-	flags.input.flags(f)
-	flags.input.defineClockFlag(f)
-	flags.selection.registerForStates(f)
+	defineAnalysisFlags(f, &flags.input, &flags.selection)
 	f.StringVar(&flags.by, "by", "", "attribute whose value is the object of a claim or event")
 	f.Var((*nameList)(&flags.visits), "visits", "regions whose visits are the objects; * and ? match anything")
 	f.BoolVar(&flags.messages, "messages", false, "messages are the objects, from their send to their receive")

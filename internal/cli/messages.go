@@ -101,9 +101,7 @@ weft comm also shows latencies and collective operations.`,
 			return nil
 		},
 	}
-	r.flags(c.Flags())
-	r.defineClockFlag(c.Flags())
-	o.registerForStates(c.Flags())
+	defineAnalysisFlags(c.Flags(), &r, &o.selectionFlags)
 	c.Flags().Var(newInteger(&o.bins, 0, 0, 1_000_000), "bins",
 		"also count the messages in each of this many equal parts of the time")
 	c.Flags().BoolVar(&o.sizes, "sizes", false, "also count messages by size")

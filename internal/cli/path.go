@@ -81,11 +81,8 @@ type pathFlags struct {
 
 // register adds the flags to the command.
 func (f *pathFlags) register(c *cobra.Command) {
-	f.input.flags(c.Flags())
-	f.input.defineClockFlag(c.Flags())
-	f.input.defineRolesFlag(c.Flags())
-	f.selection.registerForPart(c.Flags())
-	refuseRegion(c.Flags(), "the path leads through all regions; --what-if names the regions to change")
+	definePartFlags(c.Flags(), &f.input, &f.selection,
+		"the path leads through all regions; --what-if names the regions to change")
 	c.Flags().StringVar(&f.dependencies, "dependencies", "full",
 		"use of the dependencies in a trace of claims: "+strings.Join(constraints.Uses(), ", "))
 	registerCompletions(c, "dependencies", constraints.Uses()...)

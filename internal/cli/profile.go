@@ -131,9 +131,7 @@ type profileFlags struct {
 
 // register adds the flags to the command.
 func (f *profileFlags) register(a *app, c *cobra.Command) {
-	f.input.flags(c.Flags())
-	f.input.defineClockFlag(c.Flags())
-	f.selection.registerForStates(c.Flags())
+	defineAnalysisFlags(c.Flags(), &f.input, &f.selection)
 	c.Flags().StringVar(&f.by, "by", byRegion,
 		"rows to list: region, location or group (the regions of each), or definition (separate rows for "+
 			"definitions with the same name)")

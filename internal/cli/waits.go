@@ -101,10 +101,8 @@ type waitsFlags struct {
 
 // register adds the flags to the command.
 func (f *waitsFlags) register(a *app, c *cobra.Command) {
-	f.input.flags(c.Flags())
-	f.input.defineClockFlag(c.Flags())
+	defineAnalysisFlags(c.Flags(), &f.input, &f.selection)
 	f.input.defineRolesFlag(c.Flags())
-	f.selection.registerForStates(c.Flags())
 	c.Flags().StringVar(&f.by, "by", waitsByRegion, "how to break each pattern down: "+strings.Join(waitBreakdowns, ", "))
 	registerCompletions(c, "by", waitBreakdowns...)
 	c.Flags().BoolVar(&f.causes, "causes", false, "find root causes: the call paths and locations that made others wait")
