@@ -42,9 +42,8 @@ type model struct {
 	places map[scopedToken]sourcePlace
 	// operations holds the collective operations that single streams define; nil if there are none.
 	operations *localOperations
-	kinds      map[uint32]uint64 // kinds of the collective operations, as OTF numbers them
-	local      map[uint32]bool   // streams that have definitions of their own
-	unified    bool              // equal definitions of several streams become one
+	local      map[uint32]bool // streams that have definitions of their own
+	unified    bool            // equal definitions of several streams become one
 	// onlyUnnamedLeaves is set if no leave names a function. It is known after Prepare.
 	onlyUnnamedLeaves bool
 	// marksLeaves is set by an encoder that writes the trace as OTF again. If some leaves name a function and
@@ -170,8 +169,7 @@ const defaultResolution = 1_000_000
 func emptyModel(d *trace.Definitions) *model {
 	return &model{defs: d, index: map[scopedToken]uint32{}, places: map[scopedToken]sourcePlace{},
 		local: map[uint32]bool{}, locations: map[uint64]uint32{}, homeStreams: map[uint64]uint32{},
-		kinds: map[uint32]uint64{},
-		scl:   trace.NoRef, comments: trace.NoRef, record: trace.NoRef, unnamed: trace.NoRef, place: trace.NoRef,
+		scl: trace.NoRef, comments: trace.NoRef, record: trace.NoRef, unnamed: trace.NoRef, place: trace.NoRef,
 		clock: fileClock{scale: 1}}
 }
 
@@ -295,7 +293,6 @@ func (m *model) addTexts(list []*Record) {
 			add(sclFiles, r)
 		case DefCollectiveOperation:
 			add(collectives, r)
-			m.kinds[m.index[scopedToken{collectives, r.Stream, r.Token}]] = r.Kind
 		}
 	}
 	m.numberOperations(list)

@@ -149,7 +149,7 @@ func (e *engine) processBarrier(c *synclog.Call, place Place) {
 		}
 		delete(b.joins, k)
 		if c.Init {
-			e.judgeAll(&Operation{Members: list, Init: true}, Patterns, InitCompletion)
+			e.judgeAll(&Operation{Members: list}, Patterns, InitCompletion)
 		} else {
 			e.judgeAll(&Operation{Members: list, Finalize: true}, Finalize, Patterns)
 		}

@@ -209,7 +209,7 @@ type Operation struct {
 	Root            int      // index into Members; -1 if there is none
 	Posted          bool     // non-blocking
 	Collective      bool     // collective operation on a communicator
-	Init, Finalize  bool     // initialisation or finalisation of MPI
+	Finalize        bool     // finalisation of MPI
 }
 
 // Message is a message with both ends. Times are in ticks.
@@ -219,8 +219,6 @@ type Message struct {
 	// of Recv.
 	SendEnter, SendLeave int64
 	RecvEnter, RecvLeave int64
-	SendTime, RecvTime   int64
-	Communicator         uint64
 }
 
 // Rendezvous is a send that completes only after its receive is posted. Either the definition of the call

@@ -393,8 +393,7 @@ func (e *engine) judgeReceive(x *message) {
 	e.countViolation(&e.Violations.Messages, x.sendTime-x.recvTime, c.enter)
 	if e.hooks.Message != nil {
 		e.message = Message{Send: x.send, Recv: c.place, SendEnter: x.sendEnter, SendLeave: x.sendLeave,
-			RecvEnter: c.enter, RecvLeave: c.leave, SendTime: x.sendTime, RecvTime: x.recvTime,
-			Communicator: x.communicator}
+			RecvEnter: c.enter, RecvLeave: c.leave}
 		e.hooks.Message(&e.message)
 	}
 	if x.sendCall != nil {
