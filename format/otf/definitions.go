@@ -242,26 +242,19 @@ func newModel(ctx context.Context, r *Reader) (*model, error) {
 
 // readDefinitions reads the records of all definitions, including those of markers.
 func (m *model) readDefinitions(ctx context.Context, r *Reader) (list []*Record, err error) {
-	for _, part := range []Part{Definitions, Markers} {
-		c, err := r.Cursor(ctx, part)
+	for x, err := range r.records(ctx, Definitions, Markers) {
 		if err != nil {
 			return nil, err
 		}
-		for c.Next() {
-			switch x := c.Record(); {
-			case x.Type == Marker:
-				m.marks.add(x.Time)
-			case x.Type == DefAuxSamplePoint && x.Stream == 0 && len(x.KeyValues) == 0:
-				// A trace may have many of these definitions, and no other record refers to them, so only
-				// their text is kept.
-				m.keepOpaque(x)
-			default:
-				list = append(list, x.Clone())
-			}
-		}
-		c.Close()
-		if c.Err() != nil {
-			return nil, c.Err()
+		switch {
+		case x.Type == Marker:
+			m.marks.add(x.Time)
+		case x.Type == DefAuxSamplePoint && x.Stream == 0 && len(x.KeyValues) == 0:
+			// A trace may have many of these definitions, and no other record refers to them, so only
+			// their text is kept.
+			m.keepOpaque(x)
+		default:
+			list = append(list, x.Clone())
 		}
 	}
 	return list, nil
