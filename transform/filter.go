@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/bylocation"
 	"github.com/weft-trace/weft/internal/openset"
 	"github.com/weft-trace/weft/trace"
 )
@@ -83,7 +84,7 @@ type filter struct {
 	sameDefinitions
 	wanted   FilterOptions
 	prepared bool
-	begins   byLocation[unwantedBegins]
+	begins   bylocation.List[unwantedBegins]
 }
 
 // begin begins a scan. The scan reads all times, because the filter must know the open regions from the
@@ -178,8 +179,8 @@ type filterScan struct {
 	defs    *trace.Definitions
 	ordered bool
 	kinds   map[trace.Kind]bool // whether a kind is kept; indexed by kind
-	locs    byLocation[filterState]
-	begins  byLocation[unwantedBegins]
+	locs    bylocation.List[filterState]
+	begins  bylocation.List[unwantedBegins]
 	queue   queue
 	dropped map[linkEnd]bool // claims and marks that were dropped
 	byLine  bool             // the begin and the end of a claim have the same position in the file
@@ -307,7 +308,7 @@ func (s *filterScan) processBatch(b *trace.Batch, out format.Sink) error {
 		if s.Location != nil && (!s.Location(loc) && !s.wantsMarker(&x) || s.Scopes && s.hasDroppedScope(&x)) {
 			continue
 		}
-		l := s.locs.at(loc)
+		l := s.locs.At(loc)
 		q := &l.queue
 		if s.ordered {
 			q = &s.queue
@@ -447,7 +448,7 @@ func (s *filterScan) wantsOperation(l *filterState, x *trace.Cursor) bool {
 // dropsBegin reports whether a begin without a communicator belongs to an unwanted one. It is a posted receive, a
 // collective operation or a posted one, which is given by its number.
 func (s *filterScan) dropsBegin(loc, number uint32, k trace.Kind) bool {
-	l := s.begins.get(loc)
+	l := s.begins.Get(loc)
 	switch {
 	case l == nil:
 		return false

@@ -34,6 +34,7 @@ import (
 	"github.com/weft-trace/weft/analysis/internal/durations"
 	"github.com/weft-trace/weft/analysis/internal/inside"
 	"github.com/weft-trace/weft/analysis/internal/matching"
+	"github.com/weft-trace/weft/internal/bylocation"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -103,8 +104,8 @@ type Part struct {
 	opt  Options
 
 	matcher   *matching.Matcher[end, sums]
-	waiting   int64       // number of ends in the window that wait for their other end
-	locations []*location // indexed by location; nil for locations without rows
+	waiting   int64 // number of ends in the window that wait for their other end
+	locations bylocation.List[location]
 
 	matrix     map[pair]*cell
 	sent       cell

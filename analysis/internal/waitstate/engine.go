@@ -347,7 +347,7 @@ func (e *engine) processCall(c *synclog.Call) error {
 	}
 	e.windows.progress.add(e, c, at)
 	if c.Role == trace.CompletionRole {
-		e.messages.inbox(c.Location).last = completionCall{path: c.Path, enter: c.Enter, leave: c.Leave}
+		e.messages.inboxes.At(c.Location).last = completionCall{path: c.Path, enter: c.Enter, leave: c.Leave}
 	}
 	switch {
 	case c.Last, c.Creates && len(c.Points) == 0:
