@@ -491,8 +491,8 @@ func (p *Part) Result() *Result {
 	r.Saturated = max(r.SentBytes, r.ReceivedBytes, r.MatchedBytes, r.MaxBytes) == math.MaxUint64
 	for k, v := range p.matrix {
 		c := Cell{Source: k.source, Destination: k.destination, Count: v.count, Bytes: v.bytes}
-		c.SourceID, c.SourceName = p.locationName(k.source)
-		c.DestinationID, c.DestinationName = p.locationName(k.destination)
+		c.SourceID, c.SourceName = p.defs.LocationName(k.source)
+		c.DestinationID, c.DestinationName = p.defs.LocationName(k.destination)
 		if p.latencies != nil && p.latencies.pairs[k] != nil {
 			x := p.latencies.pairs[k].result(k)
 			c.Latency = &x
@@ -506,13 +506,4 @@ func (p *Part) Result() *Result {
 		return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(a.Destination, b.Destination))
 	})
 	return r
-}
-
-// locationName returns the id and the name of a location. Both are "" if it is unknown.
-func (p *Part) locationName(loc uint32) (id, name string) {
-	if p.defs.Locations.Has(loc) {
-		l := p.defs.Locations.At(loc)
-		return l.ID, l.Name
-	}
-	return "", ""
 }

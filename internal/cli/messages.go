@@ -274,21 +274,14 @@ func (a *app) listMessages(ctx context.Context, in *input, o *messageOptions, se
 	if err != nil {
 		return err
 	}
-	name := func(loc uint32) (id, name string) {
-		if d.Locations.Has(loc) {
-			l := d.Locations.At(loc)
-			return l.ID, l.Name
-		}
-		return "", ""
-	}
 	p := messages.New(d, messages.Options{Window: window, Regions: sel.Region, Locations: sel.Location,
 		List: func(m *messages.Message) error {
 			x, size := listedMessage{Tag: m.Tag}, ""
 			if m.Bytes != trace.Undefined {
 				x.Bytes, size = &m.Bytes, strconv.FormatUint(m.Bytes, 10)
 			}
-			x.Source, x.SourceName = name(m.Source)
-			x.Destination, x.DestinationName = name(m.Destination)
+			x.Source, x.SourceName = d.LocationName(m.Source)
+			x.Destination, x.DestinationName = d.LocationName(m.Destination)
 			if m.Communicator < uint64(d.Communicator.Len()) {
 				c := d.Communicator.At(uint32(m.Communicator))
 				x.Communicator = cmp.Or(c.Name, c.ID)
