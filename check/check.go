@@ -12,6 +12,7 @@ import (
 
 	"github.com/weft-trace/weft/analysis"
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/bylocation"
 	"github.com/weft-trace/weft/internal/chunks"
 	"github.com/weft-trace/weft/internal/openset"
 	"github.com/weft-trace/weft/internal/postorder"
@@ -31,7 +32,7 @@ type Checker struct {
 	members *trace.Memberships
 	path    string
 	nests   bool // regions nest in this format
-	locs    []*locationState
+	locs    bylocation.List[locationState]
 
 	// recorder is the name of the recorder of the trace if this recorder writes no completion of
 	// non-blocking operations, and "" for other recorders. It is nil before the definitions have
@@ -178,19 +179,6 @@ func Unreadable(path string, err error) *trace.Defect {
 	return d
 }
 
-// stateOf returns the state of a location. It creates the state if needed.
-func (c *Checker) stateOf(loc uint32) *locationState {
-	for int(loc) >= len(c.locs) {
-		c.locs = append(c.locs, nil)
-	}
-	s := c.locs[loc]
-	if s == nil {
-		s = &locationState{}
-		c.locs[loc] = s
-	}
-	return s
-}
-
 // hasEvents reports whether the scan has delivered any events of a location.
 func (c *Checker) hasEvents(loc uint32) bool {
 	return int64(loc) < int64(len(c.locs)) && c.locs[loc] != nil
@@ -204,7 +192,7 @@ func (c *Checker) Batch(b *trace.Batch) error {
 	for x, i := b.Cursor(), 0; i < len(b.Time); i++ {
 		if s == nil || b.Loc == trace.MixedLoc {
 			loc = b.Location(i)
-			s = c.stateOf(loc)
+			s = c.locs.At(loc)
 		}
 		k, row := b.Kind[i], openRow{time: b.Time[i]}
 		if i < len(b.Pos) {

@@ -137,5 +137,3 @@ var (
 
 // rgba returns the colour for images.
 func (c rgb) rgba() color.RGBA { return color.RGBA{c.r, c.g, c.b, 255} }
-
-func fromRGBA(c color.RGBA) rgb { return rgb{c.R, c.G, c.B} }

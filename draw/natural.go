@@ -3,8 +3,8 @@ package draw
 import (
 	"cmp"
 	"slices"
-	"strings"
 
+	"github.com/weft-trace/weft/internal/digits"
 	"github.com/weft-trace/weft/timeline/index"
 	"github.com/weft-trace/weft/transform"
 )
@@ -31,37 +31,7 @@ func ValueOrder(tracks []index.Track) []int {
 		if c := cmp.Compare(rank(a), rank(b)); c != 0 || rank(a) > 0 {
 			return c
 		}
-		return compareNatural(a.Name, b.Name)
+		return digits.CompareNatural(a.Name, b.Name)
 	})
 	return order
-}
-
-// compareNatural compares two texts. Digits in them are compared as numbers, so that "job 2"
-// precedes "job 10".
-func compareNatural(a, b string) int {
-	whole := cmp.Compare(a, b)
-	for a != "" && b != "" {
-		da, db := leadingDigits(a), leadingDigits(b)
-		if da > 0 && db > 0 {
-			x, y := strings.TrimLeft(a[:da], "0"), strings.TrimLeft(b[:db], "0")
-			if c := cmp.Or(cmp.Compare(len(x), len(y)), cmp.Compare(x, y)); c != 0 {
-				return c
-			}
-			a, b = a[da:], b[db:]
-			continue
-		}
-		if a[0] != b[0] {
-			return cmp.Compare(a[0], b[0])
-		}
-		a, b = a[1:], b[1:]
-	}
-	return cmp.Or(cmp.Compare(len(a), len(b)), whole)
-}
-
-func leadingDigits(s string) int {
-	n := 0
-	for n < len(s) && s[n] >= '0' && s[n] <= '9' {
-		n++
-	}
-	return n
 }

@@ -13,9 +13,9 @@ import (
 const maxWeighed = 16
 
 // RegionColors assigns a colour to each region of an index, as an index into [Palette]. The regions
-// with the most exclusive time get different colours, and regions with the same name get the same
-// colour. The viewer's page and pictures of indexes use these colours. profiles must return, for
-// each given track, the sums over the whole time of the trace.
+// with the most exclusive time get different colours, and regions with the same name get the same colour. [ColorOf]
+// states how the colour follows from the name. The viewer's page and pictures of indexes use these colours. profiles
+// must return, for each given track, the sums over the whole time of the trace.
 func RegionColors(regions []index.Region, tracks []index.Track,
 	profiles func(tracks []int) ([][]index.Sum, error)) ([]int, error) {
 	ticks := map[string]trace.Ticks{}

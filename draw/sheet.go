@@ -232,7 +232,7 @@ func (l *sheet) shapes(c canvas, y int, alpha float64, title func(raster.Box) st
 	var shapes []shape
 	at := map[shapeKey]int{}
 	for b := range all {
-		k := shapeKey{fromRGBA(b.Color), title(b)}
+		k := shapeKey{rgb{b.Color.R, b.Color.G, b.Color.B}, title(b)}
 		i, ok := at[k]
 		if !ok {
 			i = len(shapes)

@@ -14,98 +14,67 @@ var definitionCounts = map[Subject]func(d *trace.Definitions) int{
 	ClockStart:      func(d *trace.Definitions) int { return count(d.Clock.HasEpoch) },
 	TraceProperties: func(d *trace.Definitions) int { return d.Properties.Len() },
 
-	LocationDefinitions: func(d *trace.Definitions) int {
-		return sum(&d.Locations, func(l *trace.Location) int { return count(l.Kind != trace.EventsLocation) })
-	},
-	LocationKinds: func(d *trace.Definitions) int {
-		return sum(&d.Locations, func(l *trace.Location) int {
-			return count(l.Kind != "" && l.Kind != trace.EventsLocation)
-		})
-	},
-	LocationProperties: func(d *trace.Definitions) int {
-		return sum(&d.Locations, func(l *trace.Location) int { return len(l.Attrs) })
-	},
-	GroupDefinitions: func(d *trace.Definitions) int { return d.Groups.Len() },
-	GroupKinds: func(d *trace.Definitions) int {
-		return sum(&d.Groups, func(g *trace.LocationGroup) int { return count(g.Kind != "") })
-	},
-	GroupProperties: func(d *trace.Definitions) int {
-		return sum(&d.Groups, func(g *trace.LocationGroup) int { return len(g.Attrs) })
-	},
+	LocationDefinitions: counting(locations, func(l *trace.Location) bool { return l.Kind != trace.EventsLocation }),
+	LocationKinds: counting(locations, func(l *trace.Location) bool {
+		return l.Kind != "" && l.Kind != trace.EventsLocation
+	}),
+	LocationProperties: adding(locations, func(l *trace.Location) int { return len(l.Attrs) }),
+	GroupDefinitions:   func(d *trace.Definitions) int { return d.Groups.Len() },
+	GroupKinds:         counting(groups, func(g *trace.LocationGroup) bool { return g.Kind != "" }),
+	GroupProperties:    adding(groups, func(g *trace.LocationGroup) int { return len(g.Attrs) }),
 
-	RegionDefinitions: func(d *trace.Definitions) int { return d.Regions.Len() },
-	RegionGroups: func(d *trace.Definitions) int {
-		return sum(&d.Regions, func(r *trace.Region) int { return count(r.Group != "") })
-	},
-	RegionPlaces: func(d *trace.Definitions) int {
-		return sum(&d.Regions, func(r *trace.Region) int { return count(r.File != "" || r.Line != 0) })
-	},
-	RegionEnds: func(d *trace.Definitions) int {
-		return sum(&d.Regions, func(r *trace.Region) int { return count(r.End != 0) })
-	},
-	RegionRoles: func(d *trace.Definitions) int {
-		return sum(&d.Regions, func(r *trace.Region) int { return count(r.Role != "") })
-	},
-	RegionDescriptions: func(d *trace.Definitions) int {
-		return sum(&d.Regions, func(r *trace.Region) int { return countWithKeys(r.Attrs, Description) })
-	},
-	RegionCanonicalNames: func(d *trace.Definitions) int {
-		return sum(&d.Regions, func(r *trace.Region) int { return countWithKeys(r.Attrs, CanonicalName) })
-	},
-	RegionProperties: func(d *trace.Definitions) int {
-		return sum(&d.Regions, func(r *trace.Region) int {
-			return len(r.Attrs) - countWithKeys(r.Attrs, Description) - countWithKeys(r.Attrs, CanonicalName)
-		})
-	},
+	RegionDefinitions:    func(d *trace.Definitions) int { return d.Regions.Len() },
+	RegionGroups:         counting(regions, func(r *trace.Region) bool { return r.Group != "" }),
+	RegionPlaces:         counting(regions, func(r *trace.Region) bool { return r.File != "" || r.Line != 0 }),
+	RegionEnds:           counting(regions, func(r *trace.Region) bool { return r.End != 0 }),
+	RegionRoles:          counting(regions, func(r *trace.Region) bool { return r.Role != "" }),
+	RegionDescriptions:   adding(regions, func(r *trace.Region) int { return countWithKeys(r.Attrs, Description) }),
+	RegionCanonicalNames: adding(regions, func(r *trace.Region) int { return countWithKeys(r.Attrs, CanonicalName) }),
+	RegionProperties: adding(regions, func(r *trace.Region) int {
+		return len(r.Attrs) - countWithKeys(r.Attrs, Description) - countWithKeys(r.Attrs, CanonicalName)
+	}),
 	ResourceDefinitions: func(d *trace.Definitions) int { return d.Resources.Len() },
 
-	MetricDefinitions: func(d *trace.Definitions) int { return d.Metrics.Len() },
-	MetricGroups: func(d *trace.Definitions) int {
-		return sum(&d.Metrics, func(m *trace.MetricDef) int { return count(m.Group != "") })
-	},
-	MetricDescriptions: func(d *trace.Definitions) int {
-		return sum(&d.Metrics, func(m *trace.MetricDef) int { return countWithKeys(m.Attrs, Description) })
-	},
-	MetricRecorders: func(d *trace.Definitions) int {
-		return sum(&d.Metrics, func(m *trace.MetricDef) int {
-			return count(countWithKeys(m.Attrs, Recorder, Occurrence) > 0)
-		})
-	},
-	MetricProperties: func(d *trace.Definitions) int { return sum(&d.Metrics, otherProperties) },
+	MetricDefinitions:  func(d *trace.Definitions) int { return d.Metrics.Len() },
+	MetricGroups:       counting(metrics, func(m *trace.MetricDef) bool { return m.Group != "" }),
+	MetricDescriptions: adding(metrics, func(m *trace.MetricDef) int { return countWithKeys(m.Attrs, Description) }),
+	MetricRecorders: counting(metrics, func(m *trace.MetricDef) bool {
+		return countWithKeys(m.Attrs, Recorder, Occurrence) > 0
+	}),
+	MetricProperties: adding(metrics, otherProperties),
 
 	CommunicatorDefinitions: func(d *trace.Definitions) int { return d.Communicator.Len() },
-	CommunicatorParents: func(d *trace.Definitions) int {
-		return sum(&d.Communicator, func(c *trace.Communicator) int { return count(c.Parent != trace.NoRef) })
-	},
-	CommunicatorProperties: func(d *trace.Definitions) int {
-		return sum(&d.Communicator, func(c *trace.Communicator) int { return len(c.Attrs) })
-	},
-	SetDefinitions: countSets,
-	SetProperties: func(d *trace.Definitions) int {
-		return sum(&d.Sets, func(s *trace.Set) int { return len(s.Attrs) })
-	},
+	CommunicatorParents: counting(communicators, func(c *trace.Communicator) bool {
+		return c.Parent != trace.NoRef
+	}),
+	CommunicatorProperties: adding(communicators, func(c *trace.Communicator) int { return len(c.Attrs) }),
+	SetDefinitions:         countSets,
+	SetProperties:          adding(sets, func(s *trace.Set) int { return len(s.Attrs) }),
 
-	AttributeDefinitions: func(d *trace.Definitions) int {
-		return sum(&d.Attributes, func(a *trace.AttributeDef) int { return count(a.ID != "") })
-	},
-	AttributeDescriptions: func(d *trace.Definitions) int {
-		return sum(&d.Attributes, func(a *trace.AttributeDef) int { return count(a.ID != "" && a.Doc != "") })
-	},
-	KindDefinitions:      func(d *trace.Definitions) int { return d.Kinds.Len() },
-	ParameterDefinitions: func(d *trace.Definitions) int { return d.Parameters.Len() },
-	WindowDefinitions:    func(d *trace.Definitions) int { return d.Windows.Len() },
-	ContextDefinitions:   func(d *trace.Definitions) int { return d.Contexts.Len() },
-	FileDefinitions:      func(d *trace.Definitions) int { return d.Files.Len() },
-	FileProperties: func(d *trace.Definitions) int {
-		return sum(&d.Files, func(f *trace.Named) int { return len(f.Attrs) })
-	},
-	HandleDefinitions: func(d *trace.Definitions) int { return d.Handles.Len() },
-	MarkerDefinitions: func(d *trace.Definitions) int { return d.Markers.Len() },
-	MarkerGroups: func(d *trace.Definitions) int {
-		return sum(&d.Markers, func(m *trace.Named) int { return countWithKeys(m.Attrs, MarkerGroup) })
-	},
-	OperationDefinitions: func(d *trace.Definitions) int { return d.Operations.Len() },
+	AttributeDefinitions:  counting(attributes, func(a *trace.AttributeDef) bool { return a.ID != "" }),
+	AttributeDescriptions: counting(attributes, func(a *trace.AttributeDef) bool { return a.ID != "" && a.Doc != "" }),
+	KindDefinitions:       func(d *trace.Definitions) int { return d.Kinds.Len() },
+	ParameterDefinitions:  func(d *trace.Definitions) int { return d.Parameters.Len() },
+	WindowDefinitions:     func(d *trace.Definitions) int { return d.Windows.Len() },
+	ContextDefinitions:    func(d *trace.Definitions) int { return d.Contexts.Len() },
+	FileDefinitions:       func(d *trace.Definitions) int { return d.Files.Len() },
+	FileProperties:        adding(files, func(f *trace.Named) int { return len(f.Attrs) }),
+	HandleDefinitions:     func(d *trace.Definitions) int { return d.Handles.Len() },
+	MarkerDefinitions:     func(d *trace.Definitions) int { return d.Markers.Len() },
+	MarkerGroups:          adding(markers, func(m *trace.Named) int { return countWithKeys(m.Attrs, MarkerGroup) }),
+	OperationDefinitions:  func(d *trace.Definitions) int { return d.Operations.Len() },
 }
+
+// Tables of definitions, for counting and adding.
+func locations(d *trace.Definitions) *trace.Table[trace.Location]         { return &d.Locations }
+func groups(d *trace.Definitions) *trace.Table[trace.LocationGroup]       { return &d.Groups }
+func regions(d *trace.Definitions) *trace.Table[trace.Region]             { return &d.Regions }
+func metrics(d *trace.Definitions) *trace.Table[trace.MetricDef]          { return &d.Metrics }
+func communicators(d *trace.Definitions) *trace.Table[trace.Communicator] { return &d.Communicator }
+func sets(d *trace.Definitions) *trace.Table[trace.Set]                   { return &d.Sets }
+func attributes(d *trace.Definitions) *trace.Table[trace.AttributeDef]    { return &d.Attributes }
+func files(d *trace.Definitions) *trace.Table[trace.Named]                { return &d.Files }
+func markers(d *trace.Definitions) *trace.Table[trace.Named]              { return &d.Markers }
 
 // The attributes of definitions that have a [Subject] of their own.
 const (
@@ -120,17 +89,22 @@ const (
 
 // LocationsOfKind returns a function for [Mapped.Kept] that counts the locations of some kinds.
 func LocationsOfKind(kinds ...trace.LocationKind) func(*trace.Definitions) int {
-	return func(d *trace.Definitions) int {
-		return sum(&d.Locations, func(l *trace.Location) int { return count(slices.Contains(kinds, l.Kind)) })
-	}
+	return counting(locations, func(l *trace.Location) bool { return slices.Contains(kinds, l.Kind) })
 }
 
-// sum adds up f over all entries of a table.
-func sum[T any](t *trace.Table[T], f func(*T) int) (n int) {
-	for i := range t.Len() {
-		n += f(t.At(uint32(i)))
+// counting returns a function that counts the entries of a table for which f returns true.
+func counting[T any](table func(*trace.Definitions) *trace.Table[T], f func(*T) bool) func(*trace.Definitions) int {
+	return adding(table, func(x *T) int { return count(f(x)) })
+}
+
+// adding returns a function that adds up f over all entries of a table.
+func adding[T any](table func(*trace.Definitions) *trace.Table[T], f func(*T) int) func(*trace.Definitions) int {
+	return func(d *trace.Definitions) (n int) {
+		for i := range table(d).Len() {
+			n += f(table(d).At(uint32(i)))
+		}
+		return n
 	}
-	return n
 }
 
 // otherProperties returns the number of attributes of a metric that no other subject covers, and that do not repeat its

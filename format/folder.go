@@ -15,8 +15,6 @@ type folder struct {
 	path string
 }
 
-func newFolder(path string) folder { return folder{os.DirFS(path), path} }
-
 // nonUTF8Path returns the path of a file whose name is invalid UTF-8. It returns "" for all other
 // names, which os.DirFS handles.
 func (f folder) nonUTF8Path(name string) string {

@@ -19,7 +19,7 @@ type Source struct {
 
 // FileSource returns the source of a trace in the machine's own file system.
 func FileSource(path string) Source {
-	return Source{FS: newFolder(filepath.Dir(path)), Name: filepath.Base(path), Path: path}
+	return Source{FS: folder{os.DirFS(filepath.Dir(path)), filepath.Dir(path)}, Name: filepath.Base(path), Path: path}
 }
 
 // Open opens the main file for random access. It copies a file without random access, such as a

@@ -99,8 +99,6 @@ func (t *tokenList) append(k Token) {
 	t.last = append(t.last, k)
 }
 
-func (t *tokenList) clear() { t.full, t.last = nil, t.last[:0] }
-
 // item is a token together with its occurrence. An item with iterations above 0 is a loop, and its token is
 // the token of the repeated sequence. The loop gets a number when its number of iterations is final.
 type item struct {
@@ -129,7 +127,7 @@ func (b *Builder) Open(time uint64) {
 		b.levels = append(b.levels, level{})
 	}
 	l := &b.levels[b.depth]
-	l.tokens.clear()
+	l.tokens = tokenList{last: l.tokens.last[:0]}
 	l.tail, l.loops = l.tail[:0], l.loops[:0]
 	l.start, l.blocks = time, 0
 	b.depth++

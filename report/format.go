@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/weft-trace/weft/analysis/profile"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -43,9 +42,6 @@ func text(s string) cell { return cell{Text: name(s)} }
 func (r *Report) region(ref uint32, s string) cell {
 	return cell{Text: name(s), Color: r.Color(ref)}
 }
-
-// location returns a cell with the name of a location.
-func (r *Report) location(l *profile.Location) cell { return r.place(l.Location) }
 
 // time returns a cell with a duration of t ticks. The cell's field Exact holds the duration in seconds with
 // all digits.

@@ -91,7 +91,8 @@ func (r *Report) locations() section {
 		{Name: "to mean", Hint: "work, and how much more or less than the mean of all", Number: true},
 		{Name: "exclusive time by region"}}
 	line := func(w worker) []cell {
-		return []cell{r.location(w.Location), r.time(w.Covered), bar(float64(w.Covered), float64(length)), r.time(w.work),
+		return []cell{r.place(w.Location.Location), r.time(w.Covered), bar(float64(w.Covered), float64(length)),
+			r.time(w.work),
 			deviation(float64(w.work), work.mean()), {Stack: r.barParts(w.Regions, busy.most)}}
 	}
 	byWork := slices.Clone(all)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/weft-trace/weft/analysis"
 	"github.com/weft-trace/weft/analysis/calltree"
+	"github.com/weft-trace/weft/analysis/info"
 	"github.com/weft-trace/weft/analysis/states"
 	"github.com/weft-trace/weft/analysis/structure"
 	"github.com/weft-trace/weft/check"
@@ -311,7 +312,8 @@ func defects(e *entry, p *params) func(context.Context) (any, error) {
 func information(e *entry, _ *params) func(context.Context) (any, error) {
 	return func(ctx context.Context) (v any, err error) {
 		err = e.withFreshReader(ctx, func(d *reader) error {
-			v, _, err = d.info().Describe(ctx, false)
+			x := info.Trace{Events: d.Events, File: d.file, Format: d.format, Source: d.src, Report: d.opt.Report}
+			v, _, err = x.Describe(ctx, false)
 			return err
 		})
 		return v, err

@@ -105,9 +105,6 @@ func (c configuration) arrangeEvents(d format.Events) format.Events {
 	return d
 }
 
-// changesEvents reports whether arrangeEvents returns other events than the events of the trace.
-func (c configuration) changesEvents() bool { return c.rows != "" || c.only != "" }
-
 // check returns an error for a configuration with names that are too long, or without the form NAME=VALUE.
 // known contains the attributes of the trace that can be chosen; if it is nil, any attribute can be chosen.
 func (c configuration) check(known []string, path string) error {
@@ -159,7 +156,7 @@ func (e *entry) withConfiguration(c configuration) (*entry, error) {
 		}
 		x = &entry{s: e.s, id: e.id + configSeparator + c.String(), name: e.name, path: e.path, given: e.given,
 			config: c, base: e, readers: e.readers, arranged: e.readers, state: stateNew, format: e.format, bytes: e.bytes}
-		if c.changesEvents() {
+		if c.rows != "" || c.only != "" { // arrangeEvents changes the events
 			x.arranged = &readerPool{e: x, free: make(chan struct{}, maxReaders)}
 		}
 		x.given.Index = "" // the index that was given has other names, rows and spans

@@ -262,9 +262,6 @@ func plotSignal(s usage.Signal, from, to int64, width int) *curve.Curve {
 	return p.Curve()
 }
 
-// flowFigures returns the head of a stored flow.
-func flowFigures(stored []byte, _ *params) (any, error) { return headOf(stored), nil }
-
 // curvesAnswer holds the values of signals in the columns of a window.
 type curvesAnswer struct {
 	From    ticks       `json:"from"`

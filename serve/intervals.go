@@ -41,6 +41,9 @@ func storedIntervals(head any, list []interval) ([]byte, error) {
 	return b, nil
 }
 
+// storedHead answers with the head of a stored answer, without the data that follow it.
+func storedHead(stored []byte, _ *params) (any, error) { return headOf(stored), nil }
+
 // headOf returns the JSON of the head of a stored answer.
 func headOf(stored []byte) json.RawMessage {
 	n := binary.LittleEndian.Uint64(stored)

@@ -179,8 +179,3 @@ func (p *params) choice(name string, words ...string) string {
 	}
 	return s
 }
-
-// region reads the number of a region. -1 stands for the unknown region.
-func (p *params) region() uint32 {
-	return uint32(p.required("region", -1, int64(len(p.x.regions))-1))
-}

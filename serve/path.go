@@ -185,11 +185,6 @@ func (v *traceView) resourceTracks(d *trace.Definitions) func(resource uint32) i
 	}
 }
 
-// pathSummary returns the figures that are stored with a critical path, without the stored intervals that follow them.
-func pathSummary(stored []byte, _ *params) (any, error) {
-	return headOf(stored), nil
-}
-
 // pathLine returns the pieces of a stored path that lie in a window.
 func pathLine(stored []byte, p *params) (any, error) {
 	c, ok := p.visibleColumns()

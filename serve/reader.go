@@ -6,7 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/weft-trace/weft/analysis/info"
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/serve/cache"
 	"github.com/weft-trace/weft/transform"
@@ -55,10 +54,6 @@ func (rd *reader) defects() (f cache.ReadDefects) {
 		}
 	}
 	return f
-}
-
-func (rd *reader) info() *info.Trace {
-	return &info.Trace{Events: rd.Events, File: rd.file, Format: rd.format, Source: rd.src, Report: rd.opt.Report}
 }
 
 // maxReaders is the largest number of open readers of a trace. readerIdleTime is the time after which a reader

@@ -202,7 +202,7 @@ func instantAt(ctx context.Context, x *traceIndex, p *params) (any, error) {
 // find answers with the first visit of a region after a time, or with the last one before it. It searches
 // one track or all locations.
 func find(ctx context.Context, x *traceIndex, p *params) (any, error) {
-	region, at := p.region(), p.time("time")
+	region, at := uint32(p.required("region", -1, int64(len(p.x.regions))-1)), p.time("time")
 	forward := p.choice("direction", "next", "previous") == "next"
 	var where []int
 	if p.values.Get("track") != "" {

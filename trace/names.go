@@ -74,6 +74,15 @@ func (d *Definitions) RefName(k RefKind, ref uint32) (name string, ok bool) {
 	return "", false
 }
 
+// LocationName returns the id and the name of a location. Both are "" if it is undefined.
+func (d *Definitions) LocationName(location uint32) (id, name string) {
+	if d.Locations.Has(location) {
+		l := d.Locations.At(location)
+		return l.ID, l.Name
+	}
+	return "", ""
+}
+
 // FullNames returns the full names of all locations, by index. They are all different. If the
 // labels of all locations differ, they are the full names. Otherwise the name of the process
 // precedes the label ("MPI Rank 3 · Master thread"), and the id of a location follows if its full

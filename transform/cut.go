@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/bylocation"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -78,7 +79,7 @@ type cut struct {
 	began, posted, ends uint32 // indexes of the attributes that the cut adds to events
 	// openBegins holds the open regions, claims and operations at the begin of the window, for locations
 	// that have later events.
-	openBegins byLocation[openBegins]
+	openBegins bylocation.List[openBegins]
 	claims     map[claimStart]bool // claims that are open at the begin of the window
 	streams    bool                // the trace has streams of devices
 	// running is set for [CutRunning]. sleepers is indexed by location, and holds the threads that sleep outside of
@@ -184,7 +185,7 @@ func (c *cut) findOpen(ctx context.Context) error {
 	for _, p := range workers {
 		for loc, l := range p.openBegins {
 			if l != nil {
-				*c.openBegins.at(uint32(loc)) = *l
+				*c.openBegins.At(uint32(loc)) = *l
 			}
 		}
 		maps.Copy(later, p.later)
@@ -263,7 +264,7 @@ func (c *cut) findPending(ctx context.Context, flows *flows, first int64) error 
 		}
 	}
 	flows.each(func(loc uint32, o openRow) {
-		l := c.openBegins.at(loc)
+		l := c.openBegins.At(loc)
 		l.messages = append(l.messages, o)
 	})
 	return nil
@@ -274,7 +275,7 @@ type prefix struct {
 	from       int64
 	first      int64 // time of the first event, in ticks
 	byLine     bool  // the value of trace.Definitions.ClaimLines
-	openBegins byLocation[openBegins]
+	openBegins bylocation.List[openBegins]
 	later      map[uint32]bool // locations with an event at or after the begin of the piece
 	flows      flows
 	operations operations
@@ -296,7 +297,7 @@ func (p *prefix) processBatch(b *trace.Batch) error {
 			continue
 		}
 		if loc := x.Location(); l == nil || loc != last {
-			l, last = p.openBegins.at(loc), loc
+			l, last = p.openBegins.At(loc), loc
 			l.byLine = p.byLine
 		}
 		k := x.Kind()
@@ -368,7 +369,7 @@ type cutScan struct {
 	progress *cutProgress
 	gather   rowCollector
 	ordered  bool
-	states   byLocation[cutState]
+	states   bylocation.List[cutState]
 	closed   map[int64]bool // claims that the cut has ended at the end of the piece
 	reopens  trace.Batch
 	late     []lateSamples
@@ -401,7 +402,7 @@ type cutState struct {
 // at returns the state of a location. At the first call for a location, it delivers the rows that are
 // repeated at the begin of the piece.
 func (s *cutScan) at(loc uint32) (*cutState, error) {
-	x := s.states.at(loc)
+	x := s.states.At(loc)
 	if x.begun {
 		return x, nil
 	}
@@ -410,7 +411,7 @@ func (s *cutScan) at(loc uint32) (*cutState, error) {
 
 // reopen delivers the rows of a location that are repeated at the begin of the piece.
 func (s *cutScan) reopen(loc uint32) error {
-	x := s.states.at(loc)
+	x := s.states.At(loc)
 	if x.begun {
 		return nil
 	}
@@ -419,7 +420,7 @@ func (s *cutScan) reopen(loc uint32) error {
 		return nil // another stage has delivered them
 	}
 	x.byLine = s.Defs().ClaimLines
-	l := s.openBegins.get(loc)
+	l := s.openBegins.Get(loc)
 	if l == nil {
 		return nil
 	}

@@ -229,7 +229,7 @@ func (c *cut) findDeviceWork() {
 			continue
 		}
 		work := &endedWork{}
-		if s := c.openBegins.get(q.stream); s != nil && s.ended[q] != nil {
+		if s := c.openBegins.Get(q.stream); s != nil && s.ended[q] != nil {
 			work = s.ended[q]
 		}
 		switch ahead := x.ended - work.count; {
@@ -240,7 +240,7 @@ func (c *cut) findDeviceWork() {
 		}
 	}
 	for _, x := range latest(repeated, len(repeated)) {
-		l := c.openBegins.at(x.loc)
+		l := c.openBegins.At(x.loc)
 		l.operations = append(l.operations, x)
 	}
 }

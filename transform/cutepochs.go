@@ -199,7 +199,7 @@ func (c *cut) lacksEpochs(loc uint32, side epochSide, e *epochs, members map[uin
 	other := epochSide{side.window, !side.posts}
 	for group := range e.begun {
 		for _, partner := range members[group] {
-			l := c.openBegins.get(partner)
+			l := c.openBegins.Get(partner)
 			if l == nil || l.epochs[other] == nil {
 				continue
 			}

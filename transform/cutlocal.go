@@ -74,7 +74,7 @@ func (p *cutProgress) continuingLocations(ctx context.Context) (map[uint32]bool,
 
 // openAtEnd returns the open rows of a location that the end of the piece ends.
 func (s *cutScan) openAtEnd(loc uint32) (rows []openRow) {
-	l := s.states.get(loc)
+	l := s.states.Get(loc)
 	if l == nil {
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/bylocation"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -38,7 +39,7 @@ type operations struct {
 	at    uint32
 	// kept holds the last operations of each member that has ended more of them than another one.
 	kept     map[memberOf]*endedOperations
-	postings byLocation[postings]
+	postings bylocation.List[postings]
 }
 
 // endedOperations holds the last operations of a member before the piece.
@@ -112,9 +113,9 @@ func (o *operations) memberAt(x *trace.Cursor) (m memberOf, ok bool) {
 func (o *operations) request(x *trace.Cursor) (request posting, ok bool) {
 	switch x.Kind() {
 	case trace.CollectiveRequest:
-		o.postings.at(x.Location()).post(x)
+		o.postings.At(x.Location()).post(x)
 	case trace.CollectiveComplete:
-		return o.postings.at(x.Location()).complete(x)
+		return o.postings.At(x.Location()).complete(x)
 	}
 	return request, false
 }
@@ -128,7 +129,7 @@ func (o *operations) count(x *trace.Cursor) {
 	}
 	setElement(&o.ended, m, o.ended[m]+1)
 	if completes {
-		o.postings.at(x.Location()).end(request, m)
+		o.postings.At(x.Location()).end(request, m)
 	}
 }
 
@@ -136,7 +137,7 @@ func (o *operations) count(x *trace.Cursor) {
 func (o *operations) add(other *operations) {
 	for loc, p := range other.postings {
 		if p != nil {
-			*o.postings.at(uint32(loc)) = *p
+			*o.postings.At(uint32(loc)) = *p
 		}
 	}
 	for m, n := range other.ended {
@@ -219,9 +220,9 @@ func (c *cut) findOperations(ctx context.Context, o *operations, first int64) er
 	for _, k := range o.kept {
 		slices.SortStableFunc(k.list, func(a, b endedOperation) int { return a.compare(&b) })
 		for _, x := range k.list {
-			l := c.openBegins.at(x.loc)
+			l := c.openBegins.At(x.loc)
 			if x.begin.kind == trace.CollectiveRequest {
-				x.newer = o.postings.at(x.loc).newer(x.begin.seq, l)
+				x.newer = o.postings.At(x.loc).newer(x.begin.seq, l)
 			}
 			l.operations = append(l.operations, x)
 		}
@@ -286,7 +287,7 @@ func (c *cut) findBehind(ctx context.Context, o *operations) error {
 			return true
 		}
 		ended, rest := o.ended[m], false
-		if p := o.postings.get(x.Location()); p != nil {
+		if p := o.postings.Get(x.Location()); p != nil {
 			if n := p.earlyAfter(request.seq, m); completes && n > 0 {
 				ended -= n
 				late[m] = append(late[m], n)

@@ -36,7 +36,7 @@ func (c *cut) findRunning() {
 	}
 	c.sleepers = c.Defs().LaterThreads()
 	for i, later := range c.sleepers {
-		before := c.openBegins.get(uint32(i))
+		before := c.openBegins.Get(uint32(i))
 		c.sleepers[i] = later && before != nil && before.teamed
 		if before != nil {
 			before.runs = before.active && c.canRun(uint32(i))
@@ -53,6 +53,6 @@ func (c *cut) canRun(loc uint32) bool {
 
 // runsAtEnd reports whether a location gets a NoOp at the end of the piece if it has later events.
 func (s *cutScan) runsAtEnd(loc uint32) bool {
-	l := s.states.get(loc)
+	l := s.states.Get(loc)
 	return s.running && l != nil && l.active && s.canRun(loc)
 }

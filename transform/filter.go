@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/bylocation"
 	"github.com/weft-trace/weft/internal/numberset"
 	"github.com/weft-trace/weft/internal/openset"
 	"github.com/weft-trace/weft/trace"
@@ -84,7 +85,7 @@ type filter struct {
 	sameDefinitions
 	wanted   FilterOptions
 	prepared bool
-	begins   byLocation[unwantedBegins]
+	begins   bylocation.List[unwantedBegins]
 }
 
 // begin begins a scan. The scan reads all times, because the filter must know the open regions from the
@@ -179,8 +180,8 @@ type filterScan struct {
 	defs    *trace.Definitions
 	ordered bool
 	kinds   map[trace.Kind]bool // whether a kind is kept; indexed by kind
-	locs    byLocation[filterState]
-	begins  byLocation[unwantedBegins]
+	locs    bylocation.List[filterState]
+	begins  bylocation.List[unwantedBegins]
 	queue   queue
 	dropped *droppedEnds // claims and marks that were dropped; nil if the scan has no links
 	byLine  bool         // the begin and the end of a claim have the same position in the file
@@ -298,20 +299,17 @@ func (s *filterScan) wantsRefs(x *trace.Cursor) bool {
 // wantsRow reports whether FilterOptions.Row selects a row.
 func (s *filterScan) wantsRow(x *trace.Cursor) bool { return s.Row == nil || s.Row(x) }
 
-// waits reports whether decisions about rows may have to wait for later rows.
-func (s *filterScan) waits() bool { return s.MinDuration > 0 }
-
 // processBatch delivers the selected rows of a batch.
 func (s *filterScan) processBatch(b *trace.Batch, out format.Sink) error {
 	s.gather.sink = out
-	waits := s.waits()
+	waits := s.MinDuration > 0 // decisions about rows may have to wait for later rows
 	x := b.Cursor()
 	for x.Next() {
 		loc := x.Location()
 		if s.Location != nil && (!s.Location(loc) && !s.wantsMarker(&x) || s.Scopes && s.hasDroppedScope(&x)) {
 			continue
 		}
-		l := s.locs.at(loc)
+		l := s.locs.At(loc)
 		q := &l.queue
 		if s.ordered {
 			q = &s.queue
@@ -451,7 +449,7 @@ func (s *filterScan) wantsOperation(l *filterState, x *trace.Cursor) bool {
 // dropsBegin reports whether a begin without a communicator belongs to an unwanted one. It is a posted receive, a
 // collective operation or a posted one, which is given by its number.
 func (s *filterScan) dropsBegin(loc, number uint32, k trace.Kind) bool {
-	l := s.begins.get(loc)
+	l := s.begins.Get(loc)
 	switch {
 	case l == nil:
 		return false

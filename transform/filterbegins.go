@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/bylocation"
 	"github.com/weft-trace/weft/internal/openset"
 	"github.com/weft-trace/weft/trace"
 )
@@ -49,17 +50,17 @@ func (f *filter) Prepare(ctx context.Context) error {
 	sel := trace.Events()
 	sel.Location = f.wanted.Location
 	var mu sync.Mutex
-	var workers []*byLocation[unwantedBegins]
+	var workers []*bylocation.List[unwantedBegins]
 	err := f.inner.ScanParallel(ctx, sel, func() func(int) format.Sink {
 		workers = nil
 		return func(int) format.Sink {
 			mu.Lock()
 			defer mu.Unlock()
-			begins := &byLocation[unwantedBegins]{}
+			begins := &bylocation.List[unwantedBegins]{}
 			workers = append(workers, begins)
 			return format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
 				for x := b.Cursor(); x.Next(); {
-					begins.at(x.Location()).update(s, &x)
+					begins.At(x.Location()).update(s, &x)
 				}
 				return nil
 			}}
@@ -72,7 +73,7 @@ func (f *filter) Prepare(ctx context.Context) error {
 	for _, begins := range workers {
 		for loc, u := range *begins {
 			if u != nil {
-				*f.begins.at(uint32(loc)) = *u
+				*f.begins.At(uint32(loc)) = *u
 			}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/bylocation"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -48,10 +49,10 @@ func FindOccurrence(ctx context.Context, d format.Events, o Occurrence) (w trace
 	}
 	w = trace.Window{From: math.MaxInt64, To: math.MinInt64}
 	defs := d.Defs()
-	var locs byLocation[occurrence]
+	var locs bylocation.List[occurrence]
 	all, open := 0, 0
 	err = eachRow(ctx, d, sel, format.GlobalOrder, func(c *trace.Cursor) bool {
-		l := locs.at(c.Location())
+		l := locs.At(c.Location())
 		if l.open {
 			if l.ends(c, claimOf(defs, c)) {
 				l.open = false
@@ -92,12 +93,12 @@ func FindOccurrences(ctx context.Context, d format.Events, region func(ref uint3
 	}
 	defs := d.Defs()
 	var list []trace.Window
-	var locs byLocation[openOccurrences]
+	var locs bylocation.List[openOccurrences]
 	err := eachRow(ctx, d, sel, format.PerLocation, func(c *trace.Cursor) bool {
 		if c.Ref() == trace.NoRef || !region(c.Ref()) {
 			return true
 		}
-		l := locs.at(c.Location())
+		l := locs.At(c.Location())
 		if k := c.Kind(); k == trace.Enter || k == trace.ClaimBegin {
 			if l.count == len(list) {
 				list = append(list, trace.Window{From: c.Time(), To: math.MinInt64})

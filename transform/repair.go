@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/bylocation"
 	"github.com/weft-trace/weft/internal/openset"
 	"github.com/weft-trace/weft/trace"
 )
@@ -52,7 +53,7 @@ type repair struct {
 	intact   bool   // no event needs a repair
 	mark     uint32 // index of the attribute that marks repaired events
 	unknown  uint32 // region of visits without a region; NoRef until it is needed
-	ends     byLocation[locationEnd]
+	ends     bylocation.List[locationEnd]
 	ids      [2]ids // the least and the greatest id of claims, and of marks
 	// resourceUses holds the use of each undefined resource, by resource.
 	resourceUses map[uint64]*resourceUse
@@ -116,7 +117,7 @@ func (r *repair) Prepare(ctx context.Context) error {
 	}
 	for loc, l := range m.locs {
 		if l != nil {
-			e := r.ends.at(uint32(loc))
+			e := r.ends.At(uint32(loc))
 			e.rows, e.orphans, e.ends, e.traced = l.rows, l.orphans, l.ends, l.traced
 			for i, v := range l.open {
 				if v.row < l.traced && !l.among.Gap(i) {
@@ -171,7 +172,7 @@ type repairScan struct {
 	surveyOnly bool // set in the first pass, which does not change the trace
 	changes    bool // set in the first pass if a row needs a repair
 	placed     bool // the rows of the current batch have positions
-	locs       byLocation[repairState]
+	locs       bylocation.List[repairState]
 	out        trace.Batch
 	// usedIDs holds the ids in use, separately for claims, marks and links.
 	usedIDs [3]ids
@@ -324,11 +325,11 @@ func (rs *repairScan) processBatch(b *trace.Batch, out format.Sink) error {
 	x := b.Cursor()
 	for x.Next() {
 		loc := x.Location()
-		l := rs.locs.at(loc)
+		l := rs.locs.At(loc)
 		if !l.begun {
 			l.begun = true
 			l.last = x.Time()
-			if e := rs.ends.get(loc); e != nil && rs.how.Enter && !rs.surveyOnly {
+			if e := rs.ends.Get(loc); e != nil && rs.how.Enter && !rs.surveyOnly {
 				for i := len(e.orphans) - 1; i >= 0; i-- {
 					rs.add(loc, x.Time(), trace.Enter, rs.regionOrUnknown(e.orphans[i]), "not entered")
 					rs.report("repair.entered-region", loc, &x, x.Time(),
@@ -340,7 +341,7 @@ func (rs *repairScan) processBatch(b *trace.Batch, out format.Sink) error {
 		}
 		rs.repairRow(l, loc, &x)
 		l.rows++
-		if e := rs.ends.get(loc); e != nil && l.rows == e.rows && !rs.surveyOnly {
+		if e := rs.ends.Get(loc); e != nil && l.rows == e.rows && !rs.surveyOnly {
 			rs.end(l, loc)
 		}
 	}
@@ -533,7 +534,7 @@ func (rs *repairScan) fragment(l *repairState, loc uint32, x *trace.Cursor, t in
 		l.curves[x.Ref()] = fragment{l.number, int64(x.Op(0))}
 		return nil, false
 	}
-	e := rs.ends.get(loc)
+	e := rs.ends.Get(loc)
 	if e == nil {
 		return nil, false
 	}
@@ -594,7 +595,7 @@ func (rs *repairScan) endTracing(l *repairState, loc uint32, x *trace.Cursor, t 
 		l.traced = l.rows
 		return
 	}
-	e := rs.ends.get(loc)
+	e := rs.ends.Get(loc)
 	if e == nil || e.traced != l.rows {
 		return
 	}

@@ -49,7 +49,7 @@ func (rs *repairScan) checkSound(b *trace.Batch) error {
 		case trace.ClaimBegin, trace.ClaimEnd, trace.Mark, trace.Fragment:
 			return errUnsound
 		}
-		l := rs.locs.at(x.Location())
+		l := rs.locs.At(x.Location())
 		if !l.begun {
 			l.begun, l.last = true, x.Time()
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/bylocation"
 	"github.com/weft-trace/weft/internal/openset"
 	"github.com/weft-trace/weft/trace"
 )
@@ -164,7 +165,7 @@ type moveScan struct {
 	// new places of claims, by their places in the original trace, which contain the ClaimID
 	claims map[place]place
 	marks  map[place]place
-	stacks byLocation[openVisits]
+	stacks bylocation.List[openVisits]
 	out    trace.Batch
 }
 
@@ -196,12 +197,12 @@ func (m *moveScan) processBatch(b *trace.Batch, out format.Sink) error {
 		switch k := c.Kind(); {
 		case k == trace.Enter && m.visits:
 			claim := place{m.row(&c), m.id()}
-			stack := m.stacks.at(at)
+			stack := m.stacks.At(at)
 			stack.among.Open(c.Ref(), len(stack.list))
 			stack.list = append(stack.list, openVisit{c.Ref(), claim})
 			m.begin(&c, claim, trace.Undefined, unitAmount, trace.Undefined)
 		case k == trace.Leave && m.visits:
-			stack := m.stacks.at(at)
+			stack := m.stacks.At(at)
 			if i := stack.among.Find(c.Ref(), len(stack.list), func(i int) uint32 { return stack.list[i].region }); i >= 0 {
 				v := stack.list[i]
 				stack.list = openset.Close(&stack.among, stack.list, i, v.region)

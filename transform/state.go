@@ -312,30 +312,6 @@ func cloneRows(list []openRow) []openRow {
 	return list
 }
 
-// byLocation is a list of pointers by location.
-type byLocation[T any] []*T
-
-// at returns the element of a location. It adds the element if needed.
-func (l *byLocation[T]) at(loc uint32) *T {
-	for int(loc) >= len(*l) {
-		*l = append(*l, nil)
-	}
-	x := (*l)[loc]
-	if x == nil {
-		x = new(T)
-		(*l)[loc] = x
-	}
-	return x
-}
-
-// get returns the element of a location, or nil.
-func (l byLocation[T]) get(loc uint32) *T {
-	if int(loc) >= len(l) {
-		return nil
-	}
-	return l[loc]
-}
-
 // setElement sets an element of a map. It creates the map if needed.
 func setElement[K comparable, V any](m *map[K]V, k K, v V) {
 	if *m == nil {

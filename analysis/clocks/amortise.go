@@ -23,10 +23,6 @@ type moves struct {
 	links   []link  // reused for each node
 }
 
-func newMoves(s *solution) *moves {
-	return &moves{s: s, forward: newPile(), moved: make([]int64, len(s.q.clocks))}
-}
-
 // close removes the temporary file.
 func (m *moves) close() { m.forward.store.Close() }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/weft-trace/weft/analysis/messages"
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/bylocation"
 	"github.com/weft-trace/weft/internal/minheap"
 	"github.com/weft-trace/weft/trace"
 )
@@ -280,24 +281,13 @@ func pushReader(heap *[]*locationReader, l *locationReader) {
 type reducer struct {
 	own bool // the format has its own numbers of operations
 	// facts holds the facts by location, with nil for locations without such events.
-	facts []*factCount
+	facts bylocation.List[factCount]
 }
 
 // factCount holds the facts of a location while its events are being counted.
 type factCount struct {
 	locationFacts
 	members member
-}
-
-// fact returns the facts of a location, which it creates if needed.
-func (r *reducer) fact(loc uint32) *factCount {
-	for int(loc) >= len(r.facts) {
-		r.facts = append(r.facts, nil)
-	}
-	if r.facts[loc] == nil {
-		r.facts[loc] = &factCount{}
-	}
-	return r.facts[loc]
 }
 
 // batch implements [format.Reducer].
@@ -319,11 +309,11 @@ func (r *reducer) batch(b *trace.Batch, rows []int32) []int32 {
 	}
 	if sends || receives {
 		if b.Loc != trace.MixedLoc {
-			f := r.fact(b.Loc)
+			f := r.facts.At(b.Loc)
 			f.sends, f.receives = f.sends || sends, f.receives || receives
 		} else {
 			for _, i := range rows {
-				f, k := r.fact(b.Locs[i]), b.Kind[i]
+				f, k := r.facts.At(b.Locs[i]), b.Kind[i]
 				f.sends, f.receives = f.sends || k.IsSend(), f.receives || k.IsRecv()
 			}
 		}
@@ -331,7 +321,7 @@ func (r *reducer) batch(b *trace.Batch, rows []int32) []int32 {
 	if collective {
 		for c := b.Cursor(); c.Next(); {
 			if isCollective(c.Kind()) {
-				f := r.fact(c.Location())
+				f := r.facts.At(c.Location())
 				f.members.processEvent(&c, false, func(s sequence, _ operation) { f.counts.next(s) })
 			}
 		}

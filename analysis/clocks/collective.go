@@ -173,7 +173,7 @@ type part struct {
 
 // newOperations returns operations that expect the calls that the facts of c count.
 func newOperations(c *collector) operations {
-	o := operations{c, newRanks(c.defs), map[sequence]*progress{}}
+	o := operations{c, &ranks{c.defs.Memberships(), map[uint64][]uint32{}}, map[sequence]*progress{}}
 	for loc := range c.facts {
 		for _, t := range c.facts[loc].counts {
 			p := o.sequences[t.sequence]
@@ -292,9 +292,6 @@ type ranks struct {
 	members   *trace.Memberships
 	locations map[uint64][]uint32 // indexed by communicator: the locations in the order of their ranks
 }
-
-// newRanks returns the ranks of a trace's communicators.
-func newRanks(d *trace.Definitions) *ranks { return &ranks{d.Memberships(), map[uint64][]uint32{}} }
 
 // location returns the location of a rank, or NoRef if it is unknown.
 func (r *ranks) location(communicator, rank uint64) uint32 {

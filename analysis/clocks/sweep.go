@@ -278,7 +278,7 @@ type forward struct {
 func (s *solution) move(ctx context.Context) (*moves, Violations, error) {
 	f := &forward{s: s, clocks: make([]clockState, len(s.q.clocks)), open: map[int64]*open{}, limit: s.waiting, part: none}
 	if s.opt.Model == Full {
-		f.out = newMoves(s)
+		f.out = &moves{s: s, forward: newPile(), moved: make([]int64, len(s.q.clocks))}
 	}
 	err := s.eachVisit(ctx, f.visit)
 	if err == nil {

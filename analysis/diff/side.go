@@ -333,7 +333,8 @@ func (s *side) path(i int32) []string {
 	list := make([]string, min(n, maxPathNames))
 	last := 0
 	if n > maxPathNames {
-		list[0], list[1] = s.displayName(s.nodes[s.nodes[i].top].key), omittedCalls(n-maxPathNames+1)
+		list[0] = s.displayName(s.nodes[s.nodes[i].top].key)
+		list[1] = fmt.Sprintf("[%s]", plural.Of(n-maxPathNames+1, "call"))
 		last = 2
 	}
 	for at := len(list) - 1; at >= last; at-- {
@@ -342,6 +343,3 @@ func (s *side) path(i int32) []string {
 	}
 	return list
 }
-
-// omittedCalls returns the text that stands for n regions in the middle of a path.
-func omittedCalls(n int) string { return fmt.Sprintf("[%s]", plural.Of(n, "call")) }

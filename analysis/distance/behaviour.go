@@ -2,6 +2,7 @@ package distance
 
 import (
 	"cmp"
+	"math/rand/v2"
 	"slices"
 )
 
@@ -59,7 +60,7 @@ func Classify(s *Set, most int) (*Behaviours, error) {
 	}
 	b := &builder{counts: make([]uint32, len(labels))}
 	c := newComparer(s.Labels, most)
-	h := newHasher()
+	h := &hasher{rand.Uint64(), rand.Uint64(), rand.Uint64(), nil}
 	known := map[uint64][]*class{}
 	var classes []*class
 	var list []Claim

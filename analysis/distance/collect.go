@@ -8,6 +8,7 @@ import (
 
 	"github.com/weft-trace/weft/analysis/internal/claims"
 	"github.com/weft-trace/weft/analysis/internal/texts"
+	"github.com/weft-trace/weft/internal/digits"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -294,45 +295,17 @@ func (p *Part) Result() *Set {
 	return s
 }
 
-// sorted returns the texts in the order of naturalCompare, and the new index of each text by its old one.
+// sorted returns the texts in the order of [digits.CompareNatural], and the new index of each text by its old one.
 func sorted(list []string) (texts []string, index []uint32) {
 	order := make([]uint32, len(list))
 	for i := range order {
 		order[i] = uint32(i)
 	}
-	slices.SortFunc(order, func(a, b uint32) int { return naturalCompare(list[a], list[b]) })
+	slices.SortFunc(order, func(a, b uint32) int { return digits.CompareNatural(list[a], list[b]) })
 	index = make([]uint32, len(list))
 	for i, o := range order {
 		texts = append(texts, list[o])
 		index[o] = uint32(i)
 	}
 	return texts, index
-}
-
-// naturalCompare compares texts. It compares runs of digits in them as numbers.
-func naturalCompare(a, b string) int {
-	digits := func(s string) int {
-		n := 0
-		for n < len(s) && s[n] >= '0' && s[n] <= '9' {
-			n++
-		}
-		return n
-	}
-	x, y := a, b
-	for x != "" && y != "" {
-		n, m := digits(x), digits(y)
-		if n > 0 && m > 0 {
-			u, v := strings.TrimLeft(x[:n], "0"), strings.TrimLeft(y[:m], "0")
-			if c := cmp.Or(cmp.Compare(len(u), len(v)), cmp.Compare(u, v)); c != 0 {
-				return c
-			}
-			x, y = x[n:], y[m:]
-			continue
-		}
-		if x[0] != y[0] {
-			return cmp.Compare(x[0], y[0])
-		}
-		x, y = x[1:], y[1:]
-	}
-	return cmp.Or(cmp.Compare(len(x), len(y)), cmp.Compare(a, b))
 }

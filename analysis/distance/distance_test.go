@@ -12,6 +12,7 @@ import (
 
 	"github.com/weft-trace/weft/analysis"
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/digits"
 	"github.com/weft-trace/weft/internal/effort"
 	"github.com/weft-trace/weft/trace"
 )
@@ -106,7 +107,7 @@ type plainGraph struct {
 }
 
 func compareNodes(a, b Node) int {
-	return cmp.Or(naturalCompare(a.Label, b.Label), cmp.Compare(a.Occurrence, b.Occurrence))
+	return cmp.Or(digits.CompareNatural(a.Label, b.Label), cmp.Compare(a.Occurrence, b.Occurrence))
 }
 
 func compareEdges(a, b Edge) int {
@@ -217,7 +218,7 @@ func TestPlainDifference(t *testing.T) {
 		}
 		// Nodes are listed by label: those of the first set, then the others of the second one.
 		all := slices.Concat(a.Labels, b.Labels)
-		slices.SortFunc(all, naturalCompare)
+		slices.SortFunc(all, digits.CompareNatural)
 		if all = slices.Compact(all); !slices.Equal(all[:len(a.Labels)], a.Labels) {
 			a, b = b, a
 		}
@@ -520,7 +521,7 @@ func TestTooManyDifferences(t *testing.T) {
 // TestNaturalCompare checks the order of names.
 func TestNaturalCompare(t *testing.T) {
 	list := []string{"b", "10", "9", "rank 10", "a", "rank 9", "010", ""}
-	slices.SortFunc(list, naturalCompare)
+	slices.SortFunc(list, digits.CompareNatural)
 	if want := []string{"", "9", "010", "10", "a", "b", "rank 9", "rank 10"}; !slices.Equal(list, want) {
 		t.Errorf("found %q, expected %q", list, want)
 	}

@@ -2,7 +2,6 @@ package distance
 
 import (
 	"cmp"
-	"math/rand/v2"
 	"slices"
 	"sort"
 )
@@ -138,8 +137,6 @@ type hasher struct {
 	nodes, tails, heads uint64
 	sums                []uint64
 }
-
-func newHasher() *hasher { return &hasher{rand.Uint64(), rand.Uint64(), rand.Uint64(), nil} }
 
 // mix returns a number that depends on all bits of x.
 func mix(x uint64) uint64 {

@@ -119,7 +119,6 @@ const (
 // explainer finds the losses of a history.
 type explainer struct {
 	h      *history.History
-	opt    Options
 	page   *Page
 	waits  *waits.Result
 	causes *causes.Result
@@ -152,7 +151,7 @@ func Explain(ctx context.Context, events format.Events, opt Options) (page *Page
 	}
 	defer h.Close()
 	log := h.Log
-	x := &explainer{h: h, opt: opt, waits: w, own: h.ExclusiveTimes(), names: log.Defs.FullNames(),
+	x := &explainer{h: h, waits: w, own: h.ExclusiveTimes(), names: log.Defs.FullNames(),
 		regions: log.Defs.RegionNames(opt.Rows), silent: map[uint32]bool{}, communicating: communicatingPaths(log)}
 	x.locks = x.lockShare()
 	for _, s := range log.Silent {

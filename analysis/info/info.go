@@ -290,8 +290,8 @@ type tally struct {
 }
 
 func newTally(d *trace.Definitions, rows *trace.Rows, part *Part) *tally {
-	t := &tally{counts: counts.New(d), metrics: metrics.New(d), statistics: newStatistics(d), records: newRecords(d),
-		defs: d}
+	t := &tally{counts: counts.New(d), metrics: metrics.New(d), records: newRecords(d), defs: d,
+		statistics: &statistics{d, map[statisticKey]*[5]figure{}}}
 	if part != nil {
 		t.window = part.Times
 	}

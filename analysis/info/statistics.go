@@ -44,10 +44,6 @@ type figure struct {
 	any   bool
 }
 
-func newStatistics(d *trace.Definitions) *statistics {
-	return &statistics{d, map[statisticKey]*[5]figure{}}
-}
-
 // addBatch processes a batch, whose events may belong to one location or to several.
 func (s *statistics) addBatch(b *trace.Batch) {
 	if !slices.Contains(b.Kind, trace.Statistics) {

@@ -34,6 +34,7 @@ import (
 	"github.com/weft-trace/weft/analysis/internal/durations"
 	"github.com/weft-trace/weft/analysis/internal/inside"
 	"github.com/weft-trace/weft/analysis/internal/matching"
+	"github.com/weft-trace/weft/internal/bylocation"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -103,8 +104,8 @@ type Part struct {
 	opt  Options
 
 	matcher   *matching.Matcher[end, sums]
-	waiting   int64       // number of ends in the window that wait for their other end
-	locations []*location // indexed by location; nil for locations without rows
+	waiting   int64 // number of ends in the window that wait for their other end
+	locations bylocation.List[location]
 
 	matrix     map[pair]*cell
 	sent       cell
@@ -490,8 +491,8 @@ func (p *Part) Result() *Result {
 	r.Saturated = max(r.SentBytes, r.ReceivedBytes, r.MatchedBytes, r.MaxBytes) == math.MaxUint64
 	for k, v := range p.matrix {
 		c := Cell{Source: k.source, Destination: k.destination, Count: v.count, Bytes: v.bytes}
-		c.SourceID, c.SourceName = p.locationName(k.source)
-		c.DestinationID, c.DestinationName = p.locationName(k.destination)
+		c.SourceID, c.SourceName = p.defs.LocationName(k.source)
+		c.DestinationID, c.DestinationName = p.defs.LocationName(k.destination)
 		if p.latencies != nil && p.latencies.pairs[k] != nil {
 			x := p.latencies.pairs[k].result(k)
 			c.Latency = &x
@@ -505,13 +506,4 @@ func (p *Part) Result() *Result {
 		return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(a.Destination, b.Destination))
 	})
 	return r
-}
-
-// locationName returns the id and the name of a location. Both are "" if it is unknown.
-func (p *Part) locationName(loc uint32) (id, name string) {
-	if p.defs.Locations.Has(loc) {
-		l := p.defs.Locations.At(loc)
-		return l.ID, l.Name
-	}
-	return "", ""
 }

@@ -27,17 +27,6 @@ type heldReceive struct {
 	end
 }
 
-// location returns the state of a location, which it creates if needed.
-func (p *Part) location(loc uint32) *location {
-	for int(loc) >= len(p.locations) {
-		p.locations = append(p.locations, nil)
-	}
-	if p.locations[loc] == nil {
-		p.locations[loc] = &location{}
-	}
-	return p.locations[loc]
-}
-
 // send counts a send, and pairs it with its receive or queues it.
 func (p *Part) send(c *trace.Cursor, at channel, n *end) error {
 	nonBlocking := c.Kind() == trace.SendBegin && c.Op(4) != trace.Undefined
@@ -53,13 +42,13 @@ func (p *Part) send(c *trace.Cursor, at channel, n *end) error {
 	if err != nil || !nonBlocking {
 		return err
 	}
-	return p.open(p.location(c.Location()), c.Op(4), request{send: h, message: n.message})
+	return p.open(p.locations.At(c.Location()), c.Op(4), request{send: h, message: n.message})
 }
 
 // receive counts a receive, and pairs it with its send or queues it. The receive is held until all receives that were
 // posted before it have completed.
 func (p *Part) receive(c *trace.Cursor, at channel, n *end) error {
-	own := p.location(c.Location())
+	own := p.locations.At(c.Location())
 	if p.opt.List != nil {
 		n.message = p.begin(c, at, n)
 	}
@@ -96,7 +85,7 @@ func (p *Part) skip(c *trace.Cursor) error {
 	if c.Kind() != trace.RecvComplete && c.Kind() != trace.SendBegin || c.Op(4) == trace.Undefined {
 		return nil
 	}
-	own := p.location(c.Location())
+	own := p.locations.At(c.Location())
 	if c.Kind() == trace.SendBegin {
 		return p.open(own, c.Op(4), request{})
 	}
@@ -157,7 +146,7 @@ func (p *Part) request(c *trace.Cursor) error {
 	id := c.Op(0)
 	switch c.Kind() {
 	case trace.RecvBegin:
-		l := p.location(c.Location())
+		l := p.locations.At(c.Location())
 		number := l.receives.Post(id != trace.Undefined)
 		if id == trace.Undefined {
 			return nil
@@ -167,7 +156,7 @@ func (p *Part) request(c *trace.Cursor) error {
 	default:
 		return nil
 	}
-	l := p.location(c.Location())
+	l := p.locations.At(c.Location())
 	r, ok := l.requests.Take(id)
 	if !ok {
 		return nil

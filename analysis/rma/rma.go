@@ -226,8 +226,8 @@ func (p *Part) Result() *Result {
 	for k, s := range p.sums {
 		x := Transfers{Origin: k.origin, Target: k.target, Operation: k.operation, Count: s.count, Bytes: s.bytes,
 			Completed: s.time.Count, Sum: s.time.Sum(), Min: s.time.Min, Max: s.time.Max}
-		x.OriginID, x.OriginName = p.location(k.origin)
-		x.TargetID, x.TargetName = p.location(k.target)
+		x.OriginID, x.OriginName = p.defs.LocationName(k.origin)
+		x.TargetID, x.TargetName = p.defs.LocationName(k.target)
 		r.Transfers = append(r.Transfers, x)
 		r.Count += s.count
 		r.Bytes = durations.SumBytes(r.Bytes, s.bytes)
@@ -236,13 +236,4 @@ func (p *Part) Result() *Result {
 		return cmp.Or(cmp.Compare(a.Origin, b.Origin), cmp.Compare(a.Target, b.Target), cmp.Compare(a.Operation, b.Operation))
 	})
 	return r
-}
-
-// location returns the id and the name of a location, or "" if it is unknown.
-func (p *Part) location(loc uint32) (id, name string) {
-	if p.defs.Locations.Has(loc) {
-		l := p.defs.Locations.At(loc)
-		return l.ID, l.Name
-	}
-	return "", ""
 }

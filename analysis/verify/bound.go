@@ -13,56 +13,50 @@ var units = map[string]*big.Rat{"ns": big.NewRat(1, 1e9), "us": big.NewRat(1, 1e
 	"s": big.NewRat(1, 1), "min": big.NewRat(60, 1), "h": big.NewRat(3600, 1)}
 
 // parseBound reads a bound if the text has one.
-func (p *parser) parseBound() (*Bound, error) {
+func (p *parser) parseBound() *Bound {
 	b := &Bound{}
-	var err error
 	first, second := p.rest[0], p.rest[min(1, len(p.rest)-1)]
 	switch {
 	case p.names[first.text] && second.kind != number && !second.is("+") && !second.is("["):
-		return nil, nil // in this place, the keyword is the name of a definition
+		return nil // in this place, the keyword is the name of a definition
 	case p.accept("by"):
 		b.Low = Duration{Number: "0", value: new(big.Rat)}
-		if b.High, err = p.parseDuration(); err == nil && b.High.Unit == "" {
-			err = p.unknownUnit()
+		if b.High = p.parseDuration(); b.High.Unit == "" {
+			p.refuseUnit()
 		}
-		return b, err
+		return b
 	case p.accept("after"):
 		b.Infinite = true
-		if b.Low, err = p.parseDuration(); err == nil && b.Low.Unit == "" {
-			err = p.unknownUnit()
+		if b.Low = p.parseDuration(); b.Low.Unit == "" {
+			p.refuseUnit()
 		}
-		return b, err
+		return b
 	case p.accept("within"):
 		return p.parseInterval(`, or "by" in place of "within"`)
 	}
-	return nil, nil
+	return nil
 }
 
 // parseInterval reads an interval of times. A unit after the interval applies to both ends. The parameter instead names
 // the alternatives to an interval, for the error message.
-func (p *parser) parseInterval(instead string) (*Bound, error) {
+func (p *parser) parseInterval(instead string) *Bound {
 	b := &Bound{}
-	var err error
 	if b.LowOpen = p.currentIs("("); !b.LowOpen && !p.currentIs("[") {
-		return nil, p.fail(p.rest[0], `"[" or "(" and an interval of times`+instead)
+		panic(p.fail(p.rest[0], `"[" or "(" and an interval of times`+instead))
 	}
 	p.next()
-	if b.Low, err = p.parseDuration(); err != nil {
-		return nil, err
-	}
+	b.Low = p.parseDuration()
 	if !p.accept(",") {
-		return nil, p.failAfterTime(`"," and the end of the interval`)
+		panic(p.failAfterTime(`"," and the end of the interval`))
 	}
 	high := p.rest[0]
 	if b.Infinite = p.accept("inf"); !b.Infinite && high.kind == word {
-		return nil, p.fail(high, "a time, such as 5 or 5 ms, or inf", "inf")
+		panic(p.fail(high, "a time, such as 5 or 5 ms, or inf", "inf"))
 	} else if !b.Infinite {
-		if b.High, err = p.parseDuration(); err != nil {
-			return nil, err
-		}
+		b.High = p.parseDuration()
 	}
 	if b.HighOpen = p.currentIs(")"); !b.HighOpen && !p.currentIs("]") {
-		return nil, p.failAfterTime(`"]" or ")"`)
+		panic(p.failAfterTime(`"]" or ")"`))
 	}
 	p.next()
 	if t := p.rest[0]; p.isUnit() {
@@ -70,27 +64,27 @@ func (p *parser) parseInterval(instead string) (*Bound, error) {
 			p.next()
 			b.Low.Unit, b.High.Unit = t.text, t.text
 		}
-	} else if err := p.unknownUnit(); err != nil {
-		return nil, err
+	} else {
+		p.refuseUnit()
 	}
 	if !b.Infinite && (b.Low.Unit == "") == (b.High.Unit == "") && b.Low.inSeconds().Cmp(b.High.inSeconds()) > 0 {
-		return nil, p.fail(high, "a time not before the begin of the interval")
+		panic(p.fail(high, "a time not before the begin of the interval"))
 	}
-	return b, nil
+	return b
 }
 
-// unknownUnit returns an error if the current token is neither a unit nor the begin of a formula.
-func (p *parser) unknownUnit() error {
+// refuseUnit fails if the current token, which is no unit, does not begin a formula either.
+func (p *parser) refuseUnit() {
 	t := p.rest[0]
 	if t.kind != word || p.names[t.text] || slices.Contains(formulaWords, t.text) ||
 		p.rest[1].kind == symbol && slices.Contains(afterSignal, p.rest[1].text) {
-		return nil
+		return
 	}
-	return p.failUnit(t, "or a formula", append(slices.Sorted(maps.Keys(p.names)), formulaWords...)...)
+	panic(p.failUnit(t, "or a formula", append(slices.Sorted(maps.Keys(p.names)), formulaWords...)...))
 }
 
 // failAfterTime returns an error about the token after a time in an interval.
-func (p *parser) failAfterTime(expected string) error {
+func (p *parser) failAfterTime(expected string) *SyntaxError {
 	if t := p.rest[0]; t.kind == word {
 		return p.failUnit(t, expected)
 	}
@@ -106,24 +100,24 @@ func (d Duration) inSeconds() *big.Rat {
 }
 
 // parseDuration reads a time.
-func (p *parser) parseDuration() (Duration, error) {
+func (p *parser) parseDuration() Duration {
 	t := p.rest[0]
 	p.accept("+")
 	if p.rest[0].kind != number {
-		return Duration{}, p.fail(t, "a time, such as 5 or 5 ms")
+		panic(p.fail(t, "a time, such as 5 or 5 ms"))
 	}
 	d := Duration{Number: p.rest[0].text}
 	if len(d.Number) > 40 {
-		return Duration{}, p.fail(t, "a time of at most 40 characters")
+		panic(p.fail(t, "a time of at most 40 characters"))
 	}
 	if d.value = exactNumber(d.Number); d.value == nil {
-		return Duration{}, p.fail(t, "a time of 1e-30 to 1e30")
+		panic(p.fail(t, "a time of 1e-30 to 1e30"))
 	}
 	p.next()
 	if p.isUnit() {
 		d.Unit = p.next().text
 	}
-	return d, nil
+	return d
 }
 
 // exactNumber returns the exact value of a decimal number, or nil if it is neither 0 nor from 1e-30 to 1e30. Larger
@@ -147,15 +141,15 @@ func isZero(s string) bool {
 
 // parseLastUnit reads the unit, if there is one, of a number that no formula follows, so that a name of a unit is
 // always a unit. expected describes what may follow the number in place of a unit, and words lists the words that may.
-func (p *parser) parseLastUnit(expected string, words ...string) (string, error) {
+func (p *parser) parseLastUnit(expected string, words ...string) string {
 	t := p.rest[0]
 	switch {
 	case t.kind != word || units[t.text] == nil && slices.Contains(afterFormula, t.text):
-		return "", nil
+		return ""
 	case units[t.text] == nil:
-		return "", p.failUnit(t, "or "+expected, words...)
+		panic(p.failUnit(t, "or "+expected, words...))
 	}
-	return p.next().text, nil
+	return p.next().text
 }
 
 // isUnit reports whether the current token is a unit. A definition may have the same name as a unit. The token

@@ -26,29 +26,26 @@ var signalKinds = []string{string(Usage), string(Throughput), string(WIP), strin
 
 // parseSignal parses the definition of a signal: either the attributes of a signal of the trace, or a
 // derived signal.
-func (p *parser) parseSignal() (*signalSpec, error) {
+func (p *parser) parseSignal() *signalSpec {
 	s := &signalSpec{}
-	var err error
 	t := p.rest[0]
 	if t.is("{") {
-		s.pairs, err = p.parseAttributes()
-		return s, err
+		s.pairs = p.parseAttributes()
+		return s
 	}
 	if t.kind != word || !slices.Contains(signalKinds, t.text) {
-		return nil, p.fail(t, `"{" and the attributes of a signal, usage, throughput, wip or latency`, signalKinds...)
+		panic(p.fail(t, `"{" and the attributes of a signal, usage, throughput, wip or latency`, signalKinds...))
 	}
 	switch s.kind = SignalKind(p.next().text); {
 	case s.kind == Usage:
-		if s.pairs, err = p.parseAttributes(); err != nil {
-			return nil, err
-		}
+		s.pairs = p.parseAttributes()
 		if s.amount = p.accept("amount"); !s.amount {
 			p.accept("count")
 		}
 	case p.rest[0].kind == text:
-		s.object, err = p.parseText()
+		s.object = p.parseText()
 	case s.kind != Throughput:
-		err = p.fail(p.rest[0], "the attribute that names objects, in quotes")
+		panic(p.fail(p.rest[0], "the attribute that names objects, in quotes"))
 	default:
 		if p.accept("start") {
 			s.event = StartEvent
@@ -60,29 +57,26 @@ func (p *parser) parseSignal() (*signalSpec, error) {
 			if s.event == AnyEvent {
 				expected = `start, end, "{" and the attributes of events, or the attribute that names objects, in quotes`
 			}
-			return nil, p.fail(p.rest[0], expected, "start", "end")
+			panic(p.fail(p.rest[0], expected, "start", "end"))
 		}
-		s.pairs, err = p.parseAttributes()
-	}
-	if err != nil {
-		return nil, err
+		s.pairs = p.parseAttributes()
 	}
 	if p.accept("over") {
-		over, err := p.parseDuration()
-		if err == nil && over.Unit == "" {
-			over.Unit, err = p.parseLastUnit("the next definition", declarations...)
+		over := p.parseDuration()
+		if over.Unit == "" {
+			over.Unit = p.parseLastUnit("the next definition", declarations...)
 		}
 		s.over = &over
-		return s, err
+		return s
 	}
 	if t := p.rest[0]; t.kind != endToken && (t.kind != word || !slices.Contains(declarations, t.text)) {
 		expected, words := "over, or the next definition", append([]string{"over"}, declarations...)
 		if s.kind == Usage && !s.amount {
 			expected, words = "amount, count, "+expected, append(words, "amount", "count")
 		}
-		return nil, p.fail(t, expected, words...)
+		panic(p.fail(t, expected, words...))
 	}
-	return s, nil
+	return s
 }
 
 // defineSignal returns the signal for a parsed definition and an index.

@@ -30,72 +30,59 @@ func markExpressions(tokens []token) {
 var joiningWords = append([]string{"then"}, append(operators, confirmedWords...)...)
 
 // parseSum reads signals and numbers that are connected by + and -.
-func (p *parser) parseSum() (*signalNode, error) {
-	s, err := p.parseProduct()
-	for err == nil && (p.currentIs("+") || p.currentIs("-")) {
+func (p *parser) parseSum() *signalNode {
+	s := p.parseProduct()
+	for p.currentIs("+") || p.currentIs("-") {
 		if p.isArrow() {
-			return nil, p.fail(p.rest[0], "one of >= > <= < == !=; if A then B is the implication")
+			panic(p.fail(p.rest[0], "one of >= > <= < == !=; if A then B is the implication"))
 		}
 		t := p.next()
-		var right *signalNode
-		if right, err = p.parseProduct(); err == nil {
-			s = &signalNode{op: t.text, args: []*signalNode{s, right}}
-		}
+		s = &signalNode{op: t.text, args: []*signalNode{s, p.parseProduct()}}
 	}
-	return s, err
+	return s
 }
 
 // parseProduct reads a signal, numbers and parameters that are connected by *.
-func (p *parser) parseProduct() (*signalNode, error) {
-	s, err := p.parseOperand()
-	for err == nil && p.currentIs("*") {
+func (p *parser) parseProduct() *signalNode {
+	s := p.parseOperand()
+	for p.currentIs("*") {
 		p.next()
 		at := p.rest[0]
-		var right *signalNode
-		if right, err = p.parseOperand(); err != nil {
-			break
-		}
-		s = &signalNode{op: "*", args: []*signalNode{s, right}, right: at}
+		s = &signalNode{op: "*", args: []*signalNode{s, p.parseOperand()}, right: at}
 	}
-	return s, err
+	return s
 }
 
-func (p *parser) parseOperand() (*signalNode, error) {
+func (p *parser) parseOperand() *signalNode {
 	t := p.rest[0]
 	if p.depth++; p.depth > maxNesting {
-		return nil, p.fail(t, fmt.Sprintf("expressions nested at most %d deep", maxNesting))
+		panic(p.fail(t, fmt.Sprintf("expressions nested at most %d deep", maxNesting)))
 	}
 	defer func() { p.depth-- }()
 	if p.operands++; p.operands > maxOperands {
-		return nil, p.fail(t, fmt.Sprintf("at most %d signals and numbers in a comparison", maxOperands))
+		panic(p.fail(t, fmt.Sprintf("at most %d signals and numbers in a comparison", maxOperands)))
 	}
 	switch {
 	case (t.is("derivative") || t.is("abs")) && p.rest[1].is("("):
 		p.next()
 		p.next()
-		s, err := p.parseSum()
-		if err != nil {
-			return nil, err
-		}
-		return &signalNode{op: t.text, args: []*signalNode{s}}, p.expect(")")
+		s := p.parseSum()
+		p.expect(")")
+		return &signalNode{op: t.text, args: []*signalNode{s}}
 	case t.is("("):
 		p.next()
-		s, err := p.parseSum()
-		if err != nil {
-			return nil, err
-		}
-		return s, p.expect(")")
+		s := p.parseSum()
+		p.expect(")")
+		return s
 	case t.kind == word && p.rest[1].is("("):
-		return nil, p.fail(t, `abs or derivative before "("`, "abs", "derivative")
+		panic(p.fail(t, `abs or derivative before "("`, "abs", "derivative"))
 	case t.kind == word || t.kind == text:
-		return &signalNode{op: "signal", name: p.next()}, nil
+		return &signalNode{op: "signal", name: p.next()}
 	case t.kind == number || t.is("-") && p.rest[1].kind == number:
-		n, err := p.parseNumber()
-		return &signalNode{op: "number", number: n}, err
+		return &signalNode{op: "number", number: p.parseNumber()}
 	case t.is("-"):
 		p.next()
-		s, err := p.parseOperand()
-		return &signalNode{op: "*", args: []*signalNode{{op: "number", number: -1}, s}}, err
+		return &signalNode{op: "*", args: []*signalNode{{op: "number", number: -1}, p.parseOperand()}}
 	}
-	return nil, p.fail(t, "a signal, a number or a parameter")
+	panic(p.fail(t, "a signal, a number or a parameter"))
 }

@@ -103,7 +103,7 @@ func (b *builder) body(d *declaration) (*node, error) {
 	b.lexer = &lexer{b.file, b.text[len(b.text)-d.left:], d.line, d.column}
 	b.rest = nil
 	b.fill()
-	again, err := b.parseDeclaration()
+	again, err := apply(b.parseDeclaration)
 	if err != nil {
 		return nil, err
 	}

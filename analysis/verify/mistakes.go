@@ -34,7 +34,7 @@ const unitNames = "a unit of time (ns, us, ms, s, min or h)"
 
 // failUnit returns an error about a word in the place of a unit. expected describes what may be in this place besides
 // units, and words lists the words that may be there.
-func (p *parser) failUnit(t token, expected string, words ...string) error {
+func (p *parser) failUnit(t token, expected string, words ...string) *SyntaxError {
 	expected = unitNames + ", " + expected
 	if u := foreignUnits[strings.ToLower(t.text)]; u != "" {
 		return p.fail(t, expected+"; the unit for it is "+u)
@@ -57,7 +57,7 @@ func (p *parser) adjacentComparison(i int) (text string, n int) {
 }
 
 // failComparison returns the error that the token i of the rest begins no comparison operator.
-func (p *parser) failComparison(i int) error {
+func (p *parser) failComparison(i int) *SyntaxError {
 	const operators = "one of >= > <= < == !="
 	s, n := p.adjacentComparison(i)
 	t := p.rest[i]
@@ -75,7 +75,7 @@ func (p *parser) failComparison(i int) error {
 }
 
 // failDeclaration returns an error about the current token, with which no declaration can begin.
-func (p *parser) failDeclaration() error {
+func (p *parser) failDeclaration() *SyntaxError {
 	t := p.rest[0]
 	expected, words := "def, signal or check", slices.Clone(declarations)
 	switch {

@@ -130,7 +130,7 @@ func parseDeclarations(file, spec string) (list []*declaration, names, used map[
 	}
 	p.fill()
 	for p.rest[0].kind != endToken {
-		d, err := p.parseDeclaration()
+		d, err := apply(p.parseDeclaration)
 		if err != nil {
 			return nil, nil, nil, err
 		}
@@ -143,11 +143,26 @@ func parseDeclarations(file, spec string) (list []*declaration, names, used map[
 	return list, p.names, p.used, nil
 }
 
+// apply returns the result of a rule of the grammar, which is a method of [parser]. Rules panic with the error that
+// [parser.fail] returns, and apply returns that error.
+func apply[T any](rule func() T) (x T, err error) {
+	defer func() {
+		if e := recover(); e != nil {
+			wrong, ok := e.(*SyntaxError)
+			if !ok {
+				panic(e)
+			}
+			err = wrong
+		}
+	}()
+	return rule(), nil
+}
+
 // declarations lists the keywords with which a declaration begins.
 var declarations = []string{"def", "signal", "check"}
 
 // fail returns an error about a token.
-func (p *parser) fail(t token, expected string, words ...string) error {
+func (p *parser) fail(t token, expected string, words ...string) *SyntaxError {
 	e := &SyntaxError{File: p.file, Line: t.line, Column: t.column, Found: t.description(), Expected: expected}
 	if t.kind == word {
 		e.Word, e.Words = t.text, slices.DeleteFunc(words, func(w string) bool { return w == t.text })
@@ -203,93 +218,76 @@ func (p *parser) accept(s string) bool {
 }
 
 // expect removes the current token, which must be a keyword or symbol.
-func (p *parser) expect(s string) error {
+func (p *parser) expect(s string) {
 	if !p.accept(s) {
-		return p.fail(p.rest[0], fmt.Sprintf("%q", s), s)
+		panic(p.fail(p.rest[0], fmt.Sprintf("%q", s), s))
 	}
-	return nil
 }
 
 // parseName removes the current token, which must be a name.
-func (p *parser) parseName(what string) (token, error) {
+func (p *parser) parseName(what string) token {
 	if p.rest[0].kind != word {
-		return token{}, p.fail(p.rest[0], what)
+		panic(p.fail(p.rest[0], what))
 	}
-	return p.next(), nil
+	return p.next()
 }
 
-func (p *parser) parseDeclaration() (*declaration, error) {
+func (p *parser) parseDeclaration() *declaration {
 	t := p.rest[0]
 	if !t.isDeclaration() {
-		return nil, p.failDeclaration()
+		panic(p.failDeclaration())
 	}
 	d := &declaration{keyword: t.text, left: t.left, line: t.line, column: t.column}
 	p.quantified = false
 	p.next()
-	var err error
-	if d.name, err = p.parseName("a name after " + d.keyword); err != nil {
-		return nil, err
-	}
+	d.name = p.parseName("a name after " + d.keyword)
 	if slices.Contains(confirmedWords, d.name.text) {
-		return nil, p.fail(d.name, "a name that is no keyword")
+		panic(p.fail(d.name, "a name that is no keyword"))
 	}
 	if d.keyword != "signal" && p.accept("(") {
-		t, err := p.parseName("the name of a parameter")
-		if err != nil {
-			return nil, err
-		}
+		t := p.parseName("the name of a parameter")
 		d.parameter = t.text
 		if d.bounded = p.accept(":"); d.bounded {
-			if d.from, d.to, err = p.parseValueRange(); err != nil {
-				return nil, err
-			}
+			d.from, d.to = p.parseValueRange()
 		} else if d.keyword == "check" {
-			return nil, p.fail(p.rest[0], `":" and the values of the parameter, such as 0 .. 9`)
+			panic(p.fail(p.rest[0], `":" and the values of the parameter, such as 0 .. 9`))
 		}
-		if err := p.expect(")"); err != nil {
-			return nil, err
-		}
+		p.expect(")")
 	}
-	if err := p.expect(":"); err != nil {
-		return nil, err
-	}
+	p.expect(":")
 	if d.keyword == "signal" {
-		d.signal, err = p.parseSignal()
+		d.signal = p.parseSignal()
 	} else {
-		d.body, err = p.parseFormula()
+		d.body = p.parseFormula()
 	}
-	return d, err
+	return d
 }
 
 // parseValueRange reads the range of values of a parameter: the first and the last value.
-func (p *parser) parseValueRange() (from, to int64, err error) {
-	if from, err = p.parseInteger(); err != nil {
-		return 0, 0, err
-	}
+func (p *parser) parseValueRange() (from, to int64) {
+	from = p.parseInteger()
 	if !p.accept("..") && !p.accept("...") {
-		return 0, 0, p.fail(p.rest[0], `".."`)
+		panic(p.fail(p.rest[0], `".."`))
 	}
 	at := p.rest[0]
-	if to, err = p.parseInteger(); err != nil {
-		return 0, 0, err
-	}
+	to = p.parseInteger()
 	if to < from {
-		return 0, 0, p.fail(at, fmt.Sprintf("a number not below %d", from))
+		panic(p.fail(at, fmt.Sprintf("a number not below %d", from)))
 	}
-	return from, to, nil
+	return from, to
 }
 
-func (p *parser) parseInteger() (int64, error) {
+func (p *parser) parseInteger() int64 {
 	t, s := p.rest[0], ""
 	if p.accept("-") {
 		s = "-"
 	}
 	n, err := strconv.ParseInt(s+p.rest[0].text, 10, 64)
 	if err != nil || p.rest[0].kind != number {
-		return 0, p.fail(t, "a whole number")
+		panic(p.fail(t, "a whole number"))
 	}
 	p.next()
-	return n, nil
+	return n
 }
 
 // formulaWords lists the keywords with which a formula may begin.
@@ -297,10 +295,10 @@ var formulaWords = []string{"not", "if", "globally", "finally", "until", "next",
 	"end", "within", "during", "by", "after", "derivative", "abs", "percentile"}
 
 // parseFormula reads a formula.
-func (p *parser) parseFormula() (*node, error) {
+func (p *parser) parseFormula() *node {
 	t := p.rest[0]
 	if p.depth++; p.depth > maxNesting {
-		return nil, p.fail(t, fmt.Sprintf("formulas nested at most %d deep", maxNesting))
+		panic(p.fail(t, fmt.Sprintf("formulas nested at most %d deep", maxNesting)))
 	}
 	defer func() { p.depth-- }()
 	switch {
@@ -311,9 +309,9 @@ func (p *parser) parseFormula() (*node, error) {
 	case t.is("("):
 		return p.parseParenthesis()
 	case t.is("["):
-		return nil, p.fail(t, `a formula, or "within" before an interval of times`)
+		panic(p.fail(t, `a formula, or "within" before an interval of times`))
 	case t.kind != word:
-		return nil, p.fail(t, "a formula")
+		panic(p.fail(t, "a formula"))
 	case (t.text == "start" || t.text == "end") && p.rest[1].is("{"):
 		p.next()
 		return p.parseProposition(map[string]Event{"start": StartEvent, "end": EndEvent}[t.text])
@@ -330,17 +328,14 @@ func (p *parser) parseFormula() (*node, error) {
 	p.next()
 	switch t.text {
 	case "during":
-		bound, err := p.parseInterval("")
-		if err != nil {
-			return nil, err
-		}
-		f, err := p.parseOperator(Globally)
+		bound := p.parseInterval("")
+		f := p.parseOperator(Globally)
 		f.bound = bound
-		return f, err
+		return f
 	case "true":
-		return &node{op: True}, nil
+		return &node{op: True}
 	case "false":
-		return &node{op: False}, nil
+		return &node{op: False}
 	case "not":
 		return p.parseOperator(Not)
 	case "next":
@@ -357,7 +352,7 @@ func (p *parser) parseFormula() (*node, error) {
 	// The keyword requires a certain token after it, and this token is missing.
 	after := map[string]string{"start": `"{" and the attributes of claims`, "end": `"{" and the attributes of claims`,
 		"percentile": "a percentage, such as 99", "abs": `"(" and a signal`, "derivative": `"(" and a signal`}
-	return nil, p.fail(p.rest[0], after[t.text]+", after "+t.text)
+	panic(p.fail(p.rest[0], after[t.text]+", after "+t.text))
 }
 
 // boundWords lists the keywords of bounds with which a formula may begin.
@@ -367,89 +362,58 @@ var boundWords = []string{"within", "by", "after"}
 var confirmedWords = []string{"not", "if", "globally", "finally", "until", "start", "end"}
 
 // parseOperator reads the argument of a unary operator.
-func (p *parser) parseOperator(op Op) (*node, error) {
-	f, err := p.parseFormula()
-	return &node{op: op, args: []*node{f}}, err
+func (p *parser) parseOperator(op Op) *node {
+	return &node{op: op, args: []*node{p.parseFormula()}}
 }
 
-func (p *parser) parseImplication() (*node, error) {
-	a, err := p.parseFormula()
-	if err != nil {
-		return nil, err
-	}
-	if err := p.expect("then"); err != nil {
-		return nil, err
-	}
-	b, err := p.parseFormula()
-	return &node{op: Implies, args: []*node{a, b}}, err
+func (p *parser) parseImplication() *node {
+	a := p.parseFormula()
+	p.expect("then")
+	return &node{op: Implies, args: []*node{a, p.parseFormula()}}
 }
 
-func (p *parser) parseTemporal(op Op) (*node, error) {
-	bound, err := p.parseBound()
-	if err != nil {
-		return nil, err
-	}
-	f, err := p.parseOperator(op)
-	if f != nil {
-		f.bound = bound
-	}
-	return f, err
+func (p *parser) parseTemporal(op Op) *node {
+	bound := p.parseBound()
+	f := p.parseOperator(op)
+	f.bound = bound
+	return f
 }
 
-func (p *parser) parseUntil() (*node, error) {
-	bound, err := p.parseBound()
-	if err != nil {
-		return nil, err
-	}
-	goal, err := p.parseFormula()
-	if err != nil {
-		return nil, err
-	}
+func (p *parser) parseUntil() *node {
+	bound := p.parseBound()
+	goal := p.parseFormula()
 	for _, w := range []string{"we", "have", "that"} {
 		if !p.accept(w) {
-			return nil, p.fail(p.rest[0], `"we have that", and what holds until then`, w)
+			panic(p.fail(p.rest[0], `"we have that", and what holds until then`, w))
 		}
 	}
-	f, err := p.parseFormula()
-	return &node{op: Until, args: []*node{f, goal}, bound: bound}, err
+	return &node{op: Until, args: []*node{p.parseFormula(), goal}, bound: bound}
 }
 
-func (p *parser) parseForall() (*node, error) {
-	if err := p.expect("("); err != nil {
-		return nil, err
-	}
-	t, err := p.parseName("the name of a parameter")
-	if err != nil {
-		return nil, err
-	}
+func (p *parser) parseForall() *node {
+	p.expect("(")
+	t := p.parseName("the name of a parameter")
 	if !p.accept(":") && !p.accept("in") {
-		return nil, p.fail(p.rest[0], `":"`)
+		panic(p.fail(p.rest[0], `":"`))
 	}
 	p.quantified = true
 	q := &quantifier{name: t, parameter: t.text}
-	if q.from, q.to, err = p.parseValueRange(); err != nil {
-		return nil, err
-	}
-	if err := p.expect(")"); err != nil {
-		return nil, err
-	}
-	q.body, err = p.parseFormula()
-	return &node{forall: q}, err
+	q.from, q.to = p.parseValueRange()
+	p.expect(")")
+	q.body = p.parseFormula()
+	return &node{forall: q}
 }
 
 // operators lists the keywords that join formulas in parentheses.
 var operators = []string{"and", "or", "implies", "iff"}
 
 // parseParenthesis reads a formula in parentheses, or several formulas that are joined by the same operator.
-func (p *parser) parseParenthesis() (*node, error) {
+func (p *parser) parseParenthesis() *node {
 	p.next()
-	f, err := p.parseFormula()
-	if err != nil {
-		return nil, err
-	}
+	f := p.parseFormula()
 	t := p.rest[0]
 	if !p.currentIs(")") && (t.kind != word || !slices.Contains(operators, t.text)) {
-		return nil, p.fail(t, `"and", "or", "implies", "iff" or ")"`, slices.Clone(operators)...)
+		panic(p.fail(t, `"and", "or", "implies", "iff" or ")"`, slices.Clone(operators)...))
 	}
 	args := []*node{f}
 	for !p.accept(")") {
@@ -458,26 +422,22 @@ func (p *parser) parseParenthesis() (*node, error) {
 			if slices.Contains(operators, p.rest[0].text) {
 				expected += "; different operators need parentheses"
 			}
-			return nil, p.fail(p.rest[0], expected, t.text)
+			panic(p.fail(p.rest[0], expected, t.text))
 		}
-		if f, err = p.parseFormula(); err != nil {
-			return nil, err
-		}
+		f = p.parseFormula()
 		args = append(args, f)
 		if t.text == "implies" || t.text == "iff" {
-			if err := p.expect(")"); err != nil {
-				return nil, err
-			}
+			p.expect(")")
 			break
 		}
 	}
 	switch {
 	case len(args) == 1:
-		return f, nil
+		return f
 	case t.text == "and":
-		return &node{op: And, args: args}, nil
+		return &node{op: And, args: args}
 	case t.text == "or":
-		return &node{op: Or, args: args}, nil
+		return &node{op: Or, args: args}
 	}
 	f = &node{op: Implies, args: args}
 	if t.text == "iff" {
@@ -485,58 +445,49 @@ func (p *parser) parseParenthesis() (*node, error) {
 		back := &node{op: Implies, args: []*node{args[1], args[0]}}
 		f = &node{op: And, args: []*node{f, back}}
 	}
-	return f, nil
+	return f
 }
 
-func (p *parser) parseProposition(e Event) (*node, error) {
-	pairs, err := p.parseAttributes()
-	return &node{op: Prop, prop: &propositionNode{e, pairs}}, err
+func (p *parser) parseProposition(e Event) *node {
+	return &node{op: Prop, prop: &propositionNode{e, p.parseAttributes()}}
 }
 
 // parseAttributes reads the attributes of a proposition or signal.
-func (p *parser) parseAttributes() ([]pairNode, error) {
+func (p *parser) parseAttributes() []pairNode {
 	if !p.accept("{") {
-		return nil, p.fail(p.rest[0], `"{" and attributes, as in {'name' = 'A'}`)
+		panic(p.fail(p.rest[0], `"{" and attributes, as in {'name' = 'A'}`))
 	}
 	var list []pairNode
 	for {
-		key, err := p.parseText()
-		if err != nil {
-			return nil, err
-		}
-		if err := p.expect("="); err != nil {
-			return nil, err
-		}
-		value, err := p.parseText()
-		if err != nil {
-			return nil, err
-		}
+		key := p.parseText()
+		p.expect("=")
+		value := p.parseText()
 		list = append(list, pairNode{key, value})
 		if p.accept("}") {
-			return list, nil
+			return list
 		}
 		if !p.accept(",") {
-			return nil, p.fail(p.rest[0], `"," or "}"`)
+			panic(p.fail(p.rest[0], `"," or "}"`))
 		}
 	}
 }
 
 // parseText reads strings and parameters that are connected by +.
-func (p *parser) parseText() ([]token, error) {
+func (p *parser) parseText() []token {
 	var list []token
 	for {
 		if k := p.rest[0].kind; k != text && k != word {
-			return nil, p.failText(p.rest[0], nil)
+			panic(p.failText(p.rest[0], nil))
 		}
 		list = append(list, p.next())
 		if !p.accept("+") {
-			return list, nil
+			return list
 		}
 	}
 }
 
 // failText returns an error about a token in place of a string. env holds the parameters.
-func (p *parser) failText(t token, env *environment) error {
+func (p *parser) failText(t token, env *environment) *SyntaxError {
 	expected := "a string in quotes, or a parameter"
 	if t.kind == word || t.kind == number {
 		expected = fmt.Sprintf("a string in quotes, as %s, or a parameter", quote(shorten(t.text)))
@@ -546,22 +497,22 @@ func (p *parser) failText(t token, env *environment) error {
 
 // parseUse reads the name of a definition with its argument, or a comparison that begins with the name of a
 // signal.
-func (p *parser) parseUse() (*node, error) {
+func (p *parser) parseUse() *node {
 	if n := p.rest[1]; n.kind == symbol && slices.Contains(afterSignal, n.text) {
 		return p.parseComparison()
 	}
 	if t := p.rest[0]; !p.names[t.text] {
 		if slices.Contains(afterFormula, t.text) {
-			return nil, p.fail(t, "a formula", "if") // iff is the misspelled word
+			panic(p.fail(t, "a formula", "if")) // iff is the misspelled word
 		}
 		if w := foreignWords[t.text]; w != "" {
-			return nil, p.fail(t, fmt.Sprintf("a formula; the word for it is %s", w))
+			panic(p.fail(t, fmt.Sprintf("a formula; the word for it is %s", w)))
 		}
 		words := append(slices.Sorted(maps.Keys(p.names)), formulaWords...)
-		return nil, p.fail(t, "a formula, or the name of a definition or check", words...)
+		panic(p.fail(t, "a formula, or the name of a definition or check", words...))
 	}
 	if p.rest[1].is("=") {
-		return nil, p.failComparison(1)
+		panic(p.failComparison(1))
 	}
 	r := &reference{name: p.next()}
 	p.used[r.name.text] = true
@@ -571,11 +522,9 @@ func (p *parser) parseUse() (*node, error) {
 			r.arg = append(r.arg, p.next())
 		}
 		r.arg = append(r.arg, p.next())
-		if err := p.expect(")"); err != nil {
-			return nil, err
-		}
+		p.expect(")")
 	}
-	return &node{ref: r}, nil
+	return &node{ref: r}
 }
 
 // comparisons lists the comparison operators, and arithmetic the operators of signal expressions. afterSignal lists
@@ -586,26 +535,21 @@ var (
 	afterSignal = slices.Concat(arithmetic, comparisons)
 )
 
-func (p *parser) parseComparison() (*node, error) {
+func (p *parser) parseComparison() *node {
 	p.operands = 0
-	s, err := p.parseSum()
-	if err != nil {
-		return nil, err
-	}
+	s := p.parseSum()
 	t := p.rest[0]
 	if op, n := p.adjacentComparison(0); n != 1 || !slices.Contains(comparisons, op) {
-		return nil, p.failComparison(0)
+		panic(p.failComparison(0))
 	}
 	p.next()
 	c := &comparisonNode{signal: s, op: t.text}
 	if t := p.rest[0]; t.kind == word {
-		return nil, p.fail(t, "a number; signals and parameters are before the comparison")
+		panic(p.fail(t, "a number; signals and parameters are before the comparison"))
 	}
-	if c.number, err = p.parseNumber(); err != nil {
-		return nil, err
-	}
-	c.unit, err = p.parseLastUnit("the end of the formula", afterFormula...)
-	return &node{op: Compare, comp: c}, err
+	c.number = p.parseNumber()
+	c.unit = p.parseLastUnit("the end of the formula", afterFormula...)
+	return &node{op: Compare, comp: c}
 }
 
 // afterFormula lists the keywords that may follow a formula. It also lists keywords that users often write
@@ -613,7 +557,7 @@ func (p *parser) parseComparison() (*node, error) {
 var afterFormula = append([]string{"then", "we", "until"}, append(operators, declarations...)...)
 
 // parseNumber reads a number with its sign.
-func (p *parser) parseNumber() (float64, error) {
+func (p *parser) parseNumber() float64 {
 	s := ""
 	if p.accept("-") {
 		s = "-"
@@ -622,15 +566,15 @@ func (p *parser) parseNumber() (float64, error) {
 	}
 	t := p.rest[0]
 	if t.kind != number {
-		return 0, p.fail(t, "a number")
+		panic(p.fail(t, "a number"))
 	}
 	n, err := strconv.ParseFloat(s+t.text, 64)
 	if err != nil {
-		return 0, p.fail(t, "a number of at most 1.8e308")
+		panic(p.fail(t, "a number of at most 1.8e308"))
 	}
 	if n == 0 && !isZero(t.text) {
-		return 0, p.fail(t, "0, or a number of at least 5e-324")
+		panic(p.fail(t, "0, or a number of at least 5e-324"))
 	}
 	p.next()
-	return n, nil
+	return n
 }

@@ -137,7 +137,7 @@ func parseDuration(s string) (Duration, error) {
 	if err == nil {
 		p := &parser{rest: tokens}
 		var d Duration
-		if d, err = p.parseDuration(); err == nil && p.rest[0].kind == endToken {
+		if d, err = apply(p.parseDuration); err == nil && p.rest[0].kind == endToken {
 			return d, nil
 		}
 		var syntax *SyntaxError
@@ -287,7 +287,7 @@ func signalText(s string) (string, error) {
 	tokens, err := lex("", s)
 	if err == nil {
 		p := &parser{rest: tokens}
-		if _, err = p.parseSum(); err == nil && p.rest[0].kind != endToken {
+		if _, err = apply(p.parseSum); err == nil && p.rest[0].kind != endToken {
 			err = p.fail(p.rest[0], "an operator, or a comparison with a number")
 		}
 	}

@@ -48,53 +48,48 @@ type responsesNode struct {
 }
 
 // parsePercentile reads the comparison of a percentile.
-func (p *parser) parsePercentile() (*node, error) {
+func (p *parser) parsePercentile() *node {
 	p.next()
 	t := p.next()
 	n := &responsesNode{Responses: Responses{Percent: t.text}}
 	percent := exactNumber(t.text)
 	if percent == nil || len(t.text) > 10 || percent.Sign() <= 0 || percent.Cmp(big.NewRat(100, 1)) > 0 {
-		return nil, p.fail(t, "a percentage above 0 and at most 100")
+		panic(p.fail(t, "a percentage above 0 and at most 100"))
 	}
 	if percent.Mul(percent, big.NewRat(1_000_000, 1)); !percent.IsInt() {
-		return nil, p.fail(t, "a percentage with at most 6 decimals")
+		panic(p.fail(t, "a percentage with at most 6 decimals"))
 	}
 	n.millionths = percent.Num().Int64()
-	var err error
 	for _, x := range []struct {
 		word  string
 		event **propositionNode
 	}{{"from", &n.from}, {"to", &n.to}} {
-		if err = p.expect(x.word); err != nil {
-			return nil, err
-		}
+		p.expect(x.word)
 		e := &propositionNode{}
 		if p.accept("start") {
 			e.event = StartEvent
 		} else if p.accept("end") {
 			e.event = EndEvent
 		} else if !p.currentIs("{") {
-			return nil, p.fail(p.rest[0], `start, end, or "{" and attributes, as in {'name' = 'A'}`, "start", "end")
+			panic(p.fail(p.rest[0], `start, end, or "{" and attributes, as in {'name' = 'A'}`, "start", "end"))
 		}
-		if e.pairs, err = p.parseAttributes(); err != nil {
-			return nil, err
-		}
+		e.pairs = p.parseAttributes()
 		*x.event = e
 	}
 	if p.accept("by") {
 		if p.rest[0].kind != text {
-			return nil, p.fail(p.rest[0], "the attribute that names objects, in quotes")
+			panic(p.fail(p.rest[0], "the attribute that names objects, in quotes"))
 		}
 		n.by = []token{p.next()}
 	}
 	if !p.currentIs("<") && !p.currentIs("<=") {
-		return nil, p.fail(p.rest[0], "by, < or <=", "by")
+		panic(p.fail(p.rest[0], "by, < or <=", "by"))
 	}
 	n.Op = p.next().text
-	if n.Limit, err = p.parseDuration(); err == nil && n.Limit.Unit == "" {
-		n.Limit.Unit, err = p.parseLastUnit("the end of the formula", afterFormula...)
+	if n.Limit = p.parseDuration(); n.Limit.Unit == "" {
+		n.Limit.Unit = p.parseLastUnit("the end of the formula", afterFormula...)
 	}
-	return &node{op: Percentile, times: n}, err
+	return &node{op: Percentile, times: n}
 }
 
 // buildResponses converts a node to a Responses.

@@ -5,8 +5,8 @@
 // A line of trace.toy has four words: a time in microseconds, a location, > for an enter or < for a
 // leave, and a region. The lines are in the order of time.
 //
-// To add a record to the format, let eachLine read it, and pass its operands to [trace.Batch.AddOps]. The command
-// "weft formats --kinds" lists the kinds of events with their operands.
+// To add a record to the format, let eachLine read it, and call do with its kind, reference and operands. The command
+// "weft formats --kinds" lists the kinds of events with their references and operands.
 package main
 
 import (
@@ -72,7 +72,7 @@ func (t Toy) Probe(name string, _ []byte) int {
 func (Toy) Open(ctx context.Context, src format.Source, _ *format.ReadOptions) (format.File, error) {
 	f := &file{src: src, defs: trace.Definitions{Clock: trace.TicksPerSecond(1_000_000), Format: "toy", Origin: "toy"},
 		locations: map[string]uint32{}, regions: map[string]uint32{}}
-	return f, f.eachLine(ctx, func(int64, uint32, trace.Kind, uint32) error { return nil })
+	return f, f.eachLine(ctx, func(int64, uint32, trace.Kind, uint32, ...uint64) error { return nil })
 }
 
 // file is an open trace. Scans read its text again.
@@ -106,8 +106,12 @@ func (f *file) Scan(ctx context.Context, sel trace.Selection, order format.Order
 		}
 		return sink.Batch(&b)
 	}
-	err := f.eachLine(ctx, func(t int64, location uint32, k trace.Kind, region uint32) error {
-		if b.Add(location, t, k, region); b.Len() < trace.BatchRows {
+	err := f.eachLine(ctx, func(t int64, location uint32, k trace.Kind, ref uint32, ops ...uint64) error {
+		b.Add(location, t, k, ref)
+		if len(ops) > 0 {
+			b.AddOps(ops...)
+		}
+		if b.Len() < trace.BatchRows {
 			return nil
 		}
 		return flush()
@@ -126,9 +130,10 @@ func (f *file) ScanParallel(ctx context.Context, sel trace.Selection, begin func
 	return format.ScanInOne(ctx, f, sel, begin)
 }
 
-// eachLine reads the file and calls do with the fields of each line.
+// eachLine reads the file and calls do with the event of each line. ref and ops are the reference and the operands of
+// events of kind k.
 func (f *file) eachLine(ctx context.Context,
-	do func(t int64, location uint32, k trace.Kind, region uint32) error) error {
+	do func(t int64, location uint32, k trace.Kind, ref uint32, ops ...uint64) error) error {
 	in, _, err := f.src.Open()
 	if err != nil {
 		return err

@@ -9,10 +9,13 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// copyTrace writes a TRACE file as TRACE, line by line. Records get the canonical spelling;
+// Copy writes a TRACE file as TRACE, line by line. Records get the canonical spelling;
 // comments, empty lines and lines with a defect stay unchanged.
-func copyTrace(ctx context.Context, src format.Source, ro *format.ReadOptions, out *format.Output) (*format.Loss,
-	error) {
+func (Format) Copy(ctx context.Context, src format.Source, ro *format.ReadOptions, out *format.Output,
+	wo *format.WriteOptions) (*format.Loss, error) {
+	if err := about.CheckOptions(wo.Values); err != nil {
+		return nil, err
+	}
 	r, err := NewReader(ctx, src, ro)
 	if err != nil {
 		return nil, err

@@ -27,7 +27,7 @@ type decoder struct {
 	lessText, otherForm, rounded atomic.Int64
 
 	defines   inexactCounts // counts for the lines of definitions
-	encodings encodingCounts
+	encodings linetrace.EncodingCounts
 	tooLong   int64 // lines above the length limit
 	// unreadDefs is the number of lines of definitions that cannot be read.
 	unreadDefs int64
@@ -74,7 +74,7 @@ func (k seriesKey) id() string {
 func (d *decoder) Overview(context.Context) (*format.Overview, error) {
 	o := &format.Overview{Unread: d.unread(), Damaged: d.lessText.Load() + d.defines.lessText,
 		Respelled: d.otherForm.Load() + d.defines.otherForm, Rounded: d.rounded.Load() + d.defines.rounded,
-		Recoded: d.encodings.other}
+		Recoded: d.encodings.Other}
 	if d.dropped+d.moved > 0 {
 		o.Definitions = []format.DefinitionRecords{
 			{Type: "comment", Count: int64(d.Model.Opaque.Len()) + d.dropped, Moved: d.moved, Dropped: d.dropped}}
@@ -86,7 +86,11 @@ func (d *decoder) Overview(context.Context) (*format.Overview, error) {
 // of the last scan.
 func (d *decoder) unread() int64 { return d.unreadDefs + d.skipped.Load() + d.tooLong }
 
-func open(ctx context.Context, src format.Source, opt *format.ReadOptions) (format.File, error) {
+// Open opens a trace.
+func (Format) Open(ctx context.Context, src format.Source, opt *format.ReadOptions) (format.File, error) {
+	if err := about.CheckOptions(opt.Values); err != nil {
+		return nil, err
+	}
 	f, closer, err := openText(ctx, src, opt)
 	if err != nil {
 		return nil, err
@@ -116,7 +120,7 @@ func newDecoder(opt *format.ReadOptions, f *lines.File, closer func() error) *de
 // define converts the lines of definitions to definitions of the model.
 func (d *decoder) define(defs []defLine, events bool) error {
 	m := &trace.Definitions{Format: "etf", Origin: "etf", Conventions: format.Conventions("etf"),
-		Encoding: d.encodings.encoding()}
+		Encoding: d.encodings.Encoding()}
 	d.Model = m
 	l, err := d.readDefinitions(defs)
 	if err != nil {

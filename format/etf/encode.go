@@ -67,7 +67,11 @@ type encoder struct {
 
 type stackKey struct{ loc, ref uint32 }
 
-func create(out *format.Output, opt *format.WriteOptions) (format.Encoder, error) {
+// Create returns an encoder that writes to out.
+func (Format) Create(out *format.Output, opt *format.WriteOptions) (format.Encoder, error) {
+	if err := about.CheckOptions(opt.Values); err != nil {
+		return nil, err
+	}
 	return &encoder{Encoder: linetrace.Encoder{Plain: opt.Plain, Mapping: mapping}, w: NewWriter(out),
 		text: make([]byte, 0, 64), linkText: make([]byte, 0, 64), claims: openClaims{others: map[claimKey]int64{}},
 		stacks: map[stackKey][]int64{}}, nil
@@ -216,7 +220,7 @@ func (e *encoder) keyText(k uint32) []byte {
 
 // encodeText converts a text of the definitions to the encoding of the file.
 func (e *encoder) encodeText(s string) string {
-	if e.Defs.Encoding != trace.Latin1 || !e.native || isASCII(s) {
+	if e.Defs.Encoding != trace.Latin1 || !e.native || linetrace.IsASCII(s) {
 		return s
 	}
 	s, ok := trace.ToLatin1(s)

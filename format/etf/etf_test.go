@@ -238,7 +238,7 @@ func TestProbe(t *testing.T) {
 		"":                                       false,
 		"Some text about E 0 1 and others.\nMore of it.\n": false,
 	} {
-		if got := probe("x.etf", []byte(text)) >= 50; got != want {
+		if got := (Format{}).Probe("x.etf", []byte(text)) >= 50; got != want {
 			t.Errorf("%q recognised: %t, want %t", text, got, want)
 		}
 	}

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/weft-trace/weft/internal/digits"
 	"github.com/weft-trace/weft/internal/lines"
@@ -48,16 +47,16 @@ func (a *timedLines) appendPiece(b *timedLines) {
 // scanResult holds the result of the first pass for a chunk.
 type scanResult struct {
 	linetrace.Times
-	encodingCounts
-	record  int64 // line of the first readable event or dependency, 0 for none
-	deps    int64
-	blank   int64 // number of blank lines
-	events  bool
-	changes []linetrace.Run // places where claims follow events or events follow claims
-	kind    [2]Keyword      // keyword of the first and of the last claim or event
-	claims  timedLines
-	points  timedLines                // order of the events
-	curves  map[seriesKey]*timedLines // order of fragments (S) and samples (TSS)
+	encodings linetrace.EncodingCounts
+	record    int64 // line of the first readable event or dependency, 0 for none
+	deps      int64
+	blank     int64 // number of blank lines
+	events    bool
+	changes   []linetrace.Run // places where claims follow events or events follow claims
+	kind      [2]Keyword      // keyword of the first and of the last claim or event
+	claims    timedLines
+	points    timedLines                // order of the events
+	curves    map[seriesKey]*timedLines // order of fragments (S) and samples (TSS)
 	// lastSignal is the signal of the last fragment that quickFragment read; signalLines is its entry in curves.
 	lastSignal  int64
 	signalLines *timedLines
@@ -71,49 +70,17 @@ type defLine struct {
 	other bool // the line is a comment or has an unknown keyword
 }
 
-// encodingCounts counts the lines with characters beyond ASCII, by whether these are valid UTF-8.
-type encodingCounts struct {
-	utf8, other int64
-}
-
 // countEncodings counts the lines of a text that have characters beyond ASCII.
-func countEncodings(text []byte) (n encodingCounts) {
+func countEncodings(text []byte) (n linetrace.EncodingCounts) {
 	at := 0
 	for at+8 <= len(text) && binary.LittleEndian.Uint64(text[at:])&0x8080808080808080 == 0 {
 		at += 8
 	}
 	text = text[bytes.LastIndexByte(text[:at], '\n')+1:]
 	for l := range bytes.Lines(text) {
-		switch {
-		case isASCII(l):
-		case utf8.Valid(l):
-			n.utf8++
-		default:
-			n.other++
-		}
+		n.Add(l)
 	}
 	return n
-}
-
-// encoding returns the encoding to use for all lines. If the encodings of lines differ, the result is UTF-8,
-// which can represent all characters.
-func (n encodingCounts) encoding() trace.Encoding {
-	switch {
-	case n.utf8 > 0:
-		return trace.UTF8
-	case n.other > 0:
-		return trace.Latin1
-	}
-	return trace.UnknownEncoding
-}
-
-func isASCII[T string | []byte](text T) bool {
-	for i := range len(text) {
-		if text[i] >= utf8.RuneSelf {
-			return false
-		}
-	}
-	return true
 }
 
 // maxKept limits the total size of the lines in Definitions.Opaque, in bytes.
@@ -213,8 +180,7 @@ func (d *decoder) index(ctx context.Context) error {
 		}
 		r.defs = nil
 		events = events || r.events
-		d.encodings.other += r.encodingCounts.other
-		d.encodings.utf8 += r.encodingCounts.utf8
+		d.encodings.Merge(r.encodings)
 		all = append(all, r)
 		d.deps += r.deps
 		d.blank += r.blank
@@ -241,7 +207,7 @@ func (d *decoder) index(ctx context.Context) error {
 // scan makes the first pass over a chunk.
 func (d *decoder) scan(b *lines.Block) *scanResult {
 	w := d.File.Walk(b)
-	all, r := w, &scanResult{encodingCounts: countEncodings(b.Data)}
+	all, r := w, &scanResult{encodings: countEncodings(b.Data)}
 	var rec Record
 	usual := w.Plain()
 	for {

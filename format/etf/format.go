@@ -15,36 +15,6 @@ type Format struct{ format.Unsupported }
 // About returns the name and properties of the format.
 func (Format) About() format.About { return about }
 
-// Probe returns the confidence, from 0 to 100, that a file has this format.
-func (Format) Probe(name string, head []byte) int {
-	return probe(name, head)
-}
-
-// Open opens a trace.
-func (Format) Open(ctx context.Context, src format.Source, opt *format.ReadOptions) (format.File, error) {
-	if err := about.CheckOptions(opt.Values); err != nil {
-		return nil, err
-	}
-	return open(ctx, src, opt)
-}
-
-// Create returns an encoder that writes to dst.
-func (Format) Create(dst *format.Output, opt *format.WriteOptions) (format.Encoder, error) {
-	if err := about.CheckOptions(opt.Values); err != nil {
-		return nil, err
-	}
-	return create(dst, opt)
-}
-
-// Copy writes a TRACE file as a TRACE file, line by line.
-func (Format) Copy(ctx context.Context, src format.Source, ro *format.ReadOptions, dst *format.Output,
-	wo *format.WriteOptions) (*format.Loss, error) {
-	if err := about.CheckOptions(wo.Values); err != nil {
-		return nil, err
-	}
-	return copyTrace(ctx, src, ro, dst)
-}
-
 // Raw prints the lines of the file.
 func (Format) Raw(ctx context.Context, src format.Source, _ *format.ReadOptions, w io.Writer) error {
 	return format.CopyText(ctx, src, w)
@@ -75,8 +45,9 @@ func looksLike(text []byte) bool {
 	return k != NoKeyword
 }
 
-// probe recognises TRACE files by their lines, because other formats use the extension .etf as well.
-func probe(name string, text []byte) int {
+// Probe returns the confidence, from 0 to 100, that a file has this format. It recognises TRACE files by their lines,
+// because other formats use the extension .etf as well.
+func (Format) Probe(name string, text []byte) int {
 	if isLegacy(text) {
 		return 95
 	}

@@ -154,7 +154,7 @@ func (w *rewriter) findNotes(e *encoder) {
 // restoreBytes gives a note the bytes of its original line. The definitions have only the text in
 // UTF-8.
 func (w *rewriter) restoreBytes(x *note, number int64) {
-	if isASCII(x.text) {
+	if linetrace.IsASCII(x.text) {
 		return
 	}
 	l, err := w.lines.At(number)
@@ -171,7 +171,7 @@ func (w *rewriter) restoreBytes(x *note, number int64) {
 // sameText reports whether two texts have the same characters. It reads texts that are not valid UTF-8 as
 // Latin-1.
 func sameText[T string | []byte](a, b T) bool {
-	return string(a) == string(b) || !isASCII(a) && trace.ToUTF8(string(a)) == trace.ToUTF8(string(b))
+	return string(a) == string(b) || !linetrace.IsASCII(a) && trace.ToUTF8(string(a)) == trace.ToUTF8(string(b))
 }
 
 // recordAfter returns the number of the first line after number that holds a record, or 0 if there is none. It
@@ -339,7 +339,7 @@ func (w *rewriter) restoreLine(number int64, b []byte, n int) []byte {
 	if !w.sound {
 		w.changed.addLine(l)
 	}
-	if w.d.encodings.utf8 > 0 && !isASCII(l) && !utf8.Valid(l) {
+	if w.d.encodings.UTF8 > 0 && !linetrace.IsASCII(l) && !utf8.Valid(l) {
 		w.recoded++
 	}
 	return b

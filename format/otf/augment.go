@@ -253,13 +253,10 @@ func (a *augmenter) readDefinitions() error {
 			return err
 		}
 	}
-	c, err := a.r.Cursor(a.ctx, Definitions)
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	for c.Next() {
-		r := c.Record()
+	for r, err := range a.r.records(a.ctx, Definitions) {
+		if err != nil {
+			return err
+		}
 		switch r.Type {
 		case DefTimerResolution:
 			a.resolution = r.TicksPerSecond
@@ -271,7 +268,7 @@ func (a *augmenter) readDefinitions() error {
 			a.grouping(r.Stream).Define(r)
 		}
 	}
-	return c.Err()
+	return nil
 }
 
 // grouping returns the Grouping of the definitions of a stream. Stream 0 stands for the global

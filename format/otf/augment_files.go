@@ -99,7 +99,7 @@ func (a *augmenter) copyDefinitions(s *stream, out *partWriter, added []byte, ra
 		}
 		l = l[:len(l)+1] // l includes the line end from here on
 		switch {
-		case isPairLine(l) && len(pairs) < s.t.max:
+		case bytes.HasPrefix(bytes.TrimLeft(l, " \t"), []byte("K")) && len(pairs) < s.t.max:
 			pairs = append(pairs, l...)
 			continue
 		case a.replaces(l, ranged):
@@ -114,9 +114,6 @@ func (a *augmenter) copyDefinitions(s *stream, out *partWriter, added []byte, ra
 		}
 	}
 }
-
-// isPairLine reports whether a line of a file of definitions is a key-value pair.
-func isPairLine(l []byte) bool { return bytes.HasPrefix(bytes.TrimLeft(l, " \t"), []byte("K")) }
 
 // replaces reports whether the definition in a line is replaced or removed. This is the case for sample points
 // of the selected kinds, and for a time range if there is a new one.

@@ -92,20 +92,12 @@ func copyAll(ctx context.Context, src format.Source, ro *format.ReadOptions, out
 
 // hasLocalDefinitions reports whether a stream has definitions of its own.
 func (r *Reader) hasLocalDefinitions(ctx context.Context) (local bool, err error) {
-	for _, part := range []Part{Definitions, Markers} {
-		c, err := r.withoutReport().Cursor(ctx, part)
-		if err != nil {
-			return false, err
-		}
-		for !local && c.Next() {
-			local = c.Record().Stream != 0 && c.Record().Type != Marker
-		}
-		c.Close()
-		if c.Err() != nil {
-			return false, c.Err()
+	for x, err := range r.withoutReport().records(ctx, Definitions, Markers) {
+		if err != nil || x.Stream != 0 && x.Type != Marker {
+			return err == nil, err
 		}
 	}
-	return local, nil
+	return false, nil
 }
 
 // copyThroughModel copies a trace through the model, where the definitions of all streams are known.

@@ -26,7 +26,6 @@ type decoder struct {
 	hasEvents                      bool
 	first                          uint64
 	last                           uint64
-	count                          int64
 	// with strict reading: the first defect in a function that cannot return an error
 	err error
 	// indexed is set once all files have been surveyed.

@@ -42,9 +42,8 @@ type model struct {
 	places map[scopedToken]sourcePlace
 	// operations holds the collective operations that single streams define; nil if there are none.
 	operations *localOperations
-	kinds      map[uint32]uint64 // kinds of the collective operations, as OTF numbers them
-	local      map[uint32]bool   // streams that have definitions of their own
-	unified    bool              // equal definitions of several streams become one
+	local      map[uint32]bool // streams that have definitions of their own
+	unified    bool            // equal definitions of several streams become one
 	// onlyUnnamedLeaves is set if no leave names a function. It is known after Prepare.
 	onlyUnnamedLeaves bool
 	// marksLeaves is set by an encoder that writes the trace as OTF again. If some leaves name a function and
@@ -170,8 +169,7 @@ const defaultResolution = 1_000_000
 func emptyModel(d *trace.Definitions) *model {
 	return &model{defs: d, index: map[scopedToken]uint32{}, places: map[scopedToken]sourcePlace{},
 		local: map[uint32]bool{}, locations: map[uint64]uint32{}, homeStreams: map[uint64]uint32{},
-		kinds: map[uint32]uint64{},
-		scl:   trace.NoRef, comments: trace.NoRef, record: trace.NoRef, unnamed: trace.NoRef, place: trace.NoRef,
+		scl: trace.NoRef, comments: trace.NoRef, record: trace.NoRef, unnamed: trace.NoRef, place: trace.NoRef,
 		clock: fileClock{scale: 1}}
 }
 
@@ -244,26 +242,19 @@ func newModel(ctx context.Context, r *Reader) (*model, error) {
 
 // readDefinitions reads the records of all definitions, including those of markers.
 func (m *model) readDefinitions(ctx context.Context, r *Reader) (list []*Record, err error) {
-	for _, part := range []Part{Definitions, Markers} {
-		c, err := r.Cursor(ctx, part)
+	for x, err := range r.records(ctx, Definitions, Markers) {
 		if err != nil {
 			return nil, err
 		}
-		for c.Next() {
-			switch x := c.Record(); {
-			case x.Type == Marker:
-				m.marks.add(x.Time)
-			case x.Type == DefAuxSamplePoint && x.Stream == 0 && len(x.KeyValues) == 0:
-				// A trace may have many of these definitions, and no other record refers to them, so only
-				// their text is kept.
-				m.keepOpaque(x)
-			default:
-				list = append(list, x.Clone())
-			}
-		}
-		c.Close()
-		if c.Err() != nil {
-			return nil, c.Err()
+		switch {
+		case x.Type == Marker:
+			m.marks.add(x.Time)
+		case x.Type == DefAuxSamplePoint && x.Stream == 0 && len(x.KeyValues) == 0:
+			// A trace may have many of these definitions, and no other record refers to them, so only
+			// their text is kept.
+			m.keepOpaque(x)
+		default:
+			list = append(list, x.Clone())
 		}
 	}
 	return list, nil
@@ -295,7 +286,6 @@ func (m *model) addTexts(list []*Record) {
 			add(sclFiles, r)
 		case DefCollectiveOperation:
 			add(collectives, r)
-			m.kinds[m.index[scopedToken{collectives, r.Stream, r.Token}]] = r.Kind
 		}
 	}
 	m.numberOperations(list)
@@ -663,9 +653,6 @@ func (m *model) fillSmallTables() {
 	}
 }
 
-// undefinedProcess returns the name of a location that stands for an undefined process.
-func undefinedProcess(process uint64) string { return fmt.Sprintf("undefined process %d", process) }
-
 // location returns the location of a process. It adds a stand-in if the process is undefined.
 func (m *model) location(process uint64) uint32 {
 	if process < uint64(len(m.nearLocations)) {
@@ -681,7 +668,7 @@ func (m *model) location(process uint64) uint32 {
 	if ok {
 		m.nearLocations = storeSmall(m.nearLocations, process, i)
 	} else {
-		name, kind := undefinedProcess(process), trace.ProcessLocation
+		name, kind := fmt.Sprintf("undefined process %d", process), trace.ProcessLocation
 		group, isGroup := m.find(groups, 0, process)
 		switch { // markers may be about the whole trace or a group
 		case process == 0:

@@ -143,20 +143,18 @@ type definitionNames map[nameKey]string
 // readNames reads the names of definitions and the resolution of the clock.
 func readNames(ctx context.Context, r *Reader) (definitionNames, TimeRange, error) {
 	names, span := definitionNames{}, TimeRange{TicksPerSecond: 1_000_000} // the format's default
-	c, err := r.Cursor(ctx, Definitions)
-	if err != nil {
-		return nil, span, err
-	}
-	defer c.Close()
-	for c.Next() {
-		switch d := c.Record(); d.Type {
+	for d, err := range r.records(ctx, Definitions) {
+		if err != nil {
+			return nil, span, err
+		}
+		switch d.Type {
 		case DefTimerResolution:
 			span.TicksPerSecond = d.TicksPerSecond
 		case DefProcess, DefFunction, DefFunctionGroup, DefCollectiveOperation, DefFile, DefFileGroup:
 			names[nameKey{d.Stream, d.Type, d.Token}] = trace.ToUTF8(strings.Clone(d.Name))
 		}
 	}
-	return names, span, c.Err()
+	return names, span, nil
 }
 
 // summed returns the owner of the sums in a record of a stream: the definition with the given type and token.

@@ -124,7 +124,9 @@ func (m *MasterControl) WriteTo(w io.Writer) (int64, error) {
 func parseMaster(text []byte, library bool, report func(line int64, p problem) error) (*MasterControl, error) {
 	m := &MasterControl{}
 	for number := int64(1); len(text) > 0; number++ {
-		defect := func(found, expected string) error { return report(number, masterProblem(found, expected)) }
+		defect := func(found, expected string) error {
+			return report(number, problem{"otf.master", found, expected, trace.Warning})
+		}
 		l := text
 		if i := bytes.IndexByte(text, '\n'); i >= 0 {
 			l, text = text[:i], text[i+1:]
@@ -185,10 +187,6 @@ func (m *MasterControl) parseLine(s *scanner, defect func(found, expected string
 		more = s.i < len(l) && l[s.i] == ','
 	}
 	return nil
-}
-
-func masterProblem(found, expected string) problem {
-	return problem{"otf.master", found, expected, trace.Warning}
 }
 
 // isMultiplexed reports whether l is the first line of the master file of a trace whose streams share

@@ -55,18 +55,11 @@ func (d *decoder) definitionRecords(ctx context.Context) ([]format.DefinitionRec
 			}
 		}
 	}
-	for _, part := range []Part{Definitions, Markers} {
-		c, err := d.r.withoutReport().Cursor(ctx, part)
+	for r, err := range d.r.withoutReport().records(ctx, Definitions, Markers) {
 		if err != nil {
 			return nil, err
 		}
-		for c.Next() {
-			take(c.Record())
-		}
-		c.Close()
-		if c.Err() != nil {
-			return nil, c.Err()
-		}
+		take(r)
 	}
 	var out []format.DefinitionRecords
 	for t := range all {

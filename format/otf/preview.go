@@ -63,13 +63,10 @@ func (d *decoder) lastSums(ctx context.Context, from uint64) (*format.Preview, e
 	last := map[place]*sums{}
 	r := d.r.withoutReport()
 	r.opt.From = from
-	c, err := r.Cursor(ctx, Statistics)
-	if err != nil {
-		return nil, err
-	}
-	defer c.Close()
-	for c.Next() {
-		r := c.Record()
+	for r, err := range r.records(ctx, Statistics) {
+		if err != nil {
+			return nil, err
+		}
 		if r.Type != FunctionSummary && r.Type != MessageSummary {
 			continue
 		}
@@ -89,9 +86,6 @@ func (d *decoder) lastSums(ctx context.Context, from uint64) (*format.Preview, e
 		}
 		m.sentCount += r.SentCount
 		m.receivedCount += r.ReceivedCount
-	}
-	if c.Err() != nil {
-		return nil, c.Err()
 	}
 	p := &format.Preview{To: math.MaxInt64}
 	scale := max(1, d.clock.scale)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"math"
 	"path"
 	"slices"
@@ -184,6 +185,31 @@ func readMaster(src format.Source, opt *format.ReadOptions, library bool) (*Mast
 type StreamReader struct {
 	r  *Reader
 	id uint32
+}
+
+// records iterates over the records of some parts, one part after the other. A record is valid until the next one. An
+// error is the last element.
+func (r *Reader) records(ctx context.Context, parts ...Part) iter.Seq2[*Record, error] {
+	return func(yield func(*Record, error) bool) {
+		for _, part := range parts {
+			c, err := r.Cursor(ctx, part)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			for c.Next() {
+				if !yield(c.Record(), nil) {
+					c.Close()
+					return
+				}
+			}
+			c.Close()
+			if c.Err() != nil {
+				yield(nil, c.Err())
+				return
+			}
+		}
+	}
 }
 
 // OpenStream opens the stream with the number id, 0 for the global definitions and markers. The name

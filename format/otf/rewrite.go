@@ -259,20 +259,16 @@ func (e *encoder) eachDefinition(part Part, use func(r *Record) error) error {
 // eachOriginal calls use with each definition of a part of a trace. If texts are renamed, the definition has
 // its new name.
 func (e *encoder) eachOriginal(s *sourceTrace, part Part, use func(r *Record) error) error {
-	c, err := s.r.withoutReport().Cursor(context.Background(), part)
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	for c.Next() {
-		if r := c.Record(); r.Type != Marker {
+	for r, err := range s.r.withoutReport().records(context.Background(), part) {
+		if err == nil && r.Type != Marker {
 			e.rename(r)
-			if err := use(r); err != nil {
-				return err
-			}
+			err = use(r)
+		}
+		if err != nil {
+			return err
 		}
 	}
-	return c.Err()
+	return nil
 }
 
 // rename replaces the parts of a definition that reveal the origin of a trace, if the texts of the trace are

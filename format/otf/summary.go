@@ -70,29 +70,24 @@ func (q *sumQuery) eachRecord(part Part, from, to uint64, f func(*Record) error)
 	r := &Reader{src: q.r.src, stub: q.r.stub, master: q.r.master, maxLine: q.r.maxLine,
 		opt: Options{Read: q.r.opt.Read, Files: q.r.opt.Files, From: from, To: to,
 			Processes: func(p uint64) bool { return p == q.process }}}
-	c, err := r.Cursor(q.ctx, part)
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	for c.Next() {
-		if err := f(c.Record()); err != nil {
+	for x, err := range r.records(q.ctx, part) {
+		if err == nil {
+			err = f(x)
+		}
+		if err != nil {
 			return err
 		}
 	}
-	return c.Err()
+	return nil
 }
 
 // readDefinitions reads the definitions and finds the sample points. If no definition lists sample
 // points, they are the times at which the process has records.
 func (q *sumQuery) readDefinitions() error {
-	c, err := q.r.Cursor(q.ctx, Definitions)
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	for c.Next() {
-		r := c.Record()
+	for r, err := range q.r.records(q.ctx, Definitions) {
+		if err != nil {
+			return err
+		}
 		switch {
 		case r.Stream == 0 && r.Type == DefAuxSamplePoint && r.Kind <= summaryPoint:
 			q.points[r.Kind] = append(q.points[r.Kind], r.SampleTime)
@@ -101,9 +96,6 @@ func (q *sumQuery) readDefinitions() error {
 		case r.Stream == q.stream:
 			q.group.Define(r)
 		}
-	}
-	if c.Err() != nil {
-		return c.Err()
 	}
 	for kind, part := range [2]Part{snapshotPoint: Snapshots, summaryPoint: Statistics} {
 		l := &q.points[kind]

@@ -18,9 +18,8 @@ type survey struct {
 	hasRecords    bool
 	first         uint64
 	last          uint64
-	count         int64 // number of records
-	unnamedLeaves bool  // some leaves have no function
-	namedLeaves   bool  // some leaves have a function
+	unnamedLeaves bool // some leaves have no function
+	namedLeaves   bool // some leaves have a function
 	process       map[uint64]bool
 	unsorted      int64
 	unsortedAt    int64
@@ -73,7 +72,7 @@ func (d *decoder) surveyAll(ctx context.Context) error {
 	// each file is read twice; the second time, its bytes may come from the cache
 	d.r.progress = newProgress(d.opt, 2*size)
 	d.files, d.hasEvents = nil, false
-	d.count, d.first, d.last = 0, 0, 0
+	d.first, d.last = 0, 0
 	room := newCacheBudget()
 	err = d.surveyFiles(ctx, d.r.master.Streams(), func(s *stream) (survey, error) {
 		if f, ok := d.complete[surveyedFile{s.id, s.part}]; ok {
@@ -179,7 +178,6 @@ func (d *decoder) addSurvey(f survey, s *stream) error {
 		}
 		d.first, d.last = min(d.first, f.first), max(d.last, f.last)
 	}
-	d.count += f.count
 	d.unnamedLeaves, d.namedLeaves = d.unnamedLeaves || f.unnamedLeaves, d.namedLeaves || f.namedLeaves
 	d.model.onlyUnnamedLeaves = d.unnamedLeaves && !d.namedLeaves
 	f.process = nil
@@ -274,7 +272,6 @@ type surveyor struct {
 
 func (s *surveyor) record(time, process uint64, off int64) {
 	f := s.f
-	f.count++
 	if k := &s.known[process%uint64(len(s.known))]; !k.set || k.process != process {
 		k.process, k.set = process, true
 		f.process[process] = true

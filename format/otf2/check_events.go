@@ -341,7 +341,7 @@ func (c *checker) checkEvent(r *EventReader, location uint64, e *Event) error {
 		case f.table != noTable && i != reported && !c.defined(f.table, v):
 			err = wrong("otf2.undefined", fmt.Sprintf("%s %d, which the trace does not define", f.name, v), "a defined one")
 		case (f.show == showRank || f.show == showRoot) && v < firstNonRank && c.ranks.comms[e.Values[f.other]] != nil:
-			if _, ok := c.ranks.location(location, e.Values[f.other], v); !ok {
+			if _, ok := c.ranks.comm(e.Values[f.other]).location(location, v); !ok {
 				err = wrong("otf2.undefined", fmt.Sprintf("%s %d", f.name, v), "a rank of its communicator")
 			}
 		}

@@ -318,12 +318,6 @@ func (n *names) comm(id uint64) *printComm {
 	return n.comms[id]
 }
 
-// location returns the location with a rank in a communicator. from is the location whose event names
-// the rank.
-func (n *names) location(from, comm, rank uint64) (id uint64, ok bool) {
-	return n.comm(comm).location(from, rank)
-}
-
 func (c *printComm) location(from, rank uint64) (id uint64, ok bool) {
 	if c == nil || c.a == nil {
 		return 0, false

@@ -12,7 +12,6 @@ import (
 // replay delivers all events of a thread, many at a time.
 type replay struct {
 	t     *Thread
-	g     *outline
 	r     *blockReader
 	times []timeIterator // iterators over the times of each event
 	list  []uint32       // the next events, as indexes
@@ -50,7 +49,7 @@ const replayRows = 4096
 
 func newReplay(t *Thread, g *outline, r *blockReader) *replay {
 	rows := int(min(replayRows, max(1, t.Count()))) // a trace can have very many threads with few events
-	x := &replay{t: t, g: g, r: r, times: make([]timeIterator, len(t.Events)), rows: rows,
+	x := &replay{t: t, r: r, times: make([]timeIterator, len(t.Events)), rows: rows,
 		list: make([]uint32, rows+maxListed+copyWidth), script: t.script}
 	if x.script == nil && g.err == nil {
 		x.script = newGeneralScript(t, g)

@@ -7,10 +7,13 @@ import (
 	"github.com/weft-trace/weft/internal/linetrace"
 )
 
-// copyTrace writes a PICL trace as PICL record by record. It keeps the order of the file and all
+// Copy writes a PICL trace as PICL record by record. It keeps the order of the file and all
 // values, and writes them in the canonical spelling.
-func copyTrace(ctx context.Context, src format.Source, ro *format.ReadOptions, out *format.Output,
+func (Format) Copy(ctx context.Context, src format.Source, ro *format.ReadOptions, out *format.Output,
 	opt *format.WriteOptions) (*format.Loss, error) {
+	if err := about.CheckOptions(opt.Values); err != nil {
+		return nil, err
+	}
 	wo, err := writerOptions(opt)
 	if err != nil {
 		return nil, err

@@ -39,7 +39,7 @@ type decoder struct {
 	rounded    int64 // number of times of the last scan that were rounded
 	unread     int64 // number of definition records that cannot be read
 	malformed  int64 // number of lines without a record, not counting blank lines
-	encodings  encodingCounts
+	encodings  linetrace.EncodingCounts
 	unreadable int64 // number of records of the last scan whose times do not fit
 	nesting    nesting
 	sources    sources
@@ -82,7 +82,11 @@ type regionKey struct {
 	name  string
 }
 
-func open(ctx context.Context, src format.Source, opt *format.ReadOptions) (format.File, error) {
+// Open opens a trace.
+func (Format) Open(ctx context.Context, src format.Source, opt *format.ReadOptions) (format.File, error) {
+	if err := about.CheckOptions(opt.Values); err != nil {
+		return nil, err
+	}
 	f, closer, err := openText(ctx, src, opt)
 	if err != nil {
 		return nil, err
@@ -351,7 +355,7 @@ func (s *eventScan) Close() {
 // times.
 func (d *decoder) Overview(context.Context) (*format.Overview, error) {
 	return &format.Overview{Respelled: d.spelled, Unread: d.malformed + d.unreadable + d.unread + *d.File.Skipped,
-		Damaged: d.damaged, Recoded: d.encodings.other, Rounded: d.rounded}, nil
+		Damaged: d.damaged, Recoded: d.encodings.Other, Rounded: d.rounded}, nil
 }
 
 // Assembler returns an assembler that delivers batches in the order of the blocks.

@@ -61,7 +61,11 @@ type locationEvent struct {
 	event int64
 }
 
-func create(out *format.Output, opt *format.WriteOptions) (format.Encoder, error) {
+// Create returns an encoder that writes to out.
+func (Format) Create(out *format.Output, opt *format.WriteOptions) (format.Encoder, error) {
+	if err := about.CheckOptions(opt.Values); err != nil {
+		return nil, err
+	}
 	wo, err := writerOptions(opt)
 	if err != nil {
 		return nil, err

@@ -21,36 +21,6 @@ type Format struct{ format.Unsupported }
 // About returns the name and properties of the format.
 func (Format) About() format.About { return about }
 
-// Probe returns the confidence, from 0 to 100, that a file has this format.
-func (Format) Probe(name string, head []byte) int {
-	return probe(name, head)
-}
-
-// Open opens a trace.
-func (Format) Open(ctx context.Context, src format.Source, opt *format.ReadOptions) (format.File, error) {
-	if err := about.CheckOptions(opt.Values); err != nil {
-		return nil, err
-	}
-	return open(ctx, src, opt)
-}
-
-// Create returns an encoder that writes to dst.
-func (Format) Create(dst *format.Output, opt *format.WriteOptions) (format.Encoder, error) {
-	if err := about.CheckOptions(opt.Values); err != nil {
-		return nil, err
-	}
-	return create(dst, opt)
-}
-
-// Copy writes a PICL trace as PICL, record by record.
-func (Format) Copy(ctx context.Context, src format.Source, ro *format.ReadOptions, dst *format.Output,
-	wo *format.WriteOptions) (*format.Loss, error) {
-	if err := about.CheckOptions(wo.Values); err != nil {
-		return nil, err
-	}
-	return copyTrace(ctx, src, ro, dst, wo)
-}
-
 // Raw prints the lines of the file.
 func (Format) Raw(ctx context.Context, src format.Source, _ *format.ReadOptions, w io.Writer) error {
 	return format.CopyText(ctx, src, w)
@@ -83,8 +53,9 @@ var about = format.About{
 	Rules: rules,
 }
 
-// probe recognises the new and the old format by their first lines.
-func probe(name string, text []byte) int {
+// Probe returns the confidence, from 0 to 100, that a file has this format. It recognises the new and the old format by
+// their first lines.
+func (Format) Probe(name string, text []byte) int {
 	if ext := strings.ToLower(path.Ext(name)); len(text) == 0 && (ext == ".trf" || ext == ".picl") {
 		return 50 // opening the file reports that it is empty
 	}

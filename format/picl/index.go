@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/carrier"
@@ -35,7 +34,7 @@ type scanResult struct {
 	problems    []*trace.Defect
 	unread      int64 // number of definition records that cannot be read
 	malformed   int64 // number of lines without a record, not counting blank lines
-	encodings   encodingCounts
+	encodings   linetrace.EncodingCounts
 	locations   []firstSeen[procKey]
 	events      []firstSeen[int64]
 	userTypes   []int64 // record types that the user defined or that are unknown
@@ -97,8 +96,7 @@ func (d *decoder) index(ctx context.Context) error {
 		d.nrec += r.records
 		d.unread += r.unread
 		d.malformed += r.malformed
-		d.encodings.utf8 += r.encodings.utf8
-		d.encodings.other += r.encodings.other
+		d.encodings.Merge(r.encodings)
 		d.statistics = d.statistics || r.statistics
 		d.nesting.add(&r.nesting)
 		d.operations.addBarriers(r.barriers)
@@ -338,33 +336,6 @@ func (r *scanResult) scanReceive(h *head, l []byte, markMessages bool) {
 	}
 }
 
-// encodingCounts counts the definition records with characters beyond ASCII, by whether these are valid
-// UTF-8.
-type encodingCounts struct{ utf8, other int64 }
-
-// add counts a line by the encoding of its text.
-func (n *encodingCounts) add(l []byte) {
-	switch {
-	case !slices.ContainsFunc(l, func(b byte) bool { return b >= utf8.RuneSelf }):
-	case utf8.Valid(l):
-		n.utf8++
-	default:
-		n.other++
-	}
-}
-
-// encoding returns the encoding to use for all definition records. If the encodings of records differ, the
-// result is UTF-8, which can represent all characters.
-func (n *encodingCounts) encoding() trace.Encoding {
-	switch {
-	case n.utf8 > 0:
-		return trace.UTF8
-	case n.other > 0:
-		return trace.Latin1
-	}
-	return trace.UnknownEncoding
-}
-
 // shift adds n to all line numbers of the result.
 func (r *scanResult) shift(n int64) {
 	r.firstRecord += n
@@ -393,7 +364,7 @@ func (d *decoder) scanDefinition(r *scanResult, h *head, l []byte, number int64)
 	}
 	var rec Record
 	r.defined = append(r.defined, number)
-	r.encodings.add(l)
+	r.encodings.Add(l)
 	rec.setHead(h, number)
 	problem = rec.decodeData(l[i:], h, &descriptorResolver{defs: &definitions{}})
 	for i := range rec.Values {
@@ -414,7 +385,7 @@ func (d *decoder) scanDefinition(r *scanResult, h *head, l []byte, number int64)
 func (d *decoder) define(locations map[procKey]int64, events map[int64]int64, userTypes map[int64]bool,
 	carried map[string]string) error {
 	m := &trace.Definitions{Format: "picl", Origin: "picl", Conventions: format.Conventions("picl"),
-		Encoding: d.encodings.encoding()}
+		Encoding: d.encodings.Encoding()}
 	d.Model = m
 	d.Clock = trace.Clock{Num: int64(math.Pow10(int(d.Digits))), Den: 1}
 	m.Clock = d.Clock

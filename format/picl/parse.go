@@ -351,6 +351,8 @@ func (p *blockParser) countRespelled(data []byte, h *head, line int64) {
 	if len(data) == 0 || h.f[5] == 0 {
 		return
 	}
+	// weft writes values of the descriptor 2 with 64 bits with %ld
+	isInt64 := func(v trace.Value) bool { return v.Type == trace.Int64 }
 	if usualDescriptor(data) && !(data[0] == '2' && slices.ContainsFunc(p.vals, isInt64)) {
 		n := int64(data[0] - '0')
 		if p.d.plainInts || p.res.control(n, h, line) == predefined[n] {
@@ -371,9 +373,6 @@ func (p *blockParser) countRespelled(data []byte, h *head, line int64) {
 		p.scan.damaged.Add(1)
 	}
 }
-
-// isInt64 reports whether a value has 64 bits. weft writes such values of the descriptor 2 with %ld.
-func isInt64(v trace.Value) bool { return v.Type == trace.Int64 }
 
 // takeAddedAttributes removes the attributes that were added when a command changed the trace from the data
 // fields. They are the last data fields.
@@ -464,15 +463,9 @@ func (p *blockParser) dataKey(i int) uint32 {
 		if len(p.data) == maxDataNames {
 			n = "data"
 		}
-		p.data = append(p.data, p.defineField(n))
+		p.data = append(p.data, p.defineAs(trace.AttributeDef{Name: n}))
 	}
 	return p.data[i]
-}
-
-// defineField returns the attribute of a data field, which it defines if necessary. Several goroutines
-// may call it at the same time.
-func (p *blockParser) defineField(name string) uint32 {
-	return p.defineAs(trace.AttributeDef{Name: name})
 }
 
 // defineAdded returns the attribute for a data field that was added when a command changed the trace. It

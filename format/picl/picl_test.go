@@ -248,7 +248,7 @@ func copyText(t *testing.T, text string, options map[string]string) string {
 	t.Helper()
 	var b bytes.Buffer
 	out := format.StreamOutput(&b)
-	if _, err := copyTrace(context.Background(), write(t, text), &format.ReadOptions{}, out,
+	if _, err := (Format{}).Copy(context.Background(), write(t, text), &format.ReadOptions{}, out,
 		&format.WriteOptions{Values: options}); err != nil {
 		t.Fatal(err)
 	}

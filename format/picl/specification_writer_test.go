@@ -48,7 +48,7 @@ func TestTracingBrackets_2_3_3(t *testing.T) {
 		d.Regions.Add(trace.Region{ID: "0", Name: "work"})
 		var text bytes.Buffer
 		out := format.StreamOutput(&text)
-		e, err := create(out, &format.WriteOptions{Plain: plain})
+		e, err := (Format{}).Create(out, &format.WriteOptions{Plain: plain})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -108,7 +108,7 @@ func TestTexts_2_2_2(t *testing.T) {
 			d, _, _ := opened(t, "1 5 0.1 0 0 5 2 1 2 3 4 5\n", nil)
 			var text bytes.Buffer
 			out := format.StreamOutput(&text)
-			e, err := create(out, &format.WriteOptions{})
+			e, err := (Format{}).Create(out, &format.WriteOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -160,7 +160,7 @@ func TestParaGraphHeader_10(t *testing.T) {
 	d.Regions.Add(trace.Region{ID: "0", Name: "work"})
 	var text bytes.Buffer
 	out := format.StreamOutput(&text)
-	e, err := create(out, &format.WriteOptions{Values: map[string]string{"picl.paragraph": "true"}})
+	e, err := (Format{}).Create(out, &format.WriteOptions{Values: map[string]string{"picl.paragraph": "true"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -388,7 +388,7 @@ func TestStatisticsOfUnordered(t *testing.T) {
 	for _, option := range []string{"picl.brackets=mark", "picl.paragraph=true"} {
 		name, value, _ := strings.Cut(option, "=")
 		out := format.StreamOutput(&bytes.Buffer{})
-		_, err := copyTrace(t.Context(), write(t, text), &format.ReadOptions{}, out,
+		_, err := (Format{}).Copy(t.Context(), write(t, text), &format.ReadOptions{}, out,
 			&format.WriteOptions{Values: map[string]string{name: value, "picl.statistics": "true"}})
 		if err == nil || !strings.Contains(err.Error(), "2") || !strings.Contains(err.Error(), "weft sort") {
 			t.Errorf("%s: found %v, expected the line and what sorts it", option, err)

@@ -255,7 +255,7 @@ func (s *Statistics) enclosing(open []int64) []int64 {
 // addFile adds the records of a file in order of time. If the file is in that order and no process -1
 // stands for another process, it does nothing and returns false.
 func (s *Statistics) addFile(ctx context.Context, src format.Source, ro *format.ReadOptions) (bool, error) {
-	f, err := open(ctx, src, &format.ReadOptions{Values: ro.Values})
+	f, err := (Format{}).Open(ctx, src, &format.ReadOptions{Values: ro.Values})
 	if err != nil {
 		return false, err
 	}

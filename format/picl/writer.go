@@ -42,7 +42,6 @@ const (
 // Writer writes PICL records. The header records must have earlier times than all others, so Close may
 // have to move the text. A Writer is fastest if the earliest record is written first.
 type Writer struct {
-	w      io.Writer
 	opt    WriterOptions
 	header []Record
 	body   *format.Draft
@@ -128,7 +127,7 @@ const defaultDigits = 6
 
 // NewWriter returns a writer that writes all text to w on Close.
 func NewWriter(w io.Writer, opt WriterOptions) *Writer {
-	x := &Writer{w: w, body: format.NewDraft(w), opt: opt, defs: newDefinitions(), Left: map[string]int64{}}
+	x := &Writer{body: format.NewDraft(w), opt: opt, defs: newDefinitions(), Left: map[string]int64{}}
 	if opt.Digits == 0 {
 		x.opt.Digits = defaultDigits
 	}

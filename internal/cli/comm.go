@@ -132,9 +132,7 @@ weft messages lists the messages one by one, and counts them over time.`,
 			})
 		},
 	}
-	r.flags(c.Flags())
-	r.defineClockFlag(c.Flags())
-	s.registerForStates(c.Flags())
+	defineAnalysisFlags(c.Flags(), &r, &s)
 	c.Flags().StringSliceVar(&show, "show", nil,
 		"tables to show: "+strings.Join(commTables, ", ")+"; all if not given, with --csv the matrix")
 	registerCompletions(c, "show", commTables...)

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bufio"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"math"
@@ -524,56 +523,46 @@ func (a *app) writeDiffMarkdown(x *diffResult, top int) {
 
 // writeDiffCSV writes a line for each region, and then a line for each call path.
 func (a *app) writeDiffCSV(x *diff.Result) error {
-	w := csv.NewWriter(a.out)
 	head := []string{"kind", "name", "was", "change"}
 	for _, s := range []string{"exclusive", "inclusive", "visits", "per_visit"} {
 		head = append(head, s+"_a", s+"_b", s+"_difference", s+"_ratio")
 	}
 	head = append(head, "samples_a", "samples_b", "u", "p", "q", "significant", "shift", "low", "high")
-	if err := w.Write(head); err != nil {
-		return err
-	}
 	number := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 	seconds := func(t float64) string { return number(t / x.Clock.PerSecond()) }
-	rows := func(kind string, list []diff.Row) error {
-		for i := range list {
-			r := &list[i]
-			name := r.Region
-			if r.Path != nil {
-				name = strings.Join(r.Path, " > ")
-			}
-			row := []string{kind, name, strings.Join(r.FormerPath, " > "), differenceWord(r)}
-			for j, c := range []diff.Change{r.Exclusive, r.Inclusive, r.Visits, r.PerVisit} {
-				f := seconds
-				if j == 2 {
-					f = number
-				}
-				ratio := ""
-				if c.Ratio != nil {
-					ratio = number(*c.Ratio)
-				}
-				row = append(row, f(c.A), f(c.B), f(c.Difference), ratio)
-			}
-			if t := r.Test; t != nil {
-				row = append(row, strconv.Itoa(t.Samples[diff.A]), strconv.Itoa(t.Samples[diff.B]), number(t.U), number(t.P),
-					number(t.Q), strconv.FormatBool(t.Significant), seconds(t.Shift), seconds(t.Low), seconds(t.High))
-			} else {
-				row = append(row, make([]string, 9)...)
-			}
-			if err := w.Write(row); err != nil {
-				return err
-			}
+	row := func(kind string, r *diff.Row) []string {
+		name := r.Region
+		if r.Path != nil {
+			name = strings.Join(r.Path, " > ")
 		}
-		return nil
+		row := []string{kind, name, strings.Join(r.FormerPath, " > "), differenceWord(r)}
+		for j, c := range []diff.Change{r.Exclusive, r.Inclusive, r.Visits, r.PerVisit} {
+			f := seconds
+			if j == 2 {
+				f = number
+			}
+			ratio := ""
+			if c.Ratio != nil {
+				ratio = number(*c.Ratio)
+			}
+			row = append(row, f(c.A), f(c.B), f(c.Difference), ratio)
+		}
+		if t := r.Test; t != nil {
+			row = append(row, strconv.Itoa(t.Samples[diff.A]), strconv.Itoa(t.Samples[diff.B]), number(t.U), number(t.P),
+				number(t.Q), strconv.FormatBool(t.Significant), seconds(t.Shift), seconds(t.Low), seconds(t.High))
+		} else {
+			row = append(row, make([]string, 9)...)
+		}
+		return row
 	}
-	if err := rows("region", x.Regions); err != nil {
-		return err
-	}
-	if err := rows("path", x.Paths); err != nil {
-		return err
-	}
-	w.Flush()
-	return w.Error()
+	return printCSV(a.out, head, func(write func(...string)) {
+		for i := range x.Regions {
+			write(row("region", &x.Regions[i])...)
+		}
+		for i := range x.Paths {
+			write(row("path", &x.Paths[i])...)
+		}
+	})
 }
 
 // writeDiffFolded writes a line for each path, such as "main;solve 1234 1300", with its exclusive times on

@@ -41,9 +41,7 @@ type orderFlags struct {
 
 // register adds the flags to a command.
 func (f *orderFlags) register(c *cobra.Command) {
-	f.input.flags(c.Flags())
-	f.input.defineClockFlag(c.Flags())
-	f.selection.registerForStates(c.Flags())
+	defineAnalysisFlags(c.Flags(), &f.input, &f.selection)
 	c.Flags().StringSliceVar(&f.labels, "label", nil,
 		"attributes whose values identify a claim; default: all attributes, or the name of a claim without attributes")
 	c.Flags().BoolVar(&f.asJSON, "json", false, "print JSON")

@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"slices"
@@ -81,11 +80,8 @@ locations.`,
 		Args: someArgs,
 		RunE: func(c *cobra.Command, args []string) error { return a.runEfficiency(c, args, &f) },
 	}
-	f.input.flags(c.Flags())
-	f.input.defineClockFlag(c.Flags())
-	f.input.defineRolesFlag(c.Flags())
-	f.selection.registerForPart(c.Flags())
-	refuseRegion(c.Flags(), "a factor compares the whole time of locations; --phase takes the visits of a region")
+	definePartFlags(c.Flags(), &f.input, &f.selection,
+		"a factor compares the whole time of locations; --phase takes the visits of a region")
 	c.Flags().BoolVar(&f.weak, "weak", false, "weak scaling: the work is proportional to the number of threads")
 	c.Flags().StringVar(&f.phase, "phase", "", "compute the factors of each visit of this region")
 	c.Flags().BoolVar(&f.loop, "loop", false, "compute the factors of each iteration of the outermost loop")
@@ -271,7 +267,6 @@ func (a *app) printPhases(list []*efficiencyResult, several bool) {
 
 // writeEfficiencyCSV writes the factors, with a line for each trace or phase.
 func (a *app) writeEfficiencyCSV(list []*efficiencyResult) error {
-	w := csv.NewWriter(a.out)
 	models := slices.DeleteFunc(efficiency.Models(), func(m efficiency.Model) bool {
 		return !slices.ContainsFunc(list, func(x *efficiencyResult) bool { return m.Has(x.Result) })
 	})
@@ -289,45 +284,40 @@ func (a *app) writeEfficiencyCSV(list []*efficiencyResult) error {
 	if counted {
 		head = append(head, "instruction_scaling", "ipc_scaling", "frequency_scaling")
 	}
-	if err := w.Write(head); err != nil {
-		return err
-	}
 	number := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
-	for _, x := range list {
-		clock := x.Result.Clock
-		row := []string{x.Path, "", "", fmt.Sprint(x.Processes), fmt.Sprint(x.Threads), clock.FormatSeconds(x.Runtime),
-			clock.FormatSeconds(x.Ideal), clock.FormatSumSeconds(x.Useful)}
-		if x.Phase != nil {
-			row[1], row[2] = fmt.Sprint(x.Phase.Number), clock.FormatSeconds(x.Phase.From)
-		}
-		for _, m := range models {
-			for _, f := range m.Factors {
-				value := ""
-				if m.Has(x.Result) {
-					value = number(f.Value(x.Result))
-				}
-				row = append(row, value)
+	return printCSV(a.out, head, func(write func(...string)) {
+		for _, x := range list {
+			clock := x.Result.Clock
+			row := []string{x.Path, "", "", fmt.Sprint(x.Processes), fmt.Sprint(x.Threads), clock.FormatSeconds(x.Runtime),
+				clock.FormatSeconds(x.Ideal), clock.FormatSumSeconds(x.Useful)}
+			if x.Phase != nil {
+				row[1], row[2] = fmt.Sprint(x.Phase.Number), clock.FormatSeconds(x.Phase.From)
 			}
+			for _, m := range models {
+				for _, f := range m.Factors {
+					value := ""
+					if m.Has(x.Result) {
+						value = number(f.Value(x.Result))
+					}
+					row = append(row, value)
+				}
+			}
+			switch s := x.Scaling; {
+			case s != nil:
+				row = append(row, number(s.Computation), number(s.Global), number(s.Speedup))
+			case scales:
+				row = append(row, "", "", "")
+			}
+			switch {
+			case x.hasCounterScaling():
+				c := x.Scaling.Counters
+				row = append(row, number(c.Instructions), number(c.IPC), number(c.Frequency))
+			case counted:
+				row = append(row, "", "", "")
+			}
+			write(row...)
 		}
-		switch s := x.Scaling; {
-		case s != nil:
-			row = append(row, number(s.Computation), number(s.Global), number(s.Speedup))
-		case scales:
-			row = append(row, "", "", "")
-		}
-		switch {
-		case x.hasCounterScaling():
-			c := x.Scaling.Counters
-			row = append(row, number(c.Instructions), number(c.IPC), number(c.Frequency))
-		case counted:
-			row = append(row, "", "", "")
-		}
-		if err := w.Write(row); err != nil {
-			return err
-		}
-	}
-	w.Flush()
-	return w.Error()
+	})
 }
 
 // counterFactors are the factors of the computation scaling that follow from counters.

@@ -73,11 +73,8 @@ no --region, because the findings compare all regions.`,
 			return cmp.Or(err, lack)
 		},
 	}
-	r.flags(c.Flags())
-	r.defineClockFlag(c.Flags())
-	r.defineRolesFlag(c.Flags())
-	s.registerForPart(c.Flags())
-	refuseRegion(c.Flags(), "the page weighs the regions against each other; weft waits and profile have --region")
+	definePartFlags(c.Flags(), &r, &s,
+		"the page weighs the regions against each other; weft waits and profile have --region")
 	c.Flags().StringVar(&baseline, "baseline", "", "compare with this run")
 	markInputFlag(c.Flags(), "baseline")
 	c.Flags().BoolVar(&markdown, "markdown", false, "print Markdown")

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/csv"
 	"fmt"
 	"slices"
 	"strconv"
@@ -69,9 +68,7 @@ The values of --begin, --end and --events are propositions of weft verify, such 
 		RunE: func(c *cobra.Command, args []string) error { return a.runFlow(c.Context(), args[0], &flags) },
 	}
 	f := c.Flags()
-	flags.input.flags(f)
-	flags.input.defineClockFlag(f)
-	flags.selection.registerForStates(f)
+	defineAnalysisFlags(f, &flags.input, &flags.selection)
 	f.StringVar(&flags.by, "by", "", "attribute whose value is the object of a claim or event")
 	f.Var((*nameList)(&flags.visits), "visits", "regions whose visits are the objects; * and ? match anything")
 	f.BoolVar(&flags.messages, "messages", false, "messages are the objects, from their send to their receive")
@@ -275,14 +272,12 @@ func (f *flowResult) signals() []namedSignal {
 
 // writeSignals prints the pieces of all signals as CSV.
 func (a *app) writeSignals(clock trace.Clock, list []namedSignal) error {
-	w := csv.NewWriter(a.out)
-	w.Write([]string{"signal", "from", "to", "start", "end"})
 	number := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
-	for _, s := range list {
-		for _, p := range s.signal {
-			w.Write([]string{s.name, clock.FormatSeconds(p.From), clock.FormatSeconds(p.To), number(p.Start), number(p.End)})
+	return printCSV(a.out, []string{"signal", "from", "to", "start", "end"}, func(write func(...string)) {
+		for _, s := range list {
+			for _, p := range s.signal {
+				write(s.name, clock.FormatSeconds(p.From), clock.FormatSeconds(p.To), number(p.Start), number(p.End))
+			}
 		}
-	}
-	w.Flush()
-	return w.Error()
+	})
 }

@@ -52,18 +52,10 @@ func (s *followFlags) register(f *pflag.FlagSet) {
 
 // check returns an error if flags are combined that exclude each other.
 func (s *followFlags) check(f *pflag.FlagSet) error {
-	others := []string{"late", "idle"}
-	if s.follow {
-		others = []string{"suggest", "robust", "junit", "compat", "window", "from", "to", "location", "group",
-			"region", "clock-correction"}
-	}
-	for _, name := range others {
-		if f.Changed(name) {
-			if s.follow {
-				return usageError("--%s: found it with --follow, expected it without", name)
-			}
-			return usageError("--%s: found it without --follow, expected it with --follow", name)
-		}
+	excluded := []string{"suggest", "robust", "junit", "compat", "window", "from", "to", "location", "group",
+		"region", "clock-correction"}
+	if err := checkCombination(f, "follow", s.follow, []string{"late", "idle"}, excluded); err != nil {
+		return err
 	}
 	for flag, value := range map[string]string{"--late": s.late, "--idle": s.idle} {
 		if value == "" {

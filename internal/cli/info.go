@@ -58,9 +58,7 @@ sums of times may then be too small by 1 ns for each visit. --exact reads all ev
 		Args: exactArgs(1, "one trace"),
 		RunE: func(c *cobra.Command, args []string) error { return a.info(c.Context(), args[0], &o) },
 	}
-	o.inputFlags.flags(c.Flags())
-	o.defineClockFlag(c.Flags())
-	o.registerForStates(c.Flags())
+	defineAnalysisFlags(c.Flags(), &o.inputFlags, &o.selectionFlags)
 	c.Flags().BoolVar(&o.json, "json", false, "print JSON")
 	c.Flags().BoolVar(&o.definitions, "definitions", false, "also list all definitions")
 	c.Flags().BoolVar(&o.details, "details", false, "also list data that only this format has")

@@ -101,9 +101,7 @@ weft comm also shows latencies and collective operations.`,
 			return nil
 		},
 	}
-	r.flags(c.Flags())
-	r.defineClockFlag(c.Flags())
-	o.registerForStates(c.Flags())
+	defineAnalysisFlags(c.Flags(), &r, &o.selectionFlags)
 	c.Flags().Var(newInteger(&o.bins, 0, 0, 1_000_000), "bins",
 		"also count the messages in each of this many equal parts of the time")
 	c.Flags().BoolVar(&o.sizes, "sizes", false, "also count messages by size")
@@ -276,21 +274,14 @@ func (a *app) listMessages(ctx context.Context, in *input, o *messageOptions, se
 	if err != nil {
 		return err
 	}
-	name := func(loc uint32) (id, name string) {
-		if d.Locations.Has(loc) {
-			l := d.Locations.At(loc)
-			return l.ID, l.Name
-		}
-		return "", ""
-	}
 	p := messages.New(d, messages.Options{Window: window, Regions: sel.Region, Locations: sel.Location,
 		List: func(m *messages.Message) error {
 			x, size := listedMessage{Tag: m.Tag}, ""
 			if m.Bytes != trace.Undefined {
 				x.Bytes, size = &m.Bytes, strconv.FormatUint(m.Bytes, 10)
 			}
-			x.Source, x.SourceName = name(m.Source)
-			x.Destination, x.DestinationName = name(m.Destination)
+			x.Source, x.SourceName = d.LocationName(m.Source)
+			x.Destination, x.DestinationName = d.LocationName(m.Destination)
 			if m.Communicator < uint64(d.Communicator.Len()) {
 				c := d.Communicator.At(uint32(m.Communicator))
 				x.Communicator = cmp.Or(c.Name, c.ID)

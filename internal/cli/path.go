@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"slices"
@@ -82,11 +81,8 @@ type pathFlags struct {
 
 // register adds the flags to the command.
 func (f *pathFlags) register(c *cobra.Command) {
-	f.input.flags(c.Flags())
-	f.input.defineClockFlag(c.Flags())
-	f.input.defineRolesFlag(c.Flags())
-	f.selection.registerForPart(c.Flags())
-	refuseRegion(c.Flags(), "the path leads through all regions; --what-if names the regions to change")
+	definePartFlags(c.Flags(), &f.input, &f.selection,
+		"the path leads through all regions; --what-if names the regions to change")
 	c.Flags().StringVar(&f.dependencies, "dependencies", "full",
 		"use of the dependencies in a trace of claims: "+strings.Join(constraints.Uses(), ", "))
 	registerCompletions(c, "dependencies", constraints.Uses()...)
@@ -284,35 +280,22 @@ func (a *app) printPath(x *criticalpath.Result, clock trace.Clock, top, pieces i
 
 // writeClaimPathCSV writes the critical claims.
 func (a *app) writeClaimPathCSV(x *constraints.Result, clock trace.Clock) error {
-	w := csv.NewWriter(a.out)
-	if err := w.Write([]string{"claim", "activity", "resource", "from", "to"}); err != nil {
-		return err
-	}
-	for i := range x.Critical {
-		c := &x.Critical[i]
-		if err := w.Write([]string{fmt.Sprint(c.ID), c.Region, c.Resource, clock.FormatSeconds(c.Start),
-			clock.FormatSeconds(c.End)}); err != nil {
-			return err
+	return printCSV(a.out, []string{"claim", "activity", "resource", "from", "to"}, func(write func(...string)) {
+		for i := range x.Critical {
+			c := &x.Critical[i]
+			write(fmt.Sprint(c.ID), c.Region, c.Resource, clock.FormatSeconds(c.Start), clock.FormatSeconds(c.End))
 		}
-	}
-	w.Flush()
-	return w.Error()
+	})
 }
 
 // writePathCSV writes the call paths on the critical path.
 func (a *app) writePathCSV(x *criticalpath.Result, clock trace.Clock) error {
-	w := csv.NewWriter(a.out)
-	if err := w.Write([]string{"path", "location", "critical", "activities", "non_critical", "impact"}); err != nil {
-		return err
-	}
-	for i := range x.Paths {
-		p := &x.Paths[i]
-		if err := w.Write([]string{regionOrOutside(strings.Join(p.Path, " > ")), p.LocationName,
-			clock.FormatSeconds(p.Critical), clock.FormatSeconds(p.Activities), clock.FormatSeconds(p.NonCritical),
-			clock.FormatSeconds(int64(p.Impact))}); err != nil {
-			return err
+	head := []string{"path", "location", "critical", "activities", "non_critical", "impact"}
+	return printCSV(a.out, head, func(write func(...string)) {
+		for i := range x.Paths {
+			p := &x.Paths[i]
+			write(regionOrOutside(strings.Join(p.Path, " > ")), p.LocationName, clock.FormatSeconds(p.Critical),
+				clock.FormatSeconds(p.Activities), clock.FormatSeconds(p.NonCritical), clock.FormatSeconds(int64(p.Impact)))
 		}
-	}
-	w.Flush()
-	return w.Error()
+	})
 }

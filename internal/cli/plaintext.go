@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"encoding/binary"
+	"encoding/csv"
 	"fmt"
 	"io"
 	"math/bits"
@@ -152,6 +153,15 @@ func printTable(w io.Writer, header table.Row, n, top int, row func(i int) table
 	}
 	t.Render()
 	return n - shown
+}
+
+// printCSV prints a header and rows as comma-separated values. rows calls write for each row.
+func printCSV(w io.Writer, header []string, rows func(write func(cells ...string))) error {
+	c := csv.NewWriter(w)
+	c.Write(header) // c keeps the first error
+	rows(func(cells ...string) { c.Write(cells) })
+	c.Flush()
+	return c.Error()
 }
 
 // newTable returns a table in the style of all commands, without lines. Rows are added with

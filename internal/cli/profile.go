@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"encoding/csv"
 	"fmt"
 	"math/bits"
 	"slices"
@@ -132,9 +131,7 @@ type profileFlags struct {
 
 // register adds the flags to the command.
 func (f *profileFlags) register(a *app, c *cobra.Command) {
-	f.input.flags(c.Flags())
-	f.input.defineClockFlag(c.Flags())
-	f.selection.registerForStates(c.Flags())
+	defineAnalysisFlags(c.Flags(), &f.input, &f.selection)
 	c.Flags().StringVar(&f.by, "by", byRegion,
 		"rows to list: region, location or group (the regions of each), or definition (separate rows for "+
 			"definitions with the same name)")
@@ -371,7 +368,7 @@ func exactMean(c trace.Clock, sum trace.Ticks, n int64) string {
 // writeProfileCSV writes a line for each region, or for each location and region, then a line for each
 // activity.
 func (a *app) writeProfileCSV(x *profileResult, d *trace.Definitions) error {
-	c, w := d.Clock, csv.NewWriter(a.out)
+	c := d.Clock
 	header := []string{"kind", "region", "group", "count", "exclusive", "inclusive", "sum", "min", "mean", "max",
 		"unclosed", "orphans"}
 	if x.by == byDefinition {
@@ -382,58 +379,45 @@ func (a *app) writeProfileCSV(x *profileResult, d *trace.Definitions) error {
 		name = regionNames(d, x.by)
 	}
 	by := x.Locations != nil || x.Groups != nil
-	line := func(location []string, f ...string) error {
+	line := func(location []string, f ...string) []string {
 		if by {
-			f = append(location, f...)
+			return append(location, f...)
 		}
-		return w.Write(f)
+		return f
 	}
 	what := byLocation
 	if x.Groups != nil {
 		what, header[2] = "location group", "region group"
 	}
-	if err := line([]string{what, what + " name"}, header...); err != nil {
-		return err
-	}
 	n := func(v int64) string { return strconv.FormatInt(v, 10) }
 	s, sums := c.FormatSeconds, c.FormatSumSeconds
-	regions := func(location []string, l []profile.Region) error {
-		for i := range l {
-			r := &l[i]
-			row := []string{"region", name(r.Region, r.Name), r.Group, n(r.Count), sums(r.Exclusive), sums(r.Inclusive),
-				sums(r.Sum),
-				s(r.Min), exactMean(c, r.Sum, r.Count), s(r.Max), n(r.Unclosed), n(r.Orphans)}
+	return printCSV(a.out, line([]string{what, what + " name"}, header...), func(write func(...string)) {
+		regions := func(location []string, l []profile.Region) {
+			for i := range l {
+				r := &l[i]
+				row := []string{"region", name(r.Region, r.Name), r.Group, n(r.Count), sums(r.Exclusive), sums(r.Inclusive),
+					sums(r.Sum), s(r.Min), exactMean(c, r.Sum, r.Count), s(r.Max), n(r.Unclosed), n(r.Orphans)}
+				if x.by == byDefinition {
+					row = append(row, r.ID)
+				}
+				write(line(location, row...)...)
+			}
+		}
+		if !by {
+			regions(nil, x.Regions)
+		}
+		for _, p := range x.parts() {
+			regions([]string{p.id, p.name}, *p.regions)
+		}
+		for _, y := range x.Activities {
+			row := []string{"activity", name(y.Region, y.Name), "", n(y.Count), "", "", sums(y.Time),
+				s(y.Min), exactMean(c, y.Time, y.Count), s(y.Max), n(y.Unclosed), ""}
 			if x.by == byDefinition {
-				row = append(row, r.ID)
+				row = append(row, idOf(d, y.Region))
 			}
-			if err := line(location, row...); err != nil {
-				return err
-			}
+			write(line([]string{"", ""}, row...)...)
 		}
-		return nil
-	}
-	if !by {
-		if err := regions(nil, x.Regions); err != nil {
-			return err
-		}
-	}
-	for _, p := range x.parts() {
-		if err := regions([]string{p.id, p.name}, *p.regions); err != nil {
-			return err
-		}
-	}
-	for _, y := range x.Activities {
-		row := []string{"activity", name(y.Region, y.Name), "", n(y.Count), "", "", sums(y.Time),
-			s(y.Min), exactMean(c, y.Time, y.Count), s(y.Max), n(y.Unclosed), ""}
-		if x.by == byDefinition {
-			row = append(row, idOf(d, y.Region))
-		}
-		if err := line([]string{"", ""}, row...); err != nil {
-			return err
-		}
-	}
-	w.Flush()
-	return w.Error()
+	})
 }
 
 // printProfile prints a profile as text.

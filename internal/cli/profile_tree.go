@@ -4,10 +4,8 @@ import (
 	"bufio"
 	"cmp"
 	"context"
-	"encoding/csv"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -168,25 +166,21 @@ func (a *app) printTree(x *treeResult, clock trace.Clock, least float64) {
 
 // writeTreeCSV writes a line for each path.
 func (a *app) writeTreeCSV(x *treeResult, c trace.Clock) error {
-	w := csv.NewWriter(a.out)
-	if err := w.Write([]string{"tree", "depth", "path", "count", "inclusive", "exclusive", "min", "mean",
-		"max"}); err != nil {
-		return err
-	}
-	err := x.stacks(math.MaxInt, func(path []*calltree.Node, _ bool, _ int64, _ trace.Ticks) error {
-		n := path[len(path)-1]
-		if len(path) > maxStacks {
-			path = []*calltree.Node{path[0], {Name: fmt.Sprintf("[%s]", plural.Of(len(path)-2, "call"))}, n}
+	head := []string{"tree", "depth", "path", "count", "inclusive", "exclusive", "min", "mean", "max"}
+	return printCSV(a.out, head, func(write func(...string)) {
+		var path []*calltree.Node
+		for i := range x.Paths {
+			n := &x.Paths[i]
+			path = append(path[:n.Depth], n)
+			stack := path
+			if len(path) > maxStacks {
+				stack = []*calltree.Node{path[0], {Name: fmt.Sprintf("[%s]", plural.Of(len(path)-2, "call"))}, n}
+			}
+			write(x.Roots[n.Root], strconv.Itoa(n.Depth), strings.Join(stackNames(stack), ";"),
+				strconv.FormatInt(n.Count, 10), c.FormatSumSeconds(n.Inclusive), c.FormatSumSeconds(n.Exclusive),
+				c.FormatSeconds(n.Min), exactMean(c, n.Inclusive, n.Count), c.FormatSeconds(n.Max))
 		}
-		return w.Write([]string{x.Roots[n.Root], strconv.Itoa(n.Depth), strings.Join(stackNames(path), ";"),
-			strconv.FormatInt(n.Count, 10), c.FormatSumSeconds(n.Inclusive), c.FormatSumSeconds(n.Exclusive),
-			c.FormatSeconds(n.Min), exactMean(c, n.Inclusive, n.Count), c.FormatSeconds(n.Max)})
 	})
-	if err != nil {
-		return err
-	}
-	w.Flush()
-	return w.Error()
 }
 
 // maxStacks is the greatest depth of calls whose stacks are written separately. The stacks of deeper
@@ -197,8 +191,8 @@ const maxStacks = 1000
 const deeperCalls = "[deeper calls]"
 
 // stacks calls f for each path, with its calls (outermost first), its visits and its exclusive time.
-// For all paths deeper than the given depth together it calls f once, with the path that contains them.
-func (tr *treeResult) stacks(deepest int,
+// For all paths deeper than maxStacks together it calls f once, with the path that contains them.
+func (tr *treeResult) stacks(
 	f func(path []*calltree.Node, deeper bool, count int64, exclusive trace.Ticks) error) error {
 	var path []*calltree.Node
 	var count int64 // visits of deeper paths
@@ -212,8 +206,8 @@ func (tr *treeResult) stacks(deepest int,
 	}
 	for i := range tr.Paths {
 		n := &tr.Paths[i]
-		if n.Depth >= deepest {
-			path = path[:deepest]
+		if n.Depth >= maxStacks {
+			path = path[:maxStacks]
 			count, exclusive = count+n.Count, exclusive.Plus(n.Exclusive)
 			continue
 		}
@@ -256,7 +250,7 @@ func (a *app) noteDeeperCalls(x *treeResult) {
 // with its exclusive time in nanoseconds.
 func (tr *treeResult) writeFolded(w io.Writer, c trace.Clock) error {
 	b := bufio.NewWriter(w)
-	err := tr.stacks(maxStacks, func(path []*calltree.Node, deeper bool, _ int64, exclusive trace.Ticks) error {
+	err := tr.stacks(func(path []*calltree.Node, deeper bool, _ int64, exclusive trace.Ticks) error {
 		if exclusive == (trace.Ticks{}) {
 			return nil
 		}
@@ -301,7 +295,7 @@ func (tr *treeResult) pprofProfile(d *trace.Definitions) (*profile.Profile, erro
 		return l
 	}
 	rest := &calltree.Node{Region: trace.NoRef - 1, Name: deeperCalls}
-	err := tr.stacks(maxStacks, func(path []*calltree.Node, deeper bool, count int64, exclusive trace.Ticks) error {
+	err := tr.stacks(func(path []*calltree.Node, deeper bool, count int64, exclusive trace.Ticks) error {
 		ns := d.Clock.RescaleSum(exclusive, trace.TicksPerSecond(1_000_000_000))
 		if !ns.IsInt64() {
 			return fmt.Errorf("--pprof: found %d ns in %s, expected less than 2^63 for pprof; --folded writes them",

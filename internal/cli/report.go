@@ -65,10 +65,8 @@ which it builds in the cache if there is none (see weft index).`,
 			return a.writeFile(out, x.Write)
 		},
 	}
-	r.flags(c.Flags())
-	r.defineClockFlag(c.Flags())
+	defineAnalysisFlags(c.Flags(), &r, &s)
 	r.defineRolesFlag(c.Flags())
-	s.registerForStates(c.Flags())
 	c.Flags().StringVarP(&out, "output", "o", "",
 		"file to write; the trace's name with .html if not given, - for standard output")
 	defineByFlag(c, &by)

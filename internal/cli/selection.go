@@ -43,11 +43,22 @@ func (s *selectionFlags) registerForStates(f *pflag.FlagSet) {
 	s.defineRegionFlag(f)
 }
 
-// registerForPart defines the flags for commands that analyse a part of a trace like a whole trace. narrow
-// restricts the trace to that part.
-func (s *selectionFlags) registerForPart(f *pflag.FlagSet) {
+// defineAnalysisFlags defines the flags of a command that follows states: how to read the trace, and which part of it.
+func defineAnalysisFlags(f *pflag.FlagSet, r *inputFlags, s *selectionFlags) {
+	r.flags(f)
+	r.defineClockFlag(f)
+	s.registerForStates(f)
+}
+
+// definePartFlags defines the flags of a command that analyses a part of a trace like a whole trace. narrow
+// restricts the trace to that part. If a user sets --region, the command fails with the text whyNoRegion.
+func definePartFlags(f *pflag.FlagSet, r *inputFlags, s *selectionFlags, whyNoRegion string) {
+	r.flags(f)
+	r.defineClockFlag(f)
+	r.defineRolesFlag(f)
 	s.defineTimeFlags(f)
 	s.definePlaceFlags(f)
+	refuseRegion(f, whyNoRegion)
 }
 
 // defineRegionFlag defines --region.
@@ -80,15 +91,11 @@ func (s *selectionFlags) definePlaceFlags(f *pflag.FlagSet) {
 	f.Var((*nameList)(&s.groups), "group", "locations in groups (processes, nodes) with this id or name")
 }
 
-// asFilterFlags returns the equivalent flags of weft filter.
-func (s *selectionFlags) asFilterFlags() filterFlags {
-	return filterFlags{locations: s.locations, groups: s.groups, regions: s.regions}
-}
-
 // partOf returns the equivalent flags of weft cut and weft filter.
 func (s *selectionFlags) partOf(r inputFlags) *rewriteFlags {
-	return &rewriteFlags{inputFlags: r, filter: s.asFilterFlags(),
-		piece: pieceFlags{from: s.from, to: s.to, window: s.window, borders: borders[0]}}
+	return &rewriteFlags{inputFlags: r,
+		filter: filterFlags{locations: s.locations, groups: s.groups, regions: s.regions},
+		piece:  pieceFlags{from: s.from, to: s.to, window: s.window, borders: borders[0]}}
 }
 
 // locationFilter returns a function that reports whether a location is selected. It returns nil if all

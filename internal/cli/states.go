@@ -53,10 +53,8 @@ type statesFlags struct {
 
 // register adds the flags to the command.
 func (f *statesFlags) register(c *cobra.Command) {
-	f.input.flags(c.Flags())
-	f.input.defineClockFlag(c.Flags())
+	defineAnalysisFlags(c.Flags(), &f.input, &f.selection)
 	f.input.defineRolesFlag(c.Flags())
-	f.selection.registerForStates(c.Flags())
 	c.Flags().BoolVar(&f.asJSON, "json", false, "print JSON")
 	c.Flags().BoolVar(&f.waits, "waits", true, "count the waits of weft waits as idle time; reads the trace twice")
 	c.Flags().StringVar(&f.barrier, "barrier", "", "state in a barrier: busy, overhead (the default) or idle")

@@ -60,9 +60,7 @@ with --region.`,
 			})
 		},
 	}
-	r.flags(c.Flags())
-	r.defineClockFlag(c.Flags())
-	s.registerForStates(c.Flags())
+	defineAnalysisFlags(c.Flags(), &r, &s)
 	defineByFlag(c, &by)
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	c.Flags().Var(newInteger(&depth, 8, 1, 0), "depth", "greatest depth of the printed tree; --json prints the whole tree")

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -36,20 +37,22 @@ func (s *suggestFlags) register(f *pflag.FlagSet) {
 
 // check returns an error if flags are combined that exclude each other.
 func (s *suggestFlags) check(f *pflag.FlagSet) error {
-	others := []string{"by", "least", "most"}
-	if s.suggest {
-		others = []string{"spec", "semantics", "junit", "compat"}
-		for _, p := range propertyFlags {
-			others = append(others, p.name)
-		}
+	excluded := []string{"spec", "semantics", "junit", "compat"}
+	for _, p := range propertyFlags {
+		excluded = append(excluded, p.name)
 	}
-	for _, name := range others {
-		if f.Changed(name) {
-			if s.suggest {
-				return usageError("--%s: found it with --suggest, expected it without", name)
-			}
-			return usageError("--%s: found it without --suggest, expected it with --suggest", name)
+	return checkCombination(f, "suggest", s.suggest, []string{"by", "least", "most"}, excluded)
+}
+
+// checkCombination returns an error if one of the flags in parts, which belong to a flag with the given name, is used
+// without that flag, or one of those in excluded with it. isSet states whether the flag is set.
+func checkCombination(f *pflag.FlagSet, name string, isSet bool, parts, excluded []string) error {
+	if isSet {
+		if i := slices.IndexFunc(excluded, f.Changed); i >= 0 {
+			return usageError("--%s: found it with --%s, expected it without", excluded[i], name)
 		}
+	} else if i := slices.IndexFunc(parts, f.Changed); i >= 0 {
+		return usageError("--%s: found it without --%s, expected it with --%s", parts[i], name, name)
 	}
 	return nil
 }

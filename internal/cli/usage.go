@@ -58,9 +58,7 @@ need memory for each change of a signal.`,
 		},
 	}
 	f := c.Flags()
-	flags.input.flags(f)
-	flags.input.defineClockFlag(f)
-	flags.selection.registerForStates(f)
+	defineAnalysisFlags(f, &flags.input, &flags.selection)
 	f.StringVar(&flags.average, "average", "0",
 		"average each signal, at each time, over this length of time before it, such as 10ms")
 	f.BoolVar(&flags.asCSV, "csv", false, "print the signals as comma-separated values, times in seconds")

@@ -121,9 +121,7 @@ The exit code is 1 if a property is violated, and 2 if the specification has an 
 		},
 	}
 	f := c.Flags()
-	flags.input.flags(f)
-	flags.input.defineClockFlag(f)
-	flags.selection.registerForStates(f)
+	defineAnalysisFlags(f, &flags.input, &flags.selection)
 	f.StringVar(&flags.spec, "spec", "",
 		"file of the specification, if its name does not end in .etl; - is standard input")
 	for i, p := range propertyFlags {

@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"encoding/csv"
 	"fmt"
 	"math"
 	"slices"
@@ -102,10 +101,8 @@ type waitsFlags struct {
 
 // register adds the flags to the command.
 func (f *waitsFlags) register(a *app, c *cobra.Command) {
-	f.input.flags(c.Flags())
-	f.input.defineClockFlag(c.Flags())
+	defineAnalysisFlags(c.Flags(), &f.input, &f.selection)
 	f.input.defineRolesFlag(c.Flags())
-	f.selection.registerForStates(c.Flags())
 	c.Flags().StringVar(&f.by, "by", waitsByRegion, "how to break each pattern down: "+strings.Join(waitBreakdowns, ", "))
 	registerCompletions(c, "by", waitBreakdowns...)
 	c.Flags().BoolVar(&f.causes, "causes", false, "find root causes: the call paths and locations that made others wait")
@@ -332,59 +329,45 @@ func (a *app) printCauses(x *causes.Result, clock trace.Clock, top int) {
 
 // writeCausesCSV writes the causes of all patterns.
 func (a *app) writeCausesCSV(x *causes.Result, clock trace.Clock) error {
-	w := csv.NewWriter(a.out)
-	if err := w.Write([]string{"pattern", "path", "location", "short_term", "long_term"}); err != nil {
-		return err
-	}
 	seconds := func(t float64) string {
 		return strconv.FormatFloat(t*float64(clock.Den)/float64(clock.Num), 'g', -1, 64)
 	}
-	for i := range x.Patterns {
-		p := &x.Patterns[i]
-		for j := range p.Costs {
-			c := &p.Costs[j]
-			if err := w.Write([]string{p.Pattern, regionOrOutside(strings.Join(c.Path, " > ")), c.LocationName,
-				seconds(c.ShortTerm), seconds(c.LongTerm)}); err != nil {
-				return err
+	head := []string{"pattern", "path", "location", "short_term", "long_term"}
+	return printCSV(a.out, head, func(write func(...string)) {
+		for i := range x.Patterns {
+			p := &x.Patterns[i]
+			for j := range p.Costs {
+				c := &p.Costs[j]
+				write(p.Pattern, regionOrOutside(strings.Join(c.Path, " > ")), c.LocationName, seconds(c.ShortTerm),
+					seconds(c.LongTerm))
 			}
 		}
-	}
-	for i := range x.IdleThreads {
-		t := &x.IdleThreads[i]
-		err := w.Write([]string{"idle-threads", regionOrOutside(strings.Join(t.Path, " > ")), t.LocationName,
-			clock.FormatSumSeconds(t.Time), "0"})
-		if err != nil {
-			return err
+		for i := range x.IdleThreads {
+			t := &x.IdleThreads[i]
+			write("idle-threads", regionOrOutside(strings.Join(t.Path, " > ")), t.LocationName,
+				clock.FormatSumSeconds(t.Time), "0")
 		}
-	}
-	w.Flush()
-	return w.Error()
+	})
 }
 
 // writeWaitsCSV writes the breakdown of all patterns.
 func (a *app) writeWaitsCSV(x *waits.Result, by string) error {
-	w := csv.NewWriter(a.out)
 	head := []string{"pattern", "part_of", by}
 	if by == waitsByPair {
 		head = []string{"pattern", "part_of", "location", "cause"}
 	}
-	if err := w.Write(append(head, "waits", "time")); err != nil {
-		return err
-	}
-	for i := range x.Patterns {
-		p := &x.Patterns[i]
-		list := sharesBy(p, by)
-		for j := range list {
-			s := &list[j]
-			row := []string{p.Pattern, p.PartOf, shareName(s, by)}
-			if by == waitsByPair {
-				row = []string{p.Pattern, p.PartOf, s.LocationName, s.CauseName}
-			}
-			if err := w.Write(append(row, strconv.FormatInt(s.Count, 10), x.Clock.FormatSumSeconds(s.Time))); err != nil {
-				return err
+	return printCSV(a.out, append(head, "waits", "time"), func(write func(...string)) {
+		for i := range x.Patterns {
+			p := &x.Patterns[i]
+			list := sharesBy(p, by)
+			for j := range list {
+				s := &list[j]
+				row := []string{p.Pattern, p.PartOf, shareName(s, by)}
+				if by == waitsByPair {
+					row = []string{p.Pattern, p.PartOf, s.LocationName, s.CauseName}
+				}
+				write(append(row, strconv.FormatInt(s.Count, 10), x.Clock.FormatSumSeconds(s.Time))...)
 			}
 		}
-	}
-	w.Flush()
-	return w.Error()
+	})
 }

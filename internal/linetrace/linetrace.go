@@ -10,6 +10,7 @@ import (
 	"maps"
 	"math"
 	"sync"
+	"unicode/utf8"
 	"unsafe"
 
 	"github.com/weft-trace/weft/format"
@@ -68,12 +69,19 @@ func (t *Text) Prepare(context.Context) error { return nil }
 // Close closes the file.
 func (t *Text) Close() error { return t.close() }
 
-// Extent returns the time of the first event, and the latest end of an event.
-func (t *Text) Extent(context.Context) (first, last int64, ok bool, err error) {
+// extent returns the time of the first event, and the latest end of an event, in ticks of the text. If there are no
+// events, first is greater than last.
+func (t *Text) extent() (first, last int64) {
 	first, last = math.MaxInt64, math.MinInt64
 	for _, s := range t.spans {
 		first, last = min(first, s.min), max(last, s.max)
 	}
+	return first, last
+}
+
+// Extent returns the time of the first event, and the latest end of an event.
+func (t *Text) Extent(context.Context) (first, last int64, ok bool, err error) {
+	first, last = t.extent()
 	if first > last {
 		return 0, 0, false, nil
 	}
@@ -88,10 +96,7 @@ func (t *Text) Extent(context.Context) (first, last int64, ok bool, err error) {
 // ReportSpan reports a trace whose duration does not fit int64. rule is the rule of the defect. Order must
 // have been called before.
 func (t *Text) ReportSpan(rule string) error {
-	first, last := int64(math.MaxInt64), int64(math.MinInt64)
-	for _, s := range t.spans {
-		first, last = min(first, s.min), max(last, s.max)
-	}
+	first, last := t.extent()
 	if first > last || uint64(last)-uint64(first) <= math.MaxInt64 {
 		return nil
 	}
@@ -319,4 +324,43 @@ func Define[K comparable](t *Text, at Place, table map[K]uint32, k K, add func()
 		table[k] = x
 	}
 	return x, err
+}
+
+// EncodingCounts counts lines with characters beyond ASCII, by whether these are valid UTF-8.
+type EncodingCounts struct{ UTF8, Other int64 }
+
+// Add counts a line by the encoding of its text.
+func (n *EncodingCounts) Add(l []byte) {
+	switch {
+	case IsASCII(l):
+	case utf8.Valid(l):
+		n.UTF8++
+	default:
+		n.Other++
+	}
+}
+
+// Merge adds the counts of other lines.
+func (n *EncodingCounts) Merge(o EncodingCounts) { n.UTF8, n.Other = n.UTF8+o.UTF8, n.Other+o.Other }
+
+// Encoding returns the encoding to use for all lines. If the encodings of lines differ, the result is UTF-8,
+// which can represent all characters.
+func (n EncodingCounts) Encoding() trace.Encoding {
+	switch {
+	case n.UTF8 > 0:
+		return trace.UTF8
+	case n.Other > 0:
+		return trace.Latin1
+	}
+	return trace.UnknownEncoding
+}
+
+// IsASCII reports whether a text has no characters beyond ASCII.
+func IsASCII[T string | []byte](text T) bool {
+	for i := range len(text) {
+		if text[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
 }

@@ -13,7 +13,6 @@ import (
 // openClaim is a claim that has begun and not ended.
 type openClaim struct {
 	openSpan
-	id       int64 // see [trace.Definitions.ClaimID]
 	resource *resource
 	lane     int
 	amount   float64
@@ -68,7 +67,7 @@ func (w *worker) beginClaim(l *location, c *trace.Cursor) error {
 	if lane == len(r.lanes) {
 		r.lanes = append(r.lanes, nil)
 	}
-	x := &openClaim{openSpan: openSpan{start: t, region: w.nameKey(c), level: uint32(lane), band: wholeBand}, id: id,
+	x := &openClaim{openSpan: openSpan{start: t, region: w.nameKey(c), level: uint32(lane), band: wholeBand},
 		resource: r, lane: lane}
 	if len(c.Ops()) > 2 {
 		if a := math.Float64frombits(c.Op(2)); a-a == 0 {

@@ -141,26 +141,20 @@ func (e *engine) processBarrier(c *synclog.Call, place Place) {
 		at := visitor{uint64(c.Region), c.Location}
 		k := joinKey{b.regionAt(c.Region, c.Location), b.next[at]}
 		b.next[at]++
-		list := append(b.joins[k], m)
-		counts := b.regions[k.regionOfWorld]
-		if i, _ := slices.BinarySearch(counts, k.number+1); len(list) < len(counts)-i {
-			b.joins[k] = list
+		list := join(b.joins, k, m, b.regions[k.regionOfWorld], k.number)
+		if list == nil {
 			return
 		}
-		delete(b.joins, k)
 		if c.Init {
-			e.judgeAll(&Operation{Members: list, Init: true}, Patterns, InitCompletion)
+			e.judgeAll(&Operation{Members: list}, Patterns, InitCompletion)
 		} else {
 			e.judgeAll(&Operation{Members: list, Finalize: true}, Finalize, Patterns)
 		}
 	case c.InTeam:
-		list := append(b.teams[c.Team], m)
-		counts := b.visits[c.Team.Communicator]
-		if i, _ := slices.BinarySearch(counts, c.Team.Visit+1); len(list) < len(counts)-i {
-			b.teams[c.Team] = list
+		list := join(b.teams, c.Team, m, b.visits[c.Team.Communicator], c.Team.Visit)
+		if list == nil {
 			return
 		}
-		delete(b.teams, c.Team)
 		e.judgeAll(&Operation{Members: list, Communicator: c.Team.Communicator,
 			HasCommunicator: c.Team.Communicator < uint64(e.defs.Communicator.Len())}, threadBarrier(c), Patterns)
 	case c.Unteamed:
@@ -253,15 +247,25 @@ func (e *engine) processTeamBegin(c *synclog.Call, place Place, p *synclog.Point
 	b.begun[at]++
 	m := memberOf(c, place)
 	m.Arrival = p.Time
-	list := append(b.starts[team], m)
-	counts := b.visits[team.Communicator]
-	if i, _ := slices.BinarySearch(counts, team.Visit+1); len(list) < len(counts)-i {
-		b.starts[team] = list
+	list := join(b.starts, team, m, b.visits[team.Communicator], team.Visit)
+	if list == nil {
 		return
 	}
-	delete(b.starts, team)
 	slices.SortFunc(list, func(a, b Member) int { return int(a.Place.Location) - int(b.Place.Location) })
 	e.reportOperation(&Operation{Relation: Starts, Members: list, Root: -1})
+}
+
+// join adds a member to those that have come to an operation. If all have come, it removes and returns them. Otherwise,
+// it returns nil. counts holds the number of operations of each member in ascending order; those with more than
+// number take part.
+func join[K comparable, N int64 | uint64](open map[K][]Member, k K, m Member, counts []N, number N) []Member {
+	list := append(open[k], m)
+	if i, _ := slices.BinarySearch(counts, number+1); len(list) < len(counts)-i {
+		open[k] = list
+		return nil
+	}
+	delete(open, k)
+	return list
 }
 
 // judgeAll reports the waits in an operation in which all members wait for all others. waiting and

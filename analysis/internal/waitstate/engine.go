@@ -11,6 +11,7 @@ package waitstate
 import (
 	"context"
 
+	"github.com/weft-trace/weft/analysis/internal/matching"
 	"github.com/weft-trace/weft/analysis/internal/synclog"
 	"github.com/weft-trace/weft/trace"
 )
@@ -208,7 +209,7 @@ type Operation struct {
 	Root            int      // index into Members; -1 if there is none
 	Posted          bool     // non-blocking
 	Collective      bool     // collective operation on a communicator
-	Init, Finalize  bool     // initialisation or finalisation of MPI
+	Finalize        bool     // finalisation of MPI
 }
 
 // Message is a message with both ends. Times are in ticks.
@@ -218,8 +219,6 @@ type Message struct {
 	// of Recv.
 	SendEnter, SendLeave int64
 	RecvEnter, RecvLeave int64
-	SendTime, RecvTime   int64
-	Communicator         uint64
 }
 
 // Rendezvous is a send that completes only after its receive is posted. Either the definition of the call
@@ -310,7 +309,7 @@ func Run(ctx context.Context, log *synclog.Log, hooks Hooks) (Result, error) {
 		collectives: map[synclog.Sequence]*sequence{},
 		postings:    map[uint32]*postings{}, locks: map[lockKey]*lock{}, windows: newWindows(log.Defs),
 		devices: newDevices(log.Defs), ranks: log.Defs.RankLocations()}
-	e.messages.init(e)
+	e.messages = messages{e: e, matcher: matching.New[*message, struct{}]()}
 	e.countMembers()
 	e.Unjudged[UnendedCollective] = log.Unended
 	log.EachUnended(func(path, location uint32, time int64) {
@@ -348,7 +347,7 @@ func (e *engine) processCall(c *synclog.Call) error {
 	}
 	e.windows.progress.add(e, c, at)
 	if c.Role == trace.CompletionRole {
-		e.messages.inbox(c.Location).last = completionCall{path: c.Path, enter: c.Enter, leave: c.Leave}
+		e.messages.inboxes.At(c.Location).last = completionCall{path: c.Path, enter: c.Enter, leave: c.Leave}
 	}
 	switch {
 	case c.Last, c.Creates && len(c.Points) == 0:

@@ -6,6 +6,7 @@ import (
 
 	"github.com/weft-trace/weft/analysis/internal/matching"
 	"github.com/weft-trace/weft/analysis/internal/synclog"
+	"github.com/weft-trace/weft/internal/bylocation"
 	"github.com/weft-trace/weft/internal/minheap"
 	"github.com/weft-trace/weft/internal/openset"
 	"github.com/weft-trace/weft/internal/postorder"
@@ -122,9 +123,6 @@ type fifo struct {
 	head int
 }
 
-// push appends a message.
-func (q *fifo) push(m *message) { q.list = append(q.list, m) }
-
 // pop removes and returns the first message.
 func (q *fifo) pop() *message {
 	m := q.list[q.head]
@@ -144,8 +142,8 @@ func (q *fifo) empty() bool { return q.head == len(q.list) }
 type messages struct {
 	e       *engine
 	matcher *matching.Matcher[*message, struct{}]
-	orders  []*receiveOrder // indexed by location
-	inboxes []*inbox        // indexed by location
+	orders  bylocation.List[receiveOrder]
+	inboxes bylocation.List[inbox]
 
 	freeCalls    freeList[call]
 	freeMessages freeList[message]
@@ -197,11 +195,6 @@ func (m *messages) dropLate(l *lateMessage) {
 	}
 }
 
-// init prepares the matching.
-func (m *messages) init(e *engine) {
-	*m = messages{e: e, matcher: matching.New[*message, struct{}]()}
-}
-
 // callOf returns own, the call that completes messages, which it creates if it is nil.
 func (m *messages) callOf(c *synclog.Call, at Place, own *call) *call {
 	if own == nil {
@@ -225,7 +218,7 @@ func (e *engine) processMessage(c *synclog.Call, at Place, p *synclog.Point, own
 	case synclog.SendPost:
 		m.send(c, at, p, nil, p.Ops[4])
 	case synclog.SendDone:
-		requests := &m.inbox(c.Location).requests
+		requests := &m.inboxes.At(c.Location).requests
 		if r, ok := requests.Get(p.Ops[0]); ok && r.send != nil {
 			requests.Take(p.Ops[0])
 			own = m.callOf(c, at, own)
@@ -239,10 +232,10 @@ func (e *engine) processMessage(c *synclog.Call, at Place, p *synclog.Point, own
 			m.drop(r.send)
 		}
 	case synclog.RecvPost:
-		b := m.inbox(c.Location)
+		b := m.inboxes.At(c.Location)
 		m.open(b, p.Ops[0], posted{place: at, enter: c.Enter, number: b.receives.Post(true)})
 	case synclog.Cancelled:
-		b := m.inbox(c.Location)
+		b := m.inboxes.At(c.Location)
 		if r, ok := b.requests.Take(p.Ops[0]); ok && r.send == nil {
 			m.matchAll(b.receives.Close(r.number))
 		} else if ok {
@@ -259,7 +252,7 @@ func (e *engine) processMessage(c *synclog.Call, at Place, p *synclog.Point, own
 		own = m.callOf(c, at, own)
 		own.pending++
 		post := posted{place: at, enter: c.Enter}
-		requests := &m.inbox(c.Location).requests
+		requests := &m.inboxes.At(c.Location).requests
 		if r, ok := requests.Get(p.Ops[4]); ok && r.send == nil {
 			requests.Take(p.Ops[4])
 			post = r
@@ -294,17 +287,6 @@ func (m *messages) countUncompleted(b *inbox, r *posted) {
 	}
 }
 
-// inbox returns the receives and requests of a location.
-func (m *messages) inbox(location uint32) *inbox {
-	for int64(location) >= int64(len(m.inboxes)) {
-		m.inboxes = append(m.inboxes, nil)
-	}
-	if m.inboxes[location] == nil {
-		m.inboxes[location] = &inbox{}
-	}
-	return m.inboxes[location]
-}
-
 // matchAll matches receives, in their order.
 func (m *messages) matchAll(list []*message) {
 	for _, x := range list {
@@ -332,7 +314,7 @@ func (m *messages) send(c *synclog.Call, at Place, p *synclog.Point, own *call, 
 	x.synchronous = c.Synchronous
 	if id != trace.Undefined {
 		x.references++
-		m.open(m.inbox(c.Location), id, posted{send: x, handle: h, place: at, enter: c.Enter})
+		m.open(m.inboxes.At(c.Location), id, posted{send: x, handle: h, place: at, enter: c.Enter})
 	}
 	if x.recvCall != nil {
 		m.e.judgeReceive(x)
@@ -342,7 +324,7 @@ func (m *messages) send(c *synclog.Call, at Place, p *synclog.Point, own *call, 
 
 // receive adds a receive that a call completes. Parameter post is its posting.
 func (m *messages) receive(c *synclog.Call, p *synclog.Point, own *call, post posted) {
-	b := m.inbox(c.Location)
+	b := m.inboxes.At(c.Location)
 	if post.number == 0 {
 		post.number = b.receives.Post(false)
 	}
@@ -352,7 +334,8 @@ func (m *messages) receive(c *synclog.Call, p *synclog.Point, own *call, post po
 		tag:      int64(p.Ops[2]),
 		recvCall: own, recvEnter: own.enter, recvTest: own.test, recvPost: post.place, recvPostEnter: post.enter,
 		recvTime: p.Time}
-	m.order(c.Location).push(x)
+	q := m.orders.At(c.Location)
+	q.list = append(q.list, x)
 	m.matchAll(b.receives.Complete(post.number, x))
 }
 
@@ -400,14 +383,13 @@ func (e *engine) judgeReceive(x *message) {
 	e.countViolation(&e.Violations.Messages, x.sendTime-x.recvTime, c.enter)
 	if e.hooks.Message != nil {
 		e.message = Message{Send: x.send, Recv: c.place, SendEnter: x.sendEnter, SendLeave: x.sendLeave,
-			RecvEnter: c.enter, RecvLeave: c.leave, SendTime: x.sendTime, RecvTime: x.recvTime,
-			Communicator: x.communicator}
+			RecvEnter: c.enter, RecvLeave: c.leave}
 		e.hooks.Message(&e.message)
 	}
 	if x.sendCall != nil {
 		e.judgeSend(x)
 	}
-	e.messages.order(x.to).advance(e, mostUnmatched)
+	e.messages.orders.At(x.to).advance(e, mostUnmatched)
 	e.completeOne(c)
 }
 
@@ -488,17 +470,6 @@ const (
 	// mostLate is the greatest number of messages that late keeps.
 	mostLate = 256
 )
-
-// order returns the receiveOrder of a location, which it creates if needed.
-func (m *messages) order(location uint32) *receiveOrder {
-	for int64(location) >= int64(len(m.orders)) {
-		m.orders = append(m.orders, nil)
-	}
-	if m.orders[location] == nil {
-		m.orders[location] = &receiveOrder{}
-	}
-	return m.orders[location]
-}
 
 // advance processes the receives in order up to the first one whose send is unknown. Of these, it skips those after
 // which more than most receives wait.

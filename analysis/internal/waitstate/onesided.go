@@ -64,7 +64,8 @@ type windows struct {
 
 func newWindows(d *trace.Definitions) windows {
 	return windows{communicators: map[uint64]uint64{}, sets: map[uint64][]uint32{}, groups: newGroups(),
-		locks: newWindowLocks(), progress: newProgress(d)}
+		locks:    windowLocks{locks: map[windowLockKey]*windowLock{}, open: map[windowLocation][]*lockEpoch{}},
+		progress: newProgress(d)}
 }
 
 // windowCommunicator returns the communicator of a window, or trace.Undefined if it is unknown.

@@ -81,7 +81,6 @@ type recentAccess struct {
 // targetEpoch is the time in which a group accesses the memory of a target.
 type targetEpoch struct {
 	window      uint64
-	origins     []uint32
 	missing     int      // number of completions that have not come
 	completions []access // those that have come
 	accessed    int64    // end of the last access in ticks
@@ -161,7 +160,7 @@ func (e *engine) start(own windowLocation, targets []uint32, a *access) {
 // expose begins the epoch of a target.
 func (e *engine) expose(own windowLocation, origins []uint32, a *access) {
 	g := &e.windows.groups
-	x := &targetEpoch{window: own.window, origins: origins, missing: len(origins), post: *a, accessed: a.leave}
+	x := &targetEpoch{window: own.window, missing: len(origins), post: *a, accessed: a.leave}
 	g.exposed[own], g.targets[x] = x, true
 	for _, origin := range origins {
 		p := g.pair(own.window, origin, own.location)

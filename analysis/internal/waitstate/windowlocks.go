@@ -20,10 +20,6 @@ type windowLocks struct {
 	open  map[windowLocation][]*lockEpoch // the epochs of an origin that have not ended
 }
 
-func newWindowLocks() windowLocks {
-	return windowLocks{locks: map[windowLockKey]*windowLock{}, open: map[windowLocation][]*lockEpoch{}}
-}
-
 // windowLock has the epochs of a lock that have not ended, and the latest releases: those of exclusive locks,
 // and those of shared ones.
 type windowLock struct {
