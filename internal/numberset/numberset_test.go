@@ -13,7 +13,9 @@ func TestSet(t *testing.T) {
 		func() int64 { return rng.Int64N(3000) },
 		func() int64 { return rng.Int64N(3000) - 1500 },
 		func() int64 { return int64(rng.Uint64()) },
-		func() int64 { return []int64{math.MinInt64, math.MaxInt64, -1, 0, 1 << 40}[rng.IntN(5)] + rng.Int64N(3) - 1 },
+		func() int64 {
+			return []int64{math.MinInt64, math.MaxInt64, -1, 0, 1 << 40}[rng.IntN(5)] + rng.Int64N(3) - 1
+		},
 	}
 	for i, number := range draw {
 		var s Set
