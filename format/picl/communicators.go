@@ -140,9 +140,9 @@ func (d *decoder) joinSubsets(all []procKey) {
 	}
 	size, members := 0, int64(0)
 	for _, x := range o.barriers {
-		processors, ok1 := d.defs.sets[setKey{TypeProcessorSet, x.processors}]
-		processes, ok2 := d.defs.sets[setKey{TypeProcessSet, x.processes}]
-		if size += len(processors) + len(processes); !ok1 || !ok2 || size > maxJoined {
+		of, in := setKey{TypeProcessorSet, x.processors}, setKey{TypeProcessSet, x.processes}
+		processors, processes := d.defs.members(of), d.defs.members(in)
+		if size += len(processors) + len(processes); !d.defs.hasSubset(of) || !d.defs.hasSubset(in) || size > maxJoined {
 			continue
 		}
 		// If some member of the subset of processes is no process, its members are processors.

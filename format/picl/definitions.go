@@ -21,12 +21,9 @@ type definitions struct {
 	byProcess   scopeIndex // of names
 	descriptors []redefinition
 	byNumber    map[int64]*scopeIndex // definitions of descriptors, by the number of the descriptor
-	sets        map[setKey][]int64
-	subsetsOf   map[setKey]*memberships // by the type of the subsets and the member
-	resolved    atomic.Bool             // whether a scopeIndex has resolved scopes
+	subsets
+	resolved atomic.Bool // whether a scopeIndex has resolved scopes
 }
-
-type setKey struct{ typ, id int64 }
 
 type label struct {
 	scope
@@ -40,8 +37,7 @@ type redefinition struct {
 }
 
 func newDefinitions() *definitions {
-	return &definitions{byNumber: map[int64]*scopeIndex{}, sets: map[setKey][]int64{},
-		subsetsOf: map[setKey]*memberships{}}
+	return &definitions{byNumber: map[int64]*scopeIndex{}, subsets: newSubsets()}
 }
 
 // add adds a definition record. It returns a problem if the data of the record are invalid.
@@ -125,21 +121,10 @@ func (d *definitions) addDescriptor(r redefinition) {
 
 // define defines a subset, and replaces an earlier definition with the same key.
 func (d *definitions) define(k setKey, members []int64) {
-	old, defined := d.sets[k]
-	if defined && slices.Equal(old, members) {
+	if old, defined := d.sets[k]; defined && slices.Equal(old, members) {
 		return // a record is defined again when it is written
 	}
-	for _, m := range old {
-		d.subsetsOf[setKey{k.typ, m}].remove(k.id)
-	}
-	d.sets[k] = members
-	for _, m := range members {
-		of := setKey{k.typ, m}
-		if d.subsetsOf[of] == nil {
-			d.subsetsOf[of] = &memberships{}
-		}
-		d.subsetsOf[of].add(k.id)
-	}
+	d.set(k, members)
 	if !d.resolved.Swap(false) {
 		return
 	}
@@ -162,32 +147,9 @@ func joinValues(vals []trace.Value) string {
 	return string(b)
 }
 
-// hasSubset reports whether a record defines the subset.
-func (d *definitions) hasSubset(k setKey) bool {
-	_, ok := d.sets[k]
-	return ok
-}
-
 // isUndefined reports whether a number is the id of a subset that is neither defined nor predefined.
 func (d *definitions) isUndefined(k setKey) bool {
 	return k.id < -1 && !d.hasSubset(k) && (k.typ != TypeEventSet || k.id < -1000 && subset(k.id) == nil)
-}
-
-// subsetsWith returns the subsets of which x is a member.
-func (d *definitions) subsetsWith(typ, x int64) []int64 {
-	if m := d.subsetsOf[setKey{typ, x}]; m != nil {
-		return m.ids
-	}
-	return nil
-}
-
-// inSet reports whether a record defines a subset with the member x.
-func (d *definitions) inSet(typ, id, x int64) bool {
-	if id >= -1 {
-		return false
-	}
-	m := d.subsetsOf[setKey{typ, x}]
-	return m != nil && m.place(id) >= 0
 }
 
 // setExplicitText sets the Text of a record to use a control string, if a definition has changed the

@@ -277,10 +277,23 @@ func (d *definitions) inEventSubset(id, event int64) bool {
 	if id == -1 {
 		return true
 	}
-	if m, ok := d.sets[setKey{TypeEventSet, id}]; ok {
-		// -1 stands for all event types and is not an event type itself
-		return event != -1 && slices.Contains(m, event)
+	defined := d.hasSubset(setKey{TypeEventSet, id})
+	if s := subset(id); !defined {
+		return s != nil && s.has(event)
 	}
-	s := subset(id)
-	return s != nil && (slices.Contains(s.list, event) || s.list == nil && event >= s.low && event <= s.top)
+	if event == -1 {
+		return false // -1 stands for all event types and is not an event type itself
+	}
+	if d.isMember(TypeEventSet, id, event) {
+		return true
+	}
+	// Members of the subset may be predefined subsets.
+	return slices.ContainsFunc(eventSubsets, func(s eventSubset) bool {
+		return s.has(event) && d.isMember(TypeEventSet, id, s.id) && !d.hasSubset(setKey{TypeEventSet, s.id})
+	})
+}
+
+// has reports whether an event type belongs to the predefined subset.
+func (s *eventSubset) has(event int64) bool {
+	return slices.Contains(s.list, event) || s.list == nil && event >= s.low && event <= s.top
 }

@@ -153,8 +153,8 @@ func (d *decoder) eachCandidate(k procKey, f func(procKey) bool) {
 		}
 		return true
 	}
-	processors := d.defs.sets[setKey{TypeProcessorSet, k.processor}]
-	processes := d.defs.sets[setKey{TypeProcessSet, k.process}]
+	processors := d.defs.members(setKey{TypeProcessorSet, k.processor})
+	processes := d.defs.members(setKey{TypeProcessSet, k.process})
 	switch {
 	case k.process != -1 && (k.processor == -1 || len(processes)+len(x.byProcess[-1]) <= len(processors)):
 		// A location whose process is not known stands for every process.

@@ -1,7 +1,6 @@
 package picl
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -131,7 +130,7 @@ func NewStatistics() *Statistics {
 // setDefinitions sets the subsets of the whole file. Subsets that occur among the event types get
 // tables of their own.
 func (s *Statistics) setDefinitions(d *definitions, events iter.Seq[int64]) {
-	s.defs.sets, s.complete = maps.Clone(d.sets), true
+	s.defs.subsets, s.complete = d.subsets, true
 	for e := range events {
 		if s.defs.isSubset(e) && !slices.Contains(s.ownSubsets, e) {
 			s.ownSubsets = append(s.ownSubsets, e)
@@ -147,7 +146,9 @@ func (s *Statistics) Add(r *Record) {
 	p := s.process[k]
 	if r.Type > TypeMark || r.Type < TypeExit {
 		if isDefinition(r.Type) {
-			s.defs.add(r)
+			if !s.complete {
+				s.defs.add(r)
+			}
 		} else if p != nil {
 			p.noteRecorded(r)
 		}
@@ -311,11 +312,11 @@ func (s *Statistics) noteStop(r *Record, k procKey) {
 		s.lostSubsets = append(s.lostSubsets, k)
 		return
 	default:
-		processes = s.defs.sets[setKey{TypeProcessSet, k.process}]
+		processes = s.defs.members(setKey{TypeProcessSet, k.process})
 	}
 	processors := []int64{k.processor}
 	if k.processor < -1 {
-		processors = s.defs.sets[setKey{TypeProcessorSet, k.processor}]
+		processors = s.defs.members(setKey{TypeProcessorSet, k.processor})
 	}
 	for _, p := range processors {
 		for _, q := range processes {
@@ -346,13 +347,10 @@ func (s *Statistics) lostOf(k procKey) (stop lostEvents) {
 	return stop
 }
 
-// mayLack reports whether some events of a type, or of a subset of types, may lack records. Events of a subset inside
-// of a subset are not counted, so they lack records as well.
+// mayLack reports whether some events of a type, or of a subset of types, may lack records.
 func (s lostEvents) mayLack(event int64, defs *definitions) bool {
-	if members, ok := defs.sets[setKey{TypeEventSet, event}]; ok {
-		return slices.ContainsFunc(members, func(e int64) bool {
-			return e < -1 && defs.isSubset(e) || s.mayLack(e, newDefinitions())
-		})
+	if k := (setKey{TypeEventSet, event}); defs.hasSubset(k) {
+		return slices.ContainsFunc(defs.members(k), func(e int64) bool { return s.mayLack(e, newDefinitions()) })
 	}
 	switch {
 	case event == -1:
@@ -582,9 +580,8 @@ func (s *Statistics) sum(p *processStatistics, inside, event int64) eventTotals 
 	if event != -1 && !s.defs.isSubset(event) {
 		return sum
 	}
-	for _, e := range slices.SortedFunc(maps.Keys(t), func(a, b int64) int { return cmp.Compare(a, b) }) {
+	for e, f := range t {
 		if e != -1 && s.defs.inEventSubset(event, e) {
-			f := t[e]
 			sum.add(f)
 			if f.waited != nil { // the subset contains the wait as well
 				sum.time = subtract(sum.time, f.waited.time)

@@ -381,7 +381,7 @@ func (w *Writer) paraGraphHeader() (kept []Record) {
 		r := Record{Type: k.typ, Event: -1, Values: []trace.Value{intValue(k.id)}}
 		var members []int64
 		for _, p := range w.order {
-			if p.any && slices.Contains(w.defs.sets[k], p.original) {
+			if p.any && w.defs.isMember(k.typ, k.id, p.original) {
 				members = append(members, p.processor)
 			}
 		}

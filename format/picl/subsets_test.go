@@ -1,0 +1,60 @@
+package picl
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestSubsetsOfSubsets_2_1 checks that the members of a subset inside of another one are members of that one, for
+// figures of statistics, and that the order of the definitions and cycles do not matter.
+func TestSubsetsOfSubsets_2_1(t *testing.T) {
+	const inner, outer = "-203 -1 -9.0 -1 -1 2 2 -5001 7\n", "-203 -1 -9.0 -1 -1 3 2 -5002 -5001 8\n"
+	const calls = "-3 7 1.0 0 0 0\n-4 7 2.0 0 0 0\n-3 8 3.0 0 0 0\n-4 8 5.0 0 0 0\n"
+	const processors = "-201 -1 -9.0 -1 -1 3 2 -2 0 1\n-201 -1 -9.0 -1 -1 3 2 -3 -2 2\n" +
+		"-3 7 1.0 0 0 0\n-3 7 1.0 1 0 0\n-3 7 1.0 2 0 0\n-4 7 2.0 0 0 0\n-4 7 2.0 1 0 0\n-4 7 2.0 2 0 0\n"
+	const sends = "-3 -21 0.1 0 0 3 2 100 5 -1\n-4 -21 0.2 0 0 0\n"
+	for _, x := range []struct{ name, text, want string }{
+		{"event types", inner + outer + calls +
+			"-102 -1 6.0 0 0 1 \"%d%d\" -5002 2\n-101 -1 6.0 0 0 1 \"%d%lf\" -5002 3\n", ""},
+		{"inner one later", outer + inner + calls + "-102 -1 6.0 0 0 1 \"%d%d\" -5002 2\n", ""},
+		{"without the inner one", inner + outer + calls + "-102 -1 6.0 0 0 1 \"%d%d\" -5002 1\n", "picl.statistics × 1"},
+		{"more than there are", inner + outer + calls + "-102 -1 6.0 0 0 1 \"%d%d\" -5002 3\n", "picl.statistics × 1"},
+		{"cycle", strings.Replace(inner, "2 2 -5001", "3 2 -5001 -5002", 1) + outer + calls +
+			"-102 -1 6.0 0 0 2 \"%d%d\" -5001 2 -5002 2\n", ""},
+		{"predefined member", "-203 -1 -9.0 -1 -1 3 2 -5001 -1012 8\n" + sends + calls +
+			"-102 -1 6.0 0 0 1 \"%d%d\" -5001 2\n", ""},
+		{"processors, direct", processors + "-102 -1 6.0 -2 -1 1 \"%d%d\" 7 2\n", ""},
+		{"processors, nested", processors + "-102 -1 6.0 -3 -1 1 \"%d%d\" 7 3\n", ""},
+		{"processors, wrong", processors + "-102 -1 6.0 -3 -1 1 \"%d%d\" 7 1\n", "picl.statistics × 1"},
+	} {
+		t.Run("2.1 "+x.name, func(t *testing.T) {
+			_, rows, rules := opened(t, x.text, nil)
+			rules = slices.DeleteFunc(rules, func(r string) bool { return strings.HasPrefix(r, "trace.") })
+			if diff := cmp.Diff(x.want, strings.Join(rules, ", ")); diff != "" {
+				t.Errorf("%s\n%s", diff, strings.Join(rows, "\n"))
+			}
+		})
+	}
+}
+
+// TestSubsetsDefinedAgain checks the members of subsets after definitions of subsets inside of them change, and that
+// numbers of processors from 0 on are no subsets.
+func TestSubsetsDefinedAgain(t *testing.T) {
+	d := newDefinitions()
+	d.define(setKey{TypeProcessorSet, -3}, []int64{-2, 5})
+	d.define(setKey{TypeProcessorSet, 5}, []int64{6})
+	d.define(setKey{TypeProcessorSet, -2}, []int64{0, 1})
+	d.define(setKey{TypeProcessorSet, -2}, []int64{1, 2})
+	got := d.members(setKey{TypeProcessorSet, -3})
+	if slices.Sort(got); !slices.Equal(got, []int64{1, 2, 5}) {
+		t.Errorf("found members %d, expected 1, 2 and 5", got)
+	}
+	for x, want := range map[int64]bool{0: false, 1: true, 2: true, 5: true, 6: false} {
+		if d.inSet(TypeProcessorSet, -3, x) != want {
+			t.Errorf("found processor %d in the subset: %t, expected %t", x, !want, want)
+		}
+	}
+}
