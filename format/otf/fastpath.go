@@ -323,7 +323,7 @@ type (
 )
 
 const (
-	processBits = 12
+	processBits = 10
 	visitBits   = 14
 	peerBits    = 8
 	hashFactor  = 0x9e3779b97f4a7c15 // spreads all bytes to the high bits
