@@ -180,9 +180,9 @@ func (c *Cube) check() error {
 		}
 		return nil
 	}
-	within := func(what string, i int, of string, ref, n int) error {
+	within := func(what string, i int, table string, ref, n int) error {
 		if ref < 0 || ref >= n {
-			return fmt.Errorf("cube: found %s %d of %s %d, expected 0 to %d", of, ref, what, i, n-1)
+			return fmt.Errorf("cube: found %s %d of %s %d, expected 0 to %d", table, ref, what, i, n-1)
 		}
 		return nil
 	}

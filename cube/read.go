@@ -311,10 +311,10 @@ func (p *parser) end(name string) error {
 	if e.text == nil {
 		return nil
 	}
-	c, of, text := &p.f.Cube, p.open[n-1], e.text.String()
-	switch of.name {
+	c, parent, text := &p.f.Cube, p.open[n-1], e.text.String()
+	switch parent.name {
 	case "metric":
-		m := &c.Metrics[of.index]
+		m := &c.Metrics[parent.index]
 		switch name {
 		case "disp_name":
 			m.Title = text
@@ -330,7 +330,7 @@ func (p *parser) end(name string) error {
 			m.Description = text
 		}
 	case "region":
-		r := &c.Regions[of.index]
+		r := &c.Regions[parent.index]
 		switch name {
 		case "name":
 			r.Name = text
@@ -344,7 +344,7 @@ func (p *parser) end(name string) error {
 			r.Description = text
 		}
 	case "systemtreenode":
-		x := &c.Nodes[of.index]
+		x := &c.Nodes[parent.index]
 		switch name {
 		case "name":
 			x.Name = text
@@ -352,10 +352,10 @@ func (p *parser) end(name string) error {
 			x.Class = text
 		}
 	case "locationgroup":
-		x := &c.Groups[of.index]
+		x := &c.Groups[parent.index]
 		return p.setField(name, text, &x.Name, &x.Rank, &x.Type)
 	case "location":
-		x := &c.Locations[of.index]
+		x := &c.Locations[parent.index]
 		return p.setField(name, text, &x.Name, &x.Rank, &x.Type)
 	}
 	return nil

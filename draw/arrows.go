@@ -101,14 +101,14 @@ func (l *sheet) drawArrows(c canvas, t *index.Tile, scale int) {
 // the middle of the row.
 func (l *sheet) linkEnds(t *index.Tile, scale int) func(r *sheetRow, x float64, ends bool) float64 {
 	strips, stacks := map[*sheetRow]rowStrips{}, map[*sheetRow][]raster.Box{}
-	for r, of := range l.strips(t) {
-		strips[r] = of
+	for r, parts := range l.strips(t) {
+		strips[r] = parts
 	}
 	return func(r *sheetRow, x float64, ends bool) float64 {
-		of, column := strips[r], (x-l.plot.x)*float64(scale)
-		list := of.single
+		parts, column := strips[r], (x-l.plot.x)*float64(scale)
+		list := parts.single
 		if r.stacked {
-			list = of.lanes
+			list = parts.lanes
 		}
 		depth := raster.DepthAt(t, list, column, l.all[r.track].Kind != index.ResourceTrack, ends)
 		switch {
@@ -117,13 +117,14 @@ func (l *sheet) linkEnds(t *index.Tile, scale int) func(r *sheetRow, x float64, 
 		case !r.stacked:
 			return float64(r.y+l.pad()) + (float64(depth)+0.5)*float64(l.strip)
 		}
-		y, h := l.rect(r, of.lanes[0], scale)
+		y, h := l.rect(r, parts.lanes[0], scale)
 		if stacks[r] == nil {
-			stacks[r] = claimPieces(raster.StackBoxes(h, t, of.lanes, 0, t.Width, scale, &l.colors))
+			stacks[r] = claimPieces(raster.StackBoxes(h, t, parts.lanes, 0, t.Width, scale, &l.colors))
 		}
 		for _, p := range stacks[r] {
-			lane := slices.IndexFunc(of.lanes, func(s index.Strip) bool { return s.First <= p.Run && p.Run < s.First+s.Count })
-			if right := float64(p.X + p.W); of.lanes[lane].Depth != depth || ends && right < column-1 ||
+			holds := func(s index.Strip) bool { return s.First <= p.Run && p.Run < s.First+s.Count }
+			lane := slices.IndexFunc(parts.lanes, holds)
+			if right := float64(p.X + p.W); parts.lanes[lane].Depth != depth || ends && right < column-1 ||
 				!ends && right <= column+1 {
 				continue
 			}

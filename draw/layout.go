@@ -92,12 +92,12 @@ func (s *Sheet) layOut(ctx context.Context) (*sheet, error) {
 		l.from-- // windowEnd cannot exceed the latest possible tick, so the window begins one tick earlier
 	}
 	l.all = s.Index.Tracks()
-	of, err := Colors(ctx, s.Index, cmp.Or(s.Colors, s.Index))
+	colors, err := Colors(ctx, s.Index, cmp.Or(s.Colors, s.Index))
 	if err != nil {
 		return nil, err
 	}
-	l.regions = make([]rgb, len(of))
-	for i, c := range of {
+	l.regions = make([]rgb, len(colors))
+	for i, c := range colors {
 		l.regions[i] = l.t.palette[c]
 	}
 	l.colors = raster.Colors{Other: l.t.other.rgba(), Mark: l.t.arrow.rgba(), Curve: l.t.curve.rgba(),
@@ -264,7 +264,7 @@ func (l *sheet) rect(r *sheetRow, s index.Strip, scale int) (y, h int) {
 // come last.
 func arrange(tracks []index.Track, groups []trace.LocationGroup) []int {
 	var roots, resources, counters, communicators []int
-	of, below := make([][]int, len(groups)), map[int][]int{}
+	ofGroup, below := make([][]int, len(groups)), map[int][]int{}
 	for i, t := range tracks {
 		switch {
 		case t.Kind == index.CommunicatorTrack:
@@ -274,7 +274,7 @@ func arrange(tracks []index.Track, groups []trace.LocationGroup) []int {
 		case t.Kind == index.CounterTrack:
 			counters = append(counters, i)
 		case t.Group != trace.NoRef && int(t.Group) < len(groups):
-			of[t.Group] = append(of[t.Group], i)
+			ofGroup[t.Group] = append(ofGroup[t.Group], i)
 		case t.Kind == index.ResourceTrack:
 			resources = append(resources, i)
 		default:
@@ -306,7 +306,7 @@ func arrange(tracks []index.Track, groups []trace.LocationGroup) []int {
 				continue
 			}
 			seen[g] = true
-			add(of[g])
+			add(ofGroup[g])
 			slices.Reverse(inside[g])
 			stack = append(stack, inside[g]...)
 		}
@@ -431,20 +431,20 @@ const legendEntries = 16
 // legendText returns the text after a region in the legend: the given time and its meaning, which depends on
 // the kind of track. If time is empty, the text states the number of spans.
 func (l *sheet) legendText(kind index.TrackKind, time string, count int64) string {
-	of, one, several := " exclusive", "visit", "visits"
+	meaning, one, several := " exclusive", "visit", "visits"
 	switch {
 	case kind == index.CommunicatorTrack:
-		of, one, several = " of operations", "operation", "operations"
+		meaning, one, several = " of operations", "operation", "operations"
 	case kind == index.ResourceTrack && l.Spans == VisitSpans:
-		of = " inclusive"
+		meaning = " inclusive"
 	case kind == index.ResourceTrack && l.Spans == AllSpans:
-		of, one, several = " inclusive, or of claims", "visit or claim", "visits or claims"
+		meaning, one, several = " inclusive, or of claims", "visit or claim", "visits or claims"
 	case kind == index.ResourceTrack:
-		of, one, several = " of claims", "claim", "claims"
+		meaning, one, several = " of claims", "claim", "claims"
 	}
 	switch {
 	case time != "":
-		return time + of
+		return time + meaning
 	case count == 1:
 		return "1 " + one
 	}
@@ -471,9 +471,9 @@ func (l *sheet) layLegend(ctx context.Context, y float64) (float64, error) {
 	}
 	var list []used
 	at := map[key]int{}
-	for row, of := range sums {
+	for row, rowSums := range sums {
 		kind := l.Index.Tracks()[tracks[row]].Kind
-		for _, s := range of {
+		for _, s := range rowSums {
 			name, c := unknownRegion, l.t.other
 			if int(s.Region) < len(l.regions) {
 				name, c = l.Index.Region(s.Region), l.regions[s.Region]
@@ -546,8 +546,8 @@ func (l *sheet) exclusiveTimes(ctx context.Context, tracks []int) (map[string]tr
 		return nil, err
 	}
 	times := map[string]trace.Ticks{}
-	for _, of := range sums {
-		for _, s := range of {
+	for _, rowSums := range sums {
+		for _, s := range rowSums {
 			name := unknownRegion
 			if int(s.Region) < len(l.Times.Regions()) {
 				name = l.Times.Region(s.Region)

@@ -10,23 +10,23 @@ import (
 
 // drawNames writes the names of regions into the spans that are large enough.
 func (l *sheet) drawNames(c canvas, t *index.Tile, scale int) {
-	of := float64(scale)
+	pixels := float64(scale)
 	// write draws the name of a region into a box. The position of the box is in pixels of the tile, from the
 	// plot's left edge.
 	write := func(region uint32, x, y, w, h int, size float64) {
 		full := l.Index.Region(region)
-		name := regular.fit(full, size, float64(w)/of-8)
+		name := regular.fit(full, size, float64(w)/pixels-8)
 		if name != full && len([]rune(name)) < 4 {
 			return
 		}
-		c.text(label{x: l.plot.x + float64(x)/of + 4, y: (float64(y)+float64(h)/2)/of + size*0.36, s: name, full: full,
-			size: size, color: l.regions[region].ink()})
+		c.text(label{x: l.plot.x + float64(x)/pixels + 4, y: (float64(y)+float64(h)/2)/pixels + size*0.36, s: name,
+			full: full, size: size, color: l.regions[region].ink()})
 	}
 	named := func(k int) bool { return t.Flags[k]&index.Single != 0 && int(t.Region[k]) < len(l.regions) }
 	for r, strips := range l.strips(t) {
 		for _, s := range strips.single {
 			y, h := l.rect(r, s, scale)
-			height := float64(h) / of
+			height := float64(h) / pixels
 			if s.Kind != index.SpanStrip || height < 11 {
 				continue
 			}

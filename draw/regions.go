@@ -48,13 +48,13 @@ func RegionColors(regions []index.Region, tracks []index.Track,
 		}
 	}
 	slices.SortStableFunc(names, func(a, b string) int { return ticks[b].Cmp(ticks[a]) })
-	of := map[string]int{}
+	colors := map[string]int{}
 	for i, c := range ColorOf(names) {
-		of[names[i]] = c
+		colors[names[i]] = c
 	}
 	out := make([]int, len(regions))
 	for i, r := range regions {
-		out[i] = of[r.Name]
+		out[i] = colors[r.Name]
 	}
 	return out, nil
 }

@@ -120,16 +120,16 @@ func (l *sheet) strips(t *index.Tile) iter.Seq2[*sheetRow, rowStrips] {
 		k := 0
 		for i := range l.rows {
 			r := &l.rows[i]
-			var of rowStrips
+			var parts rowStrips
 			for ; k < len(t.Strips) && t.Strips[k].Track == r.track; k++ {
 				switch s := t.Strips[k]; {
 				case r.stacked && s.Kind == index.SpanStrip:
-					of.lanes = append(of.lanes, s)
+					parts.lanes = append(parts.lanes, s)
 				case s.Kind != index.AmountStrip || r.extra > 0 && !(r.stacked && l.all[r.track].Offsets):
-					of.single = append(of.single, s)
+					parts.single = append(parts.single, s)
 				}
 			}
-			if !yield(r, of) {
+			if !yield(r, parts) {
 				return
 			}
 		}
@@ -176,8 +176,8 @@ func (l *sheet) curveColors(r *sheetRow, s index.Strip) *raster.Colors {
 // pixels draws the strips of all rows into an image, as the viewer's page does.
 func (l *sheet) pixels(c *pngCanvas, t *index.Tile, scale int) {
 	x0 := int(l.plot.x) * scale
-	for r, of := range l.strips(t) {
-		for _, s := range of.single {
+	for r, parts := range l.strips(t) {
+		for _, s := range parts.single {
 			y, h := l.rect(r, s, scale)
 			switch s.Kind {
 			case index.SpanStrip:
@@ -189,9 +189,9 @@ func (l *sheet) pixels(c *pngCanvas, t *index.Tile, scale int) {
 				raster.Curve(c.img, x0, y, h, t, s, low, high, l.curveColors(r, s))
 			}
 		}
-		if len(of.lanes) > 0 {
-			y, h := l.rect(r, of.lanes[0], scale)
-			raster.Stack(c.img, x0, y, h, t, of.lanes, 0, t.Width, scale, &l.colors)
+		if len(parts.lanes) > 0 {
+			y, h := l.rect(r, parts.lanes[0], scale)
+			raster.Stack(c.img, x0, y, h, t, parts.lanes, 0, t.Width, scale, &l.colors)
 		}
 	}
 }
@@ -206,8 +206,8 @@ func (l *sheet) boxes(c canvas, t *index.Tile) {
 		}
 		return unknownRegion
 	}
-	for r, of := range l.strips(t) {
-		for _, s := range of.single {
+	for r, parts := range l.strips(t) {
+		for _, s := range parts.single {
 			y, h := l.rect(r, s, 1)
 			switch s.Kind {
 			case index.SpanStrip:
@@ -219,9 +219,9 @@ func (l *sheet) boxes(c canvas, t *index.Tile) {
 				l.shapes(c, y, 1, none, raster.CurveBoxes(h, t, s, low, high, l.curveColors(r, s)))
 			}
 		}
-		if len(of.lanes) > 0 {
-			y, h := l.rect(r, of.lanes[0], 1)
-			l.shapes(c, y, 1, region, raster.StackBoxes(h, t, of.lanes, 0, t.Width, 1, &l.colors))
+		if len(parts.lanes) > 0 {
+			y, h := l.rect(r, parts.lanes[0], 1)
+			l.shapes(c, y, 1, region, raster.StackBoxes(h, t, parts.lanes, 0, t.Width, 1, &l.colors))
 		}
 	}
 }

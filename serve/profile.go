@@ -225,17 +225,17 @@ func profileOf(ctx context.Context, x *traceIndex, p *params) (any, error) {
 			sum(s.Inclusive), sum(s.Exclusive), ticks(s.Min), ticks(s.Max), mean{s.Sum, s.Count}, sum(s.Sum)}
 		a.Rows = append(a.Rows, r)
 	}
-	for _, of := range []struct {
+	for _, rows := range []struct {
 		kind   string
 		tracks index.TrackKind
 	}{{visitRows, index.LocationTrack}, {claimRows, index.ResourceTrack}} {
-		wanted := x.tracksOfKind(of.tracks, tracks)
-		if of.kind == visitRows && by == "region" && from <= x.first && to > x.last &&
-			len(wanted) == len(x.tracksOfKind(of.tracks, nil)) {
+		wanted := x.tracksOfKind(rows.tracks, tracks)
+		if rows.kind == visitRows && by == "region" && from <= x.first && to > x.last &&
+			len(wanted) == len(x.tracksOfKind(rows.tracks, nil)) {
 			// The index itself stores the sums of the whole trace.
 			all, _ := x.Totals()
 			for _, s := range all {
-				row(of.kind, profileKey{-1, -1, s.Region}, &s)
+				row(rows.kind, profileKey{-1, -1, s.Region}, &s)
 			}
 			continue
 		}
@@ -265,7 +265,7 @@ func profileOf(ctx context.Context, x *traceIndex, p *params) (any, error) {
 				}
 			}
 			if by == "location" && len(o.list) >= 2*limit {
-				o.shorten(of.kind, limit)
+				o.shorten(rows.kind, limit)
 			}
 			return nil
 		})
@@ -288,7 +288,7 @@ func profileOf(ctx context.Context, x *traceIndex, p *params) (any, error) {
 			}
 		}
 		for j := range whole.list {
-			row(of.kind, whole.list[j].key, &whole.list[j].Sum)
+			row(rows.kind, whole.list[j].key, &whole.list[j].Sum)
 		}
 	}
 	slices.SortFunc(a.Rows, func(a, b profileRow) int {

@@ -377,7 +377,7 @@ func (s *Server) fromStored(a storedAnswer, cut func(stored []byte, p *params) (
 }
 
 // fromStoredFor is like fromStored, for a stored answer that depends on parameters.
-func (s *Server) fromStoredFor(of func(p *params) storedAnswer, cut func(stored []byte, p *params) (any, error),
+func (s *Server) fromStoredFor(answer func(p *params) storedAnswer, cut func(stored []byte, p *params) (any, error),
 ) func(http.ResponseWriter, *http.Request) error {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		x, err := s.openTraceIndex(r)
@@ -390,7 +390,7 @@ func (s *Server) fromStoredFor(of func(p *params) storedAnswer, cut func(stored 
 			return nil
 		}
 		p := &params{values: r.URL.Query(), x: v}
-		a := of(p)
+		a := answer(p)
 		if p.err != nil {
 			return p.err
 		}

@@ -56,13 +56,13 @@ func (n *ProcessNumbers) KnowsProcesses(list []int64) bool {
 // Locations returns the locations of a set of processors or processes. It returns NoRef for a member that no location,
 // or that several locations have.
 func (n *ProcessNumbers) Locations(s *Set) []uint32 {
-	of := n.processes
+	byNumber := n.processes
 	if n.ListsProcessors(s.Kind, s.Members) {
-		of = n.processors
+		byNumber = n.processors
 	}
 	list := make([]uint32, len(s.Members))
 	for i, m := range s.Members {
-		location, ok := of[m]
+		location, ok := byNumber[m]
 		if !ok {
 			location = NoRef
 		}

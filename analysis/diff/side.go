@@ -239,9 +239,9 @@ func (s *side) addSamples(c *Comparison, x *path, n *node, unit int32, scale flo
 		return
 	}
 	list := make([]sample, len(n.iterations))
-	each := func(of func(*iteration) int64) []sample {
+	each := func(value func(*iteration) int64) []sample {
 		for i := range n.iterations {
-			list[i] = sample{int32(s.samples) + n.iterations[i].number, float64(of(&n.iterations[i])) * scale}
+			list[i] = sample{int32(s.samples) + n.iterations[i].number, float64(value(&n.iterations[i])) * scale}
 		}
 		return list
 	}

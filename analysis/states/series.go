@@ -82,7 +82,7 @@ func (ts *Times) clone() *Times {
 
 // Series returns the shares of the states. processors is the number of processors.
 func (ts *Times) Series(processors int) *Series {
-	of := func(s State) []float64 {
+	shares := func(s State) []float64 {
 		out, whole := make([]float64, ts.w.Columns), 0.0
 		for c := range out {
 			whole += ts.whole[s][c]
@@ -90,7 +90,7 @@ func (ts *Times) Series(processors int) *Series {
 		}
 		return out
 	}
-	return &Series{of(Busy), of(Overhead), of(Idle)}
+	return &Series{shares(Busy), shares(Overhead), shares(Idle)}
 }
 
 // Merge adds the times in o, which must be for the same window.

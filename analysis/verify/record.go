@@ -383,13 +383,13 @@ func (r *recorder) match(list []int32, e Event, objects []claimObject) {
 	state := uint32(r.states() - 1)
 	if r.growth != nil && r.growth.watches {
 		list = slices.DeleteFunc(slices.Clone(list), func(p int32) bool {
-			of := r.spec.propositions[p].Event
-			return of != AnyEvent && of != e
+			event := r.spec.propositions[p].Event
+			return event != AnyEvent && event != e
 		})
 		r.growth.addState(list, objects)
 	}
 	for _, p := range list {
-		if of := r.spec.propositions[p].Event; of == AnyEvent || of == e {
+		if event := r.spec.propositions[p].Event; event == AnyEvent || event == e {
 			r.matches[p] = append(r.matches[p], state)
 			if r.growth != nil && !r.isMatched[p] {
 				r.isMatched[p] = true

@@ -161,12 +161,12 @@ func (j *joiner) writtenKey(stream uint32, token uint64) streamToken {
 // no table for the definition.
 func (s *sourceTrace) entry(r *Record) (e joinedEntry, ok bool) {
 	d, m := s.Defs, s.model
-	find := func(table int, of any) (joinedEntry, bool) {
+	find := func(table int, definition any) (joinedEntry, bool) {
 		i, ok := m.index[scopedToken{table, r.Stream, r.Token}]
 		if !ok {
 			return joinedEntry{}, false
 		}
-		at := s.Index(of, i)
+		at := s.Index(definition, i)
 		return joinedEntry{r.Type, at}, at != trace.NoRef
 	}
 	switch r.Type {
@@ -349,14 +349,14 @@ func (j *joiner) assignByContent(s *sourceTrace, r *Record) (first, shared bool)
 	space, own := tokensOfDefinitions[r.Type].own, r.scope()
 	at := j.writtenKey(own.stream, own.token)
 	r.Token = 0
-	content, of := string(r.appendLine(nil, false)), streamType{at.stream, r.Type}
-	if j.contents[of] == nil {
-		j.contents[of] = map[string]uint64{}
+	content, kind := string(r.appendLine(nil, false)), streamType{at.stream, r.Type}
+	if j.contents[kind] == nil {
+		j.contents[kind] = map[string]uint64{}
 	}
-	token, known := j.contents[of][content]
+	token, known := j.contents[kind][content]
 	if !known {
 		token = j.freeToken(space, r.Type, at)
-		j.contents[of][content] = token
+		j.contents[kind][content] = token
 	}
 	if _, twice := s.tokens[space][own]; !twice {
 		s.tokens[space][own] = token

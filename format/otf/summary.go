@@ -243,10 +243,10 @@ func subtract(begin, end []Record) []Record {
 		t                           Type
 		function, group, coll, file uint64
 	}
-	of := func(r *Record) key { return key{r.Type, r.Function, r.Group, r.Collective, r.File} }
+	keyOf := func(r *Record) key { return key{r.Type, r.Function, r.Group, r.Collective, r.File} }
 	old := map[key]*Record{}
 	for i := range begin {
-		old[of(&begin[i])] = &begin[i]
+		old[keyOf(&begin[i])] = &begin[i]
 	}
 	var list []Record
 	for i := range end {
@@ -258,7 +258,7 @@ func subtract(begin, end []Record) []Record {
 				continue
 			}
 			v := r.number(f.f)
-			if o := old[of(r)]; o != nil {
+			if o := old[keyOf(r)]; o != nil {
 				*v -= *o.number(f.f) // the difference is correct even if sums exceed 64 bits
 			}
 			some = some || *v != 0

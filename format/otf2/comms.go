@@ -227,8 +227,8 @@ func (e *encoder) metricsOf(s *trace.Set) (ids []uint64) {
 	if e.metricNumbers == nil {
 		e.metricNumbers = map[uint64]uint32{}
 		for i, m := range e.defs.Metrics.All() {
-			if of := memberOf(&m); of[0] != unknownID && of[1] == 0 {
-				e.metricNumbers[of[0]] = uint32(i)
+			if member := memberOf(&m); member[0] != unknownID && member[1] == 0 {
+				e.metricNumbers[member[0]] = uint32(i)
 			}
 		}
 	}

@@ -438,11 +438,11 @@ func (e *encoder) nativeRecord(c *trace.Cursor) (all bool) {
 		if len(ops) > 0 {
 			v = ops[0]
 		}
-		of, exact := e.defs.Metrics.At(c.Ref()).Type, true
-		if of == trace.Float32 {
+		typ, exact := e.defs.Metrics.At(c.Ref()).Type, true
+		if typ == trace.Float32 {
 			v, exact = toDouble(v)
 		}
-		x.ID, x.Values = metricEvent, append(x.Values[:0], e.class(c.Ref()), 1, metricType(of), v)
+		x.ID, x.Values = metricEvent, append(x.Values[:0], e.class(c.Ref()), 1, metricType(typ), v)
 		return exact && e.defs.Conventions.IsFirstValue(ops)
 	}
 	if c.Kind() == trace.Generic && c.Ref() != trace.NoRef && !c.Derived() {

@@ -149,9 +149,9 @@ func (e *encoder) defineMetrics(put func(id uint8, v ...uint64), name func(strin
 // scaleOf returns the base and the exponent of the scale of a metric's values.
 func scaleOf(m *trace.MetricDef) (base, exponent uint64) {
 	scale, _ := attr(m.Attrs, format.Scale)
-	of, power, _ := strings.Cut(scale, "^")
+	radix, power, _ := strings.Cut(scale, "^")
 	n, err := strconv.ParseInt(power, 10, 64)
-	if at := slices.Index([]string{"2", "10"}, of); at >= 0 && err == nil {
+	if at := slices.Index([]string{"2", "10"}, radix); at >= 0 && err == nil {
 		return uint64(at), uint64(n)
 	}
 	return 1, 0
@@ -182,10 +182,10 @@ func (e *encoder) defineGroups(put func(id uint8, v ...uint64), name func(string
 	}
 	// place returns the place of a member of a communicator among the communicating locations of its paradigm.
 	place := func(_, loc uint32) uint64 { return uint64(loc) }
-	of, next := make([]uint64, d.Communicator.Len()), uint64(d.Sets.Len())+firstID[Groups]
+	groupIDs, next := make([]uint64, d.Communicator.Len()), uint64(d.Sets.Len())+firstID[Groups]
 	if e.scorep != nil {
 		place = func(comm, loc uint32) uint64 { return e.scorep.locationsOfParadigm(e.commParadigm(comm)).place(loc) }
-		for i := range of { // a location that is a member communicates, even if it is not a master thread
+		for i := range groupIDs { // a location that is a member communicates, even if it is not a master thread
 			for _, l := range e.members(uint32(i)).locations {
 				place(uint32(i), l)
 			}
@@ -225,19 +225,19 @@ func (e *encoder) defineGroups(put func(id uint8, v ...uint64), name func(string
 		put(defGroup, append(v, communicatingLocations, p, 0)...)
 		next++
 	}
-	for i := range of {
+	for i := range groupIDs {
 		paradigm, m := e.commParadigm(uint32(i)), e.members(uint32(i))
-		of[i] = allRanks
+		groupIDs[i] = allRanks
 		if m.all && (paradigm == mpiParadigm || e.scorep != nil) {
 			continue
 		}
-		of[i] = next
+		groupIDs[i] = next
 		next++
 		members, flags := m.locations, uint64(0)
 		if m.all {
 			members, flags = communicating, globalMembers
 		}
-		v := []uint64{of[i], name(""), commGroup, uint64(len(members))}
+		v := []uint64{groupIDs[i], name(""), commGroup, uint64(len(members))}
 		for _, l := range members {
 			v = append(v, place(uint32(i), l))
 		}
@@ -249,7 +249,7 @@ func (e *encoder) defineGroups(put func(id uint8, v ...uint64), name func(string
 		if c.Parent < uint32(i) { // readers such as those of Python resolve a reference when they read it
 			parent = uint64(c.Parent) + firstID[Comms]
 		}
-		put(defComm, uint64(i)+firstID[Comms], name(c.Name), of[i], parent, 0)
+		put(defComm, uint64(i)+firstID[Comms], name(c.Name), groupIDs[i], parent, 0)
 	}
 }
 

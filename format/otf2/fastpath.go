@@ -440,8 +440,8 @@ func (lr *locationReader) lookupMetric(id uint64) {
 	*m = recentMetric{id: id, known: true, list: lr.d.metrics[lr.r.mapped(Metrics, id)]}
 	for _, i := range m.list {
 		typ := uint8(0)
-		if of := lr.d.defs.Metrics.At(i).Type; of != trace.Float32 {
-			typ = uint8(metricType(of))
+		if t := lr.d.defs.Metrics.At(i).Type; t != trace.Float32 {
+			typ = uint8(metricType(t))
 		}
 		m.types = append(m.types, typ)
 	}

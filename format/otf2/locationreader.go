@@ -453,11 +453,11 @@ func (lr *locationReader) addMetric(e *Event, now int64) error {
 	}
 	for i := range int(v[1]) {
 		lr.b.Add(lr.loc, now, trace.Metric, metrics[i])
-		value, of := v[3+2*i], lr.d.defs.Metrics.At(metrics[i]).Type
+		value, defined := v[3+2*i], lr.d.defs.Metrics.At(metrics[i]).Type
 		switch typ := v[2+2*i]; {
-		case typ != metricType(of):
+		case typ != metricType(defined):
 			lr.countUnkept()
-		case of == trace.Float32: // only a trace of another format can have this type
+		case defined == trace.Float32: // only a trace of another format can have this type
 			value = toSingle(value)
 		}
 		if lr.d.defs.Conventions.MetricMembers {

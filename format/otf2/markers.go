@@ -143,13 +143,13 @@ type scopedMarker struct {
 // locations is written as neither, and its markers belong to the whole trace.
 func (e *encoder) writeScopedMarkers() error {
 	for _, x := range e.scoped {
-		scope, of := uint64(0), uint64(0)
+		scope, marked := uint64(0), uint64(0)
 		if n, ok := e.groupIDs[x.group]; ok {
-			scope, of = 2, n
+			scope, marked = 2, n
 		} else if n, ok := e.nodeIDs[x.group]; ok {
-			scope, of = 3, n
+			scope, marked = 3, n
 		}
-		x.record.Values[3], x.record.Values[4] = scope, of
+		x.record.Values[3], x.record.Values[4] = scope, marked
 		if err := e.w.Mark(x.record); err != nil {
 			return err
 		}
@@ -178,11 +178,11 @@ func (e *encoder) addMarker(c *trace.Cursor) error {
 	if ref == trace.NoRef {
 		place = uint64(e.defs.Markers.Len())
 	}
-	duration, scope, of := uint64(0), uint64(location), e.id(Locations, c.Location())
+	duration, scope, marked := uint64(0), uint64(location), e.id(Locations, c.Location())
 	later, group := false, uint32(0)
 	if ops := c.Ops(); c.Kind() == trace.Marker && len(ops) != 3 {
 		if s, i, ok := e.markedProcesses(c.Location()); ok {
-			scope, of = s, i
+			scope, marked = s, i
 		}
 	} else if c.Kind() == trace.Marker {
 		if duration = ops[0]; duration == trace.Undefined {
@@ -190,11 +190,11 @@ func (e *encoder) addMarker(c *trace.Cursor) error {
 		}
 		switch ops[1] {
 		case global:
-			scope, of = global, 0
+			scope, marked = global, 0
 		case location:
 			at, ok := e.locationByNumber(int64(ops[2]))
 			if ok {
-				of = e.id(Locations, at)
+				marked = e.id(Locations, at)
 			}
 			rest = !ok
 		default:
@@ -203,7 +203,7 @@ func (e *encoder) addMarker(c *trace.Cursor) error {
 			case !ok || t != Groups && t != Comms && e.scorep != nil:
 				rest = ops[1] != trace.Undefined
 			case t == Groups || t == Comms:
-				scope, of = ops[1], e.id(t, i)
+				scope, marked = ops[1], e.id(t, i)
 			default:
 				later, group = true, i
 			}
@@ -223,7 +223,7 @@ func (e *encoder) addMarker(c *trace.Cursor) error {
 	if rest {
 		e.rows.NoteField(c, "attributes")
 	}
-	r := &Record{ID: markerEvent, Values: []uint64{e.event.Time, duration, place, scope, of, 0}, Texts: []string{text}}
+	r := &Record{ID: markerEvent, Values: []uint64{e.event.Time, duration, place, scope, marked, 0}, Texts: []string{text}}
 	if later {
 		r.Texts[0] = strings.Clone(text)
 		e.scoped = append(e.scoped, scopedMarker{r, group})
@@ -234,7 +234,7 @@ func (e *encoder) addMarker(c *trace.Cursor) error {
 
 // markedProcesses returns the scope of the markers at a location that stands for a group of processes of OTF or for all
 // processes. Such a group is a communicator with the name and the id of the location. ok is false for other locations.
-func (e *encoder) markedProcesses(loc uint32) (scope, of uint64, ok bool) {
+func (e *encoder) markedProcesses(loc uint32) (scope, marked uint64, ok bool) {
 	const global, comm = 0, 5
 	l := e.defs.Locations.At(loc)
 	n, err := strconv.ParseUint(l.ID, 10, 32)

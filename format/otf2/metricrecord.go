@@ -114,11 +114,11 @@ func (e *encoder) joinMetric(c *trace.Cursor) (joined bool, err error) {
 // metricValue returns the type and the value of a metric as a metric event holds them. exact is false if the value
 // changes.
 func (e *encoder) metricValue(metric uint32, v uint64) (typ, value uint64, exact bool) {
-	of := e.defs.Metrics.At(metric).Type
-	if exact = true; of == trace.Float32 {
+	defined := e.defs.Metrics.At(metric).Type
+	if exact = true; defined == trace.Float32 {
 		v, exact = toDouble(v)
 	}
-	return metricType(of), v, exact
+	return metricType(defined), v, exact
 }
 
 // flushMetrics writes the current metric event.
@@ -165,8 +165,8 @@ func (e *encoder) defineClasses() {
 // are in successive rows.
 func (e *encoder) addMetricValue(c *trace.Cursor) error {
 	o, ops := e.original, c.Ops()
-	of := e.member(c.Ref())
-	class, member := of[0], of[1]
+	pair := e.member(c.Ref())
+	class, member := pair[0], pair[1]
 	x := &o.metric
 	same := o.metricPending && o.metricLocation == c.Location() && x.Time == e.event.Time && x.Values[0] == class
 	if !same || member != x.Values[1] {
@@ -197,13 +197,13 @@ func (e *encoder) member(metric uint32) [2]uint64 {
 
 // memberOf returns the class or the instance in the id of a metric, and the position of the metric in
 // it.
-func memberOf(x *trace.MetricDef) (of [2]uint64) {
+func memberOf(x *trace.MetricDef) (pair [2]uint64) {
 	class, member, ok := strings.Cut(x.ID, "/")
-	of[0], _ = strconv.ParseUint(class, 10, 64)
-	if of[1], _ = strconv.ParseUint(member, 10, 64); !ok {
-		of[0] = unknownID
+	pair[0], _ = strconv.ParseUint(class, 10, 64)
+	if pair[1], _ = strconv.ParseUint(member, 10, 64); !ok {
+		pair[0] = unknownID
 	}
-	return of
+	return pair
 }
 
 // flushMetric writes the current metric event.

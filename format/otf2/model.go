@@ -377,9 +377,9 @@ func (m *model) name(t Table, v uint64) string {
 
 // addMetrics adds a metric for each member of a class or an instance. class holds the fields of a class after
 // its members.
-func (m *model) addMetrics(of uint64, members, class []uint64, recorder string) {
+func (m *model) addMetrics(classID uint64, members, class []uint64, recorder string) {
 	for i, member := range members {
-		x := trace.MetricDef{ID: fmt.Sprintf("%d/%d", of, i), Kind: trace.CounterMetric, Location: trace.NoRef,
+		x := trace.MetricDef{ID: fmt.Sprintf("%d/%d", classID, i), Kind: trace.CounterMetric, Location: trace.NoRef,
 			Undefined: true, Attrs: attrList(format.Recorder, recorder)}
 		if len(class) > 0 {
 			x.Attrs = append(attrList(format.Occurrence, enumWord(occurrences, class[0])),
@@ -393,7 +393,7 @@ func (m *model) addMetrics(of uint64, members, class []uint64, recorder string) 
 				x.Attrs = append(x.Attrs, attrList(format.Scale, fmt.Sprintf("%d^%d", 2+8*min(r[6], 1), int64(r[7])))...)
 			}
 		}
-		m.metrics[of] = append(m.metrics[of], m.defs.Metrics.Add(x))
+		m.metrics[classID] = append(m.metrics[classID], m.defs.Metrics.Add(x))
 	}
 }
 

@@ -191,8 +191,8 @@ func (p *printer) appendField(b []byte, f *field, v []uint64, i int, location ui
 		}
 		return append(b, enumWord(nil, x)...)
 	case showScope:
-		if of := v[f.other]; of < 4 {
-			return append(b, p.shown64([...]Table{Locations, LocationGroups, SystemTreeNodes, Groups}[of], x)...)
+		if scope := v[f.other]; scope < 4 {
+			return append(b, p.shown64([...]Table{Locations, LocationGroups, SystemTreeNodes, Groups}[scope], x)...)
 		}
 		if x == undefined64 {
 			return append(b, "UNDEFINED"...)

@@ -68,15 +68,15 @@ type restoredArchive struct {
 
 // restoreClass adds a class of metrics. The members have their indexes as ids.
 func (m *model) restoreClass(r *Record) {
-	of, n := r.Values[0], min(r.Values[1], uint64(len(r.Values)-2))
-	m.metrics[of] = nil
+	classID, n := r.Values[0], min(r.Values[1], uint64(len(r.Values)-2))
+	m.metrics[classID] = nil
 	for _, i := range r.Values[2 : 2+n] {
 		if i < uint64(m.defs.Metrics.Len()) {
-			m.metrics[of] = append(m.metrics[of], uint32(i))
+			m.metrics[classID] = append(m.metrics[classID], uint32(i))
 		}
 	}
-	if len(m.metrics[of]) > 0 {
-		m.index[Metrics].set(of, m.metrics[of][0])
+	if len(m.metrics[classID]) > 0 {
+		m.index[Metrics].set(classID, m.metrics[classID][0])
 	}
 }
 

@@ -289,13 +289,13 @@ func (o *originalArchives) setID(t Table, i uint32, id uint64) {
 
 // rank returns the rank of a location in a communicator. from is the location of the event that names
 // the rank. Both locations are given by their ids.
-func (o *originalArchives) rank(from uint64, c *printComm, of uint64) (uint64, bool) {
+func (o *originalArchives) rank(from uint64, c *printComm, loc uint64) (uint64, bool) {
 	if c == nil || c.a == nil {
 		return 0, false
 	}
 	key := groupView{c, c.b != nil && c.a.contains(from)}
 	if c.side(from).typ == commSelf {
-		return 0, of == from
+		return 0, loc == from
 	}
 	known, ok := o.seenRanks, o.seenRanks != nil && o.seenView == key
 	if !ok {
@@ -315,7 +315,7 @@ func (o *originalArchives) rank(from uint64, c *printComm, of uint64) (uint64, b
 		o.ranks[key] = known
 	}
 	o.seenView, o.seenRanks = key, known
-	r, ok := known[of]
+	r, ok := known[loc]
 	return r, ok
 }
 
@@ -524,11 +524,11 @@ func (e *encoder) setParameter(c *trace.Cursor) (key uint32, ok bool) {
 	case trace.Uint64:
 		id = parameterUnsigned
 	}
-	of := uint64(undefined32)
+	parameter := uint64(undefined32)
 	if c.Ref() != trace.NoRef {
-		of = e.id(Parameters, c.Ref())
+		parameter = e.id(Parameters, c.Ref())
 	}
-	x.ID, x.Values = id, append(x.Values[:0], of, v)
+	x.ID, x.Values = id, append(x.Values[:0], parameter, v)
 	return keys[i], true
 }
 

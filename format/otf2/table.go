@@ -114,8 +114,8 @@ func ref64(name string, to Table) field {
 func ref8(name string, to Table) field {
 	return field{name: name, enc: encByte, show: showRef, table: to}
 }
-func rank(name string, s showMode, of int) field {
-	return field{name: name, enc: enc32, show: s, other: of, table: noTable}
+func rank(name string, s showMode, communicator int) field {
+	return field{name: name, enc: enc32, show: s, other: communicator, table: noTable}
 }
 func paradigm(name string) field {
 	return field{name: name, enc: encByte, show: showParadigm, table: noTable}

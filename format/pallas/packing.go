@@ -41,16 +41,16 @@ func (t *threadWriter) flush(v *recordedVector) error {
 		return nil
 	}
 	var buffer [5]uint64
-	of := append(buffer[:0], uint64(n))
+	head := append(buffer[:0], uint64(n))
 	if v.length {
 		least, most, sum := v.values[0], v.values[0], uint64(0)
 		for _, x := range v.values {
 			least, most = min(least, x), max(most, x)
 			sum += x
 		}
-		of = append(of, least, most, sum/uint64(n))
+		head = append(head, least, most, sum/uint64(n))
 	} else {
-		of = append(of, v.values[0], v.values[n-1])
+		head = append(head, v.values[0], v.values[n-1])
 	}
 	d := &t.data[v.file]
 	if t.w.compatible && !t.moving {
@@ -77,7 +77,7 @@ func (t *threadWriter) flush(v *recordedVector) error {
 			}
 		}
 	}
-	v.blocks = append(append(v.blocks, of...), place)
+	v.blocks = append(append(v.blocks, head...), place)
 	t.flushed += int64(8 * n)
 	return err
 }

@@ -140,9 +140,10 @@ func (d *decoder) joinSubsets(all []procKey) {
 	}
 	size, members := 0, int64(0)
 	for _, x := range o.barriers {
-		of, in := setKey{TypeProcessorSet, x.processors}, setKey{TypeProcessSet, x.processes}
-		processors, processes := d.defs.members(of), d.defs.members(in)
-		if size += len(processors) + len(processes); !d.defs.hasSubset(of) || !d.defs.hasSubset(in) || size > maxJoined {
+		nodes, ranks := setKey{TypeProcessorSet, x.processors}, setKey{TypeProcessSet, x.processes}
+		processors, processes := d.defs.members(nodes), d.defs.members(ranks)
+		if size += len(processors) + len(processes); !d.defs.hasSubset(nodes) || !d.defs.hasSubset(ranks) ||
+			size > maxJoined {
 			continue
 		}
 		// If some member of the subset of processes is no process, its members are processors.

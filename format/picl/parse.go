@@ -335,13 +335,13 @@ func (p *blockParser) addRecord(h *head, l []byte, i int, t, number int64) error
 
 // appendStatistics adds the values of a statistics record to the last row. typ is the type of the
 // record.
-func (p *blockParser) appendStatistics(b *trace.Batch, typ int64, of procKey, line int64) {
+func (p *blockParser) appendStatistics(b *trace.Batch, typ int64, process procKey, line int64) {
 	b.AddOps(uint64(TypeTimes - typ))
 	for j := 0; j+1 < len(p.vals); j += 2 {
-		b.AddAttr(p.statisticKey(p.vals[j], of, line), p.vals[j+1])
+		b.AddAttr(p.statisticKey(p.vals[j], process, line), p.vals[j+1])
 	}
 	if n := len(p.vals); n%2 == 1 {
-		b.AddAttr(p.statisticKey(p.vals[n-1], of, line), noValue)
+		b.AddAttr(p.statisticKey(p.vals[n-1], process, line), noValue)
 	}
 }
 
@@ -491,13 +491,13 @@ var noValue = trace.StringValue("")
 // statisticKey returns the attribute for the statistics of an event type. The name of the attribute is
 // the number of the event type. Its description is the name that the event type has for the processor
 // and process of the record.
-func (p *blockParser) statisticKey(event trace.Value, of procKey, line int64) uint32 {
+func (p *blockParser) statisticKey(event trace.Value, process procKey, line int64) uint32 {
 	number := event.String()
 	typ, ok := event.Whole()
 	if !ok {
 		return p.defineAs(trace.AttributeDef{Name: strings.Clone(number)})
 	}
-	name, ok := p.d.defs.labelOf(typ, of.processor, of.process, line)
+	name, ok := p.d.defs.labelOf(typ, process.processor, process.process, line)
 	if !ok {
 		name = eventName(typ)
 	}

@@ -105,10 +105,10 @@ func (f *eventTotals) add(g *eventTotals) {
 
 // addUnrecorded adds values of event types that have no event records. typ is the type of the
 // statistics record, which determines whether they are times, counts or volumes.
-func (f *eventTotals) addUnrecorded(typ int64, of map[int64]float64) {
+func (f *eventTotals) addUnrecorded(typ int64, values map[int64]float64) {
 	x := 0.0
-	for _, e := range slices.Sorted(maps.Keys(of)) {
-		x += of[e]
+	for _, e := range slices.Sorted(maps.Keys(values)) {
+		x += values[e]
 	}
 	switch typ {
 	case TypeTimes:
@@ -336,8 +336,8 @@ func (s *Statistics) lostOf(k procKey) (stop lostEvents) {
 	if len(s.lost) == 0 {
 		return stop
 	}
-	for _, of := range [4]procKey{k, {k.processor, -1}, {-1, k.process}, {-1, -1}} {
-		stop.add(s.lost[of])
+	for _, key := range [4]procKey{k, {k.processor, -1}, {-1, k.process}, {-1, -1}} {
+		stop.add(s.lost[key])
 	}
 	for _, some := range s.lostSubsets {
 		if s.covers(some, k) {
@@ -428,28 +428,28 @@ func (s *Statistics) Records(t trace.Decimal) []Record {
 	var out []Record
 	for _, k := range s.order {
 		same := others[k.processor]
-		of := []*processStatistics{s.process[k]}
+		list := []*processStatistics{s.process[k]}
 		if all := s.process[procKey{k.processor, -1}]; k.process >= 0 && len(same) == 1 && all != nil {
-			of = append(of, all)
+			list = append(list, all)
 		} else if k.process == -1 {
 			if len(same) == 1 && same[0].process >= 0 {
 				continue
 			}
 			for _, o := range same {
-				of = append(of, s.process[o])
+				list = append(list, s.process[o])
 			}
 		}
-		out = appendStatistics(out, Record{Time: t, Processor: k.processor, Process: k.process}, of)
+		out = appendStatistics(out, Record{Time: t, Processor: k.processor, Process: k.process}, list)
 	}
 	return out
 }
 
-// appendStatistics appends the statistics records of a process. The process may have several elements in of.
+// appendStatistics appends the statistics records of a process. The process may have several elements in list.
 // Each record has the head of r.
-func appendStatistics(out []Record, r Record, of []*processStatistics) []Record {
+func appendStatistics(out []Record, r Record, list []*processStatistics) []Record {
 	emit := func(inside int64, keep func(int64) bool) {
 		sums := map[int64]*eventTotals{}
-		for _, p := range of {
+		for _, p := range list {
 			for e, f := range p.inside[inside] {
 				if !keep(e) {
 					continue
@@ -461,7 +461,7 @@ func appendStatistics(out []Record, r Record, of []*processStatistics) []Record 
 			}
 		}
 		recorded := func(typ, event int64) bool {
-			return slices.ContainsFunc(of, func(p *processStatistics) bool { return p.recorded[valueKey{typ, inside, event}] })
+			return slices.ContainsFunc(list, func(p *processStatistics) bool { return p.recorded[valueKey{typ, inside, event}] })
 		}
 		var times, counts, volumes []trace.Value
 		for _, e := range slices.SortedFunc(maps.Keys(sums), compareEvents) {
@@ -487,7 +487,7 @@ func appendStatistics(out []Record, r Record, of []*processStatistics) []Record 
 	emit(-1, func(e int64) bool { return e < -1 }) // in a pair, -1 stands for the sum over all events
 	emit(-1, func(e int64) bool { return e >= 0 })
 	tables := map[int64]bool{}
-	for _, p := range of {
+	for _, p := range list {
 		for e := range p.inside {
 			tables[e] = e >= 0
 		}
@@ -509,13 +509,13 @@ func intValue(n int64) trace.Value {
 
 // covered returns the processes that a statistics record is about, and which of their events may lack
 // records.
-func (s *Statistics) covered(r *Record) (of []*processStatistics, stopped lostEvents) {
+func (s *Statistics) covered(r *Record) (list []*processStatistics, stopped lostEvents) {
 	about := s.processOf(r)
 	if about.processor >= 0 && about.process >= 0 {
 		if p := s.process[about]; p != nil {
-			of = append(of, p)
+			list = append(list, p)
 		}
-		return of, s.lostOf(about)
+		return list, s.lostOf(about)
 	}
 	about = procKey{r.Processor, r.Process}
 	candidates := s.order
@@ -530,11 +530,11 @@ func (s *Statistics) covered(r *Record) (of []*processStatistics, stopped lostEv
 	}
 	for _, k := range candidates {
 		if s.covers(about, k) {
-			of = append(of, s.process[k])
+			list = append(list, s.process[k])
 			stopped.add(s.lostOf(k))
 		}
 	}
-	return of, stopped
+	return list, stopped
 }
 
 // isUndefined reports whether a number is the id of a subset that no record of the file defines.

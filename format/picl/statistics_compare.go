@@ -19,7 +19,7 @@ func (s *Statistics) Compare(r *Record, tick trace.Decimal) []*trace.Defect {
 	if r.Type > TypeTimes || r.Type < TypeSizeVolumes {
 		return late
 	}
-	of, stopped := s.covered(r)
+	affected, stopped := s.covered(r)
 	out := late
 	if n := len(r.Values); n%2 == 1 {
 		out = append(out,
@@ -54,7 +54,7 @@ func (s *Statistics) Compare(r *Record, tick trace.Decimal) []*trace.Defect {
 		}
 		var f eventTotals
 		least := partly || s.unrecorded(event) || stopped.mayLack(event, s.defs) // some events may lack records
-		for _, p := range of {
+		for _, p := range affected {
 			for _, inside := range s.tablesOf(p, r.Event) {
 				g := s.sum(p, inside, event)
 				f.add(&g)
@@ -87,8 +87,8 @@ func (s *Statistics) Compare(r *Record, tick trace.Decimal) []*trace.Defect {
 			Found:  stated.String(), Expected: f.text(r.Type) + " from the events"}
 		if event == -1 {
 			sum.defect = defect
-			of := max(r.Processor, -1)
-			s.pending[of] = append(s.pending[of], sum)
+			processor := max(r.Processor, -1)
+			s.pending[processor] = append(s.pending[processor], sum)
 		} else {
 			out = append(out, defect)
 		}
@@ -98,8 +98,8 @@ func (s *Statistics) Compare(r *Record, tick trace.Decimal) []*trace.Defect {
 
 // Rest returns the defects of the pending sums, which no later record can explain any more.
 func (s *Statistics) Rest() []*trace.Defect {
-	for _, of := range slices.Sorted(maps.Keys(s.pending)) {
-		s.settle(of)
+	for _, processor := range slices.Sorted(maps.Keys(s.pending)) {
+		s.settle(processor)
 	}
 	late := s.decided
 	s.decided = nil
@@ -107,14 +107,14 @@ func (s *Statistics) Rest() []*trace.Defect {
 }
 
 // settle compares the pending sums of a processor again.
-func (s *Statistics) settle(of int64) {
-	for _, p := range s.pending[of] {
+func (s *Statistics) settle(processor int64) {
+	for _, p := range s.pending[processor] {
 		p.events.addUnrecorded(p.about.typ, s.unrecordedValues[p.about])
 		if !p.events.agrees(p.about.typ, p.stated, p.tick, false) {
 			s.decided = append(s.decided, p.defect)
 		}
 	}
-	delete(s.pending, of)
+	delete(s.pending, processor)
 }
 
 // agrees reports whether the value of a record equals the total. typ is the type of the record. If least is

@@ -42,11 +42,11 @@ func (d *subsets) update(k setKey) {
 	}
 	d.all[k] = d.follow(k)
 	for _, m := range d.all[k] {
-		of := setKey{k.typ, m}
-		if d.subsetsOf[of] == nil {
-			d.subsetsOf[of] = &memberships{}
+		member := setKey{k.typ, m}
+		if d.subsetsOf[member] == nil {
+			d.subsetsOf[member] = &memberships{}
 		}
-		d.subsetsOf[of].add(k.id)
+		d.subsetsOf[member].add(k.id)
 	}
 }
 
@@ -61,10 +61,10 @@ func (d *subsets) follow(k setKey) []int64 {
 	}
 	all, known := []int64(nil), map[int64]bool{}
 	for next := []int64{k.id}; len(next) > 0; {
-		of := d.sets[setKey{k.typ, next[0]}]
+		members := d.sets[setKey{k.typ, next[0]}]
 		next = next[1:]
-		d.followed += len(of)
-		for _, m := range of {
+		d.followed += len(members)
+		for _, m := range members {
 			if known[m] {
 				continue
 			}

@@ -322,8 +322,8 @@ func (a *app) writeEfficiencyCSV(list []*efficiencyResult) error {
 
 // counterFactors are the factors of the computation scaling that follow from counters.
 var counterFactors = [...]struct {
-	name string
-	of   func(c *efficiency.CounterScaling) float64
+	name  string
+	value func(c *efficiency.CounterScaling) float64
 }{
 	{"instructions", func(c *efficiency.CounterScaling) float64 { return c.Instructions }},
 	{"instructions per cycle", func(c *efficiency.CounterScaling) float64 { return c.IPC }},
@@ -366,8 +366,8 @@ func (a *app) printEfficiency(list []*efficiencyResult) {
 	}
 	if scaling {
 		for _, f := range []struct {
-			name string
-			of   func(s *efficiency.Scaling) float64
+			name  string
+			value func(s *efficiency.Scaling) float64
 		}{
 			{"computation scaling", func(s *efficiency.Scaling) float64 { return s.Computation }},
 			{"global efficiency", func(s *efficiency.Scaling) float64 { return s.Global }},
@@ -377,7 +377,7 @@ func (a *app) printEfficiency(list []*efficiencyResult) {
 				if x.Scaling == nil {
 					return "–"
 				}
-				return fmt.Sprintf("%.3f", f.of(x.Scaling))
+				return fmt.Sprintf("%.3f", f.value(x.Scaling))
 			}})
 		}
 		counted := slices.ContainsFunc(list, (*efficiencyResult).hasCounterScaling)
@@ -387,7 +387,7 @@ func (a *app) printEfficiency(list []*efficiencyResult) {
 				if !x.hasCounterScaling() {
 					return "–"
 				}
-				return fmt.Sprintf("%.3f", f.of(x.Scaling.Counters))
+				return fmt.Sprintf("%.3f", f.value(x.Scaling.Counters))
 			}})
 		}
 	}

@@ -59,25 +59,25 @@ func compareMeans(s trace.Ticks, n int64, t trace.Ticks, m int64) int {
 
 // sortRegions sorts regions by a key.
 func sortRegions(l []profile.Region, key string) {
-	of := func(r *profile.Region) sortLine {
+	line := func(r *profile.Region) sortLine {
 		return sortLine{r.Name, r.Exclusive, r.Inclusive, r.Sum, r.Count, r.Min, r.Max}
 	}
-	slices.SortStableFunc(l, func(a, b profile.Region) int { return compare(key, of(&a), of(&b)) })
+	slices.SortStableFunc(l, func(a, b profile.Region) int { return compare(key, line(&a), line(&b)) })
 }
 
 // sortActivities sorts activities by a key. Their time is both their exclusive and their inclusive
 // time.
 func sortActivities(l []profile.Activity, key string) {
-	of := func(x *profile.Activity) sortLine {
+	line := func(x *profile.Activity) sortLine {
 		return sortLine{x.Name, x.Time, x.Time, x.Time, x.Count, x.Min, x.Max}
 	}
-	slices.SortStableFunc(l, func(a, b profile.Activity) int { return compare(key, of(&a), of(&b)) })
+	slices.SortStableFunc(l, func(a, b profile.Activity) int { return compare(key, line(&a), line(&b)) })
 }
 
 // sortPaths sorts the children of each call path by a key.
 func sortPaths(l []calltree.Node, key string) []calltree.Node {
-	of := func(n *calltree.Node) sortLine {
+	line := func(n *calltree.Node) sortLine {
 		return sortLine{n.Name, n.Exclusive, n.Inclusive, n.Inclusive, n.Count, n.Min, n.Max}
 	}
-	return calltree.Sorted(l, func(a, b *calltree.Node) int { return compare(key, of(a), of(b)) })
+	return calltree.Sorted(l, func(a, b *calltree.Node) int { return compare(key, line(a), line(b)) })
 }

@@ -124,10 +124,10 @@ func addSums(all, list []sum) []sum {
 
 // totals returns the sums of all tracks.
 func (b *builder) totals() (visits, claims []Sum) {
-	list := func(of func(*blockSummer) []sum) (out []Sum) {
+	list := func(sums func(*blockSummer) []sum) (out []Sum) {
 		var all []sum
 		for _, p := range b.allPackers {
-			all = addSums(all, of(&p.sums))
+			all = addSums(all, sums(&p.sums))
 		}
 		for _, s := range all {
 			out = append(out, Sum{Region: s.region, Count: s.count, Inclusive: s.inclusive, Exclusive: s.exclusive,

@@ -74,8 +74,8 @@ func (w *worker) windowCollective(l *lane, t int64, window uint64, ops []uint64)
 		begin, l.windowBegins = l.windowBegins[n], l.windowBegins[:n]
 	}
 	l.sequences[Sequence{window, false, true}]++
-	of := []uint64{window, operand(ops, 0), operand(ops, 2), operand(ops, 3), operand(ops, 4)}
-	if err := w.add(l, WindowCollective, t, of); err != nil {
+	operands := []uint64{window, operand(ops, 0), operand(ops, 2), operand(ops, 3), operand(ops, 4)}
+	if err := w.add(l, WindowCollective, t, operands); err != nil {
 		return err
 	}
 	return w.endOperationSince(l, begin, known, t)

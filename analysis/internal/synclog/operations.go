@@ -99,14 +99,14 @@ func (w *worker) collective(l *lane, t int64, ops []uint64) error {
 	} else {
 		b, known = l.collectives.Pop()
 	}
-	of := collectiveOperands(ops)
+	operands := collectiveOperands(ops)
 	if n := len(l.calls); known && n > 0 && l.calls[n-1].begun > 0 {
 		l.calls[n-1].begun--
 	}
-	if known && of[0] == trace.Undefined { // in OTF, only the begin records the operation
-		of = b.ops
+	if known && operands[0] == trace.Undefined { // in OTF, only the begin records the operation
+		operands = b.ops
 	}
-	if err := w.addCollective(l, of, t); err != nil {
+	if err := w.addCollective(l, operands, t); err != nil {
 		return err
 	}
 	return w.endOperationSince(l, b.time, known, t)
