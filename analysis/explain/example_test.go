@@ -33,6 +33,8 @@ func Example() {
 	if err != nil || !ok {
 		log.Fatal(err, x.Missing())
 	}
+	// Process 1 computes for 66 µs, and process 0 for 40 µs. The calls of MPI take 36 µs, of which 30 µs are the wait
+	// for process 0. The other 6 µs are 3 % of twice 100 µs.
 	for _, f := range x.Findings {
 		fmt.Println(f.Title)
 	}
