@@ -454,11 +454,11 @@ func (s *filterScan) dropsBegin(loc, number uint32, k trace.Kind) bool {
 	case l == nil:
 		return false
 	case k == trace.RecvBegin:
-		return l.receives.has(number)
+		return l.receives.Has(int64(number))
 	case k == trace.CollectiveRequest:
-		return l.posts.has(number)
+		return l.posts.Has(int64(number))
 	}
-	return l.collectives.has(number)
+	return l.collectives.Has(int64(number))
 }
 
 // recordDropped stores that a claim or mark is dropped, because links to it must also be dropped.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/internal/bylocation"
+	"github.com/weft-trace/weft/internal/numberset"
 	"github.com/weft-trace/weft/internal/openset"
 	"github.com/weft-trace/weft/trace"
 )
@@ -14,7 +15,7 @@ import (
 // unwanted communicator. These are posted receives, posted collective operations and others. Each is identified by
 // its number, and stored as a bit.
 type unwantedBegins struct {
-	receives, posts, collectives         numberSet
+	receives, posts, collectives         numberset.Set
 	posted                               openset.Map[uint64, postedRequest] // by request
 	open                                 []uint32                           // numbers of the open collective operations
 	nextReceive, nextPost, nextOperation uint32
@@ -22,23 +23,9 @@ type unwantedBegins struct {
 
 // postedRequest is an open request: the set that has it if its communicator is unwanted, and its number.
 type postedRequest struct {
-	in     *numberSet
+	in     *numberset.Set
 	number uint32
 }
-
-// numberSet is a set of small numbers.
-type numberSet []uint64
-
-// set adds the number n to the set.
-func (ns *numberSet) set(n uint32) {
-	for int(n>>6) >= len(*ns) {
-		*ns = append(*ns, 0)
-	}
-	(*ns)[n>>6] |= 1 << (n & 63)
-}
-
-// has reports whether the set has n.
-func (ns numberSet) has(n uint32) bool { return int(n>>6) < len(ns) && ns[n>>6]>>(n&63)&1 == 1 }
 
 // Prepare prepares the trace. With Communicator it reads the trace to find the begins whose ends
 // have an unwanted communicator.
@@ -98,7 +85,7 @@ func (u *unwantedBegins) update(s *filterScan, x *trace.Cursor) {
 			id = x.Op(5)
 		}
 		if r, ok := u.posted.Take(id); ok && !s.wantsRefs(x) {
-			r.in.set(r.number)
+			r.in.Add(int64(r.number))
 		}
 	case trace.CollectiveBegin, trace.RMACollectiveBegin:
 		u.open = append(u.open, u.nextOperation)
@@ -106,7 +93,7 @@ func (u *unwantedBegins) update(s *filterScan, x *trace.Cursor) {
 	case trace.CollectiveEnd, trace.RMACollectiveEnd:
 		if n := len(u.open); n > 0 {
 			if !s.wantsRefs(x) {
-				u.collectives.set(u.open[n-1])
+				u.collectives.Add(int64(u.open[n-1]))
 			}
 			u.open = u.open[:n-1]
 		}

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/weft-trace/weft/internal/numberset"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -30,7 +31,7 @@ type problem struct {
 	clockOf []int32 // indexed by location; none for locations that have no clock
 	clocks  []clock
 	log     *constraintLog
-	ignored bitset // numbers of the constraints that no clock can meet
+	ignored numberset.Set // numbers of the constraints that no clock can meet
 }
 
 // clock is one clock with its locations.
@@ -214,7 +215,7 @@ func (q *problem) countEarly(v *Violations, c *constraint, at func(node) int64) 
 		v.Collectives++
 	}
 	v.Worst = max(v.Worst, early)
-	return !c.inside && !q.ignored.contains(c.number)
+	return !c.inside && !q.ignored.Has(c.number)
 }
 
 // critical returns the node of the latest begin and the node of the earliest end, by the times from at.
@@ -236,29 +237,4 @@ func (c *constraint) critical(at func(node) int64) (from, to node) {
 		}
 	}
 	return from, to
-}
-
-// bitset is a set of numbers. It consists of pages of bits. Pages without a number take no memory.
-type bitset struct{ pages [][]uint64 }
-
-// pageBits is the number of bits of a page.
-const pageBits = 1 << 15
-
-func (b *bitset) contains(n int64) bool {
-	page := n / pageBits
-	if page >= int64(len(b.pages)) || b.pages[page] == nil {
-		return false
-	}
-	return b.pages[page][n%pageBits/64]>>(n%64)&1 != 0
-}
-
-func (b *bitset) add(n int64) {
-	page := n / pageBits
-	for page >= int64(len(b.pages)) {
-		b.pages = append(b.pages, nil)
-	}
-	if b.pages[page] == nil {
-		b.pages[page] = make([]uint64, pageBits/64)
-	}
-	b.pages[page][n%pageBits/64] |= 1 << (n % 64)
 }

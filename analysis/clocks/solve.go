@@ -169,7 +169,7 @@ func (s *solution) run(ctx context.Context) error {
 func (s *solution) solveWithoutContradictions(ctx context.Context) error {
 	s.e = newEstimate(s.q, s.opt, s.reference)
 	err := s.q.each(ctx, func(c *constraint) error {
-		if !c.inside && !s.q.ignored.contains(c.number) {
+		if !c.inside && !s.q.ignored.Has(c.number) {
 			s.e.add(c)
 		}
 		return nil
@@ -212,7 +212,7 @@ func (s *solution) correctLinearly(ctx context.Context, before bool) (correctabl
 			// of an operation with more than fewPairs pairs. Of such an operation, add the latest begin and the
 			// earliest end if the correction violates their order, and compute the correction again.
 			if round < maxAddedRounds && !c.message && !c.inside && len(c.from)*len(c.to) > fewPairs &&
-				!s.q.ignored.contains(c.number) {
+				!s.q.ignored.Has(c.number) {
 				if u, v := c.critical(at); at(u) > at(v) {
 					added = s.e.bound(u, v, 0) || added
 				}

@@ -97,7 +97,7 @@ func (s *solution) agenda(ctx context.Context) (*agenda, error) {
 		length = max(length, x.last-x.first)
 	}
 	err := s.q.each(ctx, func(c *constraint) error {
-		if c.inside || s.q.ignored.contains(c.number) || count >= maxSteps {
+		if c.inside || s.q.ignored.Has(c.number) || count >= maxSteps {
 			return nil
 		}
 		latest := int64(math.MinInt64)
@@ -150,7 +150,7 @@ func (s *solution) eachVisit(ctx context.Context, f func(v *visit) error) error 
 			for _, n := range side {
 				var err error
 				switch {
-				case c.inside || s.q.ignored.contains(c.number):
+				case c.inside || s.q.ignored.Has(c.number):
 					err = add(n)
 				case c.message:
 					err = add(n, uint64(sends+i), number)
@@ -677,7 +677,7 @@ func (f *forward) ignoreCauses(w *waiter) {
 			continue
 		}
 		l.ignored = true
-		f.s.q.ignored.add(l.number)
+		f.s.q.ignored.Add(l.number)
 		if l.role < begins {
 			f.found.Messages++
 		} else {
