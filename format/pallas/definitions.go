@@ -65,7 +65,9 @@ type Definitions struct {
 // definitions reads the five tables of definitions (docs/formats/pallas.md, "Definitions").
 func (s *source) definitions(abi uint8, global *Definitions) *Definitions {
 	d := &Definitions{global: global}
-	for range s.count("strings", 9) {
+	n := s.count("strings", 9)
+	d.Strings = make([]String, 0, n)
+	for range n {
 		ref, at := s.u32(), s.at
 		n := int32(s.u32())
 		if n < 1 {

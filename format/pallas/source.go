@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"sync"
+	"unsafe"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/internal/archive"
@@ -152,7 +153,8 @@ func (s *source) count(what string, size int) int {
 	return int(n)
 }
 
-// text reads a string of n bytes. The last byte must be 0.
+// text reads a string of n bytes. The last byte must be 0. The string shares the memory of a file that is in memory as a
+// whole, because a trace may have as many strings as events, and packed rows of many megabytes.
 func (s *source) text(n uint64) string {
 	at := s.at
 	if n == 0 || n > uint64(s.left()) {
@@ -164,9 +166,13 @@ func (s *source) text(n uint64) string {
 		if s.minor == nil { // the length alone determines where the text ends
 			s.minor = archive.Damaged(s.path, int64(at)+int64(n)-1, fmt.Sprintf("0x%02x", b[n-1]), "0 at the end of a text")
 		}
-		return string(b)
+	} else {
+		b = b[:n-1]
 	}
-	return string(b[:n-1])
+	if s.f != nil {
+		return string(b) // the next part takes the place of b
+	}
+	return unsafe.String(unsafe.SliceData(b), len(b))
 }
 
 // smallFiles keeps the contents of thread files that were read to find the extent of the trace, until
