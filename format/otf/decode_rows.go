@@ -144,16 +144,16 @@ func (d *decoder) addAttributes(b *trace.Batch, r *Record, text string, texted b
 		if d.carried && v.Key <= lastKey {
 			continue
 		}
-		b.AddAttr(d.attribute(stream, v))
+		b.AddAttr(d.attribute(stream, v, nil))
 	}
 	if carries && d.restorer != nil {
 		d.applyCarried(b, r)
 	}
 }
 
-// attribute returns the attribute for a key-value pair, and its value.
-func (d *decoder) attribute(stream uint32, v *KeyValue) (key uint32, x trace.Value) {
-	key, x = d.key(stream, v), v.value()
+// attribute returns the attribute for a key-value pair, and its value. texts may be nil.
+func (d *decoder) attribute(stream uint32, v *KeyValue, texts *shortTexts) (key uint32, x trace.Value) {
+	key, x = d.key(stream, v), v.value(texts)
 	if d.carried && x.Type == trace.Bytes && key != trace.NoRef && d.defs.Attributes.At(key).Type == trace.String {
 		x.Type = trace.String
 	}

@@ -138,12 +138,13 @@ var valueTypes = [...]trace.Type{
 	Bytes: trace.Bytes,
 }
 
-// value returns the value of a pair as a value of the model. The result does not share the memory of the pair.
-func (v *KeyValue) value() trace.Value {
+// value returns the value of a pair as a value of the model. The result does not share the memory of the pair. texts may
+// be nil.
+func (v *KeyValue) value(texts *shortTexts) trace.Value {
 	t := valueTypes[v.Type]
 	switch v.Type {
 	case Bytes:
-		return trace.Value{Str: string(v.Bytes), Type: t}
+		return trace.Value{Str: texts.text(v.Bytes), Type: t}
 	case Int8, Int16, Int32, Int64:
 		return trace.Value{Num: uint64(v.Int()), Type: t}
 	}
@@ -517,7 +518,7 @@ const asyncName = "__ASYNC_SOURCE__"
 func (m *model) attrs(r *Record) (out []trace.Attr) {
 	for i := range r.KeyValues {
 		v := &r.KeyValues[i]
-		out = append(out, trace.Attr{Key: m.defs.Attributes.At(m.key(r.Stream, v)).Name, Value: v.value()})
+		out = append(out, trace.Attr{Key: m.defs.Attributes.At(m.key(r.Stream, v)).Name, Value: v.value(nil)})
 	}
 	return out
 }

@@ -1,6 +1,7 @@
 package otf
 
 import (
+	"bytes"
 	"unsafe"
 
 	"github.com/weft-trace/weft/trace"
@@ -99,6 +100,10 @@ func (br *bulkReader) addWithPairs(l *lane, text unsafe.Pointer, pos int, time i
 		next = br.addMessage(l, text, pos, time)
 	case 'C':
 		next = br.addCounterValue(l, text, pos, time)
+	case '#':
+		if packed != nil {
+			next = br.addComment(l, text, pos, time)
+		}
 	}
 	if next == 0 {
 		return 0, nil
@@ -109,7 +114,7 @@ func (br *bulkReader) addWithPairs(l *lane, text unsafe.Pointer, pos int, time i
 		if br.d.carried && v.Key <= lastKey {
 			continue
 		}
-		b.AddAttr(br.d.attribute(br.f.s.reported, v))
+		b.AddAttr(br.d.attribute(br.f.s.reported, v, &br.texts))
 	}
 	if packed != nil && br.d.restorer.Amend(b, packed) != nil {
 		b.DropLast() // the slow path reports the defect
@@ -117,6 +122,26 @@ func (br *bulkReader) addWithPairs(l *lane, text unsafe.Pointer, pos int, time i
 		return 0, nil
 	}
 	return next, l
+}
+
+// addComment adds a row without a text for the comment at pos, which carries another row. It returns the position of the
+// next line, or 0 if the slow path must read the comment.
+func (br *bulkReader) addComment(l *lane, text unsafe.Pointer, pos int, time int64) (next int) {
+	if byteAt(text, pos+1) != '"' {
+		return 0
+	}
+	end := pos + 2
+	for b := byteAt(text, end); b >= ' ' && b < 0x7f && b != '"' && b != '\\'; b = byteAt(text, end) {
+		end++
+	}
+	if byteAt(text, end) != '"' || byteAt(text, end+1) != '\n' ||
+		bytes.HasPrefix(unsafe.Slice((*byte)(unsafe.Add(text, pos+2)), end-pos-2), []byte(genericText)) {
+		return 0
+	}
+	k := l.n & (laneLimit - 1)
+	l.rows.time[k], l.rows.ref[k], l.rows.kind[k] = time, trace.NoRef, trace.Comment
+	l.n++
+	return end + 2
 }
 
 // carriedPairs returns the lane and the packed row that the pairs state. l is the lane of the record's process. ok is
@@ -136,22 +161,27 @@ func (br *bulkReader) carriedPairs(l *lane) (to *lane, packed []byte, ok bool) {
 	return to, packed, to != nil && to != br.foreignLane && !(br.d.unnamedLeaves && packed != nil)
 }
 
+// foreignBits is the number of bits of an index of [bulkReader.foreign].
+const foreignBits = 6
+
 // setForeignLane makes br.foreignLane stand for a process. It returns false if the process does not belong to a
 // resource, or not to the stream.
 func (br *bulkReader) setForeignLane(process uint64) bool {
-	if br.d.restorer == nil || process < laneProcess || process > noProcess {
+	if process < laneProcess {
 		return false
 	}
-	listed, known := br.listed[process]
-	if !known {
-		if br.listed == nil {
-			br.foreignLane, br.listed = &lane{}, map[uint64]bool{}
+	known := &br.foreign[process&(1<<foreignBits-1)]
+	if *known != process {
+		if br.d.restorer == nil || process > noProcess || !br.d.isListed(process, br.f.s.id) {
+			return false
 		}
-		listed = br.d.isListed(process, br.f.s.id)
-		br.listed[process] = listed
+		if br.foreignLane == nil {
+			br.foreignLane = &lane{}
+		}
+		*known = process
 	}
 	br.foreignLane.process = process
-	return listed
+	return true
 }
 
 // readForeignLane reads the lines from pos to end as [bulkReader.readLines] does, for the processes of resources.
@@ -207,16 +237,18 @@ func (br *bulkReader) readForeignLane(text unsafe.Pointer, pos, end int, l *lane
 // addPair adds the pair at pos to the pairs of the next record. It returns the position of the next line, or 0 if the
 // pair is spelled in another way, continues an array, or repeats a key.
 func (br *bulkReader) addPair(text unsafe.Pointer, pos int) (next int) {
-	key, i := parseNumber(text, pos+1)
-	if byteAt(text, i) != 'Y' || i == pos+1 {
+	// Most keys, and all types, have one digit.
+	w := word(text, pos)
+	key, typ, i := uint64(hexValue[byte(w>>8)]), uint64(hexValue[byte(w>>24)]), pos+5
+	if key > 15 || byte(w>>16) != 'Y' {
+		if key, i = parseNumber(text, pos+1); byteAt(text, i) != 'Y' || i == pos+1 {
+			return 0
+		}
+		typ, w, i = uint64(hexValue[byteAt(text, i+1)]), word(text, i-2), i+3
+	}
+	if byte(w>>32) != 'V' || typ > uint64(Bytes) {
 		return 0
 	}
-	at := i + 1
-	typ, i := parseNumber(text, at)
-	if byteAt(text, i) != 'V' || i == at || typ > uint64(Bytes) {
-		return 0
-	}
-	i++
 	for k := range br.pairs {
 		if br.pairs[k].Key == uint32(key) {
 			return 0
@@ -237,14 +269,16 @@ func (br *bulkReader) addPair(text unsafe.Pointer, pos int) (next int) {
 		v.Bits = bits & (^uint64(0) >> (64 - v.Type.bits()))
 		return end + 1
 	}
-	v.Bytes = v.Bytes[:0] // uses the memory of an earlier pair
-	for ; len(v.Bytes) < arrayLine; i += 2 {
-		b := br.form.pairs.at(text, i)
-		if b&validPair == 0 {
-			break
-		}
-		v.Bytes = append(v.Bytes, byte(b))
+	data := v.Bytes[:cap(v.Bytes)] // uses the memory of an earlier pair
+	if len(data) < arrayLine {
+		data = make([]byte, arrayLine)
 	}
+	n = 0
+	for b := br.form.pairs.at(text, i); b&validPair != 0 && n < arrayLine; b = br.form.pairs.at(text, i) {
+		data[n] = byte(b)
+		n, i = n+1, i+2
+	}
+	v.Bytes = data[:n]
 	if byteAt(text, i) != 'L' {
 		return 0
 	}
@@ -253,4 +287,29 @@ func (br *bulkReader) addPair(text unsafe.Pointer, pos int) (next int) {
 		return 0
 	}
 	return end + 1
+}
+
+// textBits is the number of bits of an index of [shortTexts].
+const textBits = 9
+
+// shortTexts holds texts of up to 8 bytes that have occurred, because most texts of pairs are short and occur again.
+type shortTexts [1 << textBits]struct {
+	word uint64 // the bytes of the text
+	text string
+}
+
+// text returns b as a string. If t is nil, the string is new.
+func (t *shortTexts) text(b []byte) string {
+	if t == nil || len(b) > 8 {
+		return string(b)
+	}
+	word := uint64(0)
+	for _, c := range b {
+		word = word<<8 | uint64(c)
+	}
+	known := &t[word*hashFactor>>(64-textBits)]
+	if known.word != word || len(known.text) != len(b) {
+		known.word, known.text = word, string(b)
+	}
+	return known.text
 }

@@ -43,10 +43,11 @@ type bulkReader struct {
 	counter          uint64 // counter is the counter of the last value, and metric is its metric
 	metric           uint32
 	pairs            []KeyValue // pairs of the next record
+	texts            shortTexts // texts of pairs
 	// foreignLane stands for the process of a resource, whose records carry rows of other locations. It is
-	// nil until such a process occurs. listed holds the processes of this sort that belong to the stream.
+	// nil until such a process occurs. foreign holds processes of this sort that belong to the stream.
 	foreignLane *lane
-	listed      map[uint64]bool
+	foreign     [1 << foreignBits]uint64
 	hasRows     bool
 	first       uint64 // time of the first row
 	last        uint64 // time of the last row
@@ -67,7 +68,7 @@ func (br *bulkReader) begin(f *fileStream) {
 	}
 	br.clearTables()
 	br.f, br.hasRows, br.last, br.tooManyProcesses, br.metric = f, false, 0, false, trace.NoRef
-	clear(br.listed)
+	clear(br.foreign[:])
 	if f.s.byLine = true; len(f.s.t.buf) == 0 { // otherwise a search has already read some text
 		f.s.t.buf = br.text
 	}

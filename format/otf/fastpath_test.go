@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -38,12 +39,15 @@ func rowsOf(t *testing.T, files fstest.MapFS, way string) (rows map[string][]str
 	}
 	sink := format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
 		for c := b.Cursor(); c.Next(); {
-			id := d.Defs().Locations.At(c.Location()).ID
+			x := d.Defs().Locations.At(c.Location())
 			name := "-"
 			if c.Ref() != trace.NoRef && (c.Kind() == trace.Enter || c.Kind() == trace.Leave) {
 				name = d.Defs().Regions.At(c.Ref()).Name
+			} else if c.Ref() != trace.NoRef && c.Kind() == trace.Generic {
+				name = *d.Defs().Strings.At(c.Ref())
 			}
 			keys, values := c.Attrs()
+			id := fmt.Sprint(x.ID, x.Name) // an undefined process 0 is not location 0
 			rows[id] = append(rows[id], fmt.Sprint(c.Time(), c.Kind(), name, c.Ops(), keys, values))
 		}
 		return nil
@@ -227,7 +231,9 @@ func TestFastPathRestores(t *testing.T) {
 	var open []int64
 	for at := range int64(120) {
 		x := trace.Attr{Key: "id", Value: trace.StringValue(strings.Repeat("i", rng.IntN(50)))}
-		switch rng.IntN(6) {
+		switch rng.IntN(7) {
+		case 6:
+			r.Event(p, at, trace.Generic, r.Defs().Strings.Add("g"), nil, x)
 		case 0, 1, 2:
 			open = append(open, r.Claim(resources[rng.IntN(2)], at, r.Region("a"), rng.Float64(), x))
 		case 3:
@@ -259,6 +265,13 @@ func TestFastPathRestores(t *testing.T) {
 	if n := bytes.Count(text, fmt.Appendf(nil, "\n*%x", laneProcess>>4)); n < 20 {
 		t.Errorf("found %d lines that select the lane of a resource, expected at least 20", n)
 	}
+	// Packed rows that take their references from the comments that carry them.
+	withRef := regexp.MustCompile(`(?m)^K1YbV(.)1..00L3\n#`) // the kind of the row, the reference, and no operands
+	if !withRef.Match(text) {
+		t.Error("no comment carries a row with a reference")
+	}
+	files["x.1.events"] = &fstest.MapFile{Data: withRef.ReplaceAll(text, []byte("K1YbV${1}000L2\n#"))}
+	sameRowsOf(t, files)
 	lines := strings.SplitAfter(string(text), "\n")
 	for range effort.Rounds(300) {
 		list := slices.Clone(lines)
