@@ -36,13 +36,31 @@ func PackLinks(links []trace.Link) []byte {
 // UnpackLinks returns the links that [PackLinks] has packed. It returns an error if an end of a
 // link is not at one of the given number of locations.
 func UnpackLinks(data []byte, locations int) (links []trace.Link, err error) {
+	return unpackLinks(data, locations, true)
+}
+
+// CheckLinks returns the error of [UnpackLinks].
+func CheckLinks(data []byte, locations int) error {
+	_, err := unpackLinks(data, locations, false)
+	return err
+}
+
+// shortestLink is the least number of bytes of a packed link.
+const shortestLink = 11
+
+// unpackLinks reads packed links. It returns no links unless keep is set.
+func unpackLinks(data []byte, locations int, keep bool) (links []trace.Link, err error) {
 	text, err := unpack(data)
 	if err != nil {
 		return nil, fmt.Errorf("links: %w", err)
 	}
 	u := Unpacker{Data: text}
 	id, last := int64(0), int64(0)
-	for range u.count(u.Uvarint()) {
+	count := u.count(u.Uvarint())
+	if keep {
+		links = make([]trace.Link, 0, min(count, len(u.Data)/shortestLink))
+	}
+	for range count {
 		l := trace.Link{ID: id + u.varint()}
 		id = l.ID
 		for _, e := range []*trace.End{&l.Src, &l.Dst} {
@@ -55,16 +73,23 @@ func UnpackLinks(data []byte, locations int) (links []trace.Link, err error) {
 			}
 		}
 		l.Pos = u.varint()
-		if n := u.count(u.Uvarint()); n > 0 {
+		if n := u.count(u.Uvarint()); keep && n > 0 {
 			l.Attrs = make([]trace.Attr, 0, min(n, 16))
 			for range n {
 				l.Attrs = append(l.Attrs, trace.Attr{Key: u.text(), Value: u.value()})
+			}
+		} else {
+			for range n {
+				u.Bytes()
+				u.rawValue()
 			}
 		}
 		if u.Err != nil {
 			return nil, fmt.Errorf("links: %w", u.Err)
 		}
-		links = append(links, l)
+		if keep {
+			links = append(links, l)
+		}
 	}
 	if u.Err == nil && len(u.Data) > 0 {
 		u.Err = fmt.Errorf("found %s after the last one, expected none", plural.Of(len(u.Data), "byte"))

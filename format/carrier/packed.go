@@ -536,18 +536,22 @@ func (u *Unpacker) Bytes() []byte {
 func (u *Unpacker) text() string { return string(u.Bytes()) }
 
 // value reads a value that [appendValue] has appended.
-func (u *Unpacker) value() (v trace.Value) {
-	typ := int(u.byte())
-	if typ >= len(valueTypes) {
-		u.Err, u.Data = fmt.Errorf("found a packed value of type %d, expected less than %d", typ, len(valueTypes)), nil
-		return v
+func (u *Unpacker) value() trace.Value {
+	typ, text, n := u.rawValue()
+	return trace.Value{Type: typ, Str: string(text), Num: n}
+}
+
+// rawValue is like value. The text shares the memory of Data.
+func (u *Unpacker) rawValue() (typ trace.Type, text []byte, n uint64) {
+	i := int(u.byte())
+	if i >= len(valueTypes) {
+		u.Err, u.Data = fmt.Errorf("found a packed value of type %d, expected less than %d", i, len(valueTypes)), nil
+		return typ, nil, 0
 	}
-	if v.Type = valueTypes[typ]; v.Type == trace.String || v.Type == trace.Bytes {
-		v.Str = u.text()
-	} else {
-		v.Num = u.Uvarint()
+	if typ = valueTypes[i]; typ == trace.String || typ == trace.Bytes {
+		return typ, u.Bytes(), 0
 	}
-	return v
+	return typ, nil, u.Uvarint()
 }
 
 // packedKind holds the properties of a kind that packed rows have.

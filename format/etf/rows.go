@@ -182,7 +182,7 @@ func (p *blockParser) addRestored(it *timedLine, r carriedOrder) error {
 	if it.kind == E && len(p.raw) == 1 && p.raw[0].Key == "weft.links" {
 		data, err := carrier.FromText(nil, p.raw[0].Value)
 		if err == nil {
-			_, err = carrier.UnpackLinks(data, d.Model.Locations.Len())
+			err = carrier.CheckLinks(data, d.Model.Locations.Len())
 		}
 		if err != nil {
 			return bad(err.Error())

@@ -367,7 +367,7 @@ func (d *decoder) restorePlace(r *Record) (skip bool, err error) {
 	if v, ok := r.Find(linkKey); ok && r.Type == NoOp {
 		if d.links != nil {
 			d.linkCount++
-			if _, err := carrier.UnpackLinks(v.Bytes, d.defs.Locations.Len()); err != nil {
+			if err := carrier.CheckLinks(v.Bytes, d.defs.Locations.Len()); err != nil {
 				return true, d.reportCarried(r, err)
 			}
 			return true, d.links.Add(d.linkCount, v.Bytes)

@@ -112,7 +112,7 @@ func (p *blockParser) restoreLinks(text string, number int64) error {
 	if err != nil {
 		return err
 	}
-	if _, err := carrier.UnpackLinks(data, p.d.Model.Locations.Len()); err != nil {
+	if err := carrier.CheckLinks(data, p.d.Model.Locations.Len()); err != nil {
 		return err
 	}
 	p.links = append(p.links, carriedLinks{number, data})
