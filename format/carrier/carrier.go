@@ -12,6 +12,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/internal/digits"
@@ -499,10 +500,16 @@ func (r *Restorer) addAttrs(b *trace.Batch, pairs []Pair) error {
 
 // Links collects the links of a scan, in a temporary file if there are many, and delivers them
 // after the events. The zero Links is ready to use.
-type Links struct{ sorter *extsort.Sorter }
+type Links struct {
+	mu     sync.Mutex
+	sorter *extsort.Sorter
+}
 
-// Add adds links that [PackLinks] has packed. Blocks of links are delivered in the order of place.
+// Add adds links that [PackLinks] has packed. Blocks of links are delivered in the order of place. Several goroutines
+// may call Add.
 func (l *Links) Add(place int64, data []byte) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	if l.sorter == nil {
 		l.sorter = extsort.New(4<<20, "")
 	}

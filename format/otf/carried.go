@@ -366,13 +366,12 @@ func (d *decoder) restorePlace(r *Record) (skip bool, err error) {
 	}
 	if v, ok := r.Find(linkKey); ok && r.Type == NoOp {
 		if d.links != nil {
-			d.linkCount++
+			d.linkPlace++
 			if err := carrier.CheckLinks(v.Bytes, d.defs.Locations.Len()); err != nil {
 				return true, d.reportCarried(r, err)
 			}
-			return true, d.links.Add(d.linkCount, v.Bytes)
+			return true, d.links.Add(d.linkPlace, v.Bytes)
 		}
-		d.needsDefinition = d.needsDefinition || d.trying && !d.unlinked // links follow the events of all streams
 		return true, nil
 	}
 	if v, ok := r.Find(locationKey); ok && v.Bits < uint64(len(d.model.process)) {
@@ -542,7 +541,7 @@ func newLinks(d *decoder, sel trace.Selection) *carrier.Links {
 	if sel.Links == trace.NoLinks || !d.carried {
 		return nil
 	}
-	d.linkCount = 0
+	d.linkPlace = 0
 	return &carrier.Links{}
 }
 

@@ -36,14 +36,12 @@ type decoder struct {
 	// trying is set during a speculative scan. Such a scan has not checked the order of the files, and
 	// several of them run at the same time (see scanSpeculatively).
 	trying bool
-	// unlinked is set if the scan may ignore links.
-	unlinked bool
 	// severalStreams is set if a process has events in several streams.
 	severalStreams bool
 	// open regions of each location, for leaves that do not name a region; indexed by location
 	stacks    []*openRegions
 	links     *carrier.Links // the links found so far; nil if links are not selected
-	linkCount int64
+	linkPlace int64          // place of the last of them, see [carrier.Links.Add]
 }
 
 // Open opens a trace.

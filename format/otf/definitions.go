@@ -138,8 +138,8 @@ var valueTypes = [...]trace.Type{
 	Bytes: trace.Bytes,
 }
 
-// value returns the value of a pair as a value of the model. The result does not share the memory of the pair. texts may
-// be nil.
+// value returns the value of a pair as a value of the model. The result does not share the memory of the pair. texts
+// may be nil.
 func (v *KeyValue) value(texts *shortTexts) trace.Value {
 	t := valueTypes[v.Type]
 	switch v.Type {

@@ -124,8 +124,8 @@ func (br *bulkReader) addWithPairs(l *lane, text unsafe.Pointer, pos int, time i
 	return next, l
 }
 
-// addComment adds a row without a text for the comment at pos, which carries another row. It returns the position of the
-// next line, or 0 if the slow path must read the comment.
+// addComment adds a row without a text for the comment at pos, which carries another row. It returns the position of
+// the next line, or 0 if the slow path must read the comment.
 func (br *bulkReader) addComment(l *lane, text unsafe.Pointer, pos int, time int64) (next int) {
 	if byteAt(text, pos+1) != '"' {
 		return 0

@@ -17,7 +17,8 @@ import (
 func (d *decoder) scanFromSnapshots(ctx context.Context, sel trace.Selection, sink func(int) format.Sink) (ok bool,
 	err error) {
 	from, ok := d.clock.toFile(sel.From)
-	if !ok || sel.From < 0 || d.marks.any || d.carriesOpen() || len(d.async) > 0 {
+	if !ok || sel.From < 0 || d.marks.any || d.carriesOpen() || len(d.async) > 0 ||
+		d.carried && sel.Links != trace.NoLinks {
 		return false, nil
 	}
 	at, ok, err := d.snapshotsAt(ctx, from)
@@ -31,7 +32,7 @@ func (d *decoder) scanFromSnapshots(ctx context.Context, sel trace.Selection, si
 	return d.scanStreams(ctx, ask, func(w int) format.Sink {
 		s := sink(w)
 		return &snapshotSink{Sink: format.Trim(d.defs, after, s), whole: s}
-	}, &at)
+	}, &at, nil)
 }
 
 // carriesOpen reports whether some open calls are known only from the data that weft carries for a trace of

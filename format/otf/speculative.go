@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/format/carrier"
 	"github.com/weft-trace/weft/internal/pipeline"
 	"github.com/weft-trace/weft/trace"
 )
@@ -22,13 +23,32 @@ func (d *decoder) scanSpeculatively(ctx context.Context, sel trace.Selection, si
 	if d.indexed || d.marks.any || len(d.async) > 0 {
 		return false, nil
 	}
-	return d.scanStreams(ctx, sel, sink, nil)
+	links := newLinks(d, sel)
+	if links == nil {
+		return d.scanStreams(ctx, sel, sink, nil, nil)
+	}
+	defer links.Close()
+	if sel.OneEventFrom != 0 {
+		return false, nil // links follow the events, which are not all read
+	}
+	var first format.Sink
+	ok, err = d.scanStreams(ctx, sel, func(w int) format.Sink {
+		s := sink(w)
+		if w == 0 {
+			first = s
+		}
+		return s
+	}, nil, links)
+	if ok && err == nil {
+		err = links.Deliver(ctx, d.defs.Locations.Len(), first.Links)
+	}
+	return ok, err
 }
 
-// scanStreams does the work of scanSpeculatively. If resume is not nil, scanStreams begins at the snapshots of
-// that time (see [decoder.scanFromSnapshots]).
+// scanStreams does the work of scanSpeculatively, but stores the links in links. If resume is not nil, scanStreams
+// begins at the snapshots of that time (see [decoder.scanFromSnapshots]).
 func (d *decoder) scanStreams(ctx context.Context, sel trace.Selection, sink func(int) format.Sink,
-	resume *uint64) (ok bool, err error) {
+	resume *uint64, links *carrier.Links) (ok bool, err error) {
 	streams, ok := d.streamsOf(sel)
 	if !ok {
 		return false, nil
@@ -37,7 +57,6 @@ func (d *decoder) scanStreams(ctx context.Context, sel trace.Selection, sink fun
 	quiet := *d.r
 	quiet.opt.Read = &format.ReadOptions{Values: d.opt.Values, Report: report}
 	total := int64(0)
-	unlinked := sel.Links == trace.NoLinks
 	parts := []Part{Snapshots, Statistics, Events}
 	if sel.NoStates || resume != nil {
 		parts = []Part{Events}
@@ -49,14 +68,9 @@ func (d *decoder) scanStreams(ctx context.Context, sel trace.Selection, sink fun
 			if err != nil {
 				return false, err
 			}
-			linked := false
 			if s != nil {
 				total += s.t.h.Size
-				linked = d.carried && !unlinked && s.t.hasTrailingLinks()
 				s.t.Close()
-			}
-			if linked {
-				return false, nil
 			}
 			if s == nil && part == Events {
 				return false, nil
@@ -70,7 +84,7 @@ func (d *decoder) scanStreams(ctx context.Context, sel trace.Selection, sink fun
 	for w := range workers {
 		m := *d.model
 		m.frozen = true
-		readers[w] = newBulk(&decoder{model: &m, r: &quiet, opt: quiet.opt.Read, trying: true, unlinked: unlinked,
+		readers[w] = newBulk(&decoder{model: &m, r: &quiet, opt: quiet.opt.Read, trying: true, links: links,
 			unnamedLeaves: d.metUnnamedLeave}, nil)
 		readers[w].resume, readers[w].begun, readers[w].withStates = resume, sel.LocationBegins, states
 	}
@@ -89,15 +103,15 @@ func (d *decoder) scanStreams(ctx context.Context, sel trace.Selection, sink fun
 	}
 	var unusual atomic.Bool
 	next := 0
-	err = pipeline.Run(ctx, min(workers, len(streams)), func() (id uint32, ok bool, err error) {
+	err = pipeline.Run(ctx, min(workers, len(streams)), func() (p piece, ok bool, err error) {
 		if next == len(streams) || unusual.Load() {
-			return 0, false, nil
+			return piece{}, false, nil
 		}
 		next++
-		return streams[next-1], true, nil
-	}, func(w int, id uint32) (struct{}, error) {
+		return piece{stream: streams[next-1], place: next - 1, to: math.MaxInt64}, true, nil
+	}, func(w int, p piece) (struct{}, error) {
 		x := readers[w]
-		good, err := x.deliverPiece(ctx, piece{stream: id, to: math.MaxInt64}, sel)
+		good, err := x.deliverPiece(ctx, p, sel)
 		if !good || len(report.Rules()) > 0 {
 			unusual.Store(true)
 			return struct{}{}, err
@@ -118,6 +132,7 @@ func (d *decoder) scanStreams(ctx context.Context, sel trace.Selection, sink fun
 // tail, which is the text that the next piece skips.
 type piece struct {
 	stream   uint32
+	place    int // index of the stream among those of the scan
 	from, to int64
 	time     uint64 // time in ticks at the beginning of the piece; 0 for the beginning of the file
 	skip     int
@@ -146,12 +161,15 @@ func scanPieces(ctx context.Context, readers []*bulkReader, streams []uint32, se
 	sink format.Sink) (bool, error) {
 	r := readers[0].d.r
 	var list []piece
-	for _, id := range streams {
+	for place, id := range streams {
 		s, err := r.open(id, Events)
 		if err != nil || s == nil {
 			return false, err
 		}
 		x, err := s.pieces()
+		for i := range x {
+			x[i].place = place
+		}
 		if enough, ok := readers[0].d.clock.toFile(sel.OneEventFrom); err == nil && ok && sel.OneEventFrom != 0 {
 			x, err = s.splitAfter(x, enough)
 		}
@@ -324,7 +342,7 @@ func (s *stream) splitAfter(list []piece, enough uint64) ([]piece, error) {
 	}
 	for i := range list {
 		if p := &list[i]; p.from < at && at < p.to {
-			rest := piece{stream: p.stream, from: at, to: p.to, time: time}
+			rest := piece{stream: p.stream, place: p.place, from: at, to: p.to, time: time}
 			p.to = at
 			list = slices.Insert(list, i+1, rest)
 			break
@@ -364,6 +382,8 @@ func (br *bulkReader) deliverPiece(ctx context.Context, p piece, sel trace.Selec
 		}
 		sel.From = br.d.clock.firstFrom(*br.resume)
 	}
+	// No file has more links than bytes, so links keep their order.
+	br.d.linkPlace = int64(p.place)<<44 + p.from
 	f, err := br.d.stream(ctx, &survey{id: p.stream, part: Events}, sel, br.d.opt.SortMemory())
 	if f == nil || err != nil {
 		return false, err

@@ -153,8 +153,8 @@ func (s *source) count(what string, size int) int {
 	return int(n)
 }
 
-// text reads a string of n bytes. The last byte must be 0. The string shares the memory of a file that is in memory as a
-// whole, because a trace may have as many strings as events, and packed rows of many megabytes.
+// text reads a string of n bytes. The last byte must be 0. The string shares the memory of a file that is in memory as
+// a whole, because a trace may have as many strings as events, and packed rows of many megabytes.
 func (s *source) text(n uint64) string {
 	at := s.at
 	if n == 0 || n > uint64(s.left()) {
