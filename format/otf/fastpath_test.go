@@ -420,3 +420,44 @@ func TestZippedWindow(t *testing.T) {
 		t.Errorf("%d events before and %d after, of %d", a, b, len(all))
 	}
 }
+
+// TestLinksOfParallelScan checks that a scan by several cores needs no survey of a trace with links, and delivers the
+// same links in the same order as a scan by one.
+func TestLinksOfParallelScan(t *testing.T) {
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
+	resources := []uint32{r.Resource("cpu", 2, ""), r.Resource("memory", 9, "")}
+	before := int64(-1)
+	for at := range int64(60_000) {
+		claim := r.Claim(resources[at%2], at, r.Region("a"), 1)
+		r.Release(claim, at+1)
+		if before >= 0 {
+			r.Link(trace.End{Kind: trace.AtClaimEnd, ID: before}, trace.End{Kind: trace.AtClaimStart, ID: claim})
+		}
+		before = claim
+	}
+	path := filepath.Join(t.TempDir(), "x.otf")
+	writeRecorded(t, path, r, &format.WriteOptions{Values: map[string]string{"otf.streams": "2"}})
+	want := r.Links()
+	for _, workers := range []int{1, 4} {
+		d, err := (Format{}).Open(context.Background(), format.Source{FS: os.DirFS(filepath.Dir(path)), Name: "x.otf",
+			Path: path}, &format.ReadOptions{Workers: workers})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []trace.Link
+		ok, err := d.(*decoder).scanSpeculatively(context.Background(), trace.Everything(), func(int) format.Sink {
+			return format.SinkFuncs{OnLinks: func(l []trace.Link) error {
+				got = append(got, l...)
+				return nil
+			}}
+		})
+		if err != nil || !ok || len(got) != len(want) {
+			t.Fatalf("%d workers: %t, %d links, %v; expected %d", workers, ok, len(got), err, len(want))
+		}
+		for i := range got {
+			if got[i].Src.ID != want[i].Src.ID || got[i].Dst.ID != want[i].Dst.ID {
+				t.Fatalf("%d workers: link %d is %+v, expected %+v", workers, i, got[i], want[i])
+			}
+		}
+	}
+}
