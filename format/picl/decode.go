@@ -32,7 +32,7 @@ type decoder struct {
 	kept        []keptRecord     // definition records, kept for the encoder
 	defined     []int64          // line numbers of the definitions and of the lines that cannot be read
 	missing     map[setKey]int64 // undefined subsets in the heads of records, with the first line that uses each
-	statistics  bool             // the file has statistics records
+	statistics  map[int64]bool   // event types of statistics records
 	// number of records of the last scan for which weft would write another descriptor
 	spelled    int64
 	damaged    int64 // number of records of the last scan whose text holds more than their values
@@ -102,7 +102,7 @@ func (Format) Open(ctx context.Context, src format.Source, opt *format.ReadOptio
 
 // newDecoder returns a decoder for a file that has not been read yet.
 func newDecoder(opt *format.ReadOptions, f *lines.File, closer func() error) *decoder {
-	d := &decoder{Text: linetrace.NewText(opt, f, closer), defs: newDefinitions(),
+	d := &decoder{Text: linetrace.NewText(opt, f, closer), defs: newDefinitions(), statistics: map[int64]bool{},
 		peerLocations: map[procKey]uint32{},
 		locations:     map[procKey]uint32{}, onlyLocation: map[int64]uint32{}, regions: map[regionKey]uint32{},
 		direct:  map[int64]uint32{},
