@@ -324,3 +324,13 @@ func TestCutTRACESamplesAtBorders(t *testing.T) {
 		}
 	}
 }
+
+// TestRangeOfManySamples checks a range with more samples than 16 bits can count.
+func TestRangeOfManySamples(t *testing.T) {
+	path := textFile(t, "x.etf", "TS 0 ;\nTSS 0 0 ;\nTSR 0 0 0 1"+strings.Repeat(" 5", 70_000)+"\n")
+	for _, command := range []string{"states", "profile", "usage", "comm", "info"} {
+		if code, _, errs := runWeft(t, command, path); code != 0 {
+			t.Errorf("%s: exit code %d: %s", command, code, errs)
+		}
+	}
+}
