@@ -3,6 +3,7 @@ package picl
 import (
 	"cmp"
 	"context"
+	"math"
 	"strconv"
 	"strings"
 	"sync"
@@ -230,7 +231,7 @@ func (d *decoder) attribute(a trace.AttributeDef) uint32 {
 
 // declareKind adds a kind for a record type that the user defined or that is unknown, unless it exists.
 func (d *decoder) declareKind(typ int64) {
-	if _, ok := d.records[typ]; !ok {
+	if _, ok := d.records[typ]; !ok && d.Model.Kinds.Len() <= math.MaxUint16-int(trace.Declared) {
 		i := d.Model.Kinds.Add(trace.KindDef{Format: "picl", KindSpec: trace.KindSpec{
 			Name: "record " + strconv.FormatInt(typ, 10), Doc: "PICL record of type " + strconv.FormatInt(typ, 10),
 			Ref: trace.RefRegion}})

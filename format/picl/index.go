@@ -294,7 +294,7 @@ func (d *decoder) scanChunk(b *lines.Block) *scanResult {
 			r.firstRecord = number
 		}
 		if typ > TypeMark || typ < TypeExit && typ != TypeMessage && (typ > TypeTimes || typ < TypeSizeVolumes) {
-			if !slices.Contains(r.userTypes, typ) && len(r.userTypes) < 1000 {
+			if n := len(r.userTypes); n == 0 || r.userTypes[n-1] != typ {
 				r.userTypes = append(r.userTypes, typ)
 			}
 		}

@@ -194,6 +194,18 @@ func TestLabelsOfPredefined_2_1(t *testing.T) {
 	}
 }
 
+// TestUserRecords_2_3_1 checks that a trace may have many types of user records.
+func TestUserRecords_2_3_1(t *testing.T) {
+	var text strings.Builder
+	for i := range 1500 {
+		fmt.Fprintf(&text, "%d 0 0.1 0 0 0\n", i)
+	}
+	d := tracetest.Open(t, Format{}, write(t, text.String()), nil)
+	if n := d.Defs().Kinds.Len(); n != 1500 {
+		t.Errorf("found %d kinds of records, expected 1500", n)
+	}
+}
+
 // TestProcessMinusOne checks that process -1 is the only process of its processor if the processor has only
 // one process.
 func TestProcessMinusOne(t *testing.T) {
