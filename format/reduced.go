@@ -211,7 +211,7 @@ type reducedEvent struct {
 type reducedCode struct {
 	ref      uint32
 	kind     trace.Kind
-	operands uint16
+	operands uint32
 	ordered  bool
 	derived  bool
 }
@@ -337,7 +337,7 @@ func (r *reducedSink) put(l *reducedLane, b *trace.Batch, row uint32, op, derive
 		}
 		ops = b.Op[from:b.OpEnd[*op]]
 	}
-	code := reducedCode{ref: b.Ref[row], kind: b.Kind[row], operands: uint16(len(ops))}
+	code := reducedCode{ref: b.Ref[row], kind: b.Kind[row], operands: uint32(len(ops))}
 	for *derived < len(b.Derived) && b.Derived[*derived] < row {
 		*derived++
 	}

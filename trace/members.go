@@ -55,7 +55,10 @@ func (d *Definitions) MemberCount(communicator uint32) (n int, known bool) {
 	if d.IsSelf(uint64(communicator)) {
 		return 1, true
 	}
-	n = len(d.Sets.At(d.Communicator.At(communicator).Set).Members)
+	s := d.Sets.At(d.Communicator.At(communicator).Set)
+	if n = len(s.Members); d.Conventions.EventTypes {
+		n = len((&nestedSets{defs: d}).members(s.Kind, s.Members))
+	}
 	return n, n > 0
 }
 

@@ -512,7 +512,7 @@ func (on *ownNumbers) members(set subsetID, list []int64) []int64 {
 			out[i] = on.processor(m)
 		case kind == eventSets:
 			out[i] = on.event(m)
-		case kind == processSets && on.numbers.ListsProcessors(kind, list) &&
+		case kind == processSets && m >= -1 && on.numbers.ListsProcessors(kind, list) &&
 			!(on.joint[set.id] && on.numbers.KnowsProcesses(list)):
 			out[i] = on.processor(m)
 		case kind == processSets:

@@ -163,7 +163,8 @@ func (e *encoder) writeCommunicatorDefinitions(put func(*Record)) {
 			r.Members = append(r.Members, e.tokens.locations.at(int(l)))
 		}
 		if d.Sets.Has(c.Set) {
-			unknown += max(0, len(d.Sets.At(c.Set).Members)-len(r.Members))
+			n, _ := d.MemberCount(uint32(i)) // includes the members of sets inside of the set
+			unknown += max(0, max(n, len(d.Sets.At(c.Set).Members))-len(r.Members))
 		}
 		put(&r)
 	}

@@ -3,6 +3,7 @@ package picl
 import (
 	"cmp"
 	"context"
+	"math"
 	"strconv"
 	"strings"
 	"sync"
@@ -32,7 +33,7 @@ type decoder struct {
 	kept        []keptRecord     // definition records, kept for the encoder
 	defined     []int64          // line numbers of the definitions and of the lines that cannot be read
 	missing     map[setKey]int64 // undefined subsets in the heads of records, with the first line that uses each
-	statistics  bool             // the file has statistics records
+	statistics  map[int64]bool   // event types of statistics records
 	// number of records of the last scan for which weft would write another descriptor
 	spelled    int64
 	damaged    int64 // number of records of the last scan whose text holds more than their values
@@ -102,7 +103,7 @@ func (Format) Open(ctx context.Context, src format.Source, opt *format.ReadOptio
 
 // newDecoder returns a decoder for a file that has not been read yet.
 func newDecoder(opt *format.ReadOptions, f *lines.File, closer func() error) *decoder {
-	d := &decoder{Text: linetrace.NewText(opt, f, closer), defs: newDefinitions(),
+	d := &decoder{Text: linetrace.NewText(opt, f, closer), defs: newDefinitions(), statistics: map[int64]bool{},
 		peerLocations: map[procKey]uint32{},
 		locations:     map[procKey]uint32{}, onlyLocation: map[int64]uint32{}, regions: map[regionKey]uint32{},
 		direct:  map[int64]uint32{},
@@ -230,7 +231,7 @@ func (d *decoder) attribute(a trace.AttributeDef) uint32 {
 
 // declareKind adds a kind for a record type that the user defined or that is unknown, unless it exists.
 func (d *decoder) declareKind(typ int64) {
-	if _, ok := d.records[typ]; !ok {
+	if _, ok := d.records[typ]; !ok && d.Model.Kinds.Len() <= math.MaxUint16-int(trace.Declared) {
 		i := d.Model.Kinds.Add(trace.KindDef{Format: "picl", KindSpec: trace.KindSpec{
 			Name: "record " + strconv.FormatInt(typ, 10), Doc: "PICL record of type " + strconv.FormatInt(typ, 10),
 			Ref: trace.RefRegion}})

@@ -229,17 +229,11 @@ func (c *checker) Finish(ctx context.Context) error {
 			}
 		}
 	}
-	if !c.d.statistics {
+	if len(c.d.statistics) == 0 {
 		return nil
 	}
 	s := NewStatistics()
-	s.setDefinitions(c.d.defs, func(yield func(int64) bool) {
-		for k := range c.d.regions {
-			if !yield(k.event) {
-				return
-			}
-		}
-	})
+	s.setDefinitions(c.d.defs, c.d.statistics)
 	s.aliases = c.d.aliases()
 	report := func(defects []*trace.Defect) error {
 		for _, d := range defects {

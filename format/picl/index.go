@@ -40,7 +40,7 @@ type scanResult struct {
 	userTypes   []int64 // record types that the user defined or that are unknown
 	firstRecord int64
 	barriers    []barrierScope
-	statistics  bool
+	statistics  map[int64]bool // event types of statistics records
 	nesting     nesting
 	// processes with receives that lack information: true if the source may be missing, false if only the
 	// length or type may be missing
@@ -97,7 +97,7 @@ func (d *decoder) index(ctx context.Context) error {
 		d.unread += r.unread
 		d.malformed += r.malformed
 		d.encodings.Merge(r.encodings)
-		d.statistics = d.statistics || r.statistics
+		maps.Copy(d.statistics, r.statistics)
 		d.nesting.add(&r.nesting)
 		d.operations.addBarriers(r.barriers)
 		for k, source := range r.open {
@@ -279,7 +279,10 @@ func (d *decoder) scanChunk(b *lines.Block) *scanResult {
 				}
 			}
 			if typ <= TypeTimes && typ >= TypeSizeVolumes {
-				r.statistics = true
+				if r.statistics == nil {
+					r.statistics = map[int64]bool{}
+				}
+				r.statistics[h.f[1]] = true
 			}
 		}
 		if t := h.time(); t.Scale == r.Last.Scale && t.Scale <= r.Scale && t.Coef >= r.Last.Coef && r.Any {
@@ -291,7 +294,7 @@ func (d *decoder) scanChunk(b *lines.Block) *scanResult {
 			r.firstRecord = number
 		}
 		if typ > TypeMark || typ < TypeExit && typ != TypeMessage && (typ > TypeTimes || typ < TypeSizeVolumes) {
-			if !slices.Contains(r.userTypes, typ) && len(r.userTypes) < 1000 {
+			if n := len(r.userTypes); n == 0 || r.userTypes[n-1] != typ {
 				r.userTypes = append(r.userTypes, typ)
 			}
 		}

@@ -181,6 +181,31 @@ func TestLabelsOfSubsets(t *testing.T) {
 	}
 }
 
+// TestLabelsOfPredefined_2_1 checks that a label of a subset names the event types of the predefined subsets in it.
+func TestLabelsOfPredefined_2_1(t *testing.T) {
+	d := tracetest.Open(t, Format{}, write(t, "-203 -1 -1 -1 -1 3 2 -2000 -1012 -11\n-5 -2000 -1 -1 -1 4 0 pair\n"+
+		"-2 -21 0.1 0 0 0\n-2 -11 0.2 0 0 0\n-2 -51 0.3 0 0 0\n"), nil)
+	var got []string
+	for _, l := range tracetest.Dump(t, d, everything) {
+		got = append(got, strings.Fields(l)[3])
+	}
+	if diff := cmp.Diff([]string{`"pair"(-21)`, `"pair"(-11)`, `"recv0"(-51)`}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestUserRecords_2_3_1 checks that a trace may have many types of user records.
+func TestUserRecords_2_3_1(t *testing.T) {
+	var text strings.Builder
+	for i := range 1500 {
+		fmt.Fprintf(&text, "%d 0 0.1 0 0 0\n", i)
+	}
+	d := tracetest.Open(t, Format{}, write(t, text.String()), nil)
+	if n := d.Defs().Kinds.Len(); n != 1500 {
+		t.Errorf("found %d kinds of records, expected 1500", n)
+	}
+}
+
 // TestProcessMinusOne checks that process -1 is the only process of its processor if the processor has only
 // one process.
 func TestProcessMinusOne(t *testing.T) {

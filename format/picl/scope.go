@@ -2,6 +2,7 @@ package picl
 
 import (
 	"cmp"
+	"iter"
 	"math"
 	"slices"
 	"sync"
@@ -151,17 +152,44 @@ func (d *definitions) eventScopes(scopes map[int64]*eventScopes, event int64) []
 		return apply
 	}
 	add(-1)
-	for _, s := range eventSubsets {
-		if d.inEventSubset(s.id, event) && s.id != event && !d.hasSubset(setKey{TypeEventSet, s.id}) {
-			add(s.id)
-		}
-	}
-	for _, id := range d.subsetsWith(TypeEventSet, event) {
+	for id := range d.subsetsOfEvent(event) {
 		if id != event {
 			add(id)
 		}
 	}
 	return apply
+}
+
+// subsetsOfEvent returns the subsets that contain an event type.
+func (d *definitions) subsetsOfEvent(event int64) iter.Seq[int64] {
+	return func(yield func(int64) bool) {
+		for _, id := range d.subsetsWith(TypeEventSet, event) {
+			if !yield(id) {
+				return
+			}
+		}
+		var known map[int64]bool
+		for i := range eventSubsets {
+			s := &eventSubsets[i]
+			if !s.has(event) || d.hasSubset(setKey{TypeEventSet, s.id}) {
+				continue
+			}
+			if !yield(s.id) {
+				return
+			}
+			// Members of a subset may be predefined subsets.
+			list := d.subsetsWith(TypeEventSet, s.id)
+			if len(list) > 0 && known == nil {
+				known = map[int64]bool{}
+			}
+			for _, id := range list {
+				if !known[id] && !d.isMember(TypeEventSet, id, event) && !yield(id) {
+					return
+				}
+				known[id] = true
+			}
+		}
+	}
 }
 
 // placeScopes returns the processors, or processes, of scopes that apply to a processor or process. typ is the record

@@ -3,7 +3,6 @@ package picl
 import (
 	"context"
 	"fmt"
-	"iter"
 	"maps"
 	"math"
 	"slices"
@@ -24,8 +23,8 @@ type Statistics struct {
 	unrecordedValues map[statisticsKey]map[int64]float64
 	pending          map[int64][]pendingSum // indexed by processor; -1 for records about several processors
 	decided          []*trace.Defect        // defects of pending sums that have been decided
-	ownSubsets       []int64                // subsets that statistics records name as their event type
 	complete         bool                   // defs holds all subsets of the file
+	sums             statisticsSums
 	// events that may lack records, by process; -1 stands for all processors or all processes
 	lost        map[procKey]lostEvents
 	lostSubsets []procKey           // keys of lost that name subsets of processes on several processors
@@ -65,7 +64,8 @@ type pendingSum struct {
 type processStatistics struct {
 	last   trace.Decimal // time of the last record
 	open   map[int64][]entryTime
-	active []int64 // event types with open entries, in order of entry
+	tables *openTable    // the tables of open entries
+	opened map[int64]int // number of open entries of each table
 	// inside holds a table for each event type: the totals of the events inside events of that type.
 	// The key -1 holds the totals of the whole run.
 	inside   map[int64]map[int64]*eventTotals
@@ -79,7 +79,7 @@ type valueKey struct{ typ, inside, event int64 }
 type entryTime struct {
 	time   trace.Decimal
 	volume int64 // -1 if the volume is unknown
-	inside []int64
+	inside *openTable
 	waited eventTotals // totals of the waits inside the call
 }
 
@@ -101,6 +101,12 @@ func (f *eventTotals) add(g *eventTotals) {
 	f.count += g.count
 	f.volume += g.volume
 	f.unsure = f.unsure || g.unsure
+	if g.waited != nil {
+		if f.waited == nil {
+			f.waited = &eventTotals{}
+		}
+		f.waited.add(g.waited)
+	}
 }
 
 // addUnrecorded adds values of event types that have no event records. typ is the type of the
@@ -124,19 +130,8 @@ func (f *eventTotals) addUnrecorded(typ int64, values map[int64]float64) {
 func NewStatistics() *Statistics {
 	return &Statistics{process: map[procKey]*processStatistics{}, defs: newDefinitions(),
 		unrecordedValues: map[statisticsKey]map[int64]float64{},
-		pending:          map[int64][]pendingSum{}, lost: map[procKey]lostEvents{}, byProcessor: map[int64][]procKey{}}
-}
-
-// setDefinitions sets the subsets of the whole file. Subsets that occur among the event types get
-// tables of their own.
-func (s *Statistics) setDefinitions(d *definitions, events iter.Seq[int64]) {
-	s.defs.subsets, s.complete = d.subsets, true
-	for e := range events {
-		if s.defs.isSubset(e) && !slices.Contains(s.ownSubsets, e) {
-			s.ownSubsets = append(s.ownSubsets, e)
-		}
-	}
-	slices.Sort(s.ownSubsets)
+		pending:          map[int64][]pendingSum{}, lost: map[procKey]lostEvents{}, byProcessor: map[int64][]procKey{},
+		sums: newStatisticsSums()}
 }
 
 // Add adds an event record to the totals. For a statistics record, it notes which values the record
@@ -158,6 +153,7 @@ func (s *Statistics) Add(r *Record) {
 	if r.Processor < 0 {
 		return
 	}
+	s.sums.records++
 	s.digits = max(s.digits, r.Time.Scale)
 	if len(s.pending) > 0 {
 		s.settle(-1)
@@ -166,7 +162,8 @@ func (s *Statistics) Add(r *Record) {
 	if p != nil {
 		clear(p.recorded)
 	} else {
-		p = &processStatistics{open: map[int64][]entryTime{}, inside: map[int64]map[int64]*eventTotals{}}
+		p = &processStatistics{open: map[int64][]entryTime{}, opened: map[int64]int{},
+			inside: map[int64]map[int64]*eventTotals{}}
 		s.process[k] = p
 		s.order = append(s.order, k)
 		s.byProcessor[k.processor] = append(s.byProcessor[k.processor], k)
@@ -181,16 +178,13 @@ func (s *Statistics) Add(r *Record) {
 	spec := specOf(r.Event)
 	switch r.Type {
 	case TypeMark:
-		for _, in := range s.enclosing(p.active) {
-			f := p.totals(in, r.Event)
-			v := volume(spec, r.Values, true, true)
-			f.add(&eventTotals{count: 1, volume: max(0, v), unsure: v < 0})
-		}
+		v := volume(spec, r.Values, true, true)
+		s.addTotals(k, p, p.tables, r.Event, &eventTotals{count: 1, volume: max(0, v), unsure: v < 0})
 	case TypeEntry:
 		p.open[r.Event] = append(p.open[r.Event],
-			entryTime{time: r.Time, volume: volume(spec, r.Values, true, false), inside: slices.Clone(p.active)})
-		if !slices.Contains(p.active, r.Event) {
-			p.active = append(p.active, r.Event)
+			entryTime{time: r.Time, volume: volume(spec, r.Values, true, false), inside: p.tables})
+		for _, t := range s.tablesWith(r.Event) {
+			s.openTable(p, t)
 		}
 	case TypeExit:
 		open := p.open[r.Event]
@@ -200,9 +194,8 @@ func (s *Statistics) Add(r *Record) {
 		e := open[len(open)-1]
 		open = open[:len(open)-1]
 		p.open[r.Event] = open
-		if len(open) == 0 {
-			i := slices.Index(p.active, r.Event)
-			p.active = slices.Delete(p.active, i, i+1)
+		for _, t := range slices.Backward(s.tablesWith(r.Event)) {
+			s.closeTable(p, t)
 		}
 		v := max(e.volume, volume(spec, r.Values, false, true)) // the exit may repeat the volume
 		own := eventTotals{time: subtract(r.Time, e.time), timed: true, count: 1, volume: max(0, v), unsure: v < 0}
@@ -210,16 +203,11 @@ func (s *Statistics) Add(r *Record) {
 			call[len(call)-1].waited.add(&own)
 		}
 		e.waited.count, e.waited.volume = min(e.waited.count, 1), min(e.waited.volume, own.volume)
-		for _, in := range s.enclosing(e.inside) {
-			f := p.totals(in, r.Event)
-			f.add(&own)
-			if e.waited.count > 0 {
-				if f.waited == nil {
-					f.waited = &eventTotals{}
-				}
-				f.waited.add(&e.waited)
-			}
+		if e.waited.count > 0 {
+			waited := e.waited
+			own.waited = &waited
 		}
+		s.addTotals(k, p, e.inside, r.Event, &own)
 	}
 }
 
@@ -236,21 +224,6 @@ func (p *processStatistics) noteRecorded(r *Record) {
 			p.recorded[valueKey{r.Type, r.Event, event}] = true
 		}
 	}
-}
-
-// enclosing returns the keys of the tables to which an event belongs: -1 for the whole run, the event
-// types with open entries, and the subsets that contain one of these. Each key occurs once.
-func (s *Statistics) enclosing(open []int64) []int64 {
-	list := append([]int64{-1}, slices.DeleteFunc(slices.Clone(open), func(e int64) bool { return e == -1 })...)
-	for _, own := range s.ownSubsets {
-		in := func(e int64) bool {
-			return e != -1 && s.defs.inEventSubset(own, e)
-		}
-		if !slices.Contains(open, own) && slices.ContainsFunc(open, in) {
-			list = append(list, own)
-		}
-	}
-	return list
 }
 
 // addFile adds the records of a file in order of time. If the file is in that order and no process -1
@@ -299,6 +272,7 @@ func (s *Statistics) noteStop(r *Record, k procKey) {
 	if have.add(stop); have == s.lost[k] {
 		return
 	}
+	s.sums.stops++
 	s.lost[k] = have
 	note := func(k procKey) {
 		have := s.lost[k]
@@ -345,38 +319,6 @@ func (s *Statistics) lostOf(k procKey) (stop lostEvents) {
 		}
 	}
 	return stop
-}
-
-// mayLack reports whether some events of a type, or of a subset of types, may lack records.
-func (s lostEvents) mayLack(event int64, defs *definitions) bool {
-	if k := (setKey{TypeEventSet, event}); defs.hasSubset(k) {
-		return slices.ContainsFunc(defs.members(k), func(e int64) bool { return s.mayLack(e, newDefinitions()) })
-	}
-	switch {
-	case event == -1:
-		return s != lostEvents{}
-	case event >= 0 || event == -1001:
-		return s[userEvents]
-	case event == -1002:
-		return s[piclEvents] || s[tracingEvents]
-	case event <= -901 && event >= -1000 || event == -1901 || event == -1902:
-		return s[tracingEvents]
-	}
-	return s[piclEvents]
-}
-
-func (p *processStatistics) totals(inside, event int64) *eventTotals {
-	t := p.inside[inside]
-	if t == nil {
-		t = map[int64]*eventTotals{}
-		p.inside[inside] = t
-	}
-	f := t[event]
-	if f == nil {
-		f = &eventTotals{}
-		t[event] = f
-	}
-	return f
 }
 
 // volume returns the volume that a record adds to its event, or -1 if the record does not state it. The
@@ -507,36 +449,6 @@ func intValue(n int64) trace.Value {
 	return trace.IntValue(n)
 }
 
-// covered returns the processes that a statistics record is about, and which of their events may lack
-// records.
-func (s *Statistics) covered(r *Record) (list []*processStatistics, stopped lostEvents) {
-	about := s.processOf(r)
-	if about.processor >= 0 && about.process >= 0 {
-		if p := s.process[about]; p != nil {
-			list = append(list, p)
-		}
-		return list, s.lostOf(about)
-	}
-	about = procKey{r.Processor, r.Process}
-	candidates := s.order
-	if about.processor >= 0 {
-		candidates, stopped = s.byProcessor[about.processor], s.lostOf(about)
-	} else {
-		for k, stop := range s.lost { // lost may also name processes without events
-			if s.covers(about, k) || s.covers(k, about) || k.processor < 0 {
-				stopped.add(stop)
-			}
-		}
-	}
-	for _, k := range candidates {
-		if s.covers(about, k) {
-			list = append(list, s.process[k])
-			stopped.add(s.lostOf(k))
-		}
-	}
-	return list, stopped
-}
-
 // isUndefined reports whether a number is the id of a subset that no record of the file defines.
 func (s *Statistics) isUndefined(typ, id int64) bool {
 	return s.complete && s.defs.isUndefined(setKey{typ, id})
@@ -549,48 +461,6 @@ func (s *Statistics) covers(about, k procKey) bool {
 		s.defs.inSet(TypeProcessorSet, about.processor, k.processor)
 	process := about.process == k.process || about.process == -1 || s.defs.inSet(TypeProcessSet, about.process, k.process)
 	return processor && process
-}
-
-// tablesOf returns the keys of the tables that belong to the event type own of a statistics record. For -1 and
-// -901, the key is -1, which stands for the whole run. For a subset, the keys are the event types in the
-// subset that have a table.
-func (s *Statistics) tablesOf(p *processStatistics, own int64) []int64 {
-	if own == -1 || own == -901 {
-		return []int64{-1}
-	}
-	if _, exact := p.inside[own]; exact || !s.defs.isSubset(own) {
-		return []int64{own}
-	}
-	var out []int64
-	for _, e := range slices.Sorted(maps.Keys(p.inside)) {
-		if e != -1 && s.defs.inEventSubset(own, e) {
-			out = append(out, e)
-		}
-	}
-	return out
-}
-
-// sum returns the totals of an event type, or of all event types in a subset.
-func (s *Statistics) sum(p *processStatistics, inside, event int64) eventTotals {
-	t := p.inside[inside]
-	if f := t[event]; f != nil && event != -1 {
-		return *f
-	}
-	var sum eventTotals
-	if event != -1 && !s.defs.isSubset(event) {
-		return sum
-	}
-	for e, f := range t {
-		if e != -1 && s.defs.inEventSubset(event, e) {
-			sum.add(f)
-			if f.waited != nil { // the subset contains the wait as well
-				sum.time = subtract(sum.time, f.waited.time)
-				sum.count -= f.waited.count
-				sum.volume -= f.waited.volume
-			}
-		}
-	}
-	return sum
 }
 
 // unrecordedTypes lists the event types for which PICL writes statistics but no event records.

@@ -19,7 +19,11 @@ func (s *Statistics) Compare(r *Record, tick trace.Decimal) []*trace.Defect {
 	if r.Type > TypeTimes || r.Type < TypeSizeVolumes {
 		return late
 	}
-	affected, stopped := s.covered(r)
+	processes := s.processOf(r)
+	if processes.processor < 0 || processes.process < 0 {
+		processes = procKey{r.Processor, r.Process}
+	}
+	stopped := s.stoppedOf(processes)
 	out := late
 	if n := len(r.Values); n%2 == 1 {
 		out = append(out,
@@ -45,21 +49,21 @@ func (s *Statistics) Compare(r *Record, tick trace.Decimal) []*trace.Defect {
 		s.isUndefined(TypeEventSet, r.Event) {
 		return out
 	}
+	if s.sums.overflowed && about.inside != -1 {
+		return append(out,
+			&trace.Defect{Rule: "picl.statistics-unknown", Severity: trace.Note, Position: trace.Position{Line: r.Line},
+				Record: fmt.Sprintf("statistics inside %d on processor %d", r.Event, r.Processor),
+				Found:  "deeply nested events", Expected: "values that weft can compute from the events"})
+	}
 	// Events of the record's own type may lack records. The events inside of them are then unknown.
-	partly := about.inside != -1 && (s.unrecorded(r.Event) || stopped.mayLack(r.Event, s.defs))
+	partly := about.inside != -1 && (s.unrecorded(r.Event) || s.mayLack(stopped, r.Event))
 	for i := 0; i+1 < len(r.Values); i += 2 {
 		event, ok := r.Values[i].Whole()
 		if !ok || s.isUndefined(TypeEventSet, event) {
 			continue // the value is not an event type
 		}
-		var f eventTotals
-		least := partly || s.unrecorded(event) || stopped.mayLack(event, s.defs) // some events may lack records
-		for _, p := range affected {
-			for _, inside := range s.tablesOf(p, r.Event) {
-				g := s.sum(p, inside, event)
-				f.add(&g)
-			}
-		}
+		least := partly || s.unrecorded(event) || s.mayLack(stopped, event) // some events may lack records
+		f := s.total(processes, r.Event, event)
 		sum := pendingSum{about: about, events: f, stated: r.Values[i+1], tick: tick}
 		if event == -1 {
 			f.addUnrecorded(r.Type, s.unrecordedValues[about])

@@ -6,6 +6,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/weft-trace/weft/trace"
+	"github.com/weft-trace/weft/tracetest"
 )
 
 // TestSubsetsOfSubsets_2_1 checks that the members of a subset inside of another one are members of that one, for
@@ -56,5 +59,43 @@ func TestSubsetsDefinedAgain(t *testing.T) {
 		if d.inSet(TypeProcessorSet, -3, x) != want {
 			t.Errorf("found processor %d in the subset: %t, expected %t", x, !want, want)
 		}
+	}
+}
+
+// TestNestedCommunicators_2_1 checks the ranks of a communicator whose subset has other subsets as members.
+func TestNestedCommunicators_2_1(t *testing.T) {
+	const barriers = "-3 -402 1.0 0 0 2 2 -1 -8\n-3 -402 1.0 1 0 2 2 -1 -8\n-3 -402 1.0 2 0 2 2 -1 -8\n" +
+		"-4 -402 2.0 0 0 0\n-4 -402 2.0 1 0 0\n-4 -402 2.0 2 0 0\n-2 1 3.0 3 0 0\n"
+	for _, x := range []struct {
+		name, text string
+		want       []string
+		count      int
+	}{
+		{"processors as ranks", "-202 -812 0.0 -1 -1 3 2 -7 0 1\n-202 -812 0.0 -1 -1 3 2 -8 -7 2\n",
+			[]string{"0/0", "1/0", "2/0"}, 3},
+		{"defined later", "-202 -812 0.0 -1 -1 3 2 -8 2 -7\n-202 -812 0.0 -1 -1 3 2 -7 0 1\n",
+			[]string{"2/0", "0/0", "1/0"}, 3},
+		{"twice a member", "-202 -812 0.0 -1 -1 3 2 -7 0 1\n-202 -812 0.0 -1 -1 4 2 -8 1 -7 2\n",
+			[]string{"1/0", "0/0", "2/0"}, 3},
+		{"in each other", "-202 -812 0.0 -1 -1 4 2 -7 -8 0 1\n-202 -812 0.0 -1 -1 3 2 -8 -7 2\n",
+			[]string{"2/0", "0/0", "1/0"}, 3},
+		{"processors", "-201 -1 0.0 -1 -1 3 2 -7 0 1\n-201 -1 0.0 -1 -1 3 2 -8 -7 2\n", []string{"0/0", "1/0", "2/0"}, 3},
+		{"not defined", "-202 -812 0.0 -1 -1 3 2 -8 -7 2\n", nil, 2},
+	} {
+		t.Run("2.1 "+x.name, func(t *testing.T) {
+			d := tracetest.Open(t, Format{}, write(t, x.text+barriers), nil).Defs()
+			i := slices.IndexFunc(d.Communicator.All(), func(c trace.Communicator) bool { return c.ID == "-8" })
+			list, _ := d.Memberships().Members(uint32(i))
+			var got []string
+			for _, l := range list {
+				got = append(got, d.Locations.At(l).ID)
+			}
+			if diff := cmp.Diff(x.want, got); diff != "" {
+				t.Error(diff)
+			}
+			if n, _ := d.MemberCount(uint32(i)); n != x.count {
+				t.Errorf("found %d members, expected %d", n, x.count)
+			}
+		})
 	}
 }

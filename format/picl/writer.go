@@ -133,6 +133,7 @@ func NewWriter(w io.Writer, opt WriterOptions) *Writer {
 	}
 	if opt.Statistics {
 		x.stats = NewStatistics()
+		x.stats.sums.keeps = func(event int64) bool { return event >= 0 } // records of each user event
 	}
 	if opt.Brackets == Marks {
 		x.pending = map[pendingKey][]pendingEntry{}
@@ -644,6 +645,11 @@ func (w *Writer) Close() error {
 	if w.stats != nil {
 		if w.stats.disorder != nil {
 			return w.stats.disorder
+		}
+		if w.stats.sums.overflowed {
+			return &trace.Defect{Rule: "picl.statistics", Severity: trace.Error,
+				Found:    fmt.Sprintf("user events inside of more than %d other event types on average", updatesPerRecord),
+				Expected: "fewer, for picl.statistics"}
 		}
 		for _, r := range w.stats.Records(w.max) {
 			if err := w.emit(&r); err != nil {

@@ -324,3 +324,17 @@ func TestCutTRACESamplesAtBorders(t *testing.T) {
 		}
 	}
 }
+
+// TestRangeOfManySamples checks a range with more samples than 16 bits can count.
+func TestRangeOfManySamples(t *testing.T) {
+	path := textFile(t, "x.etf", "TS 0 ;\nTSS 0 0 ;\nTSR 0 0 0 1"+strings.Repeat(" 5", 70_000)+"\n")
+	for _, command := range []string{"states", "profile", "usage", "comm", "info"} {
+		want := 0
+		if command == "states" { // a trace without processors has no states
+			want = 1
+		}
+		if code, _, errs := runWeft(t, command, path); code != want {
+			t.Errorf("%s: exit code %d: %s", command, code, errs)
+		}
+	}
+}

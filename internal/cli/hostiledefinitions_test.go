@@ -50,6 +50,24 @@ func hostileDefinitions(shape string, n int) (text string, ok bool) {
 		each("-202 -812 -1 -1 -1 3 2 %d 0 1\n", func(i int) []any { return []any{-5000 - i} })
 		each("-202 -812 0 -1 -1 2 2 %d 0\n", func(i int) []any { return []any{-5000 - i} })
 		each("-3 -402 1 %d 0 2 2 -1 %d\n", func(i int) []any { return []any{i % 2, -5000 - i} })
+	case "statistics of a large subset": // each follows a further event of the subset
+		fmt.Fprintf(&b, "-203 -1 -1 -1 -1 %d 2 -5000", 4*n+1)
+		each(" %d", same)
+		b.WriteString("\n")
+		each("-2 %d 0 0 0 0\n", same)
+		each("-2 %d 1 0 0 0\n-102 -1 1 0 0 1 \"%%d%%d\" -5000 %d\n", func(i int) []any { return []any{i, 4*n + i + 1} })
+	case "statistics of many subsets":
+		each("-203 -1 -1 -1 -1 2 2 %d %d\n", func(i int) []any { return []any{-5000 - i, i} })
+		each("-2 %d 0 0 0 0\n", same)
+		each("-102 -1 0 0 0 1 \"%%d%%d\" %d 1\n", func(i int) []any { return []any{-5000 - i} })
+		each("-102 %d 0 0 0 1 \"%%d%%d\" -1 0\n", func(i int) []any { return []any{-5000 - i} })
+	case "statistics of all processors":
+		each("-2 1 0 %d 0 0\n", same)
+		each("-2 1 1 %d 0 0\n-102 -1 1 -1 -1 1 \"%%d%%d\" 1 %d\n", func(i int) []any { return []any{i, 4*n + i + 1} })
+	case "event types in each other":
+		each("-3 %d 0 0 0 0\n", same)
+		each("-4 %d 1 0 0 0\n", func(i int) []any { return []any{4*n - i - 1} })
+		each("-102 %d 1 0 0 1 \"%%d%%d\" 0 0\n", same)
 	case "barriers of pairs": // each process is in two communicators of two processes
 		each("-202 -812 -1 -1 -1 3 2 %d %d %d\n", func(i int) []any { return []any{-5000 - i, i, (i + 1) % (4 * n)} })
 		each("-3 -402 %d %[2]d 0 2 2 -1 %d\n-3 -402 %[1]d %[4]d 0 2 2 -1 %[3]d\n"+

@@ -79,6 +79,10 @@ func TestHostileShapesAreLinear(t *testing.T) {
 		{"barriers of pairs", 250, []string{"waits"}},
 		{"barriers of pairs", 250, []string{"check"}},
 		{"barriers of pairs", 250, []string{"convert", "--to", "otf2"}},
+		{"statistics of a large subset", 500, []string{"check"}},
+		{"statistics of many subsets", 500, []string{"check"}},
+		{"statistics of all processors", 500, []string{"check"}},
+		{"event types in each other", 250, []string{"check"}},
 		{"descriptors", 500, []string{"info"}},
 		{"descriptors", 500, []string{"repair"}},
 	} {

@@ -11,25 +11,26 @@ import (
 
 // DidYouMean returns a hint about an unknown word: the nearest word of a list. Of equally near words, it is the one
 // with the most letters in common, because exchanged, missing and double letters are more frequent than other letters.
+// Blanks do not count.
 // If no word is near, it is the shortest word of the list that begins with the unknown word. If there is none, or if
 // the list contains the word itself, the result is the text otherwise.
 func DidYouMean(word string, list iter.Seq[string], otherwise string) string {
-	folded := strings.ToLower(word)
-	letters := utf8.RuneCountInString(word)
+	folded := fold(word)
+	letters := utf8.RuneCountInString(folded)
 	best, longer, limit := "", "", (letters+1)/3+1
 	for s := range list {
 		if s == word {
 			return otherwise // the word is not misspelled
 		}
-		if letters > 1 && strings.HasPrefix(strings.ToLower(s), folded) && (longer == "" || len(s) < len(longer)) {
+		lower := fold(s)
+		if letters > 1 && strings.HasPrefix(lower, folded) && (longer == "" || len(s) < len(longer)) {
 			longer = s
 		}
-		if n := utf8.RuneCountInString(s) - letters; n > limit || -n > limit {
+		if n := utf8.RuneCountInString(lower) - letters; n > limit || -n > limit {
 			continue
 		}
-		lower := strings.ToLower(s)
 		if d := editDistance(folded, lower); d < limit || d == limit && best != "" &&
-			differentLetters(folded, lower) < differentLetters(folded, strings.ToLower(best)) {
+			differentLetters(folded, lower) < differentLetters(folded, fold(best)) {
 			best, limit = s, d
 		}
 	}
@@ -38,6 +39,9 @@ func DidYouMean(word string, list iter.Seq[string], otherwise string) string {
 	}
 	return "did you mean " + best + "?"
 }
+
+// fold returns a word without blanks and in lower case.
+func fold(word string) string { return strings.ToLower(strings.ReplaceAll(word, " ", "")) }
 
 // Hint returns the end of a message that lists the valid words: "; did you mean …?", or "" if no
 // word is near.

@@ -39,10 +39,11 @@ func TestLettersInCommon(t *testing.T) {
 }
 
 func TestDidYouMean(t *testing.T) {
-	list := []string{"enter", "leave", "claim-begin", "claim-end", "MPI_Send", "c", "при"}
+	list := []string{"enter", "leave", "claim-begin", "claim-end", "MPI_Send", "c", "при", "rank 1"}
 	for _, c := range []struct{ word, want string }{
 		{"ente", "did you mean enter?"}, {"claim-ent", "did you mean claim-end?"}, {"mpi_send", "did you mean MPI_Send?"},
-		{"nosuch", "look"}, {"", "look"}, {"x", "look"}, {"leave", "look"},
+		{"rnk1", "did you mean rank 1?"}, {"rank1", "did you mean rank 1?"}, {"en ter", "did you mean enter?"},
+		{" ", "look"}, {"nosuch", "look"}, {"", "look"}, {"x", "look"}, {"leave", "look"},
 		{"α", "look"}, {"κ", "look"}, {"ключ", "look"}, {"прил", "did you mean при?"}, // letters of two bytes each
 	} {
 		if got := DidYouMean(c.word, slices.Values(list), "look"); got != c.want {
