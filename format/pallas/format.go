@@ -66,9 +66,13 @@ var about = format.About{
 				"without a parent.",
 			Example: "location group 5 has parent 0, and 0 has parent 5"},
 		{ID: "pallas.occurrences", Severity: trace.Warning,
-			Doc: "The number of times or durations of a sequence differs from the number of its occurrences in the " +
-				"grammar. The events do not depend on these numbers.",
+			Doc: "The number of times or durations of a sequence, or the number of occurrences that a loop states, " +
+				"differs from the number of its occurrences in the grammar. The events do not depend on these numbers.",
 			Example: "a sequence that occurs 4 times, with 3 durations"},
+		{ID: "pallas.definition-order", Severity: trace.Warning,
+			Doc: "The definitions of a kind are not in the order of their refs, or two of them have the same ref, or the " +
+				"keys of metadata are not in order. weft uses the first definition of a ref.",
+			Example: "region 3 after region 7 in main.pallas"},
 		{ID: "pallas.undefined", Severity: trace.Warning,
 			Doc:     "An event refers to a region that the trace does not define. weft uses a stand-in for the region.",
 			Example: "ENTER of region 9 without such a definition"},
