@@ -67,6 +67,9 @@ func (c *checker) Finish(ctx context.Context) error {
 	}
 	if c.d.t.Truncated == nil {
 		listed := c.d.t.listedGroups()
+		if err := c.checkMainReferences(listed); err != nil {
+			return err
+		}
 		if err := c.checkFolders(c.d.t.src.Path, path.Clean(c.d.t.dir+"."), "archive_", func(id uint32) bool {
 			return listed[id]
 		}); err != nil {
@@ -158,6 +161,20 @@ func (c *checker) checkArchive(a *Archive) error {
 	if a.Truncated != nil {
 		return nil
 	}
+	if err := c.checkReferences(name, a.Definitions); err != nil {
+		return err
+	}
+	for _, l := range a.Locations[:a.ownCount] {
+		if err := c.checkName(name, a.Definitions, "location", l.ID, l.Name); err != nil {
+			return err
+		}
+		if l.Parent != a.ID {
+			if err := c.warn("pallas.ids", name, noOffset, fmt.Sprintf("location %d of the location group %d", l.ID, l.Parent),
+				fmt.Sprintf("%d, the group of the archive", a.ID)); err != nil {
+				return err
+			}
+		}
+	}
 	if n := a.present(); a.fileThreads < n {
 		if err := c.warn("pallas.ids", name, 4, plural.Of(a.fileThreads, "thread"),
 			fmt.Sprintf("%d, which have a file", n)); err != nil {
@@ -208,7 +225,13 @@ func (c *checker) checkThread(ctx context.Context, t *Thread, scanned bool) erro
 	}
 	for i := range t.Events {
 		e := &t.Events[i]
-		if _, ok := e.Record.Values(e.Payload); !ok && e.Record < maxRecord && records[e.Record].defined {
+		v, ok := e.Record.Values(e.Payload)
+		if ok && e.Record == Generic {
+			if err := c.checkName(t.path, t.Archive.Definitions, "event", uint32(i), Ref(v[0])); err != nil {
+				return err
+			}
+		}
+		if !ok && e.Record < maxRecord && records[e.Record].defined {
 			if err := c.warn("pallas.payload", t.path, noOffset,
 				fmt.Sprintf("event %d, %s, with a payload of %s", i, e.Record, plural.Of(len(e.Payload), "byte")),
 				"the number of bytes of its fields; weft keeps the bytes"); err != nil {
@@ -249,8 +272,8 @@ func (c *checker) checkThread(ctx context.Context, t *Thread, scanned bool) erro
 	return c.walk(ctx, t, g)
 }
 
-// checkLoops compares the numbers of occurrences that loops state with the grammar. It reports the first
-// difference. Files before ABI 19 do not state these numbers.
+// checkLoops compares the numbers of occurrences that loops state with the grammar. An entry of a discarded loop is
+// empty. It reports the first difference. Files before ABI 19 do not state these numbers.
 func (c *checker) checkLoops(t *Thread, g *outline) error {
 	if c.d.t.ABI < 19 || !g.countsMatch() {
 		return nil
@@ -260,6 +283,10 @@ func (c *checker) checkLoops(t *Thread, g *outline) error {
 			return c.warn("pallas.occurrences", t.path, noOffset,
 				fmt.Sprintf("loop %d with %s", i, plural.Of(l.Occurrences, "occurrence")),
 				fmt.Sprintf("%d, the number of its occurrences in the grammar", n))
+		} else if n == 0 && *l != (Loop{Sequence: NoToken}) {
+			return c.warn("pallas.occurrences", t.path, noOffset,
+				fmt.Sprintf("loop %d, which does not occur, of %s of %s", i, plural.Of(l.Iterations, "iteration"), l.Sequence),
+				"no sequence and no iterations, as for a discarded loop")
 		}
 	}
 	return nil
