@@ -174,13 +174,8 @@ func (s *stream) nextLine(ctx context.Context) (ok bool, err error) {
 				return s.makeStep(), nil
 			}
 			continue
-		case timeLine:
-			if err := s.readTime(l, i, off); err != nil {
-				return false, err
-			}
-			continue
-		case processLine:
-			if ok, err := s.readProcess(l, i, off); ok || err != nil {
+		case timeLine, processLine:
+			if ok, err := s.readState(kind, l, i, off); ok || err != nil {
 				return ok, err
 			}
 			continue
@@ -220,6 +215,14 @@ func (s *stream) lineType(l []byte) (kind lineKind, i int) {
 		return recordLine, bytes.IndexByte(l, '\r')
 	}
 	return kind, i
+}
+
+// readState parses a time line or a process line from i on. ok is true if the line is delivered as an unknown record.
+func (s *stream) readState(kind lineKind, l []byte, i int, off int64) (ok bool, err error) {
+	if kind == timeLine {
+		return false, s.readTime(l, i, off)
+	}
+	return s.readProcess(l, i, off)
 }
 
 // readTime parses a time line from i on. At the beginning of a file, libotf uses the first of several

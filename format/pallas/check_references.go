@@ -55,7 +55,8 @@ func (c *checker) checkReferences(file string, d *Definitions) error {
 		if err := c.checkReference(file, "communicator", x.Ref, "group", x.Group, d.Group(x.Group) != nil); err != nil {
 			return err
 		}
-		if err := c.checkReference(file, "communicator", x.Ref, "communicator", x.Parent, d.Comm(x.Parent) != nil); err != nil {
+		if err := c.checkReference(file, "communicator", x.Ref, "communicator", x.Parent,
+			d.Comm(x.Parent) != nil); err != nil {
 			return err
 		}
 	}

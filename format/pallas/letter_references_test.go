@@ -101,8 +101,8 @@ func checkUndefined(t *testing.T, m fstest.MapFS, file, want string) {
 	}
 }
 
-// TestLetter_3_copy checks that a loop finding that Pallas does not have is kept by a copy, and that new grammars do not
-// depend on it.
+// TestLetter_3_copy checks that a copy keeps a loop finding that Pallas does not have, and that new grammars do
+// not depend on it.
 func TestLetter_3_copy(t *testing.T) {
 	effort.Sequential(t)
 	dir := t.TempDir()
