@@ -4,11 +4,14 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/klauspost/compress/flate"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/carrier"
@@ -387,10 +390,43 @@ func (t *lineReader) hasTrailingLinks() bool {
 	if t.zip != nil {
 		return false
 	}
-	var b [1 << 10]byte // the last line of an array has less than 256 bytes
-	from := max(0, t.h.Size-int64(len(b)))
-	n, _ := t.h.ReadAt(b[:], from)
-	return bytes.Contains(b[:n], fmt.Appendf(nil, "\nK%xY%xV", linkKey, Bytes))
+	var b [linkTail]byte
+	n, _ := t.h.ReadAt(b[:], max(0, t.h.Size-linkTail))
+	return hasLinks(b[:n])
+}
+
+// linkTail is the size of an end of a file that has a line with links, if the file ends with links. A line of an array
+// has less than 256 bytes.
+const linkTail = 1 << 10
+
+// hasLinks reports whether a text has a line with links, in the short or the long spelling.
+func hasLinks(text []byte) bool {
+	return bytes.Contains(text, fmt.Appendf(nil, "\nK%xY%xV", linkKey, Bytes)) ||
+		bytes.Contains(text, fmt.Appendf(nil, "\nKEY %x TYPE %x VALUE ", linkKey, Bytes))
+}
+
+// mayEndWithLinks does the same as hasTrailingLinks for a compressed file. It returns true if the file has no restart
+// point near its end.
+func (t *lineReader) mayEndWithLinks(ctx context.Context) (bool, error) {
+	for back := int64(endBytes); back < t.h.Size; back *= 4 {
+		at, err := t.restartNearEnd(back)
+		if err != nil {
+			return false, err
+		}
+		if at < 0 {
+			continue
+		}
+		z := flate.NewReader(io.NewSectionReader(t.h, at, t.h.Size-at))
+		text, err := lastBytes(ctx, z)
+		z.Close()
+		if err != nil {
+			return false, err
+		}
+		if n := len(text) - linkTail; n >= 0 { // otherwise the restart point may be in a line with links
+			return hasLinks(text[n:]), nil
+		}
+	}
+	return true, nil
 }
 
 func (d *decoder) reportCarried(r *Record, err error) error {

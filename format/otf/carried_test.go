@@ -270,8 +270,6 @@ func TestLinksOfWindow(t *testing.T) {
 			}
 		}
 	}
-	m := filepath.Join(t.TempDir(), "x.otf")
-	writeRecorded(t, m, r, &format.WriteOptions{})
 	linksOf := func(events format.Events, sel trace.Selection) (links []trace.Link) {
 		sink := format.SinkFuncs{OnLinks: func(l []trace.Link) error {
 			for _, x := range l {
@@ -295,13 +293,18 @@ func TestLinksOfWindow(t *testing.T) {
 		return links
 	}
 	second := func(loc uint32) bool { return loc == locs[1] }
-	for _, sel := range []trace.Selection{{From: 1000, To: 2000}, {From: math.MinInt64, To: 500}, {From: 5000, To: 5001,
-		Stacks: true}, {From: math.MinInt64, To: math.MaxInt64, Location: second}, {From: 20000, To: 30000}} {
-		sel.Links = trace.SelectedLinks
-		want := linksOf(format.Recorded(r), sel)
-		got := linksOf(tracetest.Open(t, Format{}, format.FileSource(m), nil), sel)
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("from %d to %d: links differ:\n%s", sel.From, sel.To, diff)
+	for _, values := range []map[string]string{nil, {"otf.level": "4"}, {"otf.spelling": "long"},
+		{"otf.spelling": "long", "otf.level": "1"}} {
+		m := filepath.Join(t.TempDir(), "x.otf")
+		writeRecorded(t, m, r, &format.WriteOptions{Values: values})
+		for _, sel := range []trace.Selection{{From: 1000, To: 2000}, {From: math.MinInt64, To: 500}, {From: 5000, To: 5001,
+			Stacks: true}, {From: math.MinInt64, To: math.MaxInt64, Location: second}, {From: 20000, To: 30000}} {
+			sel.Links = trace.SelectedLinks
+			want := linksOf(format.Recorded(r), sel)
+			got := linksOf(tracetest.Open(t, Format{}, format.FileSource(m), nil), sel)
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%v, from %d to %d: links differ:\n%s", values, sel.From, sel.To, diff)
+			}
 		}
 	}
 }

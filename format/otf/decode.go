@@ -116,7 +116,7 @@ func (d *decoder) Scan(ctx context.Context, sel trace.Selection, order format.Or
 	if sel.NoEvents && !d.carried {
 		return d.Prepare(ctx)
 	}
-	if missed, err := d.missesLinks(sel); err != nil {
+	if missed, err := d.missesLinks(ctx, sel); err != nil {
 		return err
 	} else if missed {
 		return d.scanWithLinks(ctx, sel, order, sink)
@@ -176,11 +176,11 @@ func (d *decoder) Scan(ctx context.Context, sel trace.Selection, order format.Or
 
 // missesLinks reports whether a scan of the selected part of the trace may leave out selected links: they follow the
 // events of one of the streams.
-func (d *decoder) missesLinks(sel trace.Selection) (bool, error) {
+func (d *decoder) missesLinks(ctx context.Context, sel trace.Selection) (bool, error) {
 	if !d.carried || sel.Links == trace.NoLinks || sel.To == math.MaxInt64 && sel.Location == nil {
 		return false, nil
 	}
-	return d.hasTrailingLinks()
+	return d.hasTrailingLinks(ctx)
 }
 
 // scanWithLinks delivers the selected events, and then reads the end of the trace and delivers the selected links.
@@ -213,7 +213,7 @@ func (d *decoder) scanInWindows(ctx context.Context, sel trace.Selection, sink f
 		return false, err
 	}
 	if d.carried && sel.Links != trace.NoLinks {
-		if linked, err := d.hasTrailingLinks(); linked || err != nil {
+		if linked, err := d.hasTrailingLinks(ctx); linked || err != nil {
 			return false, err
 		}
 	}
@@ -246,15 +246,20 @@ func (d *decoder) scanInWindows(ctx context.Context, sel trace.Selection, sink f
 }
 
 // hasTrailingLinks reports whether a stream may have links after its events.
-func (d *decoder) hasTrailingLinks() (linked bool, err error) {
+func (d *decoder) hasTrailingLinks(ctx context.Context) (linked bool, err error) {
 	for _, id := range d.r.master.Streams() {
 		s, err := d.r.open(id, Events)
 		if err != nil {
 			return false, err
 		}
 		if s != nil {
-			linked = linked || s.t.zip != nil || s.t.hasTrailingLinks()
+			if linked = linked || s.t.hasTrailingLinks(); !linked && s.t.zip != nil {
+				linked, err = s.t.mayEndWithLinks(ctx)
+			}
 			s.t.Close()
+			if err != nil {
+				return false, err
+			}
 		}
 	}
 	return linked, nil
@@ -283,7 +288,7 @@ func (d *decoder) ScanParallel(ctx context.Context, sel trace.Selection, begin f
 		}
 		sinks = begin()
 	}
-	if missed, err := d.missesLinks(sel); err != nil {
+	if missed, err := d.missesLinks(ctx, sel); err != nil {
 		return err
 	} else if missed {
 		return d.Scan(ctx, sel, format.PerLocation, sinks(0))

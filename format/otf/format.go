@@ -72,6 +72,10 @@ var about = format.About{
 			Doc: "A record lacks a field, or has a field that its record type does not have. weft skips the record; " +
 				"libotf stops reading.",
 			Example: "S2L8T5 without its communicator"},
+		{ID: "otf.ignored-text", Severity: trace.Warning,
+			Doc: "A line has text after its last field, often another line whose line end is damaged. weft ignores " +
+				"the text, as libotf does.",
+			Example: "*2E5, a process line and an enter"},
 		{ID: "otf.unknown-record", Severity: trace.Note,
 			Doc:     "A record begins with an unknown keyword. weft reads the record as a generic event.",
 			Example: "QX1"},

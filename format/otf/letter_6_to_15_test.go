@@ -311,7 +311,18 @@ func TestLetter_10(t *testing.T) {
 			[]string{"5 *1 E1", "5 *1 R1L2T3C0"}, []string{"otf.malformed"}},
 		{"10.2 no string", "5\n*1\n#x\nE1\n", []string{"5 *1 E1"}, []string{"otf.malformed"}},
 		{"10.2 what is no place in the source", "5\n*1\nE1Y2\nE1\n", []string{"5 *1 E1"}, []string{"otf.malformed"}},
-		{"10.2 after the last field", "5\n*1\nCOPE5Y2\nPBrest\n", []string{"5 *1 COPE5", "5 *1 PB"}, nil},
+		{"10.2 after the last field", "5\n*1\nCOPE5Y2\nPBrest\n", []string{"5 *1 COPE5", "5 *1 PB"},
+			[]string{"otf.ignored-text"}},
+		{"10.2 after a place in the source", "5\n*1\nE1X2E3\n", []string{"5 *1 E1X2"}, []string{"otf.ignored-text"}},
+		{"10.2 after a string of two lines", "5\n*1\n#\"a\nb\"c\nE1\n", []string{"5 *1 #\"a b\"", "5 *1 E1"},
+			[]string{"otf.ignored-text"}},
+		{"4.2 after a time", "5\n*1\nE1\n6E2\nE3\n", []string{"5 *1 E1", "6 *1 E3"}, []string{"otf.ignored-text"}},
+		{"4.2 after the first time", "5x\n*1\nE1\n", []string{"5 *1 E1"}, []string{"otf.ignored-text"}},
+		{"4.2 a time in capital letters", "5\n*1\nE1\n1F\nE2\n", []string{"5 *1 E1", "1 *1 E2"},
+			[]string{"otf.ignored-text"}},
+		{"4.2 after a process", "5\n*1E1\nE2\n*1,6\nE3\n", []string{"5 *1 E2", "5 *1 E3"},
+			[]string{"otf.ignored-text"}},
+		{"6 after a pair", "5\n*1\nK1Y6V2E1\nE2\n", []string{"5 *1 K1Y6V2 | E2"}, []string{"otf.ignored-text"}},
 		{"10.3 blanks that libotf does not take", "5\n*1\n S 2 L 1 T 1 C 1 X 4 \nE1\r\nE1 \n",
 			[]string{"5 *1 S2L1T1C1X4", "5 *1 E1", "5 *1 E1"}, nil},
 		{"10.3 line ends of Windows", "5\r\n*1\r\nE1\r\nL1X2\r\n", []string{"5 *1 E1", "5 *1 L1X2"}, nil},
@@ -325,6 +336,13 @@ func TestLetter_10(t *testing.T) {
 			}
 		})
 	}
+	t.Run("10.4 a definition that begins with a digit", func(t *testing.T) {
+		rules := sameRecords(t, oneStreamTrace(Definitions, "DFG1NM\"a\"\ndF2G1NM\"b\"\n"), Definitions, nil,
+			"1: DFG1NM\"a\"")
+		if want := []string{"otf.ignored-text", "otf.missing-file"}; !slices.Equal(rules, want) {
+			t.Errorf("found defects %q, expected %q", rules, want)
+		}
+	})
 	t.Run("10.1 a long line", func(t *testing.T) {
 		text := strings.Repeat("x", 2_500_000)
 		sameRecords(t, oneStreamTrace(Events, "5\n*1\n#\""+text+"\"\nE1\n"), Events, nil, "5 *1 #\""+text+"\"", "5 *1 E1")

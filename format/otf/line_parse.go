@@ -338,6 +338,18 @@ func (r *Record) parse(l []byte, i int, part Part, library bool) (bad problem) {
 		!s.end() {
 		return problem{"otf.malformed", sp.name + ": " + s.rest(), "the end of the line; weft skips the record", trace.Error}
 	}
+	return s.ignored(sp.name)
+}
+
+// ignoredText is the rule of text after the last field of a line.
+const ignoredText = "otf.ignored-text"
+
+// ignored returns the problem of text after the last field of a line, which has been parsed.
+func (s *scanner) ignored(what string) problem {
+	if rest := (scanner{l: s.l, i: s.i}); !rest.end() {
+		return problem{ignoredText, what + ": " + rest.rest() + " after the last field",
+			"the end of the line; weft and libotf ignore the text", trace.Warning}
+	}
 	return problem{}
 }
 
@@ -474,7 +486,7 @@ func (r *Record) pair(l []byte, i int, library bool) problem {
 		if v := s.hex(); !known {
 			r.KeyValues = append(r.KeyValues, KeyValue{Key: key, Type: typ, Bits: v & (^uint64(0) >> (64 - typ.bits()))})
 		}
-		return problem{}
+		return s.ignored("key-value pair")
 	}
 	s.skip()
 	var to *KeyValue

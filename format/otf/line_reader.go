@@ -331,6 +331,17 @@ func (t *lineReader) restartAfter(off, end int64) (at int64, before []byte, time
 	return -1, nil, 0, nil
 }
 
+// restartNearEnd returns the first restart point in a part of the file that begins back bytes before its end, or -1.
+// Calls with four times as many bytes search the file backwards. The parts overlap by more than a restart mark.
+func (t *lineReader) restartNearEnd(back int64) (at int64, err error) {
+	off, end := t.h.Size-back, min(t.h.Size, t.h.Size-back/4+endBytes)
+	at, _, err = t.probes.findOnce(t.name, off, end, func() (int64, uint64, error) {
+		at, _, time, err := t.restartAfter(off, end)
+		return at, time, err
+	})
+	return at, err
+}
+
 // firstTime returns the position of the first time line that is followed by a process line, or -1 if there is
 // none. firstTime ignores the first line, which may be incomplete.
 func firstTime(text []byte) (at int, time uint64) {

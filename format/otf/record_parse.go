@@ -72,7 +72,7 @@ func (r *Record) parseLast(l []byte, i, size int, part Part, at int, defect erro
 		bad = r.parse(l[:size], i, part, false)
 	}
 	switch rest := bytes.TrimLeft(l[min(size+1, len(l)):], " \t\r\n"); {
-	case bad.rule != "" && r.Type != Unknown:
+	case bad.rule != "" && bad.severity == trace.Error:
 		return nil, lineDefect(bad, at)
 	case len(rest) > 0:
 		bad = problem{"otf.malformed", fmt.Sprintf("%.40q after the record", rest), "one record", trace.Error}

@@ -138,10 +138,12 @@ func (s *stream) nextLine(ctx context.Context) (ok bool, err error) {
 			// Nearly all lines are of the following kinds.
 			switch c := l[0]; {
 			case hexValue[c] < 16:
-				s.time, _ = parseHex(l, 0)
-				continue
+				if v, i := parseHex(l, 0); i == len(l) {
+					s.time = v
+					continue
+				}
 			case c == '*':
-				if v, i := parseHex(l, 1); i > 1 && v <= noProcess {
+				if v, i := parseHex(l, 1); i > 1 && i == len(l) && v <= noProcess {
 					if v != s.process {
 						s.process, s.skip = v, !s.selects(v)
 					}
@@ -172,11 +174,8 @@ func (s *stream) nextLine(ctx context.Context) (ok bool, err error) {
 				return s.makeStep(), nil
 			}
 			continue
-		case timeLine:
-			s.readTime(l, i)
-			continue
-		case processLine:
-			if ok, err := s.readProcess(l, i, off); ok || err != nil {
+		case timeLine, processLine:
+			if ok, err := s.readState(kind, l, i, off); ok || err != nil {
 				return ok, err
 			}
 			continue
@@ -218,19 +217,40 @@ func (s *stream) lineType(l []byte) (kind lineKind, i int) {
 	return kind, i
 }
 
+// readState parses a time line or a process line from i on. ok is true if the line is delivered as an unknown record.
+func (s *stream) readState(kind lineKind, l []byte, i int, off int64) (ok bool, err error) {
+	if kind == timeLine {
+		return false, s.readTime(l, i, off)
+	}
+	return s.readProcess(l, i, off)
+}
+
 // readTime parses a time line from i on. At the beginning of a file, libotf uses the first of several
 // successive time lines.
-func (s *stream) readTime(l []byte, i int) {
-	if s.part.timed() && (s.begun || !s.hasTime) {
-		sc := scanner{l: l, i: i}
-		s.time, s.hasTime = sc.hex(), true
+func (s *stream) readTime(l []byte, i int, off int64) error {
+	sc := scanner{l: l, i: i}
+	if v := sc.hex(); s.part.timed() && (s.begun || !s.hasTime) {
+		s.time, s.hasTime = v, true
 	}
+	return s.reportIgnored(sc.ignored("time line"), off)
+}
+
+// reportIgnored reports text that libotf ignores, too. Strict reading does not stop there.
+func (s *stream) reportIgnored(p problem, off int64) error {
+	if p.rule == "" || s.r.opt.Read.Strict {
+		return nil
+	}
+	return s.report(p, off)
 }
 
 // readPair parses a line with a key-value pair from i on. If the reader follows libotf, ok is true if libotf
 // treats the line as a step, or stops at the line. s.end is set if the line ends all reading.
 func (s *stream) readPair(l []byte, i int, off int64) (ok bool, err error) {
-	if bad := s.rec.pair(l, i, s.r.opt.AsLibrary); bad.rule != "" {
+	if bad := s.rec.pair(l, i, s.r.opt.AsLibrary); bad.rule == ignoredText {
+		if err := s.reportIgnored(bad, off); err != nil {
+			return false, err
+		}
+	} else if bad.rule != "" {
 		if err := s.reportMalformed(bad, off); err != nil {
 			return false, err
 		}
@@ -258,9 +278,9 @@ func (s *stream) readRecord(l []byte, i int, off int64) (ok bool, err error) {
 		}
 	}
 	switch {
-	case bad.rule == "":
+	case bad.rule == "" || bad.rule == ignoredText:
 		s.setState()
-		return true, nil
+		return true, s.reportIgnored(bad, off)
 	case r.Type == Unknown:
 		if err := s.report(bad, off); err != nil {
 			return false, err
@@ -396,7 +416,7 @@ func (s *stream) readProcess(l []byte, i int, off int64) (ok bool, err error) {
 	}
 	s.begun = true
 	s.skip = !s.selects(s.process)
-	return false, nil
+	return false, s.reportIgnored(sc.ignored("process line"), off)
 }
 
 // countsSteps reports whether steps matter: whether they determine, as in libotf, which stream's record comes first.
@@ -482,7 +502,7 @@ func (s *stream) parseOn(bad problem, l []byte, i int) (problem, error) {
 			next = s.rec.parse(l, i, s.part, s.asLibrary())
 		}
 		switch {
-		case ok && next.rule == "":
+		case ok && (next.rule == "" || next.rule == ignoredText):
 			return next, nil
 		case !ok || next.expected != noQuote:
 			s.t.from = s.t.at + size + 1

@@ -392,8 +392,8 @@ func surveyEnds(ctx context.Context, s *stream) (survey, error) {
 		var err error
 		if s.t.zip == nil {
 			tail, _, err = s.t.timeAfter(size-back, size, buf)
-		} else { // the part that is searched again is longer than a restart mark
-			tail, _, _, err = s.t.restartAfter(size-back, min(size, size-back/4+endBytes))
+		} else {
+			tail, err = s.t.restartNearEnd(back)
 		}
 		if err != nil {
 			return survey{}, err

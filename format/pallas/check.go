@@ -62,8 +62,14 @@ func (c *checker) Finish(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := c.checkOrder(c.d.t.order); err != nil {
+		return err
+	}
 	if c.d.t.Truncated == nil {
 		listed := c.d.t.listedGroups()
+		if err := c.checkMainReferences(listed); err != nil {
+			return err
+		}
 		if err := c.checkFolders(c.d.t.src.Path, path.Clean(c.d.t.dir+"."), "archive_", func(id uint32) bool {
 			return listed[id]
 		}); err != nil {
@@ -128,8 +134,20 @@ func (c *checker) warn(rule, path string, offset uint64, found, expected string)
 		Expected: expected})
 }
 
-// checkArchive compares the numbers that the file of an archive states with the contents of its folders.
+// checkOrder reports a definition or metadata that is out of order.
+func (c *checker) checkOrder(e *FileError) error {
+	if e == nil {
+		return nil
+	}
+	return c.warn("pallas.definition-order", e.Path, uint64(e.Offset), e.Found, e.Expected)
+}
+
+// checkArchive checks the definitions of an archive, and compares the numbers that its file states with the
+// contents of its folders.
 func (c *checker) checkArchive(a *Archive) error {
+	if err := c.checkOrder(a.order); err != nil {
+		return err
+	}
 	name := c.d.t.displayDir + archiveFile(a.ID)
 	if a.fileID != a.ID && a.missingErr == nil {
 		if err := c.warn("pallas.ids", name, 0, fmt.Sprintf("archive %d", a.fileID),
@@ -142,6 +160,20 @@ func (c *checker) checkArchive(a *Archive) error {
 	}
 	if a.Truncated != nil {
 		return nil
+	}
+	if err := c.checkReferences(name, a.Definitions); err != nil {
+		return err
+	}
+	for _, l := range a.Locations[:a.ownCount] {
+		if err := c.checkName(name, a.Definitions, "location", l.ID, l.Name); err != nil {
+			return err
+		}
+		if l.Parent != a.ID {
+			if err := c.warn("pallas.ids", name, noOffset, fmt.Sprintf("location %d of the location group %d", l.ID, l.Parent),
+				fmt.Sprintf("%d, the group of the archive", a.ID)); err != nil {
+				return err
+			}
+		}
 	}
 	if n := a.present(); a.fileThreads < n {
 		if err := c.warn("pallas.ids", name, 4, plural.Of(a.fileThreads, "thread"),
@@ -193,7 +225,13 @@ func (c *checker) checkThread(ctx context.Context, t *Thread, scanned bool) erro
 	}
 	for i := range t.Events {
 		e := &t.Events[i]
-		if _, ok := e.Record.Values(e.Payload); !ok && e.Record < maxRecord && records[e.Record].defined {
+		v, ok := e.Record.Values(e.Payload)
+		if ok && e.Record == Generic {
+			if err := c.checkName(t.path, t.Archive.Definitions, "event", uint32(i), Ref(v[0])); err != nil {
+				return err
+			}
+		}
+		if !ok && e.Record < maxRecord && records[e.Record].defined {
 			if err := c.warn("pallas.payload", t.path, noOffset,
 				fmt.Sprintf("event %d, %s, with a payload of %s", i, e.Record, plural.Of(len(e.Payload), "byte")),
 				"the number of bytes of its fields; weft keeps the bytes"); err != nil {
@@ -206,6 +244,10 @@ func (c *checker) checkThread(ctx context.Context, t *Thread, scanned bool) erro
 			fmt.Sprintf("%d, the time of its first event", first)); err != nil {
 			return err
 		}
+	}
+	g := newOutline(t)
+	if err := c.checkLoops(t, g); err != nil {
+		return err
 	}
 	times, lengths := &fileWindow{d: t.times, r: c.r, single: scanned}, &fileWindow{d: t.durations, r: c.r}
 	for i := range t.Events {
@@ -227,14 +269,33 @@ func (c *checker) checkThread(ctx context.Context, t *Thread, scanned bool) erro
 	if c.d.t.Compression.Lossy() || c.d.t.ABI < 18 || times.missing || lengths.missing {
 		return nil // a lossy codec has changed the times, or an old writer stored wrong sums
 	}
-	return c.walk(ctx, t)
+	return c.walk(ctx, t, g)
+}
+
+// checkLoops compares the numbers of occurrences that loops state with the grammar. An entry of a discarded loop is
+// empty. It reports the first difference. Files before ABI 19 do not state these numbers.
+func (c *checker) checkLoops(t *Thread, g *outline) error {
+	if c.d.t.ABI < 19 || !g.countsMatch() {
+		return nil
+	}
+	for i, n := range g.loops() {
+		if l := &t.Loops[i]; l.Occurrences != n {
+			return c.warn("pallas.occurrences", t.path, noOffset,
+				fmt.Sprintf("loop %d with %s", i, plural.Of(l.Occurrences, "occurrence")),
+				fmt.Sprintf("%d, the number of its occurrences in the grammar", n))
+		} else if n == 0 && *l != (Loop{Sequence: NoToken}) {
+			return c.warn("pallas.occurrences", t.path, noOffset,
+				fmt.Sprintf("loop %d, which does not occur, of %s of %s", i, plural.Of(l.Iterations, "iteration"), l.Sequence),
+				"no sequence and no iterations, as for a discarded loop")
+		}
+	}
+	return nil
 }
 
 // walk computes the times and durations of all occurrences of sequences from their events, and compares them
 // with the times and durations that the thread stores. It stops at the first difference, or where data cannot
 // be read.
-func (c *checker) walk(ctx context.Context, t *Thread) error {
-	g := newOutline(t)
+func (c *checker) walk(ctx context.Context, t *Thread, g *outline) error {
 	if g.err != nil || !g.countsMatch() {
 		return nil
 	}

@@ -15,8 +15,17 @@ import (
 // checkRules returns the rules that reading and checking a trace report.
 func checkRules(t *testing.T, name string) (rules []string) {
 	t.Helper()
+	for _, r := range checked(t, format.FileSource(name)).Rules() {
+		rules = append(rules, r.Rule)
+	}
+	slices.Sort(rules)
+	return rules
+}
+
+// checked reads and checks a trace, and returns the defects.
+func checked(t *testing.T, src format.Source) *format.Report {
+	t.Helper()
 	opt := &format.ReadOptions{Report: format.NewReport()}
-	src := format.FileSource(name)
 	d, err := (Format{}).Open(t.Context(), src, opt)
 	if err != nil {
 		t.Fatal(err)
@@ -29,11 +38,7 @@ func checkRules(t *testing.T, name string) (rules []string) {
 	if err := c.Finish(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	for _, r := range opt.Report.Rules() {
-		rules = append(rules, r.Rule)
-	}
-	slices.Sort(rules)
-	return rules
+	return opt.Report
 }
 
 // TestCheck checks that the checker finds defects that no event depends on, and none in sound

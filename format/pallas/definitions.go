@@ -3,6 +3,7 @@ package pallas
 import (
 	"fmt"
 
+	"github.com/weft-trace/weft/format/internal/archive"
 	"github.com/weft-trace/weft/internal/plural"
 )
 
@@ -65,10 +66,11 @@ type Definitions struct {
 // definitions reads the five tables of definitions (docs/formats/pallas.md, "Definitions").
 func (s *source) definitions(abi uint8, global *Definitions) *Definitions {
 	d := &Definitions{global: global}
-	n := s.count("strings", 9)
-	d.Strings = make([]String, 0, n)
-	for range n {
+	last, count := int64(-1), s.count("strings", 9)
+	d.Strings = make([]String, 0, count)
+	for range count {
 		ref, at := s.u32(), s.at
+		s.inOrder("string", at-4, &last, ref)
 		n := int32(s.u32())
 		if n < 1 {
 			s.fail(at, "a length of 1 or more", "a string of length %d", n)
@@ -78,15 +80,23 @@ func (s *source) definitions(abi uint8, global *Definitions) *Definitions {
 			d.Strings = append(d.Strings, String{ref, text})
 		}
 	}
+	last = -1
 	for range s.count("regions", 8) {
-		d.Regions = append(d.Regions, Region{s.u32(), s.u32()})
+		x := Region{s.u32(), s.u32()}
+		s.inOrder("region", s.at-8, &last, x.Ref)
+		d.Regions = append(d.Regions, x)
 	}
+	last = -1
 	for range s.count("attributes", 16) {
 		// the type has 4 bytes; the lowest one holds its value
-		d.Attributes = append(d.Attributes, Attribute{s.u32(), s.u32(), s.u32(), AttributeType(s.u32())})
+		x := Attribute{s.u32(), s.u32(), s.u32(), AttributeType(s.u32())}
+		s.inOrder("attribute", s.at-16, &last, x.Ref)
+		d.Attributes = append(d.Attributes, x)
 	}
+	last = -1
 	for range s.count("groups", 12) {
 		g := Group{Ref: s.u32(), Name: s.u32()}
+		s.inOrder("group", s.at-8, &last, g.Ref)
 		if abi == 16 {
 			for range s.members(8) {
 				g.Members = append(g.Members, uint32(s.u64()))
@@ -102,8 +112,11 @@ func (s *source) definitions(abi uint8, global *Definitions) *Definitions {
 		}
 		d.Groups = append(d.Groups, g)
 	}
+	last = -1
 	for range s.count("communicators", 16) {
-		d.Comms = append(d.Comms, Comm{s.u32(), s.u32(), s.u32(), s.u32()})
+		x := Comm{s.u32(), s.u32(), s.u32(), s.u32()}
+		s.inOrder("communicator", s.at-16, &last, x.Ref)
+		d.Comms = append(d.Comms, x)
 	}
 	d.index()
 	return d
@@ -247,9 +260,14 @@ func (s *source) metadata(abi uint8) (l []Metadata) {
 		return nil
 	}
 	for range s.count("metadata", 18) {
+		at := s.at
 		x := Metadata{s.text(s.u64()), s.text(s.u64())}
 		if s.err != nil {
 			break
+		}
+		if n := len(l); n > 0 && x.Key < l[n-1].Key && s.order == nil {
+			s.order = archive.Damaged(s.path, int64(at), fmt.Sprintf("the metadata %q after %q", x.Key, l[n-1].Key),
+				"keys in the order of their bytes")
 		}
 		l = append(l, x)
 	}

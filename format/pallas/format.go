@@ -66,11 +66,16 @@ var about = format.About{
 				"without a parent.",
 			Example: "location group 5 has parent 0, and 0 has parent 5"},
 		{ID: "pallas.occurrences", Severity: trace.Warning,
-			Doc: "The number of times or durations of a sequence differs from the number of its occurrences in the " +
-				"grammar. The events do not depend on these numbers.",
+			Doc: "The number of times or durations of a sequence, or the number of occurrences that a loop states, " +
+				"differs from the number of its occurrences in the grammar. The events do not depend on these numbers.",
 			Example: "a sequence that occurs 4 times, with 3 durations"},
+		{ID: "pallas.definition-order", Severity: trace.Warning,
+			Doc: "The definitions of a kind are not in the order of their refs, or two of them have the same ref, or the " +
+				"keys of metadata are not in order. weft uses the first definition of a ref.",
+			Example: "region 3 after region 7 in main.pallas"},
 		{ID: "pallas.undefined", Severity: trace.Warning,
-			Doc:     "An event refers to a region that the trace does not define. weft uses a stand-in for the region.",
+			Doc: "An event refers to a region or a name that the trace does not define, or a definition refers to another " +
+				"one that does not exist. weft uses a stand-in for the region, and an empty name.",
 			Example: "ENTER of region 9 without such a definition"},
 		{ID: "pallas.attributes", Severity: trace.Error,
 			Doc: "The attributes of an event are damaged, belong to no occurrence, or have another size than their type " +
@@ -83,8 +88,9 @@ var about = format.About{
 		{ID: "pallas.ids", Severity: trace.Warning,
 			Doc: "An archive or thread has another number in its file than in the names of its folders. Or the file " +
 				"of an archive states fewer threads than there are. Or there is a folder of an archive or thread that " +
-				"no file lists; weft does not read it. Or an id refers to no entry of the list of events or " +
-				"sequences, or to the same entry as another id.",
+				"no file lists; weft does not read it. Or a location of an archive names another location group as its " +
+				"parent. Or an id refers to no entry of the list of events or sequences, or to the same entry as " +
+				"another id.",
 			Example: "archive_1/archive.pallas that says it is archive 2"},
 		{ID: "pallas.settings", Severity: trace.Warning,
 			Doc: "A setting in the main file has a value that Pallas does not know. Reading does not depend on the " +

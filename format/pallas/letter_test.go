@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -156,6 +157,130 @@ func TestLetter_5(t *testing.T) {
 	s.size = len(s.b)
 	if back = s.definitions(16, nil); s.err != nil || fmt.Sprint(back.Groups) != "[{1 2 0 0 [9 8]}]" {
 		t.Errorf("found groups %v (%v), expected one of 9 and 8", back.Groups, s.err)
+	}
+}
+
+// TestLetter_5_order checks that definitions and metadata that are out of order are reported with their places.
+func TestLetter_5_order(t *testing.T) {
+	effort.Sequential(t)
+	text := func(b []byte, s string) []byte { return append(append(b, s...), 0) }
+	two := func(before, after int, entry func(b []byte, ref uint32) []byte, a, b uint32) (out []byte) {
+		out = le64(out, make([]uint64, before)...)
+		return le64(entry(entry(le64(out, 2), a), b), make([]uint64, after)...)
+	}
+	name := func(b []byte, ref uint32) []byte { return text(le32(b, ref, 2), "x") }
+	region := func(b []byte, ref uint32) []byte { return le32(b, ref, NoRef) }
+	attribute := func(b []byte, ref uint32) []byte { return le32(b, ref, NoRef, NoRef, 0) }
+	group := func(b []byte, ref uint32) []byte { return le32(b, ref, NoRef, 0, 0, 1, 9) }
+	comm := func(b []byte, ref uint32) []byte { return le32(b, ref, NoRef, NoRef, NoRef) }
+	key := func(b []byte, ref uint32) []byte { return text(le64(text(le64(b, 2), string(rune(ref))), 2), "v") }
+	const head = 33 // bytes before the tables; the number of entries takes 8
+	for _, x := range []struct {
+		name, want string
+		b          []byte
+	}{
+		{"in order", "", two(0, 7, name, 3, 4)},
+		{"strings", fmt.Sprintf("main.pallas:%#x: string 3 after 4", head+8+10), two(0, 7, name, 4, 3)},
+		{"a string twice", fmt.Sprintf("main.pallas:%#x: string 3 after 3", head+8+10), two(0, 7, name, 3, 3)},
+		{"unsigned refs", "", two(0, 7, name, 3, 0x80000000)},
+		{"regions", fmt.Sprintf("main.pallas:%#x: region 3 after 4", head+16+8), two(1, 6, region, 4, 3)},
+		{"attributes", fmt.Sprintf("main.pallas:%#x: attribute 3 after 4", head+24+16), two(2, 5, attribute, 4, 3)},
+		{"groups", fmt.Sprintf("main.pallas:%#x: group 3 after 4", head+32+24), two(3, 4, group, 4, 3)},
+		{"communicators", fmt.Sprintf("main.pallas:%#x: communicator 3 after 4", head+40+16), two(4, 3, comm, 4, 3)},
+		{"metadata", fmt.Sprintf("main.pallas:%#x: the metadata \"a\" after \"b\"", head+64+20), two(7, 0, key, 'b', 'a')},
+	} {
+		for _, file := range []string{"main.pallas", "archive_0/archive.pallas"} {
+			t.Run("5 "+x.name+" of "+file, func(t *testing.T) {
+				m := handMade{groups: []LocationGroup{{0, NoRef, NoRef}}}.files()
+				main, archive := slices.Clone(m["main.pallas"].Data[:head]), le64(le32(nil, 0, 0), 0, 0, 0, 0, 0, 0, 0, 0)
+				want := x.want
+				if file == "main.pallas" {
+					main = append(main, x.b...)
+				} else {
+					main = le64(main, 0, 0, 0, 0, 0, 1)
+					main = le64(le32(main, 0, NoRef, NoRef), 0, 0)
+					archive = append(archive[:8], x.b...)
+					at, found, _ := strings.Cut(strings.TrimPrefix(want, "main.pallas:"), ": ")
+					if n, err := strconv.ParseUint(at, 0, 64); err == nil {
+						want = fmt.Sprintf("%s:%#x: %s", file, n-head+8, found)
+					}
+				}
+				m = fstest.MapFS{"main.pallas": {Data: main}, "archive_0/archive.pallas": {Data: archive}}
+				got := ""
+				for _, r := range checked(t, format.Source{FS: m, Name: "main.pallas", Path: "main.pallas"}).Rules() {
+					if r.Rule != "pallas.definition-order" && (file != "main.pallas" || r.Rule != "pallas.ids") {
+						t.Errorf("found %s", r.First[0])
+					} else if r.Rule == "pallas.definition-order" {
+						got += fmt.Sprintf("%s:%#x: %s", r.First[0].Position.File, r.First[0].Position.Offset, r.First[0].Found)
+					}
+				}
+				if got != want {
+					t.Errorf("found %q, expected %q", got, want)
+				}
+			})
+		}
+	}
+}
+
+// TestLetter_6_loops checks that a loop that states another number of occurrences than the grammar has is reported.
+func TestLetter_6_loops(t *testing.T) {
+	effort.Sequential(t)
+	// Calls of region 2 hold three calls of region 1, a loop that occurs once in each. Two runs of two calls of region 2
+	// are a loop that occurs twice; three of a run of five calls are a loop of their own.
+	var list []inputEvent
+	at := uint64(0)
+	add := func(r Record, k uint32) { list, at = append(list, inputEvent{at, r, region(k), nil}), at+10 }
+	calls := 0
+	for i, n := range []int{2, 2, 5} {
+		for range n {
+			add(Enter, 2)
+			for range 3 {
+				add(Enter, 1)
+				add(Leave, 1)
+			}
+			add(Leave, 2)
+			calls++
+		}
+		add(Enter, uint32(3+i))
+		add(Leave, uint32(3+i))
+	}
+	for _, compatible := range []bool{false, true} {
+		th := recorded(t, list, &WriterOptions{Compatible: compatible, Plain: true})
+		name := filepath.FromSlash(th.Archive.Trace.src.Path)
+		if got := checkRules(t, name); len(got) > 0 {
+			t.Errorf("compatible %t: found %v in a sound trace", compatible, got)
+		}
+		file := filepath.Join(filepath.Dir(name), "archive_3/thread_7/thread.pallas")
+		b := must(os.ReadFile(file))(t)
+		for i, l := range th.Loops {
+			record := len(b) - 8 - 4*len(th.loopMap) - 16*(len(th.Loops)-i)
+			var damaged [][]byte
+			change := func(at int, n uint32) {
+				x := slices.Clone(b)
+				binary.LittleEndian.PutUint32(x[record+at:], n)
+				damaged = append(damaged, x)
+			}
+			want := map[uint32]uint64{3: uint64(calls), 2: 2, 5: 1}[l.Iterations]
+			if l.Occurrences != want {
+				t.Errorf("compatible %t: loop %d of %d iterations occurs %d times, expected %d", compatible, i, l.Iterations,
+					l.Occurrences, want)
+			}
+			if l.Sequence == NoToken { // the entry of a discarded loop is empty
+				change(0, uint32(MakeToken(SequenceToken, 1)))
+				change(4, 1)
+			}
+			change(8, uint32(want)+1)
+			change(8, uint32(want)-1)
+			change(12, math.MaxUint32)
+			for k, x := range damaged {
+				if err := os.WriteFile(file, x, 0o666); err != nil {
+					t.Fatal(err)
+				}
+				if got := checkRules(t, name); !slices.Equal(got, []string{"pallas.occurrences"}) {
+					t.Errorf("compatible %t: loop %d, change %d: found %v", compatible, i, k, got)
+				}
+			}
+		}
 	}
 }
 

@@ -30,6 +30,9 @@ func writeOptions(opt *format.WriteOptions, own *Parameters) (*WriterOptions, er
 		}
 		usual.ZSTDLevel = min(max(usual.ZSTDLevel, 1), 22)
 		usual.MaxLoopLength = min(max(usual.MaxLoopLength, 1), 10_000)
+		if usual.LoopFinding > BasicTruncated { // a copy keeps the value; new grammars cannot be found by it
+			usual.LoopFinding = BasicTruncated
+		}
 	}
 	choose := func(name, usual string, values ...string) (int, error) {
 		v := opt.Value(name, usual)

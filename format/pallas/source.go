@@ -29,6 +29,7 @@ type source struct {
 	at    int             // current offset in the file
 	err   *FileError
 	minor *FileError // the first defect after which reading could continue
+	order *FileError // the first entry of a table that is not in the order of the format
 }
 
 // load returns a source that holds a whole file in memory.
@@ -151,6 +152,16 @@ func (s *source) count(what string, size int) int {
 		return 0
 	}
 	return int(n)
+}
+
+// inOrder checks the order of a table of definitions. ref is the ref of the entry at an offset. last is the ref
+// of the entry before it, or -1, and becomes ref.
+func (s *source) inOrder(what string, at int, last *int64, ref Ref) {
+	if int64(ref) <= *last && s.err == nil && s.order == nil {
+		s.order = archive.Damaged(s.path, int64(at), fmt.Sprintf("%s %d after %d", what, ref, *last),
+			"refs in ascending order, each once; weft uses the first definition of a ref")
+	}
+	*last = int64(ref)
 }
 
 // text reads a string of n bytes. The last byte must be 0. The string shares the memory of a file that is in memory as

@@ -32,7 +32,8 @@ type Trace struct {
 	// defect.
 	Truncated *FileError
 
-	src format.Source
+	src   format.Source
+	order *FileError // the first definition or metadata of the main file that is out of order
 	// children has the ids of groups that contain other groups. placed has the locations in the main file by their
 	// group. Both are made when the trace is opened.
 	children map[uint32]bool
@@ -85,6 +86,7 @@ func Open(src format.Source) (*Trace, error) {
 	if s.err == nil && s.left() > 0 && t.ABI > 16 {
 		s.fail(s.at, "the end of the file", "%s more", plural.Of(s.left(), "byte"))
 	}
+	t.order = s.order
 	if t.Truncated = s.defect(); s.err != nil {
 		t.search()
 	}
@@ -110,8 +112,9 @@ type Archive struct {
 	// Truncated describes a defect of the archive's file. It is nil if the file has no defect.
 	Truncated *FileError
 
-	missingErr          error  // error for the missing file of the archive; nil if the file exists
-	fileID, fileThreads uint32 // the archive's id and number of threads, as its file states them
+	order               *FileError // the first definition or metadata of the file that is out of order
+	missingErr          error      // error for the missing file of the archive; nil if the file exists
+	fileID, fileThreads uint32     // the archive's id and number of threads, as its file states them
 	// location groups in the archive's file, where the format does not expect any
 	groups []LocationGroup
 	// ownCount is the number of Locations that the archive's own file lists. mainCount is the number that
@@ -252,6 +255,7 @@ func (t *Trace) loadArchive(id uint32) (*Archive, error) {
 	if s.err == nil && s.left() > 0 && t.ABI > 16 {
 		s.fail(s.at, "the end of the file", "%s more", plural.Of(s.left(), "byte"))
 	}
+	a.order = s.order
 	if a.Truncated = s.defect(); s.err != nil {
 		a.search()
 	}

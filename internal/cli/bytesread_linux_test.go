@@ -169,6 +169,24 @@ func TestSomeFilesReadLittle(t *testing.T) {
 	}
 }
 
+// TestCompressedLocationReadsLittle checks that commands for a location read the compressed file of its stream, and at
+// most a fifth more: the ends of the other files, which show the times of the trace and that no links follow.
+func TestCompressedLocationReadsLittle(t *testing.T) {
+	dir := t.TempDir()
+	in := filepath.Join(dir, "t.otf")
+	weft(t, exitGood, "generate", "--workload", "ring", "--locations", "4", "--events", "1200000", "--option",
+		"otf.streams=4", "--option", "otf.level=4", in)
+	st, err := os.Stat(filepath.Join(dir, "t.2.events.z"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, command := range []string{"print", "profile", "info"} {
+		if n, most := bytesOf(t, 1, command, "-q", "--location", "1", in), st.Size()*6/5; n > most {
+			t.Errorf("%s: found %d bytes read of a file of %d, expected %d at most", command, n, st.Size(), most)
+		}
+	}
+}
+
 // TestTimesReadOnce checks that info and cut read the ends of the files of an OTF2 archive once to find its times. Each
 // file has only one chunk here, which has to be read for the time of its last event. cut reads each chunk once more up
 // to the window, and info also counts the events of the window.

@@ -102,13 +102,8 @@ func (a *app) computeReport(ctx context.Context, arg string, r *inputFlags, s *s
 	addCallPaths := func(in *input) error { return a.addCallPaths(ctx, in, s, by, x) }
 	addMessages := func(in *input) error { return a.addMessages(ctx, in, s, x) }
 	addReasons := func(in *input) error { return a.addReasons(ctx, in, s, by, x) }
-	if !s.anySet() {
-		err = with(addInfo, addProfile, addCallPaths, addMessages, addReasons)
-	} else if err = with(addInfo); err == nil { // addInfo and addReasons restrict the events to the selection
-		if err = with(addProfile, addCallPaths, addMessages); err == nil {
-			err = with(addReasons)
-		}
-	}
+	// Each analysis restricts its own copy of the trace to the selection; scans of all events are shared.
+	err = with(addInfo, addProfile, addCallPaths, addMessages, addReasons)
 	if err != nil {
 		return nil, err
 	}
