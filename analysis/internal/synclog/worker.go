@@ -32,6 +32,8 @@ type worker struct {
 	// free holds openCalls for reuse.
 	free  []*openCall
 	flows map[flow]*ends // the ends of messages; nil without a window
+	// ends is the attribute of events that end a visit only because the piece of a trace ends, or trace.NoRef.
+	ends uint32
 	// unordered is set if a lock was released with an order that differs from the order of its acquisition.
 	unordered bool
 	// batch is the batch that the worker processes, and row is the current row of the batch. attribute is the
@@ -193,6 +195,8 @@ type openCall struct {
 	// outside is set if the call is not a visit, but a collective operation outside of all calls.
 	outside bool
 	begun   int // number of collective operations that have begun in the call and not ended
+	// unended is set if the call goes on after the end of the trace, or of the piece of a trace.
+	unended bool
 	before  int // number of elements of lane.passed that belong to the time before the call
 
 	// ownEnd is the end of the latest time in which the call was the innermost open region. For a barrier, busy holds the
@@ -214,7 +218,7 @@ type teamVisit struct{ communicator, visit, barriers uint64 }
 func newWorker(log *Log, opt Options, later []bool) *worker {
 	locations := max(log.Defs.Locations.Len(), 1)
 	w := &worker{defs: log.Defs, rows: opt.Rows, times: opt.Times, part: opt.Part, window: opt.Window,
-		launches: log.Launches, later: later, store: log.store, index: map[node]int32{},
+		launches: log.Launches, later: later, store: log.store, index: map[node]int32{}, ends: endsAttribute(log.Defs),
 		chunk: min(max(memory/locations, 512), 16<<10)}
 	if opt.Times {
 		w.chunk = min(max(timesMemory/locations, 512), 4<<10)
@@ -341,6 +345,7 @@ func (w *worker) Batch(b *trace.Batch) error {
 			continue
 		case trace.Leave:
 			l.latest = max(l.latest, t)
+			w.row = i
 			if err := w.leave(l, t, refs[i]); err != nil {
 				return err
 			}
@@ -534,7 +539,20 @@ func (w *worker) leave(l *lane, t int64, region uint32) error {
 	if call == nil {
 		return nil
 	}
+	if w.ends != trace.NoRef && w.hasAttribute(w.ends) {
+		if call.unended = true; call.kind.lock != section {
+			call.goesOn()
+		}
+	}
 	return w.end(l, call, t)
+}
+
+// goesOn sets that the call goes on after the end of the trace. It does not get the lock for which it waits.
+func (c *openCall) goesOn() {
+	c.flushHeld(trace.Undefined)
+	c.unended = true
+	c.kind.waits = c.kind.waits || c.kind.lock >= acquires && c.kind.lock <= reads || c.kind.lock == joins
+	c.kind.lock = noLockCall
 }
 
 // end ends a call. If the call is logged, it packs the call.
@@ -546,15 +564,7 @@ func (w *worker) end(l *lane, c *openCall, t int64) error {
 		l.calls = slices.Delete(l.calls, i, i+1)
 	}
 	w.free = append(w.free, c)
-	if c.kind.waits {
-		w.countSilent(c, t)
-		if c.begun > 0 && w.window.Has(c.enter) {
-			if l.unended == nil {
-				l.unended = map[int32]int64{}
-			}
-			l.unended[c.node] += w.window.Clip(t) - c.enter
-		}
-	}
+	w.countSilent(l, c, t)
 	w.endLock(l, c, t)
 	if c.kind.awaits && !l.stream {
 		c.points++
@@ -612,8 +622,7 @@ func (w *worker) finish() error {
 		l.passOwn(l.latest)
 		for len(l.calls) > 0 {
 			c := l.calls[len(l.calls)-1]
-			c.flushHeld(trace.Undefined)
-			c.kind.lock = noLockCall // the call did not get the lock
+			c.goesOn()
 			if w.part && c == l.operation.call {
 				l.addOperation(l.passed[c.before:])
 			}
