@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/weft-trace/weft/trace"
-	"github.com/weft-trace/weft/transform"
 )
 
 // SilentRegion counts the visits of a region without events.
@@ -113,11 +112,10 @@ func (l *lane) addUnended(node int32, time int64) {
 	l.unended[node] += time
 }
 
-// endsAttribute returns the attribute with which [transform.Cut] marks events that end visits at the end of a piece, or
-// trace.NoRef.
-func endsAttribute(d *trace.Definitions) uint32 {
+// attribute returns the index of the attribute with a name, or trace.NoRef.
+func attribute(d *trace.Definitions, name string) uint32 {
 	for i := range d.Attributes.Len() {
-		if d.Attributes.Has(uint32(i)) && d.Attributes.At(uint32(i)).Name == transform.EndsAttribute {
+		if d.Attributes.Has(uint32(i)) && d.Attributes.At(uint32(i)).Name == name {
 			return uint32(i)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/weft-trace/weft/internal/chunks"
 	"github.com/weft-trace/weft/internal/openset"
 	"github.com/weft-trace/weft/trace"
+	"github.com/weft-trace/weft/transform"
 )
 
 // worker is the sink of one worker of a scan. It packs calls.
@@ -32,8 +33,10 @@ type worker struct {
 	// free holds openCalls for reuse.
 	free  []*openCall
 	flows map[flow]*ends // the ends of messages; nil without a window
-	// ends is the attribute of events that end a visit only because the piece of a trace ends, or trace.NoRef.
+	// ends is the attribute of events that end visits and teams only because the piece of a trace ends, or trace.NoRef.
 	ends uint32
+	// entered is the attribute transform.EnteredAttribute, or trace.NoRef.
+	entered uint32
 	// unordered is set if a lock was released with an order that differs from the order of its acquisition.
 	unordered bool
 	// batch is the batch that the worker processes, and row is the current row of the batch. attribute is the
@@ -126,6 +129,7 @@ type lane struct {
 	chunks       []Chunk
 	sums         []int64       // exclusive times of the packed calls, by node plus 1; set only with Options.Times
 	operations   []int64       // the part of sums in collective operations outside of calls; may be shorter
+	pending      int64         // see Log.PendingTime
 	passed       []nodeTime    // exclusive times since the end of the last packed call
 	since        int64         // time up to which passed is complete
 	forks        []openFork    // open parallel constructs and visits of teams; the innermost one is the last
@@ -140,6 +144,7 @@ type openFork struct {
 	depth   int   // length of the stack at the begin
 	node    int32 // path of the region, or the constant pendingRegion, or -1 if it is unknown
 	started bool  // another thread started this thread
+	entered bool  // the location has entered the region before the piece of the trace
 }
 
 // Constants for calls whose parallel region is not known yet.
@@ -218,7 +223,8 @@ type teamVisit struct{ communicator, visit, barriers uint64 }
 func newWorker(log *Log, opt Options, later []bool) *worker {
 	locations := max(log.Defs.Locations.Len(), 1)
 	w := &worker{defs: log.Defs, rows: opt.Rows, times: opt.Times, part: opt.Part, window: opt.Window,
-		launches: log.Launches, later: later, store: log.store, index: map[node]int32{}, ends: endsAttribute(log.Defs),
+		launches: log.Launches, later: later, store: log.store, index: map[node]int32{},
+		ends: attribute(log.Defs, transform.EndsAttribute), entered: attribute(log.Defs, transform.EnteredAttribute),
 		chunk: min(max(memory/locations, 512), 16<<10)}
 	if opt.Times {
 		w.chunk = min(max(timesMemory/locations, 512), 4<<10)
@@ -357,6 +363,7 @@ func (w *worker) Batch(b *trace.Batch) error {
 		if k < trace.Send || k > trace.RMACompleteRemote {
 			continue
 		}
+		w.row = i
 		for op < len(b.OpRow) && b.OpRow[op] < uint32(i) {
 			op++
 		}
