@@ -1,6 +1,8 @@
 package transform
 
 import (
+	"slices"
+
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
 )
@@ -21,12 +23,31 @@ type activity struct {
 	active bool // the location has events
 	teamed bool // the location has worked in a team of threads
 	runs   bool // the location gets a NoOp at the begin of the piece
+	// ahead is set while the location works in a team and has not entered the parallel region. entered is set if it has
+	// entered the region, and still works in the team.
+	ahead, entered bool
 }
 
-// note processes a row before the piece.
-func (a *activity) note(k trace.Kind) {
+// EnteredAttribute is added by [CutRunning] to the begins of the work in teams that are repeated at the begin of a
+// piece, if the location has entered the parallel region before. Its value is "".
+const EnteredAttribute = "cut.entered"
+
+// note processes a row before the piece. entered is the index of EnteredAttribute.
+func (a *activity) note(d *trace.Definitions, x *trace.Cursor, entered uint32) {
+	k := x.Kind()
 	a.active = a.active || k.IsEvent()
-	a.teamed = a.teamed || k == trace.ThreadTeamBegin
+	switch k {
+	case trace.ThreadTeamBegin:
+		keys, _ := x.Attrs()
+		a.teamed, a.entered = true, slices.Contains(keys, entered)
+		a.ahead = !a.entered
+	case trace.ThreadTeamEnd:
+		a.ahead, a.entered = false, false
+	case trace.Enter:
+		if a.ahead && d.RoleOf(x.Ref()) == trace.ForkRole {
+			a.ahead, a.entered = false, true
+		}
+	}
 }
 
 // findRunning sets activity.runs of all locations that have events before the piece, and cut.sleepers.

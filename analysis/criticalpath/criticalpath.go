@@ -225,7 +225,7 @@ func (w *walker) addPiece(loc uint32, t int64, jump bool) (from int64, next uint
 	n := l.FirstAfter(t) // the call n can begin before t
 	var around outerWait
 	if n < l.Count() {
-		if wait := lastWait(l, n); wait != nil && wait.Begin+wait.Length < t {
+		if wait := lastWait(l, n); wait != nil && wait.End() < t {
 			w.addInside(l, loc, n, t)
 			if !around.addWait(l, n, wait) {
 				return w.endAtWait(l, loc, n, wait)
@@ -240,7 +240,7 @@ func (w *walker) addPiece(loc uint32, t int64, jump bool) (from int64, next uint
 			break
 		}
 		w.addAll(loc, l.Inside(n))
-		if wait := lastWait(l, n); wait != nil && (jump || wait.Begin+wait.Length < t) {
+		if wait := lastWait(l, n); wait != nil && (jump || wait.End() < t) {
 			if !around.addWait(l, n, wait) {
 				return w.endAtWait(l, loc, n, wait)
 			}
@@ -270,41 +270,55 @@ func (w *walker) addPiece(loc uint32, t int64, jump bool) (from int64, next uint
 
 // endAtWait ends a piece at the end of a wait of call n. It returns the results of addPiece.
 func (w *walker) endAtWait(l *history.Location, loc uint32, n int32, wait *history.Wait) (int64, uint32, uint8) {
-	l.RemoveWait(n, wait.Length, func(path uint32, t int64) { w.add(path, loc, -t) })
-	return wait.Begin + wait.Length, wait.Cause.Location, uint8(wait.Pattern) + 1
+	since := wait.Begin
+	if n > 0 {
+		since = max(since, l.Call(n-1).Leave) // the times of the call begin after a call inside of it
+	}
+	waited, busy := wait.Since(since)
+	remove := func(path uint32, t int64) { w.add(path, loc, -t) }
+	l.RemoveWait(n, waited, remove)
+	if busy > 0 {
+		l.RemoveBusy(n, busy, remove)
+	}
+	return wait.End(), wait.Cause.Location, uint8(wait.Pattern) + 1
 }
 
 // outerWait is a wait of a call with other calls inside of it that end after the wait. It is valid if any is set.
 type outerWait struct {
-	begin, end int64 // in ticks
-	path       uint32
-	cause      uint32 // location
-	by         uint8  // piece.by
-	any        bool
+	waitstate.Interval
+	end   int64 // of the interval, in ticks
+	path  uint32
+	cause uint32 // location
+	by    uint8  // piece.by
+	any   bool
 }
 
 // addWait considers the wait of call n as the wait at which the piece begins. It returns false if the piece begins at
 // the end of this wait. Otherwise the piece also covers earlier time, because calls inside call n end after the wait,
 // or because a call around call n has a wait that ends later. addWait stores the wait with the latest end.
 func (o *outerWait) addWait(l *history.Location, n int32, wait *history.Wait) bool {
-	end := wait.Begin + wait.Length
+	end := wait.End()
 	if o.any && end <= o.end {
 		return true
 	}
 	if n == 0 || l.Call(n-1).Leave <= end {
 		return false
 	}
-	*o = outerWait{wait.Begin, end, l.Call(n).Path, wait.Cause.Location, uint8(wait.Pattern) + 1, true}
+	interval := wait.Interval
+	interval.Busy = slices.Clone(interval.Busy) // calls are unpacked again
+	*o = outerWait{interval, end, l.Call(n).Path, wait.Cause.Location, uint8(wait.Pattern) + 1, true}
 	return true
 }
 
 // removeUntil removes the times from the end of call n to the end of a wait of an outer call. They were added with the
 // times before the next call.
 func (w *walker) removeUntil(l *history.Location, loc uint32, n int32, o *outerWait) {
-	rest := o.end - l.First
+	since := l.First
 	if n >= 0 {
-		rest = o.end - l.Call(n).Leave
+		since = l.Call(n).Leave
 	}
+	rest := o.end - since
+	_, busy := o.Since(since)
 	for _, t := range l.Before(n + 1) {
 		p := t.Path
 		for p != synclog.NoPath && p != o.path {
@@ -313,6 +327,9 @@ func (w *walker) removeUntil(l *history.Location, loc uint32, n int32, o *outerW
 		if before := min(t.Time, rest); p != o.path { // the time is before the outer call
 			w.add(t.Path, loc, -before)
 			rest -= before
+		} else if task := min(t.Time, busy); t.Path != o.path {
+			w.add(t.Path, loc, -task)
+			rest, busy = rest-task, busy-task
 		}
 	}
 	w.add(o.path, loc, -rest)
@@ -328,7 +345,7 @@ func lastWait(l *history.Location, n int32) (last *history.Wait) {
 		if x.Pattern == waitstate.EarlyReduce || x.Pattern == waitstate.Device && !isSource(l, n, x.Cause) {
 			continue
 		}
-		if last == nil || x.Begin+x.Length > last.Begin+last.Length {
+		if last == nil || x.End() > last.End() {
 			last = x
 		}
 	}

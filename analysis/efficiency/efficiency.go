@@ -374,6 +374,10 @@ func (s *sums) addThread(p *process, h *history.History, loc uint32, kinds []kin
 		add(k, inside, -t)
 		add(mpiTime, inside, t)
 	})
+	if t := h.Log.PendingTime(loc); t > 0 && sleeps {
+		add(threadTime, false, -t)
+		add(usefulTime, true, t)
+	}
 	p.threads++
 	s.useful.Add(useful)
 	s.most = max(s.most, useful)

@@ -55,6 +55,45 @@ func TestWindowOutsideOfCalls(t *testing.T) {
 	}
 }
 
+// TestWindowsOfTeams checks that the useful times of three windows add up to that of the whole trace, for any times
+// between them, if a thread works in a team before and after it visits the parallel region. The first thread computes
+// from 0 to 60. The second one works in the team from 10 to 24 and from 30 to 50, and visits the region from 14 to 20
+// and from 35 to 45. The time until it leaves the region is useful: 20 - 10 + 45 - 30.
+func TestWindowsOfTeams(t *testing.T) {
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
+	process := r.Process("0", r.Machine("m"))
+	first, second := r.Thread("0", process), r.Thread("1", process)
+	parallel := r.Defs().Regions.Add(trace.Region{Name: "!$omp parallel", Group: "OMP", Role: "parallel"})
+	members := r.Defs().Sets.Add(trace.Set{ID: "0", Kind: "locations", Members: []int64{0, 1}})
+	team := r.Defs().Communicator.Add(trace.Communicator{ID: "0", Set: members, Parent: trace.NoRef})
+	r.Enter(first, 0, r.Region("main"))
+	for _, x := range []struct{ begin, enter, leave, end int64 }{{10, 14, 20, 24}, {30, 35, 45, 50}} {
+		r.Event(second, x.begin, trace.ThreadTeamBegin, trace.NoRef, []uint64{uint64(team)})
+		r.Enter(second, x.enter, parallel)
+		r.Leave(second, x.leave, parallel)
+		r.Event(second, x.end, trace.ThreadTeamEnd, trace.NoRef, []uint64{uint64(team)})
+	}
+	r.Leave(first, 60, r.Region("main"))
+	useful := func(from, to int64) int64 {
+		piece := transform.CutRunning(format.Recorded(r), trace.Window{From: from, To: to}, nil)
+		f, _, err := efficiency.Find(t.Context(), piece, efficiency.Options{Part: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f.Useful.Int64()
+	}
+	if found := useful(0, 61); found != 60+10+15 {
+		t.Fatalf("found %d useful ticks, expected 85", found)
+	}
+	for a := int64(0); a <= 61; a++ {
+		for b := a; b <= 61; b++ {
+			if found := useful(0, a) + useful(a, b) + useful(b, 61); found != 85 {
+				t.Fatalf("found %d useful ticks in windows from 0 to %d, %d and 61, expected 85", found, a, b)
+			}
+		}
+	}
+}
+
 // TestWindowsOfOperations checks that the useful times of two windows add up to that of the whole trace, for any time
 // between them, also in collective operations outside of calls.
 func TestWindowsOfOperations(t *testing.T) {

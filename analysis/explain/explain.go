@@ -155,7 +155,9 @@ func Explain(ctx context.Context, events format.Events, opt Options) (page *Page
 		regions: log.Defs.RegionNames(opt.Rows), silent: map[uint32]bool{}, communicating: communicatingPaths(log)}
 	x.locks = x.lockShare()
 	for _, s := range log.Silent {
-		x.silent[s.Region] = true
+		if !s.Unended {
+			x.silent[s.Region] = true
+		}
 	}
 	if x.causes, err = causes.FromHistory(ctx, h, causes.Options{Rows: opt.Rows, Ends: true}); err != nil {
 		return nil, false, err

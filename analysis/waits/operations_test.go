@@ -223,3 +223,21 @@ func TestThreadsOfRanks(t *testing.T) {
 		t.Errorf("found %q, expected %q", found, expected)
 	}
 }
+
+// TestBeginsWithOperands checks that OTF keeps the operations whose begin has operands, but no matching number. Rank 0
+// waits in the barrier from 100 to 150.
+func TestBeginsWithOperands(t *testing.T) {
+	p := newPairOfRanks()
+	number, _ := trace.OperationNumber("barrier")
+	ops := []uint64{number, 0, trace.Undefined, 0, 0, trace.Undefined}
+	for rank, enter := range []int64{100, 150} {
+		p.call(uint32(rank), "MPI_Barrier", enter, 160, func() {
+			p.rec.Event(uint32(rank), enter, trace.CollectiveBegin, trace.NoRef, ops)
+			p.rec.Event(uint32(rank), 160, trace.CollectiveEnd, trace.NoRef, ops)
+		})
+	}
+	r := find(t, openAll(t, save(t, p.rec, "otf", "trace.otf", true), 1), waits.Options{})
+	if len(r.Patterns) != 1 || r.Patterns[0].Pattern != "wait-at-barrier" || r.Patterns[0].Time.Int64() != 50 {
+		t.Errorf("found %+v, expected a wait of 50 at a barrier", r.Patterns)
+	}
+}

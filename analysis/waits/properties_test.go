@@ -261,12 +261,7 @@ func TestWindowsAddUp(t *testing.T) {
 			}
 			return r
 		}
-		// A window that ends between the begin of a thread's work in a team and its region lacks this time.
-		threads := slices.Contains(events.Defs().LaterThreads(), true)
 		useful := func(window trace.Window) int64 {
-			if threads {
-				return 0
-			}
 			r, _, err := efficiency.Find(context.Background(), transform.CutRunning(events, window, nil),
 				efficiency.Options{Part: true})
 			if err != nil {

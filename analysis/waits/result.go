@@ -191,10 +191,13 @@ func (a *adder) result() *Result {
 		}
 	}
 	for _, x := range a.log.Silent {
-		if a.defs.RoleOf(x.Region) == trace.BarrierRole {
+		if a.defs.RoleOf(x.Region) == trace.BarrierRole && !x.Unended {
 			continue // counted as barriers
 		}
 		name, reason := a.regionName(x.Region), "no events are recorded inside, so the partners are unknown"
+		if x.Unended {
+			reason = "they go on after the end of the trace, so it does not record for what they wait"
+		}
 		if a.defs.MPICall(x.Region) == "intercomm_create" && !a.connectsGroups() {
 			reason = "the trace does not show which communicators they create, so messages in these communicators have " +
 				"wrong partners, and waits in their collective operations may be wrong"

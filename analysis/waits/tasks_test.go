@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/weft-trace/weft/analysis/causes"
+	"github.com/weft-trace/weft/analysis/criticalpath"
 	"github.com/weft-trace/weft/analysis/states"
 	"github.com/weft-trace/weft/analysis/waits"
 	"github.com/weft-trace/weft/format"
@@ -60,5 +61,53 @@ func TestWaitsBetweenTasks(t *testing.T) {
 	if found, expected := slices.Collect(idle.At(0)), []trace.Window{{From: 2, To: 6}, {From: 9, To: 15}}; !slices.Equal(
 		found, expected) {
 		t.Errorf("found idle times %v, expected %v", found, expected)
+	}
+}
+
+// TestPathBetweenTasks checks that the critical path leaves a wait between tasks at the end of the wait. Thread 0 waits
+// from 2 to 6, executes a task until 9, waits until 15, executes a task until 40, leaves the barrier at 45. Thread 1
+// arrives at 20. The path is at thread 1 until 15, and then at thread 0: in the task for 25, and in the barrier for 5.
+// Calls in the tasks change nothing but the regions.
+func TestPathBetweenTasks(t *testing.T) {
+	for calls, expected := range [][]criticalpath.Region{
+		{{Region: "OpenMP task", Time: 25}, {Region: "work", Time: 15}, {Region: "OpenMP barrier", Time: 5}},
+		{{Region: "OpenMP task", Time: 25}, {Region: "work", Time: 15}, {Region: "OpenMP barrier", Time: 5}},
+		{{Region: "OpenMP task", Time: 24}, {Region: "work", Time: 15}, {Region: "OpenMP barrier", Time: 5},
+			{Region: "pthread_mutex_lock", Time: 1}},
+		{{Region: "OpenMP task", Time: 24}, {Region: "work", Time: 15}, {Region: "OpenMP barrier", Time: 5},
+			{Region: "pthread_mutex_lock", Time: 1}},
+	} {
+		x := newThreads(2)
+		x.Enter(0, 0, x.Region("work"))
+		x.Enter(0, 2, x.Region("OpenMP barrier"))
+		for i, task := range []struct{ begin, end int64 }{{6, 9}, {15, 40}} {
+			x.Enter(0, task.begin, x.Region("OpenMP task"))
+			if calls>>i&1 != 0 {
+				x.call(0, "pthread_mutex_lock", task.begin+1, task.begin+2, "mutex", 7)
+			}
+			x.Leave(0, task.end, x.Region("OpenMP task"))
+		}
+		x.Leave(0, 45, x.Region("OpenMP barrier"))
+		x.Leave(0, 45, x.Region("work"))
+		x.Enter(1, 0, x.Region("work"))
+		x.call(1, "OpenMP barrier", 20, 42, "", 0)
+		x.Leave(1, 42, x.Region("work"))
+		r, err := criticalpath.Find(t.Context(), format.Recorded(x.Recorder), criticalpath.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var pieces []criticalpath.Piece
+		for p := range r.Pieces.All() {
+			pieces = append(pieces, p)
+		}
+		if len(pieces) != 2 || pieces[0].Location != 1 || pieces[1].From != 15 || pieces[1].To != 45 {
+			t.Errorf("calls %d: found the pieces %+v, expected thread 1 up to 15 and thread 0 from there", calls, pieces)
+		}
+		for i := range r.Regions {
+			r.Regions[i].Imbalance = 0
+		}
+		if !slices.Equal(r.Regions, expected) {
+			t.Errorf("calls %d: found %v, expected %v", calls, r.Regions, expected)
+		}
 	}
 }

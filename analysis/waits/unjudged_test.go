@@ -10,6 +10,7 @@ import (
 	"github.com/weft-trace/weft/analysis/waits"
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
+	"github.com/weft-trace/weft/transform"
 )
 
 // unjudgedTrace is a trace of two ranks in which recorders left out data, as EZTrace does for several calls of MPI:
@@ -88,6 +89,33 @@ func TestUnjudged(t *testing.T) {
 		"1 collective calls 0", "2 calls of MPI_Sendrecv 150"}
 	if found := unjudgedTexts(r); !slices.Equal(found, expected) {
 		t.Errorf("found %q, expected %q", found, expected)
+	}
+}
+
+// TestUnendedCalls checks that calls without events that go on after the end of the trace, or of a piece of it, are
+// counted with their time there. Rank 1 waits in its second MPI_Recv from 300 on, and both ranks wait for locks.
+func TestUnendedCalls(t *testing.T) {
+	p := newPairOfRanks()
+	lock := p.rec.Defs().Regions.Add(trace.Region{Name: "pthread_mutex_lock"})
+	p.call(0, "MPI_Send", 200, 205, func() { p.rec.Event(0, 201, trace.Send, trace.NoRef, []uint64{1, 0, 7, 8}) })
+	p.call(1, "MPI_Recv", 100, 210, func() { p.rec.Event(1, 209, trace.Recv, trace.NoRef, []uint64{0, 0, 7, 8}) })
+	p.rec.Enter(0, 250, lock)
+	p.rec.Enter(1, 300, p.mpi("MPI_Recv"))
+	p.call(1, "omp_set_lock", 310, 390, func() {})
+	p.rec.Event(1, 400, trace.NoOp, trace.NoRef, nil)
+	p.rec.Event(0, 450, trace.NoOp, trace.NoRef, nil)
+	events := format.Recorded(p.rec)
+	for _, c := range []struct {
+		to       int64
+		expected []string
+	}{
+		{451, []string{"1 calls of MPI_Recv 100", "1 calls of pthread_mutex_lock 200"}},
+		{350, []string{"1 calls of MPI_Recv 50", "1 calls of omp_set_lock 40", "1 calls of pthread_mutex_lock 100"}},
+	} {
+		piece := transform.Cut(events, trace.Window{From: 0, To: c.to})
+		if found := unjudgedTexts(find(t, piece, waits.Options{})); !slices.Equal(found, c.expected) {
+			t.Errorf("up to %d: found %q, expected %q", c.to, found, c.expected)
+		}
 	}
 }
 

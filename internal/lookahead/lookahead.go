@@ -20,8 +20,8 @@ const heldBytes = 16 << 20
 type Operations int
 
 const (
-	// CollectiveOperations have an event without operands at their begin, and [trace.CollectiveEnd] with operands. A
-	// location takes part in one of them at a time.
+	// CollectiveOperations have an event without operands or without a matching number at their begin, and
+	// [trace.CollectiveEnd] with operands. A location takes part in one of them at a time.
 	CollectiveOperations Operations = iota
 	// FileOperations have [trace.FileOperationBegin], and [trace.FileOperationEnd] with the same matching number.
 	FileOperations
@@ -83,9 +83,11 @@ type memberKey struct {
 
 // The operands that identify an operation, as indices.
 const (
-	communicatorOperand  = 1 // of trace.CollectiveEnd
-	beginMatchingOperand = 0 // of trace.FileOperationBegin
-	endMatchingOperand   = 3 // of trace.FileOperationEnd
+	communicatorOperand = 1 // of trace.CollectiveEnd
+	// of trace.CollectiveBegin and trace.CollectiveEnd
+	collectiveMatchingOperand = 5
+	beginMatchingOperand      = 0 // of trace.FileOperationBegin
+	endMatchingOperand        = 3 // of trace.FileOperationEnd
 )
 
 // endOperands is the least number of operands of the end of a collective operation.
@@ -114,7 +116,7 @@ func (h *Rows) begins(c *trace.Cursor) (k operationKey, ok bool) {
 	switch {
 	case c.Kind() != h.beginKind():
 	case h.operations == CollectiveOperations:
-		return operationKey{c.Location(), 0}, len(ops) == 0
+		return operationKey{c.Location(), 0}, len(ops) == 0 || c.Op(collectiveMatchingOperand) == trace.Undefined
 	case len(ops) > beginMatchingOperand:
 		return operationKey{c.Location(), ops[beginMatchingOperand]}, true
 	}

@@ -26,6 +26,21 @@ func (l *Location) RemoveWait(n int32, w int64, f func(path uint32, t int64)) {
 	f(own, w-inner)
 }
 
+// RemoveBusy calls f with the parts of the first t ticks in regions inside of call n, by path. Regions come in the
+// order in which the location has first been in them since the end of the call before.
+func (l *Location) RemoveBusy(n int32, t int64, f func(path uint32, t int64)) {
+	own := l.Call(n).Path
+	for _, x := range l.Inside(n) {
+		if part := min(t, x.Time); x.Path != own && part > 0 {
+			t -= part
+			f(x.Path, part)
+		}
+	}
+	if t > 0 {
+		f(own, t)
+	}
+}
+
 // ExclusiveTimes returns the time in ticks of each call path at each location, without waits. The waits of a
 // reduction are those of the pattern waitstate.Reduction, which include the waits of the pattern EarlyReduce.
 func (h *History) ExclusiveTimes() map[synclog.PathLocation]int64 {

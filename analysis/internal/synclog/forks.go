@@ -36,6 +36,27 @@ func (w *worker) endFork(l *lane) error {
 	return w.setAhead(l, l.innermost())
 }
 
+// addPending adds the times that belong to a parallel region, because the piece of a trace ends before the thread
+// enters the region.
+func (l *lane) addPending() {
+	n := len(l.forks)
+	if n == 0 || l.forks[n-1].node != pendingRegion || l.forks[n-1].entered || l.innermost() != -1 {
+		return
+	}
+	add := func(list []nodeTime) {
+		for _, t := range list {
+			if t.node == pendingRegion {
+				l.pending += t.time
+			}
+		}
+	}
+	add(l.passed)
+	for i := range l.delayed {
+		add(l.delayed[i].before)
+		add(l.delayed[i].inside)
+	}
+}
+
 // giveUp packs the calls that wait for a parallel region. The path of the region counts as unknown.
 func (w *worker) giveUp(l *lane) error {
 	for i := range l.forks {

@@ -398,6 +398,15 @@ func (l *Log) OperationTimes(location uint32, f func(path uint32, time int64)) {
 	}
 }
 
+// PendingTime returns the time in ticks outside of all regions at a location that belongs to a parallel region: the
+// piece of a trace ends after a thread begins to work in a team, and before it enters the region.
+func (l *Log) PendingTime(location uint32) int64 {
+	if x := l.lane(location); x != nil {
+		return x.pending
+	}
+	return 0
+}
+
 // each calls f with the path of each node and its time. The list of times is indexed by node plus 1.
 func (l *lane) each(times []int64, f func(path uint32, time int64)) {
 	for node, t := range times {

@@ -6,6 +6,7 @@ import (
 	"github.com/weft-trace/weft/internal/chunks"
 	"github.com/weft-trace/weft/internal/openset"
 	"github.com/weft-trace/weft/trace"
+	"github.com/weft-trace/weft/transform"
 )
 
 // worker is the sink of one worker of a scan. It packs calls.
@@ -32,6 +33,10 @@ type worker struct {
 	// free holds openCalls for reuse.
 	free  []*openCall
 	flows map[flow]*ends // the ends of messages; nil without a window
+	// ends is the attribute of events that end visits and teams only because the piece of a trace ends, or trace.NoRef.
+	ends uint32
+	// entered is the attribute transform.EnteredAttribute, or trace.NoRef.
+	entered uint32
 	// unordered is set if a lock was released with an order that differs from the order of its acquisition.
 	unordered bool
 	// batch is the batch that the worker processes, and row is the current row of the batch. attribute is the
@@ -124,6 +129,7 @@ type lane struct {
 	chunks       []Chunk
 	sums         []int64       // exclusive times of the packed calls, by node plus 1; set only with Options.Times
 	operations   []int64       // the part of sums in collective operations outside of calls; may be shorter
+	pending      int64         // see Log.PendingTime
 	passed       []nodeTime    // exclusive times since the end of the last packed call
 	since        int64         // time up to which passed is complete
 	forks        []openFork    // open parallel constructs and visits of teams; the innermost one is the last
@@ -138,6 +144,7 @@ type openFork struct {
 	depth   int   // length of the stack at the begin
 	node    int32 // path of the region, or the constant pendingRegion, or -1 if it is unknown
 	started bool  // another thread started this thread
+	entered bool  // the location has entered the region before the piece of the trace
 }
 
 // Constants for calls whose parallel region is not known yet.
@@ -193,6 +200,8 @@ type openCall struct {
 	// outside is set if the call is not a visit, but a collective operation outside of all calls.
 	outside bool
 	begun   int // number of collective operations that have begun in the call and not ended
+	// unended is set if the call goes on after the end of the trace, or of the piece of a trace.
+	unended bool
 	before  int // number of elements of lane.passed that belong to the time before the call
 
 	// ownEnd is the end of the latest time in which the call was the innermost open region. For a barrier, busy holds the
@@ -215,6 +224,7 @@ func newWorker(log *Log, opt Options, later []bool) *worker {
 	locations := max(log.Defs.Locations.Len(), 1)
 	w := &worker{defs: log.Defs, rows: opt.Rows, times: opt.Times, part: opt.Part, window: opt.Window,
 		launches: log.Launches, later: later, store: log.store, index: map[node]int32{},
+		ends: attribute(log.Defs, transform.EndsAttribute), entered: attribute(log.Defs, transform.EnteredAttribute),
 		chunk: min(max(memory/locations, 512), 16<<10)}
 	if opt.Times {
 		w.chunk = min(max(timesMemory/locations, 512), 4<<10)
@@ -341,6 +351,7 @@ func (w *worker) Batch(b *trace.Batch) error {
 			continue
 		case trace.Leave:
 			l.latest = max(l.latest, t)
+			w.row = i
 			if err := w.leave(l, t, refs[i]); err != nil {
 				return err
 			}
@@ -352,6 +363,7 @@ func (w *worker) Batch(b *trace.Batch) error {
 		if k < trace.Send || k > trace.RMACompleteRemote {
 			continue
 		}
+		w.row = i
 		for op < len(b.OpRow) && b.OpRow[op] < uint32(i) {
 			op++
 		}
@@ -534,7 +546,20 @@ func (w *worker) leave(l *lane, t int64, region uint32) error {
 	if call == nil {
 		return nil
 	}
+	if w.ends != trace.NoRef && w.hasAttribute(w.ends) {
+		if call.unended = true; call.kind.lock != section {
+			call.goesOn()
+		}
+	}
 	return w.end(l, call, t)
+}
+
+// goesOn sets that the call goes on after the end of the trace. It does not get the lock for which it waits.
+func (c *openCall) goesOn() {
+	c.flushHeld(trace.Undefined)
+	c.unended = true
+	c.kind.waits = c.kind.waits || c.kind.lock >= acquires && c.kind.lock <= reads || c.kind.lock == joins
+	c.kind.lock = noLockCall
 }
 
 // end ends a call. If the call is logged, it packs the call.
@@ -546,15 +571,7 @@ func (w *worker) end(l *lane, c *openCall, t int64) error {
 		l.calls = slices.Delete(l.calls, i, i+1)
 	}
 	w.free = append(w.free, c)
-	if c.kind.waits {
-		w.countSilent(c, t)
-		if c.begun > 0 && w.window.Has(c.enter) {
-			if l.unended == nil {
-				l.unended = map[int32]int64{}
-			}
-			l.unended[c.node] += w.window.Clip(t) - c.enter
-		}
-	}
+	w.countSilent(l, c, t)
 	w.endLock(l, c, t)
 	if c.kind.awaits && !l.stream {
 		c.points++
@@ -612,8 +629,7 @@ func (w *worker) finish() error {
 		l.passOwn(l.latest)
 		for len(l.calls) > 0 {
 			c := l.calls[len(l.calls)-1]
-			c.flushHeld(trace.Undefined)
-			c.kind.lock = noLockCall // the call did not get the lock
+			c.goesOn()
 			if w.part && c == l.operation.call {
 				l.addOperation(l.passed[c.before:])
 			}

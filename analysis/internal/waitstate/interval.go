@@ -29,6 +29,23 @@ func (w *Interval) Each(f func(begin, end int64)) {
 	f(begin, begin+rest)
 }
 
+// End returns the end of the last time in which the location waits.
+func (w *Interval) End() int64 {
+	if len(w.Busy) == 0 {
+		return w.Begin + w.Length
+	}
+	end := w.Begin
+	w.Each(func(_, e int64) { end = e })
+	return end
+}
+
+// Since divides the time from t to the end of the wait into the time in which the location waits and the time in which
+// it executes tasks. A time before the begin of the wait stands for the begin.
+func (w *Interval) Since(t int64) (waited, busy int64) {
+	w.Each(func(begin, end int64) { waited += max(0, end-max(begin, t)) })
+	return waited, max(0, w.End()-max(w.Begin, t)-waited)
+}
+
 // Within returns the part of the wait in a window, in ticks.
 func (w *Interval) Within(window *trace.Window) (ticks int64) {
 	w.Each(func(begin, end int64) { ticks += window.Clip(end) - window.Clip(begin) })
