@@ -42,7 +42,7 @@ func (e *encoder) defineAll() error {
 	if len(e.others[IOParadigms]) > 0 || d.Handles.Len()+len(e.io.Handles()) > 0 {
 		put(defIOParadigm, 0, name("POSIX"), name("POSIX I/O"), 0, 0, 0)
 	}
-	for _, id := range slices.Sorted(maps.Keys(e.others[IOParadigms])) {
+	for _, id := range e.otherIDs(IOParadigms) {
 		if text := name(fmt.Sprintf("I/O paradigm %d", id)); id != 0 {
 			put(defIOParadigm, id, text, text, 0, 0, 0)
 		}
@@ -80,7 +80,7 @@ func (e *encoder) defineAll() error {
 		put(defRegion, region, name(x.Name), undefined32, 0, undefined32, 0, 0, name(x.Name), 1, 1, 0)
 		put(defContext, uint64(i), region, undefined32, undefined32)
 	}
-	for _, id := range slices.Sorted(maps.Keys(e.others[InterruptGenerators])) {
+	for _, id := range e.otherIDs(InterruptGenerators) {
 		put(defInterrupt, id, name(fmt.Sprintf("interrupt generator %d", id)), 0, 1, 0, 0)
 	}
 	for i, x := range d.Files.All() {
@@ -88,6 +88,21 @@ func (e *encoder) defineAll() error {
 	}
 	e.defineHandles(put, name)
 	return e.err
+}
+
+// otherIDs returns the ids of a table that the model does not have, sorted. Among ids below 256 there are no gaps:
+// otf2-print complains about them.
+func (e *encoder) otherIDs(t Table) []uint64 {
+	ids := slices.Sorted(maps.Keys(e.others[t]))
+	if len(ids) == 0 || ids[len(ids)-1] >= 256 {
+		return ids
+	}
+	last := ids[len(ids)-1]
+	ids = ids[:0]
+	for id := range last + 1 {
+		ids = append(ids, id)
+	}
+	return ids
 }
 
 // defineRegions writes the definitions of regions.
