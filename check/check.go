@@ -44,6 +44,9 @@ type Checker struct {
 	skews   map[groupPair]*skew
 	collect map[uint32]*operations // collective operations, by communicator
 
+	// pieceEnds holds, for each attribute, whether it marks what goes on after the end of a piece.
+	pieceEnds []bool
+
 	refs     [trace.RefString + 1]uint32            // length of the table that each type of Ref indexes
 	operands [trace.OpInterruptGenerator + 1]uint64 // the same for operand types; 0 for a type that indexes no table
 }
@@ -60,6 +63,7 @@ type locationState struct {
 	locks       []lock                            // held locks, the last acquired last
 	steps       steps
 	posted      bool // the location has posted a non-blocking receive
+	goesOn      bool // the trace is a piece, and the location has events after it
 	recent      recentLanes
 	openIndex   openset.Index[uint32] // finds regions in open
 }
@@ -187,6 +191,7 @@ func (c *Checker) hasEvents(loc uint32) bool {
 // Batch checks the rows of a batch.
 func (c *Checker) Batch(b *trace.Batch) error {
 	c.updateTableSizes()
+	c.noteGoingOn(b)
 	var s *locationState
 	loc := b.Loc
 	for x, i := b.Cursor(), 0; i < len(b.Time); i++ {
@@ -339,6 +344,21 @@ func (c *Checker) startedBefore(x *trace.Cursor) bool {
 		}
 	}
 	return false
+}
+
+// noteGoingOn notes the locations with events that [transform.Cut] has marked because they go on after the piece.
+func (c *Checker) noteGoingOn(b *trace.Batch) {
+	for i := len(c.pieceEnds); i < c.defs.Attributes.Len(); i++ {
+		c.pieceEnds = append(c.pieceEnds, c.defs.Attributes.At(uint32(i)).Name == transform.EndsAttribute)
+	}
+	if !slices.Contains(c.pieceEnds, true) {
+		return
+	}
+	for i, k := range b.AttrKey {
+		if int64(k) < int64(len(c.pieceEnds)) && c.pieceEnds[k] {
+			c.locs.At(b.Location(int(b.AttrRow[i]))).goesOn = true
+		}
+	}
 }
 
 // releaseLock removes the last acquisition of a lock, which may have been acquired several times. It reports
@@ -506,6 +526,9 @@ func (c *Checker) reportUnfinished(loc uint32, s *locationState) (err error) {
 	for _, id := range slices.Sorted(maps.Keys(s.claims)) {
 		e := s.claims[id]
 		report("trace.claim-without-end", e.openRow, fmt.Sprintf("claim %d from %s", id, c.seconds(e.time)), "its end")
+	}
+	if s.goesOn { // requests, locks and collective operations end after the piece
+		return err
 	}
 	requests := maps.Collect(s.requests.All)
 	for _, id := range slices.Sorted(maps.Keys(requests)) {

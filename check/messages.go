@@ -323,14 +323,15 @@ func (c *Checker) checkPair(p *pairing, send, recv *end) error {
 const maxSingly = 10
 
 // reportUnmatched reports the messages of a channel without partner. It skips messages whose other location has no
-// events: either the selection excludes that location, or its file is missing, which the reader has reported.
+// events: either the selection excludes that location, or its file is missing, which the reader has reported. It also
+// skips messages whose other location has events after the piece that the trace is.
 func (c *Checker) reportUnmatched(p *pairing) error {
 	for side := range p.waiting {
 		own, other, rule, what, partner := p.from, p.to, "trace.send-without-receive", "send to", "receive"
 		if side == receives {
 			own, other, rule, what, partner = p.to, p.from, "trace.receive-without-send", "receive from", "send"
 		}
-		if p.waiting[side].count == 0 || !c.hasEvents(other) {
+		if p.waiting[side].count == 0 || !c.hasEvents(other) || c.locs[other].goesOn {
 			continue
 		}
 		expected := "a " + partner + " to match"

@@ -50,6 +50,9 @@ const laterText = "later"
 //   - Regions, claims, calling contexts and thread teams that are open at the end of the window end at this
 //     time, with [EndsAttribute], if their location has later events. If the location has no later events,
 //     they stay open, as in the whole trace.
+//   - Requests, held locks and collective operations that are open at the end of the window stay open, because
+//     only their ends state what they were. Messages in transit have no receive. If no event of such a location has
+//     EndsAttribute at the end of the window, a NoOp has it.
 //   - Links are kept if both their ends are in the piece.
 //
 // The inclusive and exclusive times of consecutive pieces add up to the times of the whole trace. The counts
@@ -613,12 +616,16 @@ func (s *cutScan) flush(ctx context.Context, out format.Sink) error {
 	for at := range s.states {
 		loc := uint32(at)
 		rows := s.openAtEnd(loc)
-		if len(rows) == 0 && !s.runsAtEnd(loc) || !goesOn[loc] {
+		staysOpen := s.staysOpen(loc)
+		if len(rows) == 0 && !staysOpen && !s.runsAtEnd(loc) || !goesOn[loc] {
 			continue
 		}
 		b.Reset(loc)
 		if len(rows) == 0 {
 			b.Add(loc, s.cut.end(), trace.NoOp, trace.NoRef)
+			if staysOpen {
+				b.AddAttr(s.ends, trace.StringValue(laterText))
+			}
 		}
 		for _, o := range slices.Backward(rows) {
 			kind, ops := o.closing()

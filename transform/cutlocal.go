@@ -61,7 +61,7 @@ func (p *cutProgress) continuingLocations(ctx context.Context) (map[uint32]bool,
 	var ask []uint32
 	for _, s := range p.stages {
 		for loc := range s.states {
-			if len(s.openAtEnd(uint32(loc))) > 0 || s.runsAtEnd(uint32(loc)) {
+			if len(s.openAtEnd(uint32(loc))) > 0 || s.runsAtEnd(uint32(loc)) || s.staysOpen(uint32(loc)) {
 				ask = append(ask, uint32(loc))
 			}
 		}
@@ -87,4 +87,21 @@ func (s *cutScan) openAtEnd(loc uint32) (rows []openRow) {
 		rows = append(rows, l.transfer)
 	}
 	return rows
+}
+
+// staysOpen reports whether a location has a request, a held lock or a collective operation that stays open at the end
+// of the piece.
+func (s *cutScan) staysOpen(loc uint32) (open bool) {
+	l := s.states.Get(loc)
+	if l == nil {
+		return false
+	}
+	l.rest.All(func(_ pairKey, rows []openRow) bool {
+		switch rows[0].kind {
+		case trace.CollectiveBegin, trace.CollectiveRequest, trace.SendBegin, trace.RecvBegin, trace.LockAcquire:
+			open = true
+		}
+		return !open
+	})
+	return open
 }

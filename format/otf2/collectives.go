@@ -13,7 +13,10 @@ func (e *encoder) rankOf(process, communicator uint64) uint64 {
 	if !ok || m.all {
 		return trace.Undefined
 	}
-	if r, ok := m.ranks[loc]; ok {
+	if m.self {
+		return 0
+	}
+	if r, ok := m.places[loc]; ok {
 		return r
 	}
 	return trace.Undefined

@@ -11,29 +11,102 @@ import (
 // commMembers holds the members of a written communicator, by rank. Locations that exchange messages in
 // the communicator become members.
 type commMembers struct {
-	locations []uint32
-	ranks     map[uint32]uint64
-	all       bool // all locations are members, and the rank of each is its index
+	*placeList
+	all  bool   // the list is that of all communicating locations
+	self bool   // each location is the only member of a communicator of its own
+	set  uint32 // set whose members, or positions among all communicating locations, are the ranks; NoRef if none
+	// stated is the number of members in the set
+	stated int
 }
 
 // rank returns the rank of a location. It adds a location that is not a member yet.
 func (c *commMembers) rank(loc uint32) uint64 {
-	if c.all {
-		return uint64(loc)
+	if c.self {
+		return 0
 	}
-	r, ok := c.ranks[loc]
-	if !ok {
-		r = uint64(len(c.locations))
-		c.add(loc)
-	}
-	return r
+	return c.place(loc)
 }
 
-func (c *commMembers) add(loc uint32) {
-	if _, twice := c.ranks[loc]; !twice {
-		c.ranks[loc] = uint64(len(c.locations))
+// placeList numbers locations in the order of their first use.
+type placeList struct {
+	places    map[uint32]uint64 // nil if the list holds all locations, whose places are their indexes
+	locations []uint32          // locations, in the order of their places
+}
+
+// place returns the place of a location. It adds a location that is not in the list.
+func (l *placeList) place(loc uint32) uint64 {
+	if l.places == nil {
+		return uint64(loc)
 	}
-	c.locations = append(c.locations, loc)
+	p, ok := l.places[loc]
+	if !ok {
+		p = uint64(len(l.locations))
+		l.add(loc)
+	}
+	return p
+}
+
+// add adds a location, which may already be in the list.
+func (l *placeList) add(loc uint32) {
+	if _, twice := l.places[loc]; !twice {
+		l.places[loc] = uint64(len(l.locations))
+	}
+	l.locations = append(l.locations, loc)
+}
+
+// communicating returns the communicating locations of a paradigm. They are those that the trace states, or all
+// locations. In Score-P's layout they are the master threads for MPI, and none for other paradigms. Locations that
+// communicate are added.
+func (e *encoder) communicating(paradigm uint64) *placeList {
+	l := e.paradigmLists[paradigm]
+	if l == nil {
+		l = &placeList{}
+		if e.paradigmLists == nil {
+			e.paradigmLists = map[uint64]*placeList{}
+		}
+		e.paradigmLists[paradigm] = l
+		if e.scorep != nil {
+			l.places = map[uint32]uint64{}
+			for i, master := range e.scorep.master {
+				if master && paradigm == mpiParadigm {
+					l.add(uint32(i))
+				}
+			}
+		} else if set := e.statedLocations(paradigm); set != trace.NoRef {
+			l.places = map[uint32]uint64{}
+			for _, loc := range e.memberships.SetMembers(set) {
+				l.add(loc)
+			}
+		}
+	}
+	for l.places == nil && len(l.locations) < e.defs.Locations.Len() {
+		l.locations = append(l.locations, uint32(len(l.locations)))
+	}
+	return l
+}
+
+// statedLocations returns the set of the communicating locations of a paradigm. It returns NoRef if the trace does not
+// state all of them.
+func (e *encoder) statedLocations(paradigm uint64) uint32 {
+	if e.statedSets == nil {
+		e.statedSets = map[uint64]uint32{}
+		for i, s := range e.defs.Sets.All() {
+			if s.Kind != "communicating locations" {
+				continue
+			}
+			p, set := setParadigm(&s), uint32(i)
+			list := slices.Sorted(slices.Values(e.memberships.SetMembers(set)))
+			if _, several := e.statedSets[p]; several || len(list) == 0 || list[len(list)-1] == trace.NoRef ||
+				len(slices.Compact(list)) < len(s.Members) {
+				set = trace.NoRef
+			}
+			e.statedSets[p] = set
+		}
+	}
+	if set, ok := e.statedSets[paradigm]; ok {
+		return set
+	}
+	return trace.NoRef
 }
 
 // members returns the members of communicator i. They are determined at the first call.
@@ -50,12 +123,12 @@ func (e *encoder) members(i uint32) *commMembers {
 func (e *encoder) resolve(comm uint32) *commMembers {
 	d := e.defs
 	c := d.Communicator.At(comm)
-	all := &commMembers{all: true}
+	all := &commMembers{placeList: e.communicating(mpiParadigm), all: true, set: trace.NoRef}
 	if !d.Sets.Has(c.Set) || d.ConnectsGroups(uint64(comm)) {
 		return all
 	}
 	set := d.Sets.At(c.Set)
-	x := &commMembers{ranks: map[uint32]uint64{}}
+	x := &commMembers{placeList: &placeList{places: map[uint32]uint64{}}, set: c.Set}
 	if d.Conventions.EventTypes {
 		list := e.numberedProcesses(set)
 		if list == nil || slices.Contains(list, trace.NoRef) {
@@ -71,7 +144,10 @@ func (e *encoder) resolve(comm uint32) *commMembers {
 	case "locations", "processes", "communicating locations":
 	case "ranks":
 		if slices.ContainsFunc(set.Attrs, func(a trace.Attr) bool { return a.Key == "flags" }) {
-			return all // the ranks refer to all communicating locations
+			if p := setParadigm(set); e.scorep == nil && p != 0 { // the ranks refer to all communicating locations
+				all.placeList, all.set = e.communicating(p), c.Set
+			}
+			return all
 		}
 		if l := e.communicatingMembers(set); l != nil {
 			members = nil
@@ -82,6 +158,9 @@ func (e *encoder) resolve(comm uint32) *commMembers {
 				members = append(members, l[r])
 			}
 		}
+	case "self":
+		x.self = true
+		return x
 	default:
 		return all
 	}
@@ -92,13 +171,14 @@ func (e *encoder) resolve(comm uint32) *commMembers {
 		}
 		x.add(loc)
 	}
+	x.stated = len(x.locations)
 	return x
 }
 
 // pthreadParadigm is OTF2's number of the paradigm Pthreads.
 const pthreadParadigm = 7
 
-// otherParadigms returns the paradigms of communicators except MPI.
+// otherParadigms returns the paradigms of communicators, and of sets that are written as groups of ranks, except MPI.
 func (e *encoder) otherParadigms() []uint64 {
 	found := map[uint64]bool{}
 	for i := range e.defs.Communicator.Len() {
@@ -106,8 +186,29 @@ func (e *encoder) otherParadigms() []uint64 {
 			found[e.commParadigm(uint32(i))] = true
 		}
 	}
+	for i := range e.defs.Sets.Len() {
+		if p, ok := e.ranksParadigm(uint32(i)); ok {
+			found[p] = true
+		}
+	}
 	delete(found, mpiParadigm)
 	return slices.Sorted(maps.Keys(found))
+}
+
+// ranksParadigm returns the paradigm of a set of ranks, or of a set that stands for each location itself, that is
+// written as a group of ranks. ok is false for other sets.
+func (e *encoder) ranksParadigm(set uint32) (paradigm uint64, ok bool) {
+	s := e.defs.Sets.At(set)
+	paradigm = setParadigm(s)
+	switch {
+	case e.scorep != nil || paradigm == 0:
+		return 0, false
+	case s.Kind == "self":
+		return paradigm, len(s.Members) == 0
+	case s.Kind != "ranks":
+		return 0, false
+	}
+	return paradigm, e.statedLocations(paradigm) < set && len(e.locationsOf(s)) == len(s.Members)
 }
 
 // paradigmClass returns the class of a paradigm: 0 processes, 1 threads that are forked and joined, 2 threads that are
@@ -128,20 +229,28 @@ func paradigmClass(paradigm uint64) uint64 {
 // if the communicator is a team of threads, it is the paradigm of these threads. Otherwise it is MPI.
 func (e *encoder) commParadigm(comm uint32) uint64 {
 	if set := e.defs.Communicator.At(comm).Set; e.defs.Sets.Has(set) {
-		for _, a := range e.defs.Sets.At(set).Attrs {
-			switch a.Key {
-			case "paradigm":
-				if i := slices.Index(paradigms, a.Value.Str); i > 0 {
-					return uint64(i)
-				}
-			case "pallas.paradigm":
-				if a.Value.Num > 0 && a.Value.Num < uint64(len(paradigms)) {
-					return a.Value.Num
-				}
-			}
+		if p := setParadigm(e.defs.Sets.At(set)); p != 0 {
+			return p
 		}
 	}
 	return cmp.Or(e.teams[comm], mpiParadigm)
+}
+
+// setParadigm returns the paradigm of a set, or 0 if it has none.
+func setParadigm(s *trace.Set) uint64 {
+	for _, a := range s.Attrs {
+		switch a.Key {
+		case "paradigm":
+			if i := slices.Index(paradigms, a.Value.Str); i > 0 {
+				return uint64(i)
+			}
+		case "pallas.paradigm":
+			if a.Value.Num > 0 && a.Value.Num < uint64(len(paradigms)) {
+				return a.Value.Num
+			}
+		}
+	}
+	return 0
 }
 
 // noteTeam records the paradigm of the threads whose team an event names.

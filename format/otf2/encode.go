@@ -60,32 +60,35 @@ const maxText = 250_000
 
 // encoder writes a trace of any format as OTF2.
 type encoder struct {
-	w           *Writer
-	defs        *trace.Definitions
-	base        uint64
-	begun       bool
-	loss        *format.Loss
-	plain       bool
-	rows        carrier.Rows
-	missing     uint64 // the operands that the record cannot hold, as a bit set
-	packed      []byte
-	inEvent     []carrier.AttributeStorage // which attributes of the current row the event has
-	carries     bool                       // an event has one of weft's own attributes
-	events      []*EventWriter             // indexed by location
-	strings     map[string]uint64
-	texts       uint64 // number of strings that do not come from the model
-	links       uint64
-	err         error // first error of writing a string
-	event       Event
-	byLocation  bool // the scan delivers one location after another
-	last        int64
-	loc         uint32
-	first       uint64 // first and final are the smallest and the largest time in the file
-	final       uint64
-	ids         [trace.Declared]uint8 // record ids of events, by kind
-	comms       []*commMembers
-	memberships *trace.Memberships
-	numbers     map[int64]uint32 // locations by the number that their id states
+	w          *Writer
+	defs       *trace.Definitions
+	base       uint64
+	begun      bool
+	loss       *format.Loss
+	plain      bool
+	rows       carrier.Rows
+	missing    uint64 // the operands that the record cannot hold, as a bit set
+	packed     []byte
+	inEvent    []carrier.AttributeStorage // which attributes of the current row the event has
+	carries    bool                       // an event has one of weft's own attributes
+	events     []*EventWriter             // indexed by location
+	strings    map[string]uint64
+	texts      uint64 // number of strings that do not come from the model
+	links      uint64
+	err        error // first error of writing a string
+	event      Event
+	byLocation bool // the scan delivers one location after another
+	last       int64
+	loc        uint32
+	first      uint64 // first and final are the smallest and the largest time in the file
+	final      uint64
+	ids        [trace.Declared]uint8 // record ids of events, by kind
+	comms      []*commMembers
+	// lists of the communicating locations of paradigms, and the sets that state them
+	paradigmLists map[uint64]*placeList
+	statedSets    map[uint64]uint32
+	memberships   *trace.Memberships
+	numbers       map[int64]uint32 // locations by the number that their id states
 	// regions by the number that their id states
 	regionNumbers map[int64]uint32
 	// first metrics by the number of their class or instance in the archive from which the trace came
@@ -601,10 +604,10 @@ func (e *encoder) fillRecord(id uint8, c *trace.Cursor, ref uint32, ops []uint64
 			comm = e.windowComm(v[k.ref])
 		}
 		switch location := uint32(v[k.ops[0].field]); {
-		case comm != allComm && !(e.scorep != nil && e.members(uint32(comm-firstID[Comms])).all):
+		case comm != allComm:
 			v[k.ops[0].field] = e.members(uint32(comm - firstID[Comms])).rank(location)
-		case e.scorep != nil && (source == peer || source == target):
-			v[k.ops[0].field] = e.scorep.locationsOfParadigm(mpiParadigm).place(location)
+		case source == peer || source == target:
+			v[k.ops[0].field] = e.communicating(mpiParadigm).place(location)
 		}
 	}
 	if id == bufferFlush {

@@ -42,7 +42,7 @@ func (e *encoder) defineAll() error {
 	if len(e.others[IOParadigms]) > 0 || d.Handles.Len()+len(e.io.Handles()) > 0 {
 		put(defIOParadigm, 0, name("POSIX"), name("POSIX I/O"), 0, 0, 0)
 	}
-	for _, id := range slices.Sorted(maps.Keys(e.others[IOParadigms])) {
+	for _, id := range e.otherIDs(IOParadigms) {
 		if text := name(fmt.Sprintf("I/O paradigm %d", id)); id != 0 {
 			put(defIOParadigm, id, text, text, 0, 0, 0)
 		}
@@ -80,7 +80,7 @@ func (e *encoder) defineAll() error {
 		put(defRegion, region, name(x.Name), undefined32, 0, undefined32, 0, 0, name(x.Name), 1, 1, 0)
 		put(defContext, uint64(i), region, undefined32, undefined32)
 	}
-	for _, id := range slices.Sorted(maps.Keys(e.others[InterruptGenerators])) {
+	for _, id := range e.otherIDs(InterruptGenerators) {
 		put(defInterrupt, id, name(fmt.Sprintf("interrupt generator %d", id)), 0, 1, 0, 0)
 	}
 	for i, x := range d.Files.All() {
@@ -88,6 +88,21 @@ func (e *encoder) defineAll() error {
 	}
 	e.defineHandles(put, name)
 	return e.err
+}
+
+// otherIDs returns the ids of a table that the model does not have, sorted. Among ids below 256 there are no gaps:
+// otf2-print complains about them.
+func (e *encoder) otherIDs(t Table) []uint64 {
+	ids := slices.Sorted(maps.Keys(e.others[t]))
+	if len(ids) == 0 || ids[len(ids)-1] >= 256 {
+		return ids
+	}
+	last := ids[len(ids)-1]
+	ids = ids[:0]
+	for id := range last + 1 {
+		ids = append(ids, id)
+	}
+	return ids
 }
 
 // defineRegions writes the definitions of regions.
@@ -176,72 +191,64 @@ func parameterType(p *trace.Named) uint64 {
 // defineGroups writes the groups and communicators: first the ones of all locations, then those of the trace.
 func (e *encoder) defineGroups(put func(id uint8, v ...uint64), name func(string) uint64) {
 	d := e.defs
-	communicating := make([]uint32, d.Locations.Len())
-	for i := range communicating {
-		communicating[i] = uint32(i)
-	}
-	// place returns the place of a member of a communicator among the communicating locations of its paradigm.
-	place := func(_, loc uint32) uint64 { return uint64(loc) }
-	groupIDs, next := make([]uint64, d.Communicator.Len()), uint64(d.Sets.Len())+firstID[Groups]
-	if e.scorep != nil {
-		place = func(comm, loc uint32) uint64 { return e.scorep.locationsOfParadigm(e.commParadigm(comm)).place(loc) }
-		for i := range groupIDs { // a location that is a member communicates, even if it is not a master thread
-			for _, l := range e.members(uint32(i)).locations {
-				place(uint32(i), l)
+	for i := range d.Communicator.Len() { // a location that is a member communicates
+		if m := e.members(uint32(i)); !m.all {
+			for _, l := range m.locations {
+				e.communicating(e.commParadigm(uint32(i))).place(l)
 			}
 		}
-		communicating = e.scorep.locationsOfParadigm(mpiParadigm).locations
 	}
-	group := []uint64{allLocations, name(""), communicatingLocations, uint64(len(communicating))}
-	ranks := []uint64{allRanks, name("all locations"), commGroup, uint64(len(communicating))}
-	for i, l := range communicating {
-		group, ranks = append(group, uint64(l)), append(ranks, uint64(i))
-	}
-	put(defGroup, append(group, communicatingLocations, mpiParadigm, 0)...)
-	put(defGroup, append(ranks, commGroup, mpiParadigm, globalMembers)...)
-	for i, s := range d.Sets.All() {
-		members, typ, paradigm := e.locationsOf(&s), uint64(locationsGroup), uint64(0)
-		switch word, _ := attr(s.Attrs, "paradigm"); {
-		case s.Kind == "regions":
-			members, typ = e.regionsOf(&s), regionsGroup
-		case s.Kind == "metrics":
-			members, typ = e.metricsOf(&s), metricsGroup
-		case s.Kind == "ranks" && word == paradigms[mpiParadigm] && e.scorep == nil && len(members) == len(s.Members):
-			typ, paradigm = commGroup, mpiParadigm // all locations communicate, in the order of their ids
+	// define writes a group of locations, or of their places among the communicating locations of a paradigm.
+	define := func(id uint64, text string, locations []uint32, typ, paradigm, flags uint64) {
+		v := []uint64{id, name(text), typ, uint64(len(locations))}
+		for _, l := range locations {
+			if typ == commGroup {
+				v = append(v, e.communicating(paradigm).place(l))
+			} else {
+				v = append(v, uint64(l))
+			}
 		}
-		v := append([]uint64{uint64(i) + firstID[Groups], name(s.Name), 0, uint64(len(members))}, members...)
-		put(defGroup, append(v, typ, paradigm, 0)...)
+		put(defGroup, append(v, typ, paradigm, flags)...)
 	}
-	for _, p := range e.otherParadigms() {
-		all := communicating
-		if e.scorep != nil {
-			all = e.scorep.locationsOfParadigm(p).locations
-		}
+	others := e.otherParadigms()
+	for _, p := range others {
 		put(defParadigm, p, name(paradigms[p]), paradigmClass(p))
-		v := []uint64{next, name(""), communicatingLocations, uint64(len(all))}
-		for _, l := range all {
-			v = append(v, uint64(l))
+	}
+	all := e.communicating(mpiParadigm).locations
+	define(allLocations, "", all, communicatingLocations, mpiParadigm, 0)
+	define(allRanks, "all locations", all, commGroup, mpiParadigm, globalMembers)
+	e.defineSets(put, name, define)
+	next := uint64(d.Sets.Len()) + firstID[Groups]
+	for _, p := range others {
+		if e.scorep == nil && e.statedLocations(p) != trace.NoRef {
+			continue // the trace's own group
 		}
-		put(defGroup, append(v, communicatingLocations, p, 0)...)
+		define(next, "", e.communicating(p).locations, communicatingLocations, p, 0)
 		next++
 	}
+	groupIDs := make([]uint64, d.Communicator.Len())
 	for i := range groupIDs {
 		paradigm, m := e.commParadigm(uint32(i)), e.members(uint32(i))
 		groupIDs[i] = allRanks
+		if m.set != trace.NoRef {
+			if _, ok := e.ranksParadigm(m.set); ok && (m.all || len(m.locations) == m.stated) {
+				groupIDs[i] = e.id(Groups, m.set)
+				continue
+			}
+		}
 		if m.all && (paradigm == mpiParadigm || e.scorep != nil) {
 			continue
 		}
 		groupIDs[i] = next
 		next++
-		members, flags := m.locations, uint64(0)
-		if m.all {
-			members, flags = communicating, globalMembers
+		switch {
+		case m.self:
+			define(groupIDs[i], "", nil, commSelf, paradigm, 0)
+		case m.all:
+			define(groupIDs[i], "", e.communicating(paradigm).locations, commGroup, paradigm, globalMembers)
+		default:
+			define(groupIDs[i], "", m.locations, commGroup, paradigm, 0)
 		}
-		v := []uint64{groupIDs[i], name(""), commGroup, uint64(len(members))}
-		for _, l := range members {
-			v = append(v, place(uint32(i), l))
-		}
-		put(defGroup, append(v, commGroup, paradigm, flags)...)
 	}
 	put(defComm, allComm, name("all locations"), allRanks, undefined32, 0)
 	for i, c := range d.Communicator.All() {
@@ -250,6 +257,38 @@ func (e *encoder) defineGroups(put func(id uint8, v ...uint64), name func(string
 			parent = uint64(c.Parent) + firstID[Comms]
 		}
 		put(defComm, uint64(i)+firstID[Comms], name(c.Name), groupIDs[i], parent, 0)
+	}
+}
+
+// defineSets writes the sets of the trace as groups.
+func (e *encoder) defineSets(put func(id uint8, v ...uint64), name func(string) uint64,
+	define func(id uint64, text string, locations []uint32, typ, paradigm, flags uint64)) {
+	for i, s := range e.defs.Sets.All() {
+		id, p := e.id(Groups, uint32(i)), setParadigm(&s)
+		if paradigm, ok := e.ranksParadigm(uint32(i)); ok {
+			typ, flags := uint64(commGroup), uint64(0)
+			if s.Kind == "self" {
+				typ = commSelf
+			}
+			if slices.ContainsFunc(s.Attrs, func(a trace.Attr) bool { return a.Key == "flags" }) {
+				flags = globalMembers
+			}
+			define(id, s.Name, e.memberships.SetMembers(uint32(i)), typ, paradigm, flags)
+			continue
+		}
+		if p != mpiParadigm && e.scorep == nil && e.statedLocations(p) == uint32(i) {
+			define(id, s.Name, e.communicating(p).locations, communicatingLocations, p, 0)
+			continue
+		}
+		members, typ := e.locationsOf(&s), uint64(locationsGroup)
+		switch s.Kind {
+		case "regions":
+			members, typ = e.regionsOf(&s), regionsGroup
+		case "metrics":
+			members, typ = e.metricsOf(&s), metricsGroup
+		}
+		v := append([]uint64{id, name(s.Name), 0, uint64(len(members))}, members...)
+		put(defGroup, append(v, typ, 0, 0)...)
 	}
 }
 

@@ -97,6 +97,7 @@ func (e *encoder) chooseSnapshots(native any, likeScorep bool) {
 	case *restoredArchive:
 		if x.likeScorep == likeScorep && !e.plain {
 			e.restored = x
+			e.w.Anchor.TraceID = x.m.a.TraceID // otf2-snapshots sets it
 			return
 		}
 		m = x.m

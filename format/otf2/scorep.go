@@ -22,32 +22,13 @@ type scorep struct {
 	process []int    // process of each location; -1 if a location belongs to no process
 	master  []bool   // whether a location is a master thread; indexed by location
 	groups  []uint32 // group in the model of each process; trace.NoRef if the process has no group
-	// communicating holds the list of the communicating locations of each paradigm. For MPI, the list begins
-	// with the master threads.
-	communicating map[uint64]*placeList
-}
-
-// placeList numbers locations in the order of their first use.
-type placeList struct {
-	places    map[uint32]uint64
-	locations []uint32 // locations, in the order of their places
-}
-
-// locationsOfParadigm returns the communicating locations of a paradigm.
-func (s *scorep) locationsOfParadigm(paradigm uint64) *placeList {
-	l := s.communicating[paradigm]
-	if l == nil {
-		l = &placeList{places: map[uint32]uint64{}}
-		s.communicating[paradigm] = l
-	}
-	return l
 }
 
 // newScorep returns the layout for the locations of a trace.
 func newScorep(d *trace.Definitions) *scorep {
-	s := &scorep{communicating: map[uint64]*placeList{}}
+	s := &scorep{}
 	ofGroup := map[uint32]int{}
-	for i, l := range d.Locations.All() {
+	for _, l := range d.Locations.All() {
 		process, first := -1, true
 		switch l.Kind {
 		case trace.ProcessLocation, trace.ThreadLocation, trace.StreamLocation, "":
@@ -69,22 +50,8 @@ func newScorep(d *trace.Definitions) *scorep {
 			first = false
 		}
 		s.process, s.master = append(s.process, process), append(s.master, first)
-		if first {
-			s.locationsOfParadigm(mpiParadigm).place(uint32(i))
-		}
 	}
 	return s
-}
-
-// place returns the place of a location. It adds a location that is not in the list.
-func (l *placeList) place(loc uint32) uint64 {
-	p, ok := l.places[loc]
-	if !ok {
-		p = uint64(len(l.locations))
-		l.places[loc] = p
-		l.locations = append(l.locations, loc)
-	}
-	return p
 }
 
 // writeTree writes the system tree, the location groups and the locations. The function node writes the node

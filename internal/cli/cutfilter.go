@@ -13,9 +13,10 @@ func (a *app) cutCommand() *cobra.Command {
 		Long: `Cut the events of a time window out of a trace and write them as a trace of their own,
 in any format. Regions, claims, collective operations and messages that are open where
 the piece begins get a new begin there, with the attribute cut.began, which holds the
-original time. Those that are open where the piece ends get an end there, with the
-attribute cut.ends. The times of consecutive pieces therefore add up to those of the
-whole trace.
+original time. Regions and claims that are open where the piece ends get an end there,
+with the attribute cut.ends. The times of consecutive pieces therefore add up to those
+of the whole trace. Collective operations, requests, locks and messages stay open at the
+end of the piece; weft check does not report them.
 
 Choose the window by --from and --to, --percent, --around a time, --event or
 --occurrence. --occurrence REGION#N is the N-th visit of a region over all locations;
