@@ -44,6 +44,9 @@ type entry struct {
 	off, n uint32
 }
 
+// entrySize is the size of an entry in bytes.
+const entrySize = 24
+
 // key is the sort key of a record.
 type key struct{ a, b int64 }
 
@@ -62,15 +65,14 @@ func New(memory int, dir string) *Sorter {
 
 // Add adds a record with a copy of data.
 func (s *Sorter) Add(a, b int64, data []byte) error {
-	if len(s.data)+len(data)+(len(s.recs)+1)*24 > s.memory && len(s.recs) > 0 {
+	if len(s.data)+len(data)+(len(s.recs)+1)*entrySize > s.memory && len(s.recs) > 0 {
 		if err := s.spill(); err != nil {
 			return err
 		}
 	}
-	if s.recs == nil {
-		s.recs = make([]entry, 0, 1024)
-	}
 	n := len(s.recs)
+	s.recs = grow(s.recs, 1, s.memory/entrySize)
+	s.data = grow(s.data, len(data), s.memory)
 	s.recs = append(s.recs, entry{key{a, b}, uint32(len(s.data)), uint32(len(data))})
 	if !s.unsorted {
 		s.insert(n)
@@ -78,6 +80,15 @@ func (s *Sorter) Add(a, b int64, data []byte) error {
 	s.data = append(s.data, data...)
 	s.count++
 	return nil
+}
+
+// grow returns list with room for n more elements. It doubles the room as long as most elements suffice: append copies
+// long lists four times as often.
+func grow[T any](list []T, n, most int) []T {
+	if cap(list)-len(list) >= n {
+		return list
+	}
+	return slices.Grow(list, max(n, 64, min(len(list), most-len(list))))
 }
 
 // farthest limits how many records a record may pass when insert moves it forward.
