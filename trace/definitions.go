@@ -142,6 +142,9 @@ type Definitions struct {
 	// Dropped reports whether a transform drops all rows of a kind of states but not all events that they describe. A
 	// record that announces such rows is then wrong. Transforms that drop states set it; nil means that none does.
 	Dropped func(k Kind) bool
+	// Layout is the name of the layout of the file, if its format has several and a trace that is encoded as a whole
+	// keeps it. Only the encoder of the same format uses it.
+	Layout string
 	// Encoding is the encoding of texts in the file, if the decoder has determined it. The texts in
 	// Definitions are UTF-8 (see [ToUTF8]).
 	Encoding Encoding

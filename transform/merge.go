@@ -84,7 +84,7 @@ func Merge(ctx context.Context, list []format.Events, m MergeOptions) (*MergedTr
 	}
 	x.defs.Clock.Epoch, x.defs.Clock.HasEpoch = first.Clock.Epoch, first.Clock.HasEpoch
 	x.defs.Format, x.defs.Origin, x.defs.Conventions = first.Format, first.Origin, first.Conventions
-	x.defs.ClaimLines = first.ClaimLines && len(list) == 1
+	x.defs.ClaimLines, x.defs.Layout = first.ClaimLines && len(list) == 1, first.Layout
 	if len(list) == 1 {
 		to.same, to.whole = nil, true // keep entries of the same trace separate even if they are equal
 		if zero(0) == 0 {
@@ -110,6 +110,9 @@ func Merge(ctx context.Context, list []format.Events, m MergeOptions) (*MergedTr
 		}
 		if src.Format != x.defs.Format {
 			x.defs.Format = ""
+		}
+		if src.Layout != x.defs.Layout {
+			x.defs.Layout = ""
 		}
 		p := &mergeInput{inner: d, number: i, inputs: len(list), clock: src.Clock, to: x.defs.Clock, zero: zero(i),
 			base:    base[i],

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/carrier"
@@ -48,6 +49,7 @@ type encoder struct {
 	signals   []signal     // curves of signals, by metric
 	linked    []trace.Attr // attributes of the last link
 	linkText  []byte       // text of these attributes
+	linkEnds  int64        // number of these attributes with a line end
 	queue     queue
 	// lastBegin is the number of the claim that began last, and begun the time of its begin. lastEnd is the number
 	// of the claim that ended last, and ended the time of its end.
@@ -203,7 +205,7 @@ func (e *encoder) appendAttributes(b []byte, x *row) []byte {
 		}
 		var replaced bool
 		if b, replaced = attrlist.AppendText(b, text); replaced {
-			e.Lost.Add(e.Defs.Spec(x.kind).Name, "attribute", format.Degraded, "a line end was replaced by a blank", 1)
+			e.Lost.Add(e.Defs.Spec(x.kind).Name, "attribute", format.Degraded, lineEndReplaced, 1)
 		}
 	}
 	return b
@@ -609,7 +611,7 @@ func (e *encoder) writeNativeDefinitions() error {
 		}
 	}
 	for i := range lines {
-		if err := e.w.Write(&lines[i]); err != nil {
+		if err := e.writeDefinition(&lines[i]); err != nil {
 			return err
 		}
 	}
@@ -643,9 +645,25 @@ func (e *encoder) writeNativeDefinitions() error {
 	}
 	for i := range recs {
 		e.from.restoreSpelling(&recs[i])
-		if err := e.w.Write(&recs[i]); err != nil {
+		if err := e.writeDefinition(&recs[i]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
+
+// writeDefinition writes a record, and counts its texts with line ends unless the record is an original line.
+func (e *encoder) writeDefinition(r *Record) error {
+	for _, a := range r.Attrs {
+		if r.line == "" && (hasLineEnd(a.Key) || hasLineEnd(a.Value)) {
+			e.Lost.Add("text", a.Key, format.Degraded, lineEndReplaced, 1)
+		}
+	}
+	return e.w.Write(r)
+}
+
+// lineEndReplaced is the reason of the losses that a line end in a text causes.
+const lineEndReplaced = "a line end was replaced by a blank"
+
+// hasLineEnd reports whether a text has a line end, which TRACE cannot hold.
+func hasLineEnd(s string) bool { return strings.ContainsAny(s, "\r\n") }

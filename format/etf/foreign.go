@@ -227,15 +227,21 @@ func (e *encoder) Links(links []trace.Link) error {
 			continue
 		}
 		if !slices.Equal(l.Attrs, e.linked) {
-			e.linked, e.linkText = e.linked[:0], e.linkText[:0]
+			e.linked, e.linkText, e.linkEnds = e.linked[:0], e.linkText[:0], 0
 			for j, a := range l.Attrs {
 				a.Key, a.Value.Str = strings.Clone(a.Key), strings.Clone(a.Value.Str)
 				e.linked = append(e.linked, a)
 				if j > 0 {
 					e.linkText = append(e.linkText, ',')
 				}
-				e.linkText, _ = attrlist.Append(append(e.linkText, ' '), a.Key, a.Value.String())
+				var replaced bool
+				if e.linkText, replaced = attrlist.Append(append(e.linkText, ' '), a.Key, a.Value.String()); replaced {
+					e.linkEnds++
+				}
 			}
+		}
+		if e.from == nil && e.linkEnds > 0 { // a rewriter keeps the line
+			e.Lost.Add("link", "attribute", format.Degraded, lineEndReplaced, e.linkEnds)
 		}
 		s := e.w.dependencies()
 		from := len(s.Line())

@@ -188,8 +188,7 @@ func (e *encoder) Abort() {
 func (e *encoder) Begin(d *trace.Definitions) error {
 	e.defs, e.memberships = d, d.Memberships()
 	native := d.Native
-	restored, _ := native.(*restoredArchive)
-	likeScorep := e.wantsScorep || restored != nil && restored.likeScorep
+	likeScorep := e.wantsScorep || d.Format == "otf2" && d.Layout == likeScoreP
 	e.chooseSnapshots(native, likeScorep)
 	if likeScorep {
 		e.scorep, native = newScorep(d), nil // the whole archive is encoded

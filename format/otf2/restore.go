@@ -41,7 +41,7 @@ func (m *model) restore() (bool, error) {
 		return false, err
 	}
 	d.Clock = r.Clock
-	d.Native = &restoredArchive{m, layout == likeScoreP}
+	d.Native, d.Layout = &restoredArchive{m}, layout
 	m.defs, m.restorer = d, r
 	for i, a := range slices.Backward(d.Attributes.All()) {
 		if isField(&a) {
@@ -61,10 +61,7 @@ func (m *model) restore() (bool, error) {
 
 // restoredArchive is the value of Definitions.Native for an archive that weft wrote and has restored. An encoder of
 // OTF2 encodes the trace in the same layout, and copies the snapshots and thumbnails that other tools have added.
-type restoredArchive struct {
-	m          *model
-	likeScorep bool // the archive resembles the archives of Score-P
-}
+type restoredArchive struct{ m *model }
 
 // restoreClass adds a class of metrics. The members have their indexes as ids.
 func (m *model) restoreClass(r *Record) {

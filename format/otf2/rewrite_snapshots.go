@@ -95,7 +95,7 @@ func (e *encoder) chooseSnapshots(native any, likeScorep bool) {
 	var m *model
 	switch x := native.(type) {
 	case *restoredArchive:
-		if x.likeScorep == likeScorep && !e.plain {
+		if (x.m.defs.Layout == likeScoreP) == likeScorep && !e.plain {
 			e.restored = x
 			e.w.Anchor.TraceID = x.m.a.TraceID // otf2-snapshots sets it
 			return

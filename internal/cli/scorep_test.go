@@ -97,3 +97,39 @@ func TestScorePLayoutStays(t *testing.T) {
 		}
 	}
 }
+
+// TestKeepLikeScoreP checks that commands which build new definitions keep the layout of Score-P: otf2-print must find
+// master threads in processes, and the role of MPI_Bcast. A trace that is merged from archives of both layouts
+// has the usual one.
+func TestKeepLikeScoreP(t *testing.T) {
+	if _, err := exec.LookPath("otf2-print"); err != nil {
+		t.Skip("otf2-print is not installed")
+	}
+	dir := t.TempDir()
+	path := func(name string) string { return filepath.Join(dir, name+".otf2") }
+	generate := []string{"generate", "--workload", "phases", "--events", "4000", "--locations", "4"}
+	weft(t, 0, append(generate, path("like"))...)
+	weft(t, 0, append(generate, "--option", "otf2.like=weft", path("usual"))...)
+	master := regexp.MustCompile(`(?m)^LOCATION .*"Master thread" .*Group: "MPI Rank \d+"`)
+	role := regexp.MustCompile(`(?m)^REGION .*Name: "MPI_Bcast" .*Role: COLL_ONE2ALL`)
+	for _, x := range []struct {
+		name    string
+		masters int
+		command []string
+	}{
+		{"piece", 4, []string{"cut", "-q", "--window", "30%..60%", "--prune", path("like")}},
+		{"kept", 4, []string{"filter", "-q", "--kind", "enter,message,collective", "--prune", path("like")}},
+		{"anonymous", 4, []string{"anonymize", "-q", path("like")}},
+		{"merged", 8, []string{"merge", "-q", path("like"), path("like")}},
+		{"mixed", 0, []string{"merge", "-q", path("like"), path("usual")}},
+		{"weft", 0, []string{"cut", "-q", "--window", "30%..60%", "--prune", path("usual")}},
+	} {
+		weft(t, 0, append(x.command, path(x.name))...)
+		out, _ := runTool(t, path(x.name), "otf2-print", "-G")
+		masters, roles := len(master.FindAll(out, -1)), len(role.FindAll(out, -1))
+		if masters != x.masters || roles != min(masters, 1) {
+			t.Errorf("%s: found %d master threads and %d roles of MPI_Bcast, expected %d and %d", x.name, masters, roles,
+				x.masters, min(x.masters, 1))
+		}
+	}
+}
