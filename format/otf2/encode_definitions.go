@@ -227,6 +227,12 @@ func (e *encoder) defineGroups(put func(id uint8, v ...uint64), name func(string
 		next++
 	}
 	groupIDs := make([]uint64, d.Communicator.Len())
+	selves := map[uint64]uint64{} // the only group of type COMM_SELF of each paradigm
+	for i, s := range d.Sets.All() {
+		if p, ok := e.ranksParadigm(uint32(i)); ok && s.Kind == "self" {
+			selves[p] = e.id(Groups, uint32(i))
+		}
+	}
 	for i := range groupIDs {
 		paradigm, m := e.commParadigm(uint32(i)), e.members(uint32(i))
 		groupIDs[i] = allRanks
@@ -239,10 +245,15 @@ func (e *encoder) defineGroups(put func(id uint8, v ...uint64), name func(string
 		if m.all && (paradigm == mpiParadigm || e.scorep != nil) {
 			continue
 		}
+		if id, known := selves[paradigm]; m.self && known {
+			groupIDs[i] = id
+			continue
+		}
 		groupIDs[i] = next
 		next++
 		switch {
 		case m.self:
+			selves[paradigm] = groupIDs[i]
 			define(groupIDs[i], "", nil, commSelf, paradigm, 0)
 		case m.all:
 			define(groupIDs[i], "", e.communicating(paradigm).locations, commGroup, paradigm, globalMembers)
