@@ -128,10 +128,10 @@ func (s *Statistics) closeTable(p *processStatistics, own int64) {
 	}
 }
 
-// countUpdate counts an update of a table other than -1.
+// countUpdate counts an update of a table other than -1. A writer of statistics records needs all tables.
 func (s *Statistics) countUpdate() {
 	s.sums.updates++
-	s.sums.overflowed = s.sums.overflowed || s.sums.updates > maxUpdates+updatesPerRecord*s.sums.records
+	s.sums.overflowed = s.sums.overflowed || s.complete && s.sums.updates > maxUpdates+updatesPerRecord*s.sums.records
 }
 
 // addTotals adds the totals of an event to the table of the whole run and to the tables that were open around it.

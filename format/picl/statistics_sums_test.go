@@ -1,8 +1,11 @@
 package picl
 
 import (
+	"fmt"
 	"math/rand/v2"
+	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/weft-trace/weft/trace"
@@ -90,5 +93,34 @@ func TestNestedStatistics_2_3_7(t *testing.T) {
 	}
 	if most := updatesPerRecord*2*n + maxUpdates + 1; s.sums.updates > int64(most) {
 		t.Errorf("found %d updates, expected at most %d", s.sums.updates, most)
+	}
+}
+
+// TestStatisticsOfDeepEvents_2_3_3 checks that picl.statistics writes the records of all event types, even if events
+// are nested so deeply that check does not compare such records. The events of type 600 are inside of all others.
+func TestStatisticsOfDeepEvents_2_3_3(t *testing.T) {
+	const depth, visits = 600, 1000
+	var b strings.Builder
+	time := 0
+	line := func(record, event int) {
+		time++
+		fmt.Fprintf(&b, "%d %d %d.%03d 0 0 0\n", record, event, time/1000, time%1000)
+	}
+	for i := range depth {
+		line(-3, i)
+	}
+	for range visits {
+		line(-3, depth)
+		line(-4, depth)
+	}
+	for i := range depth {
+		line(-4, depth-1-i)
+	}
+	got := copyText(t, b.String(), map[string]string{"picl.statistics": "true"})
+	for _, outer := range []int{0, depth - 1} {
+		expected := regexp.MustCompile(fmt.Sprintf(`(?m)^-102 %d .* %d %d$`, outer, depth, visits))
+		if !expected.MatchString(got) {
+			t.Errorf("no record of type -102 states %d events of type %d inside of type %d", visits, depth, outer)
+		}
 	}
 }

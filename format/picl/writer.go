@@ -646,11 +646,6 @@ func (w *Writer) Close() error {
 		if w.stats.disorder != nil {
 			return w.stats.disorder
 		}
-		if w.stats.sums.overflowed {
-			return &trace.Defect{Rule: "picl.statistics", Severity: trace.Error,
-				Found:    fmt.Sprintf("user events inside of more than %d other event types on average", updatesPerRecord),
-				Expected: "fewer, for picl.statistics"}
-		}
 		for _, r := range w.stats.Records(w.max) {
 			if err := w.emit(&r); err != nil {
 				return err

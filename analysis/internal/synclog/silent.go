@@ -114,8 +114,8 @@ func (l *lane) addUnended(node int32, time int64) {
 
 // attribute returns the index of the attribute with a name, or trace.NoRef.
 func attribute(d *trace.Definitions, name string) uint32 {
-	for i := range d.Attributes.Len() {
-		if d.Attributes.Has(uint32(i)) && d.Attributes.At(uint32(i)).Name == name {
+	for i, a := range d.Attributes.All() {
+		if a.Name == name {
 			return uint32(i)
 		}
 	}
