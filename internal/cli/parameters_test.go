@@ -15,12 +15,9 @@ import (
 func TestParametersThroughOtherFormats(t *testing.T) {
 	archive, dir := "../../format/otf2/testdata/ok/heat2d-mt/traces.otf2", t.TempDir()
 	parameters := func(path string) (list []string) {
-		out, complaints := runTool(t, path, "otf2-print", "-A")
+		out := runSilently(t, nil, path, "otf2-print", "-A")
 		if out == nil {
 			t.Skip("otf2-print is not installed")
-		}
-		if len(complaints) > 0 {
-			t.Errorf("%s: otf2-print complains: %s", path, complaints)
 		}
 		for l := range strings.Lines(string(out)) {
 			l = strings.Join(strings.Fields(regexp.MustCompile(` <\d+>|^PARAMETER +\d+`).ReplaceAllString(l, "")), " ")

@@ -80,12 +80,9 @@ func TestGroupsOfParadigmsThroughOtherFormats(t *testing.T) {
 	wanted := regexp.MustCompile(`^(GROUP|COMM) .*|^MPI_SEND .*`)
 	id := regexp.MustCompile(`^(GROUP|COMM) +\d+| <\d+>`)
 	lines := func(path string) (list []string) {
-		out, complaints := runTool(t, path, "otf2-print", "-A")
+		out := runSilently(t, nil, path, "otf2-print", "-A")
 		if out == nil {
 			t.Skip("otf2-print is not installed")
-		}
-		if len(complaints) > 0 {
-			t.Errorf("%s: otf2-print complains: %s", path, complaints)
 		}
 		for l := range strings.Lines(string(out)) {
 			if !wanted.MatchString(l) || strings.Contains(l, `"all locations"`) || strings.Contains(l, "Type: LOCATIONS") {
