@@ -314,7 +314,7 @@ func TestPieces(t *testing.T) {
 		events = 350_000 // enough for several pieces of the plain text
 	}
 	text := "0\n*1\nE1\n" + frequentLines(rand.New(rand.NewPCG(3, 3)), events, false)
-	if len(text) < 3*pieceSize {
+	if len(text) < 3*maxPiece {
 		t.Fatalf("%d bytes are not enough", len(text))
 	}
 	scan := func(name, text string, workers int) (ok bool, sums map[string]uint64) {
@@ -346,7 +346,7 @@ func TestPieces(t *testing.T) {
 		return ok, sums
 	}
 	zipped := zipText(t, text, 1, 100_000)
-	if len(zipped) < 3*pieceSize && !effort.Race {
+	if len(zipped) < 3*maxPiece && !effort.Race {
 		t.Fatalf("%d compressed bytes are not enough", len(zipped))
 	}
 	okOne, one := scan("x.1.events", text, 1)

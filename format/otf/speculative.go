@@ -140,9 +140,23 @@ type piece struct {
 	optional bool // the pieces before this piece may show that it is not needed
 }
 
-// pieceSize is the approximate size of a piece in bytes. The decoded piece stays in memory until it
-// can be delivered.
-const pieceSize = 2 << 20
+// minPiece and maxPiece are the limits of the approximate size of a piece in bytes. The decoded piece stays in
+// memory until it can be delivered.
+const (
+	minPiece = 256 << 10
+	maxPiece = 2 << 20
+)
+
+// pieceSize returns the approximate size of the pieces of a file. A small piece is still in the cache of a core
+// when it is delivered. But each piece should contain many rows of each of the locations, a compressed piece
+// also costs a decompression to find its beginning, and the list of pieces must not become long.
+func (t *lineReader) pieceSize(locations int) int64 {
+	size := max(minPiece, t.h.Size>>13, int64(locations)<<10)
+	if t.zip != nil {
+		size = max(size, 2*minPiece)
+	}
+	return min(size, maxPiece)
+}
 
 // decodedPiece is the result of decoding a piece.
 type decodedPiece struct {
@@ -166,7 +180,7 @@ func scanPieces(ctx context.Context, readers []*bulkReader, streams []uint32, se
 		if err != nil || s == nil {
 			return false, err
 		}
-		x, err := s.pieces()
+		x, err := s.pieces(readers[0].d.defs.Locations.Len())
 		for i := range x {
 			x[i].place = place
 		}
@@ -300,18 +314,19 @@ func (g *continuation) addPiece(x decodedPiece) {
 
 // pieces divides a file into pieces. A plain file is divided before time lines that are followed by a process
 // line. A compressed file is divided after its restart points.
-func (s *stream) pieces() (list []piece, err error) {
+func (s *stream) pieces(locations int) (list []piece, err error) {
 	t := s.t
-	buf := make([]byte, window)
+	size := t.pieceSize(locations)
+	buf := make([]byte, window/4)
 	next := piece{stream: s.id, to: t.h.Size}
-	for t.h.Size-next.from > 2*pieceSize {
+	for t.h.Size-next.from > 2*size {
 		var at int64
 		var skip []byte
 		var time uint64
 		if t.zip == nil {
-			at, time, err = t.timeAfter(next.from+pieceSize, t.h.Size, buf)
+			at, time, err = t.timeAfter(next.from+size, t.h.Size, buf)
 		} else {
-			at, skip, time, err = t.restartAfter(next.from+pieceSize, t.h.Size)
+			at, skip, time, err = t.restartAfter(next.from+size, t.h.Size)
 		}
 		if err != nil {
 			return nil, err
