@@ -377,5 +377,5 @@ const firstNonRank = 1<<32 - 16
 
 // defined reports whether a reference is undefined on purpose or names an existing definition.
 func (c *checker) defined(t Table, v uint64) bool {
-	return v == undefined32 && t != Locations || v == undefined64 || c.ranks.get(t, v) != nil
+	return v == undefined32 && t != Locations || v == undefined64 || c.ranks.has(t, v)
 }

@@ -101,6 +101,11 @@ func (n *names) get(t Table, id uint64) *entryName {
 	return nil
 }
 
+// has reports whether a definition is known. Unlike get, it makes no text.
+func (n *names) has(t Table, id uint64) bool {
+	return n.tables[t].get(id) != nil || t == Strings && n.pool.has(id)
+}
+
 // pool holds the strings with consecutive ids from [firstPooled] on. An archive can have as many of these
 // strings as events. The pool stores the bytes of all strings, and the position of each string.
 type pool struct {
@@ -124,13 +129,14 @@ func (p *pool) add(s string) {
 	p.texts = append(p.texts, slice{uint32(n - 1), uint32(from), uint32(len(*slab))})
 }
 
+func (p *pool) has(id uint64) bool { return id >= firstPooled && id-firstPooled < uint64(len(p.texts)) }
+
 // get returns the string with an id. It shares the memory of the pool, whose bytes do not change.
 func (p *pool) get(id uint64) (string, bool) {
-	i := id - firstPooled
-	if id < firstPooled || i >= uint64(len(p.texts)) {
+	if !p.has(id) {
 		return "", false
 	}
-	x := p.texts[i]
+	x := p.texts[id-firstPooled]
 	b := p.slabs[x.slab][x.from:x.to]
 	return unsafe.String(unsafe.SliceData(b), len(b)), true
 }
