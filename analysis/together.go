@@ -3,6 +3,7 @@ package analysis
 import (
 	"context"
 	"iter"
+	"math"
 	"sync"
 
 	"github.com/weft-trace/weft/format"
@@ -11,8 +12,9 @@ import (
 
 // RunTogether runs analyses of the same trace, and reads the trace once for all of them where it can. Each analysis
 // gets the file, and calls its ScanParallel. The call waits until each of the other analyses also calls
-// ScanParallel for all events, or has returned. Then a single scan serves all of these calls. Only one analysis runs
-// at a time, except for the sinks of the scan. Scans of a part of the events are not shared.
+// ScanParallel, or has returned. Then a single scan serves all calls that select the same times, if that is more calls
+// than for other times. The others wait for further calls. Only one analysis runs at a time, except for the sinks of
+// the scan. Scans of some locations, kinds or regions are not shared.
 //
 // RunTogether returns the error of the first analysis that fails. The other analyses then get [context.Canceled].
 func RunTogether(ctx context.Context, file format.File, analyses ...func(format.File) error) error {
@@ -23,18 +25,32 @@ func RunTogether(ctx context.Context, file format.File, analyses ...func(format.
 		defer stop()
 		resume[i] = next
 	}
+	waiting := make([]*request, len(analyses))
 	for {
-		var list []*request
+		calls := map[times]int{}
+		var most times
 		for i, next := range resume {
-			r, ok := next()
-			if ok {
-				list = append(list, r)
-			} else if errs[i] != nil {
-				return errs[i]
+			if waiting[i] == nil {
+				var ok bool
+				if waiting[i], ok = next(); !ok && errs[i] != nil {
+					return errs[i]
+				}
+			}
+			if r := waiting[i]; r != nil {
+				if calls[r.times()]++; calls[r.times()] > calls[most] {
+					most = r.times()
+				}
 			}
 		}
-		if len(list) == 0 {
+		if len(calls) == 0 {
 			return nil
+		}
+		var list []*request
+		for i, r := range waiting {
+			if r != nil && r.times() == most {
+				list = append(list, r)
+				waiting[i] = nil
+			}
 		}
 		if err := scanFor(ctx, file, list); err != nil {
 			for _, r := range list {
@@ -58,9 +74,20 @@ type request struct {
 	err   error // the first error of a sink, or the error of the scan
 }
 
-// ScanParallel scans the trace together with the other analyses if sel selects all events.
+// times is the choice of times in a selection.
+type times struct {
+	from, to, oneEventFrom int64
+	stacks, locationBegins bool
+}
+
+func (r *request) times() times {
+	before := r.sel.From > math.MinInt64 // there are earlier events
+	return times{r.sel.From, r.sel.To, r.sel.OneEventFrom, before && r.sel.Stacks, before && r.sel.LocationBegins}
+}
+
+// ScanParallel scans the trace together with the other analyses if sel selects all events of its times.
 func (s *shared) ScanParallel(ctx context.Context, sel trace.Selection, begin func() func(int) format.Sink) error {
-	if !sel.All() || sel.OneEventFrom != 0 {
+	if sel.Location != nil || sel.Kind != nil || sel.Region != nil || sel.NoEvents {
 		return s.File.ScanParallel(ctx, sel, begin)
 	}
 	r := &request{sel: sel, begin: begin}
@@ -70,14 +97,15 @@ func (s *shared) ScanParallel(ctx context.Context, sel trace.Selection, begin fu
 	return r.err
 }
 
-// scanFor scans the trace once for several requests. It returns the error of the scan. The requests
+// scanFor scans the trace once for several requests of the same times. It returns the error of the scan. The requests
 // hold the errors of their sinks.
 func scanFor(ctx context.Context, events format.Events, list []*request) error {
 	if len(list) == 1 {
 		return events.ScanParallel(ctx, list[0].sel, list[0].begin)
 	}
-	sel := trace.Events()
-	sel.NoStates = true
+	x := list[0].times()
+	sel := trace.Selection{From: x.from, To: x.to, OneEventFrom: x.oneEventFrom, Stacks: x.stacks,
+		LocationBegins: x.locationBegins, NoStates: true}
 	for _, r := range list {
 		sel.NoStates = sel.NoStates && r.sel.NoStates
 		sel.Links = max(sel.Links, r.sel.Links)
