@@ -71,13 +71,18 @@ func (a *Archive) properties() iter.Seq2[string, string] {
 // skips damaged records, and returns the error of the first damaged record at the end. If use returns an
 // error, Definitions returns that error immediately.
 func (a *Archive) Definitions(use func(at int64, r *Record) error) error {
-	return a.eachRecord(".def", a.definitionChunk(), definitionTypes[:], use)
+	return a.eachRecord(".def", a.definitionChunk(), definitionTypes[:], withoutState(use))
+}
+
+// withoutState returns a function that ignores the states of records.
+func withoutState(use func(at int64, r *Record) error) func(at int64, r *Record, s recordState) error {
+	return func(at int64, r *Record, _ recordState) error { return use(at, r) }
 }
 
 // Markers calls use for each record of the archive's marker file. It treats records and errors as
 // [Archive.Definitions] does. An archive without such a file has no markers.
 func (a *Archive) Markers(use func(at int64, r *Record) error) error {
-	if err := a.eachRecord(".marker", a.definitionChunk(), markerTypes[:], use); !archive.IsMissing(err) {
+	if err := a.eachRecord(".marker", a.definitionChunk(), markerTypes[:], withoutState(use)); !archive.IsMissing(err) {
 		return err
 	}
 	return nil
@@ -86,7 +91,7 @@ func (a *Archive) Markers(use func(at int64, r *Record) error) error {
 // Thumbnail calls use for the header and for each sample of thumbnail k (docs/formats/otf2.md, "Thumbnails"). It
 // treats records and errors as [Archive.Definitions] does. [Anchor].Thumbnails is the number of thumbnails.
 func (a *Archive) Thumbnail(k int, use func(at int64, r *Record) error) error {
-	return a.eachRecord(fmt.Sprintf(".%d.thumb", k), thumbnailChunk, thumbnailTypes[:], use)
+	return a.eachRecord(fmt.Sprintf(".%d.thumb", k), thumbnailChunk, thumbnailTypes[:], withoutState(use))
 }
 
 // thumbnailFiles returns the name endings of the thumbnail files that exist. It does not rely on
@@ -115,7 +120,8 @@ const thumbnailChunk = 1 << 20
 func (a *Archive) definitionChunk() uint64 { return cmp.Or(a.DefinitionChunk, maxChunk) }
 
 // eachRecord reads a file whose records have the given types and calls use for each record.
-func (a *Archive) eachRecord(name string, chunk uint64, types []recordType, use func(at int64, r *Record) error) error {
+func (a *Archive) eachRecord(name string, chunk uint64, types []recordType,
+	use func(at int64, r *Record, s recordState) error) error {
 	var r, scratch Record
 	return a.scan(name, chunk, func(id uint8, c *cursor) recordState {
 		return a.readRecord(types, id, c, &scratch)
@@ -124,7 +130,7 @@ func (a *Archive) eachRecord(name string, chunk uint64, types []recordType, use 
 		if s == unreadable {
 			return s, nil
 		}
-		return s, use(h.at, &r) // an incomplete record is passed to use as well
+		return s, use(h.at, &r, s) // an incomplete record is passed to use as well
 	})
 }
 

@@ -187,7 +187,7 @@ func (r *EventReader) Next() (*Event, error) {
 				return nil, c.errorAt(at, "each attribute once; weft uses the first", "%s of one event, some of them repeated",
 					plural.Of(n, "attribute"))
 			}
-		case r.chunkStart && !r.damaged:
+		case r.chunkStart && !r.damaged && typeByID(r.types, id) != nil:
 			r.setTime(r.time)
 			r.again = true
 			return nil, c.errorAt(at, fmt.Sprintf("a time, with which each chunk begins; weft uses %d", r.time), "record %d", id)

@@ -252,3 +252,206 @@ func TestLetter_5_mapping(t *testing.T) {
 		t.Errorf("events %q, defects %q; want %q, %q", events[:4], defects, want, wrong)
 	}
 }
+
+// letterMarkers returns a marker file.
+func letterMarkers(records ...[]byte) *fstest.MapFile {
+	return &fstest.MapFile{Data: append(letterChunk(1, 0, records...), letterEnd...)}
+}
+
+// TestLetter_7_markers checks defects in marker files, none of which costs another marker.
+func TestLetter_7_markers(t *testing.T) {
+	define := func(id uint64, severity byte) []byte {
+		return letterRecord(defMarker, letterNumbers(id), []byte("g\x00c\x00"), []byte{severity})
+	}
+	mark := func(time, duration, id uint64, scope byte, ref uint64) []byte {
+		return letterRecord(markerEvent, letterNumbers(time, duration, id), []byte{scope}, letterNumbers(ref),
+			[]byte("text\x00"))
+	}
+	first, last := define(0, 1), mark(20, 5, 0, 0, 0)
+	at := len(letterChunk(1, 0, first))
+	for _, x := range []struct {
+		what, defect string // of the record between a definition of a marker and a marker; "" for none
+		record       []byte
+		markers      int
+	}{
+		{"marker of a location", "", mark(30, 0, 0, 1, 1), 2},
+		{"severity 9", "otf2.value: found DefMarker with severity 9, expected a value of OTF2 3.0", define(1, 9), 1},
+		{"scope 9", "otf2.value: found Marker with scope 9, expected a value of OTF2 3.0", mark(30, 0, 0, 9, 0), 2},
+		{"undefined location", "otf2.undefined: found Marker with scopeRef 77, which the trace does not define, expected a " +
+			"defined one", mark(30, 0, 0, 1, 77), 2},
+		{"undefined definition", "otf2.undefined: found Marker with marker 5, which the trace does not define, expected a " +
+			"defined one", mark(30, 0, 5, 0, 0), 2},
+		{"unknown record", "otf2.unknown-record: found record 7, expected a record of OTF2 3.0; weft ignores it",
+			letterRecord(7, []byte("abc")), 1},
+		{"bytes after the fields", "otf2.record-bytes: found Marker with bytes after its fields, or a number with " +
+			"unnecessary bytes, expected none", letterRecord(markerEvent, mark(30, 0, 0, 0, 0)[2:], []byte{7}), 2},
+		{"time of 2^63", "otf2.time-range: found a marker at 9223372036854775808, expected a time of less than 2⁶³ ticks; " +
+			"weft skips the marker", mark(1<<63, 0, 0, 0, 0), 1},
+		{"duration of 2^64-1", "otf2.time-range: found a marker of 18446744073709551615 ticks, expected less than 2⁶³ " +
+			"ticks; weft reads the longest duration", mark(30, undefined64, 0, 0, 0), 2},
+	} {
+		m := letterArchive(letterDefinitions()...)
+		m["t.marker"] = letterMarkers(first, x.record, last)
+		events, defects := letterRead(t, m)
+		n := 0
+		for _, e := range events {
+			if strings.HasPrefix(e, "markers ") {
+				n++
+			}
+		}
+		var want []string
+		if x.defect != "" {
+			want = []string{fmt.Sprintf("t.marker:0x%x %s", at, x.defect)}
+		}
+		if n != x.markers || !slices.Equal(defects, want) {
+			t.Errorf("%s: %d markers, defects %q; want %d, %q", x.what, n, defects, x.markers, want)
+		}
+	}
+}
+
+// TestLetter_7_thumbnails checks defects in thumbnails.
+func TestLetter_7_thumbnails(t *testing.T) {
+	header := func(typ byte, samples uint64, refs ...uint64) []byte {
+		return letterRecord(thumbnailHeader, []byte("n\x00d\x00"), []byte{typ}, letterNumbers(samples, uint64(len(refs))),
+			letterNumbers(refs...))
+	}
+	sample := func(values ...uint64) []byte {
+		return letterRecord(thumbnailSample, letterNumbers(9, uint64(len(values))), letterNumbers(values...))
+	}
+	for _, x := range []struct {
+		what    string
+		records [][]byte
+		defect  string
+	}{
+		{"nothing wrong", [][]byte{header(0, 1, 0, 1), sample(3, 4)}, ""},
+		{"type 9", [][]byte{header(9, 1, 0, 1), sample(3, 4)}, "otf2.value: found Header with type 9"},
+		{"undefined region", [][]byte{header(0, 1, 0, 77), sample(3, 4)}, "otf2.undefined: found Header with ref 77"},
+		{"too many values", [][]byte{header(0, 1, 0, 1), sample(3, 4, 5)}, "otf2.counts: found Sample with 3 values"},
+		{"too few samples", [][]byte{header(0, 9, 0, 1), sample(3, 4)}, "otf2.counts: found 9 samples announced, expected 1"},
+		{"no header", [][]byte{sample(3, 4)}, "otf2.counts: found a Sample, expected a Header before it"},
+		{"two headers", [][]byte{header(0, 1, 0, 1), header(0, 1, 0, 1), sample(3, 4)}, "otf2.counts: found a second Header"},
+		{"unknown record", [][]byte{header(0, 1, 0, 1), letterRecord(12), sample(3, 4)},
+			"otf2.unknown-record: found record 12"},
+	} {
+		m := letterArchive(letterDefinitions()...)
+		a, err := parseAnchor("t.otf2", m["t.otf2"].Data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.Thumbnails = 3
+		m["t.otf2"].Data = a.append(nil)
+		m["t.0.thumb"] = letterMarkers(header(0, 0))
+		m["t.2.thumb"] = letterMarkers(x.records...)
+		_, defects := letterRead(t, m)
+		missing := "t.1.thumb:0x0 otf2.missing-file: found no such file, expected 3 thumbnails, as the anchor file states"
+		if n := 1 + min(1, len(x.defect)); len(defects) != n || !slices.Contains(defects, missing) ||
+			!strings.Contains(strings.Join(defects, "\n"), x.defect) {
+			t.Errorf("%s: defects %q, want %q and %q", x.what, defects, missing, x.defect)
+		}
+	}
+}
+
+// TestLetter_7_snapshots checks that records outside of a snapshot are reported.
+func TestLetter_7_snapshots(t *testing.T) {
+	start, end := letterRecord(snapshotStart, []byte{0}), letterRecord(snapshotEnd, []byte{1, 3})
+	open := letterRecord(13, make([]byte, 8), []byte{0})
+	for _, x := range []struct {
+		what    string
+		records [][]byte
+		defect  string
+	}{
+		{"nothing wrong", [][]byte{start, end}, ""},
+		{"end without begin", [][]byte{end}, "found SnapshotEnd outside of a snapshot, expected a SnapshotStart before it"},
+		{"record before begin", [][]byte{open, start, end},
+			"found Enter outside of a snapshot, expected a SnapshotStart before it"},
+	} {
+		m := letterArchive(letterDefinitions()...)
+		a, err := parseAnchor("t.otf2", m["t.otf2"].Data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.Snapshots = 1
+		m["t.otf2"].Data = a.append(nil)
+		m["t/0.snap"] = &fstest.MapFile{Data: append(letterChunk(1, uint64(len(x.records)), append([][]byte{letterTime(30)},
+			x.records...)...), letterEnd...)}
+		m["t/1.snap"] = &fstest.MapFile{Data: append(letterChunk(1, 2, letterTime(30), start, end), letterEnd...)}
+		_, defects := letterRead(t, m)
+		var want []string
+		if x.defect != "" {
+			want = []string{"t/0.snap:0x1b otf2.counts: " + x.defect}
+		}
+		if !slices.Equal(defects, want) {
+			t.Errorf("%s: defects %q, want %q", x.what, defects, want)
+		}
+	}
+}
+
+// TestLetter_5_values checks texts, enumerations, bytes and counts of global definitions.
+func TestLetter_5_values(t *testing.T) {
+	sound := letterDefinitions()
+	for _, x := range []struct {
+		what   string
+		at     int // index of the changed definition; -1 to leave out the clock
+		record []byte
+		defect string
+	}{
+		{"text in Latin-1", 3, letterText(2, "\xff\xfe"), `otf2.value: found String with the text "\xff\xfe", expected ` +
+			"UTF-8; weft reads other bytes as Latin-1"},
+		{"location type 9", 11, letterRecord(defLocation, letterNumbers(0, 4), []byte{9}, letterNumbers(4, 0)),
+			"otf2.value: found Location with type 9, expected a value of OTF2 3.0"},
+		{"bytes after the fields", 11, letterRecord(defLocation, letterNumbers(0, 4), []byte{1}, letterNumbers(4, 0),
+			[]byte{7}),
+			"otf2.record-bytes: found Location with bytes after its fields, or a number with unnecessary bytes, expected none"},
+		{"no ticks", 0, letterRecord(defClock, letterNumbers(0, 0, 1000), []byte{0xff}),
+			"otf2.clock: found 0 ticks a second, expected 1 to 2⁶³−1; weft reads a tick as a second"},
+	} {
+		list := slices.Clone(sound)
+		list[x.at] = x.record
+		_, defects := letterRead(t, letterArchive(list...))
+		want := []string{fmt.Sprintf("t.def:0x%x %s", len(letterChunk(1, 0, list[:x.at]...)), x.defect)}
+		if !slices.Equal(defects, want) {
+			t.Errorf("%s: defects %q, want %q", x.what, defects, want)
+		}
+	}
+	_, defects := letterRead(t, letterArchive(append(sound[1:], letterRecord(defLocation, letterNumbers(7, 4), []byte{1},
+		letterNumbers(0, 0)), letterText(9, "x"))...))
+	want := []string{"t.def:0x0 otf2.clock: found no ClockProperties, expected the ticks of a second; weft reads a tick " +
+		"as a second",
+		"t.otf2:0x1e otf2.counts: found 2 locations announced, expected 3, the number of definitions",
+		"t.otf2:0x26 otf2.counts: found 13 global definitions announced, expected 14, the actual number",
+		"t/7.def:0x0 otf2.missing-definitions: found no such file, expected the local definitions of the location; without " +
+			"them, references and times may be wrong",
+		"t/7.evt:0x0 otf2.missing-file: found no such file, expected a file of the archive"}
+	if !slices.Equal(defects, want) {
+		t.Errorf("no clock, and a third location: defects %q, want %q", defects, want)
+	}
+}
+
+// TestLetter_2_refused checks two more anchor files that OTF2's library refuses.
+func TestLetter_2_refused(t *testing.T) {
+	for _, x := range []struct {
+		change func(a *Anchor)
+		want   string
+	}{
+		{func(a *Anchor) { a.Properties = []Property{{"A::B", "x"}, {"A::C", ""}} },
+			`t.otf2:0x3c otf2.damaged: found the property "A::C" with an empty text, expected a text`},
+		{func(a *Anchor) { a.FileVersion = 0 },
+			"t.otf2:0x7 otf2.damaged: found version 0 of the anchor file, expected 1 to 3"},
+	} {
+		m := letterArchive(letterDefinitions()...)
+		a, err := parseAnchor("t.otf2", m["t.otf2"].Data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x.change(a)
+		b := a.append(nil)
+		if a.FileVersion == 0 { // without the fields of later versions
+			b = append(b[:len(b)-len(anchorEnd)-20], anchorEnd...)
+		}
+		m["t.otf2"].Data = b
+		events, defects := letterRead(t, m)
+		if !slices.Equal(events, letterEvents) || !slices.Equal(defects, []string{x.want}) {
+			t.Errorf("events %q, defects %q, want %q", events, defects, x.want)
+		}
+	}
+}
