@@ -42,6 +42,10 @@ const (
 	minChunk  = 256 << 10
 	maxChunk  = 16 << 20
 	maxAnchor = 64 << 20 // properties can be long
+
+	// offsets in the anchor file
+	fileVersionAt, traceVersionAt = 7, 8
+	locationsAt, definitionsAt    = 30, 38
 )
 
 // parseAnchor parses an anchor file. If this package cannot read the archive, it returns an error and
@@ -102,10 +106,11 @@ func parseAnchor(path string, b []byte) (*Anchor, error) {
 // read. The arguments are offsets: of the chunk sizes, of the substrate, and of the fields that
 // versions 2 and 3 added.
 func (a *Anchor) libraryDefect(sizes, substrate, additions int) *anchorDefect {
-	const traceVersion = 8
 	switch {
+	case a.FileVersion == 0:
+		return &anchorDefect{fileVersionAt, "version 0 of the anchor file", "1 to 3"}
 	case a.TraceVersion > 2:
-		return &anchorDefect{traceVersion, fmt.Sprintf("a trace of version %d", a.TraceVersion),
+		return &anchorDefect{traceVersionAt, fmt.Sprintf("a trace of version %d", a.TraceVersion),
 			"2, the last version"}
 	case a.DefinitionChunk == 0:
 		return &anchorDefect{sizes + 8, "0 bytes", "a chunk size of 256 KiB to 16 MiB"}
@@ -113,7 +118,7 @@ func (a *Anchor) libraryDefect(sizes, substrate, additions int) *anchorDefect {
 		return &anchorDefect{substrate + 1, "compression 0", "1, none"}
 	}
 	at := additions + 4
-	seen := map[string]bool{}
+	seen, texts := map[string]bool{}, false
 	for _, p := range a.Properties {
 		switch {
 		case !propertyName.MatchString(p.Name):
@@ -121,8 +126,10 @@ func (a *Anchor) libraryDefect(sizes, substrate, additions int) *anchorDefect {
 				"at least two words of letters, digits and _ with :: between them"}
 		case seen[p.Name]:
 			return &anchorDefect{at, fmt.Sprintf("a second property with the name %.60q", p.Name), "another name"}
+		case p.Value == "" && texts: // the library removes a property with this name, which it does not find
+			return &anchorDefect{at, fmt.Sprintf("the property %.60q with an empty text", p.Name), "a text"}
 		}
-		seen[p.Name] = true
+		seen[p.Name], texts = true, texts || p.Value != ""
 		at += len(p.Name) + len(p.Value) + 2
 	}
 	return nil

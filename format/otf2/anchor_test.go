@@ -13,7 +13,7 @@ import (
 // them. The fields are the properties, the id of the trace, the numbers of snapshots and thumbnails, and the
 // bytes 02 01 00.
 func TestAnchorFile(t *testing.T) {
-	properties := []Property{{"A::B", "one"}, {"C::D", ""}}
+	properties := []Property{{"C::D", ""}, {"A::B", "one"}}
 	whole := Anchor{FileVersion: 3, TraceVersion: 2, EventChunk: minChunk, DefinitionChunk: minChunk, Substrate: 1,
 		Compression: 1, Machine: "m", Properties: properties, TraceID: 5, Snapshots: 1}
 	sound := whole.append(nil)

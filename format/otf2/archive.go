@@ -71,13 +71,18 @@ func (a *Archive) properties() iter.Seq2[string, string] {
 // skips damaged records, and returns the error of the first damaged record at the end. If use returns an
 // error, Definitions returns that error immediately.
 func (a *Archive) Definitions(use func(at int64, r *Record) error) error {
-	return a.eachRecord(".def", a.definitionChunk(), definitionTypes[:], use)
+	return a.eachRecord(".def", a.definitionChunk(), definitionTypes[:], withoutState(use))
+}
+
+// withoutState returns a function that ignores the states of records.
+func withoutState(use func(at int64, r *Record) error) func(at int64, r *Record, s recordState) error {
+	return func(at int64, r *Record, _ recordState) error { return use(at, r) }
 }
 
 // Markers calls use for each record of the archive's marker file. It treats records and errors as
 // [Archive.Definitions] does. An archive without such a file has no markers.
 func (a *Archive) Markers(use func(at int64, r *Record) error) error {
-	if err := a.eachRecord(".marker", a.definitionChunk(), markerTypes[:], use); !archive.IsMissing(err) {
+	if err := a.eachRecord(".marker", a.definitionChunk(), markerTypes[:], withoutState(use)); !archive.IsMissing(err) {
 		return err
 	}
 	return nil
@@ -86,7 +91,7 @@ func (a *Archive) Markers(use func(at int64, r *Record) error) error {
 // Thumbnail calls use for the header and for each sample of thumbnail k (docs/formats/otf2.md, "Thumbnails"). It
 // treats records and errors as [Archive.Definitions] does. [Anchor].Thumbnails is the number of thumbnails.
 func (a *Archive) Thumbnail(k int, use func(at int64, r *Record) error) error {
-	return a.eachRecord(fmt.Sprintf(".%d.thumb", k), thumbnailChunk, thumbnailTypes[:], use)
+	return a.eachRecord(fmt.Sprintf(".%d.thumb", k), thumbnailChunk, thumbnailTypes[:], withoutState(use))
 }
 
 // thumbnailFiles returns the name endings of the thumbnail files that exist. It does not rely on
@@ -115,47 +120,83 @@ const thumbnailChunk = 1 << 20
 func (a *Archive) definitionChunk() uint64 { return cmp.Or(a.DefinitionChunk, maxChunk) }
 
 // eachRecord reads a file whose records have the given types and calls use for each record.
-func (a *Archive) eachRecord(name string, chunk uint64, types []recordType, use func(at int64, r *Record) error) error {
-	var r Record
-	return a.scan(name, chunk, func(c *chunkReader, h recordHead) (whole bool, err error) {
-		r.ID, r.Values, r.Texts = h.id, r.Values[:0], r.Texts[:0]
-		whole = true
-		if t := typeByID(types, h.id); t != nil {
-			cur := cursor{b: h.body, big: c.big}
-			if cur.record(t, &r); cur.bad {
-				return false, nil
-			}
-			// an incomplete record is passed to use as well
-			whole = cur.missing == 0 || a.Version[0] < 3 && cur.missing <= t.added
+func (a *Archive) eachRecord(name string, chunk uint64, types []recordType,
+	use func(at int64, r *Record, s recordState) error) error {
+	var r, scratch Record
+	return a.scan(name, chunk, func(id uint8, c *cursor) recordState {
+		return a.readRecord(types, id, c, &scratch)
+	}, func(c *chunkReader, h recordHead) (recordState, error) {
+		s := a.readRecord(types, h.id, &cursor{b: h.body, big: c.big}, &r)
+		if s == unreadable {
+			return s, nil
 		}
-		return whole, use(h.at, &r)
+		return s, use(h.at, &r, s) // an incomplete record is passed to use as well
 	})
 }
 
-// scan reads a file in which every record has a length. It calls use for each record; use also returns whether
-// the record is complete. At the end, scan returns the first defect. If use returns an error, scan returns
-// that error immediately.
-func (a *Archive) scan(name string, chunk uint64,
-	use func(c *chunkReader, h recordHead) (ok bool, err error)) (first error) {
+// readRecord reads a record of one of the given types. An unknown record has no values.
+func (a *Archive) readRecord(types []recordType, id uint8, c *cursor, r *Record) recordState {
+	r.ID, r.Values, r.Texts = id, r.Values[:0], r.Texts[:0]
+	t := typeByID(types, id)
+	if t == nil {
+		return unusual
+	}
+	c.record(t, r)
+	switch {
+	case c.bad:
+		return unreadable
+	case c.missing > 0 && (a.Version[0] >= 3 || c.missing > t.added):
+		return incomplete
+	case c.at < len(c.b) || c.loose:
+		return unusual
+	}
+	return valid
+}
+
+// scan reads a file in which every record has a length. It calls use for each record; use also returns the state
+// of the record. state returns the state of bytes that may be a record. At the end, scan returns the first defect.
+// If use returns an error, scan returns that error immediately.
+func (a *Archive) scan(name string, chunk uint64, state func(id uint8, c *cursor) recordState,
+	use func(c *chunkReader, h recordHead) (recordState, error)) (first error) {
 	c, err := openChunks(a.files, a.src, a.name+name, a.path+name, chunk)
 	if err != nil {
 		return err
 	}
 	defer c.close()
+	s := recordSearch{c: c, state: state, budget: resyncBudget*c.size + partSize}
+	later := a.laterVersion()
 	for k := int64(0); ; k = c.chunkNumber() + 1 {
 		err := c.begin(k)
 		for err == nil {
 			var h recordHead
-			if h, err = c.next(); err != nil || h.id == endOfFile {
+			if h, err = c.next(); err == nil && h.id == endOfFile {
 				break
 			}
-			ok, e := use(c, h)
+			var wrong *FileError
+			if errors.As(err, &wrong) && h.at > 0 {
+				// Other bytes than zeros after the end of a chunk are no defect.
+				if e := s.resume(&h, 0, wrong); h.id > endOfBuffer || c.offset() < c.end || c.end == c.size {
+					first = cmp.Or(first, e)
+				}
+				err = nil
+				continue
+			}
+			if err != nil {
+				break
+			}
+			natural := c.offset()
+			x, e := use(c, h)
 			if e != nil {
 				return e
 			}
-			if !ok && first == nil {
-				first = c.errorAt(h.at, "one with all its fields", "record %d of %s", h.id, plural.Of(len(h.body), "byte"))
+			switch {
+			case x == unreadable || x == incomplete:
+				e = s.resume(&h, natural, c.errorAt(h.at, "one with all its fields", "record %d of %s", h.id,
+					plural.Of(len(h.body), "byte")))
+			case x == unusual && !later:
+				e = s.resume(&h, natural, nil)
 			}
+			first = cmp.Or(first, e)
 		}
 		var bad *FileError
 		switch {
@@ -210,42 +251,15 @@ type localDefinitions struct {
 func (a *Archive) localDefinitions(location uint64) (*localDefinitions, error) {
 	l := &localDefinitions{}
 	var first error
-	err := a.scan(fmt.Sprintf("/%d.def", location), a.definitionChunk(), func(c *chunkReader, h recordHead) (bool, error) {
-		cur := cursor{b: h.body, big: c.big}
-		wrong := func(expected, found string, args ...any) {
-			first = cmp.Or[error](first, c.errorAt(h.at, expected, found, args...))
+	err := a.scan(fmt.Sprintf("/%d.def", location), a.definitionChunk(), func(id uint8, cur *cursor) recordState {
+		state, _, _ := a.readLocal(&localDefinitions{}, id, cur)
+		return state
+	}, func(c *chunkReader, h recordHead) (recordState, error) {
+		state, found, expected := a.readLocal(l, h.id, &cursor{b: h.body, big: c.big})
+		if found != "" {
+			first = cmp.Or[error](first, c.errorAt(h.at, expected, "%s", found))
 		}
-		switch h.id {
-		case localMapping:
-			switch mode, n := l.readMapHeader(&cur); {
-			case cur.bad:
-			case mode > 1:
-				wrong("mode 0 (dense) or 1 (pairs); weft ignores the table", "a mapping table of mode %d", mode)
-			case n == 0:
-				wrong("a table of at least one id", "a mapping table of no ids")
-			}
-		case localClock:
-			x := ClockOffset{cur.fixed(8), int64(cur.compressed(8)), math.Float64frombits(cur.fixed(8))}
-			if cur.bad {
-				break
-			}
-			n := len(l.clocks)
-			switch {
-			case n > 0 && l.clocks[n-1].Time == x.Time:
-				wrong("a clock offset at another time; weft uses the first one", "a second clock offset at %d", x.Time)
-			case n > 0 && l.clocks[n-1].Time > x.Time:
-				wrong("a clock offset at a later time; weft ignores this one", "a clock offset at %d after one at %d",
-					x.Time, l.clocks[n-1].Time)
-			default:
-				l.clocks = append(l.clocks, x)
-			}
-		default: // no reader uses this definition
-			if t := typeByID(definitionTypes[:], h.id); t != nil {
-				cur.record(t, &Record{})
-				return !cur.bad && (cur.missing == 0 || a.Version[0] < 3), nil
-			}
-		}
-		return !cur.bad, nil
+		return state, nil
 	})
 	if archive.IsMissing(err) {
 		err = nil
@@ -253,11 +267,46 @@ func (a *Archive) localDefinitions(location uint64) (*localDefinitions, error) {
 	return l, cmp.Or(first, err)
 }
 
-// readMapHeader reads the mode and the length of a mapping table. The only valid modes are 0 and 1.
-func (l *localDefinitions) readMapHeader(c *cursor) (mode, n uint64) {
+// readLocal reads a record of a location's own definition file into l. It returns what is wrong with the contents of a
+// record that can be read.
+func (a *Archive) readLocal(l *localDefinitions, id uint8, cur *cursor) (state recordState, found, expected string) {
+	switch id {
+	case localMapping:
+		found, expected = l.readMap(cur)
+	case localClock:
+		x := ClockOffset{cur.fixed(8), int64(cur.compressed(8)), math.Float64frombits(cur.fixed(8))}
+		if cur.bad {
+			break
+		}
+		n := len(l.clocks)
+		switch {
+		case n > 0 && l.clocks[n-1].Time == x.Time:
+			found = fmt.Sprintf("a second clock offset at %d", x.Time)
+			expected = "a clock offset at another time; weft uses the first one"
+		case n > 0 && l.clocks[n-1].Time > x.Time:
+			found = fmt.Sprintf("a clock offset at %d after one at %d", x.Time, l.clocks[n-1].Time)
+			expected = "a clock offset at a later time; weft ignores this one"
+		default:
+			l.clocks = append(l.clocks, x)
+		}
+	default: // no reader uses this definition
+		return a.readRecord(definitionTypes[:], id, cur, &Record{}), "", ""
+	}
+	switch {
+	case cur.bad:
+		return unreadable, "", ""
+	case cur.at < len(cur.b) || cur.loose:
+		return unusual, found, expected
+	}
+	return valid, found, expected
+}
+
+// readMap reads a mapping table. It returns what is wrong with a table that weft ignores.
+func (l *localDefinitions) readMap(c *cursor) (found, expected string) {
 	kind, n, mode := c.byte(), c.compressed(8), c.byte()
-	if mode > 1 {
-		return mode, n
+	if mode > 1 && !c.bad {
+		c.at = len(c.b)
+		return fmt.Sprintf("a mapping table of mode %d", mode), "mode 0 (dense) or 1 (pairs); weft ignores the table"
 	}
 	m := &idMap{}
 	if mode == 1 {
@@ -265,9 +314,8 @@ func (l *localDefinitions) readMapHeader(c *cursor) (mode, n uint64) {
 	}
 	if n > uint64(len(c.b)-c.at) {
 		c.fail()
-		return mode, n
 	}
-	for range n {
+	for k := uint64(0); k < n && !c.bad; k++ {
 		if mode == 1 {
 			id := c.compressed(8)
 			m.sparse[id] = c.compressed(8)
@@ -275,10 +323,17 @@ func (l *localDefinitions) readMapHeader(c *cursor) (mode, n uint64) {
 			m.dense = append(m.dense, c.compressed(8))
 		}
 	}
-	if kind < uint64(len(l.maps)) && !c.bad {
+	switch {
+	case c.bad:
+	case n == 0:
+		return "a mapping table of no ids", "a table of at least one id"
+	case kind >= uint64(len(l.maps)): // of a later version
+	case l.maps[kind] != nil:
+		return fmt.Sprintf("a second mapping table of kind %d", kind), "one table of each kind; weft uses the first one"
+	default:
 		l.maps[kind] = m
 	}
-	return mode, n
+	return "", ""
 }
 
 // clock corrects the times of a location. The times must not decrease from call to call

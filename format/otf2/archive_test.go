@@ -51,7 +51,8 @@ func TestClockOffsetsAtOneTime(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := errors.Join(w.Define(&Record{ID: defLocation, Values: []uint64{0, undefined32, 1, 3, undefined32}}),
+		if err := errors.Join(w.Define(&Record{ID: defClock, Values: []uint64{1, 0, 1000, undefined64}}),
+			w.Define(&Record{ID: defLocation, Values: []uint64{0, undefined32, 1, 3, undefined32}}),
 			w.Close(), dst.Commit()); err != nil {
 			t.Fatal(err)
 		}

@@ -1,6 +1,7 @@
 package otf2
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -9,7 +10,6 @@ import (
 	"sync"
 
 	"github.com/weft-trace/weft/format"
-	"github.com/weft-trace/weft/format/internal/archive"
 	"github.com/weft-trace/weft/internal/pipeline"
 	"github.com/weft-trace/weft/internal/plural"
 	"github.com/weft-trace/weft/trace"
@@ -62,9 +62,11 @@ func (c *checker) Finish(ctx context.Context) error {
 	definitions, named := uint64(0), uint64(0)
 	seen := map[uint64]bool{}
 	var stop error
-	a.Definitions(func(at int64, r *Record) error { // the decoder has already reported damaged records
+	// The decoder has already reported damaged records.
+	a.eachRecord(".def", a.definitionChunk(), definitionTypes[:], func(at int64, r *Record, s recordState) error {
 		definitions++
-		if stop = c.checkDefinition(at, r); stop != nil {
+		stop = cmp.Or(c.checkRecord(a.path+".def", at, definitionTypes[:], r, s), c.checkReferences(at, r))
+		if stop != nil {
 			return stop
 		}
 		if r.ID != defLocation {
@@ -81,13 +83,14 @@ func (c *checker) Finish(ctx context.Context) error {
 		return stop
 	}
 	if definitions != a.Anchor.Definitions {
-		if err := c.report("otf2.counts", trace.Error, a.src.Path, 0, fmt.Sprintf("%d global definitions announced",
-			a.Anchor.Definitions), fmt.Sprintf("%d, the actual number", definitions)); err != nil {
+		if err := c.report("otf2.counts", trace.Error, a.src.Path, definitionsAt,
+			fmt.Sprintf("%d global definitions announced", a.Anchor.Definitions),
+			fmt.Sprintf("%d, the actual number", definitions)); err != nil {
 			return err
 		}
 	}
 	if named != a.Anchor.Locations {
-		if err := c.report("otf2.counts", trace.Warning, a.src.Path, 0, fmt.Sprintf("%s announced",
+		if err := c.report("otf2.counts", trace.Warning, a.src.Path, locationsAt, fmt.Sprintf("%s announced",
 			plural.Of(a.Anchor.Locations, "location")), fmt.Sprintf("%d, the number of definitions", named)); err != nil {
 			return err
 		}
@@ -115,6 +118,9 @@ func (c *checker) Finish(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := c.checkMarkers(ctx); err != nil {
+		return err
+	}
 	return c.checkThumbnails(ctx)
 }
 
@@ -136,13 +142,11 @@ func (c *checker) checkListed(defined map[uint64]bool) error {
 	return nil
 }
 
-// checkDefinition checks the id and the references of a global definition.
-func (c *checker) checkDefinition(at int64, r *Record) error {
-	path := c.a.path + ".def"
+// checkReferences checks the references of a global definition.
+func (c *checker) checkReferences(at int64, r *Record) error {
 	t := typeByID(definitionTypes[:], r.ID)
 	if t == nil {
-		return c.report("otf2.unknown-record", trace.Warning, path, at, fmt.Sprintf("definition %d", r.ID),
-			"a definition of OTF2 3.0; weft ignores it")
+		return nil
 	}
 	for i, v := range r.Values {
 		f := t.field(i, len(r.Values))
@@ -156,7 +160,7 @@ func (c *checker) checkDefinition(at int64, r *Record) error {
 		if table == noTable || f.enc == encByte && v == undefined8 || c.defined(table, v) {
 			continue
 		}
-		if err := c.report("otf2.undefined", trace.Warning, path, at,
+		if err := c.report("otf2.undefined", trace.Warning, c.a.path+".def", at,
 			fmt.Sprintf("%s with %s %d, which the trace does not define", t.name, f.name, v), "a defined one"); err != nil {
 			return err
 		}
@@ -222,7 +226,7 @@ func (c *checker) checkSnapshots(ctx context.Context, location uint64) error {
 			return c.checkLastNumber(s.r.c, &x)
 		}
 		if err != nil {
-			x.damaged, n = true, snapshotCounter{}
+			x.damaged, n = true, snapshotCounter{unknown: true}
 			if err := reportDefect(c.opt, err); err != nil {
 				return err
 			}
@@ -252,6 +256,7 @@ func (c *checker) checkSnapshots(ctx context.Context, location uint64) error {
 // snapshotCounter counts the records of a snapshot.
 type snapshotCounter struct {
 	open         bool
+	unknown      bool // damage may have hidden the begin of the snapshot
 	n, announced uint64
 	at           int64 // offset of the record with which the snapshot begins
 }
@@ -264,10 +269,26 @@ func (n *snapshotCounter) add(c *checker, r *EventReader, e *Event) error {
 		*n = snapshotCounter{open: true, announced: e.Values[0], at: e.Offset}
 		return err
 	case snapshotEnd:
+		if !n.open && !n.unknown {
+			return n.outside(c, r, e)
+		}
 		return n.end(c, r, snapshotEnd, e.Offset)
 	}
 	n.n++
+	if !n.open && !n.unknown && n.n == 1 { // the first one of several is enough
+		return n.outside(c, r, e)
+	}
 	return nil
+}
+
+// outside reports a record outside of a snapshot.
+func (n *snapshotCounter) outside(c *checker, r *EventReader, e *Event) error {
+	t := typeByID(snapshotTypes[:], e.ID)
+	if t == nil {
+		return nil // already reported
+	}
+	return c.report("otf2.counts", trace.Warning, r.c.path, e.Offset, t.name+" outside of a snapshot",
+		"a SnapshotStart before it")
 }
 
 // end ends a snapshot at an offset. id is the id of the record there, or 0 if the snapshot ends with
@@ -285,34 +306,6 @@ func (n *snapshotCounter) end(c *checker, r *EventReader, id uint8, at int64) er
 		return c.report("otf2.counts", trace.Warning, r.c.path, was.at,
 			fmt.Sprintf("a snapshot of %s announced", plural.Of(was.announced, "record")),
 			fmt.Sprintf("%d, the actual number", was.n))
-	}
-	return nil
-}
-
-// checkThumbnails checks the thumbnails that the anchor file announces, up to the first missing
-// file.
-func (c *checker) checkThumbnails(ctx context.Context) error {
-	for k := range int(c.a.Anchor.Thumbnails) {
-		samples, announced := uint64(0), uint64(0)
-		err := c.a.Thumbnail(k, func(at int64, r *Record) error {
-			switch r.ID {
-			case thumbnailHeader:
-				announced = r.Values[3]
-			case thumbnailSample:
-				samples++
-			}
-			return ctx.Err()
-		})
-		if reported := reportDefect(c.opt, err); reported != nil || archive.IsMissing(err) {
-			return reported
-		}
-		if err == nil && samples != announced {
-			if err := c.report("otf2.counts", trace.Warning, fmt.Sprintf("%s.%d.thumb", c.a.path, k), 0,
-				fmt.Sprintf("%s announced", plural.Of(announced, "sample")),
-				fmt.Sprintf("%d, the actual number", samples)); err != nil {
-				return err
-			}
-		}
 	}
 	return nil
 }

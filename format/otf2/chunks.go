@@ -55,7 +55,7 @@ func (c *chunkReader) begin(k int64) error {
 	from := k * c.chunk
 	c.base, c.at, c.part = from, 0, c.part[:0]
 	c.end = min(from+c.chunk, c.size)
-	if from >= c.size {
+	if from >= c.size && k > 0 {
 		return io.EOF
 	}
 	b, err := c.peek(headerSize)
@@ -63,6 +63,8 @@ func (c *chunkReader) begin(k int64) error {
 		return err
 	}
 	switch {
+	case len(b) == 0:
+		return c.errorAt(c.size, "a chunk's header of 18 bytes", "an empty file")
 	case len(b) < headerSize:
 		return c.errorAt(c.size, "a chunk's header of 18 bytes", "the end of the file after %d", len(b))
 	case b[0] != chunkHeader:
@@ -133,7 +135,8 @@ type recordHead struct {
 }
 
 // next reads a record with a length. All records except events have a length. At the end of a chunk, next
-// moves to the next chunk. A record that extends beyond its chunk is an error.
+// moves to the next chunk. A record that extends beyond its chunk is an error, and so is an end mark before other
+// bytes. Valid records may follow such a damaged record, whose offset is h.at then.
 func (c *chunkReader) next() (h recordHead, err error) {
 	for {
 		b, err := c.peek(10)
@@ -144,7 +147,16 @@ func (c *chunkReader) next() (h recordHead, err error) {
 		if len(b) == 0 && c.end == c.size {
 			return recordHead{}, c.missingEnd()
 		}
+		if len(b) > 0 && b[0] <= endOfFile && !padding(b) && (b[0] < endOfFile || c.size-h.at > 2) {
+			if h.id = b[0]; h.id == endOfFile && !c.followed() {
+				return h, c.bytesAfterEnd(h.at)
+			}
+			return h, c.errorAt(h.at, "a record", "record %d", h.id)
+		}
 		if len(b) > 0 && b[0] == endOfFile {
+			if c.followed() {
+				return recordHead{}, c.earlyEnd(h.at)
+			}
 			h.id = endOfFile
 			return h, nil
 		}
@@ -159,11 +171,30 @@ func (c *chunkReader) next() (h recordHead, err error) {
 		}
 		h.id = b[0]
 		c.at++
-		if h.body, err = c.body(); err != nil {
-			return recordHead{}, err
-		}
-		return h, nil
+		h.body, err = c.body()
+		return h, err
 	}
+}
+
+// followed reports whether another chunk follows the current one.
+func (c *chunkReader) followed() bool {
+	var b [2]byte
+	if c.end >= c.size {
+		return false
+	}
+	_, err := c.f.ReadAt(b[:], c.end)
+	return err == nil && b[0] == chunkHeader && (b[1] == littleEndian || b[1] == bigEndian)
+}
+
+// bytesAfterEnd returns an error for the end-of-file mark at an offset that other bytes follow.
+func (c *chunkReader) bytesAfterEnd(at int64) *FileError {
+	return c.errorAt(at+2, "the end of the file", "%s after the end-of-file mark", plural.Of(c.size-at-2, "byte"))
+}
+
+// earlyEnd returns an error for the end mark of a file in a chunk that another chunk follows.
+func (c *chunkReader) earlyEnd(at int64) *FileError {
+	return c.errorAt(at, fmt.Sprintf("0, the end of a chunk, because a chunk follows at 0x%x; weft reads it", c.end),
+		"2, the end of a file")
 }
 
 // missingEnd returns an error for a file without an end mark.

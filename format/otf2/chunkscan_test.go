@@ -41,6 +41,7 @@ func longArchive(t testing.TB, events int, offsets []ClockOffset, far int) strin
 			w.Define(&Record{ID: defRegion, Values: []uint64{i, none, none, 0, none, 0, 0, none, 1, 2, 0}}))
 	}
 	for _, v := range [][]uint64{
+		{defClock, 1, 0, 1 << 40, undefined64},
 		{defAttribute, 0, none, typeUint8, none}, {defAttribute, 1, none, typeString, none},
 		{defMetricMember, 0, none, none, 0, 0, 4, 0, 0, none}, {defMetricMember, 1, none, none, 0, 0, 4, 0, 0, none},
 		{defMetricClass, 0, 2, 0, 1, 0, 1},

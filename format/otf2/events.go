@@ -54,6 +54,7 @@ type EventReader struct {
 	// The following fields are used to resume reading after damage.
 	later      bool   // the archive has a later version of OTF2, with possibly unknown or longer records
 	chunkStart bool   // no time has been read in the current chunk
+	damaged    bool   // a record of the current chunk is damaged
 	began      uint64 // first time of the current chunk
 	validUntil int64  // all records before this offset are valid
 	budget     int64  // number of bytes that may still be examined
@@ -62,8 +63,13 @@ type EventReader struct {
 
 // eventReader returns a reader of records of the given types.
 func (a *Archive) eventReader(c *chunkReader, l *localDefinitions, types []recordType, what string) *EventReader {
-	later := a.Version[0] > 3 || a.Version[0] == 3 && a.Version[1] > 1
-	return &EventReader{c: c, local: l, types: types, what: what, later: later, budget: resyncBudget*c.size + partSize}
+	return &EventReader{c: c, local: l, types: types, what: what, later: a.laterVersion(),
+		budget: resyncBudget*c.size + partSize}
+}
+
+// laterVersion reports whether the archive has a later version of OTF2, with possibly unknown or longer records.
+func (a *Archive) laterVersion() bool {
+	return a.Version[0] > 3 || a.Version[0] == 3 && a.Version[1] > 1
 }
 
 // Events opens the events of a location. If the error is a [FileError], the location's definitions are
@@ -126,11 +132,16 @@ func (r *EventReader) Next() (*Event, error) {
 			if err := r.recoverFrom(at, 0, c.errorAt(at, r.what, "record %d", id)); err != nil {
 				return nil, err
 			}
+		case id == endOfFile && c.followed():
+			return nil, r.skip(c.earlyEnd(at))
 		case id == endOfFile:
 			r.ended = true
 			if len(e.Attributes) > 0 {
 				return nil, c.errorAt(at, "an event or a record, to which the list of attributes before it belongs",
 					"the end of the file")
+			}
+			if c.size-at > 2 && !padding(b) {
+				return nil, c.bytesAfterEnd(at)
 			}
 			return nil, io.EOF
 		case id == endOfChunk || id == endOfBuffer:
@@ -176,6 +187,10 @@ func (r *EventReader) Next() (*Event, error) {
 				return nil, c.errorAt(at, "each attribute once; weft uses the first", "%s of one event, some of them repeated",
 					plural.Of(n, "attribute"))
 			}
+		case r.chunkStart && !r.damaged && typeByID(r.types, id) != nil:
+			r.setTime(r.time)
+			r.again = true
+			return nil, c.errorAt(at, fmt.Sprintf("a time, with which each chunk begins; weft uses %d", r.time), "record %d", id)
 		default:
 			return r.read(id, at)
 		}
@@ -257,7 +272,7 @@ func (r *EventReader) moveToChunk(k int64) error {
 	if r.c.first > 0 {
 		r.number = r.c.first - 1
 	}
-	r.chunkStart, r.began = true, 0
+	r.chunkStart, r.damaged, r.began = true, false, 0
 	return nil
 }
 

@@ -36,7 +36,7 @@ const (
 func (m *model) readMarkers(opt *format.ReadOptions) error {
 	kinds := map[uint64]uint32{}
 	var places []uint64 // for each marker, the id of its definition, which may follow the marker in the file
-	err := m.a.Markers(func(_ int64, r *Record) error {
+	err := m.a.Markers(func(at int64, r *Record) error {
 		v := r.Values
 		switch r.ID {
 		case defMarker:
@@ -44,7 +44,21 @@ func (m *model) readMarkers(opt *format.ReadOptions) error {
 				Attrs: slices.Concat(attrList(format.MarkerGroup, trace.ToUTF8(r.Texts[0])),
 					attrList("severity", enumWord(severities, v[3])))})
 		case markerEvent:
-			m.markers = append(m.markers, marker{time: v[0], duration: v[1], scope: v[3], scopeID: v[4], text: r.Texts[0]})
+			if v[0] > math.MaxInt64 {
+				return opt.Defect(&trace.Defect{Rule: "otf2.time-range", Severity: trace.Error,
+					Position: trace.Position{File: m.a.path + ".marker", Offset: at, Binary: true},
+					Found:    fmt.Sprintf("a marker at %d", v[0]), Expected: "a time of less than 2⁶³ ticks; weft skips the marker"})
+			}
+			if v[1] > math.MaxInt64 {
+				if err := opt.Defect(&trace.Defect{Rule: "otf2.time-range", Severity: trace.Error,
+					Position: trace.Position{File: m.a.path + ".marker", Offset: at, Binary: true},
+					Found:    fmt.Sprintf("a marker of %d ticks", v[1]),
+					Expected: "less than 2⁶³ ticks; weft reads the longest duration"}); err != nil {
+					return err
+				}
+			}
+			m.markers = append(m.markers, marker{time: v[0], duration: min(v[1], math.MaxInt64),
+				scope: v[3], scopeID: v[4], text: r.Texts[0]})
 			places = append(places, v[2])
 		}
 		return nil
@@ -91,9 +105,6 @@ func (s *markerStream) Next(ctx context.Context) (*trace.Batch, error) {
 	for s.at < len(s.d.markers) && s.b.Len() < trace.BatchRows {
 		x := &s.d.markers[s.at]
 		s.at++
-		if x.time > math.MaxInt64 {
-			break // all following markers are outside as well
-		}
 		s.b.Add(s.d.markerLocation, int64(x.time), trace.Marker, x.ref)
 		s.b.AddOps(x.duration, x.scope, x.scopeID)
 		s.b.AddAttr(s.d.attribute(textName, trace.String), trace.StringValue(x.text))

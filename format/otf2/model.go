@@ -34,6 +34,7 @@ type model struct {
 	base           uint64   // time of tick 0
 	markers        []marker // markers in the order of time
 	markerLocation uint32   // the location of the markers
+	clockAt        int64    // offset of the clock properties in the definition file
 	// events holds the number of events of each location that has been read to its end, by index.
 	events []atomic.Uint64
 	// checker checks the events of locations that are read. It is nil if no checks were requested.
@@ -128,7 +129,10 @@ func newModel(a *Archive, opt *format.ReadOptions) (*model, error) {
 	// before any is used.
 	var by [len(definitionTypes)][]*Record
 	var all []*Record
-	err = a.Definitions(func(_ int64, r *Record) error {
+	err = a.Definitions(func(at int64, r *Record) error {
+		if r.ID == defClock {
+			m.clockAt = at
+		}
 		if typeByID(definitionTypes[:], r.ID) != nil {
 			x := &Record{r.ID, slices.Clone(r.Values), slices.Clone(r.Texts)}
 			by[r.ID] = append(by[r.ID], x)
@@ -138,6 +142,13 @@ func newModel(a *Archive, opt *format.ReadOptions) (*model, error) {
 	})
 	if err := reportDefect(opt, err); err != nil {
 		return nil, err
+	}
+	if len(by[defClock]) == 0 && len(by[defLocation]) > 0 {
+		if err := opt.Defect(&trace.Defect{Rule: "otf2.clock", Severity: trace.Error,
+			Position: trace.Position{File: a.path + ".def"}, Found: "no ClockProperties",
+			Expected: "the ticks of a second; weft reads a tick as a second"}); err != nil {
+			return nil, err
+		}
 	}
 	m.addProperties()
 	for _, id := range definitionOrder {
@@ -400,8 +411,9 @@ func (m *model) addMetrics(classID uint64, members, class []uint64, recorder str
 // setClock sets the clock from the clock properties.
 func (m *model) setClock(v []uint64, opt *format.ReadOptions) error {
 	if v[0] == 0 || v[0] > math.MaxInt64 {
-		return opt.Defect(&trace.Defect{Rule: "otf2.clock", Severity: trace.Error, Position: trace.Position{File: m.a.path +
-			".def"}, Found: fmt.Sprintf("%s a second", plural.Of(v[0], "tick")),
+		return opt.Defect(&trace.Defect{Rule: "otf2.clock", Severity: trace.Error,
+			Position: trace.Position{File: m.a.path + ".def", Offset: m.clockAt, Binary: true},
+			Found:    fmt.Sprintf("%s a second", plural.Of(v[0], "tick")),
 			Expected: "1 to 2⁶³−1; weft reads a tick as a second"})
 	}
 	m.defs.Clock = trace.TicksPerSecond(int64(v[0]))

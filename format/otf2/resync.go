@@ -53,6 +53,7 @@ func (r *EventReader) recoverFrom(at, natural int64, err error) error {
 	if !errors.As(err, &bad) {
 		return r.skip(err)
 	}
+	r.damaged = true
 	most := natural
 	if !r.later {
 		most += resyncBeyond
@@ -108,6 +109,7 @@ func (r *EventReader) deliver(t *recordType) (*Event, error) {
 			if t != nil {
 				found = t.name + " with bytes that no writer produces"
 			}
+			r.damaged = true
 			r.resumeAt(to)
 			return nil, resumeError(r.c.errorAt(e.Offset, r.what, "%s", found), to)
 		}

@@ -87,6 +87,10 @@ func (e *encoder) rewrite(parts []*source) error {
 	})
 	e.loss.Add("trace", "property", format.Degraded, "OTF2 does not allow the name; the property is left out",
 		int64(all-len(a.Properties)))
+	all = len(a.Properties)
+	a.Properties = slices.DeleteFunc(a.Properties, func(p Property) bool { return p.Value == "" })
+	e.loss.Add("trace", "property", format.Degraded, "OTF2 does not allow an empty text; the property is left out",
+		int64(all-len(a.Properties)))
 	if rename := e.defs.Rename; rename != nil {
 		for _, text := range []*string{&a.Machine, &a.Creator, &a.Description} {
 			*text = rename(*text, false)

@@ -184,7 +184,7 @@ func TestSnapshotValues(t *testing.T) {
 func TestSnapshotDamage(t *testing.T) {
 	end := func(b []byte, more ...byte) []byte { return append(append(bytes.Clone(b[:len(b)-2]), more...), 2, 1) }
 	// The values of events and records are random.
-	random := regexp.MustCompile(`otf2\.(time-order|undefined|value) \d+ `)
+	random := regexp.MustCompile(`otf2\.(time-order|time-range|undefined|value) \d+ `)
 	whole, _ := records(t, must(t, format.FileSource(snapshots)), 1)
 	for _, x := range []struct {
 		what, file, rules string
@@ -213,7 +213,7 @@ func TestSnapshotDamage(t *testing.T) {
 		}, len(whole)},
 		{"a missing thumbnail", "all.1.thumb", "otf2.missing-file 1 ", func([]byte) []byte { return nil }, len(whole)},
 		{"a thumbnail cut", "all.1.thumb", "otf2.damaged 1 ", func(b []byte) []byte { return b[:60] }, len(whole)},
-		{"a sample more", "all.1.thumb", "otf2.counts 1 ", func(b []byte) []byte { return end(b, 11, 2, 0, 0) }, len(whole)},
+		{"a sample more", "all.1.thumb", "otf2.counts 2 ", func(b []byte) []byte { return end(b, 11, 2, 0, 0) }, len(whole)},
 	} {
 		src := mapped(t, snapshots, x.file, x.change)
 		if got, _ := records(t, must(t, src), 1); len(got) != x.records {

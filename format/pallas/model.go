@@ -234,7 +234,7 @@ func (m *model) loadArchive(g LocationGroup, restored bool, opt *format.ReadOpti
 		}
 	}
 	if restored {
-		return m.placeThreads(a)
+		return m.placeThreads(a, opt)
 	}
 	m.addArchive(a)
 	return nil

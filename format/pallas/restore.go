@@ -9,6 +9,7 @@ import (
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/carrier"
+	"github.com/weft-trace/weft/internal/plural"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -48,8 +49,9 @@ func (m *model) restore() (bool, error) {
 	return true, nil
 }
 
-// placeThreads assigns the threads of an archive to the locations that the carried definitions name.
-func (m *model) placeThreads(a *Archive) error {
+// placeThreads assigns the threads of an archive to the locations that the carried definitions name. It reports a
+// thread that they do not name, which is not read.
+func (m *model) placeThreads(a *Archive, opt *format.ReadOptions) error {
 	s := newScope(a.Definitions, fmt.Sprintf("%d/", a.ID), nil)
 	for i := range m.defs.Regions.Len() {
 		s.regions[Ref(i)] = uint32(i)
@@ -61,12 +63,21 @@ func (m *model) placeThreads(a *Archive) error {
 			m.laneThreads = append(m.laneThreads, threadID{a.ID, l.ID})
 			continue
 		}
-		if !m.defs.Locations.Has(l.ID) {
-			return fmt.Errorf("carried definitions: found thread %d, expected one of %d locations", l.ID, m.defs.Locations.Len())
-		}
 		at := threadID{a.ID, l.ID}
+		found := ""
 		if _, ok := m.anyID[l.ID]; ok {
-			return fmt.Errorf("carried definitions: found thread %d twice", l.ID)
+			found = fmt.Sprintf("thread %d twice", l.ID)
+		} else if !m.defs.Locations.Has(l.ID) {
+			found = fmt.Sprintf("thread %d", l.ID)
+		}
+		if found != "" {
+			if err := opt.Defect(&trace.Defect{Rule: "pallas.carried", Severity: trace.Error,
+				Position: trace.Position{File: m.t.displayDir + archiveFile(a.ID)}, Found: found,
+				Expected: fmt.Sprintf("each of the %s that weft wrote once; weft does not read the thread",
+					plural.Of(m.defs.Locations.Len(), "location"))}); err != nil {
+				return err
+			}
+			continue
 		}
 		m.location[at], m.anyID[l.ID] = l.ID, l.ID
 		m.threads = append(m.threads, at)

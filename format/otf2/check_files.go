@@ -1,0 +1,183 @@
+package otf2
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/weft-trace/weft/format/internal/archive"
+	"github.com/weft-trace/weft/internal/plural"
+	"github.com/weft-trace/weft/trace"
+)
+
+// checkRecord checks a record of a definition, marker or thumbnail file: its id, its bytes, its texts and the values of
+// its enumerations.
+func (c *checker) checkRecord(path string, at int64, types []recordType, r *Record, s recordState) error {
+	t := typeByID(types, r.ID)
+	if t == nil {
+		return c.report("otf2.unknown-record", trace.Warning, path, at, fmt.Sprintf("%s %d", recordWord(types), r.ID),
+			fmt.Sprintf("a %s of OTF2 3.0; weft ignores it", recordWord(types)))
+	}
+	wrong := func(rule, found, expected string) error {
+		return c.report(rule, trace.Warning, path, at, t.name+" with "+found, expected)
+	}
+	if s == unusual && !c.a.laterVersion() {
+		if err := wrong("otf2.record-bytes", "bytes after its fields, or a number with unnecessary bytes",
+			"none"); err != nil {
+			return err
+		}
+	}
+	for _, text := range r.Texts {
+		if !utf8.ValidString(text) {
+			if err := wrong("otf2.value", fmt.Sprintf("the text %.60q", text),
+				"UTF-8; weft reads other bytes as Latin-1"); err != nil {
+				return err
+			}
+		}
+	}
+	for i, v := range r.Values {
+		f := t.field(i, len(r.Values))
+		if f.show != showEnum || v == undefined8 || v < uint64(len(f.words)) && f.words[v] != "" || c.a.laterVersion() {
+			continue
+		}
+		if err := wrong("otf2.value", fmt.Sprintf("%s %d", f.name, v), "a value of OTF2 3.0"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// recordWord returns the word for the records of a file in messages.
+func recordWord(types []recordType) string {
+	if len(types) == len(definitionTypes) {
+		return "definition"
+	}
+	return "record"
+}
+
+// checkMarkers checks the records of the marker file. The decoder has already reported damaged records and times that
+// are too large.
+func (c *checker) checkMarkers(ctx context.Context) error {
+	path := c.a.path + ".marker"
+	defined := map[uint64]bool{}
+	err := c.a.Markers(func(_ int64, r *Record) error {
+		if r.ID == defMarker {
+			defined[r.Values[0]] = true
+		}
+		return ctx.Err()
+	})
+	var stop error
+	c.a.eachRecord(".marker", c.a.definitionChunk(), markerTypes[:], func(at int64, r *Record, s recordState) error {
+		if stop = c.checkRecord(path, at, markerTypes[:], r, s); stop != nil || r.ID != markerEvent {
+			return stop
+		}
+		undefined := func(what string, v uint64) error {
+			return c.report("otf2.undefined", trace.Warning, path, at,
+				fmt.Sprintf("Marker with %s %d, which the trace does not define", what, v), "a defined one")
+		}
+		v := r.Values
+		if !defined[v[2]] {
+			stop = undefined("marker", v[2])
+		}
+		if scope := v[3]; stop == nil && scope < uint64(len(scopeTables)) && scopeTables[scope] != noTable &&
+			!c.defined(scopeTables[scope], v[4]) {
+			stop = undefined("scopeRef", v[4])
+		}
+		return stop
+	})
+	if stop == nil && ctx.Err() != nil {
+		return err
+	}
+	return stop
+}
+
+// checkThumbnails checks the thumbnails that the anchor file announces.
+func (c *checker) checkThumbnails(ctx context.Context) error {
+	endings, err := c.a.thumbnailFiles()
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	var numbers []int
+	for _, ending := range endings {
+		k, err := strconv.Atoi(strings.Split(ending, ".")[1])
+		if err == nil && uint64(k) < uint64(c.a.Anchor.Thumbnails) && ending == fmt.Sprintf(".%d.thumb", k) {
+			numbers = append(numbers, k)
+		}
+	}
+	slices.Sort(numbers)
+	if missing := int64(c.a.Anchor.Thumbnails) - int64(len(numbers)); missing > 0 {
+		first := 0
+		for first < len(numbers) && numbers[first] == first {
+			first++
+		}
+		if err := c.opt.Defect(&trace.Defect{Rule: "otf2.missing-file", Severity: trace.Error, Count: missing,
+			Position: trace.Position{File: fmt.Sprintf("%s.%d.thumb", c.a.path, first)}, Found: "no such file",
+			Expected: fmt.Sprintf("%s, as the anchor file states", plural.Of(c.a.Anchor.Thumbnails, "thumbnail"))}); err != nil {
+			return err
+		}
+	}
+	for _, k := range numbers {
+		if err := c.checkThumbnail(ctx, k); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// thumbnailTables holds, for each type of thumbnail, the table of the definitions that it counts.
+var thumbnailTables = [...]Table{Regions, Metrics, Attributes}
+
+// checkThumbnail checks the records of a thumbnail.
+func (c *checker) checkThumbnail(ctx context.Context, k int) error {
+	ending := fmt.Sprintf(".%d.thumb", k)
+	path := c.a.path + ending
+	headers, samples, announced, values := 0, uint64(0), uint64(0), uint64(0)
+	var stop error
+	err := c.a.eachRecord(ending, thumbnailChunk, thumbnailTypes[:], func(at int64, r *Record, s recordState) error {
+		if stop = c.checkRecord(path, at, thumbnailTypes[:], r, s); stop != nil {
+			return stop
+		}
+		v := r.Values
+		switch r.ID {
+		case thumbnailHeader:
+			if headers++; headers > 1 {
+				stop = c.report("otf2.counts", trace.Warning, path, at, "a second Header", "one in each thumbnail")
+				return stop
+			}
+			announced, values = v[3], v[4]
+			for _, id := range v[5:] {
+				if t := v[2]; t < uint64(len(thumbnailTables)) && !c.defined(thumbnailTables[t], id) && stop == nil {
+					stop = c.report("otf2.undefined", trace.Warning, path, at,
+						fmt.Sprintf("Header with ref %d, which the trace does not define", id), "a defined one")
+				}
+			}
+		case thumbnailSample:
+			samples++
+			switch {
+			case headers == 0 && samples == 1:
+				stop = c.report("otf2.counts", trace.Warning, path, at, "a Sample", "a Header before it")
+			case headers > 0 && v[1] != values:
+				stop = c.report("otf2.counts", trace.Warning, path, at, "Sample with "+plural.Of(v[1], "value"),
+					fmt.Sprintf("%d, as in the Header", values))
+			}
+		}
+		return cmp.Or(stop, ctx.Err())
+	})
+	if stop != nil {
+		return stop
+	}
+	if reported := reportDefect(c.opt, err); reported != nil || archive.IsMissing(err) {
+		return reported
+	}
+	if err == nil && headers > 0 && samples != announced {
+		return c.report("otf2.counts", trace.Warning, path, 0, fmt.Sprintf("%s announced", plural.Of(announced, "sample")),
+			fmt.Sprintf("%d, the actual number", samples))
+	}
+	return nil
+}
