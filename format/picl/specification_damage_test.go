@@ -2,7 +2,10 @@ package picl
 
 import (
 	"math"
+	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/weft-trace/weft/trace"
 )
@@ -19,6 +22,37 @@ func TestNotANumber_2_3_7(t *testing.T) {
 		want := `-101 -1 0.100000 0 0 1 "%d%lf" -21 ` + x.want
 		if got := string(r.Append(nil, 6)); got != want {
 			t.Errorf("found %s, expected %s", got, want)
+		}
+	}
+}
+
+// TestDamagedDefinitions_2_3_5 checks that defects of records of type -6 are reported, and that their definitions
+// count if they can be read.
+func TestDamagedDefinitions_2_3_5(t *testing.T) {
+	const reported, unknown = "picl.descriptor × 1", "picl.unknown-descriptor × 1"
+	for _, x := range []struct{ data, want, rules string }{
+		{`1 "%d%s" 9 "%x"`, `data0:int32="255"`, ""},
+		{`1 2 9 "%x"`, `data0:int32="255"`, ""},
+		{`1 x 9 "%x"`, `data0:int32="255"`, reported},
+		{`1 1.5 9 "%x"`, `data0:int32="255"`, reported},
+		{`1 99999999999999999999 9 "%x"`, `data0:int32="255"`, reported},
+		{`1 "" 9 "%x"`, `data0:int32="255"`, reported},
+		{`1 "%q%s" 9 "%x"`, `data0:int32="255"`, reported},
+		{`1 "%d%s" 9 %x`, `data0:int32="255"`, reported},
+		{`1 "%d%s" 9 %x"`, `data0:string="ff"`, reported + " " + unknown},
+		{`1 "%d%s" 9 z%x"`, `data0:string="ff"`, reported + " " + unknown},
+		{`1 "%d%s" 9 "%x`, `data0:string="ff"`, reported + " " + unknown},
+		{`1 "%d%s" 9`, `data0:string="ff"`, reported + " " + unknown},
+		{`1 "%d%s 9 "%x"`, `data0:string="ff"`, reported + " " + unknown},
+		{`1`, `data0:string="ff"`, reported + " " + unknown},
+	} {
+		text := "-6 -1 0.000000 -1 -1 " + x.data + "\n1 7 0.100000 0 0 1 9 ff\n"
+		_, rows, rules := opened(t, text, nil)
+		if got := strings.Join(rules, " "); got != x.rules || len(rows) != 1 || !strings.HasSuffix(rows[0], x.want) {
+			t.Errorf("%s: found %q and %s, expected %s and %s", x.data, rows, got, x.want, x.rules)
+		}
+		if diff := cmp.Diff(text, copyText(t, text, nil)); diff != "" {
+			t.Error(diff)
 		}
 	}
 }
