@@ -493,18 +493,25 @@ func (e *encoder) finish() error {
 		return err
 	}
 	d := e.Defs
-	if e.native {
+	if e.native || e.Plain { // data that only weft reads keep this
+		visits := int64(0)
+		for _, s := range e.stacks {
+			visits += int64(len(s))
+		}
 		e.Lost.Add("claim-begin", "", format.Degraded,
-			"the end of the claim is missing; the end of the trace is written", open)
+			"the end of the claim is missing; the end of the trace is written", open-visits)
+		e.Lost.Add("enter", "", format.Degraded, "the leave is missing; the end of the trace is written", visits)
+		if d.Clock.HasEpoch && d.Clock.Epoch%1_000_000 != 0 {
+			e.Lost.Add("clock", "epoch", format.Degraded, "rounded down to milliseconds", 1)
+		}
+	}
+	if e.native {
 		for _, c := range e.w.curves {
 			if err := e.w.endSamples(c); err != nil {
 				return err
 			}
 		}
 		e.w.discardDefinitions()
-		if d.Clock.HasEpoch && d.Clock.Epoch%1_000_000 != 0 {
-			e.Lost.Add("clock", "epoch", format.Degraded, "rounded down to milliseconds", 1)
-		}
 		if err := e.writeNativeDefinitions(); err != nil {
 			return err
 		}
