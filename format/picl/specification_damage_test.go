@@ -56,3 +56,22 @@ func TestDamagedDefinitions_2_3_5(t *testing.T) {
 		}
 	}
 }
+
+// TestEventTypes_2_3_7 checks that a word or a fraction in place of an event type of a statistics record is reported.
+func TestEventTypes_2_3_7(t *testing.T) {
+	for _, x := range []struct{ data, want string }{
+		{`1 "%d%d" 7 1`, ""},
+		{`2 5 7.0 1.0`, ""},
+		{`1 "%s%d" send 1`, "picl.statistics × 1"},
+		{`2 5 7.5 1.0`, "picl.statistics × 1"},
+		{`2 "%s%d" a 1 b 1`, "picl.statistics × 2"},
+		{`2 "%s%d" a 1 7 1`, "picl.statistics × 2"}, // both are texts
+	} {
+		for _, typ := range []string{"-102", "-104"} {
+			_, _, rules := opened(t, "-2 7 0.1 0 0 0\n"+typ+" -1 0.2 0 0 "+x.data+"\n", nil)
+			if got := strings.Join(rules, " "); got != x.want {
+				t.Errorf("%s %s: found %s, expected %s", typ, x.data, got, x.want)
+			}
+		}
+	}
+}
