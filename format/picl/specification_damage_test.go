@@ -2,6 +2,7 @@ package picl
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -72,6 +73,40 @@ func TestEventTypes_2_3_7(t *testing.T) {
 			if got := strings.Join(rules, " "); got != x.want {
 				t.Errorf("%s %s: found %s, expected %s", typ, x.data, got, x.want)
 			}
+		}
+	}
+}
+
+// TestDescriptorsOfDefinitions_2_3_5 checks that labels and subsets may have descriptors that records of type -6
+// before them define, within the scope of these.
+func TestDescriptorsOfDefinitions_2_3_5(t *testing.T) {
+	const events = "-3 7 0.000000 0 0 0\n-3 7 0.100000 1 0 0\n"
+	for _, x := range []struct{ name, text, labels, rules string }{
+		{"label", `-6 -1 -1.000000 -1 -1 1 "%d%s" 9 "%x"` + "\n-5 7 -1.000000 -1 -1 1 9 ff\n", "255 255", ""},
+		{"redefined", `-6 -1 -1.000000 -1 -1 1 "%d%s" 1 "%x"` + "\n-5 7 -1.000000 -1 -1 1 1 ff\n", "255 255", ""},
+		{"later", "-5 7 -1.000000 -1 -1 1 9 ff\n" + `-6 -1 -1.000000 -1 -1 1 "%d%s" 9 "%x"` + "\n", "ff ff",
+			"picl.unknown-descriptor × 1"},
+		{"another event type", `-6 8 -1.000000 -1 -1 1 "%d%s" 9 "%x"` + "\n-5 7 -1.000000 -1 -1 1 9 ff\n", "ff ff",
+			"picl.unknown-descriptor × 1"},
+		{"subset", `-6 -1 -1.000000 -1 -1 1 "%d%s" 9 "%d"` + "\n-201 -1 -1.000000 -1 -1 2 9 -77 1\n" +
+			"-5 7 -1.000000 -77 -1 1 0 a\n", "event_7 a", ""},
+		{"damaged subset", `-6 -1 -1.000000 -1 -1 1 "%d%s" 9 "%d"` + "\n-201 -1 -1.000000 -1 -1 2 9 -77 x\n" +
+			"-5 7 -1.000000 -77 -1 1 0 a\n", "event_7 event_7", "picl.data-type × 1 picl.subset × 1 picl.undefined × 1"},
+	} {
+		text := x.text + events
+		_, rows, rules := opened(t, text, nil)
+		var labels []string
+		for _, r := range rows {
+			if _, name, ok := strings.Cut(r, " enter \""); ok {
+				labels = append(labels, strings.ReplaceAll(name[:strings.IndexByte(name, '"')], " ", "_"))
+			}
+		}
+		slices.Sort(rules)
+		if got := strings.Join(labels, " "); got != x.labels || strings.Join(rules, " ") != x.rules {
+			t.Errorf("%s: found %s and %v, expected %s and %s", x.name, got, rules, x.labels, x.rules)
+		}
+		if diff := cmp.Diff(text, copyText(t, text, nil)); diff != "" {
+			t.Errorf("%s: %s", x.name, diff)
 		}
 	}
 }
