@@ -44,6 +44,8 @@ func TestDescriptors_2_2_2(t *testing.T) {
 		{"%*d repeated", `2 "%*d%d" 1 2 3 4`, `2 4`, ""},
 		{"%*d alone", `1 "%*d" 5`, ``, ""},
 		{"%*d alone, repeated", `2 "%*d" 5 6`, ``, ""},
+		{"%*d alone, less data", `3 "%*d" 5 6`, ``, "picl.data-missing × 1"},
+		{"%*d alone, no data", `1 "%*d"`, ``, "picl.data-missing × 1"},
 		{"%*d alone, more data", `1 "%*d" 5 6`, ``, "picl.extra-data × 1"},
 		{"%n", `1 "%n%d%n%s" 5x`, `5 "x"`, ""}, // C 7.21.6.2: no input is consumed, no value is counted
 		{"%n repeated", `2 "%d,%d%n" 1,2 3,4`, `1 2 3 4`, ""},
