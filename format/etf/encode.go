@@ -45,6 +45,7 @@ type encoder struct {
 
 	resources []int64  // ids of resources, by their index
 	keys      [][]byte // texts of attribute keys (see keyText)
+	keyEnds   []bool   // whether the keys have a line end
 	reals     [256]realText
 	signals   []signal     // curves of signals, by metric
 	linked    []trace.Attr // attributes of the last link
@@ -204,9 +205,9 @@ func (e *encoder) appendAttributes(b []byte, x *row) []byte {
 			e.Lost.Add(e.Defs.Spec(x.kind).Name, "attribute", format.Degraded, "written as text", 1)
 		}
 		var replaced bool
-		if b, replaced = attrlist.AppendText(b, text); replaced {
+		if b, replaced = attrlist.AppendText(b, text); (replaced || e.keyEnds[k]) && (e.from == nil || x.pos <= 0) {
 			e.Lost.Add(e.Defs.Spec(x.kind).Name, "attribute", format.Degraded, lineEndReplaced, 1)
-		}
+		} // a rewriter counts the line ends in the original lines that it changes
 	}
 	return b
 }
@@ -214,8 +215,9 @@ func (e *encoder) appendAttributes(b []byte, x *row) []byte {
 // keyText returns the text ", key=" of an attribute, from a cache.
 func (e *encoder) keyText(k uint32) []byte {
 	for n := len(e.keys); int(k) >= n; n++ {
-		b, _ := attrlist.AppendText(append(make([]byte, 0, 80), ", "...), e.encodeText(e.Defs.Attributes.At(uint32(n)).Name))
-		e.keys = append(e.keys, append(b, '='))
+		b, replaced := attrlist.AppendText(append(make([]byte, 0, 80), ", "...),
+			e.encodeText(e.Defs.Attributes.At(uint32(n)).Name))
+		e.keys, e.keyEnds = append(e.keys, append(b, '=')), append(e.keyEnds, replaced)
 	}
 	return e.keys[k]
 }
@@ -491,18 +493,25 @@ func (e *encoder) finish() error {
 		return err
 	}
 	d := e.Defs
-	if e.native {
+	if e.native || e.Plain { // data that only weft reads keep this
+		visits := int64(0)
+		for _, s := range e.stacks {
+			visits += int64(len(s))
+		}
 		e.Lost.Add("claim-begin", "", format.Degraded,
-			"the end of the claim is missing; the end of the trace is written", open)
+			"the end of the claim is missing; the end of the trace is written", open-visits)
+		e.Lost.Add("enter", "", format.Degraded, "the leave is missing; the end of the trace is written", visits)
+		if d.Clock.HasEpoch && d.Clock.Epoch%1_000_000 != 0 {
+			e.Lost.Add("clock", "epoch", format.Degraded, "rounded down to milliseconds", 1)
+		}
+	}
+	if e.native {
 		for _, c := range e.w.curves {
 			if err := e.w.endSamples(c); err != nil {
 				return err
 			}
 		}
 		e.w.discardDefinitions()
-		if d.Clock.HasEpoch && d.Clock.Epoch%1_000_000 != 0 {
-			e.Lost.Add("clock", "epoch", format.Degraded, "rounded down to milliseconds", 1)
-		}
 		if err := e.writeNativeDefinitions(); err != nil {
 			return err
 		}
@@ -529,7 +538,7 @@ func (e *encoder) finish() error {
 		if x.Unit != "" {
 			line.Attrs = append(line.Attrs, Attr{"unit", x.Unit})
 		}
-		if err := e.w.Write(&line); err != nil {
+		if err := e.writeDefinition(&line); err != nil {
 			return err
 		}
 	}
@@ -538,7 +547,7 @@ func (e *encoder) finish() error {
 		if e.deep[i] == 0 {
 			continue
 		}
-		if err := e.w.Write(&Record{Keyword: R, ID: int64(i), Capacity: float64(e.deep[i]),
+		if err := e.writeDefinition(&Record{Keyword: R, ID: int64(i), Capacity: float64(e.deep[i]),
 			Attrs: []Attr{{"name", names[i]}}}); err != nil {
 			return err
 		}
@@ -652,10 +661,11 @@ func (e *encoder) writeNativeDefinitions() error {
 	return nil
 }
 
-// writeDefinition writes a record, and counts its texts with line ends unless the record is an original line.
+// writeDefinition writes a record, and counts its texts with line ends unless they are kept: in an original line, or
+// in data that only weft reads.
 func (e *encoder) writeDefinition(r *Record) error {
 	for _, a := range r.Attrs {
-		if r.line == "" && (hasLineEnd(a.Key) || hasLineEnd(a.Value)) {
+		if r.line == "" && (e.native || e.Plain) && (hasLineEnd(a.Key) || hasLineEnd(a.Value)) {
 			e.Lost.Add("text", a.Key, format.Degraded, lineEndReplaced, 1)
 		}
 	}

@@ -34,10 +34,10 @@ func (e *encoder) writeForeignRow(c *trace.Cursor) error {
 		at, x := e.queue.begin(e.seq, e.timeText())
 		x.text = append(digits.AppendInt(x.text, int64(loc)), " 1"...)
 		x.order, x.region, x.other = e.seq, ref, true // e.claims does not contain it
-		x.text, _ = attrlist.Append(append(x.text, " ; "...), "name", e.Defs.Regions.At(ref).Name)
+		x.text = e.appendPair(append(x.text, " ; "...), c.Kind(), "name", e.Defs.Regions.At(ref).Name)
 		x.text = digits.AppendInt(append(x.text, ", depth="...), int64(e.depth[loc]))
 		for _, p := range e.attributePairs(c) {
-			x.text, _ = attrlist.Append(append(x.text, ", "...), p.Key, p.Value)
+			x.text = e.appendPair(append(x.text, ", "...), c.Kind(), p.Key, p.Value)
 		}
 		e.stacks[k] = append(e.stacks[k], at)
 		return e.queue.write()
@@ -63,8 +63,7 @@ func (e *encoder) writeForeignRow(c *trace.Cursor) error {
 		}
 		x.text = append(e.appendReal(x.text, math.Float64frombits(ops[2])), " ; "...)
 		if e.Defs.Regions.Has(ref) {
-			x.text, _ = attrlist.Append(x.text, "name", e.Defs.Regions.At(ref).Name)
-			x.text = append(x.text, ", "...)
+			x.text = append(e.appendPair(x.text, c.Kind(), "name", e.Defs.Regions.At(ref).Name), ", "...)
 		}
 		if e.Plain {
 			e.attributePairs(c)
@@ -75,7 +74,7 @@ func (e *encoder) writeForeignRow(c *trace.Cursor) error {
 			if i > 0 {
 				x.text = append(x.text, ", "...)
 			}
-			x.text, _ = attrlist.Append(x.text, p.Key, p.Value)
+			x.text = e.appendPair(x.text, c.Kind(), p.Key, p.Value)
 		}
 		e.claims.add(&e.queue, at, claimKey{int64(ops[0]), uint32(ops[1]), ref})
 		return e.queue.write()
@@ -104,7 +103,7 @@ func (e *encoder) writeForeignEnd(c *trace.Cursor, at int64) error {
 	}
 	for _, p := range e.pairs {
 		e.buf = append(e.buf, ", "...)
-		e.buf, _ = attrlist.Append(e.buf, "@"+p.Key, p.Value)
+		e.buf = e.appendPair(e.buf, c.Kind(), "@"+p.Key, p.Value)
 	}
 	if err := e.queue.end(at, e.timeText(), e.buf); err != nil {
 		return err
@@ -134,6 +133,20 @@ func (e *encoder) attributePairs(c *trace.Cursor) []carrier.Pair {
 		e.pairs = e.AppendAttrs(e.pairs, c)
 	}
 	return e.pairs
+}
+
+// appendPair appends an attribute of an event.
+func (e *encoder) appendPair(b []byte, kind trace.Kind, key, value string) []byte {
+	b, replaced := attrlist.Append(b, key, value)
+	e.countLineEnds(kind, replaced)
+	return b
+}
+
+// countLineEnds counts an attribute of an event if its line ends are replaced. Data that only weft reads keep them.
+func (e *encoder) countLineEnds(kind trace.Kind, replaced bool) {
+	if replaced && e.Plain {
+		e.Lost.Add(e.Defs.Spec(kind).Name, "attribute", format.Degraded, lineEndReplaced, 1)
+	}
 }
 
 // canBeClaimLine reports whether a claim can be a C line of its resource. The claim's location must stand for
@@ -199,6 +212,9 @@ func (e *encoder) writeEvent(c *trace.Cursor) error {
 			p.Key = "@" + p.Key
 		}
 		r.Attrs = append(r.Attrs, Attr{p.Key, p.Value})
+	}
+	for _, a := range r.Attrs {
+		e.countLineEnds(c.Kind(), hasLineEnd(a.Key) || hasLineEnd(a.Value))
 	}
 	return e.w.Write(r)
 }

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/attrlist"
 	"github.com/weft-trace/weft/internal/lines"
 	"github.com/weft-trace/weft/internal/linetrace"
 	"github.com/weft-trace/weft/trace"
@@ -26,10 +27,11 @@ func (o *originalFile) Renamable() {}
 type rewriter struct {
 	d       *decoder
 	lines   *linetrace.Lines
-	renamed bool          // leave comments out, because texts are renamed
-	sound   bool          // rewrite lines that have a defect
-	recoded int64         // number of lines that are rewritten because the file has two encodings
-	changed inexactCounts // counts for the rewritten lines
+	renamed bool              // leave comments out, because texts are renamed
+	sound   bool              // rewrite lines that have a defect
+	recoded int64             // number of lines that are rewritten because the file has two encodings
+	changed inexactCounts     // counts for the rewritten lines
+	ends    map[Keyword]int64 // number of attributes in rewritten lines whose line ends have become blanks
 	rec     Record
 	text    []byte
 	err     error
@@ -101,6 +103,11 @@ func (w *rewriter) countComments(loss *format.Loss) {
 		o.Rounded = w.d.rounded.Load() + w.d.defines.rounded
 	}
 	o.LostText(loss, how)
+	for k, kind := range map[Keyword]string{C: "claim-begin", E: "mark", D: "link"} {
+		if n := w.ends[k]; n > 0 {
+			loss.Add(kind, "attribute", format.Degraded, lineEndReplaced, n)
+		}
+	}
 	if !w.renamed {
 		loss.Add("comment", "", format.Lost, "left out to limit the use of memory", w.d.dropped)
 		for _, x := range w.notes {
@@ -309,6 +316,18 @@ func (w *rewriter) readOriginal(number int64) (l, canonical []byte) {
 	return l, w.text
 }
 
+// countLineEnds counts the attributes of the current original line whose line ends are blanks in the new line l.
+func (w *rewriter) countLineEnds(l []byte) {
+	if w.ends == nil {
+		w.ends = map[Keyword]int64{}
+	}
+	for _, a := range w.rec.Attrs {
+		if text, replaced := attrlist.Append(nil, a.Key, a.Value); replaced && bytes.Contains(l, text) {
+			w.ends[w.rec.Keyword]++
+		}
+	}
+}
+
 // restoreLine replaces the line in b[n:] by the original line with the given number if the two differ
 // only in spelling. It stores errors in w.err.
 func (w *rewriter) restoreLine(number int64, b []byte, n int) []byte {
@@ -338,6 +357,9 @@ func (w *rewriter) restoreLine(number int64, b []byte, n int) []byte {
 	}
 	if !w.sound {
 		w.changed.addLine(l)
+	}
+	if hasLineEnd(string(l)) {
+		w.countLineEnds(b[n:])
 	}
 	if w.d.encodings.UTF8 > 0 && !linetrace.IsASCII(l) && !utf8.Valid(l) {
 		w.recoded++

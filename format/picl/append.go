@@ -66,7 +66,7 @@ func appendPairs(b []byte, vals []trace.Value, least int) []byte {
 		from := len(b)
 		b = appendFloat(b, v)
 		point := bytes.IndexByte(b[from:], '.')
-		if bytes.IndexByte(b[from:], 'e') >= 0 || least == 0 {
+		if bytes.ContainsAny(b[from:], "eNI") || least == 0 { // an exponent, NaN or Inf
 			continue
 		}
 		if point < 0 {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/weft-trace/weft/internal/plural"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -229,7 +230,8 @@ func (c *control) scan(l []byte, n int64, vals []trace.Value) ([]trace.Value, da
 	var problem dataProblem
 	l = bytes.TrimSuffix(l, []byte("\r")) // a carriage return belongs to the line end
 	got, i := int64(0), 0
-	ended := false // the line ended before a literal
+	used := int64(0) // number of uses of the control string that have read data
+	ended := false   // the line ended before a literal
 	if v := c.directives[0].verb; len(l) > 0 && blank(l[0]) && (v == 'c' || v == '[') {
 		i++ // skip the blank between the descriptor and the data
 	}
@@ -282,6 +284,9 @@ func (c *control) scan(l []byte, n int64, vals []trace.Value) ([]trace.Value, da
 				got++
 			}
 		}
+		if i > from {
+			used++
+		}
 		if i == from || i >= len(l) {
 			break
 		}
@@ -291,6 +296,9 @@ func (c *control) scan(l []byte, n int64, vals []trace.Value) ([]trace.Value, da
 		want = n * c.convs
 	}
 	count := countProblem(l[i:], got, n, c.convs, want)
+	if c.convs == 0 && used < n { // no value is kept, so their number does not show that some are missing
+		count = dataProblem{"picl.data-missing", plural.Of(used, "data field"), plural.Of(n, "data field"), trace.Warning}
+	}
 	switch {
 	case problem.rule == "":
 		problem = count

@@ -65,7 +65,7 @@ func (d *definitions) add(r *Record) (problem dataProblem) {
 		}
 		for i := 0; i+1 < len(r.Values); i += 2 {
 			text := r.Values[i+1].String()
-			if n := closingQuote([]byte(text)); n == len(text)-1 {
+			if n := closingQuote([]byte(text)); n == len(text)-1 && text[0] == '"' {
 				text = text[1:n]
 			}
 			c, err := parseControl(text)

@@ -11,7 +11,6 @@ import (
 	"github.com/weft-trace/weft/format/carrier"
 	"github.com/weft-trace/weft/internal/attrlist"
 	"github.com/weft-trace/weft/internal/collective"
-	"github.com/weft-trace/weft/internal/digits"
 	"github.com/weft-trace/weft/internal/linetrace"
 	"github.com/weft-trace/weft/internal/lookahead"
 	"github.com/weft-trace/weft/trace"
@@ -114,9 +113,10 @@ func (e *encoder) Begin(d *trace.Definitions) error {
 	if o, ok := d.Native.(*originalFile); ok && e.native {
 		e.rewrite(o)
 	} else if e.native {
+		before := newDefinitions() // of the kept records
 		for _, o := range d.Opaque.All() {
 			if o.Format == "picl" {
-				k := parseKept(o.Data)
+				k := parseKept(o.Data, before)
 				e.encodeTexts(&k.rec)
 				if k.before == withoutPlace {
 					e.placeless = append(e.placeless, k.rec)
@@ -229,42 +229,6 @@ func setRecord(s *trace.Set) (r Record, ok bool) {
 // withoutPlace is the value of keptRecord.before for a record whose position is unknown. If such a record is
 // written at all, it is written before all other records.
 const withoutPlace = -1
-
-// keptRecord is a definition record of the original trace and the number of event records before it.
-type keptRecord struct {
-	before int64
-	rec    Record
-}
-
-// keepRecord encodes a definition record as a text for trace.Definitions.Opaque.
-func keepRecord(before int64, r *Record) string {
-	k := *r
-	k.Values = cloneValues(r.Values)
-	if t := trace.ToUTF8(k.Text); t != k.Text && k.Type == TypeLabel {
-		k.Text = "" // the text contains a number of bytes, which a change of the encoding may change
-	} else {
-		k.Text = t
-	}
-	for i := range k.Values {
-		k.Values[i].Str = trace.ToUTF8(k.Values[i].Str)
-	}
-	r = &k
-	b := digits.AppendInt(nil, before)
-	return string(r.Append(append(b, '\t'), 0))
-}
-
-func parseKept(s string) (k keptRecord) {
-	n, line, _ := strings.Cut(s, "\t")
-	k.before, _ = strconv.ParseInt(n, 10, 64)
-	var h head
-	i, _, skip := parseLine([]byte(line), &h)
-	if skip {
-		return k
-	}
-	k.rec.setHead(&h, 0)
-	k.rec.decodeData([]byte(line)[i:], &h, &descriptorResolver{defs: &definitions{}})
-	return k
-}
 
 // encodeTexts converts the texts of a definition record from UTF-8 to the encoding of the trace's file.
 func (e *encoder) encodeTexts(r *Record) {

@@ -3,7 +3,9 @@ package picl
 import (
 	"math"
 	"strconv"
+	"strings"
 
+	"github.com/weft-trace/weft/internal/digits"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -103,4 +105,45 @@ func (e *encoder) writeLabels(c *trace.Cursor, r *Record) error {
 		}
 	}
 	return nil
+}
+
+// keptRecord is a definition record of the original trace and the number of event records before it.
+type keptRecord struct {
+	before int64
+	rec    Record
+}
+
+// keepRecord encodes a definition record as a text for trace.Definitions.Opaque.
+func keepRecord(before int64, r *Record) string {
+	k := *r
+	k.Values = cloneValues(r.Values)
+	if t := trace.ToUTF8(k.Text); t != k.Text && k.Type == TypeLabel {
+		k.Text = "" // the text contains a number of bytes, which a change of the encoding may change
+	} else {
+		k.Text = t
+	}
+	for i := range k.Values {
+		k.Values[i].Str = trace.ToUTF8(k.Values[i].Str)
+	}
+	r = &k
+	b := digits.AppendInt(nil, before)
+	return string(r.Append(append(b, '\t'), 0))
+}
+
+// parseKept decodes a text of keepRecord, and adds the record to the definitions before it.
+func parseKept(s string, before *definitions) (k keptRecord) {
+	n, line, _ := strings.Cut(s, "\t")
+	k.before, _ = strconv.ParseInt(n, 10, 64)
+	var h head
+	i, _, skip := parseLine([]byte(line), &h)
+	if skip {
+		return k
+	}
+	k.rec.setHead(&h, 0)
+	k.rec.decodeData([]byte(line)[i:], &h, &descriptorResolver{defs: &definitions{}})
+	k.rec.decodeAgain([]byte(line)[i:], before)
+	if k.rec.Type != TypeLabel {
+		before.add(&k.rec)
+	}
+	return k
 }

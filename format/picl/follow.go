@@ -57,16 +57,15 @@ func (g *growingReader) Grow(b *lines.Block) (*linetrace.Times, error) {
 	}
 	g.begun = true
 	for i := range r.defs {
+		r.decodeAgain(i, d.defs, d.File.Name)
 		if p := d.defs.add(&r.defs[i]); p.rule != "" && !(r.defs[i].Type == TypeDescriptor && r.defs[i].saysMore) {
 			if err := d.Opt.Defect(p.defect(d.File.Name, r.defs[i].Line, nil)); err != nil {
 				return nil, err
 			}
 		}
 	}
-	for _, p := range r.problems {
-		if err := d.Opt.Defect(p); err != nil {
-			return nil, err
-		}
+	if err := r.reportProblems(d.Opt); err != nil {
+		return nil, err
 	}
 	if d.nrec == 0 {
 		d.firstRecord = r.firstRecord

@@ -30,6 +30,7 @@ type scanResult struct {
 	records     int64
 	defs        []Record
 	defsAfter   []int64 // number of records of the chunk before each element of defs
+	defLines    []definitionText
 	defined     []int64 // line numbers of the definitions and of the lines that cannot be read
 	problems    []*trace.Defect
 	unread      int64 // number of definition records that cannot be read
@@ -46,6 +47,49 @@ type scanResult struct {
 	// length or type may be missing
 	open       map[procKey]bool
 	carrierDef []carrier.Pair
+}
+
+// definitionText is the line of a definition whose descriptor is an integer.
+type definitionText struct {
+	line string
+	data int // position of the text after the head in line
+	// problem is the index of the definition's problem in the problems of the chunk, or -1
+	problem int
+}
+
+// decodeAgain decodes the definition i of a chunk again with the definitions before it, which the first pass lacks.
+func (r *scanResult) decodeAgain(i int, before *definitions, file string) {
+	x := &r.defLines[i]
+	if x.line == "" {
+		return
+	}
+	problem, changed := r.defs[i].decodeAgain([]byte(x.line)[x.data:], before)
+	if !changed {
+		return
+	}
+	if x.problem >= 0 {
+		r.problems[x.problem] = nil
+	}
+	if problem.rule != "" {
+		r.problems = append(r.problems, problem.defect(file, r.defs[i].Line, []byte(x.line)))
+	}
+}
+
+// decodeAgain decodes the data of a label or subset again if records of type -6 before it may have changed the meaning
+// of its descriptor. l is the text after the head. changed is set if the values differ.
+func (r *Record) decodeAgain(l []byte, before *definitions) (problem dataProblem, changed bool) {
+	if len(before.descriptors) == 0 || r.Type == TypeDescriptor {
+		return problem, false
+	}
+	again := *r
+	again.Text, again.Values = "", nil
+	h := head{f: [6]int64{r.Type, r.Event, 0, r.Processor, r.Process, r.Fields}}
+	problem = again.decodeData(l, &h, &descriptorResolver{defs: before})
+	if slices.Equal(again.Values, r.Values) {
+		return problem, false
+	}
+	*r = again
+	return problem, true
 }
 
 // index reads the file once. It finds the tick, the order of the file, all definitions, and the
@@ -72,6 +116,7 @@ func (d *decoder) index(ctx context.Context) error {
 			userTypes[x] = true
 		}
 		for i := range r.defs {
+			r.decodeAgain(i, d.defs, d.File.Name)
 			d.kept = append(d.kept, keptRecord{d.nrec + r.defsAfter[i], r.defs[i]})
 			if p := d.defs.add(&r.defs[i]); p.rule != "" && !(r.defs[i].Type == TypeDescriptor && r.defs[i].saysMore) {
 				if err := d.Opt.Defect(p.defect(d.File.Name, r.defs[i].Line, nil)); err != nil {
@@ -79,16 +124,15 @@ func (d *decoder) index(ctx context.Context) error {
 				}
 			}
 		}
-		for _, p := range r.problems {
-			if err := d.Opt.Defect(p); err != nil {
-				return err
-			}
+		if err := r.reportProblems(d.Opt); err != nil {
+			return err
 		}
 		for _, p := range r.carrierDef {
 			carried[p.Key] = p.Value
 		}
 		d.defined = append(d.defined, r.defined...)
-		r.defs, r.defined, r.locations, r.events, r.userTypes, r.carrierDef, r.problems = nil, nil, nil, nil, nil, nil, nil
+		r.defs, r.defLines, r.defined, r.locations = nil, nil, nil, nil
+		r.events, r.userTypes, r.carrierDef, r.problems = nil, nil, nil, nil
 		all = append(all, &r.Times)
 		if d.nrec == 0 {
 			d.firstRecord = r.firstRecord
@@ -339,6 +383,19 @@ func (r *scanResult) scanReceive(h *head, l []byte, markMessages bool) {
 	}
 }
 
+// reportProblems reports the problems of the chunk's definitions.
+func (r *scanResult) reportProblems(opt *format.ReadOptions) error {
+	for _, p := range r.problems {
+		if p == nil {
+			continue
+		}
+		if err := opt.Defect(p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // shift adds n to all line numbers of the result.
 func (r *scanResult) shift(n int64) {
 	r.firstRecord += n
@@ -373,13 +430,19 @@ func (d *decoder) scanDefinition(r *scanResult, h *head, l []byte, number int64)
 	for i := range rec.Values {
 		rec.Values[i].Str = strings.Clone(rec.Values[i].Str)
 	}
+	text := definitionText{problem: -1}
 	if problem.rule != "" {
+		text.problem = len(r.problems)
 		r.problems = append(r.problems, problem.defect(d.File.Name, number, l))
 		if rec.Type == TypeDescriptor && len(rec.Values) == 0 {
 			r.unread++
 			return
 		}
 	}
+	if rest := bytes.TrimLeft(l[i:], " \t"); rec.Type != TypeDescriptor && len(rest) > 0 && rest[0] != '"' {
+		text.line, text.data = string(l), i
+	}
+	r.defLines = append(r.defLines, text)
 	r.defs = append(r.defs, rec)
 	r.defsAfter = append(r.defsAfter, r.records)
 }

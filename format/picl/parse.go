@@ -237,7 +237,7 @@ func (p *blockParser) addRecord(h *head, l []byte, i int, t, number int64) error
 	typ, event := h.f[0], h.f[1]
 	p.vals, p.added = p.vals[:0], p.added[:0]
 	quick := h.f[5] == 0 && i == len(l)
-	if !quick && d.plainInts && i+2 < len(l) && l[i+1] == '2' && h.f[5] < 64 {
+	if !quick && d.plainInts && typ > TypeTimes && i+2 < len(l) && l[i+1] == '2' && h.f[5] < 64 {
 		p.vals, quick = parseIntegers(l[i+2:], h.f[5], p.vals)
 	}
 	if !quick {
@@ -353,7 +353,9 @@ func (p *blockParser) countRespelled(data []byte, h *head, line int64) {
 	}
 	// weft writes values of the descriptor 2 with 64 bits with %ld
 	isInt64 := func(v trace.Value) bool { return v.Type == trace.Int64 }
-	if usualDescriptor(data) && !(data[0] == '2' && slices.ContainsFunc(p.vals, isInt64)) {
+	// and statistics as pairs
+	pairs := h.f[0] <= TypeTimes && h.f[0] >= TypeSizeVolumes && len(p.vals) > 0 && len(p.vals)%2 == 0
+	if usualDescriptor(data) && !pairs && !(data[0] == '2' && slices.ContainsFunc(p.vals, isInt64)) {
 		n := int64(data[0] - '0')
 		if p.d.plainInts || p.res.control(n, h, line) == predefined[n] {
 			return

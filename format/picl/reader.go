@@ -249,20 +249,14 @@ func parseLine(l []byte, h *head) (i int, problem dataProblem, skip bool) {
 // parseDescriptor decodes the data of a record of type -6, for which the record states n data fields. A
 // data field holds a definition: an integer and a quoted control string, which may contain blanks. A
 // record should have one data field. If it has several, parseDescriptor returns all definitions, and a
-// problem.
+// problem. It also returns a problem, besides the definitions, if the record's own descriptor is invalid, or
+// if a control string is not in quotes.
 func parseDescriptor(l []byte, n int64, vals []trace.Value) ([]trace.Value, dataProblem) {
 	problem := dataProblem{"picl.descriptor", quote(l), `a descriptor, an integer and a quoted control string`,
 		trace.Warning}
 	l = bytes.TrimSpace(l)
-	if len(l) > 0 && l[0] == '"' {
-		j := closingQuote(l)
-		if j < 0 {
-			return vals, problem
-		}
-		l = l[j+1:]
-	} else if j := bytes.IndexAny(l, " \t"); j > 0 {
-		l = l[j:]
-	} else {
+	valid, size := ownDescriptor(l)
+	if l = l[size:]; size == 0 {
 		return vals, problem
 	}
 	for {
@@ -279,6 +273,8 @@ func parseDescriptor(l []byte, n int64, vals []trace.Value) ([]trace.Value, data
 		end := len(text)
 		if text[0] == '"' {
 			end = closingQuote(text) + 1
+		} else if valid = false; bytes.IndexByte(text, '"') >= 0 {
+			end = 0 // a quote is missing
 		}
 		if end <= 0 {
 			return vals, problem
@@ -288,12 +284,31 @@ func parseDescriptor(l []byte, n int64, vals []trace.Value) ([]trace.Value, data
 			break
 		}
 	}
-	if n == 1 && len(vals) == 2 {
+	switch {
+	case !valid:
+		return vals, problem
+	case n == 1 && len(vals) == 2:
 		return vals, dataProblem{}
 	}
 	problem.found = fmt.Sprintf("%s in %s", plural.Of(len(vals)/2, "definition"), plural.Of(n, "data field"))
 	problem.expected = "one data field with one definition; weft uses each definition"
 	return vals, problem
+}
+
+// ownDescriptor returns the length of the descriptor at the start of the data of a record of type -6, or 0 if there
+// is none. valid is false if the descriptor is neither an integer nor a control string.
+func ownDescriptor(l []byte) (valid bool, size int) {
+	if len(l) > 0 && l[0] == '"' {
+		j := closingQuote(l)
+		if j < 0 {
+			return false, 0
+		}
+		_, err := parseControl(string(l[1:j]))
+		return err == nil, j + 1
+	}
+	j := max(0, bytes.IndexAny(l, " \t"))
+	_, err := strconv.ParseInt(string(l[:j]), 10, 64)
+	return err == nil, j
 }
 
 // openText opens a PICL file as a sequence of lines.

@@ -159,7 +159,7 @@ func (w *rewriter) splitDefinitions() error {
 	}
 	last := map[key]int{}
 	for i, number := range w.defined {
-		_, _, ok, err := w.read(number, &descriptorResolver{defs: &definitions{}})
+		_, _, ok, err := w.read(number, &w.res)
 		if err != nil {
 			return err
 		}
@@ -210,7 +210,7 @@ func (w *rewriter) writeRest(to *Writer) error {
 
 // writeDefinition writes the definition record of a line. It copies a line that cannot be read.
 func (w *rewriter) writeDefinition(number int64, to *Writer) error {
-	l, bad, ok, err := w.read(number, &descriptorResolver{defs: &definitions{}})
+	l, bad, ok, err := w.read(number, &w.res)
 	if err != nil {
 		return err
 	}

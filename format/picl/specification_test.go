@@ -44,6 +44,8 @@ func TestDescriptors_2_2_2(t *testing.T) {
 		{"%*d repeated", `2 "%*d%d" 1 2 3 4`, `2 4`, ""},
 		{"%*d alone", `1 "%*d" 5`, ``, ""},
 		{"%*d alone, repeated", `2 "%*d" 5 6`, ``, ""},
+		{"%*d alone, less data", `3 "%*d" 5 6`, ``, "picl.data-missing × 1"},
+		{"%*d alone, no data", `1 "%*d"`, ``, "picl.data-missing × 1"},
 		{"%*d alone, more data", `1 "%*d" 5 6`, ``, "picl.extra-data × 1"},
 		{"%n", `1 "%n%d%n%s" 5x`, `5 "x"`, ""}, // C 7.21.6.2: no input is consumed, no value is counted
 		{"%n repeated", `2 "%d,%d%n" 1,2 3,4`, `1 2 3 4`, ""},
@@ -362,7 +364,7 @@ var statisticsCases = []struct{ name, text, want string }{
 	{"event types among numbers with a point, other time", "-101 -1 2.0 0 0 4 5 -21 0.5 -53 0.4\n",
 		"picl.statistics × 1"},
 	{"all events and those without records, with a point", "-102 -1 2.0 0 0 4 5 -53 12 -1 13\n", ""},
-	{"no event type", "-102 -1 2.0 0 0 1 \"%lf%d\" -21.5 5\n", ""},
+	{"no event type", "-102 -1 2.0 0 0 1 \"%lf%d\" -21.5 5\n", "picl.statistics × 1"},
 	{"a word as figure", "-102 -1 2.0 0 0 1 \"%d%s\" -21 x\n", "picl.statistics × 1"},
 	{"entry with all fields",
 		"-3 -51 0.5 0 0 7 2 5 -1 -1 8 5 1 0\n-4 -51 0.6 0 0 0\n-103 -1 2.0 0 0 2 \"%d%d\" -51 8 -21 8\n", ""},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 
 	"github.com/weft-trace/weft/trace"
 )
@@ -44,6 +45,12 @@ func (s *Statistics) Compare(r *Record, tick trace.Decimal) []*trace.Defect {
 			}
 			s.unrecordedValues[about][event] = r.Values[i+1].Float()
 		}
+		if !ok {
+			out = append(out,
+				&trace.Defect{Rule: "picl.statistics", Severity: trace.Warning, Position: trace.Position{Line: r.Line},
+					Record: fmt.Sprintf("statistics inside %d on processor %d", r.Event, r.Processor),
+					Found:  strconv.Quote(r.Values[i].String()), Expected: "an integer as event type"})
+		}
 	}
 	if s.isUndefined(TypeProcessorSet, r.Processor) || s.isUndefined(TypeProcessSet, r.Process) ||
 		s.isUndefined(TypeEventSet, r.Event) {
@@ -60,7 +67,7 @@ func (s *Statistics) Compare(r *Record, tick trace.Decimal) []*trace.Defect {
 	for i := 0; i+1 < len(r.Values); i += 2 {
 		event, ok := r.Values[i].Whole()
 		if !ok || s.isUndefined(TypeEventSet, event) {
-			continue // the value is not an event type
+			continue
 		}
 		least := partly || s.unrecorded(event) || s.mayLack(stopped, event) // some events may lack records
 		f := s.total(processes, r.Event, event)
