@@ -72,7 +72,8 @@ func TestPrunedSelf(t *testing.T) {
 	if err != nil {
 		t.Skip("otf2-print is not installed")
 	}
-	if out, err := exec.Command(tool, "-G", pruned).CombinedOutput(); err != nil || strings.Contains(string(out), "warning") ||
+	out, err = exec.Command(tool, "-G", pruned).CombinedOutput()
+	if err != nil || strings.Contains(string(out), "warning") ||
 		!strings.Contains(string(out), "Type: COMM_LOCATIONS") {
 		t.Errorf("otf2-print: %v\n%s", err, out)
 	}
