@@ -305,11 +305,16 @@ func AppendPlain(pairs []Pair, d *trace.Definitions, c *trace.Cursor) []Pair {
 	return AppendPlainAttrs(pairs, d, c)
 }
 
-// AppendPlainAttrs appends the pairs that describe an event's attributes to human readers.
+// AppendPlainAttrs appends the pairs that describe an event's attributes to human readers. The key "@#3" stands for the
+// attribute with index 3, if its name is empty.
 func AppendPlainAttrs(pairs []Pair, d *trace.Definitions, c *trace.Cursor) []Pair {
 	keys, values := c.Attrs()
 	for i, k := range keys {
-		pairs = append(pairs, Pair{d.Attributes.At(k).Name, values[i].String()})
+		name := d.Attributes.At(k).Name
+		if name == "" {
+			name = unnamed(k)
+		}
+		pairs = append(pairs, Pair{name, values[i].String()})
 	}
 	return pairs
 }
@@ -322,7 +327,7 @@ func AppendAttrs(pairs []Pair, d *trace.Definitions, c *trace.Cursor) []Pair {
 	for i, k := range keys {
 		name := "@" + d.Attributes.At(k).Name
 		if name == "@" || strings.ContainsAny(name, "#\r\n") {
-			name = "@#" + strconv.FormatUint(uint64(k), 10)
+			name = unnamed(k)
 		}
 		value := vals[i].String()
 		switch {
@@ -335,6 +340,9 @@ func AppendAttrs(pairs []Pair, d *trace.Definitions, c *trace.Cursor) []Pair {
 	}
 	return pairs
 }
+
+// unnamed returns the key of an attribute without a usable name.
+func unnamed(k uint32) string { return "@#" + strconv.FormatUint(uint64(k), 10) }
 
 // quoted stands for the type of texts that are carried in quotes.
 const quoted = "quoted"

@@ -103,3 +103,33 @@ func TestRecordedOddClaims(t *testing.T) {
 		t.Errorf("what is restored:\n%s", diff)
 	}
 }
+
+// TestPlainUnnamedAttribute checks that each attribute in a plain trace has a key, which the format demands, also if
+// the attribute has no name.
+func TestPlainUnnamedAttribute(t *testing.T) {
+	r := trace.NewRecorder(trace.TicksPerSecond(1000))
+	loc, region := r.Location("main"), r.Region("solve")
+	unnamed := trace.Attr{Value: trace.StringValue("x")}
+	r.Enter(loc, 1, region, unnamed)
+	r.Leave(loc, 2, region)
+	r.Event(loc, 3, trace.BufferFlush, trace.NoRef, []uint64{4}, unnamed)
+	path := filepath.Join(t.TempDir(), "plain.etf")
+	out, err := format.CreateFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	enc, err := etf.Format{}.Create(out, &format.WriteOptions{Plain: true})
+	if err == nil {
+		err = format.Convert(t.Context(), format.Recorded(r), trace.Everything(), enc)
+	}
+	if err == nil {
+		err = out.Commit()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil || strings.Contains(string(text), " =") || strings.Count(string(text), ", @#0=x") != 2 {
+		t.Errorf("%v: found\n%s\nexpected the key @#0 for the attribute without a name", err, text)
+	}
+}

@@ -510,10 +510,11 @@ func (e *encoder) rootToken(s *sourceTrace, stream uint32, root uint64) uint64 {
 	return s.token(processTokens, stream, root)
 }
 
-// noteReferences marks the definitions to which a record refers and for which the model has no table.
+// noteReferences marks the definitions to which a record refers and for which the model has no table. Only collective
+// operations may have the token 0.
 func (o *rewriting) noteReferences(r *Record) {
 	note := func(space tokenSpace, f field) {
-		if specs[r.Type].hasField(f) && *r.number(f) != 0 {
+		if specs[r.Type].hasField(f) && (*r.number(f) != 0 || f == fieldCollective) {
 			markKept(o.referred, space, r.Stream, *r.number(f))
 		}
 	}

@@ -610,7 +610,7 @@ func (p *source) prune(list []*Record) []*Record {
 		}
 		r.eachReference(func(t Table, i int) { kept[definition{t, r.Values[i]}] = true })
 		if r.ID == defGroup {
-			if _, paradigm, g := groupOf(r.Values); g.typ == commGroup {
+			if _, paradigm, g := groupOf(r.Values); g.typ == commGroup || g.typ == commSelf {
 				if id, ok := communicating[paradigm]; ok {
 					kept[definition{Groups, id}] = true
 				}

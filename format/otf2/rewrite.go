@@ -50,6 +50,8 @@ type originalArchives struct {
 	metricLocation uint32
 	metricPending  bool
 
+	eventParameter uint64 // id of the parameter whose values name events that OTF2 does not have
+
 	paradigmNames int64 // number of names left out, because an earlier archive names the same paradigm otherwise
 }
 
@@ -365,6 +367,13 @@ func (e *encoder) rewriteRow(c *trace.Cursor) error {
 		return e.rewriteMarker(c, p)
 	}
 	x := &e.event
+	if c.Kind() == trace.NoOp { // a transform has added the event, for its attributes
+		e.describes = true
+		e.loss.Add(e.defs.Spec(c.Kind()).Name, "", format.Degraded, "becomes a parameter with its name", 1)
+		x.ID, x.Values = parameterString, append(x.Values[:0], o.eventParameter, e.string(e.describe(c)))
+		e.setAttributes(c, x)
+		return e.putEvent(c.Location(), x)
+	}
 	if keys, _ := c.Attrs(); c.Kind() <= trace.Leave && c.Ref() != trace.NoRef && len(keys) == 0 {
 		// Enters and leaves are the most frequent rows.
 		x.ID, x.Values = enter+uint8(c.Kind()-trace.Enter), append(x.Values[:0], e.id(Regions, c.Ref()))
@@ -629,6 +638,9 @@ func (e *encoder) closeRewritten() error {
 		a := d.Attributes.At(i)
 		define(defAttribute, e.id(Attributes, i), e.string(a.Name), uint64(min(a.Type, trace.LocationGroupRef)),
 			e.string(a.Doc))
+	}
+	if e.describes {
+		define(defParameter, o.eventParameter, e.string("event"), 0)
 	}
 	for _, i := range e.addedEntries(Regions) {
 		name := e.string(d.Regions.At(i).Name)

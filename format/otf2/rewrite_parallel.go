@@ -82,6 +82,7 @@ func (e *encoder) join(w *encoder) {
 	for _, r := range w.loss.Rows() {
 		e.loss.Add(r.Kind, r.Field, r.How, r.Reason, r.Count)
 	}
+	e.describes = e.describes || w.describes
 	o, own := e.original, w.original
 	o.clocks += own.clocks
 	for loc, x := range own.localizers {
@@ -236,6 +237,7 @@ func (e *encoder) assignIDs() {
 			}
 		}
 	}
+	o.eventParameter = o.added.next[Parameters]
 }
 
 // isDefined reports whether an archive defines an entry, or names its id.

@@ -215,3 +215,25 @@ func TestWindowFlags(t *testing.T) {
 		t.Errorf("found %q, before %q", got, want)
 	}
 }
+
+// TestRequestOpenOutsideRegions checks a piece that ends while a request of a location without an open region goes on:
+// its records for otf2-print are those of the archive, but for one parameter that states that the request goes on.
+func TestRequestOpenOutsideRegions(t *testing.T) {
+	path, piece := nativesArchive(t), filepath.Join(t.TempDir(), "piece.otf2")
+	weft(t, 0, "cut", "-q", "--from", "@2505ns", "--to", "@2518ns", path, piece)
+	out, complaints := runTool(t, piece, "otf2-print")
+	if !regexp.MustCompile(`PARAMETER_STRING +1 +2518 +Parameter: "event" <3>, Value: "no-op" <\d+>\n.*"cut.ends"`).
+		Match(out) {
+		t.Errorf("expected a parameter with the attribute cut.ends; otf2-print prints\n%s%s", out, complaints)
+	}
+	if out, _ := runTool(t, piece, "otf2-print", "-G"); !strings.Contains(string(out), `Name: "event"`) {
+		t.Errorf("expected the definition of the parameter; otf2-print prints\n%s", out)
+	}
+	if text := weft(t, 0, "check", piece); strings.Contains(text, "trace.request-without-end") {
+		t.Errorf("found %s, expected no warning about the request", text)
+	}
+	if out, err := exec.Command(pythonOTF2(t), "../../testdata/readotf2.py", piece).CombinedOutput(); err != nil ||
+		strings.TrimSpace(string(out)) != "6" {
+		t.Errorf("python3-otf2: %v: %s, expected 6 events", err, out)
+	}
+}

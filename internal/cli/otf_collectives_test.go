@@ -144,3 +144,26 @@ func TestMergeKeepsRoots(t *testing.T) {
 		}
 	}
 }
+
+// TestPrunedBarrier checks that a pruned trace keeps the definition of the operation with the token 0, to which its
+// events refer. otfprofile aborts on operations that are not defined.
+func TestPrunedBarrier(t *testing.T) {
+	requireOTFPrint(t)
+	dir := t.TempDir()
+	path, pruned := filepath.Join(dir, "x.otf"), filepath.Join(dir, "pruned.otf")
+	weft(t, 0, "generate", "--plain", "--workload", "phases", "--locations", "3", "--events", "300", path)
+	weft(t, 0, "filter", "-q", "--prune", "--location", "1", path, pruned)
+	for _, path := range []string{path, pruned} {
+		out, _ := runTool(t, path, "otfprint")
+		if text := string(out); !strings.Contains(text, `collective 0, name "barrier"`) ||
+			!strings.Contains(text, "BeginCollective: process 1, collective 0,") {
+			t.Errorf("%s: expected barriers and their definition, otfprint shows\n%s", path, text)
+		}
+	}
+	if profile, err := exec.LookPath("otfprofile"); err == nil {
+		out, err := exec.Command(profile, "-i", pruned, "-o", filepath.Join(dir, "profile")).CombinedOutput()
+		if err != nil {
+			t.Errorf("otfprofile: %v: %s", err, out)
+		}
+	}
+}

@@ -58,3 +58,23 @@ func TestCollectivesOnSelf(t *testing.T) {
 		t.Errorf("otfprint: found %d broadcasts, expected 3", len(found))
 	}
 }
+
+// TestPrunedSelf checks that a pruned archive with MPI_COMM_SELF keeps the communicating locations of MPI, which
+// otf2-print expects.
+func TestPrunedSelf(t *testing.T) {
+	path, pruned := filepath.Join(t.TempDir(), "in", "traces.otf2"), filepath.Join(t.TempDir(), "pruned.otf2")
+	out, err := exec.Command(pythonOTF2(t), "testdata/programs/self.py", filepath.Dir(path)).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	weft(t, 0, "filter", "-q", "--prune", "--location", "0", path, pruned)
+	tool, err := exec.LookPath("otf2-print")
+	if err != nil {
+		t.Skip("otf2-print is not installed")
+	}
+	out, err = exec.Command(tool, "-G", pruned).CombinedOutput()
+	if err != nil || strings.Contains(string(out), "warning") ||
+		!strings.Contains(string(out), "Type: COMM_LOCATIONS") {
+		t.Errorf("otf2-print: %v\n%s", err, out)
+	}
+}

@@ -5,7 +5,7 @@
 The mapping table of the first location exchanges the two interrupt generators of its samples. Its events are records of
 OpenMP of old versions, a metric event with three values, parameters of each type, and attributes that refer to a file
 and a handle. It receives a message 350 ns before the second location sends it. The second location is the only member of
-a group to which only a marker refers. The third location holds values of metrics. A group has the first region. A
+a group to which only a marker refers. It posts and cancels a request outside of its region. The third location holds values of metrics. A group has the first region. A
 window has flags.
 """
 import sys
@@ -69,6 +69,8 @@ with otf2.writer.open(sys.argv[1], timer_resolution=1000000000) as trace:
     w.enter(2000, main)
     w.mpi_send(2500, 0, world, 3, 8)
     w.leave(2510, main)
+    w.mpi_irecv_request(2515, 0)
+    w.mpi_request_cancelled(2520, 0)
     trace.event_writer_from_location(locations[2]).metric(2000, metrics, [1, 2, 3.5])
 
     exchanged = _otf2.IdMap_CreateFromUint64Array([1, 0], False)
