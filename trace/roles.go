@@ -320,6 +320,9 @@ var paradigms = []struct {
 // not count.
 func (d *Definitions) Communicates(region uint32) bool {
 	role := d.RoleOf(region)
+	if role == WaitingRole { // such as a receive of PICL that has waited
+		return d.RegionParadigm(d.Regions.At(region)).PassesMessages()
+	}
 	if role < SendRole || role > CommunicationRole || role == ImplicitBarrierRole {
 		return false
 	}

@@ -219,7 +219,7 @@ type kind uint8
 const (
 	usefulTime kind = iota
 	mpiTime
-	threadTime // in the runtime of a threading model, such as OpenMP
+	threadTime // in the runtime of a threading model, such as OpenMP, or waiting according to the trace
 	deviceTime // in calls for devices
 )
 
@@ -258,7 +258,7 @@ func kindOf(d *trace.Definitions, region uint32) kind {
 	case d.Communicates(region):
 		return mpiTime
 	case role == trace.BarrierRole, role == trace.ImplicitBarrierRole, role == trace.ConditionRole,
-		role == trace.ThreadRole, role == trace.TaskCreateRole, role == trace.TaskWaitRole,
+		role == trace.ThreadRole, role == trace.TaskCreateRole, role == trace.TaskWaitRole, role == trace.WaitingRole,
 		role == trace.LockRole && !isBody(d.Regions.At(region)):
 		return threadTime
 	case role == trace.LaunchRole, role == trace.TransferRole, role == trace.DeviceSyncRole:

@@ -227,3 +227,46 @@ func TestTasks(t *testing.T) {
 		t.Errorf("found useful times of %v, at most %d, expected 437, at most 225", x.Useful, x.UsefulMax)
 	}
 }
+
+// TestWaitingReceive checks the factors of a trace of PICL with a receive that has waited (-52), by hand. Rank 0 sends
+// from 100 to 110 and ends at 150: U = 140. Rank 1 receives from 20 to 120 and ends at 300: U = 200. On an ideal
+// network, the receive ends at 100 and the run at 280. A rank that idles (-601) from 0 to 250 has no useful time.
+func TestWaitingReceive(t *testing.T) {
+	for idle, expected := range map[bool]efficiency.Factors{
+		false: {Parallel: 170. / 300, LoadBalance: 170. / 200, Communication: 200. / 300, Serialisation: 200. / 280,
+			Transfer: 280. / 300},
+		true: {Parallel: 340. / 900, LoadBalance: 340. / 600, Communication: 200. / 300, Serialisation: 200. / 280,
+			Transfer: 280. / 300}} {
+		r := trace.NewRecorder(trace.TicksPerSecond(1_000_000))
+		d := r.Defs()
+		d.Conventions.EventTypes = true
+		region := func(id string) uint32 { return d.Regions.Add(trace.Region{ID: id, Name: id}) }
+		all, send, receive := region("-901"), region("-21"), region("-52")
+		a, b := r.Location("a"), r.Location("b")
+		r.Enter(a, 0, all)
+		r.Enter(b, 0, all)
+		r.Enter(b, 20, receive)
+		r.Enter(a, 100, send)
+		r.Event(a, 100, trace.Send, trace.NoRef, []uint64{uint64(b), trace.Undefined, 1, 8})
+		r.Leave(a, 110, send)
+		r.Event(b, 120, trace.Recv, trace.NoRef, []uint64{uint64(a), trace.Undefined, 1, 8})
+		r.Leave(b, 120, receive)
+		r.Leave(a, 150, all)
+		r.Leave(b, 300, all)
+		if idle {
+			c, waiting := r.Location("c"), region("-601")
+			r.Enter(c, 0, waiting)
+			r.Leave(c, 250, waiting)
+		}
+		x, ok, err := efficiency.Find(t.Context(), format.Recorded(r), efficiency.Options{Rows: trace.NewRows(d)})
+		if err != nil || !ok {
+			t.Fatal(ok, err)
+		}
+		close := func(a, b float64) bool { return math.Abs(a-b) < 1e-12 }
+		if f := x.Factors; !close(f.Parallel, expected.Parallel) || !close(f.LoadBalance, expected.LoadBalance) ||
+			!close(f.Communication, expected.Communication) || !close(f.Serialisation, expected.Serialisation) ||
+			!close(f.Transfer, expected.Transfer) {
+			t.Errorf("found %+v, expected %+v", x.Factors, expected)
+		}
+	}
+}

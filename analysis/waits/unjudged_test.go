@@ -119,6 +119,29 @@ func TestUnendedCalls(t *testing.T) {
 	}
 }
 
+// TestUnendedWaitingReceive checks that a receive of PICL that has waited (-52) is counted like MPI_Recv if it goes on
+// after the end of the trace. Rank 1 waits in its second receive from 300 to 400.
+func TestUnendedWaitingReceive(t *testing.T) {
+	p := newPairOfRanks()
+	d := p.rec.Defs()
+	d.Conventions.EventTypes = true
+	send := d.Regions.Add(trace.Region{ID: "-21", Name: "send0"})
+	receive := d.Regions.Add(trace.Region{ID: "-52", Name: "recv0 (waited)"})
+	p.rec.Enter(0, 200, send)
+	p.rec.Event(0, 201, trace.Send, trace.NoRef, []uint64{1, 0, 7, 8})
+	p.rec.Leave(0, 205, send)
+	p.rec.Enter(1, 100, receive)
+	p.rec.Event(1, 209, trace.Recv, trace.NoRef, []uint64{0, 0, 7, 8})
+	p.rec.Leave(1, 210, receive)
+	p.rec.Enter(1, 300, receive)
+	p.rec.Event(1, 400, trace.NoOp, trace.NoRef, nil)
+	events := transform.Cut(format.Recorded(p.rec), trace.Window{From: 0, To: 401})
+	expected := []string{"1 calls of recv0 (waited) 100"}
+	if found := unjudgedTexts(find(t, events, waits.Options{})); !slices.Equal(found, expected) {
+		t.Errorf("found %q, expected %q", found, expected)
+	}
+}
+
 // TestUnjudgedBetweenGroups checks that operations of a communicator that connects two groups are counted with their
 // time, 110 + 10: they are not judged, and do not vanish.
 func TestUnjudgedBetweenGroups(t *testing.T) {

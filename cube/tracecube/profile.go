@@ -60,7 +60,8 @@ func Profile(f *cube.File) (*diff.Profile, error) {
 		place[i] = around
 		name := f.Regions[x.Region].Name
 		dropped[i] = x.Parent >= 0 && dropped[x.Parent] && f.Regions[f.Paths[x.Parent].Region].Name == outsidePath ||
-			around < 0 && (name == outermostPath || name == outsidePath)
+			around < 0 && name == outermostPath ||
+			name == outsidePath && (around < 0 || f.Paths[x.Parent].Parent < 0) // outermost, or below the outermost path
 		if dropped[i] {
 			continue
 		}

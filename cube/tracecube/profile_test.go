@@ -5,7 +5,11 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/weft-trace/weft/analysis/calltree"
+	"github.com/weft-trace/weft/analysis/waits"
 	"github.com/weft-trace/weft/cube"
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
 )
 
 // TestProfileInclusive checks that the inclusive values that Score-P writes are converted to exclusive values,
@@ -56,5 +60,36 @@ func TestProfileInclusive(t *testing.T) {
 	f.Metrics = f.Metrics[:1]
 	if _, err := Profile(f); err == nil {
 		t.Error("found no error for a cube without visits")
+	}
+}
+
+// TestProfileOutsideOfRegions checks that the time outside of all regions is left out below the outermost path, where
+// AddWaits puts it: main has 100 ticks, and the thread then waits for 40 ticks outside of it.
+func TestProfileOutsideOfRegions(t *testing.T) {
+	r := trace.NewRecorder(trace.TicksPerSecond(1_000_000_000))
+	thread, main := r.Location("thread"), r.Region("main")
+	r.Enter(thread, 0, main)
+	r.Leave(thread, 100, main)
+	events := format.Recorded(r)
+	f, err := New(t.Context(), events, trace.Everything(), calltree.Options{Rows: trace.NewRows(r.Defs())})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.AddWaits(&waits.Result{Patterns: []waits.Pattern{{Pattern: "wait-for-launch",
+		PathLocations: []waits.Share{{Location: &thread, Time: trace.TicksOf(40)}}}}})
+	var b bytes.Buffer
+	if err := f.Cube().Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	c, err := cube.Open(bytes.NewReader(b.Bytes()), int64(b.Len()), "c.cubex")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := Profile(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(p.Paths) != 1 || !slices.Equal(p.Paths[0].Exclusive, []int64{100}) {
+		t.Errorf("found %+v, expected main alone with 100 ns", p.Paths)
 	}
 }

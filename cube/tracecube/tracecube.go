@@ -325,17 +325,20 @@ func (f *Builder) Cube() *cube.Cube {
 // there are several, an artificial path is put around them. The path for events outside of all
 // regions becomes a child of the outermost path.
 func (f *Builder) addProgram(c *cube.Cube) {
-	roots, first := 0, -1
+	roots, first, outside := 0, -1, -1
 	for i, n := range f.paths {
 		switch {
 		case n.parent >= 0:
 		case first < 0:
 			roots, first = 1, i
 		case n.name == outsidePath:
-			f.paths[i].parent = first
+			outside = i
 		default:
 			roots++
 		}
+	}
+	if outside >= 0 && roots == 1 {
+		f.paths[outside].parent = first
 	}
 	regions := map[string]int{}
 	region := func(name string) int {

@@ -143,11 +143,12 @@ func TestPartsOfWaits(t *testing.T) {
 	}
 }
 
-// TestSeveralRoots checks that several outermost paths become children of an artificial path and keep their
-// values.
+// TestSeveralRoots checks that several outermost paths, and the path outside of all regions, become children of an
+// artificial path and keep their values.
 func TestSeveralRoots(t *testing.T) {
 	f, _ := figures(t, "../../analysis/waits/testdata/p2p/traces.otf2")
 	f.add(f.metric("time"), f.pathOf([]string{"other"}), 2, 7)
+	f.add(f.metric("time"), f.pathOf(nil), 2, 7)
 	x := f.Cube()
 	var found []string
 	for p := range x.Paths {
@@ -155,7 +156,8 @@ func TestSeveralRoots(t *testing.T) {
 			found = append(found, strings.Join(x.PathNames(p), "/"))
 		}
 	}
-	if expected := []string{"(program)", "(program)/main", "(program)/other"}; !slices.Equal(found, expected) {
+	expected := []string{"(program)", "(program)/main", "(program)/other", "(program)/(outside of all regions)"}
+	if !slices.Equal(found, expected) {
 		t.Errorf("found %q, expected %q", found, expected)
 	}
 }

@@ -67,15 +67,17 @@ func (e *encoder) communicating(paradigm uint64) *placeList {
 		e.paradigmLists[paradigm] = l
 		if e.scorep != nil {
 			l.places = map[uint32]uint64{}
-			for i, master := range e.scorep.master {
-				if master && paradigm == mpiParadigm {
-					l.add(uint32(i))
-				}
-			}
 		} else if set := e.statedLocations(paradigm); set != trace.NoRef {
 			l.places = map[uint32]uint64{}
 			for _, loc := range e.memberships.SetMembers(set) {
 				l.add(loc)
+			}
+		}
+	}
+	if s := e.scorep; s != nil && paradigm == mpiParadigm {
+		for s.extend(e.defs); s.ranked < len(s.master); s.ranked++ {
+			if s.master[s.ranked] {
+				l.place(uint32(s.ranked))
 			}
 		}
 	}

@@ -191,7 +191,7 @@ func (e *encoder) Begin(d *trace.Definitions) error {
 	likeScorep := e.wantsScorep || d.Format == "otf2" && d.Layout == likeScoreP
 	e.chooseSnapshots(native, likeScorep)
 	if likeScorep {
-		e.scorep, native = newScorep(d), nil // the whole archive is encoded
+		e.scorep, native = &scorep{}, nil // the whole archive is encoded
 	}
 	switch native := native.(type) {
 	case *model:

@@ -19,29 +19,34 @@ const (
 // kind process, which begins with the master thread. The master threads are the communicating locations of
 // MPI. The roles of regions follow from their names.
 type scorep struct {
-	process []int    // process of each location; -1 if a location belongs to no process
-	master  []bool   // whether a location is a master thread; indexed by location
-	groups  []uint32 // group in the model of each process; trace.NoRef if the process has no group
+	process []int          // process of each location; -1 if a location belongs to no process
+	master  []bool         // whether a location is a master thread; indexed by location
+	groups  []uint32       // group in the model of each process; trace.NoRef if the process has no group
+	ofGroup map[uint32]int // process of each group of kind process
+	ranked  int            // number of locations whose master threads are among the communicating locations of MPI
 }
 
-// newScorep returns the layout for the locations of a trace.
-func newScorep(d *trace.Definitions) *scorep {
-	s := &scorep{}
-	ofGroup := map[uint32]int{}
-	for _, l := range d.Locations.All() {
+// extend adds the locations that a trace has defined since the last call. Some formats define locations among the
+// events.
+func (s *scorep) extend(d *trace.Definitions) {
+	if s.ofGroup == nil {
+		s.ofGroup = map[uint32]int{}
+	}
+	for i := len(s.process); i < d.Locations.Len(); i++ {
+		l := d.Locations.At(uint32(i))
 		process, first := -1, true
 		switch l.Kind {
 		case trace.ProcessLocation, trace.ThreadLocation, trace.StreamLocation, "":
 			group, known := l.Group, false
 			whole := d.Groups.Has(group) && d.Groups.At(group).Kind == "process"
 			if whole {
-				process, known = ofGroup[group]
+				process, known = s.ofGroup[group]
 				first = !known && l.Kind != trace.StreamLocation
 			}
 			if !known {
 				process = len(s.groups)
 				if whole {
-					ofGroup[group] = process
+					s.ofGroup[group] = process
 					group = d.Groups.At(group).Parent
 				}
 				s.groups = append(s.groups, group)
@@ -51,13 +56,13 @@ func newScorep(d *trace.Definitions) *scorep {
 		}
 		s.process, s.master = append(s.process, process), append(s.master, first)
 	}
-	return s
 }
 
 // writeTree writes the system tree, the location groups and the locations. The function node writes the node
 // of a group and the nodes above it, and returns the id of the group's node.
 func (s *scorep) writeTree(e *encoder, put func(id uint8, v ...uint64), name func(string) uint64,
 	node func(g uint32) uint64) {
+	s.extend(e.defs)
 	for i, g := range s.groups {
 		put(defLocationGroup, uint64(i), name(fmt.Sprintf("MPI Rank %d", i)), 1, node(g), undefined32)
 	}

@@ -133,3 +133,21 @@ func TestKeepLikeScoreP(t *testing.T) {
 		}
 	}
 }
+
+// TestScorePLateLocations checks the layout of Score-P for a trace that defines locations among its events: node 6 is
+// recorded, and the nodes 0, 5 and 7 are only named as the other sides of its messages. otf2-print must find them all.
+func TestScorePLateLocations(t *testing.T) {
+	if _, err := exec.LookPath("otf2-print"); err != nil {
+		t.Skip("otf2-print is not installed")
+	}
+	path := filepath.Join(t.TempDir(), "late.otf2")
+	weft(t, 0, "convert", "-q", "--option", "otf2.like=scorep", "../../analysis/testdata/worley-table20.trf", path)
+	out, _ := runTool(t, path, "otf2-print", "-G")
+	if n := len(regexp.MustCompile(`(?m)^LOCATION `).FindAll(out, -1)); n != 4 {
+		t.Errorf("found %d locations, expected 4", n)
+	}
+	want := `Type: COMM_LOCATIONS, Paradigm: "MPI" <4>, Flags: NONE, 4 Members: "Master thread" <0>, `
+	if !strings.Contains(string(out), want) {
+		t.Errorf("otf2-print prints no %q", want)
+	}
+}

@@ -459,7 +459,8 @@ func (r *retimer) call(p waitstate.Place) {
 	took := r.filled(0) // new times of the computed part, without the wait
 	r.addTimes(took, l.Inside(p.Number), p)
 	r.removeWait(took, p, wait)
-	if r.network && c.Role >= trace.SendRole && c.Role <= trace.CommunicationRole {
+	if r.network && (c.Role >= trace.SendRole && c.Role <= trace.CommunicationRole ||
+		c.Role == trace.WaitingRole && c.Path != synclog.NoPath && r.h.Log.Defs.Communicates(r.h.Log.Paths[c.Path].Region)) {
 		r.scaleTransfer(took, p, wait)
 	}
 	for k, t := range took {

@@ -267,7 +267,7 @@ func kindOf(d *trace.Definitions, region uint32) regionKind {
 	name := d.MPICall(region)
 	k.init, k.finalize = name == "init" || name == "init_thread", name == "finalize"
 	k.synchronous = name == "ssend" || name == "issend"
-	k.waits = mayWait(k.role, name)
+	k.waits = mayWait(k.role, name) || k.role == trace.WaitingRole && d.Communicates(region)
 	if k.lock = lockCallOf(d, region, k.role); k.lock != noLockCall {
 		k.call = true
 	}
