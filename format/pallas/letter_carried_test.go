@@ -25,26 +25,7 @@ func TestLetter_5_threads(t *testing.T) {
 		{"no such location", 256, "thread 256"},
 		{"twice", 1, "thread 1 twice"},
 	} {
-		events, err := generate.New(generate.Options{Workload: "ring", Locations: 2, Events: 100})
-		if err != nil {
-			t.Fatal(err)
-		}
-		path := filepath.Join(t.TempDir(), "main.pallas")
-		out, err := format.CreateFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer out.Abort()
-		e, err := (Format{}).Create(out, &format.WriteOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := format.Convert(t.Context(), events, trace.Everything(), e); err != nil {
-			t.Fatal(err)
-		}
-		if err := out.Commit(); err != nil {
-			t.Fatal(err)
-		}
+		path := writeGenerated(t, generate.Options{Workload: "ring", Locations: 2, Events: 100})
 		files, err := filepath.Glob(filepath.Join(filepath.Dir(path), "archive_*", "archive.pallas"))
 		if err != nil || len(files) != 1 {
 			t.Fatalf("found the archives %q, %v", files, err)

@@ -541,30 +541,37 @@ func TestPreview(t *testing.T) {
 	}
 }
 
+// writeGenerated writes a generated trace, and returns the path of its main file.
+func writeGenerated(t *testing.T, opt generate.Options) string {
+	t.Helper()
+	events, err := generate.New(opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "main.pallas")
+	out, err := format.CreateFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Abort()
+	e, err := (Format{}).Create(out, &format.WriteOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := format.Convert(t.Context(), events, trace.Everything(), e); err != nil {
+		t.Fatal(err)
+	}
+	if err := out.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
 // TestSummaryOfCarriedEvents checks that an MPI trace that weft wrote has a summary, although its events carry
 // attributes. A trace with values of counters has no summary, because only the events contain the values.
 func TestSummaryOfCarriedEvents(t *testing.T) {
 	for workload, want := range map[string]bool{"stencil": true, "loops": false} {
-		events, err := generate.New(generate.Options{Workload: workload, Locations: 3, Events: 3000})
-		if err != nil {
-			t.Fatal(err)
-		}
-		path := filepath.Join(t.TempDir(), "main.pallas")
-		out, err := format.CreateFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer out.Abort()
-		e, err := (Format{}).Create(out, &format.WriteOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := format.Convert(t.Context(), events, trace.Everything(), e); err != nil {
-			t.Fatal(err)
-		}
-		if err := out.Commit(); err != nil {
-			t.Fatal(err)
-		}
+		path := writeGenerated(t, generate.Options{Workload: workload, Locations: 3, Events: 3000})
 		files := openCounter{os.DirFS(filepath.Dir(path)), map[string]int{}}
 		src := format.Source{FS: files, Name: filepath.Base(path), Path: path}
 		d, err := (Format{}).Open(t.Context(), src, &format.ReadOptions{})
