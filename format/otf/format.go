@@ -73,8 +73,8 @@ var about = format.About{
 				"libotf stops reading.",
 			Example: "S2L8T5 without its communicator"},
 		{ID: "otf.ignored-text", Severity: trace.Warning,
-			Doc: "A line has text after its last field, often another line whose line end is damaged. weft ignores " +
-				"the text, as libotf does.",
+			Doc: "A line has text after its last field, often another line whose line end is damaged, or an array has a " +
+				"number without a comma after it. weft ignores the text, as libotf does.",
 			Example: "*2E5, a process line and an enter"},
 		{ID: "otf.unknown-record", Severity: trace.Note,
 			Doc:     "A record begins with an unknown keyword. weft reads the record as a generic event.",

@@ -148,6 +148,39 @@ func TestLetter_2(t *testing.T) {
 	})
 }
 
+// TestLetter_2_damage reads definitions whose arrays lack a comma or whose strings are missing, as weft and as libotf,
+// which stops at the first number without a comma and reads a missing string without a keyword as a null pointer.
+func TestLetter_2_damage(t *testing.T) {
+	library := &Options{AsLibrary: true}
+	for _, x := range []struct {
+		name, text string
+		opt        *Options
+		want       []string
+		rules      []string
+	}{
+		{"2 the last element without its comma", "DA3M1,2\nDTR5\n", nil, []string{"0: DA3M1,", "0: DTR5"},
+			[]string{"otf.ignored-text"}},
+		{"2 the last element without its comma, as libotf", "DA3M1,2\nDTR5\n", library,
+			[]string{"0: DA3M1,", "0: DTR5"}, []string{"otf.ignored-text"}},
+		{"2 an element without its comma before a keyword", "DPG3M1,2NM\"x\"\nDTR5\n", nil,
+			[]string{"0: DPG3M1,NM\"x\"", "0: DTR5"}, []string{"otf.ignored-text"}},
+		{"2 an element without its comma before a keyword, as libotf", "DPG3M1,2NM\"x\"\nDTR5\n", library,
+			nil, []string{"otf.malformed"}},
+		{"2 a missing string", "DV1.c.5\nDCR\nDCMTx\nDTR5\n", nil, []string{"0: DTR5"}, []string{"otf.malformed"}},
+		{"2 a missing string, as libotf", "DV1.c.5\nDCR\nDCMT\nDFG1NM\nDTR5\n", library,
+			[]string{"0: DV1.c.5\"(null)\"", "0: DCR\"(null)\"", "0: DCMT\"(null)\""},
+			[]string{"otf.malformed"}},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			src := memoryTrace(map[string]string{"x.otf": "1:1\n", "x.0.def": x.text, "x.1.events": ""})
+			rules := sameRecords(t, src, Definitions, x.opt, x.want...)
+			if !slices.Equal(rules, x.rules) {
+				t.Errorf("found defects %q, expected %q", rules, x.rules)
+			}
+		})
+	}
+}
+
 func TestLetter_3(t *testing.T) {
 	for _, x := range []struct {
 		name, text, want string

@@ -286,7 +286,8 @@ func (r *Record) parse(l []byte, i int, part Part, library bool) (bad problem) {
 	if t == EndFileOperation && (string(w) == "FE" || string(w) == "FILEOPEND") {
 		list, r.Handle = oldEnd, 0
 	}
-	there := false // whether the last optional field is present
+	there := false      // whether the last optional field is present
+	var dropped problem // an element of an array that is left out
 	for k := range list {
 		f := &list[k]
 		if f.omitZero || f.mayBeMissing {
@@ -316,11 +317,14 @@ func (r *Record) parse(l []byte, i int, part Part, library bool) (bad problem) {
 				}
 			}
 		case f.f == fieldMembers:
-			r.Members = s.members(r.Members[:0])
+			var noComma problem
+			if r.Members, noComma = s.members(sp.name, r.Members[:0]); noComma.rule != "" {
+				dropped = noComma
+			}
 		default:
 			v, bad := s.text()
-			if bad.rule != "" && library && (s.i == len(l) || l[s.i] != '"') &&
-				(t == EventComment || t == SnapshotComment || t == SummaryComment) {
+			if bad.rule != "" && library && (s.i == len(l) || l[s.i] != '"') && f.short == "" {
+				// libotf requires a string only after a keyword
 				v, bad = []byte("(null)"), problem{}
 			}
 			if bad.rule != "" {
@@ -338,7 +342,10 @@ func (r *Record) parse(l []byte, i int, part Part, library bool) (bad problem) {
 		!s.end() {
 		return problem{"otf.malformed", sp.name + ": " + s.rest(), "the end of the line; weft skips the record", trace.Error}
 	}
-	return s.ignored(sp.name)
+	if bad = s.ignored(sp.name); bad.rule == "" {
+		bad = dropped
+	}
+	return bad
 }
 
 // ignoredText is the rule of text after the last field of a line.
@@ -372,16 +379,25 @@ func (s *scanner) text() ([]byte, problem) {
 	return nil, problem{"otf.malformed", s.rest(), noQuote, trace.Error}
 }
 
-// members parses a list of numbers, each followed by a comma.
-func (s *scanner) members(list []uint32) []uint32 {
+// members parses a list of numbers, each followed by a comma. A number without its comma is left out. libotf reads
+// on from this number, so that it finds no keyword that follows.
+func (s *scanner) members(record string, list []uint32) ([]uint32, problem) {
 	for {
 		s.skip()
 		start := s.i
 		v := s.hex()
+		end := s.i
 		s.skip()
 		if s.i == len(s.l) || s.l[s.i] != ',' {
-			s.i = max(start, s.i)
-			return list
+			var bad problem
+			if end > start {
+				bad = problem{ignoredText, fmt.Sprintf("%s: the element %x without a comma", record, v),
+					"a comma after each element; weft leaves the element out", trace.Warning}
+				if s.library {
+					s.i = start
+				}
+			}
+			return list, bad
 		}
 		s.i++
 		list = append(list, uint32(v))

@@ -181,7 +181,7 @@ func parseThumbnail(text []byte, path string) (*Thumbnail, error) {
 		if !pass(s, ':') {
 			return nil, bad(s, fmt.Sprintf("the line of process %d of %d", len(t.Processes)+1, count))
 		}
-		if p.Functions = s.members(nil); len(p.Functions) != t.Width || !s.end() {
+		if p.Functions, _ = s.members("", nil); len(p.Functions) != t.Width || !s.end() {
 			return nil, fmt.Errorf("%s:%d: found %s, expected %d, each with a comma",
 				path, number, plural.Of(len(p.Functions), "function"), t.Width)
 		}

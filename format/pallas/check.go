@@ -231,12 +231,21 @@ func (c *checker) checkThread(ctx context.Context, t *Thread, scanned bool) erro
 				return err
 			}
 		}
-		if !ok && e.Record < maxRecord && records[e.Record].defined {
-			if err := c.warn("pallas.payload", t.path, noOffset,
+		var err error
+		switch {
+		case !ok && e.Record < maxRecord && records[e.Record].defined:
+			err = c.warn("pallas.payload", t.path, noOffset,
 				fmt.Sprintf("event %d, %s, with a payload of %s", i, e.Record, plural.Of(len(e.Payload), "byte")),
-				"the number of bytes of its fields; weft keeps the bytes"); err != nil {
-				return err
-			}
+				"the number of bytes of its fields; weft keeps the bytes")
+		case e.Record > maxRecord:
+			err = c.warn("pallas.payload", t.path, noOffset, fmt.Sprintf("event %d with the record %d", i, e.Record),
+				fmt.Sprintf("a record below %d; weft keeps the bytes", maxRecord))
+		}
+		if err == nil {
+			err = c.checkAttributeRefs(t, i)
+		}
+		if err != nil {
+			return err
 		}
 	}
 	if first := t.firstTime(); first != t.Start {

@@ -63,6 +63,26 @@ func (c *checker) checkReferences(file string, d *Definitions) error {
 	return nil
 }
 
+// checkAttributeRefs reports the attributes of an event that no definition describes, each once.
+func (c *checker) checkAttributeRefs(t *Thread, event int) error {
+	var values []Value
+	reported := map[Ref]bool{}
+	l, rest, ok := nextList(t.Events[event].attributes)
+	for ; ok; l, rest, ok = nextList(rest) {
+		values, _ = l.values(values[:0]) // the reader reports damaged lists
+		for _, v := range values {
+			if reported[v.Attribute] || t.Archive.Definitions.Attribute(v.Attribute) != nil {
+				continue
+			}
+			reported[v.Attribute] = true
+			if err := c.checkReference(t.path, "event", uint32(event), "attribute", v.Attribute, false); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // checkName reports a reference to an undefined string.
 func (c *checker) checkName(file string, d *Definitions, kind string, ref uint32, name Ref) error {
 	_, ok := d.Text(name)

@@ -259,6 +259,47 @@ func TestLostBlock(t *testing.T) {
 	}
 }
 
+// TestLetter_7_damage changes a number in the vector of the first of two events. The second event stays, because the
+// numbers of blocks or the numbers of values determine where the vector ends.
+func TestLetter_7_damage(t *testing.T) {
+	e := func(id uint32) Token { return MakeToken(EventToken, id) }
+	h := handMade{[]Record{ThreadTaskSwitch, ThreadTaskCreate}, [][][]uint64{{{1, 2}, {3}}, {{4, 5}}},
+		[][]Token{{e(0), e(0), e(0), e(1), e(1)}}, nil, []LocationGroup{{0, NoRef, NoRef}}, nil}
+	const size = 44 + 4 + 1 + 8 // position of the first vector
+	for _, x := range []struct {
+		name        string
+		at          int
+		number      uint64
+		want, found string
+	}{
+		{"less values than the blocks have", size, 1, "[1 2 3 4 5]", "a block of 2 values"},
+		{"more values than the blocks have", size, 4, "[1 2 3 4 5]", "a vector of 4 values"},
+		{"fewer blocks", size + 8, 1, "[1 2 3 4 5]", "1 block"},
+		{"more blocks", size + 8, 3, "[1 2 3 4 5]", "3 blocks"},
+		{"no values in the last block", size + 16 + 32, 0, "[1 2 3 4 5]", "a block of 0 values"},
+		{"too many values in the last block", size + 16 + 32, 1 << 60, "[1 2 3 4 5]",
+			"a block of 1152921504606846976 values"},
+		{"too many values in the first block", size + 16, 7, "[3 4 5]", "a block of 7 values"},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			m := h.files()
+			binary.LittleEndian.PutUint64(m["archive_0/thread_0/thread.pallas"].Data[x.at:], x.number)
+			if times, _ := readTimes(t, m); fmt.Sprint(times) != x.want {
+				t.Errorf("found %v, expected %s", times, x.want)
+			}
+			var found []string
+			for _, r := range checked(t, format.Source{FS: m, Name: "main.pallas", Path: "main.pallas"}).Rules() {
+				for _, d := range r.First {
+					found = append(found, d.Found)
+				}
+			}
+			if !slices.Contains(found, x.found) {
+				t.Errorf("found the defects %q, expected %q", found, x.found)
+			}
+		})
+	}
+}
+
 // countingFS is a file system that counts the files that are open at the same time.
 type countingFS struct {
 	fstest.MapFS

@@ -74,8 +74,9 @@ var about = format.About{
 				"keys of metadata are not in order. weft uses the first definition of a ref.",
 			Example: "region 3 after region 7 in main.pallas"},
 		{ID: "pallas.undefined", Severity: trace.Warning,
-			Doc: "An event refers to a region or a name that the trace does not define, or a definition refers to another " +
-				"one that does not exist. weft uses a stand-in for the region, and an empty name.",
+			Doc: "An event refers to a region, an attribute or a name that the trace does not define, or a definition " +
+				"refers to another one that does not exist. weft uses a stand-in for the region or attribute, and an " +
+				"empty name.",
 			Example: "ENTER of region 9 without such a definition"},
 		{ID: "pallas.attributes", Severity: trace.Error,
 			Doc: "The attributes of an event are damaged, belong to no occurrence, or have another size than their type " +
@@ -97,7 +98,8 @@ var about = format.About{
 				"setting.",
 			Example: "loop finding 9 in main.pallas"},
 		{ID: "pallas.payload", Severity: trace.Warning,
-			Doc:     "An event has more or fewer bytes than the fields of its record. weft keeps the bytes unchanged.",
+			Doc: "An event has more or fewer bytes than the fields of its record, or a record that Pallas does not " +
+				"have. weft keeps the bytes unchanged.",
 			Example: "ENTER with 3 bytes instead of 4"},
 		{ID: "pallas.sums", Severity: trace.Warning,
 			Doc: "The times, durations or sums that a file of a thread states for the thread, its events or its " +

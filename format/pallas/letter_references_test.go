@@ -85,6 +85,18 @@ func TestLetter_5_undefined(t *testing.T) {
 			t.Errorf("found %+v, expected event 2 with the string 99", report)
 		}
 	})
+	t.Run("9 record that the format does not have", func(t *testing.T) {
+		m := rootOf(ThreadBegin, []uint64{1}).files()
+		m["archive_0/thread_0/thread.pallas"].Data[44] = 61
+		checkUndefinedRule(t, m, "pallas.payload", "event 0 with the record 61")
+	})
+	t.Run("10 attribute without a definition", func(t *testing.T) {
+		h := rootOf(ThreadBegin, []uint64{1, 2})
+		// two lists with a value of attribute 7, and no bytes
+		list := []byte{0, 0, 0, 0, 13, 0, 1, 6, 0, 7, 0, 0, 0}
+		h.lists = map[int][]byte{0: append(slices.Clone(list), 1, 0, 0, 0, 13, 0, 1, 6, 0, 7, 0, 0, 0)}
+		checkUndefinedRule(t, h.files(), "pallas.undefined", "event 0 with the attribute 7")
+	})
 }
 
 // checkUndefined checks that checking a trace reports a reference in a file, or nothing.
@@ -99,6 +111,17 @@ func checkUndefined(t *testing.T, m fstest.MapFS, file, want string) {
 	if got != want || want != "" && at != file {
 		t.Errorf("found %q in %s, expected %q in %s", got, at, want, file)
 	}
+}
+
+// checkUndefinedRule checks that checking a trace reports one defect of a rule.
+func checkUndefinedRule(t *testing.T, m fstest.MapFS, rule, want string) {
+	t.Helper()
+	for _, r := range checked(t, format.Source{FS: m, Name: "main.pallas", Path: "main.pallas"}).Rules() {
+		if r.Rule == rule && r.Count == 1 && r.First[0].Found == want {
+			return
+		}
+	}
+	t.Errorf("found no defect of %s, expected %q", rule, want)
 }
 
 // TestLetter_3_copy checks that a copy keeps a loop finding that Pallas does not have, and that new grammars do

@@ -101,6 +101,13 @@ func (s *source) fail(at int, expected, found string, args ...any) {
 	}
 }
 
+// note stores a defect at an offset after which reading goes on, unless there is one already.
+func (s *source) note(at int, expected, found string) {
+	if s.minor == nil {
+		s.minor = archive.Damaged(s.path, int64(at), found, expected)
+	}
+}
+
 // defect returns the first defect, or nil.
 func (s *source) defect() *FileError {
 	if s.minor != nil {
@@ -174,9 +181,8 @@ func (s *source) text(n uint64) string {
 	}
 	b := s.take(int(n))
 	if b[n-1] != 0 {
-		if s.minor == nil { // the length alone determines where the text ends
-			s.minor = archive.Damaged(s.path, int64(at)+int64(n)-1, fmt.Sprintf("0x%02x", b[n-1]), "0 at the end of a text")
-		}
+		// the length alone determines where the text ends
+		s.note(at+int(n)-1, "0 at the end of a text", fmt.Sprintf("0x%02x", b[n-1]))
 	} else {
 		b = b[:n-1]
 	}

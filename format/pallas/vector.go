@@ -3,7 +3,6 @@ package pallas
 import (
 	"encoding/binary"
 
-	"github.com/weft-trace/weft/format/internal/archive"
 	"github.com/weft-trace/weft/internal/plural"
 )
 
@@ -135,8 +134,8 @@ func (s *source) wholeVector(l layout, event, durations bool, all *[]Block) (v V
 	n := -1
 	if l.counted && stated <= uint64(s.left()/size) {
 		n = int(stated)
-	} else if l.counted && s.minor == nil { // the number of values also determines the blocks
-		s.minor = archive.Damaged(s.path, int64(at)+8, plural.Of(stated, "block"), "no more than the file has room for")
+	} else if l.counted { // the number of values also determines the blocks
+		s.note(at+8, "no more than the file has room for", plural.Of(stated, "block"))
 	}
 	if durations {
 		v.Min, v.Max, v.Mean = s.u64(), s.u64(), s.u64()
@@ -147,6 +146,16 @@ func (s *source) wholeVector(l layout, event, durations bool, all *[]Block) (v V
 		s.at += n * size
 		return v
 	}
+	// certain is set if the numbers of values do not determine where the vector ends.
+	certain := n > 0 && l.abi > 17
+	if certain {
+		if blocks := s.blocksOf(v.Size, size); blocks > 0 {
+			s.note(at+8, plural.Of(blocks, "block")+", because these have all values of the vector",
+				plural.Of(stated, "block"))
+			n, certain = blocks, false
+		}
+	}
+	total := uint64(0)
 	for i := 0; n < 0 && left > 0 || i < n; i++ {
 		at := s.at
 		x := Block{Count: s.u64()}
@@ -156,18 +165,26 @@ func (s *source) wholeVector(l layout, event, durations bool, all *[]Block) (v V
 			x.First, x.Last = s.u64(), s.u64()
 		}
 		x.Offset = s.u64()
-		if s.err == nil && (x.Count > left || x.Count == 0 && n < 0) {
-			s.fail(at, "1 to the number of values left in its vector", "a block of %s", plural.Of(x.Count, "value"))
+		empty := x.Count == 0 && (n < 0 || certain && i == n-1 && left > 0)
+		if s.err == nil && (x.Count > left || empty) {
+			s.mismatch(certain, at, "1 to the number of values left in its vector", "a block of "+plural.Of(x.Count, "value"))
 		}
 		if s.err != nil {
 			return v
 		}
-		left -= x.Count
+		if certain && (x.Count > maxBlock || empty) {
+			x.Count = min(left, maxBlock)
+		}
+		total += x.Count
+		left -= min(x.Count, left)
 		*all = append(*all, x)
 		v.n++
 	}
 	if left > 0 {
-		s.fail(at, "as many as its blocks have", "a vector of %s", plural.Of(v.Size, "value"))
+		s.mismatch(certain, at, "as many as its blocks have", "a vector of "+plural.Of(v.Size, "value"))
+	}
+	if certain {
+		v.Size = total
 	}
 	if l.abi <= 17 && durations {
 		// Some writers of these versions stored the sum in place of the mean.
@@ -178,6 +195,34 @@ func (s *source) wholeVector(l layout, event, durations bool, all *[]Block) (v V
 		}
 	}
 	return v
+}
+
+// mismatch stores a defect of the numbers of values of a vector. It ends reading unless the end of the vector is
+// certain.
+func (s *source) mismatch(certain bool, at int, expected, found string) {
+	if certain {
+		s.note(at, expected, found)
+	} else {
+		s.fail(at, expected, "%s", found)
+	}
+}
+
+// blocksOf returns the number of the following blocks of a size in bytes whose values add up to a number of values,
+// or 0.
+func (s *source) blocksOf(values uint64, size int) (blocks int) {
+	for values > 0 && blocks < s.left()/size {
+		b := s.peek((blocks + 1) * size)
+		count := binary.LittleEndian.Uint64(b[blocks*size:])
+		if count == 0 || count > values {
+			return 0
+		}
+		values -= count
+		blocks++
+	}
+	if values > 0 {
+		return 0
+	}
+	return blocks
 }
 
 // appendBlocks reads all blocks of a vector. If the numbers of values in the blocks do not add up to the
