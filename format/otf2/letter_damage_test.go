@@ -1,8 +1,11 @@
 package otf2
 
 import (
+	"bytes"
+	"fmt"
 	"io/fs"
 	"slices"
+	"strings"
 	"testing"
 	"testing/fstest"
 )
@@ -18,5 +21,41 @@ func TestLetter_0_directory(t *testing.T) {
 		if !slices.Equal(events, want) || !slices.Contains(defects, wrong) {
 			t.Errorf("%s: events %q, defects %q; want %q, %q", name, events, defects, want, wrong)
 		}
+	}
+}
+
+// TestLetter_5_severalDamages checks that each damaged record of a file is reported, and each once.
+func TestLetter_5_severalDamages(t *testing.T) {
+	sound := letterDefinitions()
+	var want []string
+	wrong := func(name string, at int, found, expected string) {
+		want = append(want, fmt.Sprintf("%s:0x%x otf2.damaged: found %s, expected %s", name, at, found, expected))
+	}
+	// twice returns two damaged records among enough others for reading to continue behind each.
+	twice := func(name string, id int, damaged []byte, others ...[]byte) []byte {
+		between := bytes.Join(others, nil)
+		for i := range 2 {
+			wrong(name, headerSize+(i+1)*len(between)+i*len(damaged), fmt.Sprintf("record %d of %d bytes", id,
+				len(damaged)-2), "one with all its fields")
+		}
+		return slices.Concat(between, damaged, between, damaged, between)
+	}
+	m := letterArchive(slices.Concat([][]byte{twice("t.def", defString, letterRecord(defString, []byte("\x01\x09foo")),
+		slices.Repeat(sound[1:2], 6)...)}, sound)...)
+	text := slices.Repeat(sound[1:2], 6)
+	clock := letterRecord(localClock, make([]byte, 8), letterNumbers(0), make([]byte, 8))
+	b := letterChunk(1, 0, twice("t/1.def", localClock, letterRecord(localClock, make([]byte, 4)), text...))
+	for i := range 2 {
+		wrong("t/1.def", len(b)+(i+1)*len(clock), "a second clock offset at 0",
+			"a clock offset at another time; weft uses the first one")
+	}
+	m["t/1.def"].Data = slices.Concat(b, clock, clock, clock, letterEnd)
+	kinds := slices.Repeat([][]byte{letterRecord(defMarker, letterNumbers(0), []byte("g\x00c\x00\x01"))}, 6)
+	m["t.marker"] = letterMarkers(twice("t.marker", markerEvent, letterRecord(markerEvent, make([]byte, 3)), kinds...))
+	events, defects := letterRead(t, m)
+	defects = slices.DeleteFunc(defects, func(s string) bool { return !strings.Contains(s, "otf2.damaged") })
+	slices.Sort(want)
+	if !slices.Equal(events, letterEvents) || !slices.Equal(defects, want) {
+		t.Errorf("events %q, defects\n%s\nwant\n%s", events, strings.Join(defects, "\n"), strings.Join(want, "\n"))
 	}
 }
