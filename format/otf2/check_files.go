@@ -28,8 +28,7 @@ func (c *checker) checkRecord(path string, at int64, types []recordType, r *Reco
 		return c.report(rule, trace.Warning, path, at, t.name+" with "+found, expected)
 	}
 	if s == unusual && !c.a.laterVersion() {
-		if err := wrong("otf2.record-bytes", "bytes after its fields, or a number with unnecessary bytes",
-			"none"); err != nil {
+		if err := wrong("otf2.record-bytes", extraBytes, "none"); err != nil {
 			return err
 		}
 	}
@@ -60,6 +59,38 @@ func recordWord(types []recordType) string {
 	}
 	return "record"
 }
+
+// localNames holds the names of the records that only local definition files have.
+var localNames = map[uint8]string{localMapping: "MappingTable", localClock: "ClockOffset"}
+
+// checkLocalDefinitions checks the records in a location's own definition file. The decoder has already reported the
+// damaged ones.
+func (c *checker) checkLocalDefinitions(ctx context.Context, location uint64) error {
+	name := fmt.Sprintf("/%d.def", location)
+	state := func(id uint8, cur *cursor) recordState {
+		s, _, _ := c.a.readLocal(&localDefinitions{}, id, cur)
+		return s
+	}
+	var r Record
+	var stop error
+	c.a.scan(name, c.a.definitionChunk(), state, func(k *chunkReader, h recordHead) (recordState, error) {
+		cur := cursor{b: h.body, big: k.big}
+		var s recordState
+		if local := localNames[h.id]; local == "" {
+			if s = c.a.readRecord(definitionTypes[:], h.id, &cur, &r); s != unreadable {
+				stop = c.checkRecord(k.path, h.at, definitionTypes[:], &r, s)
+			}
+		} else if s = state(h.id, &cur); s == unusual && !c.a.laterVersion() {
+			stop = c.report("otf2.record-bytes", trace.Warning, k.path, h.at, local+" with "+extraBytes, "none")
+		}
+		stop = cmp.Or(stop, ctx.Err())
+		return s, stop
+	})
+	return stop
+}
+
+// extraBytes says what is wrong with the bytes of a record that is not damaged.
+const extraBytes = "bytes after its fields, or a number with unnecessary bytes"
 
 // checkMarkers checks the records of the marker file. The decoder has already reported damaged records and times that
 // are too large.

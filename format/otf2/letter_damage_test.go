@@ -59,3 +59,22 @@ func TestLetter_5_severalDamages(t *testing.T) {
 		t.Errorf("events %q, defects\n%s\nwant\n%s", events, strings.Join(defects, "\n"), strings.Join(want, "\n"))
 	}
 }
+
+// TestLetter_5_localRecords checks that unknown and overlong records of a local definition file are reported.
+func TestLetter_5_localRecords(t *testing.T) {
+	m := letterArchive(letterDefinitions()...)
+	unknown := letterRecord(99, []byte{1, 2})
+	clock := letterRecord(localClock, make([]byte, 8), letterNumbers(0), make([]byte, 8), []byte{7})
+	text := letterRecord(defString, letterNumbers(1), []byte("x\x00"), []byte{7})
+	others := bytes.Repeat(letterText(1, ""), 6)
+	m["t/0.def"].Data = append(letterChunk(1, 0, unknown, others, clock, others, text, others), letterEnd...)
+	events, defects := letterRead(t, m)
+	extra := "bytes after its fields, or a number with unnecessary bytes, expected none"
+	at := headerSize + len(unknown) + len(others)
+	want := []string{"t/0.def:0x12 otf2.unknown-record: found definition 99, expected a definition of OTF2 3.0; weft " +
+		"ignores it", fmt.Sprintf("t/0.def:0x%x otf2.record-bytes: found ClockOffset with %s", at, extra),
+		fmt.Sprintf("t/0.def:0x%x otf2.record-bytes: found String with %s", at+len(clock)+len(others), extra)}
+	if !slices.Equal(events, letterEvents) || !slices.Equal(defects, want) {
+		t.Errorf("events %q, defects\n%s\nwant\n%s", events, strings.Join(defects, "\n"), strings.Join(want, "\n"))
+	}
+}
