@@ -3,8 +3,10 @@ package otf2
 import (
 	"cmp"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"io/fs"
 	"slices"
 	"strconv"
@@ -58,6 +60,52 @@ func recordWord(types []recordType) string {
 		return "definition"
 	}
 	return "record"
+}
+
+// maxKnown is the maximum number of definitions whose contents are compared.
+const maxKnown = 1 << 18
+
+// knownDefinitions holds hashes of the contents of definitions, to find different definitions of the same id.
+type knownDefinitions struct {
+	seed maphash.Seed
+	sums map[definitionName]uint64
+}
+
+type definitionName struct {
+	kind uint8
+	id   uint64
+}
+
+// add reports a definition whose id belongs to another definition of the same kind.
+func (k *knownDefinitions) add(c *checker, at int64, r *Record) error {
+	t := typeByID(definitionTypes[:], r.ID)
+	if t == nil || len(r.Values) == 0 || t.fields[0].name != "self" {
+		return nil
+	}
+	if k.sums == nil {
+		k.seed, k.sums = maphash.MakeSeed(), map[definitionName]uint64{}
+	}
+	var h maphash.Hash
+	h.SetSeed(k.seed)
+	for _, v := range r.Values {
+		var b [8]byte
+		binary.LittleEndian.PutUint64(b[:], v)
+		h.Write(b[:])
+	}
+	for _, text := range r.Texts {
+		h.WriteString(text)
+		h.WriteByte(0)
+	}
+	key, sum := definitionName{r.ID, r.Values[0]}, h.Sum64()
+	before, ok := k.sums[key]
+	switch {
+	case ok && before != sum:
+		return c.report("otf2.duplicate", trace.Note, c.a.path+".def", at,
+			fmt.Sprintf("another %s with id %d", t.name, key.id), "one definition of an id")
+	case !ok && len(k.sums) < maxKnown:
+		k.sums[key] = sum
+	}
+	return nil
 }
 
 // localNames holds the names of the records that only local definition files have.

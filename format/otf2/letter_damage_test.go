@@ -2,12 +2,15 @@ package otf2
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io/fs"
 	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"github.com/weft-trace/weft/format"
 )
 
 // TestLetter_0_directory checks that a directory in place of a file is a defect of that file, and costs no other file.
@@ -76,5 +79,34 @@ func TestLetter_5_localRecords(t *testing.T) {
 		fmt.Sprintf("t/0.def:0x%x otf2.record-bytes: found String with %s", at+len(clock)+len(others), extra)}
 	if !slices.Equal(events, letterEvents) || !slices.Equal(defects, want) {
 		t.Errorf("events %q, defects\n%s\nwant\n%s", events, strings.Join(defects, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// TestLetter_8_duplicates checks that different definitions of the same id are reported, and equal ones are not.
+func TestLetter_8_duplicates(t *testing.T) {
+	sound := letterDefinitions()
+	m := letterArchive(append(slices.Clone(sound), sound[4], letterText(4, "other"), letterText(9, "new"))...)
+	at := headerSize + len(slices.Concat(sound...)) + len(sound[4])
+	opt := &format.ReadOptions{Report: format.NewReport()}
+	d, err := Format{}.Open(context.Background(), format.Source{FS: m, Name: "t.otf2", Path: "t.otf2"}, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	if err := d.NewChecker().Finish(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{fmt.Sprintf("t.def:0x%x: note: otf2.duplicate: found another String with id 4, expected one "+
+		"definition of an id", at)}
+	var found []string
+	for _, r := range opt.Report.Rules() {
+		for _, x := range r.First {
+			if r.Rule == "otf2.duplicate" {
+				found = append(found, x.Error())
+			}
+		}
+	}
+	if !slices.Equal(found, want) {
+		t.Errorf("found %q, want %q", found, want)
 	}
 }
