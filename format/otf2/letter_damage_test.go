@@ -63,6 +63,23 @@ func TestLetter_5_severalDamages(t *testing.T) {
 	}
 }
 
+// TestLetter_5_overview checks that an overview of a damaged archive reports no damage again.
+func TestLetter_5_overview(t *testing.T) {
+	m := letterArchive(append(letterDefinitions(), letterRecord(defString, []byte("\x01\x09foo")))...)
+	opt := &format.ReadOptions{Report: format.NewReport()}
+	d, err := Format{}.Open(context.Background(), format.Source{FS: m, Name: "t.otf2", Path: "t.otf2"}, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	if _, err := d.(*decoder).definitionRecords(); err != nil {
+		t.Fatal(err)
+	}
+	if l := opt.Report.Rules(); len(l) != 1 || l[0].Count != 1 {
+		t.Errorf("found %v, want one defect", l)
+	}
+}
+
 // TestLetter_5_localRecords checks that unknown and overlong records of a local definition file are reported.
 func TestLetter_5_localRecords(t *testing.T) {
 	m := letterArchive(letterDefinitions()...)
