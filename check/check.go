@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/weft-trace/weft/analysis"
@@ -174,13 +175,35 @@ func Unreadable(path string, err error) *trace.Defect {
 		Position: trace.Position{File: path}, Expected: "the beginning of a trace"}
 	text := strings.TrimPrefix(err.Error(), path)
 	if at, found, ok := strings.Cut(text, ": found "); ok {
-		d.Record, text = strings.Trim(at, ": "), found
+		if at, ok = strings.CutPrefix(at, ":"); !ok || !setPlace(&d.Position, at) {
+			d.Record = strings.Trim(at, ": ")
+		}
+		text = found
 	}
 	d.Found = strings.TrimPrefix(text, ": ")
 	if i := strings.LastIndex(d.Found, ", expected "); i >= 0 {
 		d.Found, d.Expected = d.Found[:i], d.Found[i+len(", expected "):]
 	}
 	return d
+}
+
+// setPlace sets the offset or the line of a position from its text. It returns false for another text.
+func setPlace(p *trace.Position, at string) bool {
+	digits, binary := strings.CutPrefix(at, "0x")
+	base := 10
+	if binary {
+		base = 16
+	}
+	n, err := strconv.ParseInt(digits, base, 64)
+	if err != nil || n < 0 || !binary && n == 0 {
+		return false
+	}
+	if p.Binary = binary; binary {
+		p.Offset = n
+	} else {
+		p.Line = n
+	}
+	return true
 }
 
 // hasEvents reports whether the scan has delivered any events of a location.

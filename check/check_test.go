@@ -362,7 +362,10 @@ func TestRules(t *testing.T) {
 	}
 	tested["trace.time-order"] = true
 	for text, want := range map[string]string{
-		"a.otf2:0x2: found 1, expected 2": "a.otf2: error: trace.unreadable: 0x2: found 1, expected 2",
+		"a.otf2:0x2: found 1, expected 2": "a.otf2:0x2: error: trace.unreadable: found 1, expected 2",
+		"a.otf2:3: found 1, expected 2":   "a.otf2:3: error: trace.unreadable: found 1, expected 2",
+		"a.otf2: x: found 1, expected 2":  "a.otf2: error: trace.unreadable: x: found 1, expected 2",
+		"b.def:0x2: found 1, expected 2":  "a.otf2: error: trace.unreadable: b.def:0x2: found 1, expected 2",
 		"a.otf2: no end":                  "a.otf2: error: trace.unreadable: found no end, expected the beginning of a trace",
 	} {
 		if got := Unreadable("a.otf2", errors.New(text)).Error(); got != want {

@@ -97,7 +97,7 @@ func checkAll(t *testing.T, a archive, opt *format.ReadOptions) error {
 	d, err := f.Open(ctx, src, opt)
 	if err != nil {
 		defect := check.Unreadable(a.main, err)
-		if defect.Position.File != a.main || !strings.HasPrefix(defect.Record, "0x") || defect.Found == "" ||
+		if defect.Position.File != a.main || !defect.Position.Binary || defect.Record != "" || defect.Found == "" ||
 			defect.Expected == "" {
 			t.Errorf("%v: %v", err, defect)
 		}

@@ -22,6 +22,9 @@ func FileSource(path string) Source {
 	return Source{FS: folder{os.DirFS(filepath.Dir(path)), filepath.Dir(path)}, Name: filepath.Base(path), Path: path}
 }
 
+// ErrDirectory is the error of [Source.OpenName] for a directory. The error of OpenName wraps it.
+var ErrDirectory = errors.New("found a directory, expected a trace file")
+
 // Open opens the main file for random access. It copies a file without random access, such as a
 // pipe, to a temporary file. It also returns the size in bytes.
 func (s Source) Open() (DataFile, int64, error) {
@@ -49,7 +52,7 @@ func (s Source) OpenName(name string) (DataFile, int64, error) {
 	}
 	if st.IsDir() {
 		f.Close()
-		return nil, 0, fmt.Errorf("%s: found a directory, expected a trace file", s.Path)
+		return nil, 0, fmt.Errorf("%s: %w", s.Path, ErrDirectory)
 	}
 	if r, ok := f.(DataFile); ok && st.Mode().IsRegular() {
 		return r, st.Size(), nil

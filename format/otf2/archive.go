@@ -68,7 +68,7 @@ func (a *Archive) properties() iter.Seq2[string, string] {
 // Definitions calls use for each global definition, in file order, with the record and its offset in the file.
 // The record has the values of the file: they are not adapted to later versions, which give some fields
 // another meaning. The record is valid only during the call. Unknown definitions have no values. Definitions
-// skips damaged records, and returns the error of the first damaged record at the end. If use returns an
+// skips damaged records, and returns their errors at the end, as one error if there are several. If use returns an
 // error, Definitions returns that error immediately.
 func (a *Archive) Definitions(use func(at int64, r *Record) error) error {
 	return a.eachRecord(".def", a.definitionChunk(), definitionTypes[:], withoutState(use))
@@ -154,17 +154,19 @@ func (a *Archive) readRecord(types []recordType, id uint8, c *cursor, r *Record)
 }
 
 // scan reads a file in which every record has a length. It calls use for each record; use also returns the state
-// of the record. state returns the state of bytes that may be a record. At the end, scan returns the first defect.
+// of the record. state returns the state of bytes that may be a record. At the end, scan returns the defects.
 // If use returns an error, scan returns that error immediately.
 func (a *Archive) scan(name string, chunk uint64, state func(id uint8, c *cursor) recordState,
-	use func(c *chunkReader, h recordHead) (recordState, error)) (first error) {
+	use func(c *chunkReader, h recordHead) (recordState, error)) error {
 	c, err := openChunks(a.files, a.src, a.name+name, a.path+name, chunk)
 	if err != nil {
 		return err
 	}
 	defer c.close()
 	s := recordSearch{c: c, state: state, budget: resyncBudget*c.size + partSize}
+	var found fileDefects
 	later := a.laterVersion()
+	skipped := false // whether the bytes up to the end of the chunk have been skipped because of a defect
 	for k := int64(0); ; k = c.chunkNumber() + 1 {
 		err := c.begin(k)
 		for err == nil {
@@ -176,9 +178,9 @@ func (a *Archive) scan(name string, chunk uint64, state func(id uint8, c *cursor
 			if errors.As(err, &wrong) && h.at > 0 {
 				// Other bytes than zeros after the end of a chunk are no defect.
 				if e := s.resume(&h, 0, wrong); h.id > endOfBuffer || c.offset() < c.end || c.end == c.size {
-					first = cmp.Or(first, e)
+					found.add(e)
 				}
-				err = nil
+				err, skipped = nil, c.offset() == c.end
 				continue
 			}
 			if err != nil {
@@ -196,22 +198,59 @@ func (a *Archive) scan(name string, chunk uint64, state func(id uint8, c *cursor
 			case x == unusual && !later:
 				e = s.resume(&h, natural, nil)
 			}
-			first = cmp.Or(first, e)
+			found.add(e)
+			skipped = e != nil && c.offset() == c.end
 		}
 		var bad *FileError
 		switch {
 		case err == nil:
-			return first
+			return found.err()
 		case err == io.EOF:
 			err = c.missingEnd()
 		case !errors.As(err, &bad):
 			return err
 		}
-		if first = cmp.Or(first, err); c.end == c.size {
-			return first
+		if !skipped {
+			found.add(err)
+		}
+		if skipped = false; c.end == c.size {
+			return found.err()
 		}
 	}
 }
+
+// maxDefects is the maximum number of defects of a file that are collected.
+const maxDefects = 10_000
+
+// fileDefects collects the defects of a file. As an error, it has the text of the first defect.
+type fileDefects struct{ list []error }
+
+// add adds a defect, or the defects of another list. It ignores nil.
+func (d *fileDefects) add(err error) {
+	switch l, ok := err.(*fileDefects); {
+	case ok:
+		d.list = append(d.list, l.list...)
+	case err != nil && len(d.list) < maxDefects:
+		d.list = append(d.list, err)
+	}
+}
+
+// err returns the defects, or nil if there are none.
+func (d *fileDefects) err() error {
+	switch len(d.list) {
+	case 0:
+		return nil
+	case 1:
+		return d.list[0]
+	}
+	return d
+}
+
+// Error returns the text of the first defect.
+func (d *fileDefects) Error() string { return d.list[0].Error() }
+
+// Unwrap returns all defects.
+func (d *fileDefects) Unwrap() []error { return d.list }
 
 // idMap maps the ids of a location's own file to the ids of the archive. An id without an entry does not
 // change.
@@ -247,24 +286,24 @@ type localDefinitions struct {
 }
 
 // localDefinitions reads the definitions in a location's own file, which may be missing. It skips damaged
-// records, and returns the error of the first damaged record.
+// records, and returns their errors as [Archive.Definitions] does.
 func (a *Archive) localDefinitions(location uint64) (*localDefinitions, error) {
 	l := &localDefinitions{}
-	var first error
+	var wrong fileDefects
 	err := a.scan(fmt.Sprintf("/%d.def", location), a.definitionChunk(), func(id uint8, cur *cursor) recordState {
 		state, _, _ := a.readLocal(&localDefinitions{}, id, cur)
 		return state
 	}, func(c *chunkReader, h recordHead) (recordState, error) {
 		state, found, expected := a.readLocal(l, h.id, &cursor{b: h.body, big: c.big})
 		if found != "" {
-			first = cmp.Or[error](first, c.errorAt(h.at, expected, "%s", found))
+			wrong.add(c.errorAt(h.at, expected, "%s", found))
 		}
 		return state, nil
 	})
-	if archive.IsMissing(err) {
-		err = nil
+	if !archive.IsMissing(err) {
+		wrong.add(err)
 	}
-	return l, cmp.Or(first, err)
+	return l, wrong.err()
 }
 
 // readLocal reads a record of a location's own definition file into l. It returns what is wrong with the contents of a
@@ -406,8 +445,17 @@ func (a *Archive) LocationIDs() ([]uint64, error) {
 	return slices.Clip(ids), err
 }
 
-// reportDefect reports err as a defect if the trace is the cause of the error. It returns other errors.
+// reportDefect reports err, or each error of a file, as a defect if the trace is the cause of the error. It returns
+// other errors.
 func reportDefect(opt *format.ReadOptions, err error) error {
+	if d, ok := err.(*fileDefects); ok {
+		for _, err := range d.list {
+			if err := reportDefect(opt, err); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 	return archive.ReportDefect(opt, err, damagedRule, "otf2.missing-file", "a file of the archive")
 }
 

@@ -62,10 +62,12 @@ func (c *checker) Finish(ctx context.Context) error {
 	definitions, named := uint64(0), uint64(0)
 	seen := map[uint64]bool{}
 	var stop error
+	var known knownDefinitions
 	// The decoder has already reported damaged records.
 	a.eachRecord(".def", a.definitionChunk(), definitionTypes[:], func(at int64, r *Record, s recordState) error {
 		definitions++
-		stop = cmp.Or(c.checkRecord(a.path+".def", at, definitionTypes[:], r, s), c.checkReferences(at, r))
+		stop = cmp.Or(c.checkRecord(a.path+".def", at, definitionTypes[:], r, s), c.checkReferences(at, r),
+			known.add(c, at, r))
 		if stop != nil {
 			return stop
 		}
@@ -110,6 +112,9 @@ func (c *checker) Finish(ctx context.Context) error {
 		return l, ok, nil
 	}, func(_ int, l locationDefinition) (struct{}, error) {
 		c := c.checkerOfLocation(l.id)
+		if err := c.checkLocalDefinitions(ctx, l.id); err != nil {
+			return struct{}{}, err
+		}
 		if err := c.checkEvents(ctx, l); err != nil {
 			return struct{}{}, err
 		}

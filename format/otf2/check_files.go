@@ -3,8 +3,10 @@ package otf2
 import (
 	"cmp"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"io/fs"
 	"slices"
 	"strconv"
@@ -28,8 +30,7 @@ func (c *checker) checkRecord(path string, at int64, types []recordType, r *Reco
 		return c.report(rule, trace.Warning, path, at, t.name+" with "+found, expected)
 	}
 	if s == unusual && !c.a.laterVersion() {
-		if err := wrong("otf2.record-bytes", "bytes after its fields, or a number with unnecessary bytes",
-			"none"); err != nil {
+		if err := wrong("otf2.record-bytes", extraBytes, "none"); err != nil {
 			return err
 		}
 	}
@@ -60,6 +61,84 @@ func recordWord(types []recordType) string {
 	}
 	return "record"
 }
+
+// maxKnown is the maximum number of definitions whose contents are compared.
+const maxKnown = 1 << 18
+
+// knownDefinitions holds hashes of the contents of definitions, to find different definitions of the same id.
+type knownDefinitions struct {
+	seed maphash.Seed
+	sums map[definitionName]uint64
+}
+
+type definitionName struct {
+	kind uint8
+	id   uint64
+}
+
+// add reports a definition whose id belongs to another definition of the same kind.
+func (k *knownDefinitions) add(c *checker, at int64, r *Record) error {
+	t := typeByID(definitionTypes[:], r.ID)
+	if t == nil || len(r.Values) == 0 || t.fields[0].name != "self" {
+		return nil
+	}
+	if k.sums == nil {
+		k.seed, k.sums = maphash.MakeSeed(), map[definitionName]uint64{}
+	}
+	var h maphash.Hash
+	h.SetSeed(k.seed)
+	for _, v := range r.Values {
+		var b [8]byte
+		binary.LittleEndian.PutUint64(b[:], v)
+		h.Write(b[:])
+	}
+	for _, text := range r.Texts {
+		h.WriteString(text)
+		h.WriteByte(0)
+	}
+	key, sum := definitionName{r.ID, r.Values[0]}, h.Sum64()
+	before, ok := k.sums[key]
+	switch {
+	case ok && before != sum:
+		return c.report("otf2.duplicate", trace.Note, c.a.path+".def", at,
+			fmt.Sprintf("another %s with id %d", t.name, key.id), "one definition of an id")
+	case !ok && len(k.sums) < maxKnown:
+		k.sums[key] = sum
+	}
+	return nil
+}
+
+// localNames holds the names of the records that only local definition files have.
+var localNames = map[uint8]string{localMapping: "MappingTable", localClock: "ClockOffset"}
+
+// checkLocalDefinitions checks the records in a location's own definition file. The decoder has already reported the
+// damaged ones.
+func (c *checker) checkLocalDefinitions(ctx context.Context, location uint64) error {
+	name := fmt.Sprintf("/%d.def", location)
+	state := func(id uint8, cur *cursor) recordState {
+		s, _, _ := c.a.readLocal(&localDefinitions{}, id, cur)
+		return s
+	}
+	var r Record
+	var stop error
+	c.a.scan(name, c.a.definitionChunk(), state, func(k *chunkReader, h recordHead) (recordState, error) {
+		cur := cursor{b: h.body, big: k.big}
+		var s recordState
+		if local := localNames[h.id]; local == "" {
+			if s = c.a.readRecord(definitionTypes[:], h.id, &cur, &r); s != unreadable {
+				stop = c.checkRecord(k.path, h.at, definitionTypes[:], &r, s)
+			}
+		} else if s = state(h.id, &cur); s == unusual && !c.a.laterVersion() {
+			stop = c.report("otf2.record-bytes", trace.Warning, k.path, h.at, local+" with "+extraBytes, "none")
+		}
+		stop = cmp.Or(stop, ctx.Err())
+		return s, stop
+	})
+	return stop
+}
+
+// extraBytes says what is wrong with the bytes of a record that is not damaged.
+const extraBytes = "bytes after its fields, or a number with unnecessary bytes"
 
 // checkMarkers checks the records of the marker file. The decoder has already reported damaged records and times that
 // are too large.

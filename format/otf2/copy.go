@@ -2,6 +2,7 @@ package otf2
 
 import (
 	"context"
+	"errors"
 	"io"
 	"io/fs"
 	"os"
@@ -57,7 +58,8 @@ func (Format) Copy(ctx context.Context, src format.Source, ro *format.ReadOption
 		}
 	}
 	for from, to := range files {
-		if err := archive.Copy(ctx, src, from, from, to); err != nil && !archive.IsMissing(err) {
+		err := archive.Copy(ctx, src, from, from, to)
+		if err != nil && !archive.IsMissing(err) && !errors.Is(err, format.ErrDirectory) {
 			return nil, err
 		}
 	}

@@ -436,7 +436,8 @@ func TestCheck(t *testing.T) {
 	if rules := checked(t, src); rules != "otf2.unlisted-location 1 " {
 		t.Errorf("a location without a definition: %s", rules)
 	}
-	if rules := checked(t, format.FileSource("testdata/ok/ring/eztrace_log.otf2")); rules != "otf2.counts 4 " {
+	rules := checked(t, format.FileSource("testdata/ok/ring/eztrace_log.otf2"))
+	if rules != "otf2.counts 4 otf2.duplicate 1 " {
 		t.Errorf("EZTrace's archive: %s", rules)
 	}
 }

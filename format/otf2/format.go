@@ -78,6 +78,10 @@ var about = format.About{
 				"to a rank that its communicator does not have. weft uses a stand-in for the definition, or ignores " +
 				"the reference.",
 			Example: "Enter of region 9 without such a definition; MpiSend to rank 7 of a communicator of 4"},
+		{ID: "otf2.duplicate", Severity: trace.Note,
+			Doc: "Definitions of the same kind have the same id and different contents, as in archives of EZTrace. " +
+				"weft compares the first 262144 definitions.",
+			Example: "a group 0 of locations, and another group 0 of ranks"},
 		{ID: "otf2.value", Severity: trace.Warning,
 			Doc: "A field has a number that its enumeration does not have. Or a metric or an attribute has another " +
 				"type, or fewer values, than its definition. A bit may be wrong.",

@@ -45,5 +45,7 @@ func (d *decoder) definitionRecords() ([]format.DefinitionRecords, error) {
 			out = append(out, format.DefinitionRecords{Type: name, Count: count})
 		}
 	}
-	return out, reportDefect(d.opt, err)
+	quiet := *d.opt // the decoder has already reported damaged records
+	quiet.Report, quiet.Strict = nil, false
+	return out, reportDefect(&quiet, err)
 }

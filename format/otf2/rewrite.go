@@ -188,7 +188,7 @@ func (e *encoder) defineMarkers(p *source) error {
 		e.renameTexts(r)
 		return e.w.Mark(r)
 	})
-	if bad := (*FileError)(nil); errors.As(err, &bad) {
+	if bad := (*FileError)(nil); errors.As(err, &bad) || errors.Is(err, format.ErrDirectory) {
 		return nil // the decoder has reported the defect
 	}
 	return err

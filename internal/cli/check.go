@@ -42,7 +42,7 @@ type checkRule struct {
 type checkPlace struct {
 	File     string `json:"file"`
 	Line     int64  `json:"line,omitempty"`
-	Offset   int64  `json:"offset,omitempty"`
+	Offset   *int64 `json:"offset,omitempty"`
 	Record   string `json:"record,omitempty"`
 	Location string `json:"location,omitempty"` // id
 	Time     *int64 `json:"time,omitempty"`     // ticks
@@ -271,8 +271,11 @@ func newCheckRule(x format.RuleCount, rules []format.Rule, d format.Events) chec
 		rule.Doc = rules[i].Doc
 	}
 	for _, x := range x.First {
-		p := checkPlace{File: x.Position.File, Line: x.Position.Line, Offset: x.Position.Offset, Record: x.Record,
-			Found: x.Found, Expected: x.Expected, defect: x}
+		p := checkPlace{File: x.Position.File, Line: x.Position.Line, Record: x.Record, Found: x.Found,
+			Expected: x.Expected, defect: x}
+		if x.Position.Binary {
+			p.Offset = &x.Position.Offset
+		}
 		if e := x.Event; e.HasLocation && d != nil && int64(e.Location) < int64(d.Defs().Locations.Len()) {
 			p.Location = d.Defs().Locations.At(e.Location).ID
 		}

@@ -63,7 +63,8 @@ func (m *MissingFile) Unwrap() error { return m.Err }
 func IsMissing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
 
 // ReportDefect reports a [FileError] as a defect of the rule damaged. It reports a [MissingFile] as a defect
-// of the rule missing, with expected as the text of what was expected. It returns any other error.
+// of the rule missing, or of the rule damaged if a directory is in place of the file, with expected as the text of what
+// was expected. It returns any other error.
 func ReportDefect(opt *format.ReadOptions, err error, damaged, missing, expected string) error {
 	var f *FileError
 	var m *MissingFile
@@ -73,6 +74,9 @@ func ReportDefect(opt *format.ReadOptions, err error, damaged, missing, expected
 	case IsMissing(err) && errors.As(err, &m):
 		return opt.Defect(&trace.Defect{Rule: missing, Severity: trace.Error, Position: trace.Position{File: m.Path},
 			Found: "no such file", Expected: expected})
+	case errors.Is(err, format.ErrDirectory) && errors.As(err, &m):
+		return opt.Defect(&trace.Defect{Rule: damaged, Severity: trace.Error, Position: trace.Position{File: m.Path},
+			Found: "a directory", Expected: expected})
 	}
 	return err
 }
@@ -112,15 +116,11 @@ func Files(src format.Source, begin, shown string, names []string) (list []forma
 	return list, err
 }
 
-// Copy copies a file of a trace to the path to. The error is a [MissingFile] if the file does not
-// exist.
+// Copy copies a file of a trace to the path to. The error is a [MissingFile] if the file cannot be opened.
 func Copy(ctx context.Context, src format.Source, name, path, to string) error {
 	f, size, err := src.OpenName(name)
-	if IsMissing(err) {
-		return &MissingFile{path, err}
-	}
 	if err != nil {
-		return err
+		return &MissingFile{path, err}
 	}
 	defer f.Close()
 	out, err := os.Create(to)
