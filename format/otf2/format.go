@@ -61,17 +61,18 @@ var about = format.About{
 			Example: "a chunk whose header says events 1 to 500, with 499 of them"},
 		{ID: "otf2.counts", Severity: trace.Warning,
 			Doc: "A number differs from the number that the archive states: the definitions or locations in the " +
-				"anchor file, the samples in a thumbnail, the records in the begin of a snapshot, or the events in " +
-				"the definition of a location (a note, because EZTrace states 2 for all locations). weft does not " +
-				"use these numbers. The OTF2 library rejects an archive with another number of definitions (an " +
-				"error).",
+				"anchor file, the samples in a thumbnail and their values, the headers of a thumbnail, the begins of a " +
+				"snapshot, the records in the begin of a snapshot, or the events in the definition of a location (a " +
+				"note, because EZTrace states 2 for all locations). weft does not use these numbers. The OTF2 library " +
+				"rejects an archive with another number of definitions (an error).",
 			Example: "4 locations in the anchor file, and 3 definitions of locations"},
 		{ID: "otf2.carried", Severity: trace.Error,
 			Doc: "Data of another format that weft stored in the archive is damaged. weft uses the ordinary records " +
 				"of OTF2 instead.",
 			Example: "a changed byte in what weft keeps of a PICL trace"},
 		{ID: "otf2.clock", Severity: trace.Error,
-			Doc:     "The clock has 0 ticks per second, or too many. weft reads a tick as a second.",
+			Doc: "The clock has 0 ticks per second, or too many, or the archive does not define it. weft reads a tick " +
+				"as a second.",
 			Example: "ClockProperties with 0 ticks per second"},
 		{ID: "otf2.undefined", Severity: trace.Warning,
 			Doc: "An event, an attribute of an event, or a definition refers to a definition that does not exist, or " +
@@ -104,7 +105,8 @@ var about = format.About{
 				"the events, or raises the smaller time to the time before it.",
 			Example: "a time of 500 ticks after one of 600"},
 		{ID: "otf2.time-range", Severity: trace.Error,
-			Doc:     "An event has a time of 2⁶³ ticks or more. weft skips the event.",
+			Doc: "An event or a marker has a time of 2⁶³ ticks or more. weft skips it. Or a marker is longer; weft " +
+				"reads it as the longest one.",
 			Example: "a time of 2⁶³ ticks"},
 	},
 }
