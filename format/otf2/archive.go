@@ -281,8 +281,9 @@ type ClockOffset struct {
 
 // localDefinitions holds the definitions in a location's own file.
 type localDefinitions struct {
-	maps   [mappedTables]*idMap
-	clocks []ClockOffset
+	maps    [mappedTables]*idMap
+	clocks  []ClockOffset
+	unusual bool // check must read the file: it has other records, or unusual ones
 }
 
 // localDefinitions reads the definitions in a location's own file, which may be missing. It skips damaged
@@ -295,6 +296,7 @@ func (a *Archive) localDefinitions(location uint64) (*localDefinitions, error) {
 		return state
 	}, func(c *chunkReader, h recordHead) (recordState, error) {
 		state, found, expected := a.readLocal(l, h.id, &cursor{b: h.body, big: c.big})
+		l.unusual = l.unusual || state != valid || localNames[h.id] == ""
 		if found != "" {
 			wrong.add(c.errorAt(h.at, expected, "%s", found))
 		}

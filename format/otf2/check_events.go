@@ -93,15 +93,17 @@ func (c *checker) checkEvents(ctx context.Context, l locationDefinition) error {
 
 // eventChecker checks the events of a location.
 type eventChecker struct {
-	plain fastChecker
-	count recordCounter
-	times outsideCounter
+	unusualDefinitions bool // see localDefinitions
+	plain              fastChecker
+	count              recordCounter
+	times              outsideCounter
 }
 
 // newEventChecker returns a checker of the events that r reads.
 func newEventChecker(c *checker, r *EventReader, location uint64) *eventChecker {
-	return &eventChecker{count: recordCounter{begin: -1}, times: outsideCounter{statedExtent: c.ranks.stated},
-		plain: fastChecker{c: c, r: r, location: location, comm: undefined64, metric: undefined64}}
+	return &eventChecker{unusualDefinitions: r.local.unusual,
+		plain: fastChecker{c: c, r: r, location: location, comm: undefined64, metric: undefined64},
+		count: recordCounter{begin: -1}, times: outsideCounter{statedExtent: c.ranks.stated}}
 }
 
 // add checks the event that the reader has read last.
