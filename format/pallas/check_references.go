@@ -71,7 +71,7 @@ func (c *checker) checkAttributeRefs(t *Thread, event int) error {
 	for ; ok; l, rest, ok = nextList(rest) {
 		values, _ = l.values(values[:0]) // the reader reports damaged lists
 		for _, v := range values {
-			if reported[v.Attribute] || t.Archive.Definitions.Attribute(v.Attribute) != nil {
+			if v.Attribute == packedRow || reported[v.Attribute] || t.Archive.Definitions.Attribute(v.Attribute) != nil {
 				continue
 			}
 			reported[v.Attribute] = true
@@ -95,5 +95,5 @@ func (c *checker) checkReference(file, kind string, ref uint32, target string, t
 		return nil
 	}
 	return c.warn("pallas.undefined", file, noOffset, fmt.Sprintf("%s %d with the %s %d", kind, ref, target, to),
-		"a "+target+" that the trace defines")
+		"one that the trace defines")
 }
