@@ -174,17 +174,17 @@ func (a *Archive) scan(name string, chunk uint64, state func(id uint8, c *cursor
 			if h, err = c.next(); err == nil && h.id == endOfFile {
 				break
 			}
-			var wrong *FileError
-			if errors.As(err, &wrong) && h.at > 0 {
+			if err != nil {
+				var wrong *FileError
+				if !errors.As(err, &wrong) || h.at == 0 {
+					break
+				}
 				// Other bytes than zeros after the end of a chunk are no defect.
 				if e := s.resume(&h, 0, wrong); h.id > endOfBuffer || c.offset() < c.end || c.end == c.size {
 					found.add(e)
 				}
 				err, skipped = nil, c.offset() == c.end
 				continue
-			}
-			if err != nil {
-				break
 			}
 			natural := c.offset()
 			x, e := use(c, h)
@@ -198,8 +198,9 @@ func (a *Archive) scan(name string, chunk uint64, state func(id uint8, c *cursor
 			case x == unusual && !later:
 				e = s.resume(&h, natural, nil)
 			}
-			found.add(e)
-			skipped = e != nil && c.offset() == c.end
+			if skipped = e != nil && c.offset() == c.end; e != nil {
+				found.add(e)
+			}
 		}
 		var bad *FileError
 		switch {
