@@ -66,15 +66,18 @@ func (c *checker) checkReferences(file string, d *Definitions) error {
 // checkAttributeRefs reports the attributes of an event that no definition describes, each once.
 func (c *checker) checkAttributeRefs(t *Thread, event int) error {
 	var values []Value
-	reported := map[Ref]bool{}
+	known, last := map[Ref]bool{packedRow: true}, packedRow // most attributes are the same as the one before
 	l, rest, ok := nextList(t.Events[event].attributes)
 	for ; ok; l, rest, ok = nextList(rest) {
 		values, _ = l.values(values[:0]) // the reader reports damaged lists
 		for _, v := range values {
-			if v.Attribute == packedRow || reported[v.Attribute] || t.Archive.Definitions.Attribute(v.Attribute) != nil {
+			if v.Attribute == last || known[v.Attribute] {
 				continue
 			}
-			reported[v.Attribute] = true
+			known[v.Attribute], last = true, v.Attribute
+			if t.Archive.Definitions.Attribute(v.Attribute) != nil {
+				continue
+			}
 			if err := c.checkReference(t.path, "event", uint32(event), "attribute", v.Attribute, false); err != nil {
 				return err
 			}
