@@ -205,9 +205,10 @@ func (e *encoder) appendAttributes(b []byte, x *row) []byte {
 			e.Lost.Add(e.Defs.Spec(x.kind).Name, "attribute", format.Degraded, "written as text", 1)
 		}
 		var replaced bool
+		// A rewriter counts the line ends in the original lines that it changes.
 		if b, replaced = attrlist.AppendText(b, text); (replaced || e.keyEnds[k]) && (e.from == nil || x.pos <= 0) {
 			e.Lost.Add(e.Defs.Spec(x.kind).Name, "attribute", format.Degraded, lineEndReplaced, 1)
-		} // a rewriter counts the line ends in the original lines that it changes
+		}
 	}
 	return b
 }

@@ -292,10 +292,8 @@ type localDefinitions struct {
 func (a *Archive) localDefinitions(location uint64) (*localDefinitions, error) {
 	l := &localDefinitions{}
 	var wrong fileDefects
-	err := a.scan(fmt.Sprintf("/%d.def", location), a.definitionChunk(), func(id uint8, cur *cursor) recordState {
-		state, _, _ := a.readLocal(&localDefinitions{}, id, cur)
-		return state
-	}, func(c *chunkReader, h recordHead) (recordState, error) {
+	name := fmt.Sprintf("/%d.def", location)
+	err := a.scan(name, a.definitionChunk(), a.localState, func(c *chunkReader, h recordHead) (recordState, error) {
 		state, found, expected := a.readLocal(l, h.id, &cursor{b: h.body, big: c.big})
 		l.unusual = l.unusual || state != valid || localNames[h.id] == ""
 		if found != "" {
@@ -307,6 +305,12 @@ func (a *Archive) localDefinitions(location uint64) (*localDefinitions, error) {
 		wrong.add(err)
 	}
 	return l, wrong.err()
+}
+
+// localState returns the state of bytes that may be a record of a location's own definition file.
+func (a *Archive) localState(id uint8, cur *cursor) recordState {
+	state, _, _ := a.readLocal(&localDefinitions{}, id, cur)
+	return state
 }
 
 // readLocal reads a record of a location's own definition file into l. It returns what is wrong with the contents of a

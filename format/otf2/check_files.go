@@ -115,20 +115,16 @@ var localNames = map[uint8]string{localMapping: "MappingTable", localClock: "Clo
 // damaged ones.
 func (c *checker) checkLocalDefinitions(ctx context.Context, location uint64) error {
 	name := fmt.Sprintf("/%d.def", location)
-	state := func(id uint8, cur *cursor) recordState {
-		s, _, _ := c.a.readLocal(&localDefinitions{}, id, cur)
-		return s
-	}
 	var r Record
 	var stop error
-	c.a.scan(name, c.a.definitionChunk(), state, func(k *chunkReader, h recordHead) (recordState, error) {
+	c.a.scan(name, c.a.definitionChunk(), c.a.localState, func(k *chunkReader, h recordHead) (recordState, error) {
 		cur := cursor{b: h.body, big: k.big}
 		var s recordState
 		if local := localNames[h.id]; local == "" {
 			if s = c.a.readRecord(definitionTypes[:], h.id, &cur, &r); s != unreadable {
 				stop = c.checkRecord(k.path, h.at, definitionTypes[:], &r, s)
 			}
-		} else if s = state(h.id, &cur); s == unusual && !c.a.laterVersion() {
+		} else if s = c.a.localState(h.id, &cur); s == unusual && !c.a.laterVersion() {
 			stop = c.report("otf2.record-bytes", trace.Warning, k.path, h.at, local+" with "+extraBytes, "none")
 		}
 		stop = cmp.Or(stop, ctx.Err())
@@ -145,7 +141,7 @@ const extraBytes = "bytes after its fields, or a number with unnecessary bytes"
 func (c *checker) checkMarkers(ctx context.Context) error {
 	path := c.a.path + ".marker"
 	defined := map[uint64]bool{}
-	err := c.a.Markers(func(_ int64, r *Record) error {
+	c.a.Markers(func(_ int64, r *Record) error {
 		if r.ID == defMarker {
 			defined[r.Values[0]] = true
 		}
@@ -170,10 +166,7 @@ func (c *checker) checkMarkers(ctx context.Context) error {
 		}
 		return stop
 	})
-	if stop == nil && ctx.Err() != nil {
-		return err
-	}
-	return stop
+	return cmp.Or(stop, ctx.Err())
 }
 
 // checkThumbnails checks the thumbnails that the anchor file announces.

@@ -106,7 +106,7 @@ var about = format.About{
 			Example: "a time of 500 ticks after one of 600"},
 		{ID: "otf2.time-range", Severity: trace.Error,
 			Doc: "An event or a marker has a time of 2⁶³ ticks or more. weft skips it. Or a marker is longer; weft " +
-				"reads it as the longest one.",
+				"keeps the bits, which are a negative duration.",
 			Example: "a time of 2⁶³ ticks"},
 	},
 }

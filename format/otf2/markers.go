@@ -53,12 +53,11 @@ func (m *model) readMarkers(opt *format.ReadOptions) error {
 				if err := opt.Defect(&trace.Defect{Rule: "otf2.time-range", Severity: trace.Error,
 					Position: trace.Position{File: m.a.path + ".marker", Offset: at, Binary: true},
 					Found:    fmt.Sprintf("a marker of %d ticks", v[1]),
-					Expected: "less than 2⁶³ ticks; weft reads the longest duration"}); err != nil {
+					Expected: "less than 2⁶³ ticks; weft keeps the bits, which are a negative duration"}); err != nil {
 					return err
 				}
 			}
-			m.markers = append(m.markers, marker{time: v[0], duration: min(v[1], math.MaxInt64),
-				scope: v[3], scopeID: v[4], text: r.Texts[0]})
+			m.markers = append(m.markers, marker{time: v[0], duration: v[1], scope: v[3], scopeID: v[4], text: r.Texts[0]})
 			places = append(places, v[2])
 		}
 		return nil

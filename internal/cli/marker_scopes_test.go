@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"maps"
@@ -146,5 +147,20 @@ func TestMarkersOfProcessGroups(t *testing.T) {
 	if len(groups) != 2 || len(markers) != 2 || string(groups[0][1]) != string(markers[0][1]) ||
 		string(groups[1][1]) != string(markers[1][1]) {
 		t.Errorf("expected a marker of each group; otfprint prints\n%s", out)
+	}
+}
+
+// TestLongMarker checks that an edit keeps the duration of a marker of 2⁶³ ticks or more, as otf2-marker prints it.
+func TestLongMarker(t *testing.T) {
+	in := filepath.Join("..", "..", "format", "otf2", "testdata", "ok", "snapshots", "all.otf2")
+	out := filepath.Join(t.TempDir(), "out.otf2")
+	weft(t, exitGood, "filter", "-q", "--allow-loss", "--region", "*", in, out)
+	want, _ := runTool(t, in, "otf2-marker")
+	if want == nil {
+		t.Skip("otf2-marker is not installed")
+	}
+	found, _ := runTool(t, out, "otf2-marker")
+	if !bytes.Contains(want, []byte("Duration 18446744073709551615")) || !bytes.Equal(found, want) {
+		t.Errorf("otf2-marker prints\n%s\nof the edit, and of the archive\n%s", found, want)
 	}
 }
