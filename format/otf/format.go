@@ -126,7 +126,7 @@ func (Format) Probe(name string, text []byte) int {
 	if _, _, _, ok := parseUnfinishedName(path.Base(name)); ok {
 		return 60
 	}
-	if partPattern.MatchString(path.Base(name)) {
+	if _, _, ok := parsePartName(path.Base(name)); ok {
 		return 15
 	}
 	named := strings.HasSuffix(name, ".otf")

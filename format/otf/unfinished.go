@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/format/internal/archive"
 )
 
 // A writer gives its files their final names when it is closed. If it is killed before that, its files keep
@@ -21,26 +21,46 @@ import (
 // writes its files under their final names, and the master file last. If there is no master file, any of the
 // other files can be passed to [Open].
 
-// unfinishedPattern matches the name of an unfinished file: .NAME.STREAM.PART.PROCESS.tmp.
-var unfinishedPattern = regexp.MustCompile(
-	`^\.(.+)\.([0-9a-f]+)\.(def|events|snaps|stats|marker)(\.z)?\.([0-9]+)\.tmp$`)
-
-// parseUnfinishedName splits the name of an unfinished file. It returns the name of the trace, the
-// final name of the file and the number of the process that wrote it.
+// parseUnfinishedName splits the name of an unfinished file: .NAME.STREAM.PART.PROCESS.tmp. It returns the
+// name of the trace, the final name of the file and the number of the process that wrote it.
 func parseUnfinishedName(name string) (trace, file, process string, ok bool) {
-	m := unfinishedPattern.FindStringSubmatch(name)
-	if m == nil {
+	name, hidden := strings.CutPrefix(name, ".")
+	name, temporary := strings.CutSuffix(name, ".tmp")
+	i := strings.LastIndexByte(name, '.')
+	if !hidden || !temporary || i < 0 || !archive.ConsistsOf(name[i+1:], "0123456789") {
 		return "", "", "", false
 	}
-	id, err := strconv.ParseUint(m[2], 16, 32)
-	if err != nil || strconv.FormatUint(id, 16) != m[2] {
+	file, process = name[:i], name[i+1:]
+	trace, stream, ok := parsePartName(file)
+	if !ok {
 		return "", "", "", false
 	}
-	return m[1], m[1] + "." + m[2] + "." + m[3] + m[4], m[5], true
+	if id, err := strconv.ParseUint(stream, 16, 32); err != nil || strconv.FormatUint(id, 16) != stream {
+		return "", "", "", false
+	}
+	return trace, file, process, true
 }
 
-// partPattern matches the name of a file of a trace other than the master file: NAME.STREAM.PART.
-var partPattern = regexp.MustCompile(`^(.+)\.([0-9a-f]+)\.(def|events|snaps|stats|marker)(\.z)?$`)
+// parsePartName splits the name of a file of a trace other than the master file: NAME.STREAM.PART or
+// NAME.STREAM.PART.z. It returns the name of the trace and the number of the stream in hexadecimal.
+func parsePartName(file string) (trace, stream string, ok bool) {
+	file = strings.TrimSuffix(file, ".z")
+	i := strings.LastIndexByte(file, '.')
+	if i < 0 {
+		return "", "", false
+	}
+	switch file[i+1:] {
+	case "def", "events", "snaps", "stats", "marker":
+	default:
+		return "", "", false
+	}
+	file = file[:i]
+	i = strings.LastIndexByte(file, '.')
+	if i < 1 || !archive.ConsistsOf(file[i+1:], "0123456789abcdef") {
+		return "", "", false
+	}
+	return file[:i], file[i+1:], true
+}
 
 // unfinishedFS is a file system that shows unfinished files under their final names. It also shows a master
 // file for them.
@@ -104,11 +124,11 @@ func openUnfinished(ctx context.Context, src format.Source, opt *Options) (forma
 // Otherwise it returns src. It makes a master file from the processes that have records.
 func openWithoutMaster(ctx context.Context, src format.Source, opt *Options) (format.Source, error) {
 	dir, base := path.Split(src.Name)
-	m := partPattern.FindStringSubmatch(base)
-	if m == nil {
+	name, _, ok := parsePartName(base)
+	if !ok {
 		return src, nil
 	}
-	f := &unfinishedFS{FS: src.FS, prefix: strings.TrimSuffix(src.Path, src.Name), master: dir + m[1] + ".otf"}
+	f := &unfinishedFS{FS: src.FS, prefix: strings.TrimSuffix(src.Path, src.Name), master: dir + name + ".otf"}
 	if _, err := fs.Stat(src.FS, f.master); err == nil {
 		return src, fmt.Errorf("%s: found a file of a trace, expected its master file %s", src.Path, f.prefix+f.master)
 	}

@@ -5,7 +5,8 @@ import (
 	"cmp"
 	"encoding/binary"
 	"fmt"
-	"regexp"
+	"slices"
+	"strings"
 
 	"github.com/weft-trace/weft/format/internal/archive"
 	"github.com/weft-trace/weft/internal/plural"
@@ -121,7 +122,7 @@ func (a *Anchor) libraryDefect(sizes, substrate, additions int) *anchorDefect {
 	seen, texts := map[string]bool{}, false
 	for _, p := range a.Properties {
 		switch {
-		case !propertyName.MatchString(p.Name):
+		case !isPropertyName(p.Name):
 			return &anchorDefect{at, fmt.Sprintf("a property with the name %.60q", p.Name),
 				"at least two words of letters, digits and _ with :: between them"}
 		case seen[p.Name]:
@@ -135,8 +136,12 @@ func (a *Anchor) libraryDefect(sizes, substrate, additions int) *anchorDefect {
 	return nil
 }
 
-// propertyName matches the property names that OTF2's library accepts.
-var propertyName = regexp.MustCompile(`^[A-Za-z0-9_]+(::[A-Za-z0-9_]+)+$`)
+// isPropertyName reports whether OTF2's library accepts name as the name of a property.
+func isPropertyName(name string) bool {
+	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_"
+	words := strings.Split(name, "::")
+	return len(words) >= 2 && !slices.ContainsFunc(words, func(w string) bool { return !archive.ConsistsOf(w, letters) })
+}
 
 // anchorEnd is the sequence of bytes with which an anchor file ends.
 var anchorEnd = []byte{endOfFile, endOfBuffer, endOfChunk}

@@ -106,7 +106,7 @@ func (a *Archive) thumbnailFiles() (endings []string, err error) {
 	}
 	for _, e := range entries {
 		ending, ok := strings.CutPrefix(e.Name(), path.Base(a.name))
-		if ok && thumbnailFile.MatchString(ending) {
+		if ok && isThumbnailFile(ending) {
 			endings = append(endings, ending)
 		}
 	}

@@ -53,7 +53,7 @@ func (Format) Copy(ctx context.Context, src format.Source, ro *format.ReadOption
 		return nil, err
 	}
 	for _, e := range entries {
-		if locationFile.MatchString(e.Name()) {
+		if isLocationFile(e.Name()) {
 			files[a.name+"/"+e.Name()] = filepath.Join(w.folder, "locations", e.Name())
 		}
 	}

@@ -83,7 +83,7 @@ func (e *encoder) rewrite(parts []*source) error {
 		joinAnchor(&a, parts))
 	valid, all := map[string]bool{}, len(a.Properties)
 	a.Properties = slices.DeleteFunc(a.Properties, func(p Property) bool {
-		bad := !propertyName.MatchString(p.Name) || valid[p.Name]
+		bad := !isPropertyName(p.Name) || valid[p.Name]
 		valid[p.Name] = true
 		return bad
 	})

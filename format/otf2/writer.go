@@ -9,11 +9,11 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"sync"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/format/internal/archive"
 	"github.com/weft-trace/weft/internal/plural"
 )
 
@@ -74,11 +74,18 @@ func (w *Writer) setAnchor(a Anchor) {
 // Abort removes the files written so far.
 func (w *Writer) Abort() { os.RemoveAll(w.folder) }
 
-// thumbnailFile matches the end of a thumbnail file's name after the name of the archive.
-var thumbnailFile = regexp.MustCompile(`^\.[0-9]+\.thumb$`)
+// isThumbnailFile reports whether a file whose name is the archive's name and then ending is a thumbnail file.
+func isThumbnailFile(ending string) bool {
+	number, named := strings.CutSuffix(ending, ".thumb")
+	number, dotted := strings.CutPrefix(number, ".")
+	return named && dotted && archive.ConsistsOf(number, "0123456789")
+}
 
-// locationFile matches the names of files in an archive's folder.
-var locationFile = regexp.MustCompile(`^[0-9]+\.(evt|def|snap)$`)
+// isLocationFile reports whether name is the name of a file in an archive's folder.
+func isLocationFile(name string) bool {
+	number, part, _ := strings.Cut(name, ".")
+	return (part == "evt" || part == "def" || part == "snap") && archive.ConsistsOf(number, "0123456789")
+}
 
 // checkReplaceable returns an error if the folder of locations exists and contains other files than those of
 // an archive.
@@ -92,7 +99,7 @@ func checkReplaceable(name string) error {
 		return err
 	}
 	for _, e := range entries {
-		if !locationFile.MatchString(e.Name()) {
+		if !isLocationFile(e.Name()) {
 			return &fs.PathError{Op: "replace", Path: name, Err: fmt.Errorf(
 				"found %s in the folder, expected only files of locations, which weft replaces", e.Name())}
 		}
@@ -122,7 +129,7 @@ func (w *Writer) renameFiles(name string) error {
 	// Otherwise readers would take the thumbnails of a replaced archive as thumbnails of this archive.
 	old, _ := filepath.Glob(name + ".*.thumb")
 	for _, path := range old {
-		if thumbnailFile.MatchString(path[len(name):]) && !written[path] {
+		if isThumbnailFile(path[len(name):]) && !written[path] {
 			w.dst.Remove(path)
 		}
 	}

@@ -327,12 +327,11 @@ type condition struct {
 	share  float64
 }
 
-var conditionSyntax = regexp.MustCompile(`^\s*(?:time|region:(.+?))\s*>\s*([+-]?[0-9]+(?:\.[0-9]+)?)\s*%\s*$`)
-
 // parseConditions reads the values of --fail-if.
 func parseConditions(list []string) (out []condition, err error) {
+	syntax := regexp.MustCompile(`^\s*(?:time|region:(.+?))\s*>\s*([+-]?[0-9]+(?:\.[0-9]+)?)\s*%\s*$`)
 	for _, s := range list {
-		m := conditionSyntax.FindStringSubmatch(s)
+		m := syntax.FindStringSubmatch(s)
 		if m == nil {
 			return nil, usageError("--fail-if %s: expected time>+PERCENT%% or region:NAME>+PERCENT%%, such as time>+5%%", s)
 		}

@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"strings"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/internal/plural"
@@ -80,6 +81,10 @@ func ReportDefect(opt *format.ReadOptions, err error, damaged, missing, expected
 	}
 	return err
 }
+
+// ConsistsOf reports whether s is not empty and holds only characters of set. It serves for the parts of file
+// names.
+func ConsistsOf(s, set string) bool { return s != "" && strings.Trim(s, set) == "" }
 
 // Load returns the content of a file of a trace. It returns an error if the file has more than most bytes.
 func Load(src format.Source, name, path string, most int64) ([]byte, error) {
