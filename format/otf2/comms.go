@@ -17,20 +17,41 @@ type commMembers struct {
 	set  uint32 // set whose members, or positions among all communicating locations, are the ranks; NoRef if none
 	// stated is the number of members in the set
 	stated int
+	// other holds the members of the second group of a communicator that connects two groups, and first the locations
+	// of the first group.
+	other *commMembers
+	first map[uint32]bool
 }
 
-// rank returns the rank of a location. It adds a location that is not a member yet.
-func (c *commMembers) rank(loc uint32) uint64 {
-	if c.self {
-		return 0
+// rank returns the rank of a location in events of the location from. It adds a location that is not a member yet.
+// Between two groups, ranks refer to the group of the partner, whose members are fixed; ok is false for other locations.
+func (c *commMembers) rank(from, loc uint32) (rank uint64, ok bool) {
+	switch {
+	case c.other == nil:
+	case c.first[from]:
+		return c.other.find(loc)
+	default:
+		return c.find(loc)
 	}
-	return c.place(loc)
+	if c.self {
+		return 0, true
+	}
+	return c.place(loc), true
 }
 
 // placeList numbers locations in the order of their first use.
 type placeList struct {
 	places    map[uint32]uint64 // nil if the list holds all locations, whose places are their indexes
 	locations []uint32          // locations, in the order of their places
+}
+
+// find returns the place of a location. ok is false for a location that is not in the list.
+func (l *placeList) find(loc uint32) (place uint64, ok bool) {
+	if l.places == nil {
+		return uint64(loc), true
+	}
+	place, ok = l.places[loc]
+	return place, ok
 }
 
 // place returns the place of a location. It adds a location that is not in the list.
@@ -119,18 +140,41 @@ func (e *encoder) members(i uint32) *commMembers {
 	return e.comms[i]
 }
 
-// resolve determines the locations of a communicator. Its set holds either ids of locations, or
+// resolve determines the locations of a communicator. If the members of a communicator that connects two groups cannot
+// be determined, the result contains all locations.
+func (e *encoder) resolve(comm uint32) *commMembers {
+	c := e.defs.Communicator.At(comm)
+	x := e.resolveSet(c.Set)
+	if !e.defs.ConnectsGroups(uint64(comm)) {
+		return x
+	}
+	if _, known := e.memberships.Members(comm); known {
+		x.other, x.first = e.resolveSet(e.defs.OtherGroup(comm)), map[uint32]bool{}
+		for _, loc := range e.memberships.SetMembers(c.Set) {
+			x.first[loc] = true
+		}
+		if x.set != trace.NoRef && x.other.set != trace.NoRef {
+			return x
+		}
+	}
+	return e.allMembers()
+}
+
+// allMembers returns all communicating locations, as the members of a communicator.
+func (e *encoder) allMembers() *commMembers {
+	return &commMembers{placeList: e.communicating(mpiParadigm), all: true, set: trace.NoRef}
+}
+
+// resolveSet determines the locations of a communicator's set. The set holds either ids of locations, or
 // ranks among the communicating locations. If the members cannot be determined, the result contains
 // all locations.
-func (e *encoder) resolve(comm uint32) *commMembers {
-	d := e.defs
-	c := d.Communicator.At(comm)
-	all := &commMembers{placeList: e.communicating(mpiParadigm), all: true, set: trace.NoRef}
-	if !d.Sets.Has(c.Set) || d.ConnectsGroups(uint64(comm)) {
+func (e *encoder) resolveSet(id uint32) *commMembers {
+	d, all := e.defs, e.allMembers()
+	if !d.Sets.Has(id) {
 		return all
 	}
-	set := d.Sets.At(c.Set)
-	x := &commMembers{placeList: &placeList{places: map[uint32]uint64{}}, set: c.Set}
+	set := d.Sets.At(id)
+	x := &commMembers{placeList: &placeList{places: map[uint32]uint64{}}, set: id}
 	if d.Conventions.EventTypes {
 		list := e.numberedProcesses(set)
 		if list == nil || slices.Contains(list, trace.NoRef) {
@@ -147,7 +191,7 @@ func (e *encoder) resolve(comm uint32) *commMembers {
 	case "ranks":
 		if slices.ContainsFunc(set.Attrs, func(a trace.Attr) bool { return a.Key == "flags" }) {
 			if p := setParadigm(set); e.scorep == nil && p != 0 { // the ranks refer to all communicating locations
-				all.placeList, all.set = e.communicating(p), c.Set
+				all.placeList, all.set = e.communicating(p), id
 			}
 			return all
 		}

@@ -604,7 +604,12 @@ func (e *encoder) fillRecord(id uint8, c *trace.Cursor, ref uint32, ops []uint64
 		}
 		switch location := uint32(v[k.ops[0].field]); {
 		case comm != allComm:
-			v[k.ops[0].field] = e.members(uint32(comm - firstID[Comms])).rank(location)
+			rank, member := e.members(uint32(comm-firstID[Comms])).rank(c.Location(), location)
+			if !member {
+				rank, all = undefined32, false
+				e.missing |= 1
+			}
+			v[k.ops[0].field] = rank
 		case source == peer || source == target:
 			v[k.ops[0].field] = e.communicating(mpiParadigm).place(location)
 		}
