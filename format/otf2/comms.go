@@ -24,7 +24,8 @@ type commMembers struct {
 }
 
 // rank returns the rank of a location in events of the location from. It adds a location that is not a member yet.
-// Between two groups, ranks refer to the group of the partner, whose members are fixed; ok is false for other locations.
+// Between two groups, ranks refer to the group of the partner, whose members are fixed: ok is false for other
+// locations.
 func (c *commMembers) rank(from, loc uint32) (rank uint64, ok bool) {
 	switch {
 	case c.other == nil:
@@ -88,9 +89,9 @@ func (e *encoder) communicating(paradigm uint64) *placeList {
 		e.paradigmLists[paradigm] = l
 		if e.scorep != nil {
 			l.places = map[uint32]uint64{}
-		} else if set := e.statedLocations(paradigm); set != trace.NoRef {
+		} else if set, stated := e.statedLocations(paradigm); set != trace.NoRef {
 			l.places = map[uint32]uint64{}
-			for _, loc := range e.memberships.SetMembers(set) {
+			for _, loc := range stated {
 				l.add(loc)
 			}
 		}
@@ -108,28 +109,39 @@ func (e *encoder) communicating(paradigm uint64) *placeList {
 	return l
 }
 
-// statedLocations returns the set of the communicating locations of a paradigm. It returns NoRef if the trace does not
-// state all of them.
-func (e *encoder) statedLocations(paradigm uint64) uint32 {
+// statedLocations returns the first set of the communicating locations of a paradigm, and the locations of all these
+// sets: a merged trace has one of each part. It returns NoRef if the trace does not state all of them.
+func (e *encoder) statedLocations(paradigm uint64) (first uint32, locations []uint32) {
 	if e.statedSets == nil {
-		e.statedSets = map[uint64]uint32{}
+		e.statedSets = map[uint64]*statedSets{}
 		for i, s := range e.defs.Sets.All() {
 			if s.Kind != "communicating locations" {
 				continue
 			}
-			p, set := setParadigm(&s), uint32(i)
-			list := slices.Sorted(slices.Values(e.memberships.SetMembers(set)))
-			if _, several := e.statedSets[p]; several || len(list) == 0 || list[len(list)-1] == trace.NoRef ||
-				len(slices.Compact(list)) < len(s.Members) {
-				set = trace.NoRef
+			p, list := setParadigm(&s), e.memberships.SetMembers(uint32(i))
+			x := e.statedSets[p]
+			if x == nil {
+				x = &statedSets{first: uint32(i)}
+				e.statedSets[p] = x
 			}
-			e.statedSets[p] = set
+			x.locations = append(x.locations, list...)
+			sorted := slices.Sorted(slices.Values(x.locations))
+			if len(list) == 0 || sorted[len(sorted)-1] == trace.NoRef || len(slices.Compact(sorted)) < len(x.locations) {
+				x.first = trace.NoRef
+			}
 		}
 	}
-	if set, ok := e.statedSets[paradigm]; ok {
-		return set
+	if x := e.statedSets[paradigm]; x != nil && x.first != trace.NoRef {
+		return x.first, x.locations
 	}
-	return trace.NoRef
+	return trace.NoRef, nil
+}
+
+// statedSets holds the sets of the communicating locations of a paradigm: the first of them, or NoRef if they do not
+// state all locations, and the locations of all of them.
+type statedSets struct {
+	first     uint32
+	locations []uint32
 }
 
 // members returns the members of communicator i. They are determined at the first call.
@@ -242,7 +254,8 @@ func (e *encoder) otherParadigms() []uint64 {
 }
 
 // ranksParadigm returns the paradigm of a set of ranks, or of a set that stands for each location itself, that is
-// written as a group of ranks. ok is false for other sets.
+// written as a group of ranks. Of several sets that stand for each location, this is the first. In a merged trace, the
+// members of a communicator are locations instead of ranks. ok is false for other sets.
 func (e *encoder) ranksParadigm(set uint32) (paradigm uint64, ok bool) {
 	s := e.defs.Sets.At(set)
 	paradigm = setParadigm(s)
@@ -250,11 +263,42 @@ func (e *encoder) ranksParadigm(set uint32) (paradigm uint64, ok bool) {
 	case e.scorep != nil || paradigm == 0:
 		return 0, false
 	case s.Kind == "self":
-		return paradigm, len(s.Members) == 0
+		first, known := e.selfSets()[paradigm]
+		return paradigm, known && first == set
+	case s.Kind == "locations":
+		if !e.setsOfComms()[set] || slices.ContainsFunc(s.Attrs, func(a trace.Attr) bool { return a.Key == "flags" }) {
+			return 0, false
+		}
 	case s.Kind != "ranks":
 		return 0, false
 	}
-	return paradigm, e.statedLocations(paradigm) < set && len(e.locationsOf(s)) == len(s.Members)
+	first, _ := e.statedLocations(paradigm)
+	return paradigm, first < set && len(e.locationsOf(s)) == len(s.Members)
+}
+
+// selfSets returns the first set of each paradigm that stands for each location itself.
+func (e *encoder) selfSets() map[uint64]uint32 {
+	if e.selves == nil {
+		e.selves = map[uint64]uint32{}
+		for i, s := range e.defs.Sets.All() {
+			p := setParadigm(&s)
+			if _, several := e.selves[p]; s.Kind == "self" && len(s.Members) == 0 && !several {
+				e.selves[p] = uint32(i)
+			}
+		}
+	}
+	return e.selves
+}
+
+// setsOfComms returns the sets of communicators.
+func (e *encoder) setsOfComms() map[uint32]bool {
+	if e.commSets == nil {
+		e.commSets = map[uint32]bool{}
+		for i, c := range e.defs.Communicator.All() {
+			e.commSets[c.Set], e.commSets[e.defs.OtherGroup(uint32(i))] = true, true
+		}
+	}
+	return e.commSets
 }
 
 // paradigmClass returns the class of a paradigm: 0 processes, 1 threads that are forked and joined, 2 threads that are

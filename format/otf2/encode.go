@@ -86,7 +86,9 @@ type encoder struct {
 	comms      []*commMembers
 	// lists of the communicating locations of paradigms, and the sets that state them
 	paradigmLists map[uint64]*placeList
-	statedSets    map[uint64]uint32
+	statedSets    map[uint64]*statedSets
+	selves        map[uint64]uint32 // result of selfSets
+	commSets      map[uint32]bool   // result of setsOfComms
 	memberships   *trace.Memberships
 	numbers       map[int64]uint32 // locations by the number that their id states
 	// regions by the number that their id states

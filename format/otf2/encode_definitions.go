@@ -222,16 +222,16 @@ func (e *encoder) defineGroups(put func(id uint8, v ...uint64), name func(string
 	e.defineSets(put, name, define)
 	next := uint64(d.Sets.Len()) + firstID[Groups]
 	for _, p := range others {
-		if e.scorep == nil && e.statedLocations(p) != trace.NoRef {
+		if set, _ := e.statedLocations(p); e.scorep == nil && set != trace.NoRef {
 			continue // the trace's own group
 		}
 		define(next, "", e.communicating(p).locations, communicatingLocations, p, 0)
 		next++
 	}
 	selves := map[uint64]uint64{} // the only group of type COMM_SELF of each paradigm
-	for i, s := range d.Sets.All() {
-		if p, ok := e.ranksParadigm(uint32(i)); ok && s.Kind == "self" {
-			selves[p] = e.id(Groups, uint32(i))
+	for p, set := range e.selfSets() {
+		if _, ok := e.ranksParadigm(set); ok {
+			selves[p] = e.id(Groups, set)
 		}
 	}
 	// group returns the id of the group of a communicator's members. It writes the group if the trace has none.
@@ -298,7 +298,7 @@ func (e *encoder) defineSets(put func(id uint8, v ...uint64), name func(string) 
 			define(id, s.Name, e.memberships.SetMembers(uint32(i)), typ, paradigm, flags)
 			continue
 		}
-		if p != mpiParadigm && e.scorep == nil && e.statedLocations(p) == uint32(i) {
+		if first, _ := e.statedLocations(p); p != mpiParadigm && e.scorep == nil && first == uint32(i) {
 			define(id, s.Name, e.communicating(p).locations, communicatingLocations, p, 0)
 			continue
 		}

@@ -108,8 +108,9 @@ func TestLossOfUnmatchedEnds(t *testing.T) {
 	}
 }
 
-// TestIntercommunicatorsComeBack checks an intercommunicator (testdata/programs/between.py) that is converted to another
-// format and back: otf2-print shows both groups with their members, and the ranks in messages refer to these groups.
+// TestIntercommunicatorsComeBack checks an intercommunicator (testdata/programs/between.py) that is converted to
+// another format and back: otf2-print shows both groups with their members, and the ranks in messages refer to these
+// groups.
 func TestIntercommunicatorsComeBack(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "between", "traces.otf2")
 	program := exec.Command(pythonOTF2(t), "testdata/programs/between.py", filepath.Dir(path))
@@ -117,7 +118,8 @@ func TestIntercommunicatorsComeBack(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	group := regexp.MustCompile(`(?m)^GROUP +(\d+) .* Members: (.*)`)
-	connects := regexp.MustCompile(`(?m)^INTER_COMM .*(name: ".*") <\d+>, Group A: "" <(\d+)>, Group B: "" <(\d+)>, (.*) <\d+>(.*)`)
+	connects := regexp.MustCompile(
+		`(?m)^INTER_COMM .*(name: ".*") <\d+>, Group A: "" <(\d+)>, Group B: "" <(\d+)>, (.*) <\d+>(.*)`)
 	message := regexp.MustCompile(`(?m)^(MPI_(?:SEND|RECV) .*) <\d+>(.*)`)
 	shown := func(path string) (list []string) {
 		definitions, complaints := runTool(t, path, "otf2-print", "-G")
