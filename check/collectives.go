@@ -332,5 +332,5 @@ func (o *operation) String() string {
 func (c *Checker) locations(comm uint32) (out []uint32, known bool) {
 	out, known = c.members.Members(comm)
 	slices.Sort(out)
-	return slices.Compact(out), known
+	return slices.Compact(out), known && len(out) > 0
 }

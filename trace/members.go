@@ -35,7 +35,7 @@ func (m *Memberships) Members(communicator uint32) (list []uint32, known bool) {
 		return nil, false
 	}
 	if d.ConnectsGroups(uint64(communicator)) {
-		others := m.SetMembers(reference(c.Attrs, OtherGroupAttribute, GroupRef, d.Sets.Len()))
+		others := m.SetMembers(d.OtherGroup(communicator))
 		if others == nil || slices.Contains(others, NoRef) {
 			return nil, false
 		}
@@ -84,6 +84,12 @@ func (d *Definitions) ConnectsGroups(communicator uint64) bool {
 	}
 	return slices.ContainsFunc(d.Communicator.At(uint32(communicator)).Attrs,
 		func(a Attr) bool { return a.Key == OtherGroupAttribute })
+}
+
+// OtherGroup returns the set of the second group of a communicator that connects two groups, or [NoRef] if the trace
+// does not define it.
+func (d *Definitions) OtherGroup(communicator uint32) uint32 {
+	return reference(d.Communicator.At(communicator).Attrs, OtherGroupAttribute, GroupRef, d.Sets.Len())
 }
 
 // CommunicatorAttribute is the name of the attribute of a window for remote memory access that refers to its
@@ -153,7 +159,7 @@ func (m *Memberships) KnownMembers(communicator uint32) (list []uint32) {
 		}
 	}
 	add(c.Set)
-	if other := reference(c.Attrs, OtherGroupAttribute, GroupRef, m.defs.Sets.Len()); other != NoRef {
+	if other := m.defs.OtherGroup(communicator); other != NoRef {
 		add(other)
 	}
 	return list

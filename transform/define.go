@@ -1,6 +1,7 @@
 package transform
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -85,6 +86,8 @@ type target struct {
 	found [tableCount]map[string]uint32
 	ids   [tableCount]map[string]bool
 	most  [tableCount]map[string]int64 // the greatest number at the end of an id, by the text before the number
+	// metricGroups maps groups of metrics to those of the target, whose ids are in use in noTable.
+	metricGroups map[string]string
 }
 
 // unmapped is the index in place of an entry that has not been copied.
@@ -322,6 +325,22 @@ func (ta *target) unusedID(t table, before, id string) string {
 	return id
 }
 
+// memberID returns the id of a member of a group of metrics, GROUP/MEMBER, as it is added to the target. If the id of
+// the first member is in use, all members of the group get a group that is not in use.
+func (ta *target) memberID(id string) string {
+	group, member, ok := strings.Cut(id, "/")
+	if !ok {
+		return id
+	}
+	if ta.metricGroups == nil {
+		ta.metricGroups = map[string]string{}
+	}
+	if member == "0" {
+		ta.metricGroups[group] = ta.unusedID(noTable, "", group)
+	}
+	return cmp.Or(ta.metricGroups[group], group) + "/" + member
+}
+
 // put adds an entry to a table, unless the table has an equal one with the same variant. It returns the
 // index of the entry. If the id is in use, it replaces the id.
 func put[T any](to *target, t table, v T, variant int, id func(*T) *string) uint32 {
@@ -345,7 +364,9 @@ func put[T any](to *target, t table, v T, variant int, id func(*T) *string) uint
 			before := ""
 			switch m := any(&v).(type) {
 			case *trace.MetricDef:
-				if m.Kind == trace.SeriesMetric {
+				if to.defs.Conventions.MetricMembers {
+					*p = to.memberID(*p)
+				} else if m.Kind == trace.SeriesMetric {
 					before = m.ID[:strings.LastIndexByte(m.ID, '/')+1]
 				}
 			case *trace.LocationGroup:
@@ -410,8 +431,7 @@ func (d *definer) translateMembers(s *trace.Set) {
 		}
 		return old
 	}
-	list := make([]int64, len(s.Members))
-	copy(list, s.Members)
+	list := slices.Clone(s.Members)
 	switch s.Kind {
 	case "regions":
 		if d.regionNumbers == nil {

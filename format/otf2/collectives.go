@@ -19,5 +19,10 @@ func (e *encoder) rankOf(process, communicator uint64) uint64 {
 	if r, ok := m.places[loc]; ok {
 		return r
 	}
+	if m.other != nil {
+		if r, ok := m.other.places[loc]; ok {
+			return r
+		}
+	}
 	return trace.Undefined
 }

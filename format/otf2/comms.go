@@ -17,20 +17,42 @@ type commMembers struct {
 	set  uint32 // set whose members, or positions among all communicating locations, are the ranks; NoRef if none
 	// stated is the number of members in the set
 	stated int
+	// other holds the members of the second group of a communicator that connects two groups, and first the locations
+	// of the first group.
+	other *commMembers
+	first map[uint32]bool
 }
 
-// rank returns the rank of a location. It adds a location that is not a member yet.
-func (c *commMembers) rank(loc uint32) uint64 {
-	if c.self {
-		return 0
+// rank returns the rank of a location in events of the location from. It adds a location that is not a member yet.
+// Between two groups, ranks refer to the group of the partner, whose members are fixed: ok is false for other
+// locations.
+func (c *commMembers) rank(from, loc uint32) (rank uint64, ok bool) {
+	switch {
+	case c.other == nil:
+	case c.first[from]:
+		return c.other.find(loc)
+	default:
+		return c.find(loc)
 	}
-	return c.place(loc)
+	if c.self {
+		return 0, true
+	}
+	return c.place(loc), true
 }
 
 // placeList numbers locations in the order of their first use.
 type placeList struct {
 	places    map[uint32]uint64 // nil if the list holds all locations, whose places are their indexes
 	locations []uint32          // locations, in the order of their places
+}
+
+// find returns the place of a location. ok is false for a location that is not in the list.
+func (l *placeList) find(loc uint32) (place uint64, ok bool) {
+	if l.places == nil {
+		return uint64(loc), true
+	}
+	place, ok = l.places[loc]
+	return place, ok
 }
 
 // place returns the place of a location. It adds a location that is not in the list.
@@ -67,9 +89,9 @@ func (e *encoder) communicating(paradigm uint64) *placeList {
 		e.paradigmLists[paradigm] = l
 		if e.scorep != nil {
 			l.places = map[uint32]uint64{}
-		} else if set := e.statedLocations(paradigm); set != trace.NoRef {
+		} else if set, stated := e.statedLocations(paradigm); set != trace.NoRef {
 			l.places = map[uint32]uint64{}
-			for _, loc := range e.memberships.SetMembers(set) {
+			for _, loc := range stated {
 				l.add(loc)
 			}
 		}
@@ -87,28 +109,39 @@ func (e *encoder) communicating(paradigm uint64) *placeList {
 	return l
 }
 
-// statedLocations returns the set of the communicating locations of a paradigm. It returns NoRef if the trace does not
-// state all of them.
-func (e *encoder) statedLocations(paradigm uint64) uint32 {
+// statedLocations returns the first set of the communicating locations of a paradigm, and the locations of all these
+// sets: a merged trace has one of each part. It returns NoRef if the trace does not state all of them.
+func (e *encoder) statedLocations(paradigm uint64) (first uint32, locations []uint32) {
 	if e.statedSets == nil {
-		e.statedSets = map[uint64]uint32{}
+		e.statedSets = map[uint64]*statedSets{}
 		for i, s := range e.defs.Sets.All() {
 			if s.Kind != "communicating locations" {
 				continue
 			}
-			p, set := setParadigm(&s), uint32(i)
-			list := slices.Sorted(slices.Values(e.memberships.SetMembers(set)))
-			if _, several := e.statedSets[p]; several || len(list) == 0 || list[len(list)-1] == trace.NoRef ||
-				len(slices.Compact(list)) < len(s.Members) {
-				set = trace.NoRef
+			p, list := setParadigm(&s), e.memberships.SetMembers(uint32(i))
+			x := e.statedSets[p]
+			if x == nil {
+				x = &statedSets{first: uint32(i)}
+				e.statedSets[p] = x
 			}
-			e.statedSets[p] = set
+			x.locations = append(x.locations, list...)
+			sorted := slices.Sorted(slices.Values(x.locations))
+			if len(list) == 0 || sorted[len(sorted)-1] == trace.NoRef || len(slices.Compact(sorted)) < len(x.locations) {
+				x.first = trace.NoRef
+			}
 		}
 	}
-	if set, ok := e.statedSets[paradigm]; ok {
-		return set
+	if x := e.statedSets[paradigm]; x != nil && x.first != trace.NoRef {
+		return x.first, x.locations
 	}
-	return trace.NoRef
+	return trace.NoRef, nil
+}
+
+// statedSets holds the sets of the communicating locations of a paradigm: the first of them, or NoRef if they do not
+// state all locations, and the locations of all of them.
+type statedSets struct {
+	first     uint32
+	locations []uint32
 }
 
 // members returns the members of communicator i. They are determined at the first call.
@@ -119,18 +152,41 @@ func (e *encoder) members(i uint32) *commMembers {
 	return e.comms[i]
 }
 
-// resolve determines the locations of a communicator. Its set holds either ids of locations, or
+// resolve determines the locations of a communicator. If the members of a communicator that connects two groups cannot
+// be determined, the result contains all locations.
+func (e *encoder) resolve(comm uint32) *commMembers {
+	c := e.defs.Communicator.At(comm)
+	x := e.resolveSet(c.Set)
+	if !e.defs.ConnectsGroups(uint64(comm)) {
+		return x
+	}
+	if _, known := e.memberships.Members(comm); known {
+		x.other, x.first = e.resolveSet(e.defs.OtherGroup(comm)), map[uint32]bool{}
+		for _, loc := range e.memberships.SetMembers(c.Set) {
+			x.first[loc] = true
+		}
+		if x.set != trace.NoRef && x.other.set != trace.NoRef {
+			return x
+		}
+	}
+	return e.allMembers()
+}
+
+// allMembers returns all communicating locations, as the members of a communicator.
+func (e *encoder) allMembers() *commMembers {
+	return &commMembers{placeList: e.communicating(mpiParadigm), all: true, set: trace.NoRef}
+}
+
+// resolveSet determines the locations of a communicator's set. The set holds either ids of locations, or
 // ranks among the communicating locations. If the members cannot be determined, the result contains
 // all locations.
-func (e *encoder) resolve(comm uint32) *commMembers {
-	d := e.defs
-	c := d.Communicator.At(comm)
-	all := &commMembers{placeList: e.communicating(mpiParadigm), all: true, set: trace.NoRef}
-	if !d.Sets.Has(c.Set) || d.ConnectsGroups(uint64(comm)) {
+func (e *encoder) resolveSet(id uint32) *commMembers {
+	d, all := e.defs, e.allMembers()
+	if !d.Sets.Has(id) {
 		return all
 	}
-	set := d.Sets.At(c.Set)
-	x := &commMembers{placeList: &placeList{places: map[uint32]uint64{}}, set: c.Set}
+	set := d.Sets.At(id)
+	x := &commMembers{placeList: &placeList{places: map[uint32]uint64{}}, set: id}
 	if d.Conventions.EventTypes {
 		list := e.numberedProcesses(set)
 		if list == nil || slices.Contains(list, trace.NoRef) {
@@ -147,7 +203,7 @@ func (e *encoder) resolve(comm uint32) *commMembers {
 	case "ranks":
 		if slices.ContainsFunc(set.Attrs, func(a trace.Attr) bool { return a.Key == "flags" }) {
 			if p := setParadigm(set); e.scorep == nil && p != 0 { // the ranks refer to all communicating locations
-				all.placeList, all.set = e.communicating(p), c.Set
+				all.placeList, all.set = e.communicating(p), id
 			}
 			return all
 		}
@@ -198,7 +254,8 @@ func (e *encoder) otherParadigms() []uint64 {
 }
 
 // ranksParadigm returns the paradigm of a set of ranks, or of a set that stands for each location itself, that is
-// written as a group of ranks. ok is false for other sets.
+// written as a group of ranks. Of several sets that stand for each location, this is the first. In a merged trace, the
+// members of a communicator are locations instead of ranks. ok is false for other sets.
 func (e *encoder) ranksParadigm(set uint32) (paradigm uint64, ok bool) {
 	s := e.defs.Sets.At(set)
 	paradigm = setParadigm(s)
@@ -206,11 +263,42 @@ func (e *encoder) ranksParadigm(set uint32) (paradigm uint64, ok bool) {
 	case e.scorep != nil || paradigm == 0:
 		return 0, false
 	case s.Kind == "self":
-		return paradigm, len(s.Members) == 0
+		first, known := e.selfSets()[paradigm]
+		return paradigm, known && first == set
+	case s.Kind == "locations":
+		if !e.setsOfComms()[set] || slices.ContainsFunc(s.Attrs, func(a trace.Attr) bool { return a.Key == "flags" }) {
+			return 0, false
+		}
 	case s.Kind != "ranks":
 		return 0, false
 	}
-	return paradigm, e.statedLocations(paradigm) < set && len(e.locationsOf(s)) == len(s.Members)
+	first, _ := e.statedLocations(paradigm)
+	return paradigm, first < set && len(e.locationsOf(s)) == len(s.Members)
+}
+
+// selfSets returns the first set of each paradigm that stands for each location itself.
+func (e *encoder) selfSets() map[uint64]uint32 {
+	if e.selves == nil {
+		e.selves = map[uint64]uint32{}
+		for i, s := range e.defs.Sets.All() {
+			p := setParadigm(&s)
+			if _, several := e.selves[p]; s.Kind == "self" && len(s.Members) == 0 && !several {
+				e.selves[p] = uint32(i)
+			}
+		}
+	}
+	return e.selves
+}
+
+// setsOfComms returns the sets of communicators.
+func (e *encoder) setsOfComms() map[uint32]bool {
+	if e.commSets == nil {
+		e.commSets = map[uint32]bool{}
+		for i, c := range e.defs.Communicator.All() {
+			e.commSets[c.Set], e.commSets[e.defs.OtherGroup(uint32(i))] = true, true
+		}
+	}
+	return e.commSets
 }
 
 // paradigmClass returns the class of a paradigm: 0 processes, 1 threads that are forked and joined, 2 threads that are

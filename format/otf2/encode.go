@@ -86,7 +86,9 @@ type encoder struct {
 	comms      []*commMembers
 	// lists of the communicating locations of paradigms, and the sets that state them
 	paradigmLists map[uint64]*placeList
-	statedSets    map[uint64]uint32
+	statedSets    map[uint64]*statedSets
+	selves        map[uint64]uint32 // result of selfSets
+	commSets      map[uint32]bool   // result of setsOfComms
 	memberships   *trace.Memberships
 	numbers       map[int64]uint32 // locations by the number that their id states
 	// regions by the number that their id states
@@ -604,7 +606,12 @@ func (e *encoder) fillRecord(id uint8, c *trace.Cursor, ref uint32, ops []uint64
 		}
 		switch location := uint32(v[k.ops[0].field]); {
 		case comm != allComm:
-			v[k.ops[0].field] = e.members(uint32(comm - firstID[Comms])).rank(location)
+			rank, member := e.members(uint32(comm-firstID[Comms])).rank(c.Location(), location)
+			if !member {
+				rank, all = undefined32, false
+				e.missing |= 1
+			}
+			v[k.ops[0].field] = rank
 		case source == peer || source == target:
 			v[k.ops[0].field] = e.communicating(mpiParadigm).place(location)
 		}

@@ -192,9 +192,11 @@ func parameterType(p *trace.Named) uint64 {
 func (e *encoder) defineGroups(put func(id uint8, v ...uint64), name func(string) uint64) {
 	d := e.defs
 	for i := range d.Communicator.Len() { // a location that is a member communicates
-		if m := e.members(uint32(i)); !m.all {
+		for m := e.members(uint32(i)); m != nil; m = m.other {
 			for _, l := range m.locations {
-				e.communicating(e.commParadigm(uint32(i))).place(l)
+				if !m.all {
+					e.communicating(e.commParadigm(uint32(i))).place(l)
+				}
 			}
 		}
 	}
@@ -220,45 +222,50 @@ func (e *encoder) defineGroups(put func(id uint8, v ...uint64), name func(string
 	e.defineSets(put, name, define)
 	next := uint64(d.Sets.Len()) + firstID[Groups]
 	for _, p := range others {
-		if e.scorep == nil && e.statedLocations(p) != trace.NoRef {
+		if set, _ := e.statedLocations(p); e.scorep == nil && set != trace.NoRef {
 			continue // the trace's own group
 		}
 		define(next, "", e.communicating(p).locations, communicatingLocations, p, 0)
 		next++
 	}
-	groupIDs := make([]uint64, d.Communicator.Len())
 	selves := map[uint64]uint64{} // the only group of type COMM_SELF of each paradigm
-	for i, s := range d.Sets.All() {
-		if p, ok := e.ranksParadigm(uint32(i)); ok && s.Kind == "self" {
-			selves[p] = e.id(Groups, uint32(i))
+	for p, set := range e.selfSets() {
+		if _, ok := e.ranksParadigm(set); ok {
+			selves[p] = e.id(Groups, set)
 		}
 	}
-	for i := range groupIDs {
-		paradigm, m := e.commParadigm(uint32(i)), e.members(uint32(i))
-		groupIDs[i] = allRanks
+	// group returns the id of the group of a communicator's members. It writes the group if the trace has none.
+	group := func(m *commMembers, paradigm uint64) uint64 {
 		if m.set != trace.NoRef {
 			if _, ok := e.ranksParadigm(m.set); ok && (m.all || len(m.locations) == m.stated) {
-				groupIDs[i] = e.id(Groups, m.set)
-				continue
+				return e.id(Groups, m.set)
 			}
 		}
 		if m.all && (paradigm == mpiParadigm || e.scorep != nil) {
-			continue
+			return allRanks
 		}
 		if id, known := selves[paradigm]; m.self && known {
-			groupIDs[i] = id
-			continue
+			return id
 		}
-		groupIDs[i] = next
+		id := next
 		next++
 		switch {
 		case m.self:
-			selves[paradigm] = groupIDs[i]
-			define(groupIDs[i], "", nil, commSelf, paradigm, 0)
+			selves[paradigm] = id
+			define(id, "", nil, commSelf, paradigm, 0)
 		case m.all:
-			define(groupIDs[i], "", e.communicating(paradigm).locations, commGroup, paradigm, globalMembers)
+			define(id, "", e.communicating(paradigm).locations, commGroup, paradigm, globalMembers)
 		default:
-			define(groupIDs[i], "", m.locations, commGroup, paradigm, 0)
+			define(id, "", m.locations, commGroup, paradigm, 0)
+		}
+		return id
+	}
+	groupIDs := make([][2]uint64, d.Communicator.Len())
+	for i := range groupIDs {
+		paradigm, m := e.commParadigm(uint32(i)), e.members(uint32(i))
+		groupIDs[i][0] = group(m, paradigm)
+		if m.other != nil {
+			groupIDs[i][1] = group(m.other, paradigm)
 		}
 	}
 	put(defComm, allComm, name("all locations"), allRanks, undefined32, 0)
@@ -267,7 +274,11 @@ func (e *encoder) defineGroups(put func(id uint8, v ...uint64), name func(string
 		if c.Parent < uint32(i) { // readers such as those of Python resolve a reference when they read it
 			parent = uint64(c.Parent) + firstID[Comms]
 		}
-		put(defComm, uint64(i)+firstID[Comms], name(c.Name), groupIDs[i], parent, 0)
+		if e.members(uint32(i)).other != nil {
+			put(defInterComm, uint64(i)+firstID[Comms], name(c.Name), groupIDs[i][0], groupIDs[i][1], parent, 0)
+			continue
+		}
+		put(defComm, uint64(i)+firstID[Comms], name(c.Name), groupIDs[i][0], parent, 0)
 	}
 }
 
@@ -287,7 +298,7 @@ func (e *encoder) defineSets(put func(id uint8, v ...uint64), name func(string) 
 			define(id, s.Name, e.memberships.SetMembers(uint32(i)), typ, paradigm, flags)
 			continue
 		}
-		if p != mpiParadigm && e.scorep == nil && e.statedLocations(p) == uint32(i) {
+		if first, _ := e.statedLocations(p); p != mpiParadigm && e.scorep == nil && first == uint32(i) {
 			define(id, s.Name, e.communicating(p).locations, communicatingLocations, p, 0)
 			continue
 		}

@@ -30,7 +30,8 @@ var mapping = format.MappingTable(map[format.Subject]format.Mapped{
 		Kept: typesOfMetrics},
 	format.MetricDescriptions: {How: format.Exact, As: "MetricMember"},
 	format.CommunicatorDefinitions: {How: format.WeftOnly,
-		As: "Comm and Group; without known members, over all locations, and the rest in properties", Kept: withMembers},
+		As:   "Comm or InterComm, and Group; without known members, over all locations, and the rest in properties",
+		Kept: withMembers},
 	format.CommunicatorParents: {How: format.WeftOnly, As: "Comm; in properties if the parent is defined later",
 		Kept: earlierParents},
 	format.AttributeDefinitions:  {How: format.Exact, As: "Attribute"},
@@ -85,7 +86,7 @@ func paradigmsOfRegions(d *trace.Definitions) (n int) {
 func withMembers(d *trace.Definitions) (n int) {
 	members := d.Memberships()
 	for i := range d.Communicator.All() {
-		if _, known := members.Members(uint32(i)); known && !d.ConnectsGroups(uint64(i)) {
+		if _, known := members.Members(uint32(i)); known {
 			n++
 		}
 	}

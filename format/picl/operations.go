@@ -127,6 +127,10 @@ func (e *encoder) foreignOperation(c *trace.Cursor) bool {
 		}
 		r.Values = append(r.Values, intValue(v))
 	}
+	if e.Plain && c.Kind() == trace.CollectiveBegin {
+		e.Lost.Add(e.Defs.Spec(c.Kind()).Name, "", format.Degraded,
+			"becomes a visit of the operation's event type, which readers count beside the visit of the call", 1)
+	}
 	if e.Plain || c.Kind() == trace.CollectiveEnd && e.carriesOperation(c) {
 		return true
 	}

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -104,5 +105,55 @@ func TestLossOfUnmatchedEnds(t *testing.T) {
 	}
 	if lost != want || want < 2 {
 		t.Errorf("the loss table counts %d lost ends, otfprint lacks %d:\n%s", lost, want, table)
+	}
+}
+
+// TestIntercommunicatorsComeBack checks an intercommunicator (testdata/programs/between.py) that is converted to
+// another format and back: otf2-print shows both groups with their members, and the ranks in messages refer to these
+// groups.
+func TestIntercommunicatorsComeBack(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "between", "traces.otf2")
+	program := exec.Command(pythonOTF2(t), "testdata/programs/between.py", filepath.Dir(path))
+	if out, err := program.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	group := regexp.MustCompile(`(?m)^GROUP +(\d+) .* Members: (.*)`)
+	connects := regexp.MustCompile(
+		`(?m)^INTER_COMM .*(name: ".*") <\d+>, Group A: "" <(\d+)>, Group B: "" <(\d+)>, (.*) <\d+>(.*)`)
+	message := regexp.MustCompile(`(?m)^(MPI_(?:SEND|RECV) .*) <\d+>(.*)`)
+	shown := func(path string) (list []string) {
+		definitions, complaints := runTool(t, path, "otf2-print", "-G")
+		events, more := runTool(t, path, "otf2-print")
+		if len(complaints)+len(more) > 0 {
+			t.Errorf("otf2-print: %s%s", complaints, more)
+		}
+		members := map[string]string{}
+		for _, x := range group.FindAllStringSubmatch(string(definitions), -1) {
+			members[x[1]] = x[2]
+		}
+		for _, x := range connects.FindAllStringSubmatch(string(definitions), -1) {
+			list = append(list, x[1]+" A: "+members[x[2]]+" B: "+members[x[3]]+" "+x[4]+x[5])
+		}
+		for _, x := range message.FindAllStringSubmatch(string(events), -1) {
+			list = append(list, x[1]+x[2])
+		}
+		return list
+	}
+	want := shown(path)
+	if len(want) == 0 {
+		t.Skip("otf2-print is not installed")
+	}
+	const groups = `name: "between" A: 0 ("rank 0" <0>), 1 ("rank 1" <1>) B: 2 ("rank 2" <2>), 3 ("rank 3" <3>) ` +
+		`Common Communicator: "world", Flags: NONE`
+	if len(want) != 5 || want[0] != groups {
+		t.Fatalf("otf2-print shows %q, expected %q and four messages", want, groups)
+	}
+	for _, name := range []string{"a.otf", "a.pallas", "a.etf", "a.trf"} {
+		there, back := filepath.Join(t.TempDir(), name), filepath.Join(t.TempDir(), "back.otf2")
+		weft(t, 0, "convert", "-q", path, there)
+		weft(t, 0, "convert", "-q", there, back)
+		if found := shown(back); !slices.Equal(found, want) {
+			t.Errorf("%s: otf2-print shows\n%s\nexpected\n%s", name, strings.Join(found, "\n"), strings.Join(want, "\n"))
+		}
 	}
 }
