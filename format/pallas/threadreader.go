@@ -345,7 +345,7 @@ func (tr *threadReader) describe() error {
 	tr.rowOf, tr.more = tr.rowOf[:0], false
 	for i := range tr.t.Events {
 		e := &tr.t.Events[i]
-		in, err := tr.d.event(s, e, tr.t)
+		in, err := tr.d.event(s, tr.t, i)
 		if err != nil {
 			return err
 		}
