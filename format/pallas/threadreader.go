@@ -191,12 +191,12 @@ func (tr *threadReader) begin(g *outline) error {
 	tr.stop()
 	tr.x = newReplay(tr.t, g, tr.r)
 	tr.startPrefetch()
+	tr.seen, tr.until = 0, math.MaxUint64
 	if !g.countsMatch() {
 		err := tr.x.orderByTime()
 		tr.dropLists()
 		return err
 	}
-	tr.seen, tr.until = 0, math.MaxUint64
 	tr.x.begin()
 	if !tr.ascending || tr.error > 0 {
 		return nil
