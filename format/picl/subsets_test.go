@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
 	"github.com/weft-trace/weft/tracetest"
 )
@@ -126,6 +127,27 @@ func TestBarrierDescriptors_2_2_2(t *testing.T) {
 		}
 		if found != x.want {
 			t.Errorf("%s: found a communicator of the subsets 5 and 6: %t, expected %t", x.name, found, x.want)
+		}
+	}
+}
+
+// TestOwnDescriptor_2_3_5 checks that a record of type -6 whose own descriptor is an integer that no record before it
+// defines is reported, and used.
+func TestOwnDescriptor_2_3_5(t *testing.T) {
+	for data, want := range map[string]int{`"%d%s" 9 "%d%d"`: 0, `77 9 "%d%d"`: 1, `9 9 "%d%d"`: 1, `-3 9 "%d%d"`: 1,
+		`2 9 "%d%d"`: 0, `"%d%s" 77 "%d%s"` + "\n" + `-6 -1 0.0 -1 -1 1 77 9 "%d%d"`: 0} {
+		opt := &format.ReadOptions{Report: format.NewReport()}
+		name := write(t, "-6 -1 0.0 -1 -1 1 "+data+"\n-2 7 1.0 0 0 1 9 3 4\n")
+		d := tracetest.Open(t, Format{}, name, opt)
+		n := 0
+		for _, r := range opt.Report.Rules() {
+			if r.Rule == "picl.unknown-descriptor" {
+				n += int(r.Count)
+			}
+		}
+		if n != want || d.Defs().Attributes.Len() < 2 {
+			t.Errorf("%s: found %d unknown descriptors and %d attributes, expected %d and 2", data, n,
+				d.Defs().Attributes.Len(), want)
 		}
 	}
 }
