@@ -553,12 +553,40 @@ func (c *checker) checkVector(t *Thread, w *fileWindow, v *Vector, what string, 
 		}
 		low, high, sum = min(low, least), max(high, most), sum+all
 	}
+	if !exact && v.durations && !v.sumsAgree() {
+		return c.warn("pallas.sums", t.path, noOffset,
+			fmt.Sprintf("durations of %s %d of %d to %d ns, %d on the average", what, i, v.Min, v.Max, v.Mean),
+			"the least, greatest and mean one of its blocks")
+	}
 	if exact && v.durations && v.Size > 0 && (low != v.Min || high != v.Max || sum/v.Size != v.Mean) {
 		return c.warn("pallas.sums", t.path, noOffset,
 			fmt.Sprintf("durations of %s %d of %d to %d ns, %d on the average", what, i, v.Min, v.Max, v.Mean),
 			fmt.Sprintf("%d to %d, %d on the average, as in its blocks", low, high, sum/v.Size))
 	}
 	return nil
+}
+
+// sumsAgree reports whether the sums of a vector of durations agree with those of its blocks. It serves lossy codecs,
+// which change the durations after the writer has computed the sums.
+func (v *Vector) sumsAgree() bool {
+	low, high, sum, values := ^uint64(0), uint64(0), uint64(0), uint64(0)
+	means := saturatingMul(v.Max, v.Size) < math.MaxUint64 // the sum of larger durations may have wrapped around
+	for _, x := range v.Blocks {
+		if x.Count == 0 {
+			continue
+		}
+		if means && (x.Mean < x.Min || x.Mean > x.Max) {
+			return false
+		}
+		low, high, values = min(low, x.Min), max(high, x.Max), values+x.Count
+		sum = saturatingAdd(sum, saturatingMul(x.Mean, x.Count))
+	}
+	if values == 0 || values != v.Size {
+		return true // there are no sums, or another defect
+	}
+	mean := sum / values // means are rounded down, so that this one may be too small by 1
+	return v.Min == low && v.Max == high &&
+		(!means || v.Mean == mean || len(v.Blocks) > 1 && v.Mean == mean+1)
 }
 
 // fileWindow holds a section of a block file in memory, because most blocks are read in the order of

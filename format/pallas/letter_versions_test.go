@@ -142,3 +142,35 @@ func TestLetter_16_sums(t *testing.T) {
 		t.Errorf("found %+v, expected other durations of sequence 1", l)
 	}
 }
+
+// TestLetter_13_lossy checks that the sums of a vector of durations are compared with those of its blocks if the
+// compression is lossy. The values of its blocks are then not exact.
+func TestLetter_13_lossy(t *testing.T) {
+	effort.Sequential(t)
+	const name = "edited_bigts_ZFP"
+	v := threads(t, mainFile(t, "testdata/ok/"+name))[0].Sequences[1].Durations
+	for _, x := range []struct {
+		sums [3]uint64
+		want int
+	}{
+		{[3]uint64{v.Min, v.Max, v.Mean}, 0}, {[3]uint64{v.Min - 1, v.Max, v.Mean}, 1},
+		{[3]uint64{v.Min, v.Max + 1, v.Mean}, 1}, {[3]uint64{v.Min, v.Max, v.Mean - 1}, 1},
+		{[3]uint64{v.Min, v.Max, v.Mean + 2}, 1}, {[3]uint64{v.Min, 1 << 63, v.Mean}, 1},
+		{[3]uint64{v.Min, v.Max, math.MaxUint64}, 1},
+	} {
+		dir := t.TempDir()
+		if err := os.CopyFS(dir, os.DirFS("testdata/ok/"+name+"/trace")); err != nil {
+			t.Fatal(err)
+		}
+		file := filepath.Join(dir, "archive_0/thread_0/thread.pallas")
+		head := le64(nil, v.Size, uint64(len(v.Blocks)))
+		b := bytes.Replace(must(os.ReadFile(file))(t), le64(slices.Clone(head), v.Min, v.Max, v.Mean),
+			le64(slices.Clone(head), x.sums[:]...), 1)
+		if err := os.WriteFile(file, b, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if n := count(checked(t, format.FileSource(filepath.Join(dir, "main.pallas"))), "pallas.sums"); n != x.want {
+			t.Errorf("%d: found %d defects, expected %d", x.sums, n, x.want)
+		}
+	}
+}
