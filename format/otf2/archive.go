@@ -347,8 +347,8 @@ func (a *Archive) readLocal(l *localDefinitions, id uint8, cur *cursor) (state r
 	return valid, found, expected
 }
 
-// readMap reads a mapping table. It returns what is wrong with a table that weft ignores. Later versions of OTF2 may have
-// more kinds of tables.
+// readMap reads a mapping table. It returns what is wrong with a table that weft ignores. Later versions of OTF2 may
+// have more kinds of tables.
 func (l *localDefinitions) readMap(c *cursor, later bool) (found, expected string) {
 	kind, n, mode := c.byte(), c.compressed(8), c.byte()
 	if mode > 1 && !c.bad {
