@@ -318,7 +318,7 @@ func (a *Archive) localState(id uint8, cur *cursor) recordState {
 func (a *Archive) readLocal(l *localDefinitions, id uint8, cur *cursor) (state recordState, found, expected string) {
 	switch id {
 	case localMapping:
-		found, expected = l.readMap(cur)
+		found, expected = l.readMap(cur, a.laterVersion())
 	case localClock:
 		x := ClockOffset{cur.fixed(8), int64(cur.compressed(8)), math.Float64frombits(cur.fixed(8))}
 		if cur.bad {
@@ -347,8 +347,9 @@ func (a *Archive) readLocal(l *localDefinitions, id uint8, cur *cursor) (state r
 	return valid, found, expected
 }
 
-// readMap reads a mapping table. It returns what is wrong with a table that weft ignores.
-func (l *localDefinitions) readMap(c *cursor) (found, expected string) {
+// readMap reads a mapping table. It returns what is wrong with a table that weft ignores. Later versions of OTF2 may
+// have more kinds of tables.
+func (l *localDefinitions) readMap(c *cursor, later bool) (found, expected string) {
 	kind, n, mode := c.byte(), c.compressed(8), c.byte()
 	if mode > 1 && !c.bad {
 		c.at = len(c.b)
@@ -373,7 +374,11 @@ func (l *localDefinitions) readMap(c *cursor) (found, expected string) {
 	case c.bad:
 	case n == 0:
 		return "a mapping table of no ids", "a table of at least one id"
-	case kind >= uint64(len(l.maps)): // of a later version
+	case kind >= uint64(len(l.maps)):
+		if !later {
+			return fmt.Sprintf("a mapping table of kind %d", kind),
+				fmt.Sprintf("a kind up to %d; weft ignores the table", len(l.maps)-1)
+		}
 	case l.maps[kind] != nil:
 		return fmt.Sprintf("a second mapping table of kind %d", kind), "one table of each kind; weft uses the first one"
 	default:

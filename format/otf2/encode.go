@@ -63,6 +63,7 @@ type encoder struct {
 	w          *Writer
 	defs       *trace.Definitions
 	base       uint64
+	scale      int64 // ticks of the file per tick of the trace, if they differ
 	begun      bool
 	loss       *format.Loss
 	plain      bool
@@ -209,7 +210,9 @@ func (e *encoder) Begin(d *trace.Definitions) error {
 	e.held, e.io = lookahead.New(lookahead.FileOperations, e.writeInOrder), fileoperation.NewToIO(d.Handles.Len())
 	e.lanes = lanes.New()
 	e.calls = collective.NewCalls(d, e.loss, e.plain, e.rankOf)
-	if d.Clock.Den != 1 {
+	if e.plain && d.Clock.Den > 1 {
+		e.scale = d.Clock.Den // the clock of OTF2 has whole numbers of ticks per second
+	} else if d.Clock.Den != 1 {
 		e.loss.Add("trace", "clock", format.Degraded,
 			"a second is not a whole number of ticks: OTF2's own tools read a rounded clock rate, weft the exact one", 1)
 	}
@@ -242,6 +245,9 @@ func (e *encoder) Batch(b *trace.Batch) error {
 		e.begun = true
 		if t := b.Time[0]; t < 0 {
 			e.base = uint64(-t) // times in the file must not be negative
+			if e.scale > 1 {
+				e.base *= uint64(e.scale)
+			}
 			if e.plain {
 				e.loss.AddShift(e.defs.Clock, -t)
 			}
@@ -337,7 +343,13 @@ func (e *encoder) writeRow(c *trace.Cursor) error {
 	}
 	e.last, e.loc = c.Time(), c.Location()
 	x := &e.event
-	x.Time = uint64(c.Time()) + e.base
+	if x.Time = uint64(c.Time()) + e.base; e.scale > 1 {
+		ok := false
+		if x.Time, ok = e.scaledTime(c.Time()); !ok {
+			e.loss.Add(e.defs.Spec(c.Kind()).Name, "time", format.Lost, "does not fit 63 bits in the clock of OTF2", 1)
+			return nil
+		}
+	}
 	if e.original != nil && c.Time() < 0 && uint64(-c.Time()) > e.base {
 		x.Time = 0
 		e.loss.Add("event", "time", format.Degraded, "OTF2 has no times before 0", 1)
@@ -617,7 +629,9 @@ func (e *encoder) fillRecord(id uint8, c *trace.Cursor, ref uint32, ops []uint64
 		}
 	}
 	if id == bufferFlush {
-		v[0] += e.base
+		if v[0] += e.base; e.scale > 1 {
+			v[0], _ = e.scaledTime(int64(v[0] - e.base))
+		}
 	}
 	if id == programBegin {
 		v[1], all = uint64(len(ops)), true

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,6 +34,9 @@ func (e *encoder) defineAll() error {
 	}
 	realtime := uint64(undefined64)
 	resolution := uint64(max(1, d.Clock.Num/max(1, d.Clock.Den)))
+	if e.scale > 1 {
+		resolution = uint64(d.Clock.Num)
+	}
 	start := min(e.first, e.final)
 	if after, ok := nanoseconds(start-min(start, e.base), resolution); ok && d.Clock.HasEpoch && d.Clock.Epoch >= 0 {
 		realtime = uint64(d.Clock.Epoch) + after
@@ -389,4 +393,15 @@ func (e *encoder) writeTree(put func(id uint8, v ...uint64), name func(string) u
 		put(defLocation, uint64(i), name(l.Label()), kind, n, g)
 	}
 	e.defineLanes(put, name, func(loc uint32) uint64 { return groups[d.Locations.At(loc).Group] })
+}
+
+// scaledTime converts a time of the trace to ticks of a file that has several for each. ok is false if the result does
+// not fit.
+func (e *encoder) scaledTime(t int64) (tick uint64, ok bool) {
+	if most := math.MaxInt64 / e.scale; t > most || t < -most {
+		return 0, false
+	}
+	t *= e.scale
+	tick = uint64(t) + e.base
+	return tick, t < 0 == (tick < e.base)
 }

@@ -127,3 +127,19 @@ func TestLetter_8_duplicates(t *testing.T) {
 		t.Errorf("found %q, want %q", found, want)
 	}
 }
+
+// TestLetter_5_mappingKinds checks that a mapping table of a kind that OTF2 does not have is reported and ignored, and
+// that all other kinds are read.
+func TestLetter_5_mappingKinds(t *testing.T) {
+	for kind, want := range map[byte][]string{14: nil,
+		15: {"t/0.def:0x12 otf2.damaged: found a mapping table of kind 15, expected a kind up to 14; weft ignores the table"},
+		255: {"t/0.def:0x12 otf2.damaged: found a mapping table of kind 255, expected a kind up to 14; weft ignores the " +
+			"table"}} {
+		m := letterArchive(letterDefinitions()...)
+		table := letterRecord(localMapping, []byte{kind}, letterNumbers(1), []byte{0}, letterNumbers(0))
+		m["t/0.def"].Data = append(letterChunk(1, 0, table), letterEnd...)
+		if events, defects := letterRead(t, m); !slices.Equal(events, letterEvents) || !slices.Equal(defects, want) {
+			t.Errorf("kind %d: events %q, defects %q; want %q", kind, events, defects, want)
+		}
+	}
+}

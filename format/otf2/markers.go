@@ -198,6 +198,9 @@ func (e *encoder) addMarker(c *trace.Cursor) error {
 		if duration = ops[0]; duration == trace.Undefined {
 			duration = 0
 		}
+		if e.scale > 1 {
+			duration *= uint64(e.scale)
+		}
 		switch ops[1] {
 		case global:
 			scope, marked = global, 0

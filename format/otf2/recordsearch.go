@@ -48,11 +48,14 @@ func (s *recordSearch) resume(h *recordHead, natural int64, bad *FileError) erro
 // there is none.
 func (s *recordSearch) next(at, natural int64) int64 {
 	b := s.c.peekAt(at, int(s.c.end-at))
-	if natural > 0 && s.validRecords(b[min(natural-at, int64(len(b))):]) {
-		return natural
+	if natural > 0 {
+		rest := b[min(natural-at, int64(len(b))):]
+		if s.validRecords(rest, 0) || s.validRecords(rest, resyncDamaged) {
+			return natural
+		}
 	}
 	for i := 1; i < len(b) && s.budget > 0; i++ {
-		if s.validRecords(b[i:]) {
+		if s.validRecords(b[i:], 0) {
 			return at + int64(i)
 		}
 	}
@@ -60,7 +63,8 @@ func (s *recordSearch) next(at, natural int64) int64 {
 }
 
 // validRecords reports whether the rest of a chunk begins with resyncRecords valid records, or consists of fewer ones.
-func (s *recordSearch) validRecords(b []byte) bool {
+// Behind the first one, as many records as damaged states may have wrong fields; they do not count.
+func (s *recordSearch) validRecords(b []byte, damaged int) bool {
 	pos := 0
 	for n := 0; n < resyncRecords; n++ {
 		s.budget--
@@ -79,7 +83,10 @@ func (s *recordSearch) validRecords(b []byte) bool {
 		id, end := b[pos], cur.at+int(size)
 		s.budget -= int64(size)
 		if s.state(id, &cursor{b: b[cur.at:end], big: s.c.big}) != valid {
-			return false
+			if n == 0 || damaged == 0 {
+				return false
+			}
+			n, damaged = n-1, damaged-1
 		}
 		pos = end
 	}

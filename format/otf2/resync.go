@@ -18,9 +18,11 @@ const (
 	resyncRecords = 6       // number of successive records that must be valid
 	resyncWindow  = 2 << 10 // maximum number of bytes that these records may span
 	// number of records that must be valid if they reach the end of the window before resyncRecords records
-	resyncFew    = 2
-	resyncBeyond = 512 // number of bytes after a damaged record in which the next record is searched
-	resyncBudget = 16  // limit of examined bytes, as a multiple of the file's size
+	resyncFew = 2
+	// number of records with wrong fields that may be among the records behind a damaged record, if its length is right
+	resyncDamaged = 2
+	resyncBeyond  = 512 // number of bytes after a damaged record in which the next record is searched
+	resyncBudget  = 16  // limit of examined bytes, as a multiple of the file's size
 )
 
 // resumePoint is an offset in the file at which reading can resume.
@@ -146,12 +148,12 @@ func (r *EventReader) resync(at, natural, most int64) resumePoint {
 	c := r.c
 	if b := r.peekAt(at, timeSize); len(b) == timeSize && b[0] != timestampRecord {
 		cur := cursor{b: b, at: 1, big: c.big}
-		if t := cur.fixed(8); (r.chunkStart || !unusualTime(t, r.time)) && r.validRecords(at, true) {
+		if t := cur.fixed(8); (r.chunkStart || !unusualTime(t, r.time)) && r.validRecords(at, true, 0) {
 			return resumePoint{at + timeSize, true, t}
 		}
 	}
 	switch {
-	case natural > 0 && r.validFrom(natural):
+	case natural > 0 && (r.validFrom(natural) || r.validRecords(natural, false, resyncDamaged)):
 		return resumePoint{at: natural}
 	case natural == 0:
 		if to := r.endByLength(at); to > 0 && r.validFrom(to) {
@@ -222,21 +224,24 @@ func (r *EventReader) fits(t *recordType, b []byte) bool {
 }
 
 // validFrom reports whether valid records begin at an offset.
-func (r *EventReader) validFrom(at int64) bool { return r.validRecords(at, false) }
+func (r *EventReader) validFrom(at int64) bool { return r.validRecords(at, false, 0) }
 
 // validRecords reports whether valid records begin at an offset. If timed is true, the first record is read as
-// a time, whatever its id is.
-func (r *EventReader) validRecords(at int64, timed bool) bool {
+// a time, whatever its id is. Behind the first one, as many records as damaged states may have wrong fields; they do
+// not count.
+func (r *EventReader) validRecords(at int64, timed bool, damaged int) bool {
 	c := r.c
 	if r.budget <= 0 || at > c.end {
 		return false
 	}
 	b := r.peekAt(at, resyncWindow)
 	inside := at+int64(len(b)) < c.end // the window ends before the end of the chunk
-	pos, time := 0, r.began
+	pos, time, sound := 0, r.began, true
 	defer func() { r.budget -= int64(pos) + 1 }()
 	good := func() bool {
-		r.validUntil = max(r.validUntil, at+int64(pos))
+		if sound {
+			r.validUntil = max(r.validUntil, at+int64(pos))
+		}
 		return true
 	}
 	// ends reports whether n valid records before the end of the window are enough.
@@ -291,9 +296,13 @@ func (r *EventReader) validRecords(at int64, timed bool) bool {
 					return false
 				}
 			case t != nil:
-				if !r.fits(t, body) {
+				if r.fits(t, body) {
+					break
+				}
+				if n == 0 || damaged == 0 {
 					return false
 				}
+				n, damaged, sound = n-1, damaged-1, false
 			case !r.later || id < firstEvent:
 				return false
 			}

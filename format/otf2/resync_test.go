@@ -177,3 +177,56 @@ func TestDamageEverywhere(t *testing.T) {
 		r.Close()
 	}
 }
+
+// TestRecordsBetweenDamaged checks that few sound records between two damaged ones are read, if the lengths of the
+// damaged records are right.
+func TestRecordsBetweenDamaged(t *testing.T) {
+	const location, send, recv = 536870911, 14, 18
+	m, anchor := archiveFiles(t, "ring")
+	name := ""
+	for x := range m {
+		if strings.HasSuffix(x, "/536870911.evt") {
+			name = x
+		}
+	}
+	whole := m[name].Data
+	a, err := Open(format.Source{FS: m, Name: anchor, Path: anchor})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := a.Events(location, EventOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	var at []int64 // offsets of the events that can be damaged, 0 for others
+	for {
+		e, err := r.Next()
+		if err != nil {
+			break
+		}
+		if at = append(at, 0); e.ID == send || e.ID == recv {
+			at[len(at)-1] = e.Offset
+		}
+	}
+	sound, _ := events(t, m, anchor, location)
+	cases := 0
+	for i := range at {
+		for k := i + 2; k < min(i+8, len(at)); k++ {
+			if at[i] == 0 || at[k] == 0 {
+				continue
+			}
+			b := bytes.Clone(whole)
+			b[at[i]+2], b[at[k]+2] = 9, 9 // the first field takes 10 bytes, more than the record has
+			m[name] = &fstest.MapFile{Data: b}
+			list, damage := events(t, m, anchor, location)
+			if n := countKept(sound, list); n != len(sound)-2 || len(list) != n || len(damage) != 2 {
+				t.Errorf("%d records between: kept %d of %d events, %q; expected all but 2", k-i-1, n, len(sound), damage)
+			}
+			cases++
+		}
+	}
+	if cases < 20 {
+		t.Errorf("found %d pairs of records, expected 20 or more", cases)
+	}
+}

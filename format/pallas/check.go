@@ -65,6 +65,12 @@ func (c *checker) Finish(ctx context.Context) error {
 	if err := c.checkOrder(c.d.t.order); err != nil {
 		return err
 	}
+	if e := c.d.t.stored; e > LeadingZeroes {
+		if err := c.warn("pallas.settings", c.d.t.src.Path, encodingOffset, fmt.Sprintf("encoding %s", e),
+			"one that Pallas has; the compression has no encoding"); err != nil {
+			return err
+		}
+	}
 	if c.d.t.Truncated == nil {
 		listed := c.d.t.listedGroups()
 		if err := c.checkMainReferences(listed); err != nil {
@@ -275,8 +281,8 @@ func (c *checker) checkThread(ctx context.Context, t *Thread, scanned bool) erro
 			}
 		}
 	}
-	if c.d.t.Compression.Lossy() || c.d.t.ABI < 18 || times.missing || lengths.missing {
-		return nil // a lossy codec has changed the times, or an old writer stored wrong sums
+	if c.d.t.Compression.Lossy() || times.missing || lengths.missing {
+		return nil // a lossy codec has changed the times
 	}
 	return c.walk(ctx, t, g)
 }
@@ -403,7 +409,11 @@ func (c *checker) compare(r *blockReader, t *Thread, at int, root bool, want [3]
 	case s.Type == BlockSequence:
 		want[2] = want[1] - want[2]
 	}
-	for i, v := range []*Vector{&s.Timestamps, &s.Durations, &s.Exclusive} {
+	vectors := []*Vector{&s.Timestamps, &s.Durations, &s.Exclusive}
+	if c.d.t.ABI == 16 {
+		vectors = vectors[:2] // its writer stored wrong exclusive durations
+	}
+	for i, v := range vectors {
 		got, err := stored[i].next(r, t, v)
 		if err != nil {
 			return false, nil // the error has already been reported
@@ -451,6 +461,17 @@ func (t *Thread) firstTime() uint64 {
 	return first
 }
 
+// needsTimes reports whether reading the events needs their file of blocks. It does not if the heads of all blocks
+// state all times.
+func (t *Thread) needsTimes() bool {
+	return slices.ContainsFunc(t.Events, func(e Event) bool {
+		return slices.ContainsFunc(e.Timestamps.Blocks, func(b Block) bool {
+			_, inHead := e.Timestamps.headValues(&b)
+			return !inHead
+		})
+	})
+}
+
 // checkIDs checks the id map of a list of n entries. No two ids may have the same index, and each index must
 // be less than n.
 func (c *checker) checkIDs(t *Thread, what string, m []uint32, n int) error {
@@ -474,8 +495,7 @@ func (c *checker) checkIDs(t *Thread, what string, m []uint32, n int) error {
 // checkVector compares the values of a vector with the sums that its blocks and the vector itself state. It
 // stops at the first defect. Times of events that cannot be read have already been reported.
 func (c *checker) checkVector(t *Thread, w *fileWindow, v *Vector, what string, i int) error {
-	p := &c.d.t.Parameters
-	exact := !p.Compression.Lossy() && (p.ABI >= 18 || !v.durations)
+	exact := !c.d.t.Compression.Lossy()
 	low, high, sum := ^uint64(0), uint64(0), uint64(0)
 	last := uint64(0)
 	for k := range v.Blocks {
@@ -491,10 +511,13 @@ func (c *checker) checkVector(t *Thread, w *fileWindow, v *Vector, what string, 
 			c.values, err = c.r.decode(c.values[:0], b, w.d.path, v, x)
 		}
 		if err != nil {
-			if w.missing || v.event && x.Count > 2 {
+			known := w.missing || v.event && x.Count > 2
+			if archive.IsMissing(err) {
+				known, w.missing = known || v.event && t.needsTimes(), true
+			}
+			if known {
 				return nil
 			}
-			w.missing = archive.IsMissing(err)
 			return asDefect(c.opt, "pallas.damaged", err)
 		}
 		wrong := func(found, expected string) error {
@@ -530,12 +553,40 @@ func (c *checker) checkVector(t *Thread, w *fileWindow, v *Vector, what string, 
 		}
 		low, high, sum = min(low, least), max(high, most), sum+all
 	}
+	if !exact && v.durations && !v.sumsAgree() {
+		return c.warn("pallas.sums", t.path, noOffset,
+			fmt.Sprintf("durations of %s %d of %d to %d ns, %d on the average", what, i, v.Min, v.Max, v.Mean),
+			"the least, greatest and mean one of its blocks")
+	}
 	if exact && v.durations && v.Size > 0 && (low != v.Min || high != v.Max || sum/v.Size != v.Mean) {
 		return c.warn("pallas.sums", t.path, noOffset,
 			fmt.Sprintf("durations of %s %d of %d to %d ns, %d on the average", what, i, v.Min, v.Max, v.Mean),
 			fmt.Sprintf("%d to %d, %d on the average, as in its blocks", low, high, sum/v.Size))
 	}
 	return nil
+}
+
+// sumsAgree reports whether the sums of a vector of durations agree with those of its blocks. It serves lossy codecs,
+// which change the durations after the writer has computed the sums.
+func (v *Vector) sumsAgree() bool {
+	low, high, sum, values := ^uint64(0), uint64(0), uint64(0), uint64(0)
+	means := saturatingMul(v.Max, v.Size) < math.MaxUint64 // the sum of larger durations may have wrapped around
+	for _, x := range v.Blocks {
+		if x.Count == 0 {
+			continue
+		}
+		if means && (x.Mean < x.Min || x.Mean > x.Max) {
+			return false
+		}
+		low, high, values = min(low, x.Min), max(high, x.Max), values+x.Count
+		sum = saturatingAdd(sum, saturatingMul(x.Mean, x.Count))
+	}
+	if values == 0 || values != v.Size {
+		return true // there are no sums, or another defect
+	}
+	mean := sum / values // means are rounded down, so that this one may be too small by 1
+	return v.Min == low && v.Max == high &&
+		(!means || v.Mean == mean || len(v.Blocks) > 1 && v.Mean == mean+1)
 }
 
 // fileWindow holds a section of a block file in memory, because most blocks are read in the order of

@@ -42,6 +42,35 @@ func checked(t *testing.T, src format.Source) *format.Report {
 	return opt.Report
 }
 
+// count returns the number of defects of a rule.
+func count(r *format.Report, rule string) (n int) {
+	for _, x := range r.Rules() {
+		if x.Rule == rule {
+			n += int(x.Count)
+		}
+	}
+	return n
+}
+
+// TestCheckMissingTimes checks that a missing file of times is reported once, whether or not the reader needs it. It
+// does not need it for vectors of one or two times.
+func TestCheckMissingTimes(t *testing.T) {
+	for _, calls := range []uint64{1, 2, 3} {
+		list := []inputEvent{{0, Enter, region(1), nil}}
+		for i := range calls {
+			list = append(list, inputEvent{10 * i, Enter, region(2), nil}, inputEvent{10*i + 3, Leave, region(2), nil})
+		}
+		list = append(list, inputEvent{100, Leave, region(1), nil})
+		name := filepath.FromSlash(recorded(t, list, nil).Archive.Trace.src.Path)
+		if err := os.Remove(filepath.Join(filepath.Dir(name), "archive_3/thread_7/event_durations.dat")); err != nil {
+			t.Fatal(err)
+		}
+		if n := count(checked(t, format.FileSource(name)), "pallas.missing-file"); n != 1 {
+			t.Errorf("%d calls: found %d missing files, expected 1", calls, n)
+		}
+	}
+}
+
 // TestCheck checks that the checker finds defects that no event depends on, and none in sound
 // traces.
 func TestCheck(t *testing.T) {

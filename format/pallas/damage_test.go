@@ -528,3 +528,23 @@ func TestLargeBlocks(t *testing.T) {
 		t.Errorf("found %v, expected %s", l, want)
 	}
 }
+
+// TestDamagedGrammarLong checks that a thread whose grammar is damaged is read to its end.
+func TestDamagedGrammarLong(t *testing.T) {
+	var blocks [][]uint64
+	for i := range uint64(10) {
+		var l []uint64
+		for k := range uint64(1000) {
+			l = append(l, 1000*i+k)
+		}
+		blocks = append(blocks, l)
+	}
+	h := rootOf(ThreadTaskSwitch, blocks...)
+	for _, damage := range []Loop{{MakeToken(SequenceToken, 1), 77, 1}, {MakeToken(SequenceToken, 0), 1, 1}} {
+		h.loops = []Loop{damage}
+		times, rules := readTimes(t, h.files())
+		if len(times) != 10_000 || !slices.IsSorted(times) || times[9_999] != 9_999 {
+			t.Errorf("%v: found %d times (%s), expected 10000 in order", damage, len(times), rules)
+		}
+	}
+}

@@ -48,8 +48,9 @@ var recordKinds = [maxRecord]struct {
 	ThreadBegin:        {kind: trace.ThreadBegin}, ThreadEnd: {kind: trace.ThreadEnd},
 }
 
-// event translates an event to the common model.
-func (d *decoder) event(s *scope, e *Event, t *Thread) (in eventInfo, err error) {
+// event translates event i of a thread to the common model.
+func (d *decoder) event(s *scope, t *Thread, i int) (in eventInfo, err error) {
+	e := &t.Events[i]
 	in = eventInfo{ref: trace.NoRef, rank: uint64(NoRef), comm: uint64(NoRef)}
 	v, ok := e.Record.Values(e.Payload)
 	if !ok || e.Record == Invalid {
@@ -102,8 +103,8 @@ func (d *decoder) event(s *scope, e *Event, t *Thread) (in eventInfo, err error)
 		if in.ref, defined = d.region(s, Ref(v[0])); !defined {
 			err = d.opt.Defect(&trace.Defect{Rule: "pallas.undefined", Severity: trace.Warning,
 				Position: trace.Position{File: t.path},
-				Found:    fmt.Sprintf("an event of region %d, which the trace does not define", v[0]),
-				Expected: "a defined one; weft uses a stand-in"})
+				Found:    fmt.Sprintf("event %d with the region %d", i, v[0]),
+				Expected: "one that the trace defines; weft uses a stand-in"})
 		}
 	case trace.Send, trace.SendBegin, trace.Recv, trace.RecvComplete:
 		in.ops = message()

@@ -253,10 +253,16 @@ func (s *source) locations() (l []Location) {
 // Metadata is a key and a value that the writer stored for a trace or an archive.
 type Metadata struct{ Key, Value string }
 
-// metadata reads the metadata, which come last in main files and in archives. It returns nil for ABI 16, whose
-// layout is unknown.
+// metadata reads the metadata, which come last in main files and in archives. In ABI 16 they are the number of their
+// bytes, the number of items, and bytes whose meaning is unknown. It returns nil for ABI 16.
 func (s *source) metadata(abi uint8) (l []Metadata) {
 	if abi == 16 {
+		if at := s.at; s.left() > 0 { // early files of ABI 16 may end here
+			n, _ := s.u64(), s.u64()
+			if left := uint64(s.left()); n > left && s.err == nil {
+				s.fail(at, fmt.Sprintf("at most %d, because the file has no more", left), "%d bytes of metadata", n)
+			}
+		}
 		return nil
 	}
 	for range s.count("metadata", 18) {

@@ -85,6 +85,15 @@ func TestLetter_5_undefined(t *testing.T) {
 			t.Errorf("found %+v, expected event 2 with the string 99", report)
 		}
 	})
+	t.Run("9 regions of events", func(t *testing.T) {
+		name := filepath.FromSlash(recorded(t, []inputEvent{{1, Enter, region(99), nil}, {2, Leave, region(99), nil}},
+			nil).Archive.Trace.src.Path)
+		l := checked(t, format.FileSource(name)).Rules()
+		if len(l) != 1 || l[0].Count != 2 || l[0].First[0].Found != "event 0 with the region 99" ||
+			l[0].First[1].Found != "event 1 with the region 99" {
+			t.Errorf("found %+v, expected the events 0 and 1 with the region 99", l)
+		}
+	})
 	t.Run("9 record that the format does not have", func(t *testing.T) {
 		m := rootOf(ThreadBegin, []uint64{1}).files()
 		m["archive_0/thread_0/thread.pallas"].Data[44] = 61

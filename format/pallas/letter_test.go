@@ -113,11 +113,30 @@ func TestLetter_3(t *testing.T) {
 		})
 	}
 	t.Run("3 a lossy compression has no encoding", func(t *testing.T) {
-		b := slices.Clone(main)
-		b[1], b[5] = byte(Histogram), byte(Masking)
-		src := format.Source{FS: fstest.MapFS{"main.pallas": {Data: b}}, Name: "main.pallas", Path: "main.pallas"}
-		if tr := must(Open(src))(t); tr.Encoding != NoEncoding {
-			t.Errorf("found the encoding %s, expected None", tr.Encoding)
+		for _, stated := range []Encoding{Masking, LeadingZeroes, 9} {
+			b := slices.Clone(main)
+			b[1], b[5] = byte(Histogram), byte(stated)
+			src := format.Source{FS: fstest.MapFS{"main.pallas": {Data: b}}, Name: "main.pallas", Path: "main.pallas"}
+			if tr := must(Open(src))(t); tr.Encoding != NoEncoding {
+				t.Errorf("%s: found the encoding %s, expected None", stated, tr.Encoding)
+			}
+			want := 0
+			if stated > LeadingZeroes {
+				want = 1
+			}
+			if n := count(checked(t, src), "pallas.settings"); n != want {
+				t.Errorf("%s: found %d of pallas.settings, expected %d", stated, n, want)
+			}
+		}
+	})
+	t.Run("3 settings on which reading does not depend may be missing", func(t *testing.T) {
+		m := rootOf(ThreadTaskSwitch, []uint64{1, 2, 3}).files()
+		whole := m["main.pallas"].Data
+		for n := 9; n < 33; n++ {
+			m["main.pallas"] = &fstest.MapFile{Data: whole[:n]}
+			if times, rules := readTimes(t, m); fmt.Sprint(times) != "[1 2 3]" || rules != "pallas.damaged" {
+				t.Errorf("%d bytes: found %v, %q, expected [1 2 3] and pallas.damaged", n, times, rules)
+			}
 		}
 	})
 	t.Run("3 metadata are sorted by the bytes of their keys", func(t *testing.T) {
@@ -580,79 +599,6 @@ func TestLetter_12(t *testing.T) {
 			t.Errorf("found %v, expected the two that were recorded", got)
 		}
 	})
-}
-
-func TestLetter_16(t *testing.T) {
-	effort.Sequential(t)
-	// Record 0 is BUFFER_FLUSH before ABI 19, and record 59 from then on.
-	h := rootOf(Invalid, []uint64{1, 2})
-	for abi, want := range map[byte]string{20: "INVALID", 18: "BUFFER_FLUSH"} {
-		m := h.files()
-		m["main.pallas"].Data[0] = abi
-		if abi == 18 { // ABI 18 has no root and no maps, and its loops have 8 bytes
-			b := m["archive_0/thread_0/thread.pallas"].Data
-			events := b[44 : 44+4+1+8+16+32]
-			sequences := b[44+len(events)+8+4:]
-			sequences = sequences[:2*(4+8+4+48)]
-			b = slices.Concat(b[:32], b[36:44], events, sequences, le32(nil, uint32(MakeToken(SequenceToken, 1)), 2))
-			m["archive_0/thread_0/thread.pallas"] = &fstest.MapFile{Data: b}
-		}
-		tr, _ := openLogged(t, m)
-		th := must(must(tr.Archive(0))(t).Thread(0))(t)
-		if got := events(t, th); len(got) != 2 || got[1].record.String() != want || got[1].time != 2 {
-			t.Errorf("ABI %d: found %v, expected two of %s", abi, got, want)
-		}
-	}
-}
-
-// TestLetter_16_blocks checks that all sequences are blocks in ABI 16. The exclusive time of a repeated
-// sequence is its time without its calls. Later versions store the time of the calls instead.
-func TestLetter_16_blocks(t *testing.T) {
-	effort.Sequential(t)
-	var all [2][]uint64
-	for i, name := range []string{"abi16_loops", "abi18_loops"} { // both traces are of the same program
-		th := threads(t, mainFile(t, filepath.Join("testdata/ok", name)))[0]
-		s := th.Sequence(MakeToken(SequenceToken, 4))
-		if want := SequenceType(i); s.Type != want {
-			t.Errorf("%s: found type %d, expected %d", name, s.Type, want)
-		}
-		all[i] = must(th.Values(nil, &s.Exclusive))(t)
-		if i == 0 {
-			continue
-		}
-		if d := must(th.Values(nil, &s.Durations))(t); all[0][0]+all[1][0] != d[0] || d[0] != 86 || all[0][0] != 21 {
-			t.Errorf("found %d ns without calls and %d in calls of %d ns, expected 21 and 65 of 86", all[0][0], all[1][0], d[0])
-		}
-	}
-}
-
-// TestLetter_16_means checks that means of ABI 16 and 17 may be sums, even if all values but one
-// are 0.
-func TestLetter_16_means(t *testing.T) {
-	effort.Sequential(t)
-	for _, x := range []struct {
-		values []uint64
-		stored uint64
-		want   uint64
-	}{
-		{[]uint64{2, 4, 7}, 13, 4}, {[]uint64{2, 4, 7}, 4, 4}, {[]uint64{0, 5, 0}, 5, 1}, {[]uint64{5, 5, 5}, 5, 5},
-		{[]uint64{5, 5, 5}, 15, 5}, {[]uint64{0, 0, 0}, 0, 0}, {[]uint64{9}, 9, 9},
-	} {
-		n, low, high := uint64(len(x.values)), slices.Min(x.values), slices.Max(x.values)
-		for abi := range uint8(3) {
-			s := &source{b: le64(nil, n, 1, low, high, x.stored, n, low, high, x.stored, 0)}
-			s.size = len(s.b)
-			var blocks []Block
-			v, want := s.vector(layout{abi: 16 + abi, counted: true}, false, true, &blocks), x.want
-			if 16+abi == 18 {
-				want = x.stored
-			}
-			if s.err != nil || v.Mean != want || len(blocks) != 1 || blocks[0].Mean != want {
-				t.Errorf("ABI %d, %v with the mean %d: found %d and %v (%v), expected %d", 16+abi, x.values, x.stored,
-					v.Mean, blocks, s.err, want)
-			}
-		}
-	}
 }
 
 // TestLetter_18 compares the bytes that section 18 shows of the trace "minimal" with the bytes of the file,

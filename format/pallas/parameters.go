@@ -90,6 +90,9 @@ type Parameters struct {
 	stored Encoding // the encoding that the file states, even if the compression is lossy
 }
 
+// encodingOffset is the offset of the encoding in a main file. Reading does not depend on the settings behind it.
+const encodingOffset = 5
+
 // parameters reads the settings. It reports an error for a version, compression or encoding that
 // weft cannot read.
 func (s *source) parameters() Parameters {
@@ -103,8 +106,8 @@ func (s *source) parameters() Parameters {
 		s.fail(1, "None, ZSTD, Histogram, ZFP or ZSTD_Histogram", "the compression %s", c)
 	}
 	p.Encoding = Encoding(s.u32())
-	if e := p.Encoding; s.err == nil && e > Masking {
-		s.fail(5, "None or Masking", "the encoding %s", e)
+	if e := p.Encoding; s.err == nil && e > Masking && !p.Compression.Lossy() {
+		s.fail(encodingOffset, "None or Masking", "the encoding %s", e)
 	}
 	p.ZSTDLevel = s.u64()
 	p.LoopFinding = LoopFinding(s.u32())

@@ -189,7 +189,7 @@ func (sb *summaryBuilder) addThread(t *Thread, loc uint32) (ok bool, err error) 
 	sb.info = sb.info[:0]
 	for i := range t.Events {
 		e := &t.Events[i]
-		in, err := sb.d.event(s, e, t)
+		in, err := sb.d.event(s, t, i)
 		if err != nil || !sb.forPreview && (in.payload != nil || in.rank != uint64(NoRef) || in.comm != uint64(NoRef)) {
 			return false, err
 		}

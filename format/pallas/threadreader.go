@@ -191,12 +191,12 @@ func (tr *threadReader) begin(g *outline) error {
 	tr.stop()
 	tr.x = newReplay(tr.t, g, tr.r)
 	tr.startPrefetch()
+	tr.seen, tr.until = 0, math.MaxUint64
 	if !g.countsMatch() {
 		err := tr.x.orderByTime()
 		tr.dropLists()
 		return err
 	}
-	tr.seen, tr.until = 0, math.MaxUint64
 	tr.x.begin()
 	if !tr.ascending || tr.error > 0 {
 		return nil
@@ -345,7 +345,7 @@ func (tr *threadReader) describe() error {
 	tr.rowOf, tr.more = tr.rowOf[:0], false
 	for i := range tr.t.Events {
 		e := &tr.t.Events[i]
-		in, err := tr.d.event(s, e, tr.t)
+		in, err := tr.d.event(s, tr.t, i)
 		if err != nil {
 			return err
 		}

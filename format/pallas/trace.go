@@ -74,7 +74,7 @@ func Open(src format.Source) (*Trace, error) {
 	}
 	t := &Trace{Parameters: s.parameters(), src: src, archives: map[uint32]*lazy[*Archive]{},
 		loaded: threadCache{most: grammarBytes}}
-	if s.err != nil {
+	if s.err != nil && s.err.Offset <= encodingOffset {
 		return nil, s.err
 	}
 	if t.dir = path.Dir(src.Name) + "/"; t.dir == "./" {

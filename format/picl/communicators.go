@@ -27,39 +27,58 @@ type readOperations struct {
 // barrierScope holds the subset of processors and the subset of processes in the entry of a barrier that has both.
 type barrierScope struct{ processors, processes int64 }
 
-// scanBarrier notes the subsets in the entry of a barrier.
-func (r *scanResult) scanBarrier(h *head, l []byte) {
+// barrierEntry is the entry of a barrier as the file has it.
+type barrierEntry struct {
+	processor, process, fields int64
+	data                       string // descriptor and data
+}
+
+// placedBarrier is the first of several equal entries of barriers.
+type placedBarrier struct {
+	barrierEntry
+	line int64
+}
+
+// scanBarrier notes the entry of a barrier with data. Its subsets depend on the records of type -6 before it, which
+// may be in another chunk.
+func (r *scanResult) scanBarrier(h *head, l []byte, number int64) {
 	if h.f[0] != TypeEntry || h.f[5] == 0 {
 		return
 	}
 	i, _, skip := parseLine(l, h)
-	if skip {
+	if skip || r.seenBarriers[barrierEntry{h.f[3], h.f[4], h.f[5], string(l[i:])}] {
 		return
 	}
-	var rec Record
-	rec.setHead(h, 0)
-	rec.decodeData(l[i:], h, &descriptorResolver{defs: &definitions{}})
-	if len(rec.Values) < 2 {
-		return
+	x := barrierEntry{h.f[3], h.f[4], h.f[5], string(l[i:])}
+	if r.seenBarriers == nil {
+		r.seenBarriers = map[barrierEntry]bool{}
 	}
-	processors, ok1 := rec.Values[0].Whole()
-	processes, ok2 := rec.Values[1].Whole()
-	x := barrierScope{processors, processes}
-	if ok1 && ok2 && processors != -1 && processes != -1 && (len(r.barriers) == 0 || r.barriers[len(r.barriers)-1] != x) {
-		r.barriers = append(r.barriers, x)
-	}
+	r.seenBarriers[x] = true
+	r.barriers = append(r.barriers, placedBarrier{x, number})
 }
 
-// addBarriers adds the subsets of barriers that are new.
-func (o *readOperations) addBarriers(list []barrierScope) {
-	for _, x := range list {
-		if _, known := o.joined[x]; !known {
-			if o.joined == nil {
-				o.joined = map[barrierScope]uint32{}
-			}
-			o.joined[x] = trace.NoRef
-			o.barriers = append(o.barriers, x)
+// addBarriers adds the subsets of barriers that are new. defs has the records of type -6.
+func (o *readOperations) addBarriers(list []placedBarrier, defs *definitions) {
+	for i := range list {
+		b := &list[i]
+		h := head{f: [6]int64{TypeEntry, barrierEvent, 0, b.processor, b.process, b.fields}}
+		var rec Record
+		rec.setHead(&h, b.line)
+		rec.decodeData([]byte(b.data), &h, &descriptorResolver{defs: defs})
+		if len(rec.Values) < 2 {
+			continue
 		}
+		processors, ok1 := rec.Values[0].Whole()
+		processes, ok2 := rec.Values[1].Whole()
+		x := barrierScope{processors, processes}
+		if _, known := o.joined[x]; known || !ok1 || !ok2 || processors == -1 || processes == -1 {
+			continue
+		}
+		if o.joined == nil {
+			o.joined = map[barrierScope]uint32{}
+		}
+		o.joined[x] = trace.NoRef
+		o.barriers = append(o.barriers, x)
 	}
 }
 

@@ -63,6 +63,9 @@ func (d *definitions) add(r *Record) (problem dataProblem) {
 			return dataProblem{"picl.descriptor", "no number and control string", "an integer and a quoted control string",
 				trace.Warning}
 		}
+		if n, ok := r.ownDescriptor(); ok && d.controlOf(n, r.Event, r.Processor, r.Process, r.Line) == nil {
+			problem = unknownDescriptor(n)
+		}
 		for i := 0; i+1 < len(r.Values); i += 2 {
 			text := r.Values[i+1].String()
 			if n := closingQuote([]byte(text)); n == len(text)-1 && text[0] == '"' {

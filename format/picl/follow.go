@@ -71,7 +71,7 @@ func (g *growingReader) Grow(b *lines.Block) (*linetrace.Times, error) {
 		d.firstRecord = r.firstRecord
 	}
 	d.nrec += r.records
-	d.operations.addBarriers(r.barriers)
+	d.operations.addBarriers(r.barriers, d.defs)
 	d.plainInts = len(d.defs.descriptors) == 0
 	for _, x := range r.locations {
 		g.addLocation(x.id)

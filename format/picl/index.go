@@ -40,9 +40,11 @@ type scanResult struct {
 	events      []firstSeen[int64]
 	userTypes   []int64 // record types that the user defined or that are unknown
 	firstRecord int64
-	barriers    []barrierScope
-	statistics  map[int64]bool // event types of statistics records
-	nesting     nesting
+	barriers    []placedBarrier
+	// seenBarriers has the barriers since the last record of type -6.
+	seenBarriers map[barrierEntry]bool
+	statistics   map[int64]bool // event types of statistics records
+	nesting      nesting
 	// processes with receives that lack information: true if the source may be missing, false if only the
 	// length or type may be missing
 	open       map[procKey]bool
@@ -143,11 +145,11 @@ func (d *decoder) index(ctx context.Context) error {
 		d.encodings.Merge(r.encodings)
 		maps.Copy(d.statistics, r.statistics)
 		d.nesting.add(&r.nesting)
-		d.operations.addBarriers(r.barriers)
+		d.operations.addBarriers(r.barriers, d.defs)
 		for k, source := range r.open {
 			d.sources.receivers[k] = d.sources.receivers[k] || source
 		}
-		r.nesting = nesting{}
+		r.nesting, r.barriers, r.seenBarriers = nesting{}, nil, nil
 		return nil
 	})
 	if err != nil {
@@ -351,7 +353,7 @@ func (d *decoder) scanChunk(b *lines.Block) *scanResult {
 		case -51, -60, -52, -61, -58:
 			r.scanReceive(&h, l, d.markMessages)
 		case barrierEvent:
-			r.scanBarrier(&h, l)
+			r.scanBarrier(&h, l, number)
 		}
 		if s := &seenEvent[uint8(h.f[1])]; *s != h.f[1] {
 			*s = h.f[1]
@@ -409,6 +411,9 @@ func (r *scanResult) shift(n int64) {
 	for i := range r.defs {
 		r.defs[i].Line += n
 	}
+	for i := range r.barriers {
+		r.barriers[i].line += n
+	}
 	for i := range r.defined {
 		r.defined[i] += n
 	}
@@ -441,6 +446,9 @@ func (d *decoder) scanDefinition(r *scanResult, h *head, l []byte, number int64)
 	}
 	if rest := bytes.TrimLeft(l[i:], " \t"); rec.Type != TypeDescriptor && len(rest) > 0 && rest[0] != '"' {
 		text.line, text.data = string(l), i
+	}
+	if rec.Type == TypeDescriptor {
+		r.seenBarriers = nil // equal entries behind it may have other subsets
 	}
 	r.defLines = append(r.defLines, text)
 	r.defs = append(r.defs, rec)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/internal/lines"
@@ -309,6 +310,17 @@ func ownDescriptor(l []byte) (valid bool, size int) {
 	j := max(0, bytes.IndexAny(l, " \t"))
 	_, err := strconv.ParseInt(string(l[:j]), 10, 64)
 	return err == nil, j
+}
+
+// ownDescriptor returns the integer with which the record of type -6 describes its own data. ok is false if it has a
+// control string.
+func (r *Record) ownDescriptor() (n int64, ok bool) {
+	words := strings.Fields(r.Text)
+	if len(words) < 2 {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(words[1], 10, 64)
+	return n, err == nil
 }
 
 // openText opens a PICL file as a sequence of lines.

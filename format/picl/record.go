@@ -311,12 +311,17 @@ func parseData(l []byte, n int64, h *head, line int64, res resolver, vals []trac
 				"an integer or a quoted control string", trace.Error}
 		}
 		if c = res.control(d, h, line); c == nil {
-			return decodeWords(l[j:], vals), dataProblem{"picl.unknown-descriptor", fmt.Sprintf("descriptor %d", d),
-				"0 to 5 or one defined by a record of type -6", trace.Warning}
+			return decodeWords(l[j:], vals), unknownDescriptor(d)
 		}
 		i = j
 	}
 	return c.decodeValues(l[i:], n, vals)
+}
+
+// unknownDescriptor returns the problem of an integer that is no descriptor.
+func unknownDescriptor(n int64) dataProblem {
+	return dataProblem{"picl.unknown-descriptor", fmt.Sprintf("descriptor %d", n),
+		"0 to 5 or one defined by a record of type -6", trace.Warning}
 }
 
 func quote(b []byte) string { return lines.Quote(b, 40) }

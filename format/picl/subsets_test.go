@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
 	"github.com/weft-trace/weft/tracetest"
 )
@@ -97,5 +98,56 @@ func TestNestedCommunicators_2_1(t *testing.T) {
 				t.Errorf("found %d members, expected %d", n, x.count)
 			}
 		})
+	}
+}
+
+// TestBarrierDescriptors_2_2_2 checks that the subsets of a barrier are found if a record of type -6 before it defines
+// its descriptor, also in an earlier chunk or for a single processor.
+func TestBarrierDescriptors_2_2_2(t *testing.T) {
+	const sets = "-201 -1 0.0 -1 -1 3 2 5 0 1\n-202 -1 0.0 -1 -1 3 2 6 0 1\n"
+	for _, x := range []struct {
+		name, text, data string
+		want             bool
+	}{
+		{"predefined", "", "2 2 5 6", true},
+		{"both numbers in a field", "-6 -1 0.0 -1 -1 1 \"%d%s\" 9 \"%d%d\"\n", "1 9 5 6", true},
+		{"a number in a field", "-6 -1 0.0 -1 -1 1 \"%d%s\" 9 \"%d\"\n", "2 9 5 6", true},
+		{"of the event", "-6 -402 0.0 -1 -1 1 \"%d%s\" 9 \"%d\"\n", "2 9 5 6", true},
+		{"of another event", "-6 -401 0.0 -1 -1 1 \"%d%s\" 9 \"%d\"\n", "2 9 5 6", false},
+		{"of processor 0", "-6 -402 0.0 0 -1 1 \"%d%s\" 9 \"%d\"\n", "2 9 5 6", true},
+		{"redefined", "-6 -1 0.0 -1 -1 1 \"%d%s\" 2 \"%*d%d\"\n", "2 2 8 5 8 6", true},
+		{"redefined, skipped", "-6 -1 0.0 -1 -1 1 \"%d%s\" 2 \"%*d%d\"\n", "2 2 5 8 6 8", false},
+		{"later", "-3 -402 0.1 1 0 2 9 5 6\n-6 -1 0.2 -1 -1 1 \"%d%s\" 9 \"%d\"\n", "2 9 5 6", true},
+	} {
+		text := sets + x.text + "-3 -402 1.0 0 0 " + x.data + "\n-3 -402 1.0 1 0 " + x.data +
+			"\n-4 -402 2.0 0 0 0\n-4 -402 2.0 1 0 0\n"
+		found := false
+		for _, c := range tracetest.Open(t, Format{}, write(t, text), nil).Defs().Communicator.All() {
+			found = found || c.ID == "5,6"
+		}
+		if found != x.want {
+			t.Errorf("%s: found a communicator of the subsets 5 and 6: %t, expected %t", x.name, found, x.want)
+		}
+	}
+}
+
+// TestOwnDescriptor_2_3_5 checks that a record of type -6 whose own descriptor is an integer that no record before it
+// defines is reported, and used.
+func TestOwnDescriptor_2_3_5(t *testing.T) {
+	for data, want := range map[string]int{`"%d%s" 9 "%d%d"`: 0, `77 9 "%d%d"`: 1, `9 9 "%d%d"`: 1, `-3 9 "%d%d"`: 1,
+		`2 9 "%d%d"`: 0, `"%d%s" 77 "%d%s"` + "\n" + `-6 -1 0.0 -1 -1 1 77 9 "%d%d"`: 0} {
+		opt := &format.ReadOptions{Report: format.NewReport()}
+		name := write(t, "-6 -1 0.0 -1 -1 1 "+data+"\n-2 7 1.0 0 0 1 9 3 4\n")
+		d := tracetest.Open(t, Format{}, name, opt)
+		n := 0
+		for _, r := range opt.Report.Rules() {
+			if r.Rule == "picl.unknown-descriptor" {
+				n += int(r.Count)
+			}
+		}
+		if n != want || d.Defs().Attributes.Len() < 2 {
+			t.Errorf("%s: found %d unknown descriptors and %d attributes, expected %d and 2", data, n,
+				d.Defs().Attributes.Len(), want)
+		}
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/weft-trace/weft/format"
@@ -45,6 +47,46 @@ func TestLossOfPlainTRACE(t *testing.T) {
 		}
 		if count != x.want {
 			t.Errorf("%q: counted %d, expected %d", args, count, x.want)
+		}
+	}
+}
+
+// TestPlainTimeUnits checks that --plain keeps the times of a trace whose unit is longer than a second, also before
+// time 0, in all formats. In them, the first event is at time 0 or at its own time.
+func TestPlainTimeUnits(t *testing.T) {
+	dir := t.TempDir()
+	for unit, seconds := range map[string]float64{"MINUTES": 60, "HOURS": 3600} {
+		for first, text := range map[float64]string{0: "C 0 0 1 0 1 ; name=a\nC 1 1.25 2 0 1 ; name=b\n",
+			-1: "C 0 -1 0 0 1 ; name=a\nC 1 0.25 1 0 1 ; name=b\n"} {
+			in := filepath.Join(dir, "in.etf")
+			if err := os.WriteFile(in, []byte("TU "+unit+"\nR 0 1 false ; name=r\n"+text), 0o666); err != nil {
+				t.Fatal(err)
+			}
+			for _, name := range []string{"x.otf", "x.otf2", "p/x.pallas", "x.trf"} {
+				out := filepath.Join(dir, name)
+				if err := os.MkdirAll(filepath.Dir(out), 0o777); err != nil {
+					t.Fatal(err)
+				}
+				weft(t, 0, "convert", "-q", "--allow-loss", "--force", "--plain", in, out)
+				var times []float64
+				for line := range strings.Lines(weft(t, 0, "print", "--kind", "enter,leave", "--region", "a,b", out)) {
+					s, err := strconv.ParseFloat(strings.Fields(line)[0], 64)
+					if err != nil {
+						t.Fatal(err)
+					}
+					times = append(times, s)
+				}
+				if len(times) != 4 {
+					t.Fatalf("%s of %s: found times %v, expected 4", name, unit, times)
+				}
+				begin := times[0]
+				for i, want := range []float64{0, 1, 1.25, 2} {
+					if times[i]-begin != want*seconds || begin != 0 && begin != first*seconds {
+						t.Errorf("%s of %s: found time %d at %v s, expected it %v s after the first", name, unit, i, times[i],
+							want*seconds)
+					}
+				}
+			}
 		}
 	}
 }
