@@ -63,7 +63,9 @@ func (m *MissingFile) Unwrap() error { return m.Err }
 
 // IsMissing reports whether an error is caused by a file that does not exist, also because another file is in place of
 // its folder.
-func IsMissing(err error) bool { return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) }
+func IsMissing(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
+}
 
 // ReportDefect reports a [FileError] as a defect of the rule damaged. It reports a [MissingFile] as a defect
 // of the rule missing, or of the rule damaged if a directory is in place of the file, with expected as the text of what
