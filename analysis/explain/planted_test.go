@@ -235,6 +235,26 @@ func TestFewRanks(t *testing.T) {
 	}
 }
 
+// TestNoiseOfFewIterations checks that noise is found in a few iterations, in each of which another rank computes for
+// 300 % longer. If all times of these ranks were shorter by one factor, the run would win more than half of that.
+func TestNoiseOfFewIterations(t *testing.T) {
+	for _, threads := range []int{1, 2} {
+		for events := int64(400); events < 1600; events += 200 {
+			g := generated(t, generate.Options{Events: events, Locations: 8, Threads: threads,
+				Problems: generate.Problems{Noise: 3}})
+			n := property(t, g.Defs(), "iterations")
+			if n == 1 {
+				continue // one rank is slower than all others
+			}
+			p := explained(t, g)
+			if len(p.Findings) == 0 || p.Findings[0].ID != "noise" || p.Findings[0].Gain != 300*ms*n {
+				t.Errorf("%d iterations, %d threads: found %+v, expected noise with a gain of 300 ms each", n, threads,
+					p.Findings)
+			}
+		}
+	}
+}
+
 // TestNothingPlanted checks that a run without problems has no waits and no findings.
 func TestNothingPlanted(t *testing.T) {
 	for _, o := range []generate.Options{{Locations: 1}, {Locations: 2}, {Locations: 8}, {Locations: 5, Threads: 3}} {
