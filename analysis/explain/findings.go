@@ -65,15 +65,22 @@ func keysByValue[K cmp.Ordered](m map[K]float64) []K {
 
 // late finds call paths in which some locations come late, so that others wait for them.
 func (ex *explainer) late() {
-	least := leastShare * float64(ex.page.Ran.Runtime) * float64(ex.page.Ran.Processes+ex.page.Ran.Streams)
+	// A gain may be large although few locations wait. The number of such paths is limited, because each takes time.
+	least := leastShare * float64(ex.page.Ran.Runtime)
+	much := min(least*float64(ex.page.Ran.Processes+ex.page.Ran.Streams), leastShare*ex.core)
+	planned := 0
 	for _, d := range ex.delays() {
-		if d.cost < min(least, leastShare*ex.core) {
+		if d.cost < min(least, much) || d.cost < much && planned >= mostFindings {
 			break
 		}
 		if ex.synchronises(d.path) {
 			continue // the finding about transfer includes this time
 		}
+		if d.cost < much && d.awaitsDevice() {
+			continue // the gain is at most the loss
+		}
 		ex.planLate(d)
+		planned++
 	}
 }
 
@@ -82,7 +89,7 @@ func (ex *explainer) planLate(d *delay) {
 	late := keysByValue(d.locations)
 	f := Finding{ID: "late", Loss: d.cost, Path: d.names, Evidence: []string{}}
 	f.At = late[:min(3, len(late))]
-	if d.patterns[waitstate.Device.String()]+d.patterns[waitstate.Launch.String()] > causeShare*d.cost {
+	if d.awaitsDevice() {
 		ex.planDevice(f, d)
 		return
 	}
@@ -200,6 +207,11 @@ func (ex *explainer) transfers(d *delay) bool {
 
 // outside is the subject of sentences about the time outside of all regions.
 const outside = "The time outside of all regions"
+
+// awaitsDevice reports whether more than half of the waits are those of threads for devices, or of devices for work.
+func (d *delay) awaitsDevice() bool {
+	return d.patterns[waitstate.Device.String()]+d.patterns[waitstate.Launch.String()] > causeShare*d.cost
+}
 
 // region returns the innermost region of the call path, as the subject of a sentence.
 func (d *delay) region() string {
