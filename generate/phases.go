@@ -23,7 +23,7 @@ type Problems struct {
 	// growth of the computing time with each iteration, as a share of the computing time of the first
 	// iteration
 	Slowing float64
-	Noise   float64 // share by which one rank, a different rank in each iteration, computes longer
+	Noise   float64 // share by which one rank, the next one in each iteration, computes longer
 }
 
 // DefaultCompute is the default of Options.Compute.
@@ -365,8 +365,8 @@ func (p *phasesPlan) hasNoise(rank, iteration int64) bool {
 	if p.noise == 0 {
 		return false
 	}
-	r := newRNG(p.seed, uint64(iteration)+1)
-	return r.between(0, p.n) == rank
+	r := newRNG(p.seed, 1)
+	return (r.between(0, p.n)+iteration)%p.n == rank
 }
 
 // runtime returns the time from the first event to the last one, in nanoseconds.

@@ -16,10 +16,14 @@ type interval struct {
 	paths    []uint32 // indexes of the elements of times that are not 0
 	added    []bool   // indexed by index of times: whether paths contains the index
 	location uint32
-	from, to int32   // the calls [from, to) lie completely in the interval
-	lock     int32   // a call that belongs to the interval up to its release of a lock, or -1
-	waited   int64   // sum of the waits in the interval
-	blocks   []*tree // indexed by location: sums over calls; nil until needed
+	from, to int32 // the calls [from, to) lie completely in the interval
+	lock     int32 // a call that belongs to the interval up to its release of a lock, or -1
+	waited   int64 // sum of the waits in the interval
+	// opened is the call of the synchronisation at the begin of the interval. openWaited is the part of its waits
+	// that lies in the interval, in ticks; 0 if there is none.
+	opened     int32
+	openWaited int64
+	blocks     []*tree // indexed by location: sums over calls; nil until needed
 }
 
 // init prepares an empty interval.
@@ -49,6 +53,7 @@ func (iv *interval) addAll(list []synclog.PathTime) {
 func (iv *interval) sum(to waitstate.Place, from int32, o *history.Opening) {
 	l := iv.h.Locations[to.Location]
 	last := l.Call(to.Number)
+	iv.opened, iv.openWaited = from, 0
 	switch {
 	case from < 0 && o.Created:
 		iv.add(synclog.NoPath, max(0, l.First-o.Met))
@@ -56,7 +61,17 @@ func (iv *interval) sum(to waitstate.Place, from int32, o *history.Opening) {
 		iv.add(synclog.NoPath, l.First-iv.h.Log.First)
 	default:
 		c := l.Call(from)
-		iv.add(c.Path, max(0, c.Leave-max(o.Met, c.Enter)))
+		rest := max(0, c.Leave-max(o.Met, c.Enter))
+		list := l.Waits(from)
+		for i := range list {
+			if w := &list[i]; w.Pattern != waitstate.Reduction && rest > 0 {
+				t, _ := w.Since(o.Met)
+				iv.openWaited += t
+			}
+		}
+		iv.openWaited = min(iv.openWaited, rest)
+		iv.waited += iv.openWaited
+		iv.add(c.Path, rest-iv.openWaited)
 	}
 	iv.location, iv.from, iv.to, iv.lock = to.Location, from+1, to.Number, -1
 	// Calls that end after the begin of call last contain it.
@@ -113,8 +128,11 @@ func (iv *interval) addInside(at waitstate.Place, released int64) {
 func (iv *interval) excludeVisited(p waitstate.Place, passed *interval) (waited int64) {
 	l := iv.h.Locations[iv.location]
 	visited := func(n int32) bool { return !iv.h.Before(waitstate.Place{Location: iv.location, Number: n}, p) }
+	if iv.openWaited > 0 && visited(iv.opened) {
+		waited, iv.openWaited = iv.openWaited, 0
+	}
 	if iv.lock >= 0 && visited(iv.lock) {
-		waited = addWaits(l, iv.lock, func(uint32, int64) {})
+		waited += addWaits(l, iv.lock, func(uint32, int64) {})
 		iv.lock = -1
 	}
 	if iv.to <= iv.from || !visited(iv.to-1) {

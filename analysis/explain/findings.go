@@ -65,15 +65,22 @@ func keysByValue[K cmp.Ordered](m map[K]float64) []K {
 
 // late finds call paths in which some locations come late, so that others wait for them.
 func (ex *explainer) late() {
-	least := leastShare * float64(ex.page.Ran.Runtime) * float64(ex.page.Ran.Processes+ex.page.Ran.Streams)
+	// A gain may be large although few locations wait. The number of such paths is limited, because each takes time.
+	least := leastShare * float64(ex.page.Ran.Runtime)
+	much := min(least*float64(ex.page.Ran.Processes+ex.page.Ran.Streams), leastShare*ex.core)
+	planned := 0
 	for _, d := range ex.delays() {
-		if d.cost < min(least, leastShare*ex.core) {
+		if d.cost < min(least, much) || d.cost < much && planned >= mostFindings {
 			break
 		}
 		if ex.synchronises(d.path) {
 			continue // the finding about transfer includes this time
 		}
+		if d.cost < much && d.awaitsDevice() {
+			continue // the gain is at most the loss
+		}
 		ex.planLate(d)
+		planned++
 	}
 }
 
@@ -82,7 +89,7 @@ func (ex *explainer) planLate(d *delay) {
 	late := keysByValue(d.locations)
 	f := Finding{ID: "late", Loss: d.cost, Path: d.names, Evidence: []string{}}
 	f.At = late[:min(3, len(late))]
-	if d.patterns[waitstate.Device.String()]+d.patterns[waitstate.Launch.String()] > causeShare*d.cost {
+	if d.awaitsDevice() {
 		ex.planDevice(f, d)
 		return
 	}
@@ -126,21 +133,25 @@ func (ex *explainer) planLate(d *delay) {
 	if locked {
 		changes = append(changes, retime.Options{Transfer: 1, WithoutLocks: true})
 	}
+	noiseless, noisy := ex.withoutNoise(d.path)
 	ex.planRuntimes(func(times []int64) {
 		f.Gain, times = ex.gain(slices.Min(times[:shortened])), times[shortened:]
-		noise, without := int64(0), int64(0)
+		without := int64(0)
 		if locked {
 			without, times = ex.gain(times[0]), times[1:]
 		}
-		for _, t := range times {
-			noise = max(noise, ex.gain(t))
+		noise, byNoise := int64(0), false
+		for i, t := range times {
+			if g := ex.gain(t); g > noise {
+				noise, byNoise = g, g > 2*f.Gain || g > f.Gain && noisy[i].varies()
+			}
 		}
 		// Locks that gain nothing explain no waits: the holder itself is late, as a thread that signals a condition is.
 		held := float64(without) >= leastShare*float64(ex.page.Ran.Runtime)
 		byLocks := without > max(f.Gain, noise) || locks > causeShare*d.cost && (held || without == f.Gain)
-		ex.describeLate(&f, d, lateTimes{spread, slow, wanted, noise, without, byLocks})
+		ex.describeLate(&f, d, lateTimes{spread, slow, wanted, noise, without, byLocks, byNoise})
 		ex.addFinding(f)
-	}, append(changes, ex.withoutNoise(d.path)...)...)
+	}, append(changes, noiseless...)...)
 }
 
 // planDevice plans a finding about a call path for which threads wait on a device, or during which devices wait for
@@ -197,6 +208,11 @@ func (ex *explainer) transfers(d *delay) bool {
 // outside is the subject of sentences about the time outside of all regions.
 const outside = "The time outside of all regions"
 
+// awaitsDevice reports whether more than half of the waits are those of threads for devices, or of devices for work.
+func (d *delay) awaitsDevice() bool {
+	return d.patterns[waitstate.Device.String()]+d.patterns[waitstate.Launch.String()] > causeShare*d.cost
+}
+
 // region returns the innermost region of the call path, as the subject of a sentence.
 func (d *delay) region() string {
 	if n := len(d.names); n > 0 {
@@ -222,7 +238,7 @@ type lateTimes struct {
 	all, slow           spread  // times of all locations, and of the locations that are clearly slower than the others
 	target              float64 // time to which the times of the slow locations are shortened
 	noiseGain, lockGain int64   // gains of a run without noise, and of a run without waits for locks
-	byLocks             bool    // locks explain the waits of the finding
+	byLocks, byNoise    bool    // locks, or else noise, explain the waits of the finding
 }
 
 // describeLate sets the title, the evidence and the advice of a finding about the waits that a call
@@ -237,7 +253,7 @@ func (ex *explainer) describeLate(f *Finding, d *delay, t lateTimes) {
 		f.ID, f.Gain = "lock", t.lockGain
 		f.Title = "A lock is held in " + region + " while others wait for it"
 		f.Advice = "Do less while the lock is held, or divide what it protects among several locks."
-	case t.noiseGain > 2*f.Gain:
+	case t.byNoise:
 		f.ID, f.Gain = "noise", t.noiseGain
 		f.Title = region + " takes longer now at one location, now at another, and others wait"
 		f.Advice = "Look for what disturbs it, such as other programs on the node, or let locations go on without waiting " +

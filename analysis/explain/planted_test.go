@@ -235,6 +235,45 @@ func TestFewRanks(t *testing.T) {
 	}
 }
 
+// TestNoiseOfFewIterations checks that noise is found in a few iterations, in each of which another rank computes for
+// 300 % longer. If all times of these ranks were shorter by one factor, the run would win more than half of that.
+func TestNoiseOfFewIterations(t *testing.T) {
+	for _, threads := range []int{1, 2} {
+		for events := int64(400); events < 1600; events += 200 {
+			g := generated(t, generate.Options{Events: events, Locations: 8, Threads: threads,
+				Problems: generate.Problems{Noise: 3}})
+			n := property(t, g.Defs(), "iterations")
+			if n == 1 {
+				continue // one rank is slower than all others
+			}
+			p := explained(t, g)
+			if len(p.Findings) == 0 || p.Findings[0].ID != "noise" || p.Findings[0].Gain != 300*ms*n {
+				t.Errorf("%d iterations, %d threads: found %+v, expected noise with a gain of 300 ms each", n, threads,
+					p.Findings)
+			}
+		}
+	}
+}
+
+// TestGainOfSmallLoss checks that a cause is found whose gain is above 2 % of the runtime, although its loss is less
+// than 2 % of the time of all locations. Half of the ranks compute for 10 ms longer in each iteration of 290 ms. Of 24
+// threads, only the 4 first ones of the other ranks wait for that.
+func TestGainOfSmallLoss(t *testing.T) {
+	g := generated(t, generate.Options{Events: 4000, Locations: 8, Threads: 3, Problems: generate.Problems{
+		SlowNode: 1.1, LateSender: 60 * ms, Serial: 70 * ms, Lock: 5 * ms}})
+	gain := property(t, g.Defs(), "plant.slow-node.gain")
+	p := explained(t, g)
+	for _, f := range p.Findings {
+		if f.ID == "late" && f.Path[len(f.Path)-1] == "compute" {
+			if f.LossShare >= 0.02 || math.Abs(float64(f.Gain-gain)) > 0.02*float64(gain) {
+				t.Errorf("found %+v, expected a gain of %d", f, gain)
+			}
+			return
+		}
+	}
+	t.Errorf("found %+v, expected compute among them", p.Findings)
+}
+
 // TestNothingPlanted checks that a run without problems has no waits and no findings.
 func TestNothingPlanted(t *testing.T) {
 	for _, o := range []generate.Options{{Locations: 1}, {Locations: 2}, {Locations: 8}, {Locations: 5, Threads: 3}} {

@@ -156,15 +156,39 @@ func (s *series) medians() []int64 {
 }
 
 // withoutNoise returns options in which no time of a path exceeds the median of all locations in the
-// same iteration, for each series of the path.
-func (ex *explainer) withoutNoise(path uint32) (list []retime.Options) {
+// same iteration, for each of the series that it also returns: those of the path.
+func (ex *explainer) withoutNoise(path uint32) (list []retime.Options, changed []*series) {
 	for _, s := range ex.series {
 		if s.path == path && len(s.locations) > 2 {
 			m := s.medians()
 			list = append(list, s.withTimes(func(_ uint32, i int, t int64) int64 { return min(t, m[i]) }))
+			changed = append(changed, s)
 		}
 	}
-	return list
+	return list, changed
+}
+
+// varies reports whether the differences between the means of the locations are no more than what the variation from
+// iteration to iteration explains: the F ratio of an analysis of variance by location and iteration is below 1.
+func (s *series) varies() bool {
+	n, k := float64(len(s.locations)), float64(s.iterations)
+	iterations, locations := make([]float64, s.iterations), make([]float64, len(s.locations)) // means
+	grand := s.total / n / k
+	for j, loc := range s.locations {
+		locations[j] = s.sum(loc) / k
+		for i, t := range s.times[loc] {
+			iterations[i] += float64(t.time) / n
+		}
+	}
+	between, rest := 0.0, 0.0 // sums of squares
+	for j, loc := range s.locations {
+		between += k * (locations[j] - grand) * (locations[j] - grand)
+		for i, t := range s.times[loc] {
+			d := float64(t.time) - locations[j] - iterations[i] + grand
+			rest += d * d
+		}
+	}
+	return between*(k-1) < rest // between / (n - 1) < rest / ((n - 1) * (k - 1))
 }
 
 // balancedOptions returns two options that shorten the times of a path at some locations in each series of

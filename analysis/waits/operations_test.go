@@ -173,6 +173,42 @@ func TestCostsOfContradictions(t *testing.T) {
 	}
 }
 
+// TestCostsOfWaitingForOthers checks a call in which a location has met one rank and waits for another one. Rank 1
+// waits in MPI_Waitall from 5 to 1014 for rank 0, which sends from 10 to 12, and for rank 2, which sends at 1010: 1005.
+// Rank 0 receives from 30 on what rank 1 sends at 1020: 990. Since they met at 12, rank 1 has waited for 1010 - 12, and
+// spent 4 more in MPI_Waitall and 6 outside of calls, where rank 0 has spent 18. So each tick costs 990/1002: those of
+// MPI_Waitall, and those of the work of rank 2 that rank 1 has waited for.
+func TestCostsOfWaitingForOthers(t *testing.T) {
+	p := newRanks(3)
+	message := func(loc uint32, region string, enter, leave int64, kind trace.Kind, ops ...uint64) {
+		p.call(loc, region, enter, leave, func() { p.rec.Event(loc, leave-1, kind, trace.NoRef, ops) })
+	}
+	message(1, "MPI_Irecv", 0, 2, trace.RecvBegin, 1)
+	message(1, "MPI_Irecv", 2, 4, trace.RecvBegin, 2)
+	message(0, "MPI_Send", 10, 12, trace.Send, 1, 0, 3, 8)
+	message(2, "MPI_Send", 1010, 1012, trace.Send, 1, 0, 3, 8)
+	p.call(1, "MPI_Waitall", 5, 1014, func() {
+		p.rec.Event(1, 1013, trace.RecvComplete, trace.NoRef, []uint64{0, 0, 3, 8, 1})
+		p.rec.Event(1, 1013, trace.RecvComplete, trace.NoRef, []uint64{2, 0, 3, 8, 2})
+	})
+	message(1, "MPI_Send", 1020, 1022, trace.Send, 0, 0, 3, 8)
+	message(0, "MPI_Recv", 30, 1025, trace.Recv, 1, 0, 3, 8)
+	r, err := causes.Find(t.Context(), format.Recorded(p.rec), causes.Options{Rows: trace.NewRows(p.rec.Defs())})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	for _, c := range r.Patterns[0].Costs {
+		found = append(found, fmt.Sprintf("%d %v %.3f %.3f", c.Location, c.Path, c.ShortTerm, c.LongTerm))
+	}
+	expected := []string{
+		fmt.Sprintf("2 [] 1005.000 %.3f", 998*990/1002.), fmt.Sprintf("1 [MPI_Waitall] %.3f 0.000", 4*990/1002.),
+	}
+	if !slices.Equal(found, expected) {
+		t.Errorf("found %q, expected %q", found, expected)
+	}
+}
+
 // TestCancelledSend checks that a receive gets the send after a cancelled one: 90 - 30 = 60.
 func TestCancelledSend(t *testing.T) {
 	p := newPairOfRanks()

@@ -92,6 +92,22 @@ func TestUnjudged(t *testing.T) {
 	}
 }
 
+// TestUnjudgedAccesses checks that calls that access the memory of others without events are counted, as in EZTrace: an
+// access may wait for the target. MPI_Win_get_name waits for nothing.
+func TestUnjudgedAccesses(t *testing.T) {
+	p := newPairOfRanks()
+	for i, name := range []string{"MPI_Put", "MPI_Get", "MPI_Fetch_and_op", "MPI_Win_flush", "MPI_Win_get_name"} {
+		at := int64(100 * (i + 1))
+		p.call(0, name, at, at+10, func() {})
+	}
+	r := find(t, format.Recorded(p.rec), waits.Options{})
+	expected := []string{"1 calls of MPI_Fetch_and_op 10", "1 calls of MPI_Get 10", "1 calls of MPI_Put 10",
+		"1 calls of MPI_Win_flush 10"}
+	if found := unjudgedTexts(r); !slices.Equal(found, expected) {
+		t.Errorf("found %q, expected %q", found, expected)
+	}
+}
+
 // TestUnendedCalls checks that calls without events that go on after the end of the trace, or of a piece of it, are
 // counted with their time there. Rank 1 waits in its second MPI_Recv from 300 on, and both ranks wait for locks.
 func TestUnendedCalls(t *testing.T) {

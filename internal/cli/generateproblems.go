@@ -83,7 +83,7 @@ func (p *problemFlags) register(f *pflag.FlagSet) {
 	f.StringVar(&p.slowing, "slowing", "",
 		"phases: share of the first iteration by which each iteration takes longer than the one before, such as 2%")
 	f.StringVar(&p.noise, "noise", "",
-		"phases: share by which one rank, a different one in each iteration, computes longer, such as 20%")
+		"phases: share by which one rank, the next one in each iteration, computes longer, such as 20%")
 }
 
 // setOptions copies the values of the flags to the options of the workload.

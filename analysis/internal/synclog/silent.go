@@ -42,6 +42,12 @@ func (s *visitSum) add(time int64) {
 var groupCalls = []string{"comm_create", "comm_dup", "comm_split", "cart_create", "cart_sub", "graph_create",
 	"dist_graph_create", "intercomm_create", "intercomm_merge"}
 
+// accessCalls lists the names of the calls of MPI that access the memory of another location, or complete accesses.
+var accessCalls = map[string]bool{"put": true, "get": true, "accumulate": true, "get_accumulate": true,
+	"fetch_and_op": true, "compare_and_swap": true, "rput": true, "rget": true, "raccumulate": true,
+	"rget_accumulate": true, "win_flush": true, "win_flush_all": true, "win_flush_local": true,
+	"win_flush_local_all": true}
+
 // mayWait reports whether a call with a role may wait for other locations, and recorders usually write events in it.
 // name is the result of mpiCall.
 func mayWait(role trace.Role, name string) bool {
@@ -51,7 +57,7 @@ func mayWait(role trace.Role, name string) bool {
 	case trace.BarrierRole:
 		return name == "barrier"
 	}
-	return role.IsCollective() || slices.ContainsFunc(groupCalls,
+	return role.IsCollective() || accessCalls[name] || slices.ContainsFunc(groupCalls,
 		func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 }
 

@@ -39,9 +39,11 @@ class Trace(WaitStates):
                 # Of equal ones, that in which the other one goes on earliest.
                 p = max(before, key=lambda p: (min(p[4], p[5]), -max(p[4], p[5])))
                 start_r, start_s, opened_r, opened = p[4], p[5], p[0], p[1]
+                first_r, first_s = p[2], p[3]
                 rest = self.locs[S].events[opened]["call"]
             else:
                 start_r, start_s, opened_r, opened = self.first, self.first, -1, -1
+                first_r = first_s = None
                 rest = None
             ts = self.exclusive(S, start_s, w.cause_time)
             tr = self.exclusive(R, start_r, w.call.e)
@@ -52,9 +54,14 @@ class Trace(WaitStates):
             for k in waits_of[R]:
                 if opened_r < k.call.first < w.call.first:
                     tr[k.call.path] -= k.time
-            own = [k for k in waits_of[S] if k.call.first > opened and k.call.first < w.cause_number and k is not w]
-            for k in own:
-                ts[k.call.path] -= k.time
+                elif k.call.first == first_r:
+                    tr[k.call.path] -= max(0, k.end - max(k.begin, start_r))
+            own = [(k, k.time) for k in waits_of[S] if opened < k.call.first < w.cause_number and k is not w]
+            # In the call of the last meeting, the late location can go on waiting for another one.
+            own += [(k, k.end - max(k.begin, start_s)) for k in waits_of[S]
+                    if k.call.first == first_s and k.end > start_s]
+            for k, t in own:
+                ts[k.call.path] -= t
             d = {cp: t - tr.get(cp, 0) for cp, t in ts.items() if t > tr.get(cp, 0)}
             # The late location can have come to the last meeting after the waiting one had left it. Its work since its
             # last call before that explains what no excess explains.
@@ -67,8 +74,8 @@ class Trace(WaitStates):
                     if since < k.call.x <= rest.e:
                         earlier[k.call.path] -= k.time
             earlier = {cp: t for cp, t in earlier.items() if t > 0} or {rest.path if rest else (): 1}
-            plans[w] = (d, sum(d.values()), own, sum(k.time for k in own), earlier)
-            for k in own:
+            plans[w] = (d, sum(d.values()), own, sum(t for _, t in own), earlier)
+            for k, _ in own:
                 uses[k] += 1
         self.short = defaultdict(float)
         self.long = defaultdict(float)
@@ -88,17 +95,17 @@ class Trace(WaitStates):
                         self.long[pattern, w.cause_loc, cp] += c / (D + W) * t
                 for cp, t in rest.items():
                     self.short[w.pattern, w.cause_loc, cp] += (w.time - f * (D + W)) * t / sum(rest.values())
-                for k in own:
-                    carried[k][w.pattern] += f * k.time
+                for k, t in own:
+                    carried[k][w.pattern] += f * t
                     for pattern, c in carried[w].items():
-                        carried[k][pattern] += c / (D + W) * k.time
+                        carried[k][pattern] += c / (D + W) * t
             else:
                 for cp, t in rest.items():
                     part = t / sum(rest.values())
                     self.short[w.pattern, w.cause_loc, cp] += w.time * part
                     for pattern, c in carried[w].items():
                         self.long[pattern, w.cause_loc, cp] += c * part
-            for k in own:
+            for k, _ in own:
                 uses[k] -= 1
                 if uses[k] == 0:
                     ready.append(k)
