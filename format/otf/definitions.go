@@ -581,9 +581,14 @@ func (m *model) addProcesses(list []*Record, master *MasterControl) {
 			}
 		}
 	}
-	parents := map[uint64]bool{}
+	parents, last := map[uint64]bool{}, map[uint64]*Record{} // the last definition of a process counts
 	for _, r := range list {
-		if r.Type == DefProcess && r.Parent != 0 {
+		if r.Type == DefProcess {
+			last[r.Token] = r
+		}
+	}
+	for _, r := range last {
+		if r.Parent != 0 {
 			parents[r.Parent] = true
 		}
 	}
@@ -596,6 +601,7 @@ func (m *model) addProcesses(list []*Record, master *MasterControl) {
 	}
 	for _, r := range list {
 		if r.Type == DefProcess && parents[r.Token] {
+			r = last[r.Token]
 			if _, twice := group[r.Token]; !twice {
 				group[r.Token] = d.Groups.Add(trace.LocationGroup{ID: definitionID(r.Stream, r.Token), Name: trace.ToUTF8(r.Name),
 					Kind: "process", Parent: above(r.Token)})
@@ -609,6 +615,7 @@ func (m *model) addProcesses(list []*Record, master *MasterControl) {
 		if _, twice := m.locations[r.Token]; twice {
 			continue
 		}
+		r = last[r.Token]
 		l := trace.Location{ID: strconv.FormatUint(r.Token, 10), Name: trace.ToUTF8(r.Name), Kind: trace.ProcessLocation,
 			Group: above(r.Token), Attrs: m.attrs(r)}
 		if g, ok := group[r.Token]; ok {

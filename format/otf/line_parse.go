@@ -537,5 +537,11 @@ func (r *Record) pair(l []byte, i int, library bool) problem {
 		return problem{"otf.long-array", fmt.Sprintf("%s of an array on one line", plural.Of(n, "byte")),
 			fmt.Sprintf("at most %d; libotf cannot read the line", arrayLine), trace.Warning}
 	}
-	return problem{}
+	if library {
+		return problem{}
+	}
+	if s.skipKeyword(&fieldSpec{short: "L", long: "LEN"}) {
+		s.hex() // pairChecker compares the length
+	}
+	return s.ignored("key-value pair")
 }

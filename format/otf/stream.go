@@ -41,11 +41,12 @@ type stream struct {
 	ahead     readAhead
 	stepped   bool // the current record was read ahead
 	end       bool
-	delivered bool // a record or a step (see the method step) has already been delivered
-	failed    bool // the current record is malformed, and libotf stops at it
-	silent    bool // the current record is a step: libotf counts it but does not deliver it
-	empty     bool // the last line was empty
-	cut       bool // the current record is a line without a line end
+	delivered bool         // a record or a step (see the method step) has already been delivered
+	failed    bool         // the current record is malformed, and libotf stops at it
+	silent    bool         // the current record is a step: libotf counts it but does not deliver it
+	empty     bool         // the last line was empty
+	cut       bool         // the current record is a line without a line end
+	pairs     *pairChecker // nil unless key-value pairs are checked
 }
 
 func (s *stream) position(off int64) trace.Position {
@@ -101,6 +102,11 @@ func (s *stream) next(ctx context.Context) (ok bool, err error) {
 		return true, nil
 	}
 	s.stepped = false
+	if s.pairs != nil {
+		if err := s.checkArrayEnd(); err != nil {
+			return false, err
+		}
+	}
 	ok, err = s.nextLine(ctx)
 	s.delivered = s.delivered || ok
 	return ok, err
@@ -246,6 +252,11 @@ func (s *stream) reportIgnored(p problem, off int64) error {
 // readPair parses a line with a key-value pair from i on. If the reader follows libotf, ok is true if libotf
 // treats the line as a step, or stops at the line. s.end is set if the line ends all reading.
 func (s *stream) readPair(l []byte, i int, off int64) (ok bool, err error) {
+	if s.pairs != nil {
+		if err := s.checkPair(l, i, off); err != nil {
+			return false, err
+		}
+	}
 	if bad := s.rec.pair(l, i, s.r.opt.AsLibrary); bad.rule == ignoredText {
 		if err := s.reportIgnored(bad, off); err != nil {
 			return false, err
@@ -324,6 +335,11 @@ func (s *stream) endReading(library bool) (ok bool, err error) {
 	s.end = true
 	if err := s.reportCorrupt(); err != nil {
 		return false, err
+	}
+	if s.pairs != nil {
+		if err := s.checkPairsEnd(); err != nil {
+			return false, err
+		}
 	}
 	if s.r.opt.AsLibrary && s.empty && !s.skip && s.delivered && (s.begun || !s.part.timed()) {
 		s.setUnknown(nil, 0) // libotf reports an empty last line as unknown
