@@ -76,6 +76,10 @@ var about = format.About{
 			Doc: "A line has text after its last field, often another line whose line end is damaged, or an array has a " +
 				"number without a comma after it. weft ignores the text, as libotf does.",
 			Example: "*2E5, a process line and an enter"},
+		{ID: "otf.missing-keyword", Severity: trace.Warning,
+			Doc: "A marker lacks the keyword of a field. weft reads on without it, as libotf does: without the keywords " +
+				"of the time or the process, they are 0.",
+			Example: "MSc8T7P1\"x\" without the keyword V"},
 		{ID: "otf.unknown-record", Severity: trace.Note,
 			Doc:     "A record begins with an unknown keyword. weft reads the record as a generic event.",
 			Example: "QX1"},

@@ -289,7 +289,7 @@ func (s *stream) readRecord(l []byte, i int, off int64) (ok bool, err error) {
 		}
 	}
 	switch {
-	case bad.rule == "" || bad.rule == ignoredText:
+	case bad.harmless():
 		s.setState()
 		return true, s.reportIgnored(bad, off)
 	case r.Type == Unknown:
@@ -518,7 +518,7 @@ func (s *stream) parseOn(bad problem, l []byte, i int) (problem, error) {
 			next = s.rec.parse(l, i, s.part, s.asLibrary())
 		}
 		switch {
-		case ok && (next.rule == "" || next.rule == ignoredText):
+		case ok && next.harmless():
 			return next, nil
 		case !ok || next.expected != noQuote:
 			s.t.from = s.t.at + size + 1
