@@ -101,9 +101,3 @@ func (s *stream) checkPairsEnd() error {
 		fmt.Sprintf("%s after the last record", plural.Of(len(s.rec.KeyValues), "key-value pair")),
 		"a record after its pairs; weft and libotf leave the pairs out", trace.Warning}, s.pairs.first)
 }
-
-// reportPassedOver reports a defect that does not stop libotf and thus not strict reading.
-func (s *stream) reportPassedOver(p problem, off int64) error {
-	return lenientOptions(s.r.opt.Read).Defect(&trace.Defect{Rule: p.rule, Severity: p.severity,
-		Position: s.position(off), Found: p.found, Expected: p.expected})
-}

@@ -162,3 +162,27 @@ func TestTimeRange_5(t *testing.T) {
 		t.Errorf("found %q, expected %q", got, want)
 	}
 }
+
+// TestStrictReportsWhatLibotfIgnores checks that strict checking reports text that libotf ignores, although it does
+// not stop there, as it reports other defects that libotf passes over.
+func TestStrictReportsWhatLibotfIgnores(t *testing.T) {
+	files := soundTrace()
+	files["x.1.events"] = "1\n*1\nE1\n2\n*1 Z\nK1Y6V5 Z\nL1\n2\n*1\n"
+	want := []string{`x.1.events:10: otf.ignored-text: process line: "Z" after the last field`,
+		`x.1.events:15: otf.ignored-text: key-value pair: "Z" after the last field`}
+	if got := checkFiles(t, files, &format.ReadOptions{Strict: true}); !slices.Equal(got, want) {
+		t.Errorf("found %q, expected %q", got, want)
+	}
+}
+
+// TestProbeDamagedMaster checks that a byte 0 in a line of a master file does not make the trace unknown: libotf, too,
+// reads the other lines.
+func TestProbeDamagedMaster(t *testing.T) {
+	for text, known := range map[string]bool{
+		"1:1\n2\x00:2\n": true, "1\x00:1\n2:2\n": true, "OTTO\x00\x0c\x00\x80\n1\n": false,
+	} {
+		if got := (Format{}).Probe("x.otf", []byte(text)) > 0; got != known {
+			t.Errorf("%q: found %t, expected %t", text, got, known)
+		}
+	}
+}

@@ -187,7 +187,7 @@ func (Format) Probe(name string, text []byte) int {
 	switch {
 	case named && bad == 0:
 		return 90
-	case named && bytes.IndexByte(text, 0) < 0:
+	case named && (good > 0 || bytes.IndexByte(text, 0) < 0):
 		return 50
 	case good > 0 && bad == 0:
 		return 20

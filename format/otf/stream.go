@@ -238,15 +238,16 @@ func (s *stream) readTime(l []byte, i int, off int64) error {
 	if v := sc.hex(); s.part.timed() && (s.begun || !s.hasTime) {
 		s.time, s.hasTime = v, true
 	}
-	return s.reportIgnored(sc.ignored("time line"), off)
+	return s.reportPassedOver(sc.ignored("time line"), off)
 }
 
-// reportIgnored reports text that libotf ignores, too. Strict reading does not stop there.
-func (s *stream) reportIgnored(p problem, off int64) error {
-	if p.rule == "" || s.r.opt.Read.Strict {
+// reportPassedOver reports a defect, if there is one, that does not stop libotf and therefore not strict reading.
+func (s *stream) reportPassedOver(p problem, off int64) error {
+	if p.rule == "" {
 		return nil
 	}
-	return s.report(p, off)
+	return lenientOptions(s.r.opt.Read).Defect(&trace.Defect{Rule: p.rule, Severity: p.severity,
+		Position: s.position(off), Found: p.found, Expected: p.expected})
 }
 
 // readPair parses a line with a key-value pair from i on. If the reader follows libotf, ok is true if libotf
@@ -258,7 +259,7 @@ func (s *stream) readPair(l []byte, i int, off int64) (ok bool, err error) {
 		}
 	}
 	if bad := s.rec.pair(l, i, s.r.opt.AsLibrary); bad.rule == ignoredText {
-		if err := s.reportIgnored(bad, off); err != nil {
+		if err := s.reportPassedOver(bad, off); err != nil {
 			return false, err
 		}
 	} else if bad.rule != "" {
@@ -291,7 +292,7 @@ func (s *stream) readRecord(l []byte, i int, off int64) (ok bool, err error) {
 	switch {
 	case bad.harmless():
 		s.setState()
-		return true, s.reportIgnored(bad, off)
+		return true, s.reportPassedOver(bad, off)
 	case r.Type == Unknown:
 		if err := s.report(bad, off); err != nil {
 			return false, err
@@ -432,7 +433,7 @@ func (s *stream) readProcess(l []byte, i int, off int64) (ok bool, err error) {
 	}
 	s.begun = true
 	s.skip = !s.selects(s.process)
-	return false, s.reportIgnored(sc.ignored("process line"), off)
+	return false, s.reportPassedOver(sc.ignored("process line"), off)
 }
 
 // countsSteps reports whether steps matter: whether they determine, as in libotf, which stream's record comes first.
