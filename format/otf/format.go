@@ -109,7 +109,8 @@ var about = format.About{
 			Doc:     "A time range (DefTimeRange) ends before it begins.",
 			Example: "DTRG64T0"},
 		{ID: "otf.cut-off", Severity: trace.Error,
-			Doc:     "The last line of a file is incomplete. weft reads the line as a generic event.",
+			Doc: "The last line of a file is incomplete. weft reads the line as a generic event, and leaves it out of " +
+				"copies as OTF.",
 			Example: "E1 at the end of the file without the end of the line"},
 		{ID: "otf.corrupt", Severity: trace.Error,
 			Doc:     "The compressed data of a file is damaged. The records after the damage are lost.",

@@ -355,7 +355,7 @@ func (s *stream) endReading(library bool) (ok bool, err error) {
 func (s *stream) readCutLine(l []byte, kind lineKind, off int64) (ok bool, err error) {
 	s.end = true
 	if err := s.report(problem{"otf.cut-off", fmt.Sprintf("%q without a line end", l[:min(len(l), 40)]),
-		"a line end; weft reads the line as unknown", trace.Error}, off); err != nil {
+		"a line end; weft reads the line as unknown, and leaves it out of copies as OTF", trace.Error}, off); err != nil {
 		return false, err
 	}
 	if err := s.reportCorrupt(); err != nil || kind == blankLine && !s.r.opt.AsLibrary || s.part.timed() && !s.begun ||
