@@ -115,6 +115,7 @@ func TestDuplicateDefinitions_8(t *testing.T) {
 	files := soundTrace()
 	at := len(files["x.0.def"])
 	files["x.0.def"] += "DF1G0NM\"f\"\nDF1G0NM\"h\"\nDP2NM\"II\"\nDTR64\n"
+	files["x.0.def"] += "DCO1NM\"o1\"Y1\nDCO1NM\"o2\"Y4\n"
 	files["x.a.def"] = "DF1G0NM\"local\"\nDP3NM\"III\"\nDF1G0NM\"own\"\n"
 	files["x.0.marker"] = "MD1NM\"m\"Y1\nMD1NM\"m\"Y1\nMD1NM\"m\"Y2\n"
 	want := []string{
@@ -124,6 +125,7 @@ func TestDuplicateDefinitions_8(t *testing.T) {
 		fmt.Sprintf(`x.0.def:%d: otf.duplicate: another DefFunction: "DF1G0NM\"h\""`, at+11),
 		fmt.Sprintf(`x.0.def:%d: otf.duplicate: another DefProcess: "DP2NM\"II\""`, at+22),
 		fmt.Sprintf(`x.0.def:%d: otf.duplicate: another DefTimerResolution: "DTR64"`, at+32),
+		fmt.Sprintf(`x.0.def:%d: otf.duplicate: another DefCollectiveOperation: "DCO1NM\"o2\"Y4"`, at+51),
 	}
 	got := checkFiles(t, files, &format.ReadOptions{})
 	slices.Sort(got)
@@ -146,6 +148,9 @@ func TestDuplicateDefinitions_8(t *testing.T) {
 		if i, ok := d.model.find(functions, stream, 1); !ok || d.Defs().Regions.At(i).Name != name {
 			t.Errorf("function 1 of stream %d is %q, expected %q", stream, d.Defs().Regions.At(i).Name, name)
 		}
+	}
+	if x := &d.Defs().Operations; x.Len() != 1 || x.At(0).Name != "o2" {
+		t.Errorf("found %d collective operations, the first is %q, expected o2", x.Len(), x.At(0).Name)
 	}
 	if n := d.Defs().Clock.PerSecond(); n != 100 {
 		t.Errorf("found %v ticks per second, expected 100", n)

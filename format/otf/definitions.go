@@ -315,21 +315,24 @@ func (m *model) numberOperations(list []*Record) {
 		m.defs.Operations.Add(trace.Named{ID: strconv.FormatUint(number, 10), Name: trace.ToUTF8(r.Name),
 			Attrs: []trace.Attr{{Key: "type", Value: trace.StringValue(operationKind(r.Kind))}}})
 	}
+	last := map[scopedToken]*Record{} // the last definition of a token counts
 	for _, r := range list {
-		if r.Type == DefCollectiveOperation && r.Stream == 0 {
+		if r.Type == DefCollectiveOperation {
+			last[scopedToken{collectives, r.Stream, r.Token}] = r
+		}
+	}
+	for _, r := range list {
+		if r.Stream == 0 && r == last[scopedToken{collectives, 0, r.Token}] {
 			add(r, r.Token)
 		}
 	}
 	for _, r := range list {
-		if r.Type != DefCollectiveOperation || r.Stream == 0 {
+		own := scopedToken{collectives, r.Stream, r.Token}
+		if r.Stream == 0 || r != last[own] {
 			continue
 		}
 		if m.operations == nil {
 			m.operations = &localOperations{map[scopedToken]uint64{}, map[scopedToken]uint64{}}
-		}
-		own := scopedToken{collectives, r.Stream, r.Token}
-		if _, twice := m.operations.number[own]; twice {
-			continue
 		}
 		number, known := numbers[operation{r.Name, r.Kind}]
 		if _, taken := m.operations.token[scopedToken{collectives, r.Stream, number}]; !known || taken {
