@@ -408,7 +408,7 @@ func hasLinks(text []byte) bool {
 // mayEndWithLinks does the same as hasTrailingLinks for a compressed file. It returns true if the file has no restart
 // point near its end.
 func (t *lineReader) mayEndWithLinks(ctx context.Context) (bool, error) {
-	for back := int64(endBytes); back < t.h.Size; back *= 4 {
+	for back := int64(endBytes); back < t.h.Size; back *= 2 {
 		at, err := t.restartNearEnd(back)
 		if err != nil {
 			return false, err

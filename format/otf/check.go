@@ -19,8 +19,14 @@ import (
 
 // NewChecker returns the checker of the files of a trace. It finds defects that appear only when files
 // are compared (docs/formats/otf.md, "Rules"): files that the master file does not name, and files
-// without an end. The package check examines calls and messages for all formats.
-func (d *decoder) NewChecker() format.Checker { return &checker{d: d, opt: d.opt} }
+// without an end. Scans that follow check the key-value pairs of events. The package check examines calls and messages
+// for all formats.
+func (d *decoder) NewChecker() format.Checker {
+	r := *d.r
+	r.opt.checkPairs = true
+	d.r = &r
+	return &checker{d: d, opt: d.opt}
+}
 
 type checker struct {
 	format.SinkFuncs // ignores events and links
@@ -31,6 +37,9 @@ type checker struct {
 
 // Finish checks the files.
 func (c *checker) Finish(ctx context.Context) error {
+	if err := c.checkDefinitions(ctx); err != nil {
+		return err
+	}
 	if err := c.checkEnds(ctx); err != nil {
 		return err
 	}

@@ -315,21 +315,24 @@ func (m *model) numberOperations(list []*Record) {
 		m.defs.Operations.Add(trace.Named{ID: strconv.FormatUint(number, 10), Name: trace.ToUTF8(r.Name),
 			Attrs: []trace.Attr{{Key: "type", Value: trace.StringValue(operationKind(r.Kind))}}})
 	}
+	last := map[scopedToken]*Record{} // the last definition of a token counts
 	for _, r := range list {
-		if r.Type == DefCollectiveOperation && r.Stream == 0 {
+		if r.Type == DefCollectiveOperation {
+			last[scopedToken{collectives, r.Stream, r.Token}] = r
+		}
+	}
+	for _, r := range list {
+		if r.Stream == 0 && r == last[scopedToken{collectives, 0, r.Token}] {
 			add(r, r.Token)
 		}
 	}
 	for _, r := range list {
-		if r.Type != DefCollectiveOperation || r.Stream == 0 {
+		own := scopedToken{collectives, r.Stream, r.Token}
+		if r.Stream == 0 || r != last[own] {
 			continue
 		}
 		if m.operations == nil {
 			m.operations = &localOperations{map[scopedToken]uint64{}, map[scopedToken]uint64{}}
-		}
-		own := scopedToken{collectives, r.Stream, r.Token}
-		if _, twice := m.operations.number[own]; twice {
-			continue
 		}
 		number, known := numbers[operation{r.Name, r.Kind}]
 		if _, taken := m.operations.token[scopedToken{collectives, r.Stream, number}]; !known || taken {
@@ -581,9 +584,14 @@ func (m *model) addProcesses(list []*Record, master *MasterControl) {
 			}
 		}
 	}
-	parents := map[uint64]bool{}
+	parents, last := map[uint64]bool{}, map[uint64]*Record{} // the last definition of a process counts
 	for _, r := range list {
-		if r.Type == DefProcess && r.Parent != 0 {
+		if r.Type == DefProcess {
+			last[r.Token] = r
+		}
+	}
+	for _, r := range last {
+		if r.Parent != 0 {
 			parents[r.Parent] = true
 		}
 	}
@@ -596,6 +604,7 @@ func (m *model) addProcesses(list []*Record, master *MasterControl) {
 	}
 	for _, r := range list {
 		if r.Type == DefProcess && parents[r.Token] {
+			r = last[r.Token]
 			if _, twice := group[r.Token]; !twice {
 				group[r.Token] = d.Groups.Add(trace.LocationGroup{ID: definitionID(r.Stream, r.Token), Name: trace.ToUTF8(r.Name),
 					Kind: "process", Parent: above(r.Token)})
@@ -609,6 +618,7 @@ func (m *model) addProcesses(list []*Record, master *MasterControl) {
 		if _, twice := m.locations[r.Token]; twice {
 			continue
 		}
+		r = last[r.Token]
 		l := trace.Location{ID: strconv.FormatUint(r.Token, 10), Name: trace.ToUTF8(r.Name), Kind: trace.ProcessLocation,
 			Group: above(r.Token), Attrs: m.attrs(r)}
 		if g, ok := group[r.Token]; ok {

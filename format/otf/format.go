@@ -76,6 +76,10 @@ var about = format.About{
 			Doc: "A line has text after its last field, often another line whose line end is damaged, or an array has a " +
 				"number without a comma after it. weft ignores the text, as libotf does.",
 			Example: "*2E5, a process line and an enter"},
+		{ID: "otf.missing-keyword", Severity: trace.Warning,
+			Doc: "A marker lacks the keyword of a field. weft reads on without it, as libotf does: without the keywords " +
+				"of the time or the process, they are 0.",
+			Example: "MSc8T7P1\"x\" without the keyword V"},
 		{ID: "otf.unknown-record", Severity: trace.Note,
 			Doc:     "A record begins with an unknown keyword. weft reads the record as a generic event.",
 			Example: "QX1"},
@@ -86,8 +90,27 @@ var about = format.About{
 		{ID: "otf.long-array", Severity: trace.Warning,
 			Doc:     "A line has more than 100 bytes of a byte array. libotf cannot read the line.",
 			Example: "a byte array of 120 bytes in one line"},
+		{ID: "otf.repeated-key", Severity: trace.Warning,
+			Doc: "A record has a second value for a key. weft keeps the first one, as libotf does, and a second array " +
+				"beside it.",
+			Example: "K1Y6V5 and K1Y6V6 before one record"},
+		{ID: "otf.array-length", Severity: trace.Warning,
+			Doc: "The length in a line of a byte array is not the number of its bytes in this line and the following " +
+				"ones. weft uses the bytes that are there.",
+			Example: "K2YbV0102L5, two bytes with the length 5"},
+		{ID: "otf.unused-pair", Severity: trace.Warning,
+			Doc:     "Key-value pairs at the end of a file belong to no record. weft and libotf leave them out.",
+			Example: "K1Y6V5 in the last line of x.1.events"},
+		{ID: "otf.duplicate", Severity: trace.Note,
+			Doc: "A token has two different definitions in one file, a process in one or two files, or the trace has two " +
+				"resolutions. The last definition counts, as for otfprofile.",
+			Example: "DF1G0NM\"f\" and DF1G0NM\"g\""},
+		{ID: "otf.reversed-range", Severity: trace.Warning,
+			Doc:     "A time range (DefTimeRange) ends before it begins.",
+			Example: "DTRG64T0"},
 		{ID: "otf.cut-off", Severity: trace.Error,
-			Doc:     "The last line of a file is incomplete. weft reads the line as a generic event.",
+			Doc: "The last line of a file is incomplete. weft reads the line as a generic event, and leaves it out of " +
+				"copies as OTF.",
 			Example: "E1 at the end of the file without the end of the line"},
 		{ID: "otf.corrupt", Severity: trace.Error,
 			Doc:     "The compressed data of a file is damaged. The records after the damage are lost.",
@@ -165,7 +188,7 @@ func (Format) Probe(name string, text []byte) int {
 	switch {
 	case named && bad == 0:
 		return 90
-	case named && bytes.IndexByte(text, 0) < 0:
+	case named && (good > 0 || bytes.IndexByte(text, 0) < 0):
 		return 50
 	case good > 0 && bad == 0:
 		return 20

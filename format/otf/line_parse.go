@@ -14,6 +14,11 @@ type problem struct {
 	severity              trace.Severity
 }
 
+// harmless reports whether a record with the problem was read, as libotf reads it.
+func (p problem) harmless() bool {
+	return p.rule == "" || p.rule == ignoredText || p.rule == missingKeyword
+}
+
 // lineKind is the kind of a line.
 type lineKind uint8
 
@@ -298,6 +303,9 @@ func (r *Record) parse(l []byte, i int, part Part, library bool) (bad problem) {
 			}
 			if !there {
 				s.i = at // libotf accepts no other blanks here
+				if t == DefMarker {
+					return r.parseBare(&s, list[k:])
+				}
 				if f.bits > 0 {
 					*r.number(f.f) = 0
 				} else {
@@ -306,6 +314,9 @@ func (r *Record) parse(l []byte, i int, part Part, library bool) (bad problem) {
 				continue
 			}
 		} else if f.short != "" && !s.skipKeyword(f) {
+			if part == Markers {
+				return r.parseBare(&s, list[k:])
+			}
 			return problem{"otf.malformed", sp.name + ": " + s.rest(), f.long + "; weft skips the record", trace.Error}
 		}
 		switch {
@@ -537,5 +548,11 @@ func (r *Record) pair(l []byte, i int, library bool) problem {
 		return problem{"otf.long-array", fmt.Sprintf("%s of an array on one line", plural.Of(n, "byte")),
 			fmt.Sprintf("at most %d; libotf cannot read the line", arrayLine), trace.Warning}
 	}
-	return problem{}
+	if library {
+		return problem{}
+	}
+	if s.skipKeyword(&fieldSpec{short: "L", long: "LEN"}) {
+		s.hex() // pairChecker compares the length
+	}
+	return s.ignored("key-value pair")
 }

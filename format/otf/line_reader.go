@@ -224,6 +224,9 @@ const (
 	nearWindow = 2 * window
 )
 
+// zipMargin is more than the usual number of bytes between two restart points of a compressed file.
+const zipMargin = 8 * window
+
 // restartMark is the sequence of bytes before a restart point of a compressed file. If the writer has reset
 // its dictionary there, decompression can begin after these bytes.
 var restartMark = []byte{0, 0, 0xff, 0xff}
@@ -232,8 +235,13 @@ var restartMark = []byte{0, 0, 0xff, 0xff}
 // restart points, the position stays at the beginning.
 func (t *lineReader) searchZip(from uint64) error {
 	lo, hi := int64(2), t.h.Size // decompression can begin at lo
-	for hi-lo > 4*window {
+	ends := t.probes.ends(t.name)
+	for step := 0; hi-lo > 4*window; step++ {
 		mid := lo + (hi-lo)/2
+		if step < 2 && ends.last > 0 && hi-lo > 8*zipMargin {
+			// Times mostly ascend evenly. The first two positions lie before and after the expected one.
+			mid = min(max(ends.place(from, t.h.Size)+[2]int64{-zipMargin, zipMargin}[step], lo+zipMargin), hi-zipMargin)
+		}
 		at, time, err := t.probes.findOnce(t.name, mid, hi, func() (int64, uint64, error) {
 			at, _, time, err := t.restartAfter(mid, hi)
 			return at, time, err
@@ -332,9 +340,9 @@ func (t *lineReader) restartAfter(off, end int64) (at int64, before []byte, time
 }
 
 // restartNearEnd returns the first restart point in a part of the file that begins back bytes before its end, or -1.
-// Calls with four times as many bytes search the file backwards. The parts overlap by more than a restart mark.
+// Calls with twice as many bytes search the file backwards. The parts overlap by more than a restart mark.
 func (t *lineReader) restartNearEnd(back int64) (at int64, err error) {
-	off, end := t.h.Size-back, min(t.h.Size, t.h.Size-back/4+endBytes)
+	off, end := t.h.Size-back, min(t.h.Size, t.h.Size-back/2+endBytes)
 	at, _, err = t.probes.findOnce(t.name, off, end, func() (int64, uint64, error) {
 		at, _, time, err := t.restartAfter(off, end)
 		return at, time, err

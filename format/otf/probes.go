@@ -7,6 +7,41 @@ import "sync"
 type probes struct {
 	mu    sync.Mutex
 	found map[probe]probed
+	times map[string]fileTimes // by file
+}
+
+// fileTimes holds the times of the first and the last record of a file.
+type fileTimes struct{ first, last uint64 }
+
+// place returns the position in a file of the given size at which a time is if the times ascend evenly.
+func (x fileTimes) place(time uint64, size int64) int64 {
+	if time <= x.first || x.first >= x.last {
+		return 0
+	}
+	return int64(float64(min(time, x.last)-x.first) / float64(x.last-x.first) * float64(size))
+}
+
+// setEnds sets the times of the first and the last record of a file.
+func (p *probes) setEnds(file string, x fileTimes) {
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.times == nil {
+		p.times = map[string]fileTimes{}
+	}
+	p.times[file] = x
+}
+
+// ends returns the times of the first and the last record of a file, or two equal ones if they are not known.
+func (p *probes) ends(file string) fileTimes {
+	if p == nil {
+		return fileTimes{}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.times[file]
 }
 
 // probe is a part of a file in which a search looks for the first line with a time.

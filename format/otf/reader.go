@@ -42,7 +42,8 @@ type Options struct {
 	// all reading of its part. Simultaneous records of several streams come in the order of libotf's heap.
 	AsLibrary bool
 
-	printing bool // the trace is read for PrintCompat
+	printing   bool // the trace is read for PrintCompat
+	checkPairs bool // key-value pairs are checked
 }
 
 // Reader reads a trace (docs/formats/otf.md). Several goroutines may call its methods at once, except
@@ -282,6 +283,9 @@ func (r *Reader) open(id uint32, part Part) (*stream, error) {
 		}
 		s := &stream{r: r, id: id, reported: id, part: part, t: openLines(h, r.path(name), z != "", r.maxLine, r.opt.Buffer)}
 		s.t.progress, s.t.probes = r.progress, r.probes
+		if r.opt.checkPairs {
+			s.pairs = &pairChecker{}
+		}
 		if z != "" && h.Size > 0 {
 			var head [2]byte
 			if _, err := h.ReadAt(head[:], 0); err != nil && !errors.Is(err, io.EOF) {

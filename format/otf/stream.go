@@ -41,11 +41,12 @@ type stream struct {
 	ahead     readAhead
 	stepped   bool // the current record was read ahead
 	end       bool
-	delivered bool // a record or a step (see the method step) has already been delivered
-	failed    bool // the current record is malformed, and libotf stops at it
-	silent    bool // the current record is a step: libotf counts it but does not deliver it
-	empty     bool // the last line was empty
-	cut       bool // the current record is a line without a line end
+	delivered bool         // a record or a step (see the method step) has already been delivered
+	failed    bool         // the current record is malformed, and libotf stops at it
+	silent    bool         // the current record is a step: libotf counts it but does not deliver it
+	empty     bool         // the last line was empty
+	cut       bool         // the current record is a line without a line end
+	pairs     *pairChecker // nil unless key-value pairs are checked
 }
 
 func (s *stream) position(off int64) trace.Position {
@@ -101,6 +102,11 @@ func (s *stream) next(ctx context.Context) (ok bool, err error) {
 		return true, nil
 	}
 	s.stepped = false
+	if s.pairs != nil {
+		if err := s.checkArrayEnd(); err != nil {
+			return false, err
+		}
+	}
 	ok, err = s.nextLine(ctx)
 	s.delivered = s.delivered || ok
 	return ok, err
@@ -232,22 +238,28 @@ func (s *stream) readTime(l []byte, i int, off int64) error {
 	if v := sc.hex(); s.part.timed() && (s.begun || !s.hasTime) {
 		s.time, s.hasTime = v, true
 	}
-	return s.reportIgnored(sc.ignored("time line"), off)
+	return s.reportPassedOver(sc.ignored("time line"), off)
 }
 
-// reportIgnored reports text that libotf ignores, too. Strict reading does not stop there.
-func (s *stream) reportIgnored(p problem, off int64) error {
-	if p.rule == "" || s.r.opt.Read.Strict {
+// reportPassedOver reports a defect, if there is one, that does not stop libotf and therefore not strict reading.
+func (s *stream) reportPassedOver(p problem, off int64) error {
+	if p.rule == "" {
 		return nil
 	}
-	return s.report(p, off)
+	return lenientOptions(s.r.opt.Read).Defect(&trace.Defect{Rule: p.rule, Severity: p.severity,
+		Position: s.position(off), Found: p.found, Expected: p.expected})
 }
 
 // readPair parses a line with a key-value pair from i on. If the reader follows libotf, ok is true if libotf
 // treats the line as a step, or stops at the line. s.end is set if the line ends all reading.
 func (s *stream) readPair(l []byte, i int, off int64) (ok bool, err error) {
+	if s.pairs != nil {
+		if err := s.checkPair(l, i, off); err != nil {
+			return false, err
+		}
+	}
 	if bad := s.rec.pair(l, i, s.r.opt.AsLibrary); bad.rule == ignoredText {
-		if err := s.reportIgnored(bad, off); err != nil {
+		if err := s.reportPassedOver(bad, off); err != nil {
 			return false, err
 		}
 	} else if bad.rule != "" {
@@ -278,9 +290,9 @@ func (s *stream) readRecord(l []byte, i int, off int64) (ok bool, err error) {
 		}
 	}
 	switch {
-	case bad.rule == "" || bad.rule == ignoredText:
+	case bad.harmless():
 		s.setState()
-		return true, s.reportIgnored(bad, off)
+		return true, s.reportPassedOver(bad, off)
 	case r.Type == Unknown:
 		if err := s.report(bad, off); err != nil {
 			return false, err
@@ -325,6 +337,11 @@ func (s *stream) endReading(library bool) (ok bool, err error) {
 	if err := s.reportCorrupt(); err != nil {
 		return false, err
 	}
+	if s.pairs != nil {
+		if err := s.checkPairsEnd(); err != nil {
+			return false, err
+		}
+	}
 	if s.r.opt.AsLibrary && s.empty && !s.skip && s.delivered && (s.begun || !s.part.timed()) {
 		s.setUnknown(nil, 0) // libotf reports an empty last line as unknown
 		s.cut, s.rec.truncated = true, true
@@ -338,7 +355,7 @@ func (s *stream) endReading(library bool) (ok bool, err error) {
 func (s *stream) readCutLine(l []byte, kind lineKind, off int64) (ok bool, err error) {
 	s.end = true
 	if err := s.report(problem{"otf.cut-off", fmt.Sprintf("%q without a line end", l[:min(len(l), 40)]),
-		"a line end; weft reads the line as unknown", trace.Error}, off); err != nil {
+		"a line end; weft reads the line as unknown, and leaves it out of copies as OTF", trace.Error}, off); err != nil {
 		return false, err
 	}
 	if err := s.reportCorrupt(); err != nil || kind == blankLine && !s.r.opt.AsLibrary || s.part.timed() && !s.begun ||
@@ -416,7 +433,7 @@ func (s *stream) readProcess(l []byte, i int, off int64) (ok bool, err error) {
 	}
 	s.begun = true
 	s.skip = !s.selects(s.process)
-	return false, s.reportIgnored(sc.ignored("process line"), off)
+	return false, s.reportPassedOver(sc.ignored("process line"), off)
 }
 
 // countsSteps reports whether steps matter: whether they determine, as in libotf, which stream's record comes first.
@@ -502,7 +519,7 @@ func (s *stream) parseOn(bad problem, l []byte, i int) (problem, error) {
 			next = s.rec.parse(l, i, s.part, s.asLibrary())
 		}
 		switch {
-		case ok && (next.rule == "" || next.rule == ignoredText):
+		case ok && next.harmless():
 			return next, nil
 		case !ok || next.expected != noQuote:
 			s.t.from = s.t.at + size + 1

@@ -385,7 +385,7 @@ func surveyEnds(ctx context.Context, s *stream) (survey, error) {
 	}
 	var tail int64
 	buf := make([]byte, endBytes)
-	for back := int64(endBytes); ; back *= 4 {
+	for back := int64(endBytes); ; back *= 2 {
 		if back >= size {
 			return surveyWhole(ctx, s)
 		}
@@ -421,6 +421,9 @@ func surveyEnds(ctx context.Context, s *stream) (survey, error) {
 	}
 	f.last, f.unsorted, f.unnamedLeaves = end.last, f.unsorted+end.unsorted, f.unnamedLeaves || end.unnamedLeaves
 	maps.Copy(f.process, end.process)
+	if s.t.zip != nil && f.last > f.first {
+		s.t.probes.setEnds(s.t.name, fileTimes{f.first, f.last})
+	}
 	return f, nil
 }
 

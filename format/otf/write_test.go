@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -12,6 +13,8 @@ import (
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/internal/effort"
+	"github.com/weft-trace/weft/trace"
+	"github.com/weft-trace/weft/tracetest"
 )
 
 // randomRecord returns a record of a type with random values.
@@ -329,6 +332,53 @@ func TestZipWindow(t *testing.T) {
 		zip := allDescriptions(t, format.FileSource(filepath.Join(dir, "zip.otf")), Events, opt)
 		if !slices.Equal(plain, zip) || len(plain) == 0 && from < 133_000_000 {
 			t.Errorf("from %d: %d records of the plain file, %d of the compressed one", from, len(plain), len(zip))
+		}
+	}
+}
+
+// TestZipWindowUneven checks windows of a compressed trace whose times do not ascend evenly, so that the search begins
+// at wrong positions.
+func TestZipWindowUneven(t *testing.T) {
+	effort.Sequential(t)
+	for name, time := range map[string]func(i uint64) uint64{
+		"late":  func(i uint64) uint64 { return i + i/150_000*1_000_000_000 },
+		"cubic": func(i uint64) uint64 { return i * i * i / 1_000_000 },
+		"root":  func(i uint64) uint64 { return uint64(math.Sqrt(float64(i)) * 1e6) },
+	} {
+		master := filepath.Join(t.TempDir(), "x.otf")
+		w := Create(master, &WriterOptions{Streams: 1, Level: 1, Buffer: 50_000})
+		rng := rand.New(rand.NewPCG(2, 9))
+		for i := range uint64(200_000) {
+			r := &Record{Type: Counter, Time: time(i), Process: 1, Counter: 1, Value: rng.Uint64()}
+			if err := w.Write(r); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		for _, i := range []uint64{1, 1000, 99_999, 149_999, 150_000, 150_001, 199_000, 199_999} {
+			d := tracetest.Open(t, Format{}, format.FileSource(master), nil)
+			first, last, _, err := format.Extent(t.Context(), d)
+			if err != nil || first != 0 || last != int64(time(199_999)) {
+				t.Fatalf("%s: found the times %d to %d, %v", name, first, last, err)
+			}
+			sel := trace.Everything()
+			sel.From, sel.To = int64(time(i)), int64(time(i+100))
+			var got, want int
+			for k := range uint64(200_000) {
+				if at := int64(time(k)); at >= sel.From && at < sel.To {
+					want++
+				}
+			}
+			err = d.Scan(t.Context(), sel, format.GlobalOrder, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+				got += b.Len()
+				return nil
+			}})
+			if err != nil || got != want || want == 0 {
+				t.Errorf("%s: found %d events from the event %d on, expected %d (%v)", name, got, i, want, err)
+			}
+			d.Close()
 		}
 	}
 }

@@ -185,6 +185,14 @@ func TestCompressedLocationReadsLittle(t *testing.T) {
 			t.Errorf("%s: found %d bytes read of a file of %d, expected %d at most", command, n, st.Size(), most)
 		}
 	}
+	// A short window needs the ends of each file, about four positions of a search, and a block or two.
+	n := int64(0)
+	for _, window := range []string{"50%..50.1%", "20%..20.1%"} {
+		n += bytesOf(t, 1, "print", "-q", "--window", window, in)
+	}
+	if most := sizeBelow(t, dir) * 3 / 10; n > most {
+		t.Errorf("found %d bytes read for two windows, expected %d at most", n, most)
+	}
 }
 
 // TestTimesReadOnce checks that info and cut read the ends of the files of an OTF2 archive once to find its times. Each
