@@ -44,6 +44,10 @@ type Options struct {
 type Change struct {
 	Region string  `json:"region"`
 	Factor float64 `json:"factor"`
+	// Locations holds the indices of the locations at which the times change, in Definitions.Locations. If it is nil,
+	// the times change at all locations for which no other change of the region is given. It has no effect on
+	// Communication.
+	Locations []uint32 `json:"locations,omitempty"`
 }
 
 // Communication is the Region of a [Change] that applies to the time of communication itself.

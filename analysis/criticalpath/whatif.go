@@ -15,19 +15,10 @@ func whatIf(ctx context.Context, h *history.History, r *Result, opt Options) err
 	names := h.Log.Defs.RegionNames(opt.Rows)
 	var list []retime.Options
 	if len(opt.WhatIf) > 0 {
-		x := retime.Options{Transfer: 1}
-		factors := map[string]float64{}
-		for _, c := range opt.WhatIf {
-			switch {
-			case c.Region == Communication:
-				x.Transfer = c.Factor
-			case !slices.Contains(names, c.Region):
-				return &RegionError{c.Region}
-			default:
-				factors[c.Region] = c.Factor
-			}
+		x, err := changed(h, names, opt.WhatIf)
+		if err != nil {
+			return err
 		}
-		x.Scale = scale(h, names, factors)
 		list = append(list, x)
 	}
 	for _, x := range r.Regions[:min(opt.Gains, len(r.Regions))] {
@@ -56,6 +47,74 @@ func whatIf(ctx context.Context, h *history.History, r *Result, opt Options) err
 	}
 	slices.SortStableFunc(r.Gains, func(a, b Gain) int { return cmp.Compare(b.Half, a.Half) })
 	return nil
+}
+
+// changed returns the options with the changes of a list. names holds the names of the regions. The error is a
+// [RegionError].
+func changed(h *history.History, names []string, list []Change) (retime.Options, error) {
+	x := retime.Options{Transfer: 1}
+	// The factors of regions, and the factors of regions at each location that replace them.
+	factors, others := map[string]float64{}, map[string]map[uint32]float64{}
+	for _, c := range list {
+		switch {
+		case c.Region == Communication:
+			x.Transfer = c.Factor
+		case !slices.Contains(names, c.Region):
+			return x, &RegionError{c.Region}
+		case c.Locations == nil:
+			factors[c.Region] = c.Factor
+		default:
+			if others[c.Region] == nil {
+				others[c.Region] = map[uint32]float64{}
+			}
+			for _, loc := range c.Locations {
+				others[c.Region][loc] = c.Factor
+			}
+		}
+	}
+	if len(others) > 0 {
+		x.At = divide(h, names, factors, others)
+	}
+	x.Scale = scale(h, names, factors)
+	return x, nil
+}
+
+// divide divides factors of regions at single locations into a factor of the region, which it sets in factors, and
+// one of at most 1 for each location: the result is a function for Options.At of package retime.
+func divide(h *history.History, names []string, factors map[string]float64,
+	others map[string]map[uint32]float64) func(path, loc uint32) float64 {
+	rows := map[string][]float64{} // the factors by location
+	for name, list := range others {
+		all, ok := factors[name]
+		if !ok {
+			all = 1
+		}
+		row, greatest := make([]float64, len(h.Locations)), all
+		for loc := range row {
+			row[loc] = all
+			if f, ok := list[uint32(loc)]; ok {
+				row[loc], greatest = f, max(greatest, f)
+			}
+		}
+		for loc := range row {
+			if greatest > 0 {
+				row[loc] /= greatest
+			}
+		}
+		rows[name], factors[name] = row, greatest
+	}
+	byPath := make([][]float64, len(h.Log.Paths))
+	for p, x := range h.Log.Paths {
+		if int64(x.Region) < int64(len(names)) {
+			byPath[p] = rows[names[x.Region]]
+		}
+	}
+	return func(path, loc uint32) float64 {
+		if path == synclog.NoPath || byPath[path] == nil {
+			return 1
+		}
+		return byPath[path][loc]
+	}
 }
 
 // scale returns a function that returns the factor of a path. This is the factor for the name of the path's

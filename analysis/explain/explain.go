@@ -99,6 +99,9 @@ type Finding struct {
 	// by the runtime.
 	Gain      int64   `json:"gain"`
 	GainShare float64 `json:"gainShare"`
+	// WhatIf holds the changes with which weft path --what-if computes the same gain, such as solve@rank 3=0.5. It is
+	// empty if the gain belongs to another change than one of regions at locations.
+	WhatIf string `json:"whatIf,omitempty"`
 	// Path is the call path in which the loss has its cause. Locations holds the names of at most three
 	// locations that contribute most to the loss. At holds their indices in Definitions.Locations.
 	Path       []string   `json:"path,omitempty"`

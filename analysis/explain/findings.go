@@ -135,6 +135,7 @@ func (ex *explainer) planLate(d *delay) {
 	}
 	noiseless, noisy := ex.withoutNoise(d.path)
 	ex.planRuntimes(func(times []int64) {
+		inProportion := ex.gain(times[0])
 		f.Gain, times = ex.gain(slices.Min(times[:shortened])), times[shortened:]
 		without := int64(0)
 		if locked {
@@ -150,6 +151,9 @@ func (ex *explainer) planLate(d *delay) {
 		held := float64(without) >= leastShare*float64(ex.page.Ran.Runtime)
 		byLocks := without > max(f.Gain, noise) || locks > causeShare*d.cost && (held || without == f.Gain)
 		ex.describeLate(&f, d, lateTimes{spread, slow, wanted, noise, without, byLocks, byNoise})
+		if f.ID == "late" && f.Gain == inProportion {
+			f.WhatIf = ex.whatIf(changes[0])
+		}
 		ex.addFinding(f)
 	}, append(changes, noiseless...)...)
 }
@@ -524,7 +528,7 @@ func (ex *explainer) transfer() {
 		}
 	}
 	ex.planRuntimes(func(times []int64) {
-		f.Gain = ex.gain(times[0])
+		f.Gain, f.WhatIf = ex.gain(times[0]), ex.whatIf(opt)
 		ex.addFinding(f)
 	}, opt)
 }
@@ -535,19 +539,21 @@ func (ex *explainer) startup() {
 	if loss < 0.1*ex.core {
 		return
 	}
+	opt := retime.Options{Transfer: 1, Scale: func(path uint32) float64 {
+		if ex.startsOrEndsMPI(path) {
+			return 0
+		}
+		return 1
+	}}
 	ex.planRuntimes(func(times []int64) {
 		ex.addFinding(Finding{ID: "startup",
 			Title:    "MPI_Init and MPI_Finalize take " + formatPercent(loss/ex.core) + " of the time",
 			Loss:     loss,
 			Gain:     ex.gain(times[0]),
+			WhatIf:   ex.whatIf(opt),
 			Evidence: []string{fmt.Sprintf("%s in both", ex.formatDuration(loss))},
 			Advice:   "Trace a longer run, or a window of it, to judge the rest."})
-	}, retime.Options{Transfer: 1, Scale: func(path uint32) float64 {
-		if ex.startsOrEndsMPI(path) {
-			return 0
-		}
-		return 1
-	}})
+	}, opt)
 }
 
 // findSerial adds a finding about the time during which only one thread of each process works.
@@ -556,6 +562,12 @@ func (ex *explainer) findSerial() {
 		return
 	}
 	serial, threads := efficiency.Serial(ex.h), ex.threadsOfFirst()
+	opt := retime.Options{Transfer: 1, At: func(path, loc uint32) float64 {
+		if path == synclog.NoPath || serial[path] {
+			return 1 / float64(max(1, threads[loc]))
+		}
+		return 1
+	}}
 	ex.planRuntimes(func(times []int64) {
 		e := ex.page.Efficiency
 		if e.Hybrid == nil {
@@ -563,15 +575,10 @@ func (ex *explainer) findSerial() {
 		}
 		ex.addFinding(Finding{ID: "serial", Title: "One thread of a process works alone for " +
 			formatPercent(1-e.Hybrid.SerialRegion) + " of the time of all threads",
-			Loss: (1 - e.Hybrid.SerialRegion) * ex.core, Gain: ex.gain(times[0]),
+			Loss: (1 - e.Hybrid.SerialRegion) * ex.core, Gain: ex.gain(times[0]), WhatIf: ex.whatIf(opt),
 			Evidence: []string{fmt.Sprintf("the factor of serial regions is %.2f", e.Hybrid.SerialRegion)},
 			Advice:   "Let the other threads take part in what lies between the parallel regions."})
-	}, retime.Options{Transfer: 1, At: func(path, loc uint32) float64 {
-		if path == synclog.NoPath || serial[path] {
-			return 1 / float64(max(1, threads[loc]))
-		}
-		return 1
-	}})
+	}, opt)
 }
 
 // threadsOfFirst returns the number of threads of each process with events, by the first one of these threads.

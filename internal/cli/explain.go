@@ -100,6 +100,9 @@ func (a *app) explainOne(c *cobra.Command, path string, r *inputFlags, s *select
 	return x, lack, err
 }
 
+// mostWhatIf is the greatest length of a Finding.WhatIf that fits in a page of text.
+const mostWhatIf = 100
+
 // printExplanation prints a page.
 func printExplanation(w io.Writer, x *explainResult, markdown bool) {
 	f := x.Page.Clock.FormatDuration
@@ -136,6 +139,9 @@ func printExplanation(w io.Writer, x *explainResult, markdown bool) {
 		printf(w, "%sloss %s, gain %s of the runtime (%s), confidence %s\n", item, share(x.LossShare), share(x.GainShare),
 			f(x.Gain),
 			x.Confidence)
+		if x.WhatIf != "" && len(x.WhatIf) <= mostWhatIf {
+			printf(w, "%sgain by weft path --what-if '%s'\n", item, text(x.WhatIf))
+		}
 		if len(x.Path) > 0 {
 			printf(w, "%sat %s", item, text(strings.Join(x.Path, " > ")))
 			if len(x.Locations) > 0 {

@@ -45,8 +45,9 @@ again. Further columns show the runtimes for other factors. --pieces N lists the
 pieces of the path.
 
 --what-if REGION=FACTOR,… computes the runtime with changed times of some regions: 0.5
-halves a region's own time, 0 removes it. The name latency stands for the time that
-calls of communication libraries and barriers of threads take themselves, without waits.
+halves a region's own time, 0 removes it. REGION@LOCATION=FACTOR changes the region at these
+locations only. The name latency stands for the time that calls of communication libraries
+and barriers of threads take themselves, without waits.
 
 --window, or --from and --to, find the path in a part of the time, from the last event in this
 part back to its begin. --location and --group restrict the trace to these locations and the
@@ -60,6 +61,7 @@ trace: full (a claim with dependencies in the trace has only these), initial (in
 the inferred ones) or none. All claims on a longest path are critical.`,
 		Example: "  weft path trace.otf2\n  weft path --pieces 20 --json trace.otf2\n" +
 			"  weft path --what-if 'solve=0.5,latency=0' trace.otf2\n" +
+			"  weft path --what-if 'solve@rank 3=0.5' trace.otf2\n" +
 			"  weft path --window 20%..40% trace.otf2\n" +
 			"  weft path --dependencies initial --tolerance 10us trace.etf",
 		Args: exactArgs(1, "one trace"),
@@ -88,7 +90,8 @@ func (f *pathFlags) register(c *cobra.Command) {
 	registerCompletions(c, "dependencies", constraints.Uses()...)
 	c.Flags().StringVar(&f.tolerance, "tolerance", "",
 		"greatest gap between two claims for which weft infers a dependency")
-	c.Flags().StringVar(&f.whatIf, "what-if", "", "compute the runtime with changed times of regions: REGION=FACTOR,…")
+	c.Flags().StringVar(&f.whatIf, "what-if", "",
+		"compute the runtime with changed times of regions: REGION[@LOCATION]=FACTOR,…")
 	c.Flags().Var(newInteger(&f.pieces, 0, 0, 1_000_000), "pieces", "how many of the longest pieces of the path to list")
 	c.Flags().Var(newInteger(&f.top, 10, 0, 0), "top",
 		"how many lines of each table to show; 0 shows all, as --json and --csv do")
@@ -127,6 +130,9 @@ func (a *app) runPath(c *cobra.Command, args []string, flags *pathFlags) error {
 		}
 		opt := criticalpath.Options{Rows: trace.NewRows(in.Defs()), WhatIf: changes,
 			Paths: flags.asJSON || flags.asCSV}
+		if err := findLocations(in.Defs(), in.Defs().RegionNames(opt.Rows), changes); err != nil {
+			return nil, nil, usageError("--what-if %s: %w", flags.whatIf, err)
+		}
 		if len(changes) == 0 {
 			opt.Gains = gainsShown
 		}
@@ -228,6 +234,40 @@ func parseChanges(s string) (list []criticalpath.Change, err error) {
 		list = append(list, criticalpath.Change{Region: region, Factor: f})
 	}
 	return list, nil
+}
+
+// findLocations sets the locations of changes whose text is REGION@LOCATION. A region whose name contains an @ comes
+// first.
+func findLocations(d *trace.Definitions, regions []string, list []criticalpath.Change) error {
+	for i := range list {
+		c := &list[i]
+		if slices.Contains(regions, c.Region) {
+			continue
+		}
+		for at, r := range c.Region {
+			if r != '@' || !slices.Contains(regions, c.Region[:at]) {
+				continue
+			}
+			name := c.Region[at+1:]
+			wanted, err := choose(d, aLocation, []string{name})
+			if err != nil {
+				return err
+			}
+			var found []uint32
+			for loc := range uint32(d.Locations.Len()) {
+				if wanted(loc) {
+					found = append(found, loc)
+				}
+			}
+			if found == nil {
+				return fmt.Errorf("found no location %q in the trace, expected one that it has%s", name,
+					nearest.Hint(name, d.FullNames()))
+			}
+			c.Region, c.Locations = c.Region[:at], found
+			break
+		}
+	}
+	return nil
 }
 
 // outsideRegions is the name that stands for times in which no region is open.
