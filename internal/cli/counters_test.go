@@ -10,25 +10,11 @@ import (
 	"testing"
 )
 
-// countersArchive returns an archive of the OTF2 library (testdata/programs/counters.py).
-func countersArchive(t *testing.T, name string) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), name, "traces.otf2")
-	program := exec.Command(pythonOTF2(t), "testdata/programs/counters.py", filepath.Dir(path), name)
-	if out, err := program.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	if out, _ := runTool(t, path, "otf2-print"); out == nil {
-		t.Skip("otf2-print is not installed")
-	}
-	return path
-}
-
 // TestMergeWithConverted merges an archive with one that has been converted to another format. otf2-print shows the
 // communicators with the members that they have in the archives, no further groups of these members, and the metric
 // events of two values.
 func TestMergeWithConverted(t *testing.T) {
-	a, b := countersArchive(t, "a"), countersArchive(t, "b")
+	a, b := libraryArchive(t, "counters.py", "a"), libraryArchive(t, "counters.py", "b")
 	ids := regexp.MustCompile(` <\d+>`)
 	metric := regexp.MustCompile(`(?m)^METRIC +\d+ +(\d+) +Metric: \d+, (.*)`)
 	metrics := func(path string) (list []string) {
@@ -84,7 +70,7 @@ func TestMergeWithConverted(t *testing.T) {
 func TestMergeOfOneConverted(t *testing.T) {
 	requireOTFPrint(t)
 	converted, merged := filepath.Join(t.TempDir(), "a.otf"), filepath.Join(t.TempDir(), "merged.otf")
-	weft(t, 0, "convert", "-q", countersArchive(t, "a"), converted)
+	weft(t, 0, "convert", "-q", libraryArchive(t, "counters.py", "a"), converted)
 	weft(t, 0, "merge", "-q", converted, merged)
 	more, fewer := differences(toolLines(t, converted, "otfprint", "--fullkeyvalue"),
 		toolLines(t, merged, "otfprint", "--fullkeyvalue"))
@@ -97,7 +83,7 @@ func TestMergeOfOneConverted(t *testing.T) {
 // processes, as the loss table states, and check does not expect members. In PICL, the six operations with an event
 // type of their own are visits, which profile counts beside the ten calls. The loss table states their number.
 func TestPlainCollectives(t *testing.T) {
-	path, there := countersArchive(t, "a"), filepath.Join(t.TempDir(), "a.otf")
+	path, there := libraryArchive(t, "counters.py", "a"), filepath.Join(t.TempDir(), "a.otf")
 	loss := func(out, kind, field string) (count int64) {
 		var rows []struct {
 			Kind, Field, How string

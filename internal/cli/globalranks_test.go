@@ -15,8 +15,15 @@ import (
 // globalRanks returns an archive of the OTF2 library (testdata/programs/globalranks.py).
 func globalRanks(t *testing.T, name string) string {
 	t.Helper()
+	return libraryArchive(t, "globalranks.py", name)
+}
+
+// libraryArchive returns an archive that a program in testdata/programs writes with the OTF2 library. The name tells
+// the locations of several archives apart.
+func libraryArchive(t *testing.T, file, name string) string {
+	t.Helper()
 	path := filepath.Join(t.TempDir(), name, "traces.otf2")
-	program := exec.Command(pythonOTF2(t), "testdata/programs/globalranks.py", filepath.Dir(path), name)
+	program := exec.Command(pythonOTF2(t), "testdata/programs/"+file, filepath.Dir(path), name)
 	if out, err := program.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
