@@ -40,18 +40,24 @@ type Options struct {
 }
 
 // Change multiplies the exclusive times of all regions with a name by a factor. Waits are not part of these times.
-// The name [Communication] stands for the time of communication itself, in all calls of communication libraries.
+// The names [Communication] and [Locks] stand for other times.
 type Change struct {
 	Region string  `json:"region"`
 	Factor float64 `json:"factor"`
 	// Locations holds the indices of the locations at which the times change, in Definitions.Locations. If it is nil,
 	// the times change at all locations for which no other change of the region is given. It has no effect on
-	// Communication.
+	// Communication and Locks.
 	Locations []uint32 `json:"locations,omitempty"`
 }
 
-// Communication is the Region of a [Change] that applies to the time of communication itself.
-const Communication = "latency"
+// Values of [Change].Region that are not regions.
+const (
+	// Communication stands for the time of communication itself.
+	Communication = "latency"
+	// Locks stands for waits until others release locks. The only factor is 0: locations acquire locks without waiting,
+	// but still wait for signals of conditions and semaphores. It means a region if the trace has one with this name.
+	Locks = "locks"
+)
 
 // Result is the result of the analysis. Times are in ticks.
 type Result struct {

@@ -60,7 +60,10 @@ func changed(h *history.History, names []string, list []Change) (retime.Options,
 		case c.Region == Communication:
 			x.Transfer = c.Factor
 		case !slices.Contains(names, c.Region):
-			return x, &RegionError{c.Region}
+			if c.Region != Locks || c.Factor != 0 {
+				return x, &RegionError{c.Region}
+			}
+			x.WithoutLocks = true
 		case c.Locations == nil:
 			factors[c.Region] = c.Factor
 		default:

@@ -151,7 +151,10 @@ func (ex *explainer) planLate(d *delay) {
 		held := float64(without) >= leastShare*float64(ex.page.Ran.Runtime)
 		byLocks := without > max(f.Gain, noise) || locks > causeShare*d.cost && (held || without == f.Gain)
 		ex.describeLate(&f, d, lateTimes{spread, slow, wanted, noise, without, byLocks, byNoise})
-		if f.ID == "late" && f.Gain == inProportion {
+		switch {
+		case f.ID == "lock":
+			f.WhatIf = ex.whatIf(changes[shortened])
+		case f.ID == "late" && f.Gain == inProportion:
 			f.WhatIf = ex.whatIf(changes[0])
 		}
 		ex.addFinding(f)

@@ -6,16 +6,20 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/weft-trace/weft/analysis/criticalpath"
 	"github.com/weft-trace/weft/analysis/internal/retime"
 	"github.com/weft-trace/weft/analysis/internal/synclog"
 )
 
 // whatIf returns the changes of regions for weft path --what-if that change all times as the functions Scale and At of
 // opt do. It returns "" if there are no such changes: the argument of weft path names regions and locations. It names
-// neither call paths nor the time outside of all regions.
+// neither call paths nor the time outside of all regions. If opt has WithoutLocks, it must not have other changes.
 func (ex *explainer) whatIf(opt retime.Options) string {
-	if opt.Start != nil {
+	if opt.Start != nil || opt.WithoutLocks && slices.Contains(ex.regions, criticalpath.Locks) {
 		return ""
+	}
+	if opt.WithoutLocks {
+		return criticalpath.Locks + "=0"
 	}
 	factors := map[string]map[uint32]float64{} // by region and location
 	for at := range ex.own {

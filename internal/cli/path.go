@@ -47,7 +47,8 @@ pieces of the path.
 --what-if REGION=FACTOR,… computes the runtime with changed times of some regions: 0.5
 halves a region's own time, 0 removes it. REGION@LOCATION=FACTOR changes the region at these
 locations only. The name latency stands for the time that calls of communication libraries
-and barriers of threads take themselves, without waits.
+and barriers of threads take themselves, without waits; locks=0 lets locations acquire locks
+without waiting for others.
 
 --window, or --from and --to, find the path in a part of the time, from the last event in this
 part back to its begin. --location and --group restrict the trace to these locations and the
@@ -243,6 +244,9 @@ func findLocations(d *trace.Definitions, regions []string, list []criticalpath.C
 		c := &list[i]
 		if slices.Contains(regions, c.Region) {
 			continue
+		}
+		if c.Region == criticalpath.Locks && c.Factor != 0 {
+			return fmt.Errorf("found the factor %v of locks, expected 0", c.Factor)
 		}
 		for at, r := range c.Region {
 			if r != '@' || !slices.Contains(regions, c.Region[:at]) {

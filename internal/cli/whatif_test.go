@@ -50,9 +50,13 @@ func TestGainsByWhatIf(t *testing.T) {
 	traces := []string{"../../analysis/waits/testdata/hand/traces.otf2", "../../analysis/waits/testdata/p2p/traces.otf2",
 		"../../analysis/waits/testdata/rma/traces.otf2"}
 	for _, x := range [][2]string{{"--imbalance", "3:1"}, {"--late-sender", "50ms"}, {"--slow-node", "1.5"},
-		{"--serial", "100ms"}} {
+		{"--serial", "100ms"}, {"--lock", "20ms"}} {
 		path := filepath.Join(dir, x[0]+".otf2")
-		mustRun(t, "generate", "--workload", "phases", "--locations", "6", "--events", "1000", x[0], x[1], path)
+		args := []string{"generate", "--workload", "phases", "--locations", "6", "--events", "1000", x[0], x[1], path}
+		if x[0] == "--lock" {
+			args = append(args, "--threads", "4")
+		}
+		mustRun(t, args...)
 		traces = append(traces, path)
 	}
 	for _, path := range traces {
