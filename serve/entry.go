@@ -58,6 +58,7 @@ type entry struct {
 	found          cache.Entry // the index file; set once the trace is ready
 	view           *traceView  // data computed from the index; set once the trace is ready
 	changesChecked time.Time   // time at which the files of the trace were last checked for changes
+	comparing      bool        // compareContents runs
 }
 
 // changeCheckInterval is the shortest time between two checks of all files of a trace for changes.
@@ -97,13 +98,49 @@ func (e *entry) refresh() {
 		fresh = fresh || err == nil && (fileStamp{st.Size(), st.ModTime()}) != e.stamp
 	}
 	// A check of all files of a trace may take long, so refresh makes it at most once in changeCheckInterval.
-	checkFiles := !fresh && e.state == stateReady && time.Since(e.changesChecked) > changeCheckInterval
+	checkFiles := !fresh && !e.comparing && e.state == stateReady && time.Since(e.changesChecked) > changeCheckInterval
 	if checkFiles {
 		e.changesChecked = time.Now()
 	}
 	found := e.found
 	e.mu.Unlock()
-	if fresh || checkFiles && !e.isGone() && e.s.opt.Cache.Changed(&found, e.given.Source) {
+	switch {
+	case fresh:
+		e.startIndexing()
+	case !checkFiles || e.isGone() || !e.s.opt.Cache.Changed(&found, e.given.Source):
+	case e.s.opt.Cache.IsSame(&found, e.given.Source):
+		e.setComparing(true)
+		if !e.s.runInBackground(func() { e.compareContents(found) }) {
+			e.setComparing(false)
+		}
+	default:
+		e.startIndexing()
+	}
+}
+
+func (e *entry) setComparing(v bool) {
+	e.mu.Lock()
+	e.comparing = v
+	e.mu.Unlock()
+}
+
+// compareContents starts to index the trace again if the contents of its files differ from those of found. It serves
+// for a trace that was written shortly before it was indexed: the times of its files cannot tell whether they have
+// changed since then. The trace remains ready if they have not.
+func (e *entry) compareContents(found cache.Entry) {
+	defer e.setComparing(false)
+	again, ok := cache.Entry{}, false
+	if f, err := e.detect(); err == nil {
+		again, ok, err = e.s.opt.Cache.Find(e.given.Source, e.readSettings().cacheSettings(f))
+		ok = ok && err == nil && again.Path == found.Path
+	}
+	e.mu.Lock()
+	current := e.state == stateReady && e.found.Path == found.Path
+	if current && ok {
+		e.found = again
+	}
+	e.mu.Unlock()
+	if current && !ok {
 		e.startIndexing()
 	}
 }

@@ -130,6 +130,48 @@ func TestFailed(t *testing.T) {
 	waitReady(t, s, 0)
 }
 
+// TestRecentTrace checks that a trace that was written shortly before it was indexed remains ready when the times of its
+// files have become reliable, and that later changes are found.
+func TestRecentTrace(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "sample.otf2")
+	writeSample(t, path)
+	s := newTestServer(t, options(t), path)
+	api := waitReady(t, s, 0)
+	e := s.traceAt(t, 0)
+	// state returns the state in the answer to a request that checks all files.
+	state := func() any {
+		e.mu.Lock()
+		e.changesChecked = time.Time{}
+		e.mu.Unlock()
+		return get(t, s, api)["state"]
+	}
+	changed := func() bool {
+		e.mu.Lock()
+		found := e.found
+		e.mu.Unlock()
+		return s.opt.Cache.Changed(&found, e.given.Source)
+	}
+	await.Until(t, "the times of the files are reliable", changed)
+	await.Until(t, "the contents have been compared", func() bool {
+		if got := state(); got != "ready" {
+			t.Fatalf("the state is %v although no file has changed", got)
+		}
+		return !changed()
+	})
+	events, err := filepath.Glob(filepath.Join(filepath.Dir(path), "sample", "*.evt"))
+	if err != nil || len(events) == 0 {
+		t.Fatalf("found no files of events: %v", err)
+	}
+	text, err := os.ReadFile(events[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(events[0], append(text, 0), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	await.Until(t, "the change is found", func() bool { return state() == "indexing" })
+}
+
 // TestBuildsAtOnce checks that at most two indexes are built at the same time.
 func TestBuildsAtOnce(t *testing.T) {
 	dir := t.TempDir()
