@@ -130,8 +130,8 @@ func TestFailed(t *testing.T) {
 	waitReady(t, s, 0)
 }
 
-// TestRecentTrace checks that a trace that was written shortly before it was indexed remains ready when the times of its
-// files have become reliable, and that later changes are found.
+// TestRecentTrace checks that a trace that was written shortly before it was indexed remains ready when the times of
+// its files have become reliable, and that later changes are found.
 func TestRecentTrace(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sample.otf2")
 	writeSample(t, path)
