@@ -124,7 +124,8 @@ type History struct {
 	built  bool
 	cache  cache
 	chunks *chunks.Store
-	room   []byte // buffer for chunks from a file
+	room   []byte   // buffer for chunks from a file
+	spare  [][]byte // empty buffers for the tails of pages
 	// position is the number of calls that have been added.
 	position   int64
 	operations operations
@@ -324,7 +325,7 @@ func (h *History) finish() {
 		}
 	}
 	h.begins, h.ends, h.creations = nil, nil, nil
-	h.built = true
+	h.built, h.spare = true, nil
 }
 
 // call adds a call of the log.

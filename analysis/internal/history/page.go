@@ -236,6 +236,9 @@ func (h *History) attach(at waitstate.Place, kind byte, numbers ...int64) {
 	case attachedOperation:
 		p.operations++
 	}
+	if n := len(h.spare) - 1; p.tail == nil && n >= 0 {
+		p.tail, h.spare = h.spare[n], h.spare[:n]
+	}
 	p.tail = append(p.tail, kind)
 	p.tail = binary.AppendUvarint(p.tail, uint64(at.Number-p.chunk.First))
 	for _, x := range numbers {
@@ -253,6 +256,7 @@ func (h *History) store(p *page) {
 		h.fail(err)
 		return
 	}
+	h.spare = append(h.spare, p.tail[:0])
 	p.attached, p.tail = append(p.attached, c), nil
 }
 
