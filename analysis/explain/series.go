@@ -57,6 +57,10 @@ func (ex *explainer) findSeries() ([]*series, error) {
 		}
 		lists := map[key]*[]stretch{}
 		chunks := ex.h.Log.Chunks(uint32(loc))
+		end := int32(0)
+		for i := range chunks {
+			end = chunks[i].First + chunks[i].Calls
+		}
 		for i := range chunks {
 			n := chunks[i].First
 			err := ex.h.Log.ReadChunk(uint32(loc), &chunks[i], func(c *synclog.Call) {
@@ -71,6 +75,9 @@ func (ex *explainer) findSeries() ([]*series, error) {
 							lists[k] = new([]stretch)
 						}
 						r.next, r.location, r.list = c.Path, uint32(loc), lists[k]
+					}
+					if len(*r.list) == cap(*r.list) {
+						*r.list = enlarge(*r.list, int(end-n))
 					}
 					*r.list = append(*r.list, stretch{n, t.Time})
 				}
@@ -240,6 +247,14 @@ func joinOptions(list []retime.Options) retime.Options {
 		}
 		return t
 	}}
+}
+
+// enlarge returns a list with room for as many further elements as it has, but at most for most elements. The usual
+// growth of slices by a quarter would copy long lists several times.
+func enlarge(list []stretch, most int) []stretch {
+	longer := make([]stretch, len(list), len(list)+max(1, min(max(4, len(list)), most)))
+	copy(longer, list)
+	return longer
 }
 
 // sum returns the sum of the times at a location in ticks.
