@@ -2,6 +2,8 @@ package explain_test
 
 import (
 	"context"
+	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -304,5 +306,23 @@ func TestVerdictOfOtherFactor(t *testing.T) {
 	expected := "serialisation, 0.78. The largest gain: communication itself takes 6 % of the time"
 	if !strings.Contains(p.Verdict, expected) {
 		t.Errorf("found %q, expected %q", p.Verdict, expected)
+	}
+}
+
+// TestSingleIteration checks that times of a single iteration are not taken for noise, although the gain with the
+// median of the locations is greater than that with their mean.
+func TestSingleIteration(t *testing.T) {
+	for first := range int64(20) {
+		r := trace.NewRecorder(trace.TicksPerSecond(1000))
+		region := r.Region("work")
+		for rank, end := range []int64{100 + first, 130, 140, 160, 190, 240, 300} {
+			loc := r.Location(fmt.Sprint("rank ", rank))
+			r.Enter(loc, 0, region)
+			r.Leave(loc, end, region)
+		}
+		mean := float64(1260+first) / 7
+		if f := find(t, page(t, r), "late"); f.Gain != 300-int64(math.Round(mean)) {
+			t.Errorf("the first rank takes %d: found %+v, expected the difference of 300 and %v", 100+first, f, mean)
+		}
 	}
 }

@@ -176,8 +176,12 @@ func (ex *explainer) withoutNoise(path uint32) (list []retime.Options, changed [
 }
 
 // varies reports whether the differences between the means of the locations are no more than what the variation from
-// iteration to iteration explains: the F ratio of an analysis of variance by location and iteration is below 1.
+// iteration to iteration explains: the F ratio of an analysis of variance by location and iteration is below 1. A
+// single iteration does not vary.
 func (s *series) varies() bool {
+	if s.iterations < 2 {
+		return false
+	}
 	n, k := float64(len(s.locations)), float64(s.iterations)
 	iterations, locations := make([]float64, s.iterations), make([]float64, len(s.locations)) // means
 	grand := s.total / n / k
