@@ -316,13 +316,7 @@ func (f *finder) passOn(p waitstate.Pattern, part float64) {
 	}
 	f.carried.add(x.location, x.from, x.to, share{p, part})
 	if x.openWaited > 0 {
-		all := int64(0)
-		list := f.h.Locations[x.location].Waits(x.opened)
-		for i := range list {
-			if list[i].Pattern != waitstate.Reduction {
-				all += list[i].Length
-			}
-		}
+		all := sumWaits(f.h.Locations[x.location], x.opened)
 		f.carried.add(x.location, x.opened, x.opened+1, share{p, part * float64(x.openWaited) / float64(all)})
 	}
 }

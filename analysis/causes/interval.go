@@ -132,7 +132,7 @@ func (iv *interval) excludeVisited(p waitstate.Place, passed *interval) (waited 
 		waited, iv.openWaited = iv.openWaited, 0
 	}
 	if iv.lock >= 0 && visited(iv.lock) {
-		waited += addWaits(l, iv.lock, func(uint32, int64) {})
+		waited += sumWaits(l, iv.lock)
 		iv.lock = -1
 	}
 	if iv.to <= iv.from || !visited(iv.to-1) {
@@ -150,14 +150,19 @@ func (iv *interval) excludeVisited(p waitstate.Place, passed *interval) (waited 
 // addWaits subtracts the waits of call n from the times of their paths and of the paths below. It returns the sum of
 // the waits.
 func addWaits(l *history.Location, n int32, add func(path uint32, time int64)) (waited int64) {
+	if waited = sumWaits(l, n); waited > 0 {
+		l.RemoveWait(n, waited, func(path uint32, t int64) { add(path, -t) })
+	}
+	return waited
+}
+
+// sumWaits returns the sum of the waits of call n.
+func sumWaits(l *history.Location, n int32) (waited int64) {
 	list := l.Waits(n)
 	for i := range list {
 		if w := &list[i]; w.Pattern != waitstate.Reduction {
 			waited += w.Length
 		}
-	}
-	if waited > 0 {
-		l.RemoveWait(n, waited, func(path uint32, t int64) { add(path, -t) })
 	}
 	return waited
 }

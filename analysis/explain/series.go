@@ -253,8 +253,8 @@ func joinOptions(list []retime.Options) retime.Options {
 	}}
 }
 
-// enlarge returns a list with room for as many further elements as it has, but at most for most elements. The usual
-// growth of slices by a quarter would copy long lists several times.
+// enlarge returns a list with room for as many further elements as it has, or for most further elements if these are
+// fewer. The usual growth of slices by a quarter would copy long lists several times.
 func enlarge(list []stretch, most int) []stretch {
 	longer := make([]stretch, len(list), len(list)+max(1, min(max(4, len(list)), most)))
 	copy(longer, list)

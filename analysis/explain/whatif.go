@@ -9,6 +9,7 @@ import (
 	"github.com/weft-trace/weft/analysis/criticalpath"
 	"github.com/weft-trace/weft/analysis/internal/retime"
 	"github.com/weft-trace/weft/analysis/internal/synclog"
+	"github.com/weft-trace/weft/internal/wildcard"
 )
 
 // whatIf returns the changes of regions for weft path --what-if that change all times as the functions Scale and At of
@@ -46,23 +47,49 @@ func (ex *explainer) whatIf(opt retime.Options) string {
 		factors[name][at.Location] = f
 	}
 	var list []string
-	add := func(name string, f float64) (ok bool) {
+	add := func(name string, f float64) {
 		list = append(list, name+"="+strconv.FormatFloat(f, 'g', -1, 64))
-		return !strings.ContainsAny(name, ",*?[\\")
 	}
 	for _, name := range slices.Sorted(maps.Keys(factors)) {
 		byLocation := factors[name]
 		locations := slices.Sorted(maps.Keys(byLocation))
 		first := byLocation[locations[0]]
 		differ := slices.ContainsFunc(locations, func(loc uint32) bool { return byLocation[loc] != first })
-		if !differ && first != 1 && !add(name, first) {
-			return ""
+		if !differ {
+			if first != 1 {
+				add(name, first)
+			}
+			continue
 		}
 		for _, loc := range locations {
-			if f := byLocation[loc]; differ && f != 1 && !add(name+"@"+ex.names[loc], f) {
-				return ""
+			if f := byLocation[loc]; f != 1 {
+				if !ex.isUnique(ex.names[loc]) {
+					return ""
+				}
+				add(name+"@"+ex.names[loc], f)
 			}
 		}
 	}
-	return strings.Join(list, ",")
+	// A name may have commas or blanks with which the command splits the argument in another way.
+	all := strings.Join(list, ",")
+	bad := func(s string) bool {
+		return s != strings.TrimSpace(s) || strings.HasPrefix(s, criticalpath.Communication+"=") ||
+			strings.HasPrefix(s, criticalpath.Communication+"@")
+	}
+	if !slices.Equal(wildcard.Split(all), list) || slices.ContainsFunc(list, bad) {
+		return ""
+	}
+	return all
+}
+
+// isUnique reports whether the command finds exactly one location by a full name: not another one with this name or id,
+// and not a pattern.
+func (ex *explainer) isUnique(name string) bool {
+	n := 0
+	for i, l := range ex.h.Log.Defs.Locations.All() {
+		if l.ID == name || l.Name == name || ex.names[i] == name {
+			n++
+		}
+	}
+	return n == 1 && !strings.ContainsAny(name, `*?[\`)
 }

@@ -244,11 +244,13 @@ func (e *encoder) Batch(b *trace.Batch) error {
 	if b.Len() > 0 && !e.begun && e.original == nil {
 		e.begun = true
 		if t := b.Time[0]; t < 0 {
-			e.base = uint64(-t) // times in the file must not be negative
+			// times in the file must not be negative
 			if e.scale > 1 {
-				e.base *= uint64(e.scale)
+				e.base, _ = e.scaledTime(-t) // writeRow counts times that do not fit
+			} else {
+				e.base = uint64(-t)
 			}
-			if e.plain {
+			if e.plain && e.base > 0 {
 				e.loss.AddShift(e.defs.Clock, -t)
 			}
 		}
@@ -629,8 +631,10 @@ func (e *encoder) fillRecord(id uint8, c *trace.Cursor, ref uint32, ops []uint64
 		}
 	}
 	if id == bufferFlush {
-		if v[0] += e.base; e.scale > 1 {
-			v[0], _ = e.scaledTime(int64(v[0] - e.base))
+		if e.scale > 1 {
+			v[0], all = e.scaledTime(int64(v[0]))
+		} else {
+			v[0] += e.base
 		}
 	}
 	if id == programBegin {

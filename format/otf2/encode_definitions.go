@@ -395,13 +395,12 @@ func (e *encoder) writeTree(put func(id uint8, v ...uint64), name func(string) u
 	e.defineLanes(put, name, func(loc uint32) uint64 { return groups[d.Locations.At(loc).Group] })
 }
 
-// scaledTime converts a time of the trace to ticks of a file that has several for each. ok is false if the result does
-// not fit.
+// scaledTime converts a time of the trace to ticks of a file that has scale ticks for each. ok is false if the result
+// is negative or does not fit 63 bits.
 func (e *encoder) scaledTime(t int64) (tick uint64, ok bool) {
 	if most := math.MaxInt64 / e.scale; t > most || t < -most {
 		return 0, false
 	}
-	t *= e.scale
-	tick = uint64(t) + e.base
-	return tick, t < 0 == (tick < e.base)
+	at := t*e.scale + int64(e.base) // an overflow results in a negative number
+	return uint64(max(0, at)), at >= 0
 }

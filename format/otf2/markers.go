@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"math/bits"
 	"slices"
 	"strconv"
 	"strings"
@@ -199,7 +200,11 @@ func (e *encoder) addMarker(c *trace.Cursor) error {
 			duration = 0
 		}
 		if e.scale > 1 {
-			duration *= uint64(e.scale)
+			var excess uint64
+			if excess, duration = bits.Mul64(duration, uint64(e.scale)); excess > 0 {
+				duration = math.MaxInt64
+				e.loss.Add(e.defs.Spec(c.Kind()).Name, "duration", format.Degraded, "is cut to 63 bits in the clock of OTF2", 1)
+			}
 		}
 		switch ops[1] {
 		case global:

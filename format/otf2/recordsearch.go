@@ -63,7 +63,7 @@ func (s *recordSearch) next(at, natural int64) int64 {
 }
 
 // validRecords reports whether the rest of a chunk begins with resyncRecords valid records, or consists of fewer ones.
-// Behind the first one, as many records as damaged states may have wrong fields; they do not count.
+// Up to damaged records after the first one may have wrong fields, and do not count.
 func (s *recordSearch) validRecords(b []byte, damaged int) bool {
 	pos := 0
 	for n := 0; n < resyncRecords; n++ {

@@ -63,7 +63,7 @@ func (d *definitions) add(r *Record) (problem dataProblem) {
 			return dataProblem{"picl.descriptor", "no number and control string", "an integer and a quoted control string",
 				trace.Warning}
 		}
-		if n, ok := r.ownDescriptor(); ok && d.controlOf(n, r.Event, r.Processor, r.Process, r.Line) == nil {
+		if n, ok := r.descriptorNumber(); ok && d.controlOf(n, r.Event, r.Processor, r.Process, r.Line) == nil {
 			problem = unknownDescriptor(n)
 		}
 		for i := 0; i+1 < len(r.Values); i += 2 {

@@ -312,9 +312,9 @@ func ownDescriptor(l []byte) (valid bool, size int) {
 	return err == nil, j
 }
 
-// ownDescriptor returns the integer with which the record of type -6 describes its own data. ok is false if it has a
-// control string.
-func (r *Record) ownDescriptor() (n int64, ok bool) {
+// descriptorNumber returns the integer with which a record of type -6 describes its own data. ok is false if the record
+// has a control string.
+func (r *Record) descriptorNumber() (n int64, ok bool) {
 	words := strings.Fields(r.Text)
 	if len(words) < 2 {
 		return 0, false

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -87,6 +88,40 @@ func TestPlainTimeUnits(t *testing.T) {
 					}
 				}
 			}
+		}
+	}
+}
+
+// TestPlainTimesBeyondOTF2 checks that --plain counts times that do not fit the ticks of OTF2, and keeps the others.
+func TestPlainTimesBeyondOTF2(t *testing.T) {
+	dir := t.TempDir()
+	in, out := filepath.Join(dir, "x.etf"), filepath.Join(dir, "x.otf2")
+	const trace = "TU HOURS\nO 0\nR 0 100 false ; name=r\nC 0 -4000000000000000 -3999999999999999 0 1 ; name=a\n" +
+		"C 1 0 1 0 1 ; name=b\n"
+	if err := os.WriteFile(in, []byte(trace), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	var rows []format.LossRow
+	text := weft(t, 0, "convert", "-q", "--json", "--plain", "--allow-loss", in, out)
+	if err := json.Unmarshal([]byte(text), &rows); err != nil {
+		t.Fatal(err)
+	}
+	lost := int64(0)
+	for _, r := range rows {
+		if r.Field == "time" && r.How == format.Lost {
+			lost += r.Count
+		}
+	}
+	if lost != 2 {
+		t.Errorf("counted %d lost times, expected the begin and the end of a", lost)
+	}
+	printed, _ := runTool(t, out, "otf2-print")
+	if printed == nil {
+		t.Skip("otf2-print is not installed")
+	}
+	for _, want := range []string{`ENTER +0 +0 +Region: "b"`, `LEAVE +0 +3600 +Region: "b"`} {
+		if !regexp.MustCompile(want).Match(printed) {
+			t.Errorf("otf2-print prints no line %s:\n%s", want, printed)
 		}
 	}
 }

@@ -2,8 +2,13 @@ package cli
 
 import (
 	"encoding/json"
+	"fmt"
 	"path/filepath"
 	"testing"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/format/otf2"
+	"github.com/weft-trace/weft/trace"
 )
 
 // runtimes returns the runtime of a trace in ticks, and the one that weft path --what-if computes.
@@ -40,6 +45,41 @@ func TestWhatIfAtLocations(t *testing.T) {
 		_, got := runtimes(t, path, x.changes)
 		if want := runtime - iterations*(200-x.longest)*1_000_000; got != want {
 			t.Errorf("--what-if %s: the run takes %d ns, expected %d", x.changes, got, want)
+		}
+	}
+}
+
+// TestNamesInWhatIf checks names of regions that contain separators of the argument. Rank 0 computes for 300 ms and
+// rank 1 for 100 ms; then rank 1 has ended early.
+func TestNamesInWhatIf(t *testing.T) {
+	for _, name := range []string{"f(int, char)", "a@b", "x[0]", "a=b", "a, b", " c", "latency", "f("} {
+		r := trace.NewRecorder(trace.TicksPerSecond(1000))
+		region := r.Region(name)
+		for rank, end := range []int64{300, 100} {
+			loc := r.Location(fmt.Sprint("rank ", rank))
+			r.Enter(loc, 0, region)
+			r.Leave(loc, end, region)
+		}
+		path := filepath.Join(t.TempDir(), "x.otf2")
+		if err := format.Save(t.Context(), path, otf2.Format{}, r); err != nil {
+			t.Fatal(err)
+		}
+		out, _ := mustRun(t, "explain", "--json", path)
+		var x struct {
+			Findings []struct{ WhatIf string }
+		}
+		if err := json.Unmarshal([]byte(out), &x); err != nil || len(x.Findings) != 1 {
+			t.Fatalf("%s: found %d findings, expected 1; %v", name, len(x.Findings), err)
+		}
+		changes := x.Findings[0].WhatIf
+		if expressible := name != "a, b" && name != " c" && name != "latency"; expressible != (changes != "") {
+			t.Errorf("%q: found the changes %q", name, changes)
+		}
+		if changes == "" {
+			continue
+		}
+		if runtime, changed := runtimes(t, path, changes); runtime != 300 || changed != 100 { // as rank 1
+			t.Errorf("%s: the run takes %d ticks, after changes %d, expected 300 and 100", changes, runtime, changed)
 		}
 	}
 }
