@@ -360,7 +360,7 @@ func TestOpenFiles(t *testing.T) {
 		}}); err != nil {
 		t.Fatal(err)
 	}
-	if rows != 6*n || most > maxOpen+2 || files != 0 {
+	if rows != 6*n || most > 128+2 || files != 0 {
 		t.Errorf("%d events, %d files open at once, %d at the end", rows, most, files)
 	}
 }

@@ -3,6 +3,7 @@ package pallas
 import (
 	"encoding/binary"
 	"fmt"
+	"io"
 	"math"
 	"slices"
 	"sync"
@@ -512,7 +513,8 @@ func (s *source) idMap(l layout, n int) []uint32 {
 	return m
 }
 
-// dataFile is a file of blocks. It is opened to read its first block.
+// dataFile is a file of blocks. It is opened to read its first block. The manager of all traces closes it if too
+// many files are open.
 type dataFile struct {
 	src        format.Source
 	name, path string
@@ -521,77 +523,34 @@ type dataFile struct {
 	measure    sync.Once // sets expands
 	expands    string    // the size that is expected, if valueBytes is too large for the file
 
-	all *openFiles
-
-	mu   sync.Mutex
-	f    format.DataFile
-	size int64
-	err  error
+	handle archive.Handle
+	size   int64 // set when the file is opened
+	err    error // the error of the first attempt to open the file
 }
 
-// withFile calls use with the open file and its size. It opens the file if it is closed.
-func (d *dataFile) withFile(use func(f format.DataFile, size int64) error) error {
-	opened, err := d.lockedWithFile(use)
-	if opened {
-		d.all.add(d)
-	}
-	return err
+func newDataFile(src format.Source, name, path string) *dataFile {
+	d := &dataFile{src: src, name: name, path: path}
+	d.handle = archive.NewHandle(archive.Shared(), d.open)
+	return d
 }
 
-func (d *dataFile) lockedWithFile(use func(f format.DataFile, size int64) error) (opened bool, err error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.f == nil && d.err == nil {
-		if d.f, d.size, d.err = d.src.OpenName(d.name); d.err != nil {
-			d.err = &missingFile{Path: d.path, Err: d.err}
-		}
-		opened = d.err == nil
-	}
+// open opens the file. The manager calls it in one goroutine at a time.
+func (d *dataFile) open() (io.Closer, error) {
 	if d.err != nil {
-		return false, d.err
+		return nil, d.err
 	}
-	return opened, use(d.f, d.size)
+	f, size, err := d.src.OpenName(d.name)
+	if err != nil {
+		d.err = &missingFile{Path: d.path, Err: err}
+		return nil, d.err
+	}
+	d.size = size
+	return f, nil
 }
 
-// maxOpen limits the number of block files that all traces together keep open, not counting files that are
-// being read.
-const maxOpen = 32
-
-// blockFiles holds the open block files of all traces.
-var blockFiles openFiles
-
-// openFiles lists the open block files, from the oldest to the newest. If there are too many, it closes
-// the oldest.
-type openFiles struct {
-	mu   sync.Mutex
-	most int // 0 until the first file is opened
-	list []*dataFile
-}
-
-func (o *openFiles) add(d *dataFile) {
-	o.mu.Lock()
-	if o.most == 0 {
-		o.most = archive.MostOpen(maxOpen)
-	}
-	o.list = append(o.list, d)
-	var old *dataFile
-	if len(o.list) > o.most {
-		old, o.list = o.list[0], o.list[1:]
-	}
-	o.mu.Unlock()
-	if old != nil {
-		old.close() // close the file without holding o.mu, because close waits until no goroutine reads the file
-	}
-}
-
-// close closes the file. The next use opens it again.
-func (d *dataFile) close() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.f != nil {
-		d.f.Close()
-		d.f = nil
-	}
+// withFile calls use with the open file and its size. use must not call withFile.
+func (d *dataFile) withFile(use func(f format.DataFile, size int64) error) error {
+	return d.handle.With(func(f io.Closer) error { return use(f.(format.DataFile), d.size) })
 }
 
 // memory returns the approximate memory of a lean thread, in bytes.
@@ -614,6 +573,6 @@ func (t *Thread) memory() (n int) {
 
 // Close closes the files of the thread. The thread can still be used afterwards.
 func (t *Thread) Close() {
-	t.times.close()
-	t.durations.close()
+	t.times.handle.Close()
+	t.durations.handle.Close()
 }

@@ -309,12 +309,11 @@ func (a *Archive) loadThread(id uint32, wanted threadPart) (*Thread, error) {
 	}
 	t.ID, t.Archive = id, a
 	t.size = int64(s.size)
-	// The list of open files refers to these files. It must not refer to the thread, because the thread would
+	// The manager of open files refers to these files. They must not refer to the thread, because the thread would
 	// then stay in memory.
-	t.times = &dataFile{src: a.Trace.src, all: &blockFiles}
-	t.durations = &dataFile{src: a.Trace.src, all: &blockFiles}
-	t.times.name, t.times.path = file("event_durations.dat")
-	t.durations.name, t.durations.path = file("sequence_durations.dat")
+	times, timesPath := file("event_durations.dat")
+	durations, durationsPath := file("sequence_durations.dat")
+	t.times, t.durations = newDataFile(a.Trace.src, times, timesPath), newDataFile(a.Trace.src, durations, durationsPath)
 	for i := range t.Events {
 		t.times.countValues(&t.Events[i].Timestamps)
 	}

@@ -19,9 +19,9 @@ type FileManager struct {
 	idle  list.List // of *Handle, the least recently used first
 }
 
-// MostOpen returns the number of files that should be open at the same time: most, or a quarter of
+// mostOpen returns the number of files that should be open at the same time: most, or a quarter of
 // the process's limit if that is less.
-func MostOpen(most int) int {
+func mostOpen(most int) int {
 	if l := openLimit(); l > 0 {
 		most = int(min(uint64(most), max(1, l/4)))
 	}
@@ -36,7 +36,7 @@ const maxShared = 128
 // stays within the limit too.
 func Shared() *FileManager { return shared() }
 
-var shared = sync.OnceValue(func() *FileManager { return NewFileManager(MostOpen(maxShared)) })
+var shared = sync.OnceValue(func() *FileManager { return NewFileManager(mostOpen(maxShared)) })
 
 // NewFileManager returns a manager that keeps at most max files open; less than 1 means 1. A
 // goroutine that needs a file beyond the limit waits until another file is no longer in use.
@@ -135,7 +135,7 @@ func (m *FileManager) drop(h *Handle) error {
 	return err
 }
 
-// Close closes the file, which must not be in use.
+// Close closes the file. If the file is in use, it stays open until its manager needs the room for another file.
 func (h *Handle) Close() error {
 	m := h.m
 	if m == nil {
@@ -148,7 +148,7 @@ func (h *Handle) Close() error {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if h.file == nil {
+	if h.file == nil || h.use > 0 {
 		return nil
 	}
 	err := m.drop(h)
