@@ -81,6 +81,7 @@ func usageError(format string, args ...any) error {
 // Main runs a command line, and returns the exit code.
 func Main(args []string, in io.Reader, out, errs io.Writer) int {
 	garbage := tuneGC()
+	defer garbage.end()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	// If the output is closed, a write must return an error. Without this call, a signal would end the

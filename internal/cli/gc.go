@@ -19,7 +19,7 @@ const scanRoom = 8 << 20
 
 // tuneGC adapts the garbage collector to scans. Most memory of a scan is free again after a short time.
 // Early collections are therefore fast, and keep the memory small when large traces are scanned. Short
-// runs should end before the first collection.
+// runs should end before the first collection. The caller must end the tuning.
 func tuneGC() *gcTuning {
 	debug.SetGCPercent(300) // the first collection comes at 12 MB
 	g := &gcTuning{}
@@ -33,6 +33,9 @@ func (g *gcTuning) set(percent, room int) {
 	defer g.mu.Unlock()
 	g.percent, g.room = percent, room
 }
+
+// end ends the tuning. Without it, each command of a process that runs several would act after each collection.
+func (g *gcTuning) end() { g.set(0, 0) }
 
 // collected sets after each collection when the next one comes.
 func (g *gcTuning) collected() {
@@ -58,7 +61,7 @@ func (g *gcTuning) tuneForExplain() { g.set(75, scanRoom) }
 // tuneForTiles makes collections rarer while tiles are drawn. Each tile allocates some MiB. With the usual
 // setting, every second tile would cause a collection. Above 1 GiB the memory limit takes precedence.
 func (g *gcTuning) tuneForTiles() {
-	g.set(0, 0)
+	g.end()
 	debug.SetGCPercent(400)
 	debug.SetMemoryLimit(1 << 30)
 }
