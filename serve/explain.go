@@ -23,16 +23,18 @@ type explainAnswer struct {
 	Unjudged []string            `json:"unjudged"`
 }
 
-// ranFact describes the run: its size, its runtime, and the regions that took most of the time.
+// ranFact describes the run: its size, its runtime, its waits, and the regions that took most of the other time.
 type ranFact struct {
-	Processes int         `json:"processes"`
-	Threads   int         `json:"threads"`
-	Streams   int         `json:"streams"` // number of streams of devices
-	Runtime   ticks       `json:"runtime"`
-	Regions   []ranRegion `json:"regions"`
+	Processes int   `json:"processes"`
+	Threads   int   `json:"threads"`
+	Streams   int   `json:"streams"` // number of streams of devices
+	Runtime   ticks `json:"runtime"`
+	// WaitingShare is the share of all waits in the time of all locations.
+	WaitingShare float64     `json:"waitingShare"`
+	Regions      []ranRegion `json:"regions"`
 }
 
-// ranRegion is a region with its exclusive time, and the share of this time in the time of all locations.
+// ranRegion is a region with its exclusive time without waits, and the share of this time in the time of all locations.
 type ranRegion struct {
 	Region string  `json:"region"`
 	Time   sum     `json:"time"`
@@ -105,7 +107,8 @@ func explanation(e *entry, p *params) func(context.Context) (any, error) {
 		}
 		a.Unjudged = page.Unjudged
 		a.Verdict, a.Factors = page.Verdict, &page.Efficiency.Factors
-		a.Ran = &ranFact{page.Ran.Processes, page.Ran.Threads, page.Ran.Streams, ticks(page.Ran.Runtime), []ranRegion{}}
+		a.Ran = &ranFact{page.Ran.Processes, page.Ran.Threads, page.Ran.Streams, ticks(page.Ran.Runtime),
+			page.Ran.WaitingShare, []ranRegion{}}
 		for _, r := range page.Ran.Regions {
 			a.Ran.Regions = append(a.Ran.Regions, ranRegion{r.Region, sum(r.Time), r.Share})
 		}

@@ -60,11 +60,15 @@ type Page struct {
 
 // RunSummary describes a run. Runtime is in ticks.
 type RunSummary struct {
-	Processes int      `json:"processes"`
-	Threads   int      `json:"threads"`
-	Streams   int      `json:"streams"` // number of streams of devices
-	Runtime   int64    `json:"runtime"`
-	Regions   []Region `json:"regions"` // the regions with the most time, at most five
+	Processes int   `json:"processes"`
+	Threads   int   `json:"threads"`
+	Streams   int   `json:"streams"` // number of streams of devices
+	Runtime   int64 `json:"runtime"`
+	// Waiting is the time of all waits, and WaitingShare its share of the time of all threads and streams, from 0 to 1.
+	Waiting      trace.Ticks `json:"waiting"`
+	WaitingShare float64     `json:"waitingShare"`
+	// Regions holds the regions with the most time, at most five.
+	Regions []Region `json:"regions"`
 }
 
 // Region is the time in a region, summed over all locations, without waits.
@@ -182,7 +186,7 @@ func Explain(ctx context.Context, events format.Events, opt Options) (page *Page
 	}
 	x.core = float64(e.Runtime) * float64(e.Threads+e.Streams)
 	x.listUnjudged()
-	x.summarizeRegions()
+	x.summarizeTimes()
 	if x.series, err = x.findSeries(); err != nil {
 		return nil, false, err
 	}
@@ -246,8 +250,9 @@ func (ex *explainer) listUnjudged() {
 	}
 }
 
-// summarizeRegions sets the regions with the most time on the page.
-func (ex *explainer) summarizeRegions() {
+// summarizeTimes sets the waiting time and the regions with the most time on the page.
+func (ex *explainer) summarizeTimes() {
+	ex.page.Ran.Waiting, ex.page.Ran.WaitingShare = ex.waits.Waiting, ex.waits.Waiting.Float()/ex.core
 	sums := map[uint32]trace.Ticks{}
 	for s, t := range ex.own {
 		if s.Path != synclog.NoPath {

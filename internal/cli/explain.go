@@ -120,8 +120,13 @@ func printExplanation(w io.Writer, x *explainResult, markdown bool) {
 	if x.Ran.Streams > 0 {
 		threads += " and " + plural.Of(x.Ran.Streams, "stream of devices", "streams of devices")
 	}
-	printf(w, "%s with %s ran for %s. Most time: %s.\n", plural.Of(x.Ran.Processes, "process", "processes"), threads,
-		f(x.Ran.Runtime), text(strings.Join(regions, ", ")))
+	printf(w, "%s with %s ran for %s.", plural.Of(x.Ran.Processes, "process", "processes"), threads, f(x.Ran.Runtime))
+	if x.Ran.WaitingShare > 0 {
+		printf(w, " Waits take %s of the time. Most time without waits: ", share(x.Ran.WaitingShare))
+	} else {
+		printf(w, " Most time: ")
+	}
+	printf(w, "%s.\n", text(strings.Join(regions, ", ")))
 	printf(w, "\n%s\n", text(x.Verdict))
 	e := x.Efficiency.Factors
 	printf(w, "Parallel efficiency %.2f: load balance %.2f, serialisation %.2f, transfer %.2f.\n", e.Parallel,

@@ -452,6 +452,7 @@ export interface Explanation {
     threads: number;
     streams: number;
     runtime: string;
+    waitingShare: number;
     regions: { region: string; time: string; share: number }[];
   };
   verdict: string;

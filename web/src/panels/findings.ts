@@ -147,8 +147,10 @@ export function findings(): Panel {
         el(
           "p",
           { class: "faint" },
-          `${programOf(r.ran)} ran for ` +
-            `${short(BigInt(r.ran.runtime), lane.clock)}. Most time: ` +
+          `${programOf(r.ran)} ran for ${short(BigInt(r.ran.runtime), lane.clock)}. ` +
+            (r.ran.waitingShare > 0
+              ? `Waits take ${percent(r.ran.waitingShare)} of the time. Most time without waits: `
+              : "Most time: ") +
             `${r.ran.regions.map((x) => `${printable(x.region)} ${percent(x.share)}`).join(", ")}.`,
         ),
       );
