@@ -195,6 +195,9 @@ func (a *adder) result() *Result {
 			continue // counted as barriers
 		}
 		name, reason := a.regionName(x.Region), "no events are recorded inside, so the partners are unknown"
+		if role := a.defs.RoleOf(x.Region); role == trace.LockRole || role == trace.ConditionRole {
+			reason = "the trace does not record which lock, condition or semaphore they wait for"
+		}
 		if x.Unended {
 			reason = "they go on after the end of the trace, so it does not record for what they wait"
 		}

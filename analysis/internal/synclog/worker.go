@@ -271,6 +271,7 @@ func kindOf(d *trace.Definitions, region uint32) regionKind {
 	if k.lock = lockCallOf(d, region, k.role); k.lock != noLockCall {
 		k.call = true
 	}
+	k.waits = k.waits || awaitsLock(d, region, k.role, k.lock)
 	k.window = windowCalls[name]
 	k.task = d.IsTask(region)
 	k.kept = k.window != noWindowCall || k.role == trace.BarrierRole || k.role == trace.ImplicitBarrierRole || k.init ||
