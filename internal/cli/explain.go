@@ -120,8 +120,12 @@ func printExplanation(w io.Writer, x *explainResult, markdown bool) {
 	if x.Ran.Streams > 0 {
 		threads += " and " + plural.Of(x.Ran.Streams, "stream of devices", "streams of devices")
 	}
-	printf(w, "%s with %s ran for %s. Most time: %s.\n", plural.Of(x.Ran.Processes, "process", "processes"), threads,
-		f(x.Ran.Runtime), text(strings.Join(regions, ", ")))
+	most := "No region has any time."
+	if len(regions) > 0 {
+		most = "Most time: " + text(strings.Join(regions, ", ")) + "."
+	}
+	printf(w, "%s with %s ran for %s. %s\n", plural.Of(x.Ran.Processes, "process", "processes"), threads,
+		f(x.Ran.Runtime), most)
 	printf(w, "\n%s\n", text(x.Verdict))
 	e := x.Efficiency.Factors
 	printf(w, "Parallel efficiency %.2f: load balance %.2f, serialisation %.2f, transfer %.2f.\n", e.Parallel,
