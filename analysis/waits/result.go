@@ -163,7 +163,7 @@ func (u *Unjudged) Text(clock trace.Clock) string {
 // result returns the sums as a Result.
 func (a *adder) result() *Result {
 	r := &Result{Clock: a.defs.Clock, Patterns: []Pattern{}, Late: []LateArrivals{}, Unjudged: []Unjudged{},
-		Judged: a.counts.Judged, part: a.opt.Window != nil && synclog.HasCalls(a.defs),
+		Judged: a.counts.Judged, part: a.opt.Window != nil && (synclog.HasCalls(a.defs) || a.defs.Communicator.Len() > 0),
 		Violations: a.counts.Violations}
 	for _, loc := range a.log.Locations() {
 		first, last, _ := a.log.Extent(loc)

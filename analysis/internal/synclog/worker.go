@@ -282,10 +282,11 @@ func kindOf(d *trace.Definitions, region uint32) regionKind {
 	return k
 }
 
-// HasCalls reports whether a trace defines regions whose visits are logged as calls.
+// HasCalls reports whether a trace defines regions whose visits are logged as calls, or calls that launch work on
+// devices.
 func HasCalls(d *trace.Definitions) bool {
 	for i := range d.Regions.Len() {
-		if k := kindOf(d, uint32(i)); k.call || k.kept {
+		if k := kindOf(d, uint32(i)); k.call || k.kept || k.enqueues {
 			return true
 		}
 	}
